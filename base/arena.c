@@ -1,0 +1,171 @@
+/* Arena allocator over a chain of chunks; the newest chunk is on top. Deliberately without freeing of single blocks. */
+#include "arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_ASAN 1
+#endif
+#endif
+#ifdef ARENA_ASAN
+#include <sanitizer/asan_interface.h>
+#define ARENA_POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define ARENA_UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#define ARENA_REDZONE 16
+#else
+#define ARENA_POISON(p, n) ((void)(p), (void)(n))
+#define ARENA_UNPOISON(p, n) ((void)(p), (void)(n))
+#define ARENA_REDZONE 0
+#endif
+
+enum { ARENA_FIRST = 1 << 14, ARENA_MAX_CHUNK = 1 << 24, ARENA_LINE = 64 };
+
+typedef struct berth_arena_chunk {
+	struct berth_arena_chunk *below;
+	size_t cap, used; /* bytes of data[] */
+	alignas(max_align_t) unsigned char data[];
+} arena_chunk;
+
+void berth_arena_init(berth_arena *a, const berth_allocator *hook)
+{
+	a->hook = hook;
+	a->top = NULL;
+}
+
+static void *hook_alloc(const berth_arena *a, size_t size)
+{
+	return a->hook ? a->hook->alloc(a->hook->ctx, size) : malloc(size);
+}
+
+static void hook_free(const berth_arena *a, void *p)
+{
+	if (a->hook)
+		a->hook->free(a->hook->ctx, p);
+	else
+		free(p);
+}
+
+/* Bytes to skip so that the block starts aligned: cache lines for large blocks, max_align_t for the rest. */
+static size_t padding(const arena_chunk *c, size_t bytes)
+{
+	size_t align = bytes >= ARENA_LINE ? ARENA_LINE : alignof(max_align_t);
+	uintptr_t at = (uintptr_t)(c->data + c->used);
+	return (align - at % align) % align;
+}
+
+static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
+{
+	size_t cap = a->top ? a->top->cap * 2 : ARENA_FIRST;
+	if (cap > ARENA_MAX_CHUNK)
+		cap = ARENA_MAX_CHUNK;
+	if (cap < bytes + ARENA_LINE + ARENA_REDZONE)
+		cap = bytes + ARENA_LINE + ARENA_REDZONE;
+	arena_chunk *c = hook_alloc(a, sizeof *c + cap);
+	if (!c)
+		return NULL;
+	c->below = a->top;
+	c->cap = cap;
+	c->used = 0;
+	ARENA_POISON(c->data, cap);
+	return a->top = c;
+}
+
+void *berth_arena_alloc(berth_arena *a, size_t n, size_t size)
+{
+	if (size && n > (SIZE_MAX / 2 - 4096) / size)
+		return NULL;
+	size_t bytes = n * size;
+	if (bytes == 0)
+		bytes = 1;
+	arena_chunk *c = a->top;
+	if (!c || c->cap - c->used < bytes + padding(c, bytes) + ARENA_REDZONE) {
+		c = push_chunk(a, bytes);
+		if (!c)
+			return NULL;
+	}
+	c->used += padding(c, bytes);
+	unsigned char *p = c->data + c->used;
+	c->used += bytes + ARENA_REDZONE;
+	ARENA_UNPOISON(p, bytes);
+	memset(p, 0, bytes);
+	return p;
+}
+
+berth_arena_mark berth_arena_get_mark(const berth_arena *a)
+{
+	return (berth_arena_mark){a->top, a->top ? a->top->used : 0};
+}
+
+void berth_arena_reset(berth_arena *a, berth_arena_mark mark)
+{
+	while (a->top != mark.chunk) {
+		arena_chunk *c = a->top;
+		a->top = c->below;
+		ARENA_UNPOISON(c->data, c->cap);
+		hook_free(a, c);
+	}
+	if (a->top) {
+		ARENA_POISON(a->top->data + mark.used, a->top->cap - mark.used);
+		a->top->used = mark.used;
+	}
+}
+
+void berth_arena_free(berth_arena *a)
+{
+	berth_arena_reset(a, (berth_arena_mark){NULL, 0});
+}
+
+size_t berth_arena_size(const berth_arena *a)
+{
+	size_t n = 0;
+	for (const arena_chunk *c = a->top; c; c = c->below)
+		n += sizeof *c + c->cap;
+	return n;
+}
+
+char *berth_arena_strndup(berth_arena *a, const char *s, size_t n)
+{
+	char *copy = berth_arena_alloc(a, n + 1, 1);
+	if (copy)
+		memcpy(copy, s, n);
+	return copy;
+}
+
+char *berth_arena_strdup(berth_arena *a, const char *s)
+{
+	return berth_arena_strndup(a, s, strlen(s));
+}
+
+char *berth_arena_printf(berth_arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	char *s = n < 0 ? NULL : berth_arena_alloc(a, (size_t)n + 1, 1);
+	if (s)
+		vsnprintf(s, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return s;
+}
+
+void *berth_arena_grow(berth_arena *a, const void *array, size_t size, size_t len, size_t *cap)
+{
+	size_t room = *cap ? *cap * 2 : 16;
+	void *p = berth_arena_alloc(a, room, size);
+	if (!p)
+		return NULL;
+	if (len)
+		memcpy(p, array, len * size);
+	*cap = room;
+	return p;
+}

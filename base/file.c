@@ -1,0 +1,182 @@
+/* Files over POSIX calls. */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static berth_status fail_errno(berth_err *err, const char *what, const char *path)
+{
+	return berth_fail(err, BERTH_EIO, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+/* Open for reading and find the size; only regular files have one. */
+static berth_status open_regular(const char *path, int *fd, size_t *size, berth_err *err)
+{
+	struct stat st;
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
+		return fail_errno(err, "open", path);
+	if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(*fd);
+		return berth_fail(err, BERTH_EIO, "%s: not a regular file", path);
+	}
+	*size = (size_t)st.st_size;
+	return BERTH_OK;
+}
+
+static berth_status read_all(int fd, const char *path, char *buf, size_t size, berth_err *err)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = read(fd, buf + at, size - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_errno(err, "read", path);
+		if (n == 0)
+			return berth_fail(err, BERTH_EIO, "%s: file shrank while it was read", path);
+		at += (size_t)n;
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err)
+{
+	int fd;
+	size_t n;
+	BERTH_TRY(open_regular(path, &fd, &n, err));
+	char *buf = berth_arena_alloc(mem, n + 1, 1);
+	berth_status st = buf ? read_all(fd, path, buf, n, err) : berth_nomem(err);
+	close(fd);
+	if (st == BERTH_OK) {
+		*data = buf;
+		*size = n;
+	}
+	return st;
+}
+
+berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err)
+{
+	int fd;
+	size_t n;
+	BERTH_TRY(open_regular(path, &fd, &n, err));
+	void *p = n ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+	close(fd);
+	if (p == MAP_FAILED)
+		return fail_errno(err, "map", path);
+	*data = p;
+	*size = n;
+	return BERTH_OK;
+}
+
+void berth_file_unmap(const unsigned char *data, size_t size)
+{
+	if (data)
+		munmap((void *)(size_t)data, size);
+}
+
+static int write_all(int fd, const char *p, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, p, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Directory of path into buf: "." where path has none. */
+static void directory_of(const char *path, char *buf, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		snprintf(buf, size, ".");
+	else
+		snprintf(buf, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+static void sync_directory(const char *path)
+{
+	char dir[4096];
+	directory_of(path, dir, sizeof dir);
+	int fd = open(dir, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
+static berth_status write_in_place(int fd, const char *path, const void *data, size_t size, berth_err *err)
+{
+	return write_all(fd, data, size) == 0 ? BERTH_OK : fail_errno(err, "write", path);
+}
+
+/* Permissions of the file that is replaced; of a fresh file otherwise. */
+static mode_t mode_for(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) == 0)
+		return st.st_mode & 0777;
+	mode_t mask = umask(0);
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err)
+{
+	struct stat st;
+	if (strcmp(path, "-") == 0)
+		return write_in_place(STDOUT_FILENO, "standard output", data, size, err);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			return fail_errno(err, "open for writing", path);
+		berth_status s = write_in_place(fd, path, data, size, err);
+		close(fd);
+		return s;
+	}
+	char tmp[4096];
+	if ((size_t)snprintf(tmp, sizeof tmp, "%s.XXXXXX", path) >= sizeof tmp)
+		return berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
+	int fd = mkstemp(tmp);
+	if (fd < 0)
+		return fail_errno(err, "create", path);
+	int bad = write_all(fd, data, size) || fchmod(fd, mode_for(path)) || fsync(fd);
+	bad |= close(fd);
+	if (bad || rename(tmp, path) != 0) {
+		berth_status s = fail_errno(err, "write", path);
+		unlink(tmp);
+		return s;
+	}
+	sync_directory(path);
+	return BERTH_OK;
+}
+
+berth_status berth_file_writable(const char *path, berth_err *err)
+{
+	struct stat st;
+	char dir[4096];
+	if (strcmp(path, "-") == 0)
+		return BERTH_OK;
+	if (stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return berth_fail(err, BERTH_EIO, "%s: cannot write: it is a directory", path);
+		if (access(path, W_OK) != 0)
+			return fail_errno(err, "write", path);
+		if (!S_ISREG(st.st_mode))
+			return BERTH_OK;
+	}
+	directory_of(path, dir, sizeof dir);
+	if (access(dir, W_OK | X_OK) != 0)
+		return fail_errno(err, "create a file here", path);
+	return BERTH_OK;
+}

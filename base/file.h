@@ -1,0 +1,21 @@
+/* Files: read whole, map read-only, and replace atomically (temporary file, sync, rename, directory sync). */
+#ifndef BERTH_FILE_H
+#define BERTH_FILE_H
+
+#include "arena.h"
+
+/* The whole file into the arena, with a closing 0 not counted in *size. "-" is not special. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
+
+/* Read-only mapping of a regular file; *size 0 and *data NULL for an empty one. Undo with berth_file_unmap. Fails: BERTH_EIO. */
+berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err);
+void berth_file_unmap(const unsigned char *data, size_t size);
+
+/* Replace path by data[size]: readers see the old file or the new one, never a part. path "-" writes to standard output;
+ * an existing path that is no regular file (a pipe, /dev/null) is written in place. Fails: BERTH_EIO; the old file stays. */
+berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err);
+
+/* Would berth_file_write(path) have a chance? Checked before long work. Fails: BERTH_EIO. */
+berth_status berth_file_writable(const char *path, berth_err *err);
+
+#endif

@@ -1,0 +1,433 @@
+/* JSON in and out; see json.h. */
+#include "json.h"
+
+#include "text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+static void position(const char *text, const char *at, int *line, int *column)
+{
+	*line = *column = 1;
+	for (; text < at; text++) {
+		if (*text == '\n') {
+			++*line;
+			*column = 1;
+		} else {
+			++*column;
+		}
+	}
+}
+
+static bool only_space(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+		p++;
+	return p == end;
+}
+
+static berth_status syntax_error(const char *file, const char *text, const char *at, const char *end, const char *what, berth_err *err)
+{
+	int line, column;
+	char near[24] = "the end of the file";
+	position(text, at, &line, &column);
+	if (at < end) {
+		int n = 0;
+		near[n++] = '\'';
+		while (n < 18 && at < end && (unsigned char)*at >= ' ')
+			near[n++] = *at++;
+		near[n++] = '\'';
+		near[n] = '\0';
+	}
+	return berth_fail(err, BERTH_EFORMAT, "%s:%d:%d: %s near %s", file, line, column, what, near);
+}
+
+berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err)
+{
+	const char *end = text;
+	if (memchr(text, '\0', size))
+		return berth_fail(err, BERTH_EFORMAT, "%s: not JSON text: it holds a NUL byte", file);
+	if (!berth_text_is_utf8(text, size))
+		return berth_fail(err, BERTH_EFORMAT, "%s: not JSON text: it is not UTF-8", file);
+	if (only_space(text, text + size))
+		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty; expected a JSON object", file);
+	cJSON *doc = cJSON_ParseWithLengthOpts(text, size, &end, 0);
+	if (!doc)
+		return syntax_error(file, text, end, text + size, "JSON syntax error", err);
+	if (!only_space(end, text + size)) {
+		cJSON_Delete(doc);
+		while (*end == ' ' || *end == '\n' || *end == '\r' || *end == '\t')
+			end++;
+		return syntax_error(file, text, end, text + size, "text after the end of the JSON document", err);
+	}
+	*out = doc;
+	return BERTH_OK;
+}
+
+/* The pointer of at, written from the back of buf; returns its start. */
+static const char *pointer(const berth_json *at, char *buf, size_t size)
+{
+	size_t i = size - 1;
+	buf[i] = '\0';
+	for (; at->up; at = at->up) {
+		char number[16];
+		const char *s = at->key;
+		if (!s) {
+			snprintf(number, sizeof number, "%d", at->index);
+			s = number;
+		}
+		size_t n = strlen(s);
+		if (n + 1 > i)
+			break;
+		i -= n;
+		memcpy(buf + i, s, n);
+		buf[--i] = '/';
+	}
+	return buf[i] ? buf + i : "/";
+}
+
+berth_status berth_json_fail(const berth_json *at, berth_err *err, const char *fmt, ...)
+{
+	char buf[200], msg[400];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof msg, fmt, ap);
+	va_end(ap);
+	return berth_fail(err, BERTH_EFORMAT, "%s: %s: %s", at->file, pointer(at, buf, sizeof buf), msg);
+}
+
+berth_status berth_json_placed(const berth_json *at, berth_status st, berth_err *err)
+{
+	char buf[200];
+	if (st == BERTH_EFORMAT)
+		berth_fail_in(err, st, "%s: %s: ", at->file, pointer(at, buf, sizeof buf));
+	return st;
+}
+
+berth_json berth_json_get(const berth_json *at, const char *key)
+{
+	return (berth_json){cJSON_GetObjectItemCaseSensitive(at->item, key), at->file, at, key, 0};
+}
+
+berth_json berth_json_at(const berth_json *at, const cJSON *item, int32_t index)
+{
+	return (berth_json){item, at->file, at, NULL, index};
+}
+
+berth_json berth_json_member(const berth_json *at, const cJSON *item)
+{
+	return (berth_json){item, at->file, at, item->string, 0};
+}
+
+static const char *kind_of(const cJSON *item)
+{
+	if (cJSON_IsObject(item)) return "an object";
+	if (cJSON_IsArray(item)) return "an array";
+	if (cJSON_IsString(item)) return "a string";
+	if (cJSON_IsNumber(item)) return "a number";
+	if (cJSON_IsBool(item)) return "true or false";
+	return "null";
+}
+
+static berth_status expected(const berth_json *at, const char *what, berth_err *err)
+{
+	return berth_json_fail(at, err, "expected %s, found %s", what, kind_of(at->item));
+}
+
+berth_status berth_json_keys(const berth_json *at, const char *const *known, berth_err *err)
+{
+	int32_t n = 0;
+	uint64_t seen = 0;
+	if (!cJSON_IsObject(at->item))
+		return expected(at, "an object", err);
+	while (known[n])
+		n++;
+	for (const cJSON *m = at->item->child; m; m = m->next) {
+		int32_t i = 0;
+		while (i < n && strcmp(known[i], m->string) != 0)
+			i++;
+		if (i == n) {
+			char hint[96];
+			return berth_json_fail(at, err, "unknown key '%.60s'%s", m->string, berth_text_suggest(hint, sizeof hint, m->string, known, n));
+		}
+		if (seen >> i & 1)
+			return berth_json_fail(at, err, "key '%s' stands twice", m->string);
+		seen |= UINT64_C(1) << i;
+	}
+	return BERTH_OK;
+}
+
+/* The required or optional member key of at; *there tells whether to go on. */
+static berth_status member(const berth_json *at, const char *key, bool required, berth_json *out, bool *there, berth_err *err)
+{
+	*out = berth_json_get(at, key);
+	*there = out->item != NULL;
+	if (!*there && required)
+		return berth_json_fail(at, err, "key '%s' is missing", key);
+	return BERTH_OK;
+}
+
+berth_status berth_json_format(const berth_json *at, const char *format, int version, berth_err *err)
+{
+	const char *f = NULL;
+	int32_t v = 0;
+	if (!cJSON_IsObject(at->item))
+		return expected(at, "an object", err);
+	BERTH_TRY(berth_json_string(at, "format", true, &f, err));
+	if (strcmp(f, format) != 0)
+		return berth_json_fail(at, err, "format is '%.60s', expected '%s'", f, format);
+	BERTH_TRY(berth_json_int(at, "version", true, 0, INT32_MAX, &v, err));
+	if (v != version)
+		return berth_json_fail(at, err, "version %d of %s is not known here; this berth reads version %d", v, format, version);
+	return BERTH_OK;
+}
+
+berth_status berth_json_string(const berth_json *at, const char *key, bool required, const char **out, berth_err *err)
+{
+	berth_json v;
+	bool there;
+	BERTH_TRY(member(at, key, required, &v, &there, err));
+	if (!there)
+		return BERTH_OK;
+	if (!cJSON_IsString(v.item))
+		return expected(&v, "a string", err);
+	*out = v.item->valuestring;
+	return BERTH_OK;
+}
+
+berth_status berth_json_number(const berth_json *at, const char *key, bool required, double min, double *out, berth_err *err)
+{
+	berth_json v;
+	bool there;
+	BERTH_TRY(member(at, key, required, &v, &there, err));
+	if (!there)
+		return BERTH_OK;
+	if (!cJSON_IsNumber(v.item))
+		return expected(&v, "a number", err);
+	double x = v.item->valuedouble;
+	if (!isfinite(x))
+		return berth_json_fail(&v, err, "the number is too large");
+	if (!(x >= min))
+		return berth_json_fail(&v, err, "%.17g is below the least value, %.17g", x, min);
+	*out = x;
+	return BERTH_OK;
+}
+
+berth_status berth_json_bytes(const berth_json *at, const char *key, bool required, int64_t *out, berth_err *err)
+{
+	double x = -1;
+	BERTH_TRY(berth_json_number(at, key, required, 0, &x, err));
+	if (x < 0)
+		return BERTH_OK;
+	if (x != floor(x) || x > 0x1p53) {
+		berth_json v = berth_json_get(at, key);
+		return berth_json_fail(&v, err, "%.17g is not a whole number of bytes up to 2^53", x);
+	}
+	*out = (int64_t)x;
+	return BERTH_OK;
+}
+
+berth_status berth_json_int(const berth_json *at, const char *key, bool required, int32_t min, int32_t max, int32_t *out, berth_err *err)
+{
+	double x = NAN;
+	BERTH_TRY(berth_json_number(at, key, required, min, &x, err));
+	if (isnan(x))
+		return BERTH_OK;
+	if (x != floor(x) || x > max) {
+		berth_json v = berth_json_get(at, key);
+		return berth_json_fail(&v, err, "%.17g is not a whole number from %d to %d", x, min, max);
+	}
+	*out = (int32_t)x;
+	return BERTH_OK;
+}
+
+berth_status berth_json_bool(const berth_json *at, const char *key, bool *out, berth_err *err)
+{
+	berth_json v;
+	bool there;
+	BERTH_TRY(member(at, key, false, &v, &there, err));
+	if (!there)
+		return BERTH_OK;
+	if (!cJSON_IsBool(v.item))
+		return expected(&v, "true or false", err);
+	*out = cJSON_IsTrue(v.item);
+	return BERTH_OK;
+}
+
+berth_status berth_json_array(const berth_json *at, const char *key, bool required, berth_json *out, berth_err *err)
+{
+	bool there;
+	BERTH_TRY(member(at, key, required, out, &there, err));
+	return !there || cJSON_IsArray(out->item) ? BERTH_OK : expected(out, "an array", err);
+}
+
+berth_status berth_json_object(const berth_json *at, const char *key, bool required, berth_json *out, berth_err *err)
+{
+	bool there;
+	BERTH_TRY(member(at, key, required, out, &there, err));
+	return !there || cJSON_IsObject(out->item) ? BERTH_OK : expected(out, "an object", err);
+}
+
+/* ---- writing ---- */
+
+void berth_json_out_init(berth_json_out *w, berth_arena *mem, bool pretty)
+{
+	*w = (berth_json_out){.mem = mem, .pretty = pretty, .first = true};
+}
+
+static void put(berth_json_out *w, const char *s, size_t n)
+{
+	if (w->failed)
+		return;
+	if (w->len + n + 1 > w->cap) {
+		size_t cap = w->cap ? w->cap : 1024;
+		while (cap < w->len + n + 1)
+			cap *= 2;
+		char *t = berth_arena_alloc(w->mem, cap, 1);
+		if (!t) {
+			w->failed = true;
+			return;
+		}
+		if (w->len)
+			memcpy(t, w->text, w->len);
+		w->text = t;
+		w->cap = cap;
+	}
+	memcpy(w->text + w->len, s, n);
+	w->len += n;
+}
+
+static void puts_(berth_json_out *w, const char *s)
+{
+	put(w, s, strlen(s));
+}
+
+static void newline(berth_json_out *w)
+{
+	if (!w->pretty)
+		return;
+	if (w->flat) {
+		if (w->text && w->len && w->text[w->len - 1] == ',')
+			put(w, " ", 1);
+		return;
+	}
+	put(w, "\n", 1);
+	for (int i = 0; i < w->depth; i++)
+		put(w, "  ", 2);
+}
+
+static void quoted(berth_json_out *w, const char *s)
+{
+	static const char hex[] = "0123456789abcdef";
+	put(w, "\"", 1);
+	for (const char *run = s;; s++) {
+		unsigned char c = (unsigned char)*s;
+		if (c >= ' ' && c != '"' && c != '\\' && c != 127)
+			continue;
+		put(w, run, (size_t)(s - run));
+		if (!c)
+			break;
+		char escape[7] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], 0};
+		if (c == '"' || c == '\\')
+			put(w, (char[]){'\\', (char)c}, 2);
+		else if (c == '\n')
+			put(w, "\\n", 2);
+		else
+			put(w, escape, 6);
+		run = s + 1;
+	}
+	put(w, "\"", 1);
+}
+
+/* Comma, line and key before a value. */
+static void before(berth_json_out *w, const char *key)
+{
+	if (!w->first)
+		put(w, ",", 1);
+	if (w->depth)
+		newline(w);
+	w->first = false;
+	if (key) {
+		quoted(w, key);
+		put(w, w->pretty ? ": " : ":", w->pretty ? 2 : 1);
+	}
+}
+
+void berth_json_open(berth_json_out *w, const char *key, char bracket)
+{
+	before(w, key);
+	put(w, &bracket, 1);
+	w->depth++;
+	w->first = true;
+}
+
+void berth_json_close(berth_json_out *w, char bracket)
+{
+	w->depth--;
+	if (!w->first)
+		newline(w);
+	put(w, &bracket, 1);
+	w->first = false;
+}
+
+void berth_json_put_string(berth_json_out *w, const char *key, const char *value)
+{
+	before(w, key);
+	if (value)
+		quoted(w, value);
+	else
+		puts_(w, "null");
+}
+
+void berth_json_put_number(berth_json_out *w, const char *key, double value)
+{
+	char buf[32];
+	before(w, key);
+	puts_(w, isfinite(value) ? berth_text_double(buf, value) : "null");
+}
+
+void berth_json_put_int(berth_json_out *w, const char *key, int64_t value)
+{
+	char buf[32];
+	before(w, key);
+	snprintf(buf, sizeof buf, "%lld", (long long)value);
+	puts_(w, buf);
+}
+
+void berth_json_put_bool(berth_json_out *w, const char *key, bool value)
+{
+	before(w, key);
+	puts_(w, value ? "true" : "false");
+}
+
+void berth_json_put_null(berth_json_out *w, const char *key)
+{
+	before(w, key);
+	puts_(w, "null");
+}
+
+void berth_json_put_ns(berth_json_out *w, const char *key, int64_t ns)
+{
+	berth_json_put_number(w, key, (double)ns / 1e9);
+}
+
+void berth_json_flat(berth_json_out *w, bool flat)
+{
+	w->flat = flat;
+}
+
+berth_status berth_json_done(berth_json_out *w, const char **text, size_t *len, berth_err *err)
+{
+	if (w->pretty)
+		put(w, "\n", 1);
+	put(w, "", 1);
+	if (w->failed)
+		return berth_nomem(err);
+	*text = w->text;
+	*len = w->len - 1;
+	return BERTH_OK;
+}

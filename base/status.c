@@ -1,0 +1,61 @@
+/* Error messages: formatting only; nothing here allocates or prints. */
+#include "status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...)
+{
+	if (err) {
+		va_list ap;
+		va_start(ap, fmt);
+		err->code = code;
+		vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+		va_end(ap);
+	}
+	return code;
+}
+
+berth_status berth_nomem(berth_err *err)
+{
+	return berth_fail(err, BERTH_ENOMEM, "out of memory");
+}
+
+berth_status berth_fail_in(berth_err *err, berth_status code, const char *fmt, ...)
+{
+	if (err) {
+		char tail[sizeof err->msg], head[sizeof err->msg];
+		va_list ap;
+		va_start(ap, fmt);
+		vsnprintf(head, sizeof head, fmt, ap);
+		va_end(ap);
+		memcpy(tail, err->msg, sizeof tail);
+		size_t n = strlen(head), room = sizeof err->msg - 1;
+		if (n > room)
+			n = room;
+		memcpy(err->msg, head, n);
+		size_t m = strlen(tail);
+		if (m > room - n)
+			m = room - n;
+		memcpy(err->msg + n, tail, m);
+		err->msg[n + m] = '\0';
+		err->code = code;
+	}
+	return code;
+}
+
+int berth_exit_code(berth_status code)
+{
+	switch (code) {
+	case BERTH_OK: return 0;
+	case BERTH_ENOMEM: return 1;
+	case BERTH_EINVAL: return 2;
+	case BERTH_EINFEASIBLE: return 3;
+	case BERTH_EFORMAT: return 4;
+	case BERTH_EIO: return 5;
+	case BERTH_ELIMIT: return 6;
+	case BERTH_EINTERRUPTED: return 130;
+	}
+	return 1;
+}

@@ -1,0 +1,180 @@
+/* Text helpers. Levenshtein distance by the usual two-row dynamic program; hashing by FNV-1a (order of a map is never visible). */
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_MAX = 63 };
+
+int berth_text_distance(const char *a, const char *b)
+{
+	int row[WORD_MAX + 1];
+	int n = (int)strnlen(a, WORD_MAX), m = (int)strnlen(b, WORD_MAX);
+	for (int j = 0; j <= m; j++)
+		row[j] = j;
+	for (int i = 1; i <= n; i++) {
+		int diagonal = row[0];
+		row[0] = i;
+		for (int j = 1; j <= m; j++) {
+			int best = diagonal + (a[i - 1] != b[j - 1]);
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = row[j];
+			row[j] = best;
+		}
+	}
+	return row[m];
+}
+
+const char *berth_text_nearest(const char *word, const char *const *list, int32_t n)
+{
+	const char *best = NULL;
+	int limit = (int)strnlen(word, WORD_MAX) / 2 + 1;
+	for (int32_t i = 0; i < n; i++) {
+		int d = berth_text_distance(word, list[i]);
+		if (d < limit) {
+			limit = d;
+			best = list[i];
+		}
+	}
+	return best;
+}
+
+char *berth_text_suggest(char *buf, size_t size, const char *word, const char *const *list, int32_t n)
+{
+	const char *near = berth_text_nearest(word, list, n);
+	if (near)
+		snprintf(buf, size, " (did you mean '%s'?)", near);
+	else
+		buf[0] = '\0';
+	return buf;
+}
+
+bool berth_text_is_utf8(const char *text, size_t n)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *p = (const unsigned char *)text, *end = p + n;
+	while (p < end) {
+		int len = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
+		if (len == 0 || len > end - p)
+			return false;
+		uint32_t code = len == 1 ? *p : *p & (0x7fu >> len);
+		for (int i = 1; i < len; i++) {
+			if (p[i] >> 6 != 2)
+				return false;
+			code = code << 6 | (p[i] & 63u);
+		}
+		if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+			return false;
+		p += len;
+	}
+	return true;
+}
+
+typedef struct berth_strmap_slot {
+	const char *key; /* NULL: free */
+	int32_t value;
+} strmap_slot;
+
+void berth_strmap_init(berth_strmap *m, berth_arena *mem)
+{
+	*m = (berth_strmap){mem, NULL, 0, 0};
+}
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = 14695981039346656037u;
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 1099511628211u;
+	return h ^ (h >> 29);
+}
+
+static strmap_slot *find(strmap_slot *slot, size_t cap, const char *key)
+{
+	size_t i = (size_t)hash(key) & (cap - 1);
+	while (slot[i].key && strcmp(slot[i].key, key) != 0)
+		i = (i + 1) & (cap - 1);
+	return &slot[i];
+}
+
+int32_t berth_strmap_get(const berth_strmap *m, const char *key)
+{
+	if (!m->cap)
+		return -1;
+	const strmap_slot *s = find(m->slot, m->cap, key);
+	return s->key ? s->value : -1;
+}
+
+static berth_status rehash(berth_strmap *m, berth_err *err)
+{
+	size_t cap = m->cap ? m->cap * 2 : 64;
+	strmap_slot *slot;
+	BERTH_TRY(BERTH_NEW(m->mem, slot, cap, err));
+	for (size_t i = 0; i < m->cap; i++)
+		if (m->slot[i].key)
+			*find(slot, cap, m->slot[i].key) = m->slot[i];
+	m->slot = slot;
+	m->cap = cap;
+	return BERTH_OK;
+}
+
+berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found, berth_err *err)
+{
+	if (m->len * 2 >= m->cap)
+		BERTH_TRY(rehash(m, err));
+	strmap_slot *s = find(m->slot, m->cap, key);
+	if (!s->key) {
+		*s = (strmap_slot){key, value};
+		m->len++;
+	}
+	*found = s->value;
+	return BERTH_OK;
+}
+
+char *berth_text_double(char buf[32], double x)
+{
+	if (fabs(x) <= 0x1p53 && x == floor(x)) {
+		snprintf(buf, 32, "%.0f", x == 0 ? 0.0 : x);
+		return buf;
+	}
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(buf, 32, "%.*g", digits, x);
+		if (strtod(buf, NULL) == x)
+			break;
+	}
+	return buf;
+}
+
+static char *scaled(char buf[32], double x, double step, const char *const *unit, int n_units)
+{
+	int u = 0;
+	while (u + 1 < n_units && fabs(x) >= step * 0.9995) {
+		x /= step;
+		u++;
+	}
+	int decimals = fabs(x) < 9.995 ? 2 : fabs(x) < 99.95 ? 1 : 0;
+	snprintf(buf, 32, "%.*f%s%s", decimals, x, unit[u][0] ? " " : "", unit[u]);
+	return buf;
+}
+
+char *berth_text_seconds(char buf[32], double seconds)
+{
+	static const char *const unit[] = {"ns", "us", "ms", "s"};
+	return scaled(buf, seconds * 1e9, 1000, unit, 4);
+}
+
+char *berth_text_bytes(char buf[32], double bytes)
+{
+	static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	return scaled(buf, bytes, 1024, unit, 5);
+}
+
+char *berth_text_count(char buf[32], double count)
+{
+	static const char *const unit[] = {"", "K", "M", "G", "T", "P"};
+	return scaled(buf, count, 1000, unit, 6);
+}

@@ -1,0 +1,43 @@
+/* Text helpers: nearest known word, a string-to-index map, numbers that read back exactly, sizes and times for people. */
+#ifndef BERTH_TEXT_H
+#define BERTH_TEXT_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Levenshtein distance of two words, each cut at 63 bytes. */
+int berth_text_distance(const char *a, const char *b);
+
+/* The word of list[n] nearest to word (ties: first); NULL where none is near enough to be a likely slip. */
+const char *berth_text_nearest(const char *word, const char *const *list, int32_t n);
+
+/* Append " (did you mean 'X'?)" or "" to buf, from berth_text_nearest. Returns buf. */
+char *berth_text_suggest(char *buf, size_t size, const char *word, const char *const *list, int32_t n);
+
+/* Is text[n] well-formed UTF-8? */
+bool berth_text_is_utf8(const char *text, size_t n);
+
+/* Map from strings to indices; keys are borrowed and must outlive the map. Open addressing, grows in its arena. */
+typedef struct berth_strmap {
+	berth_arena *mem;
+	struct berth_strmap_slot *slot;
+	size_t cap, len;
+} berth_strmap;
+
+void berth_strmap_init(berth_strmap *m, berth_arena *mem);
+/* Index of key, or -1. */
+int32_t berth_strmap_get(const berth_strmap *m, const char *key);
+/* Add key -> value unless the key is there. *found = its value then, else value. Fails: BERTH_ENOMEM. */
+berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found, berth_err *err);
+
+/* Shortest decimal of x that reads back to the same double; integers up to 2^53 without exponent. x finite. buf of 32 bytes. Returns buf. */
+char *berth_text_double(char buf[32], double x);
+
+/* For people: "1.25 ms", "3.2 GiB", "4.09 G". buf of 32 bytes. Return buf. */
+char *berth_text_seconds(char buf[32], double seconds);
+char *berth_text_bytes(char buf[32], double bytes);
+char *berth_text_count(char buf[32], double count);
+
+#endif

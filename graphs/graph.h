@@ -1,0 +1,113 @@
+/* The operator graph: structs of arrays over operators (op), tensors (t), edges (e = one use of one tensor by one consumer),
+ * parameters shared by several operators. Built once by a berth_builder, checked, then read-only.
+ *
+ * Order: operators keep the order of the file. Tensors are numbered by (producer, unnamed first, name bytewise), so that a
+ * lower tensor index comes first wherever the execution model breaks ties by producer and tensor name. Edges are numbered
+ * tensor by tensor, consumers ascending. */
+#ifndef BERTH_GRAPH_H
+#define BERTH_GRAPH_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct berth_graph {
+	const char *name;
+	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_colocs, n_times, n_forbids;
+
+	/* operators [n_ops] */
+	const char **op_name;
+	int32_t *op_type;              /* into type_name; -1: no type */
+	double *op_flops, *op_macs;    /* >= 0; 0: not known */
+	int64_t *op_read_bytes, *op_write_bytes, *op_param_bytes, *op_state_bytes, *op_workspace_bytes, *op_output_bytes;
+	int32_t *op_coloc;             /* into coloc_name; -1: free */
+	const char **op_pin;           /* device name; NULL: free */
+	bool *op_backward;
+	const char **type_name;        /* [n_types], in order of first use */
+	const char **coloc_name;       /* [n_colocs], in order of first use */
+
+	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind) and time_s (seconds; NAN: cannot run) */
+	int32_t *op_time_off;
+	const char **time_key;
+	double *time_s;
+
+	/* forbidden devices, CSR: op_forbid_off [n_ops+1] into forbid_dev (device names) */
+	int32_t *op_forbid_off;
+	const char **forbid_dev;
+
+	/* shared parameters, CSR both ways: a parameter is stored once per device that holds one of its users */
+	const char **param_name;       /* [n_params] */
+	int64_t *param_bytes;
+	int32_t *param_op_off;         /* [n_params+1] into param_op, ascending */
+	int32_t *param_op;
+	int32_t *op_param_off;         /* [n_ops+1] into op_param, ascending */
+	int32_t *op_param;
+
+	/* tensors: those of op are op_tensor_off[op] .. op_tensor_off[op+1]-1 */
+	int32_t *op_tensor_off;        /* [n_ops+1] */
+	int32_t *tensor_producer;      /* [n_tensors] */
+	const char **tensor_name;      /* NULL: the unnamed output */
+	int64_t *tensor_bytes;
+	int32_t *tensor_use_off;       /* [n_tensors+1] into edge_consumer: the edges of the tensor */
+	int32_t *edge_consumer;        /* [n_edges] */
+
+	/* inputs, CSR: op_in_off [n_ops+1] into in_tensor, tensors ascending */
+	int32_t *op_in_off;
+	int32_t *in_tensor;
+
+	int32_t *topo_op;              /* [n_ops] Kahn's order, lowest operator index first */
+	int32_t *op_topo;              /* [n_ops] its inverse */
+} berth_graph;
+
+/* ---- building ---- */
+
+typedef struct berth_builder berth_builder;
+
+/* Attributes of one operator; zero-initialise, set what is known. Strings are copied. */
+typedef struct berth_op_spec {
+	const char *name, *type; /* name required; type may be NULL */
+	double flops, macs;
+	int64_t read_bytes, write_bytes, param_bytes, state_bytes, workspace_bytes, output_bytes;
+	const char *colocate, *pin;
+	bool backward;
+} berth_op_spec;
+
+/* A builder whose memory is tmp (it grows there until the caller resets it). Fails: BERTH_ENOMEM. */
+berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err);
+
+/* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative or not finite figure), BERTH_ENOMEM. */
+berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err);
+
+/* Measured time of op on a device name or kind; seconds NAN: cannot run there. At most once per (op, key). */
+berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, double seconds, berth_err *err);
+berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *device, berth_err *err);
+
+/* One use of the producer's tensor (NULL: the unnamed output) by a consumer. */
+berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err);
+
+/* A parameter that several operators share; use adds a user. */
+berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param, berth_err *err);
+berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op, berth_err *err);
+
+/* Index of the operator with that name, or -1; so far added count. */
+int32_t berth_builder_find(const berth_builder *b, const char *name);
+int32_t berth_builder_n_ops(const berth_builder *b);
+
+/* The finished graph, in mem; needs nothing of the builder afterwards. Fails: BERTH_EFORMAT (a cycle, named by operators on it; the same
+ * (from, to, tensor) twice; unequal bytes of one tensor; sums beyond 2^62), BERTH_ENOMEM. O(ops + edges, sorted). */
+berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err);
+
+/* All invariants above, for tests and debug builds. Fails: BERTH_EFORMAT with the first broken one. */
+berth_status berth_graph_check(const berth_graph *g, berth_err *err);
+
+/* Index of the operator with that name, or -1. O(ops). */
+int32_t berth_graph_find(const berth_graph *g, const char *name);
+
+/* ---- sums, for show ---- */
+double berth_graph_flops(const berth_graph *g);
+double berth_graph_macs(const berth_graph *g);
+/* Parameters of all operators, each shared one once. */
+int64_t berth_graph_param_bytes(const berth_graph *g);
+
+#endif

@@ -1,0 +1,250 @@
+/* berth-graph version 1: reading through the builder, writing in canonical form. */
+#include "graph_json.h"
+
+#include "sha256.h"
+#include "text.h"
+
+#include <math.h>
+#include <string.h>
+
+static berth_status read_op(const berth_json *at, berth_builder *b, berth_err *err)
+{
+	static const char *const known[] = {"name", "type", "flops", "macs", "read_bytes", "write_bytes", "param_bytes", "state_bytes", "workspace_bytes",
+	                                    "output_bytes", "time_s", "colocate", "pin", "forbid", "backward", NULL};
+	berth_op_spec s = {0};
+	berth_json times, forbid;
+	int32_t op;
+	BERTH_TRY(berth_json_keys(at, known, err));
+	BERTH_TRY(berth_json_string(at, "name", true, &s.name, err));
+	BERTH_TRY(berth_json_string(at, "type", false, &s.type, err));
+	BERTH_TRY(berth_json_number(at, "flops", false, 0, &s.flops, err));
+	BERTH_TRY(berth_json_number(at, "macs", false, 0, &s.macs, err));
+	BERTH_TRY(berth_json_bytes(at, "read_bytes", false, &s.read_bytes, err));
+	BERTH_TRY(berth_json_bytes(at, "write_bytes", false, &s.write_bytes, err));
+	BERTH_TRY(berth_json_bytes(at, "param_bytes", false, &s.param_bytes, err));
+	BERTH_TRY(berth_json_bytes(at, "state_bytes", false, &s.state_bytes, err));
+	BERTH_TRY(berth_json_bytes(at, "workspace_bytes", false, &s.workspace_bytes, err));
+	BERTH_TRY(berth_json_bytes(at, "output_bytes", false, &s.output_bytes, err));
+	BERTH_TRY(berth_json_string(at, "colocate", false, &s.colocate, err));
+	BERTH_TRY(berth_json_string(at, "pin", false, &s.pin, err));
+	BERTH_TRY(berth_json_bool(at, "backward", &s.backward, err));
+	BERTH_TRY(berth_json_object(at, "time_s", false, &times, err));
+	BERTH_TRY(berth_json_array(at, "forbid", false, &forbid, err));
+	BERTH_TRY(berth_json_placed(at, berth_builder_op(b, &s, &op, err), err));
+	for (const cJSON *m = times.item ? times.item->child : NULL; m; m = m->next) {
+		double seconds = NAN;
+		if (!cJSON_IsNull(m))
+			BERTH_TRY(berth_json_number(&times, m->string, true, 0, &seconds, err));
+		BERTH_TRY(berth_json_placed(&times, berth_builder_time(b, op, m->string, seconds, err), err));
+	}
+	int32_t i = 0;
+	for (const cJSON *m = forbid.item ? forbid.item->child : NULL; m; m = m->next, i++) {
+		berth_json item = berth_json_at(&forbid, m, i);
+		if (!cJSON_IsString(m))
+			return berth_json_fail(&item, err, "expected the name of a device");
+		BERTH_TRY(berth_builder_forbid(b, op, m->valuestring, err));
+	}
+	return BERTH_OK;
+}
+
+/* The operator that the string item names. */
+static berth_status op_named(const berth_json *at, const berth_builder *b, const char *name, int32_t *op, berth_err *err)
+{
+	*op = berth_builder_find(b, name);
+	return *op >= 0 ? BERTH_OK : berth_json_fail(at, err, "unknown operator '%.80s'", name);
+}
+
+static berth_status read_edge(const berth_json *at, berth_builder *b, berth_err *err)
+{
+	static const char *const known[] = {"from", "to", "bytes", "tensor", NULL};
+	const char *from = NULL, *to = NULL, *tensor = NULL;
+	int64_t bytes = 0;
+	int32_t u, v;
+	BERTH_TRY(berth_json_keys(at, known, err));
+	BERTH_TRY(berth_json_string(at, "from", true, &from, err));
+	BERTH_TRY(berth_json_string(at, "to", true, &to, err));
+	BERTH_TRY(berth_json_bytes(at, "bytes", true, &bytes, err));
+	BERTH_TRY(berth_json_string(at, "tensor", false, &tensor, err));
+	berth_json at_from = berth_json_get(at, "from"), at_to = berth_json_get(at, "to");
+	BERTH_TRY(op_named(&at_from, b, from, &u, err));
+	BERTH_TRY(op_named(&at_to, b, to, &v, err));
+	if (u == v)
+		return berth_json_fail(at, err, "edge from '%.80s' to itself", from);
+	return berth_json_placed(at, berth_builder_edge(b, u, v, bytes, tensor, err), err);
+}
+
+static berth_status read_param(const berth_json *at, berth_builder *b, berth_err *err)
+{
+	static const char *const known[] = {"name", "bytes", "ops", NULL};
+	const char *name = NULL;
+	int64_t bytes = 0;
+	berth_json ops;
+	int32_t param, op, i = 0;
+	BERTH_TRY(berth_json_keys(at, known, err));
+	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
+	BERTH_TRY(berth_json_bytes(at, "bytes", true, &bytes, err));
+	BERTH_TRY(berth_json_array(at, "ops", true, &ops, err));
+	BERTH_TRY(berth_json_placed(at, berth_builder_param(b, name, bytes, &param, err), err));
+	for (const cJSON *m = ops.item->child; m; m = m->next) {
+		berth_json item = berth_json_at(&ops, m, i++);
+		if (!cJSON_IsString(m))
+			return berth_json_fail(&item, err, "expected the name of an operator");
+		BERTH_TRY(op_named(&item, b, m->valuestring, &op, err));
+		BERTH_TRY(berth_builder_param_use(b, param, op, err));
+	}
+	return BERTH_OK;
+}
+
+/* Each element of the array key by read. */
+static berth_status read_all(const berth_json *doc, const char *key, bool required, berth_builder *b,
+                             berth_status (*read)(const berth_json *at, berth_builder *b, berth_err *err), berth_err *err)
+{
+	berth_json list;
+	int32_t i = 0;
+	BERTH_TRY(berth_json_array(doc, key, required, &list, err));
+	for (const cJSON *m = list.item ? list.item->child : NULL; m; m = m->next) {
+		berth_json item = berth_json_at(&list, m, i++);
+		BERTH_TRY(read(&item, b, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status read_graph(const berth_json *doc, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	static const char *const known[] = {"format", "version", "name", "ops", "params", "edges", NULL};
+	const char *name = "";
+	berth_builder *b;
+	BERTH_TRY(berth_json_format(doc, "berth-graph", 1, err));
+	BERTH_TRY(berth_json_keys(doc, known, err));
+	BERTH_TRY(berth_json_string(doc, "name", false, &name, err));
+	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
+	BERTH_TRY(read_all(doc, "ops", true, b, read_op, err));
+	BERTH_TRY(read_all(doc, "params", false, b, read_param, err));
+	BERTH_TRY(read_all(doc, "edges", false, b, read_edge, err));
+	return berth_json_placed(doc, berth_builder_finish(b, mem, out, err), err);
+}
+
+berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
+	berth_json at = {doc, file, NULL, NULL, 0};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = read_graph(&at, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
+	cJSON_Delete(doc);
+	return st;
+}
+
+/* ---- writing ---- */
+
+static void put_nonzero(berth_json_out *w, const char *key, int64_t x)
+{
+	if (x)
+		berth_json_put_int(w, key, x);
+}
+
+static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_string(w, "name", g->op_name[op]);
+	if (g->op_type[op] >= 0)
+		berth_json_put_string(w, "type", g->type_name[g->op_type[op]]);
+	if (g->op_flops[op] > 0)
+		berth_json_put_number(w, "flops", g->op_flops[op]);
+	if (g->op_macs[op] > 0)
+		berth_json_put_number(w, "macs", g->op_macs[op]);
+	put_nonzero(w, "read_bytes", g->op_read_bytes[op]);
+	put_nonzero(w, "write_bytes", g->op_write_bytes[op]);
+	put_nonzero(w, "param_bytes", g->op_param_bytes[op]);
+	put_nonzero(w, "state_bytes", g->op_state_bytes[op]);
+	put_nonzero(w, "workspace_bytes", g->op_workspace_bytes[op]);
+	put_nonzero(w, "output_bytes", g->op_output_bytes[op]);
+	if (g->op_time_off[op] < g->op_time_off[op + 1]) {
+		berth_json_open(w, "time_s", '{');
+		for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
+			berth_json_put_number(w, g->time_key[i], g->time_s[i]);
+		berth_json_close(w, '}');
+	}
+	if (g->op_coloc[op] >= 0)
+		berth_json_put_string(w, "colocate", g->coloc_name[g->op_coloc[op]]);
+	if (g->op_pin[op])
+		berth_json_put_string(w, "pin", g->op_pin[op]);
+	if (g->op_forbid_off[op] < g->op_forbid_off[op + 1]) {
+		berth_json_open(w, "forbid", '[');
+		for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+			berth_json_put_string(w, NULL, g->forbid_dev[i]);
+		berth_json_close(w, ']');
+	}
+	if (g->op_backward[op])
+		berth_json_put_bool(w, "backward", true);
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+static void write_param(const berth_graph *g, int32_t p, berth_json_out *w)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_string(w, "name", g->param_name[p]);
+	berth_json_put_int(w, "bytes", g->param_bytes[p]);
+	berth_json_open(w, "ops", '[');
+	for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+		berth_json_put_string(w, NULL, g->op_name[g->param_op[i]]);
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+static void write_edge(const berth_graph *g, int32_t t, int32_t e, berth_json_out *w)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_string(w, "from", g->op_name[g->tensor_producer[t]]);
+	berth_json_put_string(w, "to", g->op_name[g->edge_consumer[e]]);
+	berth_json_put_int(w, "bytes", g->tensor_bytes[t]);
+	if (g->tensor_name[t])
+		berth_json_put_string(w, "tensor", g->tensor_name[t]);
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text, size_t *len, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, mem, pretty);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "format", "berth-graph");
+	berth_json_put_int(&w, "version", 1);
+	berth_json_put_string(&w, "name", g->name);
+	berth_json_open(&w, "ops", '[');
+	for (int32_t op = 0; op < g->n_ops; op++)
+		write_op(g, op, &w);
+	berth_json_close(&w, ']');
+	if (g->n_params) {
+		berth_json_open(&w, "params", '[');
+		for (int32_t p = 0; p < g->n_params; p++)
+			write_param(g, p, &w);
+		berth_json_close(&w, ']');
+	}
+	berth_json_open(&w, "edges", '[');
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			write_edge(g, t, e, &w);
+	berth_json_close(&w, ']');
+	berth_json_close(&w, '}');
+	return berth_json_done(&w, text, len, err);
+}
+
+berth_status berth_graph_sha256(const berth_graph *g, berth_arena *tmp, char hex[65], berth_err *err)
+{
+	const char *text;
+	size_t len;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = berth_graph_write_json(g, false, tmp, &text, &len, err);
+	if (st == BERTH_OK)
+		berth_sha256_hex(text, len, hex);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

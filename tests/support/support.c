@@ -1,0 +1,51 @@
+/* Helpers of all tests; see support.h. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void support_near(double a, double b, double tol, const char *what, const char *file, int line)
+{
+	if (fabs(a - b) <= tol)
+		return;
+	print_error("%s is %.17g, expected %.17g within %g\n", what, a, b, tol);
+	_fail(file, line);
+}
+
+void support_ok(berth_status st, const berth_err *err, const char *file, int line)
+{
+	if (st == BERTH_OK)
+		return;
+	print_error("status %d: %s\n", (int)st, err ? err->msg : "(no message)");
+	_fail(file, line);
+}
+
+void support_contains(const char *text, const char *part, const char *file, int line)
+{
+	if (strstr(text, part))
+		return;
+	print_error("'%s' is not in: %s\n", part, text);
+	_fail(file, line);
+}
+
+static void *failing_alloc(void *ctx, size_t size)
+{
+	failing_allocator *f = ctx;
+	if (f->calls++ >= f->fail_at)
+		return NULL;
+	f->live++;
+	return malloc(size);
+}
+
+static void failing_free(void *ctx, void *p)
+{
+	failing_allocator *f = ctx;
+	f->live--;
+	free(p);
+}
+
+void failing_allocator_init(failing_allocator *f, long fail_at)
+{
+	*f = (failing_allocator){{failing_alloc, failing_free, f}, fail_at, 0, 0};
+}

@@ -1,0 +1,142 @@
+/* The operator graph: numbering, JSON in and out, and every error of the reader with its place. */
+#include "graph_json.h"
+#include "support.h"
+
+#include <math.h>
+#include <string.h>
+
+static berth_status parse(const char *text, berth_arena *mem, berth_graph *g, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_status st = berth_graph_parse_json("g.json", text, strlen(text), mem, &tmp, g, err);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+#define HEAD "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\","
+
+static void test_numbering(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	berth_err err;
+	assert_ok(parse(HEAD "\"ops\":[{\"name\":\"c\"},{\"name\":\"a\",\"type\":\"Conv\",\"time_s\":{\"gpu\":1e-3,\"cpu\":null}},{\"name\":\"b\"}],"
+	                     "\"edges\":[{\"from\":\"a\",\"to\":\"c\",\"bytes\":4,\"tensor\":\"z\"},{\"from\":\"a\",\"to\":\"b\",\"bytes\":8},"
+	                     "{\"from\":\"a\",\"to\":\"c\",\"bytes\":8},{\"from\":\"b\",\"to\":\"c\",\"bytes\":1}]}", &mem, &g, &err), &err);
+	assert_ok(berth_graph_check(&g, &err), &err);
+	assert_int_equal(g.n_ops, 3);
+	assert_int_equal(g.n_tensors, 3);
+	assert_int_equal(g.n_edges, 4);
+	assert_null(g.tensor_name[0]); /* a's unnamed output first */
+	assert_string_equal(g.tensor_name[1], "z");
+	assert_int_equal(g.edge_consumer[0], 0);
+	assert_int_equal(g.edge_consumer[1], 2);
+	assert_int_equal(g.topo_op[0], 1);
+	assert_int_equal(g.topo_op[1], 2);
+	assert_int_equal(g.topo_op[2], 0);
+	assert_int_equal(g.op_in_off[1] - g.op_in_off[0], 3);
+	assert_string_equal(g.time_key[0], "cpu");
+	assert_true(isnan(g.time_s[0]));
+	assert_true(g.time_s[1] == 1e-3);
+	berth_arena_free(&mem);
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	static const char full[] = HEAD
+	    "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":2000000000.5,\"macs\":1000000000,\"read_bytes\":1000000,\"write_bytes\":400000,"
+	    "\"param_bytes\":100000,\"state_bytes\":7,\"workspace_bytes\":8,\"output_bytes\":9,\"time_s\":{\"cpu0\":null,\"gpu\":0.0012},"
+	    "\"colocate\":\"g1\",\"pin\":\"cpu0\",\"forbid\":[\"npu0\"],\"backward\":true},{\"name\":\"b\\\"\\n\"}],"
+	    "\"params\":[{\"name\":\"tied\",\"bytes\":1000,\"ops\":[\"a\",\"b\\\"\\n\"]}],"
+	    "\"edges\":[{\"from\":\"a\",\"to\":\"b\\\"\\n\",\"bytes\":400000,\"tensor\":\"t0\"}]}";
+	berth_arena mem = {0};
+	berth_graph g, h;
+	berth_err err;
+	const char *text, *pretty;
+	size_t len;
+	char one[65], two[65];
+	assert_ok(parse(full, &mem, &g, &err), &err);
+	assert_ok(berth_graph_write_json(&g, false, &mem, &text, &len, &err), &err);
+	assert_string_equal(text, full);
+	assert_ok(berth_graph_write_json(&g, true, &mem, &pretty, &len, &err), &err);
+	assert_ok(parse(pretty, &mem, &h, &err), &err);
+	assert_ok(berth_graph_sha256(&g, &mem, one, &err), &err);
+	assert_ok(berth_graph_sha256(&h, &mem, two, &err), &err);
+	assert_string_equal(one, two);
+	berth_arena_free(&mem);
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	static const struct { const char *text, *part; } cases[] = {
+		{"", "g.json:1:1: the file is empty"},
+		{"{\n \"format\": oops}", "g.json:2:"},
+		{"{} x", "g.json:1:4: text after the end"},
+		{"[1]", "expected an object"},
+		{"{\"format\":\"berth-system\",\"version\":1}", "/format"},
+		{"{\"format\":\"berth-graph\",\"version\":2}", "version 2"},
+		{HEAD "\"ops\":[],\"egdes\":[]}", "unknown key 'egdes' (did you mean 'edges'?)"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"flop\":1}]}", "/ops/0: unknown key 'flop' (did you mean 'flops'?)"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", "/ops/1: two operators are named 'a'"},
+		{HEAD "\"ops\":[{\"type\":\"a\"}]}", "/ops/0: key 'name' is missing"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"time_s\":{\"gpu\":-1}}]}", "/ops/0/time_s/gpu: -1 is below"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"read_bytes\":1.5}]}", "/ops/0/read_bytes"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"flops\":1e999}]}", "too large"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"flops\":\"1\"}]}", "expected a number, found a string"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"name\":\"b\"}]}", "stands twice"},
+		{HEAD "\"ops\":[{\"name\":\"a\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}", "/edges/0/to: unknown operator 'b'"},
+		{HEAD "\"ops\":[{\"name\":\"a\"}],\"edges\":[{\"from\":\"a\",\"to\":\"a\",\"bytes\":1}]}", "to itself"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"b\",\"to\":\"a\",\"bytes\":1}]}", "cycle: 'a' <- 'b' <- 'a'"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}", "stands twice"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\",\"to\":\"c\",\"bytes\":2}]}", "1 bytes on one edge and 2"},
+		{HEAD "\"ops\":[{\"name\":\"a\"}],\"params\":[{\"name\":\"p\",\"bytes\":1,\"ops\":[\"a\",\"a\"]}]}", "twice"},
+		{HEAD "\"ops\":[{\"name\":\"\"}]}", "empty name"},
+		{"{\"format\":\"\xff\"}", "UTF-8"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		berth_err err = {0};
+		assert_int_equal(parse(cases[i].text, &mem, &g, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, cases[i].part);
+		berth_arena_free(&mem);
+	}
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}";
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		berth_arena mem, tmp;
+		berth_graph g;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&mem, &f.hook);
+		berth_arena_init(&tmp, &f.hook);
+		berth_status st = berth_graph_parse_json("g.json", text, strlen(text), &mem, &tmp, &g, &err);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+		if (st == BERTH_OK) {
+			assert_true(k > 0);
+			break;
+		}
+		assert_int_equal(st, BERTH_ENOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbering),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
