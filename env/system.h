@@ -1,0 +1,72 @@
+/* The machine: devices, directed links between them and the channels that the links occupy. Plain arrays, read-only once
+ * built; reading and writing files stands in system_json.h, the built-in machines in systems_builtin.h. How a system and a
+ * graph give durations (rooflines, routes, rounding) is none of this file's business. */
+#ifndef BERTH_SYSTEM_H
+#define BERTH_SYSTEM_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* By which rule a device chooses among its ready operators. GIVEN never stands in a system file: it comes with a placement. */
+typedef enum berth_order {
+	BERTH_ORDER_PRIORITY, /* largest upward rank first */
+	BERTH_ORDER_FIFO,     /* earliest ready first */
+	BERTH_ORDER_PROGRAM,  /* topological index, waiting for the next one */
+	BERTH_ORDER_GIVEN     /* the placement's own order, waiting for the next one */
+} berth_order;
+
+enum {
+	BERTH_MAX_DEVS = 256,  /* devices of a system */
+	BERTH_MAX_SLOTS = 1024 /* operators that one device runs at once */
+};
+
+/* SI units: seconds, bytes, FLOP/s, bytes/s, watts, joules. All strings and arrays belong to the arena that it was read into. */
+typedef struct berth_system {
+	const char *name;
+	bool contention; /* a channel carries one transfer at a time (default) */
+	berth_order order;
+	int32_t n_devs, n_links, n_channels;
+
+	/* devices [n_devs], in file order */
+	const char **dev_name, **dev_kind; /* kind: the name where none was given */
+	double *dev_peak_flops;            /* FLOP/s, 0: not given */
+	double *dev_mem_bandwidth;         /* bytes/s, 0: not given */
+	double *dev_op_overhead_s;
+	int64_t *dev_memory_bytes;         /* -1: unlimited */
+	int32_t *dev_slots;                /* [1, BERTH_MAX_SLOTS] */
+	double *dev_idle_w, *dev_busy_w;   /* both NAN: not given */
+
+	/* Fraction of peak_flops that operators of a type reach, in file order; the key "*" stands for every other type. */
+	int32_t *dev_eff_off;  /* [n_devs+1] into eff_ */
+	const char **eff_type;
+	double *eff_value;     /* > 0; above 1 is allowed (a fused or sparse kernel beats the peak of the datasheet) */
+
+	/* Types that a device runs, in file order. */
+	bool *dev_runs_all;    /* [n_devs] no list was given: it runs every type */
+	int32_t *dev_runs_off; /* [n_devs+1] into runs_type */
+	const char **runs_type;
+
+	/* Directed links [n_links], in file order; "both_ways" made two neighbours. */
+	int32_t *link_from, *link_to, *link_channel;
+	double *link_latency_s, *link_bandwidth, *link_joules_per_byte; /* joules: 0 where not given */
+	int32_t *link_of; /* [from * n_devs + to]: the link, or -1 */
+
+	/* channels [n_channels], numbered by their first link: the name that links share, or NULL for a link's own */
+	const char **channel_name;
+} berth_system;
+
+/* "priority", "fifo", "program", "given". */
+const char *berth_order_name(berth_order order);
+
+/* Index of the device called name, or -1. O(n_devs). */
+int32_t berth_system_find_dev(const berth_system *s, const char *name);
+
+/* All that the comments above promise, and that each device reaches each other one by links. Infinite or NaN figures, zero
+ * bandwidths, two links for one ordered pair, busy_w < idle_w and watts given by halves are errors.
+ *   tmp   scratch, 4 * n_devs bytes or so, returned at exit
+ * Fails: BERTH_EFORMAT, naming the device or the pair; BERTH_ENOMEM. O(n_devs * n_devs + n_devs * n_links). */
+berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_err *err);
+
+#endif
