@@ -178,11 +178,12 @@ berth_status berth_json_format(const berth_json *at, const char *format, int ver
 	if (!cJSON_IsObject(at->item))
 		return expected(at, "an object", err);
 	BERTH_TRY(berth_json_string(at, "format", true, &f, err));
+	berth_json at_format = berth_json_get(at, "format"), at_version = berth_json_get(at, "version");
 	if (strcmp(f, format) != 0)
-		return berth_json_fail(at, err, "format is '%.60s', expected '%s'", f, format);
+		return berth_json_fail(&at_format, err, "format is '%.60s', expected '%s'", f, format);
 	BERTH_TRY(berth_json_int(at, "version", true, 0, INT32_MAX, &v, err));
 	if (v != version)
-		return berth_json_fail(at, err, "version %d of %s is not known here; this berth reads version %d", v, format, version);
+		return berth_json_fail(&at_version, err, "version %d of %s is not known here; this berth reads version %d", v, format, version);
 	return BERTH_OK;
 }
 
