@@ -1,0 +1,185 @@
+/* Registry of the zoo and its specs. A model is one row of the table and one build function (zoo_NAME.c). */
+#include "zoo.h"
+
+#include "text.h"
+#include "zoo_layers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "zoo:"
+
+static const char *const dtypes[] = {"f32", "f16", NULL};
+
+#define BATCH {"batch", "samples at once", 1, 1, 65536, true, NULL}
+#define DTYPE {"dtype", "type of the numbers", 0, 0, 0, false, dtypes}
+
+static const berth_zoo_param picture_params[] = {BATCH, DTYPE};
+static const berth_zoo_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE};
+
+#define PARAMS(list) (list), (int32_t)(sizeof(list) / sizeof *(list))
+
+static const berth_zoo_model models[] = {
+	{"resnet18", "ResNet-18 at 224x224 (He et al. 2016)", PARAMS(picture_params), zoo_build_resnet, 18},
+	{"resnet34", "ResNet-34 at 224x224 (He et al. 2016)", PARAMS(picture_params), zoo_build_resnet, 34},
+	{"resnet50", "ResNet-50 at 224x224 (He et al. 2016)", PARAMS(picture_params), zoo_build_resnet, 50},
+	{"resnet101", "ResNet-101 at 224x224 (He et al. 2016)", PARAMS(picture_params), zoo_build_resnet, 101},
+	{"resnet152", "ResNet-152 at 224x224 (He et al. 2016)", PARAMS(picture_params), zoo_build_resnet, 152},
+	{"inception-v3", "Inception-v3 at 299x299, no auxiliary head (Szegedy et al. 2016)", PARAMS(picture_params), zoo_build_inception, 0},
+	{"bert-base", "BERT-base encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 12},
+	{"bert-large", "BERT-large encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 24},
+};
+
+enum { N_MODELS = sizeof models / sizeof *models, MAX_PARAMS = 16, MAX_WORD = 64 };
+
+const berth_zoo_model *berth_zoo_list(int32_t *n)
+{
+	*n = N_MODELS;
+	return models;
+}
+
+bool berth_zoo_is_spec(const char *text)
+{
+	return strncmp(text, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+/* Copy text up to the first of stop (or the end) into word, cut at MAX_WORD - 1; returns what follows. */
+static const char *take_word(const char *text, const char *stop, char word[MAX_WORD])
+{
+	size_t n = strcspn(text, stop), cut = n < MAX_WORD ? n : MAX_WORD - 1;
+	memcpy(word, text, cut);
+	word[cut] = '\0';
+	return text + n;
+}
+
+static berth_status find_model(const char *spec, const char *name, const berth_zoo_model **out, berth_err *err)
+{
+	const char *names[N_MODELS];
+	char hint[128];
+	for (int32_t i = 0; i < N_MODELS; i++) {
+		names[i] = models[i].name;
+		if (strcmp(names[i], name) == 0) {
+			*out = &models[i];
+			return BERTH_OK;
+		}
+	}
+	return berth_fail(err, BERTH_EINVAL, "%s: unknown model '%s'%s; 'berth zoo' lists them", spec, name,
+	                  berth_text_suggest(hint, sizeof hint, name, names, N_MODELS));
+}
+
+static berth_status find_param(const char *spec, const berth_zoo_model *m, const char *key, int32_t *out, berth_err *err)
+{
+	const char *names[MAX_PARAMS];
+	char hint[128];
+	for (int32_t i = 0; i < m->n_params; i++) {
+		names[i] = m->param[i].name;
+		if (strcmp(names[i], key) == 0) {
+			*out = i;
+			return BERTH_OK;
+		}
+	}
+	return berth_fail(err, BERTH_EINVAL, "%s: model '%s' has no parameter '%s'%s", spec, m->name, key,
+	                  berth_text_suggest(hint, sizeof hint, key, names, m->n_params));
+}
+
+static berth_status parse_choice(const char *spec, const berth_zoo_param *p, const char *word, double *out, berth_err *err)
+{
+	char all[256] = "";
+	for (int32_t i = 0; p->choice[i]; i++) {
+		if (strcmp(p->choice[i], word) == 0) {
+			*out = i;
+			return BERTH_OK;
+		}
+		size_t n = strlen(all);
+		snprintf(all + n, sizeof all - n, "%s%s", i ? " or " : "", p->choice[i]);
+	}
+	return berth_fail(err, BERTH_EINVAL, "%s: %s is '%s'; expected %s", spec, p->name, word, all);
+}
+
+static berth_status parse_number(const char *spec, const berth_zoo_param *p, const char *word, double *out, berth_err *err)
+{
+	char low[32], high[32], *end;
+	double x = strtod(word, &end);
+	bool plain = *word && !word[strspn(word, "0123456789.eE+-")]; /* no inf, nan, hexadecimal, spaces */
+	if (plain && !*end && x >= p->min && x <= p->max && (!p->whole || x == floor(x))) {
+		*out = x;
+		return BERTH_OK;
+	}
+	return berth_fail(err, BERTH_EINVAL, "%s: %s is '%s'; expected a %snumber from %s to %s", spec, p->name, word, p->whole ? "whole " : "",
+	                  berth_text_double(low, p->min), berth_text_double(high, p->max));
+}
+
+/* "key=value" pairs after the name into value [n_params], defaults elsewhere. */
+static berth_status parse_values(const char *spec, const char *rest, const berth_zoo_model *m, double value[], berth_err *err)
+{
+	bool seen[MAX_PARAMS] = {false};
+	for (int32_t i = 0; i < m->n_params; i++)
+		value[i] = m->param[i].def;
+	while (*rest) {
+		char key[MAX_WORD], word[MAX_WORD];
+		int32_t i = 0;
+		rest = take_word(rest + 1, ":=", key);
+		if (*rest != '=')
+			return berth_fail(err, BERTH_EINVAL, "%s: '%s' stands without a value; expected key=value between colons", spec, key);
+		rest = take_word(rest + 1, ":", word);
+		BERTH_TRY(find_param(spec, m, key, &i, err));
+		if (seen[i])
+			return berth_fail(err, BERTH_EINVAL, "%s: '%s' stands twice", spec, key);
+		seen[i] = true;
+		BERTH_TRY((m->param[i].choice ? parse_choice : parse_number)(spec, &m->param[i], word, &value[i], err));
+	}
+	return BERTH_OK;
+}
+
+/* NAME[:key=value...] with keys in table order and without defaults; NULL when memory runs out. */
+static const char *canonical_name(const berth_zoo_model *m, const double value[], berth_arena *tmp)
+{
+	const char *name = m->name;
+	for (int32_t i = 0; i < m->n_params && name; i++) {
+		const berth_zoo_param *p = &m->param[i];
+		char number[32];
+		if (value[i] != p->def)
+			name = berth_arena_printf(tmp, "%s:%s=%s", name, p->name,
+			                          p->choice ? p->choice[(int)value[i]] : berth_text_double(number, value[i]));
+	}
+	return name;
+}
+
+static berth_status build(const berth_zoo_model *m, const double value[], berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	zoo_net net = {.tmp = tmp, .err = err, .model = m, .value = value};
+	const char *name = canonical_name(m, value, tmp);
+	if (!name)
+		return berth_nomem(err);
+	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
+	net.batch = (int64_t)zoo_value(&net, "batch");
+	net.elem_bytes = zoo_value(&net, "dtype") == 0 ? 4 : 2;
+	m->build(&net, m->variant);
+	BERTH_TRY(net.status);
+	return berth_builder_finish(net.builder, mem, out, err);
+}
+
+berth_status berth_zoo_build(const char *spec, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	char name[MAX_WORD];
+	double value[MAX_PARAMS];
+	const berth_zoo_model *m = NULL;
+	berth_graph g;
+	if (!berth_zoo_is_spec(spec))
+		return berth_fail(err, BERTH_EINVAL, "'%s' is no zoo model; expected " PREFIX "NAME[:key=value...]", spec);
+	const char *rest = take_word(spec + sizeof PREFIX - 1, ":", name);
+	BERTH_TRY(find_model(spec, name, &m, err));
+	BERTH_TRY(parse_values(spec, rest, m, value, err));
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = build(m, value, mem, tmp, &g, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_EFORMAT) /* sizes that a graph cannot hold come from the values of the spec */
+		st = BERTH_EINVAL;
+	if (st == BERTH_EINVAL)
+		return berth_fail_in(err, st, "%s: ", spec);
+	if (st == BERTH_OK)
+		*out = g;
+	return st;
+}

@@ -1,0 +1,243 @@
+/* Layers of the zoo; see zoo_layers.h for the cost conventions. Sizes are computed in double, which is exact below 2^53, the limit of a figure. */
+#include "zoo_layers.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+double zoo_value(const zoo_net *net, const char *name)
+{
+	for (int32_t i = 0; i < net->model->n_params; i++)
+		if (strcmp(net->model->param[i].name, name) == 0)
+			return net->value[i];
+	assert(!"a parameter of the model's table");
+	return 0;
+}
+
+void zoo_scope(zoo_net *net, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(net->scope, sizeof net->scope, fmt, ap);
+	va_end(ap);
+}
+
+void zoo_scope_end(zoo_net *net)
+{
+	net->scope[0] = '\0';
+}
+
+void zoo_mark_output(zoo_net *net)
+{
+	net->output = true;
+}
+
+zoo_tensor zoo_input(int64_t n, int64_t c, int64_t h, int64_t w)
+{
+	return (zoo_tensor){ZOO_INPUT, {n, c, h, w}};
+}
+
+zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad)
+{
+	return (zoo_window){kernel, kernel, stride, pad, pad};
+}
+
+static double elements(zoo_tensor t)
+{
+	double n = 1;
+	for (int i = 0; i < ZOO_RANK; i++)
+		n *= (double)t.dim[i];
+	return n;
+}
+
+static void fail(zoo_net *net, berth_status status)
+{
+	if (net->status == BERTH_OK)
+		net->status = status;
+}
+
+/* Bytes as an integer, if they are few enough to be one figure of a graph. */
+static int64_t whole_bytes(zoo_net *net, const char *op, double bytes)
+{
+	if (bytes <= 0x1p53)
+		return (int64_t)bytes;
+	fail(net, berth_fail(net->err, BERTH_EINVAL, "operator '%s' would move %.3g bytes, beyond 2^53; choose smaller sizes", op, bytes));
+	return 0;
+}
+
+static void add_edges(zoo_net *net, const char *op_name, int32_t op, int32_t n, const zoo_tensor x[])
+{
+	for (int32_t i = 0; i < n && net->status == BERTH_OK; i++)
+		if (x[i].op != ZOO_INPUT) {
+			int64_t bytes = whole_bytes(net, op_name, elements(x[i]) * (double)net->elem_bytes);
+			fail(net, berth_builder_edge(net->builder, x[i].op, op, bytes, NULL, net->err));
+		}
+}
+
+zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[], zoo_tensor out, zoo_cost cost)
+{
+	char full[2 * ZOO_NAME];
+	double elem = (double)net->elem_bytes, read = cost.read_params;
+	out.op = ZOO_INPUT;
+	if (net->status != BERTH_OK)
+		return out;
+	snprintf(full, sizeof full, "%s%s%s", net->scope, *net->scope ? "." : "", name);
+	for (int32_t i = 0; i < n; i++)
+		read += elements(x[i]);
+	berth_op_spec spec = {.name = full, .type = type, .macs = cost.macs};
+	spec.flops = cost.flops > 0 ? cost.flops : cost.macs > 0 ? 2 * cost.macs : elements(out);
+	spec.read_bytes = whole_bytes(net, full, read * elem + cost.read_extra_bytes);
+	spec.write_bytes = whole_bytes(net, full, elements(out) * elem);
+	spec.param_bytes = whole_bytes(net, full, cost.params * elem);
+	spec.output_bytes = net->output ? spec.write_bytes : 0;
+	net->output = false;
+	if (net->status != BERTH_OK)
+		return out;
+	fail(net, berth_builder_op(net->builder, &spec, &out.op, net->err));
+	add_edges(net, full, out.op, n, x);
+	if (cost.shared >= 0 && net->status == BERTH_OK)
+		fail(net, berth_builder_param_use(net->builder, cost.shared, out.op, net->err));
+	return out;
+}
+
+int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t n)
+{
+	int32_t param = -1;
+	int64_t bytes = whole_bytes(net, name, (double)n * (double)net->elem_bytes);
+	if (net->status == BERTH_OK)
+		fail(net, berth_builder_param(net->builder, name, bytes, &param, net->err));
+	return param;
+}
+
+/* Cost of an operator that holds and reads its own parameters. */
+static zoo_cost own(double macs, double params)
+{
+	return (zoo_cost){.macs = macs, .params = params, .read_params = params, .shared = -1};
+}
+
+static int64_t slide(int64_t size, int64_t kernel, int64_t stride, int64_t pad)
+{
+	int64_t n = (size + 2 * pad - kernel) / stride + 1;
+	assert(size + 2 * pad >= kernel && n > 0);
+	return n;
+}
+
+static zoo_tensor slid(zoo_tensor x, int64_t channels, zoo_window w)
+{
+	return (zoo_tensor){0, {x.dim[0], channels, slide(x.dim[2], w.kernel_h, w.stride, w.pad_h), slide(x.dim[3], w.kernel_w, w.stride, w.pad_w)}};
+}
+
+zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win, int64_t groups, bool bias)
+{
+	assert(x.dim[1] % groups == 0 && out_channels % groups == 0);
+	zoo_tensor out = slid(x, out_channels, win);
+	double window = (double)(x.dim[1] / groups) * (double)(win.kernel_h * win.kernel_w);
+	double params = window * (double)out_channels + (bias ? (double)out_channels : 0);
+	return zoo_op(net, name, "Conv", 1, &x, out, own(elements(out) * window, params));
+}
+
+zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win)
+{
+	return zoo_op(net, name, type, 1, &x, slid(x, x.dim[1], win), own(0, 0));
+}
+
+zoo_tensor zoo_global_pool(zoo_net *net, const char *name, zoo_tensor x)
+{
+	return zoo_op(net, name, "GlobalAveragePool", 1, &x, zoo_input(x.dim[0], x.dim[1], 1, 1), own(0, 0));
+}
+
+zoo_tensor zoo_adaptive_pool(zoo_net *net, const char *name, zoo_tensor x, int64_t out_h, int64_t out_w)
+{
+	if (x.dim[2] == out_h && x.dim[3] == out_w)
+		return x;
+	return zoo_op(net, name, "AveragePool", 1, &x, zoo_input(x.dim[0], x.dim[1], out_h, out_w), own(0, 0));
+}
+
+zoo_tensor zoo_batchnorm(zoo_net *net, const char *name, zoo_tensor x)
+{
+	return zoo_op(net, name, "BatchNormalization", 1, &x, x, own(0, 2 * (double)x.dim[1]));
+}
+
+zoo_tensor zoo_unary(zoo_net *net, const char *name, const char *type, zoo_tensor x)
+{
+	return zoo_op(net, name, type, 1, &x, x, own(0, 0));
+}
+
+zoo_tensor zoo_binary(zoo_net *net, const char *name, const char *type, zoo_tensor a, zoo_tensor b)
+{
+	zoo_tensor x[2] = {a, b};
+	return zoo_op(net, name, type, 2, x, a, own(0, 0));
+}
+
+zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tensor x[])
+{
+	zoo_tensor out = x[0];
+	for (int32_t i = 1; i < n; i++)
+		out.dim[1] += x[i].dim[1];
+	return zoo_op(net, name, "Concat", n, x, out, own(0, 0));
+}
+
+zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_features)
+{
+	double in = elements(x) / (double)x.dim[0], out = (double)out_features;
+	return zoo_op(net, name, "Gemm", 1, &x, zoo_input(x.dim[0], out_features, 1, 1), own((double)x.dim[0] * in * out, in * out + out));
+}
+
+zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t columns, int32_t shared)
+{
+	zoo_tensor out = x;
+	out.dim[3] = columns;
+	double weights = (double)x.dim[3] * (double)columns;
+	zoo_cost cost = own(elements(x) * (double)columns, shared < 0 ? weights : 0);
+	cost.read_params = weights;
+	cost.shared = shared;
+	return zoo_op(net, name, "MatMul", 1, &x, out, cost);
+}
+
+zoo_tensor zoo_matmul(zoo_net *net, const char *name, zoo_tensor a, zoo_tensor b)
+{
+	assert(a.dim[3] == b.dim[2]);
+	zoo_tensor x[2] = {a, b}, out = a;
+	out.dim[3] = b.dim[3];
+	return zoo_op(net, name, "MatMul", 2, x, out, own(elements(a) * (double)b.dim[3], 0));
+}
+
+zoo_tensor zoo_bias(zoo_net *net, const char *name, zoo_tensor x)
+{
+	return zoo_op(net, name, "Add", 1, &x, x, own(0, (double)x.dim[3]));
+}
+
+zoo_tensor zoo_position(zoo_net *net, const char *name, zoo_tensor x, int64_t table_rows)
+{
+	zoo_cost cost = own(0, (double)table_rows * (double)x.dim[3]);
+	cost.read_params = (double)x.dim[2] * (double)x.dim[3];
+	return zoo_op(net, name, "Add", 1, &x, x, cost);
+}
+
+zoo_tensor zoo_layernorm(zoo_net *net, const char *name, zoo_tensor x)
+{
+	return zoo_op(net, name, "LayerNormalization", 1, &x, x, own(0, 2 * (double)x.dim[3]));
+}
+
+zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns, int32_t shared)
+{
+	zoo_tensor out = zoo_input(net->batch, 1, rows, columns);
+	zoo_cost cost = own(0, shared < 0 ? (double)table_rows * (double)columns : 0);
+	cost.read_params = elements(out);
+	cost.read_extra_bytes = 8 * (double)net->batch * (double)rows;
+	cost.shared = shared;
+	return zoo_op(net, name, "Gather", 0, NULL, out, cost);
+}
+
+zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x)
+{
+	zoo_tensor out = x;
+	out.dim[2] = 1;
+	return zoo_op(net, name, "Gather", 1, &x, out, own(0, 0));
+}
+
+zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3)
+{
+	return zoo_op(net, name, "Transpose", 1, &x, zoo_input(d0, d1, d2, d3), own(0, 0));
+}

@@ -1,0 +1,97 @@
+/* Layers of the zoo: each call adds one operator with its shape, FLOPs, MACs and bytes to a net and returns its output.
+ *
+ * Costs: 2 FLOPs a multiply-accumulate for Conv, Gemm and MatMul, one FLOP an output element for the rest; read_bytes are all inputs
+ * and the parameters used, write_bytes the output. Views (Flatten, Reshape) are no operators.
+ *
+ * The first error sticks to the net and the calls after it do nothing, so that a model reads as a list of layers. */
+#ifndef BERTH_ZOO_LAYERS_H
+#define BERTH_ZOO_LAYERS_H
+
+#include "zoo.h"
+
+enum { ZOO_RANK = 4, ZOO_INPUT = -1, ZOO_NAME = 96 };
+
+/* An output: batch, channels, height, width in pictures; batch, heads, rows, columns in matrices. op ZOO_INPUT: comes from outside. */
+typedef struct zoo_tensor {
+	int32_t op;
+	int64_t dim[ZOO_RANK];
+} zoo_tensor;
+
+typedef struct zoo_net {
+	berth_builder *builder;
+	berth_arena *tmp;
+	berth_err *err;
+	berth_status status;
+	const berth_zoo_model *model;
+	const double *value; /* [model->n_params] */
+	int64_t batch, elem_bytes;
+	bool training;       /* keep BatchNormalization apart */
+	bool output;         /* the next operator's output leaves the graph */
+	char scope[ZOO_NAME]; /* stands before the names of operators, with a dot between */
+} zoo_net;
+
+/* Value of a parameter that the model's table names. */
+double zoo_value(const zoo_net *net, const char *name);
+
+/* Names of the operators from here on start with this scope; or with none. */
+void zoo_scope(zoo_net *net, const char *fmt, ...) BERTH_PRINTF(2, 3);
+void zoo_scope_end(zoo_net *net);
+
+/* The next operator's output leaves the graph. */
+void zoo_mark_output(zoo_net *net);
+
+zoo_tensor zoo_input(int64_t n, int64_t c, int64_t h, int64_t w);
+
+typedef struct zoo_window { /* of a convolution or pooling */
+	int64_t kernel_h, kernel_w, stride, pad_h, pad_w;
+} zoo_window;
+zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad);
+
+/* groups divides the channels of input and output. */
+zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win, int64_t groups, bool bias);
+zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win);
+zoo_tensor zoo_global_pool(zoo_net *net, const char *name, zoo_tensor x);
+/* Averages into out_h x out_w cells (a view of the input where it has that size already). */
+zoo_tensor zoo_adaptive_pool(zoo_net *net, const char *name, zoo_tensor x, int64_t out_h, int64_t out_w);
+zoo_tensor zoo_batchnorm(zoo_net *net, const char *name, zoo_tensor x);
+/* Relu, Gelu, Softmax, Div ...: same shape, no parameters. */
+zoo_tensor zoo_unary(zoo_net *net, const char *name, const char *type, zoo_tensor x);
+zoo_tensor zoo_binary(zoo_net *net, const char *name, const char *type, zoo_tensor a, zoo_tensor b);
+/* Along channels. */
+zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tensor x[]);
+/* x flattened to [dim 0, rest] times weights, plus bias. */
+zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_features);
+/* x[.., rows, k] times weights[k, columns] (a shared parameter where shared >= 0). */
+zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t columns, int32_t shared);
+/* a[.., rows, k] times b[.., k, columns]. */
+zoo_tensor zoo_matmul(zoo_net *net, const char *name, zoo_tensor a, zoo_tensor b);
+/* x + bias[columns]. */
+zoo_tensor zoo_bias(zoo_net *net, const char *name, zoo_tensor x);
+/* x + the first rows of a table[table_rows, columns]. */
+zoo_tensor zoo_position(zoo_net *net, const char *name, zoo_tensor x, int64_t table_rows);
+zoo_tensor zoo_layernorm(zoo_net *net, const char *name, zoo_tensor x);
+/* Rows of a table[table_rows, columns] picked by batch x rows 8-byte indices from outside (a shared parameter where shared >= 0). */
+zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns, int32_t shared);
+/* The first row only: Gather of one index. */
+zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x);
+/* A copy in another order; dim as it is afterwards. */
+zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3);
+
+/* A parameter of several operators; -1 on failure. */
+int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t elements);
+
+/* Any other operator: figures of elements (not bytes) in, one unnamed output of the shape out. */
+typedef struct zoo_cost {
+	double macs, flops;         /* flops 0: twice the macs, or one an output element without macs */
+	double params, read_params; /* elements held, elements read */
+	double read_extra_bytes;    /* what comes from outside beside the inputs */
+	int32_t shared;             /* parameter used, or -1 */
+} zoo_cost;
+zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[], zoo_tensor out, zoo_cost cost);
+
+/* Models, one family a file; variant is the row's. */
+void zoo_build_resnet(zoo_net *net, int variant);
+void zoo_build_inception(zoo_net *net, int variant);
+void zoo_build_bert(zoo_net *net, int variant);
+
+#endif

@@ -1,0 +1,248 @@
+/* The zoo: public figures of the models, counts of operators against the ONNX exports, linearity in the batch, specs and their errors. */
+#include "support.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void build(const char *spec, berth_arena *mem, berth_graph *g)
+{
+	berth_arena tmp = {0};
+	berth_err err = {0};
+	assert_ok(berth_zoo_build(spec, mem, &tmp, g, &err), &err);
+	assert_ok(berth_graph_check(g, &err), &err);
+	berth_arena_free(&tmp);
+}
+
+static int32_t count_type(const berth_graph *g, const char *type)
+{
+	int32_t n = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		n += g->op_type[op] >= 0 && strcmp(g->type_name[g->op_type[op]], type) == 0;
+	return n;
+}
+
+/* Multiply-accumulates and parameters as published (torchvision's model pages, and the papers for BERT). */
+static void test_public_figures(void **state)
+{
+	(void)state;
+	static const struct { const char *spec; double macs, params; } rows[] = {
+		{"zoo:resnet18", 1.814e9, 11689512}, {"zoo:resnet34", 3.664e9, 21797672}, {"zoo:resnet50", 4.089e9, 25557032},
+		{"zoo:resnet101", 7.801e9, 44549160}, {"zoo:resnet152", 11.514e9, 60192808}, {"zoo:inception-v3", 5.713e9, 23834568},
+		{"zoo:bert-base", 11.17e9, 109482240}, {"zoo:bert-large", 39.46e9, 335141888},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		build(rows[i].spec, &mem, &g);
+		assert_near(berth_graph_macs(&g) / rows[i].macs, 1, 0.01);
+		assert_near((double)berth_graph_param_bytes(&g) / 4 / rows[i].params, 1, 0.01);
+		berth_arena_free(&mem);
+	}
+}
+
+/* Operators that the ONNX files of the same models hold (views, constants and aliases left aside). */
+static void test_operators_of_the_exports(void **state)
+{
+	(void)state;
+	static const struct { const char *spec, *type; int32_t n; } rows[] = {
+		{"zoo:resnet50", "Conv", 53}, {"zoo:resnet50", "Relu", 49}, {"zoo:resnet50", "Add", 16}, {"zoo:resnet50", "MaxPool", 1},
+		{"zoo:resnet50", "GlobalAveragePool", 1}, {"zoo:resnet50", "Gemm", 1}, {"zoo:resnet50", "BatchNormalization", 0},
+		{"zoo:inception-v3", "Conv", 94}, {"zoo:inception-v3", "Relu", 94}, {"zoo:inception-v3", "Concat", 11},
+		{"zoo:inception-v3", "AveragePool", 9}, {"zoo:inception-v3", "MaxPool", 4}, {"zoo:inception-v3", "GlobalAveragePool", 1},
+		{"zoo:inception-v3", "Gemm", 1}, {"zoo:bert-base", "MatMul", 96}, {"zoo:bert-base", "Transpose", 48},
+		{"zoo:bert-base", "Softmax", 12}, {"zoo:bert-base", "LayerNormalization", 25}, {"zoo:bert-base", "Gather", 3}, {"zoo:bert-base", "Gemm", 1},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		build(rows[i].spec, &mem, &g);
+		if (count_type(&g, rows[i].type) != rows[i].n)
+			print_message("%s: %s\n", rows[i].spec, rows[i].type);
+		assert_int_equal(count_type(&g, rows[i].type), rows[i].n);
+		berth_arena_free(&mem);
+	}
+}
+
+/* Exact figures of single operators, worked out by hand. */
+static void test_single_operators(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	build("zoo:resnet50:batch=2", &mem, &g);
+	assert_string_equal(g.name, "resnet50:batch=2");
+	int32_t op = berth_graph_find(&g, "layer2.0.conv2");
+	assert_true(op >= 0);
+	assert_near(g.op_macs[op], 2.0 * 28 * 28 * 128 * 128 * 9, 0);
+	assert_near(g.op_flops[op], 2 * g.op_macs[op], 0);
+	assert_int_equal(g.op_param_bytes[op], (128 * 128 * 9 + 128) * 4);
+	assert_int_equal(g.op_read_bytes[op], 2 * 56 * 56 * 128 * 4 + g.op_param_bytes[op]);
+	assert_int_equal(g.op_write_bytes[op], 2 * 28 * 28 * 128 * 4);
+	assert_int_equal(g.tensor_bytes[g.op_tensor_off[op]], g.op_write_bytes[op]);
+	op = berth_graph_find(&g, "layer1.2.relu3"); /* feeds the next block and its shortcut */
+	assert_int_equal(g.tensor_use_off[g.op_tensor_off[op] + 1] - g.tensor_use_off[g.op_tensor_off[op]], 2);
+	op = berth_graph_find(&g, "fc");
+	assert_int_equal(g.op_output_bytes[op], 2 * 1000 * 4);
+	build("zoo:bert-base:seq=64", &mem, &g);
+	op = berth_graph_find(&g, "layer.3.attention.scores");
+	assert_near(g.op_macs[op], 64.0 * 64 * 768, 0);
+	assert_int_equal(g.op_write_bytes[op], 12 * 64 * 64 * 4);
+	op = berth_graph_find(&g, "embeddings.word");
+	assert_int_equal(g.op_param_bytes[op], 30522 * 768 * 4);
+	assert_int_equal(g.op_read_bytes[op], 64 * 768 * 4 + 64 * 8);
+	berth_arena_free(&mem);
+}
+
+static void test_batch_and_type_scale(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"resnet18", "inception-v3", "bert-base"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		berth_arena mem = {0};
+		berth_graph one, eight, half;
+		char spec[64];
+		snprintf(spec, sizeof spec, "zoo:%s", names[i]);
+		build(spec, &mem, &one);
+		snprintf(spec, sizeof spec, "zoo:%s:batch=8", names[i]);
+		build(spec, &mem, &eight);
+		snprintf(spec, sizeof spec, "zoo:%s:dtype=f16", names[i]);
+		build(spec, &mem, &half);
+		assert_near(berth_graph_flops(&eight), 8 * berth_graph_flops(&one), 0);
+		assert_near(berth_graph_flops(&half), berth_graph_flops(&one), 0);
+		assert_int_equal(berth_graph_param_bytes(&eight), berth_graph_param_bytes(&one));
+		assert_int_equal(2 * berth_graph_param_bytes(&half), berth_graph_param_bytes(&one));
+		for (int32_t t = 0; t < one.n_tensors; t++) {
+			assert_int_equal(eight.tensor_bytes[t], 8 * one.tensor_bytes[t]);
+			assert_int_equal(2 * half.tensor_bytes[t], one.tensor_bytes[t]);
+		}
+		berth_arena_free(&mem);
+	}
+}
+
+/* Every row of the table builds with its defaults, and its parameters are well formed. */
+static void test_table(void **state)
+{
+	(void)state;
+	int32_t n;
+	const berth_zoo_model *m = berth_zoo_list(&n);
+	assert_true(n > 0);
+	for (int32_t i = 0; i < n; i++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		char spec[64];
+		snprintf(spec, sizeof spec, "zoo:%s", m[i].name);
+		build(spec, &mem, &g);
+		assert_string_equal(g.name, m[i].name);
+		assert_true(g.n_ops > 0);
+		for (int32_t k = 0; k < m[i].n_params; k++)
+			assert_true(m[i].param[k].choice ? m[i].param[k].choice[(int)m[i].param[k].def] != NULL
+			                                 : m[i].param[k].def >= m[i].param[k].min && m[i].param[k].def <= m[i].param[k].max);
+		berth_arena_free(&mem);
+	}
+}
+
+static void test_spec_errors(void **state)
+{
+	(void)state;
+	static const struct { const char *spec, *part; } cases[] = {
+		{"resnet50", "expected zoo:NAME"},
+		{"zoo:", "unknown model ''"},
+		{"zoo:resnet5", "unknown model 'resnet5' (did you mean 'resnet50'?)"},
+		{"zoo:resnet50:bach=2", "no parameter 'bach' (did you mean 'batch'?)"},
+		{"zoo:resnet50:batch", "'batch' stands without a value"},
+		{"zoo:resnet50:", "'' stands without a value"},
+		{"zoo:resnet50:batch=", "batch is ''; expected a whole number from 1 to 65536"},
+		{"zoo:resnet50:batch=0", "batch is '0'; expected a whole number from 1 to 65536"},
+		{"zoo:resnet50:batch=-1", "batch is '-1'"},
+		{"zoo:resnet50:batch=1.5", "batch is '1.5'"},
+		{"zoo:resnet50:batch=two", "batch is 'two'"},
+		{"zoo:resnet50:batch=inf", "batch is 'inf'"},
+		{"zoo:resnet50:batch=nan", "batch is 'nan'"},
+		{"zoo:resnet50:batch= 2", "batch is ' 2'"},
+		{"zoo:resnet50:batch=0x10", "batch is '0x10'"},
+		{"zoo:resnet50:batch=1e999", "batch is '1e999'"},
+		{"zoo:resnet50:batch=99999999999999999999", "batch is '99999999999999999999'"},
+		{"zoo:resnet50:batch=2:batch=2", "'batch' stands twice"},
+		{"zoo:resnet50:dtype=f8", "dtype is 'f8'; expected f32 or f16"},
+		{"zoo:resnet50:seq=5", "no parameter 'seq'"},
+		{"zoo:bert-base:seq=513", "seq is '513'; expected a whole number from 1 to 512"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g = {.n_ops = -7};
+		berth_err err = {0};
+		assert_int_equal(berth_zoo_build(cases[i].spec, &mem, &tmp, &g, &err), BERTH_EINVAL);
+		assert_contains(err.msg, cases[i].part);
+		assert_int_equal(g.n_ops, -7);
+		assert_int_equal(berth_zoo_build(cases[i].spec, &mem, &tmp, &g, NULL), BERTH_EINVAL);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+/* The largest sizes that a spec allows fit or are refused; none overflows. */
+static void test_largest_sizes(void **state)
+{
+	(void)state;
+	int32_t n;
+	const berth_zoo_model *m = berth_zoo_list(&n);
+	for (int32_t i = 0; i < n; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_err err = {0};
+		char spec[512];
+		int len = snprintf(spec, sizeof spec, "zoo:%s", m[i].name);
+		for (int32_t k = 0; k < m[i].n_params; k++)
+			if (!m[i].param[k].choice)
+				len += snprintf(spec + len, sizeof spec - (size_t)len, ":%s=%.0f", m[i].param[k].name, m[i].param[k].max);
+		berth_status st = berth_zoo_build(spec, &mem, &tmp, &g, &err);
+		assert_true(st == BERTH_OK || st == BERTH_EINVAL);
+		if (st == BERTH_OK) {
+			assert_ok(berth_graph_check(&g, &err), &err);
+			for (int32_t op = 0; op < g.n_ops; op++)
+				assert_true(isfinite(g.op_flops[op]) && g.op_read_bytes[op] >= 0 && g.op_write_bytes[op] >= 0);
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		berth_arena mem, tmp;
+		berth_graph g;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&mem, &f.hook);
+		berth_arena_init(&tmp, &f.hook);
+		berth_status st = berth_zoo_build("zoo:resnet18:batch=2", &mem, &tmp, &g, &err);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+		if (st == BERTH_OK) {
+			assert_true(k > 0);
+			break;
+		}
+		assert_int_equal(st, BERTH_ENOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_public_figures),
+		cmocka_unit_test(test_operators_of_the_exports),
+		cmocka_unit_test(test_single_operators),
+		cmocka_unit_test(test_batch_and_type_scale),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_spec_errors),
+		cmocka_unit_test(test_largest_sizes),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
