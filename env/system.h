@@ -38,10 +38,11 @@ typedef struct berth_system {
 	int32_t *dev_slots;                /* [1, BERTH_MAX_SLOTS] */
 	double *dev_idle_w, *dev_busy_w;   /* both NAN: not given */
 
-	/* Fraction of peak_flops that operators of a type reach, in file order; the key "*" stands for every other type. */
+	/* Fraction of peak_flops that operators of a type reach; the key "*" stands for every other type. Each device has a "*":
+	 * in file order, with "*": 1 put in front where the file leaves it out. */
 	int32_t *dev_eff_off;  /* [n_devs+1] into eff_ */
 	const char **eff_type;
-	double *eff_value;     /* > 0; above 1 is allowed (a fused or sparse kernel beats the peak of the datasheet) */
+	double *eff_value;     /* > 0; above 1 where a kernel beats the peak that was given */
 
 	/* Types that a device runs, in file order. */
 	bool *dev_runs_all;    /* [n_devs] no list was given: it runs every type */
@@ -63,10 +64,20 @@ const char *berth_order_name(berth_order order);
 /* Index of the device called name, or -1. O(n_devs). */
 int32_t berth_system_find_dev(const berth_system *s, const char *name);
 
-/* All that the comments above promise, and that each device reaches each other one by links. Infinite or NaN figures, zero
- * bandwidths, two links for one ordered pair, busy_w < idle_w and watts given by halves are errors.
- *   tmp   scratch, 4 * n_devs bytes or so, returned at exit
- * Fails: BERTH_EFORMAT, naming the device or the pair; BERTH_ENOMEM. O(n_devs * n_devs + n_devs * n_links). */
+/* Efficiency of an operator type (NULL: an operator without one) on device dev: the type's own, else that of "*". O(entries of dev). */
+double berth_system_efficiency(const berth_system *s, int32_t dev, const char *type);
+
+/* Does the list of dev (or its absence) let a type run there? A NULL type stands in no list. Measured times override it; not asked here. */
+bool berth_system_runs(const berth_system *s, int32_t dev, const char *type);
+
+/* All that the comments above promise, and that each device reaches each other one by links. Figures out of range, two links for
+ * one ordered pair, busy_w < idle_w and one of the two watts without the other are errors.
+ *   tmp   scratch, 10 bytes per device, returned at exit
+ * Fails: BERTH_EFORMAT, naming the device or the pair; BERTH_ENOMEM. O(devices * devices + links). */
 berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_err *err);
+
+/* Is x in the range of the figure key ("bandwidth", "slots", "efficiency", ... as in the file)? The ranges keep every quotient
+ * and product of figures finite. Fails: BERTH_EFORMAT "KEY is X; expected A to B". */
+berth_status berth_system_figure_check(const char *key, double x, berth_err *err);
 
 #endif
