@@ -1,0 +1,393 @@
+/* Systems: reading, defaults, folding of links, every error of the reader with its place, the check, the built-in machines. */
+#include "support.h"
+#include "system_json.h"
+#include "systems_builtin.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HEAD "{\"format\":\"berth-system\",\"version\":1,"
+#define AB HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":["
+#define DEV(keys) HEAD "\"devices\":[{\"name\":\"a\"," keys "}]}"
+
+static berth_status parse(const char *text, berth_arena *mem, berth_system *s, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_status st = berth_system_parse_json("s.json", text, strlen(text), mem, &tmp, s, err);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+/* The canonical text of the system that text says. */
+static const char *canonical(const char *text, bool pretty, berth_arena *mem)
+{
+	berth_system s;
+	berth_err err;
+	const char *out;
+	size_t len;
+	assert_ok(parse(text, mem, &s, &err), &err);
+	assert_ok(berth_system_write_json(&s, pretty, mem, &out, &len, &err), &err);
+	assert_int_equal(len, strlen(out));
+	return out;
+}
+
+static void test_defaults(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s;
+	berth_err err;
+	assert_ok(parse(HEAD "\"devices\":[{\"name\":\"a\"}]}", &mem, &s, &err), &err);
+	assert_ok(berth_system_check(&s, &tmp, &err), &err);
+	assert_string_equal(s.name, "");
+	assert_true(s.contention);
+	assert_int_equal(s.order, BERTH_ORDER_PRIORITY);
+	assert_int_equal(s.n_devs, 1);
+	assert_int_equal(s.n_links, 0);
+	assert_int_equal(s.n_channels, 0);
+	assert_string_equal(s.dev_kind[0], "a");
+	assert_true(s.dev_peak_flops[0] == 0);
+	assert_true(s.dev_mem_bandwidth[0] == 0);
+	assert_true(s.dev_op_overhead_s[0] == 0);
+	assert_int_equal(s.dev_memory_bytes[0], -1);
+	assert_int_equal(s.dev_slots[0], 1);
+	assert_true(s.dev_runs_all[0]);
+	assert_true(isnan(s.dev_idle_w[0]) && isnan(s.dev_busy_w[0]));
+	assert_true(berth_system_efficiency(&s, 0, "Conv") == 1);
+	assert_int_equal(s.link_of[0], -1);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static const char full[] = HEAD
+	"\"name\":\"t\",\"contention\":false,\"order\":\"fifo\",\"devices\":["
+	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_flops\":1000000000000,\"efficiency\":{\"Conv\":0.7,\"*\":0.6},\"mem_bandwidth\":100000000000,"
+	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,\"runs\":[\"Gemm\",\"Conv\"],\"idle_w\":40,\"busy_w\":120},"
+	"{\"name\":\"gpu0\",\"memory_bytes\":null},{\"name\":\"gpu1\",\"efficiency\":{\"*\":1,\"Conv\":2},\"memory_bytes\":0,\"runs\":[]}],"
+	"\"links\":[{\"from\":\"cpu0\",\"to\":\"gpu0\",\"latency_s\":1e-05,\"bandwidth\":12000000000,\"both_ways\":true,\"shared\":\"pcie0\",\"joules_per_byte\":1e-10},"
+	"{\"from\":\"gpu1\",\"to\":\"cpu0\",\"bandwidth\":5,\"both_ways\":true},"
+	"{\"from\":\"gpu0\",\"to\":\"gpu1\",\"bandwidth\":7,\"shared\":\"pcie0\"},{\"from\":\"gpu1\",\"to\":\"gpu0\",\"bandwidth\":7}]}";
+
+static void test_reading(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_system s;
+	berth_err err;
+	assert_ok(parse(full, &mem, &s, &err), &err);
+	assert_false(s.contention);
+	assert_int_equal(s.order, BERTH_ORDER_FIFO);
+	assert_true(berth_system_efficiency(&s, 0, "Conv") == 0.7);
+	assert_true(berth_system_efficiency(&s, 0, "Relu") == 0.6);
+	assert_true(berth_system_efficiency(&s, 0, NULL) == 0.6);
+	assert_true(berth_system_runs(&s, 0, "Conv"));
+	assert_false(berth_system_runs(&s, 0, "Relu"));
+	assert_false(berth_system_runs(&s, 0, NULL));
+	assert_true(berth_system_runs(&s, 1, NULL));
+	assert_false(berth_system_runs(&s, 2, "Conv"));
+	assert_int_equal(berth_system_find_dev(&s, "gpu1"), 2);
+	assert_int_equal(berth_system_find_dev(&s, "gpu"), -1);
+	assert_int_equal(s.n_links, 6);
+	assert_int_equal(s.n_channels, 4); /* pcie0; gpu1 -> cpu0 and back; gpu1 -> gpu0 */
+	const int32_t from[] = {0, 1, 2, 0, 1, 2}, to[] = {1, 0, 0, 2, 2, 1}, channel[] = {0, 0, 1, 2, 0, 3};
+	for (int32_t l = 0; l < 6; l++) {
+		assert_int_equal(s.link_from[l], from[l]);
+		assert_int_equal(s.link_to[l], to[l]);
+		assert_int_equal(s.link_channel[l], channel[l]);
+		assert_int_equal(s.link_of[from[l] * 3 + to[l]], l);
+	}
+	assert_string_equal(s.channel_name[0], "pcie0");
+	assert_null(s.channel_name[1]);
+	assert_true(s.link_latency_s[1] == 1e-5 && s.link_joules_per_byte[1] == 1e-10 && s.link_latency_s[2] == 0);
+	berth_arena_free(&mem);
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_system one, two;
+	berth_err err;
+	char hash_one[65], hash_two[65];
+	assert_string_equal(canonical(full, false, &mem), full);
+	assert_ok(parse(full, &mem, &one, &err), &err);
+	assert_ok(parse(canonical(full, true, &mem), &mem, &two, &err), &err);
+	assert_ok(berth_system_sha256(&one, &mem, hash_one, &err), &err);
+	assert_ok(berth_system_sha256(&two, &mem, hash_two, &err), &err);
+	assert_string_equal(hash_one, hash_two);
+	two.dev_slots[0] = 3;
+	assert_ok(berth_system_sha256(&two, &mem, hash_two, &err), &err);
+	assert_string_not_equal(hash_one, hash_two);
+	berth_arena_free(&mem);
+}
+
+/* Two entries that say what one "both_ways" says have its canonical form; those that do not, keep theirs. */
+static void test_folding(void **state)
+{
+	(void)state;
+	static const struct { const char *links; bool folded; } cases[] = {
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5}]}", true},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5,\"shared\":\"x\"}]}", true},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5,\"shared\":\"y\"}]}", false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5}]}", false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":6}]}", false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"latency_s\":1,\"bandwidth\":5}]}", false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5,\"joules_per_byte\":1}]}", false},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0};
+		char text[512];
+		snprintf(text, sizeof text, AB "%s", cases[i].links);
+		const char *out = canonical(text, false, &mem);
+		assert_int_equal(strstr(out, "both_ways") != NULL, cases[i].folded);
+		assert_string_equal(canonical(out, false, &mem), out);
+		if (!cases[i].folded)
+			assert_non_null(strstr(out, cases[i].links));
+		berth_arena_free(&mem);
+	}
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	static const struct { const char *text, *part; } cases[] = {
+		{"", "s.json:1:1: the file is empty"},
+		{HEAD "\"devices\":[{]}", "s.json:1:"},
+		{"{\"format\":\"berth-graph\",\"version\":1}", "expected 'berth-system'"},
+		{"{\"format\":\"berth-system\",\"version\":3}", "version 3"},
+		{HEAD "\"device\":[]}", "unknown key 'device' (did you mean 'devices'?)"},
+		{HEAD "\"name\":\"x\"}", "key 'devices' is missing"},
+		{HEAD "\"devices\":[]}", "/devices: 0 devices; expected 1 to 256"},
+		{HEAD "\"devices\":[3]}", "/devices/0: expected an object, found a number"},
+		{HEAD "\"devices\":[{\"kind\":\"cpu\"}]}", "/devices/0: key 'name' is missing"},
+		{HEAD "\"devices\":[{\"name\":\"\"}]}", "/devices/0/name: the name is empty"},
+		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", "/devices/1/name: two devices are named 'a'"},
+		{DEV("\"memory\":1"), "/devices/0: unknown key 'memory'"},
+		{DEV("\"mem_bandwith\":1"), "unknown key 'mem_bandwith' (did you mean 'mem_bandwidth'?)"},
+		{DEV("\"peak_flops\":0"), "/devices/0/peak_flops: peak_flops is 0; expected 1e-09 to 1e+30"},
+		{DEV("\"peak_flops\":-5"), "/devices/0/peak_flops: peak_flops is -5"},
+		{DEV("\"peak_flops\":1e999"), "too large"},
+		{DEV("\"peak_flops\":\"1\""), "expected a number, found a string"},
+		{DEV("\"mem_bandwidth\":0"), "/devices/0/mem_bandwidth"},
+		{DEV("\"efficiency\":{\"Conv\":0}"), "/devices/0/efficiency/Conv: efficiency is 0"},
+		{DEV("\"efficiency\":{\"Conv\":\"x\"}"), "/devices/0/efficiency/Conv: expected a number"},
+		{DEV("\"efficiency\":{\"Conv\":1,\"Conv\":2}"), "type 'Conv' stands twice"},
+		{DEV("\"efficiency\":0.5"), "/devices/0/efficiency: expected an object"},
+		{DEV("\"memory_bytes\":-1"), "/devices/0/memory_bytes"},
+		{DEV("\"memory_bytes\":1.5"), "/devices/0/memory_bytes"},
+		{DEV("\"op_overhead_s\":-1"), "/devices/0/op_overhead_s"},
+		{DEV("\"op_overhead_s\":1e7"), "op_overhead_s is 10000000; expected 0 to 1000000"},
+		{DEV("\"slots\":0"), "/devices/0/slots"},
+		{DEV("\"slots\":1025"), "/devices/0/slots"},
+		{DEV("\"slots\":1.5"), "/devices/0/slots"},
+		{DEV("\"runs\":\"Conv\""), "/devices/0/runs: expected an array"},
+		{DEV("\"runs\":[1]"), "/devices/0/runs/0: expected the name of an operator type"},
+		{DEV("\"runs\":[\"Conv\",\"Relu\",\"Conv\"]"), "/devices/0/runs/2: type 'Conv' stands twice"},
+		{DEV("\"idle_w\":5"), "/devices/0: 'idle_w' is given without 'busy_w'"},
+		{DEV("\"busy_w\":5"), "'busy_w' is given without 'idle_w'"},
+		{DEV("\"idle_w\":5,\"busy_w\":4"), "/devices/0/busy_w: busy_w is 4, below idle_w, 5"},
+		{DEV("\"idle_w\":-5,\"busy_w\":4"), "/devices/0/idle_w: idle_w is -5"},
+		{HEAD "\"order\":\"given\",\"devices\":[{\"name\":\"a\"}]}", "/order: order 'given' belongs to a placement"},
+		{HEAD "\"order\":\"prioriti\",\"devices\":[{\"name\":\"a\"}]}", "(did you mean 'priority'?)"},
+		{HEAD "\"contention\":1,\"devices\":[{\"name\":\"a\"}]}", "/contention: expected true or false"},
+		{AB "]}", "/links: no path from 'a' to 'b'; add a link"},
+		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}]}", "no path from 'a' to 'b'"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1}]}", "no path from 'b' to 'a'"},
+		{AB "{\"from\":\"a\",\"to\":\"bb\",\"bandwidth\":1}]}", "/links/0/to: unknown device 'bb' (did you mean 'b'?)"},
+		{AB "{\"from\":\"zzz\",\"to\":\"b\",\"bandwidth\":1}]}", "/links/0/from: unknown device 'zzz'"},
+		{AB "{\"from\":\"a\",\"to\":\"a\",\"bandwidth\":1}]}", "/links/0: link from 'a' to itself"},
+		{AB "{\"from\":\"a\",\"to\":\"b\"}]}", "/links/0: key 'bandwidth' is missing"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":0}]}", "/links/0/bandwidth: bandwidth is 0"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency_s\":-1}]}", "/links/0/latency_s"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency_s\":1e9}]}", "/links/0/latency_s"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"joules_per_byte\":-1}]}", "/links/0/joules_per_byte"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency\":1}]}", "unknown key 'latency' (did you mean 'latency_s'?)"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"shared\":\"\"}]}", "/links/0"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":2}]}", "/links/1: a second link from 'a' to 'b'"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":2}]}", "a second link from 'b' to 'a'"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":2,\"both_ways\":true}]}", "/links/1: a second link from 'a' to 'b'"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0};
+		berth_system s, before;
+		berth_err err = {0};
+		memset(&s, 0x5a, sizeof s);
+		memcpy(&before, &s, sizeof s);
+		assert_int_equal(parse(cases[i].text, &mem, &s, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, cases[i].part);
+		assert_memory_equal(&s, &before, sizeof s);
+		berth_arena_free(&mem);
+	}
+}
+
+/* A ring of n devices, in text. */
+static void write_ring(char *text, size_t size, int n)
+{
+	size_t len = (size_t)snprintf(text, size, HEAD "\"devices\":[");
+	for (int i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, size - len, "%s{\"name\":\"d%d\"}", i ? "," : "", i);
+	len += (size_t)snprintf(text + len, size - len, "],\"links\":[");
+	for (int i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, size - len, "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"bandwidth\":1}", i ? "," : "", i, (i + 1) % n);
+	snprintf(text + len, size - len, "]}");
+}
+
+static void test_most_devices(void **state)
+{
+	(void)state;
+	static char text[64 * 1024];
+	berth_arena mem = {0};
+	berth_system s;
+	berth_err err;
+	write_ring(text, sizeof text, BERTH_MAX_DEVS);
+	assert_ok(parse(text, &mem, &s, &err), &err);
+	assert_int_equal(s.n_links, BERTH_MAX_DEVS);
+	write_ring(text, sizeof text, BERTH_MAX_DEVS + 1);
+	assert_int_equal(parse(text, &mem, &s, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "257 devices; expected 1 to 256");
+	berth_arena_free(&mem);
+}
+
+/* The check of a struct that no reader made finds each broken promise. */
+static void test_check(void **state)
+{
+	(void)state;
+	for (int broken = 0; broken < 14; broken++) {
+		berth_arena mem = {0};
+		berth_system s;
+		berth_err err = {0};
+		assert_ok(parse(full, &mem, &s, &err), &err);
+		switch (broken) {
+		case 0: s.dev_slots[1] = 0; break;
+		case 1: s.link_bandwidth[2] = 0; break;
+		case 2: s.dev_busy_w[0] = 1; break;
+		case 3: s.dev_idle_w[0] = NAN; break;
+		case 4: s.link_of[1] = 3; break;
+		case 5: s.link_of[0] = 0; break;
+		case 6: s.channel_name[1] = NULL, s.link_channel[3] = 1; break;
+		case 7: s.dev_name[1] = "cpu0"; break;
+		case 8: s.eff_value[0] = NAN; break;
+		case 9: s.eff_type[1] = "Relu"; break;
+		case 10: s.dev_memory_bytes[0] = -2; break;
+		case 11: s.link_latency_s[0] = INFINITY; break;
+		case 12: s.dev_runs_all[0] = true; break;
+		case 13: s.dev_peak_flops[0] = 1e31; break;
+		}
+		assert_int_equal(berth_system_check(&s, &mem, &err), BERTH_EFORMAT);
+		berth_arena_free(&mem);
+	}
+}
+
+static void test_builtins(void **state)
+{
+	(void)state;
+	int32_t n;
+	const berth_system_row *row = berth_system_builtin_list(&n);
+	assert_int_equal(n, 4);
+	for (int32_t i = 0; i < n; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s, again;
+		berth_err err;
+		const char *text;
+		size_t len;
+		assert_ok(berth_system_builtin(row[i].name, &mem, &tmp, &s, &err), &err);
+		assert_string_equal(s.name, row[i].name);
+		assert_true(strlen(row[i].about) > 10);
+		assert_ok(berth_system_check(&s, &tmp, &err), &err);
+		for (int32_t d = 0; d < s.n_devs; d++) {
+			assert_true(s.dev_peak_flops[d] > 0 && s.dev_mem_bandwidth[d] > 0 && s.dev_memory_bytes[d] > 0);
+			assert_true(s.dev_idle_w[d] > 0 && s.dev_busy_w[d] > s.dev_idle_w[d]);
+		}
+		for (int32_t l = 0; l < s.n_links; l++)
+			assert_true(s.link_joules_per_byte[l] > 0);
+		assert_ok(berth_system_write_json(&s, true, &mem, &text, &len, &err), &err);
+		assert_ok(parse(text, &mem, &again, &err), &err);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+static void test_builtin_shapes(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s;
+	berth_err err;
+	assert_ok(berth_system_builtin("cpu+2gpu", &mem, &tmp, &s, &err), &err);
+	assert_int_equal(s.n_devs, 3);
+	assert_int_equal(s.link_of[1 * 3 + 2], -1); /* GPU to GPU goes through the CPU */
+	assert_true(s.dev_peak_flops[1] != s.dev_peak_flops[2]);
+	assert_ok(berth_system_builtin("4gpu", &mem, &tmp, &s, &err), &err);
+	assert_int_equal(s.n_devs, 4);
+	assert_int_equal(s.n_links, 12);
+	assert_ok(berth_system_builtin("edge", &mem, &tmp, &s, &err), &err);
+	assert_int_equal(s.n_channels, 1);
+	assert_true(berth_system_runs(&s, 2, "Conv"));
+	assert_false(berth_system_runs(&s, 2, "LSTM"));
+	assert_ok(berth_system_builtin("hetero-cluster", &mem, &tmp, &s, &err), &err);
+	assert_int_equal(s.n_devs, 6);
+	assert_int_equal(s.link_of[0 * 6 + 4], -1);
+	assert_int_equal(berth_system_builtin("cpu+gpu", &mem, &tmp, &s, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "did you mean 'cpu+2gpu'?");
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Read, check, hash, write with one allocator. */
+static berth_status use_all(const char *text_in, const berth_allocator *hook, berth_err *err)
+{
+	berth_arena mem, tmp;
+	berth_system s;
+	const char *text;
+	size_t len;
+	char hex[65];
+	berth_arena_init(&mem, hook);
+	berth_arena_init(&tmp, hook);
+	berth_status st = berth_system_parse_json("s.json", text_in, strlen(text_in), &mem, &tmp, &s, err);
+	if (st == BERTH_OK)
+		st = berth_system_check(&s, &tmp, err);
+	if (st == BERTH_OK)
+		st = berth_system_sha256(&s, &tmp, hex, err);
+	if (st == BERTH_OK)
+		st = berth_system_write_json(&s, true, &mem, &text, &len, err);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	static char text[64 * 1024]; /* large: many chunks of the arenas */
+	write_ring(text, sizeof text, BERTH_MAX_DEVS);
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_status st = use_all(text, &f.hook, &err);
+		assert_int_equal(f.live, 0);
+		if (st == BERTH_OK) {
+			assert_true(k > 5);
+			break;
+		}
+		assert_int_equal(st, BERTH_ENOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_reading),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_folding),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_most_devices),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_builtins),
+		cmocka_unit_test(test_builtin_shapes),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
