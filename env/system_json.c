@@ -287,19 +287,18 @@ static berth_status read_links(const berth_json *doc, reader *r, berth_err *err)
 
 static berth_status read_order(const berth_json *doc, berth_order *order, berth_err *err)
 {
-	static const char *const name[] = {"priority", "fifo", "program"};
+	static const char *const name[] = {"priority", "fifo", "program", "given"};
 	const char *word = name[0];
 	char hint[64];
 	berth_json v = berth_json_get(doc, "order");
 	BERTH_TRY(berth_json_string(doc, "order", false, &word, err));
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		if (strcmp(word, name[i]) == 0) {
 			*order = (berth_order)i;
 			return BERTH_OK;
 		}
-	if (strcmp(word, "given") == 0)
-		return berth_json_fail(&v, err, "order 'given' belongs to a placement, as its \"order\": [operator names]; expected priority, fifo or program");
-	return berth_json_fail(&v, err, "unknown order '%.60s'%s; expected priority, fifo or program", word, berth_text_suggest(hint, sizeof hint, word, name, 3));
+	return berth_json_fail(&v, err, "unknown order '%.60s'%s; expected priority, fifo, program or given", word,
+	                       berth_text_suggest(hint, sizeof hint, word, name, 4));
 }
 
 static berth_status read_system(const berth_json *doc, reader *r, berth_err *err)

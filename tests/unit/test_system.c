@@ -188,7 +188,6 @@ static void test_errors(void **state)
 		{DEV("\"busy_w\":5"), "'busy_w' is given without 'idle_w'"},
 		{DEV("\"idle_w\":5,\"busy_w\":4"), "/devices/0/busy_w: busy_w is 4, below idle_w, 5"},
 		{DEV("\"idle_w\":-5,\"busy_w\":4"), "/devices/0/idle_w: idle_w is -5"},
-		{HEAD "\"order\":\"given\",\"devices\":[{\"name\":\"a\"}]}", "/order: order 'given' belongs to a placement"},
 		{HEAD "\"order\":\"prioriti\",\"devices\":[{\"name\":\"a\"}]}", "(did you mean 'priority'?)"},
 		{HEAD "\"contention\":1,\"devices\":[{\"name\":\"a\"}]}", "/contention: expected true or false"},
 		{AB "]}", "/links: no path from 'a' to 'b'; add a link"},

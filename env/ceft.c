@@ -1,0 +1,71 @@
+/* The CEFT recurrence; see ceft.h. */
+#include "ceft.h"
+
+/* Earliest arrival of tensor t at device d over the devices of its producer, and the device that gives it. */
+static int64_t arrival(const berth_problem *p, const int64_t *finish, int32_t t, int32_t d, int32_t *best_dev)
+{
+	size_t n = (size_t)p->n_devs;
+	const int64_t *from = finish + (size_t)p->g->tensor_producer[t] * n;
+	const int64_t *move = p->class_pair_ns + (size_t)p->tensor_class[t] * n * n + (size_t)d;
+	int64_t best = BERTH_CEFT_NEVER;
+	for (size_t l = 0; l < n; l++) {
+		int64_t at = from[l] + move[l * n];
+		if (at < best) {
+			best = at;
+			*best_dev = (int32_t)l;
+		}
+	}
+	return best;
+}
+
+static void fill_row(const berth_problem *p, berth_ceft *c, int32_t op)
+{
+	const berth_graph *g = p->g;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		size_t cell = (size_t)op * (size_t)p->n_devs + (size_t)d;
+		int64_t ready = -1;
+		c->back_op[cell] = c->back_dev[cell] = -1;
+		c->finish_ns[cell] = BERTH_CEFT_NEVER;
+		if (!berth_op_legal(p, op, d))
+			continue;
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t l = -1;
+			int64_t at = arrival(p, c->finish_ns, g->in_tensor[i], d, &l);
+			if (at > ready) {
+				ready = at;
+				c->back_op[cell] = g->tensor_producer[g->in_tensor[i]];
+				c->back_dev[cell] = l;
+			}
+		}
+		int64_t finish = (ready > 0 ? ready : 0) + berth_op_time(p, op, d);
+		c->finish_ns[cell] = finish < BERTH_CEFT_NEVER ? finish : BERTH_CEFT_NEVER;
+	}
+}
+
+berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft *out, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	size_t cells = (size_t)p->n_ops * (size_t)p->n_devs;
+	berth_ceft c = {.end_op = -1, .end_dev = -1};
+	BERTH_TRY(BERTH_NEW(mem, c.finish_ns, cells, err));
+	BERTH_TRY(BERTH_NEW(mem, c.back_op, cells, err));
+	BERTH_TRY(BERTH_NEW(mem, c.back_dev, cells, err));
+	for (int32_t k = 0; k < p->n_ops; k++)
+		fill_row(p, &c, g->topo_op[k]);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		if (g->op_tensor_off[op] < g->op_tensor_off[op + 1])
+			continue;
+		const int64_t *row = c.finish_ns + (size_t)op * (size_t)p->n_devs;
+		int32_t best = 0;
+		for (int32_t d = 1; d < p->n_devs; d++)
+			if (row[d] < row[best])
+				best = d;
+		if (row[best] < BERTH_CEFT_NEVER && (c.end_op < 0 || row[best] > c.length_ns)) {
+			c.length_ns = row[best];
+			c.end_op = op;
+			c.end_dev = best;
+		}
+	}
+	*out = c;
+	return BERTH_OK;
+}

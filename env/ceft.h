@@ -1,0 +1,22 @@
+/* Critical earliest finish times (Vasudevan & Gregg, "CEFT", arXiv 1701.08800). */
+#ifndef BERTH_CEFT_H
+#define BERTH_CEFT_H
+
+#include "problem.h"
+
+#define BERTH_CEFT_NEVER (INT64_MAX / 4) /* op is not legal there */
+
+typedef struct berth_ceft {
+	int64_t *finish_ns;    /* [n_ops][n_devs] */
+	int32_t *back_op;      /* [n_ops][n_devs] the input's producer that decides; -1: a source, or not legal */
+	int32_t *back_dev;     /* [n_ops][n_devs] and its device */
+	int64_t length_ns;     /* of the critical path: max over sinks of min over devices; 0 for an empty graph */
+	int32_t end_op, end_dev; /* where the critical path ends; -1 for an empty graph */
+} berth_ceft;
+
+/* finish[i][d] = time(i, d) + max over inputs of min over the producer's device of (finish + routed transfer without contention); legal devices only.
+ * A lower bound of the end of i on d in any schedule: a producer may use another device for each consumer, so it is a relaxation (by induction
+ * along the topological order). Ties: the lowest producer and device. The table lives in mem. Fails: BERTH_ENOMEM. O(edges * devs^2). */
+berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft *out, berth_err *err);
+
+#endif

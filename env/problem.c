@@ -1,0 +1,500 @@
+/* Compiling a graph on a system; the formulas are those of the execution model. */
+#include "problem.h"
+
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TOTAL_NS 0x1p60 /* of all operators and transfers together: no sum of a simulation can overflow */
+
+static bool same(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+/* ---- operator times ---- */
+
+/* Measured seconds of op on dev: 1 and *seconds (NAN: cannot run), 0 where nothing was measured. The device's name goes before its kind. */
+static int measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
+{
+	int found = 0;
+	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
+		if (same(g->time_key[i], s->dev_name[dev])) {
+			*seconds = g->time_s[i];
+			return 1;
+		}
+		if (same(g->time_key[i], s->dev_kind[dev])) {
+			*seconds = g->time_s[i];
+			found = 1;
+		}
+	}
+	return found;
+}
+
+/* Seconds of an operator on a device; NAN: it cannot run there. type_runs and type_eff are those of its type on that device. */
+static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, bool type_runs, double type_eff)
+{
+	double seconds;
+	if (measured(g, s, op, dev, &seconds))
+		return seconds;
+	double peak = s->dev_peak_flops[dev], bandwidth = s->dev_mem_bandwidth[dev];
+	if (!type_runs || (!(peak > 0) && !(bandwidth > 0)))
+		return NAN;
+	double compute = peak > 0 ? g->op_flops[op] / (peak * type_eff) : 0;
+	double move = bandwidth > 0 ? ((double)g->op_read_bytes[op] + (double)g->op_write_bytes[op]) / bandwidth : 0;
+	return s->dev_op_overhead_s[dev] + fmax(compute, move);
+}
+
+static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	const berth_system *s = p->s;
+	size_t n_types = (size_t)g->n_types + 1; /* the last one: no type */
+	bool *runs;
+	double *eff;
+	BERTH_TRY(BERTH_NEW(mem, p->op_dev_time_ns, (size_t)p->n_ops * (size_t)p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, p->op_mean_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, runs, n_types * (size_t)p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, eff, n_types * (size_t)p->n_devs, err));
+	for (int32_t dev = 0; dev < p->n_devs; dev++)
+		for (size_t type = 0; type < n_types; type++) {
+			const char *name = type + 1 < n_types ? g->type_name[type] : NULL;
+			runs[(size_t)dev * n_types + type] = berth_system_runs(s, dev, name);
+			eff[(size_t)dev * n_types + type] = berth_system_efficiency(s, dev, name);
+		}
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		size_t type = g->op_type[op] < 0 ? n_types - 1 : (size_t)g->op_type[op];
+		int64_t count = 0, most = 0;
+		double sum = 0;
+		for (int32_t dev = 0; dev < p->n_devs; dev++) {
+			size_t i = (size_t)dev * n_types + type;
+			double ns = op_seconds(g, s, op, dev, runs[i], eff[i]) * 1e9;
+			int64_t *time = &p->op_dev_time_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+			*time = -1;
+			if (isnan(ns))
+				continue;
+			sum += ns;
+			if (!(sum < MAX_TOTAL_NS))
+				return berth_fail(err, BERTH_EFORMAT, "operator '%s' takes %g s on '%s': too long to simulate", g->op_name[op], ns * 1e-9,
+				                  s->dev_name[dev]);
+			*time = llround(ns);
+			p->op_mean_ns[op] += *time;
+			most = *time > most ? *time : most;
+			count++;
+		}
+		*total += (double)most;
+		if (count)
+			p->op_mean_ns[op] /= count;
+	}
+	return BERTH_OK;
+}
+
+/* ---- legal devices and units ---- */
+
+static berth_status units(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	int32_t *unit_of_coloc, *fill;
+	BERTH_TRY(BERTH_NEW(mem, p->op_unit, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, unit_of_coloc, g->n_colocs, err));
+	for (int32_t c = 0; c < g->n_colocs; c++)
+		unit_of_coloc[c] = -1;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t c = g->op_coloc[op];
+		if (c >= 0 && unit_of_coloc[c] >= 0) {
+			p->op_unit[op] = unit_of_coloc[c];
+			continue;
+		}
+		p->op_unit[op] = p->n_units;
+		if (c >= 0)
+			unit_of_coloc[c] = p->n_units;
+		p->n_units++;
+	}
+	BERTH_TRY(BERTH_NEW(mem, p->unit_off, (size_t)p->n_units + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, p->unit_op, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, fill, p->n_units, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		p->unit_off[p->op_unit[op] + 1]++;
+	for (int32_t u = 0; u < p->n_units; u++)
+		p->unit_off[u + 1] += p->unit_off[u];
+	for (int32_t op = 0; op < p->n_ops; op++)
+		p->unit_op[p->unit_off[p->op_unit[op]] + fill[p->op_unit[op]]++] = op;
+	return BERTH_OK;
+}
+
+static bool op_allows(const berth_problem *p, int32_t op, int32_t dev)
+{
+	const berth_graph *g = p->g;
+	const char *name = p->s->dev_name[dev];
+	if (berth_op_time(p, op, dev) < 0 || (g->op_pin[op] && !same(g->op_pin[op], name)))
+		return false;
+	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+		if (same(g->forbid_dev[i], name))
+			return false;
+	return true;
+}
+
+static berth_status check_pin(const berth_problem *p, int32_t op, berth_err *err)
+{
+	const char *pin = p->g->op_pin[op];
+	for (int32_t dev = 0; pin && dev < p->n_devs; dev++)
+		if (same(pin, p->s->dev_name[dev]))
+			return BERTH_OK;
+	if (!pin)
+		return BERTH_OK;
+	char hint[96];
+	return berth_fail(err, BERTH_EFORMAT, "operator '%s' is pinned to '%s', which system '%s' does not have%s", p->g->op_name[op], pin, p->s->name,
+	                  berth_text_suggest(hint, sizeof hint, pin, p->s->dev_name, p->n_devs));
+}
+
+static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err *err)
+{
+	size_t n = (size_t)p->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, p->op_dev_legal, (size_t)p->n_ops * n, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		BERTH_TRY(check_pin(p, op, err));
+	for (int32_t u = 0; u < p->n_units; u++)
+		for (int32_t dev = 0; dev < p->n_devs; dev++) {
+			bool ok = true;
+			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
+				ok = ok && op_allows(p, p->unit_op[i], dev);
+			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
+				p->op_dev_legal[(size_t)p->unit_op[i] * n + (size_t)dev] = ok;
+		}
+	return BERTH_OK;
+}
+
+berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
+{
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		bool runs = false, allowed = false, legal = false;
+		for (int32_t dev = 0; dev < p->n_devs; dev++) {
+			runs |= berth_op_time(p, op, dev) >= 0;
+			allowed |= op_allows(p, op, dev);
+			legal |= berth_op_legal(p, op, dev);
+		}
+		if (legal)
+			continue;
+		const char *name = p->g->op_name[op], *sys = p->s->name;
+		const char *type = p->g->op_type[op] >= 0 ? p->g->type_name[p->g->op_type[op]] : "no type";
+		if (!runs)
+			return berth_fail(err, BERTH_EINFEASIBLE,
+			                  "no device of '%s' can run operator '%s' (%s): give it a time_s, or add its type to a device's runs", sys, name, type);
+		if (!allowed)
+			return berth_fail(err, BERTH_EINFEASIBLE, "operator '%s' (%s): its pin and forbidden devices leave no device of '%s' that can run it", name,
+			                  type, sys);
+		return berth_fail(err, BERTH_EINFEASIBLE, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'", name, sys,
+		                  p->g->coloc_name[p->g->op_coloc[op]]);
+	}
+	return BERTH_OK;
+}
+
+/* ---- byte classes, hops and routes ---- */
+
+static int compare_bytes(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static berth_status byte_classes(berth_problem *p, berth_arena *mem, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	BERTH_TRY(BERTH_NEW(mem, p->class_bytes, g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, p->tensor_class, g->n_tensors, err));
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		p->class_bytes[t] = g->tensor_bytes[t];
+	if (g->n_tensors)
+		qsort(p->class_bytes, (size_t)g->n_tensors, sizeof *p->class_bytes, compare_bytes);
+	for (int32_t i = 0; i < g->n_tensors; i++)
+		if (!i || p->class_bytes[i] != p->class_bytes[p->n_classes - 1])
+			p->class_bytes[p->n_classes++] = p->class_bytes[i];
+	for (int32_t t = 0; t < g->n_tensors; t++) {
+		const int64_t *c = bsearch(&g->tensor_bytes[t], p->class_bytes, (size_t)p->n_classes, sizeof *c, compare_bytes);
+		p->tensor_class[t] = (int32_t)(c - p->class_bytes);
+	}
+	return BERTH_OK;
+}
+
+static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err)
+{
+	const berth_system *s = p->s;
+	BERTH_TRY(BERTH_NEW(mem, p->class_link_ns, (size_t)p->n_classes * (size_t)s->n_links, err));
+	for (int32_t c = 0; c < p->n_classes; c++)
+		for (int32_t l = 0; l < s->n_links; l++) {
+			double ns = (s->link_latency_s[l] + (double)p->class_bytes[c] / s->link_bandwidth[l]) * 1e9;
+			if (!(ns < MAX_TOTAL_NS))
+				return berth_fail(err, BERTH_EFORMAT, "a tensor of %lld bytes takes %g s from '%s' to '%s': too long to simulate",
+				                  (long long)p->class_bytes[c], ns * 1e-9, s->dev_name[s->link_from[l]], s->dev_name[s->link_to[l]]);
+			p->class_link_ns[(size_t)c * (size_t)s->n_links + (size_t)l] = llround(ns);
+		}
+	return BERTH_OK;
+}
+
+/* Scratch of one shortest-path run towards one destination. */
+typedef struct to_dest {
+	int64_t *sum_ns;  /* [n_devs] -1: not reached */
+	int32_t *hops;
+	bool *done;
+} to_dest;
+
+/* Least (sum of rounded hops, hops) from every device to dest: Dijkstra over the reversed links, O(devs^2). */
+static void shortest_to(const berth_problem *p, const int64_t *link_ns, int32_t dest, to_dest *w)
+{
+	const berth_system *s = p->s;
+	int32_t n = p->n_devs;
+	for (int32_t v = 0; v < n; v++) {
+		w->sum_ns[v] = v == dest ? 0 : -1;
+		w->hops[v] = 0;
+		w->done[v] = false;
+	}
+	for (;;) {
+		int32_t u = -1;
+		for (int32_t v = 0; v < n; v++)
+			if (!w->done[v] && w->sum_ns[v] >= 0 &&
+			    (u < 0 || w->sum_ns[v] < w->sum_ns[u] || (w->sum_ns[v] == w->sum_ns[u] && w->hops[v] < w->hops[u])))
+				u = v;
+		if (u < 0)
+			return;
+		w->done[u] = true;
+		for (int32_t v = 0; v < n; v++) {
+			int32_t l = s->link_of[(size_t)v * (size_t)n + (size_t)u];
+			if (l < 0 || w->done[v])
+				continue;
+			int64_t sum = w->sum_ns[u] + link_ns[l];
+			if (w->sum_ns[v] < 0 || sum < w->sum_ns[v] || (sum == w->sum_ns[v] && w->hops[u] + 1 < w->hops[v])) {
+				w->sum_ns[v] = sum;
+				w->hops[v] = w->hops[u] + 1;
+			}
+		}
+	}
+}
+
+/* Growing list of distinct routes. */
+typedef struct route_list {
+	berth_arena *tmp;
+	int32_t *link, *off;
+	size_t n_links, cap_link, n_routes, cap_off;
+	int32_t *last; /* [n_devs * n_devs] the latest route of each pair: most classes agree */
+} route_list;
+
+/* Index of the route, which is kept if it is not that pair's latest one. */
+static berth_status keep_route(route_list *r, size_t pair, const int32_t *link, int32_t n, int32_t *index, berth_err *err)
+{
+	int32_t last = r->last[pair];
+	if (last >= 0 && r->off[last + 1] - r->off[last] == n && memcmp(r->link + r->off[last], link, (size_t)n * sizeof *link) == 0) {
+		*index = last;
+		return BERTH_OK;
+	}
+	for (int32_t i = 0; i < n; i++) {
+		BERTH_TRY(BERTH_GROW(r->tmp, r->link, r->n_links, &r->cap_link, err));
+		r->link[r->n_links++] = link[i];
+	}
+	BERTH_TRY(BERTH_GROW(r->tmp, r->off, r->n_routes + 1, &r->cap_off, err));
+	r->off[++r->n_routes] = (int32_t)r->n_links;
+	*index = r->last[pair] = (int32_t)r->n_routes - 1;
+	return BERTH_OK;
+}
+
+/* The route of one class and pair: the direct link, else the walk along the shortest paths that takes the lowest device at each step. */
+static berth_status one_route(berth_problem *p, int32_t c, int32_t from, int32_t to, const to_dest *w, route_list *list, int32_t *path, berth_err *err)
+{
+	const berth_system *s = p->s;
+	size_t n = (size_t)p->n_devs, pair = (size_t)from * n + (size_t)to, at = (size_t)c * n * n + pair;
+	const int64_t *link_ns = p->class_link_ns + (size_t)c * (size_t)s->n_links;
+	int32_t len = 0, v = from;
+	if (s->link_of[pair] >= 0) {
+		path[len++] = s->link_of[pair];
+		v = to;
+	}
+	while (v != to) {
+		int32_t u = 0, l;
+		while ((l = s->link_of[(size_t)v * n + (size_t)u]) < 0 || w->sum_ns[u] < 0 || link_ns[l] + w->sum_ns[u] != w->sum_ns[v] ||
+		       w->hops[u] + 1 != w->hops[v])
+			u++;
+		path[len++] = l;
+		v = u;
+	}
+	for (int32_t i = 0; i < len; i++)
+		p->class_pair_ns[at] += link_ns[path[i]];
+	return keep_route(list, pair, path, len, &p->class_pair_route[at], err);
+}
+
+static berth_status routes(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	size_t n = (size_t)p->n_devs, cells = (size_t)p->n_classes * n * n;
+	route_list list = {.tmp = tmp};
+	to_dest w;
+	int32_t *path;
+	if (cells > INT32_MAX)
+		return berth_fail(err, BERTH_ELIMIT, "%d tensor sizes on %d devices: the table of transfer times would be too large", p->n_classes, p->n_devs);
+	BERTH_TRY(BERTH_NEW(mem, p->class_pair_ns, cells, err));
+	BERTH_TRY(BERTH_NEW(mem, p->class_pair_route, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, w.sum_ns, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, w.hops, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, w.done, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, path, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, list.last, n * n, err));
+	BERTH_TRY(BERTH_GROW(tmp, list.off, 0, &list.cap_off, err));
+	memset(list.last, -1, n * n * sizeof *list.last);
+	bool all_direct = true;
+	for (int32_t a = 0; a < p->n_devs; a++)
+		for (int32_t b = 0; b < p->n_devs; b++)
+			all_direct &= a == b || p->s->link_of[(size_t)a * n + (size_t)b] >= 0;
+	for (int32_t c = 0; c < p->n_classes; c++)
+		for (int32_t to = 0; to < p->n_devs; to++) {
+			if (!all_direct)
+				shortest_to(p, p->class_link_ns + (size_t)c * (size_t)p->s->n_links, to, &w);
+			for (int32_t from = 0; from < p->n_devs; from++) {
+				if (from == to)
+					p->class_pair_route[(size_t)c * n * n + (size_t)from * n + (size_t)to] = -1;
+				else
+					BERTH_TRY(one_route(p, c, from, to, &w, &list, path, err));
+			}
+		}
+	p->n_routes = (int32_t)list.n_routes;
+	BERTH_TRY(BERTH_NEW(mem, p->route_off, list.n_routes + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, p->route_link, list.n_links, err));
+	memcpy(p->route_off, list.off, (list.n_routes + 1) * sizeof *list.off);
+	if (list.n_links)
+		memcpy(p->route_link, list.link, list.n_links * sizeof *list.link);
+	return BERTH_OK;
+}
+
+/* Mean routed time of each class, and the check that no simulation can overflow. */
+static berth_status mean_transfers(berth_problem *p, berth_arena *mem, double total, berth_err *err)
+{
+	size_t n = (size_t)p->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, p->class_mean_ns, p->n_classes, err));
+	for (int32_t c = 0; c < p->n_classes; c++) {
+		double sum = 0;
+		for (size_t i = 0; i < n * n; i++)
+			sum += (double)p->class_pair_ns[(size_t)c * n * n + i];
+		if (!(sum < MAX_TOTAL_NS))
+			return berth_fail(err, BERTH_EFORMAT, "a tensor of %lld bytes takes %g s over all links: too long to simulate", (long long)p->class_bytes[c],
+			                  sum * 1e-9);
+		int64_t exact = 0;
+		for (size_t i = 0; i < n * n; i++)
+			exact += p->class_pair_ns[(size_t)c * n * n + i];
+		if (n > 1)
+			p->class_mean_ns[c] = exact / (int64_t)(n * (n - 1));
+	}
+	for (int32_t t = 0; t < p->g->n_tensors; t++)
+		total += (double)p->class_mean_ns[p->tensor_class[t]] * (double)(n * n);
+	if (!(total < MAX_TOTAL_NS))
+		return berth_fail(err, BERTH_EFORMAT, "all operators and transfers together take %g s: too long to simulate", total * 1e-9);
+	return BERTH_OK;
+}
+
+/* ---- ranks ---- */
+
+static void upward_ranks(berth_problem *p)
+{
+	const berth_graph *g = p->g;
+	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
+		int32_t op = g->topo_op[k];
+		int64_t best = 0;
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
+			int64_t move = p->class_mean_ns[p->tensor_class[t]];
+			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+				int64_t below = move + p->op_rank_ns[g->edge_consumer[e]];
+				best = below > best ? below : best;
+			}
+		}
+		p->op_rank_ns[op] = p->op_mean_ns[op] + best;
+	}
+}
+
+typedef struct ranked {
+	int64_t rank;
+	int32_t topo, op;
+} ranked;
+
+static int compare_ranked(const void *pa, const void *pb)
+{
+	const ranked *a = pa, *b = pb;
+	if (a->rank != b->rank)
+		return a->rank > b->rank ? -1 : 1;
+	return (a->topo > b->topo) - (a->topo < b->topo);
+}
+
+static berth_status priorities(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	ranked *list;
+	BERTH_TRY(BERTH_NEW(mem, p->op_rank_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, p->prio_op, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, p->op_prio, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, list, p->n_ops, err));
+	upward_ranks(p);
+	for (int32_t op = 0; op < p->n_ops; op++)
+		list[op] = (ranked){p->op_rank_ns[op], p->g->op_topo[op], op};
+	if (p->n_ops)
+		qsort(list, (size_t)p->n_ops, sizeof *list, compare_ranked);
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		p->prio_op[k] = list[k].op;
+		p->op_prio[list[k].op] = k;
+	}
+	return BERTH_OK;
+}
+
+/* ---- the rest ---- */
+
+static berth_status input_positions(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	int32_t *fill;
+	BERTH_TRY(BERTH_NEW(mem, p->edge_in_pos, g->n_edges, err));
+	BERTH_TRY(BERTH_NEW(tmp, fill, g->n_ops, err));
+	for (int32_t e = 0; e < g->n_edges; e++) { /* tensors ascend, as inputs do */
+		int32_t op = g->edge_consumer[e];
+		p->edge_in_pos[e] = g->op_in_off[op] + fill[op]++;
+	}
+	return BERTH_OK;
+}
+
+/* Everything the graph could hold at once, against the smallest memory. */
+static bool fits_everywhere(const berth_problem *p)
+{
+	const berth_graph *g = p->g;
+	int64_t all = 0, least = INT64_MAX;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		all += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_workspace_bytes[op] + g->op_output_bytes[op];
+	for (int32_t i = 0; i < g->n_params; i++)
+		all += g->param_bytes[i];
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		all += g->tensor_bytes[t];
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (p->s->dev_memory_bytes[d] >= 0 && p->s->dev_memory_bytes[d] < least)
+			least = p->s->dev_memory_bytes[d];
+	return all <= least;
+}
+
+static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	double total = 0;
+	BERTH_TRY(op_times(p, mem, tmp, &total, err));
+	BERTH_TRY(units(p, mem, tmp, err));
+	BERTH_TRY(legal_devices(p, mem, err));
+	BERTH_TRY(byte_classes(p, mem, err));
+	BERTH_TRY(hop_times(p, mem, err));
+	BERTH_TRY(routes(p, mem, tmp, err));
+	BERTH_TRY(mean_transfers(p, mem, total, err));
+	BERTH_TRY(priorities(p, mem, tmp, err));
+	return input_positions(p, mem, tmp, err);
+}
+
+berth_status berth_problem_new(const berth_graph *g, const berth_system *s, berth_arena *mem, berth_arena *tmp, berth_problem *out, berth_err *err)
+{
+	berth_problem p = {.g = g, .s = s, .n_ops = g->n_ops, .n_devs = s->n_devs, .has_energy = true};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = compile(&p, mem, tmp, err);
+	berth_arena_reset(tmp, mark);
+	BERTH_TRY(st);
+	for (int32_t d = 0; d < p.n_devs; d++)
+		p.has_energy &= !isnan(s->dev_idle_w[d]) && !isnan(s->dev_busy_w[d]);
+	p.memory_free = fits_everywhere(&p);
+	*out = p;
+	return BERTH_OK;
+}

@@ -1,0 +1,625 @@
+/* The reference simulator: discrete events, in instants. Each instant is rounds of two phases: all ends that are due, then all starts;
+ * zero durations give further rounds of the same instant.
+ *
+ *   events    binary heap of (time, what ends): an operator or a hop
+ *   devices   a heap of ready operators each, keyed by the order rule; program and given hold back all but the next one
+ *   channels  a list of waiting transfers each, sorted by (request instant, tensor, destination); with no contention none waits
+ *
+ * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
+#include "sim.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct event {
+	int64_t time;
+	int32_t what; /* >= 0: operator ends; < 0: hop of transfer ~what ends */
+} event;
+
+/* A tensor under way to one destination. */
+typedef struct transfer {
+	uint64_t key; /* request instant << 32 | tensor */
+	int32_t tensor, dest;
+	int32_t hop, hop_end; /* into route_link: the present hop, one past the last */
+	int32_t prev, next;   /* neighbours in the channel's queue; -1: none */
+	int32_t uses_left;    /* consumers at the destination that have not ended */
+	int64_t request_ns, start_ns;
+} transfer;
+
+typedef struct device {
+	uint64_t *ready; /* heap; room for all operators of the device */
+	int32_t n_ready, running, n_started;
+	int32_t first;   /* into seq_op: its operators in the order of program or given */
+	bool dirty;
+} device;
+
+typedef struct channel {
+	int32_t head, tail; /* waiting transfers */
+	bool busy, dirty;
+} channel;
+
+struct berth_sim {
+	const berth_problem *p;
+	bool want_peaks, track; /* track: memory in this run */
+	berth_sim_hop *hops;
+	size_t n_hops;
+
+	/* constants of the problem */
+	int32_t *op_n_in;           /* [n_ops] inputs */
+	int64_t *op_start_bytes;    /* [n_ops] allocated at the start: its tensors, output and workspace */
+
+	/* state of a run */
+	const int32_t *op_dev;
+	bool by_sequence;           /* program or given */
+	bool fifo;
+	int32_t *op_waits;          /* [n_ops] inputs not there yet */
+	int32_t *op_seq, *seq_op;   /* [n_ops] place in its device's sequence (program and given) and its inverse */
+	uint64_t *ready_store;      /* [n_ops] */
+	device *dev;                /* [n_devs] */
+	channel *chan;              /* [n_channels] */
+	transfer *moves;            /* [n_edges] */
+	int32_t n_moves;
+	int32_t *pending;           /* transfers whose next hop starts in this round without a queue (no contention) */
+	int32_t n_pending;
+	int32_t *dirty_dev, *dirty_chan, n_dirty_dev, n_dirty_chan;
+	event *heap;
+	int32_t n_heap;
+	int64_t now;
+	uint64_t instant;
+	int32_t *dest_move;         /* [n_devs] the transfer of the tensor at hand to each device; -1 */
+	int32_t *in_move;           /* [n_edges] by input place: the transfer that brought it; -1: made here */
+	int32_t *tensor_holds;      /* [n_tensors] local consumers and departing hops that keep it on its producer's device */
+
+	int64_t *start_ns, *end_ns, *dev_time_ns, *chan_ns, *mem_bytes, *peak_bytes;
+	double joules;
+};
+
+/* ---- set-up ---- */
+
+static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
+{
+	const berth_graph *g = s->p->g;
+	size_t ops = (size_t)g->n_ops, edges = (size_t)g->n_edges, devs = (size_t)s->p->n_devs, chans = (size_t)s->p->s->n_channels;
+	BERTH_TRY(BERTH_NEW(mem, s->op_n_in, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->op_start_bytes, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->op_waits, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->op_seq, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->seq_op, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->ready_store, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->start_ns, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->end_ns, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->moves, edges, err));
+	BERTH_TRY(BERTH_NEW(mem, s->pending, edges, err));
+	BERTH_TRY(BERTH_NEW(mem, s->in_move, edges, err));
+	BERTH_TRY(BERTH_NEW(mem, s->heap, ops + edges, err));
+	BERTH_TRY(BERTH_NEW(mem, s->tensor_holds, g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dev, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dest_move, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dirty_dev, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dev_time_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->mem_bytes, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->peak_bytes, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->chan, chans, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dirty_chan, chans, err));
+	return BERTH_NEW(mem, s->chan_ns, chans, err);
+}
+
+berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim **out, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	berth_sim *s;
+	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
+	s->p = p;
+	BERTH_TRY(new_arrays(s, mem, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		s->op_n_in[op] = g->op_in_off[op + 1] - g->op_in_off[op];
+		s->op_start_bytes[op] = g->op_output_bytes[op] + g->op_workspace_bytes[op];
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			s->op_start_bytes[op] += g->tensor_bytes[t];
+	}
+	for (int32_t d = 0; d < p->n_devs; d++)
+		s->dest_move[d] = -1;
+	*out = s;
+	return BERTH_OK;
+}
+
+void berth_sim_want_peaks(berth_sim *s, bool peaks)
+{
+	s->want_peaks = peaks;
+}
+
+void berth_sim_want_hops(berth_sim *s, berth_sim_hop *hops)
+{
+	s->hops = hops;
+}
+
+size_t berth_sim_max_hops(const berth_problem *p)
+{
+	int32_t longest = 1;
+	for (int32_t r = 0; r < p->n_routes; r++)
+		if (p->route_off[r + 1] - p->route_off[r] > longest)
+			longest = p->route_off[r + 1] - p->route_off[r];
+	return (size_t)p->g->n_edges * (size_t)longest;
+}
+
+/* ---- the two kinds of heap ---- */
+
+static void event_push(berth_sim *s, int64_t time, int32_t what)
+{
+	event *h = s->heap;
+	int32_t i = s->n_heap++;
+	while (i > 0 && h[(i - 1) / 2].time > time) {
+		h[i] = h[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	h[i] = (event){time, what};
+}
+
+static int32_t event_pop(berth_sim *s)
+{
+	event *h = s->heap;
+	int32_t what = h[0].what, n = --s->n_heap, i = 0;
+	event x = h[n];
+	for (;;) {
+		int32_t c = 2 * i + 1;
+		if (c >= n)
+			break;
+		c += c + 1 < n && h[c + 1].time < h[c].time;
+		if (h[c].time >= x.time)
+			break;
+		h[i] = h[c];
+		i = c;
+	}
+	h[i] = x;
+	return what;
+}
+
+static void ready_push(device *d, uint64_t key)
+{
+	int32_t i = d->n_ready++;
+	while (i > 0 && d->ready[(i - 1) / 2] > key) {
+		d->ready[i] = d->ready[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	d->ready[i] = key;
+}
+
+static void ready_pop(device *d)
+{
+	int32_t n = --d->n_ready, i = 0;
+	uint64_t x = d->ready[n];
+	for (;;) {
+		int32_t c = 2 * i + 1;
+		if (c >= n)
+			break;
+		c += c + 1 < n && d->ready[c + 1] < d->ready[c];
+		if (d->ready[c] >= x)
+			break;
+		d->ready[i] = d->ready[c];
+		i = c;
+	}
+	d->ready[i] = x;
+}
+
+/* ---- ends ---- */
+
+static void touch_dev(berth_sim *s, int32_t d)
+{
+	if (!s->dev[d].dirty) {
+		s->dev[d].dirty = true;
+		s->dirty_dev[s->n_dirty_dev++] = d;
+	}
+}
+
+static void touch_chan(berth_sim *s, int32_t c)
+{
+	if (!s->chan[c].dirty) {
+		s->chan[c].dirty = true;
+		s->dirty_chan[s->n_dirty_chan++] = c;
+	}
+}
+
+/* Every input is there: into the ready heap of its device, with the key of the order rule in the upper and the operator's place in the lower half. */
+static void make_ready(berth_sim *s, int32_t op)
+{
+	const berth_problem *p = s->p;
+	int32_t d = s->op_dev[op];
+	uint64_t key;
+	if (s->by_sequence)
+		key = (uint64_t)(uint32_t)s->op_seq[op];
+	else if (s->fifo)
+		key = s->instant << 32 | (uint32_t)p->g->op_topo[op];
+	else
+		key = (uint64_t)(uint32_t)p->op_prio[op];
+	ready_push(&s->dev[d], key);
+	touch_dev(s, d);
+}
+
+static void input_arrived(berth_sim *s, int32_t op)
+{
+	if (--s->op_waits[op] == 0)
+		make_ready(s, op);
+}
+
+static int32_t channel_of(const berth_sim *s, const transfer *m)
+{
+	return s->p->s->link_channel[s->p->route_link[m->hop]];
+}
+
+/* Queue the present hop of the transfer: sorted by request instant, tensor, destination. Requests come in order of time, so that only
+ * those of the same instant are ever passed. */
+static void request_hop(berth_sim *s, int32_t id)
+{
+	transfer *m = &s->moves[id];
+	m->key = s->instant << 32 | (uint32_t)m->tensor;
+	m->request_ns = s->now;
+	if (!s->p->s->contention) {
+		s->pending[s->n_pending++] = id;
+		return;
+	}
+	int32_t c = channel_of(s, m), after = s->chan[c].tail;
+	while (after >= 0 && (s->moves[after].key > m->key || (s->moves[after].key == m->key && s->moves[after].dest > m->dest)))
+		after = s->moves[after].prev;
+	m->prev = after;
+	m->next = after >= 0 ? s->moves[after].next : s->chan[c].head;
+	if (after >= 0)
+		s->moves[after].next = id;
+	else
+		s->chan[c].head = id;
+	if (m->next >= 0)
+		s->moves[m->next].prev = id;
+	else
+		s->chan[c].tail = id;
+	touch_chan(s, c);
+}
+
+/* The tensor was made on its producer's device: hand it to consumers there, request one transfer to each other device. */
+static void tensor_made(berth_sim *s, int32_t t, int32_t home)
+{
+	const berth_problem *p = s->p;
+	const berth_graph *g = p->g;
+	int32_t first = s->n_moves, local = 0;
+	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		int32_t op = g->edge_consumer[e], d = s->op_dev[op];
+		int32_t in = p->edge_in_pos[e];
+		if (d == home) {
+			s->in_move[in] = -1;
+			local++;
+			input_arrived(s, op);
+			continue;
+		}
+		if (s->dest_move[d] < 0) {
+			size_t n = (size_t)p->n_devs;
+			int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)home) * n + (size_t)d];
+			s->dest_move[d] = s->n_moves;
+			s->moves[s->n_moves++] = (transfer){.tensor = t, .dest = d, .hop = p->route_off[r], .hop_end = p->route_off[r + 1]};
+		}
+		s->in_move[in] = s->dest_move[d];
+		s->moves[s->dest_move[d]].uses_left++;
+	}
+	s->tensor_holds[t] = local + s->n_moves - first;
+	for (int32_t id = first; id < s->n_moves; id++) {
+		s->dest_move[s->moves[id].dest] = -1;
+		request_hop(s, id);
+	}
+}
+
+/* A consumer has ended: its inputs may go. */
+static void release_inputs(berth_sim *s, int32_t op)
+{
+	const berth_graph *g = s->p->g;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], id = s->in_move[i];
+		int32_t *left = id < 0 ? &s->tensor_holds[t] : &s->moves[id].uses_left;
+		if (--*left == 0)
+			s->mem_bytes[s->op_dev[op]] -= g->tensor_bytes[t];
+	}
+}
+
+static void end_op(berth_sim *s, int32_t op)
+{
+	const berth_graph *g = s->p->g;
+	int32_t d = s->op_dev[op];
+	s->end_ns[op] = s->now;
+	s->dev[d].running--;
+	touch_dev(s, d);
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		tensor_made(s, t, d);
+	if (s->track) {
+		s->mem_bytes[d] -= g->op_workspace_bytes[op];
+		release_inputs(s, op);
+	}
+}
+
+/* The tensor is at its destination: hand it to the consumers there. */
+static void deliver(berth_sim *s, const transfer *m)
+{
+	const berth_graph *g = s->p->g;
+	for (int32_t e = g->tensor_use_off[m->tensor]; e < g->tensor_use_off[m->tensor + 1]; e++)
+		if (s->op_dev[g->edge_consumer[e]] == m->dest)
+			input_arrived(s, g->edge_consumer[e]);
+}
+
+static bool is_first_hop(const berth_sim *s, const transfer *m)
+{
+	return s->p->s->link_from[s->p->route_link[m->hop]] == s->op_dev[s->p->g->tensor_producer[m->tensor]];
+}
+
+static void end_hop(berth_sim *s, int32_t id)
+{
+	const berth_problem *p = s->p;
+	transfer *m = &s->moves[id];
+	int32_t link = p->route_link[m->hop];
+	if (p->s->contention) {
+		int32_t c = p->s->link_channel[link];
+		s->chan[c].busy = false;
+		touch_chan(s, c);
+	}
+	if (s->hops)
+		s->hops[s->n_hops++] = (berth_sim_hop){m->tensor, m->dest, link, m->request_ns, m->start_ns, s->now};
+	if (s->track && is_first_hop(s, m) && --s->tensor_holds[m->tensor] == 0)
+		s->mem_bytes[p->s->link_from[link]] -= p->g->tensor_bytes[m->tensor];
+	if (++m->hop < m->hop_end)
+		request_hop(s, id);
+	else
+		deliver(s, m);
+}
+
+/* ---- starts ---- */
+
+static void note_peak(berth_sim *s, int32_t d)
+{
+	if (s->mem_bytes[d] > s->peak_bytes[d])
+		s->peak_bytes[d] = s->mem_bytes[d];
+}
+
+static void start_op(berth_sim *s, int32_t op, int32_t d)
+{
+	int64_t time = berth_op_time(s->p, op, d);
+	s->dev[d].running++;
+	s->dev[d].n_started++;
+	s->start_ns[op] = s->now;
+	if (s->track)
+		s->mem_bytes[d] += s->op_start_bytes[op];
+	event_push(s, s->now + time, op);
+}
+
+static void start_ops(berth_sim *s, int32_t d, const int32_t *key_op)
+{
+	device *v = &s->dev[d];
+	int32_t slots = s->p->s->dev_slots[d];
+	while (v->n_ready && v->running < slots) {
+		uint32_t place = (uint32_t)v->ready[0];
+		if (s->by_sequence && place != (uint32_t)(v->first + v->n_started))
+			break;
+		ready_pop(v);
+		start_op(s, key_op[place], d);
+	}
+	v->dirty = false;
+}
+
+static void start_hop(berth_sim *s, int32_t id)
+{
+	const berth_problem *p = s->p;
+	transfer *m = &s->moves[id];
+	int32_t link = p->route_link[m->hop];
+	int64_t time = p->class_link_ns[(size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link];
+	m->start_ns = s->now;
+	s->chan_ns[p->s->link_channel[link]] += time;
+	s->joules += p->s->link_joules_per_byte[link] * (double)p->g->tensor_bytes[m->tensor];
+	if (s->track && is_first_hop(s, m)) {
+		s->mem_bytes[m->dest] += p->g->tensor_bytes[m->tensor];
+		touch_dev(s, m->dest);
+	}
+	event_push(s, s->now + time, ~id);
+}
+
+static void start_channel(berth_sim *s, int32_t c)
+{
+	channel *v = &s->chan[c];
+	v->dirty = false;
+	if (v->busy || v->head < 0)
+		return;
+	int32_t id = v->head;
+	v->head = s->moves[id].next;
+	if (v->head >= 0)
+		s->moves[v->head].prev = -1;
+	else
+		v->tail = -1;
+	v->busy = true;
+	start_hop(s, id);
+}
+
+/* The start phase of a round. Devices and channels do not see each other's starts, so their order is free. */
+static void start_phase(berth_sim *s, const int32_t *key_op)
+{
+	for (int32_t i = 0; i < s->n_pending; i++)
+		start_hop(s, s->pending[i]);
+	s->n_pending = 0;
+	for (int32_t i = 0; i < s->n_dirty_chan; i++)
+		start_channel(s, s->dirty_chan[i]);
+	s->n_dirty_chan = 0;
+	for (int32_t i = 0; i < s->n_dirty_dev; i++) {
+		start_ops(s, s->dirty_dev[i], key_op);
+		if (s->track)
+			note_peak(s, s->dirty_dev[i]);
+	}
+	s->n_dirty_dev = 0;
+}
+
+/* ---- a run ---- */
+
+/* Parameters and state of what sits on each device; each shared parameter once per device. */
+static void static_memory(berth_sim *s)
+{
+	const berth_graph *g = s->p->g;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		s->mem_bytes[s->op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
+	for (int32_t i = 0; i < g->n_params; i++) {
+		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++) {
+			int32_t d = s->op_dev[g->param_op[k]];
+			if (s->dest_move[d] == -1)
+				s->mem_bytes[d] += g->param_bytes[i];
+			s->dest_move[d] = 0; /* counted */
+		}
+		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
+			s->dest_move[s->op_dev[g->param_op[k]]] = -1;
+	}
+}
+
+/* Places of the operators in their device's sequence, numbered device after device; seq: operators in the order to keep. */
+static void sequences(berth_sim *s, const int32_t *seq)
+{
+	int32_t n = s->p->n_ops;
+	for (int32_t k = 0; k < n; k++) {
+		int32_t op = seq[k];
+		device *v = &s->dev[s->op_dev[op]];
+		s->op_seq[op] = v->first + v->n_started;
+		s->seq_op[s->op_seq[op]] = op;
+		v->n_started++;
+	}
+	for (int32_t d = 0; d < s->p->n_devs; d++)
+		s->dev[d].n_started = 0;
+}
+
+/* Clear the state of the last run; false if an operator cannot run where it sits. */
+static bool reset(berth_sim *s, const int32_t *op_dev)
+{
+	const berth_problem *p = s->p;
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	s->op_dev = op_dev;
+	s->now = 0;
+	s->instant = 0;
+	s->n_moves = s->n_pending = s->n_heap = s->n_dirty_dev = s->n_dirty_chan = 0;
+	s->n_hops = 0;
+	s->joules = 0;
+	if (ops)
+		memcpy(s->op_waits, s->op_n_in, ops * sizeof *s->op_waits);
+	memset(s->dev, 0, devs * sizeof *s->dev);
+	memset(s->dev_time_ns, 0, devs * sizeof *s->dev_time_ns);
+	memset(s->mem_bytes, 0, devs * sizeof *s->mem_bytes);
+	for (int32_t c = 0; c < p->s->n_channels; c++) {
+		s->chan[c] = (channel){-1, -1, false, false};
+		s->chan_ns[c] = 0;
+	}
+	bool runs = true;
+	for (size_t op = 0; op < ops; op++) {
+		int64_t time = berth_op_time(p, (int32_t)op, op_dev[op]);
+		runs &= time >= 0;
+		s->dev_time_ns[op_dev[op]] += time;
+		s->dev[op_dev[op]].n_ready++;
+	}
+	uint64_t *store = s->ready_store;
+	for (size_t d = 0; d < devs; d++) {
+		s->dev[d].ready = store;
+		s->dev[d].first = (int32_t)(store - s->ready_store);
+		store += s->dev[d].n_ready;
+		s->dev[d].n_ready = 0;
+	}
+	return runs;
+}
+
+static void run_events(berth_sim *s, const int32_t *key_op)
+{
+	for (int32_t op = 0; op < s->p->n_ops; op++)
+		if (!s->op_waits[op])
+			make_ready(s, op);
+	start_phase(s, key_op);
+	while (s->n_heap) {
+		s->instant += s->heap[0].time > s->now;
+		s->now = s->heap[0].time;
+		do {
+			int32_t what = event_pop(s);
+			if (what >= 0)
+				end_op(s, what);
+			else
+				end_hop(s, ~what);
+		} while (s->n_heap && s->heap[0].time == s->now);
+		start_phase(s, key_op);
+	}
+}
+
+static double largest_load(const berth_sim *s)
+{
+	double most = 0;
+	for (int32_t d = 0; d < s->p->n_devs; d++)
+		most = fmax(most, (double)s->dev_time_ns[d] * 1e-9 / s->p->s->dev_slots[d]);
+	for (int32_t c = 0; s->p->s->contention && c < s->p->s->n_channels; c++)
+		most = fmax(most, (double)s->chan_ns[c] * 1e-9);
+	return most;
+}
+
+static double energy(const berth_sim *s, int64_t latency_ns)
+{
+	const berth_system *y = s->p->s;
+	if (!s->p->has_energy)
+		return NAN;
+	double sum = s->joules;
+	for (int32_t d = 0; d < s->p->n_devs; d++)
+		sum += y->dev_idle_w[d] * ((double)latency_ns * 1e-9) +
+		       (y->dev_busy_w[d] - y->dev_idle_w[d]) * ((double)s->dev_time_ns[d] * 1e-9 / y->dev_slots[d]);
+	return sum;
+}
+
+static double memory_excess(const berth_sim *s)
+{
+	double sum = 0;
+	for (int32_t d = 0; s->track && d < s->p->n_devs; d++) {
+		int64_t cap = s->p->s->dev_memory_bytes[d];
+		if (cap >= 0 && s->peak_bytes[d] > cap)
+			sum += (double)(s->peak_bytes[d] - cap) / (double)(cap > 0 ? cap : 1);
+	}
+	return sum;
+}
+
+void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, berth_sim_result *out)
+{
+	const berth_problem *p = s->p;
+	berth_order rule = order ? BERTH_ORDER_GIVEN : p->s->order;
+	*out = (berth_sim_result){0};
+	if (!reset(s, op_dev))
+		return;
+	s->track = s->want_peaks || !p->memory_free;
+	s->by_sequence = rule == BERTH_ORDER_PROGRAM || rule == BERTH_ORDER_GIVEN;
+	s->fifo = rule == BERTH_ORDER_FIFO;
+	const int32_t *key_op = s->fifo ? p->g->topo_op : p->prio_op;
+	if (s->by_sequence) {
+		sequences(s, order ? order : p->g->topo_op);
+		key_op = s->seq_op;
+	}
+	if (s->track) {
+		static_memory(s);
+		memcpy(s->peak_bytes, s->mem_bytes, (size_t)p->n_devs * sizeof *s->peak_bytes);
+	}
+	run_events(s, key_op);
+	out->runs = true;
+	out->latency_ns = s->now;
+	out->load_s = largest_load(s);
+	out->energy_j = energy(s, s->now);
+	out->excess = memory_excess(s);
+	out->fits = !(out->excess > 0);
+}
+
+const int64_t *berth_sim_start_ns(const berth_sim *s) { return s->start_ns; }
+const int64_t *berth_sim_end_ns(const berth_sim *s) { return s->end_ns; }
+const int64_t *berth_sim_dev_time_ns(const berth_sim *s) { return s->dev_time_ns; }
+const int64_t *berth_sim_peak_bytes(const berth_sim *s) { return s->peak_bytes; }
+const int64_t *berth_sim_channel_ns(const berth_sim *s) { return s->chan_ns; }
+size_t berth_sim_n_hops(const berth_sim *s) { return s->n_hops; }
+
+bool berth_order_is_topological(const berth_graph *g, const int32_t *order, berth_arena *tmp)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t *at = berth_arena_alloc(tmp, (size_t)g->n_ops, sizeof *at);
+	bool ok = at != NULL;
+	for (int32_t k = 0; ok && k < g->n_ops; k++) {
+		ok = order[k] >= 0 && order[k] < g->n_ops && at[order[k]] == 0;
+		if (ok)
+			at[order[k]] = k + 1;
+	}
+	for (int32_t t = 0; ok && t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			ok = ok && at[g->tensor_producer[t]] < at[g->edge_consumer[e]];
+	berth_arena_reset(tmp, mark);
+	return ok;
+}

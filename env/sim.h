@@ -1,0 +1,52 @@
+/* The reference simulator: the execution model, exactly. One berth_sim is the scratch of one thread for one problem; nothing is
+ * allocated while it runs. */
+#ifndef BERTH_SIM_H
+#define BERTH_SIM_H
+
+#include "problem.h"
+
+typedef struct berth_sim berth_sim;
+
+/* One hop of one tensor to one destination, as it was simulated. */
+typedef struct berth_sim_hop {
+	int32_t tensor, dest, link;
+	int64_t request_ns, start_ns, end_ns;
+} berth_sim_hop;
+
+typedef struct berth_sim_result {
+	bool runs;             /* every operator sits where it can run; false: nothing below is set */
+	bool fits;             /* no device's peak is above its memory */
+	int64_t latency_ns;
+	double load_s;         /* throughput: largest load of a device or (with contention) a channel, seconds per sample */
+	double energy_j;       /* NAN where a device has no watts */
+	double excess;         /* 0 if it fits; else sum over devices of (peak - memory) / max(memory, 1) */
+} berth_sim_result;
+
+/* Scratch for simulations of p, in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim **out, berth_err *err);
+
+/* Ask for details: peaks of all devices even where nothing can exceed memory, and (with hops not NULL) every hop.
+ * hops: room for as many as berth_sim_max_hops tells. */
+void berth_sim_want_peaks(berth_sim *sim, bool peaks);
+void berth_sim_want_hops(berth_sim *sim, berth_sim_hop *hops);
+size_t berth_sim_max_hops(const berth_problem *p);
+
+/* Simulate.
+ *   op_dev   [n_ops] device of each operator, 0 .. n_devs-1
+ *   order    [n_ops] operators in a topological order (the `given` rule), or NULL: the system's rule
+ * O((ops + edges) log) time; ties and rounding as in the execution model. */
+void berth_sim_run(berth_sim *sim, const int32_t *op_dev, const int32_t *order, berth_sim_result *out);
+
+/* Of the last run: start and end of each operator [n_ops]; sum of operator times of each device [n_devs]; peak bytes of each device [n_devs]
+ * (set where memory was tracked: memory can be exceeded, or peaks were asked for); load of each channel [n_channels]; hops made. */
+const int64_t *berth_sim_start_ns(const berth_sim *sim);
+const int64_t *berth_sim_end_ns(const berth_sim *sim);
+const int64_t *berth_sim_dev_time_ns(const berth_sim *sim);
+const int64_t *berth_sim_peak_bytes(const berth_sim *sim);
+const int64_t *berth_sim_channel_ns(const berth_sim *sim);
+size_t berth_sim_n_hops(const berth_sim *sim);
+
+/* Is order a permutation of all operators in which producers stand before consumers? */
+bool berth_order_is_topological(const berth_graph *g, const int32_t *order, berth_arena *tmp);
+
+#endif
