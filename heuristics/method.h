@@ -1,0 +1,45 @@
+/* A placement method: one file each, one line each in a registry. */
+#ifndef BERTH_METHOD_H
+#define BERTH_METHOD_H
+
+#include "search.h"
+
+typedef struct berth_method {
+	const char *name;  /* as on the command line */
+	const char *about; /* one sentence with the source */
+	bool searches;     /* uses the budget of evaluations; the others answer at once */
+	/* Offer at least one legal placement to the search; its incumbent is the answer. Fails: BERTH_ENOMEM, BERTH_EINVAL. */
+	berth_status (*run)(berth_search *s, berth_arena *tmp, berth_err *err);
+} berth_method;
+
+/* The methods of this folder. */
+extern const berth_method *const berth_heuristics[];
+extern const int32_t berth_n_heuristics;
+
+/* Run a method on a fresh search; afterwards, where the incumbent exceeds a device's memory, repair it by moving units to devices with
+ * room (berth_repair). Pins, forbidden devices and colocation hold by construction. tmp is scratch, reset at exit. */
+berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
+
+/* ---- shared by methods ---- */
+
+/* Move units off the devices whose peak exceeds their memory, latest operators first, to those with the most room, until it fits or nothing helps.
+ * At most 64 evaluations (counted, not limited by the budget). op_dev: in and out, the best found is offered to the search. */
+berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err);
+
+/* First improvement over moves of single units, in random order, until a whole round brings nothing or `evaluations` are made.
+ * op_dev in and out, with its score. Batches of candidates run on all workers; the result does not depend on their number. */
+berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err);
+
+/* Sum of the operator times of a unit on a device. */
+int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev);
+static inline void berth_unit_put(const berth_problem *p, int32_t unit, int32_t dev, int32_t *op_dev)
+{
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
+		op_dev[p->unit_op[i]] = dev;
+}
+static inline bool berth_unit_legal(const berth_problem *p, int32_t unit, int32_t dev)
+{
+	return berth_op_legal(p, p->unit_op[p->unit_off[unit]], dev);
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* The search object: budget, incumbent, evaluation on all workers. */
+#include "search.h"
+
+#include <math.h>
+#include <string.h>
+
+berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cfg, berth_arena *mem, berth_search *out, berth_err *err)
+{
+	berth_search s = {.p = p, .cfg = *cfg, .mem = mem, .best = berth_score_worst(), .bound = NAN, .mean = NAN};
+	int32_t workers = berth_pool_workers(cfg->pool);
+	BERTH_TRY(berth_problem_feasible(p, err));
+	BERTH_TRY(BERTH_NEW(mem, s.eval, workers, err));
+	for (int32_t w = 0; w < workers; w++)
+		BERTH_TRY(berth_eval_new(p, cfg->objective, mem, &s.eval[w], err));
+	BERTH_TRY(BERTH_NEW(mem, s.best_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s.best_order, p->n_ops, err));
+	s.started = s.told = berth_wall_seconds();
+	*out = s;
+	return BERTH_OK;
+}
+
+static void tell(berth_search *s, double now)
+{
+	berth_progress p = {s->evaluations, s->best, s->mean, s->bound, (double)s->evaluations / fmax(now - s->started, 1e-9)};
+	s->told = now;
+	s->cfg.progress(s->cfg.progress_ctx, &p);
+}
+
+int64_t berth_search_room(berth_search *s, int64_t want)
+{
+	if (s->cfg.cancel && atomic_load(s->cfg.cancel))
+		s->stopped = true;
+	if (s->cfg.time_s > 0 || s->cfg.progress) {
+		double now = berth_wall_seconds();
+		if (s->cfg.time_s > 0 && now - s->started >= s->cfg.time_s)
+			s->stopped = true;
+		if (s->cfg.progress && now - s->told >= 0.1)
+			tell(s, now);
+	}
+	int64_t left = s->stopped ? 0 : s->cfg.evaluations - s->evaluations;
+	return left < 0 ? 0 : left < want ? left : want;
+}
+
+static void keep(berth_search *s, berth_score score, const int32_t *op_dev, const int32_t *order)
+{
+	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
+	if (!berth_score_less(score, s->best) && isfinite(s->best.excess))
+		return;
+	s->best = score;
+	s->best_has_order = order != NULL;
+	if (!bytes)
+		return;
+	memmove(s->best_dev, op_dev, bytes);
+	if (order)
+		memmove(s->best_order, order, bytes);
+}
+
+berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int32_t *order)
+{
+	berth_score score = berth_eval_run(&s->eval[0], op_dev, order);
+	s->evaluations++;
+	keep(s, score, op_dev, order);
+	return score;
+}
+
+void berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order)
+{
+	berth_search_offer(s, op_dev, NULL);
+	berth_search_offer(s, op_dev, order);
+}
+
+typedef struct batch {
+	berth_search *s;
+	const int32_t *op_devs;
+	berth_score *scores;
+} batch;
+
+static void score_one(void *ctx, int32_t item, int32_t worker)
+{
+	batch *b = ctx;
+	b->scores[item] = berth_eval_run(&b->s->eval[worker], b->op_devs + (size_t)item * (size_t)b->s->p->n_ops, NULL);
+}
+
+void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores)
+{
+	batch b = {s, op_devs, scores};
+	berth_pool_run(s->cfg.pool, n, score_one, &b);
+	s->evaluations += n;
+	for (int32_t i = 0; i < n; i++)
+		keep(s, scores[i], op_devs + (size_t)i * (size_t)s->p->n_ops, NULL);
+}

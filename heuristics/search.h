@@ -1,0 +1,68 @@
+/* A search for a good placement: the budget of evaluations, the incumbent, and the evaluators of all workers. Every method works on one.
+ *
+ * Results depend on the problem, the objective, the seed and the number of evaluations alone: never on time or threads. A time limit is turned into a
+ * number of evaluations by stopping; the same run with that number as its budget makes the same steps. So a method must not look at the budget
+ * in any other way than asking berth_search_room before each step. */
+#ifndef BERTH_SEARCH_H
+#define BERTH_SEARCH_H
+
+#include "bounds.h"
+#include "eval.h"
+#include "rng.h"
+#include "threads.h"
+
+#include <stdatomic.h>
+
+/* What progress shows. */
+typedef struct berth_progress {
+	int64_t evaluations;
+	berth_score best;
+	double mean;           /* of the latest samples; NAN: none */
+	double bound;          /* NAN: not known */
+	double evaluations_per_s;
+} berth_progress;
+
+typedef struct berth_search_cfg {
+	berth_objective objective;
+	uint64_t seed;
+	int64_t evaluations;        /* budget of search methods; what a method must evaluate to answer at all is counted but not limited */
+	double time_s;              /* wall limit; 0: none */
+	berth_pool *pool;           /* NULL: the caller's thread alone */
+	const atomic_int *cancel;   /* not 0: stop at the next step; NULL: never */
+	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
+	void *progress_ctx;
+	const struct berth_policy_file *policy; /* a trained policy, for the methods that use one; opaque here */
+} berth_search_cfg;
+
+typedef struct berth_search {
+	const berth_problem *p;
+	berth_search_cfg cfg;
+	berth_arena *mem;
+	berth_eval *eval;          /* [workers] */
+	int64_t evaluations;
+	double started, told;      /* wall seconds */
+	double bound, mean;        /* for progress */
+	bool stopped;              /* by time or cancel */
+
+	berth_score best;          /* the incumbent; worst before the first offer */
+	int32_t *best_dev;         /* [n_ops] */
+	int32_t *best_order;       /* [n_ops] */
+	bool best_has_order;
+} berth_search;
+
+/* Fails: BERTH_EINFEASIBLE (an operator without a legal device), BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
+berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cfg, berth_arena *mem, berth_search *out, berth_err *err);
+
+/* Evaluations that may still be made now, at most want; 0 when the budget, the time or the user's patience is at its end. Tells progress. */
+int64_t berth_search_room(berth_search *s, int64_t want);
+
+/* Score a placement (and with order not NULL the given order); keep it if it is better than the incumbent. One evaluation. */
+berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int32_t *order);
+
+/* Offer under the system's rule and under the order the method made. Two evaluations. */
+void berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order);
+
+/* Score n placements op_devs [n][n_ops] on all workers; scores out [n]. The incumbent is chosen in index order. n evaluations. */
+void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores);
+
+#endif
