@@ -70,6 +70,10 @@ static void test_placement_alone(void **state)
 	const int32_t dev[] = {0, 1, 1, 0};
 	assert_memory_equal(p.op_dev, dev, sizeof dev);
 	assert_ok(berth_placement_check(&p, &f->g, &f->s, &f->tmp, &err), &err);
+	const char *text;
+	size_t len;
+	assert_ok(berth_placement_write_json(&p, &f->g, &f->s, false, &f->mem, &text, &len, &err), &err);
+	assert_string_equal(text, "{\"format\":\"berth-placement\",\"version\":1,\"seed\":0,\"evaluations\":0,\"value\":null,\"lower_bound\":null," ALL);
 	assert_ok(parse(f, "{\"format\":\"berth-placement\",\"version\":1,\"order\":null,\"value\":null," ALL, &p, NULL, &err), &err);
 	assert_null(p.order);
 }

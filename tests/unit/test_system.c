@@ -252,7 +252,7 @@ static void test_most_devices(void **state)
 static void test_check(void **state)
 {
 	(void)state;
-	for (int broken = 0; broken < 14; broken++) {
+	for (int broken = 0; broken < 19; broken++) {
 		berth_arena mem = {0};
 		berth_system s;
 		berth_err err = {0};
@@ -272,6 +272,11 @@ static void test_check(void **state)
 		case 11: s.link_latency_s[0] = INFINITY; break;
 		case 12: s.dev_runs_all[0] = true; break;
 		case 13: s.dev_peak_flops[0] = 1e31; break;
+		case 14: s.dev_runs_off[1] = 3; break;
+		case 15: s.n_devs = 0; break;
+		case 16: s.dev_kind[2] = NULL; break;
+		case 17: s.link_to[1] = s.link_from[1]; break;
+		case 18: s.n_channels++; break;
 		}
 		assert_int_equal(berth_system_check(&s, &mem, &err), BERTH_EFORMAT);
 		berth_arena_free(&mem);
