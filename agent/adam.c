@@ -1,0 +1,68 @@
+/* Adam with global-norm clipping; see adam.h. */
+#include "adam.h"
+
+#include <math.h>
+
+#define SQRT _Generic((nn_real)0, float: sqrtf, double: sqrt)
+
+adam_cfg adam_cfg_default(void)
+{
+	return (adam_cfg){.lr = 3e-4, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .max_norm = 1};
+}
+
+berth_status adam_cfg_check(const adam_cfg *c, berth_err *err)
+{
+	if (!(c->lr > 0) || !isfinite(c->lr))
+		return berth_fail(err, BERTH_EINVAL, "lr is %g, expected a number above 0", c->lr);
+	if (!(c->beta1 >= 0 && c->beta1 < 1) || !(c->beta2 >= 0 && c->beta2 < 1))
+		return berth_fail(err, BERTH_EINVAL, "beta1 is %g and beta2 is %g, expected both in [0, 1)", c->beta1, c->beta2);
+	if (!(c->eps > 0) || !isfinite(c->eps))
+		return berth_fail(err, BERTH_EINVAL, "eps is %g, expected a number above 0", c->eps);
+	if (!(c->max_norm >= 0))
+		return berth_fail(err, BERTH_EINVAL, "max_norm is %g, expected 0 (no clipping) or more", c->max_norm);
+	return BERTH_OK;
+}
+
+berth_status adam_new(size_t n, berth_arena *mem, adam_state *out, berth_err *err)
+{
+	adam_state s = {.n = n};
+	BERTH_TRY(BERTH_NEW(mem, s.m, n, err));
+	BERTH_TRY(BERTH_NEW(mem, s.v, n, err));
+	*out = s;
+	return BERTH_OK;
+}
+
+/* Eight partial sums of fixed places: the same bits everywhere, and they vectorise. */
+static double norm(size_t n, const nn_real g[])
+{
+	double part[8] = {0}, sum = 0;
+	size_t i = 0;
+	for (; i + 8 <= n; i += 8)
+		for (size_t k = 0; k < 8; k++)
+			part[k] += (double)g[i + k] * (double)g[i + k];
+	for (; i < n; i++)
+		part[i % 8] += (double)g[i] * (double)g[i];
+	for (size_t k = 0; k < 8; k++)
+		sum += part[k];
+	return sqrt(sum);
+}
+
+double adam_update(const adam_cfg *cfg, adam_state *s, nn_real w[restrict], const nn_real g[restrict])
+{
+	double length = norm(s->n, g);
+	if (!isfinite(length))
+		return length;
+	s->step++;
+	nn_real scale = cfg->max_norm > 0 && length > cfg->max_norm ? (nn_real)(cfg->max_norm / length) : 1;
+	nn_real b1 = (nn_real)cfg->beta1, c1 = (nn_real)(1 - cfg->beta1), b2 = (nn_real)cfg->beta2, c2 = (nn_real)(1 - cfg->beta2);
+	nn_real lr = (nn_real)(cfg->lr / (1 - pow(cfg->beta1, (double)s->step)));
+	nn_real root = (nn_real)(1 / sqrt(1 - pow(cfg->beta2, (double)s->step))), eps = (nn_real)cfg->eps;
+	nn_real *restrict m = s->m, *restrict v = s->v;
+	for (size_t i = 0; i < s->n; i++) {
+		nn_real x = g[i] * scale;
+		m[i] = b1 * m[i] + c1 * x;
+		v[i] = b2 * v[i] + c2 * x * x;
+		w[i] -= lr * m[i] / (SQRT(v[i]) * root + eps);
+	}
+	return length;
+}

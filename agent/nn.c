@@ -1,0 +1,233 @@
+/* Layers over arrays; see nn.h. Inner loops run along outputs, so that they vectorise without reordering any sum. */
+#include "nn.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#define GEMM _Generic((nn_real)0, float: cblas_sgemm, double: cblas_dgemm)
+#define EXP _Generic((nn_real)0, float: expf, double: exp)
+#define LOG _Generic((nn_real)0, float: logf, double: log)
+#define SQRT _Generic((nn_real)0, float: sqrtf, double: sqrt)
+
+void nn_init(void)
+{
+	openblas_set_num_threads(1);
+}
+
+/* ---- linear ---- */
+
+/* c[N,M] += a[N,K] @ b[K,M]; either factor may be stored transposed. */
+static void gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], CBLAS_TRANSPOSE ta, const nn_real a[restrict],
+                     CBLAS_TRANSPOSE tb, const nn_real b[restrict])
+{
+	assert(N <= INT_MAX && K <= INT_MAX && M <= INT_MAX);
+	if (N == 0 || K == 0 || M == 0)
+		return;
+	int lda = (int)(ta == CblasNoTrans ? K : N), ldb = (int)(tb == CblasNoTrans ? M : K);
+	GEMM(CblasRowMajor, ta, tb, (int)N, (int)M, (int)K, 1, a, lda, b, ldb, 1, c, (int)M);
+}
+
+void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict], const nn_real w[restrict],
+               const nn_real b[restrict])
+{
+	for (size_t n = 0; n < N; n++)
+		memcpy(y + n * M, b, M * sizeof *y);
+	nn_linear_add(N, K, M, y, x, w);
+}
+
+void nn_linear_add(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict], const nn_real w[restrict])
+{
+	gemm_add(N, K, M, y, CblasNoTrans, x, CblasNoTrans, w);
+}
+
+void nn_linear_backward(size_t N, size_t K, size_t M, nn_real dx[restrict], nn_real dw[restrict], nn_real db[restrict],
+                        const nn_real dy[restrict], const nn_real x[restrict], const nn_real w[restrict])
+{
+	if (dx)
+		gemm_add(N, M, K, dx, CblasNoTrans, dy, CblasTrans, w);
+	gemm_add(K, N, M, dw, CblasTrans, x, CblasNoTrans, dy);
+	for (size_t n = 0; db && n < N; n++)
+		for (size_t m = 0; m < M; m++)
+			db[m] += dy[n * M + m];
+}
+
+/* ---- element by element ---- */
+
+void nn_relu(size_t n, nn_real y[])
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = y[i] > 0 ? y[i] : 0;
+}
+
+void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[restrict])
+{
+	for (size_t i = 0; i < n; i++)
+		dy[i] = y[i] > 0 ? dy[i] : 0;
+}
+
+void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict], const nn_real b[restrict])
+{
+	for (size_t n = 0; n < N; n++)
+		for (size_t d = 0; d < D; d++)
+			for (size_t h = 0; h < H; h++)
+				z[(n * D + d) * H + h] += a[n * H + h] + b[d * H + h];
+}
+
+void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict], const nn_real dz[restrict])
+{
+	for (size_t n = 0; n < N; n++) {
+		for (size_t d = 0; d < D; d++) {
+			for (size_t h = 0; h < H; h++) {
+				da[n * H + h] += dz[(n * D + d) * H + h];
+				db[d * H + h] += dz[(n * D + d) * H + h];
+			}
+		}
+	}
+}
+
+/* ---- rows ---- */
+
+void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],
+                  const nn_real x[restrict], const nn_real g[restrict], const nn_real b[restrict])
+{
+	for (size_t n = 0; n < N; n++) {
+		const nn_real *row = x + n * M;
+		nn_real sum = 0, squares = 0;
+		for (size_t m = 0; m < M; m++)
+			sum += row[m];
+		mean[n] = sum / (nn_real)M;
+		for (size_t m = 0; m < M; m++)
+			squares += (row[m] - mean[n]) * (row[m] - mean[n]);
+		rstd[n] = 1 / SQRT(squares / (nn_real)M + (nn_real)1e-5);
+		for (size_t m = 0; m < M; m++)
+			y[n * M + m] = (row[m] - mean[n]) * rstd[n] * g[m] + b[m];
+	}
+}
+
+/* With xhat = (x - mean) * rstd and t = dy * g: dx = rstd * (t - mean of t - xhat * mean of (t * xhat)). */
+void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dg[restrict], nn_real db[restrict],
+                           const nn_real dy[restrict], const nn_real x[restrict], const nn_real mean[restrict],
+                           const nn_real rstd[restrict], const nn_real g[restrict])
+{
+	for (size_t n = 0; n < N; n++) {
+		const nn_real *row = x + n * M, *drow = dy + n * M;
+		nn_real t_sum = 0, txhat_sum = 0;
+		for (size_t m = 0; m < M; m++) {
+			nn_real xhat = (row[m] - mean[n]) * rstd[n];
+			dg[m] += drow[m] * xhat;
+			db[m] += drow[m];
+		}
+		for (size_t m = 0; m < M; m++) {
+			t_sum += drow[m] * g[m];
+			txhat_sum += drow[m] * g[m] * ((row[m] - mean[n]) * rstd[n]);
+		}
+		nn_real t_mean = t_sum / (nn_real)M, txhat_mean = txhat_sum / (nn_real)M;
+		for (size_t m = 0; m < M; m++)
+			dx[n * M + m] += rstd[n] * (drow[m] * g[m] - t_mean - (row[m] - mean[n]) * rstd[n] * txhat_mean);
+	}
+}
+
+size_t nn_log_softmax(size_t N, size_t M, nn_real logp[restrict], const nn_real x[restrict], const uint8_t mask[restrict])
+{
+	for (size_t n = 0; n < N; n++)
+		if (!memchr(mask + n * M, 1, M))
+			return n;
+	for (size_t i = 0; i < N * M; i += M) {
+		nn_real max = -INFINITY, sum = 0;
+		for (size_t m = 0; m < M; m++)
+			max = mask[i + m] && x[i + m] > max ? x[i + m] : max;
+		for (size_t m = 0; m < M; m++)
+			sum += mask[i + m] ? EXP(x[i + m] - max) : 0;
+		nn_real log_sum = LOG(sum);
+		for (size_t m = 0; m < M; m++)
+			logp[i + m] = mask[i + m] ? x[i + m] - max - log_sum : -INFINITY;
+	}
+	return N;
+}
+
+void nn_log_softmax_backward(size_t N, size_t M, nn_real dx[restrict], const nn_real dlogp[restrict], const nn_real logp[restrict])
+{
+	for (size_t i = 0; i < N * M; i += M) {
+		nn_real sum = 0;
+		for (size_t m = 0; m < M; m++)
+			sum += dlogp[i + m];
+		for (size_t m = 0; m < M; m++)
+			dx[i + m] += dlogp[i + m] - EXP(logp[i + m]) * sum;
+	}
+}
+
+/* ---- messages ---- */
+
+static void ends_of(const nn_edges *g, size_t e, size_t *u, size_t *v)
+{
+	*u = g->from ? (size_t)g->from[e] : e / g->n_nodes;
+	*v = g->to ? (size_t)g->to[e] : e % g->n_nodes;
+	assert(*u < g->n_nodes && *v < g->n_nodes);
+}
+
+void nn_inverse_degrees(const nn_edges *g, nn_real inv[restrict])
+{
+	size_t u, v;
+	memset(inv, 0, 2 * g->n_nodes * sizeof *inv);
+	for (size_t e = 0; e < g->n_edges; e++) {
+		ends_of(g, e, &u, &v);
+		if (u != v) {
+			inv[2 * v]++;
+			inv[2 * u + 1]++;
+		}
+	}
+	for (size_t i = 0; i < 2 * g->n_nodes; i++)
+		inv[i] = inv[i] > 0 ? 1 / inv[i] : 0;
+}
+
+static void message(size_t H, nn_real m[restrict], const nn_real p[restrict], const nn_real q[restrict], nn_real inv)
+{
+	for (size_t h = 0; h < H; h++) {
+		nn_real z = p[h] + q[h];
+		m[h] += inv * (z > 0 ? z : 0);
+	}
+}
+
+void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], const nn_real p[restrict], const nn_real q[restrict],
+                 const nn_real inv[restrict])
+{
+	size_t u, v;
+	memset(m, 0, 2 * g->n_nodes * H * sizeof *m);
+	for (size_t e = 0; e < g->n_edges; e++) {
+		ends_of(g, e, &u, &v);
+		if (u == v)
+			continue;
+		message(H, m + 2 * H * v, p + 2 * H * u, q + 2 * H * e, inv[2 * v]);
+		message(H, m + 2 * H * u + H, p + 2 * H * v + H, q + 2 * H * e + H, inv[2 * u + 1]);
+	}
+}
+
+static void message_backward(size_t H, nn_real dp[restrict], nn_real dq[restrict], const nn_real dm[restrict],
+                             const nn_real p[restrict], const nn_real q[restrict], nn_real inv)
+{
+	for (size_t h = 0; h < H; h++) {
+		nn_real dz = p[h] + q[h] > 0 ? inv * dm[h] : 0;
+		dp[h] += dz;
+		dq[h] = dz;
+	}
+}
+
+void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_real dq[restrict], const nn_real dm[restrict],
+                          const nn_real p[restrict], const nn_real q[restrict], const nn_real inv[restrict])
+{
+	size_t u, v;
+	for (size_t e = 0; e < g->n_edges; e++) {
+		nn_real *dq_e = dq + 2 * H * e;
+		const nn_real *q_e = q + 2 * H * e;
+		ends_of(g, e, &u, &v);
+		if (u == v) {
+			memset(dq_e, 0, 2 * H * sizeof *dq_e);
+			continue;
+		}
+		message_backward(H, dp + 2 * H * u, dq_e, dm + 2 * H * v, p + 2 * H * u, q_e, inv[2 * v]);
+		message_backward(H, dp + 2 * H * v + H, dq_e + H, dm + 2 * H * u + H, p + 2 * H * v + H, q_e + H, inv[2 * u + 1]);
+	}
+}
