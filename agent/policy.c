@@ -1,0 +1,373 @@
+/* The placement network; see policy.h. policy_forward is a list of layers, policy_backward the same list reversed. */
+#include "policy.h"
+
+#include "nn.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- layout of the blocks ---- */
+
+/* Offsets of the parameters in their block. */
+typedef struct param_at {
+#define X(name, copies, rows, columns, init) size_t name;
+	POLICY_PARAMS(X)
+#undef X
+	size_t total;
+} param_at;
+
+static param_at layout_params(const policy_dims *d)
+{
+	param_at at;
+	size_t end = 0;
+#define X(name, copies, rows, columns, init) \
+	at.name = end;                       \
+	end += (size_t)(copies) * (size_t)(rows) * (size_t)(columns);
+	POLICY_PARAMS(X)
+#undef X
+	at.total = end;
+	return at;
+}
+
+/* The activations, X(name, copies, size of one): N nodes, E edges, D devices, H hidden. From d_logit on: scratch of the backward pass. */
+#define POLICY_ACTS(X)           \
+	X(node_a, 1, N * H)      \
+	X(node_h, R + 1, N * H)  \
+	X(node_inv, 1, N * 2)    \
+	X(node_p, R, N * 2 * H)  \
+	X(node_q, R, E * 2 * H)  \
+	X(node_m, R, N * 2 * H)  \
+	X(node_upd, R, N * H)    \
+	X(node_sum, R, N * H)    \
+	X(node_mean, R, N)       \
+	X(node_rstd, R, N)       \
+	X(dev_a, 1, D * H)       \
+	X(dev_h, 2, D * H)       \
+	X(dev_inv, 1, D * 2)     \
+	X(dev_p, 1, D * 2 * H)   \
+	X(dev_q, 1, D * D * 2 * H) \
+	X(dev_m, 1, D * 2 * H)   \
+	X(dev_upd, 1, D * H)     \
+	X(dev_sum, 1, D * H)     \
+	X(dev_mean, 1, D)        \
+	X(dev_rstd, 1, D)        \
+	X(score_n, 1, N * H)     \
+	X(score_d, 1, D * H)     \
+	X(score_z, 1, N * D * H) \
+	X(d_score_z, 1, N * D * H) \
+	X(d_score_n, 1, N * H)   \
+	X(d_score_d, 1, D * H)   \
+	X(d_node_h, 1, N * H)    \
+	X(d_dev_h, 1, D * H)     \
+	X(d_a, 1, (N + D) * H)   \
+	X(d_sum, 1, (N + D) * H) \
+	X(d_p, 1, (N + D) * 2 * H) \
+	X(d_m, 1, (N + D) * 2 * H) \
+	X(d_q, 1, (E + D * D) * 2 * H)
+
+typedef struct acts_at {
+#define X(name, copies, size) size_t name;
+	POLICY_ACTS(X)
+#undef X
+	size_t total;
+} acts_at;
+
+static acts_at layout_acts(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs)
+{
+	size_t N = (size_t)n_nodes, E = (size_t)n_edges, D = (size_t)n_devs, H = (size_t)d->hidden, R = (size_t)d->rounds, end = 0;
+	acts_at at;
+#define X(name, copies, size) \
+	at.name = end;        \
+	end += (copies) * (size);
+	POLICY_ACTS(X)
+#undef X
+	at.total = end;
+	return at;
+}
+
+size_t policy_param_count(const policy_dims *d)
+{
+	return layout_params(d).total;
+}
+
+size_t policy_acts_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs)
+{
+	return layout_acts(d, n_nodes, n_edges, n_devs).total;
+}
+
+/* ---- the table of tensors ---- */
+
+typedef enum init_rule { INIT_ZERO, INIT_ONE, INIT_HE, INIT_SMALL } init_rule;
+
+enum tensor_index {
+#define X(name, copies, rows, columns, init) TENSOR_##name,
+	POLICY_PARAMS(X)
+#undef X
+	N_TENSORS
+};
+
+int32_t policy_tensor_count(void)
+{
+	return N_TENSORS;
+}
+
+policy_tensor policy_tensor_at(const policy_dims *d, int32_t index)
+{
+	param_at at = layout_params(d);
+	const policy_tensor table[N_TENSORS] = {
+#define X(name, copies, rows, columns, init) \
+	{#name, copies, rows, columns, at.name, (size_t)(copies) * (size_t)(rows) * (size_t)(columns)},
+		POLICY_PARAMS(X)
+#undef X
+	};
+	return table[index];
+}
+
+static double scale_of(init_rule rule, int32_t rows)
+{
+	double he = rows > 0 ? sqrt(2.0 / rows) : 0;
+	return rule == INIT_SMALL ? 0.01 * he : he;
+}
+
+void policy_init(const policy_dims *d, nn_real params[], berth_rng *rng)
+{
+	static const init_rule rule[N_TENSORS] = {
+#define X(name, copies, rows, columns, init) INIT_##init,
+		POLICY_PARAMS(X)
+#undef X
+	};
+	for (int32_t i = 0; i < N_TENSORS; i++) {
+		policy_tensor t = policy_tensor_at(d, i);
+		double scale = scale_of(rule[i], t.rows);
+		for (size_t k = t.offset; k < t.offset + t.size; k++)
+			params[k] = rule[i] == INIT_ZERO ? 0 : rule[i] == INIT_ONE ? 1 : (nn_real)(scale * berth_rng_normal(rng));
+	}
+}
+
+/* ---- checks ---- */
+
+berth_status policy_dims_check(const policy_dims *d, berth_err *err)
+{
+	const struct { const char *name; int32_t value, min, max; } rule[] = {
+		{"node_in", d->node_in, 1, 65536}, {"edge_in", d->edge_in, 0, 65536}, {"dev_in", d->dev_in, 1, 65536},
+		{"pair_in", d->pair_in, 0, 65536}, {"link_in", d->link_in, 0, 65536}, {"hidden", d->hidden, 1, 65536},
+		{"rounds", d->rounds, 0, 64},
+	};
+	for (size_t i = 0; i < sizeof rule / sizeof *rule; i++)
+		if (rule[i].value < rule[i].min || rule[i].value > rule[i].max)
+			return berth_fail(err, BERTH_EINVAL, "policy dimension %s is %d, expected %d to %d", rule[i].name, rule[i].value,
+			                  rule[i].min, rule[i].max);
+	return BERTH_OK;
+}
+
+static berth_status check_finite(const char *what, const nn_real x[], size_t rows, int32_t width, berth_err *err)
+{
+	for (size_t i = 0; i < rows * (size_t)width; i++)
+		if (!isfinite(x[i]))
+			return berth_fail(err, BERTH_EINVAL, "feature %zu of %s %zu is not finite", i % (size_t)width, what, i / (size_t)width);
+	return BERTH_OK;
+}
+
+static berth_status check_edges(const policy_input *in, berth_err *err)
+{
+	for (int32_t e = 0; e < in->n_edges; e++) {
+		int32_t u = in->edge_from[e], v = in->edge_to[e];
+		if (u < 0 || u >= in->n_nodes || v < 0 || v >= in->n_nodes || u == v)
+			return berth_fail(err, BERTH_EINVAL, "edge %d goes from node %d to node %d; expected two different nodes below %d", e, u, v,
+			                  in->n_nodes);
+	}
+	return BERTH_OK;
+}
+
+berth_status policy_input_check(const policy_dims *d, const policy_input *in, berth_err *err)
+{
+	if (in->n_nodes < 0 || in->n_edges < 0 || in->n_devs < 1)
+		return berth_fail(err, BERTH_EINVAL, "policy input of %d nodes, %d edges and %d devices; expected none negative and a device",
+		                  in->n_nodes, in->n_edges, in->n_devs);
+	size_t N = (size_t)in->n_nodes, D = (size_t)in->n_devs;
+	BERTH_TRY(check_edges(in, err));
+	BERTH_TRY(check_finite("node", in->node_x, N, d->node_in, err));
+	BERTH_TRY(check_finite("edge", in->edge_x, (size_t)in->n_edges, d->edge_in, err));
+	BERTH_TRY(check_finite("device", in->dev_x, D, d->dev_in, err));
+	BERTH_TRY(check_finite("pair", in->pair_x, N * D, d->pair_in, err));
+	BERTH_TRY(check_finite("link", in->link_x, D * D, d->link_in, err));
+	for (size_t n = 0; n < N; n++)
+		if (!memchr(in->mask + n * D, 1, D))
+			return berth_fail(err, BERTH_EINFEASIBLE, "node %zu has no legal device", n);
+	return BERTH_OK;
+}
+
+/* ---- one round of messages, the same for nodes and for devices ---- */
+
+/* Where one round finds its numbers: offsets in params (and grads), then in acts. */
+typedef struct round_at {
+	size_t msg_w, msg_u, msg_b, upd_w, upd_m, upd_b, norm_g, norm_b;
+	size_t h, h_next, inv, p, q, m, upd, sum, mean, rstd;
+} round_at;
+
+static round_at node_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g, size_t r)
+{
+	size_t N = g->n_nodes, H = (size_t)d->hidden;
+	return (round_at){
+		.msg_w = w->node_msg_w + r * H * 2 * H, .msg_u = w->node_msg_u + r * (size_t)d->edge_in * 2 * H,
+		.msg_b = w->node_msg_b + r * 2 * H, .upd_w = w->node_upd_w + r * H * H, .upd_m = w->node_upd_m + r * 2 * H * H,
+		.upd_b = w->node_upd_b + r * H, .norm_g = w->node_norm_g + r * H, .norm_b = w->node_norm_b + r * H,
+		.h = a->node_h + r * N * H, .h_next = a->node_h + (r + 1) * N * H, .inv = a->node_inv, .p = a->node_p + r * N * 2 * H,
+		.q = a->node_q + r * g->n_edges * 2 * H, .m = a->node_m + r * N * 2 * H, .upd = a->node_upd + r * N * H,
+		.sum = a->node_sum + r * N * H, .mean = a->node_mean + r * N, .rstd = a->node_rstd + r * N,
+	};
+}
+
+static round_at dev_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g)
+{
+	return (round_at){
+		.msg_w = w->dev_msg_w, .msg_u = w->dev_msg_u, .msg_b = w->dev_msg_b, .upd_w = w->dev_upd_w, .upd_m = w->dev_upd_m,
+		.upd_b = w->dev_upd_b, .norm_g = w->dev_norm_g, .norm_b = w->dev_norm_b,
+		.h = a->dev_h, .h_next = a->dev_h + g->n_nodes * (size_t)d->hidden, .inv = a->dev_inv, .p = a->dev_p, .q = a->dev_q,
+		.m = a->dev_m, .upd = a->dev_upd, .sum = a->dev_sum, .mean = a->dev_mean, .rstd = a->dev_rstd,
+	};
+}
+
+/* h_next = layernorm(h + relu(W [h | m_in | m_out] + b)) */
+static void round_forward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const round_at *at,
+                          const nn_real w[restrict], nn_real a[restrict])
+{
+	size_t n = g->n_nodes;
+	memset(a + at->p, 0, n * 2 * H * sizeof *a);
+	nn_linear_add(n, H, 2 * H, a + at->p, a + at->h, w + at->msg_w);
+	nn_linear(g->n_edges, width, 2 * H, a + at->q, edge_x, w + at->msg_u, w + at->msg_b);
+	nn_messages(g, H, a + at->m, a + at->p, a + at->q, a + at->inv);
+	nn_linear(n, H, H, a + at->upd, a + at->h, w + at->upd_w, w + at->upd_b);
+	nn_linear_add(n, 2 * H, H, a + at->upd, a + at->m, w + at->upd_m);
+	nn_relu(n * H, a + at->upd);
+	for (size_t i = 0; i < n * H; i++)
+		a[at->sum + i] = a[at->h + i] + a[at->upd + i];
+	nn_layernorm(n, H, a + at->h_next, a + at->mean, a + at->rstd, a + at->sum, w + at->norm_g, w + at->norm_b);
+}
+
+/* In dh[n][H]: the gradient of h_next; out: the gradient of h. */
+static void round_backward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const round_at *at, const acts_at *scratch,
+                           const nn_real w[], nn_real a[], nn_real dh[], nn_real dw[])
+{
+	size_t n = g->n_nodes;
+	nn_real *d_upd = a + scratch->d_a, *d_sum = a + scratch->d_sum, *dp = a + scratch->d_p, *dm = a + scratch->d_m, *dq = a + scratch->d_q;
+	memset(d_sum, 0, n * H * sizeof *d_sum);
+	memset(dm, 0, n * 2 * H * sizeof *dm);
+	memset(dp, 0, n * 2 * H * sizeof *dp);
+	nn_layernorm_backward(n, H, d_sum, dw + at->norm_g, dw + at->norm_b, dh, a + at->sum, a + at->mean, a + at->rstd, w + at->norm_g);
+	memcpy(dh, d_sum, n * H * sizeof *dh);
+	memcpy(d_upd, d_sum, n * H * sizeof *d_upd);
+	nn_relu_backward(n * H, d_upd, a + at->upd);
+	nn_linear_backward(n, 2 * H, H, dm, dw + at->upd_m, NULL, d_upd, a + at->m, w + at->upd_m);
+	nn_linear_backward(n, H, H, dh, dw + at->upd_w, dw + at->upd_b, d_upd, a + at->h, w + at->upd_w);
+	nn_messages_backward(g, H, dp, dq, dm, a + at->p, a + at->q, a + at->inv);
+	nn_linear_backward(g->n_edges, width, 2 * H, NULL, dw + at->msg_u, dw + at->msg_b, dq, edge_x, w + at->msg_u);
+	nn_linear_backward(n, H, 2 * H, dh, dw + at->msg_w, NULL, dp, a + at->h, w + at->msg_w);
+}
+
+/* ---- the network ---- */
+
+typedef struct net {
+	size_t N, D, H, R, node_in, edge_in, dev_in, pair_in, link_in;
+	nn_edges graph, devices;
+	param_at w;
+	acts_at a;
+} net;
+
+static net net_of(const policy_dims *d, const policy_input *in)
+{
+	size_t N = (size_t)in->n_nodes, E = (size_t)in->n_edges, D = (size_t)in->n_devs;
+	return (net){
+		.N = N, .D = D, .H = (size_t)d->hidden, .R = (size_t)d->rounds, .node_in = (size_t)d->node_in, .edge_in = (size_t)d->edge_in,
+		.dev_in = (size_t)d->dev_in, .pair_in = (size_t)d->pair_in, .link_in = (size_t)d->link_in,
+		.graph = {N, E, in->edge_from, in->edge_to}, .devices = {D, D * D, NULL, NULL},
+		.w = layout_params(d), .a = layout_acts(d, in->n_nodes, in->n_edges, in->n_devs),
+	};
+}
+
+/* y = relu(x @ w1 + b1) @ w2 + b2, with the hidden layer kept in a. */
+static void mlp_forward(size_t n, size_t width, size_t H, nn_real y[restrict], nn_real a[restrict], const nn_real x[restrict],
+                        const nn_real w1[restrict], const nn_real b1[restrict], const nn_real w2[restrict], const nn_real b2[restrict])
+{
+	nn_linear(n, width, H, a, x, w1, b1);
+	nn_relu(n * H, a);
+	nn_linear(n, H, H, y, a, w2, b2);
+}
+
+static void mlp_backward(size_t n, size_t width, size_t H, nn_real dw1[restrict], nn_real db1[restrict], nn_real dw2[restrict],
+                         nn_real db2[restrict], nn_real da[restrict], const nn_real dy[restrict], const nn_real a[restrict],
+                         const nn_real x[restrict], const nn_real w1[restrict], const nn_real w2[restrict])
+{
+	memset(da, 0, n * H * sizeof *da);
+	nn_linear_backward(n, H, H, da, dw2, db2, dy, a, w2);
+	nn_relu_backward(n * H, da, a);
+	nn_linear_backward(n, width, H, NULL, dw1, db1, da, x, w1);
+}
+
+static void score_forward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict], nn_real logits[restrict])
+{
+	size_t pairs = t->N * t->D;
+	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
+	memset(a + t->a.score_n, 0, t->N * t->H * sizeof *a);
+	memset(a + t->a.score_z, 0, pairs * t->H * sizeof *a);
+	memset(logits, 0, pairs * sizeof *logits);
+	nn_linear_add(t->N, t->H, t->H, a + t->a.score_n, h_node, w + t->w.score_node);
+	nn_linear(t->D, t->H, t->H, a + t->a.score_d, h_dev, w + t->w.score_dev, w + t->w.score_b);
+	nn_linear_add(pairs, t->pair_in, t->H, a + t->a.score_z, pair_x, w + t->w.score_pair);
+	nn_pair_add(t->N, t->D, t->H, a + t->a.score_z, a + t->a.score_n, a + t->a.score_d);
+	nn_relu(pairs * t->H, a + t->a.score_z);
+	nn_linear_add(pairs, t->H, 1, logits, a + t->a.score_z, w + t->w.score_v);
+	nn_linear_add(pairs, t->pair_in, 1, logits, pair_x, w + t->w.score_skip);
+}
+
+/* Sets the gradients of the last node and device encodings (d_node_h, d_dev_h). */
+static void score_backward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict],
+                           const nn_real dlogits[restrict], nn_real dw[restrict])
+{
+	size_t pairs = t->N * t->D;
+	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
+	nn_real *dz = a + t->a.d_score_z, *dn = a + t->a.d_score_n, *dd = a + t->a.d_score_d;
+	memset(a + t->a.d_score_z, 0, (t->a.d_a - t->a.d_score_z) * sizeof *a); /* up to d_dev_h, see POLICY_ACTS */
+	nn_linear_backward(pairs, t->pair_in, 1, NULL, dw + t->w.score_skip, NULL, dlogits, pair_x, w + t->w.score_skip);
+	nn_linear_backward(pairs, t->H, 1, dz, dw + t->w.score_v, NULL, dlogits, a + t->a.score_z, w + t->w.score_v);
+	nn_relu_backward(pairs * t->H, dz, a + t->a.score_z);
+	nn_pair_add_backward(t->N, t->D, t->H, dn, dd, dz);
+	nn_linear_backward(pairs, t->pair_in, t->H, NULL, dw + t->w.score_pair, NULL, dz, pair_x, w + t->w.score_pair);
+	nn_linear_backward(t->D, t->H, t->H, a + t->a.d_dev_h, dw + t->w.score_dev, dw + t->w.score_b, dd, h_dev, w + t->w.score_dev);
+	nn_linear_backward(t->N, t->H, t->H, a + t->a.d_node_h, dw + t->w.score_node, NULL, dn, h_node, w + t->w.score_node);
+}
+
+void policy_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], nn_real logits[restrict])
+{
+	net t = net_of(d, in);
+	round_at dev = dev_round(d, &t.w, &t.a, &t.devices);
+	nn_inverse_degrees(&t.graph, a + t.a.node_inv);
+	nn_inverse_degrees(&t.devices, a + t.a.dev_inv);
+	mlp_forward(t.N, t.node_in, t.H, a + t.a.node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1, w + t.w.node_b1, w + t.w.node_w2,
+	            w + t.w.node_b2);
+	for (size_t r = 0; r < t.R; r++) {
+		round_at node = node_round(d, &t.w, &t.a, &t.graph, r);
+		round_forward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a);
+	}
+	mlp_forward(t.D, t.dev_in, t.H, a + t.a.dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_b1, w + t.w.dev_w2,
+	            w + t.w.dev_b2);
+	round_forward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a);
+	score_forward(&t, w, in->pair_x, a, logits);
+}
+
+void policy_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict],
+                     const nn_real dlogits[restrict], nn_real dw[restrict])
+{
+	net t = net_of(d, in);
+	round_at dev = dev_round(d, &t.w, &t.a, &t.devices);
+	score_backward(&t, w, in->pair_x, a, dlogits, dw);
+	round_backward(&t.devices, t.H, t.link_in, in->link_x, &dev, &t.a, w, a, a + t.a.d_dev_h, dw);
+	mlp_backward(t.D, t.dev_in, t.H, dw + t.w.dev_w1, dw + t.w.dev_b1, dw + t.w.dev_w2, dw + t.w.dev_b2, a + t.a.d_a, a + t.a.d_dev_h,
+	             a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_w2);
+	for (size_t r = t.R; r-- > 0;) {
+		round_at node = node_round(d, &t.w, &t.a, &t.graph, r);
+		round_backward(&t.graph, t.H, t.edge_in, in->edge_x, &node, &t.a, w, a, a + t.a.d_node_h, dw);
+	}
+	mlp_backward(t.N, t.node_in, t.H, dw + t.w.node_w1, dw + t.w.node_b1, dw + t.w.node_w2, dw + t.w.node_b2, a + t.a.d_a,
+	             a + t.a.d_node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1, w + t.w.node_w2);
+}

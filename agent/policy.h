@@ -1,0 +1,106 @@
+/* The placement network: reads a graph of nodes (operators or groups) and a machine as plain arrays of features, and gives one
+ * logit per (node, device). Nodes and devices are encoded by message passing in both directions (messages of a node are means
+ * over its neighbours, after Hamilton et al. 2017; residual with layer normalisation), then scored in pairs:
+ *   logit[node][dev] = v . relu(A h_node + B h_dev + C pair_x + b) + skip . pair_x
+ * Any number of nodes, edges and devices goes through the same parameters, and relabelling nodes or devices relabels the logits.
+ *
+ * Parameters, gradients and activations are one block each, so zero, clip, Adam, save and compare are one loop.
+ * Sampling and losses stand in policy_loss.h; features, rollouts and training elsewhere. */
+#ifndef BERTH_POLICY_H
+#define BERTH_POLICY_H
+
+#include "arena.h"
+#include "nn_real.h"
+#include "rng.h"
+
+#include <stdint.h>
+
+/* Widths of the input features (node_in, dev_in >= 1, the rest >= 0), of the hidden layers (>= 1), and message rounds among nodes (>= 0). */
+typedef struct policy_dims {
+	int32_t node_in, edge_in, dev_in, pair_in, link_in, hidden, rounds;
+} policy_dims;
+
+/* One instance's inputs, caller-owned. Features should be of order 1. */
+typedef struct policy_input {
+	int32_t n_nodes, n_edges, n_devs;
+	const nn_real *node_x; /* [n_nodes][node_in] */
+	const nn_real *edge_x; /* [n_edges][edge_in] */
+	const nn_real *dev_x;  /* [n_devs][dev_in] */
+	const nn_real *pair_x; /* [n_nodes][n_devs][pair_in] */
+	const nn_real *link_x; /* [n_devs][n_devs][link_in], row from, column to; the diagonal is not read as a message */
+	const int32_t *edge_from, *edge_to; /* [n_edges] nodes; never the same node twice */
+	const uint8_t *mask;   /* [n_nodes][n_devs], 1 = legal; every node has a legal device. The logits do not depend on it */
+} policy_input;
+
+/* The model: X(name, copies, rows, columns, initial values), with the dimensions as d. This table gives the layout of the
+ * block, the initial values and the names in checkpoints. Weights are stored (in, out); the two halves of a message's
+ * columns are its two directions. */
+#define POLICY_PARAMS(X)                                      \
+	X(node_w1, 1, d->node_in, d->hidden, HE)              \
+	X(node_b1, 1, 1, d->hidden, ZERO)                     \
+	X(node_w2, 1, d->hidden, d->hidden, HE)               \
+	X(node_b2, 1, 1, d->hidden, ZERO)                     \
+	X(node_msg_w, d->rounds, d->hidden, 2 * d->hidden, HE) \
+	X(node_msg_u, d->rounds, d->edge_in, 2 * d->hidden, HE) \
+	X(node_msg_b, d->rounds, 1, 2 * d->hidden, ZERO)      \
+	X(node_upd_w, d->rounds, d->hidden, d->hidden, HE)    \
+	X(node_upd_m, d->rounds, 2 * d->hidden, d->hidden, HE) \
+	X(node_upd_b, d->rounds, 1, d->hidden, ZERO)          \
+	X(node_norm_g, d->rounds, 1, d->hidden, ONE)          \
+	X(node_norm_b, d->rounds, 1, d->hidden, ZERO)         \
+	X(dev_w1, 1, d->dev_in, d->hidden, HE)                \
+	X(dev_b1, 1, 1, d->hidden, ZERO)                      \
+	X(dev_w2, 1, d->hidden, d->hidden, HE)                \
+	X(dev_b2, 1, 1, d->hidden, ZERO)                      \
+	X(dev_msg_w, 1, d->hidden, 2 * d->hidden, HE)         \
+	X(dev_msg_u, 1, d->link_in, 2 * d->hidden, HE)        \
+	X(dev_msg_b, 1, 1, 2 * d->hidden, ZERO)               \
+	X(dev_upd_w, 1, d->hidden, d->hidden, HE)             \
+	X(dev_upd_m, 1, 2 * d->hidden, d->hidden, HE)         \
+	X(dev_upd_b, 1, 1, d->hidden, ZERO)                   \
+	X(dev_norm_g, 1, 1, d->hidden, ONE)                   \
+	X(dev_norm_b, 1, 1, d->hidden, ZERO)                  \
+	X(score_node, 1, d->hidden, d->hidden, HE)            \
+	X(score_dev, 1, d->hidden, d->hidden, HE)             \
+	X(score_pair, 1, d->pair_in, d->hidden, HE)           \
+	X(score_b, 1, 1, d->hidden, ZERO)                     \
+	X(score_v, 1, d->hidden, 1, SMALL)                    \
+	X(score_skip, 1, d->pair_in, 1, SMALL)
+
+/* One parameter tensor: values [copies][rows][columns] from offset on in the block. */
+typedef struct policy_tensor {
+	const char *name;
+	int32_t copies, rows, columns;
+	size_t offset, size;
+} policy_tensor;
+
+/* Fails: BERTH_EINVAL, naming the dimension (widths up to 65536, rounds up to 64). */
+berth_status policy_dims_check(const policy_dims *d, berth_err *err);
+
+/* Number of tensors, and the index-th of them, for checked dims. */
+int32_t policy_tensor_count(void);
+policy_tensor policy_tensor_at(const policy_dims *d, int32_t index);
+
+/* Elements of the block of parameters (and of the block of gradients). */
+size_t policy_param_count(const policy_dims *d);
+
+/* Elements of the block of activations for an instance of these sizes. Grows with every size: a block made for the largest
+ * instance serves all. */
+size_t policy_acts_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs);
+
+/* Normal weights of variance 2 / rows (He et al. 2015), zero biases; the last layer is a hundred times smaller, so that an untrained
+ * policy is near uniform. */
+void policy_init(const policy_dims *d, nn_real params[], berth_rng *rng);
+
+/* Sizes (n_nodes >= 0, n_devs >= 1), ends of edges, finite features, and a legal device for every node.
+ * Fails: BERTH_EINVAL with the place; BERTH_EINFEASIBLE for a node without a legal device. O(input). */
+berth_status policy_input_check(const policy_dims *d, const policy_input *in, berth_err *err);
+
+/* logits[n_nodes][n_devs], of checked inputs. acts keeps what policy_backward needs. */
+void policy_forward(const policy_dims *d, const nn_real params[restrict], const policy_input *in, nn_real acts[restrict],
+                    nn_real logits[restrict]);
+/* grads += the gradient for dlogits[n_nodes][n_devs], after policy_forward of the same params, input and acts. */
+void policy_backward(const policy_dims *d, const nn_real params[restrict], const policy_input *in, nn_real acts[restrict],
+                     const nn_real dlogits[restrict], nn_real grads[restrict]);
+
+#endif

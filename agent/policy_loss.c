@@ -1,0 +1,156 @@
+/* Losses on logits; see policy_loss.h. Each gathers coef[node][dev] = gradient of the loss for logp[node][dev]; the softmax is
+ * undone once at the end. */
+#include "policy_loss.h"
+
+#include "nn.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define EXP _Generic((nn_real)0, float: expf, double: exp)
+
+enum { CHUNK = 64, MAX_LOG_RATIO = 20 };
+
+berth_status policy_log_probs(int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict], const uint8_t mask[restrict],
+                              nn_real logp[restrict], berth_err *err)
+{
+	size_t bad = nn_log_softmax((size_t)n_nodes, (size_t)n_devs, logp, logits, mask);
+	if (bad < (size_t)n_nodes)
+		return berth_fail(err, BERTH_EINFEASIBLE, "node %zu has no legal device", bad);
+	return BERTH_OK;
+}
+
+policy_ppo_cfg policy_ppo_cfg_default(void)
+{
+	return (policy_ppo_cfg){.clip = 0.2, .entropy = 0.01};
+}
+
+berth_status policy_ppo_cfg_check(const policy_ppo_cfg *cfg, berth_err *err)
+{
+	if (!(cfg->clip > 0) || !isfinite(cfg->clip))
+		return berth_fail(err, BERTH_EINVAL, "clip is %g, expected a number above 0", cfg->clip);
+	if (!(cfg->entropy >= 0) || !isfinite(cfg->entropy))
+		return berth_fail(err, BERTH_EINVAL, "entropy is %g, expected 0 or more", cfg->entropy);
+	return BERTH_OK;
+}
+
+size_t policy_loss_work_size(int32_t n_nodes, int32_t n_devs)
+{
+	return 2 * (size_t)n_nodes * (size_t)n_devs;
+}
+
+static berth_status check_choices(const char *what, int32_t n_rows, size_t N, size_t D, const uint8_t mask[], const int32_t choice[],
+                                  berth_err *err)
+{
+	for (size_t r = 0; r < (size_t)n_rows; r++) {
+		for (size_t n = 0; n < N; n++) {
+			size_t d = (size_t)choice[r * N + n];
+			if (d >= D || !mask[n * D + d])
+				return berth_fail(err, BERTH_EINVAL, "%s %zu puts node %zu on device %d, which is not legal there", what, r, n,
+				                  choice[r * N + n]);
+		}
+	}
+	return BERTH_OK;
+}
+
+/* Entropy of each node's distribution, summed; coef += -weight * (gradient of the sum for logp as free numbers). */
+static double entropy_of(size_t N, size_t D, const nn_real logp[restrict], nn_real weight, nn_real coef[restrict])
+{
+	double sum = 0;
+	for (size_t n = 0; n < N; n++) {
+		for (size_t i = n * D; i < n * D + D; i++) {
+			nn_real p = EXP(logp[i]);
+			if (p > 0) {
+				sum -= (double)p * (double)logp[i];
+				coef[i] += weight * p * logp[i]; /* the softmax's backward takes the constant of (logp + 1) away */
+			}
+		}
+	}
+	return sum;
+}
+
+/* What one sample adds up. */
+typedef struct ppo_sums {
+	double objective, kl;
+	int64_t clipped;
+} ppo_sums;
+
+/* One sample: coef[n][action] += scale * d min(r A, clip(r) A) / d logp, in chunks whose middle part vectorises. */
+static void ppo_sample(size_t N, size_t D, const nn_real logp[restrict], const int32_t action[restrict], const nn_real old_logp[restrict],
+                       nn_real A, nn_real clip, nn_real scale, nn_real coef[restrict], ppo_sums *sums)
+{
+	nn_real ratio[CHUNK];
+	for (size_t from = 0; from < N; from += CHUNK) {
+		size_t n_chunk = N - from < CHUNK ? N - from : CHUNK;
+		for (size_t i = 0; i < n_chunk; i++) {
+			nn_real diff = logp[(from + i) * D + (size_t)action[from + i]] - old_logp[from + i];
+			sums->kl -= (double)diff;
+			ratio[i] = EXP(diff < MAX_LOG_RATIO ? diff : MAX_LOG_RATIO);
+		}
+		nn_real low = 1 - clip, high = 1 + clip;
+		for (size_t i = 0; i < n_chunk; i++) {
+			nn_real r = ratio[i], cut = r < low ? low : r > high ? high : r;
+			bool flat = cut * A < r * A;
+			sums->objective += (double)(flat ? cut * A : r * A);
+			sums->clipped += cut != r; /* NaN counts too */
+			coef[(from + i) * D + (size_t)action[from + i]] += flat ? 0 : scale * r * A;
+		}
+	}
+}
+
+berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32_t n_nodes, int32_t n_devs,
+                             const nn_real logits[restrict], const uint8_t mask[restrict], const int32_t action[restrict],
+                             const nn_real old_logp[restrict], const nn_real advantage[restrict], nn_real work[restrict],
+                             nn_real dlogits[restrict], policy_ppo_stats *stats, berth_err *err)
+{
+	size_t N = (size_t)n_nodes, D = (size_t)n_devs;
+	nn_real *logp = work, *coef = work + N * D;
+	BERTH_TRY(policy_log_probs(n_nodes, n_devs, logits, mask, logp, err));
+	BERTH_TRY(check_choices("sample", n_samples, N, D, mask, action, err));
+	if (N == 0) {
+		*stats = (policy_ppo_stats){0};
+		return BERTH_OK;
+	}
+	memset(coef, 0, N * D * sizeof *coef);
+	double count = (double)n_samples * (double)n_nodes;
+	ppo_sums sums = {0};
+	for (size_t s = 0; s < (size_t)n_samples; s++)
+		ppo_sample(N, D, logp, action + s * N, old_logp + s * N, advantage[s], (nn_real)cfg->clip, (nn_real)(-1 / count), coef, &sums);
+	double entropy = entropy_of(N, D, logp, (nn_real)(cfg->entropy / n_nodes), coef) / n_nodes;
+	nn_log_softmax_backward(N, D, dlogits, coef, logp);
+	double policy_loss = -sums.objective / count;
+	*stats = (policy_ppo_stats){.loss = policy_loss - cfg->entropy * entropy, .policy_loss = policy_loss, .entropy = entropy,
+	                            .kl = sums.kl / count, .clip_fraction = (double)sums.clipped / count};
+	return BERTH_OK;
+}
+
+berth_status policy_ce_loss(double scale, int32_t n_targets, int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict],
+                            const uint8_t mask[restrict], const int32_t target[restrict], const nn_real weight[restrict],
+                            nn_real work[restrict], nn_real dlogits[restrict], double *loss, berth_err *err)
+{
+	size_t N = (size_t)n_nodes, D = (size_t)n_devs;
+	nn_real *logp = work, *coef = work + N * D;
+	double total = 0, sum = 0;
+	for (int32_t t = 0; t < n_targets; t++) {
+		if (!(weight[t] >= 0))
+			return berth_fail(err, BERTH_EINVAL, "the weight of target %d is %g, expected 0 or more", t, (double)weight[t]);
+		total += (double)weight[t];
+	}
+	if (!(total > 0) || !isfinite(total))
+		return berth_fail(err, BERTH_EINVAL, "the weights of the targets sum to %g, expected a number above 0", total);
+	BERTH_TRY(policy_log_probs(n_nodes, n_devs, logits, mask, logp, err));
+	BERTH_TRY(check_choices("target", n_targets, N, D, mask, target, err));
+	memset(coef, 0, N * D * sizeof *coef);
+	for (size_t t = 0; t < (size_t)n_targets; t++) {
+		nn_real share = (nn_real)(-scale * (double)weight[t] / (total * (n_nodes > 0 ? n_nodes : 1)));
+		for (size_t n = 0; n < N; n++)
+			coef[n * D + (size_t)target[t * N + n]] += share;
+	}
+	for (size_t i = 0; i < N * D; i++)
+		if (mask[i])
+			sum += (double)coef[i] * (double)logp[i];
+	nn_log_softmax_backward(N, D, dlogits, coef, logp);
+	*loss = sum;
+	return BERTH_OK;
+}
