@@ -2,6 +2,7 @@
 #include "zoo.h"
 
 #include "text.h"
+#include "training.h"
 #include "zoo_layers.h"
 
 #include <math.h>
@@ -12,12 +13,14 @@
 #define PREFIX "zoo:"
 
 static const char *const dtypes[] = {"f32", "f16", NULL};
+static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* indices are berth_optimizer */
 
 #define BATCH {"batch", "samples at once", 1, 1, 65536, true, NULL}
+#define TRAINING {"training", "1: a whole training step", 0, 0, 1, true, NULL}, {"optimizer", "of the training step", 2, 0, 0, false, optimizers}
 #define DTYPE {"dtype", "type of the numbers", 0, 0, 0, false, dtypes}
 
-static const berth_zoo_param picture_params[] = {BATCH, DTYPE};
-static const berth_zoo_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE};
+static const berth_zoo_param picture_params[] = {BATCH, DTYPE, TRAINING};
+static const berth_zoo_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE, TRAINING};
 
 #define PARAMS(list) (list), (int32_t)(sizeof(list) / sizeof *(list))
 
@@ -156,9 +159,15 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
 	net.batch = (int64_t)zoo_value(&net, "batch");
 	net.elem_bytes = zoo_value(&net, "dtype") == 0 ? 4 : 2;
+	net.training = zoo_value(&net, "training") > 0;
 	m->build(&net, m->variant);
 	BERTH_TRY(net.status);
-	return berth_builder_finish(net.builder, mem, out, err);
+	if (!net.training)
+		return berth_builder_finish(net.builder, mem, out, err);
+	berth_graph forward;
+	berth_training_options opt = {.optimizer = (berth_optimizer)zoo_value(&net, "optimizer"), .elem_bytes = net.elem_bytes};
+	BERTH_TRY(berth_builder_finish(net.builder, tmp, &forward, err));
+	return berth_graph_training(&forward, &opt, mem, tmp, out, err);
 }
 
 berth_status berth_zoo_build(const char *spec, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)

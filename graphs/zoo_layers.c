@@ -8,11 +8,11 @@
 
 double zoo_value(const zoo_net *net, const char *name)
 {
-	for (int32_t i = 0; i < net->model->n_params; i++)
-		if (strcmp(net->model->param[i].name, name) == 0)
-			return net->value[i];
-	assert(!"a parameter of the model's table");
-	return 0;
+	int32_t i = 0;
+	while (i < net->model->n_params && strcmp(net->model->param[i].name, name) != 0)
+		i++;
+	assert(i < net->model->n_params);
+	return net->value[i];
 }
 
 void zoo_scope(zoo_net *net, const char *fmt, ...)

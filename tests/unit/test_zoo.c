@@ -121,6 +121,14 @@ static void test_batch_and_type_scale(void **state)
 	}
 }
 
+static bool any_backward(const berth_graph *g)
+{
+	bool any = false;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		any |= g->op_backward[op];
+	return any;
+}
+
 /* Every row of the table builds with its defaults, and its parameters are well formed. */
 static void test_table(void **state)
 {
@@ -136,6 +144,7 @@ static void test_table(void **state)
 		build(spec, &mem, &g);
 		assert_string_equal(g.name, m[i].name);
 		assert_true(g.n_ops > 0);
+		assert_false(any_backward(&g));
 		for (int32_t k = 0; k < m[i].n_params; k++)
 			assert_true(m[i].param[k].choice ? m[i].param[k].choice[(int)m[i].param[k].def] != NULL
 			                                 : m[i].param[k].def >= m[i].param[k].min && m[i].param[k].def <= m[i].param[k].max);
@@ -167,6 +176,8 @@ static void test_spec_errors(void **state)
 		{"zoo:resnet50:batch=2:batch=2", "'batch' stands twice"},
 		{"zoo:resnet50:dtype=f8", "dtype is 'f8'; expected f32 or f16"},
 		{"zoo:resnet50:seq=5", "no parameter 'seq'"},
+		{"zoo:resnet50:training=yes", "training is 'yes'; expected a whole number from 0 to 1"},
+		{"zoo:resnet50:training=1:optimizer=adamw", "optimizer is 'adamw'; expected sgd or momentum or adam"},
 		{"zoo:bert-base:seq=513", "seq is '513'; expected a whole number from 1 to 512"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -220,7 +231,7 @@ static void test_each_allocation_may_fail(void **state)
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
 		berth_arena_init(&tmp, &f.hook);
-		berth_status st = berth_zoo_build("zoo:resnet18:batch=2", &mem, &tmp, &g, &err);
+		berth_status st = berth_zoo_build("zoo:resnet18:batch=2:training=1", &mem, &tmp, &g, &err);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		assert_int_equal(f.live, 0);

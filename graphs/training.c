@@ -1,0 +1,690 @@
+/* Reverse-mode differentiation of an operator graph, as costs: walk the operators backwards, collect for every tensor the gradients that
+ * its consumers give, sum them, and emit the operators that turn them into gradients of inputs and parameters (rules in training_rules.c).
+ * Deliberately without recomputation, gradient accumulation over batches or sparse gradients. */
+#include "training.h"
+
+#include "text.h"
+#include "training_rules.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A gradient: an output of a derived operator. */
+typedef struct gradient {
+	int32_t op;
+	const char *tensor;
+	int64_t bytes;
+	int32_t last_reader; /* an operator reads a gradient once, however often it is a summand */
+} gradient;
+
+/* The list of gradients that the consumers of a tensor give. */
+typedef struct summand {
+	int32_t grad, next;
+} summand;
+
+/* Slots are the tensors of g, then one virtual tensor an operator for an output that leaves the graph and is no tensor. */
+typedef struct trainer {
+	const berth_graph *g;
+	const berth_training_options *opt;
+	berth_arena *tmp;
+	berth_builder *b;
+	bool *op_active;       /* its gradient is wanted and exists */
+	int32_t *op_root;      /* union-find over colocation */
+	const char **op_group; /* of roots; NULL: free */
+	int32_t *op_out_slot;  /* what the loss reads; -1: nothing */
+	int32_t *op_update_of; /* operator that gives the gradient of its parameters; -1: none */
+	const char **op_update_tensor;
+	int32_t *slot_first;   /* into summand; -1: none */
+	int32_t *slot_grad;    /* after summing, into gradient; -1: none */
+	gradient *grad;
+	summand *summand;
+	size_t n_grads, cap_grad, n_summands, cap_summand;
+} trainer;
+
+berth_training_options berth_training_options_default(void)
+{
+	return (berth_training_options){.optimizer = BERTH_OPTIMIZER_ADAM, .elem_bytes = 4};
+}
+
+/* ---- facts about the forward graph ---- */
+
+static const char *type_of(const berth_graph *g, int32_t op)
+{
+	return g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
+}
+
+static bool has_params(const berth_graph *g, int32_t op)
+{
+	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
+}
+
+/* Own and shared parameters. */
+static int64_t all_param_bytes(const berth_graph *g, int32_t op)
+{
+	int64_t bytes = g->op_param_bytes[op];
+	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+		bytes += g->param_bytes[g->op_param[i]];
+	return bytes;
+}
+
+static int64_t input_bytes(const berth_graph *g, int32_t op)
+{
+	int64_t bytes = 0;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		bytes += g->tensor_bytes[g->in_tensor[i]];
+	return bytes;
+}
+
+/* Does it leave the graph? */
+static bool is_output(const berth_graph *g, int32_t op)
+{
+	return g->op_output_bytes[op] > 0 || g->op_tensor_off[op] == g->op_tensor_off[op + 1];
+}
+
+/* An operator is active if parameters lie behind it (or in it) and a differentiable way leads on to an output. */
+static void find_active(trainer *t)
+{
+	const berth_graph *g = t->g;
+	for (int32_t i = 0; i < g->n_ops; i++) {
+		int32_t op = g->topo_op[i];
+		bool behind = has_params(g, op);
+		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+			behind |= t->op_active[g->tensor_producer[g->in_tensor[k]]];
+		t->op_active[op] = behind && training_rule_of(type_of(g, op)).cost != TRAINING_NONE;
+	}
+	for (int32_t i = g->n_ops - 1; i >= 0; i--) {
+		int32_t op = g->topo_op[i];
+		bool ahead = is_output(g, op);
+		for (int32_t k = g->op_tensor_off[op]; k < g->op_tensor_off[op + 1]; k++)
+			for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
+				ahead |= t->op_active[g->edge_consumer[e]];
+		t->op_active[op] &= ahead;
+	}
+}
+
+/* ---- colocation groups ---- */
+
+static int32_t root_of(trainer *t, int32_t op)
+{
+	while (t->op_root[op] != op)
+		op = t->op_root[op] = t->op_root[t->op_root[op]];
+	return op;
+}
+
+/* The lower index becomes the root, so groups do not depend on the order of joining. */
+static void join(trainer *t, int32_t a, int32_t b)
+{
+	a = root_of(t, a);
+	b = root_of(t, b);
+	t->op_root[a > b ? a : b] = a > b ? b : a;
+}
+
+static berth_status join_groups(trainer *t, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	int32_t *first;
+	BERTH_TRY(BERTH_NEW(t->tmp, first, g->n_colocs, err));
+	memset(first, -1, (size_t)g->n_colocs * sizeof *first);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		t->op_root[op] = op;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t c = g->op_coloc[op];
+		if (c >= 0 && first[c] >= 0)
+			join(t, first[c], op);
+		else if (c >= 0)
+			first[c] = op;
+	}
+	for (int32_t p = 0; p < g->n_params; p++)
+		for (int32_t i = g->param_op_off[p] + 1; i < g->param_op_off[p + 1]; i++)
+			join(t, g->param_op[g->param_op_off[p]], g->param_op[i]);
+	return BERTH_OK;
+}
+
+/* A group keeps the first name that a member brought; a new one is called after its first operator. */
+static berth_status name_groups(trainer *t, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	berth_strmap names;
+	int32_t found;
+	berth_strmap_init(&names, t->tmp);
+	for (int32_t c = 0; c < g->n_colocs; c++)
+		BERTH_TRY(berth_strmap_add(&names, g->coloc_name[c], c, &found, err));
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (g->op_coloc[op] >= 0 && !t->op_group[root_of(t, op)])
+			t->op_group[root_of(t, op)] = g->coloc_name[g->op_coloc[op]];
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t root = root_of(t, op);
+		if (t->op_group[root] || !t->op_active[op] || !has_params(g, op))
+			continue;
+		const char *name = g->op_name[op];
+		while (berth_strmap_get(&names, name) >= 0)
+			if (!(name = berth_arena_printf(t->tmp, "%s_", name)))
+				return berth_nomem(err);
+		BERTH_TRY(berth_strmap_add(&names, name, op, &found, err));
+		t->op_group[root] = name;
+	}
+	return BERTH_OK;
+}
+
+/* ---- adding operators ---- */
+
+/* base/what, with '_' appended until no operator has that name. */
+static berth_status free_name(trainer *t, const char *base, const char *what, const char **name, berth_err *err)
+{
+	*name = *base ? berth_arena_printf(t->tmp, "%s/%s", base, what) : berth_arena_strdup(t->tmp, what);
+	while (*name && berth_builder_find(t->b, *name) >= 0)
+		*name = berth_arena_printf(t->tmp, "%s_", *name);
+	return *name ? BERTH_OK : berth_nomem(err);
+}
+
+/* Copy forbidden devices, and measured times scaled by factor. */
+static berth_status copy_limits(trainer *t, int32_t from, int32_t to, double factor, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	for (int32_t i = g->op_forbid_off[from]; i < g->op_forbid_off[from + 1]; i++)
+		BERTH_TRY(berth_builder_forbid(t->b, to, g->forbid_dev[i], err));
+	for (int32_t i = g->op_time_off[from]; i < g->op_time_off[from + 1]; i++)
+		BERTH_TRY(berth_builder_time(t->b, to, g->time_key[i], factor * g->time_s[i], err));
+	return BERTH_OK;
+}
+
+/* An operator derived from op, called base/what; its measured times are op's times factor. */
+static berth_status derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, double factor, int32_t *out, berth_err *err)
+{
+	BERTH_TRY(free_name(t, base, what, &spec.name, err));
+	BERTH_TRY(berth_builder_op(t->b, &spec, out, err));
+	return copy_limits(t, op, *out, factor, err);
+}
+
+/* As derive, for sums, updates and the loss: in proportion to FLOPs, and no longer than op itself. */
+static berth_status derive_light(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, int32_t *out, berth_err *err)
+{
+	double forward = t->g->op_flops[op];
+	return derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out, err);
+}
+
+static const char *group_of(trainer *t, int32_t op)
+{
+	return has_params(t->g, op) ? t->op_group[root_of(t, op)] : NULL;
+}
+
+/* Gradient and optimiser state in units of the parameters. */
+static int64_t optimizer_copies(const trainer *t)
+{
+	switch (t->opt->optimizer) {
+	case BERTH_OPTIMIZER_SGD: return 1;
+	case BERTH_OPTIMIZER_MOMENTUM: return 2;
+	case BERTH_OPTIMIZER_ADAM: break;
+	}
+	return 3;
+}
+
+/* Bytes of gradient and optimiser state that op keeps: its own parameters', and shared ones' of which it is the first active user. */
+static int64_t state_bytes(const trainer *t, int32_t op)
+{
+	const berth_graph *g = t->g;
+	int64_t bytes = g->op_param_bytes[op];
+	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
+		int32_t p = g->op_param[i], k = g->param_op_off[p];
+		while (!t->op_active[g->param_op[k]])
+			k++;
+		bytes += g->param_op[k] == op ? g->param_bytes[p] : 0;
+	}
+	return optimizer_copies(t) * bytes;
+}
+
+static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	int32_t copy;
+	bool active = t->op_active[op];
+	berth_op_spec spec = {.name = g->op_name[op], .type = type_of(g, op), .flops = g->op_flops[op], .macs = g->op_macs[op],
+	                      .read_bytes = g->op_read_bytes[op], .write_bytes = g->op_write_bytes[op], .param_bytes = g->op_param_bytes[op],
+	                      .state_bytes = g->op_state_bytes[op], .workspace_bytes = g->op_workspace_bytes[op],
+	                      .output_bytes = active ? 0 : g->op_output_bytes[op], .pin = g->op_pin[op],
+	                      .colocate = t->op_group[root_of(t, op)]};
+	if (active)
+		spec.state_bytes += state_bytes(t, op);
+	BERTH_TRY(berth_builder_op(t->b, &spec, &copy, err));
+	return copy_limits(t, op, copy, 1, err);
+}
+
+static berth_status copy_forward(trainer *t, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		BERTH_TRY(copy_op(t, op, err));
+	for (int32_t k = 0; k < g->n_tensors; k++)
+		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
+			BERTH_TRY(berth_builder_edge(t->b, g->tensor_producer[k], g->edge_consumer[e], g->tensor_bytes[k], g->tensor_name[k], err));
+	for (int32_t p = 0; p < g->n_params; p++) {
+		int32_t param;
+		BERTH_TRY(berth_builder_param(t->b, g->param_name[p], g->param_bytes[p], &param, err));
+		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+			BERTH_TRY(berth_builder_param_use(t->b, param, g->param_op[i], err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- slots and gradients ---- */
+
+/* Slots of op: count of them, the i-th one, its bytes, an edge from it. */
+static int32_t n_slots(const trainer *t, int32_t op)
+{
+	return t->g->op_tensor_off[op + 1] - t->g->op_tensor_off[op] + 1;
+}
+
+static int32_t slot_of(const trainer *t, int32_t op, int32_t i)
+{
+	return i < n_slots(t, op) - 1 ? t->g->op_tensor_off[op] + i : t->g->n_tensors + op;
+}
+
+static int64_t slot_bytes(const trainer *t, int32_t op, int32_t slot)
+{
+	const berth_graph *g = t->g;
+	if (slot < g->n_tensors)
+		return g->tensor_bytes[slot];
+	return g->op_output_bytes[op] > 0 ? g->op_output_bytes[op] : g->op_write_bytes[op];
+}
+
+static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	const char *name = slot < g->n_tensors ? g->tensor_name[slot] : NULL;
+	int32_t first = g->op_tensor_off[op], end = g->op_tensor_off[op + 1];
+	if (slot >= g->n_tensors && first < end && !g->tensor_name[first]) { /* the unnamed tensor is something else */
+		name = "output";
+		for (int32_t k = first + 1; k < end; k++)
+			if (strcmp(g->tensor_name[k], name) == 0) {
+				if (!(name = berth_arena_printf(t->tmp, "%s_", name)))
+					return berth_nomem(err);
+				k = first;
+			}
+	}
+	return berth_builder_edge(t->b, op, to, slot_bytes(t, op, slot), name, err);
+}
+
+static berth_status add_gradient(trainer *t, gradient grad, int32_t *out, berth_err *err)
+{
+	grad.last_reader = -1;
+	BERTH_TRY(BERTH_GROW(t->tmp, t->grad, t->n_grads, &t->cap_grad, err));
+	t->grad[t->n_grads] = grad;
+	*out = (int32_t)t->n_grads++;
+	return BERTH_OK;
+}
+
+static berth_status add_summand(trainer *t, int32_t slot, int32_t grad, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(t->tmp, t->summand, t->n_summands, &t->cap_summand, err));
+	t->summand[t->n_summands] = (summand){grad, t->slot_first[slot]};
+	t->slot_first[slot] = (int32_t)t->n_summands++;
+	return BERTH_OK;
+}
+
+static berth_status read_gradient(trainer *t, int32_t grad, int32_t reader, berth_err *err)
+{
+	gradient *d = &t->grad[grad];
+	if (d->last_reader == reader)
+		return BERTH_OK;
+	d->last_reader = reader;
+	return berth_builder_edge(t->b, d->op, reader, d->bytes, d->tensor, err);
+}
+
+/* The one gradient of a slot: its only summand, or a sum. */
+static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *err)
+{
+	int32_t first = t->slot_first[slot], n = 0, sum;
+	for (int32_t s = first; s >= 0; s = t->summand[s].next)
+		n++;
+	if (n < 2) {
+		t->slot_grad[slot] = n ? t->summand[first].grad : -1;
+		return BERTH_OK;
+	}
+	int64_t bytes = slot_bytes(t, op, slot);
+	berth_op_spec spec = {.type = "GradSum", .backward = true, .write_bytes = bytes};
+	spec.flops = (double)(bytes / t->opt->elem_bytes);
+	if (bytes > 0 && n > INT64_MAX / bytes)
+		return berth_fail(err, BERTH_EFORMAT, "operator '%s': the gradients of its output are beyond 2^63 bytes", t->g->op_name[op]);
+	spec.read_bytes = n * bytes;
+	BERTH_TRY(derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
+	for (int32_t s = first; s >= 0; s = t->summand[s].next)
+		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum, err));
+	return add_gradient(t, (gradient){.op = sum, .bytes = bytes}, &t->slot_grad[slot], err);
+}
+
+/* ---- loss ---- */
+
+static void choose_outputs(trainer *t)
+{
+	const berth_graph *g = t->g;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		t->op_out_slot[op] = -1;
+		if (!t->op_active[op] || !is_output(g, op))
+			continue;
+		int32_t k = g->op_tensor_off[op];
+		while (k < g->op_tensor_off[op + 1] && g->tensor_bytes[k] != g->op_output_bytes[op])
+			k++;
+		t->op_out_slot[op] = k < g->op_tensor_off[op + 1] ? k : g->n_tensors + op;
+	}
+}
+
+static berth_status add_loss(trainer *t, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	int32_t n = 0, last = -1, loss, grad;
+	berth_op_spec spec = {.type = "SoftmaxCrossEntropyLoss", .output_bytes = t->opt->elem_bytes};
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (t->op_out_slot[op] >= 0) {
+			spec.read_bytes += slot_bytes(t, op, t->op_out_slot[op]);
+			last = op;
+			n++;
+		}
+	if (n == 0)
+		return berth_fail(err, BERTH_EINVAL, "graph '%s': no output depends on parameters; training needs operators with param_bytes or params", g->name);
+	spec.write_bytes = spec.read_bytes;
+	spec.flops = (double)(spec.read_bytes / t->opt->elem_bytes);
+	BERTH_TRY(derive_light(t, last, "", "loss", spec, &loss, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t slot = t->op_out_slot[op];
+		if (slot < 0)
+			continue;
+		gradient d = {.op = loss, .tensor = n == 1 ? NULL : g->op_name[op], .bytes = slot_bytes(t, op, slot)};
+		BERTH_TRY(slot_edge(t, op, slot, loss, err));
+		BERTH_TRY(add_gradient(t, d, &grad, err));
+		BERTH_TRY(add_summand(t, slot, grad, err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- backward operators ---- */
+
+/* What the backward pass of one operator has to do. */
+typedef struct task {
+	int32_t op;
+	training_rule rule;
+	bool weights;         /* it has parameters */
+	int32_t n_needing;    /* inputs whose gradient is wanted */
+	int32_t n_wanted;     /* those of them that need an operator for it */
+	int64_t wanted_bytes; /* of the latter */
+	int64_t grad_bytes;   /* of the gradients of its outputs */
+	int32_t only_grad;    /* the gradient if there is one, else -1 */
+} task;
+
+static bool wants(const trainer *t, int32_t tensor)
+{
+	return t->op_active[t->g->tensor_producer[tensor]];
+}
+
+static bool passes(const trainer *t, const task *k, int32_t tensor)
+{
+	return k->rule.cost == TRAINING_PASS && k->only_grad >= 0 && t->grad[k->only_grad].bytes == t->g->tensor_bytes[tensor];
+}
+
+static task look_at(const trainer *t, int32_t op)
+{
+	const berth_graph *g = t->g;
+	task k = {.op = op, .rule = training_rule_of(type_of(g, op)), .weights = has_params(g, op), .only_grad = -1};
+	int32_t n = 0;
+	for (int32_t i = 0; i < n_slots(t, op); i++) {
+		int32_t grad = t->slot_grad[slot_of(t, op, i)];
+		if (grad >= 0) {
+			k.grad_bytes += t->grad[grad].bytes;
+			k.only_grad = n++ ? -1 : grad;
+		}
+	}
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t tensor = g->in_tensor[i];
+		bool wanted = wants(t, tensor) && !passes(t, &k, tensor);
+		k.n_needing += wants(t, tensor);
+		k.n_wanted += wanted;
+		k.wanted_bytes += wanted ? g->tensor_bytes[tensor] : 0;
+	}
+	return k;
+}
+
+/* Does the backward operator (of the weights, or of the inputs alone) read this input of the forward pass again? */
+static bool keeps(const trainer *t, const task *k, bool for_weights, int32_t tensor)
+{
+	bool others = for_weights || k->n_needing > wants(t, tensor);
+	return k->rule.keep & KEEP_INPUTS || (k->rule.keep & KEEP_OTHERS && others);
+}
+
+/* Edges into a backward operator: gradients of the outputs, and what the rule keeps. */
+static berth_status read_forward(trainer *t, const task *k, bool for_weights, int32_t reader, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	for (int32_t i = 0; i < n_slots(t, k->op); i++) {
+		int32_t slot = slot_of(t, k->op, i);
+		if (t->slot_grad[slot] < 0)
+			continue;
+		BERTH_TRY(read_gradient(t, t->slot_grad[slot], reader, err));
+		if (k->rule.keep & KEEP_OUTPUTS)
+			BERTH_TRY(slot_edge(t, k->op, slot, reader, err));
+	}
+	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
+		int32_t tensor = g->in_tensor[i];
+		if (keeps(t, k, for_weights, tensor))
+			BERTH_TRY(berth_builder_edge(t->b, g->tensor_producer[tensor], reader, g->tensor_bytes[tensor], g->tensor_name[tensor], err));
+	}
+	return BERTH_OK;
+}
+
+/* Bytes that read_forward brings, and the inputs from outside where products and the like need them for the weights. */
+static int64_t kept_bytes(const trainer *t, const task *k, bool for_weights)
+{
+	const berth_graph *g = t->g;
+	int64_t outside = g->op_read_bytes[k->op] - all_param_bytes(g, k->op) - input_bytes(g, k->op);
+	int64_t bytes = k->rule.keep & KEEP_OUTPUTS ? k->grad_bytes : 0;
+	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++)
+		bytes += keeps(t, k, for_weights, g->in_tensor[i]) ? g->tensor_bytes[g->in_tensor[i]] : 0;
+	bool all = k->rule.keep & KEEP_INPUTS || (k->rule.keep & KEEP_OTHERS && for_weights);
+	return bytes + (all && outside > 0 ? outside : 0);
+}
+
+static double cost_factor(const task *k, bool for_weights)
+{
+	switch (k->rule.cost) {
+	case TRAINING_PRODUCT: return for_weights || k->weights ? 1 : k->n_wanted;
+	case TRAINING_TWICE:
+	case TRAINING_UNKNOWN: return 2;
+	default: return 1;
+	}
+}
+
+static berth_op_spec backward_spec(trainer *t, const task *k, bool for_weights)
+{
+	const berth_graph *g = t->g;
+	double factor = cost_factor(k, for_weights);
+	berth_op_spec s = {.type = type_of(g, k->op), .backward = true, .flops = factor * g->op_flops[k->op], .macs = factor * g->op_macs[k->op],
+	                   .workspace_bytes = g->op_workspace_bytes[k->op], .colocate = group_of(t, k->op)};
+	s.read_bytes = k->grad_bytes + kept_bytes(t, k, for_weights);
+	return s;
+}
+
+/* Gradients of the wanted inputs, the i-th as tensor "input<i>" (unnamed if it is the only one). */
+static berth_status give_inputs(trainer *t, const task *k, int32_t from, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	int32_t grad;
+	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
+		int32_t tensor = g->in_tensor[i];
+		if (!wants(t, tensor) || passes(t, k, tensor))
+			continue;
+		gradient d = {.op = from, .bytes = g->tensor_bytes[tensor]};
+		if (k->n_wanted > 1 && !(d.tensor = berth_arena_printf(t->tmp, "input%d", (int)(i - g->op_in_off[k->op]))))
+			return berth_nomem(err);
+		BERTH_TRY(add_gradient(t, d, &grad, err));
+		BERTH_TRY(add_summand(t, tensor, grad, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status add_grad_input(trainer *t, const task *k, bool with_weights, berth_err *err)
+{
+	int32_t from;
+	int64_t params = all_param_bytes(t->g, k->op);
+	berth_op_spec s = backward_spec(t, k, with_weights);
+	s.read_bytes += params;
+	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
+	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_input", s, cost_factor(k, with_weights), &from, err));
+	BERTH_TRY(read_forward(t, k, with_weights, from, err));
+	if (with_weights) {
+		t->op_update_of[k->op] = from;
+		t->op_update_tensor[k->op] = "weight";
+	}
+	return give_inputs(t, k, from, err);
+}
+
+static berth_status add_grad_weight(trainer *t, const task *k, berth_err *err)
+{
+	berth_op_spec s = backward_spec(t, k, true);
+	s.write_bytes = all_param_bytes(t->g, k->op);
+	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(k, true), &t->op_update_of[k->op], err));
+	return read_forward(t, k, true, t->op_update_of[k->op], err);
+}
+
+static berth_status pass_on(trainer *t, const task *k, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++)
+		if (wants(t, g->in_tensor[i]) && passes(t, k, g->in_tensor[i]))
+			BERTH_TRY(add_summand(t, g->in_tensor[i], k->only_grad, err));
+	return BERTH_OK;
+}
+
+/* Products give the gradients of inputs and of weights in two operators; the others give both in one if both are wanted. */
+static berth_status differentiate(trainer *t, int32_t op, berth_err *err)
+{
+	for (int32_t i = 0; i < n_slots(t, op); i++)
+		BERTH_TRY(sum_slot(t, op, slot_of(t, op, i), err));
+	task k = look_at(t, op);
+	bool apart = k.weights && (k.rule.cost == TRAINING_PRODUCT || k.n_wanted == 0);
+	BERTH_TRY(pass_on(t, &k, err));
+	if (k.n_wanted > 0)
+		BERTH_TRY(add_grad_input(t, &k, k.weights && !apart, err));
+	return apart ? add_grad_weight(t, &k, err) : BERTH_OK;
+}
+
+/* ---- updates ---- */
+
+static berth_status add_update(trainer *t, int32_t op, const char *base, int64_t bytes, int32_t *update, berth_err *err)
+{
+	int64_t copies = optimizer_copies(t); /* reads weights, gradient and state; writes weights and state */
+	if (bytes > INT64_MAX / 4)
+		return berth_fail(err, BERTH_EFORMAT, "parameters of '%s' are beyond 2^61 bytes", base);
+	berth_op_spec s = {.type = "OptimizerUpdate", .backward = true, .flops = (double)(bytes / t->opt->elem_bytes),
+	                   .read_bytes = (copies + 1) * bytes, .write_bytes = copies * bytes, .colocate = group_of(t, op)};
+	return derive_light(t, op, base, "update", s, update, err);
+}
+
+static berth_status update_edge(trainer *t, int32_t op, int32_t update, berth_err *err)
+{
+	return berth_builder_edge(t->b, t->op_update_of[op], update, 0, t->op_update_tensor[op], err);
+}
+
+static berth_status add_updates(trainer *t, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	int32_t update;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (t->op_update_of[op] >= 0 && g->op_param_bytes[op] > 0) {
+			BERTH_TRY(add_update(t, op, g->op_name[op], g->op_param_bytes[op], &update, err));
+			BERTH_TRY(update_edge(t, op, update, err));
+		}
+	for (int32_t p = 0; p < g->n_params; p++) {
+		update = -1;
+		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++) {
+			int32_t op = g->param_op[i];
+			if (t->op_update_of[op] < 0)
+				continue;
+			if (update < 0)
+				BERTH_TRY(add_update(t, op, g->param_name[p], g->param_bytes[p], &update, err));
+			BERTH_TRY(update_edge(t, op, update, err));
+		}
+	}
+	return BERTH_OK;
+}
+
+/* ---- the whole ---- */
+
+static berth_status check_input(const berth_graph *g, const berth_training_options *opt, berth_err *err)
+{
+	if (opt->elem_bytes < 1)
+		return berth_fail(err, BERTH_EINVAL, "elem_bytes is %lld; expected 1 or more", (long long)opt->elem_bytes);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (g->op_backward[op])
+			return berth_fail(err, BERTH_EINVAL, "graph '%s': operator '%s' is a backward operator; expected an inference graph", g->name, g->op_name[op]);
+	return BERTH_OK;
+}
+
+static berth_status prepare(trainer *t, berth_err *err)
+{
+	size_t n = (size_t)t->g->n_ops, slots = n + (size_t)t->g->n_tensors;
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_active, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_root, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_group, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_out_slot, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_update_of, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_update_tensor, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->slot_first, slots, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->slot_grad, slots, err));
+	memset(t->op_update_of, -1, n * sizeof *t->op_update_of);
+	memset(t->slot_first, -1, slots * sizeof *t->slot_first);
+	memset(t->slot_grad, -1, slots * sizeof *t->slot_grad);
+	return berth_builder_new(t->tmp, t->g->name, &t->b, err);
+}
+
+static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_training_report *out, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	bool *seen;
+	berth_training_report r = {0};
+	BERTH_TRY(BERTH_NEW(t->tmp, seen, g->n_types + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, r.unknown_type, g->n_types + 1, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t type = g->op_type[op];
+		if (!t->op_active[op] || seen[type + 1] || training_rule_of(type_of(g, op)).cost != TRAINING_UNKNOWN)
+			continue;
+		seen[type + 1] = true;
+		if (!(r.unknown_type[r.n_unknown++] = berth_arena_strdup(mem, type < 0 ? "" : g->type_name[type])))
+			return berth_nomem(err);
+	}
+	*out = r;
+	return BERTH_OK;
+}
+
+static berth_status run(trainer *t, berth_arena *mem, berth_graph *out, berth_err *err)
+{
+	BERTH_TRY(prepare(t, err));
+	find_active(t);
+	BERTH_TRY(join_groups(t, err));
+	BERTH_TRY(name_groups(t, err));
+	choose_outputs(t);
+	BERTH_TRY(copy_forward(t, err));
+	BERTH_TRY(add_loss(t, err));
+	for (int32_t i = t->g->n_ops - 1; i >= 0; i--)
+		if (t->op_active[t->g->topo_op[i]])
+			BERTH_TRY(differentiate(t, t->g->topo_op[i], err));
+	BERTH_TRY(add_updates(t, err));
+	return berth_builder_finish(t->b, mem, out, err);
+}
+
+berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                  berth_err *err)
+{
+	berth_training_options defaults = berth_training_options_default();
+	berth_training_report report = {0};
+	berth_graph made;
+	trainer t = {.g = g, .opt = opt ? opt : &defaults, .tmp = tmp};
+	BERTH_TRY(check_input(g, t.opt, err));
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = run(&t, mem, &made, err);
+	if (st == BERTH_OK && t.opt->report)
+		st = list_unknown(&t, mem, &report, err);
+	berth_arena_reset(tmp, mark);
+	BERTH_TRY(st);
+	if (t.opt->report)
+		*t.opt->report = report;
+	*out = made;
+	return BERTH_OK;
+}
