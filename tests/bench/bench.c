@@ -1,0 +1,101 @@
+/* berth-bench: speeds of the parts, one row each; see --help. Not a test: figures depend on the machine. Each figure is the median of
+ * several repetitions of at least 50 ms. */
+#include "bench.h"
+
+#include "json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const bench benches[] = {
+	{"simulate", "reference simulator, placements near good ones, one core", bench_simulate},
+};
+
+static int compare_doubles(const void *pa, const void *pb)
+{
+	double a = *(const double *)pa, b = *(const double *)pb;
+	return (a > b) - (a < b);
+}
+
+double bench_seconds(void (*work)(void *ctx), void *ctx)
+{
+	enum { REPEATS = 7 };
+	double took[REPEATS];
+	work(ctx); /* warm */
+	for (int r = 0; r < REPEATS; r++) {
+		long n = 0;
+		double from = berth_wall_seconds(), now;
+		do {
+			work(ctx);
+			n++;
+			now = berth_wall_seconds();
+		} while (now - from < 0.05);
+		took[r] = (now - from) / (double)n;
+	}
+	qsort(took, REPEATS, sizeof *took, compare_doubles);
+	return took[REPEATS / 2];
+}
+
+void bench_row(bench_out *out, const char *name, const char *graph, double value, const char *unit)
+{
+	if (!out->json) {
+		printf("%-28s %-44s %12.4g %s\n", name, graph, value, unit);
+		fflush(stdout);
+		return;
+	}
+	berth_json_open(out->json, NULL, '{');
+	berth_json_put_string(out->json, "name", name);
+	berth_json_put_string(out->json, "graph", graph);
+	berth_json_put_number(out->json, "value", value);
+	berth_json_put_string(out->json, "unit", unit);
+	berth_json_close(out->json, '}');
+}
+
+static int usage(FILE *to)
+{
+	fprintf(to, "usage: berth-bench [--json] [--only NAME]\n\nbenches:\n");
+	for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
+		fprintf(to, "  %-12s %s\n", benches[i].name, benches[i].about);
+	return to == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *only = NULL;
+	berth_arena mem = {0};
+	berth_json_out json;
+	bench_out out = {NULL};
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			berth_json_out_init(&json, &mem, true);
+			out.json = &json;
+		} else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+			only = argv[++i];
+		} else {
+			return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
+		}
+	}
+	if (out.json) {
+		berth_json_open(&json, NULL, '{');
+		berth_json_open(&json, "rows", '[');
+	}
+	bool any = false;
+	for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
+		if (!only || strcmp(only, benches[i].name) == 0) {
+			benches[i].run(&out);
+			any = true;
+		}
+	if (!any)
+		return usage(stderr);
+	if (out.json) {
+		const char *text;
+		size_t len;
+		berth_json_close(&json, ']');
+		berth_json_close(&json, '}');
+		if (berth_json_done(&json, &text, &len, NULL) == BERTH_OK)
+			fwrite(text, 1, len, stdout);
+	}
+	berth_arena_free(&mem);
+	return 0;
+}

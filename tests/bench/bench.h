@@ -1,0 +1,34 @@
+/* What the benches share: timing, rows, ready problems. */
+#ifndef BERTH_BENCH_H
+#define BERTH_BENCH_H
+
+#include "json.h"
+#include "problem.h"
+#include "threads.h"
+
+typedef struct bench_out {
+	berth_json_out *json; /* NULL: a table on stdout */
+} bench_out;
+
+typedef struct bench {
+	const char *name, *about;
+	void (*run)(bench_out *out);
+} bench;
+
+/* Median seconds of one call. */
+double bench_seconds(void (*work)(void *ctx), void *ctx);
+void bench_row(bench_out *out, const char *name, const char *graph, double value, const char *unit);
+
+/* A zoo graph on a built-in system, compiled; exits with a message where that fails. */
+typedef struct bench_problem {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+} bench_problem;
+void bench_compile(bench_problem *b, const char *zoo, const char *system);
+void bench_discard(bench_problem *b);
+
+void bench_simulate(bench_out *out);
+
+#endif

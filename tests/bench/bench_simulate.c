@@ -1,0 +1,90 @@
+/* Speed of the reference simulator in nanoseconds per operator + edge. The placements are those a search meets: the topological order cut
+ * into a few pieces, with one operator in ten moved at random. */
+#include "bench.h"
+
+#include "eval.h"
+#include "rng.h"
+#include "systems_builtin.h"
+#include "zoo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N_PLACEMENTS = 32 };
+
+typedef struct simulate_ctx {
+	berth_eval eval;
+	const berth_problem *p;
+	int32_t *placements;
+	int next;
+	double sink;
+} simulate_ctx;
+
+static void must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-bench: %s\n", err->msg);
+	exit(1);
+}
+
+void bench_compile(bench_problem *b, const char *zoo, const char *system)
+{
+	berth_err err;
+	*b = (bench_problem){0};
+	must(berth_zoo_build(zoo, &b->mem, &b->tmp, &b->g, &err), &err);
+	must(berth_system_builtin(system, &b->mem, &b->tmp, &b->s, &err), &err);
+	must(berth_problem_new(&b->g, &b->s, &b->mem, &b->tmp, &b->p, &err), &err);
+}
+
+void bench_discard(bench_problem *b)
+{
+	berth_arena_free(&b->mem);
+	berth_arena_free(&b->tmp);
+}
+
+static void random_placement(const berth_problem *p, berth_rng *rng, int32_t *op_dev)
+{
+	uint32_t devs = (uint32_t)p->n_devs;
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[k], d = (int32_t)((uint32_t)k * devs / (uint32_t)p->n_ops);
+		op_dev[op] = berth_rng_below(rng, 10) ? d : (int32_t)berth_rng_below(rng, devs);
+		while (berth_op_time(p, op, op_dev[op]) < 0)
+			op_dev[op] = (op_dev[op] + 1) % p->n_devs;
+	}
+}
+
+static void simulate_one(void *arg)
+{
+	simulate_ctx *c = arg;
+	c->sink += berth_eval_run(&c->eval, c->placements + (size_t)c->next * (size_t)c->p->n_ops, NULL).value;
+	c->next = (c->next + 1) % N_PLACEMENTS;
+}
+
+static void one_graph(bench_out *out, const char *zoo, const char *system)
+{
+	bench_problem b;
+	simulate_ctx c = {0};
+	berth_err err;
+	char label[64];
+	bench_compile(&b, zoo, system);
+	must(berth_eval_new(&b.p, BERTH_LATENCY, &b.mem, &c.eval, &err), &err);
+	c.p = &b.p;
+	c.placements = berth_arena_alloc(&b.mem, (size_t)N_PLACEMENTS * (size_t)b.p.n_ops, sizeof *c.placements);
+	berth_rng rng = berth_rng_seed(1, 0);
+	for (int i = 0; c.placements && i < N_PLACEMENTS; i++)
+		random_placement(&b.p, &rng, c.placements + (size_t)i * (size_t)b.p.n_ops);
+	double s = bench_seconds(simulate_one, &c);
+	snprintf(label, sizeof label, "%s on %s", zoo + 4, system);
+	bench_row(out, "simulate", label, s * 1e9 / (b.g.n_ops + b.g.n_edges), "ns/(op+edge)");
+	bench_row(out, "simulate_rate", label, 1 / s, "placements/s");
+	bench_discard(&b);
+}
+
+void bench_simulate(bench_out *out)
+{
+	one_graph(out, "zoo:resnet50", "4gpu");
+	one_graph(out, "zoo:bert-base", "4gpu");
+	one_graph(out, "zoo:inception-v3", "4gpu");
+	one_graph(out, "zoo:resnet50", "cpu+2gpu");
+}
