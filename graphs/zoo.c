@@ -21,6 +21,16 @@ static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* in
 
 static const berth_zoo_param picture_params[] = {BATCH, DTYPE, TRAINING};
 static const berth_zoo_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE, TRAINING};
+static const berth_zoo_param random_params[] = {
+	{"ops", "operators", 100, 1, 100000, true, NULL},
+	{"width", "mean operators of a layer", 8, 1, 10000, true, NULL},
+	{"degree", "mean inputs of an operator", 2, 1, 8, false, NULL},
+	{"reach", "layers that an input may lie back", 3, 1, 100, true, NULL},
+	{"ccr", "mean transfer time / mean operator time (10 TFLOP/s, 10 GB/s)", 0.5, 0, 100, false, NULL},
+	{"heterogeneity", "spread of sizes: sigma of a lognormal", 0.5, 0, 3, false, NULL},
+	{"kinds", "operator types that occur", 8, 1, 12, true, NULL},
+	{"gflops", "mean GFLOPs of a product", 1, 1e-6, 1e6, false, NULL},
+	{"seed", "of the random stream", 1, 0, 0x1p53, true, NULL}, DTYPE, TRAINING};
 
 #define PARAMS(list) (list), (int32_t)(sizeof(list) / sizeof *(list))
 
@@ -33,6 +43,7 @@ static const berth_zoo_model models[] = {
 	{"inception-v3", "Inception-v3 at 299x299, no auxiliary head (Szegedy et al. 2016)", PARAMS(picture_params), zoo_build_inception, 0},
 	{"bert-base", "BERT-base encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 12},
 	{"bert-large", "BERT-large encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 24},
+	{"random", "Seeded random graph in layers (after Topcuoglu et al. 2002)", PARAMS(random_params), zoo_build_random, 0},
 };
 
 enum { N_MODELS = sizeof models / sizeof *models, MAX_PARAMS = 16, MAX_WORD = 64 };
@@ -157,7 +168,7 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	if (!name)
 		return berth_nomem(err);
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
-	net.batch = (int64_t)zoo_value(&net, "batch");
+	net.batch = (int64_t)zoo_value_or(&net, "batch", 1);
 	net.elem_bytes = zoo_value(&net, "dtype") == 0 ? 4 : 2;
 	net.training = zoo_value(&net, "training") > 0;
 	m->build(&net, m->variant);

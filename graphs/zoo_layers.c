@@ -2,17 +2,24 @@
 #include "zoo_layers.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-double zoo_value(const zoo_net *net, const char *name)
+double zoo_value_or(const zoo_net *net, const char *name, double otherwise)
 {
 	int32_t i = 0;
 	while (i < net->model->n_params && strcmp(net->model->param[i].name, name) != 0)
 		i++;
-	assert(i < net->model->n_params);
-	return net->value[i];
+	return i < net->model->n_params ? net->value[i] : otherwise;
+}
+
+double zoo_value(const zoo_net *net, const char *name)
+{
+	double value = zoo_value_or(net, name, NAN);
+	assert(!isnan(value));
+	return value;
 }
 
 void zoo_scope(zoo_net *net, const char *fmt, ...)

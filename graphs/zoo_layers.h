@@ -30,8 +30,9 @@ typedef struct zoo_net {
 	char scope[ZOO_NAME]; /* stands before the names of operators, with a dot between */
 } zoo_net;
 
-/* Value of a parameter that the model's table names. */
+/* Value of a parameter that the model's table names; with _or also of one that it may not name. */
 double zoo_value(const zoo_net *net, const char *name);
+double zoo_value_or(const zoo_net *net, const char *name, double otherwise);
 
 /* Names of the operators from here on start with this scope; or with none. */
 void zoo_scope(zoo_net *net, const char *fmt, ...) BERTH_PRINTF(2, 3);
@@ -93,5 +94,6 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 void zoo_build_resnet(zoo_net *net, int variant);
 void zoo_build_inception(zoo_net *net, int variant);
 void zoo_build_bert(zoo_net *net, int variant);
+void zoo_build_random(zoo_net *net, int variant);
 
 #endif

@@ -1,4 +1,5 @@
 /* The zoo: public figures of the models, counts of operators against the ONNX exports, linearity in the batch, specs and their errors. */
+#include "graph_json.h"
 #include "support.h"
 #include "zoo.h"
 
@@ -152,6 +153,64 @@ static void test_table(void **state)
 	}
 }
 
+/* Random graphs: the asked number of operators and types, one graph a seed, only the last layer unused, and the ratio of transfer to operator time. */
+static void test_random(void **state)
+{
+	(void)state;
+	for (int seed = 0; seed < 5; seed++)
+		for (int kinds = 1; kinds <= 12; kinds += 11) {
+			berth_arena mem = {0};
+			berth_graph g, again, other;
+			char spec[160], one[65], two[65], three[65];
+			berth_err err;
+			snprintf(spec, sizeof spec, "zoo:random:ops=3000:width=10:kinds=%d:ccr=2:seed=%d", kinds, seed);
+			build(spec, &mem, &g);
+			build(spec, &mem, &again);
+			snprintf(spec, sizeof spec, "zoo:random:ops=3000:width=10:kinds=%d:ccr=2:seed=%d", kinds, seed + 100);
+			build(spec, &mem, &other);
+			again.name = other.name = g.name;
+			assert_ok(berth_graph_sha256(&g, &mem, one, &err), &err);
+			assert_ok(berth_graph_sha256(&again, &mem, two, &err), &err);
+			assert_ok(berth_graph_sha256(&other, &mem, three, &err), &err);
+			assert_string_equal(one, two);
+			assert_string_not_equal(one, three);
+			assert_int_equal(g.n_ops, 3000);
+			assert_int_equal(g.n_types, kinds);
+			double transfer = 0, time = 0;
+			int32_t outputs = 0;
+			for (int32_t op = 0; op < g.n_ops; op++) {
+				bool unused = g.op_tensor_off[op] == g.op_tensor_off[op + 1];
+				assert_int_equal(unused, g.op_output_bytes[op] > 0);
+				outputs += unused;
+				transfer += (double)g.op_write_bytes[op] / 1e10;
+				time += fmax(g.op_flops[op] / 1e13, (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e12);
+			}
+			assert_true(outputs < 2 * 10);
+			assert_near(transfer / time / 2, 1, 0.1);
+			assert_near((double)g.n_edges / g.n_ops, 2, 0.2);
+			berth_arena_free(&mem);
+		}
+}
+
+/* Without heterogeneity all operators of the one type are alike; a step of any random graph can be built. */
+static void test_random_extremes(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	build("zoo:random:ops=50:heterogeneity=0:kinds=1:ccr=0:width=1", &mem, &g);
+	for (int32_t op = 0; op < g.n_ops; op++) {
+		assert_near(g.op_flops[op], 1e9, 2);
+		assert_int_equal(g.op_write_bytes[op], 0);
+		assert_int_equal(g.op_topo[op], op);
+	}
+	build("zoo:random:ops=300:width=300:training=1", &mem, &g);
+	assert_true(g.n_ops > 600 && any_backward(&g));
+	build("zoo:random:ops=1", &mem, &g);
+	assert_int_equal(g.n_ops, 1);
+	berth_arena_free(&mem);
+}
+
 static void test_spec_errors(void **state)
 {
 	(void)state;
@@ -251,6 +310,8 @@ int main(void)
 		cmocka_unit_test(test_single_operators),
 		cmocka_unit_test(test_batch_and_type_scale),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_extremes),
 		cmocka_unit_test(test_spec_errors),
 		cmocka_unit_test(test_largest_sizes),
 		cmocka_unit_test(test_each_allocation_may_fail),
