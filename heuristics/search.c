@@ -89,3 +89,22 @@ void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs
 	for (int32_t i = 0; i < n; i++)
 		keep(s, scores[i], op_devs + (size_t)i * (size_t)s->p->n_ops, NULL);
 }
+
+int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores,
+                                 bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx)
+{
+	size_t n_ops = (size_t)s->p->n_ops;
+	int32_t workers = berth_pool_workers(s->cfg.pool);
+	for (int32_t first = 0; first < n; first += workers) {
+		int32_t some = n - first < workers ? n - first : workers;
+		batch b = {s, op_devs + (size_t)first * n_ops, scores + first};
+		berth_pool_run(s->cfg.pool, some, score_one, &b);
+		for (int32_t i = first; i < first + some; i++) {
+			s->evaluations++;
+			keep(s, scores[i], op_devs + (size_t)i * n_ops, NULL);
+			if (accept(ctx, i, scores[i]))
+				return i;
+		}
+	}
+	return n;
+}

@@ -62,6 +62,11 @@ berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int
 /* Offer under the system's rule and under the order the method made. Two evaluations. */
 void berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order);
 
+/* Score placements op_devs [n][n_ops] in index order up to the first that accept() takes, and return its index; n where it takes none. Those up to it
+ * are offered and counted, scores [n] is set for them; later ones, which other workers may have scored already, are as if they had never been. */
+int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores,
+                                 bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx);
+
 /* Score n placements op_devs [n][n_ops] on all workers; scores out [n]. The incumbent is chosen in index order. n evaluations. */
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores);
 
