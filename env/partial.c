@@ -1,0 +1,378 @@
+/* Partial schedules; see partial.h. A slot's idle gaps are a list in order of time whose last one never ends. Searches walk from the late end, as list
+ * schedulers place operators at about the time they have reached. */
+#include "partial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NEVER INT64_MAX
+
+typedef struct gap {
+	int64_t start, end;
+	int32_t prev, next; /* in its slot; -1: none */
+} gap;
+
+struct berth_partial {
+	const berth_problem *p;
+	int32_t *slot_off;      /* [n_devs+1] slots of all devices; no device has more than operators */
+	int32_t *slot_tail;     /* its last gap */
+	gap *gaps;
+	int32_t n_gaps, free_gap; /* free_gap: list of gaps that were closed */
+	int64_t *start_ns, *end_ns; /* [n_ops] */
+	int64_t length_ns;
+	int64_t *ready_ns;      /* [n_devs] scratch */
+
+	int32_t *unit_dev;      /* [n_units] */
+	int64_t *dev_bytes, *dev_workspace; /* [n_devs] held; largest workspace */
+	int32_t *dev_ops;       /* [n_devs] bound operators */
+	size_t words;           /* of a set of devices */
+	uint64_t *tensor_on, *param_on; /* [n_tensors][words], [n_params][words]: devices that hold it */
+	int64_t *tensor_seen, *param_seen; /* stamps of berth_partial_fits */
+	int64_t stamp;
+};
+
+/* ---- set-up ---- */
+
+static berth_status new_memory(berth_partial *part, berth_arena *mem, berth_err *err)
+{
+	const berth_graph *g = part->p->g;
+	size_t devs = (size_t)part->p->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, part->unit_dev, part->p->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, part->dev_bytes, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, part->dev_workspace, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, part->dev_ops, devs, err));
+	if (part->p->memory_free)
+		return BERTH_OK;
+	part->words = (devs + 63) / 64;
+	BERTH_TRY(BERTH_NEW(mem, part->tensor_on, (size_t)g->n_tensors * part->words, err));
+	BERTH_TRY(BERTH_NEW(mem, part->param_on, (size_t)g->n_params * part->words, err));
+	BERTH_TRY(BERTH_NEW(mem, part->tensor_seen, g->n_tensors, err));
+	return BERTH_NEW(mem, part->param_seen, g->n_params, err);
+}
+
+berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_partial **out, berth_err *err)
+{
+	berth_partial *part;
+	BERTH_TRY(BERTH_NEW(mem, part, 1, err));
+	part->p = p;
+	BERTH_TRY(BERTH_NEW(mem, part->slot_off, (size_t)p->n_devs + 1, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int32_t slots = p->s->dev_slots[d];
+		part->slot_off[d + 1] = part->slot_off[d] + (slots < p->n_ops || slots == 1 ? slots : p->n_ops > 0 ? p->n_ops : 1);
+	}
+	size_t n_slots = (size_t)part->slot_off[p->n_devs];
+	BERTH_TRY(BERTH_NEW(mem, part->slot_tail, n_slots, err));
+	BERTH_TRY(BERTH_NEW(mem, part->gaps, n_slots + (size_t)p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, part->start_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, part->end_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, part->ready_ns, p->n_devs, err));
+	BERTH_TRY(new_memory(part, mem, err));
+	berth_partial_reset(part);
+	*out = part;
+	return BERTH_OK;
+}
+
+void berth_partial_reset(berth_partial *part)
+{
+	const berth_problem *p = part->p;
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	int32_t n_slots = part->slot_off[p->n_devs];
+	for (int32_t i = 0; i < n_slots; i++) {
+		part->slot_tail[i] = i;
+		part->gaps[i] = (gap){0, NEVER, -1, -1};
+	}
+	part->n_gaps = n_slots;
+	part->free_gap = -1;
+	part->length_ns = 0;
+	memset(part->start_ns, -1, ops * sizeof *part->start_ns);
+	memset(part->end_ns, -1, ops * sizeof *part->end_ns);
+	memset(part->unit_dev, -1, (size_t)p->n_units * sizeof *part->unit_dev);
+	memset(part->dev_bytes, 0, devs * sizeof *part->dev_bytes);
+	memset(part->dev_workspace, 0, devs * sizeof *part->dev_workspace);
+	memset(part->dev_ops, 0, devs * sizeof *part->dev_ops);
+	if (p->memory_free)
+		return;
+	memset(part->tensor_on, 0, (size_t)p->g->n_tensors * part->words * sizeof *part->tensor_on);
+	memset(part->param_on, 0, (size_t)p->g->n_params * part->words * sizeof *part->param_on);
+}
+
+/* ---- memory ---- */
+
+static bool in_set(const uint64_t *set, int32_t dev)
+{
+	return set[dev / 64] >> (dev % 64) & 1;
+}
+
+/* Bytes that the set of holders grows by on dev. */
+static int64_t hold(uint64_t *set, int32_t dev, int64_t bytes)
+{
+	if (in_set(set, dev))
+		return 0;
+	set[dev / 64] |= UINT64_C(1) << (dev % 64);
+	return bytes;
+}
+
+static int64_t own_bytes(const berth_graph *g, int32_t op)
+{
+	int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		bytes += g->tensor_bytes[t];
+	return bytes;
+}
+
+static int64_t workspaces(const berth_partial *part, int32_t dev, int64_t largest, int64_t n_ops)
+{
+	int64_t slots = part->p->s->dev_slots[dev];
+	return largest * (slots < n_ops ? slots : n_ops);
+}
+
+/* Memory of an operator whose unit was just bound to dev, with the copies between it and operators bound before. */
+static void count_op(berth_partial *part, int32_t op, int32_t dev)
+{
+	const berth_graph *g = part->p->g;
+	int64_t bytes = own_bytes(g, op);
+	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+		bytes += hold(part->param_on + (size_t)g->op_param[i] * part->words, dev, g->param_bytes[g->op_param[i]]);
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
+		if (home >= 0 && home != dev)
+			bytes += hold(part->tensor_on + (size_t)t * part->words, dev, g->tensor_bytes[t]);
+	}
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int32_t to = berth_partial_dev(part, g->edge_consumer[e]);
+			if (to >= 0 && to != dev)
+				part->dev_bytes[to] += hold(part->tensor_on + (size_t)t * part->words, to, g->tensor_bytes[t]);
+		}
+	part->dev_bytes[dev] += bytes;
+	if (g->op_workspace_bytes[op] > part->dev_workspace[dev])
+		part->dev_workspace[dev] = g->op_workspace_bytes[op];
+}
+
+void berth_partial_bind(berth_partial *part, int32_t unit, int32_t dev)
+{
+	const berth_problem *p = part->p;
+	part->unit_dev[unit] = dev;
+	part->dev_ops[dev] += p->unit_off[unit + 1] - p->unit_off[unit];
+	if (p->memory_free)
+		return;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
+		count_op(part, p->unit_op[i], dev);
+}
+
+int32_t berth_partial_dev(const berth_partial *part, int32_t op)
+{
+	return part->unit_dev[part->p->op_unit[op]];
+}
+
+int64_t berth_partial_bytes(const berth_partial *part, int32_t dev)
+{
+	return part->dev_bytes[dev] + workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
+}
+
+int64_t berth_partial_room(const berth_partial *part, int32_t dev)
+{
+	int64_t memory = part->p->s->dev_memory_bytes[dev];
+	return memory < 0 || part->p->memory_free ? INT64_MAX : memory - berth_partial_bytes(part, dev);
+}
+
+/* Bytes that op adds to dev; tensors and parameters that the stamp has seen are counted already. */
+static int64_t added_bytes(berth_partial *part, int32_t op, int32_t dev)
+{
+	const berth_graph *g = part->p->g;
+	int64_t bytes = own_bytes(g, op);
+	int32_t unit = part->p->op_unit[op];
+	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
+		int32_t q = g->op_param[i];
+		if (part->param_seen[q] != part->stamp && !in_set(part->param_on + (size_t)q * part->words, dev))
+			bytes += g->param_bytes[q];
+		part->param_seen[q] = part->stamp;
+	}
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t], home = berth_partial_dev(part, producer);
+		if (home >= 0 && home != dev && part->p->op_unit[producer] != unit && part->tensor_seen[t] != part->stamp &&
+		    !in_set(part->tensor_on + (size_t)t * part->words, dev))
+			bytes += g->tensor_bytes[t];
+		part->tensor_seen[t] = part->stamp;
+	}
+	return bytes;
+}
+
+bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
+{
+	const berth_problem *p = part->p;
+	int64_t memory = p->s->dev_memory_bytes[dev], bytes = part->dev_bytes[dev], workspace = part->dev_workspace[dev];
+	if (p->memory_free || memory < 0)
+		return true;
+	part->stamp++;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
+		int32_t op = p->unit_op[i];
+		bytes += added_bytes(part, op, dev);
+		if (p->g->op_workspace_bytes[op] > workspace)
+			workspace = p->g->op_workspace_bytes[op];
+	}
+	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->unit_off[unit + 1] - p->unit_off[unit];
+	return bytes + workspaces(part, dev, workspace, n_ops) <= memory;
+}
+
+int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit)
+{
+	int32_t best = -1;
+	for (int32_t d = 0; d < part->p->n_devs; d++)
+		if (berth_op_legal(part->p, part->p->unit_op[part->p->unit_off[unit]], d) &&
+		    (best < 0 || berth_partial_room(part, d) > berth_partial_room(part, best)))
+			best = d;
+	return best;
+}
+
+/* ---- times ---- */
+
+void berth_partial_ready(const berth_partial *part, int32_t op, int64_t *ready_ns)
+{
+	const berth_problem *p = part->p;
+	const berth_graph *g = p->g;
+	size_t n = (size_t)p->n_devs;
+	memset(ready_ns, 0, n * sizeof *ready_ns);
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t];
+		int64_t end = part->end_ns[producer];
+		const int64_t *move = p->class_pair_ns + ((size_t)p->tensor_class[t] * n + (size_t)berth_partial_dev(part, producer)) * n;
+		for (size_t d = 0; d < n; d++)
+			if (end + move[d] > ready_ns[d])
+				ready_ns[d] = end + move[d];
+	}
+}
+
+/* The slot's earliest start; a gap that ends before the operator would is the last one to look at. */
+static int64_t slot_start(const berth_partial *part, int32_t slot, int64_t ready, int64_t time, bool insertion)
+{
+	const gap *gaps = part->gaps;
+	int32_t i = part->slot_tail[slot];
+	int64_t best = gaps[i].start > ready ? gaps[i].start : ready;
+	while (insertion && (i = gaps[i].prev) >= 0 && gaps[i].end - time >= ready)
+		if (gaps[i].end - gaps[i].start >= time)
+			best = gaps[i].start > ready ? gaps[i].start : ready;
+	return best;
+}
+
+int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, int64_t ready_ns, bool insertion)
+{
+	int64_t best = NEVER, time = berth_op_time(part->p, op, dev);
+	for (int32_t slot = part->slot_off[dev]; slot < part->slot_off[dev + 1] && best > ready_ns; slot++) {
+		int64_t start = slot_start(part, slot, ready_ns, time, insertion);
+		if (start < best)
+			best = start;
+	}
+	return best;
+}
+
+/* The gap of the device that holds [start, end], first of the lowest slot; *slot is its slot. */
+static int32_t find_gap(const berth_partial *part, int32_t dev, int64_t start, int64_t end, int32_t *slot)
+{
+	for (*slot = part->slot_off[dev]; *slot < part->slot_off[dev + 1]; ++*slot)
+		for (int32_t i = part->slot_tail[*slot]; i >= 0 && part->gaps[i].end >= end; i = part->gaps[i].prev)
+			if (part->gaps[i].start <= start)
+				return i;
+	return -1;
+}
+
+/* A new gap before gap i of its slot. */
+static void add_gap(berth_partial *part, int32_t i, int64_t start, int64_t end)
+{
+	int32_t at = part->free_gap;
+	if (at >= 0)
+		part->free_gap = part->gaps[at].next;
+	else
+		at = part->n_gaps++;
+	part->gaps[at] = (gap){start, end, part->gaps[i].prev, i};
+	if (part->gaps[i].prev >= 0)
+		part->gaps[part->gaps[i].prev].next = at;
+	part->gaps[i].prev = at;
+}
+
+static void close_gap(berth_partial *part, int32_t i)
+{
+	gap *x = &part->gaps[i];
+	if (x->prev >= 0)
+		part->gaps[x->prev].next = x->next;
+	part->gaps[x->next].prev = x->prev;
+	x->next = part->free_gap;
+	part->free_gap = i;
+}
+
+int64_t berth_partial_place(berth_partial *part, int32_t op, int32_t dev, int64_t start_ns)
+{
+	int64_t end = start_ns + berth_op_time(part->p, op, dev);
+	int32_t slot, i = find_gap(part, dev, start_ns, end, &slot), unit = part->p->op_unit[op];
+	if (part->unit_dev[unit] < 0)
+		berth_partial_bind(part, unit, dev);
+	if (part->gaps[i].start < start_ns)
+		add_gap(part, i, part->gaps[i].start, start_ns);
+	part->gaps[i].start = end;
+	if (part->gaps[i].end == end)
+		close_gap(part, i);
+	part->start_ns[op] = start_ns;
+	part->end_ns[op] = end;
+	if (end > part->length_ns)
+		part->length_ns = end;
+	return end;
+}
+
+static void try_dev(const berth_partial *part, int32_t op, int32_t dev, bool insertion, int32_t *best_dev, int64_t *best_start, int64_t *best_end)
+{
+	int64_t start = berth_partial_start(part, op, dev, part->ready_ns[dev], insertion), end = start + berth_op_time(part->p, op, dev);
+	if (*best_dev >= 0 && end >= *best_end)
+		return;
+	*best_dev = dev;
+	*best_start = start;
+	*best_end = end;
+}
+
+int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, int64_t *start_ns)
+{
+	const berth_problem *p = part->p;
+	int32_t best = -1, bound = berth_partial_dev(part, op), unit = p->op_unit[op];
+	int64_t end = 0;
+	berth_partial_ready(part, op, part->ready_ns);
+	for (int32_t d = 0; d < p->n_devs && bound < 0; d++)
+		if (berth_op_legal(p, op, d) && berth_partial_fits(part, unit, d))
+			try_dev(part, op, d, insertion, &best, start_ns, &end);
+	if (best < 0)
+		try_dev(part, op, bound >= 0 ? bound : berth_partial_roomiest(part, unit), insertion, &best, start_ns, &end);
+	return best;
+}
+
+const int64_t *berth_partial_start_ns(const berth_partial *part) { return part->start_ns; }
+const int64_t *berth_partial_end_ns(const berth_partial *part) { return part->end_ns; }
+int64_t berth_partial_length_ns(const berth_partial *part) { return part->length_ns; }
+
+/* ---- order ---- */
+
+typedef struct timed {
+	int64_t start_ns;
+	int32_t topo;
+} timed;
+
+static int compare_timed(const void *a, const void *b)
+{
+	const timed *x = a, *y = b;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->topo > y->topo) - (x->topo < y->topo);
+}
+
+berth_status berth_partial_order(const berth_partial *part, int32_t *order, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = part->p;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	timed *list;
+	BERTH_TRY(BERTH_NEW(tmp, list, p->n_ops, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		list[op] = (timed){part->start_ns[op], p->g->op_topo[op]};
+	if (p->n_ops)
+		qsort(list, (size_t)p->n_ops, sizeof *list, compare_timed);
+	for (int32_t k = 0; k < p->n_ops; k++)
+		order[k] = p->g->topo_op[list[k].topo];
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}

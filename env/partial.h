@@ -1,0 +1,69 @@
+/* A partial schedule: some operators have a device and a time, the rest have none yet. List schedulers and sequential policies build on it.
+ *
+ * Times are those of the execution model without contention: a tensor is on another device its routed time after its producer ends. A device
+ * has `slots` timelines; idle gaps are kept, so that an operator can be put between others (insertion). Memory is an upper bound of what
+ * a device will have held at once, if nothing were ever freed. One partial schedule belongs to one thread; nothing is allocated after
+ * berth_partial_new. */
+#ifndef BERTH_PARTIAL_H
+#define BERTH_PARTIAL_H
+
+#include "problem.h"
+
+typedef struct berth_partial berth_partial;
+
+/* An empty schedule of p, in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_partial **out, berth_err *err);
+
+/* Empty again. O(units + ops + tensors * devs / 64 + slots). */
+void berth_partial_reset(berth_partial *part);
+
+/* ---- devices and memory; in any order of units ---- */
+
+/* Decide the device of all operators of a unit that has none yet, and count their memory. legal: see berth_problem. O(edges of the unit). */
+void berth_partial_bind(berth_partial *part, int32_t unit, int32_t dev);
+
+/* Device of the operator's unit; -1: not decided. */
+int32_t berth_partial_dev(const berth_partial *part, int32_t op);
+
+/* Upper bound of the bytes that dev holds at any time with the units bound so far: parameters, state, outputs and tensors of its units, copies of
+ * tensors received from bound units, each once, and the largest workspace as often as operators can run at once. 0 where the
+ * problem's memory is free. */
+int64_t berth_partial_bytes(const berth_partial *part, int32_t dev);
+
+/* memory_bytes - berth_partial_bytes, below 0 where too much is bound; INT64_MAX: unlimited. */
+int64_t berth_partial_room(const berth_partial *part, int32_t dev);
+
+/* Would dev's upper bound stay within its memory with this unit too? Copies that bound units elsewhere need of it are theirs. O(edges of the unit). */
+bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev);
+
+/* The legal device with the most room; the lowest of equals. */
+int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit);
+
+/* ---- times; every producer before its consumers ---- */
+
+/* When all inputs of op can be on each device, ready_ns out [n_devs]. All its producers are placed. O(inputs * devs). */
+void berth_partial_ready(const berth_partial *part, int32_t op, int64_t *ready_ns);
+
+/* Earliest start >= ready_ns of op on dev: in the earliest idle gap that takes it, or (without insertion) after all that a slot has. op can run there.
+ * O(gaps after ready_ns). */
+int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, int64_t ready_ns, bool insertion);
+
+/* Put op on dev at a start that berth_partial_start gave; its unit is bound to dev where it was not. Returns the end. */
+int64_t berth_partial_place(berth_partial *part, int32_t op, int32_t dev, int64_t start_ns);
+
+/* The device and start with the earliest finish of op: over its unit's device, else over legal devices where the unit fits, else over the one with most
+ * room. Ties: the lowest device. Returns the device. */
+int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, int64_t *start_ns);
+
+/* Start and end of each placed operator [n_ops]; -1: not placed. Latest end so far. */
+const int64_t *berth_partial_start_ns(const berth_partial *part);
+const int64_t *berth_partial_end_ns(const berth_partial *part);
+int64_t berth_partial_length_ns(const berth_partial *part);
+
+/* All operators by start time, ties by topological index: a topological order, as no operator starts before its producers end.
+ *   order   out [n_ops]
+ *   tmp     scratch, reset at exit
+ * Every operator is placed. Fails: BERTH_ENOMEM. O(ops log ops). */
+berth_status berth_partial_order(const berth_partial *part, int32_t *order, berth_arena *tmp, berth_err *err);
+
+#endif

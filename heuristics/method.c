@@ -1,0 +1,31 @@
+/* What all methods share: running one, and sums over units. */
+#include "method.h"
+
+#include <string.h>
+
+/* A method that searches answers for memory itself while it has evaluations left: one that was stopped makes no further evaluation, so that the
+ * same run with the number that it reached as its budget gives the same answer. */
+berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t *op_dev;
+	berth_status st = m->run(s, tmp, err);
+	berth_arena_reset(tmp, mark);
+	if (st != BERTH_OK || berth_score_feasible(s->best) || (m->searches && berth_search_room(s, 1) == 0))
+		return st;
+	st = BERTH_NEW(tmp, op_dev, s->p->n_ops, err);
+	if (st == BERTH_OK) {
+		memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
+		st = berth_repair(s, op_dev, tmp, err);
+	}
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev)
+{
+	int64_t sum = 0;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
+		sum += berth_op_time(p, p->unit_op[i], dev);
+	return sum;
+}

@@ -1,0 +1,56 @@
+/* Random search: one placement an evaluation until the budget ends, at least one. Each unit, in topological order of its first operator, goes to a
+ * device drawn uniformly from the legal ones where it fits by the upper bound of memory, or where it fits nowhere to the one with the most
+ * room. A placement has its own random stream. */
+#include "method.h"
+#include "partial.h"
+
+enum { BATCH = 64 };
+
+static int32_t draw_dev(berth_partial *part, const berth_problem *p, int32_t unit, berth_rng *rng)
+{
+	int32_t n_fit = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		n_fit += berth_unit_legal(p, unit, d) && berth_partial_fits(part, unit, d);
+	if (n_fit == 0)
+		return berth_partial_roomiest(part, unit);
+	int32_t skip = (int32_t)berth_rng_below(rng, (uint32_t)n_fit), d = -1;
+	while (skip >= 0) {
+		d++;
+		skip -= berth_unit_legal(p, unit, d) && berth_partial_fits(part, unit, d);
+	}
+	return d;
+}
+
+static void draw(berth_partial *part, const berth_problem *p, berth_rng rng, int32_t *op_dev)
+{
+	berth_partial_reset(part);
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[k];
+		if (berth_partial_dev(part, op) < 0)
+			berth_partial_bind(part, p->op_unit[op], draw_dev(part, p, p->op_unit[op], &rng));
+		op_dev[op] = berth_partial_dev(part, op);
+	}
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = s->p;
+	berth_partial *part;
+	berth_score *scores;
+	int32_t *op_devs;
+	uint64_t drawn = 0;
+	int64_t n = 1;
+	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
+	BERTH_TRY(BERTH_NEW(tmp, scores, BATCH, err));
+	BERTH_TRY(BERTH_NEW(tmp, op_devs, (size_t)BATCH * (size_t)p->n_ops, err));
+	do {
+		for (int64_t i = 0; i < n; i++, drawn++)
+			draw(part, p, berth_rng_seed(s->cfg.seed, BERTH_STREAM_RANDOM + drawn), op_devs + (size_t)i * (size_t)p->n_ops);
+		berth_search_offer_batch(s, (int32_t)n, op_devs, scores);
+		if (drawn == 1 && !berth_score_feasible(s->best)) /* op_devs[0] is that placement */
+			BERTH_TRY(berth_repair(s, op_devs, tmp, err));
+	} while ((n = berth_search_room(s, BATCH)) > 0);
+	return BERTH_OK;
+}
+
+const berth_method berth_method_random = {"random", "Uniformly drawn placements, the best of them.", true, run};

@@ -1,0 +1,16 @@
+/* The methods of this folder: a new one is a file that defines berth_method_NAME, and a line here. */
+#include "method.h"
+
+#define METHODS(X) \
+	X(single) \
+	X(random) \
+	X(round_robin) \
+	X(heft)
+
+#define DECLARE(name) extern const berth_method berth_method_##name;
+#define ENTRY(name) &berth_method_##name,
+
+METHODS(DECLARE)
+
+const berth_method *const berth_heuristics[] = {METHODS(ENTRY)};
+const int32_t berth_n_heuristics = (int32_t)(sizeof berth_heuristics / sizeof *berth_heuristics);

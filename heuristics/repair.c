@@ -1,0 +1,166 @@
+/* Memory repair: take what a device holds too much off it, latest operators first, to the devices with the most room. Each step moves about as
+ * many bytes as the simulated peak is too high; a step that does not help is undone and tried with half the bytes, down to one unit, which is
+ * then left where it is. Where all steps end above memory, one more placement is tried: first fit by an upper bound of what devices hold. */
+#include "method.h"
+#include "partial.h"
+
+#include <string.h>
+
+enum { MAX_EVALUATIONS = 64 };
+
+typedef struct repair {
+	berth_search *s;
+	const berth_problem *p;
+	int64_t *unit_bytes;  /* [n_units] what moves with a unit */
+	bool *unit_stays;     /* [n_units] moving it alone did not help */
+	int32_t *trial;       /* [n_ops] */
+	int64_t *peak, *room; /* [n_devs] of the best placement; what is left during a step */
+	berth_score best;
+	int32_t n_moved, last_moved;
+} repair;
+
+static void unit_sizes(repair *r)
+{
+	const berth_graph *g = r->p->g;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			bytes += g->tensor_bytes[t];
+		for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+			bytes += g->param_bytes[g->op_param[i]];
+		r->unit_bytes[r->p->op_unit[op]] += bytes;
+	}
+}
+
+static berth_score evaluate(repair *r, const int32_t *op_dev)
+{
+	return berth_search_offer(r->s, op_dev, NULL);
+}
+
+static void remember(repair *r, berth_score score)
+{
+	r->best = score;
+	memcpy(r->peak, berth_sim_peak_bytes(r->s->eval[0].sim), (size_t)r->p->n_devs * sizeof *r->peak);
+}
+
+/* The legal device other than dev with the most room, if the unit may fit there; else -1. */
+static int32_t roomiest(const repair *r, int32_t unit, int32_t dev)
+{
+	int32_t best = -1;
+	for (int32_t d = 0; d < r->p->n_devs; d++)
+		if (d != dev && berth_unit_legal(r->p, unit, d) && (best < 0 || r->room[d] > r->room[best]))
+			best = d;
+	return best >= 0 && r->room[best] > 0 ? best : -1;
+}
+
+/* Move units off dev in the trial until `bytes` have gone. */
+static void unload(repair *r, int32_t dev, int64_t bytes)
+{
+	const berth_graph *g = r->p->g;
+	for (int32_t k = g->n_ops - 1; k >= 0 && bytes > 0; k--) {
+		int32_t op = g->topo_op[k], unit = r->p->op_unit[op];
+		if (r->trial[op] != dev || r->unit_stays[unit] || r->unit_bytes[unit] == 0)
+			continue;
+		int32_t to = roomiest(r, unit, dev);
+		if (to < 0)
+			continue;
+		berth_unit_put(r->p, unit, to, r->trial);
+		r->room[to] -= r->room[to] == INT64_MAX ? 0 : r->unit_bytes[unit];
+		bytes -= r->unit_bytes[unit];
+		r->n_moved++;
+		r->last_moved = unit;
+	}
+}
+
+/* One step from op_dev, kept there if it helps. share: part of the excess to move. */
+static bool step(repair *r, int32_t *op_dev, int64_t share)
+{
+	const int64_t *memory = r->p->s->dev_memory_bytes;
+	memcpy(r->trial, op_dev, (size_t)r->p->n_ops * sizeof *op_dev);
+	r->n_moved = 0;
+	for (int32_t d = 0; d < r->p->n_devs; d++)
+		r->room[d] = memory[d] < 0 ? INT64_MAX : memory[d] - r->peak[d];
+	for (int32_t d = 0; d < r->p->n_devs; d++)
+		if (memory[d] >= 0 && r->peak[d] > memory[d])
+			unload(r, d, (r->peak[d] - memory[d] - 1) / share + 1);
+	if (r->n_moved == 0)
+		return false;
+	berth_score score = evaluate(r, r->trial);
+	if (!berth_score_less(score, r->best))
+		return false;
+	remember(r, score);
+	memcpy(op_dev, r->trial, (size_t)r->p->n_ops * sizeof *op_dev);
+	return true;
+}
+
+/* The present device if the unit fits there, else the first one where it does, else the one with the most room. */
+static int32_t first_fitting(const repair *r, berth_partial *part, int32_t unit, int32_t present)
+{
+	if (berth_unit_legal(r->p, unit, present) && berth_partial_fits(part, unit, present))
+		return present;
+	for (int32_t d = 0; d < r->p->n_devs; d++)
+		if (berth_unit_legal(r->p, unit, d) && berth_partial_fits(part, unit, d))
+			return d;
+	return berth_partial_roomiest(part, unit);
+}
+
+/* First fit in topological order, kept in op_dev if it is better. */
+static berth_status first_fit(repair *r, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = r->p;
+	berth_partial *part;
+	int32_t dev = 0;
+	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[k];
+		if (berth_partial_dev(part, op) >= 0)
+			continue;
+		dev = first_fitting(r, part, p->op_unit[op], dev);
+		berth_partial_bind(part, p->op_unit[op], dev);
+	}
+	for (int32_t op = 0; op < p->n_ops; op++)
+		r->trial[op] = berth_partial_dev(part, op);
+	berth_score score = evaluate(r, r->trial);
+	if (berth_score_less(score, r->best)) {
+		remember(r, score);
+		memcpy(op_dev, r->trial, (size_t)p->n_ops * sizeof *op_dev);
+	}
+	return BERTH_OK;
+}
+
+static berth_status descend(repair *r, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	int64_t share = 1, last = r->s->evaluations + MAX_EVALUATIONS - 1;
+	remember(r, evaluate(r, op_dev));
+	while (!berth_score_feasible(r->best) && r->s->evaluations < last) {
+		if (step(r, op_dev, share)) {
+			share = 1;
+			continue;
+		}
+		if (r->n_moved == 0)
+			break;
+		if (r->n_moved == 1)
+			r->unit_stays[r->last_moved] = true;
+		else
+			share *= 2;
+	}
+	return berth_score_feasible(r->best) ? BERTH_OK : first_fit(r, op_dev, tmp, err);
+}
+
+berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = s->p;
+	repair r = {.s = s, .p = p};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	if (p->memory_free)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(tmp, r.unit_bytes, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.unit_stays, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.trial, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.peak, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.room, p->n_devs, err));
+	unit_sizes(&r);
+	berth_status st = descend(&r, op_dev, tmp, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

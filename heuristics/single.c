@@ -1,0 +1,34 @@
+/* The best single device: every unit on one device, the best one over all devices by score. A unit that is not legal there (a pin, a list of
+ * types, a forbidden device) goes to its fastest legal device, the lowest of equals. One evaluation a device. */
+#include "method.h"
+
+static int32_t fastest(const berth_problem *p, int32_t unit)
+{
+	int32_t best = -1;
+	int64_t best_ns = 0;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		if (!berth_unit_legal(p, unit, d))
+			continue;
+		int64_t ns = berth_unit_time(p, unit, d);
+		if (best < 0 || ns < best_ns) {
+			best = d;
+			best_ns = ns;
+		}
+	}
+	return best;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = s->p;
+	int32_t *op_dev;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		for (int32_t u = 0; u < p->n_units; u++)
+			berth_unit_put(p, u, berth_unit_legal(p, u, d) ? d : fastest(p, u), op_dev);
+		berth_search_offer(s, op_dev, NULL);
+	}
+	return BERTH_OK;
+}
+
+const berth_method berth_method_single = {"single", "All operators on one device, the best one; what cannot run there on its fastest device.", false, run};
