@@ -113,7 +113,7 @@ static const training_rule rules[] = { /* sorted bytewise by type */
 	{"Transpose", TRAINING_ONCE, KEEP_NOTHING},
 	{"Unsqueeze", TRAINING_PASS, KEEP_NOTHING},
 	{"Upsample", TRAINING_ONCE, KEEP_NOTHING},
-	{"Where", TRAINING_ONCE, KEEP_INPUTS},
+	{"Where", TRAINING_ONCE, KEEP_OTHERS},
 	{"Xor", TRAINING_NONE, KEEP_NOTHING},
 };
 

@@ -21,6 +21,7 @@ static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* in
 
 static const berth_zoo_param picture_params[] = {BATCH, DTYPE, TRAINING};
 static const berth_zoo_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE, TRAINING};
+static const berth_zoo_param gpt_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 1024, true, NULL}, DTYPE, TRAINING};
 static const berth_zoo_param random_params[] = {
 	{"ops", "operators", 100, 1, 100000, true, NULL},
 	{"width", "mean operators of a layer", 8, 1, 10000, true, NULL},
@@ -43,6 +44,11 @@ static const berth_zoo_model models[] = {
 	{"inception-v3", "Inception-v3 at 299x299, no auxiliary head (Szegedy et al. 2016)", PARAMS(picture_params), zoo_build_inception, 0},
 	{"bert-base", "BERT-base encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 12},
 	{"bert-large", "BERT-large encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 24},
+	{"gpt2", "GPT-2 small with tied language-model head (Radford et al. 2019)", PARAMS(gpt_params), zoo_build_gpt, 12},
+	{"alexnet", "AlexNet at 224x224, one column (Krizhevsky 2014)", PARAMS(picture_params), zoo_build_plain, 0},
+	{"vgg16", "VGG-16 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 1},
+	{"vgg19", "VGG-19 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 2},
+	{"mobilenet-v2", "MobileNetV2 at 224x224 (Sandler et al. 2018)", PARAMS(picture_params), zoo_build_mobilenet, 0},
 	{"random", "Seeded random graph in layers (after Topcuoglu et al. 2002)", PARAMS(random_params), zoo_build_random, 0},
 };
 

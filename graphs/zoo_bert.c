@@ -2,18 +2,7 @@
  * with the pooler. Operators as in ONNX exports: a linear layer is MatMul and Add, attention heads are split by Transpose copies. */
 #include "zoo_layers.h"
 
-#include <stdio.h>
-
 enum { BERT_VOCABULARY = 30522, BERT_POSITIONS = 512, BERT_SEGMENTS = 2 };
-
-static zoo_tensor linear(zoo_net *net, const char *name, zoo_tensor x, int64_t columns)
-{
-	char part[ZOO_NAME];
-	snprintf(part, sizeof part, "%s.matmul", name);
-	x = zoo_project(net, part, x, columns, -1);
-	snprintf(part, sizeof part, "%s.add", name);
-	return zoo_bias(net, part, x);
-}
 
 /* [batch, 1, seq, hidden] to [batch, heads, seq, size], or [batch, heads, size, seq] for keys. */
 static zoo_tensor split_heads(zoo_net *net, const char *name, zoo_tensor x, int64_t heads, bool key)
@@ -24,24 +13,24 @@ static zoo_tensor split_heads(zoo_net *net, const char *name, zoo_tensor x, int6
 
 static zoo_tensor attention(zoo_net *net, zoo_tensor x, int64_t heads)
 {
-	zoo_tensor q = split_heads(net, "attention.query.transpose", linear(net, "attention.query", x, x.dim[3]), heads, false);
-	zoo_tensor k = split_heads(net, "attention.key.transpose", linear(net, "attention.key", x, x.dim[3]), heads, true);
-	zoo_tensor v = split_heads(net, "attention.value.transpose", linear(net, "attention.value", x, x.dim[3]), heads, false);
+	zoo_tensor q = split_heads(net, "attention.query.transpose", zoo_linear(net, "attention.query", x, x.dim[3]), heads, false);
+	zoo_tensor k = split_heads(net, "attention.key.transpose", zoo_linear(net, "attention.key", x, x.dim[3]), heads, true);
+	zoo_tensor v = split_heads(net, "attention.value.transpose", zoo_linear(net, "attention.value", x, x.dim[3]), heads, false);
 	zoo_tensor a = zoo_matmul(net, "attention.scores", q, k);
 	a = zoo_unary(net, "attention.scale", "Div", a);
 	a = zoo_unary(net, "attention.softmax", "Softmax", a);
 	a = zoo_matmul(net, "attention.context", a, v);
 	a = zoo_transpose(net, "attention.transpose", a, x.dim[0], 1, x.dim[2], x.dim[3]);
-	return linear(net, "attention.output", a, x.dim[3]);
+	return zoo_linear(net, "attention.output", a, x.dim[3]);
 }
 
 static zoo_tensor encoder_layer(zoo_net *net, zoo_tensor x, int64_t heads)
 {
 	zoo_tensor y = zoo_binary(net, "attention.residual", "Add", x, attention(net, x, heads));
 	x = zoo_layernorm(net, "attention.norm", y);
-	y = linear(net, "intermediate", x, 4 * x.dim[3]);
+	y = zoo_linear(net, "intermediate", x, 4 * x.dim[3]);
 	y = zoo_unary(net, "gelu", "Gelu", y);
-	y = linear(net, "output", y, x.dim[3]);
+	y = zoo_linear(net, "output", y, x.dim[3]);
 	y = zoo_binary(net, "output.residual", "Add", x, y);
 	return zoo_layernorm(net, "output.norm", y);
 }

@@ -42,7 +42,7 @@ void zoo_mark_output(zoo_net *net)
 
 zoo_tensor zoo_input(int64_t n, int64_t c, int64_t h, int64_t w)
 {
-	return (zoo_tensor){ZOO_INPUT, {n, c, h, w}};
+	return (zoo_tensor){.op = ZOO_INPUT, .dim = {n, c, h, w}};
 }
 
 zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad)
@@ -78,7 +78,7 @@ static void add_edges(zoo_net *net, const char *op_name, int32_t op, int32_t n, 
 	for (int32_t i = 0; i < n && net->status == BERTH_OK; i++)
 		if (x[i].op != ZOO_INPUT) {
 			int64_t bytes = whole_bytes(net, op_name, elements(x[i]) * (double)net->elem_bytes);
-			fail(net, berth_builder_edge(net->builder, x[i].op, op, bytes, NULL, net->err));
+			fail(net, berth_builder_edge(net->builder, x[i].op, op, bytes, x[i].name, net->err));
 		}
 }
 
@@ -87,6 +87,7 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 	char full[2 * ZOO_NAME];
 	double elem = (double)net->elem_bytes, read = cost.read_params;
 	out.op = ZOO_INPUT;
+	out.name = NULL;
 	if (net->status != BERTH_OK)
 		return out;
 	snprintf(full, sizeof full, "%s%s%s", net->scope, *net->scope ? "." : "", name);
@@ -103,8 +104,6 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 		return out;
 	fail(net, berth_builder_op(net->builder, &spec, &out.op, net->err));
 	add_edges(net, full, out.op, n, x);
-	if (cost.shared >= 0 && net->status == BERTH_OK)
-		fail(net, berth_builder_param_use(net->builder, cost.shared, out.op, net->err));
 	return out;
 }
 
@@ -117,10 +116,16 @@ int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t n)
 	return param;
 }
 
+void zoo_use_param(zoo_net *net, zoo_tensor user, int32_t param)
+{
+	if (net->status == BERTH_OK)
+		fail(net, berth_builder_param_use(net->builder, param, user.op, net->err));
+}
+
 /* Cost of an operator that holds and reads its own parameters. */
 static zoo_cost own(double macs, double params)
 {
-	return (zoo_cost){.macs = macs, .params = params, .read_params = params, .shared = -1};
+	return (zoo_cost){.macs = macs, .params = params, .read_params = params};
 }
 
 static int64_t slide(int64_t size, int64_t kernel, int64_t stride, int64_t pad)
@@ -132,7 +137,7 @@ static int64_t slide(int64_t size, int64_t kernel, int64_t stride, int64_t pad)
 
 static zoo_tensor slid(zoo_tensor x, int64_t channels, zoo_window w)
 {
-	return (zoo_tensor){0, {x.dim[0], channels, slide(x.dim[2], w.kernel_h, w.stride, w.pad_h), slide(x.dim[3], w.kernel_w, w.stride, w.pad_w)}};
+	return zoo_input(x.dim[0], channels, slide(x.dim[2], w.kernel_h, w.stride, w.pad_h), slide(x.dim[3], w.kernel_w, w.stride, w.pad_w));
 }
 
 zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win, int64_t groups, bool bias)
@@ -152,13 +157,6 @@ zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor
 zoo_tensor zoo_global_pool(zoo_net *net, const char *name, zoo_tensor x)
 {
 	return zoo_op(net, name, "GlobalAveragePool", 1, &x, zoo_input(x.dim[0], x.dim[1], 1, 1), own(0, 0));
-}
-
-zoo_tensor zoo_adaptive_pool(zoo_net *net, const char *name, zoo_tensor x, int64_t out_h, int64_t out_w)
-{
-	if (x.dim[2] == out_h && x.dim[3] == out_w)
-		return x;
-	return zoo_op(net, name, "AveragePool", 1, &x, zoo_input(x.dim[0], x.dim[1], out_h, out_w), own(0, 0));
 }
 
 zoo_tensor zoo_batchnorm(zoo_net *net, const char *name, zoo_tensor x)
@@ -198,8 +196,31 @@ zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t col
 	double weights = (double)x.dim[3] * (double)columns;
 	zoo_cost cost = own(elements(x) * (double)columns, shared < 0 ? weights : 0);
 	cost.read_params = weights;
-	cost.shared = shared;
-	return zoo_op(net, name, "MatMul", 1, &x, out, cost);
+	out = zoo_op(net, name, "MatMul", 1, &x, out, cost);
+	if (shared >= 0)
+		zoo_use_param(net, out, shared);
+	return out;
+}
+
+zoo_tensor zoo_linear(zoo_net *net, const char *name, zoo_tensor x, int64_t columns)
+{
+	char part[ZOO_NAME];
+	snprintf(part, sizeof part, "%s.matmul", name);
+	x = zoo_project(net, part, x, columns, -1);
+	snprintf(part, sizeof part, "%s.add", name);
+	return zoo_bias(net, part, x);
+}
+
+void zoo_split(zoo_net *net, const char *name, zoo_tensor x, int32_t n, zoo_tensor out[])
+{
+	static const char *const names[] = {"0", "1", "2", "3"};
+	assert(n <= 4 && x.dim[3] % n == 0);
+	zoo_tensor whole = zoo_op(net, name, "Split", 1, &x, x, own(0, 0));
+	for (int32_t i = 0; i < n; i++) {
+		out[i] = whole;
+		out[i].dim[3] = x.dim[3] / n;
+		out[i].name = names[i];
+	}
 }
 
 zoo_tensor zoo_matmul(zoo_net *net, const char *name, zoo_tensor a, zoo_tensor b)
@@ -233,8 +254,10 @@ zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t t
 	zoo_cost cost = own(0, shared < 0 ? (double)table_rows * (double)columns : 0);
 	cost.read_params = elements(out);
 	cost.read_extra_bytes = 8 * (double)net->batch * (double)rows;
-	cost.shared = shared;
-	return zoo_op(net, name, "Gather", 0, NULL, out, cost);
+	out = zoo_op(net, name, "Gather", 0, NULL, out, cost);
+	if (shared >= 0)
+		zoo_use_param(net, out, shared);
+	return out;
 }
 
 zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x)

@@ -15,6 +15,7 @@ enum { ZOO_RANK = 4, ZOO_INPUT = -1, ZOO_NAME = 96 };
 typedef struct zoo_tensor {
 	int32_t op;
 	int64_t dim[ZOO_RANK];
+	const char *name; /* NULL: the operator's unnamed output */
 } zoo_tensor;
 
 typedef struct zoo_net {
@@ -52,8 +53,6 @@ zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad);
 zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win, int64_t groups, bool bias);
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win);
 zoo_tensor zoo_global_pool(zoo_net *net, const char *name, zoo_tensor x);
-/* Averages into out_h x out_w cells (a view of the input where it has that size already). */
-zoo_tensor zoo_adaptive_pool(zoo_net *net, const char *name, zoo_tensor x, int64_t out_h, int64_t out_w);
 zoo_tensor zoo_batchnorm(zoo_net *net, const char *name, zoo_tensor x);
 /* Relu, Gelu, Softmax, Div ...: same shape, no parameters. */
 zoo_tensor zoo_unary(zoo_net *net, const char *name, const char *type, zoo_tensor x);
@@ -62,6 +61,10 @@ zoo_tensor zoo_binary(zoo_net *net, const char *name, const char *type, zoo_tens
 zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tensor x[]);
 /* x flattened to [dim 0, rest] times weights, plus bias. */
 zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_features);
+/* A linear layer as ONNX exports have it: NAME.matmul and NAME.add. */
+zoo_tensor zoo_linear(zoo_net *net, const char *name, zoo_tensor x, int64_t columns);
+/* Columns cut into n equal parts, outputs named "0", "1", ... */
+void zoo_split(zoo_net *net, const char *name, zoo_tensor x, int32_t n, zoo_tensor out[]);
 /* x[.., rows, k] times weights[k, columns] (a shared parameter where shared >= 0). */
 zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t columns, int32_t shared);
 /* a[.., rows, k] times b[.., k, columns]. */
@@ -78,15 +81,15 @@ zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x);
 /* A copy in another order; dim as it is afterwards. */
 zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3);
 
-/* A parameter of several operators; -1 on failure. */
+/* A parameter of several operators (-1 on failure), and one use of it. */
 int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t elements);
+void zoo_use_param(zoo_net *net, zoo_tensor user, int32_t param);
 
 /* Any other operator: figures of elements (not bytes) in, one unnamed output of the shape out. */
 typedef struct zoo_cost {
 	double macs, flops;         /* flops 0: twice the macs, or one an output element without macs */
 	double params, read_params; /* elements held, elements read */
 	double read_extra_bytes;    /* what comes from outside beside the inputs */
-	int32_t shared;             /* parameter used, or -1 */
 } zoo_cost;
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[], zoo_tensor out, zoo_cost cost);
 
@@ -95,5 +98,8 @@ void zoo_build_resnet(zoo_net *net, int variant);
 void zoo_build_inception(zoo_net *net, int variant);
 void zoo_build_bert(zoo_net *net, int variant);
 void zoo_build_random(zoo_net *net, int variant);
+void zoo_build_plain(zoo_net *net, int variant);
+void zoo_build_mobilenet(zoo_net *net, int variant);
+void zoo_build_gpt(zoo_net *net, int variant);
 
 #endif

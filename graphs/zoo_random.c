@@ -101,7 +101,7 @@ static zoo_tensor add_op(zoo_net *net, const plan *p, int32_t op, const zoo_tens
 {
 	char name[32];
 	zoo_tensor in[MAX_PARENTS], out = zoo_input(1, 1, 1, 1);
-	zoo_cost cost = {.shared = -1};
+	zoo_cost cost = {0};
 	double seconds = zoo_value(net, "gflops") * 1e9 / REFERENCE_FLOPS, sigma = zoo_value(net, "heterogeneity");
 	double transfer = zoo_value(net, "ccr") * seconds * spread(sigma, rng), elem = (double)net->elem_bytes;
 	uint32_t kind = berth_rng_below(rng, (uint32_t)zoo_value(net, "kinds"));

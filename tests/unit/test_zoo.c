@@ -24,7 +24,7 @@ static int32_t count_type(const berth_graph *g, const char *type)
 	return n;
 }
 
-/* Multiply-accumulates and parameters as published (torchvision's model pages, and the papers for BERT). */
+/* Multiply-accumulates and parameters as published (torchvision's model pages, the papers' layer sizes for BERT and GPT-2). */
 static void test_public_figures(void **state)
 {
 	(void)state;
@@ -32,6 +32,8 @@ static void test_public_figures(void **state)
 		{"zoo:resnet18", 1.814e9, 11689512}, {"zoo:resnet34", 3.664e9, 21797672}, {"zoo:resnet50", 4.089e9, 25557032},
 		{"zoo:resnet101", 7.801e9, 44549160}, {"zoo:resnet152", 11.514e9, 60192808}, {"zoo:inception-v3", 5.713e9, 23834568},
 		{"zoo:bert-base", 11.17e9, 109482240}, {"zoo:bert-large", 39.46e9, 335141888},
+		{"zoo:alexnet", 0.7142e9, 61100840}, {"zoo:vgg16", 15.47e9, 138357544}, {"zoo:vgg19", 19.63e9, 143667240},
+		{"zoo:mobilenet-v2", 0.3008e9, 3504872}, {"zoo:gpt2:seq=1024", 145.82e9, 124439808},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		berth_arena mem = {0};
@@ -54,6 +56,9 @@ static void test_operators_of_the_exports(void **state)
 		{"zoo:inception-v3", "AveragePool", 9}, {"zoo:inception-v3", "MaxPool", 4}, {"zoo:inception-v3", "GlobalAveragePool", 1},
 		{"zoo:inception-v3", "Gemm", 1}, {"zoo:bert-base", "MatMul", 96}, {"zoo:bert-base", "Transpose", 48},
 		{"zoo:bert-base", "Softmax", 12}, {"zoo:bert-base", "LayerNormalization", 25}, {"zoo:bert-base", "Gather", 3}, {"zoo:bert-base", "Gemm", 1},
+		{"zoo:vgg16", "Conv", 13}, {"zoo:vgg16", "Relu", 15}, {"zoo:vgg16", "MaxPool", 5}, {"zoo:vgg16", "Gemm", 3}, {"zoo:vgg16", "AveragePool", 1},
+		{"zoo:alexnet", "Conv", 5}, {"zoo:alexnet", "Relu", 7}, {"zoo:alexnet", "MaxPool", 3}, {"zoo:alexnet", "Gemm", 3},
+		{"zoo:mobilenet-v2", "Conv", 52}, {"zoo:mobilenet-v2", "Clip", 35}, {"zoo:mobilenet-v2", "Add", 10}, {"zoo:mobilenet-v2", "Gemm", 1},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		berth_arena mem = {0};
