@@ -1,0 +1,524 @@
+/* Safetensors files with a digest; see safetensors.h. */
+#include "safetensors.h"
+
+#include "file.h"
+#include "json.h"
+#include "sha256.h"
+#include "text.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH_BYTES = 8, DIGITS = 64 };
+
+static const struct { const char *name; size_t bytes; } dtypes[] = {
+	[SAFETENSORS_F32] = {"F32", 4},
+	[SAFETENSORS_I64] = {"I64", 8},
+	[SAFETENSORS_U8] = {"U8", 1},
+};
+enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
+
+size_t safetensors_count(const safetensors_tensor *t)
+{
+	size_t n = 1;
+	for (int32_t i = 0; i < t->n_dims; i++)
+		n *= (size_t)t->shape[i];
+	return n;
+}
+
+const safetensors_tensor *safetensors_find(const safetensors_file *f, const char *name)
+{
+	for (int32_t i = 0; i < f->n_tensors; i++)
+		if (strcmp(f->tensor[i].name, name) == 0)
+			return &f->tensor[i];
+	return NULL;
+}
+
+const char *safetensors_get_note(const safetensors_file *f, const char *key)
+{
+	for (int32_t i = 0; i < f->n_notes; i++)
+		if (strcmp(f->note[i].key, key) == 0)
+			return f->note[i].value;
+	return NULL;
+}
+
+/* ---- little-endian numbers ---- */
+
+static void put_le(unsigned char *p, uint64_t x, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		p[i] = (unsigned char)(x >> (8 * i));
+}
+
+static uint64_t get_le(const unsigned char *p, size_t bytes)
+{
+	uint64_t x = 0;
+	for (size_t i = 0; i < bytes; i++)
+		x |= (uint64_t)p[i] << (8 * i);
+	return x;
+}
+
+static void put_data(unsigned char *p, const safetensors_tensor *t)
+{
+	size_t n = safetensors_count(t), bytes = dtypes[t->dtype].bytes;
+	for (size_t i = 0; i < n; i++, p += bytes) {
+		uint32_t word;
+		switch (t->dtype) {
+		case SAFETENSORS_F32:
+			memcpy(&word, (const float *)t->data + i, sizeof word);
+			put_le(p, word, bytes);
+			break;
+		case SAFETENSORS_I64:
+			put_le(p, (uint64_t)((const int64_t *)t->data)[i], bytes);
+			break;
+		case SAFETENSORS_U8:
+			*p = ((const uint8_t *)t->data)[i];
+			break;
+		}
+	}
+}
+
+static void get_data(const unsigned char *p, safetensors_dtype dtype, size_t n, void *out)
+{
+	size_t bytes = dtypes[dtype].bytes;
+	for (size_t i = 0; i < n; i++, p += bytes) {
+		uint64_t x = get_le(p, bytes);
+		uint32_t word = (uint32_t)x;
+		switch (dtype) {
+		case SAFETENSORS_F32:
+			memcpy((float *)out + i, &word, sizeof word);
+			break;
+		case SAFETENSORS_I64:
+			memcpy((int64_t *)out + i, &x, sizeof x);
+			break;
+		case SAFETENSORS_U8:
+			((uint8_t *)out)[i] = (uint8_t)x;
+			break;
+		}
+	}
+}
+
+/* ---- the digest ---- */
+
+static bool is_space(unsigned char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Behind "sha256" at p: the first of 64 hexadecimal digits between quotes, as the value of that key; NULL for anything else. */
+static const unsigned char *digits_behind(const unsigned char *p, const unsigned char *end)
+{
+	while (p < end && is_space(*p))
+		p++;
+	if (p == end || *p++ != ':')
+		return NULL;
+	while (p < end && is_space(*p))
+		p++;
+	if (end - p < DIGITS + 2 || *p++ != '"' || p[DIGITS] != '"')
+		return NULL;
+	for (int i = 0; i < DIGITS; i++)
+		if (!memchr("0123456789abcdef", p[i], 16))
+			return NULL;
+	return p;
+}
+
+/* Where the digits of the note "sha256" stand in data; 0 where no or more than one place could be it. */
+static size_t find_digits(const unsigned char *data, size_t size)
+{
+	static const char key[] = "\"sha256\"";
+	size_t found = 0;
+	if (size < LENGTH_BYTES || get_le(data, LENGTH_BYTES) > size - LENGTH_BYTES)
+		return 0;
+	const unsigned char *end = data + LENGTH_BYTES + get_le(data, LENGTH_BYTES);
+	for (const unsigned char *p = data + LENGTH_BYTES; (size_t)(end - p) >= sizeof key - 1; p++) {
+		p = memchr(p, '"', (size_t)(end - p) - (sizeof key - 2));
+		if (!p)
+			break;
+		if (memcmp(p, key, sizeof key - 1) != 0 || p[-1] == '\\')
+			continue;
+		const unsigned char *digits = digits_behind(p + sizeof key - 1, end);
+		if (digits && found)
+			return 0;
+		if (digits)
+			found = (size_t)(digits - data);
+	}
+	return found;
+}
+
+bool safetensors_seal(void *data, size_t size)
+{
+	char hex[DIGITS + 1];
+	size_t at = find_digits(data, size);
+	if (!at)
+		return false;
+	memset((char *)data + at, '0', DIGITS);
+	berth_sha256_hex(data, size, hex);
+	memcpy((char *)data + at, hex, DIGITS);
+	return true;
+}
+
+static berth_status check_digest(const char *file, const unsigned char *data, size_t size, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	size_t at = find_digits(data, size);
+	if (!at)
+		return berth_fail(err, BERTH_EFORMAT, "%s: the metadata has no \"sha256\" of 64 digits; expected a checkpoint written by berth", file);
+	unsigned char *copy = berth_arena_alloc(tmp, size, 1);
+	if (!copy)
+		return berth_nomem(err);
+	memcpy(copy, data, size);
+	safetensors_seal(copy, size);
+	bool same = memcmp(copy + at, data + at, DIGITS) == 0;
+	berth_arena_reset(tmp, mark);
+	return same ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: the SHA-256 does not match: the file is damaged or was changed", file);
+}
+
+/* ---- writing ---- */
+
+static berth_status check_word(const char *what, const char *word, const char *reserved, berth_strmap *seen, int32_t index, berth_err *err)
+{
+	int32_t found = index;
+	if (!berth_text_is_utf8(word, strlen(word)))
+		return berth_fail(err, BERTH_EINVAL, "%s %d is not UTF-8", what, index);
+	if (strcmp(word, reserved) == 0)
+		return berth_fail(err, BERTH_EINVAL, "%s '%s' is reserved", what, word);
+	BERTH_TRY(berth_strmap_add(seen, word, index, &found, err));
+	return found == index ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "%s '%.60s' stands twice", what, word);
+}
+
+static berth_status check_tensor(const safetensors_tensor *t, berth_err *err)
+{
+	if (t->n_dims < 0 || t->n_dims > SAFETENSORS_MAX_DIMS)
+		return berth_fail(err, BERTH_EINVAL, "tensor '%.60s' has %d dimensions, expected 0 to %d", t->name, t->n_dims, SAFETENSORS_MAX_DIMS);
+	for (int32_t i = 0; i < t->n_dims; i++)
+		if (t->shape[i] < 0)
+			return berth_fail(err, BERTH_EINVAL, "dimension %d of tensor '%.60s' is negative", i, t->name);
+	return BERTH_OK;
+}
+
+static berth_status check_content(const safetensors_file *f, berth_arena *tmp, berth_err *err)
+{
+	berth_strmap names, keys;
+	berth_strmap_init(&names, tmp);
+	berth_strmap_init(&keys, tmp);
+	for (int32_t i = 0; i < f->n_tensors; i++) {
+		BERTH_TRY(check_word("tensor", f->tensor[i].name, "__metadata__", &names, i, err));
+		BERTH_TRY(check_tensor(&f->tensor[i], err));
+	}
+	for (int32_t i = 0; i < f->n_notes; i++) {
+		BERTH_TRY(check_word("metadata key", f->note[i].key, "sha256", &keys, i, err));
+		if (!berth_text_is_utf8(f->note[i].value, strlen(f->note[i].value)))
+			return berth_fail(err, BERTH_EINVAL, "the value of metadata key '%.60s' is not UTF-8", f->note[i].key);
+	}
+	return BERTH_OK;
+}
+
+/* Indices of the tensors in the order of their data: widest first, so that each starts aligned. */
+static void data_order(const safetensors_file *f, int32_t order[])
+{
+	int32_t n = 0;
+	for (size_t bytes = 8; bytes > 0; bytes--)
+		for (int32_t i = 0; i < f->n_tensors; i++)
+			if (dtypes[f->tensor[i].dtype].bytes == bytes)
+				order[n++] = i;
+}
+
+static void put_tensor(berth_json_out *w, const safetensors_tensor *t, size_t *end)
+{
+	berth_json_open(w, t->name, '{');
+	berth_json_put_string(w, "dtype", dtypes[t->dtype].name);
+	berth_json_open(w, "shape", '[');
+	for (int32_t i = 0; i < t->n_dims; i++)
+		berth_json_put_int(w, NULL, t->shape[i]);
+	berth_json_close(w, ']');
+	berth_json_open(w, "data_offsets", '[');
+	berth_json_put_int(w, NULL, (int64_t)*end);
+	*end += safetensors_count(t) * dtypes[t->dtype].bytes;
+	berth_json_put_int(w, NULL, (int64_t)*end);
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+}
+
+/* The header with a digest of zeros; *data_size = bytes of data that it tells of. */
+static berth_status encode_header(const safetensors_file *f, const int32_t order[], berth_arena *mem, const char **text, size_t *len,
+                                  size_t *data_size, berth_err *err)
+{
+	char zeros[DIGITS + 1];
+	berth_json_out w;
+	memset(zeros, '0', DIGITS);
+	zeros[DIGITS] = '\0';
+	berth_json_out_init(&w, mem, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_open(&w, "__metadata__", '{');
+	berth_json_put_string(&w, "sha256", zeros);
+	for (int32_t i = 0; i < f->n_notes; i++)
+		berth_json_put_string(&w, f->note[i].key, f->note[i].value);
+	berth_json_close(&w, '}');
+	*data_size = 0;
+	for (int32_t i = 0; i < f->n_tensors; i++)
+		put_tensor(&w, &f->tensor[order[i]], data_size);
+	berth_json_close(&w, '}');
+	return berth_json_done(&w, text, len, err);
+}
+
+berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size, berth_err *err)
+{
+	const char *header;
+	int32_t *order;
+	size_t len, data_size;
+	BERTH_TRY(check_content(f, mem, err));
+	BERTH_TRY(BERTH_NEW(mem, order, f->n_tensors, err));
+	data_order(f, order);
+	BERTH_TRY(encode_header(f, order, mem, &header, &len, &data_size, err));
+	size_t padded = (len + 7) / 8 * 8, total = LENGTH_BYTES + padded + data_size;
+	if (padded > SAFETENSORS_MAX_HEADER)
+		return berth_fail(err, BERTH_EINVAL, "the header would take %zu bytes, more than %d", padded, SAFETENSORS_MAX_HEADER);
+	unsigned char *bytes = berth_arena_alloc(mem, total, 1), *p = bytes;
+	if (!bytes)
+		return berth_nomem(err);
+	put_le(p, padded, LENGTH_BYTES);
+	memcpy(p += LENGTH_BYTES, header, len);
+	memset(p + len, ' ', padded - len);
+	p += padded;
+	for (int32_t i = 0; i < f->n_tensors; i++) {
+		const safetensors_tensor *t = &f->tensor[order[i]];
+		put_data(p, t);
+		p += safetensors_count(t) * dtypes[t->dtype].bytes;
+	}
+	bool sealed = safetensors_seal(bytes, total);
+	assert(sealed);
+	(void)sealed;
+	*data = bytes;
+	*size = total;
+	return BERTH_OK;
+}
+
+berth_status safetensors_write(const char *path, const safetensors_file *f, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	void *data;
+	size_t size;
+	berth_status st = safetensors_encode(f, tmp, &data, &size, err);
+	if (st == BERTH_OK)
+		st = berth_file_write(path, data, size, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* ---- reading ---- */
+
+/* A whole number in [0, 2^53]. */
+static berth_status get_whole(const berth_json *at, size_t *out, berth_err *err)
+{
+	double x = cJSON_IsNumber(at->item) ? at->item->valuedouble : -1;
+	if (!(x >= 0 && x <= 0x1p53) || x != floor(x))
+		return berth_json_fail(at, err, "expected a whole number from 0 to 2^53");
+	*out = (size_t)x;
+	return BERTH_OK;
+}
+
+static berth_status get_dtype(const berth_json *at, safetensors_dtype *out, berth_err *err)
+{
+	const char *name = "";
+	BERTH_TRY(berth_json_string(at, "dtype", true, &name, err));
+	for (int i = 0; i < N_DTYPES; i++) {
+		if (strcmp(name, dtypes[i].name) == 0) {
+			*out = (safetensors_dtype)i;
+			return BERTH_OK;
+		}
+	}
+	berth_json where = berth_json_get(at, "dtype");
+	return berth_json_fail(&where, err, "dtype '%.20s' is not read here; expected F32, I64 or U8", name);
+}
+
+/* Fails where the product of the shape exceeds limit. */
+static berth_status get_shape(const berth_json *at, size_t limit, safetensors_tensor *t, size_t *count, berth_err *err)
+{
+	berth_json shape;
+	bool empty = false;
+	BERTH_TRY(berth_json_array(at, "shape", true, &shape, err));
+	for (const cJSON *item = shape.item->child; item; item = item->next) {
+		berth_json dim = berth_json_at(&shape, item, t->n_dims);
+		size_t n = 0;
+		if (t->n_dims == SAFETENSORS_MAX_DIMS)
+			return berth_json_fail(&shape, err, "more than %d dimensions", SAFETENSORS_MAX_DIMS);
+		BERTH_TRY(get_whole(&dim, &n, err));
+		t->shape[t->n_dims++] = (int64_t)n;
+		empty = empty || n == 0;
+	}
+	*count = empty ? 0 : 1;
+	for (int32_t i = 0; i < t->n_dims && !empty; i++) {
+		if ((size_t)t->shape[i] > limit / *count)
+			return berth_json_fail(&shape, err, "more elements than the file has bytes");
+		*count *= (size_t)t->shape[i];
+	}
+	return BERTH_OK;
+}
+
+static berth_status get_offsets(const berth_json *at, size_t data_size, size_t offset[2], berth_err *err)
+{
+	berth_json pair;
+	BERTH_TRY(berth_json_array(at, "data_offsets", true, &pair, err));
+	if (cJSON_GetArraySize(pair.item) != 2)
+		return berth_json_fail(&pair, err, "expected two offsets, begin and end");
+	for (int32_t i = 0; i < 2; i++) {
+		berth_json item = berth_json_at(&pair, cJSON_GetArrayItem(pair.item, i), i);
+		BERTH_TRY(get_whole(&item, &offset[i], err));
+	}
+	if (offset[0] > offset[1] || offset[1] > data_size)
+		return berth_json_fail(&pair, err, "%zu to %zu is no range of the %zu bytes of data", offset[0], offset[1], data_size);
+	return BERTH_OK;
+}
+
+/* Bytes of a tensor within the data. */
+typedef struct span {
+	size_t begin, end;
+	int32_t tensor;
+} span;
+
+static berth_status get_tensor(const berth_json *at, const unsigned char *data, size_t data_size, berth_arena *mem, safetensors_tensor *out,
+                               span *where, berth_err *err)
+{
+	static const char *const known[] = {"dtype", "shape", "data_offsets", NULL};
+	safetensors_tensor t = {0};
+	size_t count = 0, offset[2] = {0, 0};
+	BERTH_TRY(berth_json_keys(at, known, err));
+	BERTH_TRY(get_dtype(at, &t.dtype, err));
+	BERTH_TRY(get_shape(at, data_size, &t, &count, err));
+	BERTH_TRY(get_offsets(at, data_size, offset, err));
+	size_t bytes = dtypes[t.dtype].bytes;
+	if (count > data_size / bytes || offset[1] - offset[0] != count * bytes)
+		return berth_json_fail(at, err, "%zu bytes of data for %zu elements of %zu bytes", offset[1] - offset[0], count, bytes);
+	void *numbers = berth_arena_alloc(mem, count, bytes);
+	t.name = berth_arena_strdup(mem, at->item->string);
+	if (!numbers || !t.name)
+		return berth_nomem(err);
+	get_data(data + offset[0], t.dtype, count, numbers);
+	t.data = numbers;
+	*out = t;
+	where->begin = offset[0];
+	where->end = offset[1];
+	return BERTH_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const span *x = a, *y = b;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return (x->tensor > y->tensor) - (x->tensor < y->tensor);
+}
+
+/* The spans cover the data, once. */
+static berth_status check_cover(const berth_json *doc, int32_t n, span spans[], const safetensors_tensor tensor[], size_t data_size,
+                                berth_err *err)
+{
+	size_t end = 0;
+	qsort(spans, (size_t)n, sizeof *spans, by_place);
+	for (int32_t i = 0; i < n; i++) {
+		if (spans[i].begin != end)
+			return berth_json_fail(doc, err, "the data of tensor '%.60s' begins at %zu; expected %zu, where the one before ends",
+			                       tensor[spans[i].tensor].name, spans[i].begin, end);
+		end = spans[i].end;
+	}
+	if (end != data_size)
+		return berth_json_fail(doc, err, "the tensors end at %zu, but there are %zu bytes of data", end, data_size);
+	return BERTH_OK;
+}
+
+static berth_status get_notes(const berth_json *meta, berth_arena *mem, safetensors_file *out, berth_err *err)
+{
+	safetensors_note *note;
+	berth_strmap seen;
+	int32_t n = 0, members = 0;
+	if (!cJSON_IsObject(meta->item))
+		return berth_json_fail(meta, err, "expected an object of texts");
+	berth_strmap_init(&seen, mem);
+	BERTH_TRY(BERTH_NEW(mem, note, cJSON_GetArraySize(meta->item), err));
+	for (const cJSON *item = meta->item->child; item; item = item->next, members++) {
+		berth_json at = berth_json_member(meta, item);
+		int32_t found = members;
+		if (!cJSON_IsString(item))
+			return berth_json_fail(&at, err, "expected a string");
+		char *key = berth_arena_strdup(mem, item->string), *value = berth_arena_strdup(mem, item->valuestring);
+		if (!key || !value)
+			return berth_nomem(err);
+		BERTH_TRY(berth_strmap_add(&seen, key, members, &found, err));
+		if (found != members)
+			return berth_json_fail(&at, err, "key '%.60s' stands twice", key);
+		if (strcmp(key, "sha256") != 0)
+			note[n++] = (safetensors_note){key, value};
+	}
+	if (n == members)
+		return berth_json_fail(meta, err, "key 'sha256' is missing");
+	out->note = note;
+	out->n_notes = n;
+	return BERTH_OK;
+}
+
+static berth_status get_document(const berth_json *doc, const unsigned char *data, size_t data_size, berth_arena *mem, safetensors_file *out,
+                                 berth_err *err)
+{
+	safetensors_tensor *tensor;
+	span *spans;
+	berth_strmap seen;
+	safetensors_file f = {0};
+	int32_t members = cJSON_GetArraySize(doc->item), n = 0, metas = 0;
+	berth_strmap_init(&seen, mem);
+	BERTH_TRY(BERTH_NEW(mem, tensor, members, err));
+	BERTH_TRY(BERTH_NEW(mem, spans, members, err));
+	for (const cJSON *item = doc->item->child; item; item = item->next) {
+		berth_json at = berth_json_member(doc, item);
+		int32_t found = n;
+		if (strcmp(item->string, "__metadata__") == 0) {
+			if (metas++)
+				return berth_json_fail(&at, err, "key '__metadata__' stands twice");
+			BERTH_TRY(get_notes(&at, mem, &f, err));
+			continue;
+		}
+		BERTH_TRY(get_tensor(&at, data, data_size, mem, &tensor[n], &spans[n], err));
+		spans[n].tensor = n;
+		BERTH_TRY(berth_strmap_add(&seen, tensor[n].name, n, &found, err));
+		if (found != n)
+			return berth_json_fail(&at, err, "tensor '%.60s' stands twice", tensor[n].name);
+		n++;
+	}
+	if (!metas)
+		return berth_json_fail(doc, err, "key '__metadata__' is missing");
+	BERTH_TRY(check_cover(doc, n, spans, tensor, data_size, err));
+	f.tensor = tensor;
+	f.n_tensors = n;
+	*out = f;
+	return BERTH_OK;
+}
+
+berth_status safetensors_decode(const char *file, const void *data, size_t size, berth_arena *mem, safetensors_file *out, berth_err *err)
+{
+	const unsigned char *bytes = data;
+	uint64_t len = size >= LENGTH_BYTES ? get_le(bytes, LENGTH_BYTES) : 0;
+	if (size < LENGTH_BYTES || len > size - LENGTH_BYTES || len > SAFETENSORS_MAX_HEADER || len < 2 || bytes[LENGTH_BYTES] != '{')
+		return berth_fail(err, BERTH_EFORMAT, "%s: not a safetensors file, or cut short: no JSON header at its start", file);
+	BERTH_TRY(check_digest(file, bytes, size, mem, err));
+	cJSON *json;
+	BERTH_TRY(berth_json_parse(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &json, err));
+	const berth_json doc = {json, file, NULL, NULL, 0};
+	berth_status st = get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len, mem, out, err);
+	cJSON_Delete(json);
+	return st;
+}
+
+berth_status safetensors_read(const char *path, berth_arena *mem, berth_arena *tmp, safetensors_file *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	char *data;
+	size_t size;
+	berth_status st = berth_file_read(path, tmp, &data, &size, err);
+	if (st == BERTH_OK)
+		st = safetensors_decode(path, data, size, mem, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
