@@ -55,10 +55,20 @@ int64_t berth_partial_place(berth_partial *part, int32_t op, int32_t dev, int64_
  * room. Ties: the lowest device. Returns the device. */
 int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, int64_t *start_ns);
 
+/* List scheduling: of the operators whose producers are placed, the one with the largest key goes next (ties: the lower topological index) to where it
+ * ends first, with insertion. Units bound before keep their device; nothing is placed yet.
+ *   op_key   [n_ops]
+ *   tmp      scratch, reset at exit
+ * Fails: BERTH_ENOMEM. O(edges * devs + ops log ops + gaps searched). */
+berth_status berth_partial_schedule(berth_partial *part, const int64_t *op_key, berth_arena *tmp, berth_err *err);
+
 /* Start and end of each placed operator [n_ops]; -1: not placed. Latest end so far. */
 const int64_t *berth_partial_start_ns(const berth_partial *part);
 const int64_t *berth_partial_end_ns(const berth_partial *part);
 int64_t berth_partial_length_ns(const berth_partial *part);
+
+/* Device of every operator, out [n_ops]; all units are bound. */
+void berth_partial_devs(const berth_partial *part, int32_t *op_dev);
 
 /* All operators by start time, ties by topological index: a topological order, as no operator starts before its producers end.
  *   order   out [n_ops]

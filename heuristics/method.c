@@ -1,5 +1,6 @@
 /* What all methods share: running one, and sums over units. */
 #include "method.h"
+#include "partial.h"
 
 #include <string.h>
 
@@ -28,4 +29,32 @@ int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev)
 	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
 		sum += berth_op_time(p, p->unit_op[i], dev);
 	return sum;
+}
+
+berth_status berth_offer_schedule(berth_search *s, const berth_partial *part, berth_arena *tmp, berth_err *err)
+{
+	int32_t *op_dev, *order;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	berth_partial_devs(part, op_dev);
+	BERTH_TRY(berth_partial_order(part, order, tmp, err));
+	berth_search_offer_ordered(s, op_dev, order);
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
+void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns)
+{
+	const berth_graph *g = p->g;
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		op_rank_ns[op] = 0;
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
+			int64_t rank = op_rank_ns[from] + p->op_mean_ns[from] + p->class_mean_ns[p->tensor_class[t]];
+			if (rank > op_rank_ns[op])
+				op_rank_ns[op] = rank;
+		}
+	}
 }

@@ -30,6 +30,13 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
  * op_dev in and out, with its score. Batches of candidates run on all workers; the result does not depend on their number. */
 berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err);
 
+/* Offer a schedule of all operators: its placement under the system's rule and with the order of its starts. Two evaluations. Fails: BERTH_ENOMEM. */
+struct berth_partial;
+berth_status berth_offer_schedule(berth_search *s, const struct berth_partial *part, berth_arena *tmp, berth_err *err);
+
+/* rank_d of CPOP: mean times and mean transfers from the sources to each operator, without its own time. out [n_ops]. */
+void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns);
+
 /* Sum of the operator times of a unit on a device. */
 int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev);
 static inline void berth_unit_put(const berth_problem *p, int32_t unit, int32_t dev, int32_t *op_dev)

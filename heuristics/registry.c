@@ -5,7 +5,10 @@
 	X(single) \
 	X(random) \
 	X(round_robin) \
-	X(heft)
+	X(heft) \
+	X(cpop) \
+	X(ceft) \
+	X(ceft_cpop)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,

@@ -118,8 +118,7 @@ static berth_status first_fit(repair *r, int32_t *op_dev, berth_arena *tmp, bert
 		dev = first_fitting(r, part, p->op_unit[op], dev);
 		berth_partial_bind(part, p->op_unit[op], dev);
 	}
-	for (int32_t op = 0; op < p->n_ops; op++)
-		r->trial[op] = berth_partial_dev(part, op);
+	berth_partial_devs(part, r->trial);
 	berth_score score = evaluate(r, r->trial);
 	if (berth_score_less(score, r->best)) {
 		remember(r, score);
