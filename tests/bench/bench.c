@@ -10,6 +10,7 @@
 
 static const bench benches[] = {
 	{"simulate", "reference simulator, placements near good ones, one core", bench_simulate},
+	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
 };
 
 static int compare_doubles(const void *pa, const void *pb)
