@@ -6,6 +6,7 @@
 #include "policy.h"
 #include "policy_loss.h"
 #include "support.h"
+#include "threads.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -295,6 +296,51 @@ static void test_same_bits(void **state)
 	memset(two, 0, bytes);
 	policy_backward(&d, t.w, &t.in, t.acts, logits, two); /* a second time after one forward */
 	assert_memory_equal(one, two, bytes);
+	berth_arena_free(&t.mem);
+}
+
+enum { WORKERS = 3, ITEMS = 24 };
+
+typedef struct shared_work {
+	instance *t;
+	nn_real *acts[WORKERS], *logits[ITEMS], *grads[ITEMS];
+} shared_work;
+
+static void one_item(void *ctx, int32_t item, int32_t worker)
+{
+	shared_work *s = ctx;
+	policy_forward(&s->t->d, s->t->w, &s->t->in, s->acts[worker], s->logits[item]);
+	policy_backward(&s->t->d, s->t->w, &s->t->in, s->acts[worker], s->logits[item], s->grads[item]);
+}
+
+/* Several threads at once, each with its own scratch, give the bits of one. */
+static void test_same_bits_on_threads(void **state)
+{
+	(void)state;
+	instance t;
+	policy_dims d = usual;
+	d.hidden = 64;
+	instance_init(&t, d, 40, 60, 4, 6);
+	size_t n = policy_param_count(&d), acts = policy_acts_size(&d, 40, 60, 4);
+	shared_work s = {.t = &t};
+	nn_real *want = need(&t.mem, n, sizeof *want);
+	for (int i = 0; i < WORKERS; i++)
+		s.acts[i] = need(&t.mem, acts, sizeof **s.acts);
+	for (int i = 0; i < ITEMS; i++) {
+		s.logits[i] = need(&t.mem, n_pairs(&t), sizeof **s.logits);
+		s.grads[i] = need(&t.mem, n, sizeof **s.grads);
+	}
+	berth_pool *pool;
+	berth_err err;
+	forward(&t);
+	policy_backward(&d, t.w, &t.in, t.acts, t.logits, want);
+	assert_ok(berth_pool_new(WORKERS, &pool, &err), &err);
+	berth_pool_run(pool, ITEMS, one_item, &s);
+	berth_pool_free(pool);
+	for (int i = 0; i < ITEMS; i++) {
+		assert_memory_equal(s.logits[i], t.logits, n_pairs(&t) * sizeof *t.logits);
+		assert_memory_equal(s.grads[i], want, n * sizeof *want);
+	}
 	berth_arena_free(&t.mem);
 }
 
@@ -669,6 +715,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forward_equals_reference), cmocka_unit_test(test_no_nodes),
 		cmocka_unit_test(test_relabelling),              cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_same_bits_on_threads),
 		cmocka_unit_test(test_table),                    cmocka_unit_test(test_untrained_is_near_uniform),
 		cmocka_unit_test(test_ppo_values),               cmocka_unit_test(test_ce_values),
 		cmocka_unit_test(test_losses_refuse),            cmocka_unit_test(test_checks),
