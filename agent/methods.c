@@ -1,0 +1,74 @@
+/* The registry of methods. */
+#include "methods.h"
+
+#include "text.h"
+
+#include <string.h>
+
+/* Learned methods, one line each, ended by NULL. */
+static const berth_method *const learned[] = {NULL};
+
+static int32_t n_learned(void)
+{
+	int32_t n = 0;
+	while (learned[n])
+		n++;
+	return n;
+}
+
+int32_t berth_n_methods(void)
+{
+	return berth_n_heuristics + n_learned();
+}
+
+const berth_method *berth_method_at(int32_t i)
+{
+	return i < berth_n_heuristics ? berth_heuristics[i] : learned[i - berth_n_heuristics];
+}
+
+static const berth_method *find(const char *name)
+{
+	for (int32_t i = 0; i < berth_n_methods(); i++)
+		if (strcmp(berth_method_at(i)->name, name) == 0)
+			return berth_method_at(i);
+	return NULL;
+}
+
+berth_status berth_method_find(const char *name, const berth_method **out, berth_err *err)
+{
+	enum { MOST = 64 };
+	const char *names[MOST];
+	char hint[96];
+	int32_t n = 0;
+	const berth_method *m = find(name);
+	if (m) {
+		*out = m;
+		return BERTH_OK;
+	}
+	for (; n < berth_n_methods() && n < MOST; n++)
+		names[n] = berth_method_at(n)->name;
+	return berth_fail(err, BERTH_EINVAL, "unknown method '%.60s'%s; 'berth methods' lists them", name, berth_text_suggest(hint, sizeof hint, name, names, n));
+}
+
+/* ---- until a learned method is the default ---- */
+
+static berth_status run_portfolio(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	static const char *const seeds[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
+	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+		const berth_method *m = find(seeds[i]);
+		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		berth_status st = m ? m->run(s, tmp, err) : BERTH_OK;
+		berth_arena_reset(tmp, mark);
+		BERTH_TRY(st);
+	}
+	return BERTH_OK;
+}
+
+static const berth_method portfolio = {"portfolio", "best of single, heft, ceft-cpop, pbqp and ceft-pbqp", false, run_portfolio};
+
+const berth_method *berth_method_default(void)
+{
+	const berth_method *m = find("berth");
+	return m ? m : &portfolio;
+}

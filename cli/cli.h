@@ -1,0 +1,34 @@
+/* What every verb of the program gets, and the table of verbs. */
+#ifndef BERTH_CLI_H
+#define BERTH_CLI_H
+
+#include "arena.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cli {
+	bool json;             /* --json: one document on standard output and nothing else there */
+	bool quiet;            /* --quiet: errors only; no text on standard output */
+	bool help;             /* --help was asked for and printed: nothing else is to be done */
+	int n_args;            /* what is left beside the options */
+	char **args;
+	berth_arena mem, tmp;  /* results; scratch */
+	atomic_int *cancel;    /* set by the first SIGINT or SIGTERM */
+} cli;
+
+typedef struct cli_verb {
+	const char *name;
+	const char *usage;   /* the line after "usage: " */
+	const char *about;   /* what it does, in one line */
+	const char *details; /* lines of --help after the options: what comes out, an example */
+	berth_status (*run)(cli *c, int argc, char **argv, berth_err *err); /* argv[0] is the verb */
+} cli_verb;
+
+extern const cli_verb cmd_place, cmd_compare, cmd_simulate, cmd_show, cmd_methods, cmd_zoo, cmd_systems;
+
+/* All verbs, ended by NULL, in the order of the help. */
+extern const cli_verb *const cli_verbs[];
+
+#endif

@@ -1,0 +1,56 @@
+/* berth show: a graph, a system or a placement at a glance. */
+#include "load_system.h"
+#include "show.h"
+
+static berth_status fail_option(const show_args *a, const char *option, const char *what, berth_err *err)
+{
+	return berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option, a->input, what);
+}
+
+/* What only graphs have. */
+static berth_status check_plain(const show_args *a, const char *what, berth_err *err)
+{
+	if (a->on) return fail_option(a, "on", what, err);
+	if (a->placement) return fail_option(a, "placement", what, err);
+	if (a->dot) return fail_option(a, "dot", what, err);
+	if (a->op) return fail_option(a, "op", what, err);
+	if (a->dim.n) return fail_option(a, "dim", what, err);
+	return BERTH_OK;
+}
+
+static berth_status show(cli *c, show_args *a, berth_err *err)
+{
+	berth_input input;
+	a->input = c->args[0];
+	BERTH_TRY(berth_input_of(a->input, &c->tmp, &input, err));
+	switch (input) {
+	case BERTH_INPUT_GRAPH: return show_graph(c, a, err);
+	case BERTH_INPUT_SYSTEM:
+		BERTH_TRY(check_plain(a, "a system", err));
+		return show_system(c, a, err);
+	case BERTH_INPUT_PLACEMENT:
+		BERTH_TRY(check_plain(a, "a placement", err));
+		return show_placement(c, a, err);
+	case BERTH_INPUT_POLICY: break;
+	}
+	return berth_fail(err, BERTH_EINVAL, "show: %s is a policy, which this berth cannot show", a->input);
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	show_args a = {0};
+	const cli_option options[] = {
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
+		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "colours for --dot (needs --on)"},
+		{"op", 0, CLI_TEXT, &a.op, "NAME", "one operator of a graph, with its neighbours"},
+		{"dim", 0, CLI_MANY, &a.dim, "NAME=N", "a symbolic dimension of an ONNX model (default 1)"},
+		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
+		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_show, options, argc, argv, 1, 1, err));
+	return c->help ? BERTH_OK : show(c, &a, err);
+}
+
+const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT [--on SYSTEM] [--op NAME] [--dim NAME=N] [--dot OUT] [-o OUT]",
+                           "print a graph, a system or a placement at a glance",
+                           "Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};

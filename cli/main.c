@@ -1,0 +1,88 @@
+/* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the exit code of the design. */
+#include "cli.h"
+#include "text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const cli_verb *const cli_verbs[] = {&cmd_show, &cmd_methods, &cmd_zoo, &cmd_systems, NULL};
+
+static atomic_int cancelled;
+
+/* The first signal asks for an end, the second one is obeyed at once. */
+static void on_signal(int number)
+{
+	if (atomic_exchange(&cancelled, 1))
+		_exit(128 + number);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	sigemptyset(&act.sa_mask);
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+}
+
+static void print_help(void)
+{
+	printf("berth decides which device runs which operator of a neural network.\n\nusage: berth VERB ...\n\n");
+	for (const cli_verb *const *v = cli_verbs; *v; v++)
+		printf("  %-9s %s\n", (*v)->name, (*v)->about);
+	printf("\nA GRAPH is an ONNX model, a berth-graph file or zoo:NAME[:key=value...]; a SYSTEM is a\n"
+	       "berth-system file or system:NAME. 'berth VERB --help' says more; berth(1) says all.\n"
+	       "Example: berth place zoo:resnet50:batch=8 --on system:cpu+2gpu -o plan.json\n");
+}
+
+static const cli_verb *find_verb(const char *name, berth_err *err)
+{
+	const char *names[32];
+	char hint[96];
+	int32_t n = 0;
+	for (const cli_verb *const *v = cli_verbs; *v; v++) {
+		if (strcmp((*v)->name, name) == 0)
+			return *v;
+		names[n++] = (*v)->name;
+	}
+	berth_fail(err, BERTH_EINVAL, "unknown verb '%.60s'%s; 'berth --help' lists them", name, berth_text_suggest(hint, sizeof hint, name, names, n));
+	return NULL;
+}
+
+static berth_status run_verb(int argc, char **argv, berth_err *err)
+{
+	cli c = {.cancel = &cancelled};
+	const cli_verb *verb = find_verb(argv[0], err);
+	if (!verb)
+		return err->code;
+	berth_status st = verb->run(&c, argc, argv, err);
+	berth_arena_free(&c.mem);
+	berth_arena_free(&c.tmp);
+	return st;
+}
+
+static berth_status run(int argc, char **argv, berth_err *err)
+{
+	if (argc < 2)
+		return berth_fail(err, BERTH_EINVAL, "a verb is missing; 'berth --help' lists them");
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+		print_help();
+	else if (strcmp(argv[1], "--version") == 0)
+		printf("berth %s\n", BERTH_VERSION);
+	else
+		return run_verb(argc - 1, argv + 1, err);
+	return BERTH_OK;
+}
+
+int main(int argc, char **argv)
+{
+	berth_err err = {BERTH_OK, ""};
+	catch_signals();
+	berth_status st = run(argc, argv, &err);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");
+	if (st != BERTH_OK)
+		fprintf(stderr, "berth: %s\n", err.msg);
+	return berth_exit_code(st);
+}

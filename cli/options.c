@@ -1,0 +1,188 @@
+/* Command lines: getopt_long does the walking, the tables say what is known. */
+#include "options.h"
+
+#include "text.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 40, FIRST_ID = 256 };
+
+/* ---- help ---- */
+
+static void print_help(const cli_verb *verb, const cli_option *options)
+{
+	printf("usage: berth %s\n\n%s\n\noptions:\n", verb->usage, verb->about);
+	for (const cli_option *o = options; o->name; o++) {
+		char left[64], letter[8] = "";
+		if (o->letter)
+			snprintf(letter, sizeof letter, "-%c, ", o->letter);
+		snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "");
+		printf("  %-28s %s\n", left, o->help);
+	}
+	printf("\n%s", verb->details);
+}
+
+/* ---- values ---- */
+
+static berth_status bad_value(const cli_option *o, const char *text, const char *expected, berth_err *err)
+{
+	return berth_fail(err, BERTH_EINVAL, "option --%s: '%.60s' is not %s", o->name, text, expected);
+}
+
+/* A whole number in [least, most] with a suffix K, M or G. */
+static bool read_whole(const char *text, double least, double most, double *out)
+{
+	char *end;
+	double x = strtod(text, &end);
+	if (end == text || !isfinite(x) || text[0] == ' ')
+		return false;
+	double unit = *end == 'K' || *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
+	end += unit > 1;
+	x *= unit;
+	*out = x;
+	return !*end && x == floor(x) && x >= least && x <= most;
+}
+
+static berth_status read_seconds(const cli_option *o, const char *text, berth_err *err)
+{
+	char *end;
+	double x = strtod(text, &end);
+	if (end == text || *end || !isfinite(x) || x <= 0)
+		return bad_value(o, text, "a number of seconds above 0", err);
+	*(double *)o->into = x;
+	return BERTH_OK;
+}
+
+static berth_status add_text(berth_arena *mem, cli_texts *list, const char *text, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(mem, list->text, list->n, &list->cap, err));
+	list->text[list->n++] = text;
+	return BERTH_OK;
+}
+
+berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out, berth_err *err)
+{
+	for (;;) {
+		size_t n = strcspn(text, ",");
+		char *word = berth_arena_strndup(mem, text, n);
+		if (!word)
+			return berth_nomem(err);
+		if (!n)
+			return berth_fail(err, BERTH_EINVAL, "option --%s: an empty word in the list", option);
+		BERTH_TRY(add_text(mem, out, word, err));
+		if (!text[n])
+			return BERTH_OK;
+		text += n + 1;
+	}
+}
+
+static berth_status take(cli *c, const cli_option *o, const char *text, berth_err *err)
+{
+	double x = 0;
+	switch (o->kind) {
+	case CLI_FLAG: *(bool *)o->into = true; return BERTH_OK;
+	case CLI_TEXT: *(const char **)o->into = text; return BERTH_OK;
+	case CLI_MANY: return add_text(&c->mem, o->into, text, err);
+	case CLI_LIST: return cli_split(&c->mem, o->name, text, o->into, err);
+	case CLI_SECONDS: return read_seconds(o, text, err);
+	case CLI_COUNT:
+		if (!read_whole(text, 1, 0x1p53, &x))
+			return bad_value(o, text, "a whole number from 1 on (10000, 10K, 2M)", err);
+		*(int64_t *)o->into = (int64_t)x;
+		return BERTH_OK;
+	case CLI_SEED:
+		if (!read_whole(text, 0, 0x1p53, &x))
+			return bad_value(o, text, "a whole number from 0 to 2^53", err);
+		*(uint64_t *)o->into = (uint64_t)x;
+		return BERTH_OK;
+	case CLI_THREADS:
+		if (!read_whole(text, 1, 1024, &x))
+			return bad_value(o, text, "a whole number from 1 to 1024", err);
+		*(int32_t *)o->into = (int32_t)x;
+		return BERTH_OK;
+	}
+	return BERTH_OK;
+}
+
+/* ---- walking ---- */
+
+static const cli_option *by_id(const cli_option *options, int id)
+{
+	for (const cli_option *o = options; o->name; o++)
+		if (id == FIRST_ID + (int)(o - options) || (o->letter && id == o->letter))
+			return o;
+	return NULL;
+}
+
+/* getopt_long gave up on the word before optind. */
+static berth_status refuse(const cli_verb *verb, const cli_option *options, int found, char **argv, berth_err *err)
+{
+	const cli_option *o = optopt ? by_id(options, optopt) : NULL;
+	const char *names[MAX_OPTIONS], *word = argv[optind - 1];
+	char dashed[MAX_OPTIONS][32], hint[96], typed[64];
+	int32_t n = 0;
+	if (o && found == ':')
+		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value, %s", verb->name, o->name, o->value);
+	if (o)
+		return berth_fail(err, BERTH_EINVAL, "%s: option --%s takes no value", verb->name, o->name);
+	if (optopt)
+		return berth_fail(err, BERTH_EINVAL, "%s: unknown option -%c; 'berth %s --help' lists them", verb->name, optopt, verb->name);
+	for (const cli_option *k = options; k->name; k++, n++) {
+		snprintf(dashed[n], sizeof dashed[n], "--%s", k->name);
+		names[n] = dashed[n];
+	}
+	snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
+	return berth_fail(err, BERTH_EINVAL, "%s: unknown option %s%s; 'berth %s --help' lists them", verb->name, typed,
+	                  berth_text_suggest(hint, sizeof hint, typed, names, n), verb->name);
+}
+
+static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 1], char shorts[2 * MAX_OPTIONS + 2])
+{
+	*shorts++ = ':';
+	for (const cli_option *o = options; o->name; o++) {
+		*longs++ = (struct option){o->name, o->kind == CLI_FLAG ? no_argument : required_argument, NULL, FIRST_ID + (int)(o - options)};
+		if (o->letter)
+			*shorts++ = o->letter;
+		if (o->letter && o->kind != CLI_FLAG)
+			*shorts++ = ':';
+	}
+	*longs = (struct option){0};
+	*shorts = '\0';
+}
+
+static berth_status check_args(const cli *c, const cli_verb *verb, int min_args, int max_args, berth_err *err)
+{
+	if (c->n_args < min_args)
+		return berth_fail(err, BERTH_EINVAL, "%s: an argument is missing; usage: berth %s", verb->name, verb->usage);
+	if (max_args >= 0 && c->n_args > max_args)
+		return berth_fail(err, BERTH_EINVAL, "%s: '%.80s' is one argument too many; usage: berth %s", verb->name, c->args[max_args], verb->usage);
+	return BERTH_OK;
+}
+
+berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv, int min_args, int max_args, berth_err *err)
+{
+	struct option longs[MAX_OPTIONS + 1];
+	char shorts[2 * MAX_OPTIONS + 2];
+	tables(options, longs, shorts);
+	opterr = 0;
+	optind = 1;
+	for (;;) {
+		int found = getopt_long(argc, argv, shorts, longs, NULL);
+		if (found < 0)
+			break;
+		if (found == '?' || found == ':')
+			return refuse(verb, options, found, argv, err);
+		BERTH_TRY(take(c, by_id(options, found), optarg, err));
+	}
+	c->n_args = argc - optind;
+	c->args = argv + optind;
+	if (c->help) {
+		print_help(verb, options);
+		return BERTH_OK;
+	}
+	return check_args(c, verb, min_args, max_args, err);
+}

@@ -1,0 +1,47 @@
+/* Options of a verb: a table, read by getopt_long, printed by --help. */
+#ifndef BERTH_CLI_OPTIONS_H
+#define BERTH_CLI_OPTIONS_H
+
+#include "cli.h"
+
+/* What an option takes and what `into` points to. */
+typedef enum cli_kind {
+	CLI_FLAG,    /* nothing; bool */
+	CLI_TEXT,    /* text; const char * */
+	CLI_MANY,    /* text, any number of times; cli_texts */
+	CLI_LIST,    /* words with commas between; cli_texts */
+	CLI_COUNT,   /* a whole number from 1 to 2^53, suffixes K, M, G; int64_t */
+	CLI_SEED,    /* a whole number from 0 to 2^53; uint64_t */
+	CLI_THREADS, /* 1 to 1024; int32_t */
+	CLI_SECONDS  /* above 0; double */
+} cli_kind;
+
+typedef struct cli_texts {
+	const char **text; /* [n] */
+	int32_t n;
+	size_t cap;
+} cli_texts;
+
+typedef struct cli_option {
+	const char *name;  /* NULL ends a table */
+	char letter;       /* 0: none */
+	cli_kind kind;
+	void *into;        /* holds the default before */
+	const char *value; /* what the value is called in the help; NULL for flags */
+	const char *help;
+} cli_option;
+
+/* Options that every verb takes; the last rows of its table. */
+#define CLI_COMMON(c)                                                                                   \
+	{"json", 0, CLI_FLAG, &(c)->json, NULL, "print one JSON document on standard output"},          \
+	{"quiet", 'q', CLI_FLAG, &(c)->quiet, NULL, "print errors only (and the document of --json)"}, \
+	{"help", 'h', CLI_FLAG, &(c)->help, NULL, "print this help"}, {NULL, 0, CLI_FLAG, NULL, NULL, NULL}
+
+/* Read the command line into the table's places; what is left goes to c->args. Prints the help where it is asked for (c->help).
+ * Fails: BERTH_EINVAL (an unknown option, naming the nearest; a bad value; fewer arguments than min_args or more than max_args, -1: any). */
+berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv, int min_args, int max_args, berth_err *err);
+
+/* Split text at commas into out, in mem. Empty words are an error. */
+berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out, berth_err *err);
+
+#endif

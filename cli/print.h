@@ -1,0 +1,34 @@
+/* Tables and documents on standard output. */
+#ifndef BERTH_CLI_PRINT_H
+#define BERTH_CLI_PRINT_H
+
+#include "cli.h"
+#include "json.h"
+
+typedef enum cli_format { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_MARKDOWN } cli_format;
+
+/* A table of cells, filled row by row. */
+typedef struct cli_table {
+	berth_arena *mem;
+	const char *align;  /* one letter a column: 'l' or 'r' */
+	size_t n_cols, n_cells, cap;
+	const char **cell;  /* the headings first */
+	bool failed;        /* out of memory; told by cli_table_print */
+} cli_table;
+
+void cli_table_init(cli_table *t, berth_arena *mem, const char *align);
+/* The next cell. */
+void cli_cell(cli_table *t, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* Text: columns two blanks apart. Fails: BERTH_ENOMEM. */
+berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *err);
+
+/* Print the finished document. Fails: BERTH_ENOMEM. */
+berth_status cli_print_json(berth_json_out *w, berth_err *err);
+
+/* "12.3 %" of a fraction; "-" for NAN. buf of 32 bytes. */
+char *cli_percent(char buf[32], double fraction);
+
+/* A warning on standard error, unless --quiet. */
+void cli_warn(const cli *c, const char *fmt, ...) BERTH_PRINTF(2, 3);
+
+#endif

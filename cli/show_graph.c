@@ -1,0 +1,360 @@
+/* A graph at a glance: sizes and types, and on a system where the time goes. */
+#include "ceft.h"
+#include "dot.h"
+#include "file.h"
+#include "graph_json.h"
+#include "load.h"
+#include "load_system.h"
+#include "placement.h"
+#include "print.h"
+#include "problem.h"
+#include "show.h"
+#include "stats.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOP_TYPES = 10, TOP_DEVICE_TYPES = 3 };
+
+typedef struct view {
+	berth_graph g;
+	berth_graph_stats stats;
+	bool has_system;
+	berth_system s;
+	berth_problem p;
+	int64_t critical_ns;      /* CEFT length; -1: an operator has no legal device */
+	int64_t *dev_total_ns;    /* [n_devs] sum of operator times; -1: some operator cannot run there */
+	int32_t *dev_cannot;      /* [n_devs] operators that cannot run there */
+	int64_t *dev_type_ns;     /* [n_devs][n_types + 1] of those that can */
+} view;
+
+/* ---- figures ---- */
+
+static berth_status total_times(view *v, berth_arena *mem, berth_err *err)
+{
+	int32_t devs = v->s.n_devs, types = v->g.n_types + 1;
+	BERTH_TRY(BERTH_NEW(mem, v->dev_total_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, v->dev_cannot, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, v->dev_type_ns, (size_t)devs * (size_t)types, err));
+	for (int32_t d = 0; d < devs; d++) {
+		for (int32_t op = 0; op < v->g.n_ops; op++) {
+			int64_t time = berth_op_time(&v->p, op, d);
+			int32_t type = v->g.op_type[op] < 0 ? types - 1 : v->g.op_type[op];
+			v->dev_cannot[d] += time < 0;
+			if (time < 0)
+				continue;
+			v->dev_type_ns[d * types + type] += time;
+			v->dev_total_ns[d] += time;
+		}
+		if (v->dev_cannot[d])
+			v->dev_total_ns[d] = -1;
+	}
+	return BERTH_OK;
+}
+
+static berth_status critical_path(view *v, berth_arena *tmp, berth_err *err)
+{
+	berth_ceft ceft;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = berth_ceft_new(&v->p, tmp, &ceft, err);
+	berth_arena_reset(tmp, mark);
+	v->critical_ns = berth_problem_feasible(&v->p, NULL) == BERTH_OK ? ceft.length_ns : -1;
+	return st;
+}
+
+static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
+{
+	BERTH_TRY(berth_graph_load(a->input, a->dim.text, a->dim.n, &c->mem, &c->tmp, &v->g, err));
+	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
+	if (!a->on)
+		return BERTH_OK;
+	v->has_system = true;
+	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &v->s, err));
+	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
+	BERTH_TRY(total_times(v, &c->mem, err));
+	return critical_path(v, &c->tmp, err);
+}
+
+static const char *type_name(const berth_graph *g, int32_t type)
+{
+	return type < g->n_types && type >= 0 ? g->type_name[type] : "(none)";
+}
+
+/* ---- JSON ---- */
+
+static void put_ns(berth_json_out *w, const char *key, int64_t ns)
+{
+	if (ns < 0)
+		berth_json_put_null(w, key);
+	else
+		berth_json_put_ns(w, key, ns);
+}
+
+static berth_status print_json(cli *c, const view *v, berth_err *err)
+{
+	const berth_graph *g = &v->g;
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "name", g->name);
+	berth_json_put_int(&w, "ops", g->n_ops);
+	berth_json_put_int(&w, "edges", g->n_edges);
+	berth_json_put_number(&w, "flops", berth_graph_flops(g));
+	berth_json_put_number(&w, "macs", berth_graph_macs(g));
+	berth_json_put_int(&w, "param_bytes", berth_graph_param_bytes(g));
+	berth_json_put_int(&w, "tensor_bytes", v->stats.tensor_bytes);
+	berth_json_put_int(&w, "depth", v->stats.depth);
+	berth_json_put_int(&w, "width", v->stats.width);
+	berth_json_open(&w, "types", '{');
+	for (int32_t i = 0; i <= g->n_types; i++) {
+		int32_t type = v->stats.type_by_ops[i];
+		if (v->stats.type_ops[type])
+			berth_json_put_int(&w, type < g->n_types ? g->type_name[type] : "", v->stats.type_ops[type]);
+	}
+	berth_json_close(&w, '}');
+	if (v->has_system) {
+		berth_json_put_string(&w, "system", v->s.name);
+		put_ns(&w, "critical_path_s", v->critical_ns);
+		berth_json_open(&w, "total_s", '{');
+		for (int32_t d = 0; d < v->s.n_devs; d++)
+			put_ns(&w, v->s.dev_name[d], v->dev_total_ns[d]);
+		berth_json_close(&w, '}');
+	}
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+/* ---- text ---- */
+
+static void print_head(const view *v)
+{
+	const berth_graph *g = &v->g;
+	char a[32], b[32];
+	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops, g->n_edges, v->stats.depth, v->stats.width);
+	printf("%sFLOP (%sMAC), ", berth_text_count(a, berth_graph_flops(g)), berth_text_count(b, berth_graph_macs(g)));
+	printf("parameters %s, tensors %s\n", berth_text_bytes(a, (double)berth_graph_param_bytes(g)), berth_text_bytes(b, (double)v->stats.tensor_bytes));
+}
+
+static berth_status print_types(cli *c, const view *v, berth_err *err)
+{
+	const berth_graph *g = &v->g;
+	cli_table t;
+	double flops = berth_graph_flops(g);
+	int32_t shown = 0;
+	cli_table_init(&t, &c->mem, "lrrr");
+	cli_cell(&t, "type");
+	cli_cell(&t, "operators");
+	cli_cell(&t, "FLOP");
+	cli_cell(&t, "share");
+	for (int32_t i = 0; i <= g->n_types && shown < TOP_TYPES; i++) {
+		char count[32], share[32];
+		int32_t type = v->stats.type_by_ops[i];
+		if (!v->stats.type_ops[type])
+			continue;
+		shown++;
+		cli_cell(&t, "%s", type_name(g, type));
+		cli_cell(&t, "%d", v->stats.type_ops[type]);
+		cli_cell(&t, "%s", berth_text_count(count, v->stats.type_flops[type]));
+		cli_cell(&t, "%s", cli_percent(share, flops > 0 ? v->stats.type_flops[type] / flops : NAN));
+	}
+	putchar('\n');
+	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	if (g->n_types > shown)
+		printf("(and %d more types)\n", g->n_types - shown);
+	return BERTH_OK;
+}
+
+/* "Conv 71 %, Gemm 12 %, ...": the types that take most of a device's time. */
+static void top_types(const view *v, int32_t d, char *buf, size_t size)
+{
+	int32_t types = v->g.n_types + 1;
+	const int64_t *ns = v->dev_type_ns + d * types;
+	int64_t sum = 0, below = INT64_MAX;
+	int32_t last = -1;
+	size_t at = 0;
+	buf[0] = '\0';
+	for (int32_t i = 0; i < types; i++)
+		sum += ns[i];
+	for (int k = 0; k < TOP_DEVICE_TYPES; k++) {
+		int32_t best = -1;
+		for (int32_t i = 0; i < types; i++)
+			if (ns[i] > 0 && (ns[i] < below || (ns[i] == below && i > last)) && (best < 0 || ns[i] > ns[best]))
+				best = i;
+		if (best < 0 || at + 1 >= size)
+			return;
+		below = ns[best];
+		last = best;
+		int n = snprintf(buf + at, size - at, "%s%s %.0f %%", k ? ", " : "", type_name(&v->g, best), 100.0 * (double)ns[best] / (double)sum);
+		at += n > 0 ? (size_t)n : 0;
+	}
+}
+
+static berth_status print_times(cli *c, const view *v, berth_err *err)
+{
+	cli_table t;
+	char time[32], types[160];
+	printf("\non %s: critical path %s (no placement is faster)\n", v->s.name,
+	       v->critical_ns < 0 ? "unknown, as an operator has no legal device" : berth_text_seconds(time, (double)v->critical_ns * 1e-9));
+	cli_table_init(&t, &c->mem, "lrrl");
+	cli_cell(&t, "device");
+	cli_cell(&t, "all operators");
+	cli_cell(&t, "cannot run");
+	cli_cell(&t, "where the time goes");
+	for (int32_t d = 0; d < v->s.n_devs; d++) {
+		top_types(v, d, types, sizeof types);
+		cli_cell(&t, "%s", v->s.dev_name[d]);
+		cli_cell(&t, "%s", v->dev_total_ns[d] < 0 ? "-" : berth_text_seconds(time, (double)v->dev_total_ns[d] * 1e-9));
+		cli_cell(&t, "%d", v->dev_cannot[d]);
+		cli_cell(&t, "%s", types);
+	}
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
+static berth_status print_text(cli *c, const view *v, berth_err *err)
+{
+	print_head(v);
+	BERTH_TRY(print_types(c, v, err));
+	return v->has_system ? print_times(c, v, err) : BERTH_OK;
+}
+
+/* ---- one operator ---- */
+
+static void put_use(berth_json_out *w, const berth_graph *g, const char *key, int32_t other, int32_t t)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_string(w, key, g->op_name[other]);
+	if (g->tensor_name[t])
+		berth_json_put_string(w, "tensor", g->tensor_name[t]);
+	berth_json_put_int(w, "bytes", g->tensor_bytes[t]);
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+static berth_status print_op_json(cli *c, const view *v, int32_t op, berth_err *err)
+{
+	const berth_graph *g = &v->g;
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "name", g->op_name[op]);
+	berth_json_put_string(&w, "type", g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]);
+	berth_json_put_number(&w, "flops", g->op_flops[op]);
+	berth_json_put_number(&w, "macs", g->op_macs[op]);
+	berth_json_put_int(&w, "read_bytes", g->op_read_bytes[op]);
+	berth_json_put_int(&w, "write_bytes", g->op_write_bytes[op]);
+	berth_json_put_int(&w, "param_bytes", g->op_param_bytes[op]);
+	berth_json_open(&w, "inputs", '[');
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		put_use(&w, g, "from", g->tensor_producer[g->in_tensor[i]], g->in_tensor[i]);
+	berth_json_close(&w, ']');
+	berth_json_open(&w, "outputs", '[');
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			put_use(&w, g, "to", g->edge_consumer[e], t);
+	berth_json_close(&w, ']');
+	if (v->has_system) {
+		berth_json_open(&w, "time_s", '{');
+		for (int32_t d = 0; d < v->s.n_devs; d++)
+			put_ns(&w, v->s.dev_name[d], berth_op_time(&v->p, op, d));
+		berth_json_close(&w, '}');
+	}
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static void print_op_text(const view *v, int32_t op)
+{
+	const berth_graph *g = &v->g;
+	char a[32], b[32];
+	printf("%s (%s): %sFLOP, reads %s", g->op_name[op], type_name(g, g->op_type[op]), berth_text_count(a, g->op_flops[op]),
+	       berth_text_bytes(b, (double)g->op_read_bytes[op]));
+	printf(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]), berth_text_bytes(b, (double)g->op_param_bytes[op]));
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i];
+		printf("  from %s, %s\n", g->op_name[g->tensor_producer[t]], berth_text_bytes(a, (double)g->tensor_bytes[t]));
+	}
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			printf("  to %s, %s\n", g->op_name[g->edge_consumer[e]], berth_text_bytes(a, (double)g->tensor_bytes[t]));
+	for (int32_t d = 0; v->has_system && d < v->s.n_devs; d++) {
+		int64_t ns = berth_op_time(&v->p, op, d);
+		printf("  on %s %s%s\n", v->s.dev_name[d], ns < 0 ? "it cannot run" : berth_text_seconds(a, (double)ns * 1e-9),
+		       ns >= 0 && !berth_op_legal(&v->p, op, d) ? " (not allowed there)" : "");
+	}
+}
+
+static berth_status print_op(cli *c, const view *v, const char *name, berth_err *err)
+{
+	char hint[96];
+	int32_t op = berth_graph_find(&v->g, name);
+	if (op < 0)
+		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->g.name, name,
+		                  berth_text_suggest(hint, sizeof hint, name, v->g.op_name, v->g.n_ops));
+	if (c->json)
+		return print_op_json(c, v, op, err);
+	if (!c->quiet)
+		print_op_text(v, op);
+	return BERTH_OK;
+}
+
+/* ---- files ---- */
+
+static berth_status write_dot(cli *c, const show_args *a, const view *v, berth_err *err)
+{
+	berth_placement p = {0};
+	char *data;
+	const char *text, *warning = NULL;
+	size_t size;
+	if (a->placement) {
+		BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
+		BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp, &p, &warning, err));
+	}
+	if (warning)
+		cli_warn(c, "%s", warning);
+	BERTH_TRY(berth_graph_write_dot(&v->g, &v->s, p.op_dev, &c->mem, &text, &size, err));
+	return berth_file_write(a->dot, text, size, err);
+}
+
+static berth_status write_json(cli *c, const show_args *a, const view *v, berth_err *err)
+{
+	const char *text;
+	size_t size;
+	BERTH_TRY(berth_graph_write_json(&v->g, true, &c->mem, &text, &size, err));
+	return berth_file_write(a->out, text, size, err);
+}
+
+static bool to_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+static berth_status check_args(const cli *c, const show_args *a, berth_err *err)
+{
+	int streams = c->json + to_stdout(a->out) + to_stdout(a->dot);
+	if (a->placement && (!a->on || !a->dot))
+		return berth_fail(err, BERTH_EINVAL, "show: --placement needs --on SYSTEM and --dot OUT");
+	if (streams > 1)
+		return berth_fail(err, BERTH_EINVAL, "show: only one of --json, -o - and --dot - can go to standard output");
+	if (a->out)
+		BERTH_TRY(berth_file_writable(a->out, err));
+	return a->dot ? berth_file_writable(a->dot, err) : BERTH_OK;
+}
+
+berth_status show_graph(cli *c, const show_args *a, berth_err *err)
+{
+	view v = {0};
+	BERTH_TRY(check_args(c, a, err));
+	BERTH_TRY(load(c, a, &v, err));
+	if (a->out)
+		BERTH_TRY(write_json(c, a, &v, err));
+	if (a->dot)
+		BERTH_TRY(write_dot(c, a, &v, err));
+	if (a->op)
+		return print_op(c, &v, a->op, err);
+	if (c->json)
+		return print_json(c, &v, err);
+	return c->quiet || to_stdout(a->out) || to_stdout(a->dot) ? BERTH_OK : print_text(c, &v, err);
+}

@@ -1,0 +1,135 @@
+/* A placement file at a glance, without its graph and system: what it says about itself, and operators a device. */
+#include "file.h"
+#include "print.h"
+#include "show.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct view {
+	const char *graph, *system, *method, *objective;
+	double seed, evaluations, value, lower_bound; /* NAN: not said */
+	int32_t n_ops, n_devs;
+	bool ordered;
+	const char **dev_name; /* [n_devs] in order of first use */
+	int32_t *dev_ops;
+} view;
+
+static const char *text_of(const cJSON *doc, const char *key)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(doc, key);
+	return cJSON_IsString(m) ? m->valuestring : NULL;
+}
+
+static double number_of(const cJSON *doc, const char *key)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(doc, key);
+	return cJSON_IsNumber(m) ? m->valuedouble : NAN;
+}
+
+static berth_status count_ops(berth_arena *mem, const berth_json *map, view *v, berth_err *err)
+{
+	berth_strmap devs;
+	int32_t n = cJSON_GetArraySize(map->item), d;
+	berth_strmap_init(&devs, mem);
+	BERTH_TRY(BERTH_NEW(mem, v->dev_name, n, err));
+	BERTH_TRY(BERTH_NEW(mem, v->dev_ops, n, err));
+	for (const cJSON *m = map->item->child; m; m = m->next) {
+		berth_json at = berth_json_member(map, m);
+		if (!cJSON_IsString(m))
+			return berth_json_fail(&at, err, "expected the name of a device");
+		BERTH_TRY(berth_strmap_add(&devs, m->valuestring, v->n_devs, &d, err));
+		if (d == v->n_devs)
+			v->dev_name[v->n_devs++] = m->valuestring;
+		v->dev_ops[d]++;
+		v->n_ops++;
+	}
+	return BERTH_OK;
+}
+
+static berth_status read_view(berth_arena *mem, const berth_json *doc, view *v, berth_err *err)
+{
+	berth_json map;
+	const cJSON *order = cJSON_GetObjectItemCaseSensitive(doc->item, "order");
+	if (cJSON_GetObjectItemCaseSensitive(doc->item, "format"))
+		BERTH_TRY(berth_json_format(doc, "berth-placement", 1, err));
+	BERTH_TRY(berth_json_object(doc, "placement", true, &map, err));
+	v->graph = text_of(cJSON_GetObjectItemCaseSensitive(doc->item, "graph"), "name");
+	v->system = text_of(cJSON_GetObjectItemCaseSensitive(doc->item, "system"), "name");
+	v->method = text_of(doc->item, "method");
+	v->objective = text_of(doc->item, "objective");
+	v->seed = number_of(doc->item, "seed");
+	v->evaluations = number_of(doc->item, "evaluations");
+	v->value = number_of(doc->item, "value");
+	v->lower_bound = number_of(doc->item, "lower_bound");
+	v->ordered = cJSON_IsArray(order);
+	return count_ops(mem, &map, v, err);
+}
+
+static berth_status print_json(cli *c, const view *v, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "graph", v->graph);
+	berth_json_put_string(&w, "system", v->system);
+	berth_json_put_string(&w, "method", v->method);
+	berth_json_put_number(&w, "seed", v->seed);
+	berth_json_put_number(&w, "evaluations", v->evaluations);
+	berth_json_put_string(&w, "objective", v->objective);
+	berth_json_put_number(&w, "value", v->value);
+	berth_json_put_number(&w, "lower_bound", v->lower_bound);
+	berth_json_put_bool(&w, "ordered", v->ordered);
+	berth_json_put_int(&w, "ops", v->n_ops);
+	berth_json_open(&w, "devices", '{');
+	for (int32_t d = 0; d < v->n_devs; d++)
+		berth_json_put_int(&w, v->dev_name[d], v->dev_ops[d]);
+	berth_json_close(&w, '}');
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static berth_status print_text(cli *c, const view *v, berth_err *err)
+{
+	cli_table t;
+	char buf[32];
+	printf("placement of %s on %s: %d operators on %d devices%s\n", v->graph ? v->graph : "a graph", v->system ? v->system : "a system", v->n_ops,
+	       v->n_devs, v->ordered ? ", with an order" : "");
+	if (v->method)
+		printf("by %s\n", v->method);
+	if (v->objective && !isnan(v->value))
+		printf("%s %s", v->objective, berth_text_double(buf, v->value));
+	if (v->objective && !isnan(v->value) && !isnan(v->lower_bound))
+		printf(", lower bound %s", berth_text_double(buf, v->lower_bound));
+	printf("%s\n", v->objective && !isnan(v->value) ? "\n" : "");
+	cli_table_init(&t, &c->mem, "lr");
+	cli_cell(&t, "device");
+	cli_cell(&t, "operators");
+	for (int32_t d = 0; d < v->n_devs; d++) {
+		cli_cell(&t, "%s", v->dev_name[d]);
+		cli_cell(&t, "%d", v->dev_ops[d]);
+	}
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
+berth_status show_placement(cli *c, const show_args *a, berth_err *err)
+{
+	view v = {0};
+	cJSON *doc;
+	char *data;
+	size_t size;
+	if (a->out)
+		return berth_fail(err, BERTH_EINVAL, "show: option -o is for graphs and systems, but %s is a placement", a->input);
+	BERTH_TRY(berth_file_read(a->input, &c->mem, &data, &size, err));
+	BERTH_TRY(berth_json_parse(a->input, data, size, &doc, err));
+	berth_json at = {doc, a->input, NULL, NULL, 0};
+	berth_status st = read_view(&c->mem, &at, &v, err);
+	if (st == BERTH_OK && c->json)
+		st = print_json(c, &v, err);
+	else if (st == BERTH_OK && !c->quiet)
+		st = print_text(c, &v, err);
+	cJSON_Delete(doc);
+	return st;
+}

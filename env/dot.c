@@ -1,0 +1,67 @@
+/* DOT text; see dot.h. */
+#include "dot.h"
+
+#include "strbuf.h"
+#include "text.h"
+
+/* Light enough for black text; devices beyond them take them again in turn. */
+static const char *const colour[] = {"#9ecae1", "#fdae6b", "#a1d99b", "#dadaeb", "#fc9272", "#fff2ae", "#c7e9b4", "#f1b6da", "#d9d9d9", "#e5d8bd"};
+enum { N_COLOURS = sizeof colour / sizeof *colour };
+
+/* What stands between quotes: quotes and backslashes escaped, control characters as blanks. */
+static void quoted(berth_strbuf *b, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			berth_strbuf_add(b, "\\", 1);
+		berth_strbuf_add(b, (unsigned char)*s < ' ' ? " " : s, 1);
+	}
+}
+
+static void node(berth_strbuf *b, const berth_graph *g, const berth_system *s, const int32_t *op_dev, int32_t op)
+{
+	berth_strbuf_printf(b, "  n%d [label=\"", op);
+	quoted(b, g->op_name[op]);
+	if (g->op_type[op] >= 0) {
+		berth_strbuf_printf(b, "\\n");
+		quoted(b, g->type_name[g->op_type[op]]);
+	}
+	berth_strbuf_printf(b, "\"");
+	if (op_dev) {
+		berth_strbuf_printf(b, ", fillcolor=\"%s\", tooltip=\"", colour[op_dev[op] % N_COLOURS]);
+		quoted(b, s->dev_name[op_dev[op]]);
+		berth_strbuf_printf(b, "\"");
+	}
+	berth_strbuf_printf(b, "];\n");
+}
+
+static void legend(berth_strbuf *b, const berth_system *s)
+{
+	berth_strbuf_printf(b, "  subgraph cluster_devices {\n  label=\"devices\";\n");
+	for (int32_t d = 0; d < s->n_devs; d++) {
+		berth_strbuf_printf(b, "  d%d [label=\"", d);
+		quoted(b, s->dev_name[d]);
+		berth_strbuf_printf(b, "\", fillcolor=\"%s\"];\n", colour[d % N_COLOURS]);
+	}
+	berth_strbuf_printf(b, "  }\n");
+}
+
+berth_status berth_graph_write_dot(const berth_graph *g, const berth_system *s, const int32_t *op_dev, berth_arena *mem, const char **text, size_t *len,
+                                   berth_err *err)
+{
+	berth_strbuf b = {.mem = mem};
+	char size[32];
+	berth_strbuf_printf(&b, "digraph \"");
+	quoted(&b, g->name);
+	berth_strbuf_printf(&b, "\" {\n  node [shape=box, style=filled, fillcolor=\"#f0f0f0\", fontname=\"sans-serif\"];\n");
+	if (op_dev)
+		legend(&b, s);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		node(&b, g, s, op_dev, op);
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			berth_strbuf_printf(&b, "  n%d -> n%d [label=\"%s\"];\n", g->tensor_producer[t], g->edge_consumer[e],
+			                    berth_text_bytes(size, (double)g->tensor_bytes[t]));
+	berth_strbuf_printf(&b, "}\n");
+	return berth_strbuf_done(&b, text, len, err);
+}

@@ -1,0 +1,82 @@
+/* Which reader a system goes to, and what a file is. */
+#include "load_system.h"
+
+#include "file.h"
+#include "json.h"
+#include "load.h"
+#include "system_json.h"
+#include "systems_builtin.h"
+#include "zoo.h"
+
+#include <string.h>
+
+#define PREFIX "system:"
+
+static bool is_system_spec(const char *spec)
+{
+	return strncmp(spec, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+{
+	char *data;
+	size_t size;
+	if (is_system_spec(spec))
+		return berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err);
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = berth_file_read(spec, tmp, &data, &size, err);
+	if (st == BERTH_OK)
+		st = berth_system_parse_json(spec, data, size, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+static berth_input input_of_doc(const cJSON *doc)
+{
+	const cJSON *format = cJSON_GetObjectItemCaseSensitive(doc, "format");
+	const char *name = cJSON_IsString(format) ? format->valuestring : "";
+	if (strcmp(name, "berth-system") == 0)
+		return BERTH_INPUT_SYSTEM;
+	if (strcmp(name, "berth-placement") == 0 || (!format && cJSON_GetObjectItemCaseSensitive(doc, "placement")))
+		return BERTH_INPUT_PLACEMENT;
+	return BERTH_INPUT_GRAPH;
+}
+
+/* A safetensors file: eight bytes, the little-endian length of the JSON object that follows them. */
+static bool is_safetensors(const unsigned char *data, size_t size)
+{
+	uint64_t n = 0;
+	for (int i = 7; i >= 0 && size > 8; i--)
+		n = n << 8 | data[i];
+	return size > 8 && n >= 2 && n <= size - 8 && data[8] == '{';
+}
+
+static berth_status input_of_file(const char *path, berth_arena *tmp, berth_input *out, berth_err *err)
+{
+	char *data;
+	size_t size;
+	cJSON *doc;
+	BERTH_TRY(berth_file_read(path, tmp, &data, &size, err));
+	if (!berth_data_is_text(data, size)) {
+		*out = is_safetensors((const unsigned char *)data, size) ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_json_parse(path, data, size, &doc, err));
+	*out = input_of_doc(doc);
+	cJSON_Delete(doc);
+	return BERTH_OK;
+}
+
+berth_status berth_input_of(const char *spec, berth_arena *tmp, berth_input *out, berth_err *err)
+{
+	*out = BERTH_INPUT_SYSTEM;
+	if (is_system_spec(spec))
+		return BERTH_OK;
+	*out = BERTH_INPUT_GRAPH;
+	if (berth_zoo_is_spec(spec))
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = input_of_file(spec, tmp, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

@@ -1,0 +1,55 @@
+/* Depth, width and sums by type; see stats.h. */
+#include "stats.h"
+
+/* Distance of each operator from the sources, and from it depth and width. */
+static berth_status levels(const berth_graph *g, berth_arena *tmp, berth_graph_stats *s, berth_err *err)
+{
+	int32_t *level, *count;
+	BERTH_TRY(BERTH_NEW(tmp, level, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, count, g->n_ops, err));
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t from = level[g->tensor_producer[g->in_tensor[i]]];
+			level[op] = from + 1 > level[op] ? from + 1 : level[op];
+		}
+		count[level[op]]++;
+		s->depth = level[op] + 1 > s->depth ? level[op] + 1 : s->depth;
+		s->width = count[level[op]] > s->width ? count[level[op]] : s->width;
+	}
+	return BERTH_OK;
+}
+
+static void sort_types(const berth_graph *g, berth_graph_stats *s)
+{
+	for (int32_t n = 0; n <= g->n_types; n++) { /* insertion: there are few types */
+		int32_t i = n;
+		for (; i > 0 && s->type_ops[s->type_by_ops[i - 1]] < s->type_ops[n]; i--)
+			s->type_by_ops[i] = s->type_by_ops[i - 1];
+		s->type_by_ops[i] = n;
+	}
+}
+
+berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph_stats *out, berth_err *err)
+{
+	berth_graph_stats s = {.memory_bytes = berth_graph_param_bytes(g)};
+	size_t types = (size_t)g->n_types + 1;
+	BERTH_TRY(BERTH_NEW(mem, s.type_ops, types, err));
+	BERTH_TRY(BERTH_NEW(mem, s.type_flops, types, err));
+	BERTH_TRY(BERTH_NEW(mem, s.type_by_ops, types, err));
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = levels(g, tmp, &s, err);
+	berth_arena_reset(tmp, mark);
+	BERTH_TRY(st);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t type = g->op_type[op] < 0 ? g->n_types : g->op_type[op];
+		s.type_ops[type]++;
+		s.type_flops[type] += g->op_flops[op];
+		s.memory_bytes += g->op_state_bytes[op] + g->op_output_bytes[op];
+	}
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		s.tensor_bytes += g->tensor_bytes[t];
+	sort_types(g, &s);
+	*out = s;
+	return BERTH_OK;
+}

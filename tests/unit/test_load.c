@@ -1,0 +1,120 @@
+/* Which reader an input goes to, figures of a graph, DOT text; each with every allocation failing in turn. */
+#include "dot.h"
+#include "file.h"
+#include "load.h"
+#include "load_system.h"
+#include "stats.h"
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRAPH "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":3},{\"name\":\"b\"},{\"name\":\"c\"}]," \
+	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":5},{\"from\":\"a\",\"to\":\"c\",\"bytes\":5}]}"
+
+/* A file in a fresh folder; the caller removes both. */
+static const char *write_file(char path[64], const char *text, size_t size)
+{
+	strcpy(path, "/tmp/berth-load-XXXXXX");
+	assert_non_null(mkdtemp(path));
+	strcat(path, "/x");
+	assert_int_equal(berth_file_write(path, text, size, NULL), BERTH_OK);
+	return path;
+}
+
+static void remove_file(char *path)
+{
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+}
+
+static berth_input kind_of(const char *text, size_t size)
+{
+	char path[64];
+	berth_arena tmp = {0};
+	berth_input kind = BERTH_INPUT_GRAPH;
+	berth_err err;
+	assert_ok(berth_input_of(write_file(path, text, size), &tmp, &kind, &err), &err);
+	remove_file(path);
+	berth_arena_free(&tmp);
+	return kind;
+}
+
+static void test_kinds(void **state)
+{
+	(void)state;
+	static const char policy[] = "\x10\0\0\0\0\0\0\0{\"__metadata__\"}";
+	assert_int_equal(kind_of(GRAPH, strlen(GRAPH)), BERTH_INPUT_GRAPH);
+	assert_int_equal(kind_of("{\"format\":\"berth-system\"}", 25), BERTH_INPUT_SYSTEM);
+	assert_int_equal(kind_of("{\"format\":\"berth-placement\"}", 28), BERTH_INPUT_PLACEMENT);
+	assert_int_equal(kind_of("{\"placement\":{}}", 16), BERTH_INPUT_PLACEMENT);
+	assert_int_equal(kind_of(policy, sizeof policy - 1), BERTH_INPUT_POLICY);
+	assert_int_equal(kind_of("\x08\x07\x12\x00", 4), BERTH_INPUT_GRAPH);
+	assert_int_equal(kind_of("\xff\xff\xff\xff\xff\xff\xff\xff{", 9), BERTH_INPUT_GRAPH); /* a length beyond the file */
+}
+
+static void test_text(void **state)
+{
+	(void)state;
+	assert_true(berth_data_is_text("{\n}", 3));
+	assert_true(berth_data_is_text("", 0));
+	assert_false(berth_data_is_text("\x08\x03", 2));
+}
+
+/* Load, measure and draw a graph with memory that fails at call k; BERTH_ENOMEM or all is well. */
+static berth_status all_of_it(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph_stats *stats, const char **dot, berth_err *err)
+{
+	berth_graph g;
+	berth_system s;
+	int32_t op_dev[3] = {1, 0, 2};
+	size_t len;
+	berth_input kind;
+	BERTH_TRY(berth_input_of(path, tmp, &kind, err));
+	BERTH_TRY(berth_graph_load(path, NULL, 0, mem, tmp, &g, err));
+	BERTH_TRY(berth_system_load("system:edge", mem, tmp, &s, err));
+	BERTH_TRY(berth_graph_stats_new(&g, mem, tmp, stats, err));
+	return berth_graph_write_dot(&g, &s, op_dev, mem, dot, &len, err);
+}
+
+static void test_failing_memory(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_status st = BERTH_ENOMEM;
+	write_file(path, GRAPH, strlen(GRAPH));
+	for (long k = 0; st != BERTH_OK; k++) {
+		failing_allocator f;
+		berth_arena mem, tmp;
+		berth_graph_stats stats;
+		const char *dot;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&mem, &f.hook);
+		berth_arena_init(&tmp, &f.hook);
+		st = all_of_it(path, &mem, &tmp, &stats, &dot, &err);
+		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		if (st == BERTH_OK) {
+			assert_int_equal(stats.depth, 2);
+			assert_int_equal(stats.width, 2);
+			assert_int_equal(stats.tensor_bytes, 5); /* one tensor, two uses */
+			assert_int_equal(stats.type_ops[0], 1);
+			assert_int_equal(stats.type_ops[1], 2);
+			assert_int_equal(stats.type_by_ops[0], 1);
+			assert_true(stats.type_flops[0] == 3);
+			assert_contains(dot, "n0 -> n2");
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+	}
+	remove_file(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_text), cmocka_unit_test(test_failing_memory)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
