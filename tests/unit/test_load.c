@@ -53,7 +53,7 @@ static void test_kinds(void **state)
 	assert_int_equal(kind_of("{\"placement\":{}}", 16), BERTH_INPUT_PLACEMENT);
 	assert_int_equal(kind_of(policy, sizeof policy - 1), BERTH_INPUT_POLICY);
 	assert_int_equal(kind_of("\x08\x07\x12\x00", 4), BERTH_INPUT_GRAPH);
-	assert_int_equal(kind_of("\xff\xff\xff\xff\xff\xff\xff\xff{", 9), BERTH_INPUT_GRAPH); /* a length beyond the file */
+	assert_int_equal(kind_of("\xff\x01\xff\xff\xff\xff\xff\xff{", 9), BERTH_INPUT_GRAPH); /* a length beyond the file */
 }
 
 static void test_text(void **state)
