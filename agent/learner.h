@@ -1,0 +1,101 @@
+/* Learning to place: one policy network, any number of tasks (a graph on a system each), trained by PPO and by cloning the elite of the latest
+ * samples (cross-entropy). One-shot placements: the network gives a distribution over devices for every group, and all groups are drawn on their own.
+ *
+ * A step draws a batch of placements for one task, scores them through the task's search (which keeps the incumbent), and updates the
+ * network. Everything is a function of the seed and of the sequence of steps; random streams belong to (task, episode). */
+#ifndef BERTH_LEARNER_H
+#define BERTH_LEARNER_H
+
+#include "adam.h"
+#include "encode.h"
+#include "policy_loss.h"
+#include "search.h"
+
+typedef struct berth_learner_cfg {
+	int32_t groups;       /* nodes the policy sees of each graph, [1, 4096]; default 64 */
+	int32_t hidden, rounds; /* of the network, see policy.h; defaults 48, 2 */
+	int32_t batch;        /* placements a step, [2, 4096]; default 64 */
+	int32_t epochs;       /* gradient steps on a batch, [0, 64]; 0: no PPO; default 4 */
+	double lr;            /* of Adam, > 0; default 3e-3 */
+	double clip, entropy; /* PPO, see policy_loss.h; defaults 0.2, 0.003 */
+	double kl_stop;       /* end the epochs of a batch when the mean KL of a decision is above, > 0; default 0.03 */
+	int32_t window;       /* samples from which the elite is taken, every so many, [10, 65536]; default 256 */
+	double elite;         /* share of the window that is cloned, (0, 1]; default 0.1 */
+	int32_t clone_steps;  /* gradient steps of a cloning, [0, 64]; 0: no cross-entropy; default 4 */
+	double seed_mass;     /* cloning of seeds stops when their mean probability reaches this, [0, 0.7]; default 0.5 */
+	double table_lr;      /* > 0: logits get an own free term per (group, device) too, learned at this rate (one task alone); default 0 */
+} berth_learner_cfg;
+
+berth_learner_cfg berth_learner_cfg_default(void);
+/* Fails: BERTH_EINVAL, naming the field and its range. */
+berth_status berth_learner_cfg_check(const berth_learner_cfg *cfg, berth_err *err);
+
+/* A graph on a system that is being learned, with all that must be saved to go on with the same bits. */
+typedef struct berth_task {
+	berth_search *s;           /* owner of the evaluations and of the incumbent */
+	berth_encoding e;
+	double reference;          /* value of the best single device: rewards are log(reference / value) */
+	int64_t episodes;          /* placements drawn so far */
+	double mean, var;          /* moving mean and variance of rewards */
+	int32_t n_window;          /* samples in the window now */
+	int32_t *window_action;    /* [window][n_groups] */
+	double *window_reward;     /* [window] */
+	nn_real *table;            /* [n_groups][n_devs] free terms, or NULL */
+	adam_state table_adam;
+} berth_task;
+
+/* What a step tells. */
+typedef struct berth_step_stats {
+	int32_t n;                 /* placements drawn */
+	double best, mean;         /* rewards of the batch */
+	double mean_value;         /* mean value of the feasible ones; NAN: none */
+	double policy_loss, kl, clip_fraction, entropy; /* last epoch; 0 where none was made */
+	double clone_loss;         /* NAN: no cloning in this step */
+	double grad_norm;
+	int32_t feasible;
+} berth_step_stats;
+
+typedef struct berth_learner {
+	berth_learner_cfg cfg;
+	policy_dims dims;
+	uint64_t seed;
+	nn_real *params, *grads;   /* policy_param_count(dims) */
+	adam_state adam;
+	int64_t steps;
+	berth_task *task;
+	int32_t n_tasks;
+	/* scratch for the largest task */
+	nn_real *acts, *logits, *dlogits, *work, *old_logp, *logp, *advantage, *weight;
+	int32_t *action, *op_devs, *target;
+	int64_t *votes;
+	berth_score *score;
+	double *reward;
+	int32_t *rank;
+} berth_learner;
+
+/* A learner over the searches s[n_tasks], which it uses and does not own. params NULL: fresh ones by the seed; else copied. dims of params must be those of
+ * cfg. Lives in mem; tmp is scratch. The network's rows and scratch are sized once. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_tasks, berth_arena *mem,
+                               berth_arena *tmp, berth_learner *out, berth_err *err);
+
+/* Put placements (of operators) into the policy of a task by cloning, softly: until their mean probability is cfg.seed_mass or 60 steps are made.
+ * op_devs [n][n_ops]. No evaluations. */
+berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, berth_err *err);
+
+/* One step on a task with at most `room` placements (see berth_search_room). stats may be NULL. Fails: BERTH_EINVAL where the network's numbers stop being
+ * finite. */
+berth_status berth_learner_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err);
+
+/* Clone one placement of operators into the policy by a few gradient steps (imitation of the incumbent). */
+berth_status berth_learner_clone(berth_learner *l, int32_t task, const int32_t *op_dev, int32_t steps, berth_err *err);
+
+/* The most probable placement under the present policy, projected to operators. */
+berth_status berth_learner_greedy(berth_learner *l, int32_t task, int32_t *op_dev, berth_err *err);
+
+/* Draw n placements into op_devs [n][n_ops] without learning; episodes go on. */
+berth_status berth_learner_sample(berth_learner *l, int32_t task, int32_t n, int32_t *op_devs, berth_err *err);
+
+/* Reward of a score: log(reference / value), at least -3; below that for what does not fit memory, by its excess. */
+double berth_reward(double reference, berth_score score);
+
+#endif
