@@ -1,4 +1,4 @@
-/* First improvement over moves of single units. A round goes through all units in random order and through their other legal devices; a move that
+/* First improvement over moves of blocks of operators. A round goes through all blocks in random order and through their other devices; a move that
  * improves is made at once. Moves are scored in blocks against the present placement; those of a block after the one that is made are
  * dropped unseen, so that a block costs no evaluations and the result does not depend on the number of workers. */
 #include "method.h"
@@ -8,34 +8,48 @@
 enum { BLOCK = 16 };
 
 typedef struct move {
-	int32_t unit, dev, at; /* at: place of the unit in the round */
+	int32_t block, dev, at; /* at: place of the block in the round */
 } move;
 
 typedef struct improver {
 	berth_search *s;
 	const berth_problem *p;
+	berth_blocks blocks;
 	int32_t *op_dev;    /* the caller's placement */
 	berth_score *score; /* and its score */
 	int64_t left;       /* evaluations that may still be made */
-	int32_t *unit_seq;  /* [n_units] order of this round */
-	int32_t at, dev;    /* next move: unit_seq[at] to dev */
+	int32_t *seq;       /* [blocks.n] order of this round */
+	int32_t at, dev;    /* next move: seq[at] to dev */
 	move block[BLOCK];
 	int32_t *trial;     /* [BLOCK][n_ops] */
 	berth_score trial_score[BLOCK];
 } improver;
 
-static int32_t present_dev(const improver *m, int32_t unit)
+/* Would moving the block to dev change anything? */
+static bool changes(const improver *m, int32_t block, int32_t dev)
 {
-	return m->op_dev[m->p->unit_op[m->p->unit_off[unit]]];
+	for (int32_t i = m->blocks.off[block]; i < m->blocks.off[block + 1]; i++) {
+		int32_t op = m->blocks.op[i];
+		if (m->op_dev[op] != dev && berth_op_legal(m->p, op, dev))
+			return true;
+	}
+	return false;
+}
+
+static void put(const improver *m, move x, int32_t *op_dev)
+{
+	for (int32_t i = m->blocks.off[x.block]; i < m->blocks.off[x.block + 1]; i++)
+		if (berth_op_legal(m->p, m->blocks.op[i], x.dev))
+			op_dev[m->blocks.op[i]] = x.dev;
 }
 
 /* The next move of the round; false at its end. */
 static bool next_move(improver *m, move *out)
 {
-	for (; m->at < m->p->n_units; m->at++, m->dev = 0)
+	for (; m->at < m->blocks.n; m->at++, m->dev = 0)
 		while (m->dev < m->p->n_devs) {
-			*out = (move){m->unit_seq[m->at], m->dev++, m->at};
-			if (out->dev != present_dev(m, out->unit) && berth_unit_legal(m->p, out->unit, out->dev))
+			*out = (move){m->seq[m->at], m->dev++, m->at};
+			if (changes(m, out->block, out->dev))
 				return true;
 		}
 	return false;
@@ -57,7 +71,7 @@ static int64_t try_block(improver *m, bool *made)
 	while (n < room && next_move(m, &m->block[n])) {
 		int32_t *trial = m->trial + (size_t)n * n_ops;
 		memcpy(trial, m->op_dev, n_ops * sizeof *trial);
-		berth_unit_put(m->p, m->block[n].unit, m->block[n].dev, trial);
+		put(m, m->block[n], trial);
 		n++;
 	}
 	if (n == 0)
@@ -67,7 +81,7 @@ static int64_t try_block(improver *m, bool *made)
 		return n;
 	*made = true;
 	*m->score = m->trial_score[taken];
-	berth_unit_put(m->p, m->block[taken].unit, m->block[taken].dev, m->op_dev);
+	put(m, m->block[taken], m->op_dev);
 	m->at = m->block[taken].at; /* the rest of the block was dropped */
 	m->dev = m->block[taken].dev + 1;
 	return taken + 1;
@@ -82,28 +96,35 @@ static void shuffle(int32_t *list, int32_t n, berth_rng *rng)
 	}
 }
 
-berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err)
+berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng,
+                                  berth_arena *tmp, berth_err *err)
 {
-	improver m = {.s = s, .p = s->p, .op_dev = op_dev, .score = score, .left = evaluations};
+	improver m = {.s = s, .p = s->p, .blocks = *blocks, .op_dev = op_dev, .score = score, .left = evaluations};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	bool round_made = true;
-	BERTH_TRY(BERTH_NEW(tmp, m.unit_seq, s->p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, m.seq, blocks->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, m.trial, (size_t)BLOCK * (size_t)s->p->n_ops, err));
-	for (int32_t u = 0; u < s->p->n_units; u++)
-		m.unit_seq[u] = u;
+	for (int32_t b = 0; b < blocks->n; b++)
+		m.seq[b] = b;
 	while (round_made) {
 		int64_t n;
 		bool made;
-		shuffle(m.unit_seq, s->p->n_units, rng);
+		shuffle(m.seq, blocks->n, rng);
 		m.at = m.dev = 0;
 		round_made = false;
 		while ((n = try_block(&m, &made)) > 0) {
 			m.left -= n;
 			round_made |= made;
 		}
-		if (m.at < s->p->n_units)
+		if (m.at < blocks->n)
 			break; /* no evaluations left */
 	}
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
+}
+
+berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err)
+{
+	berth_blocks units = {s->p->n_units, s->p->unit_off, s->p->unit_op};
+	return berth_improve_blocks(s, &units, op_dev, score, evaluations, rng, tmp, err);
 }

@@ -37,6 +37,16 @@ berth_status berth_offer_schedule(berth_search *s, const struct berth_partial *p
 /* rank_d of CPOP: mean times and mean transfers from the sources to each operator, without its own time. out [n_ops]. */
 void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns);
 
+/* Disjoint blocks of operators that move together: CSR off [n+1] into op. Units stay whole. */
+typedef struct berth_blocks {
+	int32_t n;
+	const int32_t *off, *op;
+} berth_blocks;
+
+/* The same over moves of blocks. Of a block, the operators that are not legal on the new device stay where they are. */
+berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng,
+                                  berth_arena *tmp, berth_err *err);
+
 /* Sum of the operator times of a unit on a device. */
 int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev);
 static inline void berth_unit_put(const berth_problem *p, int32_t unit, int32_t dev, int32_t *op_dev)

@@ -41,7 +41,7 @@ int64_t berth_search_room(berth_search *s, int64_t want)
 	return left < 0 ? 0 : left < want ? left : want;
 }
 
-static void keep(berth_search *s, berth_score score, const int32_t *op_dev, const int32_t *order)
+void berth_search_keep(berth_search *s, berth_score score, const int32_t *op_dev, const int32_t *order)
 {
 	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
 	if (!berth_score_less(score, s->best) && isfinite(s->best.excess))
@@ -59,7 +59,7 @@ berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int
 {
 	berth_score score = berth_eval_run(&s->eval[0], op_dev, order);
 	s->evaluations++;
-	keep(s, score, op_dev, order);
+	berth_search_keep(s, score, op_dev, order);
 	return score;
 }
 
@@ -87,7 +87,7 @@ void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs
 	berth_pool_run(s->cfg.pool, n, score_one, &b);
 	s->evaluations += n;
 	for (int32_t i = 0; i < n; i++)
-		keep(s, scores[i], op_devs + (size_t)i * (size_t)s->p->n_ops, NULL);
+		berth_search_keep(s, scores[i], op_devs + (size_t)i * (size_t)s->p->n_ops, NULL);
 }
 
 int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores,
@@ -101,7 +101,7 @@ int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_d
 		berth_pool_run(s->cfg.pool, some, score_one, &b);
 		for (int32_t i = first; i < first + some; i++) {
 			s->evaluations++;
-			keep(s, scores[i], op_devs + (size_t)i * n_ops, NULL);
+			berth_search_keep(s, scores[i], op_devs + (size_t)i * n_ops, NULL);
 			if (accept(ctx, i, scores[i]))
 				return i;
 		}
