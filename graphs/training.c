@@ -481,10 +481,17 @@ static int64_t kept_bytes(const trainer *t, const task *k, bool for_weights)
 	return bytes + (all && outside > 0 ? outside : 0);
 }
 
-static double cost_factor(const task *k, bool for_weights)
+/* Factors of a product that are parameters: one, or both where several parameters meet without an input. */
+static int32_t n_weights(const berth_graph *g, int32_t op)
+{
+	int32_t n = g->op_param_off[op + 1] - g->op_param_off[op] + (g->op_param_bytes[op] > 0);
+	return n > 1 && g->op_in_off[op] == g->op_in_off[op + 1] ? 2 : 1;
+}
+
+static double cost_factor(const trainer *t, const task *k, bool for_weights)
 {
 	switch (k->rule.cost) {
-	case TRAINING_PRODUCT: return for_weights || k->weights ? 1 : k->n_wanted;
+	case TRAINING_PRODUCT: return for_weights ? n_weights(t->g, k->op) : k->weights ? 1 : k->n_wanted;
 	case TRAINING_TWICE:
 	case TRAINING_UNKNOWN: return 2;
 	default: return 1;
@@ -494,7 +501,7 @@ static double cost_factor(const task *k, bool for_weights)
 static berth_op_spec backward_spec(trainer *t, const task *k, bool for_weights)
 {
 	const berth_graph *g = t->g;
-	double factor = cost_factor(k, for_weights);
+	double factor = cost_factor(t, k, for_weights);
 	berth_op_spec s = {.type = type_of(g, k->op), .backward = true, .flops = factor * g->op_flops[k->op], .macs = factor * g->op_macs[k->op],
 	                   .workspace_bytes = g->op_workspace_bytes[k->op], .colocate = group_of(t, k->op)};
 	s.read_bytes = k->grad_bytes + kept_bytes(t, k, for_weights);
@@ -526,7 +533,7 @@ static berth_status add_grad_input(trainer *t, const task *k, bool with_weights,
 	berth_op_spec s = backward_spec(t, k, with_weights);
 	s.read_bytes += params;
 	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
-	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_input", s, cost_factor(k, with_weights), &from, err));
+	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_input", s, cost_factor(t, k, with_weights), &from, err));
 	BERTH_TRY(read_forward(t, k, with_weights, from, err));
 	if (with_weights) {
 		t->op_update_of[k->op] = from;
@@ -539,7 +546,7 @@ static berth_status add_grad_weight(trainer *t, const task *k, berth_err *err)
 {
 	berth_op_spec s = backward_spec(t, k, true);
 	s.write_bytes = all_param_bytes(t->g, k->op);
-	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(k, true), &t->op_update_of[k->op], err));
+	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true), &t->op_update_of[k->op], err));
 	return read_forward(t, k, true, t->op_update_of[k->op], err);
 }
 

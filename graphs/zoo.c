@@ -17,11 +17,21 @@ static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* in
 
 #define BATCH {"batch", "samples at once", 1, 1, 65536, true, NULL}
 #define TRAINING {"training", "1: a whole training step", 0, 0, 1, true, NULL}, {"optimizer", "of the training step", 2, 0, 0, false, optimizers}
+#define TILES {"tiles", "pieces that each side of a matrix is cut into", 2, 1, 16, true, NULL}
+#define LLAMA {"seq", "tokens", 4096, 1, 131072, true, NULL}, {"heads", "attention heads of 128 columns", 32, 1, 256, true, NULL}
 #define DTYPE {"dtype", "type of the numbers", 0, 0, 0, false, dtypes}
 
 static const berth_zoo_param picture_params[] = {BATCH, DTYPE, TRAINING};
 static const berth_zoo_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE, TRAINING};
 static const berth_zoo_param gpt_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 1024, true, NULL}, DTYPE, TRAINING};
+static const berth_zoo_param chain_params[] = {
+	{"matrices", "factors of the product", 8, 2, 16, true, NULL}, {"size", "rows and columns of each", 8192, 1, 1048576, true, NULL}, TILES, DTYPE, TRAINING};
+static const berth_zoo_param ffnn_params[] = {
+	{"batch", "samples at once", 4096, 1, 1048576, true, NULL}, {"hidden", "width of the layers", 8192, 1, 1048576, true, NULL},
+	{"layers", "products with Relu", 4, 1, 16, true, NULL}, TILES, DTYPE, TRAINING};
+static const berth_zoo_param block_params[] = {LLAMA, TILES, DTYPE, TRAINING};
+static const berth_zoo_param layer_params[] = {
+	LLAMA, {"ffn", "inner width of the feed-forward network", 11008, 1, 1048576, true, NULL}, TILES, DTYPE, TRAINING};
 static const berth_zoo_param random_params[] = {
 	{"ops", "operators", 100, 1, 100000, true, NULL},
 	{"width", "mean operators of a layer", 8, 1, 10000, true, NULL},
@@ -49,6 +59,10 @@ static const berth_zoo_model models[] = {
 	{"vgg16", "VGG-16 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 1},
 	{"vgg19", "VGG-19 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 2},
 	{"mobilenet-v2", "MobileNetV2 at 224x224 (Sandler et al. 2018)", PARAMS(picture_params), zoo_build_mobilenet, 0},
+	{"chain-mm", "Product of square matrices in tiles (after Yao et al. 2025)", PARAMS(chain_params), zoo_build_chain, 0},
+	{"ffnn", "Feed-forward network in tiles (after Yao et al. 2025)", PARAMS(ffnn_params), zoo_build_ffnn, 0},
+	{"llama-block", "Attention block of Llama-7B in tiles (Touvron et al. 2023)", PARAMS(block_params), zoo_build_llama, 0},
+	{"llama-layer", "Layer of Llama-7B in tiles (Touvron et al. 2023)", PARAMS(layer_params), zoo_build_llama, 1},
 	{"random", "Seeded random graph in layers (after Topcuoglu et al. 2002)", PARAMS(random_params), zoo_build_random, 0},
 };
 

@@ -2,20 +2,13 @@
  * layer sizes and names of torchvision, without the auxiliary classifier. */
 #include "zoo_layers.h"
 
-#include <stdio.h>
-
 /* Convolution (with its normalisation) and Relu; name is the torchvision module's. */
 static zoo_tensor cell(zoo_net *net, const char *name, zoo_tensor x, int64_t channels, zoo_window win)
 {
-	char part[ZOO_NAME];
-	snprintf(part, sizeof part, "%s.conv", name);
-	x = zoo_conv(net, part, x, channels, win, 1, !net->training);
-	if (net->training) {
-		snprintf(part, sizeof part, "%s.bn", name);
-		x = zoo_batchnorm(net, part, x);
-	}
-	snprintf(part, sizeof part, "%s.relu", name);
-	return zoo_unary(net, part, "Relu", x);
+	x = zoo_conv(net, zoo_name(net, "%s.conv", name), x, channels, win, 1, !net->training);
+	if (net->training)
+		x = zoo_batchnorm(net, zoo_name(net, "%s.bn", name), x);
+	return zoo_unary(net, zoo_name(net, "%s.relu", name), "Relu", x);
 }
 
 static zoo_window row7(void)

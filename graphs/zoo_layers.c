@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static void fail(zoo_net *net, berth_status status)
+{
+	if (net->status == BERTH_OK)
+		net->status = status;
+}
+
 double zoo_value_or(const zoo_net *net, const char *name, double otherwise)
 {
 	int32_t i = 0;
@@ -35,6 +41,19 @@ void zoo_scope_end(zoo_net *net)
 	net->scope[0] = '\0';
 }
 
+const char *zoo_name(zoo_net *net, const char *fmt, ...)
+{
+	char text[4 * ZOO_NAME];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	const char *name = berth_arena_strdup(net->tmp, text);
+	if (!name)
+		fail(net, berth_nomem(net->err));
+	return name ? name : "";
+}
+
 void zoo_mark_output(zoo_net *net)
 {
 	net->output = true;
@@ -56,12 +75,6 @@ static double elements(zoo_tensor t)
 	for (int i = 0; i < ZOO_RANK; i++)
 		n *= (double)t.dim[i];
 	return n;
-}
-
-static void fail(zoo_net *net, berth_status status)
-{
-	if (net->status == BERTH_OK)
-		net->status = status;
 }
 
 /* Bytes as an integer, if they are few enough to be one figure of a graph. */
@@ -204,11 +217,8 @@ zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t col
 
 zoo_tensor zoo_linear(zoo_net *net, const char *name, zoo_tensor x, int64_t columns)
 {
-	char part[ZOO_NAME];
-	snprintf(part, sizeof part, "%s.matmul", name);
-	x = zoo_project(net, part, x, columns, -1);
-	snprintf(part, sizeof part, "%s.add", name);
-	return zoo_bias(net, part, x);
+	x = zoo_project(net, zoo_name(net, "%s.matmul", name), x, columns, -1);
+	return zoo_bias(net, zoo_name(net, "%s.add", name), x);
 }
 
 void zoo_split(zoo_net *net, const char *name, zoo_tensor x, int32_t n, zoo_tensor out[])

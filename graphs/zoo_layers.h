@@ -39,6 +39,9 @@ double zoo_value_or(const zoo_net *net, const char *name, double otherwise);
 void zoo_scope(zoo_net *net, const char *fmt, ...) BERTH_PRINTF(2, 3);
 void zoo_scope_end(zoo_net *net);
 
+/* printf into the net's scratch; "" when memory runs out. */
+const char *zoo_name(zoo_net *net, const char *fmt, ...) BERTH_PRINTF(2, 3);
+
 /* The next operator's output leaves the graph. */
 void zoo_mark_output(zoo_net *net);
 
@@ -101,5 +104,8 @@ void zoo_build_random(zoo_net *net, int variant);
 void zoo_build_plain(zoo_net *net, int variant);
 void zoo_build_mobilenet(zoo_net *net, int variant);
 void zoo_build_gpt(zoo_net *net, int variant);
+void zoo_build_chain(zoo_net *net, int variant);
+void zoo_build_ffnn(zoo_net *net, int variant);
+void zoo_build_llama(zoo_net *net, int variant);
 
 #endif

@@ -1,8 +1,6 @@
 /* MobileNetV2: Sandler, Howard, Zhu, Zhmoginov & Chen, CVPR 2018, table 2; in the sizes and names of torchvision. ReLU6 is Clip in ONNX. */
 #include "zoo_layers.h"
 
-#include <stdio.h>
-
 static zoo_tensor conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t channels, zoo_window win, int64_t groups)
 {
 	x = zoo_conv(net, conv, x, channels, win, groups, !net->training);
@@ -12,11 +10,8 @@ static zoo_tensor conv_norm(zoo_net *net, const char *conv, const char *norm, zo
 /* Convolution, normalisation and Clip: PART.0, PART.1, PART.2. */
 static zoo_tensor cell(zoo_net *net, const char *part, zoo_tensor x, int64_t channels, zoo_window win, int64_t groups)
 {
-	char conv[ZOO_NAME], norm[ZOO_NAME], clip[ZOO_NAME];
-	snprintf(conv, sizeof conv, "%s0", part);
-	snprintf(norm, sizeof norm, "%s1", part);
-	snprintf(clip, sizeof clip, "%s2", part);
-	return zoo_unary(net, clip, "Clip", conv_norm(net, conv, norm, x, channels, win, groups));
+	x = conv_norm(net, zoo_name(net, "%s0", part), zoo_name(net, "%s1", part), x, channels, win, groups);
+	return zoo_unary(net, zoo_name(net, "%s2", part), "Clip", x);
 }
 
 static zoo_tensor inverted_residual(zoo_net *net, zoo_tensor x, int64_t expand, int64_t channels, int64_t stride)

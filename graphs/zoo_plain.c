@@ -2,8 +2,6 @@
  * (Simonyan & Zisserman, ICLR 2015), in the sizes and names of torchvision. Dropout is left out. */
 #include "zoo_layers.h"
 
-#include <stdio.h>
-
 enum { MAX_STEPS = 24 };
 
 typedef struct step { /* a convolution and its Relu; without channels: a maximum pooling */
@@ -28,15 +26,12 @@ static const plain nets[] = {
 
 static zoo_tensor features(zoo_net *net, const step *s, zoo_tensor x)
 {
-	char name[16];
 	for (int i = 0; s->kernel; s++) {
 		zoo_window win = zoo_square(s->kernel, s->stride, s->pad);
-		snprintf(name, sizeof name, "%d", i++);
+		const char *name = zoo_name(net, "%d", i++);
 		x = s->channels ? zoo_conv(net, name, x, s->channels, win, 1, true) : zoo_pool(net, name, "MaxPool", x, win);
-		if (!s->channels)
-			continue;
-		snprintf(name, sizeof name, "%d", i++);
-		x = zoo_unary(net, name, "Relu", x);
+		if (s->channels)
+			x = zoo_unary(net, zoo_name(net, "%d", i++), "Relu", x);
 	}
 	return x;
 }
@@ -44,13 +39,10 @@ static zoo_tensor features(zoo_net *net, const step *s, zoo_tensor x)
 /* Three linear layers, each behind a dropout in AlexNet and before one in VGG, so that the last is number 6 in both. */
 static void classify(zoo_net *net, const plain *p, zoo_tensor x)
 {
-	char name[16];
 	for (int i = 0; i < 2; i++) {
 		int at = p->first_linear + 3 * i;
-		snprintf(name, sizeof name, "%d", at);
-		x = zoo_gemm(net, name, x, 4096);
-		snprintf(name, sizeof name, "%d", at + 1);
-		x = zoo_unary(net, name, "Relu", x);
+		x = zoo_gemm(net, zoo_name(net, "%d", at), x, 4096);
+		x = zoo_unary(net, zoo_name(net, "%d", at + 1), "Relu", x);
 	}
 	zoo_mark_output(net);
 	zoo_gemm(net, "6", x, 1000);

@@ -327,7 +327,7 @@ static void test_steps_of_the_zoo(void **state)
 {
 	(void)state;
 	static const struct { const char *name, *first; } rows[] = {
-		{"resnet18", "conv1"}, {"resnet50", "conv1"}, {"inception-v3", "Conv2d_1a_3x3.conv"}, {"mobilenet-v2", "features.0.0"}, {"vgg16", "features.0"}, {"bert-base", NULL}, {"gpt2", NULL}};
+		{"resnet18", "conv1"}, {"resnet50", "conv1"}, {"inception-v3", "Conv2d_1a_3x3.conv"}, {"mobilenet-v2", "features.0.0"}, {"vgg16", "features.0"}, {"bert-base", NULL}, {"gpt2", NULL}, {"chain-mm", NULL}, {"llama-layer", NULL}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		pair p = {0};
 		berth_err err;
@@ -339,6 +339,10 @@ static void test_steps_of_the_zoo(void **state)
 		snprintf(spec, sizeof spec, "zoo:%s:training=1:optimizer=momentum", rows[i].name);
 		assert_ok(berth_zoo_build(spec, &p.mem, &p.tmp, &p.t, &err), &err);
 		assert_ok(berth_graph_check(&p.t, &err), &err);
+		berth_training_options opt = berth_training_options_default();
+		opt.report = &p.report;
+		assert_ok(berth_graph_training(&p.g, &opt, &p.mem, &p.tmp, &(berth_graph){0}, &err), &err);
+		assert_int_equal(p.report.n_unknown, 0);
 		double first = rows[i].first ? p.g.op_macs[find(&p.g, rows[i].first)] : 0;
 		assert_near(berth_graph_macs(&p.t), 3 * berth_graph_macs(&p.g) - first, 0);
 		assert_near(berth_graph_flops(&p.t) / berth_graph_flops(&p.g), 3, 0.1);
