@@ -343,9 +343,7 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *er
 	int64_t bytes = slot_bytes(t, op, slot);
 	berth_op_spec spec = {.type = "GradSum", .backward = true, .write_bytes = bytes};
 	spec.flops = (double)(bytes / t->opt->elem_bytes);
-	if (bytes > 0 && n > INT64_MAX / bytes)
-		return berth_fail(err, BERTH_EFORMAT, "operator '%s': the gradients of its output are beyond 2^63 bytes", t->g->op_name[op]);
-	spec.read_bytes = n * bytes;
+	spec.read_bytes = n * bytes; /* no more than the bytes of all edges, which a graph keeps below 2^61 */
 	BERTH_TRY(derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
 	for (int32_t s = first; s >= 0; s = t->summand[s].next)
 		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum, err));
@@ -577,8 +575,6 @@ static berth_status differentiate(trainer *t, int32_t op, berth_err *err)
 static berth_status add_update(trainer *t, int32_t op, const char *base, int64_t bytes, int32_t *update, berth_err *err)
 {
 	int64_t copies = optimizer_copies(t); /* reads weights, gradient and state; writes weights and state */
-	if (bytes > INT64_MAX / 4)
-		return berth_fail(err, BERTH_EFORMAT, "parameters of '%s' are beyond 2^61 bytes", base);
 	berth_op_spec s = {.type = "OptimizerUpdate", .backward = true, .flops = (double)(bytes / t->opt->elem_bytes),
 	                   .read_bytes = (copies + 1) * bytes, .write_bytes = copies * bytes, .colocate = group_of(t, op)};
 	return derive_light(t, op, base, "update", s, update, err);

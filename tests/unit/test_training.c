@@ -256,6 +256,49 @@ static void test_shared_groups_names_times(void **state)
 	discard(&p);
 }
 
+/* A user of a shared parameter that gets no gradient takes no part in its update. */
+static void test_shared_with_idle_user(void **state)
+{
+	(void)state;
+	pair p = {0};
+	parse(&p, HEAD "\"ops\":[{\"name\":\"idle\",\"type\":\"ArgMax\",\"output_bytes\":8},{\"name\":\"a\",\"type\":\"Gather\",\"write_bytes\":4}],"
+	               "\"params\":[{\"name\":\"tied\",\"bytes\":100,\"ops\":[\"idle\",\"a\"]}]}");
+	train(&p, BERTH_OPTIMIZER_MOMENTUM);
+	assert_int_equal(p.t.op_state_bytes[find(&p.t, "idle")], 0);
+	assert_int_equal(p.t.op_state_bytes[find(&p.t, "a")], 200);
+	assert_int_equal(p.t.op_output_bytes[find(&p.t, "idle")], 8);
+	assert_int_equal(n_inputs(&p.t, "tied/update"), 1);
+	assert_int_equal(n_inputs(&p.t, "loss"), 1);
+	discard(&p);
+}
+
+/* Random graphs of all types: every parameter is updated once, the forward part stays as it was. */
+static void test_random_graphs(void **state)
+{
+	(void)state;
+	for (int seed = 0; seed < 40; seed++) {
+		pair p = {0};
+		berth_err err;
+		char spec[96];
+		int32_t holders = 0;
+		snprintf(spec, sizeof spec, "zoo:random:ops=60:kinds=12:seed=%d", seed);
+		assert_ok(berth_zoo_build(spec, &p.mem, &p.tmp, &p.g, &err), &err);
+		train(&p, BERTH_OPTIMIZER_ADAM);
+		for (int32_t op = 0; op < p.g.n_ops; op++) {
+			holders += p.g.op_param_bytes[op] > 0;
+			assert_string_equal(p.t.op_name[op], p.g.op_name[op]);
+			assert_near(p.t.op_flops[op], p.g.op_flops[op], 0);
+			assert_int_equal(p.t.op_state_bytes[op], 3 * p.g.op_param_bytes[op]);
+			assert_false(p.t.op_backward[op]);
+		}
+		for (int32_t op = p.g.n_ops + 1; op < p.t.n_ops; op++)
+			assert_true(p.t.op_backward[op]);
+		assert_true(holders > 0);
+		assert_int_equal(count_type(&p.t, "OptimizerUpdate"), holders);
+		discard(&p);
+	}
+}
+
 static int64_t peak(pair *p, const char *order)
 {
 	char text[256];
@@ -439,6 +482,8 @@ int main(void)
 		cmocka_unit_test(test_repeated_and_named),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_shared_groups_names_times),
+		cmocka_unit_test(test_shared_with_idle_user),
+		cmocka_unit_test(test_random_graphs),
 		cmocka_unit_test(test_memory_of_a_chain),
 		cmocka_unit_test(test_memory_without_activations),
 		cmocka_unit_test(test_steps_of_the_zoo),

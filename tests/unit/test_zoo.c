@@ -281,6 +281,7 @@ static void test_spec_errors(void **state)
 		{"zoo:resnet50:seq=5", "no parameter 'seq'"},
 		{"zoo:resnet50:training=yes", "training is 'yes'; expected a whole number from 0 to 1"},
 		{"zoo:resnet50:training=1:optimizer=adamw", "optimizer is 'adamw'; expected sgd or momentum or adam"},
+		{"zoo:random:ops=30000:gflops=1e6", "beyond 2^61"},
 		{"zoo:ffnn:batch=3:tiles=4", "tiles is 4; expected at most 3"},
 		{"zoo:llama-block:heads=6:tiles=4", "expected tiles to divide heads"},
 		{"zoo:bert-base:seq=513", "seq is '513'; expected a whole number from 1 to 512"},
