@@ -2,6 +2,7 @@
 #include "encode.h"
 
 #include "ceft.h"
+#include "method.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,22 +73,6 @@ static berth_status new_sums(sums *s, size_t groups, size_t devs, berth_arena *t
 	return BERTH_NEW(tmp, s->n_ops, groups, err);
 }
 
-/* Downward rank: longest mean path to the start of each operator. */
-static berth_status downward_ranks(const berth_problem *p, double **down, berth_arena *tmp, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	BERTH_TRY(BERTH_NEW(tmp, *down, p->n_ops, err));
-	for (int32_t k = 0; k < p->n_ops; k++) {
-		int32_t op = g->topo_op[k];
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
-			double at = (*down)[from] + (double)p->op_mean_ns[from] + (double)p->class_mean_ns[p->tensor_class[t]];
-			(*down)[op] = fmax((*down)[op], at);
-		}
-	}
-	return BERTH_OK;
-}
-
 static double op_bytes(const berth_graph *g, int32_t op)
 {
 	double sum = (double)(g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op]);
@@ -98,7 +83,7 @@ static double op_bytes(const berth_graph *g, int32_t op)
 	return sum;
 }
 
-static void add_op(const berth_encoding *e, const berth_ceft *ceft, const double *down, int32_t op, sums *s)
+static void add_op(const berth_encoding *e, const berth_ceft *ceft, const int64_t *down, int32_t op, sums *s)
 {
 	const berth_problem *p = e->p;
 	const berth_graph *g = p->g;
@@ -117,7 +102,7 @@ static void add_op(const berth_encoding *e, const berth_ceft *ceft, const double
 	s->params[v] += (double)(g->op_param_bytes[op] + g->op_state_bytes[op]);
 	s->bytes[v] += op_bytes(g, op);
 	s->rank_up[v] = fmax(s->rank_up[v], (double)p->op_rank_ns[op]);
-	s->rank_down[v] = s->n_ops[v] > 0 ? fmin(s->rank_down[v], down[op]) : down[op];
+	s->rank_down[v] = s->n_ops[v] > 0 ? fmin(s->rank_down[v], (double)down[op]) : (double)down[op];
 	s->place[v] += (double)g->op_topo[op];
 	s->class_time[v * N_CLASSES + (size_t)class_of(g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : NULL)] += (double)p->op_mean_ns[op];
 	s->backward[v] += g->op_backward[op];
@@ -128,10 +113,12 @@ static void add_op(const berth_encoding *e, const berth_ceft *ceft, const double
 static berth_status gather(const berth_encoding *e, sums *s, berth_arena *tmp, berth_err *err)
 {
 	berth_ceft ceft;
-	double *down, total = 0;
+	int64_t *down;
+	double total = 0;
 	BERTH_TRY(new_sums(s, (size_t)e->n_groups, (size_t)e->n_devs, tmp, err));
 	BERTH_TRY(berth_ceft_new(e->p, tmp, &ceft, err));
-	BERTH_TRY(downward_ranks(e->p, &down, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, down, e->p->n_ops, err));
+	berth_downward_ranks(e->p, down);
 	for (int32_t op = 0; op < e->p->n_ops; op++)
 		add_op(e, &ceft, down, op, s);
 	for (int32_t v = 0; v < e->n_groups; v++)
@@ -411,22 +398,16 @@ static berth_status pair_features(berth_encoding *e, const sums *s, berth_arena 
 static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(mem, e->op_fallback, e->p->n_ops, err));
-	/* by unit, so that colocated operators agree */
 	const berth_problem *p = e->p;
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_units; u++) { /* by unit, so that colocated operators agree */
 		int32_t best = -1;
 		int64_t least = INT64_MAX;
-		for (int32_t d = 0; d < p->n_devs; d++) {
-			int64_t sum = 0;
-			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
-				sum += berth_op_time(p, p->unit_op[i], d);
-			if (berth_op_legal(p, p->unit_op[p->unit_off[u]], d) && sum < least) {
-				least = sum;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (berth_unit_legal(p, u, d) && berth_unit_time(p, u, d) < least) {
+				least = berth_unit_time(p, u, d);
 				best = d;
 			}
-		}
-		for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
-			e->op_fallback[p->unit_op[i]] = best;
+		berth_unit_put(p, u, best, e->op_fallback);
 	}
 	return BERTH_OK;
 }
@@ -500,5 +481,26 @@ void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t
 			if (mask[d] && (best < 0 || vote[d] > vote[best]))
 				best = d;
 		group_dev[v] = best;
+	}
+}
+
+#define EXP _Generic((nn_real)0, float: expf, double: exp)
+
+void berth_encoding_draw(const berth_encoding *e, const nn_real *logp, berth_rng *rng, int32_t *group_dev, nn_real *drawn_logp)
+{
+	size_t devs = (size_t)e->n_devs;
+	for (int32_t v = 0; v < e->n_groups; v++) {
+		const nn_real *row = logp + (size_t)v * devs;
+		double u = berth_rng_unit(rng), sum = 0;
+		int32_t pick = -1;
+		for (int32_t d = 0; d < e->n_devs && u >= sum; d++) {
+			if (!e->in.mask[(size_t)v * devs + (size_t)d])
+				continue;
+			pick = d; /* the last legal one takes what rounding leaves over */
+			sum += (double)EXP(row[d]);
+		}
+		group_dev[v] = pick;
+		if (drawn_logp)
+			drawn_logp[v] = row[pick];
 	}
 }

@@ -30,4 +30,7 @@ void berth_encoding_project(const berth_encoding *e, const int32_t *group_dev, i
 /* The other way: each group's device is the legal one where most of its time is spent; ties to the lower device. scratch: [n_groups][n_devs]. */
 void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t *group_dev, int64_t *scratch);
 
+/* Draw a device for every group from logp [n_groups][n_devs]; drawn_logp [n_groups] (or NULL) gets the log-probabilities of what was drawn. */
+void berth_encoding_draw(const berth_encoding *e, const nn_real *logp, berth_rng *rng, int32_t *group_dev, nn_real *drawn_logp);
+
 #endif

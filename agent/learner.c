@@ -178,33 +178,13 @@ static berth_rng episode_rng(const berth_learner *l, int32_t task, int64_t episo
 	return berth_rng_seed(l->seed + (uint64_t)task * UINT64_C(0x9e3779b97f4a7c15), BERTH_STREAM_ROLLOUT + (uint64_t)episode);
 }
 
-/* Draw a device for every group from logp. */
-static void draw(const berth_task *t, const nn_real *logp, berth_rng *rng, int32_t *action, nn_real *action_logp)
-{
-	size_t devs = (size_t)t->e.n_devs;
-	for (int32_t v = 0; v < t->e.n_groups; v++) {
-		const nn_real *row = logp + (size_t)v * devs;
-		double u = berth_rng_unit(rng), sum = 0;
-		int32_t pick = -1;
-		for (int32_t d = 0; d < t->e.n_devs && u >= sum; d++) {
-			if (!t->e.in.mask[(size_t)v * devs + (size_t)d])
-				continue;
-			pick = d; /* the last legal one takes what rounding leaves over */
-			sum += (double)EXP(row[d]);
-		}
-		action[v] = pick;
-		if (action_logp)
-			action_logp[v] = row[pick];
-	}
-}
-
 static void draw_batch(berth_learner *l, int32_t task, int32_t n)
 {
 	berth_task *t = &l->task[task];
 	size_t groups = (size_t)t->e.n_groups, ops = (size_t)t->s->p->n_ops;
 	for (int32_t i = 0; i < n; i++) {
 		berth_rng rng = episode_rng(l, task, t->episodes++);
-		draw(t, l->logp, &rng, l->action + (size_t)i * groups, l->old_logp + (size_t)i * groups);
+		berth_encoding_draw(&t->e, l->logp, &rng, l->action + (size_t)i * groups, l->old_logp + (size_t)i * groups);
 		berth_encoding_project(&t->e, l->action + (size_t)i * groups, l->op_devs + (size_t)i * ops);
 	}
 }
@@ -215,7 +195,7 @@ berth_status berth_learner_sample(berth_learner *l, int32_t task, int32_t n, int
 	BERTH_TRY(log_probs(l, t, err));
 	for (int32_t i = 0; i < n; i++) {
 		berth_rng rng = episode_rng(l, task, t->episodes++);
-		draw(t, l->logp, &rng, l->action, NULL);
+		berth_encoding_draw(&t->e, l->logp, &rng, l->action, NULL);
 		berth_encoding_project(&t->e, l->action, op_devs + (size_t)i * (size_t)t->s->p->n_ops);
 	}
 	return BERTH_OK;

@@ -5,8 +5,19 @@
 
 #include <string.h>
 
-/* Learned methods, one line each, ended by NULL. */
-static const berth_method *const learned[] = {NULL};
+#define LEARNED(X) \
+	X(cem)     \
+	X(ppo)     \
+	X(post)    \
+	X(berth)
+
+#define DECLARE(name) extern const berth_method berth_method_##name;
+#define ENTRY(name) &berth_method_##name,
+
+LEARNED(DECLARE)
+
+/* Learned methods, ended by NULL. */
+static const berth_method *const learned[] = {LEARNED(ENTRY) NULL};
 
 static int32_t n_learned(void)
 {

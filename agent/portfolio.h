@@ -1,0 +1,28 @@
+/* The portfolio that seeds the agent: the answers of a few heuristics, and the best single device as the reference of rewards. */
+#ifndef BERTH_PORTFOLIO_H
+#define BERTH_PORTFOLIO_H
+
+#include "search.h"
+
+enum { BERTH_MAX_SEEDS = 8 };
+
+typedef struct berth_seed {
+	const char *method;
+	berth_score score;
+	int32_t *op_dev; /* [n_ops] */
+} berth_seed;
+
+typedef struct berth_seeds {
+	int32_t n, best;  /* best: index of the best score, ties to the first */
+	berth_seed seed[BERTH_MAX_SEEDS];
+	double reference; /* value of the best single device, even where it exceeds memory */
+} berth_seeds;
+
+/* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory; s keeps the best and counts the evaluations.
+ * Placements live in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_seeds *out, berth_err *err);
+
+/* Value of the best single device alone, for rewards; its evaluations count, its placement is not kept. */
+berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err);
+
+#endif

@@ -1,0 +1,165 @@
+/* Post's Algorithm 1 and its halves; see table.h. Two readings: each group's ratio is clipped on its own (the product over all groups learns nothing),
+ * and the baseline is a moving average of rewards, which are logarithms of the value. */
+#include "table.h"
+
+#include "encode.h"
+#include "learner.h"
+#include "portfolio.h"
+
+#include <math.h>
+#include <string.h>
+
+berth_table_cfg berth_table_cfg_default(void)
+{
+	return (berth_table_cfg){.groups = 64, .ppo_every = 10, .ce_every = 100, .steps = 10, .lr = 0.1, .clip = 0.2, .elite = 0.1, .epsilon = 0.02};
+}
+
+typedef struct table {
+	berth_search *s;
+	berth_table_cfg cfg;
+	berth_encoding e;
+	size_t groups, devs, ops;
+	int32_t chunk, n;          /* samples drawn together; in the window of N now */
+	nn_real *u, *logp, *work, *du, *old_logp, *advantage; /* u, logp, du [groups][devs] */
+	int32_t *action;           /* [N][groups] */
+	double *reward;            /* [N] */
+	int32_t *op_devs;
+	berth_score *score;
+	double reference, mean, var;
+	int64_t episodes;
+} table;
+
+static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
+{
+	const berth_table_cfg *c = &t->cfg;
+	BERTH_TRY(berth_encode(t->s->p, c->groups, tmp, t->s->mem, &t->e, err));
+	t->groups = (size_t)t->e.n_groups;
+	t->devs = (size_t)t->e.n_devs;
+	t->ops = (size_t)t->s->p->n_ops;
+	t->chunk = c->ppo_every ? c->ppo_every : c->ce_every;
+	size_t cells = t->groups * t->devs, window = (size_t)(c->ce_every > t->chunk ? c->ce_every : t->chunk);
+	BERTH_TRY(BERTH_NEW(tmp, t->u, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->logp, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->du, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->work, policy_loss_work_size(t->e.n_groups, t->e.n_devs), err));
+	BERTH_TRY(BERTH_NEW(tmp, t->old_logp, window * t->groups, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->action, window * t->groups, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->reward, window, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->advantage, t->chunk, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->op_devs, (size_t)t->chunk * t->ops, err));
+	return BERTH_NEW(tmp, t->score, t->chunk, err);
+}
+
+/* Draw n placements behind those of the window, and score them. */
+static berth_status draw_chunk(table *t, int32_t n, berth_err *err)
+{
+	double sum = 0, squares = 0;
+	BERTH_TRY(policy_log_probs(t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask, t->logp, err));
+	for (int32_t i = 0; i < n; i++) {
+		size_t at = (size_t)(t->n + i) * t->groups;
+		berth_rng rng = berth_rng_seed(t->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)t->episodes++);
+		berth_encoding_draw(&t->e, t->logp, &rng, t->action + at, t->old_logp + at);
+		berth_encoding_project(&t->e, t->action + at, t->op_devs + (size_t)i * t->ops);
+	}
+	berth_search_offer_batch(t->s, n, t->op_devs, t->score);
+	for (int32_t i = 0; i < n; i++)
+		sum += t->reward[t->n + i] = berth_reward(t->reference, t->score[i]);
+	for (int32_t i = 0; i < n; i++)
+		squares += (t->reward[t->n + i] - sum / n) * (t->reward[t->n + i] - sum / n);
+	double keep = t->episodes > n ? 0.8 : 0;
+	t->mean = keep * t->mean + (1 - keep) * sum / n;
+	t->var = keep * t->var + (1 - keep) * squares / n;
+	return BERTH_OK;
+}
+
+/* Gradient steps on the chunk that begins at sample `from`. */
+static berth_status ppo(table *t, int32_t from, int32_t n, berth_err *err)
+{
+	policy_ppo_cfg cfg = {t->cfg.clip, 0};
+	policy_ppo_stats stats;
+	size_t cells = t->groups * t->devs, at = (size_t)from * t->groups;
+	for (int32_t i = 0; i < n; i++)
+		t->advantage[i] = (nn_real)fmin(fmax((t->reward[from + i] - t->mean) / (sqrt(t->var) + 1e-6), -4), 4);
+	for (int32_t k = 0; k < t->cfg.steps; k++) {
+		memset(t->du, 0, cells * sizeof *t->du);
+		BERTH_TRY(policy_ppo_loss(&cfg, n, t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask, t->action + at, t->old_logp + at, t->advantage, t->work, t->du,
+		                          &stats, err));
+		for (size_t i = 0; i < cells; i++)
+			t->u[i] -= (nn_real)(t->cfg.lr * (double)t->groups) * t->du[i]; /* the loss is a mean over groups */
+	}
+	return BERTH_OK;
+}
+
+/* Closed form of the cross-entropy step: the elite's frequencies, mixed with the uniform distribution over legal devices. */
+static void fit_elite(table *t)
+{
+	int32_t n = (int32_t)ceil(t->cfg.elite * t->n);
+	memset(t->du, 0, t->groups * t->devs * sizeof *t->du);
+	for (int32_t k = 0; k < n; k++) {
+		int32_t best = 0;
+		for (int32_t i = 1; i < t->n; i++)
+			if (t->reward[i] > t->reward[best])
+				best = i;
+		t->reward[best] = -INFINITY; /* the window ends here */
+		for (size_t v = 0; v < t->groups; v++)
+			t->du[v * t->devs + (size_t)t->action[(size_t)best * t->groups + v]] += 1 / (nn_real)n;
+	}
+	for (size_t v = 0; v < t->groups; v++) {
+		const uint8_t *mask = t->e.in.mask + v * t->devs;
+		int legal = 0;
+		for (size_t d = 0; d < t->devs; d++)
+			legal += mask[d];
+		for (size_t d = 0; d < t->devs; d++)
+			if (mask[d])
+				t->u[v * t->devs + d] = (nn_real)log((1 - t->cfg.epsilon) * (double)t->du[v * t->devs + d] + t->cfg.epsilon / legal);
+	}
+}
+
+berth_status berth_table_run(berth_search *s, const berth_table_cfg *cfg, berth_arena *tmp, berth_err *err)
+{
+	table t = {.s = s, .cfg = *cfg};
+	BERTH_TRY(new_table(&t, tmp, err));
+	BERTH_TRY(berth_single_reference(s, &t.reference, tmp, err));
+	for (bool first = true;; first = false) {
+		int32_t n = (int32_t)berth_search_room(s, t.chunk);
+		if (n == 0 && !first)
+			return BERTH_OK;
+		n = n ? n : 1;
+		BERTH_TRY(draw_chunk(&t, n, err));
+		if (t.groups == 0)
+			return BERTH_OK;
+		int32_t from = t.n;
+		t.n += n;
+		bool fit = cfg->ce_every && t.n >= cfg->ce_every;
+		if (cfg->ppo_every && !fit)
+			BERTH_TRY(ppo(&t, from, n, err));
+		if (fit)
+			fit_elite(&t);
+		if (fit || !cfg->ce_every)
+			t.n = 0;
+	}
+}
+
+static berth_status run_post(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_table_cfg cfg = berth_table_cfg_default();
+	return berth_table_run(s, &cfg, tmp, err);
+}
+
+static berth_status run_ppo(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_table_cfg cfg = berth_table_cfg_default();
+	cfg.ce_every = 0;
+	return berth_table_run(s, &cfg, tmp, err);
+}
+
+static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_table_cfg cfg = berth_table_cfg_default();
+	cfg.ppo_every = 0;
+	return berth_table_run(s, &cfg, tmp, err);
+}
+
+const berth_method berth_method_post = {"post", "softmax table per group, PPO and cross-entropy in turn (Gao, Chen & Li, NeurIPS 2018)", true, run_post};
+const berth_method berth_method_ppo = {"ppo", "the PPO half of post alone, clipped per group (Schulman et al. 2017)", true, run_ppo};
+const berth_method berth_method_cem = {"cem", "the cross-entropy half of post alone (Rubinstein 1999)", true, run_cem};
