@@ -1,0 +1,331 @@
+/* The passes of the importer: read, resolve, infer, find weights, fold, build. */
+#include "onnx.h"
+
+#include "file.h"
+#include "onnx_infer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+/* Node names that stand once: name -> node. Twice: -> a node whose flag repeated is set. */
+typedef struct name_table {
+	berth_strmap map;
+	bool *repeated; /* [n_nodes] */
+} name_table;
+
+static berth_status list_names(const onnx_model *m, name_table *t, berth_err *err)
+{
+	berth_strmap_init(&t->map, m->tmp);
+	BERTH_TRY(BERTH_NEW(m->tmp, t->repeated, m->n_nodes, err));
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		int32_t found;
+		if (!*m->node[i].name)
+			continue;
+		BERTH_TRY(berth_strmap_add(&t->map, m->node[i].name, (int32_t)i, &found, err));
+		if (found != (int32_t)i)
+			t->repeated[found] = true;
+	}
+	return BERTH_OK;
+}
+
+static bool stands_once(const name_table *t, const char *name)
+{
+	int32_t node = berth_strmap_get(&t->map, name);
+	return node >= 0 && !t->repeated[node];
+}
+
+static const char *first_output(const onnx_model *m, const onnx_node *n)
+{
+	for (int32_t o = 0; o < n->n_out; o++)
+		if (n->out[o] >= 0)
+			return m->value[n->out[o]].name;
+	return n->type;
+}
+
+/* Name of the operator: see onnx.h. Where the first output's name is some other operator's, a number is added. */
+static berth_status op_name(const onnx_model *m, const name_table *t, const berth_builder *b, const onnx_node *n, const char **out, berth_err *err)
+{
+	*out = n->name;
+	if (stands_once(t, n->name))
+		return BERTH_OK;
+	*out = first_output(m, n);
+	if (!stands_once(t, *out) && berth_builder_find(b, *out) < 0)
+		return BERTH_OK;
+	*out = berth_arena_printf(m->tmp, "%s#%d", *out, (int)(n - m->node));
+	return *out ? BERTH_OK : berth_nomem(err);
+}
+
+/* ---- figures of an operator ---- */
+
+typedef struct build {
+	onnx_model *m;
+	berth_builder *b;
+	name_table names;
+	int32_t *node_op;    /* [n_nodes] */
+	int32_t *value_seen; /* [n_values] the last node that counted the value, + 1 */
+	berth_onnx_report report;
+} build;
+
+static int64_t add(int64_t a, int64_t b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* Elements of all outputs, unknown dimensions as 1. */
+static double output_elements(const onnx_model *m, const onnx_node *n)
+{
+	double sum = 0;
+	for (int32_t o = 0; o < n->n_out; o++) {
+		const onnx_value *v = n->out[o] >= 0 ? &m->value[n->out[o]] : NULL;
+		if (!v || v->rank < 0)
+			continue;
+		double x = 1;
+		for (int32_t i = 0; i < v->rank; i++)
+			x *= v->dim[i] < 0 ? 1 : (double)v->dim[i];
+		sum += x;
+	}
+	return sum;
+}
+
+static berth_status count_work(build *s, const onnx_node *n, berth_op_spec *spec, berth_err *err)
+{
+	onnx_at at = {s->m, n, err};
+	if (!n->op || !n->op->macs) {
+		spec->flops = output_elements(s->m, n);
+		return BERTH_OK;
+	}
+	BERTH_TRY(n->op->macs(&at, &spec->macs));
+	spec->flops = 2 * spec->macs;
+	return BERTH_OK;
+}
+
+static void count_outputs(build *s, const onnx_node *n, berth_op_spec *spec)
+{
+	for (int32_t o = 0; o < n->n_out; o++) {
+		if (n->out[o] < 0)
+			continue;
+		bool known;
+		const onnx_value *v = &s->m->value[n->out[o]];
+		int64_t bytes = onnx_value_bytes(v, &known);
+		spec->write_bytes = add(spec->write_bytes, bytes);
+		if (v->is_output)
+			spec->output_bytes = add(spec->output_bytes, bytes);
+		s->report.n_outputs++;
+		s->report.n_unknown += !known;
+	}
+}
+
+static void count_inputs(build *s, int32_t node, berth_op_spec *spec)
+{
+	onnx_model *m = s->m;
+	const onnx_node *n = &m->node[node];
+	spec->read_bytes = spec->param_bytes = n->body_bytes;
+	s->report.param_elements += (double)n->body_elements;
+	for (int32_t k = 0; k < n->n_all; k++) {
+		bool known;
+		int32_t v = n->in[k];
+		if (v < 0 || s->value_seen[v] == node + 1)
+			continue;
+		s->value_seen[v] = node + 1;
+		spec->read_bytes = add(spec->read_bytes, onnx_value_bytes(&m->value[v], &known));
+		for (int32_t i = 0; i < m->value[v].n_roots; i++) {
+			onnx_param *p = &m->param[m->value[v].root[i]];
+			if (p->users == 1 && p->last_user != node) {
+				spec->param_bytes = add(spec->param_bytes, p->bytes);
+				p->last_user = node;
+			}
+		}
+	}
+}
+
+/* How many operators use each parameter. */
+static void count_users(onnx_model *m)
+{
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		const onnx_node *n = &m->node[i];
+		for (int32_t k = 0; k < n->n_all && !n->folded; k++) {
+			const onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
+			for (int32_t r = 0; v && r < v->n_roots; r++) {
+				onnx_param *p = &m->param[v->root[r]];
+				p->users += p->last_user != (int32_t)i;
+				p->last_user = (int32_t)i;
+			}
+		}
+	}
+	for (size_t p = 0; p < m->n_params; p++)
+		m->param[p].last_user = -1;
+}
+
+/* ---- building ---- */
+
+static berth_status build_op(build *s, int32_t node, berth_err *err)
+{
+	const onnx_node *n = &s->m->node[node];
+	berth_op_spec spec = {.type = n->type};
+	BERTH_TRY(op_name(s->m, &s->names, s->b, n, &spec.name, err));
+	BERTH_TRY(count_work(s, n, &spec, err));
+	count_outputs(s, n, &spec);
+	count_inputs(s, node, &spec);
+	return berth_builder_op(s->b, &spec, &s->node_op[node], err);
+}
+
+static berth_status build_edges(build *s, int32_t node, berth_err *err)
+{
+	onnx_model *m = s->m;
+	const onnx_node *n = &m->node[node];
+	int32_t stamp = -node - 1;
+	for (int32_t k = 0; k < n->n_all; k++) {
+		int32_t v = n->in[k];
+		bool known;
+		if (v < 0 || m->value[v].constant || m->value[v].producer < 0 || s->value_seen[v] == stamp)
+			continue;
+		s->value_seen[v] = stamp;
+		BERTH_TRY(berth_builder_edge(s->b, s->node_op[m->value[v].producer], s->node_op[node], onnx_value_bytes(&m->value[v], &known),
+		                             m->value[v].name, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status build_shared(build *s, int32_t node, const int32_t *shared, berth_err *err)
+{
+	onnx_model *m = s->m;
+	const onnx_node *n = &m->node[node];
+	for (int32_t k = 0; k < n->n_all; k++) {
+		const onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
+		for (int32_t r = 0; v && r < v->n_roots; r++) {
+			onnx_param *p = &m->param[v->root[r]];
+			if (shared[v->root[r]] < 0 || p->last_user == node)
+				continue;
+			p->last_user = node;
+			BERTH_TRY(berth_builder_param_use(s->b, shared[v->root[r]], s->node_op[node], err));
+		}
+	}
+	return BERTH_OK;
+}
+
+static berth_status build_params(build *s, berth_err *err)
+{
+	onnx_model *m = s->m;
+	int32_t *shared;
+	BERTH_TRY(BERTH_NEW(m->tmp, shared, m->n_params, err));
+	for (size_t p = 0; p < m->n_params; p++) {
+		shared[p] = -1;
+		s->report.param_elements += m->param[p].users ? (double)m->param[p].elements : 0;
+		if (m->param[p].users > 1)
+			BERTH_TRY(berth_builder_param(s->b, m->value[m->param[p].value].name, m->param[p].bytes, &shared[p], err));
+	}
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (!m->node[i].folded)
+			BERTH_TRY(build_shared(s, (int32_t)i, shared, err));
+	return BERTH_OK;
+}
+
+static berth_status build_graph(build *s, const char *name, berth_err *err)
+{
+	onnx_model *m = s->m;
+	BERTH_TRY(berth_builder_new(m->tmp, name, &s->b, err));
+	BERTH_TRY(list_names(m, &s->names, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, s->node_op, m->n_nodes, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, s->value_seen, m->n_values, err));
+	count_users(m);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (!m->node[i].folded)
+			BERTH_TRY(build_op(s, (int32_t)i, err));
+		else
+			s->report.n_folded++;
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (!m->node[i].folded)
+			BERTH_TRY(build_edges(s, (int32_t)i, err));
+	return build_params(s, err);
+}
+
+/* ---- report ---- */
+
+static berth_status copy_text(berth_arena *mem, const char *from, const char **to, berth_err *err)
+{
+	*to = berth_arena_strdup(mem, from);
+	return *to ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_onnx_report *r, berth_err *err)
+{
+	r->n_nodes = (int32_t)m->n_nodes;
+	r->n_warnings = (int32_t)m->n_warnings;
+	BERTH_TRY(BERTH_NEW(mem, r->warning, m->n_warnings, err));
+	BERTH_TRY(BERTH_NEW(mem, r->dim_name, m->n_symbols, err));
+	BERTH_TRY(BERTH_NEW(mem, r->dim_value, m->n_symbols, err));
+	for (size_t i = 0; i < m->n_warnings; i++)
+		BERTH_TRY(copy_text(mem, m->warning[i], &r->warning[i], err));
+	for (size_t i = 0; i < m->n_symbols; i++) {
+		if (!m->symbol_of_input[i])
+			continue;
+		r->dim_value[r->n_dims] = m->symbol_value[i];
+		BERTH_TRY(copy_text(mem, m->symbol[i], &r->dim_name[r->n_dims++], err));
+	}
+	return BERTH_OK;
+}
+
+/* "dir/resnet50.onnx" -> "resnet50"; the graph's own name where that is no UTF-8. */
+static berth_status graph_name(const onnx_model *m, const char **out, berth_err *err)
+{
+	const char *slash = strrchr(m->file, '/'), *base = slash ? slash + 1 : m->file, *dot = strrchr(base, '.');
+	size_t n = dot && dot > base && strcmp(dot, ".onnx") == 0 ? (size_t)(dot - base) : strlen(base);
+	*out = m->name;
+	if (n && berth_text_is_utf8(base, n))
+		*out = berth_arena_strndup(m->tmp, base, n);
+	return *out ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status import(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem, berth_graph *out, berth_onnx_report *report, berth_err *err)
+{
+	build s = {.m = m};
+	berth_graph g;
+	const char *name;
+	BERTH_TRY(onnx_read_model(m, err));
+	BERTH_TRY(onnx_resolve(m, opt, err));
+	BERTH_TRY(onnx_infer_model(m, err));
+	BERTH_TRY(onnx_find_weights(m, &s.report.n_weight_inputs, err));
+	BERTH_TRY(onnx_fold_model(m, err));
+	BERTH_TRY(graph_name(m, &name, err));
+	berth_status st = build_graph(&s, name, err);
+	if (st == BERTH_OK)
+		st = berth_builder_finish(s.b, mem, &g, err);
+	if (st == BERTH_EFORMAT && err && strncmp(err->msg, m->file, strlen(m->file)) != 0)
+		return berth_fail_in(err, st, "%s: ", m->file);
+	BERTH_TRY(st);
+	BERTH_TRY(finish_report(m, mem, &s.report, err));
+	*out = g;
+	if (report)
+		*report = s.report;
+	return BERTH_OK;
+}
+
+berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem,
+                                    berth_arena *tmp, berth_graph *out, berth_onnx_report *report, berth_err *err)
+{
+	onnx_model m = {.file = file, .data = data, .size = size, .tmp = tmp};
+	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
+	berth_status st = import(&m, opt, mem, out, report, err);
+	berth_arena_reset(tmp, scratch);
+	if (st != BERTH_OK)
+		berth_arena_reset(mem, kept);
+	return st;
+}
+
+berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                   berth_onnx_report *report, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	berth_status st = berth_graph_parse_onnx(path, data, size, opt, mem, tmp, out, report, err);
+	berth_file_unmap(data, size);
+	return st;
+}
+
+berth_status berth_graph_read_onnx(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	return berth_graph_load_onnx(path, NULL, mem, tmp, out, NULL, err);
+}

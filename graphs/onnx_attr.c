@@ -1,0 +1,81 @@
+/* Attributes of a node. Lists are decoded out of the file each time they are asked for. */
+#include "onnx_model.h"
+
+#include <string.h>
+
+const onnx_attr *onnx_attr_find(const onnx_node *n, const char *name)
+{
+	for (int32_t i = 0; i < n->n_attrs; i++)
+		if (strcmp(n->attr[i].name, name) == 0)
+			return &n->attr[i];
+	return NULL;
+}
+
+int64_t onnx_attr_int(const onnx_node *n, const char *name, int64_t missing)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	return a && a->has_i ? a->i : missing;
+}
+
+double onnx_attr_float(const onnx_node *n, const char *name, double missing)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	return a && a->has_f ? a->f : missing;
+}
+
+void onnx_attr_text(const onnx_model *m, const onnx_node *n, const char *name, const char **text, size_t *len)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	*text = a && a->has_s ? (const char *)m->data + a->s_at : NULL;
+	*len = *text ? a->s_end - a->s_at : 0;
+}
+
+bool onnx_attr_is(const onnx_model *m, const onnx_node *n, const char *name, const char *text)
+{
+	const char *found;
+	size_t len;
+	onnx_attr_text(m, n, name, &found, &len);
+	return found && len == strlen(text) && memcmp(found, text, len) == 0;
+}
+
+berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[], size_t cap, int32_t *len, berth_err *err)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	size_t count = 0;
+	*len = -1;
+	if (!a)
+		return BERTH_OK;
+	onnx_wire w = {m->file, m->data, a->at, a->end};
+	onnx_field f;
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (f.number == 8)
+			BERTH_TRY(onnx_wire_varints(&w, &f, "ints of an attribute", out, cap, &count, err));
+	}
+	*len = count > INT32_MAX ? INT32_MAX : (int32_t)count;
+	return BERTH_OK;
+}
+
+berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[], size_t cap, int32_t *len, berth_err *err)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	size_t count = 0;
+	*len = -1;
+	if (!a)
+		return BERTH_OK;
+	onnx_wire w = {m->file, m->data, a->at, a->end};
+	onnx_field f;
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (f.number == 7)
+			BERTH_TRY(onnx_wire_floats(&w, &f, "floats of an attribute", out, cap, &count, err));
+	}
+	*len = count > INT32_MAX ? INT32_MAX : (int32_t)count;
+	return BERTH_OK;
+}

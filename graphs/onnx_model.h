@@ -1,0 +1,156 @@
+/* A decoded ONNX model: nodes, and the values (tensors) that flow between them. Inside the importer only.
+ * Everything lives in one scratch arena; contents of tensors stay in the file and are decoded when a shape depends on them. */
+#ifndef BERTH_ONNX_MODEL_H
+#define BERTH_ONNX_MODEL_H
+
+#include "onnx.h"
+#include "onnx_wire.h"
+#include "text.h"
+
+enum {
+	ONNX_MAX_RANK = 64,
+	ONNX_MAX_CONTENT = 1024, /* elements of a tensor whose content is looked at */
+	ONNX_MAX_DEPTH = 32,     /* bodies inside bodies */
+	ONNX_UNKNOWN = -1        /* a rank or a dimension */
+};
+#define ONNX_MAX_ELEMENTS (INT64_C(1) << 48)
+
+/* TensorProto.DataType */
+typedef enum onnx_elem {
+	ONNX_NONE = 0, ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_UINT16 = 4, ONNX_INT16 = 5, ONNX_INT32 = 6, ONNX_INT64 = 7, ONNX_STRING = 8,
+	ONNX_BOOL = 9, ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11, ONNX_UINT32 = 12, ONNX_UINT64 = 13, ONNX_BFLOAT16 = 16
+} onnx_elem;
+
+/* A shape by value. */
+typedef struct onnx_dims {
+	int32_t rank; /* ONNX_UNKNOWN: nothing is known, not even the rank */
+	int64_t d[ONNX_MAX_RANK];
+} onnx_dims;
+
+/* A TensorProto or SparseTensorProto: what it is, and where its message stands in the file. */
+typedef struct onnx_tensor {
+	const char *name;
+	int32_t elem, rank;
+	const int64_t *dim;
+	int64_t count, bytes; /* elements, and bytes that storing them takes */
+	bool sparse;
+	size_t at, end;
+} onnx_tensor;
+
+/* An AttributeProto; lists stay in the file. */
+typedef struct onnx_attr {
+	const char *name;
+	int64_t i;
+	double f;
+	bool has_i, has_f, has_s;
+	size_t s_at, s_end;
+	onnx_tensor *tensor;
+	size_t at, end;
+} onnx_attr;
+
+typedef struct onnx_node {
+	const char *name, *type, *domain; /* "" where the file has none; the default domain is "" */
+	int32_t *in;                      /* [n_all] values, -1: left out; from n_in on what bodies take from outside */
+	int32_t *out;                     /* [n_out] values, -1: left out */
+	onnx_attr *attr;
+	int32_t n_in, n_all, n_out, n_attrs;
+	bool has_body, folded;
+	int64_t body_bytes, body_elements; /* parameters inside of bodies */
+	const struct onnx_op *op;          /* row of the table of operators; NULL: not known */
+	size_t at;
+} onnx_node;
+
+typedef struct onnx_value {
+	const char *name;
+	int32_t producer;           /* node; -1: none */
+	int32_t input;              /* position among the graph inputs; -1: none */
+	const onnx_tensor *tensor;  /* content of an initializer or a Constant */
+	int32_t elem, rank;         /* what is known by now; ranks and dimensions may be ONNX_UNKNOWN */
+	const int64_t *dim;
+	int32_t said_elem, said_rank; /* what the file declares; a dimension <= -2 is the symbol -2 - dim */
+	int64_t *said_dim;
+	const int64_t *ints;        /* content [elements] of integers and booleans, or NULL */
+	const double *reals;        /* content of floats, or NULL */
+	bool symbolic;              /* an input with a dimension that the file leaves open */
+	bool constant, weight_input, quantised_bias, is_output, used;
+	int32_t n_roots;            /* parameters that a constant is made of: */
+	const int32_t *root;        /* into param */
+} onnx_value;
+
+/* A parameter: an initializer, a graph input that is a weight, or a constant that folding made. */
+typedef struct onnx_param {
+	int32_t value;
+	int64_t bytes, elements;
+	int32_t users, last_user; /* operators, and the last node that counted itself */
+} onnx_param;
+
+typedef struct onnx_model {
+	const char *file;
+	const unsigned char *data;
+	size_t size;
+	berth_arena *tmp;
+	int64_t ir_version, opset; /* of the default domain; 0: not said */
+	const char *name;
+	onnx_node *node;
+	onnx_value *value;
+	onnx_tensor *tensor;       /* the initializers */
+	int32_t *input, *output;   /* values */
+	int32_t *tensor_value;     /* [n_tensors] the value of an initializer */
+	const char **symbol;       /* symbolic dimensions */
+	int64_t *symbol_value;
+	bool *symbol_of_input;
+	int32_t *order;            /* [n_nodes] topological, lowest first */
+	const char **warning;
+	onnx_param *param;
+	size_t n_nodes, n_values, n_tensors, n_inputs, n_outputs, n_symbols, n_warnings, n_params;
+	size_t cap_node, cap_value, cap_tensor, cap_tensor_value, cap_input, cap_output, cap_symbol, cap_warning, cap_param;
+	berth_strmap values, symbols, warned;
+} onnx_model;
+
+/* ---- onnx_read.c ---- */
+
+/* Decode data[size] into *m (file, data, size and tmp are set). Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status onnx_read_model(onnx_model *m, berth_err *err);
+
+/* ---- onnx_names.c ---- */
+
+/* Every used value has a producer and every symbolic dimension a value; topological order. Fails: BERTH_EFORMAT, BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status onnx_resolve(onnx_model *m, const berth_onnx_options *opt, berth_err *err);
+
+/* ---- onnx_tensor.c ---- */
+
+/* a * b of sizes >= 0, at most ONNX_MAX_ELEMENTS + 1 (which means: too large). */
+int64_t onnx_times(int64_t a, int64_t b);
+/* Elements of a full shape (too large: ONNX_MAX_ELEMENTS + 1), or ONNX_UNKNOWN. */
+int64_t onnx_count(int32_t rank, const int64_t *dim);
+/* Bits of an element; 0: no fixed size or not known. */
+int onnx_elem_bits(int32_t elem);
+/* Floats, and integers that quantised weights are made of. */
+bool onnx_elem_is_real(int32_t elem);
+bool onnx_elem_is_quantised(int32_t elem);
+int64_t onnx_elem_bytes(int32_t elem, int64_t count);
+/* Bytes of a value by what is known of it; *known = false where a part had to be guessed. */
+int64_t onnx_value_bytes(const onnx_value *v, bool *known);
+
+/* Read a TensorProto (sparse: a SparseTensorProto). Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t, berth_err *err);
+/* Content of a small tensor into *ints or *reals; both NULL where it is large, stripped, external or of another type. */
+berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints, const double **reals, berth_err *err);
+
+/* "FILE: node 'NAME' (TYPE): " and the message; returns BERTH_EFORMAT. */
+berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...) BERTH_PRINTF(4, 5);
+
+/* ---- attributes (onnx_attr.c) ---- */
+
+/* NULL where the node has none of that name. */
+const onnx_attr *onnx_attr_find(const onnx_node *n, const char *name);
+int64_t onnx_attr_int(const onnx_node *n, const char *name, int64_t missing);
+double onnx_attr_float(const onnx_node *n, const char *name, double missing);
+bool onnx_attr_is(const onnx_model *m, const onnx_node *n, const char *name, const char *text);
+/* The text; not closed by a 0. *text NULL where it is missing. */
+void onnx_attr_text(const onnx_model *m, const onnx_node *n, const char *name, const char **text, size_t *len);
+/* Numbers of a list; *len counts also those beyond cap, -1: no such attribute. */
+berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[], size_t cap, int32_t *len, berth_err *err);
+berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[], size_t cap, int32_t *len, berth_err *err);
+
+#endif

@@ -1,0 +1,184 @@
+/* Who makes what: symbolic dimensions, initializers, producers, and a topological order of the nodes. */
+#include "onnx_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- symbolic dimensions ---- */
+
+static berth_status bad_option(const char *text, berth_err *err)
+{
+	return berth_fail(err, BERTH_EINVAL, "dimension '%.100s': expected NAME=VALUE with a value from 1 to 2147483647", text);
+}
+
+static berth_status apply_option(onnx_model *m, const char *text, berth_err *err)
+{
+	char hint[128], *end;
+	const char *eq = strrchr(text, '=');
+	if (!eq || eq == text || eq[1] < '0' || eq[1] > '9')
+		return bad_option(text, err);
+	long long value = strtoll(eq + 1, &end, 10);
+	if (*end || value < 1 || value > INT32_MAX)
+		return bad_option(text, err);
+	char *name = berth_arena_strndup(m->tmp, text, (size_t)(eq - text));
+	if (!name)
+		return berth_nomem(err);
+	int32_t s = berth_strmap_get(&m->symbols, name);
+	if (s < 0)
+		return berth_fail(err, BERTH_EINVAL, "%s: no symbolic dimension '%.80s'%s", m->file, name,
+		                  berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
+	m->symbol_value[s] = value;
+	return BERTH_OK;
+}
+
+/* Symbols of graph inputs are 1 unless an option says otherwise; those of other values stay unknown (0). */
+static berth_status resolve_symbols(onnx_model *m, const berth_onnx_options *opt, berth_err *err)
+{
+	for (int32_t i = 0; opt && i < opt->n_dims; i++)
+		BERTH_TRY(apply_option(m, opt->dim[i], err));
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		const onnx_value *v = &m->value[m->input[i]];
+		for (int32_t d = 0; d < v->said_rank; d++)
+			if (v->said_dim[d] <= -2) {
+				size_t s = (size_t)(-2 - v->said_dim[d]);
+				m->symbol_of_input[s] = true;
+				m->symbol_value[s] = m->symbol_value[s] ? m->symbol_value[s] : 1;
+			}
+	}
+	return BERTH_OK;
+}
+
+/* Declared dimensions become numbers; those left open ONNX_UNKNOWN. */
+static void resolve_said(const onnx_model *m, onnx_value *v)
+{
+	for (int32_t d = 0; d < v->said_rank; d++)
+		if (v->said_dim[d] <= -2) {
+			int64_t x = m->symbol_value[-2 - v->said_dim[d]];
+			v->symbolic = true;
+			v->said_dim[d] = x ? x : ONNX_UNKNOWN;
+		}
+}
+
+/* ---- sources ---- */
+
+static berth_status place_initializers(onnx_model *m, berth_err *err)
+{
+	for (size_t i = 0; i < m->n_tensors; i++) {
+		onnx_value *v = &m->value[m->tensor_value[i]];
+		const onnx_tensor *t = &m->tensor[i];
+		if (v->tensor)
+			return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: two initializers are named '%.80s'; expected one", m->file, t->at, v->name);
+		if (v->producer >= 0)
+			return onnx_fail(m, &m->node[v->producer], err, "output '%.80s' is an initializer too; expected one source", v->name);
+		v->tensor = t;
+		v->constant = true;
+		v->elem = t->elem;
+		v->rank = t->rank;
+		v->dim = t->dim;
+	}
+	return BERTH_OK;
+}
+
+static berth_status place_inputs(onnx_model *m, berth_err *err)
+{
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		onnx_value *v = &m->value[m->input[i]];
+		if (v->producer >= 0)
+			return onnx_fail(m, &m->node[v->producer], err, "output '%.80s' is an input of the graph too; expected one source", v->name);
+		if (v->tensor)
+			continue;
+		for (int32_t d = 0; d < v->said_rank; d++)
+			if (v->said_dim[d] == ONNX_UNKNOWN) {
+				v->symbolic = true;
+				v->said_dim[d] = 1;
+			}
+		if (onnx_count(v->said_rank, v->said_dim) > ONNX_MAX_ELEMENTS)
+			return berth_fail(err, BERTH_EFORMAT, "%s: input '%.80s' has more than 2^48 elements", m->file, v->name);
+		v->elem = v->said_elem;
+		v->rank = v->said_rank;
+		v->dim = v->said_dim;
+	}
+	return BERTH_OK;
+}
+
+static bool has_source(const onnx_value *v)
+{
+	return v->producer >= 0 || v->input >= 0 || v->tensor;
+}
+
+static berth_status check_sources(const onnx_model *m, berth_err *err)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (int32_t k = 0; k < m->node[i].n_all; k++) {
+			if (m->node[i].in[k] < 0)
+				continue;
+			onnx_value *v = &m->value[m->node[i].in[k]];
+			if (!has_source(v))
+				return onnx_fail(m, &m->node[i], err, "input '%.80s' is made by nobody; expected an input of the graph, an initializer or the "
+				                                      "output of a node", v->name);
+			v->used = true;
+		}
+	for (size_t i = 0; i < m->n_outputs; i++)
+		if (!has_source(&m->value[m->output[i]]))
+			return berth_fail(err, BERTH_EFORMAT, "%s: output '%.80s' of the graph is made by nobody; expected the output of a node", m->file,
+			                  m->value[m->output[i]].name);
+	return BERTH_OK;
+}
+
+/* ---- order ---- */
+
+typedef struct visit {
+	int32_t node, next; /* input to look at next */
+} visit;
+
+/* Depth first from the nodes in file order, so a sorted file keeps its order. state: 0 new, 1 on the stack, 2 done. */
+static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state, visit *stack, size_t *n_order, berth_err *err)
+{
+	size_t depth = 0;
+	if (state[root])
+		return BERTH_OK;
+	stack[depth++] = (visit){root, 0};
+	state[root] = 1;
+	while (depth) {
+		visit *top = &stack[depth - 1];
+		const onnx_node *n = &m->node[top->node];
+		if (top->next == n->n_all) {
+			state[top->node] = 2;
+			m->order[(*n_order)++] = top->node;
+			depth--;
+			continue;
+		}
+		int32_t v = n->in[top->next++], p = v < 0 ? -1 : m->value[v].producer;
+		if (p < 0 || state[p] == 2)
+			continue;
+		if (state[p] == 1)
+			return onnx_fail(m, n, err, "input '%.80s' depends on this node itself: the graph has a cycle", m->value[v].name);
+		state[p] = 1;
+		stack[depth++] = (visit){p, 0};
+	}
+	return BERTH_OK;
+}
+
+static berth_status order_nodes(onnx_model *m, berth_err *err)
+{
+	unsigned char *state;
+	visit *stack;
+	size_t n_order = 0;
+	BERTH_TRY(BERTH_NEW(m->tmp, m->order, m->n_nodes, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, state, m->n_nodes, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, stack, m->n_nodes, err));
+	for (size_t i = 0; i < m->n_nodes; i++)
+		BERTH_TRY(order_from(m, (int32_t)i, state, stack, &n_order, err));
+	return BERTH_OK;
+}
+
+berth_status onnx_resolve(onnx_model *m, const berth_onnx_options *opt, berth_err *err)
+{
+	BERTH_TRY(resolve_symbols(m, opt, err));
+	for (size_t i = 0; i < m->n_values; i++)
+		resolve_said(m, &m->value[i]);
+	BERTH_TRY(place_initializers(m, err));
+	BERTH_TRY(place_inputs(m, err));
+	BERTH_TRY(check_sources(m, err));
+	return order_nodes(m, err);
+}

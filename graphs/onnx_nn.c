@@ -1,0 +1,626 @@
+/* Rows of the table: convolutions, pooling, matrix products, recurrent layers, normalisation; their shapes and multiply-accumulates. */
+#include "onnx_infer.h"
+
+#include <string.h>
+
+/* ---- windows ---- */
+
+typedef struct window {
+	int32_t n;                          /* spatial dimensions */
+	int64_t kernel[ONNX_MAX_RANK], stride[ONNX_MAX_RANK], dilation[ONNX_MAX_RANK], pad[2 * ONNX_MAX_RANK];
+	enum { PAD_GIVEN, PAD_SAME, PAD_VALID } auto_pad;
+	bool ceil;
+} window;
+
+/* n numbers of an attribute between least and 2^31, missing where it is absent. */
+static berth_status window_list(const onnx_at *at, const char *name, int32_t n, int64_t least, int64_t missing, int64_t out[])
+{
+	int32_t len;
+	for (int32_t i = 0; i < n; i++)
+		out[i] = missing;
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, name, out, (size_t)n, &len, at->err));
+	if (len >= 0 && len != n)
+		return onnx_fail(at->m, at->n, at->err, "attribute '%s' has %d numbers; expected %d", name, len, n);
+	for (int32_t i = 0; i < n; i++)
+		if (out[i] < least || out[i] > INT32_MAX)
+			return onnx_fail(at->m, at->n, at->err, "attribute '%s' holds %lld; expected %lld to 2^31 - 1", name, (long long)out[i], (long long)least);
+	return BERTH_OK;
+}
+
+/* The attributes of a window over n dimensions; kernel: its size where no attribute says it (NULL: 1). */
+static berth_status read_window(const onnx_at *at, int32_t n, const int64_t *kernel, window *w)
+{
+	w->n = n;
+	BERTH_TRY(window_list(at, "strides", n, 1, 1, w->stride));
+	BERTH_TRY(window_list(at, "dilations", n, 1, 1, w->dilation));
+	BERTH_TRY(window_list(at, "pads", 2 * n, -INT32_MAX, 0, w->pad));
+	if (kernel)
+		memcpy(w->kernel, kernel, (size_t)n * sizeof *kernel);
+	else
+		BERTH_TRY(window_list(at, "kernel_shape", n, 1, 1, w->kernel));
+	w->auto_pad = onnx_attr_is(at->m, at->n, "auto_pad", "SAME_UPPER") || onnx_attr_is(at->m, at->n, "auto_pad", "SAME_LOWER") ? PAD_SAME
+	              : onnx_attr_is(at->m, at->n, "auto_pad", "VALID")                                                           ? PAD_VALID
+	                                                                                                                          : PAD_GIVEN;
+	w->ceil = onnx_attr_int(at->n, "ceil_mode", 0) != 0;
+	return BERTH_OK;
+}
+
+/* Places of the window along dimension i of length dim. */
+static berth_status window_places(const onnx_at *at, const window *w, int32_t i, int64_t dim, int64_t *out)
+{
+	*out = ONNX_UNKNOWN;
+	if (dim < 0 || w->kernel[i] < 0)
+		return BERTH_OK;
+	if (w->auto_pad == PAD_SAME) {
+		*out = (dim + w->stride[i] - 1) / w->stride[i];
+		return BERTH_OK;
+	}
+	int64_t before = w->auto_pad == PAD_VALID ? 0 : w->pad[i], after = w->auto_pad == PAD_VALID ? 0 : w->pad[w->n + i];
+	int64_t reach = onnx_clamp(onnx_times(w->dilation[i], w->kernel[i] > 0 ? w->kernel[i] - 1 : 0) + 1), room = dim + before + after - reach;
+	if (room < 0)
+		return onnx_fail(at->m, at->n, at->err, "spatial dimension %d is %lld and padded %lld, less than the window of %lld", i, (long long)dim,
+		                 (long long)(dim + before + after), (long long)reach);
+	*out = room / w->stride[i] + 1;
+	if (w->ceil && room % w->stride[i] && *out * w->stride[i] < dim + before)
+		++*out; /* a last window must start inside the input or the padding before it */
+	return BERTH_OK;
+}
+
+static berth_status slide(const onnx_at *at, const window *w, const onnx_dims *in, onnx_dims *out)
+{
+	for (int32_t i = 0; i < w->n; i++)
+		BERTH_TRY(window_places(at, w, i, in->d[i + 2], &out->d[i + 2]));
+	return BERTH_OK;
+}
+
+/* ---- convolution ---- */
+
+/* Shape of x convolved by weight [out channels, in channels / group, kernel...]. */
+static berth_status conv_dims(const onnx_at *at, int32_t x, int32_t weight, onnx_dims *out)
+{
+	onnx_dims in = onnx_in_dims(at, x), w = onnx_in_dims(at, weight);
+	window win;
+	*out = in;
+	if (in.rank < 0)
+		return BERTH_OK;
+	if (in.rank < 3 || (w.rank >= 0 && w.rank != in.rank))
+		return onnx_fail(at->m, at->n, at->err, "input of rank %d, weight of rank %d; expected equal ranks from 3 on", in.rank, w.rank);
+	int64_t group = onnx_attr_int(at->n, "group", 1);
+	if (w.rank > 0 && in.d[1] >= 0 && w.d[1] >= 0 && group > 0 && onnx_mul(w.d[1], group) != in.d[1])
+		return onnx_fail(at->m, at->n, at->err, "%lld input channels; the weight takes %lld in %lld groups", (long long)in.d[1], (long long)w.d[1],
+		                 (long long)group);
+	BERTH_TRY(read_window(at, in.rank - 2, w.rank > 0 ? w.d + 2 : NULL, &win));
+	out->d[1] = w.rank > 0 ? w.d[0] : ONNX_UNKNOWN;
+	return slide(at, &win, &in, out);
+}
+
+ONNX_INFER(conv)
+{
+	onnx_dims out;
+	BERTH_TRY(conv_dims(at, 0, 1, &out));
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+}
+
+ONNX_INFER(conv_integer)
+{
+	onnx_dims out;
+	BERTH_TRY(conv_dims(at, 0, 1, &out));
+	return onnx_set(at, 0, ONNX_INT32, &out);
+}
+
+ONNX_INFER(qlinear_conv)
+{
+	onnx_dims out;
+	BERTH_TRY(conv_dims(at, 0, 3, &out));
+	return onnx_set(at, 0, onnx_in_elem(at, 7) ? onnx_in_elem(at, 7) : onnx_in_elem(at, 0), &out);
+}
+
+ONNX_INFER(deform_conv)
+{
+	return onnx_infer_conv(at);
+}
+
+/* Elements of the output times the weights that each takes: all of weight but its output channels. */
+static double conv_macs(const onnx_at *at, int32_t weight)
+{
+	const onnx_value *y = onnx_out(at, 0), *w = onnx_in(at, weight);
+	double macs = y ? (double)onnx_count(y->rank, y->dim) : -1;
+	if (macs < 0 || !w || w->rank < 1)
+		return 0;
+	for (int32_t i = 1; i < w->rank; i++)
+		macs *= w->dim[i] < 0 ? 0 : (double)w->dim[i];
+	return macs;
+}
+
+ONNX_MACS(conv)
+{
+	*macs = conv_macs(at, 1);
+	return BERTH_OK;
+}
+
+ONNX_MACS(qlinear_conv)
+{
+	*macs = conv_macs(at, 3);
+	return BERTH_OK;
+}
+
+ONNX_MACS(deform_conv)
+{
+	*macs = conv_macs(at, 1);
+	return BERTH_OK;
+}
+
+static int64_t transposed_places(const window *w, int32_t i, int64_t dim, int64_t extra)
+{
+	if (dim < 0 || w->kernel[i] < 0)
+		return ONNX_UNKNOWN;
+	if (w->auto_pad == PAD_SAME)
+		return onnx_times(dim, w->stride[i]);
+	int64_t pads = w->auto_pad == PAD_VALID ? 0 : w->pad[i] + w->pad[w->n + i];
+	int64_t reach = onnx_times(w->dilation[i], w->kernel[i] > 0 ? w->kernel[i] - 1 : 0) + 1;
+	int64_t n = onnx_times(w->stride[i], dim > 0 ? dim - 1 : 0) + extra + reach - pads;
+	return n < 0 ? 0 : n;
+}
+
+ONNX_INFER(conv_transpose)
+{
+	onnx_dims in = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1), out = in;
+	int64_t extra[ONNX_MAX_RANK], shape[ONNX_MAX_RANK], group = onnx_attr_int(at->n, "group", 1);
+	int32_t n_shape;
+	window win;
+	if (in.rank < 0)
+		return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	if (in.rank < 3 || (w.rank >= 0 && w.rank != in.rank))
+		return onnx_fail(at->m, at->n, at->err, "input of rank %d, weight of rank %d; expected equal ranks from 3 on", in.rank, w.rank);
+	int32_t n = in.rank - 2;
+	BERTH_TRY(read_window(at, n, w.rank > 0 ? w.d + 2 : NULL, &win));
+	BERTH_TRY(window_list(at, "output_padding", n, 0, 0, extra));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, "output_shape", shape, ONNX_MAX_RANK, &n_shape, at->err));
+	out.d[1] = w.rank > 0 && group > 0 ? onnx_mul(w.d[1], group) : ONNX_UNKNOWN;
+	for (int32_t i = 0; i < n; i++)
+		out.d[i + 2] = n_shape == n ? shape[i] : n_shape == n + 2 ? shape[i + 2] : transposed_places(&win, i, in.d[i + 2], extra[i]);
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+}
+
+/* Elements of the input times the weights that each is spread over: weight is [in channels, out channels / group, kernel...]. */
+ONNX_MACS(conv_transpose)
+{
+	const onnx_value *x = onnx_in(at, 0), *w = onnx_in(at, 1);
+	double n = x ? (double)onnx_count(x->rank, x->dim) : -1;
+	if (n < 0 || !w || w->rank < 1)
+		return BERTH_OK;
+	for (int32_t i = 1; i < w->rank; i++)
+		n *= w->dim[i] < 0 ? 0 : (double)w->dim[i];
+	*macs = n;
+	return BERTH_OK;
+}
+
+/* ---- pooling ---- */
+
+ONNX_INFER(pool)
+{
+	onnx_dims in = onnx_in_dims(at, 0), out = in;
+	window w;
+	if (in.rank >= 0 && in.rank < 3)
+		return onnx_fail(at->m, at->n, at->err, "input of rank %d; expected 3 or more", in.rank);
+	if (in.rank > 0) {
+		BERTH_TRY(read_window(at, in.rank - 2, NULL, &w));
+		BERTH_TRY(slide(at, &w, &in, &out));
+	}
+	BERTH_TRY(onnx_set(at, 1, ONNX_INT64, &out));
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+}
+
+ONNX_INFER(global_pool)
+{
+	onnx_dims d = onnx_in_dims(at, 0);
+	for (int32_t i = 2; i < d.rank; i++)
+		d.d[i] = 1;
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+}
+
+ONNX_INFER(max_unpool)
+{
+	onnx_dims d = onnx_in_dims(at, 0);
+	int64_t shape[ONNX_MAX_RANK];
+	int32_t n;
+	bool known;
+	window w;
+	BERTH_TRY(onnx_list(at, "output_shape", 2, shape, &n, &known));
+	if (d.rank > 2)
+		BERTH_TRY(read_window(at, d.rank - 2, NULL, &w));
+	for (int32_t i = 2; i < d.rank; i++)
+		d.d[i] = n == d.rank ? shape[i] : known ? transposed_places(&w, i - 2, d.d[i], 0) : ONNX_UNKNOWN;
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+}
+
+/* ---- matrix products ---- */
+
+ONNX_INFER(gemm)
+{
+	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1), out = onnx_open_dims(2);
+	int ta = onnx_attr_int(at->n, "transA", 0) != 0, tb = onnx_attr_int(at->n, "transB", 0) != 0;
+	if ((a.rank >= 0 && a.rank != 2) || (b.rank >= 0 && b.rank != 2))
+		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 2", a.rank, b.rank);
+	if (a.rank == 2 && b.rank == 2 && a.d[!ta] >= 0 && b.d[tb] >= 0 && a.d[!ta] != b.d[tb])
+		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ", (long long)a.d[!ta], (long long)b.d[tb]);
+	out.d[0] = a.rank == 2 ? a.d[ta] : ONNX_UNKNOWN;
+	out.d[1] = b.rank == 2 ? b.d[!tb] : ONNX_UNKNOWN;
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+}
+
+ONNX_MACS(gemm)
+{
+	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1);
+	int64_t n = onnx_count(a.rank, a.d), cols = b.rank == 2 ? b.d[onnx_attr_int(at->n, "transB", 0) ? 0 : 1] : ONNX_UNKNOWN;
+	*macs = n < 0 || cols < 0 ? 0 : (double)n * (double)cols;
+	return BERTH_OK;
+}
+
+static void swap_last(onnx_dims *d, bool swap)
+{
+	if (swap && d->rank >= 2) {
+		int64_t x = d->d[d->rank - 1];
+		d->d[d->rank - 1] = d->d[d->rank - 2];
+		d->d[d->rank - 2] = x;
+	}
+}
+
+/* numpy.matmul of shapes a and b. */
+static berth_status matmul_dims(const onnx_at *at, onnx_dims a, onnx_dims b, onnx_dims *out)
+{
+	out->rank = ONNX_UNKNOWN;
+	if (a.rank < 0 || b.rank < 0)
+		return BERTH_OK;
+	if (a.rank == 0 || b.rank == 0)
+		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 1 or more", a.rank, b.rank);
+	int64_t k = a.d[a.rank - 1], rows = a.rank > 1 ? a.d[a.rank - 2] : -2, other = b.d[b.rank > 1 ? b.rank - 2 : 0];
+	int64_t cols = b.rank > 1 ? b.d[b.rank - 1] : -2;
+	if (k >= 0 && other >= 0 && k != other)
+		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ", (long long)k, (long long)other);
+	a.rank = a.rank > 2 ? a.rank - 2 : 0;
+	b.rank = b.rank > 2 ? b.rank - 2 : 0;
+	BERTH_TRY(onnx_broadcast(at, &a, &b));
+	*out = a;
+	if (rows > -2)
+		out->d[out->rank++] = rows;
+	if (cols > -2)
+		out->d[out->rank++] = cols;
+	return BERTH_OK;
+}
+
+static berth_status infer_matmul(const onnx_at *at, int32_t a, int32_t b, int32_t elem, bool ta, bool tb)
+{
+	onnx_dims da = onnx_in_dims(at, a), db = onnx_in_dims(at, b), out;
+	swap_last(&da, ta);
+	swap_last(&db, tb);
+	BERTH_TRY(matmul_dims(at, da, db, &out));
+	return onnx_set(at, 0, elem, &out);
+}
+
+ONNX_INFER(matmul)
+{
+	return infer_matmul(at, 0, 1, onnx_in_elem(at, 0), false, false);
+}
+
+ONNX_INFER(matmul_integer)
+{
+	return infer_matmul(at, 0, 1, ONNX_INT32, false, false);
+}
+
+ONNX_INFER(qlinear_matmul)
+{
+	return infer_matmul(at, 0, 3, onnx_in_elem(at, 7) ? onnx_in_elem(at, 7) : onnx_in_elem(at, 0), false, false);
+}
+
+ONNX_INFER(fused_matmul)
+{
+	return infer_matmul(at, 0, 1, onnx_in_elem(at, 0), onnx_attr_int(at->n, "transA", 0) != 0, onnx_attr_int(at->n, "transB", 0) != 0);
+}
+
+/* Output elements times the summed dimension of a. */
+static double matmul_macs(const onnx_at *at, bool ta)
+{
+	const onnx_value *y = onnx_out(at, 0);
+	onnx_dims a = onnx_in_dims(at, 0);
+	swap_last(&a, ta);
+	int64_t n = y ? onnx_count(y->rank, y->dim) : ONNX_UNKNOWN, k = a.rank > 0 ? a.d[a.rank - 1] : ONNX_UNKNOWN;
+	return n < 0 || k < 0 ? 0 : (double)n * (double)k;
+}
+
+ONNX_MACS(matmul)
+{
+	*macs = matmul_macs(at, false);
+	return BERTH_OK;
+}
+
+ONNX_MACS(qlinear_matmul)
+{
+	return onnx_macs_matmul(at, macs);
+}
+
+ONNX_MACS(fused_matmul)
+{
+	*macs = matmul_macs(at, onnx_attr_int(at->n, "transA", 0) != 0);
+	return BERTH_OK;
+}
+
+/* com.microsoft MatMulNBits: a [..., K] times a packed weight of K x N. */
+ONNX_INFER(matmul_nbits)
+{
+	onnx_dims d = onnx_in_dims(at, 0);
+	int64_t n = onnx_attr_int(at->n, "N", ONNX_UNKNOWN);
+	if (d.rank > 0)
+		d.d[d.rank - 1] = n;
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+}
+
+ONNX_MACS(matmul_nbits)
+{
+	return onnx_macs_matmul(at, macs);
+}
+
+/* ---- Einsum ---- */
+
+typedef struct einsum {
+	int64_t size[128];     /* of each letter; ONNX_UNKNOWN: not known, 0 uses */
+	bool used[128];
+	onnx_dims ellipsis;
+	char out[2 * ONNX_MAX_RANK + 4]; /* letters of the result; '.' stands for "..." */
+} einsum;
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Text of the equation without spaces and with '.' for "..."; false where it is too long or holds other characters. */
+static bool einsum_text(const onnx_at *at, char text[512])
+{
+	const char *p;
+	size_t len, n = 0;
+	onnx_attr_text(at->m, at->n, "equation", &p, &len);
+	for (size_t i = 0; p && i < len; i++) {
+		if (p[i] == ' ')
+			continue;
+		if (n == 511 || !(is_letter(p[i]) || strchr(".,->", p[i])) || !p[i])
+			return false;
+		if (p[i] == '.') {
+			if (i + 2 >= len || p[i + 1] != '.' || p[i + 2] != '.')
+				return false;
+			i += 2;
+		}
+		text[n++] = p[i];
+	}
+	text[n] = '\0';
+	return n > 0;
+}
+
+/* One term with the shape of input i. */
+static berth_status einsum_term(const onnx_at *at, einsum *e, const char *term, size_t len, int32_t i, bool *fits)
+{
+	onnx_dims d = onnx_in_dims(at, i);
+	bool dots = memchr(term, '.', len) != NULL;
+	int32_t extra = d.rank - (int32_t)(len - dots), k = 0;
+	*fits = *fits && d.rank >= 0 && extra >= 0 && (dots || extra == 0);
+	for (size_t c = 0; c < len && *fits; c++) {
+		if (term[c] == '.') {
+			*fits = k + extra <= d.rank;
+			if (!*fits)
+				break;
+			onnx_dims block = {.rank = extra};
+			memcpy(block.d, d.d + k, (size_t)extra * sizeof *d.d);
+			BERTH_TRY(onnx_broadcast(at, &e->ellipsis, &block));
+			k += extra;
+			continue;
+		}
+		*fits = is_letter(term[c]) && k < d.rank;
+		if (!*fits)
+			break;
+		int letter = term[c];
+		int64_t x = d.d[k++];
+		if (!e->used[letter] || e->size[letter] == 1 || e->size[letter] < 0)
+			e->size[letter] = x;
+		e->used[letter] = true;
+	}
+	return BERTH_OK;
+}
+
+/* Without "->": the ellipsis and the letters that occur once, in alphabetical order. */
+static void einsum_implicit(einsum *e, const char *text)
+{
+	int count[128] = {0}, n = 0;
+	for (const char *p = text; *p; p++)
+		count[(unsigned char)*p & 127]++;
+	if (count['.'])
+		e->out[n++] = '.';
+	for (int c = 'A'; c <= 'z' && n < 2 * ONNX_MAX_RANK; c++)
+		if (is_letter((char)c) && count[c] == 1)
+			e->out[n++] = (char)c;
+}
+
+/* Parse the equation over the shapes of the inputs. *fits = false: it does not say what is known. */
+static berth_status einsum_read(const onnx_at *at, einsum *e, bool *fits)
+{
+	char text[512];
+	memset(e, 0, sizeof *e);
+	*fits = einsum_text(at, text);
+	if (!*fits)
+		return BERTH_OK;
+	char *arrow = strstr(text, "->");
+	if (arrow) {
+		*fits = strlen(arrow + 2) < sizeof e->out;
+		if (*fits)
+			memcpy(e->out, arrow + 2, strlen(arrow + 2) + 1);
+		*arrow = '\0';
+	} else {
+		einsum_implicit(e, text);
+	}
+	const char *term = text;
+	for (int32_t i = 0; *fits; i++) {
+		size_t len = strcspn(term, ",");
+		BERTH_TRY(einsum_term(at, e, term, len, i, fits));
+		term += len;
+		if (!*term++)
+			break;
+	}
+	return BERTH_OK;
+}
+
+ONNX_INFER(einsum)
+{
+	einsum e;
+	onnx_dims out;
+	bool fits;
+	BERTH_TRY(einsum_read(at, &e, &fits));
+	out.rank = 0;
+	for (const char *p = e.out; fits && *p; p++) {
+		if (*p == '.') {
+			fits = e.ellipsis.rank >= 0 && out.rank + e.ellipsis.rank <= ONNX_MAX_RANK;
+			for (int32_t i = 0; fits && i < e.ellipsis.rank; i++)
+				out.d[out.rank++] = e.ellipsis.d[i];
+		} else {
+			fits = is_letter(*p) && e.used[(int)*p] && out.rank < ONNX_MAX_RANK;
+			if (fits)
+				out.d[out.rank++] = e.size[(int)*p];
+		}
+	}
+	if (!fits)
+		out.rank = ONNX_UNKNOWN;
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+}
+
+/* The product of all index ranges: what the sum does when written as one loop nest. */
+ONNX_MACS(einsum)
+{
+	einsum e;
+	bool fits;
+	BERTH_TRY(einsum_read(at, &e, &fits));
+	if (!fits || e.ellipsis.rank < 0)
+		return BERTH_OK;
+	double n = 1;
+	for (int c = 0; c < 128; c++)
+		if (e.used[c])
+			n *= e.size[c] < 0 ? 0 : (double)e.size[c];
+	for (int32_t i = 0; i < e.ellipsis.rank; i++)
+		n *= e.ellipsis.d[i] < 0 ? 0 : (double)e.ellipsis.d[i];
+	*macs = n;
+	return BERTH_OK;
+}
+
+/* ---- recurrent layers ---- */
+
+typedef struct recurrent {
+	int64_t steps, batch, in, hidden, directions;
+} recurrent;
+
+/* Sizes of RNN, GRU and LSTM: x [steps, batch, in] (layout 1: [batch, steps, in]), r [directions, gates*hidden, hidden]. */
+static recurrent recurrent_sizes(const onnx_at *at)
+{
+	onnx_dims x = onnx_in_dims(at, 0), r = onnx_in_dims(at, 2);
+	recurrent s = {ONNX_UNKNOWN, ONNX_UNKNOWN, ONNX_UNKNOWN, onnx_attr_int(at->n, "hidden_size", ONNX_UNKNOWN), ONNX_UNKNOWN};
+	int layout = onnx_attr_int(at->n, "layout", 0) != 0;
+	if (x.rank == 3) {
+		s.steps = x.d[layout];
+		s.batch = x.d[!layout];
+		s.in = x.d[2];
+	}
+	if (r.rank == 3 && s.hidden < 0)
+		s.hidden = r.d[2];
+	s.directions = onnx_attr_is(at->m, at->n, "direction", "bidirectional") ? 2 : 1;
+	return s;
+}
+
+ONNX_INFER(recurrent)
+{
+	recurrent s = recurrent_sizes(at);
+	bool layout = onnx_attr_int(at->n, "layout", 0) != 0;
+	int32_t elem = onnx_in_elem(at, 0);
+	onnx_dims y = {.rank = 4}, last = {.rank = 3};
+	y.d[0] = layout ? s.batch : s.steps;
+	y.d[1] = layout ? s.steps : s.directions;
+	y.d[2] = layout ? s.directions : s.batch;
+	y.d[3] = last.d[2] = s.hidden;
+	last.d[0] = layout ? s.batch : s.directions;
+	last.d[1] = layout ? s.directions : s.batch;
+	BERTH_TRY(onnx_set(at, 1, elem, &last));
+	BERTH_TRY(onnx_set(at, 2, elem, &last));
+	return onnx_set(at, 0, elem, &y);
+}
+
+/* steps * batch * directions * gates * hidden * (in + hidden): the two products of each gate. */
+ONNX_MACS(recurrent)
+{
+	recurrent s = recurrent_sizes(at);
+	double gates = at->n->type[0] == 'L' ? 4 : at->n->type[0] == 'G' ? 3 : 1;
+	if (s.steps >= 0 && s.batch >= 0 && s.in >= 0 && s.hidden >= 0)
+		*macs = (double)s.steps * (double)s.batch * (double)s.directions * gates * (double)s.hidden * ((double)s.in + (double)s.hidden);
+	return BERTH_OK;
+}
+
+/* ---- normalisation and attention ---- */
+
+ONNX_INFER(batch_norm)
+{
+	for (int32_t o = 1; o < 5; o++)
+		BERTH_TRY(onnx_set_like(at, o, o < 3 ? o + 2 : o, ONNX_NONE));
+	return onnx_set_like(at, 0, 0, ONNX_NONE);
+}
+
+ONNX_INFER(layer_norm)
+{
+	onnx_dims d = onnx_in_dims(at, 0);
+	int32_t axis;
+	BERTH_TRY(onnx_set(at, 0, onnx_in_elem(at, 0), &d));
+	if (d.rank > 0) {
+		BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", -1), d.rank, &axis));
+		for (int32_t i = axis; i < d.rank; i++)
+			d.d[i] = 1;
+	}
+	BERTH_TRY(onnx_set(at, 1, ONNX_FLOAT, &d));
+	return onnx_set(at, 2, ONNX_FLOAT, &d);
+}
+
+/* com.microsoft SkipLayerNormalization: mean and deviation, then the sum of its inputs. */
+ONNX_INFER(skip_layer_norm)
+{
+	BERTH_TRY(onnx_infer_layer_norm(at));
+	return onnx_set_like(at, 3, 0, ONNX_NONE);
+}
+
+/* com.microsoft QLinearAdd, QLinearMul: operands 0 and 3, each with scale and zero point. */
+ONNX_INFER(qlinear_binary)
+{
+	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 3);
+	BERTH_TRY(onnx_broadcast(at, &a, &b));
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &a);
+}
+
+ONNX_INFER(qlinear_same)
+{
+	return onnx_set_like(at, 0, 0, ONNX_NONE);
+}
+
+/* Attention of opset 23: q, k, v as [batch, heads, tokens, size], or [batch, tokens, heads*size] with the heads in attributes. */
+ONNX_INFER(attention)
+{
+	onnx_dims q = onnx_in_dims(at, 0), v = onnx_in_dims(at, 2), out = q;
+	int64_t heads = onnx_attr_int(at->n, "q_num_heads", 0), kv = onnx_attr_int(at->n, "kv_num_heads", 0);
+	if (q.rank == 4)
+		out.d[3] = v.rank == 4 ? v.d[3] : ONNX_UNKNOWN;
+	else if (q.rank == 3)
+		out.d[2] = v.rank == 3 && kv > 0 && heads > 0 && heads < INT32_MAX && v.d[2] >= 0 ? onnx_mul(v.d[2] / kv, heads) : ONNX_UNKNOWN;
+	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+}
+
+/* Scores and their product with v: batch * heads * q tokens * k tokens * (q size + v size). */
+ONNX_MACS(attention)
+{
+	onnx_dims q = onnx_in_dims(at, 0), k = onnx_in_dims(at, 1);
+	const onnx_value *y = onnx_out(at, 0);
+	int64_t nq = onnx_count(q.rank, q.d), ny = y ? onnx_count(y->rank, y->dim) : ONNX_UNKNOWN;
+	int64_t tokens = k.rank == 4 ? k.d[2] : k.rank == 3 ? k.d[1] : ONNX_UNKNOWN;
+	if (nq >= 0 && ny >= 0 && tokens >= 0)
+		*macs = ((double)nq + (double)ny) * (double)tokens;
+	return BERTH_OK;
+}

@@ -1,0 +1,271 @@
+/* Element types, sizes, and the tensors of a file (onnx.proto: TensorProto, SparseTensorProto). */
+#include "onnx_model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int64_t onnx_times(int64_t a, int64_t b)
+{
+	if (a == 0 || b == 0)
+		return 0;
+	return a > ONNX_MAX_ELEMENTS / b ? ONNX_MAX_ELEMENTS + 1 : a * b;
+}
+
+int64_t onnx_count(int32_t rank, const int64_t *dim)
+{
+	int64_t n = 1;
+	if (rank < 0)
+		return ONNX_UNKNOWN;
+	for (int32_t i = 0; i < rank; i++) {
+		if (dim[i] < 0)
+			return ONNX_UNKNOWN;
+		n = onnx_times(n, dim[i]);
+	}
+	return n;
+}
+
+int onnx_elem_bits(int32_t elem)
+{
+	static const unsigned char bits[] = {0, 32, 8, 8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64, 64, 128, 16, 8, 8, 8, 8, 4, 4, 4, 8, 2, 2};
+	return elem >= 0 && elem < (int32_t)sizeof bits ? bits[elem] : 0;
+}
+
+bool onnx_elem_is_real(int32_t elem)
+{
+	return elem == ONNX_FLOAT || elem == ONNX_FLOAT16 || elem == ONNX_DOUBLE || (elem >= 14 && elem <= 20) || elem == 23 || elem == 24;
+}
+
+bool onnx_elem_is_quantised(int32_t elem)
+{
+	return (elem >= ONNX_UINT8 && elem <= ONNX_INT16) || elem == 21 || elem == 22 || elem == 25 || elem == 26;
+}
+
+int64_t onnx_elem_bytes(int32_t elem, int64_t count)
+{
+	return (count * onnx_elem_bits(elem) + 7) / 8;
+}
+
+int64_t onnx_value_bytes(const onnx_value *v, bool *known)
+{
+	int64_t n = 1;
+	*known = v->rank >= 0 && (onnx_elem_bits(v->elem) || v->elem == ONNX_STRING);
+	if (v->rank < 0)
+		return 0;
+	for (int32_t i = 0; i < v->rank; i++) {
+		*known = *known && v->dim[i] >= 0;
+		n = onnx_times(n, v->dim[i] < 0 ? 1 : v->dim[i]);
+	}
+	return onnx_elem_bytes(v->elem ? v->elem : ONNX_FLOAT, n);
+}
+
+berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...)
+{
+	char text[300];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return berth_fail(err, BERTH_EFORMAT, "%.200s: node '%.100s' (%.40s) at byte %zu: %s", m->file, n->name, n->type, n->at, text);
+}
+
+/* ---- reading ---- */
+
+/* Dimensions of a tensor: none negative, and together not beyond the limit. */
+static berth_status check_dims(const onnx_wire *w, const int64_t *dim, size_t rank, onnx_tensor *t, berth_err *err)
+{
+	if (rank > ONNX_MAX_RANK)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a tensor of %zu dimensions; expected at most %d", w->file, t->at, rank, ONNX_MAX_RANK);
+	for (size_t i = 0; i < rank; i++)
+		if (dim[i] < 0 || dim[i] > ONNX_MAX_ELEMENTS)
+			return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: dimension %zu of a tensor is %lld; expected 0 to 2^48", w->file, t->at, i,
+			                  (long long)dim[i]);
+	t->rank = (int32_t)rank;
+	t->count = onnx_count(t->rank, dim);
+	if (t->count > ONNX_MAX_ELEMENTS)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a tensor of more than 2^48 elements", w->file, t->at);
+	return BERTH_OK;
+}
+
+static berth_status keep_dims(const onnx_model *m, const onnx_wire *w, const int64_t *dim, size_t rank, onnx_tensor *t, berth_err *err)
+{
+	int64_t *copy;
+	BERTH_TRY(check_dims(w, dim, rank, t, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, copy, rank, err));
+	memcpy(copy, dim, rank * sizeof *dim);
+	t->dim = copy;
+	return BERTH_OK;
+}
+
+static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t, berth_err *err)
+{
+	int64_t dim[ONNX_MAX_RANK];
+	size_t rank = 0, raw = 0;
+	onnx_field f;
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (f.number == 1) {
+			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a tensor", dim, ONNX_MAX_RANK, &rank, err));
+		} else if (f.number == 2) {
+			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_VARINT, "data_type of a tensor", err));
+			t->elem = f.value > 1000 ? ONNX_NONE : (int32_t)f.value;
+		} else if (f.number == 8) {
+			BERTH_TRY(onnx_wire_text(&w, &f, "name of a tensor", m->tmp, &t->name, err));
+		} else if (f.number == 9) {
+			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "raw_data of a tensor", err));
+			raw = f.end - f.at;
+		}
+	}
+	BERTH_TRY(keep_dims(m, &w, dim, rank, t, err));
+	t->bytes = onnx_elem_bytes(t->elem, t->count);
+	if (raw && onnx_elem_bits(t->elem) && raw != (uint64_t)t->bytes)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: tensor '%.80s' holds %zu bytes of raw_data; its type and shape make %lld", w.file, t->at,
+		                  t->name, raw, (long long)t->bytes);
+	return BERTH_OK;
+}
+
+static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t, berth_err *err)
+{
+	int64_t dim[ONNX_MAX_RANK], bytes = 0;
+	size_t rank = 0;
+	onnx_field f;
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (f.number == 1 || f.number == 2) {
+			onnx_tensor part;
+			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "a part of a sparse tensor", err));
+			BERTH_TRY(onnx_read_tensor(m, onnx_wire_inside(&w, &f), false, &part, err));
+			bytes = part.bytes;
+			t->bytes += bytes;
+			if (f.number == 1) {
+				t->name = part.name;
+				t->elem = part.elem;
+			}
+		} else if (f.number == 3) {
+			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a sparse tensor", dim, ONNX_MAX_RANK, &rank, err));
+		}
+	}
+	if (t->bytes > ONNX_MAX_ELEMENTS)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a sparse tensor of more than 2^48 bytes", w.file, t->at);
+	return keep_dims(m, &w, dim, rank, t, err);
+}
+
+berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t, berth_err *err)
+{
+	*t = (onnx_tensor){.name = "", .at = w.at, .end = w.end, .sparse = sparse};
+	return sparse ? read_sparse(m, w, t, err) : read_dense(m, w, t, err);
+}
+
+/* ---- content ---- */
+
+/* IEEE half to double. */
+static double half(uint32_t h)
+{
+	uint32_t sign = h >> 15, exponent = h >> 10 & 31, fraction = h & 1023;
+	double x = exponent == 0 ? fraction * 0x1p-24 : exponent == 31 ? onnx_wire_float(fraction ? 0x7fc00000u : 0x7f800000u)
+	                                                               : onnx_wire_float((exponent + 112) << 23 | fraction << 13);
+	return sign ? -x : x;
+}
+
+/* Element of a float type of 16, 32 or 64 bits. */
+static double real_of(int32_t elem, uint64_t bits)
+{
+	switch (elem) {
+	case ONNX_FLOAT: return onnx_wire_float((uint32_t)bits);
+	case ONNX_DOUBLE: return onnx_wire_double(bits);
+	case ONNX_FLOAT16: return half((uint32_t)bits & 0xffff);
+	default: return onnx_wire_float((uint32_t)(bits << 16)); /* bfloat16 */
+	}
+}
+
+/* Integer of a type, sign extended. */
+static int64_t int_of(int32_t elem, uint64_t bits)
+{
+	switch (elem) {
+	case ONNX_INT8: return (int8_t)bits;
+	case ONNX_INT16: return (int16_t)bits;
+	case ONNX_INT32: return (int32_t)bits;
+	default: return (int64_t)bits;
+	}
+}
+
+static bool decodable(int32_t elem)
+{
+	return elem == ONNX_FLOAT || elem == ONNX_DOUBLE || elem == ONNX_FLOAT16 || elem == ONNX_BFLOAT16 || elem == ONNX_BOOL ||
+	       (elem >= ONNX_UINT8 && elem <= ONNX_INT64) || elem == ONNX_UINT32 || elem == ONNX_UINT64;
+}
+
+typedef struct content {
+	int64_t *ints;
+	double *reals;
+	size_t n, cap;
+} content;
+
+static void read_raw(const onnx_model *m, const onnx_tensor *t, const onnx_field *f, content *c)
+{
+	size_t bytes = (size_t)onnx_elem_bits(t->elem) / 8;
+	for (c->n = 0; c->n < c->cap && (c->n + 1) * bytes <= f->end - f->at; c->n++) {
+		uint64_t bits = onnx_wire_little(m->data + f->at + c->n * bytes, bytes);
+		if (c->reals)
+			c->reals[c->n] = real_of(t->elem, bits);
+		else
+			c->ints[c->n] = int_of(t->elem, bits);
+	}
+}
+
+/* One of the typed fields: float_data 4, int32_data 5 (also 8 and 16 bits and halves), int64_data 7, double_data 10, uint64_data 11. */
+static berth_status read_typed(const onnx_wire *w, const onnx_tensor *t, const onnx_field *f, content *c, berth_err *err)
+{
+	if (f->number == 4 && t->elem == ONNX_FLOAT)
+		return onnx_wire_floats(w, f, "float_data of a tensor", c->reals, c->cap, &c->n, err);
+	if (f->number == 10 && t->elem == ONNX_DOUBLE)
+		return onnx_wire_doubles(w, f, "double_data of a tensor", c->reals, c->cap, &c->n, err);
+	if (f->number != 5 && f->number != 7 && f->number != 11)
+		return BERTH_OK;
+	int64_t bits[ONNX_MAX_CONTENT];
+	size_t start = c->n;
+	BERTH_TRY(onnx_wire_varints(w, f, "integer data of a tensor", bits, c->cap, &c->n, err));
+	for (size_t i = start; i < c->n && i < c->cap; i++) {
+		if (c->reals)
+			c->reals[i] = real_of(t->elem, (uint64_t)bits[i]);
+		else
+			c->ints[i] = int_of(t->elem, (uint64_t)bits[i]);
+	}
+	return BERTH_OK;
+}
+
+berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints, const double **reals, berth_err *err)
+{
+	*ints = NULL;
+	*reals = NULL;
+	if (t->sparse || t->count > ONNX_MAX_CONTENT || !decodable(t->elem))
+		return BERTH_OK;
+	content c = {.cap = (size_t)t->count};
+	if (onnx_elem_is_real(t->elem))
+		BERTH_TRY(BERTH_NEW(m->tmp, c.reals, c.cap, err));
+	else
+		BERTH_TRY(BERTH_NEW(m->tmp, c.ints, c.cap, err));
+	onnx_wire w = {m->file, m->data, t->at, t->end};
+	onnx_field f;
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (f.number == 9)
+			read_raw(m, t, &f, &c);
+		else
+			BERTH_TRY(read_typed(&w, t, &f, &c, err));
+	}
+	if (c.n == c.cap) { /* fewer: the file was stripped of its data, or keeps them elsewhere */
+		*ints = c.ints;
+		*reals = c.reals;
+	}
+	return BERTH_OK;
+}
