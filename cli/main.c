@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const cli_verb *const cli_verbs[] = {&cmd_show, &cmd_methods, &cmd_zoo, &cmd_systems, NULL};
+const cli_verb *const cli_verbs[] = {&cmd_simulate, &cmd_show, &cmd_methods, &cmd_zoo, &cmd_systems, NULL};
 
 static atomic_int cancelled;
 

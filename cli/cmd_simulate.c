@@ -1,0 +1,176 @@
+/* berth simulate: what a given placement costs. */
+#include "bounds.h"
+#include "file.h"
+#include "load.h"
+#include "load_system.h"
+#include "options.h"
+#include "placement.h"
+#include "print.h"
+#include "report.h"
+#include "system_set.h"
+#include "text.h"
+#include "trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct args {
+	const char *on, *placement, *trace;
+	cli_texts set;
+} args;
+
+typedef struct state {
+	berth_graph g;
+	berth_system s;
+	berth_placement placement;
+	berth_problem p;
+	berth_bounds bounds;
+	berth_timeline t;
+	berth_violations broken;
+} state;
+
+/* ---- passes ---- */
+
+static berth_status read_placement(cli *c, const args *a, state *s, berth_err *err)
+{
+	char *data;
+	const char *warning = NULL;
+	size_t size;
+	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
+	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp, &s->placement, &warning, err));
+	if (warning)
+		cli_warn(c, "%s", warning);
+	if (s->s.order == BERTH_ORDER_GIVEN && !s->placement.order)
+		return berth_fail(err, BERTH_EFORMAT, "%s: it has no \"order\", but the order of system '%.80s' is 'given': add one", a->placement, s->s.name);
+	return BERTH_OK;
+}
+
+/* --set, after the placement was read: its digest is that of the system as it was. */
+static berth_status change_system(cli *c, const args *a, state *s, berth_err *err)
+{
+	for (int32_t i = 0; i < a->set.n; i++)
+		BERTH_TRY(berth_system_set(&s->s, a->set.text[i], &c->tmp, err));
+	berth_status st = a->set.n ? berth_system_check(&s->s, &c->tmp, err) : BERTH_OK;
+	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "after --set, ") : st;
+}
+
+static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(berth_graph_load(c->args[0], NULL, 0, &c->mem, &c->tmp, &s->g, err));
+	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	BERTH_TRY(read_placement(c, a, s, err));
+	BERTH_TRY(change_system(c, a, s, err));
+	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
+	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
+	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));
+	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL, &c->mem, &s->broken, err);
+}
+
+/* ---- output ---- */
+
+static double value_of(const state *s, berth_objective o)
+{
+	return s->t.r.runs ? berth_objective_value(o, &s->t.r) : NAN;
+}
+
+static berth_status print_json(cli *c, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_number(&w, "latency_s", value_of(s, BERTH_LATENCY));
+	berth_json_put_number(&w, "throughput_per_s", 1 / value_of(s, BERTH_THROUGHPUT));
+	berth_json_put_number(&w, "energy_j", value_of(s, BERTH_ENERGY));
+	berth_json_put_number(&w, "edp", value_of(s, BERTH_EDP));
+	berth_json_put_bool(&w, "feasible", s->broken.n == 0);
+	report_put_violations(&w, &s->p, &s->broken);
+	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
+	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
+	report_put_devices(&w, &s->p, &s->t);
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static void print_head(const state *s)
+{
+	char a[32], b[32];
+	double latency = value_of(s, BERTH_LATENCY), bound = (double)s->bounds.latency_ns / 1e9, energy = value_of(s, BERTH_ENERGY);
+	printf("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
+	printf("latency %s, lower bound %s", berth_text_seconds(a, latency), berth_text_seconds(b, bound));
+	printf(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
+	double load = value_of(s, BERTH_THROUGHPUT);
+	printf("throughput %s samples/s", load > 0 ? berth_text_count(a, 1 / load) : "unlimited");
+	if (!isnan(energy))
+		printf(", energy %.3g J, energy-delay product %.3g J s", energy, value_of(s, BERTH_EDP));
+	printf("\n\n");
+}
+
+static berth_status print_text(cli *c, const state *s, berth_err *err)
+{
+	if (s->t.r.runs) {
+		print_head(s);
+		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
+		putchar('\n');
+		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
+	}
+	if (s->broken.n) {
+		printf("infeasible:\n");
+		report_print_violations(&s->broken);
+	}
+	return BERTH_OK;
+}
+
+static berth_status write_trace(cli *c, const args *a, const state *s, berth_err *err)
+{
+	const char *text;
+	size_t len;
+	if (!s->t.r.runs)
+		return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s", s->broken.item[0].message);
+	BERTH_TRY(berth_trace_write(&s->p, &s->t, &c->mem, &c->tmp, &text, &len, err));
+	return berth_file_write(a->trace, text, len, err);
+}
+
+static berth_status check_args(const cli *c, const args *a, berth_err *err)
+{
+	if (!a->on)
+		return berth_fail(err, BERTH_EINVAL, "simulate: --on SYSTEM is missing");
+	if (!a->placement)
+		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
+	if (a->trace && strcmp(a->trace, "-") == 0 && c->json)
+		return berth_fail(err, BERTH_EINVAL, "simulate: only one of --json and --trace - can go to standard output");
+	return a->trace ? berth_file_writable(a->trace, err) : BERTH_OK;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {0};
+	state s = {0};
+	const cli_option options[] = {
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
+		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
+		{"trace", 0, CLI_TEXT, &a.trace, "OUT", "write the timeline as a Chrome trace (Perfetto shows it)"},
+		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x", "change a figure of a device or link first"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_simulate, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	BERTH_TRY(check_args(c, &a, err));
+	BERTH_TRY(simulate(c, &a, &s, err));
+	if (c->json)
+		BERTH_TRY(print_json(c, &s, err));
+	else if (!c->quiet && !(a.trace && strcmp(a.trace, "-") == 0))
+		BERTH_TRY(print_text(c, &s, err));
+	if (a.trace)
+		BERTH_TRY(write_trace(c, &a, &s, err));
+	if (s.broken.n)
+		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement, s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
+	return BERTH_OK;
+}
+
+const cli_verb cmd_simulate = {"simulate", "simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set DEVICE_OR_LINK.KEY=VALUE|2x]",
+                               "tell what a placement costs, and what it breaks",
+                               "--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, cpu0:gpu0.bandwidth=3.2e10,\n"
+                               "a shared link by its name. An infeasible placement is reported with exit code 3.\n"
+                               "Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace plan-trace.json\n",
+                               run};

@@ -1,0 +1,25 @@
+/* Parts of documents and reports that several verbs print. */
+#ifndef BERTH_CLI_REPORT_H
+#define BERTH_CLI_REPORT_H
+
+#include "check.h"
+#include "cli.h"
+#include "json.h"
+#include "timeline.h"
+
+/* "violations":[{kind, op, device, needed, limit, message}], keys that do not apply left out. */
+void report_put_violations(berth_json_out *w, const berth_problem *p, const berth_violations *list);
+
+/* "devices":[{name, busy_s, peak_memory_bytes, memory_bytes}]; busy_s and peak_memory_bytes null where there is no timeline. */
+void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t);
+
+/* A row a device: operators, busy, peak memory and memory, bytes sent. Fails: BERTH_ENOMEM. */
+berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err);
+
+/* The largest causes of lost time, at most three, as text. Fails: BERTH_ENOMEM. */
+berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err);
+
+/* The first violations as text, at most five. */
+void report_print_violations(const berth_violations *list);
+
+#endif

@@ -1,0 +1,141 @@
+/* Violations; see check.h. */
+#include "check.h"
+
+#include <string.h>
+
+const char *berth_violation_name(berth_violation_kind kind)
+{
+	static const char *const name[] = {"cannot-run", "pin", "forbid", "colocation", "memory"};
+	return name[kind];
+}
+
+static berth_status add(berth_arena *mem, berth_violations *list, berth_violation v, berth_err *err)
+{
+	if (!v.message)
+		return berth_nomem(err);
+	BERTH_TRY(BERTH_GROW(mem, list->item, list->n, &list->cap, err));
+	list->item[list->n++] = v;
+	return BERTH_OK;
+}
+
+static const char *type_of(const berth_graph *g, int32_t op)
+{
+	return g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : "no type";
+}
+
+static bool is_forbidden(const berth_graph *g, int32_t op, const char *dev)
+{
+	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+		if (strcmp(g->forbid_dev[i], dev) == 0)
+			return true;
+	return false;
+}
+
+static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem, berth_violations *list, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	const char *name = g->op_name[op], *on = p->s->dev_name[dev], *pin = g->op_pin[op];
+	berth_violation v = {.op = op, .dev = dev, .needed = -1, .limit = -1};
+	if (berth_op_time(p, op, dev) < 0) {
+		v.kind = BERTH_VIOLATION_CANNOT_RUN;
+		v.message = berth_arena_printf(mem, "operator '%s' (%s) cannot run on '%s'", name, type_of(g, op), on);
+		BERTH_TRY(add(mem, list, v, err));
+	}
+	if (pin && strcmp(pin, on) != 0) {
+		v.kind = BERTH_VIOLATION_PIN;
+		v.message = berth_arena_printf(mem, "operator '%s' is pinned to '%s' but placed on '%s'", name, pin, on);
+		BERTH_TRY(add(mem, list, v, err));
+	}
+	if (is_forbidden(g, op, on)) {
+		v.kind = BERTH_VIOLATION_FORBID;
+		v.message = berth_arena_printf(mem, "operator '%s' is on '%s', which is forbidden to it", name, on);
+		BERTH_TRY(add(mem, list, v, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status check_colocation(const berth_problem *p, const int32_t *op_dev, int32_t op, berth_arena *mem, berth_violations *list, berth_err *err)
+{
+	int32_t first = p->unit_op[p->unit_off[p->op_unit[op]]], dev = op_dev[op];
+	berth_violation v = {BERTH_VIOLATION_COLOCATION, op, dev, -1, -1, NULL};
+	if (dev == op_dev[first])
+		return BERTH_OK;
+	v.message = berth_arena_printf(mem, "operator '%s' is on '%s', but '%s' of its colocation group '%s' is on '%s'", p->g->op_name[op],
+	                               p->s->dev_name[dev], p->g->op_name[first], p->g->coloc_name[p->g->op_coloc[op]], p->s->dev_name[op_dev[first]]);
+	return add(mem, list, v, err);
+}
+
+static berth_status check_memory(const berth_problem *p, const int64_t *peak_bytes, berth_arena *mem, berth_violations *list, berth_err *err)
+{
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int64_t limit = p->s->dev_memory_bytes[d];
+		berth_violation v = {BERTH_VIOLATION_MEMORY, -1, d, peak_bytes[d], limit, NULL};
+		if (limit < 0 || peak_bytes[d] <= limit)
+			continue;
+		v.message = berth_arena_printf(mem, "device '%s' needs %lld bytes at its peak and has %lld", p->s->dev_name[d], (long long)peak_bytes[d],
+		                               (long long)limit);
+		BERTH_TRY(add(mem, list, v, err));
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes, berth_arena *mem, berth_violations *out,
+                                   berth_err *err)
+{
+	berth_violations list = {0};
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		BERTH_TRY(check_op(p, op, op_dev[op], mem, &list, err));
+		BERTH_TRY(check_colocation(p, op_dev, op, mem, &list, err));
+	}
+	if (peak_bytes)
+		BERTH_TRY(check_memory(p, peak_bytes, mem, &list, err));
+	*out = list;
+	return BERTH_OK;
+}
+
+/* Why no device is legal for op: the first reason that leaves none. */
+static berth_violation_kind reason(const berth_problem *p, int32_t op)
+{
+	bool runs = false, pinned = false, allowed = false;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		const char *name = p->s->dev_name[d];
+		bool here = berth_op_time(p, op, d) >= 0;
+		bool pin_ok = here && (!p->g->op_pin[op] || strcmp(p->g->op_pin[op], name) == 0);
+		runs |= here;
+		pinned |= pin_ok;
+		allowed |= pin_ok && !is_forbidden(p->g, op, name);
+	}
+	return !runs ? BERTH_VIOLATION_CANNOT_RUN : !pinned ? BERTH_VIOLATION_PIN : !allowed ? BERTH_VIOLATION_FORBID : BERTH_VIOLATION_COLOCATION;
+}
+
+static const char *reason_text(const berth_problem *p, int32_t op, berth_violation_kind kind, berth_arena *mem)
+{
+	const char *name = p->g->op_name[op], *type = type_of(p->g, op), *sys = p->s->name;
+	switch (kind) {
+	case BERTH_VIOLATION_CANNOT_RUN:
+		return berth_arena_printf(mem, "no device of '%s' can run operator '%s' (%s): give it a time_s, or add its type to a device's runs", sys, name, type);
+	case BERTH_VIOLATION_PIN:
+		return berth_arena_printf(mem, "operator '%s' (%s) is pinned to '%s', which cannot run it", name, type, p->g->op_pin[op]);
+	case BERTH_VIOLATION_FORBID:
+		return berth_arena_printf(mem, "every device of '%s' that can run operator '%s' (%s) is forbidden to it", sys, name, type);
+	default:
+		return berth_arena_printf(mem, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'", name, sys,
+		                          p->g->coloc_name[p->g->op_coloc[op]]);
+	}
+}
+
+berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out, berth_err *err)
+{
+	berth_violations list = {0};
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		bool legal = false;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			legal |= berth_op_legal(p, op, d);
+		if (legal)
+			continue;
+		berth_violation_kind kind = reason(p, op);
+		BERTH_TRY(add(mem, &list, (berth_violation){kind, op, -1, -1, -1, reason_text(p, op, kind, mem)}, err));
+	}
+	*out = list;
+	return BERTH_OK;
+}

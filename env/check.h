@@ -1,0 +1,40 @@
+/* What stands against a placement, as a list: a result, not an error. */
+#ifndef BERTH_CHECK_H
+#define BERTH_CHECK_H
+
+#include "problem.h"
+
+typedef enum berth_violation_kind {
+	BERTH_VIOLATION_CANNOT_RUN, /* the device cannot run the operator; without a device: none can */
+	BERTH_VIOLATION_PIN,        /* the operator is pinned to another device */
+	BERTH_VIOLATION_FORBID,     /* the device is forbidden to the operator */
+	BERTH_VIOLATION_COLOCATION, /* the operator is apart from its colocation group */
+	BERTH_VIOLATION_MEMORY      /* the peak of a device is above its memory */
+} berth_violation_kind;
+
+typedef struct berth_violation {
+	berth_violation_kind kind;
+	int32_t op, dev;       /* -1: none in particular */
+	int64_t needed, limit; /* bytes, of memory only; -1 otherwise */
+	const char *message;
+} berth_violation;
+
+typedef struct berth_violations {
+	berth_violation *item; /* [n] operators ascending, then devices */
+	int32_t n;
+	size_t cap;
+} berth_violations;
+
+/* "cannot-run", "pin", "forbid", "colocation", "memory". */
+const char *berth_violation_name(berth_violation_kind kind);
+
+/* Everything that op_dev [n_ops] breaks.
+ *   peak_bytes  [n_devs] of its simulation, or NULL where there was none: memory is not looked at then
+ * The list lives in mem. Fails: BERTH_ENOMEM. O(ops + edges + devs). */
+berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes, berth_arena *mem, berth_violations *out,
+                                   berth_err *err);
+
+/* The operators that no placement can serve, and why. Empty if berth_problem_feasible is BERTH_OK. As above. O(ops * devs). */
+berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out, berth_err *err);
+
+#endif

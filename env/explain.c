@@ -1,0 +1,163 @@
+/* The critical chain; see explain.h. */
+#include "explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct walker {
+	const berth_problem *p;
+	const berth_timeline *t;
+	int32_t *tensor_hop;   /* [n_tensors] the latest hop of the tensor; -1: none */
+	int32_t *hop_before;   /* [n_hops] the one before of the same tensor; -1: none */
+	berth_lost *link, *channel, *dev;
+	int64_t compute_ns;
+} walker;
+
+static berth_status index_hops(walker *w, berth_arena *tmp, berth_err *err)
+{
+	const berth_timeline *t = w->t;
+	BERTH_TRY(BERTH_NEW(tmp, w->tensor_hop, w->p->g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->hop_before, t->n_hops, err));
+	for (int32_t i = 0; i < w->p->g->n_tensors; i++)
+		w->tensor_hop[i] = -1;
+	for (size_t h = 0; h < t->n_hops; h++) {
+		w->hop_before[h] = w->tensor_hop[t->hops[h].tensor];
+		w->tensor_hop[t->hops[h].tensor] = (int32_t)h;
+	}
+	return BERTH_OK;
+}
+
+static berth_status new_lost(berth_lost **list, berth_lost_kind kind, int32_t n, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(tmp, *list, n, err));
+	for (int32_t i = 0; i < n; i++)
+		(*list)[i] = (berth_lost){kind, i, 0, 0};
+	return BERTH_OK;
+}
+
+static void lose(berth_lost *lost, int64_t ns)
+{
+	lost->ns += ns;
+	lost->times += ns > 0;
+}
+
+/* The latest hop of tensor t towards dest, from hop h backwards; -1: none. */
+static int32_t hop_to(const walker *w, int32_t h, int32_t dest)
+{
+	while (h >= 0 && w->t->hops[h].dest != dest)
+		h = w->hop_before[h];
+	return h;
+}
+
+static int64_t arrival(const walker *w, int32_t tensor, int32_t dev)
+{
+	int32_t producer = w->p->g->tensor_producer[tensor];
+	if (w->t->op_dev[producer] == dev)
+		return w->t->end_ns[producer];
+	return w->t->hops[hop_to(w, w->tensor_hop[tensor], dev)].end_ns;
+}
+
+/* Time of the tensor's way to dest, hop by hop backwards. */
+static void walk_hops(walker *w, int32_t tensor, int32_t dest)
+{
+	for (int32_t h = hop_to(w, w->tensor_hop[tensor], dest); h >= 0; h = hop_to(w, w->hop_before[h], dest)) {
+		const berth_sim_hop *hop = &w->t->hops[h];
+		lose(&w->link[hop->link], hop->end_ns - hop->start_ns);
+		lose(&w->channel[w->p->s->link_channel[hop->link]], hop->start_ns - hop->request_ns);
+	}
+}
+
+/* Account for op and what it waited for; the producer of its last input, or -1 at a source. */
+static int32_t step(walker *w, int32_t op)
+{
+	const berth_graph *g = w->p->g;
+	const berth_timeline *t = w->t;
+	int32_t dev = t->op_dev[op], last = -1;
+	int64_t ready = 0;
+	w->compute_ns += t->end_ns[op] - t->start_ns[op];
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int64_t at = arrival(w, g->in_tensor[i], dev);
+		if (last < 0 || at > ready) {
+			ready = at;
+			last = g->in_tensor[i];
+		}
+	}
+	lose(&w->dev[dev], t->start_ns[op] - ready);
+	if (last < 0)
+		return -1;
+	if (t->op_dev[g->tensor_producer[last]] != dev)
+		walk_hops(w, last, dev);
+	return g->tensor_producer[last];
+}
+
+static int compare_lost(const void *pa, const void *pb)
+{
+	const berth_lost *a = pa, *b = pb;
+	if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+	if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+	return (a->where > b->where) - (a->where < b->where);
+}
+
+static void keep(berth_explanation *e, const berth_lost *list, int32_t n)
+{
+	for (int32_t i = 0; i < n; i++)
+		if (list[i].ns > 0)
+			e->lost[e->n++] = list[i];
+}
+
+static berth_status explain(walker *w, berth_arena *mem, berth_arena *tmp, berth_explanation *e, berth_err *err)
+{
+	const berth_system *s = w->p->s;
+	int32_t op = -1;
+	BERTH_TRY(index_hops(w, tmp, err));
+	BERTH_TRY(new_lost(&w->link, BERTH_LOST_TRANSFER, s->n_links, tmp, err));
+	BERTH_TRY(new_lost(&w->channel, BERTH_LOST_CHANNEL, s->n_channels, tmp, err));
+	BERTH_TRY(new_lost(&w->dev, BERTH_LOST_DEVICE, s->n_devs, tmp, err));
+	for (int32_t i = 0; i < w->p->n_ops; i++)
+		if (op < 0 || w->t->end_ns[i] > w->t->end_ns[op])
+			op = i;
+	while (op >= 0)
+		op = step(w, op);
+	BERTH_TRY(BERTH_NEW(mem, e->lost, s->n_links + s->n_channels + s->n_devs, err));
+	keep(e, w->link, s->n_links);
+	keep(e, w->channel, s->n_channels);
+	keep(e, w->dev, s->n_devs);
+	if (e->n)
+		qsort(e->lost, (size_t)e->n, sizeof *e->lost, compare_lost);
+	e->latency_ns = w->t->r.latency_ns;
+	e->compute_ns = w->compute_ns;
+	return BERTH_OK;
+}
+
+berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem, berth_arena *tmp, berth_explanation *out, berth_err *err)
+{
+	walker w = {.p = p, .t = t};
+	berth_explanation e = {0};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = explain(&w, mem, tmp, &e, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = e;
+	return st;
+}
+
+char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf, size_t size)
+{
+	const berth_system *s = p->s;
+	int32_t l = lost->where;
+	if (lost->kind == BERTH_LOST_DEVICE) {
+		snprintf(buf, size, "waiting for %.80s, busy with other operators", s->dev_name[lost->where]);
+		return buf;
+	}
+	for (int32_t i = s->n_links - 1; lost->kind == BERTH_LOST_CHANNEL && i >= 0; i--)
+		if (s->link_channel[i] == lost->where)
+			l = i;
+	const char *from = s->dev_name[s->link_from[l]], *to = s->dev_name[s->link_to[l]], *channel = s->channel_name[s->link_channel[l]];
+	if (lost->kind == BERTH_LOST_TRANSFER)
+		snprintf(buf, size, "transfers %.60s -> %.60s%s%.60s", from, to, channel ? " over " : "", channel ? channel : "");
+	else if (channel)
+		snprintf(buf, size, "waiting for %.80s, busy with other transfers", channel);
+	else
+		snprintf(buf, size, "waiting for %.60s -> %.60s, busy with other transfers", from, to);
+	return buf;
+}

@@ -1,0 +1,34 @@
+/* Where the time of a simulated placement goes: its critical chain, walked back from the operator that ends last. */
+#ifndef BERTH_EXPLAIN_H
+#define BERTH_EXPLAIN_H
+
+#include "timeline.h"
+
+typedef enum berth_lost_kind {
+	BERTH_LOST_TRANSFER, /* a tensor of the chain was on its way over the link */
+	BERTH_LOST_CHANNEL,  /* it waited for the channel, which carried others */
+	BERTH_LOST_DEVICE    /* an operator of the chain had its inputs and waited for the device, or for its turn there */
+} berth_lost_kind;
+
+/* All the chain's time of one cause. */
+typedef struct berth_lost {
+	berth_lost_kind kind;
+	int32_t where;  /* link, channel or device */
+	int64_t ns;
+	int32_t times;  /* how often, on the chain */
+} berth_lost;
+
+typedef struct berth_explanation {
+	int64_t latency_ns, compute_ns; /* latency = compute + sum of all lost times, exactly */
+	berth_lost *lost;               /* [n] by falling time; ties by kind, then place */
+	int32_t n;
+} berth_explanation;
+
+/* The chain: an operator, of its inputs the one that arrived last (ties: the lowest tensor), its producer, and so on to a source. t->r.runs must
+ * hold. The list lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. O(ops + edges + hops). */
+berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem, berth_arena *tmp, berth_explanation *out, berth_err *err);
+
+/* "transfers gpu0 -> gpu1 over pcie0", "waiting for pcie0", "waiting for gpu0, busy with other operators". Returns buf. */
+char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf, size_t size);
+
+#endif

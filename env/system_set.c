@@ -1,0 +1,172 @@
+/* Changed figures; see system_set.h. */
+#include "system_set.h"
+
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct change {
+	const char *what;     /* the whole text, for messages */
+	char *name, *key;
+	double value;
+	bool factor;
+} change;
+
+static const char *const dev_keys[] = {"peak_flops", "mem_bandwidth", "op_overhead_s", "memory_bytes", "slots", "idle_w", "busy_w"};
+static const char *const link_keys[] = {"latency_s", "bandwidth", "joules_per_byte"};
+enum { N_DEV_KEYS = sizeof dev_keys / sizeof *dev_keys, N_LINK_KEYS = sizeof link_keys / sizeof *link_keys };
+
+/* The name may hold dots and equals signs, the key cannot: split at the last ones. */
+static berth_status split(const char *what, berth_arena *tmp, change *c, berth_err *err)
+{
+	char *text = berth_arena_strdup(tmp, what), *end;
+	if (!text)
+		return berth_nomem(err);
+	char *equals = strrchr(text, '='), *dot = NULL;
+	if (equals) {
+		*equals = '\0';
+		dot = strrchr(text, '.');
+	}
+	if (!dot || dot == text)
+		return berth_fail(err, BERTH_EINVAL, "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x", what);
+	*dot = '\0';
+	*c = (change){what, text, dot + 1, strtod(equals + 1, &end), false};
+	bool number = end != equals + 1 && isfinite(c->value);
+	c->factor = *end == 'x';
+	if (!number || end[c->factor])
+		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what, equals + 1);
+	return BERTH_OK;
+}
+
+/* The new figure of key, in its range. given: there is an old one. */
+static berth_status figure(const change *c, double old, bool given, double *out, berth_err *err)
+{
+	double x = c->factor ? old * c->value : c->value;
+	if (c->factor && !given)
+		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number", c->what, c->name, c->key);
+	if (strcmp(c->key, "memory_bytes") == 0 || (strcmp(c->key, "slots") == 0 && c->factor))
+		x = floor(x);
+	if (strcmp(c->key, "slots") == 0 && x != floor(x))
+		return berth_fail(err, BERTH_EINVAL, "'%.80s': slots is a whole number", c->what);
+	if (berth_system_figure_check(c->key, x, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EINVAL, "'%.80s': ", c->what);
+	*out = x;
+	return BERTH_OK;
+}
+
+static berth_status set_double(const change *c, double *field, berth_err *err)
+{
+	bool zero_is_none = strcmp(c->key, "peak_flops") == 0 || strcmp(c->key, "mem_bandwidth") == 0;
+	return figure(c, *field, !isnan(*field) && !(zero_is_none && *field == 0), field, err);
+}
+
+static berth_status set_memory(const change *c, int64_t *field, berth_err *err)
+{
+	double x;
+	if (c->factor && *field < 0)
+		return BERTH_OK;
+	BERTH_TRY(figure(c, (double)*field, true, &x, err));
+	*field = (int64_t)x;
+	return BERTH_OK;
+}
+
+static berth_status set_slots(const change *c, int32_t *field, berth_err *err)
+{
+	double x;
+	BERTH_TRY(figure(c, *field, true, &x, err));
+	*field = (int32_t)x;
+	return BERTH_OK;
+}
+
+static berth_status fail_key(const change *c, const char *const *keys, int32_t n, berth_err *err)
+{
+	char hint[96], known[128] = "";
+	for (int32_t i = 0; i < n; i++)
+		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", keys[i]);
+	return berth_fail(err, BERTH_EINVAL, "'%.80s': unknown key '%.40s'%s; known: %s", c->what, c->key, berth_text_suggest(hint, sizeof hint, c->key, keys, n),
+	                  known);
+}
+
+static berth_status set_device(berth_system *s, int32_t d, const change *c, berth_err *err)
+{
+	const char *key = c->key;
+	if (strcmp(key, "peak_flops") == 0) return set_double(c, &s->dev_peak_flops[d], err);
+	if (strcmp(key, "mem_bandwidth") == 0) return set_double(c, &s->dev_mem_bandwidth[d], err);
+	if (strcmp(key, "op_overhead_s") == 0) return set_double(c, &s->dev_op_overhead_s[d], err);
+	if (strcmp(key, "idle_w") == 0) return set_double(c, &s->dev_idle_w[d], err);
+	if (strcmp(key, "busy_w") == 0) return set_double(c, &s->dev_busy_w[d], err);
+	if (strcmp(key, "memory_bytes") == 0) return set_memory(c, &s->dev_memory_bytes[d], err);
+	if (strcmp(key, "slots") == 0) return set_slots(c, &s->dev_slots[d], err);
+	return fail_key(c, dev_keys, N_DEV_KEYS, err);
+}
+
+static berth_status set_link(berth_system *s, int32_t l, const change *c, berth_err *err)
+{
+	if (strcmp(c->key, "latency_s") == 0) return set_double(c, &s->link_latency_s[l], err);
+	if (strcmp(c->key, "bandwidth") == 0) return set_double(c, &s->link_bandwidth[l], err);
+	if (strcmp(c->key, "joules_per_byte") == 0) return set_double(c, &s->link_joules_per_byte[l], err);
+	return fail_key(c, link_keys, N_LINK_KEYS, err);
+}
+
+static const char *link_name(const berth_system *s, int32_t l, const char *between, berth_arena *tmp)
+{
+	return berth_arena_printf(tmp, "%s%s%s", s->dev_name[s->link_from[l]], between, s->dev_name[s->link_to[l]]);
+}
+
+/* Does the name mean link l? Its channel's name, FROM->TO or FROM:TO. */
+static berth_status means_link(const berth_system *s, int32_t l, const char *name, berth_arena *tmp, bool *out, berth_err *err)
+{
+	const char *channel = s->channel_name[s->link_channel[l]], *arrow = link_name(s, l, "->", tmp), *colon = link_name(s, l, ":", tmp);
+	if (!arrow || !colon)
+		return berth_nomem(err);
+	*out = (channel && strcmp(channel, name) == 0) || strcmp(arrow, name) == 0 || strcmp(colon, name) == 0;
+	return BERTH_OK;
+}
+
+static berth_status fail_name(const berth_system *s, const change *c, berth_arena *tmp, berth_err *err)
+{
+	const char **known;
+	int32_t n = 0;
+	char hint[96];
+	BERTH_TRY(BERTH_NEW(tmp, known, s->n_devs + 2 * s->n_links, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		known[n++] = s->dev_name[d];
+	for (int32_t l = 0; l < s->n_links; l++) {
+		const char *channel = s->channel_name[s->link_channel[l]];
+		if (channel)
+			known[n++] = channel;
+		if (!(known[n++] = link_name(s, l, "->", tmp)))
+			return berth_nomem(err);
+	}
+	return berth_fail(err, BERTH_EINVAL, "'%.80s': system '%.60s' has no device or link '%.60s'%s; links are called FROM->TO or by their shared name", c->what,
+	                  s->name, c->name, berth_text_suggest(hint, sizeof hint, c->name, known, n));
+}
+
+static berth_status apply(berth_system *s, const char *what, berth_arena *tmp, berth_err *err)
+{
+	change c;
+	bool any = false;
+	BERTH_TRY(split(what, tmp, &c, err));
+	int32_t d = berth_system_find_dev(s, c.name);
+	if (d >= 0)
+		return set_device(s, d, &c, err);
+	for (int32_t l = 0; l < s->n_links; l++) {
+		bool here = false;
+		BERTH_TRY(means_link(s, l, c.name, tmp, &here, err));
+		any |= here;
+		if (here)
+			BERTH_TRY(set_link(s, l, &c, err));
+	}
+	return any ? BERTH_OK : fail_name(s, &c, tmp, err);
+}
+
+berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = apply(s, what, tmp, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

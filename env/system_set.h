@@ -1,0 +1,14 @@
+/* One changed figure of a system: "gpu0.mem_bandwidth=2x" asks what a faster machine would bring. */
+#ifndef BERTH_SYSTEM_SET_H
+#define BERTH_SYSTEM_SET_H
+
+#include "system.h"
+
+/* Apply "NAME.KEY=VALUE" in place. NAME is a device, a channel that links share (all its links) or one link, FROM->TO or FROM:TO. KEY is a number
+ * of the system format: peak_flops, mem_bandwidth, op_overhead_s, memory_bytes, slots, idle_w, busy_w of devices; latency_s, bandwidth,
+ * joules_per_byte of links. VALUE is the new figure, or a factor with x behind it; a factor leaves unlimited memory unlimited.
+ * Fails: BERTH_EINVAL (unknown name or key, naming the nearest; a figure out of range or a factor of one that is not given). s is
+ * not to be used then. Check it afterwards: watts are two figures. tmp is scratch, reset at exit. BERTH_ENOMEM. */
+berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err);
+
+#endif

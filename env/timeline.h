@@ -1,0 +1,23 @@
+/* One placement, simulated with everything kept: what reports, traces and explanations are made of. */
+#ifndef BERTH_TIMELINE_H
+#define BERTH_TIMELINE_H
+
+#include "sim.h"
+
+typedef struct berth_timeline {
+	berth_sim_result r;      /* where r.runs is false, nothing below is set */
+	const int32_t *op_dev;   /* [n_ops] the placement, borrowed */
+	berth_order order;       /* rule used: GIVEN where the placement had an order, else the system's */
+	const int64_t *start_ns, *end_ns;         /* [n_ops] */
+	const int64_t *dev_time_ns, *peak_bytes;  /* [n_devs] sum of operator times; bytes */
+	int64_t *dev_sent_bytes;                  /* [n_devs] over all hops that leave it */
+	int32_t *dev_ops;                         /* [n_devs] operators */
+	const int64_t *channel_ns;                /* [n_channels] */
+	berth_sim_hop *hops;     /* [n_hops] by their ends */
+	size_t n_hops;
+} berth_timeline;
+
+/* Simulate op_dev (and order, or NULL) with the reference simulator; the timeline lives in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_timeline *out, berth_err *err);
+
+#endif

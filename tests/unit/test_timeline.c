@@ -1,0 +1,221 @@
+/* Timelines of random instances: the explanation adds up to the latency, the trace shows every operator and hop once and no two of a lane at
+ * once, violations agree with the slow oracle; figures changed by --set; every allocation failing in turn. */
+#include "check.h"
+#include "explain.h"
+#include "graph_json.h"
+#include "instance.h"
+#include "oracle.h"
+#include "placement.h"
+#include "support.h"
+#include "system_json.h"
+#include "system_set.h"
+#include "trace.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct compiled {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_placement placement;
+} compiled;
+
+static void compile(compiled *c, const instance *in)
+{
+	berth_err err;
+	memset(c, 0, sizeof *c);
+	assert_ok(berth_graph_parse_json("g", in->graph, strlen(in->graph), &c->mem, &c->tmp, &c->g, &err), &err);
+	assert_ok(berth_system_parse_json("s", in->system, strlen(in->system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_placement_parse_json("p", in->placement, strlen(in->placement), &c->g, &c->s, &c->mem, &c->tmp, &c->placement, NULL, &err), &err);
+	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
+}
+
+static void discard(compiled *c)
+{
+	berth_arena_free(&c->mem);
+	berth_arena_free(&c->tmp);
+}
+
+static void check_explanation(compiled *c, const berth_timeline *t)
+{
+	berth_explanation e;
+	berth_err err;
+	char text[256];
+	assert_ok(berth_explain(&c->p, t, &c->mem, &c->tmp, &e, &err), &err);
+	int64_t sum = e.compute_ns;
+	for (int32_t i = 0; i < e.n; i++) {
+		sum += e.lost[i].ns;
+		assert_true(e.lost[i].ns > 0 && e.lost[i].times > 0);
+		assert_true(i == 0 || e.lost[i - 1].ns >= e.lost[i].ns);
+		assert_true(strlen(berth_lost_text(&c->p, &e.lost[i], text, sizeof text)) > 10);
+	}
+	assert_int_equal(sum, t->r.latency_ns);
+	assert_int_equal(e.latency_ns, t->r.latency_ns);
+}
+
+static double number(const cJSON *event, const char *key)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(event, key);
+	return cJSON_IsNumber(m) ? m->valuedouble : NAN;
+}
+
+/* Do two events of one thread overlap? Whole nanoseconds, so that rounding of the file's microseconds is out of the way. */
+static bool overlap(const cJSON *a, const cJSON *b)
+{
+	long long a0 = llround(number(a, "ts") * 1e3), a1 = a0 + llround(number(a, "dur") * 1e3);
+	long long b0 = llround(number(b, "ts") * 1e3), b1 = b0 + llround(number(b, "dur") * 1e3);
+	return a0 < b1 && b0 < a1;
+}
+
+static void check_trace(compiled *c, const berth_timeline *t)
+{
+	const char *text;
+	size_t len, ops = 0, hops = 0;
+	berth_err err;
+	double sum_us = 0, ops_us = 0;
+	assert_ok(berth_trace_write(&c->p, t, &c->mem, &c->tmp, &text, &len, &err), &err);
+	cJSON *doc = cJSON_ParseWithLength(text, len);
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(doc, "traceEvents");
+	assert_true(cJSON_IsArray(list));
+	for (const cJSON *e = list->child; e; e = e->next) {
+		if (strcmp(cJSON_GetObjectItemCaseSensitive(e, "ph")->valuestring, "X") != 0)
+			continue;
+		bool device = number(e, "pid") == 1;
+		ops += device;
+		hops += !device;
+		sum_us += device ? number(e, "dur") : 0;
+		for (const cJSON *o = e->next; o; o = o->next)
+			if (number(o, "pid") == number(e, "pid") && number(o, "tid") == number(e, "tid"))
+				assert_false(overlap(e, o));
+	}
+	for (int32_t op = 0; op < c->g.n_ops; op++)
+		ops_us += (double)(t->end_ns[op] - t->start_ns[op]) * 1e-3;
+	assert_int_equal(ops, c->g.n_ops);
+	assert_int_equal(hops, t->n_hops);
+	assert_near(sum_us, ops_us, 1e-6 * (1 + ops_us));
+	cJSON_Delete(doc);
+}
+
+static void check_violations(compiled *c, const berth_timeline *t, const oracle_result *o)
+{
+	berth_violations v;
+	berth_err err;
+	bool memory = false;
+	assert_ok(berth_check_placement(&c->p, c->placement.op_dev, t->r.runs ? t->peak_bytes : NULL, &c->mem, &v, &err), &err);
+	for (int32_t i = 0; i < v.n; i++)
+		memory |= v.item[i].kind == BERTH_VIOLATION_MEMORY;
+	assert_int_equal(v.n == 0, o->feasible);
+	assert_true(!o->runs || memory == !o->memory_fits);
+	assert_ok(berth_check_problem(&c->p, &c->mem, &v, &err), &err);
+	assert_int_equal(v.n == 0, berth_problem_feasible(&c->p, NULL) == BERTH_OK);
+}
+
+static void test_random_instances(void **state)
+{
+	(void)state;
+	int ran = 0, broken = 0;
+	for (uint64_t seed = 1; seed <= 1500; seed++) {
+		instance in;
+		oracle_result o;
+		compiled c;
+		berth_timeline t;
+		berth_err err;
+		instance_make(seed, 14, 5, &in);
+		assert_int_equal(oracle_simulate(in.graph, in.system, in.placement, &o), 0);
+		compile(&c, &in);
+		assert_ok(berth_timeline_new(&c.p, c.placement.op_dev, c.placement.order, &c.mem, &t, &err), &err);
+		assert_int_equal(t.r.runs, o.runs);
+		check_violations(&c, &t, &o);
+		broken += !o.feasible;
+		if (t.r.runs) {
+			ran++;
+			check_explanation(&c, &t);
+			check_trace(&c, &t);
+		}
+		discard(&c);
+		oracle_free(&o);
+		instance_free(&in);
+	}
+	assert_true(ran > 1000 && broken > 100);
+}
+
+/* ---- figures ---- */
+
+static const char duo[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"duo\",\"devices\":[{\"name\":\"n.a\",\"peak_flops\":2e12,\"slots\":2},{\"name\":\"b\"}],"
+                          "\"links\":[{\"from\":\"n.a\",\"to\":\"b\",\"bandwidth\":10,\"both_ways\":true,\"shared\":\"bus\"}]}";
+
+static void test_set(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s;
+	berth_err err;
+	assert_ok(berth_system_parse_json("s", duo, strlen(duo), &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_system_set(&s, "n.a.peak_flops=1.5x", &tmp, &err), &err);
+	assert_true(s.dev_peak_flops[0] == 3e12);
+	assert_ok(berth_system_set(&s, "n.a.slots=1.5x", &tmp, &err), &err);
+	assert_int_equal(s.dev_slots[0], 3);
+	assert_ok(berth_system_set(&s, "b.memory_bytes=2x", &tmp, &err), &err);
+	assert_int_equal(s.dev_memory_bytes[1], -1);
+	assert_ok(berth_system_set(&s, "b.memory_bytes=7", &tmp, &err), &err);
+	assert_int_equal(s.dev_memory_bytes[1], 7);
+	assert_ok(berth_system_set(&s, "bus.bandwidth=3x", &tmp, &err), &err);
+	assert_true(s.link_bandwidth[0] == 30 && s.link_bandwidth[1] == 30);
+	assert_ok(berth_system_set(&s, "b->n.a.bandwidth=5", &tmp, &err), &err);
+	assert_true(s.link_bandwidth[s.link_of[2]] == 5 && s.link_bandwidth[s.link_of[1]] == 30);
+	assert_int_equal(berth_system_set(&s, "b.peak_flops=2x", &tmp, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "has no peak_flops to multiply");
+	assert_int_equal(berth_system_set(&s, "b.busy_w=2x", &tmp, &err), BERTH_EINVAL);
+	assert_int_equal(berth_system_set(&s, "b.slots=0", &tmp, &err), BERTH_EINVAL);
+	assert_int_equal(berth_system_set(&s, "bus.bandwidth=infx", &tmp, &err), BERTH_EINVAL);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* ---- failing memory ---- */
+
+static berth_status all_of_it(const berth_problem *p, const berth_placement *placement, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_timeline t;
+	berth_explanation e;
+	berth_violations v;
+	const char *text;
+	size_t len;
+	BERTH_TRY(berth_timeline_new(p, placement->op_dev, placement->order, mem, &t, err));
+	BERTH_TRY(berth_explain(p, &t, mem, tmp, &e, err));
+	BERTH_TRY(berth_trace_write(p, &t, mem, tmp, &text, &len, err));
+	return berth_check_placement(p, placement->op_dev, t.peak_bytes, mem, &v, err);
+}
+
+static void test_failing_memory(void **state)
+{
+	(void)state;
+	instance in;
+	compiled c;
+	berth_status st = BERTH_ENOMEM;
+	instance_make(5, 14, 5, &in);
+	compile(&c, &in);
+	for (long k = 0; st != BERTH_OK; k++) {
+		failing_allocator f;
+		berth_arena mem, tmp;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&mem, &f.hook);
+		berth_arena_init(&tmp, &f.hook);
+		st = all_of_it(&c.p, &c.placement, &mem, &tmp, &err);
+		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+	}
+	discard(&c);
+	instance_free(&in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_instances), cmocka_unit_test(test_set), cmocka_unit_test(test_failing_memory)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
