@@ -9,7 +9,7 @@
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 
-enum { SEED_STEPS = 60, MAX_TARGETS = 512 };
+enum { MAX_TARGETS = 512 };
 
 berth_learner_cfg berth_learner_cfg_default(void)
 {
@@ -40,6 +40,13 @@ berth_status berth_learner_cfg_check(const berth_learner_cfg *c, berth_err *err)
 	BERTH_TRY(in_range("clone_steps", c->clone_steps, 0, 64, err));
 	BERTH_TRY(in_range("seed_mass", c->seed_mass, 0, 0.7, err));
 	return in_range("table_lr", c->table_lr, 0, 10, err);
+}
+
+bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg *b)
+{
+	return a->groups == b->groups && a->hidden == b->hidden && a->rounds == b->rounds && a->batch == b->batch && a->epochs == b->epochs && a->lr == b->lr &&
+	       a->clip == b->clip && a->entropy == b->entropy && a->kl_stop == b->kl_stop && a->window == b->window && a->elite == b->elite &&
+	       a->clone_steps == b->clone_steps && a->seed_mass == b->seed_mass && a->table_lr == b->table_lr;
 }
 
 double berth_reward(double reference, berth_score score)
@@ -245,7 +252,7 @@ static berth_status clone(berth_learner *l, berth_task *t, int32_t n, int32_t st
 	return BERTH_OK;
 }
 
-berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, berth_err *err)
+berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err)
 {
 	berth_task *t = &l->task[task];
 	double loss;
@@ -257,7 +264,7 @@ berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const
 		berth_encoding_lift(&t->e, op_devs[i], l->target + (size_t)i * (size_t)t->e.n_groups, l->votes);
 		l->weight[i] = 1;
 	}
-	return clone(l, t, n, SEED_STEPS, l->cfg.seed_mass, &loss, err);
+	return clone(l, t, n, steps, l->cfg.seed_mass, &loss, err);
 }
 
 berth_status berth_learner_clone(berth_learner *l, int32_t task, const int32_t *op_dev, int32_t steps, berth_err *err)

@@ -30,6 +30,8 @@ berth_learner_cfg berth_learner_cfg_default(void);
 /* Fails: BERTH_EINVAL, naming the field and its range. */
 berth_status berth_learner_cfg_check(const berth_learner_cfg *cfg, berth_err *err);
 
+bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg *b);
+
 /* A graph on a system that is being learned, with all that must be saved to go on with the same bits. */
 typedef struct berth_task {
 	berth_search *s;           /* owner of the evaluations and of the incumbent */
@@ -78,9 +80,9 @@ typedef struct berth_learner {
 berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_tasks, berth_arena *mem,
                                berth_arena *tmp, berth_learner *out, berth_err *err);
 
-/* Put placements (of operators) into the policy of a task by cloning, softly: until their mean probability is cfg.seed_mass or 60 steps are made.
- * op_devs [n][n_ops]. No evaluations. */
-berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, berth_err *err);
+/* Put placements of operators op_devs [n] -> [n_ops] into the policy of a task by at most `steps` gradient steps of cloning, softly: until their mean
+ * probability is cfg.seed_mass. No evaluations. */
+berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err);
 
 /* One step on a task with at most `room` placements (see berth_search_room). stats may be NULL. Fails: BERTH_EINVAL where the network's numbers stop being
  * finite. */

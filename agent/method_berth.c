@@ -3,12 +3,13 @@
  * rounds, never the budget. */
 #include "learner.h"
 #include "method.h"
+#include "policy_file.h"
 #include "portfolio.h"
 #include "refine.h"
 
 #include <string.h>
 
-enum { LEARN_STEPS = 4, CLONE_STEPS = 2 };
+enum { LEARN_STEPS = 4, CLONE_STEPS = 2, SEED_STEPS = 60 };
 
 typedef struct placer {
 	berth_search *s;
@@ -48,16 +49,24 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	berth_learner_cfg cfg = berth_learner_cfg_default();
 	const int32_t *seed_dev[BERTH_MAX_SEEDS];
 	int32_t n = 0;
+	const berth_policy_file *f = s->cfg.policy;
+	if (f)
+		cfg = f->cfg;
 	cfg.table_lr = 0.05;
 	BERTH_TRY(berth_portfolio_run(s, s->mem, tmp, &w.seeds, err));
-	if (berth_search_room(s, 1) == 0 || s->p->n_ops == 0)
+	if (s->p->n_ops == 0 || (!f && berth_search_room(s, 1) == 0))
 		return BERTH_OK;
-	BERTH_TRY(berth_learner_new(&cfg, s->cfg.seed, NULL, &s, 1, s->mem, tmp, &w.l, err));
+	BERTH_TRY(berth_learner_new(&cfg, s->cfg.seed, f ? f->params : NULL, &s, 1, s->mem, tmp, &w.l, err));
 	w.l.task[0].reference = w.seeds.reference;
 	BERTH_TRY(berth_levels_new(s->p, &w.l.task[0].e.co, s->mem, &w.levels, err));
 	BERTH_TRY(BERTH_NEW(s->mem, w.op_dev, s->p->n_ops, err));
+	if (f) {
+		BERTH_TRY(berth_learner_greedy(&w.l, 0, w.op_dev, err));
+		berth_search_offer(s, w.op_dev, NULL);
+		return rounds(&w, tmp, err);
+	}
 	seed_dev[n++] = w.seeds.seed[w.seeds.best].op_dev;
-	BERTH_TRY(berth_learner_seed(&w.l, 0, n, seed_dev, err));
+	BERTH_TRY(berth_learner_seed(&w.l, 0, n, seed_dev, SEED_STEPS, err));
 	return rounds(&w, tmp, err);
 }
 

@@ -9,6 +9,7 @@
 	X(cem)     \
 	X(ppo)     \
 	X(post)    \
+	X(policy)  \
 	X(berth)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;

@@ -1,0 +1,212 @@
+/* Policies as safetensors files; see policy_file.h. */
+#include "policy_file.h"
+
+#include "file.h"
+#include "text.h"
+
+#include <cblas.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The numbers of the configuration that stand in the notes: X(field, type). */
+#define CFG_FIELDS(X)                                                                                                                          \
+	X(groups, int32_t) X(hidden, int32_t) X(rounds, int32_t) X(batch, int32_t) X(epochs, int32_t) X(lr, double) X(clip, double) X(entropy, double) \
+	X(kl_stop, double) X(window, int32_t) X(elite, double) X(clone_steps, int32_t) X(seed_mass, double) X(table_lr, double)
+#define DIM_FIELDS(X) X(node_in) X(edge_in) X(dev_in) X(pair_in) X(link_in)
+enum { MAX_NOTES = 64 };
+
+const char *berth_policy_core(void)
+{
+	return openblas_get_corename();
+}
+
+/* ---- writing ---- */
+
+typedef struct notes {
+	safetensors_note list[MAX_NOTES];
+	int32_t n;
+	berth_arena *mem;
+	bool failed;
+} notes;
+
+static void put_text(notes *n, const char *key, const char *value)
+{
+	n->list[n->n++] = (safetensors_note){key, value ? value : ""};
+}
+
+static void put_number(notes *n, const char *key, double x)
+{
+	char buf[32];
+	char *copy = berth_arena_strdup(n->mem, berth_text_double(buf, x));
+	n->failed |= !copy;
+	put_text(n, key, copy);
+}
+
+static void put_whole(notes *n, const char *key, unsigned long long x)
+{
+	char *text = berth_arena_printf(n->mem, "%llu", x);
+	n->failed |= !text;
+	put_text(n, key, text);
+}
+
+static void put_notes(const berth_policy_file *f, notes *n)
+{
+	put_text(n, "format", "berth-policy");
+	put_whole(n, "version", BERTH_POLICY_VERSION);
+	put_text(n, "objective", berth_objective_name(f->objective));
+	put_whole(n, "seed", f->seed);
+	put_whole(n, "evaluations", (unsigned long long)f->evaluations);
+	put_whole(n, "steps", (unsigned long long)f->steps);
+	put_text(n, "trained_on", f->trained_on);
+	put_text(n, "core", f->core);
+#define X(field, type) put_number(n, "cfg." #field, (double)f->cfg.field);
+	CFG_FIELDS(X)
+#undef X
+#define X(field) put_number(n, "dims." #field, f->dims.field);
+	DIM_FIELDS(X)
+#undef X
+}
+
+berth_status berth_policy_file_write(const char *path, const berth_policy_file *f, const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
+                                     berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	notes n = {.mem = tmp};
+	int32_t n_params = policy_tensor_count();
+	safetensors_tensor *t;
+	BERTH_TRY(BERTH_NEW(tmp, t, n_params + n_more, err));
+	for (int32_t i = 0; i < n_params; i++) {
+		policy_tensor p = policy_tensor_at(&f->dims, i);
+		t[i] = (safetensors_tensor){p.name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, f->params + p.offset};
+	}
+	for (int32_t i = 0; i < n_more; i++)
+		t[n_params + i] = more[i];
+	put_notes(f, &n);
+	safetensors_file raw = {n_params + n_more, n.n, t, n.list};
+	berth_status st = n.failed ? berth_nomem(err) : safetensors_write(path, &raw, tmp, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* ---- reading ---- */
+
+static berth_status note_text(const char *file, const safetensors_file *raw, const char *key, const char **out, berth_err *err)
+{
+	*out = safetensors_get_note(raw, key);
+	return *out ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: not a policy of berth: the note '%s' is missing", file, key);
+}
+
+static berth_status note_number(const char *file, const safetensors_file *raw, const char *key, double *out, berth_err *err)
+{
+	const char *text;
+	char *end;
+	BERTH_TRY(note_text(file, raw, key, &text, err));
+	*out = strtod(text, &end);
+	if (end == text || *end || !isfinite(*out))
+		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a number", file, key, text);
+	return BERTH_OK;
+}
+
+static berth_status note_whole(const char *file, const safetensors_file *raw, const char *key, uint64_t *out, berth_err *err)
+{
+	const char *text;
+	char *end;
+	BERTH_TRY(note_text(file, raw, key, &text, err));
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	if (end == text || *end || *text == '-' || errno)
+		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a whole number", file, key, text);
+	return BERTH_OK;
+}
+
+static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f, berth_err *err)
+{
+	double x;
+#define X(field, type)                                                       \
+	BERTH_TRY(note_number(file, raw, "cfg." #field, &x, err));           \
+	f->cfg.field = (type)fmin(fmax(x, -1e9), 1e9);
+	CFG_FIELDS(X)
+#undef X
+	berth_status st = berth_learner_cfg_check(&f->cfg, err);
+	if (st != BERTH_OK)
+		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
+	f->dims = berth_encode_dims(f->cfg.hidden, f->cfg.rounds);
+#define X(field)                                                                                                                               \
+	BERTH_TRY(note_number(file, raw, "dims." #field, &x, err));                                                                            \
+	if (x != f->dims.field)                                                                                                                \
+		return berth_fail(err, BERTH_EFORMAT, "%s: a policy over %g features of kind %s; this berth has %d: train it again", file, x, #field, \
+		                  f->dims.field);
+	DIM_FIELDS(X)
+#undef X
+	return BERTH_OK;
+}
+
+static berth_status read_params(const char *file, const safetensors_file *raw, berth_policy_file *f, berth_arena *mem, berth_err *err)
+{
+	nn_real *params;
+	BERTH_TRY(BERTH_NEW(mem, params, policy_param_count(&f->dims), err));
+	for (int32_t i = 0; i < policy_tensor_count(); i++) {
+		policy_tensor p = policy_tensor_at(&f->dims, i);
+		const safetensors_tensor *t = safetensors_find(raw, p.name);
+		if (!t)
+			return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' is missing", file, p.name);
+		if (t->dtype != SAFETENSORS_F32 || t->n_dims != 3 || t->shape[0] != p.copies || t->shape[1] != p.rows || t->shape[2] != p.columns)
+			return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' is not float32 [%d, %d, %d]", file, p.name, p.copies, p.rows, p.columns);
+		const float *x = t->data;
+		for (size_t k = 0; k < p.size; k++) {
+			if (!isfinite(x[k]))
+				return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' holds a number that is not finite", file, p.name);
+			params[p.offset + k] = x[k];
+		}
+	}
+	f->params = params;
+	return BERTH_OK;
+}
+
+static berth_status understand(const char *file, berth_policy_file *f, berth_arena *mem, berth_err *err)
+{
+	const safetensors_file *raw = &f->raw;
+	const char *format, *objective;
+	uint64_t version, evaluations, steps;
+	BERTH_TRY(note_text(file, raw, "format", &format, err));
+	if (strcmp(format, "berth-policy") != 0)
+		return berth_fail(err, BERTH_EFORMAT, "%s: the format is '%.40s', expected 'berth-policy'", file, format);
+	BERTH_TRY(note_whole(file, raw, "version", &version, err));
+	if (version != BERTH_POLICY_VERSION)
+		return berth_fail(err, BERTH_EFORMAT, "%s: version %llu of berth-policy is not known here; this berth reads version %d", file,
+		                  (unsigned long long)version, BERTH_POLICY_VERSION);
+	BERTH_TRY(note_text(file, raw, "objective", &objective, err));
+	if (berth_objective_parse(objective, &f->objective, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
+	BERTH_TRY(note_whole(file, raw, "seed", &f->seed, err));
+	BERTH_TRY(note_whole(file, raw, "evaluations", &evaluations, err));
+	BERTH_TRY(note_whole(file, raw, "steps", &steps, err));
+	BERTH_TRY(note_text(file, raw, "trained_on", &f->trained_on, err));
+	BERTH_TRY(note_text(file, raw, "core", &f->core, err));
+	f->evaluations = (int64_t)(evaluations & INT64_MAX);
+	f->steps = (int64_t)(steps & INT64_MAX);
+	BERTH_TRY(read_config(file, raw, f, err));
+	return read_params(file, raw, f, mem, err);
+}
+
+berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem, berth_policy_file *out, berth_err *err)
+{
+	berth_policy_file f = {0};
+	BERTH_TRY(safetensors_decode(file, data, size, mem, &f.raw, err));
+	BERTH_TRY(understand(file, &f, mem, err));
+	*out = f;
+	return BERTH_OK;
+}
+
+berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_arena *tmp, berth_policy_file *out, berth_err *err)
+{
+	char *data;
+	size_t size;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(berth_file_read(path, tmp, &data, &size, err));
+	berth_status st = berth_policy_file_decode(path, data, size, mem, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

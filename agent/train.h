@@ -1,0 +1,57 @@
+/* Training a policy over graphs and systems, in steps that can be interrupted at any moment and gone on with to the same bits. */
+#ifndef BERTH_TRAIN_H
+#define BERTH_TRAIN_H
+
+#include "policy_file.h"
+#include "portfolio.h"
+
+/* A graph on a system to train on; names are for reports. Every operator needs a legal device. */
+typedef struct berth_train_item {
+	const berth_problem *p;
+	const char *graph, *system;
+} berth_train_item;
+
+/* One line of the live display and of the log. */
+typedef struct berth_train_update {
+	int64_t step, evaluations;
+	int32_t item;
+	berth_step_stats stats;
+	double best_value, bound;    /* of the item */
+	double evaluations_per_s;
+} berth_train_update;
+
+typedef struct berth_train_cfg {
+	berth_learner_cfg learner;
+	berth_objective objective;
+	uint64_t seed;
+	int64_t evaluations;         /* over all items, seeds and final refinement counted */
+	berth_pool *pool;
+	const atomic_int *cancel;    /* not 0: write the checkpoint and return BERTH_EINTERRUPTED */
+	const char *path;            /* checkpoint; NULL: none is written */
+	bool resume;                 /* go on from the checkpoint at path, where there is one */
+	double save_s;               /* seconds between checkpoints; default 5. Does not change the result */
+	void (*update)(void *ctx, const berth_train_update *u); /* NULL: none */
+	void *update_ctx;
+} berth_train_cfg;
+
+typedef struct berth_train_best {
+	double value, seed_value;    /* NAN: nothing feasible */
+	const char *seed_method;
+	const int32_t *op_dev;       /* [n_ops] of the incumbent */
+} berth_train_best;
+
+typedef struct berth_train_result {
+	int64_t evaluations, steps;
+	bool resumed;
+	berth_train_best *best;      /* [n_items] */
+} berth_train_result;
+
+berth_train_cfg berth_train_cfg_default(void);
+
+/* Train: seed from the portfolio, then steps over the items in turn, then refinement of every incumbent (a fifth of the evaluations). The checkpoint has
+ * the policy and the whole state. Results live in mem. Fails: BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else),
+ * BERTH_EIO, BERTH_ENOMEM; BERTH_EINTERRUPTED with the result set. */
+berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items, berth_arena *mem, berth_arena *tmp, berth_train_result *out,
+                         berth_err *err);
+
+#endif

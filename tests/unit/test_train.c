@@ -1,0 +1,206 @@
+/* Training: the same bytes for any number of threads, for any interruption, and what is refused on resuming. */
+#include "file.h"
+#include "support.h"
+#include "systems_builtin.h"
+#include "train.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_ITEMS = 2 };
+
+typedef struct lesson {
+	berth_arena mem, tmp;
+	berth_graph g[N_ITEMS];
+	berth_system s;
+	berth_problem p[N_ITEMS];
+	berth_train_item item[N_ITEMS];
+	berth_train_cfg cfg;
+	berth_train_result result;
+	atomic_int cancel;
+	int64_t cancel_at; /* steps; -1: never */
+} lesson;
+
+static void cancel_later(void *ctx, const berth_train_update *u)
+{
+	lesson *l = ctx;
+	if (u->step >= l->cancel_at && l->cancel_at >= 0)
+		atomic_store(&l->cancel, 1);
+}
+
+static void open_lesson(lesson *l, const char *path)
+{
+	static const char *const spec[N_ITEMS] = {"zoo:random:ops=60:seed=3", "zoo:resnet18"};
+	berth_err err;
+	*l = (lesson){.cancel_at = -1};
+	assert_ok(berth_system_builtin("cpu+2gpu", &l->mem, &l->tmp, &l->s, &err), &err);
+	for (int i = 0; i < N_ITEMS; i++) {
+		assert_ok(berth_zoo_build(spec[i], &l->mem, &l->tmp, &l->g[i], &err), &err);
+		assert_ok(berth_problem_new(&l->g[i], &l->s, &l->mem, &l->tmp, &l->p[i], &err), &err);
+		l->item[i] = (berth_train_item){&l->p[i], l->g[i].name, l->s.name};
+	}
+	l->cfg = berth_train_cfg_default();
+	l->cfg.learner.groups = 12;
+	l->cfg.learner.hidden = 8;
+	l->cfg.learner.batch = 16;
+	l->cfg.learner.window = 40;
+	l->cfg.evaluations = 1500;
+	l->cfg.path = path;
+	l->cfg.save_s = 0; /* at every step */
+	l->cfg.cancel = &l->cancel;
+	l->cfg.update = cancel_later;
+	l->cfg.update_ctx = l;
+}
+
+static berth_status teach(lesson *l, berth_err *err)
+{
+	return berth_train(&l->cfg, l->item, N_ITEMS, &l->mem, &l->tmp, &l->result, err);
+}
+
+static void close_lesson(lesson *l)
+{
+	berth_arena_free(&l->mem);
+	berth_arena_free(&l->tmp);
+}
+
+static char *temporary(char *path)
+{
+	strcpy(path, "/tmp/berth-train-XXXXXX");
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	return path;
+}
+
+/* The whole file as text of its digest notes and bytes: compared byte by byte. */
+static void assert_same_file(const char *a, const char *b)
+{
+	berth_arena mem = {0};
+	char *x, *y;
+	size_t n, m;
+	berth_err err;
+	assert_ok(berth_file_read(a, &mem, &x, &n, &err), &err);
+	assert_ok(berth_file_read(b, &mem, &y, &m, &err), &err);
+	assert_int_equal(n, m);
+	assert_memory_equal(x, y, n);
+	berth_arena_free(&mem);
+}
+
+static void test_threads_do_not_matter(void **state)
+{
+	(void)state;
+	char one[64], many[64];
+	berth_err err;
+	lesson l;
+	open_lesson(&l, temporary(one));
+	assert_ok(teach(&l, &err), &err);
+	assert_true(l.result.evaluations <= 1500 && l.result.evaluations > 1400);
+	for (int i = 0; i < N_ITEMS; i++)
+		assert_true(l.result.best[i].value <= l.result.best[i].seed_value);
+	close_lesson(&l);
+	static const int32_t workers[] = {2, 3, 8};
+	for (int k = 0; k < 3; k++) {
+		open_lesson(&l, temporary(many));
+		assert_ok(berth_pool_new(workers[k], &l.cfg.pool, &err), &err);
+		assert_ok(teach(&l, &err), &err);
+		berth_pool_free(l.cfg.pool);
+		close_lesson(&l);
+		assert_same_file(one, many);
+		unlink(many);
+	}
+	unlink(one);
+}
+
+static void test_interrupted_anywhere(void **state)
+{
+	(void)state;
+	char whole[64], parts[64];
+	berth_err err;
+	lesson l;
+	open_lesson(&l, temporary(whole));
+	assert_ok(teach(&l, &err), &err);
+	int64_t steps = l.result.steps;
+	close_lesson(&l);
+	assert_true(steps > 20);
+	for (int64_t stop = 1; stop <= steps; stop += 1 + steps / 12) {
+		open_lesson(&l, temporary(parts));
+		l.cancel_at = stop;
+		assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
+		assert_true(l.result.evaluations > 0);
+		close_lesson(&l);
+		open_lesson(&l, parts);
+		l.cfg.resume = true;
+		assert_ok(teach(&l, &err), &err);
+		assert_true(l.result.resumed);
+		close_lesson(&l);
+		assert_same_file(whole, parts);
+		unlink(parts);
+	}
+	unlink(whole);
+}
+
+static void test_resume_refuses_other_trainings(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_err err;
+	lesson l;
+	open_lesson(&l, temporary(path));
+	assert_ok(teach(&l, &err), &err);
+	close_lesson(&l);
+	static const char *const part[] = {"other settings", "with seed 1", "not on", "graphs, systems or settings"};
+	for (int k = 0; k < 3; k++) {
+		open_lesson(&l, path);
+		l.cfg.resume = true;
+		if (k == 0)
+			l.cfg.learner.lr *= 2;
+		if (k == 1)
+			l.cfg.seed = 9;
+		if (k == 2)
+			l.item[1].graph = "other";
+		assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, part[k]);
+		close_lesson(&l);
+	}
+	/* The same name, another graph behind it. */
+	open_lesson(&l, path);
+	l.cfg.resume = true;
+	l.item[0].p = &l.p[1];
+	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "cannot resume");
+	close_lesson(&l);
+	unlink(path);
+}
+
+static void test_policy_reads_back(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_err err;
+	lesson l;
+	berth_policy_file f;
+	open_lesson(&l, temporary(path));
+	assert_ok(teach(&l, &err), &err);
+	assert_ok(berth_policy_file_read(path, &l.mem, &l.tmp, &f, &err), &err);
+	assert_true(berth_learner_cfg_equal(&f.cfg, &l.cfg.learner));
+	assert_int_equal(f.steps, l.result.steps);
+	assert_contains(f.trained_on, "on cpu+2gpu");
+	close_lesson(&l);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_threads_do_not_matter),
+		cmocka_unit_test(test_interrupted_anywhere),
+		cmocka_unit_test(test_resume_refuses_other_trainings),
+		cmocka_unit_test(test_policy_reads_back),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
