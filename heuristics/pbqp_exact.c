@@ -1,0 +1,212 @@
+/* Branch and bound over the kernel of a PBQP. At each node: exact reductions, a bound raised by sweeps, a split into connected parts
+ * that are solved one by one, and else a branch on the node of highest degree, alternatives in the order of their look-ahead. */
+#include "pbqp_work.h"
+
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 2000,
+	SWEEPS = 3                      /* of pbqp_raise_bound at each node */
+};
+#define MAX_BYTES ((size_t)1 << 29) /* of scratch, beyond which a branch is given up as at the node limit */
+
+typedef struct search {
+	berth_arena *mem;
+	int64_t node_limit, nodes;
+	size_t bytes_before;
+	int32_t depth;
+	bool complete; /* no limit was met */
+} search;
+
+static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, int64_t *cost, berth_err *err);
+
+static bool limit_met(search *s)
+{
+	if ((s->node_limit > 0 && s->nodes >= s->node_limit) || s->depth > MAX_DEPTH || berth_arena_size(s->mem) - s->bytes_before > MAX_BYTES)
+		s->complete = false;
+	return !s->complete;
+}
+
+/* Label the nodes alive by connected part, in order of lowest node; returns the number of parts. stack [n_nodes] is scratch. */
+static int32_t label_parts(const pbqp_work *w, int32_t *part, int32_t *stack)
+{
+	int32_t n_parts = 0;
+	memset(part, -1, (size_t)w->n_nodes * sizeof *part);
+	for (int32_t root = 0; root < w->n_nodes; root++) {
+		int32_t n = 0;
+		if (!w->alive[root] || part[root] >= 0)
+			continue;
+		part[root] = n_parts;
+		for (stack[n++] = root; n > 0;) {
+			int32_t v = stack[--n];
+			for (int32_t h = w->first[v]; h >= 0; h = w->half[h].next)
+				if (part[w->half[h].to] < 0) {
+					part[w->half[h].to] = n_parts;
+					stack[n++] = w->half[h].to;
+				}
+		}
+		n_parts++;
+	}
+	return n_parts;
+}
+
+/* A view of one part: the same arrays, with its own marks of who is alive, and base 0. */
+static pbqp_work part_view(const pbqp_work *w, const int32_t *part, int32_t which, bool *alive)
+{
+	pbqp_work view = *w;
+	for (int32_t v = 0; v < w->n_nodes; v++)
+		alive[v] = part[v] == which;
+	view.alive = alive;
+	view.base = 0;
+	return view;
+}
+
+/* Solve one part for a cost below the given one and write its choices to x. */
+static berth_status solve_part(search *s, const pbqp_work *view, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
+{
+	pbqp_work sub;
+	int32_t *x_sub;
+	BERTH_TRY(pbqp_work_extract(view, NULL, s->mem, &sub, err));
+	BERTH_TRY(BERTH_NEW(s->mem, x_sub, sub.n_nodes, err));
+	BERTH_TRY(explore(s, &sub, below, x_sub, cost, err));
+	if (*cost < below)
+		pbqp_work_lift(&sub, x_sub, x);
+	return BERTH_OK;
+}
+
+/* Solve the parts one by one; `least` is the bound of all. */
+static berth_status explore_parts(search *s, const pbqp_work *w, const int32_t *part, int32_t n_parts, int64_t below, int32_t *x, int64_t *cost,
+                                  berth_err *err)
+{
+	int64_t sum = pbqp_lower_bound(w);
+	bool *alive;
+	BERTH_TRY(BERTH_NEW(s->mem, alive, w->n_nodes, err));
+	for (int32_t which = 0; which < n_parts; which++) {
+		berth_arena_mark mark = berth_arena_get_mark(s->mem);
+		pbqp_work view = part_view(w, part, which, alive);
+		int64_t least = pbqp_lower_bound(&view), room = below - (sum - least), got;
+		BERTH_TRY(solve_part(s, &view, room, x, &got, err));
+		berth_arena_reset(s->mem, mark);
+		if (got >= room)
+			return BERTH_OK;
+		sum += got - least;
+	}
+	*cost = sum;
+	return BERTH_OK;
+}
+
+static int32_t highest_degree(const pbqp_work *w)
+{
+	int32_t best = -1;
+	for (int32_t v = 0; v < w->n_nodes; v++)
+		if (w->alive[v] && (best < 0 || w->degree[v] > w->degree[best]))
+			best = v;
+	return best;
+}
+
+/* Mark what may still be part of an answer below the given cost: alternative i of v, and of the other nodes those whose cost alone does not rule
+ * them out. Returns false if i itself is ruled out. */
+static bool mark_kept(const pbqp_work *w, int32_t v, int32_t i, int64_t below, bool *keep)
+{
+	int64_t least = pbqp_lower_bound(w);
+	for (int32_t u = 0; u < w->n_nodes; u++) {
+		const int64_t *cost = w->cost + w->cost_off[u];
+		if (!w->alive[u])
+			continue;
+		int64_t rest = least - cost[pbqp_argmin(cost, w->n_alts[u])];
+		for (int32_t j = 0; j < w->n_alts[u]; j++)
+			keep[w->cost_off[u] + j] = cost[j] < BERTH_PBQP_INF && rest + cost[j] < below && (u != v || j == i);
+	}
+	return keep[w->cost_off[v] + i];
+}
+
+/* Cost of the best answer with alternative i of v, if below the given one; its choices then stand in x. */
+static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v, int32_t i, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(s->mem);
+	pbqp_work sub;
+	bool *keep;
+	int32_t *x_sub;
+	*cost = below;
+	BERTH_TRY(BERTH_NEW(s->mem, keep, w->cost_off[w->n_nodes], err));
+	if (mark_kept(w, v, i, below, keep)) {
+		BERTH_TRY(pbqp_work_extract(w, keep, s->mem, &sub, err));
+		BERTH_TRY(BERTH_NEW(s->mem, x_sub, sub.n_nodes, err));
+		BERTH_TRY(explore(s, &sub, below, x_sub, cost, err));
+		if (*cost < below)
+			pbqp_work_lift(&sub, x_sub, x);
+	}
+	berth_arena_reset(s->mem, mark);
+	return BERTH_OK;
+}
+
+static berth_status branch(search *s, const pbqp_work *w, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
+{
+	int32_t v = highest_degree(w), n = w->n_alts[v];
+	int64_t *look;
+	BERTH_TRY(BERTH_NEW(s->mem, look, n, err));
+	pbqp_look_ahead(w, v, look);
+	*cost = below;
+	for (int32_t k = 0; k < n; k++) {
+		int32_t i = pbqp_argmin(look, n);
+		int64_t got;
+		if (look[i] >= BERTH_PBQP_INF)
+			break;
+		look[i] = BERTH_PBQP_INF;
+		BERTH_TRY(explore_alternative(s, w, v, i, *cost, x, &got, err));
+		if (got < *cost)
+			*cost = got;
+	}
+	return BERTH_OK;
+}
+
+/* The best answer of w below the given cost: *cost and x[n_nodes], or *cost = below where there is none (or a limit was met). Consumes w. */
+static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
+{
+	pbqp_reducer r;
+	int32_t *part, *stack;
+	*cost = below;
+	if (limit_met(s))
+		return BERTH_OK;
+	s->nodes++;
+	BERTH_TRY(pbqp_reducer_new(w, true, &r, err));
+	BERTH_TRY(pbqp_reduce_exact(&r, err));
+	pbqp_raise_bound(w, SWEEPS);
+	int64_t least = pbqp_lower_bound(w);
+	if (least >= below)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(s->mem, part, w->n_nodes, err));
+	BERTH_TRY(BERTH_NEW(s->mem, stack, w->n_nodes, err));
+	int32_t n_parts = label_parts(w, part, stack);
+	s->depth++;
+	if (n_parts == 0)
+		*cost = least;
+	else if (n_parts > 1)
+		BERTH_TRY(explore_parts(s, w, part, n_parts, below, x, cost, err));
+	else
+		BERTH_TRY(branch(s, w, below, x, cost, err));
+	s->depth--;
+	if (*cost < below)
+		pbqp_propagate(&r, x);
+	return BERTH_OK;
+}
+
+berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32_t *x, int64_t *cost, int64_t *nodes, bool *complete, berth_err *err)
+{
+	search s = {.mem = w->mem, .node_limit = node_limit, .bytes_before = berth_arena_size(w->mem), .complete = true};
+	berth_arena_mark mark = berth_arena_get_mark(w->mem);
+	pbqp_work sub;
+	int32_t *x_sub;
+	int64_t got;
+	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
+	BERTH_TRY(BERTH_NEW(w->mem, x_sub, sub.n_nodes, err));
+	BERTH_TRY(explore(&s, &sub, *cost, x_sub, &got, err));
+	if (got < *cost) {
+		*cost = got;
+		pbqp_work_lift(&sub, x_sub, x);
+	}
+	*nodes = s.nodes;
+	*complete = s.complete;
+	berth_arena_reset(w->mem, mark);
+	return BERTH_OK;
+}
