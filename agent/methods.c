@@ -62,25 +62,7 @@ berth_status berth_method_find(const char *name, const berth_method **out, berth
 	return berth_fail(err, BERTH_EINVAL, "unknown method '%.60s'%s; 'berth methods' lists them", name, berth_text_suggest(hint, sizeof hint, name, names, n));
 }
 
-/* ---- until a learned method is the default ---- */
-
-static berth_status run_portfolio(berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	static const char *const seeds[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
-	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-		const berth_method *m = find(seeds[i]);
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = m ? m->run(s, tmp, err) : BERTH_OK;
-		berth_arena_reset(tmp, mark);
-		BERTH_TRY(st);
-	}
-	return BERTH_OK;
-}
-
-static const berth_method portfolio = {"portfolio", "best of single, heft, ceft-cpop, pbqp and ceft-pbqp", false, run_portfolio};
-
 const berth_method *berth_method_default(void)
 {
-	const berth_method *m = find("berth");
-	return m ? m : &portfolio;
+	return find("berth");
 }

@@ -11,7 +11,7 @@ const berth_method *berth_method_at(int32_t i);
 /* The method called name. Fails: BERTH_EINVAL, naming the nearest one. */
 berth_status berth_method_find(const char *name, const berth_method **out, berth_err *err);
 
-/* What place uses where none is named: `berth` if it is there, else every heuristic of its portfolio, one after the other. */
+/* What place uses where none is named: `berth`. */
 const berth_method *berth_method_default(void);
 
 #endif

@@ -15,6 +15,7 @@ static berth_status check_plain(const show_args *a, const char *what, berth_err 
 	if (a->dot) return fail_option(a, "dot", what, err);
 	if (a->op) return fail_option(a, "op", what, err);
 	if (a->dim.n) return fail_option(a, "dim", what, err);
+	if (a->coarsen) return fail_option(a, "coarsen", what, err);
 	return BERTH_OK;
 }
 
@@ -22,7 +23,7 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 {
 	berth_input input;
 	a->input = c->args[0];
-	BERTH_TRY(berth_input_of(a->input, &c->tmp, &input, err));
+	BERTH_TRY(berth_input_of(a->input, &input, err));
 	switch (input) {
 	case BERTH_INPUT_GRAPH: return show_graph(c, a, err);
 	case BERTH_INPUT_SYSTEM:
@@ -43,6 +44,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "colours for --dot (needs --on)"},
 		{"op", 0, CLI_TEXT, &a.op, "NAME", "one operator of a graph, with its neighbours"},
+		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M", "group the operators of a graph into at most M, if possible"},
 		{"dim", 0, CLI_MANY, &a.dim, "NAME=N", "a symbolic dimension of an ONNX model (default 1)"},
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
@@ -51,6 +53,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return c->help ? BERTH_OK : show(c, &a, err);
 }
 
-const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT [--on SYSTEM] [--op NAME] [--dim NAME=N] [--dot OUT] [-o OUT]",
+const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT [--on SYSTEM] [--op NAME] [--coarsen M] [--dim NAME=N] [--dot OUT] [-o OUT]",
                            "print a graph, a system or a placement at a glance",
                            "Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};

@@ -57,7 +57,7 @@ static berth_status change_system(cli *c, const args *a, state *s, berth_err *er
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(berth_graph_load(c->args[0], NULL, 0, &c->mem, &c->tmp, &s->g, err));
+	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(change_system(c, a, s, err));

@@ -9,6 +9,7 @@ typedef struct show_args {
 	const char *input;                            /* what is shown */
 	const char *on, *placement, *dot, *out, *op; /* NULL: not given */
 	cli_texts dim;
+	int64_t coarsen;                              /* 0: not given */
 } show_args;
 
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);

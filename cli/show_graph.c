@@ -1,5 +1,6 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "ceft.h"
+#include "coarsen.h"
 #include "dot.h"
 #include "file.h"
 #include "graph_json.h"
@@ -28,6 +29,10 @@ typedef struct view {
 	int64_t *dev_total_ns;    /* [n_devs] sum of operator times; -1: some operator cannot run there */
 	int32_t *dev_cannot;      /* [n_devs] operators that cannot run there */
 	int64_t *dev_type_ns;     /* [n_devs][n_types + 1] of those that can */
+	berth_onnx_report onnx;   /* of an ONNX model; zero otherwise */
+	bool coarsened;
+	berth_coarsening groups;
+	int64_t crossing_bytes;
 } view;
 
 /* ---- figures ---- */
@@ -64,10 +69,22 @@ static berth_status critical_path(view *v, berth_arena *tmp, berth_err *err)
 	return st;
 }
 
+static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
+{
+	int32_t target = a->coarsen < INT32_MAX ? (int32_t)a->coarsen : INT32_MAX;
+	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(target);
+	v->coarsened = true;
+	BERTH_TRY(berth_coarsen(&v->g, &cfg, &c->mem, &c->tmp, &v->groups, err));
+	return berth_coarsening_crossing_bytes(&v->g, &v->groups, &c->tmp, &v->crossing_bytes, err);
+}
+
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	BERTH_TRY(berth_graph_load(a->input, a->dim.text, a->dim.n, &c->mem, &c->tmp, &v->g, err));
+	berth_onnx_options opt = {a->dim.text, a->dim.n};
+	BERTH_TRY(berth_graph_load(a->input, &opt, &c->mem, &c->tmp, &v->g, &v->onnx, err));
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
+	if (a->coarsen)
+		BERTH_TRY(coarsen(c, a, v, err));
 	if (!a->on)
 		return BERTH_OK;
 	v->has_system = true;
@@ -114,6 +131,10 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 			berth_json_put_int(&w, type < g->n_types ? g->type_name[type] : "", v->stats.type_ops[type]);
 	}
 	berth_json_close(&w, '}');
+	if (v->coarsened) {
+		berth_json_put_int(&w, "groups", v->groups.n_groups);
+		berth_json_put_int(&w, "crossing_bytes", v->crossing_bytes);
+	}
 	if (v->has_system) {
 		berth_json_put_string(&w, "system", v->s.name);
 		put_ns(&w, "critical_path_s", v->critical_ns);
@@ -135,6 +156,18 @@ static void print_head(const view *v)
 	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops, g->n_edges, v->stats.depth, v->stats.width);
 	printf("%sFLOP (%sMAC), ", berth_text_count(a, berth_graph_flops(g)), berth_text_count(b, berth_graph_macs(g)));
 	printf("parameters %s, tensors %s\n", berth_text_bytes(a, (double)berth_graph_param_bytes(g)), berth_text_bytes(b, (double)v->stats.tensor_bytes));
+}
+
+/* What an importer had to assume. */
+static void print_onnx(const view *v)
+{
+	const berth_onnx_report *r = &v->onnx;
+	if (r->n_nodes)
+		printf("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
+	for (int32_t i = 0; i < r->n_dims; i++)
+		printf("ONNX: dimension %s is %lld (--dim %s=N)\n", r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
+	if (r->n_unknown)
+		printf("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown, r->n_outputs);
 }
 
 static berth_status print_types(cli *c, const view *v, berth_err *err)
@@ -214,7 +247,11 @@ static berth_status print_times(cli *c, const view *v, berth_err *err)
 
 static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
+	char bytes[32];
 	print_head(v);
+	print_onnx(v);
+	if (v->coarsened)
+		printf("coarsened to %d groups, %s between them\n", v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
 	BERTH_TRY(print_types(c, v, err));
 	return v->has_system ? print_times(c, v, err) : BERTH_OK;
 }
@@ -348,6 +385,8 @@ berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 	view v = {0};
 	BERTH_TRY(check_args(c, a, err));
 	BERTH_TRY(load(c, a, &v, err));
+	for (int32_t i = 0; i < v.onnx.n_warnings; i++)
+		cli_warn(c, "%s: %s", a->input, v.onnx.warning[i]);
 	if (a->out)
 		BERTH_TRY(write_json(c, a, &v, err));
 	if (a->dot)

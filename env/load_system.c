@@ -51,32 +51,28 @@ static bool is_safetensors(const unsigned char *data, size_t size)
 	return size > 8 && n >= 2 && n <= size - 8 && data[8] == '{';
 }
 
-static berth_status input_of_file(const char *path, berth_arena *tmp, berth_input *out, berth_err *err)
+static berth_status input_of_data(const char *path, const char *text, size_t size, berth_input *out, berth_err *err)
 {
-	char *data;
-	size_t size;
 	cJSON *doc;
-	BERTH_TRY(berth_file_read(path, tmp, &data, &size, err));
-	if (!berth_data_is_text(data, size)) {
-		*out = is_safetensors((const unsigned char *)data, size) ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
+	if (!berth_data_is_text(text, size)) {
+		*out = is_safetensors((const unsigned char *)text, size) ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_json_parse(path, data, size, &doc, err));
+	BERTH_TRY(berth_json_parse(path, text, size, &doc, err));
 	*out = input_of_doc(doc);
 	cJSON_Delete(doc);
 	return BERTH_OK;
 }
 
-berth_status berth_input_of(const char *spec, berth_arena *tmp, berth_input *out, berth_err *err)
+berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
 {
-	*out = BERTH_INPUT_SYSTEM;
-	if (is_system_spec(spec))
+	const unsigned char *data;
+	size_t size;
+	*out = is_system_spec(spec) ? BERTH_INPUT_SYSTEM : BERTH_INPUT_GRAPH;
+	if (is_system_spec(spec) || berth_zoo_is_spec(spec))
 		return BERTH_OK;
-	*out = BERTH_INPUT_GRAPH;
-	if (berth_zoo_is_spec(spec))
-		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = input_of_file(spec, tmp, out, err);
-	berth_arena_reset(tmp, mark);
+	BERTH_TRY(berth_file_map(spec, &data, &size, err));
+	berth_status st = input_of_data(spec, data ? (const char *)data : "", size, out, err);
+	berth_file_unmap(data, size);
 	return st;
 }

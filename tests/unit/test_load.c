@@ -34,12 +34,10 @@ static void remove_file(char *path)
 static berth_input kind_of(const char *text, size_t size)
 {
 	char path[64];
-	berth_arena tmp = {0};
 	berth_input kind = BERTH_INPUT_GRAPH;
 	berth_err err;
-	assert_ok(berth_input_of(write_file(path, text, size), &tmp, &kind, &err), &err);
+	assert_ok(berth_input_of(write_file(path, text, size), &kind, &err), &err);
 	remove_file(path);
-	berth_arena_free(&tmp);
 	return kind;
 }
 
@@ -72,8 +70,8 @@ static berth_status all_of_it(const char *path, berth_arena *mem, berth_arena *t
 	int32_t op_dev[3] = {1, 0, 2};
 	size_t len;
 	berth_input kind;
-	BERTH_TRY(berth_input_of(path, tmp, &kind, err));
-	BERTH_TRY(berth_graph_load(path, NULL, 0, mem, tmp, &g, err));
+	BERTH_TRY(berth_input_of(path, &kind, err));
+	BERTH_TRY(berth_graph_load(path, NULL, mem, tmp, &g, NULL, err));
 	BERTH_TRY(berth_system_load("system:edge", mem, tmp, &s, err));
 	BERTH_TRY(berth_graph_stats_new(&g, mem, tmp, stats, err));
 	return berth_graph_write_dot(&g, &s, op_dev, mem, dot, &len, err);
