@@ -13,8 +13,8 @@ enum { MAX_TARGETS = 512 };
 
 berth_learner_cfg berth_learner_cfg_default(void)
 {
-	return (berth_learner_cfg){.groups = 64, .hidden = 48, .rounds = 2, .batch = 64, .epochs = 4, .lr = 3e-3, .clip = 0.2, .entropy = 0.003, .kl_stop = 0.03,
-	                           .window = 256, .elite = 0.1, .clone_steps = 4, .seed_mass = 0.5};
+	return (berth_learner_cfg){.groups = 64, .hidden = 48, .rounds = 2, .batch = 64, .epochs = 4, .lr = 1e-3, .clip = 0.2, .entropy = 0.003, .kl_stop = 0.03,
+	                           .window = 128, .elite = 0.1, .clone_steps = 4, .seed_mass = 0.5};
 }
 
 static berth_status in_range(const char *what, double x, double least, double most, berth_err *err)

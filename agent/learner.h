@@ -16,10 +16,10 @@ typedef struct berth_learner_cfg {
 	int32_t hidden, rounds; /* of the network, see policy.h; defaults 48, 2 */
 	int32_t batch;        /* placements a step, [2, 4096]; default 64 */
 	int32_t epochs;       /* gradient steps on a batch, [0, 64]; 0: no PPO; default 4 */
-	double lr;            /* of Adam, > 0; default 3e-3 */
+	double lr;            /* of Adam, > 0; default 1e-3 */
 	double clip, entropy; /* PPO, see policy_loss.h; defaults 0.2, 0.003 */
 	double kl_stop;       /* end the epochs of a batch when the mean KL of a decision is above, > 0; default 0.03 */
-	int32_t window;       /* samples from which the elite is taken, every so many, [10, 65536]; default 256 */
+	int32_t window;       /* samples from which the elite is taken, every so many, [10, 65536]; default 128 */
 	double elite;         /* share of the window that is cloned, (0, 1]; default 0.1 */
 	int32_t clone_steps;  /* gradient steps of a cloning, [0, 64]; 0: no cross-entropy; default 4 */
 	double seed_mass;     /* cloning of seeds stops when their mean probability reaches this, [0, 0.7]; default 0.5 */

@@ -52,7 +52,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	const berth_policy_file *f = s->cfg.policy;
 	if (f)
 		cfg = f->cfg;
-	cfg.table_lr = 0.05;
+	cfg.table_lr = 0.02;
 	BERTH_TRY(berth_portfolio_run(s, s->mem, tmp, &w.seeds, err));
 	if (s->p->n_ops == 0 || (!f && berth_search_room(s, 1) == 0))
 		return BERTH_OK;
