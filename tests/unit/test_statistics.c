@@ -1,5 +1,5 @@
 /* Statistics against values worked by hand. */
-#include "stats.h"
+#include "statistics.h"
 #include "support.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Statistics of repeated runs. Bootstrap intervals are percentile intervals of seeded resamples (Efron 1979), so they are the same on each call. */
-#ifndef BERTH_STATS_H
-#define BERTH_STATS_H
+#ifndef BERTH_STATISTICS_H
+#define BERTH_STATISTICS_H
 
 #include "arena.h"
 

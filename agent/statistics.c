@@ -1,5 +1,5 @@
-/* Statistics of repeated runs; see stats.h. */
-#include "stats.h"
+/* Statistics of repeated runs; see statistics.h. */
+#include "statistics.h"
 
 #include "rng.h"
 
