@@ -4,7 +4,6 @@
 
 #include "arena.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,7 +14,6 @@ typedef struct cli {
 	int n_args;            /* what is left beside the options */
 	char **args;
 	berth_arena mem, tmp;  /* results; scratch */
-	atomic_int *cancel;    /* set by the first SIGINT or SIGTERM */
 } cli;
 
 typedef struct cli_verb {

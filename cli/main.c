@@ -2,29 +2,10 @@
 #include "cli.h"
 #include "text.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-const cli_verb *const cli_verbs[] = {&cmd_simulate, &cmd_show, &cmd_methods, &cmd_zoo, &cmd_systems, NULL};
-
-static atomic_int cancelled;
-
-/* The first signal asks for an end, the second one is obeyed at once. */
-static void on_signal(int number)
-{
-	if (atomic_exchange(&cancelled, 1))
-		_exit(128 + number);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-}
+const cli_verb *const cli_verbs[] = {&cmd_place, &cmd_compare, &cmd_simulate, &cmd_show, &cmd_methods, &cmd_zoo, &cmd_systems, NULL};
 
 static void print_help(void)
 {
@@ -52,7 +33,7 @@ static const cli_verb *find_verb(const char *name, berth_err *err)
 
 static berth_status run_verb(int argc, char **argv, berth_err *err)
 {
-	cli c = {.cancel = &cancelled};
+	cli c = {0};
 	const cli_verb *verb = find_verb(argv[0], err);
 	if (!verb)
 		return err->code;
@@ -78,7 +59,6 @@ static berth_status run(int argc, char **argv, berth_err *err)
 int main(int argc, char **argv)
 {
 	berth_err err = {BERTH_OK, ""};
-	catch_signals();
 	berth_status st = run(argc, argv, &err);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");

@@ -1,6 +1,8 @@
 /* Tables and documents; see print.h. */
 #include "print.h"
 
+#include "text.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -134,6 +136,26 @@ char *cli_percent(char buf[32], double fraction)
 		snprintf(buf, 32, "-");
 	else
 		snprintf(buf, 32, "%.*f %%", fabs(fraction) < 0.0995 ? 2 : fabs(fraction) < 9.995 ? 1 : 0, fraction * 100);
+	return buf;
+}
+
+char *cli_count(char buf[32], int64_t count)
+{
+	if (count >= 10000)
+		return berth_text_count(buf, (double)count);
+	snprintf(buf, 32, "%lld", (long long)count);
+	return buf;
+}
+
+char *cli_value(char buf[32], berth_objective o, double value)
+{
+	const char *unit = berth_objective_unit(o);
+	if (isnan(value))
+		snprintf(buf, 32, "-");
+	else if (unit[0] == 's')
+		berth_text_seconds(buf, value);
+	else
+		snprintf(buf, 32, "%.4g %s", value, unit);
 	return buf;
 }
 

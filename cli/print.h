@@ -3,6 +3,7 @@
 #define BERTH_CLI_PRINT_H
 
 #include "cli.h"
+#include "eval.h"
 #include "json.h"
 
 typedef enum cli_format { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_MARKDOWN } cli_format;
@@ -27,6 +28,12 @@ berth_status cli_print_json(berth_json_out *w, berth_err *err);
 
 /* "12.3 %" of a fraction; "-" for NAN. buf of 32 bytes. */
 char *cli_percent(char buf[32], double fraction);
+
+/* "9999", "10.0 K". buf of 32 bytes. */
+char *cli_count(char buf[32], int64_t count);
+
+/* "1.24 ms" for values in seconds, "3.21 J" for the rest; "-" for NAN. buf of 32 bytes. */
+char *cli_value(char buf[32], berth_objective o, double value);
 
 /* A warning on standard error, unless --quiet. */
 void cli_warn(const cli *c, const char *fmt, ...) BERTH_PRINTF(2, 3);

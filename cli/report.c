@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5 };
+enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5, MOST_DEVICES = 12 };
 
 void report_put_violations(berth_json_out *w, const berth_problem *p, const berth_violations *list)
 {
@@ -57,12 +57,18 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 	static const char *const head[] = {"device", "operators", "busy", "of the time", "peak memory", "memory", "sent"};
 	cli_table table;
 	char a[32], b[32];
+	int32_t hidden = 0, shown = 0;
 	cli_table_init(&table, &c->mem, "lrrrrrr");
 	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
 		cli_cell(&table, "%s", head[i]);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t memory = p->s->dev_memory_bytes[d];
 		double latency = (double)t->r.latency_ns / 1e9;
+		if (p->n_devs > MOST_DEVICES && (!t->dev_ops[d] || shown == MOST_DEVICES)) {
+			hidden++;
+			continue;
+		}
+		shown++;
 		cli_cell(&table, "%s", p->s->dev_name[d]);
 		cli_cell(&table, "%d", t->dev_ops[d]);
 		cli_cell(&table, "%s", berth_text_seconds(a, busy_s(p, t, d)));
@@ -71,7 +77,10 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 		cli_cell(&table, "%s", memory >= 0 ? berth_text_bytes(b, (double)memory) : "-");
 		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->dev_sent_bytes[d]));
 	}
-	return cli_table_print(&table, CLI_AS_TEXT, err);
+	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
+	if (hidden)
+		printf("(and %d more devices)\n", hidden);
+	return BERTH_OK;
 }
 
 berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err)

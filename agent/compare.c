@@ -1,0 +1,139 @@
+/* Rows and their summary. The interval is the percentile bootstrap of the median (Efron & Tibshirani 1993, chapter 13). */
+#include "compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { RESAMPLES = 2000, LEAST_FOR_INTERVAL = 5 };
+
+/* ---- rows ---- */
+
+/* What the method did not do is told by the row. */
+static berth_status no_answer(berth_compare_row *row, const char *why, berth_arena *mem, berth_err *err)
+{
+	row->note = berth_arena_strdup(mem, why);
+	return row->note ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, berth_arena *mem,
+                             berth_arena *work, berth_arena *tmp, berth_err *err)
+{
+	berth_search_cfg search = cfg->search;
+	berth_placing r;
+	berth_err why;
+	search.seed = row->seed;
+	double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
+	berth_status st = berth_placing_run(p, bounds, cfg->method[row->method], &search, work, tmp, &r, &why);
+	if (st == BERTH_ELIMIT || st == BERTH_EINFEASIBLE || st == BERTH_EINVAL) {
+		row->solve_s = berth_cpu_seconds() - cpu;
+		row->wall_s = berth_wall_seconds() - wall;
+		return no_answer(row, why.msg, mem, err);
+	}
+	if (st != BERTH_OK)
+		return berth_fail(err, st, "%s", why.msg);
+	row->feasible = r.feasible;
+	row->value = r.value;
+	row->gap = r.gap;
+	row->order = r.order;
+	row->evaluations = r.evaluations;
+	row->solve_s = r.solve_s;
+	row->wall_s = r.wall_s;
+	return r.feasible ? BERTH_OK : no_answer(row, r.answered ? "its placement does not fit" : "an operator has no legal device", mem, err);
+}
+
+static bool cancelled(const berth_compare_cfg *cfg)
+{
+	return cfg->search.cancel && atomic_load(cfg->search.cancel);
+}
+
+static berth_status rows(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
+                         berth_arena *mem, berth_arena *work, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_objective_check(cfg->search.objective, p, err));
+	for (int32_t i = 0; i < cfg->n_methods * cfg->n_seeds; i++) {
+		uint64_t seed = cfg->search.seed + (uint64_t)(i % cfg->n_seeds);
+		row[i] = (berth_compare_row){.method = i / cfg->n_seeds, .seed = seed, .value = NAN, .gap = NAN, .order = p->s->order};
+		row[i].lower_bound = bounds->value[cfg->search.objective];
+		if (cfg->told)
+			cfg->told(cfg->told_ctx, row[i].method, seed);
+		BERTH_TRY(fill_row(p, bounds, cfg, &row[i], mem, work, tmp, err));
+		berth_arena_free(work);
+		if (cancelled(cfg)) /* the row was cut short: it is none */
+			return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the rows so far stand");
+		++*n;
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
+                           berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_arena work;
+	*n = 0;
+	berth_arena_init(&work, mem->hook);
+	berth_status st = rows(p, bounds, cfg, row, n, mem, &work, tmp, err);
+	berth_arena_free(&work);
+	return st;
+}
+
+/* ---- summary ---- */
+
+static int compare_doubles(const void *pa, const void *pb)
+{
+	double a = *(const double *)pa, b = *(const double *)pb;
+	return (a > b) - (a < b);
+}
+
+/* Median of x[n], which is sorted on the way. */
+static double median_of(double *x, int32_t n)
+{
+	qsort(x, (size_t)n, sizeof *x, compare_doubles);
+	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static berth_status interval(const double *value, int32_t n, berth_arena *tmp, berth_compare_summary *s, berth_err *err)
+{
+	double *medians, *sample;
+	berth_rng rng = berth_rng_seed((uint64_t)n, BERTH_STREAM_METHOD);
+	BERTH_TRY(BERTH_NEW(tmp, medians, RESAMPLES, err));
+	BERTH_TRY(BERTH_NEW(tmp, sample, n, err));
+	for (int32_t k = 0; k < RESAMPLES; k++) {
+		for (int32_t i = 0; i < n; i++)
+			sample[i] = value[berth_rng_below(&rng, (uint32_t)n)];
+		medians[k] = median_of(sample, n);
+	}
+	qsort(medians, RESAMPLES, sizeof *medians, compare_doubles);
+	s->low = medians[RESAMPLES / 40];
+	s->high = medians[RESAMPLES - 1 - RESAMPLES / 40];
+	return BERTH_OK;
+}
+
+static berth_status summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *s, berth_err *err)
+{
+	double *value;
+	BERTH_TRY(BERTH_NEW(tmp, value, n, err));
+	for (int32_t i = 0; i < n; i++) {
+		s->evaluations += (double)row[i].evaluations / n;
+		s->solve_s += row[i].solve_s / n;
+		if (row[i].feasible)
+			value[s->n_feasible++] = row[i].value;
+	}
+	if (!s->n_feasible)
+		return BERTH_OK;
+	s->median = median_of(value, s->n_feasible);
+	s->least = value[0];
+	s->most = value[s->n_feasible - 1];
+	s->gap = berth_gap(s->median, row[0].lower_bound);
+	return s->n_feasible < LEAST_FOR_INTERVAL ? BERTH_OK : interval(value, s->n_feasible, tmp, s, err);
+}
+
+berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *out, berth_err *err)
+{
+	berth_compare_summary s = {.n_rows = n, .median = NAN, .least = NAN, .most = NAN, .low = NAN, .high = NAN, .gap = NAN};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = summarise(row, n, tmp, &s, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = s;
+	return st;
+}

@@ -1,0 +1,44 @@
+/* Methods side by side: equal budgets, the same bound, several seeds, and what can be said from them. */
+#ifndef BERTH_COMPARE_H
+#define BERTH_COMPARE_H
+
+#include "placing.h"
+
+typedef struct berth_compare_row {
+	int32_t method;          /* index into the methods */
+	uint64_t seed;
+	bool feasible;
+	double value, lower_bound, gap; /* NAN: none */
+	berth_order order;
+	int64_t evaluations;
+	double solve_s, wall_s;
+	const char *note;        /* why there is no value; NULL: nothing to say. Borrowed from mem */
+} berth_compare_row;
+
+/* Of one method over its seeds. Values of feasible rows only, NAN where there are none. */
+typedef struct berth_compare_summary {
+	int32_t n_rows, n_feasible;
+	double median, least, most;
+	double low, high;        /* 95 % confidence interval of the median, by bootstrap; NAN below 5 values */
+	double gap;              /* of the median */
+	double evaluations, solve_s; /* means over all rows */
+} berth_compare_summary;
+
+typedef struct berth_compare_cfg {
+	const berth_method *const *method; /* [n_methods] */
+	int32_t n_methods, n_seeds;        /* seeds search.seed, search.seed + 1, ... */
+	berth_search_cfg search;           /* the budget of each row */
+	void (*told)(void *ctx, int32_t method, uint64_t seed); /* before each row; NULL: nobody listens */
+	void *told_ctx;
+} berth_compare_cfg;
+
+/* One row a method and seed, in this order, into row [n_methods * n_seeds]; *n = rows made. A method that cannot answer (too large a problem, a limit)
+ * is a row without a value and a note. Stops early when the search is cancelled (BERTH_EINTERRUPTED; the rows made stand).
+ * mem keeps notes only; tmp is scratch, another arena, reset at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
+berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
+                           berth_arena *mem, berth_arena *tmp, berth_err *err);
+
+/* Summary of n rows of one method. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(2000 n). */
+berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *out, berth_err *err);
+
+#endif

@@ -1,0 +1,80 @@
+/* One run of one method; see placing.h. */
+#include "placing.h"
+
+#include <math.h>
+
+berth_search_cfg berth_search_cfg_default(void)
+{
+	return (berth_search_cfg){.objective = BERTH_LATENCY, .seed = 1, .evaluations = 10000};
+}
+
+static void take_answer(berth_placing *r, const berth_search *s)
+{
+	r->evaluations = s->evaluations;
+	r->answered = isfinite(s->best.excess);
+	r->feasible = r->answered && berth_score_feasible(s->best);
+	if (!r->answered)
+		return;
+	r->op_dev = s->best_dev;
+	if (s->best_has_order)
+		r->op_order = s->best_order;
+	else if (r->p->s->order == BERTH_ORDER_GIVEN)
+		r->op_order = r->p->g->topo_op;
+	r->order = r->op_order ? BERTH_ORDER_GIVEN : r->p->s->order;
+	if (r->feasible)
+		r->value = s->best.value;
+}
+
+static berth_status search(berth_placing *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_search *s;
+	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
+	BERTH_TRY(berth_search_new(r->p, cfg, mem, s, err));
+	s->bound = r->lower_bound;
+	BERTH_TRY(berth_method_run(r->method, s, tmp, err));
+	take_answer(r, s);
+	r->interrupted = cfg->cancel && atomic_load(cfg->cancel);
+	if (r->answered)
+		return BERTH_OK;
+	if (r->interrupted)
+		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted before there was a placement");
+	return berth_fail(err, BERTH_ELIMIT, "method %s found no placement in %lld evaluations; give it more", r->method->name, (long long)r->evaluations);
+}
+
+berth_status berth_placing_run(const berth_problem *p, const berth_bounds *bounds, const berth_method *m, const berth_search_cfg *cfg, berth_arena *mem,
+                               berth_arena *tmp, berth_placing *out, berth_err *err)
+{
+	berth_placing r = {.p = p, .method = m, .objective = cfg->objective, .seed = cfg->seed, .value = NAN, .gap = NAN, .order = p->s->order};
+	r.lower_bound = bounds->value[cfg->objective];
+	BERTH_TRY(berth_objective_check(cfg->objective, p, err));
+	if (berth_problem_feasible(p, NULL) == BERTH_OK) {
+		double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
+		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		berth_status st = search(&r, cfg, mem, tmp, err);
+		berth_arena_reset(tmp, mark);
+		BERTH_TRY(st);
+		r.solve_s = berth_cpu_seconds() - cpu;
+		r.wall_s = berth_wall_seconds() - wall;
+		r.gap = berth_gap(r.value, r.lower_bound);
+	}
+	*out = r;
+	return BERTH_OK;
+}
+
+berth_status berth_placing_placement(const berth_placing *r, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err)
+{
+	berth_placement p;
+	BERTH_TRY(berth_placement_new(r->p->g, r->p->s, mem, tmp, &p, err));
+	p.method = r->method->name;
+	p.objective = berth_objective_name(r->objective);
+	p.seed = r->seed;
+	p.evaluations = r->evaluations;
+	p.value = r->value;
+	p.lower_bound = r->lower_bound;
+	if (r->answered) {
+		p.op_dev = r->op_dev;
+		p.order = r->op_order;
+	}
+	*out = p;
+	return BERTH_OK;
+}

@@ -1,0 +1,43 @@
+/* Options of searches; see budget.h. */
+#include "budget.h"
+
+#include "placing.h"
+#include "signals.h"
+
+#include <unistd.h>
+
+enum { MOST_THREADS = 64 };
+#define NO_LIMIT (INT64_C(1) << 53)
+
+cli_budget cli_budget_default(void)
+{
+	return (cli_budget){.objective = "latency", .seed = berth_search_cfg_default().seed};
+}
+
+static int32_t n_cpus(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (int32_t)n;
+}
+
+berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err)
+{
+	berth_search_cfg cfg = berth_search_cfg_default();
+	BERTH_TRY(berth_objective_parse(b->objective, &cfg.objective, err));
+	cfg.seed = b->seed;
+	cfg.time_s = b->time_s;
+	if (b->evaluations)
+		cfg.evaluations = b->evaluations;
+	else if (b->time_s > 0)
+		cfg.evaluations = NO_LIMIT;
+	BERTH_TRY(berth_pool_new(b->threads ? b->threads : n_cpus(), &cfg.pool, err));
+	cfg.cancel = cli_catch_signals();
+	*out = cfg;
+	return BERTH_OK;
+}
+
+void cli_budget_close(berth_search_cfg *cfg)
+{
+	berth_pool_free(cfg->pool);
+	cfg->pool = NULL;
+}

@@ -1,0 +1,30 @@
+/* The options that searches share: objective, budget, seed, threads. */
+#ifndef BERTH_CLI_BUDGET_H
+#define BERTH_CLI_BUDGET_H
+
+#include "options.h"
+#include "search.h"
+
+typedef struct cli_budget {
+	const char *objective;
+	int64_t evaluations; /* 0: not given */
+	double time_s;       /* 0: not given */
+	uint64_t seed;
+	int32_t threads;     /* 0: as many as there are CPUs */
+} cli_budget;
+
+cli_budget cli_budget_default(void);
+
+#define CLI_BUDGET(b)                                                                                                          \
+	{"objective", 0, CLI_TEXT, &(b)->objective, "O", "latency (default), throughput, energy, edp or power"},                \
+	{"evaluations", 0, CLI_COUNT, &(b)->evaluations, "N", "placements that a search may try (default 10K)"},                \
+	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"},                                          \
+	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers (default 1)"},                                      \
+	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads (default: all CPUs); no effect on results"}
+
+/* The search configuration, with a pool that cli_budget_close frees; cancel on Ctrl-C. With a time alone evaluations are not limited.
+ * Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
+berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err);
+void cli_budget_close(berth_search_cfg *cfg);
+
+#endif

@@ -1,0 +1,239 @@
+/* berth place: load, bound, run the method, check, write, report. */
+#include "budget.h"
+#include "file.h"
+#include "load.h"
+#include "load_system.h"
+#include "placing.h"
+#include "print.h"
+#include "progress.h"
+#include "report.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct args {
+	const char *on, *method, *out;
+	cli_budget budget;
+} args;
+
+typedef struct state {
+	const berth_method *method;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_bounds bounds;
+	berth_placing r;
+	berth_timeline t;
+	berth_violations broken;
+	double single; /* value of the best single device; NAN: not feasible */
+} state;
+
+/* ---- passes ---- */
+
+static berth_status load(cli *c, const args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
+	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
+	return berth_bounds_new(&s->p, &c->tmp, &s->bounds, err);
+}
+
+/* The best single device, to compare with: no part of the answer's cost. */
+static berth_status reference(cli *c, const berth_search_cfg *cfg, state *s, berth_err *err)
+{
+	const berth_method *single;
+	berth_placing r;
+	berth_search_cfg quiet = *cfg;
+	quiet.progress = NULL;
+	quiet.cancel = NULL;
+	BERTH_TRY(berth_method_find("single", &single, err));
+	BERTH_TRY(berth_placing_run(&s->p, &s->bounds, single, &quiet, &c->mem, &c->tmp, &r, err));
+	s->single = r.value;
+	return BERTH_OK;
+}
+
+static berth_status check(cli *c, state *s, berth_err *err)
+{
+	if (!s->r.answered)
+		return berth_check_problem(&s->p, &c->mem, &s->broken, err);
+	BERTH_TRY(berth_timeline_new(&s->p, s->r.op_dev, s->r.op_order, &c->mem, &s->t, err));
+	return berth_check_placement(&s->p, s->r.op_dev, s->t.peak_bytes, &c->mem, &s->broken, err);
+}
+
+static berth_status search(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_search_cfg cfg;
+	cli_progress progress;
+	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
+	cli_progress_start(&progress, c, s->g.name, &cfg);
+	berth_status st = berth_placing_run(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
+	cli_progress_end(&progress);
+	if (st == BERTH_OK && !c->json && !c->quiet)
+		st = reference(c, &cfg, s, err);
+	cli_budget_close(&cfg);
+	return st;
+}
+
+static berth_status write_out(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_placement placement;
+	const char *text;
+	size_t len;
+	BERTH_TRY(berth_placing_placement(&s->r, &c->mem, &c->tmp, &placement, err));
+	BERTH_TRY(berth_placement_write_json(&placement, &s->g, &s->s, true, &c->mem, &text, &len, err));
+	return berth_file_write(a->out, text, len, err);
+}
+
+/* ---- output ---- */
+
+static void put_placement(berth_json_out *w, const state *s)
+{
+	berth_json_open(w, "placement", '{');
+	for (int32_t op = 0; s->r.answered && op < s->g.n_ops; op++)
+		berth_json_put_string(w, s->g.op_name[op], s->s.dev_name[s->r.op_dev[op]]);
+	berth_json_close(w, '}');
+	berth_json_put_string(w, "order", berth_order_name(s->r.order));
+	if (!s->r.op_order)
+		return;
+	berth_json_open(w, "order_ops", '[');
+	berth_json_flat(w, true);
+	for (int32_t k = 0; k < s->g.n_ops; k++)
+		berth_json_put_string(w, NULL, s->g.op_name[s->r.op_order[k]]);
+	berth_json_close(w, ']');
+	berth_json_flat(w, false);
+}
+
+static berth_status print_json(cli *c, const state *s, berth_err *err)
+{
+	const berth_placing *r = &s->r;
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "graph", s->g.name);
+	berth_json_put_string(&w, "system", s->s.name);
+	berth_json_put_string(&w, "objective", berth_objective_name(r->objective));
+	berth_json_put_string(&w, "method", r->method->name);
+	berth_json_put_number(&w, "value", r->value);
+	berth_json_put_number(&w, "lower_bound", r->lower_bound);
+	berth_json_put_number(&w, "gap", r->gap);
+	berth_json_put_bool(&w, "feasible", r->feasible);
+	report_put_violations(&w, &s->p, &s->broken);
+	berth_json_put_int(&w, "seed", (int64_t)r->seed);
+	berth_json_put_int(&w, "evaluations", r->evaluations);
+	berth_json_put_number(&w, "solve_s", r->solve_s);
+	berth_json_put_number(&w, "wall_s", r->wall_s);
+	put_placement(&w, s);
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+/* How the answer stands to the best single device. */
+static void print_speedup(const state *s)
+{
+	bool fast = s->r.objective == BERTH_LATENCY || s->r.objective == BERTH_THROUGHPUT;
+	if (isnan(s->single))
+		printf("; a single device has too little memory");
+	else if (fast && s->r.value > 0)
+		printf(", %.2f times as fast as the best single device", s->single / s->r.value);
+	else if (s->single > 0)
+		printf(", %.1f %% less than the best single device", 100 * (1 - s->r.value / s->single));
+}
+
+static void print_head(const state *s)
+{
+	const berth_placing *r = &s->r;
+	char value[32], bound[32], gap[32], count[32], time[32];
+	const char *per = r->objective == BERTH_THROUGHPUT ? " a sample" : "";
+	printf("%s on %s: ", s->g.name, s->s.name);
+	if (r->feasible) {
+		printf("%s %s%s", berth_objective_name(r->objective), cli_value(value, r->objective, r->value), per);
+		print_speedup(s);
+	} else {
+		printf("no placement was found that fits");
+	}
+	putchar('\n');
+	if (!isnan(r->lower_bound))
+		printf("lower bound %s%s, gap %s; ", cli_value(bound, r->objective, r->lower_bound), per, cli_percent(gap, r->gap));
+	printf("%s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations), berth_text_seconds(time, r->wall_s),
+	       (unsigned long long)r->seed);
+}
+
+static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
+{
+	if (s->r.answered) {
+		print_head(s);
+		putchar('\n');
+		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
+		putchar('\n');
+		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
+	}
+	if (s->broken.n) {
+		printf("infeasible:\n");
+		report_print_violations(&s->broken);
+	} else if (a->out) {
+		printf("written to %s\n", a->out);
+	}
+	return BERTH_OK;
+}
+
+static bool to_stdout(const args *a)
+{
+	return a->out && strcmp(a->out, "-") == 0;
+}
+
+static berth_status check_args(const cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_objective objective;
+	if (!a->on)
+		return berth_fail(err, BERTH_EINVAL, "place: --on SYSTEM is missing");
+	if (to_stdout(a) && c->json)
+		return berth_fail(err, BERTH_EINVAL, "place: only one of --json and -o - can go to standard output");
+	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
+	s->method = berth_method_default();
+	if (a->method)
+		BERTH_TRY(berth_method_find(a->method, &s->method, err));
+	return a->out ? berth_file_writable(a->out, err) : BERTH_OK;
+}
+
+static berth_status place(cli *c, const args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(check_args(c, a, s, err));
+	BERTH_TRY(load(c, a, s, err));
+	BERTH_TRY(search(c, a, s, err));
+	BERTH_TRY(check(c, s, err));
+	if (a->out && s->r.feasible)
+		BERTH_TRY(write_out(c, a, s, err));
+	if (c->json)
+		BERTH_TRY(print_json(c, s, err));
+	else if (!c->quiet && !to_stdout(a))
+		BERTH_TRY(print_text(c, a, s, err));
+	if (s->r.interrupted)
+		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the best placement so far is the answer");
+	if (s->broken.n)
+		return berth_fail(err, BERTH_EINFEASIBLE, "infeasible: %s%s%s%s", s->broken.item[0].message, s->broken.n > 1 ? " (and more)" : "",
+		                  a->out ? "; not written: " : "", a->out ? a->out : "");
+	return BERTH_OK;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {.budget = cli_budget_default()};
+	state s = {.single = NAN};
+	const cli_option options[] = {
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
+		{"method", 0, CLI_TEXT, &a.method, "M", "placement method (default berth; 'berth methods' lists them)"},
+		CLI_BUDGET(&a.budget),
+		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, 1, err));
+	return c->help ? BERTH_OK : place(c, &a, &s, err);
+}
+
+const cli_verb cmd_place = {"place",
+                            "place GRAPH --on SYSTEM [--method M] [--objective O] [--evaluations N] [--time S] [--seed N] [-o OUT]",
+                            "decide which device runs which operator",
+                            "Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
+                            "Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",
+                            run};

@@ -1,0 +1,243 @@
+/* Runs of methods with what is told about them: feasible, infeasible, interrupted, given orders; rows and summaries of compare; failing memory. */
+#include "compare.h"
+#include "graph_json.h"
+#include "support.h"
+#include "system_json.h"
+
+#include <math.h>
+#include <string.h>
+
+/* a -> b, a -> c, b and c -> d; c cannot run on the cpu. Memory: the cpu holds everything, the gpu 4 MB. */
+#define GRAPH(extra) "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"time_s\":{\"cpu\":4e-3,\"gpu\":1e-3}}," \
+	"{\"name\":\"b\",\"time_s\":{\"cpu\":1e-3,\"gpu\":2e-3}},{\"name\":\"c\",\"time_s\":{\"cpu\":null,\"gpu\":1e-3}" extra "},{\"name\":\"d\",\"time_s\":{\"cpu\":4e-3,\"gpu\":1e-3}}]," \
+	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":100},{\"from\":\"a\",\"to\":\"c\",\"bytes\":100},{\"from\":\"b\",\"to\":\"d\",\"bytes\":100},{\"from\":\"c\",\"to\":\"d\",\"bytes\":100}]}"
+#define SYSTEM(order) "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"order\":\"" order "\",\"devices\":[{\"name\":\"cpu\"},{\"name\":\"gpu\",\"memory_bytes\":4000000}]," \
+	"\"links\":[{\"from\":\"cpu\",\"to\":\"gpu\",\"bandwidth\":1e6,\"both_ways\":true}]}"
+
+typedef struct fixture {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_bounds bounds;
+} fixture;
+
+static void setup(fixture *f, const char *graph, const char *system)
+{
+	berth_err err;
+	memset(f, 0, sizeof *f);
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &f->mem, &f->tmp, &f->g, &err), &err);
+	assert_ok(berth_system_parse_json("s", system, strlen(system), &f->mem, &f->tmp, &f->s, &err), &err);
+	assert_ok(berth_problem_new(&f->g, &f->s, &f->mem, &f->tmp, &f->p, &err), &err);
+	assert_ok(berth_bounds_new(&f->p, &f->tmp, &f->bounds, &err), &err);
+}
+
+static void teardown(fixture *f)
+{
+	berth_arena_free(&f->mem);
+	berth_arena_free(&f->tmp);
+}
+
+static const berth_method *method(const char *name)
+{
+	const berth_method *m = NULL;
+	berth_err err;
+	assert_ok(berth_method_find(name, &m, &err), &err);
+	return m;
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	const berth_method *m = NULL;
+	berth_err err;
+	assert_int_equal(berth_method_find("hef", &m, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "did you mean 'heft'?");
+	assert_null(m);
+	assert_string_equal(berth_method_default()->name, "berth");
+	for (int32_t i = 0; i < berth_n_methods(); i++)
+		assert_ptr_equal(method(berth_method_at(i)->name), berth_method_at(i)); /* no name twice */
+}
+
+static void test_feasible(void **state)
+{
+	(void)state;
+	fixture f;
+	berth_placing r;
+	berth_err err;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	setup(&f, GRAPH(""), SYSTEM("priority"));
+	assert_ok(berth_placing_run(&f.p, &f.bounds, method("berth"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_true(r.answered && r.feasible && !r.interrupted);
+	/* a, c, d on the gpu (3 ms) while b runs on the cpu: transfers of 0.1 ms, 1 + 0.1 + 1 + 0.1 + 1 */
+	assert_near(r.value, 3.2e-3, 1e-12);
+	assert_true(r.lower_bound > 0 && r.value >= r.lower_bound);
+	assert_near(r.gap, r.value / r.lower_bound - 1, 1e-12);
+	assert_true(r.evaluations > 0 && r.solve_s >= 0 && r.wall_s >= 0);
+	berth_placement pl;
+	assert_ok(berth_placing_placement(&r, &f.mem, &f.tmp, &pl, &err), &err);
+	assert_ok(berth_placement_check(&pl, &f.g, &f.s, &f.tmp, &err), &err);
+	assert_string_equal(pl.method, "berth");
+	assert_true(pl.value == r.value && pl.evaluations == r.evaluations && pl.seed == 1);
+	teardown(&f);
+}
+
+static void test_infeasible(void **state)
+{
+	(void)state;
+	fixture f;
+	berth_placing r;
+	berth_err err;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	setup(&f, GRAPH(",\"param_bytes\":5000000"), SYSTEM("priority")); /* c needs the gpu and does not fit */
+	assert_ok(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_true(r.answered && !r.feasible && isnan(r.value) && isnan(r.gap));
+	assert_true(r.lower_bound > 0);
+	teardown(&f);
+	setup(&f, GRAPH(",\"forbid\":[\"gpu\"]"), SYSTEM("priority")); /* c can run nowhere */
+	assert_ok(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_true(!r.answered && !r.feasible && isnan(r.value));
+	cfg.objective = BERTH_ENERGY;
+	assert_int_equal(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), BERTH_EFORMAT);
+	teardown(&f);
+}
+
+/* Under the rule `given` every answer has an order. */
+static void test_given(void **state)
+{
+	(void)state;
+	fixture f;
+	berth_placing r;
+	berth_err err;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	setup(&f, GRAPH(""), SYSTEM("given"));
+	assert_ok(berth_placing_run(&f.p, &f.bounds, method("round-robin"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_int_equal(r.order, BERTH_ORDER_GIVEN);
+	assert_non_null(r.op_order);
+	assert_true(berth_order_is_topological(&f.g, r.op_order, &f.tmp));
+	teardown(&f);
+}
+
+static void test_interrupted(void **state)
+{
+	(void)state;
+	fixture f;
+	berth_placing r;
+	berth_err err;
+	atomic_int cancel = 1;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	cfg.cancel = &cancel;
+	setup(&f, GRAPH(""), SYSTEM("priority"));
+	assert_ok(berth_placing_run(&f.p, &f.bounds, method("berth"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_true(r.interrupted && r.answered && r.feasible); /* the portfolio answers all the same */
+	teardown(&f);
+}
+
+/* ---- compare ---- */
+
+static void count(void *ctx, int32_t m, uint64_t seed)
+{
+	(void)m;
+	*(uint64_t *)ctx += seed;
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	fixture f;
+	berth_err err;
+	uint64_t seeds = 0;
+	const berth_method *methods[] = {method("single"), method("random"), method("berth")};
+	berth_compare_cfg cfg = {methods, 3, 2, berth_search_cfg_default(), count, &seeds};
+	berth_compare_row row[6];
+	int32_t n;
+	cfg.search.evaluations = 50;
+	cfg.search.seed = 7;
+	setup(&f, GRAPH(""), SYSTEM("priority"));
+	assert_ok(berth_compare(&f.p, &f.bounds, &cfg, row, &n, &f.mem, &f.tmp, &err), &err);
+	assert_int_equal(n, 6);
+	assert_int_equal(seeds, 3 * (7 + 8));
+	for (int32_t i = 0; i < n; i++) {
+		assert_int_equal(row[i].method, i / 2);
+		assert_int_equal(row[i].seed, 7 + i % 2);
+		assert_true(row[i].feasible && row[i].value >= row[i].lower_bound && !row[i].note);
+		assert_true(row[4].value <= row[i].value);
+	}
+	atomic_int cancel = 1;
+	cfg.search.cancel = &cancel;
+	assert_int_equal(berth_compare(&f.p, &f.bounds, &cfg, row, &n, &f.mem, &f.tmp, &err), BERTH_EINTERRUPTED);
+	assert_int_equal(n, 0);
+	teardown(&f);
+	cfg.search.cancel = NULL;
+	setup(&f, GRAPH(",\"param_bytes\":5000000"), SYSTEM("priority"));
+	assert_ok(berth_compare(&f.p, &f.bounds, &cfg, row, &n, &f.mem, &f.tmp, &err), &err);
+	assert_int_equal(n, 6);
+	assert_true(!row[5].feasible && isnan(row[5].value) && row[5].note);
+	teardown(&f);
+}
+
+static void test_summary(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	berth_compare_summary s;
+	berth_compare_row row[8];
+	static const double value[8] = {3, 1, 4, 1.5, 9, 2.5, 6, 5};
+	for (int i = 0; i < 8; i++)
+		row[i] = (berth_compare_row){.feasible = true, .value = value[i], .lower_bound = 1, .evaluations = 10 * i, .solve_s = i};
+	assert_ok(berth_compare_summarise(row, 8, &tmp, &s, &err), &err);
+	assert_near(s.median, 3.5, 0);
+	assert_true(s.least == 1 && s.most == 9 && s.n_feasible == 8 && s.n_rows == 8);
+	assert_true(s.low >= 1 && s.low < 3.5 && s.high > 3.5 && s.high <= 9);
+	assert_near(s.gap, 2.5, 1e-12);
+	assert_near(s.evaluations, 35, 1e-9);
+	row[4].feasible = false;
+	row[4].value = NAN;
+	assert_ok(berth_compare_summarise(row, 5, &tmp, &s, &err), &err); /* 3 1 4 1.5 */
+	assert_near(s.median, 2.25, 0);
+	assert_true(isnan(s.low) && s.n_feasible == 4);
+	assert_ok(berth_compare_summarise(row + 4, 1, &tmp, &s, &err), &err);
+	assert_true(isnan(s.median) && s.n_feasible == 0);
+	berth_arena_free(&tmp);
+}
+
+/* ---- failing memory ---- */
+
+static void test_failing_memory(void **state)
+{
+	(void)state;
+	fixture f;
+	berth_status st = BERTH_ENOMEM;
+	setup(&f, GRAPH(""), SYSTEM("priority"));
+	for (long k = 0; st != BERTH_OK; k++) {
+		failing_allocator fail;
+		berth_arena mem, tmp;
+		berth_err err;
+		berth_compare_row row[2];
+		berth_compare_summary s;
+		int32_t n;
+		const berth_method *methods[] = {method("single"), method("heft")};
+		berth_compare_cfg cfg = {methods, 2, 1, berth_search_cfg_default(), NULL, NULL};
+		failing_allocator_init(&fail, k);
+		berth_arena_init(&mem, &fail.hook);
+		berth_arena_init(&tmp, &fail.hook);
+		st = berth_compare(&f.p, &f.bounds, &cfg, row, &n, &mem, &tmp, &err);
+		if (st == BERTH_OK)
+			st = berth_compare_summarise(row, 2, &tmp, &s, &err);
+		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		assert_int_equal(fail.live, 0);
+	}
+	teardown(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),        cmocka_unit_test(test_feasible), cmocka_unit_test(test_infeasible), cmocka_unit_test(test_given),
+		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_rows),     cmocka_unit_test(test_summary),    cmocka_unit_test(test_failing_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
