@@ -1,10 +1,11 @@
-/* Rows and their summary. The interval is the percentile bootstrap of the median (Efron & Tibshirani 1993, chapter 13). */
+/* Rows and their summary. */
 #include "compare.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "statistics.h"
 
-enum { RESAMPLES = 2000, LEAST_FOR_INTERVAL = 5 };
+#include <math.h>
+
+enum { LEAST_FOR_INTERVAL = 5 };
 
 /* ---- rows ---- */
 
@@ -78,36 +79,6 @@ berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, c
 
 /* ---- summary ---- */
 
-static int compare_doubles(const void *pa, const void *pb)
-{
-	double a = *(const double *)pa, b = *(const double *)pb;
-	return (a > b) - (a < b);
-}
-
-/* Median of x[n], which is sorted on the way. */
-static double median_of(double *x, int32_t n)
-{
-	qsort(x, (size_t)n, sizeof *x, compare_doubles);
-	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
-
-static berth_status interval(const double *value, int32_t n, berth_arena *tmp, berth_compare_summary *s, berth_err *err)
-{
-	double *medians, *sample;
-	berth_rng rng = berth_rng_seed((uint64_t)n, BERTH_STREAM_METHOD);
-	BERTH_TRY(BERTH_NEW(tmp, medians, RESAMPLES, err));
-	BERTH_TRY(BERTH_NEW(tmp, sample, n, err));
-	for (int32_t k = 0; k < RESAMPLES; k++) {
-		for (int32_t i = 0; i < n; i++)
-			sample[i] = value[berth_rng_below(&rng, (uint32_t)n)];
-		medians[k] = median_of(sample, n);
-	}
-	qsort(medians, RESAMPLES, sizeof *medians, compare_doubles);
-	s->low = medians[RESAMPLES / 40];
-	s->high = medians[RESAMPLES - 1 - RESAMPLES / 40];
-	return BERTH_OK;
-}
-
 static berth_status summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *s, berth_err *err)
 {
 	double *value;
@@ -115,16 +86,23 @@ static berth_status summarise(const berth_compare_row *row, int32_t n, berth_are
 	for (int32_t i = 0; i < n; i++) {
 		s->evaluations += (double)row[i].evaluations / n;
 		s->solve_s += row[i].solve_s / n;
-		if (row[i].feasible)
-			value[s->n_feasible++] = row[i].value;
+		if (!row[i].feasible)
+			continue;
+		s->least = fmin(s->least, row[i].value);
+		s->most = fmax(s->most, row[i].value);
+		value[s->n_feasible++] = row[i].value;
 	}
 	if (!s->n_feasible)
 		return BERTH_OK;
-	s->median = median_of(value, s->n_feasible);
-	s->least = value[0];
-	s->most = value[s->n_feasible - 1];
+	s->median = berth_median(value, s->n_feasible, tmp);
 	s->gap = berth_gap(s->median, row[0].lower_bound);
-	return s->n_feasible < LEAST_FOR_INTERVAL ? BERTH_OK : interval(value, s->n_feasible, tmp, s, err);
+	if (s->n_feasible >= LEAST_FOR_INTERVAL) {
+		berth_interval i = berth_bootstrap(value, s->n_feasible, berth_median, tmp);
+		s->low = i.low;
+		s->high = i.high;
+	}
+	bool failed = isnan(s->median) || (s->n_feasible >= LEAST_FOR_INTERVAL && isnan(s->low)); /* values are numbers: memory ran out */
+	return failed ? berth_nomem(err) : BERTH_OK;
 }
 
 berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *out, berth_err *err)
