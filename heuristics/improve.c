@@ -1,28 +1,33 @@
-/* First improvement over moves of blocks of operators. A round goes through all blocks in random order and through their other devices; a move that
- * improves is made at once. Moves are scored in blocks against the present placement; those of a block after the one that is made are
- * dropped unseen, so that a block costs no evaluations and the result does not depend on the number of workers. */
-#include "method.h"
+/* First improvement over moves of blocks of operators (units, or groups of them). Blocks wait in a queue; the one in front is tried on its other devices, and
+ * a move that improves is made at once. Moves are scored several at a time against the present placement; those after the one that is
+ * made are dropped unseen, so that the result and the evaluations counted do not depend on the number of workers. */
+#include "moves.h"
 
 #include <string.h>
 
-enum { BLOCK = 16 };
+enum { MAX_AHEAD = 64 };
 
 typedef struct move {
-	int32_t block, dev, at; /* at: place of the block in the round */
+	int32_t block, dev;
+	int64_t at; /* place of the block in the queue */
 } move;
 
 typedef struct improver {
 	berth_search *s;
 	const berth_problem *p;
 	berth_blocks blocks;
-	int32_t *op_dev;    /* the caller's placement */
-	berth_score *score; /* and its score */
-	int64_t left;       /* evaluations that may still be made */
-	int32_t *seq;       /* [blocks.n] order of this round */
-	int32_t at, dev;    /* next move: seq[at] to dev */
-	move block[BLOCK];
-	int32_t *trial;     /* [BLOCK][n_ops] */
-	berth_score trial_score[BLOCK];
+	const berth_moves *near; /* not NULL: blocks are units, and one that moves puts its neighbours back into the queue */
+	int32_t *op_dev;         /* the caller's placement */
+	berth_score *score;      /* and its score */
+	int64_t left;            /* evaluations that may still be made */
+	int32_t *queue;          /* [blocks.n] ring: places at .. end */
+	bool *waits;             /* [blocks.n] is in the queue */
+	int64_t at, end;
+	int32_t dev;             /* next move: the block at `at` to dev */
+	int32_t ahead;           /* moves scored at a time */
+	move next[MAX_AHEAD];
+	int32_t *trial;          /* [ahead][n_ops] */
+	berth_score trial_score[MAX_AHEAD];
 } improver;
 
 /* Would moving the block to dev change anything? */
@@ -36,24 +41,47 @@ static bool changes(const improver *m, int32_t block, int32_t dev)
 	return false;
 }
 
-static void put(const improver *m, move x, int32_t *op_dev)
+static void put(const improver *m, const move *x, int32_t *op_dev)
 {
-	for (int32_t i = m->blocks.off[x.block]; i < m->blocks.off[x.block + 1]; i++)
-		if (berth_op_legal(m->p, m->blocks.op[i], x.dev))
-			op_dev[m->blocks.op[i]] = x.dev;
+	for (int32_t i = m->blocks.off[x->block]; i < m->blocks.off[x->block + 1]; i++)
+		if (berth_op_legal(m->p, m->blocks.op[i], x->dev))
+			op_dev[m->blocks.op[i]] = x->dev;
 }
 
-/* The next move of the round; false at its end. */
+/* ---- the queue ---- */
+
+static int32_t block_at(const improver *m, int64_t at)
+{
+	return m->queue[at % m->blocks.n];
+}
+
+static void push(improver *m, int32_t block)
+{
+	if (m->waits[block])
+		return;
+	m->waits[block] = true;
+	m->queue[m->end++ % m->blocks.n] = block;
+}
+
+static void push_neighbours(improver *m, int32_t unit)
+{
+	for (int32_t i = m->near->unit_near_off[unit]; i < m->near->unit_near_off[unit + 1]; i++)
+		push(m, m->near->unit_near[i]);
+}
+
+/* The next move; false at the end of the queue. */
 static bool next_move(improver *m, move *out)
 {
-	for (; m->at < m->blocks.n; m->at++, m->dev = 0)
+	for (; m->at < m->end; m->at++, m->dev = 0)
 		while (m->dev < m->p->n_devs) {
-			*out = (move){m->seq[m->at], m->dev++, m->at};
+			*out = (move){block_at(m, m->at), m->dev++, m->at};
 			if (changes(m, out->block, out->dev))
 				return true;
 		}
 	return false;
 }
+
+/* ---- moves ---- */
 
 static bool improves(void *ctx, int32_t i, berth_score score)
 {
@@ -62,29 +90,51 @@ static bool improves(void *ctx, int32_t i, berth_score score)
 	return berth_score_less(score, *m->score);
 }
 
-/* Score the next block of moves and make the first that improves. Returns moves scored; *made tells whether one was made. */
-static int64_t try_block(improver *m, bool *made)
+/* Score the next moves and make the first that improves. Returns moves scored; *made tells whether one was made. */
+static int64_t try_some(improver *m, bool *made)
 {
 	size_t n_ops = (size_t)m->p->n_ops;
-	int32_t room = (int32_t)berth_search_room(m->s, m->left < BLOCK ? m->left : BLOCK), n = 0;
-	*made = false;
-	while (n < room && next_move(m, &m->block[n])) {
+	int64_t from = m->at;
+	int32_t room = (int32_t)berth_search_room(m->s, m->left < m->ahead ? m->left : m->ahead), n = 0, taken;
+	while (n < room && next_move(m, &m->next[n])) {
 		int32_t *trial = m->trial + (size_t)n * n_ops;
 		memcpy(trial, m->op_dev, n_ops * sizeof *trial);
-		put(m, m->block[n], trial);
-		n++;
+		put(m, &m->next[n++], trial);
 	}
-	if (n == 0)
-		return 0;
-	int32_t taken = berth_search_offer_first(m->s, n, m->trial, m->trial_score, improves, m);
-	if (taken == n)
-		return n;
-	*made = true;
-	*m->score = m->trial_score[taken];
-	put(m, m->block[taken], m->op_dev);
-	m->at = m->block[taken].at; /* the rest of the block was dropped */
-	m->dev = m->block[taken].dev + 1;
-	return taken + 1;
+	taken = n ? berth_search_offer_first(m->s, n, m->trial, m->trial_score, improves, m) : 0;
+	*made = taken < n;
+	if (*made) {
+		*m->score = m->trial_score[taken];
+		put(m, &m->next[taken], m->op_dev);
+		m->at = m->next[taken].at; /* later moves were dropped */
+		m->dev = m->next[taken].dev + 1;
+	}
+	for (; from < m->at; from++)
+		m->waits[block_at(m, from)] = false;
+	if (*made && m->near)
+		push_neighbours(m, m->next[taken].block);
+	return *made ? taken + 1 : n;
+}
+
+/* Until the queue is empty or no evaluation is left. Was any move made? */
+static bool work_off(improver *m)
+{
+	int64_t n;
+	bool made, any = false;
+	while ((n = try_some(m, &made)) > 0) {
+		m->left -= n;
+		any |= made;
+	}
+	return any;
+}
+
+static berth_status new_improver(improver *m, berth_arena *tmp, berth_err *err)
+{
+	int32_t workers = berth_pool_workers(m->s->cfg.pool);
+	m->ahead = workers < MAX_AHEAD ? workers : MAX_AHEAD;
+	BERTH_TRY(BERTH_NEW(tmp, m->queue, m->blocks.n, err));
+	BERTH_TRY(BERTH_NEW(tmp, m->waits, m->blocks.n, err));
+	return BERTH_NEW(tmp, m->trial, (size_t)m->ahead * (size_t)m->p->n_ops, err);
 }
 
 static void shuffle(int32_t *list, int32_t n, berth_rng *rng)
@@ -101,30 +151,41 @@ berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, i
 {
 	improver m = {.s = s, .p = s->p, .blocks = *blocks, .op_dev = op_dev, .score = score, .left = evaluations};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	bool round_made = true;
-	BERTH_TRY(BERTH_NEW(tmp, m.seq, blocks->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, m.trial, (size_t)BLOCK * (size_t)s->p->n_ops, err));
+	BERTH_TRY(new_improver(&m, tmp, err));
 	for (int32_t b = 0; b < blocks->n; b++)
-		m.seq[b] = b;
-	while (round_made) {
-		int64_t n;
-		bool made;
-		shuffle(m.seq, blocks->n, rng);
+		m.queue[b] = b;
+	do {
+		shuffle(m.queue, blocks->n, rng);
 		m.at = m.dev = 0;
-		round_made = false;
-		while ((n = try_block(&m, &made)) > 0) {
-			m.left -= n;
-			round_made |= made;
-		}
-		if (m.at < blocks->n)
-			break; /* no evaluations left */
-	}
+		m.end = blocks->n;
+	} while (work_off(&m) && m.at == m.end);
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
+static berth_blocks all_units(const berth_problem *p)
+{
+	return (berth_blocks){p->n_units, p->unit_off, p->unit_op};
+}
+
 berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err)
 {
-	berth_blocks units = {s->p->n_units, s->p->unit_off, s->p->unit_op};
+	berth_blocks units = all_units(s->p);
 	return berth_improve_blocks(s, &units, op_dev, score, evaluations, rng, tmp, err);
+}
+
+berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score, const int32_t *units, int32_t n_units,
+                                berth_rng *rng, berth_arena *tmp, berth_err *err)
+{
+	improver m = {.s = s, .p = s->p, .blocks = all_units(s->p), .near = near, .op_dev = op_dev, .score = score, .left = INT64_MAX};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(new_improver(&m, tmp, err));
+	for (int32_t i = 0; i < n_units; i++) {
+		push(&m, units[i]);
+		push_neighbours(&m, units[i]);
+	}
+	shuffle(m.queue, (int32_t)m.end, rng);
+	work_off(&m);
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
 }

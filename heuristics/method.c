@@ -4,8 +4,10 @@
 
 #include <string.h>
 
-/* A method that searches answers for memory itself while it has evaluations left: one that was stopped makes no further evaluation, so that the
- * same run with the number that it reached as its budget gives the same answer. */
+extern const berth_method berth_method_single, berth_method_heft, berth_method_ceft_cpop;
+
+/* A search that was stopped makes no further evaluation, so that the same run with the number that it reached as its budget gives the same
+ * answer. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -57,4 +59,23 @@ void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns)
 				op_rank_ns[op] = rank;
 		}
 	}
+}
+
+berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_method_run(&berth_method_single, s, tmp, err));
+	BERTH_TRY(berth_method_run(&berth_method_heft, s, tmp, err));
+	return berth_method_run(&berth_method_ceft_cpop, s, tmp, err);
+}
+
+bool berth_can_move(const berth_problem *p)
+{
+	for (int32_t u = 0; u < p->n_units; u++) {
+		int32_t n_legal = 0;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			n_legal += berth_unit_legal(p, u, d);
+		if (n_legal > 1)
+			return true;
+	}
+	return false;
 }

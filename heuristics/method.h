@@ -16,8 +16,9 @@ typedef struct berth_method {
 extern const berth_method *const berth_heuristics[];
 extern const int32_t berth_n_heuristics;
 
-/* Run a method on a fresh search; afterwards, where the incumbent exceeds a device's memory, repair it by moving units to devices with
- * room (berth_repair). Pins, forbidden devices and colocation hold by construction. tmp is scratch, reset at exit. */
+/* Run a method on a search; afterwards, where the incumbent exceeds a device's memory, repair it by moving units to devices with room (berth_repair).
+ * A method that searches is repaired only while the search has room, for the sake of the rule of search.h: it does well to start from a repaired
+ * placement. Pins, forbidden devices and colocation hold by construction. tmp is scratch, reset at exit. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* ---- shared by methods ---- */
@@ -29,6 +30,12 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 /* First improvement over moves of single units, in random order, until a whole round brings nothing or `evaluations` are made.
  * op_dev in and out, with its score. Batches of candidates run on all workers; the result does not depend on their number. */
 berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err);
+
+/* Run single, heft and ceft-cpop on the search: where walks start. Fails: BERTH_ENOMEM. */
+berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err *err);
+
+/* Has any unit more than one legal device? */
+bool berth_can_move(const berth_problem *p);
 
 /* Offer a schedule of all operators: its placement under the system's rule and with the order of its starts. Two evaluations. Fails: BERTH_ENOMEM. */
 struct berth_partial;

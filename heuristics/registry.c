@@ -8,7 +8,9 @@
 	X(heft) \
 	X(cpop) \
 	X(ceft) \
-	X(ceft_cpop)
+	X(ceft_cpop) \
+	X(anneal) \
+	X(local_search)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,

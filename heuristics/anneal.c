@@ -1,0 +1,111 @@
+/* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220, 1983. From the best of single, HEFT
+ * and CEFT-CPOP, by the moves of moves.h.
+ *
+ * The schedule does not know the budget: runs of 500 steps at three scales of temperature, then three of twice as many steps, and so on, each from the
+ * incumbent. Temperatures are relative to the present value: a run cools from 0.1 %, 1 % or 10 % of it by a factor of 100. The cold runs
+ * refine, the hot ones leave a basin; which of them pays differs from machine to machine, not with the size of the graph alone (settings
+ * chosen on 40 pairs of zoo graphs and built-in systems at 1,000 to 30,000 evaluations).
+ *
+ * Candidates are drawn ahead for all workers; those after the first that is accepted are dropped with their random numbers. */
+#include "method.h"
+#include "moves.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_BLOCK = 64, FIRST_STEPS = 500, MAX_DRAWS = 32 };
+
+#define COOLING 0.01       /* last temperature of a run / first one */
+#define LARGEST_MOVE 0.25  /* of all units */
+
+static const double scales[] = {0.001, 0.01, 0.1}; /* first temperatures, relative to the value */
+enum { N_SCALES = sizeof scales / sizeof *scales };
+
+typedef struct anneal {
+	berth_search *s;
+	berth_moves moves;
+	berth_rng rng;
+	int32_t block_size;      /* candidates drawn ahead */
+	int32_t *op_dev;         /* [n_ops] the present placement */
+	berth_score score;
+	int32_t *trial;          /* [block_size][n_ops] */
+	berth_score trial_score[MAX_BLOCK];
+	double slack[MAX_BLOCK]; /* how much worse a candidate may be, relative to the present value */
+	berth_rng rng_after[MAX_BLOCK];
+} anneal;
+
+/* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the value. */
+static bool accepts(void *ctx, int32_t i, berth_score score)
+{
+	const anneal *a = ctx;
+	if (score.excess != a->score.excess)
+		return score.excess < a->score.excess;
+	return score.value <= a->score.value * (1 + a->slack[i]);
+}
+
+static void draw(anneal *a, int32_t i, double temperature)
+{
+	size_t n_ops = (size_t)a->s->p->n_ops;
+	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_units), *trial = a->trial + (size_t)i * n_ops;
+	memcpy(trial, a->op_dev, n_ops * sizeof *trial);
+	for (int tries = 0; tries < MAX_DRAWS && berth_moves_draw(&a->moves, largest > 1 ? largest : 1, &a->rng, trial) == 0; tries++)
+		;
+	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
+	a->rng_after[i] = a->rng;
+}
+
+/* Up to n steps at one temperature, ending with the first that is accepted. Returns the steps made; 0: no room. */
+static int64_t steps(anneal *a, double temperature, int64_t n)
+{
+	size_t n_ops = (size_t)a->s->p->n_ops;
+	int32_t room = (int32_t)berth_search_room(a->s, n < a->block_size ? n : a->block_size);
+	if (room == 0)
+		return 0;
+	for (int32_t i = 0; i < room; i++)
+		draw(a, i, temperature);
+	int32_t taken = berth_search_offer_first(a->s, room, a->trial, a->trial_score, accepts, a);
+	if (taken == room)
+		return room;
+	a->rng = a->rng_after[taken];
+	a->score = a->trial_score[taken];
+	memcpy(a->op_dev, a->trial + (size_t)taken * n_ops, n_ops * sizeof *a->op_dev);
+	return taken + 1;
+}
+
+/* One run from the incumbent; false when the room was at its end. */
+static bool cool(anneal *a, double first_temperature, int64_t n_steps)
+{
+	int64_t done = 0, n;
+	if (berth_search_room(a->s, 1) == 0)
+		return false;
+	memcpy(a->op_dev, a->s->best_dev, (size_t)a->s->p->n_ops * sizeof *a->op_dev);
+	a->score = berth_search_offer(a->s, a->op_dev, NULL); /* the incumbent may have its value from an order of its own */
+	while (done < n_steps) {
+		double temperature = first_temperature * pow(COOLING, (double)done / (double)n_steps);
+		if ((n = steps(a, temperature, n_steps - done)) == 0)
+			return false;
+		done += n;
+	}
+	return true;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = s->p;
+	anneal a = {.s = s, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
+	int32_t workers = berth_pool_workers(s->cfg.pool);
+	int64_t n_steps = FIRST_STEPS;
+	a.block_size = workers < MAX_BLOCK ? workers : MAX_BLOCK;
+	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
+	if (!berth_can_move(p))
+		return BERTH_OK;
+	BERTH_TRY(berth_moves_new(p, tmp, &a.moves, err));
+	BERTH_TRY(BERTH_NEW(tmp, a.op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, a.trial, (size_t)a.block_size * (size_t)p->n_ops, err));
+	for (;; n_steps = n_steps < INT64_MAX / 4 ? 2 * n_steps : n_steps)
+		for (int32_t i = 0; i < N_SCALES; i++)
+			if (!cool(&a, scales[i], n_steps))
+				return BERTH_OK;
+}
+
+const berth_method berth_method_anneal = {"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true, run};
