@@ -36,6 +36,17 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	return BERTH_OK;
 }
 
+berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err)
+{
+	berth_policy_file *f;
+	if (!b->policy)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&c->mem, f, 1, err));
+	BERTH_TRY(berth_policy_file_read(b->policy, &c->mem, &c->tmp, f, err));
+	cfg->policy = f;
+	return BERTH_OK;
+}
+
 void cli_budget_close(berth_search_cfg *cfg)
 {
 	berth_pool_free(cfg->pool);

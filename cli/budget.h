@@ -3,7 +3,7 @@
 #define BERTH_CLI_BUDGET_H
 
 #include "options.h"
-#include "search.h"
+#include "policy_file.h"
 
 typedef struct cli_budget {
 	const char *objective;
@@ -11,6 +11,7 @@ typedef struct cli_budget {
 	double time_s;       /* 0: not given */
 	uint64_t seed;
 	int32_t threads;     /* 0: as many as there are CPUs */
+	const char *policy;  /* NULL: none */
 } cli_budget;
 
 cli_budget cli_budget_default(void);
@@ -19,8 +20,12 @@ cli_budget cli_budget_default(void);
 	{"objective", 0, CLI_TEXT, &(b)->objective, "O", "latency (default), throughput, energy, edp or power"},                \
 	{"evaluations", 0, CLI_COUNT, &(b)->evaluations, "N", "placements that a search may try (default 10K)"},                \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"},                                          \
+	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", "a trained policy to start from ('berth train' makes one)"},              \
 	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers (default 1)"},                                      \
 	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads (default: all CPUs); no effect on results"}
+
+/* Read the policy, if one was named, into c->mem. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err);
 
 /* The search configuration, with a pool that cli_budget_close frees; cancel on Ctrl-C. With a time alone evaluations are not limited.
  * Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */

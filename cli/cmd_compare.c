@@ -86,6 +86,8 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 	for (size_t i = 0; !a->methods.n && i < sizeof usual / sizeof *usual; i++)
 		if (berth_method_find(usual[i], &m, NULL) == BERTH_OK)
 			BERTH_TRY(add_method(c, s, m, &cap, err));
+	if (!a->methods.n && a->budget.policy && berth_method_find("policy", &m, NULL) == BERTH_OK)
+		return add_method(c, s, m, &cap, err);
 	return BERTH_OK;
 }
 
@@ -326,7 +328,9 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_budget_open(&a->budget, &s->search, err));
 	cli_progress_start(&s->progress, c, "", &s->search);
 	s->search.progress = NULL; /* a line a row is enough */
-	berth_status st = fill_blocks(c, a, s, err);
+	berth_status st = cli_budget_policy(&a->budget, c, &s->search, err);
+	if (st == BERTH_OK)
+		st = fill_blocks(c, a, s, err);
 	cli_progress_end(&s->progress);
 	cli_budget_close(&s->search);
 	if (st == BERTH_OK || st == BERTH_EINTERRUPTED) {

@@ -68,7 +68,9 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 	cli_progress progress;
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
 	cli_progress_start(&progress, c, s->g.name, &cfg);
-	berth_status st = berth_placing_run(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
+	berth_status st = cli_budget_policy(&a->budget, c, &cfg, err);
+	if (st == BERTH_OK)
+		st = berth_placing_run(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	cli_progress_end(&progress);
 	if (st == BERTH_OK && !c->json && !c->quiet)
 		st = reference(c, &cfg, s, err);
@@ -232,7 +234,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 }
 
 const cli_verb cmd_place = {"place",
-                            "place GRAPH --on SYSTEM [--method M] [--objective O] [--evaluations N] [--time S] [--seed N] [-o OUT]",
+                            "place GRAPH --on SYSTEM [--method M] [--objective O] [--policy FILE] [--evaluations N] [--time S] [--seed N] [-o OUT]",
                             "decide which device runs which operator",
                             "Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
                             "Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",

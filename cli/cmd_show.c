@@ -1,4 +1,4 @@
-/* berth show: a graph, a system or a placement at a glance. */
+/* berth show: a graph, a system, a placement or a policy at a glance. */
 #include "load_system.h"
 #include "show.h"
 
@@ -34,7 +34,8 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 		return show_placement(c, a, err);
 	case BERTH_INPUT_POLICY: break;
 	}
-	return berth_fail(err, BERTH_EINVAL, "show: %s is a policy, which this berth cannot show", a->input);
+	BERTH_TRY(check_plain(a, "a policy", err));
+	return show_policy(c, a, err);
 }
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
@@ -53,6 +54,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return c->help ? BERTH_OK : show(c, &a, err);
 }
 
-const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT [--on SYSTEM] [--op NAME] [--coarsen M] [--dim NAME=N] [--dot OUT] [-o OUT]",
-                           "print a graph, a system or a placement at a glance",
+const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--coarsen M] [--dim NAME=N] [--dot OUT] [-o OUT]",
+                           "print a graph, a system, a placement or a policy at a glance",
                            "Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};

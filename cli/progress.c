@@ -28,12 +28,11 @@ static void print_value(const cli_progress *p, const berth_progress *now)
 		fprintf(stderr, "%s (gap %s)", cli_value(value, p->objective, now->best.value), cli_percent(gap, berth_gap(now->best.value, now->bound)));
 }
 
-static void tell(void *ctx, const berth_progress *now)
+void cli_progress_tell(cli_progress *p, const berth_progress *now)
 {
-	cli_progress *p = ctx;
 	double clock = berth_wall_seconds(), part = part_of(p, now, clock - p->started);
 	char count[32], rate[32];
-	if (!p->terminal && clock - p->told < LINE_EVERY_S)
+	if (!p->on || (!p->terminal && clock - p->told < LINE_EVERY_S))
 		return;
 	p->told = clock;
 	if (p->terminal) {
@@ -50,6 +49,11 @@ static void tell(void *ctx, const berth_progress *now)
 	        p->terminal ? "" : "\n");
 	fflush(stderr);
 	p->shown = true;
+}
+
+static void tell(void *ctx, const berth_progress *now)
+{
+	cli_progress_tell(ctx, now);
 }
 
 void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg)

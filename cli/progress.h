@@ -16,6 +16,8 @@ typedef struct cli_progress {
 
 /* Start telling about a search; connects it to cfg, unless --quiet. p must outlive the search. */
 void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg);
+/* Show where a search is, at once on a terminal. */
+void cli_progress_tell(cli_progress *p, const berth_progress *now);
 /* Clear the bar. */
 void cli_progress_end(cli_progress *p);
 

@@ -14,6 +14,7 @@ typedef struct show_args {
 
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);
 berth_status show_system(cli *c, const show_args *a, berth_err *err);
+berth_status show_policy(cli *c, const show_args *a, berth_err *err);
 berth_status show_placement(cli *c, const show_args *a, berth_err *err);
 
 #endif

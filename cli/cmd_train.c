@@ -1,0 +1,258 @@
+/* berth train: a policy learned offline on many graphs and systems. */
+#include "bounds.h"
+#include "budget.h"
+#include "file.h"
+#include "load.h"
+#include "load_system.h"
+#include "print.h"
+#include "progress.h"
+#include "train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct args {
+	cli_texts on;
+	const char *log, *out;
+	bool resume;
+	cli_budget budget;
+} args;
+
+typedef struct state {
+	berth_train_item *item; /* [n_items] graphs outside, systems inside */
+	int32_t n_items;
+	berth_train_cfg cfg;
+	berth_train_result result;
+	double wall_s;
+	FILE *log;              /* NULL: none */
+	bool log_failed;
+	berth_arena line;
+	cli_progress progress;
+	double told;
+} state;
+
+/* ---- set-up ---- */
+
+static berth_status load_item(cli *c, const char *graph, const char *system, berth_train_item *out, berth_err *err)
+{
+	berth_graph *g;
+	berth_system *y;
+	berth_problem *p;
+	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, y, 1, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
+	BERTH_TRY(berth_graph_load(graph, NULL, &c->mem, &c->tmp, g, NULL, err));
+	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, y, err));
+	BERTH_TRY(berth_problem_new(g, y, &c->mem, &c->tmp, p, err));
+	*out = (berth_train_item){p, g->name, y->name};
+	return BERTH_OK;
+}
+
+static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(&c->mem, s->item, c->n_args * a->on.n, err));
+	for (int32_t i = 0; i < c->n_args; i++)
+		for (int32_t k = 0; k < a->on.n; k++)
+			BERTH_TRY(load_item(c, c->args[i], a->on.text[k], &s->item[s->n_items++], err));
+	return BERTH_OK;
+}
+
+static berth_status open_log(const args *a, state *s, berth_err *err)
+{
+	if (!a->log)
+		return BERTH_OK;
+	s->log = fopen(a->log, a->resume ? "a" : "w");
+	return s->log ? BERTH_OK : berth_fail(err, BERTH_EIO, "%s: cannot write: %s", a->log, strerror(errno));
+}
+
+static berth_status close_log(const args *a, state *s, berth_err *err)
+{
+	if (!s->log)
+		return BERTH_OK;
+	s->log_failed |= fclose(s->log) != 0;
+	berth_arena_free(&s->line);
+	return s->log_failed ? berth_fail(err, BERTH_EIO, "%s: cannot write all of the log", a->log) : BERTH_OK;
+}
+
+/* ---- while it runs ---- */
+
+static void put_update(berth_json_out *w, const state *s, const berth_train_update *u)
+{
+	const berth_step_stats *x = &u->stats;
+	berth_json_open(w, NULL, '{');
+	berth_json_put_int(w, "step", u->step);
+	berth_json_put_int(w, "evaluations", u->evaluations);
+	berth_json_put_string(w, "graph", s->item[u->item].graph);
+	berth_json_put_string(w, "system", s->item[u->item].system);
+	berth_json_put_number(w, "best_value", u->best_value);
+	berth_json_put_number(w, "lower_bound", u->bound);
+	berth_json_put_number(w, "mean_value", x->mean_value);
+	berth_json_put_number(w, "best_reward", x->best);
+	berth_json_put_number(w, "mean_reward", x->mean);
+	berth_json_put_int(w, "placements", x->n);
+	berth_json_put_int(w, "feasible", x->feasible);
+	berth_json_put_number(w, "policy_loss", x->policy_loss);
+	berth_json_put_number(w, "clone_loss", x->clone_loss);
+	berth_json_put_number(w, "kl", x->kl);
+	berth_json_put_number(w, "clip_fraction", x->clip_fraction);
+	berth_json_put_number(w, "entropy", x->entropy);
+	berth_json_put_number(w, "grad_norm", x->grad_norm);
+	berth_json_put_number(w, "evaluations_per_s", u->evaluations_per_s);
+	berth_json_close(w, '}');
+}
+
+static void log_update(state *s, const berth_train_update *u)
+{
+	berth_json_out w;
+	const char *text;
+	size_t len;
+	berth_json_out_init(&w, &s->line, false);
+	put_update(&w, s, u);
+	if (berth_json_done(&w, &text, &len, NULL) == BERTH_OK)
+		s->log_failed |= fprintf(s->log, "%s\n", text) < 0 || fflush(s->log) != 0;
+	else
+		s->log_failed = true;
+	berth_arena_free(&s->line);
+}
+
+static void updated(void *ctx, const berth_train_update *u)
+{
+	state *s = ctx;
+	double now = berth_wall_seconds();
+	if (s->log)
+		log_update(s, u);
+	if (now - s->told < 0.1)
+		return;
+	s->told = now;
+	berth_score best = {isnan(u->best_value) ? INFINITY : 0, u->best_value};
+	berth_progress p = {u->evaluations, best, u->stats.mean_value, u->bound, u->evaluations_per_s};
+	cli_progress_tell(&s->progress, &p);
+}
+
+static berth_status train(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_search_cfg search;
+	s->cfg = berth_train_cfg_default();
+	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
+	s->cfg.objective = search.objective;
+	s->cfg.seed = search.seed;
+	s->cfg.pool = search.pool;
+	s->cfg.cancel = search.cancel;
+	s->cfg.path = a->out;
+	s->cfg.resume = a->resume;
+	s->cfg.update = updated;
+	s->cfg.update_ctx = s;
+	if (a->budget.evaluations)
+		s->cfg.evaluations = a->budget.evaluations;
+	search.evaluations = s->cfg.evaluations;
+	cli_progress_start(&s->progress, c, "train", &search);
+	double wall = berth_wall_seconds();
+	berth_status st = berth_train(&s->cfg, s->item, s->n_items, &c->mem, &c->tmp, &s->result, err);
+	s->wall_s = berth_wall_seconds() - wall;
+	cli_progress_end(&s->progress);
+	cli_budget_close(&search);
+	return st;
+}
+
+/* ---- output ---- */
+
+static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "policy", a->out);
+	berth_json_put_int(&w, "evaluations", s->result.evaluations);
+	berth_json_put_int(&w, "steps", s->result.steps);
+	berth_json_put_bool(&w, "resumed", s->result.resumed);
+	berth_json_put_number(&w, "wall_s", s->wall_s);
+	berth_json_open(&w, "best", '[');
+	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
+		berth_json_open(&w, NULL, '{');
+		berth_json_put_string(&w, "graph", s->item[i].graph);
+		berth_json_put_string(&w, "system", s->item[i].system);
+		berth_json_put_number(&w, "value", s->result.best[i].value);
+		berth_json_put_number(&w, "seed_value", s->result.best[i].seed_value);
+		berth_json_put_string(&w, "seed_method", s->result.best[i].seed_method);
+		berth_json_close(&w, '}');
+	}
+	berth_json_close(&w, ']');
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
+{
+	cli_table t;
+	char buf[32];
+	printf("%s: %s evaluations, %lld steps%s\n\n", a->out, cli_count(buf, s->result.evaluations), (long long)s->result.steps,
+	       s->result.resumed ? ", gone on from a checkpoint" : "");
+	cli_table_init(&t, &c->mem, "llrrl");
+	cli_cell(&t, "graph");
+	cli_cell(&t, "system");
+	cli_cell(&t, "best");
+	cli_cell(&t, "best seed");
+	cli_cell(&t, "of");
+	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
+		const berth_train_best *b = &s->result.best[i];
+		cli_cell(&t, "%s", s->item[i].graph);
+		cli_cell(&t, "%s", s->item[i].system);
+		cli_cell(&t, "%s", cli_value(buf, s->cfg.objective, b->value));
+		cli_cell(&t, "%s", cli_value(buf, s->cfg.objective, b->seed_value));
+		cli_cell(&t, "%s", b->seed_method ? b->seed_method : "-");
+	}
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
+static berth_status check_args(const args *a, berth_err *err)
+{
+	if (!a->on.n)
+		return berth_fail(err, BERTH_EINVAL, "train: --on SYSTEM[,SYSTEM...] is missing");
+	if (!a->out || strcmp(a->out, "-") == 0)
+		return berth_fail(err, BERTH_EINVAL, "train: -o POLICY is missing; it is a file");
+	BERTH_TRY(berth_file_writable(a->out, err));
+	return a->log ? berth_file_writable(a->log, err) : BERTH_OK;
+}
+
+static berth_status run_all(cli *c, const args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(check_args(a, err));
+	BERTH_TRY(load_items(c, a, s, err));
+	BERTH_TRY(open_log(a, s, err));
+	berth_status st = train(c, a, s, err);
+	berth_status closed = close_log(a, s, st == BERTH_OK ? err : NULL);
+	if (st != BERTH_OK && st != BERTH_EINTERRUPTED)
+		return st;
+	if (c->json)
+		BERTH_TRY(print_json(c, a, s, err));
+	else if (!c->quiet)
+		BERTH_TRY(print_text(c, a, s, err));
+	return st != BERTH_OK ? st : closed;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {.budget = cli_budget_default()};
+	state s = {0};
+	const cli_option options[] = {
+		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
+		{"objective", 0, CLI_TEXT, &a.budget.objective, "O", "latency (default), throughput, energy, edp or power"},
+		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N", "placements over all graphs and systems (default 20K)"},
+		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
+		{"threads", 0, CLI_THREADS, &a.budget.threads, "N", "worker threads (default: all CPUs); no effect on results"},
+		{"resume", 0, CLI_FLAG, &a.resume, NULL, "go on from POLICY, if it is there, to the same bits"},
+		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
+		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 1, -1, err));
+	return c->help ? BERTH_OK : run_all(c, &a, &s, err);
+}
+
+const cli_verb cmd_train = {"train",
+                            "train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--resume] [--log FILE] -o POLICY",
+                            "train a placement policy on graphs and systems",
+                            "Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
+                            "Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o mixed.safetensors\n",
+                            run};

@@ -1,0 +1,55 @@
+/* A trained policy at a glance: where it comes from and how large it is. */
+#include "policy_file.h"
+#include "print.h"
+#include "show.h"
+#include "text.h"
+
+#include <stdio.h>
+
+static size_t n_params(const berth_policy_file *f)
+{
+	return policy_param_count(&f->dims);
+}
+
+static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_int(&w, "version", BERTH_POLICY_VERSION);
+	berth_json_put_string(&w, "trained_on", f->trained_on);
+	berth_json_put_string(&w, "objective", berth_objective_name(f->objective));
+	berth_json_put_int(&w, "seed", (int64_t)f->seed);
+	berth_json_put_int(&w, "evaluations", f->evaluations);
+	berth_json_put_int(&w, "steps", f->steps);
+	berth_json_put_string(&w, "core", f->core);
+	berth_json_put_int(&w, "parameters", (int64_t)n_params(f));
+	berth_json_put_int(&w, "groups", f->cfg.groups);
+	berth_json_put_int(&w, "hidden", f->dims.hidden);
+	berth_json_put_int(&w, "rounds", f->dims.rounds);
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static void print_text(const berth_policy_file *f)
+{
+	char a[32], b[32];
+	printf("policy trained on %s\n", f->trained_on);
+	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n", berth_objective_name(f->objective), (unsigned long long)f->seed,
+	       cli_count(a, f->evaluations), (long long)f->steps, f->core);
+	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups\n", berth_text_count(b, (double)n_params(f)), f->dims.rounds,
+	       f->dims.hidden, f->cfg.groups);
+}
+
+berth_status show_policy(cli *c, const show_args *a, berth_err *err)
+{
+	berth_policy_file f;
+	if (a->out)
+		return berth_fail(err, BERTH_EINVAL, "show: option -o is for graphs and systems, but %s is a policy", a->input);
+	BERTH_TRY(berth_policy_file_read(a->input, &c->mem, &c->tmp, &f, err));
+	if (c->json)
+		return print_json(c, &f, err);
+	if (!c->quiet)
+		print_text(&f);
+	return BERTH_OK;
+}
