@@ -11,7 +11,7 @@
 
 berth_table_cfg berth_table_cfg_default(void)
 {
-	return (berth_table_cfg){.groups = 64, .ppo_every = 10, .ce_every = 100, .steps = 10, .lr = 0.1, .clip = 0.2, .elite = 0.1, .epsilon = 0.02};
+	return (berth_table_cfg){.groups = 64, .ppo_every = 10, .ce_every = 100, .steps = 10, .lr = 0.03, .clip = 0.2, .elite = 0.1, .epsilon = 0.02};
 }
 
 typedef struct table {
@@ -150,6 +150,7 @@ static berth_status run_ppo(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_table_cfg cfg = berth_table_cfg_default();
 	cfg.ce_every = 0;
+	cfg.lr = 0.1; /* alone it must go all the way itself; each of the three has its best of the rates tried */
 	return berth_table_run(s, &cfg, tmp, err);
 }
 

@@ -10,7 +10,7 @@ typedef struct berth_table_cfg {
 	int32_t ppo_every;    /* K: PPO on the latest K samples; 0: never; default 10 */
 	int32_t ce_every;     /* N, a multiple of K: cross-entropy on the latest N samples; 0: never; default 100 */
 	int32_t steps;        /* gradient steps of a PPO update; default 10 */
-	double lr;            /* of plain gradient ascent per group; default 0.1 */
+	double lr;            /* of plain gradient ascent per group; default 0.03 */
 	double clip;          /* default 0.2 */
 	double elite;         /* rho: share of the N samples that is fitted; default 0.1 */
 	double epsilon;       /* uniform share mixed in after each fit; default 0.02 */
