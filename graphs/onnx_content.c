@@ -591,22 +591,32 @@ ONNX_FOLD(gather)
 	return keep_content(at, 0, &out);
 }
 
-/* ReduceSum, ReduceProd, ReduceMin, ReduceMax of integers, over all elements: how exporters count elements. */
+static binary reduction_of(const char *type)
+{
+	static const struct { const char *type; binary op; } table[] = {
+		{"ReduceSum", B_ADD}, {"ReduceProd", B_MUL}, {"ReduceMin", B_MIN}, {"ReduceMax", B_MAX}};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (strcmp(table[i].type, type) == 0)
+			return table[i].op;
+	return B_NONE;
+}
+
+/* Sum, product, least or greatest over all elements: how exporters count elements and find the largest size of a batch. */
 ONNX_FOLD(reduce)
 {
 	content in = known_content(at, 0), out;
-	const char *what = at->n->type + strlen("Reduce");
+	binary op = reduction_of(at->n->type);
 	BERTH_TRY(new_content(at, 0, &out));
-	if (out.n != 1 || in.n < 1 || !in.ints || !out.ints)
+	if (out.n != 1 || in.n < 1 || op == B_NONE || !in.ints != !out.ints)
 		return BERTH_OK;
-	binary op = strcmp(what, "Sum") == 0 ? B_ADD : strcmp(what, "Prod") == 0 ? B_MUL : strcmp(what, "Min") == 0 ? B_MIN : strcmp(what, "Max") == 0 ? B_MAX : B_NONE;
-	int64_t r = in.ints[0];
-	for (int64_t k = 1; k < in.n; k++)
-		if (!binary_int(op, r, in.ints[k], &r))
-			return BERTH_OK;
-	if (op == B_NONE)
-		return BERTH_OK;
-	out.ints[0] = r;
+	put(&out, 0, &in, 0);
+	for (int64_t k = 1; k < in.n; k++) {
+		double r = 0;
+		if (in.ints)
+			binary_int(op, out.ints[0], in.ints[k], &out.ints[0]);
+		else if (binary_real(op, out.reals[0], in.reals[k], &r))
+			out.reals[0] = rounded(onnx_out(at, 0)->elem, r);
+	}
 	return keep_content(at, 0, &out);
 }
 

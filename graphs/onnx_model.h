@@ -89,7 +89,8 @@ typedef struct onnx_model {
 	const unsigned char *data;
 	size_t size;
 	berth_arena *tmp;
-	int64_t ir_version, opset; /* of the default domain; 0: not said */
+	int64_t ir_version, opset; /* of the default domain */
+	bool has_opset;
 	const char *name;
 	onnx_node *node;
 	onnx_value *value;

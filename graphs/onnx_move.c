@@ -241,7 +241,7 @@ ONNX_INFER(slice)
 	BERTH_TRY(onnx_list(at, "axes", 3, axes, &n_axes, &known[2]));
 	BERTH_TRY(onnx_list(at, "steps", 4, step, &n_step, &known[3]));
 	bool ends = known[0] && known[1] && known[3] && n >= 0 && n_end == n && (n_step < 0 || n_step == n);
-	if (!known[2] || (n_axes >= 0 && ends && n_axes != n) || (n_axes < 0 && n < 0) || (n_axes < 0 && n > d.rank))
+	if (!known[2] || (n_axes >= 0 && ends && n_axes != n) || (n_axes < 0 && !ends) || (n_axes < 0 && n > d.rank))
 		d = onnx_open_dims(d.rank);
 	else
 		for (int32_t i = 0; i < (n_axes >= 0 ? n_axes : n); i++) {

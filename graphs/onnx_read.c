@@ -450,6 +450,7 @@ static berth_status read_opset(onnx_model *m, const onnx_wire *w, const onnx_fie
 {
 	opset o = {"", 0};
 	BERTH_TRY(each_field_inside(m, &o, w, f, "opset_import", on_opset, err));
+	m->has_opset = true;
 	if (!*o.domain || strcmp(o.domain, "ai.onnx") == 0)
 		m->opset = o.version;
 	return BERTH_OK;
@@ -483,10 +484,9 @@ berth_status onnx_read_model(onnx_model *m, berth_err *err)
 	BERTH_TRY(each_field(m, &has_graph, (onnx_wire){m->file, m->data, 0, m->size}, on_model, err));
 	if (!has_graph)
 		return berth_fail(err, BERTH_EFORMAT, "%s: no graph in the file; expected an ONNX model (field 7)", m->file);
-	if (m->opset <= 0 && m->ir_version < 3 && m->ir_version > 0)
-		m->opset = 1; /* files older than opsets */
+	if (!m->has_opset && (m->ir_version >= 3 || m->ir_version <= 0))
+		return berth_fail(err, BERTH_EFORMAT, "%s: no opset_import; expected one from IR version 3 on (is the file cut off?)", m->file);
 	if (m->opset <= 0)
-		return berth_fail(err, BERTH_EFORMAT, "%s: no opset_import of the default domain; expected one from IR version 3 on (is the file cut off?)",
-		                  m->file);
+		m->opset = 1; /* a file older than opsets, or without operators of the default domain */
 	return BERTH_OK;
 }
