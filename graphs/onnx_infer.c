@@ -210,7 +210,7 @@ static berth_status warn_unknown(onnx_model *m, const onnx_node *n, berth_err *e
 		return BERTH_OK;
 	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, err));
 	m->warning[m->n_warnings] = berth_arena_printf(m->tmp, "operator '%s'%s%s is not known (first at node '%s'): its cost is that of its bytes", n->type,
-	                                               *n->domain ? " of domain " : "", n->domain, n->name);
+	                                               *n->domain ? " of domain " : "", n->domain, onnx_node_label(m, n));
 	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(err);
 }
 

@@ -138,6 +138,8 @@ berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onn
 /* Content of a small tensor into *ints or *reals; both NULL where it is large, stripped, external or of another type. */
 berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints, const double **reals, berth_err *err);
 
+/* What a message calls a node: its name, or that of its first output. */
+const char *onnx_node_label(const onnx_model *m, const onnx_node *n);
 /* "FILE: node 'NAME' (TYPE): " and the message; returns BERTH_EFORMAT. */
 berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...) BERTH_PRINTF(4, 5);
 

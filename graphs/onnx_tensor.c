@@ -59,6 +59,14 @@ int64_t onnx_value_bytes(const onnx_value *v, bool *known)
 	return onnx_elem_bytes(v->elem ? v->elem : ONNX_FLOAT, n);
 }
 
+const char *onnx_node_label(const onnx_model *m, const onnx_node *n)
+{
+	for (int32_t o = 0; o < n->n_out && !*n->name; o++)
+		if (n->out[o] >= 0)
+			return m->value[n->out[o]].name;
+	return n->name;
+}
+
 berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...)
 {
 	char text[300];
@@ -66,7 +74,7 @@ berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	return berth_fail(err, BERTH_EFORMAT, "%.200s: node '%.100s' (%.40s) at byte %zu: %s", m->file, n->name, n->type, n->at, text);
+	return berth_fail(err, BERTH_EFORMAT, "%.200s: node '%.100s' (%.40s) at byte %zu: %s", m->file, onnx_node_label(m, n), n->type, n->at, text);
 }
 
 /* ---- reading ---- */
