@@ -1,0 +1,245 @@
+/* Partial schedules: the worked example of Topcuoglu et al., gaps and slots, the memory bound against the simulator. */
+#include "graph_json.h"
+#include "instance.h"
+#include "partial.h"
+#include "sim.h"
+#include "support.h"
+#include "system_json.h"
+#include "topcuoglu.h"
+
+#include <string.h>
+
+typedef struct compiled {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+} compiled;
+
+static void compile(compiled *c, const char *graph, const char *system)
+{
+	berth_err err;
+	memset(c, 0, sizeof *c);
+	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
+}
+
+static void discard(compiled *c)
+{
+	berth_arena_free(&c->mem);
+	berth_arena_free(&c->tmp);
+}
+
+static berth_partial *new_partial(compiled *c)
+{
+	berth_err err;
+	berth_partial *part;
+	assert_ok(berth_partial_new(&c->p, &c->mem, &part, &err), &err);
+	return part;
+}
+
+static bool runs_everywhere(const compiled *c)
+{
+	return berth_problem_feasible(&c->p, NULL) == BERTH_OK;
+}
+
+/* ---- the published example ---- */
+
+static void test_heft_example(void **state)
+{
+	(void)state;
+	/* Figure 3 and table 1 of the paper: starts of tasks 1 .. 10 by HEFT */
+	static const int64_t start[10] = {0, 27, 9, 18, 28, 26, 38, 57, 56, 73};
+	static const int32_t dev[10] = {2, 0, 2, 1, 2, 1, 2, 0, 1, 1};
+	compiled c;
+	compile(&c, topcuoglu_graph, topcuoglu_system);
+	berth_partial *part = new_partial(&c);
+	for (int round = 0; round < 2; round++) { /* again after a reset */
+		berth_partial_reset(part);
+		for (int32_t k = 0; k < 10; k++) {
+			int64_t at;
+			int32_t op = c.p.prio_op[k], d = berth_partial_earliest(part, op, true, &at);
+			berth_partial_place(part, op, d, at);
+		}
+		for (int32_t op = 0; op < 10; op++) {
+			assert_int_equal(berth_partial_dev(part, op), dev[op]);
+			assert_int_equal(berth_partial_start_ns(part)[op], start[op] * TOPCUOGLU_UNIT);
+		}
+		assert_int_equal(berth_partial_length_ns(part), 80 * TOPCUOGLU_UNIT);
+	}
+	berth_partial_reset(part);
+	berth_err err;
+	assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err); /* ranks as keys: the same list */
+	assert_int_equal(berth_partial_length_ns(part), 80 * TOPCUOGLU_UNIT);
+	discard(&c);
+}
+
+/* CPOP: tasks 1, 2, 9 and 10 are the critical path, on the second processor. */
+static void test_cpop_example(void **state)
+{
+	(void)state;
+	static const int32_t path[4] = {0, 1, 8, 9};
+	int64_t rank_d[10] = {0}, key[10];
+	compiled c;
+	berth_err err;
+	compile(&c, topcuoglu_graph, topcuoglu_system);
+	for (int32_t op = 0; op < 10; op++) {
+		for (int32_t i = c.g.op_in_off[op]; i < c.g.op_in_off[op + 1]; i++) {
+			int32_t t = c.g.in_tensor[i], from = c.g.tensor_producer[t];
+			int64_t rank = rank_d[from] + c.p.op_mean_ns[from] + c.p.class_mean_ns[c.p.tensor_class[t]];
+			rank_d[op] = rank > rank_d[op] ? rank : rank_d[op];
+		}
+		key[op] = rank_d[op] + c.p.op_rank_ns[op];
+	}
+	assert_int_equal(key[0], 108 * TOPCUOGLU_UNIT);
+	berth_partial *part = new_partial(&c);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(key[path[i]], 108 * TOPCUOGLU_UNIT);
+		berth_partial_bind(part, c.p.op_unit[path[i]], 1);
+	}
+	assert_ok(berth_partial_schedule(part, key, &c.tmp, &err), &err);
+	assert_int_equal(berth_partial_length_ns(part), 86 * TOPCUOGLU_UNIT);
+	discard(&c);
+}
+
+/* ---- gaps and slots ---- */
+
+static const char *const free_ops =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"free\",\"ops\":["
+	"{\"name\":\"a\",\"time_s\":{\"d\":10e-9}},{\"name\":\"b\",\"time_s\":{\"d\":4e-9}},{\"name\":\"c\",\"time_s\":{\"d\":6e-9}},"
+	"{\"name\":\"z\",\"time_s\":{\"d\":0}},{\"name\":\"e\",\"time_s\":{\"d\":1e-9}}],\"edges\":[]}";
+
+static int64_t put(berth_partial *part, int32_t op, int64_t ready, bool insertion)
+{
+	int64_t start = berth_partial_start(part, op, 0, ready, insertion);
+	berth_partial_place(part, op, 0, start);
+	return start;
+}
+
+static void test_gaps(void **state)
+{
+	(void)state;
+	enum { A, B, C, Z, E };
+	compiled c;
+	compile(&c, free_ops, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"d\"}],\"links\":[]}");
+	berth_partial *part = new_partial(&c);
+	assert_int_equal(put(part, A, 20, true), 20);                      /* idle [0,20) */
+	assert_int_equal(berth_partial_start(part, C, 0, 0, false), 30);   /* without insertion: after a */
+	assert_int_equal(berth_partial_start(part, C, 0, 15, true), 30);   /* 15..21 is too long for what is left of the gap */
+	assert_int_equal(put(part, C, 14, true), 14);                      /* exactly: idle [0,14) */
+	assert_int_equal(berth_partial_start(part, B, 0, 11, true), 30);
+	assert_int_equal(put(part, Z, 5, true), 5);                        /* no time, but nothing may run across it */
+	assert_int_equal(berth_partial_start(part, B, 0, 2, true), 5);
+	assert_int_equal(put(part, B, 1, true), 1);
+	assert_int_equal(put(part, E, 0, true), 0);                        /* fills [0,1) */
+	assert_int_equal(berth_partial_length_ns(part), 30);
+	int32_t order[5];
+	berth_err err;
+	assert_ok(berth_partial_order(part, order, &c.tmp, &err), &err);
+	static const int32_t expected[5] = {E, B, Z, C, A};
+	assert_memory_equal(order, expected, sizeof order);
+	discard(&c);
+}
+
+static void test_slots(void **state)
+{
+	(void)state;
+	compiled c;
+	compile(&c, free_ops, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"d\",\"slots\":2}],\"links\":[]}");
+	berth_partial *part = new_partial(&c);
+	assert_int_equal(put(part, 0, 0, true), 0);
+	assert_int_equal(put(part, 1, 3, true), 3); /* the other slot, idle [0,3) */
+	assert_int_equal(put(part, 2, 0, true), 7);
+	assert_int_equal(put(part, 4, 0, true), 0);
+	assert_int_equal(berth_partial_length_ns(part), 13);
+	discard(&c);
+}
+
+/* ---- random instances ---- */
+
+/* No two operators of a slot overlap: at no start are more than `slots` operators of its device under way. */
+static void check_schedule(uint64_t seed, const compiled *c, const berth_partial *part)
+{
+	const int64_t *start = berth_partial_start_ns(part), *end = berth_partial_end_ns(part);
+	for (int32_t op = 0; op < c->g.n_ops; op++) {
+		int32_t dev = berth_partial_dev(part, op), busy = 0;
+		int64_t ready[INSTANCE_MAX_DEVICES];
+		assert_int_equal(end[op] - start[op], berth_op_time(&c->p, op, dev));
+		berth_partial_ready(part, op, ready);
+		assert_true(start[op] >= ready[dev]);
+		for (int32_t o = 0; o < c->g.n_ops; o++)
+			busy += berth_partial_dev(part, o) == dev && end[o] > start[o] && start[o] <= start[op] && start[op] < end[o];
+		if (busy > c->s.dev_slots[dev])
+			print_error("seed %llu: %d operators at once on device %d\n", (unsigned long long)seed, busy, dev);
+		assert_true(busy <= c->s.dev_slots[dev]);
+	}
+}
+
+/* The bound is at least the simulated peak, and fits() is what bytes() says after binding. */
+static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
+{
+	int32_t op_dev[INSTANCE_MAX_OPS];
+	berth_sim_result r;
+	int tight = 0;
+	berth_partial_reset(part);
+	for (int32_t k = 0; k < c->g.n_ops; k++) {
+		int32_t op = c->g.topo_op[k], unit = c->p.op_unit[op], dev;
+		if (berth_partial_dev(part, op) >= 0)
+			continue;
+		for (dev = k % c->s.n_devs; !berth_op_legal(&c->p, op, dev); dev = (dev + 1) % c->s.n_devs)
+			;
+		bool fits = berth_partial_fits(part, unit, dev);
+		berth_partial_bind(part, unit, dev);
+		assert_int_equal(fits, berth_partial_room(part, dev) >= 0);
+	}
+	berth_partial_devs(part, op_dev);
+	berth_sim_run(sim, op_dev, NULL, &r);
+	for (int32_t d = 0; d < c->s.n_devs && !c->p.memory_free; d++) {
+		assert_true(berth_partial_bytes(part, d) >= berth_sim_peak_bytes(sim)[d]);
+		tight += berth_partial_bytes(part, d) == berth_sim_peak_bytes(sim)[d] && berth_sim_peak_bytes(sim)[d] > 0;
+	}
+	return tight;
+}
+
+static void test_random_instances(void **state)
+{
+	(void)state;
+	int checked = 0, tight = 0;
+	for (uint64_t seed = 1; seed <= 1500; seed++) {
+		instance in;
+		compiled c;
+		berth_err err;
+		berth_sim *sim;
+		instance_make(seed, 14, 4, &in);
+		compile(&c, in.graph, in.system);
+		if (runs_everywhere(&c)) {
+			berth_partial *part = new_partial(&c);
+			assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err);
+			check_schedule(seed, &c, part);
+			assert_ok(berth_sim_new(&c.p, &c.mem, &sim, &err), &err);
+			tight += check_memory(&c, part, sim);
+			int32_t order[INSTANCE_MAX_OPS];
+			assert_ok(berth_partial_schedule((berth_partial_reset(part), part), c.p.op_mean_ns, &c.tmp, &err), &err);
+			assert_ok(berth_partial_order(part, order, &c.tmp, &err), &err);
+			assert_true(berth_order_is_topological(&c.g, order, &c.tmp));
+			checked++;
+		}
+		discard(&c);
+		instance_free(&in);
+	}
+	assert_true(checked > 500);
+	assert_true(tight > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_heft_example),
+		cmocka_unit_test(test_cpop_example),
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_random_instances),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
