@@ -1,0 +1,480 @@
+/* One contract for every method of the registry: legal answers, memory kept, never below the bound, equal bytes for any number of threads and for a run
+ * that time stopped. */
+#include "bounds.h"
+#include "graph_json.h"
+#include "instance.h"
+#include "method.h"
+#include "support.h"
+#include "system_json.h"
+#include "systems_builtin.h"
+#include "topcuoglu.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct compiled {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_bounds bounds;
+	char name[160];
+} compiled;
+
+static void finish(compiled *c)
+{
+	berth_err err;
+	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
+	assert_ok(berth_bounds_new(&c->p, &c->tmp, &c->bounds, &err), &err);
+}
+
+static void compile_text(compiled *c, const char *name, const char *graph, const char *system)
+{
+	berth_err err;
+	memset(c, 0, sizeof *c);
+	snprintf(c->name, sizeof c->name, "%s", name);
+	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	finish(c);
+}
+
+static void compile_zoo(compiled *c, const char *spec, const char *system)
+{
+	berth_err err;
+	memset(c, 0, sizeof *c);
+	snprintf(c->name, sizeof c->name, "%s on %s", spec, system);
+	assert_ok(berth_zoo_build(spec, &c->mem, &c->tmp, &c->g, &err), &err);
+	assert_ok(berth_system_builtin(system, &c->mem, &c->tmp, &c->s, &err), &err);
+	finish(c);
+}
+
+static void discard(compiled *c)
+{
+	berth_arena_free(&c->mem);
+	berth_arena_free(&c->tmp);
+}
+
+/* ---- running a method ---- */
+
+typedef struct answer {
+	berth_score score;
+	int64_t evaluations;
+	bool has_order;
+	int32_t *op_dev, *order; /* malloc */
+} answer;
+
+static void *copy(const void *from, size_t bytes)
+{
+	void *to = malloc(bytes + 1);
+	assert_non_null(to);
+	if (bytes)
+		memcpy(to, from, bytes);
+	return to;
+}
+
+static answer run_cfg(const compiled *c, const berth_method *m, const berth_search_cfg *cfg)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_search s;
+	berth_err err;
+	size_t bytes = (size_t)c->g.n_ops * sizeof(int32_t);
+	assert_ok(berth_search_new(&c->p, cfg, &mem, &s, &err), &err);
+	assert_ok(berth_method_run(m, &s, &tmp, &err), &err);
+	answer a = {s.best, s.evaluations, s.best_has_order, copy(s.best_dev, bytes), copy(s.best_order, bytes)};
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return a;
+}
+
+static answer run(const compiled *c, const berth_method *m, int64_t evaluations, berth_pool *pool)
+{
+	berth_search_cfg cfg = {.objective = BERTH_LATENCY, .seed = 7, .evaluations = evaluations, .pool = pool};
+	return run_cfg(c, m, &cfg);
+}
+
+static void forget(answer *a)
+{
+	free(a->op_dev);
+	free(a->order);
+}
+
+static void fail_at(const compiled *c, const berth_method *m, const char *what)
+{
+	print_error("%s on %s: %s\n", m->name, c->name, what);
+	fail();
+}
+
+#define CHECK(c, m, cond)                     \
+	do {                                  \
+		if (!(cond))                  \
+			fail_at(c, m, #cond); \
+	} while (0)
+
+static void same(const compiled *c, const berth_method *m, const answer *a, const answer *b)
+{
+	size_t bytes = (size_t)c->g.n_ops * sizeof(int32_t);
+	CHECK(c, m, a->score.value == b->score.value);
+	CHECK(c, m, a->score.excess == b->score.excess);
+	CHECK(c, m, a->evaluations == b->evaluations);
+	CHECK(c, m, a->has_order == b->has_order);
+	CHECK(c, m, memcmp(a->op_dev, b->op_dev, bytes) == 0);
+	CHECK(c, m, !a->has_order || memcmp(a->order, b->order, bytes) == 0);
+}
+
+/* ---- what an answer must keep to ---- */
+
+/* Pins, forbidden devices, colocation, devices that can run it; straight from the graph. */
+static bool legal(const compiled *c, const int32_t *op_dev)
+{
+	const berth_graph *g = &c->g;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t d = op_dev[op];
+		if (d < 0 || d >= c->s.n_devs || berth_op_time(&c->p, op, d) < 0)
+			return false;
+		if (g->op_pin[op] && strcmp(g->op_pin[op], c->s.dev_name[d]) != 0)
+			return false;
+		for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+			if (strcmp(g->forbid_dev[i], c->s.dev_name[d]) == 0)
+				return false;
+		for (int32_t o = 0; o < op; o++)
+			if (g->op_coloc[op] >= 0 && g->op_coloc[o] == g->op_coloc[op] && op_dev[o] != d)
+				return false;
+	}
+	return true;
+}
+
+static void check_answer(compiled *c, const berth_method *m, const answer *a)
+{
+	berth_arena mem = {0};
+	berth_eval eval;
+	berth_err err;
+	CHECK(c, m, a->evaluations > 0);
+	CHECK(c, m, legal(c, a->op_dev));
+	assert_ok(berth_eval_new(&c->p, BERTH_LATENCY, &mem, &eval, &err), &err);
+	if (a->has_order)
+		CHECK(c, m, berth_order_is_topological(&c->g, a->order, &c->tmp));
+	berth_score again = berth_eval_run(&eval, a->op_dev, a->has_order ? a->order : NULL);
+	CHECK(c, m, again.value == a->score.value && again.excess == a->score.excess);
+	CHECK(c, m, isfinite(a->score.excess) && a->score.value >= c->bounds.value[BERTH_LATENCY]);
+	berth_arena_free(&mem);
+}
+
+/* A run that time stops equals the run with the number of evaluations that it reached. */
+static void check_stopped(const compiled *c, const berth_method *m)
+{
+	berth_search_cfg cfg = {.objective = BERTH_LATENCY, .seed = 7, .evaluations = INT64_MAX, .time_s = 0.002};
+	answer stopped = run_cfg(c, m, &cfg), again = run(c, m, stopped.evaluations, NULL);
+	same(c, m, &stopped, &again);
+	forget(&stopped);
+	forget(&again);
+}
+
+enum { N_POOLS = 3 };
+static const int32_t pool_workers[N_POOLS] = {2, 3, 8};
+static berth_pool *pools[N_POOLS];
+
+static void check_method(compiled *c, const berth_method *m, int64_t evaluations, bool must_fit)
+{
+	answer a = run(c, m, evaluations, NULL), b = run(c, m, evaluations, NULL);
+	check_answer(c, m, &a);
+	CHECK(c, m, !must_fit || berth_score_feasible(a.score));
+	same(c, m, &a, &b);
+	forget(&b);
+	for (int i = 0; i < N_POOLS; i++) {
+		b = run(c, m, evaluations, pools[i]);
+		same(c, m, &a, &b);
+		forget(&b);
+	}
+	if (m->searches) {
+		answer little = run(c, m, 1, NULL);
+		check_answer(c, m, &little);
+		CHECK(c, m, !berth_score_less(little.score, a.score));
+		forget(&little);
+		check_stopped(c, m);
+	}
+	forget(&a);
+}
+
+static void check_all(compiled *c, int64_t evaluations, bool must_fit)
+{
+	for (int32_t i = 0; i < berth_n_heuristics; i++)
+		check_method(c, berth_heuristics[i], evaluations, must_fit);
+	discard(c);
+}
+
+static const berth_method *find(const char *name)
+{
+	for (int32_t i = 0; i < berth_n_heuristics; i++)
+		if (strcmp(berth_heuristics[i]->name, name) == 0)
+			return berth_heuristics[i];
+	fail_msg("no method '%s'", name);
+	return NULL;
+}
+
+/* ---- the contract ---- */
+
+static void test_registry(void **state)
+{
+	(void)state;
+	assert_true(berth_n_heuristics >= 9);
+	for (int32_t i = 0; i < berth_n_heuristics; i++) {
+		assert_true(strlen(berth_heuristics[i]->about) > 10);
+		for (int32_t k = 0; k < i; k++)
+			assert_string_not_equal(berth_heuristics[i]->name, berth_heuristics[k]->name);
+	}
+}
+
+static void test_models(void **state)
+{
+	(void)state;
+	static const char *const specs[] = {"zoo:resnet50", "zoo:bert-base:batch=4", "zoo:random:ops=80:ccr=1:heterogeneity=1"};
+	int32_t n;
+	const berth_system_row *row = berth_system_builtin_list(&n);
+	for (int32_t i = 0; i < n; i++)
+		for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+			compiled c;
+			compile_zoo(&c, specs[k], row[i].name);
+			check_all(&c, 400, true);
+		}
+}
+
+static void test_random_instances(void **state)
+{
+	(void)state;
+	int checked = 0, fit = 0;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		instance in;
+		compiled c;
+		char name[32];
+		instance_make(seed, 14, 4, &in);
+		snprintf(name, sizeof name, "instance %d", (int)seed);
+		compile_text(&c, name, in.graph, in.system);
+		instance_free(&in);
+		if (berth_problem_feasible(&c.p, NULL) == BERTH_OK) {
+			answer a = run(&c, find("anneal"), 500, NULL);
+			fit += berth_score_feasible(a.score);
+			forget(&a);
+			checked++;
+			check_all(&c, 60, false);
+		} else {
+			berth_search s;
+			berth_search_cfg cfg = {.evaluations = 1};
+			berth_err err;
+			assert_int_equal(berth_search_new(&c.p, &cfg, &c.mem, &s, &err), BERTH_EINFEASIBLE);
+			discard(&c);
+		}
+	}
+	assert_true(checked > 20);
+	assert_true(fit > checked / 2);
+}
+
+#define GRAPH(ops, edges) "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[" ops "],\"edges\":[" edges "]}"
+#define SYSTEM(devices, links) "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[" devices "],\"links\":[" links "]}"
+#define BOTH(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"bandwidth\":1e9,\"both_ways\":true}"
+#define OP(name, more) "{\"name\":\"" name "\",\"type\":\"T\",\"flops\":1000" more "}"
+#define EDGE(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"bytes\":100}"
+#define TWO SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":2e9}", BOTH("d0", "d1"))
+
+static void test_small_graphs(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *graph, *system;
+	} rows[] = {
+		{"empty", GRAPH("", ""), TWO},
+		{"one operator", GRAPH(OP("a", ""), ""), TWO},
+		{"one device", GRAPH(OP("a", "") "," OP("b", "") "," OP("c", ""), EDGE("a", "b") "," EDGE("a", "c")), SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9}", "")},
+		{"only one runs it", GRAPH(OP("a", "") ",{\"name\":\"b\",\"type\":\"X\",\"flops\":5}," OP("c", ""), EDGE("a", "b") "," EDGE("b", "c")),
+		 SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":4e9,\"runs\":[\"T\"]}", BOTH("d0", "d1"))},
+		{"disconnected", GRAPH(OP("a", "") "," OP("b", "") "," OP("c", "") "," OP("d", ""), EDGE("a", "b")), TWO},
+		{"pins", GRAPH(OP("a", ",\"pin\":\"d0\"") "," OP("b", "") "," OP("c", ",\"pin\":\"d1\""), EDGE("a", "b") "," EDGE("b", "c")), TWO},
+		{"forbidden", GRAPH(OP("a", ",\"forbid\":[\"d1\"]") "," OP("b", ",\"forbid\":[\"d0\"]") "," OP("c", ""), EDGE("a", "b") "," EDGE("b", "c")), TWO},
+		{"colocated", GRAPH(OP("a", ",\"colocate\":\"g\"") "," OP("b", "") "," OP("c", ",\"colocate\":\"g\"") "," OP("d", ",\"colocate\":\"g\",\"forbid\":[\"d1\"]"),
+		                    EDGE("a", "b") "," EDGE("b", "c") "," EDGE("c", "d")),
+		 TWO},
+		{"no times", GRAPH("{\"name\":\"a\",\"time_s\":{\"d0\":0,\"d1\":0}},{\"name\":\"b\",\"time_s\":{\"d0\":0,\"d1\":0}}", EDGE("b", "a")), TWO},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		compiled c;
+		compile_text(&c, rows[i].name, rows[i].graph, rows[i].system);
+		check_all(&c, 80, true);
+	}
+}
+
+/* Twelve operators of 100 bytes of parameters on devices with room for four each, and a chain through all of them; then with a group that fills half a
+ * device and one device that only the smallest fit on. */
+static void test_tight_memory(void **state)
+{
+	(void)state;
+	char ops[4096] = "", edges[4096] = "", graph[9000], piece[256];
+	for (int i = 0; i < 12; i++) {
+		snprintf(piece, sizeof piece, "%s{\"name\":\"o%d\",\"flops\":1e6,\"param_bytes\":100%s}", i ? "," : "", i, i == 3 || i == 9 ? ",\"colocate\":\"g\"" : "");
+		strcat(ops, piece);
+		if (i) {
+			snprintf(piece, sizeof piece, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i > 1 ? "," : "", i - 1, i);
+			strcat(edges, piece);
+		}
+	}
+	snprintf(graph, sizeof graph, "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"tight\",\"ops\":[%s],\"edges\":[%s]}", ops, edges);
+	static const char *const systems[] = {
+		SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":408},{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":408},"
+		       "{\"name\":\"d2\",\"peak_flops\":2e9,\"memory_bytes\":408}", BOTH("d0", "d1") "," BOTH("d1", "d2") "," BOTH("d0", "d2")),
+		SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":110},{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":1320},"
+		       "{\"name\":\"d2\",\"peak_flops\":2e9,\"memory_bytes\":10}", BOTH("d0", "d1") "," BOTH("d1", "d2") "," BOTH("d0", "d2")),
+	};
+	for (int i = 0; i < 2; i++) {
+		compiled c;
+		compile_text(&c, "tight memory", graph, systems[i]);
+		assert_false(c.p.memory_free);
+		check_all(&c, 100, true);
+	}
+}
+
+/* ---- quality ---- */
+
+/* The best latency over all feasible placements under the system's rule; NAN: none. */
+static double brute_force(compiled *c)
+{
+	berth_eval eval;
+	berth_err err;
+	int32_t op_dev[8] = {0};
+	double best = NAN;
+	assert_ok(berth_eval_new(&c->p, BERTH_LATENCY, &c->mem, &eval, &err), &err);
+	for (;;) {
+		int32_t op = 0;
+		if (legal(c, op_dev)) {
+			berth_score score = berth_eval_run(&eval, op_dev, NULL);
+			if (berth_score_feasible(score) && !(score.value >= best))
+				best = score.value;
+		}
+		while (op < c->g.n_ops && ++op_dev[op] == c->s.n_devs)
+			op_dev[op++] = 0;
+		if (op == c->g.n_ops)
+			return best;
+	}
+}
+
+static void test_searches_reach_the_optimum(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"local-search", "anneal"};
+	int instances = 0, reached[2] = {0};
+	for (uint64_t seed = 1; instances < 150; seed++) {
+		instance in;
+		compiled c;
+		instance_make(seed, 6, 3, &in);
+		compile_text(&c, "tiny", in.graph, in.system);
+		instance_free(&in);
+		double best = berth_problem_feasible(&c.p, NULL) == BERTH_OK ? brute_force(&c) : NAN;
+		for (int i = 0; i < 2 && !isnan(best); i++) {
+			answer a = run(&c, find(names[i]), 1000, NULL);
+			reached[i] += berth_score_feasible(a.score) && a.score.value <= best;
+			forget(&a);
+		}
+		instances += !isnan(best);
+		discard(&c);
+	}
+	if (reached[0] < 148 || reached[1] < 148)
+		print_error("optimum reached: local-search %d, anneal %d of %d\n", reached[0], reached[1], instances);
+	assert_true(reached[0] >= 148 && reached[1] >= 148);
+}
+
+static void test_worked_example(void **state)
+{
+	(void)state;
+	compiled c;
+	compile_text(&c, "topcuoglu", topcuoglu_graph, topcuoglu_system);
+	answer heft = run(&c, find("heft"), 0, NULL), cpop = run(&c, find("cpop"), 0, NULL);
+	assert_true(heft.score.value <= 80 * TOPCUOGLU_UNIT * 1e-9 * (1 + 1e-12));
+	assert_true(cpop.score.value <= 86 * TOPCUOGLU_UNIT * 1e-9 * (1 + 1e-12));
+	assert_int_equal(heft.evaluations, 2);
+	forget(&heft);
+	forget(&cpop);
+	discard(&c);
+}
+
+/* The walks find what list scheduling does not: each is to close at least half of HEFT's distance to the bound somewhere, and never to end above HEFT. */
+static void test_searches_improve(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"local-search", "anneal"};
+	compiled c;
+	compile_zoo(&c, "zoo:random:ops=60:ccr=1:heterogeneity=1:seed=3", "edge");
+	answer heft = run(&c, find("heft"), 0, NULL);
+	for (int i = 0; i < 2; i++) {
+		answer a = run(&c, find(names[i]), 3000, NULL);
+		double bound = c.bounds.value[BERTH_LATENCY];
+		assert_true(a.score.value - bound <= 0.7 * (heft.score.value - bound));
+		assert_true(a.evaluations <= 3000);
+		forget(&a);
+	}
+	forget(&heft);
+	discard(&c);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"heft", "ceft-cpop", "anneal", "local-search"};
+	compiled c;
+	compile_zoo(&c, "zoo:bert-base", "4gpu");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		for (long k = 0;; k++) {
+			failing_allocator f;
+			berth_arena mem, tmp;
+			berth_search s;
+			berth_search_cfg cfg = {.evaluations = 40};
+			failing_allocator_init(&f, k);
+			berth_arena_init(&mem, &f.hook);
+			berth_arena_init(&tmp, &f.hook);
+			berth_status st = berth_search_new(&c.p, &cfg, &mem, &s, NULL);
+			if (st == BERTH_OK)
+				st = berth_method_run(find(names[i]), &s, &tmp, NULL);
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+			assert_int_equal(f.live, 0);
+			if (st == BERTH_OK) {
+				assert_true(k > 2);
+				break;
+			}
+			assert_int_equal(st, BERTH_ENOMEM);
+		}
+	discard(&c);
+}
+
+static int start_pools(void **state)
+{
+	berth_err err;
+	(void)state;
+	for (int i = 0; i < N_POOLS; i++)
+		if (berth_pool_new(pool_workers[i], &pools[i], &err) != BERTH_OK)
+			return -1;
+	return 0;
+}
+
+static int stop_pools(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_POOLS; i++)
+		berth_pool_free(pools[i]);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_registry),
+		cmocka_unit_test(test_models),
+		cmocka_unit_test(test_random_instances),
+		cmocka_unit_test(test_small_graphs),
+		cmocka_unit_test(test_tight_memory),
+		cmocka_unit_test(test_searches_reach_the_optimum),
+		cmocka_unit_test(test_worked_example),
+		cmocka_unit_test(test_searches_improve),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, start_pools, stop_pools);
+}
