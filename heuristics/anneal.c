@@ -7,21 +7,20 @@
  * chosen on 40 pairs of zoo graphs and built-in systems at 1,000 to 30,000 evaluations).
  *
  * Candidates are drawn ahead for all workers; those after the first that is accepted are dropped with their random numbers. */
+#include "anneal.h"
 #include "method.h"
-#include "moves.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BLOCK = 64, FIRST_STEPS = 500, MAX_DRAWS = 32 };
+enum { MAX_BLOCK = 64, MAX_DRAWS = 32 };
 
 #define COOLING 0.01       /* last temperature of a run / first one */
 #define LARGEST_MOVE 0.25  /* of all units */
 
-static const double scales[] = {0.001, 0.01, 0.1}; /* first temperatures, relative to the value */
-enum { N_SCALES = sizeof scales / sizeof *scales };
+const double berth_anneal_scale[BERTH_ANNEAL_SCALES] = {0.001, 0.01, 0.1};
 
-typedef struct anneal {
+struct berth_annealer {
 	berth_search *s;
 	berth_moves moves;
 	berth_rng rng;
@@ -32,18 +31,18 @@ typedef struct anneal {
 	berth_score trial_score[MAX_BLOCK];
 	double slack[MAX_BLOCK]; /* how much worse a candidate may be, relative to the present value */
 	berth_rng rng_after[MAX_BLOCK];
-} anneal;
+};
 
 /* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the value. */
 static bool accepts(void *ctx, int32_t i, berth_score score)
 {
-	const anneal *a = ctx;
+	const berth_annealer *a = ctx;
 	if (score.excess != a->score.excess)
 		return score.excess < a->score.excess;
 	return score.value <= a->score.value * (1 + a->slack[i]);
 }
 
-static void draw(anneal *a, int32_t i, double temperature)
+static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_units), *trial = a->trial + (size_t)i * n_ops;
@@ -55,7 +54,7 @@ static void draw(anneal *a, int32_t i, double temperature)
 }
 
 /* Up to n steps at one temperature, ending with the first that is accepted. Returns the steps made; 0: no room. */
-static int64_t steps(anneal *a, double temperature, int64_t n)
+static int64_t steps(berth_annealer *a, double temperature, int64_t n)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	int32_t room = (int32_t)berth_search_room(a->s, n < a->block_size ? n : a->block_size);
@@ -72,13 +71,27 @@ static int64_t steps(anneal *a, double temperature, int64_t n)
 	return taken + 1;
 }
 
-/* One run from the incumbent; false when the room was at its end. */
-static bool cool(anneal *a, double first_temperature, int64_t n_steps)
+berth_status berth_annealer_new(berth_search *s, berth_rng rng, berth_arena *mem, berth_annealer **out, berth_err *err)
+{
+	int32_t workers = berth_pool_workers(s->cfg.pool);
+	berth_annealer *a;
+	BERTH_TRY(BERTH_NEW(mem, a, 1, err));
+	a->s = s;
+	a->rng = rng;
+	a->block_size = workers < MAX_BLOCK ? workers : MAX_BLOCK;
+	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
+	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, a->trial, (size_t)a->block_size * (size_t)s->p->n_ops, err));
+	*out = a;
+	return BERTH_OK;
+}
+
+bool berth_anneal_cool(berth_annealer *a, const int32_t *op_dev, double first_temperature, int64_t n_steps)
 {
 	int64_t done = 0, n;
 	if (berth_search_room(a->s, 1) == 0)
 		return false;
-	memcpy(a->op_dev, a->s->best_dev, (size_t)a->s->p->n_ops * sizeof *a->op_dev);
+	memcpy(a->op_dev, op_dev, (size_t)a->s->p->n_ops * sizeof *a->op_dev);
 	a->score = berth_search_offer(a->s, a->op_dev, NULL); /* the incumbent may have its value from an order of its own */
 	while (done < n_steps) {
 		double temperature = first_temperature * pow(COOLING, (double)done / (double)n_steps);
@@ -91,20 +104,15 @@ static bool cool(anneal *a, double first_temperature, int64_t n_steps)
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	const berth_problem *p = s->p;
-	anneal a = {.s = s, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
-	int32_t workers = berth_pool_workers(s->cfg.pool);
-	int64_t n_steps = FIRST_STEPS;
-	a.block_size = workers < MAX_BLOCK ? workers : MAX_BLOCK;
+	berth_annealer *a;
+	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
 	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
-	if (!berth_can_move(p))
+	if (!berth_can_move(s->p))
 		return BERTH_OK;
-	BERTH_TRY(berth_moves_new(p, tmp, &a.moves, err));
-	BERTH_TRY(BERTH_NEW(tmp, a.op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, a.trial, (size_t)a.block_size * (size_t)p->n_ops, err));
+	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, err));
 	for (;; n_steps = n_steps < INT64_MAX / 4 ? 2 * n_steps : n_steps)
-		for (int32_t i = 0; i < N_SCALES; i++)
-			if (!cool(&a, scales[i], n_steps))
+		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES; i++)
+			if (!berth_anneal_cool(a, s->best_dev, berth_anneal_scale[i], n_steps))
 				return BERTH_OK;
 }
 
