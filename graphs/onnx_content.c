@@ -17,10 +17,11 @@ static berth_status new_content(const onnx_at *at, int32_t o, content *c)
 {
 	onnx_value *v = onnx_out(at, o);
 	*c = (content){.n = v ? onnx_count(v->rank, v->dim) : -1};
-	if (c->n < 0 || c->n > ONNX_MAX_CONTENT || !v->elem || v->elem == ONNX_STRING) {
+	if (c->n < 0 || c->n > ONNX_MAX_CONTENT || !v->elem || v->elem == ONNX_STRING || at->m->n_contents + c->n > ONNX_MAX_CONTENTS) {
 		c->n = -1;
 		return BERTH_OK;
 	}
+	at->m->n_contents += c->n;
 	if (onnx_elem_is_real(v->elem))
 		return BERTH_NEW(at->m->tmp, c->reals, c->n, at->err);
 	return BERTH_NEW(at->m->tmp, c->ints, c->n, at->err);

@@ -9,7 +9,8 @@
 
 enum {
 	ONNX_MAX_RANK = 64,
-	ONNX_MAX_CONTENT = 1024, /* elements of a tensor whose content is looked at */
+	ONNX_MAX_CONTENT = 1024, /* elements of a tensor whose content is looked at, */
+	ONNX_MAX_CONTENTS = 1 << 24, /* and of all that are computed: beyond, contents are unknown */
 	ONNX_MAX_DEPTH = 32,     /* bodies inside bodies */
 	ONNX_UNKNOWN = -1        /* a rank or a dimension */
 };
@@ -90,6 +91,7 @@ typedef struct onnx_model {
 	size_t size;
 	berth_arena *tmp;
 	int64_t ir_version, opset; /* of the default domain */
+	int64_t n_contents;        /* elements computed so far */
 	bool has_opset;
 	const char *name;
 	onnx_node *node;

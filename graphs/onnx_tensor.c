@@ -252,8 +252,8 @@ berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, cons
 {
 	*ints = NULL;
 	*reals = NULL;
-	if (t->sparse || t->count > ONNX_MAX_CONTENT || !decodable(t->elem))
-		return BERTH_OK;
+	if (t->sparse || t->count > ONNX_MAX_CONTENT || (size_t)t->count > t->end - t->at || !decodable(t->elem))
+		return BERTH_OK; /* an element takes a byte at least */
 	content c = {.cap = (size_t)t->count};
 	if (onnx_elem_is_real(t->elem))
 		BERTH_TRY(BERTH_NEW(m->tmp, c.reals, c.cap, err));

@@ -81,7 +81,7 @@ static int parse_ints(const char *p, int64_t out[16])
 /* Attributes from text: one number is an int, names of lists are known, letters are text. */
 static void parse_attrs(const char *text, bytes *attrs)
 {
-	static const char *const lists[] = {"axes", "pads", "strides", "dilations", "kernel_shape", "perm", "split", "shape", "starts", "ends", "repeats", "sizes", "output_padding"};
+	static const char *const lists[] = {"axes", "pads", "strides", "dilations", "kernel_shape", "perm", "split", "shape", "starts", "ends", "repeats", "sizes", "output_padding", "pooled_shape"};
 	while (text && *text) {
 		char name[32], word[64];
 		int64_t x[16];
@@ -197,6 +197,26 @@ static void test_shapes(void **state)
 		{"TopK", 13, {"2,9", "=4"}, NULL, 8, 0},
 		{"Resize", 13, {"1,1,4,4", "-", "-", "=1,1,8,6"}, NULL, 48, 0},
 		{"DepthToSpace", 13, {"1,8,2,3"}, "blocksize=2", 48, 0},
+		{"SpaceToDepth", 13, {"1,2,4,6"}, "blocksize=2", 48, 0},
+		{"GatherElements", 13, {"5,7", "2,3"}, NULL, 6, 0},
+		{"GatherND", 13, {"5,7,2", "4,2"}, NULL, 8, 0},
+		{"GatherND", 13, {"3,7,2", "3,4,1"}, "batch_dims=1", 24, 0},
+		{"ScatterElements", 13, {"5,7", "2,3", "2,3"}, NULL, 35, 0},
+		{"CenterCropPad", 18, {"3,10,8", "=4,12"}, "axes=1,2", 144, 0},
+		{"Col2Im", 18, {"1,18,12", "=4,6", "=3,3"}, NULL, 48, 0},
+		{"PRelu", 13, {"2,3,4", "3,1"}, NULL, 24, 0},
+		{"MaxUnpool", 13, {"1,2,3,3", "1,2,3,3"}, "kernel_shape=2,2;strides=2,2", 72, 0},
+		{"MaxRoiPool", 13, {"1,3,8,8", "5,5"}, "pooled_shape=2,2", 60, 0},
+		{"RoiAlign", 16, {"1,3,8,8", "5,4", "5"}, "output_height=2;output_width=3", 90, 0},
+		{"GridSample", 16, {"2,3,8,8", "2,4,5,2"}, NULL, 120, 0},
+		{"AffineGrid", 20, {"2,2,3", "=2,3,4,5"}, NULL, 80, 0},
+		{"DFT", 17, {"2,10,1"}, "axis=1;onesided=1", 24, 0},
+		{"DFT", 20, {"2,10,1"}, NULL, 40, 0},
+		{"STFT", 17, {"1,100,1", "=10", "20"}, NULL, 9 * 11 * 2, 0},
+		{"Det", 13, {"4,3,3"}, NULL, 4, 0},
+		{"NegativeLogLikelihoodLoss", 13, {"4,5", "4"}, "reduction=none", 4, 0},
+		{"SoftmaxCrossEntropyLoss", 13, {"4,5", "4"}, NULL, 1, 0},
+		{"Attention", 23, {"2,4,6,8", "2,4,9,8", "2,4,9,5"}, NULL, 240, 2.0 * 4 * 6 * 9 * 13},
 		{"LayerNormalization", 17, {"2,5,8", "8", "8"}, NULL, 80, 0},
 		{"BatchNormalization", 13, {"2,5,3,3", "5", "5", "5", }, NULL, 90, 0},
 	};
