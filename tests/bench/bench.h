@@ -30,6 +30,9 @@ void bench_compile(bench_problem *b, const char *zoo, const char *system);
 void bench_discard(bench_problem *b);
 
 void bench_simulate(bench_out *out);
+void bench_heft(bench_out *out);
+void bench_onnx(bench_out *out);
+void bench_learn(bench_out *out);
 void bench_policy(bench_out *out);
 
 #endif

@@ -1,0 +1,89 @@
+/* Speed of placement methods: HEFT with insertion at 2,000 operators, and a whole training step of the agent per placement. */
+#include "bench.h"
+
+#include "learner.h"
+#include "methods.h"
+#include "portfolio.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-bench: %s\n", err->msg);
+	exit(1);
+}
+
+typedef struct method_ctx {
+	const berth_method *m;
+	berth_search s;
+	berth_arena tmp;
+} method_ctx;
+
+static void run_once(void *arg)
+{
+	method_ctx *c = arg;
+	berth_err err;
+	c->s.best = berth_score_worst();
+	must(c->m->run(&c->s, &c->tmp, &err), &err);
+}
+
+void bench_heft(bench_out *out)
+{
+	static const char *const graph[] = {"zoo:random:ops=2000:seed=1", "zoo:bert-base:training=1"};
+	for (int i = 0; i < 2; i++) {
+		bench_problem b;
+		method_ctx c = {0};
+		berth_search_cfg cfg = {.evaluations = 0};
+		berth_err err;
+		char label[96];
+		bench_compile(&b, graph[i], "4gpu");
+		must(berth_method_find("heft", &c.m, &err), &err);
+		must(berth_search_new(&b.p, &cfg, &b.mem, &c.s, &err), &err);
+		snprintf(label, sizeof label, "%s on 4gpu (%d operators)", graph[i] + 4, b.p.n_ops);
+		bench_row(out, "heft", label, bench_seconds(run_once, &c) * 1e3, "ms");
+		berth_arena_free(&c.tmp);
+		bench_discard(&b);
+	}
+}
+
+typedef struct learn_ctx {
+	berth_learner l;
+	berth_search s;
+	int64_t before;
+} learn_ctx;
+
+static void learn_1000(void *arg)
+{
+	learn_ctx *c = arg;
+	berth_err err;
+	for (int64_t end = c->s.evaluations + 1000; c->s.evaluations < end;)
+		must(berth_learner_step(&c->l, 0, c->l.cfg.batch, NULL, &err), &err);
+}
+
+/* Drawing, simulating and learning together, with the settings of `berth` and `train`. */
+void bench_learn(bench_out *out)
+{
+	static const char *const graph[] = {"zoo:resnet50", "zoo:bert-base"};
+	for (int i = 0; i < 2; i++) {
+		bench_problem b;
+		learn_ctx c = {0};
+		berth_search *all = &c.s;
+		berth_search_cfg cfg = {.evaluations = INT64_MAX};
+		berth_learner_cfg learner = berth_learner_cfg_default();
+		berth_err err;
+		char label[96];
+		bench_compile(&b, graph[i], "4gpu");
+		must(berth_search_new(&b.p, &cfg, &b.mem, &c.s, &err), &err);
+		must(berth_learner_new(&learner, 1, NULL, &all, 1, &b.mem, &b.tmp, &c.l, &err), &err);
+		must(berth_single_reference(&c.s, &c.l.task[0].reference, &b.tmp, &err), &err);
+		int64_t from = c.s.evaluations, steps = c.l.steps;
+		double s = bench_seconds(learn_1000, &c);
+		double per_step = (double)(c.s.evaluations - from) / (double)(c.l.steps - steps);
+		snprintf(label, sizeof label, "%s on 4gpu, %d groups, update each %g", graph[i] + 4, c.l.task[0].e.n_groups, per_step);
+		bench_row(out, "learn", label, 1000 / s, "evaluations/s");
+		bench_discard(&b);
+	}
+}
