@@ -1,0 +1,184 @@
+/* The users' header alone: what a program without the library's own headers sees. */
+#include "berth.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* a -> b; a takes 1 s on x and 2 s on y, b the reverse; the link takes 0.1 s. b has 100 bytes of parameters. */
+static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"time_s\":{\"x\":1,\"y\":2}},"
+                            "{\"name\":\"b\",\"time_s\":{\"x\":2,\"y\":1},\"param_bytes\":100}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}";
+static const char duo[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":\"x\",\"memory_bytes\":50},{\"name\":\"y\"}],"
+                          "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":10,\"both_ways\":true}]}";
+
+typedef struct fixture {
+	berth_model *model;
+	berth_machine *machine;
+} fixture;
+
+static int setup(void **state)
+{
+	fixture *f = calloc(1, sizeof *f);
+	assert_non_null(f);
+	assert_int_equal(berth_model_parse("g", graph, strlen(graph), &f->model, NULL), BERTH_OK);
+	assert_int_equal(berth_machine_parse("s", duo, strlen(duo), &f->machine, NULL), BERTH_OK);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture *f = *state;
+	berth_model_free(f->model);
+	berth_machine_free(f->machine);
+	free(f);
+	return 0;
+}
+
+static void test_names(void **state)
+{
+	fixture *f = *state;
+	assert_int_equal(berth_model_count(f->model), 2);
+	assert_string_equal(berth_model_op(f->model, 1), "b");
+	assert_int_equal(berth_model_find(f->model, "b"), 1);
+	assert_int_equal(berth_model_find(f->model, "c"), -1);
+	assert_int_equal(berth_machine_count(f->machine), 2);
+	assert_string_equal(berth_machine_device(f->machine, 0), "x");
+	assert_true(strlen(berth_version()) >= 5);
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	berth_model *model = NULL;
+	berth_machine *machine = NULL;
+	berth_err err;
+	assert_int_equal(berth_model_load("zoo:resnet5", &model, &err), BERTH_EINVAL);
+	assert_int_equal(err.code, BERTH_EINVAL);
+	assert_non_null(strstr(err.msg, "did you mean 'resnet50'?"));
+	assert_int_equal(berth_model_load("no/such/file", &model, &err), BERTH_EIO);
+	assert_int_equal(berth_model_parse("m", "{", 1, &model, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_model_parse("m", "\x01\x02", 2, &model, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_machine_load("system:none", &machine, NULL), BERTH_EINVAL);
+	assert_null(model);
+	assert_null(machine);
+	berth_model_free(NULL);
+	berth_machine_free(NULL);
+	berth_plan_free(NULL);
+}
+
+static void test_place(void **state)
+{
+	fixture *f = *state;
+	berth_plan *plan;
+	berth_err err;
+	berth_cost cost;
+	double start, end;
+	assert_int_equal(berth_place(f->model, f->machine, NULL, &plan, &err), BERTH_OK);
+	assert_true(berth_plan_feasible(plan));
+	assert_true(berth_plan_value(plan) == 2.1 && berth_plan_lower_bound(plan) == 2.1);
+	assert_int_equal(berth_plan_device(plan, 0), 0);
+	assert_string_equal(berth_plan_device_of(plan, "b"), "y");
+	assert_null(berth_plan_device_of(plan, "c"));
+	assert_true(berth_plan_evaluations(plan) > 0);
+	assert_int_equal(berth_plan_cost(plan, &cost, &err), BERTH_OK);
+	assert_true(cost.latency_s == 2.1 && cost.throughput_per_s == 1 && isnan(cost.energy_j) && isnan(cost.edp));
+	berth_plan_op_times(plan, 1, &start, &end);
+	assert_true(start == 1.1 && end == 2.1);
+	berth_plan_free(plan);
+	berth_options throughput = {.objective = "throughput", .method = "heft"};
+	assert_int_equal(berth_place(f->model, f->machine, &throughput, &plan, &err), BERTH_OK);
+	assert_true(berth_plan_value(plan) == 1);
+	berth_plan_free(plan);
+	berth_options bad = {.method = "hef"};
+	assert_int_equal(berth_place(f->model, f->machine, &bad, &plan, &err), BERTH_EINVAL);
+	bad = (berth_options){.objective = "energy"};
+	assert_int_equal(berth_place(f->model, f->machine, &bad, &plan, &err), BERTH_EFORMAT);
+	bad = (berth_options){.evaluations = -1};
+	assert_int_equal(berth_place(f->model, f->machine, &bad, &plan, &err), BERTH_EINVAL);
+	bad = (berth_options){.policy = "no/such/policy"};
+	assert_int_equal(berth_place(f->model, f->machine, &bad, &plan, &err), BERTH_EIO);
+}
+
+static void test_own_plan(void **state)
+{
+	fixture *f = *state;
+	berth_plan *plan = NULL;
+	berth_err err;
+	int32_t device[] = {0, 0}, order[] = {0, 1};
+	assert_int_equal(berth_plan_new(f->model, f->machine, device, order, &plan, &err), BERTH_OK);
+	assert_false(berth_plan_feasible(plan)); /* 100 bytes where there are 50 */
+	assert_true(isnan(berth_plan_value(plan)));
+	assert_int_equal(berth_plan_violations(plan), 1);
+	assert_non_null(strstr(berth_plan_violation(plan, 0), "'x' needs"));
+	berth_plan_free(plan);
+	order[0] = 1;
+	order[1] = 0;
+	assert_int_equal(berth_plan_new(f->model, f->machine, device, order, &plan, &err), BERTH_EINVAL);
+	device[1] = 2;
+	assert_int_equal(berth_plan_new(f->model, f->machine, device, NULL, &plan, &err), BERTH_EINVAL);
+	assert_int_equal(err.code, BERTH_EINVAL);
+}
+
+/* Stops at the third call. */
+static int stop(void *ctx, int64_t evaluations, double value)
+{
+	int *calls = ctx;
+	assert_true(evaluations >= 0 && (isnan(value) || value > 0));
+	return ++*calls >= 3;
+}
+
+static void test_files(void **state)
+{
+	fixture *f = *state;
+	char dir[] = "/tmp/berth-api-XXXXXX", plan_path[64], trace_path[64], policy_path[64];
+	berth_plan *plan, *again;
+	berth_err err;
+	int calls = 0;
+	assert_non_null(mkdtemp(dir));
+	snprintf(plan_path, sizeof plan_path, "%s/plan", dir);
+	snprintf(trace_path, sizeof trace_path, "%s/trace", dir);
+	snprintf(policy_path, sizeof policy_path, "%s/policy", dir);
+	const berth_model *models[] = {f->model};
+	const berth_machine *machines[] = {f->machine};
+	berth_options options = {.evaluations = 200, .threads = 2};
+	assert_int_equal(berth_policy_train(models, 1, machines, 1, &options, policy_path, &err), BERTH_OK);
+	options = (berth_options){.method = "policy", .policy = policy_path};
+	assert_int_equal(berth_place(f->model, f->machine, &options, &plan, &err), BERTH_OK);
+	assert_int_equal(berth_plan_write(plan, plan_path, &err), BERTH_OK);
+	assert_int_equal(berth_plan_read(plan_path, f->model, f->machine, &again, &err), BERTH_OK);
+	assert_int_equal(berth_plan_device(plan, 1), berth_plan_device(again, 1));
+	assert_int_equal(berth_plan_trace(plan, trace_path, &err), BERTH_OK);
+	assert_int_equal(access(trace_path, R_OK), 0);
+	assert_int_equal(berth_plan_trace(plan, "/no/such/dir/x", &err), BERTH_EIO);
+	berth_plan_free(plan);
+	berth_plan_free(again);
+	options = (berth_options){.time_s = 30, .progress = stop, .progress_ctx = &calls};
+	assert_int_equal(berth_place(f->model, f->machine, &options, &plan, &err), BERTH_OK);
+	assert_int_equal(calls, 3);
+	berth_plan_free(plan);
+	options = (berth_options){.evaluations = INT64_C(1) << 40, .progress = stop, .progress_ctx = &calls};
+	assert_int_equal(berth_policy_train(models, 1, machines, 1, &options, policy_path, &err), BERTH_EINTERRUPTED);
+	assert_int_equal(berth_policy_train(models, 0, machines, 1, &options, policy_path, &err), BERTH_EINVAL);
+	unlink(plan_path);
+	unlink(trace_path);
+	unlink(policy_path);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),    cmocka_unit_test(test_errors),
+		cmocka_unit_test_setup_teardown(test_place, setup, teardown),    cmocka_unit_test_setup_teardown(test_own_plan, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
