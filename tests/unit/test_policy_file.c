@@ -1,0 +1,163 @@
+/* Policy files: what is damaged, foreign, newer or of other dimensions is refused with the reason; every single flipped bit is found. */
+#include "file.h"
+#include "policy_file.h"
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct made {
+	berth_arena mem, tmp;
+	char path[64];
+	berth_policy_file f;
+	char *data;
+	size_t size;
+} made;
+
+/* A policy with fresh weights, written and read back as bytes. */
+static void make(made *m)
+{
+	berth_err err;
+	*m = (made){.path = "/tmp/berth-policy-XXXXXX"};
+	int fd = mkstemp(m->path);
+	assert_true(fd >= 0);
+	close(fd);
+	m->f = (berth_policy_file){.cfg = berth_learner_cfg_default(), .seed = 7, .evaluations = 123, .steps = 4, .trained_on = "a on b", .core = "test"};
+	m->f.cfg.hidden = 1;
+	m->f.cfg.rounds = 0;
+	m->f.dims = berth_encode_dims(1, 0);
+	nn_real *params = berth_arena_alloc(&m->mem, policy_param_count(&m->f.dims), sizeof *params);
+	berth_rng rng = berth_rng_seed(1, 1);
+	policy_init(&m->f.dims, params, &rng);
+	m->f.params = params;
+	assert_ok(berth_policy_file_write(m->path, &m->f, NULL, 0, &m->tmp, &err), &err);
+	assert_ok(berth_file_read(m->path, &m->mem, &m->data, &m->size, &err), &err);
+}
+
+static void discard(made *m)
+{
+	unlink(m->path);
+	berth_arena_free(&m->mem);
+	berth_arena_free(&m->tmp);
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	made m;
+	berth_policy_file back;
+	berth_err err;
+	make(&m);
+	assert_ok(berth_policy_file_read(m.path, &m.mem, &m.tmp, &back, &err), &err);
+	assert_true(berth_learner_cfg_equal(&m.f.cfg, &back.cfg));
+	assert_int_equal(back.seed, 7);
+	assert_int_equal(back.evaluations, 123);
+	assert_string_equal(back.trained_on, "a on b");
+	assert_memory_equal(back.params, m.f.params, policy_param_count(&m.f.dims) * sizeof *back.params);
+	discard(&m);
+}
+
+static void test_every_flipped_bit_is_found(void **state)
+{
+	(void)state;
+	made m;
+	make(&m);
+	for (size_t i = 0; i < m.size * 8; i++) {
+		berth_arena mem = {0};
+		berth_policy_file f;
+		berth_err err;
+		m.data[i / 8] = (char)(m.data[i / 8] ^ (1 << (i % 8)));
+		assert_int_equal(berth_policy_file_decode("p", m.data, m.size, &mem, &f, &err), BERTH_EFORMAT);
+		m.data[i / 8] = (char)(m.data[i / 8] ^ (1 << (i % 8)));
+		berth_arena_free(&mem);
+	}
+	discard(&m);
+}
+
+static void test_every_truncation_is_found(void **state)
+{
+	(void)state;
+	made m;
+	make(&m);
+	for (size_t n = 0; n < m.size; n++) {
+		berth_arena mem = {0};
+		berth_policy_file f;
+		berth_err err;
+		assert_int_equal(berth_policy_file_decode("p", m.data, n, &mem, &f, &err), BERTH_EFORMAT);
+		berth_arena_free(&mem);
+	}
+	discard(&m);
+}
+
+/* Change a note's value in place (of the same length), seal the file again, and see the message. */
+static void expect_refusal(const char *from, const char *to, const char *part)
+{
+	made m;
+	berth_policy_file f;
+	berth_err err;
+	make(&m);
+	size_t n = strlen(from);
+	assert_int_equal(n, strlen(to));
+	char *at = m.data + 8;
+	while (at + n < m.data + m.size && memcmp(at, from, n) != 0)
+		at++;
+	assert_true(at + n < m.data + m.size);
+	memcpy(at, to, n);
+	assert_true(safetensors_seal(m.data, m.size));
+	assert_int_equal(berth_policy_file_decode("p.safetensors", m.data, m.size, &m.mem, &f, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "p.safetensors: ");
+	assert_contains(err.msg, part);
+	discard(&m);
+}
+
+static void test_what_is_refused(void **state)
+{
+	(void)state;
+	expect_refusal("\"version\":\"1\"", "\"version\":\"2\"", "version 2 of berth-policy is not known here; this berth reads version 1");
+	expect_refusal("berth-policy", "birth-policy", "expected 'berth-policy'");
+	expect_refusal("\"dims.node_in\":\"2", "\"dims.node_in\":\"3", "features of kind node_in; this berth has");
+	expect_refusal("\"cfg.hidden\":\"1\"", "\"cfg.hidden\":\"2\"", "is not float32");
+	expect_refusal("\"cfg.batch\":\"64\"", "\"cfg.batch\":\"-4\"", "batch is -4");
+	expect_refusal("\"latency\"", "\"tatency\"", "unknown objective 'tatency'");
+	expect_refusal("\"seed\":\"7\"", "\"seed\":\"x\"", "the note 'seed' is 'x'");
+	expect_refusal("\"trained_on\"", "\"trainedxon\"", "the note 'trained_on' is missing");
+	expect_refusal("\"score_v\"", "\"scare_v\"", "the tensor 'score_v' is missing");
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	made m;
+	make(&m);
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		berth_arena mem;
+		berth_policy_file p;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&mem, &f.hook);
+		berth_status st = berth_policy_file_decode("p", m.data, m.size, &mem, &p, &err);
+		berth_arena_free(&mem);
+		assert_int_equal(f.live, 0);
+		if (st == BERTH_OK) {
+			assert_true(k > 0);
+			break;
+		}
+		assert_int_equal(st, BERTH_ENOMEM);
+	}
+	discard(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_every_flipped_bit_is_found),
+		cmocka_unit_test(test_every_truncation_is_found),
+		cmocka_unit_test(test_what_is_refused),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
