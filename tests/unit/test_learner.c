@@ -1,0 +1,293 @@
+/* What the policy sees, and that it learns: features of order 1, projections that respect the problem, a toy whose optimum is known, cloning, rewards. */
+#include "graph_json.h"
+#include "instance.h"
+#include "learner.h"
+#include "methods.h"
+#include "portfolio.h"
+#include "support.h"
+#include "system_json.h"
+#include "systems_builtin.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct subject {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+} subject;
+
+static void open_zoo(subject *x, const char *graph, const char *system)
+{
+	berth_err err;
+	*x = (subject){0};
+	assert_ok(berth_zoo_build(graph, &x->mem, &x->tmp, &x->g, &err), &err);
+	assert_ok(berth_system_builtin(system, &x->mem, &x->tmp, &x->s, &err), &err);
+	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
+}
+
+static void open_text(subject *x, const char *graph, const char *system)
+{
+	berth_err err;
+	*x = (subject){0};
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &x->mem, &x->tmp, &x->g, &err), &err);
+	assert_ok(berth_system_parse_json("s", system, strlen(system), &x->mem, &x->tmp, &x->s, &err), &err);
+	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
+}
+
+static void close_subject(subject *x)
+{
+	berth_arena_free(&x->mem);
+	berth_arena_free(&x->tmp);
+}
+
+static void assert_order_one(const nn_real *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		assert_true(fabs((double)x[i]) <= 20); /* NAN fails too */
+}
+
+static void check_encoding(const subject *x, const berth_encoding *e)
+{
+	policy_dims d = berth_encode_dims(4, 1);
+	berth_err err;
+	size_t groups = (size_t)e->n_groups, devs = (size_t)e->n_devs;
+	assert_ok(policy_input_check(&d, &e->in, &err), &err);
+	assert_order_one(e->in.node_x, groups * ENCODE_NODE);
+	assert_order_one(e->in.edge_x, (size_t)e->in.n_edges * ENCODE_EDGE);
+	assert_order_one(e->in.dev_x, devs * ENCODE_DEV);
+	assert_order_one(e->in.pair_x, groups * devs * ENCODE_PAIR);
+	assert_order_one(e->in.link_x, devs * devs * ENCODE_LINK);
+	(void)x;
+}
+
+/* Any group placement projects to a legal one, in which units stay together; lifting a projection gives it back where groups have no fallbacks. */
+static void check_projection(subject *x, const berth_encoding *e, uint64_t seed)
+{
+	int32_t *group_dev = berth_arena_alloc(&x->mem, (size_t)e->n_groups, sizeof *group_dev);
+	int32_t *again = berth_arena_alloc(&x->mem, (size_t)e->n_groups, sizeof *again);
+	int32_t *op_dev = berth_arena_alloc(&x->mem, (size_t)x->p.n_ops, sizeof *op_dev);
+	int64_t *scratch = berth_arena_alloc(&x->mem, (size_t)e->n_groups * (size_t)e->n_devs, sizeof *scratch);
+	berth_rng rng = berth_rng_seed(seed, 0);
+	for (int32_t v = 0; v < e->n_groups; v++)
+		do
+			group_dev[v] = (int32_t)berth_rng_below(&rng, (uint32_t)e->n_devs);
+		while (!e->in.mask[v * e->n_devs + group_dev[v]]);
+	berth_encoding_project(e, group_dev, op_dev);
+	bool moved = false;
+	for (int32_t op = 0; op < x->p.n_ops; op++) {
+		assert_true(berth_op_legal(&x->p, op, op_dev[op]));
+		assert_int_equal(op_dev[op], op_dev[x->p.unit_op[x->p.unit_off[x->p.op_unit[op]]]]);
+		moved |= op_dev[op] != group_dev[e->co.op_group[op]];
+	}
+	berth_encoding_lift(e, op_dev, again, scratch);
+	for (int32_t v = 0; v < e->n_groups && !moved; v++)
+		assert_int_equal(again[v], group_dev[v]);
+}
+
+static void test_encodings(void **state)
+{
+	(void)state;
+	static const char *const graph[] = {"zoo:resnet50", "zoo:bert-base:batch=16:training=1", "zoo:inception-v3:batch=64"};
+	static const char *const system[] = {"cpu+2gpu", "4gpu", "edge", "hetero-cluster"};
+	for (int i = 0; i < 12; i++) {
+		subject x;
+		berth_encoding e;
+		berth_err err;
+		open_zoo(&x, graph[i / 4], system[i % 4]);
+		assert_ok(berth_encode(&x.p, 64, &x.mem, &x.tmp, &e, &err), &err);
+		check_encoding(&x, &e);
+		check_projection(&x, &e, 1);
+		close_subject(&x);
+	}
+}
+
+static void test_random_encodings(void **state)
+{
+	(void)state;
+	int done = 0;
+	for (uint64_t seed = 1; done < 300; seed++) {
+		instance in;
+		subject x;
+		berth_encoding e;
+		berth_err err;
+		instance_make(seed, 20, 4, &in);
+		open_text(&x, in.graph, in.system);
+		if (berth_problem_feasible(&x.p, &err) == BERTH_OK) {
+			assert_ok(berth_encode(&x.p, 1 + (int32_t)(seed % 8), &x.mem, &x.tmp, &e, &err), &err);
+			check_encoding(&x, &e);
+			check_projection(&x, &e, seed);
+			done++;
+		}
+		close_subject(&x);
+		instance_free(&in);
+	}
+}
+
+static void test_rewards(void **state)
+{
+	(void)state;
+	assert_near(berth_reward(2, (berth_score){0, 1}), log(2), 1e-15);
+	assert_near(berth_reward(1, (berth_score){0, 1e9}), -3, 0);
+	assert_true(berth_reward(1, (berth_score){0.01, 1}) < berth_reward(1, (berth_score){0, 1}));
+	assert_true(berth_reward(1, (berth_score){0.5, 1}) < berth_reward(1, (berth_score){0.1, 1}));
+	assert_true(isfinite(berth_reward(1, berth_score_worst())));
+}
+
+/* Two chains of ten operators, each fast on one device and slow on the other, nothing between them: the optimum is 10 us, one device takes 110. */
+static void test_learns_a_toy(void **state)
+{
+	(void)state;
+	char graph[8192], *at = graph;
+	at += sprintf(at, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
+	for (int i = 0; i < 20; i++)
+		at += sprintf(at, "%s{\"name\":\"o%d\",\"time_s\":{\"x\":%s,\"y\":%s}}", i ? "," : "", i, i < 10 ? "1e-6" : "10e-6", i < 10 ? "10e-6" : "1e-6");
+	at += sprintf(at, "],\"edges\":[");
+	for (int i = 0; i < 20; i++)
+		if (i % 10 != 9)
+			at += sprintf(at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1000}", i ? "," : "", i, i + 1);
+	sprintf(at, "]}");
+	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
+	                             "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
+	subject x;
+	berth_search s, *all = &s;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = 2000};
+	berth_learner_cfg learner = berth_learner_cfg_default();
+	berth_learner l;
+	berth_err err;
+	open_text(&x, graph, system);
+	learner.groups = 20;
+	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
+	assert_ok(berth_single_reference(&s, &l.task[0].reference, &x.tmp, &err), &err);
+	assert_near(l.task[0].reference, 110e-6, 1e-12);
+	int64_t room;
+	while ((room = berth_search_room(&s, learner.batch)) > 0)
+		assert_ok(berth_learner_step(&l, 0, (int32_t)room, NULL, &err), &err);
+	assert_near(s.best.value, 10e-6, 1e-12);
+	/* And the policy itself holds it most probable. */
+	int32_t op_dev[20];
+	assert_ok(berth_learner_greedy(&l, 0, op_dev, &err), &err);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(op_dev[i], i >= 10);
+	assert_int_equal(s.evaluations, 2000);
+	close_subject(&x);
+}
+
+/* Cloning a placement makes it the most probable one; seeding stops at its mass. */
+static void test_seeding_is_soft(void **state)
+{
+	(void)state;
+	subject x;
+	berth_search s, *all = &s;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = 100};
+	berth_learner_cfg learner = berth_learner_cfg_default();
+	berth_learner l;
+	berth_err err;
+	open_zoo(&x, "zoo:resnet18", "cpu+2gpu");
+	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
+	int32_t *op_dev = berth_arena_alloc(&x.mem, (size_t)x.p.n_ops, sizeof *op_dev), *out = berth_arena_alloc(&x.mem, (size_t)x.p.n_ops, sizeof *out);
+	for (int32_t op = 0; op < x.p.n_ops; op++)
+		op_dev[op] = 2;
+	const int32_t *seed = op_dev;
+	assert_ok(berth_learner_seed(&l, 0, 1, &seed, 200, &err), &err);
+	assert_ok(berth_learner_greedy(&l, 0, out, &err), &err);
+	assert_memory_equal(out, op_dev, (size_t)x.p.n_ops * sizeof *out);
+	double mass = 0;
+	for (int32_t v = 0; v < l.task[0].e.n_groups; v++)
+		mass += exp((double)l.logp[v * 3 + 2]) / l.task[0].e.n_groups;
+	assert_true(mass >= learner.seed_mass && mass <= 0.7);
+	close_subject(&x);
+}
+
+static void test_config_is_checked(void **state)
+{
+	(void)state;
+	berth_err err;
+	berth_learner_cfg c = berth_learner_cfg_default();
+	assert_ok(berth_learner_cfg_check(&c, &err), &err);
+	c.seed_mass = 0.8;
+	assert_int_equal(berth_learner_cfg_check(&c, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "seed_mass is 0.8; expected 0 to 0.7");
+	c = berth_learner_cfg_default();
+	c.lr = NAN;
+	assert_int_equal(berth_learner_cfg_check(&c, &err), BERTH_EINVAL);
+}
+
+/* Every learned method: as good as its promise, within its budget, the same on any number of threads. */
+static void test_methods(void **state)
+{
+	(void)state;
+	static const char *const name[] = {"cem", "ppo", "post", "berth"};
+	for (int m = 0; m < 4; m++) {
+		int32_t *first = NULL;
+		subject x;
+		open_zoo(&x, "zoo:random:ops=80:seed=5", "hetero-cluster");
+		for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
+			berth_search s;
+			berth_search_cfg cfg = {.seed = 3, .evaluations = 1700};
+			const berth_method *method;
+			berth_err err;
+			assert_ok(berth_pool_new(threads, &cfg.pool, &err), &err);
+			assert_ok(berth_method_find(name[m], &method, &err), &err);
+			assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+			assert_ok(berth_method_run(method, &s, &x.tmp, &err), &err);
+			berth_pool_free(cfg.pool);
+			assert_int_equal(s.evaluations, 1700);
+			for (int32_t op = 0; op < x.p.n_ops; op++)
+				assert_true(berth_op_legal(&x.p, op, s.best_dev[op]));
+			if (first)
+				assert_memory_equal(first, s.best_dev, (size_t)x.p.n_ops * sizeof *first);
+			first = s.best_dev;
+		}
+		close_subject(&x);
+	}
+}
+
+/* `berth` is never worse than its portfolio, whatever the budget. */
+static void test_never_worse_than_its_parts(void **state)
+{
+	(void)state;
+	static const char *const graph[] = {"zoo:resnet50", "zoo:resnet18:batch=256:training=1", "zoo:random:ops=120:seed=9"};
+	static const char *const system[] = {"cpu+2gpu", "4gpu", "edge", "hetero-cluster"};
+	static const int64_t budget[] = {0, 1, 50, 800};
+	for (int i = 0; i < 12; i++) {
+		subject x;
+		berth_search parts;
+		berth_seeds seeds;
+		berth_search_cfg cfg = {.seed = 1};
+		const berth_method *method;
+		berth_err err;
+		open_zoo(&x, graph[i / 4], system[i % 4]);
+		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &parts, &err), &err);
+		assert_ok(berth_portfolio_run(&parts, &x.mem, &x.tmp, &seeds, &err), &err);
+		assert_ok(berth_method_find("berth", &method, &err), &err);
+		for (int b = 0; b < 4; b++) {
+			berth_search s;
+			cfg.evaluations = budget[b];
+			assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+			assert_ok(berth_method_run(method, &s, &x.tmp, &err), &err);
+			assert_false(berth_score_less(parts.best, s.best));
+		}
+		close_subject(&x);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_encodings),
+		cmocka_unit_test(test_random_encodings),
+		cmocka_unit_test(test_rewards),
+		cmocka_unit_test(test_learns_a_toy),
+		cmocka_unit_test(test_seeding_is_soft),
+		cmocka_unit_test(test_config_is_checked),
+		cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_never_worse_than_its_parts),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
