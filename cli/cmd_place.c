@@ -136,11 +136,13 @@ static void print_speedup(const state *s)
 {
 	bool fast = s->r.objective == BERTH_LATENCY || s->r.objective == BERTH_THROUGHPUT;
 	if (isnan(s->single))
-		printf("; a single device has too little memory");
+		printf("a single device has too little memory");
 	else if (fast && s->r.value > 0)
-		printf(", %.2f times as fast as the best single device", s->single / s->r.value);
+		printf("%.2f times as fast as the best single device", s->single / s->r.value);
 	else if (s->single > 0)
-		printf(", %.1f %% less than the best single device", 100 * (1 - s->r.value / s->single));
+		printf("%.1f %% less than the best single device", 100 * (1 - s->r.value / s->single));
+	else
+		printf("as good as the best single device");
 }
 
 static void print_head(const state *s)
@@ -150,15 +152,13 @@ static void print_head(const state *s)
 	const char *per = r->objective == BERTH_THROUGHPUT ? " a sample" : "";
 	printf("%s on %s: ", s->g.name, s->s.name);
 	if (r->feasible) {
-		printf("%s %s%s", berth_objective_name(r->objective), cli_value(value, r->objective, r->value), per);
+		printf("%s %s%s\n", berth_objective_name(r->objective), cli_value(value, r->objective, r->value), per);
 		print_speedup(s);
+		printf("; lower bound %s, gap %s\n", cli_value(bound, r->objective, r->lower_bound), cli_percent(gap, r->gap));
 	} else {
-		printf("no placement was found that fits");
+		printf("no placement was found that fits\n");
 	}
-	putchar('\n');
-	if (!isnan(r->lower_bound))
-		printf("lower bound %s%s, gap %s; ", cli_value(bound, r->objective, r->lower_bound), per, cli_percent(gap, r->gap));
-	printf("%s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations), berth_text_seconds(time, r->wall_s),
+	printf("by %s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations), berth_text_seconds(time, r->wall_s),
 	       (unsigned long long)r->seed);
 }
 

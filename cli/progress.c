@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 20 };
+enum { BAR_WIDTH = 10 };
 #define LINE_EVERY_S 10.0
 
 /* Part of the budget that is used, 0 to 1. */
@@ -45,7 +45,7 @@ void cli_progress_tell(cli_progress *p, const berth_progress *now)
 	}
 	fprintf(stderr, "%.0f %% ", part * 100);
 	print_value(p, now);
-	fprintf(stderr, ", %s evaluations, %s/s%s", berth_text_count(count, (double)now->evaluations), berth_text_count(rate, now->evaluations_per_s),
+	fprintf(stderr, ", %s tried, %s/s%s", berth_text_count(count, (double)now->evaluations), berth_text_count(rate, now->evaluations_per_s),
 	        p->terminal ? "" : "\n");
 	fflush(stderr);
 	p->shown = true;
@@ -62,7 +62,7 @@ void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_
 	*p = (cli_progress){.on = !c->quiet, .terminal = isatty(STDERR_FILENO), .objective = cfg->objective, .time_s = cfg->time_s};
 	p->started = p->told = now;
 	p->evaluations = cfg->evaluations < (INT64_C(1) << 53) ? cfg->evaluations : 0;
-	snprintf(p->label, sizeof p->label, "%.40s", label);
+	snprintf(p->label, sizeof p->label, "%.12s", label);
 	cfg->progress = p->on ? tell : NULL;
 	cfg->progress_ctx = p;
 }
