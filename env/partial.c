@@ -23,6 +23,7 @@ struct berth_partial {
 	int64_t *ready_ns;      /* [n_devs] scratch */
 
 	int32_t *unit_dev;      /* [n_units] */
+	bool any_memory;        /* fits everywhere */
 	int64_t *dev_bytes, *dev_workspace; /* [n_devs] held; largest workspace */
 	int32_t *dev_ops;       /* [n_devs] bound operators */
 	size_t words;           /* of a set of devices */
@@ -198,11 +199,16 @@ static int64_t added_bytes(berth_partial *part, int32_t op, int32_t dev)
 	return bytes;
 }
 
+void berth_partial_limit_memory(berth_partial *part, bool limit)
+{
+	part->any_memory = !limit;
+}
+
 bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
 {
 	const berth_problem *p = part->p;
 	int64_t memory = p->s->dev_memory_bytes[dev], bytes = part->dev_bytes[dev], workspace = part->dev_workspace[dev];
-	if (p->memory_free || memory < 0)
+	if (p->memory_free || memory < 0 || part->any_memory)
 		return true;
 	part->stamp++;
 	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {

@@ -33,6 +33,10 @@ int64_t berth_partial_bytes(const berth_partial *part, int32_t dev);
 /* memory_bytes - berth_partial_bytes, below 0 where too much is bound; INT64_MAX: unlimited. */
 int64_t berth_partial_room(const berth_partial *part, int32_t dev);
 
+/* Whether berth_partial_fits asks for memory (as it does at first) or says yes to everything: what is freed in time is in the bound too, so that a schedule
+ * which it refuses may fit. */
+void berth_partial_limit_memory(berth_partial *part, bool limit);
+
 /* Would dev's upper bound stay within its memory with this unit too? Copies that bound units elsewhere need of it are theirs. O(edges of the unit). */
 bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev);
 

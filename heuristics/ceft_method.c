@@ -2,7 +2,7 @@
  * systems", arXiv 1701.08800. The paper takes a critical path and its devices from the table; that the whole table gives a placement is our
  * reading: sinks go to the device of their least critical earliest finish time; then backwards, each unit to the device from which its tensors reach its
  * consumers, which are placed, first: least max over consumers of CEFT + transfer. Ties: the least CEFT, then the lowest device. One
- * evaluation. */
+ * evaluation; where that placement exceeds a device's memory a second one, of devices where units fit by its upper bound. */
 #include "method.h"
 #include "ceft.h"
 #include "partial.h"
@@ -47,13 +47,18 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
-		int32_t op = p->g->topo_op[k];
-		if (berth_partial_dev(part, op) < 0)
-			berth_partial_bind(part, p->op_unit[op], choose(p, part, &ceft, op));
+	for (int pass = 0; pass < 2; pass++) {
+		berth_partial_reset(part);
+		berth_partial_limit_memory(part, pass == 1);
+		for (int32_t k = p->n_ops - 1; k >= 0; k--) {
+			int32_t op = p->g->topo_op[k];
+			if (berth_partial_dev(part, op) < 0)
+				berth_partial_bind(part, p->op_unit[op], choose(p, part, &ceft, op));
+		}
+		berth_partial_devs(part, op_dev);
+		if (berth_score_feasible(berth_search_offer(s, op_dev, NULL)))
+			break;
 	}
-	berth_partial_devs(part, op_dev);
-	berth_search_offer(s, op_dev, NULL);
 	return BERTH_OK;
 }
 

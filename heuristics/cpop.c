@@ -1,6 +1,7 @@
 /* CPOP, critical path on a processor (Topcuoglu, Hariri, Wu 2002; see heft.c). Priority of an operator: rank_u + rank_d, the longest path through it
  * by means. The operators of one longest path go to the one device that runs them fastest together; of the ready operators the one with the
- * highest priority goes next, those off the path to where they end first, with insertion. Two evaluations.
+ * highest priority goes next, those off the path to where they end first, with insertion. Two evaluations,
+ * four where memory is short.
  *
  * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken and the others go by finish time; so does
  * a unit that may not fit there. */
@@ -46,22 +47,32 @@ static int32_t path_dev(const berth_problem *p, int32_t first)
 	return best;
 }
 
+typedef struct cpop {
+	const berth_problem *p;
+	int64_t *op_key; /* [n_ops] */
+	int32_t first, dev; /* where the path starts; its device */
+} cpop;
+
+static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
+{
+	const cpop *c = ctx;
+	const berth_problem *p = c->p;
+	for (int32_t op = c->first; op >= 0; op = next_on_path(p, op))
+		if (berth_partial_dev(part, op) < 0 && berth_op_legal(p, op, c->dev) && berth_partial_fits(part, p->op_unit[op], c->dev))
+			berth_partial_bind(part, p->op_unit[op], c->dev);
+	return berth_partial_schedule(part, c->op_key, tmp, err);
+}
+
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
-	berth_partial *part;
-	int64_t *op_key;
-	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_key, p->n_ops, err));
-	berth_downward_ranks(p, op_key);
+	cpop c = {.p = p, .first = p->n_ops ? p->prio_op[0] : -1}; /* the largest upward rank: a source of a longest path */
+	BERTH_TRY(BERTH_NEW(tmp, c.op_key, p->n_ops, err));
+	berth_downward_ranks(p, c.op_key);
 	for (int32_t op = 0; op < p->n_ops; op++)
-		op_key[op] += p->op_rank_ns[op];
-	int32_t first = p->n_ops ? p->prio_op[0] : -1, dev = path_dev(p, first); /* the largest upward rank is a source of a longest path */
-	for (int32_t op = first; op >= 0; op = next_on_path(p, op))
-		if (berth_partial_dev(part, op) < 0 && berth_op_legal(p, op, dev) && berth_partial_fits(part, p->op_unit[op], dev))
-			berth_partial_bind(part, p->op_unit[op], dev);
-	BERTH_TRY(berth_partial_schedule(part, op_key, tmp, err));
-	return berth_offer_schedule(s, part, tmp, err);
+		c.op_key[op] += p->op_rank_ns[op];
+	c.dev = path_dev(p, c.first);
+	return berth_offer_schedule(s, schedule, &c, tmp, err);
 }
 
 const berth_method berth_method_cpop = {"cpop", "Critical path on a processor (Topcuoglu, Hariri, Wu 2002).", false, run};

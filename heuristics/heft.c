@@ -1,21 +1,33 @@
 /* HEFT: H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for heterogeneous computing",
  * IEEE TPDS 13(3), 2002. Operators by upward rank (mean times and mean transfers; a topological order), each on the device where it ends first,
- * in idle gaps too. The order of starts is offered beside the placement. Two evaluations.
+ * in idle gaps too. The order of starts is offered beside the placement. Two evaluations, four where memory is short.
  *
- * Beyond the paper: a unit goes whole to the device of its first operator; a device that could run out of memory is taken only where all could. */
+ * Beyond the paper: a unit goes whole to the device of its first operator; where the result exceeds a device's
+ * memory, it is made again and takes devices that could run out of memory only where all could. */
 #include "method.h"
 #include "partial.h"
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+typedef struct heft {
+	const berth_problem *p;
+} heft;
+
+static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
-	berth_partial *part;
-	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
-	for (int32_t k = 0; k < s->p->n_ops; k++) {
+	const berth_problem *p = ((const heft *)ctx)->p;
+	(void)tmp;
+	(void)err;
+	for (int32_t k = 0; k < p->n_ops; k++) {
 		int64_t start;
-		int32_t op = s->p->prio_op[k], dev = berth_partial_earliest(part, op, true, &start);
+		int32_t op = p->prio_op[k], dev = berth_partial_earliest(part, op, true, &start);
 		berth_partial_place(part, op, dev, start);
 	}
-	return berth_offer_schedule(s, part, tmp, err);
+	return BERTH_OK;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	heft h = {s->p};
+	return berth_offer_schedule(s, schedule, &h, tmp, err);
 }
 
 const berth_method berth_method_heft = {"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false, run};

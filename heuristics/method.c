@@ -33,15 +33,23 @@ int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev)
 	return sum;
 }
 
-berth_status berth_offer_schedule(berth_search *s, const berth_partial *part, berth_arena *tmp, berth_err *err)
+berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp, berth_err *err)
 {
+	berth_partial *part;
 	int32_t *op_dev, *order;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	bool fits = false;
+	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
-	berth_partial_devs(part, op_dev);
-	BERTH_TRY(berth_partial_order(part, order, tmp, err));
-	berth_search_offer_ordered(s, op_dev, order);
+	for (int pass = 0; pass < 2 && !fits; pass++) {
+		berth_partial_reset(part);
+		berth_partial_limit_memory(part, pass == 1);
+		BERTH_TRY(schedule(ctx, part, tmp, err));
+		berth_partial_devs(part, op_dev);
+		BERTH_TRY(berth_partial_order(part, order, tmp, err));
+		fits = berth_score_feasible(berth_search_offer_ordered(s, op_dev, order));
+	}
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }

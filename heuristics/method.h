@@ -37,9 +37,13 @@ berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err
 /* Has any unit more than one legal device? */
 bool berth_can_move(const berth_problem *p);
 
-/* Offer a schedule of all operators: its placement under the system's rule and with the order of its starts. Two evaluations. Fails: BERTH_ENOMEM. */
+/* Fill an empty partial schedule; ctx is the method's. */
 struct berth_partial;
-berth_status berth_offer_schedule(berth_search *s, const struct berth_partial *part, berth_arena *tmp, berth_err *err);
+typedef berth_status (*berth_schedule_fn)(void *ctx, struct berth_partial *part, berth_arena *tmp, berth_err *err);
+
+/* Make a schedule and offer its placement under the system's rule and with the order of its starts. Devices' memory is not asked for at first; where the
+ * placement then exceeds it, once more with devices that fit by the upper bound of env/partial.h. Two or four evaluations. Fails: BERTH_ENOMEM. */
+berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp, berth_err *err);
 
 /* rank_d of CPOP: mean times and mean transfers from the sources to each operator, without its own time. out [n_ops]. */
 void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns);

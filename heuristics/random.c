@@ -1,6 +1,6 @@
 /* Random search: one placement an evaluation until the budget ends, at least one. Each unit, in topological order of its first operator, goes to a
- * device drawn uniformly from the legal ones where it fits by the upper bound of memory, or where it fits nowhere to the one with the most
- * room. A placement has its own random stream. */
+ * device drawn uniformly from the legal ones. Where the first placement exceeds memory, it is repaired, and later draws are from legal devices where the unit
+ * fits by the upper bound of env/partial.h; where it fits nowhere it goes to the one with the most room. A placement has its own random stream. */
 #include "method.h"
 #include "partial.h"
 
@@ -41,14 +41,17 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	uint64_t drawn = 0;
 	int64_t n = 1;
 	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
+	berth_partial_limit_memory(part, false);
 	BERTH_TRY(BERTH_NEW(tmp, scores, BATCH, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_devs, (size_t)BATCH * (size_t)p->n_ops, err));
 	do {
 		for (int64_t i = 0; i < n; i++, drawn++)
 			draw(part, p, berth_rng_seed(s->cfg.seed, BERTH_STREAM_RANDOM + drawn), op_devs + (size_t)i * (size_t)p->n_ops);
 		berth_search_offer_batch(s, (int32_t)n, op_devs, scores);
-		if (drawn == 1 && !berth_score_feasible(s->best)) /* op_devs[0] is that placement */
+		if (drawn == 1 && !berth_score_feasible(scores[0])) {
+			berth_partial_limit_memory(part, true);
 			BERTH_TRY(berth_repair(s, op_devs, tmp, err));
+		}
 	} while ((n = berth_search_room(s, BATCH)) > 0);
 	return BERTH_OK;
 }

@@ -63,10 +63,10 @@ berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int
 	return score;
 }
 
-void berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order)
+berth_score berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order)
 {
-	berth_search_offer(s, op_dev, NULL);
-	berth_search_offer(s, op_dev, order);
+	berth_score a = berth_search_offer(s, op_dev, NULL), b = berth_search_offer(s, op_dev, order);
+	return berth_score_less(b, a) ? b : a;
 }
 
 typedef struct batch {

@@ -59,8 +59,8 @@ int64_t berth_search_room(berth_search *s, int64_t want);
 /* Score a placement (and with order not NULL the given order); keep it if it is better than the incumbent. One evaluation. */
 berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int32_t *order);
 
-/* Offer under the system's rule and under the order the method made. Two evaluations. */
-void berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order);
+/* Offer under the system's rule and under the order the method made; the better score. Two evaluations. */
+berth_score berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order);
 
 /* Score placements op_devs [n][n_ops] in index order up to the first that accept() takes, and return its index; n where it takes none. Those up to it
  * are offered and counted, scores [n] is set for them; later ones, which other workers may have scored already, are as if they had never been. */
