@@ -36,7 +36,7 @@ typedef struct trainer {
 
 berth_train_cfg berth_train_cfg_default(void)
 {
-	return (berth_train_cfg){.learner = berth_learner_cfg_default(), .objective = BERTH_LATENCY, .seed = 1, .evaluations = 20000, .save_s = 5};
+	return (berth_train_cfg){.learner = berth_learner_cfg_default(), .objective = BERTH_LATENCY, .seed = 1, .evaluations = 20000, .save_s = 1};
 }
 
 /* ---- set-up ---- */

@@ -29,7 +29,7 @@ typedef struct berth_train_cfg {
 	const atomic_int *cancel;    /* not 0: write the checkpoint and return BERTH_EINTERRUPTED */
 	const char *path;            /* checkpoint; NULL: none is written */
 	bool resume;                 /* go on from the checkpoint at path, where there is one */
-	double save_s;               /* seconds between checkpoints; default 5. Does not change the result */
+	double save_s;               /* seconds between checkpoints; default 1. Does not change the result */
 	void (*update)(void *ctx, const berth_train_update *u); /* NULL: none */
 	void *update_ctx;
 } berth_train_cfg;
