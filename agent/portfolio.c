@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const char *const seed_method[] = {"single", "heft", "ceft-cpop"};
+static const char *const seed_method[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
 enum { N_SEEDS = sizeof seed_method / sizeof *seed_method };
 
 /* A heuristic on a search of its own, repaired for memory; sub lives in tmp. */

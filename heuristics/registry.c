@@ -9,6 +9,8 @@
 	X(cpop) \
 	X(ceft) \
 	X(ceft_cpop) \
+	X(pbqp) \
+	X(ceft_pbqp) \
 	X(anneal) \
 	X(local_search)
 
