@@ -33,7 +33,7 @@ static const berth_zoo_param block_params[] = {LLAMA, TILES, DTYPE, TRAINING};
 static const berth_zoo_param layer_params[] = {
 	LLAMA, {"ffn", "inner width of the feed-forward network", 11008, 1, 1048576, true, NULL}, TILES, DTYPE, TRAINING};
 static const berth_zoo_param random_params[] = {
-	{"ops", "operators", 100, 1, 100000, true, NULL},
+	{"ops", "operators", 100, 1, 1000000, true, NULL},
 	{"width", "mean operators of a layer", 8, 1, 10000, true, NULL},
 	{"degree", "mean inputs of an operator", 2, 1, 8, false, NULL},
 	{"reach", "layers that an input may lie back", 3, 1, 100, true, NULL},

@@ -12,6 +12,8 @@ static const bench benches[] = {
 	{"simulate", "reference simulator, placements near good ones, one core", bench_simulate},
 	{"heft", "HEFT with insertion, scored under both orders, at about 2,000 operators", bench_heft},
 	{"onnx", "reading an ONNX file of 100 MB with its weights inside", bench_onnx},
+	{"import", "reading graphs from JSON: seconds and memory", bench_import},
+	{"coarsen", "grouping large random graphs", bench_coarsen},
 	{"learn", "drawing, simulating and learning together, one core", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
 };

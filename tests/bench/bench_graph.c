@@ -1,0 +1,165 @@
+/* Large graphs: seconds and memory of reading one from JSON, seconds of coarsening it. Memory is counted in a process of its own, where the
+ * largest resident set before and after tells what reading took, the mapped file included. */
+#include "bench.h"
+
+#include "coarsen.h"
+#include "file.h"
+#include "graph_json.h"
+#include "load.h"
+#include "zoo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int32_t sizes[] = {10000, 100000, 1000000};
+enum { N_SIZES = sizeof sizes / sizeof *sizes, GROUPS = 256 };
+
+static void must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-bench: %s\n", err->msg);
+	exit(1);
+}
+
+static void write_graph(int32_t n, const char *path)
+{
+	char spec[64];
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_err err;
+	const char *text;
+	size_t len;
+	snprintf(spec, sizeof spec, "zoo:random:ops=%d:width=64", n);
+	must(berth_zoo_build(spec, &mem, &tmp, &g, &err), &err);
+	must(berth_graph_write_json(&g, true, &tmp, &text, &len, &err), &err);
+	must(berth_file_write(path, text, len, &err), &err);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+typedef struct import {
+	const char *path;
+	double size;  /* operators + edges */
+	double bytes; /* of the graph */
+} import;
+
+static void read_graph(void *ctx)
+{
+	import *x = ctx;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_err err;
+	must(berth_graph_load(x->path, NULL, &mem, &tmp, &g, NULL, &err), &err);
+	x->size = (double)g.n_ops + g.n_edges;
+	x->bytes = (double)berth_arena_size(&mem);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+typedef struct usage {
+	double size, peak_bytes, kept_bytes;
+} usage;
+
+static double resident_bytes(void)
+{
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	return 1024 * (double)u.ru_maxrss;
+}
+
+/* In a child process: memory of one reading. */
+static usage measure(import *x)
+{
+	int ends[2];
+	usage u = {0};
+	if (pipe(ends) != 0)
+		abort();
+	pid_t child = fork();
+	if (child < 0)
+		abort();
+	if (child == 0) {
+		double before = resident_bytes();
+		read_graph(x);
+		u = (usage){x->size, resident_bytes() - before, x->bytes};
+		_exit(write(ends[1], &u, sizeof u) == (ssize_t)sizeof u ? 0 : 1);
+	}
+	close(ends[1]);
+	if (read(ends[0], &u, sizeof u) != (ssize_t)sizeof u)
+		abort();
+	close(ends[0]);
+	waitpid(child, NULL, 0);
+	return u;
+}
+
+/* A file for a random graph of n operators; path is a template of mkstemp. Made in a child process, so that the memory of making it does not
+ * hide that of reading it. */
+static void write_apart(int32_t n, char *path)
+{
+	int fd = mkstemp(path), status = 0;
+	if (fd < 0)
+		abort();
+	close(fd);
+	pid_t child = fork();
+	if (child < 0)
+		abort();
+	if (child == 0) {
+		write_graph(n, path);
+		_exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0)
+		abort();
+}
+
+void bench_import(bench_out *out)
+{
+	for (int i = 0; i < N_SIZES; i++) {
+		char path[] = "/tmp/berth-bench-XXXXXX", label[64];
+		write_apart(sizes[i], path);
+		import x = {.path = path};
+		usage u = measure(&x);
+		snprintf(label, sizeof label, "random, %d operators, JSON", sizes[i]);
+		bench_row(out, "import peak", label, u.peak_bytes / u.size, "bytes / (operator + edge)");
+		bench_row(out, "import kept", label, u.kept_bytes / u.size, "bytes / (operator + edge)");
+		bench_row(out, "import", label, bench_seconds(read_graph, &x), "s");
+		unlink(path);
+	}
+}
+
+typedef struct grouping {
+	berth_graph g;
+	berth_coarsen_cfg cfg;
+	int32_t n_groups;
+} grouping;
+
+static void coarsen_once(void *ctx)
+{
+	grouping *x = ctx;
+	berth_arena mem = {0}, tmp = {0};
+	berth_coarsening c;
+	berth_err err;
+	must(berth_coarsen(&x->g, &x->cfg, &mem, &tmp, &c, &err), &err);
+	x->n_groups = c.n_groups;
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+void bench_coarsen(bench_out *out)
+{
+	for (int i = 0; i < N_SIZES; i++) {
+		char spec[64], label[96];
+		berth_arena mem = {0}, tmp = {0};
+		grouping x = {.cfg = berth_coarsen_cfg_default(GROUPS)};
+		berth_err err;
+		snprintf(spec, sizeof spec, "zoo:random:ops=%d:width=64", sizes[i]);
+		must(berth_zoo_build(spec, &mem, &tmp, &x.g, &err), &err);
+		double seconds = bench_seconds(coarsen_once, &x);
+		snprintf(label, sizeof label, "random, %d operators to %d groups", sizes[i], x.n_groups);
+		bench_row(out, "coarsen", label, seconds, "s");
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
