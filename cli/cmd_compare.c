@@ -69,7 +69,7 @@ static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *
 /* Those that are named, and single in any case; without names the portfolio and berth. */
 static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *err)
 {
-	static const char *const usual[] = {"heft", "ceft-cpop", "pbqp", "ceft-pbqp", "berth"};
+	static const char *const usual[] = {"heft", "ceft-cpop", "pbqp", "ceft-pbqp", "local-search", "anneal", "berth"};
 	const berth_method *m;
 	size_t cap = 0;
 	bool named_single = false;
@@ -346,7 +346,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
-		{"methods", 0, CLI_LIST, &a.methods, "M,...", "methods beside single (default: the portfolio and berth)"},
+		{"methods", 0, CLI_LIST, &a.methods, "M,...", "methods beside single (default: portfolio, searches, berth)"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on (default 1)"},
 		{"format", 0, CLI_TEXT, &a.format, "F", "text (default), csv, markdown or json"},
 		CLI_BUDGET(&a.budget),
