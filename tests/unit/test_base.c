@@ -1,0 +1,247 @@
+/* The base: published vectors of PCG32 and SHA-256, text, JSON writing, arenas, files, threads. */
+#include "file.h"
+#include "json.h"
+#include "rng.h"
+#include "sha256.h"
+#include "support.h"
+#include "text.h"
+#include "threads.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Output of the reference implementation's demonstration: seed 42, stream 54. */
+static void test_pcg32_vectors(void **state)
+{
+	(void)state;
+	static const uint32_t expected[] = {0xa15c02b7, 0x7b47f409, 0xba1d3330, 0x83d2f293, 0xbfa4784b, 0xcbed606e};
+	berth_rng r = berth_rng_seed(42, 54);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(berth_rng_next(&r), expected[i]);
+}
+
+static void test_random_distributions(void **state)
+{
+	(void)state;
+	berth_rng r = berth_rng_seed(1, 2);
+	int count[7] = {0};
+	double sum = 0, squares = 0;
+	for (int i = 0; i < 70000; i++)
+		count[berth_rng_below(&r, 7)]++;
+	for (int i = 0; i < 7; i++)
+		assert_in_range(count[i], 9600, 10400); /* 4 sigma */
+	for (int i = 0; i < 100000; i++) {
+		double u = berth_rng_unit(&r), z = berth_rng_normal(&r);
+		assert_true(u >= 0 && u < 1);
+		sum += z;
+		squares += z * z;
+	}
+	assert_near(sum / 1e5, 0, 0.015);
+	assert_near(squares / 1e5, 1, 0.02);
+}
+
+static void test_sha256_vectors(void **state)
+{
+	(void)state;
+	char hex[65];
+	berth_sha256_hex("abc", 3, hex); /* FIPS 180-4, appendix */
+	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	berth_sha256_hex("", 0, hex);
+	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+static void test_text(void **state)
+{
+	(void)state;
+	static const char *const list[] = {"flops", "macs", "read_bytes"};
+	char buf[32], hint[96];
+	assert_int_equal(berth_text_distance("kitten", "sitting"), 3);
+	assert_string_equal(berth_text_nearest("flop", list, 3), "flops");
+	assert_null(berth_text_nearest("zzzzzz", list, 3));
+	assert_string_equal(berth_text_suggest(hint, sizeof hint, "macc", list, 3), " (did you mean 'macs'?)");
+	static const struct { double x; const char *text; } numbers[] = {
+		{0, "0"}, {-0.0, "0"}, {1e15, "1000000000000000"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {1e300, "1e+300"}, {-2.5, "-2.5"}, {9007199254740992.0, "9007199254740992"},
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		assert_string_equal(berth_text_double(buf, numbers[i].x), numbers[i].text);
+	berth_rng r = berth_rng_seed(3, 3);
+	for (int i = 0; i < 20000; i++) { /* whatever the bits, the text reads back */
+		uint64_t bits = (uint64_t)berth_rng_next(&r) << 32 | berth_rng_next(&r);
+		double x;
+		memcpy(&x, &bits, sizeof x);
+		if (isfinite(x))
+			assert_true(strtod(berth_text_double(buf, x), NULL) == x);
+	}
+	assert_string_equal(berth_text_seconds(buf, 1.25e-3), "1.25 ms");
+	assert_string_equal(berth_text_seconds(buf, 0.9999), "1.00 s");
+	assert_string_equal(berth_text_bytes(buf, 3.5 * 1024 * 1024), "3.50 MiB");
+	assert_string_equal(berth_text_count(buf, 4.089e9), "4.09 G");
+	assert_true(berth_text_is_utf8("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 10));
+	assert_false(berth_text_is_utf8("\xc0\x80", 2));      /* overlong */
+	assert_false(berth_text_is_utf8("\xed\xa0\x80", 3));  /* surrogate */
+	assert_false(berth_text_is_utf8("\xe2\x82", 2));      /* cut */
+}
+
+static void test_strmap(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_strmap m;
+	int32_t found;
+	berth_strmap_init(&m, &mem);
+	assert_int_equal(berth_strmap_get(&m, "x"), -1);
+	for (int i = 0; i < 5000; i++) {
+		char *key = berth_arena_printf(&mem, "key%d", i);
+		assert_int_equal(berth_strmap_add(&m, key, i, &found, NULL), BERTH_OK);
+		assert_int_equal(found, i);
+	}
+	assert_int_equal(berth_strmap_add(&m, "key17", 9, &found, NULL), BERTH_OK);
+	assert_int_equal(found, 17);
+	for (int i = 0; i < 5000; i++) {
+		char key[16];
+		snprintf(key, sizeof key, "key%d", i);
+		assert_int_equal(berth_strmap_get(&m, key), i);
+	}
+	berth_arena_free(&mem);
+}
+
+static void test_json_writer(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_json_out w;
+	const char *text;
+	size_t len;
+	berth_json_out_init(&w, &mem, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "s\"", "a\\\n\x01\x7f");
+	berth_json_put_number(&w, "n", NAN);
+	berth_json_put_ns(&w, "t", 1234567891);
+	berth_json_open(&w, "l", '[');
+	berth_json_put_int(&w, NULL, INT64_MIN);
+	berth_json_put_bool(&w, NULL, true);
+	berth_json_close(&w, ']');
+	berth_json_open(&w, "e", '{');
+	berth_json_close(&w, '}');
+	berth_json_close(&w, '}');
+	assert_int_equal(berth_json_done(&w, &text, &len, NULL), BERTH_OK);
+	assert_string_equal(text, "{\"s\\\"\":\"a\\\\\\n\\u0001\\u007f\",\"n\":null,\"t\":1.234567891,\"l\":[-9223372036854775808,true],\"e\":{}}");
+	assert_int_equal(len, strlen(text));
+	berth_arena_free(&mem);
+}
+
+static void test_arena(void **state)
+{
+	(void)state;
+	failing_allocator f;
+	berth_arena a;
+	failing_allocator_init(&f, 1000);
+	berth_arena_init(&a, &f.hook);
+	assert_null(berth_arena_alloc(&a, SIZE_MAX / 2, 3)); /* the product overflows */
+	char *first = berth_arena_alloc(&a, 100, 1);
+	assert_int_equal((uintptr_t)first % 64, 0);
+	berth_arena_mark mark = berth_arena_get_mark(&a);
+	for (int i = 0; i < 1000; i++) {
+		unsigned char *p = berth_arena_alloc(&a, 1000, 1);
+		for (int k = 0; k < 1000; k++)
+			assert_int_equal(p[k], 0);
+		memset(p, 0xff, 1000);
+	}
+	assert_true(berth_arena_size(&a) >= 1000000);
+	berth_arena_reset(&a, mark);
+	unsigned char *again = berth_arena_alloc(&a, 500, 1);
+	for (int k = 0; k < 500; k++)
+		assert_int_equal(again[k], 0);
+	berth_arena_free(&a);
+	assert_int_equal(f.live, 0);
+}
+
+static void test_files(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64], *data;
+	berth_arena mem = {0};
+	berth_err err;
+	size_t n;
+	struct stat st;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	assert_int_equal(berth_file_read(path, &mem, &data, &n, &err), BERTH_EIO);
+	assert_contains(err.msg, "cannot open");
+	assert_int_equal(berth_file_read(dir, &mem, &data, &n, &err), BERTH_EIO);
+	assert_contains(err.msg, "not a regular file");
+	assert_ok(berth_file_write(path, "one", 3, &err), &err);
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_ok(berth_file_write(path, "second", 6, &err), &err);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640); /* kept */
+	assert_ok(berth_file_read(path, &mem, &data, &n, &err), &err);
+	assert_string_equal(data, "second");
+	assert_ok(berth_file_writable(path, &err), &err);
+	assert_int_equal(berth_file_writable(dir, &err), BERTH_EIO);
+	assert_int_equal(berth_file_writable("/no/such/dir/f", &err), BERTH_EIO);
+	assert_int_equal(berth_file_write("/no/such/dir/f", "x", 1, &err), BERTH_EIO);
+	unlink(path);
+	rmdir(dir);
+	berth_arena_free(&mem);
+}
+
+typedef struct tally {
+	atomic_int done[1000];
+	int32_t workers;
+} tally;
+
+static void count_item(void *ctx, int32_t item, int32_t worker)
+{
+	tally *t = ctx;
+	assert_true(worker >= 0 && worker < t->workers);
+	atomic_fetch_add(&t->done[item], 1);
+}
+
+static void test_threads(void **state)
+{
+	(void)state;
+	berth_err err;
+	berth_pool *pool;
+	assert_int_equal(berth_pool_new(0, &pool, &err), BERTH_EINVAL);
+	for (int32_t workers = 1; workers <= 8; workers += 3) {
+		tally *t = calloc(1, sizeof *t);
+		t->workers = workers;
+		assert_ok(berth_pool_new(workers, &pool, &err), &err);
+		for (int round = 0; round < 50; round++)
+			berth_pool_run(pool, 20 * round, count_item, t);
+		for (int i = 0; i < 1000; i++)
+			assert_int_equal(atomic_load(&t->done[i]), i < 980 ? 49 - i / 20 : 0);
+		berth_pool_free(pool);
+		free(t);
+	}
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	berth_err err = {0};
+	assert_int_equal(berth_fail(&err, BERTH_EFORMAT, "%s:%d", "f", 3), BERTH_EFORMAT);
+	assert_int_equal(berth_fail_in(&err, BERTH_EFORMAT, "in %s: ", "x"), BERTH_EFORMAT);
+	assert_string_equal(err.msg, "in x: f:3");
+	assert_int_equal(berth_fail(NULL, BERTH_EIO, "nobody hears"), BERTH_EIO);
+	static const int code[] = {0, 2, 1, 5, 4, 3, 6, 130};
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(berth_exit_code((berth_status)i), code[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pcg32_vectors), cmocka_unit_test(test_random_distributions), cmocka_unit_test(test_sha256_vectors),
+		cmocka_unit_test(test_text),          cmocka_unit_test(test_strmap),               cmocka_unit_test(test_json_writer),
+		cmocka_unit_test(test_arena),         cmocka_unit_test(test_files),                cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_errors),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
