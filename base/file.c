@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,41 @@ static berth_status fail_errno(berth_err *err, const char *what, const char *pat
 	return berth_fail(err, BERTH_EIO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/* Open for reading and find the size; only regular files have one. */
-static berth_status open_regular(const char *path, int *fd, size_t *size, berth_err *err)
+/* Open for reading and find the size; *regular tells whether it has one (a pipe has not). */
+static berth_status open_to_read(const char *path, int *fd, size_t *size, bool *regular, berth_err *err)
 {
 	struct stat st;
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
 		return fail_errno(err, "open", path);
-	if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+	if (fstat(*fd, &st) != 0 || S_ISDIR(st.st_mode)) {
 		close(*fd);
-		return berth_fail(err, BERTH_EIO, "%s: not a regular file", path);
+		return berth_fail(err, BERTH_EIO, "%s: it is a directory, not a file", path);
 	}
-	*size = (size_t)st.st_size;
+	*regular = S_ISREG(st.st_mode);
+	*size = *regular ? (size_t)st.st_size : 0;
+	return BERTH_OK;
+}
+
+/* A pipe to its end. */
+static berth_status read_stream(int fd, const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err)
+{
+	char *buf = NULL;
+	size_t cap = 0, len = 0;
+	for (;;) {
+		BERTH_TRY(BERTH_GROW(mem, buf, len, &cap, err));
+		ssize_t n = read(fd, buf + len, cap - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_errno(err, "read", path);
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	buf[len] = '\0';
+	*data = buf;
+	*size = len;
 	return BERTH_OK;
 }
 
@@ -45,18 +69,25 @@ static berth_status read_all(int fd, const char *path, char *buf, size_t size, b
 	return BERTH_OK;
 }
 
+static berth_status read_whole(int fd, const char *path, size_t n, berth_arena *mem, char **data, size_t *size, berth_err *err)
+{
+	char *buf = berth_arena_alloc(mem, n + 1, 1);
+	if (!buf)
+		return berth_nomem(err);
+	BERTH_TRY(read_all(fd, path, buf, n, err));
+	*data = buf;
+	*size = n;
+	return BERTH_OK;
+}
+
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err)
 {
 	int fd;
 	size_t n;
-	BERTH_TRY(open_regular(path, &fd, &n, err));
-	char *buf = berth_arena_alloc(mem, n + 1, 1);
-	berth_status st = buf ? read_all(fd, path, buf, n, err) : berth_nomem(err);
+	bool regular;
+	BERTH_TRY(open_to_read(path, &fd, &n, &regular, err));
+	berth_status st = regular ? read_whole(fd, path, n, mem, data, size, err) : read_stream(fd, path, mem, data, size, err);
 	close(fd);
-	if (st == BERTH_OK) {
-		*data = buf;
-		*size = n;
-	}
 	return st;
 }
 
@@ -64,9 +95,12 @@ berth_status berth_file_map(const char *path, const unsigned char **data, size_t
 {
 	int fd;
 	size_t n;
-	BERTH_TRY(open_regular(path, &fd, &n, err));
-	void *p = n ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+	bool regular;
+	BERTH_TRY(open_to_read(path, &fd, &n, &regular, err));
+	void *p = regular && n ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	close(fd);
+	if (!regular)
+		return berth_fail(err, BERTH_EIO, "%s: not a regular file", path);
 	if (p == MAP_FAILED)
 		return fail_errno(err, "map", path);
 	*data = p;

@@ -4,7 +4,7 @@
 
 #include "arena.h"
 
-/* The whole file into the arena, with a closing 0 not counted in *size. "-" is not special. Fails: BERTH_EIO, BERTH_ENOMEM. */
+/* The whole file (a pipe to its end) into the arena, with a closing 0 not counted in *size. "-" is not special. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
 
 /* Read-only mapping of a regular file; *size 0 and *data NULL for an empty one. Undo with berth_file_unmap. Fails: BERTH_EIO. */

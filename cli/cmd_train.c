@@ -144,7 +144,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.resume = a->resume;
 	s->cfg.update = updated;
 	s->cfg.update_ctx = s;
-	if (a->budget.evaluations)
+	if (a->budget.evaluations > 0)
 		s->cfg.evaluations = a->budget.evaluations;
 	search.evaluations = s->cfg.evaluations;
 	cli_progress_start(&s->progress, c, "train", &search);

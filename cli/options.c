@@ -90,8 +90,9 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 	case CLI_LIST: return cli_split(&c->mem, o->name, text, o->into, err);
 	case CLI_SECONDS: return read_seconds(o, text, err);
 	case CLI_COUNT:
-		if (!read_whole(text, 1, 0x1p53, &x))
-			return bad_value(o, text, "a whole number from 1 on (10000, 10K, 2M)", err);
+	case CLI_BUDGET_N:
+		if (!read_whole(text, o->kind == CLI_COUNT, 0x1p53, &x))
+			return bad_value(o, text, o->kind == CLI_COUNT ? "a whole number from 1 on (10000, 10K, 2M)" : "a whole number from 0 on (0, 10000, 10K, 2M)", err);
 		*(int64_t *)o->into = (int64_t)x;
 		return BERTH_OK;
 	case CLI_SEED:

@@ -11,6 +11,7 @@ typedef enum cli_kind {
 	CLI_MANY,    /* text, any number of times; cli_texts */
 	CLI_LIST,    /* words with commas between; cli_texts */
 	CLI_COUNT,   /* a whole number from 1 to 2^53, suffixes K, M, G; int64_t */
+	CLI_BUDGET_N, /* the same from 0 on */
 	CLI_SEED,    /* a whole number from 0 to 2^53; uint64_t */
 	CLI_THREADS, /* 1 to 1024; int32_t */
 	CLI_SECONDS  /* above 0; double */

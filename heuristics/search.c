@@ -37,6 +37,8 @@ int64_t berth_search_room(berth_search *s, int64_t want)
 		if (s->cfg.progress && now - s->told >= 0.1)
 			tell(s, now);
 	}
+	if (berth_score_feasible(s->best) && s->best.value <= s->bound)
+		s->stopped = true; /* proven best */
 	int64_t left = s->stopped ? 0 : s->cfg.evaluations - s->evaluations;
 	return left < 0 ? 0 : left < want ? left : want;
 }

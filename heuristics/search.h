@@ -41,7 +41,7 @@ typedef struct berth_search {
 	berth_eval *eval;          /* [workers] */
 	int64_t evaluations;
 	double started, told;      /* wall seconds */
-	double bound, mean;        /* for progress */
+	double bound, mean;        /* NAN: not known; the mean is for progress */
 	bool stopped;              /* by time or cancel */
 
 	berth_score best;          /* the incumbent; worst before the first offer */
@@ -53,7 +53,8 @@ typedef struct berth_search {
 /* Fails: BERTH_EINFEASIBLE (an operator without a legal device), BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
 berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cfg, berth_arena *mem, berth_search *out, berth_err *err);
 
-/* Evaluations that may still be made now, at most want; 0 when the budget, the time or the user's patience is at its end. Tells progress. */
+/* Evaluations that may still be made now, at most want; 0 when the budget, the time or the user's patience is at its end, or the incumbent is as good as the
+ * bound. Tells progress. */
 int64_t berth_search_room(berth_search *s, int64_t want);
 
 /* Score a placement (and with order not NULL the given order); keep it if it is better than the incumbent. One evaluation. */

@@ -160,10 +160,16 @@ static void test_files(void **state)
 	assert_int_equal(berth_plan_trace(plan, "/no/such/dir/x", &err), BERTH_EIO);
 	berth_plan_free(plan);
 	berth_plan_free(again);
+	berth_model *open_end; /* whose bound is not reached, so that only the caller ends the search */
+	berth_machine *pair;
+	assert_int_equal(berth_model_load("zoo:inception-v3", &open_end, &err), BERTH_OK);
+	assert_int_equal(berth_machine_load("system:cpu+2gpu", &pair, &err), BERTH_OK);
 	options = (berth_options){.time_s = 30, .progress = stop, .progress_ctx = &calls};
-	assert_int_equal(berth_place(f->model, f->machine, &options, &plan, &err), BERTH_OK);
+	assert_int_equal(berth_place(open_end, pair, &options, &plan, &err), BERTH_OK);
 	assert_int_equal(calls, 3);
 	berth_plan_free(plan);
+	berth_model_free(open_end);
+	berth_machine_free(pair);
 	options = (berth_options){.evaluations = INT64_C(1) << 40, .progress = stop, .progress_ctx = &calls};
 	assert_int_equal(berth_policy_train(models, 1, machines, 1, &options, policy_path, &err), BERTH_EINTERRUPTED);
 	assert_int_equal(berth_policy_train(models, 0, machines, 1, &options, policy_path, &err), BERTH_EINVAL);

@@ -174,7 +174,7 @@ static void test_files(void **state)
 	assert_int_equal(berth_file_read(path, &mem, &data, &n, &err), BERTH_EIO);
 	assert_contains(err.msg, "cannot open");
 	assert_int_equal(berth_file_read(dir, &mem, &data, &n, &err), BERTH_EIO);
-	assert_contains(err.msg, "not a regular file");
+	assert_contains(err.msg, "it is a directory");
 	assert_ok(berth_file_write(path, "one", 3, &err), &err);
 	assert_int_equal(chmod(path, 0640), 0);
 	assert_ok(berth_file_write(path, "second", 6, &err), &err);
