@@ -1,5 +1,5 @@
-/* Groupers: fewer, larger nodes for a policy to place. Chains collapse first, then heavy edges between neighbouring levels are contracted,
- * round by round, until the target count; every round is a level that is kept.
+/* Groupers: fewer, larger nodes for a policy to place. Each works round by round until the target count; every round is a level that is kept, so that
+ * refinement can go back through them. One method a file (group_NAME.c) behind one table.
  *
  * The nodes to start from are units: operators that must share a device (a colocation group) are one unit. Units are ordered by their first
  * operator in topological order; colocation can make edges run against that order, and only those. The groups' graph without such edges
@@ -9,7 +9,21 @@
 
 #include "graph.h"
 
+struct group_work;
+
+typedef struct berth_grouper {
+	const char *name, *about;
+	berth_status (*run)(struct group_work *w, berth_err *err);
+} berth_grouper;
+
+/* All groupers, [*n]. */
+const berth_grouper *berth_grouper_list(int32_t *n);
+
+/* The grouper called name. Fails: BERTH_EINVAL, naming the nearest. */
+berth_status berth_grouper_find(const char *name, const berth_grouper **out, berth_err *err);
+
 typedef struct berth_coarsen_cfg {
+	const berth_grouper *grouper; /* NULL: heavy-edge */
 	int32_t target;              /* groups wanted, >= 1; more stay where caps or components forbid it */
 	int64_t max_bytes;           /* cap of a group's op_bytes; a single unit may exceed it; INT64_MAX: none */
 	double balance;              /* cap of a group's cost: balance * total / target, relaxed when nothing else is left; > 1 */
@@ -30,9 +44,7 @@ typedef struct berth_coarsening {
 } berth_coarsening;
 
 /* Coarsen g. The result lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL (target or balance out of range), BERTH_ENOMEM.
- * O((edges log edges) * rounds); rounds grow with the logarithm of units / target. Deterministic: ties go to lower indices.
- * Source: clustering by top levels that keeps the quotient acyclic, after Herrmann et al., "Multilevel Algorithms for Acyclic
- * Partitioning of Directed Acyclic Graphs" (SIAM J. Sci. Comput. 2019). */
+ * O((edges log edges) * rounds); rounds grow with the logarithm of units / target. Deterministic: ties go to lower indices. */
 berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_coarsening *out, berth_err *err);
 
 /* All invariants: the maps compose, units stay whole, the quotient is acyclic as stated, caps hold for groups of more than one unit.

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,18 +148,30 @@ static void coarsen_once(void *ctx)
 	berth_arena_free(&tmp);
 }
 
+static void coarsen_row(bench_out *out, grouping *x, const char *grouper)
+{
+	char label[96];
+	berth_err err;
+	must(berth_grouper_find(grouper, &x->cfg.grouper, &err), &err);
+	double seconds = bench_seconds(coarsen_once, x);
+	snprintf(label, sizeof label, "random, %d operators to %d, %s", x->g.n_ops, x->n_groups, grouper);
+	bench_row(out, "coarsen", label, seconds, "s");
+}
+
 void bench_coarsen(bench_out *out)
 {
 	for (int i = 0; i < N_SIZES; i++) {
-		char spec[64], label[96];
+		char spec[64];
 		berth_arena mem = {0}, tmp = {0};
 		grouping x = {.cfg = berth_coarsen_cfg_default(GROUPS)};
+		int32_t n;
+		const berth_grouper *groupers = berth_grouper_list(&n);
 		berth_err err;
 		snprintf(spec, sizeof spec, "zoo:random:ops=%d:width=64", sizes[i]);
 		must(berth_zoo_build(spec, &mem, &tmp, &x.g, &err), &err);
-		double seconds = bench_seconds(coarsen_once, &x);
-		snprintf(label, sizeof label, "random, %d operators to %d groups", sizes[i], x.n_groups);
-		bench_row(out, "coarsen", label, seconds, "s");
+		for (int32_t k = 0; k < n; k++)
+			if (i + 1 < N_SIZES || strcmp(groupers[k].name, "auto") == 0)
+				coarsen_row(out, &x, groupers[k].name);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}

@@ -114,6 +114,273 @@ static void test_checker_finds_faults(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* ---- the contract of every grouper ---- */
+
+static berth_coarsen_cfg with(const char *grouper, int32_t target)
+{
+	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(target);
+	berth_err err;
+	assert_ok(berth_grouper_find(grouper, &cfg.grouper, &err), &err);
+	return cfg;
+}
+
+/* Same again; never fewer groups than wanted; all but chains reach the target where no cap forbids it and nothing is unconnected for good. */
+static void hold_contract(const berth_graph *g, const berth_coarsen_cfg *cfg)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_coarsening a, b;
+	berth_err err;
+	int64_t crossing;
+	check(g, cfg, &a, &mem);
+	check(g, cfg, &b, &mem);
+	assert_int_equal(a.n_groups, b.n_groups);
+	assert_int_equal(a.n_levels, b.n_levels);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		assert_int_equal(a.op_group[op], b.op_group[op]);
+	int32_t want = cfg->target < a.n_units ? cfg->target : a.n_units;
+	assert_true(a.n_groups >= want);
+	if (cfg->max_bytes == INT64_MAX && strcmp(cfg->grouper->name, "chain") != 0)
+		assert_int_equal(a.n_groups, want);
+	assert_ok(berth_coarsening_crossing_bytes(g, &a, &tmp, &crossing, &err), &err);
+	if (a.n_groups == 1)
+		assert_int_equal(crossing, 0);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void test_contract_on_the_zoo(void **state)
+{
+	(void)state;
+	static const char *const specs[] = {"zoo:resnet50", "zoo:inception-v3:training=1", "zoo:bert-base", "zoo:gpt2:training=1", "zoo:llama-layer:tiles=4",
+	                                    "zoo:random:ops=700:training=1:kinds=12", "zoo:random:ops=1"};
+	static const int32_t targets[] = {1, 16, 64, 256};
+	int32_t n;
+	const berth_grouper *groupers = berth_grouper_list(&n);
+	for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_err err;
+		assert_ok(berth_zoo_build(specs[i], &mem, &tmp, &g, &err), &err);
+		for (int32_t k = 0; k < n; k++)
+			for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+				berth_coarsen_cfg cfg = with(groupers[k].name, targets[t]);
+				hold_contract(&g, &cfg);
+				cfg.max_bytes = 30000000;
+				hold_contract(&g, &cfg);
+			}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+static void test_contract_on_random_graphs(void **state)
+{
+	(void)state;
+	int32_t n;
+	const berth_grouper *groupers = berth_grouper_list(&n);
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		instance in;
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_err err;
+		instance_make(seed, 40, 3, &in);
+		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err), &err);
+		for (int32_t k = 0; k < n; k++) {
+			berth_coarsen_cfg cfg = with(groupers[k].name, (int32_t)(seed % 9) + 1);
+			if (seed % 2)
+				cfg.max_bytes = 3000;
+			hold_contract(&g, &cfg);
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		instance_free(&in);
+	}
+}
+
+static void test_no_operators(void **state)
+{
+	(void)state;
+	static const char text[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[]}";
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_err err;
+	int32_t n;
+	const berth_grouper *groupers = berth_grouper_list(&n);
+	assert_ok(berth_graph_parse_json("g", text, strlen(text), &mem, &tmp, &g, &err), &err);
+	for (int32_t k = 0; k < n; k++) {
+		berth_coarsening c;
+		berth_coarsen_cfg cfg = with(groupers[k].name, 4);
+		check(&g, &cfg, &c, &mem);
+		assert_int_equal(c.n_groups, 0);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	berth_arena keep = {0}, scratch = {0};
+	berth_graph g;
+	berth_err err;
+	int32_t n;
+	const berth_grouper *groupers = berth_grouper_list(&n);
+	assert_ok(berth_zoo_build("zoo:bert-base", &keep, &scratch, &g, &err), &err);
+	for (int32_t i = 0; i < n; i++) {
+		berth_coarsen_cfg cfg = with(groupers[i].name, 20);
+		for (long k = 0;; k++) {
+			failing_allocator f;
+			berth_arena mem, tmp;
+			berth_coarsening c;
+			failing_allocator_init(&f, k);
+			berth_arena_init(&mem, &f.hook);
+			berth_arena_init(&tmp, &f.hook);
+			berth_status st = berth_coarsen(&g, &cfg, &mem, &tmp, &c, &err);
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+			assert_int_equal(f.live, 0);
+			if (st == BERTH_OK) {
+				assert_true(k > 0);
+				break;
+			}
+			assert_int_equal(st, BERTH_ENOMEM);
+		}
+	}
+	berth_arena_free(&keep);
+	berth_arena_free(&scratch);
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	const berth_grouper *found = NULL;
+	berth_err err;
+	assert_int_equal(berth_grouper_find("heavyedge", &found, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "did you mean 'heavy-edge'?");
+	assert_null(found);
+}
+
+/* ---- what each is for ---- */
+
+static int32_t group_of(const berth_graph *g, const berth_coarsening *c, const char *name)
+{
+	int32_t op = berth_graph_find(g, name);
+	if (op < 0)
+		print_message("no operator %s\n", name);
+	assert_true(op >= 0);
+	return c->op_group[op];
+}
+
+/* As many groups as kernels: the target is not reached, so nothing but fusion is at work on the operators asked for. */
+static void test_fusion_of_pictures(void **state)
+{
+	(void)state;
+	static const char *const specs[] = {"zoo:resnet50", "zoo:resnet50:training=1"};
+	for (int i = 0; i < 2; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_coarsening c;
+		berth_err err;
+		assert_ok(berth_zoo_build(specs[i], &mem, &tmp, &g, &err), &err);
+		berth_coarsen_cfg cfg = with("fusion", 1);
+		check(&g, &cfg, &c, &mem);
+		/* 53 convolutions with what follows them, the pooling twice, the Gemm: kernels are the level after the units. */
+		if (i == 0)
+			assert_int_equal(c.level_n[1], 53 + 3);
+		for (int32_t op = 0; op < g.n_ops; op++)
+			c.op_group[op] = c.level_map[0][c.op_unit[op]];
+		assert_int_equal(group_of(&g, &c, "layer1.0.conv1"), group_of(&g, &c, "layer1.0.relu1"));
+		assert_int_equal(group_of(&g, &c, "layer1.1.conv3"), group_of(&g, &c, "layer1.1.relu3"));
+		assert_int_equal(group_of(&g, &c, "layer1.1.add"), group_of(&g, &c, "layer1.1.relu3"));
+		assert_int_not_equal(group_of(&g, &c, "layer1.1.conv2"), group_of(&g, &c, "layer1.1.conv3"));
+		assert_int_not_equal(group_of(&g, &c, "layer1.0.downsample.0"), group_of(&g, &c, "layer1.0.conv3"));
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+static void test_fusion_of_attention(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_coarsening c;
+	berth_err err;
+	assert_ok(berth_zoo_build("zoo:gpt2", &mem, &tmp, &g, &err), &err);
+	berth_coarsen_cfg cfg = with("fusion", 1);
+	check(&g, &cfg, &c, &mem);
+	for (int32_t op = 0; op < g.n_ops; op++)
+		c.op_group[op] = c.level_map[0][c.op_unit[op]];
+	int32_t attention = group_of(&g, &c, "h.3.attn.context");
+	assert_int_equal(group_of(&g, &c, "h.3.attn.scores"), attention);
+	assert_int_equal(group_of(&g, &c, "h.3.attn.scale"), attention);
+	assert_int_equal(group_of(&g, &c, "h.3.attn.mask"), attention);
+	assert_int_equal(group_of(&g, &c, "h.3.attn.softmax"), attention);
+	assert_int_not_equal(group_of(&g, &c, "h.3.attn.value.transpose"), attention);
+	assert_int_equal(group_of(&g, &c, "h.3.mlp.c_fc.matmul"), group_of(&g, &c, "h.3.mlp.gelu"));
+	assert_int_equal(group_of(&g, &c, "h.3.mlp.c_proj.matmul"), group_of(&g, &c, "h.3.mlp.residual"));
+	assert_int_not_equal(group_of(&g, &c, "h.3.mlp.gelu"), group_of(&g, &c, "h.3.mlp.c_proj.matmul"));
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Two ladders of ten operators with heavy rungs and one light edge between them. */
+static void ladders(berth_arena *mem, berth_arena *tmp, berth_graph *g)
+{
+	berth_builder *b;
+	berth_err err;
+	assert_ok(berth_builder_new(tmp, "ladders", &b, &err), &err);
+	for (int i = 0; i < 20; i++) {
+		char name[8];
+		snprintf(name, sizeof name, "o%d", i);
+		assert_ok(berth_builder_op(b, &(berth_op_spec){.name = name}, NULL, &err), &err);
+	}
+	for (int side = 0; side < 20; side += 10)
+		for (int i = side; i < side + 10; i++)
+			for (int k = i + 1; k <= i + 2 && k < side + 10; k++)
+				assert_ok(berth_builder_edge(b, i, k, 1000, NULL, &err), &err);
+	assert_ok(berth_builder_edge(b, 4, 15, 1, "light", &err), &err);
+	assert_ok(berth_builder_finish(b, mem, g, &err), &err);
+}
+
+static void test_modularity_finds_communities(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_coarsening c;
+	berth_coarsen_cfg cfg = with("modularity", 2);
+	ladders(&mem, &tmp, &g);
+	check(&g, &cfg, &c, &mem);
+	assert_int_equal(c.n_groups, 2);
+	for (int32_t op = 1; op < 20; op++)
+		assert_int_equal(c.op_group[op] == c.op_group[0], op < 10);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Scores against the bytes: only the light edge and those of the first ladder count. */
+static void test_scores_decide(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_coarsening c;
+	double score[64] = {0};
+	berth_coarsen_cfg cfg = with("by-score", 19);
+	ladders(&mem, &tmp, &g);
+	for (int32_t t = 0; t < g.n_tensors; t++)
+		for (int32_t e = g.tensor_use_off[t]; e < g.tensor_use_off[t + 1]; e++)
+			score[e] = g.tensor_bytes[t] == 1 ? 1 : 0.5;
+	cfg.edge_score = score;
+	cfg.balance = 10;
+	check(&g, &cfg, &c, &mem);
+	assert_int_equal(c.n_groups, 19);
+	assert_int_equal(c.op_group[4], c.op_group[15]);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +388,15 @@ int main(void)
 		cmocka_unit_test(test_random_graphs),
 		cmocka_unit_test(test_colocation_against_the_order),
 		cmocka_unit_test(test_checker_finds_faults),
+		cmocka_unit_test(test_contract_on_the_zoo),
+		cmocka_unit_test(test_contract_on_random_graphs),
+		cmocka_unit_test(test_no_operators),
+		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_fusion_of_pictures),
+		cmocka_unit_test(test_fusion_of_attention),
+		cmocka_unit_test(test_modularity_finds_communities),
+		cmocka_unit_test(test_scores_decide),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

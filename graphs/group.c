@@ -1,0 +1,282 @@
+/* Levels of a coarsening; see group.h. */
+#include "group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arc {
+	int32_t from, to;
+	double score;
+} arc;
+
+/* ---- levels ---- */
+
+/* Stable counting sort by one end, as the first pass (to) and the second (from). count: scratch [n + 1]. */
+static void sort_by_end(const arc *in, size_t n_arcs, int32_t n, bool by_to, int32_t *count, arc *out)
+{
+	memset(count, 0, ((size_t)n + 1) * sizeof *count);
+	for (size_t i = 0; i < n_arcs; i++)
+		count[(by_to ? in[i].to : in[i].from) + 1]++;
+	for (int32_t v = 0; v < n; v++)
+		count[v + 1] += count[v];
+	for (size_t i = 0; i < n_arcs; i++)
+		out[count[by_to ? in[i].to : in[i].from]++] = in[i];
+}
+
+static berth_status sort_arcs(arc *arcs, size_t n_arcs, int32_t n, berth_arena *tmp, berth_err *err)
+{
+	arc *other;
+	int32_t *count;
+	BERTH_TRY(BERTH_NEW(tmp, other, n_arcs, err));
+	BERTH_TRY(BERTH_NEW(tmp, count, (size_t)n + 1, err));
+	sort_by_end(arcs, n_arcs, n, true, count, other);
+	sort_by_end(other, n_arcs, n, false, count, arcs);
+	return BERTH_OK;
+}
+
+/* CSR both ways from arcs; parallel ones add up. arcs is sorted in place. */
+static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_arena *tmp, berth_err *err)
+{
+	size_t m = 0;
+	BERTH_TRY(sort_arcs(arcs, n_arcs, l->n, tmp, err));
+	for (size_t i = 0; i < n_arcs; i++) {
+		if (m && arcs[m - 1].from == arcs[i].from && arcs[m - 1].to == arcs[i].to)
+			arcs[m - 1].score += arcs[i].score;
+		else
+			arcs[m++] = arcs[i];
+	}
+	l->n_edges = (int32_t)m;
+	BERTH_TRY(BERTH_NEW(tmp, l->off, (size_t)l->n + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->in_off, (size_t)l->n + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->to, m, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->from, m, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->score, m, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->in_score, m, err));
+	for (size_t i = 0; i < m; i++) {
+		l->off[arcs[i].from + 1]++;
+		l->in_off[arcs[i].to + 1]++;
+		l->to[i] = arcs[i].to;
+		l->score[i] = arcs[i].score;
+	}
+	for (int32_t v = 0; v < l->n; v++) {
+		l->off[v + 1] += l->off[v];
+		l->in_off[v + 1] += l->in_off[v];
+	}
+	int32_t *fill;
+	BERTH_TRY(BERTH_NEW(tmp, fill, l->n, err));
+	for (size_t i = 0; i < m; i++) {
+		int32_t at = l->in_off[arcs[i].to] + fill[arcs[i].to]++;
+		l->from[at] = arcs[i].from;
+		l->in_score[at] = arcs[i].score;
+	}
+	return BERTH_OK;
+}
+
+/* Units, numbered by their first operator in topological order. */
+berth_status group_number_units(const berth_graph *g, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	int32_t *of_coloc;
+	BERTH_TRY(BERTH_NEW(mem, c->op_unit, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, of_coloc, g->n_colocs, err));
+	for (int32_t i = 0; i < g->n_colocs; i++)
+		of_coloc[i] = -1;
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k], group = g->op_coloc[op];
+		if (group >= 0 && of_coloc[group] >= 0) {
+			c->op_unit[op] = of_coloc[group];
+			continue;
+		}
+		if (group >= 0)
+			of_coloc[group] = c->n_units;
+		c->op_unit[op] = c->n_units++;
+	}
+	return BERTH_OK;
+}
+
+int64_t group_default_bytes(const berth_graph *g, int32_t op)
+{
+	int64_t sum = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		sum += g->tensor_bytes[t];
+	return sum;
+}
+
+berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c, group_level *l, berth_arena *tmp,
+                               berth_err *err)
+{
+	arc *arcs;
+	size_t n_arcs = 0;
+	*l = (group_level){.n = c->n_units};
+	BERTH_TRY(BERTH_NEW(tmp, l->cost, l->n, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->bytes, l->n, err));
+	BERTH_TRY(BERTH_NEW(tmp, arcs, g->n_edges, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		l->cost[c->op_unit[op]] += cfg->op_cost ? cfg->op_cost[op] : 1;
+		l->bytes[c->op_unit[op]] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);
+	}
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int32_t u = c->op_unit[g->tensor_producer[t]], v = c->op_unit[g->edge_consumer[e]];
+			if (u < v)
+				arcs[n_arcs++] = (arc){u, v, cfg->edge_score ? cfg->edge_score[e] : (double)g->tensor_bytes[t]};
+		}
+	return link_level(l, arcs, n_arcs, tmp, err);
+}
+
+berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n_out, berth_arena *tmp, berth_err *err)
+{
+	int32_t *waits, *rank, *queue, *next_member, *last_member, n = 0;
+	BERTH_TRY(BERTH_NEW(tmp, waits, l->n, err));
+	BERTH_TRY(BERTH_NEW(tmp, rank, l->n, err));
+	BERTH_TRY(BERTH_NEW(tmp, queue, l->n, err));
+	BERTH_TRY(BERTH_NEW(tmp, next_member, l->n, err));
+	BERTH_TRY(BERTH_NEW(tmp, last_member, l->n, err));
+	for (int32_t v = 0; v < l->n; v++) {
+		next_member[v] = -1;
+		last_member[v] = v;
+		if (leader[v] != v) {
+			next_member[last_member[leader[v]]] = v;
+			last_member[leader[v]] = v;
+		}
+		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++)
+			waits[leader[l->to[i]]] += leader[l->to[i]] != leader[v];
+	}
+	int32_t head = 0, tail = 0;
+	for (int32_t v = 0; v < l->n; v++)
+		if (leader[v] == v && waits[v] == 0)
+			queue[tail++] = v;
+	while (head < tail) {
+		int32_t c = queue[head++];
+		rank[c] = n++;
+		for (int32_t v = c; v >= 0; v = next_member[v])
+			for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
+				int32_t to = leader[l->to[i]];
+				if (to != c && --waits[to] == 0)
+					queue[tail++] = to;
+			}
+	}
+	for (int32_t v = 0; v < l->n; v++)
+		map[v] = rank[leader[v]];
+	*n_out = n;
+	return BERTH_OK;
+}
+
+/* The next level under map. */
+berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out, berth_arena *tmp, berth_err *err)
+{
+	arc *arcs;
+	size_t n_arcs = 0;
+	*out = (group_level){.n = n};
+	BERTH_TRY(BERTH_NEW(tmp, out->cost, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, out->bytes, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, arcs, l->n_edges, err));
+	for (int32_t v = 0; v < l->n; v++) {
+		out->cost[map[v]] += l->cost[v];
+		out->bytes[map[v]] += l->bytes[v];
+		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++)
+			if (map[v] != map[l->to[i]])
+				arcs[n_arcs++] = (arc){map[v], map[l->to[i]], l->score[i]};
+	}
+	return link_level(out, arcs, n_arcs, tmp, err);
+}
+
+/* ---- for groupers ---- */
+
+bool group_may_go_on(const group_work *w)
+{
+	return w->now.n > w->cfg->target && w->c->n_levels < GROUP_MAX_LEVELS - 6;
+}
+
+double group_total_cost(const group_level *l)
+{
+	double sum = 0;
+	for (int32_t v = 0; v < l->n; v++)
+		sum += l->cost[v];
+	return sum;
+}
+
+group_caps group_caps_of(const group_work *w)
+{
+	return (group_caps){w->cfg->balance * group_total_cost(&w->now) / w->cfg->target, w->cfg->max_bytes};
+}
+
+bool group_fits(const group_level *l, group_caps cap, double cost, int64_t bytes, int32_t v)
+{
+	return cost + l->cost[v] <= cap.cost && bytes <= cap.bytes - l->bytes[v];
+}
+
+berth_status group_take(group_work *w, const int32_t *leader, berth_err *err)
+{
+	int32_t *map, n;
+	group_level next;
+	BERTH_TRY(BERTH_NEW(w->mem, map, w->now.n, err));
+	BERTH_TRY(group_renumber(&w->now, leader, map, &n, w->tmp, err));
+	BERTH_TRY(group_contract(&w->now, map, n, &next, w->tmp, err));
+	w->maps[w->c->n_levels - 1] = map;
+	w->counts[w->c->n_levels++] = n;
+	w->now = next;
+	return BERTH_OK;
+}
+
+/* ---- making clusters acyclic ---- */
+
+/* Stages of the nodes under labels: along an edge the stage never falls, and it rises where the label changes. So clusters of one label and one stage
+ * make an acyclic graph: a way that leaves a cluster comes to a higher stage (another label), or to another cluster of a higher stage.
+ * First the earliest stages; then, backwards, each node as late as its successors allow if that joins it to one of them. */
+static void find_stages(const group_level *l, const int32_t *label, int32_t *stage)
+{
+	for (int32_t v = 0; v < l->n; v++) {
+		stage[v] = 0;
+		for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++) {
+			int32_t u = l->from[i], least = stage[u] + (label[u] != label[v]);
+			stage[v] = least > stage[v] ? least : stage[v];
+		}
+	}
+	for (int32_t v = l->n - 1; v >= 0; v--) {
+		int32_t latest = INT32_MAX;
+		bool joins = false;
+		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
+			int32_t w = l->to[i], most = stage[w] - (label[w] != label[v]);
+			joins = most < latest ? label[w] == label[v] : most == latest ? joins || label[w] == label[v] : joins;
+			latest = most < latest ? most : latest;
+		}
+		if (joins)
+			stage[v] = latest;
+	}
+}
+
+typedef struct place {
+	int32_t label, stage, node;
+} place;
+
+static int compare_places(const void *pa, const void *pb)
+{
+	const place *a = pa, *b = pb;
+	if (a->label != b->label)
+		return a->label < b->label ? -1 : 1;
+	if (a->stage != b->stage)
+		return a->stage < b->stage ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk, berth_err *err)
+{
+	const group_level *l = &w->now;
+	int32_t *stage, *leader;
+	place *list;
+	BERTH_TRY(BERTH_NEW(w->tmp, stage, l->n, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, leader, l->n, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, list, l->n, err));
+	find_stages(l, label, stage);
+	for (int32_t v = 0; v < l->n; v++)
+		list[v] = (place){label[v], stage[v], v};
+	if (l->n)
+		qsort(list, (size_t)l->n, sizeof *list, compare_places);
+	*shrunk = 0;
+	for (int32_t i = 0; i < l->n; i++) {
+		bool same = i && list[i].label == list[i - 1].label && list[i].stage == list[i - 1].stage;
+		leader[list[i].node] = same ? leader[list[i - 1].node] : list[i].node;
+		*shrunk += same;
+	}
+	return *shrunk ? group_take(w, leader, err) : BERTH_OK;
+}

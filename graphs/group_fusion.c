@@ -1,0 +1,178 @@
+/* Groups that a runtime runs as one kernel, as Moirai coarsens (Zhang et al., arXiv 2312.04025): a product with its epilogue (Conv, BatchNormalization, Relu;
+ * MatMul, bias, Gelu; a residual addition), attention (product, scaling and mask, Softmax, product), elementwise chains, normalisations with the additions
+ * before them. The rules are those that inference runtimes document; none is modelled exactly. Heavy edges go on from there to the target.
+ *
+ * Backwards from the outputs, an operator joins the kernel that consumes all it makes, if the kernel takes it. A kernel so has one exit, and hence no
+ * way leads out of it and back. In training graphs only forward operators fuse and only their forward consumers count: through its colocation with the
+ * weights the backward pass follows. What that makes cyclic is cut (group_take_labels). */
+#include "group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum kind { KIND_OTHER, KIND_POINT, KIND_NORM, KIND_SOFTMAX, KIND_PRODUCT } kind;
+
+static int compare_words(const void *key, const void *word)
+{
+	return strcmp(key, *(const char *const *)word);
+}
+
+static kind kind_of(const char *type)
+{
+	static const char *const points[] = { /* sorted bytewise */
+		"Abs", "Add", "BatchNormalization", "BiasAdd", "Cast", "Ceil", "Celu", "Clip", "Cos", "Div", "Dropout", "Elu", "Erf", "Exp", "FastGelu",
+		"Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow",
+		"Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tanh", "Where"};
+	static const char *const norms[] = {"GroupNormalization", "InstanceNormalization", "LayerNormalization", "RMSNormalization",
+	                                    "SimplifiedLayerNormalization"};
+	static const char *const products[] = {"Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul"};
+	if (!type)
+		return KIND_OTHER;
+	if (bsearch(type, points, sizeof points / sizeof *points, sizeof *points, compare_words))
+		return KIND_POINT;
+	if (bsearch(type, norms, sizeof norms / sizeof *norms, sizeof *norms, compare_words))
+		return KIND_NORM;
+	if (bsearch(type, products, sizeof products / sizeof *products, sizeof *products, compare_words))
+		return KIND_PRODUCT;
+	return strcmp(type, "Softmax") == 0 ? KIND_SOFTMAX : KIND_OTHER;
+}
+
+/* What a kernel holds. */
+typedef struct kernel {
+	int32_t products;
+	bool softmax;
+} kernel;
+
+/* What a member lets join in front of it. */
+typedef enum opening {
+	OPEN_NONE,    /* a product, or anything else unknown */
+	OPEN_POINTS,  /* behind a normalisation: elementwise operators only */
+	OPEN_PRODUCT, /* elementwise operators, and a product where the kernel has none */
+	OPEN_SOFTMAX, /* a product that may be the second of attention: a Softmax */
+	OPEN_SCORES   /* behind that Softmax: elementwise operators and the first product */
+} opening;
+
+/* What op of this kind opens once it has joined behind `behind`. */
+static opening opens(kind k, const char *type, bool exit, opening behind)
+{
+	switch (k) {
+	case KIND_POINT: return exit ? OPEN_PRODUCT : behind;
+	case KIND_NORM: return exit ? OPEN_POINTS : OPEN_NONE;
+	case KIND_SOFTMAX: return behind == OPEN_SOFTMAX && !exit ? OPEN_SCORES : OPEN_POINTS;
+	case KIND_PRODUCT: return (exit || behind != OPEN_SCORES) && strcmp(type, "MatMul") == 0 ? OPEN_SOFTMAX : OPEN_NONE;
+	case KIND_OTHER: break;
+	}
+	return OPEN_NONE;
+}
+
+static bool takes(const kernel *q, opening behind, kind k, const char *type)
+{
+	switch (k) {
+	case KIND_POINT: return behind == OPEN_POINTS || behind == OPEN_PRODUCT || behind == OPEN_SCORES;
+	case KIND_PRODUCT: return (behind == OPEN_PRODUCT && q->products == 0) || (behind == OPEN_SCORES && q->products == 1 && strcmp(type, "MatMul") == 0);
+	case KIND_SOFTMAX: return behind == OPEN_SOFTMAX && !q->softmax;
+	default: return false;
+	}
+}
+
+typedef struct fuser {
+	const berth_graph *g;
+	const berth_coarsening *c;
+	int32_t *op_kernel;  /* [n_ops] its exit operator */
+	opening *op_opens;   /* [n_ops] */
+	kernel *kernel;      /* [n_ops] of exits */
+	int64_t *bytes;      /* [n_units] of the kernel whose exit is the unit's label */
+	int32_t *label;      /* [n_units] union-find */
+	int32_t left;        /* kernels */
+} fuser;
+
+static const char *type_of(const berth_graph *g, int32_t op)
+{
+	return g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
+}
+
+static int32_t root_of(int32_t *root, int32_t v)
+{
+	while (root[v] != v)
+		v = root[v] = root[root[v]];
+	return v;
+}
+
+/* The kernel that consumes all that op gives to the forward pass, or -1; *behind: what its consumers open. */
+static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
+{
+	const berth_graph *g = f->g;
+	int32_t found = -1;
+	if (g->op_output_bytes[op] > 0 || g->op_backward[op])
+		return -1;
+	for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]]; e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++) {
+		int32_t to = g->edge_consumer[e];
+		if (g->op_backward[to])
+			continue;
+		if (found >= 0 && (f->op_kernel[to] != found || f->op_opens[to] != *behind))
+			return -1;
+		found = f->op_kernel[to];
+		*behind = f->op_opens[to];
+	}
+	return found;
+}
+
+/* Units of op and of the kernel become one if the cap allows and more than the target are left. */
+static bool unite(fuser *f, int32_t op, int32_t exit, const berth_coarsen_cfg *cfg)
+{
+	int32_t a = root_of(f->label, f->c->op_unit[op]), b = root_of(f->label, f->c->op_unit[exit]);
+	if (a == b)
+		return true;
+	if (f->bytes[a] > cfg->max_bytes - f->bytes[b] || f->left <= cfg->target)
+		return false;
+	f->left--;
+	f->label[a > b ? a : b] = a > b ? b : a;
+	f->bytes[a > b ? b : a] = f->bytes[a] + f->bytes[b];
+	return true;
+}
+
+static void place(fuser *f, int32_t op, const berth_coarsen_cfg *cfg)
+{
+	const char *type = type_of(f->g, op);
+	kind k = kind_of(type);
+	opening behind = OPEN_NONE;
+	int32_t exit = only_consumer(f, op, &behind);
+	bool joins = exit >= 0 && takes(&f->kernel[exit], behind, k, type) && unite(f, op, exit, cfg);
+	if (!joins)
+		exit = op;
+	f->op_kernel[op] = exit;
+	f->op_opens[op] = opens(k, type, !joins, behind);
+	f->kernel[exit].products += k == KIND_PRODUCT;
+	f->kernel[exit].softmax |= k == KIND_SOFTMAX;
+}
+
+static berth_status fuse(group_work *w, int32_t **label, berth_err *err)
+{
+	const berth_graph *g = w->g;
+	fuser f = {.g = g, .c = w->c, .left = w->now.n};
+	BERTH_TRY(BERTH_NEW(w->tmp, f.op_kernel, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, f.op_opens, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, f.kernel, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, f.bytes, w->now.n, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, f.label, w->now.n, err));
+	for (int32_t u = 0; u < w->now.n; u++) {
+		f.label[u] = u;
+		f.bytes[u] = w->now.bytes[u];
+	}
+	for (int32_t i = g->n_ops - 1; i >= 0; i--)
+		place(&f, g->topo_op[i], w->cfg);
+	for (int32_t u = 0; u < w->now.n; u++)
+		f.label[u] = root_of(f.label, u);
+	*label = f.label;
+	return BERTH_OK;
+}
+
+berth_status group_run_fusion(group_work *w, berth_err *err)
+{
+	int32_t *label, shrunk;
+	if (group_may_go_on(w)) {
+		BERTH_TRY(fuse(w, &label, err));
+		BERTH_TRY(group_take_labels(w, label, &shrunk, err));
+	}
+	return group_heavy_rounds(w, err);
+}
