@@ -87,3 +87,17 @@ bool berth_can_move(const berth_problem *p)
 	}
 	return false;
 }
+
+void berth_unit_bytes(const berth_problem *p, int64_t *unit_bytes)
+{
+	const berth_graph *g = p->g;
+	memset(unit_bytes, 0, (size_t)p->n_units * sizeof *unit_bytes);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			bytes += g->tensor_bytes[t];
+		for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+			bytes += g->param_bytes[g->op_param[i]];
+		unit_bytes[p->op_unit[op]] += bytes;
+	}
+}

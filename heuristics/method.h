@@ -58,6 +58,9 @@ typedef struct berth_blocks {
 berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng,
                                   berth_arena *tmp, berth_err *err);
 
+/* Bytes that a unit takes with it to another device: parameters, shared ones too, state, outputs and tensors of its operators. out [n_units]. */
+void berth_unit_bytes(const berth_problem *p, int64_t *unit_bytes);
+
 /* Sum of the operator times of a unit on a device. */
 int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev);
 static inline void berth_unit_put(const berth_problem *p, int32_t unit, int32_t dev, int32_t *op_dev)

@@ -19,19 +19,6 @@ typedef struct repair {
 	int32_t n_moved, last_moved;
 } repair;
 
-static void unit_sizes(repair *r)
-{
-	const berth_graph *g = r->p->g;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			bytes += g->tensor_bytes[t];
-		for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
-			bytes += g->param_bytes[g->op_param[i]];
-		r->unit_bytes[r->p->op_unit[op]] += bytes;
-	}
-}
-
 static berth_score evaluate(repair *r, const int32_t *op_dev)
 {
 	return berth_search_offer(r->s, op_dev, NULL);
@@ -158,7 +145,7 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 	BERTH_TRY(BERTH_NEW(tmp, r.trial, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.peak, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.room, p->n_devs, err));
-	unit_sizes(&r);
+	berth_unit_bytes(p, r.unit_bytes);
 	berth_status st = descend(&r, op_dev, tmp, err);
 	berth_arena_reset(tmp, mark);
 	return st;
