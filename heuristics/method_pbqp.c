@@ -1,193 +1,324 @@
-/* `pbqp` and `ceft-pbqp`: placement as a partitioned Boolean quadratic problem (Anderson & Gregg, CGO 2018, for layers; Huang, Fu & Hsu, SAMOS 2019, for
- * placements with CEFT, of which only the abstract could be read: what follows is a reconstruction).
+/* `pbqp` and `ceft-pbqp`: placement as a partitioned Boolean quadratic problem (Anderson & Gregg, CGO 2018, for the layers of networks; Huang, Fu & Hsu,
+ * SAMOS 2019, for placements with CEFT, of which only the abstract could be read: this is a reconstruction).
  *
- *   node         a unit; alternatives: devices, those that are not legal cost infinitely much
- *   node cost    time of the unit on the device, times a price of the device
- *   edge cost    routed transfer time between the devices of producer and consumer; a tensor with several consumers counts for each of their
- *                units, though it travels once per device: an upper estimate
+ * The sum that a PBQP minimises is work and transfers, which is no run time: on equal devices it is least on a single one. So it is solved in
+ * rounds under different prices (pbqp_price.h), each answer is simulated, and the best one is kept:
+ *   1. the plain problem: times and transfer times;
+ *   2. price vectors that refer in turn to the plain answer with nothing waiting for a device, and to a list schedule (as HEFT makes it);
+ *   3. price vectors that refer to the best simulated answer so far; only a part of the operators, next to one another in topological order, may move,
+ *      as all at once would leave the busiest device together; devices with more than the mean load are dearer.
+ * A device that an answer filled beyond its memory asks a price per byte from then on. The best placement is also scheduled and offered with that order.
  *
- * The sum of these is not the makespan: on equal devices it is least on a single one. So the devices are priced: after each solution the price of a
- * device moves with its share of the load (and with its excess of memory), and transfers count in part. The best simulated placement of all
- * twenty vectors is kept.
- * `ceft-pbqp` pins the units of the CEFT critical path to the devices of that path. For the energy objective costs are joules and no prices
- * are needed for the busy part, which is a sum over operators and hops: there the plain solution minimises it exactly if the solver does. */
+ * Throughput: 3. prices loads of devices and channels by how near they are to the largest. Energy, EDP and power: joules above idling are added to
+ * the prices, which is exact, and the rest is the time that idling devices or the product take from latency.
+ *
+ * `ceft-pbqp` pins the units of the CEFT critical path to the path's devices in 1. and 2.; rounds 3. are free of them. */
 #include "ceft.h"
 #include "method.h"
-#include "pbqp.h"
+#include "partial.h"
+#include "pbqp_price.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 5 }; /* price vectors of each share of the transfers */
+/* Chosen greedily among 240 on twelve zoo models on each built-in system: each adds most to the best of those before it. */
+static const pbqp_vector unhindered_vector[] = {{.5, .3, 1, .5}, {0, .1, .5, 1}, {0, 1, 1, .5}, {1, .03, .5, .5}, {.5, .03, .25, 1}, {.5, 1, .5, 1}, {1, 1, 2, .5}};
+static const pbqp_vector scheduled_vector[] = {{.5, .1, 2, .5}, {.5, .03, 2, 1}, {1, 1, 2, .5}, {1, .03, .5, .5}, {0, 1, 2, .5}, {.5, .3, 2, .5}, {0, .1, .5, .5}};
+static const pbqp_vector plain_vector = {0, 1, 0, 1};
 
-/* Transfers overlap with computing, so that only a part of them is lost time; what part is tried out. The first one is the plain problem. */
-static const double transfer_share[] = {1, 0.4, 0.15, 0.05};
-enum { N_SHARES = sizeof transfer_share / sizeof *transfer_share };
+enum {
+	N_VECTORS = 7,     /* of each list */
+	N_FREE_ROUNDS = 24,
+	MIN_ROUNDS = 5,
+	N_POWER_ROUNDS = 4,
+	BLOCK_SHARE = 6    /* one in so many operators may move in rounds 3 */
+};
+#define MAX_ENTRIES 0x1p28  /* of matrices in all rounds together; fewer rounds where there would be more */
+#define LOAD_GAIN 3.0       /* price of a device: exp(gain * (its load - mean load)), loads as parts of the latency */
+#define LOAD_SHARPNESS 6.0  /* throughput: price of a load: (load / largest) to this power */
 
-typedef struct pricer {
+typedef struct rounds {
 	berth_search *s;
 	const berth_problem *p;
-	size_t devs;
-	bool joules;         /* costs are nanojoules, else nanoseconds */
-	int64_t *unit_cost;  /* [n_units][n_devs] unpriced; BERTH_PBQP_INF: not legal, or pinned elsewhere */
-	double *price;       /* [n_devs] */
-	double transfers;    /* share of the edge costs that counts */
-	int32_t *n_alts;     /* [n_units] all n_devs */
-	int32_t *unit_dev;   /* [n_units] the answer */
-	int32_t *op_dev;     /* [n_ops] */
-	int64_t *edge_cost;  /* [n_devs][n_devs] scratch */
-} pricer;
+	pbqp_place m;
+	pbqp_pricer x;
+	double idle_watts;       /* of all devices; 0 where not known */
+	double byte_price;       /* that doubles the price of everything */
+	int32_t *op_dev;         /* [n_ops] the latest answer */
+	int32_t *plain_dev;      /* [n_ops] the answer of round 1 */
+	double *dev_load_price;  /* [n_devs] of the load dual */
+	berth_partial *list;     /* the list schedule */
+	int32_t *list_dev;
+	berth_rng rng;
 
-static int64_t rounded(double x)
+	berth_score best;        /* the best answer, and how the simulator ran it */
+	int32_t *best_dev;
+	int64_t *best_start_ns, *best_end_ns, *best_dev_ns, *best_channel_ns;
+	double best_length_ns;
+} rounds;
+
+/* ---- weights of the objective ---- */
+
+/* Weight of latency against joules above idle. EDP = E T: its change is T dE + E dT, where dE has idle_watts dT in it. */
+static void weigh(rounds *r)
 {
-	return x < 0x1p52 ? (int64_t)llround(x) : INT64_C(1) << 52;
+	double seconds = r->best_length_ns * 1e-9, mean_watts = isfinite(r->best.value) && seconds > 0 ? r->best.value / (seconds * seconds) : r->idle_watts;
+	r->x.joule_weight = 1;
+	switch (r->s->cfg.objective) {
+	case BERTH_LATENCY:
+	case BERTH_THROUGHPUT:
+		r->x.ns_weight = 1;
+		r->x.joule_weight = 0;
+		break;
+	case BERTH_ENERGY: r->x.ns_weight = 1e-9 * r->idle_watts; break;
+	case BERTH_EDP: r->x.ns_weight = 1e-9 * (r->idle_watts + mean_watts); break;
+	case BERTH_POWER: r->x.ns_weight = 0; break;
+	}
 }
 
-/* Busy energy of a unit on a device beyond idling, in nanojoules: watts times nanoseconds. */
-static int64_t unit_joules(const berth_problem *p, int32_t unit, int32_t dev)
+/* Mean price of a byte if all bytes cost what all least times do. */
+static double mean_byte_price(const rounds *r)
 {
-	const berth_system *s = p->s;
-	return rounded((s->dev_busy_w[dev] - s->dev_idle_w[dev]) * (double)berth_unit_time(p, unit, dev) / s->dev_slots[dev]);
+	double ns = 0, bytes = 1;
+	for (int32_t op = 0; op < r->p->n_ops; op++)
+		ns += (double)r->p->op_mean_ns[op];
+	for (int32_t u = 0; u < r->p->n_units; u++)
+		bytes += (double)r->x.unit_bytes[u];
+	return fmax(ns, 1) / bytes;
 }
 
-static void fill_unit_costs(pricer *x)
+/* ---- answers ---- */
+
+static void raise_byte_prices(rounds *r)
 {
-	for (int32_t u = 0; u < x->p->n_units; u++)
-		for (int32_t d = 0; d < x->p->n_devs; d++) {
-			int64_t *cost = &x->unit_cost[(size_t)u * x->devs + (size_t)d];
-			if (!berth_unit_legal(x->p, u, d))
-				*cost = BERTH_PBQP_INF;
-			else
-				*cost = x->joules ? unit_joules(x->p, u, d) : berth_unit_time(x->p, u, d);
-		}
+	const int64_t *peak = berth_sim_peak_bytes(r->s->eval[0].sim), *memory = r->p->s->dev_memory_bytes;
+	double scale = r->x.ns_weight > 0 ? r->x.ns_weight : 1e-9;
+	for (int32_t d = 0; d < r->p->n_devs && !r->p->memory_free; d++)
+		if (memory[d] >= 0 && peak[d] > memory[d])
+			r->x.dev_byte_weight[d] = fmax(2 * r->x.dev_byte_weight[d], scale * r->byte_price / 4);
 }
 
-/* Units of the CEFT critical path may only go where the path has them. A unit that is on it twice keeps the later place. */
-static berth_status pin_path(pricer *x, berth_arena *tmp, berth_err *err)
+/* Simulate the latest answer, unless it is the best one again. */
+static void consider(rounds *r)
+{
+	size_t n = (size_t)r->p->n_ops;
+	const berth_sim *sim = r->s->eval[0].sim;
+	if (isfinite(r->best.value) && memcmp(r->op_dev, r->best_dev, n * sizeof *r->op_dev) == 0)
+		return;
+	berth_score score = berth_search_offer(r->s, r->op_dev, NULL);
+	raise_byte_prices(r);
+	if (!berth_score_less(score, r->best))
+		return;
+	r->best = score;
+	memcpy(r->best_dev, r->op_dev, n * sizeof *r->op_dev);
+	memcpy(r->best_start_ns, berth_sim_start_ns(sim), n * sizeof *r->best_start_ns);
+	memcpy(r->best_end_ns, berth_sim_end_ns(sim), n * sizeof *r->best_end_ns);
+	memcpy(r->best_dev_ns, berth_sim_dev_time_ns(sim), (size_t)r->p->n_devs * sizeof *r->best_dev_ns);
+	memcpy(r->best_channel_ns, berth_sim_channel_ns(sim), (size_t)r->p->s->n_channels * sizeof *r->best_channel_ns);
+	r->best_length_ns = 0;
+	for (int32_t op = 0; op < r->p->n_ops; op++)
+		r->best_length_ns = fmax(r->best_length_ns, (double)r->best_end_ns[op]);
+}
+
+static berth_status answer(rounds *r, const pbqp_vector *v, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(pbqp_pricer_place(&r->x, v, r->op_dev, tmp, err));
+	consider(r);
+	return BERTH_OK;
+}
+
+/* ---- the rounds ---- */
+
+/* Power is a quotient of two sums, if all operators run one after the other: its least value is where the numerator less that value times the denominator
+ * is least (Dinkelbach 1967). */
+static berth_status power_rounds(rounds *r, berth_arena *tmp, berth_err *err)
+{
+	for (int32_t k = 0; k < N_POWER_ROUNDS && isfinite(r->best.value); k++) {
+		r->x.rebate_watts = fmax(r->best.value - r->idle_watts, 0);
+		BERTH_TRY(answer(r, &plain_vector, tmp, err));
+	}
+	return BERTH_OK;
+}
+
+/* Round 1; where idling has a price, also without it. */
+static berth_status plain_round(rounds *r, berth_arena *tmp, berth_err *err)
+{
+	weigh(r);
+	if (r->x.joule_weight > 0 && r->x.ns_weight > 0) {
+		double ns_weight = r->x.ns_weight;
+		r->x.ns_weight = 0;
+		BERTH_TRY(answer(r, &plain_vector, tmp, err));
+		r->x.ns_weight = ns_weight;
+	}
+	BERTH_TRY(answer(r, &plain_vector, tmp, err));
+	if (r->s->cfg.objective == BERTH_POWER)
+		BERTH_TRY(power_rounds(r, tmp, err));
+	memcpy(r->plain_dev, r->op_dev, (size_t)r->p->n_ops * sizeof *r->op_dev);
+	weigh(r);
+	return BERTH_OK;
+}
+
+static berth_status vector_round(rounds *r, int32_t k, berth_arena *tmp, berth_err *err)
+{
+	if (k % 2 == 0) {
+		BERTH_TRY(pbqp_pricer_schedule(&r->x, r->list_dev, berth_partial_start_ns(r->list), berth_partial_end_ns(r->list), tmp, err));
+		return answer(r, &scheduled_vector[k / 2], tmp, err);
+	}
+	BERTH_TRY(pbqp_pricer_unhindered(&r->x, r->plain_dev, tmp, err));
+	return answer(r, &unhindered_vector[k / 2], tmp, err);
+}
+
+static int32_t unit_dev(const berth_problem *p, const int32_t *op_dev, int32_t unit)
+{
+	return op_dev[p->unit_op[p->unit_off[unit]]];
+}
+
+/* Only units that begin in a random stretch of the topological order, taken as a ring, may leave the best placement. */
+static void free_block(rounds *r)
+{
+	int32_t n = r->p->n_ops, size = n / BLOCK_SHARE + 1, first = (int32_t)berth_rng_below(&r->rng, (uint32_t)n);
+	for (int32_t u = 0; u < r->p->n_units; u++) {
+		int32_t at = r->p->g->op_topo[r->p->unit_op[r->p->unit_off[u]]];
+		r->x.unit_pin[u] = (at - first + n) % n < size ? -1 : unit_dev(r->p, r->best_dev, u);
+	}
+}
+
+static double dev_load_ns(const rounds *r, int32_t d)
+{
+	return (double)r->best_dev_ns[d] / r->p->s->dev_slots[d];
+}
+
+static void price_loads(rounds *r)
+{
+	double mean = 0, length = fmax(r->best_length_ns, 1);
+	for (int32_t d = 0; d < r->p->n_devs; d++)
+		mean += dev_load_ns(r, d) / length / r->p->n_devs;
+	for (int32_t d = 0; d < r->p->n_devs; d++)
+		r->x.dev_load_price[d] = r->dev_load_price[d] * exp(LOAD_GAIN * (dev_load_ns(r, d) / length - mean));
+}
+
+/* Throughput: no weight on latency; loads near the largest are dear, and none is free. */
+static void price_bottlenecks(rounds *r)
+{
+	const berth_system *s = r->p->s;
+	double most = 1;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		most = fmax(most, dev_load_ns(r, d));
+	for (int32_t c = 0; c < s->n_channels && s->contention; c++)
+		most = fmax(most, (double)r->best_channel_ns[c]);
+	r->x.ns_weight = 0;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		r->x.dev_ns_weight[d] = 0.01 + pow(dev_load_ns(r, d) / most, LOAD_SHARPNESS);
+	for (int32_t c = 0; c < s->n_channels && s->contention; c++)
+		r->x.channel_ns_weight[c] = 0.01 + pow((double)r->best_channel_ns[c] / most, LOAD_SHARPNESS);
+}
+
+static berth_status free_round(rounds *r, int32_t k, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(pbqp_pricer_schedule(&r->x, r->best_dev, r->best_start_ns, r->best_end_ns, tmp, err));
+	weigh(r);
+	if (r->s->cfg.objective == BERTH_THROUGHPUT)
+		price_bottlenecks(r);
+	else
+		price_loads(r);
+	free_block(r);
+	return answer(r, &scheduled_vector[k % N_VECTORS], tmp, err);
+}
+
+/* Offer the best placement with the order of a list schedule of it. */
+static berth_status offer_order(rounds *r, berth_arena *tmp, berth_err *err)
+{
+	int32_t *order;
+	BERTH_TRY(BERTH_NEW(tmp, order, r->p->n_ops, err));
+	berth_partial_reset(r->list);
+	for (int32_t u = 0; u < r->p->n_units; u++)
+		berth_partial_bind(r->list, u, unit_dev(r->p, r->best_dev, u));
+	BERTH_TRY(berth_partial_schedule(r->list, r->p->op_rank_ns, tmp, err));
+	BERTH_TRY(berth_partial_order(r->list, order, tmp, err));
+	berth_search_offer(r->s, r->best_dev, order);
+	return BERTH_OK;
+}
+
+static int32_t count_rounds(const rounds *r)
+{
+	double n = r->p->n_devs, entries = ((double)r->m.n_uses + 3.0 * r->p->n_ops) * n * n + 1, room = MAX_ENTRIES / entries;
+	int32_t all = 2 * N_VECTORS + N_FREE_ROUNDS;
+	if (!(r->x.ns_weight > 0) || !berth_can_move(r->p))
+		return 0; /* the plain problem is all there is */
+	return room < MIN_ROUNDS ? MIN_ROUNDS : room > all ? all : (int32_t)room;
+}
+
+static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(plain_round(r, tmp, err));
+	int32_t n = count_rounds(r);
+	for (int32_t k = 0; k < n; k++)
+		BERTH_TRY(k < 2 * N_VECTORS ? vector_round(r, k, tmp, err) : free_round(r, k - 2 * N_VECTORS, tmp, err));
+	return offer_order(r, tmp, err);
+}
+
+/* ---- set-up ---- */
+
+/* Pin the units of the CEFT critical path to its devices, in the prices and in the list schedule. A unit that the path has on two devices keeps the
+ * later one. */
+static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	berth_ceft c;
-	BERTH_TRY(berth_ceft_new(x->p, tmp, &c, err));
+	BERTH_TRY(berth_ceft_new(r->p, tmp, &c, err));
 	int32_t op = c.end_op, dev = c.end_dev;
 	while (op >= 0) {
-		int64_t *cost = x->unit_cost + (size_t)x->p->op_unit[op] * x->devs;
-		if (cost[dev] < BERTH_PBQP_INF)
-			for (int32_t d = 0; d < x->p->n_devs; d++)
-				cost[d] = d == dev ? cost[d] : BERTH_PBQP_INF;
-		size_t cell = (size_t)op * x->devs + (size_t)dev;
+		int32_t u = r->p->op_unit[op];
+		if (berth_partial_dev(r->list, op) < 0 && pbqp_place_has(&r->m, u, dev) && berth_partial_fits(r->list, u, dev)) {
+			berth_partial_bind(r->list, u, dev);
+			r->x.unit_pin[u] = dev;
+		}
+		size_t cell = (size_t)op * (size_t)r->p->n_devs + (size_t)dev;
 		op = c.back_op[cell];
 		dev = c.back_dev[cell];
 	}
 	return BERTH_OK;
 }
 
-/* Nanojoules of moving tensor t from a to b over all hops. */
-static int64_t move_joules(const berth_problem *p, int32_t t, size_t pair)
+static berth_status new_arrays(rounds *r, berth_arena *tmp, berth_err *err)
 {
-	int32_t r = p->class_pair_route[(size_t)p->tensor_class[t] * (size_t)p->n_devs * (size_t)p->n_devs + pair];
-	double sum = 0;
-	for (int32_t i = r < 0 ? 0 : p->route_off[r]; r >= 0 && i < p->route_off[r + 1]; i++)
-		sum += p->s->link_joules_per_byte[p->route_link[i]] * (double)p->g->tensor_bytes[t] * 1e9;
-	return rounded(sum);
+	int32_t n = r->p->n_ops, n_devs = r->p->n_devs;
+	BERTH_TRY(BERTH_NEW(tmp, r->op_dev, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, r->plain_dev, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, r->list_dev, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, r->dev_load_price, n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, r->best_dev, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, r->best_start_ns, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, r->best_end_ns, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, r->best_dev_ns, n_devs, err));
+	return BERTH_NEW(tmp, r->best_channel_ns, r->p->s->n_channels, err);
 }
 
-static int64_t edge_cost(const pricer *x, int32_t t, size_t pair)
+static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 {
-	if (x->joules)
-		return move_joules(x->p, t, pair);
-	return rounded(x->transfers * (double)x->p->class_pair_ns[(size_t)x->p->tensor_class[t] * x->devs * x->devs + pair]);
-}
-
-static berth_status add_edges(const pricer *x, berth_pbqp *q, berth_err *err)
-{
-	const berth_problem *p = x->p;
-	const berth_graph *g = p->g;
-	for (int32_t t = 0; t < g->n_tensors; t++) {
-		int32_t u = p->op_unit[g->tensor_producer[t]];
-		for (size_t pair = 0; pair < x->devs * x->devs; pair++)
-			x->edge_cost[pair] = edge_cost(x, t, pair);
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			if (p->op_unit[g->edge_consumer[e]] != u)
-				BERTH_TRY(berth_pbqp_edge(q, u, p->op_unit[g->edge_consumer[e]], x->edge_cost, err));
-	}
-	return BERTH_OK;
-}
-
-/* Solve under the present prices and offer the answer; the simulator holds its loads and peaks afterwards. */
-static berth_status solve(pricer *x, berth_arena *tmp, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	const berth_problem *p = x->p;
-	berth_pbqp *q;
-	BERTH_TRY(berth_pbqp_new(p->n_units, x->n_alts, tmp, &q, err));
-	for (int32_t u = 0; u < p->n_units; u++)
-		for (size_t d = 0; d < x->devs; d++) {
-			int64_t cost = x->unit_cost[(size_t)u * x->devs + d];
-			berth_pbqp_node(q, u)[d] = cost < BERTH_PBQP_INF ? rounded((double)cost * x->price[d]) : cost;
-		}
-	BERTH_TRY(add_edges(x, q, err));
-	BERTH_TRY(berth_pbqp_solve(q, BERTH_PBQP_BEST, 1, x->unit_dev, NULL, tmp, err));
-	berth_arena_reset(tmp, mark);
-	for (int32_t u = 0; u < p->n_units; u++)
-		if (berth_unit_legal(p, u, x->unit_dev[u]))
-			berth_unit_put(p, u, x->unit_dev[u], x->op_dev);
-	berth_search_offer(x->s, x->op_dev, NULL);
-	return BERTH_OK;
-}
-
-/* Move prices towards equal loads, by less and less; a device beyond its memory gets dearer in any case. */
-static void reprice(pricer *x, int step)
-{
-	const berth_system *s = x->p->s;
-	const int64_t *time = berth_sim_dev_time_ns(x->s->eval[0].sim), *peak = berth_sim_peak_bytes(x->s->eval[0].sim);
-	double mean = 0, gain = 0.8 / (1 + 0.3 * step);
-	for (size_t d = 0; d < x->devs; d++)
-		mean += (double)time[d] / s->dev_slots[d] / (double)x->devs;
-	for (size_t d = 0; d < x->devs && mean > 0; d++) {
-		double load = (double)time[d] / s->dev_slots[d] / mean;
-		x->price[d] *= exp(gain * fmin(fmax(load - 1, -1), 1));
-		if (!x->p->memory_free && s->dev_memory_bytes[d] >= 0 && peak[d] > s->dev_memory_bytes[d])
-			x->price[d] *= 1.3;
-	}
-}
-
-static berth_status new_pricer(pricer *x, berth_arena *tmp, berth_err *err)
-{
-	const berth_problem *p = x->p;
-	BERTH_TRY(BERTH_NEW(tmp, x->unit_cost, (size_t)p->n_units * x->devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->price, x->devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->n_alts, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->unit_dev, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->edge_cost, x->devs * x->devs, err));
-	for (int32_t u = 0; u < p->n_units; u++)
-		x->n_alts[u] = p->n_devs;
-	/* A legal start, should the solver ever leave a unit where it may not be. */
-	for (int32_t u = 0; u < p->n_units; u++)
-		for (int32_t d = p->n_devs - 1; d >= 0; d--)
-			if (berth_unit_legal(p, u, d))
-				berth_unit_put(p, u, d, x->op_dev);
-	return BERTH_OK;
+	const berth_problem *p = r->p;
+	r->best = berth_score_worst();
+	r->rng = berth_rng_seed(r->s->cfg.seed, BERTH_STREAM_METHOD);
+	BERTH_TRY(pbqp_place_new(p, tmp, &r->m, err));
+	BERTH_TRY(pbqp_pricer_new(&r->m, tmp, &r->x, err));
+	BERTH_TRY(new_arrays(r, tmp, err));
+	memcpy(r->dev_load_price, r->x.dev_load_price, (size_t)p->n_devs * sizeof *r->dev_load_price);
+	r->byte_price = mean_byte_price(r);
+	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
+		r->idle_watts += p->s->dev_idle_w[d];
+	for (int32_t op = 0; op < p->n_ops; op++) /* legal, should no round have an answer */
+		r->op_dev[op] = r->m.alt_dev[r->m.alt_off[p->op_unit[op]]];
+	return berth_partial_new(p, tmp, &r->list, err);
 }
 
 static berth_status run(berth_search *s, bool path, berth_arena *tmp, berth_err *err)
 {
-	pricer x = {.s = s, .p = s->p, .devs = (size_t)s->p->n_devs, .joules = s->cfg.objective == BERTH_ENERGY};
-	BERTH_TRY(new_pricer(&x, tmp, err));
-	fill_unit_costs(&x);
+	rounds r = {.s = s, .p = s->p};
+	BERTH_TRY(new_rounds(&r, tmp, err));
 	if (path)
-		BERTH_TRY(pin_path(&x, tmp, err));
-	for (int k = 0; k < N_SHARES; k++) {
-		x.transfers = transfer_share[k];
-		for (size_t d = 0; d < x.devs; d++)
-			x.price[d] = 1;
-		for (int step = 0; step < STEPS; step++) {
-			BERTH_TRY(solve(&x, tmp, err));
-			if (x.devs == 1)
-				return BERTH_OK;
-			reprice(&x, step);
-		}
-	}
-	return BERTH_OK;
+		BERTH_TRY(pin_path(&r, tmp, err));
+	BERTH_TRY(berth_partial_schedule(r.list, r.p->op_rank_ns, tmp, err));
+	berth_partial_devs(r.list, r.list_dev);
+	return all_rounds(&r, tmp, err);
 }
 
 static berth_status run_pbqp(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -200,5 +331,6 @@ static berth_status run_ceft_pbqp(berth_search *s, berth_arena *tmp, berth_err *
 	return run(s, true, tmp, err);
 }
 
-const berth_method berth_method_pbqp = {"pbqp", "PBQP over units with priced devices, best of 20 price vectors (after Anderson & Gregg 2018)", false, run_pbqp};
+const berth_method berth_method_pbqp = {"pbqp", "PBQP over units under changing prices, the best of about 40 answers (after Anderson & Gregg 2018)", false,
+                                        run_pbqp};
 const berth_method berth_method_ceft_pbqp = {"ceft-pbqp", "PBQP with the CEFT critical path pinned (after Huang, Fu & Hsu 2019)", false, run_ceft_pbqp};

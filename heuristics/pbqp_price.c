@@ -1,0 +1,396 @@
+/* Prices of a placement PBQP; see pbqp_price.h. */
+#include "pbqp_price.h"
+
+#include "method.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LOAD_STEPS = 200, /* of the subgradient method on the load dual */
+	MAX_RIVALS = 8   /* of one operator among those that started before it, latest first */
+};
+#define SHARPNESS 8.0 /* of the fall of a share with slack */
+
+/* ---- load prices ---- */
+
+typedef struct load_dual {
+	const berth_problem *p;
+	double *price, *load; /* [n_devs] */
+	double least;         /* sum over units of their least time */
+} load_dual;
+
+/* sum over units of min over devices of price * time; loads that the minima make. */
+static double load_value(load_dual *l)
+{
+	const berth_problem *p = l->p;
+	double sum = 0;
+	l->least = 0;
+	memset(l->load, 0, (size_t)p->n_devs * sizeof *l->load);
+	for (int32_t u = 0; u < p->n_units; u++) {
+		double least = INFINITY, least_time = INFINITY, load = 0;
+		int32_t dev = 0;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			if (!berth_unit_legal(p, u, d))
+				continue;
+			double time = (double)berth_unit_time(p, u, d) / p->s->dev_slots[d];
+			least_time = fmin(least_time, time);
+			if (l->price[d] * time < least) {
+				least = l->price[d] * time;
+				load = time;
+				dev = d;
+			}
+		}
+		sum += least;
+		l->least += least_time;
+		l->load[dev] += load;
+	}
+	return sum;
+}
+
+/* One step of exponentiated gradient: devices with more load get dearer, prices sum up to 1. */
+static void load_step(load_dual *l, int32_t step)
+{
+	int32_t n = l->p->n_devs;
+	double most = 1, sum = 0;
+	for (int32_t d = 0; d < n; d++)
+		most = fmax(most, l->load[d]);
+	for (int32_t d = 0; d < n; d++)
+		sum += l->price[d] *= exp(l->load[d] / most / sqrt(1.0 + step));
+	for (int32_t d = 0; d < n; d++)
+		l->price[d] /= sum;
+}
+
+/* Prices of the best load bound found (bounds.h), scaled so that all units together pay about their least times. */
+static berth_status load_prices(const berth_problem *p, double *dev_load_price, berth_arena *mem, berth_err *err)
+{
+	load_dual l = {.p = p};
+	double best = -1;
+	BERTH_TRY(BERTH_NEW(mem, l.price, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, l.load, p->n_devs, err));
+	for (int32_t d = 0; d < p->n_devs; d++)
+		l.price[d] = 1.0 / p->n_devs;
+	for (int32_t step = 0; step < LOAD_STEPS; step++) {
+		double value = load_value(&l);
+		if (value > best) {
+			best = value;
+			memcpy(dev_load_price, l.price, (size_t)p->n_devs * sizeof *l.price);
+		}
+		load_step(&l, step);
+	}
+	for (int32_t d = 0; d < p->n_devs; d++)
+		dev_load_price[d] *= l.least / fmax(best, 1);
+	return BERTH_OK;
+}
+
+berth_status pbqp_pricer_new(const pbqp_place *m, berth_arena *mem, pbqp_pricer *out, berth_err *err)
+{
+	const berth_problem *p = m->p;
+	pbqp_pricer x = {.m = m};
+	BERTH_TRY(BERTH_NEW(mem, x.dev_ns_weight, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, x.channel_ns_weight, p->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, x.dev_byte_weight, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, x.dev_load_price, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, x.unit_bytes, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, x.unit_pin, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, x.op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, x.start_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, x.end_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, x.tail_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, x.op_share, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, x.use_share, m->n_uses, err));
+	BERTH_TRY(BERTH_NEW(mem, x.use_slack_ns, m->n_uses, err));
+	BERTH_TRY(BERTH_NEW(mem, x.use_ns, m->n_uses, err));
+	BERTH_TRY(load_prices(p, x.dev_load_price, mem, err));
+	berth_unit_bytes(p, x.unit_bytes);
+	for (int32_t u = 0; u < p->n_units; u++)
+		x.unit_pin[u] = -1;
+	*out = x;
+	return BERTH_OK;
+}
+
+/* ---- the schedule ---- */
+
+typedef struct timed_op {
+	int64_t start_ns;
+	int32_t topo, op;
+} timed_op;
+
+static int compare_starts(const void *a, const void *b)
+{
+	const timed_op *x = a, *y = b;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->topo > y->topo) - (x->topo < y->topo);
+}
+
+static berth_status by_start(const pbqp_pricer *x, timed_op **out, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = x->m->p;
+	timed_op *seq;
+	BERTH_TRY(BERTH_NEW(tmp, seq, p->n_ops, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		seq[op] = (timed_op){x->start_ns[op], p->g->op_topo[op], op};
+	qsort(seq, (size_t)p->n_ops, sizeof *seq, compare_starts);
+	*out = seq;
+	return BERTH_OK;
+}
+
+/* Time from the end of t's producer to the schedule's end, through the consumer of edge e. */
+static int64_t tail_through(const pbqp_pricer *x, int32_t t, int32_t e)
+{
+	const berth_problem *p = x->m->p;
+	int32_t c = p->g->edge_consumer[e], dev = x->op_dev[c];
+	return berth_transfer_ns(p, t, x->op_dev[p->g->tensor_producer[t]], dev) + berth_op_time(p, c, dev) + x->tail_ns[c];
+}
+
+static int64_t tail_of(const pbqp_pricer *x, int32_t op)
+{
+	const berth_graph *g = x->m->p->g;
+	int64_t most = 0;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int64_t tail = tail_through(x, t, e);
+			most = tail > most ? tail : most;
+		}
+	return most;
+}
+
+/* Tails over consumers and, with device true, over the next operator of a device with one slot. */
+static berth_status set_tails(pbqp_pricer *x, bool device, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = x->m->p;
+	timed_op *seq;
+	int32_t *next;
+	BERTH_TRY(by_start(x, &seq, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, next, p->n_devs, err));
+	memset(next, -1, (size_t)p->n_devs * sizeof *next);
+	x->length_ns = 0;
+	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
+		int32_t op = seq[k].op, dev = x->op_dev[op];
+		x->tail_ns[op] = tail_of(x, op);
+		if (device && p->s->dev_slots[dev] == 1) {
+			int64_t tail = next[dev] >= 0 ? x->tail_ns[next[dev]] + berth_op_time(p, next[dev], dev) : 0;
+			x->tail_ns[op] = tail > x->tail_ns[op] ? tail : x->tail_ns[op];
+			next[dev] = op;
+		}
+		int64_t length = x->end_ns[op] + x->tail_ns[op];
+		x->length_ns = length > x->length_ns ? length : x->length_ns;
+	}
+	return BERTH_OK;
+}
+
+static double slack_of(const pbqp_pricer *x, int32_t op)
+{
+	return (double)(x->length_ns - x->end_ns[op] - x->tail_ns[op]);
+}
+
+/* Slack of a use, as its tightest consumer in the unit has it. */
+static void set_use(pbqp_pricer *x, int32_t use)
+{
+	const berth_problem *p = x->m->p;
+	int32_t t = x->m->use_tensor[use], producer = p->g->tensor_producer[t], unit = x->m->use_to[use];
+	x->use_slack_ns[use] = INFINITY;
+	for (int32_t e = p->g->tensor_use_off[t]; e < p->g->tensor_use_off[t + 1]; e++) {
+		int32_t c = p->g->edge_consumer[e];
+		double slack = (double)(x->length_ns - x->end_ns[producer] - tail_through(x, t, e));
+		if (p->op_unit[c] != unit || slack >= x->use_slack_ns[use])
+			continue;
+		x->use_slack_ns[use] = slack;
+		x->use_ns[use] = (double)berth_transfer_ns(p, t, x->op_dev[producer], x->op_dev[c]);
+	}
+}
+
+static void set_uses(pbqp_pricer *x)
+{
+	for (int32_t use = 0; use < x->m->n_uses; use++)
+		set_use(x, use);
+	x->scheduled = true;
+}
+
+berth_status pbqp_pricer_schedule(pbqp_pricer *x, const int32_t *op_dev, const int64_t *start_ns, const int64_t *end_ns, berth_arena *tmp, berth_err *err)
+{
+	size_t n = (size_t)x->m->p->n_ops;
+	if (n == 0)
+		return BERTH_OK;
+	memmove(x->op_dev, op_dev, n * sizeof *op_dev);
+	memcpy(x->start_ns, start_ns, n * sizeof *start_ns);
+	memcpy(x->end_ns, end_ns, n * sizeof *end_ns);
+	BERTH_TRY(set_tails(x, true, tmp, err));
+	set_uses(x);
+	return BERTH_OK;
+}
+
+berth_status pbqp_pricer_unhindered(pbqp_pricer *x, const int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = x->m->p;
+	const berth_graph *g = p->g;
+	if (p->n_ops == 0)
+		return BERTH_OK;
+	memmove(x->op_dev, op_dev, (size_t)p->n_ops * sizeof *op_dev);
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		x->start_ns[op] = 0;
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t t = g->in_tensor[i], producer = g->tensor_producer[t];
+			int64_t at = x->end_ns[producer] + berth_transfer_ns(p, t, op_dev[producer], op_dev[op]);
+			x->start_ns[op] = at > x->start_ns[op] ? at : x->start_ns[op];
+		}
+		x->end_ns[op] = x->start_ns[op] + berth_op_time(p, op, op_dev[op]);
+	}
+	BERTH_TRY(set_tails(x, false, tmp, err));
+	set_uses(x);
+	return BERTH_OK;
+}
+
+/* ---- prices ---- */
+
+/* 1 without slack, falling towards vector.idle. */
+static double share(const pbqp_pricer *x, double slack_ns)
+{
+	double tight = 1 - slack_ns / fmax(1, (double)x->length_ns);
+	return x->vector.idle + (1 - x->vector.idle) * pow(fmin(fmax(tight, 0), 1), SHARPNESS);
+}
+
+static void set_shares(pbqp_pricer *x)
+{
+	for (int32_t op = 0; op < x->m->p->n_ops; op++)
+		x->op_share[op] = share(x, slack_of(x, op));
+	for (int32_t use = 0; use < x->m->n_uses; use++)
+		x->use_share[use] = share(x, x->use_slack_ns[use]);
+}
+
+/* Price of a time that is ns, was now_ns in the schedule and has the slack there. */
+static double slack_price(double share, double ns, double now_ns, double slack_ns)
+{
+	return share * ns + (1 - share) * fmax(0, ns - now_ns - slack_ns);
+}
+
+static double longest_ns(const berth_problem *p, int32_t op)
+{
+	int64_t most = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (berth_op_time(p, op, d) > most)
+			most = berth_op_time(p, op, d);
+	return (double)most;
+}
+
+static double op_price(const pbqp_pricer *x, int32_t op, int32_t dev)
+{
+	const berth_problem *p = x->m->p;
+	double ns = (double)berth_op_time(p, op, dev), per_slot = ns / p->s->dev_slots[dev], latency = ns;
+	if (x->scheduled)
+		latency = slack_price(x->op_share[op], ns, (double)berth_op_time(p, op, x->op_dev[op]), slack_of(x, op));
+	double load = 1 - x->vector.load + x->vector.load * x->dev_load_price[dev];
+	double sum = x->ns_weight * load * latency + x->dev_ns_weight[dev] * per_slot;
+	if (x->joule_weight > 0)
+		sum += x->joule_weight * ((p->s->dev_busy_w[dev] - p->s->dev_idle_w[dev]) * per_slot + x->rebate_watts * (longest_ns(p, op) - ns)) * 1e-9;
+	return sum;
+}
+
+static double unit_price(const void *ctx, int32_t unit, int32_t dev)
+{
+	const pbqp_pricer *x = ctx;
+	const berth_problem *p = x->m->p;
+	double sum = x->dev_byte_weight[dev] * (double)x->unit_bytes[unit];
+	if (x->unit_pin[unit] >= 0 && x->unit_pin[unit] != dev)
+		return INFINITY;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
+		sum += op_price(x, p->unit_op[i], dev);
+	return sum;
+}
+
+static double move_price(const void *ctx, int32_t use, int32_t from, int32_t to)
+{
+	const pbqp_pricer *x = ctx;
+	const berth_problem *p = x->m->p;
+	const berth_system *s = p->s;
+	int32_t t = x->m->use_tensor[use], class = p->tensor_class[t];
+	size_t n = (size_t)p->n_devs;
+	double ns = (double)berth_transfer_ns(p, t, from, to), latency = ns;
+	if (x->scheduled)
+		latency = slack_price(x->use_share[use], ns, x->use_ns[use], x->use_slack_ns[use]);
+	double sum = x->vector.move * x->ns_weight * latency;
+	int32_t route = p->class_pair_route[((size_t)class * n + (size_t)from) * n + (size_t)to];
+	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++) {
+		int32_t link = p->route_link[i];
+		sum += x->channel_ns_weight[s->link_channel[link]] * (double)p->class_link_ns[(size_t)class * (size_t)s->n_links + (size_t)link];
+		sum += x->joule_weight * s->link_joules_per_byte[link] * (double)p->g->tensor_bytes[t];
+	}
+	return sum;
+}
+
+/* ---- rivals ---- */
+
+typedef struct rival_list {
+	size_t cap_a, cap_b, cap_cost;
+} rival_list;
+
+static berth_status add_rival(pbqp_pricer *x, rival_list *list, int32_t a, int32_t b, double cost, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(tmp, x->rival_a, x->n_rivals, &list->cap_a, err));
+	BERTH_TRY(BERTH_GROW(tmp, x->rival_b, x->n_rivals, &list->cap_b, err));
+	BERTH_TRY(BERTH_GROW(tmp, x->rival_cost, x->n_rivals, &list->cap_cost, err));
+	x->rival_a[x->n_rivals] = x->m->p->op_unit[a];
+	x->rival_b[x->n_rivals] = x->m->p->op_unit[b];
+	x->rival_cost[x->n_rivals++] = cost;
+	return BERTH_OK;
+}
+
+/* Overlap of two operators of the schedule that the slack of neither absorbs; b starts last. */
+static double hindrance(const pbqp_pricer *x, int32_t a, int32_t b)
+{
+	int64_t end = x->end_ns[a] < x->end_ns[b] ? x->end_ns[a] : x->end_ns[b];
+	return (double)(end - x->start_ns[b]) - fmax(slack_of(x, a), slack_of(x, b));
+}
+
+/* Pairs that the schedule runs at the same time. Such operators are independent, as one that needs the other's output starts after it. */
+static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = x->m->p;
+	rival_list list = {0};
+	timed_op *seq;
+	int32_t *running, n_running = 0;
+	x->n_rivals = 0;
+	x->rival_a = x->rival_b = NULL;
+	x->rival_cost = NULL;
+	if (!x->scheduled || !(x->vector.rival > 0) || !(x->ns_weight > 0))
+		return BERTH_OK;
+	BERTH_TRY(by_start(x, &seq, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, running, p->n_ops, err));
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t b = seq[k].op, n = 0, found = 0;
+		for (int32_t i = 0; i < n_running; i++)
+			if (x->end_ns[running[i]] > x->start_ns[b])
+				running[n++] = running[i];
+		n_running = n;
+		for (int32_t i = n_running - 1; i >= 0 && found < MAX_RIVALS; i--) {
+			double ns = hindrance(x, running[i], b);
+			if (!(ns > 0) || p->op_unit[running[i]] == p->op_unit[b])
+				continue;
+			BERTH_TRY(add_rival(x, &list, running[i], b, x->vector.rival * x->ns_weight * ns, tmp, err));
+			found++;
+		}
+		running[n_running++] = b;
+	}
+	return BERTH_OK;
+}
+
+static berth_status place(pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	if (x->scheduled)
+		set_shares(x);
+	BERTH_TRY(find_rivals(x, tmp, err));
+	pbqp_prices prices = {unit_price, move_price, x, x->n_rivals, x->rival_a, x->rival_b, x->rival_cost};
+	return pbqp_place_solve(x->m, &prices, op_dev, tmp, err);
+}
+
+berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	x->vector = *vector;
+	berth_status st = place(x, op_dev, tmp, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
