@@ -3,6 +3,7 @@
 
 #include "ceft.h"
 #include "method.h"
+#include "partial.h"
 
 #include <math.h>
 #include <string.h>
@@ -353,7 +354,27 @@ static size_t best_single(const berth_encoding *e, const sums *s)
 	return best;
 }
 
-static berth_status pair_features(berth_encoding *e, const sums *s, berth_arena *mem, berth_err *err)
+/* Share of each group's operators that HEFT puts on each device [n_groups][n_devs]; zeros without hints. */
+static berth_status hint_shares(const berth_encoding *e, const sums *s, bool hints, double **share, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = e->p;
+	berth_partial *part;
+	int32_t *op_dev;
+	BERTH_TRY(BERTH_NEW(tmp, *share, (size_t)e->n_groups * (size_t)e->n_devs, err));
+	if (!hints)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
+	BERTH_TRY(berth_partial_schedule(part, p->op_rank_ns, tmp, err));
+	berth_partial_devs(part, op_dev);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		size_t v = (size_t)e->co.op_group[op];
+		(*share)[v * (size_t)e->n_devs + (size_t)op_dev[op]] += 1 / s->n_ops[v];
+	}
+	return BERTH_OK;
+}
+
+static berth_status pair_features(berth_encoding *e, const sums *s, const double *hint, berth_arena *mem, berth_err *err)
 {
 	const berth_system *y = e->p->s;
 	size_t devs = (size_t)e->n_devs, groups = (size_t)e->n_groups, single = best_single(e, s);
@@ -386,6 +407,7 @@ static berth_status pair_features(berth_encoding *e, const sums *s, berth_arena 
 			f[5] = y->dev_memory_bytes[d] < 0 ? 0 : (nn_real)fmin(s->bytes[v] * 16 / ((double)y->dev_memory_bytes[d] + 1), 4);
 			f[6] = e->p->has_energy ? (nn_real)fmin(log(fmax(ratio(s->time[i] * (y->dev_busy_w[d] - y->dev_idle_w[d]), thrift), 1)), 5) : 0;
 			f[7] = d == single;
+			f[8] = (nn_real)hint[i];
 		}
 	}
 	e->in.pair_x = x;
@@ -429,7 +451,7 @@ static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem,
 	return BERTH_OK;
 }
 
-static berth_status encode(berth_encoding *e, int32_t n_groups, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	sums s = {0};
 	group_edges q;
@@ -445,14 +467,16 @@ static berth_status encode(berth_encoding *e, int32_t n_groups, berth_arena *mem
 	BERTH_TRY(node_features(e, &s, &q, mem, tmp, err));
 	BERTH_TRY(link_features(e, &s, mem, err));
 	BERTH_TRY(dev_features(e, &s, mem, tmp, err));
-	return pair_features(e, &s, mem, err);
+	double *hint;
+	BERTH_TRY(hint_shares(e, &s, hints, &hint, tmp, err));
+	return pair_features(e, &s, hint, mem, err);
 }
 
-berth_status berth_encode(const berth_problem *p, int32_t n_groups, berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err)
+berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err)
 {
 	berth_encoding e = {.p = p, .n_devs = p->n_devs};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = encode(&e, n_groups, mem, tmp, err);
+	berth_status st = encode(&e, n_groups, hints, mem, tmp, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = e;

@@ -7,7 +7,7 @@
 #include "policy.h"
 #include "problem.h"
 
-enum { ENCODE_NODE = 28, ENCODE_EDGE = 4, ENCODE_DEV = 11, ENCODE_PAIR = 8, ENCODE_LINK = 4 };
+enum { ENCODE_NODE = 28, ENCODE_EDGE = 4, ENCODE_DEV = 11, ENCODE_PAIR = 9, ENCODE_LINK = 4 };
 
 typedef struct berth_encoding {
 	const berth_problem *p;
@@ -17,9 +17,10 @@ typedef struct berth_encoding {
 	int32_t *op_fallback;        /* [n_ops] fastest legal device: where an operator goes that its group's device cannot take */
 } berth_encoding;
 
-/* Encode p in about n_groups groups (see coarsen.h; bytes of a group are capped by half of the smallest memory). Every operator needs a legal device
- * (berth_problem_feasible). Lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL, BERTH_ENOMEM. O(edges * devs^2 + groups * devs). */
-berth_status berth_encode(const berth_problem *p, int32_t n_groups, berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err);
+/* Encode p in about n_groups groups (see coarsen.h; bytes of a group are capped by half of the smallest memory). hints: one feature of each (group,
+ * device) pair is the share of the group that HEFT puts there; it also tells equal devices apart. Without hints it is 0. Every operator needs a
+ * legal device (berth_problem_feasible). Lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL, BERTH_ENOMEM. O(edges * devs^2 + groups * devs). */
+berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err);
 
 /* Dimensions of a policy for these features. */
 policy_dims berth_encode_dims(int32_t hidden, int32_t rounds);

@@ -14,7 +14,7 @@ enum { MAX_TARGETS = 512 };
 berth_learner_cfg berth_learner_cfg_default(void)
 {
 	return (berth_learner_cfg){.groups = 64, .hidden = 48, .rounds = 2, .batch = 64, .epochs = 4, .lr = 1e-3, .clip = 0.2, .entropy = 0.003, .kl_stop = 0.03,
-	                           .window = 128, .elite = 0.1, .clone_steps = 4, .seed_mass = 0.5};
+	                           .window = 128, .elite = 0.1, .clone_steps = 4, .seed_mass = 0.5, .hints = true};
 }
 
 static berth_status in_range(const char *what, double x, double least, double most, berth_err *err)
@@ -46,7 +46,7 @@ bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg
 {
 	return a->groups == b->groups && a->hidden == b->hidden && a->rounds == b->rounds && a->batch == b->batch && a->epochs == b->epochs && a->lr == b->lr &&
 	       a->clip == b->clip && a->entropy == b->entropy && a->kl_stop == b->kl_stop && a->window == b->window && a->elite == b->elite &&
-	       a->clone_steps == b->clone_steps && a->seed_mass == b->seed_mass && a->table_lr == b->table_lr;
+	       a->clone_steps == b->clone_steps && a->seed_mass == b->seed_mass && a->hints == b->hints && a->table_lr == b->table_lr;
 }
 
 double berth_reward(double reference, berth_score score)
@@ -69,7 +69,7 @@ static berth_status new_task(const berth_learner *l, berth_search *s, berth_aren
 {
 	const berth_learner_cfg *c = &l->cfg;
 	*t = (berth_task){.s = s};
-	BERTH_TRY(berth_encode(s->p, c->groups, mem, tmp, &t->e, err));
+	BERTH_TRY(berth_encode(s->p, c->groups, c->hints, mem, tmp, &t->e, err));
 	BERTH_TRY(policy_input_check(&l->dims, &t->e.in, err));
 	BERTH_TRY(BERTH_NEW(mem, t->window_action, (size_t)c->window * (size_t)t->e.n_groups, err));
 	BERTH_TRY(BERTH_NEW(mem, t->window_reward, c->window, err));

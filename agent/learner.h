@@ -23,6 +23,7 @@ typedef struct berth_learner_cfg {
 	double elite;         /* share of the window that is cloned, (0, 1]; default 0.1 */
 	int32_t clone_steps;  /* gradient steps of a cloning, [0, 64]; 0: no cross-entropy; default 4 */
 	double seed_mass;     /* cloning of seeds stops when their mean probability reaches this, [0, 0.7]; default 0.5 */
+	bool hints;           /* the policy sees where HEFT puts each group; default true */
 	double table_lr;      /* > 0: logits get an own free term per (group, device) too, learned at this rate (one task alone); default 0 */
 } berth_learner_cfg;
 

@@ -32,7 +32,7 @@ typedef struct table {
 static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 {
 	const berth_table_cfg *c = &t->cfg;
-	BERTH_TRY(berth_encode(t->s->p, c->groups, tmp, t->s->mem, &t->e, err));
+	BERTH_TRY(berth_encode(t->s->p, c->groups, false, tmp, t->s->mem, &t->e, err));
 	t->groups = (size_t)t->e.n_groups;
 	t->devs = (size_t)t->e.n_devs;
 	t->ops = (size_t)t->s->p->n_ops;

@@ -84,6 +84,7 @@ static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t e
 	berth_learner l;
 	berth_err err;
 	int64_t room, n_first = 0, n_last = 0;
+	learner.hints = false;
 	if (!train)
 		learner.epochs = learner.clone_steps = 0;
 	must(berth_search_new(&x->p, &cfg, &mem, &s, &err), &err);

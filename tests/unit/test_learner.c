@@ -98,7 +98,7 @@ static void test_encodings(void **state)
 		berth_encoding e;
 		berth_err err;
 		open_zoo(&x, graph[i / 4], system[i % 4]);
-		assert_ok(berth_encode(&x.p, 64, &x.mem, &x.tmp, &e, &err), &err);
+		assert_ok(berth_encode(&x.p, 64, i % 2, &x.mem, &x.tmp, &e, &err), &err);
 		check_encoding(&x, &e);
 		check_projection(&x, &e, 1);
 		close_subject(&x);
@@ -117,7 +117,7 @@ static void test_random_encodings(void **state)
 		instance_make(seed, 20, 4, &in);
 		open_text(&x, in.graph, in.system);
 		if (berth_problem_feasible(&x.p, &err) == BERTH_OK) {
-			assert_ok(berth_encode(&x.p, 1 + (int32_t)(seed % 8), &x.mem, &x.tmp, &e, &err), &err);
+			assert_ok(berth_encode(&x.p, 1 + (int32_t)(seed % 8), seed % 2, &x.mem, &x.tmp, &e, &err), &err);
 			check_encoding(&x, &e);
 			check_projection(&x, &e, seed);
 			done++;
