@@ -75,7 +75,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return BERTH_OK;
 	BERTH_TRY(berth_learner_new(&cfg, s->cfg.seed, f ? f->params : NULL, &s, 1, s->mem, tmp, &w.l, err));
 	w.l.task[0].reference = w.seeds.reference;
-	w.learn_share = 1;
+	w.learn_share = 0.25;
 	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), s->mem, &w.annealer, err));
 	BERTH_TRY(BERTH_NEW(s->mem, w.op_dev, s->p->n_ops, err));
 	if (f) {
