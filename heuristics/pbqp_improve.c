@@ -10,7 +10,7 @@
 
 enum {
 	SWEEPS = 2,           /* of pbqp_raise_bound, before RN decides anew */
-	NODES_IN_ALL = 100000, /* that the rounds of improvement visit, within: */
+	NODES_IN_ALL = 60000, /* that the rounds of improvement visit, within: */
 	MIN_ROUNDS = 3,
 	MAX_ROUNDS = 200,
 	IDLE_ROUNDS = 8,      /* rounds of keeping in a row without gain, after which the bound is raised further */
