@@ -1,31 +1,26 @@
 /* The seeding portfolio; see portfolio.h. */
 #include "portfolio.h"
 
-#include "methods.h"
+#include "method.h"
 
 #include <string.h>
 
-static const char *const seed_method[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
-enum { N_SEEDS = sizeof seed_method / sizeof *seed_method };
-
 /* A heuristic on a search of its own, repaired for memory; sub lives in tmp. */
-static berth_status run_apart(berth_search *s, const char *method, berth_search *sub, berth_arena *tmp, berth_err *err)
+static berth_status run_apart(berth_search *s, const berth_method *m, berth_search *sub, berth_arena *tmp, berth_err *err)
 {
-	const berth_method *m;
 	berth_search_cfg cfg = {.objective = s->cfg.objective, .seed = s->cfg.seed};
-	BERTH_TRY(berth_method_find(method, &m, err));
 	BERTH_TRY(berth_search_new(s->p, &cfg, tmp, sub, err));
 	return berth_method_run(m, sub, tmp, err);
 }
 
-static berth_status run_seed(berth_search *s, const char *method, berth_seed *seed, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status run_seed(berth_search *s, const berth_method *method, berth_seed *seed, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
 	size_t bytes = (size_t)s->p->n_ops * sizeof *seed->op_dev;
 	BERTH_TRY(run_apart(s, method, &sub, tmp, err));
 	s->evaluations += sub.evaluations;
 	berth_search_keep(s, sub.best, sub.best_dev, sub.best_has_order ? sub.best_order : NULL);
-	*seed = (berth_seed){method, sub.best, NULL};
+	*seed = (berth_seed){method->name, sub.best, NULL};
 	BERTH_TRY(BERTH_NEW(mem, seed->op_dev, s->p->n_ops, err));
 	if (bytes)
 		memcpy(seed->op_dev, sub.best_dev, bytes);
@@ -36,7 +31,7 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 {
 	berth_search sub;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = run_apart(s, "single", &sub, tmp, err);
+	berth_status st = run_apart(s, berth_seed_methods[0], &sub, tmp, err);
 	if (st == BERTH_OK) {
 		*value = sub.best.value;
 		s->evaluations += sub.evaluations;
@@ -48,9 +43,9 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_seeds *out, berth_err *err)
 {
 	berth_seeds all = {0};
-	for (int32_t i = 0; i < N_SEEDS; i++) {
+	for (int32_t i = 0; i < berth_n_seeds && i < BERTH_MAX_SEEDS; i++) {
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = run_seed(s, seed_method[i], &all.seed[all.n], mem, tmp, err);
+		berth_status st = run_seed(s, berth_seed_methods[i], &all.seed[all.n], mem, tmp, err);
 		berth_arena_reset(tmp, mark);
 		BERTH_TRY(st);
 		if (berth_score_less(all.seed[all.n].score, all.seed[all.best].score))

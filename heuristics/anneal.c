@@ -1,5 +1,5 @@
-/* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220, 1983. From the best of single, HEFT
- * and CEFT-CPOP, by the moves of moves.h.
+/* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220, 1983. From the best of
+ * the portfolio, by the moves of moves.h.
  *
  * The schedule does not know the budget: runs of 500 steps at three scales of temperature, then three of twice as many steps, and so on, each from the
  * incumbent. Temperatures are relative to the present value: a run cools from 0.1 %, 1 % or 10 % of it by a factor of 100. The cold runs

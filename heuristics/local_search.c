@@ -1,5 +1,5 @@
-/* Iterated local search: H. R. Lourenco, O. C. Martin, T. Stuetzle, "Iterated local search", Handbook of Metaheuristics, 2003. From the best of single, HEFT and
- * CEFT-CPOP to a local optimum of single-unit moves; then again and again one random move of several units (moves.h), improvement from the
+/* Iterated local search: H. R. Lourenco, O. C. Martin, T. Stuetzle, "Iterated local search", Handbook of Metaheuristics, 2003. From the best of the
+ * portfolio to a local optimum of single-unit moves; then again and again one random move of several units (moves.h), improvement from the
  * units that it moved on, and back where that ended worse, until the budget ends. */
 #include "moves.h"
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-extern const berth_method berth_method_single, berth_method_heft, berth_method_ceft_cpop;
-
 /* A search that was stopped makes no further evaluation, so that the same run with the number that it reached as its budget gives the same
  * answer. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err)
@@ -71,9 +69,9 @@ void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns)
 
 berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	BERTH_TRY(berth_method_run(&berth_method_single, s, tmp, err));
-	BERTH_TRY(berth_method_run(&berth_method_heft, s, tmp, err));
-	return berth_method_run(&berth_method_ceft_cpop, s, tmp, err);
+	for (int32_t i = 0; i < berth_n_seeds; i++)
+		BERTH_TRY(berth_method_run(berth_seed_methods[i], s, tmp, err));
+	return BERTH_OK;
 }
 
 bool berth_can_move(const berth_problem *p)

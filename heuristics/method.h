@@ -16,6 +16,10 @@ typedef struct berth_method {
 extern const berth_method *const berth_heuristics[];
 extern const int32_t berth_n_heuristics;
 
+/* The portfolio that seeds the searches and the agent: single (first), heft, ceft-cpop, pbqp, ceft-pbqp. */
+extern const berth_method *const berth_seed_methods[];
+extern const int32_t berth_n_seeds;
+
 /* Run a method on a search; afterwards, where the incumbent exceeds a device's memory, repair it by moving units to devices with room (berth_repair).
  * A method that searches is repaired only while the search has room, for the sake of the rule of search.h: it does well to start from a repaired
  * placement. Pins, forbidden devices and colocation hold by construction. tmp is scratch, reset at exit. */
@@ -31,7 +35,7 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
  * op_dev in and out, with its score. Batches of candidates run on all workers; the result does not depend on their number. */
 berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err);
 
-/* Run single, heft and ceft-cpop on the search: where walks start. Fails: BERTH_ENOMEM. */
+/* Run the portfolio on the search: where walks start. Fails: BERTH_ENOMEM. */
 berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* Has any unit more than one legal device? */
