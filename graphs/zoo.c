@@ -43,6 +43,42 @@ static const berth_zoo_param random_params[] = {
 	{"gflops", "mean GFLOPs of a product", 1, 1e-6, 1e6, false, NULL},
 	{"seed", "of the random stream", 1, 0, 0x1p53, true, NULL}, DTYPE, TRAINING};
 
+static const char *const nasnet_sizes[] = {"large", "mobile", NULL};
+static const char *const vit_sizes[] = {"base", "large", "huge", NULL};
+static const char *const transformer_sizes[] = {"base", "big", NULL};
+static const char *const regimes[] = {"small", "regular", NULL};
+static const char *const wirings[] = {"ws", "er", "ba", NULL};
+static const char *const modes[] = {"prefill", "decode", NULL};
+
+static const berth_zoo_param nasnet_params[] = {
+	{"size", "6 @ 4032 at 331x331, or 4 @ 1056 at 224x224", 0, 0, 0, false, nasnet_sizes}, BATCH, DTYPE, TRAINING};
+static const berth_zoo_param vit_params[] = {{"size", "of the table in the paper", 0, 0, 0, false, vit_sizes}, BATCH, DTYPE, TRAINING};
+static const berth_zoo_param randwire_params[] = {
+	{"graph", "Watts-Strogatz, Erdos-Renyi or Barabasi-Albert", 0, 0, 0, false, wirings}, {"regime", "stages of the table in the paper", 0, 0, 0, false, regimes},
+	{"channels", "C of the paper: 78 small, 109 or 154 regular", 78, 2, 1024, true, NULL}, {"seed", "of the random stream", 1, 0, 0x1p53, true, NULL},
+	BATCH, DTYPE, TRAINING};
+static const berth_zoo_param rnnlm_params[] = {
+	{"batch", "samples at once", 20, 1, 65536, true, NULL}, {"seq", "steps unrolled", 35, 1, 512, true, NULL}, {"layers", "LSTM layers", 2, 1, 8, true, NULL},
+	{"hidden", "units of a layer", 1500, 1, 65536, true, NULL}, {"vocab", "words", 10000, 1, 1048576, true, NULL}, DTYPE, TRAINING};
+static const berth_zoo_param gnmt_params[] = {
+	{"batch", "samples at once", 64, 1, 65536, true, NULL}, {"seq", "steps of source and target", 40, 1, 256, true, NULL},
+	{"layers", "of encoder and of decoder", 4, 2, 8, true, NULL}, {"hidden", "units of a layer", 1024, 1, 65536, true, NULL},
+	{"vocab", "words", 32320, 1, 1048576, true, NULL}, DTYPE, TRAINING};
+static const berth_zoo_param transformer_params[] = {
+	{"size", "of the table in the paper", 0, 0, 0, false, transformer_sizes}, BATCH, {"seq", "tokens of source and target", 128, 1, 4096, true, NULL}, DTYPE, TRAINING};
+
+#define DECODER(n_kv, width)                                                                                                             \
+	BATCH, {"seq", "tokens: read at once, or in the cache", 512, 1, 1048576, true, NULL},                                             \
+	{"mode", "prefill: all tokens at once; decode: one more", 0, 0, 0, false, modes}, {"layers", "layers", 32, 1, 128, true, NULL},      \
+	{"hidden", "width of the model", 4096, 1, 65536, true, NULL}, {"heads", "attention heads", 32, 1, 512, true, NULL},                  \
+	{"kv-heads", "heads of keys and values", n_kv, 1, 512, true, NULL}, {"ffn", "inner width of the feed-forward network", width, 1, 1048576, true, NULL}, \
+	{"vocab", "tokens of the vocabulary", 32000, 1, 1048576, true, NULL}, {"dtype", "type of the numbers", 1, 0, 0, false, dtypes}
+
+static const berth_zoo_param decoder_params[] = {DECODER(32, 11008), TRAINING};
+static const berth_zoo_param moe_params[] = {
+	DECODER(8, 14336), {"experts", "feed-forward networks to choose from", 8, 1, ZOO_MAX_EXPERTS, true, NULL},
+	{"top", "experts that a token goes to", 2, 1, ZOO_MAX_EXPERTS, true, NULL}, TRAINING};
+
 #define PARAMS(list) (list), (int32_t)(sizeof(list) / sizeof *(list))
 
 static const berth_zoo_model models[] = {
@@ -55,10 +91,25 @@ static const berth_zoo_model models[] = {
 	{"bert-base", "BERT-base encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 12},
 	{"bert-large", "BERT-large encoder and pooler (Devlin et al. 2019)", PARAMS(bert_params), zoo_build_bert, 24},
 	{"gpt2", "GPT-2 small with tied language-model head (Radford et al. 2019)", PARAMS(gpt_params), zoo_build_gpt, 12},
+	{"gpt2-medium", "GPT-2 of 24 layers (Radford et al. 2019)", PARAMS(gpt_params), zoo_build_gpt, 24},
+	{"gpt2-large", "GPT-2 of 36 layers (Radford et al. 2019)", PARAMS(gpt_params), zoo_build_gpt, 36},
+	{"gpt2-xl", "GPT-2 of 48 layers (Radford et al. 2019)", PARAMS(gpt_params), zoo_build_gpt, 48},
 	{"alexnet", "AlexNet at 224x224, one column (Krizhevsky 2014)", PARAMS(picture_params), zoo_build_plain, 0},
+	{"vgg11", "VGG-11 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 3},
+	{"vgg13", "VGG-13 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 4},
 	{"vgg16", "VGG-16 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 1},
 	{"vgg19", "VGG-19 at 224x224 (Simonyan & Zisserman 2015)", PARAMS(picture_params), zoo_build_plain, 2},
 	{"mobilenet-v2", "MobileNetV2 at 224x224 (Sandler et al. 2018)", PARAMS(picture_params), zoo_build_mobilenet, 0},
+	{"densenet121", "DenseNet-121 at 224x224 (Huang et al. 2017)", PARAMS(picture_params), zoo_build_densenet, 0},
+	{"nasnet-a", "NASNet-A, large or mobile (Zoph et al. 2018)", PARAMS(nasnet_params), zoo_build_nasnet, 0},
+	{"randwire", "Randomly wired network at 224x224 (Xie et al. 2019)", PARAMS(randwire_params), zoo_build_randwire, 0},
+	{"vit", "Vision transformer at 224x224 (Dosovitskiy et al. 2021)", PARAMS(vit_params), zoo_build_vit, 0},
+	{"unet", "U-Net on a tile of 572x572 (Ronneberger et al. 2015)", PARAMS(picture_params), zoo_build_unet, 0},
+	{"rnnlm", "LSTM language model, unrolled (Zaremba et al. 2014)", PARAMS(rnnlm_params), zoo_build_rnnlm, 0},
+	{"gnmt", "Translation by LSTMs with attention, unrolled (Wu et al. 2016)", PARAMS(gnmt_params), zoo_build_gnmt, 0},
+	{"transformer", "Transformer, encoder and decoder (Vaswani et al. 2017)", PARAMS(transformer_params), zoo_build_transformer, 0},
+	{"llama", "Decoder like Llama 2, 7B by default (Touvron et al. 2023)", PARAMS(decoder_params), zoo_build_decoder, 0},
+	{"moe", "Decoder with a mixture of experts, Mixtral 8x7B by default (Jiang et al. 2024)", PARAMS(moe_params), zoo_build_decoder, 1},
 	{"chain-mm", "Product of square matrices in tiles (after Yao et al. 2025)", PARAMS(chain_params), zoo_build_chain, 0},
 	{"ffnn", "Feed-forward network in tiles (after Yao et al. 2025)", PARAMS(ffnn_params), zoo_build_ffnn, 0},
 	{"llama-block", "Attention block of Llama-7B in tiles (Touvron et al. 2023)", PARAMS(block_params), zoo_build_llama, 0},

@@ -59,6 +59,17 @@ void zoo_mark_output(zoo_net *net)
 	net->output = true;
 }
 
+void zoo_refuse(zoo_net *net, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	if (net->status == BERTH_OK)
+		net->status = berth_fail(net->err, BERTH_EINVAL, "%s", text);
+}
+
 zoo_tensor zoo_input(int64_t n, int64_t c, int64_t h, int64_t w)
 {
 	return (zoo_tensor){.op = ZOO_INPUT, .dim = {n, c, h, w}};
@@ -111,6 +122,7 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 	spec.read_bytes = whole_bytes(net, full, read * elem + cost.read_extra_bytes);
 	spec.write_bytes = whole_bytes(net, full, elements(out) * elem);
 	spec.param_bytes = whole_bytes(net, full, cost.params * elem);
+	spec.state_bytes = whole_bytes(net, full, cost.state * elem);
 	spec.output_bytes = net->output ? spec.write_bytes : 0;
 	net->output = false;
 	if (net->status != BERTH_OK)
@@ -162,6 +174,13 @@ zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_ch
 	return zoo_op(net, name, "Conv", 1, &x, out, own(elements(out) * window, params));
 }
 
+zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels)
+{
+	zoo_tensor out = zoo_input(x.dim[0], out_channels, 2 * x.dim[2], 2 * x.dim[3]);
+	double in = (double)x.dim[1];
+	return zoo_op(net, name, "ConvTranspose", 1, &x, out, own(elements(out) * in, (4 * in + 1) * (double)out_channels));
+}
+
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win)
 {
 	return zoo_op(net, name, type, 1, &x, slid(x, x.dim[1], win), own(0, 0));
@@ -188,12 +207,17 @@ zoo_tensor zoo_binary(zoo_net *net, const char *name, const char *type, zoo_tens
 	return zoo_op(net, name, type, 2, x, a, own(0, 0));
 }
 
-zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tensor x[])
+zoo_tensor zoo_concat_along(zoo_net *net, const char *name, int dim, int32_t n, const zoo_tensor x[])
 {
 	zoo_tensor out = x[0];
 	for (int32_t i = 1; i < n; i++)
-		out.dim[1] += x[i].dim[1];
+		out.dim[dim] += x[i].dim[dim];
 	return zoo_op(net, name, "Concat", n, x, out, own(0, 0));
+}
+
+zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tensor x[])
+{
+	return zoo_concat_along(net, name, 1, n, x);
 }
 
 zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_features)
@@ -275,6 +299,11 @@ zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x)
 	zoo_tensor out = x;
 	out.dim[2] = 1;
 	return zoo_op(net, name, "Gather", 1, &x, out, own(0, 0));
+}
+
+zoo_tensor zoo_rmsnorm(zoo_net *net, const char *name, zoo_tensor x)
+{
+	return zoo_op(net, name, "RMSNormalization", 1, &x, x, own(0, (double)x.dim[3]));
 }
 
 zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3)

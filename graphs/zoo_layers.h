@@ -9,7 +9,7 @@
 
 #include "zoo.h"
 
-enum { ZOO_RANK = 4, ZOO_INPUT = -1, ZOO_NAME = 96 };
+enum { ZOO_RANK = 4, ZOO_INPUT = -1, ZOO_NAME = 96, ZOO_MAX_EXPERTS = 64 };
 
 /* An output: batch, channels, height, width in pictures; batch, heads, rows, columns in matrices. op ZOO_INPUT: comes from outside. */
 typedef struct zoo_tensor {
@@ -45,6 +45,9 @@ const char *zoo_name(zoo_net *net, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* The next operator's output leaves the graph. */
 void zoo_mark_output(zoo_net *net);
 
+/* The net fails with a message about the values of its parameters (BERTH_EINVAL). */
+void zoo_refuse(zoo_net *net, const char *fmt, ...) BERTH_PRINTF(2, 3);
+
 zoo_tensor zoo_input(int64_t n, int64_t c, int64_t h, int64_t w);
 
 typedef struct zoo_window { /* of a convolution or pooling */
@@ -54,14 +57,17 @@ zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad);
 
 /* groups divides the channels of input and output. */
 zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win, int64_t groups, bool bias);
+/* 2x2 with stride 2: twice the height and width. */
+zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels);
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win);
 zoo_tensor zoo_global_pool(zoo_net *net, const char *name, zoo_tensor x);
 zoo_tensor zoo_batchnorm(zoo_net *net, const char *name, zoo_tensor x);
 /* Relu, Gelu, Softmax, Div ...: same shape, no parameters. */
 zoo_tensor zoo_unary(zoo_net *net, const char *name, const char *type, zoo_tensor x);
 zoo_tensor zoo_binary(zoo_net *net, const char *name, const char *type, zoo_tensor a, zoo_tensor b);
-/* Along channels. */
+/* Along channels, or along any dimension. */
 zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tensor x[]);
+zoo_tensor zoo_concat_along(zoo_net *net, const char *name, int dim, int32_t n, const zoo_tensor x[]);
 /* x flattened to [dim 0, rest] times weights, plus bias. */
 zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_features);
 /* A linear layer as ONNX exports have it: NAME.matmul and NAME.add. */
@@ -81,6 +87,8 @@ zoo_tensor zoo_layernorm(zoo_net *net, const char *name, zoo_tensor x);
 zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns, int32_t shared);
 /* The first row only: Gather of one index. */
 zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x);
+/* Normalisation by the root mean square, with a weight a column. */
+zoo_tensor zoo_rmsnorm(zoo_net *net, const char *name, zoo_tensor x);
 /* A copy in another order; dim as it is afterwards. */
 zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3);
 
@@ -93,6 +101,7 @@ typedef struct zoo_cost {
 	double macs, flops;         /* flops 0: twice the macs, or one an output element without macs */
 	double params, read_params; /* elements held, elements read */
 	double read_extra_bytes;    /* what comes from outside beside the inputs */
+	double state;               /* elements held beside parameters: a cache */
 } zoo_cost;
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[], zoo_tensor out, zoo_cost cost);
 
@@ -107,5 +116,14 @@ void zoo_build_gpt(zoo_net *net, int variant);
 void zoo_build_chain(zoo_net *net, int variant);
 void zoo_build_ffnn(zoo_net *net, int variant);
 void zoo_build_llama(zoo_net *net, int variant);
+void zoo_build_densenet(zoo_net *net, int variant);
+void zoo_build_nasnet(zoo_net *net, int variant);
+void zoo_build_randwire(zoo_net *net, int variant);
+void zoo_build_rnnlm(zoo_net *net, int variant);
+void zoo_build_gnmt(zoo_net *net, int variant);
+void zoo_build_transformer(zoo_net *net, int variant);
+void zoo_build_decoder(zoo_net *net, int variant);
+void zoo_build_vit(zoo_net *net, int variant);
+void zoo_build_unet(zoo_net *net, int variant);
 
 #endif

@@ -22,6 +22,9 @@ static const plain nets[] = {
 	  CONV(512), CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), CONV(512), POOL(2)}, 0},
 	{{CONV(64), CONV(64), POOL(2), CONV(128), CONV(128), POOL(2), CONV(256), CONV(256), CONV(256), CONV(256), POOL(2),
 	  CONV(512), CONV(512), CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), CONV(512), CONV(512), POOL(2)}, 0},
+	{{CONV(64), POOL(2), CONV(128), POOL(2), CONV(256), CONV(256), POOL(2), CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), POOL(2)}, 0},
+	{{CONV(64), CONV(64), POOL(2), CONV(128), CONV(128), POOL(2), CONV(256), CONV(256), POOL(2), CONV(512), CONV(512), POOL(2),
+	  CONV(512), CONV(512), POOL(2)}, 0},
 };
 
 static zoo_tensor features(zoo_net *net, const step *s, zoo_tensor x)

@@ -370,7 +370,9 @@ static void test_steps_of_the_zoo(void **state)
 {
 	(void)state;
 	static const struct { const char *name, *first; } rows[] = {
-		{"resnet18", "conv1"}, {"resnet50", "conv1"}, {"inception-v3", "Conv2d_1a_3x3.conv"}, {"mobilenet-v2", "features.0.0"}, {"vgg16", "features.0"}, {"bert-base", NULL}, {"gpt2", NULL}, {"chain-mm", NULL}, {"llama-layer", NULL}};
+		{"resnet18", "conv1"}, {"resnet50", "conv1"}, {"inception-v3", "Conv2d_1a_3x3.conv"}, {"mobilenet-v2", "features.0.0"}, {"vgg16", "features.0"}, {"bert-base", NULL}, {"gpt2", NULL}, {"chain-mm", NULL}, {"llama-layer", NULL},
+		{"densenet121", "features.conv0"}, {"vit", "conv_proj"}, {"unet", "down1.conv1"}, {"transformer", NULL}, {"rnnlm", NULL}, {"gnmt:seq=8", NULL},
+		{"llama:layers=2:seq=1:batch=64", NULL}, {"moe:layers=2:seq=1:batch=64", NULL}, {"randwire", "conv1.conv"}, {"nasnet-a:size=mobile", "stem.conv"}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		pair p = {0};
 		berth_err err;

@@ -2,6 +2,7 @@
 #include "graph_json.h"
 #include "support.h"
 #include "zoo.h"
+#include "zoo_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,24 +25,20 @@ static int32_t count_type(const berth_graph *g, const char *type)
 	return n;
 }
 
-/* Multiply-accumulates and parameters as published (torchvision's model pages, the papers' layer sizes for BERT and GPT-2). */
+/* Multiply-accumulates and parameters as published. */
 static void test_public_figures(void **state)
 {
 	(void)state;
-	static const struct { const char *spec; double macs, params; } rows[] = {
-		{"zoo:resnet18", 1.814e9, 11689512}, {"zoo:resnet34", 3.664e9, 21797672}, {"zoo:resnet50", 4.089e9, 25557032},
-		{"zoo:resnet101", 7.801e9, 44549160}, {"zoo:resnet152", 11.514e9, 60192808}, {"zoo:inception-v3", 5.713e9, 23834568},
-		{"zoo:bert-base", 11.17e9, 109482240}, {"zoo:bert-large", 39.46e9, 335141888},
-		{"zoo:alexnet", 0.7142e9, 61100840}, {"zoo:vgg16", 15.47e9, 138357544}, {"zoo:vgg19", 19.63e9, 143667240},
-		{"zoo:mobilenet-v2", 0.3008e9, 3504872}, {"zoo:gpt2:seq=1024", 145.82e9, 124439808},
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		berth_arena mem = {0};
-		berth_graph g;
-		build(rows[i].spec, &mem, &g);
-		assert_near(berth_graph_macs(&g) / rows[i].macs, 1, 0.01);
-		assert_near((double)berth_graph_param_bytes(&g) / 4 / rows[i].params, 1, 0.01);
-		berth_arena_free(&mem);
+	int n;
+	const zoo_figure *f = zoo_figures(&n);
+	for (int i = 0; i < n; i++) {
+		zoo_counts c;
+		berth_err err;
+		double tolerance = f[i].tolerance > 0 ? f[i].tolerance : 0.01;
+		assert_ok(zoo_count(&f[i], &c, &err), &err);
+		if (f[i].macs > 0)
+			assert_near(c.macs / f[i].macs, 1, tolerance);
+		assert_near(c.params / f[i].params, 1, tolerance);
 	}
 }
 
@@ -58,6 +55,9 @@ static void test_operators_of_the_exports(void **state)
 		{"zoo:bert-base", "Softmax", 12}, {"zoo:bert-base", "LayerNormalization", 25}, {"zoo:bert-base", "Gather", 3}, {"zoo:bert-base", "Gemm", 1},
 		{"zoo:vgg16", "Conv", 13}, {"zoo:vgg16", "Relu", 15}, {"zoo:vgg16", "MaxPool", 5}, {"zoo:vgg16", "Gemm", 3}, {"zoo:vgg16", "AveragePool", 1},
 		{"zoo:alexnet", "Conv", 5}, {"zoo:alexnet", "Relu", 7}, {"zoo:alexnet", "MaxPool", 3}, {"zoo:alexnet", "Gemm", 3},
+		{"zoo:densenet121", "Conv", 120}, {"zoo:densenet121", "Concat", 58 + 4 - 4}, {"zoo:densenet121", "AveragePool", 3},
+		{"zoo:vit", "MatMul", 12 * 6}, {"zoo:vit", "LayerNormalization", 25}, {"zoo:unet", "Conv", 19}, {"zoo:unet", "ConvTranspose", 4},
+		{"zoo:nasnet-a", "Concat", 18 + 4 + 2 + 2}, {"zoo:transformer", "Softmax", 18}, {"zoo:moe:layers=2", "TopK", 2}, {"zoo:moe:layers=2", "MatMul", 2 * (4 + 2 + 1 + 24) + 1},
 		{"zoo:mobilenet-v2", "Conv", 52}, {"zoo:mobilenet-v2", "Clip", 35}, {"zoo:mobilenet-v2", "Add", 10}, {"zoo:mobilenet-v2", "Gemm", 1},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -197,6 +197,86 @@ static void test_tiles(void **state)
 	berth_arena_free(&mem);
 }
 
+static int64_t sum_of(const int64_t *x, int32_t n)
+{
+	int64_t sum = 0;
+	for (int32_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum;
+}
+
+/* The cache of keys and values is state, in both modes; a decoded token costs each weight outside the embedding once, and attention over the cache. */
+static void test_decoder_modes(void **state)
+{
+	(void)state;
+	static const char *const specs[] = {"zoo:llama:layers=3:hidden=512:heads=8:kv-heads=2:ffn=1024:seq=100:batch=4",
+	                                    "zoo:moe:layers=3:hidden=512:heads=8:kv-heads=2:ffn=1024:seq=100:batch=4"};
+	for (int i = 0; i < 2; i++) {
+		berth_arena mem = {0};
+		berth_graph prefill, decode, step;
+		char spec[160];
+		double layer = 512 * 512 * 2 + 2 * 512 * 128, ffn = 3.0 * 512 * 1024, active = i ? 2 * ffn + 512 * 8 : ffn, head = 512.0 * 32000;
+		build(specs[i], &mem, &prefill);
+		snprintf(spec, sizeof spec, "%s:mode=decode", specs[i]);
+		build(spec, &mem, &decode);
+		snprintf(spec, sizeof spec, "%s:training=1:optimizer=sgd", specs[i]);
+		build(spec, &mem, &step);
+		int64_t cache = 3 * 4 * 2 * 100 * 128 * 2; /* layers, samples, keys and values, tokens, columns, bytes */
+		assert_int_equal(sum_of(prefill.op_state_bytes, prefill.n_ops), cache);
+		assert_int_equal(sum_of(decode.op_state_bytes, decode.n_ops), cache);
+		assert_int_equal(sum_of(step.op_state_bytes, step.n_ops), berth_graph_param_bytes(&step));
+		assert_int_equal(berth_graph_param_bytes(&prefill), berth_graph_param_bytes(&decode));
+		assert_near(berth_graph_macs(&decode), 4 * (3 * (layer + active + 2 * 100 * 512) + head), 1);
+		assert_near(berth_graph_macs(&prefill), 4 * (300 * (layer + active + 2 * 100 * 512) + head), 1);
+		int32_t op = berth_graph_find(&decode, "layers.1.self_attn.scores");
+		assert_int_equal(decode.op_read_bytes[op], 4 * 100 * 128 * 2 + 4 * 512 * 2);
+		berth_arena_free(&mem);
+	}
+}
+
+/* Steps share the weights of their layer, so parameters do not grow with the sequence, and work does. */
+static void test_unrolled(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"rnnlm", "gnmt"};
+	for (int i = 0; i < 2; i++)
+		for (int layers = 2; layers <= 4; layers += 2) {
+			berth_arena mem = {0};
+			berth_graph g, twice;
+			char spec[96];
+			snprintf(spec, sizeof spec, "zoo:%s:layers=%d:seq=6", names[i], layers);
+			build(spec, &mem, &g);
+			snprintf(spec, sizeof spec, "zoo:%s:layers=%d:seq=12", names[i], layers);
+			build(spec, &mem, &twice);
+			assert_int_equal(berth_graph_param_bytes(&g), berth_graph_param_bytes(&twice));
+			assert_true(berth_graph_macs(&twice) >= 2 * berth_graph_macs(&g));
+			assert_int_equal(count_type(&twice, "Split"), 12 * layers * (i ? 2 : 1) + (i ? 12 : 0));
+			berth_arena_free(&mem);
+		}
+}
+
+/* One wiring a seed, whatever the generator. */
+static void test_wirings(void **state)
+{
+	(void)state;
+	static const char *const generator[] = {"ws", "er", "ba"};
+	for (int i = 0; i < 3; i++) {
+		berth_arena mem = {0};
+		berth_graph a, b, c;
+		char spec[96];
+		snprintf(spec, sizeof spec, "zoo:randwire:graph=%s:seed=7", generator[i]);
+		build(spec, &mem, &a);
+		build(spec, &mem, &b);
+		snprintf(spec, sizeof spec, "zoo:randwire:graph=%s:seed=8", generator[i]);
+		build(spec, &mem, &c);
+		assert_int_equal(a.n_edges, b.n_edges);
+		assert_memory_equal(a.edge_consumer, b.edge_consumer, (size_t)a.n_edges * sizeof *a.edge_consumer);
+		assert_true(a.n_edges != c.n_edges || memcmp(a.edge_consumer, c.edge_consumer, (size_t)a.n_edges * sizeof *a.edge_consumer) != 0);
+		assert_int_equal(count_type(&a, "Conv"), 2 + 3 * 32 * 2 + 1);
+		berth_arena_free(&mem);
+	}
+}
+
 /* Random graphs: the asked number of operators and types, one graph a seed, only the last layer unused, and the ratio of transfer to operator time. */
 static void test_random(void **state)
 {
@@ -284,6 +364,14 @@ static void test_spec_errors(void **state)
 		{"zoo:random:ops=30000:gflops=1e6", "beyond 2^61"},
 		{"zoo:ffnn:batch=3:tiles=4", "tiles is 4; expected at most 3"},
 		{"zoo:llama-block:heads=6:tiles=4", "expected tiles to divide heads"},
+		{"zoo:llama:hidden=100:heads=3", "expected heads to divide hidden"},
+		{"zoo:llama:kv-heads=5", "expected kv-heads to divide heads"},
+		{"zoo:moe:experts=4:top=5", "top is 5; expected at most 4"},
+		{"zoo:llama:mode=decode:training=1", "expected mode=prefill"},
+		{"zoo:llama:mode=chat", "mode is 'chat'; expected prefill or decode"},
+		{"zoo:gnmt:layers=1", "layers is '1'; expected a whole number from 2 to 8"},
+		{"zoo:rnnlm:hidden=-5", "hidden is '-5'"},
+		{"zoo:randwire:graph=ring", "graph is 'ring'; expected ws or er or ba"},
 		{"zoo:bert-base:seq=513", "seq is '513'; expected a whole number from 1 to 512"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -362,6 +450,9 @@ int main(void)
 		cmocka_unit_test(test_batch_and_type_scale),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_tiles),
+		cmocka_unit_test(test_decoder_modes),
+		cmocka_unit_test(test_unrolled),
+		cmocka_unit_test(test_wirings),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_random_extremes),
 		cmocka_unit_test(test_spec_errors),
