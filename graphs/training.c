@@ -1,45 +1,14 @@
 /* Reverse-mode differentiation of an operator graph, as costs: walk the operators backwards, collect for every tensor the gradients that
  * its consumers give, sum them, and emit the operators that turn them into gradients of inputs and parameters (rules in training_rules.c).
- * Deliberately without recomputation, gradient accumulation over batches or sparse gradients. */
+ * Deliberately without gradient accumulation over batches or sparse gradients. */
 #include "training.h"
 
 #include "text.h"
 #include "training_rules.h"
+#include "training_work.h"
 
 #include <math.h>
 #include <string.h>
-
-/* A gradient: an output of a derived operator. */
-typedef struct gradient {
-	int32_t op;
-	const char *tensor;
-	int64_t bytes;
-	int32_t last_reader; /* an operator reads a gradient once, however often it is a summand */
-} gradient;
-
-/* The list of gradients that the consumers of a tensor give. */
-typedef struct summand {
-	int32_t grad, next;
-} summand;
-
-/* Slots are the tensors of g, then one virtual tensor an operator for an output that leaves the graph and is no tensor. */
-typedef struct trainer {
-	const berth_graph *g;
-	const berth_training_options *opt;
-	berth_arena *tmp;
-	berth_builder *b;
-	bool *op_active;       /* its gradient is wanted and exists */
-	int32_t *op_root;      /* union-find over colocation */
-	const char **op_group; /* of roots; NULL: free */
-	int32_t *op_out_slot;  /* what the loss reads; -1: nothing */
-	int32_t *op_update_of; /* operator that gives the gradient of its parameters; -1: none */
-	const char **op_update_tensor;
-	int32_t *slot_first;   /* into summand; -1: none */
-	int32_t *slot_grad;    /* after summing, into gradient; -1: none */
-	gradient *grad;
-	summand *summand;
-	size_t n_grads, cap_grad, n_summands, cap_summand;
-} trainer;
 
 berth_training_options berth_training_options_default(void)
 {
@@ -48,12 +17,12 @@ berth_training_options berth_training_options_default(void)
 
 /* ---- facts about the forward graph ---- */
 
-static const char *type_of(const berth_graph *g, int32_t op)
+const char *training_type_of(const berth_graph *g, int32_t op)
 {
 	return g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
 }
 
-static bool has_params(const berth_graph *g, int32_t op)
+bool training_has_params(const berth_graph *g, int32_t op)
 {
 	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
 }
@@ -87,10 +56,10 @@ static void find_active(trainer *t)
 	const berth_graph *g = t->g;
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
-		bool behind = has_params(g, op);
+		bool behind = training_has_params(g, op);
 		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
 			behind |= t->op_active[g->tensor_producer[g->in_tensor[k]]];
-		t->op_active[op] = behind && training_rule_of(type_of(g, op)).cost != TRAINING_NONE;
+		t->op_active[op] = behind && training_rule_of(training_type_of(g, op)).cost != TRAINING_NONE;
 	}
 	for (int32_t i = g->n_ops - 1; i >= 0; i--) {
 		int32_t op = g->topo_op[i];
@@ -154,7 +123,7 @@ static berth_status name_groups(trainer *t, berth_err *err)
 			t->op_group[root_of(t, op)] = g->coloc_name[g->op_coloc[op]];
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t root = root_of(t, op);
-		if (t->op_group[root] || !t->op_active[op] || !has_params(g, op))
+		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) || !training_has_params(g, op))
 			continue;
 		const char *name = g->op_name[op];
 		while (berth_strmap_get(&names, name) >= 0)
@@ -189,7 +158,7 @@ static berth_status copy_limits(trainer *t, int32_t from, int32_t to, double fac
 }
 
 /* An operator derived from op, called base/what; its measured times are op's times factor. */
-static berth_status derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, double factor, int32_t *out, berth_err *err)
+berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, double factor, int32_t *out, berth_err *err)
 {
 	BERTH_TRY(free_name(t, base, what, &spec.name, err));
 	BERTH_TRY(berth_builder_op(t->b, &spec, out, err));
@@ -200,12 +169,12 @@ static berth_status derive(trainer *t, int32_t op, const char *base, const char 
 static berth_status derive_light(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, int32_t *out, berth_err *err)
 {
 	double forward = t->g->op_flops[op];
-	return derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out, err);
+	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out, err);
 }
 
-static const char *group_of(trainer *t, int32_t op)
+const char *training_group_of(trainer *t, int32_t op)
 {
-	return has_params(t->g, op) ? t->op_group[root_of(t, op)] : NULL;
+	return training_has_params(t->g, op) ? t->op_group[root_of(t, op)] : NULL;
 }
 
 /* Gradient and optimiser state in units of the parameters. */
@@ -238,7 +207,7 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 	const berth_graph *g = t->g;
 	int32_t copy;
 	bool active = t->op_active[op];
-	berth_op_spec spec = {.name = g->op_name[op], .type = type_of(g, op), .flops = g->op_flops[op], .macs = g->op_macs[op],
+	berth_op_spec spec = {.name = g->op_name[op], .type = training_type_of(g, op), .flops = g->op_flops[op], .macs = g->op_macs[op],
 	                      .read_bytes = g->op_read_bytes[op], .write_bytes = g->op_write_bytes[op], .param_bytes = g->op_param_bytes[op],
 	                      .state_bytes = g->op_state_bytes[op], .workspace_bytes = g->op_workspace_bytes[op],
 	                      .output_bytes = active ? 0 : g->op_output_bytes[op], .pin = g->op_pin[op],
@@ -421,7 +390,7 @@ static bool passes(const trainer *t, const task *k, int32_t tensor)
 static task look_at(const trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
-	task k = {.op = op, .rule = training_rule_of(type_of(g, op)), .weights = has_params(g, op), .only_grad = -1};
+	task k = {.op = op, .rule = training_rule_of(training_type_of(g, op)), .weights = training_has_params(g, op), .only_grad = -1};
 	int32_t n = 0;
 	for (int32_t i = 0; i < n_slots(t, op); i++) {
 		int32_t grad = t->slot_grad[slot_of(t, op, i)];
@@ -451,18 +420,24 @@ static bool keeps(const trainer *t, const task *k, bool for_weights, int32_t ten
 static berth_status read_forward(trainer *t, const task *k, bool for_weights, int32_t reader, berth_err *err)
 {
 	const berth_graph *g = t->g;
+	int32_t trigger = -1;
 	for (int32_t i = 0; i < n_slots(t, k->op); i++) {
 		int32_t slot = slot_of(t, k->op, i);
 		if (t->slot_grad[slot] < 0)
 			continue;
 		BERTH_TRY(read_gradient(t, t->slot_grad[slot], reader, err));
-		if (k->rule.keep & KEEP_OUTPUTS)
-			BERTH_TRY(slot_edge(t, k->op, slot, reader, err));
+		trigger = trigger < 0 ? t->grad[t->slot_grad[slot]].op : trigger;
+	}
+	for (int32_t i = 0; i < n_slots(t, k->op); i++) {
+		int32_t slot = slot_of(t, k->op, i);
+		if (t->slot_grad[slot] < 0 || !(k->rule.keep & KEEP_OUTPUTS))
+			continue;
+		BERTH_TRY(slot < t->g->n_tensors ? training_read(t, slot, trigger, reader, err) : slot_edge(t, k->op, slot, reader, err));
 	}
 	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
 		int32_t tensor = g->in_tensor[i];
 		if (keeps(t, k, for_weights, tensor))
-			BERTH_TRY(berth_builder_edge(t->b, g->tensor_producer[tensor], reader, g->tensor_bytes[tensor], g->tensor_name[tensor], err));
+			BERTH_TRY(training_read(t, tensor, trigger, reader, err));
 	}
 	return BERTH_OK;
 }
@@ -500,8 +475,8 @@ static berth_op_spec backward_spec(trainer *t, const task *k, bool for_weights)
 {
 	const berth_graph *g = t->g;
 	double factor = cost_factor(t, k, for_weights);
-	berth_op_spec s = {.type = type_of(g, k->op), .backward = true, .flops = factor * g->op_flops[k->op], .macs = factor * g->op_macs[k->op],
-	                   .workspace_bytes = g->op_workspace_bytes[k->op], .colocate = group_of(t, k->op)};
+	berth_op_spec s = {.type = training_type_of(g, k->op), .backward = true, .flops = factor * g->op_flops[k->op], .macs = factor * g->op_macs[k->op],
+	                   .workspace_bytes = g->op_workspace_bytes[k->op], .colocate = training_group_of(t, k->op)};
 	s.read_bytes = k->grad_bytes + kept_bytes(t, k, for_weights);
 	return s;
 }
@@ -531,7 +506,7 @@ static berth_status add_grad_input(trainer *t, const task *k, bool with_weights,
 	berth_op_spec s = backward_spec(t, k, with_weights);
 	s.read_bytes += params;
 	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
-	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_input", s, cost_factor(t, k, with_weights), &from, err));
+	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_input", s, cost_factor(t, k, with_weights), &from, err));
 	BERTH_TRY(read_forward(t, k, with_weights, from, err));
 	if (with_weights) {
 		t->op_update_of[k->op] = from;
@@ -544,7 +519,7 @@ static berth_status add_grad_weight(trainer *t, const task *k, berth_err *err)
 {
 	berth_op_spec s = backward_spec(t, k, true);
 	s.write_bytes = all_param_bytes(t->g, k->op);
-	BERTH_TRY(derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true), &t->op_update_of[k->op], err));
+	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true), &t->op_update_of[k->op], err));
 	return read_forward(t, k, true, t->op_update_of[k->op], err);
 }
 
@@ -576,7 +551,7 @@ static berth_status add_update(trainer *t, int32_t op, const char *base, int64_t
 {
 	int64_t copies = optimizer_copies(t); /* reads weights, gradient and state; writes weights and state */
 	berth_op_spec s = {.type = "OptimizerUpdate", .backward = true, .flops = (double)(bytes / t->opt->elem_bytes),
-	                   .read_bytes = (copies + 1) * bytes, .write_bytes = copies * bytes, .colocate = group_of(t, op)};
+	                   .read_bytes = (copies + 1) * bytes, .write_bytes = copies * bytes, .colocate = training_group_of(t, op)};
 	return derive_light(t, op, base, "update", s, update, err);
 }
 
@@ -617,6 +592,9 @@ static berth_status check_input(const berth_graph *g, const berth_training_optio
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (g->op_backward[op])
 			return berth_fail(err, BERTH_EINVAL, "graph '%s': operator '%s' is a backward operator; expected an inference graph", g->name, g->op_name[op]);
+	for (int32_t op = 0; opt->op_segment && op < g->n_ops; op++)
+		if (opt->op_segment[op] < -1 || opt->op_segment[op] >= g->n_ops)
+			return berth_fail(err, BERTH_EINVAL, "operator '%s' is in segment %d; expected -1 to %d", g->op_name[op], opt->op_segment[op], g->n_ops - 1);
 	return BERTH_OK;
 }
 
@@ -646,7 +624,7 @@ static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_train
 	BERTH_TRY(BERTH_NEW(mem, r.unknown_type, g->n_types + 1, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t type = g->op_type[op];
-		if (!t->op_active[op] || seen[type + 1] || training_rule_of(type_of(g, op)).cost != TRAINING_UNKNOWN)
+		if (!t->op_active[op] || seen[type + 1] || training_rule_of(training_type_of(g, op)).cost != TRAINING_UNKNOWN)
 			continue;
 		seen[type + 1] = true;
 		if (!(r.unknown_type[r.n_unknown++] = berth_arena_strdup(mem, type < 0 ? "" : g->type_name[type])))
@@ -663,6 +641,7 @@ static berth_status run(trainer *t, berth_arena *mem, berth_graph *out, berth_er
 	BERTH_TRY(join_groups(t, err));
 	BERTH_TRY(name_groups(t, err));
 	choose_outputs(t);
+	BERTH_TRY(training_prepare_recompute(t, err));
 	BERTH_TRY(copy_forward(t, err));
 	BERTH_TRY(add_loss(t, err));
 	for (int32_t i = t->g->n_ops - 1; i >= 0; i--)

@@ -16,7 +16,8 @@ static const char *const dtypes[] = {"f32", "f16", NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* indices are berth_optimizer */
 
 #define BATCH {"batch", "samples at once", 1, 1, 65536, true, NULL}
-#define TRAINING {"training", "1: a whole training step", 0, 0, 1, true, NULL}, {"optimizer", "of the training step", 2, 0, 0, false, optimizers}
+#define TRAINING {"training", "1: a whole training step", 0, 0, 1, true, NULL}, {"optimizer", "of the training step", 2, 0, 0, false, optimizers}, \
+	{"recompute", "pieces of a training step that keep no activations inside; 0: keep all", 0, 0, 65536, true, NULL}
 #define TILES {"tiles", "pieces that each side of a matrix is cut into", 2, 1, 16, true, NULL}
 #define LLAMA {"seq", "tokens", 4096, 1, 131072, true, NULL}, {"heads", "attention heads of 128 columns", 32, 1, 256, true, NULL}
 #define DTYPE {"dtype", "type of the numbers", 0, 0, 0, false, dtypes}
@@ -232,6 +233,18 @@ static const char *canonical_name(const berth_zoo_model *m, const double value[]
 	return name;
 }
 
+/* recompute=N: N pieces, or as many as there are operators. */
+static berth_status choose_segments(const zoo_net *net, const berth_graph *forward, berth_training_options *opt, berth_err *err)
+{
+	int32_t *op_segment, n = (int32_t)zoo_value(net, "recompute");
+	if (n == 0)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(net->tmp, op_segment, forward->n_ops, err));
+	berth_training_segments(forward, n < forward->n_ops ? n : forward->n_ops, op_segment);
+	opt->op_segment = op_segment;
+	return BERTH_OK;
+}
+
 static berth_status build(const berth_zoo_model *m, const double value[], berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	zoo_net net = {.tmp = tmp, .err = err, .model = m, .value = value};
@@ -244,11 +257,14 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	net.training = zoo_value(&net, "training") > 0;
 	m->build(&net, m->variant);
 	BERTH_TRY(net.status);
+	if (!net.training && zoo_value(&net, "recompute") > 0)
+		return berth_fail(err, BERTH_EINVAL, "recompute is given without training=1");
 	if (!net.training)
 		return berth_builder_finish(net.builder, mem, out, err);
 	berth_graph forward;
 	berth_training_options opt = {.optimizer = (berth_optimizer)zoo_value(&net, "optimizer"), .elem_bytes = net.elem_bytes};
 	BERTH_TRY(berth_builder_finish(net.builder, tmp, &forward, err));
+	BERTH_TRY(choose_segments(&net, &forward, &opt, err));
 	return berth_graph_training(&forward, &opt, mem, tmp, out, err);
 }
 

@@ -368,6 +368,7 @@ static void test_spec_errors(void **state)
 		{"zoo:llama:kv-heads=5", "expected kv-heads to divide heads"},
 		{"zoo:moe:experts=4:top=5", "top is 5; expected at most 4"},
 		{"zoo:llama:mode=decode:training=1", "expected mode=prefill"},
+		{"zoo:resnet50:recompute=4", "recompute is given without training=1"},
 		{"zoo:llama:mode=chat", "mode is 'chat'; expected prefill or decode"},
 		{"zoo:gnmt:layers=1", "layers is '1'; expected a whole number from 2 to 8"},
 		{"zoo:rnnlm:hidden=-5", "hidden is '-5'"},

@@ -1,0 +1,132 @@
+/* Recomputation: the backward pass of a segment first runs the segment's forward operators again, from the tensors that enter it, so that those inside need
+ * not be kept; Chen, Xu, Zhang & Guestrin, "Training Deep Nets with Sublinear Memory Cost" (arXiv 1604.06174). What leaves a segment is kept.
+ *
+ * No cycle arises from this: copies read forward tensors, copies of the same segment, and the trigger, which is there before the first of them. */
+#include "training_work.h"
+
+#include "training_rules.h"
+
+static int32_t segment_of(const trainer *t, int32_t op)
+{
+	return t->opt->op_segment ? t->opt->op_segment[op] : -1;
+}
+
+bool training_recomputes(const trainer *t, int32_t op)
+{
+	return segment_of(t, op) >= 0;
+}
+
+/* Consumed, and only within its producer's segment? */
+static bool stays_inside(const trainer *t, int32_t tensor)
+{
+	const berth_graph *g = t->g;
+	int32_t op = g->tensor_producer[tensor], segment = segment_of(t, op);
+	if (segment < 0 || t->op_out_slot[op] == tensor)
+		return false;
+	for (int32_t e = g->tensor_use_off[tensor]; e < g->tensor_use_off[tensor + 1]; e++)
+		if (segment_of(t, g->edge_consumer[e]) != segment)
+			return false;
+	return true;
+}
+
+berth_status training_prepare_recompute(trainer *t, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_copy, t->g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->segment_trigger, t->g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->tensor_dropped, t->g->n_tensors, err));
+	for (int32_t op = 0; op < t->g->n_ops; op++)
+		t->op_copy[op] = t->segment_trigger[op] = -1;
+	for (int32_t k = 0; k < t->g->n_tensors; k++)
+		t->tensor_dropped[k] = stays_inside(t, k);
+	return BERTH_OK;
+}
+
+/* A tensor name that no operator bears, since the loss names its tensors after operators. */
+static berth_status trigger_name(trainer *t, const char **name, berth_err *err)
+{
+	*name = "recompute";
+	while (*name && berth_builder_find(t->b, *name) >= 0)
+		*name = berth_arena_printf(t->tmp, "%s_", *name);
+	return *name ? BERTH_OK : berth_nomem(err);
+}
+
+/* A copy of op whose inputs are there, started by the trigger of the segment where no other copy starts it. */
+static berth_status copy(trainer *t, int32_t op, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	const char *signal;
+	bool follows = false;
+	berth_op_spec s = {.type = training_type_of(g, op), .backward = true, .flops = g->op_flops[op], .macs = g->op_macs[op], .read_bytes = g->op_read_bytes[op],
+	                   .write_bytes = g->op_write_bytes[op], .workspace_bytes = g->op_workspace_bytes[op], .colocate = training_group_of(t, op)};
+	BERTH_TRY(training_derive(t, op, g->op_name[op], "recompute", s, 1, &t->op_copy[op], err));
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t tensor = g->in_tensor[i], from = g->tensor_producer[tensor];
+		if (t->tensor_dropped[tensor]) {
+			from = t->op_copy[from];
+			follows = true;
+		}
+		BERTH_TRY(berth_builder_edge(t->b, from, t->op_copy[op], g->tensor_bytes[tensor], g->tensor_name[tensor], err));
+	}
+	if (follows)
+		return BERTH_OK;
+	BERTH_TRY(trigger_name(t, &signal, err));
+	return berth_builder_edge(t->b, t->segment_trigger[segment_of(t, op)], t->op_copy[op], 0, signal, err);
+}
+
+/* Copies of op and of all that it needs in its segment, inputs first. stack: operators with the next input to look at. */
+static berth_status copy_with_inputs(trainer *t, int32_t op, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	typedef struct frame {
+		int32_t op, next;
+	} frame;
+	frame *stack = NULL;
+	size_t n = 0, cap = 0;
+	BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, err));
+	stack[n++] = (frame){op, g->op_in_off[op]};
+	while (n) {
+		frame *top = &stack[n - 1];
+		if (top->next == g->op_in_off[top->op + 1]) {
+			BERTH_TRY(copy(t, top->op, err));
+			n--;
+			continue;
+		}
+		int32_t tensor = g->in_tensor[top->next++], from = g->tensor_producer[tensor];
+		if (!t->tensor_dropped[tensor] || t->op_copy[from] >= 0)
+			continue;
+		BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, err));
+		stack[n++] = (frame){from, g->op_in_off[from]};
+	}
+	return BERTH_OK;
+}
+
+berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t reader, berth_err *err)
+{
+	const berth_graph *g = t->g;
+	int32_t from = g->tensor_producer[tensor];
+	if (t->tensor_dropped[tensor]) {
+		int32_t segment = segment_of(t, from);
+		if (t->segment_trigger[segment] < 0)
+			t->segment_trigger[segment] = trigger;
+		if (t->op_copy[from] < 0)
+			BERTH_TRY(copy_with_inputs(t, from, err));
+		from = t->op_copy[from];
+	}
+	return berth_builder_edge(t->b, from, reader, g->tensor_bytes[tensor], g->tensor_name[tensor], err);
+}
+
+void berth_training_segments(const berth_graph *g, int32_t n_segments, int32_t *op_segment)
+{
+	double total = 0, made = 0;
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		total += (double)g->tensor_bytes[t];
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		double before = made;
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			made += (double)g->tensor_bytes[t];
+		double middle = (before + made) / 2;
+		int32_t segment = total > 0 ? (int32_t)(middle / total * n_segments) : 0;
+		op_segment[op] = segment < n_segments ? segment : n_segments - 1;
+	}
+}

@@ -1,0 +1,62 @@
+/* What building a training graph and recomputing its activations share. */
+#ifndef BERTH_TRAINING_WORK_H
+#define BERTH_TRAINING_WORK_H
+
+#include "training.h"
+
+/* A gradient: an output of a derived operator. */
+typedef struct gradient {
+	int32_t op;
+	const char *tensor;
+	int64_t bytes;
+	int32_t last_reader; /* an operator reads a gradient once, however often it is a summand */
+} gradient;
+
+/* The list of gradients that the consumers of a tensor give. */
+typedef struct summand {
+	int32_t grad, next;
+} summand;
+
+/* Slots are the tensors of g, then one virtual tensor an operator for an output that leaves the graph and is no tensor. */
+typedef struct trainer {
+	const berth_graph *g;
+	const berth_training_options *opt;
+	berth_arena *tmp;
+	berth_builder *b;
+	bool *op_active;       /* its gradient is wanted and exists */
+	int32_t *op_root;      /* union-find over colocation */
+	const char **op_group; /* of roots; NULL: free */
+	int32_t *op_out_slot;  /* what the loss reads; -1: nothing */
+	int32_t *op_update_of; /* operator that gives the gradient of its parameters; -1: none */
+	const char **op_update_tensor;
+	int32_t *slot_first;   /* into summand; -1: none */
+	int32_t *slot_grad;    /* after summing, into gradient; -1: none */
+	bool *tensor_dropped;  /* given up after the forward pass, computed again for the backward pass */
+	int32_t *op_copy;      /* operator that computes its outputs again; -1: none yet */
+	int32_t *segment_trigger; /* [n_ops] operator whose end lets a segment's copies start; -1: none yet */
+	gradient *grad;
+	summand *summand;
+	size_t n_grads, cap_grad, n_summands, cap_summand;
+} trainer;
+
+const char *training_type_of(const berth_graph *g, int32_t op);
+bool training_has_params(const berth_graph *g, int32_t op);
+/* Colocation group of all that touches op's parameters; NULL where it has none. */
+const char *training_group_of(trainer *t, int32_t op);
+
+/* An operator derived from op, called base/what; its measured times are op's times factor. */
+berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, double factor, int32_t *out, berth_err *err);
+
+/* ---- training_recompute.c ---- */
+
+/* May its outputs be computed again? */
+bool training_recomputes(const trainer *t, int32_t op);
+
+/* What is given up, once the outputs are chosen. Fails: BERTH_ENOMEM. */
+berth_status training_prepare_recompute(trainer *t, berth_err *err);
+
+/* An edge that brings a tensor of the forward pass to a backward operator: from where it was made, or from a copy of the operators that lead to it in
+ * their segment. trigger: an operator whose end is a good time to start the copies: it gives the gradient that enters the segment. */
+berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t reader, berth_err *err);
+
+#endif
