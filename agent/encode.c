@@ -10,7 +10,7 @@
 
 policy_dims berth_encode_dims(int32_t hidden, int32_t rounds)
 {
-	return (policy_dims){ENCODE_NODE, ENCODE_EDGE, ENCODE_DEV, ENCODE_PAIR, ENCODE_LINK, hidden, rounds};
+	return (policy_dims){ENCODE_NODE, ENCODE_EDGE, ENCODE_DEV, ENCODE_PAIR, ENCODE_LINK, ENCODE_STEP, hidden, rounds};
 }
 
 /* Classes of operator types; the last one is "anything else". */

@@ -54,6 +54,8 @@ static param_at layout_params(const policy_dims *d)
 	X(score_n, 1, N * H)     \
 	X(score_d, 1, D * H)     \
 	X(score_z, 1, N * D * H) \
+	X(score_y, 1, N * D * H) \
+	X(key, 1, N)             \
 	X(d_score_z, 1, N * D * H) \
 	X(d_score_n, 1, N * H)   \
 	X(d_score_d, 1, D * H)   \
@@ -150,8 +152,8 @@ berth_status policy_dims_check(const policy_dims *d, berth_err *err)
 {
 	const struct { const char *name; int32_t value, min, max; } rule[] = {
 		{"node_in", d->node_in, 1, 65536}, {"edge_in", d->edge_in, 0, 65536}, {"dev_in", d->dev_in, 1, 65536},
-		{"pair_in", d->pair_in, 0, 65536}, {"link_in", d->link_in, 0, 65536}, {"hidden", d->hidden, 1, 65536},
-		{"rounds", d->rounds, 0, 64},
+		{"pair_in", d->pair_in, 0, 65536}, {"link_in", d->link_in, 0, 65536}, {"step_in", d->step_in, 0, 65536},
+		{"hidden", d->hidden, 1, 65536}, {"rounds", d->rounds, 0, 64},
 	};
 	for (size_t i = 0; i < sizeof rule / sizeof *rule; i++)
 		if (rule[i].value < rule[i].min || rule[i].value > rule[i].max)
@@ -268,7 +270,7 @@ static void round_backward(const nn_edges *g, size_t H, size_t width, const nn_r
 /* ---- the network ---- */
 
 typedef struct net {
-	size_t N, D, H, R, node_in, edge_in, dev_in, pair_in, link_in;
+	size_t N, D, H, R, node_in, edge_in, dev_in, pair_in, link_in, step_in;
 	nn_edges graph, devices;
 	param_at w;
 	acts_at a;
@@ -279,7 +281,7 @@ static net net_of(const policy_dims *d, const policy_input *in)
 	size_t N = (size_t)in->n_nodes, E = (size_t)in->n_edges, D = (size_t)in->n_devs;
 	return (net){
 		.N = N, .D = D, .H = (size_t)d->hidden, .R = (size_t)d->rounds, .node_in = (size_t)d->node_in, .edge_in = (size_t)d->edge_in,
-		.dev_in = (size_t)d->dev_in, .pair_in = (size_t)d->pair_in, .link_in = (size_t)d->link_in,
+		.dev_in = (size_t)d->dev_in, .pair_in = (size_t)d->pair_in, .link_in = (size_t)d->link_in, .step_in = (size_t)d->step_in,
 		.graph = {N, E, in->edge_from, in->edge_to}, .devices = {D, D * D, NULL, NULL},
 		.w = layout_params(d), .a = layout_acts(d, in->n_nodes, in->n_edges, in->n_devs),
 	};
@@ -304,40 +306,36 @@ static void mlp_backward(size_t n, size_t width, size_t H, nn_real dw1[restrict]
 	nn_linear_backward(n, width, H, NULL, dw1, db1, da, x, w1);
 }
 
-static void score_forward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict], nn_real logits[restrict])
+/* z of all pairs, and the keys. */
+static void pairs_forward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict])
 {
 	size_t pairs = t->N * t->D;
 	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
 	memset(a + t->a.score_n, 0, t->N * t->H * sizeof *a);
 	memset(a + t->a.score_z, 0, pairs * t->H * sizeof *a);
-	memset(logits, 0, pairs * sizeof *logits);
+	memset(a + t->a.key, 0, t->N * sizeof *a);
 	nn_linear_add(t->N, t->H, t->H, a + t->a.score_n, h_node, w + t->w.score_node);
 	nn_linear(t->D, t->H, t->H, a + t->a.score_d, h_dev, w + t->w.score_dev, w + t->w.score_b);
 	nn_linear_add(pairs, t->pair_in, t->H, a + t->a.score_z, pair_x, w + t->w.score_pair);
 	nn_pair_add(t->N, t->D, t->H, a + t->a.score_z, a + t->a.score_n, a + t->a.score_d);
-	nn_relu(pairs * t->H, a + t->a.score_z);
-	nn_linear_add(pairs, t->H, 1, logits, a + t->a.score_z, w + t->w.score_v);
-	nn_linear_add(pairs, t->pair_in, 1, logits, pair_x, w + t->w.score_skip);
+	nn_linear_add(t->N, t->H, 1, a + t->a.key, h_node, w + t->w.order_v);
 }
 
-/* Sets the gradients of the last node and device encodings (d_node_h, d_dev_h). */
-static void score_backward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict],
-                           const nn_real dlogits[restrict], nn_real dw[restrict])
+/* From d_score_z (and dkeys) to d_node_h and d_dev_h. */
+static void pairs_backward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict], const nn_real dkeys[],
+                           nn_real dw[restrict])
 {
-	size_t pairs = t->N * t->D;
 	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
 	nn_real *dz = a + t->a.d_score_z, *dn = a + t->a.d_score_n, *dd = a + t->a.d_score_d;
-	memset(a + t->a.d_score_z, 0, (t->a.d_a - t->a.d_score_z) * sizeof *a); /* up to d_dev_h, see POLICY_ACTS */
-	nn_linear_backward(pairs, t->pair_in, 1, NULL, dw + t->w.score_skip, NULL, dlogits, pair_x, w + t->w.score_skip);
-	nn_linear_backward(pairs, t->H, 1, dz, dw + t->w.score_v, NULL, dlogits, a + t->a.score_z, w + t->w.score_v);
-	nn_relu_backward(pairs * t->H, dz, a + t->a.score_z);
 	nn_pair_add_backward(t->N, t->D, t->H, dn, dd, dz);
-	nn_linear_backward(pairs, t->pair_in, t->H, NULL, dw + t->w.score_pair, NULL, dz, pair_x, w + t->w.score_pair);
+	nn_linear_backward(t->N * t->D, t->pair_in, t->H, NULL, dw + t->w.score_pair, NULL, dz, pair_x, w + t->w.score_pair);
 	nn_linear_backward(t->D, t->H, t->H, a + t->a.d_dev_h, dw + t->w.score_dev, dw + t->w.score_b, dd, h_dev, w + t->w.score_dev);
 	nn_linear_backward(t->N, t->H, t->H, a + t->a.d_node_h, dw + t->w.score_node, NULL, dn, h_node, w + t->w.score_node);
+	if (dkeys)
+		nn_linear_backward(t->N, t->H, 1, a + t->a.d_node_h, dw + t->w.order_v, NULL, dkeys, h_node, w + t->w.order_v);
 }
 
-void policy_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], nn_real logits[restrict])
+void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict])
 {
 	net t = net_of(d, in);
 	round_at dev = dev_round(d, &t.w, &t.a, &t.devices);
@@ -352,15 +350,21 @@ void policy_forward(const policy_dims *d, const nn_real w[restrict], const polic
 	mlp_forward(t.D, t.dev_in, t.H, a + t.a.dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_b1, w + t.w.dev_w2,
 	            w + t.w.dev_b2);
 	round_forward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a);
-	score_forward(&t, w, in->pair_x, a, logits);
+	pairs_forward(&t, w, in->pair_x, a);
 }
 
-void policy_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict],
-                     const nn_real dlogits[restrict], nn_real dw[restrict])
+void policy_backward_begin(const policy_dims *d, const policy_input *in, nn_real a[])
+{
+	acts_at at = layout_acts(d, in->n_nodes, in->n_edges, in->n_devs);
+	memset(a + at.d_score_z, 0, (at.d_a - at.d_score_z) * sizeof *a); /* up to d_dev_h, see POLICY_ACTS */
+}
+
+void policy_backward_end(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], const nn_real dkeys[],
+                         nn_real dw[restrict])
 {
 	net t = net_of(d, in);
 	round_at dev = dev_round(d, &t.w, &t.a, &t.devices);
-	score_backward(&t, w, in->pair_x, a, dlogits, dw);
+	pairs_backward(&t, w, in->pair_x, a, dkeys, dw);
 	round_backward(&t.devices, t.H, t.link_in, in->link_x, &dev, &t.a, w, a, a + t.a.d_dev_h, dw);
 	mlp_backward(t.D, t.dev_in, t.H, dw + t.w.dev_w1, dw + t.w.dev_b1, dw + t.w.dev_w2, dw + t.w.dev_b2, a + t.a.d_a, a + t.a.d_dev_h,
 	             a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_w2);
@@ -370,4 +374,100 @@ void policy_backward(const policy_dims *d, const nn_real w[restrict], const poli
 	}
 	mlp_backward(t.N, t.node_in, t.H, dw + t.w.node_w1, dw + t.w.node_b1, dw + t.w.node_w2, dw + t.w.node_b2, a + t.a.d_a,
 	             a + t.a.d_node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1, w + t.w.node_w2);
+}
+
+/* ---- head: one shot ---- */
+
+void policy_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], nn_real logits[restrict])
+{
+	net t = net_of(d, in);
+	size_t pairs = t.N * t.D;
+	policy_embed(d, w, in, a);
+	memcpy(a + t.a.score_y, a + t.a.score_z, pairs * t.H * sizeof *a);
+	nn_relu(pairs * t.H, a + t.a.score_y);
+	memset(logits, 0, pairs * sizeof *logits);
+	nn_linear_add(pairs, t.H, 1, logits, a + t.a.score_y, w + t.w.score_v);
+	nn_linear_add(pairs, t.pair_in, 1, logits, in->pair_x, w + t.w.score_skip);
+}
+
+void policy_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict],
+                     const nn_real dlogits[restrict], nn_real dw[restrict])
+{
+	net t = net_of(d, in);
+	size_t pairs = t.N * t.D;
+	nn_real *dz = a + t.a.d_score_z;
+	policy_backward_begin(d, in, a);
+	nn_linear_backward(pairs, t.pair_in, 1, NULL, dw + t.w.score_skip, NULL, dlogits, in->pair_x, w + t.w.score_skip);
+	nn_linear_backward(pairs, t.H, 1, dz, dw + t.w.score_v, NULL, dlogits, a + t.a.score_y, w + t.w.score_v);
+	nn_relu_backward(pairs * t.H, dz, a + t.a.score_y);
+	policy_backward_end(d, w, in, a, NULL, dw);
+}
+
+/* ---- head: step by step ---- */
+
+const nn_real *policy_keys(const policy_dims *d, const policy_input *in, const nn_real a[])
+{
+	return a + layout_acts(d, in->n_nodes, in->n_edges, in->n_devs).key;
+}
+
+void policy_steps_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, const nn_real a[restrict], const policy_steps *s,
+                          nn_real hidden[restrict], nn_real logits[restrict])
+{
+	net t = net_of(d, in);
+	size_t rows = s->n * t.D, block = t.D * t.H;
+	for (size_t i = 0; i < s->n; i++)
+		memcpy(hidden + i * block, a + t.a.score_z + (size_t)s->node[i] * block, block * sizeof *hidden);
+	nn_linear_add(rows, t.step_in, t.H, hidden, s->x, w + t.w.step_x);
+	nn_relu(rows * t.H, hidden);
+	memset(logits, 0, rows * sizeof *logits);
+	nn_linear_add(rows, t.H, 1, logits, hidden, w + t.w.step_v);
+	nn_linear_add(rows, t.step_in, 1, logits, s->x, w + t.w.step_skip);
+}
+
+policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const policy_input *in, const nn_real a[])
+{
+	param_at at = layout_params(d);
+	return (policy_stepper){(size_t)in->n_devs, (size_t)d->hidden, (size_t)d->step_in,
+	                        a + layout_acts(d, in->n_nodes, in->n_edges, in->n_devs).score_z, w + at.step_x, w + at.step_v, w + at.step_skip};
+}
+
+void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict], nn_real logits[restrict])
+{
+	enum { CHUNK = 16 };
+	size_t D = s->n_devs, H = s->hidden, F = s->step_in;
+	for (size_t dev = 0; dev < D; dev++) {
+		const nn_real *z = s->z + ((size_t)node * D + dev) * H, *row = x + dev * F;
+		nn_real sum = 0;
+		for (size_t f = 0; f < F; f++)
+			sum += row[f] * s->skip[f];
+		for (size_t from = 0; from < H; from += CHUNK) {
+			nn_real y[CHUNK] = {0};
+			size_t n = H - from < CHUNK ? H - from : CHUNK;
+			memcpy(y, z + from, n * sizeof *y);
+			for (size_t f = 0; f < F; f++)
+				for (size_t h = 0; h < n; h++)
+					y[h] += row[f] * s->x[f * H + from + h];
+			for (size_t h = 0; h < n; h++)
+				sum += (y[h] > 0 ? y[h] : 0) * s->v[from + h];
+		}
+		logits[dev] = sum;
+	}
+}
+
+void policy_steps_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], const policy_steps *s,
+                           nn_real hidden[restrict], const nn_real dlogits[restrict], nn_real dw[restrict])
+{
+	net t = net_of(d, in);
+	size_t rows = s->n * t.D, block = t.D * t.H;
+	nn_linear_backward(rows, t.H, 1, NULL, dw + t.w.step_v, NULL, dlogits, hidden, w + t.w.step_v);
+	nn_linear_backward(rows, t.step_in, 1, NULL, dw + t.w.step_skip, NULL, dlogits, s->x, w + t.w.step_skip);
+	for (size_t r = 0; r < rows; r++)
+		for (size_t h = 0; h < t.H; h++)
+			hidden[r * t.H + h] = hidden[r * t.H + h] > 0 ? dlogits[r] * w[t.w.step_v + h] : 0;
+	nn_linear_backward(rows, t.step_in, t.H, NULL, dw + t.w.step_x, NULL, hidden, s->x, w + t.w.step_x);
+	for (size_t i = 0; i < s->n; i++) {
+		nn_real *dz = a + t.a.d_score_z + (size_t)s->node[i] * block;
+		for (size_t k = 0; k < block; k++)
+			dz[k] += hidden[i * block + k];
+	}
 }

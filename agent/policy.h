@@ -1,8 +1,11 @@
 /* The placement network: reads a graph of nodes (operators or groups) and a machine as plain arrays of features, and gives one
  * logit per (node, device). Nodes and devices are encoded by message passing in both directions (messages of a node are means
  * over its neighbours, after Hamilton et al. 2017; residual with layer normalisation), then scored in pairs:
- *   logit[node][dev] = v . relu(A h_node + B h_dev + C pair_x + b) + skip . pair_x
- * Any number of nodes, edges and devices goes through the same parameters, and relabelling nodes or devices relabels the logits.
+ *   z[node][dev] = A h_node + B h_dev + C pair_x + b
+ *   logit[node][dev] = v . relu(z) + skip . pair_x
+ * A second head decodes step by step along a schedule: the same encoding, with features x of each device at that moment,
+ *   logit[step][dev] = step_v . relu(z[node of step][dev] + S x) + step_skip . x
+ * and key[node] = order_v . h_node moves a node's operators forward or back in the list. Any number of nodes, edges and devices goes through the same parameters, and relabelling nodes or devices relabels the logits.
  *
  * Parameters, gradients and activations are one block each, so zero, clip, Adam, save and compare are one loop.
  * Sampling and losses stand in policy_loss.h; features, rollouts and training elsewhere. */
@@ -17,7 +20,7 @@
 
 /* Widths of the input features (node_in, dev_in >= 1, the rest >= 0), of the hidden layers (>= 1), and message rounds among nodes (>= 0). */
 typedef struct policy_dims {
-	int32_t node_in, edge_in, dev_in, pair_in, link_in, hidden, rounds;
+	int32_t node_in, edge_in, dev_in, pair_in, link_in, step_in, hidden, rounds;
 } policy_dims;
 
 /* One instance's inputs, caller-owned. Features should be of order 1. */
@@ -65,7 +68,11 @@ typedef struct policy_input {
 	X(score_pair, 1, d->pair_in, d->hidden, HE)           \
 	X(score_b, 1, 1, d->hidden, ZERO)                     \
 	X(score_v, 1, d->hidden, 1, SMALL)                    \
-	X(score_skip, 1, d->pair_in, 1, SMALL)
+	X(score_skip, 1, d->pair_in, 1, SMALL)                \
+	X(step_x, 1, d->step_in, d->hidden, HE)               \
+	X(step_v, 1, d->hidden, 1, SMALL)                     \
+	X(step_skip, 1, d->step_in, 1, SMALL)                 \
+	X(order_v, 1, d->hidden, 1, SMALL)
 
 /* One parameter tensor: values [copies][rows][columns] from offset on in the block. */
 typedef struct policy_tensor {
@@ -102,5 +109,41 @@ void policy_forward(const policy_dims *d, const nn_real params[restrict], const 
 /* grads += the gradient for dlogits[n_nodes][n_devs], after policy_forward of the same params, input and acts. */
 void policy_backward(const policy_dims *d, const nn_real params[restrict], const policy_input *in, nn_real acts[restrict],
                      const nn_real dlogits[restrict], nn_real grads[restrict]);
+
+/* ---- step by step ---- */
+
+/* The encodings alone, into acts: policy_forward without its head. */
+void policy_embed(const policy_dims *d, const nn_real params[restrict], const policy_input *in, nn_real acts[restrict]);
+
+/* key[n_nodes] of embedded acts: how far each node's operators move forward in the list. */
+const nn_real *policy_keys(const policy_dims *d, const policy_input *in, const nn_real acts[]);
+
+/* Steps of the sequential head: rows of one matrix, any number of episodes one after the other. */
+typedef struct policy_steps {
+	size_t n;
+	const int32_t *node; /* [n] */
+	const nn_real *x;    /* [n][n_devs][step_in] */
+} policy_steps;
+
+/* logits[n][n_devs] of steps, after policy_embed. hidden [n][n_devs][hidden] keeps what policy_steps_backward needs. */
+void policy_steps_forward(const policy_dims *d, const nn_real params[restrict], const policy_input *in, const nn_real acts[restrict],
+                          const policy_steps *steps, nn_real hidden[restrict], nn_real logits[restrict]);
+/* The same for one step at a time, without trace; made once for embedded acts, for being called once a decision. */
+typedef struct policy_stepper {
+	size_t n_devs, hidden, step_in;
+	const nn_real *z, *x, *v, *skip;
+} policy_stepper;
+
+policy_stepper policy_stepper_of(const policy_dims *d, const nn_real params[], const policy_input *in, const nn_real acts[]);
+/* logits[n_devs] of one step; x[n_devs][step_in]. O(n_devs * step_in * hidden). */
+void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict], nn_real logits[restrict]);
+
+/* Backward of any number of policy_steps_forward, between a begin and an end: begin; for each, steps; then end with the gradient of the keys
+ * (NULL: 0). grads accumulate. hidden is overwritten. */
+void policy_backward_begin(const policy_dims *d, const policy_input *in, nn_real acts[]);
+void policy_steps_backward(const policy_dims *d, const nn_real params[restrict], const policy_input *in, nn_real acts[restrict],
+                           const policy_steps *steps, nn_real hidden[restrict], const nn_real dlogits[restrict], nn_real grads[restrict]);
+void policy_backward_end(const policy_dims *d, const nn_real params[restrict], const policy_input *in, nn_real acts[restrict],
+                         const nn_real dkeys[], nn_real grads[restrict]);
 
 #endif

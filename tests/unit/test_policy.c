@@ -171,21 +171,33 @@ static void ref_round(const instance *t, const char *prefix, int32_t copy, int32
 	memcpy(h, next, (size_t)n * sizeof *h);
 }
 
+static double ref_z(const instance *t, const double h_node[], const double h_dev[], const double x[], int32_t j)
+{
+	return times(t, "score_", "node", 0, h_node, t->d.hidden, j) + times(t, "score_", "dev", 0, h_dev, t->d.hidden, j) +
+	       times(t, "score_", "pair", 0, x, t->d.pair_in, j) + weight(t, "score_", "b", 0, 0, j);
+}
+
 static double ref_logit(const instance *t, const double h_node[], const double h_dev[], int32_t pair)
 {
 	double x[WIDE], sum;
 	features(t->in.pair_x, pair, t->d.pair_in, x);
 	sum = times(t, "score_", "skip", 0, x, t->d.pair_in, 0);
 	for (int32_t j = 0; j < t->d.hidden; j++)
-		sum += weight(t, "score_", "v", 0, j, 0) *
-		       relu(times(t, "score_", "node", 0, h_node, t->d.hidden, j) + times(t, "score_", "dev", 0, h_dev, t->d.hidden, j) +
-		            times(t, "score_", "pair", 0, x, t->d.pair_in, j) + weight(t, "score_", "b", 0, 0, j));
+		sum += weight(t, "score_", "v", 0, j, 0) * relu(ref_z(t, h_node, h_dev, x, j));
 	return sum;
 }
 
-static void ref_logits(const instance *t, double logits[])
+static double ref_step_logit(const instance *t, const double h_node[], const double h_dev[], int32_t pair, const double step_x[])
 {
-	double node[WIDE][WIDE], dev[WIDE][WIDE];
+	double x[WIDE], sum = times(t, "step_", "skip", 0, step_x, t->d.step_in, 0);
+	features(t->in.pair_x, pair, t->d.pair_in, x);
+	for (int32_t j = 0; j < t->d.hidden; j++)
+		sum += weight(t, "step_", "v", 0, j, 0) * relu(ref_z(t, h_node, h_dev, x, j) + times(t, "step_", "x", 0, step_x, t->d.step_in, j));
+	return sum;
+}
+
+static void ref_encode(const instance *t, double node[WIDE][WIDE], double dev[WIDE][WIDE])
+{
 	int32_t from[WIDE * WIDE], to[WIDE * WIDE], N = t->in.n_nodes, D = t->in.n_devs;
 	assert_true(N <= WIDE && D <= WIDE && t->d.hidden <= WIDE);
 	for (int32_t i = 0; i < N; i++)
@@ -199,13 +211,20 @@ static void ref_logits(const instance *t, double logits[])
 		to[i] = i % D;
 	}
 	ref_round(t, "dev_", 0, D, D * D, from, to, t->in.link_x, t->d.link_in, dev);
+}
+
+static void ref_logits(const instance *t, double logits[])
+{
+	double node[WIDE][WIDE], dev[WIDE][WIDE];
+	int32_t N = t->in.n_nodes, D = t->in.n_devs;
+	ref_encode(t, node, dev);
 	for (int32_t i = 0; i < N * D; i++)
 		logits[i] = ref_logit(t, node[i / D], dev[i % D], i);
 }
 
 /* ---- forward ---- */
 
-static const policy_dims usual = {.node_in = 3, .edge_in = 2, .dev_in = 2, .pair_in = 3, .link_in = 2, .hidden = 5, .rounds = 2};
+static const policy_dims usual = {.node_in = 3, .edge_in = 2, .dev_in = 2, .pair_in = 3, .link_in = 2, .step_in = 4, .hidden = 5, .rounds = 2};
 
 /* n_nodes, n_edges, n_devs of instances that stand for the corners: one of each, no edges, isolated nodes. */
 static const int32_t sizes[][3] = {{5, 7, 3}, {1, 0, 1}, {1, 0, 4}, {4, 0, 2}, {4, 2, 1}, {2, 3, 2}};
@@ -216,7 +235,7 @@ static void test_forward_equals_reference(void **state)
 	(void)state;
 	policy_dims dims[] = {usual, usual, usual};
 	dims[1].rounds = 0;
-	dims[2].edge_in = dims[2].pair_in = dims[2].link_in = 0;
+	dims[2].edge_in = dims[2].pair_in = dims[2].link_in = dims[2].step_in = 0;
 	for (size_t k = 0; k < 3; k++) {
 		for (size_t i = 0; i < N_SIZES; i++) {
 			instance t;
@@ -229,6 +248,110 @@ static void test_forward_equals_reference(void **state)
 			berth_arena_free(&t.mem);
 		}
 	}
+}
+
+/* ---- step by step ---- */
+
+enum { STEPS = 9 };
+
+/* Random steps of an instance, and a linear loss of their logits and of the keys. */
+typedef struct step_case {
+	instance t;
+	policy_steps steps;
+	nn_real *hidden, *logits, *want; /* want [STEPS][n_devs]: weight of each logit in the loss */
+	nn_real *dkeys;                  /* [n_nodes] weight of each key */
+} step_case;
+
+static void step_case_init(step_case *c, policy_dims d, int32_t n_nodes, int32_t n_edges, int32_t n_devs, uint64_t stream)
+{
+	berth_rng r = berth_rng_seed(17, stream);
+	instance_init(&c->t, d, n_nodes, n_edges, n_devs, stream);
+	int32_t *node = need(&c->t.mem, STEPS, sizeof *node);
+	for (int i = 0; i < STEPS; i++)
+		node[i] = (int32_t)berth_rng_below(&r, (uint32_t)n_nodes);
+	c->steps = (policy_steps){STEPS, node, normals(&c->t, &r, STEPS * n_devs * d.step_in)};
+	c->hidden = need(&c->t.mem, (size_t)(STEPS * n_devs * d.hidden), sizeof *c->hidden);
+	c->logits = need(&c->t.mem, (size_t)(STEPS * n_devs), sizeof *c->logits);
+	c->want = normals(&c->t, &r, STEPS * n_devs);
+	c->dkeys = normals(&c->t, &r, n_nodes);
+}
+
+static void forward_steps(step_case *c)
+{
+	policy_embed(&c->t.d, c->t.w, &c->t.in, c->t.acts);
+	policy_steps_forward(&c->t.d, c->t.w, &c->t.in, c->t.acts, &c->steps, c->hidden, c->logits);
+}
+
+static double loss_of_steps(void *ctx)
+{
+	step_case *c = ctx;
+	double sum = 0;
+	forward_steps(c);
+	const nn_real *key = policy_keys(&c->t.d, &c->t.in, c->t.acts);
+	for (int i = 0; i < STEPS * c->t.in.n_devs; i++)
+		sum += (double)(c->logits[i] * c->want[i]);
+	for (int i = 0; i < c->t.in.n_nodes; i++)
+		sum += (double)(key[i] * c->dkeys[i]);
+	return sum;
+}
+
+static void test_steps_equal_reference(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < N_SIZES; k++) {
+		step_case c;
+		double node[WIDE][WIDE], dev[WIDE][WIDE], x[WIDE];
+		policy_dims d = usual;
+		d.hidden = k == 0 ? 16 : 5; /* whole chunks, and a part of one */
+		step_case_init(&c, d, sizes[k][0], sizes[k][1], sizes[k][2], 50 + k);
+		int32_t D = c.t.in.n_devs;
+		forward_steps(&c);
+		ref_encode(&c.t, node, dev);
+		policy_stepper one = policy_stepper_of(&d, c.t.w, &c.t.in, c.t.acts);
+		for (int32_t i = 0; i < STEPS; i++) {
+			nn_real logits[WIDE];
+			policy_step_logits(&one, c.steps.node[i], c.steps.x + i * D * d.step_in, logits);
+			for (int32_t v = 0; v < D; v++) {
+				features(c.steps.x, i * D + v, d.step_in, x);
+				double want = ref_step_logit(&c.t, node[c.steps.node[i]], dev[v], c.steps.node[i] * D + v, x);
+				assert_near((double)c.logits[i * D + v], want, exact ? 1e-11 : 1e-4);
+				assert_near((double)logits[v], want, exact ? 1e-11 : 1e-4);
+			}
+		}
+		for (int32_t n = 0; n < c.t.in.n_nodes; n++)
+			assert_near((double)policy_keys(&d, &c.t.in, c.t.acts)[n], times(&c.t, "order_", "v", 0, node[n], d.hidden, 0), exact ? 1e-11 : 1e-4);
+		berth_arena_free(&c.t.mem);
+	}
+}
+
+static void test_steps_gradient(void **state)
+{
+	(void)state;
+	size_t kinks = 0, total = 0;
+	for (size_t i = 0; i < N_SIZES; i++) {
+		step_case c;
+		step_case_init(&c, usual, sizes[i][0], sizes[i][1], sizes[i][2], 60 + i);
+		const policy_input *in = &c.t.in;
+		size_t n = policy_param_count(&usual);
+		nn_real *grads = need(&c.t.mem, n, sizeof *grads);
+		policy_steps half = c.steps; /* in two pieces, which add up */
+		forward_steps(&c);
+		policy_backward_begin(&usual, in, c.t.acts);
+		half.n = STEPS / 2;
+		policy_steps_backward(&usual, c.t.w, in, c.t.acts, &half, c.hidden, c.want, grads);
+		size_t done = half.n * (size_t)in->n_devs;
+		half = (policy_steps){STEPS - half.n, c.steps.node + half.n, c.steps.x + done * (size_t)usual.step_in};
+		policy_steps_backward(&usual, c.t.w, in, c.t.acts, &half, c.hidden + done * (size_t)usual.hidden, c.want + done, grads);
+		policy_backward_end(&usual, c.t.w, in, c.t.acts, c.dkeys, grads);
+		for (int32_t k = 0; k < policy_tensor_count(); k++) {
+			policy_tensor p = policy_tensor_at(&usual, k);
+			kinks += gradcheck(p.name, p.size, (double *)(void *)(c.t.w + p.offset), (double *)(void *)(grads + p.offset), loss_of_steps, &c);
+		}
+		total += n;
+		berth_arena_free(&c.t.mem);
+	}
+	print_message("%zu of %zu entries skipped at kinks\n", kinks, total);
+	assert_true(kinks * 100 <= total);
 }
 
 static void test_no_nodes(void **state)
@@ -715,7 +838,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forward_equals_reference), cmocka_unit_test(test_no_nodes),
 		cmocka_unit_test(test_relabelling),              cmocka_unit_test(test_same_bits),
-		cmocka_unit_test(test_same_bits_on_threads),
+		cmocka_unit_test(test_same_bits_on_threads),     cmocka_unit_test(test_steps_equal_reference),
 		cmocka_unit_test(test_table),                    cmocka_unit_test(test_untrained_is_near_uniform),
 		cmocka_unit_test(test_ppo_values),               cmocka_unit_test(test_ce_values),
 		cmocka_unit_test(test_losses_refuse),            cmocka_unit_test(test_checks),
@@ -724,6 +847,7 @@ int main(void)
 	const struct CMUnitTest gradients[] = {
 		cmocka_unit_test(test_ppo_gradient),
 		cmocka_unit_test(test_ce_gradient),
+		cmocka_unit_test(test_steps_gradient),
 	};
 	nn_init();
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
