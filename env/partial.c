@@ -2,6 +2,8 @@
  * schedulers place operators at about the time they have reached. */
 #include "partial.h"
 
+#include "ready.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,65 +362,16 @@ void berth_partial_devs(const berth_partial *part, int32_t *op_dev)
 
 /* ---- list scheduling ---- */
 
-/* Ready operators as a heap of topological indices. */
-typedef struct ready_list {
-	const berth_graph *g;
-	const int64_t *op_key;
-	int32_t *heap, n;
-} ready_list;
-
-static bool goes_before(const ready_list *r, int32_t a, int32_t b)
-{
-	int64_t x = r->op_key[r->g->topo_op[a]], y = r->op_key[r->g->topo_op[b]];
-	return x != y ? x > y : a < b;
-}
-
-static void ready_push(ready_list *r, int32_t op)
-{
-	int32_t i = r->n++, topo = r->g->op_topo[op];
-	for (; i > 0 && goes_before(r, topo, r->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		r->heap[i] = r->heap[(i - 1) / 2];
-	r->heap[i] = topo;
-}
-
-static int32_t ready_pop(ready_list *r)
-{
-	int32_t top = r->heap[0], last = r->heap[--r->n], i = 0;
-	for (int32_t c; (c = 2 * i + 1) < r->n; i = c) {
-		c += c + 1 < r->n && goes_before(r, r->heap[c + 1], r->heap[c]);
-		if (!goes_before(r, r->heap[c], last))
-			break;
-		r->heap[i] = r->heap[c];
-	}
-	r->heap[i] = last;
-	return r->g->topo_op[top];
-}
-
-static void push_consumers(ready_list *r, int32_t op, int32_t *op_waits)
-{
-	const berth_graph *g = r->g;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			if (--op_waits[g->edge_consumer[e]] == 0)
-				ready_push(r, g->edge_consumer[e]);
-}
-
 berth_status berth_partial_schedule(berth_partial *part, const int64_t *op_key, berth_arena *tmp, berth_err *err)
 {
-	const berth_graph *g = part->p->g;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	ready_list r = {.g = g, .op_key = op_key};
-	int32_t *op_waits;
-	BERTH_TRY(BERTH_NEW(tmp, r.heap, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_waits, g->n_ops, err));
-	for (int32_t op = 0; op < g->n_ops; op++)
-		if ((op_waits[op] = g->op_in_off[op + 1] - g->op_in_off[op]) == 0)
-			ready_push(&r, op);
-	while (r.n) {
+	berth_ready ready;
+	BERTH_TRY(berth_ready_new(part->p->g, tmp, &ready, err));
+	berth_ready_start(&ready, op_key);
+	for (int32_t op; (op = berth_ready_next(&ready)) >= 0;) {
 		int64_t start;
-		int32_t op = ready_pop(&r), dev = berth_partial_earliest(part, op, true, &start);
+		int32_t dev = berth_partial_earliest(part, op, true, &start);
 		berth_partial_place(part, op, dev, start);
-		push_consumers(&r, op, op_waits);
 	}
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
