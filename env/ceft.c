@@ -69,3 +69,34 @@ berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft
 	*out = c;
 	return BERTH_OK;
 }
+
+/* Least time from tensor t leaving device d until everything after its consumer `to` can be over. */
+static int64_t rest(const berth_problem *p, const int64_t *tail, int32_t t, int32_t d, int32_t to)
+{
+	int64_t best = BERTH_CEFT_NEVER;
+	for (int32_t l = 0; l < p->n_devs; l++) {
+		if (!berth_op_legal(p, to, l))
+			continue;
+		int64_t all = berth_transfer_ns(p, t, d, l) + berth_op_time(p, to, l) + tail[(size_t)to * (size_t)p->n_devs + (size_t)l];
+		if (all < best)
+			best = all;
+	}
+	return best;
+}
+
+void berth_ceft_tails(const berth_problem *p, int64_t *tail_ns)
+{
+	const berth_graph *g = p->g;
+	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
+		int32_t op = g->topo_op[k];
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t longest = 0;
+			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+					int64_t way = rest(p, tail_ns, t, d, g->edge_consumer[e]);
+					longest = way > longest ? way : longest;
+				}
+			tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)d] = longest;
+		}
+	}
+}

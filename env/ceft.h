@@ -19,4 +19,9 @@ typedef struct berth_ceft {
  * along the topological order). Ties: the lowest producer and device. The table lives in mem. Fails: BERTH_ENOMEM. O(edges * devs^2). */
 berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft *out, berth_err *err);
 
+/* The other way: tail[i][d] = max over i's consumers of min over the consumer's device of (routed transfer + time + tail there), 0 for a sink: from the end
+ * of i on d no schedule without contention ends the rest of the graph sooner. The optimistic cost table of H. Arabnejad and J. G. Barbosa, "List
+ * scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE TPDS 25(3), 2014. out [n_ops][n_devs]. O(edges * devs^2). */
+void berth_ceft_tails(const berth_problem *p, int64_t *tail_ns);
+
 #endif

@@ -1,4 +1,5 @@
 /* Partial schedules: the worked example of Topcuoglu et al., gaps and slots, the memory bound against the simulator. */
+#include "ceft.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "partial.h"
@@ -176,6 +177,20 @@ static void check_schedule(uint64_t seed, const compiled *c, const berth_partial
 	}
 }
 
+/* Nothing is over sooner than the tails say. Returns the operators for which they say it exactly. */
+static int check_tails(compiled *c, const berth_partial *part)
+{
+	int64_t tail[INSTANCE_MAX_OPS * INSTANCE_MAX_DEVICES];
+	int exact = 0;
+	berth_ceft_tails(&c->p, tail);
+	for (int32_t op = 0; op < c->g.n_ops; op++) {
+		int64_t least = berth_partial_end_ns(part)[op] + tail[op * c->s.n_devs + berth_partial_dev(part, op)];
+		assert_true(least <= berth_partial_length_ns(part));
+		exact += least == berth_partial_length_ns(part);
+	}
+	return exact;
+}
+
 /* The bound is at least the simulated peak, and fits() is what bytes() says after binding. */
 static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
 {
@@ -205,7 +220,7 @@ static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
 static void test_random_instances(void **state)
 {
 	(void)state;
-	int checked = 0, tight = 0;
+	int checked = 0, tight = 0, exact = 0;
 	for (uint64_t seed = 1; seed <= 1500; seed++) {
 		instance in;
 		compiled c;
@@ -217,6 +232,7 @@ static void test_random_instances(void **state)
 			berth_partial *part = new_partial(&c);
 			assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err);
 			check_schedule(seed, &c, part);
+			exact += check_tails(&c, part);
 			assert_ok(berth_sim_new(&c.p, &c.mem, &sim, &err), &err);
 			tight += check_memory(&c, part, sim);
 			int32_t order[INSTANCE_MAX_OPS];
@@ -230,6 +246,7 @@ static void test_random_instances(void **state)
 	}
 	assert_true(checked > 500);
 	assert_true(tight > 100);
+	assert_true(exact > 1000);
 }
 
 int main(void)
