@@ -191,12 +191,22 @@ static berth_status search_cfg(const berth_options *o, listener *l, berth_search
 
 /* ---- plans ---- */
 
+static berth_objective objective_of(const berth_plan *plan)
+{
+	berth_objective o = berth_objective_of(BERTH_LATENCY);
+	if (plan->placement.objective)
+		berth_objective_parse(plan->placement.objective, &o, NULL);
+	return o;
+}
+
 /* Simulate and judge the placement that the plan holds. */
 static berth_status judge(berth_plan *plan, berth_err *err)
 {
 	const berth_placement *pl = &plan->placement;
 	BERTH_TRY(berth_timeline_new(&plan->p, pl->op_dev, pl->order, &plan->mem, &plan->t, err));
-	return berth_check_placement(&plan->p, pl->op_dev, plan->t.r.runs ? plan->t.peak_bytes : NULL, &plan->mem, &plan->broken, err);
+	berth_objective o = objective_of(plan);
+	BERTH_TRY(berth_check_placement(&plan->p, pl->op_dev, plan->t.r.runs ? plan->t.peak_bytes : NULL, &plan->mem, &plan->broken, err));
+	return berth_check_limits(&o, &plan->t.r, &plan->mem, &plan->broken, err);
 }
 
 static berth_status compile(berth_plan *plan, const berth_model *model, const berth_machine *machine, berth_arena *tmp, berth_err *err)
@@ -269,22 +279,16 @@ bool berth_plan_feasible(const berth_plan *plan)
 	return plan->broken.n == 0;
 }
 
-static berth_objective objective_of(const berth_plan *plan)
-{
-	berth_objective o = BERTH_LATENCY;
-	if (plan->placement.objective)
-		berth_objective_parse(plan->placement.objective, &o, NULL);
-	return o;
-}
-
 double berth_plan_value(const berth_plan *plan)
 {
-	return berth_plan_feasible(plan) ? berth_objective_value(objective_of(plan), &plan->t.r) : NAN;
+	berth_objective o = objective_of(plan);
+	return berth_plan_feasible(plan) ? berth_objective_value(&o, &plan->t.r) : NAN;
 }
 
 double berth_plan_lower_bound(const berth_plan *plan)
 {
-	return plan->bounds.value[objective_of(plan)];
+	berth_objective o = objective_of(plan);
+	return berth_bounds_value(&plan->bounds, &o);
 }
 
 int64_t berth_plan_evaluations(const berth_plan *plan)
@@ -375,8 +379,8 @@ berth_status berth_plan_cost(const berth_plan *plan, berth_cost *out, berth_err 
 {
 	const berth_sim_result *r = &plan->t.r;
 	BERTH_TRY(check_runs(plan, err));
-	*out = (berth_cost){berth_objective_value(BERTH_LATENCY, r), 1 / berth_objective_value(BERTH_THROUGHPUT, r), berth_objective_value(BERTH_ENERGY, r),
-	                    berth_objective_value(BERTH_EDP, r)};
+	*out = (berth_cost){berth_metric_value(BERTH_LATENCY, r), 1 / berth_metric_value(BERTH_THROUGHPUT, r), berth_metric_value(BERTH_ENERGY, r),
+	                    berth_metric_value(BERTH_EDP, r)};
 	return BERTH_OK;
 }
 

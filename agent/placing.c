@@ -5,7 +5,7 @@
 
 berth_search_cfg berth_search_cfg_default(void)
 {
-	return (berth_search_cfg){.objective = BERTH_LATENCY, .seed = 1, .evaluations = 10000};
+	return (berth_search_cfg){.seed = 1, .evaluations = 10000};
 }
 
 static void take_answer(berth_placing *r, const berth_search *s)
@@ -45,8 +45,8 @@ berth_status berth_placing_run(const berth_problem *p, const berth_bounds *bound
                                berth_arena *tmp, berth_placing *out, berth_err *err)
 {
 	berth_placing r = {.p = p, .method = m, .objective = cfg->objective, .seed = cfg->seed, .value = NAN, .gap = NAN, .order = p->s->order};
-	r.lower_bound = bounds->value[cfg->objective];
-	BERTH_TRY(berth_objective_check(cfg->objective, p, err));
+	r.lower_bound = berth_bounds_value(bounds, &cfg->objective);
+	BERTH_TRY(berth_objective_check(&cfg->objective, p, err));
 	if (berth_problem_feasible(p, NULL) == BERTH_OK) {
 		double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -66,7 +66,8 @@ berth_status berth_placing_placement(const berth_placing *r, berth_arena *mem, b
 	berth_placement p;
 	BERTH_TRY(berth_placement_new(r->p->g, r->p->s, mem, tmp, &p, err));
 	p.method = r->method->name;
-	p.objective = berth_objective_name(r->objective);
+	if (!(p.objective = berth_arena_strdup(mem, berth_objective_name(&r->objective))))
+		return berth_nomem(err);
 	p.seed = r->seed;
 	p.evaluations = r->evaluations;
 	p.value = r->value;

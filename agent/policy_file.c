@@ -55,7 +55,7 @@ static void put_notes(const berth_policy_file *f, notes *n)
 {
 	put_text(n, "format", "berth-policy");
 	put_whole(n, "version", BERTH_POLICY_VERSION);
-	put_text(n, "objective", berth_objective_name(f->objective));
+	put_text(n, "objective", berth_objective_name(&f->objective));
 	put_whole(n, "seed", f->seed);
 	put_whole(n, "evaluations", (unsigned long long)f->evaluations);
 	put_whole(n, "steps", (unsigned long long)f->steps);

@@ -36,7 +36,7 @@ typedef struct trainer {
 
 berth_train_cfg berth_train_cfg_default(void)
 {
-	return (berth_train_cfg){.learner = berth_learner_cfg_default(), .objective = BERTH_LATENCY, .seed = 1, .evaluations = 20000, .save_s = 1};
+	return (berth_train_cfg){.learner = berth_learner_cfg_default(), .seed = 1, .evaluations = 20000, .save_s = 1};
 }
 
 /* ---- set-up ---- */
@@ -74,7 +74,7 @@ static berth_status open_searches(trainer *w, berth_err *err)
 		all[i] = &w->search[i];
 		BERTH_TRY(berth_search_new(p, &cfg, w->mem, all[i], err));
 		BERTH_TRY(berth_bounds_new(p, w->tmp, &b, err));
-		w->bound[i] = b.value[w->cfg->objective];
+		w->bound[i] = berth_bounds_value(&b, &w->cfg->objective);
 		BERTH_TRY(berth_portfolio_run(all[i], w->mem, w->tmp, &w->seeds[i], err));
 	}
 	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp, &w->l, err));
@@ -270,9 +270,9 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 	const char *path = w->cfg->path;
 	if (strcmp(f->trained_on, w->trained_on) != 0)
 		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it was trained on %.120s, not on %.120s", path, f->trained_on, w->trained_on);
-	if (f->seed != w->cfg->seed || f->objective != w->cfg->objective)
+	if (f->seed != w->cfg->seed || !berth_objective_equal(&f->objective, &w->cfg->objective))
 		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it was trained with seed %llu for %s", path, (unsigned long long)f->seed,
-		                  berth_objective_name(f->objective));
+		                  berth_objective_name(&f->objective));
 	if (!berth_learner_cfg_equal(&f->cfg, &w->cfg->learner))
 		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it was trained with other settings; 'berth show' lists them", path);
 	return BERTH_OK;

@@ -17,7 +17,7 @@ typedef struct cli_budget {
 cli_budget cli_budget_default(void);
 
 #define CLI_BUDGET(b)                                                                                                          \
-	{"objective", 0, CLI_TEXT, &(b)->objective, "O", "latency (default), throughput, energy, edp or power"},                \
+	{"objective", 0, CLI_TEXT, &(b)->objective, "O", "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},                \
 	{"evaluations", 0, CLI_BUDGET_N, &(b)->evaluations, "N", "placements that a search may try (default 10K)"},                \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"},                                          \
 	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", "a trained policy to start from ('berth train' makes one)"},              \

@@ -153,7 +153,7 @@ static void put_row(berth_json_out *w, const state *s, const block *b, const ber
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "graph", b->graph);
 	berth_json_put_string(w, "system", b->system);
-	berth_json_put_string(w, "objective", berth_objective_name(s->search.objective));
+	berth_json_put_string(w, "objective", berth_objective_name(&s->search.objective));
 	berth_json_put_string(w, "method", s->method[r->method]->name);
 	berth_json_put_int(w, "seed", (int64_t)r->seed);
 	berth_json_put_number(w, "value", r->value);
@@ -203,7 +203,7 @@ static berth_status print_csv(cli *c, const state *s, berth_err *err)
 			const berth_compare_row *r = &s->block[k].row[i];
 			cli_cell(&t, "%s", s->block[k].graph);
 			cli_cell(&t, "%s", s->block[k].system);
-			cli_cell(&t, "%s", berth_objective_name(s->search.objective));
+			cli_cell(&t, "%s", berth_objective_name(&s->search.objective));
 			cli_cell(&t, "%s", s->method[r->method]->name);
 			cli_cell(&t, "%llu", (unsigned long long)r->seed);
 			number_cell(&t, r->value);
@@ -218,7 +218,7 @@ static berth_status print_csv(cli *c, const state *s, berth_err *err)
 	return cli_table_print(&t, CLI_AS_CSV, err);
 }
 
-static void spread_cells(cli_table *t, const berth_compare_summary *m, berth_objective o)
+static void spread_cells(cli_table *t, const berth_compare_summary *m, const berth_objective *o)
 {
 	char a[32], b[32];
 	cli_cell(t, "%s .. %s", cli_value(a, o, m->least), cli_value(b, o, m->most));
@@ -231,7 +231,7 @@ static void spread_cells(cli_table *t, const berth_compare_summary *m, berth_obj
 static void summary_cells(cli_table *t, const state *s, const berth_compare_summary *m, double single, bool many)
 {
 	char buf[32];
-	berth_objective o = s->search.objective;
+	const berth_objective *o = &s->search.objective;
 	cli_cell(t, "%s", m->n_feasible ? cli_value(buf, o, m->median) : "none");
 	if (many)
 		spread_cells(t, m, o);
@@ -265,8 +265,8 @@ static berth_status single_value(cli *c, const state *s, const block *b, int32_t
 static void heading(const state *s, const block *b, cli_format format)
 {
 	char bound[32];
-	printf("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system, berth_objective_name(s->search.objective));
-	printf("; lower bound %s%s\n", b->n ? cli_value(bound, s->search.objective, b->row[0].lower_bound) : "-", format == CLI_AS_MARKDOWN ? "\n" : "");
+	printf("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system, berth_objective_name(&s->search.objective));
+	printf("; lower bound %s%s\n", b->n ? cli_value(bound, &s->search.objective, b->row[0].lower_bound) : "-", format == CLI_AS_MARKDOWN ? "\n" : "");
 }
 
 static berth_status print_block(cli *c, const state *s, const block *b, int32_t n_seeds, cli_format format, berth_err *err)

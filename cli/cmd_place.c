@@ -59,7 +59,8 @@ static berth_status check(cli *c, state *s, berth_err *err)
 	if (!s->r.answered)
 		return berth_check_problem(&s->p, &c->mem, &s->broken, err);
 	BERTH_TRY(berth_timeline_new(&s->p, s->r.op_dev, s->r.op_order, &c->mem, &s->t, err));
-	return berth_check_placement(&s->p, s->r.op_dev, s->t.peak_bytes, &c->mem, &s->broken, err);
+	BERTH_TRY(berth_check_placement(&s->p, s->r.op_dev, s->t.peak_bytes, &c->mem, &s->broken, err));
+	return berth_check_limits(&s->r.objective, &s->t.r, &c->mem, &s->broken, err);
 }
 
 static berth_status search(cli *c, const args *a, state *s, berth_err *err)
@@ -115,7 +116,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "graph", s->g.name);
 	berth_json_put_string(&w, "system", s->s.name);
-	berth_json_put_string(&w, "objective", berth_objective_name(r->objective));
+	berth_json_put_string(&w, "objective", berth_objective_name(&r->objective));
 	berth_json_put_string(&w, "method", r->method->name);
 	berth_json_put_number(&w, "value", r->value);
 	berth_json_put_number(&w, "lower_bound", r->lower_bound);
@@ -134,7 +135,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 /* How the answer stands to the best single device. */
 static void print_speedup(const state *s)
 {
-	bool fast = s->r.objective == BERTH_LATENCY || s->r.objective == BERTH_THROUGHPUT;
+	bool fast = berth_objective_is(&s->r.objective, BERTH_LATENCY) || berth_objective_is(&s->r.objective, BERTH_THROUGHPUT);
 	if (isnan(s->single))
 		printf("a single device has too little memory");
 	else if (fast && s->r.value > 0)
@@ -149,12 +150,12 @@ static void print_head(const state *s)
 {
 	const berth_placing *r = &s->r;
 	char value[32], bound[32], gap[32], count[32], time[32];
-	const char *per = r->objective == BERTH_THROUGHPUT ? " a sample" : "";
+	const char *per = berth_objective_is(&r->objective, BERTH_THROUGHPUT) ? " a sample" : "";
 	printf("%s on %s: ", s->g.name, s->s.name);
 	if (r->feasible) {
-		printf("%s %s%s\n", berth_objective_name(r->objective), cli_value(value, r->objective, r->value), per);
+		printf("%s %s%s\n", berth_objective_name(&r->objective), cli_value(value, &r->objective, r->value), per);
 		print_speedup(s);
-		printf("; lower bound %s, gap %s\n", cli_value(bound, r->objective, r->lower_bound), cli_percent(gap, r->gap));
+		printf("; lower bound %s, gap %s\n", cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
 	} else {
 		printf("no placement was found that fits\n");
 	}

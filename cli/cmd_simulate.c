@@ -69,9 +69,9 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 
 /* ---- output ---- */
 
-static double value_of(const state *s, berth_objective o)
+static double value_of(const state *s, berth_metric m)
 {
-	return s->t.r.runs ? berth_objective_value(o, &s->t.r) : NAN;
+	return s->t.r.runs ? berth_metric_value(m, &s->t.r) : NAN;
 }
 
 static berth_status print_json(cli *c, const state *s, berth_err *err)

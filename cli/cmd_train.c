@@ -199,8 +199,8 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		const berth_train_best *b = &s->result.best[i];
 		cli_cell(&t, "%s", s->item[i].graph);
 		cli_cell(&t, "%s", s->item[i].system);
-		cli_cell(&t, "%s", cli_value(buf, s->cfg.objective, b->value));
-		cli_cell(&t, "%s", cli_value(buf, s->cfg.objective, b->seed_value));
+		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->value));
+		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->seed_value));
 		cli_cell(&t, "%s", b->seed_method ? b->seed_method : "-");
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
@@ -238,7 +238,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
-		{"objective", 0, CLI_TEXT, &a.budget.objective, "O", "latency (default), throughput, energy, edp or power"},
+		{"objective", 0, CLI_TEXT, &a.budget.objective, "O", "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N", "placements over all graphs and systems (default 20K)"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N", "worker threads (default: all CPUs); no effect on results"},

@@ -147,7 +147,7 @@ char *cli_count(char buf[32], int64_t count)
 	return buf;
 }
 
-char *cli_value(char buf[32], berth_objective o, double value)
+char *cli_value(char buf[32], const berth_objective *o, double value)
 {
 	const char *unit = berth_objective_unit(o);
 	if (isnan(value))
@@ -155,7 +155,7 @@ char *cli_value(char buf[32], berth_objective o, double value)
 	else if (unit[0] == 's')
 		berth_text_seconds(buf, value);
 	else
-		snprintf(buf, 32, "%.4g %s", value, unit);
+		snprintf(buf, 32, "%.4g%s%s", value, *unit ? " " : "", unit);
 	return buf;
 }
 

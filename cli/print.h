@@ -32,8 +32,8 @@ char *cli_percent(char buf[32], double fraction);
 /* "9999", "10.0 K". buf of 32 bytes. */
 char *cli_count(char buf[32], int64_t count);
 
-/* "1.24 ms" for values in seconds, "3.21 J" for the rest; "-" for NAN. buf of 32 bytes. */
-char *cli_value(char buf[32], berth_objective o, double value);
+/* "1.24 ms" for values in seconds, "3.21 J" for the rest, "3.21" for sums; "-" for NAN. buf of 32 bytes. */
+char *cli_value(char buf[32], const berth_objective *o, double value);
 
 /* A warning on standard error, unless --quiet. */
 void cli_warn(const cli *c, const char *fmt, ...) BERTH_PRINTF(2, 3);

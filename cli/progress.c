@@ -25,7 +25,7 @@ static void print_value(const cli_progress *p, const berth_progress *now)
 	if (!berth_score_feasible(now->best))
 		fprintf(stderr, "none fits yet");
 	else
-		fprintf(stderr, "%s (gap %s)", cli_value(value, p->objective, now->best.value), cli_percent(gap, berth_gap(now->best.value, now->bound)));
+		fprintf(stderr, "%s (gap %s)", cli_value(value, &p->objective, now->best.value), cli_percent(gap, berth_gap(now->best.value, now->bound)));
 }
 
 void cli_progress_tell(cli_progress *p, const berth_progress *now)

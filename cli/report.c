@@ -21,6 +21,11 @@ void report_put_violations(berth_json_out *w, const berth_problem *p, const bert
 			berth_json_put_string(w, "op", p->g->op_name[v->op]);
 		if (v->dev >= 0)
 			berth_json_put_string(w, "device", p->s->dev_name[v->dev]);
+		if (v->metric >= 0) {
+			berth_json_put_string(w, "metric", berth_metric_name((berth_metric)v->metric));
+			berth_json_put_number(w, "value", v->value);
+			berth_json_put_number(w, "most", v->most);
+		}
 		if (v->needed >= 0)
 			berth_json_put_int(w, "needed", v->needed);
 		if (v->limit >= 0)

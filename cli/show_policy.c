@@ -18,7 +18,7 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_int(&w, "version", BERTH_POLICY_VERSION);
 	berth_json_put_string(&w, "trained_on", f->trained_on);
-	berth_json_put_string(&w, "objective", berth_objective_name(f->objective));
+	berth_json_put_string(&w, "objective", berth_objective_name(&f->objective));
 	berth_json_put_int(&w, "seed", (int64_t)f->seed);
 	berth_json_put_int(&w, "evaluations", f->evaluations);
 	berth_json_put_int(&w, "steps", f->steps);
@@ -35,7 +35,7 @@ static void print_text(const berth_policy_file *f)
 {
 	char a[32], b[32];
 	printf("policy trained on %s\n", f->trained_on);
-	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n", berth_objective_name(f->objective), (unsigned long long)f->seed,
+	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n", berth_objective_name(&f->objective), (unsigned long long)f->seed,
 	       cli_count(a, f->evaluations), (long long)f->steps, f->core);
 	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups\n", berth_text_count(b, (double)n_params(f)), f->dims.rounds,
 	       f->dims.hidden, f->cfg.groups);

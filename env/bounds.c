@@ -297,6 +297,11 @@ berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bo
 	return st;
 }
 
+double berth_bounds_value(const berth_bounds *b, const berth_objective *o)
+{
+	return berth_objective_sum(o, b->value);
+}
+
 double berth_gap(double value, double bound)
 {
 	return bound > 0 ? value / bound - 1 : NAN;

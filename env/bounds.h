@@ -8,7 +8,7 @@ typedef struct berth_bounds {
 	int64_t ceft_ns;      /* length of the CEFT critical path */
 	int64_t load_ns;      /* load dual, rounded down */
 	int64_t latency_ns;   /* the larger of the two */
-	double value[BERTH_N_OBJECTIVES]; /* by objective, in the unit of the value; NAN: not known (no watts) */
+	double value[BERTH_N_METRICS]; /* by metric, in the unit of the value; NAN: not known (no watts) */
 } berth_bounds;
 
 /* Load dual: max over lambda in the simplex of sum over operators of min over legal devices of lambda_d w_id / slots_d. It is the LP dual of fractional
@@ -22,6 +22,9 @@ typedef struct berth_bounds {
  * An operator without a legal device gives bounds of the others alone. tmp is scratch. Fails: BERTH_ENOMEM.
  * O(edges * devs^2 + iterations * ops * devs). */
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err);
+
+/* The bound of an objective: the sum for the bounds of its metrics. Limits only take placements away. NAN: not known. */
+double berth_bounds_value(const berth_bounds *b, const berth_objective *o);
 
 /* gap = value / bound - 1; NAN where the bound is 0 or not known. */
 double berth_gap(double value, double bound);

@@ -5,7 +5,7 @@
 
 const char *berth_violation_name(berth_violation_kind kind)
 {
-	static const char *const name[] = {"cannot-run", "pin", "forbid", "colocation", "memory"};
+	static const char *const name[] = {"cannot-run", "pin", "forbid", "colocation", "memory", "limit"};
 	return name[kind];
 }
 
@@ -35,7 +35,7 @@ static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, be
 {
 	const berth_graph *g = p->g;
 	const char *name = g->op_name[op], *on = p->s->dev_name[dev], *pin = g->op_pin[op];
-	berth_violation v = {.op = op, .dev = dev, .needed = -1, .limit = -1};
+	berth_violation v = {.op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
 	if (berth_op_time(p, op, dev) < 0) {
 		v.kind = BERTH_VIOLATION_CANNOT_RUN;
 		v.message = berth_arena_printf(mem, "operator '%s' (%s) cannot run on '%s'", name, type_of(g, op), on);
@@ -57,7 +57,7 @@ static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, be
 static berth_status check_colocation(const berth_problem *p, const int32_t *op_dev, int32_t op, berth_arena *mem, berth_violations *list, berth_err *err)
 {
 	int32_t first = p->unit_op[p->unit_off[p->op_unit[op]]], dev = op_dev[op];
-	berth_violation v = {BERTH_VIOLATION_COLOCATION, op, dev, -1, -1, NULL};
+	berth_violation v = {.kind = BERTH_VIOLATION_COLOCATION, .op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
 	if (dev == op_dev[first])
 		return BERTH_OK;
 	v.message = berth_arena_printf(mem, "operator '%s' is on '%s', but '%s' of its colocation group '%s' is on '%s'", p->g->op_name[op],
@@ -69,7 +69,7 @@ static berth_status check_memory(const berth_problem *p, const int64_t *peak_byt
 {
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t limit = p->s->dev_memory_bytes[d];
-		berth_violation v = {BERTH_VIOLATION_MEMORY, -1, d, peak_bytes[d], limit, NULL};
+		berth_violation v = {.kind = BERTH_VIOLATION_MEMORY, .op = -1, .dev = d, .needed = peak_bytes[d], .limit = limit, .metric = -1};
 		if (limit < 0 || peak_bytes[d] <= limit)
 			continue;
 		v.message = berth_arena_printf(mem, "device '%s' needs %lld bytes at its peak and has %lld", p->s->dev_name[d], (long long)peak_bytes[d],
@@ -90,6 +90,20 @@ berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev
 	if (peak_bytes)
 		BERTH_TRY(check_memory(p, peak_bytes, mem, &list, err));
 	*out = list;
+	return BERTH_OK;
+}
+
+berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem, berth_violations *list, berth_err *err)
+{
+	for (int m = 0; m < BERTH_N_METRICS && r->runs; m++) {
+		double x = berth_metric_value((berth_metric)m, r);
+		if (!o->limits[m] || !(x > o->most[m]))
+			continue;
+		const char *unit = berth_metric_unit((berth_metric)m);
+		berth_violation v = {.kind = BERTH_VIOLATION_LIMIT, .op = -1, .dev = -1, .needed = -1, .limit = -1, .metric = m, .value = x, .most = o->most[m]};
+		v.message = berth_arena_printf(mem, "%s is %.6g %s, above its limit of %.6g %s", berth_metric_name((berth_metric)m), x, unit, o->most[m], unit);
+		BERTH_TRY(add(mem, list, v, err));
+	}
 	return BERTH_OK;
 }
 
@@ -134,7 +148,8 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 		if (legal)
 			continue;
 		berth_violation_kind kind = reason(p, op);
-		BERTH_TRY(add(mem, &list, (berth_violation){kind, op, -1, -1, -1, reason_text(p, op, kind, mem)}, err));
+		berth_violation v = {.kind = kind, .op = op, .dev = -1, .needed = -1, .limit = -1, .metric = -1, .message = reason_text(p, op, kind, mem)};
+		BERTH_TRY(add(mem, &list, v, err));
 	}
 	*out = list;
 	return BERTH_OK;

@@ -2,20 +2,23 @@
 #ifndef BERTH_CHECK_H
 #define BERTH_CHECK_H
 
-#include "problem.h"
+#include "objective.h"
 
 typedef enum berth_violation_kind {
 	BERTH_VIOLATION_CANNOT_RUN, /* the device cannot run the operator; without a device: none can */
 	BERTH_VIOLATION_PIN,        /* the operator is pinned to another device */
 	BERTH_VIOLATION_FORBID,     /* the device is forbidden to the operator */
 	BERTH_VIOLATION_COLOCATION, /* the operator is apart from its colocation group */
-	BERTH_VIOLATION_MEMORY      /* the peak of a device is above its memory */
+	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory */
+	BERTH_VIOLATION_LIMIT       /* a metric is above the limit of the objective */
 } berth_violation_kind;
 
 typedef struct berth_violation {
 	berth_violation_kind kind;
 	int32_t op, dev;       /* -1: none in particular */
 	int64_t needed, limit; /* bytes, of memory only; -1 otherwise */
+	int metric;            /* a berth_metric, of limits only; -1 otherwise */
+	double value, most;    /* the metric's value and limit, in its unit */
 	const char *message;
 } berth_violation;
 
@@ -25,7 +28,7 @@ typedef struct berth_violations {
 	size_t cap;
 } berth_violations;
 
-/* "cannot-run", "pin", "forbid", "colocation", "memory". */
+/* "cannot-run", "pin", "forbid", "colocation", "memory", "limit". */
 const char *berth_violation_name(berth_violation_kind kind);
 
 /* Everything that op_dev [n_ops] breaks.
@@ -33,6 +36,9 @@ const char *berth_violation_name(berth_violation_kind kind);
  * The list lives in mem. Fails: BERTH_ENOMEM. O(ops + edges + devs). */
 berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes, berth_arena *mem, berth_violations *out,
                                    berth_err *err);
+
+/* Add the limits of the objective that a simulated placement breaks. The list lives in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem, berth_violations *list, berth_err *err);
 
 /* The operators that no placement can serve, and why. Empty if berth_problem_feasible is BERTH_OK. As above. O(ops * devs). */
 berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out, berth_err *err);

@@ -59,21 +59,38 @@ typedef struct rounds {
 
 /* ---- weights of the objective ---- */
 
-/* Weight of latency against joules above idle. EDP = E T: its change is T dE + E dT, where dE has idle_watts dT in it. */
+/* Adds the weights of one metric: of a second of latency, and of a joule above idle. EDP = E T: its change is T dE + E dT, where dE has
+ * idle_watts dT in it. */
+static void weigh_metric(const rounds *r, berth_metric m, double weight, double seconds, double *second_weight, double *joule_weight)
+{
+	double mean_watts = seconds > 0 ? r->best.value / (seconds * seconds) : r->idle_watts;
+	bool alone = berth_objective_is(&r->s->cfg.objective, m);
+	double scale = alone ? weight : weight * fmax(seconds, 1e-9); /* alone, all that is multiplied by the latency is divided by it */
+	switch (m) {
+	case BERTH_LATENCY:
+	case BERTH_THROUGHPUT: *second_weight += weight; return;
+	case BERTH_ENERGY:
+		*second_weight += weight * r->idle_watts;
+		*joule_weight += weight;
+		return;
+	case BERTH_EDP:
+		*second_weight += scale * (r->idle_watts + (alone ? mean_watts : r->idle_watts));
+		*joule_weight += scale;
+		return;
+	case BERTH_POWER: *joule_weight += alone ? weight : weight / fmax(seconds, 1e-9); return;
+	}
+}
+
+/* Weight of latency against joules above idle; of latency alone, 1 a nanosecond. */
 static void weigh(rounds *r)
 {
-	double seconds = r->best_length_ns * 1e-9, mean_watts = isfinite(r->best.value) && seconds > 0 ? r->best.value / (seconds * seconds) : r->idle_watts;
-	r->x.joule_weight = 1;
-	switch (r->s->cfg.objective) {
-	case BERTH_LATENCY:
-	case BERTH_THROUGHPUT:
-		r->x.ns_weight = 1;
-		r->x.joule_weight = 0;
-		break;
-	case BERTH_ENERGY: r->x.ns_weight = 1e-9 * r->idle_watts; break;
-	case BERTH_EDP: r->x.ns_weight = 1e-9 * (r->idle_watts + mean_watts); break;
-	case BERTH_POWER: r->x.ns_weight = 0; break;
-	}
+	const berth_objective *o = &r->s->cfg.objective;
+	double seconds = isfinite(r->best.value) ? r->best_length_ns * 1e-9 : 0, second_weight = 0, joule_weight = 0;
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if (o->sums[m] || berth_objective_is(o, (berth_metric)m))
+			weigh_metric(r, (berth_metric)m, o->sums[m] ? o->weight[m] : 1, seconds, &second_weight, &joule_weight);
+	r->x.ns_weight = joule_weight > 0 ? second_weight * 1e-9 : 1;
+	r->x.joule_weight = joule_weight;
 }
 
 /* Mean price of a byte if all bytes cost what all least times do. */
@@ -151,7 +168,7 @@ static berth_status plain_round(rounds *r, berth_arena *tmp, berth_err *err)
 		r->x.ns_weight = ns_weight;
 	}
 	BERTH_TRY(answer(r, &plain_vector, tmp, err));
-	if (r->s->cfg.objective == BERTH_POWER)
+	if (berth_objective_is(&r->s->cfg.objective, BERTH_POWER))
 		BERTH_TRY(power_rounds(r, tmp, err));
 	memcpy(r->plain_dev, r->op_dev, (size_t)r->p->n_ops * sizeof *r->op_dev);
 	weigh(r);
@@ -217,7 +234,7 @@ static berth_status free_round(rounds *r, int32_t k, berth_arena *tmp, berth_err
 {
 	BERTH_TRY(pbqp_pricer_schedule(&r->x, r->best_dev, r->best_start_ns, r->best_end_ns, tmp, err));
 	weigh(r);
-	if (r->s->cfg.objective == BERTH_THROUGHPUT)
+	if (berth_objective_is(&r->s->cfg.objective, BERTH_THROUGHPUT))
 		price_bottlenecks(r);
 	else
 		price_loads(r);

@@ -11,7 +11,7 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 	BERTH_TRY(berth_problem_feasible(p, err));
 	BERTH_TRY(BERTH_NEW(mem, s.eval, workers, err));
 	for (int32_t w = 0; w < workers; w++)
-		BERTH_TRY(berth_eval_new(p, cfg->objective, mem, &s.eval[w], err));
+		BERTH_TRY(berth_eval_new(p, &cfg->objective, mem, &s.eval[w], err));
 	BERTH_TRY(BERTH_NEW(mem, s.best_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s.best_order, p->n_ops, err));
 	s.started = s.told = berth_wall_seconds();

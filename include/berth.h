@@ -83,7 +83,7 @@ typedef struct berth_plan berth_plan;
 /* How to search. Zero or NULL takes the default. */
 typedef struct berth_options {
 	const char *method;    /* default "berth"; `berth methods` lists them */
-	const char *objective; /* "latency" (default), "throughput", "energy", "edp" or "power" */
+	const char *objective; /* "latency" (default), "throughput", "energy", "edp", "power", "0.7*latency+0.3*energy", "throughput:latency<=20ms" */
 	const char *policy;    /* file of a trained policy */
 	uint64_t seed;         /* default 1 */
 	int64_t evaluations;   /* placements that may be tried; default 10000, without limit where a time is given */

@@ -68,7 +68,7 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	berth_err err;
 	char label[64];
 	bench_compile(&b, zoo, system);
-	must(berth_eval_new(&b.p, BERTH_LATENCY, &b.mem, &c.eval, &err), &err);
+	must(berth_eval_new(&b.p, &(berth_objective){0}, &b.mem, &c.eval, &err), &err);
 	c.p = &b.p;
 	c.placements = berth_arena_alloc(&b.mem, (size_t)N_PLACEMENTS * (size_t)b.p.n_ops, sizeof *c.placements);
 	berth_rng rng = berth_rng_seed(1, 0);

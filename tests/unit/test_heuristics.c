@@ -91,7 +91,7 @@ static answer run_cfg(const compiled *c, const berth_method *m, const berth_sear
 
 static answer run(const compiled *c, const berth_method *m, int64_t evaluations, berth_pool *pool)
 {
-	berth_search_cfg cfg = {.objective = BERTH_LATENCY, .seed = 7, .evaluations = evaluations, .pool = pool};
+	berth_search_cfg cfg = {.seed = 7, .evaluations = evaluations, .pool = pool};
 	return run_cfg(c, m, &cfg);
 }
 
@@ -153,7 +153,7 @@ static void check_answer(compiled *c, const berth_method *m, const answer *a)
 	berth_err err;
 	CHECK(c, m, a->evaluations > 0);
 	CHECK(c, m, legal(c, a->op_dev));
-	assert_ok(berth_eval_new(&c->p, BERTH_LATENCY, &mem, &eval, &err), &err);
+	assert_ok(berth_eval_new(&c->p, &(berth_objective){0}, &mem, &eval, &err), &err);
 	if (a->has_order)
 		CHECK(c, m, berth_order_is_topological(&c->g, a->order, &c->tmp));
 	berth_score again = berth_eval_run(&eval, a->op_dev, a->has_order ? a->order : NULL);
@@ -165,7 +165,7 @@ static void check_answer(compiled *c, const berth_method *m, const answer *a)
 /* A run that time stops equals the run with the number of evaluations that it reached. */
 static void check_stopped(const compiled *c, const berth_method *m)
 {
-	berth_search_cfg cfg = {.objective = BERTH_LATENCY, .seed = 7, .evaluations = INT64_MAX, .time_s = 0.002};
+	berth_search_cfg cfg = {.seed = 7, .evaluations = INT64_MAX, .time_s = 0.002};
 	answer stopped = run_cfg(c, m, &cfg), again = run(c, m, stopped.evaluations, NULL);
 	same(c, m, &stopped, &again);
 	forget(&stopped);
@@ -342,7 +342,7 @@ static double brute_force(compiled *c)
 	berth_err err;
 	int32_t op_dev[8] = {0};
 	double best = NAN;
-	assert_ok(berth_eval_new(&c->p, BERTH_LATENCY, &c->mem, &eval, &err), &err);
+	assert_ok(berth_eval_new(&c->p, &(berth_objective){0}, &c->mem, &eval, &err), &err);
 	for (;;) {
 		int32_t op = 0;
 		if (legal(c, op_dev)) {

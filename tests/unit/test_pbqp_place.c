@@ -53,11 +53,11 @@ static const berth_method *find(const char *name)
 }
 
 /* Score of a method, without repair; op_dev may be NULL. */
-static berth_score run(compiled *c, const char *name, berth_objective objective, int32_t *op_dev)
+static berth_score run(compiled *c, const char *name, berth_metric objective, int32_t *op_dev)
 {
 	berth_search s;
 	berth_err err;
-	berth_search_cfg cfg = {.objective = objective, .seed = 1};
+	berth_search_cfg cfg = {.objective = berth_objective_of(objective), .seed = 1};
 	assert_ok(berth_search_new(&c->p, &cfg, &c->mem, &s, &err), &err);
 	assert_ok(find(name)->run(&s, &c->tmp, &err), &err);
 	if (op_dev)
@@ -66,13 +66,14 @@ static berth_score run(compiled *c, const char *name, berth_objective objective,
 }
 
 /* The least value over all feasible placements under the system's rule; NAN: none. */
-static double brute_force(compiled *c, berth_objective objective)
+static double brute_force(compiled *c, berth_metric objective)
 {
 	berth_eval eval;
 	berth_err err;
+	berth_objective wanted = berth_objective_of(objective);
 	int32_t op_dev[8] = {0};
 	double best = NAN;
-	assert_ok(berth_eval_new(&c->p, objective, &c->mem, &eval, &err), &err);
+	assert_ok(berth_eval_new(&c->p, &wanted, &c->mem, &eval, &err), &err);
 	for (;;) {
 		bool legal = true;
 		int32_t op = 0;
@@ -199,7 +200,7 @@ static void test_slack_and_rivals(void **state)
 	x.ns_weight = 1;
 	for (int32_t op = 0; op < 80; op++)
 		op_dev[op] = op % 4;
-	assert_ok(berth_eval_new(&c.p, BERTH_LATENCY, &c.mem, &eval, &err), &err);
+	assert_ok(berth_eval_new(&c.p, &(berth_objective){0}, &c.mem, &eval, &err), &err);
 	berth_score score = berth_eval_run(&eval, op_dev, NULL);
 	assert_ok(pbqp_pricer_schedule(&x, op_dev, berth_sim_start_ns(eval.sim), berth_sim_end_ns(eval.sim), &c.tmp, &err), &err);
 	assert_near((double)x.length_ns * 1e-9, score.value, 1e-12);
@@ -246,7 +247,7 @@ static void test_memory_is_priced(void **state)
 static void test_near_the_optimum(void **state)
 {
 	(void)state;
-	static const berth_objective objectives[] = {BERTH_LATENCY, BERTH_THROUGHPUT};
+	static const berth_metric objectives[] = {BERTH_LATENCY, BERTH_THROUGHPUT};
 	for (int k = 0; k < 2; k++) {
 		int instances = 0, reached = 0;
 		double sum = 0;
@@ -265,7 +266,7 @@ static void test_near_the_optimum(void **state)
 			}
 			discard(&c);
 		}
-		print_message("%s: optimum reached %d of %d, mean ratio %.3f\n", berth_objective_name(objectives[k]), reached, instances, exp(sum / instances));
+		print_message("%s: optimum reached %d of %d, mean ratio %.3f\n", berth_metric_name(objectives[k]), reached, instances, exp(sum / instances));
 		assert_true(reached >= 90);
 		assert_true(exp(sum / instances) < 1.03);
 	}

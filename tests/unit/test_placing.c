@@ -97,7 +97,7 @@ static void test_infeasible(void **state)
 	setup(&f, GRAPH(",\"forbid\":[\"gpu\"]"), SYSTEM("priority")); /* c can run nowhere */
 	assert_ok(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_true(!r.answered && !r.feasible && isnan(r.value));
-	cfg.objective = BERTH_ENERGY;
+	cfg.objective = berth_objective_of(BERTH_ENERGY);
 	assert_int_equal(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), BERTH_EFORMAT);
 	teardown(&f);
 }

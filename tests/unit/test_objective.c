@@ -1,0 +1,165 @@
+/* Objectives: their text, their values, their limits, and that every method answers for them with a sound bound. */
+#include "bounds.h"
+#include "check.h"
+#include "graph_json.h"
+#include "instance.h"
+#include "placing.h"
+#include "support.h"
+#include "system_json.h"
+#include "timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+static void reads_as(const char *text, const char *canonical)
+{
+	berth_objective o, again;
+	berth_err err;
+	assert_ok(berth_objective_parse(text, &o, &err), &err);
+	assert_string_equal(berth_objective_name(&o), canonical);
+	assert_ok(berth_objective_parse(canonical, &again, &err), &err);
+	assert_memory_equal(&o, &again, sizeof o);
+}
+
+static void reads_and_writes_objectives(void **state)
+{
+	(void)state;
+	reads_as("latency", "latency");
+	reads_as("edp", "edp");
+	reads_as("0.3*energy+0.7*latency", "0.7*latency+0.3*energy");
+	reads_as("1*latency", "latency");
+	reads_as("2e-1*latency + 1e+1*energy", "0.2*latency+10*energy");
+	reads_as("latency+latency", "2*latency");
+	reads_as("throughput:latency<=20ms", "throughput:latency<=0.02");
+	reads_as("latency : energy <= 3 J , throughput >= 50", "latency:throughput>=50,energy<=3");
+	reads_as("energy:power<=2kW", "energy:power<=2000");
+}
+
+static void refuses(const char *text, const char *part)
+{
+	berth_objective o;
+	berth_err err;
+	assert_int_equal(berth_objective_parse(text, &o, &err), BERTH_EINVAL);
+	if (!strstr(err.msg, part))
+		fail_msg("'%s': '%s' lacks '%s'", text, err.msg, part);
+}
+
+static void refuses_what_is_no_objective(void **state)
+{
+	(void)state;
+	refuses("", "unknown objective ''");
+	refuses("latncy", "did you mean 'latency'");
+	refuses("0*latency", "weight above 0");
+	refuses("-1*latency", "weight above 0");
+	refuses("0.5latency", "weight above 0");
+	refuses("inf*latency", "unknown objective");
+	refuses("latency+", "unknown objective ''");
+	refuses("latency:", "unknown objective ''");
+	refuses("latency:energy", "energy<=FIGURE");
+	refuses("latency:throughput<=3", "throughput>=FIGURE");
+	refuses("latency:energy<=0", "above 0");
+	refuses("latency:energy<=1,energy<=2", "two limits on energy");
+	refuses("latency:energy<=1s", "'s' was not expected");
+	refuses("latency energy", "was not expected");
+}
+
+static void knows_names_units_and_what_it_is(void **state)
+{
+	berth_objective zero = {.text = ""}, energy = berth_objective_of(BERTH_ENERGY), sum, limited;
+	(void)state;
+	assert_ok(berth_objective_parse("0.7*latency+0.3*energy", &sum, NULL), &(berth_err){0});
+	assert_ok(berth_objective_parse("throughput:latency<=1", &limited, NULL), &(berth_err){0});
+	assert_string_equal(berth_objective_name(&zero), "latency");
+	assert_string_equal(berth_objective_unit(&zero), "s");
+	assert_string_equal(berth_objective_unit(&energy), "J");
+	assert_string_equal(berth_objective_unit(&sum), "");
+	assert_string_equal(berth_objective_unit(&limited), "s/sample");
+	assert_true(berth_objective_is(&zero, BERTH_LATENCY) && !berth_objective_is(&zero, BERTH_ENERGY));
+	assert_true(berth_objective_is(&limited, BERTH_THROUGHPUT) && !berth_objective_is(&sum, BERTH_LATENCY));
+	assert_true(berth_objective_equal(&zero, &(berth_objective){.text = "latency"}));
+	assert_true(berth_objective_has_limits(&limited) && !berth_objective_has_limits(&sum));
+}
+
+static void sums_and_limits_follow_the_metrics(void **state)
+{
+	berth_sim_result r = {.runs = true, .fits = true, .latency_ns = 20000000, .load_s = 0.01, .energy_j = 3};
+	berth_objective o;
+	(void)state;
+	assert_ok(berth_objective_parse("0.5*latency+2*energy:edp<=0.03,throughput>=50", &o, NULL), &(berth_err){0});
+	assert_near(berth_objective_value(&o, &r), 0.5 * 0.02 + 2 * 3, 1e-15);
+	assert_near(berth_objective_excess(&o, &r), 0.06 / 0.03 - 1, 1e-12);
+	r.load_s = 0.04;
+	assert_near(berth_objective_excess(&o, &r), 1 + 1, 1e-12);
+	r.energy_j = 1;
+	r.load_s = 0.02;
+	assert_true(berth_objective_excess(&o, &r) == 0);
+}
+
+/* ---- methods and bounds on random instances ---- */
+
+static const char *const texts[] = {"0.7*latency+0.3*energy", "latency+1e-3*edp+power", "throughput:latency<=1", "2*throughput+energy", "latency:energy<=50"};
+
+static void methods_answer_for_every_objective(void **state)
+{
+	int32_t answers = 0, kept = 0;
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_system s;
+		berth_problem p;
+		berth_bounds bounds;
+		berth_err err;
+		instance in;
+		instance_make(seed, 7, 3, &in);
+		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err), &err);
+		assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &mem, &tmp, &s, &err), &err);
+		instance_free(&in);
+		assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+		assert_ok(berth_bounds_new(&p, &tmp, &bounds, &err), &err);
+		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+			berth_search_cfg cfg = berth_search_cfg_default();
+			cfg.evaluations = 60;
+			assert_ok(berth_objective_parse(texts[k], &cfg.objective, &err), &err);
+			if (berth_objective_check(&cfg.objective, &p, NULL) != BERTH_OK)
+				continue;
+			for (int32_t m = 0; m < berth_n_heuristics; m++) {
+				berth_placing r;
+				berth_timeline t;
+				berth_violations broken = {0};
+				berth_status st = berth_placing_run(&p, &bounds, berth_heuristics[m], &cfg, &mem, &tmp, &r, &err);
+				if (st == BERTH_EINVAL || st == BERTH_ELIMIT)
+					continue;
+				assert_ok(st, &err);
+				if (!r.answered)
+					continue;
+				answers++;
+				assert_ok(berth_timeline_new(&p, r.op_dev, r.op_order, &mem, &t, &err), &err);
+				assert_ok(berth_check_placement(&p, r.op_dev, t.peak_bytes, &mem, &broken, &err), &err);
+				assert_ok(berth_check_limits(&cfg.objective, &t.r, &mem, &broken, &err), &err);
+				if (r.feasible != (broken.n == 0))
+					fail_msg("seed %d, %s, %s: feasible %d, %d violations", (int)seed, texts[k], berth_heuristics[m]->name, r.feasible, broken.n);
+				if (!r.feasible)
+					continue;
+				kept++;
+				assert_true(r.value == berth_objective_value(&cfg.objective, &t.r));
+				if (!(r.lower_bound <= r.value * (1 + 1e-12)))
+					fail_msg("seed %d, %s, %s: bound %.17g above %.17g", (int)seed, texts[k], berth_heuristics[m]->name, r.lower_bound, r.value);
+			}
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	print_message("%d answers, %d of them feasible\n", answers, kept);
+	assert_true(kept > 300 && kept < answers);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_and_writes_objectives),      cmocka_unit_test(refuses_what_is_no_objective),
+		cmocka_unit_test(knows_names_units_and_what_it_is), cmocka_unit_test(sums_and_limits_follow_the_metrics),
+		cmocka_unit_test(methods_answer_for_every_objective),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
