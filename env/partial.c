@@ -14,6 +14,11 @@ typedef struct gap {
 	int32_t prev, next; /* in its slot; -1: none */
 } gap;
 
+typedef struct timed {
+	int64_t start_ns;
+	int32_t topo;
+} timed;
+
 struct berth_partial {
 	const berth_problem *p;
 	int32_t *slot_off;      /* [n_devs+1] slots of all devices; no device has more than operators */
@@ -23,6 +28,7 @@ struct berth_partial {
 	int64_t *start_ns, *end_ns; /* [n_ops] */
 	int64_t length_ns;
 	int64_t *ready_ns;      /* [n_devs] scratch */
+	timed *by_start;        /* [n_ops] scratch */
 
 	int32_t *unit_dev;      /* [n_units] */
 	bool any_memory;        /* fits everywhere */
@@ -69,6 +75,7 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 	BERTH_TRY(BERTH_NEW(mem, part->start_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, part->end_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, part->ready_ns, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, part->by_start, p->n_ops, err));
 	BERTH_TRY(new_memory(part, mem, err));
 	berth_partial_reset(part);
 	*out = part;
@@ -206,11 +213,11 @@ void berth_partial_limit_memory(berth_partial *part, bool limit)
 	part->any_memory = !limit;
 }
 
-bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
+bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev)
 {
 	const berth_problem *p = part->p;
 	int64_t memory = p->s->dev_memory_bytes[dev], bytes = part->dev_bytes[dev], workspace = part->dev_workspace[dev];
-	if (p->memory_free || memory < 0 || part->any_memory)
+	if (p->memory_free || memory < 0)
 		return true;
 	part->stamp++;
 	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
@@ -221,6 +228,11 @@ bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
 	}
 	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->unit_off[unit + 1] - p->unit_off[unit];
 	return bytes + workspaces(part, dev, workspace, n_ops) <= memory;
+}
+
+bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
+{
+	return part->any_memory || berth_partial_holds(part, unit, dev);
 }
 
 int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit)
@@ -379,11 +391,6 @@ berth_status berth_partial_schedule(berth_partial *part, const int64_t *op_key, 
 
 /* ---- order ---- */
 
-typedef struct timed {
-	int64_t start_ns;
-	int32_t topo;
-} timed;
-
 static int compare_timed(const void *a, const void *b)
 {
 	const timed *x = a, *y = b;
@@ -392,18 +399,14 @@ static int compare_timed(const void *a, const void *b)
 	return (x->topo > y->topo) - (x->topo < y->topo);
 }
 
-berth_status berth_partial_order(const berth_partial *part, int32_t *order, berth_arena *tmp, berth_err *err)
+void berth_partial_order(berth_partial *part, int32_t *order)
 {
 	const berth_problem *p = part->p;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	timed *list;
-	BERTH_TRY(BERTH_NEW(tmp, list, p->n_ops, err));
+	timed *list = part->by_start;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		list[op] = (timed){part->start_ns[op], p->g->op_topo[op]};
 	if (p->n_ops)
 		qsort(list, (size_t)p->n_ops, sizeof *list, compare_timed);
 	for (int32_t k = 0; k < p->n_ops; k++)
 		order[k] = p->g->topo_op[list[k].topo];
-	berth_arena_reset(tmp, mark);
-	return BERTH_OK;
 }

@@ -37,7 +37,11 @@ int64_t berth_partial_room(const berth_partial *part, int32_t dev);
  * which it refuses may fit. */
 void berth_partial_limit_memory(berth_partial *part, bool limit);
 
-/* Would dev's upper bound stay within its memory with this unit too? Copies that bound units elsewhere need of it are theirs. O(edges of the unit). */
+/* Would dev's upper bound stay within its memory with this unit too, asked for or not? Copies that bound units elsewhere need of it are theirs. O(edges of
+ * the unit). */
+bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev);
+
+/* The same where memory is asked for; else yes. */
 bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev);
 
 /* The legal device with the most room; the lowest of equals. */
@@ -74,10 +78,8 @@ int64_t berth_partial_length_ns(const berth_partial *part);
 /* Device of every operator, out [n_ops]; all units are bound. */
 void berth_partial_devs(const berth_partial *part, int32_t *op_dev);
 
-/* All operators by start time, ties by topological index: a topological order, as no operator starts before its producers end.
- *   order   out [n_ops]
- *   tmp     scratch, reset at exit
- * Every operator is placed. Fails: BERTH_ENOMEM. O(ops log ops). */
-berth_status berth_partial_order(const berth_partial *part, int32_t *order, berth_arena *tmp, berth_err *err);
+/* All operators by start time, ties by topological index, order out [n_ops]: a topological order, as no operator starts before its producers end.
+ * Every operator is placed. O(ops log ops). */
+void berth_partial_order(berth_partial *part, int32_t *order);
 
 #endif

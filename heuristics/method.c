@@ -45,7 +45,7 @@ berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, v
 		berth_partial_limit_memory(part, pass == 1);
 		BERTH_TRY(schedule(ctx, part, tmp, err));
 		berth_partial_devs(part, op_dev);
-		BERTH_TRY(berth_partial_order(part, order, tmp, err));
+		berth_partial_order(part, order);
 		fits = berth_score_feasible(berth_search_offer_ordered(s, op_dev, order));
 	}
 	berth_arena_reset(tmp, mark);

@@ -251,7 +251,7 @@ static berth_status offer_order(rounds *r, berth_arena *tmp, berth_err *err)
 	for (int32_t u = 0; u < r->p->n_units; u++)
 		berth_partial_bind(r->list, u, unit_dev(r->p, r->best_dev, u));
 	BERTH_TRY(berth_partial_schedule(r->list, r->p->op_rank_ns, tmp, err));
-	BERTH_TRY(berth_partial_order(r->list, order, tmp, err));
+	berth_partial_order(r->list, order);
 	berth_search_offer(r->s, r->best_dev, order);
 	return BERTH_OK;
 }
