@@ -1,0 +1,328 @@
+/* Sequential decoding; see decode.h. */
+#include "decode.h"
+
+#include "ceft.h"
+#include "ready.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXP _Generic((nn_real)0, float: expf, double: exp)
+#define LOG _Generic((nn_real)0, float: logf, double: log)
+
+struct berth_decoder {
+	const berth_encoding *e;
+	berth_partial *part;
+	berth_ready ready;
+	double unit;             /* ns, mean time of an operator */
+	int64_t *tail_ns;        /* [n_ops][n_devs], see ceft.h */
+	nn_real *leaving;        /* [n_ops][n_devs] the feature of that name */
+	int64_t *op_least_ns;    /* [n_ops] over legal devices */
+	int64_t path_ns, least_ns; /* CEFT length; sum of least times */
+	/* of the episode */
+	int64_t *key;            /* [n_ops] */
+	int64_t *load_ns, *end_ns; /* [n_devs] */
+	int64_t rest_ns;         /* sum of least times not placed yet */
+	/* of the step, [n_devs] */
+	int64_t *ready_ns, *start_ns, *finish_ns, *whole_ns;
+	double *input_bytes;
+	nn_real *x, *logits, *logp;
+	uint8_t *mask;
+};
+
+/* ---- set-up ---- */
+
+static nn_real squash(const berth_decoder *d, int64_t ns)
+{
+	return (nn_real)log1p((double)ns / d->unit);
+}
+
+static void find_leaving(berth_decoder *d)
+{
+	const berth_problem *p = d->e->p;
+	const berth_graph *g = p->g;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		for (int32_t dev = 0; dev < p->n_devs && p->n_devs > 1; dev++) {
+			double sum = 0;
+			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+				for (int32_t to = 0; to < p->n_devs; to++)
+					sum += (double)berth_transfer_ns(p, t, dev, to) / (p->n_devs - 1);
+			d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)dev] = (nn_real)log1p(sum / d->unit);
+		}
+}
+
+static void find_least(berth_decoder *d)
+{
+	const berth_problem *p = d->e->p;
+	double total = 0;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int64_t least = INT64_MAX;
+		for (int32_t dev = 0; dev < p->n_devs; dev++)
+			if (berth_op_legal(p, op, dev) && berth_op_time(p, op, dev) < least)
+				least = berth_op_time(p, op, dev);
+		d->op_least_ns[op] = least;
+		d->least_ns += least;
+		total += (double)p->op_mean_ns[op];
+	}
+	d->unit = total > 0 ? total / p->n_ops : 1;
+}
+
+static berth_status new_step(berth_decoder *d, size_t devs, berth_arena *mem, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, d->load_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->end_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->ready_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->start_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->finish_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->whole_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->input_bytes, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->x, devs * N_STEP, err));
+	BERTH_TRY(BERTH_NEW(mem, d->logits, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->logp, devs, err));
+	return BERTH_NEW(mem, d->mask, devs, err);
+}
+
+berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_decoder **out, berth_err *err)
+{
+	const berth_problem *p = e->p;
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	berth_ceft ceft;
+	berth_decoder *d;
+	BERTH_TRY(BERTH_NEW(mem, d, 1, err));
+	d->e = e;
+	BERTH_TRY(berth_partial_new(p, mem, &d->part, err));
+	BERTH_TRY(berth_ready_new(p->g, mem, &d->ready, err));
+	BERTH_TRY(BERTH_NEW(mem, d->tail_ns, ops * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->leaving, ops * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->op_least_ns, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, d->key, ops, err));
+	BERTH_TRY(new_step(d, devs, mem, err));
+	berth_arena_mark mark = berth_arena_get_mark(mem);
+	BERTH_TRY(berth_ceft_new(p, mem, &ceft, err));
+	d->path_ns = ceft.length_ns;
+	berth_arena_reset(mem, mark);
+	berth_ceft_tails(p, d->tail_ns);
+	find_least(d);
+	find_leaving(d);
+	*out = d;
+	return BERTH_OK;
+}
+
+berth_status berth_episode_new(const berth_problem *p, berth_arena *mem, berth_episode *out, berth_err *err)
+{
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	*out = (berth_episode){0};
+	BERTH_TRY(BERTH_NEW(mem, out->node, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, out->x, ops * devs * N_STEP, err));
+	BERTH_TRY(BERTH_NEW(mem, out->mask, ops * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, out->action, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, out->logp, ops, err));
+	return BERTH_NEW(mem, out->noise, ops, err);
+}
+
+berth_partial *berth_decoder_partial(berth_decoder *d)
+{
+	berth_partial_reset(d->part);
+	return d->part;
+}
+
+void berth_decode_prior(const policy_dims *dims, nn_real params[])
+{
+	for (int32_t i = 0; i < policy_tensor_count(); i++) {
+		policy_tensor t = policy_tensor_at(dims, i);
+		if (strcmp(t.name, "step_skip") == 0) {
+			params[t.offset + STEP_LATER] -= 4;
+			params[t.offset + STEP_ENDS_FIRST] += 3;
+		}
+	}
+}
+
+/* ---- features ---- */
+
+/* Bytes of the inputs by the device where they are made; returns their sum. *largest: device of the largest one, -1: no input. */
+static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t op, int32_t *largest)
+{
+	const berth_graph *g = d->e->p->g;
+	double sum = 0, most = -1;
+	memset(d->input_bytes, 0, (size_t)d->e->n_devs * sizeof *d->input_bytes);
+	*largest = -1;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
+		double bytes = (double)g->tensor_bytes[t];
+		d->input_bytes[home] += bytes;
+		sum += bytes;
+		if (bytes > most) {
+			most = bytes;
+			*largest = home;
+		}
+	}
+	return sum;
+}
+
+typedef struct least {
+	int64_t start, finish, whole;
+} least;
+
+static least find_times(berth_decoder *d, const berth_partial *part, int32_t op)
+{
+	const berth_problem *p = d->e->p;
+	least l = {INT64_MAX, INT64_MAX, INT64_MAX};
+	berth_partial_ready(part, op, d->ready_ns);
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		if (!(d->mask[v] = berth_op_legal(p, op, v)))
+			continue;
+		d->start_ns[v] = berth_partial_start(part, op, v, d->ready_ns[v], true);
+		d->finish_ns[v] = d->start_ns[v] + berth_op_time(p, op, v);
+		d->whole_ns[v] = d->finish_ns[v] + d->tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)v];
+		l.start = d->start_ns[v] < l.start ? d->start_ns[v] : l.start;
+		l.finish = d->finish_ns[v] < l.finish ? d->finish_ns[v] : l.finish;
+		l.whole = d->whole_ns[v] < l.whole ? d->whole_ns[v] : l.whole;
+	}
+	return l;
+}
+
+/* The length that can be hoped for: the critical path, what is placed, and all work spread evenly. */
+static int64_t hoped_for(const berth_decoder *d, const berth_partial *part)
+{
+	int64_t load = d->rest_ns, length = berth_partial_length_ns(part);
+	for (int32_t v = 0; v < d->e->n_devs; v++)
+		load += d->load_ns[v];
+	load /= d->e->n_devs;
+	length = length > load ? length : load;
+	length = length > d->path_ns ? length : d->path_ns;
+	return length > 0 ? length : 1;
+}
+
+static void find_features(berth_decoder *d, berth_partial *part, int32_t op, least l)
+{
+	const berth_problem *p = d->e->p;
+	int32_t largest;
+	double bytes = find_inputs(d, part, op, &largest);
+	int64_t hope = hoped_for(d, part);
+	double own = (double)d->op_least_ns[op] + 0.1 * d->unit, critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		nn_real *x = d->x + (size_t)v * N_STEP;
+		int64_t memory = p->memory_free ? -1 : p->s->dev_memory_bytes[v];
+		memset(x, 0, N_STEP * sizeof *x);
+		if (!d->mask[v])
+			continue;
+		int64_t later = d->finish_ns[v] - l.finish, time = berth_op_time(p, op, v);
+		x[STEP_LATER] = squash(d, later);
+		x[STEP_LATER_OF_OWN] = (nn_real)log1p((double)later / own);
+		x[STEP_STARTS_LATER] = squash(d, d->start_ns[v] - l.start);
+		x[STEP_REST_LATER] = squash(d, d->whole_ns[v] - l.whole);
+		x[STEP_ENDS_FIRST] = later == 0;
+		x[STEP_REST_FIRST] = d->whole_ns[v] == l.whole;
+		x[STEP_LOAD] = (nn_real)d->load_ns[v] / (nn_real)hope;
+		x[STEP_END] = (nn_real)d->end_ns[v] / (nn_real)hope;
+		x[STEP_INPUTS_HERE] = bytes > 0 ? (nn_real)(d->input_bytes[v] / bytes) : 0;
+		x[STEP_SLOWER] = (nn_real)fmin(log((double)(time + 1) / (double)(d->op_least_ns[op] + 1)), 5);
+		if (memory >= 0) {
+			x[STEP_MEMORY] = (nn_real)fmin((double)berth_partial_bytes(part, v) / ((double)memory + 1), 4);
+			x[STEP_FULL] = !berth_partial_holds(part, p->op_unit[op], v);
+		}
+		x[STEP_LEAVING] = d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)v];
+		x[STEP_TOO_LONG] = d->whole_ns[v] > hope ? squash(d, d->whole_ns[v] - hope) : 0;
+		x[STEP_CRITICAL] = (nn_real)critical * x[STEP_LATER];
+		x[STEP_WITH_PRODUCER] = v == largest;
+	}
+}
+
+/* ---- choosing ---- */
+
+static int32_t most_probable(const berth_decoder *d)
+{
+	int32_t best = -1;
+	for (int32_t v = 0; v < d->e->n_devs; v++)
+		if (d->mask[v] && (best < 0 || d->logits[v] > d->logits[best]))
+			best = v;
+	return best;
+}
+
+/* Log-probabilities of the legal devices at temperature 1 / sharp. */
+static void find_logp(berth_decoder *d, nn_real sharp)
+{
+	nn_real most = d->logits[most_probable(d)], sum = 0;
+	for (int32_t v = 0; v < d->e->n_devs; v++)
+		if (d->mask[v])
+			sum += EXP(sharp * (d->logits[v] - most));
+	for (int32_t v = 0; v < d->e->n_devs; v++)
+		if (d->mask[v])
+			d->logp[v] = sharp * (d->logits[v] - most) - LOG(sum);
+}
+
+static int32_t draw(const berth_decoder *d, berth_rng *rng)
+{
+	double u = berth_rng_unit(rng), sum = 0;
+	int32_t pick = -1;
+	for (int32_t v = 0; v < d->e->n_devs && u >= sum; v++)
+		if (d->mask[v]) {
+			pick = v; /* the last legal one takes what rounding leaves over */
+			sum += (double)EXP(d->logp[v]);
+		}
+	return pick;
+}
+
+static void record(const berth_decoder *d, int32_t op, int32_t dev, berth_episode *trace)
+{
+	size_t i = (size_t)trace->n_steps++, devs = (size_t)d->e->n_devs;
+	trace->node[i] = d->e->co.op_group[op];
+	trace->action[i] = dev;
+	trace->logp[i] = d->logp[dev];
+	memcpy(trace->x + i * devs * N_STEP, d->x, devs * N_STEP * sizeof *d->x);
+	memcpy(trace->mask + i * devs, d->mask, devs);
+}
+
+static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_decode_how *how, berth_partial *part, int32_t op, least l,
+                      berth_episode *trace)
+{
+	find_features(d, part, op, l);
+	if (!how->rng && !trace)
+		for (int32_t v = 0; v < d->e->n_devs; v++) /* devices that cannot take it go last, where any can */
+			d->mask[v] = d->mask[v] && berth_partial_fits(part, d->e->p->op_unit[op], v);
+	if (!memchr(d->mask, 1, (size_t)d->e->n_devs))
+		return berth_partial_roomiest(part, d->e->p->op_unit[op]);
+	policy_step_logits(net, d->e->co.op_group[op], d->x, d->logits);
+	if (!how->rng && !trace)
+		return most_probable(d);
+	find_logp(d, (nn_real)(1 / how->temperature));
+	int32_t dev = how->rng ? draw(d, how->rng) : most_probable(d);
+	if (trace)
+		record(d, op, dev, trace);
+	return dev;
+}
+
+/* ---- the whole ---- */
+
+static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how *how, berth_episode *trace)
+{
+	const berth_problem *p = d->e->p;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		double noise = how->rng && how->key_sigma > 0 ? berth_rng_normal(how->rng) : 0;
+		double moved = (double)keys[d->e->co.op_group[op]] + how->key_sigma * noise;
+		d->key[op] = p->op_rank_ns[op] + llround(fmin(fmax(moved, -1e6), 1e6) * d->unit);
+		if (trace)
+			trace->noise[op] = (nn_real)noise;
+	}
+	memset(d->load_ns, 0, (size_t)p->n_devs * sizeof *d->load_ns);
+	memset(d->end_ns, 0, (size_t)p->n_devs * sizeof *d->end_ns);
+	d->rest_ns = d->least_ns;
+	if (trace)
+		trace->n_steps = 0;
+	berth_ready_start(&d->ready, d->key);
+}
+
+void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys, const berth_decode_how *how, berth_partial *part, berth_episode *trace)
+{
+	begin(d, keys, how, trace);
+	for (int32_t op; (op = berth_ready_next(&d->ready)) >= 0;) {
+		int32_t dev = berth_partial_dev(part, op);
+		least l = find_times(d, part, op);
+		if (dev < 0)
+			dev = choose(d, net, how, part, op, l, trace);
+		berth_partial_place(part, op, dev, d->start_ns[dev]);
+		d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
+		d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
+		d->rest_ns -= d->op_least_ns[op];
+	}
+}
