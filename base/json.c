@@ -384,6 +384,12 @@ void berth_json_put_string(berth_json_out *w, const char *key, const char *value
 		puts_(w, "null");
 }
 
+void berth_json_put_document(berth_json_out *w, const char *key, const char *text)
+{
+	before(w, key);
+	puts_(w, text);
+}
+
 void berth_json_put_number(berth_json_out *w, const char *key, double value)
 {
 	char buf[32];

@@ -1,0 +1,431 @@
+/* Engines as child processes. A socket pair is the child's standard input and output, so that writing to a dead engine is an error and no
+ * signal; its standard error goes to a nameless file, of which messages show the end. */
+#include "engine_client.h"
+
+#include "text.h"
+#include "threads.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_ANSWER = 1 << 30, MAX_DEVS = 256, LAST_WORDS = 160 };
+static const double leave_s = 2; /* to end after its input was closed */
+
+struct berth_engine {
+	berth_engine_cfg cfg;
+	berth_arena *mem;
+	berth_arena line;     /* the answer being read */
+	char *text;
+	size_t len, cap;
+	pid_t pid;            /* 0: not running */
+	int fd;
+	FILE *words;          /* its standard error */
+	int64_t id;
+	int32_t starts;
+	berth_engine_hello hello;
+};
+
+/* ---- the process ---- */
+
+static void pause_s(double s)
+{
+	struct timespec t = {(time_t)s, (long)((s - floor(s)) * 1e9)};
+	nanosleep(&t, NULL);
+}
+
+/* Wait for its end, at most limit_s; *status as waitpid has it. */
+static bool reap(berth_engine *e, double limit_s, int *status)
+{
+	double until = berth_wall_seconds() + limit_s;
+	while (waitpid(e->pid, status, WNOHANG) == 0) {
+		if (berth_wall_seconds() >= until)
+			return false;
+		pause_s(0.002);
+	}
+	return true;
+}
+
+/* End the process group, however it stands. */
+static void end_process(berth_engine *e, double patience_s)
+{
+	int status = 0;
+	if (!e->pid)
+		return;
+	close(e->fd);
+	bool left = reap(e, patience_s, &status);
+	kill(-e->pid, SIGKILL);
+	if (!left)
+		waitpid(e->pid, &status, 0);
+	e->pid = 0;
+	e->fd = -1;
+}
+
+static berth_status spawn(berth_engine *e, int theirs, berth_err *err)
+{
+	extern char **environ;
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	char *const *argv = (char *const *)(uintptr_t)e->cfg.argv;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, fileno(e->words), STDERR_FILENO);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setpgroup(&attr, 0);
+	int failed = posix_spawnp(&e->pid, argv[0], &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	if (!failed)
+		return BERTH_OK;
+	e->pid = 0;
+	return berth_fail(err, BERTH_EIO, "engine '%.60s': cannot start %.120s: %s", e->cfg.name, argv[0], strerror(failed));
+}
+
+static berth_status start_process(berth_engine *e, berth_err *err)
+{
+	int pair[2];
+	if (!e->words && !(e->words = tmpfile()))
+		return berth_fail(err, BERTH_EIO, "no temporary file for the messages of engine '%.60s': %s", e->cfg.name, strerror(errno));
+	if (ftruncate(fileno(e->words), 0) != 0 || lseek(fileno(e->words), 0, SEEK_SET) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return berth_fail(err, BERTH_EIO, "no channel for engine '%.60s': %s", e->cfg.name, strerror(errno));
+	berth_status st = spawn(e, pair[1], err);
+	close(pair[1]);
+	e->fd = pair[0];
+	e->starts++;
+	if (st != BERTH_OK)
+		close(pair[0]);
+	return st;
+}
+
+/* ---- when it fails ---- */
+
+/* The end of what it wrote to standard error, on one line. */
+static const char *last_words(berth_engine *e, char buf[LAST_WORDS + 32])
+{
+	char raw[LAST_WORDS + 1];
+	off_t size = e->words ? lseek(fileno(e->words), 0, SEEK_END) : 0;
+	off_t from = size > LAST_WORDS ? size - LAST_WORDS : 0;
+	ssize_t n = size > 0 ? pread(fileno(e->words), raw, (size_t)(size - from), from) : 0;
+	buf[0] = '\0';
+	while (n > 0 && (raw[n - 1] == '\n' || raw[n - 1] == ' '))
+		n--;
+	if (n <= 0)
+		return buf;
+	for (ssize_t i = 0; i < n; i++)
+		if ((unsigned char)raw[i] < ' ' || (unsigned char)raw[i] > 126)
+			raw[i] = ' ';
+	snprintf(buf, LAST_WORDS + 32, "; its last words: %.*s", (int)n, raw);
+	return buf;
+}
+
+/* How it ended, where it did. */
+static void say_end(berth_engine *e, char *buf, size_t size)
+{
+	int status = 0;
+	bool left = reap(e, 0.2, &status);
+	if (!left)
+		snprintf(buf, size, "closed its output");
+	else if (WIFSIGNALED(status))
+		snprintf(buf, size, "was ended by signal %d", WTERMSIG(status));
+	else
+		snprintf(buf, size, "left with exit code %d", WEXITSTATUS(status));
+	close(e->fd);
+	e->fd = -1;
+	kill(-e->pid, SIGKILL);
+	if (!left)
+		waitpid(e->pid, &status, 0);
+	e->pid = 0;
+}
+
+static berth_status died(berth_engine *e, berth_err *err)
+{
+	char how[64], words[LAST_WORDS + 32];
+	say_end(e, how, sizeof how);
+	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how, last_words(e, words));
+}
+
+static berth_status too_slow(berth_engine *e, double limit_s, berth_err *err)
+{
+	char words[LAST_WORDS + 32];
+	end_process(e, 0);
+	return berth_fail(err, BERTH_ELIMIT, "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name, limit_s, last_words(e, words));
+}
+
+berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...)
+{
+	char what[300], words[LAST_WORDS + 32];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	end_process(e, 0);
+	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s; it was ended%s", e->cfg.name, what, last_words(e, words));
+}
+
+/* ---- lines ---- */
+
+/* Until the socket is ready or the time is over. */
+static bool wait_for(berth_engine *e, short events, double until)
+{
+	for (;;) {
+		double left = until - berth_wall_seconds();
+		struct pollfd p = {e->fd, events, 0};
+		if (left <= 0)
+			return false;
+		int n = poll(&p, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1);
+		if (n > 0)
+			return true;
+		if (n < 0 && errno != EINTR)
+			return true; /* the read or write tells */
+	}
+}
+
+static berth_status send_all(berth_engine *e, const char *text, size_t len, double limit_s, double until, berth_err *err)
+{
+	while (len > 0) {
+		if (!wait_for(e, POLLOUT, until))
+			return too_slow(e, limit_s, err);
+		ssize_t n = send(e->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return died(e, err);
+		text += n;
+		len -= (size_t)n;
+	}
+	return BERTH_OK;
+}
+
+/* The next line into e->text, with a closing 0 in place of its newline. */
+static berth_status read_line(berth_engine *e, double limit_s, double until, berth_err *err)
+{
+	berth_arena_free(&e->line);
+	e->text = NULL;
+	e->len = e->cap = 0;
+	for (;;) {
+		if (!wait_for(e, POLLIN, until))
+			return too_slow(e, limit_s, err);
+		for (size_t want = e->len + 65536; e->cap < want;)
+			BERTH_TRY(BERTH_GROW(&e->line, e->text, e->cap, &e->cap, err));
+		ssize_t n = recv(e->fd, e->text + e->len, e->cap - e->len, MSG_DONTWAIT);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			return died(e, err);
+		char *end = memchr(e->text + e->len, '\n', (size_t)n);
+		e->len += (size_t)n;
+		if (end && end + 1 != e->text + e->len)
+			return berth_engine_lied(e, err, "wrote more than one line for an answer");
+		if (end) {
+			*end = '\0';
+			e->len = (size_t)(end - e->text);
+			return BERTH_OK;
+		}
+		if (e->len > MAX_ANSWER)
+			return berth_engine_lied(e, err, "wrote an answer of more than 1 GiB");
+	}
+}
+
+/* ---- questions ---- */
+
+void berth_engine_question(berth_engine *e, const char *what, berth_json_out *w, berth_arena *tmp)
+{
+	berth_json_out_init(w, tmp, false);
+	berth_json_open(w, NULL, '{');
+	berth_json_put_int(w, "id", ++e->id);
+	berth_json_put_string(w, "do", what);
+}
+
+static berth_status refused(berth_engine *e, const berth_json *at, berth_err *err)
+{
+	const char *kind = "", *text = "it says no why";
+	if (berth_json_string(at, "kind", false, &kind, NULL) != BERTH_OK || berth_json_string(at, "error", false, &text, NULL) != BERTH_OK)
+		return berth_engine_lied(e, err, "gave an answer whose \"error\" is no text");
+	berth_status st = strcmp(kind, "model") == 0 ? BERTH_EFORMAT : strcmp(kind, "device") == 0 ? BERTH_EINFEASIBLE : BERTH_EINVAL;
+	return berth_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
+}
+
+/* Is it an answer to the latest question? */
+static berth_status check_answer(berth_engine *e, const cJSON *item, berth_err *err)
+{
+	berth_json at = {.item = item, .file = "answer"};
+	const cJSON *id = cJSON_GetObjectItemCaseSensitive(item, "id"), *ok = cJSON_GetObjectItemCaseSensitive(item, "ok");
+	if (!cJSON_IsObject(item) || !cJSON_IsNumber(id) || !cJSON_IsBool(ok))
+		return berth_engine_lied(e, err, "gave an answer without \"id\" or \"ok\": %.80s", e->text);
+	if (id->valuedouble != (double)e->id)
+		return berth_engine_lied(e, err, "answered question %g; asked was %lld", id->valuedouble, (long long)e->id);
+	return cJSON_IsTrue(ok) ? BERTH_OK : refused(e, &at, err);
+}
+
+berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer, berth_err *err)
+{
+	const char *text;
+	size_t len;
+	cJSON *item = NULL;
+	double until = berth_wall_seconds() + limit_s;
+	berth_json_close(w, '}');
+	BERTH_TRY(berth_json_done(w, &text, &len, err));
+	if (!e->pid)
+		return berth_fail(err, BERTH_EIO, "engine '%.60s' is not running", e->cfg.name);
+	BERTH_TRY(send_all(e, text, len, limit_s, until, err));
+	BERTH_TRY(send_all(e, "\n", 1, limit_s, until, err));
+	BERTH_TRY(read_line(e, limit_s, until, err));
+	berth_status st = berth_json_parse("answer", e->text, e->len, &item, err);
+	if (st == BERTH_EFORMAT)
+		return berth_engine_lied(e, err, "wrote what is no answer: '%.80s'", e->text);
+	BERTH_TRY(st);
+	st = check_answer(e, item, err);
+	if (st != BERTH_OK)
+		cJSON_Delete(item);
+	else
+		*answer = item;
+	return st;
+}
+
+/* ---- hello ---- */
+
+static berth_status copy_text(berth_engine *e, const char *from, const char **to, berth_err *err)
+{
+	*to = berth_arena_strdup(e->mem, from);
+	return *to ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status read_device(berth_engine *e, const berth_json *at, berth_engine_device *d, berth_err *err)
+{
+	const char *name = NULL, *kind = NULL;
+	d->memory_bytes = -1;
+	if (berth_json_string(at, "name", true, &name, err) != BERTH_OK || berth_json_string(at, "kind", false, &kind, err) != BERTH_OK ||
+	    berth_json_bytes(at, "memory_bytes", false, &d->memory_bytes, err) != BERTH_OK || !*name)
+		return berth_engine_lied(e, err, "describes a device badly: \"name\" (text), \"kind\" (text) and \"memory_bytes\" (whole number) were expected");
+	BERTH_TRY(copy_text(e, name, &d->name, err));
+	return copy_text(e, kind ? kind : name, &d->kind, err);
+}
+
+static berth_status read_devices(berth_engine *e, const berth_json *list, berth_engine_hello *h, berth_err *err)
+{
+	const cJSON *item;
+	int n = cJSON_GetArraySize(list->item);
+	if (n < 1 || n > MAX_DEVS)
+		return berth_engine_lied(e, err, "has %d devices; 1 to %d were expected", n, MAX_DEVS);
+	BERTH_TRY(BERTH_NEW(e->mem, h->dev, n, err));
+	cJSON_ArrayForEach(item, list->item)
+	{
+		berth_json at = berth_json_at(list, item, h->n_devs);
+		BERTH_TRY(read_device(e, &at, &h->dev[h->n_devs], err));
+		for (int32_t i = 0; i < h->n_devs; i++)
+			if (strcmp(h->dev[i].name, h->dev[h->n_devs].name) == 0)
+				return berth_engine_lied(e, err, "has two devices called '%.60s'", h->dev[i].name);
+		h->n_devs++;
+	}
+	return BERTH_OK;
+}
+
+static berth_status read_hello(berth_engine *e, const cJSON *item, berth_engine_hello *h, berth_err *err)
+{
+	berth_json at = {.item = item, .file = "answer"}, list;
+	const char *name = NULL, *version = "", *clock = "wall";
+	int32_t protocol = 0;
+	if (berth_json_int(&at, "protocol", true, 0, INT32_MAX, &protocol, NULL) != BERTH_OK || protocol != BERTH_ENGINE_PROTOCOL)
+		return berth_engine_lied(e, err, "speaks protocol %d; this berth speaks %d", protocol, BERTH_ENGINE_PROTOCOL);
+	if (berth_json_string(&at, "engine", true, &name, NULL) != BERTH_OK || berth_json_string(&at, "version", false, &version, NULL) != BERTH_OK ||
+	    berth_json_string(&at, "clock", false, &clock, NULL) != BERTH_OK || berth_json_array(&at, "devices", true, &list, NULL) != BERTH_OK)
+		return berth_engine_lied(e, err, "gave a hello without \"engine\" or \"devices\"");
+	BERTH_TRY(copy_text(e, name, &h->engine, err));
+	BERTH_TRY(copy_text(e, version, &h->version, err));
+	BERTH_TRY(copy_text(e, clock, &h->clock, err));
+	return read_devices(e, &list, h, err);
+}
+
+static berth_status hear_hello(berth_engine *e, berth_err *err)
+{
+	berth_json_out w;
+	cJSON *answer = NULL;
+	berth_arena tmp = {0};
+	berth_engine_hello h = {0};
+	berth_engine_question(e, "hello", &w, &tmp);
+	berth_json_put_int(&w, "protocol", BERTH_ENGINE_PROTOCOL);
+	berth_status st = berth_engine_ask(e, &w, e->cfg.hello_s, &answer, err);
+	if (st == BERTH_OK)
+		st = read_hello(e, answer, &h, err);
+	cJSON_Delete(answer);
+	berth_arena_free(&tmp);
+	if (st == BERTH_OK)
+		e->hello = h;
+	else
+		end_process(e, 0);
+	return st;
+}
+
+/* ---- life ---- */
+
+static berth_status start_and_hear(berth_engine *e, berth_err *err)
+{
+	BERTH_TRY(start_process(e, err));
+	return hear_hello(e, err);
+}
+
+berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out, berth_err *err)
+{
+	berth_engine *e;
+	BERTH_TRY(BERTH_NEW(mem, e, 1, err));
+	e->cfg = *cfg;
+	e->mem = mem;
+	e->fd = -1;
+	berth_arena_init(&e->line, mem->hook);
+	if (!(e->cfg.hello_s > 0))
+		e->cfg.hello_s = 60;
+	berth_status st = start_and_hear(e, err);
+	if (st != BERTH_OK)
+		berth_engine_stop(e);
+	else
+		*out = e;
+	return st;
+}
+
+berth_status berth_engine_revive(berth_engine *e, berth_err *err)
+{
+	return e->pid ? BERTH_OK : start_and_hear(e, err);
+}
+
+void berth_engine_stop(berth_engine *e)
+{
+	if (!e)
+		return;
+	end_process(e, leave_s);
+	if (e->words)
+		fclose(e->words);
+	e->words = NULL;
+	berth_arena_free(&e->line);
+}
+
+const berth_engine_hello *berth_engine_says(const berth_engine *e)
+{
+	return &e->hello;
+}
+
+const char *berth_engine_name(const berth_engine *e)
+{
+	return e->cfg.name;
+}
+
+int32_t berth_engine_starts(const berth_engine *e)
+{
+	return e->starts;
+}
+
+bool berth_engine_runs(const berth_engine *e)
+{
+	return e->pid != 0;
+}

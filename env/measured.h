@@ -1,0 +1,100 @@
+/* The measured environment: a graph, loaded by an engine, whose placements are really run. It is the client's half of the protocol in docs/engines.md:
+ * it asks in the terms of a graph and a system, and believes no answer that cannot be true. A dead engine is started again by the next call.
+ *
+ * Times are the engine's own, in seconds. Where "cannot be true" needs a clock: the samples of an answer cannot last longer than the answer took. */
+#ifndef BERTH_MEASURED_H
+#define BERTH_MEASURED_H
+
+#include "engine_client.h"
+#include "graph.h"
+#include "median.h"
+#include "system.h"
+
+typedef struct berth_measured_cfg {
+	berth_engine_cfg engine;
+	const char *model;      /* where the graph comes from, as on the command line */
+	double load_s;          /* limit for loading; default 300 */
+	double answer_s;        /* limit for any other answer; default 120 */
+	int32_t max_starts;     /* starts of the engine, the first included, before it is given up; default 20 */
+} berth_measured_cfg;
+
+typedef struct berth_measured {
+	berth_measured_cfg cfg;
+	const berth_graph *g;
+	const berth_system *s;
+	berth_engine *engine;
+	berth_arena *mem;
+	const char *graph_json;
+	int32_t loaded_start;   /* the start of the engine that has the graph; 0: none */
+	int32_t n_engine_devs;
+	const char **engine_dev; /* [n_engine_devs] names, as heard first */
+	int32_t *dev_engine;    /* [n_devs] device of the engine; -1: it has none of that name */
+	int32_t *engine_sys;    /* [n_engine_devs] device of the system; -1 */
+	int64_t runs;           /* runs of the whole model so far, warm-up included */
+	int32_t failures;       /* answers that were none */
+} berth_measured;
+
+/* Operators that ran as one piece on one device. Times [n_samples] from the start of the run. */
+typedef struct berth_segment {
+	int32_t dev, n_ops;     /* device of the system */
+	int32_t *op;
+	double *start_s, *end_s, *cpu_s;
+} berth_segment;
+
+typedef struct berth_measurement {
+	int32_t n_samples, n_segments;
+	double *wall_s, *cpu_s; /* [n_samples] makespan; CPU seconds of all workers, NAN: not said */
+	berth_segment *segment; /* none for a run of the whole model */
+	double max_difference;  /* of the outputs from the unsplit model's; NAN: not said */
+	berth_spread wall;
+} berth_measurement;
+
+/* Times of one operator on one device. */
+typedef struct berth_profile_row {
+	int32_t op, dev, n;     /* n samples; 0: it cannot run there */
+	double *wall_s, *cpu_s; /* [n]; cpu NAN: not said */
+} berth_profile_row;
+
+typedef struct berth_transfer_row {
+	int32_t from, to, n;
+	int64_t bytes;
+	double *wall_s;         /* [n] */
+} berth_transfer_row;
+
+/* What the engine takes for a run and for a piece beside the operators, median; NAN: not said. */
+typedef struct berth_engine_overheads {
+	double run_s, segment_s;
+} berth_engine_overheads;
+
+berth_measured_cfg berth_measured_cfg_default(void);
+
+/* Start the engine and load the graph. mem holds it all, g and s are borrowed.
+ * Fails: as berth_engine_start; BERTH_EFORMAT (a model that the engine cannot run), BERTH_ENOMEM. Always berth_measured_close it. */
+berth_status berth_measured_open(const berth_measured_cfg *cfg, const berth_graph *g, const berth_system *s, berth_arena *mem, berth_measured *out,
+                                 berth_err *err);
+void berth_measured_close(berth_measured *m);
+
+/* Run a placement: warmup times unseen, then repeats times.
+ *   op_dev  [n_ops]   order  [n_ops] topological, in which each device keeps its operators, or NULL: the engine's own order
+ * The measurement lives in mem; tmp is scratch, another arena, reset at exit.
+ * Fails: BERTH_EINFEASIBLE (a device that the engine lacks or has lost), BERTH_EFORMAT (outputs unlike the unsplit model's, a model it cannot
+ * run so), BERTH_EIO and BERTH_ELIMIT (the engine died, hung or lied), BERTH_ENOMEM. */
+berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const int32_t *order, int32_t warmup, int32_t repeats, berth_arena *mem,
+                                berth_arena *tmp, berth_measurement *out, berth_err *err);
+
+/* Run the unsplit model as the engine does by itself, on `threads` threads (0: as many as it likes). As above. */
+berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
+                                  berth_measurement *out, berth_err *err);
+
+/* Profile operators ops[n] (NULL: all) on device dev. rows [n] in mem, in that order. */
+berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev, int32_t warmup, int32_t repeats, berth_arena *mem,
+                                    berth_arena *tmp, berth_profile_row **rows, berth_engine_overheads *overheads, berth_err *err);
+
+/* Time transfers between devices of sizes bytes[n]. rows [n]. */
+berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes, int32_t n, int32_t repeats, berth_arena *mem,
+                                      berth_arena *tmp, berth_transfer_row **rows, berth_err *err);
+
+/* Change the speed of a device from now on, as a fraction of what it was at the engine's start: for trying out adaptation. */
+berth_status berth_measured_set_speed(berth_measured *m, int32_t dev, double speed, berth_arena *tmp, berth_err *err);
+
+#endif

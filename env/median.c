@@ -1,0 +1,52 @@
+/* Medians with intervals that ask nothing of the distribution. */
+#include "median.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double middle(const double *sorted, int32_t n)
+{
+	return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+}
+
+/* How many samples at either end can be left out: the largest k with 2 P(B <= k - 1) <= 0.05. */
+static int32_t left_out(int32_t n)
+{
+	double p = pow(0.5, n), sum = 0;
+	int32_t k = 0;
+	while (k < n / 2 && 2 * (sum + p) <= 0.05) {
+		sum += p;
+		p *= (double)(n - k) / (double)(k + 1);
+		k++;
+	}
+	return k > 0 ? k - 1 : 0;
+}
+
+berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth_spread *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	double *y;
+	BERTH_TRY(BERTH_NEW(tmp, y, n, err));
+	memcpy(y, x, (size_t)n * sizeof *y);
+	qsort(y, (size_t)n, sizeof *y, by_value);
+	int32_t k = left_out(n);
+	*out = (berth_spread){middle(y, n), y[k], y[n - 1 - k], 0};
+	for (int32_t i = 0; i < n; i++)
+		y[i] = fabs(y[i] - out->median);
+	qsort(y, (size_t)n, sizeof *y, by_value);
+	out->mad = middle(y, n);
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
+double berth_spread_width(const berth_spread *s)
+{
+	return s->median > 0 ? (s->high - s->low) / s->median : 0;
+}

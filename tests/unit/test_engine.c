@@ -1,0 +1,283 @@
+/* Engines: the example really runs a graph; broken ones are survived, each with a message that says what was wrong. */
+#include "graph_json.h"
+#include "measured.h"
+#include "support.h"
+#include "system_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char graph_text[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"diamond\",\"ops\":[{\"name\":\"p\",\"type\":\"Conv\",\"flops\":1e6},{\"name\":\"q\",\"type\":\"Conv\",\"flops\":2e6},"
+	"{\"name\":\"r\",\"type\":\"Relu\",\"flops\":1e5},{\"name\":\"s\",\"type\":\"Add\",\"flops\":1e3}],"
+	"\"edges\":[{\"from\":\"p\",\"to\":\"q\",\"bytes\":4000},{\"from\":\"p\",\"to\":\"r\",\"bytes\":4000},"
+	"{\"from\":\"q\",\"to\":\"s\",\"bytes\":4000},{\"from\":\"r\",\"to\":\"s\",\"bytes\":4000}]}";
+
+typedef struct world {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	const char *argv[4];
+	berth_measured_cfg cfg;
+	berth_measured m;
+	berth_err err;
+} world;
+
+static void make_world(world *w, const char *program, const char *fault, const char *once, const char *dev0, const char *dev1)
+{
+	char text[400];
+	*w = (world){0};
+	assert_ok(berth_graph_parse_json("g", graph_text, strlen(graph_text), &w->mem, &w->tmp, &w->g, &w->err), &w->err);
+	snprintf(text, sizeof text,
+	         "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"%s\",\"peak_flops\":1e9},{\"name\":\"%s\",\"peak_flops\":1e9}],"
+	         "\"links\":[{\"from\":\"%s\",\"to\":\"%s\",\"bandwidth\":1e9,\"both_ways\":true}]}",
+	         dev0, dev1, dev0, dev1);
+	assert_ok(berth_system_parse_json("s", text, strlen(text), &w->mem, &w->tmp, &w->s, &w->err), &w->err);
+	w->argv[0] = program;
+	w->argv[1] = fault;
+	w->argv[2] = once;
+	w->cfg = berth_measured_cfg_default();
+	w->cfg.engine = (berth_engine_cfg){.name = "broken", .argv = w->argv, .hello_s = 30};
+	w->cfg.model = "diamond.json";
+	w->cfg.answer_s = 30;
+}
+
+static void end_world(world *w)
+{
+	berth_measured_close(&w->m);
+	berth_arena_free(&w->mem);
+	berth_arena_free(&w->tmp);
+}
+
+static berth_status open_world(world *w)
+{
+	return berth_measured_open(&w->cfg, &w->g, &w->s, &w->mem, &w->m, &w->err);
+}
+
+static const int32_t split[] = {0, 0, 1, 1};
+
+static berth_status run_world(world *w, berth_measurement *r)
+{
+	return berth_measured_run(&w->m, split, NULL, 1, 7, &w->mem, &w->tmp, r, &w->err);
+}
+
+/* ---- the example ---- */
+
+static void example_runs(void **state)
+{
+	(void)state;
+	world w;
+	berth_measurement r = {0}, whole = {0};
+	const int32_t order[] = {0, 2, 1, 3};
+	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	assert_ok(open_world(&w), &w.err);
+	assert_string_equal(berth_engine_says(w.m.engine)->engine, "example");
+	assert_ok(berth_measured_run(&w.m, split, order, 1, 7, &w.mem, &w.tmp, &r, &w.err), &w.err);
+	assert_int_equal(r.n_samples, 7);
+	assert_int_equal(r.n_segments, 4);
+	assert_true(r.wall.low <= r.wall.median && r.wall.median <= r.wall.high && r.wall.median > 0);
+	assert_true(r.max_difference >= 0 && r.max_difference < 1e-3);
+	for (int32_t i = 0; i < 4; i++)
+		assert_int_equal(r.segment[i].dev, split[r.segment[i].op[0]]);
+	assert_ok(berth_measured_whole(&w.m, 1, 0, 3, &w.mem, &w.tmp, &whole, &w.err), &w.err);
+	assert_int_equal(whole.n_segments, 0);
+	assert_int_equal(w.m.runs, 8 + 3);
+	end_world(&w);
+}
+
+static void example_profiles(void **state)
+{
+	(void)state;
+	world w;
+	berth_profile_row *rows;
+	berth_transfer_row *moves;
+	berth_engine_overheads over;
+	const int64_t sizes[] = {0, 100000};
+	const int32_t ops[] = {3, 1};
+	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	assert_ok(open_world(&w), &w.err);
+	assert_ok(berth_measured_profile(&w.m, ops, 2, 1, 1, 5, &w.mem, &w.tmp, &rows, &over, &w.err), &w.err);
+	assert_int_equal(rows[0].op, 3);
+	assert_int_equal(rows[1].dev, 1);
+	assert_int_equal(rows[1].n, 5);
+	assert_true(rows[1].wall_s[2] > 0 && rows[1].cpu_s[2] > 0);
+	assert_true(isnan(over.run_s));
+	assert_ok(berth_measured_transfers(&w.m, 0, 1, sizes, 2, 3, &w.mem, &w.tmp, &moves, &w.err), &w.err);
+	assert_int_equal(moves[1].bytes, 100000);
+	assert_int_equal(berth_measured_set_speed(&w.m, 1, 2, &w.tmp, &w.err), BERTH_EINVAL);
+	assert_contains(w.err.msg, "at most 1");
+	assert_ok(berth_measured_set_speed(&w.m, 1, 0.5, &w.tmp, &w.err), &w.err);
+	end_world(&w);
+}
+
+static void device_that_is_gone(void **state)
+{
+	(void)state;
+	world w;
+	berth_measurement r;
+	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "gpu9");
+	assert_ok(open_world(&w), &w.err);
+	assert_int_equal(run_world(&w, &r), BERTH_EINFEASIBLE);
+	assert_contains(w.err.msg, "has no device 'gpu9' (it has single, double)");
+	end_world(&w);
+}
+
+/* ---- broken ones ---- */
+
+typedef struct fault {
+	const char *name;
+	berth_status st;
+	const char *part;
+} fault;
+
+static const fault at_start[] = {
+	{"crash-hello", BERTH_EIO, "left with exit code 1 before it answered; its last words: no library to run on"},
+	{"hang-hello", BERTH_ELIMIT, "gave no answer within 1 s and was ended"},
+	{"no-devices", BERTH_EIO, "has 0 devices"},
+	{"same-devices", BERTH_EIO, "has two devices called 'a'"},
+	{"odd-devices", BERTH_EIO, "describes a device badly"},
+	{"protocol", BERTH_EIO, "speaks protocol 9; this berth speaks 1"},
+	{"model", BERTH_EFORMAT, "it cannot run operators of type 'Strange'"},
+	{"other-ops", BERTH_EIO, "loaded 5 operators; the graph has 4"},
+};
+
+static void bad_starts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof at_start / sizeof *at_start; i++) {
+		world w;
+		make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", at_start[i].name, NULL, "a", "b");
+		w.cfg.engine.hello_s = strstr(at_start[i].name, "hang") ? 1 : 30;
+		assert_int_equal(open_world(&w), at_start[i].st);
+		assert_contains(w.err.msg, at_start[i].part);
+		end_world(&w);
+	}
+}
+
+static const fault in_run[] = {
+	{"crash-run", BERTH_EIO, "was ended by signal 11 before it answered; its last words: about to fall over"},
+	{"hang-run", BERTH_ELIMIT, "gave no answer within 1 s and was ended"},
+	{"half-run", BERTH_EIO, "left with exit code 3 before it answered"},
+	{"garbage-run", BERTH_EIO, "wrote what is no answer: 'Segmentation fault (core not dumped)'"},
+	{"device-gone", BERTH_EINFEASIBLE, "device 'b' is gone"},
+	{"differs", BERTH_EFORMAT, "differ from the unsplit model's by 0.5"},
+	{"other-device", BERTH_EIO, "ran on another device than it was asked to"},
+	{"fewer-samples", BERTH_EIO, "\"wall_s\" has 6 entries; 7 were expected"},
+	{"negative", BERTH_EIO, "no number of seconds >= 0"},
+	{"nan", BERTH_EIO, "no number of seconds >= 0"},
+	{"slow-clock", BERTH_EIO, "its times add up to 7000 s"},
+	{"op-twice", BERTH_EIO, "do not hold each operator once"},
+	{"op-missing", BERTH_EIO, "do not hold each operator once"},
+	{"ends-late", BERTH_EIO, "ends before it starts or after the run"},
+	{"wrong-id", BERTH_EIO, "answered question 77"},
+	{"two-lines", BERTH_EIO, "more than one line"},
+};
+
+/* Each fault fails one run; the next one finds a new engine, which has the graph. */
+static void bad_runs_are_survived(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof in_run / sizeof *in_run; i++) {
+		world w;
+		berth_measurement r = {0};
+		char once[64];
+		snprintf(once, sizeof once, "/tmp/berth-broken-%ld", (long)getpid());
+		unlink(once);
+		make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", in_run[i].name, once, "a", "b");
+		assert_ok(open_world(&w), &w.err);
+		w.m.cfg.answer_s = strstr(in_run[i].name, "hang") ? 1 : 30;
+		assert_int_equal(run_world(&w, &r), in_run[i].st);
+		assert_contains(w.err.msg, in_run[i].part);
+		assert_int_equal(r.n_samples, 0);
+		assert_ok(berth_measured_run(&w.m, split, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err), &w.err);
+		assert_int_equal(r.n_samples, 3);
+		end_world(&w);
+		unlink(once);
+	}
+}
+
+static void always_dying_is_given_up(void **state)
+{
+	(void)state;
+	world w;
+	berth_measurement r;
+	make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "crash-run", NULL, "a", "b");
+	w.cfg.max_starts = 2;
+	assert_ok(open_world(&w), &w.err);
+	assert_int_equal(run_world(&w, &r), BERTH_EIO);
+	assert_int_equal(run_world(&w, &r), BERTH_EIO);
+	assert_contains(w.err.msg, "signal 11");
+	assert_int_equal(w.m.failures, 2);
+	assert_int_equal(run_world(&w, &r), BERTH_EIO);
+	assert_contains(w.err.msg, "it is given up");
+	end_world(&w);
+}
+
+static void other_devices_after_a_restart(void **state)
+{
+	(void)state;
+	world w;
+	berth_measurement r;
+	char once[64];
+	snprintf(once, sizeof once, "/tmp/berth-broken-%ld", (long)getpid());
+	unlink(once);
+	make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "new-devices", once, "a", "b");
+	assert_ok(open_world(&w), &w.err);
+	assert_int_equal(run_world(&w, &r), BERTH_EIO);
+	assert_int_equal(run_world(&w, &r), BERTH_EIO);
+	assert_contains(w.err.msg, "other devices than at its first start");
+	end_world(&w);
+	unlink(once);
+}
+
+static void program_that_is_not_there(void **state)
+{
+	(void)state;
+	world w;
+	make_world(&w, "/nowhere/engine", NULL, NULL, "a", "b");
+	assert_int_equal(open_world(&w), BERTH_EIO);
+	assert_contains(w.err.msg, "/nowhere/engine");
+	end_world(&w);
+}
+
+/* ---- medians ---- */
+
+static void intervals_of_medians(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	berth_spread s;
+	const double x[] = {5, 1, 4, 2, 3, 6, 9, 8, 7, 10};
+	assert_ok(berth_spread_of(x, 5, &tmp, &s, &err), &err);
+	assert_near(s.median, 3, 0);
+	assert_near(s.low, 1, 0);
+	assert_near(s.high, 5, 0);
+	assert_near(s.mad, 1, 0);
+	/* n = 10: P(B <= 1) = 11/1024, so the second from either end is 97.9 %, the third 89.1 % */
+	assert_ok(berth_spread_of(x, 10, &tmp, &s, &err), &err);
+	assert_near(s.median, 5.5, 0);
+	assert_near(s.low, 2, 0);
+	assert_near(s.high, 9, 0);
+	assert_ok(berth_spread_of(x, 1, &tmp, &s, &err), &err);
+	assert_near(berth_spread_width(&s), 0, 0);
+	berth_arena_free(&tmp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(example_runs),
+		cmocka_unit_test(example_profiles),
+		cmocka_unit_test(device_that_is_gone),
+		cmocka_unit_test(bad_starts),
+		cmocka_unit_test(bad_runs_are_survived),
+		cmocka_unit_test(always_dying_is_given_up),
+		cmocka_unit_test(other_devices_after_a_restart),
+		cmocka_unit_test(program_that_is_not_there),
+		cmocka_unit_test(intervals_of_medians),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
