@@ -16,6 +16,11 @@ static berth_status no_answer(berth_compare_row *row, const char *why, berth_are
 	return row->note ? BERTH_OK : berth_nomem(err);
 }
 
+static const char *status_of(berth_status st)
+{
+	return st == BERTH_EUNSUPPORTED ? "unsupported" : st == BERTH_ELIMIT ? "limit" : st == BERTH_EINFEASIBLE ? "infeasible" : "error";
+}
+
 static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, berth_arena *mem,
                              berth_arena *work, berth_arena *tmp, berth_err *err)
 {
@@ -25,13 +30,15 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	search.seed = row->seed;
 	double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
 	berth_status st = berth_placing_run(p, bounds, cfg->method[row->method], &search, work, tmp, &r, &why);
-	if (st == BERTH_ELIMIT || st == BERTH_EINFEASIBLE || st == BERTH_EINVAL) {
+	if (st == BERTH_ELIMIT || st == BERTH_EINFEASIBLE || st == BERTH_EINVAL || st == BERTH_EUNSUPPORTED) {
+		row->status = status_of(st);
 		row->solve_s = berth_cpu_seconds() - cpu;
 		row->wall_s = berth_wall_seconds() - wall;
 		return no_answer(row, why.msg, mem, err);
 	}
 	if (st != BERTH_OK)
 		return berth_fail(err, st, "%s", why.msg);
+	row->status = r.feasible ? "ok" : "infeasible";
 	row->feasible = r.feasible;
 	row->value = r.value;
 	row->gap = r.gap;
@@ -39,7 +46,7 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	row->evaluations = r.evaluations;
 	row->solve_s = r.solve_s;
 	row->wall_s = r.wall_s;
-	return r.feasible ? BERTH_OK : no_answer(row, r.answered ? "its placement does not fit" : "an operator has no legal device", mem, err);
+	return r.feasible ? BERTH_OK : no_answer(row, r.answered ? "its placement breaks a rule, a limit or memory" : "no placement keeps the rules", mem, err);
 }
 
 static bool cancelled(const berth_compare_cfg *cfg)

@@ -7,6 +7,7 @@
 typedef struct berth_compare_row {
 	int32_t method;          /* index into the methods */
 	uint64_t seed;
+	const char *status;      /* "ok", "infeasible", "unsupported" (the method cannot do such a problem), "limit" (no answer within a limit) or "error" */
 	bool feasible;
 	double value, lower_bound, gap; /* NAN: none */
 	berth_order order;

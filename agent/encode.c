@@ -325,7 +325,7 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 		f[1] = (nn_real)fmin(log(fmax(ratio(total[d], least), 1)), 5);
 		f[2] = (nn_real)legal;
 		f[3] = (nn_real)fastest;
-		f[4] = y->dev_memory_bytes[d] < 0 ? -3 : (nn_real)fmin(fmax(log2((bytes + 1) / ((double)y->dev_memory_bytes[d] + 1)), -3), 3);
+		f[4] = p->dev_limit_bytes[d] < 0 ? -3 : (nn_real)fmin(fmax(log2((bytes + 1) / ((double)p->dev_limit_bytes[d] + 1)), -3), 3);
 		f[5] = (nn_real)log(y->dev_slots[d]);
 		f[6] = (nn_real)squash(mean / s->unit);
 		f[7] = (nn_real)squash(latency / s->unit);
@@ -404,7 +404,7 @@ static berth_status pair_features(berth_encoding *e, const sums *s, const double
 			f[2] = (nn_real)(s->legal[i] / s->n_ops[v]);
 			f[3] = (nn_real)squash(fmax(s->ceft[i] - earliest, 0) / s->unit);
 			f[4] = s->time[i] <= least;
-			f[5] = y->dev_memory_bytes[d] < 0 ? 0 : (nn_real)fmin(s->bytes[v] * 16 / ((double)y->dev_memory_bytes[d] + 1), 4);
+			f[5] = e->p->dev_limit_bytes[d] < 0 ? 0 : (nn_real)fmin(s->bytes[v] * 16 / ((double)e->p->dev_limit_bytes[d] + 1), 4);
 			f[6] = e->p->has_energy ? (nn_real)fmin(log(fmax(ratio(s->time[i] * (y->dev_busy_w[d] - y->dev_idle_w[d]), thrift), 1)), 5) : 0;
 			f[7] = d == single;
 			f[8] = (nn_real)hint[i];
@@ -444,8 +444,8 @@ static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem,
 		cost[op] = (double)p->op_mean_ns[op];
 	cfg.op_cost = cost;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (p->s->dev_memory_bytes[d] >= 0 && p->s->dev_memory_bytes[d] / 2 < cfg.max_bytes)
-			cfg.max_bytes = p->s->dev_memory_bytes[d] / 2;
+		if (p->dev_limit_bytes[d] >= 0 && p->dev_limit_bytes[d] / 2 < cfg.max_bytes)
+			cfg.max_bytes = p->dev_limit_bytes[d] / 2;
 	BERTH_TRY(berth_coarsen(p->g, &cfg, mem, tmp, &e->co, err));
 	e->n_groups = e->co.n_groups;
 	return BERTH_OK;

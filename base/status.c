@@ -50,7 +50,8 @@ int berth_exit_code(berth_status code)
 	switch (code) {
 	case BERTH_OK: return 0;
 	case BERTH_ENOMEM: return 1;
-	case BERTH_EINVAL: return 2;
+	case BERTH_EINVAL:
+	case BERTH_EUNSUPPORTED: return 2;
 	case BERTH_EINFEASIBLE: return 3;
 	case BERTH_EFORMAT: return 4;
 	case BERTH_EIO: return 5;

@@ -11,7 +11,8 @@ typedef enum berth_status {
 	BERTH_EFORMAT,     /* an input file is malformed or contradicts itself */
 	BERTH_EINFEASIBLE, /* the problem has no legal placement (or the given one is not legal) */
 	BERTH_ELIMIT,      /* a limit was reached before there was an answer */
-	BERTH_EINTERRUPTED /* cancelled from outside; the best answer so far stands */
+	BERTH_EINTERRUPTED, /* cancelled from outside; the best answer so far stands */
+	BERTH_EUNSUPPORTED /* the method asked for cannot do this kind of problem */
 } berth_status;
 
 /* Caller-owned, may be NULL everywhere. Unchanged on success. */

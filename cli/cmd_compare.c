@@ -159,6 +159,7 @@ static void put_row(berth_json_out *w, const state *s, const block *b, const ber
 	berth_json_put_number(w, "value", r->value);
 	berth_json_put_number(w, "lower_bound", r->lower_bound);
 	berth_json_put_number(w, "gap", r->gap);
+	berth_json_put_string(w, "status", r->status);
 	berth_json_put_bool(w, "feasible", r->feasible);
 	berth_json_put_string(w, "order", berth_order_name(r->order));
 	berth_json_put_int(w, "evaluations", r->evaluations);
@@ -228,11 +229,11 @@ static void spread_cells(cli_table *t, const berth_compare_summary *m, const ber
 		cli_cell(t, "%s .. %s", cli_value(a, o, m->low), cli_value(b, o, m->high));
 }
 
-static void summary_cells(cli_table *t, const state *s, const berth_compare_summary *m, double single, bool many)
+static void summary_cells(cli_table *t, const state *s, const berth_compare_row *row, const berth_compare_summary *m, double single, bool many)
 {
 	char buf[32];
 	const berth_objective *o = &s->search.objective;
-	cli_cell(t, "%s", m->n_feasible ? cli_value(buf, o, m->median) : "none");
+	cli_cell(t, "%s", m->n_feasible ? cli_value(buf, o, m->median) : row->status);
 	if (many)
 		spread_cells(t, m, o);
 	cli_cell(t, "%s", cli_percent(buf, m->gap));
@@ -290,7 +291,7 @@ static berth_status print_block(cli *c, const state *s, const block *b, int32_t 
 		berth_compare_summary m;
 		BERTH_TRY(berth_compare_summarise(&b->row[i], rows_of(b, i, n_seeds), &c->tmp, &m, err));
 		cli_cell(&t, "%s", s->method[b->row[i].method]->name);
-		summary_cells(&t, s, &m, single, many);
+		summary_cells(&t, s, &b->row[i], &m, single, many);
 	}
 	heading(s, b, format);
 	return cli_table_print(&t, format, err);

@@ -1,11 +1,13 @@
 /* Violations; see check.h. */
 #include "check.h"
 
+#include "constraints.h"
+
 #include <string.h>
 
 const char *berth_violation_name(berth_violation_kind kind)
 {
-	static const char *const name[] = {"cannot-run", "pin", "forbid", "colocation", "memory", "limit"};
+	static const char *const name[] = {"cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "rules", "memory", "limit"};
 	return name[kind];
 }
 
@@ -23,14 +25,6 @@ static const char *type_of(const berth_graph *g, int32_t op)
 	return g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : "no type";
 }
 
-static bool is_forbidden(const berth_graph *g, int32_t op, const char *dev)
-{
-	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
-		if (strcmp(g->forbid_dev[i], dev) == 0)
-			return true;
-	return false;
-}
-
 static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem, berth_violations *list, berth_err *err)
 {
 	const berth_graph *g = p->g;
@@ -46,7 +40,7 @@ static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, be
 		v.message = berth_arena_printf(mem, "operator '%s' is pinned to '%s' but placed on '%s'", name, pin, on);
 		BERTH_TRY(add(mem, list, v, err));
 	}
-	if (is_forbidden(g, op, on)) {
+	if (berth_op_forbids(p, op, dev)) {
 		v.kind = BERTH_VIOLATION_FORBID;
 		v.message = berth_arena_printf(mem, "operator '%s' is on '%s', which is forbidden to it", name, on);
 		BERTH_TRY(add(mem, list, v, err));
@@ -65,10 +59,53 @@ static berth_status check_colocation(const berth_problem *p, const int32_t *op_d
 	return add(mem, list, v, err);
 }
 
+/* Of each group and device, the operators after the first. first_op [n_seps][n_devs]: 1 + the first. */
+static berth_status check_separation(const berth_problem *p, const int32_t *op_dev, int32_t op, int32_t *first_op, berth_arena *mem, berth_violations *list,
+                                     berth_err *err)
+{
+	int32_t sep = p->g->op_sep[op], dev = op_dev[op];
+	if (sep < 0)
+		return BERTH_OK;
+	int32_t *first = &first_op[(size_t)sep * (size_t)p->n_devs + (size_t)dev];
+	if (!*first) {
+		*first = op + 1;
+		return BERTH_OK;
+	}
+	berth_violation v = {.kind = BERTH_VIOLATION_SEPARATION, .op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
+	v.message = berth_arena_printf(mem, "operator '%s' is on '%s' with '%s' of the same separation group '%s'", p->g->op_name[op], p->s->dev_name[dev],
+	                               p->g->op_name[*first - 1], p->g->sep_name[sep]);
+	return add(mem, list, v, err);
+}
+
+static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem, berth_violations *list, berth_err *err)
+{
+	berth_violation v = {.kind = BERTH_VIOLATION_CONTIGUITY, .op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
+	v.message = berth_arena_printf(mem, "a path leaves '%s', whose operators must be contiguous, and comes back to it at '%s'", p->s->dev_name[dev],
+	                               p->g->op_name[op]);
+	return add(mem, list, v, err);
+}
+
+static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev, berth_arena *mem, berth_violations *list, berth_err *err)
+{
+	int32_t *first_op;
+	uint8_t *reenters;
+	uint64_t *scratch;
+	BERTH_TRY(BERTH_NEW(mem, first_op, (size_t)p->g->n_seps * (size_t)p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, reenters, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, scratch, berth_constraints_scratch(p), err));
+	berth_constraints_reentries(p, op_dev, reenters, scratch);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		BERTH_TRY(check_separation(p, op_dev, op, first_op, mem, list, err));
+		if (reenters[op])
+			BERTH_TRY(check_contiguity(p, op, op_dev[op], mem, list, err));
+	}
+	return BERTH_OK;
+}
+
 static berth_status check_memory(const berth_problem *p, const int64_t *peak_bytes, berth_arena *mem, berth_violations *list, berth_err *err)
 {
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		int64_t limit = p->s->dev_memory_bytes[d];
+		int64_t limit = p->dev_limit_bytes[d];
 		berth_violation v = {.kind = BERTH_VIOLATION_MEMORY, .op = -1, .dev = d, .needed = peak_bytes[d], .limit = limit, .metric = -1};
 		if (limit < 0 || peak_bytes[d] <= limit)
 			continue;
@@ -87,6 +124,8 @@ berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev
 		BERTH_TRY(check_op(p, op, op_dev[op], mem, &list, err));
 		BERTH_TRY(check_colocation(p, op_dev, op, mem, &list, err));
 	}
+	if (p->coupled)
+		BERTH_TRY(check_coupled(p, op_dev, mem, &list, err));
 	if (peak_bytes)
 		BERTH_TRY(check_memory(p, peak_bytes, mem, &list, err));
 	*out = list;
@@ -117,7 +156,7 @@ static berth_violation_kind reason(const berth_problem *p, int32_t op)
 		bool pin_ok = here && (!p->g->op_pin[op] || strcmp(p->g->op_pin[op], name) == 0);
 		runs |= here;
 		pinned |= pin_ok;
-		allowed |= pin_ok && !is_forbidden(p->g, op, name);
+		allowed |= pin_ok && !berth_op_forbids(p, op, d);
 	}
 	return !runs ? BERTH_VIOLATION_CANNOT_RUN : !pinned ? BERTH_VIOLATION_PIN : !allowed ? BERTH_VIOLATION_FORBID : BERTH_VIOLATION_COLOCATION;
 }
@@ -149,6 +188,11 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 			continue;
 		berth_violation_kind kind = reason(p, op);
 		berth_violation v = {.kind = kind, .op = op, .dev = -1, .needed = -1, .limit = -1, .metric = -1, .message = reason_text(p, op, kind, mem)};
+		BERTH_TRY(add(mem, &list, v, err));
+	}
+	if (!list.n && p->rules_conflict) {
+		berth_violation v = {.kind = BERTH_VIOLATION_RULES, .op = -1, .dev = -1, .needed = -1, .limit = -1, .metric = -1};
+		v.message = berth_arena_printf(mem, "no placement keeps separation and contiguity together with the other rules");
 		BERTH_TRY(add(mem, &list, v, err));
 	}
 	*out = list;

@@ -9,7 +9,10 @@ typedef enum berth_violation_kind {
 	BERTH_VIOLATION_PIN,        /* the operator is pinned to another device */
 	BERTH_VIOLATION_FORBID,     /* the device is forbidden to the operator */
 	BERTH_VIOLATION_COLOCATION, /* the operator is apart from its colocation group */
-	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory */
+	BERTH_VIOLATION_SEPARATION, /* the operator is together with another of its separation group */
+	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back to it here */
+	BERTH_VIOLATION_RULES,      /* no placement keeps separation and contiguity together with the other rules */
+	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory less its margin */
 	BERTH_VIOLATION_LIMIT       /* a metric is above the limit of the objective */
 } berth_violation_kind;
 
@@ -28,7 +31,7 @@ typedef struct berth_violations {
 	size_t cap;
 } berth_violations;
 
-/* "cannot-run", "pin", "forbid", "colocation", "memory", "limit". */
+/* "cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "rules", "memory", "limit". */
 const char *berth_violation_name(berth_violation_kind kind);
 
 /* Everything that op_dev [n_ops] breaks.

@@ -1,6 +1,8 @@
 /* Scores; see eval.h. */
 #include "eval.h"
 
+#include "constraints.h"
+
 #include <math.h>
 
 berth_score berth_score_worst(void)
@@ -11,7 +13,8 @@ berth_score berth_score_worst(void)
 berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem, berth_eval *out, berth_err *err)
 {
 	BERTH_TRY(berth_objective_check(objective, p, err));
-	*out = (berth_eval){p, *objective, NULL};
+	*out = (berth_eval){.p = p, .objective = *objective};
+	BERTH_TRY(BERTH_NEW(mem, out->scratch, p->coupled ? berth_constraints_scratch(p) : 0, err));
 	return berth_sim_new(p, mem, &out->sim, err);
 }
 
@@ -21,5 +24,7 @@ berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *
 	berth_sim_run(e->sim, op_dev, order, &r);
 	if (!r.runs)
 		return berth_score_worst();
+	if (e->p->coupled)
+		r.excess += (double)berth_constraints_broken(e->p, op_dev, e->scratch);
 	return (berth_score){r.excess + berth_objective_excess(&e->objective, &r), berth_objective_value(&e->objective, &r)};
 }

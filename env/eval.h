@@ -4,8 +4,8 @@
 
 #include "objective.h"
 
-/* Score of a placement: those that fit memory and keep all limits by value, before all others by excess (that of berth_sim_result and of
- * berth_objective_excess together). Smaller is better. */
+/* Score of a placement: those that fit memory, keep separation and contiguity, and all limits, by value, before all others by excess: that of memory, 1 for
+ * each breach of constraints.h, and that of the limits together. Smaller is better. */
 typedef struct berth_score {
 	double excess, value;
 } berth_score;
@@ -27,6 +27,7 @@ typedef struct berth_eval {
 	const berth_problem *p;
 	berth_objective objective;
 	berth_sim *sim;
+	uint64_t *scratch; /* of berth_constraints_broken */
 } berth_eval;
 
 berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem, berth_eval *out, berth_err *err);

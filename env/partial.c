@@ -34,6 +34,7 @@ struct berth_partial {
 	bool any_memory;        /* fits everywhere */
 	int64_t *dev_bytes, *dev_workspace; /* [n_devs] held; largest workspace */
 	int32_t *dev_ops;       /* [n_devs] bound operators */
+	bool *sep_dev_taken;    /* [n_seps][n_devs] an operator of the separation group is bound there */
 	size_t words;           /* of a set of devices */
 	uint64_t *tensor_on, *param_on; /* [n_tensors][words], [n_params][words]: devices that hold it */
 	int64_t *tensor_seen, *param_seen; /* stamps of berth_partial_fits */
@@ -50,6 +51,7 @@ static berth_status new_memory(berth_partial *part, berth_arena *mem, berth_err 
 	BERTH_TRY(BERTH_NEW(mem, part->dev_bytes, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->dev_workspace, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->dev_ops, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, part->sep_dev_taken, (size_t)g->n_seps * devs, err));
 	if (part->p->memory_free)
 		return BERTH_OK;
 	part->words = (devs + 63) / 64;
@@ -100,6 +102,7 @@ void berth_partial_reset(berth_partial *part)
 	memset(part->dev_bytes, 0, devs * sizeof *part->dev_bytes);
 	memset(part->dev_workspace, 0, devs * sizeof *part->dev_workspace);
 	memset(part->dev_ops, 0, devs * sizeof *part->dev_ops);
+	memset(part->sep_dev_taken, 0, (size_t)p->g->n_seps * devs * sizeof *part->sep_dev_taken);
 	if (p->memory_free)
 		return;
 	memset(part->tensor_on, 0, (size_t)p->g->n_tensors * part->words * sizeof *part->tensor_on);
@@ -159,11 +162,34 @@ static void count_op(berth_partial *part, int32_t op, int32_t dev)
 		part->dev_workspace[dev] = g->op_workspace_bytes[op];
 }
 
+static void mark_separation(berth_partial *part, int32_t unit, int32_t dev)
+{
+	const berth_problem *p = part->p;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1] && p->g->n_seps; i++) {
+		int32_t sep = p->g->op_sep[p->unit_op[i]];
+		if (sep >= 0)
+			part->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] = true;
+	}
+}
+
+/* Does no operator of the unit's separation groups stand on dev? */
+static bool is_separated(const berth_partial *part, int32_t unit, int32_t dev)
+{
+	const berth_problem *p = part->p;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1] && p->g->n_seps; i++) {
+		int32_t sep = p->g->op_sep[p->unit_op[i]];
+		if (sep >= 0 && part->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev])
+			return false;
+	}
+	return true;
+}
+
 void berth_partial_bind(berth_partial *part, int32_t unit, int32_t dev)
 {
 	const berth_problem *p = part->p;
 	part->unit_dev[unit] = dev;
 	part->dev_ops[dev] += p->unit_off[unit + 1] - p->unit_off[unit];
+	mark_separation(part, unit, dev);
 	if (p->memory_free)
 		return;
 	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
@@ -182,7 +208,7 @@ int64_t berth_partial_bytes(const berth_partial *part, int32_t dev)
 
 int64_t berth_partial_room(const berth_partial *part, int32_t dev)
 {
-	int64_t memory = part->p->s->dev_memory_bytes[dev];
+	int64_t memory = part->p->dev_limit_bytes[dev];
 	return memory < 0 || part->p->memory_free ? INT64_MAX : memory - berth_partial_bytes(part, dev);
 }
 
@@ -216,7 +242,7 @@ void berth_partial_limit_memory(berth_partial *part, bool limit)
 bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev)
 {
 	const berth_problem *p = part->p;
-	int64_t memory = p->s->dev_memory_bytes[dev], bytes = part->dev_bytes[dev], workspace = part->dev_workspace[dev];
+	int64_t memory = p->dev_limit_bytes[dev], bytes = part->dev_bytes[dev], workspace = part->dev_workspace[dev];
 	if (p->memory_free || memory < 0)
 		return true;
 	part->stamp++;
@@ -232,7 +258,7 @@ bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev)
 
 bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
 {
-	return part->any_memory || berth_partial_holds(part, unit, dev);
+	return is_separated(part, unit, dev) && (part->any_memory || berth_partial_holds(part, unit, dev));
 }
 
 int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit)

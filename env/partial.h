@@ -30,7 +30,7 @@ int32_t berth_partial_dev(const berth_partial *part, int32_t op);
  * problem's memory is free. */
 int64_t berth_partial_bytes(const berth_partial *part, int32_t dev);
 
-/* memory_bytes - berth_partial_bytes, below 0 where too much is bound; INT64_MAX: unlimited. */
+/* dev_limit_bytes - berth_partial_bytes, below 0 where too much is bound; INT64_MAX: unlimited. */
 int64_t berth_partial_room(const berth_partial *part, int32_t dev);
 
 /* Whether berth_partial_fits asks for memory (as it does at first) or says yes to everything: what is freed in time is in the bound too, so that a schedule
@@ -41,7 +41,7 @@ void berth_partial_limit_memory(berth_partial *part, bool limit);
  * the unit). */
 bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev);
 
-/* The same where memory is asked for; else yes. */
+/* The same where memory is asked for, else yes; and no operator of the unit's separation groups is bound to dev. */
 bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev);
 
 /* The legal device with the most room; the lowest of equals. */

@@ -1,7 +1,7 @@
 /* Compiling a graph on a system; the formulas are those of the execution model. */
 #include "problem.h"
 
-#include "text.h"
+#include "constraints.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,80 +91,7 @@ static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tm
 	return BERTH_OK;
 }
 
-/* ---- legal devices and units ---- */
-
-static berth_status units(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	int32_t *unit_of_coloc, *fill;
-	BERTH_TRY(BERTH_NEW(mem, p->op_unit, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, unit_of_coloc, g->n_colocs, err));
-	for (int32_t c = 0; c < g->n_colocs; c++)
-		unit_of_coloc[c] = -1;
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		int32_t c = g->op_coloc[op];
-		if (c >= 0 && unit_of_coloc[c] >= 0) {
-			p->op_unit[op] = unit_of_coloc[c];
-			continue;
-		}
-		p->op_unit[op] = p->n_units;
-		if (c >= 0)
-			unit_of_coloc[c] = p->n_units;
-		p->n_units++;
-	}
-	BERTH_TRY(BERTH_NEW(mem, p->unit_off, (size_t)p->n_units + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, p->unit_op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, fill, p->n_units, err));
-	for (int32_t op = 0; op < p->n_ops; op++)
-		p->unit_off[p->op_unit[op] + 1]++;
-	for (int32_t u = 0; u < p->n_units; u++)
-		p->unit_off[u + 1] += p->unit_off[u];
-	for (int32_t op = 0; op < p->n_ops; op++)
-		p->unit_op[p->unit_off[p->op_unit[op]] + fill[p->op_unit[op]]++] = op;
-	return BERTH_OK;
-}
-
-static bool op_allows(const berth_problem *p, int32_t op, int32_t dev)
-{
-	const berth_graph *g = p->g;
-	const char *name = p->s->dev_name[dev];
-	if (berth_op_time(p, op, dev) < 0 || (g->op_pin[op] && !same(g->op_pin[op], name)))
-		return false;
-	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
-		if (same(g->forbid_dev[i], name))
-			return false;
-	return true;
-}
-
-static berth_status check_pin(const berth_problem *p, int32_t op, berth_err *err)
-{
-	const char *pin = p->g->op_pin[op];
-	for (int32_t dev = 0; pin && dev < p->n_devs; dev++)
-		if (same(pin, p->s->dev_name[dev]))
-			return BERTH_OK;
-	if (!pin)
-		return BERTH_OK;
-	char hint[96];
-	return berth_fail(err, BERTH_EFORMAT, "operator '%s' is pinned to '%s', which system '%s' does not have%s", p->g->op_name[op], pin, p->s->name,
-	                  berth_text_suggest(hint, sizeof hint, pin, p->s->dev_name, p->n_devs));
-}
-
-static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err *err)
-{
-	size_t n = (size_t)p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, p->op_dev_legal, (size_t)p->n_ops * n, err));
-	for (int32_t op = 0; op < p->n_ops; op++)
-		BERTH_TRY(check_pin(p, op, err));
-	for (int32_t u = 0; u < p->n_units; u++)
-		for (int32_t dev = 0; dev < p->n_devs; dev++) {
-			bool ok = true;
-			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
-				ok = ok && op_allows(p, p->unit_op[i], dev);
-			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
-				p->op_dev_legal[(size_t)p->unit_op[i] * n + (size_t)dev] = ok;
-		}
-	return BERTH_OK;
-}
+/* ---- rules ---- */
 
 berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 {
@@ -172,7 +99,7 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 		bool runs = false, allowed = false, legal = false;
 		for (int32_t dev = 0; dev < p->n_devs; dev++) {
 			runs |= berth_op_time(p, op, dev) >= 0;
-			allowed |= op_allows(p, op, dev);
+			allowed |= berth_op_allows(p, op, dev);
 			legal |= berth_op_legal(p, op, dev);
 		}
 		if (legal)
@@ -188,6 +115,9 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 		return berth_fail(err, BERTH_EINFEASIBLE, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'", name, sys,
 		                  p->g->coloc_name[p->g->op_coloc[op]]);
 	}
+	if (p->rules_conflict)
+		return berth_fail(err, BERTH_EINFEASIBLE, "no placement of '%s' on '%s' keeps its rules of separation and contiguity together with the others",
+		                  p->g->name, p->s->name);
 	return BERTH_OK;
 }
 
@@ -466,8 +396,8 @@ static bool fits_everywhere(const berth_problem *p)
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		all += g->tensor_bytes[t];
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (p->s->dev_memory_bytes[d] >= 0 && p->s->dev_memory_bytes[d] < least)
-			least = p->s->dev_memory_bytes[d];
+		if (p->dev_limit_bytes[d] >= 0 && p->dev_limit_bytes[d] < least)
+			least = p->dev_limit_bytes[d];
 	return all <= least;
 }
 
@@ -475,8 +405,7 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 {
 	double total = 0;
 	BERTH_TRY(op_times(p, mem, tmp, &total, err));
-	BERTH_TRY(units(p, mem, tmp, err));
-	BERTH_TRY(legal_devices(p, mem, err));
+	BERTH_TRY(berth_constraints_compile(p, mem, tmp, err));
 	BERTH_TRY(byte_classes(p, mem, err));
 	BERTH_TRY(hop_times(p, mem, err));
 	BERTH_TRY(routes(p, mem, tmp, err));
@@ -495,6 +424,8 @@ berth_status berth_problem_new(const berth_graph *g, const berth_system *s, bert
 	for (int32_t d = 0; d < p.n_devs; d++)
 		p.has_energy &= !isnan(s->dev_idle_w[d]) && !isnan(s->dev_busy_w[d]);
 	p.memory_free = fits_everywhere(&p);
+	if (p.coupled)
+		BERTH_TRY(berth_constraints_prove(&p, tmp, &p.rules_conflict, err));
 	*out = p;
 	return BERTH_OK;
 }

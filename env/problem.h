@@ -24,6 +24,14 @@ typedef struct berth_problem {
 	int32_t *unit_off;        /* [n_units+1] into unit_op, ascending */
 	int32_t *unit_op;
 
+	/* the rules of constraints.h that join units */
+	bool coupled;             /* there are separation groups or contiguous devices */
+	bool rules_conflict;      /* proven: no placement keeps them all, memory aside */
+	int32_t n_pieces;         /* contiguous devices */
+	int32_t *dev_piece;       /* [n_devs] 0 .. n_pieces-1; -1: need not be contiguous */
+
+	int64_t *dev_limit_bytes; /* [n_devs] memory less its margin; -1: unlimited */
+
 	/* byte classes */
 	int32_t n_classes;
 	int64_t *class_bytes;     /* [n_classes] ascending */

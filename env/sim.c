@@ -565,7 +565,7 @@ static double memory_excess(const berth_sim *s)
 {
 	double sum = 0;
 	for (int32_t d = 0; s->track && d < s->p->n_devs; d++) {
-		int64_t cap = s->p->s->dev_memory_bytes[d];
+		int64_t cap = s->p->dev_limit_bytes[d];
 		if (cap >= 0 && s->peak_bytes[d] > cap)
 			sum += (double)(s->peak_bytes[d] - cap) / (double)(cap > 0 ? cap : 1);
 	}

@@ -50,7 +50,7 @@ typedef struct figure_range {
 
 static const figure_range figures[] = {
 	{"peak_flops", 1e-9, 1e30},  {"mem_bandwidth", 1e-9, 1e30}, {"efficiency", 1e-9, 1e9}, {"op_overhead_s", 0, 1e6},
-	{"memory_bytes", 0, 0x1p53}, {"slots", 1, BERTH_MAX_SLOTS}, {"idle_w", 0, 1e12},       {"busy_w", 0, 1e12},
+	{"memory_margin", 0, 0.999999}, {"memory_bytes", 0, 0x1p53}, {"slots", 1, BERTH_MAX_SLOTS}, {"idle_w", 0, 1e12},       {"busy_w", 0, 1e12},
 	{"latency_s", 0, 1e6},       {"bandwidth", 1e-9, 1e30},     {"joules_per_byte", 0, 1e12},
 };
 
@@ -106,6 +106,7 @@ static berth_status check_device(const berth_system *s, int32_t d, berth_err *er
 	BERTH_TRY(berth_system_figure_check("op_overhead_s", s->dev_op_overhead_s[d], err));
 	if (s->dev_memory_bytes[d] != -1)
 		BERTH_TRY(berth_system_figure_check("memory_bytes", (double)s->dev_memory_bytes[d], err));
+	BERTH_TRY(berth_system_figure_check("memory_margin", s->dev_memory_margin[d], err));
 	BERTH_TRY(berth_system_figure_check("slots", s->dev_slots[d], err));
 	BERTH_TRY(check_watts(s->dev_idle_w[d], s->dev_busy_w[d], err));
 	return check_types(s, d, err);

@@ -35,6 +35,8 @@ typedef struct berth_system {
 	double *dev_mem_bandwidth;         /* bytes/s, 0: not given */
 	double *dev_op_overhead_s;
 	int64_t *dev_memory_bytes;         /* -1: unlimited */
+	double *dev_memory_margin;         /* fraction of it that is kept free, [0, 1) */
+	bool *dev_contiguous;              /* its operators are one piece: no path leaves the device and comes back */
 	int32_t *dev_slots;                /* [1, BERTH_MAX_SLOTS] */
 	double *dev_idle_w, *dev_busy_w;   /* both NAN: not given */
 

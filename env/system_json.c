@@ -136,7 +136,7 @@ static berth_status read_dev_names(const berth_json *at, reader *r, int32_t d, b
 static berth_status read_device(const berth_json *at, reader *r, int32_t d, berth_err *err)
 {
 	static const char *const known[] = {"name",  "kind", "peak_flops", "efficiency", "mem_bandwidth", "memory_bytes", "op_overhead_s",
-	                                    "slots", "runs", "idle_w",     "busy_w",     NULL};
+	                                    "slots", "runs", "idle_w",     "busy_w",     "memory_margin", "contiguous", NULL};
 	berth_system *s = &r->s;
 	s->dev_slots[d] = 1;
 	BERTH_TRY(berth_json_keys(at, known, err));
@@ -145,6 +145,8 @@ static berth_status read_device(const berth_json *at, reader *r, int32_t d, bert
 	BERTH_TRY(read_efficiency(at, r, d, err));
 	BERTH_TRY(read_figure(at, "mem_bandwidth", false, &s->dev_mem_bandwidth[d], err));
 	BERTH_TRY(read_memory(at, &s->dev_memory_bytes[d], err));
+	BERTH_TRY(read_figure(at, "memory_margin", false, &s->dev_memory_margin[d], err));
+	BERTH_TRY(berth_json_bool(at, "contiguous", &s->dev_contiguous[d], err));
 	BERTH_TRY(read_figure(at, "op_overhead_s", false, &s->dev_op_overhead_s[d], err));
 	BERTH_TRY(berth_json_int(at, "slots", false, 1, BERTH_MAX_SLOTS, &s->dev_slots[d], err));
 	BERTH_TRY(read_runs(at, r, d, err));
@@ -161,6 +163,8 @@ static berth_status alloc_devices(reader *r, int32_t n, berth_err *err)
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_mem_bandwidth, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_op_overhead_s, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_memory_bytes, n, err));
+	BERTH_TRY(BERTH_NEW(r->mem, s->dev_memory_margin, n, err));
+	BERTH_TRY(BERTH_NEW(r->mem, s->dev_contiguous, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_slots, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_idle_w, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_busy_w, n, err));
@@ -377,6 +381,9 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 		berth_json_put_null(w, "memory_bytes");
 	else
 		berth_json_put_int(w, "memory_bytes", s->dev_memory_bytes[d]);
+	put_given(w, "memory_margin", s->dev_memory_margin[d]);
+	if (s->dev_contiguous[d])
+		berth_json_put_bool(w, "contiguous", true);
 	put_given(w, "op_overhead_s", s->dev_op_overhead_s[d]);
 	if (s->dev_slots[d] != 1)
 		berth_json_put_int(w, "slots", s->dev_slots[d]);

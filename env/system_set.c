@@ -15,7 +15,7 @@ typedef struct change {
 	bool factor;
 } change;
 
-static const char *const dev_keys[] = {"peak_flops", "mem_bandwidth", "op_overhead_s", "memory_bytes", "slots", "idle_w", "busy_w"};
+static const char *const dev_keys[] = {"peak_flops", "mem_bandwidth", "op_overhead_s", "memory_bytes", "memory_margin", "slots", "idle_w", "busy_w"};
 static const char *const link_keys[] = {"latency_s", "bandwidth", "joules_per_byte"};
 enum { N_DEV_KEYS = sizeof dev_keys / sizeof *dev_keys, N_LINK_KEYS = sizeof link_keys / sizeof *link_keys };
 
@@ -98,6 +98,7 @@ static berth_status set_device(berth_system *s, int32_t d, const change *c, bert
 	if (strcmp(key, "op_overhead_s") == 0) return set_double(c, &s->dev_op_overhead_s[d], err);
 	if (strcmp(key, "idle_w") == 0) return set_double(c, &s->dev_idle_w[d], err);
 	if (strcmp(key, "busy_w") == 0) return set_double(c, &s->dev_busy_w[d], err);
+	if (strcmp(key, "memory_margin") == 0) return set_double(c, &s->dev_memory_margin[d], err);
 	if (strcmp(key, "memory_bytes") == 0) return set_memory(c, &s->dev_memory_bytes[d], err);
 	if (strcmp(key, "slots") == 0) return set_slots(c, &s->dev_slots[d], err);
 	return fail_key(c, dev_keys, N_DEV_KEYS, err);

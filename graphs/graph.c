@@ -13,7 +13,7 @@
 
 typedef struct builder_op {
 	berth_op_spec spec;
-	int32_t type, coloc;
+	int32_t type, coloc, sep;
 } builder_op;
 
 typedef struct builder_edge {
@@ -40,10 +40,10 @@ struct berth_builder {
 	builder_edge *edge;
 	builder_pair *time, *forbid, *use;
 	builder_param *param;
-	const char **type, **coloc;
-	size_t n_ops, n_edges, n_times, n_forbids, n_uses, n_params, n_types, n_colocs;
-	size_t cap_op, cap_edge, cap_time, cap_forbid, cap_use, cap_param, cap_type, cap_coloc;
-	berth_strmap ops, types, colocs, params;
+	const char **type, **coloc, **sep;
+	size_t n_ops, n_edges, n_times, n_forbids, n_uses, n_params, n_types, n_colocs, n_seps;
+	size_t cap_op, cap_edge, cap_time, cap_forbid, cap_use, cap_param, cap_type, cap_coloc, cap_sep;
+	berth_strmap ops, types, colocs, seps, params;
 };
 
 berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err)
@@ -57,6 +57,7 @@ berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder
 	berth_strmap_init(&b->ops, tmp);
 	berth_strmap_init(&b->types, tmp);
 	berth_strmap_init(&b->colocs, tmp);
+	berth_strmap_init(&b->seps, tmp);
 	berth_strmap_init(&b->params, tmp);
 	*out = b;
 	return BERTH_OK;
@@ -116,13 +117,15 @@ berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32
 		return berth_fail(err, BERTH_EFORMAT, "more than %d operators", INT32_MAX / 4);
 	BERTH_TRY(BERTH_GROW(b->tmp, b->op, b->n_ops, &b->cap_op, err));
 	builder_op *o = &b->op[b->n_ops];
-	*o = (builder_op){.spec = *spec, .type = -1, .coloc = -1};
+	*o = (builder_op){.spec = *spec, .type = -1, .coloc = -1, .sep = -1};
 	BERTH_TRY(copy_string(b->tmp, &o->spec.name, err));
 	BERTH_TRY(copy_string(b->tmp, &o->spec.pin, err));
 	if (spec->type)
 		BERTH_TRY(intern(b, &b->types, &b->type, &b->n_types, &b->cap_type, spec->type, &o->type, err));
 	if (spec->colocate)
 		BERTH_TRY(intern(b, &b->colocs, &b->coloc, &b->n_colocs, &b->cap_coloc, spec->colocate, &o->coloc, err));
+	if (spec->separate)
+		BERTH_TRY(intern(b, &b->seps, &b->sep, &b->n_seps, &b->cap_sep, spec->separate, &o->sep, err));
 	int32_t found;
 	BERTH_TRY(berth_strmap_add(&b->ops, o->spec.name, (int32_t)b->n_ops, &found, err));
 	if (found != (int32_t)b->n_ops)
@@ -244,6 +247,7 @@ static berth_status finish_ops(const berth_builder *b, berth_arena *mem, berth_g
 	BERTH_TRY(BERTH_NEW(mem, g->op_workspace_bytes, n, err));
 	BERTH_TRY(BERTH_NEW(mem, g->op_output_bytes, n, err));
 	BERTH_TRY(BERTH_NEW(mem, g->op_coloc, n, err));
+	BERTH_TRY(BERTH_NEW(mem, g->op_sep, n, err));
 	BERTH_TRY(BERTH_NEW(mem, g->op_pin, n, err));
 	BERTH_TRY(BERTH_NEW(mem, g->op_backward, n, err));
 	double sum = 0;
@@ -253,6 +257,7 @@ static berth_status finish_ops(const berth_builder *b, berth_arena *mem, berth_g
 		BERTH_TRY(copy_to(mem, &g->op_pin[i], s->pin, err));
 		g->op_type[i] = b->op[i].type;
 		g->op_coloc[i] = b->op[i].coloc;
+		g->op_sep[i] = b->op[i].sep;
 		g->op_flops[i] = s->flops;
 		g->op_macs[i] = s->macs;
 		g->op_read_bytes[i] = s->read_bytes;
@@ -516,11 +521,12 @@ static berth_status finish_topo(berth_builder *b, berth_arena *mem, berth_graph 
 berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err)
 {
 	berth_graph g = {.n_ops = (int32_t)b->n_ops, .n_edges = (int32_t)b->n_edges, .n_types = (int32_t)b->n_types, .n_params = (int32_t)b->n_params,
-	                 .n_colocs = (int32_t)b->n_colocs, .n_times = (int32_t)b->n_times, .n_forbids = (int32_t)b->n_forbids};
+	                 .n_colocs = (int32_t)b->n_colocs, .n_seps = (int32_t)b->n_seps, .n_times = (int32_t)b->n_times, .n_forbids = (int32_t)b->n_forbids};
 	BERTH_TRY(copy_to(mem, &g.name, b->name, err));
 	BERTH_TRY(finish_ops(b, mem, &g, err));
 	BERTH_TRY(finish_words(mem, b->type, b->n_types, &g.type_name, err));
 	BERTH_TRY(finish_words(mem, b->coloc, b->n_colocs, &g.coloc_name, err));
+	BERTH_TRY(finish_words(mem, b->sep, b->n_seps, &g.sep_name, err));
 	BERTH_TRY(finish_times(b, mem, &g, err));
 	BERTH_TRY(finish_forbids(b, mem, &g, err));
 	BERTH_TRY(finish_params(b, mem, &g, err));
@@ -553,8 +559,8 @@ berth_status berth_graph_check(const berth_graph *g, berth_err *err)
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		if (g->op_topo[op] < 0 || g->op_topo[op] >= g->n_ops || g->topo_op[g->op_topo[op]] != op)
 			return berth_fail(err, BERTH_EFORMAT, "operator %d: topological order and its inverse disagree", op);
-		if (g->op_type[op] >= g->n_types || g->op_coloc[op] >= g->n_colocs)
-			return berth_fail(err, BERTH_EFORMAT, "operator %d: type or colocation group out of range", op);
+		if (g->op_type[op] >= g->n_types || g->op_coloc[op] >= g->n_colocs || g->op_sep[op] >= g->n_seps)
+			return berth_fail(err, BERTH_EFORMAT, "operator %d: type, colocation or separation group out of range", op);
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 			if (g->tensor_producer[t] != op || (t > g->op_tensor_off[op] && compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
 				return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order", t);

@@ -14,7 +14,7 @@
 
 typedef struct berth_graph {
 	const char *name;
-	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_colocs, n_times, n_forbids;
+	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_colocs, n_seps, n_times, n_forbids;
 
 	/* operators [n_ops] */
 	const char **op_name;
@@ -22,10 +22,12 @@ typedef struct berth_graph {
 	double *op_flops, *op_macs;    /* >= 0; 0: not known */
 	int64_t *op_read_bytes, *op_write_bytes, *op_param_bytes, *op_state_bytes, *op_workspace_bytes, *op_output_bytes;
 	int32_t *op_coloc;             /* into coloc_name; -1: free */
+	int32_t *op_sep;               /* into sep_name; -1: free. Operators of one separation group stand on different devices */
 	const char **op_pin;           /* device name; NULL: free */
 	bool *op_backward;
 	const char **type_name;        /* [n_types], in order of first use */
 	const char **coloc_name;       /* [n_colocs], in order of first use */
+	const char **sep_name;         /* [n_seps], in order of first use */
 
 	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind) and time_s (seconds; NAN: cannot run) */
 	int32_t *op_time_off;
@@ -69,7 +71,7 @@ typedef struct berth_op_spec {
 	const char *name, *type; /* name required; type may be NULL */
 	double flops, macs;
 	int64_t read_bytes, write_bytes, param_bytes, state_bytes, workspace_bytes, output_bytes;
-	const char *colocate, *pin;
+	const char *colocate, *separate, *pin;
 	bool backward;
 } berth_op_spec;
 

@@ -10,7 +10,7 @@
 static berth_status read_op(const berth_json *at, berth_builder *b, berth_err *err)
 {
 	static const char *const known[] = {"name", "type", "flops", "macs", "read_bytes", "write_bytes", "param_bytes", "state_bytes", "workspace_bytes",
-	                                    "output_bytes", "time_s", "colocate", "pin", "forbid", "backward", NULL};
+	                                    "output_bytes", "time_s", "colocate", "separate", "pin", "forbid", "backward", NULL};
 	berth_op_spec s = {0};
 	berth_json times, forbid;
 	int32_t op;
@@ -26,6 +26,7 @@ static berth_status read_op(const berth_json *at, berth_builder *b, berth_err *e
 	BERTH_TRY(berth_json_bytes(at, "workspace_bytes", false, &s.workspace_bytes, err));
 	BERTH_TRY(berth_json_bytes(at, "output_bytes", false, &s.output_bytes, err));
 	BERTH_TRY(berth_json_string(at, "colocate", false, &s.colocate, err));
+	BERTH_TRY(berth_json_string(at, "separate", false, &s.separate, err));
 	BERTH_TRY(berth_json_string(at, "pin", false, &s.pin, err));
 	BERTH_TRY(berth_json_bool(at, "backward", &s.backward, err));
 	BERTH_TRY(berth_json_object(at, "time_s", false, &times, err));
@@ -169,6 +170,8 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 	}
 	if (g->op_coloc[op] >= 0)
 		berth_json_put_string(w, "colocate", g->coloc_name[g->op_coloc[op]]);
+	if (g->op_sep[op] >= 0)
+		berth_json_put_string(w, "separate", g->sep_name[g->op_sep[op]]);
 	if (g->op_pin[op])
 		berth_json_put_string(w, "pin", g->op_pin[op]);
 	if (g->op_forbid_off[op] < g->op_forbid_off[op + 1]) {

@@ -211,7 +211,7 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 	                      .read_bytes = g->op_read_bytes[op], .write_bytes = g->op_write_bytes[op], .param_bytes = g->op_param_bytes[op],
 	                      .state_bytes = g->op_state_bytes[op], .workspace_bytes = g->op_workspace_bytes[op],
 	                      .output_bytes = active ? 0 : g->op_output_bytes[op], .pin = g->op_pin[op],
-	                      .colocate = t->op_group[root_of(t, op)]};
+	                      .colocate = t->op_group[root_of(t, op)], .separate = g->op_sep[op] >= 0 ? g->sep_name[g->op_sep[op]] : NULL};
 	if (active)
 		spec.state_bytes += state_bytes(t, op);
 	BERTH_TRY(berth_builder_op(t->b, &spec, &copy, err));

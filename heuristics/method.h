@@ -22,13 +22,15 @@ extern const int32_t berth_n_seeds;
 
 /* Run a method on a search; afterwards, where the incumbent exceeds a device's memory, repair it by moving units to devices with room (berth_repair).
  * A method that searches is repaired only while the search has room, for the sake of the rule of search.h: it does well to start from a repaired
- * placement. Pins, forbidden devices and colocation hold by construction. tmp is scratch, reset at exit. */
+ * placement. Pins, forbidden devices and colocation hold by construction; separation and contiguity are mended (berth_constraints_mend), and limits of the
+ * objective are met by local search, as far as a few evaluations can. tmp is scratch, reset at exit. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* ---- shared by methods ---- */
 
-/* Move units off the devices whose peak exceeds their memory, latest operators first, to those with the most room, until it fits or nothing helps.
- * At most 64 evaluations (counted, not limited by the budget). op_dev: in and out, the best found is offered to the search. */
+/* Mend separation and contiguity; then move units off the devices whose peak exceeds their memory, latest operators first, to those with the most room,
+ * until it fits or nothing helps. At most 66 evaluations (counted, not limited by the budget). Where a rule or a limit is broken still, up to 256
+ * more, within the budget, by local search. op_dev: in and out, the best found is offered to the search. */
 berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err);
 
 /* First improvement over moves of single units, in random order, until a whole round brings nothing or `evaluations` are made.

@@ -108,7 +108,7 @@ static double mean_byte_price(const rounds *r)
 
 static void raise_byte_prices(rounds *r)
 {
-	const int64_t *peak = berth_sim_peak_bytes(r->s->eval[0].sim), *memory = r->p->s->dev_memory_bytes;
+	const int64_t *peak = berth_sim_peak_bytes(r->s->eval[0].sim), *memory = r->p->dev_limit_bytes;
 	double scale = r->x.ns_weight > 0 ? r->x.ns_weight : 1e-9;
 	for (int32_t d = 0; d < r->p->n_devs && !r->p->memory_free; d++)
 		if (memory[d] >= 0 && peak[d] > memory[d])

@@ -49,7 +49,7 @@ static int64_t resident_bytes(const berth_problem *p, int32_t unit)
 
 static bool fits(const berth_problem *p, int32_t dev, int64_t bytes)
 {
-	return p->s->dev_memory_bytes[dev] < 0 || bytes <= p->s->dev_memory_bytes[dev];
+	return p->dev_limit_bytes[dev] < 0 || bytes <= p->dev_limit_bytes[dev];
 }
 
 /* The alternatives of a unit, ascending, before any are left out; list [n_devs] out. */

@@ -1,12 +1,14 @@
-/* Memory repair: take what a device holds too much off it, latest operators first, to the devices with the most room. Each step moves about as
+/* Repair. First separation and contiguity (constraints.h). Then memory: take what a device holds too much off it, latest operators first, to the devices with the most room. Each step moves about as
  * many bytes as the simulated peak is too high; a step that does not help is undone and tried with half the bytes, down to one unit, which is
- * then left where it is. Where all steps end above memory, one more placement is tried: first fit by an upper bound of what devices hold. */
+ * then left where it is. Where all steps end above memory, one more placement is tried: first fit by an upper bound of what devices hold. What
+ * still breaks a rule or a limit then goes through a short local search. */
+#include "constraints.h"
 #include "method.h"
 #include "partial.h"
 
 #include <string.h>
 
-enum { MAX_EVALUATIONS = 64 };
+enum { MAX_EVALUATIONS = 64, MAX_SEARCH = 256 };
 
 typedef struct repair {
 	berth_search *s;
@@ -62,7 +64,7 @@ static void unload(repair *r, int32_t dev, int64_t bytes)
 /* One step from op_dev, kept there if it helps. share: part of the excess to move. */
 static bool step(repair *r, int32_t *op_dev, int64_t share)
 {
-	const int64_t *memory = r->p->s->dev_memory_bytes;
+	const int64_t *memory = r->p->dev_limit_bytes;
 	memcpy(r->trial, op_dev, (size_t)r->p->n_ops * sizeof *op_dev);
 	r->n_moved = 0;
 	for (int32_t d = 0; d < r->p->n_devs; d++)
@@ -133,13 +135,11 @@ static berth_status descend(repair *r, int32_t *op_dev, berth_arena *tmp, berth_
 	return berth_score_feasible(r->best) ? BERTH_OK : first_fit(r, op_dev, tmp, err);
 }
 
-berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
 	repair r = {.s = s, .p = p};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	if (p->memory_free)
-		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(tmp, r.unit_bytes, p->n_units, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.unit_stays, p->n_units, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.trial, p->n_ops, err));
@@ -149,4 +149,21 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 	berth_status st = descend(&r, op_dev, tmp, err);
 	berth_arena_reset(tmp, mark);
 	return st;
+}
+
+berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = s->p;
+	bool kept = true;
+	if (p->coupled)
+		BERTH_TRY(berth_constraints_mend(p, op_dev, &kept, tmp, err));
+	if (!p->memory_free)
+		BERTH_TRY(repair_memory(s, op_dev, tmp, err));
+	else if (p->coupled)
+		berth_search_offer(s, op_dev, NULL);
+	if (berth_score_feasible(s->best) || (p->memory_free && !p->coupled && !berth_objective_has_limits(&s->cfg.objective)))
+		return BERTH_OK;
+	berth_score score = berth_search_offer(s, op_dev, NULL);
+	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
+	return berth_improve(s, op_dev, &score, MAX_SEARCH, &rng, tmp, err);
 }

@@ -38,7 +38,8 @@ typedef enum berth_status {
 	BERTH_EFORMAT,     /* a file is malformed */
 	BERTH_EINFEASIBLE, /* no legal placement */
 	BERTH_ELIMIT,      /* a limit was reached before there was an answer */
-	BERTH_EINTERRUPTED /* stopped by the caller; the best answer so far stands */
+	BERTH_EINTERRUPTED, /* stopped by the caller; the best answer so far stands */
+	BERTH_EUNSUPPORTED /* the method asked for cannot do this kind of problem */
 } berth_status;
 
 typedef struct berth_err {

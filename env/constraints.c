@@ -1,0 +1,519 @@
+/* Rules of placements; see constraints.h. */
+#include "constraints.h"
+
+#include "text.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WORD = 64, PROOF_STEPS = 20000 };
+#define PROOF_WORK 4e6 /* steps times operators and edges */
+
+static bool same(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+/* ---- one operator, one device ---- */
+
+bool berth_op_forbids(const berth_problem *p, int32_t op, int32_t dev)
+{
+	const berth_graph *g = p->g;
+	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+		if (same(g->forbid_dev[i], p->s->dev_name[dev]))
+			return true;
+	return false;
+}
+
+bool berth_op_allows(const berth_problem *p, int32_t op, int32_t dev)
+{
+	const char *pin = p->g->op_pin[op];
+	return berth_op_time(p, op, dev) >= 0 && (!pin || same(pin, p->s->dev_name[dev])) && !berth_op_forbids(p, op, dev);
+}
+
+static berth_status check_pin(const berth_problem *p, int32_t op, berth_err *err)
+{
+	const char *pin = p->g->op_pin[op];
+	char hint[96];
+	if (!pin || berth_system_find_dev(p->s, pin) >= 0)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT, "operator '%s' is pinned to '%s', which system '%s' does not have%s", p->g->op_name[op], pin, p->s->name,
+	                  berth_text_suggest(hint, sizeof hint, pin, p->s->dev_name, p->n_devs));
+}
+
+/* ---- compiling ---- */
+
+static berth_status units(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	int32_t *unit_of_coloc, *fill;
+	BERTH_TRY(BERTH_NEW(mem, p->op_unit, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, unit_of_coloc, g->n_colocs, err));
+	for (int32_t c = 0; c < g->n_colocs; c++)
+		unit_of_coloc[c] = -1;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t c = g->op_coloc[op];
+		if (c >= 0 && unit_of_coloc[c] >= 0) {
+			p->op_unit[op] = unit_of_coloc[c];
+			continue;
+		}
+		p->op_unit[op] = p->n_units;
+		if (c >= 0)
+			unit_of_coloc[c] = p->n_units;
+		p->n_units++;
+	}
+	BERTH_TRY(BERTH_NEW(mem, p->unit_off, (size_t)p->n_units + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, p->unit_op, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, fill, p->n_units, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		p->unit_off[p->op_unit[op] + 1]++;
+	for (int32_t u = 0; u < p->n_units; u++)
+		p->unit_off[u + 1] += p->unit_off[u];
+	for (int32_t op = 0; op < p->n_ops; op++)
+		p->unit_op[p->unit_off[p->op_unit[op]] + fill[p->op_unit[op]]++] = op;
+	return BERTH_OK;
+}
+
+static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err *err)
+{
+	size_t n = (size_t)p->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, p->op_dev_legal, (size_t)p->n_ops * n, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		BERTH_TRY(check_pin(p, op, err));
+	for (int32_t u = 0; u < p->n_units; u++)
+		for (int32_t dev = 0; dev < p->n_devs; dev++) {
+			bool ok = true;
+			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
+				ok = ok && berth_op_allows(p, p->unit_op[i], dev);
+			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
+				p->op_dev_legal[(size_t)p->unit_op[i] * n + (size_t)dev] = ok;
+		}
+	return BERTH_OK;
+}
+
+static berth_status device_rules(berth_problem *p, berth_arena *mem, berth_err *err)
+{
+	const berth_system *s = p->s;
+	BERTH_TRY(BERTH_NEW(mem, p->dev_limit_bytes, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, p->dev_piece, p->n_devs, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int64_t bytes = s->dev_memory_bytes[d];
+		double margin = s->dev_memory_margin[d];
+		p->dev_limit_bytes[d] = bytes >= 0 && margin > 0 ? bytes - (int64_t)ceil((double)bytes * margin) : bytes;
+		p->dev_piece[d] = s->dev_contiguous[d] ? p->n_pieces++ : -1;
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	int32_t *sep_ops;
+	BERTH_TRY(units(p, mem, tmp, err));
+	BERTH_TRY(legal_devices(p, mem, err));
+	BERTH_TRY(device_rules(p, mem, err));
+	BERTH_TRY(BERTH_NEW(tmp, sep_ops, g->n_seps, err));
+	p->coupled = p->n_pieces > 0;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		if (g->op_sep[op] >= 0)
+			p->coupled |= ++sep_ops[g->op_sep[op]] > 1;
+	return BERTH_OK;
+}
+
+/* ---- counting ---- */
+
+static size_t dev_words(const berth_problem *p)
+{
+	return ((size_t)p->n_devs + WORD - 1) / WORD;
+}
+
+/* A piece is the forward, or the backward, operators of a contiguous device. */
+static size_t piece_words(const berth_problem *p)
+{
+	return (2 * (size_t)p->n_pieces + WORD - 1) / WORD;
+}
+
+size_t berth_constraints_scratch(const berth_problem *p)
+{
+	size_t seps = dev_words(p) * (size_t)p->g->n_seps, pieces = 2 * piece_words(p) * ((size_t)p->n_ops + 1);
+	return (seps > pieces ? seps : pieces) + 1;
+}
+
+static int64_t separation_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *taken)
+{
+	const berth_graph *g = p->g;
+	size_t words = dev_words(p);
+	int64_t broken = 0;
+	memset(taken, 0, words * (size_t)g->n_seps * sizeof *taken);
+	for (int32_t op = 0; op < p->n_ops && g->n_seps; op++) {
+		if (g->op_sep[op] < 0)
+			continue;
+		uint64_t *word = &taken[(size_t)g->op_sep[op] * words + (size_t)op_dev[op] / WORD], bit = UINT64_C(1) << (op_dev[op] % WORD);
+		broken += (*word & bit) != 0;
+		*word |= bit;
+	}
+	return broken;
+}
+
+/* Of each operator, as bits a piece: has it, or one that leads to it, met the piece; has a path left the piece on its way to it. Backwards the same over what
+ * it leads to. The last row is scratch. */
+typedef struct traces {
+	const berth_problem *p;
+	size_t words;
+	bool backwards;
+	uint64_t *met, *left; /* [n_ops + 1][words] */
+} traces;
+
+static traces new_traces(const berth_problem *p, bool backwards, uint64_t *scratch)
+{
+	size_t words = piece_words(p);
+	return (traces){p, words, backwards, scratch, scratch + words * ((size_t)p->n_ops + 1)};
+}
+
+static int32_t piece_of(const berth_problem *p, int32_t op, int32_t dev)
+{
+	return dev < 0 || p->dev_piece[dev] < 0 ? -1 : 2 * p->dev_piece[dev] + p->g->op_backward[op];
+}
+
+static bool has(const uint64_t *bits, int32_t piece)
+{
+	return piece >= 0 && (bits[piece / WORD] >> (piece % WORD) & 1);
+}
+
+static void join(const traces *t, int32_t op, int32_t from)
+{
+	for (size_t w = 0; w < t->words; w++) {
+		t->met[(size_t)op * t->words + w] |= t->met[(size_t)from * t->words + w];
+		t->left[(size_t)op * t->words + w] |= t->left[(size_t)from * t->words + w];
+	}
+}
+
+/* Bring op's row to what leads to it, itself not counted; its neighbours there are done. */
+static void arrive(const traces *t, int32_t op)
+{
+	const berth_graph *g = t->p->g;
+	memset(t->met + (size_t)op * t->words, 0, t->words * sizeof *t->met);
+	memset(t->left + (size_t)op * t->words, 0, t->words * sizeof *t->left);
+	for (int32_t i = g->op_in_off[op]; !t->backwards && i < g->op_in_off[op + 1]; i++)
+		join(t, op, g->tensor_producer[g->in_tensor[i]]);
+	for (int32_t x = g->op_tensor_off[op]; t->backwards && x < g->op_tensor_off[op + 1]; x++)
+		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+			join(t, op, g->edge_consumer[e]);
+}
+
+static bool reenters(const traces *t, int32_t op, int32_t dev)
+{
+	return has(t->left + (size_t)op * t->words, piece_of(t->p, op, dev));
+}
+
+/* Count op itself, which has arrived, on dev (-1: not decided, it counts as whatever does no harm). */
+static void settle(const traces *t, int32_t op, int32_t dev)
+{
+	uint64_t *met = t->met + (size_t)op * t->words, *left = t->left + (size_t)op * t->words;
+	int32_t piece = piece_of(t->p, op, dev);
+	for (size_t w = 0; dev >= 0 && w < t->words; w++) {
+		uint64_t own = piece >= 0 && (size_t)(piece / WORD) == w ? UINT64_C(1) << (piece % WORD) : 0;
+		left[w] |= met[w] & ~own;
+		met[w] |= own;
+	}
+}
+
+static int64_t contiguity_broken(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks, uint64_t *scratch)
+{
+	traces t = new_traces(p, false, scratch);
+	int64_t broken = 0;
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[k];
+		arrive(&t, op);
+		bool here = reenters(&t, op, op_dev[op]);
+		broken += here;
+		if (breaks)
+			breaks[op] = here;
+		settle(&t, op, op_dev[op]);
+	}
+	return broken;
+}
+
+int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch)
+{
+	if (!p->coupled)
+		return 0;
+	return separation_broken(p, op_dev, scratch) + (p->n_pieces ? contiguity_broken(p, op_dev, NULL, scratch) : 0);
+}
+
+void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks, uint64_t *scratch)
+{
+	memset(breaks, 0, (size_t)p->n_ops * sizeof *breaks);
+	if (p->n_pieces)
+		contiguity_broken(p, op_dev, breaks, scratch);
+}
+
+/* ---- exact search ---- */
+
+typedef struct solver {
+	const berth_problem *p;
+	const int32_t *wanted;   /* [n_ops] or NULL */
+	bool pieces;             /* contiguity too */
+	int32_t n, *unit, *tried; /* [n] the units to decide, in order; devices tried of each */
+	int32_t *op_dev;         /* [n_ops] -1: not decided */
+	int32_t *sep_dev_taken;  /* [n_seps][n_devs] operators there */
+	uint64_t *scratch;
+} solver;
+
+static bool unit_legal(const berth_problem *p, int32_t unit, int32_t dev)
+{
+	return p->op_dev_legal[(size_t)p->unit_op[p->unit_off[unit]] * (size_t)p->n_devs + (size_t)dev];
+}
+
+/* Put the unit on dev, or take it off (count -1). */
+static void assign(solver *s, int32_t unit, int32_t dev, int32_t count)
+{
+	const berth_problem *p = s->p;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
+		int32_t op = p->unit_op[i], sep = p->g->op_sep[op];
+		s->op_dev[op] = count > 0 ? dev : -1;
+		if (sep >= 0)
+			s->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] += count;
+	}
+}
+
+static bool fits(const solver *s, int32_t unit, int32_t dev)
+{
+	const berth_problem *p = s->p;
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
+		int32_t sep = p->g->op_sep[p->unit_op[i]];
+		if (sep >= 0 && s->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] > 1)
+			return false;
+	}
+	return !s->pieces || contiguity_broken(p, s->op_dev, NULL, s->scratch) == 0;
+}
+
+/* The k-th device to try: the wanted one, then all by index. -1: no more. */
+static int32_t device_at(const solver *s, int32_t unit, int32_t k)
+{
+	int32_t first = s->wanted ? s->wanted[s->p->unit_op[s->p->unit_off[unit]]] : -1;
+	if (k == 0)
+		return first >= 0 ? first : s->p->n_devs;
+	return k <= s->p->n_devs ? (k - 1 == first ? s->p->n_devs : k - 1) : -1;
+}
+
+/* Depth first, up to `steps` assignments. 1: found; 0: none; -1: gave up. */
+static int descend(solver *s, int64_t steps)
+{
+	int32_t at = 0;
+	while (at < s->n) {
+		int32_t unit = s->unit[at], dev = device_at(s, unit, s->tried[at]);
+		if (dev < 0) {
+			s->tried[at] = 0;
+			if (at-- == 0)
+				return 0;
+			assign(s, s->unit[at], device_at(s, s->unit[at], s->tried[at] - 1), -1);
+			continue;
+		}
+		s->tried[at]++;
+		if (dev >= s->p->n_devs || !unit_legal(s->p, unit, dev))
+			continue;
+		if (steps-- <= 0)
+			return -1;
+		assign(s, unit, dev, 1);
+		if (fits(s, unit, dev))
+			at++;
+		else
+			assign(s, unit, dev, -1);
+	}
+	return 1;
+}
+
+static bool in_separation(const berth_problem *p, int32_t unit)
+{
+	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
+		if (p->g->op_sep[p->unit_op[i]] >= 0)
+			return true;
+	return false;
+}
+
+static int32_t n_legal(const berth_problem *p, int32_t unit)
+{
+	int32_t n = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		n += unit_legal(p, unit, d);
+	return n;
+}
+
+/* Separated units by falling need (fewest legal devices), then, with pieces, the others in topological order of their first operator. */
+static void queue_units(solver *s, bool *queued)
+{
+	const berth_problem *p = s->p;
+	for (int32_t legal = 0; legal <= p->n_devs && p->g->n_seps; legal++)
+		for (int32_t u = 0; u < p->n_units; u++)
+			if (!queued[u] && in_separation(p, u) && n_legal(p, u) == legal) {
+				queued[u] = true;
+				s->unit[s->n++] = u;
+			}
+	for (int32_t k = 0; k < p->n_ops && s->pieces; k++) {
+		int32_t u = p->op_unit[p->g->topo_op[k]];
+		if (!queued[u]) {
+			queued[u] = true;
+			s->unit[s->n++] = u;
+		}
+	}
+}
+
+static berth_status solve(const berth_problem *p, const int32_t *wanted, bool pieces, int64_t steps, int32_t *op_dev, int *found, berth_arena *tmp,
+                          berth_err *err)
+{
+	solver s = {.p = p, .wanted = wanted, .pieces = pieces, .op_dev = op_dev};
+	bool *queued;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(BERTH_NEW(tmp, s.unit, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.tried, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, queued, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.sep_dev_taken, (size_t)p->g->n_seps * (size_t)p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.scratch, berth_constraints_scratch(p), err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		op_dev[op] = -1;
+	queue_units(&s, queued);
+	*found = descend(&s, steps);
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
+static int64_t piece_steps(const berth_problem *p)
+{
+	return (int64_t)(PROOF_WORK / (double)(p->n_ops + p->g->n_edges + 1));
+}
+
+berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict, berth_err *err)
+{
+	int32_t *op_dev;
+	int found;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY(solve(p, NULL, false, PROOF_STEPS, op_dev, &found, tmp, err));
+	*conflict = found == 0;
+	if (found != 0 && p->n_pieces) {
+		BERTH_TRY(solve(p, NULL, true, piece_steps(p), op_dev, &found, tmp, err));
+		*conflict = found == 0;
+	}
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
+/* ---- mending ---- */
+
+typedef struct mender {
+	const berth_problem *p;
+	const int32_t *wanted;
+	const int32_t *fixed;   /* [n_ops] devices of separated units; -1: free */
+	int32_t *op_dev;        /* [n_ops] */
+	bool *bound;            /* [n_units] */
+	uint64_t *scratch;
+} mender;
+
+static void put(mender *m, int32_t unit, int32_t dev)
+{
+	for (int32_t i = m->p->unit_off[unit]; i < m->p->unit_off[unit + 1]; i++)
+		m->op_dev[m->p->unit_op[i]] = dev;
+	m->bound[unit] = true;
+}
+
+/* A legal device that op does not re-enter: the wanted one, that of a neighbour it comes from, the fastest; else the wanted one. */
+static int32_t choose(const mender *m, const traces *t, int32_t op)
+{
+	const berth_problem *p = m->p;
+	const berth_graph *g = p->g;
+	int32_t unit = p->op_unit[op], wanted = m->wanted[op], best = -1;
+	if (unit_legal(p, unit, wanted) && !reenters(t, op, wanted))
+		return wanted;
+	for (int32_t i = g->op_in_off[op]; !t->backwards && i < g->op_in_off[op + 1]; i++) {
+		int32_t d = m->op_dev[g->tensor_producer[g->in_tensor[i]]];
+		if (d >= 0 && unit_legal(p, unit, d) && !reenters(t, op, d))
+			return d;
+	}
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (unit_legal(p, unit, d) && !reenters(t, op, d) && (best < 0 || berth_op_time(p, op, d) < berth_op_time(p, op, best)))
+			best = d;
+	return best >= 0 ? best : m->op_dev[op];
+}
+
+/* One pass over all operators; op_dev starts from the wanted placement. */
+static bool pass(mender *m, bool backwards)
+{
+	const berth_problem *p = m->p;
+	traces t = new_traces(p, backwards, m->scratch);
+	for (int32_t u = 0; u < p->n_units; u++) {
+		int32_t op = p->unit_op[p->unit_off[u]];
+		put(m, u, m->fixed[op] >= 0 ? m->fixed[op] : unit_legal(p, u, m->wanted[op]) ? m->wanted[op] : m->op_dev[op]);
+		m->bound[u] = m->fixed[op] >= 0;
+	}
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[backwards ? p->n_ops - 1 - k : k], unit = p->op_unit[op];
+		arrive(&t, op);
+		if (!m->bound[unit])
+			put(m, unit, choose(m, &t, op));
+		settle(&t, op, m->op_dev[op]);
+	}
+	return berth_constraints_broken(p, m->op_dev, m->scratch) == 0;
+}
+
+/* All units on dev where they can be; op_dev keeps legal devices for the rest. */
+static bool pass_on(mender *m, int32_t dev, int32_t *trial)
+{
+	for (int32_t op = 0; op < m->p->n_ops; op++)
+		trial[op] = dev;
+	m->wanted = trial;
+	return pass(m, false) || pass(m, true);
+}
+
+static bool passes(mender *m, const int32_t *wanted, int32_t *trial)
+{
+	enum { MOST_DEVICES = 16 };
+	m->wanted = wanted;
+	if (pass(m, false) || pass(m, true))
+		return true;
+	for (int32_t d = 0; d < m->p->n_devs && d < MOST_DEVICES; d++)
+		if (pass_on(m, d, trial))
+			return true;
+	return false;
+}
+
+static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp, berth_err *err)
+{
+	mender m = {.p = p};
+	int32_t *wanted, *fixed, *trial;
+	size_t bytes = (size_t)p->n_ops * sizeof *op_dev;
+	int found;
+	BERTH_TRY(BERTH_NEW(tmp, wanted, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, fixed, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, trial, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, m.op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, m.bound, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, m.scratch, berth_constraints_scratch(p), err));
+	*kept = berth_constraints_broken(p, op_dev, m.scratch) == 0;
+	if (*kept || !bytes)
+		return BERTH_OK;
+	memcpy(wanted, op_dev, bytes);
+	memcpy(m.op_dev, op_dev, bytes);
+	BERTH_TRY(solve(p, wanted, false, PROOF_STEPS, fixed, &found, tmp, err));
+	if (found != 1)
+		return BERTH_OK;
+	m.fixed = fixed;
+	*kept = passes(&m, wanted, trial);
+	if (*kept)
+		memcpy(op_dev, m.op_dev, bytes);
+	if (*kept || !p->n_pieces)
+		return BERTH_OK;
+	BERTH_TRY(solve(p, wanted, true, piece_steps(p), trial, &found, tmp, err));
+	*kept = found == 1;
+	if (*kept)
+		memcpy(op_dev, trial, bytes);
+	return BERTH_OK;
+}
+
+berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = mend(p, op_dev, kept, tmp, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
