@@ -108,16 +108,15 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	return BERTH_OK;
 }
 
-berth_status berth_episode_new(const berth_problem *p, berth_arena *mem, berth_episode *out, berth_err *err)
+berth_status berth_episode_new(size_t n_ops, size_t n_cells, berth_arena *mem, berth_episode *out, berth_err *err)
 {
-	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
 	*out = (berth_episode){0};
-	BERTH_TRY(BERTH_NEW(mem, out->node, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->x, ops * devs * N_STEP, err));
-	BERTH_TRY(BERTH_NEW(mem, out->mask, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->action, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->logp, ops, err));
-	return BERTH_NEW(mem, out->noise, ops, err);
+	BERTH_TRY(BERTH_NEW(mem, out->node, n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, out->x, n_cells * N_STEP, err));
+	BERTH_TRY(BERTH_NEW(mem, out->mask, n_cells, err));
+	BERTH_TRY(BERTH_NEW(mem, out->action, n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, out->logp, n_ops, err));
+	return BERTH_NEW(mem, out->noise, n_ops, err);
 }
 
 berth_partial *berth_decoder_partial(berth_decoder *d)
@@ -286,7 +285,7 @@ static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_d
 	if (!how->rng && !trace)
 		return most_probable(d);
 	find_logp(d, (nn_real)(1 / how->temperature));
-	int32_t dev = how->rng ? draw(d, how->rng) : most_probable(d);
+	int32_t dev = how->force ? how->force[op] : how->rng ? draw(d, how->rng) : most_probable(d);
 	if (trace)
 		record(d, op, dev, trace);
 	return dev;

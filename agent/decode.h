@@ -42,13 +42,15 @@ typedef struct berth_episode {
 	nn_real *noise;      /* [n_ops] of each operator's key, in standard deviations; not by step */
 } berth_episode;
 
-berth_status berth_episode_new(const berth_problem *p, berth_arena *mem, berth_episode *out, berth_err *err);
+/* Room for problems of at most n_ops operators and n_cells = operators * devices. Fails: BERTH_ENOMEM. */
+berth_status berth_episode_new(size_t n_ops, size_t n_cells, berth_arena *mem, berth_episode *out, berth_err *err);
 
 /* How devices and keys are drawn. */
 typedef struct berth_decode_how {
 	berth_rng *rng;      /* NULL: the most probable device at each step, keys as they are */
 	double temperature;  /* of devices, > 0 */
 	double key_sigma;    /* standard deviation of keys, in mean operator times; >= 0 */
+	const int32_t *force; /* [n_ops] legal devices to go to instead, for imitation; NULL: choose */
 } berth_decode_how;
 
 /* A decoder for what e encodes, in mem. Fails: BERTH_ENOMEM. O(edges * devs^2). */

@@ -1,5 +1,5 @@
 /* PPO and cross-entropy on one-shot placements; see learner.h. */
-#include "learner.h"
+#include "learner_work.h"
 
 #include "nn.h"
 
@@ -14,7 +14,7 @@ enum { MAX_TARGETS = 512 };
 berth_learner_cfg berth_learner_cfg_default(void)
 {
 	return (berth_learner_cfg){.groups = 64, .hidden = 48, .rounds = 2, .batch = 64, .epochs = 4, .lr = 1e-3, .clip = 0.2, .entropy = 0.003, .kl_stop = 0.03,
-	                           .window = 128, .elite = 0.1, .clone_steps = 4, .seed_mass = 0.5, .hints = true};
+	                           .window = 128, .elite = 0.1, .clone_steps = 4, .seed_mass = 0.5, .hints = true, .key_sigma = 0.5};
 }
 
 static berth_status in_range(const char *what, double x, double least, double most, berth_err *err)
@@ -39,6 +39,7 @@ berth_status berth_learner_cfg_check(const berth_learner_cfg *c, berth_err *err)
 	BERTH_TRY(in_range("elite", c->elite, 1e-3, 1, err));
 	BERTH_TRY(in_range("clone_steps", c->clone_steps, 0, 64, err));
 	BERTH_TRY(in_range("seed_mass", c->seed_mass, 0, 0.7, err));
+	BERTH_TRY(in_range("key_sigma", c->key_sigma, 1e-6, 100, err));
 	return in_range("table_lr", c->table_lr, 0, 10, err);
 }
 
@@ -46,7 +47,8 @@ bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg
 {
 	return a->groups == b->groups && a->hidden == b->hidden && a->rounds == b->rounds && a->batch == b->batch && a->epochs == b->epochs && a->lr == b->lr &&
 	       a->clip == b->clip && a->entropy == b->entropy && a->kl_stop == b->kl_stop && a->window == b->window && a->elite == b->elite &&
-	       a->clone_steps == b->clone_steps && a->seed_mass == b->seed_mass && a->hints == b->hints && a->table_lr == b->table_lr;
+	       a->clone_steps == b->clone_steps && a->seed_mass == b->seed_mass && a->hints == b->hints && a->sequential == b->sequential &&
+	       a->key_sigma == b->key_sigma && a->table_lr == b->table_lr;
 }
 
 double berth_reward(double reference, berth_score score)
@@ -62,7 +64,7 @@ double berth_reward(double reference, berth_score score)
 /* ---- set-up ---- */
 
 typedef struct sizes {
-	size_t cells, groups, ops, acts;
+	size_t cells, groups, ops, op_cells, acts;
 } sizes;
 
 static berth_status new_task(const berth_learner *l, berth_search *s, berth_arena *mem, berth_arena *tmp, berth_task *t, berth_err *err)
@@ -73,6 +75,8 @@ static berth_status new_task(const berth_learner *l, berth_search *s, berth_aren
 	BERTH_TRY(policy_input_check(&l->dims, &t->e.in, err));
 	BERTH_TRY(BERTH_NEW(mem, t->window_action, (size_t)c->window * (size_t)t->e.n_groups, err));
 	BERTH_TRY(BERTH_NEW(mem, t->window_reward, c->window, err));
+	if (c->sequential)
+		return sequence_new_task(t, mem, err);
 	if (c->table_lr > 0) {
 		size_t cells = (size_t)t->e.n_groups * (size_t)t->e.n_devs;
 		BERTH_TRY(BERTH_NEW(mem, t->table, cells, err));
@@ -87,7 +91,9 @@ static void grow(sizes *z, const berth_learner *l, const berth_task *t)
 	size_t acts = policy_acts_size(&l->dims, t->e.n_groups, t->e.in.n_edges, t->e.n_devs);
 	z->groups = groups > z->groups ? groups : z->groups;
 	z->cells = cells > z->cells ? cells : z->cells;
+	size_t op_cells = ops * (size_t)t->e.n_devs;
 	z->ops = ops > z->ops ? ops : z->ops;
+	z->op_cells = op_cells > z->op_cells ? op_cells : z->op_cells;
 	z->acts = acts > z->acts ? acts : z->acts;
 }
 
@@ -129,6 +135,7 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 	} else {
 		berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_INIT);
 		policy_init(&l.dims, l.params, &rng);
+		berth_decode_prior(&l.dims, l.params);
 	}
 	BERTH_TRY(BERTH_NEW(mem, l.task, n_tasks, err));
 	for (int32_t i = 0; i < n_tasks; i++) {
@@ -136,6 +143,8 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 		grow(&z, &l, &l.task[i]);
 	}
 	BERTH_TRY(new_scratch(&l, &z, mem, err));
+	if (cfg->sequential)
+		BERTH_TRY(sequence_new(&l, z.ops, z.op_cells, z.groups, mem, err));
 	*out = l;
 	return BERTH_OK;
 }
@@ -156,21 +165,27 @@ static berth_status log_probs(berth_learner *l, const berth_task *t, berth_err *
 	return policy_log_probs(t->e.n_groups, t->e.n_devs, l->logits, t->e.in.mask, l->logp, err);
 }
 
-/* One Adam step from dlogits, after forward. */
-static berth_status descend(berth_learner *l, berth_task *t, double *norm, berth_err *err)
+berth_status learner_apply(berth_learner *l, double *norm, berth_err *err)
 {
 	adam_cfg a = adam_cfg_default();
-	memset(l->grads, 0, policy_param_count(&l->dims) * sizeof *l->grads);
-	policy_backward(&l->dims, l->params, &t->e.in, l->acts, l->dlogits, l->grads);
 	a.lr = l->cfg.lr;
 	*norm = adam_update(&a, &l->adam, l->params, l->grads);
-	if (t->table) {
-		a.lr = l->cfg.table_lr;
-		adam_update(&a, &t->table_adam, t->table, l->dlogits);
-	}
 	if (!isfinite(*norm))
 		return berth_fail(err, BERTH_EINVAL, "the policy's gradient is no longer finite; use a lower learning rate than %g", l->cfg.lr);
 	return BERTH_OK;
+}
+
+/* One Adam step from dlogits, after forward. */
+static berth_status descend(berth_learner *l, berth_task *t, double *norm, berth_err *err)
+{
+	memset(l->grads, 0, policy_param_count(&l->dims) * sizeof *l->grads);
+	policy_backward(&l->dims, l->params, &t->e.in, l->acts, l->dlogits, l->grads);
+	if (t->table) {
+		adam_cfg a = adam_cfg_default();
+		a.lr = l->cfg.table_lr;
+		adam_update(&a, &t->table_adam, t->table, l->dlogits);
+	}
+	return learner_apply(l, norm, err);
 }
 
 static void clear_dlogits(berth_learner *l, const berth_task *t)
@@ -180,7 +195,7 @@ static void clear_dlogits(berth_learner *l, const berth_task *t)
 
 /* ---- drawing ---- */
 
-static berth_rng episode_rng(const berth_learner *l, int32_t task, int64_t episode)
+berth_rng learner_episode_rng(const berth_learner *l, int32_t task, int64_t episode)
 {
 	return berth_rng_seed(l->seed + (uint64_t)task * UINT64_C(0x9e3779b97f4a7c15), BERTH_STREAM_ROLLOUT + (uint64_t)episode);
 }
@@ -190,27 +205,17 @@ static void draw_batch(berth_learner *l, int32_t task, int32_t n)
 	berth_task *t = &l->task[task];
 	size_t groups = (size_t)t->e.n_groups, ops = (size_t)t->s->p->n_ops;
 	for (int32_t i = 0; i < n; i++) {
-		berth_rng rng = episode_rng(l, task, t->episodes++);
+		berth_rng rng = learner_episode_rng(l, task, t->episodes++);
 		berth_encoding_draw(&t->e, l->logp, &rng, l->action + (size_t)i * groups, l->old_logp + (size_t)i * groups);
 		berth_encoding_project(&t->e, l->action + (size_t)i * groups, l->op_devs + (size_t)i * ops);
 	}
 }
 
-berth_status berth_learner_sample(berth_learner *l, int32_t task, int32_t n, int32_t *op_devs, berth_err *err)
-{
-	berth_task *t = &l->task[task];
-	BERTH_TRY(log_probs(l, t, err));
-	for (int32_t i = 0; i < n; i++) {
-		berth_rng rng = episode_rng(l, task, t->episodes++);
-		berth_encoding_draw(&t->e, l->logp, &rng, l->action, NULL);
-		berth_encoding_project(&t->e, l->action, op_devs + (size_t)i * (size_t)t->s->p->n_ops);
-	}
-	return BERTH_OK;
-}
-
-berth_status berth_learner_greedy(berth_learner *l, int32_t task, int32_t *op_dev, berth_err *err)
+berth_status berth_learner_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err)
 {
 	const berth_task *t = &l->task[task];
+	if (l->cfg.sequential)
+		return sequence_offer_greedy(l, task, tmp, err);
 	size_t devs = (size_t)t->e.n_devs;
 	BERTH_TRY(log_probs(l, t, err));
 	for (int32_t v = 0; v < t->e.n_groups; v++) {
@@ -220,7 +225,8 @@ berth_status berth_learner_greedy(berth_learner *l, int32_t task, int32_t *op_de
 				best = d;
 		l->action[v] = best;
 	}
-	berth_encoding_project(&t->e, l->action, op_dev);
+	berth_encoding_project(&t->e, l->action, l->op_devs);
+	berth_search_offer(t->s, l->op_devs, NULL);
 	return BERTH_OK;
 }
 
@@ -260,6 +266,10 @@ berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const
 		n = MAX_TARGETS;
 	if (n == 0 || t->e.n_groups == 0)
 		return BERTH_OK;
+	for (int32_t i = 0; i < n && l->cfg.sequential; i++)
+		BERTH_TRY(sequence_clone(l, task, op_devs[i], (steps + n - 1) / n, l->cfg.seed_mass, err));
+	if (l->cfg.sequential)
+		return BERTH_OK;
 	for (int32_t i = 0; i < n; i++) {
 		berth_encoding_lift(&t->e, op_devs[i], l->target + (size_t)i * (size_t)t->e.n_groups, l->votes);
 		l->weight[i] = 1;
@@ -273,6 +283,8 @@ berth_status berth_learner_clone(berth_learner *l, int32_t task, const int32_t *
 	double loss;
 	if (t->e.n_groups == 0)
 		return BERTH_OK;
+	if (l->cfg.sequential)
+		return sequence_clone(l, task, op_dev, steps, 0.9, err);
 	berth_encoding_lift(&t->e, op_dev, l->target, l->votes);
 	l->weight[0] = 1;
 	return clone(l, t, 1, steps, 0.9, &loss, err);
@@ -321,7 +333,7 @@ static berth_status clone_elite(berth_learner *l, berth_task *t, double *loss, b
 
 /* ---- a step ---- */
 
-static void note_rewards(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats)
+void learner_note_rewards(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats)
 {
 	double sum = 0, squares = 0, values = 0;
 	stats->best = -INFINITY;
@@ -381,18 +393,24 @@ static berth_status feed_window(berth_learner *l, berth_task *t, int32_t n, bert
 	return BERTH_OK;
 }
 
-berth_status berth_learner_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err)
+static berth_status one_shot_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *now, berth_err *err)
 {
 	berth_task *t = &l->task[task];
-	berth_step_stats now = {.n = room < l->cfg.batch ? room : l->cfg.batch, .clone_loss = NAN};
+	now->n = room < l->cfg.batch ? room : l->cfg.batch;
 	BERTH_TRY(log_probs(l, t, err));
-	draw_batch(l, task, now.n);
-	berth_search_offer_batch(t->s, now.n, l->op_devs, l->score);
-	note_rewards(l, t, now.n, &now);
-	if (t->e.n_groups) {
-		BERTH_TRY(ppo_epochs(l, t, now.n, &now, err));
-		BERTH_TRY(feed_window(l, t, now.n, &now, err));
-	}
+	draw_batch(l, task, now->n);
+	berth_search_offer_batch(t->s, now->n, l->op_devs, l->score);
+	learner_note_rewards(l, t, now->n, now);
+	if (t->e.n_groups == 0)
+		return BERTH_OK;
+	BERTH_TRY(ppo_epochs(l, t, now->n, now, err));
+	return feed_window(l, t, now->n, now, err);
+}
+
+berth_status berth_learner_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err)
+{
+	berth_step_stats now = {.clone_loss = NAN};
+	BERTH_TRY((l->cfg.sequential ? sequence_step : one_shot_step)(l, task, room, &now, err));
 	l->steps++;
 	if (stats)
 		*stats = now;

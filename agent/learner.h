@@ -1,5 +1,6 @@
-/* Learning to place: one policy network, any number of tasks (a graph on a system each), trained by PPO and by cloning the elite of the latest
- * samples (cross-entropy). One-shot placements: the network gives a distribution over devices for every group, and all groups are drawn on their own.
+/* Learning to place: one policy network, any number of tasks (a graph on a system each), trained by PPO and by cloning. Two decodings:
+ * one-shot (the network gives a distribution over devices for every group, and all groups are drawn on their own; the elite of the latest samples is
+ * cloned: cross-entropy) and sequential (decode.h: operators are placed one after the other along a list schedule; sequence.c).
  *
  * A step draws a batch of placements for one task, scores them through the task's search (which keeps the incumbent), and updates the
  * network. Everything is a function of the seed and of the sequence of steps; random streams belong to (task, episode). */
@@ -7,7 +8,7 @@
 #define BERTH_LEARNER_H
 
 #include "adam.h"
-#include "encode.h"
+#include "decode.h"
 #include "policy_loss.h"
 #include "search.h"
 
@@ -24,6 +25,8 @@ typedef struct berth_learner_cfg {
 	int32_t clone_steps;  /* gradient steps of a cloning, [0, 64]; 0: no cross-entropy; default 4 */
 	double seed_mass;     /* cloning of seeds stops when their mean probability reaches this, [0, 0.7]; default 0.5 */
 	bool hints;           /* the policy sees where HEFT puts each group; default true */
+	bool sequential;      /* decode along a list schedule; default false: one shot. Elite cloning and table are of the one shot */
+	double key_sigma;     /* sequential: deviation of drawn keys in mean operator times, (0, 100]; default 0.5 */
 	double table_lr;      /* > 0: logits get an own free term per (group, device) too, learned at this rate (one task alone); default 0 */
 } berth_learner_cfg;
 
@@ -45,7 +48,18 @@ typedef struct berth_task {
 	double *window_reward;     /* [window] */
 	nn_real *table;            /* [n_groups][n_devs] free terms, or NULL */
 	adam_state table_adam;
+	berth_decoder **decoder;   /* [workers], sequential */
 } berth_task;
+
+/* Scratch of the sequential decoding, for the largest task. */
+typedef struct berth_sequence {
+	int32_t most;              /* episodes of a batch that there is room for */
+	berth_episode *episode;    /* [most] */
+	int32_t *orders;           /* [most][n_ops] */
+	berth_score *scores;       /* [most][2] */
+	nn_real *hidden, *logits, *dlogits, *work; /* of the steps of one episode */
+	nn_real *keys, *dkeys;     /* [n_groups] when the batch was drawn; gradient */
+} berth_sequence;
 
 /* What a step tells. */
 typedef struct berth_step_stats {
@@ -74,6 +88,7 @@ typedef struct berth_learner {
 	berth_score *score;
 	double *reward;
 	int32_t *rank;
+	berth_sequence seq;
 } berth_learner;
 
 /* A learner over the searches s[n_tasks], which it uses and does not own. params NULL: fresh ones by the seed; else copied. dims of params must be those of
@@ -92,8 +107,9 @@ berth_status berth_learner_step(berth_learner *l, int32_t task, int32_t room, be
 /* Clone one placement of operators into the policy by a few gradient steps (imitation of the incumbent). */
 berth_status berth_learner_clone(berth_learner *l, int32_t task, const int32_t *op_dev, int32_t steps, berth_err *err);
 
-/* The most probable placement under the present policy, projected to operators. */
-berth_status berth_learner_greedy(berth_learner *l, int32_t task, int32_t *op_dev, berth_err *err);
+/* The most probable placement under the present policy, offered to the search: one evaluation, sequential two or four (as berth_offer_schedule does).
+ * Fails: BERTH_ENOMEM. */
+berth_status berth_learner_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err);
 
 /* Draw n placements into op_devs [n][n_ops] without learning; episodes go on. */
 berth_status berth_learner_sample(berth_learner *l, int32_t task, int32_t n, int32_t *op_devs, berth_err *err);

@@ -17,7 +17,6 @@ typedef struct placer {
 	berth_learner l;
 	berth_annealer *annealer;
 	double learn_share;  /* evaluations of learning per evaluation of annealing */
-	int32_t *op_dev;
 } placer;
 
 /* Learn for about n evaluations; *ended where the room is at its end. */
@@ -77,10 +76,8 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	w.l.task[0].reference = w.seeds.reference;
 	w.learn_share = 0.25;
 	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), s->mem, &w.annealer, err));
-	BERTH_TRY(BERTH_NEW(s->mem, w.op_dev, s->p->n_ops, err));
 	if (f) {
-		BERTH_TRY(berth_learner_greedy(&w.l, 0, w.op_dev, err));
-		berth_search_offer(s, w.op_dev, NULL);
+		BERTH_TRY(berth_learner_offer_greedy(&w.l, 0, tmp, err));
 		return rounds(&w, err);
 	}
 	seed_dev[n++] = w.seeds.seed[w.seeds.best].op_dev;

@@ -13,7 +13,7 @@
 /* The numbers of the configuration that stand in the notes: X(field, type). */
 #define CFG_FIELDS(X)                                                                                                                          \
 	X(groups, int32_t) X(hidden, int32_t) X(rounds, int32_t) X(batch, int32_t) X(epochs, int32_t) X(lr, double) X(clip, double) X(entropy, double) \
-	X(kl_stop, double) X(window, int32_t) X(elite, double) X(clone_steps, int32_t) X(seed_mass, double) X(hints, bool) X(table_lr, double)
+	X(kl_stop, double) X(window, int32_t) X(elite, double) X(clone_steps, int32_t) X(seed_mass, double) X(hints, bool) X(sequential, bool) X(key_sigma, double) X(table_lr, double)
 #define DIM_FIELDS(X) X(node_in) X(edge_in) X(dev_in) X(pair_in) X(link_in) X(step_in)
 enum { MAX_NOTES = 64 };
 

@@ -75,6 +75,7 @@ typedef struct batch {
 	berth_search *s;
 	const int32_t *op_devs;
 	berth_score *scores;
+	const int32_t *orders;
 } batch;
 
 static void score_one(void *ctx, int32_t item, int32_t worker)
@@ -85,11 +86,31 @@ static void score_one(void *ctx, int32_t item, int32_t worker)
 
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores)
 {
-	batch b = {s, op_devs, scores};
+	batch b = {s, op_devs, scores, NULL};
 	berth_pool_run(s->cfg.pool, n, score_one, &b);
 	s->evaluations += n;
 	for (int32_t i = 0; i < n; i++)
 		berth_search_keep(s, scores[i], op_devs + (size_t)i * (size_t)s->p->n_ops, NULL);
+}
+
+static void score_both(void *ctx, int32_t item, int32_t worker)
+{
+	batch *b = ctx;
+	size_t at = (size_t)item * (size_t)b->s->p->n_ops;
+	b->scores[2 * item] = berth_eval_run(&b->s->eval[worker], b->op_devs + at, NULL);
+	b->scores[2 * item + 1] = berth_eval_run(&b->s->eval[worker], b->op_devs + at, b->orders + at);
+}
+
+void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders, berth_score *scores)
+{
+	batch b = {s, op_devs, scores, orders};
+	berth_pool_run(s->cfg.pool, n, score_both, &b);
+	s->evaluations += 2 * (int64_t)n;
+	for (int32_t i = 0; i < n; i++) {
+		size_t at = (size_t)i * (size_t)s->p->n_ops;
+		berth_search_keep(s, scores[2 * i], op_devs + at, NULL);
+		berth_search_keep(s, scores[2 * i + 1], op_devs + at, orders + at);
+	}
 }
 
 int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores,
@@ -99,7 +120,7 @@ int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_d
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	for (int32_t first = 0; first < n; first += workers) {
 		int32_t some = n - first < workers ? n - first : workers;
-		batch b = {s, op_devs + (size_t)first * n_ops, scores + first};
+		batch b = {s, op_devs + (size_t)first * n_ops, scores + first, NULL};
 		berth_pool_run(s->cfg.pool, some, score_one, &b);
 		for (int32_t i = first; i < first + some; i++) {
 			s->evaluations++;

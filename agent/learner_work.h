@@ -1,0 +1,30 @@
+/* What the two decodings of the learner share; for learner.c and sequence.c. */
+#ifndef BERTH_LEARNER_WORK_H
+#define BERTH_LEARNER_WORK_H
+
+#include "learner.h"
+
+/* The random stream of an episode of a task. */
+berth_rng learner_episode_rng(const berth_learner *l, int32_t task, int64_t episode);
+
+/* Rewards of the batch's scores l->score [n], the moving baseline, and the advantages. */
+void learner_note_rewards(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats);
+
+/* One Adam step from l->grads. Fails: BERTH_EINVAL where they are not finite. */
+berth_status learner_apply(berth_learner *l, double *norm, berth_err *err);
+
+/* ---- the sequential decoding, in sequence.c ---- */
+
+berth_status sequence_new(berth_learner *l, size_t n_ops, size_t n_cells, size_t n_groups, berth_arena *mem, berth_err *err);
+berth_status sequence_new_task(berth_task *t, berth_arena *mem, berth_err *err);
+
+/* A step; see berth_learner_step. */
+berth_status sequence_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err);
+
+/* Gradient steps of imitating op_dev [n_ops], until the mean probability of its choices is mass. */
+berth_status sequence_clone(berth_learner *l, int32_t task, const int32_t *op_dev, int32_t steps, double mass, berth_err *err);
+
+/* See berth_learner_offer_greedy. */
+berth_status sequence_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err);
+
+#endif
