@@ -22,10 +22,13 @@ struct berth_decoder {
 	/* of the episode */
 	int64_t *key;            /* [n_ops] */
 	int64_t *load_ns, *end_ns; /* [n_devs] */
+	int64_t *channel_ns;     /* [n_channels] load */
+	uint8_t *there;          /* [n_tensors][n_devs] 1: made or sent there */
 	int64_t rest_ns;         /* sum of least times not placed yet */
 	/* of the step, [n_devs] */
 	int64_t *ready_ns, *start_ns, *finish_ns, *whole_ns;
 	double *input_bytes;
+	int64_t *added_ns;       /* [n_channels] 0 between steps */
 	nn_real *x, *logits, *logp;
 	uint8_t *mask;
 };
@@ -96,6 +99,9 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	BERTH_TRY(BERTH_NEW(mem, d->leaving, ops * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->op_least_ns, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, d->key, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, d->channel_ns, p->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, d->added_ns, p->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, d->there, (size_t)p->g->n_tensors * devs, err));
 	BERTH_TRY(new_step(d, devs, mem, err));
 	berth_arena_mark mark = berth_arena_get_mark(mem);
 	BERTH_TRY(berth_ceft_new(p, mem, &ceft, err));
@@ -156,6 +162,39 @@ static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t o
 		}
 	}
 	return sum;
+}
+
+/* Routed transfers of op's inputs to dev that are not there yet: each hop's time is added to its channel's in load. */
+static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev, int64_t *load)
+{
+	const berth_problem *p = d->e->p;
+	size_t n = (size_t)p->n_devs, links = (size_t)p->s->n_links;
+	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
+		size_t t = (size_t)p->g->in_tensor[i], class = (size_t)p->tensor_class[t];
+		if (d->there[t * n + (size_t)dev])
+			continue;
+		size_t home = (size_t)berth_partial_dev(part, p->g->tensor_producer[t]);
+		int32_t r = p->class_pair_route[(class * n + home) * n + (size_t)dev];
+		for (int32_t k = p->route_off[r]; k < p->route_off[r + 1]; k++)
+			load[p->s->link_channel[p->route_link[k]]] += p->class_link_ns[class * links + (size_t)p->route_link[k]];
+	}
+}
+
+/* The two features of the channels; added_ns is 0 before and after. */
+static void channel_features(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev, int64_t hope, nn_real *x)
+{
+	int64_t sum = 0, busiest = 0;
+	add_moves(d, part, op, dev, d->added_ns);
+	for (int32_t c = 0; c < d->e->p->s->n_channels; c++) {
+		if (d->added_ns[c] == 0)
+			continue;
+		int64_t load = d->channel_ns[c] + d->added_ns[c];
+		sum += d->added_ns[c];
+		busiest = load > busiest ? load : busiest;
+		d->added_ns[c] = 0;
+	}
+	x[STEP_MOVED] = squash(d, sum);
+	x[STEP_CHANNELS] = d->e->p->s->contention ? (nn_real)fmin((double)busiest / (double)hope, 8) : 0;
 }
 
 typedef struct least {
@@ -224,6 +263,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		x[STEP_TOO_LONG] = d->whole_ns[v] > hope ? squash(d, d->whole_ns[v] - hope) : 0;
 		x[STEP_CRITICAL] = (nn_real)critical * x[STEP_LATER];
 		x[STEP_WITH_PRODUCER] = v == largest;
+		channel_features(d, part, op, v, hope, x);
 	}
 }
 
@@ -305,10 +345,26 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 	}
 	memset(d->load_ns, 0, (size_t)p->n_devs * sizeof *d->load_ns);
 	memset(d->end_ns, 0, (size_t)p->n_devs * sizeof *d->end_ns);
+	memset(d->channel_ns, 0, (size_t)p->s->n_channels * sizeof *d->channel_ns);
+	memset(d->there, 0, (size_t)p->g->n_tensors * (size_t)p->n_devs);
 	d->rest_ns = d->least_ns;
 	if (trace)
 		trace->n_steps = 0;
 	berth_ready_start(&d->ready, d->key);
+}
+
+static void note(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev)
+{
+	const berth_graph *g = d->e->p->g;
+	size_t n = (size_t)d->e->n_devs;
+	add_moves(d, part, op, dev, d->channel_ns);
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		d->there[(size_t)g->in_tensor[i] * n + (size_t)dev] = 1;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		d->there[(size_t)t * n + (size_t)dev] = 1;
+	d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
+	d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
+	d->rest_ns -= d->op_least_ns[op];
 }
 
 void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys, const berth_decode_how *how, berth_partial *part, berth_episode *trace)
@@ -320,8 +376,6 @@ void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *ke
 		if (dev < 0)
 			dev = choose(d, net, how, part, op, l, trace);
 		berth_partial_place(part, op, dev, d->start_ns[dev]);
-		d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
-		d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
-		d->rest_ns -= d->op_least_ns[op];
+		note(d, part, op, dev);
 	}
 }

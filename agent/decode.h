@@ -25,6 +25,8 @@ enum {
 	STEP_TOO_LONG,       /* end + rest, above the length that can be hoped for */
 	STEP_CRITICAL,       /* later, times how critical the operator is */
 	STEP_WITH_PRODUCER,  /* 1: the producer of its largest input is here */
+	STEP_MOVED,          /* what moving its inputs here takes on all channels, those that are here already left out */
+	STEP_CHANNELS,       /* load of the busiest channel that they take, with them, of the length that can be hoped for; 0 without contention */
 	N_STEP
 };
 _Static_assert(N_STEP == (int)ENCODE_STEP, "the encoding's width of step features is that of the list");

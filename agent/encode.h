@@ -7,7 +7,7 @@
 #include "policy.h"
 #include "problem.h"
 
-enum { ENCODE_NODE = 28, ENCODE_EDGE = 4, ENCODE_DEV = 11, ENCODE_PAIR = 9, ENCODE_LINK = 4, ENCODE_STEP = 16 };
+enum { ENCODE_NODE = 28, ENCODE_EDGE = 4, ENCODE_DEV = 11, ENCODE_PAIR = 9, ENCODE_LINK = 4, ENCODE_STEP = 18 };
 
 typedef struct berth_encoding {
 	const berth_problem *p;
