@@ -316,9 +316,8 @@ static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_d
                       berth_episode *trace)
 {
 	find_features(d, part, op, l);
-	if (!how->rng && !trace)
-		for (int32_t v = 0; v < d->e->n_devs; v++) /* devices that cannot take it go last, where any can */
-			d->mask[v] = d->mask[v] && berth_partial_fits(part, d->e->p->op_unit[op], v);
+	for (int32_t v = 0; v < d->e->n_devs; v++)
+		d->mask[v] = d->mask[v] && ((how->force && how->force[op] == v) || berth_partial_fits(part, d->e->p->op_unit[op], v));
 	if (!memchr(d->mask, 1, (size_t)d->e->n_devs))
 		return berth_partial_roomiest(part, d->e->p->op_unit[op]);
 	policy_step_logits(net, d->e->co.op_group[op], d->x, d->logits);

@@ -68,7 +68,7 @@ static void draw_one(void *ctx, int32_t item, int32_t worker)
 	berth_rng rng = learner_episode_rng(l, w->task, w->first + item);
 	berth_decode_how how = {.rng = &rng, .temperature = 1, .key_sigma = l->cfg.key_sigma};
 	berth_partial *part = berth_decoder_partial(t->decoder[worker]);
-	berth_partial_limit_memory(part, false);
+	berth_partial_limit_memory(part, 0);
 	berth_decode(t->decoder[worker], &w->net, keys_of(l, t), &how, part, &l->seq.episode[item]);
 	berth_partial_devs(part, l->op_devs + (size_t)item * ops);
 	berth_partial_order(part, l->seq.orders + (size_t)item * ops);
@@ -192,7 +192,7 @@ berth_status sequence_clone(berth_learner *l, int32_t task, const int32_t *op_de
 		nn_real one = 1;
 		double loss, norm;
 		berth_partial *part = berth_decoder_partial(t->decoder[0]);
-		berth_partial_limit_memory(part, false);
+		berth_partial_limit_memory(part, 0);
 		berth_decode(t->decoder[0], &net, keys_of(l, t), &how, part, ep);
 		policy_steps rows = steps_of(ep);
 		begin_gradient(l, t);

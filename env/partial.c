@@ -31,8 +31,8 @@ struct berth_partial {
 	timed *by_start;        /* [n_ops] scratch */
 
 	int32_t *unit_dev;      /* [n_units] */
-	bool any_memory;        /* fits everywhere */
-	int64_t *dev_bytes, *dev_workspace; /* [n_devs] held; largest workspace */
+	double share;           /* of tensors that berth_partial_fits counts; below 0: fits everywhere */
+	int64_t *dev_kept, *dev_moving, *dev_workspace; /* [n_devs] parameters, state, outputs; tensors; largest workspace */
 	int32_t *dev_ops;       /* [n_devs] bound operators */
 	bool *sep_dev_taken;    /* [n_seps][n_devs] an operator of the separation group is bound there */
 	size_t words;           /* of a set of devices */
@@ -48,7 +48,8 @@ static berth_status new_memory(berth_partial *part, berth_arena *mem, berth_err 
 	const berth_graph *g = part->p->g;
 	size_t devs = (size_t)part->p->n_devs;
 	BERTH_TRY(BERTH_NEW(mem, part->unit_dev, part->p->n_units, err));
-	BERTH_TRY(BERTH_NEW(mem, part->dev_bytes, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, part->dev_kept, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, part->dev_moving, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->dev_workspace, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->dev_ops, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->sep_dev_taken, (size_t)g->n_seps * devs, err));
@@ -66,6 +67,7 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 	berth_partial *part;
 	BERTH_TRY(BERTH_NEW(mem, part, 1, err));
 	part->p = p;
+	part->share = 1;
 	BERTH_TRY(BERTH_NEW(mem, part->slot_off, (size_t)p->n_devs + 1, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int32_t slots = p->s->dev_slots[d];
@@ -99,7 +101,8 @@ void berth_partial_reset(berth_partial *part)
 	memset(part->start_ns, -1, ops * sizeof *part->start_ns);
 	memset(part->end_ns, -1, ops * sizeof *part->end_ns);
 	memset(part->unit_dev, -1, (size_t)p->n_units * sizeof *part->unit_dev);
-	memset(part->dev_bytes, 0, devs * sizeof *part->dev_bytes);
+	memset(part->dev_kept, 0, devs * sizeof *part->dev_kept);
+	memset(part->dev_moving, 0, devs * sizeof *part->dev_moving);
 	memset(part->dev_workspace, 0, devs * sizeof *part->dev_workspace);
 	memset(part->dev_ops, 0, devs * sizeof *part->dev_ops);
 	memset(part->sep_dev_taken, 0, (size_t)p->g->n_seps * devs * sizeof *part->sep_dev_taken);
@@ -125,12 +128,17 @@ static int64_t hold(uint64_t *set, int32_t dev, int64_t bytes)
 	return bytes;
 }
 
-static int64_t own_bytes(const berth_graph *g, int32_t op)
+/* What stays on a device, and what comes and goes. */
+typedef struct load {
+	int64_t kept, moving;
+} load;
+
+static load own_load(const berth_graph *g, int32_t op)
 {
-	int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+	load own = {g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op], 0};
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		bytes += g->tensor_bytes[t];
-	return bytes;
+		own.moving += g->tensor_bytes[t];
+	return own;
 }
 
 static int64_t workspaces(const berth_partial *part, int32_t dev, int64_t largest, int64_t n_ops)
@@ -143,21 +151,22 @@ static int64_t workspaces(const berth_partial *part, int32_t dev, int64_t larges
 static void count_op(berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = part->p->g;
-	int64_t bytes = own_bytes(g, op);
+	load own = own_load(g, op);
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
-		bytes += hold(part->param_on + (size_t)g->op_param[i] * part->words, dev, g->param_bytes[g->op_param[i]]);
+		own.kept += hold(part->param_on + (size_t)g->op_param[i] * part->words, dev, g->param_bytes[g->op_param[i]]);
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		if (home >= 0 && home != dev)
-			bytes += hold(part->tensor_on + (size_t)t * part->words, dev, g->tensor_bytes[t]);
+			own.moving += hold(part->tensor_on + (size_t)t * part->words, dev, g->tensor_bytes[t]);
 	}
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t to = berth_partial_dev(part, g->edge_consumer[e]);
 			if (to >= 0 && to != dev)
-				part->dev_bytes[to] += hold(part->tensor_on + (size_t)t * part->words, to, g->tensor_bytes[t]);
+				part->dev_moving[to] += hold(part->tensor_on + (size_t)t * part->words, to, g->tensor_bytes[t]);
 		}
-	part->dev_bytes[dev] += bytes;
+	part->dev_kept[dev] += own.kept;
+	part->dev_moving[dev] += own.moving;
 	if (g->op_workspace_bytes[op] > part->dev_workspace[dev])
 		part->dev_workspace[dev] = g->op_workspace_bytes[op];
 }
@@ -203,7 +212,7 @@ int32_t berth_partial_dev(const berth_partial *part, int32_t op)
 
 int64_t berth_partial_bytes(const berth_partial *part, int32_t dev)
 {
-	return part->dev_bytes[dev] + workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
+	return part->dev_kept[dev] + part->dev_moving[dev] + workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
 }
 
 int64_t berth_partial_room(const berth_partial *part, int32_t dev)
@@ -212,53 +221,63 @@ int64_t berth_partial_room(const berth_partial *part, int32_t dev)
 	return memory < 0 || part->p->memory_free ? INT64_MAX : memory - berth_partial_bytes(part, dev);
 }
 
-/* Bytes that op adds to dev; tensors and parameters that the stamp has seen are counted already. */
-static int64_t added_bytes(berth_partial *part, int32_t op, int32_t dev)
+/* What op adds to dev; tensors and parameters that the stamp has seen are counted already. */
+static load added_load(berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = part->p->g;
-	int64_t bytes = own_bytes(g, op);
+	load own = own_load(g, op);
 	int32_t unit = part->p->op_unit[op];
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
 		int32_t q = g->op_param[i];
 		if (part->param_seen[q] != part->stamp && !in_set(part->param_on + (size_t)q * part->words, dev))
-			bytes += g->param_bytes[q];
+			own.kept += g->param_bytes[q];
 		part->param_seen[q] = part->stamp;
 	}
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t], home = berth_partial_dev(part, producer);
 		if (home >= 0 && home != dev && part->p->op_unit[producer] != unit && part->tensor_seen[t] != part->stamp &&
 		    !in_set(part->tensor_on + (size_t)t * part->words, dev))
-			bytes += g->tensor_bytes[t];
+			own.moving += g->tensor_bytes[t];
 		part->tensor_seen[t] = part->stamp;
 	}
-	return bytes;
+	return own;
 }
 
-void berth_partial_limit_memory(berth_partial *part, bool limit)
+void berth_partial_limit_memory(berth_partial *part, double share)
 {
-	part->any_memory = !limit;
+	part->share = share;
 }
 
-bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev)
+/* Would the bound stay within dev's memory with this unit too, if of the tensors only a share counts? */
+static bool holds(berth_partial *part, int32_t unit, int32_t dev, double share)
 {
 	const berth_problem *p = part->p;
-	int64_t memory = p->dev_limit_bytes[dev], bytes = part->dev_bytes[dev], workspace = part->dev_workspace[dev];
+	int64_t memory = p->dev_limit_bytes[dev], kept = part->dev_kept[dev], moving = part->dev_moving[dev], workspace = part->dev_workspace[dev];
 	if (p->memory_free || memory < 0)
 		return true;
 	part->stamp++;
 	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
 		int32_t op = p->unit_op[i];
-		bytes += added_bytes(part, op, dev);
+		load more = added_load(part, op, dev);
+		kept += more.kept;
+		moving += more.moving;
 		if (p->g->op_workspace_bytes[op] > workspace)
 			workspace = p->g->op_workspace_bytes[op];
 	}
 	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->unit_off[unit + 1] - p->unit_off[unit];
-	return bytes + workspaces(part, dev, workspace, n_ops) <= memory;
+	if (share < 1)
+		moving = (int64_t)(share * (double)moving);
+	return kept + moving + workspaces(part, dev, workspace, share > 0 ? n_ops : 1) <= memory;
+}
+
+bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev)
+{
+	return holds(part, unit, dev, 1);
 }
 
 bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
 {
-	return is_separated(part, unit, dev) && (part->any_memory || berth_partial_holds(part, unit, dev));
+	return is_separated(part, unit, dev) && (part->share < 0 || holds(part, unit, dev, part->share));
 }
 
 int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit)

@@ -33,9 +33,10 @@ int64_t berth_partial_bytes(const berth_partial *part, int32_t dev);
 /* dev_limit_bytes - berth_partial_bytes, below 0 where too much is bound; INT64_MAX: unlimited. */
 int64_t berth_partial_room(const berth_partial *part, int32_t dev);
 
-/* Whether berth_partial_fits asks for memory (as it does at first) or says yes to everything: what is freed in time is in the bound too, so that a schedule
- * which it refuses may fit. */
-void berth_partial_limit_memory(berth_partial *part, bool limit);
+/* What berth_partial_fits asks of memory. The bound above counts what is freed in time too, so that a schedule which it refuses may fit: of the tensors only
+ * a share is counted. 1 (as at first): the bound itself; 0: parameters, state and outputs alone, which no schedule escapes; below 0: nothing. */
+void berth_partial_limit_memory(berth_partial *part, double share);
+
 
 /* Would dev's upper bound stay within its memory with this unit too, asked for or not? Copies that bound units elsewhere need of it are theirs. O(edges of
  * the unit). */

@@ -47,11 +47,11 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	for (int pass = 0; pass < 2; pass++) {
+	for (int k = 0; k < BERTH_MEMORY_TRIES; k++) {
 		berth_partial_reset(part);
-		berth_partial_limit_memory(part, pass == 1);
-		for (int32_t k = p->n_ops - 1; k >= 0; k--) {
-			int32_t op = p->g->topo_op[k];
+		berth_partial_limit_memory(part, berth_memory_share[k]);
+		for (int32_t i = p->n_ops - 1; i >= 0; i--) {
+			int32_t op = p->g->topo_op[i];
 			if (berth_partial_dev(part, op) < 0)
 				berth_partial_bind(part, p->op_unit[op], choose(p, part, &ceft, op));
 		}

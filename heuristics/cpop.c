@@ -1,7 +1,7 @@
 /* CPOP, critical path on a processor (Topcuoglu, Hariri, Wu 2002; see heft.c). Priority of an operator: rank_u + rank_d, the longest path through it
  * by means. The operators of one longest path go to the one device that runs them fastest together; of the ready operators the one with the
- * highest priority goes next, those off the path to where they end first, with insertion. Two evaluations,
- * four where memory is short.
+ * highest priority goes next, those off the path to where they end first, with insertion. Two evaluations
+ * a try (see method.h).
  *
  * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken and the others go by finish time; so does
  * a unit that may not fit there. */

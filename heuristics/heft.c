@@ -1,9 +1,9 @@
 /* HEFT: H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for heterogeneous computing",
  * IEEE TPDS 13(3), 2002. Operators by upward rank (mean times and mean transfers; a topological order), each on the device where it ends first,
- * in idle gaps too. The order of starts is offered beside the placement. Two evaluations, four where memory is short.
+ * in idle gaps too. The order of starts is offered beside the placement. Two evaluations a try.
  *
- * Beyond the paper: a unit goes whole to the device of its first operator; where the result exceeds a device's
- * memory, it is made again and takes devices that could run out of memory only where all could. */
+ * Beyond the paper: a unit goes whole to the device of its first operator; memory by
+ * berth_offer_schedule. */
 #include "method.h"
 #include "partial.h"
 

@@ -31,6 +31,8 @@ int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev)
 	return sum;
 }
 
+const double berth_memory_share[BERTH_MEMORY_TRIES] = {0, 0.3, 0.6, 1};
+
 berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp, berth_err *err)
 {
 	berth_partial *part;
@@ -40,9 +42,9 @@ berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, v
 	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
-	for (int pass = 0; pass < 2 && !fits; pass++) {
+	for (int k = 0; k < BERTH_MEMORY_TRIES && !fits; k++) {
 		berth_partial_reset(part);
-		berth_partial_limit_memory(part, pass == 1);
+		berth_partial_limit_memory(part, berth_memory_share[k]);
 		BERTH_TRY(schedule(ctx, part, tmp, err));
 		berth_partial_devs(part, op_dev);
 		berth_partial_order(part, order);

@@ -47,8 +47,13 @@ bool berth_can_move(const berth_problem *p);
 struct berth_partial;
 typedef berth_status (*berth_schedule_fn)(void *ctx, struct berth_partial *part, berth_arena *tmp, berth_err *err);
 
-/* Make a schedule and offer its placement under the system's rule and with the order of its starts. Devices' memory is not asked for at first; where the
- * placement then exceeds it, once more with devices that fit by the upper bound of env/partial.h. Two or four evaluations. Fails: BERTH_ENOMEM. */
+/* How much of the tensors a schedule asks memory for (berth_partial_limit_memory), try by try, until the placement fits: only what stays at first, the upper
+ * bound in the end. */
+enum { BERTH_MEMORY_TRIES = 4 };
+extern const double berth_memory_share[BERTH_MEMORY_TRIES];
+
+/* Make a schedule and offer its placement under the system's rule and with the order of its starts, up to BERTH_MEMORY_TRIES times. Two evaluations a try.
+ * Fails: BERTH_ENOMEM. */
 berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp, berth_err *err);
 
 /* rank_d of CPOP: mean times and mean transfers from the sources to each operator, without its own time. out [n_ops]. */

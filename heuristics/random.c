@@ -41,7 +41,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	uint64_t drawn = 0;
 	int64_t n = 1;
 	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
-	berth_partial_limit_memory(part, false);
+	berth_partial_limit_memory(part, -1);
 	BERTH_TRY(BERTH_NEW(tmp, scores, BATCH, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_devs, (size_t)BATCH * (size_t)p->n_ops, err));
 	do {
@@ -49,7 +49,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 			draw(part, p, berth_rng_seed(s->cfg.seed, BERTH_STREAM_RANDOM + drawn), op_devs + (size_t)i * (size_t)p->n_ops);
 		berth_search_offer_batch(s, (int32_t)n, op_devs, scores);
 		if (drawn == 1 && !berth_score_feasible(scores[0])) {
-			berth_partial_limit_memory(part, true);
+			berth_partial_limit_memory(part, 1);
 			BERTH_TRY(berth_repair(s, op_devs, tmp, err));
 		}
 	} while ((n = berth_search_room(s, BATCH)) > 0);
