@@ -62,6 +62,7 @@ def run(q):
     if fault("op-missing"):
         answer["segments"].pop()
     if fault("ends-late"):
+        time.sleep(0.2)
         answer["segments"][0]["end_s"] = [0.02] * n
     if fault("wrong-id"):
         answer["id"] = 77
