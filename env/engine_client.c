@@ -253,7 +253,7 @@ static berth_status refused(berth_engine *e, const berth_json *at, berth_err *er
 	const char *kind = "", *text = "it says no why";
 	if (berth_json_string(at, "kind", false, &kind, NULL) != BERTH_OK || berth_json_string(at, "error", false, &text, NULL) != BERTH_OK)
 		return berth_engine_lied(e, err, "gave an answer whose \"error\" is no text");
-	berth_status st = strcmp(kind, "model") == 0 ? BERTH_EFORMAT : strcmp(kind, "device") == 0 ? BERTH_EINFEASIBLE : BERTH_EINVAL;
+	berth_status st = strcmp(kind, "model") == 0 ? BERTH_EFORMAT : strcmp(kind, "missing") == 0 ? BERTH_EIO : strcmp(kind, "device") == 0 ? BERTH_EINFEASIBLE : BERTH_EINVAL;
 	return berth_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
 }
 

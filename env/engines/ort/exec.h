@@ -1,0 +1,53 @@
+/* Running tasks on workers: one worker a device, pinned to a core, each running its tasks in the order in which they are listed, as soon as the tensors that a
+ * task reads are there. Two implementations: plain threads, and StarPU (where it was found at build). */
+#ifndef BERTH_EXEC_H
+#define BERTH_EXEC_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EXEC_MAX_WORKERS = 64 };
+
+typedef struct exec_task {
+	int32_t worker;
+	int32_t n_in, n_out;
+	const int32_t *in, *out;   /* buffers read and written; each buffer is written by one task, listed before those that read it */
+	void (*run)(void *ctx, double began); /* on the worker; began: exec_now at the start of the whole run */
+	void *ctx;
+} exec_task;
+
+typedef struct exec_buffer {
+	void *data;
+	size_t bytes;
+	int32_t producer;          /* task; -1: there from the start */
+	void *handle;              /* the executor's */
+} exec_buffer;
+
+typedef struct exec_kind {
+	const char *name;
+	/* n workers on cores[n]. Fails: BERTH_EIO (too few cores for it, not built in), BERTH_ENOMEM. */
+	berth_status (*open)(int32_t n, const int32_t *cores, berth_arena *mem, void **ex, berth_err *err);
+	void (*close)(void *ex);
+	/* Make the buffers known, and forget them. */
+	berth_status (*admit)(void *ex, exec_buffer *buffers, int32_t n, berth_err *err);
+	void (*dismiss)(void *ex, exec_buffer *buffers, int32_t n);
+	/* Run all once; returns when all are done. */
+	berth_status (*run)(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers, berth_err *err);
+} exec_kind;
+
+extern const exec_kind exec_threads, exec_starpu;
+
+/* Seconds of a monotonic clock; CPU seconds of this thread. */
+double exec_now(void);
+double exec_cpu(void);
+
+/* ---- bind_*.c ---- */
+
+/* Cores of this process, into core[max]. Returns how many. */
+int32_t bind_cores(int32_t *core, int32_t max);
+/* Keep the calling thread on a core from now on. */
+void bind_to(int32_t core);
+
+#endif

@@ -1,0 +1,192 @@
+/* The library and its table of functions. */
+#include "ort_api.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Places in the table. */
+enum {
+	GET_ERROR_MESSAGE = 2, CREATE_ENV = 3, CREATE_SESSION_FROM_ARRAY = 8, RUN = 9, CREATE_SESSION_OPTIONS = 10, SET_OPTIMIZATION_LEVEL = 23,
+	SET_INTRA_OP_THREADS = 24, SET_INTER_OP_THREADS = 25, CREATE_TENSOR_OVER = 49, IS_TENSOR = 50, GET_TENSOR_DATA = 51, GET_ELEMENT_TYPE = 60,
+	GET_RANK = 61, GET_DIMENSIONS = 62, GET_TYPE_AND_SHAPE = 65, CREATE_CPU_MEMORY = 69, RELEASE_STATUS = 93, RELEASE_SESSION = 95, RELEASE_VALUE = 96,
+	RELEASE_TYPE_AND_SHAPE = 99, RELEASE_SESSION_OPTIONS = 100, N_PLACES = 101
+};
+
+typedef void (*place)(void);
+
+typedef struct api_base {
+	const void *(*get_api)(uint32_t version);
+	const char *(*version)(void);
+} api_base;
+
+struct ort_lib {
+	const place *api;
+	const char *version;
+	void *env, *memory;
+};
+
+typedef void *status; /* OrtStatus *, NULL: success */
+
+/* call(lib, PLACE, (types), arguments...) */
+#define CALL(lib, at, types, ...) (((status (*) types)(lib)->api[at])(__VA_ARGS__))
+#define RELEASE(lib, at, x) (((void (*)(void *))(lib)->api[at])(x))
+
+static berth_status check(const ort_lib *lib, status s, const char *what, berth_err *err)
+{
+	if (!s)
+		return BERTH_OK;
+	const char *text = ((const char *(*)(status))lib->api[GET_ERROR_MESSAGE])(s);
+	berth_fail(err, BERTH_EFORMAT, "%s: %.380s", what, text);
+	RELEASE(lib, RELEASE_STATUS, s);
+	return BERTH_EFORMAT;
+}
+
+/* ---- opening ---- */
+
+static void *open_at(const char *dir, const char *rest)
+{
+	char path[1024];
+	if (!dir || snprintf(path, sizeof path, "%s%s", dir, rest) >= (int)sizeof path)
+		return NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *open_beside(void)
+{
+	char path[900];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	char *slash = n > 0 ? (path[n] = '\0', strrchr(path, '/')) : NULL;
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	void *handle = open_at(path, "/libonnxruntime.so.1");
+	return handle ? handle : open_at(path, "/../lib/berth/libonnxruntime.so.1");
+}
+
+static void *find_library(const char *path)
+{
+	void *handle;
+	if (path)
+		return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (getenv("BERTH_ORT_LIBRARY"))
+		return dlopen(getenv("BERTH_ORT_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+	if ((handle = open_beside()) || (handle = open_at(getenv("XDG_CACHE_HOME"), "/berth/libonnxruntime.so.1")) ||
+	    (handle = open_at(getenv("HOME"), "/.cache/berth/libonnxruntime.so.1")))
+		return handle;
+	return dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
+}
+
+static berth_status set_up(ort_lib *lib, void *handle, berth_err *err)
+{
+	const api_base *(*get_base)(void) = NULL;
+	void *symbol = dlsym(handle, "OrtGetApiBase");
+	memcpy(&get_base, &symbol, sizeof symbol);
+	const api_base *base = get_base ? get_base() : NULL;
+	if (!base || !(lib->api = base->get_api(1)))
+		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version 1");
+	lib->version = base->version();
+	BERTH_TRY(check(lib, CALL(lib, CREATE_ENV, (int, const char *, void **), 3, "berth", &lib->env), "ONNX Runtime", err));
+	return check(lib, CALL(lib, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory), "ONNX Runtime", err);
+}
+
+berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err)
+{
+	ort_lib *lib;
+	void *handle = find_library(path);
+	if (!handle)
+		return berth_fail(err, BERTH_EIO, "ONNX Runtime is not installed (%.200s); 'scripts/setup engine' brings it, --library or BERTH_ORT_LIBRARY name it", dlerror());
+	BERTH_TRY(BERTH_NEW(mem, lib, 1, err));
+	BERTH_TRY(set_up(lib, handle, err));
+	*out = lib;
+	return BERTH_OK;
+}
+
+const char *ort_version(const ort_lib *lib)
+{
+	return lib->version;
+}
+
+/* ---- sessions ---- */
+
+berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level, ort_session **out, berth_err *err)
+{
+	void *options = NULL;
+	BERTH_TRY(check(lib, CALL(lib, CREATE_SESSION_OPTIONS, (void **), &options), "session options", err));
+	berth_status st = check(lib, CALL(lib, SET_INTRA_OP_THREADS, (void *, int), options, threads), "threads", err);
+	if (st == BERTH_OK)
+		st = check(lib, CALL(lib, SET_INTER_OP_THREADS, (void *, int), options, 1), "threads", err);
+	if (st == BERTH_OK)
+		st = check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, level), "optimisation", err);
+	if (st == BERTH_OK)
+		st = check(lib, CALL(lib, CREATE_SESSION_FROM_ARRAY, (void *, const void *, size_t, const void *, ort_session **), lib->env, data, size, options, out),
+		           "session", err);
+	RELEASE(lib, RELEASE_SESSION_OPTIONS, options);
+	return st;
+}
+
+void ort_session_free(ort_lib *lib, ort_session *s)
+{
+	if (s)
+		RELEASE(lib, RELEASE_SESSION, s);
+}
+
+berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in, size_t n_in, const char *const *out_name,
+                     ort_value **out, size_t n_out, berth_err *err)
+{
+	return check(lib, CALL(lib, RUN, (ort_session *, const void *, const char *const *, ort_value *const *, size_t, const char *const *, size_t, ort_value **),
+	                       s, NULL, in_name, in, n_in, out_name, n_out, out), "run", err);
+}
+
+/* ---- values ---- */
+
+berth_status ort_value_over(ort_lib *lib, void *data, const ort_shape *shape, ort_value **out, berth_err *err)
+{
+	return check(lib, CALL(lib, CREATE_TENSOR_OVER, (const void *, void *, size_t, const int64_t *, size_t, int, ort_value **), lib->memory, data,
+	                       shape->bytes, shape->dim, (size_t)shape->rank, (int)shape->elem, out), "tensor", err);
+}
+
+void ort_value_free(ort_lib *lib, ort_value *v)
+{
+	if (v)
+		RELEASE(lib, RELEASE_VALUE, v);
+}
+
+static berth_status look_shape(ort_lib *lib, void *info, ort_shape *shape, berth_err *err)
+{
+	int elem = 0;
+	size_t rank = 0, count = 1;
+	BERTH_TRY(check(lib, CALL(lib, GET_ELEMENT_TYPE, (const void *, int *), info, &elem), "type", err));
+	BERTH_TRY(check(lib, CALL(lib, GET_RANK, (const void *, size_t *), info, &rank), "rank", err));
+	if (rank > ORT_MAX_RANK || !ort_elem_bytes(elem))
+		return berth_fail(err, BERTH_EFORMAT, "a tensor of element type %d and rank %zu; expected numbers and at most %d dimensions", elem, rank, ORT_MAX_RANK);
+	BERTH_TRY(check(lib, CALL(lib, GET_DIMENSIONS, (const void *, int64_t *, size_t), info, shape->dim, rank), "shape", err));
+	for (size_t i = 0; i < rank; i++)
+		count *= (size_t)shape->dim[i];
+	shape->elem = elem;
+	shape->rank = (int32_t)rank;
+	shape->bytes = count * ort_elem_bytes(elem);
+	return BERTH_OK;
+}
+
+berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void **data, berth_err *err)
+{
+	int is_tensor = 0;
+	void *info = NULL;
+	BERTH_TRY(check(lib, CALL(lib, IS_TENSOR, (const ort_value *, int *), v, &is_tensor), "value", err));
+	if (!is_tensor)
+		return berth_fail(err, BERTH_EFORMAT, "a value that is no tensor (a sequence, a map); the engine moves tensors only");
+	BERTH_TRY(check(lib, CALL(lib, GET_TYPE_AND_SHAPE, (const ort_value *, void **), v, &info), "value", err));
+	berth_status st = look_shape(lib, info, shape, err);
+	RELEASE(lib, RELEASE_TYPE_AND_SHAPE, info);
+	BERTH_TRY(st);
+	return check(lib, CALL(lib, GET_TENSOR_DATA, (ort_value *, void **), v, data), "data", err);
+}
+
+size_t ort_elem_bytes(int32_t elem)
+{
+	static const unsigned char bytes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2};
+	return elem > 0 && elem < (int32_t)sizeof bytes ? bytes[elem] : 0;
+}

@@ -1,0 +1,490 @@
+/* Reading, completing and running the unsplit model. */
+#include "ort_model.h"
+
+#include "file.h"
+#include "rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- decoding ---- */
+
+static berth_status decode(ort_model *m, const char *path, berth_err *err)
+{
+	int32_t n_weights;
+	BERTH_TRY(berth_file_map(path, &m->file_data, &m->file_size, err));
+	m->onnx = (onnx_model){.file = path, .data = m->file_data, .size = m->file_size, .tmp = m->mem};
+	BERTH_TRY(onnx_read_model(&m->onnx, err));
+	BERTH_TRY(onnx_resolve(&m->onnx, NULL, err));
+	BERTH_TRY(onnx_infer_model(&m->onnx, err));
+	BERTH_TRY(onnx_find_weights(&m->onnx, &n_weights, err));
+	return onnx_fold_model(&m->onnx, err);
+}
+
+static berth_status list_ops(ort_model *m, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(m->mem, m->op_node, m->onnx.n_nodes, err));
+	BERTH_TRY(BERTH_NEW(m->mem, m->shape, m->onnx.n_values, err));
+	BERTH_TRY(BERTH_NEW(m->mem, m->data, m->onnx.n_values, err));
+	BERTH_TRY(BERTH_NEW(m->mem, m->value, m->onnx.n_values, err));
+	BERTH_TRY(BERTH_NEW(m->mem, m->stamp, m->onnx.n_values, err));
+	for (size_t i = 0; i < m->onnx.n_nodes; i++)
+		if (!m->onnx.node[i].folded)
+			m->op_node[m->n_ops++] = (int32_t)i;
+	return BERTH_OK;
+}
+
+/* ---- filling ---- */
+
+typedef enum filling { FILL_INPUT, FILL_BIAS, FILL_SCALE, FILL_KERNEL, FILL_MATMUL } filling;
+
+static double fan_in(const ort_shape *s, filling how)
+{
+	double fan = 1;
+	if (how == FILL_MATMUL)
+		return (double)s->dim[s->rank - 2];
+	for (int32_t i = 1; i < s->rank; i++)
+		fan *= (double)s->dim[i];
+	return fan > 1 ? fan : 1;
+}
+
+static double draw(berth_rng *r, filling how, double width)
+{
+	double u = 2 * berth_rng_unit(r) - 1;
+	return how == FILL_SCALE ? 1 + 0.5 * u : how == FILL_BIAS ? 0.1 * u : u * width;
+}
+
+static uint16_t half(float x)
+{
+	uint32_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	int32_t e = (int32_t)(bits >> 23 & 255) - 112;
+	if (e <= 0)
+		return (uint16_t)(bits >> 16 & 0x8000);
+	return (uint16_t)((bits >> 16 & 0x8000) | ((uint32_t)e << 10) | (bits >> 13 & 0x3ff));
+}
+
+static void put_number(void *data, size_t i, int32_t elem, double x)
+{
+	switch (elem) {
+	case ONNX_FLOAT: ((float *)data)[i] = (float)x; break;
+	case ONNX_DOUBLE: ((double *)data)[i] = x; break;
+	case ONNX_FLOAT16: ((uint16_t *)data)[i] = half((float)x); break;
+	case ONNX_BFLOAT16: {
+		float f = (float)x;
+		memcpy((uint16_t *)data + i, (unsigned char *)&f + 2, 2);
+		break;
+	}
+	default: break;
+	}
+}
+
+static void fill(ort_model *m, int32_t v, filling how)
+{
+	const ort_shape *s = &m->shape[v];
+	size_t width = ort_elem_bytes(s->elem), n = s->bytes / width;
+	berth_rng r = berth_rng_seed(1, (uint64_t)v);
+	bool real = s->elem == ONNX_FLOAT || s->elem == ONNX_DOUBLE || s->elem == ONNX_FLOAT16 || s->elem == ONNX_BFLOAT16;
+	double a = how == FILL_INPUT ? 1 : how == FILL_MATMUL ? sqrt(3 / fan_in(s, how)) : sqrt(6 / fan_in(s, how));
+	for (size_t i = 0; i < n; i++) {
+		if (real)
+			put_number(m->data[v], i, s->elem, draw(&r, how, a));
+		else
+			((unsigned char *)m->data[v])[i * width] = (unsigned char)(berth_rng_next(&r) >> 31);
+	}
+}
+
+/* How the weight input v is filled: by the first operator that takes it. */
+static filling filling_of(const ort_model *m, int32_t v)
+{
+	const onnx_model *o = &m->onnx;
+	for (size_t i = 0; i < o->n_nodes; i++)
+		for (int32_t k = 0; k < o->node[i].n_in; k++) {
+			const char *type = o->node[i].type;
+			bool norm = strstr(type, "Normalization") != NULL;
+			if (o->node[i].in[k] != v)
+				continue;
+			if (norm && (k == 1 || (k == 4 && strcmp(type, "BatchNormalization") == 0)))
+				return FILL_SCALE;
+			if (m->shape[v].rank < 2)
+				return FILL_BIAS;
+			return strcmp(type, "MatMul") == 0 ? FILL_MATMUL : FILL_KERNEL;
+		}
+	return FILL_BIAS;
+}
+
+static berth_status shape_of_input(ort_model *m, int32_t v, berth_err *err)
+{
+	const onnx_value *x = &m->onnx.value[v];
+	ort_shape *s = &m->shape[v];
+	size_t count = 1;
+	if (x->rank < 0 || x->rank > ORT_MAX_RANK || !ort_elem_bytes(x->elem))
+		return berth_fail(err, BERTH_EFORMAT, "%.200s: input '%.80s' has no type or shape that the engine can fill", m->onnx.file, x->name);
+	s->elem = x->elem;
+	s->rank = x->rank;
+	for (int32_t i = 0; i < x->rank; i++) {
+		s->dim[i] = x->dim[i] < 0 ? 1 : x->dim[i];
+		count *= (size_t)s->dim[i];
+	}
+	s->bytes = count * ort_elem_bytes(s->elem);
+	return BERTH_OK;
+}
+
+/* Where a tensor's bytes stand in a file of their own: entries of external_data (13). */
+typedef struct outside {
+	char path[1024];
+	uint64_t offset, length;
+	bool is;
+} outside;
+
+static uint64_t decimal(const onnx_wire *w, const onnx_field *f)
+{
+	uint64_t x = 0;
+	for (size_t i = f->at; i < f->end && w->data[i] >= '0' && w->data[i] <= '9'; i++)
+		x = 10 * x + (uint64_t)(w->data[i] - '0');
+	return x;
+}
+
+static berth_status read_entry(ort_model *m, onnx_wire w, outside *o, berth_err *err)
+{
+	onnx_field f, key = {0};
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return BERTH_OK;
+		size_t n = key.end - key.at;
+		const unsigned char *word = w.data + key.at;
+		if (f.number == 1)
+			key = f;
+		else if (n == 8 && memcmp(word, "location", 8) == 0) {
+			const char *slash = strrchr(m->onnx.file, '/');
+			snprintf(o->path, sizeof o->path, "%.*s%.*s", slash ? (int)(slash + 1 - m->onnx.file) : 0, m->onnx.file, (int)(f.end - f.at), (const char *)w.data + f.at);
+		} else if (n == 6 && memcmp(word, "offset", 6) == 0)
+			o->offset = decimal(&w, &f);
+		else if (n == 6 && memcmp(word, "length", 6) == 0)
+			o->length = decimal(&w, &f);
+	}
+}
+
+static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o, berth_err *err)
+{
+	onnx_wire w = {m->onnx.file, m->file_data, t->at, t->end};
+	onnx_field f;
+	bool more;
+	*o = (outside){.is = false};
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return BERTH_OK;
+		if (f.number == 14 && f.type == ONNX_VARINT)
+			o->is = f.value == 1;
+		if (f.number == 13 && f.type == ONNX_BYTES)
+			BERTH_TRY(read_entry(m, onnx_wire_inside(&w, &f), o, err));
+	}
+}
+
+/* The content of the file where it is there; false: it is not. */
+static bool read_outside(const outside *o, void *data, size_t bytes)
+{
+	FILE *f = fopen(o->path, "rb");
+	bool done = f && fseek(f, (long)o->offset, SEEK_SET) == 0 && fread(data, 1, bytes, f) == bytes;
+	if (f)
+		fclose(f);
+	return done;
+}
+
+static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, berth_err *err)
+{
+	outside o;
+	unsigned char *data;
+	ort_shape *s = &m->shape[v];
+	BERTH_TRY(find_outside(m, t, &o, err));
+	if (!o.is)
+		return BERTH_OK;
+	if (t->rank > ORT_MAX_RANK || !ort_elem_bytes(t->elem))
+		return berth_fail(err, BERTH_EFORMAT, "%.200s: weight '%.80s' has no type or shape that the engine can fill", m->onnx.file, t->name);
+	s->elem = t->elem;
+	s->rank = t->rank;
+	memcpy(s->dim, t->dim, (size_t)t->rank * sizeof *s->dim);
+	s->bytes = (size_t)t->count * ort_elem_bytes(t->elem);
+	BERTH_TRY(BERTH_NEW(m->mem, data, s->bytes + 64, err));
+	m->data[v] = data;
+	if (!read_outside(&o, data, s->bytes))
+		fill(m, v, filling_of(m, v));
+	return BERTH_OK;
+}
+
+static berth_status fill_weights(ort_model *m, berth_err *err)
+{
+	for (size_t i = 0; i < m->onnx.n_tensors; i++)
+		if (!m->onnx.tensor[i].sparse)
+			BERTH_TRY(fill_outside(m, m->onnx.tensor_value[i], &m->onnx.tensor[i], err));
+	return BERTH_OK;
+}
+
+static bool is_used(const onnx_model *o, int32_t v)
+{
+	for (size_t i = 0; i < o->n_nodes; i++)
+		for (int32_t k = 0; k < o->node[i].n_all; k++)
+			if (o->node[i].in[k] == v)
+				return true;
+	return false;
+}
+
+static berth_status fill_inputs(ort_model *m, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(m->mem, m->input, m->onnx.n_inputs, err));
+	for (size_t i = 0; i < m->onnx.n_inputs; i++) {
+		int32_t v = m->onnx.input[i];
+		bool weight = m->onnx.value[v].weight_input;
+		unsigned char *data;
+		if (m->onnx.value[v].tensor || !is_used(&m->onnx, v))
+			continue;
+		BERTH_TRY(shape_of_input(m, v, err));
+		BERTH_TRY(BERTH_NEW(m->mem, data, m->shape[v].bytes + 64, err));
+		m->data[v] = data;
+		fill(m, v, weight ? filling_of(m, v) : FILL_INPUT);
+		if (!weight)
+			m->input[m->n_inputs++] = v;
+	}
+	return BERTH_OK;
+}
+
+/* ---- parts ---- */
+
+/* Fields of the model around the graph: IR version, operator sets, functions. */
+static berth_status put_surroundings(ort_model *m, ort_bytes *b, berth_err *err)
+{
+	onnx_wire w = {m->onnx.file, m->file_data, 0, m->file_size};
+	for (;;) {
+		onnx_field f;
+		bool more;
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return BERTH_OK;
+		if (f.number == 1 || f.number == 8 || f.number == 25)
+			ort_put(b, m->file_data + f.tag_at, w.at - f.tag_at);
+	}
+}
+
+static berth_status put_node(ort_model *m, int32_t node, ort_bytes *graph, berth_err *err)
+{
+	onnx_wire w = {m->onnx.file, m->file_data, m->onnx.node[node].at, m->file_size};
+	onnx_field f;
+	bool more;
+	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+	ort_put(graph, m->file_data + f.tag_at, w.at - f.tag_at);
+	return BERTH_OK;
+}
+
+static berth_status put_source(ort_model *m, int32_t v, ort_bytes *graph, int32_t *in, int32_t *n_in, berth_err *err)
+{
+	const onnx_value *x = &m->onnx.value[v];
+	if (x->tensor && x->producer < 0 && !m->data[v]) {
+		ort_put_field(graph, x->tensor->sparse ? 15 : 5, m->file_data + x->tensor->at, x->tensor->end - x->tensor->at);
+	} else if (x->constant || (x->tensor && x->producer < 0)) {
+		if (!m->data[v])
+			return berth_fail(err, BERTH_EFORMAT, "%.200s: the content of constant '%.80s' is not known", m->onnx.file, x->name);
+		ort_put_initializer(graph, x->name, &m->shape[v], m->data[v]);
+	} else {
+		ort_put_value_info(graph, 11, x->name, m->shape[v].elem ? &m->shape[v] : NULL);
+		in[(*n_in)++] = v;
+	}
+	return BERTH_OK;
+}
+
+static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, ort_bytes *graph, int32_t *in, int32_t *n_in, berth_err *err)
+{
+	int32_t now = ++m->now;
+	for (int32_t i = 0; i < n; i++)
+		for (int32_t k = 0; k < m->onnx.node[nodes[i]].n_out; k++)
+			if (m->onnx.node[nodes[i]].out[k] >= 0)
+				m->stamp[m->onnx.node[nodes[i]].out[k]] = now;
+	for (int32_t i = 0; i < n; i++)
+		for (int32_t k = 0; k < m->onnx.node[nodes[i]].n_all; k++) {
+			int32_t v = m->onnx.node[nodes[i]].in[k];
+			if (v < 0 || m->stamp[v] == now)
+				continue;
+			m->stamp[v] = now;
+			BERTH_TRY(put_source(m, v, graph, in, n_in, err));
+		}
+	return BERTH_OK;
+}
+
+berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out, berth_arena *mem, int32_t *in, int32_t *n_in,
+                            ort_bytes *bytes, berth_err *err)
+{
+	ort_bytes graph = {.mem = mem};
+	*bytes = (ort_bytes){.mem = mem};
+	*n_in = 0;
+	for (int32_t i = 0; i < n; i++)
+		BERTH_TRY(put_node(m, nodes[i], &graph, err));
+	ort_put_text(&graph, 2, "part");
+	BERTH_TRY(put_sources(m, nodes, n, &graph, in, n_in, err));
+	for (int32_t i = 0; i < n_out; i++)
+		ort_put_value_info(&graph, 12, m->onnx.value[out[i]].name, m->shape[out[i]].elem ? &m->shape[out[i]] : NULL);
+	BERTH_TRY(put_surroundings(m, bytes, err));
+	ort_put_field(bytes, 7, graph.data, graph.len);
+	return bytes->failed || graph.failed ? berth_nomem(err) : BERTH_OK;
+}
+
+/* ---- the unsplit model ---- */
+
+static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_out, int threads, int level, ort_session **s, berth_err *err)
+{
+	berth_arena tmp = {0};
+	ort_bytes bytes;
+	int32_t *in, n_in;
+	berth_status st = BERTH_NEW(&tmp, in, m->onnx.n_values, err);
+	if (st == BERTH_OK)
+		st = ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in, &bytes, err);
+	if (st == BERTH_OK)
+		st = ort_session_new(m->lib, bytes.data, bytes.len, threads, level, s, err);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out, int32_t n_out, ort_value **result, berth_err *err)
+{
+	berth_arena tmp = {0};
+	const char **in_name, **out_name;
+	ort_value **in;
+	int32_t n_used = 0;
+	berth_status st = BERTH_NEW(&tmp, in_name, m->n_inputs, err);
+	if (st == BERTH_OK)
+		st = BERTH_NEW(&tmp, in, m->n_inputs, err);
+	if (st == BERTH_OK)
+		st = BERTH_NEW(&tmp, out_name, n_out, err);
+	for (int32_t i = 0; i < m->n_inputs && st == BERTH_OK; i++) {
+		in_name[n_used] = m->onnx.value[m->input[i]].name;
+		st = ort_value_over(m->lib, m->data[m->input[i]], &m->shape[m->input[i]], &in[n_used++], err);
+	}
+	for (int32_t i = 0; i < n_out && st == BERTH_OK; i++)
+		out_name[i] = m->onnx.value[out[i]].name;
+	if (st == BERTH_OK)
+		st = ort_run(m->lib, s, in_name, in, (size_t)n_used, out_name, result, (size_t)n_out, err);
+	for (int32_t i = 0; i < n_used; i++)
+		ort_value_free(m->lib, in[i]);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth_err *err)
+{
+	for (int32_t i = 0; i < m->n_whole; i++)
+		if (m->whole_threads[i] == threads) {
+			*out = m->whole[i];
+			return BERTH_OK;
+		}
+	if (m->n_whole == ORT_MAX_WHOLE)
+		return berth_fail(err, BERTH_EINVAL, "more than %d numbers of threads were asked for", ORT_MAX_WHOLE);
+	BERTH_TRY(whole_session(m, m->onnx.output, (int32_t)m->onnx.n_outputs, threads, m->level, out, err));
+	m->whole_threads[m->n_whole] = threads;
+	m->whole[m->n_whole++] = *out;
+	return BERTH_OK;
+}
+
+berth_status ort_model_run_whole(ort_model *m, ort_session *s, ort_value **outputs, berth_err *err)
+{
+	return run_inputs(m, s, m->onnx.output, (int32_t)m->onnx.n_outputs, outputs, err);
+}
+
+/* Run once, unoptimised, with every value as an output: shapes, types and contents of all. */
+static berth_status probe(ort_model *m, berth_err *err)
+{
+	onnx_model *o = &m->onnx;
+	int32_t *out, n_out = 0;
+	ort_value **result;
+	ort_session *s = NULL;
+	BERTH_TRY(BERTH_NEW(m->mem, out, o->n_values, err));
+	BERTH_TRY(BERTH_NEW(m->mem, result, o->n_values, err));
+	for (size_t i = 0; i < o->n_nodes; i++)
+		for (int32_t k = 0; k < o->node[i].n_out; k++)
+			if (o->node[i].out[k] >= 0)
+				out[n_out++] = o->node[i].out[k];
+	BERTH_TRY(whole_session(m, out, n_out, 1, ORT_PLAIN, &s, err));
+	berth_status st = run_inputs(m, s, out, n_out, result, err);
+	for (int32_t i = 0; i < n_out; i++)
+		m->value[out[i]] = result[i];
+	for (int32_t i = 0; i < n_out && st == BERTH_OK; i++)
+		st = ort_value_look(m->lib, result[i], &m->shape[out[i]], &m->data[out[i]], err);
+	ort_session_free(m->lib, s);
+	return st;
+}
+
+static berth_status expect(ort_model *m, berth_err *err)
+{
+	ort_session *s;
+	ort_value **result;
+	size_t n = m->onnx.n_outputs;
+	BERTH_TRY(BERTH_NEW(m->mem, m->expected, n, err));
+	BERTH_TRY(BERTH_NEW(m->mem, result, n, err));
+	BERTH_TRY(ort_model_whole(m, 1, &s, err));
+	berth_status st = ort_model_run_whole(m, s, result, err);
+	for (size_t i = 0; i < n && st == BERTH_OK; i++) {
+		ort_shape shape = {0};
+		unsigned char *kept = NULL;
+		void *data = NULL;
+		st = ort_value_look(m->lib, result[i], &shape, &data, err);
+		if (st == BERTH_OK)
+			st = BERTH_NEW(m->mem, kept, shape.bytes + 64, err);
+		if (st == BERTH_OK)
+			memcpy(kept, data, shape.bytes);
+		m->expected[i] = kept;
+	}
+	for (size_t i = 0; i < n; i++)
+		ort_value_free(m->lib, result[i]);
+	return st;
+}
+
+berth_status ort_model_open(ort_lib *lib, const char *path, int level, berth_arena *mem, ort_model *out, berth_err *err)
+{
+	*out = (ort_model){.lib = lib, .mem = mem, .level = level};
+	BERTH_TRY(decode(out, path, err));
+	BERTH_TRY(list_ops(out, err));
+	BERTH_TRY(fill_weights(out, err));
+	BERTH_TRY(fill_inputs(out, err));
+	BERTH_TRY(probe(out, err));
+	return expect(out, err);
+}
+
+void ort_model_close(ort_model *m)
+{
+	for (int32_t i = 0; i < m->n_whole; i++)
+		ort_session_free(m->lib, m->whole[i]);
+	for (size_t v = 0; m->value && v < m->onnx.n_values; v++)
+		ort_value_free(m->lib, m->value[v]);
+	berth_file_unmap(m->file_data, m->file_size);
+	*m = (ort_model){0};
+}
+
+/* ---- comparing ---- */
+
+static double number_at(const void *data, int32_t elem, size_t i)
+{
+	switch (elem) {
+	case ONNX_FLOAT: return (double)((const float *)data)[i];
+	case ONNX_DOUBLE: return ((const double *)data)[i];
+	case ONNX_INT64: return (double)((const int64_t *)data)[i];
+	case ONNX_INT32: return (double)((const int32_t *)data)[i];
+	default: return (double)((const unsigned char *)data)[i * ort_elem_bytes(elem)];
+	}
+}
+
+double ort_model_difference(const ort_model *m, int32_t o, const void *data)
+{
+	const ort_shape *s = &m->shape[m->onnx.output[o]];
+	size_t n = s->bytes / ort_elem_bytes(s->elem);
+	double largest = 0, worst = 0;
+	for (size_t i = 0; i < n; i++) {
+		double want = number_at(m->expected[o], s->elem, i), got = number_at(data, s->elem, i), d = fabs(want - got);
+		largest = fmax(largest, fabs(want));
+		if (!isfinite(got) && isfinite(want))
+			return INFINITY;
+		if (d > worst)
+			worst = d;
+	}
+	return worst == 0 ? 0 : worst / (largest > 0 ? largest : 1);
+}

@@ -1,0 +1,335 @@
+/* From placements to tasks. */
+#include "ort_plan.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- segments ---- */
+
+typedef struct cutter {
+	ort_plan *p;
+	int32_t *value_dev;   /* [n_values] device of the producing operator; -1: none */
+	int32_t *value_seg;   /* [n_values] segment that makes it; -1 */
+	bool *sent, *inner;   /* [n_values] goes to another device; used by an operator or an output */
+	bool *here;           /* [n_devs][n_values] has come to the device already */
+	int32_t *open;        /* [n_devs] the device's segment that can still grow; -1 */
+	int32_t *last;        /* [n_ops] room for the operators of segments */
+	int32_t n_devs;
+} cutter;
+
+static const onnx_node *node_of(const ort_model *m, int32_t op)
+{
+	return &m->onnx.node[m->op_node[op]];
+}
+
+static berth_status start_cutting(cutter *c, berth_arena *tmp, berth_err *err)
+{
+	ort_plan *p = c->p;
+	size_t n_values = p->m->onnx.n_values;
+	for (int32_t i = 0; i < p->m->n_ops; i++)
+		c->n_devs = p->placement[i] >= c->n_devs ? p->placement[i] + 1 : c->n_devs;
+	BERTH_TRY(BERTH_NEW(tmp, c->value_dev, n_values, err));
+	BERTH_TRY(BERTH_NEW(tmp, c->value_seg, n_values, err));
+	BERTH_TRY(BERTH_NEW(tmp, c->sent, n_values, err));
+	BERTH_TRY(BERTH_NEW(tmp, c->here, n_values * (size_t)c->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, c->open, c->n_devs, err));
+	memset(c->value_dev, -1, n_values * sizeof *c->value_dev);
+	memset(c->value_seg, -1, n_values * sizeof *c->value_seg);
+	memset(c->open, -1, (size_t)c->n_devs * sizeof *c->open);
+	for (int32_t i = 0; i < p->m->n_ops; i++)
+		for (int32_t k = 0; k < node_of(p->m, i)->n_out; k++)
+			if (node_of(p->m, i)->out[k] >= 0)
+				c->value_dev[node_of(p->m, i)->out[k]] = p->placement[i];
+	for (int32_t i = 0; i < p->m->n_ops; i++)
+		for (int32_t k = 0; k < node_of(p->m, i)->n_all; k++) {
+			int32_t v = node_of(p->m, i)->in[k];
+			if (v >= 0 && c->value_dev[v] >= 0 && c->value_dev[v] != p->placement[i])
+				c->sent[v] = true;
+		}
+	return BERTH_OK;
+}
+
+/* Does the operator wait for a tensor from elsewhere? They are here from now on. */
+static bool waits(cutter *c, int32_t op)
+{
+	const ort_model *m = c->p->m;
+	int32_t dev = c->p->placement[op];
+	bool any = false;
+	for (int32_t k = 0; k < node_of(m, op)->n_all; k++) {
+		int32_t v = node_of(m, op)->in[k];
+		if (v < 0 || c->value_dev[v] < 0 || c->value_dev[v] == dev || c->here[(size_t)dev * m->onnx.n_values + (size_t)v])
+			continue;
+		c->here[(size_t)dev * m->onnx.n_values + (size_t)v] = true;
+		any = true;
+	}
+	return any;
+}
+
+static bool sends(const cutter *c, int32_t op)
+{
+	for (int32_t k = 0; k < node_of(c->p->m, op)->n_out; k++)
+		if (node_of(c->p->m, op)->out[k] >= 0 && c->sent[node_of(c->p->m, op)->out[k]])
+			return true;
+	return false;
+}
+
+/* Segments in the order of their first operators; each operator's segment into op_seg. */
+static void cut(cutter *c, int32_t *op_seg)
+{
+	ort_plan *p = c->p;
+	for (int32_t i = 0; i < p->m->n_ops; i++) {
+		int32_t op = p->order[i], dev = p->placement[op];
+		if (waits(c, op) || c->open[dev] < 0) {
+			c->open[dev] = p->n_segments;
+			p->segment[p->n_segments++] = (ort_segment){.plan = p, .dev = dev};
+		}
+		op_seg[op] = c->open[dev];
+		p->segment[c->open[dev]].n_ops++;
+		if (sends(c, op))
+			c->open[dev] = -1;
+	}
+}
+
+static berth_status list_ops(ort_plan *p, const int32_t *op_seg, berth_err *err)
+{
+	for (int32_t s = 0; s < p->n_segments; s++) {
+		BERTH_TRY(BERTH_NEW(&p->mem, p->segment[s].op, p->segment[s].n_ops, err));
+		p->segment[s].n_ops = 0;
+	}
+	for (int32_t i = 0; i < p->m->n_ops; i++) {
+		ort_segment *s = &p->segment[op_seg[p->order[i]]];
+		s->op[s->n_ops++] = p->order[i];
+	}
+	return BERTH_OK;
+}
+
+/* ---- buffers ---- */
+
+static berth_status new_buffer(ort_plan *p, int32_t v, int32_t producer, berth_err *err)
+{
+	exec_buffer *b = &p->buffer[p->n_buffers];
+	const ort_shape *shape = &p->m->shape[v];
+	unsigned char *data;
+	b->bytes = shape->bytes;
+	b->producer = producer;
+	b->data = p->m->data[v];
+	if (producer >= 0) {
+		BERTH_TRY(BERTH_NEW(&p->mem, data, shape->bytes + 64, err));
+		b->data = data;
+	}
+	BERTH_TRY(ort_value_over(p->m->lib, b->data, shape, &p->buffer_value[p->n_buffers], err));
+	p->value_buffer[v] = p->n_buffers++;
+	return BERTH_OK;
+}
+
+/* A value needs a buffer where another segment takes it, or the user. */
+static berth_status make_buffers(ort_plan *p, const int32_t *op_seg, berth_err *err)
+{
+	const ort_model *m = p->m;
+	size_t n = m->onnx.n_values;
+	BERTH_TRY(BERTH_NEW(&p->mem, p->buffer, n, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, p->buffer_value, n, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, p->value_buffer, n, err));
+	memset(p->value_buffer, -1, n * sizeof *p->value_buffer);
+	int32_t *value_seg;
+	BERTH_TRY(BERTH_NEW(&p->mem, value_seg, n, err));
+	memset(value_seg, -1, n * sizeof *value_seg);
+	for (int32_t i = 0; i < m->n_ops; i++)
+		for (int32_t k = 0; k < node_of(m, i)->n_out; k++)
+			if (node_of(m, i)->out[k] >= 0)
+				value_seg[node_of(m, i)->out[k]] = op_seg[i];
+	for (int32_t i = 0; i < m->n_inputs; i++)
+		BERTH_TRY(new_buffer(p, m->input[i], -1, err));
+	for (int32_t i = 0; i < m->n_ops; i++)
+		for (int32_t k = 0; k < node_of(m, i)->n_all; k++) {
+			int32_t v = node_of(m, i)->in[k];
+			if (v >= 0 && value_seg[v] >= 0 && value_seg[v] != op_seg[i] && p->value_buffer[v] < 0)
+				BERTH_TRY(new_buffer(p, v, value_seg[v], err));
+		}
+	for (size_t i = 0; i < m->onnx.n_outputs; i++) {
+		int32_t v = m->onnx.output[i];
+		if (value_seg[v] < 0)
+			return berth_fail(err, BERTH_EFORMAT, "output '%.80s' of the model is made by no operator", m->onnx.value[v].name);
+		if (p->value_buffer[v] < 0)
+			BERTH_TRY(new_buffer(p, v, value_seg[v], err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- sessions ---- */
+
+static berth_status segment_outputs(ort_plan *p, ort_segment *s, int32_t *out, berth_err *err)
+{
+	const ort_model *m = p->m;
+	for (int32_t i = 0; i < s->n_ops; i++)
+		for (int32_t k = 0; k < node_of(m, s->op[i])->n_out; k++) {
+			int32_t v = node_of(m, s->op[i])->out[k];
+			if (v >= 0 && p->value_buffer[v] >= 0)
+				out[s->n_out++] = v;
+		}
+	BERTH_TRY(BERTH_NEW(&p->mem, s->out_name, s->n_out, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, s->out, s->n_out, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, s->out_buffer, s->n_out, err));
+	for (int32_t i = 0; i < s->n_out; i++) {
+		s->out_name[i] = m->onnx.value[out[i]].name;
+		s->out_buffer[i] = p->value_buffer[out[i]];
+		s->out[i] = p->buffer_value[s->out_buffer[i]];
+	}
+	return BERTH_OK;
+}
+
+static berth_status segment_inputs(ort_plan *p, ort_segment *s, const int32_t *in, int32_t n, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(&p->mem, s->in_name, n, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, s->in, n, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, s->in_buffer, n, err));
+	s->n_in = n;
+	for (int32_t i = 0; i < n; i++) {
+		s->in_name[i] = p->m->onnx.value[in[i]].name;
+		s->in_buffer[i] = p->value_buffer[in[i]];
+		s->in[i] = p->buffer_value[s->in_buffer[i]];
+	}
+	return BERTH_OK;
+}
+
+static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, berth_err *err)
+{
+	ort_model *m = p->m;
+	int32_t *nodes, *in, *out, n_in = 0;
+	ort_bytes bytes;
+	BERTH_TRY(BERTH_NEW(tmp, nodes, s->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, in, m->onnx.n_values, err));
+	BERTH_TRY(BERTH_NEW(tmp, out, m->onnx.n_values, err));
+	for (int32_t i = 0; i < s->n_ops; i++)
+		nodes[i] = m->op_node[s->op[i]];
+	BERTH_TRY(segment_outputs(p, s, out, err));
+	BERTH_TRY(ort_model_part(m, nodes, s->n_ops, out, s->n_out, tmp, in, &n_in, &bytes, err));
+	BERTH_TRY(segment_inputs(p, s, in, n_in, err));
+	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, &s->session, err);
+}
+
+/* ---- plans ---- */
+
+void ort_segment_run(void *ctx, double began)
+{
+	ort_segment *s = ctx;
+	double from = exec_now(), cpu = exec_cpu();
+	s->err.code = BERTH_OK;
+	ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out, (size_t)s->n_out, &s->err);
+	s->cpu_s = exec_cpu() - cpu;
+	ort_rest(exec_now() - from, s->plan->dev[s->dev].speed);
+	s->start_s = from - began;
+	s->end_s = exec_now() - began;
+}
+
+void ort_rest(double took, double speed)
+{
+	double until = exec_now() + took * (1 / speed - 1), left;
+	while (speed < 1 && (left = until - exec_now()) > 0) {
+		struct timespec t = {0, (long)(1e9 * fmin(left - 1e-4, 0.5))};
+		if (left > 2e-4)
+			nanosleep(&t, NULL);
+	}
+}
+
+static berth_status make_tasks(ort_plan *p, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(&p->mem, p->task, p->n_segments, err));
+	for (int32_t i = 0; i < p->n_segments; i++) {
+		ort_segment *s = &p->segment[i];
+		p->task[i] = (exec_task){s->dev, s->n_in, s->n_out, s->in_buffer, s->out_buffer, ort_segment_run, s};
+	}
+	return BERTH_OK;
+}
+
+static berth_status copy_order(ort_plan *p, const int32_t *placement, const int32_t *order, berth_err *err)
+{
+	ort_model *m = p->m;
+	int32_t n = 0, *node_op;
+	BERTH_TRY(BERTH_NEW(&p->mem, p->placement, m->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, p->order, m->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, node_op, m->onnx.n_nodes, err));
+	memcpy(p->placement, placement, (size_t)m->n_ops * sizeof *placement);
+	if (order) {
+		memcpy(p->order, order, (size_t)m->n_ops * sizeof *order);
+		return BERTH_OK;
+	}
+	memset(node_op, -1, m->onnx.n_nodes * sizeof *node_op);
+	for (int32_t i = 0; i < m->n_ops; i++)
+		node_op[m->op_node[i]] = i;
+	for (size_t i = 0; i < m->onnx.n_nodes; i++)
+		if (node_op[m->onnx.order[i]] >= 0)
+			p->order[n++] = node_op[m->onnx.order[i]];
+	return BERTH_OK;
+}
+
+static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
+{
+	cutter c = {.p = p};
+	int32_t *op_seg;
+	BERTH_TRY(BERTH_NEW(tmp, op_seg, p->m->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, p->segment, p->m->n_ops, err));
+	BERTH_TRY(start_cutting(&c, tmp, err));
+	cut(&c, op_seg);
+	BERTH_TRY(list_ops(p, op_seg, err));
+	BERTH_TRY(make_buffers(p, op_seg, err));
+	for (int32_t s = 0; s < p->n_segments; s++) {
+		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		BERTH_TRY(make_session(p, &p->segment[s], tmp, err));
+		berth_arena_reset(tmp, mark);
+	}
+	return make_tasks(p, err);
+}
+
+berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_plan *out, berth_err *err)
+{
+	berth_arena tmp = {0};
+	*out = (ort_plan){.m = m, .dev = dev};
+	berth_status st = copy_order(out, placement, order, err);
+	if (st == BERTH_OK)
+		st = make_segments(out, &tmp, err);
+	berth_arena_free(&tmp);
+	if (st != BERTH_OK)
+		ort_plan_free(out);
+	return st;
+}
+
+void ort_plan_free(ort_plan *p)
+{
+	for (int32_t s = 0; s < p->n_segments; s++)
+		ort_session_free(p->m->lib, p->segment[s].session);
+	for (int32_t b = 0; b < p->n_buffers; b++)
+		ort_value_free(p->m->lib, p->buffer_value[b]);
+	berth_arena_free(&p->mem);
+	*p = (ort_plan){0};
+}
+
+berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, berth_err *err)
+{
+	BERTH_TRY(kind->run(ex, p->task, p->n_segments, p->buffer, err));
+	*wall_s = *cpu_s = 0;
+	for (int32_t i = 0; i < p->n_segments; i++) {
+		const ort_segment *s = &p->segment[i];
+		if (s->err.code != BERTH_OK)
+			return berth_fail(err, s->err.code, "%s", s->err.msg);
+		*wall_s = fmax(*wall_s, s->end_s);
+		*cpu_s += s->cpu_s;
+	}
+	return BERTH_OK;
+}
+
+void ort_plan_poison(ort_plan *p)
+{
+	for (int32_t b = 0; b < p->n_buffers; b++)
+		if (p->buffer[b].producer >= 0)
+			memset(p->buffer[b].data, 0xff, p->buffer[b].bytes);
+}
+
+double ort_plan_difference(const ort_plan *p)
+{
+	double worst = 0;
+	for (size_t o = 0; o < p->m->onnx.n_outputs; o++)
+		worst = fmax(worst, ort_model_difference(p->m, (int32_t)o, p->buffer[p->value_buffer[p->m->onnx.output[o]]].data));
+	return worst;
+}

@@ -1,0 +1,60 @@
+/* A placement made ready to run. The operators of a device, in the order given, are cut into segments: a segment is the longest run of them in which only the
+ * first waits for a tensor from another device and only the last sends one. So no operator waits for what it does not need, and none sends later than it could:
+ * the segments run as the operators would one by one. Each segment is one session of the library; the tensors between segments are buffers. */
+#ifndef BERTH_ORT_PLAN_H
+#define BERTH_ORT_PLAN_H
+
+#include "exec.h"
+#include "ort_model.h"
+
+typedef struct ort_device {
+	char name[32];
+	int32_t core;
+	double speed;       /* of a core, (0, 1]: after each piece the worker rests until its share is used up */
+} ort_device;
+
+typedef struct ort_segment {
+	struct ort_plan *plan;
+	int32_t dev, n_ops, n_in, n_out;
+	int32_t *op;        /* in order */
+	ort_session *session;
+	const char **in_name, **out_name;
+	ort_value **in, **out;
+	int32_t *in_buffer, *out_buffer;
+	double start_s, end_s, cpu_s; /* of the latest run, from its beginning */
+	berth_err err;      /* code BERTH_OK: it ran */
+} ort_segment;
+
+typedef struct ort_plan {
+	ort_model *m;
+	const ort_device *dev;
+	berth_arena mem;
+	int32_t *placement, *order; /* [n_ops] what it is for */
+	int32_t n_segments, n_buffers;
+	ort_segment *segment;
+	exec_task *task;    /* [n_segments] */
+	exec_buffer *buffer;
+	ort_value **buffer_value;
+	int32_t *value_buffer; /* [n_values] -1: none */
+	int64_t used;       /* for forgetting the oldest */
+} ort_plan;
+
+/* Segments, sessions and buffers. order NULL: the model's topological order. Free with ort_plan_free. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_plan *out, berth_err *err);
+void ort_plan_free(ort_plan *p);
+
+/* Run once. *wall_s: from the start to the end of the last segment; *cpu_s of all workers. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, berth_err *err);
+
+/* Fill all buffers with bytes that no result has, so that a tensor that nobody wrote shows. */
+void ort_plan_poison(ort_plan *p);
+/* Largest relative difference of the outputs of the latest run. */
+double ort_plan_difference(const ort_plan *p);
+
+/* The task of a segment: ctx is it. */
+void ort_segment_run(void *ctx, double began);
+
+/* Rest so that work that took `took` seconds up to now uses `speed` of the core. */
+void ort_rest(double took, double speed);
+
+#endif

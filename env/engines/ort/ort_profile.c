@@ -1,0 +1,135 @@
+/* Small task lists, timed. */
+#include "ort_profile.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { HOPS = 16 };
+
+/* ---- one operator ---- */
+
+/* A segment of one operator: inputs lie over the unsplit model's tensors, outputs over room of their own. */
+static berth_status alone_inputs(ort_model *m, ort_segment *s, const int32_t *in, int32_t n, berth_arena *mem, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, s->in_name, n, err));
+	BERTH_TRY(BERTH_NEW(mem, s->in, n, err));
+	for (; s->n_in < n; s->n_in++) {
+		s->in_name[s->n_in] = m->onnx.value[in[s->n_in]].name;
+		BERTH_TRY(ort_value_over(m->lib, m->data[in[s->n_in]], &m->shape[in[s->n_in]], &s->in[s->n_in], err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status alone_outputs(ort_model *m, ort_segment *s, const int32_t *out, int32_t n, berth_arena *mem, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, s->out_name, n, err));
+	BERTH_TRY(BERTH_NEW(mem, s->out, n, err));
+	for (; s->n_out < n; s->n_out++) {
+		unsigned char *data;
+		s->out_name[s->n_out] = m->onnx.value[out[s->n_out]].name;
+		BERTH_TRY(BERTH_NEW(mem, data, m->shape[out[s->n_out]].bytes + 64, err));
+		BERTH_TRY(ort_value_over(m->lib, data, &m->shape[out[s->n_out]], &s->out[s->n_out], err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_arena *mem, berth_err *err)
+{
+	int32_t node = m->op_node[op], *in, *out, n_in = 0, n_out = 0;
+	ort_bytes bytes;
+	BERTH_TRY(BERTH_NEW(mem, in, m->onnx.n_values, err));
+	BERTH_TRY(BERTH_NEW(mem, out, m->onnx.n_values, err));
+	for (int32_t k = 0; k < m->onnx.node[node].n_out; k++)
+		if (m->onnx.node[node].out[k] >= 0)
+			out[n_out++] = m->onnx.node[node].out[k];
+	BERTH_TRY(ort_model_part(m, &node, 1, out, n_out, mem, in, &n_in, &bytes, err));
+	BERTH_TRY(alone_inputs(m, s, in, n_in, mem, err));
+	BERTH_TRY(alone_outputs(m, s, out, n_out, mem, err));
+	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, &s->session, err);
+}
+
+static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats, double *wall_s, double *cpu_s, berth_err *err)
+{
+	const exec_task task = {s->dev, 0, 0, NULL, NULL, ort_segment_run, s};
+	for (int32_t i = 0; i < warmup + repeats; i++) {
+		BERTH_TRY(kind->run(ex, &task, 1, NULL, err));
+		if (s->err.code != BERTH_OK)
+			return berth_fail(err, s->err.code, "%s", s->err.msg);
+		if (i < warmup)
+			continue;
+		wall_s[i - warmup] = s->end_s - s->start_s;
+		cpu_s[i - warmup] = s->cpu_s;
+	}
+	return BERTH_OK;
+}
+
+berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats,
+                            double *wall_s, double *cpu_s, berth_err *err)
+{
+	berth_arena mem = {0};
+	ort_plan plan = {.m = m, .dev = dev};
+	ort_segment s = {.plan = &plan, .dev = device, .n_ops = 1, .op = &op};
+	berth_status st = make_alone(m, op, &s, &mem, err);
+	if (st == BERTH_OK)
+		st = time_alone(&s, kind, ex, warmup, repeats, wall_s, cpu_s, err);
+	ort_session_free(m->lib, s.session);
+	for (int32_t i = 0; i < s.n_in; i++)
+		ort_value_free(m->lib, s.in[i]);
+	for (int32_t i = 0; i < s.n_out; i++)
+		ort_value_free(m->lib, s.out[i]);
+	berth_arena_free(&mem);
+	return st;
+}
+
+/* ---- transfers ---- */
+
+typedef struct hop {
+	const unsigned char *from;
+	unsigned char *to;
+	size_t bytes;
+	double end_s;
+} hop;
+
+static void copy(void *ctx, double began)
+{
+	hop *h = ctx;
+	memcpy(h->to, h->from, h->bytes);
+	h->end_s = exec_now() - began;
+}
+
+/* A chain of copies, each on the worker after the other's; *seconds for the whole chain. */
+static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex, berth_arena *mem, double *seconds, berth_err *err)
+{
+	exec_buffer buffer[HOPS + 1] = {{0}};
+	exec_task task[HOPS];
+	hop hops[HOPS];
+	int32_t index[HOPS + 1];
+	for (int32_t i = 0; i <= HOPS; i++) {
+		unsigned char *data;
+		BERTH_TRY(BERTH_NEW(mem, data, bytes + 64, err));
+		memset(data, i, bytes + 64);
+		buffer[i] = (exec_buffer){data, bytes, i - 1, NULL};
+		index[i] = i;
+	}
+	for (int32_t i = 0; i < HOPS; i++) {
+		hops[i] = (hop){buffer[i].data, buffer[i + 1].data, bytes, 0};
+		task[i] = (exec_task){i % 2 ? from : to, 1, 1, &index[i], &index[i + 1], copy, &hops[i]};
+	}
+	BERTH_TRY(kind->admit(ex, buffer, HOPS + 1, err));
+	berth_status st = kind->run(ex, task, HOPS, buffer, err);
+	kind->dismiss(ex, buffer, HOPS + 1);
+	*seconds = hops[HOPS - 1].end_s - hops[0].end_s;
+	return st;
+}
+
+berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex, double *seconds, berth_err *err)
+{
+	berth_arena mem = {0};
+	double apart = 0, together = 0;
+	berth_status st = time_chain(from, to, bytes, kind, ex, &mem, &apart, err);
+	if (st == BERTH_OK)
+		st = time_chain(from, from, bytes, kind, ex, &mem, &together, err);
+	*seconds = fmax(0, apart - together) / (HOPS - 1);
+	berth_arena_free(&mem);
+	return st;
+}
