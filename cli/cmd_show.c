@@ -15,6 +15,7 @@ static berth_status check_plain(const show_args *a, const char *what, berth_err 
 	if (a->dot) return fail_option(a, "dot", what, err);
 	if (a->op) return fail_option(a, "op", what, err);
 	if (a->dim.n) return fail_option(a, "dim", what, err);
+	if (a->graph) return fail_option(a, "graph", what, err);
 	if (a->coarsen) return fail_option(a, "coarsen", what, err);
 	return BERTH_OK;
 }
@@ -25,11 +26,21 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 	a->input = c->args[0];
 	BERTH_TRY(berth_input_of(a->input, &input, err));
 	switch (input) {
-	case BERTH_INPUT_GRAPH: return show_graph(c, a, err);
+	case BERTH_INPUT_GRAPH:
+		if (a->graph)
+			return berth_fail(err, BERTH_EINVAL, "show: option --graph is for placements, but %s is a graph", a->input);
+		if (!a->op || !a->placement)
+			return show_graph(c, a, err);
+		a->graph = a->input;
+		return show_placed_op(c, a, err);
 	case BERTH_INPUT_SYSTEM:
 		BERTH_TRY(check_plain(a, "a system", err));
 		return show_system(c, a, err);
 	case BERTH_INPUT_PLACEMENT:
+		if (a->op) {
+			a->placement = a->input;
+			return show_placed_op(c, a, err);
+		}
 		BERTH_TRY(check_plain(a, "a placement", err));
 		return show_placement(c, a, err);
 	case BERTH_INPUT_POLICY: break;
@@ -43,8 +54,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	show_args a = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
-		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "colours for --dot (needs --on)"},
-		{"op", 0, CLI_TEXT, &a.op, "NAME", "one operator of a graph, with its neighbours"},
+		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "a placement of the graph: for --op, colours for --dot (needs --on)"},
+		{"op", 0, CLI_TEXT, &a.op, "NAME", "one operator: its neighbours; of a placement when and why it runs there"},
+		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH", "the graph of a placement, for --op (default: the zoo model it names)"},
 		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M", "group the operators of a graph into at most M, if possible"},
 		{"dim", 0, CLI_MANY, &a.dim, "NAME=N", "a symbolic dimension of an ONNX model (default 1)"},
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},

@@ -1,12 +1,13 @@
 /* berth simulate: what a given placement costs. */
 #include "bounds.h"
+#include "budget.h"
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
-#include "options.h"
 #include "placement.h"
 #include "print.h"
 #include "report.h"
+#include "simulate_whatif.h"
 #include "system_set.h"
 #include "text.h"
 #include "trace.h"
@@ -16,18 +17,20 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *placement, *trace;
-	cli_texts set;
+	const char *on, *placement, *trace, *method, *what_if;
+	cli_texts set, each;
+	cli_budget budget;
 } args;
 
 typedef struct state {
 	berth_graph g;
-	berth_system s;
+	berth_system base, s; /* as in the file, and with --set */
 	berth_placement placement;
 	berth_problem p;
 	berth_bounds bounds;
 	berth_timeline t;
 	berth_violations broken;
+	simulate_whatif what_if;
 } state;
 
 /* ---- passes ---- */
@@ -49,10 +52,83 @@ static berth_status read_placement(cli *c, const args *a, state *s, berth_err *e
 /* --set, after the placement was read: its digest is that of the system as it was. */
 static berth_status change_system(cli *c, const args *a, state *s, berth_err *err)
 {
+	s->base = s->s;
+	if (a->set.n)
+		BERTH_TRY(berth_system_clone(&s->base, &c->mem, &s->s, err));
 	for (int32_t i = 0; i < a->set.n; i++)
 		BERTH_TRY(berth_system_set(&s->s, a->set.text[i], &c->tmp, err));
 	berth_status st = a->set.n ? berth_system_check(&s->s, &c->tmp, err) : BERTH_OK;
 	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "after --set, ") : st;
+}
+
+/* ---- what if ---- */
+
+/* A change a line, blanks and lines that start with # skipped. */
+static berth_status read_changes(cli *c, args *a, berth_err *err)
+{
+	char *data;
+	size_t size;
+	BERTH_TRY(berth_file_read(a->what_if, &c->mem, &data, &size, err));
+	for (char *line = data, *end = data + size; line < end;) {
+		size_t n = (size_t)(end - line), len = 0;
+		while (len < n && line[len] != '\n')
+			len++;
+		char *text = berth_arena_strndup(&c->mem, line, len);
+		if (!text)
+			return berth_nomem(err);
+		text += strspn(text, " \t\r");
+		for (size_t k = strlen(text); k > 0 && strchr(" \t\r", text[k - 1]); k--)
+			text[k - 1] = '\0';
+		if (*text && *text != '#') {
+			BERTH_TRY(BERTH_GROW(&c->mem, a->each.text, a->each.n, &a->each.cap, err));
+			a->each.text[a->each.n++] = text;
+		}
+		line += len + (len < n);
+	}
+	return a->each.n ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: no change stands in it; expected a line such as gpu0.memory_bytes=2x", a->what_if);
+}
+
+/* All of --set as one text. */
+static berth_status joined(cli *c, const args *a, const char **out, berth_err *err)
+{
+	const char *text = a->set.text[0];
+	for (int32_t i = 1; i < a->set.n && text; i++)
+		text = berth_arena_printf(&c->mem, "%s,%s", text, a->set.text[i]);
+	*out = text;
+	return text ? BERTH_OK : berth_nomem(err);
+}
+
+/* The objective that was asked for, else that of the placement, else latency. */
+static const char *objective_text(const args *a, const state *s)
+{
+	berth_objective o;
+	if (a->budget.objective)
+		return a->budget.objective;
+	bool known = s->placement.objective && berth_objective_parse(s->placement.objective, &o, NULL) == BERTH_OK;
+	return known && berth_objective_check(&o, &s->p, NULL) == BERTH_OK ? s->placement.objective : "latency";
+}
+
+static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_whatif_cfg cfg = {0};
+	cli_budget budget = a->budget;
+	const char *set, *const *change = a->each.text;
+	int32_t n = a->each.n;
+	if (!a->set.n && !a->each.n)
+		return BERTH_OK;
+	if (a->set.n) {
+		BERTH_TRY(joined(c, a, &set, err));
+		change = &set;
+		n = 1;
+	}
+	BERTH_TRY(berth_method_find(a->method ? a->method : "anneal", &cfg.method, err));
+	budget.objective = objective_text(a, s);
+	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
+	berth_status st = cli_budget_policy(&budget, c, &cfg.search, err);
+	if (st == BERTH_OK)
+		st = simulate_whatif_run(c, &s->g, &s->base, &s->placement, change, n, &cfg, &s->what_if, err);
+	cli_budget_close(&cfg.search);
+	return st;
 }
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
@@ -74,7 +150,7 @@ static double value_of(const state *s, berth_metric m)
 	return s->t.r.runs ? berth_metric_value(m, &s->t.r) : NAN;
 }
 
-static berth_status print_json(cli *c, const state *s, berth_err *err)
+static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
@@ -88,6 +164,10 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
 	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
 	report_put_devices(&w, &s->p, &s->t);
+	if (a->set.n)
+		simulate_whatif_put_set(&w, &s->what_if, &s->g);
+	else if (a->each.n)
+		simulate_whatif_put_each(&w, &s->what_if, &s->g);
 	berth_json_close(&w, '}');
 	return cli_print_json(&w, err);
 }
@@ -106,8 +186,12 @@ static void print_head(const state *s)
 	printf("\n\n");
 }
 
-static berth_status print_text(cli *c, const state *s, berth_err *err)
+static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
 {
+	if (a->each.n)
+		BERTH_TRY(simulate_whatif_print_each(c, &s->what_if, err));
+	if (a->set.n)
+		BERTH_TRY(simulate_whatif_print_set(c, &s->what_if, err));
 	if (s->t.r.runs) {
 		print_head(s);
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
@@ -131,7 +215,7 @@ static berth_status write_trace(cli *c, const args *a, const state *s, berth_err
 	return berth_file_write(a->trace, text, len, err);
 }
 
-static berth_status check_args(const cli *c, const args *a, berth_err *err)
+static berth_status check_args(cli *c, args *a, berth_err *err)
 {
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --on SYSTEM is missing");
@@ -139,28 +223,39 @@ static berth_status check_args(const cli *c, const args *a, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
 	if (a->trace && strcmp(a->trace, "-") == 0 && c->json)
 		return berth_fail(err, BERTH_EINVAL, "simulate: only one of --json and --trace - can go to standard output");
+	if (a->what_if)
+		BERTH_TRY(read_changes(c, a, err));
+	if (a->set.n && a->each.n)
+		return berth_fail(err, BERTH_EINVAL, "simulate: --set changes one machine, --each and --what-if ask about several; give one of the two");
 	return a->trace ? berth_file_writable(a->trace, err) : BERTH_OK;
 }
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {0};
+	args a = {.budget = cli_budget_default()};
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
 		{"trace", 0, CLI_TEXT, &a.trace, "OUT", "write the timeline as a Chrome trace (Perfetto shows it)"},
-		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x", "change a figure of a device or link first"},
+		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x", "change a figure of a device or link; the placement is solved anew too"},
+		{"each", 0, CLI_MANY, &a.each, "CHANGE,...", "ask what changes such as those of --set would bring: one row each time"},
+		{"what-if", 0, CLI_TEXT, &a.what_if, "FILE", "the same, a line of the file a row"},
+		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew (default anneal)"},
+		CLI_BUDGET(&a.budget),
 		CLI_COMMON(c)};
+	a.budget.objective = NULL;
+	a.budget.evaluations = 1000;
 	BERTH_TRY(cli_parse(c, &cmd_simulate, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(check_args(c, &a, err));
 	BERTH_TRY(simulate(c, &a, &s, err));
+	BERTH_TRY(ask_what_if(c, &a, &s, err));
 	if (c->json)
-		BERTH_TRY(print_json(c, &s, err));
+		BERTH_TRY(print_json(c, &a, &s, err));
 	else if (!c->quiet && !(a.trace && strcmp(a.trace, "-") == 0))
-		BERTH_TRY(print_text(c, &s, err));
+		BERTH_TRY(print_text(c, &a, &s, err));
 	if (a.trace)
 		BERTH_TRY(write_trace(c, &a, &s, err));
 	if (s.broken.n)
@@ -168,9 +263,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
-const cli_verb cmd_simulate = {"simulate", "simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set DEVICE_OR_LINK.KEY=VALUE|2x]",
+const cli_verb cmd_simulate = {"simulate", "simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
                                "tell what a placement costs, and what it breaks",
                                "--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, cpu0:gpu0.bandwidth=3.2e10,\n"
-                               "a shared link by its name. An infeasible placement is reported with exit code 3.\n"
+                               "a shared link by its name. The changed machine stands beside the one in the file, with the same placement and solved anew.\n"
+                               "An infeasible placement is reported with exit code 3.\n"
                                "Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace plan-trace.json\n",
                                run};

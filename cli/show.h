@@ -7,7 +7,7 @@
 
 typedef struct show_args {
 	const char *input;                            /* what is shown */
-	const char *on, *placement, *dot, *out, *op; /* NULL: not given */
+	const char *on, *graph, *placement, *dot, *out, *op; /* NULL: not given */
 	cli_texts dim;
 	int64_t coarsen;                              /* 0: not given */
 } show_args;
@@ -15,6 +15,8 @@ typedef struct show_args {
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);
 berth_status show_system(cli *c, const show_args *a, berth_err *err);
 berth_status show_policy(cli *c, const show_args *a, berth_err *err);
+/* The operator a->op of the placement a->placement of the graph a->graph on the system a->on; the last two by the names in the file where NULL. */
+berth_status show_placed_op(cli *c, const show_args *a, berth_err *err);
 berth_status show_placement(cli *c, const show_args *a, berth_err *err);
 
 #endif

@@ -171,3 +171,30 @@ berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tm
 	berth_arena_reset(tmp, mark);
 	return st;
 }
+
+/* ---- copies ---- */
+
+#define COPY(field, n)                                                            \
+	do {                                                                      \
+		BERTH_TRY(BERTH_NEW(mem, c.field, (n), err));                     \
+		if ((n) > 0)                                                      \
+			memcpy(c.field, s->field, (size_t)(n) * sizeof *c.field); \
+	} while (0)
+
+berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err)
+{
+	berth_system c = *s;
+	COPY(dev_peak_flops, s->n_devs);
+	COPY(dev_mem_bandwidth, s->n_devs);
+	COPY(dev_op_overhead_s, s->n_devs);
+	COPY(dev_memory_bytes, s->n_devs);
+	COPY(dev_memory_margin, s->n_devs);
+	COPY(dev_slots, s->n_devs);
+	COPY(dev_idle_w, s->n_devs);
+	COPY(dev_busy_w, s->n_devs);
+	COPY(link_latency_s, s->n_links);
+	COPY(link_bandwidth, s->n_links);
+	COPY(link_joules_per_byte, s->n_links);
+	*out = c;
+	return BERTH_OK;
+}

@@ -11,4 +11,8 @@
  * not to be used then. Check it afterwards: watts are two figures. tmp is scratch, reset at exit. BERTH_ENOMEM. */
 berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err);
 
+/* A copy of s whose figures can be set without touching those of s; names, efficiencies and the ends of links are shared. Lives in mem. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err);
+
 #endif

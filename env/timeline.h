@@ -7,6 +7,7 @@
 typedef struct berth_timeline {
 	berth_sim_result r;      /* where r.runs is false, nothing below is set */
 	const int32_t *op_dev;   /* [n_ops] the placement, borrowed */
+	const int32_t *op_order; /* [n_ops] the order that it was given, borrowed; NULL: none */
 	berth_order order;       /* rule used: GIVEN where the placement had an order, else the system's */
 	const int64_t *start_ns, *end_ns;         /* [n_ops] */
 	const int64_t *dev_time_ns, *peak_bytes;  /* [n_devs] sum of operator times; bytes */

@@ -1,0 +1,38 @@
+/* What if the machine were another one: a placement on a changed system, as it is and solved anew. */
+#ifndef BERTH_WHATIF_H
+#define BERTH_WHATIF_H
+
+#include "check.h"
+#include "methods.h"
+#include "placement.h"
+
+typedef struct berth_whatif_cfg {
+	const berth_method *method; /* that solves anew; it starts from the placement */
+	berth_search_cfg search;    /* objective, seed and budget of each solution */
+} berth_whatif_cfg;
+
+/* One placement on one system. */
+typedef struct berth_whatif_side {
+	bool answered;                  /* there is a placement that runs: metric and value are set */
+	bool feasible;
+	double metric[BERTH_N_METRICS]; /* NAN: not known */
+	double value;                   /* of the objective */
+	int64_t evaluations;
+	const int32_t *op_dev, *order;  /* [n_ops]; order NULL: the system's rule */
+	const char *broken;             /* what stands against it first; NULL: nothing */
+} berth_whatif_side;
+
+typedef struct berth_whatif_row {
+	berth_system s;                 /* the changed one */
+	double lower_bound;             /* of the objective; NAN: not known */
+	berth_whatif_side same, anew;   /* anew is never worse than same */
+} berth_whatif_row;
+
+/* Apply the changes "NAME.KEY=VALUE|2x", with commas between them (NULL or "": none), to a copy of s and compare.
+ *   op_dev, order  [n_ops] the placement; order may be NULL
+ * The row lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL (a change that is none, or that makes no system), BERTH_EFORMAT
+ * (objective without watts), BERTH_ENOMEM. */
+berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev, const int32_t *order, const char *changes,
+                          const berth_whatif_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_whatif_row *out, berth_err *err);
+
+#endif

@@ -1,0 +1,173 @@
+/* Changed machines; see simulate_whatif.h. */
+#include "simulate_whatif.h"
+
+#include "bounds.h"
+#include "print.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_system *s, const berth_placement *placement, const char *const *change, int32_t n,
+                                 const berth_whatif_cfg *cfg, simulate_whatif *out, berth_err *err)
+{
+	simulate_whatif x = {.objective = cfg->search.objective, .n = n + 1};
+	BERTH_TRY(BERTH_NEW(&c->mem, x.change, n + 1, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, x.row, n + 1, err));
+	x.change[0] = "as it is";
+	for (int32_t i = 0; i <= n; i++) {
+		if (i)
+			x.change[i] = change[i - 1];
+		BERTH_TRY(berth_whatif(g, s, placement->op_dev, placement->order, i ? change[i - 1] : NULL, cfg, &c->mem, &c->tmp, &x.row[i], err));
+	}
+	*out = x;
+	return BERTH_OK;
+}
+
+/* ---- JSON ---- */
+
+static void put_figures(berth_json_out *w, const berth_whatif_side *s)
+{
+	berth_json_put_number(w, "latency_s", s->metric[BERTH_LATENCY]);
+	berth_json_put_number(w, "throughput_per_s", 1 / s->metric[BERTH_THROUGHPUT]);
+	berth_json_put_number(w, "energy_j", s->metric[BERTH_ENERGY]);
+	berth_json_put_number(w, "edp", s->metric[BERTH_EDP]);
+	berth_json_put_number(w, "value", s->value);
+	berth_json_put_bool(w, "feasible", s->feasible);
+	if (s->broken)
+		berth_json_put_string(w, "broken", s->broken);
+}
+
+static void put_anew(berth_json_out *w, const berth_whatif_row *r, const berth_graph *g)
+{
+	const berth_whatif_side *s = &r->anew;
+	berth_json_open(w, "resolved", '{');
+	put_figures(w, s);
+	berth_json_put_number(w, "lower_bound", r->lower_bound);
+	berth_json_put_number(w, "gap", s->feasible ? berth_gap(s->value, r->lower_bound) : NAN);
+	berth_json_put_int(w, "evaluations", s->evaluations);
+	berth_json_open(w, "placement", '{');
+	for (int32_t op = 0; s->op_dev && op < g->n_ops; op++)
+		berth_json_put_string(w, g->op_name[op], r->s.dev_name[s->op_dev[op]]);
+	berth_json_close(w, '}');
+	berth_json_close(w, '}');
+}
+
+static void put_row(berth_json_out *w, const char *key, const berth_whatif_row *r, const berth_graph *g)
+{
+	berth_json_open(w, key, '{');
+	put_figures(w, &r->same);
+	put_anew(w, r, g);
+	berth_json_close(w, '}');
+}
+
+void simulate_whatif_put_set(berth_json_out *w, const simulate_whatif *x, const berth_graph *g)
+{
+	berth_json_put_string(w, "objective", berth_objective_name(&x->objective));
+	put_row(w, "base", &x->row[0], g);
+	put_anew(w, &x->row[1], g);
+}
+
+void simulate_whatif_put_each(berth_json_out *w, const simulate_whatif *x, const berth_graph *g)
+{
+	berth_json_put_string(w, "objective", berth_objective_name(&x->objective));
+	put_anew(w, &x->row[0], g);
+	berth_json_open(w, "changes", '[');
+	for (int32_t i = 1; i < x->n; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "change", x->change[i]);
+		put_figures(w, &x->row[i].same);
+		put_anew(w, &x->row[i], g);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+/* ---- text ---- */
+
+static const char *metric_text(char buf[32], berth_metric m, const berth_whatif_side *s)
+{
+	berth_objective o = berth_objective_of(m);
+	double x = s->metric[m];
+	if (m == BERTH_THROUGHPUT && x > 0) {
+		char number[32];
+		snprintf(buf, 32, "%s/s", berth_text_count(number, 1 / x));
+		return buf;
+	}
+	return cli_value(buf, &o, x);
+}
+
+static const char *fits_text(const berth_whatif_side *s)
+{
+	return s->feasible ? "yes" : "no";
+}
+
+berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_err *err)
+{
+	static const char *const label[] = {"latency", "throughput", "energy", "energy-delay product", "power"};
+	const berth_whatif_side *side[4] = {&x->row[0].same, &x->row[1].same, &x->row[0].anew, &x->row[1].anew};
+	cli_table t;
+	char buf[32];
+	cli_table_init(&t, &c->mem, "lrrrr");
+	cli_cell(&t, "%s", "");
+	cli_cell(&t, "as it is");
+	cli_cell(&t, "changed");
+	cli_cell(&t, "re-solved");
+	cli_cell(&t, "changed, re-solved");
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		if (isnan(side[0]->metric[m]) && isnan(side[1]->metric[m]) && isnan(side[3]->metric[m]))
+			continue;
+		cli_cell(&t, "%s", label[m]);
+		for (int i = 0; i < 4; i++)
+			cli_cell(&t, "%s", metric_text(buf, (berth_metric)m, side[i]));
+	}
+	cli_cell(&t, "feasible");
+	for (int i = 0; i < 4; i++)
+		cli_cell(&t, "%s", fits_text(side[i]));
+	cli_cell(&t, "lower bound");
+	for (int i = 0; i < 4; i++)
+		cli_cell(&t, "%s", cli_value(buf, &x->objective, x->row[i % 2].lower_bound));
+	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	putchar('\n');
+	return BERTH_OK;
+}
+
+static void change_cell(cli_table *t, const berth_whatif_side *s, const berth_whatif_side *base)
+{
+	if (!s->feasible || !base->feasible || !(base->value > 0))
+		cli_cell(t, "-");
+	else
+		cli_cell(t, "%+.1f %%", 100 * (s->value / base->value - 1));
+}
+
+static void value_cell(cli_table *t, const simulate_whatif *x, const berth_whatif_side *s)
+{
+	char buf[32];
+	cli_cell(t, "%s", s->feasible ? cli_value(buf, &x->objective, s->value) : "none fits");
+}
+
+berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_err *err)
+{
+	cli_table t;
+	char buf[32];
+	printf("%s, the same placement and solved anew\n", berth_objective_name(&x->objective));
+	cli_table_init(&t, &c->mem, "lrrrrr");
+	cli_cell(&t, "change");
+	cli_cell(&t, "same");
+	cli_cell(&t, "change");
+	cli_cell(&t, "anew");
+	cli_cell(&t, "change");
+	cli_cell(&t, "bound");
+	for (int32_t i = 0; i < x->n; i++) {
+		const berth_whatif_row *r = &x->row[i];
+		cli_cell(&t, "%.36s", x->change[i]);
+		value_cell(&t, x, &r->same);
+		change_cell(&t, &r->same, &x->row[0].same);
+		value_cell(&t, x, &r->anew);
+		change_cell(&t, &r->anew, &x->row[0].anew);
+		cli_cell(&t, "%s", cli_value(buf, &x->objective, r->lower_bound));
+	}
+	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	putchar('\n');
+	return BERTH_OK;
+}
