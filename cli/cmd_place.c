@@ -3,6 +3,7 @@
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
+#include "place_pareto.h"
 #include "placing.h"
 #include "print.h"
 #include "progress.h"
@@ -15,6 +16,7 @@
 
 typedef struct args {
 	const char *on, *method, *out;
+	place_pareto_args pareto;
 	cli_budget budget;
 } args;
 
@@ -200,6 +202,18 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 	return a->out ? berth_file_writable(a->out, err) : BERTH_OK;
 }
 
+/* --pareto: a front instead of one answer. */
+static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
+{
+	a->pareto.out = a->out;
+	if (!a->on)
+		return berth_fail(err, BERTH_EINVAL, "place: --on SYSTEM is missing");
+	if (a->method)
+		return berth_fail(err, BERTH_EINVAL, "place: --pareto is a search of its own; leave out --method");
+	BERTH_TRY(load(c, a, s, err));
+	return place_pareto(c, &a->pareto, &a->budget, &s->p, &s->bounds, err);
+}
+
 static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, s, err));
@@ -222,20 +236,24 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.budget = cli_budget_default()};
+	args a = {.pareto = {.points = 64}, .budget = cli_budget_default()};
 	state s = {.single = NAN};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "placement method (default berth; 'berth methods' lists them)"},
+		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O", "a front of placements for two objectives, as in latency,energy"},
+		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most (default 64)"},
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, 1, err));
-	return c->help ? BERTH_OK : place(c, &a, &s, err);
+	if (c->help)
+		return BERTH_OK;
+	return a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
 }
 
 const cli_verb cmd_place = {"place",
-                            "place GRAPH --on SYSTEM [--method M] [--objective O] [--policy FILE] [--evaluations N] [--time S] [--seed N] [-o OUT]",
+                            "place GRAPH --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] [--evaluations N] [--time S] [--seed N] [-o OUT]",
                             "decide which device runs which operator",
                             "Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
                             "Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",

@@ -18,13 +18,18 @@ berth_status berth_eval_new(const berth_problem *p, const berth_objective *objec
 	return berth_sim_new(p, mem, &out->sim, err);
 }
 
+double berth_eval_result(berth_eval *e, const int32_t *op_dev, const int32_t *order, berth_sim_result *r)
+{
+	berth_sim_run(e->sim, op_dev, order, r);
+	if (!r->runs)
+		return INFINITY;
+	double rules = e->p->coupled ? (double)berth_constraints_broken(e->p, op_dev, e->scratch) : 0;
+	return r->excess + rules + berth_objective_excess(&e->objective, r);
+}
+
 berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *order)
 {
 	berth_sim_result r;
-	berth_sim_run(e->sim, op_dev, order, &r);
-	if (!r.runs)
-		return berth_score_worst();
-	if (e->p->coupled)
-		r.excess += (double)berth_constraints_broken(e->p, op_dev, e->scratch);
-	return (berth_score){r.excess + berth_objective_excess(&e->objective, &r), berth_objective_value(&e->objective, &r)};
+	double excess = berth_eval_result(e, op_dev, order, &r);
+	return r.runs ? (berth_score){excess, berth_objective_value(&e->objective, &r)} : berth_score_worst();
 }

@@ -36,4 +36,7 @@ berth_status berth_eval_new(const berth_problem *p, const berth_objective *objec
  * run it gives infinite excess. order as in berth_sim_run. */
 berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *order);
 
+/* The same with all metrics: *r is the simulation. Returns the excess; INFINITY where it does not run (r is not set then). */
+double berth_eval_result(berth_eval *e, const int32_t *op_dev, const int32_t *order, berth_sim_result *r);
+
 #endif

@@ -1,0 +1,17 @@
+/* The part of berth place that searches for a Pareto front of two objectives. */
+#ifndef BERTH_CLI_PLACE_PARETO_H
+#define BERTH_CLI_PLACE_PARETO_H
+
+#include "bounds.h"
+#include "budget.h"
+
+typedef struct place_pareto_args {
+	cli_texts objectives; /* two */
+	int64_t points;
+	const char *out;      /* a pattern with one %d, the number of the point; NULL: no files */
+} place_pareto_args;
+
+/* Search, write and print. Fails: BERTH_EINVAL (not two objectives, a bad pattern), BERTH_EINFEASIBLE (no point), as berth_pareto_search, BERTH_EIO. */
+berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *budget, const berth_problem *p, const berth_bounds *bounds, berth_err *err);
+
+#endif
