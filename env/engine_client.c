@@ -309,6 +309,10 @@ static berth_status read_device(berth_engine *e, const berth_json *at, berth_eng
 	if (berth_json_string(at, "name", true, &name, err) != BERTH_OK || berth_json_string(at, "kind", false, &kind, err) != BERTH_OK ||
 	    berth_json_bytes(at, "memory_bytes", false, &d->memory_bytes, err) != BERTH_OK || !*name)
 		return berth_engine_lied(e, err, "describes a device badly: \"name\" (text), \"kind\" (text) and \"memory_bytes\" (whole number) were expected");
+	char *text = cJSON_PrintUnformatted(at->item);
+	berth_status st = text ? copy_text(e, text, &d->text, err) : berth_nomem(err);
+	cJSON_free(text);
+	BERTH_TRY(st);
 	BERTH_TRY(copy_text(e, name, &d->name, err));
 	return copy_text(e, kind ? kind : name, &d->kind, err);
 }

@@ -19,6 +19,7 @@ typedef struct berth_engine_cfg {
 typedef struct berth_engine_device {
 	const char *name, *kind;
 	int64_t memory_bytes; /* -1: not said */
+	const char *text;     /* all that it says of the device, as JSON: what a cache of times goes by */
 } berth_engine_device;
 
 /* What the engine says of itself; of its latest start. */

@@ -209,6 +209,7 @@ static berth_status read_samples(const answer *a, int32_t repeats, berth_arena *
 	out->n_samples = repeats;
 	BERTH_TRY(seconds(a, &a->at, "wall_s", repeats, false, mem, &out->wall_s, err));
 	BERTH_TRY(seconds(a, &a->at, "cpu_s", repeats, true, mem, &out->cpu_s, err));
+	BERTH_TRY(seconds(a, &a->at, "strain", repeats, true, mem, &out->strain, err));
 	return berth_spread_of(out->wall_s, repeats, tmp, &out->wall, err);
 }
 

@@ -44,6 +44,7 @@ typedef struct berth_segment {
 typedef struct berth_measurement {
 	int32_t n_samples, n_segments;
 	double *wall_s, *cpu_s; /* [n_samples] makespan; CPU seconds of all workers, NAN: not said */
+	double *strain;         /* [n_samples] wall seconds for each CPU second of the work, near 1 on a quiet machine; NAN: not said */
 	berth_segment *segment; /* none for a run of the whole model */
 	double max_difference;  /* of the outputs from the unsplit model's; NAN: not said */
 	berth_spread wall;

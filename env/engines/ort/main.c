@@ -224,7 +224,7 @@ static berth_status get_plan(engine *e, const int32_t *placement, const int32_t 
 
 typedef struct samples {
 	int32_t n;
-	double *wall_s, *cpu_s;
+	double *wall_s, *cpu_s, *strain;
 	double **start_s, **end_s, **seg_cpu_s; /* [n_segments][n] */
 	double worst;
 } samples;
@@ -234,6 +234,7 @@ static berth_status new_samples(engine *e, int32_t n, int32_t n_segments, sample
 	s->n = n;
 	BERTH_TRY(BERTH_NEW(&e->tmp, s->wall_s, n, err));
 	BERTH_TRY(BERTH_NEW(&e->tmp, s->cpu_s, n, err));
+	BERTH_TRY(BERTH_NEW(&e->tmp, s->strain, n, err));
 	BERTH_TRY(BERTH_NEW(&e->tmp, s->start_s, n_segments, err));
 	BERTH_TRY(BERTH_NEW(&e->tmp, s->end_s, n_segments, err));
 	BERTH_TRY(BERTH_NEW(&e->tmp, s->seg_cpu_s, n_segments, err));
@@ -248,14 +249,15 @@ static berth_status new_samples(engine *e, int32_t n, int32_t n_segments, sample
 static berth_status take_samples(engine *e, ort_plan *p, int32_t warmup, samples *s, berth_err *err)
 {
 	for (int32_t i = -warmup; i < s->n; i++) {
-		double wall, cpu;
+		double wall, cpu, strain;
 		ort_plan_poison(p);
-		BERTH_TRY(ort_plan_run(p, e->kind, e->ex, &wall, &cpu, err));
+		BERTH_TRY(ort_plan_run(p, e->kind, e->ex, &wall, &cpu, &strain, err));
 		s->worst = fmax(s->worst, ort_plan_difference(p));
 		if (i < 0)
 			continue;
 		s->wall_s[i] = wall;
 		s->cpu_s[i] = cpu;
+		s->strain[i] = strain;
 		for (int32_t k = 0; k < p->n_segments; k++) {
 			s->start_s[k][i] = p->segment[k].start_s;
 			s->end_s[k][i] = p->segment[k].end_s;
@@ -297,6 +299,7 @@ static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth
 	BERTH_TRY(take_samples(e, p, warmup, &s, err));
 	put_times(w, "wall_s", s.wall_s, s.n);
 	put_times(w, "cpu_s", s.cpu_s, s.n);
+	put_times(w, "strain", s.strain, s.n);
 	put_segments(w, p, &s);
 	berth_json_put_number(w, "difference", isfinite(s.worst) ? s.worst : 1e300);
 	berth_json_put_bool(w, "differs", !(s.worst <= tolerance));
@@ -327,10 +330,13 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 			continue;
 		s.wall_s[i] = to - from;
 		s.cpu_s[i] = cpu_to - cpu;
+		s.strain[i] = s.wall_s[i] / s.cpu_s[i];
 	}
 	put_times(w, "wall_s", s.wall_s, s.n);
-	if (threads == 1)
+	if (threads == 1) {
 		put_times(w, "cpu_s", s.cpu_s, s.n);
+		put_times(w, "strain", s.strain, s.n);
+	}
 	return BERTH_OK;
 }
 

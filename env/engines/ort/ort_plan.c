@@ -218,7 +218,8 @@ void ort_segment_run(void *ctx, double began)
 	s->err.code = BERTH_OK;
 	ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out, (size_t)s->n_out, &s->err);
 	s->cpu_s = exec_cpu() - cpu;
-	ort_rest(exec_now() - from, s->plan->dev[s->dev].speed);
+	s->work_s = exec_now() - from;
+	ort_rest(s->work_s, s->plan->dev[s->dev].speed);
 	s->start_s = from - began;
 	s->end_s = exec_now() - began;
 }
@@ -305,8 +306,9 @@ void ort_plan_free(ort_plan *p)
 	*p = (ort_plan){0};
 }
 
-berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, berth_err *err)
+berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, double *strain, berth_err *err)
 {
+	double work_s = 0;
 	BERTH_TRY(kind->run(ex, p->task, p->n_segments, p->buffer, err));
 	*wall_s = *cpu_s = 0;
 	for (int32_t i = 0; i < p->n_segments; i++) {
@@ -315,7 +317,9 @@ berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *
 			return berth_fail(err, s->err.code, "%s", s->err.msg);
 		*wall_s = fmax(*wall_s, s->end_s);
 		*cpu_s += s->cpu_s;
+		work_s += s->work_s;
 	}
+	*strain = *cpu_s > 0 ? work_s / *cpu_s : 1;
 	return BERTH_OK;
 }
 

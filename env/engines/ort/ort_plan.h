@@ -22,6 +22,7 @@ typedef struct ort_segment {
 	ort_value **in, **out;
 	int32_t *in_buffer, *out_buffer;
 	double start_s, end_s, cpu_s; /* of the latest run, from its beginning */
+	double work_s;      /* end - start without the rest */
 	berth_err err;      /* code BERTH_OK: it ran */
 } ort_segment;
 
@@ -43,8 +44,9 @@ typedef struct ort_plan {
 berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_plan *out, berth_err *err);
 void ort_plan_free(ort_plan *p);
 
-/* Run once. *wall_s: from the start to the end of the last segment; *cpu_s of all workers. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
-berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, berth_err *err);
+/* Run once. *wall_s: from the start to the end of the last segment; *cpu_s of all workers; *strain: wall
+ * seconds for each CPU second of the work, 1 on a quiet machine. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, double *strain, berth_err *err);
 
 /* Fill all buffers with bytes that no result has, so that a tensor that nobody wrote shows. */
 void ort_plan_poison(ort_plan *p);
