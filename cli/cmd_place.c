@@ -8,6 +8,7 @@
 #include "print.h"
 #include "progress.h"
 #include "report.h"
+#include "report_conflict.h"
 #include "text.h"
 
 #include <math.h>
@@ -29,6 +30,7 @@ typedef struct state {
 	berth_placing r;
 	berth_timeline t;
 	berth_violations broken;
+	report_conflict conflict; /* where something is broken */
 	double single; /* value of the best single device; NAN: not feasible */
 } state;
 
@@ -125,6 +127,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "gap", r->gap);
 	berth_json_put_bool(&w, "feasible", r->feasible);
 	report_put_violations(&w, &s->p, &s->broken);
+	if (s->broken.n)
+		report_put_conflict(&w, &s->p, &s->conflict);
 	berth_json_put_int(&w, "seed", (int64_t)r->seed);
 	berth_json_put_int(&w, "evaluations", r->evaluations);
 	berth_json_put_number(&w, "solve_s", r->solve_s);
@@ -177,6 +181,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	if (s->broken.n) {
 		printf("infeasible:\n");
 		report_print_violations(&s->broken);
+		report_print_conflict(&s->conflict);
 	} else if (a->out) {
 		printf("written to %s\n", a->out);
 	}
@@ -220,6 +225,8 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
+	if (s->broken.n && !s->r.interrupted)
+		BERTH_TRY(report_conflict_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL, &s->conflict, err));
 	if (a->out && s->r.feasible)
 		BERTH_TRY(write_out(c, a, s, err));
 	if (c->json)

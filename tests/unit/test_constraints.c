@@ -1,9 +1,11 @@
 /* Rules of placements: a check written once more from the documentation, and every method against it on random instances. Methods are told as an argument:
  * test_constraints N [FIRST] takes N instances from seed FIRST on (10000 from 1 without). */
 #include "check.h"
+#include "conflict.h"
 #include "constraints.h"
 #include "graph_json.h"
 #include "placing.h"
+#include "relax.h"
 #include "support.h"
 #include "system_json.h"
 #include "timeline.h"
@@ -72,7 +74,7 @@ static const char *graph_text(const instance *x, berth_arena *mem)
 	berth_err err;
 	const char *text;
 	size_t len;
-	char name[8];
+	char name[16];
 	berth_json_out_init(&w, mem, false);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "format", "berth-graph");
@@ -128,7 +130,7 @@ static const char *system_text(const instance *x, berth_arena *mem)
 	berth_err err;
 	const char *text;
 	size_t len;
-	char name[8];
+	char name[16];
 	berth_json_out_init(&w, mem, false);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "format", "berth-system");
@@ -323,9 +325,201 @@ static void every_method_keeps_the_rules(void **state)
 	assert_true(solvable > n_instances / 4 && unsolvable > n_instances / 20);
 }
 
+/* ---- conflicts ---- */
+
+/* Take one rule off the instance. */
+static void give_way(instance *x, const berth_rule *r)
+{
+	switch (r->kind) {
+	case BERTH_VIOLATION_CANNOT_RUN: memset(x->cannot[r->op], 0, sizeof x->cannot[r->op]); return;
+	case BERTH_VIOLATION_PIN: x->pin[r->op] = -1; return;
+	case BERTH_VIOLATION_FORBID: x->forbid[r->op] = -1; return;
+	case BERTH_VIOLATION_CONTIGUITY: x->contiguous[r->dev] = false; return;
+	case BERTH_VIOLATION_MEMORY: x->memory[r->dev] = -1; return;
+	default: fail_msg("rule %d is not taken off so", r->kind);
+	}
+}
+
+/* Groups go by their names, which end in their number. */
+static void drop_group(const compiled *c, instance *x, const berth_rule *r)
+{
+	bool coloc = r->kind == BERTH_VIOLATION_COLOCATION;
+	int32_t group = (coloc ? c->g.coloc_name : c->g.sep_name)[r->group][1] - '0', *op_group = coloc ? x->coloc : x->sep;
+	for (int32_t op = 0; op < x->n_ops; op++)
+		if (op_group[op] == group)
+			op_group[op] = -1;
+}
+
+static void take_off(const compiled *c, instance *x, const berth_rule *r)
+{
+	if (r->kind == BERTH_VIOLATION_COLOCATION || r->kind == BERTH_VIOLATION_SEPARATION)
+		drop_group(c, x, r);
+	else
+		give_way(x, r);
+}
+
+static bool same_rule(const berth_rule *a, const berth_rule *b)
+{
+	return a->kind == b->kind && a->op == b->op && a->dev == b->dev && a->group == b->group;
+}
+
+/* x with the rules of the conflict alone, less one of them (-1: none). */
+static instance only_conflict(const compiled *c, const instance *x, const berth_conflict *f, int32_t less)
+{
+	instance y = *x;
+	berth_rule all[256];
+	int32_t n = 0;
+	for (int32_t op = 0; op < x->n_ops; op++) {
+		all[n++] = (berth_rule){BERTH_VIOLATION_CANNOT_RUN, op, -1, -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_PIN, op, x->pin[op], -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_FORBID, op, x->forbid[op], -1, -1};
+	}
+	for (int32_t d = 0; d < x->n_devs; d++) {
+		all[n++] = (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_MEMORY, -1, d, -1, -1};
+	}
+	for (int32_t i = 0; i < c->g.n_colocs; i++)
+		all[n++] = (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1};
+	for (int32_t i = 0; i < c->g.n_seps; i++)
+		all[n++] = (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1};
+	for (int32_t i = 0; i < n; i++) {
+		bool in = false;
+		for (int32_t k = 0; k < f->n; k++)
+			in |= k != less && same_rule(&f->rule[k], &all[i]);
+		if (!in)
+			take_off(c, &y, &all[i]);
+	}
+	return y;
+}
+
+static bool is_solvable(const instance *x)
+{
+	compiled c = {0};
+	bool rules, memory;
+	compile(&c, x);
+	exists(&c, x, &rules, &memory);
+	berth_arena_free(&c.mem);
+	berth_arena_free(&c.tmp);
+	return memory;
+}
+
+static void check_conflict(const compiled *c, const instance *x, uint64_t seed, const berth_conflict *f)
+{
+	instance y = only_conflict(c, x, f, -1);
+	bool memory = false;
+	if (is_solvable(&y))
+		fail_msg("seed %lld: the rules of the conflict can be kept", (long long)seed);
+	for (int32_t k = 0; k < f->n; k++)
+		memory |= f->rule[k].kind == BERTH_VIOLATION_MEMORY;
+	for (int32_t k = 0; k < f->n && !memory; k++) { /* proofs from rules are complete */
+		y = only_conflict(c, x, f, k);
+		if (!is_solvable(&y))
+			fail_msg("seed %lld: rule %d of the conflict is not needed", (long long)seed, k);
+	}
+}
+
+/* By the system's rule, or with an order that a method makes, which can need less memory. */
+static bool is_solved(const instance *x)
+{
+	compiled c = {0};
+	bool solved = is_solvable(x);
+	compile(&c, x);
+	for (int32_t m = 0; m < berth_n_heuristics && !solved; m++) {
+		berth_search_cfg cfg = berth_search_cfg_default();
+		berth_placing r;
+		berth_err err;
+		cfg.evaluations = 300;
+		berth_status st = berth_placing_run(&c.p, &c.bounds, berth_heuristics[m], &cfg, &c.mem, &c.tmp, &r, &err);
+		solved = st == BERTH_OK && r.feasible;
+	}
+	berth_arena_free(&c.mem);
+	berth_arena_free(&c.tmp);
+	return solved;
+}
+
+static void check_relaxations(const compiled *c, const instance *x, uint64_t seed, const berth_relaxations *list)
+{
+	instance together = *x;
+	for (int32_t i = 0; i < list->n; i++) {
+		const berth_relaxation *r = &list->item[i];
+		instance y = *x;
+		if (r->add_bytes >= 0) {
+			y.memory[r->rule.dev] += r->add_bytes;
+			together.memory[r->rule.dev] += r->add_bytes;
+		} else {
+			take_off(c, &y, &r->rule);
+			take_off(c, &together, &r->rule);
+		}
+		if (!list->together && !is_solved(&y))
+			fail_msg("seed %lld: it does not fit with %s", (long long)seed, r->text);
+		y = *x;
+		if (r->least && r->add_bytes > 0) {
+			y.memory[r->rule.dev] += r->add_bytes - 1;
+			if (is_solvable(&y))
+				fail_msg("seed %lld: less than %s is enough", (long long)seed, r->text);
+		}
+	}
+	if (list->together && !is_solved(&together))
+		fail_msg("seed %lld: it does not fit with all of the relaxations", (long long)seed);
+}
+
+/* An operator that no device runs: nothing that is given up helps. */
+static bool runs_nowhere(const instance *x)
+{
+	for (int32_t op = 0; op < x->n_ops; op++) {
+		bool any = false;
+		for (int32_t d = 0; d < x->n_devs; d++)
+			any |= !x->cannot[op][d];
+		if (!any)
+			return true;
+	}
+	return false;
+}
+
+static void conflicts_are_real_and_minimal(void **state)
+{
+	int32_t proven = 0, smallest = 0, relaxed = 0, unsolvable = 0, hopeless = 0;
+	(void)state;
+	for (uint64_t seed = 1; seed <= 1500; seed++) {
+		instance x = draw(seed);
+		compiled c = {0};
+		bool rules, memory;
+		berth_conflict f;
+		berth_relaxations list;
+		berth_err err;
+		berth_objective latency = {.text = ""};
+		if (x.n_ops > 7)
+			continue;
+		compile(&c, &x);
+		exists(&c, &x, &rules, &memory);
+		assert_ok(berth_conflict_find(&c.p, &latency, &c.mem, &c.tmp, &f, &err), &err);
+		if (f.proven && memory)
+			fail_msg("seed %lld: a conflict in what can be solved", (long long)seed);
+		if (!f.proven && !rules)
+			fail_msg("seed %lld: no conflict found among rules that cannot be kept", (long long)seed);
+		unsolvable += !memory;
+		if (f.proven) {
+			proven++;
+			smallest += f.smallest;
+			check_conflict(&c, &x, seed, &f);
+			assert_ok(berth_relax(&c.p, &latency, &f, NULL, &c.mem, &c.tmp, &list, &err), &err);
+			check_relaxations(&c, &x, seed, &list);
+			relaxed += list.n > 0;
+			hopeless += runs_nowhere(&x);
+			if (!list.n && !runs_nowhere(&x))
+				fail_msg("seed %lld: no relaxation", (long long)seed);
+		}
+		berth_arena_free(&c.mem);
+		berth_arena_free(&c.tmp);
+	}
+	print_message("%d of %d without a solution proven, %d with the smallest conflict, %d with a relaxation, %d with an operator that runs nowhere\n", proven, unsolvable,
+	              smallest, relaxed, hopeless);
+	assert_true(proven * 10 >= unsolvable * 9 && smallest * 10 >= proven * 9 && relaxed == proven - hopeless);
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_keeps_the_rules)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_keeps_the_rules), cmocka_unit_test(conflicts_are_real_and_minimal)};
 	if (argc > 1)
 		n_instances = atoll(argv[1]);
 	if (argc > 2)

@@ -1,0 +1,79 @@
+/* Infeasible problems; see report_conflict.h. */
+#include "report_conflict.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MOST_RULES = 8, MOST_CHANGES = 5 };
+
+berth_status report_conflict_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, report_conflict *out, berth_err *err)
+{
+	BERTH_TRY(berth_conflict_find(p, o, &c->mem, &c->tmp, &out->conflict, err));
+	return berth_relax(p, o, &out->conflict, op_dev, &c->mem, &c->tmp, &out->relax, err);
+}
+
+static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule *r)
+{
+	berth_json_put_string(w, "kind", berth_violation_name(r->kind));
+	if (r->op >= 0)
+		berth_json_put_string(w, "op", p->g->op_name[r->op]);
+	if (r->dev >= 0)
+		berth_json_put_string(w, "device", p->s->dev_name[r->dev]);
+	if (r->group >= 0)
+		berth_json_put_string(w, "group", r->kind == BERTH_VIOLATION_COLOCATION ? p->g->coloc_name[r->group] : p->g->sep_name[r->group]);
+	if (r->metric >= 0)
+		berth_json_put_string(w, "metric", berth_metric_name((berth_metric)r->metric));
+}
+
+void report_put_conflict(berth_json_out *w, const berth_problem *p, const report_conflict *x)
+{
+	const berth_conflict *c = &x->conflict;
+	berth_json_open(w, "conflict", '{');
+	berth_json_put_bool(w, "proven", c->proven);
+	berth_json_put_bool(w, "smallest", c->smallest);
+	berth_json_open(w, "rules", '[');
+	for (int32_t i = 0; i < c->n; i++) {
+		berth_json_open(w, NULL, '{');
+		put_rule(w, p, &c->rule[i]);
+		berth_json_put_string(w, "message", c->message[i]);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+	berth_json_open(w, "relaxations", '[');
+	for (int32_t i = 0; i < x->relax.n; i++) {
+		const berth_relaxation *r = &x->relax.item[i];
+		berth_json_open(w, NULL, '{');
+		put_rule(w, p, &r->rule);
+		if (r->add_bytes >= 0)
+			berth_json_put_int(w, "add_bytes", r->add_bytes);
+		if (!isnan(r->most))
+			berth_json_put_number(w, "most", r->most);
+		berth_json_put_bool(w, "least", r->least);
+		berth_json_put_string(w, "text", r->text);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	berth_json_put_bool(w, "relaxations_together", x->relax.together);
+}
+
+void report_print_conflict(const report_conflict *x)
+{
+	const berth_conflict *c = &x->conflict;
+	const berth_relaxations *r = &x->relax;
+	if (c->proven)
+		printf("%s%s:\n", c->n == 1 ? "no placement keeps this rule" : "no placement keeps all of these rules",
+		       c->n > 1 && c->smallest ? ", and fewer are no conflict" : "");
+	for (int32_t i = 0; i < c->n && i < MOST_RULES; i++)
+		printf("  %s\n", c->message[i]);
+	if (c->n > MOST_RULES)
+		printf("  (and %d more)\n", c->n - MOST_RULES);
+	if (!c->proven)
+		printf("not proven: a longer search may find a placement\n");
+	if (r->n)
+		printf("%s\n", r->together ? "it would fit with all of" : r->n == 1 ? "it would fit with" : "it would fit with any one of");
+	for (int32_t i = 0; i < r->n && i < MOST_CHANGES; i++)
+		printf("  %s%s\n", r->item[i].text, r->item[i].least ? " (less is not enough)" : "");
+	if (r->n > MOST_CHANGES)
+		printf("  (and %d more)\n", r->n - MOST_CHANGES);
+}

@@ -1,0 +1,24 @@
+/* Why a problem is infeasible, and what would have to give way. */
+#ifndef BERTH_CLI_REPORT_CONFLICT_H
+#define BERTH_CLI_REPORT_CONFLICT_H
+
+#include "cli.h"
+#include "json.h"
+#include "relax.h"
+
+typedef struct report_conflict {
+	berth_conflict conflict;
+	berth_relaxations relax;
+} report_conflict;
+
+/* Find both; op_dev is the least infeasible placement that was found, or NULL. Fails: BERTH_ENOMEM. */
+berth_status report_conflict_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, report_conflict *out, berth_err *err);
+
+/* "conflict":{proven, smallest, rules:[{kind, op, device, group, metric, message}]}, "relaxations":[{...the rule, add_bytes, most, least, text}],
+ * "relaxations_together". */
+void report_put_conflict(berth_json_out *w, const berth_problem *p, const report_conflict *x);
+
+/* The same as text. */
+void report_print_conflict(const report_conflict *x);
+
+#endif

@@ -1,0 +1,484 @@
+/* Conflicts; see conflict.h. The set is made minimal as by U. Junker, "QuickXplain", AAAI 2004: halves of the rules are proven against each other. */
+#include "conflict.h"
+
+#include "bounds.h"
+#include "constraints.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_SUBSETS_DEVS = 12, MOST_SINGLES = 400, MOST_PAIRS = 60 };
+
+typedef struct finder {
+	const berth_problem *p;
+	const berth_objective *o;
+	berth_arena *tmp;
+	berth_rule *rule; /* [n] all rules */
+	int32_t n;
+	bool *on;         /* [n] those that a proof may use */
+	berth_err *err;
+} finder;
+
+/* ---- the rules of a problem ---- */
+
+static berth_status add(finder *f, size_t *cap, berth_rule rule)
+{
+	BERTH_TRY(BERTH_GROW(f->tmp, f->rule, f->n, cap, f->err));
+	f->rule[f->n++] = rule;
+	return BERTH_OK;
+}
+
+static bool is_limited(const berth_problem *p, int32_t op)
+{
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (berth_op_time(p, op, d) < 0)
+			return true;
+	return false;
+}
+
+static berth_status list_op(finder *f, size_t *cap, int32_t op)
+{
+	const berth_graph *g = f->p->g;
+	if (is_limited(f->p, op))
+		BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_CANNOT_RUN, op, -1, -1, -1}));
+	if (g->op_pin[op])
+		BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_PIN, op, berth_system_find_dev(f->p->s, g->op_pin[op]), -1, -1}));
+	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
+		int32_t dev = berth_system_find_dev(f->p->s, g->forbid_dev[i]);
+		if (dev >= 0)
+			BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_FORBID, op, dev, -1, -1}));
+	}
+	return BERTH_OK;
+}
+
+static berth_status list_rules(finder *f)
+{
+	const berth_problem *p = f->p;
+	size_t cap = 0;
+	for (int m = 0; m < BERTH_N_METRICS && f->o; m++)
+		if (f->o->limits[m])
+			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_LIMIT, -1, -1, -1, m}));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		if (p->s->dev_memory_bytes[d] >= 0)
+			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_MEMORY, -1, d, -1, -1}));
+		if (p->s->dev_contiguous[d])
+			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1}));
+	}
+	for (int32_t i = 0; i < p->g->n_seps; i++)
+		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1}));
+	for (int32_t i = 0; i < p->g->n_colocs; i++)
+		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1}));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		BERTH_TRY(list_op(f, &cap, op));
+	return BERTH_NEW(f->tmp, f->on, f->n, f->err);
+}
+
+/* ---- a problem with fewer rules ---- */
+
+#define COPY(to, from, n)                                                        \
+	do {                                                                     \
+		BERTH_TRY(BERTH_NEW(mem, (to), (n), err));                       \
+		if ((n) > 0)                                                     \
+			memcpy((to), (from), (size_t)(n) * sizeof *(to));        \
+	} while (0)
+
+/* Copies whose rules can be taken away. */
+static berth_status copies(const berth_problem *p, berth_arena *mem, berth_graph *g, berth_system *s, berth_err *err)
+{
+	*g = *p->g;
+	*s = *p->s;
+	COPY(g->op_pin, p->g->op_pin, p->n_ops);
+	COPY(g->op_coloc, p->g->op_coloc, p->n_ops);
+	COPY(g->op_sep, p->g->op_sep, p->n_ops);
+	COPY(g->forbid_dev, p->g->forbid_dev, p->g->n_forbids);
+	COPY(s->dev_memory_bytes, p->s->dev_memory_bytes, p->n_devs);
+	COPY(s->dev_contiguous, p->s->dev_contiguous, p->n_devs);
+	return BERTH_OK;
+}
+
+static void drop_group(int32_t *op_group, int32_t n_ops, int32_t group)
+{
+	for (int32_t op = 0; op < n_ops; op++)
+		if (op_group[op] == group)
+			op_group[op] = -1;
+}
+
+static void drop(const berth_rule *r, berth_graph *g, berth_system *s)
+{
+	switch (r->kind) {
+	case BERTH_VIOLATION_PIN: g->op_pin[r->op] = NULL; return;
+	case BERTH_VIOLATION_FORBID:
+		for (int32_t i = g->op_forbid_off[r->op]; i < g->op_forbid_off[r->op + 1]; i++)
+			if (strcmp(g->forbid_dev[i], s->dev_name[r->dev]) == 0)
+				g->forbid_dev[i] = ""; /* no device is called so */
+		return;
+	case BERTH_VIOLATION_COLOCATION: drop_group(g->op_coloc, g->n_ops, r->group); return;
+	case BERTH_VIOLATION_SEPARATION: drop_group(g->op_sep, g->n_ops, r->group); return;
+	case BERTH_VIOLATION_CONTIGUITY: s->dev_contiguous[r->dev] = false; return;
+	case BERTH_VIOLATION_MEMORY: s->dev_memory_bytes[r->dev] = -1; return;
+	default: return;
+	}
+}
+
+berth_status berth_rule_drop(const berth_problem *p, const berth_rule *rule, berth_arena *mem, berth_graph *g, berth_system *s, berth_err *err)
+{
+	BERTH_TRY(copies(p, mem, g, s, err));
+	drop(rule, g, s);
+	return BERTH_OK;
+}
+
+/* p with only the rules that are on; an operator whose CANNOT_RUN is off runs everywhere, at once. */
+static berth_status restricted(const finder *f, berth_problem *q, berth_graph *g, berth_system *s)
+{
+	berth_arena *mem = f->tmp;
+	berth_err *err = f->err;
+	size_t n = (size_t)f->p->n_devs;
+	BERTH_TRY(copies(f->p, mem, g, s, err));
+	*q = *f->p;
+	q->g = g;
+	q->s = s;
+	q->n_units = q->n_pieces = 0;
+	COPY(q->op_dev_time_ns, f->p->op_dev_time_ns, (size_t)f->p->n_ops * n);
+	for (int32_t i = 0; i < f->n; i++) {
+		if (f->on[i])
+			continue;
+		drop(&f->rule[i], g, s);
+		for (size_t d = 0; f->rule[i].kind == BERTH_VIOLATION_CANNOT_RUN && d < n; d++) {
+			int64_t *ns = &q->op_dev_time_ns[(size_t)f->rule[i].op * n + d];
+			*ns = *ns < 0 ? 0 : *ns;
+		}
+	}
+	return berth_constraints_compile(q, mem, mem, err);
+}
+
+/* ---- proofs ---- */
+
+static bool lacks_device(const berth_problem *q)
+{
+	for (int32_t op = 0; op < q->n_ops; op++) {
+		bool any = false;
+		for (int32_t d = 0; d < q->n_devs; d++)
+			any |= berth_op_legal(q, op, d);
+		if (!any)
+			return true;
+	}
+	return false;
+}
+
+/* What stays on the operator's device to the end of the run, and what is there beside it while it runs. */
+static int64_t kept_bytes(const berth_graph *g, int32_t op)
+{
+	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+}
+
+static int64_t passing_bytes(const berth_graph *g, int32_t op)
+{
+	int64_t bytes = g->op_workspace_bytes[op];
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		bytes += g->tensor_bytes[t];
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		bytes += g->tensor_bytes[g->in_tensor[i]];
+	return bytes;
+}
+
+/* Bytes that dev holds at least while op runs there: parameters and state of its unit, and what passes. */
+static int64_t around_bytes(const berth_problem *q, int32_t op)
+{
+	const berth_graph *g = q->g;
+	int32_t unit = q->op_unit[op];
+	int64_t bytes = passing_bytes(g, op) + g->op_output_bytes[op];
+	for (int32_t i = q->unit_off[unit]; i < q->unit_off[unit + 1]; i++)
+		bytes += g->op_param_bytes[q->unit_op[i]] + g->op_state_bytes[q->unit_op[i]];
+	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+		bytes += g->param_bytes[g->op_param[i]];
+	return bytes;
+}
+
+static bool holds(const berth_problem *q, int32_t dev, int64_t bytes)
+{
+	return q->dev_limit_bytes[dev] < 0 || bytes <= q->dev_limit_bytes[dev];
+}
+
+/* Does an operator find no device that can hold what it needs around it? Raises *least of dev to what it would need, where the device is its only hope. */
+static bool lacks_room(const berth_problem *q, int32_t dev, int64_t *least)
+{
+	bool lacks = false;
+	for (int32_t op = 0; op < q->n_ops; op++) {
+		int64_t bytes = around_bytes(q, op);
+		bool elsewhere = false, here = dev >= 0 && berth_op_legal(q, op, dev);
+		for (int32_t d = 0; d < q->n_devs && !elsewhere; d++)
+			elsewhere = d != dev && berth_op_legal(q, op, d) && holds(q, d, bytes);
+		if (elsewhere)
+			continue;
+		lacks |= !here || !holds(q, dev, bytes);
+		if (here && least && bytes > *least)
+			*least = bytes;
+	}
+	return lacks;
+}
+
+/* The devices where op is legal and there is room for what it needs around it; dev has room for everything. */
+static size_t could_stand(const berth_problem *q, int32_t op, int32_t dev)
+{
+	int64_t bytes = around_bytes(q, op);
+	size_t mask = 0;
+	for (int32_t d = 0; d < q->n_devs; d++)
+		mask |= (size_t)(berth_op_legal(q, op, d) && (d == dev || holds(q, d, bytes))) << d;
+	return mask;
+}
+
+/* Do units that can only stand on a set of devices keep more there than these have? mask_bytes is scratch [2^devs]. Raises *least of dev as above. */
+static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int64_t *mask_bytes)
+{
+	const berth_graph *g = q->g;
+	size_t n_masks = (size_t)1 << q->n_devs;
+	bool lacks = false;
+	memset(mask_bytes, 0, n_masks * sizeof *mask_bytes);
+	for (int32_t op = 0; op < q->n_ops; op++) {
+		mask_bytes[could_stand(q, op, dev)] += kept_bytes(g, op);
+	}
+	for (int32_t i = 0; i < g->n_params; i++) {
+		size_t mask = 0;
+		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
+			mask |= could_stand(q, g->param_op[k], dev);
+		mask_bytes[mask] += g->param_bytes[i];
+	}
+	for (int32_t d = 0; d < q->n_devs; d++)
+		for (size_t mask = 0; mask < n_masks; mask++)
+			if (mask >> d & 1)
+				mask_bytes[mask] += mask_bytes[mask ^ ((size_t)1 << d)];
+	for (size_t mask = 1; mask < n_masks; mask++) {
+		int64_t room = 0;
+		bool unlimited = false, with_dev = dev >= 0 && (mask >> dev & 1);
+		for (int32_t d = 0; d < q->n_devs; d++)
+			if ((mask >> d & 1) && d != dev) {
+				unlimited |= q->dev_limit_bytes[d] < 0;
+				room += q->dev_limit_bytes[d];
+			}
+		if (unlimited)
+			continue;
+		int64_t need = mask_bytes[mask] - room;
+		if (with_dev ? !holds(q, dev, need) : need > 0)
+			lacks = true;
+		if (with_dev && least && need > *least)
+			*least = need;
+	}
+	return lacks;
+}
+
+static berth_status memory_lacks(const berth_problem *q, int32_t dev, int64_t *least, bool *out, berth_arena *tmp, berth_err *err)
+{
+	int64_t *mask_bytes;
+	*out = lacks_room(q, dev, least);
+	if (q->n_devs > MOST_SUBSETS_DEVS)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(tmp, mask_bytes, (size_t)1 << q->n_devs, err));
+	*out |= lacks_total(q, dev, least, mask_bytes);
+	return BERTH_OK;
+}
+
+static berth_status limits_lack(const finder *f, const berth_problem *q, bool *out)
+{
+	bool any = false;
+	berth_bounds b;
+	for (int32_t i = 0; i < f->n; i++)
+		any |= f->on[i] && f->rule[i].kind == BERTH_VIOLATION_LIMIT;
+	if (!any)
+		return BERTH_OK;
+	BERTH_TRY(berth_bounds_new(q, f->tmp, &b, f->err));
+	for (int32_t i = 0; i < f->n; i++)
+		if (f->on[i] && f->rule[i].kind == BERTH_VIOLATION_LIMIT)
+			*out |= b.value[f->rule[i].metric] > f->o->most[f->rule[i].metric] * (1 + 1e-9);
+	return BERTH_OK;
+}
+
+static berth_status prove_inside(finder *f, bool *out)
+{
+	berth_problem q;
+	berth_graph g;
+	berth_system s;
+	BERTH_TRY(restricted(f, &q, &g, &s));
+	*out = lacks_device(&q);
+	if (!*out && q.coupled)
+		BERTH_TRY(berth_constraints_prove(&q, f->tmp, out, f->err));
+	if (!*out)
+		BERTH_TRY(memory_lacks(&q, -1, NULL, out, f->tmp, f->err));
+	return *out ? BERTH_OK : limits_lack(f, &q, out);
+}
+
+/* Is it proven that no placement keeps the rules that are on? */
+static berth_status prove(finder *f, bool *out)
+{
+	berth_arena_mark mark = berth_arena_get_mark(f->tmp);
+	berth_status st = prove_inside(f, out);
+	berth_arena_reset(f->tmp, mark);
+	return st;
+}
+
+/* ---- the smallest set ---- */
+
+/* Leave on, of rules [first, end), as few as are needed with all others that are on. fresh: these may be enough without any. */
+static berth_status reduce(finder *f, int32_t first, int32_t end, bool fresh)
+{
+	bool proven = false;
+	if (fresh) {
+		memset(f->on + first, 0, (size_t)(end - first) * sizeof *f->on);
+		BERTH_TRY(prove(f, &proven));
+		if (proven)
+			return BERTH_OK;
+		memset(f->on + first, 1, (size_t)(end - first) * sizeof *f->on);
+	}
+	if (end - first == 1)
+		return BERTH_OK;
+	int32_t middle = first + (end - first) / 2;
+	BERTH_TRY(reduce(f, middle, end, true));
+	return reduce(f, first, middle, true);
+}
+
+static void only(finder *f, int32_t a, int32_t b)
+{
+	memset(f->on, 0, (size_t)f->n * sizeof *f->on);
+	f->on[a] = true;
+	if (b >= 0)
+		f->on[b] = true;
+}
+
+/* Single rules that are a conflict by themselves; then pairs. *smallest: all that are smaller than size were tried. */
+static berth_status try_smaller(finder *f, int32_t size, bool *found, bool *smallest)
+{
+	*found = false;
+	*smallest = size <= 1 || (f->n <= MOST_SINGLES && (size <= 2 || (f->n <= MOST_PAIRS && size <= 3)));
+	for (int32_t a = 0; a < f->n && size > 1 && f->n <= MOST_SINGLES; a++) {
+		only(f, a, -1);
+		BERTH_TRY(prove(f, found));
+		if (*found)
+			return BERTH_OK;
+	}
+	for (int32_t a = 0; a < f->n && size > 2 && f->n <= MOST_PAIRS; a++)
+		for (int32_t b = a + 1; b < f->n; b++) {
+			only(f, a, b);
+			BERTH_TRY(prove(f, found));
+			if (*found)
+				return BERTH_OK;
+		}
+	return BERTH_OK;
+}
+
+/* ---- words ---- */
+
+static const char *group_text(const berth_problem *p, const int32_t *op_group, int32_t group, berth_arena *mem)
+{
+	const char *text = "";
+	int32_t n = 0;
+	for (int32_t op = 0; op < p->n_ops && text; op++)
+		if (op_group[op] == group && n++ < 3)
+			text = berth_arena_printf(mem, "%s%s'%s'", text, n > 1 ? ", " : "", p->g->op_name[op]);
+	return n > 3 && text ? berth_arena_printf(mem, "%s and %d more", text, n - 3) : text;
+}
+
+static const char *runs_text(const berth_problem *p, int32_t op, berth_arena *mem)
+{
+	const char *text = "";
+	for (int32_t d = 0, n = 0; d < p->n_devs && text; d++)
+		if (berth_op_time(p, op, d) >= 0)
+			text = berth_arena_printf(mem, "%s%s'%s'", text, n++ ? ", " : "", p->s->dev_name[d]);
+	return text && *text ? berth_arena_printf(mem, "only on %s", text) : "nowhere";
+}
+
+static const char *rule_text(const berth_problem *p, const berth_objective *o, const berth_rule *r, berth_arena *mem)
+{
+	const berth_graph *g = p->g;
+	const char *name = r->op >= 0 ? g->op_name[r->op] : "", *dev = r->dev >= 0 ? p->s->dev_name[r->dev] : "", *text;
+	switch (r->kind) {
+	case BERTH_VIOLATION_CANNOT_RUN:
+		text = runs_text(p, r->op, mem);
+		return text ? berth_arena_printf(mem, "operator '%s' runs %s", name, text) : NULL;
+	case BERTH_VIOLATION_PIN: return berth_arena_printf(mem, "operator '%s' is pinned to '%s'", name, dev);
+	case BERTH_VIOLATION_FORBID: return berth_arena_printf(mem, "'%s' is forbidden to operator '%s'", dev, name);
+	case BERTH_VIOLATION_COLOCATION:
+		text = group_text(p, g->op_coloc, r->group, mem);
+		return text ? berth_arena_printf(mem, "colocation group '%s' stands together: %s", g->coloc_name[r->group], text) : NULL;
+	case BERTH_VIOLATION_SEPARATION:
+		text = group_text(p, g->op_sep, r->group, mem);
+		return text ? berth_arena_printf(mem, "separation group '%s' stands apart: %s", g->sep_name[r->group], text) : NULL;
+	case BERTH_VIOLATION_CONTIGUITY: return berth_arena_printf(mem, "the operators on '%s' are contiguous", dev);
+	case BERTH_VIOLATION_MEMORY: return berth_arena_printf(mem, "'%s' has %lld bytes of memory", dev, (long long)p->dev_limit_bytes[r->dev]);
+	default:
+		return berth_arena_printf(mem, "%s is at most %.6g %s", berth_metric_name((berth_metric)r->metric), o->most[r->metric],
+		                          berth_metric_unit((berth_metric)r->metric));
+	}
+}
+
+static berth_status write_down(const finder *f, berth_arena *mem, berth_conflict *c)
+{
+	for (int32_t i = 0; i < f->n; i++)
+		c->n += f->on[i];
+	BERTH_TRY(BERTH_NEW(mem, c->rule, c->n, f->err));
+	BERTH_TRY(BERTH_NEW(mem, c->message, c->n, f->err));
+	for (int32_t i = 0, k = 0; i < f->n; i++) {
+		if (!f->on[i])
+			continue;
+		c->rule[k] = f->rule[i];
+		if (!(c->message[k++] = rule_text(f->p, f->o, &f->rule[i], mem)))
+			return berth_nomem(f->err);
+	}
+	return BERTH_OK;
+}
+
+/* ---- all of it ---- */
+
+/* memory_bytes of which what is left after the margin is `usable`. */
+static int64_t with_margin(const berth_system *s, int32_t dev, int64_t usable)
+{
+	double margin = s->dev_memory_margin[dev];
+	return margin > 0 ? (int64_t)ceil((double)usable / (1 - margin)) : usable;
+}
+
+static berth_status least_memory(finder *f, berth_arena *mem, berth_conflict *c)
+{
+	BERTH_TRY(BERTH_NEW(mem, c->dev_least_bytes, f->p->n_devs, f->err));
+	for (int32_t d = 0; d < f->p->n_devs; d++) {
+		int64_t least = -1;
+		bool lacks;
+		BERTH_TRY(memory_lacks(f->p, d, &least, &lacks, f->tmp, f->err));
+		c->dev_least_bytes[d] = least < 0 ? -1 : with_margin(f->p->s, d, least);
+	}
+	return BERTH_OK;
+}
+
+static berth_status find(finder *f, berth_arena *mem, berth_conflict *c)
+{
+	bool found = false;
+	*c = (berth_conflict){0};
+	BERTH_TRY(list_rules(f));
+	BERTH_TRY(least_memory(f, mem, c));
+	memset(f->on, 1, (size_t)f->n * sizeof *f->on);
+	BERTH_TRY(prove(f, &c->proven));
+	if (!c->proven || !f->n)
+		return BERTH_OK;
+	BERTH_TRY(reduce(f, 0, f->n, false));
+	bool *kept;
+	int32_t size = 0;
+	BERTH_TRY(BERTH_NEW(f->tmp, kept, f->n, f->err));
+	memcpy(kept, f->on, (size_t)f->n * sizeof *kept);
+	for (int32_t i = 0; i < f->n; i++)
+		size += kept[i];
+	BERTH_TRY(try_smaller(f, size, &found, &c->smallest));
+	if (found)
+		c->smallest = true; /* singles come before pairs */
+	else
+		memcpy(f->on, kept, (size_t)f->n * sizeof *kept);
+	return write_down(f, mem, c);
+}
+
+berth_status berth_conflict_find(const berth_problem *p, const berth_objective *o, berth_arena *mem, berth_arena *tmp, berth_conflict *out, berth_err *err)
+{
+	finder f = {.p = p, .o = o, .tmp = tmp, .err = err};
+	berth_conflict c;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = find(&f, mem, &c);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = c;
+	return st;
+}

@@ -1,0 +1,387 @@
+/* Relaxations; see relax.h. */
+#include "relax.h"
+
+#include "method.h"
+#include "text.h"
+#include "timeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVALUATIONS = 300, LIMIT_EVALUATIONS = 1000, MEMORY_ROUNDS = 8, LARGE = 2000, LARGE_ROUNDS = 3, MOST_RULES = 16, MOST_TURNS = 12 };
+
+extern const berth_method berth_method_anneal;
+
+typedef struct relaxer {
+	const berth_problem *p;
+	const berth_objective *o;
+	const berth_conflict *conflict;
+	berth_arena *mem, *tmp, *work; /* work: of one search */
+	berth_relaxations *out;
+	size_t cap;
+	berth_err *err;
+} relaxer;
+
+/* ---- searches ---- */
+
+/* Search q for a placement; *found where it is feasible. The search lives in work. */
+static berth_status search(const relaxer *r, const berth_problem *q, const berth_objective *o, int64_t evaluations, berth_search *s, bool *found)
+{
+	berth_search_cfg cfg = {.objective = *o, .seed = 1, .evaluations = evaluations};
+	*found = false;
+	if (berth_problem_feasible(q, NULL) != BERTH_OK)
+		return BERTH_OK;
+	BERTH_TRY(berth_search_new(q, &cfg, r->work, s, r->err));
+	BERTH_TRY(berth_start_from_seeds(s, r->tmp, r->err));
+	if (!berth_score_feasible(s->best) || evaluations > EVALUATIONS)
+		BERTH_TRY(berth_method_run(&berth_method_anneal, s, r->tmp, r->err));
+	*found = berth_score_feasible(s->best);
+	return BERTH_OK;
+}
+
+static berth_status add(relaxer *r, berth_relaxation x)
+{
+	if (!x.text)
+		return berth_nomem(r->err);
+	BERTH_TRY(BERTH_GROW(r->mem, r->out->item, r->out->n, &r->cap, r->err));
+	r->out->item[r->out->n++] = x;
+	return BERTH_OK;
+}
+
+/* ---- memory ---- */
+
+static const char *memory_text(const relaxer *r, int32_t dev, int64_t bytes)
+{
+	char buf[32];
+	berth_text_bytes(buf, (double)bytes);
+	return berth_arena_printf(r->mem, "+%s (%lld bytes) on %s", buf, (long long)bytes, r->p->s->dev_name[dev]);
+}
+
+/* A placement where dev has this memory, -1: any. *bytes = the memory that it needs there; -1: none was found. */
+static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memory_bytes, int64_t *bytes)
+{
+	berth_graph g;
+	berth_system s;
+	berth_problem q;
+	berth_search found_by;
+	berth_timeline t;
+	bool found;
+	double margin = r->p->s->dev_memory_margin[rule->dev];
+	*bytes = -1;
+	BERTH_TRY(berth_rule_drop(r->p, rule, r->work, &g, &s, r->err));
+	s.dev_memory_bytes[rule->dev] = memory_bytes;
+	BERTH_TRY(berth_problem_new(&g, &s, r->work, r->tmp, &q, r->err));
+	BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
+	if (!found)
+		return BERTH_OK;
+	BERTH_TRY(berth_timeline_new(&q, found_by.best_dev, found_by.best_has_order ? found_by.best_order : NULL, r->work, &t, r->err));
+	int64_t peak = t.peak_bytes[rule->dev], needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
+	*bytes = memory_bytes >= 0 && needed > memory_bytes ? memory_bytes : needed;
+	return BERTH_OK;
+}
+
+/* The proven least first; else by halving between what is too little and what was found to be enough. */
+static berth_status least_memory(relaxer *r, const berth_rule *rule, int64_t *bytes, bool *least)
+{
+	int64_t proven = r->conflict->dev_least_bytes[rule->dev], low = r->p->s->dev_memory_bytes[rule->dev];
+	*least = proven > low;
+	*bytes = -1;
+	if (*least)
+		BERTH_TRY(fit_memory(r, rule, proven, bytes));
+	if (*bytes >= 0)
+		return BERTH_OK;
+	*least = false;
+	low = proven > low ? proven : low;
+	BERTH_TRY(fit_memory(r, rule, -1, bytes));
+	int rounds = r->p->n_ops > LARGE ? LARGE_ROUNDS : MEMORY_ROUNDS;
+	for (int round = 0; round < rounds && *bytes > low + 1; round++) {
+		int64_t middle = low + (*bytes - low) / 2, needed;
+		BERTH_TRY(fit_memory(r, rule, middle, &needed));
+		if (needed >= 0)
+			*bytes = needed;
+		else
+			low = middle;
+	}
+	return BERTH_OK;
+}
+
+static berth_status relax_memory(relaxer *r, const berth_rule *rule)
+{
+	int64_t bytes, have = r->p->s->dev_memory_bytes[rule->dev];
+	bool least;
+	BERTH_TRY(least_memory(r, rule, &bytes, &least));
+	if (bytes <= have)
+		return BERTH_OK;
+	return add(r, (berth_relaxation){*rule, bytes - have, NAN, least, memory_text(r, rule->dev, bytes - have)});
+}
+
+/* ---- limits and rules ---- */
+
+static const char *limit_text(const relaxer *r, int metric, double most)
+{
+	const char *name = berth_metric_name((berth_metric)metric), *unit = berth_metric_unit((berth_metric)metric);
+	if (metric == BERTH_THROUGHPUT)
+		return berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g samples/s", name, 1 / most, 1 / r->o->most[metric]);
+	return berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", name, most, r->o->most[metric], unit);
+}
+
+/* The other limits stay; the metric itself is made as small as a search can. */
+static berth_status relax_limit(relaxer *r, const berth_rule *rule)
+{
+	berth_objective o = berth_objective_of((berth_metric)rule->metric);
+	berth_search s;
+	berth_bounds b;
+	bool found;
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if (m != rule->metric && r->o->limits[m]) {
+			o.limits[m] = true;
+			o.most[m] = r->o->most[m];
+		}
+	BERTH_TRY(search(r, r->p, &o, LIMIT_EVALUATIONS, &s, &found));
+	if (!found || !(s.best.value > r->o->most[rule->metric]))
+		return BERTH_OK;
+	BERTH_TRY(berth_bounds_new(r->p, r->tmp, &b, r->err));
+	bool least = s.best.value <= b.value[rule->metric] * (1 + 1e-9);
+	return add(r, (berth_relaxation){*rule, -1, s.best.value, least, limit_text(r, rule->metric, s.best.value)});
+}
+
+static const char *rule_text(const relaxer *r, const berth_rule *rule)
+{
+	const berth_graph *g = r->p->g;
+	const char *op = rule->op >= 0 ? g->op_name[rule->op] : "", *dev = rule->dev >= 0 ? r->p->s->dev_name[rule->dev] : "";
+	switch (rule->kind) {
+	case BERTH_VIOLATION_PIN: return berth_arena_printf(r->mem, "drop the pin of '%s' to %s", op, dev);
+	case BERTH_VIOLATION_FORBID: return berth_arena_printf(r->mem, "allow %s to '%s'", dev, op);
+	case BERTH_VIOLATION_COLOCATION: return berth_arena_printf(r->mem, "drop colocation group '%s'", g->coloc_name[rule->group]);
+	case BERTH_VIOLATION_SEPARATION: return berth_arena_printf(r->mem, "drop separation group '%s'", g->sep_name[rule->group]);
+	default: return berth_arena_printf(r->mem, "let the operators on %s be apart", dev);
+	}
+}
+
+static berth_status relax_rule(relaxer *r, const berth_rule *rule)
+{
+	berth_graph g;
+	berth_system s;
+	berth_problem q;
+	berth_search found_by;
+	bool found;
+	BERTH_TRY(berth_rule_drop(r->p, rule, r->work, &g, &s, r->err));
+	BERTH_TRY(berth_problem_new(&g, &s, r->work, r->tmp, &q, r->err));
+	BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
+	return found ? add(r, (berth_relaxation){*rule, -1, NAN, false, rule_text(r, rule)}) : BERTH_OK;
+}
+
+static berth_status relax_one(relaxer *r, const berth_rule *rule)
+{
+	berth_arena_mark mark = berth_arena_get_mark(r->work);
+	berth_status st = rule->kind == BERTH_VIOLATION_CANNOT_RUN ? BERTH_OK
+	                  : rule->kind == BERTH_VIOLATION_MEMORY   ? relax_memory(r, rule)
+	                  : rule->kind == BERTH_VIOLATION_LIMIT    ? relax_limit(r, rule)
+	                                                           : relax_rule(r, rule);
+	berth_arena_reset(r->work, mark);
+	return st;
+}
+
+/* ---- what a placement breaks ---- */
+
+static berth_status broken_by(relaxer *r, const int32_t *op_dev, berth_violations *out)
+{
+	berth_timeline t;
+	BERTH_TRY(berth_timeline_new(r->p, op_dev, NULL, r->work, &t, r->err));
+	BERTH_TRY(berth_check_placement(r->p, op_dev, t.peak_bytes, r->work, out, r->err));
+	return berth_check_limits(r->o, &t.r, r->work, out, r->err);
+}
+
+static berth_status relax_broken(relaxer *r, const berth_violations *broken)
+{
+	for (int32_t i = 0; i < broken->n; i++) {
+		const berth_violation *v = &broken->item[i];
+		berth_rule rule = {v->kind, v->op, v->dev, -1, v->metric};
+		if (v->kind == BERTH_VIOLATION_MEMORY || v->kind == BERTH_VIOLATION_LIMIT)
+			BERTH_TRY(relax_one(r, &rule));
+	}
+	return BERTH_OK;
+}
+
+/* Where no single change is enough and memory alone is short: what the placement needs on all devices together. */
+static berth_status relax_together(relaxer *r, const berth_violations *broken)
+{
+	for (int32_t i = 0; i < broken->n; i++)
+		if (broken->item[i].kind != BERTH_VIOLATION_MEMORY)
+			return BERTH_OK;
+	for (int32_t i = 0; i < broken->n; i++) {
+		const berth_violation *v = &broken->item[i];
+		double margin = r->p->s->dev_memory_margin[v->dev];
+		int64_t needed = margin > 0 ? (int64_t)ceil((double)v->needed / (1 - margin)) : v->needed, bytes = needed - r->p->s->dev_memory_bytes[v->dev];
+		BERTH_TRY(add(r, (berth_relaxation){{v->kind, -1, v->dev, -1, -1}, bytes, NAN, false, memory_text(r, v->dev, bytes)}));
+	}
+	r->out->together = broken->n > 1;
+	return BERTH_OK;
+}
+
+/* ---- several conflicts ---- */
+
+/* A problem from which rules are taken one after the other. */
+typedef struct turn {
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_objective o;
+	berth_rule gone[MOST_TURNS];
+	int32_t n;
+} turn;
+
+/* The first rule of the conflict that can go; NULL: none can. */
+static const berth_rule *first_to_go(const berth_conflict *c)
+{
+	for (int32_t i = 0; i < c->n; i++)
+		if (c->rule[i].kind != BERTH_VIOLATION_CANNOT_RUN)
+			return &c->rule[i];
+	return NULL;
+}
+
+static berth_status let_go(const relaxer *r, turn *t, const berth_rule *rule)
+{
+	berth_graph g;
+	berth_system s;
+	t->gone[t->n++] = *rule;
+	if (rule->kind == BERTH_VIOLATION_LIMIT) {
+		t->o.limits[rule->metric] = false;
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_rule_drop(&t->p, rule, r->work, &g, &s, r->err));
+	t->g = g;
+	t->s = s;
+	return berth_problem_new(&t->g, &t->s, r->work, r->tmp, &t->p, r->err);
+}
+
+/* What went, as the placement needs it. */
+static berth_status add_gone(relaxer *r, const turn *t, const berth_search *found_by)
+{
+	berth_timeline line;
+	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev, found_by->best_has_order ? found_by->best_order : NULL, r->work, &line, r->err));
+	for (int32_t i = 0; i < t->n; i++) {
+		const berth_rule *rule = &t->gone[i];
+		berth_relaxation x = {*rule, -1, NAN, false, NULL};
+		if (rule->kind == BERTH_VIOLATION_MEMORY) {
+			double margin = r->p->s->dev_memory_margin[rule->dev];
+			int64_t peak = line.peak_bytes[rule->dev], needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
+			x.add_bytes = needed - r->p->s->dev_memory_bytes[rule->dev];
+			if (x.add_bytes <= 0)
+				continue;
+			x.text = memory_text(r, rule->dev, x.add_bytes);
+		} else if (rule->kind == BERTH_VIOLATION_LIMIT) {
+			x.most = berth_metric_value((berth_metric)rule->metric, &line.r);
+			if (!(x.most > r->o->most[rule->metric]))
+				continue;
+			x.text = limit_text(r, rule->metric, x.most);
+		} else {
+			x.text = rule_text(r, rule);
+		}
+		BERTH_TRY(add(r, x));
+	}
+	r->out->together = r->out->n > 1;
+	return BERTH_OK;
+}
+
+/* Where the placement that was found lacks memory or breaks limits only: these go too. */
+static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *found_by, bool *found)
+{
+	berth_timeline line;
+	berth_violations broken;
+	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev, found_by->best_has_order ? found_by->best_order : NULL, r->work, &line, r->err));
+	BERTH_TRY(berth_check_placement(&t->p, found_by->best_dev, line.peak_bytes, r->work, &broken, r->err));
+	BERTH_TRY(berth_check_limits(&t->o, &line.r, r->work, &broken, r->err));
+	*found = t->n + broken.n <= MOST_TURNS;
+	for (int32_t i = 0; i < broken.n && *found; i++) {
+		const berth_violation *v = &broken.item[i];
+		*found = v->kind == BERTH_VIOLATION_MEMORY || v->kind == BERTH_VIOLATION_LIMIT;
+		if (*found)
+			t->gone[t->n++] = (berth_rule){v->kind, -1, v->dev, -1, v->metric};
+	}
+	return BERTH_OK;
+}
+
+/* One rule of each conflict goes, until there is none and a placement is found. */
+static berth_status relax_in_turn(relaxer *r)
+{
+	turn *t;
+	berth_conflict c = *r->conflict;
+	berth_search found_by;
+	bool found = false;
+	BERTH_TRY(BERTH_NEW(r->work, t, 1, r->err));
+	t->p = *r->p;
+	t->o = *r->o;
+	while (c.proven) {
+		const berth_rule *rule = first_to_go(&c);
+		if (!rule || t->n == MOST_TURNS)
+			return BERTH_OK;
+		BERTH_TRY(let_go(r, t, rule));
+		BERTH_TRY(berth_conflict_find(&t->p, &t->o, r->work, r->tmp, &c, r->err));
+	}
+	BERTH_TRY(search(r, &t->p, &t->o, EVALUATIONS, &found_by, &found));
+	if (berth_problem_feasible(&t->p, NULL) != BERTH_OK || !isfinite(found_by.best.excess))
+		return BERTH_OK;
+	if (!found)
+		BERTH_TRY(let_rest_go(r, t, &found_by, &found));
+	return found ? add_gone(r, t, &found_by) : BERTH_OK;
+}
+
+/* ---- all of it ---- */
+
+static int class_of(const berth_relaxation *x)
+{
+	return x->rule.kind == BERTH_VIOLATION_MEMORY ? 0 : x->rule.kind == BERTH_VIOLATION_LIMIT ? 1 : 2;
+}
+
+static bool goes_before(const relaxer *r, const berth_relaxation *a, const berth_relaxation *b)
+{
+	if (class_of(a) != class_of(b))
+		return class_of(a) < class_of(b);
+	if (class_of(a) == 0)
+		return a->add_bytes < b->add_bytes;
+	return class_of(a) == 1 && a->most / r->o->most[a->rule.metric] < b->most / r->o->most[b->rule.metric];
+}
+
+static void sort(const relaxer *r)
+{
+	berth_relaxation *x = r->out->item;
+	for (int32_t i = 1; i < r->out->n; i++)
+		for (int32_t k = i; k > 0 && goes_before(r, &x[k], &x[k - 1]); k--) {
+			berth_relaxation swap = x[k];
+			x[k] = x[k - 1];
+			x[k - 1] = swap;
+		}
+}
+
+static berth_status relax(relaxer *r, const int32_t *op_dev)
+{
+	berth_violations broken = {0};
+	if (op_dev)
+		BERTH_TRY(broken_by(r, op_dev, &broken));
+	for (int32_t i = 0; r->conflict->proven && i < r->conflict->n && i < MOST_RULES; i++)
+		BERTH_TRY(relax_one(r, &r->conflict->rule[i]));
+	if (!r->conflict->proven)
+		BERTH_TRY(relax_broken(r, &broken));
+	sort(r);
+	if (!r->out->n && r->conflict->proven)
+		BERTH_TRY(relax_in_turn(r));
+	return r->out->n || !broken.n ? BERTH_OK : relax_together(r, &broken);
+}
+
+berth_status berth_relax(const berth_problem *p, const berth_objective *o, const berth_conflict *conflict, const int32_t *op_dev, berth_arena *mem,
+                         berth_arena *tmp, berth_relaxations *out, berth_err *err)
+{
+	berth_relaxations list = {0};
+	berth_arena work;
+	relaxer r = {.p = p, .o = o, .conflict = conflict, .mem = mem, .tmp = tmp, .work = &work, .out = &list, .err = err};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_arena_init(&work, mem->hook);
+	berth_status st = relax(&r, op_dev);
+	berth_arena_free(&work);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = list;
+	return st;
+}
