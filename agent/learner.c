@@ -43,6 +43,21 @@ berth_status berth_learner_cfg_check(const berth_learner_cfg *c, berth_err *err)
 	return in_range("table_lr", c->table_lr, 0, 10, err);
 }
 
+const char *berth_decoding_name(bool sequential)
+{
+	return sequential ? "sequential" : "one-shot";
+}
+
+berth_status berth_decoding_parse(const char *name, bool *sequential, berth_err *err)
+{
+	for (int k = 0; k < 2; k++)
+		if (strcmp(name, berth_decoding_name(k)) == 0) {
+			*sequential = k;
+			return BERTH_OK;
+		}
+	return berth_fail(err, BERTH_EINVAL, "unknown decoding '%.40s'; there are one-shot and sequential", name);
+}
+
 bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg *b)
 {
 	return a->groups == b->groups && a->hidden == b->hidden && a->rounds == b->rounds && a->batch == b->batch && a->epochs == b->epochs && a->lr == b->lr &&
@@ -121,7 +136,7 @@ static berth_status new_scratch(berth_learner *l, const sizes *z, berth_arena *m
 berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_tasks, berth_arena *mem,
                                berth_arena *tmp, berth_learner *out, berth_err *err)
 {
-	berth_learner l = {.cfg = *cfg, .seed = seed, .n_tasks = n_tasks};
+	berth_learner l = {.cfg = *cfg, .seed = seed, .n_tasks = n_tasks, .lr_scale = 1};
 	sizes z = {0};
 	BERTH_TRY(berth_learner_cfg_check(cfg, err));
 	nn_init();
@@ -168,7 +183,7 @@ static berth_status log_probs(berth_learner *l, const berth_task *t, berth_err *
 berth_status learner_apply(berth_learner *l, double *norm, berth_err *err)
 {
 	adam_cfg a = adam_cfg_default();
-	a.lr = l->cfg.lr;
+	a.lr = l->cfg.lr * l->lr_scale;
 	*norm = adam_update(&a, &l->adam, l->params, l->grads);
 	if (!isfinite(*norm))
 		return berth_fail(err, BERTH_EINVAL, "the policy's gradient is no longer finite; use a lower learning rate than %g", l->cfg.lr);

@@ -15,7 +15,7 @@
 typedef struct berth_learner_cfg {
 	int32_t groups;       /* nodes the policy sees of each graph, [1, 4096]; default 64 */
 	int32_t hidden, rounds; /* of the network, see policy.h; defaults 48, 2 */
-	int32_t batch;        /* placements a step, [2, 4096]; default 64 */
+	int32_t batch;        /* evaluations a step, [2, 4096]; one a placement, sequential two; default 64 */
 	int32_t epochs;       /* gradient steps on a batch, [0, 64]; 0: no PPO; default 4 */
 	double lr;            /* of Adam, > 0; default 1e-3 */
 	double clip, entropy; /* PPO, see policy_loss.h; defaults 0.2, 0.003 */
@@ -33,6 +33,11 @@ typedef struct berth_learner_cfg {
 berth_learner_cfg berth_learner_cfg_default(void);
 /* Fails: BERTH_EINVAL, naming the field and its range. */
 berth_status berth_learner_cfg_check(const berth_learner_cfg *cfg, berth_err *err);
+
+/* "one-shot" or "sequential". */
+const char *berth_decoding_name(bool sequential);
+/* Fails: BERTH_EINVAL, naming the two. */
+berth_status berth_decoding_parse(const char *name, bool *sequential, berth_err *err);
 
 bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg *b);
 
@@ -78,6 +83,7 @@ typedef struct berth_learner {
 	uint64_t seed;
 	nn_real *params, *grads;   /* policy_param_count(dims) */
 	adam_state adam;
+	double lr_scale;           /* cfg.lr times this is the rate; 1 at first */
 	int64_t steps;
 	berth_task *task;
 	int32_t n_tasks;

@@ -16,7 +16,8 @@ berth_status sequence_new(berth_learner *l, size_t n_ops, size_t n_cells, size_t
 {
 	berth_sequence *q = &l->seq;
 	size_t room = MOST_FLOATS / (n_cells * N_STEP + 1);
-	q->most = room < 2 ? 2 : room < (size_t)l->cfg.batch ? (int32_t)room : l->cfg.batch;
+	size_t episodes = ((size_t)l->cfg.batch + 1) / 2;
+	q->most = room < 2 ? 2 : room < episodes ? (int32_t)room : (int32_t)episodes;
 	BERTH_TRY(BERTH_NEW(mem, q->episode, q->most, err));
 	for (int32_t i = 0; i < q->most; i++)
 		BERTH_TRY(berth_episode_new(n_ops, n_cells, mem, &q->episode[i], err));

@@ -36,7 +36,14 @@ typedef struct trainer {
 
 berth_train_cfg berth_train_cfg_default(void)
 {
-	return (berth_train_cfg){.learner = berth_learner_cfg_default(), .seed = 1, .evaluations = 20000, .save_s = 1};
+	berth_learner_cfg learner = berth_learner_cfg_default();
+	learner.sequential = true;
+	learner.hints = false;
+	learner.hidden = 32;
+	learner.batch = 32; /* 16 episodes */
+	learner.epochs = 2;
+	learner.entropy = 0.001;
+	return (berth_train_cfg){.learner = learner, .seed = 1, .evaluations = 20000, .save_s = 1};
 }
 
 /* ---- set-up ---- */
@@ -136,7 +143,7 @@ static void name_tensor(state *s, const char *name, safetensors_dtype type, int6
 static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
 {
 	const berth_task *t = &w->l.task[i];
-	int64_t ops = w->items[i].p->n_ops, window = w->cfg->learner.window, groups = t->e.n_groups;
+	int64_t ops = w->items[i].p->n_ops, window = w->cfg->learner.sequential ? 0 : w->cfg->learner.window, groups = t->e.n_groups;
 	char *name[4];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
 	for (int k = 0; k < 4; k++)
@@ -323,12 +330,21 @@ static void tell(trainer *w, int32_t item, const berth_step_stats *stats)
 		w->cfg->update(w->cfg->update_ctx, &u);
 }
 
+/* Items in turn, neighbours in the list far apart: they are often one graph on several systems. */
+static int32_t next_item(const trainer *w)
+{
+	enum { STRIDE = 7919 }; /* a prime */
+	return (int32_t)(w->l.steps * (w->n_items % STRIDE ? STRIDE : 1) % w->n_items);
+}
+
+/* The rate falls to 0 over the second half. */
 static berth_status learn(trainer *w, berth_err *err)
 {
 	int64_t budget = w->cfg->evaluations - w->cfg->evaluations / 5, left;
 	while (!w->refined && (left = budget - evaluations_made(w)) > 0 && !cancelled(w)) {
 		berth_step_stats stats;
-		int32_t item = (int32_t)(w->l.steps % w->n_items);
+		int32_t item = next_item(w);
+		w->l.lr_scale = fmin(1, 2 * (double)left / (double)budget);
 		BERTH_TRY(berth_learner_step(&w->l, item, left < w->cfg->learner.batch ? (int32_t)left : w->cfg->learner.batch, &stats, err));
 		tell(w, item, &stats);
 		BERTH_TRY(maybe_save(w, err));

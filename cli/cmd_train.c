@@ -15,7 +15,7 @@
 
 typedef struct args {
 	cli_texts on;
-	const char *log, *out;
+	const char *log, *out, *decoding;
 	bool resume;
 	cli_budget budget;
 } args;
@@ -135,6 +135,8 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_search_cfg search;
 	s->cfg = berth_train_cfg_default();
+	if (a->decoding)
+		BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.sequential, err));
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	s->cfg.objective = search.objective;
 	s->cfg.seed = search.seed;
@@ -239,6 +241,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
 		{"objective", 0, CLI_TEXT, &a.budget.objective, "O", "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},
+		{"decoding", 0, CLI_TEXT, &a.decoding, "D", "sequential (default): operator by operator along a schedule; or one-shot"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N", "placements over all graphs and systems (default 20K)"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N", "worker threads (default: all CPUs); no effect on results"},

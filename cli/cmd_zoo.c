@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_param(berth_json_out *w, const berth_zoo_param *p)
+static void put_param(berth_json_out *w, const berth_spec_param *p)
 {
 	berth_json_open(w, NULL, '{');
 	berth_json_flat(w, true);
@@ -52,7 +52,7 @@ static berth_status print_json(cli *c, berth_err *err)
 }
 
 /* Does every model have a parameter of this name? */
-static bool is_common(const berth_zoo_param *p)
+static bool is_common(const berth_spec_param *p)
 {
 	int32_t n;
 	const berth_zoo_model *m = berth_zoo_list(&n);
@@ -71,7 +71,7 @@ static bool print_defaults(const char *head, const berth_zoo_model *m, bool comm
 {
 	bool any = false;
 	for (int32_t k = 0; k < m->n_params; k++) {
-		const berth_zoo_param *p = &m->param[k];
+		const berth_spec_param *p = &m->param[k];
 		char number[32];
 		if (is_common(p) != common)
 			continue;

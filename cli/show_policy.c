@@ -24,6 +24,7 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	berth_json_put_int(&w, "steps", f->steps);
 	berth_json_put_string(&w, "core", f->core);
 	berth_json_put_int(&w, "parameters", (int64_t)n_params(f));
+	berth_json_put_string(&w, "decoding", berth_decoding_name(f->cfg.sequential));
 	berth_json_put_int(&w, "groups", f->cfg.groups);
 	berth_json_put_int(&w, "hidden", f->dims.hidden);
 	berth_json_put_int(&w, "rounds", f->dims.rounds);
@@ -37,16 +38,16 @@ static void print_text(const berth_policy_file *f)
 	printf("policy trained on %s\n", f->trained_on);
 	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n", berth_objective_name(&f->objective), (unsigned long long)f->seed,
 	       cli_count(a, f->evaluations), (long long)f->steps, f->core);
-	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups\n", berth_text_count(b, (double)n_params(f)), f->dims.rounds,
-	       f->dims.hidden, f->cfg.groups);
+	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n", berth_text_count(b, (double)n_params(f)),
+	       f->dims.rounds, f->dims.hidden, f->cfg.groups, berth_decoding_name(f->cfg.sequential));
 }
 
 berth_status show_policy(cli *c, const show_args *a, berth_err *err)
 {
 	berth_policy_file f;
-	if (a->out)
-		return berth_fail(err, BERTH_EINVAL, "show: option -o is for graphs and systems, but %s is a policy", a->input);
 	BERTH_TRY(berth_policy_file_read(a->input, &c->mem, &c->tmp, &f, err));
+	if (a->out)
+		BERTH_TRY(berth_policy_file_write(a->out, &f, NULL, 0, &c->tmp, err));
 	if (c->json)
 		return print_json(c, &f, err);
 	if (!c->quiet)

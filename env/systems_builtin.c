@@ -9,6 +9,7 @@
 #include "systems_builtin.h"
 
 #include "system_json.h"
+#include "systems_random.h"
 #include "text.h"
 
 #include <string.h>
@@ -99,10 +100,12 @@ static const berth_system_row rows[] = {
 	{"4gpu", "four equal 16 GB GPUs, all joined by NVLink"},
 	{"edge", "a 15 W SoC: CPU, small GPU, NPU for convolutional layers, one memory bus"},
 	{"hetero-cluster", "two unequal servers of a CPU and two GPUs each, joined by 10 GbE"},
+	{"random", "a seeded random machine: random[:key=value...], see berth systems --help"},
 };
 static const char *const texts[] = {cpu_2gpu, gpus, edge, hetero_cluster};
 
-enum { N_ROWS = sizeof rows / sizeof *rows };
+enum { N_ROWS = sizeof rows / sizeof *rows, N_TEXTS = sizeof texts / sizeof *texts };
+_Static_assert(N_ROWS == N_TEXTS + 1, "the last row is the random machine");
 
 const berth_system_row *berth_system_builtin_list(int32_t *n)
 {
@@ -113,10 +116,13 @@ const berth_system_row *berth_system_builtin_list(int32_t *n)
 berth_status berth_system_builtin(const char *name, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	const char *names[N_ROWS];
-	char hint[96];
+	char hint[96], word[BERTH_SPEC_WORD];
+	const char *rest = berth_spec_name(name, word);
+	if (strcmp(word, rows[N_TEXTS].name) == 0)
+		return berth_system_random(name, rest, mem, tmp, out, err);
 	for (int32_t i = 0; i < N_ROWS; i++) {
 		names[i] = rows[i].name;
-		if (strcmp(name, names[i]) == 0)
+		if (i < N_TEXTS && strcmp(name, names[i]) == 0)
 			return berth_system_parse_json(name, texts[i], strlen(texts[i]), mem, tmp, out, err);
 	}
 	return berth_fail(err, BERTH_EINVAL, "no built-in system is called '%.60s'%s; 'berth systems' lists them", name,

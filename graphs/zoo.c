@@ -5,9 +5,6 @@
 #include "training.h"
 #include "zoo_layers.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PREFIX "zoo:"
@@ -22,18 +19,18 @@ static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* in
 #define LLAMA {"seq", "tokens", 4096, 1, 131072, true, NULL}, {"heads", "attention heads of 128 columns", 32, 1, 256, true, NULL}
 #define DTYPE {"dtype", "type of the numbers", 0, 0, 0, false, dtypes}
 
-static const berth_zoo_param picture_params[] = {BATCH, DTYPE, TRAINING};
-static const berth_zoo_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE, TRAINING};
-static const berth_zoo_param gpt_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 1024, true, NULL}, DTYPE, TRAINING};
-static const berth_zoo_param chain_params[] = {
+static const berth_spec_param picture_params[] = {BATCH, DTYPE, TRAINING};
+static const berth_spec_param bert_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE, TRAINING};
+static const berth_spec_param gpt_params[] = {BATCH, {"seq", "tokens of a sample", 128, 1, 1024, true, NULL}, DTYPE, TRAINING};
+static const berth_spec_param chain_params[] = {
 	{"matrices", "factors of the product", 8, 2, 16, true, NULL}, {"size", "rows and columns of each", 8192, 1, 1048576, true, NULL}, TILES, DTYPE, TRAINING};
-static const berth_zoo_param ffnn_params[] = {
+static const berth_spec_param ffnn_params[] = {
 	{"batch", "samples at once", 4096, 1, 1048576, true, NULL}, {"hidden", "width of the layers", 8192, 1, 1048576, true, NULL},
 	{"layers", "products with Relu", 4, 1, 16, true, NULL}, TILES, DTYPE, TRAINING};
-static const berth_zoo_param block_params[] = {LLAMA, TILES, DTYPE, TRAINING};
-static const berth_zoo_param layer_params[] = {
+static const berth_spec_param block_params[] = {LLAMA, TILES, DTYPE, TRAINING};
+static const berth_spec_param layer_params[] = {
 	LLAMA, {"ffn", "inner width of the feed-forward network", 11008, 1, 1048576, true, NULL}, TILES, DTYPE, TRAINING};
-static const berth_zoo_param random_params[] = {
+static const berth_spec_param random_params[] = {
 	{"ops", "operators", 100, 1, 1000000, true, NULL},
 	{"width", "mean operators of a layer", 8, 1, 10000, true, NULL},
 	{"degree", "mean inputs of an operator", 2, 1, 8, false, NULL},
@@ -51,21 +48,21 @@ static const char *const regimes[] = {"small", "regular", NULL};
 static const char *const wirings[] = {"ws", "er", "ba", NULL};
 static const char *const modes[] = {"prefill", "decode", NULL};
 
-static const berth_zoo_param nasnet_params[] = {
+static const berth_spec_param nasnet_params[] = {
 	{"size", "6 @ 4032 at 331x331, or 4 @ 1056 at 224x224", 0, 0, 0, false, nasnet_sizes}, BATCH, DTYPE, TRAINING};
-static const berth_zoo_param vit_params[] = {{"size", "of the table in the paper", 0, 0, 0, false, vit_sizes}, BATCH, DTYPE, TRAINING};
-static const berth_zoo_param randwire_params[] = {
+static const berth_spec_param vit_params[] = {{"size", "of the table in the paper", 0, 0, 0, false, vit_sizes}, BATCH, DTYPE, TRAINING};
+static const berth_spec_param randwire_params[] = {
 	{"graph", "Watts-Strogatz, Erdos-Renyi or Barabasi-Albert", 0, 0, 0, false, wirings}, {"regime", "stages of the table in the paper", 0, 0, 0, false, regimes},
 	{"channels", "C of the paper: 78 small, 109 or 154 regular", 78, 2, 1024, true, NULL}, {"seed", "of the random stream", 1, 0, 0x1p53, true, NULL},
 	BATCH, DTYPE, TRAINING};
-static const berth_zoo_param rnnlm_params[] = {
+static const berth_spec_param rnnlm_params[] = {
 	{"batch", "samples at once", 20, 1, 65536, true, NULL}, {"seq", "steps unrolled", 35, 1, 512, true, NULL}, {"layers", "LSTM layers", 2, 1, 8, true, NULL},
 	{"hidden", "units of a layer", 1500, 1, 65536, true, NULL}, {"vocab", "words", 10000, 1, 1048576, true, NULL}, DTYPE, TRAINING};
-static const berth_zoo_param gnmt_params[] = {
+static const berth_spec_param gnmt_params[] = {
 	{"batch", "samples at once", 64, 1, 65536, true, NULL}, {"seq", "steps of source and target", 40, 1, 256, true, NULL},
 	{"layers", "of encoder and of decoder", 4, 2, 8, true, NULL}, {"hidden", "units of a layer", 1024, 1, 65536, true, NULL},
 	{"vocab", "words", 32320, 1, 1048576, true, NULL}, DTYPE, TRAINING};
-static const berth_zoo_param transformer_params[] = {
+static const berth_spec_param transformer_params[] = {
 	{"size", "of the table in the paper", 0, 0, 0, false, transformer_sizes}, BATCH, {"seq", "tokens of source and target", 128, 1, 4096, true, NULL}, DTYPE, TRAINING};
 
 #define DECODER(n_kv, width)                                                                                                             \
@@ -75,8 +72,8 @@ static const berth_zoo_param transformer_params[] = {
 	{"kv-heads", "heads of keys and values", n_kv, 1, 512, true, NULL}, {"ffn", "inner width of the feed-forward network", width, 1, 1048576, true, NULL}, \
 	{"vocab", "tokens of the vocabulary", 32000, 1, 1048576, true, NULL}, {"dtype", "type of the numbers", 1, 0, 0, false, dtypes}
 
-static const berth_zoo_param decoder_params[] = {DECODER(32, 11008), TRAINING};
-static const berth_zoo_param moe_params[] = {
+static const berth_spec_param decoder_params[] = {DECODER(32, 11008), TRAINING};
+static const berth_spec_param moe_params[] = {
 	DECODER(8, 14336), {"experts", "feed-forward networks to choose from", 8, 1, ZOO_MAX_EXPERTS, true, NULL},
 	{"top", "experts that a token goes to", 2, 1, ZOO_MAX_EXPERTS, true, NULL}, TRAINING};
 
@@ -118,7 +115,7 @@ static const berth_zoo_model models[] = {
 	{"random", "Seeded random graph in layers (after Topcuoglu et al. 2002)", PARAMS(random_params), zoo_build_random, 0},
 };
 
-enum { N_MODELS = sizeof models / sizeof *models, MAX_PARAMS = 16, MAX_WORD = 64 };
+enum { N_MODELS = sizeof models / sizeof *models };
 
 const berth_zoo_model *berth_zoo_list(int32_t *n)
 {
@@ -129,15 +126,6 @@ const berth_zoo_model *berth_zoo_list(int32_t *n)
 bool berth_zoo_is_spec(const char *text)
 {
 	return strncmp(text, PREFIX, sizeof PREFIX - 1) == 0;
-}
-
-/* Copy text up to the first of stop (or the end) into word, cut at MAX_WORD - 1; returns what follows. */
-static const char *take_word(const char *text, const char *stop, char word[MAX_WORD])
-{
-	size_t n = strcspn(text, stop), cut = n < MAX_WORD ? n : MAX_WORD - 1;
-	memcpy(word, text, cut);
-	word[cut] = '\0';
-	return text + n;
 }
 
 static berth_status find_model(const char *spec, const char *name, const berth_zoo_model **out, berth_err *err)
@@ -155,82 +143,9 @@ static berth_status find_model(const char *spec, const char *name, const berth_z
 	                  berth_text_suggest(hint, sizeof hint, name, names, N_MODELS));
 }
 
-static berth_status find_param(const char *spec, const berth_zoo_model *m, const char *key, int32_t *out, berth_err *err)
+static berth_spec_table table_of(const berth_zoo_model *m)
 {
-	const char *names[MAX_PARAMS];
-	char hint[128];
-	for (int32_t i = 0; i < m->n_params; i++) {
-		names[i] = m->param[i].name;
-		if (strcmp(names[i], key) == 0) {
-			*out = i;
-			return BERTH_OK;
-		}
-	}
-	return berth_fail(err, BERTH_EINVAL, "%s: model '%s' has no parameter '%s'%s", spec, m->name, key,
-	                  berth_text_suggest(hint, sizeof hint, key, names, m->n_params));
-}
-
-static berth_status parse_choice(const char *spec, const berth_zoo_param *p, const char *word, double *out, berth_err *err)
-{
-	char all[256] = "";
-	for (int32_t i = 0; p->choice[i]; i++) {
-		if (strcmp(p->choice[i], word) == 0) {
-			*out = i;
-			return BERTH_OK;
-		}
-		size_t n = strlen(all);
-		snprintf(all + n, sizeof all - n, "%s%s", i ? " or " : "", p->choice[i]);
-	}
-	return berth_fail(err, BERTH_EINVAL, "%s: %s is '%s'; expected %s", spec, p->name, word, all);
-}
-
-static berth_status parse_number(const char *spec, const berth_zoo_param *p, const char *word, double *out, berth_err *err)
-{
-	char low[32], high[32], *end;
-	double x = strtod(word, &end);
-	bool plain = *word && !word[strspn(word, "0123456789.eE+-")]; /* no inf, nan, hexadecimal, spaces */
-	if (plain && !*end && x >= p->min && x <= p->max && (!p->whole || x == floor(x))) {
-		*out = x;
-		return BERTH_OK;
-	}
-	return berth_fail(err, BERTH_EINVAL, "%s: %s is '%s'; expected a %snumber from %s to %s", spec, p->name, word, p->whole ? "whole " : "",
-	                  berth_text_double(low, p->min), berth_text_double(high, p->max));
-}
-
-/* "key=value" pairs after the name into value [n_params], defaults elsewhere. */
-static berth_status parse_values(const char *spec, const char *rest, const berth_zoo_model *m, double value[], berth_err *err)
-{
-	bool seen[MAX_PARAMS] = {false};
-	for (int32_t i = 0; i < m->n_params; i++)
-		value[i] = m->param[i].def;
-	while (*rest) {
-		char key[MAX_WORD], word[MAX_WORD];
-		int32_t i = 0;
-		rest = take_word(rest + 1, ":=", key);
-		if (*rest != '=')
-			return berth_fail(err, BERTH_EINVAL, "%s: '%s' stands without a value; expected key=value between colons", spec, key);
-		rest = take_word(rest + 1, ":", word);
-		BERTH_TRY(find_param(spec, m, key, &i, err));
-		if (seen[i])
-			return berth_fail(err, BERTH_EINVAL, "%s: '%s' stands twice", spec, key);
-		seen[i] = true;
-		BERTH_TRY((m->param[i].choice ? parse_choice : parse_number)(spec, &m->param[i], word, &value[i], err));
-	}
-	return BERTH_OK;
-}
-
-/* NAME[:key=value...] with keys in table order and without defaults; NULL when memory runs out. */
-static const char *canonical_name(const berth_zoo_model *m, const double value[], berth_arena *tmp)
-{
-	const char *name = m->name;
-	for (int32_t i = 0; i < m->n_params && name; i++) {
-		const berth_zoo_param *p = &m->param[i];
-		char number[32];
-		if (value[i] != p->def)
-			name = berth_arena_printf(tmp, "%s:%s=%s", name, p->name,
-			                          p->choice ? p->choice[(int)value[i]] : berth_text_double(number, value[i]));
-	}
-	return name;
+	return (berth_spec_table){"model", m->name, m->param, m->n_params};
 }
 
 /* recompute=N: N pieces, or as many as there are operators. */
@@ -248,7 +163,8 @@ static berth_status choose_segments(const zoo_net *net, const berth_graph *forwa
 static berth_status build(const berth_zoo_model *m, const double value[], berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	zoo_net net = {.tmp = tmp, .err = err, .model = m, .value = value};
-	const char *name = canonical_name(m, value, tmp);
+	berth_spec_table t = table_of(m);
+	const char *name = berth_spec_canonical(&t, value, tmp);
 	if (!name)
 		return berth_nomem(err);
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
@@ -270,15 +186,16 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 
 berth_status berth_zoo_build(const char *spec, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
-	char name[MAX_WORD];
-	double value[MAX_PARAMS];
+	char name[BERTH_SPEC_WORD];
+	double value[BERTH_SPEC_PARAMS];
 	const berth_zoo_model *m = NULL;
 	berth_graph g;
 	if (!berth_zoo_is_spec(spec))
 		return berth_fail(err, BERTH_EINVAL, "'%s' is no zoo model; expected " PREFIX "NAME[:key=value...]", spec);
-	const char *rest = take_word(spec + sizeof PREFIX - 1, ":", name);
+	const char *rest = berth_spec_name(spec + sizeof PREFIX - 1, name);
 	BERTH_TRY(find_model(spec, name, &m, err));
-	BERTH_TRY(parse_values(spec, rest, m, value, err));
+	berth_spec_table t = table_of(m);
+	BERTH_TRY(berth_spec_values(spec, rest, &t, value, err));
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = build(m, value, mem, tmp, &g, err);
 	berth_arena_reset(tmp, mark);

@@ -3,20 +3,13 @@
 #define BERTH_ZOO_H
 
 #include "graph.h"
-
-/* One parameter of a model. A number in [min, max], or one word of choice (NULL-terminated list; def is then an index into it). */
-typedef struct berth_zoo_param {
-	const char *name, *about;
-	double def, min, max;
-	bool whole;                /* only whole numbers */
-	const char *const *choice; /* NULL: a number */
-} berth_zoo_param;
+#include "spec.h"
 
 struct zoo_net;
 
 typedef struct berth_zoo_model {
 	const char *name, *about;
-	const berth_zoo_param *param;
+	const berth_spec_param *param;
 	int32_t n_params;
 	void (*build)(struct zoo_net *net, int variant); /* adds the operators of the forward pass; errors stick to net */
 	int variant;

@@ -27,7 +27,7 @@ static void print_pair(double ours, double theirs)
 	}
 }
 
-static void print_value(const berth_zoo_param *p, double x)
+static void print_value(const berth_spec_param *p, double x)
 {
 	if (p->choice)
 		printf("%s", p->choice[(int)x]);

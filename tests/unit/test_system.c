@@ -288,7 +288,7 @@ static void test_builtins(void **state)
 	(void)state;
 	int32_t n;
 	const berth_system_row *row = berth_system_builtin_list(&n);
-	assert_int_equal(n, 4);
+	assert_int_equal(n, 5);
 	for (int32_t i = 0; i < n; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_system s, again;
@@ -379,6 +379,56 @@ static void test_each_allocation_may_fail(void **state)
 	}
 }
 
+/* Every random machine is one that the reader takes; the seed decides it; without heterogeneity all devices are equal. */
+static void test_random(void **state)
+{
+	(void)state;
+	static const char *const topology[] = {"full", "bus", "star", "hosts"};
+	for (int seed = 1; seed <= 100; seed++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s, same, equal;
+		berth_err err;
+		char spec[128], flat[160];
+		const char *a, *b;
+		size_t n_a, n_b;
+		snprintf(spec, sizeof spec, "random:devices=%d:topology=%s:seed=%d", 1 + seed % 9, topology[seed % 4], seed);
+		snprintf(flat, sizeof flat, "%s:heterogeneity=0", spec);
+		assert_ok(berth_system_builtin(spec, &mem, &tmp, &s, &err), &err);
+		assert_ok(berth_system_builtin(spec, &mem, &tmp, &same, &err), &err);
+		assert_ok(berth_system_builtin(flat, &mem, &tmp, &equal, &err), &err);
+		assert_int_equal(s.n_devs, 1 + seed % 9);
+		assert_ok(berth_system_write_json(&s, false, &mem, &a, &n_a, &err), &err);
+		assert_ok(berth_system_write_json(&same, false, &mem, &b, &n_b, &err), &err);
+		assert_string_equal(a, b);
+		for (int32_t d = 1; d < s.n_devs; d++) {
+			assert_true(s.dev_peak_flops[d] != s.dev_peak_flops[0]);
+			assert_true(equal.dev_peak_flops[d] == equal.dev_peak_flops[0] && equal.dev_memory_bytes[d] == equal.dev_memory_bytes[0]);
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+static void test_random_refuses(void **state)
+{
+	(void)state;
+	static const struct { const char *spec, *says; } bad[] = {
+		{"random:devices=0", "devices is '0'; expected a whole number from 1 to 64"}, {"random:devices=2.5", "expected a whole number"},
+		{"random:devices=1e30", "expected a whole number"}, {"random:memory=-1", "expected a number from"}, {"random:tflops=nan", "expected a number from"},
+		{"random:topology=ring", "expected full or bus or star or hosts"}, {"random:device=2", "did you mean 'devices'"}, {"random:seed", "without a value"},
+		{"random:seed=1:seed=2", "stands twice"},
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s;
+		berth_err err;
+		assert_int_equal(berth_system_builtin(bad[i].spec, &mem, &tmp, &s, &err), BERTH_EINVAL);
+		assert_contains(err.msg, bad[i].says);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +442,8 @@ int main(void)
 		cmocka_unit_test(test_builtins),
 		cmocka_unit_test(test_builtin_shapes),
 		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
