@@ -20,9 +20,20 @@ static void take_answer(berth_placing *r, const berth_search *s)
 		r->op_order = s->best_order;
 	else if (r->p->s->order == BERTH_ORDER_GIVEN)
 		r->op_order = r->p->g->topo_op;
+	r->nodes = s->nodes;
 	r->order = r->op_order ? BERTH_ORDER_GIVEN : r->p->s->order;
 	if (r->feasible)
 		r->value = s->best.value;
+	if (s->bound > r->lower_bound || isnan(r->lower_bound))
+		r->lower_bound = s->bound;
+	r->limit = s->proof == BERTH_PROOF_LIMIT;
+}
+
+static const char *status_of(const berth_placing *r)
+{
+	if (!r->feasible)
+		return "infeasible";
+	return r->value <= r->lower_bound ? "optimal" : r->limit ? "limit" : "feasible";
 }
 
 static berth_status search(berth_placing *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_err *err)
@@ -57,6 +68,7 @@ berth_status berth_placing_run(const berth_problem *p, const berth_bounds *bound
 		r.wall_s = berth_wall_seconds() - wall;
 		r.gap = berth_gap(r.value, r.lower_bound);
 	}
+	r.status = status_of(&r);
 	*out = r;
 	return BERTH_OK;
 }

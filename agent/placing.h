@@ -12,9 +12,12 @@ typedef struct berth_placing {
 	uint64_t seed;
 	bool answered;          /* there is a placement: op_dev is set */
 	bool feasible;          /* and it keeps all rules and fits */
+	bool limit;             /* an exact method hit a limit */
 	bool interrupted;       /* the user had enough of it */
 	double value;           /* NAN where it is not feasible */
-	double lower_bound, gap; /* NAN: not known */
+	double lower_bound, gap; /* NAN: not known; the larger of the problem's bound and one that the method has proven */
+	const char *status;     /* "optimal" (proven), "limit" (an exact method hit a limit), "feasible", "infeasible" */
+	int64_t nodes;          /* of an exact method's search tree; 0: none */
 	berth_order order;      /* rule that the value stands for */
 	int64_t evaluations;
 	double solve_s, wall_s; /* CPU seconds of all threads, seconds of the clock: of the method alone */

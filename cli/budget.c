@@ -11,7 +11,7 @@ enum { MOST_THREADS = 64 };
 
 cli_budget cli_budget_default(void)
 {
-	return (cli_budget){.objective = "latency", .evaluations = -1, .seed = berth_search_cfg_default().seed};
+	return (cli_budget){.objective = "latency", .evaluations = -1, .nodes = -1, .seed = berth_search_cfg_default().seed};
 }
 
 static int32_t n_cpus(void)
@@ -26,6 +26,7 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	BERTH_TRY(berth_objective_parse(b->objective, &cfg.objective, err));
 	cfg.seed = b->seed;
 	cfg.time_s = b->time_s;
+	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
 	if (b->evaluations >= 0)
 		cfg.evaluations = b->evaluations;
 	else if (b->time_s > 0)

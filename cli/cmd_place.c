@@ -125,12 +125,15 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "value", r->value);
 	berth_json_put_number(&w, "lower_bound", r->lower_bound);
 	berth_json_put_number(&w, "gap", r->gap);
+	berth_json_put_string(&w, "status", r->status);
 	berth_json_put_bool(&w, "feasible", r->feasible);
 	report_put_violations(&w, &s->p, &s->broken);
 	if (s->broken.n)
 		report_put_conflict(&w, &s->p, &s->conflict);
 	berth_json_put_int(&w, "seed", (int64_t)r->seed);
 	berth_json_put_int(&w, "evaluations", r->evaluations);
+	if (r->nodes)
+		berth_json_put_int(&w, "nodes", r->nodes);
 	berth_json_put_number(&w, "solve_s", r->solve_s);
 	berth_json_put_number(&w, "wall_s", r->wall_s);
 	put_placement(&w, s);

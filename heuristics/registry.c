@@ -12,7 +12,8 @@
 	X(pbqp) \
 	X(ceft_pbqp) \
 	X(anneal) \
-	X(local_search)
+	X(local_search) \
+	X(branch_and_bound)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,

@@ -57,6 +57,12 @@ void berth_search_keep(berth_search *s, berth_score score, const int32_t *op_dev
 		memmove(s->best_order, order, bytes);
 }
 
+void berth_search_prove(berth_search *s, double bound)
+{
+	if (!(s->bound >= bound))
+		s->bound = bound;
+}
+
 berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int32_t *order)
 {
 	berth_score score = berth_eval_run(&s->eval[0], op_dev, order);

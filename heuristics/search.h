@@ -32,7 +32,15 @@ typedef struct berth_search_cfg {
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
 	void *progress_ctx;
 	const struct berth_policy_file *policy; /* a trained policy, for the methods that use one; opaque here */
+	int64_t nodes;              /* limit of the exact methods' search trees; 0: their own default */
 } berth_search_cfg;
+
+/* What an exact method says of the incumbent: berth_search.bound is proven beside it. */
+typedef enum berth_proof {
+	BERTH_PROOF_NONE,    /* the method proves nothing */
+	BERTH_PROOF_OPTIMAL, /* no placement and order is better */
+	BERTH_PROOF_LIMIT    /* a limit was reached first */
+} berth_proof;
 
 typedef struct berth_search {
 	const berth_problem *p;
@@ -41,7 +49,9 @@ typedef struct berth_search {
 	berth_eval *eval;          /* [workers] */
 	int64_t evaluations;
 	double started, told;      /* wall seconds */
-	double bound, mean;        /* NAN: not known; the mean is for progress */
+	double bound, mean;        /* NAN: not known; the mean is for progress. A method may raise the bound by one that it has proven */
+	berth_proof proof;
+	int64_t nodes;             /* of an exact method's search tree */
 	bool stopped;              /* by time or cancel */
 
 	berth_score best;          /* the incumbent; worst before the first offer */
@@ -56,6 +66,9 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 /* Evaluations that may still be made now, at most want; 0 when the budget, the time or the user's patience is at its end, or the incumbent is as good as the
  * bound. Tells progress. */
 int64_t berth_search_room(berth_search *s, int64_t want);
+
+/* Raise the bound to one that was proven; the unit is that of the value. */
+void berth_search_prove(berth_search *s, double bound);
 
 /* Score a placement (and with order not NULL the given order); keep it if it is better than the incumbent. One evaluation. */
 berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int32_t *order);

@@ -1,0 +1,63 @@
+/* Branch and bound for latency (env/small.h): the best placement together with the best order in which devices start their operators, memory and all
+ * other rules kept, scored by the reference simulator. Exact up to MOST operators, grouped to as many beyond. */
+#include "exact.h"
+
+#include "small.h"
+
+#include <math.h>
+
+enum { MOST = 16 };
+#define NODES INT64_C(20000000)
+
+typedef struct leaf_ctx {
+	berth_search *s;
+	const int32_t *ops;      /* [n] operators of the problem by the instance's numbers */
+	int32_t *op_dev, *order; /* scratch */
+} leaf_ctx;
+
+static int64_t leaf(void *ctx, const int32_t *dev, const int32_t *order)
+{
+	leaf_ctx *c = ctx;
+	for (int32_t i = 0; i < c->s->p->n_ops; i++) {
+		c->op_dev[c->ops[i]] = dev[i];
+		c->order[i] = c->ops[order[i]];
+	}
+	berth_score score = berth_search_offer(c->s, c->op_dev, c->order);
+	return berth_score_feasible(score) ? berth_exact_last_ns(c->s) : BERTH_SMALL_NEVER;
+}
+
+static bool stop(void *ctx)
+{
+	berth_search *s = ((leaf_ctx *)ctx)->s;
+	berth_search_room(s, 1);
+	return s->stopped;
+}
+
+static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_small *x;
+	berth_small_result r;
+	leaf_ctx c = {.s = s, .ops = s->p->g->topo_op};
+	BERTH_TRY(berth_exact_incumbent(s, tmp, err));
+	BERTH_TRY(berth_small_new(s->p, s->p->n_ops, c.ops, tmp, &x, err));
+	BERTH_TRY(BERTH_NEW(tmp, c.op_dev, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, c.order, s->p->n_ops, err));
+	berth_small_cfg cfg = {.upper_ns = BERTH_SMALL_NEVER, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .leaf = leaf, .stop = stop, .ctx = &c};
+	if (berth_score_feasible(s->best))
+		cfg.upper_ns = llround(s->best.value * 1e9);
+	berth_small_run(x, &cfg, &r);
+	s->nodes = r.nodes;
+	s->proof = r.complete ? BERTH_PROOF_OPTIMAL : BERTH_PROOF_LIMIT;
+	if (r.lower_ns < BERTH_SMALL_NEVER)
+		berth_search_prove(s, (double)r.lower_ns / 1e9);
+	return BERTH_OK;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_exact_needs_latency(s, "branch-and-bound", err));
+	return berth_exact_or_grouped(s, MOST, solve, tmp, err);
+}
+
+const berth_method berth_method_branch_and_bound = {
+	"branch-and-bound", "Proves the least latency over placements and orders of up to 16 operators or groups (after Carlier, Pinson 1989).", false, run};

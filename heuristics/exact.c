@@ -1,0 +1,104 @@
+/* Exact methods on small graphs and on groups; see exact.h. */
+#include "exact.h"
+
+#include "coarsen.h"
+#include "quotient.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { START_EVALUATIONS = 2000 };
+
+/* As the design's EXACT methods answer at once, this start does not look at the budget; time and cancelling still stop it. */
+berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
+	int32_t *op_dev;
+	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
+	if (!berth_can_move(s->p) || berth_search_room(s, 1) == 0)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
+	berth_score score = berth_search_offer(s, op_dev, NULL);
+	return berth_improve(s, op_dev, &score, START_EVALUATIONS, &rng, tmp, err);
+}
+
+berth_status berth_exact_needs_latency(const berth_search *s, const char *method, berth_err *err)
+{
+	if (berth_objective_is(&s->cfg.objective, BERTH_LATENCY))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EUNSUPPORTED, "method %s solves for latency only, not for %s", method, berth_objective_name(&s->cfg.objective));
+}
+
+int64_t berth_exact_last_ns(const berth_search *s)
+{
+	const int64_t *end = berth_sim_end_ns(s->eval[0].sim);
+	int64_t last = 0;
+	for (int32_t op = 0; op < s->p->n_ops; op++)
+		last = end[op] > last ? end[op] : last;
+	return last;
+}
+
+static berth_status group(const berth_problem *p, int32_t most, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	double *cost;
+	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(most);
+	BERTH_TRY(BERTH_NEW(mem, cost, p->n_ops, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		cost[op] = (double)p->op_mean_ns[op];
+	cfg.op_cost = cost;
+	for (cfg.balance = 2; ; cfg.balance *= 8) {
+		BERTH_TRY(berth_coarsen(p->g, &cfg, mem, tmp, c, err));
+		if (c->n_groups <= most || cfg.balance > 1e6)
+			return BERTH_OK;
+	}
+}
+
+/* The answer for the groups as one for the operators. */
+static berth_status offer_groups(berth_search *s, const berth_search *sub, const berth_coarsening *c, berth_arena *tmp, berth_err *err)
+{
+	int32_t *op_dev, *order;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	for (int32_t op = 0; op < s->p->n_ops; op++)
+		op_dev[op] = sub->best_dev[c->op_group[op]];
+	BERTH_TRY(berth_quotient_order(s->p, c, sub->best_has_order ? sub->best_order : sub->p->g->topo_op, order, tmp, err));
+	berth_search_offer_ordered(s, op_dev, order);
+	return BERTH_OK;
+}
+
+/* Where a group's operators share no device, or colocation makes the groups cyclic, the portfolio's answer stands. */
+static berth_status solve_groups(berth_search *s, int32_t most, berth_exact_fn solve, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_coarsening c;
+	berth_graph g;
+	berth_problem p;
+	berth_search sub;
+	berth_search_cfg cfg = s->cfg;
+	cfg.progress = NULL;
+	BERTH_TRY(group(s->p, most, &c, mem, tmp, err));
+	if (c.n_groups > most)
+		return BERTH_OK;
+	BERTH_TRY(berth_quotient_new(s->p, &c, mem, tmp, &g, err));
+	BERTH_TRY(berth_problem_new(&g, s->p->s, mem, tmp, &p, err));
+	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
+		return BERTH_OK;
+	BERTH_TRY(berth_search_new(&p, &cfg, mem, &sub, err));
+	BERTH_TRY(solve(&sub, tmp, err));
+	s->nodes = sub.nodes;
+	return isfinite(sub.best.excess) ? offer_groups(s, &sub, &c, tmp, err) : BERTH_OK;
+}
+
+berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err)
+{
+	berth_arena mem;
+	berth_err why = {.code = BERTH_OK};
+	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
+	if (s->p->n_ops <= most_ops)
+		return solve(s, tmp, err);
+	s->proof = BERTH_PROOF_LIMIT;
+	berth_arena_init(&mem, tmp->hook);
+	berth_status st = solve_groups(s, most_ops, solve, &mem, tmp, &why);
+	berth_arena_free(&mem);
+	return st == BERTH_OK || st == BERTH_EUNSUPPORTED ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
+}

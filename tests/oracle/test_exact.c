@@ -1,0 +1,143 @@
+/* The exact methods against trying everything: all placements under the system's rule, and all placements with all orders, each scored by the reference
+ * simulator, on random instances of everything that the formats can say. Every bound must hold for each of these placements. */
+#include "bounds.h"
+#include "graph_json.h"
+#include "instance.h"
+#include "methods.h"
+#include "placing.h"
+#include "small.h"
+#include "support.h"
+#include "system_json.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_OPS = 8 };
+
+typedef struct world {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_eval eval;
+	berth_search_cfg cfg;
+	/* the best of all, by metric; INFINITY: nothing is feasible */
+	double rule[BERTH_N_METRICS], any[BERTH_N_METRICS];
+	int64_t tried;
+} world;
+
+static void open_world(world *w, uint64_t seed, int max_ops, int max_devices)
+{
+	berth_err err;
+	instance in;
+	memset(w, 0, sizeof *w);
+	instance_make(seed, max_ops, max_devices, &in);
+	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s, &err), &err);
+	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
+	w->cfg = berth_search_cfg_default();
+	assert_ok(berth_eval_new(&w->p, &w->cfg.objective, &w->mem, &w->eval, &err), &err);
+	instance_free(&in);
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		w->rule[m] = w->any[m] = INFINITY;
+}
+
+static void close_world(world *w)
+{
+	berth_arena_free(&w->mem);
+	berth_arena_free(&w->tmp);
+}
+
+static bool is_legal(const world *w, const int32_t *op_dev)
+{
+	for (int32_t op = 0; op < w->p.n_ops; op++)
+		if (!berth_op_legal(&w->p, op, op_dev[op]) || op_dev[op] != op_dev[w->p.unit_op[w->p.unit_off[w->p.op_unit[op]]]])
+			return false;
+	return true;
+}
+
+static void try_one(world *w, const int32_t *op_dev, const int32_t *order)
+{
+	w->tried++;
+	if (!berth_score_feasible(berth_eval_run(&w->eval, op_dev, order)))
+		return;
+	berth_sim_result r;
+	berth_sim_run(w->eval.sim, op_dev, order, &r);
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		double v = berth_metric_value((berth_metric)m, &r);
+		if (!order)
+			w->rule[m] = fmin(w->rule[m], v);
+		w->any[m] = fmin(w->any[m], v);
+	}
+}
+
+static void try_orders(world *w, const int32_t *op_dev, int32_t *order, int32_t n, uint32_t done)
+{
+	if (n == w->p.n_ops)
+		try_one(w, op_dev, order);
+	for (int32_t op = 0; op < w->p.n_ops; op++) {
+		bool ready = !(done >> op & 1);
+		for (int32_t i = w->g.op_in_off[op]; i < w->g.op_in_off[op + 1]; i++)
+			ready &= done >> w->g.tensor_producer[w->g.in_tensor[i]] & 1;
+		if (!ready)
+			continue;
+		order[n] = op;
+		try_orders(w, op_dev, order, n + 1, done | 1u << op);
+	}
+}
+
+static void try_all(world *w)
+{
+	int32_t op_dev[MAX_OPS] = {0}, order[MAX_OPS];
+	for (;;) {
+		if (is_legal(w, op_dev)) {
+			if (w->s.order != BERTH_ORDER_GIVEN)
+				try_one(w, op_dev, NULL);
+			try_orders(w, op_dev, order, 0, 0);
+		}
+		int32_t k = 0;
+		while (k < w->p.n_ops && ++op_dev[k] == w->p.n_devs)
+			op_dev[k++] = 0;
+		if (k == w->p.n_ops)
+			return;
+	}
+}
+
+static void run_method(world *w, const char *name, berth_placing *r)
+{
+	berth_err err;
+	const berth_method *m;
+	berth_bounds b;
+	assert_ok(berth_bounds_new(&w->p, &w->tmp, &b, &err), &err);
+	assert_ok(berth_method_find(name, &m, &err), &err);
+	assert_ok(berth_placing_run(&w->p, &b, m, &w->cfg, &w->mem, &w->tmp, r, &err), &err);
+}
+
+static void branch_and_bound_is_optimal(void **state)
+{
+	int solved = 0, improved = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < 4000; seed++) {
+		world w;
+		berth_placing r;
+		open_world(&w, seed, seed % 100 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3);
+		try_all(&w);
+		run_method(&w, "branch-and-bound", &r);
+		double best = w.any[BERTH_LATENCY];
+		if (isfinite(best) != r.feasible || (r.feasible && (r.value != best || strcmp(r.status, "optimal") != 0)))
+			fail_msg("seed %d: branch and bound finds %.12g (%s, bound %.12g), trying all %.12g", (int)seed, r.value, r.status, r.lower_bound, best);
+		solved += r.feasible;
+		improved += best < w.rule[BERTH_LATENCY];
+		close_world(&w);
+	}
+	assert_true(solved > 1500);
+	assert_true(improved > 5); /* orders of their own matter, or the test is weak */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(branch_and_bound_is_optimal),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
