@@ -156,7 +156,7 @@ static berth_status ready(berth_measured *m, berth_arena *tmp, berth_err *err)
 		return berth_fail(err, BERTH_EIO, "engine '%.60s' was started %d times and died each time; it is given up", berth_engine_name(m->engine),
 		                  m->cfg.max_starts);
 	BERTH_TRY(berth_engine_revive(m->engine, err));
-	if (m->loaded_start == berth_engine_starts(m->engine))
+	if (!m->g || m->loaded_start == berth_engine_starts(m->engine))
 		return BERTH_OK;
 	BERTH_TRY(same_devices(m, err));
 	return load_graph(m, tmp, err);
@@ -168,10 +168,11 @@ berth_status berth_measured_open(const berth_measured_cfg *cfg, const berth_grap
 	berth_arena tmp = {.hook = mem->hook};
 	size_t len;
 	*out = (berth_measured){.cfg = *cfg, .g = g, .s = s, .mem = mem};
-	BERTH_TRY(berth_graph_write_json(g, false, mem, &out->graph_json, &len, err));
+	if (g)
+		BERTH_TRY(berth_graph_write_json(g, false, mem, &out->graph_json, &len, err));
 	BERTH_TRY(berth_engine_start(&cfg->engine, mem, &out->engine, err));
 	berth_status st = match_devices(out, err);
-	if (st == BERTH_OK)
+	if (st == BERTH_OK && g)
 		st = load_graph(out, &tmp, err);
 	berth_arena_free(&tmp);
 	if (st != BERTH_OK)

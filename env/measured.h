@@ -69,7 +69,7 @@ typedef struct berth_engine_overheads {
 
 berth_measured_cfg berth_measured_cfg_default(void);
 
-/* Start the engine and load the graph. mem holds it all, g and s are borrowed.
+/* Start the engine and load the graph (g NULL: none, for transfers alone). mem holds it all, g and s are borrowed.
  * Fails: as berth_engine_start; BERTH_EFORMAT (a model that the engine cannot run), BERTH_ENOMEM. Always berth_measured_close it. */
 berth_status berth_measured_open(const berth_measured_cfg *cfg, const berth_graph *g, const berth_system *s, berth_arena *mem, berth_measured *out,
                                  berth_err *err);

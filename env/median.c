@@ -50,3 +50,31 @@ double berth_spread_width(const berth_spread *s)
 {
 	return s->median > 0 ? (s->high - s->low) / s->median : 0;
 }
+
+static berth_status line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start, double *slope, berth_err *err)
+{
+	double *room;
+	int32_t k = 0;
+	berth_spread s = {.median = 0};
+	BERTH_TRY(BERTH_NEW(tmp, room, (size_t)n * (size_t)n, err));
+	for (int32_t i = 0; i < n; i++)
+		for (int32_t j = 0; j < i; j++)
+			if (x[i] != x[j])
+				room[k++] = (y[i] - y[j]) / (x[i] - x[j]);
+	if (k)
+		BERTH_TRY(berth_spread_of(room, k, tmp, &s, err));
+	*slope = fmax(0, s.median);
+	for (int32_t i = 0; i < n; i++)
+		room[i] = y[i] - *slope * x[i];
+	BERTH_TRY(berth_spread_of(room, n, tmp, &s, err));
+	*start = fmax(0, s.median);
+	return BERTH_OK;
+}
+
+berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start, double *slope, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = line_through(x, y, n, tmp, start, slope, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

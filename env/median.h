@@ -19,4 +19,8 @@ berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth
 /* (high - low) / median; 0 for a median of 0. */
 double berth_spread_width(const berth_spread *s);
 
+/* The line y = start + slope * x through n points by the median of the slopes between pairs of different x (Theil 1950, Sen 1968) and the median of what is
+ * left; neither below 0. tmp: n * n numbers. Fails: BERTH_ENOMEM. O(n * n log n). */
+berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start, double *slope, berth_err *err);
+
 #endif

@@ -178,7 +178,7 @@ class Engine:
                  "transfers": self.transfers, "set": self.set}
         if q["do"] not in known:
             raise Refusal("", "no such question: " + q["do"])
-        if self.model is None and q["do"] not in ("hello", "load"):
+        if self.model is None and q["do"] not in ("hello", "load", "transfers", "set"):
             raise Refusal("", "no graph was loaded")
         return known[q["do"]](q)
 

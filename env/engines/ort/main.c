@@ -413,7 +413,7 @@ typedef struct question {
 } question;
 
 static const question questions[] = {{"hello", hello, false}, {"load", load, false}, {"run", run, true}, {"whole", whole, true},
-                                     {"profile", profile, true}, {"transfers", transfers, true}, {"set", set, true}};
+                                     {"profile", profile, true}, {"transfers", transfers, false}, {"set", set, true}};
 
 static berth_status answer(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {

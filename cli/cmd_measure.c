@@ -1,0 +1,220 @@
+/* berth measure: what a placement costs in reality. */
+#include "bounds.h"
+#include "engine.h"
+#include "file.h"
+#include "load.h"
+#include "load_system.h"
+#include "placement.h"
+#include "print.h"
+#include "report.h"
+#include "text.h"
+#include "times.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct args {
+	const char *on, *placement;
+	cli_engine engine;
+	int64_t repeats, warmup;
+} args;
+
+typedef struct state {
+	berth_graph g;
+	berth_system s;
+	berth_placement placement;
+	berth_problem p;
+	berth_bounds bounds;
+	berth_timeline t;         /* simulated */
+	berth_violations broken;
+	berth_measurement run;
+	const char *engine;
+	double *busy_s;           /* [n_devs] */
+	double strain;            /* median; NAN: not said */
+} state;
+
+/* ---- passes ---- */
+
+static berth_status read_placement(cli *c, const args *a, state *s, berth_err *err)
+{
+	char *data;
+	const char *warning = NULL;
+	size_t size;
+	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
+	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp, &s->placement, &warning, err));
+	if (warning)
+		cli_warn(c, "%s", warning);
+	return BERTH_OK;
+}
+
+static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
+	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	BERTH_TRY(read_placement(c, a, s, err));
+	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
+	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
+	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));
+	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL, &c->mem, &s->broken, err);
+}
+
+/* The order that the simulator starts operators in, unless the placement has one. */
+static berth_status order_of(cli *c, const state *s, const int32_t **out, berth_err *err)
+{
+	int32_t *order;
+	berth_sim *sim;
+	*out = s->placement.order;
+	if (*out || !s->t.r.runs)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&c->mem, order, s->g.n_ops, err));
+	BERTH_TRY(berth_sim_new(&s->p, &c->mem, &sim, err));
+	*out = order;
+	return berth_start_order(&s->p, sim, s->placement.op_dev, order, &c->tmp, err);
+}
+
+static berth_status sum_up(cli *c, state *s, berth_err *err)
+{
+	berth_spread strain;
+	BERTH_TRY(BERTH_NEW(&c->mem, s->busy_s, s->s.n_devs, err));
+	for (int32_t k = 0; k < s->run.n_segments; k++) {
+		const berth_segment *g = &s->run.segment[k];
+		for (int32_t i = 0; i < s->run.n_samples; i++)
+			s->busy_s[g->dev] += (g->end_s[i] - g->start_s[i]) / s->run.n_samples;
+	}
+	s->strain = NAN;
+	if (s->run.n_samples && !isnan(s->run.strain[0])) {
+		BERTH_TRY(berth_spread_of(s->run.strain, s->run.n_samples, &c->tmp, &strain, err));
+		s->strain = strain.median;
+	}
+	return BERTH_OK;
+}
+
+static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_measured_cfg cfg;
+	berth_measured m;
+	const int32_t *order;
+	BERTH_TRY(cli_engine_cfg(c, &a->engine, c->args[0], &cfg, err));
+	BERTH_TRY(order_of(c, s, &order, err));
+	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
+	s->engine = cli_engine_text(c, &m);
+	berth_status st = berth_measured_run(&m, s->placement.op_dev, order, (int32_t)a->warmup, (int32_t)a->repeats, &c->mem, &c->tmp, &s->run, err);
+	berth_measured_close(&m);
+	BERTH_TRY(st);
+	return sum_up(c, s, err);
+}
+
+/* ---- output ---- */
+
+static void put_devices(berth_json_out *w, const state *s)
+{
+	berth_json_open(w, "devices", '[');
+	for (int32_t d = 0; d < s->s.n_devs; d++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "name", s->s.dev_name[d]);
+		berth_json_put_number(w, "busy_s", s->busy_s ? s->busy_s[d] : NAN);
+		berth_json_put_null(w, "peak_memory_bytes");
+		if (s->s.dev_memory_bytes[d] < 0)
+			berth_json_put_null(w, "memory_bytes");
+		else
+			berth_json_put_int(w, "memory_bytes", s->s.dev_memory_bytes[d]);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+static double largest_load(const state *s)
+{
+	double load = 0;
+	for (int32_t d = 0; s->busy_s && d < s->s.n_devs; d++)
+		load = fmax(load, s->busy_s[d]);
+	return load;
+}
+
+static berth_status print_json(cli *c, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	bool ran = s->run.n_samples > 0;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_number(&w, "latency_s", ran ? s->run.wall.median : NAN);
+	berth_json_put_number(&w, "throughput_per_s", ran ? 1 / largest_load(s) : NAN);
+	berth_json_put_null(&w, "energy_j");
+	berth_json_put_null(&w, "edp");
+	berth_json_put_bool(&w, "feasible", s->broken.n == 0);
+	report_put_violations(&w, &s->p, &s->broken);
+	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
+	berth_json_put_string(&w, "order", "given");
+	put_devices(&w, s);
+	berth_json_put_string(&w, "engine", s->engine);
+	berth_json_flat(&w, true);
+	berth_json_open(&w, "samples_s", '[');
+	for (int32_t i = 0; i < s->run.n_samples; i++)
+		berth_json_put_number(&w, NULL, s->run.wall_s[i]);
+	berth_json_close(&w, ']');
+	berth_json_open(&w, "interval_s", '[');
+	berth_json_put_number(&w, NULL, ran ? s->run.wall.low : NAN);
+	berth_json_put_number(&w, NULL, ran ? s->run.wall.high : NAN);
+	berth_json_close(&w, ']');
+	berth_json_flat(&w, false);
+	berth_json_put_number(&w, "simulated_s", s->t.r.runs ? (double)s->t.r.latency_ns * 1e-9 : NAN);
+	berth_json_put_int(&w, "segments", s->run.n_segments);
+	berth_json_put_number(&w, "strain", ran ? s->strain : NAN);
+	berth_json_put_number(&w, "difference", ran ? s->run.max_difference : NAN);
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static void print_text(const state *s)
+{
+	char a[32], b[32], d[32];
+	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
+	printf("latency %s, interval of the median %s to %s (%d runs, %d segments)\n", berth_text_seconds(a, s->run.wall.median),
+	       berth_text_seconds(b, s->run.wall.low), berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_segments);
+	if (s->t.r.runs)
+		printf("simulated %s\n", berth_text_seconds(a, (double)s->t.r.latency_ns * 1e-9));
+	if (s->strain > 1.1)
+		printf("the machine was busy: %.2f seconds of the clock for each CPU second of the work\n", s->strain);
+	if (!isnan(s->run.max_difference))
+		printf("outputs differ from the unsplit model's by at most %.2g of the largest\n", s->run.max_difference);
+	for (int32_t i = 0; i < s->s.n_devs; i++)
+		printf("%s busy %s\n", s->s.dev_name[i], berth_text_seconds(a, s->busy_s[i]));
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {.repeats = 21, .warmup = 3};
+	state s = {.strain = NAN};
+	const cli_option options[] = {
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
+		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
+		CLI_ENGINE(&a.engine),
+		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "runs that count (default 21)"},
+		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_measure, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	if (!a.on || !a.placement)
+		return berth_fail(err, BERTH_EINVAL, "measure: %s is missing", a.on ? "--placement FILE" : "--on SYSTEM");
+	if (a.repeats > 100000 || a.warmup > 100000)
+		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
+	BERTH_TRY(simulate(c, &a, &s, err));
+	if (!s.broken.n)
+		BERTH_TRY(measure(c, &a, &s, err));
+	if (c->json)
+		BERTH_TRY(print_json(c, &s, err));
+	else if (s.broken.n && !c->quiet)
+		report_print_violations(&s.broken);
+	else if (!c->quiet)
+		print_text(&s);
+	if (s.broken.n)
+		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement, s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
+	return BERTH_OK;
+}
+
+const cli_verb cmd_measure = {"measure", "measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE]", "run a placement for real and tell what it costs",
+                              "The median of the runs with its interval (95 % from 6 runs on). Exit code 5 where the engine is missing, dies or hangs, 4 for a model\n"
+                              "that it cannot run, 3 for a device that it lacks. docs/engines.md says what an engine is.\n"
+                              "Example: berth measure model.onnx --on host.json --placement plan.json --json\n",
+                              run};

@@ -1,0 +1,310 @@
+/* berth profile: times of operators and links by an engine; and the description of this machine. */
+#include "engine.h"
+#include "file.h"
+#include "graph_json.h"
+#include "host.h"
+#include "load.h"
+#include "load_system.h"
+#include "print.h"
+#include "profile.h"
+#include "strbuf.h"
+#include "system_json.h"
+#include "text.h"
+#include "times.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct args {
+	const char *on, *out, *system_out, *cache;
+	bool system;
+	cli_engine engine;
+	int64_t repeats, warmup;
+	double time_s;
+} args;
+
+typedef struct state {
+	berth_graph g;
+	berth_system s;
+	berth_measured m;
+	berth_profile p;
+	berth_profile_cache *cache;
+	const char *engine;
+} state;
+
+/* ---- a graph ---- */
+
+static void tell(void *ctx, int32_t done, int32_t of)
+{
+	(void)ctx;
+	fprintf(stderr, "\rprofiled %d of %d ", (int)done, (int)of);
+}
+
+static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_profile_cfg cfg = berth_profile_cfg_default();
+	cfg.repeats = (int32_t)a->repeats;
+	cfg.warmup = (int32_t)a->warmup;
+	cfg.time_s = a->time_s;
+	cfg.cache = s->cache;
+	cfg.engine = s->engine;
+	cfg.progress = c->quiet || c->json ? NULL : tell;
+	BERTH_TRY(berth_profile_run(&s->m, &cfg, &c->mem, &c->tmp, &s->p, err));
+	if (cfg.progress && s->p.n_measured)
+		fputc('\n', stderr);
+	return BERTH_OK;
+}
+
+static berth_status run_profile(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_measured_cfg cfg;
+	BERTH_TRY(cli_engine_cfg(c, &a->engine, c->args[0], &cfg, err));
+	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &s->m, err));
+	s->engine = cli_engine_text(c, &s->m);
+	berth_status st = s->engine ? profile(c, a, s, err) : berth_nomem(err);
+	berth_measured_close(&s->m);
+	return st;
+}
+
+static berth_status write_graph(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_graph g;
+	const char *text;
+	size_t len;
+	BERTH_TRY(berth_graph_with_times(&s->g, &s->s, s->p.time_s, &c->mem, &g, err));
+	BERTH_TRY(berth_graph_write_json(&g, true, &c->mem, &text, &len, err));
+	return berth_file_write(a->out, text, len, err);
+}
+
+static berth_status write_system(cli *c, const char *path, const berth_system *s, berth_err *err)
+{
+	const char *text;
+	size_t len;
+	BERTH_TRY(berth_system_write_json(s, true, &c->mem, &text, &len, err));
+	return berth_file_write(path, text, len, err);
+}
+
+static void put_spread(berth_json_out *w, const char *key, const berth_spread *x)
+{
+	berth_json_open(w, key, '{');
+	berth_json_put_number(w, "median", x->median);
+	berth_json_put_number(w, "low", x->low);
+	berth_json_put_number(w, "high", x->high);
+	berth_json_put_number(w, "mad", x->mad);
+	berth_json_close(w, '}');
+}
+
+static void put_row(berth_json_out *w, const state *s, int32_t op, int32_t dev)
+{
+	const berth_profiled *x = &s->p.row[(size_t)op * (size_t)s->s.n_devs + (size_t)dev];
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "op", s->g.op_name[op]);
+	berth_json_put_string(w, "device", s->s.dev_name[dev]);
+	berth_json_put_string(w, "source", berth_source_name(x->source));
+	if (x->source != BERTH_CANNOT) {
+		berth_json_put_int(w, "samples", x->x.n);
+		put_spread(w, "wall_s", &x->x.wall);
+		put_spread(w, "cpu_s", &x->x.cpu);
+	}
+	berth_json_close(w, '}');
+}
+
+static berth_status print_json(cli *c, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "engine", s->engine);
+	berth_json_put_int(&w, "measured", s->p.n_measured);
+	berth_json_put_int(&w, "cached", s->p.n_cached);
+	berth_json_put_int(&w, "predicted", s->p.n_predicted);
+	berth_json_put_number(&w, "run_overhead_s", s->p.overheads.run_s);
+	berth_json_put_number(&w, "segment_overhead_s", s->p.overheads.segment_s);
+	berth_json_open(&w, "links", '[');
+	for (int32_t l = 0; l < s->s.n_links; l++) {
+		berth_json_open(&w, NULL, '{');
+		berth_json_put_string(&w, "from", s->s.dev_name[s->s.link_from[l]]);
+		berth_json_put_string(&w, "to", s->s.dev_name[s->s.link_to[l]]);
+		berth_json_put_number(&w, "latency_s", s->p.link[l].n ? s->p.link[l].latency_s : NAN);
+		berth_json_put_number(&w, "bandwidth", s->p.link[l].n ? s->p.link[l].bandwidth : NAN);
+		berth_json_close(&w, '}');
+	}
+	berth_json_close(&w, ']');
+	berth_json_open(&w, "ops", '[');
+	berth_json_flat(&w, true);
+	for (int32_t op = 0; op < s->g.n_ops; op++)
+		for (int32_t d = 0; d < s->s.n_devs; d++)
+			put_row(&w, s, op, d);
+	berth_json_close(&w, ']');
+	berth_json_flat(&w, false);
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static void print_text(const state *s)
+{
+	char a[32], b[32];
+	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
+	printf("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached, s->p.n_predicted);
+	for (int32_t d = 0; d < s->s.n_devs; d++) {
+		double sum = 0;
+		for (int32_t op = 0; op < s->g.n_ops; op++) {
+			double t = s->p.time_s[(size_t)op * (size_t)s->s.n_devs + (size_t)d];
+			sum += isnan(t) ? 0 : t;
+		}
+		printf("%s: all operators %s\n", s->s.dev_name[d], berth_text_seconds(a, sum));
+	}
+	for (int32_t l = 0; l < s->s.n_links; l++)
+		if (s->p.link[l].n)
+			printf("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]], s->s.dev_name[s->s.link_to[l]],
+			       berth_text_seconds(a, s->p.link[l].latency_s), berth_text_bytes(b, s->p.link[l].bandwidth));
+}
+
+static berth_status profile_graph(cli *c, const args *a, berth_err *err)
+{
+	state s = {0};
+	berth_system fitted;
+	if (!a->on)
+		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
+	BERTH_TRY(a->out ? berth_file_writable(a->out, err) : BERTH_OK);
+	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s.g, NULL, err));
+	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s.s, err));
+	if (a->cache)
+		BERTH_TRY(berth_profile_cache_open(a->cache, &c->mem, &s.cache, err));
+	berth_status st = run_profile(c, a, &s, err);
+	berth_profile_cache_close(s.cache);
+	BERTH_TRY(st);
+	if (a->out)
+		BERTH_TRY(write_graph(c, a, &s, err));
+	if (a->system_out) {
+		BERTH_TRY(berth_profile_system(&s.p, &s.s, &c->mem, &fitted, err));
+		BERTH_TRY(write_system(c, a->system_out, &fitted, err));
+	}
+	if (c->json)
+		return print_json(c, &s, err);
+	if (!c->quiet)
+		print_text(&s);
+	return BERTH_OK;
+}
+
+/* ---- this machine ---- */
+
+typedef struct device_names {
+	int32_t n;
+	const char **name, **kind;
+} device_names;
+
+/* The engine's devices; without an engine one a core. */
+static berth_status name_devices(cli *c, const args *a, const berth_host *h, device_names *out, berth_err *err)
+{
+	berth_measured_cfg cfg;
+	berth_engine *e = NULL;
+	if (a->engine.name) {
+		BERTH_TRY(cli_engine_cfg(c, &a->engine, "", &cfg, err));
+		BERTH_TRY(berth_engine_start(&cfg.engine, &c->mem, &e, err));
+	}
+	int32_t n = e ? berth_engine_says(e)->n_devs : h->n_cores;
+	berth_status st = BERTH_NEW(&c->mem, out->name, n, err);
+	if (st == BERTH_OK)
+		st = BERTH_NEW(&c->mem, out->kind, n, err);
+	for (out->n = 0; st == BERTH_OK && out->n < n; out->n++) {
+		out->name[out->n] = e ? berth_engine_says(e)->dev[out->n].name : berth_arena_printf(&c->mem, "cpu%d", (int)out->n);
+		out->kind[out->n] = e ? berth_engine_says(e)->dev[out->n].kind : "cpu";
+		if (!out->name[out->n])
+			st = berth_nomem(err);
+	}
+	berth_engine_stop(e);
+	return st;
+}
+
+static berth_status describe(cli *c, const berth_host *h, const device_names *d, berth_system *out, berth_err *err)
+{
+	berth_strbuf b = {.mem = &c->mem};
+	const char *text;
+	size_t len;
+	berth_strbuf_printf(&b, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"host\",\"contention\":false,\"devices\":[");
+	for (int32_t i = 0; i < d->n; i++)
+		berth_strbuf_printf(&b, "%s{\"name\":\"%s\",\"kind\":\"%s\",\"peak_flops\":%.4g,\"mem_bandwidth\":%.4g,\"memory_bytes\":%lld,\"op_overhead_s\":2e-6}", i ? "," : "",
+		                    d->name[i], d->kind[i], h->peak_flops, h->mem_bandwidth, (long long)(h->memory_bytes / d->n));
+	berth_strbuf_printf(&b, "],\"links\":[");
+	for (int32_t i = 0, n = 0; i < d->n; i++)
+		for (int32_t k = 0; k < d->n; k++)
+			if (i != k)
+				berth_strbuf_printf(&b, "%s{\"from\":\"%s\",\"to\":\"%s\",\"latency_s\":5e-6,\"bandwidth\":%.4g}", n++ ? "," : "", d->name[i], d->name[k],
+				                    h->mem_bandwidth / 2);
+	berth_strbuf_printf(&b, "]}");
+	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	return berth_system_parse_json("host", text, len, &c->mem, &c->tmp, out, err);
+}
+
+/* Time the links by the engine. */
+static berth_status time_links(cli *c, const args *a, const berth_system *s, berth_system *out, berth_err *err)
+{
+	static const berth_graph nothing = {.name = "nothing"};
+	berth_measured_cfg cfg;
+	berth_measured m;
+	berth_profile p;
+	berth_profile_cfg how = berth_profile_cfg_default();
+	how.repeats = (int32_t)a->repeats;
+	BERTH_TRY(cli_engine_cfg(c, &a->engine, "", &cfg, err));
+	BERTH_TRY(berth_measured_open(&cfg, NULL, s, &c->mem, &m, err));
+	m.g = &nothing;
+	m.loaded_start = berth_engine_starts(m.engine);
+	berth_status st = berth_profile_run(&m, &how, &c->mem, &c->tmp, &p, err);
+	berth_measured_close(&m);
+	BERTH_TRY(st);
+	return berth_profile_system(&p, s, &c->mem, out, err);
+}
+
+static berth_status profile_system(cli *c, const args *a, berth_err *err)
+{
+	berth_host h;
+	device_names names;
+	berth_system s;
+	char x[32], y[32], z[32];
+	if (!a->out)
+		return berth_fail(err, BERTH_EINVAL, "profile: -o HOST.json is missing");
+	BERTH_TRY(berth_file_writable(a->out, err));
+	BERTH_TRY(berth_host_measure(&c->tmp, &h, err));
+	BERTH_TRY(name_devices(c, a, &h, &names, err));
+	BERTH_TRY(describe(c, &h, &names, &s, err));
+	if (a->engine.name && names.n > 1)
+		BERTH_TRY(time_links(c, a, &s, &s, err));
+	BERTH_TRY(write_system(c, a->out, &s, err));
+	if (c->json || c->quiet || strcmp(a->out, "-") == 0)
+		return BERTH_OK;
+	printf("%d cores (%s), each %sFLOP/s and %s/s; memory %s\n", (int)h.n_cores, h.core, berth_text_count(x, h.peak_flops), berth_text_bytes(y, h.mem_bandwidth),
+	       berth_text_bytes(z, (double)h.memory_bytes));
+	return BERTH_OK;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {.repeats = 9, .warmup = 2};
+	const cli_option options[] = {
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
+		{"system", 0, CLI_FLAG, &a.system, NULL, "describe this machine instead of a graph"},
+		{"output", 'o', CLI_TEXT, &a.out, "OUT", "the graph with its times, or the system"},
+		{"system-out", 0, CLI_TEXT, &a.system_out, "OUT", "SYSTEM with the links as they were timed"},
+		CLI_ENGINE(&a.engine),
+		{"cache", 0, CLI_TEXT, &a.cache, "FILE", "keep times in this SQLite file, and take those that it has"},
+		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time (default 9)"},
+		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 2)"},
+		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_profile, options, argc, argv, 0, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	if (a.system != !c->n_args)
+		return berth_fail(err, BERTH_EINVAL, "profile: GRAPH or --system is expected, one of them; usage: berth %s", cmd_profile.usage);
+	if (a.repeats > 100000 || a.warmup > 100000)
+		return berth_fail(err, BERTH_EINVAL, "profile: more than 100000 runs were asked for");
+	return a.system ? profile_system(c, &a, err) : profile_graph(c, &a, err);
+}
+
+const cli_verb cmd_profile = {"profile", "profile GRAPH --on SYSTEM -o GRAPH_WITH_TIMES | profile --system -o HOST.json",
+                              "time operators and links by an engine; describe this machine",
+                              "Medians with their intervals; operators that were not measured are predicted, and marked so, with error bars (--json has all).\n"
+                              "Example: berth profile --system --engine ort -o host.json; berth profile model.onnx --on host.json -o timed.json\n",
+                              run};

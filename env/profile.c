@@ -1,0 +1,252 @@
+/* See profile.h. */
+#include "profile.h"
+
+#include "predict.h"
+#include "strbuf.h"
+#include "text.h"
+#include "threads.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 16 }; /* operators a question */
+
+const char *berth_source_name(berth_source s)
+{
+	static const char *const names[] = {"measured", "cached", "predicted", "cannot"};
+	return names[s];
+}
+
+berth_profile_cfg berth_profile_cfg_default(void)
+{
+	return (berth_profile_cfg){.warmup = 2, .repeats = 9, .engine = "engine"};
+}
+
+/* ---- descriptions ---- */
+
+/* What decides how long an operator takes, as far as the graph tells. */
+static berth_status describe(const berth_graph *g, int32_t op, berth_arena *mem, const char **out, berth_err *err)
+{
+	berth_strbuf b = {.mem = mem};
+	size_t len;
+	berth_strbuf_printf(&b, "%s flops=%.17g macs=%.17g read=%lld write=%lld param=%lld in=", g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]],
+	                    g->op_flops[op], g->op_macs[op], (long long)g->op_read_bytes[op], (long long)g->op_write_bytes[op], (long long)g->op_param_bytes[op]);
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		berth_strbuf_printf(&b, "%lld,", (long long)g->tensor_bytes[g->in_tensor[i]]);
+	berth_strbuf_printf(&b, " out=");
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		berth_strbuf_printf(&b, "%lld,", (long long)g->tensor_bytes[t]);
+	return berth_strbuf_done(&b, out, &len, err);
+}
+
+typedef struct job {
+	berth_measured *m;
+	const berth_profile_cfg *cfg;
+	berth_profile *p;
+	berth_arena *tmp;
+	const char **what;     /* [n_ops] descriptions */
+	int32_t *same;         /* [n_ops] first operator of that description */
+	double started;
+	int32_t done;
+} job;
+
+static berth_status describe_all(job *j, berth_err *err)
+{
+	berth_strmap map;
+	const berth_graph *g = j->m->g;
+	berth_strmap_init(&map, j->tmp);
+	BERTH_TRY(BERTH_NEW(j->tmp, j->what, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->tmp, j->same, g->n_ops, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		BERTH_TRY(describe(g, op, j->tmp, &j->what[op], err));
+		BERTH_TRY(berth_strmap_add(&map, j->what[op], op, &j->same[op], err));
+	}
+	return BERTH_OK;
+}
+
+static berth_profiled *row_of(const job *j, int32_t op, int32_t dev)
+{
+	return &j->p->row[(size_t)op * (size_t)j->m->s->n_devs + (size_t)dev];
+}
+
+/* ---- operators ---- */
+
+static const char *device_text(const job *j, int32_t dev)
+{
+	return berth_engine_says(j->m->engine)->dev[j->m->dev_engine[dev]].text;
+}
+
+static berth_status take_row(job *j, const berth_profile_row *r, berth_err *err)
+{
+	berth_profiled *x = row_of(j, r->op, r->dev);
+	const double none = NAN;
+	x->source = r->n ? BERTH_MEASURED : BERTH_CANNOT;
+	x->x.n = r->n;
+	x->x.cpu = (berth_spread){none, none, none, none};
+	if (!r->n)
+		return BERTH_OK;
+	BERTH_TRY(berth_spread_of(r->wall_s, r->n, j->tmp, &x->x.wall, err));
+	if (!isnan(r->cpu_s[0]))
+		BERTH_TRY(berth_spread_of(r->cpu_s, r->n, j->tmp, &x->x.cpu, err));
+	j->p->n_measured++;
+	return j->cfg->cache ? berth_profile_cache_put(j->cfg->cache, j->cfg->engine, device_text(j, r->dev), j->what[r->op], &x->x, err) : BERTH_OK;
+}
+
+static berth_status ask_chunk(job *j, const int32_t *op, int32_t n, int32_t dev, berth_arena *mem, berth_err *err)
+{
+	berth_profile_row *rows;
+	BERTH_TRY(berth_measured_profile(j->m, op, n, dev, j->cfg->warmup, j->cfg->repeats, mem, j->tmp, &rows, &j->p->overheads, err));
+	for (int32_t i = 0; i < n; i++)
+		BERTH_TRY(take_row(j, &rows[i], err));
+	j->done += n;
+	if (j->cfg->progress)
+		j->cfg->progress(j->cfg->progress_ctx, j->done, j->m->g->n_ops * j->m->s->n_devs);
+	return BERTH_OK;
+}
+
+static berth_status from_cache(job *j, int32_t op, int32_t dev, bool *found, berth_err *err)
+{
+	berth_profiled *x = row_of(j, op, dev);
+	*found = false;
+	if (j->cfg->cache)
+		BERTH_TRY(berth_profile_cache_get(j->cfg->cache, j->cfg->engine, device_text(j, dev), j->what[op], &x->x, found, err));
+	if (*found) {
+		x->source = BERTH_CACHED;
+		j->p->n_cached++;
+	}
+	return BERTH_OK;
+}
+
+static bool out_of_time(const job *j)
+{
+	return j->cfg->time_s > 0 && berth_wall_seconds() - j->started > j->cfg->time_s;
+}
+
+static int32_t common_divisor(int32_t a, int32_t b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* Operators in a stride near the golden section, so that a limit of time leaves out some of all kinds. */
+static int32_t stride(int32_t n)
+{
+	int32_t step = (int32_t)((double)n * 0.618) + 1;
+	while (common_divisor(n, step) != 1)
+		step++;
+	return step;
+}
+
+static berth_status profile_device(job *j, int32_t dev, berth_arena *mem, berth_err *err)
+{
+	int32_t op[CHUNK], n = 0, n_ops = j->m->g->n_ops, step = stride(n_ops);
+	bool found;
+	for (int64_t i = 0; i < n_ops; i++) {
+		int32_t o = (int32_t)(i * step % n_ops);
+		row_of(j, o, dev)->source = BERTH_PREDICTED;
+		if (j->same[o] != o)
+			continue;
+		BERTH_TRY(from_cache(j, o, dev, &found, err));
+		if (found || out_of_time(j))
+			continue;
+		op[n++] = o;
+		if (n == CHUNK) {
+			BERTH_TRY(ask_chunk(j, op, n, dev, mem, err));
+			n = 0;
+		}
+	}
+	return n ? ask_chunk(j, op, n, dev, mem, err) : BERTH_OK;
+}
+
+static berth_status fill_device(job *j, int32_t dev, berth_err *err)
+{
+	const berth_graph *g = j->m->g;
+	double *seconds, *low, *high;
+	int32_t n_devs = j->m->s->n_devs, n;
+	BERTH_TRY(BERTH_NEW(j->tmp, seconds, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->tmp, low, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->tmp, high, g->n_ops, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		*row_of(j, op, dev) = *row_of(j, j->same[op], dev);
+		const berth_profiled *x = row_of(j, op, dev);
+		seconds[op] = x->source == BERTH_PREDICTED ? NAN : x->source == BERTH_CANNOT ? -1 : x->x.wall.median;
+	}
+	BERTH_TRY(berth_predict_times(g, seconds, low, high, &n, j->tmp, err));
+	j->p->n_predicted += n;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		berth_profiled *x = row_of(j, op, dev);
+		if (x->source == BERTH_PREDICTED)
+			x->x = (berth_cached){0, {seconds[op], low[op], high[op], NAN}, {NAN, NAN, NAN, NAN}};
+		j->p->time_s[(size_t)op * (size_t)n_devs + (size_t)dev] = seconds[op] < 0 ? NAN : seconds[op];
+	}
+	return BERTH_OK;
+}
+
+/* ---- links ---- */
+
+static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_err *err)
+{
+	static const int64_t bytes[] = {0, 4096, 65536, 262144, 1048576, 4194304};
+	enum { N = sizeof bytes / sizeof *bytes };
+	double x[N], y[N], start, slope;
+	berth_transfer_row *rows;
+	berth_spread s;
+	const berth_system *sys = j->m->s;
+	BERTH_TRY(berth_measured_transfers(j->m, sys->link_from[link], sys->link_to[link], bytes, N, j->cfg->repeats, mem, j->tmp, &rows, err));
+	for (int32_t i = 0; i < N; i++) {
+		BERTH_TRY(berth_spread_of(rows[i].wall_s, rows[i].n, j->tmp, &s, err));
+		x[i] = (double)bytes[i];
+		y[i] = s.median;
+	}
+	BERTH_TRY(berth_line_through(x, y, N, j->tmp, &start, &slope, err));
+	j->p->link[link] = (berth_link_fit){start, slope > 1e-13 ? 1 / slope : 1e13, N};
+	return BERTH_OK;
+}
+
+static berth_status run(job *j, berth_arena *mem, berth_err *err)
+{
+	const berth_system *s = j->m->s;
+	BERTH_TRY(describe_all(j, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (j->m->dev_engine[d] >= 0)
+			BERTH_TRY(profile_device(j, d, mem, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (j->m->dev_engine[d] >= 0)
+			BERTH_TRY(fill_device(j, d, err));
+	for (int32_t l = 0; l < s->n_links; l++)
+		if (j->m->dev_engine[s->link_from[l]] >= 0 && j->m->dev_engine[s->link_to[l]] >= 0)
+			BERTH_TRY(profile_link(j, l, mem, err));
+	return BERTH_OK;
+}
+
+berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_profile *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	size_t n = (size_t)m->g->n_ops * (size_t)m->s->n_devs;
+	berth_profile p = {.overheads = {NAN, NAN}};
+	job j = {.m = m, .cfg = cfg, .p = &p, .tmp = tmp, .started = berth_wall_seconds()};
+	BERTH_TRY(BERTH_NEW(mem, p.row, n, err));
+	BERTH_TRY(BERTH_NEW(mem, p.time_s, n, err));
+	BERTH_TRY(BERTH_NEW(mem, p.link, m->s->n_links, err));
+	for (size_t i = 0; i < n; i++) {
+		p.row[i].source = BERTH_CANNOT;
+		p.time_s[i] = NAN;
+	}
+	berth_status st = run(&j, mem, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = p;
+	return st;
+}
+
+berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err)
+{
+	berth_system r = *s;
+	BERTH_TRY(BERTH_NEW(mem, r.link_latency_s, s->n_links, err));
+	BERTH_TRY(BERTH_NEW(mem, r.link_bandwidth, s->n_links, err));
+	for (int32_t l = 0; l < s->n_links; l++) {
+		r.link_latency_s[l] = p->link[l].n ? p->link[l].latency_s : s->link_latency_s[l];
+		r.link_bandwidth[l] = p->link[l].n ? p->link[l].bandwidth : s->link_bandwidth[l];
+	}
+	*out = r;
+	return BERTH_OK;
+}

@@ -1,0 +1,48 @@
+/* The profile of a graph on a system by an engine: times of operators on devices, figures of links. */
+#ifndef BERTH_PROFILE_H
+#define BERTH_PROFILE_H
+
+#include "measured.h"
+#include "profile_cache.h"
+
+typedef enum berth_source { BERTH_MEASURED, BERTH_CACHED, BERTH_PREDICTED, BERTH_CANNOT } berth_source;
+
+/* "measured", "cached", "predicted", "cannot". */
+const char *berth_source_name(berth_source s);
+
+typedef struct berth_profiled {
+	berth_source source;
+	berth_cached x; /* of a predicted one: wall alone, low to high being its error bar */
+} berth_profiled;
+
+typedef struct berth_link_fit {
+	double latency_s, bandwidth;
+	int32_t n;      /* sizes timed; 0: none */
+} berth_link_fit;
+
+typedef struct berth_profile_cfg {
+	int32_t warmup, repeats;    /* default 2, 9 */
+	double time_s;              /* profile no further operators after that many seconds; 0: all */
+	berth_profile_cache *cache; /* NULL: none */
+	const char *engine;         /* key of the cache: the engine, its version and options */
+	void (*progress)(void *ctx, int32_t done, int32_t of); /* NULL: none */
+	void *progress_ctx;
+} berth_profile_cfg;
+
+typedef struct berth_profile {
+	berth_profiled *row;        /* [n_ops][n_devs] */
+	double *time_s;             /* [n_ops][n_devs] medians of wall time; NAN: cannot run */
+	berth_link_fit *link;       /* [n_links] */
+	berth_engine_overheads overheads;
+	int32_t n_measured, n_cached, n_predicted;
+} berth_profile;
+
+berth_profile_cfg berth_profile_cfg_default(void);
+
+/* Operators with the same description are measured once. The profile lives in mem; tmp is scratch. Fails: as berth_measured_profile. */
+berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_profile *out, berth_err *err);
+
+/* A copy of the system with the fitted links. Arrays of links live in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err);
+
+#endif

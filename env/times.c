@@ -1,0 +1,80 @@
+/* See times.h. */
+#include "times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A name of one of the devices, or of their kinds. */
+static bool names_device(const berth_system *s, const char *key)
+{
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (strcmp(s->dev_name[d], key) == 0 || strcmp(s->dev_kind[d], key) == 0)
+			return true;
+	return false;
+}
+
+berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s, const double *time_s, berth_arena *mem, berth_graph *out, berth_err *err)
+{
+	berth_graph r = *g;
+	int32_t n = 0;
+	size_t most = (size_t)g->n_times + (size_t)g->n_ops * (size_t)s->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, r.op_time_off, g->n_ops + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, r.time_key, most, err));
+	BERTH_TRY(BERTH_NEW(mem, r.time_s, most, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
+			if (names_device(s, g->time_key[i]))
+				continue;
+			r.time_key[n] = g->time_key[i];
+			r.time_s[n++] = g->time_s[i];
+		}
+		for (int32_t d = 0; d < s->n_devs; d++) {
+			r.time_key[n] = s->dev_name[d];
+			r.time_s[n++] = time_s[(size_t)op * (size_t)s->n_devs + (size_t)d];
+		}
+		r.op_time_off[op + 1] = n;
+	}
+	r.n_times = n;
+	*out = r;
+	return BERTH_OK;
+}
+
+void berth_problem_times(const berth_problem *p, double *time_s)
+{
+	for (int32_t op = 0; op < p->n_ops; op++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t ns = berth_op_time(p, op, d);
+			time_s[(size_t)op * (size_t)p->n_devs + (size_t)d] = ns < 0 ? NAN : (double)ns * 1e-9;
+		}
+}
+
+typedef struct started {
+	int64_t start_ns;
+	int32_t topo, op;
+} started;
+
+static int by_start(const void *a, const void *b)
+{
+	const started *x = a, *y = b;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->topo - y->topo;
+}
+
+berth_status berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_sim_result r;
+	started *x;
+	BERTH_TRY(BERTH_NEW(tmp, x, p->n_ops, err));
+	berth_sim_run(sim, op_dev, NULL, &r);
+	const int64_t *start = berth_sim_start_ns(sim);
+	for (int32_t op = 0; op < p->n_ops; op++)
+		x[op] = (started){r.runs ? start[op] : 0, p->g->op_topo[op], op};
+	qsort(x, (size_t)p->n_ops, sizeof *x, by_start);
+	for (int32_t i = 0; i < p->n_ops; i++)
+		order[i] = x[i].op;
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
