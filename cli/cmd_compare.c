@@ -1,5 +1,6 @@
 /* berth compare: methods side by side on graphs and systems. */
 #include "budget.h"
+#include "compare_fidelity.h"
 #include "compare.h"
 #include "load.h"
 #include "load_system.h"
@@ -19,6 +20,7 @@ typedef struct args {
 	int64_t seeds;
 	cli_budget budget;
 	output output;
+	cli_fidelity fidelity;
 } args;
 
 /* All rows of one graph on one system. */
@@ -351,13 +353,18 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on (default 1)"},
 		{"format", 0, CLI_TEXT, &a.format, "F", "text (default), csv, markdown or json"},
 		CLI_BUDGET(&a.budget),
+		CLI_FIDELITY(&a.fidelity),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_compare, options, argc, argv, 1, -1, err));
+	if (!c->help && a.fidelity.on && a.on.n != 1)
+		return berth_fail(err, BERTH_EINVAL, "compare --fidelity: --on takes one system, whose devices have the names of the engine's");
+	if (!c->help && a.fidelity.on)
+		return cli_fidelity_run(c, &a.fidelity, a.on.text[0], a.budget.seed, err);
 	return c->help ? BERTH_OK : compare(c, &a, &s, err);
 }
 
 const cli_verb cmd_compare = {"compare",
-                              "compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | --time S] [--seeds N]",
+                              "compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | --time S] [--seeds N] [--fidelity]",
                               "compare methods with equal budgets",
                               "Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"
                               "With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds on).\n"

@@ -11,7 +11,7 @@ enum { MAX_PLANS = 6 };
 static const double tolerance = 1e-3; /* of outputs, relative to the largest */
 
 typedef struct engine {
-	const char *library, *devices, *executor, *optimize;
+	const char *library, *devices, *executor, *optimize, *clock_name;
 	berth_arena mem;                /* lasting */
 	ort_lib *lib;
 	ort_device dev[EXEC_MAX_WORKERS];
@@ -22,7 +22,8 @@ typedef struct engine {
 	ort_model model;
 	bool loaded;
 	ort_plan plan[MAX_PLANS];
-	int64_t clock;
+	ort_clock clock;
+	int64_t used;
 	berth_arena tmp;                /* of one question */
 } engine;
 
@@ -124,6 +125,7 @@ static berth_status hello(engine *e, const berth_json *q, berth_json_out *w, ber
 	berth_json_put_int(w, "protocol", 1);
 	berth_json_put_string(w, "engine", "ort");
 	berth_json_put_string(w, "version", ort_version(e->lib));
+	berth_json_put_string(w, "clock", e->clock_name);
 	berth_json_put_string(w, "executor", e->kind->name);
 	berth_json_open(w, "devices", '[');
 	for (int32_t d = 0; d < e->n_devs; d++) {
@@ -204,7 +206,7 @@ static berth_status get_plan(engine *e, const int32_t *placement, const int32_t 
 	for (int32_t i = 0; i < MAX_PLANS; i++) {
 		ort_plan *p = &e->plan[i];
 		if (p->m && memcmp(p->placement, placement, size) == 0 && order && memcmp(p->order, order, size) == 0) {
-			p->used = ++e->clock;
+			p->used = ++e->used;
 			*out = p;
 			return BERTH_OK;
 		}
@@ -213,11 +215,11 @@ static berth_status get_plan(engine *e, const int32_t *placement, const int32_t 
 	}
 	if (oldest->m)
 		forget_plan(e, oldest);
-	BERTH_TRY(ort_plan_new(&e->model, e->dev, placement, order, oldest, err));
+	BERTH_TRY(ort_plan_new(&e->model, e->dev, placement, order, e->clock, oldest, err));
 	berth_status st = e->kind->admit(e->ex, oldest->buffer, oldest->n_buffers, err);
 	if (st != BERTH_OK)
 		ort_plan_free(oldest);
-	oldest->used = ++e->clock;
+	oldest->used = ++e->used;
 	*out = oldest;
 	return st;
 }
@@ -328,8 +330,8 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 		BERTH_TRY(st);
 		if (i < 0)
 			continue;
-		s.wall_s[i] = to - from;
 		s.cpu_s[i] = cpu_to - cpu;
+		s.wall_s[i] = e->clock == ORT_CLOCK_CPU && threads == 1 ? s.cpu_s[i] : to - from;
 		s.strain[i] = s.wall_s[i] / s.cpu_s[i];
 	}
 	put_times(w, "wall_s", s.wall_s, s.n);
@@ -352,7 +354,7 @@ static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, b
 	berth_json_open(w, "rows", '[');
 	for (int32_t i = 0; i < n; i++) {
 		berth_err why = {0};
-		berth_status st = ort_profile_op(&e->model, e->dev, op[i], device, e->kind, e->ex, warmup, repeats, wall_s, cpu_s, &why);
+		berth_status st = ort_profile_op(&e->model, e->dev, op[i], device, e->clock, e->kind, e->ex, warmup, repeats, wall_s, cpu_s, &why);
 		if (st != BERTH_OK && st != BERTH_EFORMAT)
 			return berth_fail(err, st, "%s", why.msg);
 		berth_json_open(w, NULL, '{');
@@ -381,7 +383,8 @@ static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w,
 	berth_json_open(w, "rows", '[');
 	for (int32_t i = 0; i < n; i++) {
 		for (int32_t k = -warmup; k < repeats; k++)
-			BERTH_TRY(ort_profile_transfer(from, to, (size_t)bytes[i], e->kind, e->ex, k < 0 ? &unseen : &wall_s[k], err));
+			if (e->clock == ORT_CLOCK_WALL)
+				BERTH_TRY(ort_profile_transfer(from, to, (size_t)bytes[i], e->kind, e->ex, k < 0 ? &unseen : &wall_s[k], err));
 		berth_json_open(w, NULL, '{');
 		berth_json_put_int(w, "bytes", bytes[i]);
 		put_times(w, "wall_s", wall_s, repeats);
@@ -468,7 +471,8 @@ static bool answer_line(engine *e, const char *line, size_t len)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] [--optimize none|basic|extended|all] [--library FILE]\n"
+	fprintf(stderr, "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] [--optimize none|basic|extended|all]\n"
+	                "                        [--clock wall|cpu] [--library FILE]\n"
 	                "An engine of berth: questions come on standard input, a JSON object a line.\n");
 	return 2;
 }
@@ -477,12 +481,14 @@ static bool read_options(engine *e, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i += 2) {
 		const char **into = strcmp(argv[i], "--devices") == 0 ? &e->devices : strcmp(argv[i], "--executor") == 0 ? &e->executor :
-		                    strcmp(argv[i], "--optimize") == 0 ? &e->optimize : strcmp(argv[i], "--library") == 0 ? &e->library : NULL;
+		                    strcmp(argv[i], "--optimize") == 0 ? &e->optimize : strcmp(argv[i], "--clock") == 0 ? &e->clock_name :
+		                    strcmp(argv[i], "--library") == 0 ? &e->library : NULL;
 		if (!into || i + 1 == argc)
 			return false;
 		*into = argv[i + 1];
 	}
-	return (strcmp(e->executor, "threads") == 0 || strcmp(e->executor, "starpu") == 0) &&
+	e->clock = strcmp(e->clock_name, "cpu") == 0 ? ORT_CLOCK_CPU : ORT_CLOCK_WALL;
+	return (e->clock == ORT_CLOCK_CPU || strcmp(e->clock_name, "wall") == 0) && (strcmp(e->executor, "threads") == 0 || strcmp(e->executor, "starpu") == 0) &&
 	       (level_of(e) != ORT_ALL || strcmp(e->optimize, "all") == 0);
 }
 
@@ -494,6 +500,7 @@ int main(int argc, char **argv)
 	ssize_t n;
 	e.executor = "threads";
 	e.optimize = "all";
+	e.clock_name = "wall";
 	if (!read_options(&e, argc, argv))
 		return usage();
 	while ((n = getline(&line, &cap, stdin)) > 0)

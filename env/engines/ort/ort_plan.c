@@ -219,9 +219,10 @@ void ort_segment_run(void *ctx, double began)
 	ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out, (size_t)s->n_out, &s->err);
 	s->cpu_s = exec_cpu() - cpu;
 	s->work_s = exec_now() - from;
-	ort_rest(s->work_s, s->plan->dev[s->dev].speed);
+	if (s->plan->clock == ORT_CLOCK_WALL)
+		ort_rest(s->work_s, s->plan->dev[s->dev].speed);
 	s->start_s = from - began;
-	s->end_s = exec_now() - began;
+	s->end_s = s->plan->clock == ORT_CLOCK_WALL ? exec_now() - began : s->start_s + s->cpu_s / s->plan->dev[s->dev].speed;
 }
 
 void ort_rest(double took, double speed)
@@ -283,10 +284,11 @@ static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
 	return make_tasks(p, err);
 }
 
-berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_plan *out, berth_err *err)
+berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, ort_plan *out,
+                          berth_err *err)
 {
 	berth_arena tmp = {0};
-	*out = (ort_plan){.m = m, .dev = dev};
+	*out = (ort_plan){.m = m, .dev = dev, .clock = clock};
 	berth_status st = copy_order(out, placement, order, err);
 	if (st == BERTH_OK)
 		st = make_segments(out, &tmp, err);
@@ -306,11 +308,28 @@ void ort_plan_free(ort_plan *p)
 	*p = (ort_plan){0};
 }
 
+/* Put the run together again from how long each segment lasted. */
+static void retime(ort_plan *p)
+{
+	double free_at[EXEC_MAX_WORKERS] = {0};
+	for (int32_t i = 0; i < p->n_segments; i++) {
+		ort_segment *s = &p->segment[i];
+		double took = s->end_s - s->start_s;
+		s->start_s = free_at[s->dev];
+		for (int32_t k = 0; k < s->n_in; k++)
+			if (p->buffer[s->in_buffer[k]].producer >= 0)
+				s->start_s = fmax(s->start_s, p->segment[p->buffer[s->in_buffer[k]].producer].end_s);
+		s->end_s = free_at[s->dev] = s->start_s + took;
+	}
+}
+
 berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, double *strain, berth_err *err)
 {
 	double work_s = 0;
 	BERTH_TRY(kind->run(ex, p->task, p->n_segments, p->buffer, err));
 	*wall_s = *cpu_s = 0;
+	if (p->clock == ORT_CLOCK_CPU)
+		retime(p);
 	for (int32_t i = 0; i < p->n_segments; i++) {
 		const ort_segment *s = &p->segment[i];
 		if (s->err.code != BERTH_OK)
@@ -319,7 +338,7 @@ berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *
 		*cpu_s += s->cpu_s;
 		work_s += s->work_s;
 	}
-	*strain = *cpu_s > 0 ? work_s / *cpu_s : 1;
+	*strain = p->clock == ORT_CLOCK_CPU ? 1 : *cpu_s > 0 ? work_s / *cpu_s : 1;
 	return BERTH_OK;
 }
 

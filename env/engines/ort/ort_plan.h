@@ -13,6 +13,10 @@ typedef struct ort_device {
 	double speed;       /* of a core, (0, 1]: after each piece the worker rests until its share is used up */
 } ort_device;
 
+/* Whose time counts. On the CPU's clock a segment lasts as long as it used a core, over the speed of its device, and the run is put together from that: what the
+ * same run would take on a quiet machine whose workers hand over at once. Nobody rests then. */
+typedef enum ort_clock { ORT_CLOCK_WALL, ORT_CLOCK_CPU } ort_clock;
+
 typedef struct ort_segment {
 	struct ort_plan *plan;
 	int32_t dev, n_ops, n_in, n_out;
@@ -29,6 +33,7 @@ typedef struct ort_segment {
 typedef struct ort_plan {
 	ort_model *m;
 	const ort_device *dev;
+	ort_clock clock;
 	berth_arena mem;
 	int32_t *placement, *order; /* [n_ops] what it is for */
 	int32_t n_segments, n_buffers;
@@ -41,7 +46,8 @@ typedef struct ort_plan {
 } ort_plan;
 
 /* Segments, sessions and buffers. order NULL: the model's topological order. Free with ort_plan_free. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_plan *out, berth_err *err);
+berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, ort_plan *out,
+                          berth_err *err);
 void ort_plan_free(ort_plan *p);
 
 /* Run once. *wall_s: from the start to the end of the last segment; *cpu_s of all workers; *strain: wall

@@ -63,11 +63,11 @@ static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, 
 	return BERTH_OK;
 }
 
-berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats,
+berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, ort_clock clock, const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats,
                             double *wall_s, double *cpu_s, berth_err *err)
 {
 	berth_arena mem = {0};
-	ort_plan plan = {.m = m, .dev = dev};
+	ort_plan plan = {.m = m, .dev = dev, .clock = clock};
 	ort_segment s = {.plan = &plan, .dev = device, .n_ops = 1, .op = &op};
 	berth_status st = make_alone(m, op, &s, &mem, err);
 	if (st == BERTH_OK)

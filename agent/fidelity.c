@@ -1,0 +1,330 @@
+/* See fidelity.h. */
+#include "fidelity.h"
+
+#include "threads.h"
+#include "times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POOL_FACTOR = 8, STRATA = 20, MAX_SAMPLES = 64 };
+
+berth_fidelity_cfg berth_fidelity_cfg_default(void)
+{
+	return (berth_fidelity_cfg){.calibration = 40, .test = 200, .samples = 5, .tries = 4, .max_strain = 1.1, .seed = 1, .profile = berth_profile_cfg_default()};
+}
+
+/* ---- placements ---- */
+
+typedef struct drawn {
+	int32_t *op_dev;
+	double predicted_s;
+	bool taken;
+} drawn;
+
+/* Cut the topological order at random places; each piece on a device of its own; some operators elsewhere. */
+static void draw_placement(const berth_problem *p, berth_rng *rng, int32_t *op_dev)
+{
+	const berth_graph *g = p->g;
+	double cut = pow(2, -1 - 7 * berth_rng_unit(rng)), stray = berth_rng_unit(rng) < 0.5 ? 0 : 0.3 * berth_rng_unit(rng);
+	double share = berth_rng_unit(rng); /* of the first device */
+	int32_t dev = berth_rng_unit(rng) < share ? 0 : (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs);
+	for (int32_t i = 0; i < g->n_ops; i++) {
+		int32_t op = g->topo_op[i];
+		if (berth_rng_unit(rng) < cut)
+			dev = berth_rng_unit(rng) < share ? 0 : (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs);
+		int32_t d = berth_rng_unit(rng) < stray ? (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs) : dev;
+		for (int32_t k = 0; k < p->n_devs && !berth_op_legal(p, op, d); k++)
+			d = (d + 1) % p->n_devs;
+		op_dev[op] = d;
+	}
+}
+
+static bool same(const drawn *a, const drawn *b, int32_t n_ops)
+{
+	return a->predicted_s == b->predicted_s && memcmp(a->op_dev, b->op_dev, (size_t)n_ops * sizeof *a->op_dev) == 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double x = ((const drawn *)a)->predicted_s, y = ((const drawn *)b)->predicted_s;
+	return (x > y) - (x < y);
+}
+
+/* A pool of different placements with their predictions, fastest first. */
+static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n, berth_rng *rng, berth_arena *mem, drawn *pool, int32_t *count, berth_err *err)
+{
+	int32_t kept = 0;
+	for (int32_t i = 0; i < n; i++) {
+		berth_sim_result r;
+		BERTH_TRY(BERTH_NEW(mem, pool[i].op_dev, p->n_ops, err));
+		draw_placement(p, rng, pool[i].op_dev);
+		berth_sim_run(sim, pool[i].op_dev, NULL, &r);
+		pool[i].predicted_s = r.runs && r.fits ? (double)r.latency_ns * 1e-9 : INFINITY;
+	}
+	qsort(pool, (size_t)n, sizeof *pool, by_time);
+	for (int32_t i = 0; i < n && isfinite(pool[i].predicted_s); i++)
+		if (!kept || !same(&pool[kept - 1], &pool[i], p->n_ops))
+			pool[kept++] = pool[i];
+	*count = kept;
+	return BERTH_OK;
+}
+
+/* Pick n of the pool, in turn from strata of equal width in log time; test and calibration placements are never the same. */
+static int32_t pick(drawn *pool, int32_t count, int32_t n, berth_rng *rng, drawn **out)
+{
+	double from = log(pool[0].predicted_s), width = (log(pool[count - 1].predicted_s) - from) / STRATA;
+	int32_t picked = 0;
+	for (int32_t round = 0; round < count && picked < n; round++)
+		for (int32_t s = 0; s < STRATA && picked < n; s++) {
+			int32_t first = -1, in = 0;
+			for (int32_t i = 0; i < count; i++) {
+				int32_t stratum = width > 0 ? (int32_t)fmin(STRATA - 1, (log(pool[i].predicted_s) - from) / width) : 0;
+				if (!pool[i].taken && stratum == s && berth_rng_below(rng, (uint32_t)++in) == 0)
+					first = i;
+			}
+			if (first < 0)
+				continue;
+			pool[first].taken = true;
+			out[picked++] = &pool[first];
+		}
+	return picked;
+}
+
+/* ---- measuring ---- */
+
+typedef struct job {
+	berth_measured *m;
+	const berth_fidelity_cfg *cfg;
+	berth_arena *mem, *tmp;
+	berth_fidelity *r;
+	double *strain, *width; /* of the test placements */
+	int32_t n_width;
+} job;
+
+typedef struct timed {
+	berth_spread wall;
+	double strain;       /* median of the samples that counted */
+	bool counts;
+} timed;
+
+static bool calm(const job *j, double strain)
+{
+	return !(j->cfg->max_strain > 0 && strain > j->cfg->max_strain);
+}
+
+/* Run a placement until enough calm samples are there. Its measurements go to the calibration c, unless that is NULL. A failing engine is a placement that
+ * does not count. */
+static berth_status time_placement(job *j, const int32_t *op_dev, const int32_t *order, berth_calibration *c, timed *out, berth_err *err)
+{
+	double wall[MAX_SAMPLES], strain[MAX_SAMPLES];
+	int32_t n = 0;
+	berth_spread s;
+	*out = (timed){.counts = false};
+	for (int32_t try = 0; try < j->cfg->tries && n < j->cfg->samples; try++) {
+		berth_measurement run;
+		berth_err why = {0};
+		berth_status st = berth_measured_run(j->m, op_dev, order, try == 0, j->cfg->samples, j->mem, j->tmp, &run, &why);
+		if (st == BERTH_EIO || st == BERTH_ELIMIT) {
+			j->r->n_failed++;
+			j->r->failure = berth_arena_strdup(j->mem, why.msg);
+			return j->r->failure ? BERTH_OK : berth_nomem(err);
+		}
+		if (st != BERTH_OK)
+			return berth_fail(err, st, "%s", why.msg);
+		for (int32_t i = 0; i < run.n_samples && n < MAX_SAMPLES; i++)
+			if (calm(j, run.strain[i])) {
+				wall[n] = run.wall_s[i];
+				strain[n++] = isnan(run.strain[i]) ? 1 : run.strain[i];
+			}
+		if (c)
+			BERTH_TRY(berth_calibration_add(c, &run, j->cfg->max_strain, j->tmp, err));
+	}
+	if (n < j->cfg->samples) {
+		j->r->n_flagged++;
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_spread_of(wall, n, j->tmp, &out->wall, err));
+	BERTH_TRY(berth_spread_of(strain, n, j->tmp, &s, err));
+	out->strain = s.median;
+	out->counts = true;
+	return BERTH_OK;
+}
+
+static void tell(const job *j, const char *what, int32_t done, int32_t of)
+{
+	if (j->cfg->progress)
+		j->cfg->progress(j->cfg->progress_ctx, what, done, of);
+}
+
+/* ---- the simulators ---- */
+
+typedef struct world {
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_sim *sim;
+} world;
+
+static berth_status make_world(job *j, const double *time_s, world *w, berth_err *err)
+{
+	BERTH_TRY(berth_graph_with_times(j->m->g, &w->s, time_s, j->mem, &w->g, err));
+	BERTH_TRY(berth_problem_new(&w->g, &w->s, j->mem, j->tmp, &w->p, err));
+	return berth_sim_new(&w->p, j->mem, &w->sim, err);
+}
+
+static double predict(world *w, const int32_t *op_dev, const int32_t *order)
+{
+	berth_sim_result r;
+	berth_sim_run(w->sim, op_dev, order, &r);
+	return (double)r.latency_ns * 1e-9;
+}
+
+static berth_status calibrate(job *j, world *before, drawn **pick_of, int32_t n, const double *time_s, world *after, berth_err *err)
+{
+	berth_calibration c;
+	int32_t *order;
+	timed t;
+	BERTH_TRY(berth_calibration_new(j->m->g, &before->s, time_s, j->mem, &c, err));
+	BERTH_TRY(BERTH_NEW(j->mem, order, before->p.n_ops, err));
+	for (int32_t i = 0; i < n; i++) {
+		BERTH_TRY(berth_start_order(&before->p, before->sim, pick_of[i]->op_dev, order, j->tmp, err));
+		BERTH_TRY(time_placement(j, pick_of[i]->op_dev, order, &c, &t, err));
+		j->r->n_calibration += t.counts;
+		tell(j, "calibration", i + 1, n);
+	}
+	berth_calibration_fit(&c, 60, &j->r->segment_error_before, &j->r->segment_error_after);
+	BERTH_TRY(berth_calibration_links(&c, j->mem, j->tmp, &after->s, err));
+	j->r->n_flagged = 0;
+	return make_world(j, c.time_s, after, err);
+}
+
+static berth_status test(job *j, world *before, world *after, drawn **pick_of, int32_t n, berth_err *err)
+{
+	berth_fidelity *r = j->r;
+	int32_t *order;
+	BERTH_TRY(BERTH_NEW(j->mem, order, before->p.n_ops, err));
+	for (int32_t i = 0; i < n; i++) {
+		timed t;
+		BERTH_TRY(berth_start_order(&before->p, before->sim, pick_of[i]->op_dev, order, j->tmp, err));
+		BERTH_TRY(time_placement(j, pick_of[i]->op_dev, order, NULL, &t, err));
+		tell(j, "test", i + 1, n);
+		if (!t.counts)
+			continue;
+		j->strain[r->n] = t.strain;
+		j->width[r->n] = berth_spread_width(&t.wall);
+		r->measured_s[r->n] = t.wall.median;
+		r->low_s[r->n] = t.wall.low;
+		r->high_s[r->n] = t.wall.high;
+		r->profiled_s[r->n] = predict(before, pick_of[i]->op_dev, order);
+		r->calibrated_s[r->n++] = predict(after, pick_of[i]->op_dev, order);
+	}
+	r->n_test = r->n;
+	return BERTH_OK;
+}
+
+/* ---- errors ---- */
+
+double berth_tau_disjoint(int32_t n, const double *predicted, const double *low, const double *high, int64_t *pairs)
+{
+	int64_t agree = 0, all = 0;
+	for (int32_t i = 0; i < n; i++)
+		for (int32_t k = 0; k < i; k++) {
+			int sign = high[i] < low[k] ? -1 : high[k] < low[i] ? 1 : 0;
+			if (!sign)
+				continue;
+			all++;
+			agree += predicted[i] < predicted[k] ? -sign : predicted[i] > predicted[k] ? sign : 0;
+		}
+	*pairs = all;
+	return all ? (double)agree / (double)all : NAN;
+}
+
+static berth_fidelity_error errors_of(const berth_fidelity *r, const double *predicted)
+{
+	berth_fidelity_error e = {.all_pairs = (int64_t)r->n * (r->n - 1) / 2};
+	int32_t first = 0, best = 0;
+	for (int32_t i = 0; i < r->n; i++) {
+		e.mape += fabs(predicted[i] / r->measured_s[i] - 1) / r->n;
+		e.bias += (predicted[i] / r->measured_s[i] - 1) / r->n;
+		first = predicted[i] < predicted[first] ? i : first;
+		best = r->measured_s[i] < r->measured_s[best] ? i : best;
+	}
+	e.tau = berth_tau_disjoint(r->n, predicted, r->low_s, r->high_s, &e.pairs);
+	e.regret = r->n ? r->measured_s[first] / r->measured_s[best] - 1 : NAN;
+	return e;
+}
+
+static berth_status sum_up(job *j, berth_err *err)
+{
+	berth_fidelity *r = j->r;
+	berth_spread s;
+	r->profiled = errors_of(r, r->profiled_s);
+	r->calibrated = errors_of(r, r->calibrated_s);
+	r->least_s = r->best_s = INFINITY;
+	for (int32_t i = 0; i < r->n; i++) {
+		r->least_s = fmin(r->least_s, r->profiled_s[i]);
+		r->most_s = fmax(r->most_s, r->profiled_s[i]);
+		r->best_s = fmin(r->best_s, r->measured_s[i]);
+	}
+	if (!r->n)
+		return BERTH_OK;
+	BERTH_TRY(berth_spread_of(j->strain, r->n, j->tmp, &s, err));
+	r->median_strain = s.median;
+	BERTH_TRY(berth_spread_of(j->width, r->n, j->tmp, &s, err));
+	r->median_width = s.median;
+	return BERTH_OK;
+}
+
+static berth_status measure_whole(job *j, int32_t threads, double *seconds, berth_err *err)
+{
+	berth_measurement run;
+	BERTH_TRY(berth_measured_whole(j->m, threads, 2, 11, j->mem, j->tmp, &run, err));
+	*seconds = run.wall.median;
+	return BERTH_OK;
+}
+
+static berth_status run_all(job *j, berth_err *err)
+{
+	const berth_fidelity_cfg *cfg = j->cfg;
+	berth_fidelity *r = j->r;
+	berth_profile profile;
+	world before = {0}, after = {0};
+	drawn *pool, **test_pick, **calibration_pick;
+	int32_t n_pool = POOL_FACTOR * (cfg->test + cfg->calibration), count = 0;
+	berth_rng rng = berth_rng_seed(cfg->seed, BERTH_STREAM_RANDOM);
+	BERTH_TRY(BERTH_NEW(j->mem, pool, n_pool, err));
+	BERTH_TRY(BERTH_NEW(j->mem, test_pick, cfg->test, err));
+	BERTH_TRY(BERTH_NEW(j->mem, calibration_pick, cfg->calibration, err));
+	BERTH_TRY(berth_profile_run(j->m, &cfg->profile, j->mem, j->tmp, &profile, err));
+	BERTH_TRY(berth_profile_system(&profile, j->m->s, j->mem, &before.s, err));
+	BERTH_TRY(make_world(j, profile.time_s, &before, err));
+	BERTH_TRY(draw_pool(&before.p, before.sim, n_pool, &rng, j->mem, pool, &count, err));
+	if (!count)
+		return berth_fail(err, BERTH_EINFEASIBLE, "no placement drawn could run");
+	int32_t n_test = pick(pool, count, cfg->test, &rng, test_pick), n_calibration = pick(pool, count, cfg->calibration, &rng, calibration_pick);
+	BERTH_TRY(measure_whole(j, 1, &r->whole_1_s, err));
+	BERTH_TRY(measure_whole(j, 0, &r->whole_all_s, err));
+	BERTH_TRY(calibrate(j, &before, calibration_pick, n_calibration, profile.time_s, &after, err));
+	BERTH_TRY(test(j, &before, &after, test_pick, n_test, err));
+	r->fitted_graph = after.g;
+	r->fitted_system = after.s;
+	return sum_up(j, err);
+}
+
+berth_status berth_fidelity_run(berth_measured *m, const berth_fidelity_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_fidelity *out, berth_err *err)
+{
+	berth_fidelity r = {0};
+	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = &r};
+	double from = berth_wall_seconds();
+	if (m->s->n_devs < 2)
+		return berth_fail(err, BERTH_EINVAL, "fidelity: the system has one device; two or more are needed for placements to differ");
+	double **lists[] = {&r.measured_s, &r.low_s, &r.high_s, &r.profiled_s, &r.calibrated_s, &j.strain, &j.width};
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		BERTH_TRY(BERTH_NEW(mem, *lists[i], cfg->test, err));
+	BERTH_TRY(run_all(&j, err));
+	r.wall_s = berth_wall_seconds() - from;
+	*out = r;
+	return BERTH_OK;
+}

@@ -1,0 +1,161 @@
+/* compare --fidelity: one row a graph. */
+#include "compare_fidelity.h"
+
+#include "fidelity.h"
+#include "load.h"
+#include "load_system.h"
+#include "print.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct row {
+	const char *graph, *system, *engine;
+	berth_fidelity r;
+} row;
+
+static void tell(void *ctx, const char *what, int32_t done, int32_t of)
+{
+	const char *graph = ctx;
+	fprintf(stderr, "\r%s: %s %d of %d   ", graph, what, (int)done, (int)of);
+	if (done == of)
+		fputc('\n', stderr);
+}
+
+static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, const char *system, uint64_t seed, row *out, berth_err *err)
+{
+	berth_measured_cfg cfg;
+	berth_measured m;
+	berth_graph *g;
+	berth_system *s;
+	berth_fidelity_cfg how = berth_fidelity_cfg_default();
+	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, s, 1, err));
+	BERTH_TRY(berth_graph_load(spec, NULL, &c->mem, &c->tmp, g, NULL, err));
+	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, s, err));
+	BERTH_TRY(cli_engine_cfg(c, &f->engine, spec, &cfg, err));
+	BERTH_TRY(berth_measured_open(&cfg, g, s, &c->mem, &m, err));
+	how.seed = seed;
+	how.test = f->placements > 0 ? (int32_t)f->placements : how.test;
+	how.max_strain = f->max_strain > 0 ? f->max_strain : how.max_strain;
+	how.progress = c->quiet ? NULL : tell;
+	how.progress_ctx = (void *)(uintptr_t)g->name;
+	*out = (row){.graph = g->name, .system = s->name, .engine = cli_engine_text(c, &m)};
+	berth_status st = berth_fidelity_run(&m, &how, &c->mem, &c->tmp, &out->r, err);
+	berth_measured_close(&m);
+	return st;
+}
+
+static void put_error(berth_json_out *w, const char *key, const berth_fidelity_error *e)
+{
+	berth_json_open(w, key, '{');
+	berth_json_put_number(w, "mape", e->mape);
+	berth_json_put_number(w, "bias", e->bias);
+	berth_json_put_number(w, "tau", e->tau);
+	berth_json_put_int(w, "pairs", e->pairs);
+	berth_json_put_int(w, "all_pairs", e->all_pairs);
+	berth_json_put_number(w, "regret", e->regret);
+	berth_json_close(w, '}');
+}
+
+static void put_list(berth_json_out *w, const char *key, const double *x, int32_t n)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_number(w, NULL, x[i]);
+	berth_json_close(w, ']');
+}
+
+static void put_row(berth_json_out *w, const row *x)
+{
+	const berth_fidelity *r = &x->r;
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "graph", x->graph);
+	berth_json_put_string(w, "system", x->system);
+	berth_json_put_string(w, "engine", x->engine);
+	berth_json_put_int(w, "calibration_placements", r->n_calibration);
+	berth_json_put_int(w, "test_placements", r->n_test);
+	berth_json_put_int(w, "flagged", r->n_flagged);
+	berth_json_put_int(w, "failed", r->n_failed);
+	berth_json_put_string(w, "failure", r->failure);
+	berth_json_put_number(w, "predicted_least_s", r->least_s);
+	berth_json_put_number(w, "predicted_most_s", r->most_s);
+	berth_json_flat(w, true);
+	put_error(w, "profiled", &r->profiled);
+	put_error(w, "calibrated", &r->calibrated);
+	berth_json_flat(w, false);
+	berth_json_put_number(w, "segment_error_before", r->segment_error_before);
+	berth_json_put_number(w, "segment_error_after", r->segment_error_after);
+	berth_json_put_number(w, "strain", r->median_strain);
+	berth_json_put_number(w, "interval_width", r->median_width);
+	berth_json_put_number(w, "whole_1_thread_s", r->whole_1_s);
+	berth_json_put_number(w, "whole_all_threads_s", r->whole_all_s);
+	berth_json_put_number(w, "best_measured_s", r->best_s);
+	berth_json_put_number(w, "wall_s", r->wall_s);
+	berth_json_flat(w, true);
+	put_list(w, "measured_s", r->measured_s, r->n);
+	put_list(w, "low_s", r->low_s, r->n);
+	put_list(w, "high_s", r->high_s, r->n);
+	put_list(w, "profiled_s", r->profiled_s, r->n);
+	put_list(w, "calibrated_s", r->calibrated_s, r->n);
+	berth_json_flat(w, false);
+	berth_json_close(w, '}');
+}
+
+static berth_status print_json(cli *c, const row *rows, int32_t n, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_open(&w, "fidelity", '[');
+	for (int32_t i = 0; i < n; i++)
+		put_row(&w, &rows[i]);
+	berth_json_close(&w, ']');
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static void add_row(cli_table *t, const row *x)
+{
+	char a[32];
+	const berth_fidelity *r = &x->r;
+	cli_cell(t, "%s", x->graph);
+	cli_cell(t, "%d", r->n_test);
+	cli_cell(t, "%d", r->n_flagged + r->n_failed);
+	cli_cell(t, "%.2f", r->most_s / r->least_s);
+	cli_cell(t, "%s", cli_percent(a, r->profiled.mape));
+	cli_cell(t, "%.3f", r->profiled.tau);
+	cli_cell(t, "%s", cli_percent(a, r->calibrated.mape));
+	cli_cell(t, "%.3f", r->calibrated.tau);
+	cli_cell(t, "%lld of %lld", (long long)r->calibrated.pairs, (long long)r->calibrated.all_pairs);
+	cli_cell(t, "%s", cli_percent(a, r->calibrated.regret));
+	cli_cell(t, "%.2f", r->median_strain);
+	cli_cell(t, "%s", berth_text_seconds(a, r->best_s));
+	cli_cell(t, "%s", berth_text_seconds(a, r->whole_1_s));
+	cli_cell(t, "%s", berth_text_seconds(a, r->whole_all_s));
+}
+
+static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *err)
+{
+	static const char *const head[] = {"graph", "tested", "left out", "range", "profiled MAPE", "tau", "calibrated MAPE", "tau", "pairs", "regret", "strain",
+	                                   "best", "whole, 1 thread", "whole, all threads"};
+	cli_table t;
+	cli_table_init(&t, &c->mem, "lrrrrrrrrrrrrr");
+	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+		cli_cell(&t, "%s", head[i]);
+	for (int32_t i = 0; i < n; i++)
+		add_row(&t, &rows[i]);
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
+berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed, berth_err *err)
+{
+	row *rows;
+	BERTH_TRY(BERTH_NEW(&c->mem, rows, c->n_args, err));
+	for (int i = 0; i < c->n_args; i++)
+		BERTH_TRY(run_graph(c, f, c->args[i], system, seed, &rows[i], err));
+	if (c->json)
+		return print_json(c, rows, c->n_args, err);
+	return c->quiet ? BERTH_OK : print_table(c, rows, c->n_args, err);
+}
