@@ -201,13 +201,19 @@ typedef struct least {
 	int64_t start, finish, whole;
 } least;
 
-static least find_times(berth_decoder *d, const berth_partial *part, int32_t op)
+/* Times on all devices that could take op: legal, and with room for its unit (forced: there too); mask says which. */
+static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32_t forced)
 {
 	const berth_problem *p = d->e->p;
 	least l = {INT64_MAX, INT64_MAX, INT64_MAX};
+	int32_t bound = berth_partial_dev(part, op), unit = p->op_unit[op];
 	berth_partial_ready(part, op, d->ready_ns);
 	for (int32_t v = 0; v < p->n_devs; v++) {
-		if (!(d->mask[v] = berth_op_legal(p, op, v)))
+		if (bound >= 0)
+			d->mask[v] = v == bound;
+		else
+			d->mask[v] = berth_op_legal(p, op, v) && (v == forced || berth_partial_fits(part, unit, v));
+		if (!d->mask[v])
 			continue;
 		d->start_ns[v] = berth_partial_start(part, op, v, d->ready_ns[v], true);
 		d->finish_ns[v] = d->start_ns[v] + berth_op_time(p, op, v);
@@ -316,10 +322,6 @@ static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_d
                       berth_episode *trace)
 {
 	find_features(d, part, op, l);
-	for (int32_t v = 0; v < d->e->n_devs; v++)
-		d->mask[v] = d->mask[v] && ((how->force && how->force[op] == v) || berth_partial_fits(part, d->e->p->op_unit[op], v));
-	if (!memchr(d->mask, 1, (size_t)d->e->n_devs))
-		return berth_partial_roomiest(part, d->e->p->op_unit[op]);
 	policy_step_logits(net, d->e->co.op_group[op], d->x, d->logits);
 	if (!how->rng && !trace)
 		return most_probable(d);
@@ -371,7 +373,11 @@ void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *ke
 	begin(d, keys, how, trace);
 	for (int32_t op; (op = berth_ready_next(&d->ready)) >= 0;) {
 		int32_t dev = berth_partial_dev(part, op);
-		least l = find_times(d, part, op);
+		least l = find_times(d, part, op, how->force ? how->force[op] : -1);
+		if (!memchr(d->mask, 1, (size_t)d->e->n_devs)) { /* no device has room */
+			dev = berth_partial_roomiest(part, d->e->p->op_unit[op]);
+			find_times(d, part, op, dev);
+		}
 		if (dev < 0)
 			dev = choose(d, net, how, part, op, l, trace);
 		berth_partial_place(part, op, dev, d->start_ns[dev]);

@@ -1,0 +1,244 @@
+/* Sequential decoding: HEFT as a special case, legal choices on random problems, features of order 1, what is recorded, and that it learns. */
+#include "decode.h"
+#include "graph_json.h"
+#include "instance.h"
+#include "learner.h"
+#include "nn.h"
+#include "portfolio.h"
+#include "support.h"
+#include "system_json.h"
+#include "systems_builtin.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct subject {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_encoding e;
+	berth_decoder *d;
+	policy_dims dims;
+	nn_real *params, *acts;
+	int32_t *dev;
+} subject;
+
+static void *need(berth_arena *mem, size_t n, size_t size)
+{
+	void *p = berth_arena_alloc(mem, n, size);
+	assert_non_null(p);
+	return p;
+}
+
+/* Encodes the compiled problem; the parameters are all 0. */
+static void finish(subject *x)
+{
+	berth_err err;
+	assert_ok(berth_encode(&x->p, 16, false, &x->mem, &x->tmp, &x->e, &err), &err);
+	assert_ok(berth_decoder_new(&x->e, &x->mem, &x->d, &err), &err);
+	x->dims = berth_encode_dims(8, 1);
+	x->params = need(&x->mem, policy_param_count(&x->dims), sizeof *x->params);
+	x->acts = need(&x->mem, policy_acts_size(&x->dims, x->e.n_groups, x->e.in.n_edges, x->e.n_devs), sizeof *x->acts);
+	x->dev = need(&x->mem, (size_t)x->p.n_ops, sizeof *x->dev);
+}
+
+static void open_zoo(subject *x, const char *graph, const char *system)
+{
+	berth_err err;
+	*x = (subject){0};
+	assert_ok(berth_zoo_build(graph, &x->mem, &x->tmp, &x->g, &err), &err);
+	assert_ok(berth_system_builtin(system, &x->mem, &x->tmp, &x->s, &err), &err);
+	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
+	finish(x);
+}
+
+/* False: an operator has no device. */
+static bool open_random(subject *x, uint64_t seed)
+{
+	berth_err err;
+	instance in;
+	instance_make(seed, 20, 5, &in);
+	*x = (subject){0};
+	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &x->mem, &x->tmp, &x->g, &err), &err);
+	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &x->mem, &x->tmp, &x->s, &err), &err);
+	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
+	instance_free(&in);
+	if (berth_problem_feasible(&x->p, NULL) != BERTH_OK)
+		return false;
+	finish(x);
+	return true;
+}
+
+static void close_subject(subject *x)
+{
+	berth_arena_free(&x->mem);
+	berth_arena_free(&x->tmp);
+}
+
+static nn_real *weight(subject *x, const char *name)
+{
+	for (int32_t i = 0; i < policy_tensor_count(); i++)
+		if (strcmp(policy_tensor_at(&x->dims, i).name, name) == 0)
+			return x->params + policy_tensor_at(&x->dims, i).offset;
+	fail_msg("no tensor %s", name);
+	return NULL;
+}
+
+static void decode(subject *x, const berth_decode_how *how, double share, berth_partial **part, berth_episode *trace)
+{
+	policy_embed(&x->dims, x->params, &x->e.in, x->acts);
+	policy_stepper net = policy_stepper_of(&x->dims, x->params, &x->e.in, x->acts);
+	*part = berth_decoder_partial(x->d);
+	berth_partial_limit_memory(*part, share);
+	berth_decode(x->d, &net, policy_keys(&x->dims, &x->e.in, x->acts), how, *part, trace);
+	berth_partial_devs(*part, x->dev);
+}
+
+static void test_contains_heft(void **state)
+{
+	(void)state;
+	int checked = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		subject x;
+		berth_err err;
+		berth_partial *mine, *heft;
+		berth_decode_how how = {.temperature = 1};
+		if (open_random(&x, seed)) {
+			weight(&x, "step_skip")[STEP_ENDS_FIRST] = 1;
+			decode(&x, &how, 1, &mine, NULL);
+			assert_ok(berth_partial_new(&x.p, &x.mem, &heft, &err), &err);
+			assert_ok(berth_partial_schedule(heft, x.p.op_rank_ns, &x.tmp, &err), &err);
+			assert_memory_equal(berth_partial_start_ns(mine), berth_partial_start_ns(heft), (size_t)x.p.n_ops * sizeof(int64_t));
+			for (int32_t op = 0; op < x.p.n_ops; op++)
+				assert_int_equal(x.dev[op], berth_partial_dev(heft, op));
+			checked++;
+		}
+		close_subject(&x);
+	}
+	assert_true(checked > 100);
+}
+
+/* Draws with random weights: legal, units whole, features of order 1, the same bits again; the record says what the network says. */
+static void test_random_policies(void **state)
+{
+	(void)state;
+	int checked = 0, steps = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		subject x;
+		berth_err err;
+		berth_episode ep;
+		berth_partial *part;
+		berth_rng rng = berth_rng_seed(seed, 7), again = rng;
+		if (!open_random(&x, seed)) {
+			close_subject(&x);
+			continue;
+		}
+		size_t ops = (size_t)x.p.n_ops, devs = (size_t)x.p.n_devs, cells = ops * devs;
+		berth_rng init = berth_rng_seed(seed, BERTH_STREAM_INIT);
+		policy_init(&x.dims, x.params, &init);
+		for (size_t i = 0; i < policy_param_count(&x.dims); i++)
+			x.params[i] *= 2;
+		assert_ok(berth_episode_new(ops, cells, &x.mem, &ep, &err), &err);
+		decode(&x, &(berth_decode_how){&rng, 1, 0.5, NULL}, 0, &part, &ep);
+		for (int32_t op = 0; op < x.p.n_ops; op++) {
+			assert_true(berth_op_legal(&x.p, op, x.dev[op]));
+			assert_int_equal(x.dev[op], x.dev[x.p.unit_op[x.p.unit_off[x.p.op_unit[op]]]]);
+		}
+		for (size_t i = 0; i < (size_t)ep.n_steps * devs * N_STEP; i++)
+			assert_true(fabs((double)ep.x[i]) < 40);
+		policy_steps rows = {(size_t)ep.n_steps, ep.node, ep.x};
+		nn_real *hidden = need(&x.mem, cells * 8, sizeof *hidden), *logits = need(&x.mem, cells, sizeof *logits), *logp = need(&x.mem, cells, sizeof *logp);
+		policy_steps_forward(&x.dims, x.params, &x.e.in, x.acts, &rows, hidden, logits);
+		assert_int_equal(nn_log_softmax(rows.n, devs, logp, logits, ep.mask), rows.n);
+		for (size_t i = 0; i < rows.n; i++)
+			assert_near((double)ep.logp[i], (double)logp[i * devs + (size_t)ep.action[i]], 1e-3);
+		int32_t *first = need(&x.mem, ops, sizeof *first);
+		memcpy(first, x.dev, ops * sizeof *first);
+		decode(&x, &(berth_decode_how){&again, 1, 0.5, NULL}, 0, &part, NULL);
+		assert_memory_equal(first, x.dev, ops * sizeof *first);
+		/* forced along, the same placement comes out */
+		decode(&x, &(berth_decode_how){NULL, 1, 0, first}, 0, &part, &ep);
+		assert_memory_equal(first, x.dev, ops * sizeof *first);
+		checked++;
+		steps += ep.n_steps;
+		close_subject(&x);
+	}
+	assert_true(checked > 100 && steps > 500);
+}
+
+/* PPO raises the mean reward on a machine whose slow network HEFT does not see, and the policy then beats HEFT there in one pass. */
+static void test_learns(void **state)
+{
+	(void)state;
+	subject x;
+	berth_err err;
+	berth_search s, *all = &s;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = 40000};
+	berth_learner_cfg learner = berth_learner_cfg_default();
+	berth_learner l;
+	berth_step_stats stats = {0};
+	double first = 0, last = 0;
+	open_zoo(&x, "zoo:ffnn:tiles=2", "hetero-cluster");
+	learner.sequential = true;
+	learner.batch = 32;
+	learner.hidden = 16;
+	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
+	assert_ok(berth_single_reference(&s, &l.task[0].reference, &x.tmp, &err), &err);
+	s.best = berth_score_worst();
+	assert_ok(berth_learner_offer_greedy(&l, 0, &x.tmp, &err), &err);
+	double untrained = s.best.value;
+	for (int k = 0; k < 150; k++) {
+		assert_ok(berth_learner_step(&l, 0, 32, &stats, &err), &err);
+		first += k < 10 ? stats.mean / 10 : 0;
+		last += k >= 140 ? stats.mean / 10 : 0;
+	}
+	s.best = berth_score_worst();
+	assert_ok(berth_learner_offer_greedy(&l, 0, &x.tmp, &err), &err);
+	print_message("mean reward %.3f to %.3f, greedy %.4g to %.4g s\n", first, last, untrained, s.best.value);
+	assert_true(last > first + 0.2);
+	assert_true(s.best.value < untrained);
+	close_subject(&x);
+}
+
+/* Following a placement again and again (convolutions here, the rest there) makes nearly all of it the most probable one. */
+static void test_imitates(void **state)
+{
+	(void)state;
+	subject x;
+	berth_err err;
+	berth_search s, *all = &s;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = 100};
+	berth_learner_cfg learner = berth_learner_cfg_default();
+	berth_learner l;
+	open_zoo(&x, "zoo:resnet18", "cpu+2gpu");
+	learner.sequential = true;
+	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
+	for (int32_t op = 0; op < x.p.n_ops; op++)
+		x.dev[op] = strcmp(x.g.type_name[x.g.op_type[op]], "Conv") == 0 ? 2 : 1;
+	assert_ok(berth_learner_clone(&l, 0, x.dev, 300, &err), &err);
+	s.best = berth_score_worst();
+	assert_ok(berth_learner_offer_greedy(&l, 0, &x.tmp, &err), &err);
+	int32_t same = 0;
+	for (int32_t op = 0; op < x.p.n_ops; op++)
+		same += s.best_dev[op] == x.dev[op];
+	print_message("%d of %d\n", same, x.p.n_ops);
+	assert_true(10 * same > 9 * x.p.n_ops);
+	close_subject(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_contains_heft),
+		cmocka_unit_test(test_random_policies),
+		cmocka_unit_test(test_learns),
+		cmocka_unit_test(test_imitates),
+	};
+	nn_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
