@@ -2,6 +2,7 @@
 #include "encode.h"
 
 #include "ceft.h"
+#include "group_loss.h"
 #include "method.h"
 #include "partial.h"
 
@@ -436,17 +437,9 @@ static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *er
 
 static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	const berth_problem *p = e->p;
-	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(n_groups);
-	double *cost;
-	BERTH_TRY(BERTH_NEW(tmp, cost, p->n_ops, err));
-	for (int32_t op = 0; op < p->n_ops; op++)
-		cost[op] = (double)p->op_mean_ns[op];
-	cfg.op_cost = cost;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		if (p->dev_limit_bytes[d] >= 0 && p->dev_limit_bytes[d] / 2 < cfg.max_bytes)
-			cfg.max_bytes = p->dev_limit_bytes[d] / 2;
-	BERTH_TRY(berth_coarsen(p->g, &cfg, mem, tmp, &e->co, err));
+	berth_coarsen_cfg cfg;
+	BERTH_TRY(berth_group_cfg(e->p, n_groups, tmp, &cfg, err));
+	BERTH_TRY(berth_coarsen(e->p->g, &cfg, mem, tmp, &e->co, err));
 	e->n_groups = e->co.n_groups;
 	return BERTH_OK;
 }

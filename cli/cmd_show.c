@@ -17,6 +17,7 @@ static berth_status check_plain(const show_args *a, const char *what, berth_err 
 	if (a->dim.n) return fail_option(a, "dim", what, err);
 	if (a->graph) return fail_option(a, "graph", what, err);
 	if (a->coarsen) return fail_option(a, "coarsen", what, err);
+	if (a->grouper) return fail_option(a, "grouper", what, err);
 	return BERTH_OK;
 }
 
@@ -58,6 +59,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"op", 0, CLI_TEXT, &a.op, "NAME", "one operator: its neighbours; of a placement when and why it runs there"},
 		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH", "the graph of a placement, for --op (default: the zoo model it names)"},
 		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M", "group the operators of a graph into at most M, if possible"},
+		{"grouper", 0, CLI_TEXT, &a.grouper, "G", "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
 		{"dim", 0, CLI_MANY, &a.dim, "NAME=N", "a symbolic dimension of an ONNX model (default 1)"},
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
@@ -66,6 +68,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return c->help ? BERTH_OK : show(c, &a, err);
 }
 
-const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--coarsen M] [--dim NAME=N] [--dot OUT] [-o OUT]",
+const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--coarsen M [--grouper G]] [--dim NAME=N] [--dot OUT] [-o OUT]",
                            "print a graph, a system, a placement or a policy at a glance",
                            "Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};

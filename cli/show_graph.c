@@ -1,6 +1,7 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "ceft.h"
 #include "coarsen.h"
+#include "group_loss.h"
 #include "dot.h"
 #include "file.h"
 #include "graph_json.h"
@@ -71,8 +72,18 @@ static berth_status critical_path(view *v, berth_arena *tmp, berth_err *err)
 
 static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
 {
+	enum { JUDGED = 500 };
 	int32_t target = a->coarsen < INT32_MAX ? (int32_t)a->coarsen : INT32_MAX;
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(target);
+	berth_group_judge judge = {&v->p, JUDGED, &c->tmp};
+	if (v->has_system)
+		BERTH_TRY(berth_group_cfg(&v->p, target, &c->mem, &cfg, err));
+	if (a->grouper)
+		BERTH_TRY(berth_grouper_find(a->grouper, &cfg.grouper, err));
+	if (v->has_system && berth_problem_feasible(&v->p, NULL) == BERTH_OK) {
+		cfg.loss = berth_group_loss;
+		cfg.loss_ctx = &judge;
+	}
 	v->coarsened = true;
 	BERTH_TRY(berth_coarsen(&v->g, &cfg, &c->mem, &c->tmp, &v->groups, err));
 	return berth_coarsening_crossing_bytes(&v->g, &v->groups, &c->tmp, &v->crossing_bytes, err);
@@ -83,15 +94,16 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 	berth_onnx_options opt = {a->dim.text, a->dim.n};
 	BERTH_TRY(berth_graph_load(a->input, &opt, &c->mem, &c->tmp, &v->g, &v->onnx, err));
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
-	if (a->coarsen)
-		BERTH_TRY(coarsen(c, a, v, err));
-	if (!a->on)
-		return BERTH_OK;
-	v->has_system = true;
-	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &v->s, err));
-	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
-	BERTH_TRY(total_times(v, &c->mem, err));
-	return critical_path(v, &c->tmp, err);
+	if (a->on) {
+		v->has_system = true;
+		BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &v->s, err));
+		BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
+		BERTH_TRY(total_times(v, &c->mem, err));
+		BERTH_TRY(critical_path(v, &c->tmp, err));
+	}
+	if (a->grouper && !a->coarsen)
+		return berth_fail(err, BERTH_EINVAL, "show: option --grouper is for --coarsen M");
+	return a->coarsen ? coarsen(c, a, v, err) : BERTH_OK;
 }
 
 static const char *type_name(const berth_graph *g, int32_t type)
@@ -132,6 +144,7 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	}
 	berth_json_close(&w, '}');
 	if (v->coarsened) {
+		berth_json_put_string(&w, "grouper", v->groups.grouper);
 		berth_json_put_int(&w, "groups", v->groups.n_groups);
 		berth_json_put_int(&w, "crossing_bytes", v->crossing_bytes);
 	}
@@ -251,7 +264,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	print_head(v);
 	print_onnx(v);
 	if (v->coarsened)
-		printf("coarsened to %d groups, %s between them\n", v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
+		printf("coarsened by %s to %d groups, %s between them\n", v->groups.grouper, v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
 	BERTH_TRY(print_types(c, v, err));
 	return v->has_system ? print_times(c, v, err) : BERTH_OK;
 }

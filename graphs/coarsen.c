@@ -12,10 +12,10 @@ static const berth_grouper groupers[] = {
 	{"modularity", "communities of the graph weighted by bytes (Blondel et al. 2008), cut until acyclic", group_run_modularity},
 	{"fusion", "what a runtime fuses: epilogues of products, attention, elementwise chains; then heavy edges", group_run_fusion},
 	{"by-score", "components of the dominant edges by given scores (Duan et al. 2024), down to the target", group_run_by_score},
-	{"auto", "the one that lost least when it was measured (docs/grouping.md)", group_run_auto},
+	{"auto", "the one of these that loses least when it is measured on the system", group_run_heavy_edge},
 };
 
-enum { N_GROUPERS = sizeof groupers / sizeof *groupers };
+enum { N_GROUPERS = sizeof groupers / sizeof *groupers, HEAVY_EDGE = 1, AUTO = N_GROUPERS - 1 };
 
 const berth_grouper *berth_grouper_list(int32_t *n)
 {
@@ -73,8 +73,39 @@ static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, 
 	BERTH_TRY(group_first_level(g, cfg, c, &w->now, tmp, err));
 	c->n_levels = 1;
 	w->counts[0] = c->n_units;
-	BERTH_TRY((cfg->grouper ? cfg->grouper->run : group_run_heavy_edge)(w, err));
+	const berth_grouper *grouper = cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
+	c->grouper = grouper->name;
+	BERTH_TRY(grouper->run(w, err));
 	return compose(g, w, err);
+}
+
+/* The grouper that loses least, of those that come closest to the target: more groups are no merit. */
+static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *tmp, const berth_grouper **out, berth_err *err)
+{
+	double least = 0;
+	int32_t least_over = 0;
+	*out = NULL;
+	for (int32_t i = 0; i < AUTO; i++) {
+		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		berth_arena made = {0};
+		berth_coarsen_cfg one = *cfg;
+		berth_coarsening c = {0};
+		double loss = 0;
+		one.grouper = &groupers[i];
+		berth_status st = coarsen(g, &one, &made, tmp, &c, err);
+		if (st == BERTH_OK)
+			st = cfg->loss(cfg->loss_ctx, &c, &loss, err);
+		berth_arena_free(&made);
+		berth_arena_reset(tmp, mark);
+		BERTH_TRY(st);
+		int32_t over = c.n_groups > cfg->target ? c.n_groups - cfg->target : 0;
+		if (!*out || over < least_over || (over == least_over && loss < least)) {
+			*out = &groupers[i];
+			least = loss;
+			least_over = over;
+		}
+	}
+	return BERTH_OK;
 }
 
 berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_coarsening *out, berth_err *err)
@@ -85,7 +116,12 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 	if (!(cfg->balance > 1))
 		return berth_fail(err, BERTH_EINVAL, "balance %g; expected more than 1", cfg->balance);
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = coarsen(g, cfg, mem, tmp, &c, err);
+	berth_coarsen_cfg chosen = *cfg;
+	berth_status st = BERTH_OK;
+	if (cfg->grouper == &groupers[AUTO] && cfg->loss)
+		st = choose(g, cfg, tmp, &chosen.grouper, err);
+	if (st == BERTH_OK)
+		st = coarsen(g, &chosen, mem, tmp, &c, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = c;

@@ -22,6 +22,8 @@ const berth_grouper *berth_grouper_list(int32_t *n);
 /* The grouper called name. Fails: BERTH_EINVAL, naming the nearest. */
 berth_status berth_grouper_find(const char *name, const berth_grouper **out, berth_err *err);
 
+struct berth_coarsening;
+
 typedef struct berth_coarsen_cfg {
 	const berth_grouper *grouper; /* NULL: heavy-edge */
 	int32_t target;              /* groups wanted, >= 1; more stay where caps or components forbid it */
@@ -30,6 +32,10 @@ typedef struct berth_coarsen_cfg {
 	const double *op_cost;       /* [n_ops] >= 0, for balance (mean time); NULL: 1 each */
 	const int64_t *op_bytes;     /* [n_ops] for max_bytes; NULL: parameters + state + tensors made */
 	const double *edge_score;    /* [n_edges] what contracting the edge is worth; NULL: bytes of its tensor */
+	/* for auto: what a coarsening loses, smaller is better; every other grouper is tried, and of those that come closest to the target the one that loses least taken (the first of equals).
+	 * NULL: auto is heavy-edge */
+	berth_status (*loss)(void *ctx, const struct berth_coarsening *c, double *loss, berth_err *err);
+	void *loss_ctx;
 } berth_coarsen_cfg;
 
 berth_coarsen_cfg berth_coarsen_cfg_default(int32_t target);
@@ -41,6 +47,7 @@ typedef struct berth_coarsening {
 	int32_t n_levels;            /* level 0: the units; the last one: the groups */
 	int32_t *level_n;            /* [n_levels] nodes */
 	int32_t **level_map;         /* [n_levels-1] level_map[l][node of level l] = its node of level l+1 */
+	const char *grouper;         /* the one that made it; what auto chose */
 } berth_coarsening;
 
 /* Coarsen g. The result lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL (target or balance out of range), BERTH_ENOMEM.

@@ -81,6 +81,5 @@ berth_status group_run_heavy_edge(group_work *w, berth_err *err);
 berth_status group_run_modularity(group_work *w, berth_err *err);
 berth_status group_run_fusion(group_work *w, berth_err *err);
 berth_status group_run_by_score(group_work *w, berth_err *err);
-berth_status group_run_auto(group_work *w, berth_err *err);
 
 #endif

@@ -1,6 +1,8 @@
 /* Relaxations; see relax.h. */
 #include "relax.h"
 
+#include "anneal.h"
+
 #include "method.h"
 #include "text.h"
 #include "timeline.h"
@@ -11,7 +13,6 @@
 
 enum { EVALUATIONS = 300, LIMIT_EVALUATIONS = 1000, MEMORY_ROUNDS = 8, LARGE = 2000, LARGE_ROUNDS = 3, MOST_RULES = 16, MOST_TURNS = 12 };
 
-extern const berth_method berth_method_anneal;
 
 typedef struct relaxer {
 	const berth_problem *p;

@@ -381,6 +381,66 @@ static void test_scores_decide(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* A loss that is least for one grouper, told by what it made. */
+typedef struct wish {
+	const char *name;
+	int calls;
+} wish;
+
+static berth_status wish_loss(void *ctx, const berth_coarsening *c, double *loss, berth_err *err)
+{
+	wish *w = ctx;
+	(void)err;
+	w->calls++;
+	*loss = strcmp(c->grouper, w->name) == 0 ? 1 : 2;
+	return BERTH_OK;
+}
+
+static berth_status failing_loss(void *ctx, const berth_coarsening *c, double *loss, berth_err *err)
+{
+	(void)ctx;
+	(void)c;
+	(void)loss;
+	return berth_nomem(err);
+}
+
+static void test_auto_takes_the_least_loss(void **state)
+{
+	(void)state;
+	int32_t n;
+	const berth_grouper *list = berth_grouper_list(&n), *by_loss;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_err err;
+	assert_ok(berth_zoo_build("zoo:inception-v3", &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_grouper_find("auto", &by_loss, &err), &err);
+	for (int32_t i = 0; i < n - 1; i++) {
+		berth_coarsening c, direct;
+		wish w = {list[i].name, 0};
+		berth_coarsen_cfg cfg = berth_coarsen_cfg_default(32);
+		cfg.grouper = by_loss;
+		cfg.loss = wish_loss;
+		cfg.loss_ctx = &w;
+		check(&g, &cfg, &c, &mem);
+		assert_int_equal(w.calls, n - 1);
+		assert_int_equal(strcmp(c.grouper, list[i].name) == 0, strcmp(list[i].name, "chain") != 0); /* chains alone do not reach 32 groups */
+		if (strcmp(list[i].name, "chain") == 0)
+			continue;
+		cfg.grouper = &list[i];
+		check(&g, &cfg, &direct, &mem);
+		assert_memory_equal(c.op_group, direct.op_group, (size_t)g.n_ops * sizeof *c.op_group);
+	}
+	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(32);
+	berth_coarsening c;
+	cfg.grouper = by_loss;
+	check(&g, &cfg, &c, &mem);
+	assert_string_equal(c.grouper, "heavy-edge"); /* nothing to measure with */
+	cfg.loss = failing_loss;
+	assert_int_equal(berth_coarsen(&g, &cfg, &mem, &tmp, &c, &err), BERTH_ENOMEM);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_fusion_of_attention),
 		cmocka_unit_test(test_modularity_finds_communities),
 		cmocka_unit_test(test_scores_decide),
+		cmocka_unit_test(test_auto_takes_the_least_loss),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,64 @@
+/* The loss of grouping; see group_loss.h. */
+#include "group_loss.h"
+
+#include "anneal.h"
+
+#include <math.h>
+
+berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, berth_arena *mem, berth_graph *out, berth_err *err)
+{
+	berth_graph copy = *g;
+	copy.n_colocs = c->n_groups;
+	copy.op_coloc = c->op_group;
+	BERTH_TRY(BERTH_NEW(mem, copy.coloc_name, c->n_groups, err));
+	for (int32_t i = 0; i < c->n_groups; i++)
+		if (!(copy.coloc_name[i] = berth_arena_printf(mem, "group%d", i)))
+			return berth_nomem(err);
+	*out = copy;
+	return BERTH_OK;
+}
+
+berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena *mem, berth_coarsen_cfg *out, berth_err *err)
+{
+	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(target);
+	double *cost;
+	BERTH_TRY(BERTH_NEW(mem, cost, p->n_ops, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		cost[op] = (double)p->op_mean_ns[op];
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (p->dev_limit_bytes[d] >= 0 && p->dev_limit_bytes[d] / 2 < cfg.max_bytes)
+			cfg.max_bytes = p->dev_limit_bytes[d] / 2;
+	cfg.op_cost = cost;
+	*out = cfg;
+	return BERTH_OK;
+}
+
+static berth_status measure(const berth_group_judge *j, const berth_coarsening *c, double *loss, berth_err *err)
+{
+	berth_graph g;
+	berth_problem p;
+	berth_search s;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = j->evaluations};
+	berth_arena scratch = {0};
+	BERTH_TRY(berth_group_whole(j->p->g, c, j->tmp, &g, err));
+	BERTH_TRY(berth_problem_new(&g, j->p->s, j->tmp, &scratch, &p, err));
+	*loss = INFINITY;
+	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
+		return BERTH_OK; /* a group whose operators share no device */
+	berth_status st = berth_search_new(&p, &cfg, j->tmp, &s, err);
+	if (st == BERTH_OK)
+		st = berth_method_run(&berth_method_anneal, &s, &scratch, err);
+	berth_arena_free(&scratch);
+	if (st == BERTH_OK && berth_score_feasible(s.best))
+		*loss = s.best.value;
+	return st;
+}
+
+berth_status berth_group_loss(void *judge, const berth_coarsening *c, double *loss, berth_err *err)
+{
+	const berth_group_judge *j = judge;
+	berth_arena_mark mark = berth_arena_get_mark(j->tmp);
+	berth_status st = measure(j, c, loss, err);
+	berth_arena_reset(j->tmp, mark);
+	return st;
+}
