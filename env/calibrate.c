@@ -275,19 +275,38 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 
 /* ---- following ---- */
 
+/* How the times of all operators of device d change. */
+static void drift(berth_calibration *c, const berth_observed *o, int32_t n, int32_t d, double rate)
+{
+	double want = 0, have = 0;
+	for (int32_t k = 0; k < n; k++)
+		if (o[k].dev == d && o[k].seconds > 0) {
+			want += o[k].seconds;
+			have += predicted(c, &o[k]);
+		}
+	for (int32_t op = 0; have > 0 && op < c->g->n_ops; op++)
+		c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= 1 + rate * (want / have - 1);
+}
+
 static berth_status follow(berth_calibration *c, const berth_measurement *m, double rate, berth_arena *tmp, berth_err *err)
 {
 	reader r;
 	double *room;
+	berth_observed *o;
 	BERTH_TRY(open_reader(c, m, tmp, &r, err));
 	BERTH_TRY(BERTH_NEW(tmp, room, 2 * m->n_samples, err));
+	BERTH_TRY(BERTH_NEW(tmp, o, m->n_segments, err));
 	for (int32_t k = 0; k < m->n_segments; k++) {
 		const berth_segment *s = &m->segment[k];
-		berth_observed o = {s->dev, s->n_ops, s->op, 0};
-		BERTH_TRY(observe(c, &r, k, 0, false, room, tmp, &o.seconds, err));
-		double have = predicted(c, &o);
-		if (o.seconds > 0 && have > 0)
-			scale(c, &o, 1 + rate * (o.seconds / have - 1));
+		o[k] = (berth_observed){s->dev, s->n_ops, s->op, 0};
+		BERTH_TRY(observe(c, &r, k, 0, false, room, tmp, &o[k].seconds, err));
+	}
+	for (int32_t d = 0; d < c->s->n_devs; d++)
+		drift(c, o, m->n_segments, d, rate);
+	for (int32_t k = 0; k < m->n_segments; k++) {
+		double have = predicted(c, &o[k]);
+		if (o[k].seconds > 0 && have > 0)
+			scale(c, &o[k], 1 + rate * (o[k].seconds / have - 1));
 	}
 	return BERTH_OK;
 }

@@ -52,7 +52,8 @@ void berth_calibration_fit(berth_calibration *c, int32_t sweeps, double *before,
  * Fails: BERTH_ENOMEM. */
 berth_status berth_calibration_links(const berth_calibration *c, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err);
 
-/* Exponential average: pull the times of the operators of a measurement towards it by the share `rate` in (0, 1]. */
+/* Exponential average: pull times towards a measurement by the share `rate` in (0, 1]: first all of a device by what its segments have in common (a device that
+ * is slowed down is so for operators too that it does not run now), then those of each segment by what is left. */
 berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -1,0 +1,230 @@
+/* See adapt.h. */
+#include "adapt.h"
+
+#include "calibrate.h"
+#include "placing.h"
+#include "threads.h"
+#include "times.h"
+
+#include <math.h>
+#include <string.h>
+
+berth_adapt_cfg berth_adapt_cfg_default(void)
+{
+	return (berth_adapt_cfg){.steps = 200, .window = 5, .threshold = 0.1, .rate = 0.5, .method = "ceft-pbqp", .seed = 1, .adapting = true, .slow_dev = -1,
+	                         .profile = berth_profile_cfg_default()};
+}
+
+typedef struct job {
+	berth_measured *m;
+	const berth_adapt_cfg *cfg;
+	berth_arena *mem, *tmp;
+	berth_adaptation *r;
+	berth_calibration c;
+	berth_system s;       /* with the links of the profile */
+	int32_t *op_dev, *order;
+	double predicted_s;   /* of the present placement, by the present profile */
+} job;
+
+/* A placement by the present profile, with its order and predicted time. Scratch lives in an arena of its own, which is given up afterwards. */
+typedef struct solution {
+	berth_arena mem;
+	berth_graph g;
+	berth_problem p;
+	berth_sim *sim;
+	berth_placing best;
+} solution;
+
+static berth_status make_problem(job *j, solution *x, berth_err *err)
+{
+	BERTH_TRY(berth_graph_with_times(j->m->g, &j->s, j->c.time_s, &x->mem, &x->g, err));
+	BERTH_TRY(berth_problem_new(&x->g, &j->s, &x->mem, j->tmp, &x->p, err));
+	return berth_sim_new(&x->p, &x->mem, &x->sim, err);
+}
+
+static berth_status solve(job *j, solution *x, berth_err *err)
+{
+	const char *const names[] = {j->cfg->method, "single"};
+	berth_bounds bounds;
+	BERTH_TRY(berth_bounds_new(&x->p, j->tmp, &bounds, err));
+	for (int i = 0; i < 2; i++) {
+		const berth_method *method;
+		berth_search_cfg cfg = berth_search_cfg_default();
+		berth_placing r;
+		cfg.seed = j->cfg->seed;
+		BERTH_TRY(berth_method_find(names[i], &method, err));
+		BERTH_TRY(berth_placing_run(&x->p, &bounds, method, &cfg, &x->mem, j->tmp, &r, err));
+		if (r.answered && r.feasible && (!x->best.answered || r.value < x->best.value))
+			x->best = r;
+	}
+	return x->best.answered ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
+}
+
+static double predict(solution *x, const int32_t *op_dev, const int32_t *order)
+{
+	berth_sim_result r;
+	berth_sim_run(x->sim, op_dev, order, &r);
+	return (double)r.latency_ns * 1e-9;
+}
+
+/* Make the solution the present placement. */
+static berth_status take(job *j, solution *x, berth_err *err)
+{
+	size_t size = (size_t)x->p.n_ops * sizeof *j->op_dev;
+	memcpy(j->op_dev, x->best.op_dev, size);
+	if (x->best.op_order)
+		memcpy(j->order, x->best.op_order, size);
+	else
+		BERTH_TRY(berth_start_order(&x->p, x->sim, j->op_dev, j->order, j->tmp, err));
+	j->predicted_s = predict(x, j->op_dev, j->order);
+	return BERTH_OK;
+}
+
+/* Seconds that moving from the present placement to the new one takes. */
+static double move_cost(const job *j, const int32_t *op_dev, int32_t *n_moved)
+{
+	const berth_graph *g = j->m->g;
+	double s = j->r->ready_s;
+	*n_moved = 0;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t link = op_dev[op] == j->op_dev[op] ? -1 : j->s.link_of[j->op_dev[op] * j->s.n_devs + op_dev[op]];
+		*n_moved += op_dev[op] != j->op_dev[op];
+		if (link >= 0)
+			s += (double)(g->op_param_bytes[op] + g->op_state_bytes[op]) / j->s.link_bandwidth[link];
+	}
+	return s;
+}
+
+static berth_status reconsider(job *j, int32_t step, berth_err *err)
+{
+	solution x = {0};
+	berth_switch *sw = &j->r->sw[j->r->n_switches];
+	berth_status st = make_problem(j, &x, err);
+	if (st == BERTH_OK)
+		st = solve(j, &x, err);
+	if (st == BERTH_OK) {
+		double now_s = predict(&x, j->op_dev, j->order);
+		*sw = (berth_switch){.step = step, .predicted_from_s = now_s, .predicted_to_s = x.best.value};
+		sw->move_s = move_cost(j, x.best.op_dev, &sw->n_moved);
+		sw->done = (now_s - x.best.value) * (j->cfg->steps - step) > sw->move_s && x.best.value < now_s;
+		j->r->n_switches++;
+		j->predicted_s = now_s;
+		if (sw->done)
+			st = take(j, &x, err);
+	}
+	berth_arena_free(&x.mem);
+	return st;
+}
+
+/* Predict the present placement by the present profile. */
+static berth_status predict_now(job *j, berth_err *err)
+{
+	solution x = {0};
+	berth_status st = make_problem(j, &x, err);
+	if (st == BERTH_OK)
+		j->predicted_s = predict(&x, j->op_dev, j->order);
+	berth_arena_free(&x.mem);
+	return st;
+}
+
+static berth_status run_window(job *j, int32_t step, berth_err *err)
+{
+	berth_arena room = {0};
+	berth_measurement run;
+	berth_adaptation *r = j->r;
+	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, 0, j->cfg->window, &room, j->tmp, &run, err);
+	if (st == BERTH_OK) {
+		double parted = fabs(run.wall.median / j->predicted_s - 1);
+		r->step[r->n] = step;
+		r->step_s[r->n] = run.wall.median;
+		r->predicted_s[r->n++] = j->predicted_s;
+		st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
+		if (st == BERTH_OK && j->cfg->adapting && parted > j->cfg->threshold)
+			st = reconsider(j, step + j->cfg->window, err);
+		else if (st == BERTH_OK)
+			st = predict_now(j, err);
+	}
+	berth_arena_free(&room);
+	return st;
+}
+
+static berth_status start(job *j, const berth_profile *profile, berth_err *err)
+{
+	solution x = {0};
+	berth_measurement run;
+	BERTH_TRY(berth_profile_system(profile, j->m->s, j->mem, &j->s, err));
+	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
+	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
+	berth_status st = make_problem(j, &x, err);
+	if (st == BERTH_OK)
+		st = solve(j, &x, err);
+	if (st == BERTH_OK)
+		st = take(j, &x, err);
+	berth_arena_free(&x.mem);
+	BERTH_TRY(st);
+	double from = berth_wall_seconds();
+	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 0, 1, j->mem, j->tmp, &run, err));
+	j->r->ready_s = fmax(0, berth_wall_seconds() - from - run.wall.median);
+	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 1, j->cfg->window, j->mem, j->tmp, &run, err));
+	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
+	berth_calibration_fit(&j->c, 30, NULL, NULL);
+	return predict_now(j, err);
+}
+
+static berth_status sum_up(job *j, berth_err *err)
+{
+	berth_adaptation *r = j->r;
+	int32_t slow = j->cfg->slow_dev >= 0 ? j->cfg->slow_step : j->cfg->steps, n_before = 0;
+	berth_spread s;
+	while (n_before < r->n && r->step[n_before] < slow)
+		n_before++;
+	int32_t tail = n_before < r->n ? n_before + 2 * (r->n - n_before) / 3 : 2 * r->n / 3;
+	r->before_s = r->after_s = NAN;
+	if (n_before) {
+		BERTH_TRY(berth_spread_of(r->step_s, n_before, j->tmp, &s, err));
+		r->before_s = s.median;
+	}
+	if (tail < r->n) {
+		BERTH_TRY(berth_spread_of(r->step_s + tail, r->n - tail, j->tmp, &s, err));
+		r->after_s = s.median;
+	}
+	r->op_dev = j->op_dev;
+	return BERTH_OK;
+}
+
+static berth_status run_steps(job *j, const berth_profile *profile, berth_err *err)
+{
+	bool slow = false;
+	BERTH_TRY(start(j, profile, err));
+	for (int32_t step = 0; step < j->cfg->steps; step += j->cfg->window) {
+		if (j->cfg->slow_dev >= 0 && !slow && step >= j->cfg->slow_step) {
+			slow = true;
+			BERTH_TRY(berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed, j->tmp, err));
+		}
+		BERTH_TRY(run_window(j, step, err));
+	}
+	return sum_up(j, err);
+}
+
+berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile, berth_arena *mem, berth_arena *tmp,
+                             berth_adaptation *out, berth_err *err)
+{
+	berth_adaptation r = {0};
+	berth_profile own;
+	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = &r};
+	int32_t windows = cfg->steps / cfg->window + 1;
+	if (cfg->steps < 1 || cfg->window < 1 || !(cfg->rate > 0 && cfg->rate <= 1) || !(cfg->threshold > 0))
+		return berth_fail(err, BERTH_EINVAL, "adapt: steps and window are at least 1, the rate is in (0, 1] and the threshold above 0");
+	BERTH_TRY(BERTH_NEW(mem, r.step, windows, err));
+	BERTH_TRY(BERTH_NEW(mem, r.step_s, windows, err));
+	BERTH_TRY(BERTH_NEW(mem, r.predicted_s, windows, err));
+	BERTH_TRY(BERTH_NEW(mem, r.sw, windows, err));
+	if (!profile) {
+		BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &own, err));
+		profile = &own;
+	}
+	BERTH_TRY(run_steps(&j, profile, err));
+	*out = r;
+	return BERTH_OK;
+}

@@ -1,0 +1,51 @@
+/* Placements that follow the machine: CEFT with PBQP and dynamic adjustment (Huang, Fu & Hsu, SAMOS 2019; papers give the idea, the rules here are ours).
+ *
+ * While the model runs step after step, the measured times of its segments pull the profile towards them (exponential average). Where the measured time of a step
+ * parts from the predicted one by more than a threshold, the placement is solved again on the present profile. The new one is taken if what it is
+ * predicted to save over the steps that are left pays for the move: parameters that change their device over the links, and the time that making a placement
+ * ready took the engine at the start. */
+#ifndef BERTH_ADAPT_H
+#define BERTH_ADAPT_H
+
+#include "methods.h"
+#include "profile.h"
+
+typedef struct berth_adapt_cfg {
+	int32_t steps, window;   /* steps in all, and between two looks; defaults 200, 5 */
+	double threshold;        /* relative difference that asks for a new solution; default 0.1 */
+	double rate;             /* of the exponential average, (0, 1]; default 0.5 */
+	const char *method;      /* default ceft-pbqp; the best single device is considered too */
+	uint64_t seed;
+	bool adapting;           /* false: watch only */
+	int32_t slow_dev;        /* a device whose speed changes to slow_speed at step slow_step; -1: none */
+	double slow_speed;
+	int32_t slow_step;
+	berth_profile_cfg profile;
+} berth_adapt_cfg;
+
+typedef struct berth_switch {
+	int32_t step;
+	double predicted_from_s, predicted_to_s, move_s;
+	int32_t n_moved;         /* operators */
+	bool done;               /* false: it did not pay */
+} berth_switch;
+
+typedef struct berth_adaptation {
+	int32_t n;               /* windows */
+	int32_t *step;           /* [n] first step of the window */
+	double *step_s, *predicted_s; /* [n] median time of a step; what was predicted for it */
+	int32_t n_switches;
+	berth_switch *sw;        /* [n_switches] decisions, the refused ones too */
+	double before_s, after_s; /* median step before the device was slowed down, and over the last third of the steps after it */
+	double ready_s;          /* what making a placement ready took */
+	const int32_t *op_dev;   /* [n_ops] the last placement */
+} berth_adaptation;
+
+berth_adapt_cfg berth_adapt_cfg_default(void);
+
+/* Run on an open engine that has the graph; profile as of now, or taken from the caller (NULL: measured first). Results live in mem.
+ * Fails: as berth_measured_run, berth_placing_run. */
+berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile, berth_arena *mem, berth_arena *tmp,
+                             berth_adaptation *out, berth_err *err);
+
+#endif

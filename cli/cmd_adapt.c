@@ -1,0 +1,198 @@
+/* berth adapt: run step after step and follow the machine. */
+#include "adapt.h"
+#include "engine.h"
+#include "load.h"
+#include "load_system.h"
+#include "print.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct args {
+	const char *on, *slow, *method;
+	cli_engine engine;
+	int64_t steps, window;
+	double limit;
+} args;
+
+typedef struct state {
+	berth_graph g;
+	berth_system s;
+	berth_adapt_cfg cfg;
+	const char *engine;
+	berth_adaptation still, moving; /* without adapting, and with it */
+} state;
+
+/* DEVICE=SPEED@STEP */
+static berth_status read_slow(const args *a, state *s, berth_err *err)
+{
+	char name[64], *end;
+	size_t n = a->slow ? strcspn(a->slow, "=") : 0;
+	if (!a->slow)
+		return BERTH_OK;
+	if (!n || n >= sizeof name || a->slow[n] != '=')
+		return berth_fail(err, BERTH_EINVAL, "option --slow: '%.60s' is not DEVICE=SPEED@STEP", a->slow);
+	memcpy(name, a->slow, n);
+	name[n] = '\0';
+	s->cfg.slow_dev = berth_system_find_dev(&s->s, name);
+	s->cfg.slow_speed = strtod(a->slow + n + 1, &end);
+	long step = *end == '@' ? strtol(end + 1, &end, 10) : -1;
+	if (s->cfg.slow_dev < 0)
+		return berth_fail(err, BERTH_EINVAL, "option --slow: the system has no device '%s'", name);
+	if (*end || step < 0 || step >= s->cfg.steps || !(s->cfg.slow_speed > 0 && s->cfg.slow_speed <= 1))
+		return berth_fail(err, BERTH_EINVAL, "option --slow: '%.60s' is not DEVICE=SPEED@STEP with a speed in (0, 1] and a step below %d", a->slow, (int)s->cfg.steps);
+	s->cfg.slow_step = (int32_t)step;
+	return BERTH_OK;
+}
+
+static berth_status load(cli *c, const args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
+	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	s->cfg = berth_adapt_cfg_default();
+	s->cfg.steps = (int32_t)a->steps;
+	s->cfg.window = (int32_t)a->window;
+	s->cfg.threshold = a->limit;
+	s->cfg.method = a->method;
+	return read_slow(a, s, err);
+}
+
+/* Once without adapting, where a device is slowed down, and once with it. */
+static berth_status both(cli *c, berth_measured *m, state *s, berth_err *err)
+{
+	berth_profile profile;
+	BERTH_TRY(berth_profile_run(m, &s->cfg.profile, &c->mem, &c->tmp, &profile, err));
+	if (s->cfg.slow_dev >= 0) {
+		s->cfg.adapting = false;
+		BERTH_TRY(berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->still, err));
+		BERTH_TRY(berth_measured_set_speed(m, s->cfg.slow_dev, 1, &c->tmp, err));
+		s->cfg.adapting = true;
+	}
+	return berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->moving, err);
+}
+
+static berth_status adapt(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_measured_cfg cfg;
+	berth_measured m;
+	BERTH_TRY(cli_engine_cfg(c, &a->engine, c->args[0], &cfg, err));
+	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
+	s->engine = cli_engine_text(c, &m);
+	berth_status st = both(c, &m, s, err);
+	berth_measured_close(&m);
+	return st;
+}
+
+/* ---- output ---- */
+
+static void put_steps(berth_json_out *w, const char *key, const berth_adaptation *r)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < r->n; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "step", r->step[i]);
+		berth_json_put_number(w, "step_s", r->step_s[i]);
+		berth_json_put_number(w, "predicted_s", r->predicted_s[i]);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+static void put_switches(berth_json_out *w, const berth_adaptation *r)
+{
+	berth_json_open(w, "switches", '[');
+	for (int32_t i = 0; i < r->n_switches; i++) {
+		const berth_switch *x = &r->sw[i];
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "step", x->step);
+		berth_json_put_bool(w, "done", x->done);
+		berth_json_put_int(w, "moved", x->n_moved);
+		berth_json_put_number(w, "predicted_from_s", x->predicted_from_s);
+		berth_json_put_number(w, "predicted_to_s", x->predicted_to_s);
+		berth_json_put_number(w, "move_s", x->move_s);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+static berth_status print_json(cli *c, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	bool compared = s->cfg.slow_dev >= 0;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "graph", s->g.name);
+	berth_json_put_string(&w, "system", s->s.name);
+	berth_json_put_string(&w, "engine", s->engine);
+	berth_json_put_string(&w, "method", s->cfg.method);
+	berth_json_put_number(&w, "before_s", s->moving.before_s);
+	berth_json_put_number(&w, "after_without_s", compared ? s->still.after_s : NAN);
+	berth_json_put_number(&w, "after_with_s", s->moving.after_s);
+	berth_json_put_number(&w, "ready_s", s->moving.ready_s);
+	berth_json_flat(&w, true);
+	put_switches(&w, &s->moving);
+	put_steps(&w, "steps", &s->moving);
+	put_steps(&w, "steps_without", &s->still);
+	berth_json_open(&w, "placement", '{');
+	for (int32_t i = 0; i < s->g.n_ops; i++)
+		berth_json_put_string(&w, s->g.op_name[i], s->s.dev_name[s->moving.op_dev[i]]);
+	berth_json_close(&w, '}');
+	berth_json_flat(&w, false);
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
+}
+
+static void print_text(const state *s)
+{
+	char a[32], b[32], d[32];
+	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
+	if (s->cfg.slow_dev >= 0)
+		printf("a step before %s was slowed down %s, afterwards %s without adapting, %s with it\n", s->s.dev_name[s->cfg.slow_dev],
+		       berth_text_seconds(a, s->moving.before_s), berth_text_seconds(b, s->still.after_s), berth_text_seconds(d, s->moving.after_s));
+	else
+		printf("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s), berth_text_seconds(b, s->moving.after_s));
+	for (int32_t i = 0; i < s->moving.n_switches; i++) {
+		const berth_switch *x = &s->moving.sw[i];
+		printf("step %d: %s, %d operators would move; predicted %s instead of %s a step, the move %s\n", (int)x->step, x->done ? "switched" : "stayed",
+		       (int)x->n_moved, berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s), berth_text_seconds(d, x->move_s));
+	}
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {.method = "ceft-pbqp", .steps = 200, .window = 5, .limit = 0.1};
+	state s = {0};
+	const cli_option options[] = {
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
+		CLI_ENGINE(&a.engine),
+		{"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run (default 200)"},
+		{"window", 0, CLI_COUNT, &a.window, "N", "steps between two looks (default 5)"},
+		{"threshold", 0, CLI_SECONDS, &a.limit, "X", "relative difference that asks for a new placement (default 0.1)"},
+		{"method", 0, CLI_TEXT, &a.method, "M", "what solves it again (default ceft-pbqp)"},
+		{"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP", "slow a device down at a step; run without adapting too"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_adapt, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	if (!a.on)
+		return berth_fail(err, BERTH_EINVAL, "adapt: --on SYSTEM is missing");
+	if (a.steps > 1000000 || a.window > a.steps)
+		return berth_fail(err, BERTH_EINVAL, "adapt: at most a million steps, and a window of no more than them, were expected");
+	BERTH_TRY(load(c, &a, &s, err));
+	BERTH_TRY(adapt(c, &a, &s, err));
+	if (c->json)
+		return print_json(c, &s, err);
+	if (!c->quiet)
+		print_text(&s);
+	return BERTH_OK;
+}
+
+const cli_verb cmd_adapt = {"adapt", "adapt GRAPH --on SYSTEM --engine E [--steps N] [--slow DEVICE=SPEED@STEP]",
+                            "run step after step, and place anew when times change",
+                            "Times of the steps pull the profile along; where they part from what was predicted, the placement is solved again, and\n"
+                            "taken if it pays for the move over the steps that are left.\n"
+                            "Example: berth adapt model.onnx --on host.json --engine ort --steps 300 --slow cpu1=0.25@100\n",
+                            run};
