@@ -144,12 +144,45 @@ static berth_status observe(berth_calibration *c, reader *r, int32_t k, double m
 	return BERTH_OK;
 }
 
+static bool goes_elsewhere(const reader *r, int32_t t, int32_t dev)
+{
+	const berth_graph *g = r->c->g;
+	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		if (r->m->segment[r->op_segment[g->edge_consumer[e]]].dev != dev)
+			return true;
+	return false;
+}
+
+/* Count the ends of segment k; stamp [n_tensors] has k + 1 where a tensor was counted. */
+static void count_ends(const reader *r, int32_t k, int32_t *stamp, berth_observed *o)
+{
+	const berth_graph *g = r->c->g;
+	const berth_segment *s = &r->m->segment[k];
+	for (int32_t i = 0; i < s->n_ops; i++) {
+		for (int32_t e = g->op_in_off[s->op[i]]; e < g->op_in_off[s->op[i] + 1]; e++) {
+			int32_t t = g->in_tensor[e];
+			if (stamp[t] == k + 1 || r->m->segment[r->op_segment[g->tensor_producer[t]]].dev == s->dev)
+				continue;
+			stamp[t] = k + 1;
+			o->n_ends++;
+			o->end_bytes += (double)g->tensor_bytes[t];
+		}
+		for (int32_t t = g->op_tensor_off[s->op[i]]; t < g->op_tensor_off[s->op[i] + 1]; t++)
+			if (goes_elsewhere(r, t, s->dev)) {
+				o->n_ends++;
+				o->end_bytes += (double)g->tensor_bytes[t];
+			}
+	}
+}
+
 static berth_status add_all(berth_calibration *c, const berth_measurement *m, double max_strain, berth_arena *tmp, berth_err *err)
 {
 	reader r;
 	double *room;
+	int32_t *stamp;
 	BERTH_TRY(open_reader(c, m, tmp, &r, err));
 	BERTH_TRY(BERTH_NEW(tmp, room, 2 * m->n_samples, err));
+	BERTH_TRY(BERTH_NEW(tmp, stamp, c->g->n_tensors, err));
 	for (int32_t k = 0; k < m->n_segments; k++) {
 		const berth_segment *s = &m->segment[k];
 		double seconds;
@@ -157,7 +190,8 @@ static berth_status add_all(berth_calibration *c, const berth_measurement *m, do
 		if (isnan(seconds))
 			continue;
 		BERTH_TRY(BERTH_GROW(c->mem, c->seen, c->n_seen, &c->cap_seen, err));
-		c->seen[c->n_seen++] = (berth_observed){s->dev, s->n_ops, s->op, fmax(seconds, least_s)};
+		c->seen[c->n_seen] = (berth_observed){s->dev, s->n_ops, s->op, fmax(seconds, least_s), 0, 0};
+		count_ends(&r, k, stamp, &c->seen[c->n_seen++]);
 	}
 	c->n_runs++;
 	return BERTH_OK;
@@ -173,12 +207,22 @@ berth_status berth_calibration_add(berth_calibration *c, const berth_measurement
 
 /* ---- fitting ---- */
 
-static double predicted(const berth_calibration *c, const berth_observed *o)
+static double at_ends(const berth_calibration *c, const berth_observed *o)
+{
+	return c->end_s * o->n_ends + c->end_s_per_byte * o->end_bytes;
+}
+
+static double of_operators(const berth_calibration *c, const berth_observed *o)
 {
 	double sum = 0;
 	for (int32_t i = 0; i < o->n_ops; i++)
 		sum += c->time_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev];
 	return sum;
+}
+
+static double predicted(const berth_calibration *c, const berth_observed *o)
+{
+	return of_operators(c, o) + at_ends(c, o);
 }
 
 static void scale(berth_calibration *c, const berth_observed *o, double factor)
@@ -206,11 +250,40 @@ static void scale_devices(berth_calibration *c)
 		double want = 0, have = 0;
 		for (size_t k = 0; k < c->n_seen; k++)
 			if (c->seen[k].dev == d) {
-				want += c->seen[k].seconds;
-				have += predicted(c, &c->seen[k]);
+				want += fmax(c->seen[k].seconds - at_ends(c, &c->seen[k]), 0.1 * c->seen[k].seconds);
+				have += of_operators(c, &c->seen[k]);
 			}
 		for (int32_t op = 0; have > 0 && op < c->g->n_ops; op++)
 			c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= want / have;
+	}
+}
+
+/* Cost of ends by least squares on what the operators leave, relative to each segment; neither figure below 0. */
+static void fit_ends(berth_calibration *c)
+{
+	double nn = 0, nb = 0, bb = 0, rn = 0, rb = 0;
+	for (size_t k = 0; k < c->n_seen; k++) {
+		const berth_observed *o = &c->seen[k];
+		double n = o->n_ends, b = o->end_bytes, w = 1 / o->seconds, left = o->seconds - of_operators(c, o);
+		nn += w * n * n;
+		nb += w * n * b;
+		bb += w * b * b;
+		rn += w * n * left;
+		rb += w * b * left;
+	}
+	for (int i = 0; i < 200; i++) {
+		c->end_s = nn > 0 ? fmax(0, (rn - nb * c->end_s_per_byte) / nn) : 0;
+		c->end_s_per_byte = bb > 0 ? fmax(0, (rb - nb * c->end_s) / bb) : 0;
+	}
+}
+
+static void sweep(berth_calibration *c, double relaxation)
+{
+	for (size_t k = 0; k < c->n_seen; k++) {
+		const berth_observed *o = &c->seen[k];
+		double have = of_operators(c, o), want = fmax(o->seconds - at_ends(c, o), 0.1 * o->seconds);
+		if (have > 0)
+			scale(c, o, pow(want / have, relaxation));
 	}
 }
 
@@ -218,14 +291,11 @@ void berth_calibration_fit(berth_calibration *c, int32_t sweeps, double *before,
 {
 	if (before)
 		*before = segment_error(c);
+	fit_ends(c);
 	scale_devices(c);
 	for (int32_t n = 0; n < sweeps; n++) {
-		double relaxation = 0.5 / (1 + 0.1 * n);
-		for (size_t k = 0; k < c->n_seen; k++) {
-			double have = predicted(c, &c->seen[k]);
-			if (have > 0)
-				scale(c, &c->seen[k], pow(c->seen[k].seconds / have, relaxation));
-		}
+		fit_ends(c);
+		sweep(c, 0.5 / (1 + 0.1 * n));
 	}
 	if (after)
 		*after = segment_error(c);
@@ -260,12 +330,12 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 	memcpy(s.link_bandwidth, c->s->link_bandwidth, size);
 	for (int32_t l = 0; l < s.n_links; l++) {
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		double latency, per_byte;
+		double latency = s.link_latency_s[l], per_byte = 1 / s.link_bandwidth[l];
 		int32_t n;
 		BERTH_TRY(fit_link(c, l, tmp, &latency, &per_byte, &n, err));
 		berth_arena_reset(tmp, mark);
-		if (n < 8)
-			continue;
+		latency += 2 * c->end_s;
+		per_byte += 2 * c->end_s_per_byte;
 		s.link_latency_s[l] = latency;
 		s.link_bandwidth[l] = per_byte > 1 / most_bandwidth ? 1 / per_byte : most_bandwidth;
 	}
@@ -298,7 +368,7 @@ static berth_status follow(berth_calibration *c, const berth_measurement *m, dou
 	BERTH_TRY(BERTH_NEW(tmp, o, m->n_segments, err));
 	for (int32_t k = 0; k < m->n_segments; k++) {
 		const berth_segment *s = &m->segment[k];
-		o[k] = (berth_observed){s->dev, s->n_ops, s->op, 0};
+		o[k] = (berth_observed){s->dev, s->n_ops, s->op, 0, 0, 0};
 		BERTH_TRY(observe(c, &r, k, 0, false, room, tmp, &o[k].seconds, err));
 	}
 	for (int32_t d = 0; d < c->s->n_devs; d++)

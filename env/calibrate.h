@@ -3,7 +3,10 @@
  *
  * What a run tells. A segment begins when its device is free and its tensors are there; what passes between that moment and its start is the
  * hand-off: of a link, where the last tensor to come was made on another device, else of the device itself, and then part of the segment's own time.
- * Times: a segment is measured as a sum over its operators. The system of all such sums is solved by the multiplicative algebraic reconstruction technique
+ * Ends: where a segment begins or ends at another device, the engine pays on top of the operators (a call, a change of layout, a fusion that cannot be
+ * made): per tensor a constant and a share of its bytes, least squares over the segments. The execution model knows no such cost of devices, so it is put
+ * on the links, both ends of a transfer on its link.
+ * Times: a segment is measured as a sum over its operators and its ends. The system of all such sums is solved by the multiplicative algebraic reconstruction technique
  * (Gordon, Bender & Herman 1970): t_i *= (measured / predicted)^relaxation, sweep after sweep. It keeps times positive and, of all solutions, finds
  * the one nearest to the start (in relative entropy), so that what no run tells apart keeps its profiled proportions.
  * Links: latency + bytes / bandwidth through the hand-offs, by the median of the slopes between pairs (Theil 1950, Sen 1968). */
@@ -18,6 +21,8 @@ typedef struct berth_observed {
 	int32_t dev, n_ops;
 	const int32_t *op;
 	double seconds;
+	int32_t n_ends;         /* tensors that come from other devices or go there */
+	double end_bytes;
 } berth_observed;
 
 typedef struct berth_handoff {
@@ -35,6 +40,7 @@ typedef struct berth_calibration {
 	berth_handoff *handoff;
 	size_t n_seen, cap_seen, n_handoffs, cap_handoff;
 	int32_t n_runs;         /* measurements taken in */
+	double end_s, end_s_per_byte; /* fitted cost of one end */
 } berth_calibration;
 
 /* Start from times [n_ops][n_devs] (copied). Everything lives in mem. Fails: BERTH_ENOMEM. */
@@ -48,7 +54,7 @@ berth_status berth_calibration_add(berth_calibration *c, const berth_measurement
  * time, comes out (NULL: not asked for). O(sweeps * operators seen). */
 void berth_calibration_fit(berth_calibration *c, int32_t sweeps, double *before, double *after);
 
-/* Put fitted links into a copy of the system: where a link has at least 8 hand-offs, its latency and bandwidth. The copy's link arrays live in mem.
+/* Put fitted links into a copy of the system: latency and bandwidth where a link has at least 8 hand-offs, and the cost of ends on all. The copy's link arrays live in mem.
  * Fails: BERTH_ENOMEM. */
 berth_status berth_calibration_links(const berth_calibration *c, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err);
 
