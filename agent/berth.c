@@ -33,6 +33,7 @@ struct berth_plan {
 	berth_arena mem;
 	berth_problem p;
 	berth_bounds bounds;
+	double lower_bound;
 	berth_placement placement;
 	berth_timeline t;
 	berth_violations broken;
@@ -205,6 +206,7 @@ static berth_status judge(berth_plan *plan, berth_err *err)
 	const berth_placement *pl = &plan->placement;
 	BERTH_TRY(berth_timeline_new(&plan->p, pl->op_dev, pl->order, &plan->mem, &plan->t, err));
 	berth_objective o = objective_of(plan);
+	BERTH_TRY(berth_bounds_objective(&plan->p, &plan->bounds, &o, &plan->mem, &plan->lower_bound, err));
 	BERTH_TRY(berth_check_placement(&plan->p, pl->op_dev, plan->t.r.runs ? plan->t.peak_bytes : NULL, &plan->mem, &plan->broken, err));
 	return berth_check_limits(&o, &plan->t.r, &plan->mem, &plan->broken, err);
 }
@@ -287,8 +289,7 @@ double berth_plan_value(const berth_plan *plan)
 
 double berth_plan_lower_bound(const berth_plan *plan)
 {
-	berth_objective o = objective_of(plan);
-	return berth_bounds_value(&plan->bounds, &o);
+	return plan->lower_bound;
 }
 
 int64_t berth_plan_evaluations(const berth_plan *plan)

@@ -57,11 +57,13 @@ static bool cancelled(const berth_compare_cfg *cfg)
 static berth_status rows(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
                          berth_arena *mem, berth_arena *work, berth_arena *tmp, berth_err *err)
 {
+	double lower_bound;
 	BERTH_TRY(berth_objective_check(&cfg->search.objective, p, err));
+	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->search.objective, tmp, &lower_bound, err));
 	for (int32_t i = 0; i < cfg->n_methods * cfg->n_seeds; i++) {
 		uint64_t seed = cfg->search.seed + (uint64_t)(i % cfg->n_seeds);
 		row[i] = (berth_compare_row){.method = i / cfg->n_seeds, .seed = seed, .value = NAN, .gap = NAN, .order = p->s->order};
-		row[i].lower_bound = berth_bounds_value(bounds, &cfg->search.objective);
+		row[i].lower_bound = lower_bound;
 		if (cfg->told)
 			cfg->told(cfg->told_ctx, row[i].method, seed);
 		BERTH_TRY(fill_row(p, bounds, cfg, &row[i], mem, work, tmp, err));

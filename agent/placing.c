@@ -56,8 +56,8 @@ berth_status berth_placing_run(const berth_problem *p, const berth_bounds *bound
                                berth_arena *tmp, berth_placing *out, berth_err *err)
 {
 	berth_placing r = {.p = p, .method = m, .objective = cfg->objective, .seed = cfg->seed, .value = NAN, .gap = NAN, .order = p->s->order};
-	r.lower_bound = berth_bounds_value(bounds, &cfg->objective);
 	BERTH_TRY(berth_objective_check(&cfg->objective, p, err));
+	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->objective, tmp, &r.lower_bound, err));
 	if (berth_problem_feasible(p, NULL) == BERTH_OK) {
 		double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
 		berth_arena_mark mark = berth_arena_get_mark(tmp);

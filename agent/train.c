@@ -81,7 +81,7 @@ static berth_status open_searches(trainer *w, berth_err *err)
 		all[i] = &w->search[i];
 		BERTH_TRY(berth_search_new(p, &cfg, w->mem, all[i], err));
 		BERTH_TRY(berth_bounds_new(p, w->tmp, &b, err));
-		w->bound[i] = berth_bounds_value(&b, &w->cfg->objective);
+		BERTH_TRY(berth_bounds_objective(p, &b, &w->cfg->objective, w->tmp, &w->bound[i], err));
 		BERTH_TRY(berth_portfolio_run(all[i], w->mem, w->tmp, &w->seeds[i], err));
 	}
 	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp, &w->l, err));

@@ -88,7 +88,7 @@ static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, 
 	BERTH_TRY(berth_problem_new(a->g, &row->s, a->mem, a->tmp, &a->p, err));
 	BERTH_TRY(berth_objective_check(&a->cfg->search.objective, &a->p, err));
 	BERTH_TRY(berth_bounds_new(&a->p, a->tmp, &bounds, err));
-	row->lower_bound = berth_bounds_value(&bounds, &a->cfg->search.objective);
+	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &a->cfg->search.objective, a->tmp, &row->lower_bound, err));
 	BERTH_TRY(judge(a, &row->same, err));
 	return solve(a, row, &row->anew, err);
 }

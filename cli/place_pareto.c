@@ -190,7 +190,7 @@ berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *
 	view v = {.p = p};
 	BERTH_TRY(read_args(a, &v, err));
 	for (int k = 0; k < 2; k++)
-		v.bound[k] = berth_bounds_value(bounds, &v.cfg.objective[k]);
+		BERTH_TRY(berth_bounds_objective(p, bounds, &v.cfg.objective[k], &c->tmp, &v.bound[k], err));
 	BERTH_TRY(cli_budget_open(budget, &v.cfg.search, err));
 	berth_status st = search(c, &v, err);
 	bool interrupted = v.cfg.search.cancel && atomic_load(v.cfg.search.cancel);

@@ -1,6 +1,7 @@
 /* Lower bounds; see bounds.h for the proofs. */
 #include "bounds.h"
 
+#include "bounds_path.h"
 #include "ceft.h"
 
 #include <math.h>
@@ -277,10 +278,13 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 	b->value[BERTH_THROUGHPUT] = fmax(load, longest) * 1e-9;
 	b->value[BERTH_ENERGY] = b->value[BERTH_EDP] = b->value[BERTH_POWER] = NAN;
 	if (p->has_energy) {
-		double idle_w, busy_j, latency = b->value[BERTH_LATENCY];
+		double idle_w, busy_j, joint, path, latency = b->value[BERTH_LATENCY];
+		berth_joint energy = {0, 0, 1, INFINITY, INFINITY, INFINITY};
 		least_energy(p, &idle_w, &busy_j);
-		b->value[BERTH_ENERGY] = (idle_w * latency + busy_j) * DOWN;
-		b->value[BERTH_EDP] = b->value[BERTH_ENERGY] * latency * DOWN;
+		BERTH_TRY(berth_joint_bound(p, &energy, (double)b->ceft_ns * 1e-9, latency, tmp, &joint, err));
+		BERTH_TRY(berth_path_joint(p, &energy, 0, tmp, &path, err));
+		b->value[BERTH_ENERGY] = fmax(fmax((idle_w * latency + busy_j) * DOWN, joint), path);
+		BERTH_TRY(berth_path_edp(p, latency, b->value[BERTH_ENERGY], tmp, &b->value[BERTH_EDP], err));
 		b->value[BERTH_POWER] = latency > 0 ? idle_w * DOWN : 0;
 	}
 	return BERTH_OK;
@@ -297,9 +301,62 @@ berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bo
 	return st;
 }
 
-double berth_bounds_value(const berth_bounds *b, const berth_objective *o)
+static double weight(const berth_objective *o, berth_metric m)
 {
-	return berth_objective_sum(o, b->value);
+	return o->sums[m] ? o->weight[m] : berth_objective_is(o, m);
+}
+
+static double limit(const berth_objective *o, berth_metric m)
+{
+	return o->limits[m] ? o->most[m] : INFINITY;
+}
+
+static berth_status bound_under_limits(const berth_problem *p, const berth_bounds *b, const berth_objective *o, berth_arena *tmp, double *out, berth_err *err)
+{
+	double apart = berth_objective_sum(o, b->value), together, path;
+	berth_joint j = {weight(o, BERTH_LATENCY), weight(o, BERTH_THROUGHPUT), weight(o, BERTH_ENERGY), limit(o, BERTH_LATENCY), limit(o, BERTH_THROUGHPUT),
+	                 limit(o, BERTH_ENERGY)};
+	*out = apart;
+	bool alone = !berth_objective_has_limits(o) && *berth_objective_unit(o);
+	if (alone || isnan(apart) || (!p->has_energy && isfinite(j.most_energy)))
+		return BERTH_OK;
+	BERTH_TRY(berth_joint_bound(p, &j, (double)b->ceft_ns * 1e-9, (double)b->latency_ns * 1e-9, tmp, &together, err));
+	BERTH_TRY(berth_path_joint(p, &j, b->value[BERTH_THROUGHPUT], tmp, &path, err));
+	together = fmax(together, path);
+	for (int m = BERTH_EDP; m <= BERTH_POWER; m++)
+		together += o->sums[m] ? o->weight[m] * b->value[m] * DOWN : 0;
+	*out = fmax(apart, together);
+	return BERTH_OK;
+}
+
+berth_status berth_bounds_limits_conflict(const berth_problem *p, const berth_bounds *b, const berth_objective *o, berth_arena *tmp, bool *out, berth_err *err)
+{
+	*out = false;
+	for (int m = 0; m < BERTH_N_METRICS && !*out; m++) {
+		berth_objective alone = *o;
+		double least;
+		if (!o->limits[m])
+			continue;
+		for (int k = 0; k < BERTH_N_METRICS; k++) {
+			alone.sums[k] = k == m;
+			alone.weight[k] = k == m;
+		}
+		alone.limits[m] = false;
+		BERTH_TRY(bound_under_limits(p, b, &alone, tmp, &least, err));
+		*out = least > o->most[m] * (1 + 1e-9);
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_bounds_objective(const berth_problem *p, const berth_bounds *b, const berth_objective *o, berth_arena *tmp, double *out, berth_err *err)
+{
+	bool conflict = false;
+	BERTH_TRY(bound_under_limits(p, b, o, tmp, out, err));
+	if (berth_objective_has_limits(o))
+		BERTH_TRY(berth_bounds_limits_conflict(p, b, o, tmp, &conflict, err));
+	if (conflict)
+		*out = NAN;
+	return BERTH_OK;
 }
 
 double berth_gap(double value, double bound)

@@ -279,17 +279,18 @@ static berth_status memory_lacks(const berth_problem *q, int32_t dev, int64_t *l
 
 static berth_status limits_lack(const finder *f, const berth_problem *q, bool *out)
 {
-	bool any = false;
 	berth_bounds b;
-	for (int32_t i = 0; i < f->n; i++)
-		any |= f->on[i] && f->rule[i].kind == BERTH_VIOLATION_LIMIT;
-	if (!any)
+	if (!f->o)
 		return BERTH_OK;
-	BERTH_TRY(berth_bounds_new(q, f->tmp, &b, f->err));
+	berth_objective o = *f->o;
+	memset(o.limits, 0, sizeof o.limits);
 	for (int32_t i = 0; i < f->n; i++)
 		if (f->on[i] && f->rule[i].kind == BERTH_VIOLATION_LIMIT)
-			*out |= b.value[f->rule[i].metric] > f->o->most[f->rule[i].metric] * (1 + 1e-9);
-	return BERTH_OK;
+			o.limits[f->rule[i].metric] = true;
+	if (!berth_objective_has_limits(&o))
+		return BERTH_OK;
+	BERTH_TRY(berth_bounds_new(q, f->tmp, &b, f->err));
+	return berth_bounds_limits_conflict(q, &b, &o, f->tmp, out, f->err);
 }
 
 static berth_status prove_inside(finder *f, bool *out)

@@ -1,7 +1,8 @@
 /* Why no placement is feasible: a smallest set of rules that stand against each other, with a proof.
  *
  * The proof is one of: an operator is left without a device; separation and contiguity cannot hold (exact search, constraints.h); a set of devices has too
- * little memory for what must stay on it to the end, or a device for what an operator needs around it; a lower bound is above a limit. So
+ * little memory for what must stay on it to the end, or a device for what an operator needs around it; a lower bound is above a limit, also
+ * under the other limits. So
  * a conflict that needs a better proof (packing, lifetimes of many tensors) is not found. */
 #ifndef BERTH_CONFLICT_H
 #define BERTH_CONFLICT_H

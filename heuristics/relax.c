@@ -246,11 +246,11 @@ static berth_status let_go(const relaxer *r, turn *t, const berth_rule *rule)
 {
 	berth_graph g;
 	berth_system s;
-	t->gone[t->n++] = *rule;
-	if (rule->kind == BERTH_VIOLATION_LIMIT) {
+	if (rule->kind == BERTH_VIOLATION_LIMIT) { /* how far it goes is seen at the end */
 		t->o.limits[rule->metric] = false;
 		return BERTH_OK;
 	}
+	t->gone[t->n++] = *rule;
 	BERTH_TRY(berth_rule_drop(&t->p, rule, r->work, &g, &s, r->err));
 	t->g = g;
 	t->s = s;
@@ -286,14 +286,14 @@ static berth_status add_gone(relaxer *r, const turn *t, const berth_search *foun
 	return BERTH_OK;
 }
 
-/* Where the placement that was found lacks memory or breaks limits only: these go too. */
+/* What the placement that was found still breaks goes too, if it is memory and limits only. */
 static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *found_by, bool *found)
 {
 	berth_timeline line;
 	berth_violations broken;
 	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev, found_by->best_has_order ? found_by->best_order : NULL, r->work, &line, r->err));
 	BERTH_TRY(berth_check_placement(&t->p, found_by->best_dev, line.peak_bytes, r->work, &broken, r->err));
-	BERTH_TRY(berth_check_limits(&t->o, &line.r, r->work, &broken, r->err));
+	BERTH_TRY(berth_check_limits(r->o, &line.r, r->work, &broken, r->err));
 	*found = t->n + broken.n <= MOST_TURNS;
 	for (int32_t i = 0; i < broken.n && *found; i++) {
 		const berth_violation *v = &broken.item[i];
@@ -321,7 +321,7 @@ static berth_status relax_in_turn(relaxer *r)
 		BERTH_TRY(let_go(r, t, rule));
 		BERTH_TRY(berth_conflict_find(&t->p, &t->o, r->work, r->tmp, &c, r->err));
 	}
-	BERTH_TRY(search(r, &t->p, &t->o, EVALUATIONS, &found_by, &found));
+	BERTH_TRY(search(r, &t->p, r->o, LIMIT_EVALUATIONS, &found_by, &found)); /* as near to all limits as can be */
 	if (berth_problem_feasible(&t->p, NULL) != BERTH_OK || !isfinite(found_by.best.excess))
 		return BERTH_OK;
 	if (!found)

@@ -16,6 +16,7 @@ static const bench benches[] = {
 	{"coarsen", "grouping large random graphs", bench_coarsen},
 	{"learn", "drawing, simulating and learning together, one core", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
+	{"questions", "explain an operator, ask about 20 machines, a Pareto front of 10,000 evaluations", bench_questions},
 	{"pbqp", "the PBQP solver at 20,000 nodes, 4 alternatives, mean degree 3", bench_pbqp},
 };
 

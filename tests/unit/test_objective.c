@@ -1,6 +1,7 @@
 /* Objectives: their text, their values, their limits, and that every method answers for them with a sound bound. */
 #include "bounds.h"
 #include "check.h"
+#include "eval.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "placing.h"
@@ -9,6 +10,7 @@
 #include "timeline.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void reads_as(const char *text, const char *canonical)
@@ -154,12 +156,118 @@ static void methods_answer_for_every_objective(void **state)
 	assert_true(kept > 300 && kept < answers);
 }
 
+/* ---- bounds against all placements ---- */
+
+enum { MOST_OPS = 6, MOST_PLACEMENTS = 729 };
+
+/* Metrics of every feasible placement under the system's rule. */
+static int32_t all_placements(const berth_problem *p, berth_arena *mem, double (*metric)[BERTH_N_METRICS])
+{
+	int32_t op_dev[MOST_OPS] = {0}, n = 0, op;
+	berth_eval eval;
+	berth_err err;
+	assert_ok(berth_eval_new(p, &(berth_objective){.text = ""}, mem, &eval, &err), &err);
+	do {
+		bool legal = true;
+		for (int32_t o = 0; o < p->n_ops; o++)
+			legal = legal && berth_op_legal(p, o, op_dev[o]) && op_dev[o] == op_dev[p->unit_op[p->unit_off[p->op_unit[o]]]];
+		berth_sim_result r;
+		if (legal && !(berth_eval_result(&eval, op_dev, NULL, &r) > 0)) {
+			for (int m = 0; m < BERTH_N_METRICS; m++)
+				metric[n][m] = berth_metric_value((berth_metric)m, &r);
+			n++;
+		}
+		for (op = 0; op < p->n_ops && ++op_dev[op] == p->n_devs; op++)
+			op_dev[op] = 0;
+	} while (op < p->n_ops);
+	return n;
+}
+
+/* Random weights on one to three metrics, and up to two limits near what placements have. */
+static berth_objective random_objective(berth_rng *rng, double (*metric)[BERTH_N_METRICS], int32_t n)
+{
+	berth_objective o;
+	char text[BERTH_OBJECTIVE_TEXT] = "";
+	size_t len = 0;
+	for (int k = 0, terms = 1 + (int)berth_rng_below(rng, 3); k < terms; k++)
+		len += (size_t)snprintf(text + len, sizeof text - len, "%s%.3g*%s", k ? "+" : "", exp(8 * berth_rng_unit(rng) - 4),
+		                        berth_metric_name((berth_metric)berth_rng_below(rng, BERTH_N_METRICS)));
+	bool any = false;
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		double most = metric[berth_rng_below(rng, (uint32_t)n)][m] * (0.9 + 0.2 * berth_rng_unit(rng));
+		if (berth_rng_below(rng, 4) || !(most > 0))
+			continue;
+		len += (size_t)snprintf(text + len, sizeof text - len, "%s%s%s%.17g", any ? "," : ":", berth_metric_name((berth_metric)m),
+		                        m == BERTH_THROUGHPUT ? ">=" : "<=", m == BERTH_THROUGHPUT ? 1 / most : most);
+		any = true;
+	}
+	assert_ok(berth_objective_parse(text, &o, NULL), &(berth_err){0});
+	return o;
+}
+
+static double least_value(const berth_objective *o, double (*metric)[BERTH_N_METRICS], int32_t n)
+{
+	double least = INFINITY;
+	for (int32_t i = 0; i < n; i++) {
+		bool kept = true;
+		for (int m = 0; m < BERTH_N_METRICS; m++)
+			kept &= !o->limits[m] || !(metric[i][m] > o->most[m]);
+		if (kept)
+			least = fmin(least, berth_objective_sum(o, metric[i]));
+	}
+	return least;
+}
+
+static void bounds_are_below_all_placements(void **state)
+{
+	static double metric[MOST_PLACEMENTS][BERTH_N_METRICS];
+	int32_t checked = 0, better = 0, solved = 0, impossible = 0, empty = 0;
+	(void)state;
+	for (uint64_t seed = 1; checked < 6000; seed++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_system s;
+		berth_problem p;
+		berth_bounds bounds;
+		berth_err err;
+		instance in;
+		int32_t n = 0;
+		berth_rng rng = berth_rng_seed(seed, 9);
+		instance_make(seed, MOST_OPS, 3, &in);
+		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err), &err);
+		assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &mem, &tmp, &s, &err), &err);
+		instance_free(&in);
+		assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+		assert_ok(berth_bounds_new(&p, &tmp, &bounds, &err), &err);
+		if (p.has_energy && berth_problem_feasible(&p, NULL) == BERTH_OK)
+			n = all_placements(&p, &mem, metric);
+		for (int k = 0; k < 10 && n > 0; k++) {
+			berth_objective o = random_objective(&rng, metric, n);
+			double bound, least = least_value(&o, metric, n);
+			assert_ok(berth_bounds_objective(&p, &bounds, &o, &tmp, &bound, &err), &err);
+			bool none = isnan(bound); /* limits proven to contradict each other */
+			impossible += none;
+			if (none ? isfinite(least) : !(bound <= least))
+				fail_msg("seed %d, %s: bound %.17g above the optimum %.17g", (int)seed, berth_objective_name(&o), bound, least);
+			checked++;
+			empty += !isfinite(least);
+			better += bound > berth_objective_sum(&o, bounds.value) * (1 + 1e-6);
+			solved += isfinite(least) && bound >= 0.99 * least;
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	print_message("%d bounds, %d above the sum of the bounds apart, %d within 1 %% of the optimum; %d of %d without any placement found out\n", checked, better,
+	              solved, impossible, empty);
+	assert_true(better > checked / 100 && solved > checked / 3 && impossible * 2 > empty);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_and_writes_objectives),      cmocka_unit_test(refuses_what_is_no_objective),
 		cmocka_unit_test(knows_names_units_and_what_it_is), cmocka_unit_test(sums_and_limits_follow_the_metrics),
-		cmocka_unit_test(methods_answer_for_every_objective),
+		cmocka_unit_test(methods_answer_for_every_objective), cmocka_unit_test(bounds_are_below_all_placements),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

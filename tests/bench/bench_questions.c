@@ -1,0 +1,102 @@
+/* Questions about a placement: why an operator runs where it does, what changed machines would bring, the front of two objectives. */
+#include "bench.h"
+
+#include "explain_op.h"
+#include "pareto.h"
+#include "whatif.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N_CHANGES = 20 };
+
+typedef struct question {
+	bench_problem b;
+	const int32_t *op_dev;
+	berth_whatif_cfg whatif;
+	berth_pareto_cfg pareto;
+	int32_t points;
+	int32_t next; /* operator */
+} question;
+
+static void must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-bench: %s\n", err->msg);
+	exit(1);
+}
+
+/* The answer of HEFT: some operators on each device. */
+static void place(question *q)
+{
+	berth_search s;
+	berth_search_cfg cfg = {.seed = 1};
+	const berth_method *m;
+	berth_err err;
+	must(berth_method_find("heft", &m, &err), &err);
+	must(berth_search_new(&q->b.p, &cfg, &q->b.mem, &s, &err), &err);
+	must(berth_method_run(m, &s, &q->b.tmp, &err), &err);
+	q->op_dev = s.best_dev;
+}
+
+/* As the program does it once the files are read: compile, simulate, explain. */
+static void explain_one(void *arg)
+{
+	question *q = arg;
+	berth_arena mem = {0};
+	berth_problem p;
+	berth_timeline t;
+	berth_op_story s;
+	berth_objective latency = {.text = ""};
+	berth_err err;
+	must(berth_problem_new(&q->b.g, &q->b.s, &mem, &q->b.tmp, &p, &err), &err);
+	must(berth_timeline_new(&p, q->op_dev, NULL, &mem, &t, &err), &err);
+	must(berth_explain_op(&p, &t, &latency, q->next, &mem, &q->b.tmp, &s, &err), &err);
+	q->next = (q->next + 97) % p.n_ops;
+	berth_arena_free(&mem);
+}
+
+static void ask_all(void *arg)
+{
+	question *q = arg;
+	berth_arena mem = {0};
+	berth_err err;
+	for (int i = 0; i < N_CHANGES; i++) {
+		berth_whatif_row row;
+		const char *change = berth_arena_printf(&mem, "gpu%d.%s=%.1fx", i % 2, i % 4 < 2 ? "mem_bandwidth" : "peak_flops", 0.5 + 0.1 * i);
+		must(berth_whatif(&q->b.g, &q->b.s, q->op_dev, NULL, change, &q->whatif, &mem, &q->b.tmp, &row, &err), &err);
+	}
+	berth_arena_free(&mem);
+}
+
+static void find_front(void *arg)
+{
+	question *q = arg;
+	berth_arena mem = {0};
+	berth_pareto f;
+	berth_err err;
+	must(berth_pareto_search(&q->b.p, &q->pareto, &mem, &q->b.tmp, &f, &err), &err);
+	q->points = f.n;
+	berth_arena_free(&mem);
+}
+
+void bench_questions(bench_out *out)
+{
+	question q = {.whatif = {.search = {.seed = 1, .evaluations = 1000}}};
+	berth_err err;
+	char label[64];
+	bench_compile(&q.b, "zoo:bert-large:training=1", "4gpu");
+	place(&q);
+	snprintf(label, sizeof label, "bert-large:training=1 (%d)", q.b.p.n_ops);
+	bench_row(out, "explain", label, bench_seconds(explain_one, &q) * 1e3, "ms");
+	bench_discard(&q.b);
+	bench_compile(&q.b, "zoo:resnet50", "cpu+2gpu");
+	place(&q);
+	must(berth_method_find("anneal", &q.whatif.method, &err), &err);
+	bench_row(out, "whatif_20", "resnet50 on cpu+2gpu", bench_seconds(ask_all, &q), "s");
+	q.pareto = (berth_pareto_cfg){{berth_objective_of(BERTH_LATENCY), berth_objective_of(BERTH_ENERGY)}, 64, {.seed = 1, .evaluations = 10000}};
+	bench_row(out, "pareto", "resnet50 on cpu+2gpu", bench_seconds(find_front, &q), "s");
+	bench_row(out, "pareto_points", "resnet50 on cpu+2gpu", q.points, "points");
+	bench_discard(&q.b);
+}
