@@ -26,14 +26,16 @@ static void take_answer(berth_placing *r, const berth_search *s)
 		r->value = s->best.value;
 	if (s->bound > r->lower_bound || isnan(r->lower_bound))
 		r->lower_bound = s->bound;
-	r->limit = s->proof == BERTH_PROOF_LIMIT;
+	r->proof = s->proof;
 }
 
 static const char *status_of(const berth_placing *r)
 {
 	if (!r->feasible)
 		return "infeasible";
-	return r->value <= r->lower_bound ? "optimal" : r->limit ? "limit" : "feasible";
+	if (r->proof == BERTH_PROOF_OPTIMAL || r->value <= r->lower_bound)
+		return "optimal";
+	return r->proof == BERTH_PROOF_LIMIT ? "limit" : "feasible";
 }
 
 static berth_status search(berth_placing *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_err *err)

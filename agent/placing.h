@@ -12,7 +12,7 @@ typedef struct berth_placing {
 	uint64_t seed;
 	bool answered;          /* there is a placement: op_dev is set */
 	bool feasible;          /* and it keeps all rules and fits */
-	bool limit;             /* an exact method hit a limit */
+	berth_proof proof;      /* what an exact method says of the value */
 	bool interrupted;       /* the user had enough of it */
 	double value;           /* NAN where it is not feasible */
 	double lower_bound, gap; /* NAN: not known; the larger of the problem's bound and one that the method has proven */

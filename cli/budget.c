@@ -27,6 +27,7 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	cfg.seed = b->seed;
 	cfg.time_s = b->time_s;
 	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
+	cfg.write_model = b->write_model;
 	if (b->evaluations >= 0)
 		cfg.evaluations = b->evaluations;
 	else if (b->time_s > 0)

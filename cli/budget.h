@@ -9,6 +9,7 @@ typedef struct cli_budget {
 	const char *objective;
 	int64_t evaluations; /* -1: not given */
 	int64_t nodes;       /* -1: not given */
+	const char *write_model; /* NULL: not given */
 	double time_s;       /* 0: not given */
 	uint64_t seed;
 	int32_t threads;     /* 0: as many as there are CPUs */
@@ -21,6 +22,7 @@ cli_budget cli_budget_default(void);
 	{"objective", 0, CLI_TEXT, &(b)->objective, "O", "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},                \
 	{"evaluations", 0, CLI_BUDGET_N, &(b)->evaluations, "N", "placements that a search may try (default 10K)"},                \
 	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods (default: theirs)"},              \
+	{"write-model", 0, CLI_TEXT, &(b)->write_model, "FILE", "write the model of method milp: LP if FILE ends in .lp, else MPS"},             \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"},                                          \
 	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", "a trained policy to start from ('berth train' makes one)"},              \
 	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers (default 1)"},                                      \

@@ -16,6 +16,7 @@ static berth_status print_json(cli *c, berth_err *err)
 		berth_json_put_string(&w, "name", m->name);
 		berth_json_put_bool(&w, "searches", m->searches);
 		berth_json_put_string(&w, "about", m->about);
+		berth_json_put_string(&w, "missing_package", berth_method_missing(m));
 		berth_json_close(&w, '}');
 	}
 	berth_json_close(&w, ']');
@@ -34,7 +35,10 @@ static berth_status print_table(cli *c, berth_err *err)
 		const berth_method *m = berth_method_at(i);
 		cli_cell(&t, "%s", m->name);
 		cli_cell(&t, "%s", m->searches ? "search" : "at once");
-		cli_cell(&t, "%s", m->about);
+		if (berth_method_missing(m))
+			cli_cell(&t, "needs %s when berth is built; %s", berth_method_missing(m), m->about);
+		else
+			cli_cell(&t, "%s", m->about);
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

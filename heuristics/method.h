@@ -12,6 +12,9 @@ typedef struct berth_method {
 	berth_status (*run)(berth_search *s, berth_arena *tmp, berth_err *err);
 } berth_method;
 
+/* The package whose lack at build time leaves the method unable to run; NULL: it can. */
+const char *berth_method_missing(const berth_method *m);
+
 /* The methods of this folder. */
 extern const berth_method *const berth_heuristics[];
 extern const int32_t berth_n_heuristics;

@@ -1,6 +1,8 @@
 /* The methods of this folder: a new one is a file that defines berth_method_NAME, and a line here. */
 #include "method.h"
 
+#include "lp.h"
+
 #define METHODS(X) \
 	X(single) \
 	X(random) \
@@ -13,7 +15,9 @@
 	X(ceft_pbqp) \
 	X(anneal) \
 	X(local_search) \
-	X(branch_and_bound)
+	X(branch_and_bound) \
+	X(brute_force) \
+	X(milp)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,
@@ -26,3 +30,17 @@ const int32_t berth_n_heuristics = (int32_t)(sizeof berth_heuristics / sizeof *b
 const berth_method *const berth_seed_methods[] = {&berth_method_single, &berth_method_heft, &berth_method_ceft_cpop, &berth_method_pbqp,
                                                   &berth_method_ceft_pbqp};
 const int32_t berth_n_seeds = (int32_t)(sizeof berth_seed_methods / sizeof *berth_seed_methods);
+
+/* Methods that stand on an optional library. */
+static const struct {
+	const berth_method *method;
+	const char *(*missing)(void);
+} needs[] = {{&berth_method_milp, berth_lp_missing}};
+
+const char *berth_method_missing(const berth_method *m)
+{
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+		if (needs[i].method == m)
+			return needs[i].missing();
+	return NULL;
+}

@@ -31,6 +31,7 @@ typedef struct berth_search_cfg {
 	const atomic_int *cancel;   /* not 0: stop at the next step; NULL: never */
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
 	void *progress_ctx;
+	const char *write_model;    /* file that milp writes its model to: MPS, or LP where the name ends in .lp; NULL: none */
 	const struct berth_policy_file *policy; /* a trained policy, for the methods that use one; opaque here */
 	int64_t nodes;              /* limit of the exact methods' search trees; 0: their own default */
 } berth_search_cfg;

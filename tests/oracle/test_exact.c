@@ -3,6 +3,7 @@
 #include "bounds.h"
 #include "graph_json.h"
 #include "instance.h"
+#include "lp.h"
 #include "methods.h"
 #include "placing.h"
 #include "small.h"
@@ -134,10 +135,87 @@ static void branch_and_bound_is_optimal(void **state)
 	assert_true(improved > 5); /* orders of their own matter, or the test is weak */
 }
 
+static void brute_force_is_optimal(void **state)
+{
+	static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY, BERTH_EDP, BERTH_POWER};
+	(void)state;
+	for (uint64_t seed = 0; seed < 500; seed++) {
+		world w;
+		open_world(&w, seed, 4, 3);
+		try_all(&w);
+		for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++) {
+			berth_placing r;
+			w.cfg.objective = berth_objective_of(metrics[k]);
+			if (berth_objective_check(&w.cfg.objective, &w.p, NULL) != BERTH_OK)
+				continue;
+			run_method(&w, "brute-force", &r);
+			assert_int_equal(r.feasible, isfinite(w.any[metrics[k]]));
+			assert_true(!r.feasible || r.value == w.any[metrics[k]]);
+			assert_true(!r.feasible || strcmp(r.status, "optimal") == 0);
+		}
+		close_world(&w);
+	}
+}
+
+/* A larger graph than it can do is grouped: an answer, and no proof but by the bound of all placements. */
+static void groups_prove_nothing(void **state)
+{
+	static const char *const names[] = {"branch-and-bound", "brute-force", "milp"};
+	(void)state;
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+		int answers = 0;
+		for (uint64_t seed = 0; seed < 200 && answers < 8; seed++) {
+			world w;
+			berth_placing r;
+			if (k == 2 && !berth_lp_solver())
+				break;
+			open_world(&w, seed, 40, 3);
+			w.cfg.nodes = 300;
+			if (w.p.n_ops > 16) {
+				run_method(&w, names[k], &r);
+				answers += r.answered;
+				assert_true(!r.feasible || r.value == r.lower_bound || strcmp(r.status, "limit") == 0);
+			}
+			close_world(&w);
+		}
+		assert_true(answers == 8 || (k == 2 && !berth_lp_solver()));
+	}
+}
+
+/* The model is a relaxation, so its bound holds for all placements and orders; where its answer meets it, it is the best. */
+static void milp_bounds_hold(void **state)
+{
+	int optimal = 0;
+	(void)state;
+	if (!berth_lp_solver())
+		skip();
+	for (uint64_t seed = 0; seed < 150; seed++) {
+		world w;
+		berth_placing r;
+		open_world(&w, seed, 4, 3);
+		try_all(&w);
+		run_method(&w, "milp", &r);
+		double best = w.any[BERTH_LATENCY];
+		if (isfinite(best)) {
+			if (!(r.lower_bound <= best))
+				fail_msg("seed %d: bound %.12g, best of all %.12g", (int)seed, r.lower_bound, best);
+			if (strcmp(r.status, "optimal") == 0) {
+				optimal++;
+				assert_near(r.value, best, 2e-6 * best);
+			}
+		}
+		close_world(&w);
+	}
+	assert_true(optimal > 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branch_and_bound_is_optimal),
+		cmocka_unit_test(brute_force_is_optimal),
+		cmocka_unit_test(groups_prove_nothing),
+		cmocka_unit_test(milp_bounds_hold),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static answer run_cfg(const compiled *c, const berth_method *m, const berth_sear
 
 static answer run(const compiled *c, const berth_method *m, int64_t evaluations, berth_pool *pool)
 {
-	berth_search_cfg cfg = {.seed = 7, .evaluations = evaluations, .pool = pool};
+	berth_search_cfg cfg = {.seed = 7, .evaluations = evaluations, .pool = pool, .nodes = 300};
 	return run_cfg(c, m, &cfg);
 }
 
@@ -165,7 +165,7 @@ static void check_answer(compiled *c, const berth_method *m, const answer *a)
 /* A run that time stops equals the run with the number of evaluations that it reached. */
 static void check_stopped(const compiled *c, const berth_method *m)
 {
-	berth_search_cfg cfg = {.seed = 7, .evaluations = INT64_MAX, .time_s = 0.002};
+	berth_search_cfg cfg = {.seed = 7, .evaluations = INT64_MAX, .time_s = 0.002, .nodes = 300};
 	answer stopped = run_cfg(c, m, &cfg), again = run(c, m, stopped.evaluations, NULL);
 	same(c, m, &stopped, &again);
 	forget(&stopped);
@@ -426,7 +426,7 @@ static void test_each_allocation_may_fail(void **state)
 			failing_allocator f;
 			berth_arena mem, tmp;
 			berth_search s;
-			berth_search_cfg cfg = {.evaluations = 40};
+			berth_search_cfg cfg = {.evaluations = 40, .nodes = 300};
 			failing_allocator_init(&f, k);
 			berth_arena_init(&mem, &f.hook);
 			berth_arena_init(&tmp, &f.hook);

@@ -1,0 +1,130 @@
+/* The mixed-integer program of milp_model.c, solved by the linked solver; its placement, in the order of its starts, is scored by the reference. The
+ * model ignores waiting for channels, so it may end with a proven bound below the value; within the solver's tolerance (1e-6) of it the answer counts as
+ * optimal. Up to MOST operators, grouped to as many beyond. */
+#include "exact.h"
+
+#include "file.h"
+#include "milp_model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 14 };
+#define NODES 20000
+#define TOLERANCE 1e-6
+
+static berth_status write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err)
+{
+	berth_strbuf text = {.mem = tmp};
+	const char *data;
+	size_t len, n = strlen(path);
+	if (n >= 3 && strcmp(path + n - 3, ".lp") == 0)
+		berth_lp_write_lp(lp, &text);
+	else
+		berth_lp_write_mps(lp, &text);
+	BERTH_TRY(berth_strbuf_done(&text, &data, &len, err));
+	return berth_file_write(path, data, len, err);
+}
+
+/* Offer the solution x: units where they stand, operators by start. */
+static berth_status offer(berth_search *s, const berth_milp_model *m, const double *x, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = s->p;
+	int32_t *op_dev, *order;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, order, p->n_ops, err));
+	for (int32_t u = 0; u < p->n_units; u++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int32_t c = m->unit_dev_col[(size_t)u * (size_t)p->n_devs + (size_t)d];
+			if (c >= 0 && x[c] > 0.5)
+				berth_unit_put(p, u, d, op_dev);
+		}
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[k], at = k;
+		double start = x[m->op_start_col[op]];
+		for (; at > 0 && x[m->op_start_col[order[at - 1]]] > start + TOLERANCE; at--)
+			order[at] = order[at - 1];
+		order[at] = op;
+	}
+	if (berth_order_is_topological(p->g, order, tmp))
+		berth_search_offer_ordered(s, op_dev, order);
+	else
+		berth_search_offer(s, op_dev, NULL);
+	return BERTH_OK;
+}
+
+/* What the solver's answer says: no schedule is shorter than its bound, nor than upper where it found none up to it. */
+static void prove(berth_search *s, const berth_lp_result *r, double scale, int64_t upper_ns, bool from_incumbent)
+{
+	double bound_ns = r->bound / scale;
+	if (r->status == BERTH_LP_INFEASIBLE && from_incumbent)
+		bound_ns = (double)upper_ns;
+	if (!isfinite(bound_ns) || bound_ns < 0)
+		return;
+	berth_search_prove(s, floor(fmin(bound_ns, (double)upper_ns) * (1 - TOLERANCE)) / 1e9);
+	if (berth_score_feasible(s->best) && s->best.value <= s->bound * (1 + 2 * TOLERANCE) + 1e-9)
+		s->proof = BERTH_PROOF_OPTIMAL;
+}
+
+static int64_t longest(const berth_problem *p)
+{
+	int64_t sum = 1;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int64_t most = 0;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			most = berth_op_time(p, op, d) > most ? berth_op_time(p, op, d) : most;
+		sum += most;
+	}
+	for (int32_t t = 0; t < p->g->n_tensors; t++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t most = 0;
+			for (int32_t e = 0; e < p->n_devs; e++)
+				most = berth_transfer_ns(p, t, e, d) > most ? berth_transfer_ns(p, t, e, d) : most;
+			sum += most;
+		}
+	return sum;
+}
+
+static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_milp_model m;
+	berth_lp_result r;
+	berth_arena mem;
+	BERTH_TRY(berth_exact_incumbent(s, tmp, err));
+	bool feasible = berth_score_feasible(s->best);
+	int64_t upper_ns = feasible ? llround(s->best.value * 1e9) : longest(s->p);
+	s->proof = BERTH_PROOF_LIMIT;
+	if (upper_ns == 0) {
+		s->proof = BERTH_PROOF_OPTIMAL;
+		berth_search_prove(s, 0);
+		return BERTH_OK;
+	}
+	berth_arena_init(&mem, tmp->hook);
+	berth_lp_options options = {.nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES};
+	berth_status st = berth_milp_model_new(s->p, upper_ns, &mem, &m, err);
+	if (st == BERTH_OK && s->cfg.write_model)
+		st = write_model(s->cfg.write_model, &m.lp, &mem, err);
+	if (st == BERTH_OK)
+		st = berth_lp_solve(&m.lp, &options, &mem, tmp, &r, err);
+	if (st == BERTH_OK) {
+		s->nodes = r.nodes;
+		if (isfinite(r.value))
+			st = offer(s, &m, r.x, &mem, err);
+	}
+	if (st == BERTH_OK)
+		prove(s, &r, m.scale, upper_ns, feasible);
+	berth_arena_free(&mem);
+	return st;
+}
+
+/* Without a solver the model can be written still; that is all that is done then. */
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_exact_needs_latency(s, "milp", err));
+	if (!berth_lp_solver() && !s->cfg.write_model)
+		return berth_fail(err, BERTH_EUNSUPPORTED, "method milp needs a solver: install %s and build berth again", berth_lp_missing());
+	return berth_exact_or_grouped(s, MOST, solve, tmp, err);
+}
+
+const berth_method berth_method_milp = {
+	"milp", "Mixed-integer program of placement, order and memory, solved by CBC (after Tarnawski et al. 2020; DiviML 2023).", false, run};
