@@ -7,6 +7,7 @@
 #include "print.h"
 #include "progress.h"
 #include "train.h"
+#include "train_measured.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,7 +16,8 @@
 
 typedef struct args {
 	cli_texts on;
-	const char *log, *out, *decoding;
+	const char *log, *out, *decoding, *env;
+	cli_train_measured measured;
 	bool resume;
 	cli_budget budget;
 } args;
@@ -25,6 +27,7 @@ typedef struct state {
 	int32_t n_items;
 	berth_train_cfg cfg;
 	berth_train_result result;
+	train_measured measured; /* of --env measured */
 	double wall_s;
 	FILE *log;              /* NULL: none */
 	bool log_failed;
@@ -181,6 +184,8 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 		berth_json_close(&w, '}');
 	}
 	berth_json_close(&w, ']');
+	if (a->measured.on)
+		train_measured_put(&w, &s->measured);
 	berth_json_close(&w, '}');
 	return cli_print_json(&w, err);
 }
@@ -205,11 +210,19 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->seed_value));
 		cli_cell(&t, "%s", b->seed_method ? b->seed_method : "-");
 	}
-	return cli_table_print(&t, CLI_AS_TEXT, err);
+	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	if (a->measured.on)
+		train_measured_print(&s->measured);
+	return BERTH_OK;
 }
 
-static berth_status check_args(const args *a, berth_err *err)
+static berth_status check_args(args *a, int n_graphs, berth_err *err)
 {
+	if (a->env && strcmp(a->env, "simulated") != 0 && strcmp(a->env, "measured") != 0)
+		return berth_fail(err, BERTH_EINVAL, "option --env: '%.60s' is not simulated or measured", a->env);
+	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
+	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
+		return berth_fail(err, BERTH_EINVAL, "train --env measured: one GRAPH and one SYSTEM are expected");
 	if (!a->on.n)
 		return berth_fail(err, BERTH_EINVAL, "train: --on SYSTEM[,SYSTEM...] is missing");
 	if (!a->out || strcmp(a->out, "-") == 0)
@@ -218,12 +231,17 @@ static berth_status check_args(const args *a, berth_err *err)
 	return a->log ? berth_file_writable(a->log, err) : BERTH_OK;
 }
 
-static berth_status run_all(cli *c, const args *a, state *s, berth_err *err)
+static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(check_args(a, err));
+	BERTH_TRY(check_args(a, c->n_args, err));
 	BERTH_TRY(load_items(c, a, s, err));
+	if (a->measured.on)
+		BERTH_TRY(train_measured_open(c, &a->measured, c->args[0], &a->budget, &s->item[0], &s->measured, err));
 	BERTH_TRY(open_log(a, s, err));
 	berth_status st = train(c, a, s, err);
+	if (a->measured.on && st == BERTH_OK)
+		st = train_measured_run(c, a->out, &s->measured, err);
+	train_measured_close(&s->measured);
 	berth_status closed = close_log(a, s, st == BERTH_OK ? err : NULL);
 	if (st != BERTH_OK && st != BERTH_EINTERRUPTED)
 		return st;
@@ -245,6 +263,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N", "placements over all graphs and systems (default 20K)"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N", "worker threads (default: all CPUs); no effect on results"},
+		{"env", 0, CLI_TEXT, &a.env, "E", "simulated (default), or measured: by an engine, after the simulator"},
+		CLI_TRAIN_MEASURED(&a.measured),
 		{"resume", 0, CLI_FLAG, &a.resume, NULL, "go on from POLICY, if it is there, to the same bits"},
 		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
 		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
@@ -254,7 +274,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 }
 
 const cli_verb cmd_train = {"train",
-                            "train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--resume] [--log FILE] -o POLICY",
+                            "train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--env simulated|measured]\n                   [--engine E] [--resume] [--log FILE] -o POLICY",
                             "train a placement policy on graphs and systems",
                             "Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
                             "Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o mixed.safetensors\n",

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLANS = 6 };
+enum { MAX_PLANS = 3 };
 static const double tolerance = 1e-3; /* of outputs, relative to the largest */
 
 typedef struct engine {

@@ -1,0 +1,367 @@
+/* See measured_train.h. */
+#include "measured_train.h"
+
+#include "methods.h"
+#include "portfolio.h"
+#include "threads.h"
+#include "times.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DRAWS = 3, MAX_TRIED = 256, ELITE = 4, MIN_PAIRS = 9 };
+
+berth_mtrain_cfg berth_mtrain_cfg_default(void)
+{
+	return (berth_mtrain_cfg){.runs = 400, .rounds = 3, .repeats = 5, .evaluations = 4000, .pairs = 31, .seed = 1, .profile = berth_profile_cfg_default()};
+}
+
+/* ---- the simulator ---- */
+
+static berth_status make_problem(berth_mtrain *t, const double *time_s, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_graph_with_times(t->m->g, &t->s, time_s, t->mem, &t->g, err));
+	return berth_problem_new(&t->g, &t->s, t->mem, tmp, &t->p, err);
+}
+
+berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_mtrain *out, berth_err *err)
+{
+	*out = (berth_mtrain){.m = m, .cfg = cfg, .mem = mem, .started = berth_wall_seconds()};
+	BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &out->profile, err));
+	BERTH_TRY(berth_profile_system(&out->profile, m->s, mem, &out->profiled, err));
+	out->s = out->profiled;
+	return make_problem(out, out->profile.time_s, tmp, err);
+}
+
+/* ---- rounds ---- */
+
+typedef struct tried {
+	int32_t *op_dev, *order;
+	double seconds;          /* NAN: the engine failed */
+} tried;
+
+typedef struct job {
+	berth_mtrain *t;
+	berth_policy_file *f;
+	berth_arena *tmp;
+	berth_mtrain_result *r;
+	berth_calibration c;
+	tried tried[MAX_TRIED];
+	int32_t n_tried;
+	double error;            /* summed over the round's measured placements */
+	int32_t n_error;
+} job;
+
+static bool may_go_on(const job *j, int64_t runs)
+{
+	const berth_mtrain_cfg *cfg = j->t->cfg;
+	bool time_left = !(cfg->time_s > 0 && berth_wall_seconds() - j->t->started > cfg->time_s);
+	return time_left && j->t->m->runs + runs <= cfg->runs && !(cfg->cancel && atomic_load(cfg->cancel));
+}
+
+static bool was_tried(const job *j, const int32_t *op_dev)
+{
+	for (int32_t i = 0; i < j->n_tried; i++)
+		if (memcmp(j->tried[i].op_dev, op_dev, (size_t)j->t->p.n_ops * sizeof *op_dev) == 0)
+			return true;
+	return false;
+}
+
+static berth_status failed(job *j, berth_status st, const berth_err *why, berth_err *err)
+{
+	if (st != BERTH_EIO && st != BERTH_ELIMIT)
+		return berth_fail(err, st, "%s", why->msg);
+	j->r->n_failed++;
+	j->r->failure = berth_arena_strdup(j->t->mem, why->msg);
+	return j->r->failure ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim, tried **out, berth_err *err)
+{
+	tried *x = &j->tried[j->n_tried];
+	size_t size = (size_t)j->t->p.n_ops * sizeof *op_dev;
+	BERTH_TRY(BERTH_NEW(j->t->mem, x->op_dev, j->t->p.n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->t->mem, x->order, j->t->p.n_ops, err));
+	memcpy(x->op_dev, op_dev, size);
+	if (order)
+		memcpy(x->order, order, size);
+	else
+		BERTH_TRY(berth_start_order(&j->t->p, sim, op_dev, x->order, j->tmp, err));
+	x->seconds = NAN;
+	j->n_tried++;
+	*out = x;
+	return BERTH_OK;
+}
+
+/* Measure a placement that was not yet. */
+static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim, berth_err *err)
+{
+	tried *x;
+	berth_measurement run;
+	berth_err why = {0};
+	berth_sim_result predicted;
+	int32_t repeats = j->t->cfg->repeats;
+	if (j->n_tried == MAX_TRIED || was_tried(j, op_dev) || !may_go_on(j, repeats + 1 + 4 * MIN_PAIRS))
+		return BERTH_OK;
+	BERTH_TRY(keep(j, op_dev, order, sim, &x, err));
+	berth_status st = berth_measured_run(j->t->m, x->op_dev, x->order, 1, repeats, j->t->mem, j->tmp, &run, &why);
+	if (st != BERTH_OK)
+		return failed(j, st, &why, err);
+	x->seconds = run.wall.median;
+	j->r->n_measured++;
+	berth_sim_run(sim, x->op_dev, x->order, &predicted);
+	j->error += fabs((double)predicted.latency_ns * 1e-9 / x->seconds - 1);
+	j->n_error++;
+	return berth_calibration_add(&j->c, &run, 0, j->tmp, err);
+}
+
+static berth_search_cfg search_cfg(const job *j)
+{
+	const berth_mtrain_cfg *cfg = j->t->cfg;
+	berth_search_cfg s = {.seed = cfg->seed, .evaluations = cfg->evaluations, .pool = cfg->pool, .cancel = cfg->cancel, .policy = j->f};
+	return s;
+}
+
+/* What a method of the registry answers on the present simulator. */
+static berth_status try_method(job *j, const char *name, berth_sim *sim, berth_arena *room, berth_err *err)
+{
+	const berth_method *method;
+	berth_search_cfg cfg = search_cfg(j);
+	berth_search s;
+	BERTH_TRY(berth_method_find(name, &method, err));
+	BERTH_TRY(berth_search_new(&j->t->p, &cfg, room, &s, err));
+	BERTH_TRY(berth_method_run(method, &s, j->tmp, err));
+	return try_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, sim, err);
+}
+
+/* The best measured placements, fastest first; fewer than n where fewer were measured. */
+static int32_t elite(const job *j, const tried **out, int32_t n)
+{
+	int32_t count = 0;
+	for (; count < n; count++) {
+		const tried *best = NULL;
+		for (int32_t i = 0; i < j->n_tried; i++) {
+			const tried *x = &j->tried[i];
+			bool taken = isnan(x->seconds);
+			for (int32_t k = 0; k < count && !taken; k++)
+				taken = out[k] == x;
+			if (!taken && (!best || x->seconds < best->seconds))
+				best = x;
+		}
+		if (!best)
+			break;
+		out[count] = best;
+	}
+	return count;
+}
+
+/* Go on learning: clone what measured best, then steps on the present simulator. The parameters go back to the policy. */
+static berth_status learn(job *j, berth_learner *l, berth_err *err)
+{
+	const tried *best[ELITE];
+	int32_t n = elite(j, best, ELITE);
+	int64_t left = j->t->cfg->evaluations;
+	for (int32_t i = n - 1; i >= 0; i--)
+		BERTH_TRY(berth_learner_clone(l, 0, best[i]->op_dev, 4, err));
+	while (left > 0) {
+		int32_t room = (int32_t)fmin((double)left, l->cfg.batch);
+		BERTH_TRY(berth_learner_step(l, 0, room, NULL, err));
+		left -= room;
+	}
+	return BERTH_OK;
+}
+
+static berth_status keep_params(job *j, const berth_learner *l, berth_err *err)
+{
+	size_t n = policy_param_count(&l->dims);
+	nn_real *params;
+	BERTH_TRY(BERTH_NEW(j->t->mem, params, n, err));
+	memcpy(params, l->params, n * sizeof *params);
+	j->f->params = params;
+	return BERTH_OK;
+}
+
+static berth_status try_policy(job *j, berth_sim *sim, berth_arena *room, berth_err *err)
+{
+	berth_search_cfg cfg = search_cfg(j);
+	berth_search s, *one = &s;
+	berth_learner l;
+	const int32_t *draws;
+	BERTH_TRY(berth_search_new(&j->t->p, &cfg, room, &s, err));
+	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, room, j->tmp, &l, err));
+	BERTH_TRY(learn(j, &l, err));
+	BERTH_TRY(keep_params(j, &l, err));
+	BERTH_TRY(try_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, sim, err));
+	draws = l.op_devs; /* of the last step */
+	for (int32_t i = 0; i < DRAWS && i < l.cfg.batch; i++)
+		BERTH_TRY(try_one(j, draws + (size_t)i * (size_t)j->t->p.n_ops, NULL, sim, err));
+	return BERTH_OK;
+}
+
+static berth_status measure_round(job *j, berth_arena *room, berth_err *err)
+{
+	berth_sim *sim;
+	BERTH_TRY(berth_sim_new(&j->t->p, room, &sim, err));
+	for (int32_t i = 0; i < berth_n_seeds; i++)
+		BERTH_TRY(try_method(j, berth_seed_methods[i]->name, sim, room, err));
+	BERTH_TRY(try_method(j, "berth", sim, room, err));
+	return try_policy(j, sim, room, err);
+}
+
+static berth_status refit(job *j, berth_err *err)
+{
+	if (!j->c.n_seen)
+		return BERTH_OK;
+	berth_calibration_fit(&j->c, 40, NULL, NULL);
+	BERTH_TRY(berth_calibration_links(&j->c, j->t->mem, j->tmp, &j->t->s, err));
+	return make_problem(j->t, j->c.time_s, j->tmp, err);
+}
+
+static berth_status run_rounds(job *j, berth_err *err)
+{
+	for (int32_t k = 0; k < j->t->cfg->rounds && may_go_on(j, 5 * MIN_PAIRS); k++) {
+		berth_arena room = {0};
+		j->error = 0;
+		j->n_error = 0;
+		berth_status st = measure_round(j, &room, err);
+		berth_arena_free(&room);
+		BERTH_TRY(st);
+		double error = j->n_error ? j->error / j->n_error : NAN;
+		j->r->first_error = k ? j->r->first_error : error;
+		j->r->simulated_error = j->n_error || !k ? error : j->r->simulated_error;
+		j->r->rounds++;
+		BERTH_TRY(refit(j, err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- the final comparison ---- */
+
+typedef struct contest {
+	double *mine, *theirs[BERTH_N_RIVALS], *ratio; /* [pairs] seconds */
+	const tried *best;
+	tried single;
+} contest;
+
+static berth_status open_contest(job *j, contest *x, berth_err *err)
+{
+	int32_t n = j->t->cfg->pairs;
+	BERTH_TRY(BERTH_NEW(j->tmp, x->mine, n, err));
+	BERTH_TRY(BERTH_NEW(j->tmp, x->ratio, n, err));
+	for (int i = 0; i < BERTH_N_RIVALS; i++)
+		BERTH_TRY(BERTH_NEW(j->tmp, x->theirs[i], n, err));
+	return BERTH_OK;
+}
+
+/* The fastest measured placement with all on one device; else the one that the simulator likes best. */
+static berth_status find_single(job *j, contest *x, berth_err *err)
+{
+	const berth_problem *p = &j->t->p;
+	const tried *best = NULL;
+	for (int32_t i = 0; i < j->n_tried; i++) {
+		bool one = !isnan(j->tried[i].seconds);
+		for (int32_t op = 1; op < p->n_ops && one; op++)
+			one = j->tried[i].op_dev[op] == j->tried[i].op_dev[0];
+		if (one && (!best || j->tried[i].seconds < best->seconds))
+			best = &j->tried[i];
+	}
+	if (best)
+		x->single = *best;
+	(void)err;
+	return BERTH_OK;
+}
+
+static berth_status time_once(job *j, const tried *x, int32_t threads, double *seconds, berth_err *err)
+{
+	berth_arena room = {0};
+	berth_measurement run;
+	berth_err why = {0};
+	berth_status st = x ? berth_measured_run(j->t->m, x->op_dev, x->order, 0, 1, &room, j->tmp, &run, &why)
+	                    : berth_measured_whole(j->t->m, threads, 0, 1, &room, j->tmp, &run, &why);
+	*seconds = st == BERTH_OK ? run.wall.median : NAN;
+	berth_arena_free(&room);
+	return st == BERTH_OK ? BERTH_OK : failed(j, st, &why, err);
+}
+
+/* One turn of all; the first turn warms up. NAN anywhere: it does not count. */
+static berth_status turn(job *j, contest *x, int32_t n, bool *counts, berth_err *err)
+{
+	BERTH_TRY(time_once(j, x->best, 0, &x->mine[n], err));
+	*counts = !isnan(x->mine[n]);
+	if (x->single.op_dev)
+		BERTH_TRY(time_once(j, &x->single, 0, &x->theirs[0][n], err));
+	else
+		x->theirs[0][n] = NAN;
+	BERTH_TRY(time_once(j, NULL, 1, &x->theirs[1][n], err));
+	return time_once(j, NULL, 0, &x->theirs[2][n], err);
+}
+
+static berth_status judge(job *j, contest *x, int32_t n, berth_err *err)
+{
+	static const char *const names[BERTH_N_RIVALS] = {"single", "whole, 1 thread", "whole, all threads"};
+	berth_spread s;
+	BERTH_TRY(berth_spread_of(x->mine, n, j->tmp, &s, err));
+	j->r->best_s = s.median;
+	j->r->accepted = n >= 6;
+	for (int i = 0; i < BERTH_N_RIVALS; i++) {
+		berth_rival *r = &j->r->rival[i];
+		int32_t k = 0;
+		for (int32_t p = 0; p < n; p++)
+			if (!isnan(x->theirs[i][p])) {
+				x->ratio[k] = x->mine[p] / x->theirs[i][p];
+				x->theirs[i][k++] = x->theirs[i][p];
+			}
+		*r = (berth_rival){.name = names[i], .seconds = NAN, .ratio = {NAN, NAN, NAN, NAN}};
+		if (k) {
+			BERTH_TRY(berth_spread_of(x->theirs[i], k, j->tmp, &s, err));
+			r->seconds = s.median;
+			BERTH_TRY(berth_spread_of(x->ratio, k, j->tmp, &r->ratio, err));
+		}
+		r->beaten = k >= 6 && r->ratio.high < 1;
+		j->r->accepted &= r->beaten;
+	}
+	j->r->pairs = n;
+	return BERTH_OK;
+}
+
+static berth_status compare(job *j, berth_err *err)
+{
+	contest x = {0};
+	int32_t n = 0;
+	bool counts;
+	if (!elite(j, &x.best, 1))
+		return BERTH_OK;
+	j->r->answered = true;
+	j->r->op_dev = x.best->op_dev;
+	j->r->order = x.best->order;
+	BERTH_TRY(open_contest(j, &x, err));
+	BERTH_TRY(find_single(j, &x, err));
+	for (int32_t i = 0; n < j->t->cfg->pairs && i < 2 * j->t->cfg->pairs; i++) {
+		if (i > 1 && !may_go_on(j, 4))
+			break;
+		BERTH_TRY(turn(j, &x, n, &counts, err));
+		n += counts && i > 0;
+	}
+	return n ? judge(j, &x, n, err) : BERTH_OK;
+}
+
+berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp, berth_mtrain_result *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_mtrain_result r = {.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
+	job *j;
+	BERTH_TRY(BERTH_NEW(t->mem, j, 1, err));
+	j->t = t;
+	j->f = f;
+	j->tmp = tmp;
+	j->r = &r;
+	BERTH_TRY(berth_calibration_new(t->m->g, &t->profiled, t->profile.time_s, t->mem, &j->c, err));
+	berth_status st = run_rounds(j, err);
+	if (st == BERTH_OK)
+		st = compare(j, err);
+	r.runs = t->m->runs;
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = r;
+	return st;
+}

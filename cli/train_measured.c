@@ -1,0 +1,123 @@
+/* See train_measured.h. */
+#include "train_measured.h"
+
+#include "file.h"
+#include "placement.h"
+#include "print.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const cli_budget *b, berth_train_item *item, train_measured *out,
+                                 berth_err *err)
+{
+	berth_measured_cfg cfg;
+	BERTH_TRY(x->placement ? berth_file_writable(x->placement, err) : BERTH_OK);
+	BERTH_TRY(cli_engine_cfg(c, &x->engine, graph, &cfg, err));
+	BERTH_TRY(berth_measured_open(&cfg, item->p->g, item->p->s, &c->mem, &out->m, err));
+	out->open = true;
+	out->placement = x->placement;
+	out->cfg = berth_mtrain_cfg_default();
+	out->cfg.runs = x->runs > 0 ? x->runs : out->cfg.runs;
+	out->cfg.time_s = x->time_s;
+	out->cfg.seed = b->seed;
+	out->engine = cli_engine_text(c, &out->m);
+	berth_status st = berth_mtrain_open(&out->m, &out->cfg, &c->mem, &c->tmp, &out->t, err);
+	if (st != BERTH_OK)
+		train_measured_close(out);
+	else
+		item->p = &out->t.p;
+	return st;
+}
+
+void train_measured_close(train_measured *t)
+{
+	if (t->open)
+		berth_measured_close(&t->m);
+	t->open = false;
+}
+
+static berth_status write_placement(cli *c, const train_measured *t, berth_err *err)
+{
+	berth_placement p;
+	const char *text;
+	size_t len;
+	BERTH_TRY(berth_placement_new(t->m.g, t->m.s, &c->mem, &c->tmp, &p, err));
+	for (int32_t i = 0; i < t->m.g->n_ops; i++)
+		p.op_dev[i] = t->r.op_dev[i];
+	BERTH_TRY(BERTH_NEW(&c->mem, p.order, t->m.g->n_ops, err));
+	for (int32_t i = 0; i < t->m.g->n_ops; i++)
+		p.order[i] = t->r.order[i];
+	p.method = "train";
+	p.objective = "latency";
+	p.seed = t->cfg.seed;
+	p.value = t->r.best_s;
+	BERTH_TRY(berth_placement_write_json(&p, t->m.g, t->m.s, true, &c->mem, &text, &len, err));
+	return berth_file_write(t->placement, text, len, err);
+}
+
+berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err)
+{
+	berth_policy_file f;
+	BERTH_TRY(berth_policy_file_read(path, &c->mem, &c->tmp, &f, err));
+	BERTH_TRY(berth_mtrain_run(&t->t, &f, &c->tmp, &t->r, err));
+	if (t->r.n_measured)
+		BERTH_TRY(berth_policy_file_write(path, &f, NULL, 0, &c->tmp, err));
+	return t->r.accepted && t->placement ? write_placement(c, t, err) : BERTH_OK;
+}
+
+/* ---- output ---- */
+
+static void put_rival(berth_json_out *w, const berth_rival *r)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", r->name);
+	berth_json_put_number(w, "latency_s", r->seconds);
+	berth_json_put_number(w, "ratio", r->ratio.median);
+	berth_json_put_number(w, "low", r->ratio.low);
+	berth_json_put_number(w, "high", r->ratio.high);
+	berth_json_put_bool(w, "beaten", r->beaten);
+	berth_json_close(w, '}');
+}
+
+void train_measured_put(berth_json_out *w, const train_measured *t)
+{
+	const berth_mtrain_result *r = &t->r;
+	berth_json_open(w, "measured", '{');
+	berth_json_put_string(w, "engine", t->engine);
+	berth_json_put_bool(w, "accepted", r->accepted);
+	berth_json_put_number(w, "latency_s", r->best_s);
+	berth_json_put_int(w, "runs", r->runs);
+	berth_json_put_int(w, "placements", r->n_measured);
+	berth_json_put_int(w, "failed", r->n_failed);
+	berth_json_put_string(w, "failure", r->failure);
+	berth_json_put_int(w, "rounds", r->rounds);
+	berth_json_put_number(w, "error_before", r->first_error);
+	berth_json_put_number(w, "error_after", r->simulated_error);
+	berth_json_put_int(w, "turns", r->pairs);
+	berth_json_open(w, "against", '[');
+	for (int i = 0; i < BERTH_N_RIVALS && r->rival[0].name; i++)
+		put_rival(w, &r->rival[i]);
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+}
+
+void train_measured_print(const train_measured *t)
+{
+	const berth_mtrain_result *r = &t->r;
+	char a[32], b[32];
+	printf("\nmeasured by %s: %d placements in %lld runs, %d failed\n", t->engine, (int)r->n_measured, (long long)r->runs, (int)r->n_failed);
+	if (r->failure)
+		printf("last failure: %s\n", r->failure);
+	if (!isnan(r->first_error))
+		printf("the simulator was off by %s in the first round", cli_percent(a, r->first_error));
+	if (!isnan(r->first_error))
+		printf(", by %s in the last\n", cli_percent(b, r->simulated_error));
+	for (int i = 0; i < BERTH_N_RIVALS && r->rival[0].name; i++)
+		printf("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n", berth_text_seconds(a, r->best_s), r->rival[i].name,
+		       berth_text_seconds(b, r->rival[i].seconds), r->rival[i].ratio.median, r->rival[i].ratio.low, r->rival[i].ratio.high,
+		       r->rival[i].beaten ? "better" : "not better");
+	printf(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n", r->accepted && t->placement ? ", written to " : "",
+	       r->accepted && t->placement ? t->placement : "");
+}

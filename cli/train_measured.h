@@ -1,0 +1,44 @@
+/* train --env measured: the engine's part of training. */
+#ifndef BERTH_CLI_TRAIN_MEASURED_H
+#define BERTH_CLI_TRAIN_MEASURED_H
+
+#include "budget.h"
+#include "engine.h"
+#include "measured_train.h"
+#include "train.h"
+
+typedef struct cli_train_measured {
+	bool on;
+	cli_engine engine;
+	int64_t runs;          /* 0: default */
+	double time_s;         /* 0: none */
+	const char *placement; /* where the placement that was accepted goes; NULL: nowhere */
+} cli_train_measured;
+
+#define CLI_TRAIN_MEASURED(x)                                                                                           \
+	CLI_ENGINE(&(x)->engine),                                                                                      \
+	{"runs", 0, CLI_COUNT, &(x)->runs, "N", "measured: runs of the model at most (default 400)"},                  \
+	{"time", 0, CLI_SECONDS, &(x)->time_s, "S", "measured: seconds for profiling and runs at most"},               \
+	{"placement", 0, CLI_TEXT, &(x)->placement, "OUT", "measured: write the placement, if it is accepted"}
+
+typedef struct train_measured {
+	berth_measured m;
+	bool open;
+	berth_mtrain_cfg cfg;
+	berth_mtrain t;
+	berth_mtrain_result r;
+	const char *engine, *placement;
+} train_measured;
+
+/* Start the engine, profile, and put the profiled simulator into the item. */
+berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const cli_budget *b, berth_train_item *item, train_measured *out,
+                                 berth_err *err);
+/* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on. */
+berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err);
+void train_measured_close(train_measured *t);
+
+/* "measured":{...} and its text. */
+void train_measured_put(berth_json_out *w, const train_measured *t);
+void train_measured_print(const train_measured *t);
+
+#endif
