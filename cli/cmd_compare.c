@@ -117,7 +117,7 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 	s->progress.shown = true;
 }
 
-static berth_status fill_block(cli *c, const char *graph, const char *system, int32_t n_seeds, state *s, berth_err *err)
+static berth_status fill_block(cli *c, const cli_budget *budget, const char *graph, const char *system, int32_t n_seeds, state *s, berth_err *err)
 {
 	berth_graph g;
 	berth_system y;
@@ -128,7 +128,7 @@ static berth_status fill_block(cli *c, const char *graph, const char *system, in
 	BERTH_TRY(berth_graph_load(graph, NULL, &c->mem, &c->tmp, &g, NULL, err));
 	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, &y, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(berth_bounds_new(&p, &c->tmp, &bounds, err));
+	BERTH_TRY(cli_budget_bounds(budget, &p, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->n_methods * n_seeds, err));
 	b->graph = g.name;
 	b->system = y.name;
@@ -144,7 +144,7 @@ static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 	s->of = c->n_args * a->on.n * s->n_methods * n_seeds;
 	for (int32_t i = 0; i < c->n_args; i++)
 		for (int32_t k = 0; k < a->on.n; k++)
-			BERTH_TRY(fill_block(c, c->args[i], a->on.text[k], n_seeds, s, err));
+			BERTH_TRY(fill_block(c, &a->budget, c->args[i], a->on.text[k], n_seeds, s, err));
 	return BERTH_OK;
 }
 

@@ -41,7 +41,7 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	return berth_bounds_new(&s->p, &c->tmp, &s->bounds, err);
+	return cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err);
 }
 
 /* The best single device, to compare with: no part of the answer's cost. */

@@ -138,7 +138,7 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
+	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err));
 	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));
 	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL, &c->mem, &s->broken, err);
 }

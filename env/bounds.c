@@ -1,6 +1,8 @@
 /* Lower bounds; see bounds.h for the proofs. */
 #include "bounds.h"
 
+#include "bounds_blocks.h"
+#include "bounds_memory.h"
 #include "bounds_path.h"
 #include "ceft.h"
 
@@ -265,20 +267,13 @@ static void least_energy(const berth_problem *p, double *idle_w, double *busy_j)
 	}
 }
 
-static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
+/* Values of all metrics but throughput from the bounds of the latency. */
+static berth_status fill_values(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
-	berth_ceft ceft;
-	double load;
-	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
-	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
-	b->ceft_ns = ceft.length_ns;
-	b->latency_ns = b->ceft_ns > b->load_ns ? b->ceft_ns : b->load_ns;
-	b->value[BERTH_LATENCY] = (double)b->latency_ns / 1e9;
-	double longest = longest_operator(p);
-	b->value[BERTH_THROUGHPUT] = fmax(load, longest) * 1e-9;
+	double latency = b->value[BERTH_LATENCY] = (double)b->latency_ns / 1e9;
 	b->value[BERTH_ENERGY] = b->value[BERTH_EDP] = b->value[BERTH_POWER] = NAN;
 	if (p->has_energy) {
-		double idle_w, busy_j, joint, path, latency = b->value[BERTH_LATENCY];
+		double idle_w, busy_j, joint, path;
 		berth_joint energy = {0, 0, 1, INFINITY, INFINITY, INFINITY};
 		least_energy(p, &idle_w, &busy_j);
 		BERTH_TRY(berth_joint_bound(p, &energy, (double)b->ceft_ns * 1e-9, latency, tmp, &joint, err));
@@ -287,6 +282,38 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 		BERTH_TRY(berth_path_edp(p, latency, b->value[BERTH_ENERGY], tmp, &b->value[BERTH_EDP], err));
 		b->value[BERTH_POWER] = latency > 0 ? idle_w * DOWN : 0;
 	}
+	return BERTH_OK;
+}
+
+static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
+{
+	berth_ceft ceft;
+	double load;
+	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
+	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
+	b->ceft_ns = ceft.length_ns;
+	b->latency_ns = b->ceft_ns > b->load_ns ? b->ceft_ns : b->load_ns;
+	b->value[BERTH_THROUGHPUT] = fmax(load, longest_operator(p)) * 1e-9;
+	return fill_values(p, tmp, b, err);
+}
+
+berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b, berth_err *err)
+{
+	int64_t blocks, memory, most = b->latency_ns;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(berth_bounds_blocks(p, nodes, tmp, &blocks, err));
+	BERTH_TRY(berth_bounds_memory(p, tmp, &memory, err));
+	most = blocks > most ? blocks : most;
+	most = memory > most ? memory : most;
+	if (most > b->latency_ns) {
+		berth_bounds stronger = *b;
+		stronger.latency_ns = most;
+		BERTH_TRY(fill_values(p, tmp, &stronger, err));
+		for (int m = 0; m < BERTH_N_METRICS; m++)
+			stronger.value[m] = stronger.value[m] < b->value[m] ? b->value[m] : stronger.value[m]; /* searched for, so not monotone */
+		*b = stronger;
+	}
+	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

@@ -7,7 +7,7 @@
 typedef struct berth_bounds {
 	int64_t ceft_ns;      /* length of the CEFT critical path */
 	int64_t load_ns;      /* load dual, rounded down */
-	int64_t latency_ns;   /* the larger of the two */
+	int64_t latency_ns;   /* the larger of the two, or the stronger bound */
 	double value[BERTH_N_METRICS]; /* by metric, in the unit of the value; NAN: not known (no watts) */
 } berth_bounds;
 
@@ -23,6 +23,12 @@ typedef struct berth_bounds {
  * An operator without a legal device gives bounds of the others alone. tmp is scratch. Fails: BERTH_ENOMEM.
  * O(edges * devs^2 + iterations * ops * devs). */
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err);
+
+enum { BERTH_BOUND_NODES = 5000 };
+
+/* Raise bounds that berth_bounds_new made by slower ones: by gates (bounds_blocks.h), each search of a block cut after `nodes` nodes (BERTH_BOUND_NODES: a
+ * second or less for zoo models), and by memory (bounds_memory.h). tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
+berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b, berth_err *err);
 
 /* The bound of an objective: the sum for the bounds of its metrics, or where they are larger the joint bounds of bounds_joint.h and bounds_path.h, which know that one choice of
  * devices serves all metrics, and the limits on latency, throughput and energy (edp and power count with their own bounds). NAN: not known, or no

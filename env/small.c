@@ -135,6 +135,26 @@ void berth_small_set_time(berth_small *x, int32_t i, int32_t dev, int64_t time_n
 	x->time[i * x->n_devs + dev] = time_ns;
 }
 
+static bool same_tensors(const berth_small *a, const berth_small *b)
+{
+	for (int32_t t = 0; t < a->n_tensors; t++) {
+		const small_tensor *u = &a->tensor[t], *v = &b->tensor[t];
+		if (u->producer != v->producer || u->n_uses != v->n_uses || u->class != v->class ||
+		    memcmp(u->use, v->use, (size_t)u->n_uses * sizeof *u->use) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool berth_small_same(const berth_small *a, const berth_small *b)
+{
+	size_t n = (size_t)a->n, cells = n * (size_t)a->n_devs;
+	if (a->p != b->p || a->n != b->n || a->n_tensors != b->n_tensors)
+		return false;
+	return n == 0 || (same_tensors(a, b) && memcmp(a->time, b->time, cells * sizeof *a->time) == 0 && memcmp(a->leader, b->leader, n * sizeof *a->leader) == 0 &&
+	                  memcmp(a->bytes, b->bytes, n * sizeof *a->bytes) == 0);
+}
+
 /* ---- tables made before a run ---- */
 
 static int64_t least_after(const berth_small *x, int32_t class, int32_t from, int32_t to_op)

@@ -32,6 +32,9 @@ berth_status berth_small_new(const berth_problem *p, int32_t n, const int32_t *o
 /* Change the instance: operator i (of the set) takes time_ns on dev; below 0: cannot run there. Before the first run. */
 void berth_small_set_time(berth_small *x, int32_t i, int32_t dev, int64_t time_ns);
 
+/* Would two instances of one problem, changed alike, have the same results? */
+bool berth_small_same(const berth_small *a, const berth_small *b);
+
 typedef struct berth_small_cfg {
 	int64_t upper_ns;   /* only schedules below it are looked for; BERTH_SMALL_NEVER: any */
 	int64_t nodes;      /* limit; <= 0: none */

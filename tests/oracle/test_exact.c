@@ -209,6 +209,40 @@ static void milp_bounds_hold(void **state)
 	assert_true(optimal > 50);
 }
 
+/* No placement and order is better than any bound, for every metric; and the stronger bounds are above the fast ones often enough. */
+static void strong_bounds_hold(void **state)
+{
+	int stronger = 0, closed = 0, all = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		world w;
+		berth_bounds fast, b;
+		berth_err err;
+		open_world(&w, seed, seed % 50 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3);
+		try_all(&w);
+		assert_ok(berth_bounds_new(&w.p, &w.tmp, &fast, &err), &err);
+		b = fast;
+		assert_ok(berth_bounds_strengthen(&w.p, seed % 3 ? 5000 : 3, &w.tmp, &b, &err), &err);
+		for (int m = 0; m < BERTH_N_METRICS && isfinite(w.any[BERTH_LATENCY]); m++) {
+			if (isnan(b.value[m]))
+				continue;
+			if (!(b.value[m] <= w.any[m] && fast.value[m] <= b.value[m]))
+				fail_msg("seed %d: %s bounds %.12g and %.12g, best of all %.12g", (int)seed, berth_metric_name((berth_metric)m), fast.value[m], b.value[m],
+				         w.any[m]);
+		}
+		if (isfinite(w.any[BERTH_LATENCY])) {
+			all++;
+			closed += b.value[BERTH_LATENCY] == w.any[BERTH_LATENCY];
+			stronger += b.latency_ns > fast.latency_ns;
+		}
+		close_world(&w);
+	}
+	print_message("%d instances, %d closed, %d stronger\n", all, closed, stronger);
+	assert_true(all > 1000);
+	assert_true(closed > all / 2);
+	assert_true(stronger > 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +250,7 @@ int main(void)
 		cmocka_unit_test(brute_force_is_optimal),
 		cmocka_unit_test(groups_prove_nothing),
 		cmocka_unit_test(milp_bounds_hold),
+		cmocka_unit_test(strong_bounds_hold),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

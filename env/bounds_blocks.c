@@ -1,0 +1,309 @@
+/* The bound by gates; see bounds_blocks.h. */
+#include "bounds_blocks.h"
+
+#include "small.h"
+
+#include <string.h>
+
+enum { MOST_OPS = 20000, MEMO = 8, HALVES = 8 };
+
+/* One block: operators first .. last-1 of the topological order, the gate before it and the gate that ends it (-1: none). */
+typedef struct block {
+	int32_t first, last, entry, exit;
+} block;
+
+/* Results of a block's search, to be used again where the next block is the same. */
+typedef struct memo {
+	berth_small *x;
+	bool entry, exit;
+	int64_t *lower; /* [n_devs][n_devs] */
+} memo;
+
+typedef struct work {
+	const berth_problem *p;
+	int64_t nodes;
+	berth_arena *mem;
+	berth_err *err;
+	int64_t *finish, *next; /* [n_devs] */
+	int64_t *lower;         /* [n_devs][n_devs] of the block at hand */
+	int32_t *ops;           /* of the block at hand: gate, inside, gate */
+	int64_t *path;          /* [n_ops][n_devs] critical earliest finish times between gates */
+	memo memo[MEMO];
+	int32_t n_memo;
+} work;
+
+/* Which operators are above (down = false) or below each: how many of them. */
+static berth_status count_related(const berth_problem *p, bool down, int32_t *count, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	size_t words = ((size_t)p->n_ops + 63) / 64;
+	uint64_t *set;
+	BERTH_TRY(BERTH_NEW(tmp, set, (size_t)p->n_ops * words, err));
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[down ? p->n_ops - 1 - k : k];
+		uint64_t *row = set + (size_t)op * words;
+		int32_t first = down ? g->op_tensor_off[op] : g->op_in_off[op], last = down ? g->op_tensor_off[op + 1] : g->op_in_off[op + 1];
+		for (int32_t i = first; i < last; i++) {
+			int32_t uses = down ? g->tensor_use_off[i + 1] - g->tensor_use_off[i] : 1;
+			for (int32_t u = 0; u < uses; u++) {
+				int32_t other = down ? g->edge_consumer[g->tensor_use_off[i] + u] : g->tensor_producer[g->in_tensor[i]];
+				for (size_t w = 0; w < words; w++)
+					row[w] |= set[(size_t)other * words + w];
+				row[(size_t)other / 64] |= UINT64_C(1) << (other % 64);
+			}
+		}
+		for (size_t w = 0; w < words; w++)
+			count[op] += __builtin_popcountll(row[w]);
+	}
+	return BERTH_OK;
+}
+
+static berth_status find_gates(work *w, int32_t *gate, int32_t *n)
+{
+	const berth_problem *p = w->p;
+	int32_t *above, *below;
+	BERTH_TRY(BERTH_NEW(w->mem, above, p->n_ops, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, below, p->n_ops, w->err));
+	BERTH_TRY(count_related(p, false, above, w->mem, w->err));
+	BERTH_TRY(count_related(p, true, below, w->mem, w->err));
+	*n = 0;
+	for (int32_t k = 0; k < p->n_ops; k++)
+		if (above[p->g->topo_op[k]] + below[p->g->topo_op[k]] == p->n_ops - 1)
+			gate[(*n)++] = k;
+	return BERTH_OK;
+}
+
+/* ---- one block ---- */
+
+static int32_t block_ops(const work *w, const block *b)
+{
+	int32_t n = 0;
+	if (b->entry >= 0)
+		w->ops[n++] = b->entry;
+	for (int32_t k = b->first; k < b->last; k++)
+		w->ops[n++] = w->p->g->topo_op[k];
+	if (b->exit >= 0)
+		w->ops[n++] = b->exit;
+	return n;
+}
+
+/* Let the gate at place i of the block run on dev only, taking time_ns there. */
+static void fix_gate(berth_small *x, int32_t n_devs, int32_t i, int32_t dev, int64_t time_ns)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		berth_small_set_time(x, i, d, d == dev ? time_ns : -1);
+}
+
+static bool may_stand(const work *w, int32_t gate, int32_t d)
+{
+	return gate < 0 ? d == 0 : berth_op_legal(w->p, gate, d);
+}
+
+/* Lower bound of the instance as it is now. Where the search is cut, lengths between what is proven and the best found are tried, by halves: that
+ * nothing is shorter than a length near the bound takes far fewer nodes than the optimum. */
+static int64_t search(const work *w, berth_small *x)
+{
+	berth_small_cfg cfg = {.upper_ns = BERTH_SMALL_NEVER, .nodes = w->nodes};
+	berth_small_result r;
+	berth_small_run(x, &cfg, &r);
+	int64_t low = r.lower_ns, high = r.best_ns;
+	for (int32_t k = 0; k < HALVES && !r.complete && high < BERTH_SMALL_NEVER && low < high; k++) {
+		cfg.upper_ns = low + (high - low + 1) / 2;
+		berth_small_run(x, &cfg, &r);
+		low = r.lower_ns > low ? r.lower_ns : low;
+		high = r.best_ns < high ? r.best_ns : r.complete ? high : cfg.upper_ns;
+		r.complete &= r.best_ns < BERTH_SMALL_NEVER; /* the optimum: done */
+	}
+	return low;
+}
+
+static void search_block(work *w, const block *b, berth_small *x, int32_t n)
+{
+	int32_t devs = w->p->n_devs;
+	for (int32_t d = 0; d < devs; d++)
+		for (int32_t e = 0; e < devs; e++) {
+			if (!may_stand(w, b->entry, d) || !may_stand(w, b->exit, e))
+				continue;
+			if (b->entry >= 0)
+				fix_gate(x, devs, 0, d, 0);
+			if (b->exit >= 0)
+				fix_gate(x, devs, n - 1, e, berth_op_time(w->p, b->exit, e));
+			w->lower[d * devs + e] = search(w, x);
+		}
+}
+
+/* The same block, gates free again, searched before? */
+static const memo *known(const work *w, const block *b, const berth_small *x)
+{
+	for (int32_t k = 0; k < w->n_memo && k < MEMO; k++)
+		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) && berth_small_same(w->memo[k].x, x))
+			return &w->memo[k];
+	return NULL;
+}
+
+static berth_status exact_block(work *w, const block *b, int32_t n)
+{
+	size_t cells = (size_t)w->p->n_devs * (size_t)w->p->n_devs;
+	berth_small *x, *kept;
+	BERTH_TRY(berth_small_new(w->p, n, w->ops, w->mem, &x, w->err));
+	const memo *old = known(w, b, x);
+	if (old) {
+		memcpy(w->lower, old->lower, cells * sizeof *w->lower);
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_small_new(w->p, n, w->ops, w->mem, &kept, w->err));
+	search_block(w, b, x, n);
+	memo *m = &w->memo[w->n_memo++ % MEMO];
+	m->x = kept;
+	m->entry = b->entry >= 0;
+	m->exit = b->exit >= 0;
+	BERTH_TRY(BERTH_NEW(w->mem, m->lower, cells, w->err));
+	memcpy(m->lower, w->lower, cells * sizeof *w->lower);
+	return BERTH_OK;
+}
+
+/* ---- blocks beyond exact search ---- */
+
+/* Critical earliest finish times of the block with its entry's end on d at 0; tensors from outside cost nothing. */
+static void path_through(work *w, const block *b, int32_t n, int32_t d)
+{
+	const berth_graph *g = w->p->g;
+	int32_t devs = w->p->n_devs;
+	for (int32_t k = 0; k < n; k++) {
+		int32_t op = w->ops[k];
+		int64_t *row = w->path + (size_t)op * (size_t)devs;
+		for (int32_t e = 0; e < devs; e++) {
+			int64_t ready = 0;
+			for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1] && op != b->entry; i++) {
+				int32_t t = g->in_tensor[i], from = g->tensor_producer[t], at = g->op_topo[from];
+				if (from != b->entry && (at < b->first || at >= b->last))
+					continue;
+				int64_t least = BERTH_SMALL_NEVER;
+				for (int32_t l = 0; l < devs; l++) {
+					int64_t there = w->path[(size_t)from * (size_t)devs + (size_t)l] + berth_transfer_ns(w->p, t, l, e);
+					least = there < least ? there : least;
+				}
+				ready = least > ready ? least : ready;
+			}
+			row[e] = berth_op_legal(w->p, op, e) ? ready + berth_op_time(w->p, op, e) : BERTH_SMALL_NEVER;
+			if (op == b->entry)
+				row[e] = e == d ? 0 : BERTH_SMALL_NEVER;
+		}
+	}
+}
+
+/* Work inside the block at prices that weigh devices by what all of it would take there. */
+static int64_t load_inside(const work *w, const block *b)
+{
+	const berth_problem *p = w->p;
+	double best = 0, base[BERTH_SMALL_DEVS];
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		double sum = 0;
+		for (int32_t k = b->first; k < b->last; k++)
+			sum += berth_op_legal(p, p->g->topo_op[k], d) ? (double)berth_op_time(p, p->g->topo_op[k], d) : 0;
+		base[d] = sum > 0 ? 1 / sum : 0;
+	}
+	for (int32_t code = 0; code < 1 << (p->n_devs < 6 ? p->n_devs : 6); code++) {
+		double weight = 0, sum = 0;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			weight += code >> d & 1 ? 0 : base[d] * p->s->dev_slots[d];
+		for (int32_t k = b->first; k < b->last && weight > 0; k++) {
+			double least = -1;
+			for (int32_t d = 0; d < p->n_devs; d++) {
+				double c = (code >> d & 1 ? 0 : base[d]) * (double)berth_op_time(p, p->g->topo_op[k], d) / weight;
+				if (berth_op_legal(p, p->g->topo_op[k], d) && (least < 0 || c < least))
+					least = c;
+			}
+			sum += least > 0 ? least : 0;
+		}
+		best = sum > best ? sum : best;
+	}
+	return (int64_t)(best * (1 - 1e-12));
+}
+
+static void relaxed_block(work *w, const block *b, int32_t n)
+{
+	int32_t devs = w->p->n_devs;
+	int64_t load = devs <= BERTH_SMALL_DEVS ? load_inside(w, b) : 0;
+	for (int32_t d = 0; d < devs; d++) {
+		if (!may_stand(w, b->entry, d))
+			continue;
+		path_through(w, b, n, d);
+		for (int32_t e = 0; e < devs; e++) {
+			int64_t longest = 0;
+			if (!may_stand(w, b->exit, e))
+				continue;
+			for (int32_t k = 0; k < n; k++) {
+				int64_t least = BERTH_SMALL_NEVER;
+				for (int32_t l = 0; l < devs; l++) {
+					int64_t at = w->path[(size_t)w->ops[k] * (size_t)devs + (size_t)l];
+					least = at < least ? at : least;
+				}
+				longest = least > longest && least < BERTH_SMALL_NEVER ? least : longest;
+			}
+			int64_t gate = b->exit >= 0 ? berth_op_time(w->p, b->exit, e) : 0;
+			int64_t at_exit = b->exit >= 0 ? w->path[(size_t)b->exit * (size_t)devs + (size_t)e] : longest;
+			w->lower[d * devs + e] = at_exit > load + gate ? at_exit : load + gate;
+		}
+	}
+}
+
+/* ---- the chain of blocks ---- */
+
+static berth_status pass_block(work *w, const block *b)
+{
+	int32_t devs = w->p->n_devs, n = block_ops(w, b);
+	if (n <= BERTH_SMALL_OPS && devs <= BERTH_SMALL_DEVS)
+		BERTH_TRY(exact_block(w, b, n));
+	else
+		relaxed_block(w, b, n);
+	for (int32_t e = 0; e < devs; e++) {
+		w->next[e] = BERTH_SMALL_NEVER;
+		for (int32_t d = 0; d < devs && may_stand(w, b->exit, e); d++)
+			if (may_stand(w, b->entry, d) && w->finish[d] + w->lower[d * devs + e] < w->next[e])
+				w->next[e] = w->finish[d] + w->lower[d * devs + e];
+	}
+	memcpy(w->finish, w->next, (size_t)devs * sizeof *w->finish);
+	return BERTH_OK;
+}
+
+static berth_status bound(work *w, int64_t *lower_ns)
+{
+	const berth_problem *p = w->p;
+	size_t devs = (size_t)p->n_devs;
+	int32_t *gate, n;
+	BERTH_TRY(BERTH_NEW(w->mem, gate, p->n_ops, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->ops, p->n_ops, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->path, (size_t)p->n_ops * devs, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->finish, devs, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->next, devs, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->lower, devs * devs, w->err));
+	BERTH_TRY(find_gates(w, gate, &n));
+	block b = {.entry = -1};
+	for (int32_t k = 0; k <= n; k++) {
+		b.last = k < n ? gate[k] : p->n_ops;
+		b.exit = k < n ? p->g->topo_op[gate[k]] : -1;
+		if (b.exit >= 0 || b.first < b.last)
+			BERTH_TRY(pass_block(w, &b));
+		b.entry = b.exit;
+		b.first = b.last + 1;
+	}
+	for (int32_t d = 0; d < p->n_devs; d++)
+		*lower_ns = d == 0 || w->finish[d] < *lower_ns ? w->finish[d] : *lower_ns;
+	return BERTH_OK;
+}
+
+berth_status berth_bounds_blocks(const berth_problem *p, int64_t nodes, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
+{
+	berth_arena mem;
+	work w = {.p = p, .nodes = nodes, .mem = &mem, .err = err};
+	*lower_ns = 0;
+	if (p->n_ops == 0 || p->n_ops > MOST_OPS || berth_problem_feasible(p, NULL) != BERTH_OK)
+		return BERTH_OK;
+	berth_arena_init(&mem, tmp->hook);
+	berth_status st = bound(&w, lower_ns);
+	berth_arena_free(&mem);
+	if (*lower_ns >= BERTH_SMALL_NEVER)
+		*lower_ns = 0;
+	return st;
+}

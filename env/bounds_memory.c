@@ -1,0 +1,174 @@
+/* The Lagrangian bound of a path under memory; see bounds_memory.h. */
+#include "bounds_memory.h"
+
+#include "ceft.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEPS = 400 };
+
+typedef struct work {
+	const berth_problem *p;
+	double *bytes;         /* [n_ops] */
+	double *price;         /* [n_devs] ns a byte */
+	double *used;          /* [n_devs] bytes in the minimum */
+	double *cost;          /* [path][n_devs] */
+	int32_t *back;         /* [path][n_devs] */
+	int32_t *path;         /* operators of the path, first to last */
+	int32_t *tensor;       /* [path] the tensor from the one before; [0] unused */
+	bool *on_path;         /* [n_ops] */
+	int32_t n_path;
+} work;
+
+/* The tensor that leads from one operator to another by the longest way at its best, as the table of earliest finish times has it. */
+static int32_t tensor_between(const berth_problem *p, int32_t from, int32_t to)
+{
+	int32_t best = -1;
+	for (int32_t i = p->g->op_in_off[to]; i < p->g->op_in_off[to + 1]; i++) {
+		int32_t t = p->g->in_tensor[i];
+		if (p->g->tensor_producer[t] == from && (best < 0 || p->g->tensor_bytes[t] > p->g->tensor_bytes[best]))
+			best = t;
+	}
+	return best;
+}
+
+static void take_path(work *w, const berth_ceft *c)
+{
+	const berth_problem *p = w->p;
+	int32_t n = 0;
+	for (int32_t op = c->end_op, dev = c->end_dev; op >= 0;) {
+		size_t cell = (size_t)op * (size_t)p->n_devs + (size_t)dev;
+		w->path[n++] = op;
+		w->on_path[op] = true;
+		op = c->back_op[cell];
+		dev = c->back_dev[cell];
+	}
+	w->n_path = n;
+	for (int32_t k = 0; k < n / 2; k++) {
+		int32_t op = w->path[k];
+		w->path[k] = w->path[n - 1 - k];
+		w->path[n - 1 - k] = op;
+	}
+	for (int32_t k = 1; k < n; k++)
+		w->tensor[k] = tensor_between(p, w->path[k - 1], w->path[k]);
+}
+
+/* Shortest way of the path at the prices; uses are added to w->used. */
+static double price_path(work *w)
+{
+	const berth_problem *p = w->p;
+	int32_t devs = p->n_devs;
+	for (int32_t k = 0; k < w->n_path; k++)
+		for (int32_t d = 0; d < devs; d++) {
+			int32_t op = w->path[k], at = k * devs + d;
+			double least = k ? INFINITY : 0;
+			for (int32_t l = 0; k && l < devs; l++) {
+				double c = w->cost[at - d - devs + l] + (double)berth_transfer_ns(p, w->tensor[k], l, d);
+				if (c < least) {
+					least = c;
+					w->back[at] = l;
+				}
+			}
+			w->cost[at] = berth_op_legal(p, op, d) ? least + (double)berth_op_time(p, op, d) + w->price[d] * w->bytes[op] : INFINITY;
+		}
+	int32_t best = 0;
+	const double *last = w->cost + (w->n_path - 1) * devs;
+	for (int32_t d = 1; d < devs; d++)
+		if (last[d] < last[best])
+			best = d;
+	double value = last[best];
+	for (int32_t k = w->n_path - 1, d = best; k >= 0 && isfinite(value); k--) {
+		w->used[d] += w->bytes[w->path[k]];
+		d = w->back[k * devs + d];
+	}
+	return value;
+}
+
+/* The bound at the prices, with a margin for rounding. */
+static double lagrangian(work *w)
+{
+	const berth_problem *p = w->p;
+	double value = 0, paid = 0;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		w->used[d] = 0;
+		paid += w->price[d] > 0 ? w->price[d] * (double)p->dev_limit_bytes[d] : 0;
+	}
+	value = price_path(w);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t best = -1;
+		for (int32_t d = 0; d < p->n_devs && !w->on_path[op]; d++)
+			if (berth_op_legal(p, op, d) && (best < 0 || w->price[d] < w->price[best]))
+				best = d;
+		if (best >= 0) {
+			w->used[best] += w->bytes[op];
+			value += w->price[best] * w->bytes[op];
+		}
+	}
+	return (value - paid) - 1e-11 * (value + paid);
+}
+
+/* Polyak's steps along the subgradient towards a guess of the best value that grows and shrinks with success. */
+static double climb(work *w)
+{
+	const berth_problem *p = w->p;
+	double best = 0, target = 0;
+	for (int32_t step = 0; step < STEPS; step++) {
+		double value = lagrangian(w), norm = 0;
+		if (!isfinite(value))
+			return best;
+		if (step == 0)
+			target = value;
+		if (value > best)
+			best = value;
+		double aim = best + target * (step < 100 ? 0.3 : step < 200 ? 0.1 : step < 300 ? 0.03 : 0.01);
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			double g = p->dev_limit_bytes[d] < 0 ? 0 : w->used[d] - (double)p->dev_limit_bytes[d];
+			norm += w->price[d] <= 0 && g < 0 ? 0 : g * g;
+		}
+		if (!(norm > 0))
+			return best;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			double g = p->dev_limit_bytes[d] < 0 ? 0 : w->used[d] - (double)p->dev_limit_bytes[d];
+			w->price[d] = fmax(w->price[d] + (aim - value) / norm * g, 0);
+		}
+	}
+	return best;
+}
+
+static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
+{
+	const berth_problem *p = w->p;
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	berth_ceft ceft;
+	BERTH_TRY(BERTH_NEW(tmp, w->bytes, ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->price, devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->used, devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->cost, ops * devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->back, ops * devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->path, ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->tensor, ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->on_path, ops, err));
+	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
+	for (size_t op = 0; op < ops; op++)
+		w->bytes[op] = (double)(p->g->op_param_bytes[op] + p->g->op_state_bytes[op] + p->g->op_output_bytes[op]);
+	take_path(w, &ceft);
+	if (w->n_path > 0)
+		*lower_ns = (int64_t)fmin(climb(w), (double)BERTH_CEFT_NEVER);
+	return BERTH_OK;
+}
+
+berth_status berth_bounds_memory(const berth_problem *p, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
+{
+	work w = {.p = p};
+	bool limited = false;
+	*lower_ns = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		limited |= p->dev_limit_bytes[d] >= 0;
+	if (!limited || p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK)
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = bound(&w, tmp, lower_ns, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
