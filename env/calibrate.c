@@ -345,8 +345,8 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 
 /* ---- following ---- */
 
-/* How the times of all operators of device d change. */
-static void drift(berth_calibration *c, const berth_observed *o, int32_t n, int32_t d, double rate)
+/* By what factor the segments of device d differ from their prediction, taken together; 1 where it ran none. */
+static double drift(const berth_calibration *c, const berth_observed *o, int32_t n, int32_t d)
 {
 	double want = 0, have = 0;
 	for (int32_t k = 0; k < n; k++)
@@ -354,8 +354,20 @@ static void drift(berth_calibration *c, const berth_observed *o, int32_t n, int3
 			want += o[k].seconds;
 			have += predicted(c, &o[k]);
 		}
-	for (int32_t op = 0; have > 0 && op < c->g->n_ops; op++)
-		c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= 1 + rate * (want / have - 1);
+	return have > 0 ? want / have : 1;
+}
+
+/* Segments by what is left of their difference, then all of the device by what they have in common. */
+static void follow_device(berth_calibration *c, const berth_observed *o, int32_t n, int32_t d, double rate)
+{
+	double common = drift(c, o, n, d);
+	for (int32_t k = 0; k < n; k++) {
+		double have = predicted(c, &o[k]);
+		if (o[k].dev == d && o[k].seconds > 0 && have > 0)
+			scale(c, &o[k], 1 + rate * (o[k].seconds / (have * common) - 1));
+	}
+	for (int32_t op = 0; op < c->g->n_ops; op++)
+		c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= 1 + rate * (common - 1);
 }
 
 static berth_status follow(berth_calibration *c, const berth_measurement *m, double rate, berth_arena *tmp, berth_err *err)
@@ -372,12 +384,7 @@ static berth_status follow(berth_calibration *c, const berth_measurement *m, dou
 		BERTH_TRY(observe(c, &r, k, 0, false, room, tmp, &o[k].seconds, err));
 	}
 	for (int32_t d = 0; d < c->s->n_devs; d++)
-		drift(c, o, m->n_segments, d, rate);
-	for (int32_t k = 0; k < m->n_segments; k++) {
-		double have = predicted(c, &o[k]);
-		if (o[k].seconds > 0 && have > 0)
-			scale(c, &o[k], 1 + rate * (o[k].seconds / have - 1));
-	}
+		follow_device(c, o, m->n_segments, d, rate);
 	return BERTH_OK;
 }
 

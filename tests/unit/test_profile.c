@@ -1,0 +1,294 @@
+/* Profiles, predictions, calibration and fidelity's statistics, on made-up figures whose answers are known. */
+#include "calibrate.h"
+#include "fidelity.h"
+#include "graph_json.h"
+#include "predict.h"
+#include "profile_cache.h"
+#include "support.h"
+#include "system_json.h"
+#include "times.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char duo_text[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"duo\",\"contention\":false,\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+	"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1e9,\"latency_s\":1e-5,\"both_ways\":true}]}";
+
+/* A chain of n operators. */
+static void make_chain(int32_t n, berth_arena *mem, berth_arena *tmp, berth_graph *g)
+{
+	berth_builder *b;
+	berth_err err;
+	char name[16];
+	assert_ok(berth_builder_new(tmp, "chain", &b, &err), &err);
+	for (int32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "op%d", (int)i);
+		const berth_op_spec spec = {.name = name, .type = i % 2 ? "Relu" : "Conv", .flops = 1e6 * (i + 1), .read_bytes = 1000 * (i % 3 + 1), .write_bytes = 500};
+		assert_ok(berth_builder_op(b, &spec, NULL, &err), &err);
+		if (i)
+			assert_ok(berth_builder_edge(b, i - 1, i, 4000, NULL, &err), &err);
+	}
+	assert_ok(berth_builder_finish(b, mem, g, &err), &err);
+}
+
+static void make_duo(berth_arena *mem, berth_arena *tmp, berth_system *s)
+{
+	berth_err err;
+	assert_ok(berth_system_parse_json("duo", duo_text, strlen(duo_text), mem, tmp, s, &err), &err);
+}
+
+/* ---- prediction ---- */
+
+static void lines_are_found(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	berth_graph g;
+	double seconds[20], low[20], high[20];
+	int32_t n;
+	make_chain(20, &mem, &tmp, &g);
+	for (int32_t op = 0; op < 20; op++) {
+		double t = 2e-6 + g.op_flops[op] / 1e10 + (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e9;
+		seconds[op] = op == 7 || op == 12 ? NAN : op % 2 ? 3 * t : t;
+	}
+	assert_ok(berth_predict_times(&g, seconds, low, high, &n, &tmp, &err), &err);
+	assert_int_equal(n, 2);
+	for (int i = 0; i < 2; i++) {
+		int32_t op = i ? 12 : 7;
+		double t = (2e-6 + g.op_flops[op] / 1e10 + (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e9) * (i ? 1 : 3);
+		assert_near(seconds[op] / t, 1, 0.1);
+		assert_true(low[op] <= seconds[op] && seconds[op] <= high[op]);
+	}
+	for (int32_t op = 2; op < 20; op++)
+		seconds[op] = NAN;
+	assert_ok(berth_predict_times(&g, seconds, low, high, &n, &tmp, &err), &err);
+	assert_int_equal(n, 0); /* two points are no line */
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void line_through_points(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	const double x[] = {0, 1, 2, 3, 4}, y[] = {1, 3, 5, 700, 9}; /* one wild point */
+	double start, slope;
+	assert_ok(berth_line_through(x, y, 5, &tmp, &start, &slope, &err), &err);
+	assert_near(slope, 2, 1e-12);
+	assert_near(start, 1, 1e-12);
+	berth_arena_free(&tmp);
+}
+
+/* ---- cache ---- */
+
+static void cache_keeps_times(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_err err;
+	berth_profile_cache *c;
+	char path[64];
+	bool found;
+	const berth_cached x = {7, {1.5, 1, 2, 0.1}, {NAN, NAN, NAN, NAN}};
+	berth_cached y;
+	snprintf(path, sizeof path, "/tmp/berth-cache-%ld.db", (long)getpid());
+	unlink(path);
+	berth_status st = berth_profile_cache_open(path, &mem, &c, &err);
+	if (st == BERTH_EIO && strstr(err.msg, "without SQLite")) {
+		printf("skipped: built without SQLite\n");
+		skip();
+	}
+	assert_ok(st, &err);
+	assert_ok(berth_profile_cache_put(c, "e", "d", "op", &x, &err), &err);
+	berth_profile_cache_close(c);
+	assert_ok(berth_profile_cache_open(path, &mem, &c, &err), &err);
+	assert_ok(berth_profile_cache_get(c, "e", "d", "op", &y, &found, &err), &err);
+	assert_true(found);
+	assert_int_equal(y.n, 7);
+	assert_near(y.wall.median, 1.5, 0);
+	assert_true(isnan(y.cpu.median));
+	assert_ok(berth_profile_cache_get(c, "e", "other device", "op", &y, &found, &err), &err);
+	assert_false(found);
+	berth_profile_cache_close(c);
+	unlink(path);
+	assert_int_equal(berth_profile_cache_open("/nowhere/cache.db", &mem, &c, &err), BERTH_EIO);
+	assert_contains(err.msg, "/nowhere/cache.db");
+	berth_arena_free(&mem);
+}
+
+/* ---- calibration ---- */
+
+enum { N = 12 };
+
+/* A made-up run: every maximal piece of the chain on one device is a segment; hand-offs take hand_s, each end end_s. */
+static void make_run(const int32_t *op_dev, double truth[N][2], double hand_s, double end_s, berth_arena *mem, berth_measurement *m)
+{
+	double t = 0;
+	berth_err err;
+	*m = (berth_measurement){.n_samples = 1};
+	assert_ok(BERTH_NEW(mem, m->segment, N, &err), &err);
+	assert_ok(BERTH_NEW(mem, m->wall_s, 1, &err), &err);
+	assert_ok(BERTH_NEW(mem, m->strain, 1, &err), &err);
+	m->strain[0] = 1;
+	for (int32_t i = 0; i < N;) {
+		berth_segment *s = &m->segment[m->n_segments++];
+		assert_ok(BERTH_NEW(mem, s->op, N, &err), &err);
+		assert_ok(BERTH_NEW(mem, s->start_s, 1, &err), &err);
+		assert_ok(BERTH_NEW(mem, s->end_s, 1, &err), &err);
+		s->dev = op_dev[i];
+		t += i ? hand_s + end_s : 0;
+		s->start_s[0] = t - (i ? end_s : 0);
+		for (; i < N && op_dev[i] == s->dev; i++) {
+			s->op[s->n_ops++] = i;
+			t += truth[i][s->dev];
+		}
+		t += i < N ? end_s : 0;
+		s->end_s[0] = t;
+	}
+	m->wall_s[0] = t;
+}
+
+static void calibration_finds_the_truth(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	berth_graph g, fitted;
+	berth_system s, linked;
+	berth_calibration c;
+	berth_problem p;
+	berth_sim *sim;
+	berth_sim_result r;
+	berth_measurement m;
+	double truth[N][2], first[N * 2], before, after;
+	int32_t op_dev[N];
+	berth_rng rng = berth_rng_seed(1, 0);
+	make_chain(N, &mem, &tmp, &g);
+	make_duo(&mem, &tmp, &s);
+	for (int32_t i = 0; i < N; i++) {
+		truth[i][0] = 1e-3 * (1 + berth_rng_unit(&rng));
+		truth[i][1] = 2.2 * truth[i][0];
+		first[2 * i] = truth[i][0] * (0.6 + berth_rng_unit(&rng));
+		first[2 * i + 1] = truth[i][0] * (0.6 + berth_rng_unit(&rng));
+	}
+	assert_ok(berth_calibration_new(&g, &s, first, &mem, &c, &err), &err);
+	for (int k = 0; k < 60; k++) {
+		for (int32_t i = 0; i < N; i++)
+			op_dev[i] = berth_rng_unit(&rng) < 0.5 || !i ? (int32_t)berth_rng_below(&rng, 2) : op_dev[i - 1];
+		make_run(op_dev, truth, 5e-5, 1e-4, &mem, &m);
+		assert_ok(berth_calibration_add(&c, &m, 1.1, &tmp, &err), &err);
+	}
+	berth_calibration_fit(&c, 80, &before, &after);
+	assert_true(before > 0.2);
+	assert_true(after < 0.02);
+	assert_near((c.end_s + 4000 * c.end_s_per_byte) / 1e-4, 1, 0.3);
+	assert_ok(berth_calibration_links(&c, &mem, &tmp, &linked, &err), &err);
+	assert_near((linked.link_latency_s[0] + 4000 / linked.link_bandwidth[0]) / 2.5e-4, 1, 0.25);
+	/* a placement that was not among them is predicted */
+	for (int32_t i = 0; i < N; i++)
+		op_dev[i] = i % 4 >= 2;
+	make_run(op_dev, truth, 5e-5, 1e-4, &mem, &m);
+	assert_ok(berth_graph_with_times(&g, &linked, c.time_s, &mem, &fitted, &err), &err);
+	assert_ok(berth_problem_new(&fitted, &linked, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
+	berth_sim_run(sim, op_dev, NULL, &r);
+	assert_near((double)r.latency_ns * 1e-9 / m.wall_s[0], 1, 0.05);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* A sample that strained too much is left out; a device that slows down takes its idle operators along. */
+static void following_a_slow_device(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	berth_graph g;
+	berth_system s;
+	berth_calibration c;
+	berth_measurement m;
+	double truth[N][2], first[N * 2];
+	int32_t op_dev[N];
+	make_chain(N, &mem, &tmp, &g);
+	make_duo(&mem, &tmp, &s);
+	for (int32_t i = 0; i < N; i++) {
+		first[2 * i] = first[2 * i + 1] = 1e-3;
+		truth[i][0] = 1e-3;
+		truth[i][1] = 4e-3;
+		op_dev[i] = i >= 8;
+	}
+	assert_ok(berth_calibration_new(&g, &s, first, &mem, &c, &err), &err);
+	make_run(op_dev, truth, 0, 0, &mem, &m);
+	m.strain[0] = 3;
+	assert_ok(berth_calibration_add(&c, &m, 1.1, &tmp, &err), &err);
+	assert_int_equal(c.n_seen, 0);
+	for (int k = 0; k < 12; k++)
+		assert_ok(berth_calibration_follow(&c, &m, 0.5, &tmp, &err), &err);
+	assert_near(c.time_s[2 * 9 + 1], 4e-3, 1e-5); /* ran there */
+	assert_near(c.time_s[2 * 2 + 1], 4e-3, 1e-5); /* did not */
+	assert_near(c.time_s[2 * 2 + 0], 1e-3, 1e-6);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void start_orders_are_topological(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	berth_graph g, timed;
+	berth_system s;
+	berth_problem p;
+	berth_sim *sim;
+	double time_s[N * 2];
+	int32_t op_dev[N], order[N];
+	make_chain(N, &mem, &tmp, &g);
+	make_duo(&mem, &tmp, &s);
+	for (int32_t i = 0; i < N; i++) {
+		time_s[2 * i] = i % 3 ? 0 : 1e-6; /* zero times make equal starts */
+		time_s[2 * i + 1] = NAN;
+		op_dev[i] = 0;
+	}
+	assert_ok(berth_graph_with_times(&g, &s, time_s, &mem, &timed, &err), &err);
+	assert_ok(berth_graph_check(&timed, &err), &err);
+	assert_ok(berth_problem_new(&timed, &s, &mem, &tmp, &p, &err), &err);
+	assert_int_equal(berth_op_time(&p, 1, 1), -1);
+	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
+	assert_ok(berth_start_order(&p, sim, op_dev, order, &tmp, &err), &err);
+	assert_true(berth_order_is_topological(&timed, order, &tmp));
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* ---- statistics ---- */
+
+static void tau_over_disjoint_pairs(void **state)
+{
+	(void)state;
+	const double low[] = {1, 2, 2.5, 5}, high[] = {1.5, 3, 3.5, 6}, right[] = {1, 2, 3, 4}, wrong[] = {4, 3, 2, 1}, half[] = {1, 2, 2, 1.5};
+	int64_t pairs;
+	assert_near(berth_tau_disjoint(4, right, low, high, &pairs), 1, 0);
+	assert_int_equal(pairs, 5); /* 1 and 2 overlap */
+	assert_near(berth_tau_disjoint(4, wrong, low, high, &pairs), -1, 0);
+	assert_near(berth_tau_disjoint(4, half, low, high, &pairs), 0.2, 1e-12); /* 0 before 1, 2 and 3; 3 before 1 and 2 */
+	assert_true(isnan(berth_tau_disjoint(1, right, low, high, &pairs)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_are_found),
+		cmocka_unit_test(line_through_points),
+		cmocka_unit_test(cache_keeps_times),
+		cmocka_unit_test(calibration_finds_the_truth),
+		cmocka_unit_test(following_a_slow_device),
+		cmocka_unit_test(start_orders_are_topological),
+		cmocka_unit_test(tau_over_disjoint_pairs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
