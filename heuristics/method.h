@@ -8,7 +8,8 @@ typedef struct berth_method {
 	const char *name;  /* as on the command line */
 	const char *about; /* one sentence with the source */
 	bool searches;     /* uses the budget of evaluations; the others answer at once */
-	/* Offer at least one legal placement to the search; its incumbent is the answer. Fails: BERTH_ENOMEM, BERTH_EINVAL. */
+	/* Offer at least one legal placement to the search; its incumbent is the answer. Fails: BERTH_ENOMEM, BERTH_EINVAL,
+	 * BERTH_EUNSUPPORTED (a kind of rule, objective or limit that the method cannot do). */
 	berth_status (*run)(berth_search *s, berth_arena *tmp, berth_err *err);
 } berth_method;
 

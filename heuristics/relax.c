@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVALUATIONS = 300, LIMIT_EVALUATIONS = 1000, MEMORY_ROUNDS = 8, LARGE = 2000, LARGE_ROUNDS = 3, MOST_RULES = 16, MOST_TURNS = 12 };
+enum { EVALUATIONS = 300, LIMIT_EVALUATIONS = 1000, MEMORY_ROUNDS = 8, LARGE = 2000, LARGE_ROUNDS = 3, LARGE_SEEDS = 2, HUGE_GRAPH = 20000, MOST_RULES = 16, MOST_TURNS = 12 };
 
 
 typedef struct relaxer {
@@ -34,8 +34,10 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 	if (berth_problem_feasible(q, NULL) != BERTH_OK)
 		return BERTH_OK;
 	BERTH_TRY(berth_search_new(q, &cfg, r->work, s, r->err));
-	BERTH_TRY(berth_start_from_seeds(s, r->tmp, r->err));
-	if (!berth_score_feasible(s->best) || evaluations > EVALUATIONS)
+	bool large = q->n_ops > LARGE; /* then the two fastest methods, with their repair, must do */
+	for (int32_t i = 0; i < berth_n_seeds && (!large || i < LARGE_SEEDS); i++)
+		BERTH_TRY(berth_method_run(berth_seed_methods[i], s, r->tmp, r->err));
+	if (!large && (!berth_score_feasible(s->best) || evaluations > EVALUATIONS))
 		BERTH_TRY(berth_method_run(&berth_method_anneal, s, r->tmp, r->err));
 	*found = berth_score_feasible(s->best);
 	return BERTH_OK;
@@ -95,7 +97,7 @@ static berth_status least_memory(relaxer *r, const berth_rule *rule, int64_t *by
 	*least = false;
 	low = proven > low ? proven : low;
 	BERTH_TRY(fit_memory(r, rule, -1, bytes));
-	int rounds = r->p->n_ops > LARGE ? LARGE_ROUNDS : MEMORY_ROUNDS;
+	int rounds = r->p->n_ops > HUGE_GRAPH ? 0 : r->p->n_ops > LARGE ? LARGE_ROUNDS : MEMORY_ROUNDS;
 	for (int round = 0; round < rounds && *bytes > low + 1; round++) {
 		int64_t middle = low + (*bytes - low) / 2, needed;
 		BERTH_TRY(fit_memory(r, rule, middle, &needed));

@@ -289,6 +289,24 @@ static void run_method(compiled *c, const instance *x, uint64_t seed, const bert
 	berth_arena_reset(&c->mem, mark);
 }
 
+/* The learned methods take longer: fewer instances. */
+static void learned_methods_keep_the_rules(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		instance x = draw(seed);
+		compiled c = {0};
+		bool rules, memory;
+		count n = {0};
+		compile(&c, &x);
+		exists(&c, &x, &rules, &memory);
+		for (int32_t m = berth_n_heuristics; m < berth_n_methods(); m++)
+			run_method(&c, &x, seed, berth_method_at(m), memory, &n);
+		berth_arena_free(&c.mem);
+		berth_arena_free(&c.tmp);
+	}
+}
+
 static void every_method_keeps_the_rules(void **state)
 {
 	enum { MOST_METHODS = 64 };
@@ -519,7 +537,7 @@ static void conflicts_are_real_and_minimal(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_keeps_the_rules), cmocka_unit_test(conflicts_are_real_and_minimal)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_keeps_the_rules), cmocka_unit_test(learned_methods_keep_the_rules), cmocka_unit_test(conflicts_are_real_and_minimal)};
 	if (argc > 1)
 		n_instances = atoll(argv[1]);
 	if (argc > 2)
