@@ -91,7 +91,7 @@ static berth_status new_task(const berth_learner *l, berth_search *s, berth_aren
 	BERTH_TRY(BERTH_NEW(mem, t->window_action, (size_t)c->window * (size_t)t->e.n_groups, err));
 	BERTH_TRY(BERTH_NEW(mem, t->window_reward, c->window, err));
 	if (c->sequential)
-		return sequence_new_task(t, mem, err);
+		return berth_walk_new(s, &t->e, mem, &t->walk, err);
 	if (c->table_lr > 0) {
 		size_t cells = (size_t)t->e.n_groups * (size_t)t->e.n_devs;
 		BERTH_TRY(BERTH_NEW(mem, t->table, cells, err));
@@ -210,9 +210,9 @@ static void clear_dlogits(berth_learner *l, const berth_task *t)
 
 /* ---- drawing ---- */
 
-berth_rng learner_episode_rng(const berth_learner *l, int32_t task, int64_t episode)
+uint64_t learner_seed_of(const berth_learner *l, int32_t task)
 {
-	return berth_rng_seed(l->seed + (uint64_t)task * UINT64_C(0x9e3779b97f4a7c15), BERTH_STREAM_ROLLOUT + (uint64_t)episode);
+	return l->seed + (uint64_t)task * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static void draw_batch(berth_learner *l, int32_t task, int32_t n)
@@ -220,7 +220,7 @@ static void draw_batch(berth_learner *l, int32_t task, int32_t n)
 	berth_task *t = &l->task[task];
 	size_t groups = (size_t)t->e.n_groups, ops = (size_t)t->s->p->n_ops;
 	for (int32_t i = 0; i < n; i++) {
-		berth_rng rng = learner_episode_rng(l, task, t->episodes++);
+		berth_rng rng = berth_rng_seed(learner_seed_of(l, task), BERTH_STREAM_ROLLOUT + (uint64_t)t->episodes++);
 		berth_encoding_draw(&t->e, l->logp, &rng, l->action + (size_t)i * groups, l->old_logp + (size_t)i * groups);
 		berth_encoding_project(&t->e, l->action + (size_t)i * groups, l->op_devs + (size_t)i * ops);
 	}

@@ -8,9 +8,8 @@
 #define BERTH_LEARNER_H
 
 #include "adam.h"
-#include "decode.h"
 #include "policy_loss.h"
-#include "search.h"
+#include "walk.h"
 
 typedef struct berth_learner_cfg {
 	int32_t groups;       /* nodes the policy sees of each graph, [1, 4096]; default 64 */
@@ -53,7 +52,7 @@ typedef struct berth_task {
 	double *window_reward;     /* [window] */
 	nn_real *table;            /* [n_groups][n_devs] free terms, or NULL */
 	adam_state table_adam;
-	berth_decoder **decoder;   /* [workers], sequential */
+	berth_walk walk;           /* sequential */
 } berth_task;
 
 /* Scratch of the sequential decoding, for the largest task. */

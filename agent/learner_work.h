@@ -4,8 +4,8 @@
 
 #include "learner.h"
 
-/* The random stream of an episode of a task. */
-berth_rng learner_episode_rng(const berth_learner *l, int32_t task, int64_t episode);
+/* Seed of the episodes of a task. */
+uint64_t learner_seed_of(const berth_learner *l, int32_t task);
 
 /* Rewards of the batch's scores l->score [n], the moving baseline, and the advantages. */
 void learner_note_rewards(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats);
@@ -16,7 +16,6 @@ berth_status learner_apply(berth_learner *l, double *norm, berth_err *err);
 /* ---- the sequential decoding, in sequence.c ---- */
 
 berth_status sequence_new(berth_learner *l, size_t n_ops, size_t n_cells, size_t n_groups, berth_arena *mem, berth_err *err);
-berth_status sequence_new_task(berth_task *t, berth_arena *mem, berth_err *err);
 
 /* A step; see berth_learner_step. */
 berth_status sequence_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err);

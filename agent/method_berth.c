@@ -6,10 +6,11 @@
 #include "method.h"
 #include "policy_file.h"
 #include "portfolio.h"
+#include "proposals.h"
 
 #include <string.h>
 
-enum { CLONE_STEPS = 2, SEED_STEPS = 60 };
+enum { CLONE_STEPS = 2, SEED_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 
 typedef struct placer {
 	berth_search *s;
@@ -59,30 +60,44 @@ static berth_status rounds(placer *w, berth_err *err)
 		}
 }
 
+/* The policy's own placements: the most probable one, then draws. */
+static berth_status propose(const berth_policy_file *f, berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_proposals p;
+	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
+	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
+	berth_proposals_offer_draws(&p, DRAWN_EVALUATIONS);
+	return BERTH_OK;
+}
+
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	placer w = {.s = s};
 	berth_learner_cfg cfg = berth_learner_cfg_default();
-	const int32_t *seed_dev[BERTH_MAX_SEEDS];
-	int32_t n = 0;
-	const berth_policy_file *f = s->cfg.policy;
-	if (f)
-		cfg = f->cfg;
-	cfg.table_lr = 0.02;
+	const berth_policy_file *f;
+	const nn_real *params = NULL;
 	BERTH_TRY(berth_portfolio_run(s, s->mem, tmp, &w.seeds, err));
-	if (s->p->n_ops == 0 || (!f && berth_search_room(s, 1) == 0))
+	if (s->p->n_ops == 0)
 		return BERTH_OK;
-	BERTH_TRY(berth_learner_new(&cfg, s->cfg.seed, f ? f->params : NULL, &s, 1, s->mem, tmp, &w.l, err));
+	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
+	if (f->cfg.sequential)
+		BERTH_TRY(propose(f, s, tmp, err));
+	if (berth_search_room(s, 1) == 0)
+		return BERTH_OK;
+	if (!f->cfg.sequential) {
+		cfg = f->cfg;
+		params = f->params;
+	}
+	cfg.table_lr = 0.02;
+	BERTH_TRY(berth_learner_new(&cfg, s->cfg.seed, params, &s, 1, s->mem, tmp, &w.l, err));
 	w.l.task[0].reference = w.seeds.reference;
 	w.learn_share = 0.25;
 	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), s->mem, &w.annealer, err));
-	if (f) {
+	if (params)
 		BERTH_TRY(berth_learner_offer_greedy(&w.l, 0, tmp, err));
-		return rounds(&w, err);
-	}
-	seed_dev[n++] = w.seeds.seed[w.seeds.best].op_dev;
-	BERTH_TRY(berth_learner_seed(&w.l, 0, n, seed_dev, SEED_STEPS, err));
+	else
+		BERTH_TRY(berth_learner_seed(&w.l, 0, 1, &(const int32_t *){s->best_dev}, SEED_STEPS, err));
 	return rounds(&w, err);
 }
 
-const berth_method berth_method_berth = {"berth", "policy seeded by the portfolio, PPO and elite cloning, multilevel refinement (the default)", true, run};
+const berth_method berth_method_berth = {"berth", "policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default)", true, run};

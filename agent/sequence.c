@@ -2,8 +2,6 @@
  * policy over the keys of the list, and imitation by following a placement along the list. */
 #include "learner_work.h"
 
-#include "method.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -31,15 +29,6 @@ berth_status sequence_new(berth_learner *l, size_t n_ops, size_t n_cells, size_t
 	return BERTH_NEW(mem, q->dkeys, n_groups, err);
 }
 
-berth_status sequence_new_task(berth_task *t, berth_arena *mem, berth_err *err)
-{
-	int32_t workers = berth_pool_workers(t->s->cfg.pool);
-	BERTH_TRY(BERTH_NEW(mem, t->decoder, workers, err));
-	for (int32_t i = 0; i < workers; i++)
-		BERTH_TRY(berth_decoder_new(&t->e, mem, &t->decoder[i], err));
-	return BERTH_OK;
-}
-
 static policy_stepper embed(berth_learner *l, const berth_task *t)
 {
 	policy_embed(&l->dims, l->params, &t->e.in, l->acts);
@@ -51,40 +40,17 @@ static const nn_real *keys_of(const berth_learner *l, const berth_task *t)
 	return policy_keys(&l->dims, &t->e.in, l->acts);
 }
 
-/* ---- drawing ---- */
-
-typedef struct drawing {
-	berth_learner *l;
-	int32_t task;
-	int64_t first; /* episode of item 0 */
-	policy_stepper net;
-} drawing;
-
-static void draw_one(void *ctx, int32_t item, int32_t worker)
-{
-	drawing *w = ctx;
-	berth_learner *l = w->l;
-	berth_task *t = &l->task[w->task];
-	size_t ops = (size_t)t->s->p->n_ops;
-	berth_rng rng = learner_episode_rng(l, w->task, w->first + item);
-	berth_decode_how how = {.rng = &rng, .temperature = 1, .key_sigma = l->cfg.key_sigma};
-	berth_partial *part = berth_decoder_partial(t->decoder[worker]);
-	berth_partial_limit_memory(part, 0);
-	berth_decode(t->decoder[worker], &w->net, keys_of(l, t), &how, part, &l->seq.episode[item]);
-	berth_partial_devs(part, l->op_devs + (size_t)item * ops);
-	berth_partial_order(part, l->seq.orders + (size_t)item * ops);
-}
-
 static void draw_batch(berth_learner *l, int32_t task, int32_t n)
 {
 	berth_task *t = &l->task[task];
-	drawing w = {l, task, t->episodes, embed(l, t)};
-	memcpy(l->seq.keys, keys_of(l, t), (size_t)t->e.n_groups * sizeof *l->seq.keys);
-	berth_pool_run(t->s->cfg.pool, n, draw_one, &w);
+	berth_sequence *q = &l->seq;
+	policy_stepper net = embed(l, t);
+	berth_walk_batch b = {n, learner_seed_of(l, task), t->episodes, 1, l->cfg.key_sigma, l->op_devs, q->orders, q->scores, q->episode};
+	memcpy(q->keys, keys_of(l, t), (size_t)t->e.n_groups * sizeof *q->keys);
+	berth_walk_draw(&t->walk, &net, keys_of(l, t), &b);
 	t->episodes += n;
-	berth_search_offer_batch_ordered(t->s, n, l->op_devs, l->seq.orders, l->seq.scores);
 	for (int32_t i = 0; i < n; i++)
-		l->score[i] = l->seq.scores[2 * i + berth_score_less(l->seq.scores[2 * i + 1], l->seq.scores[2 * i])];
+		l->score[i] = berth_walk_score(&b, i);
 }
 
 /* ---- gradients ---- */
@@ -192,9 +158,9 @@ berth_status sequence_clone(berth_learner *l, int32_t task, const int32_t *op_de
 		policy_stepper net = embed(l, t);
 		nn_real one = 1;
 		double loss, norm;
-		berth_partial *part = berth_decoder_partial(t->decoder[0]);
+		berth_partial *part = berth_decoder_partial(t->walk.decoder[0]);
 		berth_partial_limit_memory(part, 0);
-		berth_decode(t->decoder[0], &net, keys_of(l, t), &how, part, ep);
+		berth_decode(t->walk.decoder[0], &net, keys_of(l, t), &how, part, ep);
 		policy_steps rows = steps_of(ep);
 		begin_gradient(l, t);
 		policy_steps_forward(&l->dims, l->params, &t->e.in, l->acts, &rows, q->hidden, q->logits);
@@ -209,27 +175,9 @@ berth_status sequence_clone(berth_learner *l, int32_t task, const int32_t *op_de
 	return BERTH_OK;
 }
 
-/* ---- the most probable placement ---- */
-
-typedef struct greedy {
-	berth_learner *l;
-	const berth_task *t;
-	policy_stepper net;
-} greedy;
-
-static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
-{
-	greedy *w = ctx;
-	berth_decode_how how = {.temperature = 1};
-	(void)tmp;
-	(void)err;
-	berth_decode(w->t->decoder[0], &w->net, keys_of(w->l, w->t), &how, part, NULL);
-	return BERTH_OK;
-}
-
 berth_status sequence_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err)
 {
 	const berth_task *t = &l->task[task];
-	greedy w = {l, t, embed(l, t)};
-	return berth_offer_schedule(t->s, schedule, &w, tmp, err);
+	policy_stepper net = embed(l, t);
+	return berth_walk_offer_greedy(&t->walk, &net, keys_of(l, t), tmp, err);
 }

@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static size_t n_params(const berth_policy_file *f)
 {
@@ -32,10 +33,25 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	return cli_print_json(&w, err);
 }
 
+/* The first few of what it was trained on, and how many more there are. */
+static void print_trained_on(const char *list)
+{
+	enum { SHOWN = 4 };
+	int n = 1;
+	const char *end = NULL;
+	for (const char *at = list; (at = strstr(at, "; ")); at += 2)
+		if (n++ == SHOWN)
+			end = at;
+	if (end)
+		printf("policy trained on %.*s and %d more\n", (int)(end - list), list, n - SHOWN);
+	else
+		printf("policy trained on %s\n", list);
+}
+
 static void print_text(const berth_policy_file *f)
 {
 	char a[32], b[32];
-	printf("policy trained on %s\n", f->trained_on);
+	print_trained_on(f->trained_on);
 	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n", berth_objective_name(&f->objective), (unsigned long long)f->seed,
 	       cli_count(a, f->evaluations), (long long)f->steps, f->core);
 	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n", berth_text_count(b, (double)n_params(f)),

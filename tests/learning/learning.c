@@ -1,6 +1,7 @@
 /* berth-learning: does the agent learn, and what is it worth? Prints the tables of docs/learning.md as Markdown; see --help. Same seeds, same tables. */
 #include "learner.h"
 #include "methods.h"
+#include "parts.h"
 #include "portfolio.h"
 #include "statistics.h"
 #include "systems_builtin.h"
@@ -25,15 +26,7 @@ static const struct {
 };
 enum { N_INSTANCES = sizeof instances / sizeof *instances };
 
-typedef struct subject {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-	berth_bounds b;
-} subject;
-
-static void must(berth_status st, const berth_err *err)
+void must(berth_status st, const berth_err *err)
 {
 	if (st == BERTH_OK)
 		return;
@@ -41,37 +34,46 @@ static void must(berth_status st, const berth_err *err)
 	exit(berth_exit_code(st));
 }
 
-static void open_subject(subject *x, int i)
+void open_subject_of(subject *x, const char *graph, const char *system)
 {
 	berth_err err;
 	*x = (subject){0};
-	must(berth_zoo_build(instances[i].graph, &x->mem, &x->tmp, &x->g, &err), &err);
-	must(berth_system_builtin(instances[i].system, &x->mem, &x->tmp, &x->s, &err), &err);
+	must(berth_zoo_build(graph, &x->mem, &x->tmp, &x->g, &err), &err);
+	must(berth_system_builtin(system, &x->mem, &x->tmp, &x->s, &err), &err);
 	must(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
 	must(berth_bounds_new(&x->p, &x->tmp, &x->b, &err), &err);
 }
 
-static void close_subject(subject *x)
+static void open_subject(subject *x, int i)
+{
+	open_subject_of(x, instances[i].graph, instances[i].system);
+}
+
+void close_subject(subject *x)
 {
 	berth_arena_free(&x->mem);
 	berth_arena_free(&x->tmp);
 }
 
-/* Value of a method's answer; infinite where it exceeds memory. */
-static double run_method(const subject *x, const char *name, uint64_t seed, int64_t evaluations)
+double run_with(const subject *x, const char *name, const berth_search_cfg *cfg)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_search s;
-	berth_search_cfg cfg = {.seed = seed, .evaluations = evaluations};
 	const berth_method *m;
 	berth_err err;
 	must(berth_method_find(name, &m, &err), &err);
-	must(berth_search_new(&x->p, &cfg, &mem, &s, &err), &err);
+	must(berth_search_new(&x->p, cfg, &mem, &s, &err), &err);
 	must(berth_method_run(m, &s, &tmp, &err), &err);
 	double value = berth_score_feasible(s.best) ? s.best.value : INFINITY;
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return value;
+}
+
+static double run_method(const subject *x, const char *name, uint64_t seed, int64_t evaluations)
+{
+	berth_search_cfg cfg = {.seed = seed, .evaluations = evaluations};
+	return run_with(x, name, &cfg);
 }
 
 /* The sampler alone: no seeds, no refinement; trained or with its untrained weights. first and last: mean reward of the first and last tenth. */
@@ -242,9 +244,9 @@ static void table_post(int n_seeds, int64_t evaluations)
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-learning [--part learn|berth|post] [--seeds N] [--evaluations N]\n\n"
+	fprintf(to, "usage: berth-learning [--part learn|berth|post|zero-shot|time] [--seeds N] [--evaluations N] [--time S]\n\n"
 	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations for learn and\n"
-	            "berth, 2,400 for post; 10 seeds.\n");
+	            "berth, 2,400 for post; 10 seeds. time: 3 seeds of 1 s.\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -253,6 +255,7 @@ int main(int argc, char **argv)
 	const char *part = NULL;
 	int seeds = 10;
 	long long evaluations = 0;
+	double seconds = 1;
 	for (int i = 1; i < argc; i++) {
 		if (i + 1 < argc && strcmp(argv[i], "--part") == 0)
 			part = argv[++i];
@@ -260,10 +263,12 @@ int main(int argc, char **argv)
 			seeds = atoi(argv[++i]);
 		else if (i + 1 < argc && strcmp(argv[i], "--evaluations") == 0)
 			evaluations = atoll(argv[++i]);
+		else if (i + 1 < argc && strcmp(argv[i], "--time") == 0)
+			seconds = atof(argv[++i]);
 		else
 			return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
 	}
-	if (seeds < 1 || seeds > MAX_SEEDS || evaluations < 0)
+	if (seeds < 1 || seeds > MAX_SEEDS || evaluations < 0 || !(seconds > 0))
 		return usage(stderr);
 	bool any = false;
 	if ((!part || strcmp(part, "learn") == 0) && (any = true))
@@ -272,5 +277,9 @@ int main(int argc, char **argv)
 		table_berth(seeds, evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "post") == 0) && (any = true))
 		table_post(seeds, evaluations ? evaluations : 2400);
+	if ((!part || strcmp(part, "zero-shot") == 0) && (any = true))
+		table_zero_shot(evaluations ? evaluations : 10000);
+	if ((!part || strcmp(part, "time") == 0) && (any = true))
+		table_time(seeds < 3 ? seeds : 3, seconds);
 	return any ? 0 : usage(stderr);
 }

@@ -1,0 +1,5 @@
+# A file as a C array: cmake -DIN=FILE -DOUT=FILE.c -DNAME=symbol -DHEADER=declares.h -P embed.cmake
+file(READ ${IN} bytes HEX)
+string(REGEX REPLACE "(................................................................)" "\\1\n" bytes "${bytes}")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+file(WRITE ${OUT} "/* Made from ${NAME}; do not edit. */\n#include \"${HEADER}\"\n\nconst unsigned char ${NAME}[] = {\n${bytes}\n};\nconst size_t ${NAME}_size = sizeof ${NAME};\n")

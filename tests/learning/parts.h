@@ -1,0 +1,34 @@
+/* The parts of berth-learning that stand in files of their own, and what all share. */
+#ifndef BERTH_LEARNING_PARTS_H
+#define BERTH_LEARNING_PARTS_H
+
+#include "bounds.h"
+#include "graph.h"
+#include "problem.h"
+#include "search.h"
+#include "system.h"
+
+typedef struct subject {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_bounds b;
+} subject;
+
+/* Exit with the message where it is none. */
+void must(berth_status st, const berth_err *err);
+
+void open_subject_of(subject *x, const char *graph, const char *system);
+void close_subject(subject *x);
+
+/* Value of a method's answer; infinite where it exceeds memory. cfg: seed, evaluations or time, policy. */
+double run_with(const subject *x, const char *name, const berth_search_cfg *cfg);
+
+/* One forward pass of the shipped policy on model families and machines that it was not trained on. */
+void table_zero_shot(int64_t evaluations);
+
+/* berth and annealing at equal CPU time. seeds from 1. */
+void table_time(int n_seeds, double seconds);
+
+#endif
