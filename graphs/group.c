@@ -114,6 +114,11 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 		l->cost[c->op_unit[op]] += cfg->op_cost ? cfg->op_cost[op] : 1;
 		l->bytes[c->op_unit[op]] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);
 	}
+	for (int32_t op = 0; op < g->n_ops; op++) { /* two operators of separation groups are too heavy for one cluster */
+		int64_t *bytes = &l->bytes[c->op_unit[op]];
+		if (g->op_sep[op] >= 0 && *bytes <= cfg->max_bytes / 2)
+			*bytes = cfg->max_bytes / 2 + 1;
+	}
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t u = c->op_unit[g->tensor_producer[t]], v = c->op_unit[g->edge_consumer[e]];

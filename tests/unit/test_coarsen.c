@@ -441,6 +441,38 @@ static void test_auto_takes_the_least_loss(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Operators of separation groups never come into one group. */
+static void test_separated_operators_stay_apart(void **state)
+{
+	(void)state;
+	int32_t n;
+	const berth_grouper *list = berth_grouper_list(&n);
+	for (int32_t k = 0; k < n; k++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_builder *b;
+		berth_graph g;
+		berth_err err;
+		berth_coarsening c;
+		berth_coarsen_cfg cfg = berth_coarsen_cfg_default(3);
+		assert_ok(berth_builder_new(&tmp, "apart", &b, &err), &err);
+		for (int32_t i = 0; i < 24; i++) {
+			char name[8];
+			snprintf(name, sizeof name, "o%d", (int)i);
+			berth_op_spec spec = {.name = name, .param_bytes = 10, .separate = i % 8 == 3 ? "s" : NULL};
+			assert_ok(berth_builder_op(b, &spec, NULL, &err), &err);
+			if (i)
+				assert_ok(berth_builder_edge(b, i - 1, i, 100 + i, NULL, &err), &err);
+		}
+		assert_ok(berth_builder_finish(b, &mem, &g, &err), &err);
+		cfg.grouper = &list[k];
+		check(&g, &cfg, &c, &mem);
+		assert_true(c.n_groups < 12);
+		assert_true(c.op_group[3] != c.op_group[11] && c.op_group[11] != c.op_group[19] && c.op_group[3] != c.op_group[19]);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_modularity_finds_communities),
 		cmocka_unit_test(test_scores_decide),
 		cmocka_unit_test(test_auto_takes_the_least_loss),
+		cmocka_unit_test(test_separated_operators_stay_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
