@@ -93,6 +93,7 @@ static void set_limits(Cbc_Model *m, const berth_lp_options *options)
 {
 	Cbc_setLogLevel(m, 0);
 	Cbc_setParameter(m, "log", "0");
+	Cbc_setParameter(m, "heuristicsOnOff", "off"); /* their small trees run into an assertion of OsiClp (2.10.8); callers bring a start of their own */
 	set_number(m, "ratioGap", options->gap > 0 ? options->gap : 0);
 	if (options->nodes > 0)
 		set_number(m, "maxNodes", (double)(options->nodes < INT_MAX ? options->nodes : INT_MAX));
