@@ -401,8 +401,8 @@ static void place_from(berth_small *x, int32_t i, int64_t lower)
 
 bool small_step(berth_small *x, int64_t lower)
 {
-	x->nodes++;
-	if (x->cfg->nodes > 0 && x->nodes > x->cfg->nodes)
+	x->nodes += !x->stopped;
+	if (x->cfg->nodes > 0 && x->nodes >= x->cfg->nodes)
 		x->stopped = true;
 	if (x->cfg->stop && x->nodes % 1024 == 0 && x->cfg->stop(x->cfg->ctx))
 		x->stopped = true;

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 14 };
-#define NODES 20000
+enum { MOST = 16 };
+#define NODES 10000
 #define TOLERANCE 1e-6
 
 static berth_status write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err)
@@ -61,8 +61,10 @@ static void prove(berth_search *s, const berth_lp_result *r, double scale, int64
 		bound_ns = (double)upper_ns;
 	if (!isfinite(bound_ns) || bound_ns < 0)
 		return;
-	berth_search_prove(s, floor(fmin(bound_ns, (double)upper_ns) * (1 - TOLERANCE)) / 1e9);
-	if (berth_score_feasible(s->best) && s->best.value <= s->bound * (1 + 2 * TOLERANCE) + 1e-9)
+	/* Latencies are whole nanoseconds. */
+	berth_search_prove(s, ceil(fmin(bound_ns, (double)upper_ns) * (1 - TOLERANCE)) / 1e9);
+	s->proof = r->status == BERTH_LP_LIMIT || r->status == BERTH_LP_UNKNOWN ? BERTH_PROOF_LIMIT : BERTH_PROOF_NONE; /* none: the model is solved, waiting remains */
+	if (berth_score_feasible(s->best) && s->best.value <= s->bound * (1 + 2 * TOLERANCE))
 		s->proof = BERTH_PROOF_OPTIMAL;
 }
 
