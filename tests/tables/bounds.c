@@ -119,6 +119,12 @@ int main(int argc, char **argv)
 	printf("# Bounds\n\n"
 	       "The best placement for latency that `local-search`, `anneal` and `berth` find in %lld evaluations each, seed 1, on all built-in systems, and its gap to\n"
 	       "the bound that every answer carries (fast) and to that of `--bound strong`. Made by `berth-bounds-table`.\n\n"
+	       "Fast: the larger of the critical path of earliest finish times, which lets a producer use another device for each consumer, and the load dual\n"
+	       "(env/bounds.h). Strong, where larger: the sum along gates, operators that every other one stands before or after, of exact searches between them for\n"
+	       "each pair of the gates' devices (env/bounds_blocks.h); a path under prices for memory (env/bounds_memory.h). The proofs stand in these headers; on\n"
+	       "thousands of tiny instances no placement with any order beats a bound (tests/oracle/test_exact.c). Loose still: graphs without gates whose parts are\n"
+	       "worth spreading only as far as links allow (training steps, nasnet-a, randwire, tiled graphs on unlike servers), as neither bound weighs transfers\n"
+	       "against loads.\n\n"
 	       "| model | system | best | by | gap, fast | gap, strong |\n|---|---|---|---|---|---|\n", (long long)t.evaluations);
 	if (rows(&t, &err) != BERTH_OK) {
 		fprintf(stderr, "berth-bounds-table: %s\n", err.msg);
