@@ -68,7 +68,7 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	*out = berth_measured_cfg_default();
 	BERTH_TRY(BERTH_NEW(&c->mem, argv, MAX_WORDS + 1, err));
 	BERTH_TRY(split_words(c, e->name ? e->name : "ort", argv, err));
-	out->engine.name = argv[0];
+	out->engine.name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	if (!strchr(argv[0], '/'))
 		BERTH_TRY(find_program(c, argv[0], &argv[0], err));
 	out->engine.argv = argv;
