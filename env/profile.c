@@ -224,6 +224,12 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
 	size_t n = (size_t)m->g->n_ops * (size_t)m->s->n_devs;
 	berth_profile p = {.overheads = {NAN, NAN}};
 	job j = {.m = m, .cfg = cfg, .p = &p, .tmp = tmp, .started = berth_wall_seconds()};
+	int32_t matched = 0;
+	for (int32_t d = 0; d < m->s->n_devs; d++)
+		matched += m->dev_engine[d] >= 0;
+	if (!matched)
+		return berth_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device of system '%.60s': their names have to be the same (its first is '%.60s')",
+		                  berth_engine_name(m->engine), m->s->name, m->engine_dev[0]);
 	BERTH_TRY(BERTH_NEW(mem, p.row, n, err));
 	BERTH_TRY(BERTH_NEW(mem, p.time_s, n, err));
 	BERTH_TRY(BERTH_NEW(mem, p.link, m->s->n_links, err));
