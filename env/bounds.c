@@ -2,6 +2,7 @@
 #include "bounds.h"
 
 #include "bounds_blocks.h"
+#include "bounds_lp.h"
 #include "bounds_memory.h"
 #include "bounds_path.h"
 #include "ceft.h"
@@ -299,12 +300,14 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 
 berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
-	int64_t blocks, memory, most = b->latency_ns;
+	int64_t blocks, memory, linear, most = b->latency_ns;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(berth_bounds_blocks(p, nodes, tmp, &blocks, err));
 	BERTH_TRY(berth_bounds_memory(p, tmp, &memory, err));
 	most = blocks > most ? blocks : most;
 	most = memory > most ? memory : most;
+	BERTH_TRY(berth_bounds_lp(p, most, tmp, &linear, err));
+	most = linear > most ? linear : most;
 	if (most > b->latency_ns) {
 		berth_bounds stronger = *b;
 		stronger.latency_ns = most;

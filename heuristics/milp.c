@@ -1,10 +1,10 @@
-/* The mixed-integer program of milp_model.c, solved by the linked solver; its placement, in the order of its starts, is scored by the reference. The
+/* The mixed-integer program of env/placement_lp.c, solved by the linked solver; its placement, in the order of its starts, is scored by the reference. The
  * model ignores waiting for channels, so it may end with a proven bound below the value; within the solver's tolerance (1e-6) of it the answer counts as
  * optimal. Up to MOST operators, grouped to as many beyond. */
 #include "exact.h"
 
 #include "file.h"
-#include "milp_model.h"
+#include "placement_lp.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static berth_status write_model(const char *path, const berth_lp *lp, berth_aren
 }
 
 /* Offer the solution x: units where they stand, operators by start. */
-static berth_status offer(berth_search *s, const berth_milp_model *m, const double *x, berth_arena *tmp, berth_err *err)
+static berth_status offer(berth_search *s, const berth_placement_lp *m, const double *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
 	int32_t *op_dev, *order;
@@ -89,7 +89,7 @@ static int64_t longest(const berth_problem *p)
 
 static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_milp_model m;
+	berth_placement_lp m;
 	berth_lp_result r;
 	berth_arena mem;
 	BERTH_TRY(berth_exact_incumbent(s, tmp, err));
@@ -103,7 +103,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	}
 	berth_arena_init(&mem, tmp->hook);
 	berth_lp_options options = {.nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES};
-	berth_status st = berth_milp_model_new(s->p, upper_ns, &mem, &m, err);
+	berth_status st = berth_placement_lp_new(s->p, upper_ns, true, &mem, &m, err);
 	if (st == BERTH_OK && s->cfg.write_model)
 		st = write_model(s->cfg.write_model, &m.lp, &mem, err);
 	if (st == BERTH_OK)

@@ -12,7 +12,7 @@
  *
  * It is a relaxation of the execution model: waiting for channels and what tensors hold for a while are left out, devices of several slots
  * have their load only. So its bound holds for every placement and order, and the reference simulator scores its answer. */
-#include "milp_model.h"
+#include "placement_lp.h"
 
 #include "ceft.h"
 
@@ -20,10 +20,11 @@
 
 typedef struct work {
 	const berth_problem *p;
-	berth_milp_model *m;
+	berth_placement_lp *m;
 	berth_arena *mem;
 	berth_err *err;
 	double upper;
+	bool whole;
 	int64_t *tail;         /* [n_ops][n_devs] */
 	berth_ceft ceft;
 	int32_t *pair_col;     /* [n_tensors][n_devs][n_devs] z */
@@ -68,7 +69,7 @@ static berth_status add_columns(work *w)
 			if (!berth_op_legal(p, p->unit_op[p->unit_off[u]], d))
 				continue;
 			BERTH_TRY(name_of(w, &name, berth_arena_printf(w->mem, "x_%d_%d", (int)u, (int)d)));
-			BERTH_TRY(berth_lp_col(lp, name, 0, 1, 0, true, &w->m->unit_dev_col[cell(w, u, d)], w->err));
+			BERTH_TRY(berth_lp_col(lp, name, 0, 1, 0, w->whole, &w->m->unit_dev_col[cell(w, u, d)], w->err));
 		}
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		BERTH_TRY(name_of(w, &name, berth_arena_printf(w->mem, "s_%d", (int)op)));
@@ -303,15 +304,16 @@ static berth_status allocate(work *w)
 	BERTH_TRY(BERTH_NEW(w->mem, w->m->unit_dev_col, (size_t)p->n_units * devs, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->m->op_start_col, ops, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->tail, ops * devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->above, ops * ops, w->err));
+	if (w->whole)
+		BERTH_TRY(BERTH_NEW(w->mem, w->above, ops * ops, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->pair_col, pairs, w->err));
 	memset(w->pair_col, 0xff, pairs * sizeof *w->pair_col);
 	return berth_ceft_new(p, w->mem, &w->ceft, w->err);
 }
 
-berth_status berth_milp_model_new(const berth_problem *p, int64_t upper_ns, berth_arena *mem, berth_milp_model *out, berth_err *err)
+berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bool whole, berth_arena *mem, berth_placement_lp *out, berth_err *err)
 {
-	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = 1000};
+	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = 1000, .whole = whole};
 	out->scale = w.upper / (double)upper_ns;
 	berth_lp_init(&out->lp, p->g->name && p->g->name[0] ? p->g->name : "berth", mem);
 	BERTH_TRY(allocate(&w));
@@ -322,5 +324,5 @@ berth_status berth_milp_model_new(const berth_problem *p, int64_t upper_ns, bert
 	BERTH_TRY(add_devices(&w));
 	for (int32_t c = 0; p->s->contention && c < p->s->n_channels; c++)
 		BERTH_TRY(add_channel(&w, c));
-	return add_orders(&w);
+	return whole ? add_orders(&w) : BERTH_OK;
 }
