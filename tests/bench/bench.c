@@ -17,6 +17,7 @@ static const bench benches[] = {
 	{"learn", "drawing, simulating and learning together, one core", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
 	{"questions", "explain an operator, ask about 20 machines, a Pareto front of 10,000 evaluations", bench_questions},
+	{"exact", "branch and bound on 16 operators; strong bounds of models", bench_exact},
 	{"pbqp", "the PBQP solver at 20,000 nodes, 4 alternatives, mean degree 3", bench_pbqp},
 };
 

@@ -243,6 +243,38 @@ static void strong_bounds_hold(void **state)
 	assert_true(stronger > 20);
 }
 
+static void strong_bounds_survive_failing_allocations(void **state)
+{
+	world w;
+	berth_bounds fast;
+	berth_err err;
+	(void)state;
+	for (uint64_t seed = 0;; seed++) {
+		open_world(&w, seed, 40, 3);
+		if (w.p.n_ops > 30 && berth_problem_feasible(&w.p, NULL) == BERTH_OK)
+			break;
+		close_world(&w);
+	}
+	assert_ok(berth_bounds_new(&w.p, &w.tmp, &fast, &err), &err);
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		berth_arena tmp;
+		berth_bounds b = fast;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&tmp, &f.hook);
+		berth_status st = berth_bounds_strengthen(&w.p, 100, &tmp, &b, &err);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+		if (st == BERTH_OK) {
+			assert_true(k > 2);
+			break;
+		}
+		assert_int_equal(st, BERTH_ENOMEM);
+		assert_true(b.latency_ns == fast.latency_ns);
+	}
+	close_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +283,7 @@ int main(void)
 		cmocka_unit_test(groups_prove_nothing),
 		cmocka_unit_test(milp_bounds_hold),
 		cmocka_unit_test(strong_bounds_hold),
+		cmocka_unit_test(strong_bounds_survive_failing_allocations),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
