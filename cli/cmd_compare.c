@@ -95,8 +95,6 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 
 static berth_status check_args(const cli *c, args *a, berth_err *err)
 {
-	if (!a->on.n)
-		return berth_fail(err, BERTH_EINVAL, "compare: --on SYSTEM[,SYSTEM...] is missing");
 	if (a->budget.evaluations && a->budget.time_s > 0)
 		return berth_fail(err, BERTH_EINVAL, "compare: give --evaluations or --time, not both: the budget is the same for all");
 	if (a->seeds > 1000)
@@ -117,6 +115,12 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 	s->progress.shown = true;
 }
 
+/* One where none is named: that of the workload. */
+static int32_t n_systems(const args *a)
+{
+	return a->on.n ? a->on.n : 1;
+}
+
 static berth_status fill_block(cli *c, const cli_budget *budget, const char *graph, const char *system, int32_t n_seeds, state *s, berth_err *err)
 {
 	berth_graph g;
@@ -125,8 +129,7 @@ static berth_status fill_block(cli *c, const cli_budget *budget, const char *gra
 	berth_bounds bounds;
 	block *b = &s->block[s->n_blocks];
 	berth_compare_cfg cfg = {s->method, s->n_methods, n_seeds, s->search, told, s};
-	BERTH_TRY(berth_graph_load(graph, NULL, &c->mem, &c->tmp, &g, NULL, err));
-	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, &y, err));
+	BERTH_TRY(berth_instance_load(graph, system, NULL, &c->mem, &c->tmp, &g, &y, NULL, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
 	BERTH_TRY(cli_budget_bounds(budget, &p, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->n_methods * n_seeds, err));
@@ -140,11 +143,11 @@ static berth_status fill_block(cli *c, const cli_budget *budget, const char *gra
 static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 {
 	int32_t n_seeds = (int32_t)a->seeds;
-	BERTH_TRY(BERTH_NEW(&c->mem, s->block, c->n_args * a->on.n, err));
-	s->of = c->n_args * a->on.n * s->n_methods * n_seeds;
+	BERTH_TRY(BERTH_NEW(&c->mem, s->block, c->n_args * n_systems(a), err));
+	s->of = c->n_args * n_systems(a) * s->n_methods * n_seeds;
 	for (int32_t i = 0; i < c->n_args; i++)
-		for (int32_t k = 0; k < a->on.n; k++)
-			BERTH_TRY(fill_block(c, &a->budget, c->args[i], a->on.text[k], n_seeds, s, err));
+		for (int32_t k = 0; k < n_systems(a); k++)
+			BERTH_TRY(fill_block(c, &a->budget, c->args[i], a->on.n ? a->on.text[k] : NULL, n_seeds, s, err));
 	return BERTH_OK;
 }
 

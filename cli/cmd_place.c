@@ -38,8 +38,7 @@ typedef struct state {
 
 static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
-	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	BERTH_TRY(berth_instance_load(c->args[0], a->on, NULL, &c->mem, &c->tmp, &s->g, &s->s, NULL, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	return cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err);
 }
@@ -199,8 +198,6 @@ static bool to_stdout(const args *a)
 static berth_status check_args(const cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_objective objective;
-	if (!a->on)
-		return berth_fail(err, BERTH_EINVAL, "place: --on SYSTEM is missing");
 	if (to_stdout(a) && c->json)
 		return berth_fail(err, BERTH_EINVAL, "place: only one of --json and -o - can go to standard output");
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
@@ -214,8 +211,6 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 {
 	a->pareto.out = a->out;
-	if (!a->on)
-		return berth_fail(err, BERTH_EINVAL, "place: --on SYSTEM is missing");
 	if (a->method)
 		return berth_fail(err, BERTH_EINVAL, "place: --pareto is a search of its own; leave out --method");
 	BERTH_TRY(load(c, a, s, err));

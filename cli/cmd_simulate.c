@@ -133,8 +133,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
-	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	BERTH_TRY(berth_instance_load(c->args[0], a->on, NULL, &c->mem, &c->tmp, &s->g, &s->s, NULL, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
@@ -217,8 +216,6 @@ static berth_status write_trace(cli *c, const args *a, const state *s, berth_err
 
 static berth_status check_args(cli *c, args *a, berth_err *err)
 {
-	if (!a->on)
-		return berth_fail(err, BERTH_EINVAL, "simulate: --on SYSTEM is missing");
 	if (!a->placement)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
 	if (a->trace && strcmp(a->trace, "-") == 0 && c->json)

@@ -46,19 +46,24 @@ static berth_status load_item(cli *c, const char *graph, const char *system, ber
 	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, y, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
-	BERTH_TRY(berth_graph_load(graph, NULL, &c->mem, &c->tmp, g, NULL, err));
-	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, y, err));
+	BERTH_TRY(berth_instance_load(graph, system, NULL, &c->mem, &c->tmp, g, y, NULL, err));
 	BERTH_TRY(berth_problem_new(g, y, &c->mem, &c->tmp, p, err));
 	*out = (berth_train_item){p, g->name, y->name};
 	return BERTH_OK;
 }
 
+/* One where none is named: that of the workload. */
+static int32_t n_systems(const args *a)
+{
+	return a->on.n ? a->on.n : 1;
+}
+
 static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(&c->mem, s->item, c->n_args * a->on.n, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, s->item, c->n_args * n_systems(a), err));
 	for (int32_t i = 0; i < c->n_args; i++)
-		for (int32_t k = 0; k < a->on.n; k++)
-			BERTH_TRY(load_item(c, c->args[i], a->on.text[k], &s->item[s->n_items++], err));
+		for (int32_t k = 0; k < n_systems(a); k++)
+			BERTH_TRY(load_item(c, c->args[i], a->on.n ? a->on.text[k] : NULL, &s->item[s->n_items++], err));
 	return BERTH_OK;
 }
 
@@ -223,8 +228,6 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
 	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL, "train --env measured: one GRAPH and one SYSTEM are expected");
-	if (!a->on.n)
-		return berth_fail(err, BERTH_EINVAL, "train: --on SYSTEM[,SYSTEM...] is missing");
 	if (!a->out || strcmp(a->out, "-") == 0)
 		return berth_fail(err, BERTH_EINVAL, "train: -o POLICY is missing; it is a file");
 	BERTH_TRY(berth_file_writable(a->out, err));

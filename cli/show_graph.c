@@ -89,18 +89,24 @@ static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
 	return berth_coarsening_crossing_bytes(&v->g, &v->groups, &c->tmp, &v->crossing_bytes, err);
 }
 
+/* On a system: the one named, or that of a workload. */
+static berth_status load_on_system(cli *c, const show_args *a, const berth_onnx_options *opt, view *v, berth_err *err)
+{
+	v->has_system = true;
+	BERTH_TRY(berth_instance_load(a->input, a->on, opt, &c->mem, &c->tmp, &v->g, &v->s, &v->onnx, err));
+	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
+	BERTH_TRY(total_times(v, &c->mem, err));
+	return critical_path(v, &c->tmp, err);
+}
+
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 {
 	berth_onnx_options opt = {a->dim.text, a->dim.n};
-	BERTH_TRY(berth_graph_load(a->input, &opt, &c->mem, &c->tmp, &v->g, &v->onnx, err));
+	if (a->on || berth_is_workload(a->input))
+		BERTH_TRY(load_on_system(c, a, &opt, v, err));
+	else
+		BERTH_TRY(berth_graph_load(a->input, &opt, &c->mem, &c->tmp, &v->g, &v->onnx, err));
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
-	if (a->on) {
-		v->has_system = true;
-		BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &v->s, err));
-		BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
-		BERTH_TRY(total_times(v, &c->mem, err));
-		BERTH_TRY(critical_path(v, &c->tmp, err));
-	}
 	if (a->grouper && !a->coarsen)
 		return berth_fail(err, BERTH_EINVAL, "show: option --grouper is for --coarsen M");
 	return a->coarsen ? coarsen(c, a, v, err) : BERTH_OK;

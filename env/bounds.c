@@ -6,6 +6,7 @@
 #include "bounds_memory.h"
 #include "bounds_path.h"
 #include "ceft.h"
+#include "cost_tarnawski.h"
 
 #include <math.h>
 #include <string.h>
@@ -286,10 +287,26 @@ static berth_status fill_values(const berth_problem *p, berth_arena *tmp, berth_
 	return BERTH_OK;
 }
 
+/* Under the cost model "tarnawski": the load dual (loads have transfers too) less what rounding to nanoseconds may have added, and the longest path. */
+static berth_status tarnawski_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
+{
+	double load, path;
+	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
+	BERTH_TRY(berth_tarnawski_path(p, tmp, &path, err));
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		b->value[m] = NAN;
+	b->value[BERTH_THROUGHPUT] = fmax((fmax(load, longest_operator(p)) - p->n_ops) * 1e-9, 0);
+	b->value[BERTH_LATENCY] = path;
+	b->ceft_ns = b->latency_ns = (int64_t)(path * 1e9);
+	return BERTH_OK;
+}
+
 static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
 	berth_ceft ceft;
 	double load;
+	if (p->s->cost_model == BERTH_COST_TARNAWSKI)
+		return tarnawski_bounds(p, tmp, b, err);
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
 	b->ceft_ns = ceft.length_ns;
@@ -347,7 +364,7 @@ static berth_status bound_under_limits(const berth_problem *p, const berth_bound
 	berth_joint j = {weight(o, BERTH_LATENCY), weight(o, BERTH_THROUGHPUT), weight(o, BERTH_ENERGY), limit(o, BERTH_LATENCY), limit(o, BERTH_THROUGHPUT),
 	                 limit(o, BERTH_ENERGY)};
 	*out = apart;
-	bool alone = !berth_objective_has_limits(o) && *berth_objective_unit(o);
+	bool alone = (!berth_objective_has_limits(o) && *berth_objective_unit(o)) || p->s->cost_model != BERTH_COST_REFERENCE;
 	if (alone || isnan(apart) || (!p->has_energy && isfinite(j.most_energy)))
 		return BERTH_OK;
 	BERTH_TRY(berth_joint_bound(p, &j, (double)b->ceft_ns * 1e-9, (double)b->latency_ns * 1e-9, tmp, &together, err));
@@ -382,7 +399,7 @@ berth_status berth_bounds_objective(const berth_problem *p, const berth_bounds *
 {
 	bool conflict = false;
 	BERTH_TRY(bound_under_limits(p, b, o, tmp, out, err));
-	if (berth_objective_has_limits(o))
+	if (berth_objective_has_limits(o) && p->s->cost_model == BERTH_COST_REFERENCE)
 		BERTH_TRY(berth_bounds_limits_conflict(p, b, o, tmp, &conflict, err));
 	if (conflict)
 		*out = NAN;

@@ -6,6 +6,7 @@
 #include "load.h"
 #include "system_json.h"
 #include "systems_builtin.h"
+#include "tarnawski.h"
 #include "zoo.h"
 
 #include <string.h>
@@ -75,4 +76,44 @@ berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
 	berth_status st = input_of_data(spec, data ? (const char *)data : "", size, out, err);
 	berth_file_unmap(data, size);
 	return st;
+}
+
+bool berth_is_workload(const char *spec)
+{
+	const unsigned char *data;
+	size_t size;
+	if (berth_zoo_is_spec(spec) || berth_file_map(spec, &data, &size, NULL) != BERTH_OK)
+		return false;
+	const char *text = data ? (const char *)data : "";
+	bool found = berth_data_is_text(text, size) && berth_tarnawski_is(text, size);
+	berth_file_unmap(data, size);
+	return found;
+}
+
+/* *found: path is a published workload, read into g and s. */
+static berth_status load_workload(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s, bool *found, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	const char *text = data ? (const char *)data : "";
+	*found = berth_data_is_text(text, size) && berth_tarnawski_is(text, size);
+	berth_status st = *found ? berth_tarnawski_parse(path, text, size, mem, tmp, g, s, err) : BERTH_OK;
+	berth_file_unmap(data, size);
+	return st;
+}
+
+berth_status berth_instance_load(const char *graph, const char *system, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *g,
+                                 berth_system *s, berth_onnx_report *report, berth_err *err)
+{
+	bool found = false;
+	if (!berth_zoo_is_spec(graph))
+		BERTH_TRY(load_workload(graph, mem, tmp, g, s, &found, err));
+	if (found && report)
+		*report = (berth_onnx_report){0};
+	if (!found && !system)
+		return berth_fail(err, BERTH_EINVAL, "--on SYSTEM is missing: %s brings no machine of its own", graph);
+	if (!found)
+		BERTH_TRY(berth_graph_load(graph, opt, mem, tmp, g, report, err));
+	return system ? berth_system_load(system, mem, tmp, s, err) : BERTH_OK;
 }

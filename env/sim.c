@@ -8,6 +8,8 @@
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
 #include "sim.h"
 
+#include "cost_tarnawski.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -72,6 +74,7 @@ struct berth_sim {
 
 	int64_t *start_ns, *end_ns, *dev_time_ns, *chan_ns, *mem_bytes, *peak_bytes;
 	double joules;
+	berth_tarnawski *tarnawski; /* where the system's cost model is that; else NULL */
 };
 
 /* ---- set-up ---- */
@@ -119,6 +122,8 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 	}
 	for (int32_t d = 0; d < p->n_devs; d++)
 		s->dest_move[d] = -1;
+	if (p->s->cost_model == BERTH_COST_TARNAWSKI)
+		BERTH_TRY(berth_tarnawski_new(p, mem, &s->tarnawski, err));
 	*out = s;
 	return BERTH_OK;
 }
@@ -572,6 +577,20 @@ static double memory_excess(const berth_sim *s)
 	return sum;
 }
 
+/* Under the other cost model: no hops, no energy; the order says nothing. */
+static void run_tarnawski(berth_sim *s, const int32_t *op_dev, berth_sim_result *out)
+{
+	double latency;
+	s->track = true;
+	berth_tarnawski_run(s->tarnawski, op_dev, &latency, &out->load_s, s->start_ns, s->end_ns, s->peak_bytes);
+	s->now = llround(latency * 1e9);
+	out->runs = true;
+	out->latency_ns = s->now;
+	out->energy_j = NAN;
+	out->excess = memory_excess(s);
+	out->fits = !(out->excess > 0);
+}
+
 void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, berth_sim_result *out)
 {
 	const berth_problem *p = s->p;
@@ -579,6 +598,10 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 	*out = (berth_sim_result){0};
 	if (!reset(s, op_dev))
 		return;
+	if (s->tarnawski) {
+		run_tarnawski(s, op_dev, out);
+		return;
+	}
 	s->track = s->want_peaks || !p->memory_free;
 	s->by_sequence = rule == BERTH_ORDER_PROGRAM || rule == BERTH_ORDER_GIVEN;
 	s->fifo = rule == BERTH_ORDER_FIFO;

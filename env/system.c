@@ -5,6 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+const char *berth_cost_model_name(berth_cost_model m)
+{
+	static const char *const name[] = {"reference", "tarnawski"};
+	return name[m];
+}
+
 const char *berth_order_name(berth_order order)
 {
 	static const char *const name[] = {"priority", "fifo", "program", "given"};

@@ -17,6 +17,13 @@ typedef enum berth_order {
 	BERTH_ORDER_GIVEN     /* the placement's own order, waiting for the next one */
 } berth_order;
 
+/* How placements are valued: by the execution model, or by that of a published system. */
+typedef enum berth_cost_model {
+	BERTH_COST_REFERENCE,
+	BERTH_COST_TARNAWSKI, /* cost_tarnawski.h */
+	BERTH_N_COST_MODELS
+} berth_cost_model;
+
 enum {
 	BERTH_MAX_DEVS = 256,  /* devices of a system */
 	BERTH_MAX_SLOTS = 1024 /* operators that one device runs at once */
@@ -27,6 +34,7 @@ typedef struct berth_system {
 	const char *name;
 	bool contention; /* a channel carries one transfer at a time (default) */
 	berth_order order;
+	berth_cost_model cost_model;
 	int32_t n_devs, n_links, n_channels;
 
 	/* devices [n_devs], in file order */
@@ -62,6 +70,9 @@ typedef struct berth_system {
 
 /* "priority", "fifo", "program", "given". */
 const char *berth_order_name(berth_order order);
+
+/* "reference", "tarnawski". */
+const char *berth_cost_model_name(berth_cost_model m);
 
 /* Index of the device called name, or -1. O(n_devs). */
 int32_t berth_system_find_dev(const berth_system *s, const char *name);

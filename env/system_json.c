@@ -305,9 +305,27 @@ static berth_status read_order(const berth_json *doc, berth_order *order, berth_
 	                       berth_text_suggest(hint, sizeof hint, word, name, 4));
 }
 
+static berth_status read_cost_model(const berth_json *doc, berth_cost_model *out, berth_err *err)
+{
+	const char *word = NULL;
+	const char *names[BERTH_N_COST_MODELS];
+	char hint[96];
+	berth_json v = berth_json_get(doc, "cost_model");
+	BERTH_TRY(berth_json_string(doc, "cost_model", false, &word, err));
+	for (int i = 0; i < BERTH_N_COST_MODELS; i++) {
+		names[i] = berth_cost_model_name((berth_cost_model)i);
+		if (!word || strcmp(word, names[i]) == 0) {
+			*out = (berth_cost_model)i;
+			return BERTH_OK;
+		}
+	}
+	return berth_json_fail(&v, err, "unknown cost model '%.60s'%s; expected reference or tarnawski", word,
+	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_COST_MODELS));
+}
+
 static berth_status read_system(const berth_json *doc, reader *r, berth_err *err)
 {
-	static const char *const known[] = {"format", "version", "name", "contention", "order", "devices", "links", NULL};
+	static const char *const known[] = {"format", "version", "name", "contention", "order", "cost_model", "devices", "links", NULL};
 	const char *name = "";
 	berth_json links = berth_json_get(doc, "links");
 	BERTH_TRY(berth_json_format(doc, "berth-system", 1, err));
@@ -316,6 +334,7 @@ static berth_status read_system(const berth_json *doc, reader *r, berth_err *err
 	BERTH_TRY(copy_word(r, name, &r->s.name, err));
 	BERTH_TRY(berth_json_bool(doc, "contention", &r->s.contention, err));
 	BERTH_TRY(read_order(doc, &r->s.order, err));
+	BERTH_TRY(read_cost_model(doc, &r->s.cost_model, err));
 	BERTH_TRY(read_devices(doc, r, err));
 	BERTH_TRY(read_links(doc, r, err));
 	return berth_json_placed(&links, berth_system_check(&r->s, r->tmp, err), err);
@@ -448,6 +467,8 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 		berth_json_put_bool(&w, "contention", false);
 	if (s->order != BERTH_ORDER_PRIORITY)
 		berth_json_put_string(&w, "order", berth_order_name(s->order));
+	if (s->cost_model != BERTH_COST_REFERENCE)
+		berth_json_put_string(&w, "cost_model", berth_cost_model_name(s->cost_model));
 	berth_json_open(&w, "devices", '[');
 	for (int32_t d = 0; d < s->n_devs; d++)
 		write_device(s, d, &w);

@@ -25,6 +25,9 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 
 berth_status berth_exact_needs_latency(const berth_search *s, const char *method, berth_err *err)
 {
+	if (s->p->s->cost_model != BERTH_COST_REFERENCE)
+		return berth_fail(err, BERTH_EUNSUPPORTED, "method %s solves the execution model only, not the cost model %s", method,
+		                  berth_cost_model_name(s->p->s->cost_model));
 	if (berth_objective_is(&s->cfg.objective, BERTH_LATENCY) && !berth_objective_has_limits(&s->cfg.objective))
 		return BERTH_OK;
 	return berth_fail(err, BERTH_EUNSUPPORTED, "method %s solves for latency only, not for %s", method, berth_objective_name(&s->cfg.objective));

@@ -1,0 +1,367 @@
+/* The cost model "tarnawski"; see cost_tarnawski.h. Times are doubles: the published program rounds nothing. */
+#include "cost_tarnawski.h"
+
+#include <math.h>
+#include <string.h>
+
+struct berth_tarnawski {
+	const berth_problem *p;
+	double *op_s;          /* [n_ops][n_devs] */
+	double *dev_s_per_byte; /* [n_devs] of an accelerator's link; < 0: a CPU */
+	const int32_t *op_dev;
+	/* blocks: visits and CPU operators, in which everything ends together */
+	int32_t n_blocks;
+	int32_t *op_block;     /* [n_ops] */
+	int32_t *visit;        /* [n_ops] number of its visit on its accelerator */
+	int32_t *left;         /* [n_ops][n_devs] visits of each accelerator that are over before it, by its inputs */
+	int32_t *dev_visits, *dev_base; /* [n_devs] visits; block of the first */
+	int32_t *block_dev;    /* [n_ops] */
+	int32_t *waits, *queue, *seen; /* [n_ops] by block */
+	int32_t *off, *member; /* [n_ops+2], [n_ops] operators by block */
+	double *ready_s, *work_s, *end_s; /* [n_ops] by block: inputs there; transfers and computing; end */
+	double *load_s;        /* [n_devs] */
+	int32_t *taken_by;     /* [n_devs] tensor that was last taken in */
+	int32_t *open_visit;   /* [n_devs] block that takes operators; -1 */
+};
+
+/* ---- set-up ---- */
+
+static double link_bandwidth(const berth_system *s, int32_t dev)
+{
+	double first = INFINITY;
+	for (int32_t l = s->n_links - 1; l >= 0; l--)
+		if (s->link_from[l] == dev)
+			first = s->link_bandwidth[l];
+	for (int32_t l = 0; l < s->n_links; l++)
+		if (s->link_from[l] == dev && strcmp(s->dev_kind[s->link_to[l]], "acc") != 0)
+			return s->link_bandwidth[l];
+	return first;
+}
+
+/* The measured time as it was given, else the compiled one. */
+static double seconds_of(const berth_problem *p, int32_t op, int32_t dev)
+{
+	const berth_graph *g = p->g;
+	double by_kind = NAN;
+	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
+		if (strcmp(g->time_key[i], p->s->dev_name[dev]) == 0)
+			return g->time_s[i];
+		if (strcmp(g->time_key[i], p->s->dev_kind[dev]) == 0)
+			by_kind = g->time_s[i];
+	}
+	return isnan(by_kind) ? (double)berth_op_time(p, op, dev) * 1e-9 : by_kind;
+}
+
+static berth_status new_blocks(berth_tarnawski *t, size_t ops, size_t devs, berth_arena *mem, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, t->op_block, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->visit, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->left, ops * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, t->dev_visits, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, t->dev_base, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, t->block_dev, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->waits, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->queue, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->seen, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->off, ops + 2, err));
+	BERTH_TRY(BERTH_NEW(mem, t->member, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->ready_s, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->work_s, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->end_s, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, t->load_s, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, t->taken_by, devs, err));
+	return BERTH_NEW(mem, t->open_visit, devs, err);
+}
+
+berth_status berth_tarnawski_new(const berth_problem *p, berth_arena *mem, berth_tarnawski **out, berth_err *err)
+{
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	berth_tarnawski *t;
+	BERTH_TRY(BERTH_NEW(mem, t, 1, err));
+	t->p = p;
+	BERTH_TRY(BERTH_NEW(mem, t->op_s, ops * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, t->dev_s_per_byte, devs, err));
+	BERTH_TRY(new_blocks(t, ops, devs, mem, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		t->dev_s_per_byte[d] = strcmp(p->s->dev_kind[d], "acc") == 0 ? 1 / link_bandwidth(p->s, d) : -1;
+		for (int32_t op = 0; op < p->n_ops; op++)
+			t->op_s[(size_t)op * devs + (size_t)d] = seconds_of(p, op, d);
+	}
+	*out = t;
+	return BERTH_OK;
+}
+
+static bool is_acc(const berth_tarnawski *t, int32_t dev)
+{
+	return t->dev_s_per_byte[dev] >= 0;
+}
+
+static double op_seconds(const berth_tarnawski *t, int32_t op)
+{
+	return t->op_s[(size_t)op * (size_t)t->p->n_devs + (size_t)t->op_dev[op]];
+}
+
+static double cost(const berth_tarnawski *t, int32_t tensor, int32_t dev)
+{
+	return (double)t->p->g->tensor_bytes[tensor] * t->dev_s_per_byte[dev];
+}
+
+/* ---- throughput ---- */
+
+/* Transfers of tensor x between devices, onto their loads. */
+static void load_tensor(berth_tarnawski *t, int32_t x)
+{
+	const berth_graph *g = t->p->g;
+	int32_t home = t->op_dev[g->tensor_producer[x]];
+	bool leaves = false;
+	for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+		int32_t to = t->op_dev[g->edge_consumer[e]];
+		if (to == home)
+			continue;
+		leaves = true;
+		if (is_acc(t, to) && t->taken_by[to] != x)
+			t->load_s[to] += cost(t, x, to);
+		t->taken_by[to] = x;
+	}
+	if (leaves && is_acc(t, home))
+		t->load_s[home] += cost(t, x, home);
+}
+
+static double largest_load(berth_tarnawski *t)
+{
+	const berth_problem *p = t->p;
+	double most = 0;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		t->load_s[d] = 0;
+		t->taken_by[d] = -1;
+	}
+	for (int32_t op = 0; op < p->n_ops; op++)
+		t->load_s[t->op_dev[op]] += op_seconds(t, op);
+	for (int32_t x = 0; x < p->g->n_tensors; x++)
+		load_tensor(t, x);
+	for (int32_t d = 0; d < p->n_devs; d++)
+		most = fmax(most, t->load_s[d]);
+	return most;
+}
+
+/* ---- visits ---- */
+
+/* The fewest visits: an operator's is the least number that its inputs allow. */
+static void join_visits(berth_tarnawski *t)
+{
+	const berth_problem *p = t->p;
+	const berth_graph *g = p->g;
+	size_t devs = (size_t)p->n_devs;
+	memset(t->left, 0, (size_t)p->n_ops * devs * sizeof *t->left);
+	memset(t->dev_visits, 0, devs * sizeof *t->dev_visits);
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[k], dev = t->op_dev[op];
+		int32_t *left = t->left + (size_t)op * devs;
+		t->visit[op] = 0;
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t from = g->tensor_producer[g->in_tensor[i]], home = t->op_dev[from];
+			const int32_t *before = t->left + (size_t)from * devs;
+			for (size_t d = 0; d < devs; d++)
+				left[d] = before[d] > left[d] ? before[d] : left[d];
+			if (home == dev)
+				t->visit[op] = t->visit[from] > t->visit[op] ? t->visit[from] : t->visit[op];
+			else if (is_acc(t, home) && t->visit[from] + 1 > left[home])
+				left[home] = t->visit[from] + 1;
+		}
+		t->visit[op] = left[dev] > t->visit[op] ? left[dev] : t->visit[op];
+		if (is_acc(t, dev) && t->visit[op] + 1 > t->dev_visits[dev])
+			t->dev_visits[dev] = t->visit[op] + 1;
+	}
+}
+
+/* Visits cut in topological order: a visit takes operators until somebody needs what it makes. Their order of closing is an order to run them in. */
+static void cut_visits(berth_tarnawski *t)
+{
+	const berth_problem *p = t->p;
+	const berth_graph *g = p->g;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		t->dev_visits[d] = 0;
+		t->open_visit[d] = 0; /* number of the open visit; below dev_visits where there is one */
+	}
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[k], dev = t->op_dev[op];
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t from = g->tensor_producer[g->in_tensor[i]], home = t->op_dev[from];
+			if (home == dev || !is_acc(t, home) || t->visit[from] < t->open_visit[home])
+				continue;
+			for (int32_t d = 0; d < p->n_devs; d++) /* all close: none waits for a later one */
+				t->open_visit[d] = t->dev_visits[d];
+		}
+		t->visit[op] = t->open_visit[dev];
+		if (is_acc(t, dev) && t->dev_visits[dev] <= t->open_visit[dev])
+			t->dev_visits[dev] = t->open_visit[dev] + 1;
+	}
+}
+
+static void number_blocks(berth_tarnawski *t)
+{
+	const berth_problem *p = t->p;
+	t->n_blocks = 0;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		t->dev_base[d] = t->n_blocks;
+		for (int32_t v = 0; v < t->dev_visits[d]; v++)
+			t->block_dev[t->n_blocks++] = d;
+	}
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t d = t->op_dev[op];
+		if (is_acc(t, d)) {
+			t->op_block[op] = t->dev_base[d] + t->visit[op];
+		} else {
+			t->block_dev[t->n_blocks] = d;
+			t->op_block[op] = t->n_blocks++;
+		}
+	}
+}
+
+/* ---- latency ---- */
+
+/* Work of all blocks, and how many edges (and visits before) each waits for. */
+static void fill_blocks(berth_tarnawski *t)
+{
+	const berth_problem *p = t->p;
+	const berth_graph *g = p->g;
+	for (int32_t b = 0; b < t->n_blocks; b++) {
+		t->work_s[b] = t->ready_s[b] = t->end_s[b] = 0;
+		t->waits[b] = b > 0 && b > t->dev_base[t->block_dev[b]] && is_acc(t, t->block_dev[b]);
+		t->seen[b] = -1;
+	}
+	for (int32_t op = 0; op < p->n_ops; op++)
+		t->work_s[t->op_block[op]] += op_seconds(t, op);
+	for (int32_t x = 0; x < g->n_tensors; x++) {
+		int32_t home = t->op_block[g->tensor_producer[x]];
+		bool leaves = false;
+		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+			int32_t b = t->op_block[g->edge_consumer[e]];
+			if (b == home)
+				continue;
+			leaves = true;
+			t->waits[b]++;
+			if (t->seen[b] != x && is_acc(t, t->block_dev[b]))
+				t->work_s[b] += cost(t, x, t->block_dev[b]);
+			t->seen[b] = x;
+		}
+		if (leaves && is_acc(t, t->block_dev[home]))
+			t->work_s[home] += cost(t, x, t->block_dev[home]);
+	}
+}
+
+static void let_go(berth_tarnawski *t, int32_t from, int32_t to, int32_t *n)
+{
+	t->ready_s[to] = fmax(t->ready_s[to], t->end_s[from]);
+	if (--t->waits[to] == 0)
+		t->queue[(*n)++] = to;
+}
+
+/* Consumers of the operators of a block. */
+static void let_consumers_go(berth_tarnawski *t, int32_t op, int32_t *n)
+{
+	const berth_graph *g = t->p->g;
+	int32_t b = t->op_block[op];
+	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
+		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+			if (t->op_block[g->edge_consumer[e]] != b)
+				let_go(t, b, t->op_block[g->edge_consumer[e]], n);
+}
+
+/* Operators by block, ascending: member[off[b]] .. member[off[b + 1]]. */
+static void list_members(berth_tarnawski *t)
+{
+	memset(t->off, 0, ((size_t)t->n_blocks + 2) * sizeof *t->off);
+	for (int32_t op = 0; op < t->p->n_ops; op++)
+		t->off[t->op_block[op] + 2]++;
+	for (int32_t b = 0; b < t->n_blocks; b++)
+		t->off[b + 2] += t->off[b + 1];
+	for (int32_t op = 0; op < t->p->n_ops; op++)
+		t->member[t->off[t->op_block[op] + 1]++] = op;
+}
+
+/* Ends of all blocks; NAN where visits wait for each other. */
+static double run_blocks(berth_tarnawski *t)
+{
+	int32_t n = 0;
+	double latency = 0;
+	fill_blocks(t);
+	list_members(t);
+	for (int32_t b = 0; b < t->n_blocks; b++)
+		if (t->waits[b] == 0)
+			t->queue[n++] = b;
+	for (int32_t i = 0; i < n; i++) {
+		int32_t b = t->queue[i], dev = t->block_dev[b];
+		t->end_s[b] = t->ready_s[b] + t->work_s[b];
+		latency = fmax(latency, t->end_s[b]);
+		for (int32_t k = t->off[b]; k < t->off[b + 1]; k++)
+			let_consumers_go(t, t->member[k], &n);
+		if (is_acc(t, dev) && b + 1 < t->dev_base[dev] + t->dev_visits[dev])
+			let_go(t, b, b + 1, &n);
+	}
+	return n == t->n_blocks ? latency : NAN;
+}
+
+static double latency(berth_tarnawski *t)
+{
+	join_visits(t);
+	number_blocks(t);
+	double s = run_blocks(t);
+	if (!isnan(s))
+		return s;
+	cut_visits(t);
+	number_blocks(t);
+	return run_blocks(t);
+}
+
+static void find_peaks(const berth_tarnawski *t, int64_t *peak)
+{
+	const berth_problem *p = t->p;
+	const berth_graph *g = p->g;
+	memset(peak, 0, (size_t)p->n_devs * sizeof *peak);
+	for (int32_t op = 0; op < p->n_ops; op++)
+		peak[t->op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
+	for (int32_t q = 0; q < g->n_params; q++)
+		for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
+			bool first = true;
+			for (int32_t k = g->param_op_off[q]; k < i; k++)
+				first &= t->op_dev[g->param_op[k]] != t->op_dev[g->param_op[i]];
+			peak[t->op_dev[g->param_op[i]]] += first ? g->param_bytes[q] : 0;
+		}
+}
+
+void berth_tarnawski_run(berth_tarnawski *t, const int32_t *op_dev, double *latency_s, double *load_s, int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
+{
+	t->op_dev = op_dev;
+	*load_s = largest_load(t);
+	*latency_s = latency(t);
+	for (int32_t op = 0; start_ns && op < t->p->n_ops; op++) {
+		int32_t b = t->op_block[op];
+		start_ns[op] = llround((t->end_s[b] - t->work_s[b]) * 1e9);
+		end_ns[op] = llround(t->end_s[b] * 1e9);
+	}
+	if (peak_bytes)
+		find_peaks(t, peak_bytes);
+}
+
+berth_status berth_tarnawski_path(const berth_problem *p, berth_arena *tmp, double *seconds, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	double *end, longest = 0;
+	BERTH_TRY(BERTH_NEW(tmp, end, p->n_ops, err));
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		double least = INFINITY;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (berth_op_legal(p, op, d))
+				least = fmin(least, seconds_of(p, op, d));
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+			end[op] = fmax(end[op], end[g->tensor_producer[g->in_tensor[i]]]);
+		end[op] += isfinite(least) ? least : 0;
+		longest = fmax(longest, end[op]);
+	}
+	berth_arena_reset(tmp, mark);
+	*seconds = longest;
+	return BERTH_OK;
+}

@@ -1,0 +1,276 @@
+/* Reader of the workloads of Tarnawski et al.; see tarnawski.h. */
+#include "tarnawski.h"
+
+#include "json.h"
+#include "system_json.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_ACCELERATORS = 128, MOST_CPUS = 128 };
+
+static bool contains(const char *text, size_t size, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = text, *end = text + size; size >= n && (at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= n; at++)
+		if (memcmp(at, word, n) == 0)
+			return true;
+	return false;
+}
+
+bool berth_tarnawski_is(const char *text, size_t size)
+{
+	return contains(text, size, "\"maxFPGAs\"") && !contains(text, size < 4096 ? size : 4096, "\"berth-");
+}
+
+/* ---- the graph ---- */
+
+typedef struct reader {
+	berth_builder *b;
+	berth_strmap ids, names; /* id text to operator; name to the first node that has it */
+	int32_t *same;           /* [nodes] by first node: how many have its name */
+	int32_t n_seen;
+	berth_arena *tmp;
+} reader;
+
+/* A flag: true, false, or a number. */
+static berth_status read_flag(const berth_json *at, const char *key, bool *out, berth_err *err)
+{
+	const cJSON *x = cJSON_GetObjectItemCaseSensitive(at->item, key);
+	double number = 0;
+	if (cJSON_IsBool(x)) {
+		*out = cJSON_IsTrue(x);
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_json_number(at, key, false, 0, &number, err));
+	*out = number != 0;
+	return BERTH_OK;
+}
+
+static berth_status read_id(const berth_json *at, const char *key, const char **out, berth_arena *tmp, berth_err *err)
+{
+	double id = 0;
+	BERTH_TRY(berth_json_number(at, key, true, -0x1p53, &id, err));
+	*out = berth_arena_printf(tmp, "%.0f", id);
+	if (id != floor(id))
+		return berth_json_fail(at, err, "%s is %g; expected a whole number", key, id);
+	return *out ? BERTH_OK : berth_nomem(err);
+}
+
+/* Sizes stand as floating-point numbers. */
+static berth_status read_size(const berth_json *at, const char *key, bool required, int64_t *out, berth_err *err)
+{
+	double size = 0;
+	BERTH_TRY(berth_json_number(at, key, required, 0, &size, err));
+	if (size > 0x1p53)
+		return berth_json_fail(at, err, "%s is %g; expected at most 2^53", key, size);
+	*out = llround(size);
+	return BERTH_OK;
+}
+
+static berth_status count_name(reader *r, const berth_json *node, berth_err *err)
+{
+	const char *name = "";
+	int32_t first;
+	BERTH_TRY(berth_json_string(node, "name", false, &name, err));
+	BERTH_TRY(berth_strmap_add(&r->names, name, r->n_seen++, &first, err));
+	r->same[first]++;
+	return BERTH_OK;
+}
+
+static berth_status read_node(reader *r, const berth_json *node, berth_err *err)
+{
+	const char *id, *name = "";
+	double cpu = 0, acc = 0, colour = NAN;
+	bool supported = true;
+	berth_op_spec spec = {0};
+	int32_t op, known;
+	BERTH_TRY(read_id(node, "id", &id, r->tmp, err));
+	BERTH_TRY(berth_json_string(node, "name", false, &name, err));
+	BERTH_TRY(read_flag(node, "supportedOnFpga", &supported, err));
+	BERTH_TRY(read_flag(node, "isBackwardNode", &spec.backward, err));
+	BERTH_TRY(berth_json_number(node, "cpuLatency", true, 0, &cpu, err));
+	BERTH_TRY(berth_json_number(node, "fpgaLatency", supported, 0, &acc, err));
+	BERTH_TRY(read_size(node, "size", true, &spec.param_bytes, err));
+	if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(node->item, "colorClass"))) {
+		BERTH_TRY(berth_json_number(node, "colorClass", false, -0x1p53, &colour, err));
+		if (!(spec.colocate = berth_arena_printf(r->tmp, "colour%.17g", colour)))
+			return berth_nomem(err);
+	}
+	spec.name = *name && r->same[berth_strmap_get(&r->names, name)] == 1 ? name : berth_arena_printf(r->tmp, "%snode %s", *name ? name : "", id);
+	if (!spec.name)
+		return berth_nomem(err);
+	if (berth_strmap_get(&r->ids, id) >= 0)
+		return berth_json_fail(node, err, "two nodes have the id %s", id);
+	BERTH_TRY(berth_json_placed(node, berth_builder_op(r->b, &spec, &op, err), err));
+	BERTH_TRY(berth_builder_time(r->b, op, "cpu", cpu, err));
+	BERTH_TRY(berth_builder_time(r->b, op, "acc", supported ? acc : NAN, err));
+	return berth_strmap_add(&r->ids, id, op, &known, err);
+}
+
+static berth_status read_end(reader *r, const berth_json *edge, const char *key, int32_t *op, berth_err *err)
+{
+	const char *id;
+	BERTH_TRY(read_id(edge, key, &id, r->tmp, err));
+	if ((*op = berth_strmap_get(&r->ids, id)) < 0)
+		return berth_json_fail(edge, err, "%s %s is no node's id", key, id);
+	return BERTH_OK;
+}
+
+static berth_status read_edge(reader *r, const berth_json *edge, berth_err *err)
+{
+	int32_t from, to;
+	double cost = 0;
+	BERTH_TRY(read_end(r, edge, "sourceId", &from, err));
+	BERTH_TRY(read_end(r, edge, "destId", &to, err));
+	BERTH_TRY(berth_json_number(edge, "cost", true, 0, &cost, err));
+	if (cost * BERTH_TARNAWSKI_BYTES > 0x1p53)
+		return berth_json_fail(edge, err, "cost is %g; expected at most %g", cost, 0x1p53 / BERTH_TARNAWSKI_BYTES);
+	return berth_json_placed(edge, berth_builder_edge(r->b, from, to, llround(cost * BERTH_TARNAWSKI_BYTES), NULL, err), err);
+}
+
+static berth_status for_each(reader *r, const berth_json *doc, const char *key, berth_status (*read)(reader *, const berth_json *, berth_err *), berth_err *err)
+{
+	berth_json list;
+	const cJSON *item;
+	int32_t i = 0;
+	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
+	cJSON_ArrayForEach(item, list.item) {
+		berth_json at = berth_json_at(&list, item, i++);
+		if (!cJSON_IsObject(item))
+			return berth_json_fail(&at, err, "expected an object");
+		BERTH_TRY(read(r, &at, err));
+	}
+	return BERTH_OK;
+}
+
+/* "layer_bert24_inference" of "a/b/layer_bert24_inference.json". */
+static const char *name_of(const char *file, berth_arena *tmp)
+{
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file, *dot = strrchr(name, '.');
+	return berth_arena_printf(tmp, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+static berth_status read_graph(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_err *err)
+{
+	reader r = {.tmp = tmp};
+	const char *name = name_of(file, tmp);
+	if (!name)
+		return berth_nomem(err);
+	berth_strmap_init(&r.ids, tmp);
+	berth_strmap_init(&r.names, tmp);
+	BERTH_TRY(BERTH_NEW(tmp, r.same, cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(doc->item, "nodes")), err));
+	BERTH_TRY(berth_builder_new(tmp, name, &r.b, err));
+	BERTH_TRY(for_each(&r, doc, "nodes", count_name, err));
+	BERTH_TRY(for_each(&r, doc, "nodes", read_node, err));
+	BERTH_TRY(for_each(&r, doc, "edges", read_edge, err));
+	return berth_json_placed(doc, berth_builder_finish(r.b, mem, g, err), err);
+}
+
+/* ---- the machine ---- */
+
+static void put_device(berth_json_out *w, const char *kind, int32_t i, int64_t memory)
+{
+	char name[16];
+	snprintf(name, sizeof name, "%s%d", kind, i);
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", name);
+	berth_json_put_string(w, "kind", kind);
+	if (memory >= 0)
+		berth_json_put_int(w, "memory_bytes", memory);
+	berth_json_close(w, '}');
+}
+
+static void put_link(berth_json_out *w, const char *from, const char *to, double bandwidth)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "from", from);
+	berth_json_put_string(w, "to", to);
+	berth_json_put_number(w, "bandwidth", bandwidth);
+	berth_json_put_bool(w, "both_ways", true);
+	berth_json_close(w, '}');
+}
+
+/* Every pair: out of an accelerator to the common memory and into another one; CPUs work in that memory. */
+static void put_links(berth_json_out *w, int32_t n_acc, int32_t n_cpu)
+{
+	for (int32_t a = 0; a < n_acc + n_cpu; a++)
+		for (int32_t b = a + 1; b < n_acc + n_cpu; b++) {
+			char from[16], to[16];
+			snprintf(from, sizeof from, a < n_acc ? "acc%d" : "cpu%d", a < n_acc ? a : a - n_acc);
+			snprintf(to, sizeof to, b < n_acc ? "acc%d" : "cpu%d", b < n_acc ? b : b - n_acc);
+			put_link(w, from, to, b < n_acc ? BERTH_TARNAWSKI_BYTES / 2 : a < n_acc ? BERTH_TARNAWSKI_BYTES : 1e15);
+		}
+}
+
+static berth_status read_count(const berth_json *doc, const char *key, int32_t most, int32_t *out, berth_err *err)
+{
+	double n = 0;
+	BERTH_TRY(berth_json_number(doc, key, true, 0, &n, err));
+	if (n != floor(n) || n > most)
+		return berth_json_fail(doc, err, "%s is %g; expected a whole number up to %d", key, n, most);
+	*out = (int32_t)n;
+	return BERTH_OK;
+}
+
+static berth_status read_system(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp, berth_system *s, berth_err *err)
+{
+	int32_t n_acc = 0, n_cpu = 0;
+	int64_t memory = 0;
+	berth_json_out w;
+	const char *text, *name = name_of(file, tmp);
+	size_t len;
+	BERTH_TRY(read_count(doc, "maxFPGAs", MOST_ACCELERATORS, &n_acc, err));
+	BERTH_TRY(read_count(doc, "maxCPUs", MOST_CPUS, &n_cpu, err));
+	BERTH_TRY(read_size(doc, "maxSizePerFPGA", true, &memory, err));
+	if (n_acc + n_cpu == 0)
+		return berth_json_fail(doc, err, "maxFPGAs and maxCPUs are 0: there is no device");
+	berth_json_out_init(&w, tmp, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "format", "berth-system");
+	berth_json_put_int(&w, "version", 1);
+	berth_json_put_string(&w, "name", name ? name : "");
+	berth_json_put_bool(&w, "contention", false);
+	berth_json_put_string(&w, "cost_model", "tarnawski");
+	berth_json_open(&w, "devices", '[');
+	for (int32_t i = 0; i < n_acc; i++)
+		put_device(&w, "acc", i, memory);
+	for (int32_t i = 0; i < n_cpu; i++)
+		put_device(&w, "cpu", i, -1);
+	berth_json_close(&w, ']');
+	berth_json_open(&w, "links", '[');
+	put_links(&w, n_acc, n_cpu);
+	berth_json_close(&w, ']');
+	berth_json_close(&w, '}');
+	BERTH_TRY(berth_json_done(&w, &text, &len, err));
+	return berth_system_parse_json(file, text, len, mem, tmp, s, err);
+}
+
+static berth_status read_all(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s, berth_err *err)
+{
+	if (!cJSON_IsObject(doc->item))
+		return berth_json_fail(doc, err, "expected an object");
+	BERTH_TRY(read_graph(doc, file, mem, tmp, g, err));
+	return read_system(doc, file, mem, tmp, s, err);
+}
+
+berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
+                                   berth_err *err)
+{
+	cJSON *doc;
+	berth_graph graph;
+	berth_system system;
+	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
+	berth_json at = {doc, file, NULL, NULL, 0};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = read_all(&at, file, mem, tmp, &graph, &system, err);
+	berth_arena_reset(tmp, mark);
+	cJSON_Delete(doc);
+	if (st != BERTH_OK)
+		return st;
+	*g = graph;
+	*s = system;
+	return BERTH_OK;
+}

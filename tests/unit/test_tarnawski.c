@@ -1,0 +1,422 @@
+/* Workloads of Tarnawski et al.: every shared file under both cost models, against loads and latencies computed here from the JSON text itself; published
+ * figures; bad files. The files stand in ../shared/workloads; without them the tests on them are skipped. */
+#include "bounds.h"
+#include "file.h"
+#include "json.h"
+#include "load_system.h"
+#include "methods.h"
+#include "rng.h"
+#include "support.h"
+#include "tarnawski.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER BERTH_WORKLOADS "/dnn-partitioning/"
+
+typedef struct subject {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_eval throughput, latency;
+	/* from the text, without the reader */
+	cJSON *doc;
+	int n, n_acc, n_cpu, n_edges;
+	double *cpu, *acc, *size, *out; /* [n] in the file's order; out: cost of the node's output */
+	int *from, *to;                 /* [n_edges] */
+	int *op_of;                     /* [n] */
+} subject;
+
+static void *zeros(int n, size_t size)
+{
+	void *p = calloc(n > 0 ? (size_t)n : 1, size);
+	assert_non_null(p);
+	return p;
+}
+
+static double number(const cJSON *at, const char *key)
+{
+	const cJSON *x = cJSON_GetObjectItem(at, key);
+	return cJSON_IsBool(x) ? cJSON_IsTrue(x) : cJSON_IsNumber(x) ? x->valuedouble : 0;
+}
+
+static int place_of(const cJSON *nodes, double id)
+{
+	int i = 0;
+	const cJSON *node;
+	cJSON_ArrayForEach(node, nodes) {
+		if (number(node, "id") == id)
+			return i;
+		i++;
+	}
+	fail();
+	return -1;
+}
+
+static void read_directly(subject *x, const char *text)
+{
+	const cJSON *nodes, *edges, *item;
+	int i = 0;
+	assert_non_null(x->doc = cJSON_Parse(text));
+	nodes = cJSON_GetObjectItem(x->doc, "nodes");
+	edges = cJSON_GetObjectItem(x->doc, "edges");
+	x->n = cJSON_GetArraySize(nodes);
+	x->n_edges = cJSON_GetArraySize(edges);
+	x->n_acc = (int)number(x->doc, "maxFPGAs");
+	x->n_cpu = (int)number(x->doc, "maxCPUs");
+	x->cpu = zeros(x->n * 4, sizeof *x->cpu);
+	x->acc = x->cpu + x->n;
+	x->size = x->acc + x->n;
+	x->out = x->size + x->n;
+	x->from = zeros(x->n_edges * 2, sizeof *x->from);
+	x->to = x->from + x->n_edges;
+	cJSON_ArrayForEach(item, nodes) {
+		x->cpu[i] = number(item, "cpuLatency");
+		x->acc[i] = number(item, "supportedOnFpga") != 0 ? number(item, "fpgaLatency") : NAN;
+		x->size[i++] = number(item, "size");
+	}
+	i = 0;
+	cJSON_ArrayForEach(item, edges) {
+		x->from[i] = place_of(nodes, number(item, "sourceId"));
+		x->to[i] = place_of(nodes, number(item, "destId"));
+		x->out[x->from[i++]] = number(item, "cost");
+	}
+}
+
+static bool open_subject(subject *x, const char *name)
+{
+	char path[512], *text;
+	size_t size;
+	berth_err err;
+	berth_objective throughput = berth_objective_of(BERTH_THROUGHPUT), latency = berth_objective_of(BERTH_LATENCY);
+	snprintf(path, sizeof path, FOLDER "%s", name);
+	*x = (subject){0};
+	if (berth_file_read(path, &x->mem, &text, &size, &err) != BERTH_OK)
+		return false;
+	assert_ok(berth_instance_load(path, NULL, NULL, &x->mem, &x->tmp, &x->g, &x->s, NULL, &err), &err);
+	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
+	assert_ok(berth_eval_new(&x->p, &throughput, &x->mem, &x->throughput, &err), &err);
+	assert_ok(berth_eval_new(&x->p, &latency, &x->mem, &x->latency, &err), &err);
+	read_directly(x, text);
+	assert_int_equal(x->g.n_ops, x->n);
+	assert_int_equal(x->g.n_edges, x->n_edges);
+	assert_int_equal(x->s.n_devs, x->n_acc + x->n_cpu);
+	return true;
+}
+
+static void close_subject(subject *x)
+{
+	cJSON_Delete(x->doc);
+	free(x->cpu);
+	free(x->from);
+	berth_arena_free(&x->mem);
+	berth_arena_free(&x->tmp);
+}
+
+/* A random device for each unit; CPUs stand after the accelerators. */
+static void draw(const subject *x, berth_rng *rng, int32_t *dev)
+{
+	for (int32_t u = 0; u < x->p.n_units; u++) {
+		int32_t d;
+		do
+			d = (int32_t)berth_rng_below(rng, (uint32_t)x->s.n_devs);
+		while (!berth_op_legal(&x->p, x->p.unit_op[x->p.unit_off[u]], d));
+		for (int32_t i = x->p.unit_off[u]; i < x->p.unit_off[u + 1]; i++)
+			dev[x->p.unit_op[i]] = d;
+	}
+}
+
+static bool sends(const subject *x, const int32_t *dev, int node, int32_t to)
+{
+	for (int e = 0; e < x->n_edges; e++)
+		if (x->from[e] == node && dev[x->to[e]] == to)
+			return true;
+	return false;
+}
+
+/* Loads as the paper writes them, by scanning everything. */
+static double naive_load(const subject *x, const int32_t *dev)
+{
+	double most = 0;
+	for (int32_t d = 0; d < x->s.n_devs; d++) {
+		double load = 0;
+		for (int i = 0; i < x->n; i++) {
+			if (dev[i] == d)
+				load += d < x->n_acc ? x->acc[i] : x->cpu[i];
+			if (d < x->n_acc && dev[i] != d && sends(x, dev, i, d))
+				load += x->out[i];
+			bool away = false;
+			for (int32_t to = 0; to < x->s.n_devs; to++)
+				away |= to != d && sends(x, dev, i, to);
+			if (d < x->n_acc && dev[i] == d && away)
+				load += x->out[i];
+		}
+		most = fmax(most, load);
+	}
+	return most;
+}
+
+static double naive_excess(const subject *x, const int32_t *dev)
+{
+	double sum = 0, cap = number(x->doc, "maxSizePerFPGA");
+	for (int32_t d = 0; d < x->n_acc; d++) {
+		double bytes = 0;
+		for (int i = 0; i < x->n; i++)
+			bytes += dev[i] == d ? x->size[i] : 0;
+		sum += bytes > cap ? (bytes - cap) / cap : 0;
+	}
+	return sum;
+}
+
+static const char *const throughput_files[] = {
+	"throughput/layer_bert24_inference.json", "throughput/layer_bert24_training.json", "throughput/layer_resnet50_inference.json",
+	"throughput/layer_resnet50_training.json", "throughput/op_bert_l-3_inference.json", "throughput/op_bert_l-3_training.json",
+	"throughput/op_bert_l-6_inference.json"};
+static const double one_accelerator[] = {92.41, 217.8, 201.5, 462.4, 49.35, 123.0, 77.46}; /* published program: all on one, in the files' unit */
+static const char *const latency_files[] = {"latency/layer_bert24_inference.json", "latency/layer_resnet50_inference.json",
+                                            "latency/op_bert_l-3_inference.json", "latency/op_bert_l-6_inference.json"};
+
+static void test_loads(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 7; k++) {
+		subject x;
+		if (!open_subject(&x, throughput_files[k]))
+			skip();
+		int32_t *dev = zeros(x.n, sizeof *dev);
+		berth_rng rng = berth_rng_seed(1, (uint64_t)k);
+		for (int round = 0; round < 20; round++) {
+			draw(&x, &rng, dev);
+			berth_score s = berth_eval_run(&x.throughput, dev, NULL);
+			double want = naive_load(&x, dev), excess = naive_excess(&x, dev);
+			assert_near(s.value, want, 1e-9 * want);
+			assert_near(s.excess, excess, 1e-6 * (1 + excess));
+		}
+		memset(dev, 0, (size_t)x.n * sizeof *dev); /* everything on the first accelerator */
+		assert_near(berth_eval_run(&x.throughput, dev, NULL).value, one_accelerator[k], 0.0006 * one_accelerator[k]);
+		free(dev);
+		close_subject(&x);
+	}
+}
+
+/* Pieces of a topological order, each on a device of its own kind: every accelerator is visited once. */
+static double naive_latency(const subject *x, const int32_t *dev, const int *piece, int n_pieces)
+{
+	double *end = zeros(x->n, sizeof *end), latency = 0;
+	for (int k = 0; k < n_pieces; k++) {
+		double start = 0, work = 0;
+		int32_t d = -1;
+		for (int o = 0; o < x->n; o++) {
+			int i = x->g.topo_op[o];
+			if (piece[i] != k)
+				continue;
+			d = dev[i];
+			if (d >= x->n_acc) { /* a CPU operator waits for its own inputs only */
+				for (int e = 0; e < x->n_edges; e++)
+					end[i] = x->to[e] == i ? fmax(end[i], end[x->from[e]]) : end[i];
+				end[i] += x->cpu[i];
+				latency = fmax(latency, end[i]);
+				continue;
+			}
+			work += x->acc[i];
+			bool away = false;
+			for (int e = 0; e < x->n_edges; e++) {
+				if (x->to[e] == i && piece[x->from[e]] != k)
+					start = fmax(start, end[x->from[e]]);
+				away |= x->from[e] == i && piece[x->to[e]] != k;
+			}
+			work += away ? x->out[i] : 0;
+		}
+		for (int i = 0; i < x->n && d >= 0 && d < x->n_acc; i++) {
+			bool taken = false;
+			for (int e = 0; e < x->n_edges; e++)
+				taken |= x->from[e] == i && piece[i] != k && piece[x->to[e]] == k;
+			work += taken ? x->out[i] : 0;
+		}
+		for (int i = 0; i < x->n; i++)
+			if (piece[i] == k && d < x->n_acc)
+				latency = fmax(latency, end[i] = start + work);
+	}
+	free(end);
+	return latency;
+}
+
+static void test_latencies(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 4; k++) {
+		subject x;
+		if (!open_subject(&x, latency_files[k]))
+			skip();
+		int32_t *dev = zeros(x.n, sizeof *dev);
+		int *piece = zeros(x.n, sizeof *piece);
+		berth_rng rng = berth_rng_seed(2, (uint64_t)k);
+		for (int round = 0; round < 20; round++) {
+			int n_pieces = 2 * x.n_acc + 1, at = 0; /* CPU, acc0, CPU, acc1, ... */
+			for (int i = 0; i < n_pieces; i++) {
+				int last = i == n_pieces - 1 ? x.n : at + (int)berth_rng_below(&rng, (uint32_t)(2 * x.n / n_pieces));
+				last = last < x.n ? last : x.n;
+				for (; at < last; at++) {
+					int op = x.g.topo_op[at];
+					bool acc = i % 2 && !isnan(x.acc[op]);
+					dev[op] = acc ? i / 2 : x.n_acc;
+					piece[op] = i;
+				}
+			}
+			bool mixed = false; /* an operator that no accelerator takes stands in a piece of one */
+			for (int i = 0; i < x.n; i++)
+				mixed |= piece[i] % 2 && dev[i] >= x.n_acc;
+			if (mixed)
+				continue;
+			double want = naive_latency(&x, dev, piece, n_pieces);
+			assert_near(berth_eval_run(&x.latency, dev, NULL).value, want, 1e-9 * want + 1e-9);
+		}
+		free(dev);
+		free(piece);
+		close_subject(&x);
+	}
+}
+
+/* Bounds hold for everything that searches find, and those find what is published. */
+static void test_search(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *file;
+		berth_metric metric;
+		double most;
+	} known[] = {
+		{"throughput/layer_bert24_inference.json", BERTH_THROUGHPUT, 17.79}, {"throughput/layer_bert24_training.json", BERTH_THROUGHPUT, 41.746},
+		{"throughput/op_bert_l-3_inference.json", BERTH_THROUGHPUT, 27.92}, {"throughput/op_bert_l-3_training.json", BERTH_THROUGHPUT, 65.30},
+		{"latency/layer_bert24_inference.json", BERTH_LATENCY, 100.23}, {"latency/op_bert_l-3_inference.json", BERTH_LATENCY, 416.2},
+		{"latency/op_bert_l-6_inference.json", BERTH_LATENCY, 494.1},
+	};
+	for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+		subject x;
+		berth_search s;
+		berth_search_cfg cfg = {.objective = berth_objective_of(known[k].metric), .seed = 1, .evaluations = 10000};
+		const berth_method *m;
+		berth_bounds b;
+		berth_err err;
+		if (!open_subject(&x, known[k].file))
+			skip();
+		assert_ok(berth_bounds_new(&x.p, &x.tmp, &b, &err), &err);
+		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+		assert_ok(berth_method_find("anneal", &m, &err), &err);
+		assert_ok(berth_method_run(m, &s, &x.tmp, &err), &err);
+		assert_true(berth_score_feasible(s.best));
+		assert_true(s.best.value <= known[k].most);
+		assert_true(b.value[known[k].metric] > 0 && b.value[known[k].metric] <= s.best.value);
+		cfg.objective = berth_objective_of(BERTH_ENERGY);
+		assert_int_equal(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), BERTH_EFORMAT);
+		close_subject(&x);
+	}
+}
+
+#define NODE(id, more) "{\"id\":" id ",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":10" more "}"
+#define FILE_OF(nodes, edges) "{\"maxSizePerFPGA\":15,\"maxFPGAs\":2,\"maxCPUs\":1,\"nodes\":[" nodes "],\"edges\":[" edges "]}"
+
+static berth_status parse(const char *text, berth_arena *mem, berth_graph *g, berth_system *s, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_status st = berth_tarnawski_parse("w.json", text, strlen(text), mem, &tmp, g, s, err);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+/* a -> b -> c with b elsewhere: the accelerator of a and c is visited twice. By hand: visit 1 computes a and moves it out (1 + 3), b on the other one
+ * takes it in, computes, moves out (3 + 1 + 5), visit 2 takes b in and computes c (5 + 1). */
+static void test_second_visit(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_sim *sim;
+	berth_sim_result r;
+	berth_err err;
+	const int32_t dev[] = {0, 1, 0}, cpu[] = {2, 2, 2};
+	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", ",\"name\":\"c\""),
+	                        "{\"sourceId\":1,\"destId\":2,\"cost\":3},{\"sourceId\":2,\"destId\":3,\"cost\":5}"), &mem, &g, &s, &err), &err);
+	assert_string_equal(g.op_name[0], "node 1");
+	assert_string_equal(g.op_name[2], "c");
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
+	berth_sim_run(sim, dev, NULL, &r);
+	assert_int_equal(r.latency_ns, INT64_C(19) * 1000000000);
+	assert_near(r.load_s, 2 + 3 + 5, 1e-12);
+	assert_true(!r.fits && fabs(r.excess - 5.0 / 15) < 1e-12);
+	berth_sim_run(sim, cpu, NULL, &r);
+	assert_int_equal(r.latency_ns, INT64_C(6) * 1000000000);
+	assert_true(r.fits);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Two accelerators that wait for each other when each is visited once: a -> d, c -> b with a, b on one and c, d on the other. */
+static void test_circle(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_sim *sim;
+	berth_sim_result r;
+	berth_err err;
+	const int32_t dev[] = {0, 0, 1, 1};
+	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", ""),
+	                        "{\"sourceId\":1,\"destId\":4,\"cost\":1},{\"sourceId\":3,\"destId\":2,\"cost\":1}"), &mem, &g, &s, &err), &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
+	berth_sim_run(sim, dev, NULL, &r);
+	assert_true(r.runs);
+	assert_int_equal(r.latency_ns, INT64_C(4) * 1000000000); /* (1 + 1) on both at once, then (1 + 1) on both */
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void test_refuses(void **state)
+{
+	(void)state;
+	static const struct { const char *text, *says; } bad[] = {
+		{"{\"maxFPGAs\":1", "w.json"},
+		{"[\"maxFPGAs\"]", "expected an object"},
+		{FILE_OF(NODE("1", "") "," NODE("1", ""), ""), "/nodes/1: two nodes have the id 1"},
+		{FILE_OF(NODE("1.5", ""), ""), "/nodes/0: id is 1.5"},
+		{FILE_OF(NODE("1", ""), "{\"sourceId\":1,\"destId\":7,\"cost\":1}"), "/edges/0: destId 7 is no node's id"},
+		{FILE_OF(NODE("1", ""), "{\"sourceId\":1,\"destId\":1,\"cost\":1}"), "w.json"},
+		{FILE_OF(NODE("1", "") "," NODE("2", ""), "{\"sourceId\":1,\"destId\":2,\"cost\":-1}"), "/edges/0"},
+		{FILE_OF(NODE("1", "") "," NODE("2", ""), "{\"sourceId\":1,\"destId\":2,\"cost\":1e30}"), "cost is 1e+30"},
+		{FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", ""),
+		         "{\"sourceId\":1,\"destId\":2,\"cost\":1},{\"sourceId\":1,\"destId\":3,\"cost\":2}"), "w.json"},
+		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":0,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}", "there is no device"},
+		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":1e9,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}", "maxFPGAs is 1e+09"},
+		{"{\"maxSizePerFPGA\":1e99,\"maxFPGAs\":1,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}", "maxSizePerFPGA is 1e+99"},
+		{"{\"maxFPGAs\":1,\"nodes\":3,\"edges\":[]}", "/nodes"},
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		berth_system s;
+		berth_err err;
+		assert_true(berth_tarnawski_is(bad[i].text, strlen(bad[i].text)));
+		assert_int_equal(parse(bad[i].text, &mem, &g, &s, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, bad[i].says);
+		berth_arena_free(&mem);
+	}
+	assert_false(berth_tarnawski_is("{\"format\":\"berth-graph\",\"name\":\"maxFPGAs\"}", 40));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_loads), cmocka_unit_test(test_latencies), cmocka_unit_test(test_search), cmocka_unit_test(test_second_visit),
+		cmocka_unit_test(test_circle), cmocka_unit_test(test_refuses),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
