@@ -99,7 +99,8 @@ const char *berth_lp_solver(void);
 const char *berth_lp_missing(void);
 
 /* Solve. Arrays of the result live in mem; tmp is scratch, reset at exit. Prints nothing. Fails: BERTH_EUNSUPPORTED (no solver: names the package),
- * BERTH_ENOMEM, BERTH_EINVAL (a model beyond the solver's size). Infeasible and the like are results. */
+ * BERTH_ENOMEM, BERTH_EINVAL (a model beyond the solver's size), BERTH_EIO (no process). Infeasible and the like are results. A model with whole columns is
+ * solved in a child process, as the solver may abort: then the status is unknown. */
 berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options, berth_arena *mem, berth_arena *tmp, berth_lp_result *out, berth_err *err);
 
 #endif

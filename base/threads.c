@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 struct berth_pool {
@@ -132,7 +133,11 @@ static double clock_seconds(clockid_t id)
 
 double berth_cpu_seconds(void)
 {
-	return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+	struct rusage ended;
+	double own = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+	if (getrusage(RUSAGE_CHILDREN, &ended) != 0)
+		return own;
+	return own + (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) + 1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
 }
 
 double berth_wall_seconds(void)

@@ -20,7 +20,7 @@ int32_t berth_pool_workers(const berth_pool *pool);
  * pool NULL: all on the caller. One run at a time. */
 void berth_pool_run(berth_pool *pool, int32_t n_items, void (*work)(void *ctx, int32_t item, int32_t worker), void *ctx);
 
-/* CPU seconds used so far by all threads of the process, and seconds of a monotonic clock. For reports and limits, never for results. */
+/* CPU seconds used so far by all threads of the process and by its children that have ended (the solver's), and seconds of a monotonic clock. For reports and limits, never for results. */
 double berth_cpu_seconds(void);
 double berth_wall_seconds(void);
 
