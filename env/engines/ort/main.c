@@ -345,12 +345,15 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
 	int32_t device = 0, warmup = 0, repeats = 0, n = 0, *op;
-	double *wall_s, *cpu_s;
+	double *wall_s, *cpu_s, run_s = 0, task_s = 0;
 	BERTH_TRY(read_repeats(q, &warmup, &repeats, err));
 	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
 	BERTH_TRY(read_numbers(e, q, "ops", -1, e->model.n_ops, &op, &n, err));
 	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
 	BERTH_TRY(BERTH_NEW(&e->tmp, cpu_s, repeats, err));
+	BERTH_TRY(ort_profile_overheads(device, e->kind, e->ex, &run_s, &task_s, err));
+	berth_json_put_number(w, "run_overhead_s", run_s);
+	berth_json_put_number(w, "segment_overhead_s", task_s);
 	berth_json_open(w, "rows", '[');
 	for (int32_t i = 0; i < n; i++) {
 		berth_err why = {0};

@@ -93,7 +93,8 @@ typedef struct hop {
 static void copy(void *ctx, double began)
 {
 	hop *h = ctx;
-	memcpy(h->to, h->from, h->bytes);
+	if (h->bytes)
+		memcpy(h->to, h->from, h->bytes);
 	h->end_s = exec_now() - began;
 }
 
@@ -130,6 +131,25 @@ berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const 
 	if (st == BERTH_OK)
 		st = time_chain(from, from, bytes, kind, ex, &mem, &together, err);
 	*seconds = fmax(0, apart - together) / (HOPS - 1);
+	berth_arena_free(&mem);
+	return st;
+}
+
+berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s, double *task_s, berth_err *err)
+{
+	berth_arena mem = {0};
+	hop h = {0};
+	const exec_task task = {device, 0, 0, NULL, NULL, copy, &h};
+	berth_status st = BERTH_OK;
+	*run_s = INFINITY;
+	for (int i = 0; i < 20 && st == BERTH_OK; i++) {
+		double from = exec_now();
+		st = kind->run(ex, &task, 1, NULL, err);
+		*run_s = fmin(*run_s, exec_now() - from);
+	}
+	if (st == BERTH_OK)
+		st = time_chain(device, device, 0, kind, ex, &mem, task_s, err);
+	*task_s /= HOPS - 1;
 	berth_arena_free(&mem);
 	return st;
 }
