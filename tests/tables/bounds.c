@@ -121,9 +121,10 @@ int main(int argc, char **argv)
 	       "the bound that every answer carries (fast) and to that of `--bound strong`. Made by `berth-bounds-table`.\n\n"
 	       "Fast: the larger of the critical path of earliest finish times, which lets a producer use another device for each consumer, and the load dual\n"
 	       "(env/bounds.h). Strong, where larger: the sum along gates, operators that every other one stands before or after, of exact searches between them for\n"
-	       "each pair of the gates' devices (env/bounds_blocks.h); a path under prices for memory (env/bounds_memory.h). The proofs stand in these headers; on\n"
+	       "each pair of the gates' devices (env/bounds_blocks.h); a path under prices for memory (env/bounds_memory.h); the linear relaxation of the placement\n"
+	       "model (env/bounds_lp.h). The proofs stand in these headers; on\n"
 	       "thousands of tiny instances no placement with any order beats a bound (tests/oracle/test_exact.c). Loose still: graphs without gates whose parts are\n"
-	       "worth spreading only as far as links allow (training steps, nasnet-a, randwire, tiled graphs on unlike servers), as neither bound weighs transfers\n"
+	       "worth spreading only as far as links allow (training steps, nasnet-a, randwire, tiled graphs on unlike servers), as no bound weighs transfers\n"
 	       "against loads.\n\n"
 	       "| model | system | best | by | gap, fast | gap, strong |\n|---|---|---|---|---|---|\n", (long long)t.evaluations);
 	if (rows(&t, &err) != BERTH_OK) {
