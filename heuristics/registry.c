@@ -17,7 +17,8 @@
 	X(local_search) \
 	X(branch_and_bound) \
 	X(brute_force) \
-	X(milp)
+	X(milp) \
+	X(dp)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,

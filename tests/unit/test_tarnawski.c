@@ -316,6 +316,57 @@ static void test_search(void **state)
 	}
 }
 
+/* The published optimum of every file, by the contiguous dynamic program; and nothing that is not contiguous. */
+static void test_dp(void **state)
+{
+	(void)state;
+	static const double optimum[] = {17.790, 41.746, 33.77, 78.63, 27.92, 65.30, 29.58};
+	static const double within[] = {0.0005, 0.0005, 0.005, 0.005, 0.005, 0.005, 0.005};
+	for (int k = 0; k < 7; k++) {
+		subject x;
+		berth_search s;
+		berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_THROUGHPUT), .seed = 1};
+		const berth_method *m;
+		berth_err err;
+		if (!open_subject(&x, throughput_files[k]))
+			skip();
+		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+		assert_ok(berth_method_find("dp", &m, &err), &err);
+		assert_ok(berth_method_run(m, &s, &x.tmp, &err), &err);
+		assert_true(berth_score_feasible(s.best));
+		assert_near(s.best.value, optimum[k], within[k]);
+		/* forward operators of an accelerator: no path leaves and comes back */
+		for (int32_t d = 0; d < x.n_acc; d++) {
+			char *after = zeros(x.n, 1); /* 1: some input's way left d */
+			for (int o = 0; o < x.n; o++) {
+				int op = x.g.topo_op[o];
+				for (int e = 0; e < x.n_edges; e++)
+					if (x.to[e] == op && !x.g.op_backward[op] && !x.g.op_backward[x.from[e]])
+						after[op] |= after[x.from[e]] || (s.best_dev[x.from[e]] == d && s.best_dev[op] != d);
+				assert_true(!after[op] || s.best_dev[op] != d);
+			}
+			free(after);
+		}
+		close_subject(&x);
+	}
+}
+
+static void test_dp_refuses(void **state)
+{
+	(void)state;
+	subject x;
+	berth_search s;
+	berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_LATENCY), .seed = 1};
+	const berth_method *m;
+	berth_err err;
+	if (!open_subject(&x, throughput_files[0]))
+		skip();
+	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+	assert_ok(berth_method_find("dp", &m, &err), &err);
+	assert_int_equal(berth_method_run(m, &s, &x.tmp, &err), BERTH_EUNSUPPORTED);
+	close_subject(&x);
+}
+
 #define NODE(id, more) "{\"id\":" id ",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":10" more "}"
 #define FILE_OF(nodes, edges) "{\"maxSizePerFPGA\":15,\"maxFPGAs\":2,\"maxCPUs\":1,\"nodes\":[" nodes "],\"edges\":[" edges "]}"
 
@@ -415,7 +466,8 @@ static void test_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loads), cmocka_unit_test(test_latencies), cmocka_unit_test(test_search), cmocka_unit_test(test_second_visit),
+		cmocka_unit_test(test_loads), cmocka_unit_test(test_latencies), cmocka_unit_test(test_search), cmocka_unit_test(test_dp),
+		cmocka_unit_test(test_dp_refuses), cmocka_unit_test(test_second_visit),
 		cmocka_unit_test(test_circle), cmocka_unit_test(test_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
