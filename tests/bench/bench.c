@@ -10,6 +10,7 @@
 
 static const bench benches[] = {
 	{"simulate", "reference simulator, placements near good ones, one core", bench_simulate},
+	{"batch", "batched evaluator, 16 placements at once, one core", bench_batch},
 	{"heft", "HEFT with insertion, scored under both orders, at about 2,000 operators", bench_heft},
 	{"onnx", "reading an ONNX file of 100 MB with its weights inside", bench_onnx},
 	{"import", "reading graphs from JSON: seconds and memory", bench_import},
