@@ -33,15 +33,18 @@ static int64_t class_longest(const berth_problem *p, int32_t c)
 	return longest;
 }
 
-static bool fits_32(const berth_problem *p)
+/* class_max: [n_classes], filled */
+static bool fits_32(const berth_problem *p, int64_t *class_max)
 {
 	int64_t sum = 0;
+	for (int32_t c = 0; c < p->n_classes; c++)
+		class_max[c] = class_longest(p, c);
 	for (int32_t op = 0; op < p->n_ops && sum < INT32_MAX; op++) {
 		int64_t time = 0, in = 0;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			time = max64(time, berth_op_time(p, op, d));
 		for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++)
-			in = max64(in, class_longest(p, p->tensor_class[p->g->in_tensor[i]]));
+			in = max64(in, class_max[p->tensor_class[p->g->in_tensor[i]]]);
 		if (time >= INT32_MAX || in >= INT32_MAX)
 			return false;
 		sum += time + in;
@@ -111,7 +114,9 @@ berth_status berth_batch_new(const berth_problem *p, const int32_t *order, berth
 	BERTH_TRY(BERTH_NEW(mem, b, 1, err));
 	batch_plan *q = &b->plan;
 	b->kernels = kernels;
-	b->is_narrow = fits_32(p);
+	int64_t *class_max;
+	BERTH_TRY(BERTH_NEW(mem, class_max, p->n_classes, err));
+	b->is_narrow = fits_32(p, class_max);
 	q->n_ops = p->n_ops;
 	q->n_devs = p->n_devs;
 	while (1 << q->dev_shift < p->n_devs)
