@@ -1,4 +1,4 @@
-/* Set-up of the batched evaluator; see batch.h. The kernels are in batch_kernel.h.
+/* Set-up of the batched evaluator; see batch.h. The kernels are in batch_kernel.inc.
  *
  * 32 bits suffice: an operator's end is its time on top of either the end of another operator on its device or the end of a producer plus a transfer, and
  * following these back meets no operator twice, so that no end is above the sum over operators of the largest time plus the largest transfer to it. */

@@ -1,4 +1,4 @@
-/* The batched evaluator's kernels for avx2; see batch_kernel.h. */
+/* The batched evaluator's kernels for avx2; see batch_kernel.inc. */
 #include "batch_plan.h"
 
 #include <immintrin.h>
@@ -33,7 +33,7 @@ static inline __m256i lookup8(const int32_t *table, __m256i index, int32_t n)
 #define BATCH_TIME int32_t
 #define BATCH_TIMES step_time32
 #define BATCH_PAIRS class_pair32
-#include "batch_kernel.h"
+#include "batch_kernel.inc"
 
 #undef BATCH_LOOKUP
 #define BATCH_LOOKUP LOOP_LOOKUP
@@ -41,6 +41,6 @@ static inline __m256i lookup8(const int32_t *table, __m256i index, int32_t n)
 #define BATCH_TIME int64_t
 #define BATCH_TIMES step_time64
 #define BATCH_PAIRS class_pair64
-#include "batch_kernel.h"
+#include "batch_kernel.inc"
 
 const batch_kernels batch_kernels_avx2 = {narrow, wide};
