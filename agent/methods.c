@@ -8,6 +8,7 @@
 #define LEARNED(X) \
 	X(cem)     \
 	X(ppo)     \
+	X(reinforce) \
 	X(post)    \
 	X(policy)  \
 	X(berth)

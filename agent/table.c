@@ -154,6 +154,16 @@ static berth_status run_ppo(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_table_run(s, &cfg, tmp, err);
 }
 
+/* One gradient step a chunk: every ratio is 1, so nothing is clipped. */
+static berth_status run_reinforce(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_table_cfg cfg = berth_table_cfg_default();
+	cfg.ce_every = 0;
+	cfg.steps = 1;
+	cfg.lr = 0.3;
+	return berth_table_run(s, &cfg, tmp, err);
+}
+
 static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_table_cfg cfg = berth_table_cfg_default();
@@ -163,4 +173,6 @@ static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
 
 const berth_method berth_method_post = {"post", "softmax table per group, PPO and cross-entropy in turn (Gao, Chen & Li, NeurIPS 2018)", true, run_post};
 const berth_method berth_method_ppo = {"ppo", "the PPO half of post alone, clipped per group (Schulman et al. 2017)", true, run_ppo};
+const berth_method berth_method_reinforce = {"reinforce", "policy gradient with a moving baseline on the table of post (Williams 1992; Mirhoseini et al. 2017)", true,
+                                             run_reinforce};
 const berth_method berth_method_cem = {"cem", "the cross-entropy half of post alone (Rubinstein 1999)", true, run_cem};

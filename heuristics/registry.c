@@ -8,6 +8,11 @@
 	X(random) \
 	X(round_robin) \
 	X(heft) \
+	X(heft_lookahead) \
+	X(peft) \
+	X(cp_list) \
+	X(m_topo) \
+	X(m_etf) \
 	X(cpop) \
 	X(ceft) \
 	X(ceft_cpop) \
@@ -15,6 +20,7 @@
 	X(ceft_pbqp) \
 	X(anneal) \
 	X(local_search) \
+	X(genetic) \
 	X(branch_and_bound) \
 	X(brute_force) \
 	X(milp) \

@@ -201,7 +201,8 @@ static void check_method(compiled *c, const berth_method *m, int64_t evaluations
 static void check_all(compiled *c, int64_t evaluations, bool must_fit)
 {
 	for (int32_t i = 0; i < berth_n_heuristics; i++)
-		check_method(c, berth_heuristics[i], evaluations, must_fit);
+		if (strcmp(berth_heuristics[i]->name, "dp") != 0) /* of another cost model: test_tarnawski */
+			check_method(c, berth_heuristics[i], evaluations, must_fit);
 	discard(c);
 }
 

@@ -1,0 +1,70 @@
+/* Critical-path list scheduling with restarts, the baseline of X. Yao et al., "DOPPLER", ICLR 2026, section 5: the ready operator of the largest upward rank
+ * on the device where it can start first. Reconstruction: the first schedule breaks ties to the lower index; every restart draws ranks anew within
+ * SPREAD of their value and breaks ties of devices at random, so that restarts differ on graphs without ties too. Restarts go on while the budget
+ * lasts, two evaluations each; where memory is short they ask for each share of it in turn (method.h). */
+#include "list.h"
+
+#define SPREAD 0.2
+
+typedef struct cp_list {
+	const berth_problem *p;
+	int64_t *op_key;
+	berth_rng rng;
+	bool draws;
+} cp_list;
+
+/* Earliest start; low bits decide among equal ones. */
+static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns, int64_t end_ns)
+{
+	cp_list *x = ctx;
+	(void)part;
+	(void)op;
+	(void)dev;
+	(void)end_ns;
+	int64_t start = start_ns < INT64_MAX / 256 ? start_ns * 256 : INT64_MAX - 256;
+	return start + (x->draws ? (int64_t)berth_rng_below(&x->rng, 256) : 0);
+}
+
+static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
+{
+	cp_list *x = ctx;
+	return berth_list_schedule(part, x->p, x->op_key, false, score, x, tmp, err);
+}
+
+static void draw_keys(cp_list *x)
+{
+	for (int32_t op = 0; op < x->p->n_ops; op++)
+		x->op_key[op] = (int64_t)((double)x->p->op_rank_ns[op] * (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
+}
+
+static berth_status restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
+{
+	draw_keys(x);
+	berth_partial_reset(part);
+	berth_partial_limit_memory(part, x->p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES]);
+	BERTH_TRY(schedule(x, part, tmp, err));
+	berth_partial_devs(part, op_dev);
+	berth_partial_order(part, order);
+	berth_search_offer_ordered(s, op_dev, order);
+	return BERTH_OK;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	cp_list x = {.p = s->p, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
+	berth_partial *part;
+	int32_t *op_dev, *order;
+	BERTH_TRY(BERTH_NEW(tmp, x.op_key, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
+	for (int32_t op = 0; op < s->p->n_ops; op++)
+		x.op_key[op] = s->p->op_rank_ns[op];
+	BERTH_TRY(berth_offer_schedule(s, schedule, &x, tmp, err));
+	x.draws = true;
+	for (int64_t k = 0; berth_search_room(s, 2) == 2; k++)
+		BERTH_TRY(restart(&x, s, part, k, op_dev, order, tmp, err));
+	return BERTH_OK;
+}
+
+const berth_method berth_method_cp_list = {"cp-list", "Critical-path lists with restarts, each operator where it can start first (as in Yao et al. 2026).", true, run};
