@@ -37,7 +37,11 @@ void table_time(int n_seeds, double seconds)
 			b[k] = run_with(&x, "berth", &cfg);
 		}
 		double anneal = berth_median(a, n_seeds, &x.tmp), berth = berth_median(b, n_seeds, &x.tmp), ratio = berth / anneal;
-		printf("| %s on %s | %d | %.4g | %.4g | %.4f |\n", instances[i].graph + 4, instances[i].system, x.p.n_ops, anneal, berth, ratio);
+		printf("| %s on %s | %d | ", instances[i].graph + 4, instances[i].system, x.p.n_ops);
+		if (isfinite(ratio))
+			printf("%.4g | %.4g | %.4f |\n", anneal, berth, ratio);
+		else
+			printf("none | none | - |\n");
 		fflush(stdout);
 		if (isfinite(ratio)) {
 			sum += log(ratio);
