@@ -18,6 +18,7 @@ static berth_status check_plain(const show_args *a, const char *what, berth_err 
 	if (a->graph) return fail_option(a, "graph", what, err);
 	if (a->coarsen) return fail_option(a, "coarsen", what, err);
 	if (a->grouper) return fail_option(a, "grouper", what, err);
+	if (a->training) return fail_option(a, "training", what, err);
 	return BERTH_OK;
 }
 
@@ -60,6 +61,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH", "the graph of a placement, for --op (default: the zoo model it names)"},
 		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M", "group the operators of a graph into at most M, if possible"},
 		{"grouper", 0, CLI_TEXT, &a.grouper, "G", "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
+		{"training", 0, CLI_FLAG, &a.training, NULL, "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
 		{"dim", 0, CLI_MANY, &a.dim, "NAME=N", "a symbolic dimension of an ONNX model (default 1)"},
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},

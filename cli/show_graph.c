@@ -1,10 +1,10 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "ceft.h"
 #include "coarsen.h"
-#include "group_loss.h"
 #include "dot.h"
 #include "file.h"
 #include "graph_json.h"
+#include "group_loss.h"
 #include "load.h"
 #include "load_system.h"
 #include "placement.h"
@@ -13,6 +13,7 @@
 #include "show.h"
 #include "stats.h"
 #include "text.h"
+#include "training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ typedef struct view {
 	int32_t *dev_cannot;      /* [n_devs] operators that cannot run there */
 	int64_t *dev_type_ns;     /* [n_devs][n_types + 1] of those that can */
 	berth_onnx_report onnx;   /* of an ONNX model; zero otherwise */
+	berth_training_report training; /* of --training; zero otherwise */
 	bool coarsened;
 	berth_coarsening groups;
 	int64_t crossing_bytes;
@@ -89,11 +91,28 @@ static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
 	return berth_coarsening_crossing_bytes(&v->g, &v->groups, &c->tmp, &v->crossing_bytes, err);
 }
 
-/* On a system: the one named, or that of a workload. */
-static berth_status load_on_system(cli *c, const show_args *a, const berth_onnx_options *opt, view *v, berth_err *err)
+/* The graph, and the system named or that of a workload. */
+static berth_status load_parts(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	v->has_system = true;
-	BERTH_TRY(berth_instance_load(a->input, a->on, opt, &c->mem, &c->tmp, &v->g, &v->s, &v->onnx, err));
+	berth_onnx_options opt = {a->dim.text, a->dim.n};
+	v->has_system = a->on || berth_is_workload(a->input);
+	if (v->has_system)
+		return berth_instance_load(a->input, a->on, &opt, &c->mem, &c->tmp, &v->g, &v->s, &v->onnx, err);
+	return berth_graph_load(a->input, &opt, &c->mem, &c->tmp, &v->g, &v->onnx, err);
+}
+
+static berth_status make_training(cli *c, view *v, berth_err *err)
+{
+	berth_training_options opt = berth_training_options_default();
+	berth_graph step;
+	opt.report = &v->training;
+	BERTH_TRY(berth_graph_training(&v->g, &opt, &c->mem, &c->tmp, &step, err));
+	v->g = step;
+	return BERTH_OK;
+}
+
+static berth_status compile_on_system(cli *c, view *v, berth_err *err)
+{
 	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
 	BERTH_TRY(total_times(v, &c->mem, err));
 	return critical_path(v, &c->tmp, err);
@@ -101,11 +120,11 @@ static berth_status load_on_system(cli *c, const show_args *a, const berth_onnx_
 
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	berth_onnx_options opt = {a->dim.text, a->dim.n};
-	if (a->on || berth_is_workload(a->input))
-		BERTH_TRY(load_on_system(c, a, &opt, v, err));
-	else
-		BERTH_TRY(berth_graph_load(a->input, &opt, &c->mem, &c->tmp, &v->g, &v->onnx, err));
+	BERTH_TRY(load_parts(c, a, v, err));
+	if (a->training)
+		BERTH_TRY(make_training(c, v, err));
+	if (v->has_system)
+		BERTH_TRY(compile_on_system(c, v, err));
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
 	if (a->grouper && !a->coarsen)
 		return berth_fail(err, BERTH_EINVAL, "show: option --grouper is for --coarsen M");
@@ -175,6 +194,13 @@ static void print_head(const view *v)
 	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops, g->n_edges, v->stats.depth, v->stats.width);
 	printf("%sFLOP (%sMAC), ", berth_text_count(a, berth_graph_flops(g)), berth_text_count(b, berth_graph_macs(g)));
 	printf("parameters %s, tensors %s\n", berth_text_bytes(a, (double)berth_graph_param_bytes(g)), berth_text_bytes(b, (double)v->stats.tensor_bytes));
+}
+
+/* Types that training has no rule for. */
+static void print_training(const view *v)
+{
+	for (int32_t i = 0; i < v->training.n_unknown; i++)
+		printf("training: no rule for type %s; its backward counts as twice its forward\n", *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
 }
 
 /* What an importer had to assume. */
@@ -269,6 +295,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	char bytes[32];
 	print_head(v);
 	print_onnx(v);
+	print_training(v);
 	if (v->coarsened)
 		printf("coarsened by %s to %d groups, %s between them\n", v->groups.grouper, v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
 	BERTH_TRY(print_types(c, v, err));
