@@ -80,7 +80,7 @@ static berth_status row(table *t, const char *model, const char *system, berth_e
 	berth_graph g;
 	berth_system s;
 	berth_problem p;
-	berth_bounds fast, strong;
+	berth_bounds fast = {0}, strong;
 	double value;
 	const char *by = "";
 	snprintf(spec, sizeof spec, "zoo:%s", model);
