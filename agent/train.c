@@ -1,6 +1,7 @@
 /* Training; see train.h. The state between two steps is plain arrays; a checkpoint is all of them. */
 #include "train.h"
 
+#include "file.h"
 #include "graph_json.h"
 #include "methods.h"
 #include "refine.h"
@@ -32,6 +33,7 @@ typedef struct trainer {
 	char (*digest)[DIGEST + 2]; /* [n_items] SHA-256 of graph and system */
 	char *trained_on;
 	double started, saved;
+	const char *older;        /* where the checkpoint before the present one is kept while training goes on; NULL: none is written */
 } trainer;
 
 berth_train_cfg berth_train_cfg_default(void)
@@ -219,7 +221,9 @@ static berth_status save(trainer *w, berth_err *err)
 	s.total[T_REFINED] = w->refined;
 	for (int32_t i = 0; i < w->n_items; i++)
 		take_item(w, i, &s);
-	berth_status st = berth_policy_file_write(w->cfg->path, &f, s.t, s.n, w->tmp, err);
+	berth_status st = berth_file_keep(w->cfg->path, w->older, err);
+	if (st == BERTH_OK)
+		st = berth_policy_file_write(w->cfg->path, &f, s.t, s.n, w->tmp, err);
 	berth_arena_reset(w->tmp, mark);
 	w->saved = berth_wall_seconds();
 	return st;
@@ -285,12 +289,22 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 	return BERTH_OK;
 }
 
+/* The checkpoint; where it is damaged, the one before it is named. */
+static berth_status read_checkpoint(trainer *w, berth_policy_file *f, berth_err *err)
+{
+	berth_err why;
+	berth_status st = berth_policy_file_read(w->cfg->path, w->mem, w->tmp, f, &why);
+	if (st == BERTH_EFORMAT && access(w->older, R_OK) == 0)
+		return berth_fail(err, st, "%.300s; the checkpoint before it is %s: move it there to go on from it", why.msg, w->older);
+	return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
+}
+
 static berth_status load(trainer *w, berth_err *err)
 {
 	berth_policy_file f;
 	state s;
 	const char *path = w->cfg->path;
-	BERTH_TRY(berth_policy_file_read(path, w->mem, w->tmp, &f, err));
+	BERTH_TRY(read_checkpoint(w, &f, err));
 	BERTH_TRY(same_training(w, &f, err));
 	BERTH_TRY(lay_out(w, w->mem, &s, err));
 	BERTH_TRY(fill(path, &f.raw, &s, err));
@@ -413,6 +427,8 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");
+	if (cfg->path && !(w.older = berth_arena_printf(mem, "%s.older", cfg->path)))
+		return berth_nomem(err);
 	BERTH_TRY(name_items(&w, err));
 	BERTH_TRY(open_searches(&w, err));
 	out->resumed = cfg->resume && cfg->path && access(cfg->path, F_OK) == 0;
@@ -429,6 +445,8 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	}
 	if (cfg->path)
 		BERTH_TRY(save(&w, err));
+	if (cfg->path && !stop)
+		unlink(w.older); /* nothing is left to go on with */
 	BERTH_TRY(report(&w, out, err));
 	return stop ? berth_fail(err, BERTH_EINTERRUPTED, "interrupted after %lld evaluations", (long long)out->evaluations) : BERTH_OK;
 }

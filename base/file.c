@@ -214,3 +214,15 @@ berth_status berth_file_writable(const char *path, berth_err *err)
 		return fail_errno(err, "create a file here", path);
 	return BERTH_OK;
 }
+
+berth_status berth_file_keep(const char *path, const char *older, berth_err *err)
+{
+	struct stat at;
+	if (stat(path, &at) != 0 || !S_ISREG(at.st_mode))
+		return BERTH_OK;
+	if (unlink(older) != 0 && errno != ENOENT)
+		return berth_fail(err, BERTH_EIO, "%s: cannot replace: %s", older, strerror(errno));
+	if (link(path, older) != 0 && errno != EEXIST && errno != ENOENT && errno != EPERM && errno != EOPNOTSUPP && errno != EMLINK)
+		return berth_fail(err, BERTH_EIO, "%s: cannot keep as %s: %s", path, older, strerror(errno));
+	return BERTH_OK;
+}

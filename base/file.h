@@ -18,4 +18,8 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
 /* Would berth_file_write(path) have a chance? Checked before long work. Fails: BERTH_EIO. */
 berth_status berth_file_writable(const char *path, berth_err *err);
 
+/* Let older name the file that path names now too, in place of what it named: path can then be replaced. Nothing where path is no regular file, or where the
+ * file system has no second names. Fails: BERTH_EIO. */
+berth_status berth_file_keep(const char *path, const char *older, berth_err *err);
+
 #endif

@@ -177,6 +177,44 @@ static void test_resume_refuses_other_trainings(void **state)
 	unlink(path);
 }
 
+/* A damaged checkpoint names the one before it, from which training ends with the same bytes; when it has ended, that one is gone. */
+static void test_older_checkpoint(void **state)
+{
+	(void)state;
+	char whole[64], parts[64], older[80];
+	berth_err err;
+	lesson l;
+	open_lesson(&l, temporary(whole));
+	assert_ok(teach(&l, &err), &err);
+	close_lesson(&l);
+	open_lesson(&l, temporary(parts));
+	l.cfg.save_s = 0;
+	l.cancel_at = 7;
+	assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
+	close_lesson(&l);
+	snprintf(older, sizeof older, "%s.older", parts);
+	assert_int_equal(access(older, R_OK), 0);
+	FILE *f = fopen(parts, "r+b");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, 3000, SEEK_SET), 0);
+	assert_int_not_equal(fputc(0x55, f), EOF);
+	assert_int_equal(fclose(f), 0);
+	open_lesson(&l, parts);
+	l.cfg.resume = true;
+	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, older);
+	close_lesson(&l);
+	assert_int_equal(rename(older, parts), 0);
+	open_lesson(&l, parts);
+	l.cfg.resume = true;
+	assert_ok(teach(&l, &err), &err);
+	close_lesson(&l);
+	assert_same_file(whole, parts);
+	assert_int_not_equal(access(older, R_OK), 0);
+	unlink(whole);
+	unlink(parts);
+}
+
 static void test_policy_reads_back(void **state)
 {
 	(void)state;
@@ -200,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_threads_do_not_matter),
 		cmocka_unit_test(test_interrupted_anywhere),
 		cmocka_unit_test(test_resume_refuses_other_trainings),
+		cmocka_unit_test(test_older_checkpoint),
 		cmocka_unit_test(test_policy_reads_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
