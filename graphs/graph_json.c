@@ -1,6 +1,7 @@
 /* berth-graph version 1: reading through the builder, writing in canonical form. */
 #include "graph_json.h"
 
+#include "json_slices.h"
 #include "sha256.h"
 #include "text.h"
 
@@ -96,21 +97,45 @@ static berth_status read_param(const berth_json *at, berth_builder *b, berth_err
 	return BERTH_OK;
 }
 
-/* Each element of the array key by read. */
-static berth_status read_all(const berth_json *doc, const char *key, bool required, berth_builder *b,
-                             berth_status (*read)(const berth_json *at, berth_builder *b, berth_err *err), berth_err *err)
+typedef berth_status (*read_fn)(const berth_json *at, berth_builder *b, berth_err *err);
+
+static berth_status read_children(const berth_json *list, berth_builder *b, read_fn read, berth_err *err)
 {
-	berth_json list;
 	int32_t i = 0;
-	BERTH_TRY(berth_json_array(doc, key, required, &list, err));
-	for (const cJSON *m = list.item ? list.item->child : NULL; m; m = m->next) {
-		berth_json item = berth_json_at(&list, m, i++);
+	for (const cJSON *m = list->item->child; m; m = m->next) {
+		berth_json item = berth_json_at(list, m, i++);
 		BERTH_TRY(read(&item, b, err));
 	}
 	return BERTH_OK;
 }
 
-static berth_status read_graph(const berth_json *doc, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+static berth_status read_slice(const berth_json *list, berth_json_slice *slice, berth_builder *b, read_fn read, berth_err *err)
+{
+	cJSON *element;
+	int32_t i = 0;
+	while (berth_json_next(slice, &element)) {
+		if (!element)
+			return BERTH_OK;
+		berth_json item = berth_json_at(list, element, i++);
+		berth_status st = read(&item, b, err);
+		cJSON_Delete(element);
+		BERTH_TRY(st);
+	}
+	return berth_fail(err, BERTH_EFORMAT, "not an array of objects");
+}
+
+/* Each element of the array key by read: from its text if the document was split, else from the tree. */
+static berth_status read_all(const berth_json *doc, const char *key, bool required, berth_json_slice *slice, berth_builder *b, read_fn read, berth_err *err)
+{
+	berth_json list;
+	BERTH_TRY(berth_json_array(doc, key, required, &list, err));
+	if (!list.item)
+		return BERTH_OK;
+	return slice ? read_slice(&list, slice, b, read, err) : read_children(&list, b, read, err);
+}
+
+/* slice: texts of ops, params and edges, or NULL. */
+static berth_status read_graph(const berth_json *doc, berth_json_slice *slice, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	static const char *const known[] = {"format", "version", "name", "ops", "params", "edges", NULL};
 	const char *name = "";
@@ -119,21 +144,47 @@ static berth_status read_graph(const berth_json *doc, berth_arena *mem, berth_ar
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(berth_json_string(doc, "name", false, &name, err));
 	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
-	BERTH_TRY(read_all(doc, "ops", true, b, read_op, err));
-	BERTH_TRY(read_all(doc, "params", false, b, read_param, err));
-	BERTH_TRY(read_all(doc, "edges", false, b, read_edge, err));
+	BERTH_TRY(read_all(doc, "ops", true, slice, b, read_op, err));
+	BERTH_TRY(read_all(doc, "params", false, slice ? slice + 1 : NULL, b, read_param, err));
+	BERTH_TRY(read_all(doc, "edges", false, slice ? slice + 2 : NULL, b, read_edge, err));
 	return berth_json_placed(doc, berth_builder_finish(b, mem, out, err), err);
 }
 
-berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+/* The usual way: without the tree of the whole document. BERTH_EFORMAT where the text is not of the plain form, or wrong. */
+static berth_status parse_slices(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	berth_json_slice slice[] = {{.key = "ops"}, {.key = "params"}, {.key = "edges"}};
+	cJSON *rest;
+	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) || !berth_json_split(text, size, slice, 3, &rest))
+		return BERTH_EFORMAT;
+	berth_json at = {rest, file, NULL, NULL, 0};
+	berth_status st = read_graph(&at, slice, mem, tmp, out, err);
+	cJSON_Delete(rest);
+	return st;
+}
+
+static berth_status parse_tree(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	cJSON *doc;
 	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = read_graph(&at, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
+	berth_status st = read_graph(&at, NULL, mem, tmp, out, err);
 	cJSON_Delete(doc);
+	return st;
+}
+
+berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp), mem_mark = berth_arena_get_mark(mem);
+	berth_status st = parse_slices(file, text, size, mem, tmp, out, NULL);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		return BERTH_OK;
+	if (st == BERTH_ENOMEM)
+		return berth_nomem(err);
+	berth_arena_reset(mem, mem_mark); /* once more as a whole, for the right message of the first fault */
+	st = parse_tree(file, text, size, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
 	return st;
 }
 

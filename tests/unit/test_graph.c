@@ -1,5 +1,6 @@
 /* The operator graph: numbering, JSON in and out, and every error of the reader with its place. */
 #include "graph_json.h"
+#include "json.h"
 #include "support.h"
 
 #include <math.h>
@@ -106,6 +107,61 @@ static void test_errors(void **state)
 	}
 }
 
+/* The same graph however its text is laid out: members in any order, spaces, an escaped key, brackets in names. */
+static void test_layouts(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		HEAD "\"ops\":[{\"name\":\"]},\\\"{[\"},{\"name\":\"b\",\"forbid\":[\"x\",\"y\"],\"time_s\":{\"d\":1}}],\"edges\":[{\"from\":\"]},\\\"{[\",\"to\":\"b\",\"bytes\":4}]}",
+		" { \"edges\" : [ { \"to\":\"b\" , \"from\":\"]},\\\"{[\",\n\"bytes\":4 } ] ,\t\"ops\":\r\n[ {\"name\":\"]},\\\"{[\"} , {\"time_s\":{\"d\":1},\"forbid\":[\"x\",\"y\"],"
+		"\"name\":\"b\"} ], \"params\" : [ ] , \"name\":\"t\",\"version\":1,\"format\":\"berth-graph\" } \n",
+		HEAD "\"\\u006fps\":[{\"name\":\"]},\\\"{[\"},{\"name\":\"b\",\"forbid\":[\"x\",\"y\"],\"time_s\":{\"d\":1}}],\"edges\":[{\"from\":\"]},\\\"{[\",\"to\":\"b\",\"bytes\":4}]}",
+	};
+	char first[65], again[65];
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		berth_err err;
+		assert_ok(parse(texts[i], &mem, &g, &err), &err);
+		assert_int_equal(g.n_edges, 1);
+		assert_ok(berth_graph_sha256(&g, &mem, i ? again : first, &err), &err);
+		if (i)
+			assert_string_equal(first, again);
+		berth_arena_free(&mem);
+	}
+}
+
+/* No text that is not JSON gets through: every byte of a document removed or replaced, and every cut of it. */
+static void test_only_json(void **state)
+{
+	(void)state;
+	static const char good[] = HEAD "\"ops\":[{\"name\":\"a\",\"flops\":1},{\"name\":\"b\",\"forbid\":[\"x\"]}],\"params\":[],"
+	                                "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":4}]}";
+	static const char with[] = "{}[],:\"\\0 ";
+	char text[sizeof good];
+	int taken = 0;
+	for (size_t i = 0; i < sizeof good - 1; i++)
+		for (size_t k = 0; k <= sizeof with; k++) {
+			berth_arena mem = {0};
+			berth_graph g;
+			memcpy(text, good, sizeof good);
+			if (k == sizeof with)
+				text[i] = '\0';
+			else if (k == sizeof with - 1)
+				memmove(text + i, text + i + 1, sizeof good - 1 - i);
+			else
+				text[i] = with[k];
+			cJSON *doc = cJSON_ParseWithOpts(text, NULL, 1);
+			berth_status st = parse(text, &mem, &g, NULL);
+			if (!doc)
+				assert_int_equal(st, BERTH_EFORMAT);
+			taken += st == BERTH_OK;
+			cJSON_Delete(doc);
+			berth_arena_free(&mem);
+		}
+	assert_true(taken > 20); /* names and figures may change */
+}
+
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
@@ -136,6 +192,8 @@ int main(void)
 		cmocka_unit_test(test_numbering),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_only_json),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

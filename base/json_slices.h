@@ -1,0 +1,21 @@
+/* Long arrays of a JSON document, element by element, so that a large file never stands in memory as a whole tree. Only for documents of the plain form
+ * that writers make: an object whose long members are arrays of objects. Anything else, and every error, is left to berth_json_parse, which
+ * knows the place. */
+#ifndef BERTH_JSON_SLICES_H
+#define BERTH_JSON_SLICES_H
+
+#include "json.h"
+
+typedef struct berth_json_slice {
+	const char *key;       /* in: the member to leave as text */
+	const char *at, *end;  /* what is left of the array's inside; NULL: no such member */
+} berth_json_slice;
+
+/* Split text[size], which is UTF-8 without NUL: *rest = the document with empty arrays in place of those of slice [n], whose insides are set. rest is freed by
+ * cJSON_Delete. False if the form is another or memory runs out. */
+bool berth_json_split(const char *text, size_t size, berth_json_slice *slice, int32_t n, cJSON **rest);
+
+/* The next element, an object, freed by cJSON_Delete; *item = NULL at the end. False where the text is no such array. */
+bool berth_json_next(berth_json_slice *slice, cJSON **item);
+
+#endif
