@@ -1,8 +1,10 @@
 /* Critical-path list scheduling with restarts, the baseline of X. Yao et al., "DOPPLER", ICLR 2026, section 5: the ready operator of the largest upward rank
  * on the device where it can start first. Reconstruction: the first schedule breaks ties to the lower index; every restart draws ranks anew within
  * SPREAD of their value and breaks ties of devices at random, so that restarts differ on graphs without ties too. Restarts go on while the budget
- * lasts, two evaluations each; where memory is short they ask for each share of it in turn (method.h). */
+ * lasts, two evaluations each; where memory is short they ask for each share of it in turn (method.h), after the first schedule was repaired. */
 #include "list.h"
+
+#include <string.h>
 
 #define SPREAD 0.2
 
@@ -37,6 +39,15 @@ static void draw_keys(cp_list *x)
 		x->op_key[op] = (int64_t)((double)x->p->op_rank_ns[op] * (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
 }
 
+/* The first schedule's placement made to fit: restarts leave no room for that in the end. */
+static berth_status repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+{
+	if (berth_score_feasible(s->best))
+		return BERTH_OK;
+	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
+	return berth_repair(s, op_dev, tmp, err);
+}
+
 static berth_status restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
 {
 	draw_keys(x);
@@ -61,6 +72,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		x.op_key[op] = s->p->op_rank_ns[op];
 	BERTH_TRY(berth_offer_schedule(s, schedule, &x, tmp, err));
+	BERTH_TRY(repair(s, op_dev, tmp, err));
 	x.draws = true;
 	for (int64_t k = 0; berth_search_room(s, 2) == 2; k++)
 		BERTH_TRY(restart(&x, s, part, k, op_dev, order, tmp, err));

@@ -1,7 +1,7 @@
 /* Biased random-key genetic algorithm: J. F. Goncalves, M. G. C. Resende, J. Heuristics 17, 2011, over keys as in A. Paliwal et al., "REGAL", ICLR 2020: of
  * every unit one key for its device among the legal ones, of every operator one for its place in the list. A generation keeps its elite, draws some
  * mutants anew, and breeds the rest: each key from an elite parent with probability BIAS, else from another. The first generation has the portfolio's
- * placements in it. Two evaluations a child: under the system's rule and in its own order. */
+ * best placement in it, with keys for the order of upward ranks; the rest of it is drawn. Two evaluations a child: under the system's rule and in its own order. */
 #include "method.h"
 #include "ready.h"
 

@@ -334,6 +334,26 @@ static void test_tight_memory(void **state)
 	}
 }
 
+/* Restarts must not use up what repair needs: instances where a first critical-path list exceeds some memory and every restart does too. */
+static void test_restarts_are_repaired(void **state)
+{
+	(void)state;
+	static const uint64_t seeds[] = {70, 792, 1764, 1855, 2426};
+	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+		instance in;
+		compiled c;
+		instance_make(seeds[i], 14, 4, &in);
+		compile_text(&c, "memory is short", in.graph, in.system);
+		instance_free(&in);
+		answer heft = run(&c, find("heft"), 0, NULL), list = run(&c, find("cp-list"), 1000, NULL);
+		assert_true(berth_score_feasible(heft.score));
+		CHECK(&c, find("cp-list"), berth_score_feasible(list.score));
+		forget(&heft);
+		forget(&list);
+		discard(&c);
+	}
+}
+
 /* ---- quality ---- */
 
 /* The best latency over all feasible placements under the system's rule; NAN: none. */
@@ -416,34 +436,43 @@ static void test_searches_improve(void **state)
 	discard(&c);
 }
 
+/* Every method with each of its allocations failing in turn, where an answer is possible in a few of them. */
+static void fail_each_allocation(const compiled *c, const berth_method *m)
+{
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		berth_arena mem, tmp;
+		berth_search s;
+		berth_search_cfg cfg = {.evaluations = 140, .nodes = 50}; /* enough for a generation of genetic */
+		failing_allocator_init(&f, k);
+		berth_arena_init(&mem, &f.hook);
+		berth_arena_init(&tmp, &f.hook);
+		berth_status st = berth_search_new(&c->p, &cfg, &mem, &s, NULL);
+		if (st == BERTH_OK)
+			st = berth_method_run(m, &s, &tmp, NULL);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		CHECK(c, m, f.live == 0);
+		if (st == BERTH_OK) {
+			CHECK(c, m, k > 0);
+			return;
+		}
+		CHECK(c, m, st == BERTH_ENOMEM);
+	}
+}
+
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"heft", "ceft-cpop", "anneal", "local-search"};
-	compiled c;
-	compile_zoo(&c, "zoo:bert-base", "4gpu");
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		for (long k = 0;; k++) {
-			failing_allocator f;
-			berth_arena mem, tmp;
-			berth_search s;
-			berth_search_cfg cfg = {.evaluations = 40, .nodes = 300};
-			failing_allocator_init(&f, k);
-			berth_arena_init(&mem, &f.hook);
-			berth_arena_init(&tmp, &f.hook);
-			berth_status st = berth_search_new(&c.p, &cfg, &mem, &s, NULL);
-			if (st == BERTH_OK)
-				st = berth_method_run(find(names[i]), &s, &tmp, NULL);
-			berth_arena_free(&mem);
-			berth_arena_free(&tmp);
-			assert_int_equal(f.live, 0);
-			if (st == BERTH_OK) {
-				assert_true(k > 2);
-				break;
-			}
-			assert_int_equal(st, BERTH_ENOMEM);
-		}
-	discard(&c);
+	static const char *const specs[] = {"zoo:bert-base", "zoo:random:ops=9"};
+	for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+		compiled c;
+		compile_zoo(&c, specs[i], "4gpu");
+		for (int32_t k = 0; k < berth_n_heuristics; k++)
+			if (strcmp(berth_heuristics[k]->name, "dp") != 0 && !berth_method_missing(berth_heuristics[k]))
+				fail_each_allocation(&c, berth_heuristics[k]);
+		discard(&c);
+	}
 }
 
 static int start_pools(void **state)
@@ -472,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_random_instances),
 		cmocka_unit_test(test_small_graphs),
 		cmocka_unit_test(test_tight_memory),
+		cmocka_unit_test(test_restarts_are_repaired),
 		cmocka_unit_test(test_searches_reach_the_optimum),
 		cmocka_unit_test(test_worked_example),
 		cmocka_unit_test(test_searches_improve),

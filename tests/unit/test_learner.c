@@ -229,8 +229,8 @@ static void test_config_is_checked(void **state)
 static void test_methods(void **state)
 {
 	(void)state;
-	static const char *const name[] = {"cem", "ppo", "post", "berth"};
-	for (int m = 0; m < 4; m++) {
+	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "berth"};
+	for (int m = 0; m < 5; m++) {
 		int32_t *first = NULL;
 		subject x;
 		open_zoo(&x, "zoo:random:ops=80:seed=5", "hetero-cluster");
@@ -253,6 +253,37 @@ static void test_methods(void **state)
 		}
 		close_subject(&x);
 	}
+}
+
+/* The methods on a table of their own, each allocation failing in turn; the policy's are tested in test_policy_file and test_train. */
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	static const char *const name[] = {"cem", "ppo", "reinforce", "post"};
+	subject x;
+	open_zoo(&x, "zoo:random:ops=40", "hetero-cluster");
+	for (int m = 0; m < 4; m++) {
+		const berth_method *method;
+		berth_status st = BERTH_ENOMEM;
+		assert_ok(berth_method_find(name[m], &method, NULL), NULL);
+		for (long k = 0; st != BERTH_OK; k++) {
+			failing_allocator f;
+			berth_arena mem, tmp;
+			berth_search s;
+			berth_search_cfg cfg = {.seed = 1, .evaluations = 120};
+			failing_allocator_init(&f, k);
+			berth_arena_init(&mem, &f.hook);
+			berth_arena_init(&tmp, &f.hook);
+			st = berth_search_new(&x.p, &cfg, &mem, &s, NULL);
+			if (st == BERTH_OK)
+				st = berth_method_run(method, &s, &tmp, NULL);
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+			assert_int_equal(f.live, 0);
+			assert_true(st == BERTH_ENOMEM || (st == BERTH_OK && k > 0));
+		}
+	}
+	close_subject(&x);
 }
 
 /* `berth` is never worse than its portfolio, whatever the budget. */
@@ -294,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_seeding_is_soft),
 		cmocka_unit_test(test_config_is_checked),
 		cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_never_worse_than_its_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -378,6 +378,42 @@ static berth_status parse(const char *text, berth_arena *mem, berth_graph *g, be
 	return st;
 }
 
+/* Methods of this cost model alone, each allocation failing in turn. */
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"dp"};
+	subject x = {0};
+	berth_err err;
+	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", ""),
+	                        "{\"sourceId\":1,\"destId\":2,\"cost\":3},{\"sourceId\":2,\"destId\":4,\"cost\":5},{\"sourceId\":3,\"destId\":4,\"cost\":1}"),
+	                &x.mem, &x.g, &x.s, &err), &err);
+	assert_ok(berth_problem_new(&x.g, &x.s, &x.mem, &x.tmp, &x.p, &err), &err);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const berth_method *m;
+		berth_status st = BERTH_ENOMEM;
+		assert_ok(berth_method_find(names[i], &m, &err), &err);
+		for (long k = 0; st != BERTH_OK; k++) {
+			failing_allocator f;
+			berth_arena mem, tmp;
+			berth_search s;
+			berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_THROUGHPUT), .seed = 1};
+			failing_allocator_init(&f, k);
+			berth_arena_init(&mem, &f.hook);
+			berth_arena_init(&tmp, &f.hook);
+			st = berth_search_new(&x.p, &cfg, &mem, &s, NULL);
+			if (st == BERTH_OK)
+				st = berth_method_run(m, &s, &tmp, NULL);
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+			assert_int_equal(f.live, 0);
+			assert_true(st == BERTH_ENOMEM || (st == BERTH_OK && k > 0));
+		}
+	}
+	berth_arena_free(&x.mem);
+	berth_arena_free(&x.tmp);
+}
+
 /* a -> b -> c with b elsewhere: the accelerator of a and c is visited twice. By hand: visit 1 computes a and moves it out (1 + 3), b on the other one
  * takes it in, computes, moves out (3 + 1 + 5), visit 2 takes b in and computes c (5 + 1). */
 static void test_second_visit(void **state)
@@ -467,7 +503,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loads), cmocka_unit_test(test_latencies), cmocka_unit_test(test_search), cmocka_unit_test(test_dp),
-		cmocka_unit_test(test_dp_refuses), cmocka_unit_test(test_second_visit),
+		cmocka_unit_test(test_dp_refuses), cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_second_visit),
 		cmocka_unit_test(test_circle), cmocka_unit_test(test_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
