@@ -6,6 +6,7 @@
 #include "load_system.h"
 #include "print.h"
 #include "progress.h"
+#include "tighten.h"
 #include "train.h"
 #include "train_measured.h"
 
@@ -19,6 +20,7 @@ typedef struct args {
 	const char *log, *out, *decoding, *env;
 	cli_train_measured measured;
 	bool resume;
+	int64_t tight; /* every how many pairs; 0: none */
 	cli_budget budget;
 } args;
 
@@ -38,8 +40,10 @@ typedef struct state {
 
 /* ---- set-up ---- */
 
-static berth_status load_item(cli *c, const char *graph, const char *system, berth_train_item *out, berth_err *err)
+/* Pair i of graph and system; its memory is drawn anew where it is the turn of --tight. */
+static berth_status load_item(cli *c, const args *a, const char *graph, const char *system, int32_t i, berth_train_item *out, berth_err *err)
 {
+	berth_rng rng = berth_rng_seed(a->budget.seed, BERTH_STREAM_TIGHTEN + (uint64_t)i);
 	berth_graph *g;
 	berth_system *y;
 	berth_problem *p;
@@ -47,6 +51,8 @@ static berth_status load_item(cli *c, const char *graph, const char *system, ber
 	BERTH_TRY(BERTH_NEW(&c->mem, y, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
 	BERTH_TRY(berth_instance_load(graph, system, NULL, &c->mem, &c->tmp, g, y, NULL, err));
+	if (a->tight && (i + 1) % a->tight == 0)
+		BERTH_TRY(berth_system_tighten(g, &rng, y, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(g, y, &c->mem, &c->tmp, p, err));
 	*out = (berth_train_item){p, g->name, y->name};
 	return BERTH_OK;
@@ -62,8 +68,8 @@ static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(&c->mem, s->item, c->n_args * n_systems(a), err));
 	for (int32_t i = 0; i < c->n_args; i++)
-		for (int32_t k = 0; k < n_systems(a); k++)
-			BERTH_TRY(load_item(c, c->args[i], a->on.n ? a->on.text[k] : NULL, &s->item[s->n_items++], err));
+		for (int32_t k = 0; k < n_systems(a); k++, s->n_items++)
+			BERTH_TRY(load_item(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL, s->n_items, &s->item[s->n_items], err));
 	return BERTH_OK;
 }
 
@@ -263,6 +269,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
 		{"objective", 0, CLI_TEXT, &a.budget.objective, "O", "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D", "sequential (default): operator by operator along a schedule; or one-shot"},
+		{"tight", 0, CLI_COUNT, &a.tight, "K", "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph needs"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N", "placements over all graphs and systems (default 20K)"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N", "worker threads (default: all CPUs); no effect on results"},

@@ -1,0 +1,107 @@
+/* Memory drawn about a graph's need: the need by hand, the range and the seed of what is drawn, and that placements still exist. */
+#include "graph_json.h"
+#include "support.h"
+#include "systems_builtin.h"
+#include "tighten.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* a makes 100 bytes for b and c, b 10 for c and 3 to keep; parameters 7 each in a and b, one of 40 for both b and c; c needs 300 to work in, 5 of state. */
+static const char text[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"params\":[{\"name\":\"w\",\"bytes\":40,\"ops\":[\"b\",\"c\"]}],"
+	"\"ops\":[{\"name\":\"a\",\"param_bytes\":7},{\"name\":\"b\",\"param_bytes\":7,\"output_bytes\":3},"
+	"{\"name\":\"c\",\"workspace_bytes\":300,\"state_bytes\":5}],"
+	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":100},{\"from\":\"a\",\"to\":\"c\",\"bytes\":100},{\"from\":\"b\",\"to\":\"c\",\"bytes\":10}]}";
+
+static void read_graph(berth_arena *mem, berth_graph *g)
+{
+	berth_arena tmp = {0};
+	berth_err err;
+	assert_ok(berth_graph_parse_json("g.json", text, strlen(text), mem, &tmp, g, &err), &err);
+	berth_arena_free(&tmp);
+}
+
+static void test_need(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_err err;
+	int64_t need;
+	read_graph(&mem, &g);
+	assert_ok(berth_graph_need(&g, &tmp, &need, &err), &err);
+	assert_int_equal(need, 7 + 7 + 40 + 5 + 100 + 10 + 3 + 300); /* at its largest while c runs */
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static double tighten(const berth_graph *g, uint64_t seed, berth_system *s, berth_arena *mem)
+{
+	berth_arena tmp = {0};
+	berth_err err;
+	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_TIGHTEN);
+	double sum = 0;
+	assert_ok(berth_system_builtin("hetero-cluster", mem, &tmp, s, &err), &err);
+	assert_ok(berth_system_tighten(g, &rng, s, &tmp, &err), &err);
+	for (int32_t d = 0; d < s->n_devs; d++) {
+		assert_true(s->dev_memory_bytes[d] > 0);
+		sum += (double)s->dev_memory_bytes[d];
+	}
+	berth_arena_free(&tmp);
+	return sum;
+}
+
+static void test_range(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	double least = 1e9, most = 0;
+	read_graph(&mem, &g);
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		berth_system s, same;
+		double sum = tighten(&g, seed, &s, &mem);
+		assert_true(sum >= 472 * 1.1 && sum <= 472 * 3 + s.n_devs);
+		assert_true(sum == tighten(&g, seed, &same, &mem));
+		least = sum < least ? sum : least;
+		most = sum > most ? sum : most;
+	}
+	assert_true(least < 472 * 1.2 && most > 472 * 2.7);
+	berth_arena_free(&mem);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	read_graph(&mem, &g);
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		berth_err err;
+		int64_t need;
+		failing_allocator_init(&f, k);
+		berth_arena tmp;
+		berth_arena_init(&tmp, &f.hook);
+		berth_status st = berth_graph_need(&g, &tmp, &need, &err);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+		if (st == BERTH_OK) {
+			assert_true(k > 0);
+			break;
+		}
+		assert_int_equal(st, BERTH_ENOMEM);
+	}
+	berth_arena_free(&mem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_need),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
