@@ -73,16 +73,16 @@ static berth_status new_tables(berth_batch *b, const berth_problem *p, berth_are
 {
 	batch_plan *q = &b->plan;
 	size_t ops = (size_t)p->n_ops, row = (size_t)1 << q->dev_shift, n = (size_t)p->n_devs, lanes = BERTH_BATCH_LANES;
-	size_t n_times = ops * row + lanes, n_pairs = (size_t)p->n_classes * row * row + lanes;
+	size_t slots = (size_t)q->n_slots, n_times = ops * row + lanes, n_pairs = (size_t)p->n_classes * row * row + lanes;
 	if (b->is_narrow) {
 		BERTH_TRY(BERTH_NEW(mem, q->step_time32, n_times, err));
 		BERTH_TRY(BERTH_NEW(mem, q->class_pair32, n_pairs, err));
-		BERTH_TRY(BERTH_NEW(mem, b->end32, (ops + 1) * lanes, err));
+		BERTH_TRY(BERTH_NEW(mem, b->end32, (slots + 1) * lanes, err));
 		BERTH_TRY(BERTH_NEW(mem, b->clock32, (n + 1) * lanes, err));
 	} else {
 		BERTH_TRY(BERTH_NEW(mem, q->step_time64, n_times, err));
 		BERTH_TRY(BERTH_NEW(mem, q->class_pair64, n_pairs, err));
-		BERTH_TRY(BERTH_NEW(mem, b->end64, (ops + 1) * lanes, err));
+		BERTH_TRY(BERTH_NEW(mem, b->end64, (slots + 1) * lanes, err));
 		BERTH_TRY(BERTH_NEW(mem, b->clock64, (n + 1) * lanes, err));
 	}
 	for (size_t i = 0; i < ops; i++)
@@ -95,7 +95,7 @@ static berth_status new_tables(berth_batch *b, const berth_problem *p, berth_are
 		}
 	for (size_t c = 0; c < (size_t)p->n_classes; c++)
 		for (size_t x = 0; x < n * n; x++) {
-			size_t at = c * row * row + x / n * row + x % n;
+			size_t at = c * row * row + x % n * row + x / n; /* [to][from] */
 			int64_t t = p->class_pair_ns[c * n * n + x];
 			if (b->is_narrow)
 				q->class_pair32[at] = (int32_t)(t < INT32_MAX ? t : 0); /* a class that large has no consumer: fits_32 */
@@ -105,34 +105,66 @@ static berth_status new_tables(berth_batch *b, const berth_problem *p, berth_are
 	return BERTH_OK;
 }
 
-berth_status berth_batch_new(const berth_problem *p, const int32_t *order, berth_isa isa, berth_arena *mem, berth_batch **out, berth_err *err)
+/* A place for the end of each step, free again for the step after its last reader: the ends that are still needed stay close together. */
+static berth_status give_slots(batch_plan *q, const berth_problem *p, berth_arena *mem, berth_err *err)
 {
 	const berth_graph *g = p->g;
+	berth_arena_mark mark = berth_arena_get_mark(mem);
+	int32_t *readers, *op_slot, *unused, n_unused = 0;
+	BERTH_TRY(BERTH_NEW(mem, readers, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, op_slot, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, unused, g->n_ops, err));
+	for (int32_t e = 0; e < g->n_edges; e++)
+		readers[q->in[e].op]++;
+	for (int32_t i = 0, e = 0; i < g->n_ops; i++) {
+		int32_t op = q->step[i].op;
+		for (; e < q->step[i].in_end; e++) {
+			int32_t from = q->in[e].op;
+			q->in[e].slot = op_slot[from];
+			if (--readers[from] == 0)
+				unused[n_unused++] = op_slot[from];
+		}
+		q->step[i].slot = op_slot[op] = n_unused ? unused[--n_unused] : q->n_slots++;
+		if (readers[op] == 0)
+			unused[n_unused++] = op_slot[op];
+	}
+	berth_arena_reset(mem, mark);
+	return BERTH_OK;
+}
+
+static berth_status new_steps(batch_plan *q, const berth_problem *p, const int32_t *order, berth_arena *mem, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	BERTH_TRY(BERTH_NEW(mem, q->step_op, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, q->step, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, q->in, g->n_edges, err));
+	for (int32_t i = 0, n = 0; i < g->n_ops; i++) {
+		int32_t op = q->step_op[i] = q->step[i].op = order ? order[i] : p->prio_op[i];
+		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+			int32_t t = g->in_tensor[k];
+			q->in[n++] = (batch_in){.op = g->tensor_producer[t], .class = p->tensor_class[t]};
+		}
+		q->step[i].in_end = n;
+	}
+	return give_slots(q, p, mem, err);
+}
+
+berth_status berth_batch_new(const berth_problem *p, const int32_t *order, berth_isa isa, berth_arena *mem, berth_batch **out, berth_err *err)
+{
 	const batch_kernels *kernels = batch_kernels_of(isa);
 	berth_batch *b;
+	int64_t *class_max;
 	BERTH_TRY(check(p, order, kernels, mem, err));
 	BERTH_TRY(BERTH_NEW(mem, b, 1, err));
+	BERTH_TRY(BERTH_NEW(mem, class_max, p->n_classes, err));
 	batch_plan *q = &b->plan;
 	b->kernels = kernels;
-	int64_t *class_max;
-	BERTH_TRY(BERTH_NEW(mem, class_max, p->n_classes, err));
 	b->is_narrow = fits_32(p, class_max);
 	q->n_ops = p->n_ops;
 	q->n_devs = p->n_devs;
-	while (1 << q->dev_shift < p->n_devs)
+	for (q->dev_shift = BATCH_LEAST_SHIFT; 1 << q->dev_shift < p->n_devs;)
 		q->dev_shift++;
-	BERTH_TRY(BERTH_NEW(mem, q->step_op, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, q->step_in_off, (size_t)g->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, q->in_op, g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(mem, q->in_class, g->n_edges, err));
-	for (int32_t i = 0, n = 0; i < g->n_ops; i++) {
-		int32_t op = q->step_op[i] = order ? order[i] : p->prio_op[i];
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++, n++) {
-			q->in_op[n] = g->tensor_producer[g->in_tensor[k]];
-			q->in_class[n] = p->tensor_class[g->in_tensor[k]];
-		}
-		q->step_in_off[i + 1] = n;
-	}
+	BERTH_TRY(new_steps(q, p, order, mem, err));
 	BERTH_TRY(new_tables(b, p, mem, err));
 	*out = b;
 	return BERTH_OK;

@@ -1,4 +1,4 @@
-/* Many placements of one graph at once, one per lane of a vector: latency with operators started in one fixed topological order on each device, and
+/* Many placements of one graph at once, 32 of them, one per lane of vectors: latency with operators started in one fixed topological order on each device, and
  * transfers that never wait. That is the reference simulator with that order given and "contention": false, and equal to it there, to the nanosecond.
  *
  * It does not judge memory, rules, limits or energy, and knows devices with one slot only: a method that searches with it finishes on the reference. */
@@ -7,7 +7,7 @@
 
 #include "problem.h"
 
-enum { BERTH_BATCH_LANES = 16, BERTH_BATCH_MAX_DEVS = 64 };
+enum { BERTH_BATCH_LANES = 32, BERTH_BATCH_MAX_DEVS = 64 };
 
 /* Which instructions; results are the same on all. */
 typedef enum { BERTH_ISA_BEST = 0, BERTH_ISA_BASELINE, BERTH_ISA_AVX2, BERTH_ISA_AVX512 } berth_isa;
@@ -21,7 +21,7 @@ typedef struct berth_batch berth_batch;
  *   order   [n_ops] a topological order; NULL: upward rank, ties by topological index
  * Fails: BERTH_ELIMIT where a device has several slots, there are more than BERTH_BATCH_MAX_DEVS, or the system has a cost model of its own (use the
  * reference); BERTH_EINVAL (isa not usable, order not topological), BERTH_ENOMEM. O(n_ops * n_devs + edges) time and memory: with 4 devices and 32-bit
- * times 100 bytes an operator and 8 an edge. */
+ * times 32 bytes an operator, 12 an edge, and 128 for each operator whose end is still to be read at once. */
 berth_status berth_batch_new(const berth_problem *p, const int32_t *order, berth_isa isa, berth_arena *mem, berth_batch **out, berth_err *err);
 
 /* The order it works in, [n_ops]; is time held in 32 bits (proven to suffice: see batch.c)? */
