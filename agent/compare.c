@@ -1,11 +1,7 @@
 /* Rows and their summary. */
 #include "compare.h"
 
-#include "statistics.h"
-
 #include <math.h>
-
-enum { LEAST_FOR_INTERVAL = 5 };
 
 /* ---- rows ---- */
 
@@ -105,12 +101,12 @@ static berth_status summarise(const berth_compare_row *row, int32_t n, berth_are
 		return BERTH_OK;
 	s->median = berth_median(value, s->n_feasible, tmp);
 	s->gap = berth_gap(s->median, row[0].lower_bound);
-	if (s->n_feasible >= LEAST_FOR_INTERVAL) {
+	if (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL) {
 		berth_interval i = berth_bootstrap(value, s->n_feasible, berth_median, tmp);
 		s->low = i.low;
 		s->high = i.high;
 	}
-	bool failed = isnan(s->median) || (s->n_feasible >= LEAST_FOR_INTERVAL && isnan(s->low)); /* values are numbers: memory ran out */
+	bool failed = isnan(s->median) || (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL && isnan(s->low)); /* values are numbers: memory ran out */
 	return failed ? berth_nomem(err) : BERTH_OK;
 }
 

@@ -204,6 +204,49 @@ static void test_summary(void **state)
 
 /* ---- failing memory ---- */
 
+/* Six instances of three methods: the single device, one that halves it everywhere but on the last, where it has no value, and one that is as good but twice as
+ * slow on one. By hand: ratio 1/2 over five; 5 wins, 1 loss, so signed ranks 1 + .. + 5 on one side with the infinite one against: T = 6 of 64 signs 14 reach
+ * as far (subsets of 1 .. 6 with sum <= 6: 14). */
+static void test_over_instances(void **state)
+{
+	(void)state;
+	berth_compare_summary s[6][3];
+	berth_compare_overall o[3];
+	berth_arena tmp = {0};
+	berth_err err;
+	for (int i = 0; i < 6; i++) {
+		double single = 1 << i, other = single / (2 + 0.001 * i);
+		s[i][0] = (berth_compare_summary){.n_rows = 2, .n_feasible = 2, .median = single, .gap = 1, .evaluations = 4, .solve_s = 1};
+		s[i][1] = (berth_compare_summary){.n_rows = 2, .n_feasible = 2, .median = other, .gap = 0, .evaluations = 10 * i, .solve_s = 0};
+		s[i][2] = s[i][0];
+		s[i][2].gap = NAN;
+	}
+	s[5][1].n_feasible = 0;
+	s[5][1].median = s[5][1].gap = NAN;
+	s[2][2].median *= 2;
+	assert_ok(berth_compare_over_instances(&s[0][0], 6, 3, 0, 0, &tmp, o, &err), &err);
+	assert_true(o[0].n_feasible == 6 && o[0].ties == 6 && o[0].wins + o[0].losses == 0 && isnan(o[0].p) && isnan(o[0].p_corrected));
+	assert_near(o[0].ratio.middle, 1, 1e-15);
+	assert_near(o[0].gap, 1, 1e-12);
+	assert_true(o[1].n_instances == 6 && o[1].n_feasible == 5 && o[1].n_ratios == 5 && o[1].n_gaps == 5);
+	assert_true(o[1].wins == 5 && o[1].ties == 0 && o[1].losses == 1);
+	assert_near(o[1].ratio.middle, 0.5, 0.001);
+	assert_true(o[1].ratio.low <= o[1].ratio.middle && o[1].ratio.middle <= o[1].ratio.high && o[1].ratio.low > 0.498);
+	assert_near(o[1].gap, 0, 1e-15);
+	assert_near(o[1].p, 28.0 / 64, 1e-15);
+	assert_near(o[1].p_corrected, 56.0 / 64, 1e-15);
+	assert_near(o[1].evaluations, 25, 1e-12);
+	assert_true(o[2].wins == 0 && o[2].ties == 5 && o[2].losses == 1 && isnan(o[2].gap));
+	assert_near(o[2].ratio.middle, pow(2, 1.0 / 6), 1e-12);
+	assert_near(o[2].p, 1, 0);
+	assert_near(o[2].solve_s, 1, 1e-15);
+	assert_ok(berth_compare_over_instances(&s[0][0], 6, 3, -1, 1, &tmp, o, &err), &err);
+	assert_true(isnan(o[0].ratio.middle) && o[0].losses == 5 && o[0].wins == 1);
+	assert_ok(berth_compare_over_instances(NULL, 0, 3, 0, 0, &tmp, o, &err), &err);
+	assert_true(o[1].n_instances == 0 && isnan(o[1].ratio.middle) && o[1].p == 1);
+	berth_arena_free(&tmp);
+}
+
 static void test_failing_memory(void **state)
 {
 	(void)state;
@@ -237,7 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),        cmocka_unit_test(test_feasible), cmocka_unit_test(test_infeasible), cmocka_unit_test(test_given),
-		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_rows),     cmocka_unit_test(test_summary),    cmocka_unit_test(test_failing_memory),
+		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_rows),     cmocka_unit_test(test_summary), cmocka_unit_test(test_over_instances),    cmocka_unit_test(test_failing_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,38 @@
+/* What compare has found, as tables, CSV and JSON. */
+#ifndef BERTH_CLI_COMPARE_PRINT_H
+#define BERTH_CLI_COMPARE_PRINT_H
+
+#include "cli.h"
+#include "compare.h"
+
+/* All rows of one graph on one system. */
+typedef struct cli_compare_block {
+	const char *graph, *system;
+	berth_compare_row *row; /* method by method, seed by seed */
+	int32_t n;
+} cli_compare_block;
+
+typedef struct cli_comparison {
+	const berth_method *const *method; /* [n_methods] */
+	int32_t n_methods, n_seeds;
+	int32_t single, against;           /* methods: the best single device; whom wins are counted against */
+	berth_objective objective;
+	int64_t evaluations;               /* of each row's budget; INT64_MAX: not limited */
+	double time_s;                     /* 0: not limited */
+	cli_compare_block *block;
+	int32_t n_blocks;
+} cli_comparison;
+
+typedef enum cli_compare_as { CLI_COMPARE_TEXT, CLI_COMPARE_CSV, CLI_COMPARE_MARKDOWN, CLI_COMPARE_JSON } cli_compare_as;
+typedef enum cli_compare_table { CLI_TABLE_ROWS, CLI_TABLE_INSTANCES, CLI_TABLE_METHODS } cli_compare_table;
+
+typedef struct cli_compare_format {
+	cli_compare_as as;
+	bool named;              /* table was asked for; else rows as CSV, and instances and methods for people */
+	cli_compare_table table;
+} cli_compare_format;
+
+/* Print; what was interrupted is printed as far as it came. Fails: BERTH_ENOMEM. */
+berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err);
+
+#endif
