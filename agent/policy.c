@@ -1,7 +1,7 @@
 /* The placement network; see policy.h. policy_forward is a list of layers, policy_backward the same list reversed. */
 #include "policy.h"
 
-#include "nn.h"
+#include "nn_round.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,72 +199,31 @@ berth_status policy_input_check(const policy_dims *d, const policy_input *in, be
 	return BERTH_OK;
 }
 
-/* ---- one round of messages, the same for nodes and for devices ---- */
+/* ---- rounds of messages ---- */
 
-/* Where one round finds its numbers: offsets in params (and grads), then in acts. */
-typedef struct round_at {
-	size_t msg_w, msg_u, msg_b, upd_w, upd_m, upd_b, norm_g, norm_b;
-	size_t h, h_next, inv, p, q, m, upd, sum, mean, rstd;
-} round_at;
-
-static round_at node_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g, size_t r)
+static nn_round node_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g, size_t r)
 {
 	size_t N = g->n_nodes, H = (size_t)d->hidden;
-	return (round_at){
+	return (nn_round){
 		.msg_w = w->node_msg_w + r * H * 2 * H, .msg_u = w->node_msg_u + r * (size_t)d->edge_in * 2 * H,
 		.msg_b = w->node_msg_b + r * 2 * H, .upd_w = w->node_upd_w + r * H * H, .upd_m = w->node_upd_m + r * 2 * H * H,
 		.upd_b = w->node_upd_b + r * H, .norm_g = w->node_norm_g + r * H, .norm_b = w->node_norm_b + r * H,
 		.h = a->node_h + r * N * H, .h_next = a->node_h + (r + 1) * N * H, .inv = a->node_inv, .p = a->node_p + r * N * 2 * H,
 		.q = a->node_q + r * g->n_edges * 2 * H, .m = a->node_m + r * N * 2 * H, .upd = a->node_upd + r * N * H,
 		.sum = a->node_sum + r * N * H, .mean = a->node_mean + r * N, .rstd = a->node_rstd + r * N,
+		.d_upd = a->d_a, .d_sum = a->d_sum, .d_p = a->d_p, .d_m = a->d_m, .d_q = a->d_q,
 	};
 }
 
-static round_at dev_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g)
+static nn_round dev_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g)
 {
-	return (round_at){
+	return (nn_round){
 		.msg_w = w->dev_msg_w, .msg_u = w->dev_msg_u, .msg_b = w->dev_msg_b, .upd_w = w->dev_upd_w, .upd_m = w->dev_upd_m,
 		.upd_b = w->dev_upd_b, .norm_g = w->dev_norm_g, .norm_b = w->dev_norm_b,
 		.h = a->dev_h, .h_next = a->dev_h + g->n_nodes * (size_t)d->hidden, .inv = a->dev_inv, .p = a->dev_p, .q = a->dev_q,
 		.m = a->dev_m, .upd = a->dev_upd, .sum = a->dev_sum, .mean = a->dev_mean, .rstd = a->dev_rstd,
+		.d_upd = a->d_a, .d_sum = a->d_sum, .d_p = a->d_p, .d_m = a->d_m, .d_q = a->d_q,
 	};
-}
-
-/* h_next = layernorm(h + relu(W [h | m_in | m_out] + b)) */
-static void round_forward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const round_at *at,
-                          const nn_real w[restrict], nn_real a[restrict])
-{
-	size_t n = g->n_nodes;
-	memset(a + at->p, 0, n * 2 * H * sizeof *a);
-	nn_linear_add(n, H, 2 * H, a + at->p, a + at->h, w + at->msg_w);
-	nn_linear(g->n_edges, width, 2 * H, a + at->q, edge_x, w + at->msg_u, w + at->msg_b);
-	nn_messages(g, H, a + at->m, a + at->p, a + at->q, a + at->inv);
-	nn_linear(n, H, H, a + at->upd, a + at->h, w + at->upd_w, w + at->upd_b);
-	nn_linear_add(n, 2 * H, H, a + at->upd, a + at->m, w + at->upd_m);
-	nn_relu(n * H, a + at->upd);
-	for (size_t i = 0; i < n * H; i++)
-		a[at->sum + i] = a[at->h + i] + a[at->upd + i];
-	nn_layernorm(n, H, a + at->h_next, a + at->mean, a + at->rstd, a + at->sum, w + at->norm_g, w + at->norm_b);
-}
-
-/* In dh[n][H]: the gradient of h_next; out: the gradient of h. */
-static void round_backward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const round_at *at, const acts_at *scratch,
-                           const nn_real w[], nn_real a[], nn_real dh[], nn_real dw[])
-{
-	size_t n = g->n_nodes;
-	nn_real *d_upd = a + scratch->d_a, *d_sum = a + scratch->d_sum, *dp = a + scratch->d_p, *dm = a + scratch->d_m, *dq = a + scratch->d_q;
-	memset(d_sum, 0, n * H * sizeof *d_sum);
-	memset(dm, 0, n * 2 * H * sizeof *dm);
-	memset(dp, 0, n * 2 * H * sizeof *dp);
-	nn_layernorm_backward(n, H, d_sum, dw + at->norm_g, dw + at->norm_b, dh, a + at->sum, a + at->mean, a + at->rstd, w + at->norm_g);
-	memcpy(dh, d_sum, n * H * sizeof *dh);
-	memcpy(d_upd, d_sum, n * H * sizeof *d_upd);
-	nn_relu_backward(n * H, d_upd, a + at->upd);
-	nn_linear_backward(n, 2 * H, H, dm, dw + at->upd_m, NULL, d_upd, a + at->m, w + at->upd_m);
-	nn_linear_backward(n, H, H, dh, dw + at->upd_w, dw + at->upd_b, d_upd, a + at->h, w + at->upd_w);
-	nn_messages_backward(g, H, dp, dq, dm, a + at->p, a + at->q, a + at->inv);
-	nn_linear_backward(g->n_edges, width, 2 * H, NULL, dw + at->msg_u, dw + at->msg_b, dq, edge_x, w + at->msg_u);
-	nn_linear_backward(n, H, 2 * H, dh, dw + at->msg_w, NULL, dp, a + at->h, w + at->msg_w);
 }
 
 /* ---- the network ---- */
@@ -338,18 +297,18 @@ static void pairs_backward(const net *t, const nn_real w[restrict], const nn_rea
 void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict])
 {
 	net t = net_of(d, in);
-	round_at dev = dev_round(d, &t.w, &t.a, &t.devices);
+	nn_round dev = dev_round(d, &t.w, &t.a, &t.devices);
 	nn_inverse_degrees(&t.graph, a + t.a.node_inv);
 	nn_inverse_degrees(&t.devices, a + t.a.dev_inv);
 	mlp_forward(t.N, t.node_in, t.H, a + t.a.node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1, w + t.w.node_b1, w + t.w.node_w2,
 	            w + t.w.node_b2);
 	for (size_t r = 0; r < t.R; r++) {
-		round_at node = node_round(d, &t.w, &t.a, &t.graph, r);
-		round_forward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a);
+		nn_round node = node_round(d, &t.w, &t.a, &t.graph, r);
+		nn_round_forward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a);
 	}
 	mlp_forward(t.D, t.dev_in, t.H, a + t.a.dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_b1, w + t.w.dev_w2,
 	            w + t.w.dev_b2);
-	round_forward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a);
+	nn_round_forward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a);
 	pairs_forward(&t, w, in->pair_x, a);
 }
 
@@ -363,14 +322,14 @@ void policy_backward_end(const policy_dims *d, const nn_real w[restrict], const 
                          nn_real dw[restrict])
 {
 	net t = net_of(d, in);
-	round_at dev = dev_round(d, &t.w, &t.a, &t.devices);
+	nn_round dev = dev_round(d, &t.w, &t.a, &t.devices);
 	pairs_backward(&t, w, in->pair_x, a, dkeys, dw);
-	round_backward(&t.devices, t.H, t.link_in, in->link_x, &dev, &t.a, w, a, a + t.a.d_dev_h, dw);
+	nn_round_backward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a, a + t.a.d_dev_h, dw);
 	mlp_backward(t.D, t.dev_in, t.H, dw + t.w.dev_w1, dw + t.w.dev_b1, dw + t.w.dev_w2, dw + t.w.dev_b2, a + t.a.d_a, a + t.a.d_dev_h,
 	             a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_w2);
 	for (size_t r = t.R; r-- > 0;) {
-		round_at node = node_round(d, &t.w, &t.a, &t.graph, r);
-		round_backward(&t.graph, t.H, t.edge_in, in->edge_x, &node, &t.a, w, a, a + t.a.d_node_h, dw);
+		nn_round node = node_round(d, &t.w, &t.a, &t.graph, r);
+		nn_round_backward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a, a + t.a.d_node_h, dw);
 	}
 	mlp_backward(t.N, t.node_in, t.H, dw + t.w.node_w1, dw + t.w.node_b1, dw + t.w.node_w2, dw + t.w.node_b2, a + t.a.d_a,
 	             a + t.a.d_node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1, w + t.w.node_w2);
