@@ -244,9 +244,9 @@ static void table_post(int n_seeds, int64_t evaluations)
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-learning [--part learn|berth|post|zero-shot|time] [--seeds N] [--evaluations N] [--time S]\n\n"
+	fprintf(to, "usage: berth-learning [--part learn|berth|post|tiled|zero-shot|time] [--seeds N] [--evaluations N] [--time S]\n\n"
 	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations for learn and\n"
-	            "berth, 2,400 for post; 10 seeds. time: 3 seeds of 1 s.\n");
+	            "berth, 2,400 for post and tiled; 10 seeds. time: 3 seeds of 1 s.\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -277,6 +277,8 @@ int main(int argc, char **argv)
 		table_berth(seeds, evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "post") == 0) && (any = true))
 		table_post(seeds, evaluations ? evaluations : 2400);
+	if ((!part || strcmp(part, "tiled") == 0) && (any = true))
+		table_tiled(seeds, evaluations ? evaluations : 2400);
 	if ((!part || strcmp(part, "zero-shot") == 0) && (any = true))
 		table_zero_shot(evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "time") == 0) && (any = true))

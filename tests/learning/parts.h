@@ -28,6 +28,9 @@ double run_with(const subject *x, const char *name, const berth_search_cfg *cfg)
 /* One forward pass of the shipped policy on model families and machines that it was not trained on. */
 void table_zero_shot(int64_t evaluations);
 
+/* All learners on tiled matrix programs, at the budget of the papers. */
+void table_tiled(int n_seeds, int64_t evaluations);
+
 /* berth and annealing at equal CPU time. seeds from 1. */
 void table_time(int n_seeds, double seconds);
 
