@@ -16,6 +16,7 @@
 	X(cpop) \
 	X(ceft) \
 	X(ceft_cpop) \
+	X(heft_ceft) \
 	X(pbqp) \
 	X(ceft_pbqp) \
 	X(anneal) \

@@ -1,6 +1,7 @@
 /* One contract for every method of the registry: legal answers, memory kept, never below the bound, equal bytes for any number of threads and for a run
  * that time stopped. */
 #include "bounds.h"
+#include "ceft.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "method.h"
@@ -417,6 +418,38 @@ static void test_worked_example(void **state)
 	discard(&c);
 }
 
+/* Where memory is no matter, the critical path of the CEFT table stands on its devices; ceft-cpop, which tries the same, is never worse. */
+static void test_pins(void **state)
+{
+	(void)state;
+	int better = 0;
+	for (int seed = 1; seed <= 30; seed++) {
+		compiled c;
+		berth_ceft ceft;
+		berth_err err;
+		char spec[64];
+		snprintf(spec, sizeof spec, "zoo:random:ops=50:ccr=1:heterogeneity=1:seed=%d", seed);
+		compile_zoo(&c, spec, seed % 2 ? "edge" : "hetero-cluster");
+		answer pins = run(&c, find("heft-ceft"), 0, NULL), both = run(&c, find("ceft-cpop"), 0, NULL), heft = run(&c, find("heft"), 0, NULL);
+		assert_ok(berth_ceft_new(&c.p, &c.mem, &ceft, &err), &err);
+		int32_t op = ceft.end_op, dev = ceft.end_dev;
+		while (op >= 0) {
+			size_t cell = (size_t)op * (size_t)c.p.n_devs + (size_t)dev;
+			assert_int_equal(pins.op_dev[op], dev);
+			op = ceft.back_op[cell];
+			dev = ceft.back_dev[cell];
+		}
+		assert_int_equal(pins.evaluations, 2);
+		assert_true(both.score.value <= pins.score.value);
+		better += pins.score.value < heft.score.value;
+		forget(&pins);
+		forget(&both);
+		forget(&heft);
+		discard(&c);
+	}
+	assert_true(better >= 5 && better < 30); /* another method than HEFT, and of use */
+}
+
 /* The walks find what list scheduling does not: each is to close at least half of HEFT's distance to the bound somewhere, and never to end above HEFT. */
 static void test_searches_improve(void **state)
 {
@@ -504,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_restarts_are_repaired),
 		cmocka_unit_test(test_searches_reach_the_optimum),
 		cmocka_unit_test(test_worked_example),
+		cmocka_unit_test(test_pins),
 		cmocka_unit_test(test_searches_improve),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
