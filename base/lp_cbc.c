@@ -2,19 +2,15 @@
  * nodes and iterations, so that the same model gives the same answer. */
 #include "lp.h"
 
+#include "apart.h"
+
 #include <coin/Cbc_C_Interface.h>
 #include <coin/Clp_C_Interface.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 const char *berth_lp_solver(void)
 {
@@ -164,92 +160,32 @@ static berth_status solve_whole(const berth_lp *lp, const berth_lp_options *opti
 }
 
 /* ---- a process of its own ----
- * Assertions inside Cbc 2.10.8 fail now and then on models that are in order, and end the process that it runs in: so it runs in a child, which sends
- * its result through a pipe. A child that dies (an assertion, Ctrl-C) has no result: the status is unknown. */
+ * Assertions inside Cbc 2.10.8 fail now and then on models that are in order, and end the process that it runs in. Without an answer the status is
+ * unknown. */
 
-typedef struct message {
-	berth_status st;
-	berth_lp_result r;
-} message;
+typedef struct whole_work {
+	const berth_lp *lp;
+	const berth_lp_options *options;
+	const columns *t;
+	berth_lp_result *out;
+	berth_arena *tmp;
+} whole_work;
 
-static bool send_all(int fd, const void *data, size_t n)
+static berth_status work_whole(void *ctx, berth_err *err)
 {
-	for (const char *at = data; n > 0;) {
-		ssize_t k = write(fd, at, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		at += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
-
-static bool receive_all(int fd, void *data, size_t n)
-{
-	for (char *at = data; n > 0;) {
-		ssize_t k = read(fd, at, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		at += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
-
-/* No text of an assertion, no core file, and an end at Ctrl-C. */
-static void become_quiet(void)
-{
-	const struct rlimit none = {0, 0};
-	int null = open("/dev/null", O_WRONLY);
-	setrlimit(RLIMIT_CORE, &none);
-	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-	}
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGABRT, SIG_DFL);
-}
-
-static void child(int fd, const berth_lp *lp, const berth_lp_options *options, const columns *t, berth_lp_result *out, berth_arena *tmp)
-{
-	message m = {.st = BERTH_OK};
-	become_quiet();
-	m.st = solve_whole(lp, options, t, out, tmp, NULL);
-	m.r = *out;
-	bool sent = send_all(fd, &m, sizeof m) && send_all(fd, out->x, (size_t)lp->n_cols * sizeof *out->x);
-	_exit(sent ? 0 : 1);
+	whole_work *w = ctx;
+	return solve_whole(w->lp, w->options, w->t, w->out, w->tmp, err);
 }
 
 static berth_status solve_apart(const berth_lp *lp, const berth_lp_options *options, const columns *t, berth_lp_result *out, berth_arena *tmp, berth_err *err)
 {
-	int fd[2];
-	message m;
-	if (pipe(fd) != 0)
-		return berth_fail(err, BERTH_EIO, "no pipe to a solver process: %s", strerror(errno));
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(fd[0]);
-		child(fd[1], lp, options, t, out, tmp);
-	}
-	close(fd[1]);
-	bool got = pid > 0 && receive_all(fd[0], &m, sizeof m) && receive_all(fd[0], out->x, (size_t)lp->n_cols * sizeof *out->x);
-	close(fd[0]);
-	if (pid < 0)
-		return berth_fail(err, BERTH_EIO, "no process for the solver: %s", strerror(errno));
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (!got)
-		return BERTH_OK; /* unknown */
-	if (m.st != BERTH_OK)
-		return m.st == BERTH_ENOMEM ? berth_nomem(err) : berth_fail(err, m.st, "the solver failed on '%s'", lp->name);
-	m.r.x = out->x;
-	m.r.row_dual = out->row_dual;
-	*out = m.r;
+	berth_lp_result r = *out;
+	whole_work w = {lp, options, t, &r, tmp};
+	const berth_apart_block blocks[] = {{&r, sizeof r}, {r.x, (size_t)lp->n_cols * sizeof *r.x}};
+	bool answered;
+	BERTH_TRY(berth_apart(work_whole, &w, 2, blocks, &answered, err));
+	if (answered)
+		*out = r;
 	return BERTH_OK;
 }
 

@@ -1,4 +1,5 @@
-/* The base: published vectors of PCG32 and SHA-256, text, JSON writing, arenas, files, threads. */
+/* The base: published vectors of PCG32 and SHA-256, text, JSON writing, arenas, files, threads, processes. */
+#include "apart.h"
 #include "file.h"
 #include "json.h"
 #include "rng.h"
@@ -235,13 +236,53 @@ static void test_errors(void **state)
 		assert_int_equal(berth_exit_code((berth_status)i), code[i]);
 }
 
+/* ---- work in a process of its own ---- */
+
+typedef struct far_work {
+	int32_t n;       /* < 0: dies; 0: fails */
+	int32_t *square; /* [n] */
+} far_work;
+
+static berth_status squares(void *ctx, berth_err *err)
+{
+	far_work *w = ctx;
+	if (w->n < 0)
+		abort();
+	if (w->n == 0)
+		return berth_fail(err, BERTH_ELIMIT, "no numbers");
+	for (int32_t i = 0; i < w->n; i++)
+		w->square[i] = (int32_t)((uint32_t)i * (uint32_t)i);
+	return BERTH_OK;
+}
+
+static void test_apart(void **state)
+{
+	(void)state;
+	enum { N = 100000 }; /* more than a pipe holds */
+	berth_err err;
+	bool answered = false;
+	far_work w = {N, calloc(N, sizeof(int32_t))};
+	const berth_apart_block blocks[] = {{&w.n, sizeof w.n}, {w.square, N * sizeof *w.square}};
+	assert_ok(berth_apart(squares, &w, 2, blocks, &answered, &err), &err);
+	assert_true(answered);
+	for (int32_t i = 0; i < 40000; i++)
+		assert_int_equal(w.square[i], i * i);
+	w.n = 0;
+	assert_int_equal(berth_apart(squares, &w, 2, blocks, &answered, &err), BERTH_ELIMIT);
+	assert_string_equal(err.msg, "no numbers");
+	w.n = -1;
+	assert_ok(berth_apart(squares, &w, 2, blocks, &answered, &err), &err);
+	assert_false(answered);
+	free(w.square);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pcg32_vectors), cmocka_unit_test(test_random_distributions), cmocka_unit_test(test_sha256_vectors),
 		cmocka_unit_test(test_text),          cmocka_unit_test(test_strmap),               cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_arena),         cmocka_unit_test(test_files),                cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_errors),        cmocka_unit_test(test_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
