@@ -2,6 +2,7 @@
 #include "method.h"
 
 #include "lp.h"
+#include "partition.h"
 
 #define METHODS(X) \
 	X(single) \
@@ -25,7 +26,9 @@
 	X(branch_and_bound) \
 	X(brute_force) \
 	X(milp) \
-	X(dp)
+	X(dp) \
+	X(metis) \
+	X(scotch)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,
@@ -43,7 +46,7 @@ const int32_t berth_n_seeds = (int32_t)(sizeof berth_seed_methods / sizeof *bert
 static const struct {
 	const berth_method *method;
 	const char *(*missing)(void);
-} needs[] = {{&berth_method_milp, berth_lp_missing}};
+} needs[] = {{&berth_method_milp, berth_lp_missing}, {&berth_method_metis, partition_metis_missing}, {&berth_method_scotch, partition_scotch_missing}};
 
 const char *berth_method_missing(const berth_method *m)
 {

@@ -307,10 +307,10 @@ static void learned_methods_keep_the_rules(void **state)
 	}
 }
 
-/* Solvers take longer too. */
+/* Solvers take longer too, and what runs in a process of its own. */
 static bool is_slow(const berth_method *m)
 {
-	static const char *const slow[] = {"branch-and-bound", "brute-force", "milp", "ip", "dp"};
+	static const char *const slow[] = {"branch-and-bound", "brute-force", "milp", "ip", "dp", "metis", "scotch"};
 	for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
 		if (strcmp(m->name, slow[i]) == 0)
 			return true;

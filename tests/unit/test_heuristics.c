@@ -202,7 +202,7 @@ static void check_method(compiled *c, const berth_method *m, int64_t evaluations
 static void check_all(compiled *c, int64_t evaluations, bool must_fit)
 {
 	for (int32_t i = 0; i < berth_n_heuristics; i++)
-		if (strcmp(berth_heuristics[i]->name, "dp") != 0) /* of another cost model: test_tarnawski */
+		if (strcmp(berth_heuristics[i]->name, "dp") != 0 && !berth_method_missing(berth_heuristics[i])) /* dp: of another cost model, see test_tarnawski */
 			check_method(c, berth_heuristics[i], evaluations, must_fit);
 	discard(c);
 }
@@ -224,6 +224,8 @@ static void test_registry(void **state)
 	assert_true(berth_n_heuristics >= 9);
 	for (int32_t i = 0; i < berth_n_heuristics; i++) {
 		assert_true(strlen(berth_heuristics[i]->about) > 10);
+		if (berth_method_missing(berth_heuristics[i]))
+			print_message("skipped: method %s needs %s\n", berth_heuristics[i]->name, berth_method_missing(berth_heuristics[i]));
 		for (int32_t k = 0; k < i; k++)
 			assert_string_not_equal(berth_heuristics[i]->name, berth_heuristics[k]->name);
 	}

@@ -1,0 +1,302 @@
+/* The graph that partitioning libraries cut, and the machine that they cut it for; see partition.h. A tensor is an edge from its producer to each of its
+ * consumers; direction is lost. */
+#include "partition.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST INT64_C(0x20000000) /* of sums */
+
+/* ---- the machine ---- */
+
+static double mean_time(const berth_problem *p, int32_t unit, int32_t n, const int32_t *dev)
+{
+	double sum = 0;
+	int32_t n_legal = 0;
+	for (int32_t k = 0; k < n; k++) {
+		int32_t d = dev ? dev[k] : k;
+		if (berth_unit_legal(p, unit, d)) {
+			sum += (double)berth_unit_time(p, unit, d);
+			n_legal++;
+		}
+	}
+	return n_legal ? sum / n_legal : 0;
+}
+
+int32_t partition_devs_by_speed(const berth_problem *p, int32_t *dev, double *speed)
+{
+	double own[BERTH_MAX_DEVS], mean[BERTH_MAX_DEVS];
+	int32_t n = 0, n_units[BERTH_MAX_DEVS] = {0};
+	for (int32_t d = 0; d < p->n_devs; d++)
+		own[d] = mean[d] = 1;
+	for (int32_t u = 0; u < p->n_units; u++) {
+		double time = mean_time(p, u, p->n_devs, NULL);
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (berth_unit_legal(p, u, d)) {
+				mean[d] += time;
+				own[d] += (double)berth_unit_time(p, u, d);
+				n_units[d]++;
+			}
+	}
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		speed[d] = mean[d] / own[d] * p->s->dev_slots[d];
+		if (n_units[d] == 0)
+			continue;
+		int32_t at = n++;
+		for (; at > 0 && speed[dev[at - 1]] < speed[d]; at--)
+			dev[at] = dev[at - 1];
+		dev[at] = d;
+	}
+	return n;
+}
+
+/* Speeds as shares of the work, no more than what can be on the device at all. */
+static void set_shares(const berth_problem *p, partition_job *j, const double *speed)
+{
+	double sum = 0, all = 0;
+	for (int32_t u = 0; u < j->n_units; u++)
+		all += j->work[u];
+	for (int32_t k = 0; k < j->n_parts; k++)
+		sum += speed[j->part_dev[k]];
+	double kept = 0;
+	for (int32_t k = 0; k < j->n_parts; k++) {
+		double can = 0;
+		for (int32_t u = 0; u < j->n_units; u++)
+			can += berth_unit_legal(p, u, j->part_dev[k]) ? j->work[u] : 0;
+		j->share[k] = fmax(fmin(speed[j->part_dev[k]] / sum, can / all), 1e-4);
+		kept += j->share[k];
+	}
+	for (int32_t k = 0; k < j->n_parts; k++)
+		j->share[k] /= kept;
+}
+
+/* Memory as shares of the bytes; unlimited memory has room for all of them. */
+static void set_bytes_shares(const berth_problem *p, partition_job *j, double all)
+{
+	double sum = 0;
+	for (int32_t k = 0; k < j->n_parts; k++) {
+		int64_t limit = p->dev_limit_bytes[j->part_dev[k]];
+		j->bytes_share[k] = limit < 0 || (double)limit > all ? all + 1 : fmax((double)limit, 1e-3 * all + 1);
+		sum += j->bytes_share[k];
+	}
+	for (int32_t k = 0; k < j->n_parts; k++)
+		j->bytes_share[k] /= sum;
+	j->bytes_imbalance = fmax(sum / (all + 1), 1.01);
+}
+
+/* Mean routed time between two devices both ways, over the tensors of the graph. */
+static double pair_time(const berth_problem *p, const int64_t *class_uses, int32_t a, int32_t b)
+{
+	size_t n = (size_t)p->n_devs;
+	double sum = 0, uses = 0;
+	for (int32_t c = 0; c < p->n_classes; c++) {
+		const int64_t *ns = &p->class_pair_ns[(size_t)c * n * n];
+		sum += (double)class_uses[c] * ((double)ns[(size_t)a * n + (size_t)b] + (double)ns[(size_t)b * n + (size_t)a]);
+		uses += 2 * (double)class_uses[c];
+	}
+	return uses > 0 ? sum / uses : 1;
+}
+
+static void set_distances(const berth_problem *p, const int64_t *class_uses, partition_job *j)
+{
+	double least = INFINITY;
+	int32_t n = j->n_parts;
+	for (int32_t a = 0; a < n; a++)
+		for (int32_t b = 0; b < a; b++)
+			least = fmin(least, pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]));
+	for (int32_t a = 0; a < n; a++)
+		for (int32_t b = 0; b < a; b++) {
+			double times = least > 0 ? pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]) / least : 1;
+			j->distance[a * n + b] = j->distance[b * n + a] = (int32_t)lround(fmin(PARTITION_DISTANCE_UNIT * times, PARTITION_DISTANCE_MOST));
+		}
+}
+
+/* ---- the graph ---- */
+
+typedef struct edges {
+	size_t *off;     /* [n_units+1] */
+	int32_t *to;
+	int64_t *ns;
+} edges;
+
+/* Mean time of a class of tensors between the job's devices. */
+static int64_t class_time(const berth_problem *p, const partition_job *j, int32_t c)
+{
+	size_t n = (size_t)p->n_devs;
+	const int64_t *ns = &p->class_pair_ns[(size_t)c * n * n];
+	double sum = 0;
+	for (int32_t a = 0; a < j->n_parts; a++)
+		for (int32_t b = 0; b < j->n_parts; b++)
+			sum += (double)ns[(size_t)j->part_dev[a] * n + (size_t)j->part_dev[b]];
+	return 1 + (int64_t)(sum / (j->n_parts * (j->n_parts - 1)));
+}
+
+/* All uses of tensors by other units, at both ends. */
+static berth_status collect(const berth_problem *p, const int64_t *class_ns, edges *x, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	size_t *at;
+	BERTH_TRY(BERTH_NEW(tmp, x->off, (size_t)p->n_units + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, at, (size_t)p->n_units + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->to, 2 * (size_t)g->n_edges + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->ns, 2 * (size_t)g->n_edges + 1, err));
+	for (int put = 0; put < 2; put++) {
+		for (int32_t t = 0; t < g->n_tensors; t++)
+			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+				int32_t end[2] = {p->op_unit[g->tensor_producer[t]], p->op_unit[g->edge_consumer[e]]};
+				for (int k = 0; k < 2 && end[0] != end[1]; k++) {
+					size_t i = at[end[k]]++;
+					if (put) {
+						x->to[i] = end[1 - k];
+						x->ns[i] = class_ns[p->tensor_class[t]];
+					}
+				}
+			}
+		for (int32_t u = 0; u < p->n_units && !put; u++)
+			x->off[u + 1] = x->off[u] + at[u];
+		memcpy(at, x->off, ((size_t)p->n_units + 1) * sizeof *at);
+	}
+	return BERTH_OK;
+}
+
+/* One edge a pair, in place. */
+static berth_status merge(int32_t n, edges *x, berth_arena *tmp, berth_err *err)
+{
+	size_t *at, len = 0;
+	BERTH_TRY(BERTH_NEW(tmp, at, n, err)); /* 1 + place of the neighbour in this unit's list, valid if beyond its first */
+	for (int32_t u = 0; u < n; u++) {
+		size_t first = len, end = x->off[u + 1];
+		for (size_t i = x->off[u]; i < end; i++) {
+			int32_t v = x->to[i];
+			if (at[v] > first) {
+				x->ns[at[v] - 1] += x->ns[i];
+				continue;
+			}
+			x->to[len] = v;
+			x->ns[len] = x->ns[i];
+			at[v] = ++len;
+		}
+		x->off[u] = first;
+		for (size_t i = first; i < len; i++)
+			at[x->to[i]] = 0;
+	}
+	x->off[n] = len;
+	return BERTH_OK;
+}
+
+/* Weights so that they, times the largest distance, sum below the limit. */
+static berth_status set_edges(const edges *x, partition_job *j, berth_arena *mem, berth_err *err)
+{
+	double sum = 1, distances = 0;
+	int32_t most = PARTITION_DISTANCE_UNIT;
+	size_t n = x->off[j->n_units];
+	BERTH_TRY(BERTH_NEW(mem, j->off, (size_t)j->n_units + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, j->to, n + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, j->weight, n + 1, err));
+	for (int32_t i = 0; i < j->n_parts * j->n_parts; i++) {
+		most = j->distance[i] > most ? j->distance[i] : most;
+		distances += j->distance[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		sum += (double)x->ns[i];
+	double scale = fmin(1, fmax((double)(MOST / most) - (double)n, 0) / sum);
+	j->weight_ns = j->n_parts * (j->n_parts - 1) / (distances * fmax(scale, 1e-12));
+	for (int32_t u = 0; u <= j->n_units; u++)
+		j->off[u] = (int32_t)x->off[u];
+	for (size_t i = 0; i < n; i++) {
+		j->to[i] = x->to[i];
+		j->weight[i] = 1 + (int32_t)((double)x->ns[i] * scale);
+	}
+	return BERTH_OK;
+}
+
+static void set_work(const berth_problem *p, partition_job *j)
+{
+	double sum = 1;
+	for (int32_t u = 0; u < j->n_units; u++)
+		sum += mean_time(p, u, j->n_parts, j->part_dev);
+	double scale = fmin(1, (double)(MOST - j->n_units) / sum);
+	for (int32_t u = 0; u < j->n_units; u++)
+		j->work[u] = 1 + (int32_t)(mean_time(p, u, j->n_parts, j->part_dev) * scale);
+}
+
+static berth_status set_bytes(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	int64_t *unit_bytes;
+	double all = 0;
+	BERTH_TRY(BERTH_NEW(tmp, unit_bytes, j->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, j->bytes, j->n_units, err));
+	berth_unit_bytes(p, unit_bytes);
+	for (int32_t u = 0; u < j->n_units; u++)
+		all += (double)unit_bytes[u];
+	double scale = fmin(1, (double)MOST / (all + 1));
+	for (int32_t u = 0; u < j->n_units; u++)
+		j->bytes[u] = (int32_t)((double)unit_bytes[u] * scale);
+	set_bytes_shares(p, j, all);
+	return BERTH_OK;
+}
+
+static void set_fixed(const berth_problem *p, partition_job *j)
+{
+	for (int32_t u = 0; u < j->n_units; u++) {
+		int32_t n_legal = 0;
+		j->fixed[u] = -1;
+		for (int32_t k = 0; k < j->n_parts; k++)
+			if (berth_unit_legal(p, u, j->part_dev[k])) {
+				j->fixed[u] = k;
+				n_legal++;
+			}
+		if (n_legal != 1)
+			j->fixed[u] = -1;
+	}
+}
+
+/* Scratch of the graph: how often tensors of a class are used, their mean times. */
+static berth_status set_graph(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	int64_t *class_uses, *class_ns;
+	edges x;
+	BERTH_TRY(BERTH_NEW(tmp, class_uses, p->n_classes, err));
+	BERTH_TRY(BERTH_NEW(tmp, class_ns, p->n_classes, err));
+	for (int32_t t = 0; t < p->g->n_tensors; t++)
+		class_uses[p->tensor_class[t]] += p->g->tensor_use_off[t + 1] - p->g->tensor_use_off[t];
+	for (int32_t c = 0; c < p->n_classes; c++)
+		class_ns[c] = class_time(p, j, c);
+	set_distances(p, class_uses, j);
+	BERTH_TRY(collect(p, class_ns, &x, tmp, err));
+	BERTH_TRY(merge(j->n_units, &x, tmp, err));
+	return set_edges(&x, j, mem, err);
+}
+
+static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	double *speed;
+	int32_t *dev;
+	BERTH_TRY(BERTH_NEW(tmp, speed, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, dev, p->n_devs, err));
+	partition_devs_by_speed(p, dev, speed);
+	set_work(p, j);
+	set_shares(p, j, speed);
+	set_fixed(p, j);
+	if (!p->memory_free)
+		BERTH_TRY(set_bytes(p, j, mem, tmp, err));
+	return set_graph(p, j, mem, tmp, err);
+}
+
+berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const int32_t *part_dev, berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err)
+{
+	partition_job j = {.n_units = p->n_units, .n_parts = n_parts, .bytes_imbalance = 1.01};
+	BERTH_TRY(BERTH_NEW(mem, j.work, j.n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, j.fixed, j.n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, j.part_dev, n_parts, err));
+	BERTH_TRY(BERTH_NEW(mem, j.share, n_parts, err));
+	BERTH_TRY(BERTH_NEW(mem, j.bytes_share, n_parts, err));
+	BERTH_TRY(BERTH_NEW(mem, j.distance, n_parts * n_parts, err));
+	memcpy(j.part_dev, part_dev, (size_t)n_parts * sizeof *part_dev);
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = fill(p, &j, mem, tmp, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = j;
+	return st;
+}
