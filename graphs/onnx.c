@@ -73,31 +73,14 @@ static int64_t add(int64_t a, int64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* Elements of all outputs, unknown dimensions as 1. */
-static double output_elements(const onnx_model *m, const onnx_node *n)
+static berth_status count_work(build *s, onnx_node *n, berth_op_spec *spec, berth_err *err)
 {
-	double sum = 0;
-	for (int32_t o = 0; o < n->n_out; o++) {
-		const onnx_value *v = n->out[o] >= 0 ? &m->value[n->out[o]] : NULL;
-		if (!v || v->rank < 0)
-			continue;
-		double x = 1;
-		for (int32_t i = 0; i < v->rank; i++)
-			x *= v->dim[i] < 0 ? 1 : (double)v->dim[i];
-		sum += x;
-	}
-	return sum;
-}
-
-static berth_status count_work(build *s, const onnx_node *n, berth_op_spec *spec, berth_err *err)
-{
-	onnx_at at = {s->m, n, err};
-	if (!n->op || !n->op->macs) {
-		spec->flops = output_elements(s->m, n);
-		return BERTH_OK;
-	}
-	BERTH_TRY(n->op->macs(&at, &spec->macs));
-	spec->flops = 2 * spec->macs;
+	onnx_work w;
+	BERTH_TRY(onnx_node_work(s->m, n, &w, err));
+	spec->macs = w.macs;
+	spec->flops = w.flops;
+	spec->read_bytes = w.read_bytes;
+	spec->write_bytes = w.write_bytes;
 	return BERTH_OK;
 }
 
@@ -109,7 +92,6 @@ static void count_outputs(build *s, const onnx_node *n, berth_op_spec *spec)
 		bool known;
 		const onnx_value *v = &s->m->value[n->out[o]];
 		int64_t bytes = onnx_value_bytes(v, &known);
-		spec->write_bytes = add(spec->write_bytes, bytes);
 		if (v->is_output)
 			spec->output_bytes = add(spec->output_bytes, bytes);
 		s->report.n_outputs++;
@@ -121,15 +103,11 @@ static void count_inputs(build *s, int32_t node, berth_op_spec *spec)
 {
 	onnx_model *m = s->m;
 	const onnx_node *n = &m->node[node];
-	spec->read_bytes = spec->param_bytes = n->body_bytes;
-	s->report.param_elements += (double)n->body_elements;
 	for (int32_t k = 0; k < n->n_all; k++) {
-		bool known;
 		int32_t v = n->in[k];
 		if (v < 0 || s->value_seen[v] == node + 1)
 			continue;
 		s->value_seen[v] = node + 1;
-		spec->read_bytes = add(spec->read_bytes, onnx_value_bytes(&m->value[v], &known));
 		for (int32_t i = 0; i < m->value[v].n_roots; i++) {
 			onnx_param *p = &m->param[m->value[v].root[i]];
 			if (p->users == 1 && p->last_user != node) {
@@ -162,7 +140,7 @@ static void count_users(onnx_model *m)
 
 static berth_status build_op(build *s, int32_t node, berth_err *err)
 {
-	const onnx_node *n = &s->m->node[node];
+	onnx_node *n = &s->m->node[node];
 	berth_op_spec spec = {.type = n->type};
 	BERTH_TRY(op_name(s->m, &s->names, s->b, n, &spec.name, err));
 	BERTH_TRY(count_work(s, n, &spec, err));
@@ -258,6 +236,10 @@ static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_o
 	BERTH_TRY(BERTH_NEW(mem, r->dim_value, m->n_symbols, err));
 	for (size_t i = 0; i < m->n_warnings; i++)
 		BERTH_TRY(copy_text(mem, m->warning[i], &r->warning[i], err));
+	r->n_loops = (int32_t)m->n_loops;
+	BERTH_TRY(BERTH_NEW(mem, r->loop_name, m->n_loops, err));
+	for (size_t i = 0; i < m->n_loops; i++)
+		BERTH_TRY(copy_text(mem, onnx_node_label(m, m->loop[i]), &r->loop_name[i], err));
 	for (size_t i = 0; i < m->n_symbols; i++) {
 		if (!m->symbol_of_input[i])
 			continue;

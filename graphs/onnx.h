@@ -2,10 +2,13 @@
  *
  * What becomes an operator: every node that is not folded. A node is folded (dropped) when all its inputs are constant, or its result is
  * known from static shapes alone (Shape, Size and what is computed from them); nodes with a body (If, Loop, Scan) and random ones stay.
+ * The call of a function that the model defines is replaced by the function's nodes, named CALL/NODE.
  * Names: the node's name if non-empty and unique, else its first output's name. Graph inputs are not operators.
  * Costs: FLOPs are 2 * MACs for Conv, ConvTranspose, Gemm, MatMul, Einsum, RNN, LSTM, GRU and their quantised and fused forms, and one per
  * output element for the rest (macs 0). read_bytes: each distinct input tensor once, parameters and constants too; write_bytes: all outputs;
- * output_bytes: the graph outputs among them. A tensor of unknown shape counts 0 bytes, an unknown dimension 1; both are reported.
+ * output_bytes: the graph outputs among them. A node with a body is one operator and costs what its body does, times its trips: Loop the constant
+ * limit, Scan the length of its inputs, an option where one is given, else 1 (reported); If the branch that a constant condition takes, else the
+ * one of more FLOPs. A sequence and an optional value count as one of what they hold. A tensor of unknown shape counts 0 bytes, an unknown dimension 1; both are reported.
  *
  * Parameters: float and quantised initializers (int32 ones only as bias of a quantised operator), each once, however many nodes alias or
  * transpose it on its way to an operator; used by one operator they are its param_bytes, used by several a shared parameter. Integer
@@ -28,7 +31,7 @@
 
 /* How to read. Zero-initialised: symbolic and unnamed unknown dimensions of graph inputs are 1. */
 typedef struct berth_onnx_options {
-	const char *const *dim; /* [n_dims] "NAME=VALUE": symbolic dimensions, values 1 to 2^31-1 */
+	const char *const *dim; /* [n_dims] "NAME=VALUE": symbolic dimensions, or how often the loop of that name runs; values 1 to 2^31-1 */
 	int32_t n_dims;
 } berth_onnx_options;
 
@@ -41,6 +44,8 @@ typedef struct berth_onnx_report {
 	int32_t n_dims;               /* symbolic dimensions of the graph inputs: */
 	const char **dim_name;
 	int64_t *dim_value;
+	int32_t n_loops;              /* loops whose trips neither the file nor an option states: taken for one */
+	const char **loop_name;
 	int32_t n_warnings;           /* an operator type that is not known, once a type */
 	const char **warning;
 } berth_onnx_report;

@@ -214,8 +214,7 @@ static berth_status warn_unknown(onnx_model *m, const onnx_node *n, berth_err *e
 	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(err);
 }
 
-/* What inference left open is taken from the file's own declarations. */
-static berth_status complete(onnx_model *m, onnx_value *v, berth_err *err)
+berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err)
 {
 	int64_t *dim;
 	if (!v->elem)
@@ -248,13 +247,13 @@ static berth_status infer_node(onnx_model *m, onnx_node *n, berth_err *err)
 {
 	onnx_at at = {m, n, err};
 	n->op = onnx_op_find(n->domain, n->type);
-	if (!n->op && !n->has_body)
+	if (!n->op)
 		BERTH_TRY(warn_unknown(m, n, err));
 	if (n->op)
 		BERTH_TRY(n->op->infer(&at));
 	for (int32_t o = 0; o < n->n_out; o++)
 		if (n->out[o] >= 0)
-			BERTH_TRY(complete(m, &m->value[n->out[o]], err));
+			BERTH_TRY(onnx_complete(m, &m->value[n->out[o]], err));
 	return n->op ? fold_content(&at) : BERTH_OK;
 }
 
@@ -271,6 +270,13 @@ static berth_status hint_symbols(const onnx_model *m, berth_status st, berth_err
 			break;
 		}
 	return st;
+}
+
+berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes, berth_err *err)
+{
+	for (size_t i = 0; i < n_nodes; i++)
+		BERTH_TRY(infer_node(m, &node[i], err));
+	return BERTH_OK;
 }
 
 berth_status onnx_infer_model(onnx_model *m, berth_err *err)

@@ -35,10 +35,24 @@ typedef struct onnx_op {
 	unsigned flags;
 } onnx_op;
 
-/* Row of a type in the default domain or com.microsoft; NULL: not known. */
+/* Row of a type in the default domain, com.microsoft or ai.onnx.preview.training; NULL: not known. */
 const onnx_op *onnx_op_find(const char *domain, const char *type);
 /* The table, sorted by type, for tests. */
 const onnx_op *onnx_op_table(size_t *n);
+/* The same of what only com.microsoft has, or has with another meaning. */
+const onnx_op *onnx_microsoft_find(const char *type);
+const onnx_op *onnx_microsoft_table(size_t *n);
+
+/* What a node takes, bodies and their trips included. Needs onnx_fold_model. Marks what it folds in bodies; a loop whose trips nobody states
+ * is noted in m->loop. Fails: BERTH_ENOMEM. */
+typedef struct onnx_work {
+	double macs, flops;
+	int64_t read_bytes, write_bytes; /* each distinct input of a node once, all outputs; at most INT64_MAX */
+} onnx_work;
+berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err *err);
+
+/* Is the node known without running: all inputs constant, or all outputs of known content? */
+bool onnx_folds(const onnx_model *m, const onnx_node *n);
 
 /* Shapes and small contents of all values, in topological order; constants are marked, folded nodes too. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status onnx_infer_model(onnx_model *m, berth_err *err);
@@ -46,6 +60,24 @@ berth_status onnx_infer_model(onnx_model *m, berth_err *err);
 berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err);
 /* Mark constants and folded nodes, and the parameters that constants are made of. */
 berth_status onnx_fold_model(onnx_model *m, berth_err *err);
+
+/* The same of one list, in the order given. */
+berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes, berth_err *err);
+/* What inference left open is taken from the file's own declaration. */
+berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err);
+
+/* ---- bodies (onnx_body.c) ---- */
+
+/* NULL: none of that attribute's name. */
+const onnx_body *onnx_body_find(const onnx_node *n, const char *name);
+/* Give the body's input k a type and a shape; what they leave open is taken from its declaration. */
+berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, int32_t elem, const onnx_dims *d);
+/* The branch that an If with a known condition takes; NULL: either. */
+const onnx_body *onnx_if_taken(const onnx_at *at);
+/* How often the bodies run; *known = false: nobody says, 1. */
+int64_t onnx_trips(const onnx_at *at, bool *known);
+/* Remember a loop whose trips are assumed. */
+berth_status onnx_note_loop(onnx_model *m, const onnx_node *n, berth_err *err);
 
 /* ---- for the functions of the table ---- */
 
@@ -78,6 +110,9 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 int64_t onnx_clamp(int64_t x);
 /* Product of unknown-or-known sizes; unknown wins. */
 int64_t onnx_mul(int64_t a, int64_t b);
+/* Shape of x convolved by a weight [out channels, in channels / group, kernel...]; of x under the windows of the node's attributes. */
+berth_status onnx_conv_shape(const onnx_at *at, const onnx_dims *x, const onnx_dims *weight, onnx_dims *out);
+berth_status onnx_pool_shape(const onnx_at *at, const onnx_dims *x, onnx_dims *out);
 /* "[1,3,?]" for messages. */
 const char *onnx_dims_text(char buf[128], const onnx_dims *d);
 
@@ -104,6 +139,12 @@ ONNX_INFER(skip_layer_norm); ONNX_INFER(qlinear_binary); ONNX_INFER(qlinear_same
 ONNX_INFER(random); ONNX_INFER(multinomial); ONNX_INFER(nms); ONNX_INFER(roi_align); ONNX_INFER(max_roi_pool); ONNX_INFER(grid_sample);
 ONNX_INFER(affine_grid); ONNX_INFER(window); ONNX_INFER(dft); ONNX_INFER(stft); ONNX_INFER(mel); ONNX_INFER(det); ONNX_INFER(loss);
 ONNX_INFER(cross_entropy);
+
+ONNX_INFER(if); ONNX_INFER(loop); ONNX_INFER(scan);
+
+ONNX_INFER(number); ONNX_INFER(yes_or_no); ONNX_INFER(sequence_empty); ONNX_INFER(sequence_construct); ONNX_INFER(sequence_insert);
+ONNX_INFER(split_to_sequence); ONNX_INFER(concat_from_sequence); ONNX_INFER(sequence_map); ONNX_INFER(tf_idf); ONNX_INFER(string_normalizer);
+ONNX_INFER(string_split); ONNX_INFER(image_decoder); ONNX_INFER(optimiser);
 
 ONNX_FOLD(copy); ONNX_FOLD(unary); ONNX_FOLD(binary); ONNX_FOLD(where); ONNX_FOLD(cast); ONNX_FOLD(reduce); ONNX_FOLD(transpose); ONNX_FOLD(expand);
 ONNX_FOLD(tile); ONNX_FOLD(concat); ONNX_FOLD(slice); ONNX_FOLD(gather); ONNX_FOLD(shape); ONNX_FOLD(size); ONNX_FOLD(constant);

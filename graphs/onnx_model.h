@@ -11,7 +11,8 @@ enum {
 	ONNX_MAX_RANK = 64,
 	ONNX_MAX_CONTENT = 1024, /* elements of a tensor whose content is looked at, */
 	ONNX_MAX_CONTENTS = 1 << 24, /* and of all that are computed: beyond, contents are unknown */
-	ONNX_MAX_DEPTH = 32,     /* bodies inside bodies */
+	ONNX_MAX_DEPTH = 32,     /* bodies and function calls inside each other */
+	ONNX_MAX_INLINED = 1 << 14, /* nodes that calls of functions become, and one more for each 256 bytes of the file */
 	ONNX_UNKNOWN = -1        /* a rank or a dimension */
 };
 #define ONNX_MAX_ELEMENTS (INT64_C(1) << 48)
@@ -44,6 +45,7 @@ typedef struct onnx_attr {
 	int64_t i;
 	double f;
 	bool has_i, has_f, has_s;
+	const char *ref; /* inside a function: the attribute of the call that stands for it; NULL: none */
 	size_t s_at, s_end;
 	onnx_tensor *tensor;
 	size_t at, end;
@@ -51,15 +53,34 @@ typedef struct onnx_attr {
 
 typedef struct onnx_node {
 	const char *name, *type, *domain; /* "" where the file has none; the default domain is "" */
-	int32_t *in;                      /* [n_all] values, -1: left out; from n_in on what bodies take from outside */
+	int32_t *in;                      /* [n_all] values, -1: left out; from n_in on what bodies take from outside, and their initializers */
 	int32_t *out;                     /* [n_out] values, -1: left out */
 	onnx_attr *attr;
-	int32_t n_in, n_all, n_out, n_attrs;
-	bool has_body, folded;
-	int64_t body_bytes, body_elements; /* parameters inside of bodies */
-	const struct onnx_op *op;          /* row of the table of operators; NULL: not known */
+	struct onnx_body *body;           /* [n_bodies] of If, Loop, Scan and their kin */
+	int32_t n_in, n_all, n_out, n_attrs, n_bodies;
+	bool folded;
+	int64_t trips;                    /* how often a body runs: by an option (0: none), later what is counted with */
+	const struct onnx_op *op;         /* row of the table of operators; NULL: not known */
 	size_t at;
 } onnx_node;
+
+typedef struct onnx_nodes {
+	onnx_node *node;
+	size_t n, cap;
+} onnx_nodes;
+
+/* A graph inside a node. Its values stand among those of the model; no node of the main graph makes them. */
+typedef struct onnx_body {
+	const char *name; /* of the attribute */
+	onnx_nodes nodes; /* in file order, which is topological */
+	int32_t *in, *out; /* values */
+	size_t n_in, n_out, cap_in, cap_out;
+} onnx_body;
+
+/* A FunctionProto: an operator that the model itself defines. */
+typedef struct onnx_function {
+	size_t at, end;
+} onnx_function;
 
 typedef struct onnx_value {
 	const char *name;
@@ -74,6 +95,7 @@ typedef struct onnx_value {
 	const double *reals;        /* content of floats, or NULL */
 	bool symbolic;              /* an input with a dimension that the file leaves open */
 	bool constant, weight_input, quantised_bias, is_output, used;
+	int32_t seen;               /* stamp of the last node that counted it */
 	int32_t n_roots;            /* parameters that a constant is made of: */
 	const int32_t *root;        /* into param */
 } onnx_value;
@@ -104,10 +126,15 @@ typedef struct onnx_model {
 	bool *symbol_of_input;
 	int32_t *order;            /* [n_nodes] topological, lowest first */
 	const char **warning;
+	const onnx_node **loop;    /* whose trips nobody states */
 	onnx_param *param;
-	size_t n_nodes, n_values, n_tensors, n_inputs, n_outputs, n_symbols, n_warnings, n_params;
-	size_t cap_node, cap_value, cap_tensor, cap_tensor_value, cap_input, cap_output, cap_symbol, cap_warning, cap_param;
-	berth_strmap values, symbols, warned;
+	onnx_function *function;
+	int32_t stamp;             /* of the last node whose values were marked as seen */
+	size_t n_inlined;          /* nodes that calls of functions became */
+	size_t n_functions, cap_function;
+	size_t n_nodes, n_values, n_tensors, n_inputs, n_outputs, n_symbols, n_warnings, n_params, n_loops;
+	size_t cap_node, cap_value, cap_tensor, cap_tensor_value, cap_input, cap_output, cap_symbol, cap_warning, cap_param, cap_loop;
+	berth_strmap values, symbols, warned, functions; /* functions: "domain:name:overload" */
 } onnx_model;
 
 /* ---- onnx_read.c ---- */

@@ -11,6 +11,21 @@ static berth_status bad_option(const char *text, berth_err *err)
 	return berth_fail(err, BERTH_EINVAL, "dimension '%.100s': expected NAME=VALUE with a value from 1 to 2147483647", text);
 }
 
+/* The trips of a node with a body, wherever it stands. */
+static bool set_trips(const onnx_model *m, onnx_node *node, size_t n, const char *name, int64_t trips)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (int32_t b = 0; b < node[i].n_bodies; b++)
+			if (set_trips(m, node[i].body[b].nodes.node, node[i].body[b].nodes.n, name, trips))
+				return true;
+		if (node[i].n_bodies && strcmp(node[i].type, "If") != 0 && strcmp(onnx_node_label(m, &node[i]), name) == 0) {
+			node[i].trips = trips;
+			return true;
+		}
+	}
+	return false;
+}
+
 static berth_status apply_option(onnx_model *m, const char *text, berth_err *err)
 {
 	char hint[128], *end;
@@ -24,8 +39,10 @@ static berth_status apply_option(onnx_model *m, const char *text, berth_err *err
 	if (!name)
 		return berth_nomem(err);
 	int32_t s = berth_strmap_get(&m->symbols, name);
+	if (s < 0 && set_trips(m, m->node, m->n_nodes, name, value))
+		return BERTH_OK;
 	if (s < 0)
-		return berth_fail(err, BERTH_EINVAL, "%s: no symbolic dimension '%.80s'%s", m->file, name,
+		return berth_fail(err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
 		                  berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
 	m->symbol_value[s] = value;
 	return BERTH_OK;

@@ -75,23 +75,27 @@ static berth_status slide(const onnx_at *at, const window *w, const onnx_dims *i
 
 /* ---- convolution ---- */
 
-/* Shape of x convolved by weight [out channels, in channels / group, kernel...]. */
+berth_status onnx_conv_shape(const onnx_at *at, const onnx_dims *in, const onnx_dims *w, onnx_dims *out)
+{
+	window win;
+	*out = *in;
+	if (in->rank < 0)
+		return BERTH_OK;
+	if (in->rank < 3 || (w->rank >= 0 && w->rank != in->rank))
+		return onnx_fail(at->m, at->n, at->err, "input of rank %d, weight of rank %d; expected equal ranks from 3 on", in->rank, w->rank);
+	int64_t group = onnx_attr_int(at->n, "group", 1);
+	if (w->rank > 0 && in->d[1] >= 0 && w->d[1] >= 0 && group > 0 && onnx_mul(w->d[1], group) != in->d[1])
+		return onnx_fail(at->m, at->n, at->err, "%lld input channels; the weight takes %lld in %lld groups", (long long)in->d[1], (long long)w->d[1],
+		                 (long long)group);
+	BERTH_TRY(read_window(at, in->rank - 2, w->rank > 0 ? w->d + 2 : NULL, &win));
+	out->d[1] = w->rank > 0 ? w->d[0] : ONNX_UNKNOWN;
+	return slide(at, &win, in, out);
+}
+
 static berth_status conv_dims(const onnx_at *at, int32_t x, int32_t weight, onnx_dims *out)
 {
 	onnx_dims in = onnx_in_dims(at, x), w = onnx_in_dims(at, weight);
-	window win;
-	*out = in;
-	if (in.rank < 0)
-		return BERTH_OK;
-	if (in.rank < 3 || (w.rank >= 0 && w.rank != in.rank))
-		return onnx_fail(at->m, at->n, at->err, "input of rank %d, weight of rank %d; expected equal ranks from 3 on", in.rank, w.rank);
-	int64_t group = onnx_attr_int(at->n, "group", 1);
-	if (w.rank > 0 && in.d[1] >= 0 && w.d[1] >= 0 && group > 0 && onnx_mul(w.d[1], group) != in.d[1])
-		return onnx_fail(at->m, at->n, at->err, "%lld input channels; the weight takes %lld in %lld groups", (long long)in.d[1], (long long)w.d[1],
-		                 (long long)group);
-	BERTH_TRY(read_window(at, in.rank - 2, w.rank > 0 ? w.d + 2 : NULL, &win));
-	out->d[1] = w.rank > 0 ? w.d[0] : ONNX_UNKNOWN;
-	return slide(at, &win, &in, out);
+	return onnx_conv_shape(at, &in, &w, out);
 }
 
 ONNX_INFER(conv)
@@ -197,16 +201,22 @@ ONNX_MACS(conv_transpose)
 
 /* ---- pooling ---- */
 
+berth_status onnx_pool_shape(const onnx_at *at, const onnx_dims *in, onnx_dims *out)
+{
+	window w;
+	*out = *in;
+	if (in->rank >= 0 && in->rank < 3)
+		return onnx_fail(at->m, at->n, at->err, "input of rank %d; expected 3 or more", in->rank);
+	if (in->rank < 0)
+		return BERTH_OK;
+	BERTH_TRY(read_window(at, in->rank - 2, NULL, &w));
+	return slide(at, &w, in, out);
+}
+
 ONNX_INFER(pool)
 {
-	onnx_dims in = onnx_in_dims(at, 0), out = in;
-	window w;
-	if (in.rank >= 0 && in.rank < 3)
-		return onnx_fail(at->m, at->n, at->err, "input of rank %d; expected 3 or more", in.rank);
-	if (in.rank > 0) {
-		BERTH_TRY(read_window(at, in.rank - 2, NULL, &w));
-		BERTH_TRY(slide(at, &w, &in, &out));
-	}
+	onnx_dims in = onnx_in_dims(at, 0), out;
+	BERTH_TRY(onnx_pool_shape(at, &in, &out));
 	BERTH_TRY(onnx_set(at, 1, ONNX_INT64, &out));
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
 }

@@ -224,9 +224,9 @@ static bool all_outputs_known(const onnx_model *m, const onnx_node *n)
 	return any;
 }
 
-static bool folds(const onnx_model *m, const onnx_node *n)
+bool onnx_folds(const onnx_model *m, const onnx_node *n)
 {
-	if (n->has_body || (n->op && (n->op->flags & ONNX_RANDOM)) || (!n->op && n->n_in == 0))
+	if (n->n_bodies || (n->op && (n->op->flags & ONNX_RANDOM)) || (!n->op && n->n_in == 0))
 		return false;
 	return all_inputs_constant(m, n) || all_outputs_known(m, n);
 }
@@ -300,7 +300,7 @@ berth_status onnx_fold_model(onnx_model *m, berth_err *err)
 	BERTH_TRY(root_sources(m, err));
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		onnx_node *n = &m->node[m->order[i]];
-		if (folds(m, n))
+		if (onnx_folds(m, n))
 			BERTH_TRY(fold_node(m, n, err));
 	}
 	return BERTH_OK;

@@ -15,6 +15,8 @@ static const onnx_op table[] = {
 	{"Abs", SAME, onnx_fold_unary, NULL, 0, 0},
 	{"Acos", SAME, NULL, NULL, 0, 0},
 	{"Acosh", SAME, NULL, NULL, 0, 0},
+	{"Adagrad", onnx_infer_optimiser, NULL, NULL, 0, 0},
+	{"Adam", onnx_infer_optimiser, NULL, NULL, 0, 0},
 	{"Add", BINARY, onnx_fold_binary, NULL, 0, ONNX_MIXER},
 	{"AffineGrid", onnx_infer_affine_grid, NULL, NULL, 0, 0},
 	{"And", COMPARE, onnx_fold_binary, NULL, 0, 0},
@@ -45,6 +47,7 @@ static const onnx_op table[] = {
 	{"Col2Im", onnx_infer_col2im, NULL, NULL, 0, 0},
 	{"Compress", onnx_infer_compress, NULL, NULL, 0, 0},
 	{"Concat", onnx_infer_concat, onnx_fold_concat, NULL, 0, ONNX_MIXER},
+	{"ConcatFromSequence", onnx_infer_concat_from_sequence, NULL, NULL, 0, 0},
 	{"Constant", onnx_infer_constant, onnx_fold_constant, NULL, 0, 0},
 	{"ConstantOfShape", onnx_infer_constant_of_shape, onnx_fold_constant_of_shape, NULL, 0, 0},
 	{"Conv", onnx_infer_conv, NULL, onnx_macs_conv, S(1) | S(2), 0},
@@ -95,6 +98,8 @@ static const onnx_op table[] = {
 	{"HardSwish", SAME, NULL, NULL, 0, 0},
 	{"Hardmax", SAME, NULL, NULL, 0, 0},
 	{"Identity", SAME, onnx_fold_copy, NULL, 0, ONNX_CARRIER},
+	{"If", onnx_infer_if, NULL, NULL, 0, 0},
+	{"ImageDecoder", onnx_infer_image_decoder, NULL, NULL, 0, 0},
 	{"InstanceNormalization", SAME, NULL, NULL, S(1) | S(2), 0},
 	{"IsInf", onnx_infer_bool_same, NULL, NULL, 0, 0},
 	{"IsNaN", onnx_infer_bool_same, NULL, NULL, 0, 0},
@@ -106,6 +111,7 @@ static const onnx_op table[] = {
 	{"LessOrEqual", COMPARE, onnx_fold_binary, NULL, 0, 0},
 	{"Log", SAME, NULL, NULL, 0, 0},
 	{"LogSoftmax", SAME, NULL, NULL, 0, 0},
+	{"Loop", onnx_infer_loop, NULL, NULL, 0, 0},
 	{"LpNormalization", SAME, NULL, NULL, 0, 0},
 	{"LpPool", onnx_infer_pool, NULL, NULL, 0, 0},
 	{"MatMul", onnx_infer_matmul, NULL, onnx_macs_matmul, 0, ONNX_MIXER},
@@ -121,6 +127,7 @@ static const onnx_op table[] = {
 	{"Min", onnx_infer_variadic, onnx_fold_binary, NULL, 0, ONNX_MIXER},
 	{"Mish", SAME, NULL, NULL, 0, 0},
 	{"Mod", BINARY, onnx_fold_binary, NULL, 0, 0},
+	{"Momentum", onnx_infer_optimiser, NULL, NULL, 0, 0},
 	{"Mul", BINARY, onnx_fold_binary, NULL, 0, ONNX_MIXER},
 	{"Multinomial", onnx_infer_multinomial, NULL, NULL, 0, ONNX_RANDOM},
 	{"Neg", SAME, onnx_fold_unary, NULL, 0, 0},
@@ -129,6 +136,9 @@ static const onnx_op table[] = {
 	{"NonZero", onnx_infer_nonzero, onnx_fold_nonzero, NULL, 0, 0},
 	{"Not", onnx_infer_bool_same, onnx_fold_unary, NULL, 0, 0},
 	{"OneHot", onnx_infer_one_hot, NULL, NULL, 0, 0},
+	{"Optional", SAME, NULL, NULL, 0, 0},
+	{"OptionalGetElement", SAME, NULL, NULL, 0, 0},
+	{"OptionalHasElement", onnx_infer_yes_or_no, NULL, NULL, 0, 0},
 	{"Or", COMPARE, onnx_fold_binary, NULL, 0, 0},
 	{"PRelu", onnx_infer_prelu, NULL, NULL, S(1), 0},
 	{"Pad", onnx_infer_pad, NULL, NULL, 0, 0},
@@ -159,6 +169,7 @@ static const onnx_op table[] = {
 	{"ReduceProd", onnx_infer_reduce, onnx_fold_reduce, NULL, 0, 0},
 	{"ReduceSum", onnx_infer_reduce, onnx_fold_reduce, NULL, 0, 0},
 	{"ReduceSumSquare", onnx_infer_reduce, NULL, NULL, 0, 0},
+	{"RegexFullMatch", onnx_infer_bool_same, NULL, NULL, 0, 0},
 	{"Relu", SAME, NULL, NULL, 0, 0},
 	{"Reshape", onnx_infer_reshape, onnx_fold_copy, NULL, 0, ONNX_CARRIER},
 	{"Resize", onnx_infer_resize, NULL, NULL, 0, 0},
@@ -167,10 +178,18 @@ static const onnx_op table[] = {
 	{"RotaryEmbedding", SAME, NULL, NULL, 0, 0},
 	{"Round", SAME, onnx_fold_unary, NULL, 0, 0},
 	{"STFT", onnx_infer_stft, NULL, NULL, 0, 0},
+	{"Scan", onnx_infer_scan, NULL, NULL, 0, 0},
 	{"Scatter", SAME, NULL, NULL, 0, 0},
 	{"ScatterElements", SAME, NULL, NULL, 0, 0},
 	{"ScatterND", SAME, NULL, NULL, 0, 0},
 	{"Selu", SAME, NULL, NULL, 0, 0},
+	{"SequenceAt", SAME, NULL, NULL, 0, 0},
+	{"SequenceConstruct", onnx_infer_sequence_construct, NULL, NULL, 0, 0},
+	{"SequenceEmpty", onnx_infer_sequence_empty, NULL, NULL, 0, 0},
+	{"SequenceErase", SAME, NULL, NULL, 0, 0},
+	{"SequenceInsert", onnx_infer_sequence_insert, NULL, NULL, 0, 0},
+	{"SequenceLength", onnx_infer_number, NULL, NULL, 0, 0},
+	{"SequenceMap", onnx_infer_sequence_map, NULL, NULL, 0, 0},
 	{"Shape", onnx_infer_shape, onnx_fold_shape, NULL, 0, 0},
 	{"Shrink", SAME, NULL, NULL, 0, 0},
 	{"Sigmoid", SAME, NULL, NULL, 0, 0},
@@ -188,14 +207,19 @@ static const onnx_op table[] = {
 	{"Softsign", SAME, NULL, NULL, 0, 0},
 	{"SpaceToDepth", onnx_infer_space_to_depth, NULL, NULL, 0, 0},
 	{"Split", onnx_infer_split, onnx_fold_split, NULL, 0, ONNX_CARRIER},
+	{"SplitToSequence", onnx_infer_split_to_sequence, NULL, NULL, 0, 0},
 	{"Sqrt", SAME, onnx_fold_unary, NULL, 0, 0},
 	{"Squeeze", onnx_infer_squeeze, onnx_fold_copy, NULL, 0, ONNX_CARRIER},
+	{"StringConcat", BINARY, NULL, NULL, 0, 0},
+	{"StringNormalizer", onnx_infer_string_normalizer, NULL, NULL, 0, 0},
+	{"StringSplit", onnx_infer_string_split, NULL, NULL, 0, 0},
 	{"Sub", BINARY, onnx_fold_binary, NULL, 0, ONNX_MIXER},
 	{"Sum", onnx_infer_variadic, NULL, NULL, 0, ONNX_MIXER},
 	{"Swish", SAME, NULL, NULL, 0, 0},
 	{"Tan", SAME, NULL, NULL, 0, 0},
 	{"Tanh", SAME, NULL, NULL, 0, 0},
 	{"TensorScatter", SAME, NULL, NULL, 0, 0},
+	{"TfIdfVectorizer", onnx_infer_tf_idf, NULL, NULL, 0, 0},
 	{"ThresholdedRelu", SAME, NULL, NULL, 0, 0},
 	{"Tile", onnx_infer_tile, onnx_fold_tile, NULL, 0, 0},
 	{"TopK", onnx_infer_topk, NULL, NULL, 0, 0},
@@ -215,10 +239,10 @@ static int compare_type(const void *key, const void *row)
 
 const onnx_op *onnx_op_find(const char *domain, const char *type)
 {
-	if (*domain && strcmp(domain, "com.microsoft") != 0)
-		return NULL;
-	if (*domain && strcmp(type, "Attention") == 0)
-		return NULL; /* another operator of the same name */
+	bool microsoft = strcmp(domain, "com.microsoft") == 0;
+	const onnx_op *own = microsoft ? onnx_microsoft_find(type) : NULL;
+	if (own || (*domain && !microsoft && strcmp(domain, "ai.onnx.preview.training") != 0))
+		return own;
 	return bsearch(type, table, sizeof table / sizeof *table, sizeof *table, compare_type);
 }
 

@@ -283,7 +283,7 @@ static void test_deep_bodies(void **state)
 	graph.n = 0;
 	nested(&graph, 34);
 	put_value(&graph, VALUE_IN, "x", F32, "4");
-	expect_graph(&graph, "bodies nest deeper than 32");
+	expect_graph(&graph, "bodies and functions nest deeper than 32");
 }
 
 static void test_each_allocation_may_fail(void **state)

@@ -175,7 +175,7 @@ static void test_bad_options(void **state)
 {
 	(void)state;
 	static const struct { const char *dim, *part; } cases[] = {
-		{"bach=4", "no symbolic dimension 'bach' (did you mean 'batch'?)"}, {"batch", "expected NAME=VALUE"}, {"batch=", "expected NAME=VALUE"},
+		{"bach=4", "no symbolic dimension or loop 'bach' (did you mean 'batch'?)"}, {"batch", "expected NAME=VALUE"}, {"batch=", "expected NAME=VALUE"},
 		{"=4", "expected NAME=VALUE"}, {"batch=0", "from 1 to"}, {"batch=4x", "from 1 to"}, {"batch=99999999999", "from 1 to"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0}, tmp = {0};
