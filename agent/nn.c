@@ -209,7 +209,7 @@ static void message_backward(size_t H, nn_real dp[restrict], nn_real dq[restrict
                              const nn_real p[restrict], const nn_real q[restrict], nn_real inv)
 {
 	for (size_t h = 0; h < H; h++) {
-		nn_real dz = p[h] + q[h] > 0 ? inv * dm[h] : 0;
+		nn_real through = inv * dm[h], dz = p[h] + q[h] > 0 ? through : 0;
 		dp[h] += dz;
 		dq[h] = dz;
 	}

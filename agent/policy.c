@@ -421,8 +421,10 @@ void policy_steps_backward(const policy_dims *d, const nn_real w[restrict], cons
 	nn_linear_backward(rows, t.H, 1, NULL, dw + t.w.step_v, NULL, dlogits, hidden, w + t.w.step_v);
 	nn_linear_backward(rows, t.step_in, 1, NULL, dw + t.w.step_skip, NULL, dlogits, s->x, w + t.w.step_skip);
 	for (size_t r = 0; r < rows; r++)
-		for (size_t h = 0; h < t.H; h++)
-			hidden[r * t.H + h] = hidden[r * t.H + h] > 0 ? dlogits[r] * w[t.w.step_v + h] : 0;
+		for (size_t h = 0; h < t.H; h++) {
+			nn_real through = dlogits[r] * w[t.w.step_v + h]; /* whatever the sign: no branch */
+			hidden[r * t.H + h] = hidden[r * t.H + h] > 0 ? through : 0;
+		}
 	nn_linear_backward(rows, t.step_in, t.H, NULL, dw + t.w.step_x, NULL, hidden, s->x, w + t.w.step_x);
 	for (size_t i = 0; i < s->n; i++) {
 		nn_real *dz = a + t.a.d_score_z + (size_t)s->node[i] * block;
