@@ -7,9 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct cli_texts {
+	const char **text; /* [n] */
+	int32_t n;
+	size_t cap;
+} cli_texts;
+
 typedef struct cli {
 	bool json;             /* --json: one document on standard output and nothing else there */
 	bool quiet;            /* --quiet: errors only; no text on standard output */
+	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
 	bool help;             /* --help was asked for and printed: nothing else is to be done */
 	int n_args;            /* what is left beside the options */
 	char **args;

@@ -1,8 +1,7 @@
 /* berth adapt: run step after step and follow the machine. */
 #include "adapt.h"
 #include "engine.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "print.h"
 #include "text.h"
 
@@ -50,7 +49,7 @@ static berth_status read_slow(const args *a, state *s, berth_err *err)
 
 static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
+	BERTH_TRY(cli_graph_load(c, c->args[0], &s->g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
 	s->cfg = berth_adapt_cfg_default();
 	s->cfg.steps = (int32_t)a->steps;
@@ -173,6 +172,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"threshold", 0, CLI_SECONDS, &a.limit, "X", "relative difference that asks for a new placement (default 0.1)"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "what solves it again (default ceft-pbqp)"},
 		{"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP", "slow a device down at a step; run without adapting too"},
+		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_adapt, options, argc, argv, 1, 1, err));
 	if (c->help)

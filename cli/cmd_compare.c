@@ -3,8 +3,7 @@
 #include "compare.h"
 #include "compare_fidelity.h"
 #include "compare_print.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "progress.h"
 #include "text.h"
 
@@ -145,7 +144,7 @@ static berth_status fill_block(cli *c, const cli_budget *budget, const char *gra
 	berth_bounds bounds;
 	cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	berth_compare_cfg cfg = {s->method, s->r.n_methods, n_seeds, s->search, told, s};
-	BERTH_TRY(berth_instance_load(graph, system, NULL, &c->mem, &c->tmp, &g, &y, NULL, err));
+	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
 	BERTH_TRY(cli_budget_bounds(budget, &p, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
@@ -204,6 +203,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"against", 0, CLI_TEXT, &a.against, "M", "count wins and losses against M (default: berth, else single)"},
 		CLI_BUDGET(&a.budget),
 		CLI_FIDELITY(&a.fidelity),
+		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_compare, options, argc, argv, 1, -1, err));
 	if (!c->help && a.fidelity.on && a.on.n != 1)

@@ -2,8 +2,7 @@
 #include "bounds.h"
 #include "engine.h"
 #include "file.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "placement.h"
 #include "print.h"
 #include "report.h"
@@ -49,7 +48,7 @@ static berth_status read_placement(cli *c, const args *a, state *s, berth_err *e
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s->g, NULL, err));
+	BERTH_TRY(cli_graph_load(c, c->args[0], &s->g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
@@ -191,6 +190,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_ENGINE(&a.engine),
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "runs that count (default 21)"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
+		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_measure, options, argc, argv, 1, 1, err));
 	if (c->help)

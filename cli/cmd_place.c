@@ -1,8 +1,7 @@
 /* berth place: load, bound, run the method, check, write, report. */
 #include "budget.h"
 #include "file.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "place_pareto.h"
 #include "placing.h"
 #include "print.h"
@@ -38,7 +37,7 @@ typedef struct state {
 
 static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(berth_instance_load(c->args[0], a->on, NULL, &c->mem, &c->tmp, &s->g, &s->s, NULL, err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	return cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err);
 }
@@ -250,6 +249,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most (default 64)"},
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
+		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, 1, err));
 	if (c->help)

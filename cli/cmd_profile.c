@@ -3,8 +3,7 @@
 #include "file.h"
 #include "graph_json.h"
 #include "host.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "print.h"
 #include "profile.h"
 #include "strbuf.h"
@@ -168,7 +167,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
 	BERTH_TRY(a->out ? berth_file_writable(a->out, err) : BERTH_OK);
-	BERTH_TRY(berth_graph_load(c->args[0], NULL, &c->mem, &c->tmp, &s.g, NULL, err));
+	BERTH_TRY(cli_graph_load(c, c->args[0], &s.g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s.s, err));
 	if (a->cache)
 		BERTH_TRY(berth_profile_cache_open(a->cache, &c->mem, &s.cache, err));
@@ -292,6 +291,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time (default 9)"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 2)"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
+		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_profile, options, argc, argv, 0, 1, err));
 	if (c->help)

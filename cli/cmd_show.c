@@ -1,5 +1,5 @@
 /* berth show: a graph, a system, a placement or a policy at a glance. */
-#include "load_system.h"
+#include "graph_load.h"
 #include "show.h"
 
 static berth_status fail_option(const show_args *a, const char *option, const char *what, berth_err *err)
@@ -8,13 +8,13 @@ static berth_status fail_option(const show_args *a, const char *option, const ch
 }
 
 /* What only graphs have. */
-static berth_status check_plain(const show_args *a, const char *what, berth_err *err)
+static berth_status check_plain(const cli *c, const show_args *a, const char *what, berth_err *err)
 {
 	if (a->on) return fail_option(a, "on", what, err);
 	if (a->placement) return fail_option(a, "placement", what, err);
 	if (a->dot) return fail_option(a, "dot", what, err);
 	if (a->op) return fail_option(a, "op", what, err);
-	if (a->dim.n) return fail_option(a, "dim", what, err);
+	if (c->dim.n) return fail_option(a, "dim", what, err);
 	if (a->graph) return fail_option(a, "graph", what, err);
 	if (a->coarsen) return fail_option(a, "coarsen", what, err);
 	if (a->grouper) return fail_option(a, "grouper", what, err);
@@ -36,18 +36,18 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 		a->graph = a->input;
 		return show_placed_op(c, a, err);
 	case BERTH_INPUT_SYSTEM:
-		BERTH_TRY(check_plain(a, "a system", err));
+		BERTH_TRY(check_plain(c, a, "a system", err));
 		return show_system(c, a, err);
 	case BERTH_INPUT_PLACEMENT:
 		if (a->op) {
 			a->placement = a->input;
 			return show_placed_op(c, a, err);
 		}
-		BERTH_TRY(check_plain(a, "a placement", err));
+		BERTH_TRY(check_plain(c, a, "a placement", err));
 		return show_placement(c, a, err);
 	case BERTH_INPUT_POLICY: break;
 	}
-	BERTH_TRY(check_plain(a, "a policy", err));
+	BERTH_TRY(check_plain(c, a, "a policy", err));
 	return show_policy(c, a, err);
 }
 
@@ -62,7 +62,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M", "group the operators of a graph into at most M, if possible"},
 		{"grouper", 0, CLI_TEXT, &a.grouper, "G", "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
 		{"training", 0, CLI_FLAG, &a.training, NULL, "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
-		{"dim", 0, CLI_MANY, &a.dim, "NAME=N", "a symbolic dimension of an ONNX model (default 1)"},
+		CLI_DIM(c),
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
 		CLI_COMMON(c)};

@@ -2,8 +2,7 @@
 #include "bounds.h"
 #include "budget.h"
 #include "file.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "placement.h"
 #include "print.h"
 #include "report.h"
@@ -133,7 +132,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(berth_instance_load(c->args[0], a->on, NULL, &c->mem, &c->tmp, &s->g, &s->s, NULL, err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
@@ -240,6 +239,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"what-if", 0, CLI_TEXT, &a.what_if, "FILE", "the same, a line of the file a row"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew (default anneal)"},
 		CLI_BUDGET(&a.budget),
+		CLI_DIM(c),
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;
 	a.budget.evaluations = 1000;

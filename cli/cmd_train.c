@@ -2,8 +2,7 @@
 #include "bounds.h"
 #include "budget.h"
 #include "file.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "print.h"
 #include "progress.h"
 #include "tighten.h"
@@ -50,7 +49,7 @@ static berth_status load_item(cli *c, const args *a, const char *graph, const ch
 	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, y, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
-	BERTH_TRY(berth_instance_load(graph, system, NULL, &c->mem, &c->tmp, g, y, NULL, err));
+	BERTH_TRY(cli_instance_load(c, graph, system, g, y, NULL, err));
 	if (a->tight && (i + 1) % a->tight == 0)
 		BERTH_TRY(berth_system_tighten(g, &rng, y, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(g, y, &c->mem, &c->tmp, p, err));
@@ -278,6 +277,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"resume", 0, CLI_FLAG, &a.resume, NULL, "go on from POLICY, if it is there, to the same bits"},
 		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
 		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
+		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 1, -1, err));
 	return c->help ? BERTH_OK : run_all(c, &a, &s, err);

@@ -2,8 +2,7 @@
 #include "compare_fidelity.h"
 
 #include "fidelity.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "print.h"
 #include "text.h"
 
@@ -32,7 +31,7 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	berth_fidelity_cfg how = berth_fidelity_cfg_default();
 	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, s, 1, err));
-	BERTH_TRY(berth_graph_load(spec, NULL, &c->mem, &c->tmp, g, NULL, err));
+	BERTH_TRY(cli_graph_load(c, spec, g, NULL, err));
 	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, s, err));
 	BERTH_TRY(cli_engine_cfg(c, &f->engine, spec, &cfg, err));
 	BERTH_TRY(berth_measured_open(&cfg, g, s, &c->mem, &m, err));

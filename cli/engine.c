@@ -73,6 +73,8 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 		BERTH_TRY(find_program(c, argv[0], &argv[0], err));
 	out->engine.argv = argv;
 	out->model = e->model ? e->model : graph;
+	out->dim = c->dim.text;
+	out->n_dims = c->dim.n;
 	out->answer_s = e->timeout_s > 0 ? e->timeout_s : 300;
 	out->load_s = out->answer_s;
 	return BERTH_OK;

@@ -17,12 +17,6 @@ typedef enum cli_kind {
 	CLI_SECONDS  /* above 0; double */
 } cli_kind;
 
-typedef struct cli_texts {
-	const char **text; /* [n] */
-	int32_t n;
-	size_t cap;
-} cli_texts;
-
 typedef struct cli_option {
 	const char *name;  /* NULL ends a table */
 	char letter;       /* 0: none */

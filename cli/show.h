@@ -8,7 +8,6 @@
 typedef struct show_args {
 	const char *input;                            /* what is shown */
 	const char *on, *graph, *placement, *dot, *out, *op, *grouper; /* NULL: not given */
-	cli_texts dim;
 	int64_t coarsen;                              /* 0: not given */
 	bool training;
 } show_args;

@@ -5,8 +5,7 @@
 #include "file.h"
 #include "graph_json.h"
 #include "group_loss.h"
-#include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "placement.h"
 #include "print.h"
 #include "problem.h"
@@ -94,11 +93,10 @@ static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
 /* The graph, and the system named or that of a workload. */
 static berth_status load_parts(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	berth_onnx_options opt = {a->dim.text, a->dim.n};
 	v->has_system = a->on || berth_is_workload(a->input);
 	if (v->has_system)
-		return berth_instance_load(a->input, a->on, &opt, &c->mem, &c->tmp, &v->g, &v->s, &v->onnx, err);
-	return berth_graph_load(a->input, &opt, &c->mem, &c->tmp, &v->g, &v->onnx, err);
+		return cli_instance_load(c, a->input, a->on, &v->g, &v->s, &v->onnx, err);
+	return cli_graph_load(c, a->input, &v->g, &v->onnx, err);
 }
 
 static berth_status make_training(cli *c, view *v, berth_err *err)

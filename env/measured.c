@@ -138,6 +138,12 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 	int32_t n_ops = 0;
 	berth_engine_question(m->engine, "load", &w, tmp);
 	berth_json_put_string(&w, "model", m->cfg.model);
+	if (m->cfg.n_dims) {
+		berth_json_open(&w, "dims", '[');
+		for (int32_t i = 0; i < m->cfg.n_dims; i++)
+			berth_json_put_string(&w, NULL, m->cfg.dim[i]);
+		berth_json_close(&w, ']');
+	}
 	berth_json_put_document(&w, "graph", m->graph_json);
 	BERTH_TRY(ask(m, &w, m->cfg.load_s, &a, err));
 	berth_status st = whole_number(&a, &a.at, "ops", INT32_MAX, &n_ops, err);

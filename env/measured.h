@@ -13,6 +13,8 @@
 typedef struct berth_measured_cfg {
 	berth_engine_cfg engine;
 	const char *model;      /* where the graph comes from, as on the command line */
+	const char *const *dim; /* [n_dims] sizes of symbolic dimensions, "NAME=N" */
+	int32_t n_dims;
 	double load_s;          /* limit for loading; default 300 */
 	double answer_s;        /* limit for any other answer; default 120 */
 	int32_t max_starts;     /* starts of the engine, the first included, before it is given up; default 20 */

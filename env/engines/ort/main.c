@@ -179,14 +179,37 @@ static berth_status same_graph(const engine *e, const berth_json *q, berth_err *
 	return BERTH_OK;
 }
 
+/* "dims":["batch=8", ...], where berth was told some. */
+static berth_status read_dims(engine *e, const berth_json *q, berth_onnx_options *opt, berth_err *err)
+{
+	berth_json list = {0};
+	const cJSON *one;
+	const char **dim;
+	BERTH_TRY(berth_json_array(q, "dims", false, &list, err));
+	if (!list.item)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&e->model_mem, dim, cJSON_GetArraySize(list.item), err));
+	cJSON_ArrayForEach(one, list.item)
+	{
+		if (!cJSON_IsString(one))
+			return berth_fail(err, BERTH_EFORMAT, "dims: expected texts \"NAME=N\"");
+		dim[opt->n_dims++] = one->valuestring;
+	}
+	opt->dim = dim;
+	return BERTH_OK;
+}
+
 static berth_status load(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
 	const char *path = NULL;
+	berth_onnx_options opt = {0};
 	BERTH_TRY(berth_json_string(q, "model", true, &path, err));
 	unload(e);
 	if (strncmp(path, "zoo:", 4) == 0)
 		return berth_fail(err, BERTH_EFORMAT, "%.80s is a description without weights; this engine runs ONNX files", path);
-	berth_status st = ort_model_open(e->lib, path, level_of(e), &e->model_mem, &e->model, err);
+	berth_status st = read_dims(e, q, &opt, err);
+	if (st == BERTH_OK)
+		st = ort_model_open(e->lib, path, &opt, level_of(e), &e->model_mem, &e->model, err);
 	if (st == BERTH_OK)
 		st = same_graph(e, q, err);
 	if (st != BERTH_OK) {

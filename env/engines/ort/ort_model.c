@@ -10,13 +10,13 @@
 
 /* ---- decoding ---- */
 
-static berth_status decode(ort_model *m, const char *path, berth_err *err)
+static berth_status decode(ort_model *m, const char *path, const berth_onnx_options *opt, berth_err *err)
 {
 	int32_t n_weights;
 	BERTH_TRY(berth_file_map(path, &m->file_data, &m->file_size, err));
 	m->onnx = (onnx_model){.file = path, .data = m->file_data, .size = m->file_size, .tmp = m->mem};
 	BERTH_TRY(onnx_read_model(&m->onnx, err));
-	BERTH_TRY(onnx_resolve(&m->onnx, NULL, err));
+	BERTH_TRY(onnx_resolve(&m->onnx, opt, err));
 	BERTH_TRY(onnx_infer_model(&m->onnx, err));
 	BERTH_TRY(onnx_find_weights(&m->onnx, &n_weights, err));
 	return onnx_fold_model(&m->onnx, err);
@@ -439,10 +439,10 @@ static berth_status expect(ort_model *m, berth_err *err)
 	return st;
 }
 
-berth_status ort_model_open(ort_lib *lib, const char *path, int level, berth_arena *mem, ort_model *out, berth_err *err)
+berth_status ort_model_open(ort_lib *lib, const char *path, const berth_onnx_options *opt, int level, berth_arena *mem, ort_model *out, berth_err *err)
 {
 	*out = (ort_model){.lib = lib, .mem = mem, .level = level};
-	BERTH_TRY(decode(out, path, err));
+	BERTH_TRY(decode(out, path, opt, err));
 	BERTH_TRY(list_ops(out, err));
 	BERTH_TRY(fill_weights(out, err));
 	BERTH_TRY(fill_inputs(out, err));

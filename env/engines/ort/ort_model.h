@@ -34,9 +34,9 @@ typedef struct ort_model {
 	void **expected;           /* [n_outputs] outputs of the unsplit model, optimised as the engine's default is */
 } ort_model;
 
-/* Load the model, make what it lacks, run it once. Everything lives in mem; ort_model_close gives back what is not memory.
+/* Load the model with the dimensions of opt, make what it lacks, run it once. Everything lives in mem; ort_model_close gives back what is not memory.
  * Fails: BERTH_EFORMAT (no ONNX, not to be run), BERTH_EIO, BERTH_ENOMEM. */
-berth_status ort_model_open(ort_lib *lib, const char *path, int level, berth_arena *mem, ort_model *out, berth_err *err);
+berth_status ort_model_open(ort_lib *lib, const char *path, const berth_onnx_options *opt, int level, berth_arena *mem, ort_model *out, berth_err *err);
 void ort_model_close(ort_model *m);
 
 /* A model of the given nodes [n], in topological order, with outputs out[n_out] (values). What is not made inside is an initializer where it is
