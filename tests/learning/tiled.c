@@ -23,7 +23,7 @@ typedef struct column {
 } column;
 static const column columns[] = {
 	{"random", "random", 0}, {"reinforce", "reinforce", 0}, {"ppo", "ppo", 0}, {"cem", "cem", 0}, {"cp-list, 100", "cp-list", 202}, {"cp-list", "cp-list", 0},
-	{"anneal", "anneal", 0}, {"post", "post", 0}, {"berth", "berth", 0},
+	{"anneal", "anneal", 0}, {"post", "post", 0}, {"doppler", "doppler", 0}, {"berth", "berth", 0},
 };
 enum { N_GRAPHS = sizeof graphs / sizeof *graphs, N_LINKS = sizeof links / sizeof *links, N_COLUMNS = sizeof columns / sizeof *columns, MAX_SEEDS = 100 };
 

@@ -229,8 +229,8 @@ static void test_config_is_checked(void **state)
 static void test_methods(void **state)
 {
 	(void)state;
-	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "berth"};
-	for (int m = 0; m < 5; m++) {
+	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler", "berth"};
+	for (size_t m = 0; m < sizeof name / sizeof *name; m++) {
 		int32_t *first = NULL;
 		subject x;
 		open_zoo(&x, "zoo:random:ops=80:seed=5", "hetero-cluster");
@@ -259,10 +259,10 @@ static void test_methods(void **state)
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char *const name[] = {"cem", "ppo", "reinforce", "post"};
+	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler"};
 	subject x;
 	open_zoo(&x, "zoo:random:ops=40", "hetero-cluster");
-	for (int m = 0; m < 4; m++) {
+	for (size_t m = 0; m < sizeof name / sizeof *name; m++) {
 		const berth_method *method;
 		berth_status st = BERTH_ENOMEM;
 		assert_ok(berth_method_find(name[m], &method, NULL), NULL);

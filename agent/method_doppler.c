@@ -1,0 +1,167 @@
+/* `doppler`: DOPPLER (X. Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous Dataflow Graphs", ICLR 2026), one policy pair per
+ * graph. Faithful: the two policies and what they see (doppler_net.h, doppler.h); stage one imitates the critical-path list (the ready operator with the
+ * longest path down, on the device where it starts first), stage two is REINFORCE on the simulator, with the running average of rewards as its baseline
+ * and one reward at the end of an episode.
+ *
+ * Reconstruction or ours: actions are drawn from the policies (the paper takes the best and explores at random: the policy gradient is that of draws);
+ * rewards are logarithms, so that a graph's unit of time is of no matter; several episodes a gradient step; rates, sizes and numbers of steps are the best of those
+ * tried at 2,400 evaluations. Stage three of the paper, on the real machine, is measured training (berth train --env measured). A state tells too how
+ * much slower a device runs the operator: the paper's are all alike. Two evaluations an episode: by the system's rule, and in the order of the
+ * schedule. */
+#include "adam.h"
+#include "doppler.h"
+#include "learner.h"
+#include "nn.h"
+#include "portfolio.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { HIDDEN = 32, ROUNDS = 2, EPISODES = 4, IMITATION_STEPS = 100 };
+static const double IMITATION_RATE = 3e-3, RATE = 1e-3, MASS = 0.7;
+
+typedef struct learner {
+	berth_search *s;
+	doppler_view v;
+	doppler_dims dims;
+	doppler_actor *actor;     /* [workers] */
+	doppler_episode episode[EPISODES];
+	nn_real *params, *grads, *acts, *work;
+	int32_t *ready, *waits;
+	adam_state adam;
+	int32_t *op_devs, *orders; /* [EPISODES][n_ops] */
+	berth_score score[EPISODES][2];
+	double reward[EPISODES], reference, mean, var;
+	int64_t episodes;
+} learner;
+
+static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = l->s->p;
+	int32_t workers = berth_pool_workers(l->s->cfg.pool);
+	size_t ops = (size_t)p->n_ops, n;
+	nn_init();
+	l->dims = (doppler_dims){HIDDEN, ROUNDS};
+	BERTH_TRY(doppler_view_new(p, tmp, l->s->mem, &l->v, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->actor, workers, err));
+	for (int32_t i = 0; i < workers; i++)
+		BERTH_TRY(doppler_actor_new(&l->v, &l->dims, tmp, &l->actor[i], err));
+	for (int32_t i = 0; i < EPISODES; i++)
+		BERTH_TRY(doppler_episode_new(&l->v, tmp, &l->episode[i], err));
+	n = doppler_param_count(&l->dims);
+	BERTH_TRY(BERTH_NEW(tmp, l->params, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->grads, n, err));
+	BERTH_TRY(adam_new(n, tmp, &l->adam, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->acts, doppler_acts_size(&l->dims, &l->v.in), err));
+	BERTH_TRY(BERTH_NEW(tmp, l->work, doppler_work_size(&l->dims, &l->v.in), err));
+	BERTH_TRY(BERTH_NEW(tmp, l->ready, ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->waits, ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->op_devs, EPISODES * ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->orders, EPISODES * ops, err));
+	berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_INIT);
+	doppler_init(&l->dims, l->params, &rng);
+	return BERTH_OK;
+}
+
+/* ---- gradients ---- */
+
+static void begin_gradient(learner *l)
+{
+	memset(l->grads, 0, doppler_param_count(&l->dims) * sizeof *l->grads);
+	doppler_backward_begin(&l->dims, &l->v.in, l->acts);
+}
+
+static double add_episode(learner *l, const doppler_episode *ep, double weight)
+{
+	return doppler_episode_backward(&l->dims, l->params, &l->v.in, l->acts, ep, weight, l->work, l->ready, l->waits, l->grads);
+}
+
+static berth_status descend(learner *l, double rate, berth_err *err)
+{
+	adam_cfg cfg = adam_cfg_default();
+	cfg.lr = rate;
+	doppler_backward_end(&l->dims, l->params, &l->v.in, l->acts, l->grads);
+	if (!isfinite(adam_update(&cfg, &l->adam, l->params, l->grads)))
+		return berth_fail(err, BERTH_EINVAL, "doppler: the policy's gradient is no longer finite");
+	return BERTH_OK;
+}
+
+/* ---- the two stages ---- */
+
+/* Follow the list, softly: until its steps have the mean log-probability of MASS. */
+static berth_status imitate(learner *l, const doppler_episode *teacher, berth_err *err)
+{
+	for (int k = 0; k < IMITATION_STEPS; k++) {
+		doppler_embed(&l->dims, l->params, &l->v.in, l->acts);
+		begin_gradient(l);
+		if (add_episode(l, teacher, 1) < -log(MASS))
+			return BERTH_OK;
+		BERTH_TRY(descend(l, IMITATION_RATE, err));
+	}
+	return BERTH_OK;
+}
+
+static void play(void *ctx, int32_t item, int32_t worker)
+{
+	learner *l = ctx;
+	doppler_actor *a = &l->actor[worker];
+	const berth_problem *p = l->s->p;
+	int64_t k = l->episodes + item;
+	berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)k);
+	double memory = p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES];
+	doppler_episode_run(a, l->params, l->acts, &rng, memory, &l->episode[item]);
+	berth_partial_devs(a->part, l->op_devs + (size_t)item * (size_t)p->n_ops);
+	berth_partial_order(a->part, l->orders + (size_t)item * (size_t)p->n_ops);
+}
+
+static void note_rewards(learner *l, int32_t n)
+{
+	double sum = 0, squares = 0, keep = l->episodes > 0 ? 0.9 : 0;
+	for (int32_t i = 0; i < n; i++)
+		sum += l->reward[i] = berth_reward(l->reference, l->score[i][berth_score_less(l->score[i][1], l->score[i][0])]);
+	for (int32_t i = 0; i < n; i++)
+		squares += (l->reward[i] - sum / n) * (l->reward[i] - sum / n);
+	l->mean = keep * l->mean + (1 - keep) * sum / n;
+	l->var = keep * l->var + (1 - keep) * squares / n;
+}
+
+static berth_status reinforce(learner *l, int32_t n, berth_err *err)
+{
+	doppler_embed(&l->dims, l->params, &l->v.in, l->acts);
+	berth_pool_run(l->s->cfg.pool, n, play, l);
+	berth_search_offer_batch_ordered(l->s, n, l->op_devs, l->orders, l->score[0]);
+	note_rewards(l, n);
+	l->episodes += n;
+	begin_gradient(l);
+	for (int32_t i = 0; i < n; i++)
+		add_episode(l, &l->episode[i], fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4) / n);
+	return descend(l, RATE, err);
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	learner l = {.s = s};
+	int64_t room;
+	BERTH_TRY(new_learner(&l, tmp, err));
+	doppler_episode_run(&l.actor[0], NULL, NULL, NULL, s->p->memory_free ? 0 : 1, &l.episode[0]);
+	berth_partial_devs(l.actor[0].part, l.op_devs);
+	berth_partial_order(l.actor[0].part, l.orders);
+	berth_search_offer_ordered(s, l.op_devs, l.orders);
+	if (!berth_score_feasible(s->best)) {
+		memcpy(l.op_devs, s->best_dev, (size_t)s->p->n_ops * sizeof *l.op_devs);
+		BERTH_TRY(berth_repair(s, l.op_devs, tmp, err));
+	}
+	if (s->p->n_ops == 0 || berth_search_room(s, 1) == 0)
+		return BERTH_OK;
+	BERTH_TRY(berth_single_reference(s, &l.reference, tmp, err));
+	BERTH_TRY(imitate(&l, &l.episode[0], err));
+	while ((room = berth_search_room(s, 2 * EPISODES)) > 1)
+		BERTH_TRY(reinforce(&l, (int32_t)(room / 2), err));
+	if (room == 1) {
+		play(&l, 0, 0);
+		berth_search_offer(s, l.op_devs, NULL);
+	}
+	return BERTH_OK;
+}
+
+const berth_method berth_method_doppler = {"doppler", "two policies, of the next operator and of its device, along a list: imitation, then REINFORCE (Yao et al., ICLR 2026)", true, run};
