@@ -226,3 +226,29 @@ berth_status berth_file_keep(const char *path, const char *older, berth_err *err
 		return berth_fail(err, BERTH_EIO, "%s: cannot keep as %s: %s", path, older, strerror(errno));
 	return BERTH_OK;
 }
+
+berth_status berth_cache_path(const char *name, berth_arena *mem, const char **path, berth_err *err)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (cache && *cache)
+		*path = berth_arena_printf(mem, "%s/berth/%s", cache, name);
+	else if (home && *home)
+		*path = berth_arena_printf(mem, "%s/.cache/berth/%s", home, name);
+	else
+		return berth_fail(err, BERTH_EIO, "no place for %s: neither XDG_CACHE_HOME nor HOME is set", name);
+	return *path ? BERTH_OK : berth_nomem(err);
+}
+
+berth_status berth_make_folders(const char *path, berth_arena *tmp, berth_err *err)
+{
+	char *part = berth_arena_printf(tmp, "%s", path);
+	if (!part)
+		return berth_nomem(err);
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (mkdir(part, 0777) != 0 && errno != EEXIST)
+			return berth_fail(err, BERTH_EIO, "%s: cannot make the folder: %s", part, strerror(errno));
+		*slash = '/';
+	}
+	return BERTH_OK;
+}

@@ -22,4 +22,11 @@ berth_status berth_file_writable(const char *path, berth_err *err);
  * file system has no second names. Fails: BERTH_EIO. */
 berth_status berth_file_keep(const char *path, const char *older, berth_err *err);
 
+/* Where files stand that berth keeps from one run to another: $XDG_CACHE_HOME/berth/NAME, else $HOME/.cache/berth/NAME. Fails: BERTH_EIO where neither is
+ * set, BERTH_ENOMEM. */
+berth_status berth_cache_path(const char *name, berth_arena *mem, const char **path, berth_err *err);
+
+/* Make the folders that path stands in. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status berth_make_folders(const char *path, berth_arena *tmp, berth_err *err);
+
 #endif

@@ -256,25 +256,37 @@ static berth_status time_links(cli *c, const args *a, const berth_system *s, ber
 	return berth_profile_system(&p, s, &c->mem, out, err);
 }
 
+/* Where the description goes: what system:host stands for, if no file is named. */
+static berth_status system_out(cli *c, const args *a, const char **path, berth_err *err)
+{
+	*path = a->out;
+	if (!a->out) {
+		BERTH_TRY(berth_system_host_path(&c->mem, path, err));
+		BERTH_TRY(berth_make_folders(*path, &c->tmp, err));
+	}
+	return berth_file_writable(*path, err);
+}
+
 static berth_status profile_system(cli *c, const args *a, berth_err *err)
 {
 	berth_host h;
 	device_names names;
 	berth_system s;
 	char x[32], y[32], z[32];
-	if (!a->out)
-		return berth_fail(err, BERTH_EINVAL, "profile: -o HOST.json is missing");
-	BERTH_TRY(berth_file_writable(a->out, err));
+	const char *path;
+	BERTH_TRY(system_out(c, a, &path, err));
 	BERTH_TRY(berth_host_measure(&c->tmp, &h, err));
 	BERTH_TRY(name_devices(c, a, &h, &names, err));
 	BERTH_TRY(describe(c, &h, &names, &s, err));
 	if (a->engine.name && names.n > 1)
 		BERTH_TRY(time_links(c, a, &s, &s, err));
-	BERTH_TRY(write_system(c, a->out, &s, err));
-	if (c->json || c->quiet || strcmp(a->out, "-") == 0)
+	BERTH_TRY(write_system(c, path, &s, err));
+	if (c->json || c->quiet || strcmp(path, "-") == 0)
 		return BERTH_OK;
 	printf("%d cores (%s), each %sFLOP/s and %s/s; memory %s\n", (int)h.n_cores, h.core, berth_text_count(x, h.peak_flops), berth_text_bytes(y, h.mem_bandwidth),
 	       berth_text_bytes(z, (double)h.memory_bytes));
+	if (!a->out)
+		printf("kept as system:host (%s)\n", path);
 	return BERTH_OK;
 }
 
@@ -284,7 +296,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
 		{"system", 0, CLI_FLAG, &a.system, NULL, "describe this machine instead of a graph"},
-		{"output", 'o', CLI_TEXT, &a.out, "OUT", "the graph with its times, or the system"},
+		{"output", 'o', CLI_TEXT, &a.out, "OUT", "the graph with its times; or the system (default: system:host)"},
 		{"system-out", 0, CLI_TEXT, &a.system_out, "OUT", "SYSTEM with the links as they were timed"},
 		CLI_ENGINE(&a.engine),
 		{"cache", 0, CLI_TEXT, &a.cache, "FILE", "keep times in this SQLite file, and take those that it has"},
@@ -303,8 +315,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return a.system ? profile_system(c, &a, err) : profile_graph(c, &a, err);
 }
 
-const cli_verb cmd_profile = {"profile", "profile GRAPH --on SYSTEM -o GRAPH_WITH_TIMES | profile --system -o HOST.json",
+const cli_verb cmd_profile = {"profile", "profile GRAPH --on SYSTEM -o GRAPH_WITH_TIMES | profile --system [-o HOST.json]",
                               "time operators and links by an engine; describe this machine",
                               "Medians with their intervals; operators that were not measured are predicted, and marked so, with error bars (--json has all).\n"
-                              "Example: berth profile --system --engine ort -o host.json; berth profile model.onnx --on host.json -o timed.json\n",
+                              "Example: berth profile --system --engine ort; berth profile model.onnx --on system:host -o timed.json\n",
                               run};

@@ -10,6 +10,7 @@
 #include "zoo.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define PREFIX "system:"
 
@@ -18,18 +19,37 @@ static bool is_system_spec(const char *spec)
 	return strncmp(spec, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
-berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_err *err)
+{
+	return berth_cache_path("host.json", mem, path, err);
+}
+
+static berth_status load_file(const char *path, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	char *data;
 	size_t size;
-	if (is_system_spec(spec))
-		return berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err);
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_file_read(spec, tmp, &data, &size, err);
+	berth_status st = berth_file_read(path, tmp, &data, &size, err);
 	if (st == BERTH_OK)
-		st = berth_system_parse_json(spec, data, size, mem, tmp, out, err);
+		st = berth_system_parse_json(path, data, size, mem, tmp, out, err);
 	berth_arena_reset(tmp, mark);
 	return st;
+}
+
+static berth_status load_host(berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+{
+	const char *path;
+	BERTH_TRY(berth_system_host_path(mem, &path, err));
+	if (access(path, F_OK) != 0)
+		return berth_fail(err, BERTH_EINVAL, "system:host: this machine was not described yet; 'berth profile --system' does so");
+	return load_file(path, mem, tmp, out, err);
+}
+
+berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+{
+	if (strcmp(spec, PREFIX "host") == 0)
+		return load_host(mem, tmp, out, err);
+	return is_system_spec(spec) ? berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err) : load_file(spec, mem, tmp, out, err);
 }
 
 static berth_input input_of_doc(const cJSON *doc)

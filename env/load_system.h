@@ -11,8 +11,11 @@ typedef enum berth_input { BERTH_INPUT_GRAPH, BERTH_INPUT_SYSTEM, BERTH_INPUT_PL
  * Fails: BERTH_EIO, BERTH_EFORMAT (text that is not JSON), BERTH_ENOMEM. */
 berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err);
 
-/* "system:NAME" or a berth-system file. mem holds the system; tmp is scratch, another arena than mem, reset at exit.
- * Fails: BERTH_EINVAL (unknown name), BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+/* The file that "system:host" stands for: the machine that berth runs on, as it was described last. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_err *err);
+
+/* "system:NAME", "system:host" or a berth-system file. mem holds the system; tmp is scratch, another arena than mem, reset at exit.
+ * Fails: BERTH_EINVAL (unknown name; no description of the host), BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err);
 
 /* Is it a file that holds graph and system? False also where it cannot be read. */
