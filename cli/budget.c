@@ -27,11 +27,12 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	BERTH_TRY(berth_objective_parse(b->objective, &cfg.objective, err));
 	cfg.seed = b->seed;
 	cfg.time_s = b->time_s;
+	cfg.cpu_s = b->cpu_s;
 	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
 	cfg.write_model = b->write_model;
 	if (b->evaluations >= 0)
 		cfg.evaluations = b->evaluations;
-	else if (b->time_s > 0)
+	else if (b->time_s > 0 || b->cpu_s > 0)
 		cfg.evaluations = NO_LIMIT;
 	BERTH_TRY(berth_pool_new(b->threads ? b->threads : n_cpus(), &cfg.pool, err));
 	cfg.cancel = cli_catch_signals();

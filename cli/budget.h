@@ -11,7 +11,7 @@ typedef struct cli_budget {
 	int64_t nodes;       /* -1: not given */
 	const char *bound;   /* "fast" or "strong" */
 	const char *write_model; /* NULL: not given */
-	double time_s;       /* 0: not given */
+	double time_s, cpu_s; /* 0: not given */
 	uint64_t seed;
 	int32_t threads;     /* 0: as many as there are CPUs */
 	const char *policy;  /* NULL: none */
@@ -26,6 +26,7 @@ cli_budget cli_budget_default(void);
 	{"bound", 0, CLI_TEXT, &(b)->bound, "B", "lower bound: fast (default), or strong: slower and closer"},                         \
 	{"write-model", 0, CLI_TEXT, &(b)->write_model, "FILE", "write the model of method milp: LP if FILE ends in .lp, else MPS"},             \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"},                                          \
+	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "the same in seconds of CPU, all threads together"},                     \
 	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", "a trained policy to start from ('berth train' makes one)"},              \
 	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers (default 1)"},                                      \
 	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads (default: all CPUs); no effect on results"}

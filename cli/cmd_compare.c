@@ -110,8 +110,8 @@ static void choose_rival(const args *a, state *s)
 
 static berth_status check_args(const cli *c, args *a, berth_err *err)
 {
-	if (a->budget.evaluations && a->budget.time_s > 0)
-		return berth_fail(err, BERTH_EINVAL, "compare: give --evaluations or --time, not both: the budget is the same for all");
+	if ((a->budget.evaluations >= 0) + (a->budget.time_s > 0) + (a->budget.cpu_s > 0) > 1)
+		return berth_fail(err, BERTH_EINVAL, "compare: give one of --evaluations, --time and --cpu-time: the budget is the same for all");
 	if (a->seeds > 1000)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000", (long long)a->seeds);
 	return parse_output(c, a, err);
@@ -176,6 +176,7 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 	s->r.n_seeds = (int32_t)a->seeds;
 	s->r.evaluations = s->search.evaluations;
 	s->r.time_s = s->search.time_s;
+	s->r.cpu_s = s->search.cpu_s;
 	cli_progress_start(&s->progress, c, "", &s->search);
 	s->search.progress = NULL; /* a line a row is enough */
 	berth_status st = cli_budget_policy(&a->budget, c, &s->search, err);
@@ -214,7 +215,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 }
 
 const cli_verb cmd_compare = {"compare",
-                              "compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | --time S] [--seeds N] [--fidelity]",
+                              "compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | --time S | --cpu-time S] [--seeds N] [--fidelity]",
                               "compare methods with equal budgets",
                               "Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"
                               "With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds on).\n"

@@ -111,11 +111,12 @@ static void put_method(berth_json_out *w, const cli_comparison *r, const berth_c
 static void put_budget(berth_json_out *w, const cli_comparison *r)
 {
 	berth_json_open(w, "budget", '{');
-	if (r->evaluations < INT64_MAX)
+	if (!(r->time_s > 0 || r->cpu_s > 0))
 		berth_json_put_int(w, "evaluations", r->evaluations);
 	else
 		berth_json_put_null(w, "evaluations");
 	berth_json_put_number(w, "time_s", r->time_s > 0 ? r->time_s : NAN);
+	berth_json_put_number(w, "cpu_s", r->cpu_s > 0 ? r->cpu_s : NAN);
 	berth_json_put_int(w, "seeds", r->n_seeds);
 	berth_json_close(w, '}');
 }

@@ -18,7 +18,7 @@ typedef struct cli_comparison {
 	int32_t single, against;           /* methods: the best single device; whom wins are counted against */
 	berth_objective objective;
 	int64_t evaluations;               /* of each row's budget; INT64_MAX: not limited */
-	double time_s;                     /* 0: not limited */
+	double time_s, cpu_s;              /* 0: not limited */
 	cli_compare_block *block;
 	int32_t n_blocks;
 } cli_comparison;

@@ -15,6 +15,7 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 	BERTH_TRY(BERTH_NEW(mem, s.best_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s.best_order, p->n_ops, err));
 	s.started = s.told = berth_wall_seconds();
+	s.cpu_started = cfg->cpu_s > 0 ? berth_cpu_seconds() : 0;
 	*out = s;
 	return BERTH_OK;
 }
@@ -37,6 +38,8 @@ int64_t berth_search_room(berth_search *s, int64_t want)
 		if (s->cfg.progress && now - s->told >= 0.1)
 			tell(s, now);
 	}
+	if (s->cfg.cpu_s > 0 && berth_cpu_seconds() - s->cpu_started >= s->cfg.cpu_s)
+		s->stopped = true;
 	if (berth_score_feasible(s->best) && s->best.value <= s->bound)
 		s->stopped = true; /* proven best */
 	int64_t left = s->stopped ? 0 : s->cfg.evaluations - s->evaluations;

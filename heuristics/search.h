@@ -26,7 +26,7 @@ typedef struct berth_search_cfg {
 	berth_objective objective;
 	uint64_t seed;
 	int64_t evaluations;        /* budget of search methods; what a method must evaluate to answer at all is counted but not limited */
-	double time_s;              /* wall limit; 0: none */
+	double time_s, cpu_s;       /* limits: wall, and CPU of the whole process; 0: none */
 	berth_pool *pool;           /* NULL: the caller's thread alone */
 	const atomic_int *cancel;   /* not 0: stop at the next step; NULL: never */
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
@@ -50,6 +50,7 @@ typedef struct berth_search {
 	berth_eval *eval;          /* [workers] */
 	int64_t evaluations;
 	double started, told;      /* wall seconds */
+	double cpu_started;        /* CPU seconds; set where they are limited */
 	double bound, mean;        /* NAN: not known; the mean is for progress. A method may raise the bound by one that it has proven */
 	berth_proof proof;
 	int64_t nodes;             /* of an exact method's search tree */

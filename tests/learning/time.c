@@ -32,7 +32,7 @@ void table_time(int n_seeds, double seconds)
 		double a[16], b[16];
 		open_subject_of(&x, instances[i].graph, instances[i].system);
 		for (int k = 0; k < n_seeds && k < 16; k++) {
-			berth_search_cfg cfg = {.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .time_s = seconds};
+			berth_search_cfg cfg = {.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .cpu_s = seconds};
 			a[k] = run_with(&x, "anneal", &cfg);
 			b[k] = run_with(&x, "berth", &cfg);
 		}
