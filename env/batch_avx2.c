@@ -11,10 +11,14 @@ FN void store_narrow(int32_t *p, __m256i x) { _mm256_storeu_si256((__m256i *)(vo
 FN __m256i fill_narrow(int32_t x) { return _mm256_set1_epi32(x); }
 FN __m256i dev_narrow(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)); }
 FN __m256i add_narrow(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
+FN __m256i sub_narrow(__m256i a, __m256i b) { return _mm256_sub_epi32(a, b); }
+FN __m256i both_narrow(__m256i a, __m256i b) { return _mm256_and_si256(a, b); }
 FN __m256i max_narrow(__m256i a, __m256i b) { return _mm256_max_epi32(a, b); }
 FN __m256i either_narrow(__m256i a, __m256i b) { return _mm256_or_si256(a, b); }
 FN __m256i shl_narrow(__m256i a, int32_t n) { return _mm256_slli_epi32(a, n); }
 FN __m256i is_narrow(__m256i d, int32_t k) { return _mm256_cmpeq_epi32(d, _mm256_set1_epi32(k)); }
+FN __m256i same_narrow(__m256i a, __m256i b) { return _mm256_cmpeq_epi32(a, b); }
+FN bool any_narrow(__m256i m) { return !_mm256_testz_si256(m, m); }
 FN __m256i pick_narrow(__m256i m, __m256i a, __m256i b) { return _mm256_blendv_epi8(b, a, m); }
 
 /* A choice by the sign bit alone needs no full mask. */
@@ -53,7 +57,11 @@ FN __m256i pair_narrow(const int32_t *table, __m256i index, int32_t shift)
 #define BATCH_MASK __m256i
 #define BATCH_WIDTH 8
 #define BATCH_VECTORS 2
+#define BATCH_VECTORS_CHANNELS 1
+#define BATCH_VECTORS_MEMORY 1
 #include "batch_kernel.inc"
+#include "batch_memory.inc"
+#include "batch_undefine.inc"
 
 /* ---- 4 lanes of 64 bits ---- */
 
@@ -67,6 +75,7 @@ FN __m256i either_wide(__m256i a, __m256i b) { return _mm256_or_si256(a, b); }
 FN __m256i shl_wide(__m256i a, int32_t n) { return _mm256_slli_epi64(a, n); }
 FN __m256i is_wide(__m256i d, int32_t k) { return _mm256_cmpeq_epi64(d, _mm256_set1_epi64x(k)); }
 FN __m256i bit_wide(__m256i d, int32_t b) { return is_wide(_mm256_and_si256(d, _mm256_set1_epi64x(1 << b)), 1 << b); }
+FN bool any_wide(__m256i m) { return !_mm256_testz_si256(m, m); }
 FN __m256i pick_wide(__m256i m, __m256i a, __m256i b) { return _mm256_blendv_epi8(b, a, m); }
 
 FN __m256i row_wide(const int64_t *row, __m256i d, int32_t shift)
@@ -88,6 +97,8 @@ FN __m256i pair_wide(const int64_t *table, __m256i index, int32_t shift)
 #define BATCH_MASK __m256i
 #define BATCH_WIDTH 4
 #define BATCH_VECTORS 8
+#define BATCH_VECTORS_CHANNELS 1
 #include "batch_kernel.inc"
+#include "batch_undefine.inc"
 
-const batch_kernels batch_kernels_avx2 = {latency_narrow, latency_wide};
+const batch_kernels batch_kernels_avx2 = {latency_narrow, latency_wide, channels_narrow, channels_wide, memory};

@@ -14,10 +14,14 @@ FN void store_narrow(int32_t *p, __m512i x) { _mm512_storeu_si512(p, x); }
 FN __m512i fill_narrow(int32_t x) { return _mm512_set1_epi32(x); }
 FN __m512i dev_narrow(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 FN __m512i add_narrow(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
+FN __m512i sub_narrow(__m512i a, __m512i b) { return _mm512_sub_epi32(a, b); }
+FN __m512i both_narrow(__m512i a, __m512i b) { return _mm512_and_si512(a, b); }
 FN __m512i max_narrow(__m512i a, __m512i b) { return _mm512_max_epi32(a, b); }
 FN __m512i either_narrow(__m512i a, __m512i b) { return _mm512_or_si512(a, b); }
 FN __m512i shl_narrow(__m512i a, int32_t n) { return (__m512i)((lanes_narrow)a << n); }
 FN __mmask16 is_narrow(__m512i d, int32_t k) { return _mm512_cmpeq_epi32_mask(d, _mm512_set1_epi32(k)); }
+FN __mmask16 same_narrow(__m512i a, __m512i b) { return _mm512_cmpeq_epi32_mask(a, b); }
+FN bool any_narrow(__mmask16 m) { return m != 0; }
 FN __mmask16 bit_narrow(__m512i d, int32_t b) { return _mm512_test_epi32_mask(d, _mm512_set1_epi32(1 << b)); }
 FN __m512i pick_narrow(__mmask16 m, __m512i a, __m512i b) { return _mm512_mask_blend_epi32(m, b, a); }
 
@@ -51,7 +55,11 @@ FN __m512i pair_narrow(const int32_t *table, __m512i index, int32_t shift)
 #define BATCH_MASK __mmask16
 #define BATCH_WIDTH 16
 #define BATCH_VECTORS 2
+#define BATCH_VECTORS_CHANNELS 2
+#define BATCH_VECTORS_MEMORY 1
 #include "batch_kernel.inc"
+#include "batch_memory.inc"
+#include "batch_undefine.inc"
 
 /* ---- 8 lanes of 64 bits ---- */
 
@@ -64,6 +72,7 @@ FN __m512i max_wide(__m512i a, __m512i b) { return _mm512_max_epi64(a, b); }
 FN __m512i either_wide(__m512i a, __m512i b) { return _mm512_or_si512(a, b); }
 FN __m512i shl_wide(__m512i a, int32_t n) { return (__m512i)((lanes_wide)a << n); }
 FN __mmask8 is_wide(__m512i d, int32_t k) { return _mm512_cmpeq_epi64_mask(d, _mm512_set1_epi64(k)); }
+FN bool any_wide(__mmask8 m) { return m != 0; }
 FN __mmask8 bit_wide(__m512i d, int32_t b) { return _mm512_test_epi64_mask(d, _mm512_set1_epi64(1 << b)); }
 FN __m512i pick_wide(__mmask8 m, __m512i a, __m512i b) { return _mm512_mask_blend_epi64(m, b, a); }
 
@@ -87,6 +96,8 @@ FN __m512i pair_wide(const int64_t *table, __m512i index, int32_t shift)
 #define BATCH_MASK __mmask8
 #define BATCH_WIDTH 8
 #define BATCH_VECTORS 4
+#define BATCH_VECTORS_CHANNELS 2
 #include "batch_kernel.inc"
+#include "batch_undefine.inc"
 
-const batch_kernels batch_kernels_avx512 = {latency_narrow, latency_wide};
+const batch_kernels batch_kernels_avx512 = {latency_narrow, latency_wide, channels_narrow, channels_wide, memory};

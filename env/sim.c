@@ -3,7 +3,8 @@
  *
  *   events    binary heap of (time, what ends): an operator or a hop
  *   devices   a heap of ready operators each, keyed by the order rule; program and given hold back all but the next one
- *   channels  a list of waiting transfers each, sorted by (request instant, tensor, destination); with no contention none waits
+ *   channels  a list of waiting transfers each, sorted by (request instant, tensor, destination); with no contention none waits. In program order: sorted by
+ *             places in the channel's sequence, which is known beforehand, and all but the next one held back
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
 #include "sim.h"
@@ -20,10 +21,11 @@ typedef struct event {
 
 /* A tensor under way to one destination. */
 typedef struct transfer {
-	uint64_t key; /* request instant << 32 | tensor */
+	uint64_t key; /* request instant << 32 | tensor; in program order the place in the channel's sequence */
 	int32_t tensor, dest;
 	int32_t hop, hop_end; /* into route_link: the present hop, one past the last */
 	int32_t prev, next;   /* neighbours in the channel's queue; -1: none */
+	int32_t place;        /* into hop_place: of hop h at place + h (channels in program order) */
 	int32_t uses_left;    /* consumers at the destination that have not ended */
 	int64_t request_ns, start_ns;
 } transfer;
@@ -37,6 +39,7 @@ typedef struct device {
 
 typedef struct channel {
 	int32_t head, tail; /* waiting transfers */
+	int32_t n_started;
 	bool busy, dirty;
 } channel;
 
@@ -54,6 +57,8 @@ struct berth_sim {
 	const int32_t *op_dev;
 	bool by_sequence;           /* program or given */
 	bool fifo;
+	bool places;                /* channels in program order */
+	int32_t *hop_place, *tensor_place; /* [max hops] place of each hop in its channel's sequence, by tensor, destination, hop; [n_tensors] first of each */
 	int32_t *op_waits;          /* [n_ops] inputs not there yet */
 	int32_t *op_seq, *seq_op;   /* [n_ops] place in its device's sequence (program and given) and its inverse */
 	uint64_t *ready_store;      /* [n_ops] */
@@ -104,6 +109,10 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 	BERTH_TRY(BERTH_NEW(mem, s->peak_bytes, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, s->chan, chans, err));
 	BERTH_TRY(BERTH_NEW(mem, s->dirty_chan, chans, err));
+	if (s->places) {
+		BERTH_TRY(BERTH_NEW(mem, s->hop_place, berth_sim_max_hops(s->p), err));
+		BERTH_TRY(BERTH_NEW(mem, s->tensor_place, g->n_tensors, err));
+	}
 	return BERTH_NEW(mem, s->chan_ns, chans, err);
 }
 
@@ -113,6 +122,7 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 	berth_sim *s;
 	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
 	s->p = p;
+	s->places = p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM;
 	BERTH_TRY(new_arrays(s, mem, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		s->op_n_in[op] = g->op_in_off[op + 1] - g->op_in_off[op];
@@ -262,6 +272,8 @@ static void request_hop(berth_sim *s, int32_t id)
 		s->pending[s->n_pending++] = id;
 		return;
 	}
+	if (s->places)
+		m->key = (uint64_t)(uint32_t)s->hop_place[m->place + m->hop];
 	int32_t c = channel_of(s, m), after = s->chan[c].tail;
 	while (after >= 0 && (s->moves[after].key > m->key || (s->moves[after].key == m->key && s->moves[after].dest > m->dest)))
 		after = s->moves[after].prev;
@@ -276,6 +288,18 @@ static void request_hop(berth_sim *s, int32_t id)
 	else
 		s->chan[c].tail = id;
 	touch_chan(s, c);
+}
+
+/* Where the hops of the transfers from first on, all of one tensor, stand in hop_place. */
+static void find_places(berth_sim *s, int32_t first)
+{
+	for (int32_t i = first; i < s->n_moves; i++) {
+		transfer *m = &s->moves[i];
+		m->place = s->tensor_place[m->tensor] - m->hop;
+		for (int32_t k = first; k < s->n_moves; k++)
+			if (s->moves[k].dest < m->dest)
+				m->place += s->moves[k].hop_end - s->moves[k].hop;
+	}
 }
 
 /* The tensor was made on its producer's device: hand it to consumers there, request one transfer to each other device. */
@@ -303,6 +327,8 @@ static void tensor_made(berth_sim *s, int32_t t, int32_t home)
 		s->moves[s->dest_move[d]].uses_left++;
 	}
 	s->tensor_holds[t] = local + s->n_moves - first;
+	if (s->places)
+		find_places(s, first);
 	for (int32_t id = first; id < s->n_moves; id++) {
 		s->dest_move[s->moves[id].dest] = -1;
 		request_hop(s, id);
@@ -423,8 +449,9 @@ static void start_channel(berth_sim *s, int32_t c)
 {
 	channel *v = &s->chan[c];
 	v->dirty = false;
-	if (v->busy || v->head < 0)
+	if (v->busy || v->head < 0 || (s->places && s->moves[v->head].key != (uint64_t)v->n_started))
 		return;
+	v->n_started++;
 	int32_t id = v->head;
 	v->head = s->moves[id].next;
 	if (v->head >= 0)
@@ -487,6 +514,38 @@ static void sequences(berth_sim *s, const int32_t *seq)
 		s->dev[d].n_started = 0;
 }
 
+static void place_hops(berth_sim *s, int32_t t, int32_t *n)
+{
+	const berth_problem *p = s->p;
+	const berth_graph *g = p->g;
+	int32_t home = s->op_dev[g->tensor_producer[t]];
+	s->tensor_place[t] = *n;
+	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		s->dest_move[s->op_dev[g->edge_consumer[e]]] = 0;
+	s->dest_move[home] = -1;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		size_t devs = (size_t)p->n_devs;
+		int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * devs + (size_t)home) * devs + (size_t)d];
+		if (s->dest_move[d] < 0)
+			continue;
+		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
+			s->hop_place[(*n)++] = s->chan[p->s->link_channel[p->route_link[h]]].n_started++;
+		s->dest_move[d] = -1;
+	}
+}
+
+/* Sequences of all channels; seq: operators in the order to keep. */
+static void channel_sequences(berth_sim *s, const int32_t *seq)
+{
+	const berth_graph *g = s->p->g;
+	int32_t n = 0;
+	for (int32_t k = 0; k < g->n_ops; k++)
+		for (int32_t t = g->op_tensor_off[seq[k]]; t < g->op_tensor_off[seq[k] + 1]; t++)
+			place_hops(s, t, &n);
+	for (int32_t c = 0; c < s->p->s->n_channels; c++)
+		s->chan[c].n_started = 0;
+}
+
 /* Clear the state of the last run; false if an operator cannot run where it sits. */
 static bool reset(berth_sim *s, const int32_t *op_dev)
 {
@@ -504,7 +563,7 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	memset(s->dev_time_ns, 0, devs * sizeof *s->dev_time_ns);
 	memset(s->mem_bytes, 0, devs * sizeof *s->mem_bytes);
 	for (int32_t c = 0; c < p->s->n_channels; c++) {
-		s->chan[c] = (channel){-1, -1, false, false};
+		s->chan[c] = (channel){.head = -1, .tail = -1};
 		s->chan_ns[c] = 0;
 	}
 	bool runs = true;
@@ -610,6 +669,8 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 		sequences(s, order ? order : p->g->topo_op);
 		key_op = s->seq_op;
 	}
+	if (s->places)
+		channel_sequences(s, order ? order : p->g->topo_op);
 	if (s->track) {
 		static_memory(s);
 		memcpy(s->peak_bytes, s->mem_bytes, (size_t)p->n_devs * sizeof *s->peak_bytes);

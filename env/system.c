@@ -11,6 +11,12 @@ const char *berth_cost_model_name(berth_cost_model m)
 	return name[m];
 }
 
+const char *berth_channel_order_name(berth_channel_order order)
+{
+	static const char *const name[] = {"request", "program"};
+	return name[order];
+}
+
 const char *berth_order_name(berth_order order)
 {
 	static const char *const name[] = {"priority", "fifo", "program", "given"};

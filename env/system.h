@@ -17,6 +17,13 @@ typedef enum berth_order {
 	BERTH_ORDER_GIVEN     /* the placement's own order, waiting for the next one */
 } berth_order;
 
+/* By which rule a channel chooses among the hops that it is to carry (with contention). */
+typedef enum berth_channel_order {
+	BERTH_CHANNELS_REQUEST, /* by request time (default) */
+	BERTH_CHANNELS_PROGRAM, /* by the producers' places in the program (or the placement's order), waiting for the next one */
+	BERTH_N_CHANNEL_ORDERS
+} berth_channel_order;
+
 /* How placements are valued: by the execution model, or by that of a published system. */
 typedef enum berth_cost_model {
 	BERTH_COST_REFERENCE,
@@ -34,6 +41,7 @@ typedef struct berth_system {
 	const char *name;
 	bool contention; /* a channel carries one transfer at a time (default) */
 	berth_order order;
+	berth_channel_order channel_order;
 	berth_cost_model cost_model;
 	int32_t n_devs, n_links, n_channels;
 
@@ -70,6 +78,9 @@ typedef struct berth_system {
 
 /* "priority", "fifo", "program", "given". */
 const char *berth_order_name(berth_order order);
+
+/* "request", "program". */
+const char *berth_channel_order_name(berth_channel_order order);
 
 /* "reference", "tarnawski". */
 const char *berth_cost_model_name(berth_cost_model m);

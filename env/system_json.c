@@ -305,6 +305,23 @@ static berth_status read_order(const berth_json *doc, berth_order *order, berth_
 	                       berth_text_suggest(hint, sizeof hint, word, name, 4));
 }
 
+static berth_status read_channel_order(const berth_json *doc, berth_channel_order *out, berth_err *err)
+{
+	const char *word = NULL, *names[BERTH_N_CHANNEL_ORDERS];
+	char hint[96];
+	berth_json v = berth_json_get(doc, "channel_order");
+	BERTH_TRY(berth_json_string(doc, "channel_order", false, &word, err));
+	for (int i = 0; i < BERTH_N_CHANNEL_ORDERS; i++) {
+		names[i] = berth_channel_order_name((berth_channel_order)i);
+		if (!word || strcmp(word, names[i]) == 0) {
+			*out = (berth_channel_order)i;
+			return BERTH_OK;
+		}
+	}
+	return berth_json_fail(&v, err, "unknown channel order '%.60s'%s; expected request or program", word,
+	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_CHANNEL_ORDERS));
+}
+
 static berth_status read_cost_model(const berth_json *doc, berth_cost_model *out, berth_err *err)
 {
 	const char *word = NULL;
@@ -325,7 +342,7 @@ static berth_status read_cost_model(const berth_json *doc, berth_cost_model *out
 
 static berth_status read_system(const berth_json *doc, reader *r, berth_err *err)
 {
-	static const char *const known[] = {"format", "version", "name", "contention", "order", "cost_model", "devices", "links", NULL};
+	static const char *const known[] = {"format", "version", "name", "contention", "order", "channel_order", "cost_model", "devices", "links", NULL};
 	const char *name = "";
 	berth_json links = berth_json_get(doc, "links");
 	BERTH_TRY(berth_json_format(doc, "berth-system", 1, err));
@@ -334,6 +351,7 @@ static berth_status read_system(const berth_json *doc, reader *r, berth_err *err
 	BERTH_TRY(copy_word(r, name, &r->s.name, err));
 	BERTH_TRY(berth_json_bool(doc, "contention", &r->s.contention, err));
 	BERTH_TRY(read_order(doc, &r->s.order, err));
+	BERTH_TRY(read_channel_order(doc, &r->s.channel_order, err));
 	BERTH_TRY(read_cost_model(doc, &r->s.cost_model, err));
 	BERTH_TRY(read_devices(doc, r, err));
 	BERTH_TRY(read_links(doc, r, err));
@@ -467,6 +485,8 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 		berth_json_put_bool(&w, "contention", false);
 	if (s->order != BERTH_ORDER_PRIORITY)
 		berth_json_put_string(&w, "order", berth_order_name(s->order));
+	if (s->channel_order != BERTH_CHANNELS_REQUEST)
+		berth_json_put_string(&w, "channel_order", berth_channel_order_name(s->channel_order));
 	if (s->cost_model != BERTH_COST_REFERENCE)
 		berth_json_put_string(&w, "cost_model", berth_cost_model_name(s->cost_model));
 	berth_json_open(&w, "devices", '[');

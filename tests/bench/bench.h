@@ -15,7 +15,7 @@ typedef struct bench {
 	void (*run)(bench_out *out);
 } bench;
 
-/* Median seconds of one call. */
+/* Median CPU seconds of one call, of this thread alone. */
 double bench_seconds(void (*work)(void *ctx), void *ctx);
 void bench_row(bench_out *out, const char *name, const char *graph, double value, const char *unit);
 

@@ -1,6 +1,7 @@
 /* How well simpler models rank placements for the full one: mean Kendall tau (a) and regret of the placement that the model likes best, over 24 problems
  * (graph x system) of 60 placements each: the topological order cut into pieces of equal operator time, up to one operator in ten moved at random. */
 #include "batch.h"
+#include "ready.h"
 #include "rng.h"
 #include "sim.h"
 #include "systems_builtin.h"
@@ -9,9 +10,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N = 60, BATCH_RANK = 0, BATCH_TOPO, FREE_PRIORITY, FREE_FIFO, FREE_PROGRAM, N_MODELS };
-static const char *const model_name[N_MODELS] = {"batched, upward rank", "batched, topological", "priority, no contention", "fifo, no contention",
-                                                 "program, no contention"};
+enum { N = 60 };
+
+/* A simpler machine, and the order it is given: none, upward rank, topological, that of the starts of the first placement under the full model. */
+typedef struct model {
+	const char *name;
+	bool contention;
+	berth_order order;
+	enum { NO_ORDER, BY_RANK, BY_TOPO, BY_STARTS, N_GIVEN } given;
+} model;
+
+/* Contention is with channels in program order: with the rest as it is, that is the full model but for the channels' order. The batched evaluator
+ * equals the reference with its order given (test_batch). */
+static const model models[] = {
+	{"batched, upward rank", false, BERTH_ORDER_PRIORITY, BY_RANK},
+	{"batched, topological order", false, BERTH_ORDER_PRIORITY, BY_TOPO},
+	{"batched, upward rank, channels in that order", true, BERTH_ORDER_PRIORITY, BY_RANK},
+	{"batched, topological order, channels in that order", true, BERTH_ORDER_PRIORITY, BY_TOPO},
+	{"batched, a neighbour's starts", false, BERTH_ORDER_PRIORITY, BY_STARTS},
+	{"batched, a neighbour's starts, channels in that order", true, BERTH_ORDER_PRIORITY, BY_STARTS},
+	{"reference, `priority` without contention", false, BERTH_ORDER_PRIORITY, NO_ORDER},
+	{"reference, `fifo` without contention", false, BERTH_ORDER_FIFO, NO_ORDER},
+	{"reference, `program` without contention", false, BERTH_ORDER_PROGRAM, NO_ORDER},
+	{"reference, `priority`, channels in program order", true, BERTH_ORDER_PRIORITY, NO_ORDER},
+	{"reference, `priority`, contention, upward rank given", true, BERTH_ORDER_GIVEN, BY_RANK},
+};
+enum { N_MODELS = sizeof models / sizeof *models };
 
 static void must(berth_status st, const berth_err *err)
 {
@@ -52,11 +76,11 @@ static double kendall(const int64_t *a, const int64_t *b)
 	return (double)(with - against) / (N * (N - 1) / 2);
 }
 
-static double regret(const int64_t *model, const int64_t *full)
+static double regret(const int64_t *fast, const int64_t *full)
 {
 	int32_t pick = 0, best = 0;
 	for (int32_t i = 1; i < N; i++) {
-		pick = model[i] < model[pick] ? i : pick;
+		pick = fast[i] < fast[pick] ? i : pick;
 		best = full[i] < full[best] ? i : best;
 	}
 	return (double)full[pick] / (double)full[best] - 1;
@@ -74,16 +98,34 @@ static void value(const berth_problem *p, const int32_t *op_dev, const int32_t *
 	}
 }
 
+/* Operators by their starts in a run of op_dev. */
+static void order_of_starts(const berth_problem *p, const int32_t *op_dev, berth_arena *mem, int32_t *order)
+{
+	berth_sim *sim;
+	berth_sim_result r;
+	berth_ready ready;
+	berth_err err;
+	int64_t *key;
+	must(berth_sim_new(p, mem, &sim, &err), &err);
+	must(BERTH_NEW(mem, key, p->n_ops, &err), &err);
+	must(berth_ready_new(p->g, mem, &ready, &err), &err);
+	berth_sim_run(sim, op_dev, NULL, &r);
+	for (int32_t op = 0; op < p->n_ops; op++)
+		key[op] = -berth_sim_start_ns(sim)[op];
+	berth_ready_start(&ready, key);
+	for (int32_t i = 0; i < p->n_ops; i++)
+		order[i] = berth_ready_next(&ready);
+}
+
 static void one(const char *zoo, const char *system, double tau[N_MODELS], double lost[N_MODELS])
 {
-	static const berth_order rule[N_MODELS] = {0, 0, BERTH_ORDER_PRIORITY, BERTH_ORDER_FIFO, BERTH_ORDER_PROGRAM};
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
 	berth_system s;
 	berth_problem p, q;
 	berth_err err;
-	int32_t *op_dev;
-	int64_t full[N], model[N];
+	int32_t *op_dev, *starts;
+	int64_t full[N], fast[N];
 	must(berth_zoo_build(zoo, &mem, &tmp, &g, &err), &err);
 	must(berth_system_builtin(system, &mem, &tmp, &s, &err), &err);
 	must(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
@@ -91,15 +133,18 @@ static void one(const char *zoo, const char *system, double tau[N_MODELS], doubl
 	for (int32_t i = 0; i < N; i++)
 		draw(&p, i, op_dev + (size_t)i * (size_t)g.n_ops);
 	value(&p, op_dev, NULL, &mem, full);
+	must(BERTH_NEW(&mem, starts, g.n_ops, &err), &err);
+	order_of_starts(&p, op_dev, &mem, starts);
 	for (int m = 0; m < N_MODELS; m++) {
 		berth_system free_s = s;
-		free_s.contention = false;
-		free_s.order = rule[m];
+		free_s.contention = models[m].contention;
+		free_s.channel_order = models[m].order == BERTH_ORDER_GIVEN ? BERTH_CHANNELS_REQUEST : BERTH_CHANNELS_PROGRAM;
+		free_s.order = models[m].order;
 		must(berth_problem_new(&g, &free_s, &mem, &tmp, &q, &err), &err);
-		/* the batched evaluator equals the reference with its order given (test_batch) */
-		value(&q, op_dev, m == BATCH_RANK ? q.prio_op : m == BATCH_TOPO ? g.topo_op : NULL, &mem, model);
-		tau[m] += kendall(model, full);
-		lost[m] += regret(model, full);
+		const int32_t *order[N_GIVEN] = {NULL, q.prio_op, g.topo_op, starts};
+		value(&q, op_dev, order[models[m].given], &mem, fast);
+		tau[m] += kendall(fast, full);
+		lost[m] += regret(fast, full);
 	}
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
@@ -116,6 +161,6 @@ int main(void)
 		for (int k = 0; k < 2; k++)
 			one(graph[i], system[k], tau, lost);
 	for (int m = 0; m < N_MODELS; m++)
-		printf("| %s | %.2f | %.1f %% |\n", model_name[m], tau[m] / 24, lost[m] / 24 * 100);
+		printf("| %s | %.2f | %.1f %% |\n", models[m].name, tau[m] / 24, lost[m] / 24 * 100);
 	return 0;
 }

@@ -61,7 +61,7 @@ static void test_defaults(void **state)
 }
 
 static const char full[] = HEAD
-	"\"name\":\"t\",\"contention\":false,\"order\":\"fifo\",\"devices\":["
+	"\"name\":\"t\",\"contention\":false,\"order\":\"fifo\",\"channel_order\":\"program\",\"devices\":["
 	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_flops\":1000000000000,\"efficiency\":{\"Conv\":0.7,\"*\":0.6},\"mem_bandwidth\":100000000000,"
 	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,\"runs\":[\"Gemm\",\"Conv\"],\"idle_w\":40,\"busy_w\":120},"
 	"{\"name\":\"gpu0\",\"memory_bytes\":null},{\"name\":\"gpu1\",\"efficiency\":{\"*\":1,\"Conv\":2},\"memory_bytes\":0,\"runs\":[]}],"
@@ -78,6 +78,7 @@ static void test_reading(void **state)
 	assert_ok(parse(full, &mem, &s, &err), &err);
 	assert_false(s.contention);
 	assert_int_equal(s.order, BERTH_ORDER_FIFO);
+	assert_int_equal(s.channel_order, BERTH_CHANNELS_PROGRAM);
 	assert_true(berth_system_efficiency(&s, 0, "Conv") == 0.7);
 	assert_true(berth_system_efficiency(&s, 0, "Relu") == 0.6);
 	assert_true(berth_system_efficiency(&s, 0, NULL) == 0.6);
@@ -189,6 +190,7 @@ static void test_errors(void **state)
 		{DEV("\"idle_w\":5,\"busy_w\":4"), "/devices/0/busy_w: busy_w is 4, below idle_w, 5"},
 		{DEV("\"idle_w\":-5,\"busy_w\":4"), "/devices/0/idle_w: idle_w is -5"},
 		{HEAD "\"order\":\"prioriti\",\"devices\":[{\"name\":\"a\"}]}", "(did you mean 'priority'?)"},
+		{HEAD "\"channel_order\":\"progam\",\"devices\":[{\"name\":\"a\"}]}", "/channel_order: unknown channel order 'progam' (did you mean 'program'?)"},
 		{HEAD "\"contention\":1,\"devices\":[{\"name\":\"a\"}]}", "/contention: expected true or false"},
 		{AB "]}", "/links: no path from 'a' to 'b'; add a link"},
 		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}]}", "no path from 'a' to 'b'"},
