@@ -16,6 +16,7 @@ static const bench benches[] = {
 	{"onnx", "reading an ONNX file of 100 MB with its weights inside", bench_onnx},
 	{"import", "reading graphs from JSON: seconds and memory", bench_import},
 	{"coarsen", "grouping large random graphs", bench_coarsen},
+	{"start", "answers without search: the policy in one pass, the portfolio and the policy", bench_start},
 	{"learn", "drawing, simulating and learning together, one core", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
 	{"questions", "explain an operator, ask about 20 machines, a Pareto front of 10,000 evaluations", bench_questions},

@@ -34,6 +34,7 @@ void bench_heft(bench_out *out);
 void bench_onnx(bench_out *out);
 void bench_import(bench_out *out);
 void bench_coarsen(bench_out *out);
+void bench_start(bench_out *out);
 void bench_learn(bench_out *out);
 void bench_policy(bench_out *out);
 void bench_pbqp(bench_out *out);

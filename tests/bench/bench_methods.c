@@ -70,6 +70,48 @@ void bench_heft(bench_out *out)
 	}
 }
 
+/* ---- answers without search ---- */
+
+typedef struct start_ctx {
+	bench_problem b;
+	const berth_method *m; /* NULL: the portfolio */
+} start_ctx;
+
+static void start_once(void *arg)
+{
+	start_ctx *c = arg;
+	berth_arena mem = {0}, tmp = {0};
+	berth_search_cfg cfg = {.evaluations = 0};
+	berth_search s;
+	berth_seeds seeds;
+	berth_err err;
+	must(berth_search_new(&c->b.p, &cfg, &mem, &s, &err), &err);
+	must(c->m ? c->m->run(&s, &tmp, &err) : berth_portfolio_run(&s, &mem, &tmp, &seeds, &err), &err);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* One forward pass of the built-in policy; the portfolio; what `berth` answers when no evaluations are asked for. */
+void bench_start(bench_out *out)
+{
+	static const struct { const char *graph, *system; } instance[] = {
+		{"zoo:resnet50", "cpu+2gpu"}, {"zoo:inception-v3:batch=8:training=1", "4gpu"}, {"zoo:bert-large:training=1:batch=8", "hetero-cluster"},
+		{"zoo:random:ops=2000:seed=1", "4gpu"}};
+	for (size_t i = 0; i < sizeof instance / sizeof *instance; i++) {
+		start_ctx c = {.m = NULL};
+		berth_err err;
+		char label[96];
+		bench_compile(&c.b, instance[i].graph, instance[i].system);
+		snprintf(label, sizeof label, "%s on %s (%d operators)", instance[i].graph + 4, instance[i].system, c.b.p.n_ops);
+		double portfolio = bench_seconds(start_once, &c);
+		must(berth_method_find("policy", &c.m, &err), &err);
+		bench_row(out, "policy", label, bench_seconds(start_once, &c) * 1e3, "ms");
+		must(berth_method_find("berth", &c.m, &err), &err);
+		bench_row(out, "berth, no evaluations", label, bench_seconds(start_once, &c) / portfolio, "of the portfolio's time");
+		bench_discard(&c.b);
+	}
+}
+
 typedef struct learn_ctx {
 	berth_learner l;
 	berth_search s;
