@@ -127,26 +127,31 @@ static void learn_1000(void *arg)
 }
 
 /* Drawing, simulating and learning together, with the settings of `berth` and `train`. */
+static void learn_row(bench_out *out, const char *graph, bool sequential)
+{
+	bench_problem b;
+	learn_ctx c = {0};
+	berth_search *all = &c.s;
+	berth_search_cfg cfg = {.evaluations = INT64_MAX};
+	berth_learner_cfg learner = berth_learner_cfg_default();
+	berth_err err;
+	char label[96];
+	learner.sequential = sequential;
+	bench_compile(&b, graph, "4gpu");
+	must(berth_search_new(&b.p, &cfg, &b.mem, &c.s, &err), &err);
+	must(berth_learner_new(&learner, 1, NULL, &all, 1, &b.mem, &b.tmp, &c.l, &err), &err);
+	must(berth_single_reference(&c.s, &c.l.task[0].reference, &b.tmp, &err), &err);
+	int64_t from = c.s.evaluations, steps = c.l.steps;
+	double s = bench_seconds(learn_1000, &c);
+	double per_step = (double)(c.s.evaluations - from) / (double)(c.l.steps - steps);
+	snprintf(label, sizeof label, "%s on 4gpu, %d groups, update each %g", graph + 4, c.l.task[0].e.n_groups, per_step);
+	bench_row(out, sequential ? "learn, sequential" : "learn, one-shot", label, 1000 / s, "evaluations/s");
+	bench_discard(&b);
+}
+
 void bench_learn(bench_out *out)
 {
 	static const char *const graph[] = {"zoo:resnet50", "zoo:bert-base"};
-	for (int i = 0; i < 2; i++) {
-		bench_problem b;
-		learn_ctx c = {0};
-		berth_search *all = &c.s;
-		berth_search_cfg cfg = {.evaluations = INT64_MAX};
-		berth_learner_cfg learner = berth_learner_cfg_default();
-		berth_err err;
-		char label[96];
-		bench_compile(&b, graph[i], "4gpu");
-		must(berth_search_new(&b.p, &cfg, &b.mem, &c.s, &err), &err);
-		must(berth_learner_new(&learner, 1, NULL, &all, 1, &b.mem, &b.tmp, &c.l, &err), &err);
-		must(berth_single_reference(&c.s, &c.l.task[0].reference, &b.tmp, &err), &err);
-		int64_t from = c.s.evaluations, steps = c.l.steps;
-		double s = bench_seconds(learn_1000, &c);
-		double per_step = (double)(c.s.evaluations - from) / (double)(c.l.steps - steps);
-		snprintf(label, sizeof label, "%s on 4gpu, %d groups, update each %g", graph[i] + 4, c.l.task[0].e.n_groups, per_step);
-		bench_row(out, "learn", label, 1000 / s, "evaluations/s");
-		bench_discard(&b);
-	}
+	for (int i = 0; i < 4; i++)
+		learn_row(out, graph[i / 2], i % 2);
 }
