@@ -119,12 +119,13 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 		read += elements(x[i]);
 	berth_op_spec spec = {.name = full, .type = type, .macs = cost.macs};
 	spec.flops = cost.flops > 0 ? cost.flops : cost.macs > 0 ? 2 * cost.macs : elements(out);
-	spec.read_bytes = whole_bytes(net, full, read * elem + cost.read_extra_bytes);
+	spec.read_bytes = whole_bytes(net, full, read * elem + cost.read_extra_bytes + cost.read_weight_bytes + net->other_bytes);
 	spec.write_bytes = whole_bytes(net, full, elements(out) * elem);
-	spec.param_bytes = whole_bytes(net, full, cost.params * elem);
-	spec.state_bytes = whole_bytes(net, full, cost.state * elem);
+	spec.param_bytes = whole_bytes(net, full, cost.params * elem + cost.weight_bytes + net->other_bytes);
+	spec.state_bytes = whole_bytes(net, full, cost.state_bytes);
 	spec.output_bytes = net->output ? spec.write_bytes : 0;
 	net->output = false;
+	net->other_bytes = 0;
 	if (net->status != BERTH_OK)
 		return out;
 	fail(net, berth_builder_op(net->builder, &spec, &out.op, net->err));
@@ -132,13 +133,26 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 	return out;
 }
 
-int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t n)
+int32_t zoo_shared_bytes(zoo_net *net, const char *name, double bytes)
 {
 	int32_t param = -1;
-	int64_t bytes = whole_bytes(net, name, (double)n * (double)net->elem_bytes);
+	int64_t whole = whole_bytes(net, name, bytes);
 	if (net->status == BERTH_OK)
-		fail(net, berth_builder_param(net->builder, name, bytes, &param, net->err));
+		fail(net, berth_builder_param(net->builder, name, whole, &param, net->err));
 	return param;
+}
+
+int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t n)
+{
+	return zoo_shared_bytes(net, name, (double)n * (double)net->elem_bytes);
+}
+
+zoo_tensor *zoo_tensors(zoo_net *net, int64_t n)
+{
+	zoo_tensor *list = NULL;
+	if (net->status == BERTH_OK)
+		fail(net, BERTH_NEW(net->tmp, list, n, net->err));
+	return list;
 }
 
 void zoo_use_param(zoo_net *net, zoo_tensor user, int32_t param)

@@ -28,6 +28,7 @@ typedef struct zoo_net {
 	int64_t batch, elem_bytes;
 	bool training;       /* keep BatchNormalization apart */
 	bool output;         /* the next operator's output leaves the graph */
+	double other_bytes;  /* parameters that the next operator holds and reads beside its own */
 	char scope[ZOO_NAME]; /* stands before the names of operators, with a dot between */
 } zoo_net;
 
@@ -94,14 +95,19 @@ zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d
 
 /* A parameter of several operators (-1 on failure), and one use of it. */
 int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t elements);
+int32_t zoo_shared_bytes(zoo_net *net, const char *name, double bytes);
 void zoo_use_param(zoo_net *net, zoo_tensor user, int32_t param);
+
+/* Room for n tensors in the net's scratch; NULL where memory runs out. */
+zoo_tensor *zoo_tensors(zoo_net *net, int64_t n);
 
 /* Any other operator: figures of elements (not bytes) in, one unnamed output of the shape out. */
 typedef struct zoo_cost {
 	double macs, flops;         /* flops 0: twice the macs, or one an output element without macs */
 	double params, read_params; /* elements held, elements read */
 	double read_extra_bytes;    /* what comes from outside beside the inputs */
-	double state;               /* elements held beside parameters: a cache */
+	double weight_bytes, read_weight_bytes; /* the same as stored, in bytes */
+	double state_bytes;         /* held beside parameters: a cache */
 } zoo_cost;
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[], zoo_tensor out, zoo_cost cost);
 
