@@ -256,7 +256,16 @@ static zoo_tensor feed_forward(const build *b, const gated *f, zoo_tensor x)
 	return project(b, f->down, gate_up(b, f, has(b, f->gate) ? &gate : NULL, up));
 }
 
-/* The share of an expert: its products cost what its mean number of tokens costs; whole rows are moved. */
+/* Mean share of the experts that some token goes to: 1 - (1 - top / experts)^tokens. */
+static double touched(const build *b)
+{
+	double left = 1, power = 1 - (double)b->d->top / (double)b->d->experts;
+	for (int64_t tokens = b->net->batch * b->d->rows; tokens; tokens >>= 1, power *= power)
+		left *= tokens & 1 ? power : 1;
+	return 1 - left;
+}
+
+/* The share of an expert: its products cost what its mean number of tokens costs; whole rows are moved, and its weights are read as often as it is chosen. */
 typedef struct share {
 	double tokens;
 	int64_t rows;
@@ -267,8 +276,9 @@ static zoo_tensor expert_product(const build *b, const char *name, decoder_slot 
 	const decoder_weight *w = &b->l->w[slot];
 	zoo_tensor out = x;
 	out.dim[3] = w->out;
-	double bytes = ceil((w->bytes + w->bias_bytes) / (double)b->d->experts);
-	return zoo_op(b->net, name, "MatMul", 1, &x, out, stored(s.tokens * (double)w->in * (double)w->out, bytes));
+	zoo_cost cost = stored(s.tokens * (double)w->in * (double)w->out, ceil((w->bytes + w->bias_bytes) / (double)b->d->experts));
+	cost.read_weight_bytes = ceil(cost.weight_bytes * touched(b));
+	return zoo_op(b->net, name, "MatMul", 1, &x, out, cost);
 }
 
 /* What goes to expert e comes back weighted. */
@@ -299,15 +309,6 @@ static zoo_tensor each_expert(const build *b, zoo_tensor x, zoo_tensor routes)
 	for (int e = 0; part && e < d->experts; e++)
 		part[e] = expert(b, e, s, x, routes);
 	return part ? zoo_op(b->net, step_name(b, DECODER_EXPERTS_SUM), "ScatterElements", (int32_t)d->experts, part, x, (zoo_cost){0}) : x;
-}
-
-/* Mean share of the experts that some token goes to: 1 - (1 - top / experts)^tokens. */
-static double touched(const build *b)
-{
-	double left = 1, power = 1 - (double)b->d->top / (double)b->d->experts;
-	for (int64_t tokens = b->net->batch * b->d->rows; tokens; tokens >>= 1, power *= power)
-		left *= tokens & 1 ? power : 1;
-	return 1 - left;
 }
 
 /* One of the products of all experts: every token by the matrices of its own. */

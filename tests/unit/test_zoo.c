@@ -234,6 +234,27 @@ static void test_decoder_modes(void **state)
 	}
 }
 
+/* A decoded token reads the matrices of the experts that it goes to; among many tokens each expert is chosen by some. */
+static void test_experts_read(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *spec;
+		double share; /* of the experts' weights that is read */
+	} cases[] = {{"zoo:moe:layers=1:mode=decode", 0.25}, {"zoo:moe:layers=1:mode=decode:batch=2", 1 - 0.75 * 0.75}, {"zoo:moe:layers=1", 1},
+	             {"zoo:moe:layers=1:mode=decode:top=8", 1}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		build(cases[i].spec, &mem, &g);
+		int32_t op = berth_graph_find(&g, "layers.0.experts.7.w2");
+		double rows = (double)(g.op_write_bytes[op] / 4096), weights = 4096.0 * 14336 * 2;
+		assert_near((double)g.op_param_bytes[op], weights, 0);
+		assert_near((double)g.op_read_bytes[op], ceil(weights * cases[i].share) + rows * 14336, 0);
+		berth_arena_free(&mem);
+	}
+}
+
 /* Steps share the weights of their layer, so parameters do not grow with the sequence, and work does. */
 static void test_unrolled(void **state)
 {
@@ -451,7 +472,7 @@ int main(void)
 		cmocka_unit_test(test_batch_and_type_scale),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_tiles),
-		cmocka_unit_test(test_decoder_modes),
+		cmocka_unit_test(test_decoder_modes), cmocka_unit_test(test_experts_read),
 		cmocka_unit_test(test_unrolled),
 		cmocka_unit_test(test_wirings),
 		cmocka_unit_test(test_random),
