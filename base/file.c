@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +192,11 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
 	}
 	sync_directory(path);
 	return BERTH_OK;
+}
+
+bool berth_file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
 }
 
 berth_status berth_file_writable(const char *path, berth_err *err)

@@ -4,6 +4,8 @@
 
 #include "arena.h"
 
+#include <stdbool.h>
+
 /* The whole file (a pipe to its end) into the arena, with a closing 0 not counted in *size. "-" is not special. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
 
@@ -14,6 +16,9 @@ void berth_file_unmap(const unsigned char *data, size_t size);
 /* Replace path by data[size]: readers see the old file or the new one, never a part. path "-" writes to standard output;
  * an existing path that is no regular file (a pipe, /dev/null) is written in place. Fails: BERTH_EIO; the old file stays. */
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err);
+
+/* Is there something of that name? */
+bool berth_file_exists(const char *path);
 
 /* Would berth_file_write(path) have a chance? Checked before long work. Fails: BERTH_EIO. */
 berth_status berth_file_writable(const char *path, berth_err *err);

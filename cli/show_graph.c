@@ -201,14 +201,14 @@ static void print_training(const view *v)
 		printf("training: no rule for type %s; its backward counts as twice its forward\n", *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
 }
 
-/* What an importer had to assume. */
+/* What an importer had to assume. Only ONNX models have nodes. */
 static void print_onnx(const view *v)
 {
 	const berth_onnx_report *r = &v->onnx;
 	if (r->n_nodes)
 		printf("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
 	for (int32_t i = 0; i < r->n_dims; i++)
-		printf("ONNX: dimension %s is %lld (--dim %s=N)\n", r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
+		printf("%s: dimension %s is %lld (--dim %s=N)\n", r->n_nodes ? "ONNX" : "GGUF", r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
 	if (r->n_unknown)
 		printf("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown, r->n_outputs);
 }

@@ -75,14 +75,25 @@ static bool is_safetensors(const unsigned char *data, size_t size)
 static berth_status input_of_data(const char *path, const char *text, size_t size, berth_input *out, berth_err *err)
 {
 	cJSON *doc;
-	if (!berth_data_is_text(text, size)) {
-		*out = is_safetensors((const unsigned char *)text, size) ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
+	if (berth_format_of(text, size) != BERTH_FORMAT_JSON) {
+		bool policy = berth_format_of(text, size) == BERTH_FORMAT_ONNX && is_safetensors((const unsigned char *)text, size);
+		*out = policy ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_json_parse(path, text, size, &doc, err));
 	*out = input_of_doc(doc);
 	cJSON_Delete(doc);
 	return BERTH_OK;
+}
+
+/* Map the file of spec, without the words behind its name. */
+static berth_status map_file(const char *spec, const unsigned char **data, size_t *size, berth_err *err)
+{
+	berth_arena mem = {0};
+	const char *path = berth_graph_path(spec, &mem);
+	berth_status st = path ? berth_file_map(path, data, size, err) : berth_nomem(err);
+	berth_arena_free(&mem);
+	return st;
 }
 
 berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
@@ -92,7 +103,7 @@ berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
 	*out = is_system_spec(spec) ? BERTH_INPUT_SYSTEM : BERTH_INPUT_GRAPH;
 	if (is_system_spec(spec) || berth_zoo_is_spec(spec))
 		return BERTH_OK;
-	BERTH_TRY(berth_file_map(spec, &data, &size, err));
+	BERTH_TRY(map_file(spec, &data, &size, err));
 	berth_status st = input_of_data(spec, data ? (const char *)data : "", size, out, err);
 	berth_file_unmap(data, size);
 	return st;
@@ -102,7 +113,7 @@ bool berth_is_workload(const char *spec)
 {
 	const unsigned char *data;
 	size_t size;
-	if (berth_zoo_is_spec(spec) || berth_file_map(spec, &data, &size, NULL) != BERTH_OK)
+	if (berth_zoo_is_spec(spec) || map_file(spec, &data, &size, NULL) != BERTH_OK)
 		return false;
 	const char *text = data ? (const char *)data : "";
 	bool found = berth_data_is_text(text, size) && berth_tarnawski_is(text, size);
@@ -115,7 +126,7 @@ static berth_status load_workload(const char *path, berth_arena *mem, berth_aren
 {
 	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	BERTH_TRY(map_file(path, &data, &size, err));
 	const char *text = data ? (const char *)data : "";
 	*found = berth_data_is_text(text, size) && berth_tarnawski_is(text, size);
 	berth_status st = *found ? berth_tarnawski_parse(path, text, size, mem, tmp, g, s, err) : BERTH_OK;

@@ -363,8 +363,10 @@ static zoo_tensor layer(const build *b, zoo_tensor x)
 {
 	zoo_tensor y = norm(b, DECODER_ATTN_NORM, x);
 	y = has(b, DECODER_KV_A) ? latent_attention(b, y) : has(b, DECODER_QKV) ? fused_attention(b, y) : plain_attention(b, y);
-	x = binary(b, DECODER_ATTN_RESIDUAL, "Add", x, norm(b, DECODER_POST_ATTN_NORM, y));
-	y = norm(b, DECODER_FFN_NORM, x);
+	if (!b->l->early_post_norm)
+		y = norm(b, DECODER_POST_ATTN_NORM, y);
+	x = binary(b, DECODER_ATTN_RESIDUAL, "Add", x, y);
+	y = norm(b, b->l->early_post_norm ? DECODER_POST_ATTN_NORM : DECODER_FFN_NORM, x);
 	y = has(b, DECODER_ROUTER) ? mixture(b, y) : feed_forward(b, &dense, y);
 	return binary(b, DECODER_FFN_RESIDUAL, "Add", x, norm(b, DECODER_POST_FFN_NORM, y));
 }

@@ -41,6 +41,7 @@ typedef struct decoder_layer {
 	int64_t latent;      /* columns of a compressed row (DECODER_KV_A) without its rotated part; 0: no latent attention */
 	int64_t window;      /* newest tokens that attention reaches; 0: all */
 	decoder_weight w[DECODER_SLOTS];
+	bool early_post_norm; /* the norm behind attention stands before the feed-forward network, in the place of DECODER_FFN_NORM */
 	double other_bytes;  /* weights that no operator here is known to use; the layer's first one holds and reads them */
 } decoder_layer;
 

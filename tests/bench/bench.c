@@ -14,6 +14,7 @@ static const bench benches[] = {
 	{"batch", "batched evaluator, 16 placements at once, one core", bench_batch},
 	{"heft", "HEFT with insertion, scored under both orders, at about 2,000 operators", bench_heft},
 	{"onnx", "reading an ONNX file of 100 MB with its weights inside", bench_onnx},
+	{"gguf", "reading the GGUF header of a model of 98 GB", bench_gguf},
 	{"import", "reading graphs from JSON: seconds and memory", bench_import},
 	{"coarsen", "grouping large random graphs", bench_coarsen},
 	{"start", "answers without search: the policy in one pass, the portfolio and the policy", bench_start},

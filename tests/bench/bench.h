@@ -32,6 +32,7 @@ void bench_discard(bench_problem *b);
 void bench_simulate(bench_out *out);
 void bench_heft(bench_out *out);
 void bench_onnx(bench_out *out);
+void bench_gguf(bench_out *out);
 void bench_import(bench_out *out);
 void bench_coarsen(bench_out *out);
 void bench_start(bench_out *out);

@@ -1,0 +1,236 @@
+/* From a GGUF header to the graph; see gguf.h. */
+#include "gguf.h"
+
+#include "file.h"
+#include "gguf_model.h"
+#include "spec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const char *const modes[] = {"prefill", "decode", NULL};
+static const char *const grains[] = {"all", "each", NULL};
+static const char *const caches[] = {"f16", "f32", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl", NULL};
+static const uint32_t cache_types[] = {1, 0, 30, 8, 7, 6, 3, 2, 20};
+
+static const berth_spec_param params[] = {
+	{"batch", "sequences at once", 1, 1, 65536, true, NULL}, {"context", "tokens: read at once, or in the cache; 0: 4096, or the model's if that is less", 0, 0, 16777216, true, NULL},
+	{"mode", "prefill: all tokens at once; decode: one more", 0, 0, 0, false, modes}, {"experts", "operators for all experts of a layer, or for each", 0, 0, 0, false, grains},
+	{"cache", "type of cached keys and values", 0, 0, 0, false, caches}};
+
+enum { N_PARAMS = sizeof params / sizeof *params };
+
+berth_gguf_options berth_gguf_options_default(void)
+{
+	return (berth_gguf_options){.batch = 1, .cache = "f16", .suffix = ""};
+}
+
+berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem, berth_gguf_options *out, berth_err *err)
+{
+	const berth_spec_table t = {"the format", "GGUF", params, N_PARAMS}, nameless = {"", "", params, N_PARAMS};
+	double value[BERTH_SPEC_PARAMS];
+	const char *rest = "";
+	*out = berth_gguf_options_default();
+	for (int32_t i = 0; i < n; i++)
+		if (!(rest = berth_arena_printf(mem, "%s:%s", rest, word[i])))
+			return berth_nomem(err);
+	BERTH_TRY(berth_spec_values(file, rest, &t, value, err));
+	out->batch = (int64_t)value[0];
+	out->context = (int64_t)value[1];
+	out->decode = value[2] > 0;
+	out->each_expert = value[3] > 0;
+	out->cache = caches[(int)value[4]];
+	out->suffix = berth_spec_canonical(&nameless, value, mem);
+	return out->suffix ? BERTH_OK : berth_nomem(err);
+}
+
+static double cache_bytes(const berth_gguf_options *opt)
+{
+	int i = 0;
+	while (caches[i + 1] && strcmp(caches[i], opt->cache) != 0)
+		i++;
+	const ggml_type *type = ggml_type_of(cache_types[i]);
+	return (double)type->bytes / type->elements;
+}
+
+/* ---- reading ---- */
+
+static berth_status read_tensors(gguf_file *f, gguf_model *m, berth_err *err)
+{
+	gguf_tensor t;
+	for (uint64_t i = 0; i < f->n_tensors; i++) {
+		BERTH_TRY(gguf_next_tensor(f, &t, err));
+		BERTH_TRY(gguf_model_add(m, f, &t, err));
+	}
+	return BERTH_OK;
+}
+
+/* Tensors of the parts behind the first, whose keys say nothing new. */
+static berth_status read_part(gguf_file *f, gguf_model *m, berth_err *err)
+{
+	gguf_key key;
+	BERTH_TRY(gguf_open(f, err));
+	for (uint64_t i = 0; i < f->n_keys; i++)
+		BERTH_TRY(gguf_next_key(f, &key, err));
+	return read_tensors(f, m, err);
+}
+
+static berth_status read_files(gguf_file *file, int32_t n_files, gguf_meta *meta, berth_arena *tmp, gguf_model *m, berth_err *err)
+{
+	BERTH_TRY(gguf_open(&file[0], err));
+	BERTH_TRY(gguf_read_meta(&file[0], meta, err));
+	if (meta->n_files > 1 && meta->n_files != n_files)
+		return berth_fail(err, BERTH_EFORMAT, "%s: one of %lld parts; expected it to be named NAME-00001-of-%05lld.gguf, with the others beside it", file[0].name,
+		                  (long long)meta->n_files, (long long)meta->n_files);
+	BERTH_TRY(gguf_model_new(meta, tmp, m, err));
+	BERTH_TRY(read_tensors(&file[0], m, err));
+	for (int32_t i = 1; i < n_files; i++)
+		BERTH_TRY(read_part(&file[i], m, err));
+	return gguf_model_check(m, err);
+}
+
+/* "mixtral" of "a/b/mixtral-00001-of-00003.gguf". */
+static const char *stem_of(const char *path, size_t *n)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	int part, parts, end = 0;
+	*n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+	if (*n > 15 && sscanf(name + *n - 15, "-%5d-of-%5d%n", &part, &parts, &end) == 2 && end == 15)
+		*n -= 15;
+	return name;
+}
+
+static berth_status choose_context(gguf_model *m, const berth_gguf_options *opt, berth_err *err)
+{
+	enum { USUAL = 4096 };
+	int64_t most;
+	BERTH_TRY(gguf_meta_whole(m->meta, GGUF_CONTEXT, 0, USUAL, &most, err));
+	m->d.seq = opt->context ? opt->context : most >= 1 && most < USUAL ? most : USUAL;
+	return BERTH_OK;
+}
+
+static berth_status build(gguf_model *m, const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	size_t n;
+	const char *stem = stem_of(path, &n), *name = berth_arena_printf(tmp, "%.*s%s", (int)n, stem, opt->suffix);
+	zoo_net net = {.tmp = tmp, .err = err, .batch = opt->batch, .elem_bytes = 4};
+	if (!name)
+		return berth_nomem(err);
+	BERTH_TRY(choose_context(m, opt, err));
+	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
+	m->d.names = &gguf_names;
+	m->d.rows = opt->decode ? 1 : m->d.seq;
+	m->d.experts = m->experts;
+	m->d.top = m->top;
+	m->d.each_expert = opt->each_expert;
+	m->d.gelu = m->meta->arch->gelu;
+	m->d.key_bytes = m->d.value_bytes = cache_bytes(opt);
+	m->d.n_layers = m->n_layers;
+	m->d.layer = m->layer;
+	decoder_build(&net, &m->d);
+	BERTH_TRY(net.status);
+	return berth_builder_finish(net.builder, mem, out, err);
+}
+
+static berth_status fill_report(const gguf_model *m, int32_t n_files, berth_arena *mem, berth_gguf_report *r, berth_err *err)
+{
+	*r = (berth_gguf_report){.context = m->d.seq, .n_layers = m->n_layers, .n_files = n_files, .n_tensors = m->n_tensors, .tensor_bytes = m->tensor_bytes, .n_skipped = m->n_skipped,
+	                         .skipped_bytes = m->skipped_bytes};
+	BERTH_TRY(BERTH_NEW(mem, r->warning, m->n_warnings, err));
+	for (int32_t i = 0; i < m->n_warnings; i++)
+		if (!(r->warning[r->n_warnings++] = berth_arena_strdup(mem, m->warning[i])))
+			return berth_nomem(err);
+	return BERTH_OK;
+}
+
+static berth_status parse(gguf_file *file, int32_t n_files, const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                          berth_gguf_report *report, berth_err *err)
+{
+	gguf_meta meta;
+	gguf_model m;
+	berth_graph g;
+	berth_gguf_report r;
+	BERTH_TRY(read_files(file, n_files, &meta, tmp, &m, err));
+	berth_status st = build(&m, path, opt, mem, tmp, &g, err);
+	if (st == BERTH_EINVAL && !*opt->suffix) /* sizes that a graph cannot hold come from the file */
+		st = BERTH_EFORMAT;
+	if (st == BERTH_EINVAL || st == BERTH_EFORMAT)
+		return berth_fail_in(err, st, "%s: ", path);
+	BERTH_TRY(st);
+	BERTH_TRY(fill_report(&m, n_files, mem, &r, err));
+	*out = g;
+	if (report)
+		*report = r;
+	return BERTH_OK;
+}
+
+static berth_status parse_reset(gguf_file *file, int32_t n_files, const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                berth_gguf_report *report, berth_err *err)
+{
+	const berth_gguf_options defaults = berth_gguf_options_default();
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = parse(file, n_files, path, opt ? opt : &defaults, mem, tmp, out, report, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
+                                    berth_graph *out, berth_gguf_report *report, berth_err *err)
+{
+	gguf_file f = {.name = file, .data = data, .size = size};
+	return parse_reset(&f, 1, file, opt, mem, tmp, out, report, err);
+}
+
+/* ---- files ---- */
+
+/* NAME-00001-of-00003.gguf: how many parts there are by the name; 1 for any other. *at = where the part's number stands. */
+static int32_t parts_of(const char *path, size_t *at)
+{
+	size_t n = strlen(path);
+	int part, parts, end = 0;
+	if (n < 20 || strcmp(path + n - 5, ".gguf") != 0 || sscanf(path + n - 20, "-%5d-of-%5d%n", &part, &parts, &end) != 2 || end != 15 || part != 1)
+		return 1;
+	*at = n - 19;
+	return parts > 1 ? parts : 1;
+}
+
+static berth_status map_part(const char *path, size_t at, int32_t part, berth_arena *tmp, gguf_file *f, berth_err *err)
+{
+	char *name = berth_arena_strdup(tmp, path);
+	char digits[16];
+	if (!name)
+		return berth_nomem(err);
+	if (part) {
+		snprintf(digits, sizeof digits, "%05d", part + 1);
+		memcpy(name + at, digits, 5);
+	}
+	*f = (gguf_file){.name = name};
+	return berth_file_map(name, &f->data, &f->size, err);
+}
+
+static berth_status load(const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
+                         berth_err *err)
+{
+	size_t at = 0;
+	int32_t n = parts_of(path, &at), mapped = 0;
+	gguf_file *file;
+	berth_status st = BERTH_NEW(tmp, file, n, err);
+	for (; st == BERTH_OK && mapped < n; mapped++)
+		st = map_part(path, at, mapped, tmp, &file[mapped], err);
+	if (st == BERTH_OK)
+		st = parse_reset(file, n, path, opt, mem, tmp, out, report, err);
+	for (int32_t i = 0; i < mapped; i++)
+		berth_file_unmap(file[i].data, file[i].size);
+	return st;
+}
+
+berth_status berth_graph_load_gguf(const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
+                                   berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = load(path, opt, mem, tmp, out, report, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
