@@ -38,8 +38,7 @@ static double link_bandwidth(const berth_system *s, int32_t dev)
 	return first;
 }
 
-/* The measured time as it was given, else the compiled one. */
-static double seconds_of(const berth_problem *p, int32_t op, int32_t dev)
+double berth_tarnawski_seconds(const berth_problem *p, int32_t op, int32_t dev)
 {
 	const berth_graph *g = p->g;
 	double by_kind = NAN;
@@ -50,6 +49,11 @@ static double seconds_of(const berth_problem *p, int32_t op, int32_t dev)
 			by_kind = g->time_s[i];
 	}
 	return isnan(by_kind) ? (double)berth_op_time(p, op, dev) * 1e-9 : by_kind;
+}
+
+double berth_tarnawski_s_per_byte(const berth_problem *p, int32_t dev)
+{
+	return strcmp(p->s->dev_kind[dev], "acc") == 0 ? 1 / link_bandwidth(p->s, dev) : -1;
 }
 
 static berth_status new_blocks(berth_tarnawski *t, size_t ops, size_t devs, berth_arena *mem, berth_err *err)
@@ -83,9 +87,9 @@ berth_status berth_tarnawski_new(const berth_problem *p, berth_arena *mem, berth
 	BERTH_TRY(BERTH_NEW(mem, t->dev_s_per_byte, devs, err));
 	BERTH_TRY(new_blocks(t, ops, devs, mem, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		t->dev_s_per_byte[d] = strcmp(p->s->dev_kind[d], "acc") == 0 ? 1 / link_bandwidth(p->s, d) : -1;
+		t->dev_s_per_byte[d] = berth_tarnawski_s_per_byte(p, d);
 		for (int32_t op = 0; op < p->n_ops; op++)
-			t->op_s[(size_t)op * devs + (size_t)d] = seconds_of(p, op, d);
+			t->op_s[(size_t)op * devs + (size_t)d] = berth_tarnawski_seconds(p, op, d);
 	}
 	*out = t;
 	return BERTH_OK;
@@ -355,7 +359,7 @@ berth_status berth_tarnawski_path(const berth_problem *p, berth_arena *tmp, doub
 		double least = INFINITY;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d))
-				least = fmin(least, seconds_of(p, op, d));
+				least = fmin(least, berth_tarnawski_seconds(p, op, d));
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
 			end[op] = fmax(end[op], end[g->tensor_producer[g->in_tensor[i]]]);
 		end[op] += isfinite(least) ? least : 0;

@@ -23,6 +23,11 @@ berth_status berth_tarnawski_new(const berth_problem *p, berth_arena *mem, berth
  * O((ops + edges) * accelerators). */
 void berth_tarnawski_run(berth_tarnawski *t, const int32_t *op_dev, double *latency_s, double *load_s, int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes);
 
+/* Seconds of op on dev where it can run: the measured time as it was given, else the compiled one. And what a byte in or out costs accelerator dev, in
+ * seconds; below 0: dev is a CPU. */
+double berth_tarnawski_seconds(const berth_problem *p, int32_t op, int32_t dev);
+double berth_tarnawski_s_per_byte(const berth_problem *p, int32_t dev);
+
 /* Lower bound of the latency: the longest path by least times, without transfers. Every operator of a path waits for the one before it, or shares its visit,
  * which lasts as long as both. */
 berth_status berth_tarnawski_path(const berth_problem *p, berth_arena *tmp, double *seconds, berth_err *err);

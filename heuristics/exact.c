@@ -2,6 +2,7 @@
 #include "exact.h"
 
 #include "coarsen.h"
+#include "file.h"
 #include "quotient.h"
 
 #include <math.h>
@@ -40,6 +41,19 @@ int64_t berth_exact_last_ns(const berth_search *s)
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		last = end[op] > last ? end[op] : last;
 	return last;
+}
+
+berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err)
+{
+	berth_strbuf text = {.mem = tmp};
+	const char *data;
+	size_t len, n = strlen(path);
+	if (n >= 3 && strcmp(path + n - 3, ".lp") == 0)
+		berth_lp_write_lp(lp, &text);
+	else
+		berth_lp_write_mps(lp, &text);
+	BERTH_TRY(berth_strbuf_done(&text, &data, &len, err));
+	return berth_file_write(path, data, len, err);
 }
 
 static berth_status group(const berth_problem *p, int32_t most, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)

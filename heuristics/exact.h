@@ -2,6 +2,7 @@
 #ifndef BERTH_EXACT_H
 #define BERTH_EXACT_H
 
+#include "lp.h"
 #include "method.h"
 
 typedef berth_status (*berth_exact_fn)(berth_search *s, berth_arena *tmp, berth_err *err);
@@ -20,5 +21,8 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 
 /* Latency of the placement that the search's first evaluator scored last, in ns. */
 int64_t berth_exact_last_ns(const berth_search *s);
+
+/* Write a model: LP format where path ends in .lp, else free MPS. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -3,7 +3,6 @@
  * optimal. Up to MOST operators, grouped to as many beyond. */
 #include "exact.h"
 
-#include "file.h"
 #include "placement_lp.h"
 
 #include <math.h>
@@ -12,19 +11,6 @@
 enum { MOST = 16 };
 #define NODES 10000
 #define TOLERANCE 1e-6
-
-static berth_status write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err)
-{
-	berth_strbuf text = {.mem = tmp};
-	const char *data;
-	size_t len, n = strlen(path);
-	if (n >= 3 && strcmp(path + n - 3, ".lp") == 0)
-		berth_lp_write_lp(lp, &text);
-	else
-		berth_lp_write_mps(lp, &text);
-	BERTH_TRY(berth_strbuf_done(&text, &data, &len, err));
-	return berth_file_write(path, data, len, err);
-}
 
 /* Offer the solution x: units where they stand, operators by start. */
 static berth_status offer(berth_search *s, const berth_placement_lp *m, const double *x, berth_arena *tmp, berth_err *err)
@@ -105,7 +91,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	berth_lp_options options = {.nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES};
 	berth_status st = berth_placement_lp_new(s->p, upper_ns, true, &mem, &m, err);
 	if (st == BERTH_OK && s->cfg.write_model)
-		st = write_model(s->cfg.write_model, &m.lp, &mem, err);
+		st = berth_exact_write_model(s->cfg.write_model, &m.lp, &mem, err);
 	if (st == BERTH_OK)
 		st = berth_lp_solve(&m.lp, &options, &mem, tmp, &r, err);
 	if (st == BERTH_OK) {

@@ -27,6 +27,7 @@
 	X(brute_force) \
 	X(milp) \
 	X(dp) \
+	X(ip) \
 	X(metis) \
 	X(scotch)
 

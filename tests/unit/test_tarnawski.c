@@ -382,7 +382,7 @@ static berth_status parse(const char *text, berth_arena *mem, berth_graph *g, be
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"dp"};
+	static const char *const names[] = {"dp", "ip"};
 	subject x = {0};
 	berth_err err;
 	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", ""),

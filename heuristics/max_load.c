@@ -1,0 +1,263 @@
+/* Loads under moves; see max_load.h. A move of one operator changes the loads of the device that it leaves and of the one that it comes to, and no other. */
+#include "max_load.h"
+
+#include "cost_tarnawski.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- items ---- */
+
+static int32_t root_of(int32_t *parent, int32_t u)
+{
+	while (parent[u] != u)
+		u = parent[u] = parent[parent[u]];
+	return u;
+}
+
+/* Least cost of a tensor over accelerators; INFINITY without any. */
+static double least_cost(const berth_max_load *m, int32_t tensor)
+{
+	double least = INFINITY;
+	for (int32_t d = 0; d < m->p->n_devs; d++)
+		if (strcmp(m->p->s->dev_kind[d], "acc") == 0)
+			least = fmin(least, (double)m->p->g->tensor_bytes[tensor] * m->dev_s_per_byte[d]);
+	return least;
+}
+
+static void join(const berth_max_load *m, double cut_s, int32_t *parent)
+{
+	const berth_graph *g = m->p->g;
+	for (int32_t x = 0; x < g->n_tensors; x++) {
+		if (!(least_cost(m, x) > cut_s))
+			continue;
+		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+			int32_t a = root_of(parent, m->p->op_unit[g->tensor_producer[x]]), b = root_of(parent, m->p->op_unit[g->edge_consumer[e]]);
+			parent[a < b ? b : a] = a < b ? a : b;
+		}
+	}
+}
+
+static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = m->p;
+	int32_t *parent, *number, n_cpus = 0;
+	BERTH_TRY(BERTH_NEW(mem, m->op_item, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, parent, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, number, p->n_units, err));
+	for (int32_t u = 0; u < p->n_units; u++)
+		parent[u] = u;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		n_cpus += strcmp(p->s->dev_kind[d], "acc") != 0;
+	if (n_cpus <= 1 && n_cpus < p->n_devs)
+		join(m, cut_s, parent);
+	for (int32_t u = 0; u < p->n_units; u++)
+		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)]; /* roots are the lowest units of theirs */
+	for (int32_t op = 0; op < p->n_ops; op++)
+		m->op_item[op] = number[p->op_unit[op]];
+	return BERTH_OK;
+}
+
+static berth_status list_ops(berth_max_load *m, berth_arena *mem, berth_err *err)
+{
+	int32_t n_ops = m->p->n_ops, *fill;
+	BERTH_TRY(BERTH_NEW(mem, m->item_off, (size_t)m->n_items + 2, err));
+	BERTH_TRY(BERTH_NEW(mem, m->item_op, n_ops, err));
+	fill = m->item_off + 1;
+	for (int32_t op = 0; op < n_ops; op++)
+		fill[m->op_item[op] + 1]++;
+	for (int32_t i = 0; i < m->n_items; i++)
+		fill[i + 1] += fill[i];
+	for (int32_t op = 0; op < n_ops; op++)
+		m->item_op[fill[m->op_item[op]]++] = op;
+	return BERTH_OK;
+}
+
+static berth_status weigh_items(berth_max_load *m, berth_arena *mem, berth_err *err)
+{
+	const berth_problem *p = m->p;
+	size_t devs = (size_t)p->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, m->item_s, (size_t)m->n_items * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, m->item_bytes, m->n_items, err));
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		size_t i = (size_t)m->op_item[op];
+		m->item_bytes[i] += p->g->op_param_bytes[op] + p->g->op_state_bytes[op];
+		for (int32_t d = 0; d < p->n_devs; d++)
+			m->item_s[i * devs + (size_t)d] += berth_op_legal(p, op, d) ? berth_tarnawski_seconds(p, op, d) : INFINITY;
+	}
+	return BERTH_OK;
+}
+
+/* Neighbours of an item into list, each once; seen [n_items] holds the item that saw it last. Returns how many. */
+static int32_t list_near(const berth_max_load *m, int32_t item, int32_t *seen, int32_t *list)
+{
+	const berth_graph *g = m->p->g;
+	int32_t n = 0;
+	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++) {
+		int32_t op = m->item_op[k];
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t other = m->op_item[g->tensor_producer[g->in_tensor[i]]];
+			if (other != item && seen[other] != item) {
+				seen[other] = item;
+				list[n++] = other;
+			}
+		}
+		for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
+			for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+				int32_t other = m->op_item[g->edge_consumer[e]];
+				if (other != item && seen[other] != item) {
+					seen[other] = item;
+					list[n++] = other;
+				}
+			}
+	}
+	return n;
+}
+
+static berth_status link_items(berth_max_load *m, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	int32_t *seen;
+	BERTH_TRY(BERTH_NEW(tmp, seen, m->n_items, err));
+	BERTH_TRY(BERTH_NEW(mem, m->near_off, (size_t)m->n_items + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, m->near_item, 2 * (size_t)m->p->g->n_edges, err));
+	for (int32_t i = 0; i < m->n_items; i++)
+		seen[i] = -1;
+	for (int32_t i = 0; i < m->n_items; i++)
+		m->near_off[i + 1] = m->near_off[i] + list_near(m, i, seen, m->near_item + m->near_off[i]);
+	return BERTH_OK;
+}
+
+static berth_status new_placement(berth_max_load *m, berth_arena *mem, berth_err *err)
+{
+	size_t devs = (size_t)m->p->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, m->item_dev, m->n_items, err));
+	BERTH_TRY(BERTH_NEW(mem, m->uses, (size_t)m->p->g->n_tensors * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, m->load_s, devs, err));
+	return BERTH_NEW(mem, m->dev_bytes, devs, err);
+}
+
+static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = m->p;
+	if ((int64_t)p->g->n_tensors * p->n_devs > INT32_MAX)
+		return berth_fail(err, BERTH_ELIMIT, "%d tensors on %d devices are too many", p->g->n_tensors, p->n_devs);
+	BERTH_TRY(BERTH_NEW(mem, m->dev_s_per_byte, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, m->dev_limit_bytes, p->n_devs, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		m->dev_s_per_byte[d] = fmax(berth_tarnawski_s_per_byte(p, d), 0);
+		m->dev_limit_bytes[d] = p->dev_limit_bytes[d] < 0 ? INT64_MAX : p->dev_limit_bytes[d];
+	}
+	BERTH_TRY(number_items(m, cut_s, mem, tmp, err));
+	BERTH_TRY(list_ops(m, mem, err));
+	BERTH_TRY(weigh_items(m, mem, err));
+	BERTH_TRY(link_items(m, mem, tmp, err));
+	return new_placement(m, mem, err);
+}
+
+berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp, berth_max_load *out, berth_err *err)
+{
+	berth_max_load m = {.p = p};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = build(&m, cut_s, mem, tmp, err);
+	if (mem != tmp)
+		berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = m;
+	return st;
+}
+
+/* ---- placements ---- */
+
+static double cost(const berth_max_load *m, int32_t tensor, int32_t dev)
+{
+	return (double)m->p->g->tensor_bytes[tensor] * m->dev_s_per_byte[dev];
+}
+
+static int32_t n_uses(const berth_graph *g, int32_t tensor)
+{
+	return g->tensor_use_off[tensor + 1] - g->tensor_use_off[tensor];
+}
+
+/* Transfers of a tensor whose uses are counted. */
+static void add_tensor(berth_max_load *m, int32_t x, int32_t home)
+{
+	const int32_t *uses = m->uses + (size_t)x * (size_t)m->p->n_devs;
+	for (int32_t d = 0; d < m->p->n_devs; d++)
+		if (d == home ? uses[d] < n_uses(m->p->g, x) : uses[d] > 0)
+			m->load_s[d] += cost(m, x, d);
+}
+
+void berth_max_load_place(berth_max_load *m, const int32_t *op_dev)
+{
+	const berth_graph *g = m->p->g;
+	size_t devs = (size_t)m->p->n_devs;
+	memset(m->uses, 0, (size_t)g->n_tensors * devs * sizeof *m->uses);
+	memset(m->load_s, 0, devs * sizeof *m->load_s);
+	memset(m->dev_bytes, 0, devs * sizeof *m->dev_bytes);
+	for (int32_t i = 0; i < m->n_items; i++) {
+		int32_t dev = m->item_dev[i] = op_dev[m->item_op[m->item_off[i]]];
+		m->load_s[dev] += m->item_s[(size_t)i * devs + (size_t)dev];
+		m->dev_bytes[dev] += m->item_bytes[i];
+	}
+	for (int32_t x = 0; x < g->n_tensors; x++) {
+		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+			m->uses[(size_t)x * devs + (size_t)m->item_dev[m->op_item[g->edge_consumer[e]]]]++;
+		add_tensor(m, x, m->item_dev[m->op_item[g->tensor_producer[x]]]);
+	}
+}
+
+/* The producer of x goes from a to b. */
+static void move_home(berth_max_load *m, int32_t x, int32_t a, int32_t b)
+{
+	const int32_t *uses = m->uses + (size_t)x * (size_t)m->p->n_devs;
+	int32_t all = n_uses(m->p->g, x);
+	double on_a = cost(m, x, a), on_b = cost(m, x, b);
+	m->load_s[a] += ((uses[a] > 0) - (uses[a] < all)) * on_a;
+	m->load_s[b] += ((uses[b] < all) - (uses[b] > 0)) * on_b;
+}
+
+/* A consumer of x, which is made at home, goes from a to b. */
+static void move_use(berth_max_load *m, int32_t x, int32_t home, int32_t a, int32_t b)
+{
+	int32_t *uses = m->uses + (size_t)x * (size_t)m->p->n_devs, all = n_uses(m->p->g, x);
+	int32_t before_a = uses[a]--, before_b = uses[b]++;
+	if (home == a)
+		m->load_s[a] += before_a == all ? cost(m, x, a) : 0;
+	else
+		m->load_s[a] -= before_a == 1 ? cost(m, x, a) : 0;
+	if (home == b)
+		m->load_s[b] -= before_b + 1 == all ? cost(m, x, b) : 0;
+	else
+		m->load_s[b] += before_b == 0 ? cost(m, x, b) : 0;
+}
+
+void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
+{
+	const berth_graph *g = m->p->g;
+	size_t devs = (size_t)m->p->n_devs;
+	int32_t a = m->item_dev[item];
+	if (a == dev)
+		return;
+	/* The item's own tensors: their producer and the consumers inside it move together; in whatever order, each step is counted rightly. */
+	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++) {
+		int32_t op = m->item_op[k];
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t x = g->in_tensor[i], maker = m->op_item[g->tensor_producer[x]];
+			move_use(m, x, maker == item ? a : m->item_dev[maker], a, dev);
+		}
+	}
+	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++)
+		for (int32_t x = g->op_tensor_off[m->item_op[k]]; x < g->op_tensor_off[m->item_op[k] + 1]; x++)
+			move_home(m, x, a, dev);
+	m->load_s[a] -= m->item_s[(size_t)item * devs + (size_t)a];
+	m->load_s[dev] += m->item_s[(size_t)item * devs + (size_t)dev];
+	m->dev_bytes[a] -= m->item_bytes[item];
+	m->dev_bytes[dev] += m->item_bytes[item];
+	m->item_dev[item] = dev;
+}
+
+void berth_max_load_devs(const berth_max_load *m, int32_t *op_dev)
+{
+	for (int32_t op = 0; op < m->p->n_ops; op++)
+		op_dev[op] = m->item_dev[m->op_item[op]];
+}
