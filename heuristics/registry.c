@@ -29,7 +29,8 @@
 	X(dp) \
 	X(ip) \
 	X(metis) \
-	X(scotch)
+	X(scotch) \
+	X(m_sct)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,
@@ -47,7 +48,7 @@ const int32_t berth_n_seeds = (int32_t)(sizeof berth_seed_methods / sizeof *bert
 static const struct {
 	const berth_method *method;
 	const char *(*missing)(void);
-} needs[] = {{&berth_method_milp, berth_lp_missing}, {&berth_method_metis, partition_metis_missing}, {&berth_method_scotch, partition_scotch_missing}};
+} needs[] = {{&berth_method_milp, berth_lp_missing}, {&berth_method_m_sct, berth_lp_missing}, {&berth_method_metis, partition_metis_missing}, {&berth_method_scotch, partition_scotch_missing}};
 
 const char *berth_method_missing(const berth_method *m)
 {

@@ -1,0 +1,224 @@
+/* The linear program of small communication times (C. Hanen and A. Munier, "An approximation algorithm for scheduling dependent tasks on m processors with small
+ * communication delays", ETFA 1995; as used by Baechi). Mean times p of operators, mean transfers c of edges, starts s, length w; x is 0 where the edge's
+ * consumer is the favourite child of its producer, else 1:
+ *     minimise w,   s_i + p_i + c_ij x_ij <= s_j,   s_i + p_i <= w,   sum over children of i of x >= children - 1,
+ *     sum over parents of j of x >= parents - 1,   0 <= x <= 1,
+ * rounded at 1/2: by the sums at most one child and one parent of an operator is below. Where many starts leave w alone the program is free to choose
+ * any; a small cost of the starts decides for early ones.
+ *
+ * Operators in topological order are cut into windows, one program each: starts of earlier windows are known then, and a producer of theirs has its
+ * favourite to give only if it has none yet. */
+#include "favourite.h"
+
+#include "lp.h"
+
+#include <math.h>
+
+favourite_cfg favourite_cfg_default(void)
+{
+	return (favourite_cfg){.window = 1000, .promptness = 0.01};
+}
+
+/* One edge a pair of operators that are not of one unit, by consumer; c is the sum over the pair's tensors, as a channel carries them in turn. */
+typedef struct pairs {
+	size_t *off;      /* [n_ops+1] of a consumer */
+	int32_t *producer;
+	int64_t *ns;
+	int32_t *children; /* [n_ops] of a producer */
+} pairs;
+
+typedef struct favourite {
+	const berth_problem *p;
+	const favourite_cfg *cfg;
+	pairs e;
+	double scale;         /* model time of a nanosecond */
+	double *op_end;       /* [n_ops] model time, of solved windows */
+	int32_t *op_start_col; /* [n_ops] of the present window; -1: before it */
+	int32_t *pair_col;    /* x, -1: fixed at 1 */
+	int32_t *op_first, *pair_next; /* [n_ops], [pairs] x of a producer in the present window, linked by pair; -1: the end */
+	int32_t *op_child;
+} favourite;
+
+static berth_status collect(const berth_problem *p, pairs *e, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	size_t n = 0;
+	BERTH_TRY(BERTH_NEW(tmp, e->off, (size_t)p->n_ops + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, e->producer, (size_t)g->n_edges + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, e->ns, (size_t)g->n_edges + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, e->children, p->n_ops, err));
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		e->off[op] = n;
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) { /* tensors ascend, so those of one producer are neighbours */
+			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
+			if (p->op_unit[from] == p->op_unit[op])
+				continue;
+			if (n == e->off[op] || e->producer[n - 1] != from) {
+				e->children[from]++;
+				e->producer[n++] = from;
+			}
+			e->ns[n - 1] += p->class_mean_ns[p->tensor_class[t]];
+		}
+	}
+	e->off[p->n_ops] = n;
+	return BERTH_OK;
+}
+
+/* ---- one window ---- */
+
+static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32_t end, berth_err *err)
+{
+	const berth_graph *g = f->p->g;
+	double cost = f->cfg->promptness / (end - first);
+	for (int32_t k = first; k < end; k++)
+		BERTH_TRY(berth_lp_col(lp, NULL, 0, BERTH_LP_INF, cost, false, &f->op_start_col[g->topo_op[k]], err));
+	for (int32_t k = first; k < end; k++) {
+		int32_t op = g->topo_op[k];
+		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
+			int32_t from = f->e.producer[i];
+			f->pair_col[i] = -1;
+			if (f->op_child[from] >= 0)
+				continue; /* given in an earlier window */
+			BERTH_TRY(berth_lp_col(lp, NULL, 0, 1, 0, false, &f->pair_col[i], err));
+			f->pair_next[i] = f->op_first[from];
+			f->op_first[from] = (int32_t)i;
+		}
+	}
+	return BERTH_OK;
+}
+
+/* s_j - s_i - c x >= p_i, or s_j - c x >= end_i where the producer's window is solved. */
+static berth_status add_edge(const favourite *f, berth_lp *lp, int32_t op, size_t i, berth_err *err)
+{
+	int32_t from = f->e.producer[i], start = f->op_start_col[from];
+	double time = f->scale * (double)f->p->op_mean_ns[from], wait = f->scale * (double)f->e.ns[i];
+	double least = (start >= 0 ? time : f->op_end[from]) + (f->pair_col[i] < 0 ? wait : 0);
+	BERTH_TRY(berth_lp_row(lp, NULL, least, BERTH_LP_INF, err));
+	BERTH_TRY(berth_lp_put(lp, f->op_start_col[op], 1, err));
+	if (start >= 0)
+		BERTH_TRY(berth_lp_put(lp, start, -1, err));
+	return f->pair_col[i] >= 0 ? berth_lp_put(lp, f->pair_col[i], -wait, err) : BERTH_OK;
+}
+
+static berth_status add_parents(const favourite *f, berth_lp *lp, int32_t op, berth_err *err)
+{
+	double n = 0;
+	for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
+		n += f->pair_col[i] >= 0;
+	if (n < 2)
+		return BERTH_OK;
+	BERTH_TRY(berth_lp_row(lp, NULL, n - 1, BERTH_LP_INF, err));
+	for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
+		if (f->pair_col[i] >= 0)
+			BERTH_TRY(berth_lp_put(lp, f->pair_col[i], 1, err));
+	return BERTH_OK;
+}
+
+/* For a producer with x in this window, once: its list is taken. */
+static berth_status add_children(favourite *f, berth_lp *lp, int32_t from, berth_err *err)
+{
+	double n = 0;
+	for (int32_t i = f->op_first[from]; i >= 0; i = f->pair_next[i])
+		n++;
+	int32_t first = f->op_first[from];
+	f->op_first[from] = -1;
+	if (n < 2)
+		return BERTH_OK;
+	BERTH_TRY(berth_lp_row(lp, NULL, n - 1, BERTH_LP_INF, err));
+	for (int32_t i = first; i >= 0; i = f->pair_next[i])
+		BERTH_TRY(berth_lp_put(lp, f->pair_col[i], 1, err));
+	return BERTH_OK;
+}
+
+static berth_status add_rows(favourite *f, berth_lp *lp, int32_t length, int32_t first, int32_t end, berth_err *err)
+{
+	for (int32_t k = first; k < end; k++) {
+		int32_t op = f->p->g->topo_op[k];
+		BERTH_TRY(berth_lp_row(lp, NULL, f->scale * (double)f->p->op_mean_ns[op], BERTH_LP_INF, err));
+		BERTH_TRY(berth_lp_put(lp, length, 1, err));
+		BERTH_TRY(berth_lp_put(lp, f->op_start_col[op], -1, err));
+		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
+			BERTH_TRY(add_edge(f, lp, op, i, err));
+		BERTH_TRY(add_parents(f, lp, op, err));
+		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
+			BERTH_TRY(add_children(f, lp, f->e.producer[i], err));
+	}
+	return BERTH_OK;
+}
+
+/* Round, and leave the window behind. Without a solution (the solver gave up) it has no favourites, and starts are as in the relaxation without transfers. */
+static void take(favourite *f, const berth_lp_result *r, int32_t first, int32_t end)
+{
+	bool solved = isfinite(r->value);
+	for (int32_t k = first; k < end; k++) {
+		int32_t op = f->p->g->topo_op[k];
+		double start = solved ? r->x[f->op_start_col[op]] : 0;
+		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
+			if (!solved)
+				start = fmax(start, f->op_end[f->e.producer[i]]);
+			else if (f->pair_col[i] >= 0 && r->x[f->pair_col[i]] < 0.5 - 1e-9)
+				f->op_child[f->e.producer[i]] = op;
+		}
+		f->op_end[op] = start + f->scale * (double)f->p->op_mean_ns[op];
+	}
+	for (int32_t k = first; k < end; k++)
+		f->op_start_col[f->p->g->topo_op[k]] = -1;
+}
+
+static berth_status solve_window(favourite *f, int32_t first, int32_t end, double *length, berth_arena *tmp, berth_err *err)
+{
+	berth_lp lp;
+	berth_lp_result r;
+	int32_t w;
+	berth_arena mem;
+	berth_arena_init(&mem, tmp->hook);
+	berth_lp_init(&lp, "favourite children", &mem);
+	berth_status st = berth_lp_col(&lp, "length", 0, BERTH_LP_INF, 1, false, &w, err);
+	if (st == BERTH_OK)
+		st = add_columns(f, &lp, first, end, err);
+	if (st == BERTH_OK)
+		st = add_rows(f, &lp, w, first, end, err);
+	if (st == BERTH_OK)
+		st = berth_lp_solve(&lp, NULL, &mem, tmp, &r, err);
+	if (st == BERTH_OK) {
+		take(f, &r, first, end);
+		if (isfinite(r.value) && r.x[w] > *length)
+			*length = r.x[w];
+	}
+	berth_arena_free(&mem);
+	return st;
+}
+
+static berth_status new_favourite(favourite *f, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = f->p;
+	double sum = 1;
+	BERTH_TRY(collect(p, &f->e, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, f->op_end, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, f->op_start_col, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, f->op_first, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, f->pair_col, f->e.off[p->n_ops], err));
+	BERTH_TRY(BERTH_NEW(tmp, f->pair_next, f->e.off[p->n_ops], err));
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		f->op_start_col[op] = f->op_first[op] = f->op_child[op] = -1;
+		sum += (double)p->op_mean_ns[op];
+	}
+	f->scale = (p->n_ops + 1) / sum; /* an operator takes 1 in the mean */
+	return BERTH_OK;
+}
+
+berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg, int32_t *op_child, double *length_ns, berth_arena *tmp, berth_err *err)
+{
+	favourite f = {.p = p, .cfg = cfg, .op_child = op_child};
+	double length = 0;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(new_favourite(&f, tmp, err));
+	for (int32_t first = 0; first < p->n_ops; first += cfg->window) {
+		int32_t end = p->n_ops - first < cfg->window ? p->n_ops : first + cfg->window;
+		BERTH_TRY(solve_window(&f, first, end, &length, tmp, err));
+	}
+	if (length_ns)
+		*length_ns = length / f.scale;
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
