@@ -69,6 +69,9 @@ static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
 	if (cap < bytes + ARENA_LINE + ARENA_REDZONE)
 		cap = bytes + ARENA_LINE + ARENA_REDZONE;
 	arena_chunk *c = hook_alloc(a, sizeof *c + cap);
+	size_t least = bytes + ARENA_LINE + ARENA_REDZONE;
+	if (!c && least < cap)
+		c = hook_alloc(a, sizeof *c + (cap = least)); /* short of memory: just what is needed */
 	if (!c)
 		return NULL;
 	c->below = a->top;

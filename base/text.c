@@ -85,6 +85,18 @@ void berth_strmap_init(berth_strmap *m, berth_arena *mem)
 	*m = (berth_strmap){mem, NULL, 0, 0};
 }
 
+berth_status berth_strmap_reserve(berth_strmap *m, size_t n, berth_err *err)
+{
+	size_t cap = 64;
+	if (m->cap)
+		return BERTH_OK;
+	while (cap * 3 <= n * 4)
+		cap *= 2;
+	BERTH_TRY(BERTH_NEW(m->mem, m->slot, cap, err));
+	m->cap = cap;
+	return BERTH_OK;
+}
+
 static uint64_t hash(const char *s)
 {
 	uint64_t h = 14695981039346656037u;
@@ -124,7 +136,7 @@ static berth_status rehash(berth_strmap *m, berth_err *err)
 
 berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found, berth_err *err)
 {
-	if (m->len * 2 >= m->cap)
+	if (m->len * 4 >= m->cap * 3)
 		BERTH_TRY(rehash(m, err));
 	strmap_slot *s = find(m->slot, m->cap, key);
 	if (!s->key) {

@@ -36,6 +36,7 @@ typedef struct builder_param {
 struct berth_builder {
 	berth_arena *tmp;
 	const char *name;
+	bool borrows; /* texts stay where they are until the graph is finished */
 	builder_op *op;
 	builder_edge *edge;
 	builder_pair *time, *forbid, *use;
@@ -63,11 +64,28 @@ berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder
 	return BERTH_OK;
 }
 
+berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, size_t n_edges, berth_err *err)
+{
+	b->borrows = true;
+	if (b->op || b->edge)
+		return BERTH_OK;
+	b->cap_op = n_ops;
+	b->cap_edge = n_edges;
+	BERTH_TRY(berth_strmap_reserve(&b->ops, n_ops, err));
+	BERTH_TRY(BERTH_NEW(b->tmp, b->op, n_ops, err));
+	return BERTH_NEW(b->tmp, b->edge, n_edges, err);
+}
+
 static berth_status copy_string(berth_arena *a, const char **s, berth_err *err)
 {
 	if (*s && !(*s = berth_arena_strdup(a, *s)))
 		return berth_nomem(err);
 	return BERTH_OK;
+}
+
+static berth_status keep_string(berth_builder *b, const char **s, berth_err *err)
+{
+	return b->borrows ? BERTH_OK : copy_string(b->tmp, s, err);
 }
 
 /* Index of word in a growing list without repeats. */
@@ -76,7 +94,7 @@ static berth_status intern(berth_builder *b, berth_strmap *map, const char ***li
 	*index = berth_strmap_get(map, word);
 	if (*index >= 0)
 		return BERTH_OK;
-	BERTH_TRY(copy_string(b->tmp, &word, err));
+	BERTH_TRY(keep_string(b, &word, err));
 	BERTH_TRY(BERTH_GROW(b->tmp, *list, *n, cap, err));
 	(*list)[*n] = word;
 	return berth_strmap_add(map, word, (int32_t)(*n)++, index, err);
@@ -118,8 +136,8 @@ berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32
 	BERTH_TRY(BERTH_GROW(b->tmp, b->op, b->n_ops, &b->cap_op, err));
 	builder_op *o = &b->op[b->n_ops];
 	*o = (builder_op){.spec = *spec, .type = -1, .coloc = -1, .sep = -1};
-	BERTH_TRY(copy_string(b->tmp, &o->spec.name, err));
-	BERTH_TRY(copy_string(b->tmp, &o->spec.pin, err));
+	BERTH_TRY(keep_string(b, &o->spec.name, err));
+	BERTH_TRY(keep_string(b, &o->spec.pin, err));
 	if (spec->type)
 		BERTH_TRY(intern(b, &b->types, &b->type, &b->n_types, &b->cap_type, spec->type, &o->type, err));
 	if (spec->colocate)
@@ -138,7 +156,7 @@ berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32
 
 static berth_status attach(berth_builder *b, builder_pair **list, size_t *n, size_t *cap, builder_pair pair, berth_err *err)
 {
-	BERTH_TRY(copy_string(b->tmp, &pair.key, err));
+	BERTH_TRY(keep_string(b, &pair.key, err));
 	if (*n == INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "more than %d attributes of one kind", INT32_MAX);
 	BERTH_TRY(BERTH_GROW(b->tmp, *list, *n, cap, err));
@@ -165,7 +183,7 @@ berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int6
 		                  (long long)bytes);
 	if (b->n_edges == INT32_MAX / 4)
 		return berth_fail(err, BERTH_EFORMAT, "more than %d edges", INT32_MAX / 4);
-	BERTH_TRY(copy_string(b->tmp, &tensor, err));
+	BERTH_TRY(keep_string(b, &tensor, err));
 	BERTH_TRY(BERTH_GROW(b->tmp, b->edge, b->n_edges, &b->cap_edge, err));
 	b->edge[b->n_edges++] = (builder_edge){from, to, bytes, tensor};
 	return BERTH_OK;
@@ -175,7 +193,7 @@ berth_status berth_builder_param(berth_builder *b, const char *name, int64_t byt
 {
 	if (bytes < 0 || bytes > MAX_BYTES)
 		return berth_fail(err, BERTH_EFORMAT, "parameter '%s': %lld bytes; expected 0 to 2^53", name, (long long)bytes);
-	BERTH_TRY(copy_string(b->tmp, &name, err));
+	BERTH_TRY(keep_string(b, &name, err));
 	BERTH_TRY(BERTH_GROW(b->tmp, b->param, b->n_params, &b->cap_param, err));
 	b->param[b->n_params] = (builder_param){name, bytes};
 	BERTH_TRY(berth_strmap_add(&b->params, name, (int32_t)b->n_params, param, err));

@@ -78,6 +78,10 @@ typedef struct berth_op_spec {
 /* A builder whose memory is tmp (it grows there until the caller resets it). Fails: BERTH_ENOMEM. */
 berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err);
 
+/* For large graphs, right after berth_builder_new: room for as many operators and edges (more may come), and a promise that all texts handed to the
+ * builder stay until it is finished, so that it need not copy them. Fails: BERTH_ENOMEM. */
+berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, size_t n_edges, berth_err *err);
+
 /* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative or not finite figure), BERTH_ENOMEM. */
 berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err);
 

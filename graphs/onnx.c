@@ -5,6 +5,7 @@
 #include "onnx_infer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -18,6 +19,7 @@ typedef struct name_table {
 static berth_status list_names(const onnx_model *m, name_table *t, berth_err *err)
 {
 	berth_strmap_init(&t->map, m->tmp);
+	BERTH_TRY(berth_strmap_reserve(&t->map, m->n_nodes, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, t->repeated, m->n_nodes, err));
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		int32_t found;
@@ -203,7 +205,14 @@ static berth_status build_params(build *s, berth_err *err)
 static berth_status build_graph(build *s, const char *name, berth_err *err)
 {
 	onnx_model *m = s->m;
+	size_t n_ops = 0, n_edges = 0;
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		n_ops += !m->node[i].folded;
+		for (int32_t k = 0; !m->node[i].folded && k < m->node[i].n_all; k++)
+			n_edges += m->node[i].in[k] >= 0 && !m->value[m->node[i].in[k]].constant && m->value[m->node[i].in[k]].producer >= 0;
+	}
 	BERTH_TRY(berth_builder_new(m->tmp, name, &s->b, err));
+	BERTH_TRY(berth_builder_reserve(s->b, n_ops, n_edges, err));
 	BERTH_TRY(list_names(m, &s->names, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, s->node_op, m->n_nodes, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, s->value_seen, m->n_values, err));
@@ -284,12 +293,63 @@ static berth_status import(onnx_model *m, const berth_onnx_options *opt, berth_a
 	return BERTH_OK;
 }
 
+/* ---- memory ---- */
+
+enum { FREE_BYTES = 16 * 1000 * 1000, BYTES_A_BYTE = 4 };
+
+/* What both arenas may take from their allocator: arenas keep what they take, so the sum is the peak. */
+typedef struct budget {
+	berth_allocator hook;
+	const berth_allocator *below[2]; /* of mem and tmp; NULL: malloc and free */
+	size_t left;
+	bool spent;
+} budget;
+
+static void *budget_alloc(void *ctx, size_t size)
+{
+	budget *b = ctx;
+	if (size > b->left) {
+		b->spent = true;
+		return NULL;
+	}
+	b->left -= size;
+	return b->below[0] ? b->below[0]->alloc(b->below[0]->ctx, size) : malloc(size);
+}
+
+static void budget_free(void *ctx, void *p)
+{
+	budget *b = ctx;
+	if (b->below[0])
+		b->below[0]->free(b->below[0]->ctx, p);
+	else
+		free(p);
+}
+
+static berth_status import_within(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem, berth_graph *out, berth_onnx_report *report, berth_err *err)
+{
+	budget b = {{budget_alloc, budget_free, &b}, {mem->hook, m->tmp->hook}, FREE_BYTES + BYTES_A_BYTE * m->size, false};
+	berth_arena_mark scratch = berth_arena_get_mark(m->tmp), kept = berth_arena_get_mark(mem);
+	if (b.below[0] != b.below[1])
+		return import(m, opt, mem, out, report, err); /* allocators of two kinds: each keeps its own books */
+	mem->hook = m->tmp->hook = &b.hook;
+	berth_status st = import(m, opt, mem, out, report, err);
+	if (st == BERTH_ENOMEM && b.spent)
+		st = berth_fail(err, BERTH_EFORMAT, "%s: reading it takes more than %d bytes of memory for each of its %zu bytes, and %d MB: it holds more nodes, "
+		                                    "values or attributes of a few bytes each than any exporter writes", m->file, BYTES_A_BYTE, m->size, FREE_BYTES / 1000000);
+	berth_arena_reset(m->tmp, scratch);
+	if (st != BERTH_OK)
+		berth_arena_reset(mem, kept);
+	mem->hook = b.below[0];
+	m->tmp->hook = b.below[1];
+	return st;
+}
+
 berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem,
                                     berth_arena *tmp, berth_graph *out, berth_onnx_report *report, berth_err *err)
 {
 	onnx_model m = {.file = file, .data = data, .size = size, .tmp = tmp};
 	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
-	berth_status st = import(&m, opt, mem, out, report, err);
+	berth_status st = import_within(&m, opt, mem, out, report, err);
 	berth_arena_reset(tmp, scratch);
 	if (st != BERTH_OK)
 		berth_arena_reset(mem, kept);

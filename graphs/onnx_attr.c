@@ -14,20 +14,20 @@ const onnx_attr *onnx_attr_find(const onnx_node *n, const char *name)
 int64_t onnx_attr_int(const onnx_node *n, const char *name, int64_t missing)
 {
 	const onnx_attr *a = onnx_attr_find(n, name);
-	return a && a->has_i ? a->i : missing;
+	return a && a->kind == ONNX_ATTR_INT ? a->is.i : missing;
 }
 
 double onnx_attr_float(const onnx_node *n, const char *name, double missing)
 {
 	const onnx_attr *a = onnx_attr_find(n, name);
-	return a && a->has_f ? a->f : missing;
+	return a && a->kind == ONNX_ATTR_FLOAT ? a->is.f : missing;
 }
 
 void onnx_attr_text(const onnx_model *m, const onnx_node *n, const char *name, const char **text, size_t *len)
 {
 	const onnx_attr *a = onnx_attr_find(n, name);
-	*text = a && a->has_s ? (const char *)m->data + a->s_at : NULL;
-	*len = *text ? a->s_end - a->s_at : 0;
+	*text = a && a->kind == ONNX_ATTR_TEXT ? (const char *)m->data + a->is.text_at : NULL;
+	*len = *text ? a->text_len : 0;
 }
 
 bool onnx_attr_is(const onnx_model *m, const onnx_node *n, const char *name, const char *text)

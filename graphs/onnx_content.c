@@ -17,7 +17,7 @@ static berth_status new_content(const onnx_at *at, int32_t o, content *c)
 {
 	onnx_value *v = onnx_out(at, o);
 	*c = (content){.n = v ? onnx_count(v->rank, v->dim) : -1};
-	if (c->n < 0 || c->n > ONNX_MAX_CONTENT || !v->elem || v->elem == ONNX_STRING || at->m->n_contents + c->n > ONNX_MAX_CONTENTS) {
+	if (c->n < 0 || c->n > ONNX_MAX_CONTENT || !v->elem || v->elem == ONNX_STRING || at->m->n_contents + c->n > ONNX_MAX_CONTENTS + (int64_t)(at->m->size / 8)) {
 		c->n = -1;
 		return BERTH_OK;
 	}

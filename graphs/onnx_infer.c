@@ -71,6 +71,11 @@ berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dim
 		return BERTH_OK;
 	int64_t *copy, n = 1;
 	bool too_large = false;
+	const onnx_value *in = onnx_in(at, 0);
+	if (in && in->rank == d->rank && (d->rank == 0 || memcmp(in->dim, d->d, (size_t)d->rank * sizeof *d->d) == 0)) {
+		v->dim = in->dim; /* most operators keep a shape */
+		return BERTH_OK;
+	}
 	BERTH_TRY(BERTH_NEW(at->m->tmp, copy, d->rank, at->err));
 	for (int32_t i = 0; i < d->rank; i++) {
 		copy[i] = d->d[i] < 0 ? ONNX_UNKNOWN : d->d[i];
@@ -202,12 +207,15 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 static berth_status warn_unknown(onnx_model *m, const onnx_node *n, berth_err *err)
 {
 	int32_t found;
+	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	const char *key = berth_arena_printf(m->tmp, "%s:%s", n->domain, n->type);
 	if (!key)
 		return berth_nomem(err);
-	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, err));
-	if (found != (int32_t)m->n_warnings)
+	if (berth_strmap_get(&m->warned, key) >= 0) {
+		berth_arena_reset(m->tmp, mark);
 		return BERTH_OK;
+	}
+	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, err));
 	m->warning[m->n_warnings] = berth_arena_printf(m->tmp, "operator '%s'%s%s is not known (first at node '%s'): its cost is that of its bytes", n->type,
 	                                               *n->domain ? " of domain " : "", n->domain, onnx_node_label(m, n));

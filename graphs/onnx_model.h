@@ -10,9 +10,10 @@
 enum {
 	ONNX_MAX_RANK = 64,
 	ONNX_MAX_CONTENT = 1024, /* elements of a tensor whose content is looked at, */
-	ONNX_MAX_CONTENTS = 1 << 24, /* and of all that are computed: beyond, contents are unknown */
+	ONNX_MAX_CONTENTS = 1 << 18, /* and of all that are computed, one more for each 8 bytes of the file: beyond, contents are unknown */
+	ONNX_MAX_ATTRS = 256,    /* of a node */
 	ONNX_MAX_DEPTH = 32,     /* bodies and function calls inside each other */
-	ONNX_MAX_INLINED = 1 << 14, /* nodes that calls of functions become, and one more for each 256 bytes of the file */
+	ONNX_MAX_INLINED = 1 << 13, /* nodes that calls of functions become, and one more for each 128 bytes of the file */
 	ONNX_UNKNOWN = -1        /* a rank or a dimension */
 };
 #define ONNX_MAX_ELEMENTS (INT64_C(1) << 48)
@@ -42,11 +43,14 @@ typedef struct onnx_tensor {
 /* An AttributeProto; lists stay in the file. */
 typedef struct onnx_attr {
 	const char *name;
-	int64_t i;
-	double f;
-	bool has_i, has_f, has_s;
+	enum { ONNX_ATTR_OTHER, ONNX_ATTR_INT, ONNX_ATTR_FLOAT, ONNX_ATTR_TEXT } kind;
+	uint32_t text_len;
+	union {
+		int64_t i;
+		double f;
+		size_t text_at;
+	} is;
 	const char *ref; /* inside a function: the attribute of the call that stands for it; NULL: none */
-	size_t s_at, s_end;
 	onnx_tensor *tensor;
 	size_t at, end;
 } onnx_attr;
@@ -105,6 +109,7 @@ typedef struct onnx_param {
 	int32_t value;
 	int64_t bytes, elements;
 	int32_t users, last_user; /* operators, and the last node that counted itself */
+	int32_t seen;             /* stamp of the last folded node that took it in */
 } onnx_param;
 
 typedef struct onnx_model {
@@ -130,7 +135,7 @@ typedef struct onnx_model {
 	onnx_param *param;
 	onnx_function *function;
 	int32_t stamp;             /* of the last node whose values were marked as seen */
-	size_t n_inlined;          /* nodes that calls of functions became */
+	size_t n_inlined, inlined_bytes; /* nodes that calls of functions became, and bytes of functions gone through for that */
 	size_t n_functions, cap_function;
 	size_t n_nodes, n_values, n_tensors, n_inputs, n_outputs, n_symbols, n_warnings, n_params, n_loops;
 	size_t cap_node, cap_value, cap_tensor, cap_tensor_value, cap_input, cap_output, cap_symbol, cap_warning, cap_param, cap_loop;

@@ -138,6 +138,7 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 	int32_t *first, *stack, sure = INT32_MAX;
 	grade *g;
 	*n_found = 0;
+	berth_arena_mark scratch = berth_arena_get_mark(m->tmp);
 	if (holds_weights(m))
 		return BERTH_OK;
 	BERTH_TRY(list_uses(m, &u, err));
@@ -154,6 +155,7 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 			m->value[m->input[i]].constant = m->value[m->input[i]].weight_input = true;
 			++*n_found;
 		}
+	berth_arena_reset(m->tmp, scratch);
 	return BERTH_OK;
 }
 
@@ -171,7 +173,7 @@ static berth_status new_param(onnx_model *m, int32_t v, int64_t bytes, int64_t e
 	BERTH_TRY(BERTH_GROW(m->tmp, m->param, m->n_params, &m->cap_param, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, root, 1, err));
 	*root = (int32_t)m->n_params;
-	m->param[m->n_params++] = (onnx_param){v, bytes, elements, 0, -1};
+	m->param[m->n_params++] = (onnx_param){v, bytes, elements, 0, -1, 0};
 	m->value[v].root = root;
 	m->value[v].n_roots = 1;
 	return BERTH_OK;
@@ -231,18 +233,10 @@ bool onnx_folds(const onnx_model *m, const onnx_node *n)
 	return all_inputs_constant(m, n) || all_outputs_known(m, n);
 }
 
-static bool has_root(const int32_t *root, int32_t n, int32_t r)
-{
-	for (int32_t i = 0; i < n; i++)
-		if (root[i] == r)
-			return true;
-	return false;
-}
-
 /* The parameters that the inputs are made of, each once; more than MAX_ROOTS: none, and the result will be its own. */
 static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t **out, int32_t *n_out, berth_err *err)
 {
-	int32_t merged[MAX_ROOTS], count = 0, *copy;
+	int32_t merged[MAX_ROOTS], count = 0, *copy, stamp = ++m->stamp;
 	*n_out = 0;
 	for (int32_t k = 0; k < n->n_in; k++) {
 		const onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
@@ -252,11 +246,14 @@ static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t
 			*out = v->root;
 			memcpy(merged, v->root, (size_t)v->n_roots * sizeof *merged);
 			count = v->n_roots;
+			for (int32_t i = 0; i < count; i++)
+				m->param[merged[i]].seen = stamp;
 			continue;
 		}
 		for (int32_t i = 0; i < v->n_roots; i++) {
-			if (has_root(merged, count, v->root[i]))
+			if (m->param[v->root[i]].seen == stamp)
 				continue;
+			m->param[v->root[i]].seen = stamp;
 			if (count == MAX_ROOTS)
 				return BERTH_OK;
 			merged[count++] = v->root[i];

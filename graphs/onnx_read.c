@@ -167,19 +167,19 @@ static berth_status on_attr(onnx_model *m, void *ctx, const onnx_wire *w, const 
 	case 1: return onnx_wire_text(w, f, "name of an attribute", m->tmp, &a->name, err);
 	case 2:
 		BERTH_TRY(onnx_wire_expect(w, f, ONNX_FIXED32, "f of an attribute", err));
-		a->f = onnx_wire_float((uint32_t)f->value);
-		a->has_f = true;
+		a->is.f = onnx_wire_float((uint32_t)f->value);
+		a->kind = ONNX_ATTR_FLOAT;
 		return BERTH_OK;
 	case 3:
 		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "i of an attribute", err));
-		a->i = (int64_t)f->value;
-		a->has_i = true;
+		a->is.i = (int64_t)f->value;
+		a->kind = ONNX_ATTR_INT;
 		return BERTH_OK;
 	case 4:
 		BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "s of an attribute", err));
-		a->s_at = f->at;
-		a->s_end = f->end;
-		a->has_s = true;
+		a->is.text_at = f->at;
+		a->text_len = f->end - f->at > UINT32_MAX ? 0 : (uint32_t)(f->end - f->at);
+		a->kind = ONNX_ATTR_TEXT;
 		return BERTH_OK;
 	case 21: return onnx_wire_text(w, f, "ref_attr_name of an attribute", m->tmp, &a->ref, err);
 	case 5: case 22:
@@ -311,9 +311,12 @@ static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, co
 {
 	onnx_node *n = &r->n;
 	BERTH_TRY(onnx_each_field_inside(m, n, w, f, "a node", on_node_count, err));
+	if (n->n_attrs > ONNX_MAX_ATTRS)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a node of %d attributes; expected at most %d", m->file, f->tag_at, n->n_attrs, ONNX_MAX_ATTRS);
 	BERTH_TRY(BERTH_NEW(m->tmp, n->in, n->n_in, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, n->out, n->n_out, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, n->attr, n->n_attrs, err));
+	if (n->n_attrs)
+		BERTH_TRY(BERTH_NEW(m->tmp, n->attr, n->n_attrs, err));
 	r->cap_in = (size_t)n->n_in;
 	n->n_in = n->n_out = n->n_attrs = 0;
 	BERTH_TRY(onnx_each_field_inside(m, r, w, f, "a node", on_node, err));
@@ -323,9 +326,9 @@ static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, co
 
 static berth_status name_inlined(onnx_model *m, const onnx_scope *s, onnx_node *n, berth_err *err)
 {
-	if (++m->n_inlined > ONNX_MAX_INLINED + m->size / 256)
+	if (++m->n_inlined > ONNX_MAX_INLINED + m->size / 128)
 		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: calls of functions expand to more than %zu nodes", m->file, n->at,
-		                  (size_t)ONNX_MAX_INLINED + m->size / 256);
+		                  (size_t)ONNX_MAX_INLINED + m->size / 128);
 	if (*n->name)
 		n->name = berth_arena_printf(m->tmp, "%s/%s", s->prefix, n->name);
 	return n->name ? BERTH_OK : berth_nomem(err);
@@ -432,6 +435,33 @@ static berth_status read_opset(onnx_model *m, const onnx_wire *w, const onnx_fie
 	return BERTH_OK;
 }
 
+/* Room for the lists of the main graph, so that they need not grow: the old storage of a list that grows stays. */
+static berth_status on_graph_count(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	size_t *n = ctx;
+	(void)m, (void)w, (void)err;
+	n[0] += f->number == 1;
+	n[1] += f->number == 5 || f->number == 15;
+	n[2] += f->number == 11;
+	return BERTH_OK;
+}
+
+static berth_status reserve(onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	size_t n[3] = {0};
+	BERTH_TRY(onnx_each_field_inside(m, n, w, f, "the graph", on_graph_count, err));
+	if (m->node || m->value)
+		return BERTH_OK; /* a second graph in one file */
+	m->cap_node = n[0];
+	m->cap_tensor = m->cap_tensor_value = n[1];
+	m->cap_value = n[0] + n[1] + n[2];
+	BERTH_TRY(berth_strmap_reserve(&m->values, m->cap_value, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, m->node, m->cap_node, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, m->tensor, m->cap_tensor, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, m->tensor_value, m->cap_tensor_value, err));
+	return BERTH_NEW(m->tmp, m->value, m->cap_value, err);
+}
+
 static berth_status on_model(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
 {
 	bool *has_graph = ctx;
@@ -442,6 +472,7 @@ static berth_status on_model(onnx_model *m, void *ctx, const onnx_wire *w, const
 		return BERTH_OK;
 	case 7:
 		*has_graph = true;
+		BERTH_TRY(reserve(m, w, f, err));
 		return onnx_each_field_inside(m, NULL, w, f, "the graph", on_graph, err);
 	case 8: return read_opset(m, w, f, err);
 	default: return BERTH_OK;

@@ -171,6 +171,8 @@ berth_status onnx_read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size
 
 /* ---- functions ---- */
 
+enum { MAX_INLINED_BYTES = 1 << 22 }; /* and four times the file */
+
 typedef struct key {
 	const char *name, *domain, *overload;
 } key;
@@ -292,6 +294,10 @@ berth_status onnx_inline_call(onnx_model *m, onnx_scope *outer, const onnx_node 
 	call_reading c = {.scope = &s, .call = call};
 	onnx_wire w = {m->file, m->data, function->at, function->end};
 	BERTH_TRY(check_depth(m, &s, call->at, err));
+	m->inlined_bytes += function->end - function->at;
+	if (m->inlined_bytes > MAX_INLINED_BYTES + 4 * m->size)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: calls of functions repeat more than %zu bytes", m->file, call->at,
+		                  (size_t)MAX_INLINED_BYTES + 4 * m->size);
 	berth_strmap_init(&s.names, m->tmp);
 	BERTH_TRY(onnx_each_field(m, &c, w, on_function_input, err));
 	BERTH_TRY(onnx_each_field(m, &c, w, on_function_face, err));
