@@ -10,6 +10,7 @@
 	X(ppo)     \
 	X(reinforce) \
 	X(post)    \
+	X(hsdag)   \
 	X(doppler) \
 	X(policy)  \
 	X(berth)

@@ -1,5 +1,6 @@
 /* What the policy sees, and that it learns: features of order 1, projections that respect the problem, a toy whose optimum is known, cloning, rewards. */
 #include "graph_json.h"
+#include "hsdag.h"
 #include "instance.h"
 #include "learner.h"
 #include "methods.h"
@@ -229,7 +230,7 @@ static void test_config_is_checked(void **state)
 static void test_methods(void **state)
 {
 	(void)state;
-	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler", "berth"};
+	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler", "hsdag", "berth"};
 	for (size_t m = 0; m < sizeof name / sizeof *name; m++) {
 		int32_t *first = NULL;
 		subject x;
@@ -259,7 +260,7 @@ static void test_methods(void **state)
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler"};
+	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler", "hsdag"};
 	subject x;
 	open_zoo(&x, "zoo:random:ops=40", "hetero-cluster");
 	for (size_t m = 0; m < sizeof name / sizeof *name; m++) {
@@ -282,6 +283,96 @@ static void test_each_allocation_may_fail(void **state)
 			assert_int_equal(f.live, 0);
 			assert_true(st == BERTH_ENOMEM || (st == BERTH_OK && k > 0));
 		}
+	}
+	close_subject(&x);
+}
+
+/* Least squares of log count[r - 1] over log r. */
+static double slope(const double *count, int n_radii)
+{
+	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+	for (int r = 1; r <= n_radii; r++) {
+		n++;
+		x += log(r);
+		y += log(count[r - 1]);
+		xx += log(r) * log(r);
+		xy += log(r) * log(count[r - 1]);
+	}
+	return (n * xy - x * y) / (n * xx - x * x);
+}
+
+/* Counts within reach done by hand: a path from its end and from its inside, a star (one radius from its middle); nodes out of reach do not count. */
+static void test_fractal_dimensions(void **state)
+{
+	(void)state;
+	static const int32_t path_u[] = {0, 1, 2, 3, 4, 5, 6}, path_v[] = {1, 2, 3, 4, 5, 6, 7}, star_u[] = {0, 0, 0, 0}, star_v[] = {1, 2, 3, 4};
+	berth_arena tmp = {0};
+	hsdag_graph path = {8, 7, path_u, path_v, NULL}, star = {6, 4, star_u, star_v, NULL};
+	double d[8];
+	berth_err err;
+	assert_ok(hsdag_fractal_dimensions(&path, d, &tmp, &err), &err);
+	assert_near(d[0], slope((const double[]){2, 3, 4, 5, 6, 7, 8}, 7), 1e-12);
+	assert_near(d[7], d[0], 1e-12);
+	assert_near(d[3], slope((const double[]){3, 5, 7, 8}, 4), 1e-12);
+	assert_ok(hsdag_fractal_dimensions(&star, d, &tmp, &err), &err);
+	assert_near(d[0], 0, 0);
+	assert_near(d[1], log(5.0 / 2) / log(2), 1e-12); /* 2 nodes within 1, 5 within 2 */
+	assert_near(d[5], 0, 0);                         /* on its own */
+	berth_arena_free(&tmp);
+}
+
+/* Parsings keep nodes and units whole, reach the target, and follow the scores. */
+static void test_parsings(void **state)
+{
+	(void)state;
+	subject x;
+	hsdag_view v;
+	hsdag_parsing a, b;
+	berth_err err;
+	open_zoo(&x, "zoo:inception-v3", "cpu+2gpu");
+	assert_ok(hsdag_view_new(&x.p, &x.mem, &x.tmp, &v, &err), &err);
+	assert_true(v.g.n_nodes < x.p.n_ops); /* chains */
+	for (size_t i = 0; i < (size_t)v.g.n_nodes * HSDAG_FEATURES; i++)
+		assert_true(fabs((double)v.g.node_x[i]) <= 20);
+	nn_real *scores = berth_arena_alloc(&x.mem, (size_t)v.g.n_edges, sizeof *scores);
+	berth_rng rng = berth_rng_seed(1, 1);
+	for (int k = 0; k < 2; k++) {
+		hsdag_parsing *r = k ? &b : &a;
+		for (int32_t e = 0; e < v.g.n_edges; e++)
+			scores[e] = (nn_real)berth_rng_unit(&rng);
+		assert_ok(hsdag_parsing_new(&v, &x.mem, r, &err), &err);
+		assert_ok(hsdag_parse(&v, scores, 24, &x.mem, &x.tmp, r, &err), &err);
+		assert_in_range(r->c.n, 16, 32); /* nodes stay whole: a little off */
+		for (int32_t op = 0; op < x.p.n_ops; op++) {
+			assert_in_range(r->op_cluster[op], 0, r->c.n - 1);
+			assert_int_equal(r->op_cluster[op], r->c.node_cluster[v.nodes.op_group[op]]);
+			assert_int_equal(r->op_cluster[op], r->op_cluster[x.p.unit_op[x.p.unit_off[x.p.op_unit[op]]]]);
+		}
+	}
+	assert_memory_not_equal(a.op_cluster, b.op_cluster, (size_t)x.p.n_ops * sizeof *a.op_cluster);
+	close_subject(&x);
+}
+
+/* Both forms of HSDAG learn: the mean of their last draws is better than that of their first. */
+static void test_hsdag_learns(void **state)
+{
+	(void)state;
+	subject x;
+	open_zoo(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
+	for (int ppo = 0; ppo < 2; ppo++) {
+		double value[2];
+		for (int late = 0; late < 2; late++) { /* best of 100 draws, and of 4,000 */
+			berth_search s;
+			berth_search_cfg cfg = {.seed = 2, .evaluations = late ? 4000 : 100};
+			berth_hsdag_cfg how = berth_hsdag_cfg_default();
+			berth_err err;
+			how.ppo = ppo;
+			assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+			assert_ok(berth_hsdag_run(&s, &how, &x.tmp, &err), &err);
+			assert_int_equal(s.evaluations, cfg.evaluations);
+			value[late] = s.best.value;
+		}
+		assert_true(value[1] < value[0] * (ppo ? 0.7 : 0.99));
 	}
 	close_subject(&x);
 }
@@ -326,6 +417,9 @@ int main(void)
 		cmocka_unit_test(test_config_is_checked),
 		cmocka_unit_test(test_methods),
 		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_fractal_dimensions),
+		cmocka_unit_test(test_parsings),
+		cmocka_unit_test(test_hsdag_learns),
 		cmocka_unit_test(test_never_worse_than_its_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

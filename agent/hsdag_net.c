@@ -1,0 +1,348 @@
+/* The network of HSDAG; see hsdag_net.h. Forward passes are lists of layers, the backward pass the same lists reversed. */
+#include "hsdag_net.h"
+
+#include "nn.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXP _Generic((nn_real)0, float: expf, double: exp)
+#define SQRT _Generic((nn_real)0, float: sqrtf, double: sqrt)
+
+/* ---- layout of the blocks ---- */
+
+typedef struct param_at {
+#define X(name, rows, columns, init) size_t name;
+	HSDAG_PARAMS(X)
+#undef X
+	size_t total;
+} param_at;
+
+static param_at layout_params(const hsdag_dims *d)
+{
+	size_t F = (size_t)d->in, H = (size_t)d->hidden, D = (size_t)d->n_devs, end = 0;
+	param_at at;
+#define X(name, rows, columns, init) \
+	at.name = end;               \
+	end += (rows) * (columns);
+	HSDAG_PARAMS(X)
+#undef X
+	at.total = end;
+	return at;
+}
+
+/* X(name, size). There are at most as many clusters as nodes. From d_h on: scratch of the backward pass. */
+#define HSDAG_ACTS(X)     \
+	X(root, N)        \
+	X(in_a, N * H)    \
+	X(in_y, N * H)    \
+	X(in_mean, N)     \
+	X(in_rstd, N)     \
+	X(h, N * H)       \
+	X(mix1, N * H)    \
+	X(gcn1, N * H)    \
+	X(mix2, N * H)    \
+	X(gcn2, N * H)    \
+	X(sum, N * H)     \
+	X(mean, N)        \
+	X(rstd, N)        \
+	X(h1, N * H)      \
+	X(edge_x, E * H)  \
+	X(edge_y, E * H)  \
+	X(score, E)       \
+	X(mix3, N * H)    \
+	X(gcn3, N * H)    \
+	X(h2, N * H)      \
+	X(pre, N * H)     \
+	X(size, N)        \
+	X(inside, N)      \
+	X(factor, N)      \
+	X(pool, N * H)    \
+	X(post, N * H)    \
+	X(c, N * H)       \
+	X(place, N * H)   \
+	X(d_h, N * H)     \
+	X(d_a, N * H)     \
+	X(d_b, N * H)     \
+	X(d_g, N * H)     \
+	X(d_factor, N)    \
+	X(d_score, E)     \
+	X(d_edge_x, E * H) \
+	X(d_edge_y, E * H)
+
+typedef struct acts_at {
+#define X(name, size) size_t name;
+	HSDAG_ACTS(X)
+#undef X
+	size_t total;
+} acts_at;
+
+typedef struct net {
+	size_t N, E, F, H, D;
+	const hsdag_graph *g;
+	param_at w;
+	acts_at a;
+} net;
+
+static net net_of(const hsdag_dims *d, const hsdag_graph *g)
+{
+	size_t N = (size_t)g->n_nodes, E = (size_t)g->n_edges, H = (size_t)d->hidden, end = 0;
+	net t = {N, E, (size_t)d->in, H, (size_t)d->n_devs, g, layout_params(d), {0}};
+#define X(name, size)   \
+	t.a.name = end; \
+	end += (size);
+	HSDAG_ACTS(X)
+#undef X
+	t.a.total = end;
+	return t;
+}
+
+size_t hsdag_param_count(const hsdag_dims *d)
+{
+	return layout_params(d).total;
+}
+
+size_t hsdag_acts_size(const hsdag_dims *d, const hsdag_graph *g)
+{
+	return net_of(d, g).a.total;
+}
+
+typedef enum init_rule { INIT_ZERO, INIT_ONE, INIT_HE, INIT_PART } init_rule;
+
+static void init_block(nn_real *w, size_t rows, size_t columns, init_rule rule, berth_rng *rng)
+{
+	double scale = sqrt(2.0 / (double)rows) * (rule == INIT_PART ? 0.3 : 1);
+	for (size_t i = 0; i < rows * columns; i++)
+		w[i] = rule == INIT_ZERO ? 0 : rule == INIT_ONE ? 1 : (nn_real)(scale * berth_rng_normal(rng));
+}
+
+void hsdag_init(const hsdag_dims *d, nn_real w[], berth_rng *rng)
+{
+	size_t F = (size_t)d->in, H = (size_t)d->hidden, D = (size_t)d->n_devs;
+	param_at at = layout_params(d);
+#define X(name, rows, columns, init) init_block(w + at.name, rows, columns, INIT_##init, rng);
+	HSDAG_PARAMS(X)
+#undef X
+}
+
+/* ---- layers of its own ---- */
+
+/* y = A^ x, symmetric: its own backward pass. root[n] is 1 / sqrt(degree + 1). */
+static void mix(const net *t, const nn_real root[restrict], const nn_real x[restrict], nn_real y[restrict])
+{
+	size_t H = t->H;
+	for (size_t v = 0; v < t->N; v++)
+		for (size_t k = 0; k < H; k++)
+			y[v * H + k] = root[v] * root[v] * x[v * H + k];
+	for (size_t e = 0; e < t->E; e++) {
+		size_t u = (size_t)t->g->edge_u[e], v = (size_t)t->g->edge_v[e];
+		nn_real share = root[u] * root[v];
+		for (size_t k = 0; k < H; k++) {
+			y[u * H + k] += share * x[v * H + k];
+			y[v * H + k] += share * x[u * H + k];
+		}
+	}
+}
+
+static void find_roots(const net *t, nn_real root[])
+{
+	for (size_t v = 0; v < t->N; v++)
+		root[v] = 1;
+	for (size_t e = 0; e < t->E; e++) {
+		root[t->g->edge_u[e]]++;
+		root[t->g->edge_v[e]]++;
+	}
+	for (size_t v = 0; v < t->N; v++)
+		root[v] = 1 / SQRT(root[v]);
+}
+
+static void gcn(const net *t, const nn_real w[restrict], size_t weight, size_t bias, nn_real a[restrict], size_t x, size_t mixed, size_t y)
+{
+	mix(t, a + t->a.root, a + x, a + mixed);
+	nn_linear(t->N, t->H, t->H, a + y, a + mixed, w + weight, w + bias);
+	nn_relu(t->N * t->H, a + y);
+}
+
+/* In a[dy]: the gradient of y, overwritten; a[dx] += that of x; a[scratch] is used. */
+static void gcn_backward(const net *t, const nn_real w[restrict], size_t weight, size_t bias, nn_real a[restrict], size_t mixed, size_t y, size_t dy, size_t dx,
+                         size_t scratch, nn_real dw[restrict])
+{
+	size_t n = t->N * t->H;
+	nn_relu_backward(n, a + dy, a + y);
+	memset(a + scratch, 0, n * sizeof *a);
+	nn_linear_backward(t->N, t->H, t->H, a + scratch, dw + weight, dw + bias, a + dy, a + mixed, w + weight);
+	mix(t, a + t->a.root, a + scratch, a + dy);
+	for (size_t i = 0; i < n; i++)
+		a[dx + i] += a[dy + i];
+}
+
+/* ---- encoding and scores ---- */
+
+static void score_edges(const net *t, const nn_real w[restrict], nn_real a[restrict])
+{
+	size_t H = t->H;
+	for (size_t e = 0; e < t->E; e++)
+		for (size_t k = 0; k < H; k++)
+			a[t->a.edge_x + e * H + k] = a[t->a.h1 + (size_t)t->g->edge_u[e] * H + k] * a[t->a.h1 + (size_t)t->g->edge_v[e] * H + k];
+	nn_linear(t->E, H, H, a + t->a.edge_y, a + t->a.edge_x, w + t->w.edge_w, w + t->w.edge_b);
+	nn_relu(t->E * H, a + t->a.edge_y);
+	memset(a + t->a.score, 0, t->E * sizeof *a);
+	nn_linear_add(t->E, H, 1, a + t->a.score, a + t->a.edge_y, w + t->w.edge_v);
+	for (size_t e = 0; e < t->E; e++)
+		a[t->a.score + e] = 1 / (1 + EXP(-a[t->a.score + e]));
+}
+
+void hsdag_embed(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const nn_real z[], nn_real a[restrict])
+{
+	net t = net_of(d, g);
+	size_t n = t.N * t.H;
+	find_roots(&t, a + t.a.root);
+	nn_linear(t.N, t.F, t.H, a + t.a.in_a, g->node_x, w + t.w.in_w1, w + t.w.in_b1);
+	nn_relu(n, a + t.a.in_a);
+	nn_linear(t.N, t.H, t.H, a + t.a.in_y, a + t.a.in_a, w + t.w.in_w2, w + t.w.in_b2);
+	for (size_t i = 0; z && i < n; i++)
+		a[t.a.in_y + i] += z[i];
+	nn_layernorm(t.N, t.H, a + t.a.h, a + t.a.in_mean, a + t.a.in_rstd, a + t.a.in_y, w + t.w.in_g, w + t.w.in_b);
+	gcn(&t, w, t.w.gcn1_w, t.w.gcn1_b, a, t.a.h, t.a.mix1, t.a.gcn1);
+	gcn(&t, w, t.w.gcn2_w, t.w.gcn2_b, a, t.a.gcn1, t.a.mix2, t.a.gcn2);
+	for (size_t i = 0; i < n; i++)
+		a[t.a.sum + i] = a[t.a.h + i] + a[t.a.gcn2 + i];
+	nn_layernorm(t.N, t.H, a + t.a.h1, a + t.a.mean, a + t.a.rstd, a + t.a.sum, w + t.w.norm_g, w + t.w.norm_b);
+	score_edges(&t, w, a);
+	gcn(&t, w, t.w.gcn3_w, t.w.gcn3_b, a, t.a.h1, t.a.mix3, t.a.gcn3);
+	for (size_t i = 0; i < n; i++)
+		a[t.a.h2 + i] = a[t.a.h1 + i] + a[t.a.gcn3 + i];
+}
+
+const nn_real *hsdag_scores(const hsdag_dims *d, const hsdag_graph *g, const nn_real a[])
+{
+	return a + net_of(d, g).a.score;
+}
+
+const nn_real *hsdag_embeddings(const hsdag_dims *d, const hsdag_graph *g, const nn_real a[])
+{
+	return a + net_of(d, g).a.c;
+}
+
+/* The cluster of an edge inside one; -1: it joins two. */
+static int32_t inside_of(const hsdag_graph *g, const hsdag_clusters *c, size_t e)
+{
+	int32_t k = c->node_cluster[g->edge_u[e]];
+	return k == c->node_cluster[g->edge_v[e]] ? k : -1;
+}
+
+/* ---- clusters ---- */
+
+/* size, inside and factor of every cluster; pool: the means of pre. */
+static void pool(const net *t, const hsdag_clusters *c, nn_real a[restrict])
+{
+	size_t H = t->H, C = (size_t)c->n;
+	memset(a + t->a.size, 0, C * sizeof *a);
+	memset(a + t->a.inside, 0, C * sizeof *a);
+	memset(a + t->a.factor, 0, C * sizeof *a);
+	memset(a + t->a.pool, 0, C * H * sizeof *a);
+	for (size_t v = 0; v < t->N; v++)
+		a[t->a.size + (size_t)c->node_cluster[v]]++;
+	for (size_t v = 0; v < t->N; v++) {
+		size_t k = (size_t)c->node_cluster[v];
+		for (size_t i = 0; i < H; i++)
+			a[t->a.pool + k * H + i] += a[t->a.pre + v * H + i] / a[t->a.size + k];
+	}
+	for (size_t e = 0; e < t->E; e++) {
+		int32_t k = inside_of(t->g, c, e);
+		if (k < 0)
+			continue;
+		a[t->a.inside + (size_t)k]++;
+		a[t->a.factor + (size_t)k] += a[t->a.score + e];
+	}
+	for (size_t k = 0; k < C; k++)
+		a[t->a.factor + k] = 1 + (a[t->a.inside + k] > 0 ? a[t->a.factor + k] / a[t->a.inside + k] : 0);
+}
+
+void hsdag_place(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const hsdag_clusters *c, nn_real a[restrict], nn_real logits[restrict])
+{
+	net t = net_of(d, g);
+	size_t H = t.H, C = (size_t)c->n;
+	nn_linear(t.N, H, H, a + t.a.pre, a + t.a.h2, w + t.w.pre_w, w + t.w.pre_b);
+	pool(&t, c, a);
+	nn_linear(C, H, H, a + t.a.post, a + t.a.pool, w + t.w.post_w, w + t.w.post_b);
+	for (size_t i = 0; i < C * H; i++)
+		a[t.a.c + i] = a[t.a.post + i] * a[t.a.factor + i / H];
+	nn_linear(C, H, H, a + t.a.place, a + t.a.c, w + t.w.place_w, w + t.w.place_b);
+	nn_relu(C * H, a + t.a.place);
+	nn_linear(C, H, t.D, logits, a + t.a.place, w + t.w.place_v, w + t.w.place_c);
+}
+
+/* From dlogits to d_factor, and to d_a: the gradient of h2. */
+static void place_backward(const net *t, const nn_real w[restrict], const hsdag_clusters *c, nn_real a[restrict], const nn_real dlogits[restrict],
+                           nn_real dw[restrict])
+{
+	size_t H = t->H, C = (size_t)c->n, n = t->N * H;
+	nn_real *da = a + t->a.d_a, *db = a + t->a.d_b;
+	memset(da, 0, C * H * sizeof *a);
+	memset(db, 0, C * H * sizeof *a);
+	memset(a + t->a.d_factor, 0, C * sizeof *a);
+	nn_linear_backward(C, H, t->D, da, dw + t->w.place_v, dw + t->w.place_c, dlogits, a + t->a.place, w + t->w.place_v);
+	nn_relu_backward(C * H, da, a + t->a.place);
+	nn_linear_backward(C, H, H, db, dw + t->w.place_w, dw + t->w.place_b, da, a + t->a.c, w + t->w.place_w);
+	for (size_t i = 0; i < C * H; i++) {
+		a[t->a.d_factor + i / H] += db[i] * a[t->a.post + i];
+		db[i] *= a[t->a.factor + i / H];
+	}
+	memset(da, 0, C * H * sizeof *a);
+	nn_linear_backward(C, H, H, da, dw + t->w.post_w, dw + t->w.post_b, db, a + t->a.pool, w + t->w.post_w);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = (size_t)c->node_cluster[i / H];
+		db[i] = da[k * H + i % H] / a[t->a.size + k];
+	}
+	memset(da, 0, n * sizeof *a);
+	nn_linear_backward(t->N, H, H, da, dw + t->w.pre_w, dw + t->w.pre_b, db, a + t->a.h2, w + t->w.pre_w);
+}
+
+/* From d_factor to d_h: the share of the gradient of h1 that comes through the scores. */
+static void scores_backward(const net *t, const nn_real w[restrict], const hsdag_clusters *c, nn_real a[restrict], nn_real dw[restrict])
+{
+	size_t H = t->H;
+	nn_real *ds = a + t->a.d_score, *dx = a + t->a.d_edge_x, *dy = a + t->a.d_edge_y;
+	for (size_t e = 0; e < t->E; e++) {
+		int32_t k = inside_of(t->g, c, e);
+		nn_real s = a[t->a.score + e];
+		ds[e] = k < 0 ? 0 : a[t->a.d_factor + (size_t)k] / a[t->a.inside + (size_t)k] * s * (1 - s);
+	}
+	memset(dy, 0, t->E * H * sizeof *a);
+	memset(dx, 0, t->E * H * sizeof *a);
+	nn_linear_backward(t->E, H, 1, dy, dw + t->w.edge_v, NULL, ds, a + t->a.edge_y, w + t->w.edge_v);
+	nn_relu_backward(t->E * H, dy, a + t->a.edge_y);
+	nn_linear_backward(t->E, H, H, dx, dw + t->w.edge_w, dw + t->w.edge_b, dy, a + t->a.edge_x, w + t->w.edge_w);
+	for (size_t e = 0; e < t->E; e++) {
+		size_t u = (size_t)t->g->edge_u[e] * H, v = (size_t)t->g->edge_v[e] * H;
+		for (size_t k = 0; k < H; k++) {
+			a[t->a.d_h + u + k] += dx[e * H + k] * a[t->a.h1 + v + k];
+			a[t->a.d_h + v + k] += dx[e * H + k] * a[t->a.h1 + u + k];
+		}
+	}
+}
+
+void hsdag_backward(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const hsdag_clusters *c, nn_real a[restrict],
+                    const nn_real dlogits[restrict], nn_real dw[restrict])
+{
+	net t = net_of(d, g);
+	size_t n = t.N * t.H;
+	nn_real *dh = a + t.a.d_h, *da = a + t.a.d_a, *db = a + t.a.d_b;
+	place_backward(&t, w, c, a, dlogits, dw);
+	memcpy(dh, da, n * sizeof *a);
+	gcn_backward(&t, w, t.w.gcn3_w, t.w.gcn3_b, a, t.a.mix3, t.a.gcn3, t.a.d_a, t.a.d_h, t.a.d_b, dw);
+	scores_backward(&t, w, c, a, dw);
+	memset(da, 0, n * sizeof *a);
+	nn_layernorm_backward(t.N, t.H, da, dw + t.w.norm_g, dw + t.w.norm_b, dh, a + t.a.sum, a + t.a.mean, a + t.a.rstd, w + t.w.norm_g);
+	memcpy(dh, da, n * sizeof *a);
+	memset(a + t.a.d_g, 0, n * sizeof *a);
+	gcn_backward(&t, w, t.w.gcn2_w, t.w.gcn2_b, a, t.a.mix2, t.a.gcn2, t.a.d_a, t.a.d_g, t.a.d_b, dw);
+	gcn_backward(&t, w, t.w.gcn1_w, t.w.gcn1_b, a, t.a.mix1, t.a.gcn1, t.a.d_g, t.a.d_h, t.a.d_b, dw);
+	memset(da, 0, n * sizeof *a);
+	nn_layernorm_backward(t.N, t.H, da, dw + t.w.in_g, dw + t.w.in_b, dh, a + t.a.in_y, a + t.a.in_mean, a + t.a.in_rstd, w + t.w.in_g);
+	memset(db, 0, n * sizeof *a);
+	nn_linear_backward(t.N, t.H, t.H, db, dw + t.w.in_w2, dw + t.w.in_b2, da, a + t.a.in_a, w + t.w.in_w2);
+	nn_relu_backward(n, db, a + t.a.in_a);
+	nn_linear_backward(t.N, t.F, t.H, NULL, dw + t.w.in_w1, dw + t.w.in_b1, db, g->node_x, w + t.w.in_w1);
+}

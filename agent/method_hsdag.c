@@ -1,0 +1,234 @@
+/* `hsdag`: HSDAG (Duan et al., NeurIPS 2024), one network per graph. Faithful: chains are joined; features with the fractal dimension; a graph network whose edge
+ * scores parse the graph (every node's dominant edge, connected components: the grouper by-score); clusters are placed by a softmax each, and the gradient
+ * reaches the scores through the clusters (hsdag_net.h). Ours: parsing stops at a target count (the released loop goes on to one cluster a component);
+ * placements on one device are not forbidden; scores of merged edges are added up from round to round, not computed anew.
+ *
+ * Two forms. REINFORCE as released: episodes of steps, each parsing anew, with what its clusters' embeddings leave in the nodes; one gradient step an
+ * episode, for the sum of all log-probabilities times the discounted sum of rewards 1 / latency, no baseline. PPO: placements drawn from one
+ * parsing, a moving baseline of logarithmic rewards, each cluster's ratio clipped. The method is the PPO form, the better one (docs/learning.md). */
+#include "adam.h"
+#include "hsdag.h"
+#include "learner.h"
+#include "nn.h"
+#include "policy_loss.h"
+#include "portfolio.h"
+
+#include <math.h>
+#include <string.h>
+
+berth_hsdag_cfg berth_hsdag_cfg_default(void)
+{
+	return (berth_hsdag_cfg){.ppo = true, .groups = 64, .hidden = 64, .batch = 10, .epochs = 4, .lr = 5e-4, .clip = 0.2, .entropy = 0.005, .steps = 20,
+	                         .discount = 0.95, .reinforce_lr = 1e-3};
+}
+
+typedef struct learner {
+	berth_search *s;
+	berth_hsdag_cfg cfg;
+	berth_arena *tmp;
+	hsdag_view v;
+	hsdag_dims dims;
+	hsdag_parsing parsing;
+	nn_real *params, *grads, *acts, *z;
+	adam_state adam;
+	nn_real *logits, *logp, *dlogits, *work, *old_logp, *advantage; /* [nodes][devs], three times; work; [batch][nodes]; [batch] */
+	int32_t *action, *op_devs; /* [batch][nodes], [batch][n_ops] */
+	berth_score *score;
+	double *reward, reference, mean, var;
+	int64_t episodes;
+} learner;
+
+static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
+{
+	size_t batch = (size_t)l->cfg.batch, ops = (size_t)l->s->p->n_ops;
+	nn_init();
+	BERTH_TRY(hsdag_view_new(l->s->p, tmp, l->s->mem, &l->v, err));
+	BERTH_TRY(hsdag_parsing_new(&l->v, tmp, &l->parsing, err));
+	l->dims = (hsdag_dims){HSDAG_FEATURES, l->cfg.hidden, l->s->p->n_devs};
+	size_t n = hsdag_param_count(&l->dims), nodes = (size_t)l->v.g.n_nodes, cells = nodes * (size_t)l->s->p->n_devs;
+	BERTH_TRY(BERTH_NEW(tmp, l->params, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->grads, n, err));
+	BERTH_TRY(adam_new(n, tmp, &l->adam, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->acts, hsdag_acts_size(&l->dims, &l->v.g), err));
+	BERTH_TRY(BERTH_NEW(tmp, l->z, nodes * (size_t)l->cfg.hidden, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->logits, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->logp, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->dlogits, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->work, policy_loss_work_size((int32_t)nodes, l->s->p->n_devs), err));
+	BERTH_TRY(BERTH_NEW(tmp, l->old_logp, batch * nodes, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->advantage, batch, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->action, batch * nodes, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->op_devs, batch * ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->score, batch, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->reward, batch, err));
+	berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_INIT);
+	hsdag_init(&l->dims, l->params, &rng);
+	return BERTH_OK;
+}
+
+/* ---- what both forms do ---- */
+
+static void embed_and_place(learner *l, const nn_real *z)
+{
+	hsdag_embed(&l->dims, l->params, &l->v.g, z, l->acts);
+	hsdag_place(&l->dims, l->params, &l->v.g, &l->parsing.c, l->acts, l->logits);
+}
+
+/* Scores, a parsing by them, and the distributions of its clusters. */
+static berth_status begin(learner *l, const nn_real *z, berth_err *err)
+{
+	hsdag_embed(&l->dims, l->params, &l->v.g, z, l->acts);
+	BERTH_TRY(hsdag_parse(&l->v, hsdag_scores(&l->dims, &l->v.g, l->acts), l->cfg.groups, l->tmp, l->s->mem, &l->parsing, err));
+	hsdag_place(&l->dims, l->params, &l->v.g, &l->parsing.c, l->acts, l->logits);
+	return policy_log_probs(l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask, l->logp, err);
+}
+
+static void draw(learner *l, int32_t n)
+{
+	size_t clusters = (size_t)l->parsing.c.n, ops = (size_t)l->s->p->n_ops;
+	for (int32_t i = 0; i < n; i++) {
+		berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)l->episodes++);
+		berth_encoding_draw(&l->parsing.e, l->logp, &rng, l->action + (size_t)i * clusters, l->old_logp + (size_t)i * clusters);
+		berth_encoding_project(&l->parsing.e, l->action + (size_t)i * clusters, l->op_devs + (size_t)i * ops);
+	}
+	berth_search_offer_batch(l->s, n, l->op_devs, l->score);
+}
+
+static size_t clear_dlogits(learner *l)
+{
+	size_t n = (size_t)l->parsing.c.n * (size_t)l->dims.n_devs;
+	memset(l->dlogits, 0, n * sizeof *l->dlogits);
+	return n;
+}
+
+static void clear_grads(learner *l)
+{
+	memset(l->grads, 0, hsdag_param_count(&l->dims) * sizeof *l->grads);
+}
+
+static void backward(learner *l)
+{
+	hsdag_backward(&l->dims, l->params, &l->v.g, &l->parsing.c, l->acts, l->dlogits, l->grads);
+}
+
+static berth_status descend(learner *l, double lr, berth_err *err)
+{
+	adam_cfg cfg = adam_cfg_default();
+	cfg.lr = lr;
+	if (!isfinite(adam_update(&cfg, &l->adam, l->params, l->grads)))
+		return berth_fail(err, BERTH_EINVAL, "hsdag: the policy's gradient is no longer finite");
+	return BERTH_OK;
+}
+
+/* ---- PPO ---- */
+
+static void note_rewards(learner *l, int32_t n, bool first)
+{
+	double sum = 0, squares = 0, keep = first ? 0 : 0.8;
+	for (int32_t i = 0; i < n; i++)
+		sum += l->reward[i] = berth_reward(l->reference, l->score[i]);
+	for (int32_t i = 0; i < n; i++)
+		squares += (l->reward[i] - sum / n) * (l->reward[i] - sum / n);
+	l->mean = keep * l->mean + (1 - keep) * sum / n;
+	l->var = keep * l->var + (1 - keep) * squares / n;
+	for (int32_t i = 0; i < n; i++)
+		l->advantage[i] = (nn_real)fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4);
+}
+
+static berth_status ppo_update(learner *l, int32_t n, berth_err *err)
+{
+	policy_ppo_cfg cfg = {l->cfg.clip, l->cfg.entropy};
+	policy_ppo_stats stats;
+	bool first = l->episodes == 0;
+	BERTH_TRY(begin(l, NULL, err));
+	draw(l, n);
+	note_rewards(l, n, first);
+	for (int32_t k = 0; k < l->cfg.epochs; k++) {
+		if (k)
+			embed_and_place(l, NULL);
+		clear_dlogits(l);
+		clear_grads(l);
+		BERTH_TRY(policy_ppo_loss(&cfg, n, l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask, l->action, l->old_logp, l->advantage, l->work,
+		                          l->dlogits, &stats, err));
+		backward(l);
+		BERTH_TRY(descend(l, l->cfg.lr, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status run_ppo(learner *l, berth_err *err)
+{
+	int64_t room;
+	while ((room = berth_search_room(l->s, l->cfg.batch)) > 0)
+		BERTH_TRY(ppo_update(l, (int32_t)room, err));
+	return BERTH_OK;
+}
+
+/* ---- REINFORCE as released ---- */
+
+/* One placement of an episode; grads += the gradient of minus its log-probability. */
+static berth_status step(learner *l, double *reward, berth_err *err)
+{
+	nn_real one = 1;
+	double loss;
+	BERTH_TRY(begin(l, l->z, err));
+	draw(l, 1);
+	*reward = berth_score_feasible(l->score[0]) && l->score[0].value > 0 ? l->reference / l->score[0].value : 0;
+	clear_dlogits(l);
+	BERTH_TRY(policy_ce_loss(l->parsing.c.n, 1, l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask, l->action, &one, l->work, l->dlogits, &loss, err));
+	backward(l);
+	const nn_real *c = hsdag_embeddings(&l->dims, &l->v.g, l->acts);
+	size_t hidden = (size_t)l->cfg.hidden;
+	for (size_t i = 0; i < (size_t)l->v.g.n_nodes * hidden; i++)
+		l->z[i] += c[(size_t)l->parsing.node_cluster[i / hidden] * hidden + i % hidden];
+	return BERTH_OK;
+}
+
+static berth_status episode(learner *l, bool *ended, berth_err *err)
+{
+	double sum = 0;
+	memset(l->z, 0, (size_t)l->v.g.n_nodes * (size_t)l->cfg.hidden * sizeof *l->z);
+	clear_grads(l);
+	for (int32_t i = 0; i < l->cfg.steps; i++) {
+		double reward;
+		if (berth_search_room(l->s, 1) == 0) {
+			*ended = true;
+			return BERTH_OK;
+		}
+		BERTH_TRY(step(l, &reward, err));
+		sum = reward + l->cfg.discount * sum; /* newest first */
+	}
+	for (size_t i = 0; i < hsdag_param_count(&l->dims); i++)
+		l->grads[i] *= (nn_real)sum;
+	return descend(l, l->cfg.reinforce_lr, err);
+}
+
+static berth_status run_reinforce(learner *l, berth_err *err)
+{
+	bool ended = false;
+	while (!ended)
+		BERTH_TRY(episode(l, &ended, err));
+	return BERTH_OK;
+}
+
+/* ---- the method ---- */
+
+berth_status berth_hsdag_run(berth_search *s, const berth_hsdag_cfg *cfg, berth_arena *tmp, berth_err *err)
+{
+	learner l = {.s = s, .cfg = *cfg, .tmp = tmp};
+	BERTH_TRY(new_learner(&l, tmp, err));
+	BERTH_TRY(berth_single_reference(s, &l.reference, tmp, err));
+	if (s->p->n_ops == 0 || berth_search_room(s, 1) == 0) {
+		berth_search_offer(s, l.v.op_fallback, NULL);
+		return BERTH_OK;
+	}
+	return (cfg->ppo ? run_ppo : run_reinforce)(&l, err);
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_hsdag_cfg cfg = berth_hsdag_cfg_default();
+	return berth_hsdag_run(s, &cfg, tmp, err);
+}
+
+const berth_method berth_method_hsdag = {"hsdag", "a graph network that groups by learned edge scores and places the groups, by PPO (Duan et al., NeurIPS 2024)", true, run};
