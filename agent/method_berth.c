@@ -2,8 +2,7 @@
  * levels of the grouping down to single units. What refinement finds is cloned again. Every part is anytime: phases follow the count of
  * rounds, never the budget. */
 #include "anneal.h"
-#include "learner.h"
-#include "method.h"
+#include "placer.h"
 #include "policy_file.h"
 #include "portfolio.h"
 #include "proposals.h"
@@ -70,34 +69,65 @@ static berth_status propose(const berth_policy_file *f, berth_search *s, berth_a
 	return BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status seed(placer *w, const berth_placer_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	placer w = {.s = s};
-	berth_learner_cfg cfg = berth_learner_cfg_default();
+	if (cfg->seeds)
+		return berth_portfolio_run(w->s, w->s->mem, tmp, &w->seeds, err);
+	BERTH_TRY(berth_method_run(berth_seed_methods[0], w->s, tmp, err));
+	return berth_single_reference(w->s, &w->seeds.reference, tmp, err);
+}
+
+/* From the policy where it is of the same decoding, else from fresh weights and the best seed. */
+static berth_status start_learner(placer *w, const berth_placer_cfg *cfg, const berth_policy_file *f, berth_arena *tmp, berth_err *err)
+{
+	berth_learner_cfg how = cfg->learner;
+	bool trained = f->cfg.sequential == how.sequential;
+	if (trained) {
+		how = f->cfg;
+		how.table_lr = how.sequential ? 0 : cfg->learner.table_lr;
+		how.epochs = cfg->learner.epochs ? how.epochs : 0;
+		how.clone_steps = cfg->learner.clone_steps ? how.clone_steps : 0;
+	}
+	BERTH_TRY(berth_learner_new(&how, w->s->cfg.seed, trained ? f->params : NULL, &w->s, 1, w->s->mem, tmp, &w->l, err));
+	w->l.task[0].reference = w->seeds.reference;
+	if (!cfg->edges)
+		w->l.task[0].e.in.n_edges = 0;
+	if (trained)
+		return how.sequential ? BERTH_OK : berth_learner_offer_greedy(&w->l, 0, tmp, err);
+	return cfg->seeds ? berth_learner_seed(&w->l, 0, 1, &(const int32_t *){w->s->best_dev}, SEED_STEPS, err) : BERTH_OK;
+}
+
+berth_placer_cfg berth_placer_cfg_default(void)
+{
+	berth_placer_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .learn_share = 0.25, .learner = berth_learner_cfg_default()};
+	cfg.learner.table_lr = 0.02;
+	return cfg;
+}
+
+berth_status berth_placer_run(berth_search *s, const berth_placer_cfg *cfg, berth_arena *tmp, berth_err *err)
+{
+	placer w = {.s = s, .learn_share = cfg->learn_share};
 	const berth_policy_file *f;
-	const nn_real *params = NULL;
-	BERTH_TRY(berth_portfolio_run(s, s->mem, tmp, &w.seeds, err));
+	bool ended;
+	BERTH_TRY(seed(&w, cfg, tmp, err));
 	if (s->p->n_ops == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
-	if (f->cfg.sequential)
+	if (f->cfg.sequential && cfg->proposals)
 		BERTH_TRY(propose(f, s, tmp, err));
 	if (berth_search_room(s, 1) == 0)
 		return BERTH_OK;
-	if (!f->cfg.sequential) {
-		cfg = f->cfg;
-		params = f->params;
-	}
-	cfg.table_lr = 0.02;
-	BERTH_TRY(berth_learner_new(&cfg, s->cfg.seed, params, &s, 1, s->mem, tmp, &w.l, err));
-	w.l.task[0].reference = w.seeds.reference;
-	w.learn_share = 0.25;
+	BERTH_TRY(start_learner(&w, cfg, f, tmp, err));
+	if (!cfg->anneal)
+		return learn(&w, INT64_MAX / 4, &ended, err);
 	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), s->mem, &w.annealer, err));
-	if (params)
-		BERTH_TRY(berth_learner_offer_greedy(&w.l, 0, tmp, err));
-	else
-		BERTH_TRY(berth_learner_seed(&w.l, 0, 1, &(const int32_t *){s->best_dev}, SEED_STEPS, err));
 	return rounds(&w, err);
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_placer_cfg cfg = berth_placer_cfg_default();
+	return berth_placer_run(s, &cfg, tmp, err);
 }
 
 const berth_method berth_method_berth = {"berth", "Policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default).", true, run};

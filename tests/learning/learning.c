@@ -44,7 +44,12 @@ void open_subject_of(subject *x, const char *graph, const char *system)
 	must(berth_bounds_new(&x->p, &x->tmp, &x->b, &err), &err);
 }
 
-static void open_subject(subject *x, int i)
+int n_instances(void)
+{
+	return N_INSTANCES;
+}
+
+void open_instance(subject *x, int i)
 {
 	open_subject_of(x, instances[i].graph, instances[i].system);
 }
@@ -55,19 +60,25 @@ void close_subject(subject *x)
 	berth_arena_free(&x->tmp);
 }
 
-double run_with(const subject *x, const char *name, const berth_search_cfg *cfg)
+double run_this(const subject *x, const berth_method *m, const berth_search_cfg *cfg)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_search s;
-	const berth_method *m;
 	berth_err err;
-	must(berth_method_find(name, &m, &err), &err);
 	must(berth_search_new(&x->p, cfg, &mem, &s, &err), &err);
 	must(berth_method_run(m, &s, &tmp, &err), &err);
 	double value = berth_score_feasible(s.best) ? s.best.value : INFINITY;
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return value;
+}
+
+double run_with(const subject *x, const char *name, const berth_search_cfg *cfg)
+{
+	const berth_method *m;
+	berth_err err;
+	must(berth_method_find(name, &m, &err), &err);
+	return run_this(x, m, cfg);
 }
 
 static double run_method(const subject *x, const char *name, uint64_t seed, int64_t evaluations)
@@ -124,9 +135,15 @@ static void print_interval(berth_interval v, double scale, const char *format)
 	printf("]");
 }
 
+void print_instance_name(int i)
+{
+	printf("%s on %s", instances[i].graph + 4, instances[i].system);
+}
+
 static void print_instance(int i)
 {
-	printf("| %s on %s", instances[i].graph + 4, instances[i].system);
+	printf("| ");
+	print_instance_name(i);
 }
 
 /* ---- the tables ---- */
@@ -140,7 +157,7 @@ static void table_learn(int n_seeds, int64_t evaluations)
 	for (int i = 0; i < N_INSTANCES; i++) {
 		double random[MAX_SEEDS], blank[MAX_SEEDS], trained[MAX_SEEDS], first[MAX_SEEDS], last[MAX_SEEDS], a, b;
 		subject x;
-		open_subject(&x, i);
+		open_instance(&x, i);
 		for (int k = 0; k < n_seeds; k++) {
 			random[k] = run_method(&x, "random", (uint64_t)k + 1, evaluations);
 			blank[k] = run_sampler(&x, false, (uint64_t)k + 1, evaluations, &a, &b);
@@ -178,7 +195,7 @@ static void table_berth(int n_seeds, int64_t evaluations)
 		double local[MAX_SEEDS], anneal[MAX_SEEDS], ours[MAX_SEEDS], single = INFINITY, best = INFINITY;
 		int which = 0;
 		subject x;
-		open_subject(&x, i);
+		open_instance(&x, i);
 		for (int k = 0; k < N_ONCE; k++) {
 			double v = run_method(&x, once[k], 1, 0);
 			if (k == 0)
@@ -225,7 +242,7 @@ static void table_post(int n_seeds, int64_t evaluations)
 	printf("Best value in ms: interquartile mean [95 %% bootstrap interval].\n\n| instance | random | cem | ppo | post |\n|---|---|---|---|---|\n");
 	for (int i = 0; i < N_INSTANCES; i++) {
 		subject x;
-		open_subject(&x, i);
+		open_instance(&x, i);
 		print_instance(i);
 		for (int m = 0; m < N; m++) {
 			double v[MAX_SEEDS];
@@ -244,9 +261,10 @@ static void table_post(int n_seeds, int64_t evaluations)
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-learning [--part learn|berth|post|tiled|zero-shot|time] [--seeds N] [--evaluations N] [--time S]\n\n"
+	fprintf(to, "usage: berth-learning [--part learn|berth|post|tiled|ablation|objectives|prior|zero-shot|time] [--seeds N] [--evaluations N] [--time S]\n\n"
 	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations for learn and\n"
-	            "berth, 2,400 for post and tiled; 10 seeds. time: 3 seeds of 1 s.\n");
+	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 10,000 evaluations,\n"
+	            "5 seeds. time: 3 seeds of 1 s.\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -279,6 +297,12 @@ int main(int argc, char **argv)
 		table_post(seeds, evaluations ? evaluations : 2400);
 	if ((!part || strcmp(part, "tiled") == 0) && (any = true))
 		table_tiled(seeds, evaluations ? evaluations : 2400);
+	if ((!part || strcmp(part, "ablation") == 0) && (any = true))
+		table_ablation(seeds, evaluations ? evaluations : 2400);
+	if ((!part || strcmp(part, "objectives") == 0) && (any = true))
+		table_objectives(seeds, evaluations ? evaluations : 2400);
+	if ((!part || strcmp(part, "prior") == 0) && (any = true))
+		table_prior(seeds < 5 ? seeds : 5, evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "zero-shot") == 0) && (any = true))
 		table_zero_shot(evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "time") == 0) && (any = true))

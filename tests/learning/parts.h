@@ -4,8 +4,8 @@
 
 #include "bounds.h"
 #include "graph.h"
+#include "method.h"
 #include "problem.h"
-#include "search.h"
 #include "system.h"
 
 typedef struct subject {
@@ -22,14 +22,29 @@ void must(berth_status st, const berth_err *err);
 void open_subject_of(subject *x, const char *graph, const char *system);
 void close_subject(subject *x);
 
+/* The instances that the first tables share. */
+int n_instances(void);
+void open_instance(subject *x, int i);
+void print_instance_name(int i);
+
 /* Value of a method's answer; infinite where it exceeds memory. cfg: seed, evaluations or time, policy. */
 double run_with(const subject *x, const char *name, const berth_search_cfg *cfg);
+double run_this(const subject *x, const berth_method *method, const berth_search_cfg *cfg);
 
 /* One forward pass of the shipped policy on model families and machines that it was not trained on. */
 void table_zero_shot(int64_t evaluations);
 
 /* All learners on tiled matrix programs, at the budget of the papers. */
 void table_tiled(int n_seeds, int64_t evaluations);
+
+/* Evaluations to come near the best known, from the learned prior and from others; at most `most`. */
+void table_prior(int n_seeds, int64_t most);
+
+/* berth with a part less. */
+void table_ablation(int n_seeds, int64_t evaluations);
+
+/* Energy, energy-delay product, throughput. */
+void table_objectives(int n_seeds, int64_t evaluations);
 
 /* berth and annealing at equal CPU time. seeds from 1. */
 void table_time(int n_seeds, double seconds);

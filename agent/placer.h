@@ -1,0 +1,22 @@
+/* `berth` with its parts to choose: for the method itself, and for telling what each part is worth. */
+#ifndef BERTH_PLACER_H
+#define BERTH_PLACER_H
+
+#include "learner.h"
+
+typedef struct berth_placer_cfg {
+	bool seeds;                /* run the portfolio first; false: the best single device alone */
+	bool proposals;            /* offer the trained policy's own placements */
+	bool edges;                /* the learner sees who gives to whom */
+	bool anneal;               /* refine in turn with learning; false: learn alone */
+	double learn_share;        /* evaluations of learning per evaluation of annealing at first, [0, 2]; default 0.25 */
+	berth_learner_cfg learner; /* where the trained policy is of the same decoding, learning starts from it and takes its settings;
+	                            * epochs or clone_steps 0 here: none */
+} berth_placer_cfg;
+
+berth_placer_cfg berth_placer_cfg_default(void);
+
+/* Search until the budget ends. Fails: BERTH_ENOMEM, BERTH_EINVAL (a policy's or the learner's settings). */
+berth_status berth_placer_run(berth_search *s, const berth_placer_cfg *cfg, berth_arena *tmp, berth_err *err);
+
+#endif

@@ -1,0 +1,150 @@
+/* What is each part of `berth` worth? The method with one part taken away or exchanged, at one budget: within the whole, where annealing makes up for much, and
+ * the agent alone, without annealing. */
+#include "parts.h"
+#include "placer.h"
+#include "policy_builtin.h"
+#include "statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_SEEDS = 100, MAX_INSTANCES = 16 };
+
+/* A policy as shipped, with fresh weights, and one that hears nothing of its neighbours. */
+typedef enum weights { WEIGHTS_SHIPPED, WEIGHTS_RANDOM, WEIGHTS_DEAF, N_WEIGHTS } weights;
+
+typedef struct variant {
+	const char *name;
+	void (*change)(berth_placer_cfg *cfg);
+	weights weights;
+} variant;
+
+static void as_it_is(berth_placer_cfg *c) { (void)c; }
+static void no_edges(berth_placer_cfg *c) { c->edges = false; }
+static void no_seeds(berth_placer_cfg *c) { c->seeds = false; }
+static void no_proposals(berth_placer_cfg *c) { c->proposals = false; }
+static void no_ce(berth_placer_cfg *c) { c->learner.clone_steps = 0; }
+static void no_ppo(berth_placer_cfg *c) { c->learner.epochs = 0; }
+static void no_grouping(berth_placer_cfg *c) { c->learner.groups = 4096; }
+static void no_learning(berth_placer_cfg *c) { c->learn_share = 0; c->learner.epochs = c->learner.clone_steps = 0; }
+static void sequential(berth_placer_cfg *c) { c->learner.sequential = true; c->learner.table_lr = 0; }
+
+static const variant variants[] = {
+	{"as it is", as_it_is, WEIGHTS_SHIPPED},
+	{"random weights of the policy", as_it_is, WEIGHTS_RANDOM},
+	{"no policy", no_proposals, WEIGHTS_SHIPPED},
+	{"no edges: policy and learner do not see who gives to whom", no_edges, WEIGHTS_DEAF},
+	{"no seeds", no_seeds, WEIGHTS_SHIPPED},
+	{"no cross-entropy", no_ce, WEIGHTS_SHIPPED},
+	{"no PPO", no_ppo, WEIGHTS_SHIPPED},
+	{"no grouping", no_grouping, WEIGHTS_SHIPPED},
+	{"no learning", no_learning, WEIGHTS_SHIPPED},
+	{"sequential decoding, from the policy", sequential, WEIGHTS_SHIPPED},
+	{"sequential decoding, from random weights", sequential, WEIGHTS_RANDOM},
+};
+enum { N_VARIANTS = sizeof variants / sizeof *variants };
+
+/* Of the method below; one at a time. A method has no context of its own. */
+static const variant *running;
+static bool anneals;
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_placer_cfg cfg = berth_placer_cfg_default();
+	running->change(&cfg);
+	cfg.anneal = anneals;
+	return berth_placer_run(s, &cfg, tmp, err);
+}
+
+static const berth_method method = {"berth", "with a part less", true, run};
+
+/* The shipped policy with other weights, in mem. */
+static berth_policy_file with_weights(const berth_policy_file *f, weights which, berth_arena *mem)
+{
+	berth_policy_file out = *f;
+	size_t n = policy_param_count(&f->dims);
+	berth_rng rng = berth_rng_seed(1, BERTH_STREAM_INIT);
+	berth_err err;
+	nn_real *w;
+	must(BERTH_NEW(mem, w, n, &err), &err);
+	memcpy(w, f->params, n * sizeof *w);
+	if (which == WEIGHTS_RANDOM)
+		policy_init(&f->dims, w, &rng);
+	for (int32_t i = 0; i < policy_tensor_count() && which == WEIGHTS_DEAF; i++) {
+		policy_tensor t = policy_tensor_at(&f->dims, i);
+		if (strcmp(t.name, "node_upd_m") == 0)
+			memset(w + t.offset, 0, t.size * sizeof *w);
+	}
+	out.params = w;
+	return out;
+}
+
+/* Logarithms of the ratio to `as it is`, run by run with equal seeds. */
+typedef struct cost {
+	double ratio[MAX_SEEDS * MAX_INSTANCES];
+	int n;
+} cost;
+
+static double mean(const double *x, int32_t n, berth_arena *tmp)
+{
+	double sum = 0;
+	(void)tmp;
+	for (int32_t i = 0; i < n; i++)
+		sum += x[i] / n;
+	return sum;
+}
+
+static void print_cost(const cost *c)
+{
+	berth_arena tmp = {0};
+	berth_interval r = berth_bootstrap(c->ratio, c->n, mean, &tmp);
+	printf(" | %+.2f %% [%+.2f, %+.2f]", 100 * expm1(r.middle), 100 * expm1(r.low), 100 * expm1(r.high));
+	berth_arena_free(&tmp);
+}
+
+/* All variants on one instance; costs[variant]. */
+static void run_instance(subject *x, const berth_policy_file policy[N_WEIGHTS], int n_seeds, int64_t evaluations, cost costs[N_VARIANTS])
+{
+	double base[MAX_SEEDS];
+	for (int v = 0; v < N_VARIANTS; v++)
+		for (int k = 0; k < n_seeds; k++) {
+			berth_search_cfg cfg = {.seed = (uint64_t)k + 1, .evaluations = evaluations, .policy = &policy[variants[v].weights]};
+			running = &variants[v];
+			double value = run_this(x, &method, &cfg);
+			if (v == 0)
+				base[k] = value;
+			costs[v].ratio[costs[v].n++] = log(fmin(value / base[k], 100)); /* what does not fit counts as a hundred times as much */
+		}
+}
+
+void table_ablation(int n_seeds, int64_t evaluations)
+{
+	static cost costs[2][N_VARIANTS];
+	berth_arena mem = {0};
+	berth_policy_file shipped, policy[N_WEIGHTS];
+	berth_err err;
+	must(berth_policy_builtin(&mem, &shipped, &err), &err);
+	for (int i = 0; i < N_WEIGHTS; i++)
+		policy[i] = with_weights(&shipped, (weights)i, &mem);
+	for (int i = 0; i < n_instances() && i < MAX_INSTANCES; i++) {
+		subject x;
+		open_instance(&x, i);
+		for (int alone = 0; alone < 2; alone++) {
+			anneals = !alone;
+			run_instance(&x, policy, n_seeds, evaluations, costs[alone]);
+		}
+		close_subject(&x);
+	}
+	printf("\n## What each part is worth, %lld evaluations, %d seeds\n\n"
+	       "Cost of taking a part of `berth` away or of exchanging it: geometric mean over the six instances above, relative to `berth` as it is, with equal seeds\n"
+	       "[95 %% bootstrap interval]. Within the whole, annealing makes up for much; the agent alone is policy, seeds and learning without annealing.\n\n"
+	       "| | within the whole | the agent alone |\n|---|---|---|\n", (long long)evaluations, n_seeds);
+	for (int v = 1; v < N_VARIANTS; v++) {
+		printf("| %s", variants[v].name);
+		print_cost(&costs[0][v]);
+		print_cost(&costs[1][v]);
+		printf(" |\n");
+	}
+	berth_arena_free(&mem);
+}
