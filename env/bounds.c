@@ -319,6 +319,8 @@ berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, bert
 {
 	int64_t blocks, memory, linear, most = b->latency_ns;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	if (p->s->cost_model != BERTH_COST_REFERENCE)
+		return BERTH_OK; /* the proofs are of the execution model */
 	BERTH_TRY(berth_bounds_blocks(p, nodes, tmp, &blocks, err));
 	BERTH_TRY(berth_bounds_memory(p, tmp, &memory, err));
 	most = blocks > most ? blocks : most;

@@ -165,15 +165,24 @@ static bool lacks_device(const berth_problem *q)
 	return false;
 }
 
-/* What stays on the operator's device to the end of the run, and what is there beside it while it runs. */
-static int64_t kept_bytes(const berth_graph *g, int32_t op)
+/* What stays on the operator's device to the end of the run, and what is there beside it while it runs. Under the cost model "tarnawski" parameters and
+ * state alone count. */
+static int64_t output_bytes(const berth_problem *q, int32_t op)
 {
-	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+	return q->s->cost_model == BERTH_COST_TARNAWSKI ? 0 : q->g->op_output_bytes[op];
 }
 
-static int64_t passing_bytes(const berth_graph *g, int32_t op)
+static int64_t kept_bytes(const berth_problem *q, int32_t op)
 {
+	return q->g->op_param_bytes[op] + q->g->op_state_bytes[op] + output_bytes(q, op);
+}
+
+static int64_t passing_bytes(const berth_problem *q, int32_t op)
+{
+	const berth_graph *g = q->g;
 	int64_t bytes = g->op_workspace_bytes[op];
+	if (q->s->cost_model == BERTH_COST_TARNAWSKI)
+		return 0;
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		bytes += g->tensor_bytes[t];
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
@@ -186,7 +195,7 @@ static int64_t around_bytes(const berth_problem *q, int32_t op)
 {
 	const berth_graph *g = q->g;
 	int32_t unit = q->op_unit[op];
-	int64_t bytes = passing_bytes(g, op) + g->op_output_bytes[op];
+	int64_t bytes = passing_bytes(q, op) + output_bytes(q, op);
 	for (int32_t i = q->unit_off[unit]; i < q->unit_off[unit + 1]; i++)
 		bytes += g->op_param_bytes[q->unit_op[i]] + g->op_state_bytes[q->unit_op[i]];
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
@@ -235,7 +244,7 @@ static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int
 	bool lacks = false;
 	memset(mask_bytes, 0, n_masks * sizeof *mask_bytes);
 	for (int32_t op = 0; op < q->n_ops; op++) {
-		mask_bytes[could_stand(q, op, dev)] += kept_bytes(g, op);
+		mask_bytes[could_stand(q, op, dev)] += kept_bytes(q, op);
 	}
 	for (int32_t i = 0; i < g->n_params; i++) {
 		size_t mask = 0;

@@ -1,6 +1,7 @@
 /* Workloads of Tarnawski et al.: every shared file under both cost models, against loads and latencies computed here from the JSON text itself; published
  * figures; bad files. The files stand in ../shared/workloads; without them the tests on them are skipped. */
 #include "bounds.h"
+#include "conflict.h"
 #include "file.h"
 #include "json.h"
 #include "load_system.h"
@@ -467,6 +468,57 @@ static void test_circle(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Six operators of which two fit on accelerators: CPU operators run side by side, so that the latency is 2. The strong bounds are of the execution model,
+ * where a device takes one at a time. */
+static void test_strong_bounds(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_bounds fast, strong;
+	berth_sim *sim;
+	berth_sim_result r;
+	berth_err err;
+	const int32_t cpu[] = {2, 2, 2, 2, 2, 2};
+	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", "") "," NODE("5", "") "," NODE("6", ""), ""), &mem, &g, &s, &err), &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
+	berth_sim_run(sim, cpu, NULL, &r);
+	assert_true(r.fits);
+	assert_int_equal(r.latency_ns, INT64_C(2) * 1000000000);
+	assert_ok(berth_bounds_new(&p, &tmp, &fast, &err), &err);
+	strong = fast;
+	assert_ok(berth_bounds_strengthen(&p, 1000, &tmp, &strong, &err), &err);
+	assert_true(strong.value[BERTH_LATENCY] >= fast.value[BERTH_LATENCY] && strong.value[BERTH_LATENCY] <= 2);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Three operators of 6 on two accelerators of 10: infeasible, but no sum proves it. Tensors take no memory in this model, so that they prove nothing. */
+static void test_conflict(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_conflict c;
+	berth_err err;
+#define SIX(id) "{\"id\":" id ",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":6}"
+	assert_ok(parse("{\"maxSizePerFPGA\":10,\"maxFPGAs\":2,\"maxCPUs\":0,\"nodes\":[" SIX("1") "," SIX("2") "," SIX("3") "],\"edges\":["
+	                "{\"sourceId\":1,\"destId\":2,\"cost\":5},{\"sourceId\":2,\"destId\":3,\"cost\":5}]}", &mem, &g, &s, &err), &err);
+#undef SIX
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_conflict_find(&p, NULL, &mem, &tmp, &c, &err), &err);
+	assert_false(c.proven);
+	assert_int_equal(c.dev_least_bytes[0], 8);
+	assert_int_equal(c.dev_least_bytes[1], 8);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 static void test_refuses(void **state)
 {
 	(void)state;
@@ -504,7 +556,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loads), cmocka_unit_test(test_latencies), cmocka_unit_test(test_search), cmocka_unit_test(test_dp),
 		cmocka_unit_test(test_dp_refuses), cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_second_visit),
-		cmocka_unit_test(test_circle), cmocka_unit_test(test_refuses),
+		cmocka_unit_test(test_circle), cmocka_unit_test(test_strong_bounds), cmocka_unit_test(test_conflict), cmocka_unit_test(test_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
