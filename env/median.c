@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_COUNTED = 1000 };
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -16,9 +18,12 @@ static double middle(const double *sorted, int32_t n)
 	return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
 }
 
-/* How many samples at either end can be left out: the largest k with 2 P(B <= k - 1) <= 0.05. */
+/* How many samples at either end can be left out: the largest k with 2 P(B <= k - 1) <= 0.05. Beyond MOST_COUNTED by the normal distribution, as 2^-n is
+ * soon no number any more. */
 static int32_t left_out(int32_t n)
 {
+	if (n > MOST_COUNTED)
+		return (int32_t)floor(0.5 * n + 0.5 - 0.98 * sqrt(n)) - 1;
 	double p = pow(0.5, n), sum = 0;
 	int32_t k = 0;
 	while (k < n / 2 && 2 * (sum + p) <= 0.05) {

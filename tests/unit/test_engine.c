@@ -266,6 +266,27 @@ static void intervals_of_medians(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Of 0, 1, 2, ...: the interval's ends are the order statistics themselves, from exact sums of binomials. */
+static void intervals_of_many_samples(void **state)
+{
+	(void)state;
+	enum { N = 2000 };
+	static double x[N];
+	berth_arena tmp = {0};
+	berth_err err;
+	berth_spread s;
+	for (int i = 0; i < N; i++)
+		x[i] = i;
+	assert_ok(berth_spread_of(x, 1000, &tmp, &s, &err), &err);
+	assert_near(s.low, 468, 0);
+	assert_near(s.high, 531, 0);
+	assert_ok(berth_spread_of(x, N, &tmp, &s, &err), &err);
+	assert_near(s.median, 999.5, 0);
+	assert_near(s.low, 955, 0);
+	assert_near(s.high, 1044, 0);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +299,7 @@ int main(void)
 		cmocka_unit_test(other_devices_after_a_restart),
 		cmocka_unit_test(program_that_is_not_there),
 		cmocka_unit_test(intervals_of_medians),
+		cmocka_unit_test(intervals_of_many_samples),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
