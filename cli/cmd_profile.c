@@ -32,6 +32,11 @@ typedef struct state {
 	const char *engine;
 } state;
 
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
 /* ---- a graph ---- */
 
 static void tell(void *ctx, int32_t done, int32_t of)
@@ -166,6 +171,8 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	berth_system fitted;
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
+	if (is_stdout(a->out) + is_stdout(a->system_out) + c->json > 1)
+		return berth_fail(err, BERTH_EINVAL, "profile: only one of --json, -o - and --system-out - can go to standard output");
 	BERTH_TRY(a->out ? berth_file_writable(a->out, err) : BERTH_OK);
 	BERTH_TRY(cli_graph_load(c, c->args[0], &s.g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s.s, err));
@@ -182,7 +189,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	}
 	if (c->json)
 		return print_json(c, &s, err);
-	if (!c->quiet)
+	if (!c->quiet && !is_stdout(a->out) && !is_stdout(a->system_out))
 		print_text(&s);
 	return BERTH_OK;
 }
@@ -281,7 +288,9 @@ static berth_status profile_system(cli *c, const args *a, berth_err *err)
 	if (a->engine.name && names.n > 1)
 		BERTH_TRY(time_links(c, a, &s, &s, err));
 	BERTH_TRY(write_system(c, path, &s, err));
-	if (c->json || c->quiet || strcmp(path, "-") == 0)
+	if (c->json && !is_stdout(path))
+		return write_system(c, "-", &s, err);
+	if (c->quiet || is_stdout(path))
 		return BERTH_OK;
 	printf("%d cores (%s), each %sFLOP/s and %s/s; memory %s\n", (int)h.n_cores, h.core, berth_text_count(x, h.peak_flops), berth_text_bytes(y, h.mem_bandwidth),
 	       berth_text_bytes(z, (double)h.memory_bytes));
