@@ -210,7 +210,7 @@ static void test_testdata(void **state)
 static void test_exports(void **state)
 {
 	(void)state;
-	check_folder(BERTH_FIXTURES, 7, 1700);
+	check_folder(BERTH_FIXTURES, 15, 5000);
 }
 
 static void test_workloads(void **state)
