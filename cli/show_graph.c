@@ -144,6 +144,32 @@ static void put_ns(berth_json_out *w, const char *key, int64_t ns)
 		berth_json_put_ns(w, key, ns);
 }
 
+/* What an ONNX model said of itself, and what had to be assumed. */
+static void put_onnx(berth_json_out *w, const berth_onnx_report *r)
+{
+	if (!r->n_nodes)
+		return;
+	berth_json_open(w, "onnx", '{');
+	berth_json_put_int(w, "nodes", r->n_nodes);
+	berth_json_put_int(w, "folded", r->n_folded);
+	berth_json_put_int(w, "outputs", r->n_outputs);
+	berth_json_put_int(w, "unknown", r->n_unknown);
+	berth_json_put_number(w, "parameters", r->param_elements);
+	berth_json_open(w, "dims", '{');
+	for (int32_t i = 0; i < r->n_dims; i++)
+		berth_json_put_int(w, r->dim_name[i], r->dim_value[i]);
+	berth_json_close(w, '}');
+	berth_json_open(w, "loops", '[');
+	for (int32_t i = 0; i < r->n_loops; i++)
+		berth_json_put_string(w, NULL, r->loop_name[i]);
+	berth_json_close(w, ']');
+	berth_json_open(w, "warnings", '[');
+	for (int32_t i = 0; i < r->n_warnings; i++)
+		berth_json_put_string(w, NULL, r->warning[i]);
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+}
+
 static berth_status print_json(cli *c, const view *v, berth_err *err)
 {
 	const berth_graph *g = &v->g;
@@ -166,6 +192,7 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 			berth_json_put_int(&w, type < g->n_types ? g->type_name[type] : "", v->stats.type_ops[type]);
 	}
 	berth_json_close(&w, '}');
+	put_onnx(&w, &v->onnx);
 	if (v->coarsened) {
 		berth_json_put_string(&w, "grouper", v->groups.grouper);
 		berth_json_put_int(&w, "groups", v->groups.n_groups);

@@ -171,6 +171,57 @@ static void test_recurrent(void **state)
 	berth_arena_free(&m.mem);
 }
 
+/* A decoder that goes on from a cache: two layers of hidden 256 with 2 groups of 32 for keys and values, 4000 words, one weight used at both ends. */
+static void test_decoder_with_cache(void **state)
+{
+	(void)state;
+	static const char *const sizes[] = {"batch=3", "new=5", "past=100"};
+	model m;
+	load(BERTH_FIXTURES "/decoder_cache.onnx", &(berth_onnx_options){sizes, 3}, &m);
+	double tokens = 3 * 5, h = 256, kv = 64, inner = 688, all = 105;
+	assert_near(berth_graph_macs(&m.g), tokens * (2 * (2 * h * h + 2 * h * kv + 3 * h * inner + 2 * h * all) + h * 4000), 0);
+	assert_int_equal(m.r.n_unknown + m.r.n_warnings, 0);
+	int64_t out = 0;
+	for (int32_t op = 0; op < m.g.n_ops; op++)
+		out += m.g.op_output_bytes[op];
+	assert_int_equal(out, 4 * (15 * 4000 + 4 * 3 * 2 * 105 * 32)); /* logits and caches */
+	int tied = 0;
+	for (int32_t p = 0; p < m.g.n_params; p++)
+		tied += m.g.param_bytes[p] == 4 * 4000 * 256 && m.g.param_op_off[p + 1] - m.g.param_op_off[p] == 2;
+	assert_int_equal(tied, 1);
+	berth_arena_free(&m.mem);
+}
+
+/* A loop costs what its body does, as often as is stated. */
+static void test_loop_of_a_model(void **state)
+{
+	(void)state;
+	static const char *const ten[] = {"/Loop=10"};
+	model one, m;
+	load(BERTH_FIXTURES "/greedy_loop.onnx", NULL, &one);
+	load(BERTH_FIXTURES "/greedy_loop.onnx", &(berth_onnx_options){ten, 1}, &m);
+	double first = 2 * 64 * 500, step = 2 * (128 * 64 + 64 * 500);
+	assert_near(berth_graph_macs(&one.g), first + step, 0);
+	assert_near(berth_graph_macs(&m.g), first + 10 * step, 0);
+	assert_int_equal(one.r.n_loops, 1);
+	assert_int_equal(m.r.n_loops, 0);
+	berth_arena_free(&one.mem);
+	berth_arena_free(&m.mem);
+}
+
+/* Source and target of any length: a bidirectional encoder of two layers, a decoder of two, attention, a mixing layer and 2000 words. */
+static void test_translator(void **state)
+{
+	(void)state;
+	static const char *const sizes[] = {"batch=3", "source_words=11", "target_words=6"};
+	model m;
+	load(BERTH_FIXTURES "/seq2seq.onnx", &(berth_onnx_options){sizes, 3}, &m);
+	double b = 3, s = 11, t = 6, h = 128, encoder = 2 * 2 * 4 * 64 * (h + 64), decoder = 2 * 4 * h * (h + h);
+	assert_near(berth_graph_macs(&m.g), b * (s * encoder + t * decoder + 2 * t * s * h + t * (2 * h * h + h * 2000)), 0);
+	assert_int_equal(m.r.n_unknown + m.r.n_warnings, 0);
+	berth_arena_free(&m.mem);
+}
+
 static void test_bad_options(void **state)
 {
 	(void)state;
@@ -219,6 +270,9 @@ int main(void)
 		cmocka_unit_test(test_bytes_of_one_layer),
 		cmocka_unit_test(test_symbolic_dimensions),
 		cmocka_unit_test(test_recurrent),
+		cmocka_unit_test(test_decoder_with_cache),
+		cmocka_unit_test(test_loop_of_a_model),
+		cmocka_unit_test(test_translator),
 		cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_round_trip),
 	};
