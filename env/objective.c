@@ -121,7 +121,7 @@ static berth_status read_term(parser *r)
 	BERTH_TRY(read_metric(r, &m));
 	r->o.sums[m] = true;
 	r->o.weight[m] += weight;
-	return BERTH_OK;
+	return isfinite(r->o.weight[m]) ? BERTH_OK : berth_fail(r->err, BERTH_EINVAL, "objective: the weights of %s add up to no finite number", metric_name[m]);
 }
 
 /* Factor to SI of the unit that stands there, 1 without one. */
@@ -157,6 +157,8 @@ static berth_status read_limit(parser *r)
 	r->o.limits[m] = true;
 	r->asked[m] = x * read_unit(r, m);
 	r->o.most[m] = m == BERTH_THROUGHPUT ? 1 / r->asked[m] : r->asked[m];
+	if (!isnormal(r->o.most[m]))
+		return berth_fail(r->err, BERTH_EINVAL, "objective: the limit '%.40s' on %s is too small or too large", from, metric_name[m]);
 	return BERTH_OK;
 }
 
