@@ -88,10 +88,10 @@ static berth_status descend(learner *l, double rate, berth_err *err)
 
 /* ---- the two stages ---- */
 
-/* Follow the list, softly: until its steps have the mean log-probability of MASS. */
+/* Follow the list, softly: until its steps have the mean log-probability of MASS. Nothing is evaluated here, so that time may end it. */
 static berth_status imitate(learner *l, const doppler_episode *teacher, berth_err *err)
 {
-	for (int k = 0; k < IMITATION_STEPS; k++) {
+	for (int k = 0; k < IMITATION_STEPS && berth_search_room(l->s, 1) > 0; k++) {
 		doppler_embed(&l->dims, l->params, &l->v.in, l->acts);
 		begin_gradient(l);
 		if (add_episode(l, teacher, 1) < -log(MASS))
