@@ -116,9 +116,6 @@ berth_status berth_learner_clone(berth_learner *l, int32_t task, const int32_t *
  * Fails: BERTH_ENOMEM. */
 berth_status berth_learner_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err);
 
-/* Draw n placements into op_devs [n][n_ops] without learning; episodes go on. */
-berth_status berth_learner_sample(berth_learner *l, int32_t task, int32_t n, int32_t *op_devs, berth_err *err);
-
 /* Reward of a score: log(reference / value), at least -3; below that for what does not fit memory, by its excess. */
 double berth_reward(double reference, berth_score score);
 

@@ -129,12 +129,6 @@ double berth_lp_dual_value(const berth_lp *lp, const double *y, double *r)
 	return sum;
 }
 
-const char *berth_lp_status_word(berth_lp_status st)
-{
-	static const char *const words[] = {"optimal", "limit", "infeasible", "unbounded", "unknown"};
-	return words[st];
-}
-
 const char *berth_lp_missing(void)
 {
 	return berth_lp_solver() ? NULL : "coinor-libcbc-dev";

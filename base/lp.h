@@ -73,9 +73,6 @@ typedef enum berth_lp_status {
 	BERTH_LP_UNKNOWN     /* no solution when the limit was reached, or the solver gave up; the bound holds if it is finite */
 } berth_lp_status;
 
-/* "optimal", "limit", "infeasible", "unbounded", "unknown" */
-const char *berth_lp_status_word(berth_lp_status st);
-
 typedef struct berth_lp_options {
 	int64_t nodes;       /* of the search tree; 0: no limit. Never seconds: the same model gives the same answer */
 	int64_t iterations;  /* of an LP's simplex; 0: no limit */

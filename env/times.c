@@ -40,15 +40,6 @@ berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s,
 	return BERTH_OK;
 }
 
-void berth_problem_times(const berth_problem *p, double *time_s)
-{
-	for (int32_t op = 0; op < p->n_ops; op++)
-		for (int32_t d = 0; d < p->n_devs; d++) {
-			int64_t ns = berth_op_time(p, op, d);
-			time_s[(size_t)op * (size_t)p->n_devs + (size_t)d] = ns < 0 ? NAN : (double)ns * 1e-9;
-		}
-}
-
 typedef struct started {
 	int64_t start_ns;
 	int32_t topo, op;

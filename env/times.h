@@ -8,9 +8,6 @@
  * a kind of s give way). Arrays live in mem, the rest is g's. Fails: BERTH_ENOMEM. */
 berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s, const double *time_s, berth_arena *mem, berth_graph *out, berth_err *err);
 
-/* The same times out of a compiled problem. time_s [n_ops][n_devs]. */
-void berth_problem_times(const berth_problem *p, double *time_s);
-
 /* The operators in the order of their starts in a simulation of op_dev by the system's rule: what to give an engine, so that it runs as the simulator does.
  * order [n_ops] out, topological. op_dev must run (berth_sim_result.runs). sim is scratch of p. O(ops log ops). Fails: BERTH_ENOMEM. */
 berth_status berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err);

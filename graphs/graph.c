@@ -213,11 +213,6 @@ int32_t berth_builder_find(const berth_builder *b, const char *name)
 	return berth_strmap_get(&b->ops, name);
 }
 
-int32_t berth_builder_n_ops(const berth_builder *b)
-{
-	return (int32_t)b->n_ops;
-}
-
 /* ---- finishing ---- */
 
 static int compare_names(const char *a, const char *b)

@@ -98,7 +98,6 @@ berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op
 
 /* Index of the operator with that name, or -1; so far added count. */
 int32_t berth_builder_find(const berth_builder *b, const char *name);
-int32_t berth_builder_n_ops(const berth_builder *b);
 
 /* The finished graph, in mem; needs nothing of the builder afterwards. Fails: BERTH_EFORMAT (a cycle, named by operators on it; the same
  * (from, to, tensor) twice; unequal bytes of one tensor; sums beyond 2^62), BERTH_ENOMEM. O(ops + edges, sorted). */
