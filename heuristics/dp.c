@@ -6,14 +6,15 @@
  * edges turned round, as the artificial forward nodes of the paper are.
  *
  * A linearised run (ideals are the prefixes of one topological order) comes first. Its value cuts the full one: a set whose computing alone lasts longer can
- * not be part of a better answer, nor can a larger set. With more than MOST_NODES nodes, MOST_IDEALS ideals, or MOST_SETS sets looked at, the linearised answer
- * stands. Both limits are counts, so the answer is the same on every machine. */
+ * not be part of a better answer, nor can a larger set. With more than MOST_NODES nodes, MOST_IDEALS ideals, MOST_VALUES values of the table, or MOST_SETS sets
+ * looked at (fewer where a set is tried for more than USUAL_STATES numbers of devices), the linearised answer stands; where that is too large as well, the
+ * best single device. All limits are counts, so the answer is the same on every machine, unless time or Ctrl-C ends the search. */
 #include "method.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_IDEALS = 100000, MOST_NODES = 8192, WORD = 64 };
+enum { MOST_IDEALS = 100000, MOST_NODES = 8192, MOST_VALUES = 1 << 26, USUAL_STATES = 64, WORD = 64 };
 static const int64_t MOST_SETS = INT64_C(400000000);
 
 typedef struct kind {
@@ -48,7 +49,7 @@ typedef struct dp {
 	double set_acc, set_cpu, set_in, set_out; /* seconds, bytes */
 	int64_t set_bytes;
 	int32_t *seen;                 /* [n_ideals] */
-	int64_t sets;
+	int64_t sets, most_sets;
 	double cut;                    /* answers at or above it are of no use */
 } dp;
 
@@ -440,6 +441,19 @@ static void improve(dp *d, size_t state, double value, int32_t from, bool on_cpu
 	d->on_cpu[state] = on_cpu;
 }
 
+/* One set more. False: that is enough. */
+static bool count_set(dp *d)
+{
+	if (d->sets >= d->most_sets)
+		return false;
+	if (++d->sets % 4096 == 0) {
+		berth_search_room(d->s, 1); /* time and cancelling */
+		if (d->s->stopped)
+			d->sets = d->most_sets;
+	}
+	return d->sets < d->most_sets;
+}
+
 /* The set between ideal j and ideal i on one more device. */
 static void try_set(dp *d, int32_t i, int32_t j, double acc, double cpu)
 {
@@ -465,10 +479,9 @@ static void descend(dp *d, int32_t i, int32_t j, double acc, double cpu)
 		int32_t to = d->down_to[k], v = d->down_node[k];
 		double acc_now = acc + d->node_acc[v], cpu_now = cpu + d->node_cpu[v];
 		bool fits = d->acc.memory < 0 || d->set_bytes + d->node_bytes[v] <= d->acc.memory;
-		if (d->seen[to] == i || !((acc_now < d->cut && fits) || cpu_now < d->cut) || d->sets >= MOST_SETS)
+		if (d->seen[to] == i || !((acc_now < d->cut && fits) || cpu_now < d->cut) || !count_set(d))
 			continue;
 		d->seen[to] = i;
-		d->sets++;
 		move_node(d, v, 1);
 		try_set(d, i, to, acc_now, cpu_now);
 		descend(d, i, to, acc_now, cpu_now);
@@ -481,15 +494,14 @@ static void descend_prefix(dp *d, int32_t i)
 {
 	double acc = 0, cpu = 0;
 	int32_t j = i;
-	while (j > 0 && d->sets < MOST_SETS) {
+	while (j > 0) {
 		int32_t v = j - 1;
 		bool fits = d->acc.memory < 0 || d->set_bytes + d->node_bytes[v] <= d->acc.memory;
 		acc += d->node_acc[v];
 		cpu += d->node_cpu[v];
-		if (!((acc < d->cut && fits) || cpu < d->cut))
+		if (!((acc < d->cut && fits) || cpu < d->cut) || !count_set(d))
 			break;
 		move_node(d, v, 1);
-		d->sets++;
 		try_set(d, i, --j, acc, cpu);
 	}
 	for (; j < i; j++)
@@ -564,11 +576,15 @@ static void read_answer(const dp *d, int32_t *op_dev)
 
 static berth_status solve(dp *d, int32_t *op_dev, berth_err *err)
 {
+	int64_t states = (int64_t)state_of(d, 1, 0, 0);
+	if (states * d->n_ideals > MOST_VALUES)
+		return BERTH_OK;
 	BERTH_TRY(new_values(d, err));
 	d->sets = 0;
+	d->most_sets = states > USUAL_STATES ? MOST_SETS / states * USUAL_STATES : MOST_SETS;
 	fill(d);
 	double value = d->value[state_of(d, d->n_ideals - 1, d->cpu.n, d->acc.n)];
-	if (d->sets >= MOST_SETS || !isfinite(value))
+	if (d->sets >= d->most_sets || !isfinite(value))
 		return BERTH_OK;
 	d->cut = value;
 	read_answer(d, op_dev);

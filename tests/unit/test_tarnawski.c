@@ -415,6 +415,47 @@ static void test_each_allocation_may_fail(void **state)
 	berth_arena_free(&x.tmp);
 }
 
+static void *alloc_below_2_gib(void *ctx, size_t size)
+{
+	(void)ctx;
+	return size < (size_t)1 << 31 ? malloc(size) : NULL;
+}
+
+static void free_it(void *ctx, void *p)
+{
+	(void)ctx;
+	free(p);
+}
+
+/* 16 operators that nothing joins are 65,536 ideals, 256 devices 16,641 states of each: the linearised answer must do. */
+static void test_many_devices(void **state)
+{
+	(void)state;
+	static const berth_allocator hook = {alloc_below_2_gib, free_it, NULL};
+	berth_arena mem = {0}, tmp = {0}, scratch = {.hook = &hook};
+	char text[4096] = "{\"maxSizePerFPGA\":15,\"maxFPGAs\":128,\"maxCPUs\":128,\"edges\":[],\"nodes\":[";
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_search search;
+	berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_THROUGHPUT), .seed = 1};
+	const berth_method *m;
+	berth_err err;
+	for (int i = 0; i < 16; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s{\"id\":%d,\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"size\":10}", i ? "," : "", i);
+	snprintf(text + strlen(text), sizeof text - strlen(text), "]}");
+	assert_ok(parse(text, &mem, &g, &s, &err), &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_search_new(&p, &cfg, &mem, &search, &err), &err);
+	assert_ok(berth_method_find("dp", &m, &err), &err);
+	assert_ok(berth_method_run(m, &search, &scratch, &err), &err);
+	assert_true(berth_score_feasible(search.best));
+	assert_near(search.best.value, 1, 1e-9);
+	berth_arena_free(&scratch);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* a -> b -> c with b elsewhere: the accelerator of a and c is visited twice. By hand: visit 1 computes a and moves it out (1 + 3), b on the other one
  * takes it in, computes, moves out (3 + 1 + 5), visit 2 takes b in and computes c (5 + 1). */
 static void test_second_visit(void **state)
@@ -555,7 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loads), cmocka_unit_test(test_latencies), cmocka_unit_test(test_search), cmocka_unit_test(test_dp),
-		cmocka_unit_test(test_dp_refuses), cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_second_visit),
+		cmocka_unit_test(test_dp_refuses), cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_many_devices), cmocka_unit_test(test_second_visit),
 		cmocka_unit_test(test_circle), cmocka_unit_test(test_strong_bounds), cmocka_unit_test(test_conflict), cmocka_unit_test(test_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
