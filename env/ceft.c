@@ -1,6 +1,8 @@
 /* The CEFT recurrence; see ceft.h. */
 #include "ceft.h"
 
+enum { LOOK_AHEAD = 8 };
+
 /* Earliest arrival of tensor t at device d over the devices of its producer, and the device that gives it. */
 static int64_t arrival(const berth_problem *p, const int64_t *finish, int32_t t, int32_t d, int32_t *best_dev)
 {
@@ -16,6 +18,17 @@ static int64_t arrival(const berth_problem *p, const int64_t *finish, int32_t t,
 		}
 	}
 	return best;
+}
+
+/* Transfer times of the inputs of op, which are far apart in memory on large graphs. */
+static void fetch(const berth_problem *p, int32_t op)
+{
+	size_t n = (size_t)p->n_devs;
+	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
+		const int64_t *table = p->class_pair_ns + (size_t)p->tensor_class[p->g->in_tensor[i]] * n * n;
+		__builtin_prefetch(table);
+		__builtin_prefetch(table + n * n - 1);
+	}
 }
 
 static void fill_row(const berth_problem *p, berth_ceft *c, int32_t op)
@@ -50,8 +63,11 @@ berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft
 	BERTH_TRY(BERTH_NEW(mem, c.finish_ns, cells, err));
 	BERTH_TRY(BERTH_NEW(mem, c.back_op, cells, err));
 	BERTH_TRY(BERTH_NEW(mem, c.back_dev, cells, err));
-	for (int32_t k = 0; k < p->n_ops; k++)
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		if (k + LOOK_AHEAD < p->n_ops)
+			fetch(p, g->topo_op[k + LOOK_AHEAD]);
 		fill_row(p, &c, g->topo_op[k]);
+	}
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		if (g->op_tensor_off[op] < g->op_tensor_off[op + 1])
 			continue;

@@ -21,6 +21,8 @@ typedef struct timed {
 
 struct berth_partial {
 	const berth_problem *p;
+	bool single_slots;      /* every device has one slot: slot d is device d's */
+	bool asks_nothing;      /* neither memory nor separation can refuse a device */
 	int32_t *slot_off;      /* [n_devs+1] slots of all devices; no device has more than operators */
 	int32_t *slot_tail;     /* its last gap */
 	gap *gaps;
@@ -74,6 +76,8 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 		part->slot_off[d + 1] = part->slot_off[d] + (slots < p->n_ops || slots == 1 ? slots : p->n_ops > 0 ? p->n_ops : 1);
 	}
 	size_t n_slots = (size_t)part->slot_off[p->n_devs];
+	part->single_slots = part->slot_off[p->n_devs] == p->n_devs;
+	part->asks_nothing = p->memory_free && p->g->n_seps == 0;
 	BERTH_TRY(BERTH_NEW(mem, part->slot_tail, n_slots, err));
 	BERTH_TRY(BERTH_NEW(mem, part->gaps, n_slots + (size_t)p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, part->start_ns, p->n_ops, err));
@@ -198,6 +202,8 @@ void berth_partial_bind(berth_partial *part, int32_t unit, int32_t dev)
 	const berth_problem *p = part->p;
 	part->unit_dev[unit] = dev;
 	part->dev_ops[dev] += p->unit_off[unit + 1] - p->unit_off[unit];
+	if (part->asks_nothing)
+		return;
 	mark_separation(part, unit, dev);
 	if (p->memory_free)
 		return;
@@ -292,19 +298,38 @@ int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit)
 
 /* ---- times ---- */
 
-void berth_partial_ready(const berth_partial *part, int32_t op, int64_t *ready_ns)
+/* As berth_partial_ready, inlined where it is called with a constant number of devices. */
+static inline void fill_ready(const berth_partial *part, int32_t op, int64_t *restrict ready_ns, size_t n)
 {
 	const berth_problem *p = part->p;
 	const berth_graph *g = p->g;
-	size_t n = (size_t)p->n_devs;
-	memset(ready_ns, 0, n * sizeof *ready_ns);
+	for (size_t d = 0; d < n; d++)
+		ready_ns[d] = 0;
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t];
 		int64_t end = part->end_ns[producer];
 		const int64_t *move = p->class_pair_ns + ((size_t)p->tensor_class[t] * n + (size_t)berth_partial_dev(part, producer)) * n;
 		for (size_t d = 0; d < n; d++)
-			if (end + move[d] > ready_ns[d])
-				ready_ns[d] = end + move[d];
+			ready_ns[d] = end + move[d] > ready_ns[d] ? end + move[d] : ready_ns[d];
+	}
+}
+
+void berth_partial_ready(const berth_partial *part, int32_t op, int64_t *ready_ns)
+{
+	size_t n = (size_t)part->p->n_devs;
+	if (n == 4)
+		fill_ready(part, op, ready_ns, 4);
+	else
+		fill_ready(part, op, ready_ns, n);
+}
+
+void berth_partial_look_ahead(const berth_partial *part, int32_t op)
+{
+	const berth_problem *p = part->p;
+	size_t n = (size_t)p->n_devs;
+	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
+		int32_t t = p->g->in_tensor[i], dev = berth_partial_dev(part, p->g->tensor_producer[t]);
+		__builtin_prefetch(p->class_pair_ns + ((size_t)p->tensor_class[t] * n + (size_t)(dev < 0 ? 0 : dev)) * n);
 	}
 }
 
@@ -393,14 +418,34 @@ static void try_dev(const berth_partial *part, int32_t op, int32_t dev, bool ins
 	*best_end = end;
 }
 
+/* After everything that stands on a device of one slot. -1: no device is legal. */
+static int32_t earliest_at_the_end(const berth_partial *part, int32_t op, int64_t *start_ns)
+{
+	const berth_problem *p = part->p;
+	int32_t best = -1, n = p->n_devs;
+	int64_t best_end = NEVER;
+	const int64_t *time_ns = p->op_dev_time_ns + (size_t)op * (size_t)n;
+	for (int32_t d = 0; d < n; d++) {
+		int64_t tail = part->gaps[part->slot_tail[d]].start, start = tail > part->ready_ns[d] ? tail : part->ready_ns[d];
+		if (berth_op_legal(p, op, d) && start + time_ns[d] < best_end) {
+			best = d;
+			best_end = start + time_ns[d];
+			*start_ns = start;
+		}
+	}
+	return best;
+}
+
 int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, int64_t *start_ns)
 {
 	const berth_problem *p = part->p;
 	int32_t best = -1, bound = berth_partial_dev(part, op), unit = p->op_unit[op];
 	int64_t end = 0;
 	berth_partial_ready(part, op, part->ready_ns);
+	if (!insertion && bound < 0 && part->asks_nothing && part->single_slots && (best = earliest_at_the_end(part, op, start_ns)) >= 0)
+		return best;
 	for (int32_t d = 0; d < p->n_devs && bound < 0; d++)
-		if (berth_op_legal(p, op, d) && berth_partial_fits(part, unit, d))
+		if (berth_op_legal(p, op, d) && (part->asks_nothing || berth_partial_fits(part, unit, d)))
 			try_dev(part, op, d, insertion, &best, start_ns, &end);
 	if (best < 0)
 		try_dev(part, op, bound >= 0 ? bound : berth_partial_roomiest(part, unit), insertion, &best, start_ns, &end);

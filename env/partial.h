@@ -53,6 +53,9 @@ int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit);
 /* When all inputs of op can be on each device, ready_ns out [n_devs]. All its producers are placed. O(inputs * devs). */
 void berth_partial_ready(const berth_partial *part, int32_t op, int64_t *ready_ns);
 
+/* A hint that op will be placed soon: fetches transfer times that are far apart in memory on large graphs. Changes nothing. O(inputs). */
+void berth_partial_look_ahead(const berth_partial *part, int32_t op);
+
 /* Earliest start >= ready_ns of op on dev: in the earliest idle gap that takes it, or (without insertion) after all that a slot has. op can run there.
  * O(gaps after ready_ns). */
 int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, int64_t ready_ns, bool insertion);

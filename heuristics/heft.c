@@ -7,6 +7,8 @@
 #include "method.h"
 #include "partial.h"
 
+enum { LOOK_AHEAD = 8 };
+
 typedef struct heft {
 	const berth_problem *p;
 } heft;
@@ -18,6 +20,8 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	(void)err;
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int64_t start;
+		if (k + LOOK_AHEAD < p->n_ops)
+			berth_partial_look_ahead(part, p->prio_op[k + LOOK_AHEAD]);
 		int32_t op = p->prio_op[k], dev = berth_partial_earliest(part, op, true, &start);
 		berth_partial_place(part, op, dev, start);
 	}

@@ -31,6 +31,7 @@ void bench_discard(bench_problem *b);
 
 void bench_simulate(bench_out *out);
 void bench_heft(bench_out *out);
+void bench_list(bench_out *out);
 void bench_onnx(bench_out *out);
 void bench_gguf(bench_out *out);
 void bench_import(bench_out *out);

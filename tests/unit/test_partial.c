@@ -248,9 +248,49 @@ static void test_random_instances(void **state)
 	assert_true(exact > 1000);
 }
 
+/* The earliest finish of every operator, with insertion and without, on all kinds of problems, against the definition. */
+static void test_earliest(void **state)
+{
+	(void)state;
+	int n_plain = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		instance in;
+		compiled c;
+		instance_make(seed, 14, 4, &in);
+		compile(&c, in.graph, in.system);
+		instance_free(&in);
+		bool plain = c.p.memory_free && c.g.n_seps == 0;
+		for (int insertion = 0; insertion < 2 && runs_everywhere(&c); insertion++) {
+			berth_partial *part = new_partial(&c);
+			for (int32_t k = 0; k < c.p.n_ops; k++) {
+				int32_t op = c.p.prio_op[k], unit = c.p.op_unit[op], want = -1;
+				int64_t ready[8], at, end = 0;
+				berth_partial_ready(part, op, ready);
+				berth_partial_look_ahead(part, op);
+				for (int32_t d = 0; d < c.p.n_devs; d++) {
+					bool may = berth_partial_dev(part, op) < 0 ? berth_op_legal(&c.p, op, d) && berth_partial_fits(part, unit, d) : d == berth_partial_dev(part, op);
+					int64_t ends = may ? berth_partial_start(part, op, d, ready[d], insertion) + berth_op_time(&c.p, op, d) : 0;
+					if (may && (want < 0 || ends < end)) {
+						want = d;
+						end = ends;
+					}
+				}
+				int32_t got = berth_partial_earliest(part, op, insertion, &at);
+				assert_true(want < 0 || (got == want && at + berth_op_time(&c.p, op, got) == end));
+				assert_true(berth_op_legal(&c.p, op, got));
+				berth_partial_place(part, op, got, at);
+			}
+			n_plain += plain;
+		}
+		discard(&c);
+	}
+	assert_true(n_plain > 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_earliest),
 		cmocka_unit_test(test_heft_example),
 		cmocka_unit_test(test_cpop_example),
 		cmocka_unit_test(test_gaps),
