@@ -7,80 +7,10 @@
  *             places in the channel's sequence, which is known beforehand, and all but the next one held back
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
-#include "sim.h"
-
-#include "cost_tarnawski.h"
+#include "sim_state.h"
 
 #include <math.h>
 #include <string.h>
-
-typedef struct event {
-	int64_t time;
-	int32_t what; /* >= 0: operator ends; < 0: hop of transfer ~what ends */
-} event;
-
-/* A tensor under way to one destination. */
-typedef struct transfer {
-	uint64_t key; /* request instant << 32 | tensor; in program order the place in the channel's sequence */
-	int32_t tensor, dest;
-	int32_t hop, hop_end; /* into route_link: the present hop, one past the last */
-	int32_t prev, next;   /* neighbours in the channel's queue; -1: none */
-	int32_t place;        /* into hop_place: of hop h at place + h (channels in program order) */
-	int32_t uses_left;    /* consumers at the destination that have not ended */
-	int64_t request_ns, start_ns;
-} transfer;
-
-typedef struct device {
-	uint64_t *ready; /* heap; room for all operators of the device */
-	int32_t n_ready, running, n_started;
-	int32_t first;   /* into seq_op: its operators in the order of program or given */
-	bool dirty;
-} device;
-
-typedef struct channel {
-	int32_t head, tail; /* waiting transfers */
-	int32_t n_started;
-	bool busy, dirty;
-} channel;
-
-struct berth_sim {
-	const berth_problem *p;
-	bool want_peaks, track; /* track: memory in this run */
-	berth_sim_hop *hops;
-	size_t n_hops;
-
-	/* constants of the problem */
-	int32_t *op_n_in;           /* [n_ops] inputs */
-	int64_t *op_start_bytes;    /* [n_ops] allocated at the start: its tensors, output and workspace */
-
-	/* state of a run */
-	const int32_t *op_dev;
-	bool by_sequence;           /* program or given */
-	bool fifo;
-	bool places;                /* channels in program order */
-	int32_t *hop_place, *tensor_place; /* [max hops] place of each hop in its channel's sequence, by tensor, destination, hop; [n_tensors] first of each */
-	int32_t *op_waits;          /* [n_ops] inputs not there yet */
-	int32_t *op_seq, *seq_op;   /* [n_ops] place in its device's sequence (program and given) and its inverse */
-	uint64_t *ready_store;      /* [n_ops] */
-	device *dev;                /* [n_devs] */
-	channel *chan;              /* [n_channels] */
-	transfer *moves;            /* [n_edges] */
-	int32_t n_moves;
-	int32_t *pending;           /* transfers whose next hop starts in this round without a queue (no contention) */
-	int32_t n_pending;
-	int32_t *dirty_dev, *dirty_chan, n_dirty_dev, n_dirty_chan;
-	event *heap;
-	int32_t n_heap;
-	int64_t now;
-	uint64_t instant;
-	int32_t *dest_move;         /* [n_devs] the transfer of the tensor at hand to each device; -1 */
-	int32_t *in_move;           /* [n_edges] by input place: the transfer that brought it; -1: made here */
-	int32_t *tensor_holds;      /* [n_tensors] local consumers and departing hops that keep it on its producer's device */
-
-	int64_t *start_ns, *end_ns, *dev_time_ns, *chan_ns, *mem_bytes, *peak_bytes;
-	double joules;
-	berth_tarnawski *tarnawski; /* where the system's cost model is that; else NULL */
-};
 
 /* ---- set-up ---- */
 
@@ -113,6 +43,7 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 		BERTH_TRY(BERTH_NEW(mem, s->hop_place, berth_sim_max_hops(s->p), err));
 		BERTH_TRY(BERTH_NEW(mem, s->tensor_place, g->n_tensors, err));
 	}
+	BERTH_TRY(BERTH_NEW(mem, s->link_bytes, s->p->s->n_links, err));
 	return BERTH_NEW(mem, s->chan_ns, chans, err);
 }
 
@@ -352,6 +283,7 @@ static void end_op(berth_sim *s, int32_t op)
 	const berth_graph *g = s->p->g;
 	int32_t d = s->op_dev[op];
 	s->end_ns[op] = s->now;
+	s->n_ended++;
 	s->dev[d].running--;
 	touch_dev(s, d);
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
@@ -410,12 +342,14 @@ static void start_op(berth_sim *s, int32_t op, int32_t d)
 	s->dev[d].running++;
 	s->dev[d].n_started++;
 	s->start_ns[op] = s->now;
+	if (s->tail_ns && s->now + s->tail_ns[op] > s->limit_ns)
+		s->over = true;
 	if (s->track)
 		s->mem_bytes[d] += s->op_start_bytes[op];
 	event_push(s, s->now + time, op);
 }
 
-static void start_ops(berth_sim *s, int32_t d, const int32_t *key_op)
+static void start_ops(berth_sim *s, int32_t d)
 {
 	device *v = &s->dev[d];
 	int32_t slots = s->p->s->dev_slots[d];
@@ -424,7 +358,7 @@ static void start_ops(berth_sim *s, int32_t d, const int32_t *key_op)
 		if (s->by_sequence && place != (uint32_t)(v->first + v->n_started))
 			break;
 		ready_pop(v);
-		start_op(s, key_op[place], d);
+		start_op(s, s->key_op[place], d);
 	}
 	v->dirty = false;
 }
@@ -437,7 +371,7 @@ static void start_hop(berth_sim *s, int32_t id)
 	int64_t time = p->class_link_ns[(size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link];
 	m->start_ns = s->now;
 	s->chan_ns[p->s->link_channel[link]] += time;
-	s->joules += p->s->link_joules_per_byte[link] * (double)p->g->tensor_bytes[m->tensor];
+	s->link_bytes[link] += p->g->tensor_bytes[m->tensor];
 	if (s->track && is_first_hop(s, m)) {
 		s->mem_bytes[m->dest] += p->g->tensor_bytes[m->tensor];
 		touch_dev(s, m->dest);
@@ -463,7 +397,7 @@ static void start_channel(berth_sim *s, int32_t c)
 }
 
 /* The start phase of a round. Devices and channels do not see each other's starts, so their order is free. */
-static void start_phase(berth_sim *s, const int32_t *key_op)
+static void start_phase(berth_sim *s)
 {
 	for (int32_t i = 0; i < s->n_pending; i++)
 		start_hop(s, s->pending[i]);
@@ -472,7 +406,7 @@ static void start_phase(berth_sim *s, const int32_t *key_op)
 		start_channel(s, s->dirty_chan[i]);
 	s->n_dirty_chan = 0;
 	for (int32_t i = 0; i < s->n_dirty_dev; i++) {
-		start_ops(s, s->dirty_dev[i], key_op);
+		start_ops(s, s->dirty_dev[i]);
 		if (s->track)
 			note_peak(s, s->dirty_dev[i]);
 	}
@@ -554,9 +488,13 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	s->op_dev = op_dev;
 	s->now = 0;
 	s->instant = 0;
+	s->n_ended = 0;
+	s->tail_ns = NULL;
+	s->over = false;
 	s->n_moves = s->n_pending = s->n_heap = s->n_dirty_dev = s->n_dirty_chan = 0;
 	s->n_hops = 0;
-	s->joules = 0;
+	if (p->s->n_links)
+		memset(s->link_bytes, 0, (size_t)p->s->n_links * sizeof *s->link_bytes);
 	if (ops)
 		memcpy(s->op_waits, s->op_n_in, ops * sizeof *s->op_waits);
 	memset(s->dev, 0, devs * sizeof *s->dev);
@@ -583,13 +521,9 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	return runs;
 }
 
-static void run_events(berth_sim *s, const int32_t *key_op)
+void sim_advance(berth_sim *s, bool once)
 {
-	for (int32_t op = 0; op < s->p->n_ops; op++)
-		if (!s->op_waits[op])
-			make_ready(s, op);
-	start_phase(s, key_op);
-	while (s->n_heap) {
+	do {
 		s->instant += s->heap[0].time > s->now;
 		s->now = s->heap[0].time;
 		do {
@@ -599,8 +533,8 @@ static void run_events(berth_sim *s, const int32_t *key_op)
 			else
 				end_hop(s, ~what);
 		} while (s->n_heap && s->heap[0].time == s->now);
-		start_phase(s, key_op);
-	}
+		start_phase(s);
+	} while (s->n_heap && !once);
 }
 
 static double largest_load(const berth_sim *s)
@@ -618,7 +552,9 @@ static double energy(const berth_sim *s, int64_t latency_ns)
 	const berth_system *y = s->p->s;
 	if (!s->p->has_energy)
 		return NAN;
-	double sum = s->joules;
+	double sum = 0;
+	for (int32_t l = 0; l < y->n_links; l++)
+		sum += y->link_joules_per_byte[l] * (double)s->link_bytes[l];
 	for (int32_t d = 0; d < s->p->n_devs; d++)
 		sum += y->dev_idle_w[d] * ((double)latency_ns * 1e-9) +
 		       (y->dev_busy_w[d] - y->dev_idle_w[d]) * ((double)s->dev_time_ns[d] * 1e-9 / y->dev_slots[d]);
@@ -650,24 +586,17 @@ static void run_tarnawski(berth_sim *s, const int32_t *op_dev, berth_sim_result 
 	out->fits = !(out->excess > 0);
 }
 
-void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, berth_sim_result *out)
+static void begin(berth_sim *s, const int32_t *order)
 {
 	const berth_problem *p = s->p;
 	berth_order rule = order ? BERTH_ORDER_GIVEN : p->s->order;
-	*out = (berth_sim_result){0};
-	if (!reset(s, op_dev))
-		return;
-	if (s->tarnawski) {
-		run_tarnawski(s, op_dev, out);
-		return;
-	}
-	s->track = s->want_peaks || !p->memory_free;
+	s->track = s->want_peaks || !(p->memory_free || s->sure_to_fit);
 	s->by_sequence = rule == BERTH_ORDER_PROGRAM || rule == BERTH_ORDER_GIVEN;
 	s->fifo = rule == BERTH_ORDER_FIFO;
-	const int32_t *key_op = s->fifo ? p->g->topo_op : p->prio_op;
+	s->key_op = s->fifo ? p->g->topo_op : p->prio_op;
 	if (s->by_sequence) {
 		sequences(s, order ? order : p->g->topo_op);
-		key_op = s->seq_op;
+		s->key_op = s->seq_op;
 	}
 	if (s->places)
 		channel_sequences(s, order ? order : p->g->topo_op);
@@ -675,13 +604,43 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 		static_memory(s);
 		memcpy(s->peak_bytes, s->mem_bytes, (size_t)p->n_devs * sizeof *s->peak_bytes);
 	}
-	run_events(s, key_op);
+	for (int32_t op = 0; op < p->n_ops; op++)
+		if (!s->op_waits[op])
+			make_ready(s, op);
+	start_phase(s);
+}
+
+bool sim_begin(berth_sim *s, const int32_t *op_dev, const int32_t *order)
+{
+	if (!reset(s, op_dev))
+		return false;
+	begin(s, order);
+	return true;
+}
+
+void sim_conclude(const berth_sim *s, berth_sim_result *out)
+{
 	out->runs = true;
 	out->latency_ns = s->now;
 	out->load_s = largest_load(s);
 	out->energy_j = energy(s, s->now);
 	out->excess = memory_excess(s);
 	out->fits = !(out->excess > 0);
+}
+
+void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, berth_sim_result *out)
+{
+	*out = (berth_sim_result){0};
+	if (!reset(s, op_dev))
+		return;
+	if (s->tarnawski) {
+		run_tarnawski(s, op_dev, out);
+		return;
+	}
+	begin(s, order);
+	if (s->n_heap)
+		sim_advance(s, false);
+	sim_conclude(s, out);
 }
 
 const int64_t *berth_sim_start_ns(const berth_sim *s) { return s->start_ns; }

@@ -1,0 +1,841 @@
+/* Incremental simulation; see incremental.h. */
+#include "incremental.h"
+
+#include "sim_state.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_SNAPSHOTS = 64, MANY_OPS = 20000, SNAPSHOTS_OF_MANY = 16, MAX_COMPARED = 64 };
+
+/* The state between two instants. */
+typedef struct snapshot {
+	int64_t now;
+	uint64_t instant;
+	int32_t n_ended, n_moves, n_heap, n_live, n_ready;
+	int32_t *op_waits;                            /* [n_ops] */
+	device *dev;                                  /* [n_devs] */
+	channel *chan;                                /* [n_channels] */
+	int64_t *chan_ns, *link_bytes, *mem_bytes, *peak_bytes; /* [n_channels], [n_links], [n_devs], [n_devs] */
+	int32_t *tensor_holds, *in_move;              /* [n_tensors], [n_edges]; where memory is tracked */
+	size_t store;                                 /* into the store: its events, live transfers, ready keys */
+} snapshot;
+
+typedef struct live_move {
+	int32_t id;
+	transfer move;
+} live_move;
+
+struct berth_incremental {
+	const berth_problem *p;
+	berth_sim *sim, *check;     /* check: for BERTH_DEBUG */
+	bool works;                 /* false: every run is a full one */
+	bool has_base;
+	bool follows_memory;        /* the base did */
+	int64_t *ever_bytes;        /* [n_devs] of the base: all that the device ever holds */
+	int32_t *base_dev;          /* [n_ops] */
+	int64_t *base_end_ns, *tail_ns; /* [n_ops] of the base: end; least time from the start to the end of the run */
+	int64_t *base_time_ns, *base_chan_ns, *base_link_bytes; /* [n_devs], [n_channels], [n_links] */
+	int64_t *kept_ns, *kept_bytes; /* [n_channels], [n_links] scratch */
+	int32_t *base_ops;          /* [n_devs] */
+	int64_t base_latency_ns;
+	berth_sim_result base_result;
+	int32_t max_snaps;
+	snapshot *snap;             /* [max_snaps + 1] of the base by time; the last is for berth_incremental_all */
+	int32_t n_snaps;
+	unsigned char *store;
+	size_t store_size, store_used;
+	int32_t *moved, n_moved;    /* [n_ops] operators that differ from the base */
+	int64_t *more_bytes;        /* [n_devs] parameters and state beyond the base's */
+	int32_t *trial_dev;         /* [n_ops] */
+	int64_t rounds, skipped;
+};
+
+/* ---- set-up ---- */
+
+static berth_status new_snapshot(const berth_incremental *n, snapshot *k, berth_arena *mem, berth_err *err)
+{
+	const berth_problem *p = n->p;
+	bool track = !p->memory_free;
+	BERTH_TRY(BERTH_NEW(mem, k->op_waits, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, k->dev, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, k->chan, p->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, k->chan_ns, p->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, k->link_bytes, p->s->n_links, err));
+	BERTH_TRY(BERTH_NEW(mem, k->mem_bytes, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, k->peak_bytes, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, k->tensor_holds, track ? p->g->n_tensors : 0, err));
+	return BERTH_NEW(mem, k->in_move, track ? p->g->n_edges : 0, err);
+}
+
+static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *err)
+{
+	const berth_problem *p = n->p;
+	BERTH_TRY(BERTH_NEW(mem, n->base_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->trial_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->base_end_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->tail_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->moved, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->base_time_ns, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, n->base_ops, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, n->more_bytes, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, n->ever_bytes, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, n->kept_ns, p->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, n->kept_bytes, p->s->n_links, err));
+	BERTH_TRY(BERTH_NEW(mem, n->base_link_bytes, p->s->n_links, err));
+	return BERTH_NEW(mem, n->base_chan_ns, p->s->n_channels, err);
+}
+
+berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, berth_incremental **out, berth_err *err)
+{
+	berth_incremental *n;
+	BERTH_TRY(BERTH_NEW(mem, n, 1, err));
+	n->p = p;
+	n->works = p->s->cost_model == BERTH_COST_REFERENCE && (p->s->order == BERTH_ORDER_PRIORITY || p->s->order == BERTH_ORDER_FIFO) &&
+	           !(p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM);
+	n->max_snaps = p->n_ops > MANY_OPS ? SNAPSHOTS_OF_MANY : MAX_SNAPSHOTS;
+	BERTH_TRY(berth_sim_new(p, mem, &n->sim, err));
+	if (BERTH_DEBUG)
+		BERTH_TRY(berth_sim_new(p, mem, &n->check, err));
+	BERTH_TRY(new_base(n, mem, err));
+	BERTH_TRY(BERTH_NEW(mem, n->snap, n->max_snaps + 1, err));
+	for (int32_t i = 0; i <= n->max_snaps && n->works; i++)
+		BERTH_TRY(new_snapshot(n, &n->snap[i], mem, err));
+	n->store_size = 65536 + 32 * ((size_t)p->n_ops + (size_t)p->g->n_edges);
+	BERTH_TRY(BERTH_NEW(mem, n->store, n->store_size, err));
+	*out = n;
+	return BERTH_OK;
+}
+
+/* ---- snapshots ---- */
+
+static bool is_live(const berth_sim *s, const transfer *m)
+{
+	return m->hop < m->hop_end || (s->track && m->uses_left > 0);
+}
+
+static void put(unsigned char **to, const void *from, size_t bytes)
+{
+	if (bytes)
+		memcpy(*to, from, bytes);
+	*to += bytes;
+}
+
+static void get(void *to, const unsigned char **from, size_t bytes)
+{
+	if (bytes)
+		memcpy(to, *from, bytes);
+	*from += bytes;
+}
+
+static size_t stored_bytes(const snapshot *k)
+{
+	return (size_t)k->n_heap * sizeof(event) + (size_t)k->n_live * sizeof(live_move) + (size_t)k->n_ready * sizeof(uint64_t);
+}
+
+/* The variable part; false where the store has no room. */
+static bool store_lists(berth_incremental *n, snapshot *k)
+{
+	const berth_sim *s = n->sim;
+	k->n_live = k->n_ready = 0;
+	for (int32_t i = 0; i < s->n_moves; i++)
+		k->n_live += is_live(s, &s->moves[i]);
+	for (int32_t d = 0; d < n->p->n_devs; d++)
+		k->n_ready += s->dev[d].n_ready;
+	if (stored_bytes(k) > n->store_size - n->store_used)
+		return false;
+	unsigned char *to = n->store + n->store_used;
+	k->store = n->store_used;
+	put(&to, s->heap, (size_t)k->n_heap * sizeof *s->heap);
+	for (int32_t i = 0; i < s->n_moves; i++)
+		if (is_live(s, &s->moves[i])) {
+			live_move m = {i, s->moves[i]};
+			put(&to, &m, sizeof m);
+		}
+	for (int32_t d = 0; d < n->p->n_devs; d++)
+		put(&to, s->dev[d].ready, (size_t)s->dev[d].n_ready * sizeof *s->dev[d].ready);
+	return true;
+}
+
+static void copy(void *to, const void *from, size_t n, size_t size)
+{
+	if (n)
+		memcpy(to, from, n * size);
+}
+
+/* The simulator's state into k; false where the store has no room. */
+static bool take(berth_incremental *n, snapshot *k)
+{
+	const berth_problem *p = n->p;
+	const berth_sim *s = n->sim;
+	k->n_heap = s->n_heap;
+	if (!store_lists(n, k))
+		return false;
+	k->now = s->now;
+	k->instant = s->instant;
+	k->n_ended = s->n_ended;
+	k->n_moves = s->n_moves;
+	copy(k->op_waits, s->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
+	copy(k->dev, s->dev, (size_t)p->n_devs, sizeof *k->dev);
+	copy(k->chan, s->chan, (size_t)p->s->n_channels, sizeof *k->chan);
+	copy(k->chan_ns, s->chan_ns, (size_t)p->s->n_channels, sizeof *k->chan_ns);
+	copy(k->link_bytes, s->link_bytes, (size_t)p->s->n_links, sizeof *k->link_bytes);
+	if (s->track) {
+		copy(k->mem_bytes, s->mem_bytes, (size_t)p->n_devs, sizeof *k->mem_bytes);
+		copy(k->peak_bytes, s->peak_bytes, (size_t)p->n_devs, sizeof *k->peak_bytes);
+		copy(k->tensor_holds, s->tensor_holds, (size_t)p->g->n_tensors, sizeof *k->tensor_holds);
+		copy(k->in_move, s->in_move, (size_t)p->g->n_edges, sizeof *k->in_move);
+	}
+	return true;
+}
+
+static void forget_moved(berth_incremental *n)
+{
+	for (int32_t i = 0; i < n->n_moved; i++)
+		n->sim->start_ns[n->moved[i]] = n->sim->end_ns[n->moved[i]] = -1;
+}
+
+/* Operator times and ready lists of all devices, from the list at `from` on; which operators a device has says what room its list needs. */
+static void restore_devices(berth_incremental *n, const snapshot *k, const unsigned char *from, const int32_t *op_dev)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	uint64_t *ready = s->ready_store;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int32_t n_ops = n->base_ops[d];
+		int64_t time = n->base_time_ns[d];
+		for (int32_t i = 0; i < n->n_moved; i++) {
+			int32_t op = n->moved[i], gone = n->base_dev[op] == d, here = op_dev[op] == d;
+			n_ops += here - gone;
+			time += here ? berth_op_time(p, op, d) : 0;
+			time -= gone ? berth_op_time(p, op, d) : 0;
+		}
+		s->dev[d] = k->dev[d];
+		s->dev[d].ready = ready;
+		s->dev_time_ns[d] = time;
+		get(ready, &from, (size_t)s->dev[d].n_ready * sizeof *ready);
+		ready += n_ops;
+	}
+}
+
+/* Put the simulator into the state of k, but for memory, under op_dev, which differs from the base by the moved operators. */
+static void restore_state(berth_incremental *n, const snapshot *k, const int32_t *op_dev)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	const unsigned char *from = n->store + k->store;
+	s->op_dev = op_dev;
+	s->now = k->now;
+	s->instant = k->instant;
+	s->n_ended = k->n_ended;
+	s->n_moves = k->n_moves;
+	s->n_heap = k->n_heap;
+	s->n_pending = s->n_dirty_dev = s->n_dirty_chan = 0;
+	copy(s->op_waits, k->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
+	copy(s->chan, k->chan, (size_t)p->s->n_channels, sizeof *k->chan);
+	copy(s->chan_ns, k->chan_ns, (size_t)p->s->n_channels, sizeof *k->chan_ns);
+	copy(s->link_bytes, k->link_bytes, (size_t)p->s->n_links, sizeof *k->link_bytes);
+	get(s->heap, &from, (size_t)k->n_heap * sizeof *s->heap);
+	for (int32_t i = 0; i < k->n_live; i++) {
+		live_move m;
+		get(&m, &from, sizeof m);
+		s->moves[m.id] = m.move;
+	}
+	restore_devices(n, k, from, op_dev);
+}
+
+/* The same with memory, for a run to begin there. */
+static void restore(berth_incremental *n, const snapshot *k, const int32_t *op_dev)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	forget_moved(n);
+	restore_state(n, k, op_dev);
+	s->over = false;
+	s->tail_ns = NULL;
+	s->track = n->follows_memory;
+	if (!s->track)
+		return;
+	copy(s->tensor_holds, k->tensor_holds, (size_t)p->g->n_tensors, sizeof *k->tensor_holds);
+	copy(s->in_move, k->in_move, (size_t)p->g->n_edges, sizeof *k->in_move);
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		s->mem_bytes[d] = k->mem_bytes[d] + n->more_bytes[d];
+		s->peak_bytes[d] = k->peak_bytes[d] + n->more_bytes[d];
+	}
+}
+
+/* ---- what differs ---- */
+
+static void find_moved(berth_incremental *n, const int32_t *op_dev)
+{
+	enum { BLOCK = 32 };
+	n->n_moved = 0;
+	for (int32_t from = 0; from < n->p->n_ops; from += BLOCK) {
+		int32_t end = n->p->n_ops - from < BLOCK ? n->p->n_ops : from + BLOCK;
+		if (memcmp(op_dev + from, n->base_dev + from, (size_t)(end - from) * sizeof *op_dev) == 0)
+			continue;
+		for (int32_t op = from; op < end; op++)
+			if (op_dev[op] != n->base_dev[op])
+				n->moved[n->n_moved++] = op;
+	}
+}
+
+static bool can_run(const berth_incremental *n, const int32_t *op_dev)
+{
+	bool can = true;
+	for (int32_t i = 0; i < n->n_moved; i++)
+		can &= berth_op_time(n->p, n->moved[i], op_dev[n->moved[i]]) >= 0;
+	return can;
+}
+
+/* The first time at which anything can differ: an end of a producer of a moved operator; 0: from the beginning. */
+static int64_t first_difference(const berth_incremental *n)
+{
+	const berth_graph *g = n->p->g;
+	int64_t first = INT64_MAX;
+	for (int32_t i = 0; i < n->n_moved; i++) {
+		int32_t op = n->moved[i];
+		if (g->op_in_off[op] == g->op_in_off[op + 1])
+			return 0;
+		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+			int64_t end = n->base_end_ns[g->tensor_producer[g->in_tensor[k]]];
+			first = end < first ? end : first;
+		}
+	}
+	return first;
+}
+
+/* Add sign * the bytes of shared parameter q to each device that holds a user of it under op_dev. */
+static void add_shared(berth_incremental *n, int32_t q, const int32_t *op_dev, int64_t sign)
+{
+	const berth_graph *g = n->p->g;
+	int32_t *seen = n->sim->dest_move; /* -1 between runs */
+	for (int32_t k = g->param_op_off[q]; k < g->param_op_off[q + 1]; k++) {
+		int32_t d = op_dev[g->param_op[k]];
+		if (seen[d] == -1)
+			n->more_bytes[d] += sign * g->param_bytes[q];
+		seen[d] = 0;
+	}
+	for (int32_t k = g->param_op_off[q]; k < g->param_op_off[q + 1]; k++)
+		seen[op_dev[g->param_op[k]]] = -1;
+}
+
+/* All that the base's devices ever hold: parameters and state, tensors made there or brought there, outputs, and the largest workspaces, as many as run at
+ * once. A copy is counted for each consumer. */
+static void count_ever(berth_incremental *n)
+{
+	const berth_problem *p = n->p;
+	const berth_graph *g = p->g;
+	memset(n->ever_bytes, 0, (size_t)p->n_devs * sizeof *n->ever_bytes);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t d = n->base_dev[op];
+		n->ever_bytes[d] += g->op_param_bytes[op] + g->op_state_bytes[op] + n->sim->op_start_bytes[op];
+		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+			if (n->base_dev[g->tensor_producer[g->in_tensor[k]]] != d)
+				n->ever_bytes[d] += g->tensor_bytes[g->in_tensor[k]];
+		for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++)
+			n->ever_bytes[d] += g->param_bytes[g->op_param[k]];
+	}
+}
+
+/* Bytes that moving op can bring to any device, at most: its own, its inputs, and what it makes, for each consumer. */
+static int64_t bytes_of(const berth_incremental *n, int32_t op)
+{
+	const berth_graph *g = n->p->g;
+	int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + n->sim->op_start_bytes[op];
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+		bytes += g->tensor_bytes[g->in_tensor[k]];
+	for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++)
+		bytes += g->param_bytes[g->op_param[k]];
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		bytes += g->tensor_bytes[t] * (g->tensor_use_off[t + 1] - g->tensor_use_off[t]);
+	return bytes;
+}
+
+/* Is it proven that the base with the moved operators anywhere else fits? */
+static bool sure_to_fit(const berth_incremental *n)
+{
+	int64_t more = 0;
+	bool sure = true;
+	if (n->p->memory_free)
+		return true;
+	for (int32_t i = 0; i < n->n_moved; i++)
+		more += bytes_of(n, n->moved[i]);
+	for (int32_t d = 0; d < n->p->n_devs; d++)
+		sure &= n->p->dev_limit_bytes[d] < 0 || n->ever_bytes[d] + more <= n->p->dev_limit_bytes[d];
+	return sure;
+}
+
+/* Parameters and state that came and went with the moved operators. */
+static void count_bytes(berth_incremental *n, const int32_t *op_dev)
+{
+	const berth_graph *g = n->p->g;
+	memset(n->more_bytes, 0, (size_t)n->p->n_devs * sizeof *n->more_bytes);
+	for (int32_t i = 0; i < n->n_moved; i++) {
+		int32_t op = n->moved[i];
+		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op];
+		n->more_bytes[op_dev[op]] += bytes;
+		n->more_bytes[n->base_dev[op]] -= bytes;
+		for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++) {
+			int32_t q = g->op_param[k], first = g->param_op_off[q];
+			while (op_dev[g->param_op[first]] == n->base_dev[g->param_op[first]])
+				first++;
+			if (g->param_op[first] != op) /* counted with its first moved user */
+				continue;
+			add_shared(n, q, op_dev, 1);
+			add_shared(n, q, n->base_dev, -1);
+		}
+	}
+}
+
+/* Index of the last snapshot before time; -1: none. */
+static int32_t last_before(const berth_incremental *n, int64_t time)
+{
+	int32_t i = n->n_snaps - 1;
+	while (i >= 0 && n->snap[i].now >= time)
+		i--;
+	return i;
+}
+
+/* ---- going on as the base did ---- */
+
+/* Is what ends then the same in both? A run numbers its transfers as they come. */
+static bool same_event(const berth_incremental *n, const snapshot *k, const live_move *live, event now, event then)
+{
+	const berth_sim *s = n->sim;
+	if (now.time - s->now != then.time - k->now || (now.what < 0) != (then.what < 0))
+		return false;
+	if (now.what >= 0)
+		return now.what == then.what;
+	const transfer *a = &s->moves[~now.what];
+	for (int32_t i = 0; i < k->n_live; i++)
+		if (live[i].id == ~then.what)
+			return a->tensor == live[i].move.tensor && a->dest == live[i].move.dest && a->hop == live[i].move.hop;
+	return false;
+}
+
+static bool same_queue(const berth_incremental *n, const live_move *live, int32_t n_live, int32_t now, int32_t then)
+{
+	const transfer *move = n->sim->moves;
+	while (now >= 0 && then >= 0) {
+		int32_t i = 0;
+		while (i < n_live && live[i].id != then)
+			i++;
+		if (i == n_live)
+			return false;
+		const transfer *a = &move[now], *b = &live[i].move;
+		if (a->tensor != b->tensor || a->dest != b->dest || a->hop != b->hop)
+			return false;
+		now = a->next;
+		then = b->next;
+	}
+	return now < 0 && then < 0;
+}
+
+/* Do the two heaps of one device hold the same operators in the same order? Keys of fifo are instants, of which only the order counts. */
+static bool same_ready(const device *v, const uint64_t *then)
+{
+	for (int32_t i = 0; i < v->n_ready; i++) {
+		int32_t before_now = 0, before_then = -1;
+		for (int32_t k = 0; k < v->n_ready; k++) {
+			before_now += v->ready[k] < v->ready[i];
+			if ((uint32_t)then[k] != (uint32_t)v->ready[i])
+				continue;
+			before_then = 0;
+			for (int32_t m = 0; m < v->n_ready; m++)
+				before_then += then[m] < then[k];
+		}
+		if (before_now != before_then)
+			return false;
+	}
+	return true;
+}
+
+/* Is the simulator's state that of k, but for the time? */
+static bool same_state(const berth_incremental *n, const snapshot *k)
+{
+	const berth_problem *p = n->p;
+	const berth_sim *s = n->sim;
+	const event *heap = (const event *)(const void *)(n->store + k->store);
+	const live_move *live = (const live_move *)(const void *)(heap + k->n_heap);
+	const uint64_t *ready = (const uint64_t *)(const void *)(live + k->n_live);
+	if (s->n_heap != k->n_heap || k->n_heap > MAX_COMPARED || k->n_live > MAX_COMPARED)
+		return false;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (s->dev[d].running != k->dev[d].running || s->dev[d].n_ready != k->dev[d].n_ready || s->dev[d].n_ready > MAX_COMPARED)
+			return false;
+	for (int32_t i = 0; i < s->n_heap; i++) {
+		int32_t j = 0;
+		while (j < k->n_heap && !same_event(n, k, live, s->heap[i], heap[j]))
+			j++;
+		if (j == k->n_heap)
+			return false;
+	}
+	for (int32_t c = 0; c < p->s->n_channels; c++)
+		if (s->chan[c].busy != k->chan[c].busy || !same_queue(n, live, k->n_live, s->chan[c].head, k->chan[c].head))
+			return false;
+	for (int32_t d = 0; d < p->n_devs; ready += s->dev[d++].n_ready)
+		if (!same_ready(&s->dev[d], ready))
+			return false;
+	return memcmp(s->op_waits, k->op_waits, (size_t)p->n_ops * sizeof *k->op_waits) == 0;
+}
+
+/* The first end of a producer of a moved operator after time in the base: until then nothing differs once nothing does. INT64_MAX: none. -1: a moved operator has all
+ * its inputs and has not ended, which differs. */
+static int64_t next_difference(const berth_incremental *n, int64_t time)
+{
+	const berth_graph *g = n->p->g;
+	int64_t next = INT64_MAX;
+	for (int32_t i = 0; i < n->n_moved; i++) {
+		int32_t op = n->moved[i];
+		bool made = true;
+		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+			int64_t end = n->base_end_ns[g->tensor_producer[g->in_tensor[k]]];
+			made &= end <= time;
+			if (end > time && end < next)
+				next = end;
+		}
+		if (made && n->base_end_ns[op] > time)
+			return -1;
+	}
+	return next;
+}
+
+/* Is an input of a moved operator on its way to any device in k? It may come to where the operator was, or to where it is. */
+static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
+{
+	const berth_graph *g = n->p->g;
+	const live_move *live = (const live_move *)(const void *)(n->store + k->store + (size_t)k->n_heap * sizeof(event));
+	for (int32_t l = 0; l < k->n_live; l++)
+		for (int32_t i = 0; i < n->n_moved; i++)
+			for (int32_t j = g->op_in_off[n->moved[i]]; j < g->op_in_off[n->moved[i] + 1]; j++)
+				if (g->in_tensor[j] == live[l].move.tensor)
+					return true;
+	return false;
+}
+
+/* The state equals that of snapshot i: to the last one before the next difference, or to the end of the run. Returns the next snapshot that the run may
+ * meet. */
+static int32_t skip(berth_incremental *n, int32_t i)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	const snapshot *k = &n->snap[i], *to = NULL;
+	int64_t shift = s->now - k->now, next = next_difference(n, k->now);
+	int32_t j = next == INT64_MAX ? n->n_snaps : last_before(n, next);
+	if (j <= i || input_on_its_way(n, k))
+		return i + 1;
+	to = &n->snap[j];
+	n->skipped++;
+	for (int32_t c = 0; c < p->s->n_channels; c++)
+		s->chan_ns[c] += (j < n->n_snaps ? to->chan_ns[c] : n->base_chan_ns[c]) - k->chan_ns[c];
+	for (int32_t l = 0; l < p->s->n_links; l++)
+		s->link_bytes[l] += (j < n->n_snaps ? to->link_bytes[l] : n->base_link_bytes[l]) - k->link_bytes[l];
+	if (j == n->n_snaps) {
+		s->now = n->base_latency_ns + shift;
+		s->n_heap = 0;
+		return j;
+	}
+	for (int32_t c = 0; c < p->s->n_channels; c++)
+		n->kept_ns[c] = s->chan_ns[c];
+	for (int32_t l = 0; l < p->s->n_links; l++)
+		n->kept_bytes[l] = s->link_bytes[l];
+	restore_state(n, to, s->op_dev);
+	copy(s->chan_ns, n->kept_ns, (size_t)p->s->n_channels, sizeof *s->chan_ns);
+	copy(s->link_bytes, n->kept_bytes, (size_t)p->s->n_links, sizeof *s->link_bytes);
+	s->now += shift;
+	for (int32_t h = 0; h < s->n_heap; h++)
+		s->heap[h].time += shift;
+	return j + 1;
+}
+
+/* ---- a run ---- */
+
+/* Least time from the start of op to the end of the run. */
+static int64_t tail_of(const berth_incremental *n, int32_t op, const int32_t *op_dev)
+{
+	const berth_problem *p = n->p;
+	const berth_graph *g = p->g;
+	int64_t longest = 0;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int32_t to = g->edge_consumer[e];
+			int64_t rest = berth_transfer_ns(p, t, op_dev[op], op_dev[to]) + n->tail_ns[to];
+			longest = rest > longest ? rest : longest;
+		}
+	return berth_op_time(p, op, op_dev[op]) + longest;
+}
+
+/* From the present state to the end; next: the first snapshot that the run may meet. False: above the limit. */
+static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_sim_result *out)
+{
+	berth_sim *s = n->sim;
+	int32_t started = 0;
+	s->limit_ns = limit_ns;
+	while (s->n_heap) {
+		if (s->over || s->heap[0].time > limit_ns)
+			return false;
+		sim_advance(s, true);
+		n->rounds++;
+		/* An operator that starts after all moved ones has none of them behind it: it has the tail that it had in the base. */
+		for (; started < n->n_moved && s->start_ns[n->moved[started]] >= 0; started++)
+			if (n->n_moved == 1 && s->start_ns[n->moved[0]] + tail_of(n, n->moved[0], s->op_dev) > limit_ns)
+				return false;
+		if (started == n->n_moved)
+			s->tail_ns = n->tail_ns;
+		if (s->track || !s->n_heap || s->heap[0].time == s->now)
+			continue;
+		while (next < n->n_snaps && n->snap[next].n_ended < s->n_ended)
+			next++;
+		if (next < n->n_snaps && n->snap[next].n_ended == s->n_ended && same_state(n, &n->snap[next]))
+			next = skip(n, next);
+	}
+	s->tail_ns = NULL;
+	if (s->over || s->now > limit_ns)
+		return false;
+	sim_conclude(s, out);
+	return true;
+}
+
+static void check_equal(berth_incremental *n, const int32_t *op_dev, bool known, int64_t limit_ns, const berth_sim_result *r)
+{
+	berth_sim_result full;
+	if (!BERTH_DEBUG)
+		return;
+	berth_sim_run(n->check, op_dev, NULL, &full);
+	assert(known ? full.runs == r->runs : full.runs && full.latency_ns > limit_ns);
+	if (known && full.runs)
+		assert(full.latency_ns == r->latency_ns && full.fits == r->fits && memcmp(&full.load_s, &r->load_s, sizeof full.load_s) == 0 &&
+		       memcmp(&full.energy_j, &r->energy_j, sizeof full.energy_j) == 0 && memcmp(&full.excess, &r->excess, sizeof full.excess) == 0);
+}
+
+static bool full_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
+{
+	berth_sim_result r;
+	berth_sim_run(n->sim, op_dev, NULL, &r);
+	if (r.runs && r.latency_ns > limit_ns)
+		return false;
+	*out = r;
+	return true;
+}
+
+/* Where nothing can be had from the base: from the beginning, but no further than the limit. */
+static bool fresh_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
+{
+	forget_moved(n);
+	n->sim->sure_to_fit = !n->follows_memory;
+	bool runs = sim_begin(n->sim, op_dev, NULL);
+	n->sim->sure_to_fit = false;
+	return !runs || finish(n, 0, limit_ns, out);
+}
+
+/* The base with the moved operators where op_dev has them, from snapshot i or -1. */
+static bool run_from(berth_incremental *n, int32_t i, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
+{
+	if (!n->follows_memory && !sure_to_fit(n))
+		return full_run(n, op_dev, limit_ns, out);
+	if (i < 0)
+		return fresh_run(n, op_dev, limit_ns, out);
+	if (n->follows_memory)
+		count_bytes(n, op_dev);
+	restore(n, &n->snap[i], op_dev);
+	return finish(n, i + 1, limit_ns, out);
+}
+
+bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
+{
+	bool known = true;
+	berth_sim_result r = {0};
+	if (!n->works)
+		return full_run(n, op_dev, limit_ns, out);
+	assert(n->has_base);
+	find_moved(n, op_dev);
+	if (can_run(n, op_dev))
+		known = run_from(n, last_before(n, first_difference(n)), op_dev, limit_ns, &r);
+	check_equal(n, op_dev, known, limit_ns, &r);
+	if (known)
+		*out = r;
+	return known;
+}
+
+/* ---- the base ---- */
+
+/* From the present state to the end, leaving snapshots. */
+static void record(berth_incremental *n)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	int32_t step = p->n_ops / n->max_snaps + 1;
+	int32_t due = n->n_snaps ? n->snap[n->n_snaps - 1].n_ended + step : 0;
+	for (; s->n_heap; n->rounds++) {
+		if (s->n_ended >= due && s->heap[0].time > s->now && n->n_snaps < n->max_snaps) {
+			snapshot *k = &n->snap[n->n_snaps];
+			if (take(n, k)) {
+				n->store_used += stored_bytes(k);
+				n->n_snaps++;
+			}
+			due = s->n_ended + step;
+		}
+		sim_advance(s, true);
+	}
+}
+
+/* Keep the snapshots up to i, which hold for the new base too, and go on from there. */
+static void resume(berth_incremental *n, int32_t i, const int32_t *op_dev)
+{
+	const berth_problem *p = n->p;
+	n->n_snaps = i + 1;
+	n->store_used = n->snap[i].store + stored_bytes(&n->snap[i]);
+	restore(n, &n->snap[i], op_dev);
+	for (int32_t k = 0; k <= i && n->follows_memory; k++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			n->snap[k].mem_bytes[d] += n->more_bytes[d];
+			n->snap[k].peak_bytes[d] += n->more_bytes[d];
+		}
+	for (int32_t k = 0; k < n->n_moved; k++) {
+		int32_t op = n->moved[k];
+		n->base_ops[n->base_dev[op]]--;
+		n->base_ops[op_dev[op]]++;
+		n->base_dev[op] = op_dev[op];
+	}
+	n->sim->op_dev = n->base_dev;
+	count_ever(n);
+}
+
+static bool start_base(berth_incremental *n, const int32_t *op_dev)
+{
+	n->n_snaps = n->n_moved = 0;
+	n->store_used = 0;
+	copy(n->base_dev, op_dev, (size_t)n->p->n_ops, sizeof *op_dev);
+	count_ever(n);
+	n->follows_memory = !sure_to_fit(n);
+	n->sim->sure_to_fit = !n->follows_memory;
+	bool runs = sim_begin(n->sim, n->base_dev, NULL);
+	n->sim->sure_to_fit = false;
+	memset(n->base_ops, 0, (size_t)n->p->n_devs * sizeof *n->base_ops);
+	for (int32_t op = 0; op < n->p->n_ops; op++)
+		n->base_ops[n->base_dev[op]]++;
+	return runs;
+}
+
+/* Ends, tails and sums of the base whose run has ended. */
+static void keep_base(berth_incremental *n)
+{
+	const berth_problem *p = n->p;
+	const berth_sim *s = n->sim;
+	copy(n->base_end_ns, s->end_ns, (size_t)p->n_ops, sizeof *s->end_ns);
+	copy(n->base_time_ns, s->dev_time_ns, (size_t)p->n_devs, sizeof *s->dev_time_ns);
+	copy(n->base_chan_ns, s->chan_ns, (size_t)p->s->n_channels, sizeof *s->chan_ns);
+	copy(n->base_link_bytes, s->link_bytes, (size_t)p->s->n_links, sizeof *s->link_bytes);
+	n->base_latency_ns = s->now;
+	for (int32_t k = p->n_ops - 1; k >= 0; k--)
+		n->tail_ns[p->g->topo_op[k]] = tail_of(n, p->g->topo_op[k], n->base_dev);
+	n->has_base = true;
+}
+
+bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_sim_result *out)
+{
+	int32_t i = -1;
+	*out = (berth_sim_result){0};
+	if (!n->works) {
+		copy(n->base_dev, op_dev, (size_t)n->p->n_ops, sizeof *op_dev);
+		berth_sim_run(n->sim, op_dev, NULL, out);
+		return n->has_base = out->runs;
+	}
+	if (n->has_base) {
+		find_moved(n, op_dev);
+		i = can_run(n, op_dev) && (n->follows_memory || sure_to_fit(n)) ? last_before(n, first_difference(n)) : -1;
+	}
+	n->has_base = false;
+	if (i >= 0) {
+		if (n->follows_memory)
+			count_bytes(n, op_dev);
+		/* ends of operators before the snapshot are those of the base before */
+		copy(n->sim->end_ns, n->base_end_ns, (size_t)n->p->n_ops, sizeof *n->base_end_ns);
+		resume(n, i, op_dev);
+	} else if (!start_base(n, op_dev)) {
+		return false;
+	}
+	record(n);
+	sim_conclude(n->sim, out);
+	keep_base(n);
+	n->base_result = *out;
+	check_equal(n, op_dev, true, INT64_MAX, out);
+	return true;
+}
+
+const int32_t *berth_incremental_base_dev(const berth_incremental *n)
+{
+	return n->has_base ? n->base_dev : NULL;
+}
+
+/* ---- all devices ---- */
+
+/* The state right before the first difference, from which all alternatives go, into the last snapshot's place; its index, -1: none. Its lists stand behind the base's. */
+static const snapshot *common_start(berth_incremental *n, int64_t first, int32_t i)
+{
+	berth_sim *s = n->sim;
+	snapshot *k = &n->snap[n->max_snaps];
+	n->n_moved = 0;
+	memset(n->more_bytes, 0, (size_t)n->p->n_devs * sizeof *n->more_bytes);
+	if (i < 0)
+		return NULL;
+	restore(n, &n->snap[i], n->base_dev);
+	for (; s->n_heap && s->heap[0].time < first; n->rounds++)
+		sim_advance(s, true);
+	return take(n, k) ? k : NULL;
+}
+
+void berth_incremental_all(berth_incremental *n, const int32_t *moved_op, int32_t n_moved, int64_t limit_ns, berth_sim_result *dev_result, bool *dev_known)
+{
+	const berth_problem *p = n->p;
+	const snapshot *start = NULL;
+	int32_t i = -1;
+	copy(n->trial_dev, n->base_dev, (size_t)p->n_ops, sizeof *n->base_dev);
+	if (n->works) {
+		assert(n->has_base);
+		copy(n->moved, moved_op, (size_t)n_moved, sizeof *moved_op);
+		n->n_moved = n_moved;
+		int64_t first = first_difference(n);
+		i = last_before(n, first);
+		if (n->follows_memory || sure_to_fit(n))
+			start = common_start(n, first, i);
+	}
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		for (int32_t k = 0; k < n_moved; k++)
+			n->trial_dev[moved_op[k]] = d;
+		if (!start) {
+			dev_known[d] = berth_incremental_run(n, n->trial_dev, limit_ns, &dev_result[d]);
+			continue;
+		}
+		dev_result[d] = (berth_sim_result){0};
+		dev_known[d] = true;
+		n->n_moved = 0;
+		for (int32_t k = 0; k < n_moved; k++)
+			if (n->base_dev[moved_op[k]] != d)
+				n->moved[n->n_moved++] = moved_op[k];
+		if (!can_run(n, n->trial_dev))
+			continue;
+		if (n->n_moved == 0) {
+			dev_known[d] = n->base_latency_ns <= limit_ns;
+			dev_result[d] = n->base_result;
+			continue;
+		}
+		if (n->follows_memory)
+			count_bytes(n, n->trial_dev);
+		restore(n, start, n->trial_dev);
+		dev_known[d] = finish(n, i + 1, limit_ns, &dev_result[d]);
+		check_equal(n, n->trial_dev, dev_known[d], limit_ns, &dev_result[d]);
+	}
+}
+
+int64_t berth_incremental_rounds(const berth_incremental *n)
+{
+	return n->rounds;
+}
+
+int64_t berth_incremental_skipped(const berth_incremental *n)
+{
+	return n->skipped;
+}

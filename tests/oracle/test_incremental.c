@@ -1,0 +1,259 @@
+/* The incremental evaluator against full runs of the reference simulator, to the last bit: random instances under every order rule, chains of moves, limits, and all
+ * devices of an operator at once; and that it saves work where it should. */
+#include "graph_json.h"
+#include "incremental.h"
+#include "instance.h"
+#include "rng.h"
+#include "support.h"
+#include "system_json.h"
+#include "systems_builtin.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N_SEEDS = 2000, N_MOVES = 12 };
+
+typedef struct world {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_sim *sim;
+	berth_incremental *inc;
+	int32_t *base, *trial;
+	berth_rng rng;
+	int32_t n_cut, n_whole;
+} world;
+
+static void start(world *w, uint64_t seed)
+{
+	berth_err err;
+	w->rng = berth_rng_seed(seed, 1);
+	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
+	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
+	assert_ok(berth_incremental_new(&w->p, &w->mem, &w->inc, &err), &err);
+	assert_ok(BERTH_NEW(&w->mem, w->base, w->p.n_ops, &err), &err);
+	assert_ok(BERTH_NEW(&w->mem, w->trial, w->p.n_ops, &err), &err);
+}
+
+static void open_instance(world *w, uint64_t seed)
+{
+	static const berth_order rule[] = {BERTH_ORDER_PRIORITY, BERTH_ORDER_PRIORITY, BERTH_ORDER_FIFO, BERTH_ORDER_PROGRAM};
+	berth_err err;
+	instance in;
+	memset(w, 0, sizeof *w);
+	instance_make(seed, 40, 5, &in);
+	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s, &err), &err);
+	instance_free(&in);
+	w->s.order = rule[seed % 4];
+	w->s.channel_order = seed % 16 == 5 ? BERTH_CHANNELS_PROGRAM : BERTH_CHANNELS_REQUEST;
+	start(w, seed);
+}
+
+static void open_zoo(world *w, const char *graph, const char *system)
+{
+	berth_err err;
+	memset(w, 0, sizeof *w);
+	assert_ok(berth_zoo_build(graph, &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_system_builtin(system, &w->mem, &w->tmp, &w->s, &err), &err);
+	start(w, 1);
+}
+
+static void close_world(world *w)
+{
+	berth_arena_free(&w->mem);
+	berth_arena_free(&w->tmp);
+}
+
+static int32_t below(world *w, int32_t n)
+{
+	return (int32_t)berth_rng_below(&w->rng, (uint32_t)n);
+}
+
+static void draw_base(world *w)
+{
+	for (int32_t k = 0; k < w->p.n_ops; k++) {
+		int32_t op = w->g.topo_op[k];
+		w->base[op] = below(w, 5) ? (int32_t)((int64_t)k * w->p.n_devs / w->p.n_ops) : below(w, w->p.n_devs);
+		for (int32_t i = 0; i < w->p.n_devs && berth_op_time(&w->p, op, w->base[op]) < 0; i++)
+			w->base[op] = (w->base[op] + 1) % w->p.n_devs;
+	}
+}
+
+static bool same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static void assert_same(const berth_sim_result *a, const berth_sim_result *b)
+{
+	assert_int_equal(a->runs, b->runs);
+	if (!a->runs)
+		return;
+	assert_int_equal(a->latency_ns, b->latency_ns);
+	assert_int_equal(a->fits, b->fits);
+	assert_true(same(a->load_s, b->load_s) && same(a->energy_j, b->energy_j) && same(a->excess, b->excess));
+}
+
+static void check_trial(world *w)
+{
+	berth_sim_result full, part;
+	berth_sim_run(w->sim, w->trial, NULL, &full);
+	assert_true(berth_incremental_run(w->inc, w->trial, INT64_MAX, &part));
+	assert_same(&part, &full);
+	if (!full.runs)
+		return;
+	for (int k = -2; k <= 1; k++) {
+		int64_t limit = k == -2 ? full.latency_ns * 3 / 4 : full.latency_ns + k;
+		bool known = berth_incremental_run(w->inc, w->trial, limit, &part);
+		assert_int_equal(known, full.latency_ns <= limit);
+		w->n_cut += !known;
+		w->n_whole += known;
+		if (known)
+			assert_same(&part, &full);
+	}
+}
+
+static void check_all(world *w, int32_t op)
+{
+	berth_sim_result part[16], full;
+	bool known[16];
+	int64_t limit = INT64_MAX, base_ns = INT64_MAX;
+	for (int round = 0; round < 2; round++) {
+		berth_incremental_all(w->inc, &op, 1, limit, part, known);
+		memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
+		for (int32_t d = 0; d < w->p.n_devs; d++) {
+			w->trial[op] = d;
+			berth_sim_run(w->sim, w->trial, NULL, &full);
+			assert_int_equal(known[d], !full.runs || full.latency_ns <= limit);
+			if (known[d])
+				assert_same(&part[d], &full);
+			if (full.runs && d == w->base[op])
+				base_ns = full.latency_ns;
+		}
+		limit = base_ns;
+	}
+}
+
+/* A walk: each trial changes 1 to 4 operators of the base, every third becomes the base. */
+static void walk(world *w, int32_t n_moves)
+{
+	berth_sim_result r;
+	draw_base(w);
+	if (w->p.n_ops == 0 || !berth_incremental_base(w->inc, w->base, &r))
+		return;
+	for (int32_t m = 0; m < n_moves; m++) {
+		berth_sim_result full;
+		memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
+		for (int32_t k = 1 << below(w, 3); k > 0; k--)
+			w->trial[below(w, w->p.n_ops)] = below(w, w->p.n_devs);
+		check_trial(w);
+		check_all(w, below(w, w->p.n_ops));
+		if (m % 3)
+			continue;
+		memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
+		w->trial[below(w, w->p.n_ops)] = below(w, w->p.n_devs);
+		berth_sim_run(w->sim, w->trial, NULL, &full);
+		if (!full.runs)
+			continue;
+		memcpy(w->base, w->trial, (size_t)w->p.n_ops * sizeof *w->base);
+		assert_true(berth_incremental_base(w->inc, w->base, &r));
+		assert_same(&r, &full);
+	}
+}
+
+static void test_equals_full_runs(void **state)
+{
+	(void)state;
+	int32_t n_cut = 0, n_whole = 0;
+	for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
+		world w;
+		open_instance(&w, seed);
+		walk(&w, N_MOVES);
+		n_cut += w.n_cut;
+		n_whole += w.n_whole;
+		close_world(&w);
+	}
+	assert_true(n_cut > N_SEEDS && n_whole > N_SEEDS);
+}
+
+static int64_t held_bytes(const world *w)
+{
+	int64_t all = 0;
+	for (int32_t op = 0; op < w->p.n_ops; op++)
+		all += w->g.op_param_bytes[op] + w->g.op_state_bytes[op];
+	for (int32_t t = 0; t < w->g.n_tensors; t++)
+		all += w->g.tensor_bytes[t];
+	return all;
+}
+
+/* Real models; rounds saved and runs that skipped a part. */
+static void test_models(void **state)
+{
+	static const char *const graph[] = {"zoo:resnet50", "zoo:inception-v3", "zoo:bert-base:training=1", "zoo:random:ops=300:seed=3"};
+	static const char *const system[] = {"4gpu", "cpu+2gpu", "hetero-cluster"};
+	int64_t skipped = 0;
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < 3; k++) {
+			world w;
+			open_zoo(&w, graph[i], system[k]);
+			for (int c = 0; c < 3; c++) { /* as it is; memory that never binds; memory that binds now and then */
+				for (int32_t d = 0; d < w.p.n_devs && c > 0; d++)
+					w.p.dev_limit_bytes[d] = c == 1 ? INT64_MAX / 2 : held_bytes(&w) / w.p.n_devs;
+				w.p.memory_free = false;
+				assert_ok(berth_incremental_new(&w.p, &w.mem, &w.inc, NULL), NULL);
+				walk(&w, 8);
+				skipped += berth_incremental_skipped(w.inc);
+			}
+			close_world(&w);
+		}
+	assert_true(skipped > 100);
+}
+
+static void test_saves_rounds(void **state)
+{
+	world w;
+	berth_sim_result r;
+	(void)state;
+	open_zoo(&w, "zoo:resnet50", "4gpu");
+	draw_base(&w);
+	assert_true(berth_incremental_base(w.inc, w.base, &r));
+	int64_t full = berth_incremental_rounds(w.inc);
+	for (int32_t op = 0; op < w.p.n_ops; op++) {
+		memcpy(w.trial, w.base, (size_t)w.p.n_ops * sizeof *w.base);
+		w.trial[op] = (w.trial[op] + 1) % w.p.n_devs;
+		assert_true(berth_incremental_run(w.inc, w.trial, INT64_MAX, &r));
+	}
+	assert_true(berth_incremental_rounds(w.inc) < (w.p.n_ops * full) * 3 / 4);
+	close_world(&w);
+}
+
+static void test_allocations(void **state)
+{
+	(void)state;
+	berth_status st = BERTH_ENOMEM;
+	world w;
+	open_instance(&w, 0);
+	for (long k = 0; st != BERTH_OK; k++) {
+		failing_allocator f;
+		failing_allocator_init(&f, k);
+		berth_arena mem;
+		berth_incremental *inc;
+		berth_arena_init(&mem, &f.hook);
+		st = berth_incremental_new(&w.p, &mem, &inc, NULL);
+		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		berth_arena_free(&mem);
+		assert_int_equal(f.live, 0);
+	}
+	close_world(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_full_runs), cmocka_unit_test(test_models), cmocka_unit_test(test_saves_rounds),
+	                                   cmocka_unit_test(test_allocations)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
