@@ -19,6 +19,7 @@ static berth_status check_plain(const cli *c, const show_args *a, const char *wh
 	if (a->coarsen) return fail_option(a, "coarsen", what, err);
 	if (a->grouper) return fail_option(a, "grouper", what, err);
 	if (a->training) return fail_option(a, "training", what, err);
+	if (a->times.n) return fail_option(a, "times", what, err);
 	return BERTH_OK;
 }
 
@@ -61,6 +62,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH", "the graph of a placement, for --op (default: the zoo model it names)"},
 		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M", "group the operators of a graph into at most M, if possible"},
 		{"grouper", 0, CLI_TEXT, &a.grouper, "G", "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
+		{"times", 0, CLI_MANY, &a.times, "[DEVICE=]PROFILE", "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL, "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
 		CLI_DIM(c),
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},

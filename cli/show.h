@@ -10,6 +10,7 @@ typedef struct show_args {
 	const char *on, *graph, *placement, *dot, *out, *op, *grouper; /* NULL: not given */
 	int64_t coarsen;                              /* 0: not given */
 	bool training;
+	cli_texts times;
 } show_args;
 
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);

@@ -6,6 +6,7 @@
 #include "graph_json.h"
 #include "group_loss.h"
 #include "graph_load.h"
+#include "ort_profile.h"
 #include "placement.h"
 #include "print.h"
 #include "problem.h"
@@ -18,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOP_TYPES = 10, TOP_DEVICE_TYPES = 3 };
+enum { FEW_NAMES = 5, TOP_TYPES = 10, TOP_DEVICE_TYPES = 3 };
 
 typedef struct view {
 	berth_graph g;
@@ -31,6 +32,8 @@ typedef struct view {
 	int32_t *dev_cannot;      /* [n_devs] operators that cannot run there */
 	int64_t *dev_type_ns;     /* [n_devs][n_types + 1] of those that can */
 	berth_onnx_report onnx;   /* of an ONNX model; zero otherwise */
+	bool has_times;
+	berth_ort_report times;   /* of the last --times */
 	berth_training_report training; /* of --training; zero otherwise */
 	bool coarsened;
 	berth_coarsening groups;
@@ -99,6 +102,35 @@ static berth_status load_parts(cli *c, const show_args *a, view *v, berth_err *e
 	return cli_graph_load(c, a->input, &v->g, &v->onnx, err);
 }
 
+/* "PROFILE", or "DEVICE=PROFILE" where no file has the whole name. */
+static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
+{
+	const char *eq = strchr(text, '='), *path = text, *device = NULL;
+	const unsigned char *data;
+	size_t size;
+	berth_graph timed;
+	if (eq && eq > text && !berth_file_exists(text)) {
+		path = eq + 1;
+		device = berth_arena_strndup(&c->mem, text, (size_t)(eq - text));
+		if (!device)
+			return berth_nomem(err);
+	}
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	berth_status st = berth_graph_ort_times(path, data ? (const char *)data : "", size, device, &v->g, &c->mem, &c->tmp, &timed, &v->times, err);
+	berth_file_unmap(data, size);
+	BERTH_TRY(st);
+	v->g = timed;
+	v->has_times = true;
+	return BERTH_OK;
+}
+
+static berth_status join_times(cli *c, const show_args *a, view *v, berth_err *err)
+{
+	for (int32_t i = 0; i < a->times.n; i++)
+		BERTH_TRY(join_one(c, a->times.text[i], v, err));
+	return BERTH_OK;
+}
+
 static berth_status make_training(cli *c, view *v, berth_err *err)
 {
 	berth_training_options opt = berth_training_options_default();
@@ -119,6 +151,7 @@ static berth_status compile_on_system(cli *c, view *v, berth_err *err)
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 {
 	BERTH_TRY(load_parts(c, a, v, err));
+	BERTH_TRY(join_times(c, a, v, err));
 	if (a->training)
 		BERTH_TRY(make_training(c, v, err));
 	if (v->has_system)
@@ -170,6 +203,26 @@ static void put_onnx(berth_json_out *w, const berth_onnx_report *r)
 	berth_json_close(w, '}');
 }
 
+static void put_names(berth_json_out *w, const char *key, const char *const *name, int32_t n)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_string(w, NULL, name[i]);
+	berth_json_close(w, ']');
+}
+
+static void put_times(berth_json_out *w, const berth_ort_report *r)
+{
+	berth_json_open(w, "times", '{');
+	berth_json_put_int(w, "runs", r->n_runs);
+	berth_json_put_int(w, "timed", r->n_timed);
+	berth_json_put_number(w, "joined_s", r->joined_s);
+	berth_json_put_number(w, "unjoined_s", r->unjoined_s);
+	put_names(w, "unjoined", r->unjoined, r->n_unjoined);
+	put_names(w, "untimed", r->untimed, r->n_untimed);
+	berth_json_close(w, '}');
+}
+
 static berth_status print_json(cli *c, const view *v, berth_err *err)
 {
 	const berth_graph *g = &v->g;
@@ -193,6 +246,8 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	}
 	berth_json_close(&w, '}');
 	put_onnx(&w, &v->onnx);
+	if (v->has_times)
+		put_times(&w, &v->times);
 	if (v->coarsened) {
 		berth_json_put_string(&w, "grouper", v->groups.grouper);
 		berth_json_put_int(&w, "groups", v->groups.n_groups);
@@ -238,6 +293,33 @@ static void print_onnx(const view *v)
 		printf("%s: dimension %s is %lld (--dim %s=N)\n", r->n_nodes ? "ONNX" : "GGUF", r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
 	if (r->n_unknown)
 		printf("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown, r->n_outputs);
+}
+
+/* A few of the names. */
+static void print_names(const char *const *name, int32_t n)
+{
+	for (int32_t i = 0; i < n && i < FEW_NAMES; i++)
+		printf("%s%s", i ? ", " : ": ", name[i]);
+	puts(n > FEW_NAMES ? ", ..." : "");
+}
+
+static void print_joined(const view *v)
+{
+	const berth_ort_report *r = &v->times;
+	double all = r->joined_s + r->unjoined_s;
+	char share[32];
+	if (!v->has_times)
+		return;
+	printf("times: %d runs; %d of %d operators timed, %s of the profile's time\n", r->n_runs, r->n_timed, r->n_timed + r->n_untimed,
+	       cli_percent(share, all > 0 ? r->joined_s / all : NAN));
+	if (r->n_unjoined) {
+		printf("times: %d names of the profile are no operators", r->n_unjoined);
+		print_names(r->unjoined, r->n_unjoined);
+	}
+	if (r->n_untimed) {
+		printf("times: %d operators have none", r->n_untimed);
+		print_names(r->untimed, r->n_untimed);
+	}
 }
 
 static berth_status print_types(cli *c, const view *v, berth_err *err)
@@ -321,6 +403,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	print_head(v);
 	print_onnx(v);
 	print_training(v);
+	print_joined(v);
 	if (v->coarsened)
 		printf("coarsened by %s to %d groups, %s between them\n", v->groups.grouper, v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
 	BERTH_TRY(print_types(c, v, err));
@@ -456,8 +539,6 @@ berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 	view v = {0};
 	BERTH_TRY(check_args(c, a, err));
 	BERTH_TRY(load(c, a, &v, err));
-	for (int32_t i = 0; i < v.onnx.n_warnings; i++)
-		cli_warn(c, "%s: %s", a->input, v.onnx.warning[i]);
 	if (a->out)
 		BERTH_TRY(write_json(c, a, &v, err));
 	if (a->dot)

@@ -1,0 +1,261 @@
+/* See ort_profile.h. Events are read one by one: a profile of many runs is large. */
+#include "ort_profile.h"
+
+#include "json_slices.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUFFIX "_kernel_time"
+
+typedef struct run {
+	int32_t op, key, index; /* key: of the device; index: order in the file */
+	double us;
+} run;
+
+typedef struct reading {
+	const char *file, *device;
+	const berth_graph *g;
+	berth_arena *mem, *tmp;
+	run *run;
+	const char **key;
+	berth_strmap ops, keys, unjoined;
+	size_t n_runs, cap_run, n_keys, cap_key, cap_unjoined, n_events;
+	berth_ort_report report;
+} reading;
+
+/* ---- events ---- */
+
+static const char *kind_of(const char *provider)
+{
+	static const char *const cards[] = {"CUDA", "Tensorrt", "NvTensorRTRTX", "ROCM", "MIGraphX", "Dml", "WebGpu", "JS"};
+	if (strncmp(provider, "CPU", 3) == 0)
+		return "cpu";
+	for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+		if (strncmp(provider, cards[i], strlen(cards[i])) == 0)
+			return "gpu";
+	return "npu";
+}
+
+static berth_status keep_run(reading *r, int32_t op, const char *key, double us, berth_err *err)
+{
+	int32_t k = berth_strmap_get(&r->keys, key);
+	if (k < 0) {
+		const char *copy = berth_arena_strdup(r->mem, key);
+		if (!copy)
+			return berth_nomem(err);
+		BERTH_TRY(BERTH_GROW(r->tmp, r->key, r->n_keys, &r->cap_key, err));
+		r->key[r->n_keys] = copy;
+		BERTH_TRY(berth_strmap_add(&r->keys, copy, (int32_t)r->n_keys++, &k, err));
+	}
+	BERTH_TRY(BERTH_GROW(r->tmp, r->run, r->n_runs, &r->cap_run, err));
+	r->run[r->n_runs] = (run){op, k, (int32_t)r->n_runs, us};
+	r->n_runs++;
+	r->report.joined_s += us;
+	return BERTH_OK;
+}
+
+static berth_status keep_unjoined(reading *r, const char *name, double us, berth_err *err)
+{
+	int32_t found;
+	r->report.unjoined_s += us;
+	if (berth_strmap_get(&r->unjoined, name) >= 0)
+		return BERTH_OK;
+	const char *copy = berth_arena_strdup(r->mem, name);
+	if (!copy)
+		return berth_nomem(err);
+	BERTH_TRY(BERTH_GROW(r->mem, r->report.unjoined, r->report.n_unjoined, &r->cap_unjoined, err));
+	r->report.unjoined[r->report.n_unjoined] = copy;
+	return berth_strmap_add(&r->unjoined, copy, r->report.n_unjoined++, &found, err);
+}
+
+static berth_status read_event(reading *r, const cJSON *item, berth_err *err)
+{
+	const berth_json doc = {.file = r->file}, at = berth_json_at(&doc, item, (int32_t)r->n_events);
+	const char *category = "", *name = "", *provider = "CPU";
+	berth_json args = {0};
+	double dur = NAN;
+	BERTH_TRY(berth_json_string(&at, "cat", false, &category, err));
+	if (strcmp(category, "Node") != 0)
+		return BERTH_OK;
+	BERTH_TRY(berth_json_string(&at, "name", true, &name, err));
+	size_t len = strlen(name), end = sizeof SUFFIX - 1;
+	if (len < end || strcmp(name + len - end, SUFFIX) != 0)
+		return BERTH_OK;
+	BERTH_TRY(berth_json_number(&at, "dur", true, 0, &dur, err));
+	if (dur > 1e12)
+		return berth_json_fail(&at, err, "dur is %g; expected at most 1e12 microseconds", dur);
+	BERTH_TRY(berth_json_object(&at, "args", false, &args, err));
+	if (args.item)
+		BERTH_TRY(berth_json_string(&args, "provider", false, &provider, err));
+	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
+	char *node = berth_arena_strndup(r->tmp, name, len - end);
+	if (!node)
+		return berth_nomem(err);
+	int32_t op = berth_strmap_get(&r->ops, node);
+	r->report.n_runs++;
+	if (op < 0)
+		return keep_unjoined(r, node, dur, err);
+	berth_arena_reset(r->tmp, mark);
+	return keep_run(r, op, r->device ? r->device : kind_of(provider), dur, err);
+}
+
+static berth_status not_an_array(const reading *r, const char *text, size_t size, berth_err *err)
+{
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse(r->file, text, size, &doc, err));
+	cJSON_Delete(doc);
+	return berth_fail(err, BERTH_EFORMAT, "%s: expected a profile of ONNX Runtime: an array of objects, event %zu is none", r->file, r->n_events);
+}
+
+static size_t trim(const char *text, size_t size)
+{
+	while (size && strchr(" \t\r\n", text[size - 1]) && text[size - 1])
+		size--;
+	return size;
+}
+
+static berth_status read_events(reading *r, const char *text, size_t size, berth_err *err)
+{
+	size_t start = 0, end = trim(text, size);
+	while (start < end && strchr(" \t\r\n", text[start]) && text[start])
+		start++;
+	if (!berth_text_is_utf8(text, size) || memchr(text, 0, size) || end - start < 2 || text[start] != '[' || text[end - 1] != ']')
+		return not_an_array(r, text, size, err);
+	berth_json_slice events = {.key = "", .at = text + start + 1, .end = text + end - 1};
+	for (;; r->n_events++) {
+		cJSON *item;
+		if (!berth_json_next(&events, &item))
+			return not_an_array(r, text, size, err);
+		if (!item)
+			return BERTH_OK;
+		if (r->n_events == INT32_MAX / 4) {
+			cJSON_Delete(item);
+			return berth_fail(err, BERTH_EFORMAT, "%s: more than %d events", r->file, INT32_MAX / 4);
+		}
+		berth_status st = read_event(r, item, err);
+		cJSON_Delete(item);
+		BERTH_TRY(st);
+	}
+}
+
+/* ---- times ---- */
+
+static int by_op(const void *pa, const void *pb)
+{
+	const run *a = pa, *b = pb;
+	if (a->op != b->op)
+		return a->op < b->op ? -1 : 1;
+	return a->key != b->key ? (a->key < b->key ? -1 : 1) : (a->index > b->index) - (a->index < b->index);
+}
+
+static int by_us(const void *pa, const void *pb)
+{
+	const run *a = pa, *b = pb;
+	return (a->us > b->us) - (a->us < b->us);
+}
+
+/* Of runs in the order of the file, which are then sorted. */
+static double median(run *x, size_t n)
+{
+	size_t warm = n >= 3;
+	x += warm;
+	n -= warm;
+	qsort(x, n, sizeof *x, by_us);
+	return n % 2 ? x[n / 2].us : (x[n / 2 - 1].us + x[n / 2].us) / 2;
+}
+
+static bool is_new(const reading *r, const run *x, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(r->key[x[i].key], key) == 0)
+			return false;
+	return true;
+}
+
+/* Times of op: those it had for other names, then a median for each key of its runs x[n]; leaves one run a key in x. */
+static void put_times(const reading *r, int32_t op, run *x, size_t n, berth_graph *out)
+{
+	size_t n_keys = 0;
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && x[next].key == x[i].key; next++)
+			;
+		run one = x[i];
+		one.us = median(x + i, next - i);
+		x[n_keys++] = one;
+	}
+	for (int32_t i = r->g->op_time_off[op]; i < r->g->op_time_off[op + 1]; i++)
+		if (is_new(r, x, n_keys, r->g->time_key[i])) {
+			out->time_key[out->n_times] = r->g->time_key[i];
+			out->time_s[out->n_times++] = r->g->time_s[i];
+		}
+	for (size_t i = 0; i < n_keys; i++) {
+		out->time_key[out->n_times] = r->key[x[i].key];
+		out->time_s[out->n_times++] = x[i].us / 1e6;
+	}
+	out->op_time_off[op + 1] = out->n_times;
+}
+
+static berth_status join(reading *r, berth_graph *out, berth_err *err)
+{
+	const berth_graph *g = r->g;
+	size_t at = 0, most = (size_t)g->n_times + r->n_runs;
+	*out = *g;
+	out->n_times = 0;
+	if (most > INT32_MAX)
+		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d times", r->file, INT32_MAX);
+	qsort(r->run, r->n_runs, sizeof *r->run, by_op);
+	BERTH_TRY(BERTH_NEW(r->mem, out->op_time_off, g->n_ops + 1, err));
+	BERTH_TRY(BERTH_NEW(r->mem, out->time_key, most, err));
+	BERTH_TRY(BERTH_NEW(r->mem, out->time_s, most, err));
+	BERTH_TRY(BERTH_NEW(r->mem, r->report.untimed, g->n_ops, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		size_t from = at;
+		while (at < r->n_runs && r->run[at].op == op)
+			at++;
+		put_times(r, op, r->run + from, at - from, out);
+		if (at == from)
+			r->report.untimed[r->report.n_untimed++] = g->op_name[op];
+		else
+			r->report.n_timed++;
+	}
+	return BERTH_OK;
+}
+
+static berth_status list_ops(reading *r, berth_err *err)
+{
+	int32_t found;
+	berth_strmap_init(&r->ops, r->tmp);
+	berth_strmap_init(&r->keys, r->tmp);
+	berth_strmap_init(&r->unjoined, r->tmp);
+	BERTH_TRY(berth_strmap_reserve(&r->ops, (size_t)r->g->n_ops, err));
+	for (int32_t op = 0; op < r->g->n_ops; op++)
+		BERTH_TRY(berth_strmap_add(&r->ops, r->g->op_name[op], op, &found, err));
+	return BERTH_OK;
+}
+
+berth_status berth_graph_ort_times(const char *file, const char *text, size_t size, const char *device, const berth_graph *g, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *out, berth_ort_report *report, berth_err *err)
+{
+	reading r = {.file = file, .device = device, .g = g, .mem = mem, .tmp = tmp};
+	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
+	berth_graph timed;
+	berth_status st = list_ops(&r, err);
+	if (st == BERTH_OK)
+		st = read_events(&r, text, size, err);
+	if (st == BERTH_OK)
+		st = join(&r, &timed, err);
+	berth_arena_reset(tmp, scratch);
+	if (st != BERTH_OK) {
+		berth_arena_reset(mem, kept);
+		return st;
+	}
+	*out = timed;
+	r.report.joined_s /= 1e6;
+	r.report.unjoined_s /= 1e6;
+	if (report)
+		*report = r.report;
+	return BERTH_OK;
+}
