@@ -10,6 +10,13 @@ static int64_t dim_of(const onnx_dims *d, int32_t i)
 	return i < d->rank ? d->d[i] : ONNX_UNKNOWN;
 }
 
+/* A number of things that an attribute tells, small enough to count with. */
+static int64_t number_attr(const onnx_at *at, const char *name, int64_t missing)
+{
+	int64_t x = onnx_attr_int(at->n, name, missing);
+	return x < 0 || x > ONNX_MAX_ELEMENTS ? ONNX_UNKNOWN : x;
+}
+
 static int64_t plus(int64_t a, int64_t b)
 {
 	return a < 0 || b < 0 ? ONNX_UNKNOWN : onnx_clamp(a + b);
@@ -53,12 +60,12 @@ static berth_status packed_heads(const onnx_at *at, int32_t past_slot, heads *h)
 	int32_t n;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, "qkv_hidden_sizes", size, ONNX_MAX_RANK, &n, at->err));
 	h->weights = dim_of(&w, 1);
-	h->q = n == 3 ? size[0] : part(h->weights, 3);
-	h->v = n == 3 ? size[2] : part(h->weights, 3);
+	h->q = n == 3 ? onnx_clamp(size[0]) : part(h->weights, 3);
+	h->v = n == 3 ? onnx_clamp(size[2]) : part(h->weights, 3);
 	h->batch = dim_of(&x, 0);
 	h->tokens = dim_of(&x, 1);
 	h->in = dim_of(&x, 2);
-	h->n = h->kv = onnx_attr_int(at->n, "num_heads", ONNX_UNKNOWN);
+	h->n = h->kv = number_attr(at, "num_heads", ONNX_UNKNOWN);
 	h->all = onnx_in(at, past_slot) ? plus(dim_of(&past, 3), h->tokens) : h->tokens;
 	return BERTH_OK;
 }
@@ -68,13 +75,13 @@ static berth_status packed_heads(const onnx_at *at, int32_t past_slot, heads *h)
 static void separate_heads(const onnx_at *at, int32_t past_slot, heads *h)
 {
 	onnx_dims q = onnx_in_dims(at, 0), k = onnx_in_dims(at, 1), v = onnx_in_dims(at, 2), past = onnx_in_dims(at, past_slot);
-	h->n = onnx_attr_int(at->n, "num_heads", ONNX_UNKNOWN);
-	h->kv = onnx_attr_int(at->n, "kv_num_heads", h->n);
+	h->n = number_attr(at, "num_heads", ONNX_UNKNOWN);
+	h->kv = number_attr(at, "kv_num_heads", h->n);
 	h->batch = dim_of(&q, 0);
 	h->tokens = dim_of(&q, 1);
 	h->q = q.rank == 5 ? onnx_mul(dim_of(&q, 2), dim_of(&q, 4)) : dim_of(&q, 2);
 	if (!onnx_in(at, 1) && q.rank == 3) /* all three in one */
-		h->q = onnx_mul(part(h->q, h->n + 2 * h->kv), h->n);
+		h->q = onnx_mul(part(h->q, plus(h->n, onnx_mul(2, h->kv))), h->n);
 	h->v = v.rank == 4 ? onnx_mul(dim_of(&v, 1), dim_of(&v, 3)) : v.rank == 3 ? onnx_mul(part(dim_of(&v, 2), h->kv), h->n) : h->q;
 	h->all = !onnx_in(at, 1) ? h->tokens : k.rank == 4 ? dim_of(&k, 2) : dim_of(&k, 1);
 	if (onnx_in(at, past_slot))
@@ -229,7 +236,7 @@ static berth_status moe_macs(const onnx_at *at, double *macs)
 	bool quantised = at->n->type[0] == 'Q';
 	onnx_dims x = onnx_in_dims(at, 0), up = onnx_in_dims(at, 2), down = onnx_in_dims(at, quantised ? 5 : 4);
 	const onnx_value *gate = onnx_in(at, quantised ? 8 : 6);
-	int64_t pack = quantised && onnx_attr_int(at->n, "expert_weight_bits", 4) == 4 ? 2 : 1, hidden = dim_of(&x, x.rank - 1);
+	int64_t pack = quantised && onnx_attr_int(at->n, "expert_weight_bits", 4) == 4 ? 2 : 1, hidden = x.rank > 0 ? dim_of(&x, x.rank - 1) : ONNX_UNKNOWN;
 	int64_t tokens = part(onnx_count(x.rank, x.d), hidden), k = onnx_attr_int(at->n, "k", 1);
 	int64_t up_size[] = {tokens, k, pack, dim_of(&up, 1), dim_of(&up, 2)}, down_size[] = {tokens, k, pack, dim_of(&down, 1), dim_of(&down, 2)};
 	*macs = product(up_size, 5) * (gate ? 2 : 1) + product(down_size, 5);

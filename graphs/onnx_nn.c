@@ -562,7 +562,7 @@ ONNX_INFER(recurrent)
 ONNX_MACS(recurrent)
 {
 	recurrent s = recurrent_sizes(at);
-	double gates = at->n->type[0] == 'L' ? 4 : at->n->type[0] == 'G' ? 3 : 1;
+	double gates = strstr(at->n->type, "LSTM") ? 4 : strstr(at->n->type, "GRU") ? 3 : 1;
 	if (s.steps >= 0 && s.batch >= 0 && s.in >= 0 && s.hidden >= 0)
 		*macs = (double)s.steps * (double)s.batch * (double)s.directions * gates * (double)s.hidden * ((double)s.in + (double)s.hidden);
 	return BERTH_OK;
