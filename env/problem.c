@@ -16,7 +16,7 @@ static bool same(const char *a, const char *b)
 
 /* ---- operator times ---- */
 
-/* Measured seconds of op on dev: 1 and *seconds (NAN: cannot run), 0 where nothing was measured. The device's name goes before its kind. */
+/* Measured seconds of op on dev: 1 and *seconds (NAN: cannot run), 0 where nothing was measured. The device's name goes before its kind, and that before "*". */
 static int measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
 {
 	int found = 0;
@@ -27,16 +27,20 @@ static int measured(const berth_graph *g, const berth_system *s, int32_t op, int
 		}
 		if (same(g->time_key[i], s->dev_kind[dev])) {
 			*seconds = g->time_s[i];
+			found = 2;
+		}
+		if (found < 2 && same(g->time_key[i], "*")) {
+			*seconds = g->time_s[i];
 			found = 1;
 		}
 	}
-	return found;
+	return found > 0;
 }
 
 /* Seconds of an operator on a device; NAN: it cannot run there. type_runs and type_eff are those of its type on that device. */
 static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, bool type_runs, double type_eff)
 {
-	double seconds;
+	double seconds = 0;
 	if (measured(g, s, op, dev, &seconds))
 		return seconds;
 	double peak = s->dev_peak_flops[dev], bandwidth = s->dev_mem_bandwidth[dev];

@@ -29,7 +29,7 @@ typedef struct berth_graph {
 	const char **coloc_name;       /* [n_colocs], in order of first use */
 	const char **sep_name;         /* [n_seps], in order of first use */
 
-	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind) and time_s (seconds; NAN: cannot run) */
+	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind; "*": any other) and time_s (seconds; NAN: cannot run) */
 	int32_t *op_time_off;
 	const char **time_key;
 	double *time_s;
@@ -85,7 +85,7 @@ berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, size_t n_edge
 /* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative or not finite figure), BERTH_ENOMEM. */
 berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err);
 
-/* Measured time of op on a device name or kind; seconds NAN: cannot run there. At most once per (op, key). */
+/* Measured time of op on a device name or kind, or ("*") on all that no other key names; seconds NAN: cannot run there. At most once per (op, key). */
 berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, double seconds, berth_err *err);
 berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *device, berth_err *err);
 

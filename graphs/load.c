@@ -5,8 +5,11 @@
 #include "gguf.h"
 #include "gguf_wire.h"
 #include "graph_json.h"
+#include "scan.h"
+#include "tasks.h"
 #include "zoo.h"
 
+#include <ctype.h>
 #include <string.h>
 
 bool berth_data_is_text(const char *data, size_t size)
@@ -19,11 +22,44 @@ bool berth_data_is_text(const char *data, size_t size)
 	return true;
 }
 
+/* Past spaces and comments of any of the formats, and the mark of UTF-8. */
+static void skip_comments(scan *s)
+{
+	scan_take(s, "\xef\xbb\xbf");
+	for (;;) {
+		scan_spaces(s);
+		if (scan_take(s, "//") || scan_take(s, "#"))
+			scan_past(s, "\n");
+		else if (scan_take(s, "/*"))
+			scan_past(s, "*/");
+		else
+			return;
+	}
+}
+
+/* Does one of the words stand here that a DOT file begins with? */
+static bool begins_dot(const scan *s)
+{
+	static const char *const words[] = {"strict", "digraph", "graph"};
+	scan_word w = {s->text + s->at, 0};
+	while (s->at + w.n < s->size && isalpha((unsigned char)w.text[w.n]))
+		w.n++;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (scan_is_any_case(w, words[i]))
+			return true;
+	return false;
+}
+
 berth_format berth_format_of(const char *data, size_t size)
 {
+	scan s = {"", data, size, 0};
 	if (gguf_is((const unsigned char *)data, size))
 		return BERTH_FORMAT_GGUF;
-	return berth_data_is_text(data, size) ? BERTH_FORMAT_JSON : BERTH_FORMAT_ONNX;
+	if (!berth_data_is_text(data, size))
+		return BERTH_FORMAT_ONNX;
+	skip_comments(&s);
+	unsigned char c = (unsigned char)scan_peek(&s);
+	return c == '<' ? BERTH_FORMAT_DAX : isdigit(c) ? BERTH_FORMAT_STG : begins_dot(&s) ? BERTH_FORMAT_DOT : BERTH_FORMAT_JSON;
 }
 
 /* ---- specs ---- */
@@ -80,7 +116,7 @@ static berth_status no_dims(const char *spec, const berth_onnx_options *opt, ber
 {
 	if (!opt || !opt->n_dims)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EINVAL, "%s: dimension '%.80s' is given, but only ONNX and GGUF models have dimensions to choose", spec, opt->dim[0]);
+	return berth_fail(err, BERTH_EINVAL, "%s: dimension '%.80s' is given, but only ONNX and GGUF models and task graphs have some", spec, opt->dim[0]);
 }
 
 /* ---- files ---- */
@@ -110,12 +146,28 @@ static berth_status load_gguf(const char *path, const berth_onnx_options *opt, b
 	return report_gguf(&r, &o, mem, report, err);
 }
 
+static berth_status parse_tasks(berth_format format, const char *path, const char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp,
+                                berth_graph *out, berth_err *err)
+{
+	berth_task_options o;
+	BERTH_TRY(berth_task_options_read(path, opt->dim, opt->n_dims, tmp, &o, err));
+	if (format == BERTH_FORMAT_DOT)
+		return berth_graph_parse_dot(path, data, size, &o, mem, tmp, out, err);
+	if (format == BERTH_FORMAT_STG)
+		return berth_graph_parse_stg(path, data, size, &o, mem, tmp, out, err);
+	return berth_graph_parse_dax(path, data, size, &o, mem, tmp, out, err);
+}
+
 static berth_status parse(const char *path, const char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
                           berth_onnx_report *report, berth_err *err)
 {
-	switch (berth_format_of(data, size)) {
+	berth_format format = berth_format_of(data, size);
+	switch (format) {
 	case BERTH_FORMAT_ONNX: return berth_graph_parse_onnx(path, (const unsigned char *)data, size, opt, mem, tmp, out, report, err);
 	case BERTH_FORMAT_GGUF: return load_gguf(path, opt, mem, tmp, out, report, err);
+	case BERTH_FORMAT_DOT:
+	case BERTH_FORMAT_STG:
+	case BERTH_FORMAT_DAX: return parse_tasks(format, path, data, size, opt, mem, tmp, out, err);
 	case BERTH_FORMAT_JSON: break;
 	}
 	BERTH_TRY(no_dims(path, opt, err));

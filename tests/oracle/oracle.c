@@ -132,6 +132,8 @@ static int64_t op_time_ns(const cJSON *o, const cJSON *device)
 	const cJSON *measured = item(item(o, "time_s"), name);
 	if (!measured)
 		measured = item(item(o, "time_s"), text(device, "kind", name));
+	if (!measured)
+		measured = item(item(o, "time_s"), "*");
 	if (measured)
 		return cJSON_IsNumber(measured) ? llround(measured->valuedouble * 1e9) : -1;
 	if (item(device, "runs") && !lists(item(device, "runs"), type))

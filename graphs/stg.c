@@ -1,0 +1,179 @@
+/* Standard task graphs (Tobita & Kasahara, "A standard task graph set for fair evaluation of multiprocessor scheduling algorithms", 2002). A line a task; the form with
+ * communication is known by its lines: twice as many numbers behind the number of predecessors. */
+#include "task_graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct reader {
+	scan s;
+	task_graph t;
+	int32_t n_lines; /* of tasks */
+	size_t word_at;  /* where the last number stands */
+} reader;
+
+/* To the next line with a number on it; false: there is none. */
+static bool next_line(scan *s)
+{
+	for (;;) {
+		scan_spaces(s);
+		if (scan_peek(s) != '#')
+			return !scan_end(s);
+		scan_past(s, "\n");
+	}
+}
+
+/* The next word of this line; n 0: the line is at its end. */
+static scan_word next_word(scan *s)
+{
+	scan_word w;
+	while (scan_peek(s) == ' ' || scan_peek(s) == '\t' || scan_peek(s) == '\r')
+		s->at++;
+	w.text = s->text + s->at;
+	while (!scan_end(s) && !strchr(" \t\r\n#", scan_peek(s)))
+		s->at++;
+	w.n = (size_t)(s->text + s->at - w.text);
+	return w;
+}
+
+static berth_status read_number(reader *r, const char *what, double *out)
+{
+	scan_word w = next_word(&r->s);
+	r->word_at = r->s.at - w.n;
+	if (w.n == 0)
+		return scan_fail(&r->s, r->s.at, r->t.err, "the line ends; expected %s", what);
+	if (!scan_number(w, out))
+		return scan_fail(&r->s, r->word_at, r->t.err, "'%.*s' is no number of 0 or more; expected %s", w.n < 40 ? (int)w.n : 40, w.text, what);
+	return BERTH_OK;
+}
+
+static berth_status read_index(reader *r, const char *what, int32_t below, int32_t *out)
+{
+	double x = 0;
+	BERTH_TRY(read_number(r, what, &x));
+	if (x >= below || x != (double)(int32_t)x)
+		return scan_fail(&r->s, r->word_at, r->t.err, "%s is %g; expected a whole number below %d", what, x, below);
+	*out = (int32_t)x;
+	return BERTH_OK;
+}
+
+static int32_t words_left(const scan *s)
+{
+	scan line = *s;
+	int32_t n = 0;
+	while (next_word(&line).n)
+		n++;
+	return n;
+}
+
+/* The rest of this line must be empty or a comment. */
+static berth_status end_line(reader *r)
+{
+	scan_word w = next_word(&r->s);
+	if (w.n)
+		return scan_fail(&r->s, r->s.at - w.n, r->t.err, "'%.*s' stands behind the line's last number", w.n < 40 ? (int)w.n : 40, w.text);
+	return BERTH_OK;
+}
+
+/* Number and time of the task, an operator; s is left before the number of predecessors. */
+static berth_status read_task(reader *r, int32_t i)
+{
+	char name[16];
+	double time = 0;
+	int32_t number, op;
+	berth_op_spec spec = {.name = name};
+	size_t at = r->s.at;
+	BERTH_TRY(read_index(r, "the number of a task", r->n_lines, &number));
+	if (number != i)
+		return scan_fail(&r->s, at, r->t.err, "task %d; expected task %d, as tasks stand in order", number, i);
+	BERTH_TRY(read_number(r, "the time of a task", &time));
+	snprintf(name, sizeof name, "%d", i);
+	return scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op), r->t.err);
+}
+
+static berth_status read_edge(reader *r, int32_t task, bool with_cost)
+{
+	char tensor[16];
+	int32_t from;
+	double cost = 0;
+	size_t at = r->s.at;
+	BERTH_TRY(read_index(r, "the number of a predecessor", r->n_lines, &from));
+	if (with_cost)
+		BERTH_TRY(read_number(r, "the cost of an edge", &cost));
+	int64_t bytes = task_graph_bytes(&r->t, cost);
+	if (bytes < 0)
+		return scan_fail(&r->s, at, r->t.err, "the cost %g stands for more than 2^53 bytes", cost);
+	snprintf(tensor, sizeof tensor, "%d", task); /* each edge carries its own */
+	return scan_placed(&r->s, at, berth_builder_edge(r->t.b, from, task, bytes, with_cost ? tensor : NULL, r->t.err), r->t.err);
+}
+
+static berth_status read_edges(reader *r, int32_t task)
+{
+	int32_t n;
+	size_t at = r->s.at;
+	next_word(&r->s);
+	next_word(&r->s); /* number and time */
+	BERTH_TRY(read_index(r, "the number of predecessors", r->n_lines, &n));
+	int32_t words = words_left(&r->s);
+	if (words != n && words != 2 * n)
+		return scan_fail(&r->s, at, r->t.err, "task %d has %d predecessors and %d numbers behind them; expected %d, or %d with costs", task, n, words, n, 2 * n);
+	for (int32_t k = 0; k < n; k++)
+		BERTH_TRY(read_edge(r, task, words != n));
+	return end_line(r);
+}
+
+/* n tasks, or two dummies more. */
+static berth_status count_lines(reader *r, int32_t n)
+{
+	scan s = r->s;
+	int32_t lines = 0;
+	while (next_line(&s) && lines < n + 3) {
+		scan_past(&s, "\n");
+		lines++;
+	}
+	if (lines != n && lines != n + 2)
+		return scan_fail(&r->s, r->s.at, r->t.err, "%s%d lines of tasks; expected %d, or %d with the two dummies", lines > n + 2 ? "at least " : "", lines, n, n + 2);
+	r->n_lines = lines;
+	return BERTH_OK;
+}
+
+static berth_status read_all(reader *r)
+{
+	int32_t n;
+	if (!next_line(&r->s))
+		return scan_fail(&r->s, r->s.at, r->t.err, "an empty file; expected the number of tasks");
+	BERTH_TRY(read_index(r, "the number of tasks", INT32_MAX / 8, &n));
+	BERTH_TRY(end_line(r));
+	BERTH_TRY(count_lines(r, n));
+	scan tasks = r->s;
+	for (int32_t i = 0; i < r->n_lines && next_line(&r->s); i++) {
+		BERTH_TRY(read_task(r, i));
+		scan_past(&r->s, "\n");
+	}
+	r->s = tasks;
+	for (int32_t i = 0; i < r->n_lines && next_line(&r->s); i++)
+		BERTH_TRY(read_edges(r, i));
+	return BERTH_OK;
+}
+
+static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
+{
+	BERTH_TRY(task_graph_new(&r->t, file));
+	BERTH_TRY(read_all(r));
+	berth_status st = berth_builder_finish(r->t.b, mem, out, r->t.err);
+	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
+}
+
+berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                   berth_err *err)
+{
+	const berth_task_options defaults = berth_task_options_default();
+	reader r = {{file, text, size, 0}, {opt ? opt : &defaults, NULL, tmp, err}, 0, 0};
+	berth_graph g;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = parse(&r, file, mem, &g);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = g;
+	return st;
+}

@@ -1,0 +1,24 @@
+/* What the readers of task graphs share: operators with times, edges with times, the graph's name. */
+#ifndef BERTH_TASK_GRAPH_H
+#define BERTH_TASK_GRAPH_H
+
+#include "scan.h"
+#include "tasks.h"
+
+typedef struct task_graph {
+	const berth_task_options *opt;
+	berth_builder *b;
+	berth_arena *tmp;
+	berth_err *err;
+} task_graph;
+
+/* A builder named after the file. */
+berth_status task_graph_new(task_graph *t, const char *file);
+/* An operator; seconds (in units of the file) NAN: no time is known. */
+berth_status task_graph_op(task_graph *t, berth_op_spec *spec, double time, int32_t *op);
+/* Bytes of an edge of that time, at most 2^53; -1: more. */
+int64_t task_graph_bytes(const task_graph *t, double time);
+/* A copy with a closing 0; UTF-8, without 0 bytes, not empty; else BERTH_EFORMAT without a place. */
+berth_status task_graph_name(const task_graph *t, scan_word w, const char **out);
+
+#endif

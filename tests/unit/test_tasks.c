@@ -1,0 +1,562 @@
+/* DOT, STG and DAX: units, what attributes mean, the same random graph in every format, malformed files with their places, limits. */
+#include "load.h"
+#include "rng.h"
+#include "support.h"
+#include "tasks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef berth_status reader(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                            berth_err *err);
+
+typedef struct model {
+	berth_arena mem;
+	berth_graph g;
+} model;
+
+static berth_status parse(reader *read, const char *file, const char *text, size_t size, const berth_task_options *opt, model *m, berth_err *err)
+{
+	berth_arena tmp = {0};
+	char *exact = malloc(size ? size : 1); /* of that very size, for the sanitizer */
+	assert_non_null(exact);
+	memcpy(exact, text, size);
+	*m = (model){0};
+	berth_status st = read(file, exact, size, opt, &m->mem, &tmp, &m->g, err);
+	free(exact);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+static void read_text(reader *read, const char *file, const char *text, const berth_task_options *opt, model *m)
+{
+	berth_err err = {0};
+	assert_ok(parse(read, file, text, strlen(text), opt, m, &err), &err);
+	assert_ok(berth_graph_check(&m->g, &err), &err);
+}
+
+static int32_t op_of(const model *m, const char *name)
+{
+	int32_t op = berth_graph_find(&m->g, name);
+	if (op < 0)
+		print_error("no operator %s\n", name);
+	assert_true(op >= 0);
+	return op;
+}
+
+/* The time of the operator under that key; NAN where it has none. */
+static double time_of(const model *m, const char *name, const char *key)
+{
+	int32_t op = op_of(m, name);
+	for (int32_t i = m->g.op_time_off[op]; i < m->g.op_time_off[op + 1]; i++)
+		if (strcmp(m->g.time_key[i], key) == 0)
+			return m->g.time_s[i];
+	return NAN;
+}
+
+/* Bytes of the edge, -1 where there is none; *tensor = its name. */
+static int64_t edge_of(const model *m, const char *from, const char *to, const char **tensor)
+{
+	int32_t a = op_of(m, from), b = op_of(m, to);
+	for (int32_t t = m->g.op_tensor_off[a]; t < m->g.op_tensor_off[a + 1]; t++)
+		for (int32_t e = m->g.tensor_use_off[t]; e < m->g.tensor_use_off[t + 1]; e++)
+			if (m->g.edge_consumer[e] == b) {
+				if (tensor)
+					*tensor = m->g.tensor_name[t];
+				return m->g.tensor_bytes[t];
+			}
+	return -1;
+}
+
+/* ---- DOT ---- */
+
+static void test_dot(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"# a line of the preprocessor\n"
+		"strict digraph \"g 1\" {\n"
+		"  size=\"7,5\"; node [shape=box, Weight=2]; edge [weight=\"0.5\"]\n"
+		"  /* two */ a -> b -> { c; d } [bytes=100];  // one line\n"
+		"  a [time=3, time_gpu=1 time_cpu0=2; type=Conv, colocate=g][pin=cpu0]; \"x y\" [flops=1e9, cost=4, label=<<b>hi</b>>];\n"
+		"  subgraph cluster_1 { node [label=9]; e; f [label=\"7\"] ; e -> f; f -> e2 }\n"
+		"  { node [weight=5]; h } -> { b; b; i -> b }\n"
+		"  c -> e:p:n; d -> \"x y\" [tensor=t, comm=2e0]; z [param_bytes=10 READ_BYTES=20, write_bytes=30, output_bytes=40]; -1.5 -> .5\n"
+		"  d -> j [tensor=t, comm=2, label=\"big\"]\n"
+		"}\n";
+	model m;
+	const char *tensor;
+	read_text(berth_graph_parse_dot, "dir/some.graph.dot", text, NULL, &m);
+	assert_string_equal(m.g.name, "some.graph");
+	assert_int_equal(m.g.n_ops, 14);
+	assert_near(time_of(&m, "a", "*"), 3, 0);
+	assert_near(time_of(&m, "a", "gpu"), 1, 0);
+	assert_near(time_of(&m, "a", "cpu0"), 2, 0);
+	assert_near(time_of(&m, "b", "*"), 2, 0);
+	assert_near(time_of(&m, "x y", "*"), 4, 0);
+	assert_near(time_of(&m, "e", "*"), 9, 0);  /* the nearest default */
+	assert_near(time_of(&m, "e2", "*"), 9, 0);
+	assert_near(time_of(&m, "f", "*"), 7, 0);
+	assert_near(time_of(&m, "h", "*"), 5, 0);
+	assert_near(time_of(&m, "-1.5", "*"), 2, 0);
+	assert_near(m.g.op_flops[op_of(&m, "x y")], 1e9, 0);
+	assert_string_equal(m.g.type_name[m.g.op_type[op_of(&m, "a")]], "Conv");
+	assert_string_equal(m.g.coloc_name[m.g.op_coloc[op_of(&m, "a")]], "g");
+	assert_string_equal(m.g.op_pin[op_of(&m, "a")], "cpu0");
+	assert_int_equal(edge_of(&m, "a", "b", &tensor), 100);
+	assert_string_equal(tensor, "b");
+	assert_int_equal(edge_of(&m, "b", "d", NULL), 100);
+	assert_int_equal(edge_of(&m, "c", "e", NULL), 500000000);
+	assert_int_equal(edge_of(&m, "d", "x y", &tensor), 2000000000);
+	assert_string_equal(tensor, "t");
+	assert_int_equal(edge_of(&m, "d", "j", &tensor), 2000000000);
+	assert_int_equal(edge_of(&m, "h", "b", NULL), 500000000);
+	assert_int_equal(edge_of(&m, "h", "i", NULL), 500000000);
+	assert_int_equal(edge_of(&m, "i", "b", NULL), 500000000);
+	assert_int_equal(m.g.n_edges, 12);
+	int32_t z = op_of(&m, "z");
+	assert_int_equal(m.g.op_param_bytes[z], 10);
+	assert_int_equal(m.g.op_read_bytes[z], 20);
+	assert_int_equal(m.g.op_write_bytes[z], 30);
+	assert_int_equal(m.g.op_output_bytes[z], 40);
+	berth_arena_free(&m.mem);
+	read_text(berth_graph_parse_dot, "x", "Digraph{a->b}", NULL, &m); /* nothing known: dummies */
+	assert_near(time_of(&m, "a", "*"), 0, 0);
+	assert_int_equal(edge_of(&m, "a", "b", &tensor), 0);
+	assert_null(tensor);
+	berth_arena_free(&m.mem);
+}
+
+static void test_units(void **state)
+{
+	(void)state;
+	static const char text[] = "digraph { a [time=3, time_gpu=4]; a -> b [comm=5]; a -> c [bytes=7] }";
+	static const char *const words[] = {"unit=1e-3", "bandwidth=2e6", "speed=1e9"};
+	berth_arena mem = {0};
+	berth_task_options opt;
+	berth_err err = {0};
+	model m;
+	assert_ok(berth_task_options_read("x.dot", words, 2, &mem, &opt, &err), &err);
+	assert_string_equal(opt.suffix, ":unit=0.001:bandwidth=2000000");
+	read_text(berth_graph_parse_dot, "x.dot", text, &opt, &m);
+	assert_string_equal(m.g.name, "x:unit=0.001:bandwidth=2000000");
+	assert_near(time_of(&m, "a", "*"), 0.003, 1e-18);
+	assert_near(time_of(&m, "a", "gpu"), 0.004, 1e-18);
+	assert_int_equal(edge_of(&m, "a", "b", NULL), 10000);
+	assert_int_equal(edge_of(&m, "a", "c", NULL), 7);
+	berth_arena_free(&m.mem);
+	assert_ok(berth_task_options_read("x.dot", words, 3, &mem, &opt, &err), &err);
+	read_text(berth_graph_parse_dot, "x.dot", text, &opt, &m);
+	assert_true(isnan(time_of(&m, "a", "*")));
+	assert_near(time_of(&m, "a", "gpu"), 0.004, 1e-18);
+	assert_near(m.g.op_flops[op_of(&m, "a")], 3e6, 1e-6);
+	berth_arena_free(&m.mem);
+	static const char *const bad[] = {"speed=-1", "units=3", "unit=0"};
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(berth_task_options_read("x.dot", &bad[i], 1, &mem, &opt, &err), BERTH_EINVAL);
+	berth_arena_free(&mem);
+}
+
+/* ---- STG and DAX ---- */
+
+static void test_stg(void **state)
+{
+	(void)state;
+	model m;
+	const char *tensor;
+	read_text(berth_graph_parse_stg, "rand0000.stg",
+	          "   2\n  0  0  0\n 1 12 1   0\n\n 2  7.5  2   0   1 # a comment\n 3 0 1 2\r\n# Task graph information\n#  1 2 3\n", NULL, &m);
+	assert_int_equal(m.g.n_ops, 4);
+	assert_int_equal(m.g.n_edges, 4);
+	assert_near(time_of(&m, "1", "*"), 12, 0);
+	assert_near(time_of(&m, "2", "*"), 7.5, 0);
+	assert_int_equal(edge_of(&m, "0", "2", &tensor), 0);
+	assert_null(tensor);
+	berth_arena_free(&m.mem);
+	read_text(berth_graph_parse_stg, "x.stg", "3\n0 3 0\n1 4 1 0 2\n2 5 2 0 1 1 6", NULL, &m); /* without dummies, with costs */
+	assert_int_equal(m.g.n_ops, 3);
+	assert_int_equal(edge_of(&m, "0", "1", NULL), 2000000000);
+	assert_int_equal(edge_of(&m, "0", "2", NULL), 1000000000);
+	assert_int_equal(edge_of(&m, "1", "2", &tensor), 6000000000);
+	assert_string_equal(tensor, "2");
+	berth_arena_free(&m.mem);
+	read_text(berth_graph_parse_stg, "x.stg", "0", NULL, &m);
+	assert_int_equal(m.g.n_ops, 0);
+	berth_arena_free(&m.mem);
+}
+
+static void test_dax(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<!-- <job id='no'> -->\n"
+		"<adag xmlns=\"http://pegasus.isi.edu/schema/DAX\" version=\"2.1\" jobCount=\"4\">\n"
+		"<job id=\"A\" namespace='n' name=\"make\" runtime=\"13.5\">\n"
+		" <argument>-a <file name=\"in\"/> <![CDATA[</job>]]></argument>\n"
+		" <uses file=\"in\" link=\"input\" size=\"304\"/><uses file=\"in\" link=\"input\" size=\"304\"/>\n"
+		" <uses file=\"p&amp;1&#233;&#x20AC;\" link=\"output\" size=\"1000\"/><uses file=\"log\" link=\"output\" size=\"7\"/><uses name=\"prog\" link=\"none\"/></job>\n"
+		"<job id=\"B\" name=\"use\" runtime=\"2\"><uses file=\"p&amp;1&#233;&#x20AC;\" link=\"input\" size=\"1\"/><uses name=\"unsized\" link=\"output\"/></job>\n"
+		"<job id=\"C\"><profile namespace=\"pegasus\" key=\"runtime\"> 2.5 </profile>\n"
+		" <uses file=\"p&amp;1&#233;&#x20AC;\" link=\"input\" size=\"1000\"/><uses name=\"unsized\" link=\"input\" size=\"55\"/></job>\n"
+		"<job id=\"D\" runtime=\"0\"/>\n"
+		"<child ref=\"B\"><parent ref=\"A\"/></child>\n"
+		"<child ref=\"D\"><parent ref=\"C\"/><parent ref=\"C\"/></child><child ref=\"C\"><parent ref=\"B\"/></child>\n"
+		"</adag>\n";
+	model m;
+	const char *tensor;
+	read_text(berth_graph_parse_dax, "w.dax", text, NULL, &m);
+	assert_int_equal(m.g.n_ops, 4);
+	assert_int_equal(m.g.n_edges, 4);
+	assert_int_equal(m.g.n_tensors, 3);
+	assert_near(time_of(&m, "A", "*"), 13.5, 0);
+	assert_near(time_of(&m, "C", "*"), 2.5, 0);
+	assert_int_equal(edge_of(&m, "A", "B", &tensor), 1000); /* the producer's size */
+	assert_string_equal(tensor, "p&1\xc3\xa9\xe2\x82\xac");
+	assert_int_equal(edge_of(&m, "A", "C", NULL), 1000);
+	assert_int_equal(edge_of(&m, "B", "C", NULL), 55);
+	assert_int_equal(edge_of(&m, "C", "D", NULL), 0);
+	assert_string_equal(m.g.type_name[m.g.op_type[op_of(&m, "A")]], "make");
+	int32_t a = op_of(&m, "A");
+	assert_int_equal(m.g.op_read_bytes[a], 304);
+	assert_int_equal(m.g.op_write_bytes[a], 1007);
+	assert_int_equal(m.g.op_output_bytes[a], 7);
+	assert_int_equal(m.g.op_read_bytes[op_of(&m, "C")], 1055);
+	berth_arena_free(&m.mem);
+}
+
+/* ---- one graph in every format ---- */
+
+enum { RANDOM_OPS = 40 };
+
+typedef struct world {
+	int n, time[RANDOM_OPS], cost[RANDOM_OPS][RANDOM_OPS]; /* cost[from][to], -1: no edge */
+} world;
+
+static void make_world(world *w, uint64_t seed)
+{
+	berth_rng rng = berth_rng_seed(seed, 1);
+	w->n = 1 + (int)(berth_rng_next(&rng) % RANDOM_OPS);
+	for (int i = 0; i < w->n; i++) {
+		w->time[i] = (int)(berth_rng_next(&rng) % 1000);
+		for (int k = 0; k < w->n; k++)
+			w->cost[i][k] = i < k && berth_rng_next(&rng) % 4 == 0 ? (int)(1 + berth_rng_next(&rng) % 1000) : -1;
+	}
+}
+
+static void write_stg(const world *w, char *to)
+{
+	to += sprintf(to, "%d\n", w->n);
+	for (int k = 0; k < w->n; k++) {
+		int n = 0;
+		for (int i = 0; i < k; i++)
+			n += w->cost[i][k] >= 0;
+		to += sprintf(to, " %d %d %d", k, w->time[k], n);
+		for (int i = 0; i < k; i++)
+			if (w->cost[i][k] >= 0)
+				to += sprintf(to, "\t%d %d", i, w->cost[i][k]);
+		to += sprintf(to, "\n");
+	}
+}
+
+static void write_dot(const world *w, char *to)
+{
+	to += sprintf(to, "digraph w {\n");
+	for (int k = 0; k < w->n; k++)
+		to += sprintf(to, "%d [weight=%d]\n", k, w->time[k]);
+	for (int i = 0; i < w->n; i++)
+		for (int k = 0; k < w->n; k++)
+			if (w->cost[i][k] >= 0)
+				to += sprintf(to, "%d -> %d [label=\"%d\"];", i, k, w->cost[i][k]);
+	sprintf(to, "}");
+}
+
+static void write_dax(const world *w, char *to)
+{
+	to += sprintf(to, "<adag>");
+	for (int k = 0; k < w->n; k++) {
+		to += sprintf(to, "<job id='%d' runtime='%d'>", k, w->time[k]);
+		for (int i = 0; i < w->n; i++) {
+			if (w->cost[k][i] >= 0)
+				to += sprintf(to, "<uses file='%d-%d' link='output' size='%d000000000'/>", k, i, w->cost[k][i]);
+			if (w->cost[i][k] >= 0)
+				to += sprintf(to, "<uses file='%d-%d' link='input'/>", i, k);
+		}
+		to += sprintf(to, "</job>");
+	}
+	sprintf(to, "</adag>");
+}
+
+static void test_formats_agree(void **state)
+{
+	(void)state;
+	static const struct {
+		reader *read;
+		void (*write)(const world *w, char *to);
+		berth_format format;
+	} formats[] = {{berth_graph_parse_stg, write_stg, BERTH_FORMAT_STG}, {berth_graph_parse_dot, write_dot, BERTH_FORMAT_DOT}, {berth_graph_parse_dax, write_dax, BERTH_FORMAT_DAX}};
+	static char text[1 << 18];
+	static world w;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		make_world(&w, seed);
+		for (int f = 0; f < 3; f++) {
+			model m;
+			int edges = 0;
+			formats[f].write(&w, text);
+			assert_int_equal(berth_format_of(text, strlen(text)), formats[f].format);
+			read_text(formats[f].read, "w", text, NULL, &m);
+			assert_int_equal(m.g.n_ops, w.n);
+			for (int i = 0; i < w.n; i++) {
+				char from[16], to[16];
+				snprintf(from, sizeof from, "%d", i);
+				assert_near(time_of(&m, from, "*"), w.time[i], 0);
+				for (int k = 0; k < w.n; k++) {
+					snprintf(to, sizeof to, "%d", k);
+					edges += w.cost[i][k] >= 0;
+					assert_int_equal(edge_of(&m, from, to, NULL), w.cost[i][k] < 0 ? -1 : 1000000000LL * w.cost[i][k]);
+				}
+			}
+			assert_int_equal(m.g.n_edges, edges);
+			berth_arena_free(&m.mem);
+		}
+	}
+}
+
+/* ---- malformed files ---- */
+
+static void test_bad(void **state)
+{
+	(void)state;
+	static const struct {
+		reader *read;
+		const char *text, *part;
+	} cases[] = {
+		{berth_graph_parse_dot, "graph { a -- b }", "f:1:1: found 'g'; expected digraph: a graph without directions"},
+		{berth_graph_parse_dot, "digraph { a -- b }", "f:1:13: an edge without direction, --; expected ->"},
+		{berth_graph_parse_dot, "digraph {\n  a -> ;\n}", "f:2:8: found ';'; expected a node"},
+		{berth_graph_parse_dot, "digraph { a", "f:1:12: the file ends; expected a node, an edge or }"},
+		{berth_graph_parse_dot, "digraph { a [x=", "the file ends; expected the value of an attribute"},
+		{berth_graph_parse_dot, "digraph { \"a", "f:1:11: a string without an end"},
+		{berth_graph_parse_dot, "digraph { /* a", "f:1:11: a comment without an end"},
+		{berth_graph_parse_dot, "digraph { a [label=<<b>] }", "HTML text without an end"},
+		{berth_graph_parse_dot, "digraph {\n a [cost=-5] }", "f:2:10: cost is '-5'; expected a number of 0 or more"},
+		{berth_graph_parse_dot, "digraph { a [cost=nan] }", "cost is 'nan'"},
+		{berth_graph_parse_dot, "digraph { a [cost=1e400] }", "cost is '1e400'"},
+		{berth_graph_parse_dot, "digraph { a [cost=1e300] }", "f:1:11: operator 'a': time_s of '*'"},
+		{berth_graph_parse_dot, "digraph { a [param_bytes=1e17] }", "param_bytes is '1e17'; expected a number from 0 to 9.0072e+15"},
+		{berth_graph_parse_dot, "digraph { a -> b [comm=1e20] }", "stands for more than 2^53 bytes"},
+		{berth_graph_parse_dot, "digraph { a -> b -> a }", "cycle"},
+		{berth_graph_parse_dot, "digraph { a -> a }", "'a'"},
+		{berth_graph_parse_dot, "digraph { a -> b; a -> b }", "stands twice"},
+		{berth_graph_parse_dot, "digraph { a -> b [tensor=t, bytes=1]; a -> c [tensor=t, bytes=2] }", "name the tensors if they differ"},
+		{berth_graph_parse_dot, "digraph { \"\" }", "f:1:11: a name that is empty or no UTF-8 text"},
+		{berth_graph_parse_dot, "digraph { \"\xff\" }", "no UTF-8"},
+		{berth_graph_parse_dot, "digraph { a } digraph { b }", "f:1:15: found 'd'; expected the end: one graph a file"},
+		{berth_graph_parse_dot, "digraph { a [time_cpu=1, time_cpu=2] }", "two times for 'cpu'"},
+		{berth_graph_parse_stg, "", "f:1:1: an empty file"},
+		{berth_graph_parse_stg, "# only this", "an empty file"},
+		{berth_graph_parse_stg, "2 5\n", "f:1:3: '5' stands behind the line's last number"},
+		{berth_graph_parse_stg, "2\n0 1 0\n", "1 lines of tasks; expected 2, or 4 with the two dummies"},
+		{berth_graph_parse_stg, "1\n0 1 0\n1 1 0\n2 1 0\n3 1 0\n", "at least 4 lines of tasks"},
+		{berth_graph_parse_stg, "1\n1 1 0\n", "f:2:1"},
+		{berth_graph_parse_stg, "1\n0 -1 0\n", "f:2:3: '-1' is no number of 0 or more; expected the time of a task"},
+		{berth_graph_parse_stg, "2\n0 1 0\n1 1 1 2\n", "f:3:7: the number of a predecessor is 2; expected a whole number below 2"},
+		{berth_graph_parse_stg, "3\n0 1 0\n1 1 0\n2 1 2 0\n", "f:4:1: task 2 has 2 predecessors and 1 numbers behind them; expected 2, or 4 with costs"},
+		{berth_graph_parse_stg, "2\n0 1 1 1\n1 1 1 0\n", "cycle"},
+		{berth_graph_parse_stg, "2\n0 1 0\n1 1 1 0.5\n", "is 0.5; expected a whole number"},
+		{berth_graph_parse_stg, "1e9\n", "the number of tasks is 1e+09"},
+		{berth_graph_parse_stg, "99999999\n0 1 0\n", "1 lines of tasks; expected 99999999"},
+		{berth_graph_parse_dax, "<a/>", "f:1:1: <a>; expected <adag>, a Pegasus workflow"},
+		{berth_graph_parse_dax, "<!DOCTYPE adag [<!ENTITY a \"b\">]><adag/>", "f:1:1: a declaration, such as that of a document type, which is not read"},
+		{berth_graph_parse_dax, "<adag>\n<job/></adag>", "f:2:1: job without the attribute id"},
+		{berth_graph_parse_dax, "<adag><job id='a'/><job id='a'/></adag>", "f:1:20: two jobs have the id 'a'"},
+		{berth_graph_parse_dax, "<adag><job id='a' runtime='x'/></adag>", "runtime is 'x'"},
+		{berth_graph_parse_dax, "<adag><job id='a' runtime='-1'/></adag>", "runtime is '-1'"},
+		{berth_graph_parse_dax, "<adag><job id='a'><profile key='runtime'>x</profile></job></adag>", "runtime is 'x'"},
+		{berth_graph_parse_dax, "<adag><child ref='b'/></adag>", "'b' is the id of no job before this place"},
+		{berth_graph_parse_dax, "<adag><job id='a'/><parent ref='a'/></adag>", "a parent outside of a child"},
+		{berth_graph_parse_dax, "<adag><job id='a'></adag>", "</adag> closes no element that is open; expected </job"},
+		{berth_graph_parse_dax, "<adag></adag></adag>", "a second element at the top"},
+		{berth_graph_parse_dax, "</adag>", "closes no element that is open"},
+		{berth_graph_parse_dax, "<adag><job id='a'", "f:1:7: a tag without an end"},
+		{berth_graph_parse_dax, "<adag><job id='a", "the value of an attribute without an end"},
+		{berth_graph_parse_dax, "<adag><job id=a/></adag>", "expected the value of an attribute in quotes"},
+		{berth_graph_parse_dax, "<adag><job id='&bad;'/></adag>", "an entity that is not known"},
+		{berth_graph_parse_dax, "<adag><job id='&#0;'/></adag>", "an entity that is not known"},
+		{berth_graph_parse_dax, "<adag><job id='&#xD800;'/></adag>", "an entity that is not known"},
+		{berth_graph_parse_dax, "<adag><!-- ", "expected -->, to end what begins here"},
+		{berth_graph_parse_dax, "<adag>", "the file ends within <adag>"},
+		{berth_graph_parse_dax, "no", "no element; expected <adag>"},
+		{berth_graph_parse_dax, "<adag><job id='a'><uses link='input'/></job></adag>", "uses without the attribute name"},
+		{berth_graph_parse_dax, "<adag><job id='a'><uses file='f' link='input' size='1e17'/></job></adag>", "size is '1e17'"},
+		{berth_graph_parse_dax,
+		 "<adag><job id='a'><uses file='f' link='output'/></job><job id='b'><uses file='f' link='output'/></job></adag>", "file 'f' is made by job 'a' and by job 'b'"},
+		{berth_graph_parse_dax,
+		 "<adag><job id='a'><uses file='f' link='output'/><uses file='g' link='input'/></job><job id='b'><uses file='f' link='input'/><uses file='g' link='output'/></job></adag>",
+		 "cycle"},
+		{berth_graph_parse_dax,
+		 "<adag><job id='a'><uses file='f' link='output' size='9e15'/><uses file='g' link='output' size='9e15'/></job></adag>", "more than 2^53 bytes together"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		model m;
+		berth_err err = {0};
+		assert_int_equal(parse(cases[i].read, "f", cases[i].text, strlen(cases[i].text), NULL, &m, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, cases[i].part);
+		assert_contains(err.msg, "f:");
+		berth_arena_free(&m.mem);
+	}
+}
+
+/* ---- limits ---- */
+
+typedef struct meter {
+	berth_allocator hook;
+	size_t now, peak;
+} meter;
+
+static void *meter_alloc(void *ctx, size_t size)
+{
+	meter *m = ctx;
+	size_t *p = malloc(size + 16);
+	if (!p)
+		return NULL;
+	*p = size;
+	m->now += size;
+	if (m->now > m->peak)
+		m->peak = m->now;
+	return (char *)p + 16;
+}
+
+static void meter_free(void *ctx, void *ptr)
+{
+	meter *m = ctx;
+	size_t *p = (size_t *)(void *)((char *)ptr - 16);
+	m->now -= *p;
+	free(p);
+}
+
+/* head, n times body (with the number in place of its %d, and once more), tail. */
+typedef struct bulk {
+	reader *read;
+	const char *head, *body, *tail;
+	int n;
+	bool good;
+} bulk;
+
+static char *write_bulk(const bulk *b, size_t *size)
+{
+	size_t cap = strlen(b->head) + strlen(b->tail) + (size_t)b->n * (strlen(b->body) + 24) + 1, at = 0;
+	char *text = malloc(cap);
+	assert_non_null(text);
+	at += (size_t)sprintf(text, "%s", b->head);
+	for (int i = 0; i < b->n; i++)
+		for (const char *p = b->body; *p; p++)
+			at += *p == '%' ? (size_t)sprintf(text + at, "%d", i) : (size_t)sprintf(text + at, "%c", *p);
+	at += (size_t)sprintf(text + at, "%s", b->tail);
+	*size = at;
+	return text;
+}
+
+/* Up to some thousand operators, a file takes at most 16 MB and 4 bytes a byte, at most 400 ns a byte (100 ns on a free core); time is linear: twice the size, at most four times
+ * as long. Operators of few bytes in large files take what a graph takes: about 2 KB each while it is built. */
+static void test_limits(void **state)
+{
+	(void)state;
+	static const bulk cases[] = {
+		{berth_graph_parse_dot, "digraph {", "%;", "}", 7000, true},
+		{berth_graph_parse_dot, "digraph {a [x=1", ",label=\"%\"", "]}", 200000, true},
+		{berth_graph_parse_dot, "digraph {a [x=1", ",time_k%=1", "]}", 20000, true},
+		{berth_graph_parse_dot, "digraph {a", "->b%", "}", 6000, true},
+		{berth_graph_parse_dot, "digraph ", "{", "", 1000000, false},
+		{berth_graph_parse_dot, "digraph {a [label=", "<", "]}", 1000000, false},
+		{berth_graph_parse_dot, "digraph {{", "a%;", "}->{x;y;z}}", 5000, true},
+		{berth_graph_parse_dot, "digraph {{", "a%;", "}->{{a1;a2;a3;a4;a5;a6;a7}}}", 20000, false},
+		{berth_graph_parse_dot, "digraph {", "subgraph s% {a;b;c}", "}", 100000, true},
+		{berth_graph_parse_dax, "", "<adag>", "", 1000000, false},
+		{berth_graph_parse_dax, "<adag ", "a%='b' ", ">", 1000000, false},
+		{berth_graph_parse_dax, "<adag>", "<x a='%'/>", "</adag>", 200000, true},
+		{berth_graph_parse_dax, "<adag>", "<job id='%'/>", "</adag>", 7000, true},
+		{berth_graph_parse_dax, "<adag><job id='a'>", "<uses file='%' link='input' size='3'/>", "</job></adag>", 60000, true},
+		{berth_graph_parse_dax, "<adag><job id='a'/><job id='b'/><child ref='a'>", "<parent ref='b'/>", "</child></adag>", 100000, true},
+		{berth_graph_parse_dax, "<!--", "<", "", 1000000, false},
+		{berth_graph_parse_dax, "<adag a='", "&amp;", "'/>", 200000, true},
+		{berth_graph_parse_stg, "7000\n", "% 1 0\n", "", 7000, true},
+		{berth_graph_parse_stg, "1\n", "# %\n", "0 1 0", 200000, true},
+		{berth_graph_parse_stg, "", "\n", "1\n0 1 0", 1000000, true},
+		{berth_graph_parse_stg, "1\n0 1 ", "1 ", "", 1000000, false},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double seconds[2];
+		for (int twice = 0; twice < 2; twice++) {
+			bulk b = cases[i];
+			size_t size;
+			meter m = {{meter_alloc, meter_free, NULL}, 0, 0};
+			berth_arena mem, tmp;
+			berth_graph g = {0};
+			berth_err err = {0};
+			if (!twice)
+				b.n /= 2;
+			if (b.read == berth_graph_parse_stg && b.n == 3500)
+				b.head = "3500\n";
+			char *text = write_bulk(&b, &size);
+			m.hook.ctx = &m;
+			berth_arena_init(&mem, &m.hook);
+			berth_arena_init(&tmp, &m.hook);
+			clock_t start = clock();
+			berth_status st = b.read("f", text, size, NULL, &mem, &tmp, &g, &err);
+			seconds[twice] = (double)(clock() - start) / CLOCKS_PER_SEC;
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+			free(text);
+			if (st != (b.good ? BERTH_OK : BERTH_EFORMAT) || m.peak > 4 * size + (16u << 20) || seconds[twice] > 0.05 + 4e-7 * (double)size)
+				fail_msg("case %zu, %zu bytes: status %d (%s), peak %zu bytes, %g s", i, size, (int)st, err.msg, m.peak, seconds[twice]);
+		}
+		if (seconds[1] > 0.02 + 4 * seconds[0])
+			fail_msg("case %zu: %g s, then %g s for twice the size", i, seconds[0], seconds[1]);
+	}
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	static const struct {
+		reader *read;
+		const char *text;
+	} cases[] = {{berth_graph_parse_dot, "digraph { a [time_x=1 type=t pin=p colocate=c]; {a b} -> {c d} [tensor=q bytes=3] }"},
+	             {berth_graph_parse_stg, "2\n0 1 0\n1 1 1 0 5\n"},
+	             {berth_graph_parse_dax, "<adag><job id='a' name='t'><uses file='f' link='output' size='4'/></job><job id='b'><uses file='f' link='input'/></job>"
+	                                     "<job id='c'/><child ref='c'><parent ref='a'/></child></adag>"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (long k = 0;; k++) {
+			failing_allocator f;
+			berth_arena mem, tmp;
+			berth_graph g;
+			berth_task_options opt;
+			berth_err err;
+			static const char *const words[] = {"unit=2"};
+			failing_allocator_init(&f, k);
+			berth_arena_init(&mem, &f.hook);
+			berth_arena_init(&tmp, &f.hook);
+			berth_status st = berth_task_options_read("f", words, 1, &tmp, &opt, &err);
+			if (st == BERTH_OK)
+				st = cases[i].read("f", cases[i].text, strlen(cases[i].text), &opt, &mem, &tmp, &g, &err);
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+			assert_int_equal(f.live, 0);
+			if (st == BERTH_OK) {
+				assert_true(k > 0);
+				break;
+			}
+			assert_int_equal(st, BERTH_ENOMEM);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_dot), cmocka_unit_test(test_units), cmocka_unit_test(test_stg), cmocka_unit_test(test_dax),
+	                                   cmocka_unit_test(test_formats_agree), cmocka_unit_test(test_bad), cmocka_unit_test(test_limits),
+	                                   cmocka_unit_test(test_each_allocation_may_fail)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
