@@ -1,5 +1,7 @@
 /* Times out of ONNX Runtime's profiles: what joins, medians, kinds of devices, failing allocations, and a large profile in little memory. */
+#include "file.h"
 #include "graph_json.h"
+#include "onnx.h"
 #include "ort_profile.h"
 #include "support.h"
 #include "threads.h"
@@ -162,9 +164,31 @@ static void test_many_runs(void **state)
 	free(text);
 }
 
+/* A profile that ONNX Runtime 1.30 wrote of a session at optimisation level 0: every operator joins; what it wraps around them does not. */
+static void test_real_profile(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g, timed;
+	berth_ort_report r;
+	berth_err err;
+	char *text;
+	size_t size;
+	assert_ok(berth_graph_read_onnx(BERTH_FIXTURES "/resnet18_batch.onnx", &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_file_read(BERTH_FIXTURES "/resnet18_batch.profile.json", &mem, &text, &size, &err), &err);
+	assert_ok(berth_graph_ort_times("p.json", text, size, NULL, &g, &mem, &tmp, &timed, &r, &err), &err);
+	assert_int_equal(r.n_timed, g.n_ops);
+	assert_int_equal(r.n_untimed, 0);
+	assert_int_equal(r.n_runs, 65);
+	assert_int_equal(r.n_unjoined, 16);
+	assert_true(r.unjoined_s < 0.01 * r.joined_s);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_medians), cmocka_unit_test(test_devices), cmocka_unit_test(test_bad_profiles),
-	                                   cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_many_runs)};
+	                                   cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_many_runs), cmocka_unit_test(test_real_profile)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
