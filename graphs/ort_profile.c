@@ -206,7 +206,8 @@ static berth_status join(reading *r, berth_graph *out, berth_err *err)
 	out->n_times = 0;
 	if (most > INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d times", r->file, INT32_MAX);
-	qsort(r->run, r->n_runs, sizeof *r->run, by_op);
+	if (r->n_runs)
+		qsort(r->run, r->n_runs, sizeof *r->run, by_op);
 	BERTH_TRY(BERTH_NEW(r->mem, out->op_time_off, g->n_ops + 1, err));
 	BERTH_TRY(BERTH_NEW(r->mem, out->time_key, most, err));
 	BERTH_TRY(BERTH_NEW(r->mem, out->time_s, most, err));
