@@ -206,8 +206,7 @@ static berth_status join(reading *r, berth_graph *out, berth_err *err)
 	out->n_times = 0;
 	if (most > INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d times", r->file, INT32_MAX);
-	if (r->n_runs)
-		qsort(r->run, r->n_runs, sizeof *r->run, by_op);
+	qsort(r->run, r->n_runs, sizeof *r->run, by_op);
 	BERTH_TRY(BERTH_NEW(r->mem, out->op_time_off, g->n_ops + 1, err));
 	BERTH_TRY(BERTH_NEW(r->mem, out->time_key, most, err));
 	BERTH_TRY(BERTH_NEW(r->mem, out->time_s, most, err));
@@ -228,6 +227,8 @@ static berth_status join(reading *r, berth_graph *out, berth_err *err)
 static berth_status list_ops(reading *r, berth_err *err)
 {
 	int32_t found;
+	r->cap_run = 64; /* a list from the start: it is sorted and cut, be it empty */
+	BERTH_TRY(BERTH_NEW(r->tmp, r->run, r->cap_run, err));
 	berth_strmap_init(&r->ops, r->tmp);
 	berth_strmap_init(&r->keys, r->tmp);
 	berth_strmap_init(&r->unjoined, r->tmp);
