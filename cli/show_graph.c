@@ -1,5 +1,4 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
-#include "ceft.h"
 #include "coarsen.h"
 #include "dot.h"
 #include "file.h"
@@ -11,6 +10,8 @@
 #include "print.h"
 #include "problem.h"
 #include "show.h"
+#include "show_critical.h"
+#include "show_types.h"
 #include "stats.h"
 #include "text.h"
 #include "training.h"
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FEW_NAMES = 5, TOP_TYPES = 10, TOP_DEVICE_TYPES = 3 };
+enum { FEW_NAMES = 5 };
 
 typedef struct view {
 	berth_graph g;
@@ -27,7 +28,7 @@ typedef struct view {
 	bool has_system;
 	berth_system s;
 	berth_problem p;
-	int64_t critical_ns;      /* CEFT length; -1: an operator has no legal device */
+	show_critical critical;
 	int64_t *dev_total_ns;    /* [n_devs] sum of operator times; -1: some operator cannot run there */
 	int32_t *dev_cannot;      /* [n_devs] operators that cannot run there */
 	int64_t *dev_type_ns;     /* [n_devs][n_types + 1] of those that can */
@@ -62,16 +63,6 @@ static berth_status total_times(view *v, berth_arena *mem, berth_err *err)
 			v->dev_total_ns[d] = -1;
 	}
 	return BERTH_OK;
-}
-
-static berth_status critical_path(view *v, berth_arena *tmp, berth_err *err)
-{
-	berth_ceft ceft;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_ceft_new(&v->p, tmp, &ceft, err);
-	berth_arena_reset(tmp, mark);
-	v->critical_ns = berth_problem_feasible(&v->p, NULL) == BERTH_OK ? ceft.length_ns : -1;
-	return st;
 }
 
 static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
@@ -145,7 +136,7 @@ static berth_status compile_on_system(cli *c, view *v, berth_err *err)
 {
 	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
 	BERTH_TRY(total_times(v, &c->mem, err));
-	return critical_path(v, &c->tmp, err);
+	return show_critical_find(&v->p, &c->mem, &c->tmp, &v->critical, err);
 }
 
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
@@ -160,11 +151,6 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 	if (a->grouper && !a->coarsen)
 		return berth_fail(err, BERTH_EINVAL, "show: option --grouper is for --coarsen M");
 	return a->coarsen ? coarsen(c, a, v, err) : BERTH_OK;
-}
-
-static const char *type_name(const berth_graph *g, int32_t type)
-{
-	return type < g->n_types && type >= 0 ? g->type_name[type] : "(none)";
 }
 
 /* ---- JSON ---- */
@@ -223,6 +209,33 @@ static void put_times(berth_json_out *w, const berth_ort_report *r)
 	berth_json_close(w, '}');
 }
 
+/* What the critical path is made of. */
+static void put_critical(berth_json_out *w, const view *v)
+{
+	if (v->critical.length_ns < 0) {
+		berth_json_put_null(w, "critical_path");
+		return;
+	}
+	berth_json_open(w, "critical_path", '{');
+	berth_json_put_int(w, "ops", v->critical.n_ops);
+	berth_json_put_ns(w, "transfers_s", v->critical.transfer_ns);
+	show_type_times_json(w, "types_s", &v->g, &v->stats, v->critical.type_ns);
+	berth_json_close(w, '}');
+}
+
+/* Where the time of each device goes, were all operators there that can be. */
+static void put_devices(berth_json_out *w, const view *v)
+{
+	berth_json_open(w, "cannot_run", '{');
+	for (int32_t d = 0; d < v->s.n_devs; d++)
+		berth_json_put_int(w, v->s.dev_name[d], v->dev_cannot[d]);
+	berth_json_close(w, '}');
+	berth_json_open(w, "types_s", '{');
+	for (int32_t d = 0; d < v->s.n_devs; d++)
+		show_type_times_json(w, v->s.dev_name[d], &v->g, &v->stats, v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1));
+	berth_json_close(w, '}');
+}
+
 static berth_status print_json(cli *c, const view *v, berth_err *err)
 {
 	const berth_graph *g = &v->g;
@@ -236,6 +249,8 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	berth_json_put_number(&w, "macs", berth_graph_macs(g));
 	berth_json_put_int(&w, "param_bytes", berth_graph_param_bytes(g));
 	berth_json_put_int(&w, "tensor_bytes", v->stats.tensor_bytes);
+	berth_json_put_int(&w, "state_bytes", v->stats.state_bytes);
+	berth_json_put_int(&w, "moved_bytes", v->stats.moved_bytes);
 	berth_json_put_int(&w, "depth", v->stats.depth);
 	berth_json_put_int(&w, "width", v->stats.width);
 	berth_json_open(&w, "types", '{');
@@ -245,6 +260,7 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 			berth_json_put_int(&w, type < g->n_types ? g->type_name[type] : "", v->stats.type_ops[type]);
 	}
 	berth_json_close(&w, '}');
+	show_types_json(&w, g, &v->stats);
 	put_onnx(&w, &v->onnx);
 	if (v->has_times)
 		put_times(&w, &v->times);
@@ -255,11 +271,13 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	}
 	if (v->has_system) {
 		berth_json_put_string(&w, "system", v->s.name);
-		put_ns(&w, "critical_path_s", v->critical_ns);
+		put_ns(&w, "critical_path_s", v->critical.length_ns);
+		put_critical(&w, v);
 		berth_json_open(&w, "total_s", '{');
 		for (int32_t d = 0; d < v->s.n_devs; d++)
 			put_ns(&w, v->s.dev_name[d], v->dev_total_ns[d]);
 		berth_json_close(&w, '}');
+		put_devices(&w, v);
 	}
 	berth_json_close(&w, '}');
 	return cli_print_json(&w, err);
@@ -273,7 +291,10 @@ static void print_head(const view *v)
 	char a[32], b[32];
 	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops, g->n_edges, v->stats.depth, v->stats.width);
 	printf("%sFLOP (%sMAC), ", berth_text_count(a, berth_graph_flops(g)), berth_text_count(b, berth_graph_macs(g)));
-	printf("parameters %s, tensors %s\n", berth_text_bytes(a, (double)berth_graph_param_bytes(g)), berth_text_bytes(b, (double)v->stats.tensor_bytes));
+	printf("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)), berth_text_bytes(b, (double)v->stats.tensor_bytes));
+	if (v->stats.state_bytes)
+		printf(", state %s", berth_text_bytes(a, (double)v->stats.state_bytes));
+	putchar('\n');
 }
 
 /* Types that training has no rule for. */
@@ -322,73 +343,33 @@ static void print_joined(const view *v)
 	}
 }
 
-static berth_status print_types(cli *c, const view *v, berth_err *err)
+static void print_critical(const view *v)
 {
-	const berth_graph *g = &v->g;
-	cli_table t;
-	double flops = berth_graph_flops(g);
-	int32_t shown = 0;
-	cli_table_init(&t, &c->mem, "lrrr");
-	cli_cell(&t, "type");
-	cli_cell(&t, "operators");
-	cli_cell(&t, "FLOP");
-	cli_cell(&t, "share");
-	for (int32_t i = 0; i <= g->n_types && shown < TOP_TYPES; i++) {
-		char count[32], share[32];
-		int32_t type = v->stats.type_by_ops[i];
-		if (!v->stats.type_ops[type])
-			continue;
-		shown++;
-		cli_cell(&t, "%s", type_name(g, type));
-		cli_cell(&t, "%d", v->stats.type_ops[type]);
-		cli_cell(&t, "%s", berth_text_count(count, v->stats.type_flops[type]));
-		cli_cell(&t, "%s", cli_percent(share, flops > 0 ? v->stats.type_flops[type] / flops : NAN));
-	}
+	const show_critical *k = &v->critical;
+	char time[32], types[160];
+	printf("\non %s: critical path %s (no placement is faster)\n", v->s.name,
+	       k->length_ns < 0 ? "unknown, as an operator has no legal device" : berth_text_seconds(time, (double)k->length_ns * 1e-9));
+	if (k->length_ns <= 0)
+		return;
+	show_top_types(&v->g, k->type_ns, types, sizeof types);
+	printf("  through %d operators%s%s", k->n_ops, *types ? ": " : "", types);
+	if (k->transfer_ns > 0)
+		printf("; %s of it transfers", berth_text_seconds(time, (double)k->transfer_ns * 1e-9));
 	putchar('\n');
-	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
-	if (g->n_types > shown)
-		printf("(and %d more types)\n", g->n_types - shown);
-	return BERTH_OK;
-}
-
-/* "Conv 71 %, Gemm 12 %, ...": the types that take most of a device's time. */
-static void top_types(const view *v, int32_t d, char *buf, size_t size)
-{
-	int32_t types = v->g.n_types + 1;
-	const int64_t *ns = v->dev_type_ns + d * types;
-	int64_t sum = 0, below = INT64_MAX;
-	int32_t last = -1;
-	size_t at = 0;
-	buf[0] = '\0';
-	for (int32_t i = 0; i < types; i++)
-		sum += ns[i];
-	for (int k = 0; k < TOP_DEVICE_TYPES; k++) {
-		int32_t best = -1;
-		for (int32_t i = 0; i < types; i++)
-			if (ns[i] > 0 && (ns[i] < below || (ns[i] == below && i > last)) && (best < 0 || ns[i] > ns[best]))
-				best = i;
-		if (best < 0 || at + 1 >= size)
-			return;
-		below = ns[best];
-		last = best;
-		int n = snprintf(buf + at, size - at, "%s%s %.0f %%", k ? ", " : "", type_name(&v->g, best), 100.0 * (double)ns[best] / (double)sum);
-		at += n > 0 ? (size_t)n : 0;
-	}
 }
 
 static berth_status print_times(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
 	char time[32], types[160];
-	printf("\non %s: critical path %s (no placement is faster)\n", v->s.name,
-	       v->critical_ns < 0 ? "unknown, as an operator has no legal device" : berth_text_seconds(time, (double)v->critical_ns * 1e-9));
+	print_critical(v);
 	cli_table_init(&t, &c->mem, "lrrl");
 	cli_cell(&t, "device");
 	cli_cell(&t, "all operators");
 	cli_cell(&t, "cannot run");
 	cli_cell(&t, "where the time goes");
 	for (int32_t d = 0; d < v->s.n_devs; d++) {
-		top_types(v, d, types, sizeof types);
+		show_top_types(&v->g, v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1), types, sizeof types);
 		cli_cell(&t, "%s", v->s.dev_name[d]);
 		cli_cell(&t, "%s", v->dev_total_ns[d] < 0 ? "-" : berth_text_seconds(time, (double)v->dev_total_ns[d] * 1e-9));
 		cli_cell(&t, "%d", v->dev_cannot[d]);
@@ -406,7 +387,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	print_joined(v);
 	if (v->coarsened)
 		printf("coarsened by %s to %d groups, %s between them\n", v->groups.grouper, v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
-	BERTH_TRY(print_types(c, v, err));
+	BERTH_TRY(show_types_print(c, &v->g, &v->stats, err));
 	return v->has_system ? print_times(c, v, err) : BERTH_OK;
 }
 
@@ -460,7 +441,7 @@ static void print_op_text(const view *v, int32_t op)
 {
 	const berth_graph *g = &v->g;
 	char a[32], b[32];
-	printf("%s (%s): %sFLOP, reads %s", g->op_name[op], type_name(g, g->op_type[op]), berth_text_count(a, g->op_flops[op]),
+	printf("%s (%s): %sFLOP, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]), berth_text_count(a, g->op_flops[op]),
 	       berth_text_bytes(b, (double)g->op_read_bytes[op]));
 	printf(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]), berth_text_bytes(b, (double)g->op_param_bytes[op]));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {

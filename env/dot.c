@@ -59,9 +59,12 @@ berth_status berth_graph_write_dot(const berth_graph *g, const berth_system *s, 
 	for (int32_t op = 0; op < g->n_ops; op++)
 		node(&b, g, s, op_dev, op);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			berth_strbuf_printf(&b, "  n%d -> n%d [label=\"%s\"];\n", g->tensor_producer[t], g->edge_consumer[e],
-			                    berth_text_bytes(size, (double)g->tensor_bytes[t]));
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int32_t from = g->tensor_producer[t], to = g->edge_consumer[e];
+			bool crosses = op_dev && op_dev[from] != op_dev[to];
+			berth_strbuf_printf(&b, "  n%d -> n%d [label=\"%s\"%s];\n", from, to, berth_text_bytes(size, (double)g->tensor_bytes[t]),
+			                    crosses ? ", color=\"#d62728\"" : "");
+		}
 	berth_strbuf_printf(&b, "}\n");
 	return berth_strbuf_done(&b, text, len, err);
 }

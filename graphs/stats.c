@@ -30,23 +30,48 @@ static void sort_types(const berth_graph *g, berth_graph_stats *s)
 	}
 }
 
+static int32_t type_of(const berth_graph *g, int32_t op)
+{
+	return g->op_type[op] < 0 ? g->n_types : g->op_type[op];
+}
+
+static void add_up(const berth_graph *g, berth_graph_stats *s)
+{
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t type = type_of(g, op);
+		s->type_ops[type]++;
+		s->type_flops[type] += g->op_flops[op];
+		s->type_macs[type] += g->op_macs[op];
+		s->type_read_bytes[type] += g->op_read_bytes[op];
+		s->type_write_bytes[type] += g->op_write_bytes[op];
+		s->type_param_bytes[type] += g->op_param_bytes[op];
+		s->type_state_bytes[type] += g->op_state_bytes[op];
+		s->state_bytes += g->op_state_bytes[op];
+		s->moved_bytes += g->op_read_bytes[op] + g->op_write_bytes[op];
+		s->memory_bytes += g->op_state_bytes[op] + g->op_output_bytes[op];
+	}
+	for (int32_t i = 0; i < g->n_params; i++)
+		if (g->param_op_off[i] < g->param_op_off[i + 1])
+			s->type_param_bytes[type_of(g, g->param_op[g->param_op_off[i]])] += g->param_bytes[i];
+}
+
 berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph_stats *out, berth_err *err)
 {
 	berth_graph_stats s = {.memory_bytes = berth_graph_param_bytes(g)};
 	size_t types = (size_t)g->n_types + 1;
 	BERTH_TRY(BERTH_NEW(mem, s.type_ops, types, err));
 	BERTH_TRY(BERTH_NEW(mem, s.type_flops, types, err));
+	BERTH_TRY(BERTH_NEW(mem, s.type_macs, types, err));
+	BERTH_TRY(BERTH_NEW(mem, s.type_read_bytes, types, err));
+	BERTH_TRY(BERTH_NEW(mem, s.type_write_bytes, types, err));
+	BERTH_TRY(BERTH_NEW(mem, s.type_param_bytes, types, err));
+	BERTH_TRY(BERTH_NEW(mem, s.type_state_bytes, types, err));
 	BERTH_TRY(BERTH_NEW(mem, s.type_by_ops, types, err));
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = levels(g, tmp, &s, err);
 	berth_arena_reset(tmp, mark);
 	BERTH_TRY(st);
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t type = g->op_type[op] < 0 ? g->n_types : g->op_type[op];
-		s.type_ops[type]++;
-		s.type_flops[type] += g->op_flops[op];
-		s.memory_bytes += g->op_state_bytes[op] + g->op_output_bytes[op];
-	}
+	add_up(g, &s);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		s.tensor_bytes += g->tensor_bytes[t];
 	sort_types(g, &s);

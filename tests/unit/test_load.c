@@ -111,8 +111,44 @@ static void test_failing_memory(void **state)
 	remove_file(path);
 }
 
+/* Sums by type are the sums of the graph: of every figure, a shared parameter once. */
+static void test_sums_by_type(void **state)
+{
+	(void)state;
+	static const char *const specs[] = {"zoo:gpt2:training=1", "zoo:moe:layers=2:mode=decode", "zoo:random:ops=200:seed=3"};
+	for (int i = 0; i < 3; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_graph_stats s;
+		berth_err err;
+		assert_ok(berth_graph_load(specs[i], NULL, &mem, &tmp, &g, NULL, &err), &err);
+		assert_ok(berth_graph_stats_new(&g, &mem, &tmp, &s, &err), &err);
+		int64_t ops = 0, params = 0, state_bytes = 0, moved = 0, by_op = 0;
+		double flops = 0, macs = 0;
+		for (int32_t type = 0; type <= g.n_types; type++) {
+			ops += s.type_ops[type];
+			params += s.type_param_bytes[type];
+			state_bytes += s.type_state_bytes[type];
+			moved += s.type_read_bytes[type] + s.type_write_bytes[type];
+			flops += s.type_flops[type];
+			macs += s.type_macs[type];
+		}
+		for (int32_t op = 0; op < g.n_ops; op++)
+			by_op += g.op_read_bytes[op] + g.op_write_bytes[op];
+		assert_int_equal(ops, g.n_ops);
+		assert_int_equal(params, berth_graph_param_bytes(&g));
+		assert_int_equal(state_bytes, s.state_bytes);
+		assert_int_equal(moved, s.moved_bytes);
+		assert_int_equal(moved, by_op);
+		assert_near(flops, berth_graph_flops(&g), 1e-9 * flops);
+		assert_near(macs, berth_graph_macs(&g), 1e-9 * macs);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_text), cmocka_unit_test(test_failing_memory)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_by_type), cmocka_unit_test(test_kinds), cmocka_unit_test(test_text), cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
