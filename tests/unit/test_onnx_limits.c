@@ -82,7 +82,12 @@ static void count_free(void *ctx, void *p)
 	free(start);
 }
 
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef __has_feature
+#define IS_CHECKED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define IS_CHECKED 0
+#endif
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !IS_CHECKED
 enum { IS_TIMED = 1 };
 #else
 enum { IS_TIMED = 0 };
@@ -223,13 +228,13 @@ static void roots(text *graph, bytes *one, unsigned i)
 			snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", k ? "," : "", word);
 		}
 		put_node(one, "Concat", "", list, "c", &attrs);
-		put_value(one, 11, "x", F32, "2");
+		put_value(one, 11, "x", F32, "120");
 	}
-	name(to, i);
+	snprintf(to, sizeof to, "m%x", i);
 	snprintf(list, sizeof list, "c");
 	for (int k = 0; k < 200; k++)
 		strcat(list, ",c");
-	snprintf(word, sizeof word, "o%s", to);
+	snprintf(word, sizeof word, "o%x", i);
 	put_node(one, "Concat", "", list, word, &attrs);
 	strcat(list, ",x");
 	put_node(one, "Max", "", list, to, NULL);
