@@ -4,6 +4,9 @@
 #include "constraints.h"
 
 #include <math.h>
+#include <string.h>
+
+enum { MOST_FAR = 4 }; /* runs from a base that is not the caller's before the caller's is made the base: a full run */
 
 berth_score berth_score_worst(void)
 {
@@ -18,13 +21,18 @@ berth_status berth_eval_new(const berth_problem *p, const berth_objective *objec
 	return berth_sim_new(p, mem, &out->sim, err);
 }
 
+static double excess_of(const berth_eval *e, const int32_t *op_dev, const berth_sim_result *r)
+{
+	double rules = e->p->coupled ? (double)berth_constraints_broken(e->p, op_dev, e->scratch) : 0;
+	return r->excess + rules + berth_objective_excess(&e->objective, r);
+}
+
 double berth_eval_result(berth_eval *e, const int32_t *op_dev, const int32_t *order, berth_sim_result *r)
 {
 	berth_sim_run(e->sim, op_dev, order, r);
 	if (!r->runs)
 		return INFINITY;
-	double rules = e->p->coupled ? (double)berth_constraints_broken(e->p, op_dev, e->scratch) : 0;
-	return r->excess + rules + berth_objective_excess(&e->objective, r);
+	return excess_of(e, op_dev, r);
 }
 
 berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *order)
@@ -32,4 +40,45 @@ berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *
 	berth_sim_result r;
 	double excess = berth_eval_result(e, op_dev, order, &r);
 	return r.runs ? (berth_score){excess, berth_objective_value(&e->objective, &r)} : berth_score_worst();
+}
+
+berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *err)
+{
+	return e->near ? BERTH_OK : berth_incremental_new(e->p, mem, &e->near, err);
+}
+
+/* Is there a base near enough to base? A walk that moves on at each step goes on from an old one for a while. */
+static bool have_base(berth_eval *e, const int32_t *base)
+{
+	const int32_t *old = berth_incremental_base_dev(e->near);
+	berth_sim_result r;
+	if (old && memcmp(old, base, (size_t)e->p->n_ops * sizeof *base) == 0) {
+		e->n_far = 0;
+		return true;
+	}
+	if (old && ++e->n_far < MOST_FAR)
+		return true;
+	e->n_far = 0;
+	return berth_incremental_base(e->near, base, &r);
+}
+
+berth_score berth_eval_near(berth_eval *e, const int32_t *base, const int32_t *op_dev, int64_t limit_ns)
+{
+	berth_sim_result r;
+	if (!e->near || e->p->n_ops == 0 || !have_base(e, base))
+		return berth_eval_run(e, op_dev, NULL);
+	if (!berth_incremental_run(e->near, op_dev, limit_ns, &r) || !r.runs)
+		return berth_score_worst();
+	return (berth_score){excess_of(e, op_dev, &r), berth_objective_value(&e->objective, &r)};
+}
+
+int64_t berth_eval_latency_limit(const berth_eval *e, double value)
+{
+	berth_sim_result r = {.runs = true};
+	if (!berth_objective_is(&e->objective, BERTH_LATENCY) || !(value < 1e9))
+		return INT64_MAX;
+	r.latency_ns = llround(value * 1e9) + 1;
+	while (r.latency_ns > 0 && berth_objective_value(&e->objective, &r) > value)
+		r.latency_ns--;
+	return r.latency_ns;
 }

@@ -2,6 +2,7 @@
 #ifndef BERTH_EVAL_H
 #define BERTH_EVAL_H
 
+#include "incremental.h"
 #include "objective.h"
 
 /* Score of a placement: those that fit memory, keep separation and contiguity, and all limits, by value, before all others by excess: that of memory, 1 for
@@ -28,6 +29,8 @@ typedef struct berth_eval {
 	berth_objective objective;
 	berth_sim *sim;
 	uint64_t *scratch; /* of berth_constraints_broken */
+	berth_incremental *near; /* NULL: berth_eval_near makes full runs */
+	int32_t n_far;     /* runs since its base was the caller's */
 } berth_eval;
 
 berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem, berth_eval *out, berth_err *err);
@@ -35,6 +38,17 @@ berth_status berth_eval_new(const berth_problem *p, const berth_objective *objec
 /* One evaluation by the reference simulator. Pins, forbidden devices and colocation are the caller's care; an operator on a device that cannot
  * run it gives infinite excess. order as in berth_sim_run. */
 berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *order);
+
+/* Prepare for berth_eval_near, in mem; done once, later calls do nothing. Fails: BERTH_ENOMEM. */
+berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *err);
+
+/* The score of berth_eval_run(e, op_dev, NULL) for a placement that differs little from base [n_ops]; or the worst score, where the latency is above limit_ns. One
+ * evaluation. Quick while the base stays the same from call to call. */
+berth_score berth_eval_near(berth_eval *e, const int32_t *base, const int32_t *op_dev, int64_t limit_ns);
+
+/* The largest latency that an objective of the latency alone values at most at value; INT64_MAX for other objectives: what a placement above it is worth need not be
+ * known to see that its value is larger. */
+int64_t berth_eval_latency_limit(const berth_eval *e, double value);
 
 /* The same with all metrics: *r is the simulation. Returns the excess; INFINITY where it does not run (r is not set then). */
 double berth_eval_result(berth_eval *e, const int32_t *op_dev, const int32_t *order, berth_sim_result *r);

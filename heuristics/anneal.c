@@ -29,6 +29,7 @@ struct berth_annealer {
 	berth_score score;
 	int32_t *trial;          /* [block_size][n_ops] */
 	berth_score trial_score[MAX_BLOCK];
+	int64_t limit_ns[MAX_BLOCK]; /* latency above which it is not taken */
 	double slack[MAX_BLOCK]; /* how much worse a candidate may be, relative to the present value */
 	berth_rng rng_after[MAX_BLOCK];
 };
@@ -50,6 +51,7 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 	for (int tries = 0; tries < MAX_DRAWS && berth_moves_draw(&a->moves, largest > 1 ? largest : 1, &a->rng, trial) == 0; tries++)
 		;
 	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
+	a->limit_ns[i] = berth_score_feasible(a->score) ? berth_eval_latency_limit(&a->s->eval[0], a->score.value * (1 + a->slack[i])) : INT64_MAX;
 	a->rng_after[i] = a->rng;
 }
 
@@ -62,7 +64,7 @@ static int64_t steps(berth_annealer *a, double temperature, int64_t n)
 		return 0;
 	for (int32_t i = 0; i < room; i++)
 		draw(a, i, temperature);
-	int32_t taken = berth_search_offer_first(a->s, room, a->trial, a->trial_score, accepts, a);
+	int32_t taken = berth_search_offer_first(a->s, room, a->op_dev, a->trial, a->limit_ns, a->trial_score, accepts, a);
 	if (taken == room)
 		return room;
 	a->rng = a->rng_after[taken];
@@ -80,6 +82,7 @@ berth_status berth_annealer_new(berth_search *s, berth_rng rng, berth_arena *mem
 	a->rng = rng;
 	a->block_size = workers < MAX_BLOCK ? workers : MAX_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
+	BERTH_TRY(berth_search_prepare_walk(s, err));
 	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, a->trial, (size_t)a->block_size * (size_t)s->p->n_ops, err));
 	*out = a;

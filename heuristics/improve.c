@@ -28,6 +28,7 @@ typedef struct improver {
 	move next[MAX_AHEAD];
 	int32_t *trial;          /* [ahead][n_ops] */
 	berth_score trial_score[MAX_AHEAD];
+	int64_t limit_ns[MAX_AHEAD];
 } improver;
 
 /* Would moving the block to dev change anything? */
@@ -101,7 +102,9 @@ static int64_t try_some(improver *m, bool *made)
 		memcpy(trial, m->op_dev, n_ops * sizeof *trial);
 		put(m, &m->next[n++], trial);
 	}
-	taken = n ? berth_search_offer_first(m->s, n, m->trial, m->trial_score, improves, m) : 0;
+	for (int32_t i = 0; i < n; i++)
+		m->limit_ns[i] = berth_score_feasible(*m->score) ? berth_eval_latency_limit(&m->s->eval[0], m->score->value) : INT64_MAX;
+	taken = n ? berth_search_offer_first(m->s, n, m->op_dev, m->trial, m->limit_ns, m->trial_score, improves, m) : 0;
 	*made = taken < n;
 	if (*made) {
 		*m->score = m->trial_score[taken];
@@ -132,6 +135,7 @@ static berth_status new_improver(improver *m, berth_arena *tmp, berth_err *err)
 {
 	int32_t workers = berth_pool_workers(m->s->cfg.pool);
 	m->ahead = workers < MAX_AHEAD ? workers : MAX_AHEAD;
+	BERTH_TRY(berth_search_prepare_walk(m->s, err));
 	BERTH_TRY(BERTH_NEW(tmp, m->queue, m->blocks.n, err));
 	BERTH_TRY(BERTH_NEW(tmp, m->waits, m->blocks.n, err));
 	return BERTH_NEW(tmp, m->trial, (size_t)m->ahead * (size_t)m->p->n_ops, err);

@@ -84,7 +84,8 @@ typedef struct batch {
 	berth_search *s;
 	const int32_t *op_devs;
 	berth_score *scores;
-	const int32_t *orders;
+	const int32_t *orders, *base;
+	const int64_t *limit_ns;
 } batch;
 
 static void score_one(void *ctx, int32_t item, int32_t worker)
@@ -95,7 +96,7 @@ static void score_one(void *ctx, int32_t item, int32_t worker)
 
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores)
 {
-	batch b = {s, op_devs, scores, NULL};
+	batch b = {.s = s, .op_devs = op_devs, .scores = scores};
 	berth_pool_run(s->cfg.pool, n, score_one, &b);
 	s->evaluations += n;
 	for (int32_t i = 0; i < n; i++)
@@ -112,7 +113,7 @@ static void score_both(void *ctx, int32_t item, int32_t worker)
 
 void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders, berth_score *scores)
 {
-	batch b = {s, op_devs, scores, orders};
+	batch b = {.s = s, .op_devs = op_devs, .scores = scores, .orders = orders};
 	berth_pool_run(s->cfg.pool, n, score_both, &b);
 	s->evaluations += 2 * (int64_t)n;
 	for (int32_t i = 0; i < n; i++) {
@@ -122,15 +123,29 @@ void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t 
 	}
 }
 
-int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores,
+static void score_near(void *ctx, int32_t item, int32_t worker)
+{
+	batch *b = ctx;
+	b->scores[item] = berth_eval_near(&b->s->eval[worker], b->base, b->op_devs + (size_t)item * (size_t)b->s->p->n_ops,
+	                                  b->limit_ns ? b->limit_ns[item] : INT64_MAX);
+}
+
+berth_status berth_search_prepare_walk(berth_search *s, berth_err *err)
+{
+	for (int32_t w = 0; w < berth_pool_workers(s->cfg.pool); w++)
+		BERTH_TRY(berth_eval_want_near(&s->eval[w], s->mem, err));
+	return BERTH_OK;
+}
+
+int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *base, const int32_t *op_devs, const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx)
 {
 	size_t n_ops = (size_t)s->p->n_ops;
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	for (int32_t first = 0; first < n; first += workers) {
 		int32_t some = n - first < workers ? n - first : workers;
-		batch b = {s, op_devs + (size_t)first * n_ops, scores + first, NULL};
-		berth_pool_run(s->cfg.pool, some, score_one, &b);
+		batch b = {.s = s, .op_devs = op_devs + (size_t)first * n_ops, .scores = scores + first, .base = base, .limit_ns = limit_ns ? limit_ns + first : NULL};
+		berth_pool_run(s->cfg.pool, some, score_near, &b);
 		for (int32_t i = first; i < first + some; i++) {
 			s->evaluations++;
 			berth_search_keep(s, scores[i], op_devs + (size_t)i * n_ops, NULL);

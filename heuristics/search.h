@@ -78,9 +78,13 @@ berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int
 /* Offer under the system's rule and under the order the method made; the better score. Two evaluations. */
 berth_score berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order);
 
-/* Score placements op_devs [n][n_ops] in index order up to the first that accept() takes, and return its index; n where it takes none. Those up to it
- * are offered and counted, scores [n] is set for them; later ones, which other workers may have scored already, are as if they had never been. */
-int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores,
+/* Prepare for walks: berth_search_offer_first is quick then. Done once; later calls do nothing. Fails: BERTH_ENOMEM. */
+berth_status berth_search_prepare_walk(berth_search *s, berth_err *err);
+
+/* Score placements op_devs [n][n_ops], which differ little from base [n_ops], in index order up to the first that accept() takes, and return its index; n where it takes
+ * none. Those up to it are offered and counted, scores [n] is set for them; later ones, which other workers may have scored already, are as if they had
+ * never been. limit_ns [n] or NULL: accept() takes no placement of a larger latency, nor is one better than the incumbent; its score may then be told as the worst. */
+int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *base, const int32_t *op_devs, const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx);
 
 /* Score n placements op_devs [n][n_ops] on all workers; scores out [n]. The incumbent is chosen in index order. n evaluations. */
