@@ -17,7 +17,27 @@ typedef struct placer {
 	berth_learner l;
 	berth_annealer *annealer;
 	double learn_share;  /* evaluations of learning per evaluation of annealing */
+	int32_t *start;      /* [n_ops] where annealing goes on from: the best by the system's rule */
+	berth_score start_score;
 } placer;
+
+static void consider_start(placer *w, const int32_t *op_dev, berth_score score)
+{
+	if (!berth_score_less(score, w->start_score))
+		return;
+	w->start_score = score;
+	memcpy(w->start, op_dev, (size_t)w->s->p->n_ops * sizeof *w->start);
+}
+
+/* Annealing judges by the system's rule alone: an incumbent that owes its value to an order of its own may be a bad start. */
+static void pick_start(placer *w)
+{
+	berth_search *s = w->s;
+	if (!s->best_has_order)
+		consider_start(w, s->best_dev, s->best);
+	else if (berth_search_room(s, 1) > 0)
+		consider_start(w, s->best_dev, berth_search_offer(s, s->best_dev, NULL));
+}
 
 /* Learn for about n evaluations; *ended where the room is at its end. */
 static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
@@ -26,8 +46,8 @@ static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
 	*ended = false;
 	while (w->s->evaluations < end) {
 		int64_t room = berth_search_room(w->s, w->l.cfg.batch);
-		if (room == 0) {
-			*ended = true;
+		if (room < (w->l.cfg.sequential ? 2 : 1)) { /* a sequential draw takes two */
+			*ended = room == 0;
 			return BERTH_OK;
 		}
 		BERTH_TRY(berth_learner_step(&w->l, 0, (int32_t)room, NULL, err));
@@ -48,7 +68,8 @@ static berth_status rounds(placer *w, berth_err *err)
 				return BERTH_OK;
 			bool learned = berth_score_less(s->best, before);
 			before = s->best;
-			if (!berth_anneal_cool(w->annealer, s->best_dev, berth_anneal_scale[i], n_steps))
+			pick_start(w);
+			if (!berth_anneal_cool(w->annealer, w->start, berth_anneal_scale[i], n_steps))
 				return BERTH_OK;
 			bool cooled = berth_score_less(s->best, before);
 			if (learned)
@@ -81,6 +102,7 @@ static berth_status seed(placer *w, const berth_placer_cfg *cfg, berth_arena *tm
 static berth_status start_learner(placer *w, const berth_placer_cfg *cfg, const berth_policy_file *f, berth_arena *tmp, berth_err *err)
 {
 	berth_learner_cfg how = cfg->learner;
+	how.sequential = f->cfg.sequential && (int64_t)w->s->p->n_ops * w->s->p->n_devs <= cfg->sequential_cells;
 	bool trained = f->cfg.sequential == how.sequential;
 	if (trained) {
 		how = f->cfg;
@@ -99,7 +121,8 @@ static berth_status start_learner(placer *w, const berth_placer_cfg *cfg, const 
 
 berth_placer_cfg berth_placer_cfg_default(void)
 {
-	berth_placer_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .learn_share = 0.25, .learner = berth_learner_cfg_default()};
+	berth_placer_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .learn_share = 0.1, .sequential_cells = 1024,
+	                        .learner = berth_learner_cfg_default()};
 	cfg.learner.table_lr = 0.02;
 	return cfg;
 }
@@ -120,6 +143,10 @@ berth_status berth_placer_run(berth_search *s, const berth_placer_cfg *cfg, bert
 	BERTH_TRY(start_learner(&w, cfg, f, tmp, err));
 	if (!cfg->anneal)
 		return learn(&w, INT64_MAX / 4, &ended, err);
+	BERTH_TRY(BERTH_NEW(s->mem, w.start, s->p->n_ops, err));
+	w.start_score = berth_score_worst();
+	for (int32_t i = 0; i < w.seeds.n && s->best_has_order && berth_search_room(s, 1) > 0; i++)
+		consider_start(&w, w.seeds.seed[i].op_dev, berth_search_offer(s, w.seeds.seed[i].op_dev, NULL));
 	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), s->mem, &w.annealer, err));
 	return rounds(&w, err);
 }

@@ -28,7 +28,8 @@ static void no_ce(berth_placer_cfg *c) { c->learner.clone_steps = 0; }
 static void no_ppo(berth_placer_cfg *c) { c->learner.epochs = 0; }
 static void no_grouping(berth_placer_cfg *c) { c->learner.groups = 4096; }
 static void no_learning(berth_placer_cfg *c) { c->learn_share = 0; c->learner.epochs = c->learner.clone_steps = 0; }
-static void sequential(berth_placer_cfg *c) { c->learner.sequential = true; c->learner.table_lr = 0; }
+static void sequential(berth_placer_cfg *c) { c->sequential_cells = INT64_MAX; }
+static void one_shot(berth_placer_cfg *c) { c->sequential_cells = 0; }
 
 static const variant variants[] = {
 	{"as it is", as_it_is, WEIGHTS_SHIPPED},
@@ -40,8 +41,9 @@ static const variant variants[] = {
 	{"no PPO", no_ppo, WEIGHTS_SHIPPED},
 	{"no grouping", no_grouping, WEIGHTS_SHIPPED},
 	{"no learning", no_learning, WEIGHTS_SHIPPED},
-	{"sequential decoding, from the policy", sequential, WEIGHTS_SHIPPED},
-	{"sequential decoding, from random weights", sequential, WEIGHTS_RANDOM},
+	{"one-shot decoding, whatever the size", one_shot, WEIGHTS_SHIPPED},
+	{"sequential decoding, whatever the size", sequential, WEIGHTS_SHIPPED},
+	{"the same from random weights", sequential, WEIGHTS_RANDOM},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 

@@ -263,7 +263,7 @@ static int usage(FILE *to)
 {
 	fprintf(to, "usage: berth-learning [--part learn|berth|post|tiled|ablation|objectives|prior|zero-shot|time] [--seeds N] [--evaluations N] [--time S]\n\n"
 	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations for learn and\n"
-	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 10,000 evaluations,\n"
+	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 5,000 evaluations,\n"
 	            "5 seeds. time: 3 seeds of 1 s.\n");
 	return to == stdout ? 0 : 2;
 }
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
 	if ((!part || strcmp(part, "objectives") == 0) && (any = true))
 		table_objectives(seeds, evaluations ? evaluations : 2400);
 	if ((!part || strcmp(part, "prior") == 0) && (any = true))
-		table_prior(seeds < 5 ? seeds : 5, evaluations ? evaluations : 10000);
+		table_prior(seeds < 5 ? seeds : 5, evaluations ? evaluations : 5000);
 	if ((!part || strcmp(part, "zero-shot") == 0) && (any = true))
 		table_zero_shot(evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "time") == 0) && (any = true))

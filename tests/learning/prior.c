@@ -13,14 +13,13 @@
 enum { MAX_SEEDS = 100, BEST_EVALUATIONS = 10000 };
 #define NEAR 1.02
 
-/* Families and machines that the policy was not trained on, as in zero_shot.c. */
+/* Model families that the policy was not trained on, as in zero_shot.c (random graphs: other seeds); small, as uniform priors need long. */
 static const struct {
 	const char *graph, *system;
 } instances[] = {
-	{"zoo:inception-v3:batch=16", "cpu+2gpu"}, {"zoo:inception-v3:batch=8", "hetero-cluster"}, {"zoo:gpt2:batch=8:training=1", "cpu+2gpu"},
-	{"zoo:gnmt:seq=6", "hetero-cluster"}, {"zoo:transformer:batch=8", "random:seed=102:topology=bus"}, {"zoo:moe:layers=4", "cpu+2gpu"},
-	{"zoo:llama:layers=4", "hetero-cluster"}, {"zoo:llama-layer:tiles=2", "4gpu"}, {"zoo:random:ops=150:seed=78:ccr=1", "random:seed=103:devices=6:topology=hosts"},
-	{"zoo:random:ops=400:seed=77", "hetero-cluster"},
+	{"zoo:inception-v3:batch=16", "cpu+2gpu"}, {"zoo:inception-v3:batch=8", "hetero-cluster"}, {"zoo:gnmt:seq=2", "hetero-cluster"},
+	{"zoo:transformer:batch=8", "random:seed=102:topology=bus"}, {"zoo:moe:layers=2", "cpu+2gpu"}, {"zoo:llama-layer:tiles=2", "4gpu"},
+	{"zoo:random:ops=150:seed=78:ccr=1", "random:seed=103:devices=6:topology=hosts"}, {"zoo:random:ops=200:seed=77", "hetero-cluster"},
 };
 enum { N_INSTANCES = sizeof instances / sizeof *instances };
 
