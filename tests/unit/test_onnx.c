@@ -321,6 +321,53 @@ static bool is_constant_input(const model *m, const char *op, int64_t param_byte
 	return m->g.op_param_bytes[op_of(m, op)] == param_bytes;
 }
 
+/* Bytes of weights and activations of each type; the work is the same. */
+static void test_element_types(void **state)
+{
+	(void)state;
+	static const struct { int elem; double bytes; } types[] = {{1, 4}, {10, 2}, {16, 2}, {11, 8}, {17, 1}, {19, 1}, {3, 1}, {21, 0.5}, {22, 0.5}, {23, 0.5}};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		bytes graph = {0};
+		model m;
+		put_value(&graph, VALUE_IN, "x", types[i].elem, "3,8");
+		put_weight(&graph, "w", types[i].elem, "8,6");
+		put_node(&graph, "MatMul", "m", "x,w", "y", NULL);
+		put_value(&graph, VALUE_OUT, "y", types[i].elem, NULL);
+		read_graph(&graph, 21, &m);
+		assert_near((double)m.g.op_param_bytes[0], 48 * types[i].bytes, 0);
+		assert_near((double)m.g.op_read_bytes[0], (24 + 48) * types[i].bytes, 0);
+		assert_near((double)m.g.op_output_bytes[0], 18 * types[i].bytes, 0);
+		assert_near(m.g.op_macs[0], 3 * 8 * 6, 0);
+		assert_near(m.r.param_elements, 48, 0);
+		assert_int_equal(m.r.n_unknown, 0);
+		berth_arena_free(&m.mem);
+	}
+}
+
+/* Quantised and back between operators, as QDQ models are written: activations stay operators, weights do not. */
+static void test_qdq(void **state)
+{
+	(void)state;
+	bytes graph = {0};
+	model m;
+	put_value(&graph, VALUE_IN, "x", F32, "1,2,3,3");
+	put_weight(&graph, "w", I8, "4,2,1,1");
+	put_weight(&graph, "s", F32, "");
+	put_weight(&graph, "z", I8, "");
+	put_node(&graph, "QuantizeLinear", "q", "x,s,z", "xq", NULL);
+	put_node(&graph, "DequantizeLinear", "dq", "xq,s,z", "xf", NULL);
+	put_node(&graph, "DequantizeLinear", "dw", "w,s,z", "wf", NULL);
+	put_node(&graph, "Conv", "conv", "xf,wf", "y", NULL);
+	put_value(&graph, VALUE_OUT, "y", F32, NULL);
+	read_graph(&graph, 13, &m);
+	assert_int_equal(m.g.n_ops, 3);
+	assert_int_equal(m.g.op_write_bytes[op_of(&m, "q")], 18);
+	assert_int_equal(m.g.op_write_bytes[op_of(&m, "dq")], 18 * 4);
+	assert_int_equal(m.g.op_param_bytes[op_of(&m, "conv")], 8);
+	assert_near(m.g.op_macs[op_of(&m, "conv")], 4 * 9 * 2, 0);
+	berth_arena_free(&m.mem);
+}
+
 static void test_weight_inputs(void **state)
 {
 	(void)state;
@@ -579,6 +626,8 @@ int main(void)
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_shared_parameter),
 		cmocka_unit_test(test_quantised),
+		cmocka_unit_test(test_element_types),
+		cmocka_unit_test(test_qdq),
 		cmocka_unit_test(test_weight_inputs),
 		cmocka_unit_test(test_data_inputs),
 		cmocka_unit_test(test_names),
