@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -51,6 +52,21 @@ void forget(onnx::GraphProto *g, libonnx_visit declared, void *ctx)
 		out.clear_type();
 }
 
+// The contents of the inputs, where they are tensors, as initializers.
+void fix_inputs(onnx::GraphProto *g, const std::string &folder)
+{
+	for (int i = 0; i < g->input_size(); i++) {
+		std::ifstream file(folder + "/input_" + std::to_string(i) + ".pb", std::ios::binary);
+		onnx::TensorProto t;
+		if (!g->input(i).type().has_tensor_type() || !file || !t.ParseFromIstream(&file))
+			continue;
+		if (t.data_type() != g->input(i).type().tensor_type().elem_type())
+			continue; // bfloat16 is stored as another type there
+		t.set_name(g->input(i).name());
+		*g->add_initializer() = t;
+	}
+}
+
 char *copy(const char *text)
 {
 	size_t n = strlen(text) + 1;
@@ -62,13 +78,15 @@ char *copy(const char *text)
 
 }
 
-char *libonnx_infer(const unsigned char *data, size_t size, libonnx_visit inferred, libonnx_visit declared, void *ctx, unsigned char **stripped, size_t *n)
+char *libonnx_infer(const unsigned char *data, size_t size, const char *inputs, libonnx_visit inferred, libonnx_visit declared, void *ctx, unsigned char **stripped, size_t *n)
 {
 	try {
 		onnx::ModelProto m;
 		if (!m.ParseFromArray(data, static_cast<int>(size)))
 			return copy("not a model");
 		close_inputs(m.mutable_graph());
+		if (inputs)
+			fix_inputs(m.mutable_graph(), inputs);
 		forget(m.mutable_graph(), declared, ctx);
 		*n = m.ByteSizeLong();
 		*stripped = static_cast<unsigned char *>(malloc(*n + 1));
