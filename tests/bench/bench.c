@@ -17,6 +17,7 @@ static const bench benches[] = {
 	{"list", "HEFT without and with insertion, the CEFT table, growth of list schedulers to 50,000 operators", bench_list},
 	{"onnx", "reading an ONNX file of 100 MB with its weights inside", bench_onnx},
 	{"gguf", "reading the GGUF header of a model of 98 GB", bench_gguf},
+	{"tasks", "reading task graphs of 100,000 tasks: DOT, STG, DAX", bench_tasks},
 	{"import", "reading graphs from JSON: seconds and memory", bench_import},
 	{"coarsen", "grouping large random graphs", bench_coarsen},
 	{"start", "answers without search: the policy in one pass, the portfolio and the policy", bench_start},

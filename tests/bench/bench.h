@@ -34,6 +34,7 @@ void bench_heft(bench_out *out);
 void bench_list(bench_out *out);
 void bench_onnx(bench_out *out);
 void bench_gguf(bench_out *out);
+void bench_tasks(bench_out *out);
 void bench_import(bench_out *out);
 void bench_coarsen(bench_out *out);
 void bench_start(bench_out *out);

@@ -1,0 +1,42 @@
+/* The key "*" of time_s: for every device that no other key names; a name goes before a kind, and that before "*". */
+#include "graph_json.h"
+#include "problem.h"
+#include "support.h"
+#include "system_json.h"
+
+#include <string.h>
+
+static const char graph_text[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":["
+	"{\"name\":\"a\",\"time_s\":{\"*\":5,\"gpu\":3,\"cpu0\":null}},"
+	"{\"name\":\"b\",\"time_s\":{\"*\":null,\"cpu0\":2}},"
+	"{\"name\":\"c\",\"type\":\"Conv\",\"flops\":1e12,\"time_s\":{\"*\":7}}]}";
+static const char system_text[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_flops\":1e12},{\"name\":\"gpu0\",\"kind\":\"gpu\"},"
+	"{\"name\":\"npu0\",\"kind\":\"npu\",\"runs\":[\"Gemm\"]}],\"links\":[{\"from\":\"cpu0\",\"to\":\"gpu0\",\"bandwidth\":1,\"both_ways\":true},"
+	"{\"from\":\"npu0\",\"to\":\"gpu0\",\"bandwidth\":1,\"both_ways\":true}]}";
+
+static void test_star(void **state)
+{
+	(void)state;
+	static const int64_t seconds[3][3] = {{-1, 3, 5}, {2, -1, -1}, {7, 7, 7}};
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_err err;
+	assert_ok(berth_graph_parse_json("g", graph_text, strlen(graph_text), &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_system_parse_json("s", system_text, strlen(system_text), &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	for (int32_t op = 0; op < 3; op++)
+		for (int32_t d = 0; d < 3; d++)
+			assert_int_equal(berth_op_time(&p, op, d), seconds[op][d] < 0 ? -1 : seconds[op][d] * 1000000000);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_star)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
