@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { MOST_PLACEMENTS = 100000 };
+
 typedef struct row {
 	const char *graph, *system, *engine;
 	berth_fidelity r;
@@ -151,6 +153,8 @@ static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *e
 berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed, berth_err *err)
 {
 	row *rows;
+	if (f->placements > MOST_PLACEMENTS)
+		return berth_fail(err, BERTH_EINVAL, "compare: option --placements: %lld is above %d", (long long)f->placements, MOST_PLACEMENTS);
 	BERTH_TRY(BERTH_NEW(&c->mem, rows, c->n_args, err));
 	for (int i = 0; i < c->n_args; i++)
 		BERTH_TRY(run_graph(c, f, c->args[i], system, seed, &rows[i], err));
