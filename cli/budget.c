@@ -25,6 +25,8 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 {
 	berth_search_cfg cfg = berth_search_cfg_default();
 	BERTH_TRY(berth_objective_parse(b->objective, &cfg.objective, err));
+	if (b->write_model && strcmp(b->write_model, "-") == 0) /* it would stand between other output */
+		return berth_fail(err, BERTH_EINVAL, "option --write-model takes a file, not standard output");
 	cfg.seed = b->seed;
 	cfg.time_s = b->time_s;
 	cfg.cpu_s = b->cpu_s;
