@@ -83,9 +83,12 @@ static berth_status new_arrays(berth_small *x, berth_arena *mem, int32_t **use, 
 {
 	size_t n = (size_t)x->n, devs = (size_t)x->n_devs, edges = (size_t)x->n_edges, jobs = edges * SMALL_MAX_HOPS + n;
 	BERTH_TRY(BERTH_NEW(mem, x->time, n * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, x->release, n * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, x->after, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x->tail, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x->leader, n, err));
 	BERTH_TRY(BERTH_NEW(mem, x->bytes, n, err));
+	BERTH_TRY(BERTH_NEW(mem, x->held_before, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x->tensor, x->n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, x->in_off, n + 1, err));
 	BERTH_TRY(BERTH_NEW(mem, x->in, edges, err));
@@ -135,6 +138,17 @@ void berth_small_set_time(berth_small *x, int32_t i, int32_t dev, int64_t time_n
 	x->time[i * x->n_devs + dev] = time_ns;
 }
 
+void berth_small_set_outside(berth_small *x, int32_t i, int32_t dev, int64_t release_ns, int64_t after_ns)
+{
+	x->release[i * x->n_devs + dev] = release_ns;
+	x->after[i * x->n_devs + dev] = after_ns;
+}
+
+void berth_small_set_held(berth_small *x, int32_t dev, int64_t bytes)
+{
+	x->held_before[dev] = bytes;
+}
+
 static bool same_tensors(const berth_small *a, const berth_small *b)
 {
 	for (int32_t t = 0; t < a->n_tensors; t++) {
@@ -151,7 +165,10 @@ bool berth_small_same(const berth_small *a, const berth_small *b)
 	size_t n = (size_t)a->n, cells = n * (size_t)a->n_devs;
 	if (a->p != b->p || a->n != b->n || a->n_tensors != b->n_tensors)
 		return false;
-	return n == 0 || (same_tensors(a, b) && memcmp(a->time, b->time, cells * sizeof *a->time) == 0 && memcmp(a->leader, b->leader, n * sizeof *a->leader) == 0 &&
+	return n == 0 || (same_tensors(a, b) && memcmp(a->time, b->time, cells * sizeof *a->time) == 0 &&
+	                  memcmp(a->release, b->release, cells * sizeof *a->release) == 0 && memcmp(a->after, b->after, cells * sizeof *a->after) == 0 &&
+	                  memcmp(a->held_before, b->held_before, (size_t)a->n_devs * sizeof *a->held_before) == 0 &&
+	                  memcmp(a->leader, b->leader, n * sizeof *a->leader) == 0 &&
 	                  memcmp(a->bytes, b->bytes, n * sizeof *a->bytes) == 0);
 }
 
@@ -172,7 +189,7 @@ static void fill_tails(berth_small *x)
 {
 	for (int32_t i = x->n - 1; i >= 0; i--)
 		for (int32_t d = 0; d < x->n_devs; d++) {
-			int64_t longest = 0;
+			int64_t longest = x->after[i * x->n_devs + d];
 			for (int32_t t = x->out_off[i]; t < x->out_off[i + 1]; t++)
 				for (int32_t u = 0; u < x->tensor[t].n_uses; u++) {
 					int64_t way = least_after(x, x->tensor[t].class, d, x->tensor[t].use[u]);
@@ -233,9 +250,10 @@ static bool same_work(const berth_small *x, int32_t a, int32_t b)
 {
 	const berth_problem *p = x->p;
 	for (int32_t i = 0; i < x->n; i++)
-		if (small_time(x, i, a) != small_time(x, i, b))
+		if (small_time(x, i, a) != small_time(x, i, b) || x->release[i * x->n_devs + a] != x->release[i * x->n_devs + b] ||
+		    x->after[i * x->n_devs + a] != x->after[i * x->n_devs + b])
 			return false;
-	return p->s->dev_slots[a] == p->s->dev_slots[b] && p->dev_limit_bytes[a] == p->dev_limit_bytes[b] && p->dev_piece[a] < 0 && p->dev_piece[b] < 0;
+	return p->s->dev_slots[a] == p->s->dev_slots[b] && x->held_before[a] == x->held_before[b] && p->dev_limit_bytes[a] == p->dev_limit_bytes[b] && p->dev_piece[a] < 0 && p->dev_piece[b] < 0;
 }
 
 /* Do all routes keep their times and the sharing of channels when a and b are exchanged? channel [n_channels]: the image of each so far, -1. */
@@ -312,7 +330,7 @@ static bool mirrored(const berth_small *x, int32_t d)
 /* Earliest start of i on d after its placed inputs. */
 static int64_t head_of(const berth_small *x, int32_t i, int32_t d)
 {
-	int64_t head = 0;
+	int64_t head = x->release[i * x->n_devs + d];
 	for (int32_t k = x->in_off[i]; k < x->in_off[i + 1]; k++) {
 		const small_tensor *t = &x->tensor[x->in[k]];
 		int32_t from = x->dev[t->producer];
@@ -368,7 +386,7 @@ static int64_t node_bound(berth_small *x, int32_t i, int32_t d, int64_t lower)
 
 static void place_from(berth_small *x, int32_t i, int64_t lower)
 {
-	int64_t bound[BERTH_SMALL_DEVS];
+	int64_t bound[BERTH_SMALL_DEVS], path[BERTH_SMALL_DEVS];
 	int32_t dev[BERTH_SMALL_DEVS], n = 0;
 	if (!small_step(x, lower))
 		return;
@@ -381,14 +399,16 @@ static void place_from(berth_small *x, int32_t i, int64_t lower)
 			continue;
 		x->head[i] = head_of(x, i, d);
 		put(x, i, d, 1);
-		int64_t b = node_bound(x, i, d, lower);
+		int64_t b = node_bound(x, i, d, lower), own = x->head[i] + small_time(x, i, d) + x->tail[i * x->n_devs + d];
 		put(x, i, d, -1);
 		int32_t k = n++;
-		for (; k > 0 && bound[k - 1] > b; k--) {
+		for (; k > 0 && (bound[k - 1] > b || (bound[k - 1] == b && path[k - 1] > own)); k--) {
 			bound[k] = bound[k - 1];
+			path[k] = path[k - 1];
 			dev[k] = dev[k - 1];
 		}
 		bound[k] = b;
+		path[k] = own;
 		dev[k] = d;
 	}
 	for (int32_t k = 0; k < n && bound[k] < x->upper; k++) {
@@ -424,8 +444,10 @@ void berth_small_run(berth_small *x, const berth_small_cfg *cfg, berth_small_res
 	x->open = x->best = BERTH_SMALL_NEVER;
 	x->nodes = 0;
 	x->stopped = false;
-	for (int32_t d = 0; d < x->n_devs; d++)
-		x->load[d] = x->held[d] = x->count[d] = 0;
+	for (int32_t d = 0; d < x->n_devs; d++) {
+		x->load[d] = x->count[d] = 0;
+		x->held[d] = x->held_before[d];
+	}
 	for (int32_t i = 0; i < x->n; i++)
 		x->dev[i] = -1;
 	fill_tails(x);

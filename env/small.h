@@ -32,6 +32,11 @@ berth_status berth_small_new(const berth_problem *p, int32_t n, const int32_t *o
 /* Change the instance: operator i (of the set) takes time_ns on dev; below 0: cannot run there. Before the first run. */
 void berth_small_set_time(berth_small *x, int32_t i, int32_t dev, int64_t time_ns);
 
+/* What is around the instance: operator i starts on dev no earlier than release_ns, and after_ns follow its end there at least; dev holds bytes already.
+ * 0 at first. Before a run. */
+void berth_small_set_outside(berth_small *x, int32_t i, int32_t dev, int64_t release_ns, int64_t after_ns);
+void berth_small_set_held(berth_small *x, int32_t dev, int64_t bytes);
+
 /* Would two instances of one problem, changed alike, have the same results? */
 bool berth_small_same(const berth_small *a, const berth_small *b);
 

@@ -56,8 +56,8 @@ static int64_t most_of(int64_t a, int64_t b)
 /* Earliest start of j after its inputs and after all that its device starts before it. */
 static int64_t head_of(const berth_small *x, const node *s, int32_t j)
 {
-	int64_t head = 0, first = BERTH_SMALL_NEVER, sum = 0;
 	int32_t d = x->dev[j];
+	int64_t head = x->release[j * x->n_devs + d], first = BERTH_SMALL_NEVER, sum = 0;
 	for (int32_t k = x->in_off[j]; k < x->in_off[j + 1]; k++) {
 		const small_tensor *t = &x->tensor[x->in[k]];
 		int32_t i = t->producer;
@@ -77,8 +77,8 @@ static int64_t head_of(const berth_small *x, const node *s, int32_t j)
 /* Least time from the end of i to the end of all. */
 static int64_t tail_of(const berth_small *x, const node *s, int32_t i)
 {
-	int64_t tail = 0, last = BERTH_SMALL_NEVER, sum = 0;
 	int32_t d = x->dev[i];
+	int64_t tail = x->after[i * x->n_devs + d], last = BERTH_SMALL_NEVER, sum = 0;
 	for (int32_t t = x->out_off[i]; t < x->out_off[i + 1]; t++)
 		for (int32_t u = 0; u < x->tensor[t].n_uses; u++) {
 			int32_t j = x->tensor[t].use[u];

@@ -25,9 +25,12 @@ struct berth_small {
 	const berth_problem *p;
 	int32_t n, n_devs, n_tensors, n_edges, n_prices;
 	int64_t *time;            /* [n][n_devs] -1: not allowed */
+	int64_t *release;         /* [n][n_devs] earliest start, by what is not in the instance */
+	int64_t *after;           /* [n][n_devs] least time after the end, by what is not in the instance */
 	int64_t *tail;            /* [n][n_devs] critical earliest finish, backwards */
 	int32_t *leader;          /* [n] first operator of its unit */
 	int64_t *bytes;           /* [n] that stay on its device for good */
+	int64_t *held_before;     /* [n_devs] bytes that a device holds already */
 	small_tensor *tensor;     /* [n_tensors] */
 	int32_t *in_off, *in;     /* inputs of each operator: tensors */
 	int32_t *out_off;         /* [n+1] tensors are grouped by producer */

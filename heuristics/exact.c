@@ -106,16 +106,21 @@ static berth_status solve_groups(berth_search *s, int32_t most, berth_exact_fn s
 	return isfinite(sub.best.excess) ? offer_groups(s, &sub, &c, tmp, err) : BERTH_OK;
 }
 
-berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err)
+berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err)
 {
 	berth_arena mem;
 	berth_err why = {.code = BERTH_OK};
-	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
-	if (s->p->n_ops <= most_ops)
-		return solve(s, tmp, err);
-	s->proof = BERTH_PROOF_LIMIT;
 	berth_arena_init(&mem, tmp->hook);
 	berth_status st = solve_groups(s, most_ops, solve, &mem, tmp, &why);
 	berth_arena_free(&mem);
 	return st == BERTH_OK || st == BERTH_EUNSUPPORTED ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
+}
+
+berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
+	if (s->p->n_ops <= most_ops)
+		return solve(s, tmp, err);
+	s->proof = BERTH_PROOF_LIMIT;
+	return berth_exact_grouped(s, most_ops, solve, tmp, err);
 }

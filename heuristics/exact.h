@@ -13,6 +13,10 @@ typedef berth_status (*berth_exact_fn)(berth_search *s, berth_arena *tmp, berth_
  * The portfolio is offered first in any case. Fails: BERTH_ENOMEM, and as solve does. */
 berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err);
 
+/* The second half of that alone: group to most_ops, solve the groups' graph, offer its placement. Nothing is offered where groups cannot be had (their operators
+ * share no device, colocation makes them cyclic). Fails: BERTH_ENOMEM, and as solve does. */
+berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err);
+
 /* BERTH_EUNSUPPORTED, naming the method, unless the objective is latency alone, without limits. */
 berth_status berth_exact_needs_latency(const berth_search *s, const char *method, berth_err *err);
 

@@ -30,7 +30,8 @@
 	X(ip) \
 	X(metis) \
 	X(scotch) \
-	X(m_sct)
+	X(m_sct) \
+	X(split)
 
 #define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,

@@ -1,0 +1,68 @@
+/* The splitting heuristic of DiviML (Y. Ghannane and M. S. Abdelfattah, "DiviML: a module-based heuristic for mapping neural networks onto heterogeneous
+ * platforms", arXiv 2308.00127): communities by modularity, made acyclic, each solved exactly in topological order with what was placed before. Tried on the
+ * operators and on coarser groups of them, with communities of several sizes; the best by the simulator is the answer. */
+#include "split.h"
+
+#include "exact.h"
+#include "small.h"
+
+#include <math.h>
+
+enum { MOST_OPS = 2000, N_SIZES = 4, N_TARGETS = 5, ROUNDS = 3 };
+#define NODES 3000
+
+static const int32_t sizes[N_SIZES] = {4, 6, 8, 12};
+static const int32_t targets[N_TARGETS] = {256, 128, 64, 32, 16};
+
+static bool units_fit(const berth_problem *p, int32_t most_ops)
+{
+	for (int32_t u = 0; u < p->n_units; u++)
+		if (p->unit_off[u + 1] - p->unit_off[u] > most_ops)
+			return false;
+	return true;
+}
+
+static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
+{
+	split_cfg cfg = {.most_ops = most_ops, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .rounds = ROUNDS};
+	bool ordered;
+	BERTH_TRY(split_place(s->p, &cfg, op_dev, order, &ordered, tmp, err));
+	if (ordered)
+		berth_search_offer_ordered(s, op_dev, order);
+	else
+		berth_search_offer(s, op_dev, NULL);
+	return BERTH_OK;
+}
+
+static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t *op_dev, *order;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	for (int32_t i = 0; i < N_SIZES; i++)
+		if (units_fit(s->p, sizes[i]))
+			BERTH_TRY(offer_split(s, sizes[i], op_dev, order, tmp, err));
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	extern const berth_method berth_method_single;
+	BERTH_TRY(berth_exact_needs_latency(s, "split", err));
+	if (s->p->n_devs > BERTH_SMALL_DEVS)
+		return berth_fail(err, BERTH_EUNSUPPORTED, "method split takes up to %d devices, this machine has %d", BERTH_SMALL_DEVS, (int)s->p->n_devs);
+	if (s->p->n_ops <= MOST_OPS)
+		BERTH_TRY(solve(s, tmp, err));
+	for (int32_t i = 0; i < N_TARGETS; i++) {
+		if (berth_search_room(s, 1), s->stopped)
+			break;
+		if (targets[i] < s->p->n_ops)
+			BERTH_TRY(berth_exact_grouped(s, targets[i], solve, tmp, err));
+	}
+	return isfinite(s->best.excess) ? BERTH_OK : berth_method_single.run(s, tmp, err);
+}
+
+const berth_method berth_method_split = {"split", "Communities by modularity, each placed by exact search, one after the other (DiviML, Ghannane, Abdelfattah 2023).",
+                                         false, run};

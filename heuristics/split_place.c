@@ -1,0 +1,342 @@
+/* Placement community by community; see split.h. A community is an instance of the exact search (env/small.h) with releases: when inputs of other communities
+ * can be on each device, and when the device is done with the communities before; and with what follows at least: at first the critical earliest
+ * finish over devices that are still open, in later rounds the schedule as it is. Devices that are equal so far are tried once (small.h). Transfers
+ * between communities do not wait for channels. */
+#include "split.h"
+
+#include "small.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct split {
+	const berth_problem *p;
+	const split_cfg *cfg;
+	split_communities c;
+	int32_t *slot_off;     /* [n_devs+1] into slot_end */
+	int64_t *slot_end;     /* when a slot of a device is done with the operators placed so far */
+	int64_t *trial_end;    /* the same, scratch of a leaf */
+	int64_t *held;         /* [n_devs] bytes of parameters, state and outputs of the operators placed so far */
+	int64_t *tail;         /* [n_ops][n_devs] critical earliest finish after the operator's end */
+	int32_t *op_dev;       /* [n_ops] -1: not placed */
+	int32_t *sequence;     /* [n_ops] the communities' orders one after the other */
+	int64_t *start, *end, *after; /* [n_ops] of the schedule; after: from the end to the end of all */
+	int64_t *dev_after;    /* [n_devs] from the end of the present community to the end of all, by what the device runs then */
+	/* the present community */
+	const int32_t *ops;
+	int32_t n;
+	int32_t *local;        /* [n_ops] -1: not in it */
+	int64_t release[BERTH_SMALL_OPS][BERTH_SMALL_DEVS], beyond[BERTH_SMALL_OPS][BERTH_SMALL_DEVS];
+	int32_t best_dev[BERTH_SMALL_OPS], best_order[BERTH_SMALL_OPS];
+	int64_t best;
+} split;
+
+static int64_t most_of(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- tables ---- */
+
+static int64_t least_way(const split *x, int32_t t, int32_t from, int32_t to_op)
+{
+	const berth_problem *p = x->p;
+	int64_t least = BERTH_SMALL_NEVER;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (berth_op_legal(p, to_op, d)) {
+			int64_t way = berth_transfer_ns(p, t, from, d) + berth_op_time(p, to_op, d) + x->tail[(size_t)to_op * (size_t)p->n_devs + (size_t)d];
+			least = way < least ? way : least;
+		}
+	return least;
+}
+
+static void fill_tails(split *x)
+{
+	const berth_graph *g = x->p->g;
+	for (int32_t k = g->n_ops - 1; k >= 0; k--) {
+		int32_t op = g->topo_op[k];
+		for (int32_t d = 0; d < x->p->n_devs; d++) {
+			int64_t tail = 0;
+			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+					tail = most_of(tail, least_way(x, t, d, g->edge_consumer[e]));
+			x->tail[(size_t)op * (size_t)x->p->n_devs + (size_t)d] = tail;
+		}
+	}
+}
+
+static int64_t kept_bytes(const berth_graph *g, int32_t op)
+{
+	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+}
+
+/* ---- the schedule ---- */
+
+/* The slot of d that is free first. */
+static int64_t *first_slot(const split *x, int64_t *slot_end, int32_t d)
+{
+	int64_t *first = &slot_end[x->slot_off[d]];
+	for (int32_t i = x->slot_off[d] + 1; i < x->slot_off[d + 1]; i++)
+		first = slot_end[i] < *first ? &slot_end[i] : first;
+	return first;
+}
+
+/* When the inputs of op from operators that are placed (within: of the present community too) can be on d. */
+static int64_t arrival(const split *x, int32_t op, int32_t d)
+{
+	const berth_graph *g = x->p->g;
+	int64_t at = 0;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
+		if (x->op_dev[from] >= 0 && x->local[from] < 0)
+			at = most_of(at, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
+	}
+	return at;
+}
+
+static void run_op(split *x, int32_t op)
+{
+	const berth_graph *g = x->p->g;
+	int32_t d = x->op_dev[op];
+	int64_t ready = 0, *slot = first_slot(x, x->slot_end, d);
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
+		if (x->op_dev[from] >= 0)
+			ready = most_of(ready, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
+	}
+	x->start[op] = most_of(ready, *slot);
+	*slot = x->end[op] = x->start[op] + berth_op_time(x->p, op, d);
+	x->held[d] += kept_bytes(g, op);
+}
+
+/* The schedule of the communities before community k. */
+static void run_until(split *x, int32_t k)
+{
+	memset(x->slot_end, 0, (size_t)x->slot_off[x->p->n_devs] * sizeof *x->slot_end);
+	memset(x->held, 0, (size_t)x->p->n_devs * sizeof *x->held);
+	for (int32_t i = 0; i < x->c.off[k]; i++)
+		run_op(x, x->sequence[i]);
+}
+
+/* What follows after community k, backwards: devices do what stands in the sequence. Memory of later communities is held too. */
+static void run_back(split *x, int32_t k)
+{
+	const berth_problem *p = x->p;
+	const berth_graph *g = p->g;
+	memset(x->dev_after, 0, (size_t)p->n_devs * sizeof *x->dev_after);
+	for (int32_t i = p->n_ops - 1; i >= x->c.off[k + 1]; i--) {
+		int32_t op = x->sequence[i], d = x->op_dev[op];
+		int64_t after = p->s->dev_slots[d] == 1 ? x->dev_after[d] : 0;
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+				int32_t to = g->edge_consumer[e];
+				after = most_of(after, berth_transfer_ns(p, t, d, x->op_dev[to]) + berth_op_time(p, to, x->op_dev[to]) + x->after[to]);
+			}
+		x->after[op] = after;
+		if (p->s->dev_slots[d] == 1)
+			x->dev_after[d] = berth_op_time(p, op, d) + after;
+		x->held[d] += kept_bytes(g, op);
+	}
+}
+
+/* ---- a community ---- */
+
+/* Least time after operator i (of the community) ends on d, by consumers outside. */
+static int64_t follows(const split *x, int32_t i, int32_t d, bool again)
+{
+	const berth_problem *p = x->p;
+	const berth_graph *g = p->g;
+	int32_t op = x->ops[i];
+	int64_t after = again && p->s->dev_slots[d] == 1 ? x->dev_after[d] : 0;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int32_t to = g->edge_consumer[e], dev = x->op_dev[to];
+			if (x->local[to] >= 0)
+				continue;
+			if (!again || dev < 0)
+				after = most_of(after, least_way(x, t, d, to));
+			else
+				after = most_of(after, berth_transfer_ns(p, t, d, dev) + berth_op_time(p, to, dev) + x->after[to]);
+		}
+	return after;
+}
+
+/* Length of the community's schedule and of what follows it. */
+static int64_t length_of(split *x, const int32_t *dev, const int32_t *order)
+{
+	const berth_graph *g = x->p->g;
+	int64_t end[BERTH_SMALL_OPS], length = 0;
+	memcpy(x->trial_end, x->slot_end, (size_t)x->slot_off[x->p->n_devs] * sizeof *x->slot_end);
+	for (int32_t k = 0; k < x->n; k++) {
+		int32_t i = order[k], op = x->ops[i], d = dev[i];
+		int64_t at = x->release[i][d], *slot = first_slot(x, x->trial_end, d);
+		for (int32_t in = g->op_in_off[op]; in < g->op_in_off[op + 1]; in++) {
+			int32_t t = g->in_tensor[in], from = x->local[g->tensor_producer[t]];
+			if (from >= 0)
+				at = most_of(at, end[from] + berth_transfer_ns(x->p, t, dev[from], d));
+		}
+		*slot = end[i] = most_of(at, *slot) + berth_op_time(x->p, op, d);
+		length = most_of(length, end[i] + x->beyond[i][d]);
+	}
+	return length;
+}
+
+static int64_t leaf(void *ctx, const int32_t *dev, const int32_t *order)
+{
+	split *x = ctx;
+	int64_t length = length_of(x, dev, order);
+	if (length < x->best) {
+		x->best = length;
+		memcpy(x->best_dev, dev, (size_t)x->n * sizeof *dev);
+		memcpy(x->best_order, order, (size_t)x->n * sizeof *order);
+	}
+	return length;
+}
+
+static int64_t way_through(const split *x, int32_t i, int32_t d)
+{
+	return x->release[i][d] + berth_op_time(x->p, x->ops[i], d) + x->beyond[i][d];
+}
+
+/* Where memory leaves the search nothing: each unit where its first operator's way through is shortest. */
+static void take_shortest(split *x)
+{
+	for (int32_t i = 0; i < x->n; i++) {
+		int32_t unit = x->p->op_unit[x->ops[i]], first = x->local[x->p->unit_op[x->p->unit_off[unit]]], best = -1;
+		for (int32_t d = 0; d < x->p->n_devs; d++)
+			if (berth_op_legal(x->p, x->ops[i], d) && (best < 0 || way_through(x, i, d) < way_through(x, i, best)))
+				best = d;
+		x->best_dev[i] = first >= 0 && first < i ? x->best_dev[first] : best;
+		x->best_order[i] = i;
+	}
+}
+
+static void surround(split *x, berth_small *small, bool again)
+{
+	for (int32_t d = 0; d < x->p->n_devs; d++) {
+		berth_small_set_held(small, d, x->held[d]);
+		for (int32_t i = 0; i < x->n; i++) {
+			x->release[i][d] = most_of(arrival(x, x->ops[i], d), *first_slot(x, x->slot_end, d));
+			x->beyond[i][d] = follows(x, i, d, again);
+			berth_small_set_outside(small, i, d, x->release[i][d], x->beyond[i][d]);
+		}
+	}
+}
+
+/* Length of the community as it stands. */
+static int64_t present_length(split *x, int32_t first)
+{
+	int32_t dev[BERTH_SMALL_OPS], order[BERTH_SMALL_OPS];
+	for (int32_t i = 0; i < x->n; i++) {
+		dev[i] = x->op_dev[x->ops[i]];
+		order[i] = x->local[x->sequence[first + i]];
+	}
+	return length_of(x, dev, order);
+}
+
+/* Solve community k; again: only what is better than as it stands is taken. *changed is set where something is. */
+static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_small *small;
+	berth_small_result r;
+	int32_t first = x->c.off[k];
+	x->ops = x->c.op + first;
+	x->n = x->c.off[k + 1] - first;
+	BERTH_TRY(berth_small_new(x->p, x->n, x->ops, tmp, &small, err));
+	for (int32_t i = 0; i < x->n; i++)
+		x->local[x->ops[i]] = i;
+	surround(x, small, again);
+	x->best = again ? present_length(x, first) : BERTH_SMALL_NEVER;
+	berth_small_cfg cfg = {.upper_ns = x->best, .nodes = x->cfg->nodes, .leaf = leaf, .ctx = x};
+	int64_t before = x->best;
+	berth_small_run(small, &cfg, &r);
+	if (!again && x->best == before)
+		take_shortest(x);
+	if (!again || x->best < before) {
+		*changed = true;
+		for (int32_t i = 0; i < x->n; i++) {
+			x->op_dev[x->ops[i]] = x->best_dev[i];
+			x->sequence[first + i] = x->ops[x->best_order[i]];
+		}
+	}
+	for (int32_t i = 0; i < x->n; i++)
+		x->local[x->ops[i]] = -1;
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
+/* ---- all of them ---- */
+
+static berth_status new_split(split *x, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = x->p;
+	size_t n = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	BERTH_TRY(split_communities_new(p, x->cfg->most_ops, tmp, tmp, &x->c, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->slot_off, devs + 1, err));
+	for (size_t d = 0; d < devs; d++)
+		x->slot_off[d + 1] = x->slot_off[d] + p->s->dev_slots[d];
+	BERTH_TRY(BERTH_NEW(tmp, x->slot_end, x->slot_off[devs], err));
+	BERTH_TRY(BERTH_NEW(tmp, x->trial_end, x->slot_off[devs], err));
+	BERTH_TRY(BERTH_NEW(tmp, x->held, devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->dev_after, devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->tail, n * devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->sequence, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->start, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->end, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->after, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->local, n, err));
+	for (size_t op = 0; op < n; op++)
+		x->op_dev[op] = x->local[op] = -1;
+	fill_tails(x);
+	return BERTH_OK;
+}
+
+static berth_status improve(split *x, berth_arena *tmp, berth_err *err)
+{
+	bool changed = x->c.n > 1;
+	for (int32_t round = 0; round < x->cfg->rounds && changed; round++) {
+		changed = false;
+		for (int32_t i = x->c.n - 1; i >= 0; i--) { /* the last was solved with all others known */
+			run_until(x, i);
+			run_back(x, i);
+			BERTH_TRY(solve(x, i, true, &changed, tmp, err));
+		}
+	}
+	return BERTH_OK;
+}
+
+/* By start; of equal ones as in the sequence. Merge sort is stable: insertion into what is nearly sorted will do. */
+static void sort_by_start(const split *x, int32_t *order)
+{
+	for (int32_t k = 0; k < x->p->n_ops; k++) {
+		int32_t at = k, op = x->sequence[k];
+		for (; at > 0 && x->start[order[at - 1]] > x->start[op]; at--)
+			order[at] = order[at - 1];
+		order[at] = op;
+	}
+}
+
+berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order, bool *ordered, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	bool changed;
+	split *x;
+	BERTH_TRY(BERTH_NEW(tmp, x, 1, err));
+	x->p = p;
+	x->cfg = cfg;
+	x->op_dev = op_dev;
+	BERTH_TRY(new_split(x, tmp, err));
+	run_until(x, 0);
+	for (int32_t k = 0; k < x->c.n; k++) {
+		BERTH_TRY(solve(x, k, false, &changed, tmp, err));
+		for (int32_t i = x->c.off[k]; i < x->c.off[k + 1]; i++)
+			run_op(x, x->sequence[i]);
+	}
+	BERTH_TRY(improve(x, tmp, err));
+	run_until(x, x->c.n);
+	sort_by_start(x, order);
+	*ordered = berth_order_is_topological(p->g, order, tmp);
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
