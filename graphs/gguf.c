@@ -4,6 +4,7 @@
 #include "file.h"
 #include "gguf_model.h"
 #include "spec.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -134,11 +135,20 @@ static berth_status build(gguf_model *m, const char *path, const berth_gguf_opti
 	return berth_builder_finish(net.builder, mem, out, err);
 }
 
+static const char *skipped(const gguf_model *m, berth_arena *mem)
+{
+	char bytes[32];
+	return berth_arena_printf(mem, "%lld tensors (%s) of %d layers that predict further tokens are left out: these layers do not run", (long long)m->n_skipped,
+	                          berth_text_bytes(bytes, (double)m->skipped_bytes), m->n_all - m->n_layers);
+}
+
 static berth_status fill_report(const gguf_model *m, int32_t n_files, berth_arena *mem, berth_gguf_report *r, berth_err *err)
 {
 	*r = (berth_gguf_report){.context = m->d.seq, .n_layers = m->n_layers, .n_files = n_files, .n_tensors = m->n_tensors, .tensor_bytes = m->tensor_bytes, .n_skipped = m->n_skipped,
 	                         .skipped_bytes = m->skipped_bytes};
-	BERTH_TRY(BERTH_NEW(mem, r->warning, m->n_warnings, err));
+	BERTH_TRY(BERTH_NEW(mem, r->warning, m->n_warnings + 1, err));
+	if (m->n_skipped && !(r->warning[r->n_warnings++] = skipped(m, mem)))
+		return berth_nomem(err);
 	for (int32_t i = 0; i < m->n_warnings; i++)
 		if (!(r->warning[r->n_warnings++] = berth_arena_strdup(mem, m->warning[i])))
 			return berth_nomem(err);

@@ -279,8 +279,9 @@ static void test_further_layers_and_tensors(void **state)
 	assert_near((double)m.r.skipped_bytes, b.tensor_bytes - run, 0);
 	assert_int_equal(m.r.n_skipped, 10);
 	assert_near((double)berth_graph_param_bytes(&m.g), run, 0);
-	assert_int_equal(m.r.n_warnings, 1);
-	assert_string_equal(m.r.warning[0], "no use is known for tensors 'odd.weight'; their bytes count, their work does not");
+	assert_int_equal(m.r.n_warnings, 2);
+	assert_string_equal(m.r.warning[0], "10 tensors (416 MiB) of 1 layers that predict further tokens are left out: these layers do not run");
+	assert_string_equal(m.r.warning[1], "no use is known for tensors 'odd.weight'; their bytes count, their work does not");
 	assert_int_equal(m.g.op_param_bytes[op_of(&m, "blk.0.attn_norm.weight")], 4096 * 4 + 400);
 	free(b.p);
 	berth_arena_free(&m.mem);
