@@ -6,13 +6,13 @@
 #include "graph_load.h"
 #include "print.h"
 #include "profile.h"
-#include "strbuf.h"
 #include "system_json.h"
 #include "text.h"
 #include "times.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct args {
@@ -224,23 +224,59 @@ static berth_status name_devices(cli *c, const args *a, const berth_host *h, dev
 	return st;
 }
 
+/* Four digits: more would be noise. */
+static double rounded(double x)
+{
+	char digits[32];
+	snprintf(digits, sizeof digits, "%.4g", x);
+	return strtod(digits, NULL);
+}
+
+static void put_device(berth_json_out *w, const berth_host *h, const device_names *d, int32_t i)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", d->name[i]);
+	berth_json_put_string(w, "kind", d->kind[i]);
+	berth_json_put_number(w, "peak_flops", rounded(h->peak_flops));
+	berth_json_put_number(w, "mem_bandwidth", rounded(h->mem_bandwidth));
+	berth_json_put_int(w, "memory_bytes", h->memory_bytes / d->n);
+	berth_json_put_number(w, "op_overhead_s", 2e-6);
+	berth_json_close(w, '}');
+}
+
+static void put_link(berth_json_out *w, const berth_host *h, const char *from, const char *to)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "from", from);
+	berth_json_put_string(w, "to", to);
+	berth_json_put_number(w, "latency_s", 5e-6);
+	berth_json_put_number(w, "bandwidth", rounded(h->mem_bandwidth / 2));
+	berth_json_close(w, '}');
+}
+
 static berth_status describe(cli *c, const berth_host *h, const device_names *d, berth_system *out, berth_err *err)
 {
-	berth_strbuf b = {.mem = &c->mem};
+	berth_json_out w;
 	const char *text;
 	size_t len;
-	berth_strbuf_printf(&b, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"host\",\"contention\":false,\"devices\":[");
+	berth_json_out_init(&w, &c->mem, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "format", "berth-system");
+	berth_json_put_int(&w, "version", 1);
+	berth_json_put_string(&w, "name", "host");
+	berth_json_put_bool(&w, "contention", false);
+	berth_json_open(&w, "devices", '[');
 	for (int32_t i = 0; i < d->n; i++)
-		berth_strbuf_printf(&b, "%s{\"name\":\"%s\",\"kind\":\"%s\",\"peak_flops\":%.4g,\"mem_bandwidth\":%.4g,\"memory_bytes\":%lld,\"op_overhead_s\":2e-6}", i ? "," : "",
-		                    d->name[i], d->kind[i], h->peak_flops, h->mem_bandwidth, (long long)(h->memory_bytes / d->n));
-	berth_strbuf_printf(&b, "],\"links\":[");
-	for (int32_t i = 0, n = 0; i < d->n; i++)
+		put_device(&w, h, d, i);
+	berth_json_close(&w, ']');
+	berth_json_open(&w, "links", '[');
+	for (int32_t i = 0; i < d->n; i++)
 		for (int32_t k = 0; k < d->n; k++)
 			if (i != k)
-				berth_strbuf_printf(&b, "%s{\"from\":\"%s\",\"to\":\"%s\",\"latency_s\":5e-6,\"bandwidth\":%.4g}", n++ ? "," : "", d->name[i], d->name[k],
-				                    h->mem_bandwidth / 2);
-	berth_strbuf_printf(&b, "]}");
-	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+				put_link(&w, h, d->name[i], d->name[k]);
+	berth_json_close(&w, ']');
+	berth_json_close(&w, '}');
+	BERTH_TRY(berth_json_done(&w, &text, &len, err));
 	return berth_system_parse_json("host", text, len, &c->mem, &c->tmp, out, err);
 }
 

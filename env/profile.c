@@ -174,6 +174,9 @@ static berth_status fill_device(job *j, int32_t dev, berth_err *err)
 	j->p->n_predicted += n;
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		berth_profiled *x = row_of(j, op, dev);
+		if (x->source == BERTH_PREDICTED && isnan(seconds[op]))
+			return berth_fail(err, BERTH_ELIMIT, "the time for profiling was over before enough operators of device '%s' were timed to predict the others; "
+			                                     "give it more", j->m->s->dev_name[dev]);
 		if (x->source == BERTH_PREDICTED)
 			x->x = (berth_cached){0, {seconds[op], low[op], high[op], NAN}, {NAN, NAN, NAN, NAN}};
 		j->p->time_s[(size_t)op * (size_t)n_devs + (size_t)dev] = seconds[op] < 0 ? NAN : seconds[op];
