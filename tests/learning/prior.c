@@ -136,7 +136,7 @@ void table_prior(int n_seeds, int64_t most)
 			for (int which = 0; which < N_PRIORS; which++) {
 				double v[MAX_SEEDS];
 				for (int k = 0; k < n_seeds; k++)
-					v[k] = search_from(&x, &f, which, kind, (uint64_t)k + 1, enough, most);
+					v[k] = search_from(&x, &f, (prior)which, (search_kind)kind, (uint64_t)k + 1, enough, most);
 				n[which] = median(v, n_seeds);
 				print_count(n[which], most);
 				reached[kind][which] += isfinite(n[which]);
