@@ -133,22 +133,37 @@ static int compare_bytes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static berth_status byte_classes(berth_problem *p, berth_arena *mem, berth_err *err)
+/* Classes are numbered as tensors of that size first leave their producers in topological order: what runs at about the same time has its times close
+ * together. by_bytes out [n_classes], in tmp: classes by size. */
+static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
+	int64_t *sorted;
+	int32_t *name, n = 0;
+	BERTH_TRY(BERTH_NEW(tmp, sorted, g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(tmp, name, g->n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, p->class_bytes, g->n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, p->tensor_class, g->n_tensors, err));
-	for (int32_t t = 0; t < g->n_tensors; t++)
-		p->class_bytes[t] = g->tensor_bytes[t];
-	if (g->n_tensors)
-		qsort(p->class_bytes, (size_t)g->n_tensors, sizeof *p->class_bytes, compare_bytes);
-	for (int32_t i = 0; i < g->n_tensors; i++)
-		if (!i || p->class_bytes[i] != p->class_bytes[p->n_classes - 1])
-			p->class_bytes[p->n_classes++] = p->class_bytes[i];
-	for (int32_t t = 0; t < g->n_tensors; t++) {
-		const int64_t *c = bsearch(&g->tensor_bytes[t], p->class_bytes, (size_t)p->n_classes, sizeof *c, compare_bytes);
-		p->tensor_class[t] = (int32_t)(c - p->class_bytes);
+	if (g->n_tensors) {
+		memcpy(sorted, g->tensor_bytes, (size_t)g->n_tensors * sizeof *sorted);
+		qsort(sorted, (size_t)g->n_tensors, sizeof *sorted, compare_bytes);
 	}
+	for (int32_t i = 0; i < g->n_tensors; i++)
+		if (!i || sorted[i] != sorted[n - 1]) {
+			name[n] = -1;
+			sorted[n++] = sorted[i];
+		}
+	for (int32_t k = 0; k < g->n_ops; k++)
+		for (int32_t t = g->op_tensor_off[g->topo_op[k]]; t < g->op_tensor_off[g->topo_op[k] + 1]; t++) {
+			const int64_t *at = bsearch(&g->tensor_bytes[t], sorted, (size_t)n, sizeof *at, compare_bytes);
+			int32_t *c = &name[at - sorted];
+			if (*c < 0) {
+				p->class_bytes[p->n_classes] = *at;
+				*c = p->n_classes++;
+			}
+			p->tensor_class[t] = *c;
+		}
+	*by_bytes = name;
 	return BERTH_OK;
 }
 
@@ -256,7 +271,7 @@ static berth_status one_route(berth_problem *p, int32_t c, int32_t from, int32_t
 	return keep_route(list, pair, path, len, &p->class_pair_route[at], err);
 }
 
-static berth_status routes(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status routes(berth_problem *p, const int32_t *by_bytes, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	size_t n = (size_t)p->n_devs, cells = (size_t)p->n_classes * n * n;
 	route_list list = {.tmp = tmp};
@@ -277,8 +292,8 @@ static berth_status routes(berth_problem *p, berth_arena *mem, berth_arena *tmp,
 	for (int32_t a = 0; a < p->n_devs; a++)
 		for (int32_t b = 0; b < p->n_devs; b++)
 			all_direct &= a == b || p->s->link_of[(size_t)a * n + (size_t)b] >= 0;
-	for (int32_t c = 0; c < p->n_classes; c++)
-		for (int32_t to = 0; to < p->n_devs; to++) {
+	for (int32_t i = 0; i < p->n_classes; i++) /* by size: neighbours mostly take the same routes */
+		for (int32_t to = 0, c = by_bytes[i]; to < p->n_devs; to++) {
 			if (!all_direct)
 				shortest_to(p, p->class_link_ns + (size_t)c * (size_t)p->s->n_links, to, &w);
 			for (int32_t from = 0; from < p->n_devs; from++) {
@@ -408,11 +423,12 @@ static bool fits_everywhere(const berth_problem *p)
 static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	double total = 0;
+	int32_t *by_bytes;
 	BERTH_TRY(op_times(p, mem, tmp, &total, err));
 	BERTH_TRY(berth_constraints_compile(p, mem, tmp, err));
-	BERTH_TRY(byte_classes(p, mem, err));
+	BERTH_TRY(byte_classes(p, &by_bytes, mem, tmp, err));
 	BERTH_TRY(hop_times(p, mem, err));
-	BERTH_TRY(routes(p, mem, tmp, err));
+	BERTH_TRY(routes(p, by_bytes, mem, tmp, err));
 	BERTH_TRY(mean_transfers(p, mem, total, err));
 	BERTH_TRY(priorities(p, mem, tmp, err));
 	return input_positions(p, mem, tmp, err);

@@ -34,7 +34,7 @@ typedef struct berth_problem {
 
 	/* byte classes */
 	int32_t n_classes;
-	int64_t *class_bytes;     /* [n_classes] ascending */
+	int64_t *class_bytes;     /* [n_classes] as tensors first leave their producers in topological order */
 	int32_t *tensor_class;    /* [n_tensors] */
 	int64_t *class_mean_ns;   /* [n_classes] floor of the mean routed time over ordered pairs of different devices; 0 with one device */
 	int64_t *class_link_ns;   /* [n_classes][n_links] one hop */
