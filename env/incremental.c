@@ -54,19 +54,28 @@ struct berth_incremental {
 
 /* ---- set-up ---- */
 
-static berth_status new_snapshot(const berth_incremental *n, snapshot *k, berth_arena *mem, berth_err *err)
+/* A block for each kind of array, cut into snapshots. */
+static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = n->p;
-	bool track = !p->memory_free;
-	BERTH_TRY(BERTH_NEW(mem, k->op_waits, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, k->dev, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, k->chan, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, k->chan_ns, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, k->link_bytes, p->s->n_links, err));
-	BERTH_TRY(BERTH_NEW(mem, k->mem_bytes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, k->peak_bytes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, k->tensor_holds, track ? p->g->n_tensors : 0, err));
-	return BERTH_NEW(mem, k->in_move, track ? p->g->n_edges : 0, err);
+	size_t count = (size_t)n->max_snaps + 1, ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, chans = (size_t)p->s->n_channels, links = (size_t)p->s->n_links;
+	size_t tensors = p->memory_free ? 0 : (size_t)p->g->n_tensors, edges = p->memory_free ? 0 : (size_t)p->g->n_edges;
+	snapshot all;
+	BERTH_TRY(BERTH_NEW(mem, n->snap, count, err));
+	BERTH_TRY(BERTH_NEW(mem, all.op_waits, count * ops, err));
+	BERTH_TRY(BERTH_NEW(mem, all.dev, count * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, all.chan, count * chans, err));
+	BERTH_TRY(BERTH_NEW(mem, all.chan_ns, count * chans, err));
+	BERTH_TRY(BERTH_NEW(mem, all.link_bytes, count * links, err));
+	BERTH_TRY(BERTH_NEW(mem, all.mem_bytes, count * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, all.peak_bytes, count * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, all.tensor_holds, count * tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, all.in_move, count * edges, err));
+	for (size_t i = 0; i < count; i++)
+		n->snap[i] = (snapshot){.op_waits = all.op_waits + i * ops, .dev = all.dev + i * devs, .chan = all.chan + i * chans, .chan_ns = all.chan_ns + i * chans,
+		                        .link_bytes = all.link_bytes + i * links, .mem_bytes = all.mem_bytes + i * devs, .peak_bytes = all.peak_bytes + i * devs,
+		                        .tensor_holds = all.tensor_holds + i * tensors, .in_move = all.in_move + i * edges};
+	return BERTH_OK;
 }
 
 static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *err)
@@ -99,10 +108,10 @@ berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, ber
 	if (BERTH_DEBUG)
 		BERTH_TRY(berth_sim_new(p, mem, &n->check, err));
 	BERTH_TRY(new_base(n, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, n->snap, n->max_snaps + 1, err));
-	for (int32_t i = 0; i <= n->max_snaps && n->works; i++)
-		BERTH_TRY(new_snapshot(n, &n->snap[i], mem, err));
-	n->store_size = 65536 + 32 * ((size_t)p->n_ops + (size_t)p->g->n_edges);
+	n->store_size = n->works ? 16384 + (p->n_ops > MANY_OPS ? 16u : 96u) * ((size_t)p->n_ops + (size_t)p->g->n_edges) : 0;
+	if (!n->works)
+		n->max_snaps = 0;
+	BERTH_TRY(new_snapshots(n, mem, err));
 	BERTH_TRY(BERTH_NEW(mem, n->store, n->store_size, err));
 	*out = n;
 	return BERTH_OK;
