@@ -68,7 +68,9 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	berth_err err;
 	char label[64];
 	bench_compile(&b, zoo, system);
+	size_t before = berth_arena_size(&b.mem);
 	must(berth_eval_new(&b.p, &(berth_objective){0}, &b.mem, &c.eval, &err), &err);
+	double sim_bytes = (double)(berth_arena_size(&b.mem) - before);
 	c.p = &b.p;
 	c.placements = berth_arena_alloc(&b.mem, (size_t)N_PLACEMENTS * (size_t)b.p.n_ops, sizeof *c.placements);
 	berth_rng rng = berth_rng_seed(1, 0);
@@ -78,6 +80,7 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	snprintf(label, sizeof label, "%s on %s", zoo + 4, system);
 	bench_row(out, "simulate", label, s * 1e9 / (b.g.n_ops + b.g.n_edges), "ns/(op+edge)");
 	bench_row(out, "simulate_rate", label, 1 / s, "placements/s");
+	bench_row(out, "simulate_memory", label, sim_bytes / b.g.n_ops, "bytes/op");
 	bench_discard(&b);
 }
 
@@ -87,4 +90,7 @@ void bench_simulate(bench_out *out)
 	one_graph(out, "zoo:bert-base", "4gpu");
 	one_graph(out, "zoo:inception-v3", "4gpu");
 	one_graph(out, "zoo:resnet50", "cpu+2gpu");
+	one_graph(out, "zoo:bert-large:training=1", "4gpu");
+	one_graph(out, "zoo:random:ops=100000:seed=1", "4gpu");
+	one_graph(out, "zoo:random:ops=1000000:seed=1", "4gpu");
 }
