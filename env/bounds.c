@@ -6,6 +6,7 @@
 #include "bounds_memory.h"
 #include "bounds_path.h"
 #include "ceft.h"
+#include "cost_placeto.h"
 #include "cost_tarnawski.h"
 
 #include <math.h>
@@ -301,12 +302,28 @@ static berth_status tarnawski_bounds(const berth_problem *p, berth_arena *tmp, b
 	return BERTH_OK;
 }
 
+/* Under the cost model "placeto": the longest path, and the load dual of operator times, of which a device runs one at a time however many slots it has. */
+static berth_status placeto_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
+{
+	double load;
+	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
+	BERTH_TRY(berth_placeto_path(p, tmp, &b->ceft_ns, err));
+	b->latency_ns = b->ceft_ns > b->load_ns ? b->ceft_ns : b->load_ns;
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		b->value[m] = NAN;
+	b->value[BERTH_LATENCY] = (double)b->latency_ns / 1e9;
+	b->value[BERTH_THROUGHPUT] = fmax(load, longest_operator(p)) * 1e-9;
+	return BERTH_OK;
+}
+
 static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
 	berth_ceft ceft;
 	double load;
 	if (p->s->cost_model == BERTH_COST_TARNAWSKI)
 		return tarnawski_bounds(p, tmp, b, err);
+	if (p->s->cost_model == BERTH_COST_PLACETO)
+		return placeto_bounds(p, tmp, b, err);
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
 	b->ceft_ns = ceft.length_ns;

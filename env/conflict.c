@@ -165,11 +165,11 @@ static bool lacks_device(const berth_problem *q)
 	return false;
 }
 
-/* What stays on the operator's device to the end of the run, and what is there beside it while it runs. Under the cost model "tarnawski" parameters and
+/* What stays on the operator's device to the end of the run, and what is there beside it while it runs. Under cost models of their own parameters and
  * state alone count. */
 static int64_t output_bytes(const berth_problem *q, int32_t op)
 {
-	return q->s->cost_model == BERTH_COST_TARNAWSKI ? 0 : q->g->op_output_bytes[op];
+	return q->s->cost_model != BERTH_COST_REFERENCE ? 0 : q->g->op_output_bytes[op];
 }
 
 static int64_t kept_bytes(const berth_problem *q, int32_t op)
@@ -181,7 +181,7 @@ static int64_t passing_bytes(const berth_problem *q, int32_t op)
 {
 	const berth_graph *g = q->g;
 	int64_t bytes = g->op_workspace_bytes[op];
-	if (q->s->cost_model == BERTH_COST_TARNAWSKI)
+	if (q->s->cost_model != BERTH_COST_REFERENCE)
 		return 0;
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		bytes += g->tensor_bytes[t];

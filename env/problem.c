@@ -436,7 +436,7 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 
 berth_status berth_problem_new(const berth_graph *g, const berth_system *s, berth_arena *mem, berth_arena *tmp, berth_problem *out, berth_err *err)
 {
-	berth_problem p = {.g = g, .s = s, .n_ops = g->n_ops, .n_devs = s->n_devs, .has_energy = true};
+	berth_problem p = {.g = g, .s = s, .n_ops = g->n_ops, .n_devs = s->n_devs, .has_energy = s->cost_model == BERTH_COST_REFERENCE};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = compile(&p, mem, tmp, err);
 	berth_arena_reset(tmp, mark);

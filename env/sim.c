@@ -65,6 +65,8 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 		s->dest_move[d] = -1;
 	if (p->s->cost_model == BERTH_COST_TARNAWSKI)
 		BERTH_TRY(berth_tarnawski_new(p, mem, &s->tarnawski, err));
+	if (p->s->cost_model == BERTH_COST_PLACETO)
+		BERTH_TRY(berth_placeto_new(p, mem, &s->placeto, err));
 	*out = s;
 	return BERTH_OK;
 }
@@ -572,13 +574,19 @@ static double memory_excess(const berth_sim *s)
 	return sum;
 }
 
-/* Under the other cost model: no hops, no energy; the order says nothing. */
-static void run_tarnawski(berth_sim *s, const int32_t *op_dev, berth_sim_result *out)
+/* Under another cost model: no hops, no energy; the order says nothing. */
+static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_result *out)
 {
 	double latency;
+	int64_t load_ns;
 	s->track = true;
-	berth_tarnawski_run(s->tarnawski, op_dev, &latency, &out->load_s, s->start_ns, s->end_ns, s->peak_bytes);
-	s->now = llround(latency * 1e9);
+	if (s->placeto) {
+		berth_placeto_run(s->placeto, op_dev, &s->now, &load_ns, s->start_ns, s->end_ns, s->peak_bytes);
+		out->load_s = (double)load_ns * 1e-9;
+	} else {
+		berth_tarnawski_run(s->tarnawski, op_dev, &latency, &out->load_s, s->start_ns, s->end_ns, s->peak_bytes);
+		s->now = llround(latency * 1e9);
+	}
 	out->runs = true;
 	out->latency_ns = s->now;
 	out->energy_j = NAN;
@@ -633,8 +641,8 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 	*out = (berth_sim_result){0};
 	if (!reset(s, op_dev))
 		return;
-	if (s->tarnawski) {
-		run_tarnawski(s, op_dev, out);
+	if (s->tarnawski || s->placeto) {
+		run_other_model(s, op_dev, out);
 		return;
 	}
 	begin(s, order);

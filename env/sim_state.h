@@ -4,6 +4,7 @@
 
 #include "sim.h"
 
+#include "cost_placeto.h"
 #include "cost_tarnawski.h"
 
 typedef struct event {
@@ -81,6 +82,7 @@ struct berth_sim {
 	bool over;
 
 	berth_tarnawski *tarnawski; /* where the system's cost model is that; else NULL */
+	berth_placeto *placeto;     /* the same */
 };
 
 /* Begin a run and make its first starts; false: an operator cannot run where it sits. Not for cost models of their own. */

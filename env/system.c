@@ -7,7 +7,7 @@
 
 const char *berth_cost_model_name(berth_cost_model m)
 {
-	static const char *const name[] = {"reference", "tarnawski"};
+	static const char *const name[] = {"reference", "tarnawski", "placeto"};
 	return name[m];
 }
 
@@ -61,7 +61,7 @@ typedef struct figure_range {
 } figure_range;
 
 static const figure_range figures[] = {
-	{"peak_flops", 1e-9, 1e30},  {"mem_bandwidth", 1e-9, 1e30}, {"efficiency", 1e-9, 1e9}, {"op_overhead_s", 0, 1e6},
+	{"peak_flops", 1e-9, 1e30},  {"mem_bandwidth", 1e-9, 1e30}, {"efficiency", 1e-9, 1e9}, {"op_overhead_s", 0, 1e6}, {"op_gap_s", 0, 1e6},
 	{"memory_margin", 0, 0.999999}, {"memory_bytes", 0, 0x1p53}, {"slots", 1, BERTH_MAX_SLOTS}, {"idle_w", 0, 1e12},       {"busy_w", 0, 1e12},
 	{"latency_s", 0, 1e6},       {"bandwidth", 1e-9, 1e30},     {"joules_per_byte", 0, 1e12},
 };

@@ -28,8 +28,11 @@ typedef enum berth_channel_order {
 typedef enum berth_cost_model {
 	BERTH_COST_REFERENCE,
 	BERTH_COST_TARNAWSKI, /* cost_tarnawski.h */
+	BERTH_COST_PLACETO,   /* cost_placeto.h */
 	BERTH_N_COST_MODELS
 } berth_cost_model;
+
+#define BERTH_PLACETO_GAP_S 5.7e-6 /* op_gap_s where the file has none */
 
 enum {
 	BERTH_MAX_DEVS = 256,  /* devices of a system */
@@ -43,6 +46,7 @@ typedef struct berth_system {
 	berth_order order;
 	berth_channel_order channel_order;
 	berth_cost_model cost_model;
+	double op_gap_s; /* placeto: rest after each operator */
 	int32_t n_devs, n_links, n_channels;
 
 	/* devices [n_devs], in file order */
@@ -82,7 +86,7 @@ const char *berth_order_name(berth_order order);
 /* "request", "program". */
 const char *berth_channel_order_name(berth_channel_order order);
 
-/* "reference", "tarnawski". */
+/* "reference", "tarnawski", "placeto". */
 const char *berth_cost_model_name(berth_cost_model m);
 
 /* Index of the device called name, or -1. O(n_devs). */

@@ -322,27 +322,60 @@ static berth_status read_channel_order(const berth_json *doc, berth_channel_orde
 	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_CHANNEL_ORDERS));
 }
 
-static berth_status read_cost_model(const berth_json *doc, berth_cost_model *out, berth_err *err)
+/* Published simulators that are the execution model with transfers that never wait and devices that start what is ready first: shorthands for both keys. */
+static const char *const contention_free[] = {"giph", "doppler"};
+enum { N_CONTENTION_FREE = 2 };
+
+static berth_status read_contention_free(const berth_json *doc, const char *word, berth_system *s, berth_err *err)
+{
+	berth_json contention = berth_json_get(doc, "contention"), order = berth_json_get(doc, "order");
+	if ((contention.item && s->contention) || (order.item && s->order != BERTH_ORDER_FIFO)) {
+		berth_json v = berth_json_get(doc, "cost_model");
+		return berth_json_fail(&v, err, "cost model '%s' is \"contention\": false with \"order\": \"fifo\", but the file says otherwise; leave those keys out", word);
+	}
+	s->contention = false;
+	s->order = BERTH_ORDER_FIFO;
+	return BERTH_OK;
+}
+
+static berth_status read_cost_model(const berth_json *doc, berth_system *s, berth_err *err)
 {
 	const char *word = NULL;
-	const char *names[BERTH_N_COST_MODELS];
+	const char *names[BERTH_N_COST_MODELS + N_CONTENTION_FREE];
 	char hint[96];
 	berth_json v = berth_json_get(doc, "cost_model");
 	BERTH_TRY(berth_json_string(doc, "cost_model", false, &word, err));
 	for (int i = 0; i < BERTH_N_COST_MODELS; i++) {
 		names[i] = berth_cost_model_name((berth_cost_model)i);
 		if (!word || strcmp(word, names[i]) == 0) {
-			*out = (berth_cost_model)i;
+			s->cost_model = (berth_cost_model)i;
 			return BERTH_OK;
 		}
 	}
-	return berth_json_fail(&v, err, "unknown cost model '%.60s'%s; expected reference or tarnawski", word,
-	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_COST_MODELS));
+	for (int i = 0; i < N_CONTENTION_FREE; i++) {
+		names[BERTH_N_COST_MODELS + i] = contention_free[i];
+		if (strcmp(word, contention_free[i]) == 0)
+			return read_contention_free(doc, word, s, err);
+	}
+	return berth_json_fail(&v, err, "unknown cost model '%.60s'%s; expected reference, tarnawski, placeto, giph or doppler", word,
+	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_COST_MODELS + N_CONTENTION_FREE));
+}
+
+static berth_status read_gap(const berth_json *doc, berth_system *s, berth_err *err)
+{
+	berth_json v = berth_json_get(doc, "op_gap_s");
+	s->op_gap_s = s->cost_model == BERTH_COST_PLACETO ? BERTH_PLACETO_GAP_S : 0;
+	if (!v.item)
+		return BERTH_OK;
+	if (s->cost_model != BERTH_COST_PLACETO)
+		return berth_json_fail(&v, err, "op_gap_s is for the cost model placeto only; remove it, or use op_overhead_s of the devices");
+	BERTH_TRY(berth_json_number(doc, "op_gap_s", true, 0, &s->op_gap_s, err));
+	return berth_json_placed(&v, berth_system_figure_check("op_gap_s", s->op_gap_s, err), err);
 }
 
 static berth_status read_system(const berth_json *doc, reader *r, berth_err *err)
 {
-	static const char *const known[] = {"format", "version", "name", "contention", "order", "channel_order", "cost_model", "devices", "links", NULL};
+	static const char *const known[] = {"format", "version", "name", "contention", "order", "channel_order", "cost_model", "op_gap_s", "devices", "links", NULL};
 	const char *name = "";
 	berth_json links = berth_json_get(doc, "links");
 	BERTH_TRY(berth_json_format(doc, "berth-system", 1, err));
@@ -352,7 +385,8 @@ static berth_status read_system(const berth_json *doc, reader *r, berth_err *err
 	BERTH_TRY(berth_json_bool(doc, "contention", &r->s.contention, err));
 	BERTH_TRY(read_order(doc, &r->s.order, err));
 	BERTH_TRY(read_channel_order(doc, &r->s.channel_order, err));
-	BERTH_TRY(read_cost_model(doc, &r->s.cost_model, err));
+	BERTH_TRY(read_cost_model(doc, &r->s, err));
+	BERTH_TRY(read_gap(doc, &r->s, err));
 	BERTH_TRY(read_devices(doc, r, err));
 	BERTH_TRY(read_links(doc, r, err));
 	return berth_json_placed(&links, berth_system_check(&r->s, r->tmp, err), err);
@@ -489,6 +523,8 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 		berth_json_put_string(&w, "channel_order", berth_channel_order_name(s->channel_order));
 	if (s->cost_model != BERTH_COST_REFERENCE)
 		berth_json_put_string(&w, "cost_model", berth_cost_model_name(s->cost_model));
+	if (s->cost_model == BERTH_COST_PLACETO)
+		berth_json_put_number(&w, "op_gap_s", s->op_gap_s);
 	berth_json_open(&w, "devices", '[');
 	for (int32_t d = 0; d < s->n_devs; d++)
 		write_device(s, d, &w);

@@ -1,0 +1,240 @@
+/* The cost model "placeto"; see cost_placeto.h. Events in instants, as in sim.c: all ends at an instant, then starts. */
+#include "cost_placeto.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Items that wait for a device or a bus: sorted by (time since when, index). */
+typedef struct line {
+	int32_t head, tail;
+	bool busy;
+} line;
+
+typedef struct happening {
+	int64_t time;
+	int32_t what; /* operators end, then n_ops + device is free again, then n_ops + n_devs + tensor has arrived */
+} happening;
+
+struct berth_placeto {
+	const berth_problem *p;
+	int64_t gap_ns, now;
+	const int32_t *op_dev;
+	int32_t *op_waits;               /* [n_ops] */
+	line *dev, *bus;                 /* [n_devs] */
+	int32_t *op_prev, *op_next, *tensor_prev, *tensor_next;
+	int64_t *op_since, *tensor_since; /* ready, requested */
+	int64_t *dev_load, *bus_load;    /* [n_devs] */
+	happening *heap;                 /* [n_ops + n_devs + n_tensors] */
+	int32_t n_heap;
+	bool *dev_has;                   /* [n_devs] scratch */
+};
+
+berth_status berth_placeto_new(const berth_problem *p, berth_arena *mem, berth_placeto **out, berth_err *err)
+{
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, tensors = (size_t)p->g->n_tensors;
+	berth_placeto *s;
+	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
+	s->p = p;
+	s->gap_ns = llround(p->s->op_gap_s * 1e9);
+	BERTH_TRY(BERTH_NEW(mem, s->op_waits, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dev, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->bus, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->op_prev, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->op_next, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->op_since, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->tensor_prev, tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, s->tensor_next, tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, s->tensor_since, tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dev_load, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->bus_load, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dev_has, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->heap, ops + devs + tensors, err));
+	*out = s;
+	return BERTH_OK;
+}
+
+static void push(berth_placeto *s, int64_t time, int32_t what)
+{
+	int32_t i = s->n_heap++;
+	for (; i > 0 && s->heap[(i - 1) / 2].time > time; i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = (happening){time, what};
+}
+
+static int32_t pop(berth_placeto *s)
+{
+	int32_t what = s->heap[0].what, n = --s->n_heap, i = 0;
+	happening x = s->heap[n];
+	for (int32_t c; (c = 2 * i + 1) < n; i = c) {
+		c += c + 1 < n && s->heap[c + 1].time < s->heap[c].time;
+		if (s->heap[c].time >= x.time)
+			break;
+		s->heap[i] = s->heap[c];
+	}
+	s->heap[i] = x;
+	return what;
+}
+
+/* Join a line at its end, before those of the same instant with a larger rank (NULL: the index). */
+static void join(line *l, int32_t item, int64_t now, int64_t *since, int32_t *prev, int32_t *next, const int32_t *rank)
+{
+	int32_t after = l->tail;
+	since[item] = now;
+	while (after >= 0 && since[after] == now && (rank ? rank[after] > rank[item] : after > item))
+		after = prev[after];
+	prev[item] = after;
+	next[item] = after >= 0 ? next[after] : l->head;
+	*(after >= 0 ? &next[after] : &l->head) = item;
+	*(next[item] >= 0 ? &prev[next[item]] : &l->tail) = item;
+}
+
+/* The first of the line; -1: nobody, or it is busy. */
+static int32_t serve(line *l, int32_t *prev, const int32_t *next)
+{
+	int32_t item = l->busy ? -1 : l->head;
+	if (item < 0)
+		return -1;
+	l->head = next[item];
+	*(l->head >= 0 ? &prev[l->head] : &l->tail) = -1;
+	l->busy = true;
+	return item;
+}
+
+static void input_there(berth_placeto *s, int32_t op)
+{
+	if (--s->op_waits[op] == 0)
+		join(&s->dev[s->op_dev[op]], op, s->now, s->op_since, s->op_prev, s->op_next, s->p->g->op_topo);
+}
+
+/* To the consumers on the producer's device, or to all others. Is there any other? */
+static bool hand_over(berth_placeto *s, int32_t t, bool at_home)
+{
+	const berth_graph *g = s->p->g;
+	int32_t home = s->op_dev[g->tensor_producer[t]];
+	bool others = false;
+	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		bool here = s->op_dev[g->edge_consumer[e]] == home;
+		others |= !here;
+		if (here == at_home)
+			input_there(s, g->edge_consumer[e]);
+	}
+	return others;
+}
+
+static void happen(berth_placeto *s, int32_t what, int64_t *end_ns)
+{
+	const berth_graph *g = s->p->g;
+	int32_t t = what - g->n_ops - s->p->n_devs;
+	if (t >= 0) {
+		s->bus[s->op_dev[g->tensor_producer[t]]].busy = false;
+		hand_over(s, t, false);
+	} else if (what >= g->n_ops) {
+		s->dev[what - g->n_ops].busy = false;
+	} else {
+		int32_t d = s->op_dev[what];
+		end_ns[what] = s->now;
+		push(s, s->now + s->gap_ns, g->n_ops + d);
+		for (t = g->op_tensor_off[what]; t < g->op_tensor_off[what + 1]; t++)
+			if (hand_over(s, t, true))
+				join(&s->bus[d], t, s->now, s->tensor_since, s->tensor_prev, s->tensor_next, NULL);
+	}
+}
+
+static int64_t transfer_time(const berth_placeto *s, int32_t t, int32_t home)
+{
+	const berth_graph *g = s->p->g;
+	int64_t longest = 0;
+	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		int64_t time = berth_transfer_ns(s->p, t, home, s->op_dev[g->edge_consumer[e]]);
+		longest = time > longest ? time : longest;
+	}
+	return longest;
+}
+
+static void start_all(berth_placeto *s, int64_t *start_ns)
+{
+	for (int32_t d = 0; d < s->p->n_devs; d++) {
+		int32_t op = serve(&s->dev[d], s->op_prev, s->op_next), t = serve(&s->bus[d], s->tensor_prev, s->tensor_next);
+		if (op >= 0) {
+			int64_t time = berth_op_time(s->p, op, d);
+			start_ns[op] = s->now;
+			s->dev_load[d] += time + s->gap_ns;
+			push(s, s->now + time, op);
+		}
+		if (t >= 0) {
+			int64_t time = transfer_time(s, t, d);
+			s->bus_load[d] += time;
+			push(s, s->now + time, s->p->n_ops + s->p->n_devs + t);
+		}
+	}
+}
+
+static void find_peaks(berth_placeto *s, int64_t *peak)
+{
+	const berth_graph *g = s->p->g;
+	memset(peak, 0, (size_t)s->p->n_devs * sizeof *peak);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		peak[s->op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
+	for (int32_t q = 0; q < g->n_params; q++) {
+		memset(s->dev_has, 0, (size_t)s->p->n_devs * sizeof *s->dev_has);
+		for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
+			int32_t d = s->op_dev[g->param_op[i]];
+			peak[d] += s->dev_has[d] ? 0 : g->param_bytes[q];
+			s->dev_has[d] = true;
+		}
+	}
+}
+
+void berth_placeto_run(berth_placeto *s, const int32_t *op_dev, int64_t *latency_ns, int64_t *load_ns, int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
+{
+	const berth_graph *g = s->p->g;
+	s->op_dev = op_dev;
+	s->now = *latency_ns = *load_ns = 0;
+	s->n_heap = 0;
+	for (int32_t d = 0; d < s->p->n_devs; d++) {
+		s->dev[d] = s->bus[d] = (line){-1, -1, false};
+		s->dev_load[d] = s->bus_load[d] = 0;
+	}
+	for (int32_t op = 0; op < g->n_ops; op++)
+		s->op_waits[op] = g->op_in_off[op + 1] - g->op_in_off[op] + 1;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		input_there(s, op);
+	start_all(s, start_ns);
+	while (s->n_heap) {
+		s->now = s->heap[0].time;
+		while (s->n_heap && s->heap[0].time == s->now)
+			happen(s, pop(s), end_ns);
+		start_all(s, start_ns);
+	}
+	for (int32_t op = 0; op < g->n_ops; op++)
+		*latency_ns = end_ns[op] > *latency_ns ? end_ns[op] : *latency_ns;
+	for (int32_t d = 0; d < s->p->n_devs; d++) {
+		*load_ns = s->dev_load[d] > *load_ns ? s->dev_load[d] : *load_ns;
+		*load_ns = s->bus_load[d] > *load_ns ? s->bus_load[d] : *load_ns;
+	}
+	find_peaks(s, peak_bytes);
+}
+
+berth_status berth_placeto_path(const berth_problem *p, berth_arena *tmp, int64_t *ns, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int64_t *end, longest = 0;
+	BERTH_TRY(BERTH_NEW(tmp, end, p->n_ops, err));
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		int64_t least = INT64_MAX;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (berth_op_legal(p, op, d) && berth_op_time(p, op, d) < least)
+				least = berth_op_time(p, op, d);
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int64_t from = end[g->tensor_producer[g->in_tensor[i]]];
+			end[op] = from > end[op] ? from : end[op];
+		}
+		end[op] += least < INT64_MAX ? least : 0;
+		longest = end[op] > longest ? end[op] : longest;
+	}
+	berth_arena_reset(tmp, mark);
+	*ns = longest;
+	return BERTH_OK;
+}

@@ -1,0 +1,196 @@
+/* Cost models of published systems: placeto by hand, with bounds against all placements of small graphs; giph and doppler as the shorthands they are. */
+#include "bounds.h"
+#include "graph_json.h"
+#include "instance.h"
+#include "sim.h"
+#include "support.h"
+#include "system_json.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct world {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_sim *sim;
+} world;
+
+static void open_world(world *w, const char *graph, const char *system)
+{
+	berth_err err;
+	memset(w, 0, sizeof *w);
+	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
+	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
+	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
+}
+
+static void close_world(world *w)
+{
+	berth_arena_free(&w->mem);
+	berth_arena_free(&w->tmp);
+}
+
+#define SYSTEM(rest) "{\"format\":\"berth-system\",\"version\":1," rest "\"devices\":[{\"name\":\"x\",\"kind\":\"k\"},{\"name\":\"y\",\"kind\":\"k\"},{\"name\":\"z\",\"kind\":\"k\"}],\"links\":[" \
+	"{\"from\":\"x\",\"to\":\"y\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true},{\"from\":\"x\",\"to\":\"z\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true}," \
+	"{\"from\":\"y\",\"to\":\"z\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true}]}"
+#define OP(name, us) "{\"name\":\"" name "\",\"param_bytes\":10,\"time_s\":{\"k\":" #us "e-6}}"
+#define EDGE(from, to, tensor, bytes) "{\"from\":\"" from "\",\"to\":\"" to "\",\"tensor\":\"" tensor "\",\"bytes\":" #bytes "}"
+
+/* a on x makes s (1,000 bytes) for b on y, c on z and d on x, and t (3,000 bytes) for e on y. */
+static const char fan[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" OP("a", 10) "," OP("b", 4) "," OP("c", 5) "," OP("d", 7) "," OP("e", 1) "],\"edges\":["
+	EDGE("a", "b", "s", 1000) "," EDGE("a", "c", "s", 1000) "," EDGE("a", "d", "s", 1000) "," EDGE("a", "e", "t", 3000) "]}";
+
+/* In microseconds, with a gap of 3: a 0-10; d is ready at 10, x rests to 13: d 13-20. The bus of x: s for y and z at once 10-13, t 13-18. b 13-17, y rests to 20 while e is
+ * ready at 18: e 20-21. c 13-18. Loads: x (10 + 3) + (7 + 3) = 23, its bus 8, y 11. */
+static void test_placeto_by_hand(void **state)
+{
+	static const int32_t place[] = {0, 1, 2, 0, 1};
+	static const int64_t start[] = {0, 13000, 13000, 13000, 20000}, end[] = {10000, 17000, 18000, 20000, 21000};
+	world w;
+	berth_sim_result r;
+	(void)state;
+	open_world(&w, fan, SYSTEM("\"cost_model\":\"placeto\",\"op_gap_s\":3e-6,"));
+	berth_sim_run(w.sim, place, NULL, &r);
+	assert_true(r.runs && r.fits && isnan(r.energy_j));
+	assert_int_equal(r.latency_ns, 21000);
+	assert_true(fabs(r.load_s - 23e-6) <= 1e-15);
+	for (int op = 0; op < 5; op++) {
+		assert_int_equal(berth_sim_start_ns(w.sim)[op], start[op]);
+		assert_int_equal(berth_sim_end_ns(w.sim)[op], end[op]);
+	}
+	assert_int_equal(berth_sim_peak_bytes(w.sim)[0], 20);
+	close_world(&w);
+}
+
+/* The default gap, and first ready first: q (ready at 2) goes before p (ready at 4) though p stands before it. */
+static void test_placeto_order_and_gap(void **state)
+{
+	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" OP("u", 4) "," OP("p", 1) "," OP("v", 2) "," OP("q", 1) "],\"edges\":["
+		EDGE("u", "p", "t", 0) "," EDGE("v", "q", "t", 0) "]}";
+	static const int32_t place[] = {0, 2, 1, 2};
+	world w;
+	berth_sim_result r;
+	(void)state;
+	open_world(&w, graph, SYSTEM("\"cost_model\":\"placeto\","));
+	assert_true(w.s.op_gap_s == BERTH_PLACETO_GAP_S);
+	berth_sim_run(w.sim, place, NULL, &r);
+	assert_int_equal(berth_sim_start_ns(w.sim)[3], 4000);          /* v to 2, then 2 of transfer */
+	assert_int_equal(berth_sim_start_ns(w.sim)[1], 5000 + 5700);   /* q to 5, then the gap */
+	assert_int_equal(r.latency_ns, 11700);
+	close_world(&w);
+}
+
+/* Bounds hold for every placement; the stronger ones leave them as they are. */
+static void test_placeto_bounds(void **state)
+{
+	int n = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < 2000; seed++) {
+		world w = {0};
+		berth_bounds b, strong;
+		berth_err err;
+		berth_sim_result r;
+		instance in;
+		int32_t place[8] = {0};
+		instance_make(seed, 5, 3, &in);
+		assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w.mem, &w.tmp, &w.g, &err), &err);
+		assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w.mem, &w.tmp, &w.s, &err), &err);
+		instance_free(&in);
+		w.s.cost_model = BERTH_COST_PLACETO;
+		w.s.op_gap_s = 2e-9;
+		assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
+		assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
+		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
+		strong = b;
+		assert_ok(berth_bounds_strengthen(&w.p, 100, &w.tmp, &strong, &err), &err);
+		assert_true(strong.latency_ns == b.latency_ns && isnan(strong.value[BERTH_ENERGY]));
+		int32_t all = 1;
+		for (int32_t op = 0; op < w.p.n_ops; op++)
+			all *= w.p.n_devs;
+		for (int32_t code = 0; code < all; code++) {
+			bool legal = true;
+			for (int32_t op = 0, rest = code; op < w.p.n_ops; op++, rest /= w.p.n_devs) {
+				place[op] = rest % w.p.n_devs;
+				legal &= berth_op_legal(&w.p, op, place[op]);
+			}
+			if (!legal)
+				continue;
+			berth_sim_run(w.sim, place, NULL, &r);
+			assert_true(r.runs && r.latency_ns >= b.latency_ns && r.load_s >= b.value[BERTH_THROUGHPUT] * (1 - 1e-12));
+			n++;
+		}
+		close_world(&w);
+	}
+	assert_true(n > 5000);
+}
+
+/* Contention-free, first ready first: the transfers of s and t do not wait for each other, and each consumer's stands alone. d 10-17; b and c 13-; e ready at 15, y busy to 17: 17-18. */
+static void test_contention_free_names(void **state)
+{
+	static const char *const system[] = {SYSTEM("\"cost_model\":\"giph\","), SYSTEM("\"cost_model\":\"doppler\",\"contention\":false,"),
+	                                     SYSTEM("\"contention\":false,\"order\":\"fifo\",")};
+	static const int32_t place[] = {0, 1, 2, 0, 1};
+	const char *text[3];
+	size_t len;
+	berth_err err;
+	world w[3];
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		berth_sim_result r;
+		open_world(&w[i], fan, system[i]);
+		assert_true(!w[i].s.contention && w[i].s.order == BERTH_ORDER_FIFO && w[i].s.cost_model == BERTH_COST_REFERENCE);
+		berth_sim_run(w[i].sim, place, NULL, &r);
+		assert_int_equal(r.latency_ns, 18000);
+		assert_ok(berth_system_write_json(&w[i].s, false, &w[i].mem, &text[i], &len, &err), &err);
+		assert_string_equal(text[i], text[0]);
+	}
+	for (int i = 0; i < 3; i++)
+		close_world(&w[i]);
+}
+
+static void test_bad_keys(void **state)
+{
+	static const char *const bad[][2] = {
+		{SYSTEM("\"cost_model\":\"placebo\","), "did you mean 'placeto'?"},
+		{SYSTEM("\"op_gap_s\":1,"), "/op_gap_s: op_gap_s is for the cost model placeto only"},
+		{SYSTEM("\"cost_model\":\"placeto\",\"op_gap_s\":-1,"), "/op_gap_s"},
+		{SYSTEM("\"cost_model\":\"giph\",\"contention\":true,"), "/cost_model: cost model 'giph' is"},
+		{SYSTEM("\"cost_model\":\"doppler\",\"order\":\"priority\","), "/cost_model: cost model 'doppler' is"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s;
+		berth_err err;
+		assert_int_equal(berth_system_parse_json("system", bad[i][0], strlen(bad[i][0]), &mem, &tmp, &s, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, bad[i][1]);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+/* What it writes it reads. */
+static void test_round_trip(void **state)
+{
+	world w;
+	berth_system again;
+	berth_err err;
+	const char *text;
+	size_t len;
+	(void)state;
+	open_world(&w, fan, SYSTEM("\"cost_model\":\"placeto\",\"op_gap_s\":1.5e-06,"));
+	assert_ok(berth_system_write_json(&w.s, false, &w.mem, &text, &len, &err), &err);
+	assert_ok(berth_system_parse_json("again", text, len, &w.mem, &w.tmp, &again, &err), &err);
+	assert_true(again.cost_model == BERTH_COST_PLACETO && again.op_gap_s == 1.5e-6);
+	close_world(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_placeto_by_hand), cmocka_unit_test(test_placeto_order_and_gap), cmocka_unit_test(test_placeto_bounds),
+	                                   cmocka_unit_test(test_contention_free_names), cmocka_unit_test(test_bad_keys), cmocka_unit_test(test_round_trip)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
