@@ -68,9 +68,9 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	berth_err err;
 	char label[64];
 	bench_compile(&b, zoo, system);
-	size_t before = berth_arena_size(&b.mem);
-	must(berth_eval_new(&b.p, &(berth_objective){0}, &b.mem, &c.eval, &err), &err);
-	double sim_bytes = (double)(berth_arena_size(&b.mem) - before);
+	berth_arena own = {0};
+	must(berth_eval_new(&b.p, &(berth_objective){0}, &own, &c.eval, &err), &err);
+	double sim_bytes = (double)berth_arena_size(&own);
 	c.p = &b.p;
 	c.placements = berth_arena_alloc(&b.mem, (size_t)N_PLACEMENTS * (size_t)b.p.n_ops, sizeof *c.placements);
 	berth_rng rng = berth_rng_seed(1, 0);
@@ -81,6 +81,7 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	bench_row(out, "simulate", label, s * 1e9 / (b.g.n_ops + b.g.n_edges), "ns/(op+edge)");
 	bench_row(out, "simulate_rate", label, 1 / s, "placements/s");
 	bench_row(out, "simulate_memory", label, sim_bytes / b.g.n_ops, "bytes/op");
+	berth_arena_free(&own);
 	bench_discard(&b);
 }
 
