@@ -205,7 +205,7 @@ static berth_status speed(int32_t times, berth_err *err)
 int main(int argc, char **argv)
 {
 	berth_err err;
-	printf("# Splitting: how close, how fast\n\nMade by `berth-split-table`; the method is told in `docs/methods.md`.\n\n");
+	printf("# Splitting: how close, how fast\n\nMade by `berth-split-table` but for the last paragraph; the method is told in `docs/methods.md`.\n\n");
 	if (quality(&err) == BERTH_OK && speed(argc > 1 ? atoi(argv[1]) : 450, &err) == BERTH_OK)
 		return 0;
 	fprintf(stderr, "berth-split-table: %s\n", err.msg);
