@@ -340,7 +340,7 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		double noise = how->rng && how->key_sigma > 0 ? berth_rng_normal(how->rng) : 0;
 		double moved = (double)keys[d->e->co.op_group[op]] + how->key_sigma * noise;
-		d->key[op] = p->op_rank_ns[op] + llround(fmin(fmax(moved, -1e6), 1e6) * d->unit);
+		d->key[op] = p->op_rank_ns[op] + llround(fmin(fmax(moved * d->unit, -0x1p60), 0x1p60));
 		if (trace)
 			trace->noise[op] = (nn_real)noise;
 	}

@@ -39,6 +39,8 @@ static void draw_placement(const berth_problem *p, berth_rng *rng, int32_t *op_d
 			d = (d + 1) % p->n_devs;
 		op_dev[op] = d;
 	}
+	for (int32_t op = 0; op < p->n_ops; op++) /* colocated operators follow the first of them */
+		op_dev[op] = op_dev[p->unit_op[p->unit_off[p->op_unit[op]]]];
 }
 
 static bool same(const drawn *a, const drawn *b, int32_t n_ops)

@@ -156,8 +156,10 @@ static int32_t elite(const job *j, const tried **out, int32_t n)
 }
 
 /* Go on learning: clone what measured best, then steps on the present simulator. The parameters go back to the policy. */
-static berth_status learn(job *j, berth_learner *l, berth_err *err)
+/* *n_draws: placements that the last step drew. */
+static berth_status learn(job *j, berth_learner *l, int32_t *n_draws, berth_err *err)
 {
+	berth_step_stats stats = {0};
 	const tried *best[ELITE];
 	int32_t n = elite(j, best, ELITE);
 	int64_t left = j->t->cfg->evaluations;
@@ -165,9 +167,10 @@ static berth_status learn(job *j, berth_learner *l, berth_err *err)
 		BERTH_TRY(berth_learner_clone(l, 0, best[i]->op_dev, 4, err));
 	while (left > 0) {
 		int32_t room = (int32_t)fmin((double)left, l->cfg.batch);
-		BERTH_TRY(berth_learner_step(l, 0, room, NULL, err));
+		BERTH_TRY(berth_learner_step(l, 0, room, &stats, err));
 		left -= room;
 	}
+	*n_draws = stats.n;
 	return BERTH_OK;
 }
 
@@ -187,13 +190,14 @@ static berth_status try_policy(job *j, berth_sim *sim, berth_arena *room, berth_
 	berth_search s, *one = &s;
 	berth_learner l;
 	const int32_t *draws;
+	int32_t n_draws = 0;
 	BERTH_TRY(berth_search_new(&j->t->p, &cfg, room, &s, err));
 	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, room, j->tmp, &l, err));
-	BERTH_TRY(learn(j, &l, err));
+	BERTH_TRY(learn(j, &l, &n_draws, err));
 	BERTH_TRY(keep_params(j, &l, err));
 	BERTH_TRY(try_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, sim, err));
 	draws = l.op_devs; /* of the last step */
-	for (int32_t i = 0; i < DRAWS && i < l.cfg.batch; i++)
+	for (int32_t i = 0; i < DRAWS && i < n_draws; i++)
 		BERTH_TRY(try_one(j, draws + (size_t)i * (size_t)j->t->p.n_ops, NULL, sim, err));
 	return BERTH_OK;
 }

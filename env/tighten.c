@@ -53,6 +53,6 @@ berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_sy
 	for (int32_t d = 0; d < s->n_devs; d++)
 		sum += share[d] = (limited ? (double)s->dev_memory_bytes[d] : 1) * exp(0.3 * berth_rng_normal(rng));
 	for (int32_t d = 0; d < s->n_devs; d++)
-		s->dev_memory_bytes[d] = (int64_t)ceil(total * share[d] / sum);
+		s->dev_memory_bytes[d] = (int64_t)fmin(ceil(total * share[d] / sum), 0x1p62);
 	return BERTH_OK;
 }

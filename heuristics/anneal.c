@@ -55,15 +55,17 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 	a->rng_after[i] = a->rng;
 }
 
-/* Up to n steps at one temperature, ending with the first that is accepted. Returns the steps made; 0: no room. */
-static int64_t steps(berth_annealer *a, double temperature, int64_t n)
+/* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place, however many are drawn ahead. Returns the
+ * steps made; 0: no room. */
+static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, int64_t n_steps)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
+	int64_t n = n_steps - done;
 	int32_t room = (int32_t)berth_search_room(a->s, n < a->block_size ? n : a->block_size);
 	if (room == 0)
 		return 0;
 	for (int32_t i = 0; i < room; i++)
-		draw(a, i, temperature);
+		draw(a, i, first_temperature * pow(COOLING, (double)(done + i) / (double)n_steps));
 	int32_t taken = berth_search_offer_first(a->s, room, a->op_dev, a->trial, a->limit_ns, a->trial_score, accepts, a);
 	if (taken == room)
 		return room;
@@ -97,8 +99,7 @@ bool berth_anneal_cool(berth_annealer *a, const int32_t *op_dev, double first_te
 	memcpy(a->op_dev, op_dev, (size_t)a->s->p->n_ops * sizeof *a->op_dev);
 	a->score = berth_search_offer(a->s, a->op_dev, NULL); /* the incumbent may have its value from an order of its own */
 	while (done < n_steps) {
-		double temperature = first_temperature * pow(COOLING, (double)done / (double)n_steps);
-		if ((n = steps(a, temperature, n_steps - done)) == 0)
+		if ((n = steps(a, first_temperature, done, n_steps)) == 0)
 			return false;
 		done += n;
 	}
