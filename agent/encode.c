@@ -260,21 +260,30 @@ static berth_status node_features(berth_encoding *e, sums *s, const group_edges 
 	return BERTH_OK;
 }
 
-/* Routed time between two devices of the mean tensor and of the smallest one. */
-static void typical_moves(const berth_problem *p, size_t pair, double *mean, double *least)
+static size_t smallest_class(const berth_problem *p)
+{
+	int32_t best = 0;
+	for (int32_t c = 1; c < p->n_classes; c++)
+		if (p->class_bytes[c] < p->class_bytes[best])
+			best = c;
+	return (size_t)best;
+}
+
+/* Routed time between two devices of the mean tensor and of the smallest one, which is of the class that is given. */
+static void typical_moves(const berth_problem *p, size_t pair, size_t smallest, double *mean, double *least)
 {
 	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs;
 	*mean = *least = 0;
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		*mean += (double)p->class_pair_ns[(size_t)p->tensor_class[t] * cells + pair] / p->g->n_tensors;
 	if (p->n_classes)
-		*least = (double)p->class_pair_ns[pair];
+		*least = (double)p->class_pair_ns[smallest * cells + pair];
 }
 
 static berth_status link_features(berth_encoding *e, const sums *s, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = e->p;
-	size_t devs = (size_t)e->n_devs;
+	size_t devs = (size_t)e->n_devs, smallest = smallest_class(p);
 	nn_real *x;
 	BERTH_TRY(BERTH_NEW(mem, x, devs * devs * ENCODE_LINK, err));
 	for (size_t pair = 0; pair < devs * devs; pair++) {
@@ -282,7 +291,7 @@ static berth_status link_features(berth_encoding *e, const sums *s, berth_arena 
 		double mean, least;
 		if (pair / devs == pair % devs)
 			continue;
-		typical_moves(p, pair, &mean, &least);
+		typical_moves(p, pair, smallest, &mean, &least);
 		f[0] = (nn_real)squash(mean / s->unit);
 		f[1] = (nn_real)squash(least / s->unit);
 		f[2] = p->s->link_of[pair] >= 0;
@@ -296,7 +305,7 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 {
 	const berth_problem *p = e->p;
 	const berth_system *y = p->s;
-	size_t devs = (size_t)e->n_devs;
+	size_t devs = (size_t)e->n_devs, smallest = smallest_class(p);
 	double *total, least = INFINITY, bytes = 0, watts = 0;
 	nn_real *x;
 	BERTH_TRY(BERTH_NEW(tmp, total, devs, err));
@@ -318,7 +327,7 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 		}
 		for (size_t o = 0; o < devs; o++)
 			if (o != d) {
-				typical_moves(p, d * devs + o, &m, &l);
+				typical_moves(p, d * devs + o, smallest, &m, &l);
 				mean += m / (double)(devs - 1);
 				latency += l / (double)(devs - 1);
 			}
