@@ -127,38 +127,52 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 
 /* ---- byte classes, hops and routes ---- */
 
-static int compare_bytes(const void *a, const void *b)
+/* What tensors of a class have in common. */
+typedef struct byte_key {
+	int64_t bytes;
+	double cut_s;
+} byte_key;
+
+static byte_key key_of(const berth_graph *g, int32_t t)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
+	return (byte_key){g->tensor_bytes[t], g->tensor_cut_s ? g->tensor_cut_s[t] : 0};
 }
 
-/* Classes are numbered as tensors of that size first leave their producers in topological order: what runs at about the same time has its times close
+static int compare_keys(const void *a, const void *b)
+{
+	const byte_key *x = a, *y = b;
+	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes) : (x->cut_s > y->cut_s) - (x->cut_s < y->cut_s);
+}
+
+/* Classes are numbered as tensors of that kind first leave their producers in topological order: what runs at about the same time has its times close
  * together. by_bytes out [n_classes], in tmp: classes by size. */
 static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
-	int64_t *sorted;
+	byte_key *sorted;
 	int32_t *name, n = 0;
 	BERTH_TRY(BERTH_NEW(tmp, sorted, g->n_tensors, err));
 	BERTH_TRY(BERTH_NEW(tmp, name, g->n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, p->class_bytes, g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, p->class_cut_s, g->n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, p->tensor_class, g->n_tensors, err));
-	if (g->n_tensors) {
-		memcpy(sorted, g->tensor_bytes, (size_t)g->n_tensors * sizeof *sorted);
-		qsort(sorted, (size_t)g->n_tensors, sizeof *sorted, compare_bytes);
-	}
 	for (int32_t i = 0; i < g->n_tensors; i++)
-		if (!i || sorted[i] != sorted[n - 1]) {
+		sorted[i] = key_of(g, i);
+	if (g->n_tensors)
+		qsort(sorted, (size_t)g->n_tensors, sizeof *sorted, compare_keys);
+	for (int32_t i = 0; i < g->n_tensors; i++)
+		if (!i || compare_keys(&sorted[i], &sorted[n - 1]) != 0) {
 			name[n] = -1;
 			sorted[n++] = sorted[i];
 		}
 	for (int32_t k = 0; k < g->n_ops; k++)
 		for (int32_t t = g->op_tensor_off[g->topo_op[k]]; t < g->op_tensor_off[g->topo_op[k] + 1]; t++) {
-			const int64_t *at = bsearch(&g->tensor_bytes[t], sorted, (size_t)n, sizeof *at, compare_bytes);
+			byte_key key = key_of(g, t);
+			const byte_key *at = bsearch(&key, sorted, (size_t)n, sizeof *at, compare_keys);
 			int32_t *c = &name[at - sorted];
 			if (*c < 0) {
-				p->class_bytes[p->n_classes] = *at;
+				p->class_bytes[p->n_classes] = at->bytes;
+				p->class_cut_s[p->n_classes] = at->cut_s;
 				*c = p->n_classes++;
 			}
 			p->tensor_class[t] = *c;
@@ -173,7 +187,7 @@ static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err
 	BERTH_TRY(BERTH_NEW(mem, p->class_link_ns, (size_t)p->n_classes * (size_t)s->n_links, err));
 	for (int32_t c = 0; c < p->n_classes; c++)
 		for (int32_t l = 0; l < s->n_links; l++) {
-			double ns = (s->link_latency_s[l] + (double)p->class_bytes[c] / s->link_bandwidth[l]) * 1e9;
+			double ns = (s->link_latency_s[l] + (double)p->class_bytes[c] / s->link_bandwidth[l] + p->class_cut_s[c]) * 1e9;
 			if (!(ns < MAX_TOTAL_NS))
 				return berth_fail(err, BERTH_EFORMAT, "a tensor of %lld bytes takes %g s from '%s' to '%s': too long to simulate",
 				                  (long long)p->class_bytes[c], ns * 1e-9, s->dev_name[s->link_from[l]], s->dev_name[s->link_to[l]]);

@@ -1,7 +1,7 @@
 /* A graph on a system, compiled: operator times, legal devices, routes, ranks. Read-only after berth_problem_new, so that any number
  * of threads can evaluate placements of it.
  *
- * Durations follow the execution model: computed in double, rounded once to whole nanoseconds. Tensors of equal size form a byte
+ * Durations follow the execution model: computed in double, rounded once to whole nanoseconds. Tensors of equal size and equal cut form a byte
  * class; hop and route times are tables over (class, link) and (class, source, destination). */
 #ifndef BERTH_PROBLEM_H
 #define BERTH_PROBLEM_H
@@ -35,6 +35,7 @@ typedef struct berth_problem {
 	/* byte classes */
 	int32_t n_classes;
 	int64_t *class_bytes;     /* [n_classes] as tensors first leave their producers in topological order */
+	double *class_cut_s;      /* [n_classes] what each hop takes beside */
 	int32_t *tensor_class;    /* [n_tensors] */
 	int64_t *class_mean_ns;   /* [n_classes] floor of the mean routed time over ordered pairs of different devices; 0 with one device */
 	int64_t *class_link_ns;   /* [n_classes][n_links] one hop */

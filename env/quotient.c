@@ -58,6 +58,7 @@ static berth_status add_tensor(const berth_problem *p, const berth_coarsening *c
 		if (!name && !(name = berth_arena_printf(tmp, "t%09d", (int)t)))
 			return berth_nomem(err);
 		BERTH_TRY(berth_builder_edge(b, from, to, g->tensor_bytes[t], name, err));
+		BERTH_TRY(berth_builder_cut(b, g->tensor_cut_s ? g->tensor_cut_s[t] : 0, err));
 	}
 	return BERTH_OK;
 }

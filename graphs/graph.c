@@ -10,6 +10,7 @@
 
 #define MAX_BYTES (INT64_C(1) << 53) /* of one figure: exact as a JSON number */
 #define MAX_SUM (INT64_C(1) << 62)
+#define MAX_CUT_S 1e9
 
 typedef struct builder_op {
 	berth_op_spec spec;
@@ -19,6 +20,7 @@ typedef struct builder_op {
 typedef struct builder_edge {
 	int32_t from, to;
 	int64_t bytes;
+	double cut_s;
 	const char *tensor;
 } builder_edge;
 
@@ -185,7 +187,16 @@ berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int6
 		return berth_fail(err, BERTH_EFORMAT, "more than %d edges", INT32_MAX / 4);
 	BERTH_TRY(keep_string(b, &tensor, err));
 	BERTH_TRY(BERTH_GROW(b->tmp, b->edge, b->n_edges, &b->cap_edge, err));
-	b->edge[b->n_edges++] = (builder_edge){from, to, bytes, tensor};
+	b->edge[b->n_edges++] = (builder_edge){.from = from, .to = to, .bytes = bytes, .tensor = tensor};
+	return BERTH_OK;
+}
+
+berth_status berth_builder_cut(berth_builder *b, double seconds, berth_err *err)
+{
+	builder_edge *e = &b->edge[b->n_edges - 1];
+	if (!(seconds >= 0 && seconds < MAX_CUT_S))
+		return berth_fail(err, BERTH_EFORMAT, "edge from '%s' to '%s': a cut of %g s; expected 0 to %g", b->op[e->from].spec.name, b->op[e->to].spec.name, seconds, MAX_CUT_S);
+	e->cut_s = seconds;
 	return BERTH_OK;
 }
 
@@ -394,6 +405,7 @@ static berth_status finish_tensors(berth_builder *b, berth_arena *mem, berth_gra
 	const builder_edge *e = b->edge;
 	size_t n = b->n_edges;
 	int32_t n_tensors = 0;
+	bool cuts = false;
 	if (n)
 		qsort(b->edge, n, sizeof *e, compare_edges);
 	for (size_t i = 0; i < n; i++) {
@@ -405,12 +417,18 @@ static berth_status finish_tensors(berth_builder *b, berth_arena *mem, berth_gra
 		if (same && e[i].bytes != e[i - 1].bytes)
 			return berth_fail(err, BERTH_EFORMAT, "tensor %s of '%s' has %lld bytes on one edge and %lld on another; name the tensors if they differ",
 			                  shown(e[i].tensor), b->op[e[i].from].spec.name, (long long)e[i - 1].bytes, (long long)e[i].bytes);
+		if (same && (e[i].cut_s < e[i - 1].cut_s || e[i].cut_s > e[i - 1].cut_s))
+			return berth_fail(err, BERTH_EFORMAT, "tensor %s of '%s' has a cut of %g s on one edge and %g on another", shown(e[i].tensor),
+			                  b->op[e[i].from].spec.name, e[i - 1].cut_s, e[i].cut_s);
+		cuts |= e[i].cut_s > 0;
 	}
 	g->n_tensors = n_tensors;
 	BERTH_TRY(BERTH_NEW(mem, g->op_tensor_off, b->n_ops + 1, err));
 	BERTH_TRY(BERTH_NEW(mem, g->tensor_producer, n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, g->tensor_name, n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, g->tensor_bytes, n_tensors, err));
+	if (cuts)
+		BERTH_TRY(BERTH_NEW(mem, g->tensor_cut_s, n_tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, g->tensor_use_off, (size_t)n_tensors + 1, err));
 	BERTH_TRY(BERTH_NEW(mem, g->edge_consumer, n, err));
 	int32_t t = -1;
@@ -419,6 +437,8 @@ static berth_status finish_tensors(berth_builder *b, berth_arena *mem, berth_gra
 			t++;
 			g->tensor_producer[t] = e[i].from;
 			g->tensor_bytes[t] = e[i].bytes;
+			if (cuts)
+				g->tensor_cut_s[t] = e[i].cut_s;
 			BERTH_TRY(copy_to(mem, &g->tensor_name[t], e[i].tensor, err));
 			g->op_tensor_off[e[i].from + 1]++;
 		}

@@ -51,6 +51,7 @@ typedef struct berth_graph {
 	int32_t *tensor_producer;      /* [n_tensors] */
 	const char **tensor_name;      /* NULL: the unnamed output */
 	int64_t *tensor_bytes;
+	double *tensor_cut_s;          /* seconds that each hop takes beside what the link says; NULL: none anywhere */
 	int32_t *tensor_use_off;       /* [n_tensors+1] into edge_consumer: the edges of the tensor */
 	int32_t *edge_consumer;        /* [n_edges] */
 
@@ -91,6 +92,10 @@ berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *devi
 
 /* One use of the producer's tensor (NULL: the unnamed output) by a consumer. */
 berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err);
+
+/* Seconds that each hop of the tensor takes beside what the link says: what an engine pays where the tensor leaves the operators that it runs as one piece (a layout that is
+ * changed, a fusion that cannot be made). Of the edge added last; all edges of a tensor say the same. Fails: BERTH_EFORMAT (negative, not finite). */
+berth_status berth_builder_cut(berth_builder *b, double seconds, berth_err *err);
 
 /* A parameter that several operators share; use adds a user. */
 berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param, berth_err *err);

@@ -58,9 +58,10 @@ static berth_status op_named(const berth_json *at, const berth_builder *b, const
 
 static berth_status read_edge(const berth_json *at, berth_builder *b, berth_err *err)
 {
-	static const char *const known[] = {"from", "to", "bytes", "tensor", NULL};
+	static const char *const known[] = {"from", "to", "bytes", "tensor", "cut_s", NULL};
 	const char *from = NULL, *to = NULL, *tensor = NULL;
 	int64_t bytes = 0;
+	double cut_s = 0;
 	int32_t u, v;
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(berth_json_string(at, "from", true, &from, err));
@@ -72,7 +73,9 @@ static berth_status read_edge(const berth_json *at, berth_builder *b, berth_err 
 	BERTH_TRY(op_named(&at_to, b, to, &v, err));
 	if (u == v)
 		return berth_json_fail(at, err, "edge from '%.80s' to itself", from);
-	return berth_json_placed(at, berth_builder_edge(b, u, v, bytes, tensor, err), err);
+	BERTH_TRY(berth_json_placed(at, berth_builder_edge(b, u, v, bytes, tensor, err), err));
+	BERTH_TRY(berth_json_number(at, "cut_s", false, 0, &cut_s, err));
+	return berth_json_placed(at, berth_builder_cut(b, cut_s, err), err);
 }
 
 static berth_status read_param(const berth_json *at, berth_builder *b, berth_err *err)
@@ -260,6 +263,8 @@ static void write_edge(const berth_graph *g, int32_t t, int32_t e, berth_json_ou
 	berth_json_put_int(w, "bytes", g->tensor_bytes[t]);
 	if (g->tensor_name[t])
 		berth_json_put_string(w, "tensor", g->tensor_name[t]);
+	if (g->tensor_cut_s && g->tensor_cut_s[t] > 0)
+		berth_json_put_number(w, "cut_s", g->tensor_cut_s[t]);
 	berth_json_close(w, '}');
 	berth_json_flat(w, false);
 }

@@ -20,6 +20,7 @@ typedef struct tensor {
 	int producer;
 	const char *name; /* NULL: the unnamed output */
 	int64_t bytes;
+	double cut_s; /* of each hop, beside the link */
 } tensor;
 
 typedef struct edge {
@@ -149,14 +150,14 @@ static int64_t op_time_ns(const cJSON *o, const cJSON *device)
 	return llround((number(device, "op_overhead_s", 0) + fmax(compute_s, memory_s)) * 1e9);
 }
 
-static int64_t hop_ns(const model *m, int from, int to, int64_t bytes)
+static int64_t hop_ns(const model *m, int from, int to, const tensor *t)
 {
 	const hop_link *l = &m->link[from][to];
-	return llround((l->latency_s + (double)bytes / l->bandwidth) * 1e9);
+	return llround((l->latency_s + (double)t->bytes / l->bandwidth + t->cut_s) * 1e9);
 }
 
 /* Tries every simple path that continues `path`: least time, then fewest hops, then (as they come in that order) lowest devices. */
-static void extend(const model *m, int64_t bytes, int to, const route *path, route *best)
+static void extend(const model *m, const tensor *t, int to, const route *path, route *best)
 {
 	int here = path->device[path->n_hops];
 	if (best->n_hops > 0 && path->ns > best->ns)
@@ -174,18 +175,18 @@ static void extend(const model *m, int64_t bytes, int to, const route *path, rou
 			continue;
 		route longer = *path;
 		longer.device[++longer.n_hops] = next;
-		longer.ns += hop_ns(m, here, next, bytes);
-		extend(m, bytes, to, &longer, best);
+		longer.ns += hop_ns(m, here, next, t);
+		extend(m, t, to, &longer, best);
 	}
 }
 
-static route find_route(const model *m, int64_t bytes, int from, int to) /* n_hops 0: there is none */
+static route find_route(const model *m, const tensor *t, int from, int to) /* n_hops 0: there is none */
 {
 	route direct = { .n_hops = 1, .device = { from, to } }, source = { .device = { from } }, best = { 0 };
 	if (!m->link[from][to].exists)
-		extend(m, bytes, to, &source, &best);
+		extend(m, t, to, &source, &best);
 	else
-		direct.ns = hop_ns(m, from, to, bytes);
+		direct.ns = hop_ns(m, from, to, t);
 	return m->link[from][to].exists ? direct : best;
 }
 
@@ -208,6 +209,7 @@ static bool add_link(model *m, const cJSON *json, int from, int to, const char *
 
 static bool read_system(model *m)
 {
+	const tensor nothing = { 0 };
 	const cJSON *devices = item(m->system, "devices"), *links = item(m->system, "links");
 	static const char *const rule_name[] = { "priority", "fifo", "program", "given" };
 	const char *rule = text(m->system, "order", "priority");
@@ -230,7 +232,7 @@ static bool read_system(model *m)
 	free(channel_name);
 	for (int a = 0; a < m->n_devices; a++)
 		for (int b = 0; b < m->n_devices; b++)
-			ok = ok && (a == b || find_route(m, 0, a, b).n_hops > 0);
+			ok = ok && (a == b || find_route(m, &nothing, a, b).n_hops > 0);
 	return ok;
 }
 
@@ -250,7 +252,7 @@ static bool read_graph(model *m)
 			m->ops[i].time_ns[d] = op_time_ns(o, m->device[d]);
 	}
 	for (const cJSON *e = edges ? edges->child : NULL; e; e = e->next) {
-		tensor t = { named(ops, text(e, "from", NULL)), text(e, "tensor", NULL), bytes_of(e, "bytes") };
+		tensor t = { named(ops, text(e, "from", NULL)), text(e, "tensor", NULL), bytes_of(e, "bytes"), number(e, "cut_s", 0) };
 		int to = named(ops, text(e, "to", NULL)), i = 0;
 		if (t.producer < 0 || to < 0)
 			return false;
@@ -275,12 +277,12 @@ static bool read_graph(model *m)
 	return true;
 }
 
-static int64_t mean_transfer_ns(const model *m, int64_t bytes)
+static int64_t mean_transfer_ns(const model *m, const tensor *t)
 {
 	int64_t sum = 0, pairs = (int64_t)m->n_devices * (m->n_devices - 1);
 	for (int a = 0; a < m->n_devices; a++)
 		for (int b = 0; b < m->n_devices; b++)
-			sum += a == b ? 0 : find_route(m, bytes, a, b).ns;
+			sum += a == b ? 0 : find_route(m, t, a, b).ns;
 	return pairs ? sum / pairs : 0;
 }
 
@@ -288,7 +290,7 @@ static void set_ranks(model *m)
 {
 	int64_t *mean_tr = zeros(m->n_tensors, sizeof *mean_tr);
 	for (int t = 0; t < m->n_tensors; t++)
-		mean_tr[t] = mean_transfer_ns(m, m->tensors[t].bytes);
+		mean_tr[t] = mean_transfer_ns(m, &m->tensors[t]);
 	for (int index = m->n_ops - 1; index >= 0; index--) {
 		int i = 0, count = 0;
 		int64_t sum = 0, longest = 0;
@@ -441,7 +443,7 @@ static void start_all(sim *s)
 		}
 	for (transfer *x = next_transfer(s); x; x = next_transfer(s)) {
 		x->state = RUNNING;
-		x->end = s->now + hop_ns(s->m, x->route.device[x->hop], x->route.device[x->hop + 1], s->m->tensors[x->tensor].bytes);
+		x->end = s->now + hop_ns(s->m, x->route.device[x->hop], x->route.device[x->hop + 1], &s->m->tensors[x->tensor]);
 		s->n_waits += s->now > x->requested;
 	}
 }
@@ -511,7 +513,7 @@ static void run(sim *s, oracle_result *out)
 		int t = m->edges[e].tensor, from = s->dev[m->tensors[t].producer], to = s->dev[m->edges[e].consumer];
 		if (from != to && !find_transfer(s, t, to))
 			s->transfers[s->n_transfers++] =
-			    (transfer){ .tensor = t, .destination = to, .route = find_route(m, m->tensors[t].bytes, from, to) };
+			    (transfer){ .tensor = t, .destination = to, .route = find_route(m, &m->tensors[t], from, to) };
 	}
 	int64_t parameters[N_DEV];
 	for (int d = 0; d < m->n_devices; d++)
@@ -547,7 +549,7 @@ static void add_up(const sim *s, oracle_result *out)
 	for (const transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++)
 		for (int h = 0; h < x->route.n_hops; h++) {
 			int from = x->route.device[h], to = x->route.device[h + 1];
-			channel_ns[m->link[from][to].channel] += hop_ns(m, from, to, m->tensors[x->tensor].bytes);
+			channel_ns[m->link[from][to].channel] += hop_ns(m, from, to, &m->tensors[x->tensor]);
 			out->energy_j += m->link[from][to].joules_per_byte * (double)m->tensors[x->tensor].bytes;
 			out->n_hops++;
 		}

@@ -51,7 +51,7 @@ static void test_round_trip(void **state)
 	    "\"param_bytes\":100000,\"state_bytes\":7,\"workspace_bytes\":8,\"output_bytes\":9,\"time_s\":{\"cpu0\":null,\"gpu\":0.0012},"
 	    "\"colocate\":\"g1\",\"pin\":\"cpu0\",\"forbid\":[\"npu0\"],\"backward\":true},{\"name\":\"b\\\"\\n\"}],"
 	    "\"params\":[{\"name\":\"tied\",\"bytes\":1000,\"ops\":[\"a\",\"b\\\"\\n\"]}],"
-	    "\"edges\":[{\"from\":\"a\",\"to\":\"b\\\"\\n\",\"bytes\":400000,\"tensor\":\"t0\"}]}";
+	    "\"edges\":[{\"from\":\"a\",\"to\":\"b\\\"\\n\",\"bytes\":400000,\"tensor\":\"t0\",\"cut_s\":0.00025}]}";
 	berth_arena mem = {0};
 	berth_graph g, h;
 	berth_err err;
@@ -93,6 +93,8 @@ static void test_errors(void **state)
 		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"b\",\"to\":\"a\",\"bytes\":1}]}", "cycle: "},
 		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}", "stands twice"},
 		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\",\"to\":\"c\",\"bytes\":2}]}", "1 bytes on one edge and 2"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1,\"cut_s\":2},{\"from\":\"a\",\"to\":\"c\",\"bytes\":1}]}", "a cut of 2 s on one edge and 0"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1,\"cut_s\":1e10}]}", "a cut of 1e+10 s; expected 0"},
 		{HEAD "\"ops\":[{\"name\":\"a\"}],\"params\":[{\"name\":\"p\",\"bytes\":1,\"ops\":[\"a\",\"a\"]}]}", "twice"},
 		{HEAD "\"ops\":[{\"name\":\"\"}]}", "empty name"},
 		{"{\"format\":\"\xff\"}", "UTF-8"},
