@@ -512,21 +512,40 @@ void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 
-void berth_encoding_draw(const berth_encoding *e, const nn_real *logp, berth_rng *rng, int32_t *group_dev, nn_real *drawn_logp)
+/* The last legal device takes what rounding leaves over; those that are not legal pass on at once. */
+void berth_encoding_thresholds(const berth_encoding *e, const nn_real *logp, double *threshold)
 {
 	size_t devs = (size_t)e->n_devs;
-	for (int32_t v = 0; v < e->n_groups; v++) {
-		const nn_real *row = logp + (size_t)v * devs;
-		double u = berth_rng_unit(rng), sum = 0;
-		int32_t pick = -1;
-		for (int32_t d = 0; d < e->n_devs && u >= sum; d++) {
-			if (!e->in.mask[(size_t)v * devs + (size_t)d])
-				continue;
-			pick = d; /* the last legal one takes what rounding leaves over */
-			sum += (double)EXP(row[d]);
+	for (size_t v = 0; v < (size_t)e->n_groups; v++) {
+		const uint8_t *mask = e->in.mask + v * devs;
+		double sum = 0;
+		size_t last = 0;
+		for (size_t d = 0; d < devs; d++) {
+			if (mask[d]) {
+				last = d;
+				sum += (double)EXP(logp[v * devs + d]);
+			}
+			threshold[v * devs + d] = sum;
 		}
-		group_dev[v] = pick;
-		if (drawn_logp)
-			drawn_logp[v] = row[pick];
+		for (size_t d = last; d < devs; d++)
+			threshold[v * devs + d] = 1;
 	}
+}
+
+void berth_encoding_draw(const berth_encoding *e, const double *threshold, berth_rng *rng, int32_t *group_dev)
+{
+	size_t devs = (size_t)e->n_devs;
+	for (size_t v = 0; v < (size_t)e->n_groups; v++) {
+		double u = berth_rng_unit(rng);
+		int32_t pick = 0;
+		for (size_t d = 0; d + 1 < devs; d++)
+			pick += u >= threshold[v * devs + d];
+		group_dev[v] = pick;
+	}
+}
+
+void berth_encoding_pick(const berth_encoding *e, const nn_real *logp, const int32_t *group_dev, nn_real *drawn_logp)
+{
+	for (int32_t v = 0; v < e->n_groups; v++)
+		drawn_logp[v] = logp[(size_t)v * (size_t)e->n_devs + (size_t)group_dev[v]];
 }

@@ -31,7 +31,13 @@ void berth_encoding_project(const berth_encoding *e, const int32_t *group_dev, i
 /* The other way: each group's device is the legal one where most of its time is spent; ties to the lower device. scratch: [n_groups][n_devs]. */
 void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t *group_dev, int64_t *scratch);
 
-/* Draw a device for every group from logp [n_groups][n_devs]; drawn_logp [n_groups] (or NULL) gets the log-probabilities of what was drawn. */
-void berth_encoding_draw(const berth_encoding *e, const nn_real *logp, berth_rng *rng, int32_t *group_dev, nn_real *drawn_logp);
+/* threshold [n_groups][n_devs]: where in [0, 1) a draw from logp [n_groups][n_devs] passes on from each device to the next. */
+void berth_encoding_thresholds(const berth_encoding *e, const nn_real *logp, double *threshold);
+
+/* Draw a device for every group. One random number a group. */
+void berth_encoding_draw(const berth_encoding *e, const double *threshold, berth_rng *rng, int32_t *group_dev);
+
+/* drawn_logp[n_groups] = logp[n_groups][n_devs] of the devices that were drawn. */
+void berth_encoding_pick(const berth_encoding *e, const nn_real *logp, const int32_t *group_dev, nn_real *drawn_logp);
 
 #endif

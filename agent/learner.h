@@ -15,11 +15,12 @@ typedef struct berth_learner_cfg {
 	int32_t groups;       /* nodes the policy sees of each graph, [1, 4096]; default 64 */
 	int32_t hidden, rounds; /* of the network, see policy.h; defaults 48, 2 */
 	int32_t batch;        /* evaluations a step, [2, 4096]; one a placement, sequential two; default 64 */
+	int32_t batch_most;   /* one shot: what berth_learner_want grows to, [0, 4096]; default 1000. Not in checkpoints: training does not grow */
 	int32_t epochs;       /* gradient steps on a batch, [0, 64]; 0: no PPO; default 4 */
 	double lr;            /* of Adam, > 0; default 1e-3 */
 	double clip, entropy; /* PPO, see policy_loss.h; defaults 0.2, 0.003 */
 	double kl_stop;       /* end the epochs of a batch when the mean KL of a decision is above, > 0; default 0.03 */
-	int32_t window;       /* samples from which the elite is taken, every so many, [10, 65536]; default 128 */
+	int32_t window;       /* samples from which the elite is taken, every so many, [10, 65536]; default 128; two steps where they take more than batch */
 	double elite;         /* share of the window that is cloned, (0, 1]; default 0.1 */
 	int32_t clone_steps;  /* gradient steps of a cloning, [0, 64]; 0: no cross-entropy; default 4 */
 	double seed_mass;     /* cloning of seeds stops when their mean probability reaches this, [0, 0.7]; default 0.5 */
@@ -87,12 +88,16 @@ typedef struct berth_learner {
 	berth_task *task;
 	int32_t n_tasks;
 	/* scratch for the largest task */
-	nn_real *acts, *logits, *dlogits, *work, *old_logp, *logp, *advantage, *weight;
-	int32_t *action, *op_devs, *target;
-	int64_t *votes;
+	nn_real *acts, *logits, *dlogits, *work, *logp, *advantage;
+	int32_t *op_devs;
 	berth_score *score;
 	double *reward;
-	int32_t *rank;
+	/* one shot: the samples of a step, gathered; thresholds to draw from; what is cloned [n_groups][n_devs] */
+	policy_batch batch;
+	double *threshold;
+	int64_t *votes;
+	nn_real *share;
+	int32_t *action;           /* [batch][n_groups] */
 	berth_sequence seq;
 } berth_learner;
 
@@ -104,6 +109,10 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 /* Put placements of operators op_devs [n] -> [n_ops] into the policy of a task by at most `steps` gradient steps of cloning, softly: until their mean
  * probability is cfg.seed_mass. No evaluations. */
 berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err);
+
+/* Placements that the next step on a task should take: cfg.batch at first, then one in 64 of those drawn so far, up to cfg.batch_most. What is left to learn takes
+ * ever finer differences, so a larger sample, and fewer passes of the network a placement (Smith et al. 2018). */
+int32_t berth_learner_want(const berth_learner *l, int32_t task);
 
 /* One step on a task with at most `room` placements (see berth_search_room). stats may be NULL. Fails: BERTH_EINVAL where the network's numbers stop being
  * finite. */

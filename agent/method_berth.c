@@ -45,7 +45,7 @@ static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
 	int64_t end = w->s->evaluations + n;
 	*ended = false;
 	while (w->s->evaluations < end) {
-		int64_t room = berth_search_room(w->s, w->l.cfg.batch);
+		int64_t room = berth_search_room(w->s, berth_learner_want(&w->l, 0));
 		if (room < (w->l.cfg.sequential ? 2 : 1)) { /* a sequential draw takes two */
 			*ended = room == 0;
 			return BERTH_OK;

@@ -32,6 +32,7 @@ typedef struct learner {
 	nn_real *params, *grads, *acts, *z;
 	adam_state adam;
 	nn_real *logits, *logp, *dlogits, *work, *old_logp, *advantage; /* [nodes][devs], three times; work; [batch][nodes]; [batch] */
+	double *threshold;         /* [nodes][devs] */
 	int32_t *action, *op_devs; /* [batch][nodes], [batch][n_ops] */
 	berth_score *score;
 	double *reward, reference, mean, var;
@@ -54,6 +55,7 @@ static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, l->logits, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, l->logp, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, l->dlogits, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, l->threshold, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, l->work, policy_loss_work_size((int32_t)nodes, l->s->p->n_devs), err));
 	BERTH_TRY(BERTH_NEW(tmp, l->old_logp, batch * nodes, err));
 	BERTH_TRY(BERTH_NEW(tmp, l->advantage, batch, err));
@@ -86,10 +88,13 @@ static berth_status begin(learner *l, const nn_real *z, berth_err *err)
 static void draw(learner *l, int32_t n)
 {
 	size_t clusters = (size_t)l->parsing.c.n, ops = (size_t)l->s->p->n_ops;
+	berth_encoding_thresholds(&l->parsing.e, l->logp, l->threshold);
 	for (int32_t i = 0; i < n; i++) {
+		int32_t *action = l->action + (size_t)i * clusters;
 		berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)l->episodes++);
-		berth_encoding_draw(&l->parsing.e, l->logp, &rng, l->action + (size_t)i * clusters, l->old_logp + (size_t)i * clusters);
-		berth_encoding_project(&l->parsing.e, l->action + (size_t)i * clusters, l->op_devs + (size_t)i * ops);
+		berth_encoding_draw(&l->parsing.e, l->threshold, &rng, action);
+		berth_encoding_pick(&l->parsing.e, l->logp, action, l->old_logp + (size_t)i * clusters);
+		berth_encoding_project(&l->parsing.e, action, l->op_devs + (size_t)i * ops);
 	}
 	berth_search_offer_batch(l->s, n, l->op_devs, l->score);
 }

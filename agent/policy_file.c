@@ -193,7 +193,7 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 
 berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem, berth_policy_file *out, berth_err *err)
 {
-	berth_policy_file f = {0};
+	berth_policy_file f = {.cfg = berth_learner_cfg_default()};
 	BERTH_TRY(safetensors_decode(file, data, size, mem, &f.raw, err));
 	BERTH_TRY(understand(file, &f, mem, err));
 	*out = f;

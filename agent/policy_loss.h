@@ -49,6 +49,36 @@ berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32
                              const nn_real old_logp[restrict], const nn_real advantage[restrict], nn_real work[restrict],
                              nn_real dlogits[restrict], policy_ppo_stats *stats, berth_err *err);
 
+/* ---- samples of one table ----
+ * Where all samples were drawn from one table of log-probabilities, a ratio depends on (node, device) alone. So the samples are gathered once, and every
+ * epoch's loss, statistics and gradient cost what the table costs, however many samples there are. */
+
+/* Sums over the samples that put a node on a device. */
+typedef struct policy_batch {
+	int32_t n_samples, n_nodes, n_devs;
+	nn_real *old_logp; /* [n_nodes][n_devs] the table; set by whoever draws */
+	double *gain, *loss; /* [n_nodes][n_devs] of the advantages above 0; of those below */
+	int32_t *count;    /* [n_nodes][n_devs] samples */
+} policy_batch;
+
+/* Room for a table of n_cells = nodes * devices. Fails: BERTH_ENOMEM. */
+berth_status policy_batch_new(size_t n_cells, berth_arena *mem, policy_batch *out, berth_err *err);
+
+/* Gather action [n_samples][n_nodes], legal devices, and advantage [n_samples], in the order of the samples. */
+void policy_batch_gather(policy_batch *b, int32_t n_samples, int32_t n_nodes, int32_t n_devs, const int32_t action[restrict],
+                         const nn_real advantage[restrict]);
+
+/* policy_ppo_loss of a batch of at least one sample, but for rounding. Fails: BERTH_EINFEASIBLE. O(n_nodes * n_devs). */
+berth_status policy_ppo_batch_loss(const policy_ppo_cfg *cfg, const policy_batch *b, const nn_real logits[restrict], const uint8_t mask[restrict],
+                                   nn_real work[restrict], nn_real dlogits[restrict], policy_ppo_stats *stats, berth_err *err);
+
+/* ---- cross-entropy ---- */
+
+/* policy_ce_loss of gathered targets: share[node][dev] is the share of the weight of those that put the node there; and *mass, their mean probability.
+ * Fails: BERTH_EINFEASIBLE. */
+berth_status policy_ce_share_loss(double scale, int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict], const uint8_t mask[restrict],
+                                  const nn_real share[restrict], nn_real work[restrict], nn_real dlogits[restrict], double *loss, double *mass, berth_err *err);
+
 /* Weighted cross-entropy towards n_targets >= 1 placements (cloning, and the refit of the cross-entropy method):
  *   *loss = - scale * sum over targets of (weight / sum of weights) * mean over nodes of logp[node][target]
  * dlogits += its gradient. weight[n_targets] >= 0, not all 0; target[n_targets][n_nodes], a legal device each; work as above.

@@ -21,6 +21,7 @@ typedef struct table {
 	size_t groups, devs, ops;
 	int32_t chunk, n;          /* samples drawn together; in the window of N now */
 	nn_real *u, *logp, *work, *du, *old_logp, *advantage; /* u, logp, du [groups][devs] */
+	double *threshold;         /* [groups][devs] */
 	int32_t *action;           /* [N][groups] */
 	double *reward;            /* [N] */
 	int32_t *op_devs;
@@ -41,6 +42,7 @@ static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, t->u, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, t->logp, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, t->du, cells, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->threshold, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, t->work, policy_loss_work_size(t->e.n_groups, t->e.n_devs), err));
 	BERTH_TRY(BERTH_NEW(tmp, t->old_logp, window * t->groups, err));
 	BERTH_TRY(BERTH_NEW(tmp, t->action, window * t->groups, err));
@@ -55,10 +57,12 @@ static berth_status draw_chunk(table *t, int32_t n, berth_err *err)
 {
 	double sum = 0, squares = 0;
 	BERTH_TRY(policy_log_probs(t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask, t->logp, err));
+	berth_encoding_thresholds(&t->e, t->logp, t->threshold);
 	for (int32_t i = 0; i < n; i++) {
 		size_t at = (size_t)(t->n + i) * t->groups;
 		berth_rng rng = berth_rng_seed(t->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)t->episodes++);
-		berth_encoding_draw(&t->e, t->logp, &rng, t->action + at, t->old_logp + at);
+		berth_encoding_draw(&t->e, t->threshold, &rng, t->action + at);
+		berth_encoding_pick(&t->e, t->logp, t->action + at, t->old_logp + at);
 		berth_encoding_project(&t->e, t->action + at, t->op_devs + (size_t)i * t->ops);
 	}
 	berth_search_offer_batch(t->s, n, t->op_devs, t->score);

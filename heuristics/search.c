@@ -103,6 +103,35 @@ void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs
 		berth_search_keep(s, scores[i], op_devs + (size_t)i * (size_t)s->p->n_ops, NULL);
 }
 
+typedef struct making {
+	berth_search *s;
+	void (*make)(void *ctx, int32_t i, int32_t worker, int32_t *op_dev);
+	void *ctx;
+	int32_t *rows;
+	berth_score *scores;
+} making;
+
+static void make_one(void *ctx, int32_t item, int32_t worker)
+{
+	making *m = ctx;
+	int32_t *op_dev = m->rows + (size_t)worker * (size_t)m->s->p->n_ops;
+	m->make(m->ctx, item, worker, op_dev);
+	m->scores[item] = berth_eval_run(&m->s->eval[worker], op_dev, NULL);
+}
+
+void berth_search_offer_made(berth_search *s, int32_t n, void (*make)(void *ctx, int32_t i, int32_t worker, int32_t *op_dev), void *ctx, int32_t *rows,
+                             berth_score *scores)
+{
+	making m = {s, make, ctx, rows, scores};
+	berth_pool_run(s->cfg.pool, n, make_one, &m);
+	s->evaluations += n;
+	for (int32_t i = 0; i < n; i++)
+		if (berth_score_less(scores[i], s->best) || !isfinite(s->best.excess)) {
+			make(ctx, i, 0, rows);
+			berth_search_keep(s, scores[i], rows, NULL);
+		}
+}
+
 static void score_both(void *ctx, int32_t item, int32_t worker)
 {
 	batch *b = ctx;

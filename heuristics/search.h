@@ -90,7 +90,12 @@ int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *base
 /* Score n placements op_devs [n][n_ops] on all workers; scores out [n]. The incumbent is chosen in index order. n evaluations. */
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores);
 
-/* The same for placements that come with orders [n][n_ops] of their own; scores out [n][2]: by the system's rule, by the order. 2 n evaluations. */
+/* Make and score n placements on all workers: make(ctx, i, worker, op_dev [n_ops]) writes the i-th, and the same again where it becomes the incumbent. rows
+ * [workers][n_ops] is room for one a worker; scores out [n]. The incumbent is chosen in index order. n evaluations. */
+void berth_search_offer_made(berth_search *s, int32_t n, void (*make)(void *ctx, int32_t i, int32_t worker, int32_t *op_dev), void *ctx, int32_t *rows,
+                             berth_score *scores);
+
+/* berth_search_offer_batch for placements that come with orders [n][n_ops] of their own; scores out [n][2]: by the system's rule, by the order. 2 n evaluations. */
 void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders, berth_score *scores);
 
 /* Keep a placement that was scored elsewhere (under the given order, if any) if it is better than the incumbent. No evaluation. */

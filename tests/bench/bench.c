@@ -22,7 +22,7 @@ static const bench benches[] = {
 	{"import", "reading graphs from JSON: seconds and memory", bench_import},
 	{"coarsen", "grouping large random graphs", bench_coarsen},
 	{"start", "answers without search: the policy in one pass, the portfolio and the policy", bench_start},
-	{"learn", "drawing, simulating and learning together, one core", bench_learn},
+	{"learn", "drawing, simulating and learning together, on 1 and 2 workers", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
 	{"questions", "explain an operator, ask about 20 machines, a Pareto front of 10,000 evaluations", bench_questions},
 	{"exact", "branch and bound on 16 operators; strong bounds of models", bench_exact},

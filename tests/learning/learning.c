@@ -104,7 +104,7 @@ static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t e
 	must(berth_learner_new(&learner, seed, NULL, &all, 1, &mem, &tmp, &l, &err), &err);
 	must(berth_single_reference(&s, &l.task[0].reference, &tmp, &err), &err);
 	*first = *last = 0;
-	while ((room = berth_search_room(&s, learner.batch)) > 0) {
+	while ((room = berth_search_room(&s, berth_learner_want(&l, 0))) > 0) {
 		berth_step_stats stats;
 		must(berth_learner_step(&l, 0, (int32_t)room, &stats, &err), &err);
 		if (s.evaluations <= evaluations / 10) {

@@ -176,7 +176,7 @@ static void test_learns_a_toy(void **state)
 	assert_ok(berth_single_reference(&s, &l.task[0].reference, &x.tmp, &err), &err);
 	assert_near(l.task[0].reference, 110e-6, 1e-12);
 	int64_t room;
-	while ((room = berth_search_room(&s, learner.batch)) > 0)
+	while ((room = berth_search_room(&s, berth_learner_want(&l, 0))) > 0)
 		assert_ok(berth_learner_step(&l, 0, (int32_t)room, NULL, &err), &err);
 	assert_near(s.best.value, 10e-6, 1e-12);
 	/* And the policy itself holds it most probable. */
@@ -184,6 +184,45 @@ static void test_learns_a_toy(void **state)
 	offer_greedy(&x, &l);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(s.best_dev[i], i >= 10);
+	close_subject(&x);
+}
+
+/* One-shot learning: the same weights to the bit on any number of threads, while steps grow as they should. */
+static void test_one_shot_threads(void **state)
+{
+	(void)state;
+	subject x;
+	nn_real *first = NULL;
+	open_zoo(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
+	for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
+		berth_search s, *all = &s;
+		berth_search_cfg cfg = {.seed = 1, .evaluations = 6000};
+		berth_learner_cfg learner = berth_learner_cfg_default();
+		berth_learner l;
+		berth_err err;
+		int64_t room;
+		int32_t most = 0;
+		learner.batch = 8;
+		learner.batch_most = 70;
+		learner.groups = 20;
+		assert_ok(berth_pool_new(threads, &cfg.pool, &err), &err);
+		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+		assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
+		assert_ok(berth_single_reference(&s, &l.task[0].reference, &x.tmp, &err), &err);
+		assert_int_equal(berth_learner_want(&l, 0), 8);
+		while ((room = berth_search_room(&s, berth_learner_want(&l, 0))) > 0) {
+			berth_step_stats stats;
+			assert_ok(berth_learner_step(&l, 0, (int32_t)room, &stats, &err), &err);
+			assert_int_equal(stats.n, room);
+			most = stats.n > most ? stats.n : most;
+		}
+		berth_pool_free(cfg.pool);
+		assert_int_equal(s.evaluations, 6000);
+		assert_int_equal(most, 70);
+		if (first)
+			assert_memory_equal(first, l.params, policy_param_count(&l.dims) * sizeof *first);
+		first = l.params;
+	}
 	close_subject(&x);
 }
 
@@ -414,7 +453,7 @@ int main(void)
 		cmocka_unit_test(test_encodings),
 		cmocka_unit_test(test_random_encodings),
 		cmocka_unit_test(test_rewards),
-		cmocka_unit_test(test_learns_a_toy),
+		cmocka_unit_test(test_learns_a_toy), cmocka_unit_test(test_one_shot_threads),
 		cmocka_unit_test(test_seeding_is_soft),
 		cmocka_unit_test(test_config_is_checked),
 		cmocka_unit_test(test_methods),

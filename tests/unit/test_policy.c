@@ -608,6 +608,41 @@ static void test_ppo_values(void **state)
 	berth_arena_free(&c.t.mem);
 }
 
+/* Samples of one table, gathered: the loss, statistics and gradient of the samples one by one. */
+static void test_gathered_samples(void **state)
+{
+	(void)state;
+	enum { N = 5, D = 3 };
+	ppo_case c;
+	policy_batch b;
+	policy_ppo_stats stats;
+	berth_err err;
+	nn_real again[N * D] = {0};
+	ppo_case_init(&c, usual, N, 7, D, 21);
+	berth_rng r = berth_rng_seed(5, 1);
+	assert_ok(policy_batch_new(N * D, &c.t.mem, &b, &err), &err);
+	forward(&c.t);
+	assert_ok(policy_log_probs(N, D, c.t.logits, c.t.mask, b.old_logp, &err), &err);
+	for (size_t i = 0; i < N * D; i++)
+		b.old_logp[i] += (nn_real)(0.3 * berth_rng_normal(&r));
+	for (size_t i = 0; i < SAMPLES * N; i++)
+		c.old_logp[i] = b.old_logp[i % N * D + (size_t)c.action[i]];
+	memset(c.dlogits, 0, N * D * sizeof *c.dlogits);
+	loss_of_logits(&c);
+	policy_batch_gather(&b, SAMPLES, N, D, c.action, c.advantage);
+	assert_ok(policy_ppo_batch_loss(&c.cfg, &b, c.t.logits, c.t.mask, c.work, again, &stats, &err), &err);
+	const double tol = exact ? 1e-12 : 1e-5;
+	assert_true(stats.clip_fraction > 0.1 && stats.clip_fraction < 0.9);
+	assert_near(stats.clip_fraction, c.stats.clip_fraction, 1e-12);
+	assert_near(stats.loss, c.stats.loss, tol);
+	assert_near(stats.policy_loss, c.stats.policy_loss, tol);
+	assert_near(stats.kl, c.stats.kl, tol);
+	assert_near(stats.entropy, c.stats.entropy, tol);
+	for (size_t i = 0; i < N * D; i++)
+		assert_near((double)again[i], (double)c.dlogits[i], tol);
+	berth_arena_free(&c.t.mem);
+}
+
 /* Two nodes, two devices, uniform: numbers by hand. */
 static void test_ce_values(void **state)
 {
@@ -840,7 +875,7 @@ int main(void)
 		cmocka_unit_test(test_relabelling),              cmocka_unit_test(test_same_bits),
 		cmocka_unit_test(test_same_bits_on_threads),     cmocka_unit_test(test_steps_equal_reference),
 		cmocka_unit_test(test_table),                    cmocka_unit_test(test_untrained_is_near_uniform),
-		cmocka_unit_test(test_ppo_values),               cmocka_unit_test(test_ce_values),
+		cmocka_unit_test(test_ppo_values),               cmocka_unit_test(test_gathered_samples), cmocka_unit_test(test_ce_values),
 		cmocka_unit_test(test_losses_refuse),            cmocka_unit_test(test_checks),
 		cmocka_unit_test(test_ce_overfits),              cmocka_unit_test(test_ppo_learns),
 	};
