@@ -26,7 +26,7 @@
 #define ARENA_REDZONE 0
 #endif
 
-enum { ARENA_FIRST = 1 << 14, ARENA_MAX_CHUNK = 1 << 24, ARENA_LINE = 64 };
+enum { ARENA_FIRST = 1 << 14, ARENA_DOUBLES = 1 << 20, ARENA_MAX_CHUNK = 1 << 24, ARENA_LINE = 64 };
 
 typedef struct berth_arena_chunk {
 	struct berth_arena_chunk *below;
@@ -53,19 +53,25 @@ static void hook_free(const berth_arena *a, void *p)
 		free(p);
 }
 
-/* Bytes to skip so that the block starts aligned: cache lines for large blocks, max_align_t for the rest. */
-static size_t padding(const arena_chunk *c, size_t bytes)
+/* Bytes to skip so that the block starts aligned. */
+static size_t padding(const arena_chunk *c, size_t align)
 {
-	size_t align = bytes >= ARENA_LINE ? ARENA_LINE : alignof(max_align_t);
 	uintptr_t at = (uintptr_t)(c->data + c->used);
 	return (align - at % align) % align;
 }
 
+/* Doubling at first; a large arena grows by a thirty-second, so that little of it stands empty. */
+static size_t next_cap(const berth_arena *a)
+{
+	size_t twice = a->top ? a->top->cap * 2 : ARENA_FIRST, part = 0;
+	if (twice > ARENA_DOUBLES)
+		part = berth_arena_size(a) / 32;
+	return part > ARENA_MAX_CHUNK ? ARENA_MAX_CHUNK : part > ARENA_DOUBLES ? part : twice < ARENA_DOUBLES ? twice : ARENA_DOUBLES;
+}
+
 static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
 {
-	size_t cap = a->top ? a->top->cap * 2 : ARENA_FIRST;
-	if (cap > ARENA_MAX_CHUNK)
-		cap = ARENA_MAX_CHUNK;
+	size_t cap = next_cap(a);
 	if (cap < bytes + ARENA_LINE + ARENA_REDZONE)
 		cap = bytes + ARENA_LINE + ARENA_REDZONE;
 	arena_chunk *c = hook_alloc(a, sizeof *c + cap);
@@ -81,25 +87,30 @@ static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
 	return a->top = c;
 }
 
-void *berth_arena_alloc(berth_arena *a, size_t n, size_t size)
+/* Zeroed bytes, at least 1, at a multiple of align. */
+static void *take(berth_arena *a, size_t bytes, size_t align)
 {
-	if (size && n > (SIZE_MAX / 2 - 4096) / size)
-		return NULL;
-	size_t bytes = n * size;
-	if (bytes == 0)
-		bytes = 1;
 	arena_chunk *c = a->top;
-	if (!c || c->cap - c->used < bytes + padding(c, bytes) + ARENA_REDZONE) {
+	if (!c || c->cap - c->used < bytes + padding(c, align) + ARENA_REDZONE) {
 		c = push_chunk(a, bytes);
 		if (!c)
 			return NULL;
 	}
-	c->used += padding(c, bytes);
+	c->used += padding(c, align);
 	unsigned char *p = c->data + c->used;
 	c->used += bytes + ARENA_REDZONE;
 	ARENA_UNPOISON(p, bytes);
 	memset(p, 0, bytes);
 	return p;
+}
+
+void *berth_arena_alloc(berth_arena *a, size_t n, size_t size)
+{
+	if (size && n > (SIZE_MAX / 2 - 4096) / size)
+		return NULL;
+	size_t bytes = n * size;
+	bytes += bytes == 0;
+	return take(a, bytes, bytes >= ARENA_LINE ? ARENA_LINE : alignof(max_align_t)); /* cache lines for large blocks */
 }
 
 berth_arena_mark berth_arena_get_mark(const berth_arena *a)
@@ -136,7 +147,7 @@ size_t berth_arena_size(const berth_arena *a)
 
 char *berth_arena_strndup(berth_arena *a, const char *s, size_t n)
 {
-	char *copy = berth_arena_alloc(a, n + 1, 1);
+	char *copy = n < SIZE_MAX / 2 - 4096 ? take(a, n + 1, 1) : NULL; /* texts stand close */
 	if (copy)
 		memcpy(copy, s, n);
 	return copy;

@@ -3,7 +3,9 @@
  *
  * Order: operators keep the order of the file. Tensors are numbered by (producer, unnamed first, name bytewise), so that a
  * lower tensor index comes first wherever the execution model breaks ties by producer and tensor name. Edges are numbered
- * tensor by tensor, consumers ascending. */
+ * tensor by tensor, consumers ascending.
+ *
+ * Columns of zeros share their memory, and so do those of -1, and equal texts: a graph is read-only. */
 #ifndef BERTH_GRAPH_H
 #define BERTH_GRAPH_H
 
@@ -79,12 +81,16 @@ typedef struct berth_op_spec {
 /* A builder whose memory is tmp (it grows there until the caller resets it). Fails: BERTH_ENOMEM. */
 berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err);
 
-/* For large graphs, right after berth_builder_new: room for as many operators and edges (more may come), and a promise that all texts handed to the
+/* For large graphs, right after berth_builder_new: room for the names of as many operators (more may come), and a promise that all texts handed to the
  * builder stay until it is finished, so that it need not copy them. Fails: BERTH_ENOMEM. */
-berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, size_t n_edges, berth_err *err);
+berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, berth_err *err);
 
 /* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative or not finite figure), BERTH_ENOMEM. */
 berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err);
+
+/* What is stated about op so far (texts are the builder's), and all of it but the name anew. */
+void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out);
+berth_status berth_builder_set(berth_builder *b, int32_t op, const berth_op_spec *spec, berth_err *err);
 
 /* Measured time of op on a device name or kind, or ("*") on all that no other key names; seconds NAN: cannot run there. At most once per (op, key). */
 berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, double seconds, berth_err *err);
@@ -92,6 +98,12 @@ berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *devi
 
 /* One use of the producer's tensor (NULL: the unnamed output) by a consumer. */
 berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err);
+
+/* The same with a tensor of the edge's own, which is named like the consumer. */
+berth_status berth_builder_own_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, berth_err *err);
+/* Edges so far, numbered in the order in which they came; bytes and tensor of one anew (own: as of berth_builder_own_edge). */
+int32_t berth_builder_edges(const berth_builder *b);
+berth_status berth_builder_set_edge(berth_builder *b, int32_t edge, int64_t bytes, const char *tensor, bool own, berth_err *err);
 
 /* Seconds that each hop of the tensor takes beside what the link says: what an engine pays where the tensor leaves the operators that it runs as one piece (a layout that is
  * changed, a fusion that cannot be made). Of the edge added last; all edges of a tensor say the same. Fails: BERTH_EFORMAT (negative, not finite). */
@@ -101,7 +113,7 @@ berth_status berth_builder_cut(berth_builder *b, double seconds, berth_err *err)
 berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param, berth_err *err);
 berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op, berth_err *err);
 
-/* Index of the operator with that name, or -1; so far added count. */
+/* Index of the operator with that name, or -1. */
 int32_t berth_builder_find(const berth_builder *b, const char *name);
 
 /* The finished graph, in mem; needs nothing of the builder afterwards. Fails: BERTH_EFORMAT (a cycle, named by operators on it; the same

@@ -205,14 +205,11 @@ static berth_status build_params(build *s, berth_err *err)
 static berth_status build_graph(build *s, const char *name, berth_err *err)
 {
 	onnx_model *m = s->m;
-	size_t n_ops = 0, n_edges = 0;
-	for (size_t i = 0; i < m->n_nodes; i++) {
+	size_t n_ops = 0;
+	for (size_t i = 0; i < m->n_nodes; i++)
 		n_ops += !m->node[i].folded;
-		for (int32_t k = 0; !m->node[i].folded && k < m->node[i].n_all; k++)
-			n_edges += m->node[i].in[k] >= 0 && !m->value[m->node[i].in[k]].constant && m->value[m->node[i].in[k]].producer >= 0;
-	}
 	BERTH_TRY(berth_builder_new(m->tmp, name, &s->b, err));
-	BERTH_TRY(berth_builder_reserve(s->b, n_ops, n_edges, err));
+	BERTH_TRY(berth_builder_reserve(s->b, n_ops, err));
 	BERTH_TRY(list_names(m, &s->names, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, s->node_op, m->n_nodes, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, s->value_seen, m->n_values, err));

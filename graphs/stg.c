@@ -93,7 +93,6 @@ static berth_status read_task(reader *r, int32_t i)
 
 static berth_status read_edge(reader *r, int32_t task, bool with_cost)
 {
-	char tensor[16];
 	int32_t from;
 	double cost = 0;
 	size_t at = r->s.at;
@@ -103,8 +102,8 @@ static berth_status read_edge(reader *r, int32_t task, bool with_cost)
 	int64_t bytes = task_graph_bytes(&r->t, cost);
 	if (bytes < 0)
 		return scan_fail(&r->s, at, r->t.err, "the cost %g stands for more than 2^53 bytes", cost);
-	snprintf(tensor, sizeof tensor, "%d", task); /* each edge carries its own */
-	return scan_placed(&r->s, at, berth_builder_edge(r->t.b, from, task, bytes, with_cost ? tensor : NULL, r->t.err), r->t.err);
+	berth_status st = with_cost ? berth_builder_own_edge(r->t.b, from, task, bytes, r->t.err) : berth_builder_edge(r->t.b, from, task, 0, NULL, r->t.err);
+	return scan_placed(&r->s, at, st, r->t.err);
 }
 
 static berth_status read_edges(reader *r, int32_t task)

@@ -360,7 +360,8 @@ static void test_memory_without_activations(void **state)
 	(void)state;
 	pair p = {0};
 	chain(&p, "Transpose", 12, 0, 700);
-	p.g.op_param_bytes[0] = 1000; /* something to train in front */
+	int64_t param_bytes[12] = {1000}; /* something to train in front */
+	p.g.op_param_bytes = param_bytes;
 	train(&p, BERTH_OPTIMIZER_SGD);
 	assert_int_equal(peak(&p, "program"), 2 * 1000 + 2 * 700 + 4);
 	discard(&p);

@@ -1,0 +1,35 @@
+/* See sort.h. Merge sort, from runs of one on. */
+#include "sort.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_sorted(const int32_t *x, size_t n, berth_compare *compare, const void *ctx)
+{
+	for (size_t i = 1; i < n; i++)
+		if (compare(ctx, x[i - 1], x[i]) > 0)
+			return false;
+	return true;
+}
+
+/* The sorted halves x[0, mid) and x[mid, n). */
+static void merge(int32_t *x, size_t mid, size_t n, int32_t *scratch, berth_compare *compare, const void *ctx)
+{
+	size_t i = 0, k = mid, to = 0;
+	memcpy(scratch, x, mid * sizeof *x);
+	while (i < mid && k < n)
+		x[to++] = compare(ctx, scratch[i], x[k]) <= 0 ? scratch[i++] : x[k++];
+	memcpy(x + to, scratch + i, (mid - i) * sizeof *x);
+}
+
+void berth_sort(int32_t *x, size_t n, int32_t *scratch, berth_compare *compare, const void *ctx)
+{
+	if (is_sorted(x, n, compare, ctx))
+		return;
+	for (size_t run = 1; run < n; run *= 2)
+		for (size_t at = 0; at + run < n; at += 2 * run) {
+			size_t end = n - at < 2 * run ? n - at : 2 * run;
+			if (compare(ctx, x[at + run - 1], x[at + run]) > 0)
+				merge(x + at, run, end, scratch, compare, ctx);
+		}
+}

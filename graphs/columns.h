@@ -1,0 +1,43 @@
+/* A table that grows row by row, column by column: a part of a column takes memory only where something other than zero was put into it, and growing
+ * copies nothing. What a graph is built from. */
+#ifndef BERTH_COLUMNS_H
+#define BERTH_COLUMNS_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct columns {
+	berth_arena *mem;
+	const unsigned char *width; /* [n_columns] bytes of a value: 1, 4 or 8 */
+	int n_columns;
+	unsigned char **part;       /* [part * n_columns + column]; NULL: zeros */
+	size_t n_rows, n_parts, cap_part;
+} columns;
+
+/* width is borrowed. */
+void columns_init(columns *c, berth_arena *mem, const unsigned char *width, int n_columns);
+
+/* One row more, of zeros. Fails: BERTH_ENOMEM. */
+berth_status columns_add(columns *c, berth_err *err);
+
+/* Values by type; texts are pointers. Setting fails: BERTH_ENOMEM. O(1). */
+berth_status columns_set_byte(columns *c, int column, size_t row, unsigned char x, berth_err *err);
+berth_status columns_set_int(columns *c, int column, size_t row, int32_t x, berth_err *err);
+berth_status columns_set_long(columns *c, int column, size_t row, int64_t x, berth_err *err);
+berth_status columns_set_double(columns *c, int column, size_t row, double x, berth_err *err);
+berth_status columns_set_text(columns *c, int column, size_t row, const char *x, berth_err *err);
+unsigned char columns_byte(const columns *c, int column, size_t row);
+int32_t columns_int(const columns *c, int column, size_t row);
+int64_t columns_long(const columns *c, int column, size_t row);
+double columns_double(const columns *c, int column, size_t row);
+const char *columns_text(const columns *c, int column, size_t row);
+
+/* Is there a part with values in it? */
+bool columns_used(const columns *c, int column);
+
+/* The whole column to to[n_rows]. */
+void columns_copy(const columns *c, int column, void *to);
+
+#endif

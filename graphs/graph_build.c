@@ -1,0 +1,305 @@
+/* A graph piece by piece; see graph.h. */
+#include "graph_build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CUT_S 1e9
+enum { MAX_ROWS = INT32_MAX / 4 };
+
+static const unsigned char op_width[OP_COLUMNS] = {sizeof(char *), 4, 4, 4, 4, 1, 8, 8, 8, 8, 8, 8, 8, 8};
+static const unsigned char edge_width[EDGE_COLUMNS] = {4, 4, 8, sizeof(char *), 8};
+static const unsigned char pair_width[PAIR_COLUMNS] = {4, 4, 8};
+static const unsigned char param_width[PARAM_COLUMNS] = {sizeof(char *), 8};
+
+static const char *op_name(const void *builder, int32_t op)
+{
+	return columns_text(&((const berth_builder *)builder)->op, OP_NAME, (size_t)op);
+}
+
+static const char *param_name(const void *builder, int32_t param)
+{
+	return columns_text(&((const berth_builder *)builder)->param, PARAM_NAME, (size_t)param);
+}
+
+berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err)
+{
+	berth_builder *b;
+	BERTH_TRY(BERTH_NEW(tmp, b, 1, err));
+	b->tmp = tmp;
+	b->name = berth_arena_strdup(tmp, name ? name : "");
+	if (!b->name)
+		return berth_nomem(err);
+	columns_init(&b->op, tmp, op_width, OP_COLUMNS);
+	columns_init(&b->edge, tmp, edge_width, EDGE_COLUMNS);
+	columns_init(&b->time, tmp, pair_width, PAIR_COLUMNS);
+	columns_init(&b->forbid, tmp, pair_width, PAIR_COLUMNS);
+	columns_init(&b->use, tmp, pair_width, PAIR_COLUMNS);
+	columns_init(&b->param, tmp, param_width, PARAM_COLUMNS);
+	berth_strmap_init(&b->types.map, tmp);
+	berth_strmap_init(&b->colocs.map, tmp);
+	berth_strmap_init(&b->seps.map, tmp);
+	berth_strmap_init(&b->devices.map, tmp);
+	berth_name_index_init(&b->ops, tmp, op_name, b);
+	berth_name_index_init(&b->params, tmp, param_name, b);
+	*out = b;
+	return BERTH_OK;
+}
+
+berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, berth_err *err)
+{
+	b->borrows = true;
+	return berth_name_index_reserve(&b->ops, n_ops, err);
+}
+
+static berth_status keep_text(berth_builder *b, const char **s, berth_err *err)
+{
+	if (!b->borrows && *s && !(*s = berth_arena_strdup(b->tmp, *s)))
+		return berth_nomem(err);
+	return BERTH_OK;
+}
+
+/* *index = that of the word; -1 for NULL. */
+static berth_status intern(berth_builder *b, graph_words *w, const char *word, int32_t *index, berth_err *err)
+{
+	*index = word ? berth_strmap_get(&w->map, word) : -1;
+	if (!word || *index >= 0)
+		return BERTH_OK;
+	BERTH_TRY(keep_text(b, &word, err));
+	BERTH_TRY(BERTH_GROW(b->tmp, w->word, w->n, &w->cap, err));
+	w->word[w->n] = word;
+	return berth_strmap_add(&w->map, word, (int32_t)w->n++, index, err);
+}
+
+/* ---- operators ---- */
+
+static berth_status check_figure(const char *op, const char *what, double x, berth_err *err)
+{
+	if (!isfinite(x) || x < 0)
+		return berth_fail(err, BERTH_EFORMAT, "operator '%s': %s is %g; expected a finite number, 0 or more", op, what, x);
+	return BERTH_OK;
+}
+
+static berth_status check_bytes(const char *op, const char *what, int64_t x, berth_err *err)
+{
+	if (x < 0 || x > GRAPH_MAX_BYTES)
+		return berth_fail(err, BERTH_EFORMAT, "operator '%s': %s is %lld; expected 0 to 2^53", op, what, (long long)x);
+	return BERTH_OK;
+}
+
+static berth_status check_spec(const berth_op_spec *s, const char *name, berth_err *err)
+{
+	if (!name || !*name)
+		return berth_fail(err, BERTH_EFORMAT, "an operator has an empty name");
+	BERTH_TRY(check_figure(name, "flops", s->flops, err));
+	BERTH_TRY(check_figure(name, "macs", s->macs, err));
+	BERTH_TRY(check_bytes(name, "read_bytes", s->read_bytes, err));
+	BERTH_TRY(check_bytes(name, "write_bytes", s->write_bytes, err));
+	BERTH_TRY(check_bytes(name, "param_bytes", s->param_bytes, err));
+	BERTH_TRY(check_bytes(name, "state_bytes", s->state_bytes, err));
+	BERTH_TRY(check_bytes(name, "workspace_bytes", s->workspace_bytes, err));
+	return check_bytes(name, "output_bytes", s->output_bytes, err);
+}
+
+static berth_status put_word(berth_builder *b, graph_words *w, int column, size_t op, const char *word, berth_err *err)
+{
+	int32_t index;
+	BERTH_TRY(intern(b, w, word, &index, err));
+	return columns_set_int(&b->op, column, op, index + 1, err);
+}
+
+/* All of the spec but the name. */
+static berth_status put_spec(berth_builder *b, size_t op, const berth_op_spec *s, berth_err *err)
+{
+	unsigned char backward = s->backward;
+	BERTH_TRY(put_word(b, &b->types, OP_TYPE, op, s->type, err));
+	BERTH_TRY(put_word(b, &b->colocs, OP_COLOC, op, s->colocate, err));
+	BERTH_TRY(put_word(b, &b->seps, OP_SEP, op, s->separate, err));
+	BERTH_TRY(put_word(b, &b->devices, OP_PIN, op, s->pin, err));
+	BERTH_TRY(columns_set_byte(&b->op, OP_BACKWARD, op, backward, err));
+	BERTH_TRY(columns_set_double(&b->op, OP_FLOPS, op, s->flops, err));
+	BERTH_TRY(columns_set_double(&b->op, OP_MACS, op, s->macs, err));
+	BERTH_TRY(columns_set_long(&b->op, OP_READ, op, s->read_bytes, err));
+	BERTH_TRY(columns_set_long(&b->op, OP_WRITE, op, s->write_bytes, err));
+	BERTH_TRY(columns_set_long(&b->op, OP_PARAM, op, s->param_bytes, err));
+	BERTH_TRY(columns_set_long(&b->op, OP_STATE, op, s->state_bytes, err));
+	BERTH_TRY(columns_set_long(&b->op, OP_WORKSPACE, op, s->workspace_bytes, err));
+	return columns_set_long(&b->op, OP_OUTPUT, op, s->output_bytes, err);
+}
+
+berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err)
+{
+	size_t row = b->op.n_rows;
+	const char *name = spec->name;
+	int32_t found;
+	BERTH_TRY(check_spec(spec, name, err));
+	if (row == MAX_ROWS)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d operators", MAX_ROWS);
+	if (berth_name_index_get(&b->ops, name) >= 0)
+		return berth_fail(err, BERTH_EFORMAT, "two operators are named '%s'; names must be unique", name);
+	BERTH_TRY(columns_add(&b->op, err));
+	BERTH_TRY(keep_text(b, &name, err));
+	BERTH_TRY(columns_set_text(&b->op, OP_NAME, row, name, err));
+	BERTH_TRY(put_spec(b, row, spec, err));
+	BERTH_TRY(berth_name_index_add(&b->ops, (int32_t)row, &found, err));
+	if (op)
+		*op = found;
+	return BERTH_OK;
+}
+
+static const char *word_of(const berth_builder *b, const graph_words *w, int column, int32_t op)
+{
+	int32_t i = columns_int(&b->op, column, (size_t)op);
+	return i ? w->word[i - 1] : NULL;
+}
+
+void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out)
+{
+	size_t row = (size_t)op;
+	*out = (berth_op_spec){.name = op_name(b, op), .type = word_of(b, &b->types, OP_TYPE, op), .colocate = word_of(b, &b->colocs, OP_COLOC, op),
+	                       .separate = word_of(b, &b->seps, OP_SEP, op), .pin = word_of(b, &b->devices, OP_PIN, op),
+	                       .backward = columns_byte(&b->op, OP_BACKWARD, row) != 0,
+	                       .flops = columns_double(&b->op, OP_FLOPS, row), .macs = columns_double(&b->op, OP_MACS, row),
+	                       .read_bytes = columns_long(&b->op, OP_READ, row), .write_bytes = columns_long(&b->op, OP_WRITE, row),
+	                       .param_bytes = columns_long(&b->op, OP_PARAM, row), .state_bytes = columns_long(&b->op, OP_STATE, row),
+	                       .workspace_bytes = columns_long(&b->op, OP_WORKSPACE, row), .output_bytes = columns_long(&b->op, OP_OUTPUT, row)};
+}
+
+berth_status berth_builder_set(berth_builder *b, int32_t op, const berth_op_spec *spec, berth_err *err)
+{
+	BERTH_TRY(check_spec(spec, op_name(b, op), err));
+	return put_spec(b, (size_t)op, spec, err);
+}
+
+int32_t berth_builder_find(const berth_builder *b, const char *name)
+{
+	return berth_name_index_get(&b->ops, name);
+}
+
+/* ---- what is attached to them ---- */
+
+static berth_status attach(columns *list, int32_t at, int32_t what, double seconds, berth_err *err)
+{
+	size_t row = list->n_rows;
+	if (row == MAX_ROWS)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d attributes of one kind", MAX_ROWS);
+	BERTH_TRY(columns_add(list, err));
+	BERTH_TRY(columns_set_int(list, PAIR_AT, row, at, err));
+	BERTH_TRY(columns_set_int(list, PAIR_WHAT, row, what, err));
+	return columns_set_double(list, PAIR_SECONDS, row, seconds, err);
+}
+
+berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, double seconds, berth_err *err)
+{
+	int32_t index;
+	if (!isnan(seconds) && !(seconds >= 0 && seconds <= 1e6))
+		return berth_fail(err, BERTH_EFORMAT, "operator '%s': time_s of '%s' is %g; expected 0 to 1e6 seconds", op_name(b, op), key, seconds);
+	BERTH_TRY(intern(b, &b->devices, key, &index, err));
+	return attach(&b->time, op, index, seconds, err);
+}
+
+berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *device, berth_err *err)
+{
+	int32_t index;
+	BERTH_TRY(intern(b, &b->devices, device, &index, err));
+	return attach(&b->forbid, op, index, 0, err);
+}
+
+berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param, berth_err *err)
+{
+	size_t row = b->param.n_rows;
+	if (bytes < 0 || bytes > GRAPH_MAX_BYTES)
+		return berth_fail(err, BERTH_EFORMAT, "parameter '%s': %lld bytes; expected 0 to 2^53", name, (long long)bytes);
+	if (row == MAX_ROWS)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d parameters", MAX_ROWS);
+	if (berth_name_index_get(&b->params, name) >= 0)
+		return berth_fail(err, BERTH_EFORMAT, "two parameters are named '%s'; names must be unique", name);
+	BERTH_TRY(columns_add(&b->param, err));
+	BERTH_TRY(keep_text(b, &name, err));
+	BERTH_TRY(columns_set_text(&b->param, PARAM_NAME, row, name, err));
+	BERTH_TRY(columns_set_long(&b->param, PARAM_BYTES, row, bytes, err));
+	return berth_name_index_add(&b->params, (int32_t)row, param, err);
+}
+
+berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op, berth_err *err)
+{
+	return attach(&b->use, param, op, 0, err);
+}
+
+/* ---- edges ---- */
+
+static berth_status check_edge(const berth_builder *b, int32_t from, int32_t to, int64_t bytes, berth_err *err)
+{
+	if (bytes >= 0 && bytes <= GRAPH_MAX_BYTES)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT, "edge from '%s' to '%s': %lld bytes; expected 0 to 2^53", op_name(b, from), op_name(b, to), (long long)bytes);
+}
+
+/* A copy of the tensor's name, the same one as long as edges of one tensor follow each other. */
+static berth_status keep_tensor(berth_builder *b, const char **tensor, berth_err *err)
+{
+	if (*tensor && b->last_tensor && strcmp(*tensor, b->last_tensor) == 0)
+		*tensor = b->last_tensor;
+	else
+		BERTH_TRY(keep_text(b, tensor, err));
+	b->last_tensor = *tensor ? *tensor : b->last_tensor;
+	return BERTH_OK;
+}
+
+static berth_status put_edge(berth_builder *b, size_t e, int64_t bytes, const char *tensor, berth_err *err)
+{
+	BERTH_TRY(keep_tensor(b, &tensor, err));
+	BERTH_TRY(columns_set_long(&b->edge, EDGE_BYTES, e, bytes, err));
+	return columns_set_text(&b->edge, EDGE_TENSOR, e, tensor, err);
+}
+
+static berth_status add_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err)
+{
+	size_t row = b->edge.n_rows;
+	if (row == MAX_ROWS)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d edges", MAX_ROWS);
+	BERTH_TRY(columns_add(&b->edge, err));
+	BERTH_TRY(columns_set_int(&b->edge, EDGE_FROM, row, from, err));
+	BERTH_TRY(columns_set_int(&b->edge, EDGE_TO, row, to, err));
+	return put_edge(b, row, bytes, tensor, err);
+}
+
+berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err)
+{
+	BERTH_TRY(check_edge(b, from, to, bytes, err));
+	return add_edge(b, from, to, bytes, tensor, err);
+}
+
+berth_status berth_builder_own_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, berth_err *err)
+{
+	BERTH_TRY(check_edge(b, from, to, bytes, err));
+	return add_edge(b, from, to, bytes | GRAPH_OWN, NULL, err);
+}
+
+int32_t berth_builder_edges(const berth_builder *b)
+{
+	return (int32_t)b->edge.n_rows;
+}
+
+berth_status berth_builder_set_edge(berth_builder *b, int32_t edge, int64_t bytes, const char *tensor, bool own, berth_err *err)
+{
+	size_t e = (size_t)edge;
+	BERTH_TRY(check_edge(b, columns_int(&b->edge, EDGE_FROM, e), columns_int(&b->edge, EDGE_TO, e), bytes, err));
+	return put_edge(b, e, own ? bytes | GRAPH_OWN : bytes, own ? NULL : tensor, err);
+}
+
+berth_status berth_builder_cut(berth_builder *b, double seconds, berth_err *err)
+{
+	size_t e = b->edge.n_rows - 1;
+	if (seconds >= 0 && seconds < MAX_CUT_S)
+		return columns_set_double(&b->edge, EDGE_CUT, e, seconds, err);
+	return berth_fail(err, BERTH_EFORMAT, "edge from '%s' to '%s': a cut of %g s; expected 0 to %g", op_name(b, columns_int(&b->edge, EDGE_FROM, e)),
+	                  op_name(b, columns_int(&b->edge, EDGE_TO, e)), seconds, MAX_CUT_S);
+}
+
+const char *graph_edge_tensor(const berth_builder *b, size_t e)
+{
+	const char *tensor = columns_text(&b->edge, EDGE_TENSOR, e);
+	return columns_long(&b->edge, EDGE_BYTES, e) & GRAPH_OWN ? op_name(b, columns_int(&b->edge, EDGE_TO, e)) : tensor;
+}

@@ -1,0 +1,45 @@
+/* What a graph is built from, between graph_build.c, which takes it piece by piece, and graph_finish.c, which makes the graph. Everything grows without being copied,
+ * and what is not stated takes no memory, so that a file of many short statements does not need a multiple of its size. */
+#ifndef BERTH_GRAPH_BUILD_H
+#define BERTH_GRAPH_BUILD_H
+
+#include "columns.h"
+#include "graph.h"
+#include "name_index.h"
+#include "text.h"
+
+/* Of operators. Words are stored as their index + 1. */
+enum { OP_NAME, OP_TYPE, OP_COLOC, OP_SEP, OP_PIN, OP_BACKWARD, OP_FLOPS, OP_MACS, OP_READ, OP_WRITE, OP_PARAM, OP_STATE, OP_WORKSPACE, OP_OUTPUT, OP_COLUMNS };
+/* Of edges. EDGE_BYTES holds GRAPH_OWN too, where the edge carries a tensor of its own, named like its consumer. */
+enum { EDGE_FROM, EDGE_TO, EDGE_BYTES, EDGE_TENSOR, EDGE_CUT, EDGE_COLUMNS };
+/* Of what is attached to an operator or a parameter: a time, a forbidden device, a use. */
+enum { PAIR_AT, PAIR_WHAT, PAIR_SECONDS, PAIR_COLUMNS };
+enum { PARAM_NAME, PARAM_BYTES, PARAM_COLUMNS };
+
+#define GRAPH_OWN (INT64_C(1) << 62)
+#define GRAPH_MAX_BYTES (INT64_C(1) << 53) /* of one figure: exact as a JSON number */
+
+/* A list of words without repeats. */
+typedef struct graph_words {
+	berth_strmap map;
+	const char **word;
+	size_t n, cap;
+} graph_words;
+
+struct berth_builder {
+	berth_arena *tmp;
+	const char *name;
+	bool borrows;            /* texts stay where they are until the graph is finished */
+	columns op, edge, time, forbid, use, param;
+	graph_words types, colocs, seps, devices; /* devices: keys of times, pins, forbidden ones */
+	berth_name_index ops, params;
+	const char *last_tensor; /* as kept */
+};
+
+/* NULL, an unnamed tensor, stands first; then bytewise. */
+int graph_compare_names(const char *a, const char *b);
+
+/* Name of tensor of edge e; NULL: unnamed. */
+const char *graph_edge_tensor(const berth_builder *b, size_t e);
+
+#endif

@@ -1,0 +1,564 @@
+/* The finished graph out of a builder; see graph.h for the numbering. What is sorted is sorted by place first, by counting, then within each place. */
+#include "graph_build.h"
+
+#include "sort.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_SUM (INT64_C(1) << 62)
+
+typedef struct finish {
+	berth_builder *b;
+	berth_arena *mem;
+	berth_graph *g;
+	size_t n_ops;
+	void *zeros;            /* [n_ops + 1] of 8 bytes */
+	int32_t *nones;         /* [n_ops] of -1; NULL: not needed so far */
+	const char **device;    /* the builder's words, in mem */
+	berth_err *err;
+} finish;
+
+int graph_compare_names(const char *a, const char *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+static berth_status copy_text(finish *f, const char *from, const char **out)
+{
+	*out = berth_arena_strdup(f->mem, from);
+	return *out ? BERTH_OK : berth_nomem(f->err);
+}
+
+/* Scratch of a step, unless the graph is made in the builder's own arena. */
+static void drop(finish *f, berth_arena_mark mark)
+{
+	if (f->mem != f->b->tmp)
+		berth_arena_reset(f->b->tmp, mark);
+}
+
+/* ---- sorting ---- */
+
+/* Rows of a table by their value in the column, 0..n_at-1: row[off[at]] .. row[off[at + 1] - 1] have the value at, in their order by compare.
+ * off [n_at + 1] comes zeroed; row is scratch. */
+static berth_status group_rows(finish *f, const columns *c, int column, size_t n_at, berth_compare *compare, int32_t *off, int32_t **row)
+{
+	size_t n = c->n_rows, largest = 0;
+	int32_t *scratch;
+	BERTH_TRY(BERTH_NEW(f->b->tmp, *row, n, f->err));
+	for (size_t i = 0; i < n; i++)
+		off[columns_int(c, column, i) + 1]++;
+	for (size_t i = 0; i < n_at; i++) {
+		largest = (size_t)off[i + 1] > largest ? (size_t)off[i + 1] : largest;
+		off[i + 1] += off[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		(*row)[off[columns_int(c, column, i)]++] = (int32_t)i;
+	for (size_t i = n_at; i > 0; i--)
+		off[i] = off[i - 1];
+	off[0] = 0;
+	BERTH_TRY(BERTH_NEW(f->b->tmp, scratch, largest, f->err));
+	for (size_t i = 0; i < n_at; i++)
+		berth_sort(*row + off[i], (size_t)(off[i + 1] - off[i]), scratch, compare, f->b);
+	return BERTH_OK;
+}
+
+/* *off = [n_at + 1] in mem; where the table is empty zeros that others have too. */
+static berth_status new_offsets(finish *f, const columns *c, size_t n_at, int32_t **off)
+{
+	if (c->n_rows == 0 && n_at <= f->n_ops) {
+		*off = f->zeros;
+		return BERTH_OK;
+	}
+	return BERTH_NEW(f->mem, *off, n_at + 1, f->err);
+}
+
+/* ---- operators ---- */
+
+static berth_status finish_column(finish *f, const columns *c, int column, size_t size, void **out)
+{
+	*out = f->zeros;
+	if (!columns_used(c, column))
+		return BERTH_OK;
+	if (!(*out = berth_arena_alloc(f->mem, c->n_rows, size)))
+		return berth_nomem(f->err);
+	columns_copy(c, column, *out);
+	return BERTH_OK;
+}
+
+static berth_status finish_longs(finish *f, int column, int64_t **out)
+{
+	void *x;
+	BERTH_TRY(finish_column(f, &f->b->op, column, sizeof **out, &x));
+	*out = x;
+	return BERTH_OK;
+}
+
+static berth_status finish_doubles(finish *f, int column, double **out)
+{
+	void *x;
+	BERTH_TRY(finish_column(f, &f->b->op, column, sizeof **out, &x));
+	*out = x;
+	return BERTH_OK;
+}
+
+static berth_status no_indices(finish *f, int32_t **out)
+{
+	if (!f->nones) {
+		BERTH_TRY(BERTH_NEW(f->mem, f->nones, f->n_ops, f->err));
+		for (size_t i = 0; i < f->n_ops; i++)
+			f->nones[i] = -1;
+	}
+	*out = f->nones;
+	return BERTH_OK;
+}
+
+/* Words that operators have, in order of first use. */
+static berth_status finish_words(finish *f, const graph_words *w, int column, const char ***list, int32_t *n, int32_t **index)
+{
+	int32_t *as;
+	*n = 0;
+	BERTH_TRY(BERTH_NEW(f->mem, *list, w->n, f->err));
+	if (!columns_used(&f->b->op, column))
+		return no_indices(f, index);
+	berth_arena_mark mark = berth_arena_get_mark(f->b->tmp);
+	BERTH_TRY(BERTH_NEW(f->b->tmp, as, w->n + 1, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, *index, f->n_ops, f->err));
+	for (size_t op = 0; op < f->n_ops; op++) {
+		int32_t i = columns_int(&f->b->op, column, op);
+		if (i && !as[i]) {
+			BERTH_TRY(copy_text(f, w->word[i - 1], &(*list)[*n]));
+			as[i] = ++*n;
+		}
+		(*index)[op] = as[i] - 1;
+	}
+	drop(f, mark);
+	return BERTH_OK;
+}
+
+static berth_status finish_names(finish *f)
+{
+	berth_graph *g = f->g;
+	BERTH_TRY(BERTH_NEW(f->mem, g->op_name, f->n_ops, f->err));
+	for (size_t op = 0; op < f->n_ops; op++)
+		BERTH_TRY(copy_text(f, columns_text(&f->b->op, OP_NAME, op), &g->op_name[op]));
+	BERTH_TRY(BERTH_NEW(f->mem, f->device, f->b->devices.n, f->err));
+	for (size_t i = 0; i < f->b->devices.n; i++)
+		BERTH_TRY(copy_text(f, f->b->devices.word[i], &f->device[i]));
+	return BERTH_OK;
+}
+
+static berth_status finish_pins(finish *f)
+{
+	f->g->op_pin = f->zeros;
+	if (!columns_used(&f->b->op, OP_PIN))
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(f->mem, f->g->op_pin, f->n_ops, f->err));
+	for (size_t op = 0; op < f->n_ops; op++) {
+		int32_t i = columns_int(&f->b->op, OP_PIN, op);
+		f->g->op_pin[op] = i ? f->device[i - 1] : NULL;
+	}
+	return BERTH_OK;
+}
+
+static berth_status finish_backward(finish *f)
+{
+	f->g->op_backward = f->zeros;
+	if (!columns_used(&f->b->op, OP_BACKWARD))
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(f->mem, f->g->op_backward, f->n_ops, f->err));
+	for (size_t op = 0; op < f->n_ops; op++)
+		f->g->op_backward[op] = columns_byte(&f->b->op, OP_BACKWARD, op) != 0;
+	return BERTH_OK;
+}
+
+static berth_status check_sum(const finish *f)
+{
+	const berth_builder *b = f->b;
+	double sum = 0;
+	for (size_t i = 0; i < f->n_ops; i++)
+		for (int column = OP_READ; column <= OP_OUTPUT; column++)
+			sum += (double)columns_long(&b->op, column, i);
+	for (size_t i = 0; i < b->edge.n_rows; i++)
+		sum += (double)(columns_long(&b->edge, EDGE_BYTES, i) & ~GRAPH_OWN);
+	for (size_t i = 0; i < b->param.n_rows; i++)
+		sum += (double)columns_long(&b->param, PARAM_BYTES, i);
+	if (sum >= (double)MAX_SUM / 2)
+		return berth_fail(f->err, BERTH_EFORMAT, "all bytes of the graph together are %.3g, beyond 2^61", sum);
+	return BERTH_OK;
+}
+
+static berth_status finish_ops(finish *f)
+{
+	berth_graph *g = f->g;
+	f->zeros = berth_arena_alloc(f->mem, f->n_ops + 1, sizeof(int64_t));
+	if (!f->zeros)
+		return berth_nomem(f->err);
+	BERTH_TRY(check_sum(f));
+	BERTH_TRY(finish_names(f));
+	BERTH_TRY(finish_doubles(f, OP_FLOPS, &g->op_flops));
+	BERTH_TRY(finish_doubles(f, OP_MACS, &g->op_macs));
+	BERTH_TRY(finish_longs(f, OP_READ, &g->op_read_bytes));
+	BERTH_TRY(finish_longs(f, OP_WRITE, &g->op_write_bytes));
+	BERTH_TRY(finish_longs(f, OP_PARAM, &g->op_param_bytes));
+	BERTH_TRY(finish_longs(f, OP_STATE, &g->op_state_bytes));
+	BERTH_TRY(finish_longs(f, OP_WORKSPACE, &g->op_workspace_bytes));
+	BERTH_TRY(finish_longs(f, OP_OUTPUT, &g->op_output_bytes));
+	BERTH_TRY(finish_backward(f));
+	BERTH_TRY(finish_pins(f));
+	BERTH_TRY(finish_words(f, &f->b->types, OP_TYPE, &g->type_name, &g->n_types, &g->op_type));
+	BERTH_TRY(finish_words(f, &f->b->colocs, OP_COLOC, &g->coloc_name, &g->n_colocs, &g->op_coloc));
+	return finish_words(f, &f->b->seps, OP_SEP, &g->sep_name, &g->n_seps, &g->op_sep);
+}
+
+/* ---- times, forbidden devices, parameters ---- */
+
+static int compare_times(const void *ctx, int32_t x, int32_t y)
+{
+	const berth_builder *b = ctx;
+	return strcmp(b->devices.word[columns_int(&b->time, PAIR_WHAT, (size_t)x)], b->devices.word[columns_int(&b->time, PAIR_WHAT, (size_t)y)]);
+}
+
+static int compare_forbids(const void *ctx, int32_t x, int32_t y)
+{
+	const berth_builder *b = ctx;
+	return strcmp(b->devices.word[columns_int(&b->forbid, PAIR_WHAT, (size_t)x)], b->devices.word[columns_int(&b->forbid, PAIR_WHAT, (size_t)y)]);
+}
+
+static int compare_uses(const void *ctx, int32_t x, int32_t y)
+{
+	const berth_builder *b = ctx;
+	int32_t i = columns_int(&b->use, PAIR_WHAT, (size_t)x), k = columns_int(&b->use, PAIR_WHAT, (size_t)y);
+	return (i > k) - (i < k);
+}
+
+static berth_status finish_times(finish *f)
+{
+	const columns *c = &f->b->time;
+	berth_graph *g = f->g;
+	int32_t *row;
+	BERTH_TRY(new_offsets(f, c, f->n_ops, &g->op_time_off));
+	BERTH_TRY(group_rows(f, c, PAIR_AT, f->n_ops, compare_times, g->op_time_off, &row));
+	BERTH_TRY(BERTH_NEW(f->mem, g->time_key, c->n_rows, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, g->time_s, c->n_rows, f->err));
+	for (size_t i = 0; i < c->n_rows; i++) {
+		size_t at = (size_t)row[i];
+		int32_t op = columns_int(c, PAIR_AT, at);
+		g->time_key[i] = f->device[columns_int(c, PAIR_WHAT, at)];
+		g->time_s[i] = columns_double(c, PAIR_SECONDS, at);
+		if ((int32_t)i > g->op_time_off[op] && g->time_key[i] == g->time_key[i - 1])
+			return berth_fail(f->err, BERTH_EFORMAT, "operator '%s' has two times for '%s'", g->op_name[op], g->time_key[i]);
+	}
+	g->n_times = (int32_t)c->n_rows;
+	return BERTH_OK;
+}
+
+static berth_status finish_forbids(finish *f)
+{
+	const columns *c = &f->b->forbid;
+	berth_graph *g = f->g;
+	int32_t *row;
+	BERTH_TRY(new_offsets(f, c, f->n_ops, &g->op_forbid_off));
+	BERTH_TRY(group_rows(f, c, PAIR_AT, f->n_ops, compare_forbids, g->op_forbid_off, &row));
+	BERTH_TRY(BERTH_NEW(f->mem, g->forbid_dev, c->n_rows, f->err));
+	for (size_t i = 0; i < c->n_rows; i++)
+		g->forbid_dev[i] = f->device[columns_int(c, PAIR_WHAT, (size_t)row[i])];
+	g->n_forbids = (int32_t)c->n_rows;
+	return BERTH_OK;
+}
+
+static berth_status finish_uses(finish *f)
+{
+	const columns *c = &f->b->use;
+	berth_graph *g = f->g;
+	int32_t *row;
+	BERTH_TRY(new_offsets(f, c, f->b->param.n_rows, &g->param_op_off));
+	BERTH_TRY(group_rows(f, c, PAIR_AT, f->b->param.n_rows, compare_uses, g->param_op_off, &row));
+	BERTH_TRY(BERTH_NEW(f->mem, g->param_op, c->n_rows, f->err));
+	for (size_t i = 0; i < c->n_rows; i++) {
+		int32_t p = columns_int(c, PAIR_AT, (size_t)row[i]);
+		g->param_op[i] = columns_int(c, PAIR_WHAT, (size_t)row[i]);
+		if ((int32_t)i > g->param_op_off[p] && g->param_op[i] == g->param_op[i - 1])
+			return berth_fail(f->err, BERTH_EFORMAT, "parameter '%s' names operator '%s' twice", columns_text(&f->b->param, PARAM_NAME, (size_t)p),
+			                  g->op_name[g->param_op[i]]);
+	}
+	return BERTH_OK;
+}
+
+/* item[i] goes to the list of at[i]: lists with offsets off [n_ops + 1], which comes zeroed, in order of i. */
+static void fill_lists(const int32_t *at, const int32_t *item, size_t n, size_t n_ops, int32_t *off, int32_t *list)
+{
+	for (size_t i = 0; i < n; i++)
+		off[at[i] + 1]++;
+	for (size_t i = 0; i < n_ops; i++)
+		off[i + 1] += off[i];
+	for (size_t i = 0; i < n; i++)
+		list[off[at[i]]++] = item[i];
+	for (size_t i = n_ops; i > 0; i--)
+		off[i] = off[i - 1];
+	off[0] = 0;
+}
+
+static berth_status finish_params(finish *f)
+{
+	const columns *c = &f->b->param;
+	berth_graph *g = f->g;
+	size_t n = c->n_rows, n_uses = f->b->use.n_rows;
+	int32_t *param;
+	BERTH_TRY(finish_uses(f));
+	BERTH_TRY(BERTH_NEW(f->mem, g->param_name, n, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, g->param_bytes, n, f->err));
+	BERTH_TRY(BERTH_NEW(f->b->tmp, param, n_uses, f->err));
+	for (size_t i = 0; i < n; i++) {
+		BERTH_TRY(copy_text(f, columns_text(c, PARAM_NAME, i), &g->param_name[i]));
+		g->param_bytes[i] = columns_long(c, PARAM_BYTES, i);
+		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
+			param[k] = (int32_t)i;
+	}
+	g->n_params = (int32_t)n;
+	BERTH_TRY(new_offsets(f, &f->b->use, f->n_ops, &g->op_param_off));
+	BERTH_TRY(BERTH_NEW(f->mem, g->op_param, n_uses, f->err));
+	if (n_uses)
+		fill_lists(g->param_op, param, n_uses, f->n_ops, g->op_param_off, g->op_param);
+	return BERTH_OK;
+}
+
+/* ---- tensors and edges ---- */
+
+static int compare_edges(const void *ctx, int32_t x, int32_t y)
+{
+	const berth_builder *b = ctx;
+	int c = graph_compare_names(graph_edge_tensor(b, (size_t)x), graph_edge_tensor(b, (size_t)y));
+	int32_t i = columns_int(&b->edge, EDGE_TO, (size_t)x), k = columns_int(&b->edge, EDGE_TO, (size_t)y);
+	return c ? c : (i > k) - (i < k);
+}
+
+static int64_t edge_bytes(const berth_builder *b, int32_t e)
+{
+	return columns_long(&b->edge, EDGE_BYTES, (size_t)e) & ~GRAPH_OWN;
+}
+
+static bool same_tensor(const berth_builder *b, int32_t x, int32_t y)
+{
+	return columns_int(&b->edge, EDGE_FROM, (size_t)x) == columns_int(&b->edge, EDGE_FROM, (size_t)y) &&
+	       graph_compare_names(graph_edge_tensor(b, (size_t)x), graph_edge_tensor(b, (size_t)y)) == 0;
+}
+
+/* Two edges of one tensor, one behind the other. */
+static berth_status check_pair(const finish *f, int32_t x, int32_t y)
+{
+	const berth_builder *b = f->b;
+	const char *from = f->g->op_name[columns_int(&b->edge, EDGE_FROM, (size_t)y)], *tensor = graph_edge_tensor(b, (size_t)y);
+	int32_t to = columns_int(&b->edge, EDGE_TO, (size_t)y);
+	if (!tensor)
+		tensor = "(unnamed)";
+	if (to == columns_int(&b->edge, EDGE_TO, (size_t)x))
+		return berth_fail(f->err, BERTH_EFORMAT, "the edge from '%s' to '%s' with tensor %s stands twice", from, f->g->op_name[to], tensor);
+	if (edge_bytes(b, x) != edge_bytes(b, y))
+		return berth_fail(f->err, BERTH_EFORMAT, "tensor %s of '%s' has %lld bytes on one edge and %lld on another; name the tensors if they differ", tensor, from,
+		                  (long long)edge_bytes(b, x), (long long)edge_bytes(b, y));
+	double cut_x = columns_double(&b->edge, EDGE_CUT, (size_t)x), cut_y = columns_double(&b->edge, EDGE_CUT, (size_t)y);
+	if (cut_x < cut_y || cut_x > cut_y)
+		return berth_fail(f->err, BERTH_EFORMAT, "tensor %s of '%s' has a cut of %g s on one edge and %g on another", tensor, from, cut_x, cut_y);
+	return BERTH_OK;
+}
+
+/* Checks edges in order; the first of a tensor gets a bit of its row's sign. */
+static berth_status count_tensors(finish *f, int32_t *row)
+{
+	size_t n = f->b->edge.n_rows;
+	int32_t last = -1;
+	for (size_t i = 0; i < n; i++) {
+		bool same = i && same_tensor(f->b, last, row[i]);
+		if (same)
+			BERTH_TRY(check_pair(f, last, row[i]));
+		f->g->n_tensors += !same;
+		last = row[i];
+		row[i] = same ? row[i] : ~row[i];
+	}
+	return BERTH_OK;
+}
+
+static berth_status new_tensors(finish *f)
+{
+	berth_graph *g = f->g;
+	size_t n = (size_t)g->n_tensors;
+	bool few = n <= f->n_ops + 1, named = columns_used(&f->b->edge, EDGE_TENSOR) || columns_used(&f->b->edge, EDGE_BYTES);
+	g->tensor_name = f->zeros;
+	g->tensor_bytes = f->zeros;
+	if (named || !few)
+		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_name, n, f->err));
+	if (columns_used(&f->b->edge, EDGE_BYTES) || !few)
+		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_bytes, n, f->err));
+	if (columns_used(&f->b->edge, EDGE_CUT))
+		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_cut_s, n, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, g->tensor_producer, n, f->err));
+	return BERTH_NEW(f->mem, g->tensor_use_off, n + 1, f->err);
+}
+
+/* The tensor whose first edge is e. */
+static berth_status put_tensor(finish *f, int32_t t, size_t e)
+{
+	const columns *c = &f->b->edge;
+	berth_graph *g = f->g;
+	const char *name = graph_edge_tensor(f->b, e);
+	int64_t bytes = edge_bytes(f->b, (int32_t)e);
+	g->tensor_producer[t] = columns_int(c, EDGE_FROM, e);
+	if (bytes)
+		g->tensor_bytes[t] = bytes;
+	if (g->tensor_cut_s)
+		g->tensor_cut_s[t] = columns_double(c, EDGE_CUT, e);
+	if (columns_long(c, EDGE_BYTES, e) & GRAPH_OWN)
+		g->tensor_name[t] = g->op_name[columns_int(c, EDGE_TO, e)];
+	else if (name)
+		BERTH_TRY(copy_text(f, name, &g->tensor_name[t]));
+	return BERTH_OK;
+}
+
+/* Edges sorted by (producer, tensor, consumer) become tensors with uses; checks repeats and unequal bytes. */
+static berth_status finish_tensors(finish *f)
+{
+	berth_graph *g = f->g;
+	size_t n = f->b->edge.n_rows;
+	int32_t *row, t = -1;
+	BERTH_TRY(BERTH_NEW(f->mem, g->op_tensor_off, f->n_ops + 1, f->err));
+	BERTH_TRY(group_rows(f, &f->b->edge, EDGE_FROM, f->n_ops, compare_edges, g->op_tensor_off, &row));
+	BERTH_TRY(count_tensors(f, row));
+	BERTH_TRY(new_tensors(f));
+	BERTH_TRY(BERTH_NEW(f->mem, g->edge_consumer, n, f->err));
+	memset(g->op_tensor_off, 0, (f->n_ops + 1) * sizeof *g->op_tensor_off);
+	for (size_t i = 0; i < n; i++) {
+		size_t e = (size_t)(row[i] < 0 ? ~row[i] : row[i]);
+		if (row[i] < 0) {
+			BERTH_TRY(put_tensor(f, ++t, e));
+			g->op_tensor_off[g->tensor_producer[t] + 1]++;
+		}
+		g->tensor_use_off[t + 1]++;
+		g->edge_consumer[i] = columns_int(&f->b->edge, EDGE_TO, e);
+	}
+	for (int32_t i = 0; i < g->n_tensors; i++)
+		g->tensor_use_off[i + 1] += g->tensor_use_off[i];
+	for (size_t i = 0; i < f->n_ops; i++)
+		g->op_tensor_off[i + 1] += g->op_tensor_off[i];
+	g->n_edges = (int32_t)n;
+	return BERTH_OK;
+}
+
+static berth_status finish_inputs(finish *f)
+{
+	berth_graph *g = f->g;
+	int32_t *tensor;
+	BERTH_TRY(BERTH_NEW(f->mem, g->op_in_off, f->n_ops + 1, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, g->in_tensor, g->n_edges, f->err));
+	BERTH_TRY(BERTH_NEW(f->b->tmp, tensor, g->n_edges, f->err));
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			tensor[e] = t;
+	fill_lists(g->edge_consumer, tensor, (size_t)g->n_edges, f->n_ops, g->op_in_off, g->in_tensor);
+	return BERTH_OK;
+}
+
+/* ---- topological order ---- */
+
+/* An operator before op that Kahn's algorithm could not order either: op_topo < 0. */
+static int32_t stuck_before(const berth_graph *g, int32_t op)
+{
+	int32_t i = g->op_in_off[op];
+	while (g->op_topo[g->tensor_producer[g->in_tensor[i]]] >= 0)
+		i++;
+	return g->tensor_producer[g->in_tensor[i]];
+}
+
+/* A cycle among the operators that are left: walk back until one repeats, then name it. */
+static berth_status fail_cycle(finish *f)
+{
+	const berth_graph *g = f->g;
+	bool *seen;
+	char path[360];
+	size_t len = 0;
+	int32_t op = 0, shown = 0;
+	BERTH_TRY(BERTH_NEW(f->b->tmp, seen, f->n_ops, f->err));
+	while (g->op_topo[op] >= 0)
+		op++;
+	for (; !seen[op]; op = stuck_before(g, op))
+		seen[op] = true;
+	int32_t start = op;
+	do {
+		len += (size_t)snprintf(path + len, sizeof path - len, "'%.60s' <- ", g->op_name[op]);
+		op = stuck_before(g, op);
+	} while (op != start && ++shown < 4);
+	snprintf(path + len, sizeof path - len, op == start ? "'%.60s'" : "... <- '%.60s'", g->op_name[start]);
+	return berth_fail(f->err, BERTH_EFORMAT, "the graph has a cycle: %s", path);
+}
+
+/* A heap that grows downwards: its element i is top[-i]. */
+static void sift_up(int32_t *top, int32_t i)
+{
+	int32_t x = top[-i];
+	for (; i > 0 && top[-((i - 1) / 2)] > x; i = (i - 1) / 2)
+		top[-i] = top[-((i - 1) / 2)];
+	top[-i] = x;
+}
+
+static int32_t pop_least(int32_t *top, int32_t *n)
+{
+	int32_t least = top[0], x = top[-(--*n)], i = 0;
+	for (;;) {
+		int32_t c = 2 * i + 1;
+		if (c >= *n)
+			break;
+		c += c + 1 < *n && top[-(c + 1)] < top[-c];
+		if (top[-c] >= x)
+			break;
+		top[-i] = top[-c];
+		i = c;
+	}
+	top[-i] = x;
+	return least;
+}
+
+/* Kahn's order, lowest operator index first. O(ops log ops + edges). Until an operator has its place, op_topo is minus the number of inputs that it waits
+ * for; the heap of those that wait for none is the part of topo_op that is still free. */
+static berth_status finish_topo(finish *f)
+{
+	berth_graph *g = f->g;
+	int32_t n = (int32_t)f->n_ops, n_heap = 0, n_done = 0;
+	BERTH_TRY(BERTH_NEW(f->mem, g->topo_op, n, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, g->op_topo, n, f->err));
+	int32_t *top = g->topo_op + (n ? n - 1 : 0);
+	for (int32_t op = 0; op < n; op++) {
+		g->op_topo[op] = g->op_in_off[op] - g->op_in_off[op + 1];
+		if (!g->op_topo[op])
+			top[-n_heap++] = op; /* ascending: already a heap */
+	}
+	while (n_heap) {
+		int32_t op = pop_least(top, &n_heap);
+		g->op_topo[op] = n_done;
+		g->topo_op[n_done++] = op;
+		for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]]; e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++)
+			if (++g->op_topo[g->edge_consumer[e]] == 0) {
+				top[-n_heap] = g->edge_consumer[e];
+				sift_up(top, n_heap++);
+			}
+	}
+	return n_done == n ? BERTH_OK : fail_cycle(f);
+}
+
+/* ---- all of it ---- */
+
+berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err)
+{
+	static berth_status (*const steps[])(finish *) = {finish_ops, finish_times, finish_forbids, finish_params, finish_tensors, finish_inputs, finish_topo};
+	berth_graph g = {.n_ops = (int32_t)b->op.n_rows};
+	finish f = {.b = b, .mem = mem, .g = &g, .n_ops = b->op.n_rows, .err = err};
+	BERTH_TRY(copy_text(&f, b->name, &g.name));
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		berth_arena_mark mark = berth_arena_get_mark(b->tmp);
+		BERTH_TRY(steps[i](&f));
+		drop(&f, mark);
+	}
+	*out = g;
+	return BERTH_OK;
+}
