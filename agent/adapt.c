@@ -37,7 +37,7 @@ typedef struct solution {
 
 static berth_status make_problem(job *j, solution *x, berth_err *err)
 {
-	BERTH_TRY(berth_graph_with_times(j->m->g, &j->s, j->c.time_s, &x->mem, &x->g, err));
+	BERTH_TRY(berth_calibration_graph(&j->c, &j->s, &x->mem, &x->g, err));
 	BERTH_TRY(berth_problem_new(&x->g, &j->s, &x->mem, j->tmp, &x->p, err));
 	return berth_sim_new(&x->p, &x->mem, &x->sim, err);
 }
@@ -168,7 +168,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	j->r->ready_s = fmax(0, berth_wall_seconds() - from - run.wall.median);
 	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 1, j->cfg->window, j->mem, j->tmp, &run, err));
 	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
-	berth_calibration_fit(&j->c, 30, NULL, NULL);
+	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));
 	return predict_now(j, err);
 }
 

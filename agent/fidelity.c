@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_FACTOR = 8, STRATA = 20, MAX_SAMPLES = 64 };
+enum { POOL_FACTOR = 8, STRATA = 20, MAX_SAMPLES = 64, WARMUP = 3, RIVALS = 3, TURNS = 11 };
 
 berth_fidelity_cfg berth_fidelity_cfg_default(void)
 {
@@ -54,14 +54,24 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A pool of different placements with their predictions, fastest first. */
+/* All on one device, where it can run there. */
+static void place_on(const berth_problem *p, int32_t d, int32_t *op_dev)
+{
+	for (int32_t op = 0; op < p->n_ops; op++)
+		op_dev[op] = d;
+}
+
+/* A pool of different placements with their predictions, fastest first: each device alone, the rest drawn. */
 static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n, berth_rng *rng, berth_arena *mem, drawn *pool, int32_t *count, berth_err *err)
 {
 	int32_t kept = 0;
 	for (int32_t i = 0; i < n; i++) {
 		berth_sim_result r;
 		BERTH_TRY(BERTH_NEW(mem, pool[i].op_dev, p->n_ops, err));
-		draw_placement(p, rng, pool[i].op_dev);
+		if (i < p->n_devs)
+			place_on(p, i, pool[i].op_dev);
+		else
+			draw_placement(p, rng, pool[i].op_dev);
 		berth_sim_run(sim, pool[i].op_dev, NULL, &r);
 		pool[i].predicted_s = r.runs && r.fits ? (double)r.latency_ns * 1e-9 : INFINITY;
 	}
@@ -101,8 +111,8 @@ typedef struct job {
 	const berth_fidelity_cfg *cfg;
 	berth_arena *mem, *tmp;
 	berth_fidelity *r;
-	double *strain, *width; /* of the test placements */
-	int32_t n_width;
+	double *strain, *width; /* [test] of the placements that count */
+	struct trial *trial;    /* [test] the same */
 } job;
 
 typedef struct timed {
@@ -127,7 +137,7 @@ static berth_status time_placement(job *j, const int32_t *op_dev, const int32_t 
 	for (int32_t try = 0; try < j->cfg->tries && n < j->cfg->samples; try++) {
 		berth_measurement run;
 		berth_err why = {0};
-		berth_status st = berth_measured_run(j->m, op_dev, order, try == 0, j->cfg->samples, j->mem, j->tmp, &run, &why);
+		berth_status st = berth_measured_run(j->m, op_dev, order, try == 0 ? WARMUP : 0, j->cfg->samples, j->mem, j->tmp, &run, &why);
 		if (st == BERTH_EIO || st == BERTH_ELIMIT) {
 			j->r->n_failed++;
 			j->r->failure = berth_arena_strdup(j->mem, why.msg);
@@ -169,11 +179,19 @@ typedef struct world {
 	berth_sim *sim;
 } world;
 
-static berth_status make_world(job *j, const double *time_s, world *w, berth_err *err)
+/* The simulator of w->g on w->s. */
+static berth_status make_world(job *j, world *w, berth_err *err)
 {
-	BERTH_TRY(berth_graph_with_times(j->m->g, &w->s, time_s, j->mem, &w->g, err));
 	BERTH_TRY(berth_problem_new(&w->g, &w->s, j->mem, j->tmp, &w->p, err));
 	return berth_sim_new(&w->p, j->mem, &w->sim, err);
+}
+
+static berth_status refit(job *j, berth_calibration *c, world *w, double *before, double *after, berth_err *err)
+{
+	BERTH_TRY(berth_calibration_fit(c, j->tmp, before, after, err));
+	BERTH_TRY(berth_calibration_links(c, j->mem, j->tmp, &w->s, err));
+	BERTH_TRY(berth_calibration_graph(c, &w->s, j->mem, &w->g, err));
+	return make_world(j, w, err);
 }
 
 static double predict(world *w, const int32_t *op_dev, const int32_t *order)
@@ -183,46 +201,142 @@ static double predict(world *w, const int32_t *op_dev, const int32_t *order)
 	return (double)r.latency_ns * 1e-9;
 }
 
-static berth_status calibrate(job *j, world *before, drawn **pick_of, int32_t n, const double *time_s, world *after, berth_err *err)
-{
-	berth_calibration c;
+/* ---- calibrating and testing ---- */
+
+/* A placement with the order in which it is run. */
+typedef struct trial {
+	const int32_t *op_dev;
 	int32_t *order;
+} trial;
+
+static berth_status prepare(job *j, world *w, const drawn *x, trial *out, berth_err *err)
+{
+	out->op_dev = x->op_dev;
+	BERTH_TRY(BERTH_NEW(j->mem, out->order, w->p.n_ops, err));
+	return berth_start_order(&w->p, w->sim, x->op_dev, out->order, j->tmp, err);
+}
+
+static berth_status calibrate(job *j, world *before, drawn **pick_of, int32_t n, berth_calibration *c, trial *trials, world *after, berth_err *err)
+{
 	timed t;
-	BERTH_TRY(berth_calibration_new(j->m->g, &before->s, time_s, j->mem, &c, err));
-	BERTH_TRY(BERTH_NEW(j->mem, order, before->p.n_ops, err));
 	for (int32_t i = 0; i < n; i++) {
-		BERTH_TRY(berth_start_order(&before->p, before->sim, pick_of[i]->op_dev, order, j->tmp, err));
-		BERTH_TRY(time_placement(j, pick_of[i]->op_dev, order, &c, &t, err));
+		BERTH_TRY(prepare(j, before, pick_of[i], &trials[i], err));
+		BERTH_TRY(time_placement(j, trials[i].op_dev, trials[i].order, c, &t, err));
 		j->r->n_calibration += t.counts;
 		tell(j, "calibration", i + 1, n);
 	}
-	berth_calibration_fit(&c, 60, &j->r->segment_error_before, &j->r->segment_error_after);
-	BERTH_TRY(berth_calibration_links(&c, j->mem, j->tmp, &after->s, err));
 	j->r->n_flagged = 0;
-	return make_world(j, c.time_s, after, err);
+	return refit(j, c, after, &j->r->segment_error_before, NULL, err);
 }
 
-static berth_status test(job *j, world *before, world *after, drawn **pick_of, int32_t n, berth_err *err)
+/* Predictions of the pool by another simulator, fastest first again. */
+static void predict_again(world *w, drawn *pool, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++)
+		pool[i].predicted_s = predict(w, pool[i].op_dev, NULL);
+	qsort(pool, (size_t)count, sizeof *pool, by_time);
+}
+
+/* A calibration placement once more: what the machine did slowly over the time of the tests is then in the calibration as it is in them. */
+static berth_status calibrate_again(job *j, const trial *x, berth_calibration *c, berth_err *err)
+{
+	timed t;
+	int32_t n_flagged = j->r->n_flagged;
+	BERTH_TRY(time_placement(j, x->op_dev, x->order, c, &t, err));
+	j->r->n_flagged = n_flagged;
+	return BERTH_OK;
+}
+
+static void keep_result(job *j, const timed *t, const trial *x)
 {
 	berth_fidelity *r = j->r;
-	int32_t *order;
-	BERTH_TRY(BERTH_NEW(j->mem, order, before->p.n_ops, err));
+	j->strain[r->n] = t->strain;
+	j->width[r->n] = berth_spread_width(&t->wall);
+	j->trial[r->n] = *x;
+	r->measured_s[r->n] = t->wall.median;
+	r->low_s[r->n] = t->wall.low;
+	r->high_s[r->n++] = t->wall.high;
+}
+
+/* Run the test placements, and in between the calibration ones; fit to the latter; predict the former. */
+static berth_status test(job *j, world *before, world *after, drawn **pick_of, int32_t n, berth_calibration *c, const trial *again, int32_t n_again, berth_err *err)
+{
+	berth_fidelity *r = j->r;
+	int32_t done = 0;
 	for (int32_t i = 0; i < n; i++) {
 		timed t;
-		BERTH_TRY(berth_start_order(&before->p, before->sim, pick_of[i]->op_dev, order, j->tmp, err));
-		BERTH_TRY(time_placement(j, pick_of[i]->op_dev, order, NULL, &t, err));
+		trial x;
+		BERTH_TRY(prepare(j, after, pick_of[i], &x, err));
+		BERTH_TRY(time_placement(j, x.op_dev, x.order, NULL, &t, err));
+		if (t.counts)
+			keep_result(j, &t, &x);
+		for (; (int64_t)done * n < (int64_t)(i + 1) * n_again; done++)
+			BERTH_TRY(calibrate_again(j, &again[done], c, err));
 		tell(j, "test", i + 1, n);
-		if (!t.counts)
-			continue;
-		j->strain[r->n] = t.strain;
-		j->width[r->n] = berth_spread_width(&t.wall);
-		r->measured_s[r->n] = t.wall.median;
-		r->low_s[r->n] = t.wall.low;
-		r->high_s[r->n] = t.wall.high;
-		r->profiled_s[r->n] = predict(before, pick_of[i]->op_dev, order);
-		r->calibrated_s[r->n++] = predict(after, pick_of[i]->op_dev, order);
 	}
 	r->n_test = r->n;
+	BERTH_TRY(refit(j, c, after, NULL, &r->segment_error_after, err));
+	for (int32_t i = 0; i < r->n; i++) {
+		r->profiled_s[i] = predict(before, j->trial[i].op_dev, j->trial[i].order);
+		r->calibrated_s[i] = predict(after, j->trial[i].op_dev, j->trial[i].order);
+	}
+	return BERTH_OK;
+}
+
+/* The test placement of the least value but those taken; -1: none. */
+static int32_t least(const double *value, int32_t n, const int32_t *taken, int32_t n_taken)
+{
+	int32_t best = -1;
+	for (int32_t i = 0; i < n; i++) {
+		bool free = true;
+		for (int32_t k = 0; k < n_taken; k++)
+			free &= taken[k] != i;
+		if (free && (best < 0 || value[i] < value[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* One sample of a placement; NAN where it does not count. */
+static berth_status time_once(job *j, const trial *x, double *seconds, berth_err *err)
+{
+	berth_measurement run;
+	berth_err why = {0};
+	berth_status st = berth_measured_run(j->m, x->op_dev, x->order, 0, 1, j->mem, j->tmp, &run, &why);
+	*seconds = NAN;
+	if (st == BERTH_EIO || st == BERTH_ELIMIT)
+		return BERTH_OK;
+	if (st != BERTH_OK)
+		return berth_fail(err, st, "%s", why.msg);
+	*seconds = calm(j, run.strain[0]) ? run.wall_s[0] : NAN;
+	return BERTH_OK;
+}
+
+/* The least of many medians is partly luck. So the placement that the simulator chooses runs once more against those that were measured fastest, turn by turn; the
+ * regret is by these samples alone. */
+static berth_status choose(job *j, berth_err *err)
+{
+	berth_fidelity *r = j->r;
+	int32_t index[RIVALS], n = 0, count[RIVALS] = {0};
+	double s[RIVALS][TURNS], median[RIVALS];
+	r->turns_regret = NAN;
+	for (int32_t i; n < RIVALS && (i = least(n ? r->measured_s : r->calibrated_s, r->n, index, n)) >= 0;)
+		index[n++] = i;
+	for (int32_t turn = -1; turn < TURNS; turn++) /* the first makes ready */
+		for (int32_t k = 0; k < n; k++) {
+			double x;
+			BERTH_TRY(time_once(j, &j->trial[index[k]], &x, err));
+			if (turn >= 0 && !isnan(x))
+				s[k][count[k]++] = x;
+		}
+	for (int32_t k = 0; k < n; k++) {
+		berth_spread spread = {.median = INFINITY};
+		if (count[k])
+			BERTH_TRY(berth_spread_of(s[k], count[k], j->tmp, &spread, err));
+		median[k] = spread.median;
+	}
+	for (int32_t k = 0; k < n && count[0]; k++)
+		r->turns_regret = fmax(k ? r->turns_regret : 0, median[0] / median[k] - 1);
 	return BERTH_OK;
 }
 
@@ -266,8 +380,8 @@ static berth_status sum_up(job *j, berth_err *err)
 	r->calibrated = errors_of(r, r->calibrated_s);
 	r->least_s = r->best_s = INFINITY;
 	for (int32_t i = 0; i < r->n; i++) {
-		r->least_s = fmin(r->least_s, r->profiled_s[i]);
-		r->most_s = fmax(r->most_s, r->profiled_s[i]);
+		r->least_s = fmin(r->least_s, r->calibrated_s[i]);
+		r->most_s = fmax(r->most_s, r->calibrated_s[i]);
 		r->best_s = fmin(r->best_s, r->measured_s[i]);
 	}
 	if (!r->n)
@@ -294,22 +408,31 @@ static berth_status run_all(job *j, berth_err *err)
 	berth_profile profile;
 	world before = {0}, after = {0};
 	drawn *pool, **test_pick, **calibration_pick;
+	trial *again;
+	berth_calibration c;
 	int32_t n_pool = POOL_FACTOR * (cfg->test + cfg->calibration), count = 0;
 	berth_rng rng = berth_rng_seed(cfg->seed, BERTH_STREAM_RANDOM);
 	BERTH_TRY(BERTH_NEW(j->mem, pool, n_pool, err));
 	BERTH_TRY(BERTH_NEW(j->mem, test_pick, cfg->test, err));
 	BERTH_TRY(BERTH_NEW(j->mem, calibration_pick, cfg->calibration, err));
+	BERTH_TRY(BERTH_NEW(j->mem, again, cfg->calibration, err));
+	BERTH_TRY(BERTH_NEW(j->mem, j->trial, cfg->test, err));
 	BERTH_TRY(berth_profile_run(j->m, &cfg->profile, j->mem, j->tmp, &profile, err));
 	BERTH_TRY(berth_profile_system(&profile, j->m->s, j->mem, &before.s, err));
-	BERTH_TRY(make_world(j, profile.time_s, &before, err));
+	BERTH_TRY(berth_graph_with_times(j->m->g, &before.s, profile.time_s, j->mem, &before.g, err));
+	BERTH_TRY(make_world(j, &before, err));
 	BERTH_TRY(draw_pool(&before.p, before.sim, n_pool, &rng, j->mem, pool, &count, err));
 	if (!count)
 		return berth_fail(err, BERTH_EINFEASIBLE, "no placement drawn could run");
-	int32_t n_test = pick(pool, count, cfg->test, &rng, test_pick), n_calibration = pick(pool, count, cfg->calibration, &rng, calibration_pick);
+	int32_t n_calibration = pick(pool, count, cfg->calibration, &rng, calibration_pick);
 	BERTH_TRY(measure_whole(j, 1, &r->whole_1_s, err));
 	BERTH_TRY(measure_whole(j, 0, &r->whole_all_s, err));
-	BERTH_TRY(calibrate(j, &before, calibration_pick, n_calibration, profile.time_s, &after, err));
-	BERTH_TRY(test(j, &before, &after, test_pick, n_test, err));
+	BERTH_TRY(berth_calibration_new(j->m->g, &before.s, profile.time_s, j->mem, &c, err));
+	BERTH_TRY(calibrate(j, &before, calibration_pick, n_calibration, &c, again, &after, err));
+	predict_again(&after, pool, count);
+	int32_t n_test = pick(pool, count, cfg->test, &rng, test_pick);
+	BERTH_TRY(test(j, &before, &after, test_pick, n_test, &c, again, n_calibration, err));
+	BERTH_TRY(choose(j, err));
 	r->fitted_graph = after.g;
 	r->fitted_system = after.s;
 	return sum_up(j, err);

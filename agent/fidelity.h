@@ -1,8 +1,10 @@
 /* How well the simulator tells real run times and their order, for one graph on one system with one engine.
  *
- * Placements are drawn (whole runs of operators in topological order on one device, cut at random places, and operators on random devices), and picked so that
- * their predicted times fill the range evenly. Calibration placements re-fit the simulator (calibrate.h); test placements, others than those, are then
- * predicted and measured. Each placement is run in the order in which the simulator starts its operators.
+ * Placements are drawn (each device alone, whole runs of operators in topological order on one device, cut at random places, and operators on random devices). Some, picked so
+ * that their predicted times fill the range evenly, calibrate the simulator (calibrate.h); test placements, others than those, are picked in the same way by the calibrated
+ * predictions, and run. Each placement is run in the order in which the simulator starts its operators. The calibration placements run once more, one after every few
+ * tests, so that a machine that changes slowly does so for both; the predictions judged are those of the simulator fitted to both their runs. At the end
+ * the placement that it predicts fastest runs turn by turn against those that were measured fastest.
  *
  * A sample counts where the machine was quiet: at most max_strain wall seconds for each CPU second of the work. A placement without enough such samples after
  * some tries is flagged and left out. */
@@ -36,7 +38,8 @@ typedef struct berth_fidelity_error {
 typedef struct berth_fidelity {
 	int32_t n_calibration, n_test, n_flagged, n_failed; /* placements that counted, that were flagged, at which the engine failed */
 	const char *failure;        /* what the engine did at the last of them; NULL */
-	double least_s, most_s;     /* predicted range of the test placements */
+	double least_s, most_s;     /* range of the calibrated predictions of the test placements */
+	double turns_regret;        /* as regret, of the calibrated choice, run turn by turn against the measured-fastest; NAN: it could not be run */
 	berth_fidelity_error profiled, calibrated; /* the simulator as profiled, and after calibration */
 	double segment_error_before, segment_error_after; /* of the calibration runs */
 	double median_strain, median_width; /* of the test runs: strain; interval / median */

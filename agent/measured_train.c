@@ -18,19 +18,14 @@ berth_mtrain_cfg berth_mtrain_cfg_default(void)
 
 /* ---- the simulator ---- */
 
-static berth_status make_problem(berth_mtrain *t, const double *time_s, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY(berth_graph_with_times(t->m->g, &t->s, time_s, t->mem, &t->g, err));
-	return berth_problem_new(&t->g, &t->s, t->mem, tmp, &t->p, err);
-}
-
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_mtrain *out, berth_err *err)
 {
 	*out = (berth_mtrain){.m = m, .cfg = cfg, .mem = mem, .started = berth_wall_seconds()};
 	BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &out->profile, err));
 	BERTH_TRY(berth_profile_system(&out->profile, m->s, mem, &out->profiled, err));
 	out->s = out->profiled;
-	return make_problem(out, out->profile.time_s, tmp, err);
+	BERTH_TRY(berth_graph_with_times(m->g, &out->s, out->profile.time_s, mem, &out->g, err));
+	return berth_problem_new(&out->g, &out->s, mem, tmp, &out->p, err);
 }
 
 /* ---- rounds ---- */
@@ -216,9 +211,11 @@ static berth_status refit(job *j, berth_err *err)
 {
 	if (!j->c.n_seen)
 		return BERTH_OK;
-	berth_calibration_fit(&j->c, 40, NULL, NULL);
-	BERTH_TRY(berth_calibration_links(&j->c, j->t->mem, j->tmp, &j->t->s, err));
-	return make_problem(j->t, j->c.time_s, j->tmp, err);
+	berth_mtrain *t = j->t;
+	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));
+	BERTH_TRY(berth_calibration_links(&j->c, t->mem, j->tmp, &t->s, err));
+	BERTH_TRY(berth_calibration_graph(&j->c, &t->s, t->mem, &t->g, err));
+	return berth_problem_new(&t->g, &t->s, t->mem, j->tmp, &t->p, err);
 }
 
 static berth_status run_rounds(job *j, berth_err *err)

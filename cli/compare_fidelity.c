@@ -86,6 +86,7 @@ static void put_row(berth_json_out *w, const row *x)
 	put_error(w, "profiled", &r->profiled);
 	put_error(w, "calibrated", &r->calibrated);
 	berth_json_flat(w, false);
+	berth_json_put_number(w, "regret_in_turns", r->turns_regret);
 	berth_json_put_number(w, "segment_error_before", r->segment_error_before);
 	berth_json_put_number(w, "segment_error_after", r->segment_error_after);
 	berth_json_put_number(w, "strain", r->median_strain);
@@ -131,6 +132,7 @@ static void add_row(cli_table *t, const row *x)
 	cli_cell(t, "%.3f", r->calibrated.tau);
 	cli_cell(t, "%lld of %lld", (long long)r->calibrated.pairs, (long long)r->calibrated.all_pairs);
 	cli_cell(t, "%s", cli_percent(a, r->calibrated.regret));
+	cli_cell(t, "%s", cli_percent(a, r->turns_regret));
 	cli_cell(t, "%.2f", r->median_strain);
 	cli_cell(t, "%s", berth_text_seconds(a, r->best_s));
 	cli_cell(t, "%s", berth_text_seconds(a, r->whole_1_s));
@@ -139,10 +141,10 @@ static void add_row(cli_table *t, const row *x)
 
 static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *err)
 {
-	static const char *const head[] = {"graph", "tested", "left out", "range", "profiled MAPE", "tau", "calibrated MAPE", "tau", "pairs", "regret", "strain",
+	static const char *const head[] = {"graph", "tested", "left out", "range", "profiled MAPE", "tau", "calibrated MAPE", "tau", "pairs", "regret", "in turns", "strain",
 	                                   "best", "whole, 1 thread", "whole, all threads"};
 	cli_table t;
-	cli_table_init(&t, &c->mem, "lrrrrrrrrrrrrr");
+	cli_table_init(&t, &c->mem, "lrrrrrrrrrrrrrr");
 	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
 		cli_cell(&t, "%s", head[i]);
 	for (int32_t i = 0; i < n; i++)

@@ -1,19 +1,56 @@
 /* See calibrate.h. */
 #include "calibrate.h"
 
+#include "ridge.h"
+#include "times.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double least_s = 1e-9;
 
+/* Means over the operators that run on all devices; where there is none, over all. */
+static void set_units(berth_calibration *c)
+{
+	int32_t n_devs = c->s->n_devs, n_all = 0;
+	size_t n = 0;
+	double all = 0, bytes = 0, *sum = c->slowness;
+	for (int32_t op = 0; op < c->g->n_ops; op++) {
+		const double *t = c->prior_s + (size_t)op * (size_t)n_devs;
+		bool everywhere = true;
+		for (int32_t d = 0; d < n_devs; d++) {
+			everywhere &= !isnan(t[d]);
+			all += isnan(t[d]) ? 0 : t[d];
+			n += isnan(t[d]) ? 0 : 1;
+		}
+		n_all += everywhere;
+		for (int32_t d = 0; d < n_devs && everywhere; d++)
+			sum[d] += t[d];
+	}
+	c->unit_s = n ? all / (double)n : least_s;
+	double mean = 0;
+	for (int32_t d = 0; d < n_devs; d++)
+		mean += sum[d] / n_devs;
+	for (int32_t d = 0; d < n_devs; d++)
+		c->slowness[d] = n_all ? sum[d] / mean : 1;
+	for (int32_t t = 0; t < c->g->n_tensors; t++)
+		bytes += (double)c->g->tensor_bytes[t] / c->g->n_tensors;
+	c->unit_bytes = bytes > 0 ? bytes : 1;
+}
+
 berth_status berth_calibration_new(const berth_graph *g, const berth_system *s, const double *time_s, berth_arena *mem, berth_calibration *out, berth_err *err)
 {
 	berth_calibration c = {.g = g, .s = s, .mem = mem};
 	size_t n = (size_t)g->n_ops * (size_t)s->n_devs;
+	BERTH_TRY(BERTH_NEW(mem, c.prior_s, n, err));
 	BERTH_TRY(BERTH_NEW(mem, c.time_s, n, err));
+	BERTH_TRY(BERTH_NEW(mem, c.slowness, s->n_devs, err));
+	for (int i = 0; i < 2; i++)
+		BERTH_TRY(BERTH_NEW(mem, c.cut_s[i], g->n_tensors, err));
 	for (size_t i = 0; i < n; i++)
-		c.time_s[i] = time_s[i] < least_s ? least_s : time_s[i]; /* a NAN stays */
+		c.prior_s[i] = c.time_s[i] = time_s[i] < least_s ? least_s : time_s[i]; /* a NAN stays */
+	set_units(&c);
 	*out = c;
 	return BERTH_OK;
 }
@@ -153,26 +190,33 @@ static bool goes_elsewhere(const reader *r, int32_t t, int32_t dev)
 	return false;
 }
 
-/* Count the ends of segment k; stamp [n_tensors] has k + 1 where a tensor was counted. */
-static void count_ends(const reader *r, int32_t k, int32_t *stamp, berth_observed *o)
+static berth_status add_end(berth_calibration *c, int32_t tensor, int32_t op, berth_cut_side side, berth_observed *o, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(c->mem, c->end, c->n_ends, &c->cap_end, err));
+	c->end[c->n_ends++] = (berth_cut_end){tensor, c->g->op_type[op], side};
+	o->n_ends++;
+	return BERTH_OK;
+}
+
+/* List the ends of segment k; stamp [n_tensors] has k + 1 where a tensor came in already. */
+static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, int32_t *stamp, berth_observed *o, berth_err *err)
 {
 	const berth_graph *g = r->c->g;
 	const berth_segment *s = &r->m->segment[k];
+	o->first_end = c->n_ends;
 	for (int32_t i = 0; i < s->n_ops; i++) {
 		for (int32_t e = g->op_in_off[s->op[i]]; e < g->op_in_off[s->op[i] + 1]; e++) {
 			int32_t t = g->in_tensor[e];
 			if (stamp[t] == k + 1 || r->m->segment[r->op_segment[g->tensor_producer[t]]].dev == s->dev)
 				continue;
 			stamp[t] = k + 1;
-			o->n_ends++;
-			o->end_bytes += (double)g->tensor_bytes[t];
+			BERTH_TRY(add_end(c, t, s->op[i], BERTH_CUT_IN, o, err));
 		}
 		for (int32_t t = g->op_tensor_off[s->op[i]]; t < g->op_tensor_off[s->op[i] + 1]; t++)
-			if (goes_elsewhere(r, t, s->dev)) {
-				o->n_ends++;
-				o->end_bytes += (double)g->tensor_bytes[t];
-			}
+			if (goes_elsewhere(r, t, s->dev))
+				BERTH_TRY(add_end(c, t, s->op[i], BERTH_CUT_OUT, o, err));
 	}
+	return BERTH_OK;
 }
 
 static berth_status add_all(berth_calibration *c, const berth_measurement *m, double max_strain, berth_arena *tmp, berth_err *err)
@@ -190,8 +234,9 @@ static berth_status add_all(berth_calibration *c, const berth_measurement *m, do
 		if (isnan(seconds))
 			continue;
 		BERTH_TRY(BERTH_GROW(c->mem, c->seen, c->n_seen, &c->cap_seen, err));
-		c->seen[c->n_seen] = (berth_observed){s->dev, s->n_ops, s->op, fmax(seconds, least_s), 0, 0};
-		count_ends(&r, k, stamp, &c->seen[c->n_seen++]);
+		berth_observed o = {.dev = s->dev, .n_ops = s->n_ops, .op = s->op, .seconds = fmax(seconds, least_s)};
+		BERTH_TRY(list_ends(c, &r, k, stamp, &o, err));
+		c->seen[c->n_seen++] = o;
 	}
 	c->n_runs++;
 	return BERTH_OK;
@@ -209,7 +254,12 @@ berth_status berth_calibration_add(berth_calibration *c, const berth_measurement
 
 static double at_ends(const berth_calibration *c, const berth_observed *o)
 {
-	return c->end_s * o->n_ends + c->end_s_per_byte * o->end_bytes;
+	double sum = 0;
+	for (int32_t i = 0; i < o->n_ends; i++) {
+		const berth_cut_end *e = &c->end[o->first_end + (size_t)i];
+		sum += c->cut_s[e->side][e->tensor];
+	}
+	return sum * c->slowness[o->dev];
 }
 
 static double of_operators(const berth_calibration *c, const berth_observed *o)
@@ -243,62 +293,166 @@ static double segment_error(const berth_calibration *c)
 	return all > 0 ? wrong / all : 0;
 }
 
-/* All of a device first: what no run tells gets that much. */
-static void scale_devices(berth_calibration *c)
+/* Where the unknowns of the equations stand. */
+typedef struct unknowns {
+	int32_t device, type, op, own;              /* factors of times */
+	int32_t every_cut, type_cut, tensor_cut;    /* costs of cuts; a constant and a share of bytes each, of each side */
+	int32_t n_types, n;
+} unknowns;
+
+static unknowns lay_out(const berth_calibration *c)
 {
-	for (int32_t d = 0; d < c->s->n_devs; d++) {
-		double want = 0, have = 0;
-		for (size_t k = 0; k < c->n_seen; k++)
-			if (c->seen[k].dev == d) {
-				want += fmax(c->seen[k].seconds - at_ends(c, &c->seen[k]), 0.1 * c->seen[k].seconds);
-				have += of_operators(c, &c->seen[k]);
-			}
-		for (int32_t op = 0; have > 0 && op < c->g->n_ops; op++)
-			c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= want / have;
+	int32_t n_devs = c->s->n_devs, n_types = c->g->n_types + 1; /* the last: no type */
+	unknowns u = {.n_types = n_types};
+	u.type = u.device + n_devs;
+	u.op = u.type + n_devs * n_types;
+	u.own = u.op + c->g->n_ops;
+	u.every_cut = u.own + c->g->n_ops * n_devs;
+	u.type_cut = u.every_cut + 4;
+	u.tensor_cut = u.type_cut + 4 * n_types;
+	u.n = u.tensor_cut + 2 * c->g->n_tensors;
+	return u;
+}
+
+/* How far each unknown is expected from its mean: figures of a kind, not of a model. Fits are the same for any within a factor of three (docs/measured.md). */
+static void expect(const unknowns *u, berth_ridge *r)
+{
+	static const double device = 3, type = 0.5, op = 0.3, own = 0.05, every_cut = 1, type_cut = 0.2, tensor_cut = 0.2;
+	for (int32_t i = 0; i < u->n; i++) {
+		r->mean[i] = i < u->type;
+		r->deviation[i] = i < u->type ? device : i < u->op ? type : i < u->own ? op : i < u->every_cut ? own : i < u->type_cut ? every_cut : i < u->tensor_cut ? type_cut : tensor_cut;
 	}
 }
 
-/* Cost of ends by least squares on what the operators leave, relative to each segment; neither figure below 0. */
-static void fit_ends(berth_calibration *c)
+static int32_t type_of(const unknowns *u, int32_t type)
 {
-	double nn = 0, nb = 0, bb = 0, rn = 0, rb = 0;
-	for (size_t k = 0; k < c->n_seen; k++) {
-		const berth_observed *o = &c->seen[k];
-		double n = o->n_ends, b = o->end_bytes, w = 1 / o->seconds, left = o->seconds - of_operators(c, o);
-		nn += w * n * n;
-		nb += w * n * b;
-		bb += w * b * b;
-		rn += w * n * left;
-		rb += w * b * left;
+	return type < 0 ? u->n_types - 1 : type;
+}
+
+typedef struct term {
+	int32_t col;
+	double x;
+} term;
+
+enum { OP_TERMS = 4, CUT_TERMS = 5 };
+
+/* Parts of an operator's factor. */
+static void op_terms(const berth_calibration *c, const unknowns *u, int32_t op, int32_t d, term out[OP_TERMS])
+{
+	out[0] = (term){u->device + d, 1};
+	out[1] = (term){u->type + d * u->n_types + type_of(u, c->g->op_type[op]), 1};
+	out[2] = (term){u->op + op, 1};
+	out[3] = (term){u->own + op * c->s->n_devs + d, 1};
+}
+
+/* Parts of a cut's cost in units of time. What is a tensor's own is mostly a share of its bytes. */
+static void cut_terms(const berth_calibration *c, const unknowns *u, int32_t tensor, int32_t type, int side, term out[CUT_TERMS])
+{
+	double bytes = (double)c->g->tensor_bytes[tensor] / c->unit_bytes;
+	int32_t k = u->type_cut + 4 * type_of(u, type) + 2 * side;
+	out[0] = (term){u->every_cut + 2 * side, 1};
+	out[1] = (term){u->every_cut + 2 * side + 1, bytes};
+	out[2] = (term){k, 1};
+	out[3] = (term){k + 1, bytes};
+	out[4] = (term){u->tensor_cut + 2 * tensor + side, 0.3 + bytes};
+}
+
+static double value_of(const berth_ridge *r, const term *t, int n)
+{
+	double sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += t[i].x * r->beta[t[i].col];
+	return sum;
+}
+
+static berth_status put_terms(berth_ridge *r, const term *t, int n, double factor, berth_err *err)
+{
+	for (int i = 0; i < n; i++)
+		BERTH_TRY(berth_ridge_put(r, t[i].col, t[i].x * factor, err));
+	return BERTH_OK;
+}
+
+static berth_status put_segment(const berth_calibration *c, const unknowns *u, const berth_observed *o, berth_ridge *r, berth_err *err)
+{
+	static const double noise = 0.1; /* of a segment that lasts as long as a mean operator */
+	term t[CUT_TERMS];
+	BERTH_TRY(berth_ridge_row(r, o->seconds, noise * sqrt(o->seconds * c->unit_s), err));
+	for (int32_t i = 0; i < o->n_ops; i++) {
+		op_terms(c, u, o->op[i], o->dev, t);
+		BERTH_TRY(put_terms(r, t, OP_TERMS, c->prior_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev], err));
 	}
-	for (int i = 0; i < 200; i++) {
-		c->end_s = nn > 0 ? fmax(0, (rn - nb * c->end_s_per_byte) / nn) : 0;
-		c->end_s_per_byte = bb > 0 ? fmax(0, (rb - nb * c->end_s) / bb) : 0;
+	for (int32_t i = 0; i < o->n_ends; i++) {
+		const berth_cut_end *e = &c->end[o->first_end + (size_t)i];
+		cut_terms(c, u, e->tensor, e->type, e->side, t);
+		BERTH_TRY(put_terms(r, t, CUT_TERMS, c->unit_s * c->slowness[o->dev], err));
+	}
+	return BERTH_OK;
+}
+
+static void take_times(berth_calibration *c, const unknowns *u, const berth_ridge *r)
+{
+	term t[OP_TERMS];
+	for (int32_t op = 0; op < c->g->n_ops; op++)
+		for (int32_t d = 0; d < c->s->n_devs; d++) {
+			size_t at = (size_t)op * (size_t)c->s->n_devs + (size_t)d;
+			op_terms(c, u, op, d, t);
+			c->time_s[at] = isnan(c->prior_s[at]) ? c->prior_s[at] : fmax(least_s, c->prior_s[at] * value_of(r, t, OP_TERMS));
+		}
+}
+
+/* In-ends by the mean over the consumers. */
+static void take_cuts(berth_calibration *c, const unknowns *u, const berth_ridge *r)
+{
+	const berth_graph *g = c->g;
+	term x[CUT_TERMS];
+	for (int32_t t = 0; t < g->n_tensors; t++) {
+		int32_t n = g->tensor_use_off[t + 1] - g->tensor_use_off[t];
+		cut_terms(c, u, t, g->op_type[g->tensor_producer[t]], BERTH_CUT_OUT, x);
+		c->cut_s[BERTH_CUT_OUT][t] = c->unit_s * value_of(r, x, CUT_TERMS);
+		c->cut_s[BERTH_CUT_IN][t] = 0;
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			cut_terms(c, u, t, g->op_type[g->edge_consumer[e]], BERTH_CUT_IN, x);
+			c->cut_s[BERTH_CUT_IN][t] += c->unit_s * value_of(r, x, CUT_TERMS) / n;
+		}
 	}
 }
 
-static void sweep(berth_calibration *c, double relaxation)
+static berth_status fit(berth_calibration *c, berth_arena *tmp, berth_err *err)
 {
-	for (size_t k = 0; k < c->n_seen; k++) {
-		const berth_observed *o = &c->seen[k];
-		double have = of_operators(c, o), want = fmax(o->seconds - at_ends(c, o), 0.1 * o->seconds);
-		if (have > 0)
-			scale(c, o, pow(want / have, relaxation));
-	}
+	enum { STEPS = 400 };
+	unknowns u = lay_out(c);
+	berth_ridge r;
+	BERTH_TRY(berth_ridge_new(u.n, tmp, &r, err));
+	expect(&u, &r);
+	for (size_t k = 0; k < c->n_seen; k++)
+		BERTH_TRY(put_segment(c, &u, &c->seen[k], &r, err));
+	BERTH_TRY(berth_ridge_solve(&r, STEPS, tmp, err));
+	take_times(c, &u, &r);
+	take_cuts(c, &u, &r);
+	return BERTH_OK;
 }
 
-void berth_calibration_fit(berth_calibration *c, int32_t sweeps, double *before, double *after)
+berth_status berth_calibration_fit(berth_calibration *c, berth_arena *tmp, double *before, double *after, berth_err *err)
 {
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	if (before)
 		*before = segment_error(c);
-	fit_ends(c);
-	scale_devices(c);
-	for (int32_t n = 0; n < sweeps; n++) {
-		fit_ends(c);
-		sweep(c, 0.5 / (1 + 0.1 * n));
-	}
+	berth_status st = fit(c, tmp, err);
+	berth_arena_reset(tmp, mark);
 	if (after)
 		*after = segment_error(c);
+	return st;
+}
+
+berth_status berth_calibration_graph(const berth_calibration *c, const berth_system *s, berth_arena *mem, berth_graph *out, berth_err *err)
+{
+	berth_graph g;
+	BERTH_TRY(berth_graph_with_times(c->g, s, c->time_s, mem, &g, err));
+	BERTH_TRY(BERTH_NEW(mem, g.tensor_cut_s, g.n_tensors, err));
+	for (int32_t t = 0; t < g.n_tensors; t++)
+		g.tensor_cut_s[t] = fmax(0, c->cut_s[BERTH_CUT_OUT][t] + c->cut_s[BERTH_CUT_IN][t]);
+	*out = g;
+	return BERTH_OK;
 }
 
 /* ---- links ---- */
@@ -334,8 +488,6 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 		int32_t n;
 		BERTH_TRY(fit_link(c, l, tmp, &latency, &per_byte, &n, err));
 		berth_arena_reset(tmp, mark);
-		latency += 2 * c->end_s;
-		per_byte += 2 * c->end_s_per_byte;
 		s.link_latency_s[l] = latency;
 		s.link_bandwidth[l] = per_byte > 1 / most_bandwidth ? 1 / per_byte : most_bandwidth;
 	}
@@ -375,16 +527,21 @@ static berth_status follow(berth_calibration *c, const berth_measurement *m, dou
 	reader r;
 	double *room;
 	berth_observed *o;
+	int32_t *stamp;
+	size_t n_ends = c->n_ends; /* those of this measurement are not kept */
+	BERTH_TRY(BERTH_NEW(tmp, stamp, c->g->n_tensors, err));
 	BERTH_TRY(open_reader(c, m, tmp, &r, err));
 	BERTH_TRY(BERTH_NEW(tmp, room, 2 * m->n_samples, err));
 	BERTH_TRY(BERTH_NEW(tmp, o, m->n_segments, err));
 	for (int32_t k = 0; k < m->n_segments; k++) {
 		const berth_segment *s = &m->segment[k];
-		o[k] = (berth_observed){s->dev, s->n_ops, s->op, 0, 0, 0};
+		o[k] = (berth_observed){.dev = s->dev, .n_ops = s->n_ops, .op = s->op};
 		BERTH_TRY(observe(c, &r, k, 0, false, room, tmp, &o[k].seconds, err));
+		BERTH_TRY(list_ends(c, &r, k, stamp, &o[k], err));
 	}
 	for (int32_t d = 0; d < c->s->n_devs; d++)
 		follow_device(c, o, m->n_segments, d, rate);
+	c->n_ends = n_ends;
 	return BERTH_OK;
 }
 
