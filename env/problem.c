@@ -2,6 +2,7 @@
 #include "problem.h"
 
 #include "constraints.h"
+#include "routes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 	return BERTH_OK;
 }
 
-/* ---- byte classes, hops and routes ---- */
+/* ---- byte classes and hops ---- */
 
 /* What tensors of a class have in common. */
 typedef struct byte_key {
@@ -193,136 +194,6 @@ static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err
 				                  (long long)p->class_bytes[c], ns * 1e-9, s->dev_name[s->link_from[l]], s->dev_name[s->link_to[l]]);
 			p->class_link_ns[(size_t)c * (size_t)s->n_links + (size_t)l] = llround(ns);
 		}
-	return BERTH_OK;
-}
-
-/* Scratch of one shortest-path run towards one destination. */
-typedef struct to_dest {
-	int64_t *sum_ns;  /* [n_devs] -1: not reached */
-	int32_t *hops;
-	bool *done;
-} to_dest;
-
-/* Least (sum of rounded hops, hops) from every device to dest: Dijkstra over the reversed links, O(devs^2). */
-static void shortest_to(const berth_problem *p, const int64_t *link_ns, int32_t dest, to_dest *w)
-{
-	const berth_system *s = p->s;
-	int32_t n = p->n_devs;
-	for (int32_t v = 0; v < n; v++) {
-		w->sum_ns[v] = v == dest ? 0 : -1;
-		w->hops[v] = 0;
-		w->done[v] = false;
-	}
-	for (;;) {
-		int32_t u = -1;
-		for (int32_t v = 0; v < n; v++)
-			if (!w->done[v] && w->sum_ns[v] >= 0 &&
-			    (u < 0 || w->sum_ns[v] < w->sum_ns[u] || (w->sum_ns[v] == w->sum_ns[u] && w->hops[v] < w->hops[u])))
-				u = v;
-		if (u < 0)
-			return;
-		w->done[u] = true;
-		for (int32_t v = 0; v < n; v++) {
-			int32_t l = s->link_of[(size_t)v * (size_t)n + (size_t)u];
-			if (l < 0 || w->done[v])
-				continue;
-			int64_t sum = w->sum_ns[u] + link_ns[l];
-			if (w->sum_ns[v] < 0 || sum < w->sum_ns[v] || (sum == w->sum_ns[v] && w->hops[u] + 1 < w->hops[v])) {
-				w->sum_ns[v] = sum;
-				w->hops[v] = w->hops[u] + 1;
-			}
-		}
-	}
-}
-
-/* Growing list of distinct routes. */
-typedef struct route_list {
-	berth_arena *tmp;
-	int32_t *link, *off;
-	size_t n_links, cap_link, n_routes, cap_off;
-	int32_t *last; /* [n_devs * n_devs] the latest route of each pair: most classes agree */
-} route_list;
-
-/* Index of the route, which is kept if it is not that pair's latest one. */
-static berth_status keep_route(route_list *r, size_t pair, const int32_t *link, int32_t n, int32_t *index, berth_err *err)
-{
-	int32_t last = r->last[pair];
-	if (last >= 0 && r->off[last + 1] - r->off[last] == n && memcmp(r->link + r->off[last], link, (size_t)n * sizeof *link) == 0) {
-		*index = last;
-		return BERTH_OK;
-	}
-	for (int32_t i = 0; i < n; i++) {
-		BERTH_TRY(BERTH_GROW(r->tmp, r->link, r->n_links, &r->cap_link, err));
-		r->link[r->n_links++] = link[i];
-	}
-	BERTH_TRY(BERTH_GROW(r->tmp, r->off, r->n_routes + 1, &r->cap_off, err));
-	r->off[++r->n_routes] = (int32_t)r->n_links;
-	*index = r->last[pair] = (int32_t)r->n_routes - 1;
-	return BERTH_OK;
-}
-
-/* The route of one class and pair: the direct link, else the walk along the shortest paths that takes the lowest device at each step. */
-static berth_status one_route(berth_problem *p, int32_t c, int32_t from, int32_t to, const to_dest *w, route_list *list, int32_t *path, berth_err *err)
-{
-	const berth_system *s = p->s;
-	size_t n = (size_t)p->n_devs, pair = (size_t)from * n + (size_t)to, at = (size_t)c * n * n + pair;
-	const int64_t *link_ns = p->class_link_ns + (size_t)c * (size_t)s->n_links;
-	int32_t len = 0, v = from;
-	if (s->link_of[pair] >= 0) {
-		path[len++] = s->link_of[pair];
-		v = to;
-	}
-	while (v != to) {
-		int32_t u = 0, l;
-		while ((l = s->link_of[(size_t)v * n + (size_t)u]) < 0 || w->sum_ns[u] < 0 || link_ns[l] + w->sum_ns[u] != w->sum_ns[v] ||
-		       w->hops[u] + 1 != w->hops[v])
-			u++;
-		path[len++] = l;
-		v = u;
-	}
-	for (int32_t i = 0; i < len; i++)
-		p->class_pair_ns[at] += link_ns[path[i]];
-	return keep_route(list, pair, path, len, &p->class_pair_route[at], err);
-}
-
-static berth_status routes(berth_problem *p, const int32_t *by_bytes, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	size_t n = (size_t)p->n_devs, cells = (size_t)p->n_classes * n * n;
-	route_list list = {.tmp = tmp};
-	to_dest w;
-	int32_t *path;
-	if (cells > INT32_MAX)
-		return berth_fail(err, BERTH_ELIMIT, "%d tensor sizes on %d devices: the table of transfer times would be too large", p->n_classes, p->n_devs);
-	BERTH_TRY(BERTH_NEW(mem, p->class_pair_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(mem, p->class_pair_route, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.sum_ns, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.hops, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.done, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, path, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, list.last, n * n, err));
-	BERTH_TRY(BERTH_GROW(tmp, list.off, 0, &list.cap_off, err));
-	memset(list.last, -1, n * n * sizeof *list.last);
-	bool all_direct = true;
-	for (int32_t a = 0; a < p->n_devs; a++)
-		for (int32_t b = 0; b < p->n_devs; b++)
-			all_direct &= a == b || p->s->link_of[(size_t)a * n + (size_t)b] >= 0;
-	for (int32_t i = 0; i < p->n_classes; i++) /* by size: neighbours mostly take the same routes */
-		for (int32_t to = 0, c = by_bytes[i]; to < p->n_devs; to++) {
-			if (!all_direct)
-				shortest_to(p, p->class_link_ns + (size_t)c * (size_t)p->s->n_links, to, &w);
-			for (int32_t from = 0; from < p->n_devs; from++) {
-				if (from == to)
-					p->class_pair_route[(size_t)c * n * n + (size_t)from * n + (size_t)to] = -1;
-				else
-					BERTH_TRY(one_route(p, c, from, to, &w, &list, path, err));
-			}
-		}
-	p->n_routes = (int32_t)list.n_routes;
-	BERTH_TRY(BERTH_NEW(mem, p->route_off, list.n_routes + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, p->route_link, list.n_links, err));
-	memcpy(p->route_off, list.off, (list.n_routes + 1) * sizeof *list.off);
-	if (list.n_links)
-		memcpy(p->route_link, list.link, list.n_links * sizeof *list.link);
 	return BERTH_OK;
 }
 
@@ -442,7 +313,7 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 	BERTH_TRY(berth_constraints_compile(p, mem, tmp, err));
 	BERTH_TRY(byte_classes(p, &by_bytes, mem, tmp, err));
 	BERTH_TRY(hop_times(p, mem, err));
-	BERTH_TRY(routes(p, by_bytes, mem, tmp, err));
+	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err)); /* by size: neighbours mostly take the same routes */
 	BERTH_TRY(mean_transfers(p, mem, total, err));
 	BERTH_TRY(priorities(p, mem, tmp, err));
 	return input_positions(p, mem, tmp, err);

@@ -56,7 +56,7 @@ typedef struct berth_problem {
 
 /* Compile. The problem lives in mem and borrows g and s. A pin to a device that the system lacks is BERTH_EFORMAT; an operator without a legal
  * device is not an error here (berth_problem_feasible tells). Fails: BERTH_EFORMAT (also where times or bytes overflow), BERTH_ENOMEM, BERTH_ELIMIT
- * (tables beyond 2^31 entries). O((ops + classes * devs^3) ...). tmp is scratch, reset at exit. */
+ * (tables beyond 2^31 entries). O(ops * devs + classes * devs * (devs + links)) and more where routes differ. tmp is scratch, reset at exit. */
 berth_status berth_problem_new(const berth_graph *g, const berth_system *s, berth_arena *mem, berth_arena *tmp, berth_problem *out, berth_err *err);
 
 /* BERTH_OK if every operator has a legal device; else BERTH_EINFEASIBLE with a message naming the first operator that has none and why. */

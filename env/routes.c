@@ -1,0 +1,251 @@
+/* Routes; see routes.h. For each class and destination a tree of shortest paths, which begins as that of the class before: its lengths under the new hop times are
+ * upper bounds, and rounds over all links lower them until they hold (R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958). Mostly
+ * one round finds them right. */
+#include "routes.h"
+
+#include <string.h>
+
+/* Links by the device that they leave, quickest first for the class at hand. */
+typedef struct arcs {
+	int32_t *off;   /* [n_devs+1] */
+	int32_t *to;    /* [n_links] */
+	int32_t *link;  /* [n_links] */
+	int64_t *ns;    /* [n_links] of the class at hand */
+	bool all_pairs; /* every pair has a link */
+} arcs;
+
+/* Paths towards one destination. */
+typedef struct tree {
+	int32_t dest;
+	int32_t *next;   /* [n_devs] the device after this one; -1: not known yet */
+	int32_t *before; /* [n_devs] the same of the class before */
+	int64_t *sum_ns; /* [n_devs] */
+	int32_t *hops;   /* [n_devs] */
+	bool *known;     /* [n_devs] scratch */
+	bool *same;      /* [n_devs] is the whole path that of the class before? */
+	int32_t *path;   /* [n_devs] scratch */
+} tree;
+
+/* Growing list of routes. */
+typedef struct route_list {
+	berth_arena *tmp;
+	int32_t *link, *off;
+	size_t n_links, cap_link, n_routes, cap_off;
+	int32_t *last; /* [n_devs][n_devs] of each pair, the latest */
+} route_list;
+
+static berth_status new_arcs(const berth_problem *p, berth_arena *tmp, arcs *a, berth_err *err)
+{
+	const berth_system *s = p->s;
+	int32_t n = 0;
+	BERTH_TRY(BERTH_NEW(tmp, a->off, p->n_devs + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, a->to, s->n_links, err));
+	BERTH_TRY(BERTH_NEW(tmp, a->link, s->n_links, err));
+	BERTH_TRY(BERTH_NEW(tmp, a->ns, s->n_links, err));
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		for (int32_t u = 0; u < p->n_devs; u++) {
+			int32_t l = s->link_of[(size_t)v * (size_t)p->n_devs + (size_t)u];
+			if (l < 0)
+				continue;
+			a->to[n] = u;
+			a->link[n++] = l;
+		}
+		a->off[v + 1] = n;
+	}
+	a->all_pairs = n == p->n_devs * (p->n_devs - 1);
+	return BERTH_OK;
+}
+
+/* Insertion sort: the order is mostly that of the class before. */
+static void sort_arcs(arcs *a, int32_t n_devs, const int64_t *link_ns)
+{
+	for (int32_t v = 0; v < n_devs; v++)
+		for (int32_t i = a->off[v]; i < a->off[v + 1]; i++) {
+			int32_t l = a->link[i], to = a->to[i], k = i;
+			for (; k > a->off[v] && a->ns[k - 1] > link_ns[l]; k--) {
+				a->ns[k] = a->ns[k - 1];
+				a->link[k] = a->link[k - 1];
+				a->to[k] = a->to[k - 1];
+			}
+			a->ns[k] = link_ns[l];
+			a->link[k] = l;
+			a->to[k] = to;
+		}
+}
+
+static berth_status new_tree(const berth_problem *p, berth_arena *tmp, tree *t, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(tmp, t->before, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->sum_ns, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->hops, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->known, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, t->same, p->n_devs, err));
+	return BERTH_NEW(tmp, t->path, p->n_devs, err);
+}
+
+static int64_t hop_ns(const berth_problem *p, const int64_t *link_ns, int32_t from, int32_t to)
+{
+	return link_ns[p->s->link_of[(size_t)from * (size_t)p->n_devs + (size_t)to]];
+}
+
+/* Lengths along the tree as it is; not known: INT64_MAX. */
+static void measure(const berth_problem *p, const int64_t *link_ns, tree *t)
+{
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		t->known[v] = v == t->dest || t->next[v] < 0;
+		t->sum_ns[v] = v == t->dest ? 0 : INT64_MAX;
+		t->hops[v] = 0;
+	}
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		int32_t len = 0;
+		for (int32_t u = v; !t->known[u]; u = t->next[u])
+			t->path[len++] = u;
+		while (len) {
+			int32_t u = t->path[--len], w = t->next[u];
+			t->sum_ns[u] = hop_ns(p, link_ns, u, w) + t->sum_ns[w];
+			t->hops[u] = t->hops[w] + 1;
+			t->known[u] = true;
+		}
+	}
+}
+
+/* The best next device of v by the lengths so far; false: they did not change. */
+static bool relax(const arcs *a, tree *t, int32_t v)
+{
+	int64_t least = INT64_MAX;
+	int32_t hops = 0, next = -1;
+	for (int32_t i = a->off[v]; i < a->off[v + 1] && a->ns[i] <= least; i++) {
+		int32_t u = a->to[i];
+		if (t->sum_ns[u] == INT64_MAX)
+			continue;
+		int64_t sum = t->sum_ns[u] + a->ns[i];
+		if (sum < least || (sum == least && (t->hops[u] + 1 < hops || (t->hops[u] + 1 == hops && u < next)))) {
+			least = sum;
+			hops = t->hops[u] + 1;
+			next = u;
+		}
+	}
+	bool changed = least != t->sum_ns[v] || hops != t->hops[v];
+	t->next[v] = next;
+	t->sum_ns[v] = least;
+	t->hops[v] = next < 0 ? 0 : hops;
+	return changed && next >= 0;
+}
+
+/* Which paths are what they were? */
+static void compare(int32_t n_devs, tree *t)
+{
+	for (int32_t v = 0; v < n_devs; v++)
+		t->known[v] = v == t->dest;
+	t->same[t->dest] = true;
+	for (int32_t v = 0; v < n_devs; v++) {
+		int32_t len = 0;
+		for (int32_t u = v; !t->known[u]; u = t->next[u])
+			t->path[len++] = u;
+		while (len) {
+			int32_t u = t->path[--len];
+			t->same[u] = t->next[u] == t->before[u] && t->same[t->next[u]];
+			t->known[u] = true;
+		}
+	}
+}
+
+/* From the tree of the class before to that of this one. */
+static void shortest(const berth_problem *p, const arcs *a, const int64_t *link_ns, tree *t)
+{
+	bool changed = true;
+	memcpy(t->before, t->next, (size_t)p->n_devs * sizeof *t->next);
+	measure(p, link_ns, t);
+	while (changed) {
+		changed = false;
+		for (int32_t v = 0; v < p->n_devs; v++)
+			changed |= v != t->dest && relax(a, t, v);
+	}
+	compare(p->n_devs, t);
+}
+
+static berth_status add_link(route_list *r, int32_t link, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(r->tmp, r->link, r->n_links, &r->cap_link, err));
+	r->link[r->n_links++] = link;
+	return BERTH_OK;
+}
+
+static berth_status end_route(route_list *r, size_t pair, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(r->tmp, r->off, r->n_routes + 1, &r->cap_off, err));
+	r->last[pair] = (int32_t)r->n_routes;
+	r->off[++r->n_routes] = (int32_t)r->n_links;
+	return BERTH_OK;
+}
+
+/* The route of class c from a device to the tree's destination. */
+static berth_status one_route(berth_problem *p, int32_t c, int32_t from, const tree *t, route_list *list, berth_err *err)
+{
+	const berth_system *s = p->s;
+	size_t n = (size_t)p->n_devs, pair = (size_t)from * n + (size_t)t->dest, at = (size_t)c * n * n + pair;
+	int32_t direct = s->link_of[pair];
+	bool kept = list->last[pair] >= 0 && (direct >= 0 || t->same[from]);
+	for (int32_t v = from; v != t->dest && direct < 0 && !kept; v = t->next[v])
+		BERTH_TRY(add_link(list, s->link_of[(size_t)v * n + (size_t)t->next[v]], err));
+	if (direct >= 0 && !kept)
+		BERTH_TRY(add_link(list, direct, err));
+	if (!kept)
+		BERTH_TRY(end_route(list, pair, err));
+	p->class_pair_ns[at] = direct >= 0 ? p->class_link_ns[(size_t)c * (size_t)s->n_links + (size_t)direct] : t->sum_ns[from];
+	p->class_pair_route[at] = list->last[pair];
+	return BERTH_OK;
+}
+
+static berth_status routes_of_class(berth_problem *p, int32_t c, arcs *a, tree *t, int32_t *next, route_list *list, berth_err *err)
+{
+	size_t n = (size_t)p->n_devs;
+	const int64_t *link_ns = p->class_link_ns + (size_t)c * (size_t)p->s->n_links;
+	if (!a->all_pairs)
+		sort_arcs(a, p->n_devs, link_ns);
+	for (int32_t to = 0; to < p->n_devs; to++) {
+		t->dest = to;
+		t->next = next + (size_t)to * n;
+		if (!a->all_pairs)
+			shortest(p, a, link_ns, t);
+		for (int32_t from = 0; from < p->n_devs; from++)
+			if (from != to)
+				BERTH_TRY(one_route(p, c, from, t, list, err));
+		p->class_pair_route[((size_t)c * n + (size_t)to) * n + (size_t)to] = -1;
+	}
+	return BERTH_OK;
+}
+
+static berth_status keep(berth_problem *p, const route_list *list, berth_arena *mem, berth_err *err)
+{
+	p->n_routes = (int32_t)list->n_routes;
+	BERTH_TRY(BERTH_NEW(mem, p->route_off, list->n_routes + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, p->route_link, list->n_links, err));
+	memcpy(p->route_off, list->off, (list->n_routes + 1) * sizeof *list->off);
+	if (list->n_links)
+		memcpy(p->route_link, list->link, list->n_links * sizeof *list->link);
+	return BERTH_OK;
+}
+
+berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	size_t n = (size_t)p->n_devs, cells = (size_t)p->n_classes * n * n;
+	route_list list = {.tmp = tmp};
+	arcs a;
+	tree t;
+	int32_t *next;
+	if (cells > INT32_MAX)
+		return berth_fail(err, BERTH_ELIMIT, "%d tensor sizes on %d devices: the table of transfer times would be too large", p->n_classes, p->n_devs);
+	BERTH_TRY(BERTH_NEW(mem, p->class_pair_ns, cells, err));
+	BERTH_TRY(BERTH_NEW(mem, p->class_pair_route, cells, err));
+	BERTH_TRY(new_arcs(p, tmp, &a, err));
+	BERTH_TRY(new_tree(p, tmp, &t, err));
+	BERTH_TRY(BERTH_NEW(tmp, next, n * n, err));
+	BERTH_TRY(BERTH_NEW(tmp, list.last, n * n, err));
+	BERTH_TRY(BERTH_GROW(tmp, list.off, 0, &list.cap_off, err));
+	memset(list.last, -1, n * n * sizeof *list.last);
+	memset(next, -1, n * n * sizeof *next);
+	for (int32_t i = 0; i < p->n_classes; i++)
+		BERTH_TRY(routes_of_class(p, by_class[i], &a, &t, next, &list, err));
+	return keep(p, &list, mem, err);
+}
