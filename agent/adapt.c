@@ -68,16 +68,15 @@ static double predict(solution *x, const int32_t *op_dev, const int32_t *order)
 }
 
 /* Make the solution the present placement. */
-static berth_status take(job *j, solution *x, berth_err *err)
+static void take(job *j, solution *x)
 {
 	size_t size = (size_t)x->p.n_ops * sizeof *j->op_dev;
 	memcpy(j->op_dev, x->best.op_dev, size);
 	if (x->best.op_order)
 		memcpy(j->order, x->best.op_order, size);
 	else
-		BERTH_TRY(berth_start_order(&x->p, x->sim, j->op_dev, j->order, j->tmp, err));
+		berth_start_order(&x->p, x->sim, j->op_dev, j->order);
 	j->predicted_s = predict(x, j->op_dev, j->order);
-	return BERTH_OK;
 }
 
 /* Seconds that moving from the present placement to the new one takes. */
@@ -110,7 +109,7 @@ static berth_status reconsider(job *j, int32_t step, berth_err *err)
 		j->r->n_switches++;
 		j->predicted_s = now_s;
 		if (sw->done)
-			st = take(j, &x, err);
+			take(j, &x);
 	}
 	berth_arena_free(&x.mem);
 	return st;
@@ -160,7 +159,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	if (st == BERTH_OK)
 		st = solve(j, &x, err);
 	if (st == BERTH_OK)
-		st = take(j, &x, err);
+		take(j, &x);
 	berth_arena_free(&x.mem);
 	BERTH_TRY(st);
 	double from = berth_wall_seconds();

@@ -213,7 +213,8 @@ static berth_status prepare(job *j, world *w, const drawn *x, trial *out, berth_
 {
 	out->op_dev = x->op_dev;
 	BERTH_TRY(BERTH_NEW(j->mem, out->order, w->p.n_ops, err));
-	return berth_start_order(&w->p, w->sim, x->op_dev, out->order, j->tmp, err);
+	berth_start_order(&w->p, w->sim, x->op_dev, out->order);
+	return BERTH_OK;
 }
 
 static berth_status calibrate(job *j, world *before, drawn **pick_of, int32_t n, berth_calibration *c, trial *trials, world *after, berth_err *err)

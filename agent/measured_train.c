@@ -81,7 +81,7 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, be
 	if (order)
 		memcpy(x->order, order, size);
 	else
-		BERTH_TRY(berth_start_order(&j->t->p, sim, op_dev, x->order, j->tmp, err));
+		berth_start_order(&j->t->p, sim, op_dev, x->order);
 	x->seconds = NAN;
 	j->n_tried++;
 	*out = x;

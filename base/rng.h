@@ -38,7 +38,8 @@ double berth_rng_normal(berth_rng *r);
 enum {
 	BERTH_STREAM_METHOD = 0,
 	BERTH_STREAM_INIT = 1,
-	BERTH_STREAM_RANDOM = 2
+	BERTH_STREAM_RANDOM = 2,
+	BERTH_STREAM_ORDER = 3
 };
 #define BERTH_STREAM_ROLLOUT (UINT64_C(1) << 32)
 #define BERTH_STREAM_SEARCH (UINT64_C(2) << 32)

@@ -68,7 +68,8 @@ static berth_status order_of(cli *c, const state *s, const int32_t **out, berth_
 	BERTH_TRY(BERTH_NEW(&c->mem, order, s->g.n_ops, err));
 	BERTH_TRY(berth_sim_new(&s->p, &c->mem, &sim, err));
 	*out = order;
-	return berth_start_order(&s->p, sim, s->placement.op_dev, order, &c->tmp, err);
+	berth_start_order(&s->p, sim, s->placement.op_dev, order);
+	return BERTH_OK;
 }
 
 static berth_status sum_up(cli *c, state *s, berth_err *err)

@@ -48,28 +48,37 @@ berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *er
 }
 
 /* Is there a base near enough to base? A walk that moves on at each step goes on from an old one for a while. */
-static bool have_base(berth_eval *e, const int32_t *base)
+static bool have_base(berth_eval *e, berth_keyed base)
 {
-	const int32_t *old = berth_incremental_base_dev(e->near);
 	berth_sim_result r;
-	if (old && memcmp(old, base, (size_t)e->p->n_ops * sizeof *base) == 0) {
+	berth_incremental_use_keys(e->near, base.op_key);
+	if (berth_incremental_is_base(e->near, base.op_dev)) {
 		e->n_far = 0;
 		return true;
 	}
-	if (old && ++e->n_far < MOST_FAR)
+	if (berth_incremental_has_base(e->near) && ++e->n_far < MOST_FAR)
 		return true;
 	e->n_far = 0;
-	return berth_incremental_base(e->near, base, &r);
+	return berth_incremental_base(e->near, base.op_dev, &r);
 }
 
-berth_score berth_eval_near(berth_eval *e, const int32_t *base, const int32_t *op_dev, int64_t limit_ns)
+static berth_score run_keyed(berth_eval *e, berth_keyed x)
+{
+	berth_sim_use_keys(e->sim, x.op_key);
+	berth_score score = berth_eval_run(e, x.op_dev, NULL);
+	berth_sim_use_keys(e->sim, NULL);
+	return score;
+}
+
+berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns)
 {
 	berth_sim_result r;
 	if (!e->near || e->p->n_ops == 0 || !have_base(e, base))
-		return berth_eval_run(e, op_dev, NULL);
-	if (!berth_incremental_run(e->near, op_dev, limit_ns, &r) || !r.runs)
+		return run_keyed(e, x);
+	berth_incremental_use_keys(e->near, x.op_key);
+	if (!berth_incremental_run(e->near, x.op_dev, limit_ns, &r) || !r.runs)
 		return berth_score_worst();
-	return (berth_score){excess_of(e, op_dev, &r), berth_objective_value(&e->objective, &r)};
+	return (berth_score){excess_of(e, x.op_dev, &r), berth_objective_value(&e->objective, &r)};
 }
 
 int64_t berth_eval_latency_limit(const berth_eval *e, double value)

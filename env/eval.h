@@ -42,9 +42,15 @@ berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *
 /* Prepare for berth_eval_near, in mem; done once, later calls do nothing. Fails: BERTH_ENOMEM. */
 berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *err);
 
-/* The score of berth_eval_run(e, op_dev, NULL) for a placement that differs little from base [n_ops]; or the worst score, where the latency is above limit_ns. One
- * evaluation. Quick while the base stays the same from call to call. */
-berth_score berth_eval_near(berth_eval *e, const int32_t *base, const int32_t *op_dev, int64_t limit_ns);
+/* A placement, and keys in the place of the system's order rule (berth_sim_use_keys). */
+typedef struct berth_keyed {
+	const int32_t *op_dev;  /* [n_ops] */
+	const uint32_t *op_key; /* [n_ops] or NULL: the system's rule */
+} berth_keyed;
+
+/* The score of berth_eval_run(e, op_dev, NULL), by x.op_key where there are keys, for a placement that differs little from base; or the worst score, where the latency is
+ * above limit_ns. One evaluation. Quick while the base stays the same from call to call. */
+berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns);
 
 /* The largest latency that an objective of the latency alone values at most at value; INT64_MAX for other objectives: what a placement above it is worth need not be
  * known to see that its value is larger. */

@@ -30,8 +30,10 @@ typedef struct live_move {
 struct berth_incremental {
 	const berth_problem *p;
 	berth_sim *sim, *check;     /* check: for BERTH_DEBUG */
-	bool works;                 /* false: every run is a full one */
-	bool has_base;
+	bool works, keys_work;      /* by the system's rule, by keys; false: every run is a full one */
+	bool has_base, base_keyed;
+	const uint32_t *op_key;     /* [n_ops] of the placements that are given; NULL: the system's rule */
+	uint32_t *base_key;         /* [n_ops] */
 	bool follows_memory;        /* the base did */
 	int64_t *ever_bytes;        /* [n_devs] of the base: all that the device ever holds */
 	int32_t *base_dev;          /* [n_ops] */
@@ -82,6 +84,7 @@ static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *
 {
 	const berth_problem *p = n->p;
 	BERTH_TRY(BERTH_NEW(mem, n->base_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->base_key, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->trial_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->base_end_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->tail_ns, p->n_ops, err));
@@ -101,20 +104,26 @@ berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, ber
 	berth_incremental *n;
 	BERTH_TRY(BERTH_NEW(mem, n, 1, err));
 	n->p = p;
-	n->works = p->s->cost_model == BERTH_COST_REFERENCE && (p->s->order == BERTH_ORDER_PRIORITY || p->s->order == BERTH_ORDER_FIFO) &&
-	           !(p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM);
+	n->keys_work = berth_keys_work(p);
+	n->works = n->keys_work && (p->s->order == BERTH_ORDER_PRIORITY || p->s->order == BERTH_ORDER_FIFO);
 	n->max_snaps = p->n_ops > MANY_OPS ? SNAPSHOTS_OF_MANY : MAX_SNAPSHOTS;
 	BERTH_TRY(berth_sim_new(p, mem, &n->sim, err));
 	if (BERTH_DEBUG)
 		BERTH_TRY(berth_sim_new(p, mem, &n->check, err));
 	BERTH_TRY(new_base(n, mem, err));
-	n->store_size = n->works ? 16384 + (p->n_ops > MANY_OPS ? 16u : 96u) * ((size_t)p->n_ops + (size_t)p->g->n_edges) : 0;
-	if (!n->works)
+	n->store_size = n->keys_work ? 16384 + (p->n_ops > MANY_OPS ? 16u : 96u) * ((size_t)p->n_ops + (size_t)p->g->n_edges) : 0;
+	if (!n->keys_work)
 		n->max_snaps = 0;
 	BERTH_TRY(new_snapshots(n, mem, err));
 	BERTH_TRY(BERTH_NEW(mem, n->store, n->store_size, err));
 	*out = n;
 	return BERTH_OK;
+}
+
+/* Can a run go on from a base? */
+static bool works(const berth_incremental *n)
+{
+	return n->op_key ? n->keys_work : n->works;
 }
 
 /* ---- snapshots ---- */
@@ -276,16 +285,19 @@ static void restore(berth_incremental *n, const snapshot *k, const int32_t *op_d
 
 /* ---- what differs ---- */
 
+/* Moved is also what has another key: it changes nothing before it is ready. */
 static void find_moved(berth_incremental *n, const int32_t *op_dev)
 {
 	enum { BLOCK = 32 };
+	const uint32_t *key = n->op_key ? n->op_key : n->base_key;
 	n->n_moved = 0;
 	for (int32_t from = 0; from < n->p->n_ops; from += BLOCK) {
 		int32_t end = n->p->n_ops - from < BLOCK ? n->p->n_ops : from + BLOCK;
-		if (memcmp(op_dev + from, n->base_dev + from, (size_t)(end - from) * sizeof *op_dev) == 0)
+		size_t count = (size_t)(end - from);
+		if (memcmp(op_dev + from, n->base_dev + from, count * sizeof *op_dev) == 0 && memcmp(key + from, n->base_key + from, count * sizeof *key) == 0)
 			continue;
 		for (int32_t op = from; op < end; op++)
-			if (op_dev[op] != n->base_dev[op])
+			if (op_dev[op] != n->base_dev[op] || key[op] != n->base_key[op])
 				n->moved[n->n_moved++] = op;
 	}
 }
@@ -384,6 +396,8 @@ static void count_bytes(berth_incremental *n, const int32_t *op_dev)
 	for (int32_t i = 0; i < n->n_moved; i++) {
 		int32_t op = n->moved[i];
 		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op];
+		if (op_dev[op] == n->base_dev[op])
+			continue;
 		n->more_bytes[op_dev[op]] += bytes;
 		n->more_bytes[n->base_dev[op]] -= bytes;
 		for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++) {
@@ -612,6 +626,7 @@ static void check_equal(berth_incremental *n, const int32_t *op_dev, bool known,
 	berth_sim_result full;
 	if (!BERTH_DEBUG)
 		return;
+	berth_sim_use_keys(n->check, n->op_key);
 	berth_sim_run(n->check, op_dev, NULL, &full);
 	assert(known ? full.runs == r->runs : full.runs && full.latency_ns > limit_ns);
 	if (known && full.runs)
@@ -656,7 +671,8 @@ bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t 
 {
 	bool known = true;
 	berth_sim_result r = {0};
-	if (!n->works)
+	berth_sim_use_keys(n->sim, n->op_key);
+	if (!works(n) || n->base_keyed != (n->op_key != NULL))
 		return full_run(n, op_dev, limit_ns, out);
 	assert(n->has_base);
 	find_moved(n, op_dev);
@@ -707,9 +723,19 @@ static void resume(berth_incremental *n, int32_t i, const int32_t *op_dev)
 		n->base_ops[n->base_dev[op]]--;
 		n->base_ops[op_dev[op]]++;
 		n->base_dev[op] = op_dev[op];
+		n->base_key[op] = n->op_key ? n->op_key[op] : 0;
 	}
 	n->sim->op_dev = n->base_dev;
 	count_ever(n);
+}
+
+static void keep_keys(berth_incremental *n)
+{
+	n->base_keyed = n->op_key != NULL;
+	if (n->base_keyed)
+		copy(n->base_key, n->op_key, (size_t)n->p->n_ops, sizeof *n->base_key);
+	else
+		memset(n->base_key, 0, (size_t)n->p->n_ops * sizeof *n->base_key);
 }
 
 static bool start_base(berth_incremental *n, const int32_t *op_dev)
@@ -717,6 +743,7 @@ static bool start_base(berth_incremental *n, const int32_t *op_dev)
 	n->n_snaps = n->n_moved = 0;
 	n->store_used = 0;
 	copy(n->base_dev, op_dev, (size_t)n->p->n_ops, sizeof *op_dev);
+	keep_keys(n);
 	count_ever(n);
 	n->follows_memory = !sure_to_fit(n);
 	n->sim->sure_to_fit = !n->follows_memory;
@@ -747,12 +774,14 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 {
 	int32_t i = -1;
 	*out = (berth_sim_result){0};
-	if (!n->works) {
+	berth_sim_use_keys(n->sim, n->op_key);
+	if (!works(n)) {
 		copy(n->base_dev, op_dev, (size_t)n->p->n_ops, sizeof *op_dev);
+		keep_keys(n);
 		berth_sim_run(n->sim, op_dev, NULL, out);
 		return n->has_base = out->runs;
 	}
-	if (n->has_base) {
+	if (n->has_base && n->base_keyed == (n->op_key != NULL)) {
 		find_moved(n, op_dev);
 		i = can_run(n, op_dev) && (n->follows_memory || sure_to_fit(n)) ? last_before(n, first_difference(n)) : -1;
 	}
@@ -774,9 +803,21 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 	return true;
 }
 
-const int32_t *berth_incremental_base_dev(const berth_incremental *n)
+bool berth_incremental_has_base(const berth_incremental *n)
 {
-	return n->has_base ? n->base_dev : NULL;
+	return n->has_base && n->base_keyed == (n->op_key != NULL);
+}
+
+bool berth_incremental_is_base(const berth_incremental *n, const int32_t *op_dev)
+{
+	size_t ops = (size_t)n->p->n_ops;
+	return berth_incremental_has_base(n) && memcmp(n->base_dev, op_dev, ops * sizeof *op_dev) == 0 &&
+	       (!n->op_key || memcmp(n->base_key, n->op_key, ops * sizeof *n->op_key) == 0);
+}
+
+void berth_incremental_use_keys(berth_incremental *n, const uint32_t *op_key)
+{
+	n->op_key = op_key;
 }
 
 /* ---- all devices ---- */
@@ -802,7 +843,8 @@ void berth_incremental_all(berth_incremental *n, const int32_t *moved_op, int32_
 	const snapshot *start = NULL;
 	int32_t i = -1;
 	copy(n->trial_dev, n->base_dev, (size_t)p->n_ops, sizeof *n->base_dev);
-	if (n->works) {
+	berth_sim_use_keys(n->sim, n->op_key);
+	if (works(n)) {
 		assert(n->has_base);
 		copy(n->moved, moved_op, (size_t)n_moved, sizeof *moved_op);
 		n->n_moved = n_moved;

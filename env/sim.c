@@ -24,6 +24,7 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 	BERTH_TRY(BERTH_NEW(mem, s->op_seq, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s->seq_op, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s->ready_store, ops, err));
+	BERTH_TRY(BERTH_NEW(mem, s->start_seq, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s->start_ns, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s->end_ns, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s->moves, edges, err));
@@ -74,6 +75,16 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 void berth_sim_want_peaks(berth_sim *s, bool peaks)
 {
 	s->want_peaks = peaks;
+}
+
+void berth_sim_use_keys(berth_sim *s, const uint32_t *op_key)
+{
+	s->op_key = op_key;
+}
+
+bool berth_keys_work(const berth_problem *p)
+{
+	return p->s->cost_model == BERTH_COST_REFERENCE && !(p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM);
 }
 
 void berth_sim_want_hops(berth_sim *s, berth_sim_hop *hops)
@@ -175,6 +186,8 @@ static void make_ready(berth_sim *s, int32_t op)
 	uint64_t key;
 	if (s->by_sequence)
 		key = (uint64_t)(uint32_t)s->op_seq[op];
+	else if (s->op_key)
+		key = (uint64_t)s->op_key[op] << 32 | (uint32_t)p->g->op_topo[op];
 	else if (s->fifo)
 		key = s->instant << 32 | (uint32_t)p->g->op_topo[op];
 	else
@@ -344,6 +357,7 @@ static void start_op(berth_sim *s, int32_t op, int32_t d)
 	s->dev[d].running++;
 	s->dev[d].n_started++;
 	s->start_ns[op] = s->now;
+	s->start_seq[op] = s->n_starts++;
 	if (s->tail_ns && s->now + s->tail_ns[op] > s->limit_ns)
 		s->over = true;
 	if (s->track)
@@ -490,7 +504,7 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	s->op_dev = op_dev;
 	s->now = 0;
 	s->instant = 0;
-	s->n_ended = 0;
+	s->n_ended = s->n_starts = 0;
 	s->tail_ns = NULL;
 	s->over = false;
 	s->n_moves = s->n_pending = s->n_heap = s->n_dirty_dev = s->n_dirty_chan = 0;
@@ -597,11 +611,11 @@ static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_resul
 static void begin(berth_sim *s, const int32_t *order)
 {
 	const berth_problem *p = s->p;
-	berth_order rule = order ? BERTH_ORDER_GIVEN : p->s->order;
+	berth_order rule = order ? BERTH_ORDER_GIVEN : s->op_key ? BERTH_ORDER_PRIORITY : p->s->order;
 	s->track = s->want_peaks || !(p->memory_free || s->sure_to_fit);
 	s->by_sequence = rule == BERTH_ORDER_PROGRAM || rule == BERTH_ORDER_GIVEN;
 	s->fifo = rule == BERTH_ORDER_FIFO;
-	s->key_op = s->fifo ? p->g->topo_op : p->prio_op;
+	s->key_op = s->fifo || s->op_key ? p->g->topo_op : p->prio_op;
 	if (s->by_sequence) {
 		sequences(s, order ? order : p->g->topo_op);
 		s->key_op = s->seq_op;
@@ -652,6 +666,7 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 }
 
 const int64_t *berth_sim_start_ns(const berth_sim *s) { return s->start_ns; }
+const int32_t *berth_sim_start_seq(const berth_sim *s) { return s->start_seq; }
 const int64_t *berth_sim_end_ns(const berth_sim *s) { return s->end_ns; }
 const int64_t *berth_sim_dev_time_ns(const berth_sim *s) { return s->dev_time_ns; }
 const int64_t *berth_sim_peak_bytes(const berth_sim *s) { return s->peak_bytes; }

@@ -31,15 +31,23 @@ void berth_sim_want_peaks(berth_sim *sim, bool peaks);
 void berth_sim_want_hops(berth_sim *sim, berth_sim_hop *hops);
 size_t berth_sim_max_hops(const berth_problem *p);
 
+/* Keys in the place of the system's order rule: of the operators that are ready a device starts that of the smallest op_key [n_ops], ties to the lower topological
+ * index. For all runs from now on that are given no order; borrowed; NULL: the rule again. */
+void berth_sim_use_keys(berth_sim *sim, const uint32_t *op_key);
+
+/* Do keys tell all there is to tell of an order? Not where channels or a cost model have one of their own. */
+bool berth_keys_work(const berth_problem *p);
+
 /* Simulate.
  *   op_dev   [n_ops] device of each operator, 0 .. n_devs-1
  *   order    [n_ops] operators in a topological order (the `given` rule), or NULL: the system's rule
  * O((ops + edges) log) time; ties and rounding as in the execution model. */
 void berth_sim_run(berth_sim *sim, const int32_t *op_dev, const int32_t *order, berth_sim_result *out);
 
-/* Of the last run: start and end of each operator [n_ops]; sum of operator times of each device [n_devs]; peak bytes of each device [n_devs]
+/* Of the last run: start and end of each operator [n_ops]; how many started before it [n_ops] (given as an order, the placement runs alike); sum of operator times of each device [n_devs]; peak bytes of each device [n_devs]
  * (set where memory was tracked: memory can be exceeded, or peaks were asked for); load of each channel [n_channels]; hops made. */
 const int64_t *berth_sim_start_ns(const berth_sim *sim);
+const int32_t *berth_sim_start_seq(const berth_sim *sim);
 const int64_t *berth_sim_end_ns(const berth_sim *sim);
 const int64_t *berth_sim_dev_time_ns(const berth_sim *sim);
 const int64_t *berth_sim_peak_bytes(const berth_sim *sim);

@@ -51,6 +51,7 @@ struct berth_sim {
 	const int32_t *op_dev;
 	bool by_sequence;           /* program or given */
 	bool fifo;
+	const uint32_t *op_key;     /* [n_ops] the caller's keys in the place of the rule; NULL: none */
 	const int32_t *key_op;      /* operators by the lower half of their ready key */
 	bool places;                /* channels in program order */
 	int32_t *hop_place, *tensor_place; /* [max hops] place of each hop in its channel's sequence, by tensor, destination, hop; [n_tensors] first of each */
@@ -73,6 +74,7 @@ struct berth_sim {
 	int32_t *in_move;           /* [n_edges] by input place: the transfer that brought it; -1: made here */
 	int32_t *tensor_holds;      /* [n_tensors] local consumers and departing hops that keep it on its producer's device */
 
+	int32_t *start_seq, n_starts;   /* [n_ops] */
 	int64_t *start_ns, *end_ns, *dev_time_ns, *chan_ns, *mem_bytes, *peak_bytes;
 	int64_t *link_bytes;        /* [n_links] carried so far */
 

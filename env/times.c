@@ -40,32 +40,11 @@ berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s,
 	return BERTH_OK;
 }
 
-typedef struct started {
-	int64_t start_ns;
-	int32_t topo, op;
-} started;
-
-static int by_start(const void *a, const void *b)
+void berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op_dev, int32_t *order)
 {
-	const started *x = a, *y = b;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->topo - y->topo;
-}
-
-berth_status berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_sim_result r;
-	started *x;
-	BERTH_TRY(BERTH_NEW(tmp, x, p->n_ops, err));
 	berth_sim_run(sim, op_dev, NULL, &r);
-	const int64_t *start = berth_sim_start_ns(sim);
+	const int32_t *seq = berth_sim_start_seq(sim);
 	for (int32_t op = 0; op < p->n_ops; op++)
-		x[op] = (started){r.runs ? start[op] : 0, p->g->op_topo[op], op};
-	qsort(x, (size_t)p->n_ops, sizeof *x, by_start);
-	for (int32_t i = 0; i < p->n_ops; i++)
-		order[i] = x[i].op;
-	berth_arena_reset(tmp, mark);
-	return BERTH_OK;
+		order[r.runs ? seq[op] : p->g->op_topo[op]] = op;
 }

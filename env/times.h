@@ -8,8 +8,8 @@
  * a kind of s give way). Arrays live in mem, the rest is g's. Fails: BERTH_ENOMEM. */
 berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s, const double *time_s, berth_arena *mem, berth_graph *out, berth_err *err);
 
-/* The operators in the order of their starts in a simulation of op_dev by the system's rule: what to give an engine, so that it runs as the simulator does.
- * order [n_ops] out, topological. op_dev must run (berth_sim_result.runs). sim is scratch of p. O(ops log ops). Fails: BERTH_ENOMEM. */
-berth_status berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err);
+/* The operators in the order of their starts in a simulation of op_dev by the system's rule, or by the keys that sim uses: what to give an engine, so that it runs as the
+ * simulator does; given, the placement runs alike. order [n_ops] out, topological also where op_dev does not run. sim is scratch of p. */
+void berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op_dev, int32_t *order);
 
 #endif

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BLOCK = 64, MAX_DRAWS = 32 };
+enum { MAX_BLOCK = 64, MAX_DRAWS = 32, KEY_GAP = 512 };
 
 #define COOLING 0.01       /* last temperature of a run / first one */
 #define LARGEST_MOVE 0.25  /* of all units */
@@ -25,9 +25,16 @@ struct berth_annealer {
 	berth_moves moves;
 	berth_rng rng;
 	int32_t block_size;      /* candidates drawn ahead */
+	double key_share;        /* of the moves that change a key; 0: there are no keys */
 	int32_t *op_dev;         /* [n_ops] the present placement */
+	uint32_t *op_key;        /* [n_ops] and its keys, where there are keys */
 	berth_score score;
-	int32_t *trial;          /* [block_size][n_ops] */
+	int32_t *best_dev;       /* [n_ops] the best of the run, where there are keys */
+	uint32_t *best_key;
+	berth_score best;
+	int32_t *trial_dev;      /* [block_size][n_ops] */
+	uint32_t *trial_key;
+	berth_keyed trial[MAX_BLOCK]; /* the same */
 	berth_score trial_score[MAX_BLOCK];
 	int64_t limit_ns[MAX_BLOCK]; /* latency above which it is not taken */
 	double slack[MAX_BLOCK]; /* how much worse a candidate may be, relative to the present value */
@@ -43,16 +50,47 @@ static bool accepts(void *ctx, int32_t i, berth_score score)
 	return score.value <= a->score.value * (1 + a->slack[i]);
 }
 
+/* An operator goes before or behind another one of its device, one that is not far from it in the topological order. */
+static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
+{
+	const berth_graph *g = a->s->p->g;
+	uint32_t n = (uint32_t)g->n_ops;
+	for (int tries = 0; tries < MAX_DRAWS; tries++) {
+		int32_t op = (int32_t)berth_rng_below(&a->rng, n), far = (int32_t)exp2(berth_rng_unit(&a->rng) * log2(n)), jump = 1 + (int32_t)berth_rng_below(&a->rng, KEY_GAP / 2);
+		int32_t at = g->op_topo[op] + (berth_rng_next(&a->rng) & 1 ? far : -far);
+		if (at < 0 || at >= g->n_ops || op_dev[g->topo_op[at]] != op_dev[op])
+			continue;
+		op_key[op] = op_key[g->topo_op[at]] + (uint32_t)(berth_rng_next(&a->rng) & 1 ? jump : -jump);
+		return;
+	}
+}
+
 static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_units), *trial = a->trial + (size_t)i * n_ops;
+	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_units), *trial = a->trial_dev + (size_t)i * n_ops;
 	memcpy(trial, a->op_dev, n_ops * sizeof *trial);
-	for (int tries = 0; tries < MAX_DRAWS && berth_moves_draw(&a->moves, largest > 1 ? largest : 1, &a->rng, trial) == 0; tries++)
-		;
+	a->trial[i] = (berth_keyed){.op_dev = trial};
+	if (a->key_share > 0)
+		a->trial[i].op_key = memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
+	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
+		draw_key(a, trial, a->trial_key + (size_t)i * n_ops);
+	else
+		for (int tries = 0; tries < MAX_DRAWS && berth_moves_draw(&a->moves, largest > 1 ? largest : 1, &a->rng, trial) == 0; tries++)
+			;
 	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
 	a->limit_ns[i] = berth_score_feasible(a->score) ? berth_eval_latency_limit(&a->s->eval[0], a->score.value * (1 + a->slack[i])) : INT64_MAX;
 	a->rng_after[i] = a->rng;
+}
+
+static void keep_best(berth_annealer *a)
+{
+	size_t n_ops = (size_t)a->s->p->n_ops;
+	if (!a->op_key || !berth_score_less(a->score, a->best))
+		return;
+	a->best = a->score;
+	memcpy(a->best_dev, a->op_dev, n_ops * sizeof *a->best_dev);
+	memcpy(a->best_key, a->op_key, n_ops * sizeof *a->best_key);
 }
 
 /* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place, however many are drawn ahead. Returns the
@@ -66,38 +104,80 @@ static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, 
 		return 0;
 	for (int32_t i = 0; i < room; i++)
 		draw(a, i, first_temperature * pow(COOLING, (double)(done + i) / (double)n_steps));
-	int32_t taken = berth_search_offer_first(a->s, room, a->op_dev, a->trial, a->limit_ns, a->trial_score, accepts, a);
+	int32_t taken = berth_search_offer_first(a->s, room, (berth_keyed){a->op_dev, a->op_key}, a->trial, a->limit_ns, a->trial_score, accepts, a);
 	if (taken == room)
 		return room;
 	a->rng = a->rng_after[taken];
 	a->score = a->trial_score[taken];
-	memcpy(a->op_dev, a->trial + (size_t)taken * n_ops, n_ops * sizeof *a->op_dev);
+	memcpy(a->op_dev, a->trial[taken].op_dev, n_ops * sizeof *a->op_dev);
+	if (a->op_key)
+		memcpy(a->op_key, a->trial[taken].op_key, n_ops * sizeof *a->op_key);
+	keep_best(a);
 	return taken + 1;
 }
 
-berth_status berth_annealer_new(berth_search *s, berth_rng rng, berth_arena *mem, berth_annealer **out, berth_err *err)
+static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err)
+{
+	size_t n_ops = (size_t)a->s->p->n_ops;
+	if (!(a->key_share > 0))
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(mem, a->op_key, n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, a->best_dev, n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, a->best_key, n_ops, err));
+	return BERTH_NEW(mem, a->trial_key, (size_t)a->block_size * n_ops, err);
+}
+
+berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem, berth_annealer **out, berth_err *err)
 {
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	berth_annealer *a;
 	BERTH_TRY(BERTH_NEW(mem, a, 1, err));
 	a->s = s;
 	a->rng = rng;
+	a->key_share = key_share;
 	a->block_size = workers < MAX_BLOCK ? workers : MAX_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
 	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, a->trial, (size_t)a->block_size * (size_t)s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, a->trial_dev, (size_t)a->block_size * (size_t)s->p->n_ops, err));
+	BERTH_TRY(new_keys(a, mem, err));
 	*out = a;
 	return BERTH_OK;
 }
 
-bool berth_anneal_cool(berth_annealer *a, const int32_t *op_dev, double first_temperature, int64_t n_steps)
+static bool take_any(void *ctx, int32_t i, berth_score score)
+{
+	(void)ctx;
+	(void)i;
+	(void)score;
+	return true;
+}
+
+/* The incumbent may have its value from an order of its own. */
+static void start(berth_annealer *a, berth_keyed from)
+{
+	size_t n_ops = (size_t)a->s->p->n_ops;
+	berth_keyed x = {a->op_dev, a->op_key};
+	memcpy(a->op_dev, from.op_dev, n_ops * sizeof *a->op_dev);
+	for (size_t op = 0; op < n_ops && a->op_key; op++)
+		a->op_key[op] = from.op_key ? from.op_key[op] : KEY_GAP * ((uint32_t)a->s->p->op_prio[op] + 1);
+	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
+	a->best = berth_score_worst();
+	keep_best(a);
+}
+
+berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score)
+{
+	*score = a->best;
+	return (berth_keyed){a->best_dev, a->best_key};
+}
+
+bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_temperature, int64_t n_steps)
 {
 	int64_t done = 0, n;
 	if (berth_search_room(a->s, 1) == 0)
 		return false;
-	memcpy(a->op_dev, op_dev, (size_t)a->s->p->n_ops * sizeof *a->op_dev);
-	a->score = berth_search_offer(a->s, a->op_dev, NULL); /* the incumbent may have its value from an order of its own */
+	start(a, from);
 	while (done < n_steps) {
 		if ((n = steps(a, first_temperature, done, n_steps)) == 0)
 			return false;
@@ -113,10 +193,10 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
 	if (!berth_can_move(s->p))
 		return BERTH_OK;
-	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, err));
+	BERTH_TRY(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, err));
 	for (;; n_steps = n_steps < INT64_MAX / 4 ? 2 * n_steps : n_steps)
 		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES; i++)
-			if (!berth_anneal_cool(a, s->best_dev, berth_anneal_scale[i], n_steps))
+			if (!berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i], n_steps))
 				return BERTH_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct improver {
 	int32_t ahead;           /* moves scored at a time */
 	move next[MAX_AHEAD];
 	int32_t *trial;          /* [ahead][n_ops] */
+	berth_keyed trials[MAX_AHEAD]; /* the same */
 	berth_score trial_score[MAX_AHEAD];
 	int64_t limit_ns[MAX_AHEAD];
 } improver;
@@ -100,11 +101,12 @@ static int64_t try_some(improver *m, bool *made)
 	while (n < room && next_move(m, &m->next[n])) {
 		int32_t *trial = m->trial + (size_t)n * n_ops;
 		memcpy(trial, m->op_dev, n_ops * sizeof *trial);
+		m->trials[n] = (berth_keyed){.op_dev = trial};
 		put(m, &m->next[n++], trial);
 	}
 	for (int32_t i = 0; i < n; i++)
 		m->limit_ns[i] = berth_score_feasible(*m->score) ? berth_eval_latency_limit(&m->s->eval[0], m->score->value) : INT64_MAX;
-	taken = n ? berth_search_offer_first(m->s, n, m->op_dev, m->trial, m->limit_ns, m->trial_score, improves, m) : 0;
+	taken = n ? berth_search_offer_first(m->s, n, (berth_keyed){.op_dev = m->op_dev}, m->trials, m->limit_ns, m->trial_score, improves, m) : 0;
 	*made = taken < n;
 	if (*made) {
 		*m->score = m->trial_score[taken];

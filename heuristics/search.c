@@ -1,6 +1,8 @@
 /* The search object: budget, incumbent, evaluation on all workers. */
 #include "search.h"
 
+#include "times.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +37,7 @@ int64_t berth_search_room(berth_search *s, int64_t want)
 		double now = berth_wall_seconds();
 		if (s->cfg.time_s > 0 && now - s->started >= s->cfg.time_s)
 			s->stopped = true;
-		if (s->cfg.progress && now - s->told >= 0.1)
+		if (s->cfg.progress && !s->stopped && now - s->told >= 0.1)
 			tell(s, now);
 	}
 	if (s->cfg.cpu_s > 0 && berth_cpu_seconds() - s->cpu_started >= s->cfg.cpu_s)
@@ -84,7 +86,9 @@ typedef struct batch {
 	berth_search *s;
 	const int32_t *op_devs;
 	berth_score *scores;
-	const int32_t *orders, *base;
+	const int32_t *orders;
+	berth_keyed base;
+	const berth_keyed *x;
 	const int64_t *limit_ns;
 } batch;
 
@@ -155,8 +159,7 @@ void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t 
 static void score_near(void *ctx, int32_t item, int32_t worker)
 {
 	batch *b = ctx;
-	b->scores[item] = berth_eval_near(&b->s->eval[worker], b->base, b->op_devs + (size_t)item * (size_t)b->s->p->n_ops,
-	                                  b->limit_ns ? b->limit_ns[item] : INT64_MAX);
+	b->scores[item] = berth_eval_near(&b->s->eval[worker], b->base, b->x[item], b->limit_ns ? b->limit_ns[item] : INT64_MAX);
 }
 
 berth_status berth_search_prepare_walk(berth_search *s, berth_err *err)
@@ -166,21 +169,35 @@ berth_status berth_search_prepare_walk(berth_search *s, berth_err *err)
 	return BERTH_OK;
 }
 
-int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *base, const int32_t *op_devs, const int64_t *limit_ns, berth_score *scores,
+int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, const berth_keyed *x, const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx)
 {
-	size_t n_ops = (size_t)s->p->n_ops;
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	for (int32_t first = 0; first < n; first += workers) {
 		int32_t some = n - first < workers ? n - first : workers;
-		batch b = {.s = s, .op_devs = op_devs + (size_t)first * n_ops, .scores = scores + first, .base = base, .limit_ns = limit_ns ? limit_ns + first : NULL};
+		batch b = {.s = s, .scores = scores + first, .base = base, .x = x + first, .limit_ns = limit_ns ? limit_ns + first : NULL};
 		berth_pool_run(s->cfg.pool, some, score_near, &b);
 		for (int32_t i = first; i < first + some; i++) {
 			s->evaluations++;
-			berth_search_keep(s, scores[i], op_devs + (size_t)i * n_ops, NULL);
+			if (!x[i].op_key)
+				berth_search_keep(s, scores[i], x[i].op_dev, NULL);
 			if (accept(ctx, i, scores[i]))
 				return i;
 		}
 	}
 	return n;
+}
+
+berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_sim *sim = s->eval[0].sim;
+	int32_t *order;
+	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	berth_sim_use_keys(sim, x.op_key);
+	berth_start_order(s->p, sim, x.op_dev, order);
+	berth_sim_use_keys(sim, NULL);
+	berth_search_offer(s, x.op_dev, order);
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
 }

@@ -81,11 +81,15 @@ berth_score berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, c
 /* Prepare for walks: berth_search_offer_first is quick then. Done once; later calls do nothing. Fails: BERTH_ENOMEM. */
 berth_status berth_search_prepare_walk(berth_search *s, berth_err *err);
 
-/* Score placements op_devs [n][n_ops], which differ little from base [n_ops], in index order up to the first that accept() takes, and return its index; n where it takes
+/* Score the placements x [n], which differ little from base, in index order up to the first that accept() takes, and return its index; n where it takes
  * none. Those up to it are offered and counted, scores [n] is set for them; later ones, which other workers may have scored already, are as if they had
- * never been. limit_ns [n] or NULL: accept() takes no placement of a larger latency, nor is one better than the incumbent; its score may then be told as the worst. */
-int32_t berth_search_offer_first(berth_search *s, int32_t n, const int32_t *base, const int32_t *op_devs, const int64_t *limit_ns, berth_score *scores,
+ * never been. limit_ns [n] or NULL: accept() takes no placement of a larger latency, nor is one better than the incumbent; its score may then be told as the worst. With keys
+ * none is kept: what was found is the caller's to offer with the order that it comes to. */
+int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, const berth_keyed *x, const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx);
+
+/* Offer a placement whose keys were worth it: under the order that they come to. One evaluation. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_arena *tmp, berth_err *err);
 
 /* Score n placements op_devs [n][n_ops] on all workers; scores out [n]. The incumbent is chosen in index order. n evaluations. */
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores);

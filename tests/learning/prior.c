@@ -47,8 +47,8 @@ static void anneal_from(berth_search *s, berth_arena *tmp)
 	berth_annealer *a;
 	berth_err err;
 	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
-	must(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, &err), &err);
-	for (int32_t i = 0; berth_anneal_cool(a, s->best_dev, berth_anneal_scale[i], n_steps); i = (i + 1) % BERTH_ANNEAL_SCALES)
+	must(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, &err), &err);
+	for (int32_t i = 0; berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i], n_steps); i = (i + 1) % BERTH_ANNEAL_SCALES)
 		n_steps += i == BERTH_ANNEAL_SCALES - 1 ? n_steps : 0;
 }
 

@@ -1,4 +1,4 @@
-/* The incremental evaluator against full runs of the reference simulator, to the last bit: random instances under every order rule, chains of moves, limits, and all
+/* The incremental evaluator against full runs of the reference simulator, to the last bit: random instances under every order rule and under keys, chains of moves, limits, and all
  * devices of an operator at once; and that it saves work where it should. */
 #include "graph_json.h"
 #include "incremental.h"
@@ -7,6 +7,7 @@
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
+#include "times.h"
 #include "zoo.h"
 
 #include <math.h>
@@ -22,6 +23,8 @@ typedef struct world {
 	berth_sim *sim;
 	berth_incremental *inc;
 	int32_t *base, *trial;
+	uint32_t *base_key, *trial_key;
+	bool keyed;
 	berth_rng rng;
 	int32_t n_cut, n_whole;
 } world;
@@ -35,6 +38,8 @@ static void start(world *w, uint64_t seed)
 	assert_ok(berth_incremental_new(&w->p, &w->mem, &w->inc, &err), &err);
 	assert_ok(BERTH_NEW(&w->mem, w->base, w->p.n_ops, &err), &err);
 	assert_ok(BERTH_NEW(&w->mem, w->trial, w->p.n_ops, &err), &err);
+	assert_ok(BERTH_NEW(&w->mem, w->base_key, w->p.n_ops, &err), &err);
+	assert_ok(BERTH_NEW(&w->mem, w->trial_key, w->p.n_ops, &err), &err);
 }
 
 static void open_instance(world *w, uint64_t seed)
@@ -72,8 +77,29 @@ static int32_t below(world *w, int32_t n)
 	return (int32_t)berth_rng_below(&w->rng, (uint32_t)n);
 }
 
+static void use_keys(world *w, const uint32_t *key)
+{
+	berth_sim_use_keys(w->sim, w->keyed ? key : NULL);
+	berth_incremental_use_keys(w->inc, w->keyed ? key : NULL);
+}
+
+/* The trial is the base with n operators moved, or with another key. */
+static void draw_trial(world *w, int32_t n)
+{
+	memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
+	memcpy(w->trial_key, w->base_key, (size_t)w->p.n_ops * sizeof *w->base_key);
+	for (; n > 0; n--)
+		if (w->keyed && below(w, 2))
+			w->trial_key[below(w, w->p.n_ops)] = w->base_key[below(w, w->p.n_ops)] + (uint32_t)below(w, 3) - 1;
+		else
+			w->trial[below(w, w->p.n_ops)] = below(w, w->p.n_devs);
+	use_keys(w, w->trial_key);
+}
+
 static void draw_base(world *w)
 {
+	for (int32_t op = 0; op < w->p.n_ops; op++)
+		w->base_key[op] = UINT32_MAX / 4 + (uint32_t)below(w, 2 * w->p.n_ops);
 	for (int32_t k = 0; k < w->p.n_ops; k++) {
 		int32_t op = w->g.topo_op[k];
 		w->base[op] = below(w, 5) ? (int32_t)((int64_t)k * w->p.n_devs / w->p.n_ops) : below(w, w->p.n_devs);
@@ -97,10 +123,27 @@ static void assert_same(const berth_sim_result *a, const berth_sim_result *b)
 	assert_true(same(a->load_s, b->load_s) && same(a->energy_j, b->energy_j) && same(a->excess, b->excess));
 }
 
+/* What keys come to is what the order of their starts comes to. */
+static void check_order(world *w, const berth_sim_result *keyed)
+{
+	berth_sim_result r;
+	berth_err err;
+	int32_t *order;
+	berth_arena_mark mark = berth_arena_get_mark(&w->tmp);
+	assert_ok(BERTH_NEW(&w->tmp, order, w->p.n_ops, &err), &err);
+	berth_start_order(&w->p, w->sim, w->trial, order);
+	assert_true(berth_order_is_topological(&w->g, order, &w->mem));
+	berth_sim_run(w->sim, w->trial, order, &r);
+	assert_same(&r, keyed);
+	berth_arena_reset(&w->tmp, mark);
+}
+
 static void check_trial(world *w)
 {
 	berth_sim_result full, part;
 	berth_sim_run(w->sim, w->trial, NULL, &full);
+	if (w->keyed && full.runs && berth_keys_work(&w->p))
+		check_order(w, &full);
 	assert_true(berth_incremental_run(w->inc, w->trial, INT64_MAX, &part));
 	assert_same(&part, &full);
 	if (!full.runs)
@@ -121,6 +164,7 @@ static void check_all(world *w, int32_t op)
 	berth_sim_result part[16], full;
 	bool known[16];
 	int64_t limit = INT64_MAX, base_ns = INT64_MAX;
+	use_keys(w, w->base_key);
 	for (int round = 0; round < 2; round++) {
 		berth_incremental_all(w->inc, &op, 1, limit, part, known);
 		memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
@@ -142,23 +186,22 @@ static void walk(world *w, int32_t n_moves)
 {
 	berth_sim_result r;
 	draw_base(w);
+	use_keys(w, w->base_key);
 	if (w->p.n_ops == 0 || !berth_incremental_base(w->inc, w->base, &r))
 		return;
 	for (int32_t m = 0; m < n_moves; m++) {
 		berth_sim_result full;
-		memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
-		for (int32_t k = 1 << below(w, 3); k > 0; k--)
-			w->trial[below(w, w->p.n_ops)] = below(w, w->p.n_devs);
+		draw_trial(w, 1 << below(w, 3));
 		check_trial(w);
 		check_all(w, below(w, w->p.n_ops));
 		if (m % 3)
 			continue;
-		memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
-		w->trial[below(w, w->p.n_ops)] = below(w, w->p.n_devs);
+		draw_trial(w, 1);
 		berth_sim_run(w->sim, w->trial, NULL, &full);
 		if (!full.runs)
 			continue;
 		memcpy(w->base, w->trial, (size_t)w->p.n_ops * sizeof *w->base);
+		memcpy(w->base_key, w->trial_key, (size_t)w->p.n_ops * sizeof *w->base_key);
 		assert_true(berth_incremental_base(w->inc, w->base, &r));
 		assert_same(&r, &full);
 	}
@@ -171,6 +214,8 @@ static void test_equals_full_runs(void **state)
 	for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
 		world w;
 		open_instance(&w, seed);
+		walk(&w, N_MOVES);
+		w.keyed = true;
 		walk(&w, N_MOVES);
 		n_cut += w.n_cut;
 		n_whole += w.n_whole;
@@ -205,6 +250,8 @@ static void test_models(void **state)
 					w.p.dev_limit_bytes[d] = c == 1 ? INT64_MAX / 2 : held_bytes(&w) / w.p.n_devs;
 				w.p.memory_free = false;
 				assert_ok(berth_incremental_new(&w.p, &w.mem, &w.inc, NULL), NULL);
+				walk(&w, 8);
+				w.keyed = !w.keyed;
 				walk(&w, 8);
 				skipped += berth_incremental_skipped(w.inc);
 			}

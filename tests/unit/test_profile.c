@@ -311,7 +311,7 @@ static void start_orders_are_topological(void **state)
 	assert_ok(berth_problem_new(&timed, &s, &mem, &tmp, &p, &err), &err);
 	assert_int_equal(berth_op_time(&p, 1, 1), -1);
 	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
-	assert_ok(berth_start_order(&p, sim, op_dev, order, &tmp, &err), &err);
+	berth_start_order(&p, sim, op_dev, order);
 	assert_true(berth_order_is_topological(&timed, order, &tmp));
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
