@@ -1,13 +1,13 @@
 /* `berth`: the portfolio seeds a policy, softly; the policy learns by PPO and elite cloning, and in turn with it the incumbent is refined back through the
  * levels of the grouping down to single units. What refinement finds is cloned again. Every part is anytime: phases follow the count of
  * rounds, never the budget. */
-#include "anneal.h"
+#include "cooling.h"
 #include "placer.h"
 #include "policy_file.h"
 #include "portfolio.h"
 #include "proposals.h"
 
-#include <string.h>
+#include <math.h>
 
 enum { CLONE_STEPS = 2, SEED_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 
@@ -15,29 +15,9 @@ typedef struct placer {
 	berth_search *s;
 	berth_seeds seeds;
 	berth_learner l;
-	berth_annealer *annealer;
-	double learn_share;  /* evaluations of learning per evaluation of annealing */
-	int32_t *start;      /* [n_ops] where annealing goes on from: the best by the system's rule */
-	berth_score start_score;
+	berth_cooling cooling;
+	double learn_share;  /* evaluations of learning per evaluation of annealing, in its first runs */
 } placer;
-
-static void consider_start(placer *w, const int32_t *op_dev, berth_score score)
-{
-	if (!berth_score_less(score, w->start_score))
-		return;
-	w->start_score = score;
-	memcpy(w->start, op_dev, (size_t)w->s->p->n_ops * sizeof *w->start);
-}
-
-/* Annealing judges by the system's rule alone: an incumbent that owes its value to an order of its own may be a bad start. */
-static void pick_start(placer *w)
-{
-	berth_search *s = w->s;
-	if (!s->best_has_order)
-		consider_start(w, s->best_dev, s->best);
-	else if (berth_search_room(s, 1) > 0)
-		consider_start(w, s->best_dev, berth_search_offer(s, s->best_dev, NULL));
-}
 
 /* Learn for about n evaluations; *ended where the room is at its end. */
 static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
@@ -55,7 +35,13 @@ static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status rounds(placer *w, berth_err *err)
+/* Learning takes many times the work of annealing for an evaluation, and gains less and less: its part grows with the root of the length of the runs. */
+static int64_t learned_at_once(const placer *w, int64_t n_steps)
+{
+	return (int64_t)(w->learn_share * sqrt((double)n_steps * BERTH_ANNEAL_FIRST_STEPS));
+}
+
+static berth_status rounds(placer *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
 	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
@@ -63,13 +49,13 @@ static berth_status rounds(placer *w, berth_err *err)
 	for (;; n_steps = n_steps < INT64_MAX / 4 ? 2 * n_steps : n_steps)
 		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES; i++) {
 			berth_score before = s->best;
-			BERTH_TRY(learn(w, (int64_t)(w->learn_share * (double)n_steps), &ended, err));
+			BERTH_TRY(learn(w, learned_at_once(w, n_steps), &ended, err));
 			if (ended)
 				return BERTH_OK;
 			bool learned = berth_score_less(s->best, before);
 			before = s->best;
-			pick_start(w);
-			if (!berth_anneal_cool(w->annealer, w->start, berth_anneal_scale[i], n_steps))
+			BERTH_TRY(berth_cooling_run(&w->cooling, berth_anneal_scale[i], n_steps, &ended, tmp, err));
+			if (ended)
 				return BERTH_OK;
 			bool cooled = berth_score_less(s->best, before);
 			if (learned)
@@ -121,7 +107,7 @@ static berth_status start_learner(placer *w, const berth_placer_cfg *cfg, const 
 
 berth_placer_cfg berth_placer_cfg_default(void)
 {
-	berth_placer_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .learn_share = 0.1, .sequential_cells = 1024,
+	berth_placer_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .orders = true, .learn_share = 0.1, .sequential_cells = 1024,
 	                        .learner = berth_learner_cfg_default()};
 	cfg.learner.table_lr = 0.02;
 	return cfg;
@@ -143,12 +129,10 @@ berth_status berth_placer_run(berth_search *s, const berth_placer_cfg *cfg, bert
 	BERTH_TRY(start_learner(&w, cfg, f, tmp, err));
 	if (!cfg->anneal)
 		return learn(&w, INT64_MAX / 4, &ended, err);
-	BERTH_TRY(BERTH_NEW(s->mem, w.start, s->p->n_ops, err));
-	w.start_score = berth_score_worst();
+	BERTH_TRY(berth_cooling_new(s, cfg->orders, s->mem, &w.cooling, err));
 	for (int32_t i = 0; i < w.seeds.n && s->best_has_order && berth_search_room(s, 1) > 0; i++)
-		consider_start(&w, w.seeds.seed[i].op_dev, berth_search_offer(s, w.seeds.seed[i].op_dev, NULL));
-	BERTH_TRY(berth_annealer_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), s->mem, &w.annealer, err));
-	return rounds(&w, err);
+		berth_cooling_consider(&w.cooling, w.seeds.seed[i].op_dev, berth_search_offer(s, w.seeds.seed[i].op_dev, NULL));
+	return rounds(&w, tmp, err);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)

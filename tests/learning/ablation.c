@@ -29,6 +29,7 @@ static void no_ppo(berth_placer_cfg *c) { c->learner.epochs = 0; }
 static void no_grouping(berth_placer_cfg *c) { c->learner.groups = 4096; }
 static void no_learning(berth_placer_cfg *c) { c->learn_share = 0; c->learner.epochs = c->learner.clone_steps = 0; }
 static void sequential(berth_placer_cfg *c) { c->sequential_cells = INT64_MAX; }
+static void no_orders(berth_placer_cfg *c) { c->orders = false; }
 static void one_shot(berth_placer_cfg *c) { c->sequential_cells = 0; }
 
 static const variant variants[] = {
@@ -41,6 +42,7 @@ static const variant variants[] = {
 	{"no PPO", no_ppo, WEIGHTS_SHIPPED},
 	{"no grouping", no_grouping, WEIGHTS_SHIPPED},
 	{"no learning", no_learning, WEIGHTS_SHIPPED},
+	{"no orders: placements by the system's rule", no_orders, WEIGHTS_SHIPPED},
 	{"one-shot decoding, whatever the size", one_shot, WEIGHTS_SHIPPED},
 	{"sequential decoding, whatever the size", sequential, WEIGHTS_SHIPPED},
 	{"the same from random weights", sequential, WEIGHTS_RANDOM},
