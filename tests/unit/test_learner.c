@@ -62,9 +62,8 @@ static void check_encoding(const subject *x, const berth_encoding *e)
 	assert_order_one(e->in.dev_x, devs * ENCODE_DEV);
 	assert_order_one(e->in.pair_x, groups * devs * ENCODE_PAIR);
 	assert_order_one(e->in.link_x, devs * devs * ENCODE_LINK);
-	for (size_t pair = 0; pair < devs * devs; pair++) /* the mean tensor takes no less than the smallest one */
+	for (size_t pair = 0; pair < devs * devs && !x->g.tensor_cut_s; pair++) /* the mean tensor takes no less than the smallest one */
 		assert_true(e->in.link_x[pair * ENCODE_LINK + 1] <= e->in.link_x[pair * ENCODE_LINK]);
-	(void)x;
 }
 
 /* Any group placement projects to a legal one, in which units stay together; lifting a projection gives it back where groups have no fallbacks. */
