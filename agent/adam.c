@@ -33,7 +33,7 @@ berth_status adam_new(size_t n, berth_arena *mem, adam_state *out, berth_err *er
 }
 
 /* Eight partial sums of fixed places: the same bits everywhere, and they vectorise. */
-static double norm(size_t n, const nn_real g[])
+NN_CLONES static double norm(size_t n, const nn_real g[])
 {
 	double part[8] = {0}, sum = 0;
 	size_t i = 0;
@@ -47,22 +47,34 @@ static double norm(size_t n, const nn_real g[])
 	return sqrt(sum);
 }
 
+/* The numbers of a step that are the same for all weights. */
+typedef struct step {
+	nn_real scale, b1, c1, b2, c2, lr, root, eps;
+} step;
+
+NN_CLONES static void descend(size_t n, const step *t, nn_real w[restrict], nn_real m[restrict], nn_real v[restrict], const nn_real g[restrict])
+{
+	const step k = *t;
+	for (size_t i = 0; i < n; i++) {
+		nn_real x = g[i] * k.scale;
+		m[i] = k.b1 * m[i] + k.c1 * x;
+		v[i] = k.b2 * v[i] + k.c2 * x * x;
+		w[i] -= k.lr * m[i] / (SQRT(v[i]) * k.root + k.eps);
+	}
+}
+
 double adam_update(const adam_cfg *cfg, adam_state *s, nn_real w[restrict], const nn_real g[restrict])
 {
 	double length = norm(s->n, g);
 	if (!isfinite(length))
 		return length;
 	s->step++;
-	nn_real scale = cfg->max_norm > 0 && length > cfg->max_norm ? (nn_real)(cfg->max_norm / length) : 1;
-	nn_real b1 = (nn_real)cfg->beta1, c1 = (nn_real)(1 - cfg->beta1), b2 = (nn_real)cfg->beta2, c2 = (nn_real)(1 - cfg->beta2);
-	nn_real lr = (nn_real)(cfg->lr / (1 - pow(cfg->beta1, (double)s->step)));
-	nn_real root = (nn_real)(1 / sqrt(1 - pow(cfg->beta2, (double)s->step))), eps = (nn_real)cfg->eps;
-	nn_real *restrict m = s->m, *restrict v = s->v;
-	for (size_t i = 0; i < s->n; i++) {
-		nn_real x = g[i] * scale;
-		m[i] = b1 * m[i] + c1 * x;
-		v[i] = b2 * v[i] + c2 * x * x;
-		w[i] -= lr * m[i] / (SQRT(v[i]) * root + eps);
-	}
+	step k = {
+		.scale = cfg->max_norm > 0 && length > cfg->max_norm ? (nn_real)(cfg->max_norm / length) : 1,
+		.b1 = (nn_real)cfg->beta1, .c1 = (nn_real)(1 - cfg->beta1), .b2 = (nn_real)cfg->beta2, .c2 = (nn_real)(1 - cfg->beta2),
+		.lr = (nn_real)(cfg->lr / (1 - pow(cfg->beta1, (double)s->step))),
+		.root = (nn_real)(1 / sqrt(1 - pow(cfg->beta2, (double)s->step))), .eps = (nn_real)cfg->eps,
+	};
+	descend(s->n, &k, w, s->m, s->v, g);
 	return length;
 }

@@ -43,32 +43,39 @@ void nn_linear_add(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_r
 	gemm_add(N, K, M, y, CblasNoTrans, x, CblasNoTrans, w);
 }
 
+/* db[M] += sum of the rows of dy[N,M]. */
+NN_CLONES static void add_rows(size_t N, size_t M, nn_real db[restrict], const nn_real dy[restrict])
+{
+	for (size_t n = 0; n < N; n++)
+		for (size_t m = 0; m < M; m++)
+			db[m] += dy[n * M + m];
+}
+
 void nn_linear_backward(size_t N, size_t K, size_t M, nn_real dx[restrict], nn_real dw[restrict], nn_real db[restrict],
                         const nn_real dy[restrict], const nn_real x[restrict], const nn_real w[restrict])
 {
 	if (dx)
 		gemm_add(N, M, K, dx, CblasNoTrans, dy, CblasTrans, w);
 	gemm_add(K, N, M, dw, CblasTrans, x, CblasNoTrans, dy);
-	for (size_t n = 0; db && n < N; n++)
-		for (size_t m = 0; m < M; m++)
-			db[m] += dy[n * M + m];
+	if (db)
+		add_rows(N, M, db, dy);
 }
 
 /* ---- element by element ---- */
 
-void nn_relu(size_t n, nn_real y[])
+NN_CLONES void nn_relu(size_t n, nn_real y[])
 {
 	for (size_t i = 0; i < n; i++)
 		y[i] = y[i] > 0 ? y[i] : 0;
 }
 
-void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[restrict])
+NN_CLONES void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[restrict])
 {
 	for (size_t i = 0; i < n; i++)
 		dy[i] = y[i] > 0 ? dy[i] : 0;
 }
 
-void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict], const nn_real b[restrict])
+NN_CLONES void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict], const nn_real b[restrict])
 {
 	for (size_t n = 0; n < N; n++)
 		for (size_t d = 0; d < D; d++)
@@ -76,7 +83,7 @@ void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_rea
 				z[(n * D + d) * H + h] += a[n * H + h] + b[d * H + h];
 }
 
-void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict], const nn_real dz[restrict])
+NN_CLONES void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict], const nn_real dz[restrict])
 {
 	for (size_t n = 0; n < N; n++) {
 		for (size_t d = 0; d < D; d++) {
@@ -90,7 +97,7 @@ void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn
 
 /* ---- rows ---- */
 
-void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],
+NN_CLONES void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],
                   const nn_real x[restrict], const nn_real g[restrict], const nn_real b[restrict])
 {
 	for (size_t n = 0; n < N; n++) {
@@ -108,7 +115,7 @@ void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict
 }
 
 /* With xhat = (x - mean) * rstd and t = dy * g: dx = rstd * (t - mean of t - xhat * mean of (t * xhat)). */
-void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dg[restrict], nn_real db[restrict],
+NN_CLONES void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dg[restrict], nn_real db[restrict],
                            const nn_real dy[restrict], const nn_real x[restrict], const nn_real mean[restrict],
                            const nn_real rstd[restrict], const nn_real g[restrict])
 {
@@ -191,7 +198,7 @@ static void message(size_t H, nn_real m[restrict], const nn_real p[restrict], co
 	}
 }
 
-void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], const nn_real p[restrict], const nn_real q[restrict],
+NN_CLONES void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], const nn_real p[restrict], const nn_real q[restrict],
                  const nn_real inv[restrict])
 {
 	size_t u, v;
@@ -215,7 +222,7 @@ static void message_backward(size_t H, nn_real dp[restrict], nn_real dq[restrict
 	}
 }
 
-void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_real dq[restrict], const nn_real dm[restrict],
+NN_CLONES void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_real dq[restrict], const nn_real dm[restrict],
                           const nn_real p[restrict], const nn_real q[restrict], const nn_real inv[restrict])
 {
 	size_t u, v;

@@ -8,4 +8,10 @@
 #endif
 typedef NN_REAL nn_real;
 
+/* Before a function whose inner loops have independent iterations: the build compiles it for several instruction sets where it can. The same bits on all of them:
+ * nothing is contracted, no sum is reordered. */
+#ifndef NN_CLONES
+#define NN_CLONES
+#endif
+
 #endif

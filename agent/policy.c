@@ -390,7 +390,7 @@ policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const 
 	                        a + layout_acts(d, in->n_nodes, in->n_edges, in->n_devs).score_z, w + at.step_x, w + at.step_v, w + at.step_skip};
 }
 
-void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict], nn_real logits[restrict])
+NN_CLONES void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict], nn_real logits[restrict])
 {
 	enum { CHUNK = 16 };
 	size_t D = s->n_devs, H = s->hidden, F = s->step_in;
