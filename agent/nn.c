@@ -80,7 +80,7 @@ NN_CLONES void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], co
 	for (size_t n = 0; n < N; n++)
 		for (size_t d = 0; d < D; d++)
 			for (size_t h = 0; h < H; h++)
-				z[(n * D + d) * H + h] += a[n * H + h] + b[d * H + h];
+				z[(n * D + d) * H + h] = a[n * H + h] + b[d * H + h];
 }
 
 NN_CLONES void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict], const nn_real dz[restrict])
@@ -96,6 +96,39 @@ NN_CLONES void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[res
 }
 
 /* ---- rows ---- */
+
+/* Partial sums of fixed places: they vectorise without reordering. */
+NN_CLONES void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict], const nn_real v[restrict])
+{
+	enum { LANES = 16 };
+	for (size_t n = 0; n < N; n++) {
+		const nn_real *row = x + n * M;
+		nn_real part[LANES] = {0};
+		size_t m = 0;
+		for (; m + LANES <= M; m += LANES)
+			for (size_t k = 0; k < LANES; k++)
+				part[k] += (row[m + k] > 0 ? row[m + k] : 0) * v[m + k];
+		for (; m < M; m++)
+			part[m % LANES] += (row[m] > 0 ? row[m] : 0) * v[m];
+		for (size_t half = LANES / 2; half; half /= 2)
+			for (size_t k = 0; k < half; k++)
+				part[k] += part[k + half];
+		y[n] = part[0];
+	}
+}
+
+NN_CLONES void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dv[restrict], const nn_real dy[restrict], const nn_real x[restrict],
+                                      const nn_real v[restrict])
+{
+	for (size_t n = 0; n < N; n++) {
+		const nn_real *row = x + n * M;
+		for (size_t m = 0; m < M; m++) {
+			nn_real through = dy[n] * v[m]; /* whatever the sign: no branch */
+			dx[n * M + m] = row[m] > 0 ? through : 0;
+			dv[m] += dy[n] * (row[m] > 0 ? row[m] : 0);
+		}
+	}
+}
 
 NN_CLONES void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],
                   const nn_real x[restrict], const nn_real g[restrict], const nn_real b[restrict])

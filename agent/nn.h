@@ -29,6 +29,12 @@ void nn_relu(size_t n, nn_real y[]);
 /* dy = 0 where y (what nn_relu left) is 0, in place. */
 void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[restrict]);
 
+/* y[N] = relu(x[N,M]) @ v[M]. */
+void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict], const nn_real v[restrict]);
+/* dx[N,M] is overwritten; dv[M] accumulates. */
+void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dv[restrict], const nn_real dy[restrict], const nn_real x[restrict],
+                            const nn_real v[restrict]);
+
 /* y[n] = (x[n] - mean) * rstd * g + b over each row of M, with rstd = 1 / sqrt(variance + 1e-5) (Ba, Kiros & Hinton 2016).
  * mean[N] and rstd[N] are kept for the backward pass. */
 void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],
@@ -63,7 +69,7 @@ void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], const nn_real
 void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_real dq[restrict], const nn_real dm[restrict],
                           const nn_real p[restrict], const nn_real q[restrict], const nn_real inv[restrict]);
 
-/* z[N,D,H] += a[N,H] + b[D,H], each broadcast over the other's index. */
+/* z[N,D,H] = a[N,H] + b[D,H], each broadcast over the other's index. */
 void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict], const nn_real b[restrict]);
 void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict], const nn_real dz[restrict]);
 

@@ -54,7 +54,6 @@ static param_at layout_params(const policy_dims *d)
 	X(score_n, 1, N * H)     \
 	X(score_d, 1, D * H)     \
 	X(score_z, 1, N * D * H) \
-	X(score_y, 1, N * D * H) \
 	X(key, 1, N)             \
 	X(d_score_z, 1, N * D * H) \
 	X(d_score_n, 1, N * H)   \
@@ -271,12 +270,11 @@ static void pairs_forward(const net *t, const nn_real w[restrict], const nn_real
 	size_t pairs = t->N * t->D;
 	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
 	memset(a + t->a.score_n, 0, t->N * t->H * sizeof *a);
-	memset(a + t->a.score_z, 0, pairs * t->H * sizeof *a);
 	memset(a + t->a.key, 0, t->N * sizeof *a);
 	nn_linear_add(t->N, t->H, t->H, a + t->a.score_n, h_node, w + t->w.score_node);
 	nn_linear(t->D, t->H, t->H, a + t->a.score_d, h_dev, w + t->w.score_dev, w + t->w.score_b);
-	nn_linear_add(pairs, t->pair_in, t->H, a + t->a.score_z, pair_x, w + t->w.score_pair);
 	nn_pair_add(t->N, t->D, t->H, a + t->a.score_z, a + t->a.score_n, a + t->a.score_d);
+	nn_linear_add(pairs, t->pair_in, t->H, a + t->a.score_z, pair_x, w + t->w.score_pair);
 	nn_linear_add(t->N, t->H, 1, a + t->a.key, h_node, w + t->w.order_v);
 }
 
@@ -312,10 +310,16 @@ void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_
 	pairs_forward(&t, w, in->pair_x, a);
 }
 
+/* From d_score_z or d_score_n up to d_dev_h, see POLICY_ACTS. */
+static void clear_backward(const net *t, nn_real a[], size_t from)
+{
+	memset(a + from, 0, (t->a.d_a - from) * sizeof *a);
+}
+
 void policy_backward_begin(const policy_dims *d, const policy_input *in, nn_real a[])
 {
-	acts_at at = layout_acts(d, in->n_nodes, in->n_edges, in->n_devs);
-	memset(a + at.d_score_z, 0, (at.d_a - at.d_score_z) * sizeof *a); /* up to d_dev_h, see POLICY_ACTS */
+	net t = net_of(d, in);
+	clear_backward(&t, a, t.a.d_score_z);
 }
 
 void policy_backward_end(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], const nn_real dkeys[],
@@ -342,10 +346,7 @@ void policy_forward(const policy_dims *d, const nn_real w[restrict], const polic
 	net t = net_of(d, in);
 	size_t pairs = t.N * t.D;
 	policy_embed(d, w, in, a);
-	memcpy(a + t.a.score_y, a + t.a.score_z, pairs * t.H * sizeof *a);
-	nn_relu(pairs * t.H, a + t.a.score_y);
-	memset(logits, 0, pairs * sizeof *logits);
-	nn_linear_add(pairs, t.H, 1, logits, a + t.a.score_y, w + t.w.score_v);
+	nn_relu_score(pairs, t.H, logits, a + t.a.score_z, w + t.w.score_v);
 	nn_linear_add(pairs, t.pair_in, 1, logits, in->pair_x, w + t.w.score_skip);
 }
 
@@ -354,11 +355,9 @@ void policy_backward(const policy_dims *d, const nn_real w[restrict], const poli
 {
 	net t = net_of(d, in);
 	size_t pairs = t.N * t.D;
-	nn_real *dz = a + t.a.d_score_z;
-	policy_backward_begin(d, in, a);
+	clear_backward(&t, a, t.a.d_score_n);
 	nn_linear_backward(pairs, t.pair_in, 1, NULL, dw + t.w.score_skip, NULL, dlogits, in->pair_x, w + t.w.score_skip);
-	nn_linear_backward(pairs, t.H, 1, dz, dw + t.w.score_v, NULL, dlogits, a + t.a.score_y, w + t.w.score_v);
-	nn_relu_backward(pairs * t.H, dz, a + t.a.score_y);
+	nn_relu_score_backward(pairs, t.H, a + t.a.d_score_z, dw + t.w.score_v, dlogits, a + t.a.score_z, w + t.w.score_v);
 	policy_backward_end(d, w, in, a, NULL, dw);
 }
 

@@ -312,7 +312,6 @@ static void test_messages_gradient(void **state)
 
 static void pair_forward(layer *t)
 {
-	memset(t->y, 0, sizeof t->y);
 	nn_pair_add(t->N, t->K, t->M, t->y, t->x, t->w);
 }
 
@@ -328,6 +327,24 @@ static void test_pair_gradient(void **state)
 	assert_near(layer_loss(&t), dot(t.x, da, 12) + dot(t.w, db, 8), 1e-12);
 }
 
+static void relu_score_forward(layer *t)
+{
+	nn_relu_score(t->N, t->M, t->y, t->x, t->w);
+}
+
+/* Rows of 19: one whole block of lanes and a rest. */
+static void test_relu_score_gradient(void **state)
+{
+	(void)state;
+	layer t = {.forward = relu_score_forward, .N = 2, .M = 19, .n_out = 2};
+	nn_real dx[MAX] = {0}, dv[MAX] = {0};
+	layer_init(&t, 10);
+	nn_relu_score_backward(2, 19, dx, dv, t.r, t.x, t.w);
+	assert_int_equal(gradcheck("x", 38, as_double(t.x), as_double(dx), layer_loss, &t), 0);
+	assert_int_equal(gradcheck("v", 19, as_double(t.w), as_double(dv), layer_loss, &t), 0);
+	assert_near(layer_loss(&t), dot(t.w, dv, 19), 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest values[] = {
@@ -340,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_linear_gradient),      cmocka_unit_test(test_relu_gradient),
 		cmocka_unit_test(test_layernorm_gradient),   cmocka_unit_test(test_log_softmax_gradient),
 		cmocka_unit_test(test_messages_gradient),    cmocka_unit_test(test_pair_gradient),
+		cmocka_unit_test(test_relu_score_gradient),
 	};
 	nn_init();
 	int failed = cmocka_run_group_tests(values, NULL, NULL);
