@@ -144,3 +144,10 @@ double berth_wall_seconds(void)
 {
 	return clock_seconds(CLOCK_MONOTONIC);
 }
+
+bool berth_patience_over(const berth_patience *until)
+{
+	if (!until)
+		return false;
+	return (until->cancel && atomic_load(until->cancel)) || (until->end_s > 0 && berth_wall_seconds() >= until->end_s);
+}

@@ -5,6 +5,8 @@
 
 #include "arena.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct berth_pool berth_pool;
@@ -23,5 +25,14 @@ void berth_pool_run(berth_pool *pool, int32_t n_items, void (*work)(void *ctx, i
 /* CPU seconds used so far by all threads of the process and by its children that have ended (the solver's), and seconds of a monotonic clock. For reports and limits, never for results. */
 double berth_cpu_seconds(void);
 double berth_wall_seconds(void);
+
+/* How long somebody waits. */
+typedef struct berth_patience {
+	const atomic_int *cancel; /* not 0: no longer; NULL: never said */
+	double end_s;             /* of berth_wall_seconds; 0: no limit */
+} berth_patience;
+
+/* Is it at its end? NULL never is. */
+bool berth_patience_over(const berth_patience *until);
 
 #endif

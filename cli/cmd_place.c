@@ -8,6 +8,7 @@
 #include "progress.h"
 #include "report.h"
 #include "report_conflict.h"
+#include "signals.h"
 #include "text.h"
 
 #include <math.h>
@@ -79,6 +80,18 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 		st = reference(c, &cfg, s, err);
 	cli_budget_close(&cfg);
 	return st;
+}
+
+/* In what the search left of --time, a tenth of it at least. */
+static berth_status find_conflict(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_patience until = {.cancel = cli_catch_signals()};
+	double left = fmax(a->budget.time_s - s->r.wall_s, 0.1 * a->budget.time_s);
+	if (a->budget.time_s > 0)
+		until.end_s = berth_wall_seconds() + left;
+	BERTH_TRY(report_conflict_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL, &until, &s->conflict, err));
+	s->r.interrupted = atomic_load(until.cancel);
+	return BERTH_OK;
 }
 
 static berth_status write_out(cli *c, const args *a, const state *s, berth_err *err)
@@ -223,7 +236,7 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
 	if (s->broken.n && !s->r.interrupted)
-		BERTH_TRY(report_conflict_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL, &s->conflict, err));
+		BERTH_TRY(find_conflict(c, a, s, err));
 	if (a->out && s->r.feasible)
 		BERTH_TRY(write_out(c, a, s, err));
 	if (c->json)

@@ -6,10 +6,11 @@
 
 enum { MOST_RULES = 8, MOST_CHANGES = 5 };
 
-berth_status report_conflict_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, report_conflict *out, berth_err *err)
+berth_status report_conflict_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, const berth_patience *until, report_conflict *out,
+                                  berth_err *err)
 {
-	BERTH_TRY(berth_conflict_find(p, o, &c->mem, &c->tmp, &out->conflict, err));
-	return berth_relax(p, o, &out->conflict, op_dev, &c->mem, &c->tmp, &out->relax, err);
+	BERTH_TRY(berth_conflict_find(p, o, until, &c->mem, &c->tmp, &out->conflict, err));
+	return berth_relax(p, o, &out->conflict, op_dev, until, &c->mem, &c->tmp, &out->relax, err);
 }
 
 static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule *r)
@@ -31,6 +32,7 @@ void report_put_conflict(berth_json_out *w, const berth_problem *p, const report
 	berth_json_open(w, "conflict", '{');
 	berth_json_put_bool(w, "proven", c->proven);
 	berth_json_put_bool(w, "smallest", c->smallest);
+	berth_json_put_bool(w, "cut_short", c->cut_short);
 	berth_json_open(w, "rules", '[');
 	for (int32_t i = 0; i < c->n; i++) {
 		berth_json_open(w, NULL, '{');
@@ -63,13 +65,13 @@ void report_print_conflict(const report_conflict *x)
 	const berth_relaxations *r = &x->relax;
 	if (c->proven)
 		printf("%s%s:\n", c->n == 1 ? "no placement keeps this rule" : "no placement keeps all of these rules",
-		       c->n > 1 && c->smallest ? ", and fewer are no conflict" : "");
+		       c->cut_short ? " (the time was over: fewer may be a conflict)" : c->n > 1 && c->smallest ? ", and fewer are no conflict" : "");
 	for (int32_t i = 0; i < c->n && i < MOST_RULES; i++)
 		printf("  %s\n", c->message[i]);
 	if (c->n > MOST_RULES)
 		printf("  (and %d more)\n", c->n - MOST_RULES);
 	if (!c->proven)
-		printf("not proven: a longer search may find a placement\n");
+		printf("%s\n", c->cut_short ? "not looked into: the time was over" : "not proven: a longer search may find a placement");
 	if (r->n)
 		printf("%s\n", r->together ? "it would fit with all of" : r->n == 1 ? "it would fit with" : "it would fit with any one of");
 	for (int32_t i = 0; i < r->n && i < MOST_CHANGES; i++)

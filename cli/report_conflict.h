@@ -11,10 +11,11 @@ typedef struct report_conflict {
 	berth_relaxations relax;
 } report_conflict;
 
-/* Find both; op_dev is the least infeasible placement that was found, or NULL. Fails: BERTH_ENOMEM. */
-berth_status report_conflict_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, report_conflict *out, berth_err *err);
+/* Find both; op_dev is the least infeasible placement that was found, or NULL; until as in relax.h. Fails: BERTH_ENOMEM. */
+berth_status report_conflict_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, const berth_patience *until, report_conflict *out,
+                                  berth_err *err);
 
-/* "conflict":{proven, smallest, rules:[{kind, op, device, group, metric, message}]}, "relaxations":[{...the rule, add_bytes, most, least, text}],
+/* "conflict":{proven, smallest, cut_short, rules:[{kind, op, device, group, metric, message}]}, "relaxations":[{...the rule, add_bytes, most, least, text}],
  * "relaxations_together". */
 void report_put_conflict(berth_json_out *w, const berth_problem *p, const report_conflict *x);
 

@@ -16,6 +16,9 @@ typedef struct finder {
 	berth_rule *rule; /* [n] all rules */
 	int32_t n;
 	bool *on;         /* [n] those that a proof may use */
+	bool *proven_on;  /* [n] of the latest proof that was found */
+	const berth_patience *until;
+	bool over;        /* and so no more proofs */
 	berth_err *err;
 } finder;
 
@@ -70,6 +73,7 @@ static berth_status list_rules(finder *f)
 		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1}));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(list_op(f, &cap, op));
+	BERTH_TRY(BERTH_NEW(f->tmp, f->proven_on, f->n, f->err));
 	return BERTH_NEW(f->tmp, f->on, f->n, f->err);
 }
 
@@ -316,12 +320,18 @@ static berth_status prove_inside(finder *f, bool *out)
 	return *out ? BERTH_OK : limits_lack(f, &q, out);
 }
 
-/* Is it proven that no placement keeps the rules that are on? */
+/* Is it proven that no placement keeps the rules that are on? Not where the time is over. */
 static berth_status prove(finder *f, bool *out)
 {
+	*out = false;
+	f->over = f->over || berth_patience_over(f->until);
+	if (f->over)
+		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(f->tmp);
 	berth_status st = prove_inside(f, out);
 	berth_arena_reset(f->tmp, mark);
+	if (st == BERTH_OK && *out && f->n)
+		memcpy(f->proven_on, f->on, (size_t)f->n * sizeof *f->on);
 	return st;
 }
 
@@ -338,7 +348,7 @@ static berth_status reduce(finder *f, int32_t first, int32_t end, bool fresh)
 			return BERTH_OK;
 		memset(f->on + first, 1, (size_t)(end - first) * sizeof *f->on);
 	}
-	if (end - first == 1)
+	if (end - first == 1 || f->over)
 		return BERTH_OK;
 	int32_t middle = first + (end - first) / 2;
 	BERTH_TRY(reduce(f, middle, end, true));
@@ -358,14 +368,14 @@ static berth_status try_smaller(finder *f, int32_t size, bool *found, bool *smal
 {
 	*found = false;
 	*smallest = size <= 1 || (f->n <= MOST_SINGLES && (size <= 2 || (f->n <= MOST_PAIRS && size <= 3)));
-	for (int32_t a = 0; a < f->n && size > 1 && f->n <= MOST_SINGLES; a++) {
+	for (int32_t a = 0; a < f->n && size > 1 && f->n <= MOST_SINGLES && !f->over; a++) {
 		only(f, a, -1);
 		BERTH_TRY(prove(f, found));
 		if (*found)
 			return BERTH_OK;
 	}
-	for (int32_t a = 0; a < f->n && size > 2 && f->n <= MOST_PAIRS; a++)
-		for (int32_t b = a + 1; b < f->n; b++) {
+	for (int32_t a = 0; a < f->n && size > 2 && f->n <= MOST_PAIRS && !f->over; a++)
+		for (int32_t b = a + 1; b < f->n && !f->over; b++) {
 			only(f, a, b);
 			BERTH_TRY(prove(f, found));
 			if (*found)
@@ -464,16 +474,19 @@ static berth_status find(finder *f, berth_arena *mem, berth_conflict *c)
 	BERTH_TRY(least_memory(f, mem, c));
 	memset(f->on, 1, (size_t)f->n * sizeof *f->on);
 	BERTH_TRY(prove(f, &c->proven));
+	c->cut_short = f->over;
 	if (!c->proven || !f->n)
 		return BERTH_OK;
 	BERTH_TRY(reduce(f, 0, f->n, false));
 	bool *kept;
 	int32_t size = 0;
 	BERTH_TRY(BERTH_NEW(f->tmp, kept, f->n, f->err));
-	memcpy(kept, f->on, (size_t)f->n * sizeof *kept);
+	memcpy(kept, f->over ? f->proven_on : f->on, (size_t)f->n * sizeof *kept);
 	for (int32_t i = 0; i < f->n; i++)
 		size += kept[i];
 	BERTH_TRY(try_smaller(f, size, &found, &c->smallest));
+	c->smallest &= !f->over;
+	c->cut_short = f->over;
 	if (found)
 		c->smallest = true; /* singles come before pairs */
 	else
@@ -481,9 +494,10 @@ static berth_status find(finder *f, berth_arena *mem, berth_conflict *c)
 	return write_down(f, mem, c);
 }
 
-berth_status berth_conflict_find(const berth_problem *p, const berth_objective *o, berth_arena *mem, berth_arena *tmp, berth_conflict *out, berth_err *err)
+berth_status berth_conflict_find(const berth_problem *p, const berth_objective *o, const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_conflict *out,
+                                 berth_err *err)
 {
-	finder f = {.p = p, .o = o, .tmp = tmp, .err = err};
+	finder f = {.p = p, .o = o, .until = until, .tmp = tmp, .err = err};
 	berth_conflict c;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = find(&f, mem, &c);

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "objective.h"
+#include "threads.h"
 
 /* One rule that can stand in a conflict. */
 typedef struct berth_rule {
@@ -20,15 +21,17 @@ typedef struct berth_rule {
 typedef struct berth_conflict {
 	bool proven;               /* no placement keeps the rules below; where false, nothing is said */
 	bool smallest;             /* no conflict of fewer rules has such a proof; where false, only no part of this one has */
+	bool cut_short;            /* the time was over before that was known: rules may stand below that the conflict does not need */
 	berth_rule *rule;          /* [n] */
 	const char **message;      /* [n] what each rule asks */
 	int32_t n;
 	int64_t *dev_least_bytes;  /* [n_devs] memory_bytes that the device needs at least for the proof to fail, the others as they are; -1: not known */
 } berth_conflict;
 
-/* Find a conflict of p under the limits of o (NULL: none). The result lives in mem; tmp is scratch, another arena, reset at exit.
+/* Find a conflict of p under the limits of o (NULL: none), as far as patience goes (NULL: to the end); each proof is looked at as a whole. The result lives in mem; tmp is scratch, another arena, reset at exit.
  * Fails: BERTH_ENOMEM. About (rules of the conflict) * log(rules) proofs, each O(ops * devs + 2^devs) and what bounds cost where there are limits. */
-berth_status berth_conflict_find(const berth_problem *p, const berth_objective *o, berth_arena *mem, berth_arena *tmp, berth_conflict *out, berth_err *err);
+berth_status berth_conflict_find(const berth_problem *p, const berth_objective *o, const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_conflict *out,
+                                 berth_err *err);
 
 /* The graph and system of p without one rule, in mem; strings and the other arrays are shared. Not for CANNOT_RUN. Fails: BERTH_ENOMEM. */
 berth_status berth_rule_drop(const berth_problem *p, const berth_rule *rule, berth_arena *mem, berth_graph *g, berth_system *s, berth_err *err);

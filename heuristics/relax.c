@@ -18,6 +18,7 @@ typedef struct relaxer {
 	const berth_problem *p;
 	const berth_objective *o;
 	const berth_conflict *conflict;
+	const berth_patience *until;
 	berth_arena *mem, *tmp, *work; /* work: of one search */
 	berth_relaxations *out;
 	size_t cap;
@@ -31,11 +32,16 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 {
 	berth_search_cfg cfg = {.objective = *o, .seed = 1, .evaluations = evaluations};
 	*found = false;
-	if (berth_problem_feasible(q, NULL) != BERTH_OK)
+	*s = (berth_search){.best = berth_score_worst()};
+	if (berth_patience_over(r->until) || berth_problem_feasible(q, NULL) != BERTH_OK)
 		return BERTH_OK;
+	if (r->until) {
+		cfg.cancel = r->until->cancel;
+		cfg.time_s = r->until->end_s > 0 ? fmax(r->until->end_s - berth_wall_seconds(), 1e-3) : 0;
+	}
 	BERTH_TRY(berth_search_new(q, &cfg, r->work, s, r->err));
 	bool large = q->n_ops > LARGE; /* then the two fastest methods, with their repair, must do */
-	for (int32_t i = 0; i < berth_n_seeds && (!large || i < LARGE_SEEDS); i++)
+	for (int32_t i = 0; i < berth_n_seeds && (!large || i < LARGE_SEEDS) && !berth_patience_over(r->until); i++)
 		BERTH_TRY(berth_method_run(berth_seed_methods[i], s, r->tmp, r->err));
 	if (!large && (!berth_score_feasible(s->best) || evaluations > EVALUATIONS))
 		BERTH_TRY(berth_method_run(&berth_method_anneal, s, r->tmp, r->err));
@@ -321,7 +327,7 @@ static berth_status relax_in_turn(relaxer *r)
 		if (!rule || t->n == MOST_TURNS)
 			return BERTH_OK;
 		BERTH_TRY(let_go(r, t, rule));
-		BERTH_TRY(berth_conflict_find(&t->p, &t->o, r->work, r->tmp, &c, r->err));
+		BERTH_TRY(berth_conflict_find(&t->p, &t->o, r->until, r->work, r->tmp, &c, r->err));
 	}
 	BERTH_TRY(search(r, &t->p, r->o, LIMIT_EVALUATIONS, &found_by, &found)); /* as near to all limits as can be */
 	if (berth_problem_feasible(&t->p, NULL) != BERTH_OK || !isfinite(found_by.best.excess))
@@ -373,12 +379,12 @@ static berth_status relax(relaxer *r, const int32_t *op_dev)
 	return r->out->n || !broken.n ? BERTH_OK : relax_together(r, &broken);
 }
 
-berth_status berth_relax(const berth_problem *p, const berth_objective *o, const berth_conflict *conflict, const int32_t *op_dev, berth_arena *mem,
-                         berth_arena *tmp, berth_relaxations *out, berth_err *err)
+berth_status berth_relax(const berth_problem *p, const berth_objective *o, const berth_conflict *conflict, const int32_t *op_dev,
+                         const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_relaxations *out, berth_err *err)
 {
 	berth_relaxations list = {0};
 	berth_arena work;
-	relaxer r = {.p = p, .o = o, .conflict = conflict, .mem = mem, .tmp = tmp, .work = &work, .out = &list, .err = err};
+	relaxer r = {.p = p, .o = o, .conflict = conflict, .until = until, .mem = mem, .tmp = tmp, .work = &work, .out = &list, .err = err};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_arena_init(&work, mem->hook);
 	berth_status st = relax(&r, op_dev);

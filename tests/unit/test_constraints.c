@@ -505,9 +505,38 @@ static bool runs_nowhere(const instance *x)
 	return false;
 }
 
+/* Stopped at any time, what is called a conflict is one, and nothing is called the smallest that was not compared. Returns how often a conflict was cut short. */
+static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, const berth_objective *o)
+{
+	int cut = 0;
+	for (double s = 1e-6;; s *= 1.5) {
+		atomic_int cancel = s == 1e-6;
+		berth_arena mem = {0}, tmp = {0};
+		berth_patience until = {&cancel, berth_wall_seconds() + s};
+		berth_conflict f;
+		berth_relaxations list;
+		berth_err err;
+		assert_ok(berth_conflict_find(&c->p, o, &until, &mem, &tmp, &f, &err), &err);
+		assert_true(!(f.cut_short && f.smallest && f.n > 1) && (f.proven || f.n == 0));
+		if (f.proven && f.cut_short) {
+			instance y = only_conflict(c, x, &f, -1);
+			if (is_solvable(&y))
+				fail_msg("seed %lld: the rules of the conflict cut short after %g s can be kept", (long long)seed, s);
+			assert_ok(berth_relax(&c->p, o, &f, NULL, &until, &mem, &tmp, &list, &err), &err);
+			assert_int_equal(list.n, 0);
+			cut++;
+		}
+		assert_true(!cancel || (f.cut_short && !f.proven));
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		if (!f.cut_short)
+			return cut;
+	}
+}
+
 static void conflicts_are_real_and_minimal(void **state)
 {
-	int32_t proven = 0, smallest = 0, relaxed = 0, unsolvable = 0, hopeless = 0;
+	int32_t proven = 0, smallest = 0, relaxed = 0, unsolvable = 0, hopeless = 0, cut = 0;
 	(void)state;
 	for (uint64_t seed = 1; seed <= 1500; seed++) {
 		instance x = draw(seed);
@@ -521,7 +550,7 @@ static void conflicts_are_real_and_minimal(void **state)
 			continue;
 		compile(&c, &x);
 		exists(&c, &x, &rules, &memory);
-		assert_ok(berth_conflict_find(&c.p, &latency, &c.mem, &c.tmp, &f, &err), &err);
+		assert_ok(berth_conflict_find(&c.p, &latency, NULL, &c.mem, &c.tmp, &f, &err), &err);
 		if (f.proven && memory)
 			fail_msg("seed %lld: a conflict in what can be solved", (long long)seed);
 		if (!f.proven && !rules)
@@ -531,7 +560,9 @@ static void conflicts_are_real_and_minimal(void **state)
 			proven++;
 			smallest += f.smallest;
 			check_conflict(&c, &x, seed, &f);
-			assert_ok(berth_relax(&c.p, &latency, &f, NULL, &c.mem, &c.tmp, &list, &err), &err);
+			assert_false(f.cut_short);
+			cut += proven % 8 == 0 ? cut_everywhere(&c, &x, seed, &latency) : 0;
+			assert_ok(berth_relax(&c.p, &latency, &f, NULL, NULL, &c.mem, &c.tmp, &list, &err), &err);
 			check_relaxations(&c, &x, seed, &list);
 			relaxed += list.n > 0;
 			hopeless += runs_nowhere(&x);
@@ -541,6 +572,7 @@ static void conflicts_are_real_and_minimal(void **state)
 		berth_arena_free(&c.mem);
 		berth_arena_free(&c.tmp);
 	}
+	assert_true(cut > 0);
 	print_message("%d of %d without a solution proven, %d with the smallest conflict, %d with a relaxation, %d with an operator that runs nowhere\n", proven, unsolvable,
 	              smallest, relaxed, hopeless);
 	assert_true(proven * 10 >= unsolvable * 9 && smallest * 10 >= proven * 9 && relaxed == proven - hopeless);

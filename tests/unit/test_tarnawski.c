@@ -552,7 +552,7 @@ static void test_conflict(void **state)
 	                "{\"sourceId\":1,\"destId\":2,\"cost\":5},{\"sourceId\":2,\"destId\":3,\"cost\":5}]}", &mem, &g, &s, &err), &err);
 #undef SIX
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
-	assert_ok(berth_conflict_find(&p, NULL, &mem, &tmp, &c, &err), &err);
+	assert_ok(berth_conflict_find(&p, NULL, NULL, &mem, &tmp, &c, &err), &err);
 	assert_false(c.proven);
 	assert_int_equal(c.dev_least_bytes[0], 8);
 	assert_int_equal(c.dev_least_bytes[1], 8);
