@@ -7,6 +7,7 @@
 struct berth_tarnawski {
 	const berth_problem *p;
 	double *op_s;          /* [n_ops][n_devs] */
+	int32_t *dev_param;     /* [n_devs] the latest shared parameter that was counted there, + 1 */
 	double *dev_s_per_byte; /* [n_devs] of an accelerator's link; < 0: a CPU */
 	const int32_t *op_dev;
 	/* blocks: visits and CPU operators, in which everything ends together */
@@ -85,6 +86,7 @@ berth_status berth_tarnawski_new(const berth_problem *p, berth_arena *mem, berth
 	t->p = p;
 	BERTH_TRY(BERTH_NEW(mem, t->op_s, ops * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, t->dev_s_per_byte, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, t->dev_param, devs, err));
 	BERTH_TRY(new_blocks(t, ops, devs, mem, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		t->dev_s_per_byte[d] = berth_tarnawski_s_per_byte(p, d);
@@ -325,12 +327,12 @@ static void find_peaks(const berth_tarnawski *t, int64_t *peak)
 	memset(peak, 0, (size_t)p->n_devs * sizeof *peak);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		peak[t->op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
+	memset(t->dev_param, 0, (size_t)p->n_devs * sizeof *t->dev_param);
 	for (int32_t q = 0; q < g->n_params; q++)
 		for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
-			bool first = true;
-			for (int32_t k = g->param_op_off[q]; k < i; k++)
-				first &= t->op_dev[g->param_op[k]] != t->op_dev[g->param_op[i]];
-			peak[t->op_dev[g->param_op[i]]] += first ? g->param_bytes[q] : 0;
+			int32_t d = t->op_dev[g->param_op[i]];
+			peak[d] += t->dev_param[d] == q + 1 ? 0 : g->param_bytes[q];
+			t->dev_param[d] = q + 1;
 		}
 }
 

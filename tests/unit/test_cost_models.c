@@ -2,11 +2,13 @@
 #include "bounds.h"
 #include "graph_json.h"
 #include "instance.h"
+#include "rng.h"
 #include "sim.h"
 #include "support.h"
 #include "system_json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct world {
@@ -151,6 +153,56 @@ static void test_contention_free_names(void **state)
 		close_world(&w[i]);
 }
 
+/* 40 operators, 12 shared parameters of up to 40 users, who may stand apart; what each device holds, counted by the definition. */
+static void test_shared_parameters(void **state)
+{
+	static const char *const system[] = {SYSTEM("\"cost_model\":\"tarnawski\","), SYSTEM("\"cost_model\":\"placeto\",")};
+	enum { OPS = 40, PARAMS = 12, MAX = 1 << 15 };
+	static char text[MAX];
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		berth_rng rng = berth_rng_seed(seed, 0);
+		bool uses[PARAMS][OPS];
+		int32_t place[OPS], n = snprintf(text, MAX, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
+		for (int i = 0; i < OPS; i++) {
+			place[i] = (int32_t)berth_rng_below(&rng, 3);
+			n += snprintf(text + n, (size_t)(MAX - n), "%s{\"name\":\"o%d\",\"param_bytes\":10,\"time_s\":{\"k\":1e-6}}", i ? "," : "", i);
+		}
+		n += snprintf(text + n, (size_t)(MAX - n), "],\"params\":[");
+		for (int q = 0; q < PARAMS; q++) {
+			n += snprintf(text + n, (size_t)(MAX - n), "%s{\"name\":\"p%d\",\"bytes\":%d,\"ops\":[\"o0\"", q ? "," : "", q, 1000 << q);
+			for (int i = 0; i < OPS; i++) {
+				uses[q][i] = i == 0 || berth_rng_below(&rng, 12) < (uint32_t)q;
+				if (i && uses[q][i])
+					n += snprintf(text + n, (size_t)(MAX - n), ",\"o%d\"", i);
+			}
+			n += snprintf(text + n, (size_t)(MAX - n), "]}");
+		}
+		n += snprintf(text + n, (size_t)(MAX - n), "],\"edges\":[]}");
+		assert_true(n < MAX);
+		world w;
+		berth_sim_result r;
+		open_world(&w, text, system[seed % 2]);
+		for (int round = 0; round < 2; round++) {
+			berth_sim_run(w.sim, place, NULL, &r);
+			for (int d = 0; d < 3; d++) {
+				int64_t bytes = 0;
+				for (int i = 0; i < OPS; i++)
+					bytes += place[i] == d ? 10 : 0;
+				for (int q = 0; q < PARAMS; q++) {
+					bool here = false;
+					for (int i = 0; i < OPS; i++)
+						here |= uses[q][i] && place[i] == d;
+					bytes += here ? 1000 << q : 0;
+				}
+				assert_int_equal(berth_sim_peak_bytes(w.sim)[d], bytes);
+			}
+			place[0] = (place[0] + 1) % 3;
+		}
+		close_world(&w);
+	}
+}
+
 static void test_bad_keys(void **state)
 {
 	static const char *const bad[][2] = {
@@ -191,6 +243,6 @@ static void test_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_placeto_by_hand), cmocka_unit_test(test_placeto_order_and_gap), cmocka_unit_test(test_placeto_bounds),
-	                                   cmocka_unit_test(test_contention_free_names), cmocka_unit_test(test_bad_keys), cmocka_unit_test(test_round_trip)};
+	                                   cmocka_unit_test(test_contention_free_names), cmocka_unit_test(test_shared_parameters), cmocka_unit_test(test_bad_keys), cmocka_unit_test(test_round_trip)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
