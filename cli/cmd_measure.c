@@ -3,6 +3,7 @@
 #include "engine.h"
 #include "file.h"
 #include "graph_load.h"
+#include "measure_operators.h"
 #include "placement.h"
 #include "print.h"
 #include "report.h"
@@ -13,9 +14,10 @@
 #include <stdio.h>
 
 typedef struct args {
-	const char *on, *placement;
+	const char *on, *placement, *trace;
 	cli_engine engine;
 	int64_t repeats, warmup;
+	bool operators;
 } args;
 
 typedef struct state {
@@ -27,6 +29,8 @@ typedef struct state {
 	berth_timeline t;         /* simulated */
 	berth_violations broken;
 	berth_measurement run;
+	berth_operator_time *operators; /* [n_operators] */
+	int32_t n_operators;
 	const char *engine;
 	double *busy_s;           /* [n_devs] */
 	double strain;            /* median; NAN: not said */
@@ -99,6 +103,8 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
 	s->engine = cli_engine_text(c, &m);
 	berth_status st = berth_measured_run(&m, s->placement.op_dev, order, (int32_t)a->warmup, (int32_t)a->repeats, &c->mem, &c->tmp, &s->run, err);
+	if (st == BERTH_OK && (a->operators || a->trace))
+		st = berth_measured_operators(&m, s->placement.op_dev, order, &c->mem, &c->tmp, &s->operators, &s->n_operators, err);
 	berth_measured_close(&m);
 	BERTH_TRY(st);
 	return sum_up(c, s, err);
@@ -161,6 +167,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_int(&w, "segments", s->run.n_segments);
 	berth_json_put_number(&w, "strain", ran ? s->strain : NAN);
 	berth_json_put_number(&w, "difference", ran ? s->run.max_difference : NAN);
+	if (s->n_operators)
+		measure_operators_put(&w, &s->g, &s->s, s->operators, s->n_operators);
 	berth_json_close(&w, '}');
 	return cli_print_json(&w, err);
 }
@@ -190,6 +198,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "runs that count (default 21)"},
+		{"operators", 0, CLI_FLAG, &a.operators, NULL, "tell when each operator started and ended in one run more (--json)"},
+		{"trace", 0, CLI_TEXT, &a.trace, "FILE", "write that run as a timeline for chrome://tracing or Perfetto"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
 		CLI_DIM(c),
 		CLI_COMMON(c)};
@@ -203,6 +213,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(simulate(c, &a, &s, err));
 	if (!s.broken.n)
 		BERTH_TRY(measure(c, &a, &s, err));
+	if ((a.operators || a.trace) && !s.broken.n && !s.n_operators)
+		cli_warn(c, "%s does not tell when operators run", s.engine);
+	if (a.trace && s.n_operators)
+		BERTH_TRY(measure_operators_trace(c, a.trace, &s.g, &s.s, s.operators, s.n_operators, err));
 	if (c->json)
 		BERTH_TRY(print_json(c, &s, err));
 	else if (s.broken.n && !c->quiet)

@@ -341,6 +341,76 @@ berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const 
 	return st;
 }
 
+/* ---- operators ---- */
+
+static berth_status read_operator(const answer *a, const berth_json *at, const int32_t *op_dev, bool *seen, berth_arena *mem, berth_operator_time *x, berth_err *err)
+{
+	berth_err why = {0};
+	int32_t dev = 0;
+	const char *kernel = "";
+	*x = (berth_operator_time){.op = -1, .in = -1};
+	BERTH_TRY(sense(a, berth_json_int(at, "op", false, 0, a->m->g->n_ops - 1, &x->op, &why), &why, err));
+	BERTH_TRY(sense(a, berth_json_int(at, "in", false, 0, a->m->g->n_ops - 1, &x->in, &why), &why, err));
+	BERTH_TRY(whole_number(a, at, "device", a->m->n_engine_devs, &dev, err));
+	BERTH_TRY(sense(a, berth_json_string(at, "kernel", false, &kernel, &why), &why, err));
+	BERTH_TRY(sense(a, berth_json_number(at, "start_s", true, 0, &x->start_s, &why), &why, err));
+	BERTH_TRY(sense(a, berth_json_number(at, "end_s", true, 0, &x->end_s, &why), &why, err));
+	x->dev = a->m->engine_sys[dev];
+	if (x->start_s > x->end_s || (x->op >= 0 && (seen[x->op] || op_dev[x->op] != x->dev)))
+		return lied(a, err, "an operator ends before it starts, runs twice or on another device than it was asked to");
+	if (x->op >= 0)
+		seen[x->op] = true;
+	x->kernel = berth_arena_strdup(mem, kernel);
+	return x->kernel ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status read_operators(const answer *a, const int32_t *op_dev, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows, int32_t *n, berth_err *err)
+{
+	berth_json list;
+	const cJSON *item;
+	bool *seen;
+	*n = 0;
+	if (!cJSON_GetObjectItemCaseSensitive(a->at.item, "operators"))
+		return BERTH_OK;
+	BERTH_TRY(list_of(a, &a->at, "operators", -1, &list, err));
+	BERTH_TRY(BERTH_NEW(mem, *rows, cJSON_GetArraySize(list.item), err));
+	BERTH_TRY(BERTH_NEW(tmp, seen, a->m->g->n_ops, err));
+	cJSON_ArrayForEach(item, list.item)
+	{
+		berth_json at = berth_json_at(&list, item, *n);
+		BERTH_TRY(read_operator(a, &at, op_dev, seen, mem, &(*rows)[*n], err));
+		++*n;
+	}
+	return BERTH_OK;
+}
+
+static berth_status run_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows, int32_t *n,
+                                  berth_err *err)
+{
+	berth_json_out w;
+	answer a;
+	BERTH_TRY(check_devices(m, op_dev, err));
+	BERTH_TRY(ready(m, tmp, err));
+	berth_engine_question(m->engine, "run", &w, tmp);
+	put_placement(m, &w, op_dev, order);
+	put_repeats(&w, 0, 1);
+	berth_json_put_bool(&w, "operators", true);
+	BERTH_TRY(ask(m, &w, m->cfg.answer_s, &a, err));
+	berth_status st = read_operators(&a, op_dev, mem, tmp, rows, n, err);
+	cJSON_Delete(a.item);
+	m->runs++;
+	return st;
+}
+
+berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows,
+                                      int32_t *n, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = run_operators(m, op_dev, order, mem, tmp, rows, n, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
 static berth_status run_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
                               berth_measurement *out, berth_err *err)
 {

@@ -52,6 +52,14 @@ typedef struct berth_measurement {
 	berth_spread wall;
 } berth_measurement;
 
+/* When an operator ran in one run, on the profiler's word. Seconds from the start of the run. */
+typedef struct berth_operator_time {
+	int32_t op, dev;        /* op -1: a kernel of no operator (a layout that was changed) */
+	int32_t in;             /* the operator in whose kernel this one ran (fused); -1: its own */
+	const char *kernel;     /* what the engine calls it; "": not said */
+	double start_s, end_s;
+} berth_operator_time;
+
 /* Times of one operator on one device. */
 typedef struct berth_profile_row {
 	int32_t op, dev, n;     /* n samples; 0: it cannot run there */
@@ -84,6 +92,11 @@ void berth_measured_close(berth_measured *m);
  * run so), BERTH_EIO and BERTH_ELIMIT (the engine died, hung or lied), BERTH_ENOMEM. */
 berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const int32_t *order, int32_t warmup, int32_t repeats, berth_arena *mem,
                                 berth_arena *tmp, berth_measurement *out, berth_err *err);
+
+/* When each operator starts and ends in a run of a placement, as berth_measured_run asks for it: one run more, which may be slower than the others. rows [*n] in mem; *n = 0:
+ * the engine does not tell. An operator stands in them at most once. Fails: as berth_measured_run. */
+berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows,
+                                      int32_t *n, berth_err *err);
 
 /* Run the unsplit model as the engine does by itself, on `threads` threads (0: as many as it likes). As above. */
 berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,

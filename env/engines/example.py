@@ -137,7 +137,12 @@ class Engine:
         segments = [{"device": placement[op], "ops": [op], "start_s": [r[1][op] for r in runs], "end_s": [r[2][op] for r in runs],
                      "cpu_s": [r[3][op] for r in runs]} for op in order]
         worst = max(r[4] for r in runs)
-        return {"wall_s": [r[0] for r in runs], "cpu_s": [sum(r[3]) for r in runs], "segments": segments, "difference": worst, "differs": worst > 1e-3}
+        answer = {"wall_s": [r[0] for r in runs], "cpu_s": [sum(r[3]) for r in runs], "segments": segments, "difference": worst, "differs": worst > 1e-3}
+        if q.get("operators"):
+            last = runs[-1]
+            answer["operators"] = [{"op": op, "device": placement[op], "kernel": self.model.ops[op].get("type", ""), "start_s": last[1][op], "end_s": last[2][op]}
+                                   for op in order]
+        return answer
 
     def whole(self, q):
         """By itself, this engine would run all on its faster device."""

@@ -87,6 +87,25 @@ static void example_runs(void **state)
 	end_world(&w);
 }
 
+static void example_tells_of_operators(void **state)
+{
+	(void)state;
+	world w;
+	berth_operator_time *x;
+	int32_t n = 0;
+	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	assert_ok(open_world(&w), &w.err);
+	assert_ok(berth_measured_operators(&w.m, split, NULL, &w.mem, &w.tmp, &x, &n, &w.err), &w.err);
+	assert_int_equal(n, w.m.g->n_ops);
+	for (int32_t i = 0; i < n; i++) {
+		assert_int_equal(x[i].dev, split[x[i].op]);
+		assert_true(x[i].in == -1 && x[i].start_s <= x[i].end_s);
+		for (int32_t k = 0; k < n; k++) /* p comes before all, s after */
+			assert_true((x[k].op != 0 && x[i].op != 3) || k == i || x[k].end_s <= x[i].start_s);
+	}
+	end_world(&w);
+}
+
 static void example_profiles(void **state)
 {
 	(void)state;
@@ -291,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(example_runs),
+		cmocka_unit_test(example_tells_of_operators),
 		cmocka_unit_test(example_profiles),
 		cmocka_unit_test(device_that_is_gone),
 		cmocka_unit_test(bad_starts),

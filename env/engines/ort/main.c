@@ -1,5 +1,6 @@
 /* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime, its devices being workers on cores of this machine. */
 #include "json.h"
+#include "ort_operators.h"
 #include "ort_profile.h"
 
 #include <math.h>
@@ -238,7 +239,7 @@ static berth_status get_plan(engine *e, const int32_t *placement, const int32_t 
 	}
 	if (oldest->m)
 		forget_plan(e, oldest);
-	BERTH_TRY(ort_plan_new(&e->model, e->dev, placement, order, e->clock, oldest, err));
+	BERTH_TRY(ort_plan_new(&e->model, e->dev, placement, order, e->clock, NULL, oldest, err));
 	berth_status st = e->kind->admit(e->ex, oldest->buffer, oldest->n_buffers, err);
 	if (st != BERTH_OK)
 		ort_plan_free(oldest);
@@ -310,15 +311,40 @@ static void put_segments(berth_json_out *w, const ort_plan *p, const samples *s)
 	berth_json_close(w, ']');
 }
 
+/* One run more, for the operators' starts and ends. */
+static berth_status put_operators(engine *e, const ort_plan *p, berth_json_out *w, berth_err *err)
+{
+	ort_operator_time *x;
+	int32_t n = 0;
+	BERTH_TRY(ort_operator_times(&e->model, e->dev, p->placement, p->order, e->clock, e->kind, e->ex, &e->tmp, &x, &n, err));
+	berth_json_open(w, "operators", '[');
+	for (int32_t i = 0; i < n; i++) {
+		berth_json_open(w, NULL, '{');
+		if (x[i].op >= 0)
+			berth_json_put_int(w, "op", x[i].op);
+		berth_json_put_int(w, "device", p->segment[x[i].segment].dev);
+		berth_json_put_string(w, "kernel", x[i].kind);
+		if (x[i].in >= 0)
+			berth_json_put_int(w, "in", x[i].in);
+		berth_json_put_number(w, "start_s", x[i].start_s);
+		berth_json_put_number(w, "end_s", x[i].end_s);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
 static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
 	int32_t warmup = 0, repeats = 0, n, *placement, *order = NULL;
+	bool operators = false;
 	samples s = {0};
 	ort_plan *p;
 	BERTH_TRY(read_repeats(q, &warmup, &repeats, err));
 	BERTH_TRY(read_numbers(e, q, "placement", e->model.n_ops, e->n_devs, &placement, &n, err));
 	if (cJSON_GetObjectItemCaseSensitive(q->item, "order"))
 		BERTH_TRY(read_numbers(e, q, "order", e->model.n_ops, e->model.n_ops, &order, &n, err));
+	BERTH_TRY(berth_json_bool(q, "operators", &operators, err));
 	BERTH_TRY(get_plan(e, placement, order, &p, err));
 	BERTH_TRY(new_samples(e, repeats, p->n_segments, &s, err));
 	BERTH_TRY(take_samples(e, p, warmup, &s, err));
@@ -328,7 +354,7 @@ static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth
 	put_segments(w, p, &s);
 	berth_json_put_number(w, "difference", isfinite(s.worst) ? s.worst : 1e300);
 	berth_json_put_bool(w, "differs", !(s.worst <= tolerance));
-	return BERTH_OK;
+	return operators ? put_operators(e, p, w, err) : BERTH_OK;
 }
 
 static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)

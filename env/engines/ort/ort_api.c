@@ -9,7 +9,7 @@
 
 /* Places in the table. */
 enum {
-	GET_ERROR_MESSAGE = 2, CREATE_ENV = 3, CREATE_SESSION_FROM_ARRAY = 8, RUN = 9, CREATE_SESSION_OPTIONS = 10, SET_OPTIMIZATION_LEVEL = 23,
+	GET_ERROR_MESSAGE = 2, CREATE_ENV = 3, CREATE_SESSION_FROM_ARRAY = 8, RUN = 9, CREATE_SESSION_OPTIONS = 10, ENABLE_PROFILING = 14, SET_OPTIMIZATION_LEVEL = 23,
 	SET_INTRA_OP_THREADS = 24, SET_INTER_OP_THREADS = 25, CREATE_TENSOR_OVER = 49, IS_TENSOR = 50, GET_TENSOR_DATA = 51, GET_ELEMENT_TYPE = 60,
 	GET_RANK = 61, GET_DIMENSIONS = 62, GET_TYPE_AND_SHAPE = 65, CREATE_CPU_MEMORY = 69, RELEASE_STATUS = 93, RELEASE_SESSION = 95, RELEASE_VALUE = 96,
 	RELEASE_TYPE_AND_SHAPE = 99, RELEASE_SESSION_OPTIONS = 100, N_PLACES = 101
@@ -111,7 +111,7 @@ const char *ort_version(const ort_lib *lib)
 
 /* ---- sessions ---- */
 
-berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level, ort_session **out, berth_err *err)
+berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level, const char *profile, ort_session **out, berth_err *err)
 {
 	void *options = NULL;
 	BERTH_TRY(check(lib, CALL(lib, CREATE_SESSION_OPTIONS, (void **), &options), "session options", err));
@@ -120,6 +120,8 @@ berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int th
 		st = check(lib, CALL(lib, SET_INTER_OP_THREADS, (void *, int), options, 1), "threads", err);
 	if (st == BERTH_OK)
 		st = check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, level), "optimisation", err);
+	if (st == BERTH_OK && profile)
+		st = check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, profile), "profiling", err);
 	if (st == BERTH_OK)
 		st = check(lib, CALL(lib, CREATE_SESSION_FROM_ARRAY, (void *, const void *, size_t, const void *, ort_session **), lib->env, data, size, options, out),
 		           "session", err);

@@ -30,8 +30,9 @@ typedef struct ort_shape {
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err);
 const char *ort_version(const ort_lib *lib);
 
-/* A session of the model in data[size]. threads 0: its own choice. Fails: BERTH_EFORMAT with the library's message. */
-berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level, ort_session **out, berth_err *err);
+/* A session of the model in data[size]. threads 0: its own choice. profile: beginning of the path of a file in which each run leaves the times of its kernels, written when the
+ * session is freed; NULL: none. Fails: BERTH_EFORMAT with the library's message. */
+berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level, const char *profile, ort_session **out, berth_err *err);
 void ort_session_free(ort_lib *lib, ort_session *s);
 
 /* Outputs that are NULL before are made by the library. Thread-safe. Fails: BERTH_EFORMAT. */

@@ -341,7 +341,7 @@ static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_ou
 	if (st == BERTH_OK)
 		st = ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in, &bytes, err);
 	if (st == BERTH_OK)
-		st = ort_session_new(m->lib, bytes.data, bytes.len, threads, level, s, err);
+		st = ort_session_new(m->lib, bytes.data, bytes.len, threads, level, NULL, s, err);
 	berth_arena_free(&tmp);
 	return st;
 }

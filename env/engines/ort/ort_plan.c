@@ -206,7 +206,10 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 	BERTH_TRY(segment_outputs(p, s, out, err));
 	BERTH_TRY(ort_model_part(m, nodes, s->n_ops, out, s->n_out, tmp, in, &n_in, &bytes, err));
 	BERTH_TRY(segment_inputs(p, s, in, n_in, err));
-	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, &s->session, err);
+	const char *profile = p->profile ? berth_arena_printf(tmp, "%s/s%d", p->profile, (int)(s - p->segment)) : NULL;
+	if (p->profile && !profile)
+		return berth_nomem(err);
+	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, profile, &s->session, err);
 }
 
 /* ---- plans ---- */
@@ -284,11 +287,11 @@ static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
 	return make_tasks(p, err);
 }
 
-berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, ort_plan *out,
-                          berth_err *err)
+berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, const char *profile,
+                          ort_plan *out, berth_err *err)
 {
 	berth_arena tmp = {0};
-	*out = (ort_plan){.m = m, .dev = dev, .clock = clock};
+	*out = (ort_plan){.m = m, .dev = dev, .clock = clock, .profile = profile};
 	berth_status st = copy_order(out, placement, order, err);
 	if (st == BERTH_OK)
 		st = make_segments(out, &tmp, err);

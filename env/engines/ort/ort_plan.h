@@ -34,6 +34,7 @@ typedef struct ort_plan {
 	ort_model *m;
 	const ort_device *dev;
 	ort_clock clock;
+	const char *profile; /* folder for the times of kernels, segment by segment; NULL: none */
 	berth_arena mem;
 	int32_t *placement, *order; /* [n_ops] what it is for */
 	int32_t n_segments, n_buffers;
@@ -46,8 +47,8 @@ typedef struct ort_plan {
 } ort_plan;
 
 /* Segments, sessions and buffers. order NULL: the model's topological order. Free with ort_plan_free. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, ort_plan *out,
-                          berth_err *err);
+berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, const char *profile,
+                          ort_plan *out, berth_err *err);
 void ort_plan_free(ort_plan *p);
 
 /* Run once. *wall_s: from the start to the end of the last segment; *cpu_s of all workers; *strain: wall

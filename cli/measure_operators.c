@@ -1,0 +1,72 @@
+/* See measure_operators.h. */
+#include "measure_operators.h"
+
+#include "file.h"
+
+static const char *name_of(const berth_graph *g, int32_t op)
+{
+	return op >= 0 ? g->op_name[op] : NULL;
+}
+
+void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_system *s, const berth_operator_time *x, int32_t n)
+{
+	berth_json_open(w, "operators", '[');
+	for (int32_t i = 0; i < n; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_flat(w, true);
+		berth_json_put_string(w, "name", name_of(g, x[i].op));
+		berth_json_put_string(w, "device", s->dev_name[x[i].dev]);
+		berth_json_put_string(w, "kernel", x[i].kernel);
+		berth_json_put_string(w, "in", name_of(g, x[i].in));
+		berth_json_put_number(w, "start_s", x[i].start_s);
+		berth_json_put_number(w, "end_s", x[i].end_s);
+		berth_json_close(w, '}');
+		berth_json_flat(w, false);
+	}
+	berth_json_close(w, ']');
+}
+
+static void put_thread(berth_json_out *w, int32_t d, const char *name)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", "thread_name");
+	berth_json_put_string(w, "ph", "M");
+	berth_json_put_int(w, "pid", 1);
+	berth_json_put_int(w, "tid", d + 1);
+	berth_json_open(w, "args", '{');
+	berth_json_put_string(w, "name", name);
+	berth_json_close(w, '}');
+	berth_json_close(w, '}');
+}
+
+static void put_event(berth_json_out *w, const berth_graph *g, const berth_operator_time *x)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", x->op >= 0 ? g->op_name[x->op] : x->kernel);
+	berth_json_put_string(w, "cat", x->kernel);
+	berth_json_put_string(w, "ph", "X");
+	berth_json_put_int(w, "pid", 1);
+	berth_json_put_int(w, "tid", x->dev + 1);
+	berth_json_put_number(w, "ts", x->start_s * 1e6);
+	berth_json_put_number(w, "dur", (x->end_s - x->start_s) * 1e6);
+	berth_json_close(w, '}');
+}
+
+berth_status measure_operators_trace(cli *c, const char *path, const berth_graph *g, const berth_system *s, const berth_operator_time *x, int32_t n, berth_err *err)
+{
+	berth_json_out w;
+	const char *text;
+	size_t len;
+	berth_json_out_init(&w, &c->mem, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_open(&w, "traceEvents", '[');
+	for (int32_t d = 0; d < s->n_devs; d++)
+		put_thread(&w, d, s->dev_name[d]);
+	for (int32_t i = 0; i < n; i++)
+		if (x[i].in < 0) /* a fused operator's event is its host's */
+			put_event(&w, g, &x[i]);
+	berth_json_close(&w, ']');
+	berth_json_close(&w, '}');
+	BERTH_TRY(berth_json_done(&w, &text, &len, err));
+	return berth_file_write(path, text, len, err);
+}
