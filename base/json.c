@@ -46,6 +46,25 @@ static berth_status syntax_error(const char *file, const char *text, const char 
 	return berth_fail(err, BERTH_EFORMAT, "%s:%d:%d: %s near %s", file, line, column, what, near);
 }
 
+bool berth_json_tree_within(const char *text, size_t size, size_t most)
+{
+	enum { BLOCK = 32 }; /* what an allocation takes beside its bytes, at most */
+	size_t values = 1, strings = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < size; i++) {
+		char c = text[i];
+		if (c == '"') {
+			quoted = !quoted;
+			strings += quoted;
+		} else if (quoted) {
+			i += c == '\\';
+		} else {
+			values += c == ',' || c == '[' || c == '{';
+		}
+	}
+	return values * (sizeof(cJSON) + BLOCK) + strings * BLOCK + size <= most;
+}
+
 berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err)
 {
 	const char *end = text;

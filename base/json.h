@@ -18,6 +18,9 @@ typedef struct berth_json {
 	int32_t index;                 /* our index in an array */
 } berth_json;
 
+/* Is the tree of text[size] sure to take at most `most` bytes? An upper bound, from the text's commas, brackets and quotes alone. O(size). */
+bool berth_json_tree_within(const char *text, size_t size, size_t most);
+
 /* Parse text[size]. The result is freed by cJSON_Delete. Fails: BERTH_EFORMAT (with line:column), BERTH_ENOMEM. */
 berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err);
 

@@ -52,6 +52,8 @@ static const char *skip_value(const char *p, const char *end)
 static cJSON *parse_piece(const char *p, const char *end)
 {
 	const char *stop = p;
+	if (!berth_json_tree_within(p, (size_t)(end - p), BERTH_JSON_MOST_PIECE))
+		return NULL;
 	cJSON *item = cJSON_ParseWithLengthOpts(p, (size_t)(end - p), &stop, 0);
 	if (item && skip_space(stop, end) == end)
 		return item;
@@ -104,12 +106,14 @@ static bool split_member(const char **p, const char *end, berth_json_slice *slic
 
 static bool split_members(const char *p, const char *end, berth_json_slice *slice, int32_t n, cJSON *rest)
 {
+	enum { MOST_MEMBERS = 1000 };
+	int32_t members = 0;
 	p = skip_space(p, end);
 	if (p == end || *p != '{')
 		return false;
 	do {
 		p = skip_space(p + 1, end);
-		if (!split_member(&p, end, slice, n, rest))
+		if (++members > MOST_MEMBERS || !split_member(&p, end, slice, n, rest))
 			return false;
 		p = skip_space(p, end);
 	} while (p < end && *p == ',');
@@ -127,6 +131,18 @@ bool berth_json_split(const char *text, size_t size, berth_json_slice *slice, in
 	}
 	cJSON_Delete(doc);
 	return false;
+}
+
+berth_status berth_json_too_large(const char *file, const char *text, size_t size, const char *at, berth_err *err)
+{
+	size_t line = 1, start = 0, offset = at ? (size_t)(at - text) : 0;
+	for (size_t i = 0; i < offset; i++)
+		if (text[i] == '\n') {
+			line++;
+			start = i + 1;
+		}
+	return berth_fail(err, BERTH_EFORMAT, "%s:%zu:%zu: found what is no object of at most %d MB, or another form than an object with arrays of objects, which is not read in a file of %zu "
+	                                      "bytes: it would take more than four times that memory", file, line, offset - start + 1, BERTH_JSON_MOST_PIECE / 1000000, size);
 }
 
 bool berth_json_next(berth_json_slice *slice, cJSON **item)

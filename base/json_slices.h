@@ -15,6 +15,14 @@ typedef struct berth_json_slice {
  * cJSON_Delete. False if the form is another or memory runs out. */
 bool berth_json_split(const char *text, size_t size, berth_json_slice *slice, int32_t n, cJSON **rest);
 
+/* What a reader of files may take that splits: 4 bytes of memory a byte, and 16 MB; an element 8 MB. */
+#define BERTH_JSON_MOST(size) (4 * (size) + 16000000)
+enum { BERTH_JSON_MOST_PIECE = 8000000 };
+
+/* "FILE:LINE:COLUMN: ..." for a document that is neither split nor small enough for berth_json_parse: where slice stands, or where its text begins. Always
+ * BERTH_EFORMAT. */
+berth_status berth_json_too_large(const char *file, const char *text, size_t size, const char *at, berth_err *err);
+
 /* The next element, an object, freed by cJSON_Delete; *item = NULL at the end. False where the text is no such array. */
 bool berth_json_next(berth_json_slice *slice, cJSON **item);
 

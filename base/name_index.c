@@ -1,7 +1,10 @@
 /* See name_index.h. Hashing by FNV-1a; the order of the table is never visible. */
 #include "name_index.h"
 
+#include <assert.h>
 #include <string.h>
+
+enum { FIRST = 64, PART = 4096 };
 
 void berth_name_index_init(berth_name_index *x, berth_arena *mem, berth_name_of *name, const void *list)
 {
@@ -19,29 +22,46 @@ static size_t hash(const char *s)
 /* The slot of the name, or the free one where it belongs. */
 static int32_t *find(const berth_name_index *x, const char *name)
 {
-	size_t i = hash(name) & (x->cap - 1);
-	while (x->slot[i] && strcmp(x->name(x->list, x->slot[i] - 1), name) != 0)
-		i = (i + 1) & (x->cap - 1);
-	return &x->slot[i];
+	for (size_t i = hash(name);; i++) {
+		size_t at = i & (x->cap - 1);
+		int32_t *slot = &x->part[at / PART][at % PART];
+		if (!*slot || strcmp(x->name(x->list, *slot - 1), name) == 0)
+			return slot;
+	}
+}
+
+/* Parts for cap slots, all free. */
+static berth_status clear(berth_name_index *x, size_t cap, berth_err *err)
+{
+	size_t n = (cap + PART - 1) / PART, size = cap < PART ? cap : PART;
+	int32_t **part;
+	BERTH_TRY(BERTH_NEW(x->mem, part, n, err));
+	for (size_t i = 0; i < n; i++) {
+		part[i] = x->cap >= PART && i < x->n_parts ? x->part[i] : berth_arena_alloc(x->mem, size, sizeof **part);
+		if (!part[i])
+			return berth_nomem(err);
+		memset(part[i], 0, size * sizeof **part);
+	}
+	x->part = part;
+	x->n_parts = n;
+	x->cap = cap;
+	return BERTH_OK;
 }
 
 static berth_status resize(berth_name_index *x, size_t cap, berth_err *err)
 {
-	berth_name_index old = *x;
-	BERTH_TRY(BERTH_NEW(x->mem, x->slot, cap, err));
-	x->cap = cap;
-	for (size_t i = 0; i < old.cap; i++)
-		if (old.slot[i])
-			*find(x, x->name(x->list, old.slot[i] - 1)) = old.slot[i];
+	BERTH_TRY(clear(x, cap, err));
+	for (size_t i = 0; i < x->len; i++)
+		*find(x, x->name(x->list, (int32_t)i)) = (int32_t)i + 1;
 	return BERTH_OK;
 }
 
 berth_status berth_name_index_reserve(berth_name_index *x, size_t n, berth_err *err)
 {
-	size_t cap = 64;
+	size_t cap = FIRST;
 	while (cap * 3 <= n * 4)
 		cap *= 2;
-	return x->cap ? BERTH_OK : resize(x, cap, err);
+	return x->cap ? BERTH_OK : clear(x, cap, err);
 }
 
 int32_t berth_name_index_get(const berth_name_index *x, const char *name)
@@ -49,15 +69,14 @@ int32_t berth_name_index_get(const berth_name_index *x, const char *name)
 	return x->cap ? *find(x, name) - 1 : -1;
 }
 
-berth_status berth_name_index_add(berth_name_index *x, int32_t i, int32_t *found, berth_err *err)
+berth_status berth_name_index_add(berth_name_index *x, int32_t *i, berth_err *err)
 {
 	if (x->len * 4 >= x->cap * 3)
-		BERTH_TRY(resize(x, x->cap ? x->cap * 2 : 64, err));
-	int32_t *slot = find(x, x->name(x->list, i));
-	if (!*slot) {
-		*slot = i + 1;
-		x->len++;
-	}
-	*found = *slot - 1;
+		BERTH_TRY(resize(x, x->cap ? x->cap * 2 : FIRST, err));
+	int32_t *slot = find(x, x->name(x->list, (int32_t)x->len));
+	assert(!*slot);
+	*slot = (int32_t)++x->len;
+	if (i)
+		*i = *slot - 1;
 	return BERTH_OK;
 }

@@ -8,16 +8,16 @@
 
 typedef const char *berth_name_of(const void *list, int32_t i);
 
-/* Open addressing, at most three quarters full, grows in its arena. */
+/* Open addressing, at most three quarters full, in parts that stay when it grows: the list's names are put in anew. */
 typedef struct berth_name_index {
 	berth_arena *mem;
 	berth_name_of *name;
 	const void *list;
-	int32_t *slot; /* index + 1; 0: free */
-	size_t cap, len;
+	int32_t **part; /* of slots: index + 1; 0: free */
+	size_t n_parts, cap, len;
 } berth_name_index;
 
-/* list is borrowed, and what name tells of an index that was added must not change. */
+/* list is borrowed, and what name tells of an index that was added must not change. Elements 0, 1, ... are added in order. */
 void berth_name_index_init(berth_name_index *x, berth_arena *mem, berth_name_of *name, const void *list);
 
 /* Room for n names, where none is in yet. Fails: BERTH_ENOMEM. */
@@ -26,7 +26,7 @@ berth_status berth_name_index_reserve(berth_name_index *x, size_t n, berth_err *
 /* The index of that name, or -1. */
 int32_t berth_name_index_get(const berth_name_index *x, const char *name);
 
-/* Add index i of the list unless its name is there. *found = the index of the name. Fails: BERTH_ENOMEM. */
-berth_status berth_name_index_add(berth_name_index *x, int32_t i, int32_t *found, berth_err *err);
+/* Add the next element of the list, whose name is not in yet; *i (if not NULL) = its index. Fails: BERTH_ENOMEM. */
+berth_status berth_name_index_add(berth_name_index *x, int32_t *i, berth_err *err);
 
 #endif

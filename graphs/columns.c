@@ -51,6 +51,12 @@ berth_status columns_add(columns *c, berth_err *err)
 	return BERTH_OK;
 }
 
+void columns_cut(columns *c, size_t n)
+{
+	assert(n <= c->n_rows);
+	c->n_rows = n;
+}
+
 static berth_status set(columns *c, int column, size_t row, const void *x, size_t width, berth_err *err)
 {
 	static const unsigned char zero[8] = {0};

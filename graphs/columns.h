@@ -22,6 +22,9 @@ void columns_init(columns *c, berth_arena *mem, const unsigned char *width, int 
 /* One row more, of zeros. Fails: BERTH_ENOMEM. */
 berth_status columns_add(columns *c, berth_err *err);
 
+/* Only the first n rows stay. Rows that are added again have their old values until they are set. */
+void columns_cut(columns *c, size_t n);
+
 /* Values by type; texts are pointers. Setting fails: BERTH_ENOMEM. O(1). */
 berth_status columns_set_byte(columns *c, int column, size_t row, unsigned char x, berth_err *err);
 berth_status columns_set_int(columns *c, int column, size_t row, int32_t x, berth_err *err);

@@ -2,7 +2,8 @@
  * refused. Written by hand, as only tags matter: nothing is kept but jobs, files and their uses. */
 #include "task_graph.h"
 
-#include "text.h"
+#include "columns.h"
+#include "name_index.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -12,41 +13,22 @@
 
 enum { DEEPEST = 64, MAX_ATTRS = 32 };
 
-typedef struct dax_job {
-	size_t at;
-	const char *id, *type;
-	double runtime;    /* NAN: not given */
-	double read, write, leave; /* bytes */
-} dax_job;
-
-typedef struct dax_file {
-	const char *name;
-	int32_t producer;  /* -1: comes from outside */
-	int32_t last_user; /* job that was counted last */
-	double size;       /* by its producer, else the largest that a reader says */
-	bool sized, taken; /* by the producer; by a job */
-} dax_file;
-
-typedef struct dax_use {
-	size_t at;
-	int32_t job, file;
-} dax_use;
-
-typedef struct dax_pair {
-	int32_t parent, child;
-	size_t at;
-} dax_pair;
+/* Of jobs, beside what the builder holds of them: seconds, bytes. */
+enum { JOB_RUNTIME, JOB_READ, JOB_WRITE, JOB_LEAVE, JOB_COLUMNS };
+/* Of files: the job that makes it + 1, 0: it comes from outside; the job that was counted last, + 1; bytes, by its producer, else the largest that a reader
+ * says. */
+enum { FILE_NAME, FILE_PRODUCER, FILE_LAST_USER, FILE_SIZE, FILE_FLAGS, FILE_COLUMNS };
+enum { FILE_SIZED = 1, FILE_TAKEN = 2 }; /* by the producer; by a job */
+/* Inputs of jobs, and children with their parents. */
+enum { LINK_JOB, LINK_OTHER, LINK_COLUMNS };
 
 typedef struct reader {
 	scan s;
 	task_graph t;
-	dax_job *job;
-	dax_file *file;
-	dax_use *use;      /* inputs */
-	dax_pair *pair;    /* child and parent as stated */
-	int32_t n_jobs, n_files, n_uses, n_pairs;
-	size_t cap_job, cap_file, cap_use, cap_pair;
-	berth_strmap jobs, files;
+	columns job, file, use, pair;
+	berth_name_index files;
+	char *text;        /* the value being looked at, without entities */
+	size_t cap_text;
 	scan_word open[DEEPEST];
 	int depth;
 	int32_t this_job, this_child; /* being read; -1: none */
@@ -192,25 +174,25 @@ static size_t take_entity(scan_word w, char to[4], size_t *n)
 	return *n ? len + 1 : 0;
 }
 
-/* A value without entities, as a name. */
+/* A value without entities, as a name; *out lasts until the next one. */
 static berth_status text_of(reader *r, const tag *t, scan_word w, const char **out)
 {
-	char *text = berth_arena_strndup(r->t.tmp, w.text, w.n);
 	size_t len = 0;
-	if (!text)
-		return berth_nomem(r->t.err);
+	while (r->cap_text <= w.n)
+		BERTH_TRY(BERTH_GROW(r->t.tmp, r->text, r->cap_text, &r->cap_text, r->t.err));
 	for (size_t i = 0; i < w.n; i++) {
 		size_t n = 1, entity = 0;
-		text[len] = w.text[i];
+		r->text[len] = w.text[i];
 		if (w.text[i] == '&')
-			entity = take_entity((scan_word){w.text + i + 1, w.n - i - 1}, text + len, &n);
+			entity = take_entity((scan_word){w.text + i + 1, w.n - i - 1}, r->text + len, &n);
 		if (w.text[i] == '&' && !entity)
 			return scan_fail(&r->s, t->at, r->t.err, "an entity that is not known; expected &amp; &lt; &gt; &quot; &apos; or a number");
 		len += n;
 		i += entity;
 	}
-	text[len] = '\0';
-	return scan_placed(&r->s, t->at, task_graph_name(&r->t, (scan_word){text, len}, out), r->t.err);
+	r->text[len] = '\0';
+	*out = r->text;
+	return scan_placed(&r->s, t->at, task_graph_check_name(&r->t, (scan_word){r->text, len}), r->t.err);
 }
 
 static berth_status need(reader *r, const tag *t, const char *key, const char **out)
@@ -219,6 +201,13 @@ static berth_status need(reader *r, const tag *t, const char *key, const char **
 	if (!attr(t, key, &w))
 		return scan_fail(&r->s, t->at, r->t.err, "%.*s without the attribute %s", t->name.n < 40 ? (int)t->name.n : 40, t->name.text, key);
 	return text_of(r, t, w, out);
+}
+
+/* For good, as the builder borrows its texts. */
+static berth_status keep(reader *r, const char **text)
+{
+	*text = berth_arena_strdup(r->t.tmp, *text);
+	return *text ? BERTH_OK : berth_nomem(r->t.err);
 }
 
 static berth_status number_attr(reader *r, const tag *t, const char *key, double most, double *out)
@@ -233,63 +222,97 @@ static berth_status number_attr(reader *r, const tag *t, const char *key, double
 
 /* ---- elements ---- */
 
-static berth_status read_job(reader *r, const tag *t)
+/* Of the job being read. */
+static berth_status set_runtime(reader *r, const tag *t, double runtime)
 {
-	dax_job j = {.at = t->at, .runtime = NAN};
-	scan_word type;
-	int32_t found;
-	BERTH_TRY(need(r, t, "id", &j.id));
-	if (attr(t, "name", &type) && type.n)
-		BERTH_TRY(text_of(r, t, type, &j.type));
-	BERTH_TRY(number_attr(r, t, "runtime", 1e12, &j.runtime));
-	BERTH_TRY(berth_strmap_add(&r->jobs, j.id, r->n_jobs, &found, r->t.err));
-	if (found != r->n_jobs)
-		return scan_fail(&r->s, t->at, r->t.err, "two jobs have the id '%.80s'", j.id);
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->job, r->n_jobs, &r->cap_job, r->t.err));
-	r->this_job = r->n_jobs;
-	r->job[r->n_jobs++] = j;
-	return BERTH_OK;
+	BERTH_TRY(scan_placed(&r->s, t->at, task_graph_check_time(&r->t, r->this_job, runtime), r->t.err));
+	return columns_set_double(&r->job, JOB_RUNTIME, (size_t)r->this_job, runtime, r->t.err);
 }
 
-static berth_status find_file(reader *r, const tag *t, int32_t *out)
+static berth_status read_job(reader *r, const tag *t)
+{
+	berth_op_spec spec = {0};
+	scan_word type;
+	double runtime = 0;
+	BERTH_TRY(need(r, t, "id", &spec.name));
+	if (berth_builder_find(r->t.b, spec.name) >= 0)
+		return scan_fail(&r->s, t->at, r->t.err, "two jobs have the id '%.80s'", spec.name);
+	BERTH_TRY(keep(r, &spec.name));
+	if (attr(t, "name", &type) && type.n) {
+		BERTH_TRY(text_of(r, t, type, &spec.type));
+		BERTH_TRY(keep(r, &spec.type));
+	}
+	BERTH_TRY(number_attr(r, t, "runtime", 1e12, &runtime));
+	BERTH_TRY(scan_placed(&r->s, t->at, berth_builder_op(r->t.b, &spec, &r->this_job, r->t.err), r->t.err));
+	BERTH_TRY(columns_add(&r->job, r->t.err));
+	return set_runtime(r, t, runtime);
+}
+
+static berth_status find_file(reader *r, const tag *t, size_t *out)
 {
 	scan_word w;
 	const char *name;
+	int32_t found;
 	BERTH_TRY(need(r, t, attr(t, "file", &w) ? "file" : "name", &name));
-	BERTH_TRY(berth_strmap_add(&r->files, name, r->n_files, out, r->t.err));
-	if (*out < r->n_files)
+	found = berth_name_index_get(&r->files, name);
+	*out = found < 0 ? r->file.n_rows : (size_t)found;
+	if (found >= 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->file, r->n_files, &r->cap_file, r->t.err));
-	r->file[r->n_files++] = (dax_file){.name = name, .producer = -1, .last_user = -1};
-	return BERTH_OK;
+	if (*out == INT32_MAX / 4)
+		return scan_fail(&r->s, t->at, r->t.err, "more than %d files", INT32_MAX / 4);
+	BERTH_TRY(keep(r, &name));
+	BERTH_TRY(columns_add(&r->file, r->t.err));
+	BERTH_TRY(columns_set_text(&r->file, FILE_NAME, *out, name, r->t.err));
+	return berth_name_index_add(&r->files, NULL, r->t.err);
 }
 
-static berth_status add_output(reader *r, const tag *t, dax_file *f, double size)
+static berth_status set_flag(reader *r, size_t file, unsigned char flag)
 {
-	if (f->producer >= 0 && f->producer != r->this_job)
-		return scan_fail(&r->s, t->at, r->t.err, "file '%.80s' is made by job '%.60s' and by job '%.60s'", f->name, r->job[f->producer].id, r->job[r->this_job].id);
-	f->producer = r->this_job;
-	if (!isnan(size)) {
-		f->size = size;
-		f->sized = true;
-	}
-	return BERTH_OK;
+	return columns_set_byte(&r->file, FILE_FLAGS, file, columns_byte(&r->file, FILE_FLAGS, file) | flag, r->t.err);
 }
 
-static berth_status add_input(reader *r, const tag *t, int32_t file, double size)
+static const char *job_name(const reader *r, int32_t job)
 {
-	dax_file *f = &r->file[file];
-	if (!f->sized && !isnan(size) && size > f->size)
-		f->size = size;
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->use, r->n_uses, &r->cap_use, r->t.err));
-	r->use[r->n_uses++] = (dax_use){t->at, r->this_job, file};
-	return BERTH_OK;
+	berth_op_spec spec;
+	berth_builder_get(r->t.b, job, &spec);
+	return spec.name;
+}
+
+static berth_status add_output(reader *r, const tag *t, size_t file, double size)
+{
+	int32_t producer = columns_int(&r->file, FILE_PRODUCER, file) - 1;
+	if (producer >= 0 && producer != r->this_job)
+		return scan_fail(&r->s, t->at, r->t.err, "file '%.80s' is made by job '%.60s' and by job '%.60s'", columns_text(&r->file, FILE_NAME, file),
+		                 job_name(r, producer), job_name(r, r->this_job));
+	BERTH_TRY(columns_set_int(&r->file, FILE_PRODUCER, file, r->this_job + 1, r->t.err));
+	if (isnan(size))
+		return BERTH_OK;
+	BERTH_TRY(columns_set_double(&r->file, FILE_SIZE, file, size, r->t.err));
+	return set_flag(r, file, FILE_SIZED);
+}
+
+static berth_status add_link(reader *r, const tag *t, columns *list, int32_t job, int32_t other)
+{
+	size_t row = list->n_rows;
+	if (row == INT32_MAX / 4)
+		return scan_fail(&r->s, t->at, r->t.err, "more than %d inputs or parents", INT32_MAX / 4);
+	BERTH_TRY(columns_add(list, r->t.err));
+	BERTH_TRY(columns_set_int(list, LINK_JOB, row, job, r->t.err));
+	return columns_set_int(list, LINK_OTHER, row, other, r->t.err);
+}
+
+static berth_status add_input(reader *r, const tag *t, size_t file, double size)
+{
+	bool sized = columns_byte(&r->file, FILE_FLAGS, file) & FILE_SIZED;
+	if (!sized && !isnan(size) && size > columns_double(&r->file, FILE_SIZE, file))
+		BERTH_TRY(columns_set_double(&r->file, FILE_SIZE, file, size, r->t.err));
+	return add_link(r, t, &r->use, r->this_job, (int32_t)file);
 }
 
 static berth_status read_uses(reader *r, const tag *t)
 {
 	scan_word link = {"", 0};
-	int32_t file;
+	size_t file;
 	double size = NAN;
 	if (r->this_job < 0)
 		return BERTH_OK;
@@ -300,7 +323,7 @@ static berth_status read_uses(reader *r, const tag *t)
 	BERTH_TRY(find_file(r, t, &file));
 	BERTH_TRY(number_attr(r, t, "size", 0x1p53, &size));
 	if (out)
-		BERTH_TRY(add_output(r, t, &r->file[file], size));
+		BERTH_TRY(add_output(r, t, file, size));
 	return in ? add_input(r, t, file, size) : BERTH_OK;
 }
 
@@ -308,7 +331,7 @@ static berth_status find_job(reader *r, const tag *t, int32_t *out)
 {
 	const char *id;
 	BERTH_TRY(need(r, t, "ref", &id));
-	*out = berth_strmap_get(&r->jobs, id);
+	*out = berth_builder_find(r->t.b, id);
 	if (*out < 0)
 		return scan_fail(&r->s, t->at, r->t.err, "'%.80s' is the id of no job before this place", id);
 	return BERTH_OK;
@@ -320,9 +343,7 @@ static berth_status read_parent(reader *r, const tag *t)
 	if (r->this_child < 0)
 		return scan_fail(&r->s, t->at, r->t.err, "a parent outside of a child");
 	BERTH_TRY(find_job(r, t, &parent));
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->pair, r->n_pairs, &r->cap_pair, r->t.err));
-	r->pair[r->n_pairs++] = (dax_pair){parent, r->this_child, t->at};
-	return BERTH_OK;
+	return add_link(r, t, &r->pair, r->this_child, parent);
 }
 
 /* <profile key="runtime">12.5</profile> */
@@ -337,9 +358,10 @@ static berth_status read_profile(reader *r, const tag *t)
 	while (!scan_end(&s) && scan_peek(&s) != '<' && !isspace((unsigned char)scan_peek(&s)))
 		s.at++;
 	text.n = (size_t)(s.text + s.at - text.text);
-	if (!scan_number(text, &r->job[r->this_job].runtime))
-		return scan_fail(&r->s, r->s.at, r->t.err, "runtime is '%.*s'; expected a number of 0 or more", text.n < 40 ? (int)text.n : 40, text.text);
-	return BERTH_OK;
+	double runtime;
+	if (scan_number(text, &runtime))
+		return set_runtime(r, t, runtime);
+	return scan_fail(&r->s, r->s.at, r->t.err, "runtime is '%.*s'; expected a number of 0 or more", text.n < 40 ? (int)text.n : 40, text.text);
 }
 
 static berth_status begin(reader *r, const tag *t)
@@ -411,104 +433,151 @@ static berth_status document(reader *r)
 
 /* ---- the graph ---- */
 
-/* Inputs and outputs of the jobs in bytes; a file that a job names twice counts once. */
-static void count_bytes(reader *r)
+static berth_status add_bytes(reader *r, int column, int32_t job, double bytes)
 {
-	int32_t n = 0;
-	for (int32_t i = 0; i < r->n_uses; i++) {
-		dax_use u = r->use[i];
-		dax_file *f = &r->file[u.file];
-		if (f->last_user == u.job || f->producer == u.job)
-			continue;
-		f->last_user = u.job;
-		f->taken = true;
-		r->job[u.job].read += floor(f->size);
-		r->use[n++] = u;
-	}
-	r->n_uses = n;
-	for (int32_t i = 0; i < r->n_files; i++) {
-		const dax_file *f = &r->file[i];
-		if (f->producer < 0)
-			continue;
-		r->job[f->producer].write += floor(f->size);
-		r->job[f->producer].leave += f->taken ? 0 : floor(f->size);
-	}
+	size_t row = (size_t)job;
+	return columns_set_double(&r->job, column, row, columns_double(&r->job, column, row) + floor(bytes), r->t.err);
 }
 
-static berth_status put_job(reader *r, const dax_job *j)
+static int32_t producer_of(const reader *r, int32_t file)
 {
-	berth_op_spec spec = {.name = j->id, .type = j->type};
-	int32_t op;
-	if (j->read > 0x1p53 || j->write > 0x1p53)
-		return berth_fail(r->t.err, BERTH_EFORMAT, "the files of job '%.80s' have more than 2^53 bytes together", j->id);
-	spec.read_bytes = (int64_t)j->read;
-	spec.write_bytes = (int64_t)j->write;
-	spec.output_bytes = (int64_t)j->leave;
-	return task_graph_op(&r->t, &spec, isnan(j->runtime) ? 0 : j->runtime, &op);
+	return columns_int(&r->file, FILE_PRODUCER, (size_t)file) - 1;
 }
 
-static int compare_pairs(const void *pa, const void *pb)
+static double size_of(const reader *r, int32_t file)
 {
-	const dax_pair *a = pa, *b = pb;
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
-	return a->child == b->child ? 0 : a->child < b->child ? -1 : 1;
+	return columns_double(&r->file, FILE_SIZE, (size_t)file);
 }
 
-/* Files become tensors. data[n]: the pairs of jobs that they join, sorted. */
-static berth_status put_files(reader *r, dax_pair **data, int32_t *n)
+/* Inputs of the jobs in bytes; what a job names twice counts once, what it makes itself is no input. */
+static berth_status count_inputs(reader *r)
 {
-	BERTH_TRY(BERTH_NEW(r->t.tmp, *data, r->n_uses, r->t.err));
-	*n = 0;
-	for (int32_t i = 0; i < r->n_uses; i++) {
-		const dax_file *f = &r->file[r->use[i].file];
-		if (f->producer < 0)
+	size_t n = 0;
+	for (size_t i = 0; i < r->use.n_rows; i++) {
+		int32_t job = columns_int(&r->use, LINK_JOB, i), file = columns_int(&r->use, LINK_OTHER, i);
+		if (columns_int(&r->file, FILE_LAST_USER, (size_t)file) - 1 == job || producer_of(r, file) == job)
 			continue;
-		berth_status st = berth_builder_edge(r->t.b, f->producer, r->use[i].job, (int64_t)f->size, f->name, r->t.err);
-		BERTH_TRY(scan_placed(&r->s, r->use[i].at, st, r->t.err));
-		(*data)[(*n)++] = (dax_pair){f->producer, r->use[i].job, r->use[i].at};
+		BERTH_TRY(columns_set_int(&r->file, FILE_LAST_USER, (size_t)file, job + 1, r->t.err));
+		BERTH_TRY(set_flag(r, (size_t)file, FILE_TAKEN));
+		BERTH_TRY(add_bytes(r, JOB_READ, job, size_of(r, file)));
+		BERTH_TRY(columns_set_int(&r->use, LINK_JOB, n, job, r->t.err));
+		BERTH_TRY(columns_set_int(&r->use, LINK_OTHER, n++, file, r->t.err));
 	}
-	if (*n)
-		qsort(*data, (size_t)*n, sizeof **data, compare_pairs);
+	columns_cut(&r->use, n);
 	return BERTH_OK;
 }
 
-/* Stated pairs that no file joins. */
-static berth_status put_pairs(reader *r, const dax_pair *data, int32_t n)
+static berth_status count_outputs(reader *r)
 {
-	if (r->n_pairs)
-		qsort(r->pair, (size_t)r->n_pairs, sizeof *r->pair, compare_pairs);
-	for (int32_t i = 0; i < r->n_pairs; i++) {
-		const dax_pair *p = &r->pair[i];
-		bool again = i && compare_pairs(p, p - 1) == 0;
-		if (again || (n && bsearch(p, data, (size_t)n, sizeof *data, compare_pairs)))
+	for (size_t i = 0; i < r->file.n_rows; i++) {
+		int32_t job = producer_of(r, (int32_t)i);
+		double size = size_of(r, (int32_t)i);
+		if (job < 0)
 			continue;
-		BERTH_TRY(scan_placed(&r->s, p->at, berth_builder_edge(r->t.b, p->parent, p->child, 0, NULL, r->t.err), r->t.err));
+		BERTH_TRY(add_bytes(r, JOB_WRITE, job, size));
+		if (!(columns_byte(&r->file, FILE_FLAGS, i) & FILE_TAKEN))
+			BERTH_TRY(add_bytes(r, JOB_LEAVE, job, size));
 	}
 	return BERTH_OK;
 }
 
-static berth_status build(reader *r, const char *file, berth_arena *mem, berth_graph *out)
+static berth_status put_job(reader *r, int32_t op)
 {
-	dax_pair *data;
-	int32_t n;
-	count_bytes(r);
-	for (int32_t i = 0; i < r->n_jobs; i++)
-		BERTH_TRY(scan_placed(&r->s, r->job[i].at, put_job(r, &r->job[i]), r->t.err));
-	BERTH_TRY(put_files(r, &data, &n));
-	BERTH_TRY(put_pairs(r, data, n));
-	berth_status st = berth_builder_finish(r->t.b, mem, out, r->t.err);
-	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
+	berth_op_spec spec;
+	size_t job = (size_t)op;
+	double read = columns_double(&r->job, JOB_READ, job), write = columns_double(&r->job, JOB_WRITE, job);
+	berth_builder_get(r->t.b, op, &spec);
+	if (read > 0x1p53 || write > 0x1p53)
+		return berth_fail(r->t.err, BERTH_EFORMAT, "the files of job '%.80s' have more than 2^53 bytes together", spec.name);
+	spec.read_bytes = (int64_t)read;
+	spec.write_bytes = (int64_t)write;
+	spec.output_bytes = (int64_t)columns_double(&r->job, JOB_LEAVE, job);
+	BERTH_TRY(berth_builder_set(r->t.b, op, &spec, r->t.err));
+	return task_graph_time(&r->t, op, columns_double(&r->job, JOB_RUNTIME, job), false);
+}
+
+/* Files become tensors. Uses stand job by job; use_off [n_jobs + 1]: where those of a job begin. */
+static berth_status put_files(reader *r, int32_t *use_off)
+{
+	for (size_t i = 0; i < r->use.n_rows; i++) {
+		int32_t job = columns_int(&r->use, LINK_JOB, i), file = columns_int(&r->use, LINK_OTHER, i), from = producer_of(r, file);
+		use_off[job + 1]++;
+		if (from >= 0)
+			BERTH_TRY(berth_builder_edge(r->t.b, from, job, (int64_t)size_of(r, file), columns_text(&r->file, FILE_NAME, (size_t)file), r->t.err));
+	}
+	for (size_t i = 0; i < r->job.n_rows; i++)
+		use_off[i + 1] += use_off[i];
+	return BERTH_OK;
+}
+
+/* Stated pairs that no file joins. last [n_jobs]: the last child that a job was seen to be before, + 1. */
+static berth_status put_parents(reader *r, int32_t child, const int32_t *pair, int32_t n, const int32_t *use_off, int32_t *last)
+{
+	for (int32_t i = n ? use_off[child] : 0; i < (n ? use_off[child + 1] : 0); i++) {
+		int32_t from = producer_of(r, columns_int(&r->use, LINK_OTHER, (size_t)i));
+		if (from >= 0)
+			last[from] = child + 1;
+	}
+	for (int32_t i = 0; i < n; i++) {
+		int32_t parent = columns_int(&r->pair, LINK_OTHER, (size_t)pair[i]);
+		if (last[parent] != child + 1)
+			BERTH_TRY(berth_builder_edge(r->t.b, parent, child, 0, NULL, r->t.err));
+		last[parent] = child + 1;
+	}
+	return BERTH_OK;
+}
+
+static berth_status put_pairs(reader *r, const int32_t *use_off)
+{
+	size_t n_jobs = r->job.n_rows, n = r->pair.n_rows;
+	int32_t *last, *off, *pair;
+	BERTH_TRY(BERTH_NEW(r->t.tmp, last, n_jobs, r->t.err));
+	BERTH_TRY(BERTH_NEW(r->t.tmp, off, n_jobs + 2, r->t.err));
+	BERTH_TRY(BERTH_NEW(r->t.tmp, pair, n, r->t.err));
+	for (size_t i = 0; i < n; i++)
+		off[columns_int(&r->pair, LINK_JOB, i) + 2]++;
+	for (size_t i = 0; i < n_jobs; i++)
+		off[i + 2] += off[i + 1];
+	for (size_t i = 0; i < n; i++)
+		pair[off[columns_int(&r->pair, LINK_JOB, i) + 1]++] = (int32_t)i;
+	for (size_t i = 0; i < n_jobs; i++)
+		BERTH_TRY(put_parents(r, (int32_t)i, pair + off[i], off[i + 1] - off[i], use_off, last));
+	return BERTH_OK;
+}
+
+static berth_status put_all(reader *r)
+{
+	int32_t *use_off;
+	BERTH_TRY(count_inputs(r));
+	BERTH_TRY(count_outputs(r));
+	for (size_t i = 0; i < r->job.n_rows; i++)
+		BERTH_TRY(put_job(r, (int32_t)i));
+	BERTH_TRY(BERTH_NEW(r->t.tmp, use_off, r->job.n_rows + 1, r->t.err));
+	BERTH_TRY(put_files(r, use_off));
+	return r->pair.n_rows ? put_pairs(r, use_off) : BERTH_OK;
+}
+
+static const char *file_name(const void *files, int32_t i)
+{
+	return columns_text(files, FILE_NAME, (size_t)i);
 }
 
 static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
 {
+	static const unsigned char job_width[JOB_COLUMNS] = {8, 8, 8, 8}, file_width[FILE_COLUMNS] = {sizeof(char *), 4, 4, 8, 1}, link_width[LINK_COLUMNS] = {4, 4};
 	r->this_job = r->this_child = -1;
-	berth_strmap_init(&r->jobs, r->t.tmp);
-	berth_strmap_init(&r->files, r->t.tmp);
+	columns_init(&r->job, r->t.tmp, job_width, JOB_COLUMNS);
+	columns_init(&r->file, r->t.tmp, file_width, FILE_COLUMNS);
+	columns_init(&r->use, r->t.tmp, link_width, LINK_COLUMNS);
+	columns_init(&r->pair, r->t.tmp, link_width, LINK_COLUMNS);
+	berth_name_index_init(&r->files, r->t.tmp, file_name, &r->file);
 	BERTH_TRY(task_graph_new(&r->t, file));
+	BERTH_TRY(berth_builder_reserve(r->t.b, 0, r->t.err)); /* texts are kept here */
 	BERTH_TRY(document(r));
-	return build(r, file, mem, out);
+	berth_status st = put_all(r);
+	if (st == BERTH_OK)
+		st = berth_builder_finish(r->t.b, mem, out, r->t.err);
+	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
 }
 
 berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,

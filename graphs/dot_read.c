@@ -2,7 +2,7 @@
  * and subgraphs, quoted and plain ids, comments. Written by hand over the text; nesting is a counter and a stack of fixed depth. */
 #include "task_graph.h"
 
-#include "text.h"
+#include "columns.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -14,59 +14,45 @@ enum { DEEPEST = 64, MAX_CROSSED = 32768, NOTHING = 1000 };
 /* A number, by the attribute that stands first in a list of names. */
 typedef struct ranked {
 	double value; /* NAN: none yet */
-	int rank;
+	int rank;     /* in the list of the statement being read; NOTHING: from a default or a statement before it, which gives way */
 } ranked;
 
 typedef struct node_attrs {
 	ranked time;
 	double flops, bytes[4]; /* read, write, param, output */
-	scan_word type, colocate, pin; /* n 0: none */
+	const char *type, *colocate, *pin; /* NULL: none */
 } node_attrs;
 
 typedef struct edge_attrs {
 	ranked time;
 	double bytes; /* NAN: none */
-	scan_word tensor;
+	const char *tensor;
 } edge_attrs;
 
-typedef struct dot_node {
-	size_t at;          /* where it stands first */
-	const char *name;
-	int32_t a;          /* its attributes, or the defaults that it came under */
-	int32_t next_time;  /* of dot_time; -1: none */
-	int32_t seen;       /* the last subgraph that it was counted for */
-} dot_node;
+/* Of each operator of the builder, beside what that holds. */
+enum { NODE_TIME, NODE_SEEN, NODE_FLAGS, NODE_COLUMNS }; /* time in the file's units; the last subgraph that it was counted for; of which are known */
+enum { HAS_TIME = 1, HAS_KIND = 2 };
 
-/* time_KIND of a node. */
-typedef struct dot_time {
-	const char *key;
-	double time;
-	int32_t next;
-} dot_time;
-
-typedef struct dot_edge {
-	size_t at;
-	int32_t from, to, a;
-} dot_edge;
+/* Edges of the builder that the statement being read made. */
+typedef struct edge_run {
+	int32_t first, n;
+} edge_run;
 
 /* Attributes of nodes and edges to come: what braces inherit. */
 typedef struct defaults {
-	int32_t node, edge;
+	node_attrs node;
+	edge_attrs edge;
 } defaults;
 
 typedef struct reader {
 	scan s;
 	task_graph t;
-	dot_node *node;
-	dot_time *time;
-	dot_edge *edge;
-	node_attrs *node_attrs; /* every set that is stated somewhere; the first: nothing */
-	edge_attrs *edge_attrs;
-	int32_t n_nodes, n_times, n_edges, n_node_attrs, n_edge_attrs, n_crossed, n_subgraphs;
-	size_t cap_node, cap_time, cap_edge, cap_node_attrs, cap_edge_attrs, cap_member;
-	berth_strmap names;
-	int32_t *member;    /* nodes named within the subgraphs that are being read, as a stack */
-	int32_t n_members;
+	columns node;
+	edge_run *run;      /* of the statements being read, inner ones last */
+	int32_t n_runs, n_crossed, n_subgraphs;
+	size_t cap_run, cap_word;
+	columns member;     /* nodes named within the subgraphs that are being read, as a stack */
+	char *word;         /* a name being looked up */
 	defaults d[DEEPEST + 1];
 	int depth;
 } reader;
@@ -194,20 +180,27 @@ static berth_status take_number(reader *r, scan_word key, scan_word value, size_
 	return scan_fail(&r->s, at, r->t.err, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n, key.text, value.n < 40 ? (int)value.n : 40, value.text, most);
 }
 
-/* time_KIND. */
-static berth_status add_time(reader *r, scan_word key, scan_word value, size_t at, dot_node *node)
+/* A text of the file for the builder, which does not copy it; an empty one says that there is none. */
+static berth_status take_text(reader *r, scan_word value, size_t at, const char **out)
 {
-	dot_time x = {.next = node->next_time};
-	BERTH_TRY(take_number(r, key, value, at, 1e12, &x.time));
-	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5}, &x.key), r->t.err));
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->time, r->n_times, &r->cap_time, r->t.err));
-	node->next_time = r->n_times;
-	r->time[r->n_times++] = x;
-	return BERTH_OK;
+	*out = NULL;
+	return value.n ? scan_placed(&r->s, at, task_graph_name(&r->t, value, out), r->t.err) : BERTH_OK;
 }
 
-/* node NULL: a default for those to come. */
-static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t at, node_attrs *a, dot_node *node)
+/* time_KIND of the operator. */
+static berth_status add_time(reader *r, scan_word key, scan_word value, size_t at, int32_t op)
+{
+	const char *kind;
+	double x;
+	size_t node = (size_t)op;
+	BERTH_TRY(take_number(r, key, value, at, 1e12, &x));
+	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5}, &kind), r->t.err));
+	BERTH_TRY(columns_set_byte(&r->node, NODE_FLAGS, node, columns_byte(&r->node, NODE_FLAGS, node) | HAS_KIND, r->t.err));
+	return scan_placed(&r->s, at, berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err), r->t.err);
+}
+
+/* op -1: a default for those to come. */
+static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t at, node_attrs *a, int32_t op)
 {
 	if (scan_is_any_case(key, "flops") || scan_is_any_case(key, "size"))
 		return take_number(r, key, value, at, 1e30, &a->flops);
@@ -215,13 +208,13 @@ static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t 
 		if (scan_is_any_case(key, node_bytes[i]))
 			return take_number(r, key, value, at, 0x1p53, &a->bytes[i]);
 	if (scan_is_any_case(key, "type"))
-		a->type = value;
-	else if (scan_is_any_case(key, "colocate"))
-		a->colocate = value;
-	else if (scan_is_any_case(key, "pin"))
-		a->pin = value;
-	else if (node && key.n > 5 && scan_is_any_case((scan_word){key.text, 5}, "time_"))
-		return add_time(r, key, value, at, node);
+		return take_text(r, value, at, &a->type);
+	if (scan_is_any_case(key, "colocate"))
+		return take_text(r, value, at, &a->colocate);
+	if (scan_is_any_case(key, "pin"))
+		return take_text(r, value, at, &a->pin);
+	if (op >= 0 && key.n > 5 && scan_is_any_case((scan_word){key.text, 5}, "time_"))
+		return add_time(r, key, value, at, op);
 	return rank_time(r, times, key, value, at, &a->time);
 }
 
@@ -230,12 +223,12 @@ static berth_status edge_attr(reader *r, scan_word key, scan_word value, size_t 
 	if (scan_is_any_case(key, "bytes") || scan_is_any_case(key, "size") || scan_is_any_case(key, "data"))
 		return take_number(r, key, value, at, 0x1p53, &a->bytes);
 	if (scan_is_any_case(key, "tensor"))
-		a->tensor = value;
+		return take_text(r, value, at, &a->tensor);
 	return rank_time(r, edge_times, key, value, at, &a->time);
 }
 
 /* "[key=value, ...]", any number of times; a key alone is "true". Either node or edge takes them, or none. */
-static berth_status attr_lists(reader *r, node_attrs *node, dot_node *whole, edge_attrs *edge)
+static berth_status attr_lists(reader *r, node_attrs *node, int32_t op, edge_attrs *edge)
 {
 	BERTH_TRY(skip(r));
 	while (scan_take(&r->s, "[")) {
@@ -252,7 +245,7 @@ static berth_status attr_lists(reader *r, node_attrs *node, dot_node *whole, edg
 				BERTH_TRY(skip(r));
 			}
 			if (node)
-				BERTH_TRY(node_attr(r, key, value, at, node, whole));
+				BERTH_TRY(node_attr(r, key, value, at, node, op));
 			if (edge)
 				BERTH_TRY(edge_attr(r, key, value, at, edge));
 			if (!scan_take(&r->s, ","))
@@ -264,66 +257,117 @@ static berth_status attr_lists(reader *r, node_attrs *node, dot_node *whole, edg
 	return BERTH_OK;
 }
 
-/* What comes from a default gives way to all that is stated at a place itself. */
-static ranked inherited(ranked x)
+/* The lists that stand here, on top of what *a says. */
+static berth_status node_lists(reader *r, int32_t op, node_attrs *a)
 {
-	enum { FARTHER = 100, FAR = 1 << 20 };
-	x.rank += x.rank < FAR ? FARTHER : 0;
-	return x;
+	a->time.rank = NOTHING;
+	return attr_lists(r, a, op, NULL);
 }
 
-/* The lists that stand here, on top of the set *index; *index = the new set. */
-static berth_status node_lists(reader *r, dot_node *whole, int32_t *index)
+static berth_status edge_lists(reader *r, edge_attrs *a)
 {
-	node_attrs a = r->node_attrs[*index];
-	a.time = inherited(a.time);
-	BERTH_TRY(attr_lists(r, &a, whole, NULL));
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->node_attrs, r->n_node_attrs, &r->cap_node_attrs, r->t.err));
-	*index = r->n_node_attrs;
-	r->node_attrs[r->n_node_attrs++] = a;
-	return BERTH_OK;
+	a->time.rank = NOTHING;
+	return attr_lists(r, NULL, -1, a);
 }
 
-static berth_status edge_lists(reader *r, int32_t *index)
+/* What an operator has so far. */
+static node_attrs attrs_of(const reader *r, int32_t op)
 {
-	edge_attrs a = r->edge_attrs[*index];
-	a.time = inherited(a.time);
-	BERTH_TRY(attr_lists(r, NULL, NULL, &a));
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->edge_attrs, r->n_edge_attrs, &r->cap_edge_attrs, r->t.err));
-	*index = r->n_edge_attrs;
-	r->edge_attrs[r->n_edge_attrs++] = a;
-	return BERTH_OK;
+	berth_op_spec s;
+	berth_builder_get(r->t.b, op, &s);
+	bool timed = columns_byte(&r->node, NODE_FLAGS, (size_t)op) & HAS_TIME;
+	return (node_attrs){.time = {timed ? columns_double(&r->node, NODE_TIME, (size_t)op) : NAN, NOTHING},
+	                    .flops = s.flops, .bytes = {(double)s.read_bytes, (double)s.write_bytes, (double)s.param_bytes, (double)s.output_bytes},
+	                    .type = s.type, .colocate = s.colocate, .pin = s.pin};
+}
+
+static berth_op_spec spec_of(const char *name, const node_attrs *a)
+{
+	return (berth_op_spec){.name = name, .type = a->type, .colocate = a->colocate, .pin = a->pin, .flops = a->flops, .read_bytes = (int64_t)a->bytes[0],
+	                       .write_bytes = (int64_t)a->bytes[1], .param_bytes = (int64_t)a->bytes[2], .output_bytes = (int64_t)a->bytes[3]};
+}
+
+static berth_status put_time(reader *r, int32_t op, const node_attrs *a)
+{
+	size_t node = (size_t)op;
+	if (isnan(a->time.value))
+		return BERTH_OK;
+	BERTH_TRY(columns_set_double(&r->node, NODE_TIME, node, a->time.value, r->t.err));
+	return columns_set_byte(&r->node, NODE_FLAGS, node, columns_byte(&r->node, NODE_FLAGS, node) | HAS_TIME, r->t.err);
+}
+
+/* What a statement says about the operator at that place. */
+static berth_status set_node(reader *r, int32_t op, const node_attrs *a, size_t at)
+{
+	berth_op_spec spec = spec_of(NULL, a);
+	BERTH_TRY(scan_placed(&r->s, at, task_graph_check_time(&r->t, op, a->time.value), r->t.err));
+	BERTH_TRY(scan_placed(&r->s, at, berth_builder_set(r->t.b, op, &spec, r->t.err), r->t.err));
+	return put_time(r, op, a);
 }
 
 /* ---- statements ---- */
 
 static berth_status add_member(reader *r, int32_t node)
 {
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->member, r->n_members, &r->cap_member, r->t.err));
-	r->member[r->n_members++] = node;
-	return BERTH_OK;
+	size_t i = r->member.n_rows;
+	BERTH_TRY(columns_add(&r->member, r->t.err));
+	return columns_set_int(&r->member, 0, i, node, r->t.err);
+}
+
+static int32_t member(const reader *r, size_t i)
+{
+	return columns_int(&r->member, 0, i);
+}
+
+static berth_status new_node(reader *r, scan_word id, int32_t *op)
+{
+	const node_attrs *a = &r->d[r->depth].node;
+	const char *name;
+	BERTH_TRY(task_graph_name(&r->t, id, &name));
+	berth_op_spec spec = spec_of(name, a);
+	BERTH_TRY(berth_builder_op(r->t.b, &spec, op, r->t.err));
+	BERTH_TRY(columns_add(&r->node, r->t.err));
+	return put_time(r, *op, a);
 }
 
 /* The node of that id, new with the defaults of this place. */
 static berth_status find_node(reader *r, scan_word id, size_t at, int32_t *out)
 {
-	const char *name;
-	berth_arena_mark mark = berth_arena_get_mark(r->t.tmp);
-	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, id, &name), r->t.err));
-	*out = berth_strmap_get(&r->names, name);
-	if (*out >= 0) {
-		berth_arena_reset(r->t.tmp, mark);
-		return BERTH_OK;
-	}
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->node, r->n_nodes, &r->cap_node, r->t.err));
-	r->node[r->n_nodes] = (dot_node){at, name, r->d[r->depth].node, -1, 0};
-	return berth_strmap_add(&r->names, name, r->n_nodes++, out, r->t.err);
+	while (r->cap_word <= id.n)
+		BERTH_TRY(BERTH_GROW(r->t.tmp, r->word, r->cap_word, &r->cap_word, r->t.err));
+	memcpy(r->word, id.text, id.n);
+	r->word[id.n] = '\0';
+	*out = memchr(id.text, '\0', id.n) ? -1 : berth_builder_find(r->t.b, r->word);
+	return *out < 0 ? scan_placed(&r->s, at, new_node(r, id, out), r->t.err) : BERTH_OK;
 }
 
-static berth_status add_edge(reader *r, int32_t from, int32_t to, size_t at)
+/* What they carry is set where the statement ends. */
+static berth_status add_edge(reader *r, int32_t from, int32_t to, int32_t first_run)
 {
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->edge, r->n_edges, &r->cap_edge, r->t.err));
-	r->edge[r->n_edges++] = (dot_edge){at, from, to, r->d[r->depth].edge};
+	int32_t e = berth_builder_edges(r->t.b);
+	edge_run *last = r->n_runs > first_run ? &r->run[r->n_runs - 1] : NULL;
+	BERTH_TRY(berth_builder_edge(r->t.b, from, to, 0, NULL, r->t.err));
+	if (last && last->first + last->n == e) {
+		last->n++;
+		return BERTH_OK;
+	}
+	BERTH_TRY(BERTH_GROW(r->t.tmp, r->run, r->n_runs, &r->cap_run, r->t.err));
+	r->run[r->n_runs++] = (edge_run){e, 1};
+	return BERTH_OK;
+}
+
+/* Edges of the runs from first_run on carry that. */
+static berth_status set_edges(reader *r, int32_t first_run, const edge_attrs *a)
+{
+	double time = isnan(a->time.value) ? 0 : a->time.value;
+	int64_t bytes = isnan(a->bytes) ? task_graph_bytes(&r->t, time) : (int64_t)a->bytes;
+	if (bytes < 0)
+		return berth_fail(r->t.err, BERTH_EFORMAT, "the time %g of an edge stands for more than 2^53 bytes", time);
+	if (!bytes && !a->tensor)
+		return BERTH_OK;
+	for (int32_t i = first_run; i < r->n_runs; i++)
+		for (int32_t e = r->run[i].first; e < r->run[i].first + r->run[i].n; e++)
+			BERTH_TRY(berth_builder_set_edge(r->t.b, e, bytes, a->tensor, !a->tensor, r->t.err));
 	return BERTH_OK;
 }
 
@@ -359,16 +403,18 @@ static bool at_word(const reader *r, const char *word)
 }
 
 /* Members from first on stand there once each, in order of their first place. */
-static void each_once(reader *r, int32_t first)
+static berth_status each_once(reader *r, size_t first)
 {
-	int32_t n = first, stamp = ++r->n_subgraphs;
-	for (int32_t i = first; i < r->n_members; i++) {
-		dot_node *node = &r->node[r->member[i]];
-		if (node->seen != stamp)
-			r->member[n++] = r->member[i];
-		node->seen = stamp;
+	int32_t stamp = ++r->n_subgraphs;
+	size_t n = first;
+	for (size_t i = first; i < r->member.n_rows; i++) {
+		int32_t op = member(r, i);
+		if (columns_int(&r->node, NODE_SEEN, (size_t)op) != stamp)
+			BERTH_TRY(columns_set_int(&r->member, 0, n++, op, r->t.err));
+		BERTH_TRY(columns_set_int(&r->node, NODE_SEEN, (size_t)op, stamp, r->t.err));
 	}
-	r->n_members = n;
+	columns_cut(&r->member, n);
+	return BERTH_OK;
 }
 
 /* One end of an edge: its nodes go on the stack of members. */
@@ -378,10 +424,9 @@ static berth_status edge_end(reader *r, scan_word *id, size_t *at)
 	*at = r->s.at;
 	*id = (scan_word){0};
 	if (scan_peek(&r->s) == '{' || at_word(r, "subgraph")) {
-		int32_t first = r->n_members;
+		size_t first = r->member.n_rows;
 		BERTH_TRY(subgraph(r));
-		each_once(r, first);
-		return BERTH_OK;
+		return each_once(r, first);
 	}
 	BERTH_TRY(take_id(r, "a node", id));
 	BERTH_TRY(skip(r));
@@ -398,64 +443,65 @@ static berth_status edge_end(reader *r, scan_word *id, size_t *at)
 	return add_member(r, node);
 }
 
-/* Every node of members [from, mid) to every one of [mid, end). */
-static berth_status join(reader *r, int32_t from, int32_t mid, size_t at)
+/* Every node of members [from, mid) to every one from mid on. */
+static berth_status join(reader *r, size_t from, size_t mid, int32_t first_run)
 {
-	int64_t pairs = (int64_t)(mid - from) * (r->n_members - mid);
+	size_t end = r->member.n_rows, pairs = (mid - from) * (end - mid);
 	if (pairs > 1)
 		r->n_crossed += pairs < MAX_CROSSED ? (int32_t)pairs : MAX_CROSSED + 1;
 	if (r->n_crossed > MAX_CROSSED)
-		return scan_fail(&r->s, at, r->t.err, "edges between subgraphs stand for more than %d edges", MAX_CROSSED);
-	for (int32_t i = from; i < mid; i++)
-		for (int32_t k = mid; k < r->n_members; k++)
-			BERTH_TRY(add_edge(r, r->member[i], r->member[k], at));
+		return berth_fail(r->t.err, BERTH_EFORMAT, "edges between subgraphs stand for more than %d edges", MAX_CROSSED);
+	for (size_t i = from; i < mid; i++)
+		for (size_t k = mid; k < end; k++)
+			BERTH_TRY(add_edge(r, member(r, i), member(r, k), first_run));
 	return BERTH_OK;
 }
 
 /* What follows the first end of a chain, its members from first on. */
-static berth_status edge_chain(reader *r, int32_t first)
+static berth_status edge_chain(reader *r, size_t first, size_t start)
 {
-	int32_t first_edge = r->n_edges, from = first, mid = r->n_members;
+	int32_t first_run = r->n_runs;
+	size_t from = first, mid = r->member.n_rows;
 	while (scan_take(&r->s, "->")) {
 		scan_word id;
 		size_t at;
 		BERTH_TRY(skip(r));
 		BERTH_TRY(edge_end(r, &id, &at));
 		BERTH_TRY(skip(r));
-		BERTH_TRY(join(r, from, mid, at));
+		BERTH_TRY(scan_placed(&r->s, at, join(r, from, mid, first_run), r->t.err));
 		from = mid;
-		mid = r->n_members;
+		mid = r->member.n_rows;
 	}
 	if (r->s.at + 1 < r->s.size && r->s.text[r->s.at] == '-' && r->s.text[r->s.at + 1] == '-')
 		return scan_fail(&r->s, r->s.at, r->t.err, "an edge without direction, --; expected ->");
-	if (r->n_edges == first_edge)
-		return attr_lists(r, NULL, NULL, NULL);
-	if (scan_peek(&r->s) != '[')
-		return BERTH_OK;
-	int32_t a = r->d[r->depth].edge;
-	BERTH_TRY(edge_lists(r, &a));
-	for (int32_t i = first_edge; i < r->n_edges; i++)
-		r->edge[i].a = a;
+	if (r->n_runs == first_run)
+		return attr_lists(r, NULL, -1, NULL);
+	edge_attrs a = r->d[r->depth].edge;
+	if (scan_peek(&r->s) == '[')
+		BERTH_TRY(edge_lists(r, &a));
+	BERTH_TRY(scan_placed(&r->s, start, set_edges(r, first_run, &a), r->t.err));
+	r->n_runs = first_run;
 	return BERTH_OK;
 }
 
 /* A node with its attributes, an edge, an attribute of the graph, or a subgraph. */
 static berth_status node_or_edge(reader *r)
 {
-	int32_t first = r->n_members;
+	size_t first = r->member.n_rows, at;
 	scan_word id;
-	size_t at;
 	BERTH_TRY(edge_end(r, &id, &at));
 	BERTH_TRY(skip(r));
 	if (id.n && scan_take(&r->s, "=")) {
 		BERTH_TRY(skip(r));
 		return take_id(r, "the value of an attribute", &id);
 	}
-	if (scan_peek(&r->s) == '[' && id.text && r->n_members == first + 1) {
-		dot_node *node = &r->node[r->member[first]];
-		return node_lists(r, node, &node->a);
+	if (scan_peek(&r->s) == '[' && id.text && r->member.n_rows == first + 1) {
+		int32_t op = member(r, first);
+		node_attrs a = attrs_of(r, op);
+		BERTH_TRY(node_lists(r, op, &a));
+		return set_node(r, op, &a, at);
 	}
-	return edge_chain(r, first);
+	return edge_chain(r, first, at);
 }
 
 static berth_status statement(reader *r)
@@ -471,8 +517,8 @@ static berth_status statement(reader *r)
 		return fail(r, "[");
 	bool node = scan_is_any_case(here, "node"), edge = scan_is_any_case(here, "edge");
 	if (node)
-		return node_lists(r, NULL, &d->node);
-	return edge ? edge_lists(r, &d->edge) : attr_lists(r, NULL, NULL, NULL);
+		return node_lists(r, -1, &d->node);
+	return edge ? edge_lists(r, &d->edge) : attr_lists(r, NULL, -1, NULL);
 }
 
 /* Up to the closing brace. Members of inner subgraphs stay on the stack for the chain that they stand in. */
@@ -481,10 +527,10 @@ static berth_status statements(reader *r)
 	BERTH_TRY(skip(r));
 	while (!scan_end(&r->s) && scan_peek(&r->s) != '}') {
 		if (!scan_take(&r->s, ";")) {
-			int32_t members = r->n_members;
+			size_t members = r->member.n_rows;
 			BERTH_TRY(statement(r));
 			if (r->depth == 0)
-				r->n_members = members;
+				columns_cut(&r->member, members);
 		}
 		BERTH_TRY(skip(r));
 	}
@@ -519,60 +565,33 @@ static berth_status document(reader *r)
 
 /* ---- the graph ---- */
 
-static berth_status name_or_null(reader *r, scan_word w, const char **out)
+/* Times that hold everywhere; an operator of which nothing is known is a dummy, without a time. */
+static berth_status put_times(reader *r)
 {
-	*out = NULL;
-	return w.n ? task_graph_name(&r->t, w, out) : BERTH_OK;
-}
-
-static berth_status put_node(reader *r, const dot_node *n)
-{
-	const node_attrs *a = &r->node_attrs[n->a];
-	berth_op_spec spec = {.name = n->name, .flops = a->flops, .read_bytes = (int64_t)a->bytes[0], .write_bytes = (int64_t)a->bytes[1],
-	                      .param_bytes = (int64_t)a->bytes[2], .output_bytes = (int64_t)a->bytes[3]};
-	double time = a->time.value;
-	int32_t op;
-	BERTH_TRY(name_or_null(r, a->type, &spec.type));
-	BERTH_TRY(name_or_null(r, a->colocate, &spec.colocate));
-	BERTH_TRY(name_or_null(r, a->pin, &spec.pin));
-	if (isnan(time) && n->next_time < 0 && a->flops <= 0)
-		time = 0; /* nothing is known: a dummy */
-	BERTH_TRY(task_graph_op(&r->t, &spec, time, &op));
-	for (int32_t i = n->next_time; i >= 0; i = r->time[i].next)
-		BERTH_TRY(berth_builder_time(r->t.b, op, r->time[i].key, r->time[i].time * r->t.opt->unit, r->t.err));
+	for (size_t i = 0; i < r->node.n_rows; i++) {
+		unsigned char flags = columns_byte(&r->node, NODE_FLAGS, i);
+		double time = flags & HAS_TIME ? columns_double(&r->node, NODE_TIME, i) : NAN;
+		BERTH_TRY(task_graph_time(&r->t, (int32_t)i, time, !(flags & HAS_KIND)));
+	}
 	return BERTH_OK;
-}
-
-static berth_status put_edge(reader *r, const dot_edge *e)
-{
-	const char *tensor;
-	const edge_attrs *a = &r->edge_attrs[e->a];
-	double time = isnan(a->time.value) ? 0 : a->time.value;
-	int64_t bytes = isnan(a->bytes) ? task_graph_bytes(&r->t, time) : (int64_t)a->bytes;
-	if (bytes < 0)
-		return berth_fail(r->t.err, BERTH_EFORMAT, "the time %g of an edge stands for more than 2^53 bytes", time);
-	BERTH_TRY(name_or_null(r, a->tensor, &tensor));
-	return berth_builder_edge(r->t.b, e->from, e->to, bytes, tensor ? tensor : bytes ? r->node[e->to].name : NULL, r->t.err);
 }
 
 static berth_status build(reader *r, const char *file, berth_arena *mem, berth_graph *out)
 {
-	for (int32_t i = 0; i < r->n_nodes; i++)
-		BERTH_TRY(scan_placed(&r->s, r->node[i].at, put_node(r, &r->node[i]), r->t.err));
-	for (int32_t i = 0; i < r->n_edges; i++)
-		BERTH_TRY(scan_placed(&r->s, r->edge[i].at, put_edge(r, &r->edge[i]), r->t.err));
-	berth_status st = berth_builder_finish(r->t.b, mem, out, r->t.err);
+	berth_status st = put_times(r);
+	if (st == BERTH_OK)
+		st = berth_builder_finish(r->t.b, mem, out, r->t.err);
 	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
 }
 
 static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
 {
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->node_attrs, 0, &r->cap_node_attrs, r->t.err));
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->edge_attrs, 0, &r->cap_edge_attrs, r->t.err));
-	r->node_attrs[r->n_node_attrs++] = (node_attrs){.time = {NAN, NOTHING}};
-	r->edge_attrs[r->n_edge_attrs++] = (edge_attrs){.time = {NAN, NOTHING}, .bytes = NAN};
-	berth_strmap_init(&r->names, r->t.tmp);
+	static const unsigned char width[NODE_COLUMNS] = {8, 4, 1}, member_width[] = {4};
+	r->d[0] = (defaults){{.time = {NAN, NOTHING}}, {.time = {NAN, NOTHING}, .bytes = NAN}};
+	columns_init(&r->node, r->t.tmp, width, NODE_COLUMNS);
+	columns_init(&r->member, r->t.tmp, member_width, 1);
 	BERTH_TRY(task_graph_new(&r->t, file));
+	BERTH_TRY(berth_builder_reserve(r->t.b, 0, r->t.err)); /* texts are copied here */
 	BERTH_TRY(document(r));
 	return build(r, file, mem, out);
 }

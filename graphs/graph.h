@@ -69,6 +69,8 @@ typedef struct berth_graph {
 
 typedef struct berth_builder berth_builder;
 
+#define BERTH_MOST_OP_S 1e6 /* seconds that an operator may take */
+
 /* Attributes of one operator; zero-initialise, set what is known. Strings are copied. */
 typedef struct berth_op_spec {
 	const char *name, *type; /* name required; type may be NULL */

@@ -11,6 +11,7 @@ enum { MAX_ROWS = INT32_MAX / 4 };
 static const unsigned char op_width[OP_COLUMNS] = {sizeof(char *), 4, 4, 4, 4, 1, 8, 8, 8, 8, 8, 8, 8, 8};
 static const unsigned char edge_width[EDGE_COLUMNS] = {4, 4, 8, sizeof(char *), 8};
 static const unsigned char pair_width[PAIR_COLUMNS] = {4, 4, 8};
+static const unsigned char word_width[] = {sizeof(char *)};
 static const unsigned char param_width[PARAM_COLUMNS] = {sizeof(char *), 8};
 
 static const char *op_name(const void *builder, int32_t op)
@@ -21,6 +22,22 @@ static const char *op_name(const void *builder, int32_t op)
 static const char *param_name(const void *builder, int32_t param)
 {
 	return columns_text(&((const berth_builder *)builder)->param, PARAM_NAME, (size_t)param);
+}
+
+const char *graph_word(const graph_words *w, int32_t i)
+{
+	return columns_text(&w->word, 0, (size_t)i);
+}
+
+static const char *word_text(const void *words, int32_t i)
+{
+	return graph_word(words, i);
+}
+
+static void words_init(graph_words *w, berth_arena *tmp)
+{
+	columns_init(&w->word, tmp, word_width, 1);
+	berth_name_index_init(&w->index, tmp, word_text, w);
 }
 
 berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err)
@@ -37,10 +54,10 @@ berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder
 	columns_init(&b->forbid, tmp, pair_width, PAIR_COLUMNS);
 	columns_init(&b->use, tmp, pair_width, PAIR_COLUMNS);
 	columns_init(&b->param, tmp, param_width, PARAM_COLUMNS);
-	berth_strmap_init(&b->types.map, tmp);
-	berth_strmap_init(&b->colocs.map, tmp);
-	berth_strmap_init(&b->seps.map, tmp);
-	berth_strmap_init(&b->devices.map, tmp);
+	words_init(&b->types, tmp);
+	words_init(&b->colocs, tmp);
+	words_init(&b->seps, tmp);
+	words_init(&b->devices, tmp);
 	berth_name_index_init(&b->ops, tmp, op_name, b);
 	berth_name_index_init(&b->params, tmp, param_name, b);
 	*out = b;
@@ -63,13 +80,16 @@ static berth_status keep_text(berth_builder *b, const char **s, berth_err *err)
 /* *index = that of the word; -1 for NULL. */
 static berth_status intern(berth_builder *b, graph_words *w, const char *word, int32_t *index, berth_err *err)
 {
-	*index = word ? berth_strmap_get(&w->map, word) : -1;
+	size_t row = w->word.n_rows;
+	*index = word ? berth_name_index_get(&w->index, word) : -1;
 	if (!word || *index >= 0)
 		return BERTH_OK;
+	if (row == MAX_ROWS)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d types, groups or devices", MAX_ROWS);
 	BERTH_TRY(keep_text(b, &word, err));
-	BERTH_TRY(BERTH_GROW(b->tmp, w->word, w->n, &w->cap, err));
-	w->word[w->n] = word;
-	return berth_strmap_add(&w->map, word, (int32_t)w->n++, index, err);
+	BERTH_TRY(columns_add(&w->word, err));
+	BERTH_TRY(columns_set_text(&w->word, 0, row, word, err));
+	return berth_name_index_add(&w->index, index, err);
 }
 
 /* ---- operators ---- */
@@ -132,7 +152,6 @@ berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32
 {
 	size_t row = b->op.n_rows;
 	const char *name = spec->name;
-	int32_t found;
 	BERTH_TRY(check_spec(spec, name, err));
 	if (row == MAX_ROWS)
 		return berth_fail(err, BERTH_EFORMAT, "more than %d operators", MAX_ROWS);
@@ -142,16 +161,13 @@ berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32
 	BERTH_TRY(keep_text(b, &name, err));
 	BERTH_TRY(columns_set_text(&b->op, OP_NAME, row, name, err));
 	BERTH_TRY(put_spec(b, row, spec, err));
-	BERTH_TRY(berth_name_index_add(&b->ops, (int32_t)row, &found, err));
-	if (op)
-		*op = found;
-	return BERTH_OK;
+	return berth_name_index_add(&b->ops, op, err);
 }
 
 static const char *word_of(const berth_builder *b, const graph_words *w, int column, int32_t op)
 {
 	int32_t i = columns_int(&b->op, column, (size_t)op);
-	return i ? w->word[i - 1] : NULL;
+	return i ? graph_word(w, i - 1) : NULL;
 }
 
 void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out)
@@ -193,8 +209,8 @@ static berth_status attach(columns *list, int32_t at, int32_t what, double secon
 berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, double seconds, berth_err *err)
 {
 	int32_t index;
-	if (!isnan(seconds) && !(seconds >= 0 && seconds <= 1e6))
-		return berth_fail(err, BERTH_EFORMAT, "operator '%s': time_s of '%s' is %g; expected 0 to 1e6 seconds", op_name(b, op), key, seconds);
+	if (!isnan(seconds) && !(seconds >= 0 && seconds <= BERTH_MOST_OP_S))
+		return berth_fail(err, BERTH_EFORMAT, "operator '%s': time_s of '%s' is %g; expected 0 to %g seconds", op_name(b, op), key, seconds, BERTH_MOST_OP_S);
 	BERTH_TRY(intern(b, &b->devices, key, &index, err));
 	return attach(&b->time, op, index, seconds, err);
 }
@@ -219,7 +235,7 @@ berth_status berth_builder_param(berth_builder *b, const char *name, int64_t byt
 	BERTH_TRY(keep_text(b, &name, err));
 	BERTH_TRY(columns_set_text(&b->param, PARAM_NAME, row, name, err));
 	BERTH_TRY(columns_set_long(&b->param, PARAM_BYTES, row, bytes, err));
-	return berth_name_index_add(&b->params, (int32_t)row, param, err);
+	return berth_name_index_add(&b->params, param, err);
 }
 
 berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op, berth_err *err)

@@ -6,7 +6,6 @@
 #include "columns.h"
 #include "graph.h"
 #include "name_index.h"
-#include "text.h"
 
 /* Of operators. Words are stored as their index + 1. */
 enum { OP_NAME, OP_TYPE, OP_COLOC, OP_SEP, OP_PIN, OP_BACKWARD, OP_FLOPS, OP_MACS, OP_READ, OP_WRITE, OP_PARAM, OP_STATE, OP_WORKSPACE, OP_OUTPUT, OP_COLUMNS };
@@ -21,9 +20,8 @@ enum { PARAM_NAME, PARAM_BYTES, PARAM_COLUMNS };
 
 /* A list of words without repeats. */
 typedef struct graph_words {
-	berth_strmap map;
-	const char **word;
-	size_t n, cap;
+	columns word; /* one column */
+	berth_name_index index;
 } graph_words;
 
 struct berth_builder {
@@ -38,6 +36,9 @@ struct berth_builder {
 
 /* NULL, an unnamed tensor, stands first; then bytewise. */
 int graph_compare_names(const char *a, const char *b);
+
+/* Word i of the list. */
+const char *graph_word(const graph_words *w, int32_t i);
 
 /* Name of tensor of edge e; NULL: unnamed. */
 const char *graph_edge_tensor(const berth_builder *b, size_t e);

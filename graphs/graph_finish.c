@@ -120,16 +120,16 @@ static berth_status finish_words(finish *f, const graph_words *w, int column, co
 {
 	int32_t *as;
 	*n = 0;
-	BERTH_TRY(BERTH_NEW(f->mem, *list, w->n, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, *list, w->word.n_rows, f->err));
 	if (!columns_used(&f->b->op, column))
 		return no_indices(f, index);
 	berth_arena_mark mark = berth_arena_get_mark(f->b->tmp);
-	BERTH_TRY(BERTH_NEW(f->b->tmp, as, w->n + 1, f->err));
+	BERTH_TRY(BERTH_NEW(f->b->tmp, as, w->word.n_rows + 1, f->err));
 	BERTH_TRY(BERTH_NEW(f->mem, *index, f->n_ops, f->err));
 	for (size_t op = 0; op < f->n_ops; op++) {
 		int32_t i = columns_int(&f->b->op, column, op);
 		if (i && !as[i]) {
-			BERTH_TRY(copy_text(f, w->word[i - 1], &(*list)[*n]));
+			BERTH_TRY(copy_text(f, graph_word(w, i - 1), &(*list)[*n]));
 			as[i] = ++*n;
 		}
 		(*index)[op] = as[i] - 1;
@@ -141,12 +141,13 @@ static berth_status finish_words(finish *f, const graph_words *w, int column, co
 static berth_status finish_names(finish *f)
 {
 	berth_graph *g = f->g;
+	size_t n = f->b->devices.word.n_rows;
 	BERTH_TRY(BERTH_NEW(f->mem, g->op_name, f->n_ops, f->err));
 	for (size_t op = 0; op < f->n_ops; op++)
 		BERTH_TRY(copy_text(f, columns_text(&f->b->op, OP_NAME, op), &g->op_name[op]));
-	BERTH_TRY(BERTH_NEW(f->mem, f->device, f->b->devices.n, f->err));
-	for (size_t i = 0; i < f->b->devices.n; i++)
-		BERTH_TRY(copy_text(f, f->b->devices.word[i], &f->device[i]));
+	BERTH_TRY(BERTH_NEW(f->mem, f->device, n, f->err));
+	for (size_t i = 0; i < n; i++)
+		BERTH_TRY(copy_text(f, graph_word(&f->b->devices, (int32_t)i), &f->device[i]));
 	return BERTH_OK;
 }
 
@@ -218,13 +219,13 @@ static berth_status finish_ops(finish *f)
 static int compare_times(const void *ctx, int32_t x, int32_t y)
 {
 	const berth_builder *b = ctx;
-	return strcmp(b->devices.word[columns_int(&b->time, PAIR_WHAT, (size_t)x)], b->devices.word[columns_int(&b->time, PAIR_WHAT, (size_t)y)]);
+	return strcmp(graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)x)), graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)y)));
 }
 
 static int compare_forbids(const void *ctx, int32_t x, int32_t y)
 {
 	const berth_builder *b = ctx;
-	return strcmp(b->devices.word[columns_int(&b->forbid, PAIR_WHAT, (size_t)x)], b->devices.word[columns_int(&b->forbid, PAIR_WHAT, (size_t)y)]);
+	return strcmp(graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)x)), graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)y)));
 }
 
 static int compare_uses(const void *ctx, int32_t x, int32_t y)

@@ -124,7 +124,7 @@ static berth_status read_slice(const berth_json *list, berth_json_slice *slice, 
 		cJSON_Delete(element);
 		BERTH_TRY(st);
 	}
-	return berth_fail(err, BERTH_EFORMAT, "not an array of objects");
+	return BERTH_EFORMAT; /* no array of objects; slice tells where */
 }
 
 /* Each element of the array key by read: from its text if the document was split, else from the tree. */
@@ -153,16 +153,20 @@ static berth_status read_graph(const berth_json *doc, berth_json_slice *slice, b
 	return berth_json_placed(doc, berth_builder_finish(b, mem, out, err), err);
 }
 
-/* The usual way: without the tree of the whole document. BERTH_EFORMAT where the text is not of the plain form, or wrong. */
+/* The usual way: without the tree of the whole document. BERTH_EFORMAT where the text is not of the plain form, or wrong: err tells what is, if it is a large one. */
 static berth_status parse_slices(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_json_slice slice[] = {{.key = "ops"}, {.key = "params"}, {.key = "edges"}};
 	cJSON *rest;
+	*err = (berth_err){0};
 	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) || !berth_json_split(text, size, slice, 3, &rest))
-		return BERTH_EFORMAT;
+		return berth_json_too_large(file, text, size, NULL, err);
 	berth_json at = {rest, file, NULL, NULL, 0};
 	berth_status st = read_graph(&at, slice, mem, tmp, out, err);
 	cJSON_Delete(rest);
+	for (size_t i = 0; st == BERTH_EFORMAT && !*err->msg && i < 3; i++)
+		if (slice[i].at && slice[i].at != slice[i].end)
+			berth_json_too_large(file, text, size, slice[i].at, err);
 	return st;
 }
 
@@ -179,13 +183,17 @@ static berth_status parse_tree(const char *file, const char *text, size_t size, 
 berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp), mem_mark = berth_arena_get_mark(mem);
-	berth_status st = parse_slices(file, text, size, mem, tmp, out, NULL);
+	berth_err first;
+	berth_status st = parse_slices(file, text, size, mem, tmp, out, &first);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		return BERTH_OK;
 	if (st == BERTH_ENOMEM)
 		return berth_nomem(err);
-	berth_arena_reset(mem, mem_mark); /* once more as a whole, for the right message of the first fault */
+	berth_arena_reset(mem, mem_mark);
+	if (!memchr(text, '\0', size) && berth_text_is_utf8(text, size) && !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
+		return berth_fail(err, BERTH_EFORMAT, "%s", first.msg);
+	/* once more as a whole, for the right message of the first fault */
 	st = parse_tree(file, text, size, mem, tmp, out, err);
 	berth_arena_reset(tmp, mark);
 	return st;

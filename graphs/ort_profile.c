@@ -102,9 +102,12 @@ static berth_status read_event(reading *r, const cJSON *item, berth_err *err)
 	return keep_run(r, op, r->device ? r->device : kind_of(provider), dur, err);
 }
 
-static berth_status not_an_array(const reading *r, const char *text, size_t size, berth_err *err)
+/* at: the event that is none; NULL: not even an array. */
+static berth_status not_an_array(const reading *r, const char *text, size_t size, const char *at, berth_err *err)
 {
 	cJSON *doc;
+	if (!memchr(text, 0, size) && berth_text_is_utf8(text, size) && !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
+		return berth_json_too_large(r->file, text, size, at, err);
 	BERTH_TRY(berth_json_parse(r->file, text, size, &doc, err));
 	cJSON_Delete(doc);
 	return berth_fail(err, BERTH_EFORMAT, "%s: expected a profile of ONNX Runtime: an array of objects, event %zu is none", r->file, r->n_events);
@@ -123,12 +126,12 @@ static berth_status read_events(reading *r, const char *text, size_t size, berth
 	while (start < end && strchr(" \t\r\n", text[start]) && text[start])
 		start++;
 	if (!berth_text_is_utf8(text, size) || memchr(text, 0, size) || end - start < 2 || text[start] != '[' || text[end - 1] != ']')
-		return not_an_array(r, text, size, err);
+		return not_an_array(r, text, size, NULL, err);
 	berth_json_slice events = {.key = "", .at = text + start + 1, .end = text + end - 1};
 	for (;; r->n_events++) {
 		cJSON *item;
 		if (!berth_json_next(&events, &item))
-			return not_an_array(r, text, size, err);
+			return not_an_array(r, text, size, events.at, err);
 		if (!item)
 			return BERTH_OK;
 		if (r->n_events == INT32_MAX / 4) {

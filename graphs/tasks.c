@@ -40,14 +40,37 @@ berth_status task_graph_new(task_graph *t, const char *file)
 	return name ? berth_builder_new(t->tmp, name, &t->b, t->err) : berth_nomem(t->err);
 }
 
-berth_status task_graph_op(task_graph *t, berth_op_spec *spec, double time, int32_t *op)
+berth_status task_graph_check_time(const task_graph *t, int32_t op, double time)
 {
+	berth_op_spec spec;
 	double seconds = time * t->opt->unit;
-	bool scaled = t->opt->speed > 0 && !isnan(seconds);
-	if (scaled)
-		spec->flops += seconds * t->opt->speed;
+	if (t->opt->speed > 0 || isnan(seconds) || seconds <= BERTH_MOST_OP_S)
+		return BERTH_OK;
+	berth_builder_get(t->b, op, &spec);
+	return berth_fail(t->err, BERTH_EFORMAT, "operator '%s': time_s of '*' is %g; expected 0 to %g seconds", spec.name, seconds, BERTH_MOST_OP_S);
+}
+
+berth_status task_graph_time(task_graph *t, int32_t op, double time, bool dummy)
+{
+	berth_op_spec spec;
+	double seconds = time * t->opt->unit;
+	if (dummy && isnan(time)) {
+		berth_builder_get(t->b, op, &spec);
+		seconds = spec.flops > 0 ? NAN : 0;
+	}
+	if (isnan(seconds))
+		return BERTH_OK;
+	if (t->opt->speed <= 0)
+		return berth_builder_time(t->b, op, "*", seconds, t->err);
+	berth_builder_get(t->b, op, &spec);
+	spec.flops += seconds * t->opt->speed;
+	return berth_builder_set(t->b, op, &spec, t->err);
+}
+
+berth_status task_graph_op(task_graph *t, const berth_op_spec *spec, double time, int32_t *op)
+{
 	BERTH_TRY(berth_builder_op(t->b, spec, op, t->err));
-	return scaled || isnan(seconds) ? BERTH_OK : berth_builder_time(t->b, *op, "*", seconds, t->err);
+	return task_graph_time(t, *op, time, false);
 }
 
 int64_t task_graph_bytes(const task_graph *t, double time)
@@ -56,10 +79,16 @@ int64_t task_graph_bytes(const task_graph *t, double time)
 	return bytes <= 0x1p53 ? (int64_t)llround(bytes) : -1;
 }
 
-berth_status task_graph_name(const task_graph *t, scan_word w, const char **out)
+berth_status task_graph_check_name(const task_graph *t, scan_word w)
 {
 	if (w.n == 0 || memchr(w.text, '\0', w.n) || !berth_text_is_utf8(w.text, w.n))
 		return berth_fail(t->err, BERTH_EFORMAT, "a name that is empty or no UTF-8 text");
+	return BERTH_OK;
+}
+
+berth_status task_graph_name(const task_graph *t, scan_word w, const char **out)
+{
+	BERTH_TRY(task_graph_check_name(t, w));
 	*out = berth_arena_strndup(t->tmp, w.text, w.n);
 	return *out ? BERTH_OK : berth_nomem(t->err);
 }

@@ -459,30 +459,38 @@ static char *write_bulk(const bulk *b, size_t *size)
 	return text;
 }
 
-/* Up to some thousand operators, a file takes at most 16 MB and 4 bytes a byte, at most 400 ns a byte (100 ns on a free core); time is linear: twice the size, at most four times
- * as long. Operators of few bytes in large files take what a graph takes: about 2 KB each while it is built. */
+/* A file takes at most 16 MB and 4 bytes a byte up to 100,000 tasks, whatever it holds, and where a task has as many bytes as writers give it at any size; at most 400 ns
+ * a byte (100 ns on a free core); time is linear: twice the size, at most four times as long. */
 static void test_limits(void **state)
 {
 	(void)state;
 	static const bulk cases[] = {
-		{berth_graph_parse_dot, "digraph {", "%;", "}", 7000, true},
+		{berth_graph_parse_dot, "digraph {", "%;", "}", 100000, true},
 		{berth_graph_parse_dot, "digraph {a [x=1", ",label=\"%\"", "]}", 200000, true},
-		{berth_graph_parse_dot, "digraph {a [x=1", ",time_k%=1", "]}", 20000, true},
-		{berth_graph_parse_dot, "digraph {a", "->b%", "}", 6000, true},
+		{berth_graph_parse_dot, "digraph {a [x=1", ",time_k%=1", "]}", 60000, true},
+		{berth_graph_parse_dot, "digraph {a", "->%", "}", 100000, true},
+		{berth_graph_parse_dot, "digraph {", "%[weight=1];a->%;", "}", 200000, true},
+		{berth_graph_parse_dot, "digraph {", "  % [type=\"t%\", colocate=\"g%\", weight=\"3\"];\n  a -> % [label=\"7\"];\n", "}", 200000, true},
+		{berth_graph_parse_dot, "digraph {node [type=\"a type of thirty characters long\"]", "%;", "}", 100000, true},
 		{berth_graph_parse_dot, "digraph ", "{", "", 1000000, false},
 		{berth_graph_parse_dot, "digraph {a [label=", "<", "]}", 1000000, false},
 		{berth_graph_parse_dot, "digraph {{", "a%;", "}->{x;y;z}}", 5000, true},
 		{berth_graph_parse_dot, "digraph {{", "a%;", "}->{{a1;a2;a3;a4;a5;a6;a7}}}", 20000, false},
 		{berth_graph_parse_dot, "digraph {", "subgraph s% {a;b;c}", "}", 100000, true},
+		{berth_graph_parse_dot, "digraph {{", "a;", "}}", 1000000, true},
 		{berth_graph_parse_dax, "", "<adag>", "", 1000000, false},
 		{berth_graph_parse_dax, "<adag ", "a%='b' ", ">", 1000000, false},
 		{berth_graph_parse_dax, "<adag>", "<x a='%'/>", "</adag>", 200000, true},
-		{berth_graph_parse_dax, "<adag>", "<job id='%'/>", "</adag>", 7000, true},
+		{berth_graph_parse_dax, "<adag>", "<job id='%'/>", "</adag>", 400000, true},
+		{berth_graph_parse_dax, "<adag><job id='a'/>", "<job id='%'/><child ref='%'><parent ref='a'/></child>", "</adag>", 200000, true},
+		{berth_graph_parse_dax, "<adag>", "<job id='%' name='n%' runtime='1'><uses file='%' link='output'/></job>", "</adag>", 200000, true},
 		{berth_graph_parse_dax, "<adag><job id='a'>", "<uses file='%' link='input' size='3'/>", "</job></adag>", 60000, true},
 		{berth_graph_parse_dax, "<adag><job id='a'/><job id='b'/><child ref='a'>", "<parent ref='b'/>", "</child></adag>", 100000, true},
 		{berth_graph_parse_dax, "<!--", "<", "", 1000000, false},
 		{berth_graph_parse_dax, "<adag a='", "&amp;", "'/>", 200000, true},
-		{berth_graph_parse_stg, "7000\n", "% 1 0\n", "", 7000, true},
+		{berth_graph_parse_stg, "100000\n", "% 1 0\n", "", 100000, true},
+		{berth_graph_parse_stg, "400000\n", "  %      12      2       0       1\n", "", 400000, false},
+		{berth_graph_parse_stg, "100000\n", "% 1 1 49999 3\n", "", 100000, false},
 		{berth_graph_parse_stg, "1\n", "# %\n", "0 1 0", 200000, true},
 		{berth_graph_parse_stg, "", "\n", "1\n0 1 0", 1000000, true},
 		{berth_graph_parse_stg, "1\n0 1 ", "1 ", "", 1000000, false},
@@ -498,8 +506,10 @@ static void test_limits(void **state)
 			berth_err err = {0};
 			if (!twice)
 				b.n /= 2;
-			if (b.read == berth_graph_parse_stg && b.n == 3500)
-				b.head = "3500\n";
+			char count[24];
+			snprintf(count, sizeof count, "%d\n", b.n);
+			if (b.read == berth_graph_parse_stg && strlen(b.head) > 2)
+				b.head = count;
 			char *text = write_bulk(&b, &size);
 			m.hook.ctx = &m;
 			berth_arena_init(&mem, &m.hook);
@@ -515,6 +525,29 @@ static void test_limits(void **state)
 		}
 		if (seconds[1] > 0.02 + 4 * seconds[0])
 			fail_msg("case %zu: %g s, then %g s for twice the size", i, seconds[0], seconds[1]);
+	}
+}
+
+/* Tasks of next to no text, and many: what the graph itself takes, 60 to 110 bytes a task while it is built. */
+static void test_terse_tasks(void **state)
+{
+	(void)state;
+	static const bulk cases[] = {{berth_graph_parse_dot, "digraph {", "%;", "}", 500000, true}, {berth_graph_parse_stg, "500000\n", "% 1 0\n", "", 500000, true}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t size;
+		meter m = {{meter_alloc, meter_free, &m}, 0, 0};
+		berth_arena mem, tmp;
+		berth_graph g;
+		berth_err err = {0};
+		char *text = write_bulk(&cases[i], &size);
+		berth_arena_init(&mem, &m.hook);
+		berth_arena_init(&tmp, &m.hook);
+		assert_ok(cases[i].read("f", text, size, NULL, &mem, &tmp, &g, &err), &err);
+		print_message("%d tasks, %zu bytes: %zu bytes of memory, %.1f a byte\n", g.n_ops, size, m.peak, (double)m.peak / (double)size);
+		assert_true(m.peak <= 110 * 500000);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		free(text);
 	}
 }
 
@@ -556,7 +589,7 @@ static void test_each_allocation_may_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_dot), cmocka_unit_test(test_units), cmocka_unit_test(test_stg), cmocka_unit_test(test_dax),
-	                                   cmocka_unit_test(test_formats_agree), cmocka_unit_test(test_bad), cmocka_unit_test(test_limits),
+	                                   cmocka_unit_test(test_formats_agree), cmocka_unit_test(test_bad), cmocka_unit_test(test_limits), cmocka_unit_test(test_terse_tasks),
 	                                   cmocka_unit_test(test_each_allocation_may_fail)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
