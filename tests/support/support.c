@@ -49,3 +49,30 @@ void failing_allocator_init(failing_allocator *f, long fail_at)
 {
 	*f = (failing_allocator){{failing_alloc, failing_free, f}, fail_at, 0, 0};
 }
+
+enum { BEFORE = 64 }; /* bytes that keep the size, and the alignment */
+
+static void *metering_alloc(void *ctx, size_t size)
+{
+	metering_allocator *m = ctx;
+	size_t *p = malloc(size + BEFORE);
+	if (!p)
+		return NULL;
+	*p = size;
+	m->now += size;
+	m->peak = m->now > m->peak ? m->now : m->peak;
+	return (char *)p + BEFORE;
+}
+
+static void metering_free(void *ctx, void *p)
+{
+	metering_allocator *m = ctx;
+	size_t *start = (size_t *)(void *)((char *)p - BEFORE);
+	m->now -= *start;
+	free(start);
+}
+
+void metering_allocator_init(metering_allocator *m)
+{
+	*m = (metering_allocator){{metering_alloc, metering_free, m}, 0, 0};
+}

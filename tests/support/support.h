@@ -29,4 +29,11 @@ typedef struct failing_allocator {
 } failing_allocator;
 void failing_allocator_init(failing_allocator *f, long fail_at);
 
+/* An allocator that knows how many bytes are taken, and how many were at most. */
+typedef struct metering_allocator {
+	berth_allocator hook;
+	size_t now, peak;
+} metering_allocator;
+void metering_allocator_init(metering_allocator *m);
+
 #endif

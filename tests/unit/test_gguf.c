@@ -610,40 +610,13 @@ static void test_bad_experts(void **state)
 
 /* ---- limits ---- */
 
-/* An allocator that knows how much is taken. */
-typedef struct meter {
-	berth_allocator hook;
-	size_t now, peak;
-} meter;
-
-static void *meter_alloc(void *ctx, size_t size)
-{
-	meter *m = ctx;
-	size_t *p = malloc(size + 16);
-	if (!p)
-		return NULL;
-	*p = size;
-	m->now += size;
-	if (m->now > m->peak)
-		m->peak = m->now;
-	return (char *)p + 16;
-}
-
-static void meter_free(void *ctx, void *ptr)
-{
-	meter *m = ctx;
-	size_t *p = (size_t *)(void *)((char *)ptr - 16);
-	m->now -= *p;
-	free(p);
-}
-
 /* At most 4 times the file and 16 MB, at most 100 ns a byte (and 20 ms). */
 static void expect_cheap(const gguf_bytes *b)
 {
-	meter m = {{meter_alloc, meter_free, NULL}, 0, 0};
+	metering_allocator m;
 	berth_arena mem, tmp;
 	berth_graph g;
-	m.hook.ctx = &m;
+	metering_allocator_init(&m);
 	berth_arena_init(&mem, &m.hook);
 	berth_arena_init(&tmp, &m.hook);
 	clock_t start = clock();

@@ -538,30 +538,6 @@ static void test_external(void **state)
 
 /* ---- large files ---- */
 
-typedef struct counter {
-	berth_allocator hook;
-	size_t live, peak;
-} counter;
-
-static void *count_alloc(void *ctx, size_t size)
-{
-	counter *c = ctx;
-	size_t *p = malloc(size + 64);
-	if (!p)
-		return NULL;
-	*p = size;
-	c->live += size;
-	c->peak = c->live > c->peak ? c->live : c->peak;
-	return (char *)p + 64;
-}
-
-static void count_free(void *ctx, void *p)
-{
-	size_t *start = (size_t *)(void *)((char *)p - 64);
-	((counter *)ctx)->live -= *start;
-	free(start);
-}
-
 /* 100 MB of weights inside the file: passed over, not read. The file is sparse, so the test is quick. */
 static void test_weights_are_not_read(void **state)
 {
@@ -570,11 +546,11 @@ static void test_weights_are_not_read(void **state)
 	char path[] = "/tmp/berth_onnx_XXXXXX";
 	bytes t = {0}, set = {0}, node = {0}, in = {0}, out = {0};
 	const size_t weight = 100 * 1000 * 1000;
-	counter c = {.live = 0};
+	metering_allocator c;
 	berth_arena mem, tmp;
 	berth_graph g;
 	berth_err err;
-	c.hook = (berth_allocator){count_alloc, count_free, &c};
+	metering_allocator_init(&c);
 	berth_arena_init(&mem, &c.hook);
 	berth_arena_init(&tmp, &c.hook);
 	/* model { graph { input, node, output, initializer { ..., raw_data of 100 MB } }, opset } */

@@ -58,30 +58,6 @@ static void wrap(text *file, const text *graph, const text *functions)
 
 /* ---- measuring ---- */
 
-typedef struct counter {
-	berth_allocator hook;
-	size_t live, peak;
-} counter;
-
-static void *count_alloc(void *ctx, size_t size)
-{
-	counter *c = ctx;
-	size_t *p = malloc(size + 64);
-	if (!p)
-		return NULL;
-	*p = size;
-	c->live += size;
-	c->peak = c->live > c->peak ? c->live : c->peak;
-	return (char *)p + 64;
-}
-
-static void count_free(void *ctx, void *p)
-{
-	size_t *start = (size_t *)(void *)((char *)p - 64);
-	((counter *)ctx)->live -= *start;
-	free(start);
-}
-
 #ifdef __has_feature
 #define IS_CHECKED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
@@ -96,11 +72,11 @@ enum { IS_TIMED = 0 };
 static void check(const char *what, const text *graph, const text *functions)
 {
 	text file = {0};
-	counter c = {.live = 0};
+	metering_allocator c;
 	berth_arena mem, tmp;
 	berth_graph g;
 	berth_err err = {0};
-	c.hook = (berth_allocator){count_alloc, count_free, &c};
+	metering_allocator_init(&c);
 	berth_arena_init(&mem, &c.hook);
 	berth_arena_init(&tmp, &c.hook);
 	wrap(&file, graph, functions);

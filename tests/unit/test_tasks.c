@@ -411,32 +411,6 @@ static void test_bad(void **state)
 
 /* ---- limits ---- */
 
-typedef struct meter {
-	berth_allocator hook;
-	size_t now, peak;
-} meter;
-
-static void *meter_alloc(void *ctx, size_t size)
-{
-	meter *m = ctx;
-	size_t *p = malloc(size + 16);
-	if (!p)
-		return NULL;
-	*p = size;
-	m->now += size;
-	if (m->now > m->peak)
-		m->peak = m->now;
-	return (char *)p + 16;
-}
-
-static void meter_free(void *ctx, void *ptr)
-{
-	meter *m = ctx;
-	size_t *p = (size_t *)(void *)((char *)ptr - 16);
-	m->now -= *p;
-	free(p);
-}
-
 /* head, n times body (with the number in place of its %d, and once more), tail. */
 typedef struct bulk {
 	reader *read;
@@ -500,7 +474,7 @@ static void test_limits(void **state)
 		for (int twice = 0; twice < 2; twice++) {
 			bulk b = cases[i];
 			size_t size;
-			meter m = {{meter_alloc, meter_free, NULL}, 0, 0};
+			metering_allocator m;
 			berth_arena mem, tmp;
 			berth_graph g = {0};
 			berth_err err = {0};
@@ -511,7 +485,7 @@ static void test_limits(void **state)
 			if (b.read == berth_graph_parse_stg && strlen(b.head) > 2)
 				b.head = count;
 			char *text = write_bulk(&b, &size);
-			m.hook.ctx = &m;
+			metering_allocator_init(&m);
 			berth_arena_init(&mem, &m.hook);
 			berth_arena_init(&tmp, &m.hook);
 			clock_t start = clock();
@@ -535,11 +509,12 @@ static void test_terse_tasks(void **state)
 	static const bulk cases[] = {{berth_graph_parse_dot, "digraph {", "%;", "}", 500000, true}, {berth_graph_parse_stg, "500000\n", "% 1 0\n", "", 500000, true}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		size_t size;
-		meter m = {{meter_alloc, meter_free, &m}, 0, 0};
+		metering_allocator m;
 		berth_arena mem, tmp;
 		berth_graph g;
 		berth_err err = {0};
 		char *text = write_bulk(&cases[i], &size);
+		metering_allocator_init(&m);
 		berth_arena_init(&mem, &m.hook);
 		berth_arena_init(&tmp, &m.hook);
 		assert_ok(cases[i].read("f", text, size, NULL, &mem, &tmp, &g, &err), &err);
