@@ -129,13 +129,13 @@ static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err
 
 berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem, berth_annealer **out, berth_err *err)
 {
-	int32_t workers = berth_pool_workers(s->cfg.pool);
+	int32_t ahead = berth_search_ahead(s);
 	berth_annealer *a;
 	BERTH_TRY(BERTH_NEW(mem, a, 1, err));
 	a->s = s;
 	a->rng = rng;
 	a->key_share = key_share;
-	a->block_size = workers < MAX_BLOCK ? workers : MAX_BLOCK;
+	a->block_size = ahead < MAX_BLOCK ? ahead : MAX_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
 	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
