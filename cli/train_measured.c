@@ -8,13 +8,18 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
-berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const cli_budget *b, berth_train_item *item, train_measured *out,
+berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy, bool resume, const cli_budget *b, berth_train_item *item, train_measured *out,
                                  berth_err *err)
 {
 	berth_measured_cfg cfg;
 	BERTH_TRY(x->placement ? berth_file_writable(x->placement, err) : BERTH_OK);
 	BERTH_TRY(cli_engine_cfg(c, &x->engine, graph, &cfg, err));
+	if (!(out->journal_path = berth_arena_printf(&c->mem, "%s.measured", policy)))
+		return berth_nomem(err);
+	BERTH_TRY(berth_journal_open(out->journal_path, resume, &c->mem, &out->journal, err));
+	cfg.journal = out->journal;
 	BERTH_TRY(berth_measured_open(&cfg, item->p->g, item->p->s, &c->mem, &out->m, err));
 	out->open = true;
 	out->placement = x->placement;
@@ -36,6 +41,8 @@ void train_measured_close(train_measured *t)
 	if (t->open)
 		berth_measured_close(&t->m);
 	t->open = false;
+	berth_journal_close(t->journal);
+	t->journal = NULL;
 }
 
 static berth_status write_placement(cli *c, const train_measured *t, berth_err *err)
@@ -64,6 +71,8 @@ berth_status train_measured_run(cli *c, const char *path, train_measured *t, ber
 	BERTH_TRY(berth_mtrain_run(&t->t, &f, &c->tmp, &t->r, err));
 	if (t->r.n_measured)
 		BERTH_TRY(berth_policy_file_write(path, &f, NULL, 0, &c->tmp, err));
+	t->replayed = berth_journal_replayed(t->journal);
+	unlink(t->journal_path);
 	return t->r.accepted && t->placement ? write_placement(c, t, err) : BERTH_OK;
 }
 
@@ -96,6 +105,7 @@ void train_measured_put(berth_json_out *w, const train_measured *t)
 	berth_json_put_number(w, "error_before", r->first_error);
 	berth_json_put_number(w, "error_after", r->simulated_error);
 	berth_json_put_int(w, "turns", r->pairs);
+	berth_json_put_int(w, "replayed", t->replayed);
 	berth_json_open(w, "against", '[');
 	for (int i = 0; i < BERTH_N_RIVALS && r->rival[0].name; i++)
 		put_rival(w, &r->rival[i]);

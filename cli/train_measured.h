@@ -28,10 +28,14 @@ typedef struct train_measured {
 	berth_mtrain t;
 	berth_mtrain_result r;
 	const char *engine, *placement;
+	berth_journal *journal;
+	const char *journal_path;
+	int32_t replayed;       /* questions answered from the journal */
 } train_measured;
 
-/* Start the engine, profile, and put the profiled simulator into the item. */
-berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const cli_budget *b, berth_train_item *item, train_measured *out,
+/* Start the engine, profile, and put the profiled simulator into the item. What the engine says is kept in POLICY.measured until the run has ended: with resume a killed
+ * run goes through it again, to the same bits. */
+berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy, bool resume, const cli_budget *b, berth_train_item *item, train_measured *out,
                                  berth_err *err);
 /* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on. */
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err);

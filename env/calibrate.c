@@ -346,15 +346,15 @@ static void op_terms(const berth_calibration *c, const unknowns *u, int32_t op, 
 }
 
 /* Parts of a cut's cost in units of time. What is a tensor's own is mostly a share of its bytes. */
-static void cut_terms(const berth_calibration *c, const unknowns *u, int32_t tensor, int32_t type, int side, term out[CUT_TERMS])
+static void cut_terms(const berth_calibration *c, const unknowns *u, int32_t tensor, int32_t type, berth_cut_side side, term out[CUT_TERMS])
 {
 	double bytes = (double)c->g->tensor_bytes[tensor] / c->unit_bytes;
-	int32_t k = u->type_cut + 4 * type_of(u, type) + 2 * side;
-	out[0] = (term){u->every_cut + 2 * side, 1};
-	out[1] = (term){u->every_cut + 2 * side + 1, bytes};
+	int32_t second = side == BERTH_CUT_IN, k = u->type_cut + 4 * type_of(u, type) + 2 * second;
+	out[0] = (term){u->every_cut + 2 * second, 1};
+	out[1] = (term){u->every_cut + 2 * second + 1, bytes};
 	out[2] = (term){k, 1};
 	out[3] = (term){k + 1, bytes};
-	out[4] = (term){u->tensor_cut + 2 * tensor + side, 0.3 + bytes};
+	out[4] = (term){u->tensor_cut + 2 * tensor + second, 0.3 + bytes};
 }
 
 static double value_of(const berth_ridge *r, const term *t, int n)

@@ -25,7 +25,7 @@ typedef struct answer {
 	double took_s;
 } answer;
 
-static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, answer *a, berth_err *err)
+static berth_status ask_engine(berth_measured *m, berth_json_out *w, double limit_s, answer *a, berth_err *err)
 {
 	double from = berth_wall_seconds();
 	*a = (answer){.m = m};
@@ -34,6 +34,84 @@ static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, an
 	a->took_s = berth_wall_seconds() - from;
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	return st;
+}
+
+/* The question without its number. w stays open. */
+static berth_status question_text(const berth_json_out *w, const char **text, berth_err *err)
+{
+	berth_json_out copy = *w;
+	size_t len;
+	berth_json_close(&copy, '}');
+	BERTH_TRY(berth_json_done(&copy, text, &len, err));
+	*text = strstr(*text, "\"do\"");
+	return BERTH_OK;
+}
+
+/* What the journal says was answered. */
+static berth_status recall(berth_measured *m, const char *text, answer *a, berth_err *err)
+{
+	int32_t failed = 0;
+	const char *message = "";
+	BERTH_TRY(berth_json_parse("journal", text, strlen(text), &a->item, err));
+	a->at = (berth_json){.item = a->item, .file = "answer"};
+	a->took_s = INFINITY; /* its times were believed once */
+	if (berth_json_int(&a->at, "failed", false, 0, 99, &failed, NULL) != BERTH_OK || !failed || berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK)
+		return BERTH_OK;
+	m->failures++;
+	berth_fail(err, (berth_status)failed, "%s", message);
+	cJSON_Delete(a->item);
+	a->item = NULL;
+	return (berth_status)failed;
+}
+
+static berth_status note(berth_measured *m, const char *question, const cJSON *item, berth_err *err)
+{
+	char *text = cJSON_PrintUnformatted(item);
+	berth_status st = text ? berth_journal_add(m->cfg.journal, question, text, err) : berth_nomem(err);
+	cJSON_free(text);
+	return st;
+}
+
+static berth_status note_failure(berth_measured *m, const char *question, berth_status st, const berth_err *why, berth_err *err)
+{
+	cJSON *item = cJSON_CreateObject();
+	bool made = cJSON_AddNumberToObject(item, "failed", st) && cJSON_AddStringToObject(item, "message", why->msg);
+	berth_status noted = made ? note(m, question, item, err) : berth_nomem(err);
+	cJSON_Delete(item);
+	return noted;
+}
+
+/* Numbers as they will be read again, to the bit. */
+static berth_status as_noted(answer *a, berth_err *err)
+{
+	char *text = cJSON_PrintUnformatted(a->item);
+	cJSON *item = NULL;
+	berth_status st = text ? berth_json_parse("answer", text, strlen(text), &item, err) : berth_nomem(err);
+	cJSON_free(text);
+	cJSON_Delete(a->item);
+	a->item = item;
+	a->at.item = item;
+	return st;
+}
+
+/* Ask the journal, else the engine. */
+static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, answer *a, berth_err *err)
+{
+	const char *question, *known;
+	berth_err why = {0};
+	if (!m->cfg.journal)
+		return ask_engine(m, w, limit_s, a, err);
+	BERTH_TRY(question_text(w, &question, err));
+	*a = (answer){.m = m};
+	if ((known = berth_journal_answer(m->cfg.journal, question)))
+		return recall(m, known, a, err);
+	berth_status st = ask_engine(m, w, limit_s, a, &why);
+	if (st != BERTH_OK) {
+		BERTH_TRY(st == BERTH_ENOMEM ? BERTH_OK : note_failure(m, question, st, &why, err));
+		return berth_fail(err, st, "%s", why.msg);
+	}
+	BERTH_TRY(note(m, question, a->item, err));
+	return as_noted(a, err);
 }
 
 /* The engine's answer has no sense; what says where. */
@@ -145,7 +223,7 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 		berth_json_close(&w, ']');
 	}
 	berth_json_put_document(&w, "graph", m->graph_json);
-	BERTH_TRY(ask(m, &w, m->cfg.load_s, &a, err));
+	BERTH_TRY(ask_engine(m, &w, m->cfg.load_s, &a, err));
 	berth_status st = whole_number(&a, &a.at, "ops", INT32_MAX, &n_ops, err);
 	cJSON_Delete(a.item);
 	BERTH_TRY(st);

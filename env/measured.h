@@ -7,6 +7,7 @@
 
 #include "engine_client.h"
 #include "graph.h"
+#include "journal.h"
 #include "median.h"
 #include "system.h"
 
@@ -17,6 +18,7 @@ typedef struct berth_measured_cfg {
 	int32_t n_dims;
 	double load_s;          /* limit for loading; default 300 */
 	double answer_s;        /* limit for any other answer; default 120 */
+	berth_journal *journal; /* what was asked and answered, for going on with a killed run; NULL: none */
 	int32_t max_starts;     /* starts of the engine, the first included, before it is given up; default 20 */
 } berth_measured_cfg;
 

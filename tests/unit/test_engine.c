@@ -106,6 +106,46 @@ static void example_tells_of_operators(void **state)
 	end_world(&w);
 }
 
+/* Run the placement, then the unsplit model, with the journal at path. */
+static void run_with_journal(const char *path, bool resume, berth_measurement *r, int32_t replayed)
+{
+	world w;
+	berth_measurement whole;
+	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	assert_ok(berth_journal_open(path, resume, &w.mem, &w.cfg.journal, &w.err), &w.err);
+	assert_ok(open_world(&w), &w.err);
+	berth_measurement run;
+	assert_ok(run_world(&w, &run), &w.err);
+	for (int i = 0; i < 7; i++)
+		r->wall_s[i] = run.wall_s[i];
+	assert_ok(berth_measured_whole(&w.m, 1, 0, resume ? 2 : 3, &w.mem, &w.tmp, &whole, &w.err), &w.err); /* another question, when resumed */
+	assert_int_equal(berth_journal_replayed(w.cfg.journal), replayed);
+	assert_int_equal(w.m.runs, 8 + (resume ? 2 : 3));
+	berth_journal_close(w.cfg.journal);
+	end_world(&w);
+}
+
+static void journal_goes_through_a_run_again(void **state)
+{
+	(void)state;
+	char path[64];
+	double first[7], second[7];
+	berth_measurement a = {.wall_s = first}, b = {.wall_s = second};
+	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
+	run_with_journal(path, false, &a, 0);
+	FILE *torn = fopen(path, "a");
+	assert_non_null(torn);
+	fputs("\"do\":\"run\",\"pla", torn);
+	fclose(torn);
+	for (int n = 1; n < 3; n++) { /* the first: the run; the second: also what was asked else in its place */
+		run_with_journal(path, true, &b, n);
+		for (int i = 0; i < 7; i++)
+			assert_true(first[i] == second[i]);
+	}
+	run_with_journal(path, false, &b, 0); /* not resumed: begun anew */
+	unlink(path);
+}
+
 static void example_profiles(void **state)
 {
 	(void)state;
@@ -311,6 +351,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(example_runs),
 		cmocka_unit_test(example_tells_of_operators),
+		cmocka_unit_test(journal_goes_through_a_run_again),
 		cmocka_unit_test(example_profiles),
 		cmocka_unit_test(device_that_is_gone),
 		cmocka_unit_test(bad_starts),

@@ -1,0 +1,89 @@
+/* See journal.h. */
+#include "journal.h"
+
+#include "file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct berth_journal {
+	const char *path;
+	FILE *file;
+	char *text;             /* what was there, line ends as 0; NULL: nothing */
+	size_t len, at;         /* of it; the next question */
+	int32_t replayed;
+};
+
+/* Up to the last whole pair of lines; their ends become 0. */
+static size_t cut_torn_end(char *text, size_t size)
+{
+	size_t whole = 0, lines = 0;
+	for (size_t i = 0; i < size; i++)
+		if (text[i] == '\n') {
+			text[i] = '\0';
+			whole = ++lines % 2 ? whole : i + 1;
+		}
+	return whole;
+}
+
+static berth_status cannot(const berth_journal *j, berth_err *err)
+{
+	return berth_fail(err, BERTH_EIO, "%s: cannot write: %s", j->path, strerror(errno));
+}
+
+berth_status berth_journal_open(const char *path, bool resume, berth_arena *mem, berth_journal **out, berth_err *err)
+{
+	berth_journal *j;
+	size_t size;
+	BERTH_TRY(BERTH_NEW(mem, j, 1, err));
+	if (!(j->path = berth_arena_strdup(mem, path)))
+		return berth_nomem(err);
+	if (resume && berth_file_exists(path)) {
+		BERTH_TRY(berth_file_read(path, mem, &j->text, &size, err));
+		j->len = cut_torn_end(j->text, size);
+	}
+	j->file = fopen(path, j->len ? "r+" : "w");
+	if (!j->file)
+		return cannot(j, err);
+	*out = j;
+	return BERTH_OK;
+}
+
+void berth_journal_close(berth_journal *j)
+{
+	if (j && j->file)
+		fclose(j->file);
+	if (j)
+		j->file = NULL;
+}
+
+const char *berth_journal_answer(berth_journal *j, const char *question)
+{
+	const char *asked = j->at < j->len ? j->text + j->at : NULL;
+	if (!asked || strcmp(asked, question) != 0) {
+		j->len = j->at;
+		return NULL;
+	}
+	const char *answer = asked + strlen(asked) + 1;
+	j->at = (size_t)(answer - j->text) + strlen(answer) + 1;
+	j->replayed++;
+	return answer;
+}
+
+berth_status berth_journal_add(berth_journal *j, const char *question, const char *answer, berth_err *err)
+{
+	if (j->text) { /* the first that is new: what stands behind the place is another run's */
+		if (ftruncate(fileno(j->file), (off_t)j->at) != 0 || fseek(j->file, (long)j->at, SEEK_SET) != 0)
+			return cannot(j, err);
+		j->text = NULL;
+		j->len = j->at = 0;
+	}
+	return fprintf(j->file, "%s\n%s\n", question, answer) < 0 || fflush(j->file) != 0 ? cannot(j, err) : BERTH_OK;
+}
+
+int32_t berth_journal_replayed(const berth_journal *j)
+{
+	return j->replayed;
+}
