@@ -1,6 +1,8 @@
 /* Finding engines. */
 #include "engine.h"
 
+#include "load.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +74,11 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	if (!strchr(argv[0], '/'))
 		BERTH_TRY(find_program(c, argv[0], &argv[0], err));
 	out->engine.argv = argv;
-	out->model = e->model ? e->model : graph;
-	out->dim = c->dim.text;
-	out->n_dims = c->dim.n;
+	const berth_onnx_options given = {c->dim.text, c->dim.n};
+	berth_onnx_options words;
+	BERTH_TRY(berth_graph_split(e->model ? e->model : graph, &given, &c->mem, &out->model, &words, err));
+	out->dim = words.dim;
+	out->n_dims = words.n_dims;
 	out->answer_s = e->timeout_s > 0 ? e->timeout_s : 300;
 	out->load_s = out->answer_s;
 	return BERTH_OK;

@@ -86,8 +86,7 @@ const char *berth_graph_path(const char *spec, berth_arena *mem)
 	return berth_arena_strndup(mem, spec, words_at(spec));
 }
 
-/* The file of spec, and opt with the words of spec. */
-static berth_status split_spec(const char *spec, const berth_onnx_options *opt, berth_arena *mem, const char **path, berth_onnx_options *out, berth_err *err)
+berth_status berth_graph_split(const char *spec, const berth_onnx_options *opt, berth_arena *mem, const char **path, berth_onnx_options *out, berth_err *err)
 {
 	size_t at = words_at(spec), cap = 0;
 	const char **word = NULL;
@@ -181,7 +180,7 @@ static berth_status load_file(const char *spec, const berth_onnx_options *opt, b
 	const char *path;
 	size_t size;
 	berth_onnx_options with_words;
-	BERTH_TRY(split_spec(spec, opt, tmp, &path, &with_words, err));
+	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
 	BERTH_TRY(berth_file_map(path, &data, &size, err));
 	berth_status st = parse(path, data ? (const char *)data : "", size, &with_words, mem, tmp, out, report, err);
 	berth_file_unmap(data, size);

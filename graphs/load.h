@@ -19,6 +19,9 @@ berth_format berth_format_of(const char *data, size_t size);
 /* The file that spec names, without the words behind it; in mem. NULL when memory runs out. */
 const char *berth_graph_path(const char *spec, berth_arena *mem);
 
+/* The file of spec, and opt (may be NULL) with the words of spec behind its own; in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_graph_split(const char *spec, const berth_onnx_options *opt, berth_arena *mem, const char **path, berth_onnx_options *out, berth_err *err);
+
 /* The graph that spec names; a file is what its content says, whatever it is called.
  *   opt      words for ONNX and GGUF models and task graphs, as if they stood in spec; an error for any other source; may be NULL
  *   report   what reading an ONNX model found; of a GGUF model batch, context and warnings; zero for any other source; may be NULL

@@ -215,7 +215,9 @@ static berth_status load(engine *e, const berth_json *q, berth_json_out *w, bert
 		st = same_graph(e, q, err);
 	if (st != BERTH_OK) {
 		unload(e);
-		return st == BERTH_EIO ? berth_fail(err, BERTH_EFORMAT, "%.300s", err->msg) : st;
+		if (st == BERTH_EIO)
+			err->code = st = BERTH_EFORMAT; /* of the model, not of the engine */
+		return st;
 	}
 	e->loaded = true;
 	berth_json_put_int(w, "ops", e->model.n_ops);
