@@ -2,6 +2,7 @@
 #include "doppler_net.h"
 
 #include "nn_round.h"
+#include "nn_table.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -12,9 +13,7 @@
 /* ---- layout of the blocks ---- */
 
 typedef struct param_at {
-#define X(name, copies, rows, columns, init) size_t name;
-	DOPPLER_PARAMS(X)
-#undef X
+	DOPPLER_PARAMS(NN_TABLE_FIELD)
 	size_t total;
 } param_at;
 
@@ -22,11 +21,7 @@ static param_at layout_params(const doppler_dims *d)
 {
 	param_at at;
 	size_t H = (size_t)d->hidden, R = (size_t)d->rounds, end = 0;
-#define X(name, copies, rows, columns, init) \
-	at.name = end;                       \
-	end += (size_t)(copies) * (size_t)(rows) * (size_t)(columns);
-	DOPPLER_PARAMS(X)
-#undef X
+	DOPPLER_PARAMS(NN_TABLE_PARAM)
 	at.total = end;
 	return at;
 }
@@ -64,11 +59,18 @@ static param_at layout_params(const doppler_dims *d)
 	X(d_q, 1, E * 2 * H)
 
 typedef struct acts_at {
-#define X(name, copies, size) size_t name;
-	DOPPLER_ACTS(X)
-#undef X
+	DOPPLER_ACTS(NN_TABLE_FIELD)
 	size_t total;
 } acts_at;
+
+static acts_at layout_acts(size_t N, size_t E, size_t H, size_t R)
+{
+	acts_at at;
+	size_t end = 0;
+	DOPPLER_ACTS(NN_TABLE_ACT)
+	at.total = end;
+	return at;
+}
 
 typedef struct net {
 	size_t N, E, D, H, R;
@@ -79,15 +81,8 @@ typedef struct net {
 
 static net net_of(const doppler_dims *d, const doppler_input *in)
 {
-	size_t N = (size_t)in->n_ops, E = (size_t)in->n_edges, H = (size_t)d->hidden, R = (size_t)d->rounds, end = 0;
-	net t = {N, E, (size_t)in->n_devs, H, R, {N, E, in->edge_from, in->edge_to}, layout_params(d), {0}};
-#define X(name, copies, size) \
-	t.a.name = end;       \
-	end += (copies) * (size);
-	DOPPLER_ACTS(X)
-#undef X
-	t.a.total = end;
-	return t;
+	size_t N = (size_t)in->n_ops, E = (size_t)in->n_edges, H = (size_t)d->hidden, R = (size_t)d->rounds;
+	return (net){N, E, (size_t)in->n_devs, H, R, {N, E, in->edge_from, in->edge_to}, layout_params(d), layout_acts(N, E, H, R)};
 }
 
 size_t doppler_param_count(const doppler_dims *d)
@@ -100,23 +95,11 @@ size_t doppler_acts_size(const doppler_dims *d, const doppler_input *in)
 	return net_of(d, in).a.total;
 }
 
-typedef enum init_rule { INIT_ZERO, INIT_ONE, INIT_HE, INIT_SMALL } init_rule;
-
-static void init_block(nn_real *w, size_t n, size_t rows, init_rule rule, berth_rng *rng)
-{
-	double scale = sqrt(2.0 / (double)rows) * (rule == INIT_SMALL ? 0.01 : 1);
-	for (size_t i = 0; i < n; i++)
-		w[i] = rule == INIT_ZERO ? 0 : rule == INIT_ONE ? 1 : (nn_real)(scale * berth_rng_normal(rng));
-}
-
 void doppler_init(const doppler_dims *d, nn_real w[], berth_rng *rng)
 {
 	size_t H = (size_t)d->hidden, R = (size_t)d->rounds;
 	param_at at = layout_params(d);
-#define X(name, copies, rows, columns, init) \
-	init_block(w + at.name, (size_t)(copies) * (size_t)(rows) * (size_t)(columns), (size_t)(rows), INIT_##init, rng);
-	DOPPLER_PARAMS(X)
-#undef X
+	DOPPLER_PARAMS(NN_TABLE_INIT)
 }
 
 /* ---- the encoding ---- */

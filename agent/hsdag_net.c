@@ -2,6 +2,7 @@
 #include "hsdag_net.h"
 
 #include "nn.h"
+#include "nn_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,9 +13,7 @@
 /* ---- layout of the blocks ---- */
 
 typedef struct param_at {
-#define X(name, rows, columns, init) size_t name;
-	HSDAG_PARAMS(X)
-#undef X
+	HSDAG_PARAMS(NN_TABLE_FIELD)
 	size_t total;
 } param_at;
 
@@ -22,60 +21,63 @@ static param_at layout_params(const hsdag_dims *d)
 {
 	size_t F = (size_t)d->in, H = (size_t)d->hidden, D = (size_t)d->n_devs, end = 0;
 	param_at at;
-#define X(name, rows, columns, init) \
-	at.name = end;               \
-	end += (rows) * (columns);
-	HSDAG_PARAMS(X)
-#undef X
+	HSDAG_PARAMS(NN_TABLE_PARAM)
 	at.total = end;
 	return at;
 }
 
-/* X(name, size). There are at most as many clusters as nodes. From d_h on: scratch of the backward pass. */
+/* There are at most as many clusters as nodes. From d_h on: scratch of the backward pass. */
 #define HSDAG_ACTS(X)     \
-	X(root, N)        \
-	X(in_a, N * H)    \
-	X(in_y, N * H)    \
-	X(in_mean, N)     \
-	X(in_rstd, N)     \
-	X(h, N * H)       \
-	X(mix1, N * H)    \
-	X(gcn1, N * H)    \
-	X(mix2, N * H)    \
-	X(gcn2, N * H)    \
-	X(sum, N * H)     \
-	X(mean, N)        \
-	X(rstd, N)        \
-	X(h1, N * H)      \
-	X(edge_x, E * H)  \
-	X(edge_y, E * H)  \
-	X(score, E)       \
-	X(mix3, N * H)    \
-	X(gcn3, N * H)    \
-	X(h2, N * H)      \
-	X(pre, N * H)     \
-	X(size, N)        \
-	X(inside, N)      \
-	X(factor, N)      \
-	X(pool, N * H)    \
-	X(post, N * H)    \
-	X(c, N * H)       \
-	X(place, N * H)   \
-	X(d_h, N * H)     \
-	X(d_a, N * H)     \
-	X(d_b, N * H)     \
-	X(d_g, N * H)     \
-	X(d_factor, N)    \
-	X(d_score, E)     \
-	X(d_edge_x, E * H) \
-	X(d_edge_y, E * H)
+	X(root, 1, N)        \
+	X(in_a, 1, N * H)    \
+	X(in_y, 1, N * H)    \
+	X(in_mean, 1, N)     \
+	X(in_rstd, 1, N)     \
+	X(h, 1, N * H)       \
+	X(mix1, 1, N * H)    \
+	X(gcn1, 1, N * H)    \
+	X(mix2, 1, N * H)    \
+	X(gcn2, 1, N * H)    \
+	X(sum, 1, N * H)     \
+	X(mean, 1, N)        \
+	X(rstd, 1, N)        \
+	X(h1, 1, N * H)      \
+	X(edge_x, 1, E * H)  \
+	X(edge_y, 1, E * H)  \
+	X(score, 1, E)       \
+	X(mix3, 1, N * H)    \
+	X(gcn3, 1, N * H)    \
+	X(h2, 1, N * H)      \
+	X(pre, 1, N * H)     \
+	X(size, 1, N)        \
+	X(inside, 1, N)      \
+	X(factor, 1, N)      \
+	X(pool, 1, N * H)    \
+	X(post, 1, N * H)    \
+	X(c, 1, N * H)       \
+	X(place, 1, N * H)   \
+	X(d_h, 1, N * H)     \
+	X(d_a, 1, N * H)     \
+	X(d_b, 1, N * H)     \
+	X(d_g, 1, N * H)     \
+	X(d_factor, 1, N)    \
+	X(d_score, 1, E)     \
+	X(d_edge_x, 1, E * H) \
+	X(d_edge_y, 1, E * H)
 
 typedef struct acts_at {
-#define X(name, size) size_t name;
-	HSDAG_ACTS(X)
-#undef X
+	HSDAG_ACTS(NN_TABLE_FIELD)
 	size_t total;
 } acts_at;
+
+static acts_at layout_acts(size_t N, size_t E, size_t H)
+{
+	acts_at at;
+	size_t end = 0;
+	HSDAG_ACTS(NN_TABLE_ACT)
+	at.total = end;
+	return at;
+}
 
 typedef struct net {
 	size_t N, E, F, H, D;
@@ -86,15 +88,8 @@ typedef struct net {
 
 static net net_of(const hsdag_dims *d, const hsdag_graph *g)
 {
-	size_t N = (size_t)g->n_nodes, E = (size_t)g->n_edges, H = (size_t)d->hidden, end = 0;
-	net t = {N, E, (size_t)d->in, H, (size_t)d->n_devs, g, layout_params(d), {0}};
-#define X(name, size)   \
-	t.a.name = end; \
-	end += (size);
-	HSDAG_ACTS(X)
-#undef X
-	t.a.total = end;
-	return t;
+	size_t N = (size_t)g->n_nodes, E = (size_t)g->n_edges, H = (size_t)d->hidden;
+	return (net){N, E, (size_t)d->in, H, (size_t)d->n_devs, g, layout_params(d), layout_acts(N, E, H)};
 }
 
 size_t hsdag_param_count(const hsdag_dims *d)
@@ -107,22 +102,11 @@ size_t hsdag_acts_size(const hsdag_dims *d, const hsdag_graph *g)
 	return net_of(d, g).a.total;
 }
 
-typedef enum init_rule { INIT_ZERO, INIT_ONE, INIT_HE, INIT_PART } init_rule;
-
-static void init_block(nn_real *w, size_t rows, size_t columns, init_rule rule, berth_rng *rng)
-{
-	double scale = sqrt(2.0 / (double)rows) * (rule == INIT_PART ? 0.3 : 1);
-	for (size_t i = 0; i < rows * columns; i++)
-		w[i] = rule == INIT_ZERO ? 0 : rule == INIT_ONE ? 1 : (nn_real)(scale * berth_rng_normal(rng));
-}
-
 void hsdag_init(const hsdag_dims *d, nn_real w[], berth_rng *rng)
 {
 	size_t F = (size_t)d->in, H = (size_t)d->hidden, D = (size_t)d->n_devs;
 	param_at at = layout_params(d);
-#define X(name, rows, columns, init) init_block(w + at.name, rows, columns, INIT_##init, rng);
-	HSDAG_PARAMS(X)
-#undef X
+	HSDAG_PARAMS(NN_TABLE_INIT)
 }
 
 /* ---- layers of its own ---- */

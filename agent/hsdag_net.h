@@ -37,33 +37,33 @@ typedef struct hsdag_clusters {
 	const int32_t *node_cluster; /* [n_nodes] in [0, n), none empty */
 } hsdag_clusters;
 
-/* X(name, rows, columns, initial values), weights (in, out), F features, H hidden, D devices. */
+/* As in nn_table.h, weights (in, out): F features, H hidden, D devices. */
 #define HSDAG_PARAMS(X)        \
-	X(in_w1, F, H, HE)     \
-	X(in_b1, 1, H, ZERO)   \
-	X(in_w2, H, H, HE)     \
-	X(in_b2, 1, H, ZERO)   \
-	X(in_g, 1, H, ONE)     \
-	X(in_b, 1, H, ZERO)    \
-	X(gcn1_w, H, H, HE)    \
-	X(gcn1_b, 1, H, ZERO)  \
-	X(gcn2_w, H, H, HE)    \
-	X(gcn2_b, 1, H, ZERO)  \
-	X(norm_g, 1, H, ONE)   \
-	X(norm_b, 1, H, ZERO)  \
-	X(edge_w, H, H, HE)    \
-	X(edge_b, 1, H, ZERO)  \
-	X(edge_v, H, 1, HE)    \
-	X(gcn3_w, H, H, HE)    \
-	X(gcn3_b, 1, H, ZERO)  \
-	X(pre_w, H, H, HE)     \
-	X(pre_b, 1, H, ZERO)   \
-	X(post_w, H, H, HE)    \
-	X(post_b, 1, H, ZERO)  \
-	X(place_w, H, H, HE)   \
-	X(place_b, 1, H, ZERO) \
-	X(place_v, H, D, PART) \
-	X(place_c, 1, D, ZERO)
+	X(in_w1, 1, F, H, HE)     \
+	X(in_b1, 1, 1, H, ZERO)   \
+	X(in_w2, 1, H, H, HE)     \
+	X(in_b2, 1, 1, H, ZERO)   \
+	X(in_g, 1, 1, H, ONE)     \
+	X(in_b, 1, 1, H, ZERO)    \
+	X(gcn1_w, 1, H, H, HE)    \
+	X(gcn1_b, 1, 1, H, ZERO)  \
+	X(gcn2_w, 1, H, H, HE)    \
+	X(gcn2_b, 1, 1, H, ZERO)  \
+	X(norm_g, 1, 1, H, ONE)   \
+	X(norm_b, 1, 1, H, ZERO)  \
+	X(edge_w, 1, H, H, HE)    \
+	X(edge_b, 1, 1, H, ZERO)  \
+	X(edge_v, 1, H, 1, HE)    \
+	X(gcn3_w, 1, H, H, HE)    \
+	X(gcn3_b, 1, 1, H, ZERO)  \
+	X(pre_w, 1, H, H, HE)     \
+	X(pre_b, 1, 1, H, ZERO)   \
+	X(post_w, 1, H, H, HE)    \
+	X(post_b, 1, 1, H, ZERO)  \
+	X(place_w, 1, H, H, HE)   \
+	X(place_b, 1, 1, H, ZERO) \
+	X(place_v, 1, H, D, PART) \
+	X(place_c, 1, 1, D, ZERO)
 
 size_t hsdag_param_count(const hsdag_dims *d);
 /* Normal weights of variance 2 / rows, zero biases. The last layer is 0.3 of that: a uniform policy on equal devices is a saddle, as no cluster

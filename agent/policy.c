@@ -2,6 +2,7 @@
 #include "policy.h"
 
 #include "nn_round.h"
+#include "nn_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,9 +11,7 @@
 
 /* Offsets of the parameters in their block. */
 typedef struct param_at {
-#define X(name, copies, rows, columns, init) size_t name;
-	POLICY_PARAMS(X)
-#undef X
+	POLICY_PARAMS(NN_TABLE_FIELD)
 	size_t total;
 } param_at;
 
@@ -20,11 +19,7 @@ static param_at layout_params(const policy_dims *d)
 {
 	param_at at;
 	size_t end = 0;
-#define X(name, copies, rows, columns, init) \
-	at.name = end;                       \
-	end += (size_t)(copies) * (size_t)(rows) * (size_t)(columns);
-	POLICY_PARAMS(X)
-#undef X
+	POLICY_PARAMS(NN_TABLE_PARAM)
 	at.total = end;
 	return at;
 }
@@ -67,9 +62,7 @@ static param_at layout_params(const policy_dims *d)
 	X(d_q, 1, (E + D * D) * 2 * H)
 
 typedef struct acts_at {
-#define X(name, copies, size) size_t name;
-	POLICY_ACTS(X)
-#undef X
+	POLICY_ACTS(NN_TABLE_FIELD)
 	size_t total;
 } acts_at;
 
@@ -77,11 +70,7 @@ static acts_at layout_acts(const policy_dims *d, int32_t n_nodes, int32_t n_edge
 {
 	size_t N = (size_t)n_nodes, E = (size_t)n_edges, D = (size_t)n_devs, H = (size_t)d->hidden, R = (size_t)d->rounds, end = 0;
 	acts_at at;
-#define X(name, copies, size) \
-	at.name = end;        \
-	end += (copies) * (size);
-	POLICY_ACTS(X)
-#undef X
+	POLICY_ACTS(NN_TABLE_ACT)
 	at.total = end;
 	return at;
 }
@@ -97,8 +86,6 @@ size_t policy_acts_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, 
 }
 
 /* ---- the table of tensors ---- */
-
-typedef enum init_rule { INIT_ZERO, INIT_ONE, INIT_HE, INIT_SMALL } init_rule;
 
 enum tensor_index {
 #define X(name, copies, rows, columns, init) TENSOR_##name,
@@ -117,32 +104,17 @@ policy_tensor policy_tensor_at(const policy_dims *d, int32_t index)
 	param_at at = layout_params(d);
 	const policy_tensor table[N_TENSORS] = {
 #define X(name, copies, rows, columns, init) \
-	{#name, copies, rows, columns, at.name, (size_t)(copies) * (size_t)(rows) * (size_t)(columns)},
+	{#name, copies, rows, columns, at.name, NN_TABLE_SIZE(copies, rows, columns)},
 		POLICY_PARAMS(X)
 #undef X
 	};
 	return table[index];
 }
 
-static double scale_of(init_rule rule, int32_t rows)
+void policy_init(const policy_dims *d, nn_real w[], berth_rng *rng)
 {
-	double he = rows > 0 ? sqrt(2.0 / rows) : 0;
-	return rule == INIT_SMALL ? 0.01 * he : he;
-}
-
-void policy_init(const policy_dims *d, nn_real params[], berth_rng *rng)
-{
-	static const init_rule rule[N_TENSORS] = {
-#define X(name, copies, rows, columns, init) INIT_##init,
-		POLICY_PARAMS(X)
-#undef X
-	};
-	for (int32_t i = 0; i < N_TENSORS; i++) {
-		policy_tensor t = policy_tensor_at(d, i);
-		double scale = scale_of(rule[i], t.rows);
-		for (size_t k = t.offset; k < t.offset + t.size; k++)
-			params[k] = rule[i] == INIT_ZERO ? 0 : rule[i] == INIT_ONE ? 1 : (nn_real)(scale * berth_rng_normal(rng));
-	}
+	param_at at = layout_params(d);
+	POLICY_PARAMS(NN_TABLE_INIT)
 }
 
 /* ---- checks ---- */

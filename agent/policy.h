@@ -35,7 +35,7 @@ typedef struct policy_input {
 	const uint8_t *mask;   /* [n_nodes][n_devs], 1 = legal; every node has a legal device. The logits do not depend on it */
 } policy_input;
 
-/* The model: X(name, copies, rows, columns, initial values), with the dimensions as d. This table gives the layout of the
+/* The model as in nn_table.h, with the dimensions as d. This table gives the layout of the
  * block, the initial values and the names in checkpoints. Weights are stored (in, out); the two halves of a message's
  * columns are its two directions. */
 #define POLICY_PARAMS(X)                                      \
