@@ -216,6 +216,53 @@ static void calibration_finds_the_truth(void **state)
 	berth_arena_free(&tmp);
 }
 
+static berth_status calibrate_once(const berth_graph *g, const berth_system *s, const double *first, const berth_measurement *m, berth_arena *mem, berth_arena *tmp)
+{
+	berth_err err;
+	berth_calibration c;
+	berth_graph fitted;
+	berth_system linked;
+	BERTH_TRY(berth_calibration_new(g, s, first, mem, &c, &err));
+	BERTH_TRY(berth_calibration_add(&c, m, 1.1, tmp, &err));
+	BERTH_TRY(berth_calibration_fit(&c, tmp, NULL, NULL, &err));
+	BERTH_TRY(berth_calibration_links(&c, mem, tmp, &linked, &err));
+	BERTH_TRY(berth_calibration_graph(&c, &linked, mem, &fitted, &err));
+	return berth_calibration_follow(&c, m, 0.5, tmp, &err);
+}
+
+static void each_allocation_of_a_calibration_may_fail(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_measurement m;
+	double truth[N][2], first[N * 2];
+	int32_t op_dev[N];
+	make_chain(N, &mem, &tmp, &g);
+	make_duo(&mem, &tmp, &s);
+	for (int32_t i = 0; i < N; i++) {
+		truth[i][0] = truth[i][1] = first[2 * i] = first[2 * i + 1] = 1e-3;
+		op_dev[i] = i % 2;
+	}
+	make_run(op_dev, truth, 1e-5, 1e-4, &mem, &m);
+	berth_status st = BERTH_ENOMEM;
+	for (long k = 0; st != BERTH_OK; k++) {
+		failing_allocator f;
+		berth_arena a, b;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&a, &f.hook);
+		berth_arena_init(&b, &f.hook);
+		st = calibrate_once(&g, &s, first, &m, &a, &b);
+		berth_arena_free(&a);
+		berth_arena_free(&b);
+		assert_int_equal(f.live, 0);
+		assert_true(st == BERTH_ENOMEM || (st == BERTH_OK && k > 0));
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* Exact data gives the exact figures; what no row tells stays where it was; what rows tell of two unknowns together is shared by the squares of their deviations. */
 static void ridge_finds_and_shares(void **state)
 {
@@ -339,6 +386,7 @@ int main(void)
 		cmocka_unit_test(cache_keeps_times),
 		cmocka_unit_test(calibration_finds_the_truth),
 		cmocka_unit_test(ridge_finds_and_shares),
+		cmocka_unit_test(each_allocation_of_a_calibration_may_fail),
 		cmocka_unit_test(following_a_slow_device),
 		cmocka_unit_test(start_orders_are_topological),
 		cmocka_unit_test(tau_over_disjoint_pairs),
