@@ -292,7 +292,25 @@ static berth_status import(onnx_model *m, const berth_onnx_options *opt, berth_a
 
 /* ---- memory ---- */
 
-enum { FREE_BYTES = 16 * 1000 * 1000, BYTES_A_BYTE = 4 };
+/* A node that exporters write, with names for itself, its inputs and its outputs, has at least NODE_LENGTH bytes; whoever puts its weights beside the file has little
+ * else in it. Nodes shorter than that are granted nothing, and long ones need nothing. */
+enum { FREE_BYTES = 16 * 1000 * 1000, BYTES_A_BYTE = 4, NODE_LENGTH = 48, LONG_NODE = 256, BYTES_A_NODE = 400 };
+
+/* Nodes of that length in the main graph, as far as the file can be read. */
+static size_t count_nodes(const onnx_model *m)
+{
+	onnx_wire w = {m->file, m->data, 0, m->size};
+	onnx_field f, node;
+	size_t n = 0;
+	for (bool more = true; onnx_wire_next(&w, &f, &more, NULL) == BERTH_OK && more;) {
+		if (f.number != 7 || f.type != ONNX_BYTES)
+			continue;
+		onnx_wire graph = onnx_wire_inside(&w, &f);
+		for (bool other = true; onnx_wire_next(&graph, &node, &other, NULL) == BERTH_OK && other;)
+			n += node.number == 1 && node.type == ONNX_BYTES && node.end - node.at >= NODE_LENGTH && node.end - node.at < LONG_NODE;
+	}
+	return n;
+}
 
 /* What both arenas may take from their allocator: arenas keep what they take, so the sum is the peak. */
 typedef struct budget {
@@ -324,15 +342,15 @@ static void budget_free(void *ctx, void *p)
 
 static berth_status import_within(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem, berth_graph *out, berth_onnx_report *report, berth_err *err)
 {
-	budget b = {{budget_alloc, budget_free, &b}, {mem->hook, m->tmp->hook}, FREE_BYTES + BYTES_A_BYTE * m->size, false};
+	budget b = {{budget_alloc, budget_free, &b}, {mem->hook, m->tmp->hook}, FREE_BYTES + BYTES_A_BYTE * m->size + BYTES_A_NODE * count_nodes(m), false};
 	berth_arena_mark scratch = berth_arena_get_mark(m->tmp), kept = berth_arena_get_mark(mem);
 	if (b.below[0] != b.below[1])
 		return import(m, opt, mem, out, report, err); /* allocators of two kinds: each keeps its own books */
 	mem->hook = m->tmp->hook = &b.hook;
 	berth_status st = import(m, opt, mem, out, report, err);
 	if (st == BERTH_ENOMEM && b.spent)
-		st = berth_fail(err, BERTH_EFORMAT, "%s: reading it takes more than %d bytes of memory for each of its %zu bytes, and %d MB: it holds more nodes, "
-		                                    "values or attributes of a few bytes each than any exporter writes", m->file, BYTES_A_BYTE, m->size, FREE_BYTES / 1000000);
+		st = berth_fail(err, BERTH_EFORMAT, "%s: reading it takes more than %d bytes of memory for each of its %zu bytes, %d for each node and %d MB: it holds more nodes, "
+		                                    "values or attributes of a few bytes each than any exporter writes", m->file, BYTES_A_BYTE, m->size, BYTES_A_NODE, FREE_BYTES / 1000000);
 	berth_arena_reset(m->tmp, scratch);
 	if (st != BERTH_OK)
 		berth_arena_reset(mem, kept);
