@@ -14,6 +14,7 @@ static const bench benches[] = {
 	{"batch", "batched evaluator, 16 placements at once, one core", bench_batch},
 	{"incremental", "moves around a placement: incremental runs against full ones, one core", bench_incremental},
 	{"threads", "evaluations over a pool of 1 and 2 workers, wall time", bench_threads},
+	{"growth", "time and memory an operator, at 10,000 to 1,000,000 of them", bench_growth},
 	{"heft", "HEFT with insertion, scored under both orders, at about 2,000 operators", bench_heft},
 	{"list", "HEFT without and with insertion, the CEFT table, growth of list schedulers to 50,000 operators", bench_list},
 	{"onnx", "reading an ONNX file of 100 MB with its weights inside", bench_onnx},

@@ -46,5 +46,6 @@ void bench_exact(bench_out *out);
 void bench_batch(bench_out *out);
 void bench_incremental(bench_out *out);
 void bench_threads(bench_out *out);
+void bench_growth(bench_out *out);
 
 #endif

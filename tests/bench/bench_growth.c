@@ -1,0 +1,169 @@
+/* How time and memory grow with the graph: random graphs of 10,000 to 1,000,000 operators on 4gpu, nanoseconds and bytes an operator of compiling, of an evaluation by the
+ * reference, by lanes of the batched evaluator, of a single move by the incremental one and of HEFT with its scorings. The least of a few runs each. */
+#include "bench.h"
+
+#include "batch.h"
+#include "incremental.h"
+#include "methods.h"
+#include "rng.h"
+#include "systems_builtin.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_SIZES = 3, RUNS = 5, MOVES = 20 };
+static const int sizes[N_SIZES] = {10000, 100000, 1000000};
+
+typedef struct subject {
+	bench_problem b;
+	berth_arena own;
+	berth_sim *sim;
+	berth_incremental *inc;
+	berth_batch *batch;
+	uint8_t *lanes;
+	int32_t *base, *trial; /* [n_ops] */
+	berth_rng rng;
+} subject;
+
+static void must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-bench: %s\n", err->msg);
+	exit(1);
+}
+
+static void compile_again(void *arg)
+{
+	subject *c = arg;
+	berth_arena mem = {0};
+	berth_problem p;
+	berth_err err;
+	must(berth_problem_new(&c->b.g, &c->b.s, &mem, &c->b.tmp, &p, &err), &err);
+	berth_arena_free(&mem);
+}
+
+static void run_reference(void *arg)
+{
+	subject *c = arg;
+	berth_sim_result r;
+	berth_sim_run(c->sim, c->base, NULL, &r);
+}
+
+static void run_batch(void *arg)
+{
+	subject *c = arg;
+	int64_t ns[BERTH_BATCH_LANES];
+	berth_batch_run(c->batch, c->lanes, ns);
+}
+
+static void run_moves(void *arg)
+{
+	subject *c = arg;
+	berth_sim_result r;
+	for (int i = 0; i < MOVES; i++) {
+		int32_t op = (int32_t)berth_rng_below(&c->rng, (uint32_t)c->b.p.n_ops);
+		c->trial[op] = (c->base[op] + 1) % c->b.p.n_devs;
+		berth_incremental_run(c->inc, c->trial, INT64_MAX, &r);
+		c->trial[op] = c->base[op];
+	}
+}
+
+static void run_all_devices(void *arg)
+{
+	subject *c = arg;
+	berth_sim_result r[BERTH_MAX_DEVS];
+	bool known[BERTH_MAX_DEVS];
+	for (int i = 0; i < MOVES; i++) {
+		int32_t op = (int32_t)berth_rng_below(&c->rng, (uint32_t)c->b.p.n_ops);
+		berth_incremental_all(c->inc, &op, 1, INT64_MAX, r, known);
+	}
+}
+
+static void run_heft(void *arg)
+{
+	subject *c = arg;
+	const berth_method *m;
+	berth_search s;
+	berth_err err;
+	berth_arena mem = {0}, tmp = {0};
+	must(berth_method_find("heft", &m, &err), &err);
+	must(berth_search_new(&c->b.p, &(berth_search_cfg){.evaluations = 1}, &mem, &s, &err), &err);
+	must(berth_method_run(m, &s, &tmp, &err), &err);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Least CPU seconds of a call. */
+static double least(void (*work)(void *), subject *c)
+{
+	double best = INFINITY;
+	for (int r = 0; r < RUNS; r++) {
+		double from = berth_cpu_seconds();
+		work(c);
+		best = fmin(best, berth_cpu_seconds() - from);
+	}
+	return best;
+}
+
+/* Bytes that own has taken since it had *before. */
+static double taken(subject *c, double *before)
+{
+	double now = (double)berth_arena_size(&c->own), more = now - *before;
+	*before = now;
+	return more;
+}
+
+static void row(bench_out *out, const char *what, int n, double seconds, double times, double bytes)
+{
+	char label[64];
+	snprintf(label, sizeof label, "%s, %d operators", what, n);
+	bench_row(out, "growth", label, seconds * 1e9 / times / n, "ns/operator");
+	if (bytes > 0)
+		bench_row(out, "growth_memory", label, bytes / n, "bytes/operator");
+}
+
+static void prepare(subject *c, int n)
+{
+	char zoo[64];
+	berth_err err;
+	snprintf(zoo, sizeof zoo, "zoo:random:ops=%d:seed=1", n);
+	*c = (subject){.rng = berth_rng_seed(1, 0)};
+	bench_compile(&c->b, zoo, "4gpu");
+	must(BERTH_NEW(&c->b.mem, c->base, n, &err), &err);
+	must(BERTH_NEW(&c->b.mem, c->trial, n, &err), &err);
+	must(BERTH_NEW(&c->b.mem, c->lanes, (size_t)n * BERTH_BATCH_LANES, &err), &err);
+	for (int32_t k = 0; k < n; k++)
+		c->base[c->b.g.topo_op[k]] = (int32_t)((int64_t)k * c->b.p.n_devs / n);
+	memcpy(c->trial, c->base, (size_t)n * sizeof *c->base);
+	for (size_t i = 0; i < (size_t)n * BERTH_BATCH_LANES; i++)
+		c->lanes[i] = (uint8_t)berth_rng_below(&c->rng, (uint32_t)c->b.p.n_devs);
+}
+
+void bench_growth(bench_out *out)
+{
+	for (int i = 0; i < N_SIZES; i++) {
+		subject c;
+		berth_err err;
+		berth_sim_result r;
+		double before = 0;
+		int n = sizes[i];
+		prepare(&c, n);
+		row(out, "compile", n, least(compile_again, &c), 1, 0);
+		must(berth_sim_new(&c.b.p, &c.own, &c.sim, &err), &err);
+		row(out, "reference", n, least(run_reference, &c), 1, taken(&c, &before));
+		must(berth_batch_new(&c.b.p, &(berth_batch_cfg){0}, &c.own, &c.batch, &err), &err);
+		row(out, "batched, a placement", n, least(run_batch, &c), BERTH_BATCH_LANES, taken(&c, &before));
+		must(berth_incremental_new(&c.b.p, &c.own, &c.inc, &err), &err);
+		double bytes = taken(&c, &before);
+		berth_incremental_base(c.inc, c.base, &r);
+		row(out, "incremental, a move", n, least(run_moves, &c), MOVES, bytes);
+		row(out, "incremental, each of all moves of an operator", n, least(run_all_devices, &c), MOVES * (c.b.p.n_devs - 1), 0);
+		row(out, "heft", n, least(run_heft, &c), 1, 0);
+		berth_arena_free(&c.own);
+		bench_discard(&c.b);
+	}
+}
