@@ -59,17 +59,19 @@ static berth_status run_orders(berth_cooling *c, double first_temperature, int64
 		from = (berth_keyed){.op_dev = c->rule_dev};
 	*ended = !berth_anneal_cool(c->with_order, from, first_temperature, n_steps);
 	found = berth_anneal_best(c->with_order, &score);
-	if (!berth_score_less(score, c->order_score))
-		return BERTH_OK;
-	memcpy(c->order_dev, found.op_dev, n_ops * sizeof *c->order_dev);
-	memcpy(c->order_key, found.op_key, n_ops * sizeof *c->order_key);
-	c->order_score = score;
-	return berth_score_less(score, c->s->best) ? berth_search_offer_keyed(c->s, found, tmp, err) : BERTH_OK;
+	if (berth_score_less(score, c->order_score)) {
+		memcpy(c->order_dev, found.op_dev, n_ops * sizeof *c->order_dev);
+		memcpy(c->order_key, found.op_key, n_ops * sizeof *c->order_key);
+		c->order_score = score;
+	}
+	/* Offered whatever it is worth, so that a run goes the same way with the evaluations that it made as its budget. */
+	return isfinite(score.excess) ? berth_search_offer_keyed(c->s, found, tmp, err) : BERTH_OK;
 }
 
+/* For gains; not a number, so that nothing is said of gains, where nothing feasible is known. */
 static double level(const berth_search *s)
 {
-	return berth_score_feasible(s->best) && s->best.value > 0 ? log(s->best.value) : 0;
+	return berth_score_feasible(s->best) && s->best.value > 0 ? log(s->best.value) : NAN;
 }
 
 berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended, berth_arena *tmp, berth_err *err)

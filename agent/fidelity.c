@@ -1,6 +1,7 @@
 /* See fidelity.h. */
 #include "fidelity.h"
 
+#include "method.h"
 #include "threads.h"
 #include "times.h"
 
@@ -54,11 +55,12 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All on one device, where it can run there. */
+/* All that may run there on one device. */
 static void place_on(const berth_problem *p, int32_t d, int32_t *op_dev)
 {
-	for (int32_t op = 0; op < p->n_ops; op++)
-		op_dev[op] = d;
+	for (int32_t u = 0; u < p->n_units; u++)
+		if (berth_unit_legal(p, u, d))
+			berth_unit_put(p, u, d, op_dev);
 }
 
 /* A pool of different placements with their predictions, fastest first: each device alone, the rest drawn. */
@@ -68,10 +70,9 @@ static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n,
 	for (int32_t i = 0; i < n; i++) {
 		berth_sim_result r;
 		BERTH_TRY(BERTH_NEW(mem, pool[i].op_dev, p->n_ops, err));
+		draw_placement(p, rng, pool[i].op_dev);
 		if (i < p->n_devs)
 			place_on(p, i, pool[i].op_dev);
-		else
-			draw_placement(p, rng, pool[i].op_dev);
 		berth_sim_run(sim, pool[i].op_dev, NULL, &r);
 		pool[i].predicted_s = r.runs && r.fits ? (double)r.latency_ns * 1e-9 : INFINITY;
 	}

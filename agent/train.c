@@ -251,7 +251,7 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 	berth_search *h = &w->search[i];
 	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
 	int32_t devs = h->p->n_devs, ops = h->p->n_ops;
-	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= w->cfg->learner.window && c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0;
+	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= (w->l.cfg.sequential ? 0 : w->cfg->learner.window) && c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0;
 	for (size_t k = 0; ok && k < (size_t)c[N_WINDOW] * (size_t)t->e.n_groups; k++)
 		ok = s->action[i][k] < devs && t->e.in.mask[k % (size_t)t->e.n_groups * (size_t)devs + s->action[i][k]];
 	for (int32_t op = 0; ok && op < ops; op++)

@@ -247,6 +247,7 @@ static void restore_state(berth_incremental *n, const snapshot *k, const int32_t
 	s->now = k->now;
 	s->instant = k->instant;
 	s->n_ended = k->n_ended;
+	s->n_starts = 0; /* turns are told by full runs alone */
 	s->n_moves = k->n_moves;
 	s->n_heap = k->n_heap;
 	s->n_pending = s->n_dirty_dev = s->n_dirty_chan = 0;
@@ -270,6 +271,7 @@ static void restore(berth_incremental *n, const snapshot *k, const int32_t *op_d
 	berth_sim *s = n->sim;
 	forget_moved(n);
 	restore_state(n, k, op_dev);
+	sim_choose_rule(s, false);
 	s->over = false;
 	s->tail_ns = NULL;
 	s->track = n->follows_memory;

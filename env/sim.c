@@ -10,6 +10,7 @@
 #include "sim_state.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- set-up ---- */
@@ -608,14 +609,20 @@ static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_resul
 	out->fits = !(out->excess > 0);
 }
 
-static void begin(berth_sim *s, const int32_t *order)
+void sim_choose_rule(berth_sim *s, bool order_given)
 {
 	const berth_problem *p = s->p;
-	berth_order rule = order ? BERTH_ORDER_GIVEN : s->op_key ? BERTH_ORDER_PRIORITY : p->s->order;
-	s->track = s->want_peaks || !(p->memory_free || s->sure_to_fit);
+	berth_order rule = order_given ? BERTH_ORDER_GIVEN : s->op_key ? BERTH_ORDER_PRIORITY : p->s->order;
 	s->by_sequence = rule == BERTH_ORDER_PROGRAM || rule == BERTH_ORDER_GIVEN;
 	s->fifo = rule == BERTH_ORDER_FIFO;
 	s->key_op = s->fifo || s->op_key ? p->g->topo_op : p->prio_op;
+}
+
+static void begin(berth_sim *s, const int32_t *order)
+{
+	const berth_problem *p = s->p;
+	s->track = s->want_peaks || !(p->memory_free || s->sure_to_fit);
+	sim_choose_rule(s, order != NULL);
 	if (s->by_sequence) {
 		sequences(s, order ? order : p->g->topo_op);
 		s->key_op = s->seq_op;
@@ -666,12 +673,31 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 }
 
 const int64_t *berth_sim_start_ns(const berth_sim *s) { return s->start_ns; }
-const int32_t *berth_sim_start_seq(const berth_sim *s) { return s->start_seq; }
 const int64_t *berth_sim_end_ns(const berth_sim *s) { return s->end_ns; }
 const int64_t *berth_sim_dev_time_ns(const berth_sim *s) { return s->dev_time_ns; }
 const int64_t *berth_sim_peak_bytes(const berth_sim *s) { return s->peak_bytes; }
 const int64_t *berth_sim_channel_ns(const berth_sim *s) { return s->chan_ns; }
 size_t berth_sim_n_hops(const berth_sim *s) { return s->n_hops; }
+
+static int by_time(const void *a, const void *b)
+{
+	const event *x = a, *y = b;
+	return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->what > y->what) - (x->what < y->what);
+}
+
+const int32_t *berth_sim_start_seq(berth_sim *s)
+{
+	const berth_graph *g = s->p->g;
+	if (!(s->tarnawski || s->placeto) || g->n_ops == 0)
+		return s->start_seq;
+	/* cost models of their own tell times, not turns */
+	for (int32_t op = 0; op < g->n_ops; op++)
+		s->heap[op] = (event){s->start_ns[op], g->op_topo[op]};
+	qsort(s->heap, (size_t)g->n_ops, sizeof *s->heap, by_time);
+	for (int32_t k = 0; k < g->n_ops; k++)
+		s->start_seq[g->topo_op[s->heap[k].what]] = k;
+	return s->start_seq;
+}
 
 bool berth_order_is_topological(const berth_graph *g, const int32_t *order, berth_arena *tmp)
 {

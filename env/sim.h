@@ -47,7 +47,7 @@ void berth_sim_run(berth_sim *sim, const int32_t *op_dev, const int32_t *order, 
 /* Of the last run: start and end of each operator [n_ops]; how many started before it [n_ops] (given as an order, the placement runs alike); sum of operator times of each device [n_devs]; peak bytes of each device [n_devs]
  * (set where memory was tracked: memory can be exceeded, or peaks were asked for); load of each channel [n_channels]; hops made. */
 const int64_t *berth_sim_start_ns(const berth_sim *sim);
-const int32_t *berth_sim_start_seq(const berth_sim *sim);
+const int32_t *berth_sim_start_seq(berth_sim *sim);
 const int64_t *berth_sim_end_ns(const berth_sim *sim);
 const int64_t *berth_sim_dev_time_ns(const berth_sim *sim);
 const int64_t *berth_sim_peak_bytes(const berth_sim *sim);

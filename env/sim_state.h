@@ -87,6 +87,9 @@ struct berth_sim {
 	berth_placeto *placeto;     /* the same */
 };
 
+/* How ready operators are told apart from now on: by the caller's keys or the system's rule, unless an order is given. */
+void sim_choose_rule(berth_sim *s, bool order_given);
+
 /* Begin a run and make its first starts; false: an operator cannot run where it sits. Not for cost models of their own. */
 bool sim_begin(berth_sim *s, const int32_t *op_dev, const int32_t *order);
 

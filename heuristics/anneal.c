@@ -13,7 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BLOCK = 64, MAX_DRAWS = 32, KEY_GAP = 512 };
+enum { MAX_BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
+
+#define FIRST_KEY (UINT32_C(1) << 31) /* with room for moves on both sides */
 
 #define COOLING 0.01       /* last temperature of a run / first one */
 #define LARGEST_MOVE 0.25  /* of all units */
@@ -26,6 +28,7 @@ struct berth_annealer {
 	berth_rng rng;
 	int32_t block_size;      /* candidates drawn ahead */
 	double key_share;        /* of the moves that change a key; 0: there are no keys */
+	uint32_t key_gap;        /* between neighbours at first */
 	int32_t *op_dev;         /* [n_ops] the present placement */
 	uint32_t *op_key;        /* [n_ops] and its keys, where there are keys */
 	berth_score score;
@@ -56,7 +59,7 @@ static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
 	const berth_graph *g = a->s->p->g;
 	uint32_t n = (uint32_t)g->n_ops;
 	for (int tries = 0; tries < MAX_DRAWS; tries++) {
-		int32_t op = (int32_t)berth_rng_below(&a->rng, n), far = (int32_t)exp2(berth_rng_unit(&a->rng) * log2(n)), jump = 1 + (int32_t)berth_rng_below(&a->rng, KEY_GAP / 2);
+		int32_t op = (int32_t)berth_rng_below(&a->rng, n), far = (int32_t)exp2(berth_rng_unit(&a->rng) * log2(n)), jump = 1 + (int32_t)berth_rng_below(&a->rng, a->key_gap / 2 + 1);
 		int32_t at = g->op_topo[op] + (berth_rng_next(&a->rng) & 1 ? far : -far);
 		if (at < 0 || at >= g->n_ops || op_dev[g->topo_op[at]] != op_dev[op])
 			continue;
@@ -93,13 +96,21 @@ static void keep_best(berth_annealer *a)
 	memcpy(a->best_key, a->op_key, n_ops * sizeof *a->best_key);
 }
 
+/* Evaluations that may be made, at most want; where there are keys one is left for the offer of the best. */
+static int32_t room_for(const berth_annealer *a, int32_t want)
+{
+	int32_t kept = a->op_key != NULL;
+	int32_t room = (int32_t)berth_search_room(a->s, want + kept) - kept;
+	return room > 0 ? room : 0;
+}
+
 /* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place, however many are drawn ahead. Returns the
  * steps made; 0: no room. */
 static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, int64_t n_steps)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	int64_t n = n_steps - done;
-	int32_t room = (int32_t)berth_search_room(a->s, n < a->block_size ? n : a->block_size);
+	int32_t room = room_for(a, n < a->block_size ? (int32_t)n : a->block_size);
 	if (room == 0)
 		return 0;
 	for (int32_t i = 0; i < room; i++)
@@ -135,6 +146,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng
 	a->s = s;
 	a->rng = rng;
 	a->key_share = key_share;
+	a->key_gap = (uint32_t)(s->p->n_ops < (1 << 30) / MOST_GAP ? MOST_GAP : (1 << 30) / s->p->n_ops);
 	a->block_size = ahead < MAX_BLOCK ? ahead : MAX_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
@@ -160,9 +172,8 @@ static void start(berth_annealer *a, berth_keyed from)
 	berth_keyed x = {a->op_dev, a->op_key};
 	memcpy(a->op_dev, from.op_dev, n_ops * sizeof *a->op_dev);
 	for (size_t op = 0; op < n_ops && a->op_key; op++)
-		a->op_key[op] = from.op_key ? from.op_key[op] : KEY_GAP * ((uint32_t)a->s->p->op_prio[op] + 1);
+		a->op_key[op] = from.op_key ? from.op_key[op] : FIRST_KEY + a->key_gap * (uint32_t)a->s->p->op_prio[op];
 	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
-	a->best = berth_score_worst();
 	keep_best(a);
 }
 
@@ -175,7 +186,8 @@ berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score)
 bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_temperature, int64_t n_steps)
 {
 	int64_t done = 0, n;
-	if (berth_search_room(a->s, 1) == 0)
+	a->best = berth_score_worst();
+	if (room_for(a, 1) == 0)
 		return false;
 	start(a, from);
 	while (done < n_steps) {

@@ -1,8 +1,6 @@
 /* The search object: budget, incumbent, evaluation on all workers. */
 #include "search.h"
 
-#include "times.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -255,13 +253,19 @@ int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, c
 berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_sim *sim = s->eval[0].sim;
+	berth_eval *e = &s->eval[0];
 	int32_t *order;
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
-	berth_sim_use_keys(sim, x.op_key);
-	berth_start_order(s->p, sim, x.op_dev, order);
-	berth_sim_use_keys(sim, NULL);
-	berth_search_offer(s, x.op_dev, order);
+	berth_sim_use_keys(e->sim, x.op_key);
+	berth_score score = berth_eval_run(e, x.op_dev, NULL);
+	berth_sim_use_keys(e->sim, NULL);
+	s->evaluations++;
+	if (isfinite(score.excess)) {
+		const int32_t *seq = berth_sim_start_seq(e->sim);
+		for (int32_t op = 0; op < s->p->n_ops; op++)
+			order[seq[op]] = op;
+		berth_search_keep(s, score, x.op_dev, order);
+	}
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }

@@ -102,7 +102,7 @@ int32_t berth_search_ahead(const berth_search *s);
 int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, const berth_keyed *x, const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx);
 
-/* Offer a placement whose keys were worth it: under the order that they come to. One evaluation. tmp is scratch. Fails: BERTH_ENOMEM. */
+/* Offer a placement under the order that its keys come to, by the score of the keys, which is that of the order. One evaluation. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_arena *tmp, berth_err *err);
 
 /* Score n placements op_devs [n][n_ops] on all workers; scores out [n]. The incumbent is chosen in index order. n evaluations. */

@@ -83,6 +83,12 @@ static void use_keys(world *w, const uint32_t *key)
 	berth_incremental_use_keys(w->inc, w->keyed ? key : NULL);
 }
 
+static void change_key(world *w)
+{
+	int32_t op = below(w, w->p.n_ops), other = below(w, w->p.n_ops);
+	w->trial_key[op] = w->base_key[other] + (uint32_t)below(w, 3) - 1;
+}
+
 /* The trial is the base with n operators moved, or with another key. */
 static void draw_trial(world *w, int32_t n)
 {
@@ -90,7 +96,7 @@ static void draw_trial(world *w, int32_t n)
 	memcpy(w->trial_key, w->base_key, (size_t)w->p.n_ops * sizeof *w->base_key);
 	for (; n > 0; n--)
 		if (w->keyed && below(w, 2))
-			w->trial_key[below(w, w->p.n_ops)] = w->base_key[below(w, w->p.n_ops)] + (uint32_t)below(w, 3) - 1;
+			change_key(w);
 		else
 			w->trial[below(w, w->p.n_ops)] = below(w, w->p.n_devs);
 	use_keys(w, w->trial_key);
@@ -192,6 +198,11 @@ static void walk(world *w, int32_t n_moves)
 	for (int32_t m = 0; m < n_moves; m++) {
 		berth_sim_result full;
 		draw_trial(w, 1 << below(w, 3));
+		if (w->keyed && m % 4 == 2) { /* a run by the rule in between changes nothing */
+			berth_incremental_use_keys(w->inc, NULL);
+			berth_incremental_run(w->inc, w->base, INT64_MAX, &r);
+			use_keys(w, w->trial_key);
+		}
 		check_trial(w);
 		check_all(w, below(w, w->p.n_ops));
 		if (m % 3)

@@ -3,6 +3,8 @@
 #include "graph_json.h"
 #include "support.h"
 #include "system_json.h"
+#include "systems_builtin.h"
+#include "zoo.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,6 +46,38 @@ static const berth_method *method(const char *name)
 	berth_err err;
 	assert_ok(berth_method_find(name, &m, &err), &err);
 	return m;
+}
+
+/* Budgets that end in each part of a long run of `berth`, also right before and after walks over orders: none is exceeded, and what was made is enough to make it again. */
+static void test_budget_is_kept(void **state)
+{
+	(void)state;
+	fixture f = {0};
+	berth_err err;
+	int with_order = 0;
+	assert_ok(berth_zoo_build("zoo:random:ops=40:ccr=1:heterogeneity=1:seed=3", &f.mem, &f.tmp, &f.g, &err), &err);
+	assert_ok(berth_system_builtin("cpu+2gpu", &f.mem, &f.tmp, &f.s, &err), &err);
+	assert_ok(berth_problem_new(&f.g, &f.s, &f.mem, &f.tmp, &f.p, &err), &err);
+	for (int64_t n = 5200; n <= 13000; n += 389) {
+		double value = 0;
+		int64_t made = n;
+		for (int again = 0; again < 2; again++) {
+			berth_arena mem = {0}, tmp = {0};
+			berth_search s;
+			berth_search_cfg cfg = {.seed = 1, .evaluations = made};
+			assert_ok(berth_search_new(&f.p, &cfg, &mem, &s, &err), &err);
+			assert_ok(berth_method_run(method("berth"), &s, &tmp, &err), &err);
+			assert_true(s.evaluations <= made && s.evaluations > 5000);
+			assert_true(again == 0 || (s.best.value == value && s.evaluations == made));
+			value = s.best.value;
+			made = s.evaluations;
+			with_order += s.best_has_order;
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+		}
+	}
+	assert_true(with_order > 0);
+	teardown(&f);
 }
 
 static void test_find(void **state)
@@ -279,7 +313,7 @@ static void test_failing_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),        cmocka_unit_test(test_feasible), cmocka_unit_test(test_infeasible), cmocka_unit_test(test_given),
+		cmocka_unit_test(test_budget_is_kept), cmocka_unit_test(test_find), cmocka_unit_test(test_feasible), cmocka_unit_test(test_infeasible), cmocka_unit_test(test_given),
 		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_rows),     cmocka_unit_test(test_summary), cmocka_unit_test(test_over_instances),    cmocka_unit_test(test_failing_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
