@@ -10,6 +10,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+/* Do times, and the memory of arenas, say something of the product? Not where sanitizers watch, nor without optimisation. */
+#if BERTH_DEBUG || !defined(__OPTIMIZE__)
+enum { IS_TIMED = 0 };
+#else
+enum { IS_TIMED = 1 };
+#endif
+
 /* Passes only if |a - b| <= tol; NaN fails. */
 #define assert_near(a, b, tol) support_near((a), (b), (tol), #a, __FILE__, __LINE__)
 void support_near(double a, double b, double tol, const char *what, const char *file, int line);
