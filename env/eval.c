@@ -62,7 +62,7 @@ static bool have_base(berth_eval *e, berth_keyed base)
 	return berth_incremental_base(e->near, base.op_dev, &r);
 }
 
-static berth_score run_keyed(berth_eval *e, berth_keyed x)
+berth_score berth_eval_keyed(berth_eval *e, berth_keyed x)
 {
 	berth_sim_use_keys(e->sim, x.op_key);
 	berth_score score = berth_eval_run(e, x.op_dev, NULL);
@@ -74,7 +74,7 @@ berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int6
 {
 	berth_sim_result r;
 	if (!e->near || e->p->n_ops == 0 || !have_base(e, base))
-		return run_keyed(e, x);
+		return berth_eval_keyed(e, x);
 	berth_incremental_use_keys(e->near, x.op_key);
 	if (!berth_incremental_run(e->near, x.op_dev, limit_ns, &r) || !r.runs)
 		return berth_score_worst();

@@ -48,7 +48,10 @@ typedef struct berth_keyed {
 	const uint32_t *op_key; /* [n_ops] or NULL: the system's rule */
 } berth_keyed;
 
-/* The score of berth_eval_run(e, op_dev, NULL), by x.op_key where there are keys, for a placement that differs little from base; or the worst score, where the latency is
+/* The score of berth_eval_run(e, op_dev, NULL), by x.op_key where there are keys. */
+berth_score berth_eval_keyed(berth_eval *e, berth_keyed x);
+
+/* The same for a placement that differs little from base; or the worst score, where the latency is
  * above limit_ns. One evaluation. Quick while the base stays the same from call to call. */
 berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns);
 

@@ -685,18 +685,20 @@ static int by_time(const void *a, const void *b)
 	return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->what > y->what) - (x->what < y->what);
 }
 
-const int32_t *berth_sim_start_seq(berth_sim *s)
+void berth_sim_start_order(berth_sim *s, int32_t *order)
 {
 	const berth_graph *g = s->p->g;
-	if (!(s->tarnawski || s->placeto) || g->n_ops == 0)
-		return s->start_seq;
-	/* cost models of their own tell times, not turns */
-	for (int32_t op = 0; op < g->n_ops; op++)
-		s->heap[op] = (event){s->start_ns[op], g->op_topo[op]};
-	qsort(s->heap, (size_t)g->n_ops, sizeof *s->heap, by_time);
-	for (int32_t k = 0; k < g->n_ops; k++)
-		s->start_seq[g->topo_op[s->heap[k].what]] = k;
-	return s->start_seq;
+	size_t n = (size_t)g->n_ops;
+	if (n > 0 && (s->tarnawski || s->placeto)) {
+		for (size_t op = 0; op < n; op++)
+			s->heap[op] = (event){s->start_ns[op], g->op_topo[op]};
+		qsort(s->heap, n, sizeof *s->heap, by_time);
+		for (size_t k = 0; k < n; k++)
+			order[k] = g->topo_op[s->heap[k].what];
+	} else {
+		for (int32_t op = 0; op < g->n_ops; op++)
+			order[s->start_seq[op]] = op;
+	}
 }
 
 bool berth_order_is_topological(const berth_graph *g, const int32_t *order, berth_arena *tmp)

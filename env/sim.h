@@ -44,15 +44,18 @@ bool berth_keys_work(const berth_problem *p);
  * O((ops + edges) log) time; ties and rounding as in the execution model. */
 void berth_sim_run(berth_sim *sim, const int32_t *op_dev, const int32_t *order, berth_sim_result *out);
 
-/* Of the last run: start and end of each operator [n_ops]; how many started before it [n_ops] (given as an order, the placement runs alike); sum of operator times of each device [n_devs]; peak bytes of each device [n_devs]
+/* Of the last run: start and end of each operator [n_ops]; sum of operator times of each device [n_devs]; peak bytes of each device [n_devs]
  * (set where memory was tracked: memory can be exceeded, or peaks were asked for); load of each channel [n_channels]; hops made. */
 const int64_t *berth_sim_start_ns(const berth_sim *sim);
-const int32_t *berth_sim_start_seq(berth_sim *sim);
 const int64_t *berth_sim_end_ns(const berth_sim *sim);
 const int64_t *berth_sim_dev_time_ns(const berth_sim *sim);
 const int64_t *berth_sim_peak_bytes(const berth_sim *sim);
 const int64_t *berth_sim_channel_ns(const berth_sim *sim);
 size_t berth_sim_n_hops(const berth_sim *sim);
+
+/* The operators as the last run, which ran to its end, started them: out order [n_ops], topological; given that order the placement runs alike. O(ops); for cost models of
+ * their own, which tell times and not turns, O(ops log ops). */
+void berth_sim_start_order(berth_sim *sim, int32_t *order);
 
 /* Is order a permutation of all operators in which producers stand before consumers? */
 bool berth_order_is_topological(const berth_graph *g, const int32_t *order, berth_arena *tmp);

@@ -44,7 +44,8 @@ void berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op
 {
 	berth_sim_result r;
 	berth_sim_run(sim, op_dev, NULL, &r);
-	const int32_t *seq = berth_sim_start_seq(sim);
-	for (int32_t op = 0; op < p->n_ops; op++)
-		order[r.runs ? seq[op] : p->g->op_topo[op]] = op;
+	if (r.runs)
+		berth_sim_start_order(sim, order);
+	else if (p->n_ops > 0)
+		memcpy(order, p->g->topo_op, (size_t)p->n_ops * sizeof *order);
 }

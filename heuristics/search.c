@@ -256,14 +256,10 @@ berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_aren
 	berth_eval *e = &s->eval[0];
 	int32_t *order;
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
-	berth_sim_use_keys(e->sim, x.op_key);
-	berth_score score = berth_eval_run(e, x.op_dev, NULL);
-	berth_sim_use_keys(e->sim, NULL);
+	berth_score score = berth_eval_keyed(e, x);
 	s->evaluations++;
 	if (isfinite(score.excess)) {
-		const int32_t *seq = berth_sim_start_seq(e->sim);
-		for (int32_t op = 0; op < s->p->n_ops; op++)
-			order[seq[op]] = op;
+		berth_sim_start_order(e->sim, order);
 		berth_search_keep(s, score, x.op_dev, order);
 	}
 	berth_arena_reset(tmp, mark);
