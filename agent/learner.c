@@ -176,6 +176,14 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 
 /* ---- what both decodings share ---- */
 
+void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats)
+{
+	stats->policy_loss = now->policy_loss;
+	stats->kl = now->kl;
+	stats->clip_fraction = now->clip_fraction;
+	stats->entropy = now->entropy;
+}
+
 berth_status learner_apply(berth_learner *l, double *norm, berth_err *err)
 {
 	adam_cfg a = adam_cfg_default();

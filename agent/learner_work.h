@@ -10,6 +10,9 @@ uint64_t learner_seed_of(const berth_learner *l, int32_t task);
 /* Rewards of the batch's scores l->score [n], the moving baseline, and the advantages. */
 void learner_note_rewards(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats);
 
+/* What the last epoch of PPO told. */
+void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats);
+
 /* One Adam step from l->grads. Fails: BERTH_EINVAL where they are not finite. */
 berth_status learner_apply(berth_learner *l, double *norm, berth_err *err);
 

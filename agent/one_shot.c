@@ -179,10 +179,7 @@ static berth_status ppo_epochs(berth_learner *l, berth_task *t, berth_step_stats
 			forward(l, t); /* the first epoch goes on from the draw */
 		clear_dlogits(l, t);
 		BERTH_TRY(policy_ppo_batch_loss(&ppo, &l->batch, l->logits, t->e.in.mask, l->work, l->dlogits, &now, err));
-		stats->policy_loss = now.policy_loss;
-		stats->kl = now.kl;
-		stats->clip_fraction = now.clip_fraction;
-		stats->entropy = now.entropy;
+		learner_note_ppo(&now, stats);
 		if (k && now.kl > l->cfg.kl_stop)
 			break;
 		BERTH_TRY(descend(l, t, &stats->grad_norm, err));

@@ -115,10 +115,7 @@ static berth_status ppo_epochs(berth_learner *l, berth_task *t, int32_t n, berth
 		begin_gradient(l, t);
 		for (int32_t i = 0; i < n; i++)
 			BERTH_TRY(add_episode(l, t, i, n, &now, err));
-		stats->policy_loss = now.policy_loss;
-		stats->kl = now.kl;
-		stats->clip_fraction = now.clip_fraction;
-		stats->entropy = now.entropy;
+		learner_note_ppo(&now, stats);
 		if (k && now.kl > l->cfg.kl_stop)
 			break;
 		policy_backward_end(&l->dims, l->params, &t->e.in, l->acts, l->seq.dkeys, l->grads);
