@@ -46,8 +46,11 @@ berth_status berth_calibration_new(const berth_graph *g, const berth_system *s, 
 	BERTH_TRY(BERTH_NEW(mem, c.prior_s, n, err));
 	BERTH_TRY(BERTH_NEW(mem, c.time_s, n, err));
 	BERTH_TRY(BERTH_NEW(mem, c.slowness, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, c.prior_cut_s, g->n_tensors, err));
 	for (int i = 0; i < 2; i++)
 		BERTH_TRY(BERTH_NEW(mem, c.cut_s[i], g->n_tensors, err));
+	for (int32_t t = 0; g->tensor_cut_s && t < g->n_tensors; t++)
+		c.prior_cut_s[t] = c.cut_s[BERTH_CUT_OUT][t] = c.cut_s[BERTH_CUT_IN][t] = g->tensor_cut_s[t] / 2;
 	for (size_t i = 0; i < n; i++)
 		c.prior_s[i] = c.time_s[i] = time_s[i] < least_s ? least_s : time_s[i]; /* a NAN stays */
 	set_units(&c);
@@ -376,7 +379,10 @@ static berth_status put_segment(const berth_calibration *c, const unknowns *u, c
 {
 	static const double noise = 0.1; /* of a segment that lasts as long as a mean operator */
 	term t[CUT_TERMS];
-	BERTH_TRY(berth_ridge_row(r, o->seconds, noise * sqrt(o->seconds * c->unit_s), err));
+	double known = 0;
+	for (int32_t i = 0; i < o->n_ends; i++)
+		known += c->prior_cut_s[c->end[o->first_end + (size_t)i].tensor] * c->slowness[o->dev];
+	BERTH_TRY(berth_ridge_row(r, o->seconds - known, noise * sqrt(o->seconds * c->unit_s), err));
 	for (int32_t i = 0; i < o->n_ops; i++) {
 		op_terms(c, u, o->op[i], o->dev, t);
 		BERTH_TRY(put_terms(r, t, OP_TERMS, c->prior_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev], err));
@@ -408,8 +414,8 @@ static void take_cuts(berth_calibration *c, const unknowns *u, const berth_ridge
 	for (int32_t t = 0; t < g->n_tensors; t++) {
 		int32_t n = g->tensor_use_off[t + 1] - g->tensor_use_off[t];
 		cut_terms(c, u, t, g->op_type[g->tensor_producer[t]], BERTH_CUT_OUT, x);
-		c->cut_s[BERTH_CUT_OUT][t] = c->unit_s * value_of(r, x, CUT_TERMS);
-		c->cut_s[BERTH_CUT_IN][t] = 0;
+		c->cut_s[BERTH_CUT_OUT][t] = c->prior_cut_s[t] + c->unit_s * value_of(r, x, CUT_TERMS);
+		c->cut_s[BERTH_CUT_IN][t] = c->prior_cut_s[t];
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			cut_terms(c, u, t, g->op_type[g->edge_consumer[e]], BERTH_CUT_IN, x);
 			c->cut_s[BERTH_CUT_IN][t] += c->unit_s * value_of(r, x, CUT_TERMS) / n;

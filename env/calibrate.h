@@ -8,7 +8,7 @@
  * Times and cuts together: a segment lasts the sum of its operators' times and of its cuts. That is a system of linear equations, one for each segment of each run, far fewer
  * than its unknowns, and solved with what is known beforehand (ridge.h). The time of an operator is its profiled one times a factor that has a part common to the
  * device, one to the type on the device, one to the operator on all devices and one of its own; a cut costs a constant and a share of the tensor's bytes, common to all,
- * to the type of the producer or consumer, and of the tensor's own. Each part is near its mean (1 for the device, 0 for the others) unless the runs say otherwise, the more
+ * to the type of the producer or consumer, and of the tensor's own, on top of what the graph says already. Each part is near its mean (1 for the device, 0 for the others) unless the runs say otherwise, the more
  * special the nearer. Units are the mean operator time and the mean bytes of a tensor, so that no figure here belongs to a machine or a model. The noise of a segment grows with
  * the root of its time, as that of a sum does. The execution model knows no cost of segments, so that both ends of a cut are put on the tensor's transfer (cut_s).
  * Links: latency + bytes / bandwidth through the hand-offs, by the median of the slopes between pairs (Theil 1950, Sen 1968). */
@@ -47,6 +47,7 @@ typedef struct berth_calibration {
 	berth_arena *mem;
 	double *prior_s;        /* [n_ops][n_devs] times as given; NAN: cannot run */
 	double *time_s;         /* [n_ops][n_devs] present estimate */
+	double *prior_cut_s;    /* [n_tensors] cost of a cut as the graph has it, at each of the two ends */
 	double *cut_s[2];       /* [n_tensors] fitted cost of a cut at either end, on a device of mean speed */
 	double unit_s, unit_bytes; /* mean time of an operator, mean bytes of a tensor */
 	double *slowness;       /* [n_devs] of a device, 1 being the mean */

@@ -218,6 +218,22 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 	return copy_limits(t, op, copy, 1, err);
 }
 
+static double slot_cut_s(const trainer *t, int32_t slot)
+{
+	return slot < t->g->n_tensors && t->g->tensor_cut_s ? t->g->tensor_cut_s[slot] : 0;
+}
+
+static berth_status put_edge(trainer *t, int32_t from, int32_t to, int64_t bytes, double cut_s, const char *name, berth_err *err)
+{
+	BERTH_TRY(berth_builder_edge(t->b, from, to, bytes, name, err));
+	return berth_builder_cut(t->b, cut_s, err);
+}
+
+berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor, berth_err *err)
+{
+	return put_edge(t, from, to, t->g->tensor_bytes[tensor], slot_cut_s(t, tensor), t->g->tensor_name[tensor], err);
+}
+
 static berth_status copy_forward(trainer *t, berth_err *err)
 {
 	const berth_graph *g = t->g;
@@ -225,7 +241,7 @@ static berth_status copy_forward(trainer *t, berth_err *err)
 		BERTH_TRY(copy_op(t, op, err));
 	for (int32_t k = 0; k < g->n_tensors; k++)
 		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
-			BERTH_TRY(berth_builder_edge(t->b, g->tensor_producer[k], g->edge_consumer[e], g->tensor_bytes[k], g->tensor_name[k], err));
+			BERTH_TRY(training_edge(t, g->tensor_producer[k], g->edge_consumer[e], k, err));
 	for (int32_t p = 0; p < g->n_params; p++) {
 		int32_t param;
 		BERTH_TRY(berth_builder_param(t->b, g->param_name[p], g->param_bytes[p], &param, err));
@@ -270,7 +286,7 @@ static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to, 
 				k = first;
 			}
 	}
-	return berth_builder_edge(t->b, op, to, slot_bytes(t, op, slot), name, err);
+	return put_edge(t, op, to, slot_bytes(t, op, slot), slot_cut_s(t, slot), name, err);
 }
 
 static berth_status add_gradient(trainer *t, gradient grad, int32_t *out, berth_err *err)
@@ -296,7 +312,7 @@ static berth_status read_gradient(trainer *t, int32_t grad, int32_t reader, bert
 	if (d->last_reader == reader)
 		return BERTH_OK;
 	d->last_reader = reader;
-	return berth_builder_edge(t->b, d->op, reader, d->bytes, d->tensor, err);
+	return put_edge(t, d->op, reader, d->bytes, d->cut_s, d->tensor, err);
 }
 
 /* The one gradient of a slot: its only summand, or a sum. */
@@ -316,7 +332,7 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *er
 	BERTH_TRY(derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
 	for (int32_t s = first; s >= 0; s = t->summand[s].next)
 		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum, err));
-	return add_gradient(t, (gradient){.op = sum, .bytes = bytes}, &t->slot_grad[slot], err);
+	return add_gradient(t, (gradient){.op = sum, .bytes = bytes, .cut_s = slot_cut_s(t, slot)}, &t->slot_grad[slot], err);
 }
 
 /* ---- loss ---- */
@@ -355,7 +371,7 @@ static berth_status add_loss(trainer *t, berth_err *err)
 		int32_t slot = t->op_out_slot[op];
 		if (slot < 0)
 			continue;
-		gradient d = {.op = loss, .tensor = n == 1 ? NULL : g->op_name[op], .bytes = slot_bytes(t, op, slot)};
+		gradient d = {.op = loss, .tensor = n == 1 ? NULL : g->op_name[op], .bytes = slot_bytes(t, op, slot), .cut_s = slot_cut_s(t, slot)};
 		BERTH_TRY(slot_edge(t, op, slot, loss, err));
 		BERTH_TRY(add_gradient(t, d, &grad, err));
 		BERTH_TRY(add_summand(t, slot, grad, err));
@@ -490,7 +506,7 @@ static berth_status give_inputs(trainer *t, const task *k, int32_t from, berth_e
 		int32_t tensor = g->in_tensor[i];
 		if (!wants(t, tensor) || passes(t, k, tensor))
 			continue;
-		gradient d = {.op = from, .bytes = g->tensor_bytes[tensor]};
+		gradient d = {.op = from, .bytes = g->tensor_bytes[tensor], .cut_s = slot_cut_s(t, tensor)};
 		if (k->n_wanted > 1 && !(d.tensor = berth_arena_printf(t->tmp, "input%d", (int)(i - g->op_in_off[k->op]))))
 			return berth_nomem(err);
 		BERTH_TRY(add_gradient(t, d, &grad, err));

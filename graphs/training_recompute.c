@@ -65,7 +65,7 @@ static berth_status copy(trainer *t, int32_t op, berth_err *err)
 			from = t->op_copy[from];
 			follows = true;
 		}
-		BERTH_TRY(berth_builder_edge(t->b, from, t->op_copy[op], g->tensor_bytes[tensor], g->tensor_name[tensor], err));
+		BERTH_TRY(training_edge(t, from, t->op_copy[op], tensor, err));
 	}
 	if (follows)
 		return BERTH_OK;
@@ -112,7 +112,7 @@ berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t 
 			BERTH_TRY(copy_with_inputs(t, from, err));
 		from = t->op_copy[from];
 	}
-	return berth_builder_edge(t->b, from, reader, g->tensor_bytes[tensor], g->tensor_name[tensor], err);
+	return training_edge(t, from, reader, tensor, err);
 }
 
 void berth_training_segments(const berth_graph *g, int32_t n_segments, int32_t *op_segment)

@@ -9,6 +9,7 @@ typedef struct gradient {
 	int32_t op;
 	const char *tensor;
 	int64_t bytes;
+	double cut_s;        /* as that of the tensor whose gradient it is */
 	int32_t last_reader; /* an operator reads a gradient once, however often it is a summand */
 } gradient;
 
@@ -43,6 +44,9 @@ const char *training_type_of(const berth_graph *g, int32_t op);
 bool training_has_params(const berth_graph *g, int32_t op);
 /* Colocation group of all that touches op's parameters; NULL where it has none. */
 const char *training_group_of(trainer *t, int32_t op);
+
+/* An edge that carries a tensor of g, from where it, or a copy of it, is made. */
+berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor, berth_err *err);
 
 /* An operator derived from op, called base/what; its measured times are op's times factor. */
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, double factor, int32_t *out, berth_err *err);

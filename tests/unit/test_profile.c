@@ -216,6 +216,45 @@ static void calibration_finds_the_truth(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* What the graph says of cuts is where a calibration begins: kept where nothing was measured, and gone on from where runs say otherwise. */
+static void calibration_begins_with_the_graphs_cuts(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	berth_graph g, fitted;
+	berth_system s;
+	berth_calibration c;
+	berth_measurement m;
+	double truth[N][2], first[N * 2], graph_cut_s[N];
+	int32_t op_dev[N];
+	berth_rng rng = berth_rng_seed(2, 0);
+	make_chain(N, &mem, &tmp, &g);
+	make_duo(&mem, &tmp, &s);
+	for (int32_t i = 0; i < N; i++) {
+		truth[i][0] = first[2 * i] = 1e-3 * (1 + berth_rng_unit(&rng));
+		truth[i][1] = first[2 * i + 1] = 2 * truth[i][0];
+		graph_cut_s[i] = i + 1 < N ? in_cost(i + 1, 1e-4) + out_cost(i + 1, 1e-4) : 0;
+	}
+	g.tensor_cut_s = graph_cut_s;
+	assert_ok(berth_calibration_new(&g, &s, first, &mem, &c, &err), &err);
+	assert_ok(berth_calibration_graph(&c, &s, &mem, &fitted, &err), &err);
+	for (int32_t t = 0; t < N - 1; t++)
+		assert_near(fitted.tensor_cut_s[t], graph_cut_s[t], 1e-15);
+	for (int k = 0; k < 100; k++) { /* cuts cost three times that by now */
+		for (int32_t i = 0; i < N; i++)
+			op_dev[i] = berth_rng_unit(&rng) < 0.5 || !i ? (int32_t)berth_rng_below(&rng, 2) : op_dev[i - 1];
+		make_run(op_dev, truth, 5e-5, 3e-4, &mem, &m);
+		assert_ok(berth_calibration_add(&c, &m, 1.1, &tmp, &err), &err);
+	}
+	assert_ok(berth_calibration_fit(&c, &tmp, NULL, NULL, &err), &err);
+	assert_ok(berth_calibration_graph(&c, &s, &mem, &fitted, &err), &err);
+	for (int32_t t = 0; t < N - 1; t++)
+		assert_near(fitted.tensor_cut_s[t] / graph_cut_s[t], 3, 0.6);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 static berth_status calibrate_once(const berth_graph *g, const berth_system *s, const double *first, const berth_measurement *m, berth_arena *mem, berth_arena *tmp)
 {
 	berth_err err;
@@ -385,6 +424,7 @@ int main(void)
 		cmocka_unit_test(line_through_points),
 		cmocka_unit_test(cache_keeps_times),
 		cmocka_unit_test(calibration_finds_the_truth),
+		cmocka_unit_test(calibration_begins_with_the_graphs_cuts),
 		cmocka_unit_test(ridge_finds_and_shares),
 		cmocka_unit_test(each_allocation_of_a_calibration_may_fail),
 		cmocka_unit_test(following_a_slow_device),

@@ -51,17 +51,32 @@ static int32_t find(const berth_graph *g, const char *name)
 	return op;
 }
 
-/* Bytes of the tensor (NULL: unnamed) that goes from one operator to the other; -1: there is none. */
-static int64_t edge(const berth_graph *g, const char *from, const char *to, const char *tensor)
+/* The tensor (NULL: unnamed) that goes from one operator to the other; -1: there is none. */
+static int32_t tensor_between(const berth_graph *g, const char *from, const char *to, const char *tensor)
 {
 	int32_t a = find(g, from), b = find(g, to);
 	for (int32_t i = g->op_in_off[b]; i < g->op_in_off[b + 1]; i++) {
 		int32_t t = g->in_tensor[i];
 		bool same = tensor && g->tensor_name[t] ? strcmp(tensor, g->tensor_name[t]) == 0 : tensor == g->tensor_name[t];
 		if (g->tensor_producer[t] == a && same)
-			return g->tensor_bytes[t];
+			return t;
 	}
 	return -1;
+}
+
+/* Its bytes; -1: there is none. */
+static int64_t edge(const berth_graph *g, const char *from, const char *to, const char *tensor)
+{
+	int32_t t = tensor_between(g, from, to, tensor);
+	return t < 0 ? -1 : g->tensor_bytes[t];
+}
+
+/* What cutting it costs, which must be there. */
+static double cut(const berth_graph *g, const char *from, const char *to, const char *tensor)
+{
+	int32_t t = tensor_between(g, from, to, tensor);
+	assert_true(t >= 0);
+	return g->tensor_cut_s[t];
 }
 
 static int32_t n_inputs(const berth_graph *g, const char *name)
@@ -377,6 +392,27 @@ static void train_segments(pair *p, berth_optimizer optimizer, const int32_t *op
 	assert_ok(berth_graph_check(&p->t, &err), &err);
 }
 
+/* a -> b -> {c, d} -> loss: a gradient costs at a cut what its tensor does, be it a sum or not, and so does a tensor that is computed again. */
+static void test_cuts(void **state)
+{
+	(void)state;
+	pair p = {0};
+	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8},{\"name\":\"b\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8},"
+	               "{\"name\":\"c\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8,\"output_bytes\":4},{\"name\":\"d\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8,\"output_bytes\":4}],"
+	               "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":16,\"cut_s\":0.25},{\"from\":\"b\",\"to\":\"c\",\"bytes\":12,\"cut_s\":0.5},"
+	               "{\"from\":\"b\",\"to\":\"d\",\"bytes\":12,\"cut_s\":0.5}]}");
+	train(&p, BERTH_OPTIMIZER_SGD);
+	assert_near(cut(&p.t, "a", "b", NULL), 0.25, 0);
+	assert_near(cut(&p.t, "b", "c", NULL), 0.5, 0);
+	assert_near(cut(&p.t, "a", "b/grad_weight", NULL), 0.25, 0);
+	assert_near(cut(&p.t, "c/grad_input", "b/grad_sum", NULL), 0.5, 0);
+	assert_near(cut(&p.t, "b/grad_sum", "b/grad_input", NULL), 0.5, 0);
+	assert_near(cut(&p.t, "b/grad_input", "a/grad_weight", NULL), 0.25, 0);
+	train_segments(&p, BERTH_OPTIMIZER_SGD, (const int32_t[]){0, 0, 0, 1});
+	assert_near(cut(&p.t, "a/recompute", "b/grad_weight", NULL), 0.25, 0);
+	discard(&p);
+}
+
 /* k segments of m products: when the backward pass enters a segment, the k - 1 tensors between segments live, the m - 1 inside this one (again), the
  * gradient that comes and the one that goes. All but the last product of a segment run once more. */
 static void test_recomputation_of_a_chain(void **state)
@@ -621,6 +657,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_repeated_and_named),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_shared_groups_names_times),
