@@ -189,6 +189,12 @@ static void print_text(const state *s)
 		printf("%s busy %s\n", s->s.dev_name[i], berth_text_seconds(a, s->busy_s[i]));
 }
 
+static berth_status print_all(cli *c, const args *a, const state *s, berth_err *err)
+{
+	print_text(s);
+	return a->operators && s->n_operators ? measure_operators_print(c, &s->g, &s->s, s->operators, s->n_operators, err) : BERTH_OK;
+}
+
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.repeats = 21, .warmup = 3};
@@ -198,7 +204,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "runs that count (default 21)"},
-		{"operators", 0, CLI_FLAG, &a.operators, NULL, "tell when each operator started and ended in one run more (--json)"},
+		{"operators", 0, CLI_FLAG, &a.operators, NULL, "tell when each operator started and ended in one run more: the longest, with --json all"},
 		{"trace", 0, CLI_TEXT, &a.trace, "FILE", "write that run as a timeline for chrome://tracing or Perfetto"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
 		CLI_DIM(c),
@@ -222,7 +228,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	else if (s.broken.n && !c->quiet)
 		report_print_violations(&s.broken);
 	else if (!c->quiet)
-		print_text(&s);
+		BERTH_TRY(print_all(c, &a, &s, err));
 	if (s.broken.n)
 		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement, s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
 	return BERTH_OK;

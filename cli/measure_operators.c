@@ -2,6 +2,12 @@
 #include "measure_operators.h"
 
 #include "file.h"
+#include "print.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *name_of(const berth_graph *g, int32_t op)
 {
@@ -24,6 +30,40 @@ void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_
 		berth_json_flat(w, false);
 	}
 	berth_json_close(w, ']');
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const berth_operator_time *x = a, *y = b;
+	double p = x->end_s - x->start_s, q = y->end_s - y->start_s;
+	return p != q ? (p < q) - (p > q) : (x->start_s > y->start_s) - (x->start_s < y->start_s);
+}
+
+berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_system *s, const berth_operator_time *x, int32_t n, berth_err *err)
+{
+	enum { MOST = 20 };
+	static const char *const head[] = {"operator", "kernel", "device", "start", "time", "fused into"};
+	cli_table t;
+	berth_operator_time *sorted;
+	char text[32];
+	BERTH_TRY(BERTH_NEW(&c->mem, sorted, n, err));
+	memcpy(sorted, x, (size_t)n * sizeof *x);
+	qsort(sorted, (size_t)n, sizeof *sorted, by_length);
+	cli_table_init(&t, &c->mem, "lllrrl");
+	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+		cli_cell(&t, "%s", head[i]);
+	for (int32_t i = 0; i < n && i < MOST; i++) {
+		cli_cell(&t, "%s", sorted[i].op >= 0 ? g->op_name[sorted[i].op] : "");
+		cli_cell(&t, "%s", sorted[i].kernel);
+		cli_cell(&t, "%s", s->dev_name[sorted[i].dev]);
+		cli_cell(&t, "%s", berth_text_seconds(text, sorted[i].start_s));
+		cli_cell(&t, "%s", berth_text_seconds(text, sorted[i].end_s - sorted[i].start_s));
+		cli_cell(&t, "%s", sorted[i].in >= 0 ? g->op_name[sorted[i].in] : "");
+	}
+	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	if (n > MOST)
+		printf("the %d longest of %d; --json tells all\n", MOST, (int)n);
+	return BERTH_OK;
 }
 
 static void put_thread(berth_json_out *w, int32_t d, const char *name)
