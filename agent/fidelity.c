@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_FACTOR = 8, STRATA = 20, MAX_SAMPLES = 64, WARMUP = 3, RIVALS = 3, TURNS = 11 };
+enum { POOL_FACTOR = 8, STRATA = 20, MAX_SAMPLES = 64, WARMUP = 3, RIVALS = 8, TURNS = 5 };
 
 berth_fidelity_cfg berth_fidelity_cfg_default(void)
 {
@@ -239,12 +239,11 @@ static void predict_again(world *w, drawn *pool, int32_t count)
 	qsort(pool, (size_t)count, sizeof *pool, by_time);
 }
 
-/* A calibration placement once more: what the machine did slowly over the time of the tests is then in the calibration as it is in them. */
-static berth_status calibrate_again(job *j, const trial *x, berth_calibration *c, berth_err *err)
+/* A placement once more; it is flagged but once. */
+static berth_status time_again(job *j, const trial *x, berth_calibration *c, timed *out, berth_err *err)
 {
-	timed t;
 	int32_t n_flagged = j->r->n_flagged;
-	BERTH_TRY(time_placement(j, x->op_dev, x->order, c, &t, err));
+	BERTH_TRY(time_placement(j, x->op_dev, x->order, c, out, err));
 	j->r->n_flagged = n_flagged;
 	return BERTH_OK;
 }
@@ -260,20 +259,21 @@ static void keep_result(job *j, const timed *t, const trial *x)
 	r->high_s[r->n++] = t->wall.high;
 }
 
-/* Run the test placements, and in between the calibration ones; fit to the latter; predict the former. */
+/* Run the test placements, and in between the calibration ones once more: what the machine did slowly over the time of the tests is then in the calibration as it is in
+ * them. Fit to the latter; predict the former. */
 static berth_status test(job *j, world *before, world *after, drawn **pick_of, int32_t n, berth_calibration *c, const trial *again, int32_t n_again, berth_err *err)
 {
 	berth_fidelity *r = j->r;
 	int32_t done = 0;
 	for (int32_t i = 0; i < n; i++) {
-		timed t;
+		timed t, unused;
 		trial x;
 		BERTH_TRY(prepare(j, after, pick_of[i], &x, err));
 		BERTH_TRY(time_placement(j, x.op_dev, x.order, NULL, &t, err));
 		if (t.counts)
 			keep_result(j, &t, &x);
 		for (; (int64_t)done * n < (int64_t)(i + 1) * n_again; done++)
-			BERTH_TRY(calibrate_again(j, &again[done], c, err));
+			BERTH_TRY(time_again(j, &again[done], c, &unused, err));
 		tell(j, "test", i + 1, n);
 	}
 	r->n_test = r->n;
@@ -299,46 +299,32 @@ static int32_t least(const double *value, int32_t n, const int32_t *taken, int32
 	return best;
 }
 
-/* One sample of a placement; NAN where it does not count. */
-static berth_status time_once(job *j, const trial *x, double *seconds, berth_err *err)
-{
-	berth_measurement run;
-	berth_err why = {0};
-	berth_status st = berth_measured_run(j->m, x->op_dev, x->order, 0, 1, j->mem, j->tmp, &run, &why);
-	*seconds = NAN;
-	if (st == BERTH_EIO || st == BERTH_ELIMIT)
-		return BERTH_OK;
-	if (st != BERTH_OK)
-		return berth_fail(err, st, "%s", why.msg);
-	*seconds = calm(j, run.strain[0]) ? run.wall_s[0] : NAN;
-	return BERTH_OK;
-}
-
-/* The least of many medians is partly luck. So the placement that the simulator chooses runs once more against those that were measured fastest, turn by turn; the
- * regret is by these samples alone. */
+/* The least of many medians is partly luck, and so is where a load puts a placement's buffers. So the placement that the simulator chooses runs again with those that were
+ * measured fastest, all in turn, each loaded anew; the regret is by the medians over the turns alone. */
 static berth_status choose(job *j, berth_err *err)
 {
 	berth_fidelity *r = j->r;
 	int32_t index[RIVALS], n = 0, count[RIVALS] = {0};
-	double s[RIVALS][TURNS], median[RIVALS];
+	double s[RIVALS][TURNS];
 	r->turns_regret = NAN;
 	for (int32_t i; n < RIVALS && (i = least(n ? r->measured_s : r->calibrated_s, r->n, index, n)) >= 0;)
 		index[n++] = i;
-	for (int32_t turn = -1; turn < TURNS; turn++) /* the first makes ready */
+	for (int32_t turn = 0; turn < TURNS; turn++)
 		for (int32_t k = 0; k < n; k++) {
-			double x;
-			BERTH_TRY(time_once(j, &j->trial[index[k]], &x, err));
-			if (turn >= 0 && !isnan(x))
-				s[k][count[k]++] = x;
+			timed t;
+			BERTH_TRY(time_again(j, &j->trial[index[k]], NULL, &t, err));
+			if (t.counts)
+				s[k][count[k]++] = t.wall.median;
+			tell(j, "turns", turn * n + k + 1, TURNS * n);
 		}
-	for (int32_t k = 0; k < n; k++) {
-		berth_spread spread = {.median = INFINITY};
-		if (count[k])
-			BERTH_TRY(berth_spread_of(s[k], count[k], j->tmp, &spread, err));
-		median[k] = spread.median;
-	}
+	double chosen = 0;
 	for (int32_t k = 0; k < n && count[0]; k++)
-		r->turns_regret = fmax(k ? r->turns_regret : 0, median[0] / median[k] - 1);
+		if (count[k]) {
+			berth_spread spread;
+			BERTH_TRY(berth_spread_of(s[k], count[k], j->tmp, &spread, err));
+			chosen = k ? chosen : spread.median;
+			r->turns_regret = fmax(k ? r->turns_regret : 0, chosen / spread.median - 1);
+		}
 	return BERTH_OK;
 }
 
