@@ -7,12 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Places in the table. */
+/* Places in the table, and the version that has them all. */
 enum {
+	API_VERSION = 5,
 	GET_ERROR_MESSAGE = 2, CREATE_ENV = 3, CREATE_SESSION_FROM_ARRAY = 8, RUN = 9, CREATE_SESSION_OPTIONS = 10, ENABLE_PROFILING = 14, SET_OPTIMIZATION_LEVEL = 23,
 	SET_INTRA_OP_THREADS = 24, SET_INTER_OP_THREADS = 25, CREATE_TENSOR_OVER = 49, IS_TENSOR = 50, GET_TENSOR_DATA = 51, GET_ELEMENT_TYPE = 60,
 	GET_RANK = 61, GET_DIMENSIONS = 62, GET_TYPE_AND_SHAPE = 65, CREATE_CPU_MEMORY = 69, RELEASE_STATUS = 93, RELEASE_SESSION = 95, RELEASE_VALUE = 96,
-	RELEASE_TYPE_AND_SHAPE = 99, RELEASE_SESSION_OPTIONS = 100, N_PLACES = 101
+	RELEASE_TYPE_AND_SHAPE = 99, RELEASE_SESSION_OPTIONS = 100, ADD_CONFIG_ENTRY = 130
 };
 
 typedef void (*place)(void);
@@ -85,8 +86,8 @@ static berth_status set_up(ort_lib *lib, void *handle, berth_err *err)
 	void *symbol = dlsym(handle, "OrtGetApiBase");
 	memcpy(&get_base, &symbol, sizeof symbol);
 	const api_base *base = get_base ? get_base() : NULL;
-	if (!base || !(lib->api = base->get_api(1)))
-		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version 1");
+	if (!base || !(lib->api = base->get_api(API_VERSION)))
+		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version %d", API_VERSION);
 	lib->version = base->version();
 	BERTH_TRY(check(lib, CALL(lib, CREATE_ENV, (int, const char *, void **), 3, "berth", &lib->env), "ONNX Runtime", err));
 	return check(lib, CALL(lib, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory), "ONNX Runtime", err);
@@ -120,6 +121,8 @@ berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int th
 		st = check(lib, CALL(lib, SET_INTER_OP_THREADS, (void *, int), options, 1), "threads", err);
 	if (st == BERTH_OK)
 		st = check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, level), "optimisation", err);
+	if (st == BERTH_OK && threads != 1) /* else they spin on after a run, on the cores of the next one */
+		st = check(lib, CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options, "session.force_spinning_stop", "1"), "spinning", err);
 	if (st == BERTH_OK && profile)
 		st = check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, profile), "profiling", err);
 	if (st == BERTH_OK)

@@ -135,8 +135,15 @@ static berth_status shape_of_input(ort_model *m, int32_t v, berth_err *err)
 typedef struct outside {
 	char path[1024];
 	uint64_t offset, length;
-	bool is;
+	bool is, inside; /* inside: the model's file has bytes of it */
 } outside;
+
+/* Fields of a tensor that hold its numbers: packed ones of a type each, or raw ones. */
+static bool is_data(const onnx_field *f)
+{
+	bool list = f->number == 4 || f->number == 5 || f->number == 6 || f->number == 7 || f->number == 10 || f->number == 11;
+	return (f->number == 9 || list) && (f->type != ONNX_BYTES || f->end > f->at);
+}
 
 static uint64_t decimal(const onnx_wire *w, const onnx_field *f)
 {
@@ -173,13 +180,14 @@ static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o,
 	onnx_wire w = {m->onnx.file, m->file_data, t->at, t->end};
 	onnx_field f;
 	bool more;
-	*o = (outside){.is = false};
+	*o = (outside){.path = ""};
 	for (;;) {
 		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
 		if (f.number == 14 && f.type == ONNX_VARINT)
 			o->is = f.value == 1;
+		o->inside |= is_data(&f);
 		if (f.number == 13 && f.type == ONNX_BYTES)
 			BERTH_TRY(read_entry(m, onnx_wire_inside(&w, &f), o, err));
 	}
@@ -201,7 +209,7 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	unsigned char *data;
 	ort_shape *s = &m->shape[v];
 	BERTH_TRY(find_outside(m, t, &o, err));
-	if (!o.is)
+	if (!o.is && (o.inside || t->count == 0))
 		return BERTH_OK;
 	if (t->rank > ORT_MAX_RANK || !ort_elem_bytes(t->elem))
 		return berth_fail(err, BERTH_EFORMAT, "%.200s: weight '%.80s' has no type or shape that the engine can fill", m->onnx.file, t->name);
