@@ -11,11 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { FOLDER = 1024 };
+
 typedef struct work {
 	ort_model *m;
 	ort_plan plan;
 	berth_arena *mem;
-	char folder[64];
+	char folder[FOLDER];
 	ort_operator_time *times;
 	int32_t n;
 	size_t cap;
@@ -58,7 +60,7 @@ static berth_status find_file(const work *w, int32_t k, char *path, size_t size,
 
 static void remove_folder(const work *w)
 {
-	char path[256];
+	char path[FOLDER + 256];
 	DIR *dir = w->folder[0] ? opendir(w->folder) : NULL;
 	struct dirent *e;
 	if (!dir)
@@ -141,7 +143,7 @@ static berth_status read_kernel(work *w, int32_t k, const cJSON *e, double from_
 static berth_status read_segment(work *w, int32_t k, berth_err *err)
 {
 	const ort_segment *s = &w->plan.segment[k];
-	char path[256], *text;
+	char path[FOLDER + 256], *text;
 	size_t size;
 	cJSON *events = NULL;
 	const cJSON *e;
