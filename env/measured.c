@@ -121,6 +121,13 @@ static berth_status lied(const answer *a, berth_err *err, const char *what)
 	return berth_engine_lied(a->m->engine, err, "gave a bad answer: %s", what);
 }
 
+/* The device of the system that the answer speaks of. */
+static berth_status device_of(const answer *a, int32_t engine_dev, int32_t *dev, berth_err *err)
+{
+	*dev = a->m->engine_sys[engine_dev];
+	return *dev >= 0 ? BERTH_OK : lied(a, err, "it used a device that the system lacks");
+}
+
 /* st of reading: what is no number where one should be is the engine's fault. */
 static berth_status sense(const answer *a, berth_status st, const berth_err *why, berth_err *err)
 {
@@ -303,6 +310,8 @@ static berth_status read_segment_ops(const answer *a, const berth_json *at, cons
 	berth_json list;
 	const cJSON *item;
 	BERTH_TRY(list_of(a, at, "ops", -1, &list, err));
+	if (!cJSON_GetArraySize(list.item))
+		return lied(a, err, "a segment has no operators");
 	BERTH_TRY(BERTH_NEW(mem, s->op, cJSON_GetArraySize(list.item), err));
 	cJSON_ArrayForEach(item, list.item)
 	{
@@ -322,7 +331,7 @@ static berth_status read_segment(const answer *a, const berth_json *at, const in
 {
 	int32_t dev = 0, n = run->n_samples;
 	BERTH_TRY(whole_number(a, at, "device", a->m->n_engine_devs, &dev, err));
-	s->dev = a->m->engine_sys[dev];
+	BERTH_TRY(device_of(a, dev, &s->dev, err));
 	BERTH_TRY(read_segment_ops(a, at, op_dev, seen, mem, s, err));
 	BERTH_TRY(seconds(a, at, "start_s", n, false, mem, &s->start_s, err));
 	BERTH_TRY(seconds(a, at, "end_s", n, false, mem, &s->end_s, err));
@@ -433,7 +442,7 @@ static berth_status read_operator(const answer *a, const berth_json *at, const i
 	BERTH_TRY(sense(a, berth_json_string(at, "kernel", false, &kernel, &why), &why, err));
 	BERTH_TRY(sense(a, berth_json_number(at, "start_s", true, 0, &x->start_s, &why), &why, err));
 	BERTH_TRY(sense(a, berth_json_number(at, "end_s", true, 0, &x->end_s, &why), &why, err));
-	x->dev = a->m->engine_sys[dev];
+	BERTH_TRY(device_of(a, dev, &x->dev, err));
 	if (x->start_s > x->end_s || (x->op >= 0 && (seen[x->op] || op_dev[x->op] != x->dev)))
 		return lied(a, err, "an operator ends before it starts, runs twice or on another device than it was asked to");
 	if (x->op >= 0)

@@ -61,6 +61,12 @@ def run(q):
         answer["segments"].append(dict(answer["segments"][0]))
     if fault("op-missing"):
         answer["segments"].pop()
+    if fault("empty-segment"):
+        answer["segments"].append(dict(answer["segments"][0], ops=[]))
+    if fault("stray-segment"):
+        answer["segments"].append(dict(answer["segments"][0], ops=[], device=1))
+    if q.get("operators"):
+        answer["operators"] = [{"device": 1 if fault("stray-kernel") else 0, "kernel": "reorder", "start_s": 0.0, "end_s": 1e-5}]
     if fault("ends-late"):
         time.sleep(0.2)
         answer["segments"][0]["end_s"] = [0.02] * n

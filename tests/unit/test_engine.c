@@ -229,6 +229,7 @@ static const fault in_run[] = {
 	{"slow-clock", BERTH_EIO, "its times add up to 7000 s"},
 	{"op-twice", BERTH_EIO, "do not hold each operator once"},
 	{"op-missing", BERTH_EIO, "do not hold each operator once"},
+	{"empty-segment", BERTH_EIO, "a segment has no operators"},
 	{"ends-late", BERTH_EIO, "ends before it starts or after the run"},
 	{"wrong-id", BERTH_EIO, "answered question 77"},
 	{"two-lines", BERTH_EIO, "more than one line"},
@@ -255,6 +256,28 @@ static void bad_runs_are_survived(void **state)
 		end_world(&w);
 		unlink(once);
 	}
+}
+
+/* The engine has a and b, the system a and c: nothing may run on b, not even a piece without operators or a kernel of none. */
+static void devices_that_the_system_lacks(void **state)
+{
+	(void)state;
+	static const int32_t alone[] = {0, 0, 0, 0};
+	world w;
+	berth_measurement r;
+	berth_operator_time *x;
+	int32_t n = 0;
+	make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "stray-segment", NULL, "a", "c");
+	assert_ok(open_world(&w), &w.err);
+	assert_int_equal(berth_measured_run(&w.m, alone, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err), BERTH_EIO);
+	assert_contains(w.err.msg, "it used a device that the system lacks");
+	end_world(&w);
+	make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "stray-kernel", NULL, "a", "c");
+	assert_ok(open_world(&w), &w.err);
+	assert_ok(berth_measured_run(&w.m, alone, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err), &w.err);
+	assert_int_equal(berth_measured_operators(&w.m, alone, NULL, &w.mem, &w.tmp, &x, &n, &w.err), BERTH_EIO);
+	assert_contains(w.err.msg, "it used a device that the system lacks");
+	end_world(&w);
 }
 
 static void always_dying_is_given_up(void **state)
@@ -356,6 +379,7 @@ int main(void)
 		cmocka_unit_test(device_that_is_gone),
 		cmocka_unit_test(bad_starts),
 		cmocka_unit_test(bad_runs_are_survived),
+		cmocka_unit_test(devices_that_the_system_lacks),
 		cmocka_unit_test(always_dying_is_given_up),
 		cmocka_unit_test(other_devices_after_a_restart),
 		cmocka_unit_test(program_that_is_not_there),
