@@ -77,7 +77,7 @@ class Model:
 class Engine:
     def __init__(self):
         self.model = None
-        self.speed = [1.0 for _ in DEVICES]
+        self.speed = [1.0 for _ in DEVICES]  # fractions of what they are at the start
 
     def work(self, op, device):
         """Run one operator; a device that was slowed down does it again until its share is used up."""

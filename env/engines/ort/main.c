@@ -16,6 +16,7 @@ typedef struct engine {
 	berth_arena mem;                /* lasting */
 	ort_lib *lib;
 	ort_device dev[EXEC_MAX_WORKERS];
+	double start_speed[EXEC_MAX_WORKERS]; /* what `set` is a fraction of */
 	int32_t n_devs;
 	const exec_kind *kind;
 	void *ex;
@@ -72,8 +73,10 @@ static berth_status start(engine *e, berth_err *err)
 	e->kind = strcmp(e->executor, "starpu") == 0 ? &exec_starpu : &exec_threads;
 	BERTH_TRY(ort_open(e->library, &e->mem, &e->lib, err));
 	BERTH_TRY(read_devices(e, err));
-	for (int32_t d = 0; d < e->n_devs; d++)
+	for (int32_t d = 0; d < e->n_devs; d++) {
 		core[d] = e->dev[d].core;
+		e->start_speed[d] = e->dev[d].speed;
+	}
 	return e->kind->open(e->n_devs, core, &e->mem, &e->ex, err);
 }
 
@@ -457,7 +460,7 @@ static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth
 	BERTH_TRY(berth_json_number(q, "speed", true, 0, &speed, err));
 	if (!(speed > 0 && speed <= 1))
 		return berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected", speed);
-	e->dev[device].speed = speed;
+	e->dev[device].speed = e->start_speed[device] * speed;
 	return BERTH_OK;
 }
 
