@@ -164,6 +164,8 @@ int onnx_elem_bits(int32_t elem);
 bool onnx_elem_is_real(int32_t elem);
 bool onnx_elem_is_quantised(int32_t elem);
 int64_t onnx_elem_bytes(int32_t elem, int64_t count);
+/* An IEEE half (its 16 bits) as a double. */
+double onnx_half(uint32_t bits);
 /* Bytes of a value by what is known of it; *known = false where a part had to be guessed. */
 int64_t onnx_value_bytes(const onnx_value *v, bool *known);
 

@@ -172,8 +172,7 @@ berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onn
 
 /* ---- content ---- */
 
-/* IEEE half to double. */
-static double half(uint32_t h)
+double onnx_half(uint32_t h)
 {
 	uint32_t sign = h >> 15, exponent = h >> 10 & 31, fraction = h & 1023;
 	double x = exponent == 0 ? fraction * 0x1p-24 : exponent == 31 ? onnx_wire_float(fraction ? 0x7fc00000u : 0x7f800000u)
@@ -187,7 +186,7 @@ static double real_of(int32_t elem, uint64_t bits)
 	switch (elem) {
 	case ONNX_FLOAT: return onnx_wire_float((uint32_t)bits);
 	case ONNX_DOUBLE: return onnx_wire_double(bits);
-	case ONNX_FLOAT16: return half((uint32_t)bits & 0xffff);
+	case ONNX_FLOAT16: return onnx_half((uint32_t)bits & 0xffff);
 	default: return onnx_wire_float((uint32_t)(bits << 16)); /* bfloat16 */
 	}
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { MAX_PLANS = 3 };
-static const double tolerance = 1e-3; /* of outputs, relative to the largest */
 
 typedef struct engine {
 	const char *library, *devices, *executor, *optimize, *clock_name;
@@ -358,7 +357,7 @@ static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth
 	put_times(w, "strain", s.strain, s.n);
 	put_segments(w, p, &s);
 	berth_json_put_number(w, "difference", isfinite(s.worst) ? s.worst : 1e300);
-	berth_json_put_bool(w, "differs", !(s.worst <= tolerance));
+	berth_json_put_bool(w, "differs", !(s.worst <= ort_model_tolerance(&e->model)));
 	return operators ? put_operators(e, p, w, err) : BERTH_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "ort_model.h"
 
 #include "file.h"
+#include "ort_compare.h"
 #include "rng.h"
 
 #include <math.h>
@@ -470,29 +471,16 @@ void ort_model_close(ort_model *m)
 
 /* ---- comparing ---- */
 
-static double number_at(const void *data, int32_t elem, size_t i)
-{
-	switch (elem) {
-	case ONNX_FLOAT: return (double)((const float *)data)[i];
-	case ONNX_DOUBLE: return ((const double *)data)[i];
-	case ONNX_INT64: return (double)((const int64_t *)data)[i];
-	case ONNX_INT32: return (double)((const int32_t *)data)[i];
-	default: return (double)((const unsigned char *)data)[i * ort_elem_bytes(elem)];
-	}
-}
-
 double ort_model_difference(const ort_model *m, int32_t o, const void *data)
 {
 	const ort_shape *s = &m->shape[m->onnx.output[o]];
-	size_t n = s->bytes / ort_elem_bytes(s->elem);
-	double largest = 0, worst = 0;
-	for (size_t i = 0; i < n; i++) {
-		double want = number_at(m->expected[o], s->elem, i), got = number_at(data, s->elem, i), d = fabs(want - got);
-		largest = fmax(largest, fabs(want));
-		if (!isfinite(got) && isfinite(want))
-			return INFINITY;
-		if (d > worst)
-			worst = d;
-	}
-	return worst == 0 ? 0 : worst / (largest > 0 ? largest : 1);
+	return ort_difference(m->expected[o], data, s->elem, s->bytes / ort_elem_bytes(s->elem));
+}
+
+double ort_model_tolerance(const ort_model *m)
+{
+	double largest = 0;
+	for (size_t v = 0; v < m->onnx.n_values; v++)
+		largest = fmax(largest, ort_tolerance(m->shape[v].elem));
+	return largest;
 }

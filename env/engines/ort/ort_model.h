@@ -50,7 +50,9 @@ berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth
 /* Run it; outputs [n_outputs] are made and must be freed. */
 berth_status ort_model_run_whole(ort_model *m, ort_session *s, ort_value **outputs, berth_err *err);
 
-/* Largest difference of output o from what is expected, relative to the largest expected element; INFINITY for what is no number. */
+/* Largest difference of output o from what is expected, relative to the largest expected element (ort_compare.h). */
 double ort_model_difference(const ort_model *m, int32_t o, const void *data);
+/* Up to where a difference is rounding: by the coarsest type of any of the model's tensors. */
+double ort_model_tolerance(const ort_model *m);
 
 #endif
