@@ -21,6 +21,7 @@ berth_fidelity_cfg berth_fidelity_cfg_default(void)
 typedef struct drawn {
 	int32_t *op_dev;
 	double predicted_s;
+	int32_t n_ops;
 	bool taken;
 } drawn;
 
@@ -44,15 +45,13 @@ static void draw_placement(const berth_problem *p, berth_rng *rng, int32_t *op_d
 		op_dev[op] = op_dev[p->unit_op[p->unit_off[p->op_unit[op]]]];
 }
 
-static bool same(const drawn *a, const drawn *b, int32_t n_ops)
-{
-	return a->predicted_s == b->predicted_s && memcmp(a->op_dev, b->op_dev, (size_t)n_ops * sizeof *a->op_dev) == 0;
-}
-
+/* By time, and equal placements side by side. */
 static int by_time(const void *a, const void *b)
 {
-	double x = ((const drawn *)a)->predicted_s, y = ((const drawn *)b)->predicted_s;
-	return (x > y) - (x < y);
+	const drawn *x = a, *y = b;
+	if (x->predicted_s != y->predicted_s)
+		return (x->predicted_s > y->predicted_s) - (x->predicted_s < y->predicted_s);
+	return memcmp(x->op_dev, y->op_dev, (size_t)x->n_ops * sizeof *x->op_dev);
 }
 
 /* All that may run there on one device. */
@@ -74,11 +73,12 @@ static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n,
 		if (i < p->n_devs)
 			place_on(p, i, pool[i].op_dev);
 		berth_sim_run(sim, pool[i].op_dev, NULL, &r);
+		pool[i].n_ops = p->n_ops;
 		pool[i].predicted_s = r.runs && r.fits ? (double)r.latency_ns * 1e-9 : INFINITY;
 	}
 	qsort(pool, (size_t)n, sizeof *pool, by_time);
 	for (int32_t i = 0; i < n && isfinite(pool[i].predicted_s); i++)
-		if (!kept || !same(&pool[kept - 1], &pool[i], p->n_ops))
+		if (!kept || by_time(&pool[kept - 1], &pool[i]) != 0)
 			pool[kept++] = pool[i];
 	*count = kept;
 	return BERTH_OK;

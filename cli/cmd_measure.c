@@ -7,6 +7,7 @@
 #include "placement.h"
 #include "print.h"
 #include "report.h"
+#include "steady.h"
 #include "text.h"
 #include "times.h"
 
@@ -102,7 +103,10 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(order_of(c, s, &order, err));
 	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
 	s->engine = cli_engine_text(c, &m);
-	berth_status st = berth_measured_run(&m, s->placement.op_dev, order, (int32_t)a->warmup, (int32_t)a->repeats, &c->mem, &c->tmp, &s->run, err);
+	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup, .least = (int32_t)a->repeats, .most = (int32_t)a->repeats, .width = INFINITY};
+	if (!a->repeats)
+		runs = (berth_steady_cfg){.warmup = (int32_t)a->warmup, .least = 21, .most = 168, .width = 0.03};
+	berth_status st = berth_steady_run(&m, &runs, s->placement.op_dev, order, &c->mem, &c->tmp, &s->run, err);
 	if (st == BERTH_OK && (a->operators || a->trace))
 		st = berth_measured_operators(&m, s->placement.op_dev, order, &c->mem, &c->tmp, &s->operators, &s->n_operators, err);
 	berth_measured_close(&m);
@@ -197,13 +201,13 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.repeats = 21, .warmup = 3};
+	args a = {.warmup = 3};
 	state s = {.strain = NAN};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
-		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "runs that count (default 21)"},
+		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "runs that count (default: 21, and up to 168 until the median is known to 3 %)"},
 		{"operators", 0, CLI_FLAG, &a.operators, NULL, "tell when each operator started and ended in one run more: the longest, with --json all"},
 		{"trace", 0, CLI_TEXT, &a.trace, "FILE", "write that run as a timeline for chrome://tracing or Perfetto"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
@@ -235,7 +239,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 }
 
 const cli_verb cmd_measure = {"measure", "measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE]", "run a placement for real and tell what it costs",
-                              "The median of the runs with its interval (95 % from 6 runs on). Exit code 5 where the engine is missing, dies or hangs, 4 for a model\n"
+                              "The median of the runs with its interval (95 % from 6 runs on). Exit code 5 where the engine is missing or dies, 6 where it hangs, 4 for a model\n"
                               "that it cannot run, 3 for a device that it lacks. docs/engines.md says what an engine is.\n"
                               "Example: berth measure model.onnx --on host.json --placement plan.json --json\n",
                               run};

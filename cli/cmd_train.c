@@ -226,6 +226,14 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	return BERTH_OK;
 }
 
+/* Runs for real tell times, and of one run alone. */
+static berth_status check_objective(const args *a, berth_err *err)
+{
+	berth_objective objective;
+	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
+	return berth_objective_is(&objective, BERTH_LATENCY) ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "train --env measured: the objective is latency");
+}
+
 static berth_status check_args(args *a, int n_graphs, berth_err *err)
 {
 	if (a->env && strcmp(a->env, "simulated") != 0 && strcmp(a->env, "measured") != 0)
@@ -233,6 +241,8 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
 	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL, "train --env measured: one GRAPH and one SYSTEM are expected");
+	if (a->measured.on)
+		BERTH_TRY(check_objective(a, err));
 	if (!a->out || strcmp(a->out, "-") == 0)
 		return berth_fail(err, BERTH_EINVAL, "train: -o POLICY is missing; it is a file");
 	BERTH_TRY(berth_file_writable(a->out, err));

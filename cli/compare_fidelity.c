@@ -155,12 +155,16 @@ static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *e
 berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed, berth_err *err)
 {
 	row *rows;
+	int32_t n = 0;
+	berth_status st = BERTH_OK;
 	if (f->placements > MOST_PLACEMENTS)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --placements: %lld is above %d", (long long)f->placements, MOST_PLACEMENTS);
 	BERTH_TRY(BERTH_NEW(&c->mem, rows, c->n_args, err));
-	for (int i = 0; i < c->n_args; i++)
-		BERTH_TRY(run_graph(c, f, c->args[i], system, seed, &rows[i], err));
-	if (c->json)
-		return print_json(c, rows, c->n_args, err);
-	return c->quiet ? BERTH_OK : print_table(c, rows, c->n_args, err);
+	for (; n < c->n_args && st == BERTH_OK; n += st == BERTH_OK)
+		st = run_graph(c, f, c->args[n], system, seed, &rows[n], err);
+	if (c->json && (n || st == BERTH_OK)) /* what was measured is told, whatever came then */
+		BERTH_TRY(print_json(c, rows, n, err));
+	else if (!c->quiet && n)
+		BERTH_TRY(print_table(c, rows, n, err));
+	return st;
 }
