@@ -317,7 +317,7 @@ static unknowns lay_out(const berth_calibration *c)
 	return u;
 }
 
-/* How far each unknown is expected from its mean: figures of a kind, not of a model. Fits are the same for any within a factor of three (docs/measured.md). */
+/* How far each unknown is expected from its mean: figures of a kind, not of a model. Fits change little within a factor of three (docs/measured.md). */
 static void expect(const unknowns *u, berth_ridge *r)
 {
 	static const double device = 3, type = 0.5, op = 0.3, own = 0.05, every_cut = 1, type_cut = 0.2, tensor_cut = 0.2;
