@@ -28,6 +28,19 @@ static size_t cut_torn_end(char *text, size_t size)
 	return whole;
 }
 
+/* Without the failures at the end: whatever ended that run may have passed. */
+static size_t cut_last_failures(const char *text, size_t len)
+{
+	static const char failed[] = "{\"failed\":";
+	size_t keep = 0;
+	for (size_t at = 0; at < len;) {
+		const char *answer = text + at + strlen(text + at) + 1;
+		at = (size_t)(answer - text) + strlen(answer) + 1;
+		keep = strncmp(answer, failed, sizeof failed - 1) == 0 ? keep : at;
+	}
+	return keep;
+}
+
 static berth_status cannot(const berth_journal *j, berth_err *err)
 {
 	return berth_fail(err, BERTH_EIO, "%s: cannot write: %s", j->path, strerror(errno));
@@ -42,7 +55,7 @@ berth_status berth_journal_open(const char *path, bool resume, berth_arena *mem,
 		return berth_nomem(err);
 	if (resume && berth_file_exists(path)) {
 		BERTH_TRY(berth_file_read(path, mem, &j->text, &size, err));
-		j->len = cut_torn_end(j->text, size);
+		j->len = cut_last_failures(j->text, cut_torn_end(j->text, size));
 	}
 	j->file = fopen(path, j->len ? "r+" : "w");
 	if (!j->file)

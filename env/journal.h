@@ -1,7 +1,8 @@
 /* What an engine was asked and what it answered, so that a killed run can be gone through again without the engine, to the same bits: whoever asks the same questions gets the
  * same answers, until the journal ends or another question comes. From there on it is written anew.
  *
- * Two lines a question: it, and its answer; or {"failed":STATUS,"message":TEXT} where there was none. A torn end, of a run that was killed while it wrote, is cut off. */
+ * Two lines a question: it, and its answer; or {"failed":STATUS,"message":TEXT} where there was none. A torn end, of a run that was killed while it wrote, is cut off, and so are
+ * failures at the end: what ended a run may have passed, and is asked again. */
 #ifndef BERTH_JOURNAL_H
 #define BERTH_JOURNAL_H
 

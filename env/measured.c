@@ -23,14 +23,13 @@ typedef struct answer {
 	cJSON *item;
 	berth_json at;
 	double took_s;
+	const char *question, *text; /* where both are to be noted; else NULL */
 } answer;
 
 static berth_status ask_engine(berth_measured *m, berth_json_out *w, double limit_s, answer *a, berth_err *err)
 {
 	double from = berth_wall_seconds();
-	*a = (answer){.m = m};
 	berth_status st = berth_engine_ask(m->engine, w, limit_s, &a->item, err);
-	m->failures += st == BERTH_EIO || st == BERTH_ELIMIT;
 	a->took_s = berth_wall_seconds() - from;
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	return st;
@@ -48,76 +47,76 @@ static berth_status question_text(const berth_json_out *w, const char **text, be
 }
 
 /* What the journal says was answered. */
-static berth_status recall(berth_measured *m, const char *text, answer *a, berth_err *err)
+static berth_status recall(const char *text, answer *a, berth_err *err)
 {
 	int32_t failed = 0;
 	const char *message = "";
 	BERTH_TRY(berth_json_parse("journal", text, strlen(text), &a->item, err));
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	a->took_s = INFINITY; /* its times were believed once */
-	if (berth_json_int(&a->at, "failed", false, 0, 99, &failed, NULL) != BERTH_OK || !failed || berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK)
+	if (cJSON_GetObjectItemCaseSensitive(a->item, "ok") || berth_json_int(&a->at, "failed", true, 1, 99, &failed, NULL) != BERTH_OK ||
+	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK)
 		return BERTH_OK;
-	m->failures++;
-	berth_fail(err, (berth_status)failed, "%s", message);
+	return berth_fail(err, (berth_status)failed, "%s", message);
+}
+
+/* The item as text for the journal, and read from it: numbers as they will be read again, to the bit. */
+static berth_status as_noted(answer *a, berth_arena *tmp, berth_err *err)
+{
+	char *text = cJSON_PrintUnformatted(a->item);
+	a->text = text ? berth_arena_strdup(tmp, text) : NULL;
+	cJSON_free(text);
 	cJSON_Delete(a->item);
 	a->item = NULL;
-	return (berth_status)failed;
+	BERTH_TRY(a->text ? berth_json_parse("answer", a->text, strlen(a->text), &a->item, err) : berth_nomem(err));
+	a->at.item = a->item;
+	return BERTH_OK;
 }
 
-static berth_status note(berth_measured *m, const char *question, const cJSON *item, berth_err *err)
+/* Ask the journal, else the engine. settle has to follow, whatever comes. */
+static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, berth_arena *tmp, answer *a, berth_err *err)
 {
-	char *text = cJSON_PrintUnformatted(item);
-	berth_status st = text ? berth_journal_add(m->cfg.journal, question, text, err) : berth_nomem(err);
-	cJSON_free(text);
-	return st;
+	const char *question, *known;
+	*a = (answer){.m = m};
+	if (!m->cfg.journal)
+		return ask_engine(m, w, limit_s, a, err);
+	BERTH_TRY(question_text(w, &question, err));
+	if ((known = berth_journal_answer(m->cfg.journal, question)))
+		return recall(known, a, err);
+	a->question = question;
+	BERTH_TRY(ask_engine(m, w, limit_s, a, err));
+	return as_noted(a, tmp, err);
 }
 
-static berth_status note_failure(berth_measured *m, const char *question, berth_status st, const berth_err *why, berth_err *err)
+static berth_status note_failure(const answer *a, berth_status st, const berth_err *why, berth_err *err)
 {
 	cJSON *item = cJSON_CreateObject();
 	bool made = cJSON_AddNumberToObject(item, "failed", st) && cJSON_AddStringToObject(item, "message", why->msg);
-	berth_status noted = made ? note(m, question, item, err) : berth_nomem(err);
+	char *text = made ? cJSON_PrintUnformatted(item) : NULL;
+	berth_status noted = text ? berth_journal_add(a->m->cfg.journal, a->question, text, err) : berth_nomem(err);
+	cJSON_free(text);
 	cJSON_Delete(item);
 	return noted;
 }
 
-/* Numbers as they will be read again, to the bit. */
-static berth_status as_noted(answer *a, berth_err *err)
+/* The end of a question: st is what came of asking and reading, why its message. Now that the answer was judged the journal gets to know it; an end from
+ * outside is no outcome. */
+static berth_status settle(answer *a, berth_status st, const berth_err *why, berth_err *err)
 {
-	char *text = cJSON_PrintUnformatted(a->item);
-	cJSON *item = NULL;
-	berth_status st = text ? berth_json_parse("answer", text, strlen(text), &item, err) : berth_nomem(err);
-	cJSON_free(text);
+	berth_status noted = BERTH_OK;
+	bool outcome = st != BERTH_ENOMEM && st != BERTH_EINTERRUPTED;
+	a->m->failures += st == BERTH_EIO || st == BERTH_ELIMIT;
+	if (a->question && outcome)
+		noted = st == BERTH_OK ? berth_journal_add(a->m->cfg.journal, a->question, a->text, err) : note_failure(a, st, why, err);
 	cJSON_Delete(a->item);
-	a->item = item;
-	a->at.item = item;
-	return st;
-}
-
-/* Ask the journal, else the engine. */
-static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, answer *a, berth_err *err)
-{
-	const char *question, *known;
-	berth_err why = {0};
-	if (!m->cfg.journal)
-		return ask_engine(m, w, limit_s, a, err);
-	BERTH_TRY(question_text(w, &question, err));
-	*a = (answer){.m = m};
-	if ((known = berth_journal_answer(m->cfg.journal, question)))
-		return recall(m, known, a, err);
-	berth_status st = ask_engine(m, w, limit_s, a, &why);
-	if (st != BERTH_OK) {
-		BERTH_TRY(st == BERTH_ENOMEM ? BERTH_OK : note_failure(m, question, st, &why, err));
-		return berth_fail(err, st, "%s", why.msg);
-	}
-	BERTH_TRY(note(m, question, a->item, err));
-	return as_noted(a, err);
+	a->item = NULL;
+	BERTH_TRY(noted);
+	return st == BERTH_OK ? BERTH_OK : berth_fail(err, st, "%s", why->msg);
 }
 
 /* The engine's answer has no sense; what says where. */
 static berth_status lied(const answer *a, berth_err *err, const char *what)
 {
-	a->m->failures++;
 	return berth_engine_lied(a->m->engine, err, "gave a bad answer: %s", what);
 }
 
@@ -219,7 +218,7 @@ static berth_status same_devices(berth_measured *m, berth_err *err)
 static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *err)
 {
 	berth_json_out w;
-	answer a;
+	answer a = {.m = m};
 	int32_t n_ops = 0;
 	berth_engine_question(m->engine, "load", &w, tmp);
 	berth_json_put_string(&w, "model", m->cfg.model);
@@ -400,20 +399,21 @@ static berth_status run_placement(berth_measured *m, const int32_t *op_dev, cons
 {
 	berth_json_out w;
 	answer a;
+	berth_err why = {0};
 	BERTH_TRY(check_devices(m, op_dev, err));
 	BERTH_TRY(ready(m, tmp, err));
 	berth_engine_question(m->engine, "run", &w, tmp);
 	put_placement(m, &w, op_dev, order);
 	put_repeats(&w, warmup, repeats);
-	BERTH_TRY(ask(m, &w, m->cfg.answer_s, &a, err));
-	berth_status st = read_difference(&a, out, err);
-	if (st == BERTH_OK)
-		st = read_samples(&a, repeats, mem, tmp, out, err);
-	if (st == BERTH_OK)
-		st = read_segments(&a, op_dev, mem, tmp, out, err);
-	cJSON_Delete(a.item);
 	m->runs += warmup + repeats;
-	return st;
+	berth_status st = ask(m, &w, m->cfg.answer_s, tmp, &a, &why);
+	if (st == BERTH_OK)
+		st = read_difference(&a, out, &why);
+	if (st == BERTH_OK)
+		st = read_samples(&a, repeats, mem, tmp, out, &why);
+	if (st == BERTH_OK)
+		st = read_segments(&a, op_dev, mem, tmp, out, &why);
+	return settle(&a, st, &why, err);
 }
 
 berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const int32_t *order, int32_t warmup, int32_t repeats, berth_arena *mem,
@@ -476,17 +476,18 @@ static berth_status run_operators(berth_measured *m, const int32_t *op_dev, cons
 {
 	berth_json_out w;
 	answer a;
+	berth_err why = {0};
 	BERTH_TRY(check_devices(m, op_dev, err));
 	BERTH_TRY(ready(m, tmp, err));
 	berth_engine_question(m->engine, "run", &w, tmp);
 	put_placement(m, &w, op_dev, order);
 	put_repeats(&w, 0, 1);
 	berth_json_put_bool(&w, "operators", true);
-	BERTH_TRY(ask(m, &w, m->cfg.answer_s, &a, err));
-	berth_status st = read_operators(&a, op_dev, mem, tmp, rows, n, err);
-	cJSON_Delete(a.item);
 	m->runs++;
-	return st;
+	berth_status st = ask(m, &w, m->cfg.answer_s, tmp, &a, &why);
+	if (st == BERTH_OK)
+		st = read_operators(&a, op_dev, mem, tmp, rows, n, &why);
+	return settle(&a, st, &why, err);
 }
 
 berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows,
@@ -503,15 +504,16 @@ static berth_status run_whole(berth_measured *m, int32_t threads, int32_t warmup
 {
 	berth_json_out w;
 	answer a;
+	berth_err why = {0};
 	BERTH_TRY(ready(m, tmp, err));
 	berth_engine_question(m->engine, "whole", &w, tmp);
 	berth_json_put_int(&w, "threads", threads);
 	put_repeats(&w, warmup, repeats);
-	BERTH_TRY(ask(m, &w, m->cfg.answer_s, &a, err));
-	berth_status st = read_samples(&a, repeats, mem, tmp, out, err);
-	cJSON_Delete(a.item);
 	m->runs += warmup + repeats;
-	return st;
+	berth_status st = ask(m, &w, m->cfg.answer_s, tmp, &a, &why);
+	if (st == BERTH_OK)
+		st = read_samples(&a, repeats, mem, tmp, out, &why);
+	return settle(&a, st, &why, err);
 }
 
 berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
@@ -527,6 +529,12 @@ berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t wa
 }
 
 /* ---- profiling ---- */
+
+/* The engine failed and may be started anew: one failure shall not cost a whole profile. */
+static bool may_ask_again(const berth_measured *m, berth_status st)
+{
+	return (st == BERTH_EIO || st == BERTH_ELIMIT) && berth_engine_starts(m->engine) < m->cfg.max_starts;
+}
 
 static berth_status read_profile_row(const answer *a, const berth_json *at, int32_t op, int32_t dev, int32_t repeats, berth_arena *mem, berth_profile_row *row,
                                      berth_err *err)
@@ -569,6 +577,7 @@ static berth_status profile(berth_measured *m, const int32_t *ops, int32_t n, in
 {
 	berth_json_out w;
 	answer a;
+	berth_err why = {0};
 	if (m->dev_engine[dev] < 0)
 		return no_device(m, dev, err);
 	BERTH_TRY(ready(m, tmp, err));
@@ -579,10 +588,10 @@ static berth_status profile(berth_measured *m, const int32_t *ops, int32_t n, in
 		berth_json_put_int(&w, NULL, ops ? ops[i] : i);
 	berth_json_close(&w, ']');
 	put_repeats(&w, warmup, repeats);
-	BERTH_TRY(ask(m, &w, m->cfg.answer_s, &a, err));
-	berth_status st = read_profile(&a, ops, n, dev, repeats, mem, rows, overheads, err);
-	cJSON_Delete(a.item);
-	return st;
+	berth_status st = ask(m, &w, m->cfg.answer_s, tmp, &a, &why);
+	if (st == BERTH_OK)
+		st = read_profile(&a, ops, n, dev, repeats, mem, rows, overheads, &why);
+	return settle(&a, st, &why, err);
 }
 
 berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev, int32_t warmup, int32_t repeats, berth_arena *mem,
@@ -590,6 +599,8 @@ berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = profile(m, ops, n, dev, warmup, repeats, mem, tmp, rows, overheads, err);
+	if (may_ask_again(m, st))
+		st = profile(m, ops, n, dev, warmup, repeats, mem, tmp, rows, overheads, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }
@@ -617,6 +628,7 @@ static berth_status transfers(berth_measured *m, int32_t from, int32_t to, const
 {
 	berth_json_out w;
 	answer a;
+	berth_err why = {0};
 	if (m->dev_engine[from] < 0 || m->dev_engine[to] < 0)
 		return no_device(m, m->dev_engine[from] < 0 ? from : to, err);
 	BERTH_TRY(ready(m, tmp, err));
@@ -628,10 +640,10 @@ static berth_status transfers(berth_measured *m, int32_t from, int32_t to, const
 		berth_json_put_int(&w, NULL, bytes[i]);
 	berth_json_close(&w, ']');
 	put_repeats(&w, 1, repeats);
-	BERTH_TRY(ask(m, &w, m->cfg.answer_s, &a, err));
-	berth_status st = read_transfers(&a, from, to, bytes, n, repeats, mem, rows, err);
-	cJSON_Delete(a.item);
-	return st;
+	berth_status st = ask(m, &w, m->cfg.answer_s, tmp, &a, &why);
+	if (st == BERTH_OK)
+		st = read_transfers(&a, from, to, bytes, n, repeats, mem, rows, &why);
+	return settle(&a, st, &why, err);
 }
 
 berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes, int32_t n, int32_t repeats, berth_arena *mem,
@@ -639,6 +651,8 @@ berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t t
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = transfers(m, from, to, bytes, n, repeats, mem, tmp, rows, err);
+	if (may_ask_again(m, st))
+		st = transfers(m, from, to, bytes, n, repeats, mem, tmp, rows, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }
@@ -647,13 +661,13 @@ berth_status berth_measured_set_speed(berth_measured *m, int32_t dev, double spe
 {
 	berth_json_out w;
 	answer a;
+	berth_err why = {0};
 	if (m->dev_engine[dev] < 0)
 		return no_device(m, dev, err);
 	BERTH_TRY(ready(m, tmp, err));
 	berth_engine_question(m->engine, "set", &w, tmp);
 	berth_json_put_int(&w, "device", m->dev_engine[dev]);
 	berth_json_put_number(&w, "speed", speed);
-	BERTH_TRY(ask(m, &w, m->cfg.answer_s, &a, err));
-	cJSON_Delete(a.item);
-	return BERTH_OK;
+	berth_status st = ask(m, &w, m->cfg.answer_s, tmp, &a, &why);
+	return settle(&a, st, &why, err);
 }

@@ -34,7 +34,7 @@ typedef struct berth_measured {
 	const char **engine_dev; /* [n_engine_devs] names, as heard first */
 	int32_t *dev_engine;    /* [n_devs] device of the engine; -1: it has none of that name */
 	int32_t *engine_sys;    /* [n_engine_devs] device of the system; -1 */
-	int64_t runs;           /* runs of the whole model so far, warm-up included */
+	int64_t runs;           /* runs of the whole model that were asked for so far, warm-up included */
 	int32_t failures;       /* answers that were none */
 } berth_measured;
 
@@ -104,11 +104,11 @@ berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, 
 berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
                                   berth_measurement *out, berth_err *err);
 
-/* Profile operators ops[n] (NULL: all) on device dev. rows [n] in mem, in that order. */
+/* Profile operators ops[n] (NULL: all) on device dev. rows [n] in mem, in that order. An engine that dies of it, or lies, is asked once more. */
 berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev, int32_t warmup, int32_t repeats, berth_arena *mem,
                                     berth_arena *tmp, berth_profile_row **rows, berth_engine_overheads *overheads, berth_err *err);
 
-/* Time transfers between devices of sizes bytes[n]. rows [n]. */
+/* Time transfers between devices of sizes bytes[n]. rows [n]. An engine that dies of it is asked once more. */
 berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes, int32_t n, int32_t repeats, berth_arena *mem,
                                       berth_arena *tmp, berth_transfer_row **rows, berth_err *err);
 

@@ -102,6 +102,12 @@ def hello():
     return answer
 
 
+def profile(q):
+    if fault("crash-profile"):
+        sys.exit(5)
+    return {"rows": [{"op": op, "wall_s": [1e-5] * q["repeats"]} for op in q["ops"] if not time.sleep(1e-5 * q["repeats"])]}
+
+
 def load(q):
     global ops
     ops = len(q["graph"]["ops"])
@@ -118,6 +124,6 @@ for line in sys.stdin:
         time.sleep(600)
     if FAULT == "new-devices" and q["do"] == "run" and fault("new-devices"):
         sys.exit(1)
-    answer = {"hello": lambda q: hello(), "load": load, "run": run}[q["do"]](q)
+    answer = {"hello": lambda q: hello(), "load": load, "run": run, "profile": profile}[q["do"]](q)
     if answer is not None:
         say(json.dumps({"id": q["id"], "ok": True, **answer}) + "\n")

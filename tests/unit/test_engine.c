@@ -15,6 +15,12 @@ static const char graph_text[] =
 	"\"edges\":[{\"from\":\"p\",\"to\":\"q\",\"bytes\":4000},{\"from\":\"p\",\"to\":\"r\",\"bytes\":4000},"
 	"{\"from\":\"q\",\"to\":\"s\",\"bytes\":4000},{\"from\":\"r\",\"to\":\"s\",\"bytes\":4000}]}";
 
+typedef struct fault {
+	const char *name;
+	berth_status st;
+	const char *part;
+} fault;
+
 typedef struct world {
 	berth_arena mem, tmp;
 	berth_graph g;
@@ -25,7 +31,7 @@ typedef struct world {
 	berth_err err;
 } world;
 
-static void make_world(world *w, const char *program, const char *fault, const char *once, const char *dev0, const char *dev1)
+static void make_world(world *w, const char *program, const char *flaw, const char *once, const char *dev0, const char *dev1)
 {
 	char text[400];
 	*w = (world){0};
@@ -36,7 +42,7 @@ static void make_world(world *w, const char *program, const char *fault, const c
 	         dev0, dev1, dev0, dev1);
 	assert_ok(berth_system_parse_json("s", text, strlen(text), &w->mem, &w->tmp, &w->s, &w->err), &w->err);
 	w->argv[0] = program;
-	w->argv[1] = fault;
+	w->argv[1] = flaw;
 	w->argv[2] = once;
 	w->cfg = berth_measured_cfg_default();
 	w->cfg.engine = (berth_engine_cfg){.name = "broken", .argv = w->argv, .hello_s = 30};
@@ -146,6 +152,100 @@ static void journal_goes_through_a_run_again(void **state)
 	unlink(path);
 }
 
+/* `runs` runs of an engine with a fault, with the journal at path. What the last came to. */
+static berth_status journaled_run(const char *flaw, const char *path, bool resume, int32_t runs, world *w)
+{
+	berth_measurement r;
+	berth_status st = BERTH_OK;
+	make_world(w, BERTH_SOURCE "/tests/engines/broken.py", flaw, NULL, "a", "b");
+	assert_ok(berth_journal_open(path, resume, &w->mem, &w->cfg.journal, &w->err), &w->err);
+	assert_ok(open_world(w), &w->err);
+	for (int32_t i = 0; i < runs; i++)
+		st = berth_measured_run(&w->m, split, NULL, 0, i + 1, &w->mem, &w->tmp, &r, &w->err);
+	return st;
+}
+
+static void end_journaled(world *w)
+{
+	berth_journal_close(w->cfg.journal);
+	end_world(w);
+}
+
+/* What ended a run is asked again when it is resumed, of an engine that is well by then. */
+static void last_failure_is_asked_again(void **state)
+{
+	(void)state;
+	static const fault ends[] = {{"crash-run", BERTH_EIO, ""}, {"device-gone", BERTH_EINFEASIBLE, ""}, {"differs", BERTH_EFORMAT, ""}, {"slow-clock", BERTH_EIO, ""}};
+	char path[64];
+	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		world w;
+		assert_int_equal(journaled_run(ends[i].name, path, false, 1, &w), ends[i].st);
+		end_journaled(&w);
+		assert_int_equal(journaled_run("none", path, true, 1, &w), BERTH_OK);
+		assert_int_equal(berth_journal_replayed(w.cfg.journal), 0);
+		end_journaled(&w);
+	}
+	unlink(path);
+}
+
+/* A lie that other answers followed is the same failure when it is gone through again, and counts as much. */
+static void lies_are_recalled_as_failures(void **state)
+{
+	(void)state;
+	static const fault lies[] = {{"slow-clock", BERTH_EIO, "its times add up"}, {"other-device", BERTH_EIO, "ran on another device"}, {"device-gone", BERTH_EINFEASIBLE, "is gone"}};
+	char path[64], once[64];
+	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
+	snprintf(once, sizeof once, "/tmp/berth-broken-%ld", (long)getpid());
+	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+		int32_t failures = 0;
+		int64_t runs = 0;
+		unlink(once);
+		for (int resume = 0; resume < 2; resume++) {
+			world w;
+			berth_measurement r;
+			make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", lies[i].name, once, "a", "b");
+			assert_ok(berth_journal_open(path, resume, &w.mem, &w.cfg.journal, &w.err), &w.err);
+			assert_ok(open_world(&w), &w.err);
+			assert_int_equal(run_world(&w, &r), lies[i].st);
+			assert_contains(w.err.msg, lies[i].part);
+			assert_ok(berth_measured_run(&w.m, split, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err), &w.err);
+			assert_int_equal(berth_journal_replayed(w.cfg.journal), 2 * resume);
+			assert_int_equal(w.m.failures, resume ? failures : w.m.failures);
+			assert_int_equal(w.m.runs, resume ? runs : w.m.runs);
+			failures = w.m.failures;
+			runs = w.m.runs;
+			end_journaled(&w);
+		}
+	}
+	unlink(once);
+	unlink(path);
+}
+
+static void profile_survives_one_death(void **state)
+{
+	(void)state;
+	char path[64], once[64];
+	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
+	snprintf(once, sizeof once, "/tmp/berth-broken-%ld", (long)getpid());
+	unlink(once);
+	for (int resume = 0; resume < 2; resume++) {
+		world w;
+		berth_profile_row *rows;
+		berth_engine_overheads over;
+		make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "crash-profile", once, "a", "b");
+		assert_ok(berth_journal_open(path, resume, &w.mem, &w.cfg.journal, &w.err), &w.err);
+		assert_ok(open_world(&w), &w.err);
+		assert_ok(berth_measured_profile(&w.m, NULL, 4, 1, 0, 3, &w.mem, &w.tmp, &rows, &over, &w.err), &w.err);
+		assert_int_equal(rows[3].n, 3);
+		assert_int_equal(w.m.failures, 1);
+		assert_int_equal(berth_journal_replayed(w.cfg.journal), 2 * resume);
+		end_journaled(&w);
+	}
+	unlink(once);
+	unlink(path);
+}
+
 static void example_profiles(void **state)
 {
 	(void)state;
@@ -184,12 +284,6 @@ static void device_that_is_gone(void **state)
 }
 
 /* ---- broken ones ---- */
-
-typedef struct fault {
-	const char *name;
-	berth_status st;
-	const char *part;
-} fault;
 
 static const fault at_start[] = {
 	{"crash-hello", BERTH_EIO, "left with exit code 1 before it answered; its last words: no library to run on"},
@@ -375,6 +469,9 @@ int main(void)
 		cmocka_unit_test(example_runs),
 		cmocka_unit_test(example_tells_of_operators),
 		cmocka_unit_test(journal_goes_through_a_run_again),
+		cmocka_unit_test(last_failure_is_asked_again),
+		cmocka_unit_test(lies_are_recalled_as_failures),
+		cmocka_unit_test(profile_survives_one_death),
 		cmocka_unit_test(example_profiles),
 		cmocka_unit_test(device_that_is_gone),
 		cmocka_unit_test(bad_starts),
