@@ -2,7 +2,7 @@
 pkg_check_modules(STARPU IMPORTED_TARGET starpu-1.3)
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
 set(ort ${CMAKE_SOURCE_DIR}/env/engines/ort)
-add_executable(berth-engine-ort ${ort}/main.c ${ort}/ort_api.c ${ort}/ort_compare.c ${ort}/ort_model.c ${ort}/ort_operators.c ${ort}/ort_plan.c ${ort}/ort_profile.c ${ort}/ort_splice.c
+add_executable(berth-engine-ort ${ort}/main.c ${ort}/cpu_model.c ${ort}/ort_api.c ${ort}/ort_compare.c ${ort}/ort_model.c ${ort}/ort_operators.c ${ort}/ort_plan.c ${ort}/ort_profile.c ${ort}/ort_splice.c
   ${ort}/exec_threads.c)
 target_include_directories(berth-engine-ort PRIVATE base graphs)
 target_link_libraries(berth-engine-ort PRIVATE berth_static ${CMAKE_DL_LIBS})

@@ -3,6 +3,7 @@
 #include "fidelity.h"
 #include "graph_json.h"
 #include "predict.h"
+#include "profile.h"
 #include "profile_cache.h"
 #include "ridge.h"
 #include "support.h"
@@ -119,6 +120,57 @@ static void cache_keeps_times(void **state)
 	unlink(path);
 	assert_int_equal(berth_profile_cache_open("/nowhere/cache.db", &mem, &c, &err), BERTH_EIO);
 	assert_contains(err.msg, "/nowhere/cache.db");
+	berth_arena_free(&mem);
+}
+
+/* The example as an engine of a machine with that processor; how many times came from the cache? */
+static int32_t profile_on(const char *model, berth_profile_cache *c)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	berth_graph g;
+	berth_system s;
+	berth_measured m;
+	berth_profile p;
+	char program[400];
+	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"single\"}],\"links\":[]}";
+	const char *argv[] = {"python3", "-c", program, NULL};
+	snprintf(program, sizeof program, "exec(open('%s').read().replace('\"kind\": \"cpu\"', '\"kind\": \"cpu\", \"model\": \"%s\"'))",
+	         BERTH_SOURCE "/env/engines/example.py", model);
+	berth_measured_cfg cfg = berth_measured_cfg_default();
+	berth_profile_cfg how = berth_profile_cfg_default();
+	cfg.engine = (berth_engine_cfg){.name = "example", .argv = argv, .hello_s = 30};
+	cfg.answer_s = 30;
+	how.cache = c;
+	make_chain(4, &mem, &tmp, &g);
+	assert_ok(berth_system_parse_json("one", system, strlen(system), &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_measured_open(&cfg, &g, &s, &mem, &m, &err), &err);
+	assert_contains(berth_engine_says(m.engine)->dev[0].text, model);
+	assert_ok(berth_profile_run(&m, &how, &mem, &tmp, &p, &err), &err);
+	assert_int_equal(p.n_cached + p.n_measured, 4);
+	int32_t cached = p.n_cached;
+	berth_measured_close(&m);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return cached;
+}
+
+static void cache_knows_the_processor(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_err err;
+	berth_profile_cache *c;
+	berth_status st = berth_profile_cache_open(":memory:", &mem, &c, &err);
+	if (st == BERTH_EIO && strstr(err.msg, "without SQLite")) {
+		printf("skipped: built without SQLite\n");
+		skip();
+	}
+	assert_ok(st, &err);
+	assert_int_equal(profile_on("Quick 1000", c), 0);
+	assert_int_equal(profile_on("Quick 1000", c), 4);
+	assert_int_equal(profile_on("Slow 10", c), 0);
+	berth_profile_cache_close(c);
 	berth_arena_free(&mem);
 }
 
@@ -423,6 +475,7 @@ int main(void)
 		cmocka_unit_test(lines_are_found),
 		cmocka_unit_test(line_through_points),
 		cmocka_unit_test(cache_keeps_times),
+		cmocka_unit_test(cache_knows_the_processor),
 		cmocka_unit_test(calibration_finds_the_truth),
 		cmocka_unit_test(calibration_begins_with_the_graphs_cuts),
 		cmocka_unit_test(ridge_finds_and_shares),

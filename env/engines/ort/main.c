@@ -1,4 +1,5 @@
 /* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime, its devices being workers on cores of this machine. */
+#include "cpu_model.h"
 #include "json.h"
 #include "ort_operators.h"
 #include "ort_profile.h"
@@ -121,6 +122,21 @@ static berth_status read_numbers(engine *e, const berth_json *q, const char *key
 
 /* ---- questions ---- */
 
+/* All that decides how fast it is: caches of times go by it. */
+static void put_device(berth_json_out *w, const ort_device *d)
+{
+	char model[256];
+	cpu_model("/proc/cpuinfo", d->core, model, sizeof model);
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", d->name);
+	berth_json_put_string(w, "kind", "cpu");
+	if (*model)
+		berth_json_put_string(w, "model", model);
+	berth_json_put_int(w, "core", d->core);
+	berth_json_put_number(w, "speed", d->speed);
+	berth_json_close(w, '}');
+}
+
 static berth_status hello(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
 	(void)q;
@@ -131,14 +147,8 @@ static berth_status hello(engine *e, const berth_json *q, berth_json_out *w, ber
 	berth_json_put_string(w, "clock", e->clock_name);
 	berth_json_put_string(w, "executor", e->kind->name);
 	berth_json_open(w, "devices", '[');
-	for (int32_t d = 0; d < e->n_devs; d++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", e->dev[d].name);
-		berth_json_put_string(w, "kind", "cpu");
-		berth_json_put_int(w, "core", e->dev[d].core);
-		berth_json_put_number(w, "speed", e->dev[d].speed);
-		berth_json_close(w, '}');
-	}
+	for (int32_t d = 0; d < e->n_devs; d++)
+		put_device(w, &e->dev[d]);
 	berth_json_close(w, ']');
 	return BERTH_OK;
 }
