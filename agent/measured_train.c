@@ -47,11 +47,21 @@ typedef struct job {
 	int32_t n_error;
 } job;
 
+static bool cancelled(const job *j)
+{
+	return j->t->cfg->cancel && atomic_load(j->t->cfg->cancel);
+}
+
+static berth_status interrupted(const job *j, berth_err *err)
+{
+	return cancelled(j) ? berth_fail(err, BERTH_EINTERRUPTED, "interrupted after %d measured placements; --resume goes on", (int)j->r->n_measured) : BERTH_OK;
+}
+
 static bool may_go_on(const job *j, int64_t runs)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
 	bool time_left = !(cfg->time_s > 0 && berth_wall_seconds() - j->t->started > cfg->time_s);
-	return time_left && j->t->m->runs + runs <= cfg->runs && !(cfg->cancel && atomic_load(cfg->cancel));
+	return time_left && j->t->m->runs + runs <= cfg->runs && !cancelled(j);
 }
 
 static bool was_tried(const job *j, const int32_t *op_dev)
@@ -64,6 +74,7 @@ static bool was_tried(const job *j, const int32_t *op_dev)
 
 static berth_status failed(job *j, berth_status st, const berth_err *why, berth_err *err)
 {
+	BERTH_TRY(interrupted(j, err));
 	if (st != BERTH_EIO && st != BERTH_ELIMIT)
 		return berth_fail(err, st, "%s", why->msg);
 	j->r->n_failed++;
@@ -227,6 +238,7 @@ static berth_status run_rounds(job *j, berth_err *err)
 		berth_status st = measure_round(j, &room, err);
 		berth_arena_free(&room);
 		BERTH_TRY(st);
+		BERTH_TRY(interrupted(j, err));
 		double error = j->n_error ? j->error / j->n_error : NAN;
 		j->r->first_error = k ? j->r->first_error : error;
 		j->r->simulated_error = j->n_error || !k ? error : j->r->simulated_error;
@@ -343,6 +355,7 @@ static berth_status compare(job *j, berth_err *err)
 		BERTH_TRY(turn(j, &x, n, &counts, err));
 		n += counts && i > 0;
 	}
+	BERTH_TRY(interrupted(j, err));
 	return n ? judge(j, &x, n, err) : BERTH_OK;
 }
 
@@ -362,7 +375,7 @@ berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena
 		st = compare(j, err);
 	r.runs = t->m->runs;
 	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
+	if (st == BERTH_OK || st == BERTH_EINTERRUPTED)
 		*out = r;
 	return st;
 }

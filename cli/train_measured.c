@@ -4,6 +4,7 @@
 #include "file.h"
 #include "placement.h"
 #include "print.h"
+#include "signals.h"
 #include "text.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 		return berth_nomem(err);
 	BERTH_TRY(berth_journal_open(out->journal_path, resume, &c->mem, &out->journal, err));
 	cfg.journal = out->journal;
+	cfg.engine.cancel = cli_catch_signals();
 	BERTH_TRY(berth_measured_open(&cfg, item->p->g, item->p->s, &c->mem, &out->m, err));
 	out->open = true;
 	out->placement = x->placement;
@@ -27,6 +29,9 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 	out->cfg.runs = x->runs > 0 ? x->runs : out->cfg.runs;
 	out->cfg.time_s = x->time_s;
 	out->cfg.seed = b->seed;
+	out->cfg.cancel = cfg.engine.cancel;
+	out->budget = b;
+	out->r = (berth_mtrain_result){.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
 	out->engine = cli_engine_text(c, &out->m);
 	berth_status st = berth_mtrain_open(&out->m, &out->cfg, &c->mem, &c->tmp, &out->t, err);
 	if (st != BERTH_OK)
@@ -64,14 +69,27 @@ static berth_status write_placement(cli *c, const train_measured *t, berth_err *
 	return berth_file_write(t->placement, text, len, err);
 }
 
+/* With worker threads for the searches. */
+static berth_status run_with_pool(cli *c, train_measured *t, berth_policy_file *f, berth_err *err)
+{
+	berth_search_cfg search;
+	BERTH_TRY(cli_budget_open(t->budget, &search, err));
+	t->cfg.pool = search.pool;
+	berth_status st = berth_mtrain_run(&t->t, f, &c->tmp, &t->r, err);
+	t->cfg.pool = NULL;
+	cli_budget_close(&search);
+	t->replayed = berth_journal_replayed(t->journal);
+	t->ended = st == BERTH_OK;
+	return st;
+}
+
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err)
 {
 	berth_policy_file f;
 	BERTH_TRY(berth_policy_file_read(path, &c->mem, &c->tmp, &f, err));
-	BERTH_TRY(berth_mtrain_run(&t->t, &f, &c->tmp, &t->r, err));
+	BERTH_TRY(run_with_pool(c, t, &f, err));
 	if (t->r.n_measured)
 		BERTH_TRY(berth_policy_file_write(path, &f, NULL, 0, &c->tmp, err));
-	t->replayed = berth_journal_replayed(t->journal);
 	unlink(t->journal_path);
 	return t->r.accepted && t->placement ? write_placement(c, t, err) : BERTH_OK;
 }
@@ -128,6 +146,8 @@ void train_measured_print(const train_measured *t)
 		printf("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n", berth_text_seconds(a, r->best_s), r->rival[i].name,
 		       berth_text_seconds(b, r->rival[i].seconds), r->rival[i].ratio.median, r->rival[i].ratio.low, r->rival[i].ratio.high,
 		       r->rival[i].beaten ? "better" : "not better");
+	if (!t->ended)
+		return;
 	printf(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n", r->accepted && t->placement ? ", written to " : "",
 	       r->accepted && t->placement ? t->placement : "");
 }

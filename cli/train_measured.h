@@ -23,11 +23,12 @@ typedef struct cli_train_measured {
 
 typedef struct train_measured {
 	berth_measured m;
-	bool open;
+	bool open, ended;
 	berth_mtrain_cfg cfg;
 	berth_mtrain t;
 	berth_mtrain_result r;
 	const char *engine, *placement;
+	const cli_budget *budget;
 	berth_journal *journal;
 	const char *journal_path;
 	int32_t replayed;       /* questions answered from the journal */
@@ -37,7 +38,8 @@ typedef struct train_measured {
  * run goes through it again, to the same bits. */
 berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy, bool resume, const cli_budget *b, berth_train_item *item, train_measured *out,
                                  berth_err *err);
-/* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on. */
+/* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on. Interrupted (BERTH_EINTERRUPTED, t->r being set), policy and journal stay as
+ * they are, to go on with. */
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err);
 void train_measured_close(train_measured *t);
 

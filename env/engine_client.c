@@ -176,15 +176,20 @@ berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt,
 
 /* ---- lines ---- */
 
-/* Until the socket is ready or the time is over. */
+static bool cancelled(const berth_engine *e)
+{
+	return e->cfg.cancel && atomic_load(e->cfg.cancel);
+}
+
+/* Until the socket is ready, the time is over or somebody cancels. A signal may come just before poll: it looks again ten times a second. */
 static bool wait_for(berth_engine *e, short events, double until)
 {
 	for (;;) {
 		double left = until - berth_wall_seconds();
 		struct pollfd p = {e->fd, events, 0};
-		if (left <= 0)
+		if (left <= 0 || cancelled(e))
 			return false;
-		int n = poll(&p, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1);
+		int n = poll(&p, 1, (int)(fmin(left, 0.1) * 1000) + 1);
 		if (n > 0)
 			return true;
 		if (n < 0 && errno != EINTR)
@@ -192,11 +197,20 @@ static bool wait_for(berth_engine *e, short events, double until)
 	}
 }
 
+/* The wait was in vain. */
+static berth_status gave_up(berth_engine *e, double limit_s, berth_err *err)
+{
+	if (!cancelled(e))
+		return too_slow(e, limit_s, err);
+	end_process(e, 0);
+	return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran", e->cfg.name);
+}
+
 static berth_status send_all(berth_engine *e, const char *text, size_t len, double limit_s, double until, berth_err *err)
 {
 	while (len > 0) {
 		if (!wait_for(e, POLLOUT, until))
-			return too_slow(e, limit_s, err);
+			return gave_up(e, limit_s, err);
 		ssize_t n = send(e->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -216,7 +230,7 @@ static berth_status read_line(berth_engine *e, double limit_s, double until, ber
 	e->len = e->cap = 0;
 	for (;;) {
 		if (!wait_for(e, POLLIN, until))
-			return too_slow(e, limit_s, err);
+			return gave_up(e, limit_s, err);
 		for (size_t want = e->len + 65536; e->cap < want;)
 			BERTH_TRY(BERTH_GROW(&e->line, e->text, e->cap, &e->cap, err));
 		ssize_t n = recv(e->fd, e->text + e->len, e->cap - e->len, MSG_DONTWAIT);

@@ -8,12 +8,15 @@
 
 #include "json.h"
 
+#include <stdatomic.h>
+
 enum { BERTH_ENGINE_PROTOCOL = 1 };
 
 typedef struct berth_engine_cfg {
 	const char *name;        /* for messages */
 	const char *const *argv; /* program (looked for in PATH where it has no slash) and its arguments, ended by NULL */
 	double hello_s;          /* limit of the first answer; default 60 */
+	const atomic_int *cancel; /* not 0: leave off waiting and kill the engine; NULL: none */
 } berth_engine_cfg;
 
 typedef struct berth_engine_device {
@@ -33,7 +36,7 @@ typedef struct berth_engine_hello {
 typedef struct berth_engine berth_engine;
 
 /* Start the engine and hear its hello. Everything lives in mem; berth_engine_stop ends the process. cfg's texts must outlive it.
- * Fails: BERTH_EIO (no such program, no answer, a bad one), BERTH_ELIMIT (no answer in time), BERTH_ENOMEM. */
+ * Fails: BERTH_EIO (no such program, no answer, a bad one), BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
 berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out, berth_err *err);
 /* Ask it to leave, and kill it where it does not. e may be NULL. */
 void berth_engine_stop(berth_engine *e);
@@ -52,7 +55,7 @@ berth_status berth_engine_revive(berth_engine *e, berth_err *err);
 void berth_engine_question(berth_engine *e, const char *what, berth_json_out *w, berth_arena *tmp);
 /* Send it and wait at most limit_s seconds for the answer; *answer is the caller's, to be freed by cJSON_Delete.
  * Fails: what the engine refuses by its "kind": "model" BERTH_EFORMAT, "device" BERTH_EINFEASIBLE, else BERTH_EINVAL (the engine lives on); BERTH_EIO (it
- * died, or wrote no answer), BERTH_ELIMIT (no answer in time), BERTH_ENOMEM. */
+ * died, or wrote no answer), BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
 berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer, berth_err *err);
 /* The caller found an answer that makes no sense: kill the engine. Adds its name to the message; returns BERTH_EIO. */
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
