@@ -2,6 +2,7 @@
 #include "adapt.h"
 
 #include "calibrate.h"
+#include "move_cost.h"
 #include "placing.h"
 #include "threads.h"
 #include "times.h"
@@ -11,7 +12,7 @@
 
 berth_adapt_cfg berth_adapt_cfg_default(void)
 {
-	return (berth_adapt_cfg){.steps = 200, .window = 5, .threshold = 0.1, .rate = 0.5, .method = "ceft-pbqp", .seed = 1, .adapting = true, .slow_dev = -1,
+	return (berth_adapt_cfg){.steps = 200, .window = 5, .threshold = 0.1, .rate = 0.5, .method = "ceft-pbqp", .seed = 1, .adapting = true, .slow_dev = -1, .ready_s = NAN,
 	                         .profile = berth_profile_cfg_default()};
 }
 
@@ -79,38 +80,36 @@ static void take(job *j, solution *x)
 	j->predicted_s = predict(x, j->op_dev, j->order);
 }
 
-/* Seconds that moving from the present placement to the new one takes. */
-static double move_cost(const job *j, const int32_t *op_dev, int32_t *n_moved)
+/* Moving from the present placement to another, making it ready included. */
+static berth_status price(job *j, const solution *x, const int32_t *op_dev, berth_switch *sw, berth_err *err)
 {
-	const berth_graph *g = j->m->g;
-	double s = j->r->ready_s;
-	*n_moved = 0;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t link = op_dev[op] == j->op_dev[op] ? -1 : j->s.link_of[j->op_dev[op] * j->s.n_devs + op_dev[op]];
-		*n_moved += op_dev[op] != j->op_dev[op];
-		if (link >= 0)
-			s += (double)(g->op_param_bytes[op] + g->op_state_bytes[op]) / j->s.link_bandwidth[link];
-	}
-	return s;
+	berth_move move;
+	BERTH_TRY(berth_move_cost(&x->p, j->op_dev, op_dev, j->tmp, &move, err));
+	sw->n_moved = move.n_moved;
+	sw->move_s = move.seconds + j->r->ready_s;
+	return BERTH_OK;
+}
+
+static berth_status decide(job *j, solution *x, int32_t step, berth_err *err)
+{
+	berth_switch *sw = &j->r->sw[j->r->n_switches];
+	BERTH_TRY(solve(j, x, err));
+	j->predicted_s = predict(x, j->op_dev, j->order);
+	*sw = (berth_switch){.step = step, .predicted_from_s = j->predicted_s, .predicted_to_s = x->best.value};
+	BERTH_TRY(price(j, x, x->best.op_dev, sw, err));
+	sw->done = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - step) > sw->move_s && sw->predicted_to_s < sw->predicted_from_s;
+	j->r->n_switches++;
+	if (sw->done)
+		take(j, x);
+	return BERTH_OK;
 }
 
 static berth_status reconsider(job *j, int32_t step, berth_err *err)
 {
 	solution x = {0};
-	berth_switch *sw = &j->r->sw[j->r->n_switches];
 	berth_status st = make_problem(j, &x, err);
 	if (st == BERTH_OK)
-		st = solve(j, &x, err);
-	if (st == BERTH_OK) {
-		double now_s = predict(&x, j->op_dev, j->order);
-		*sw = (berth_switch){.step = step, .predicted_from_s = now_s, .predicted_to_s = x.best.value};
-		sw->move_s = move_cost(j, x.best.op_dev, &sw->n_moved);
-		sw->done = (now_s - x.best.value) * (j->cfg->steps - step) > sw->move_s && x.best.value < now_s;
-		j->r->n_switches++;
-		j->predicted_s = now_s;
-		if (sw->done)
-			take(j, &x);
-	}
+		st = decide(j, &x, step, err);
 	berth_arena_free(&x.mem);
 	return st;
 }
@@ -164,7 +163,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(st);
 	double from = berth_wall_seconds();
 	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 0, 1, j->mem, j->tmp, &run, err));
-	j->r->ready_s = fmax(0, berth_wall_seconds() - from - run.wall.median);
+	j->r->ready_s = isnan(j->cfg->ready_s) ? fmax(0, berth_wall_seconds() - from - run.wall.median) : j->cfg->ready_s;
 	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 1, j->cfg->window, j->mem, j->tmp, &run, err));
 	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
 	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));

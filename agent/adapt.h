@@ -2,7 +2,7 @@
  *
  * While the model runs step after step, the measured times of its segments pull the profile towards them (exponential average). Where the measured time of a step
  * parts from the predicted one by more than a threshold, the placement is solved again on the present profile. The new one is taken if what it is
- * predicted to save over the steps that are left pays for the move: parameters that change their device over the links, and the time that making a placement
+ * predicted to save over the steps that are left pays for the move (move_cost.h): parameters that change their device over the routes, and the time that making a placement
  * ready took the engine at the start. */
 #ifndef BERTH_ADAPT_H
 #define BERTH_ADAPT_H
@@ -20,6 +20,7 @@ typedef struct berth_adapt_cfg {
 	int32_t slow_dev;        /* a device whose speed changes to slow_speed at step slow_step; -1: none */
 	double slow_speed;
 	int32_t slow_step;
+	double ready_s;          /* what making a placement ready takes, where it is known: the engine keeps the placements of an earlier run. NAN, the default: measured at the start */
 	berth_profile_cfg profile;
 } berth_adapt_cfg;
 

@@ -69,6 +69,7 @@ static berth_status both(cli *c, berth_measured *m, state *s, berth_err *err)
 		BERTH_TRY(berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->still, err));
 		BERTH_TRY(berth_measured_set_speed(m, s->cfg.slow_dev, 1, &c->tmp, err));
 		s->cfg.adapting = true;
+		s->cfg.ready_s = s->still.ready_s; /* the engine still has the placement that it starts with */
 	}
 	return berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->moving, err);
 }

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""An engine whose times are made up, for trying out adaptation: moody.py [WORD=VALUE...]. An operator lasts its flops over the speed of its device.
+  contended=X   once a speed was set, a run on both devices lasts X times as long as it should
+  ready=S       making a placement ready takes S seconds, the first time in a process
+  crash=N       the engine crashes in its N-th run question, and in no other: FILE remembers
+  file=FILE     a line for each run question: repeats and devices used
+  speeds=A,B    of the devices at the start
+"""
+import json
+import os
+import sys
+import time
+
+words = dict(w.split("=", 1) for w in sys.argv[1:])
+LOG = words.get("file")
+START = [float(x) for x in words.get("speeds", "1,1").split(",")]
+speed, was_set, graph, ready = list(START), False, None, set()
+
+
+def seconds(op, device):
+    return graph["ops"][op].get("flops", 0) / 1e9 / speed[device]
+
+
+def note(text):
+    if LOG:
+        with open(LOG, "a") as f:
+            print(text, file=f)
+
+
+def asked():
+    return sum(1 for _ in open(LOG)) if LOG and os.path.exists(LOG) else 0
+
+
+def run(q):
+    n, placement = q["repeats"], q["placement"]
+    used = sorted(set(placement))
+    if asked() + 1 == int(words.get("crash", 0)):
+        note("crash")
+        os._exit(7)
+    note("%d %s %s" % (n, "".join(map(str, used)), "slow" if speed != START else "full"))
+    if tuple(placement) not in ready:
+        ready.add(tuple(placement))
+        time.sleep(float(words.get("ready", 0)))
+    more = float(words.get("contended", 1)) if was_set and len(used) > 1 else 1
+    free, segments = [0.0, 0.0], []
+    for op in q.get("order") or range(len(placement)):
+        d = placement[op]
+        start = free[d]
+        free[d] += more * seconds(op, d)
+        segments.append({"device": d, "ops": [op], "start_s": [start] * n, "end_s": [free[d]] * n})
+    return {"wall_s": [max(free)] * n, "segments": segments}
+
+
+def answer(q):
+    global graph, was_set
+    n = q.get("repeats")
+    if q["do"] == "hello":
+        return {"protocol": 1, "engine": "moody", "clock": "made up", "devices": [{"name": "a"}, {"name": "b"}]}
+    if q["do"] == "load":
+        graph = q["graph"]
+        return {"ops": len(graph["ops"])}
+    if q["do"] == "set":
+        speed[q["device"]], was_set = START[q["device"]] * q["speed"], True
+        return {}
+    if q["do"] == "profile":
+        return {"rows": [{"op": op, "wall_s": [seconds(op, q["device"])] * n} for op in q["ops"]]}
+    if q["do"] == "transfers":
+        return {"rows": [{"bytes": b, "wall_s": [1e-6 + b / 1e10] * n} for b in q["bytes"]]}
+    return run(q)
+
+
+for line in sys.stdin:
+    question = json.loads(line)
+    print(json.dumps(dict(answer(question), id=question["id"], ok=True)), flush=True)
