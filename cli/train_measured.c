@@ -2,14 +2,66 @@
 #include "train_measured.h"
 
 #include "file.h"
+#include "graph_json.h"
 #include "placement.h"
 #include "print.h"
 #include "signals.h"
+#include "system_json.h"
 #include "text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
+
+/* Whose answers a journal holds, on one line. */
+static berth_status journal_of(cli *c, const train_measured *t, const char **out, berth_err *err)
+{
+	const berth_engine_hello *h = berth_engine_says(t->m.engine);
+	char graph[65], system[65];
+	berth_json_out w;
+	size_t len;
+	BERTH_TRY(berth_graph_sha256(t->m.g, &c->tmp, graph, err));
+	BERTH_TRY(berth_system_sha256(t->m.s, &c->tmp, system, err));
+	berth_json_out_init(&w, &c->mem, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "engine", t->engine);
+	berth_json_put_string(&w, "model", t->m.cfg.model);
+	berth_json_open(&w, "dims", '[');
+	for (int32_t i = 0; i < t->m.cfg.n_dims; i++)
+		berth_json_put_string(&w, NULL, t->m.cfg.dim[i]);
+	berth_json_close(&w, ']');
+	berth_json_open(&w, "devices", '[');
+	for (int32_t d = 0; d < h->n_devs; d++)
+		berth_json_put_document(&w, NULL, h->dev[d].text);
+	berth_json_close(&w, ']');
+	berth_json_put_string(&w, "graph", graph);
+	berth_json_put_string(&w, "system", system);
+	berth_json_close(&w, '}');
+	return berth_json_done(&w, out, &len, err);
+}
+
+static berth_status open_journal(cli *c, const char *policy, bool resume, train_measured *t, berth_err *err)
+{
+	const char *of;
+	if (!(t->journal_path = berth_arena_printf(&c->mem, "%s.measured", policy)))
+		return berth_nomem(err);
+	BERTH_TRY(journal_of(c, t, &of, err));
+	BERTH_TRY(berth_journal_open(t->journal_path, resume, of, &c->mem, &t->journal, err));
+	t->m.cfg.journal = t->journal;
+	return BERTH_OK;
+}
+
+static void configure(const cli_train_measured *x, const cli_budget *b, train_measured *t)
+{
+	t->placement = x->placement;
+	t->budget = b;
+	t->cfg = berth_mtrain_cfg_default();
+	t->cfg.runs = x->runs > 0 ? x->runs : t->cfg.runs;
+	t->cfg.time_s = x->time_s;
+	t->cfg.seed = b->seed;
+	t->cfg.cancel = cli_catch_signals();
+	t->r = (berth_mtrain_result){.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
+}
 
 berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy, bool resume, const cli_budget *b, berth_train_item *item, train_measured *out,
                                  berth_err *err)
@@ -17,23 +69,14 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 	berth_measured_cfg cfg;
 	BERTH_TRY(x->placement ? berth_file_writable(x->placement, err) : BERTH_OK);
 	BERTH_TRY(cli_engine_cfg(c, &x->engine, graph, &cfg, err));
-	if (!(out->journal_path = berth_arena_printf(&c->mem, "%s.measured", policy)))
-		return berth_nomem(err);
-	BERTH_TRY(berth_journal_open(out->journal_path, resume, &c->mem, &out->journal, err));
-	cfg.journal = out->journal;
-	cfg.engine.cancel = cli_catch_signals();
+	configure(x, b, out);
+	cfg.engine.cancel = out->cfg.cancel;
 	BERTH_TRY(berth_measured_open(&cfg, item->p->g, item->p->s, &c->mem, &out->m, err));
 	out->open = true;
-	out->placement = x->placement;
-	out->cfg = berth_mtrain_cfg_default();
-	out->cfg.runs = x->runs > 0 ? x->runs : out->cfg.runs;
-	out->cfg.time_s = x->time_s;
-	out->cfg.seed = b->seed;
-	out->cfg.cancel = cfg.engine.cancel;
-	out->budget = b;
-	out->r = (berth_mtrain_result){.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
 	out->engine = cli_engine_text(c, &out->m);
-	berth_status st = berth_mtrain_open(&out->m, &out->cfg, &c->mem, &c->tmp, &out->t, err);
+	berth_status st = open_journal(c, policy, resume, out, err);
+	if (st == BERTH_OK)
+		st = berth_mtrain_open(&out->m, &out->cfg, &c->mem, &c->tmp, &out->t, err);
 	if (st != BERTH_OK)
 		train_measured_close(out);
 	else

@@ -16,24 +16,24 @@ struct berth_journal {
 	int32_t replayed;
 };
 
-/* Up to the last whole pair of lines; their ends become 0. */
+/* Up to the last whole pair of lines after the first line; line ends become 0. 0: not even the first is whole. */
 static size_t cut_torn_end(char *text, size_t size)
 {
 	size_t whole = 0, lines = 0;
 	for (size_t i = 0; i < size; i++)
 		if (text[i] == '\n') {
 			text[i] = '\0';
-			whole = ++lines % 2 ? whole : i + 1;
+			whole = lines++ % 2 ? whole : i + 1;
 		}
 	return whole;
 }
 
 /* Without the failures at the end: whatever ended that run may have passed. */
-static size_t cut_last_failures(const char *text, size_t len)
+static size_t cut_last_failures(const char *text, size_t first, size_t len)
 {
 	static const char failed[] = "{\"failed\":";
-	size_t keep = 0;
-	for (size_t at = 0; at < len;) {
+	size_t keep = first;
+	for (size_t at = first; at < len;) {
 		const char *answer = text + at + strlen(text + at) + 1;
 		at = (size_t)(answer - text) + strlen(answer) + 1;
 		keep = strncmp(answer, failed, sizeof failed - 1) == 0 ? keep : at;
@@ -46,22 +46,36 @@ static berth_status cannot(const berth_journal *j, berth_err *err)
 	return berth_fail(err, BERTH_EIO, "%s: cannot write: %s", j->path, strerror(errno));
 }
 
-berth_status berth_journal_open(const char *path, bool resume, berth_arena *mem, berth_journal **out, berth_err *err)
+/* What is there already, if it is of the same. */
+static berth_status read_back(berth_journal *j, const char *of, berth_arena *mem, berth_err *err)
+{
+	char *text;
+	size_t size;
+	BERTH_TRY(berth_file_read(j->path, mem, &text, &size, err));
+	size_t whole = cut_torn_end(text, size);
+	if (!whole)
+		return BERTH_OK;
+	if (strcmp(text, of) != 0)
+		return berth_fail(err, BERTH_EINVAL, "%s: cannot resume: it was begun with another engine, model or system, %.100s...; without --resume it is begun anew", j->path, text);
+	j->text = text;
+	j->at = strlen(of) + 1;
+	j->len = cut_last_failures(text, j->at, whole);
+	return BERTH_OK;
+}
+
+berth_status berth_journal_open(const char *path, bool resume, const char *of, berth_arena *mem, berth_journal **out, berth_err *err)
 {
 	berth_journal *j;
-	size_t size;
 	BERTH_TRY(BERTH_NEW(mem, j, 1, err));
 	if (!(j->path = berth_arena_strdup(mem, path)))
 		return berth_nomem(err);
-	if (resume && berth_file_exists(path)) {
-		BERTH_TRY(berth_file_read(path, mem, &j->text, &size, err));
-		j->len = cut_last_failures(j->text, cut_torn_end(j->text, size));
-	}
-	j->file = fopen(path, j->len ? "r+" : "w");
+	if (resume && berth_file_exists(path))
+		BERTH_TRY(read_back(j, of, mem, err));
+	j->file = fopen(path, j->text ? "r+" : "w");
 	if (!j->file)
 		return cannot(j, err);
 	*out = j;
-	return BERTH_OK;
+	return j->text || (fprintf(j->file, "%s\n", of) >= 0 && fflush(j->file) == 0) ? BERTH_OK : cannot(j, err);
 }
 
 void berth_journal_close(berth_journal *j)

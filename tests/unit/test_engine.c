@@ -118,7 +118,7 @@ static void run_with_journal(const char *path, bool resume, berth_measurement *r
 	world w;
 	berth_measurement whole;
 	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
-	assert_ok(berth_journal_open(path, resume, &w.mem, &w.cfg.journal, &w.err), &w.err);
+	assert_ok(berth_journal_open(path, resume, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
 	assert_ok(open_world(&w), &w.err);
 	berth_measurement run;
 	assert_ok(run_world(&w, &run), &w.err);
@@ -152,13 +152,43 @@ static void journal_goes_through_a_run_again(void **state)
 	unlink(path);
 }
 
+/* A journal of something else is refused and stays as it is, also where its end is torn; a torn first line is none. */
+static void journal_of_something_else(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_arena mem = {0};
+	berth_journal *j = NULL;
+	berth_err err = {0};
+	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
+	assert_ok(berth_journal_open(path, false, "one", &mem, &j, &err), &err);
+	assert_ok(berth_journal_add(j, "question", "answer", &err), &err);
+	berth_journal_close(j);
+	j = NULL;
+	assert_int_equal(berth_journal_open(path, true, "other", &mem, &j, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "cannot resume: it was begun with another engine, model or system, one...");
+	assert_null(j);
+	assert_ok(berth_journal_open(path, true, "one", &mem, &j, &err), &err);
+	assert_string_equal(berth_journal_answer(j, "question"), "answer");
+	berth_journal_close(j);
+	FILE *torn = fopen(path, "w");
+	assert_non_null(torn);
+	fputs("oth", torn);
+	fclose(torn);
+	assert_ok(berth_journal_open(path, true, "one", &mem, &j, &err), &err);
+	assert_null(berth_journal_answer(j, "question"));
+	berth_journal_close(j);
+	unlink(path);
+	berth_arena_free(&mem);
+}
+
 /* `runs` runs of an engine with a fault, with the journal at path. What the last came to. */
 static berth_status journaled_run(const char *flaw, const char *path, bool resume, int32_t runs, world *w)
 {
 	berth_measurement r;
 	berth_status st = BERTH_OK;
 	make_world(w, BERTH_SOURCE "/tests/engines/broken.py", flaw, NULL, "a", "b");
-	assert_ok(berth_journal_open(path, resume, &w->mem, &w->cfg.journal, &w->err), &w->err);
+	assert_ok(berth_journal_open(path, resume, "{}", &w->mem, &w->cfg.journal, &w->err), &w->err);
 	assert_ok(open_world(w), &w->err);
 	for (int32_t i = 0; i < runs; i++)
 		st = berth_measured_run(&w->m, split, NULL, 0, i + 1, &w->mem, &w->tmp, &r, &w->err);
@@ -205,7 +235,7 @@ static void lies_are_recalled_as_failures(void **state)
 			world w;
 			berth_measurement r;
 			make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", lies[i].name, once, "a", "b");
-			assert_ok(berth_journal_open(path, resume, &w.mem, &w.cfg.journal, &w.err), &w.err);
+			assert_ok(berth_journal_open(path, resume, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
 			assert_ok(open_world(&w), &w.err);
 			assert_int_equal(run_world(&w, &r), lies[i].st);
 			assert_contains(w.err.msg, lies[i].part);
@@ -234,7 +264,7 @@ static void profile_survives_one_death(void **state)
 		berth_profile_row *rows;
 		berth_engine_overheads over;
 		make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "crash-profile", once, "a", "b");
-		assert_ok(berth_journal_open(path, resume, &w.mem, &w.cfg.journal, &w.err), &w.err);
+		assert_ok(berth_journal_open(path, resume, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
 		assert_ok(open_world(&w), &w.err);
 		assert_ok(berth_measured_profile(&w.m, NULL, 4, 1, 0, 3, &w.mem, &w.tmp, &rows, &over, &w.err), &w.err);
 		assert_int_equal(rows[3].n, 3);
@@ -469,6 +499,7 @@ int main(void)
 		cmocka_unit_test(example_runs),
 		cmocka_unit_test(example_tells_of_operators),
 		cmocka_unit_test(journal_goes_through_a_run_again),
+		cmocka_unit_test(journal_of_something_else),
 		cmocka_unit_test(last_failure_is_asked_again),
 		cmocka_unit_test(lies_are_recalled_as_failures),
 		cmocka_unit_test(profile_survives_one_death),
