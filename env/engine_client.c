@@ -111,6 +111,37 @@ static berth_status start_process(berth_engine *e, berth_err *err)
 
 /* ---- when it fails ---- */
 
+/* Bytes of the UTF-8 character at text; 0: it is none. */
+static size_t char_len(const char *text)
+{
+	for (size_t n = 1; n <= 4 && text[n - 1]; n++)
+		if (berth_text_is_utf8(text, n))
+			return n;
+	return 0;
+}
+
+static void make_printable(char *text)
+{
+	for (size_t n; *text; text += n) {
+		n = char_len(text);
+		if (n > 1 || (n == 1 && *text >= ' ' && *text != 127))
+			continue;
+		*text = text[1] ? ' ' : '\0';
+		n = *text ? 1 : 0;
+	}
+}
+
+berth_status berth_engine_fail(berth_err *err, berth_status st, const char *fmt, ...)
+{
+	char text[sizeof err->msg];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	make_printable(text);
+	return berth_fail(err, st, "%s", text);
+}
+
 /* The end of what it wrote to standard error, on one line. */
 static const char *last_words(berth_engine *e, char buf[LAST_WORDS + 32])
 {
@@ -124,8 +155,7 @@ static const char *last_words(berth_engine *e, char buf[LAST_WORDS + 32])
 	if (n <= 0)
 		return buf;
 	for (ssize_t i = 0; i < n; i++)
-		if ((unsigned char)raw[i] < ' ' || (unsigned char)raw[i] > 126)
-			raw[i] = ' ';
+		raw[i] = raw[i] ? raw[i] : ' ';
 	snprintf(buf, LAST_WORDS + 32, "; its last words: %.*s", (int)n, raw);
 	return buf;
 }
@@ -153,14 +183,14 @@ static berth_status died(berth_engine *e, berth_err *err)
 {
 	char how[64], words[LAST_WORDS + 32];
 	say_end(e, how, sizeof how);
-	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how, last_words(e, words));
+	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how, last_words(e, words));
 }
 
 static berth_status too_slow(berth_engine *e, double limit_s, berth_err *err)
 {
 	char words[LAST_WORDS + 32];
 	end_process(e, 0);
-	return berth_fail(err, BERTH_ELIMIT, "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name, limit_s, last_words(e, words));
+	return berth_engine_fail(err, BERTH_ELIMIT, "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name, limit_s, last_words(e, words));
 }
 
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...)
@@ -171,7 +201,7 @@ berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt,
 	vsnprintf(what, sizeof what, fmt, ap);
 	va_end(ap);
 	end_process(e, 0);
-	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s; it was ended%s", e->cfg.name, what, last_words(e, words));
+	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s; it was ended%s", e->cfg.name, what, last_words(e, words));
 }
 
 /* ---- lines ---- */
@@ -203,7 +233,7 @@ static berth_status gave_up(berth_engine *e, double limit_s, berth_err *err)
 	if (!cancelled(e))
 		return too_slow(e, limit_s, err);
 	end_process(e, 0);
-	return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran", e->cfg.name);
+	return berth_engine_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran", e->cfg.name);
 }
 
 static berth_status send_all(berth_engine *e, const char *text, size_t len, double limit_s, double until, berth_err *err)
@@ -268,7 +298,7 @@ static berth_status refused(berth_engine *e, const berth_json *at, berth_err *er
 	if (berth_json_string(at, "kind", false, &kind, NULL) != BERTH_OK || berth_json_string(at, "error", false, &text, NULL) != BERTH_OK)
 		return berth_engine_lied(e, err, "gave an answer whose \"error\" is no text");
 	berth_status st = strcmp(kind, "model") == 0 ? BERTH_EFORMAT : strcmp(kind, "missing") == 0 ? BERTH_EIO : strcmp(kind, "device") == 0 ? BERTH_EINFEASIBLE : BERTH_EINVAL;
-	return berth_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
+	return berth_engine_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
 }
 
 /* Is it an answer to the latest question? */
@@ -292,7 +322,7 @@ berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s
 	berth_json_close(w, '}');
 	BERTH_TRY(berth_json_done(w, &text, &len, err));
 	if (!e->pid)
-		return berth_fail(err, BERTH_EIO, "engine '%.60s' is not running", e->cfg.name);
+		return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' is not running", e->cfg.name);
 	BERTH_TRY(send_all(e, text, len, limit_s, until, err));
 	BERTH_TRY(send_all(e, "\n", 1, limit_s, until, err));
 	BERTH_TRY(read_line(e, limit_s, until, err));

@@ -57,6 +57,8 @@ void berth_engine_question(berth_engine *e, const char *what, berth_json_out *w,
  * Fails: what the engine refuses by its "kind": "model" BERTH_EFORMAT, "device" BERTH_EINFEASIBLE, else BERTH_EINVAL (the engine lives on); BERTH_EIO (it
  * died, or wrote no answer), BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
 berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer, berth_err *err);
+/* Fail with text that an engine may have had a hand in: control characters and bytes that are no UTF-8 become blanks, and a character that was cut goes. */
+berth_status berth_engine_fail(berth_err *err, berth_status st, const char *fmt, ...) BERTH_PRINTF(3, 4);
 /* The caller found an answer that makes no sense: kill the engine. Adds its name to the message; returns BERTH_EIO. */
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
 

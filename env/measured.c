@@ -243,7 +243,7 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 static berth_status ready(berth_measured *m, berth_arena *tmp, berth_err *err)
 {
 	if (!berth_engine_runs(m->engine) && berth_engine_starts(m->engine) >= m->cfg.max_starts)
-		return berth_fail(err, BERTH_EIO, "engine '%.60s' was started %d times and died each time; it is given up", berth_engine_name(m->engine),
+		return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' was started %d times and died each time; it is given up", berth_engine_name(m->engine),
 		                  m->cfg.max_starts);
 	BERTH_TRY(berth_engine_revive(m->engine, err));
 	if (!m->g || m->loaded_start == berth_engine_starts(m->engine))
@@ -284,7 +284,7 @@ static berth_status no_device(const berth_measured *m, int32_t dev, berth_err *e
 	size_t n = 0;
 	for (int32_t d = 0; d < m->n_engine_devs && n < sizeof names - 40; d++)
 		n += (size_t)snprintf(names + n, sizeof names - n, "%s%.30s", d ? ", " : "", m->engine_dev[d]);
-	return berth_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)", berth_engine_name(m->engine), m->s->dev_name[dev], names);
+	return berth_engine_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)", berth_engine_name(m->engine), m->s->dev_name[dev], names);
 }
 
 static berth_status check_devices(const berth_measured *m, const int32_t *op_dev, berth_err *err)
@@ -369,7 +369,7 @@ static berth_status read_difference(const answer *a, berth_measurement *out, ber
 	BERTH_TRY(sense(a, berth_json_number(&a->at, "difference", false, 0, &out->max_difference, &why), &why, err));
 	BERTH_TRY(sense(a, berth_json_bool(&a->at, "differs", &differs, &why), &why, err));
 	if (differs)
-		return berth_fail(err, BERTH_EFORMAT, "engine '%.60s': the outputs of this placement differ from the unsplit model's by %g of the largest",
+		return berth_engine_fail(err, BERTH_EFORMAT, "engine '%.60s': the outputs of this placement differ from the unsplit model's by %g of the largest",
 		                  berth_engine_name(a->m->engine), out->max_difference);
 	return BERTH_OK;
 }

@@ -41,6 +41,16 @@ def run(q):
     if fault("garbage-run"):
         say("Segmentation fault (core not dumped)\n")
         return None
+    if fault("binary-run"):
+        sys.stdout.buffer.write(b"\xff\xfe\x1b[31m gar\xc3\xa9bage \xc3\n")
+        sys.stdout.flush()
+        return None
+    if fault("binary-words"):
+        sys.stderr.buffer.write(b"\xffodd\x00words \xf0\x9f\n")
+        sys.stderr.flush()
+        os._exit(3)
+    if fault("long-refusal"):
+        return {"ok": False, "kind": "device", "error": "x" + "\u00e9" * 300 + "\n"}
     if fault("device-gone"):
         return {"ok": False, "kind": "device", "error": "device 'b' is gone"}
     if fault("differs"):

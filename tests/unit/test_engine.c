@@ -3,6 +3,7 @@
 #include "measured.h"
 #include "support.h"
 #include "system_json.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -223,7 +224,8 @@ static void last_failure_is_asked_again(void **state)
 static void lies_are_recalled_as_failures(void **state)
 {
 	(void)state;
-	static const fault lies[] = {{"slow-clock", BERTH_EIO, "its times add up"}, {"other-device", BERTH_EIO, "ran on another device"}, {"device-gone", BERTH_EINFEASIBLE, "is gone"}};
+	static const fault lies[] = {{"slow-clock", BERTH_EIO, "its times add up"}, {"other-device", BERTH_EIO, "ran on another device"}, {"binary-run", BERTH_EIO, "no answer"},
+	                             {"device-gone", BERTH_EINFEASIBLE, "is gone"}};
 	char path[64], once[64];
 	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
 	snprintf(once, sizeof once, "/tmp/berth-broken-%ld", (long)getpid());
@@ -344,6 +346,9 @@ static const fault in_run[] = {
 	{"hang-run", BERTH_ELIMIT, "gave no answer within 1 s and was ended"},
 	{"half-run", BERTH_EIO, "left with exit code 3 before it answered"},
 	{"garbage-run", BERTH_EIO, "wrote what is no answer: 'Segmentation fault (core not dumped)'"},
+	{"binary-run", BERTH_EIO, "wrote what is no answer: '   [31m gar\xc3\xa9" "bage"},
+	{"binary-words", BERTH_EIO, "its last words:  odd words"},
+	{"long-refusal", BERTH_EINFEASIBLE, "'broken': x\xc3\xa9\xc3\xa9"},
 	{"device-gone", BERTH_EINFEASIBLE, "device 'b' is gone"},
 	{"differs", BERTH_EFORMAT, "differ from the unsplit model's by 0.5"},
 	{"other-device", BERTH_EIO, "ran on another device than it was asked to"},
@@ -358,6 +363,13 @@ static const fault in_run[] = {
 	{"wrong-id", BERTH_EIO, "answered question 77"},
 	{"two-lines", BERTH_EIO, "more than one line"},
 };
+
+static void assert_printable(const char *text)
+{
+	assert_true(berth_text_is_utf8(text, strlen(text)));
+	for (; *text; text++)
+		assert_true((unsigned char)*text >= ' ');
+}
 
 /* Each fault fails one run; the next one finds a new engine, which has the graph. */
 static void bad_runs_are_survived(void **state)
@@ -374,6 +386,7 @@ static void bad_runs_are_survived(void **state)
 		w.m.cfg.answer_s = strstr(in_run[i].name, "hang") ? 1 : 30;
 		assert_int_equal(run_world(&w, &r), in_run[i].st);
 		assert_contains(w.err.msg, in_run[i].part);
+		assert_printable(w.err.msg);
 		assert_int_equal(r.n_samples, 0);
 		assert_ok(berth_measured_run(&w.m, split, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err), &w.err);
 		assert_int_equal(r.n_samples, 3);
