@@ -1,6 +1,7 @@
 /* See host.h. */
 #include "host.h"
 
+#include "cores.h"
 #include "policy_file.h"
 #include "threads.h"
 
@@ -48,9 +49,8 @@ static berth_status measure_memory(berth_arena *tmp, double *bandwidth, berth_er
 berth_status berth_host_measure(berth_arena *tmp, berth_host *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_host h = {.core = berth_policy_core()};
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	h.n_cores = cores > 0 ? (int32_t)cores : 1;
+	int32_t core[BERTH_MAX_CORES], n_cores = berth_cores(core, BERTH_MAX_CORES);
+	berth_host h = {.core = berth_policy_core(), .n_cores = n_cores > 0 ? n_cores : 1};
 	h.memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	berth_status st = measure_peak(tmp, &h.peak_flops, err);
 	if (st == BERTH_OK)

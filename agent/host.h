@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct berth_host {
-	int32_t n_cores;          /* online */
+	int32_t n_cores;          /* that this process may use (cores.h) */
 	double peak_flops;        /* single precision, of one core: the best of several products of 512 x 512 matrices */
 	double mem_bandwidth;     /* bytes read and written a second by one core: the best of several copies of 64 MiB */
 	int64_t memory_bytes;

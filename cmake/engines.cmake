@@ -1,6 +1,5 @@
 # berth-engine-ort: ONNX Runtime itself is loaded at run time; StarPU and hwloc are used where they are found, else their small stand-ins.
 pkg_check_modules(STARPU IMPORTED_TARGET starpu-1.3)
-pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
 set(ort ${CMAKE_SOURCE_DIR}/env/engines/ort)
 add_executable(berth-engine-ort ${ort}/main.c ${ort}/cpu_model.c ${ort}/ort_api.c ${ort}/ort_compare.c ${ort}/ort_model.c ${ort}/ort_operators.c ${ort}/ort_plan.c ${ort}/ort_profile.c ${ort}/ort_splice.c
   ${ort}/exec_threads.c)
@@ -14,7 +13,6 @@ else()
 endif()
 if(HWLOC_FOUND)
   target_sources(berth-engine-ort PRIVATE ${ort}/bind_hwloc.c)
-  target_link_libraries(berth-engine-ort PRIVATE PkgConfig::HWLOC)
 else()
   target_sources(berth-engine-ort PRIVATE ${ort}/bind_none.c)
 endif()

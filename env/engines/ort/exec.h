@@ -45,8 +45,6 @@ double exec_cpu(void);
 
 /* ---- bind_*.c ---- */
 
-/* Cores of this process, into core[max]. Returns how many. */
-int32_t bind_cores(int32_t *core, int32_t max);
 /* Keep the calling thread on a core from now on. */
 void bind_to(int32_t core);
 

@@ -1,4 +1,5 @@
 /* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime, its devices being workers on cores of this machine. */
+#include "cores.h"
 #include "cpu_model.h"
 #include "json.h"
 #include "ort_operators.h"
@@ -39,7 +40,7 @@ static const char *kind_of(berth_status st)
 
 static berth_status read_devices(engine *e, berth_err *err)
 {
-	int32_t core[EXEC_MAX_WORKERS], n_cores = bind_cores(core, EXEC_MAX_WORKERS);
+	int32_t core[EXEC_MAX_WORKERS], n_cores = berth_cores(core, EXEC_MAX_WORKERS);
 	const char *text = e->devices;
 	if (n_cores < 1)
 		return berth_fail(err, BERTH_EIO, "no cores found");
