@@ -72,10 +72,11 @@ static bool was_tried(const job *j, const int32_t *op_dev)
 	return false;
 }
 
+/* Whatever the engine refused or failed at, that placement does not count, and others may. */
 static berth_status failed(job *j, berth_status st, const berth_err *why, berth_err *err)
 {
 	BERTH_TRY(interrupted(j, err));
-	if (st != BERTH_EIO && st != BERTH_ELIMIT)
+	if (st == BERTH_ENOMEM)
 		return berth_fail(err, st, "%s", why->msg);
 	j->r->n_failed++;
 	j->r->failure = berth_arena_strdup(j->t->mem, why->msg);

@@ -65,8 +65,9 @@ berth_mtrain_cfg berth_mtrain_cfg_default(void);
 /* Profile the graph of m (open, loaded) and make the simulator of it. Lives in mem. Fails: as berth_profile_run. */
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_mtrain *out, berth_err *err);
 
-/* The rounds and the comparison, with the policy in f (params are replaced by the policy that went on). A failing engine is a placement that does not count.
- * Fails: BERTH_ENOMEM, BERTH_EINVAL, BERTH_EINFEASIBLE; BERTH_EINTERRUPTED with the result set, as far as it is: the journal of the engine's answers goes on from there. */
+/* The rounds and the comparison, with the policy in f (params are replaced by the policy that went on). A placement that the engine fails at or refuses, or whose outputs differ, does
+ * not count.
+ * Fails: BERTH_ENOMEM; BERTH_EINTERRUPTED with the result set, as far as it is: the journal of the engine's answers goes on from there. */
 berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp, berth_mtrain_result *out, berth_err *err);
 
 #endif

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""An engine whose times are made up of the graph alone, so that two trainings can be compared to the bit: steady.py LOG. LOG gets a line for each placement that it runs."""
+"""An engine whose times are made up of the graph alone, so that two trainings can be compared to the bit: steady.py LOG [FAULT N]. LOG gets a line for each placement that
+it runs. With FAULT it does that in its N-th run (0: in all): "differs", "model", "device" or "odd" (refusals), or "fast-alone": all on cpu1 is faster than any profile tells."""
 import json
 import sys
 import time
 
 LOG = sys.argv[1]
+FAULT, NTH = (sys.argv[2], int(sys.argv[3])) if len(sys.argv) > 2 else ("", 0)
 SPEED = [1e11, 4e10]
 graph, index, inputs = None, {}, []
+n_runs = 0
 
 
 def seconds(op, device):
@@ -24,13 +27,21 @@ def finish(placement, order):
 
 
 def run(q):
+    global n_runs
+    n_runs += 1
     n, placement = q["repeats"], q["placement"]
     order = q.get("order") or range(len(placement))
     start, end = finish(placement, order)
     with open(LOG, "a") as log:
         print("run", file=log)
     time.sleep(0.1)
-    return {"wall_s": [max(end.values())] * n, "strain": [1.0] * n,
+    faulty = FAULT and NTH in (0, n_runs)
+    if faulty and FAULT in ("model", "device", "odd"):
+        return {"ok": False, "kind": FAULT, "error": "it will not run this placement"}
+    if faulty and FAULT == "fast-alone" and all(placement):
+        start, end = ({op: t / 10 for op, t in times.items()} for times in (start, end))
+    differs = bool(faulty and FAULT == "differs")
+    return {"differs": differs, "difference": 0.5 * differs, "wall_s": [max(end.values())] * n, "strain": [1.0] * n,
             "segments": [{"device": placement[op], "ops": [op], "start_s": [start[op]] * n, "end_s": [end[op]] * n} for op in order]}
 
 
@@ -57,4 +68,4 @@ def answer(q):
 
 for line in sys.stdin:
     question = json.loads(line)
-    print(json.dumps(dict(answer(question), id=question["id"], ok=True)), flush=True)
+    print(json.dumps({"ok": True, **answer(question), "id": question["id"]}), flush=True)
