@@ -6,6 +6,7 @@
 #include "placing.h"
 #include "threads.h"
 #include "times.h"
+#include "tried.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +26,10 @@ typedef struct job {
 	berth_system s;       /* with the links of the profile */
 	int32_t *op_dev, *order;
 	double predicted_s;   /* of the present placement, by the present profile */
+	berth_tried tried;
+	bool on_trial;        /* the present placement was taken on its prediction, and is not judged yet */
+	int32_t n_mistakes;   /* trials in a row that were gone back on */
+	int32_t wait;         /* windows to go without a new placement */
 } job;
 
 /* A placement by the present profile, with its order and predicted time. Scratch lives in an arena of its own, which is given up afterwards. */
@@ -33,7 +38,8 @@ typedef struct solution {
 	berth_graph g;
 	berth_problem p;
 	berth_sim *sim;
-	berth_placing best;
+	int32_t *op_dev, *order; /* [n_ops] NULL: none that is worth a trial */
+	double value;
 } solution;
 
 static berth_status make_problem(job *j, solution *x, berth_err *err)
@@ -41,6 +47,24 @@ static berth_status make_problem(job *j, solution *x, berth_err *err)
 	BERTH_TRY(berth_calibration_graph(&j->c, &j->s, &x->mem, &x->g, err));
 	BERTH_TRY(berth_problem_new(&x->g, &j->s, &x->mem, j->tmp, &x->p, err));
 	return berth_sim_new(&x->p, &x->mem, &x->sim, err);
+}
+
+/* Keep an answer if it is the best so far, and was not tried yet. */
+static berth_status weigh(const job *j, solution *x, const berth_placing *r, berth_err *err)
+{
+	int32_t *order = r->op_order;
+	if (!r->answered || !r->feasible || (x->op_dev && !(r->value < x->value)))
+		return BERTH_OK;
+	if (!order) {
+		BERTH_TRY(BERTH_NEW(&x->mem, order, x->p.n_ops, err));
+		berth_start_order(&x->p, x->sim, r->op_dev, order);
+	}
+	if (berth_tried_has(&j->tried, r->op_dev, order))
+		return BERTH_OK;
+	x->op_dev = r->op_dev;
+	x->order = order;
+	x->value = r->value;
+	return BERTH_OK;
 }
 
 static berth_status solve(job *j, solution *x, berth_err *err)
@@ -55,10 +79,9 @@ static berth_status solve(job *j, solution *x, berth_err *err)
 		cfg.seed = j->cfg->seed;
 		BERTH_TRY(berth_method_find(names[i], &method, err));
 		BERTH_TRY(berth_placing_run(&x->p, &bounds, method, &cfg, &x->mem, j->tmp, &r, err));
-		if (r.answered && r.feasible && (!x->best.answered || r.value < x->best.value))
-			x->best = r;
+		BERTH_TRY(weigh(j, x, &r, err));
 	}
-	return x->best.answered ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
+	return BERTH_OK;
 }
 
 static double predict(solution *x, const int32_t *op_dev, const int32_t *order)
@@ -68,82 +91,122 @@ static double predict(solution *x, const int32_t *op_dev, const int32_t *order)
 	return (double)r.latency_ns * 1e-9;
 }
 
-/* Make the solution the present placement. */
-static void take(job *j, solution *x)
+/* Make a placement the present one. */
+static void take(job *j, solution *x, const int32_t *op_dev, const int32_t *order)
 {
 	size_t size = (size_t)x->p.n_ops * sizeof *j->op_dev;
-	memcpy(j->op_dev, x->best.op_dev, size);
-	if (x->best.op_order)
-		memcpy(j->order, x->best.op_order, size);
-	else
-		berth_start_order(&x->p, x->sim, j->op_dev, j->order);
+	memcpy(j->op_dev, op_dev, size);
+	memcpy(j->order, order, size);
 	j->predicted_s = predict(x, j->op_dev, j->order);
 }
 
-/* Moving from the present placement to another, making it ready included. */
+/* Price the move from the present placement to another, making it ready included: does it pay over the steps that are left? */
 static berth_status price(job *j, const solution *x, const int32_t *op_dev, berth_switch *sw, berth_err *err)
 {
 	berth_move move;
 	BERTH_TRY(berth_move_cost(&x->p, j->op_dev, op_dev, j->tmp, &move, err));
 	sw->n_moved = move.n_moved;
 	sw->move_s = move.seconds + j->r->ready_s;
+	sw->done = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step) > sw->move_s && sw->predicted_to_s < sw->predicted_from_s;
 	return BERTH_OK;
 }
 
-static berth_status decide(job *j, solution *x, int32_t step, berth_err *err)
+/* Leave a placement that turned out worse than another. *gone: did it? */
+static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth_err *err)
+{
+	enum { MOST = 4 };
+	const berth_try *better = berth_tried_better(&j->tried);
+	berth_switch sw = {.step = step, .back = true, .predicted_from_s = j->tried.now->step_s};
+	*gone = false;
+	if (!better) {
+		if (berth_tried_judged(&j->tried) && j->on_trial) {
+			j->on_trial = false;
+			j->n_mistakes = 0;
+		}
+		return BERTH_OK;
+	}
+	sw.predicted_to_s = better->step_s;
+	BERTH_TRY(price(j, x, better->op_dev, &sw, err));
+	if (!sw.done)
+		return BERTH_OK;
+	j->r->sw[j->r->n_switches++] = sw;
+	j->n_mistakes += j->n_mistakes < MOST;
+	j->wait = 1 << j->n_mistakes;
+	j->on_trial = false;
+	take(j, x, better->op_dev, better->order);
+	*gone = true;
+	return BERTH_OK;
+}
+
+static berth_status try_another(job *j, solution *x, int32_t step, berth_err *err)
 {
 	berth_switch *sw = &j->r->sw[j->r->n_switches];
 	BERTH_TRY(solve(j, x, err));
-	j->predicted_s = predict(x, j->op_dev, j->order);
-	*sw = (berth_switch){.step = step, .predicted_from_s = j->predicted_s, .predicted_to_s = x->best.value};
-	BERTH_TRY(price(j, x, x->best.op_dev, sw, err));
-	sw->done = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - step) > sw->move_s && sw->predicted_to_s < sw->predicted_from_s;
+	if (!x->op_dev)
+		return BERTH_OK;
+	*sw = (berth_switch){.step = step, .predicted_from_s = j->predicted_s, .predicted_to_s = x->value};
+	BERTH_TRY(price(j, x, x->op_dev, sw, err));
 	j->r->n_switches++;
-	if (sw->done)
-		take(j, x);
+	if (!sw->done)
+		return BERTH_OK;
+	j->on_trial = true;
+	take(j, x, x->op_dev, x->order);
 	return BERTH_OK;
 }
 
-static berth_status reconsider(job *j, int32_t step, berth_err *err)
+static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth_err *err)
+{
+	bool gone = false;
+	BERTH_TRY(make_problem(j, x, err));
+	j->predicted_s = predict(x, j->op_dev, j->order);
+	if (!j->cfg->adapting || step >= j->cfg->steps)
+		return BERTH_OK;
+	BERTH_TRY(go_back(j, x, step, &gone, err));
+	if (gone || j->on_trial || j->wait > 0) {
+		j->wait -= !gone && j->wait > 0;
+		return BERTH_OK;
+	}
+	return parted ? try_another(j, x, step, err) : BERTH_OK;
+}
+
+/* Predict the present placement by the present profile, and see whether another one is better from step on. */
+static berth_status look(job *j, int32_t step, bool parted, berth_err *err)
 {
 	solution x = {0};
-	berth_status st = make_problem(j, &x, err);
-	if (st == BERTH_OK)
-		st = decide(j, &x, step, err);
+	berth_status st = decide(j, &x, step, parted, err);
 	berth_arena_free(&x.mem);
 	return st;
 }
 
-/* Predict the present placement by the present profile. */
-static berth_status predict_now(job *j, berth_err *err)
-{
-	solution x = {0};
-	berth_status st = make_problem(j, &x, err);
-	if (st == BERTH_OK)
-		j->predicted_s = predict(&x, j->op_dev, j->order);
-	berth_arena_free(&x.mem);
-	return st;
-}
-
-static berth_status run_window(job *j, int32_t step, berth_err *err)
+static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 {
 	berth_arena room = {0};
 	berth_measurement run;
 	berth_adaptation *r = j->r;
-	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, 0, j->cfg->window, &room, j->tmp, &run, err);
+	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, 0, n, &room, j->tmp, &run, err);
 	if (st == BERTH_OK) {
-		double parted = fabs(run.wall.median / j->predicted_s - 1);
+		bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
 		r->step[r->n] = step;
 		r->step_s[r->n] = run.wall.median;
 		r->predicted_s[r->n++] = j->predicted_s;
-		st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
-		if (st == BERTH_OK && j->cfg->adapting && parted > j->cfg->threshold)
-			st = reconsider(j, step + j->cfg->window, err);
-		else if (st == BERTH_OK)
-			st = predict_now(j, err);
+		st = berth_tried_measure(&j->tried, j->op_dev, j->order, n, run.wall.median, err);
+		if (st == BERTH_OK && !j->tried.cold)
+			st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
+		if (st == BERTH_OK)
+			st = look(j, step + n, parted, err);
 	}
 	berth_arena_free(&room);
 	return st;
+}
+
+static berth_status place_first(job *j, solution *x, berth_err *err)
+{
+	BERTH_TRY(make_problem(j, x, err));
+	BERTH_TRY(solve(j, x, err));
+	if (!x->op_dev)
+		return berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
+	take(j, x, x->op_dev, x->order);
+	return BERTH_OK;
 }
 
 static berth_status start(job *j, const berth_profile *profile, berth_err *err)
@@ -154,11 +217,8 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
-	berth_status st = make_problem(j, &x, err);
-	if (st == BERTH_OK)
-		st = solve(j, &x, err);
-	if (st == BERTH_OK)
-		take(j, &x);
+	j->tried = (berth_tried){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
+	berth_status st = place_first(j, &x, err);
 	berth_arena_free(&x.mem);
 	BERTH_TRY(st);
 	double from = berth_wall_seconds();
@@ -167,7 +227,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 1, j->cfg->window, j->mem, j->tmp, &run, err));
 	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
 	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));
-	return predict_now(j, err);
+	return look(j, j->cfg->steps, false, err);
 }
 
 static berth_status sum_up(job *j, berth_err *err)
@@ -200,7 +260,7 @@ static berth_status run_steps(job *j, const berth_profile *profile, berth_err *e
 			slow = true;
 			BERTH_TRY(berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed, j->tmp, err));
 		}
-		BERTH_TRY(run_window(j, step, err));
+		BERTH_TRY(run_window(j, step, j->cfg->window, err));
 	}
 	return sum_up(j, err);
 }

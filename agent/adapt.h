@@ -3,7 +3,10 @@
  * While the model runs step after step, the measured times of its segments pull the profile towards them (exponential average). Where the measured time of a step
  * parts from the predicted one by more than a threshold, the placement is solved again on the present profile. The new one is taken if what it is
  * predicted to save over the steps that are left pays for the move (move_cost.h): parameters that change their device over the routes, and the time that making a placement
- * ready took the engine at the start. */
+ * ready took the engine at the start. A placement that turns out worse than one that was measured on the same machine (tried.h) is left for that one, at the same
+ * price, and not chosen again; after each such mistake new placements are waited with, twice as long as after the one before.
+ *
+ * A window in which the engine dies is run again once. */
 #ifndef BERTH_ADAPT_H
 #define BERTH_ADAPT_H
 
@@ -26,9 +29,10 @@ typedef struct berth_adapt_cfg {
 
 typedef struct berth_switch {
 	int32_t step;
-	double predicted_from_s, predicted_to_s, move_s;
+	double predicted_from_s, predicted_to_s, move_s; /* both measured where it goes back */
 	int32_t n_moved;         /* operators */
 	bool done;               /* false: it did not pay */
+	bool back;               /* to one that was measured to be better */
 } berth_switch;
 
 typedef struct berth_adaptation {

@@ -109,6 +109,7 @@ static void put_switches(berth_json_out *w, const berth_adaptation *r)
 		berth_json_open(w, NULL, '{');
 		berth_json_put_int(w, "step", x->step);
 		berth_json_put_bool(w, "done", x->done);
+		berth_json_put_bool(w, "back", x->back);
 		berth_json_put_int(w, "moved", x->n_moved);
 		berth_json_put_number(w, "predicted_from_s", x->predicted_from_s);
 		berth_json_put_number(w, "predicted_to_s", x->predicted_to_s);
@@ -156,8 +157,8 @@ static void print_text(const state *s)
 		printf("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s), berth_text_seconds(b, s->moving.after_s));
 	for (int32_t i = 0; i < s->moving.n_switches; i++) {
 		const berth_switch *x = &s->moving.sw[i];
-		printf("step %d: %s, %d operators would move; predicted %s instead of %s a step, the move %s\n", (int)x->step, x->done ? "switched" : "stayed",
-		       (int)x->n_moved, berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s), berth_text_seconds(d, x->move_s));
+		printf("step %d: %s, %d operators %s; %s %s instead of %s a step, the move %s\n", (int)x->step, x->back ? "went back" : x->done ? "switched" : "stayed",
+		       (int)x->n_moved, x->done ? "moved" : "would move", x->back ? "measured" : "predicted", berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s), berth_text_seconds(d, x->move_s));
 	}
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """An engine whose times are made up, for trying out adaptation: moody.py [WORD=VALUE...]. An operator lasts its flops over the speed of its device.
-  contended=X   once a speed was set, a run on both devices lasts X times as long as it should
+  worse=X       any other placement than the first one lasts X times as long as it should
   ready=S       making a placement ready takes S seconds, the first time in a process
   crash=N       the engine crashes in its N-th run question, and in no other: FILE remembers
   file=FILE     a line for each run question: repeats and devices used
+  cold=X        the first run question of a placement in a row lasts X times as long
   speeds=A,B    of the devices at the start
 """
 import json
@@ -14,7 +15,7 @@ import time
 words = dict(w.split("=", 1) for w in sys.argv[1:])
 LOG = words.get("file")
 START = [float(x) for x in words.get("speeds", "1,1").split(",")]
-speed, was_set, graph, ready = list(START), False, None, set()
+speed, graph, ready, first, last = list(START), None, set(), None, None
 
 
 def seconds(op, device):
@@ -32,6 +33,7 @@ def asked():
 
 
 def run(q):
+    global first, last
     n, placement = q["repeats"], q["placement"]
     used = sorted(set(placement))
     if asked() + 1 == int(words.get("crash", 0)):
@@ -41,7 +43,10 @@ def run(q):
     if tuple(placement) not in ready:
         ready.add(tuple(placement))
         time.sleep(float(words.get("ready", 0)))
-    more = float(words.get("contended", 1)) if was_set and len(used) > 1 else 1
+    first = first or placement
+    more = float(words.get("worse", 1)) if placement != first else 1
+    more *= float(words.get("cold", 1)) if last and placement != last else 1
+    last = placement
     free, segments = [0.0, 0.0], []
     for op in q.get("order") or range(len(placement)):
         d = placement[op]
@@ -52,7 +57,7 @@ def run(q):
 
 
 def answer(q):
-    global graph, was_set
+    global graph
     n = q.get("repeats")
     if q["do"] == "hello":
         return {"protocol": 1, "engine": "moody", "clock": "made up", "devices": [{"name": "a"}, {"name": "b"}]}
@@ -60,7 +65,7 @@ def answer(q):
         graph = q["graph"]
         return {"ops": len(graph["ops"])}
     if q["do"] == "set":
-        speed[q["device"]], was_set = START[q["device"]] * q["speed"], True
+        speed[q["device"]] = START[q["device"]] * q["speed"]
         return {}
     if q["do"] == "profile":
         return {"rows": [{"op": op, "wall_s": [seconds(op, q["device"])] * n} for op in q["ops"]]}

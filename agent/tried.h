@@ -1,0 +1,43 @@
+/* Placements that were run, and what a step of theirs took, as long as the machine is the same.
+ *
+ * The machine is taken to be another one when the placement that runs takes otherwise than it did before, by more than a threshold; what was known of the others is
+ * forgotten then. The first window after a switch counts for little, as the engine warms up in it: it stands only until the next one. */
+#ifndef BERTH_TRIED_H
+#define BERTH_TRIED_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct berth_try {
+	int32_t *op_dev, *order;  /* [n_ops] */
+	int32_t n_steps;          /* measured since the machine last changed; 0: nothing is known */
+	double step_s;            /* mean of windows' medians, weighted by steps */
+	bool cold;                /* known from its first window alone */
+} berth_try;
+
+typedef struct berth_tried {
+	int32_t n_ops;
+	double threshold;         /* relative; a difference below it is noise */
+	berth_arena *mem;
+	berth_try **at;           /* [n] */
+	size_t n, cap;
+	berth_try *now;           /* the one that runs; NULL: none was measured yet */
+	bool cold;                /* the last window was the first one after a switch */
+	int32_t n_warm;           /* steps since then, without that window */
+} berth_tried;
+
+/* The placement runs: n_steps steps took step_s each. Fails: BERTH_ENOMEM. */
+berth_status berth_tried_measure(berth_tried *t, const int32_t *op_dev, const int32_t *order, int32_t n_steps, double step_s, berth_err *err);
+
+/* Was it tried on this machine, and is not what runs? Devices count, order only where the devices are those of what runs. */
+bool berth_tried_has(const berth_tried *t, const int32_t *op_dev, const int32_t *order);
+
+/* Did what runs run for long enough to be judged? */
+bool berth_tried_judged(const berth_tried *t);
+
+/* The best one that was measured better than what runs, by more than noise; NULL: none, or what runs is not judged yet. */
+const berth_try *berth_tried_better(const berth_tried *t);
+
+#endif
