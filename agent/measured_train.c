@@ -209,10 +209,28 @@ static berth_status try_policy(job *j, berth_sim *sim, berth_arena *room, berth_
 	return BERTH_OK;
 }
 
+/* Each device alone that can run and hold it all: the final comparison's rival is the fastest of them as measured, not as simulated. */
+static berth_status try_singles(job *j, berth_sim *sim, berth_err *err)
+{
+	const berth_problem *p = &j->t->p;
+	berth_sim_result alone;
+	int32_t *op_dev;
+	BERTH_TRY(BERTH_NEW(j->tmp, op_dev, p->n_ops, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		for (int32_t op = 0; op < p->n_ops; op++)
+			op_dev[op] = d;
+		berth_sim_run(sim, op_dev, NULL, &alone);
+		if (alone.runs && alone.fits)
+			BERTH_TRY(try_one(j, op_dev, NULL, sim, err));
+	}
+	return BERTH_OK;
+}
+
 static berth_status measure_round(job *j, berth_arena *room, berth_err *err)
 {
 	berth_sim *sim;
 	BERTH_TRY(berth_sim_new(&j->t->p, room, &sim, err));
+	BERTH_TRY(try_singles(j, sim, err));
 	for (int32_t i = 0; i < berth_n_seeds; i++)
 		BERTH_TRY(try_method(j, berth_seed_methods[i]->name, sim, room, err));
 	BERTH_TRY(try_method(j, "berth", sim, room, err));
@@ -267,8 +285,8 @@ static berth_status open_contest(job *j, contest *x, berth_err *err)
 	return BERTH_OK;
 }
 
-/* The fastest measured placement with all on one device; else the one that the simulator likes best. */
-static berth_status find_single(job *j, contest *x, berth_err *err)
+/* The fastest measured placement with all on one device, where there is one. */
+static void find_single(const job *j, contest *x)
 {
 	const berth_problem *p = &j->t->p;
 	const tried *best = NULL;
@@ -281,8 +299,6 @@ static berth_status find_single(job *j, contest *x, berth_err *err)
 	}
 	if (best)
 		x->single = *best;
-	(void)err;
-	return BERTH_OK;
 }
 
 static berth_status time_once(job *j, const tried *x, int32_t threads, double *seconds, berth_err *err)
@@ -349,7 +365,7 @@ static berth_status compare(job *j, berth_err *err)
 	j->r->op_dev = x.best->op_dev;
 	j->r->order = x.best->order;
 	BERTH_TRY(open_contest(j, &x, err));
-	BERTH_TRY(find_single(j, &x, err));
+	find_single(j, &x);
 	for (int32_t i = 0; n < j->t->cfg->pairs && i < 2 * j->t->cfg->pairs; i++) {
 		if (i > 1 && !may_go_on(j, 4))
 			break;

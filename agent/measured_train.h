@@ -1,6 +1,6 @@
 /* Training against measured run times: the policy learns in the simulator; then a few real runs correct both.
  *
- * A round measures placements that were not measured before (the policy's and the portfolio's best answers on the present simulator, and draws of the policy),
+ * A round measures placements that were not measured before (first each device alone, then the policy's and the portfolio's best answers on the present simulator, and draws of the policy),
  * re-fits the simulator to all that was measured (calibrate.h), clones the best measured placements into the policy (cross-entropy on measured rewards) and goes
  * on learning on the re-fitted simulator. At the end the best measured placement runs against the best single device and against the unsplit model as the
  * engine runs it by itself, on one thread and on as many as it likes: turn by turn, so that what the machine does besides hits all alike. It is accepted
