@@ -217,10 +217,13 @@ static berth_status try_singles(job *j, berth_sim *sim, berth_err *err)
 	int32_t *op_dev;
 	BERTH_TRY(BERTH_NEW(j->tmp, op_dev, p->n_ops, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		for (int32_t op = 0; op < p->n_ops; op++)
+		bool legal = true;
+		for (int32_t op = 0; op < p->n_ops; op++) {
 			op_dev[op] = d;
+			legal &= berth_op_legal(p, op, d);
+		}
 		berth_sim_run(sim, op_dev, NULL, &alone);
-		if (alone.runs && alone.fits)
+		if (legal && alone.runs && alone.fits)
 			BERTH_TRY(try_one(j, op_dev, NULL, sim, err));
 	}
 	return BERTH_OK;
