@@ -25,6 +25,7 @@ typedef struct job {
 	berth_calibration c;
 	berth_system s;       /* with the links of the profile */
 	int32_t *op_dev, *order;
+	bool slow;            /* the device of the configuration was slowed down */
 	double predicted_s;   /* of the present placement, by the present profile */
 	berth_tried tried;
 	bool on_trial;        /* the present placement was taken on its prediction, and is not judged yet */
@@ -118,13 +119,12 @@ static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth
 	const berth_try *better = berth_tried_better(&j->tried);
 	berth_switch sw = {.step = step, .back = true, .predicted_from_s = j->tried.now->step_s};
 	*gone = false;
-	if (!better) {
-		if (berth_tried_judged(&j->tried) && j->on_trial) {
-			j->on_trial = false;
-			j->n_mistakes = 0;
-		}
-		return BERTH_OK;
+	if (j->on_trial && berth_tried_judged(&j->tried)) {
+		j->on_trial = false;
+		j->n_mistakes = better ? j->n_mistakes : 0;
 	}
+	if (!better)
+		return BERTH_OK;
 	sw.predicted_to_s = better->step_s;
 	BERTH_TRY(price(j, x, better->op_dev, &sw, err));
 	if (!sw.done)
@@ -132,7 +132,6 @@ static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth
 	j->r->sw[j->r->n_switches++] = sw;
 	j->n_mistakes += j->n_mistakes < MOST;
 	j->wait = 1 << j->n_mistakes;
-	j->on_trial = false;
 	take(j, x, better->op_dev, better->order);
 	*gone = true;
 	return BERTH_OK;
@@ -178,12 +177,33 @@ static berth_status look(job *j, int32_t step, bool parted, berth_err *err)
 	return st;
 }
 
+/* An engine that was started anew has forgotten it. */
+static berth_status slow_down(job *j, berth_err *err)
+{
+	return j->slow ? berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed, j->tmp, err) : BERTH_OK;
+}
+
+static bool engine_failed(berth_status st)
+{
+	return st == BERTH_EIO || st == BERTH_ELIMIT;
+}
+
+/* Run the present placement, once more where the engine dies of it. */
+static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena *mem, berth_measurement *run, berth_err *err)
+{
+	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
+	if (!engine_failed(st))
+		return st;
+	BERTH_TRY(slow_down(j, err));
+	return berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
+}
+
 static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 {
 	berth_arena room = {0};
 	berth_measurement run;
 	berth_adaptation *r = j->r;
-	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, 0, n, &room, j->tmp, &run, err);
+	berth_status st = run_placement(j, 0, n, &room, &run, err);
 	if (st == BERTH_OK) {
 		bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
 		r->step[r->n] = step;
@@ -222,18 +242,23 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	berth_arena_free(&x.mem);
 	BERTH_TRY(st);
 	double from = berth_wall_seconds();
-	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 0, 1, j->mem, j->tmp, &run, err));
+	BERTH_TRY(run_placement(j, 0, 1, j->mem, &run, err));
 	j->r->ready_s = isnan(j->cfg->ready_s) ? fmax(0, berth_wall_seconds() - from - run.wall.median) : j->cfg->ready_s;
-	BERTH_TRY(berth_measured_run(j->m, j->op_dev, j->order, 1, j->cfg->window, j->mem, j->tmp, &run, err));
+	BERTH_TRY(run_placement(j, 1, j->cfg->window, j->mem, &run, err));
 	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
 	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));
 	return look(j, j->cfg->steps, false, err);
 }
 
+static bool slows(const berth_adapt_cfg *cfg)
+{
+	return cfg->slow_dev >= 0;
+}
+
 static berth_status sum_up(job *j, berth_err *err)
 {
 	berth_adaptation *r = j->r;
-	int32_t slow = j->cfg->slow_dev >= 0 ? j->cfg->slow_step : j->cfg->steps, n_before = 0;
+	int32_t slow = slows(j->cfg) ? j->cfg->slow_step : j->cfg->steps, n_before = 0;
 	berth_spread s;
 	while (n_before < r->n && r->step[n_before] < slow)
 		n_before++;
@@ -251,16 +276,24 @@ static berth_status sum_up(job *j, berth_err *err)
 	return BERTH_OK;
 }
 
+/* Steps up to the next look: the device is slowed down between two windows, and the last one ends with the steps. */
+static int32_t window_at(const berth_adapt_cfg *cfg, int32_t step)
+{
+	int32_t end = slows(cfg) && step < cfg->slow_step ? cfg->slow_step : cfg->steps;
+	return end - step < cfg->window ? end - step : cfg->window;
+}
+
 static berth_status run_steps(job *j, const berth_profile *profile, berth_err *err)
 {
-	bool slow = false;
 	BERTH_TRY(start(j, profile, err));
-	for (int32_t step = 0; step < j->cfg->steps; step += j->cfg->window) {
-		if (j->cfg->slow_dev >= 0 && !slow && step >= j->cfg->slow_step) {
-			slow = true;
-			BERTH_TRY(berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed, j->tmp, err));
+	for (int32_t step = 0, n; step < j->cfg->steps; step += n) {
+		n = window_at(j->cfg, step);
+		if (slows(j->cfg) && step == j->cfg->slow_step) {
+			j->slow = true;
+			berth_status st = slow_down(j, err);
+			BERTH_TRY(engine_failed(st) ? slow_down(j, err) : st);
 		}
-		BERTH_TRY(run_window(j, step, j->cfg->window, err));
+		BERTH_TRY(run_window(j, step, n, err));
 	}
 	return sum_up(j, err);
 }
@@ -271,9 +304,11 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 	berth_adaptation r = {0};
 	berth_profile own;
 	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = &r};
-	int32_t windows = cfg->steps / cfg->window + 1;
 	if (cfg->steps < 1 || cfg->window < 1 || !(cfg->rate > 0 && cfg->rate <= 1) || !(cfg->threshold > 0))
 		return berth_fail(err, BERTH_EINVAL, "adapt: steps and window are at least 1, the rate is in (0, 1] and the threshold above 0");
+	if (slows(cfg) && (cfg->slow_step < 0 || cfg->slow_step >= cfg->steps))
+		return berth_fail(err, BERTH_EINVAL, "adapt: a device can be slowed down at steps 0 to %d", (int)cfg->steps - 1);
+	int32_t windows = cfg->steps / cfg->window + 2; /* the last one before the slow-down and the last of all may be short */
 	BERTH_TRY(BERTH_NEW(mem, r.step, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.step_s, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.predicted_s, windows, err));

@@ -23,6 +23,7 @@ typedef struct state {
 	berth_adapt_cfg cfg;
 	const char *engine;
 	berth_adaptation still, moving; /* without adapting, and with it */
+	int32_t failures;               /* of the engine, that were survived */
 } state;
 
 /* DEVICE=SPEED@STEP */
@@ -82,6 +83,7 @@ static berth_status adapt(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
 	s->engine = cli_engine_text(c, &m);
 	berth_status st = both(c, &m, s, err);
+	s->failures = m.failures;
 	berth_measured_close(&m);
 	return st;
 }
@@ -133,6 +135,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "after_without_s", compared ? s->still.after_s : NAN);
 	berth_json_put_number(&w, "after_with_s", s->moving.after_s);
 	berth_json_put_number(&w, "ready_s", s->moving.ready_s);
+	berth_json_put_int(&w, "failures", s->failures);
 	berth_json_flat(&w, true);
 	put_switches(&w, &s->moving);
 	put_steps(&w, "steps", &s->moving);
@@ -155,6 +158,8 @@ static void print_text(const state *s)
 		       berth_text_seconds(a, s->moving.before_s), berth_text_seconds(b, s->still.after_s), berth_text_seconds(d, s->moving.after_s));
 	else
 		printf("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s), berth_text_seconds(b, s->moving.after_s));
+	if (s->failures)
+		printf("the engine failed %d times and was started again\n", (int)s->failures);
 	for (int32_t i = 0; i < s->moving.n_switches; i++) {
 		const berth_switch *x = &s->moving.sw[i];
 		printf("step %d: %s, %d operators %s; %s %s instead of %s a step, the move %s\n", (int)x->step, x->back ? "went back" : x->done ? "switched" : "stayed",

@@ -2,7 +2,7 @@
 """An engine whose times are made up, for trying out adaptation: moody.py [WORD=VALUE...]. An operator lasts its flops over the speed of its device.
   worse=X       any other placement than the first one lasts X times as long as it should
   ready=S       making a placement ready takes S seconds, the first time in a process
-  crash=N       the engine crashes in its N-th run question, and in no other: FILE remembers
+  crash=N,...   the engine crashes in its N-th run question, as FILE counts them
   file=FILE     a line for each run question: repeats and devices used
   cold=X        the first run question of a placement in a row lasts X times as long
   speeds=A,B    of the devices at the start
@@ -36,7 +36,7 @@ def run(q):
     global first, last
     n, placement = q["repeats"], q["placement"]
     used = sorted(set(placement))
-    if asked() + 1 == int(words.get("crash", 0)):
+    if str(asked() + 1) in words.get("crash", "").split(","):
         note("crash")
         os._exit(7)
     note("%d %s %s" % (n, "".join(map(str, used)), "slow" if speed != START else "full"))
