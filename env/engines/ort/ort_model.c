@@ -225,11 +225,30 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	return BERTH_OK;
 }
 
+/* The value that a Constant gives; -1: the node is another. */
+static int32_t constant_of(const ort_model *m, int32_t node)
+{
+	const onnx_node *n = &m->onnx.node[node];
+	return n->n_out == 1 && strcmp(n->type, "Constant") == 0 && !*n->domain ? n->out[0] : -1;
+}
+
+/* Is the node a Constant whose content the file leaves out, so that it was made? Then no run gives it. */
+static bool is_made(const ort_model *m, int32_t node)
+{
+	int32_t v = constant_of(m, node);
+	return v >= 0 && m->data[v] && !m->value[v];
+}
+
 static berth_status fill_weights(ort_model *m, berth_err *err)
 {
 	for (size_t i = 0; i < m->onnx.n_tensors; i++)
 		if (!m->onnx.tensor[i].sparse)
 			BERTH_TRY(fill_outside(m, m->onnx.tensor_value[i], &m->onnx.tensor[i], err));
+	for (size_t i = 0; i < m->onnx.n_nodes; i++) {
+		int32_t v = constant_of(m, (int32_t)i);
+		if (v >= 0 && m->onnx.value[v].tensor && !m->onnx.value[v].tensor->sparse)
+			BERTH_TRY(fill_outside(m, v, m->onnx.value[v].tensor, err));
+	}
 	return BERTH_OK;
 }
 
@@ -283,6 +302,11 @@ static berth_status put_node(ort_model *m, int32_t node, ort_bytes *graph, berth
 	onnx_wire w = {m->onnx.file, m->file_data, m->onnx.node[node].at, m->file_size};
 	onnx_field f;
 	bool more;
+	if (is_made(m, node)) {
+		int32_t v = constant_of(m, node);
+		ort_put_initializer(graph, m->onnx.value[v].name, &m->shape[v], m->data[v]);
+		return BERTH_OK;
+	}
 	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
 	ort_put(graph, m->file_data + f.tag_at, w.at - f.tag_at);
 	return BERTH_OK;
@@ -410,7 +434,7 @@ static berth_status probe(ort_model *m, berth_err *err)
 	BERTH_TRY(BERTH_NEW(m->mem, out, o->n_values, err));
 	BERTH_TRY(BERTH_NEW(m->mem, result, o->n_values, err));
 	for (size_t i = 0; i < o->n_nodes; i++)
-		for (int32_t k = 0; k < o->node[i].n_out; k++)
+		for (int32_t k = 0; k < o->node[i].n_out && !is_made(m, (int32_t)i); k++)
 			if (o->node[i].out[k] >= 0)
 				out[n_out++] = o->node[i].out[k];
 	BERTH_TRY(whole_session(m, out, n_out, 1, ORT_PLAIN, &s, err));

@@ -1,9 +1,9 @@
 /* An ONNX model as the engine holds it: decoded by berth's importer (so that operators are numbered and folded as in berth's graph), with real numbers in
  * every tensor: those of one run of the unsplit model.
  *
- * Weights that the file leaves out (they look like graph inputs, or stand in a file of their own that is not there) are made: uniform in +-sqrt(6 / fan-in) for matrices and kernels (sqrt(3 / fan-in) for
- * MatMul), in 0.5 to 1.5 for the scales and variances of normalisations, in +-0.1 for other vectors; inputs are uniform in +-1, whole numbers and
- * truth values 0 or 1. All by PCG32, stream = the value's number: the same in every run. */
+ * Weights that the file leaves out (they look like graph inputs, stand in a file of their own that is not there, or are Constants without content) are made:
+ * uniform in +-sqrt(6 / fan-in) for matrices and kernels (sqrt(3 / fan-in) for MatMul), in 0.5 to 1.5 for the scales and variances of normalisations, in
+ * +-0.1 for other vectors; inputs are uniform in +-1, whole numbers and truth values 0 or 1. All by PCG32, stream = the value's number: the same in every run. */
 #ifndef BERTH_ORT_MODEL_H
 #define BERTH_ORT_MODEL_H
 
