@@ -1,6 +1,7 @@
 /* See measured_train.h. */
 #include "measured_train.h"
 
+#include "constraints.h"
 #include "methods.h"
 #include "portfolio.h"
 #include "threads.h"
@@ -209,21 +210,28 @@ static berth_status try_policy(job *j, berth_sim *sim, berth_arena *room, berth_
 	return BERTH_OK;
 }
 
+static bool may_stand_alone(const berth_problem *p, int32_t dev, const int32_t *op_dev, berth_sim *sim, uint64_t *scratch)
+{
+	berth_sim_result r;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		if (!berth_op_legal(p, op, dev))
+			return false;
+	berth_sim_run(sim, op_dev, NULL, &r);
+	return r.runs && r.fits && berth_constraints_broken(p, op_dev, scratch) == 0;
+}
+
 /* Each device alone that can run and hold it all: the final comparison's rival is the fastest of them as measured, not as simulated. */
 static berth_status try_singles(job *j, berth_sim *sim, berth_err *err)
 {
 	const berth_problem *p = &j->t->p;
-	berth_sim_result alone;
+	uint64_t *scratch;
 	int32_t *op_dev;
 	BERTH_TRY(BERTH_NEW(j->tmp, op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->tmp, scratch, berth_constraints_scratch(p), err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		bool legal = true;
-		for (int32_t op = 0; op < p->n_ops; op++) {
+		for (int32_t op = 0; op < p->n_ops; op++)
 			op_dev[op] = d;
-			legal &= berth_op_legal(p, op, d);
-		}
-		berth_sim_run(sim, op_dev, NULL, &alone);
-		if (legal && alone.runs && alone.fits)
+		if (may_stand_alone(p, d, op_dev, sim, scratch))
 			BERTH_TRY(try_one(j, op_dev, NULL, sim, err));
 	}
 	return BERTH_OK;

@@ -255,6 +255,8 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 	BERTH_TRY(load_items(c, a, s, err));
 	if (a->measured.on)
 		BERTH_TRY(train_measured_open(c, &a->measured, c->args[0], a->out, a->resume, &a->budget, &s->item[0], &s->measured, err));
+	if (s->measured.ended_before)
+		return train_measured_say_ended(c, a->out, err);
 	BERTH_TRY(open_log(a, s, err));
 	berth_status st = train(c, a, s, err);
 	if (a->measured.on && st == BERTH_OK)

@@ -11,17 +11,40 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { DIGEST = 128 };
+static const char end_mark[] = "measured.ended"; /* a tensor of the policy: SHA-256 of the graph and of the system that the run was for */
+
+static berth_status digest_of(cli *c, const berth_graph *g, const berth_system *s, char digest[DIGEST + 1], berth_err *err)
+{
+	BERTH_TRY(berth_graph_sha256(g, &c->tmp, digest, err));
+	return berth_system_sha256(s, &c->tmp, digest + DIGEST / 2, err);
+}
+
+/* Does the policy come from a run of the same that has ended? A policy that cannot be read is for the training to complain about. */
+static berth_status find_end(cli *c, const char *policy, const berth_problem *p, bool *ended, berth_err *err)
+{
+	char digest[DIGEST + 1];
+	berth_policy_file f;
+	*ended = false;
+	if (!berth_file_exists(policy) || berth_policy_file_read(policy, &c->mem, &c->tmp, &f, NULL) != BERTH_OK)
+		return BERTH_OK;
+	BERTH_TRY(digest_of(c, p->g, p->s, digest, err));
+	const safetensors_tensor *t = safetensors_find(&f.raw, end_mark);
+	*ended = t && t->dtype == SAFETENSORS_U8 && safetensors_count(t) == DIGEST && memcmp(t->data, digest, DIGEST) == 0;
+	return BERTH_OK;
+}
 
 /* Whose answers a journal holds, on one line. */
 static berth_status journal_of(cli *c, const train_measured *t, const char **out, berth_err *err)
 {
 	const berth_engine_hello *h = berth_engine_says(t->m.engine);
-	char graph[65], system[65];
+	char digest[DIGEST + 1];
 	berth_json_out w;
 	size_t len;
-	BERTH_TRY(berth_graph_sha256(t->m.g, &c->tmp, graph, err));
-	BERTH_TRY(berth_system_sha256(t->m.s, &c->tmp, system, err));
+	BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));
 	berth_json_out_init(&w, &c->mem, false);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "engine", t->engine);
@@ -34,17 +57,14 @@ static berth_status journal_of(cli *c, const train_measured *t, const char **out
 	for (int32_t d = 0; d < h->n_devs; d++)
 		berth_json_put_document(&w, NULL, h->dev[d].text);
 	berth_json_close(&w, ']');
-	berth_json_put_string(&w, "graph", graph);
-	berth_json_put_string(&w, "system", system);
+	berth_json_put_string(&w, "graph_and_system", digest);
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, out, &len, err);
 }
 
-static berth_status open_journal(cli *c, const char *policy, bool resume, train_measured *t, berth_err *err)
+static berth_status open_journal(cli *c, bool resume, train_measured *t, berth_err *err)
 {
 	const char *of;
-	if (!(t->journal_path = berth_arena_printf(&c->mem, "%s.measured", policy)))
-		return berth_nomem(err);
 	BERTH_TRY(journal_of(c, t, &of, err));
 	BERTH_TRY(berth_journal_open(t->journal_path, resume, of, &c->mem, &t->journal, err));
 	t->m.cfg.journal = t->journal;
@@ -68,13 +88,21 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 {
 	berth_measured_cfg cfg;
 	BERTH_TRY(x->placement ? berth_file_writable(x->placement, err) : BERTH_OK);
+	if (!(out->journal_path = berth_arena_printf(&c->mem, "%s.measured", policy)))
+		return berth_nomem(err);
+	if (resume)
+		BERTH_TRY(find_end(c, policy, item->p, &out->ended_before, err));
+	if (out->ended_before) {
+		unlink(out->journal_path); /* where the run was killed in its last moment */
+		return BERTH_OK;
+	}
 	BERTH_TRY(cli_engine_cfg(c, &x->engine, graph, &cfg, err));
 	configure(x, b, out);
 	cfg.engine.cancel = out->cfg.cancel;
 	BERTH_TRY(berth_measured_open(&cfg, item->p->g, item->p->s, &c->mem, &out->m, err));
 	out->open = true;
 	out->engine = cli_engine_text(c, &out->m);
-	berth_status st = open_journal(c, policy, resume, out, err);
+	berth_status st = open_journal(c, resume, out, err);
 	if (st == BERTH_OK)
 		st = berth_mtrain_open(&out->m, &out->cfg, &c->mem, &c->tmp, &out->t, err);
 	if (st != BERTH_OK)
@@ -126,15 +154,26 @@ static berth_status run_with_pool(cli *c, train_measured *t, berth_policy_file *
 	return st;
 }
 
+static berth_status write_policy(cli *c, const char *path, const train_measured *t, const berth_policy_file *f, berth_err *err)
+{
+	char digest[DIGEST + 1];
+	BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));
+	const safetensors_tensor end = {end_mark, SAFETENSORS_U8, 1, {DIGEST}, digest};
+	return berth_policy_file_write(path, f, &end, 1, &c->tmp, err);
+}
+
+/* The policy comes after the placement: it says that all is done. */
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err)
 {
 	berth_policy_file f;
 	BERTH_TRY(berth_policy_file_read(path, &c->mem, &c->tmp, &f, err));
 	BERTH_TRY(run_with_pool(c, t, &f, err));
+	if (t->r.accepted && t->placement)
+		BERTH_TRY(write_placement(c, t, err));
 	if (t->r.n_measured)
-		BERTH_TRY(berth_policy_file_write(path, &f, NULL, 0, &c->tmp, err));
+		BERTH_TRY(write_policy(c, path, t, &f, err));
 	unlink(t->journal_path);
-	return t->r.accepted && t->placement ? write_placement(c, t, err) : BERTH_OK;
+	return BERTH_OK;
 }
 
 /* ---- output ---- */
@@ -193,4 +232,19 @@ void train_measured_print(const train_measured *t)
 		return;
 	printf(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n", r->accepted && t->placement ? ", written to " : "",
 	       r->accepted && t->placement ? t->placement : "");
+}
+
+berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err)
+{
+	berth_json_out w;
+	if (!c->json && !c->quiet)
+		printf("%s: its training with measured runs has ended, there is nothing to go on with; without --resume it begins anew\n", policy);
+	if (!c->json)
+		return BERTH_OK;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "policy", policy);
+	berth_json_put_bool(&w, "ended", true);
+	berth_json_close(&w, '}');
+	return cli_print_json(&w, err);
 }

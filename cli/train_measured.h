@@ -24,6 +24,7 @@ typedef struct cli_train_measured {
 typedef struct train_measured {
 	berth_measured m;
 	bool open, ended;
+	bool ended_before;      /* resumed, but there is nothing left to go on with */
 	berth_mtrain_cfg cfg;
 	berth_mtrain t;
 	berth_mtrain_result r;
@@ -35,7 +36,7 @@ typedef struct train_measured {
 } train_measured;
 
 /* Start the engine, profile, and put the profiled simulator into the item. What the engine says is kept in POLICY.measured until the run has ended: with resume a killed
- * run goes through it again, to the same bits. */
+ * run goes through it again, to the same bits. Where POLICY is of a run that came to its end, out->ended_before is all that is set. */
 berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy, bool resume, const cli_budget *b, berth_train_item *item, train_measured *out,
                                  berth_err *err);
 /* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on. Interrupted (BERTH_EINTERRUPTED, t->r being set), policy and journal stay as
@@ -46,5 +47,7 @@ void train_measured_close(train_measured *t);
 /* "measured":{...} and its text. */
 void train_measured_put(berth_json_out *w, const train_measured *t);
 void train_measured_print(const train_measured *t);
+/* All output of a run with ended_before. */
+berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err);
 
 #endif
