@@ -4,6 +4,7 @@
 #include "constraints.h"
 #include "methods.h"
 #include "portfolio.h"
+#include "steady.h"
 #include "threads.h"
 #include "times.h"
 
@@ -108,11 +109,14 @@ static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order,
 	berth_measurement run;
 	berth_err why = {0};
 	berth_sim_result predicted;
-	int32_t repeats = j->t->cfg->repeats;
-	if (j->n_tried == MAX_TRIED || was_tried(j, op_dev) || !may_go_on(j, repeats + 1 + 4 * MIN_PAIRS))
+	int32_t repeats = j->t->cfg->repeats, for_turns = 4 * MIN_PAIRS;
+	if (j->n_tried == MAX_TRIED || was_tried(j, op_dev) || !may_go_on(j, 1 + repeats + for_turns))
 		return BERTH_OK;
+	berth_steady_cfg runs = {.warmup = 1, .least = repeats, .most = repeats, .width = 0.1};
+	while (runs.most <= 2 * repeats && may_go_on(j, 1 + 4 * runs.most - repeats + for_turns)) /* a turn of the double beside those before it */
+		runs.most *= 2;
 	BERTH_TRY(keep(j, op_dev, order, sim, &x, err));
-	berth_status st = berth_measured_run(j->t->m, x->op_dev, x->order, 1, repeats, j->t->mem, j->tmp, &run, &why);
+	berth_status st = berth_steady_run(j->t->m, &runs, x->op_dev, x->order, j->t->mem, j->tmp, &run, &why);
 	if (st != BERTH_OK)
 		return failed(j, st, &why, err);
 	x->seconds = run.wall.median;
