@@ -45,6 +45,7 @@ typedef struct job {
 	berth_calibration c;
 	tried tried[MAX_TRIED];
 	int32_t n_tried;
+	int64_t n_more;          /* runs beyond the first of a placement */
 	double error;            /* summed over the round's measured placements */
 	int32_t n_error;
 } job;
@@ -102,6 +103,13 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, be
 	return BERTH_OK;
 }
 
+/* Runs that only make a median better known are a quarter of the budget at most, and leave what the turns at the end need. */
+static bool may_repeat(const job *j)
+{
+	const berth_mtrain_cfg *cfg = j->t->cfg;
+	return 4 * (j->n_more + 2 * cfg->repeats) <= cfg->runs && may_go_on(j, 1 + 3 * cfg->repeats + 4 * cfg->pairs);
+}
+
 /* Measure a placement that was not yet. */
 static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim, berth_err *err)
 {
@@ -109,17 +117,16 @@ static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order,
 	berth_measurement run;
 	berth_err why = {0};
 	berth_sim_result predicted;
-	int32_t repeats = j->t->cfg->repeats, for_turns = 4 * MIN_PAIRS;
-	if (j->n_tried == MAX_TRIED || was_tried(j, op_dev) || !may_go_on(j, 1 + repeats + for_turns))
+	int32_t repeats = j->t->cfg->repeats;
+	if (j->n_tried == MAX_TRIED || was_tried(j, op_dev) || !may_go_on(j, 1 + repeats + 4 * MIN_PAIRS))
 		return BERTH_OK;
-	berth_steady_cfg runs = {.warmup = 1, .least = repeats, .most = repeats, .width = 0.1};
-	while (runs.most <= 2 * repeats && may_go_on(j, 1 + 4 * runs.most - repeats + for_turns)) /* a turn of the double beside those before it */
-		runs.most *= 2;
+	berth_steady_cfg runs = {.warmup = 1, .least = repeats, .most = may_repeat(j) ? 2 * repeats : repeats, .width = 0.1};
 	BERTH_TRY(keep(j, op_dev, order, sim, &x, err));
 	berth_status st = berth_steady_run(j->t->m, &runs, x->op_dev, x->order, j->t->mem, j->tmp, &run, &why);
 	if (st != BERTH_OK)
 		return failed(j, st, &why, err);
 	x->seconds = run.wall.median;
+	j->n_more += run.n_samples > repeats ? run.n_samples : 0;
 	j->r->n_measured++;
 	berth_sim_run(sim, x->op_dev, x->order, &predicted);
 	j->error += fabs((double)predicted.latency_ns * 1e-9 / x->seconds - 1);
