@@ -188,14 +188,26 @@ static bool engine_failed(berth_status st)
 	return st == BERTH_EIO || st == BERTH_ELIMIT;
 }
 
-/* Run the present placement, once more where the engine dies of it. */
-static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena *mem, berth_measurement *run, berth_err *err)
+/* Run the present placement, once more where the engine dies of it. *took_s: of the time that counted. */
+static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena *mem, berth_measurement *run, double *took_s, berth_err *err)
 {
+	double from = berth_wall_seconds();
 	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
-	if (!engine_failed(st))
-		return st;
-	BERTH_TRY(slow_down(j, err));
-	return berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
+	if (engine_failed(st)) {
+		BERTH_TRY(slow_down(j, err));
+		from = berth_wall_seconds();
+		st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
+	}
+	*took_s = berth_wall_seconds() - from;
+	return st;
+}
+
+/* On another machine a switch is not waited for that long. */
+static void note_change(job *j, int32_t n_changes)
+{
+	enum { FEW = 2 };
+	if (j->tried.n_changes != n_changes && j->wait > FEW)
+		j->wait = FEW;
 }
 
 static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
@@ -203,13 +215,16 @@ static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 	berth_arena room = {0};
 	berth_measurement run;
 	berth_adaptation *r = j->r;
-	berth_status st = run_placement(j, 0, n, &room, &run, err);
+	int32_t n_changes = j->tried.n_changes;
+	double took_s;
+	berth_status st = run_placement(j, 0, n, &room, &run, &took_s, err);
 	if (st == BERTH_OK) {
 		bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
 		r->step[r->n] = step;
 		r->step_s[r->n] = run.wall.median;
 		r->predicted_s[r->n++] = j->predicted_s;
 		st = berth_tried_measure(&j->tried, j->op_dev, j->order, n, run.wall.median, err);
+		note_change(j, n_changes);
 		if (st == BERTH_OK && !j->tried.cold)
 			st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
 		if (st == BERTH_OK)
@@ -241,10 +256,10 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	berth_status st = place_first(j, &x, err);
 	berth_arena_free(&x.mem);
 	BERTH_TRY(st);
-	double from = berth_wall_seconds();
-	BERTH_TRY(run_placement(j, 0, 1, j->mem, &run, err));
-	j->r->ready_s = isnan(j->cfg->ready_s) ? fmax(0, berth_wall_seconds() - from - run.wall.median) : j->cfg->ready_s;
-	BERTH_TRY(run_placement(j, 1, j->cfg->window, j->mem, &run, err));
+	double took_s;
+	BERTH_TRY(run_placement(j, 0, 1, j->mem, &run, &took_s, err));
+	j->r->ready_s = isnan(j->cfg->ready_s) ? fmax(0, took_s - run.wall.median) : j->cfg->ready_s;
+	BERTH_TRY(run_placement(j, 1, j->cfg->window, j->mem, &run, &took_s, err));
 	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
 	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));
 	return look(j, j->cfg->steps, false, err);

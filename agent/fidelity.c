@@ -239,12 +239,13 @@ static void predict_again(world *w, drawn *pool, int32_t count)
 	qsort(pool, (size_t)count, sizeof *pool, by_time);
 }
 
-/* A placement once more; it is flagged but once. */
+/* A placement once more; it is flagged, or failed, but once. */
 static berth_status time_again(job *j, const trial *x, berth_calibration *c, timed *out, berth_err *err)
 {
-	int32_t n_flagged = j->r->n_flagged;
+	int32_t n_flagged = j->r->n_flagged, n_failed = j->r->n_failed;
 	BERTH_TRY(time_placement(j, x->op_dev, x->order, c, out, err));
 	j->r->n_flagged = n_flagged;
+	j->r->n_failed = n_failed;
 	return BERTH_OK;
 }
 

@@ -231,15 +231,17 @@ static bool may_stand_alone(const berth_problem *p, int32_t dev, const int32_t *
 	return r.runs && r.fits && berth_constraints_broken(p, op_dev, scratch) == 0;
 }
 
-/* Each device alone that can run and hold it all: the final comparison's rival is the fastest of them as measured, not as simulated. */
+/* Each device alone that can run and hold it all, as far as a quarter of the budget goes: the final comparison's rival is the fastest of them as measured, not as
+ * simulated. */
 static berth_status try_singles(job *j, berth_sim *sim, berth_err *err)
 {
 	const berth_problem *p = &j->t->p;
 	uint64_t *scratch;
 	int32_t *op_dev;
+	int64_t before = j->t->m->runs;
 	BERTH_TRY(BERTH_NEW(j->tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->tmp, scratch, berth_constraints_scratch(p), err));
-	for (int32_t d = 0; d < p->n_devs; d++) {
+	for (int32_t d = 0; d < p->n_devs && 4 * (j->t->m->runs - before) < j->t->cfg->runs; d++) {
 		for (int32_t op = 0; op < p->n_ops; op++)
 			op_dev[op] = d;
 		if (may_stand_alone(p, d, op_dev, sim, scratch))

@@ -16,7 +16,7 @@ typedef struct berth_mtrain_cfg {
 	int64_t runs;            /* budget: runs of the whole model, warm-up and the final comparison included; default 400 */
 	double time_s;           /* and seconds; 0: no limit */
 	int32_t rounds;          /* default 3 */
-	int32_t repeats;         /* of a placement in a round ; where its median is not known to 10 %, twice as many again; default 5 */
+	int32_t repeats;         /* of a placement in a round; where its median is not known to 10 %, twice as many again; default 5 */
 	int64_t evaluations;     /* on the simulator, a round; default 4000 */
 	int32_t pairs;           /* turns of the final comparison at most; default 31 */
 	uint64_t seed;

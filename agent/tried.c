@@ -34,6 +34,7 @@ static void forget(berth_tried *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		t->at[i]->n_steps = 0;
+	t->n_changes++;
 }
 
 static void add(berth_tried *t, berth_try *x, int32_t n_steps, double step_s)

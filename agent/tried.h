@@ -26,6 +26,7 @@ typedef struct berth_tried {
 	berth_try *now;           /* the one that runs; NULL: none was measured yet */
 	bool cold;                /* the last window was the first one after a switch */
 	int32_t n_warm;           /* steps since then, without that window */
+	int32_t n_changes;        /* how often the machine was taken to be another one */
 } berth_tried;
 
 /* The placement runs: n_steps steps took step_s each. Fails: BERTH_ENOMEM. */

@@ -257,8 +257,9 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 		BERTH_TRY(train_measured_open(c, &a->measured, c->args[0], a->out, a->resume, &a->budget, &s->item[0], &s->measured, err));
 	if (s->measured.ended_before)
 		return train_measured_say_ended(c, a->out, err);
-	BERTH_TRY(open_log(a, s, err));
-	berth_status st = train(c, a, s, err);
+	berth_status st = open_log(a, s, err);
+	if (st == BERTH_OK)
+		st = train(c, a, s, err);
 	if (a->measured.on && st == BERTH_OK)
 		st = train_measured_run(c, a->out, &s->measured, err);
 	train_measured_close(&s->measured);

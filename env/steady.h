@@ -5,7 +5,7 @@
 #include "measured.h"
 
 /* How often to run: warmup times unseen, then least times; where the interval of the median is wider than width (relative to the median), twice as often, and so on up to most
- * times. Each turn's samples stand by themselves, so that what disturbed an earlier one is gone. */
+ * times, or as often as an answer has time for. Each turn's samples stand by themselves, so that what disturbed an earlier one is gone. */
 typedef struct berth_steady_cfg {
 	int32_t warmup, least, most;
 	double width; /* INFINITY: least runs are enough */

@@ -55,6 +55,10 @@ static void noise_is_not_believed(void **state)
 		assert_null(berth_tried_better(&w.t));
 		assert_true(berth_tried_has(&w.t, p, order));
 	}
+	assert_int_equal(w.t.n_changes, 0);
+	measure(&w, q, order, 5, 1.5);
+	assert_int_equal(w.t.n_changes, 1);
+	assert_false(berth_tried_has(&w.t, p, order));
 	berth_arena_free(&w.mem);
 }
 
