@@ -79,7 +79,7 @@ static bool was_tried(const job *j, const int32_t *op_dev)
 static berth_status failed(job *j, berth_status st, const berth_err *why, berth_err *err)
 {
 	BERTH_TRY(interrupted(j, err));
-	if (st == BERTH_ENOMEM)
+	if (st == BERTH_ENOMEM || j->t->m->unwritten)
 		return berth_fail(err, st, "%s", why->msg);
 	j->r->n_failed++;
 	j->r->failure = berth_arena_strdup(j->t->mem, why->msg);

@@ -110,6 +110,7 @@ static berth_status settle(answer *a, berth_status st, const berth_err *why, ber
 		noted = st == BERTH_OK ? berth_journal_add(a->m->cfg.journal, a->question, a->text, err) : note_failure(a, st, why, err);
 	cJSON_Delete(a->item);
 	a->item = NULL;
+	a->m->unwritten |= noted != BERTH_OK;
 	BERTH_TRY(noted);
 	return st == BERTH_OK ? BERTH_OK : berth_fail(err, st, "%s", why->msg);
 }

@@ -36,6 +36,7 @@ typedef struct berth_measured {
 	int32_t *engine_sys;    /* [n_engine_devs] device of the system; -1 */
 	int64_t runs;           /* runs of the whole model that were asked for so far, warm-up included */
 	int32_t failures;       /* answers that were none */
+	bool unwritten;         /* the journal could not be written: to go on would lose what is measured */
 } berth_measured;
 
 /* Operators that ran as one piece on one device. Times [n_samples] from the start of the run. */

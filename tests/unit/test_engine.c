@@ -6,8 +6,10 @@
 #include "text.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char graph_text[] =
@@ -151,6 +153,33 @@ static void journal_goes_through_a_run_again(void **state)
 	}
 	run_with_journal(path, false, &b, 0); /* not resumed: begun anew */
 	unlink(path);
+}
+
+/* A full disk is no fault of the engine's. */
+static void journal_cannot_be_written(void **state)
+{
+	(void)state;
+	world w;
+	berth_measurement run;
+	char path[64];
+	struct rlimit was, small = {.rlim_cur = 200};
+	snprintf(path, sizeof path, "/tmp/berth-journal-full-%ld", (long)getpid());
+	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	assert_ok(berth_journal_open(path, false, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
+	assert_ok(open_world(&w), &w.err);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	small.rlim_max = was.rlim_max;
+	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	berth_status st = run_world(&w, &run);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	signal(SIGXFSZ, handler);
+	assert_int_equal(st, BERTH_EIO);
+	assert_true(w.m.unwritten && w.m.failures == 0);
+	assert_contains(w.err.msg, path);
+	berth_journal_close(w.cfg.journal);
+	unlink(path);
+	end_world(&w);
 }
 
 /* A journal of something else is refused and stays as it is, also where its end is torn; a torn first line is none. */
@@ -513,6 +542,7 @@ int main(void)
 		cmocka_unit_test(example_tells_of_operators),
 		cmocka_unit_test(journal_goes_through_a_run_again),
 		cmocka_unit_test(journal_of_something_else),
+		cmocka_unit_test(journal_cannot_be_written),
 		cmocka_unit_test(last_failure_is_asked_again),
 		cmocka_unit_test(lies_are_recalled_as_failures),
 		cmocka_unit_test(profile_survives_one_death),
