@@ -103,9 +103,8 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(order_of(c, s, &order, err));
 	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
 	s->engine = cli_engine_text(c, &m);
-	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup, .least = (int32_t)a->repeats, .most = (int32_t)a->repeats, .width = INFINITY};
-	if (!a->repeats)
-		runs = (berth_steady_cfg){.warmup = (int32_t)a->warmup, .least = 21, .most = 168, .width = 0.03};
+	int32_t least = a->repeats ? (int32_t)a->repeats : 21, most = a->repeats ? least : 168;
+	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup, .least = least, .most = most, .width = 0.03};
 	berth_status st = berth_steady_run(&m, &runs, s->placement.op_dev, order, &c->mem, &c->tmp, &s->run, err);
 	if (st == BERTH_OK && (a->operators || a->trace))
 		st = berth_measured_operators(&m, s->placement.op_dev, order, &c->mem, &c->tmp, &s->operators, &s->n_operators, err);

@@ -8,7 +8,7 @@
  * times, or as often as an answer has time for. Each turn's samples stand by themselves, so that what disturbed an earlier one is gone. */
 typedef struct berth_steady_cfg {
 	int32_t warmup, least, most;
-	double width; /* INFINITY: least runs are enough */
+	double width;
 } berth_steady_cfg;
 
 /* The runs of the last turn. Else as berth_measured_run, with its errors. */
