@@ -315,11 +315,6 @@ zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x)
 	return zoo_op(net, name, "Gather", 1, &x, out, own(0, 0));
 }
 
-zoo_tensor zoo_rmsnorm(zoo_net *net, const char *name, zoo_tensor x)
-{
-	return zoo_op(net, name, "RMSNormalization", 1, &x, x, own(0, (double)x.dim[3]));
-}
-
 zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3)
 {
 	return zoo_op(net, name, "Transpose", 1, &x, zoo_input(d0, d1, d2, d3), own(0, 0));

@@ -88,8 +88,6 @@ zoo_tensor zoo_layernorm(zoo_net *net, const char *name, zoo_tensor x);
 zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns, int32_t shared);
 /* The first row only: Gather of one index. */
 zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x);
-/* Normalisation by the root mean square, with a weight a column. */
-zoo_tensor zoo_rmsnorm(zoo_net *net, const char *name, zoo_tensor x);
 /* A copy in another order; dim as it is afterwards. */
 zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3);
 

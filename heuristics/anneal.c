@@ -140,7 +140,7 @@ static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err
 
 berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem, berth_annealer **out, berth_err *err)
 {
-	int32_t ahead = berth_search_ahead(s);
+	int32_t ahead = berth_pool_workers(s->cfg.pool);
 	berth_annealer *a;
 	BERTH_TRY(BERTH_NEW(mem, a, 1, err));
 	a->s = s;

@@ -96,33 +96,8 @@ static void score_one(void *ctx, int32_t item, int32_t worker)
 	b->scores[item] = berth_eval_run(&b->s->eval[worker], b->op_devs + (size_t)item * (size_t)b->s->p->n_ops, NULL);
 }
 
-/* By cfg.model; the best of all is offered under the reference. */
-static void offer_modelled(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores)
-{
-	const berth_search_model *m = s->cfg.model;
-	const int32_t *some[BERTH_MOST_AT_ONCE];
-	size_t n_ops = (size_t)s->p->n_ops;
-	int32_t best = 0, k = 0;
-	for (int32_t i = 0; i < n; i++) {
-		some[k++] = op_devs + (size_t)i * n_ops;
-		if (k < m->at_once && i + 1 < n)
-			continue;
-		m->score(m->ctx, k, some, scores + i + 1 - k);
-		k = 0;
-	}
-	s->evaluations += n;
-	for (int32_t i = 1; i < n; i++)
-		best = berth_score_less(scores[i], scores[best]) ? i : best;
-	if (n)
-		berth_search_offer(s, op_devs + (size_t)best * n_ops, NULL);
-}
-
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores)
 {
-	if (s->cfg.model) {
-		offer_modelled(s, n, op_devs, scores);
-		return;
-	}
 	batch b = {.s = s, .op_devs = op_devs, .scores = scores};
 	berth_pool_run(s->cfg.pool, n, score_one, &b);
 	s->evaluations += n;
@@ -169,12 +144,6 @@ static void score_both(void *ctx, int32_t item, int32_t worker)
 
 void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders, berth_score *scores)
 {
-	if (s->cfg.model) {
-		offer_modelled(s, n, op_devs, scores);
-		for (int32_t i = n - 1; i >= 0; i--)
-			scores[2 * i] = scores[2 * i + 1] = scores[i];
-		return;
-	}
 	batch b = {.s = s, .op_devs = op_devs, .scores = scores, .orders = orders};
 	berth_pool_run(s->cfg.pool, n, score_both, &b);
 	s->evaluations += 2 * (int64_t)n;
@@ -198,42 +167,9 @@ berth_status berth_search_prepare_walk(berth_search *s, berth_err *err)
 	return BERTH_OK;
 }
 
-int32_t berth_search_ahead(const berth_search *s)
-{
-	return s->cfg.model ? s->cfg.model->at_once : berth_pool_workers(s->cfg.pool);
-}
-
-/* A walk begins where its base is scored. */
-static int32_t first_modelled(berth_search *s, int32_t n, const int32_t *base, const berth_keyed *x, berth_score *scores,
-                              bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx)
-{
-	const berth_search_model *m = s->cfg.model;
-	const int32_t *some[BERTH_MOST_AT_ONCE];
-	if (n && x[0].op_dev == base)
-		s->walk_best = berth_score_worst();
-	for (int32_t i = 0; i < n; i++) {
-		int32_t k = 0;
-		for (; i % m->at_once == 0 && k < m->at_once && i + k < n; k++)
-			some[k] = x[i + k].op_dev;
-		if (k)
-			m->score(m->ctx, k, some, scores + i);
-		s->evaluations++;
-		if (!accept(ctx, i, scores[i]))
-			continue;
-		if (berth_score_less(scores[i], s->walk_best)) {
-			s->walk_best = scores[i];
-			berth_search_offer(s, x[i].op_dev, NULL);
-		}
-		return i;
-	}
-	return n;
-}
-
 int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, const berth_keyed *x, const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx)
 {
-	if (s->cfg.model && !base.op_key)
-		return first_modelled(s, n, base.op_dev, x, scores, accept, ctx);
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	for (int32_t first = 0; first < n; first += workers) {
 		int32_t some = n - first < workers ? n - first : workers;

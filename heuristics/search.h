@@ -22,15 +22,6 @@ typedef struct berth_progress {
 	double evaluations_per_s;
 } berth_progress;
 
-/* Another evaluator to search by. Batches and walks have its scores, which are of its own model; what seems the best of each batch, and of a walk so far, is scored
- * by the reference too: that alone decides the incumbent. */
-enum { BERTH_MOST_AT_ONCE = 64 };
-typedef struct berth_search_model {
-	int32_t at_once; /* placements that are scored together, 1 to BERTH_MOST_AT_ONCE */
-	void (*score)(void *ctx, int32_t n, const int32_t *const *op_devs, berth_score *scores); /* n <= at_once placements [n_ops] */
-	void *ctx;
-} berth_search_model;
-
 typedef struct berth_search_cfg {
 	berth_objective objective;
 	uint64_t seed;
@@ -42,7 +33,6 @@ typedef struct berth_search_cfg {
 	void *progress_ctx;
 	const char *write_model;    /* file that milp writes its model to: MPS, or LP where the name ends in .lp; NULL: none */
 	const struct berth_policy_file *policy; /* a trained policy, for the methods that use one; opaque here */
-	const berth_search_model *model; /* NULL: the reference. Placements with orders or keys of their own are the reference's in walks, and go without these in batches */
 	int64_t nodes;              /* limit of the exact methods' search trees; 0: their own default */
 } berth_search_cfg;
 
@@ -65,7 +55,6 @@ typedef struct berth_search {
 	berth_proof proof;
 	int64_t nodes;             /* of an exact method's search tree */
 	bool stopped;              /* by time or cancel */
-	berth_score walk_best;     /* of this walk, where another evaluator scores it */
 
 	berth_score best;          /* the incumbent; worst before the first offer */
 	int32_t *best_dev;         /* [n_ops] */
@@ -91,9 +80,6 @@ berth_score berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, c
 
 /* Prepare for walks: berth_search_offer_first is quick then. Done once; later calls do nothing. Fails: BERTH_ENOMEM. */
 berth_status berth_search_prepare_walk(berth_search *s, berth_err *err);
-
-/* Placements to draw ahead for berth_search_offer_first, which scores so many at once. */
-int32_t berth_search_ahead(const berth_search *s);
 
 /* Score the placements x [n], which differ little from base, in index order up to the first that accept() takes, and return its index; n where it takes
  * none. Those up to it are offered and counted, scores [n] is set for them; later ones, which other workers may have scored already, are as if they had

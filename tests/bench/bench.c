@@ -11,7 +11,6 @@
 
 static const bench benches[] = {
 	{"simulate", "reference simulator, placements near good ones, one core", bench_simulate},
-	{"batch", "batched evaluator, 16 placements at once, one core", bench_batch},
 	{"incremental", "moves around a placement: incremental runs against full ones, one core", bench_incremental},
 	{"threads", "evaluations over a pool of 1 and 2 workers, wall time", bench_threads},
 	{"growth", "time and memory an operator, at 10,000 to 1,000,000 of them", bench_growth},

@@ -43,7 +43,6 @@ void bench_policy(bench_out *out);
 void bench_pbqp(bench_out *out);
 void bench_questions(bench_out *out);
 void bench_exact(bench_out *out);
-void bench_batch(bench_out *out);
 void bench_incremental(bench_out *out);
 void bench_threads(bench_out *out);
 void bench_growth(bench_out *out);

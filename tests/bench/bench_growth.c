@@ -1,8 +1,7 @@
 /* How time and memory grow with the graph: random graphs of 10,000 to 1,000,000 operators on 4gpu, nanoseconds and bytes an operator of compiling, of an evaluation by the
- * reference, by lanes of the batched evaluator, of a single move by the incremental one and of HEFT with its scorings. The least of a few runs each. */
+ * reference, of a single move by the incremental one and of HEFT with its scorings. The least of a few runs each. */
 #include "bench.h"
 
-#include "batch.h"
 #include "incremental.h"
 #include "methods.h"
 #include "rng.h"
@@ -22,8 +21,6 @@ typedef struct subject {
 	berth_arena own;
 	berth_sim *sim;
 	berth_incremental *inc;
-	berth_batch *batch;
-	uint8_t *lanes;
 	int32_t *base, *trial; /* [n_ops] */
 	berth_rng rng;
 } subject;
@@ -53,13 +50,6 @@ static void run_reference(void *arg)
 	berth_sim_run(c->sim, c->base, NULL, &r);
 }
 
-static void run_batch(void *arg)
-{
-	subject *c = arg;
-	int64_t ns[BERTH_BATCH_LANES];
-	berth_batch_run(c->batch, c->lanes, ns);
-}
-
 static void run_moves(void *arg)
 {
 	subject *c = arg;
@@ -69,17 +59,6 @@ static void run_moves(void *arg)
 		c->trial[op] = (c->base[op] + 1) % c->b.p.n_devs;
 		berth_incremental_run(c->inc, c->trial, INT64_MAX, &r);
 		c->trial[op] = c->base[op];
-	}
-}
-
-static void run_all_devices(void *arg)
-{
-	subject *c = arg;
-	berth_sim_result r[BERTH_MAX_DEVS];
-	bool known[BERTH_MAX_DEVS];
-	for (int i = 0; i < MOVES; i++) {
-		int32_t op = (int32_t)berth_rng_below(&c->rng, (uint32_t)c->b.p.n_ops);
-		berth_incremental_all(c->inc, &op, 1, INT64_MAX, r, known);
 	}
 }
 
@@ -135,12 +114,9 @@ static void prepare(subject *c, int n)
 	bench_compile(&c->b, zoo, "4gpu");
 	must(BERTH_NEW(&c->b.mem, c->base, n, &err), &err);
 	must(BERTH_NEW(&c->b.mem, c->trial, n, &err), &err);
-	must(BERTH_NEW(&c->b.mem, c->lanes, (size_t)n * BERTH_BATCH_LANES, &err), &err);
 	for (int32_t k = 0; k < n; k++)
 		c->base[c->b.g.topo_op[k]] = (int32_t)((int64_t)k * c->b.p.n_devs / n);
 	memcpy(c->trial, c->base, (size_t)n * sizeof *c->base);
-	for (size_t i = 0; i < (size_t)n * BERTH_BATCH_LANES; i++)
-		c->lanes[i] = (uint8_t)berth_rng_below(&c->rng, (uint32_t)c->b.p.n_devs);
 }
 
 void bench_growth(bench_out *out)
@@ -155,13 +131,10 @@ void bench_growth(bench_out *out)
 		row(out, "compile", n, least(compile_again, &c), 1, 0);
 		must(berth_sim_new(&c.b.p, &c.own, &c.sim, &err), &err);
 		row(out, "reference", n, least(run_reference, &c), 1, taken(&c, &before));
-		must(berth_batch_new(&c.b.p, &(berth_batch_cfg){0}, &c.own, &c.batch, &err), &err);
-		row(out, "batched, a placement", n, least(run_batch, &c), BERTH_BATCH_LANES, taken(&c, &before));
 		must(berth_incremental_new(&c.b.p, &c.own, &c.inc, &err), &err);
 		double bytes = taken(&c, &before);
 		berth_incremental_base(c.inc, c.base, &r);
 		row(out, "incremental, a move", n, least(run_moves, &c), MOVES, bytes);
-		row(out, "incremental, each of all moves of an operator", n, least(run_all_devices, &c), MOVES * (c.b.p.n_devs - 1), 0);
 		row(out, "heft", n, least(run_heft, &c), 1, 0);
 		berth_arena_free(&c.own);
 		bench_discard(&c.b);

@@ -1,6 +1,5 @@
 /* How well simpler models rank placements for the full one: mean Kendall tau (a) and regret of the placement that the model likes best, over 24 problems
  * (graph x system) of 60 placements each: the topological order cut into pieces of equal operator time, up to one operator in ten moved at random. */
-#include "batch.h"
 #include "ready.h"
 #include "rng.h"
 #include "sim.h"
@@ -20,15 +19,14 @@ typedef struct model {
 	enum { NO_ORDER, BY_RANK, BY_TOPO, BY_STARTS, N_GIVEN } given;
 } model;
 
-/* Contention is with channels in program order: with the rest as it is, that is the full model but for the channels' order. The batched evaluator
- * equals the reference with its order given (test_batch). */
+/* Contention is with channels in program order: with the rest as it is, that is the full model but for the channels' order. */
 static const model models[] = {
-	{"batched, upward rank", false, BERTH_ORDER_PRIORITY, BY_RANK},
-	{"batched, topological order", false, BERTH_ORDER_PRIORITY, BY_TOPO},
-	{"batched, upward rank, channels in that order", true, BERTH_ORDER_PRIORITY, BY_RANK},
-	{"batched, topological order, channels in that order", true, BERTH_ORDER_PRIORITY, BY_TOPO},
-	{"batched, a neighbour's starts", false, BERTH_ORDER_PRIORITY, BY_STARTS},
-	{"batched, a neighbour's starts, channels in that order", true, BERTH_ORDER_PRIORITY, BY_STARTS},
+	{"order given: upward rank", false, BERTH_ORDER_PRIORITY, BY_RANK},
+	{"order given: topological order", false, BERTH_ORDER_PRIORITY, BY_TOPO},
+	{"order given: upward rank, channels in that order", true, BERTH_ORDER_PRIORITY, BY_RANK},
+	{"order given: topological order, channels in that order", true, BERTH_ORDER_PRIORITY, BY_TOPO},
+	{"order given: a neighbour's starts", false, BERTH_ORDER_PRIORITY, BY_STARTS},
+	{"order given: a neighbour's starts, channels in that order", true, BERTH_ORDER_PRIORITY, BY_STARTS},
 	{"reference, `priority` without contention", false, BERTH_ORDER_PRIORITY, NO_ORDER},
 	{"reference, `fifo` without contention", false, BERTH_ORDER_FIFO, NO_ORDER},
 	{"reference, `program` without contention", false, BERTH_ORDER_PROGRAM, NO_ORDER},
