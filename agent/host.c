@@ -2,7 +2,6 @@
 #include "host.h"
 
 #include "cores.h"
-#include "policy_file.h"
 #include "threads.h"
 
 #include <cblas.h>
@@ -50,7 +49,7 @@ berth_status berth_host_measure(berth_arena *tmp, berth_host *out, berth_err *er
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	int32_t core[BERTH_MAX_CORES], n_cores = berth_cores(core, BERTH_MAX_CORES);
-	berth_host h = {.core = berth_policy_core(), .n_cores = n_cores > 0 ? n_cores : 1};
+	berth_host h = {.core = openblas_get_corename(), .n_cores = n_cores > 0 ? n_cores : 1};
 	h.memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	berth_status st = measure_peak(tmp, &h.peak_flops, err);
 	if (st == BERTH_OK)

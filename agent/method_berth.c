@@ -141,4 +141,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_placer_run(s, &cfg, tmp, err);
 }
 
-const berth_method berth_method_berth = {"berth", "Policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default).", true, run};
+const berth_method berth_method_berth = {"berth", "Policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default).", true, run, NULL};

@@ -164,4 +164,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_doppler = {"doppler", "Two policies, of the next operator and of its device, along a list: imitation, then REINFORCE (Yao et al. 2026).", true, run};
+const berth_method berth_method_doppler = {"doppler", "Two policies, of the next operator and of its device, along a list: imitation, then REINFORCE (Yao et al. 2026).", true, run, NULL};

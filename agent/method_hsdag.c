@@ -236,4 +236,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_hsdag_run(s, &cfg, tmp, err);
 }
 
-const berth_method berth_method_hsdag = {"hsdag", "A graph network that groups by learned edge scores and places the groups, by PPO (Duan et al. 2024).", true, run};
+const berth_method berth_method_hsdag = {"hsdag", "A graph network that groups by learned edge scores and places the groups, by PPO (Duan et al. 2024).", true, run, NULL};

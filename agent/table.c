@@ -175,8 +175,8 @@ static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_table_run(s, &cfg, tmp, err);
 }
 
-const berth_method berth_method_post = {"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).", true, run_post};
-const berth_method berth_method_ppo = {"ppo", "The PPO half of post alone, clipped per group (Schulman et al. 2017).", true, run_ppo};
+const berth_method berth_method_post = {"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).", true, run_post, NULL};
+const berth_method berth_method_ppo = {"ppo", "The PPO half of post alone, clipped per group (Schulman et al. 2017).", true, run_ppo, NULL};
 const berth_method berth_method_reinforce = {"reinforce", "Policy gradient with a moving baseline on the table of post (Williams 1992; Mirhoseini et al. 2017).", true,
-                                             run_reinforce};
-const berth_method berth_method_cem = {"cem", "The cross-entropy half of post alone (Rubinstein 1999).", true, run_cem};
+                                             run_reinforce, NULL};
+const berth_method berth_method_cem = {"cem", "The cross-entropy half of post alone (Rubinstein 1999).", true, run_cem, NULL};

@@ -212,4 +212,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 				return BERTH_OK;
 }
 
-const berth_method berth_method_anneal = {"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true, run};
+const berth_method berth_method_anneal = {"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true, run, NULL};

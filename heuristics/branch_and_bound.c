@@ -60,4 +60,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_branch_and_bound = {
-	"branch-and-bound", "Proves the least latency over placements and orders of up to 16 operators or groups (after Carlier, Pinson 1989).", false, run};
+	"branch-and-bound", "Proves the least latency over placements and orders of up to 16 operators or groups (after Carlier, Pinson 1989).", false, run, NULL};

@@ -124,4 +124,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_brute_force = {
-	"brute-force", "Tries every placement, and every order where they are few, of up to 12 operators or groups.", false, run};
+	"brute-force", "Tries every placement, and every order where they are few, of up to 12 operators or groups.", false, run, NULL};

@@ -21,4 +21,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, berth_ceft_pins_schedule, &c, tmp, err);
 }
 
-const berth_method berth_method_ceft_cpop = {"ceft-cpop", "CPOP and HEFT with the critical path pinned to its CEFT devices (Vasudevan, Gregg 2017).", false, run};
+const berth_method berth_method_ceft_cpop = {"ceft-cpop", "CPOP and HEFT with the critical path pinned to its CEFT devices (Vasudevan, Gregg 2017).", false, run, NULL};

@@ -62,4 +62,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_ceft = {"ceft", "Placement read backwards from the table of critical earliest finish times (Vasudevan, Gregg 2017).", false, run};
+const berth_method berth_method_ceft = {"ceft", "Placement read backwards from the table of critical earliest finish times (Vasudevan, Gregg 2017).", false, run, NULL};

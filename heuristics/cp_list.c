@@ -79,4 +79,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_cp_list = {"cp-list", "Critical-path lists with restarts, each operator where it can start first (as in Yao et al. 2026).", true, run};
+const berth_method berth_method_cp_list = {"cp-list", "Critical-path lists with restarts, each operator where it can start first (as in Yao et al. 2026).", true, run, NULL};

@@ -75,4 +75,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, schedule, &c, tmp, err);
 }
 
-const berth_method berth_method_cpop = {"cpop", "Critical path on a processor (Topcuoglu, Hariri, Wu 2002).", false, run};
+const berth_method berth_method_cpop = {"cpop", "Critical path on a processor (Topcuoglu, Hariri, Wu 2002).", false, run, NULL};

@@ -611,4 +611,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return all ? solve(&d, op_dev, err) : BERTH_OK;
 }
 
-const berth_method berth_method_dp = {"dp", "Contiguous dynamic program over ideals for max-load throughput (Tarnawski et al. 2020).", false, run};
+const berth_method berth_method_dp = {"dp", "Contiguous dynamic program over ideals for max-load throughput (Tarnawski et al. 2020).", false, run, NULL};

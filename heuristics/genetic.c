@@ -164,4 +164,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_genetic = {"genetic", "Biased random-key genetic algorithm over devices and order (Goncalves, Resende 2011; REGAL 2020).", true,
-                                           run};
+                                           run, NULL};

@@ -34,4 +34,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, schedule, &h, tmp, err);
 }
 
-const berth_method berth_method_heft = {"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false, run};
+const berth_method berth_method_heft = {"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false, run, NULL};

@@ -11,4 +11,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, berth_ceft_pins_schedule, &c, tmp, err);
 }
 
-const berth_method berth_method_heft_ceft = {"heft-ceft", "HEFT with the critical path pinned to its CEFT devices (after Vasudevan, Gregg 2017).", false, run};
+const berth_method berth_method_heft_ceft = {"heft-ceft", "HEFT with the critical path pinned to its CEFT devices (after Vasudevan, Gregg 2017).", false, run, NULL};

@@ -68,4 +68,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_heft_lookahead = {"heft-lookahead", "HEFT that looks at the consumers' finishes too (Bittencourt, Sakellariou, Madeira 2010).",
-                                                  false, run};
+                                                  false, run, NULL};

@@ -124,4 +124,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_ip = {
-	"ip", "Max-load throughput without contiguity: annealing from dp, then the integer program by CBC (Tarnawski et al. 2020).", false, run};
+	"ip", "Max-load throughput without contiguity: annealing from dp, then the integer program by CBC (Tarnawski et al. 2020).", false, run, NULL};

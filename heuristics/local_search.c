@@ -45,4 +45,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_local_search = {"local-search", "Iterated local search over moves of units (Lourenco, Martin, Stuetzle 2003).", true, run};
+const berth_method berth_method_local_search = {"local-search", "Iterated local search over moves of units (Lourenco, Martin, Stuetzle 2003).", true, run, NULL};

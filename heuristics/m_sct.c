@@ -14,4 +14,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return etf_offer(s, op_child, tmp, err);
 }
 
-const berth_method berth_method_m_sct = {"m-sct", "Earliest start with favourite children kept on their parents' device (Baechi, Jeon et al. 2020).", false, run};
+const berth_method berth_method_m_sct = {"m-sct", "Earliest start with favourite children kept on their parents' device (Baechi, Jeon et al. 2020).", false, run, berth_lp_missing};

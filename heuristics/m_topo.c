@@ -64,4 +64,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_m_topo = {"m-topo", "Devices filled with bytes one after the other in topological order (Baechi, Jeon et al. 2020).", false, run};
+const berth_method berth_method_m_topo = {"m-topo", "Devices filled with bytes one after the other in topological order (Baechi, Jeon et al. 2020).", false, run, NULL};

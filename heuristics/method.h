@@ -11,10 +11,15 @@ typedef struct berth_method {
 	/* Offer at least one legal placement to the search; its incumbent is the answer. Fails: BERTH_ENOMEM, BERTH_EINVAL,
 	 * BERTH_EUNSUPPORTED (a kind of rule, objective or limit that the method cannot do). */
 	berth_status (*run)(berth_search *s, berth_arena *tmp, berth_err *err);
+	/* The package whose lack at build time leaves the method unable to run; NULL: it can. NULL where it stands on no
+	 * optional library; ask berth_method_missing. */
+	const char *(*missing)(void);
 } berth_method;
 
-/* The package whose lack at build time leaves the method unable to run; NULL: it can. */
-const char *berth_method_missing(const berth_method *m);
+static inline const char *berth_method_missing(const berth_method *m)
+{
+	return m->missing ? m->missing() : NULL;
+}
 
 /* The methods of this folder. */
 extern const berth_method *const berth_heuristics[];

@@ -349,5 +349,5 @@ static berth_status run_ceft_pbqp(berth_search *s, berth_arena *tmp, berth_err *
 }
 
 const berth_method berth_method_pbqp = {"pbqp", "PBQP over units under changing prices, the best of about 40 answers (after Anderson, Gregg 2018).", false,
-                                        run_pbqp};
-const berth_method berth_method_ceft_pbqp = {"ceft-pbqp", "PBQP with the CEFT critical path pinned (after Huang, Fu, Hsu 2019).", false, run_ceft_pbqp};
+                                        run_pbqp, NULL};
+const berth_method berth_method_ceft_pbqp = {"ceft-pbqp", "PBQP with the CEFT critical path pinned (after Huang, Fu, Hsu 2019).", false, run_ceft_pbqp, NULL};

@@ -12,4 +12,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return partition_run(s, &partition_metis, tmp, err);
 }
 
-const berth_method berth_method_metis = {"metis", "Partition with the least cut, parts as large as devices are fast (METIS; Karypis, Kumar 1998).", false, run};
+const berth_method berth_method_metis = {"metis", "Partition with the least cut, parts as large as devices are fast (METIS; Karypis, Kumar 1998).", false, run, partition_metis_missing};

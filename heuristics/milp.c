@@ -115,4 +115,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_milp = {
-	"milp", "Mixed-integer program of placement, order and memory, solved by CBC (after Tarnawski et al. 2020; DiviML 2023).", false, run};
+	"milp", "Mixed-integer program of placement, order and memory, solved by CBC (after Tarnawski et al. 2020; DiviML 2023).", false, run, berth_lp_missing};

@@ -43,4 +43,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, schedule, &x, tmp, err);
 }
 
-const berth_method berth_method_peft = {"peft", "Predict earliest finish time by an optimistic cost table (Arabnejad, Barbosa 2014).", false, run};
+const berth_method berth_method_peft = {"peft", "Predict earliest finish time by an optimistic cost table (Arabnejad, Barbosa 2014).", false, run, NULL};

@@ -56,4 +56,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_random = {"random", "Uniformly drawn placements, the best of them.", true, run};
+const berth_method berth_method_random = {"random", "Uniformly drawn placements, the best of them.", true, run, NULL};

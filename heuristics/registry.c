@@ -1,9 +1,6 @@
 /* The methods of this folder: a new one is a file that defines berth_method_NAME, and a line here. */
 #include "method.h"
 
-#include "lp.h"
-#include "partition.h"
-
 #define METHODS(X) \
 	X(single) \
 	X(random) \
@@ -44,17 +41,3 @@ const int32_t berth_n_heuristics = (int32_t)(sizeof berth_heuristics / sizeof *b
 const berth_method *const berth_seed_methods[] = {&berth_method_single, &berth_method_heft, &berth_method_ceft_cpop, &berth_method_pbqp,
                                                   &berth_method_ceft_pbqp};
 const int32_t berth_n_seeds = (int32_t)(sizeof berth_seed_methods / sizeof *berth_seed_methods);
-
-/* Methods that stand on an optional library. */
-static const struct {
-	const berth_method *method;
-	const char *(*missing)(void);
-} needs[] = {{&berth_method_milp, berth_lp_missing}, {&berth_method_m_sct, berth_lp_missing}, {&berth_method_metis, partition_metis_missing}, {&berth_method_scotch, partition_scotch_missing}};
-
-const char *berth_method_missing(const berth_method *m)
-{
-	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-		if (needs[i].method == m)
-			return needs[i].missing();
-	return NULL;
-}

@@ -22,4 +22,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_round_robin = {"round-robin", "Units in topological order over the devices in turn.", false, run};
+const berth_method berth_method_round_robin = {"round-robin", "Units in topological order over the devices in turn.", false, run, NULL};

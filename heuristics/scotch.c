@@ -13,4 +13,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_scotch = {"scotch", "Static mapping onto devices and links by dual recursive bipartitioning (Scotch; Pellegrini, Roman 1996).", false,
-                                          run};
+                                          run, partition_scotch_missing};

@@ -31,4 +31,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_single = {"single", "All operators on one device, the best one; what cannot run there on its fastest device.", false, run};
+const berth_method berth_method_single = {"single", "All operators on one device, the best one; what cannot run there on its fastest device.", false, run, NULL};

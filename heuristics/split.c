@@ -65,4 +65,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_split = {"split", "Communities by modularity, each placed by exact search, one after the other (DiviML, Ghannane, Abdelfattah 2023).",
-                                         false, run};
+                                         false, run, NULL};

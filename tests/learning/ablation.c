@@ -61,7 +61,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_placer_run(s, &cfg, tmp, err);
 }
 
-static const berth_method method = {"berth", "with a part less", true, run};
+static const berth_method method = {"berth", "with a part less", true, run, NULL};
 
 /* The shipped policy with other weights, in mem. */
 static berth_policy_file with_weights(const berth_policy_file *f, weights which, berth_arena *mem)

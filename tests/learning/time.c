@@ -30,7 +30,7 @@ static berth_status run_by_rule(berth_search *s, berth_arena *tmp, berth_err *er
 	return berth_placer_run(s, &cfg, tmp, err);
 }
 
-static const berth_method by_rule = {"berth", "without orders", true, run_by_rule};
+static const berth_method by_rule = {"berth", "without orders", true, run_by_rule, NULL};
 
 typedef struct ratios {
 	double sum;
