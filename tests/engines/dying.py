@@ -4,7 +4,7 @@ import importlib.util
 import os
 import sys
 
-path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../env/engines/example.py")
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../engines/example.py")
 spec = importlib.util.spec_from_file_location("example", path)
 example = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(example)

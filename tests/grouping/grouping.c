@@ -1,7 +1,7 @@
 /* berth-grouping: what grouping costs. Prints docs/grouping.md; see --help. Same build, same text.
  *
  * A grouped instance is the instance with its groups as colocation groups, so that every method searches among placements that keep groups whole, under the
- * same simulator. Its best placement is then refined back through the levels of the grouper (heuristics/refine.h). The best known ungrouped
+ * same simulator. Its best placement is then refined back through the levels of the grouper (refine.h). The best known ungrouped
  * value of an instance is the best of everything that was found for it. */
 #include "group_loss.h"
 #include "methods.h"

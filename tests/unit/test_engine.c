@@ -80,7 +80,7 @@ static void example_runs(void **state)
 	world w;
 	berth_measurement r = {0}, whole = {0};
 	const int32_t order[] = {0, 2, 1, 3};
-	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
 	assert_ok(open_world(&w), &w.err);
 	assert_string_equal(berth_engine_says(w.m.engine)->engine, "example");
 	assert_ok(berth_measured_run(&w.m, split, order, 1, 7, &w.mem, &w.tmp, &r, &w.err), &w.err);
@@ -102,7 +102,7 @@ static void example_tells_of_operators(void **state)
 	world w;
 	berth_operator_time *x;
 	int32_t n = 0;
-	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
 	assert_ok(open_world(&w), &w.err);
 	assert_ok(berth_measured_operators(&w.m, split, NULL, &w.mem, &w.tmp, &x, &n, &w.err), &w.err);
 	assert_int_equal(n, w.m.g->n_ops);
@@ -120,7 +120,7 @@ static void run_with_journal(const char *path, bool resume, berth_measurement *r
 {
 	world w;
 	berth_measurement whole;
-	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
 	assert_ok(berth_journal_open(path, resume, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
 	assert_ok(open_world(&w), &w.err);
 	berth_measurement run;
@@ -164,7 +164,7 @@ static void journal_cannot_be_written(void **state)
 	char path[64];
 	struct rlimit was, small = {.rlim_cur = 200};
 	snprintf(path, sizeof path, "/tmp/berth-journal-full-%ld", (long)getpid());
-	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
 	assert_ok(berth_journal_open(path, false, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
 	assert_ok(open_world(&w), &w.err);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
@@ -316,7 +316,7 @@ static void example_profiles(void **state)
 	berth_engine_overheads over;
 	const int64_t sizes[] = {0, 100000};
 	const int32_t ops[] = {3, 1};
-	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "double");
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
 	assert_ok(open_world(&w), &w.err);
 	assert_ok(berth_measured_profile(&w.m, ops, 2, 1, 1, 5, &w.mem, &w.tmp, &rows, &over, &w.err), &w.err);
 	assert_int_equal(rows[0].op, 3);
@@ -337,7 +337,7 @@ static void device_that_is_gone(void **state)
 	(void)state;
 	world w;
 	berth_measurement r;
-	make_world(&w, BERTH_SOURCE "/env/engines/example.py", NULL, NULL, "single", "gpu9");
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "gpu9");
 	assert_ok(open_world(&w), &w.err);
 	assert_int_equal(run_world(&w, &r), BERTH_EINFEASIBLE);
 	assert_contains(w.err.msg, "has no device 'gpu9' (it has single, double)");

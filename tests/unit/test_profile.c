@@ -136,7 +136,7 @@ static int32_t profile_on(const char *model, berth_profile_cache *c)
 	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"single\"}],\"links\":[]}";
 	const char *argv[] = {"python3", "-c", program, NULL};
 	snprintf(program, sizeof program, "exec(open('%s').read().replace('\"kind\": \"cpu\"', '\"kind\": \"cpu\", \"model\": \"%s\"'))",
-	         BERTH_SOURCE "/env/engines/example.py", model);
+	         BERTH_SOURCE "/engines/example.py", model);
 	berth_measured_cfg cfg = berth_measured_cfg_default();
 	berth_profile_cfg how = berth_profile_cfg_default();
 	cfg.engine = (berth_engine_cfg){.name = "example", .argv = argv, .hello_s = 30};

@@ -1,5 +1,5 @@
 /* `dp`: the contiguous dynamic program over ideals of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan, F. Nina Paravecino, NeurIPS 2020, section 4,
- * for the max-load throughput of their cost model (env/cost_tarnawski.h). An ideal is a set of nodes that holds all producers of its nodes; the devices take
+ * for the max-load throughput of their cost model (cost_tarnawski.h). An ideal is a set of nodes that holds all producers of its nodes; the devices take
  * the differences of a chain of ideals, so that no device is left and entered again.
  *   dp[c][a][I] = least over J in I of the larger of dp of J with one device fewer and the load of I \ J on that device
  * Nodes are colocation units, those on a circle fused. Backward operators follow their unit; units that have no forward operator are ordered by the backward

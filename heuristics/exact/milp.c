@@ -1,4 +1,4 @@
-/* The mixed-integer program of env/placement_lp.c, solved by the linked solver; its placement, in the order of its starts, is scored by the reference. The
+/* The mixed-integer program of placement_lp.c, solved by the linked solver; its placement, in the order of its starts, is scored by the reference. The
  * model ignores waiting for channels, so it may end with a proven bound below the value; within the solver's tolerance (1e-6) of it the answer counts as
  * optimal. Up to MOST operators, grouped to as many beyond. */
 #include "exact.h"

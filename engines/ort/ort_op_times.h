@@ -1,6 +1,6 @@
 /* Times of single operators, and of handing tensors from worker to worker. */
-#ifndef BERTH_ORT_PROFILE_H
-#define BERTH_ORT_PROFILE_H
+#ifndef BERTH_ORT_OP_TIMES_H
+#define BERTH_ORT_OP_TIMES_H
 
 #include "ort_plan.h"
 

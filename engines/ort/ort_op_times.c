@@ -1,5 +1,5 @@
 /* Small task lists, timed. */
-#include "ort_profile.h"
+#include "ort_op_times.h"
 
 #include <math.h>
 #include <string.h>

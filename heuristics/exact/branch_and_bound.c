@@ -1,4 +1,4 @@
-/* Branch and bound for latency (env/small.h): the best placement together with the best order in which devices start their operators, memory and all
+/* Branch and bound for latency (small.h): the best placement together with the best order in which devices start their operators, memory and all
  * other rules kept, scored by the reference simulator. Exact up to MOST operators, grouped to as many beyond. */
 #include "exact.h"
 

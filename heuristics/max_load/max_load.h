@@ -1,4 +1,4 @@
-/* Loads of all devices under the throughput of the cost model "tarnawski" (env/cost_tarnawski.h), kept while operators move. Operators move in items: sets
+/* Loads of all devices under the throughput of the cost model "tarnawski" (cost_tarnawski.h), kept while operators move. Operators move in items: sets
  * of colocation units that the caller wants to keep together. */
 #ifndef BERTH_MAX_LOAD_H
 #define BERTH_MAX_LOAD_H

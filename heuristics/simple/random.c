@@ -1,6 +1,6 @@
 /* Random search: one placement an evaluation until the budget ends, at least one. Each unit, in topological order of its first operator, goes to a
  * device drawn uniformly from the legal ones. Where the first placement exceeds memory, it is repaired, and later draws are from legal devices where the unit
- * fits by the upper bound of env/partial.h; where it fits nowhere it goes to the one with the most room. A placement has its own random stream. */
+ * fits by the upper bound of partial.h; where it fits nowhere it goes to the one with the most room. A placement has its own random stream. */
 #include "method.h"
 #include "partial.h"
 

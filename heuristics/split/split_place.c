@@ -1,4 +1,4 @@
-/* Placement community by community; see split.h. A community is an instance of the exact search (env/small.h) with releases: when inputs of other communities
+/* Placement community by community; see split.h. A community is an instance of the exact search (small.h) with releases: when inputs of other communities
  * can be on each device, and when the device is done with the communities before; and with what follows at least: at first the critical earliest
  * finish over devices that are still open, in later rounds the schedule as it is. Devices that are equal so far are tried once (small.h). Transfers
  * between communities do not wait for channels. */

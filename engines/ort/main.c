@@ -3,7 +3,7 @@
 #include "cpu_model.h"
 #include "json.h"
 #include "ort_operators.h"
-#include "ort_profile.h"
+#include "ort_op_times.h"
 
 #include <math.h>
 #include <stdio.h>
