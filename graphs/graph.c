@@ -23,7 +23,7 @@ berth_status berth_graph_check(const berth_graph *g, berth_err *err)
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		if (g->op_topo[op] < 0 || g->op_topo[op] >= g->n_ops || g->topo_op[g->op_topo[op]] != op)
 			return berth_fail(err, BERTH_EFORMAT, "operator %d: topological order and its inverse disagree", op);
-		if (g->op_type[op] >= g->n_types || g->op_coloc[op] >= g->n_colocs || g->op_sep[op] >= g->n_seps)
+		if (g->op_type[op] >= g->n_types || g->op_coloc_name[op] >= g->n_coloc_names || g->op_sep[op] >= g->n_seps)
 			return berth_fail(err, BERTH_EFORMAT, "operator %d: type, colocation or separation group out of range", op);
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 			if (g->tensor_producer[t] != op || (t > g->op_tensor_off[op] && graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))

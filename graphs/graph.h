@@ -16,19 +16,19 @@
 
 typedef struct berth_graph {
 	const char *name;
-	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_colocs, n_seps, n_times, n_forbids;
+	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_coloc_names, n_seps, n_times, n_forbids;
 
 	/* operators [n_ops] */
 	const char **op_name;
 	int32_t *op_type;              /* into type_name; -1: no type */
 	double *op_flops, *op_macs;    /* >= 0; 0: not known */
 	int64_t *op_read_bytes, *op_write_bytes, *op_param_bytes, *op_state_bytes, *op_workspace_bytes, *op_output_bytes;
-	int32_t *op_coloc;             /* into coloc_name; -1: free */
+	int32_t *op_coloc_name;             /* into coloc_name; -1: free */
 	int32_t *op_sep;               /* into sep_name; -1: free. Operators of one separation group stand on different devices */
 	const char **op_pin;           /* device name; NULL: free */
 	bool *op_backward;
 	const char **type_name;        /* [n_types], in order of first use */
-	const char **coloc_name;       /* [n_colocs], in order of first use */
+	const char **coloc_name;       /* [n_coloc_names], in order of first use */
 	const char **sep_name;         /* [n_seps], in order of first use */
 
 	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind; "*": any other) and time_s (seconds; NAN: cannot run) */

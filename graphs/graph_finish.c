@@ -210,7 +210,7 @@ static berth_status finish_ops(finish *f)
 	BERTH_TRY(finish_backward(f));
 	BERTH_TRY(finish_pins(f));
 	BERTH_TRY(finish_words(f, &f->b->types, OP_TYPE, &g->type_name, &g->n_types, &g->op_type));
-	BERTH_TRY(finish_words(f, &f->b->colocs, OP_COLOC, &g->coloc_name, &g->n_colocs, &g->op_coloc));
+	BERTH_TRY(finish_words(f, &f->b->colocs, OP_COLOC, &g->coloc_name, &g->n_coloc_names, &g->op_coloc_name));
 	return finish_words(f, &f->b->seps, OP_SEP, &g->sep_name, &g->n_seps, &g->op_sep);
 }
 

@@ -230,8 +230,8 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 			berth_json_put_number(w, g->time_key[i], g->time_s[i]);
 		berth_json_close(w, '}');
 	}
-	if (g->op_coloc[op] >= 0)
-		berth_json_put_string(w, "colocate", g->coloc_name[g->op_coloc[op]]);
+	if (g->op_coloc_name[op] >= 0)
+		berth_json_put_string(w, "colocate", g->coloc_name[g->op_coloc_name[op]]);
 	if (g->op_sep[op] >= 0)
 		berth_json_put_string(w, "separate", g->sep_name[g->op_sep[op]]);
 	if (g->op_pin[op])

@@ -1,4 +1,4 @@
-/* First improvement over moves of blocks of operators (units, or groups of them). Blocks wait in a queue; the one in front is tried on its other devices, and
+/* First improvement over moves of blocks of operators (colocation groups, or groups of them). Blocks wait in a queue; the one in front is tried on its other devices, and
  * a move that improves is made at once. Moves are scored several at a time against the present placement; those after the one that is
  * made are dropped unseen, so that the result and the evaluations counted do not depend on the number of workers. */
 #include "moves.h"
@@ -16,7 +16,7 @@ typedef struct improver {
 	berth_search *s;
 	const berth_problem *p;
 	berth_blocks blocks;
-	const berth_moves *near; /* not NULL: blocks are units, and one that moves puts its neighbours back into the queue */
+	const berth_moves *near; /* not NULL: blocks are colocation groups, and one that moves puts its neighbours back into the queue */
 	int32_t *op_dev;         /* the caller's placement */
 	berth_score *score;      /* and its score */
 	int64_t left;            /* evaluations that may still be made */
@@ -65,10 +65,10 @@ static void push(improver *m, int32_t block)
 	m->queue[m->end++ % m->blocks.n] = block;
 }
 
-static void push_neighbours(improver *m, int32_t unit)
+static void push_neighbours(improver *m, int32_t coloc)
 {
-	for (int32_t i = m->near->unit_near_off[unit]; i < m->near->unit_near_off[unit + 1]; i++)
-		push(m, m->near->unit_near[i]);
+	for (int32_t i = m->near->coloc_near_off[coloc]; i < m->near->coloc_near_off[coloc + 1]; i++)
+		push(m, m->near->coloc_near[i]);
 }
 
 /* The next move; false at the end of the queue. */
@@ -169,26 +169,26 @@ berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, i
 	return BERTH_OK;
 }
 
-static berth_blocks all_units(const berth_problem *p)
+static berth_blocks all_colocs(const berth_problem *p)
 {
-	return (berth_blocks){p->n_units, p->unit_off, p->unit_op};
+	return (berth_blocks){p->n_colocs, p->coloc_off, p->coloc_op};
 }
 
 berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err)
 {
-	berth_blocks units = all_units(s->p);
-	return berth_improve_blocks(s, &units, op_dev, score, evaluations, rng, tmp, err);
+	berth_blocks colocs = all_colocs(s->p);
+	return berth_improve_blocks(s, &colocs, op_dev, score, evaluations, rng, tmp, err);
 }
 
-berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score, const int32_t *units, int32_t n_units,
+berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score, const int32_t *colocs, int32_t n_colocs,
                                 berth_rng *rng, berth_arena *tmp, berth_err *err)
 {
-	improver m = {.s = s, .p = s->p, .blocks = all_units(s->p), .near = near, .op_dev = op_dev, .score = score, .left = INT64_MAX};
+	improver m = {.s = s, .p = s->p, .blocks = all_colocs(s->p), .near = near, .op_dev = op_dev, .score = score, .left = INT64_MAX};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(new_improver(&m, tmp, err));
-	for (int32_t i = 0; i < n_units; i++) {
-		push(&m, units[i]);
-		push_neighbours(&m, units[i]);
+	for (int32_t i = 0; i < n_colocs; i++) {
+		push(&m, colocs[i]);
+		push_neighbours(&m, colocs[i]);
 	}
 	shuffle(m.queue, (int32_t)m.end, rng);
 	work_off(&m);

@@ -1,4 +1,4 @@
-/* What all methods share: running one, and sums over units. */
+/* What all methods share: running one, and sums over colocation groups. */
 #include "method.h"
 #include "partial.h"
 
@@ -23,11 +23,11 @@ berth_status berth_method_run(const berth_method *m, berth_search *s, berth_aren
 	return st;
 }
 
-int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev)
+int64_t berth_coloc_time(const berth_problem *p, int32_t coloc, int32_t dev)
 {
 	int64_t sum = 0;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-		sum += berth_op_time(p, p->unit_op[i], dev);
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		sum += berth_op_time(p, p->coloc_op[i], dev);
 	return sum;
 }
 
@@ -78,26 +78,26 @@ berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err
 
 bool berth_can_move(const berth_problem *p)
 {
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t n_legal = 0;
 		for (int32_t d = 0; d < p->n_devs; d++)
-			n_legal += berth_unit_legal(p, u, d);
+			n_legal += berth_coloc_legal(p, u, d);
 		if (n_legal > 1)
 			return true;
 	}
 	return false;
 }
 
-void berth_unit_bytes(const berth_problem *p, int64_t *unit_bytes)
+void berth_coloc_bytes(const berth_problem *p, int64_t *coloc_bytes)
 {
 	const berth_graph *g = p->g;
-	memset(unit_bytes, 0, (size_t)p->n_units * sizeof *unit_bytes);
+	memset(coloc_bytes, 0, (size_t)p->n_colocs * sizeof *coloc_bytes);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 			bytes += g->tensor_bytes[t];
 		for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
 			bytes += g->param_bytes[g->op_param[i]];
-		unit_bytes[p->op_unit[op]] += bytes;
+		coloc_bytes[p->op_coloc[op]] += bytes;
 	}
 }

@@ -29,7 +29,7 @@ extern const int32_t berth_n_heuristics;
 extern const berth_method *const berth_seed_methods[];
 extern const int32_t berth_n_seeds;
 
-/* Run a method on a search; afterwards, where the incumbent exceeds a device's memory, repair it by moving units to devices with room (berth_repair).
+/* Run a method on a search; afterwards, where the incumbent exceeds a device's memory, repair it by moving colocation groups to devices with room (berth_repair).
  * A method that searches is repaired only while the search has room, for the sake of the rule of search.h: it does well to start from a repaired
  * placement. Pins, forbidden devices and colocation hold by construction; separation and contiguity are mended (berth_constraints_mend), and limits of the
  * objective are met by local search, as far as a few evaluations can. tmp is scratch, reset at exit. */
@@ -37,19 +37,19 @@ berth_status berth_method_run(const berth_method *m, berth_search *s, berth_aren
 
 /* ---- shared by methods ---- */
 
-/* Mend separation and contiguity; then move units off the devices whose peak exceeds their memory, latest operators first, to those with the most room,
+/* Mend separation and contiguity; then move colocation groups off the devices whose peak exceeds their memory, latest operators first, to those with the most room,
  * until it fits or nothing helps. At most 66 evaluations (counted, not limited by the budget). Where a rule or a limit is broken still, up to 256
  * more, within the budget, by local search. op_dev: in and out, the best found is offered to the search. */
 berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err);
 
-/* First improvement over moves of single units, in random order, until a whole round brings nothing or `evaluations` are made.
+/* First improvement over moves of single colocation groups, in random order, until a whole round brings nothing or `evaluations` are made.
  * op_dev in and out, with its score. Batches of candidates run on all workers; the result does not depend on their number. */
 berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err);
 
 /* Run the portfolio on the search: where walks start. Fails: BERTH_ENOMEM. */
 berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err *err);
 
-/* Has any unit more than one legal device? */
+/* Has any colocation group more than one legal device? */
 bool berth_can_move(const berth_problem *p);
 
 /* Fill an empty partial schedule; ctx is the method's. */
@@ -78,19 +78,19 @@ typedef struct berth_blocks {
 berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng,
                                   berth_arena *tmp, berth_err *err);
 
-/* Bytes that a unit takes with it to another device: parameters, shared ones too, state, outputs and tensors of its operators. out [n_units]. */
-void berth_unit_bytes(const berth_problem *p, int64_t *unit_bytes);
+/* Bytes that a colocation group takes with it to another device: parameters, shared ones too, state, outputs and tensors of its operators. out [n_colocs]. */
+void berth_coloc_bytes(const berth_problem *p, int64_t *coloc_bytes);
 
-/* Sum of the operator times of a unit on a device. */
-int64_t berth_unit_time(const berth_problem *p, int32_t unit, int32_t dev);
-static inline void berth_unit_put(const berth_problem *p, int32_t unit, int32_t dev, int32_t *op_dev)
+/* Sum of the operator times of a colocation group on a device. */
+int64_t berth_coloc_time(const berth_problem *p, int32_t coloc, int32_t dev);
+static inline void berth_coloc_put(const berth_problem *p, int32_t coloc, int32_t dev, int32_t *op_dev)
 {
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-		op_dev[p->unit_op[i]] = dev;
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		op_dev[p->coloc_op[i]] = dev;
 }
-static inline bool berth_unit_legal(const berth_problem *p, int32_t unit, int32_t dev)
+static inline bool berth_coloc_legal(const berth_problem *p, int32_t coloc, int32_t dev)
 {
-	return berth_op_legal(p, p->unit_op[p->unit_off[unit]], dev);
+	return berth_op_legal(p, p->coloc_op[p->coloc_off[coloc]], dev);
 }
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- the graph of units ---- */
+/* ---- the graph of colocation groups ---- */
 
 static int compare_u64(const void *a, const void *b)
 {
@@ -13,8 +13,8 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Distinct pairs (unit, neighbour), both ways, ascending. */
-static berth_status unit_pairs(const berth_problem *p, berth_arena *mem, uint64_t **out, size_t *n, berth_err *err)
+/* Distinct pairs (colocation group, neighbour), both ways, ascending. */
+static berth_status coloc_pairs(const berth_problem *p, berth_arena *mem, uint64_t **out, size_t *n, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	uint64_t *pair;
@@ -22,7 +22,7 @@ static berth_status unit_pairs(const berth_problem *p, berth_arena *mem, uint64_
 	BERTH_TRY(BERTH_NEW(mem, pair, 2 * (size_t)g->n_edges, err));
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-			uint32_t a = (uint32_t)p->op_unit[g->tensor_producer[t]], b = (uint32_t)p->op_unit[g->edge_consumer[e]];
+			uint32_t a = (uint32_t)p->op_coloc[g->tensor_producer[t]], b = (uint32_t)p->op_coloc[g->edge_consumer[e]];
 			if (a == b)
 				continue;
 			pair[len++] = (uint64_t)a << 32 | b;
@@ -43,26 +43,26 @@ berth_status berth_moves_new(const berth_problem *p, berth_arena *mem, berth_mov
 	berth_moves m = {.p = p};
 	uint64_t *pair;
 	size_t n;
-	BERTH_TRY(unit_pairs(p, mem, &pair, &n, err));
-	BERTH_TRY(BERTH_NEW(mem, m.unit_near_off, (size_t)p->n_units + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, m.unit_near, n, err));
-	BERTH_TRY(BERTH_NEW(mem, m.unit_seq, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(mem, m.unit_at, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(mem, m.moved, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(mem, m.seen, p->n_units, err));
+	BERTH_TRY(coloc_pairs(p, mem, &pair, &n, err));
+	BERTH_TRY(BERTH_NEW(mem, m.coloc_near_off, (size_t)p->n_colocs + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, m.coloc_near, n, err));
+	BERTH_TRY(BERTH_NEW(mem, m.coloc_seq, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(mem, m.coloc_at, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(mem, m.moved, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(mem, m.seen, p->n_colocs, err));
 	for (size_t i = 0; i < n; i++) {
-		m.unit_near[i] = (int32_t)(uint32_t)pair[i];
-		m.unit_near_off[(pair[i] >> 32) + 1]++;
+		m.coloc_near[i] = (int32_t)(uint32_t)pair[i];
+		m.coloc_near_off[(pair[i] >> 32) + 1]++;
 	}
-	for (int32_t u = 0; u < p->n_units; u++) {
-		m.unit_near_off[u + 1] += m.unit_near_off[u];
-		m.unit_at[u] = -1;
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		m.coloc_near_off[u + 1] += m.coloc_near_off[u];
+		m.coloc_at[u] = -1;
 	}
 	for (int32_t k = 0, at = 0; k < p->n_ops; k++) {
-		int32_t u = p->op_unit[p->g->topo_op[k]];
-		if (m.unit_at[u] < 0) {
-			m.unit_at[u] = at;
-			m.unit_seq[at++] = u;
+		int32_t u = p->op_coloc[p->g->topo_op[k]];
+		if (m.coloc_at[u] < 0) {
+			m.coloc_at[u] = at;
+			m.coloc_seq[at++] = u;
 		}
 	}
 	*out = m;
@@ -76,9 +76,9 @@ static int32_t below(berth_rng *rng, int32_t n)
 	return (int32_t)berth_rng_below(rng, (uint32_t)n);
 }
 
-static int32_t dev_of(const berth_moves *m, int32_t unit, const int32_t *op_dev)
+static int32_t dev_of(const berth_moves *m, int32_t coloc, const int32_t *op_dev)
 {
-	return op_dev[m->p->unit_op[m->p->unit_off[unit]]];
+	return op_dev[m->p->coloc_op[m->p->coloc_off[coloc]]];
 }
 
 /* 1 .. largest, each power of two about equally often. */
@@ -88,34 +88,34 @@ static int32_t draw_size(int32_t largest, berth_rng *rng)
 	return size < 1 ? 1 : size > largest ? largest : size;
 }
 
-/* A device for the unit: half of the draws that of a neighbour, else any; -1 where the draw is not legal or is its present one. */
-static int32_t draw_dev(const berth_moves *m, int32_t unit, berth_rng *rng, const int32_t *op_dev)
+/* A device for the colocation group: half of the draws that of a neighbour, else any; -1 where the draw is not legal or is its present one. */
+static int32_t draw_dev(const berth_moves *m, int32_t coloc, berth_rng *rng, const int32_t *op_dev)
 {
-	int32_t first = m->unit_near_off[unit], n = m->unit_near_off[unit + 1] - first;
+	int32_t first = m->coloc_near_off[coloc], n = m->coloc_near_off[coloc + 1] - first;
 	int32_t d = below(rng, m->p->n_devs);
 	if (n > 0 && (berth_rng_next(rng) & 1))
-		d = dev_of(m, m->unit_near[first + below(rng, n)], op_dev);
-	return d != dev_of(m, unit, op_dev) && berth_unit_legal(m->p, unit, d) ? d : -1;
+		d = dev_of(m, m->coloc_near[first + below(rng, n)], op_dev);
+	return d != dev_of(m, coloc, op_dev) && berth_coloc_legal(m->p, coloc, d) ? d : -1;
 }
 
-static void put(berth_moves *m, int32_t unit, int32_t dev, int32_t *op_dev)
+static void put(berth_moves *m, int32_t coloc, int32_t dev, int32_t *op_dev)
 {
-	if (!berth_unit_legal(m->p, unit, dev) || dev_of(m, unit, op_dev) == dev)
+	if (!berth_coloc_legal(m->p, coloc, dev) || dev_of(m, coloc, op_dev) == dev)
 		return;
-	berth_unit_put(m->p, unit, dev, op_dev);
-	m->moved[m->n_moved++] = unit;
+	berth_coloc_put(m->p, coloc, dev, op_dev);
+	m->moved[m->n_moved++] = coloc;
 }
 
-/* unit and others of its device that it is joined to, breadth first, up to size. */
-static void move_joined(berth_moves *m, int32_t unit, int32_t dev, int32_t size, int32_t *op_dev)
+/* colocation group and others of its device that it is joined to, breadth first, up to size. */
+static void move_joined(berth_moves *m, int32_t coloc, int32_t dev, int32_t size, int32_t *op_dev)
 {
-	int32_t from = dev_of(m, unit, op_dev), next = 0;
+	int32_t from = dev_of(m, coloc, op_dev), next = 0;
 	m->stamp++;
-	m->seen[unit] = m->stamp;
-	put(m, unit, dev, op_dev);
+	m->seen[coloc] = m->stamp;
+	put(m, coloc, dev, op_dev);
 	for (; next < m->n_moved && m->n_moved < size; next++)
-		for (int32_t i = m->unit_near_off[m->moved[next]]; i < m->unit_near_off[m->moved[next] + 1] && m->n_moved < size; i++) {
-			int32_t v = m->unit_near[i];
+		for (int32_t i = m->coloc_near_off[m->moved[next]]; i < m->coloc_near_off[m->moved[next] + 1] && m->n_moved < size; i++) {
+			int32_t v = m->coloc_near[i];
 			if (m->seen[v] != m->stamp && dev_of(m, v, op_dev) == from)
 				put(m, v, dev, op_dev);
 			m->seen[v] = m->stamp;
@@ -123,18 +123,18 @@ static void move_joined(berth_moves *m, int32_t unit, int32_t dev, int32_t size,
 }
 
 /* Units from place at of the topological sequence on: all of them, or those of the first one's device. */
-static void move_window(berth_moves *m, int32_t unit, int32_t dev, int32_t size, bool all, int32_t *op_dev)
+static void move_window(berth_moves *m, int32_t coloc, int32_t dev, int32_t size, bool all, int32_t *op_dev)
 {
-	int32_t from = dev_of(m, unit, op_dev);
-	for (int32_t at = m->unit_at[unit]; at < m->p->n_units && at < m->unit_at[unit] + size; at++)
-		if (all || dev_of(m, m->unit_seq[at], op_dev) == from)
-			put(m, m->unit_seq[at], dev, op_dev);
+	int32_t from = dev_of(m, coloc, op_dev);
+	for (int32_t at = m->coloc_at[coloc]; at < m->p->n_colocs && at < m->coloc_at[coloc] + size; at++)
+		if (all || dev_of(m, m->coloc_seq[at], op_dev) == from)
+			put(m, m->coloc_seq[at], dev, op_dev);
 }
 
 static void exchange(berth_moves *m, int32_t a, int32_t b, int32_t *op_dev)
 {
 	int32_t x = dev_of(m, a, op_dev), y = dev_of(m, b, op_dev);
-	if (x == y || !berth_unit_legal(m->p, a, y) || !berth_unit_legal(m->p, b, x))
+	if (x == y || !berth_coloc_legal(m->p, a, y) || !berth_coloc_legal(m->p, b, x))
 		return;
 	put(m, a, y, op_dev);
 	put(m, b, x, op_dev);
@@ -143,21 +143,21 @@ static void exchange(berth_moves *m, int32_t a, int32_t b, int32_t *op_dev)
 int32_t berth_moves_draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev)
 {
 	m->n_moved = 0;
-	if (m->p->n_units == 0)
+	if (m->p->n_colocs == 0)
 		return 0;
-	int32_t unit = below(rng, m->p->n_units), kind = below(rng, 16);
+	int32_t coloc = below(rng, m->p->n_colocs), kind = below(rng, 16);
 	if (kind < 2) {
-		exchange(m, unit, below(rng, m->p->n_units), op_dev);
+		exchange(m, coloc, below(rng, m->p->n_colocs), op_dev);
 		return m->n_moved;
 	}
-	int32_t dev = draw_dev(m, unit, rng, op_dev), size = draw_size(largest, rng);
+	int32_t dev = draw_dev(m, coloc, rng, op_dev), size = draw_size(largest, rng);
 	if (dev < 0)
 		return 0;
 	if (kind < 8)
-		put(m, unit, dev, op_dev);
+		put(m, coloc, dev, op_dev);
 	else if (kind < 12)
-		move_joined(m, unit, dev, size, op_dev);
+		move_joined(m, coloc, dev, size, op_dev);
 	else
-		move_window(m, unit, dev, size, kind < 14, op_dev);
+		move_window(m, coloc, dev, size, kind < 14, op_dev);
 	return m->n_moved;
 }

@@ -24,9 +24,9 @@ berth_status berth_levels_new(const berth_problem *p, const berth_coarsening *c,
 	berth_levels l = {0};
 	BERTH_TRY(BERTH_NEW(mem, node, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, l.level, c->n_levels, err));
-	/* From the units on, coarser and coarser; kept in reverse. */
+	/* From the colocation groups on, coarser and coarser; kept in reverse. */
 	for (int32_t op = 0; op < p->n_ops; op++)
-		node[op] = c->op_unit[op];
+		node[op] = c->op_coloc[op];
 	int32_t last = INT32_MAX;
 	for (int32_t k = 0; k < c->n_levels; k++) {
 		if (k == 0 || k == c->n_levels - 1 || c->level_n[k] <= last / 4 * 3) {

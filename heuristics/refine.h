@@ -1,5 +1,5 @@
 /* Refinement back through the levels of a coarsening: first improvement over moves of groups, then of the nodes of finer levels, last of
- * units (the ungrouped search without which grouping could exclude the optimum). */
+ * colocation groups (the ungrouped search without which grouping could exclude the optimum). */
 #ifndef BERTH_REFINE_H
 #define BERTH_REFINE_H
 
@@ -7,7 +7,7 @@
 #include "method.h"
 
 typedef struct berth_levels {
-	int32_t n;           /* coarsest first; the last one is the units */
+	int32_t n;           /* coarsest first; the last one is the colocation groups */
 	berth_blocks *level; /* [n] */
 } berth_levels;
 

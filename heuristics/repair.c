@@ -1,5 +1,5 @@
 /* Repair. First separation and contiguity (constraints.h). Then memory: take what a device holds too much off it, latest operators first, to the devices with the most room. Each step moves about as
- * many bytes as the simulated peak is too high; a step that does not help is undone and tried with half the bytes, down to one unit, which is
+ * many bytes as the simulated peak is too high; a step that does not help is undone and tried with half the bytes, down to one colocation group, which is
  * then left where it is. Where all steps end above memory, one more placement is tried: first fit by an upper bound of what devices hold. What
  * still breaks a rule or a limit then goes through a short local search. */
 #include "constraints.h"
@@ -13,8 +13,8 @@ enum { MAX_EVALUATIONS = 64, MAX_SEARCH = 256 };
 typedef struct repair {
 	berth_search *s;
 	const berth_problem *p;
-	int64_t *unit_bytes;  /* [n_units] what moves with a unit */
-	bool *unit_stays;     /* [n_units] moving it alone did not help */
+	int64_t *coloc_bytes;  /* [n_colocs] what moves with a colocation group */
+	bool *coloc_stays;     /* [n_colocs] moving it alone did not help */
 	int32_t *trial;       /* [n_ops] */
 	int64_t *peak, *room; /* [n_devs] of the best placement; what is left during a step */
 	berth_score best;
@@ -32,32 +32,32 @@ static void remember(repair *r, berth_score score)
 	memcpy(r->peak, berth_sim_peak_bytes(r->s->eval[0].sim), (size_t)r->p->n_devs * sizeof *r->peak);
 }
 
-/* The legal device other than dev with the most room, if the unit may fit there; else -1. */
-static int32_t roomiest(const repair *r, int32_t unit, int32_t dev)
+/* The legal device other than dev with the most room, if the colocation group may fit there; else -1. */
+static int32_t roomiest(const repair *r, int32_t coloc, int32_t dev)
 {
 	int32_t best = -1;
 	for (int32_t d = 0; d < r->p->n_devs; d++)
-		if (d != dev && berth_unit_legal(r->p, unit, d) && (best < 0 || r->room[d] > r->room[best]))
+		if (d != dev && berth_coloc_legal(r->p, coloc, d) && (best < 0 || r->room[d] > r->room[best]))
 			best = d;
 	return best >= 0 && r->room[best] > 0 ? best : -1;
 }
 
-/* Move units off dev in the trial until `bytes` have gone. */
+/* Move colocation groups off dev in the trial until `bytes` have gone. */
 static void unload(repair *r, int32_t dev, int64_t bytes)
 {
 	const berth_graph *g = r->p->g;
 	for (int32_t k = g->n_ops - 1; k >= 0 && bytes > 0; k--) {
-		int32_t op = g->topo_op[k], unit = r->p->op_unit[op];
-		if (r->trial[op] != dev || r->unit_stays[unit] || r->unit_bytes[unit] == 0)
+		int32_t op = g->topo_op[k], coloc = r->p->op_coloc[op];
+		if (r->trial[op] != dev || r->coloc_stays[coloc] || r->coloc_bytes[coloc] == 0)
 			continue;
-		int32_t to = roomiest(r, unit, dev);
+		int32_t to = roomiest(r, coloc, dev);
 		if (to < 0)
 			continue;
-		berth_unit_put(r->p, unit, to, r->trial);
-		r->room[to] -= r->room[to] == INT64_MAX ? 0 : r->unit_bytes[unit];
-		bytes -= r->unit_bytes[unit];
+		berth_coloc_put(r->p, coloc, to, r->trial);
+		r->room[to] -= r->room[to] == INT64_MAX ? 0 : r->coloc_bytes[coloc];
+		bytes -= r->coloc_bytes[coloc];
 		r->n_moved++;
-		r->last_moved = unit;
+		r->last_moved = coloc;
 	}
 }
 
@@ -82,15 +82,15 @@ static bool step(repair *r, int32_t *op_dev, int64_t share)
 	return true;
 }
 
-/* The present device if the unit fits there, else the first one where it does, else the one with the most room. */
-static int32_t first_fitting(const repair *r, berth_partial *part, int32_t unit, int32_t present)
+/* The present device if the colocation group fits there, else the first one where it does, else the one with the most room. */
+static int32_t first_fitting(const repair *r, berth_partial *part, int32_t coloc, int32_t present)
 {
-	if (berth_unit_legal(r->p, unit, present) && berth_partial_fits(part, unit, present))
+	if (berth_coloc_legal(r->p, coloc, present) && berth_partial_fits(part, coloc, present))
 		return present;
 	for (int32_t d = 0; d < r->p->n_devs; d++)
-		if (berth_unit_legal(r->p, unit, d) && berth_partial_fits(part, unit, d))
+		if (berth_coloc_legal(r->p, coloc, d) && berth_partial_fits(part, coloc, d))
 			return d;
-	return berth_partial_roomiest(part, unit);
+	return berth_partial_roomiest(part, coloc);
 }
 
 /* First fit in topological order, kept in op_dev if it is better. */
@@ -104,8 +104,8 @@ static berth_status first_fit(repair *r, int32_t *op_dev, berth_arena *tmp, bert
 		int32_t op = p->g->topo_op[k];
 		if (berth_partial_dev(part, op) >= 0)
 			continue;
-		dev = first_fitting(r, part, p->op_unit[op], dev);
-		berth_partial_bind(part, p->op_unit[op], dev);
+		dev = first_fitting(r, part, p->op_coloc[op], dev);
+		berth_partial_bind(part, p->op_coloc[op], dev);
 	}
 	berth_partial_devs(part, r->trial);
 	berth_score score = evaluate(r, r->trial);
@@ -128,7 +128,7 @@ static berth_status descend(repair *r, int32_t *op_dev, berth_arena *tmp, berth_
 		if (r->n_moved == 0)
 			break;
 		if (r->n_moved == 1)
-			r->unit_stays[r->last_moved] = true;
+			r->coloc_stays[r->last_moved] = true;
 		else
 			share *= 2;
 	}
@@ -140,12 +140,12 @@ static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena 
 	const berth_problem *p = s->p;
 	repair r = {.s = s, .p = p};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, r.unit_bytes, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.unit_stays, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.coloc_bytes, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.coloc_stays, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.trial, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.peak, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.room, p->n_devs, err));
-	berth_unit_bytes(p, r.unit_bytes);
+	berth_coloc_bytes(p, r.coloc_bytes);
 	berth_status st = descend(&r, op_dev, tmp, err);
 	berth_arena_reset(tmp, mark);
 	return st;

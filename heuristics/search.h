@@ -69,7 +69,7 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
  * bound. Tells progress. */
 int64_t berth_search_room(berth_search *s, int64_t want);
 
-/* Raise the bound to one that was proven; the unit is that of the value. */
+/* Raise the bound to one that was proven; the colocation group is that of the value. */
 void berth_search_prove(berth_search *s, double bound);
 
 /* Score a placement (and with order not NULL the given order); keep it if it is better than the incumbent. One evaluation. */

@@ -49,7 +49,7 @@ static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *er
 static bool is_legal(const berth_problem *p, const int32_t *op_dev)
 {
 	for (int32_t op = 0; op < p->n_ops; op++)
-		if (!berth_op_legal(p, op, op_dev[op]) || op_dev[op] != op_dev[p->unit_op[p->unit_off[p->op_unit[op]]]])
+		if (!berth_op_legal(p, op, op_dev[op]) || op_dev[op] != op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]])
 			return false;
 	return true;
 }

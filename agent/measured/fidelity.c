@@ -42,7 +42,7 @@ static void draw_placement(const berth_problem *p, berth_rng *rng, int32_t *op_d
 		op_dev[op] = d;
 	}
 	for (int32_t op = 0; op < p->n_ops; op++) /* colocated operators follow the first of them */
-		op_dev[op] = op_dev[p->unit_op[p->unit_off[p->op_unit[op]]]];
+		op_dev[op] = op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]];
 }
 
 /* By time, and equal placements side by side. */
@@ -57,9 +57,9 @@ static int by_time(const void *a, const void *b)
 /* All that may run there on one device. */
 static void place_on(const berth_problem *p, int32_t d, int32_t *op_dev)
 {
-	for (int32_t u = 0; u < p->n_units; u++)
-		if (berth_unit_legal(p, u, d))
-			berth_unit_put(p, u, d, op_dev);
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		if (berth_coloc_legal(p, u, d))
+			berth_coloc_put(p, u, d, op_dev);
 }
 
 /* A pool of different placements with their predictions, fastest first: each device alone, the rest drawn. */

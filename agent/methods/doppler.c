@@ -163,18 +163,18 @@ berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, dopple
 	return BERTH_NEW(mem, out->mask, cells, err);
 }
 
-/* Devices that op can go to: its unit's, else the legal ones where it fits, else the one with most room. */
+/* Devices that op can go to: its colocation group's, else the legal ones where it fits, else the one with most room. */
 static void find_choices(doppler_actor *a, int32_t op, uint8_t *mask)
 {
 	const berth_problem *p = a->v->p;
-	int32_t bound = berth_partial_dev(a->part, op), unit = p->op_unit[op];
+	int32_t bound = berth_partial_dev(a->part, op), coloc = p->op_coloc[op];
 	bool any = false;
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		mask[d] = bound < 0 && berth_op_legal(p, op, d) && berth_partial_fits(a->part, unit, d);
+		mask[d] = bound < 0 && berth_op_legal(p, op, d) && berth_partial_fits(a->part, coloc, d);
 		any |= mask[d];
 	}
 	if (!any)
-		mask[bound >= 0 ? bound : berth_partial_roomiest(a->part, unit)] = 1;
+		mask[bound >= 0 ? bound : berth_partial_roomiest(a->part, coloc)] = 1;
 }
 
 /* Where and when the inputs of op were computed. */

@@ -220,15 +220,15 @@ static berth_status describe(hsdag_view *v, berth_arena *mem, berth_arena *tmp, 
 	return BERTH_OK;
 }
 
-/* By unit, so that colocated operators agree. */
+/* By colocation group, so that colocated operators agree. */
 static void find_fallbacks(const berth_problem *p, int32_t *op_fallback)
 {
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t best = -1;
 		for (int32_t d = 0; d < p->n_devs; d++)
-			if (berth_unit_legal(p, u, d) && (best < 0 || berth_unit_time(p, u, d) < berth_unit_time(p, u, best)))
+			if (berth_coloc_legal(p, u, d) && (best < 0 || berth_coloc_time(p, u, d) < berth_coloc_time(p, u, best)))
 				best = d;
-		berth_unit_put(p, u, best, op_fallback);
+		berth_coloc_put(p, u, best, op_fallback);
 	}
 }
 

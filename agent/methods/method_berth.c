@@ -1,5 +1,5 @@
 /* `berth`: the portfolio seeds a policy, softly; the policy learns by PPO and elite cloning, and in turn with it the incumbent is refined back through the
- * levels of the grouping down to single units. What refinement finds is cloned again. Every part is anytime: phases follow the count of
+ * levels of the grouping down to single colocation groups. What refinement finds is cloned again. Every part is anytime: phases follow the count of
  * rounds, never the budget. */
 #include "cooling.h"
 #include "placer.h"

@@ -201,18 +201,18 @@ typedef struct least {
 	int64_t start, finish, whole;
 } least;
 
-/* Times on all devices that could take op: legal, and with room for its unit (forced: there too); mask says which. */
+/* Times on all devices that could take op: legal, and with room for its colocation group (forced: there too); mask says which. */
 static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32_t forced)
 {
 	const berth_problem *p = d->e->p;
 	least l = {INT64_MAX, INT64_MAX, INT64_MAX};
-	int32_t bound = berth_partial_dev(part, op), unit = p->op_unit[op];
+	int32_t bound = berth_partial_dev(part, op), coloc = p->op_coloc[op];
 	berth_partial_ready(part, op, d->ready_ns);
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		if (bound >= 0)
 			d->mask[v] = v == bound;
 		else
-			d->mask[v] = berth_op_legal(p, op, v) && (v == forced || berth_partial_fits(part, unit, v));
+			d->mask[v] = berth_op_legal(p, op, v) && (v == forced || berth_partial_fits(part, coloc, v));
 		if (!d->mask[v])
 			continue;
 		d->start_ns[v] = berth_partial_start(part, op, v, d->ready_ns[v], true);
@@ -263,7 +263,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		x[STEP_SLOWER] = (nn_real)fmin(log((double)(time + 1) / (double)(d->op_least_ns[op] + 1)), 5);
 		if (memory >= 0) {
 			x[STEP_MEMORY] = (nn_real)fmin((double)berth_partial_bytes(part, v) / ((double)memory + 1), 4);
-			x[STEP_FULL] = !berth_partial_holds(part, p->op_unit[op], v);
+			x[STEP_FULL] = !berth_partial_holds(part, p->op_coloc[op], v);
 		}
 		x[STEP_LEAVING] = d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)v];
 		x[STEP_TOO_LONG] = d->whole_ns[v] > hope ? squash(d, d->whole_ns[v] - hope) : 0;
@@ -375,7 +375,7 @@ void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *ke
 		int32_t dev = berth_partial_dev(part, op);
 		least l = find_times(d, part, op, how->force ? how->force[op] : -1);
 		if (!memchr(d->mask, 1, (size_t)d->e->n_devs)) { /* no device has room */
-			dev = berth_partial_roomiest(part, d->e->p->op_unit[op]);
+			dev = berth_partial_roomiest(part, d->e->p->op_coloc[op]);
 			find_times(d, part, op, dev);
 		}
 		if (dev < 0)

@@ -33,7 +33,7 @@ _Static_assert(N_STEP == (int)ENCODE_STEP, "the encoding's width of step feature
 
 typedef struct berth_decoder berth_decoder;
 
-/* What an episode decided, for learning. Steps are operators that could choose: neither bound by their unit nor with one legal device. */
+/* What an episode decided, for learning. Steps are operators that could choose: neither bound by their colocation group nor with one legal device. */
 typedef struct berth_episode {
 	int32_t n_steps;
 	int32_t *node;       /* [n_ops] group of each step's operator */

@@ -431,15 +431,15 @@ static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *er
 {
 	BERTH_TRY(BERTH_NEW(mem, e->op_fallback, e->p->n_ops, err));
 	const berth_problem *p = e->p;
-	for (int32_t u = 0; u < p->n_units; u++) { /* by unit, so that colocated operators agree */
+	for (int32_t u = 0; u < p->n_colocs; u++) { /* by colocation group, so that colocated operators agree */
 		int32_t best = -1;
 		int64_t least = INT64_MAX;
 		for (int32_t d = 0; d < p->n_devs; d++)
-			if (berth_unit_legal(p, u, d) && berth_unit_time(p, u, d) < least) {
-				least = berth_unit_time(p, u, d);
+			if (berth_coloc_legal(p, u, d) && berth_coloc_time(p, u, d) < least) {
+				least = berth_coloc_time(p, u, d);
 				best = d;
 			}
-		berth_unit_put(p, u, best, e->op_fallback);
+		berth_coloc_put(p, u, best, e->op_fallback);
 	}
 	return BERTH_OK;
 }

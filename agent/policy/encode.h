@@ -13,7 +13,7 @@ typedef struct berth_encoding {
 	const berth_problem *p;
 	berth_coarsening co;
 	int32_t n_groups, n_devs;
-	policy_input in;             /* groups are the nodes; a device is legal for a group if it is for one of its units */
+	policy_input in;             /* groups are the nodes; a device is legal for a group if it is for one of its colocation groups */
 	int32_t *op_fallback;        /* [n_ops] fastest legal device: where an operator goes that its group's device cannot take */
 } berth_encoding;
 

@@ -69,7 +69,7 @@ static berth_status list_rules(finder *f)
 	}
 	for (int32_t i = 0; i < p->g->n_seps; i++)
 		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1}));
-	for (int32_t i = 0; i < p->g->n_colocs; i++)
+	for (int32_t i = 0; i < p->g->n_coloc_names; i++)
 		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1}));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(list_op(f, &cap, op));
@@ -92,7 +92,7 @@ static berth_status copies(const berth_problem *p, berth_arena *mem, berth_graph
 	*g = *p->g;
 	*s = *p->s;
 	COPY(g->op_pin, p->g->op_pin, p->n_ops);
-	COPY(g->op_coloc, p->g->op_coloc, p->n_ops);
+	COPY(g->op_coloc_name, p->g->op_coloc_name, p->n_ops);
 	COPY(g->op_sep, p->g->op_sep, p->n_ops);
 	COPY(g->forbid_dev, p->g->forbid_dev, p->g->n_forbids);
 	COPY(s->dev_memory_bytes, p->s->dev_memory_bytes, p->n_devs);
@@ -116,7 +116,7 @@ static void drop(const berth_rule *r, berth_graph *g, berth_system *s)
 			if (strcmp(g->forbid_dev[i], s->dev_name[r->dev]) == 0)
 				g->forbid_dev[i] = ""; /* no device is called so */
 		return;
-	case BERTH_VIOLATION_COLOCATION: drop_group(g->op_coloc, g->n_ops, r->group); return;
+	case BERTH_VIOLATION_COLOCATION: drop_group(g->op_coloc_name, g->n_ops, r->group); return;
 	case BERTH_VIOLATION_SEPARATION: drop_group(g->op_sep, g->n_ops, r->group); return;
 	case BERTH_VIOLATION_CONTIGUITY: s->dev_contiguous[r->dev] = false; return;
 	case BERTH_VIOLATION_MEMORY: s->dev_memory_bytes[r->dev] = -1; return;
@@ -141,7 +141,7 @@ static berth_status restricted(const finder *f, berth_problem *q, berth_graph *g
 	*q = *f->p;
 	q->g = g;
 	q->s = s;
-	q->n_units = q->n_pieces = 0;
+	q->n_colocs = q->n_pieces = 0;
 	COPY(q->op_dev_time_ns, f->p->op_dev_time_ns, (size_t)f->p->n_ops * n);
 	for (int32_t i = 0; i < f->n; i++) {
 		if (f->on[i])
@@ -194,14 +194,14 @@ static int64_t passing_bytes(const berth_problem *q, int32_t op)
 	return bytes;
 }
 
-/* Bytes that dev holds at least while op runs there: parameters and state of its unit, and what passes. */
+/* Bytes that dev holds at least while op runs there: parameters and state of its colocation group, and what passes. */
 static int64_t around_bytes(const berth_problem *q, int32_t op)
 {
 	const berth_graph *g = q->g;
-	int32_t unit = q->op_unit[op];
+	int32_t coloc = q->op_coloc[op];
 	int64_t bytes = passing_bytes(q, op) + output_bytes(q, op);
-	for (int32_t i = q->unit_off[unit]; i < q->unit_off[unit + 1]; i++)
-		bytes += g->op_param_bytes[q->unit_op[i]] + g->op_state_bytes[q->unit_op[i]];
+	for (int32_t i = q->coloc_off[coloc]; i < q->coloc_off[coloc + 1]; i++)
+		bytes += g->op_param_bytes[q->coloc_op[i]] + g->op_state_bytes[q->coloc_op[i]];
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
 		bytes += g->param_bytes[g->op_param[i]];
 	return bytes;
@@ -240,7 +240,7 @@ static size_t could_stand(const berth_problem *q, int32_t op, int32_t dev)
 	return mask;
 }
 
-/* Do units that can only stand on a set of devices keep more there than these have? mask_bytes is scratch [2^devs]. Raises *least of dev as above. */
+/* Do colocation groups that can only stand on a set of devices keep more there than these have? mask_bytes is scratch [2^devs]. Raises *least of dev as above. */
 static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int64_t *mask_bytes)
 {
 	const berth_graph *g = q->g;
@@ -416,7 +416,7 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 	case BERTH_VIOLATION_PIN: return berth_arena_printf(mem, "operator '%s' is pinned to '%s'", name, dev);
 	case BERTH_VIOLATION_FORBID: return berth_arena_printf(mem, "'%s' is forbidden to operator '%s'", dev, name);
 	case BERTH_VIOLATION_COLOCATION:
-		text = group_text(p, g->op_coloc, r->group, mem);
+		text = group_text(p, g->op_coloc_name, r->group, mem);
 		return text ? berth_arena_printf(mem, "colocation group '%s' stands together: %s", g->coloc_name[r->group], text) : NULL;
 	case BERTH_VIOLATION_SEPARATION:
 		text = group_text(p, g->op_sep, r->group, mem);

@@ -1,7 +1,7 @@
 /* Placement, order and memory for latency as a mixed-integer program, in the form usual since J. Blazewicz et al., with the pieces that papers on
  * model partitioning use (Tarnawski et al., NeurIPS 2020; Ghannane and Abdelfattah, DiviML, 2023):
  *
- *   x_ud       unit u stands on device d                                     sum_d x_ud = 1
+ *   x_ud       colocation group u stands on device d                                     sum_d x_ud = 1
  *   m_e,d,d'   edge e = (i, j) leads from d to d', its marginals are x       sum_d' m_e,d,d' = x_id,  sum_d m_e,d,d' = x_jd'
  *   z_t,d,d'   tensor t travels from d to d', once for all consumers there   z_t,d,d' >= m_e,d,d'
  *   s_i, C     start, length                                                 s_j >= s_i + sum_d w_id x_id + sum c_t,d,d' m_e,d,d'
@@ -38,7 +38,7 @@ static size_t cell(const work *w, int32_t i, int32_t d)
 
 static int32_t place_col(const work *w, int32_t op, int32_t d)
 {
-	return w->m->unit_dev_col[cell(w, w->p->op_unit[op], d)];
+	return w->m->coloc_dev_col[cell(w, w->p->op_coloc[op], d)];
 }
 
 static double scaled(const work *w, int64_t ns)
@@ -56,30 +56,30 @@ static berth_status name_of(const work *w, const char **name, const char *text)
 	return (*name = text) ? BERTH_OK : berth_nomem(w->err);
 }
 
-/* x, s, C; every unit stands somewhere. */
+/* x, s, C; every colocation group stands somewhere. */
 static berth_status add_columns(work *w)
 {
 	const berth_problem *p = w->p;
 	berth_lp *lp = &w->m->lp;
 	const char *name;
 	BERTH_TRY(berth_lp_col(lp, "length", 0, w->upper, 1, false, &w->m->length_col, w->err));
-	for (int32_t u = 0; u < p->n_units; u++)
+	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t d = 0; d < p->n_devs; d++) {
-			w->m->unit_dev_col[cell(w, u, d)] = -1;
-			if (!berth_op_legal(p, p->unit_op[p->unit_off[u]], d))
+			w->m->coloc_dev_col[cell(w, u, d)] = -1;
+			if (!berth_op_legal(p, p->coloc_op[p->coloc_off[u]], d))
 				continue;
 			BERTH_TRY(name_of(w, &name, berth_arena_printf(w->mem, "x_%d_%d", (int)u, (int)d)));
-			BERTH_TRY(berth_lp_col(lp, name, 0, 1, 0, w->whole, &w->m->unit_dev_col[cell(w, u, d)], w->err));
+			BERTH_TRY(berth_lp_col(lp, name, 0, 1, 0, w->whole, &w->m->coloc_dev_col[cell(w, u, d)], w->err));
 		}
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		BERTH_TRY(name_of(w, &name, berth_arena_printf(w->mem, "s_%d", (int)op)));
 		BERTH_TRY(berth_lp_col(lp, name, 0, w->upper, 0, false, &w->m->op_start_col[op], w->err));
 	}
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		BERTH_TRY(berth_lp_row(lp, NULL, 1, 1, w->err));
 		for (int32_t d = 0; d < p->n_devs; d++)
-			if (w->m->unit_dev_col[cell(w, u, d)] >= 0)
-				BERTH_TRY(berth_lp_put(lp, w->m->unit_dev_col[cell(w, u, d)], 1, w->err));
+			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0)
+				BERTH_TRY(berth_lp_put(lp, w->m->coloc_dev_col[cell(w, u, d)], 1, w->err));
 	}
 	return BERTH_OK;
 }
@@ -171,17 +171,17 @@ static berth_status add_lengths(work *w)
 	return BERTH_OK;
 }
 
-static int64_t unit_bytes(const berth_problem *p, int32_t u)
+static int64_t coloc_bytes(const berth_problem *p, int32_t u)
 {
 	int64_t sum = 0;
-	for (int32_t k = p->unit_off[u]; k < p->unit_off[u + 1]; k++) {
-		int32_t op = p->unit_op[k];
+	for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++) {
+		int32_t op = p->coloc_op[k];
 		sum += p->g->op_param_bytes[op] + p->g->op_state_bytes[op] + p->g->op_output_bytes[op];
 	}
 	return sum;
 }
 
-/* Loads and memory of devices; units' times are summed as a unit has one column a device. */
+/* Loads and memory of devices; colocation groups' times are summed as a colocation group has one column a device. */
 static berth_status add_devices(work *w)
 {
 	const berth_problem *p = w->p;
@@ -189,20 +189,20 @@ static berth_status add_devices(work *w)
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		BERTH_TRY(berth_lp_row(lp, NULL, 0, BERTH_LP_INF, w->err));
 		BERTH_TRY(berth_lp_put(lp, w->m->length_col, p->s->dev_slots[d], w->err));
-		for (int32_t u = 0; u < p->n_units; u++) {
+		for (int32_t u = 0; u < p->n_colocs; u++) {
 			double sum = 0;
-			for (int32_t k = p->unit_off[u]; k < p->unit_off[u + 1]; k++)
-				sum += op_time(w, p->unit_op[k], d);
-			if (w->m->unit_dev_col[cell(w, u, d)] >= 0)
-				BERTH_TRY(berth_lp_put(lp, w->m->unit_dev_col[cell(w, u, d)], -sum, w->err));
+			for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++)
+				sum += op_time(w, p->coloc_op[k], d);
+			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0)
+				BERTH_TRY(berth_lp_put(lp, w->m->coloc_dev_col[cell(w, u, d)], -sum, w->err));
 		}
 		if (p->dev_limit_bytes[d] < 0)
 			continue;
 		double unit = p->dev_limit_bytes[d] > 0 ? (double)p->dev_limit_bytes[d] : 1;
 		BERTH_TRY(berth_lp_row(lp, NULL, -BERTH_LP_INF, (double)p->dev_limit_bytes[d] / unit, w->err));
-		for (int32_t u = 0; u < p->n_units; u++)
-			if (w->m->unit_dev_col[cell(w, u, d)] >= 0)
-				BERTH_TRY(berth_lp_put(lp, w->m->unit_dev_col[cell(w, u, d)], (double)unit_bytes(p, u) / unit, w->err));
+		for (int32_t u = 0; u < p->n_colocs; u++)
+			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0)
+				BERTH_TRY(berth_lp_put(lp, w->m->coloc_dev_col[cell(w, u, d)], (double)coloc_bytes(p, u) / unit, w->err));
 	}
 	return BERTH_OK;
 }
@@ -276,7 +276,7 @@ static berth_status add_pair(work *w, int32_t i, int32_t j)
 {
 	int32_t o = -1;
 	for (int32_t d = 0; d < w->p->n_devs; d++) {
-		if (w->p->s->dev_slots[d] > 1 || place_col(w, i, d) < 0 || place_col(w, j, d) < 0 || w->p->op_unit[i] == w->p->op_unit[j])
+		if (w->p->s->dev_slots[d] > 1 || place_col(w, i, d) < 0 || place_col(w, j, d) < 0 || w->p->op_coloc[i] == w->p->op_coloc[j])
 			continue;
 		if (o < 0)
 			BERTH_TRY(berth_lp_col(&w->m->lp, NULL, 0, 1, 0, true, &o, w->err));
@@ -301,7 +301,7 @@ static berth_status allocate(work *w)
 {
 	const berth_problem *p = w->p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, pairs = (size_t)p->g->n_tensors * devs * devs;
-	BERTH_TRY(BERTH_NEW(w->mem, w->m->unit_dev_col, (size_t)p->n_units * devs, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->m->coloc_dev_col, (size_t)p->n_colocs * devs, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->m->op_start_col, ops, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->tail, ops * devs, w->err));
 	if (w->whole)

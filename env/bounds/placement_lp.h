@@ -8,7 +8,7 @@
 typedef struct berth_placement_lp {
 	berth_lp lp;
 	double scale;          /* model time of one nanosecond */
-	int32_t *unit_dev_col; /* [n_units][n_devs] -1: not legal */
+	int32_t *coloc_dev_col; /* [n_colocs][n_devs] -1: not legal */
 	int32_t *op_start_col; /* [n_ops] */
 	int32_t length_col;
 } berth_placement_lp;

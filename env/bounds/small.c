@@ -68,9 +68,9 @@ static void fill_ops(berth_small *x, const int32_t *ops, const int32_t *local)
 	for (int32_t i = 0; i < x->n; i++) {
 		x->bytes[i] = kept_bytes(x->p->g, ops[i]);
 		x->leader[i] = i;
-		int32_t unit = x->p->op_unit[ops[i]];
-		for (int32_t k = x->p->unit_off[unit]; k < x->p->unit_off[unit + 1]; k++) {
-			int32_t other = local[x->p->unit_op[k]];
+		int32_t coloc = x->p->op_coloc[ops[i]];
+		for (int32_t k = x->p->coloc_off[coloc]; k < x->p->coloc_off[coloc + 1]; k++) {
+			int32_t other = local[x->p->coloc_op[k]];
 			if (other >= 0 && other < x->leader[i])
 				x->leader[i] = other;
 		}

@@ -1,7 +1,7 @@
 /* Exact search on small problems: the least latency over all placements and, for each, all orders that a device can start its operators in.
  *
  * Two levels of depth-first branch and bound.
- *   Placement: units get devices in topological order. A node is cut where a lower bound reaches the incumbent: the longest path with the devices
+ *   Placement: colocation groups get devices in topological order. A node is cut where a lower bound reaches the incumbent: the longest path with the devices
  *   decided so far (critical earliest finish times for the rest), one machine with heads and tails for each device and channel (J. R. Jackson's
  *   preemptive schedule, 1955), and the load dual at several fixed prices. Devices that are mirror images are tried once.
  *   Order: for a complete placement, pairs of operators on one device are ordered one by one (disjunctive arcs; J. Carlier and E. Pinson, "An algorithm for

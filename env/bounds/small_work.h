@@ -28,7 +28,7 @@ struct berth_small {
 	int64_t *release;         /* [n][n_devs] earliest start, by what is not in the instance */
 	int64_t *after;           /* [n][n_devs] least time after the end, by what is not in the instance */
 	int64_t *tail;            /* [n][n_devs] critical earliest finish, backwards */
-	int32_t *leader;          /* [n] first operator of its unit */
+	int32_t *leader;          /* [n] first operator of its colocation group */
 	int64_t *bytes;           /* [n] that stay on its device for good */
 	int64_t *held_before;     /* [n_devs] bytes that a device holds already */
 	small_tensor *tensor;     /* [n_tensors] */

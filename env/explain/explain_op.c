@@ -81,10 +81,10 @@ static berth_status waits(const teller *r, berth_op_story *s, berth_err *err)
 
 /* ---- where else ---- */
 
-static bool unit_runs(const berth_problem *p, int32_t unit, int32_t dev)
+static bool coloc_runs(const berth_problem *p, int32_t coloc, int32_t dev)
 {
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-		if (berth_op_time(p, p->unit_op[i], dev) < 0)
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		if (berth_op_time(p, p->coloc_op[i], dev) < 0)
 			return false;
 	return true;
 }
@@ -107,23 +107,23 @@ static const char *first_new(const berth_violations *now, const berth_violations
 	return NULL;
 }
 
-/* Put the unit on dev and simulate; broken is left empty where it cannot run. */
+/* Put the colocation group on dev and simulate; broken is left empty where it cannot run. */
 static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev, int32_t op, int32_t dev, berth_op_choice *c, berth_err *err)
 {
 	const berth_problem *p = r->p;
-	int32_t unit = p->op_unit[op];
+	int32_t coloc = p->op_coloc[op];
 	berth_sim_result result;
 	*c = (berth_op_choice){.time_ns = -1, .latency_ns = -1, .value = NAN};
 	bool here = dev == r->t->op_dev[op];
-	if (!here && !unit_runs(p, unit, dev)) {
+	if (!here && !coloc_runs(p, coloc, dev)) {
 		c->blocked = berth_arena_printf(r->mem, "it cannot run there");
-		for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-			if (berth_op_time(p, op, dev) >= 0 && berth_op_time(p, p->unit_op[i], dev) < 0)
-				c->blocked = berth_arena_printf(r->mem, "'%s' of its colocation group cannot run there", p->g->op_name[p->unit_op[i]]);
+		for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+			if (berth_op_time(p, op, dev) >= 0 && berth_op_time(p, p->coloc_op[i], dev) < 0)
+				c->blocked = berth_arena_printf(r->mem, "'%s' of its colocation group cannot run there", p->g->op_name[p->coloc_op[i]]);
 		return c->blocked ? BERTH_OK : berth_nomem(err);
 	}
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1] && !here; i++)
-		op_dev[p->unit_op[i]] = dev;
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && !here; i++)
+		op_dev[p->coloc_op[i]] = dev;
 	berth_sim_run(sim, op_dev, r->t->op_order, &result);
 	c->time_ns = berth_op_time(p, op, dev);
 	c->latency_ns = result.runs ? result.latency_ns : -1;

@@ -13,9 +13,9 @@ typedef struct berth_op_input {
 	int64_t queued_ns, moving_ns;    /* of the way: waiting for channels, and in them */
 } berth_op_input;
 
-/* The operator's unit on a device, simulated anew with all others where they are. */
+/* The operator's colocation group on a device, simulated anew with all others where they are. */
 typedef struct berth_op_choice {
-	int64_t time_ns;               /* the operator's own; -1: the operator, or one of its unit, cannot run there */
+	int64_t time_ns;               /* the operator's own; -1: the operator, or one of its colocation group, cannot run there */
 	berth_violations broken;       /* what stands against the whole placement then */
 	const char *blocked;           /* the first of them that is not there now; NULL: nothing new */
 	int64_t latency_ns;            /* -1: it cannot run there */
@@ -31,7 +31,7 @@ typedef struct berth_op_story {
 	int32_t *before_op;            /* [n_before] what ran on the device between ready and start, by start */
 	int32_t n_before;
 	berth_op_choice *choice;       /* [n_devs]; that of dev is the placement as it is */
-	int32_t best_dev;              /* where its unit is not now, and the objective would be least; -1: it can run nowhere else */
+	int32_t best_dev;              /* where its colocation group is not now, and the objective would be least; -1: it can run nowhere else */
 	const char *binds;             /* what keeps it from a better device; NULL: no other device is better, or nothing keeps it */
 } berth_op_story;
 

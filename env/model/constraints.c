@@ -43,34 +43,34 @@ static berth_status check_pin(const berth_problem *p, int32_t op, berth_err *err
 
 /* ---- compiling ---- */
 
-static berth_status units(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status colocs(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
-	int32_t *unit_of_coloc, *fill;
-	BERTH_TRY(BERTH_NEW(mem, p->op_unit, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, unit_of_coloc, g->n_colocs, err));
-	for (int32_t c = 0; c < g->n_colocs; c++)
-		unit_of_coloc[c] = -1;
+	int32_t *coloc_of_name, *fill;
+	BERTH_TRY(BERTH_NEW(mem, p->op_coloc, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, coloc_of_name, g->n_coloc_names, err));
+	for (int32_t c = 0; c < g->n_coloc_names; c++)
+		coloc_of_name[c] = -1;
 	for (int32_t op = 0; op < p->n_ops; op++) {
-		int32_t c = g->op_coloc[op];
-		if (c >= 0 && unit_of_coloc[c] >= 0) {
-			p->op_unit[op] = unit_of_coloc[c];
+		int32_t c = g->op_coloc_name[op];
+		if (c >= 0 && coloc_of_name[c] >= 0) {
+			p->op_coloc[op] = coloc_of_name[c];
 			continue;
 		}
-		p->op_unit[op] = p->n_units;
+		p->op_coloc[op] = p->n_colocs;
 		if (c >= 0)
-			unit_of_coloc[c] = p->n_units;
-		p->n_units++;
+			coloc_of_name[c] = p->n_colocs;
+		p->n_colocs++;
 	}
-	BERTH_TRY(BERTH_NEW(mem, p->unit_off, (size_t)p->n_units + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, p->unit_op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, fill, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, p->coloc_off, (size_t)p->n_colocs + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, p->coloc_op, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, fill, p->n_colocs, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
-		p->unit_off[p->op_unit[op] + 1]++;
-	for (int32_t u = 0; u < p->n_units; u++)
-		p->unit_off[u + 1] += p->unit_off[u];
+		p->coloc_off[p->op_coloc[op] + 1]++;
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		p->coloc_off[u + 1] += p->coloc_off[u];
 	for (int32_t op = 0; op < p->n_ops; op++)
-		p->unit_op[p->unit_off[p->op_unit[op]] + fill[p->op_unit[op]]++] = op;
+		p->coloc_op[p->coloc_off[p->op_coloc[op]] + fill[p->op_coloc[op]]++] = op;
 	return BERTH_OK;
 }
 
@@ -80,13 +80,13 @@ static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err 
 	BERTH_TRY(BERTH_NEW(mem, p->op_dev_legal, (size_t)p->n_ops * n, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(check_pin(p, op, err));
-	for (int32_t u = 0; u < p->n_units; u++)
+	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t dev = 0; dev < p->n_devs; dev++) {
 			bool ok = true;
-			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
-				ok = ok && berth_op_allows(p, p->unit_op[i], dev);
-			for (int32_t i = p->unit_off[u]; i < p->unit_off[u + 1]; i++)
-				p->op_dev_legal[(size_t)p->unit_op[i] * n + (size_t)dev] = ok;
+			for (int32_t i = p->coloc_off[u]; i < p->coloc_off[u + 1]; i++)
+				ok = ok && berth_op_allows(p, p->coloc_op[i], dev);
+			for (int32_t i = p->coloc_off[u]; i < p->coloc_off[u + 1]; i++)
+				p->op_dev_legal[(size_t)p->coloc_op[i] * n + (size_t)dev] = ok;
 		}
 	return BERTH_OK;
 }
@@ -109,7 +109,7 @@ berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth
 {
 	const berth_graph *g = p->g;
 	int32_t *sep_ops;
-	BERTH_TRY(units(p, mem, tmp, err));
+	BERTH_TRY(colocs(p, mem, tmp, err));
 	BERTH_TRY(legal_devices(p, mem, err));
 	BERTH_TRY(device_rules(p, mem, err));
 	BERTH_TRY(BERTH_NEW(tmp, sep_ops, g->n_seps, err));
@@ -254,34 +254,34 @@ typedef struct solver {
 	const berth_problem *p;
 	const int32_t *wanted;   /* [n_ops] or NULL */
 	bool pieces;             /* contiguity too */
-	int32_t n, *unit, *tried; /* [n] the units to decide, in order; devices tried of each */
+	int32_t n, *coloc, *tried; /* [n] the colocation groups to decide, in order; devices tried of each */
 	int32_t *op_dev;         /* [n_ops] -1: not decided */
 	int32_t *sep_dev_taken;  /* [n_seps][n_devs] operators there */
 	uint64_t *scratch;
 } solver;
 
-static bool unit_legal(const berth_problem *p, int32_t unit, int32_t dev)
+static bool coloc_legal(const berth_problem *p, int32_t coloc, int32_t dev)
 {
-	return p->op_dev_legal[(size_t)p->unit_op[p->unit_off[unit]] * (size_t)p->n_devs + (size_t)dev];
+	return p->op_dev_legal[(size_t)p->coloc_op[p->coloc_off[coloc]] * (size_t)p->n_devs + (size_t)dev];
 }
 
-/* Put the unit on dev, or take it off (count -1). */
-static void assign(solver *s, int32_t unit, int32_t dev, int32_t count)
+/* Put the colocation group on dev, or take it off (count -1). */
+static void assign(solver *s, int32_t coloc, int32_t dev, int32_t count)
 {
 	const berth_problem *p = s->p;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
-		int32_t op = p->unit_op[i], sep = p->g->op_sep[op];
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
+		int32_t op = p->coloc_op[i], sep = p->g->op_sep[op];
 		s->op_dev[op] = count > 0 ? dev : -1;
 		if (sep >= 0)
 			s->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] += count;
 	}
 }
 
-static bool fits(const solver *s, int32_t unit, int32_t dev)
+static bool fits(const solver *s, int32_t coloc, int32_t dev)
 {
 	const berth_problem *p = s->p;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
-		int32_t sep = p->g->op_sep[p->unit_op[i]];
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
+		int32_t sep = p->g->op_sep[p->coloc_op[i]];
 		if (sep >= 0 && s->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] > 1)
 			return false;
 	}
@@ -289,9 +289,9 @@ static bool fits(const solver *s, int32_t unit, int32_t dev)
 }
 
 /* The k-th device to try: the wanted one, then all by index. -1: no more. */
-static int32_t device_at(const solver *s, int32_t unit, int32_t k)
+static int32_t device_at(const solver *s, int32_t coloc, int32_t k)
 {
-	int32_t first = s->wanted ? s->wanted[s->p->unit_op[s->p->unit_off[unit]]] : -1;
+	int32_t first = s->wanted ? s->wanted[s->p->coloc_op[s->p->coloc_off[coloc]]] : -1;
 	if (k == 0)
 		return first >= 0 ? first : s->p->n_devs;
 	return k <= s->p->n_devs ? (k - 1 == first ? s->p->n_devs : k - 1) : -1;
@@ -302,59 +302,59 @@ static int descend(solver *s, int64_t steps)
 {
 	int32_t at = 0;
 	while (at < s->n) {
-		int32_t unit = s->unit[at], dev = device_at(s, unit, s->tried[at]);
+		int32_t coloc = s->coloc[at], dev = device_at(s, coloc, s->tried[at]);
 		if (dev < 0) {
 			s->tried[at] = 0;
 			if (at-- == 0)
 				return 0;
-			assign(s, s->unit[at], device_at(s, s->unit[at], s->tried[at] - 1), -1);
+			assign(s, s->coloc[at], device_at(s, s->coloc[at], s->tried[at] - 1), -1);
 			continue;
 		}
 		s->tried[at]++;
-		if (dev >= s->p->n_devs || !unit_legal(s->p, unit, dev))
+		if (dev >= s->p->n_devs || !coloc_legal(s->p, coloc, dev))
 			continue;
 		if (steps-- <= 0)
 			return -1;
-		assign(s, unit, dev, 1);
-		if (fits(s, unit, dev))
+		assign(s, coloc, dev, 1);
+		if (fits(s, coloc, dev))
 			at++;
 		else
-			assign(s, unit, dev, -1);
+			assign(s, coloc, dev, -1);
 	}
 	return 1;
 }
 
-static bool in_separation(const berth_problem *p, int32_t unit)
+static bool in_separation(const berth_problem *p, int32_t coloc)
 {
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-		if (p->g->op_sep[p->unit_op[i]] >= 0)
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		if (p->g->op_sep[p->coloc_op[i]] >= 0)
 			return true;
 	return false;
 }
 
-static int32_t n_legal(const berth_problem *p, int32_t unit)
+static int32_t n_legal(const berth_problem *p, int32_t coloc)
 {
 	int32_t n = 0;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		n += unit_legal(p, unit, d);
+		n += coloc_legal(p, coloc, d);
 	return n;
 }
 
-/* Separated units by falling need (fewest legal devices), then, with pieces, the others in topological order of their first operator. */
-static void queue_units(solver *s, bool *queued)
+/* Separated colocation groups by falling need (fewest legal devices), then, with pieces, the others in topological order of their first operator. */
+static void queue_colocs(solver *s, bool *queued)
 {
 	const berth_problem *p = s->p;
 	for (int32_t legal = 0; legal <= p->n_devs && p->g->n_seps; legal++)
-		for (int32_t u = 0; u < p->n_units; u++)
+		for (int32_t u = 0; u < p->n_colocs; u++)
 			if (!queued[u] && in_separation(p, u) && n_legal(p, u) == legal) {
 				queued[u] = true;
-				s->unit[s->n++] = u;
+				s->coloc[s->n++] = u;
 			}
 	for (int32_t k = 0; k < p->n_ops && s->pieces; k++) {
-		int32_t u = p->op_unit[p->g->topo_op[k]];
+		int32_t u = p->op_coloc[p->g->topo_op[k]];
 		if (!queued[u]) {
 			queued[u] = true;
-			s->unit[s->n++] = u;
+			s->coloc[s->n++] = u;
 		}
 	}
 }
@@ -365,14 +365,14 @@ static berth_status solve(const berth_problem *p, const int32_t *wanted, bool pi
 	solver s = {.p = p, .wanted = wanted, .pieces = pieces, .op_dev = op_dev};
 	bool *queued;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, s.unit, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.tried, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(tmp, queued, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.coloc, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.tried, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(tmp, queued, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, s.sep_dev_taken, (size_t)p->g->n_seps * (size_t)p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, s.scratch, berth_constraints_scratch(p), err));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		op_dev[op] = -1;
-	queue_units(&s, queued);
+	queue_colocs(&s, queued);
 	*found = descend(&s, steps);
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
@@ -404,17 +404,17 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
 typedef struct mender {
 	const berth_problem *p;
 	const int32_t *wanted;
-	const int32_t *fixed;   /* [n_ops] devices of separated units; -1: free */
+	const int32_t *fixed;   /* [n_ops] devices of separated colocation groups; -1: free */
 	int32_t *op_dev;        /* [n_ops] */
-	bool *bound;            /* [n_units] */
+	bool *bound;            /* [n_colocs] */
 	uint64_t *scratch;
 } mender;
 
-static void put(mender *m, int32_t unit, int32_t dev)
+static void put(mender *m, int32_t coloc, int32_t dev)
 {
-	for (int32_t i = m->p->unit_off[unit]; i < m->p->unit_off[unit + 1]; i++)
-		m->op_dev[m->p->unit_op[i]] = dev;
-	m->bound[unit] = true;
+	for (int32_t i = m->p->coloc_off[coloc]; i < m->p->coloc_off[coloc + 1]; i++)
+		m->op_dev[m->p->coloc_op[i]] = dev;
+	m->bound[coloc] = true;
 }
 
 /* A legal device that op does not re-enter: the wanted one, that of a neighbour it comes from, the fastest; else the wanted one. */
@@ -422,16 +422,16 @@ static int32_t choose(const mender *m, const traces *t, int32_t op)
 {
 	const berth_problem *p = m->p;
 	const berth_graph *g = p->g;
-	int32_t unit = p->op_unit[op], wanted = m->wanted[op], best = -1;
-	if (unit_legal(p, unit, wanted) && !reenters(t, op, wanted))
+	int32_t coloc = p->op_coloc[op], wanted = m->wanted[op], best = -1;
+	if (coloc_legal(p, coloc, wanted) && !reenters(t, op, wanted))
 		return wanted;
 	for (int32_t i = g->op_in_off[op]; !t->backwards && i < g->op_in_off[op + 1]; i++) {
 		int32_t d = m->op_dev[g->tensor_producer[g->in_tensor[i]]];
-		if (d >= 0 && unit_legal(p, unit, d) && !reenters(t, op, d))
+		if (d >= 0 && coloc_legal(p, coloc, d) && !reenters(t, op, d))
 			return d;
 	}
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (unit_legal(p, unit, d) && !reenters(t, op, d) && (best < 0 || berth_op_time(p, op, d) < berth_op_time(p, op, best)))
+		if (coloc_legal(p, coloc, d) && !reenters(t, op, d) && (best < 0 || berth_op_time(p, op, d) < berth_op_time(p, op, best)))
 			best = d;
 	return best >= 0 ? best : m->op_dev[op];
 }
@@ -441,22 +441,22 @@ static bool pass(mender *m, bool backwards)
 {
 	const berth_problem *p = m->p;
 	traces t = new_traces(p, backwards, m->scratch);
-	for (int32_t u = 0; u < p->n_units; u++) {
-		int32_t op = p->unit_op[p->unit_off[u]];
-		put(m, u, m->fixed[op] >= 0 ? m->fixed[op] : unit_legal(p, u, m->wanted[op]) ? m->wanted[op] : m->op_dev[op]);
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		int32_t op = p->coloc_op[p->coloc_off[u]];
+		put(m, u, m->fixed[op] >= 0 ? m->fixed[op] : coloc_legal(p, u, m->wanted[op]) ? m->wanted[op] : m->op_dev[op]);
 		m->bound[u] = m->fixed[op] >= 0;
 	}
 	for (int32_t k = 0; k < p->n_ops; k++) {
-		int32_t op = p->g->topo_op[backwards ? p->n_ops - 1 - k : k], unit = p->op_unit[op];
+		int32_t op = p->g->topo_op[backwards ? p->n_ops - 1 - k : k], coloc = p->op_coloc[op];
 		arrive(&t, op);
-		if (!m->bound[unit])
-			put(m, unit, choose(m, &t, op));
+		if (!m->bound[coloc])
+			put(m, coloc, choose(m, &t, op));
 		settle(&t, op, m->op_dev[op]);
 	}
 	return berth_constraints_broken(p, m->op_dev, m->scratch) == 0;
 }
 
-/* All units on dev where they can be; op_dev keeps legal devices for the rest. */
+/* All colocation groups on dev where they can be; op_dev keeps legal devices for the rest. */
 static bool pass_on(mender *m, int32_t dev, int32_t *trial)
 {
 	for (int32_t op = 0; op < m->p->n_ops; op++)
@@ -487,7 +487,7 @@ static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, be
 	BERTH_TRY(BERTH_NEW(tmp, fixed, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, trial, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, m.op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, m.bound, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, m.bound, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, m.scratch, berth_constraints_scratch(p), err));
 	*kept = berth_constraints_broken(p, op_dev, m.scratch) == 0;
 	if (*kept || !bytes)

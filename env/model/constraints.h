@@ -1,19 +1,19 @@
 /* The rules that a placement must keep beside memory, in one place:
  *   pin, forbid     of one operator and one device;
- *   colocate        operators of one group stand on one device: a unit;
+ *   colocate        operators of one group stand on one device: a colocation group;
  *   separate        operators of one group stand on different devices;
  *   contiguous      a device's operators are one piece: no path of the graph leaves the device and comes back to it;
  *   memory_bytes    of a device, less its margin: dev_limit_bytes of the problem; what is held is the simulator's to tell.
  *
- * Pins, forbidden devices and colocation are folded into op_dev_legal and units, so that a method keeps them by moving units among legal devices.
- * Separation and contiguity join units: they are counted by a score (berth_eval), so that searches prefer placements that keep them, and mended
+ * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups, so that a method keeps them by moving colocation groups among legal devices.
+ * Separation and contiguity join colocation groups: they are counted by a score (berth_eval), so that searches prefer placements that keep them, and mended
  * (berth_constraints_mend) where a method's answer breaks them. */
 #ifndef BERTH_CONSTRAINTS_H
 #define BERTH_CONSTRAINTS_H
 
 #include "problem.h"
 
-/* Fill the parts of a problem that stand for rules: units, op_dev_legal, separation groups, dev_limit_bytes. g, s and op_dev_time_ns are set.
+/* Fill the parts of a problem that stand for rules: colocation groups, op_dev_legal, separation groups, dev_limit_bytes. g, s and op_dev_time_ns are set.
  * Fails: BERTH_EFORMAT (a pin to a device that the system lacks), BERTH_ENOMEM. */
 berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err);
 
@@ -35,7 +35,7 @@ void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, 
  * Memory is not looked at. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict, berth_err *err);
 
-/* Mend separation and contiguity of a placement that keeps the other rules: separated units first, then in topological order each unit stays where it
+/* Mend separation and contiguity of a placement that keeps the other rules: separated colocation groups first, then in topological order each colocation group stays where it
  * is wanted unless its device was left on a path to it, and else goes to a device that no path to it has left: that of a producer if possible, else the fastest.
  *   op_dev  [n_ops] in and out
  * Units keep together and on legal devices; *kept tells whether all rules hold now. tmp is scratch. Fails: BERTH_ENOMEM. Passes of O((ops + edges) * devs / 64), then an exact search within a

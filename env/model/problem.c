@@ -118,7 +118,7 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 			return berth_fail(err, BERTH_EINFEASIBLE, "operator '%s' (%s): its pin and forbidden devices leave no device of '%s' that can run it", name,
 			                  type, sys);
 		return berth_fail(err, BERTH_EINFEASIBLE, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'", name, sys,
-		                  p->g->coloc_name[p->g->op_coloc[op]]);
+		                  p->g->coloc_name[p->g->op_coloc_name[op]]);
 	}
 	if (p->rules_conflict)
 		return berth_fail(err, BERTH_EINFEASIBLE, "no placement of '%s' on '%s' keeps its rules of separation and contiguity together with the others",

@@ -18,13 +18,13 @@ typedef struct berth_problem {
 	uint8_t *op_dev_legal;    /* [n_ops][n_devs] 1: can run there, nor does a pin, a forbidden device or the colocation group stand against it */
 	int64_t *op_mean_ns;      /* [n_ops] floor of the mean over the devices that can run it; 0 where none can */
 
-	/* units: operators that must share a device (colocation groups; every other operator is its own), by lowest member */
-	int32_t n_units;
-	int32_t *op_unit;         /* [n_ops] */
-	int32_t *unit_off;        /* [n_units+1] into unit_op, ascending */
-	int32_t *unit_op;
+	/* colocation groups: operators that must share a device (colocation groups; every other operator is its own), by lowest member */
+	int32_t n_colocs;
+	int32_t *op_coloc;         /* [n_ops] */
+	int32_t *coloc_off;        /* [n_colocs+1] into coloc_op, ascending */
+	int32_t *coloc_op;
 
-	/* the rules of constraints.h that join units */
+	/* the rules of constraints.h that join colocation groups */
 	bool coupled;             /* there are separation groups or contiguous devices */
 	bool rules_conflict;      /* proven: no placement keeps them all, memory aside */
 	int32_t n_pieces;         /* contiguous devices */

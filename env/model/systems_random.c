@@ -41,8 +41,8 @@ static double spread(double sigma, berth_rng *rng)
 /* x in [low, high] to four digits. */
 static double within(double x, double low, double high)
 {
-	double cut = fmin(fmax(x, low), high), unit = pow(10, floor(log10(cut)) - 3);
-	return round(cut / unit) * unit;
+	double cut = fmin(fmax(x, low), high), coloc = pow(10, floor(log10(cut)) - 3);
+	return round(cut / coloc) * coloc;
 }
 
 static void put_device(berth_json_out *w, int32_t d, const double v[], berth_rng *rng)

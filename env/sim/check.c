@@ -50,12 +50,12 @@ static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, be
 
 static berth_status check_colocation(const berth_problem *p, const int32_t *op_dev, int32_t op, berth_arena *mem, berth_violations *list, berth_err *err)
 {
-	int32_t first = p->unit_op[p->unit_off[p->op_unit[op]]], dev = op_dev[op];
+	int32_t first = p->coloc_op[p->coloc_off[p->op_coloc[op]]], dev = op_dev[op];
 	berth_violation v = {.kind = BERTH_VIOLATION_COLOCATION, .op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
 	if (dev == op_dev[first])
 		return BERTH_OK;
 	v.message = berth_arena_printf(mem, "operator '%s' is on '%s', but '%s' of its colocation group '%s' is on '%s'", p->g->op_name[op],
-	                               p->s->dev_name[dev], p->g->op_name[first], p->g->coloc_name[p->g->op_coloc[op]], p->s->dev_name[op_dev[first]]);
+	                               p->s->dev_name[dev], p->g->op_name[first], p->g->coloc_name[p->g->op_coloc_name[op]], p->s->dev_name[op_dev[first]]);
 	return add(mem, list, v, err);
 }
 
@@ -173,7 +173,7 @@ static const char *reason_text(const berth_problem *p, int32_t op, berth_violati
 		return berth_arena_printf(mem, "every device of '%s' that can run operator '%s' (%s) is forbidden to it", sys, name, type);
 	default:
 		return berth_arena_printf(mem, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'", name, sys,
-		                          p->g->coloc_name[p->g->op_coloc[op]]);
+		                          p->g->coloc_name[p->g->op_coloc_name[op]]);
 	}
 }
 

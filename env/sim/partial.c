@@ -32,7 +32,7 @@ struct berth_partial {
 	int64_t *ready_ns;      /* [n_devs] scratch */
 	timed *by_start;        /* [n_ops] scratch */
 
-	int32_t *unit_dev;      /* [n_units] */
+	int32_t *coloc_dev;      /* [n_colocs] */
 	double share;           /* of tensors that berth_partial_fits counts; below 0: fits everywhere */
 	int64_t *dev_kept, *dev_moving, *dev_workspace; /* [n_devs] parameters, state, outputs; tensors; largest workspace */
 	int32_t *dev_ops;       /* [n_devs] bound operators */
@@ -49,7 +49,7 @@ static berth_status new_memory(berth_partial *part, berth_arena *mem, berth_err 
 {
 	const berth_graph *g = part->p->g;
 	size_t devs = (size_t)part->p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, part->unit_dev, part->p->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, part->coloc_dev, part->p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->dev_kept, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->dev_moving, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, part->dev_workspace, devs, err));
@@ -104,7 +104,7 @@ void berth_partial_reset(berth_partial *part)
 	part->length_ns = 0;
 	memset(part->start_ns, -1, ops * sizeof *part->start_ns);
 	memset(part->end_ns, -1, ops * sizeof *part->end_ns);
-	memset(part->unit_dev, -1, (size_t)p->n_units * sizeof *part->unit_dev);
+	memset(part->coloc_dev, -1, (size_t)p->n_colocs * sizeof *part->coloc_dev);
 	memset(part->dev_kept, 0, devs * sizeof *part->dev_kept);
 	memset(part->dev_moving, 0, devs * sizeof *part->dev_moving);
 	memset(part->dev_workspace, 0, devs * sizeof *part->dev_workspace);
@@ -151,7 +151,7 @@ static int64_t workspaces(const berth_partial *part, int32_t dev, int64_t larges
 	return largest * (slots < n_ops ? slots : n_ops);
 }
 
-/* Memory of an operator whose unit was just bound to dev, with the copies between it and operators bound before. */
+/* Memory of an operator whose colocation group was just bound to dev, with the copies between it and operators bound before. */
 static void count_op(berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = part->p->g;
@@ -175,45 +175,45 @@ static void count_op(berth_partial *part, int32_t op, int32_t dev)
 		part->dev_workspace[dev] = g->op_workspace_bytes[op];
 }
 
-static void mark_separation(berth_partial *part, int32_t unit, int32_t dev)
+static void mark_separation(berth_partial *part, int32_t coloc, int32_t dev)
 {
 	const berth_problem *p = part->p;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1] && p->g->n_seps; i++) {
-		int32_t sep = p->g->op_sep[p->unit_op[i]];
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && p->g->n_seps; i++) {
+		int32_t sep = p->g->op_sep[p->coloc_op[i]];
 		if (sep >= 0)
 			part->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] = true;
 	}
 }
 
-/* Does no operator of the unit's separation groups stand on dev? */
-static bool is_separated(const berth_partial *part, int32_t unit, int32_t dev)
+/* Does no operator of the colocation group's separation groups stand on dev? */
+static bool is_separated(const berth_partial *part, int32_t coloc, int32_t dev)
 {
 	const berth_problem *p = part->p;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1] && p->g->n_seps; i++) {
-		int32_t sep = p->g->op_sep[p->unit_op[i]];
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && p->g->n_seps; i++) {
+		int32_t sep = p->g->op_sep[p->coloc_op[i]];
 		if (sep >= 0 && part->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev])
 			return false;
 	}
 	return true;
 }
 
-void berth_partial_bind(berth_partial *part, int32_t unit, int32_t dev)
+void berth_partial_bind(berth_partial *part, int32_t coloc, int32_t dev)
 {
 	const berth_problem *p = part->p;
-	part->unit_dev[unit] = dev;
-	part->dev_ops[dev] += p->unit_off[unit + 1] - p->unit_off[unit];
+	part->coloc_dev[coloc] = dev;
+	part->dev_ops[dev] += p->coloc_off[coloc + 1] - p->coloc_off[coloc];
 	if (part->asks_nothing)
 		return;
-	mark_separation(part, unit, dev);
+	mark_separation(part, coloc, dev);
 	if (p->memory_free)
 		return;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-		count_op(part, p->unit_op[i], dev);
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		count_op(part, p->coloc_op[i], dev);
 }
 
 int32_t berth_partial_dev(const berth_partial *part, int32_t op)
 {
-	return part->unit_dev[part->p->op_unit[op]];
+	return part->coloc_dev[part->p->op_coloc[op]];
 }
 
 int64_t berth_partial_bytes(const berth_partial *part, int32_t dev)
@@ -232,7 +232,7 @@ static load added_load(berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = part->p->g;
 	load own = own_load(g, op);
-	int32_t unit = part->p->op_unit[op];
+	int32_t coloc = part->p->op_coloc[op];
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
 		int32_t q = g->op_param[i];
 		if (part->param_seen[q] != part->stamp && !in_set(part->param_on + (size_t)q * part->words, dev))
@@ -241,7 +241,7 @@ static load added_load(berth_partial *part, int32_t op, int32_t dev)
 	}
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t], home = berth_partial_dev(part, producer);
-		if (home >= 0 && home != dev && part->p->op_unit[producer] != unit && part->tensor_seen[t] != part->stamp &&
+		if (home >= 0 && home != dev && part->p->op_coloc[producer] != coloc && part->tensor_seen[t] != part->stamp &&
 		    !in_set(part->tensor_on + (size_t)t * part->words, dev))
 			own.moving += g->tensor_bytes[t];
 		part->tensor_seen[t] = part->stamp;
@@ -254,43 +254,43 @@ void berth_partial_limit_memory(berth_partial *part, double share)
 	part->share = share;
 }
 
-/* Would the bound stay within dev's memory with this unit too, if of the tensors only a share counts? */
-static bool holds(berth_partial *part, int32_t unit, int32_t dev, double share)
+/* Would the bound stay within dev's memory with this colocation group too, if of the tensors only a share counts? */
+static bool holds(berth_partial *part, int32_t coloc, int32_t dev, double share)
 {
 	const berth_problem *p = part->p;
 	int64_t memory = p->dev_limit_bytes[dev], kept = part->dev_kept[dev], moving = part->dev_moving[dev], workspace = part->dev_workspace[dev];
 	if (p->memory_free || memory < 0)
 		return true;
 	part->stamp++;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
-		int32_t op = p->unit_op[i];
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
+		int32_t op = p->coloc_op[i];
 		load more = added_load(part, op, dev);
 		kept += more.kept;
 		moving += more.moving;
 		if (p->g->op_workspace_bytes[op] > workspace)
 			workspace = p->g->op_workspace_bytes[op];
 	}
-	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->unit_off[unit + 1] - p->unit_off[unit];
+	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->coloc_off[coloc + 1] - p->coloc_off[coloc];
 	if (share < 1)
 		moving = (int64_t)(share * (double)moving);
 	return kept + moving + workspaces(part, dev, workspace, share > 0 ? n_ops : 1) <= memory;
 }
 
-bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev)
+bool berth_partial_holds(berth_partial *part, int32_t coloc, int32_t dev)
 {
-	return holds(part, unit, dev, 1);
+	return holds(part, coloc, dev, 1);
 }
 
-bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev)
+bool berth_partial_fits(berth_partial *part, int32_t coloc, int32_t dev)
 {
-	return is_separated(part, unit, dev) && (part->share < 0 || holds(part, unit, dev, part->share));
+	return is_separated(part, coloc, dev) && (part->share < 0 || holds(part, coloc, dev, part->share));
 }
 
-int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit)
+int32_t berth_partial_roomiest(const berth_partial *part, int32_t coloc)
 {
 	int32_t best = -1;
 	for (int32_t d = 0; d < part->p->n_devs; d++)
-		if (berth_op_legal(part->p, part->p->unit_op[part->p->unit_off[unit]], d) &&
+		if (berth_op_legal(part->p, part->p->coloc_op[part->p->coloc_off[coloc]], d) &&
 		    (best < 0 || berth_partial_room(part, d) > berth_partial_room(part, best)))
 			best = d;
 	return best;
@@ -393,9 +393,9 @@ static void close_gap(berth_partial *part, int32_t i)
 int64_t berth_partial_place(berth_partial *part, int32_t op, int32_t dev, int64_t start_ns)
 {
 	int64_t end = start_ns + berth_op_time(part->p, op, dev);
-	int32_t slot, i = find_gap(part, dev, start_ns, end, &slot), unit = part->p->op_unit[op];
-	if (part->unit_dev[unit] < 0)
-		berth_partial_bind(part, unit, dev);
+	int32_t slot, i = find_gap(part, dev, start_ns, end, &slot), coloc = part->p->op_coloc[op];
+	if (part->coloc_dev[coloc] < 0)
+		berth_partial_bind(part, coloc, dev);
 	if (part->gaps[i].start < start_ns)
 		add_gap(part, i, part->gaps[i].start, start_ns);
 	part->gaps[i].start = end;
@@ -439,16 +439,16 @@ static int32_t earliest_at_the_end(const berth_partial *part, int32_t op, int64_
 int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, int64_t *start_ns)
 {
 	const berth_problem *p = part->p;
-	int32_t best = -1, bound = berth_partial_dev(part, op), unit = p->op_unit[op];
+	int32_t best = -1, bound = berth_partial_dev(part, op), coloc = p->op_coloc[op];
 	int64_t end = 0;
 	berth_partial_ready(part, op, part->ready_ns);
 	if (!insertion && bound < 0 && part->asks_nothing && part->single_slots && (best = earliest_at_the_end(part, op, start_ns)) >= 0)
 		return best;
 	for (int32_t d = 0; d < p->n_devs && bound < 0; d++)
-		if (berth_op_legal(p, op, d) && (part->asks_nothing || berth_partial_fits(part, unit, d)))
+		if (berth_op_legal(p, op, d) && (part->asks_nothing || berth_partial_fits(part, coloc, d)))
 			try_dev(part, op, d, insertion, &best, start_ns, &end);
 	if (best < 0)
-		try_dev(part, op, bound >= 0 ? bound : berth_partial_roomiest(part, unit), insertion, &best, start_ns, &end);
+		try_dev(part, op, bound >= 0 ? bound : berth_partial_roomiest(part, coloc), insertion, &best, start_ns, &end);
 	return best;
 }
 

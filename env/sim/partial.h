@@ -14,19 +14,19 @@ typedef struct berth_partial berth_partial;
 /* An empty schedule of p, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_partial **out, berth_err *err);
 
-/* Empty again. O(units + ops + tensors * devs / 64 + slots). */
+/* Empty again. O(colocation groups + ops + tensors * devs / 64 + slots). */
 void berth_partial_reset(berth_partial *part);
 
-/* ---- devices and memory; in any order of units ---- */
+/* ---- devices and memory; in any order of colocation groups ---- */
 
-/* Decide the device of all operators of a unit that has none yet, and count their memory. legal: see berth_problem. O(edges of the unit). */
-void berth_partial_bind(berth_partial *part, int32_t unit, int32_t dev);
+/* Decide the device of all operators of a colocation group that has none yet, and count their memory. legal: see berth_problem. O(edges of the colocation group). */
+void berth_partial_bind(berth_partial *part, int32_t coloc, int32_t dev);
 
-/* Device of the operator's unit; -1: not decided. */
+/* Device of the operator's colocation group; -1: not decided. */
 int32_t berth_partial_dev(const berth_partial *part, int32_t op);
 
-/* Upper bound of the bytes that dev holds at any time with the units bound so far: parameters, state, outputs and tensors of its units, copies of
- * tensors received from bound units, each once, and the largest workspace as often as operators can run at once. 0 where the
+/* Upper bound of the bytes that dev holds at any time with the colocation groups bound so far: parameters, state, outputs and tensors of its colocation groups, copies of
+ * tensors received from bound colocation groups, each once, and the largest workspace as often as operators can run at once. 0 where the
  * problem's memory is free. */
 int64_t berth_partial_bytes(const berth_partial *part, int32_t dev);
 
@@ -38,15 +38,15 @@ int64_t berth_partial_room(const berth_partial *part, int32_t dev);
 void berth_partial_limit_memory(berth_partial *part, double share);
 
 
-/* Would dev's upper bound stay within its memory with this unit too, asked for or not? Copies that bound units elsewhere need of it are theirs. O(edges of
- * the unit). */
-bool berth_partial_holds(berth_partial *part, int32_t unit, int32_t dev);
+/* Would dev's upper bound stay within its memory with this colocation group too, asked for or not? Copies that bound colocation groups elsewhere need of it are theirs. O(edges of
+ * the colocation group). */
+bool berth_partial_holds(berth_partial *part, int32_t coloc, int32_t dev);
 
-/* The same where memory is asked for, else yes; and no operator of the unit's separation groups is bound to dev. */
-bool berth_partial_fits(berth_partial *part, int32_t unit, int32_t dev);
+/* The same where memory is asked for, else yes; and no operator of the colocation group's separation groups is bound to dev. */
+bool berth_partial_fits(berth_partial *part, int32_t coloc, int32_t dev);
 
 /* The legal device with the most room; the lowest of equals. */
-int32_t berth_partial_roomiest(const berth_partial *part, int32_t unit);
+int32_t berth_partial_roomiest(const berth_partial *part, int32_t coloc);
 
 /* ---- times; every producer before its consumers ---- */
 
@@ -60,10 +60,10 @@ void berth_partial_look_ahead(const berth_partial *part, int32_t op);
  * O(gaps after ready_ns). */
 int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, int64_t ready_ns, bool insertion);
 
-/* Put op on dev at a start that berth_partial_start gave; its unit is bound to dev where it was not. Returns the end. */
+/* Put op on dev at a start that berth_partial_start gave; its colocation group is bound to dev where it was not. Returns the end. */
 int64_t berth_partial_place(berth_partial *part, int32_t op, int32_t dev, int64_t start_ns);
 
-/* The device and start with the earliest finish of op: over its unit's device, else over legal devices where the unit fits, else over the one with most
+/* The device and start with the earliest finish of op: over its colocation group's device, else over legal devices where the colocation group fits, else over the one with most
  * room. Ties: the lowest device. Returns the device. */
 int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, int64_t *start_ns);
 
@@ -79,7 +79,7 @@ const int64_t *berth_partial_start_ns(const berth_partial *part);
 const int64_t *berth_partial_end_ns(const berth_partial *part);
 int64_t berth_partial_length_ns(const berth_partial *part);
 
-/* Device of every operator, out [n_ops]; all units are bound. */
+/* Device of every operator, out [n_ops]; all colocation groups are bound. */
 void berth_partial_devs(const berth_partial *part, int32_t *op_dev);
 
 /* All operators by start time, ties by topological index, order out [n_ops]: a topological order, as no operator starts before its producers end.

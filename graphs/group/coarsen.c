@@ -56,7 +56,7 @@ static berth_status compose(const berth_graph *g, group_work *w, berth_err *err)
 		c->level_map[l] = l + 1 < c->n_levels ? w->maps[l] : NULL;
 	}
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t v = c->op_unit[op];
+		int32_t v = c->op_coloc[op];
 		for (int32_t l = 0; l + 1 < c->n_levels; l++)
 			v = c->level_map[l][v];
 		c->op_group[op] = v;
@@ -69,10 +69,10 @@ static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, 
 	group_work *w;
 	BERTH_TRY(BERTH_NEW(tmp, w, 1, err));
 	*w = (group_work){.g = g, .cfg = cfg, .mem = mem, .tmp = tmp, .c = c};
-	BERTH_TRY(group_number_units(g, c, mem, tmp, err));
+	BERTH_TRY(group_number_colocs(g, c, mem, tmp, err));
 	BERTH_TRY(group_first_level(g, cfg, c, &w->now, tmp, err));
 	c->n_levels = 1;
-	w->counts[0] = c->n_units;
+	w->counts[0] = c->n_colocs;
 	const berth_grouper *grouper = cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
 	c->grouper = grouper->name;
 	BERTH_TRY(grouper->run(w, err));
@@ -132,11 +132,11 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 
 static berth_status check_maps(const berth_graph *g, const berth_coarsening *c, berth_err *err)
 {
-	if (c->level_n[0] != c->n_units || c->level_n[c->n_levels - 1] != c->n_groups)
-		return berth_fail(err, BERTH_EFORMAT, "levels go from %d to %d nodes, expected %d to %d", c->level_n[0], c->level_n[c->n_levels - 1], c->n_units,
+	if (c->level_n[0] != c->n_colocs || c->level_n[c->n_levels - 1] != c->n_groups)
+		return berth_fail(err, BERTH_EFORMAT, "levels go from %d to %d nodes, expected %d to %d", c->level_n[0], c->level_n[c->n_levels - 1], c->n_colocs,
 		                  c->n_groups);
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t v = c->op_unit[op];
+		int32_t v = c->op_coloc[op];
 		for (int32_t l = 0; l < c->n_levels; l++) {
 			if (v < 0 || v >= c->level_n[l])
 				return berth_fail(err, BERTH_EFORMAT, "operator %d: node %d of level %d out of range", op, v, l);
@@ -150,29 +150,29 @@ static berth_status check_maps(const berth_graph *g, const berth_coarsening *c, 
 
 static berth_status check_colocation(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp, berth_err *err)
 {
-	int32_t *unit;
-	BERTH_TRY(BERTH_NEW(tmp, unit, g->n_colocs, err));
+	int32_t *coloc;
+	BERTH_TRY(BERTH_NEW(tmp, coloc, g->n_coloc_names, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t k = g->op_coloc[op];
-		if (k >= 0 && unit[k] && unit[k] != c->op_unit[op] + 1)
-			return berth_fail(err, BERTH_EFORMAT, "operator %d: its colocation group is in two units", op);
+		int32_t k = g->op_coloc_name[op];
+		if (k >= 0 && coloc[k] && coloc[k] != c->op_coloc[op] + 1)
+			return berth_fail(err, BERTH_EFORMAT, "operator %d: its colocation group is in two nodes", op);
 		if (k >= 0)
-			unit[k] = c->op_unit[op] + 1;
+			coloc[k] = c->op_coloc[op] + 1;
 	}
 	return BERTH_OK;
 }
 
-/* Kahn's algorithm on the groups, over edges that run along the order of units. */
+/* Kahn's algorithm on the groups, over edges that run along the order of colocation groups. */
 static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp, berth_err *err)
 {
-	group_level units, groups;
+	group_level colocs, groups;
 	int32_t *map, *leader, n;
 	berth_coarsen_cfg plain = berth_coarsen_cfg_default(1);
-	BERTH_TRY(group_first_level(g, &plain, c, &units, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, map, c->n_units, err));
+	BERTH_TRY(group_first_level(g, &plain, c, &colocs, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, map, c->n_colocs, err));
 	for (int32_t op = 0; op < g->n_ops; op++)
-		map[c->op_unit[op]] = c->op_group[op];
-	BERTH_TRY(group_contract(&units, map, c->n_groups, &groups, tmp, err));
+		map[c->op_coloc[op]] = c->op_group[op];
+	BERTH_TRY(group_contract(&colocs, map, c->n_groups, &groups, tmp, err));
 	BERTH_TRY(BERTH_NEW(tmp, leader, c->n_groups, err));
 	for (int32_t v = 0; v < c->n_groups; v++)
 		leader[v] = v;
@@ -193,8 +193,8 @@ static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c,
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t v = c->op_group[op];
 		bytes[v] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);
-		several[v] |= first[v] && first[v] != c->op_unit[op] + 1;
-		first[v] = c->op_unit[op] + 1;
+		several[v] |= first[v] && first[v] != c->op_coloc[op] + 1;
+		first[v] = c->op_coloc[op] + 1;
 	}
 	for (int32_t v = 0; v < c->n_groups; v++)
 		if (several[v] && bytes[v] > cfg->max_bytes)

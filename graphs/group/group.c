@@ -73,22 +73,22 @@ static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_a
 }
 
 /* Units, numbered by their first operator in topological order. */
-berth_status group_number_units(const berth_graph *g, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
+berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	int32_t *of_coloc;
-	BERTH_TRY(BERTH_NEW(mem, c->op_unit, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, of_coloc, g->n_colocs, err));
-	for (int32_t i = 0; i < g->n_colocs; i++)
+	BERTH_TRY(BERTH_NEW(mem, c->op_coloc, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, of_coloc, g->n_coloc_names, err));
+	for (int32_t i = 0; i < g->n_coloc_names; i++)
 		of_coloc[i] = -1;
 	for (int32_t k = 0; k < g->n_ops; k++) {
-		int32_t op = g->topo_op[k], group = g->op_coloc[op];
+		int32_t op = g->topo_op[k], group = g->op_coloc_name[op];
 		if (group >= 0 && of_coloc[group] >= 0) {
-			c->op_unit[op] = of_coloc[group];
+			c->op_coloc[op] = of_coloc[group];
 			continue;
 		}
 		if (group >= 0)
-			of_coloc[group] = c->n_units;
-		c->op_unit[op] = c->n_units++;
+			of_coloc[group] = c->n_colocs;
+		c->op_coloc[op] = c->n_colocs++;
 	}
 	return BERTH_OK;
 }
@@ -106,22 +106,22 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 {
 	arc *arcs;
 	size_t n_arcs = 0;
-	*l = (group_level){.n = c->n_units};
+	*l = (group_level){.n = c->n_colocs};
 	BERTH_TRY(BERTH_NEW(tmp, l->cost, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, l->bytes, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, arcs, g->n_edges, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		l->cost[c->op_unit[op]] += cfg->op_cost ? cfg->op_cost[op] : 1;
-		l->bytes[c->op_unit[op]] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);
+		l->cost[c->op_coloc[op]] += cfg->op_cost ? cfg->op_cost[op] : 1;
+		l->bytes[c->op_coloc[op]] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);
 	}
 	for (int32_t op = 0; op < g->n_ops; op++) { /* two operators of separation groups are too heavy for one cluster */
-		int64_t *bytes = &l->bytes[c->op_unit[op]];
+		int64_t *bytes = &l->bytes[c->op_coloc[op]];
 		if (g->op_sep[op] >= 0 && *bytes <= cfg->max_bytes / 2)
 			*bytes = cfg->max_bytes / 2 + 1;
 	}
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-			int32_t u = c->op_unit[g->tensor_producer[t]], v = c->op_unit[g->edge_consumer[e]];
+			int32_t u = c->op_coloc[g->tensor_producer[t]], v = c->op_coloc[g->edge_consumer[e]];
 			if (u < v)
 				arcs[n_arcs++] = (arc){u, v, cfg->edge_score ? cfg->edge_score[e] : (double)g->tensor_bytes[t]};
 		}

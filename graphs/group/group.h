@@ -1,6 +1,6 @@
 /* What the groupers share: the graph of a level, clusters taken as the next level, cyclic clusters cut until they are not.
  *
- * A grouper starts from the level of units and takes clusters as new levels until the target is reached or nothing is left to join. Clusters are
+ * A grouper starts from the level of colocation groups and takes clusters as new levels until the target is reached or nothing is left to join. Clusters are
  * given by leader[node]: the cluster's first node. */
 #ifndef BERTH_GROUP_H
 #define BERTH_GROUP_H
@@ -29,7 +29,7 @@ typedef struct group_work {
 	const berth_graph *g;
 	const berth_coarsen_cfg *cfg;
 	berth_arena *mem, *tmp;
-	berth_coarsening *c; /* n_units, op_unit, n_levels so far */
+	berth_coarsening *c; /* n_colocs, op_coloc, n_levels so far */
 	int32_t *maps[GROUP_MAX_LEVELS];
 	int32_t counts[GROUP_MAX_LEVELS + 1];
 	group_level now;
@@ -38,7 +38,7 @@ typedef struct group_work {
 /* ---- levels ---- */
 
 /* Units of g into c, and the level of them. Fails: BERTH_ENOMEM. */
-berth_status group_number_units(const berth_graph *g, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err);
+berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err);
 berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c, group_level *l, berth_arena *tmp,
                                berth_err *err);
 

@@ -81,8 +81,8 @@ typedef struct fuser {
 	int32_t *op_kernel;  /* [n_ops] its exit operator */
 	opening *op_opens;   /* [n_ops] */
 	kernel *kernel;      /* [n_ops] of exits */
-	int64_t *bytes;      /* [n_units] of the kernel whose exit is the unit's label */
-	int32_t *label;      /* [n_units] union-find */
+	int64_t *bytes;      /* [n_colocs] of the kernel whose exit is the colocation group's label */
+	int32_t *label;      /* [n_colocs] union-find */
 	int32_t left;        /* kernels */
 } fuser;
 
@@ -120,7 +120,7 @@ static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
 /* Units of op and of the kernel become one if the cap allows and more than the target are left. */
 static bool unite(fuser *f, int32_t op, int32_t exit, const berth_coarsen_cfg *cfg)
 {
-	int32_t a = root_of(f->label, f->c->op_unit[op]), b = root_of(f->label, f->c->op_unit[exit]);
+	int32_t a = root_of(f->label, f->c->op_coloc[op]), b = root_of(f->label, f->c->op_coloc[exit]);
 	if (a == b)
 		return true;
 	if (f->bytes[a] > cfg->max_bytes - f->bytes[b] || f->left <= cfg->target)

@@ -92,12 +92,12 @@ static berth_status join_groups(trainer *t, berth_err *err)
 {
 	const berth_graph *g = t->g;
 	int32_t *first;
-	BERTH_TRY(BERTH_NEW(t->tmp, first, g->n_colocs, err));
-	memset(first, -1, (size_t)g->n_colocs * sizeof *first);
+	BERTH_TRY(BERTH_NEW(t->tmp, first, g->n_coloc_names, err));
+	memset(first, -1, (size_t)g->n_coloc_names * sizeof *first);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		t->op_root[op] = op;
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t c = g->op_coloc[op];
+		int32_t c = g->op_coloc_name[op];
 		if (c >= 0 && first[c] >= 0)
 			join(t, first[c], op);
 		else if (c >= 0)
@@ -116,11 +116,11 @@ static berth_status name_groups(trainer *t, berth_err *err)
 	berth_strmap names;
 	int32_t found;
 	berth_strmap_init(&names, t->tmp);
-	for (int32_t c = 0; c < g->n_colocs; c++)
+	for (int32_t c = 0; c < g->n_coloc_names; c++)
 		BERTH_TRY(berth_strmap_add(&names, g->coloc_name[c], c, &found, err));
 	for (int32_t op = 0; op < g->n_ops; op++)
-		if (g->op_coloc[op] >= 0 && !t->op_group[root_of(t, op)])
-			t->op_group[root_of(t, op)] = g->coloc_name[g->op_coloc[op]];
+		if (g->op_coloc_name[op] >= 0 && !t->op_group[root_of(t, op)])
+			t->op_group[root_of(t, op)] = g->coloc_name[g->op_coloc_name[op]];
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t root = root_of(t, op);
 		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) || !training_has_params(g, op))

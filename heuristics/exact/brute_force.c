@@ -55,10 +55,10 @@ static void try_orders(trial *t, int32_t at, uint32_t done)
 		}
 }
 
-static void try_units(trial *t, int32_t unit)
+static void try_colocs(trial *t, int32_t coloc)
 {
 	const berth_problem *p = t->s->p;
-	if (unit == p->n_units) {
+	if (coloc == p->n_colocs) {
 		offer(t, NULL);
 		if (t->orders)
 			try_orders(t, 0, 0);
@@ -66,19 +66,19 @@ static void try_units(trial *t, int32_t unit)
 		return;
 	}
 	for (int32_t d = 0; d < p->n_devs && !t->s->stopped; d++)
-		if (berth_unit_legal(p, unit, d)) {
-			berth_unit_put(p, unit, d, t->op_dev);
-			try_units(t, unit + 1);
+		if (berth_coloc_legal(p, coloc, d)) {
+			berth_coloc_put(p, coloc, d, t->op_dev);
+			try_colocs(t, coloc + 1);
 		}
 }
 
 static double count_placements(const berth_problem *p)
 {
 	double count = 1;
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t devs = 0;
 		for (int32_t d = 0; d < p->n_devs; d++)
-			devs += berth_unit_legal(p, u, d);
+			devs += berth_coloc_legal(p, u, d);
 		count *= devs;
 	}
 	return count;
@@ -105,7 +105,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	trial t = {.s = s};
 	bool orders_matter = !berth_objective_is(&s->cfg.objective, BERTH_THROUGHPUT);
 	BERTH_TRY(prepare(&t, tmp, err));
-	try_units(&t, 0);
+	try_colocs(&t, 0);
 	if (s->stopped) /* by a limit, or because the incumbent has reached the bound */
 		s->proof = berth_score_feasible(s->best) && s->best.value <= s->bound ? BERTH_PROOF_OPTIMAL : BERTH_PROOF_LIMIT;
 	else if ((t.orders || !orders_matter) && berth_score_feasible(s->best)) {

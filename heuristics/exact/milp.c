@@ -12,18 +12,18 @@ enum { MOST = 16 };
 #define NODES 10000
 #define TOLERANCE 1e-6
 
-/* Offer the solution x: units where they stand, operators by start. */
+/* Offer the solution x: colocation groups where they stand, operators by start. */
 static berth_status offer(berth_search *s, const berth_placement_lp *m, const double *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
 	int32_t *op_dev, *order;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, p->n_ops, err));
-	for (int32_t u = 0; u < p->n_units; u++)
+	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t d = 0; d < p->n_devs; d++) {
-			int32_t c = m->unit_dev_col[(size_t)u * (size_t)p->n_devs + (size_t)d];
+			int32_t c = m->coloc_dev_col[(size_t)u * (size_t)p->n_devs + (size_t)d];
 			if (c >= 0 && x[c] > 0.5)
-				berth_unit_put(p, u, d, op_dev);
+				berth_coloc_put(p, u, d, op_dev);
 		}
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = p->g->topo_op[k], at = k;

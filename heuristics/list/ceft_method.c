@@ -1,8 +1,8 @@
 /* The CEFT table alone as a placement: A. Vasudevan, D. Gregg, "Mutual inclusivity of the critical path and its partial schedule on heterogeneous
  * systems", arXiv 1701.08800. The paper takes a critical path and its devices from the table; that the whole table gives a placement is our
- * reading: sinks go to the device of their least critical earliest finish time; then backwards, each unit to the device from which its tensors reach its
+ * reading: sinks go to the device of their least critical earliest finish time; then backwards, each colocation group to the device from which its tensors reach its
  * consumers, which are placed, first: least max over consumers of CEFT + transfer. Ties: the least CEFT, then the lowest device. One
- * evaluation; where that placement exceeds a device's memory a second one, of devices where units fit by its upper bound. */
+ * evaluation; where that placement exceeds a device's memory a second one, of devices where colocation groups fit by its upper bound. */
 #include "method.h"
 #include "ceft.h"
 #include "partial.h"
@@ -27,7 +27,7 @@ static int32_t choose(const berth_problem *p, berth_partial *part, const berth_c
 	int32_t best = -1;
 	int64_t best_at = 0;
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		if (!berth_op_legal(p, op, d) || !berth_partial_fits(part, p->op_unit[op], d))
+		if (!berth_op_legal(p, op, d) || !berth_partial_fits(part, p->op_coloc[op], d))
 			continue;
 		int64_t at = latest_arrival(p, part, op, d, finish[d]);
 		if (best < 0 || at < best_at || (at == best_at && finish[d] < finish[best])) {
@@ -35,7 +35,7 @@ static int32_t choose(const berth_problem *p, berth_partial *part, const berth_c
 			best_at = at;
 		}
 	}
-	return best >= 0 ? best : berth_partial_roomiest(part, p->op_unit[op]);
+	return best >= 0 ? best : berth_partial_roomiest(part, p->op_coloc[op]);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -53,7 +53,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		for (int32_t i = p->n_ops - 1; i >= 0; i--) {
 			int32_t op = p->g->topo_op[i];
 			if (berth_partial_dev(part, op) < 0)
-				berth_partial_bind(part, p->op_unit[op], choose(p, part, &ceft, op));
+				berth_partial_bind(part, p->op_coloc[op], choose(p, part, &ceft, op));
 		}
 		berth_partial_devs(part, op_dev);
 		if (berth_score_feasible(berth_search_offer(s, op_dev, NULL)))

@@ -13,8 +13,8 @@ berth_status berth_ceft_pins_schedule(void *ctx, berth_partial *part, berth_aren
 	int32_t op = c->ceft.end_op, dev = c->ceft.end_dev;
 	while (op >= 0) {
 		size_t cell = (size_t)op * (size_t)c->p->n_devs + (size_t)dev;
-		if (berth_partial_dev(part, op) < 0 && berth_partial_fits(part, c->p->op_unit[op], dev))
-			berth_partial_bind(part, c->p->op_unit[op], dev);
+		if (berth_partial_dev(part, op) < 0 && berth_partial_fits(part, c->p->op_coloc[op], dev))
+			berth_partial_bind(part, c->p->op_coloc[op], dev);
 		op = c->ceft.back_op[cell];
 		dev = c->ceft.back_dev[cell];
 	}

@@ -4,7 +4,7 @@
  * a try (see method.h).
  *
  * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken and the others go by finish time; so does
- * a unit that may not fit there. */
+ * a colocation group that may not fit there. */
 #include "method.h"
 #include "partial.h"
 
@@ -58,8 +58,8 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	const cpop *c = ctx;
 	const berth_problem *p = c->p;
 	for (int32_t op = c->first; op >= 0; op = next_on_path(p, op))
-		if (berth_partial_dev(part, op) < 0 && berth_op_legal(p, op, c->dev) && berth_partial_fits(part, p->op_unit[op], c->dev))
-			berth_partial_bind(part, p->op_unit[op], c->dev);
+		if (berth_partial_dev(part, op) < 0 && berth_op_legal(p, op, c->dev) && berth_partial_fits(part, p->op_coloc[op], c->dev))
+			berth_partial_bind(part, p->op_coloc[op], c->dev);
 	return berth_partial_schedule(part, c->op_key, tmp, err);
 }
 

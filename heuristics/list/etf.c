@@ -99,7 +99,7 @@ static int32_t awake_for(const etf *x, int32_t dev, int32_t op)
 	if (child < 0 || child == op || is_placed(x, child) || !berth_op_legal(x->p, child, dev))
 		return -1;
 	int32_t bound = berth_partial_dev(x->part, child);
-	bool can_come = bound >= 0 ? bound == dev : berth_partial_fits(x->part, x->p->op_unit[child], dev);
+	bool can_come = bound >= 0 ? bound == dev : berth_partial_fits(x->part, x->p->op_coloc[child], dev);
 	return can_come ? child : -1;
 }
 
@@ -194,21 +194,21 @@ static berth_status place(etf *x, int32_t op, int32_t dev, int64_t start, berth_
 	return BERTH_OK;
 }
 
-/* Where op must go: its unit's device, or the roomiest where it fits nowhere; -1: it has a choice. */
+/* Where op must go: its colocation group's device, or the roomiest where it fits nowhere; -1: it has a choice. */
 static int32_t must_go(const etf *x, int32_t op)
 {
-	int32_t bound = berth_partial_dev(x->part, op), unit = x->p->op_unit[op];
+	int32_t bound = berth_partial_dev(x->part, op), coloc = x->p->op_coloc[op];
 	for (int32_t d = 0; d < x->p->n_devs && bound < 0; d++)
-		if (berth_op_legal(x->p, op, d) && berth_partial_fits(x->part, unit, d))
+		if (berth_op_legal(x->p, op, d) && berth_partial_fits(x->part, coloc, d))
 			return -1;
-	return bound >= 0 ? bound : berth_partial_roomiest(x->part, unit);
+	return bound >= 0 ? bound : berth_partial_roomiest(x->part, coloc);
 }
 
 /* Look at the pair again: its device may have filled up or be awake for another, its start have moved. */
 static berth_status look_again(etf *x, pair top, berth_err *err)
 {
 	int32_t op = x->p->g->topo_op[top.topo], must = must_go(x, op);
-	if (must >= 0 ? must != top.dev : !berth_partial_fits(x->part, x->p->op_unit[op], top.dev)) {
+	if (must >= 0 ? must != top.dev : !berth_partial_fits(x->part, x->p->op_coloc[op], top.dev)) {
 		if (x->pairs[op] > 0 || must < 0)
 			return BERTH_OK; /* it has others */
 		top.dev = must; /* that pair was given up when it had a choice */

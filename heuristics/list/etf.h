@@ -11,7 +11,7 @@ typedef enum etf_key {
 } etf_key;
 enum { ETF_KEYS = 2 };
 
-/* Fill an empty partial schedule: again and again the pair of a ready operator and a device that comes first by the key, where the operator's unit fits. No
+/* Fill an empty partial schedule: again and again the pair of a ready operator and a device that comes first by the key, where the operator's colocation group fits. No
  * insertion. Ties: the device of the operator's favourite parent, then one that is not awake for another, then the lower topological index, then the
  * lower device.
  *   op_child  [n_ops] favourite child of each operator, -1: none; at most one parent has an operator for its favourite child. NULL: none at all.

@@ -19,7 +19,7 @@ favourite_cfg favourite_cfg_default(void)
 	return (favourite_cfg){.window = 1000, .promptness = 0.01};
 }
 
-/* One edge a pair of operators that are not of one unit, by consumer; c is the sum over the pair's tensors, as a channel carries them in turn. */
+/* One edge a pair of operators that are not of one colocation group, by consumer; c is the sum over the pair's tensors, as a channel carries them in turn. */
 typedef struct pairs {
 	size_t *off;      /* [n_ops+1] of a consumer */
 	int32_t *producer;
@@ -51,7 +51,7 @@ static berth_status collect(const berth_problem *p, pairs *e, berth_arena *tmp, 
 		e->off[op] = n;
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) { /* tensors ascend, so those of one producer are neighbours */
 			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
-			if (p->op_unit[from] == p->op_unit[op])
+			if (p->op_coloc[from] == p->op_coloc[op])
 				continue;
 			if (n == e->off[op] || e->producer[n - 1] != from) {
 				e->children[from]++;

@@ -2,7 +2,7 @@
  * IEEE TPDS 13(3), 2002. Operators by upward rank (mean times and mean transfers; a topological order), each on the device where it ends first,
  * in idle gaps too. The order of starts is offered beside the placement. Two evaluations a try.
  *
- * Beyond the paper: a unit goes whole to the device of its first operator; memory by
+ * Beyond the paper: a colocation group goes whole to the device of its first operator; memory by
  * berth_offer_schedule. */
 #include "method.h"
 #include "partial.h"

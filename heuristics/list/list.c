@@ -26,14 +26,14 @@ berth_status berth_list_schedule(berth_partial *part, const berth_problem *p, co
 	BERTH_TRY(BERTH_NEW(tmp, ready_ns, p->n_devs, err));
 	berth_ready_start(&list, op_key);
 	for (int32_t op; (op = berth_ready_next(&list)) >= 0;) {
-		int32_t bound = berth_partial_dev(part, op), unit = p->op_unit[op];
+		int32_t bound = berth_partial_dev(part, op), coloc = p->op_coloc[op];
 		pick best = {.dev = -1};
 		berth_partial_ready(part, op, ready_ns);
 		for (int32_t d = 0; d < p->n_devs && bound < 0; d++)
-			if (berth_op_legal(p, op, d) && berth_partial_fits(part, unit, d))
+			if (berth_op_legal(p, op, d) && berth_partial_fits(part, coloc, d))
 				consider(part, p, op, d, ready_ns[d], insertion, score, ctx, &best);
 		if (best.dev < 0) {
-			int32_t d = bound >= 0 ? bound : berth_partial_roomiest(part, unit);
+			int32_t d = bound >= 0 ? bound : berth_partial_roomiest(part, coloc);
 			consider(part, p, op, d, ready_ns[d], insertion, score, ctx, &best);
 		}
 		berth_partial_place(part, op, best.dev, best.start_ns);

@@ -1,38 +1,38 @@
 /* m-TOPO of Baechi: B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, "Baechi: fast device placement of machine learning graphs",
- * SoCC 2020. Units in topological order fill one device after the other, each up to the total of bytes / devices + the largest unit; a device that the unit
- * may not use, or whose memory would be exceeded, is passed over for it. One evaluation. O(edges + units * devs). */
+ * SoCC 2020. Units in topological order fill one device after the other, each up to the total of bytes / devices + the largest colocation group; a device that the colocation group
+ * may not use, or whose memory would be exceeded, is passed over for it. One evaluation. O(edges + colocation groups * devs). */
 #include "method.h"
 #include "partial.h"
 
 typedef struct filling {
 	const berth_problem *p;
 	berth_partial *part;
-	int64_t *unit_bytes, *filled; /* [n_units], [n_devs] */
+	int64_t *coloc_bytes, *filled; /* [n_colocs], [n_devs] */
 	int64_t cap;
 	int32_t dev;
 } filling;
 
-static bool takes(const filling *f, int32_t unit, int32_t dev)
+static bool takes(const filling *f, int32_t coloc, int32_t dev)
 {
-	return berth_unit_legal(f->p, unit, dev) && berth_partial_fits(f->part, unit, dev) && f->filled[dev] + f->unit_bytes[unit] <= f->cap;
+	return berth_coloc_legal(f->p, coloc, dev) && berth_partial_fits(f->part, coloc, dev) && f->filled[dev] + f->coloc_bytes[coloc] <= f->cap;
 }
 
-/* The present device, else the next one that takes the unit, else the first legal one with room, else the roomiest. */
-static int32_t choose(filling *f, int32_t unit)
+/* The present device, else the next one that takes the colocation group, else the first legal one with room, else the roomiest. */
+static int32_t choose(filling *f, int32_t coloc)
 {
 	int32_t n = f->p->n_devs;
 	for (int32_t k = 0; k < n; k++) {
 		int32_t dev = (f->dev + k) % n;
-		if (!takes(f, unit, dev))
+		if (!takes(f, coloc, dev))
 			continue;
-		if (f->filled[f->dev] + f->unit_bytes[unit] > f->cap)
+		if (f->filled[f->dev] + f->coloc_bytes[coloc] > f->cap)
 			f->dev = dev; /* the one at hand is full */
 		return dev;
 	}
 	for (int32_t d = 0; d < n; d++)
-		if (berth_unit_legal(f->p, unit, d) && berth_partial_fits(f->part, unit, d))
+		if (berth_coloc_legal(f->p, coloc, d) && berth_partial_fits(f->part, coloc, d))
 			return d;
-	return berth_partial_roomiest(f->part, unit);
+	return berth_partial_roomiest(f->part, coloc);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -42,22 +42,22 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	int32_t *op_dev;
 	int64_t total = 0, largest = 0;
 	BERTH_TRY(berth_partial_new(p, tmp, &f.part, err));
-	BERTH_TRY(BERTH_NEW(tmp, f.unit_bytes, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, f.coloc_bytes, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, f.filled, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	berth_unit_bytes(p, f.unit_bytes);
-	for (int32_t u = 0; u < p->n_units; u++) {
-		total += f.unit_bytes[u];
-		largest = f.unit_bytes[u] > largest ? f.unit_bytes[u] : largest;
+	berth_coloc_bytes(p, f.coloc_bytes);
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		total += f.coloc_bytes[u];
+		largest = f.coloc_bytes[u] > largest ? f.coloc_bytes[u] : largest;
 	}
 	f.cap = total / p->n_devs + largest;
 	for (int32_t k = 0; k < p->n_ops; k++) {
-		int32_t op = p->g->topo_op[k], unit = p->op_unit[op];
+		int32_t op = p->g->topo_op[k], coloc = p->op_coloc[op];
 		if (berth_partial_dev(f.part, op) >= 0)
 			continue;
-		int32_t dev = choose(&f, unit);
-		berth_partial_bind(f.part, unit, dev);
-		f.filled[dev] += f.unit_bytes[unit];
+		int32_t dev = choose(&f, coloc);
+		berth_partial_bind(f.part, coloc, dev);
+		f.filled[dev] += f.coloc_bytes[coloc];
 	}
 	berth_partial_devs(f.part, op_dev);
 	berth_search_offer(s, op_dev, NULL);

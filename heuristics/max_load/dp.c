@@ -2,7 +2,7 @@
  * for the max-load throughput of their cost model (cost_tarnawski.h). An ideal is a set of nodes that holds all producers of its nodes; the devices take
  * the differences of a chain of ideals, so that no device is left and entered again.
  *   dp[c][a][I] = least over J in I of the larger of dp of J with one device fewer and the load of I \ J on that device
- * Nodes are colocation units, those on a circle fused. Backward operators follow their unit; units that have no forward operator are ordered by the backward
+ * Nodes are colocation colocation groups, those on a circle fused. Backward operators follow their colocation group; colocation groups that have no forward operator are ordered by the backward
  * edges turned round, as the artificial forward nodes of the paper are.
  *
  * A linearised run (ideals are the prefixes of one topological order) comes first. Its value cuts the full one: a set whose computing alone lasts longer can
@@ -28,7 +28,7 @@ typedef struct dp {
 	berth_search *s;
 	berth_arena *tmp;
 	kind acc, cpu;
-	/* nodes: fused units */
+	/* nodes: fused colocation groups */
 	int32_t n_nodes;
 	int32_t *op_node;
 	int32_t *node_off, *node_op;   /* operators of a node */
@@ -106,25 +106,25 @@ static double seconds_on(const berth_problem *p, int32_t op, const kind *k)
 
 /* ---- nodes ---- */
 
-/* Edges among units that order them: forward ones, and backward ones turned round where a unit has no forward operator. */
-typedef struct unit_edges {
+/* Edges among colocation groups that order them: forward ones, and backward ones turned round where a colocation group has no forward operator. */
+typedef struct coloc_edges {
 	int32_t *from, *to, n;
-} unit_edges;
+} coloc_edges;
 
-static berth_status order_units(const dp *d, unit_edges *e, berth_err *err)
+static berth_status order_colocs(const dp *d, coloc_edges *e, berth_err *err)
 {
 	const berth_problem *p = d->p;
 	const berth_graph *g = p->g;
 	bool *forward;
-	BERTH_TRY(BERTH_NEW(d->tmp, forward, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, forward, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(d->tmp, e->from, g->n_edges, err));
 	BERTH_TRY(BERTH_NEW(d->tmp, e->to, g->n_edges, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
-		forward[p->op_unit[op]] |= !g->op_backward[op];
+		forward[p->op_coloc[op]] |= !g->op_backward[op];
 	e->n = 0;
 	for (int32_t x = 0; x < g->n_tensors; x++)
 		for (int32_t i = g->tensor_use_off[x]; i < g->tensor_use_off[x + 1]; i++) {
-			int32_t a = g->tensor_producer[x], b = g->edge_consumer[i], u = p->op_unit[a], v = p->op_unit[b];
+			int32_t a = g->tensor_producer[x], b = g->edge_consumer[i], u = p->op_coloc[a], v = p->op_coloc[b];
 			if (u == v || g->op_backward[a] != g->op_backward[b])
 				continue;
 			if (g->op_backward[a] && forward[u] && forward[v])
@@ -135,14 +135,14 @@ static berth_status order_units(const dp *d, unit_edges *e, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Strongly connected components (R. Tarjan, SIAM J. Comput. 1972) with a stack of its own: label[unit] = component, in reverse topological order. */
+/* Strongly connected components (R. Tarjan, SIAM J. Comput. 1972) with a stack of its own: label[colocation group] = component, in reverse topological order. */
 typedef struct tarjan {
 	const int32_t *off, *to;
 	int32_t *index, *low, *stack, *call, *edge, *label;
 	int32_t n_stack, n_index, n_labels;
 } tarjan;
 
-static void visit_unit(tarjan *t, int32_t root)
+static void visit_coloc(tarjan *t, int32_t root)
 {
 	int32_t depth = 0;
 	t->call[depth] = root;
@@ -191,23 +191,23 @@ static berth_status to_csr(const dp *d, int32_t n, int32_t n_edges, const int32_
 	return BERTH_OK;
 }
 
-static berth_status fuse(const dp *d, const unit_edges *e, int32_t *label, int32_t *n, berth_err *err)
+static berth_status fuse(const dp *d, const coloc_edges *e, int32_t *label, int32_t *n, berth_err *err)
 {
-	int32_t n_units = d->p->n_units, *off, *to;
+	int32_t n_colocs = d->p->n_colocs, *off, *to;
 	tarjan t = {.label = label};
-	BERTH_TRY(to_csr(d, n_units, e->n, e->from, e->to, &off, &to, err));
+	BERTH_TRY(to_csr(d, n_colocs, e->n, e->from, e->to, &off, &to, err));
 	t.off = off;
 	t.to = to;
-	BERTH_TRY(BERTH_NEW(d->tmp, t.index, n_units, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, t.low, n_units, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, t.stack, n_units, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, t.call, n_units, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, t.edge, n_units, err));
-	for (int32_t u = 0; u < n_units; u++)
+	BERTH_TRY(BERTH_NEW(d->tmp, t.index, n_colocs, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, t.low, n_colocs, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, t.stack, n_colocs, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, t.call, n_colocs, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, t.edge, n_colocs, err));
+	for (int32_t u = 0; u < n_colocs; u++)
 		label[u] = -1;
-	for (int32_t u = 0; u < n_units; u++)
+	for (int32_t u = 0; u < n_colocs; u++)
 		if (t.index[u] == 0)
-			visit_unit(&t, u);
+			visit_coloc(&t, u);
 	*n = t.n_labels;
 	return BERTH_OK;
 }
@@ -231,15 +231,15 @@ static berth_status weigh_nodes(dp *d, berth_err *err)
 static berth_status make_nodes(dp *d, berth_err *err)
 {
 	const berth_problem *p = d->p;
-	unit_edges e;
+	coloc_edges e;
 	int32_t *label, *ops, n = 0;
-	BERTH_TRY(order_units(d, &e, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, label, p->n_units, err));
+	BERTH_TRY(order_colocs(d, &e, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, label, p->n_colocs, err));
 	BERTH_TRY(fuse(d, &e, label, &d->n_nodes, err));
 	BERTH_TRY(BERTH_NEW(d->tmp, d->op_node, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(d->tmp, ops, p->n_ops, err));
 	for (int32_t op = 0; op < p->n_ops; op++) {
-		d->op_node[op] = d->n_nodes - 1 - label[p->op_unit[op]];
+		d->op_node[op] = d->n_nodes - 1 - label[p->op_coloc[op]];
 		ops[op] = op;
 	}
 	for (int32_t i = 0; i < e.n; i++) {

@@ -32,7 +32,7 @@ static void join(const berth_max_load *m, double cut_s, int32_t *parent)
 		if (!(least_cost(m, x) > cut_s))
 			continue;
 		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
-			int32_t a = root_of(parent, m->p->op_unit[g->tensor_producer[x]]), b = root_of(parent, m->p->op_unit[g->edge_consumer[e]]);
+			int32_t a = root_of(parent, m->p->op_coloc[g->tensor_producer[x]]), b = root_of(parent, m->p->op_coloc[g->edge_consumer[e]]);
 			parent[a < b ? b : a] = a < b ? a : b;
 		}
 	}
@@ -43,18 +43,18 @@ static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *m
 	const berth_problem *p = m->p;
 	int32_t *parent, *number, n_cpus = 0;
 	BERTH_TRY(BERTH_NEW(mem, m->op_item, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, parent, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(tmp, number, p->n_units, err));
-	for (int32_t u = 0; u < p->n_units; u++)
+	BERTH_TRY(BERTH_NEW(tmp, parent, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(tmp, number, p->n_colocs, err));
+	for (int32_t u = 0; u < p->n_colocs; u++)
 		parent[u] = u;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		n_cpus += strcmp(p->s->dev_kind[d], "acc") != 0;
 	if (n_cpus <= 1 && n_cpus < p->n_devs)
 		join(m, cut_s, parent);
-	for (int32_t u = 0; u < p->n_units; u++)
-		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)]; /* roots are the lowest units of theirs */
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)]; /* roots are the lowest colocation groups of theirs */
 	for (int32_t op = 0; op < p->n_ops; op++)
-		m->op_item[op] = number[p->op_unit[op]];
+		m->op_item[op] = number[p->op_coloc[op]];
 	return BERTH_OK;
 }
 

@@ -1,5 +1,5 @@
 /* Loads of all devices under the throughput of the cost model "tarnawski" (cost_tarnawski.h), kept while operators move. Operators move in items: sets
- * of colocation units that the caller wants to keep together. */
+ * of colocation colocation groups that the caller wants to keep together. */
 #ifndef BERTH_MAX_LOAD_H
 #define BERTH_MAX_LOAD_H
 
@@ -23,7 +23,7 @@ typedef struct berth_max_load {
 	int64_t *dev_bytes;              /* [n_devs] */
 } berth_max_load;
 
-/* Items are units, where units joined by a tensor that costs every accelerator more than cut_s make one item: whoever separates those pays as much, unless both
+/* Items are colocation groups, where colocation groups joined by a tensor that costs every accelerator more than cut_s make one item: whoever separates those pays as much, unless both
  * stand on CPUs of their own. Pass INFINITY to join none; with more than one CPU nothing is joined. Nothing is placed yet: berth_max_load_place first. Arrays
  * live in mem; tmp is scratch. Fails: BERTH_ENOMEM, BERTH_ELIMIT (tensors times devices beyond 2^31). O((ops + edges) * devs). */
 berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp, berth_max_load *out, berth_err *err);

@@ -18,7 +18,7 @@ enum { MAX_BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
 #define FIRST_KEY (UINT32_C(1) << 31) /* with room for moves on both sides */
 
 #define COOLING 0.01       /* last temperature of a run / first one */
-#define LARGEST_MOVE 0.25  /* of all units */
+#define LARGEST_MOVE 0.25  /* of all colocation groups */
 
 const double berth_anneal_scale[BERTH_ANNEAL_SCALES] = {0.001, 0.01, 0.1};
 
@@ -71,7 +71,7 @@ static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
 static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_units), *trial = a->trial_dev + (size_t)i * n_ops;
+	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_colocs), *trial = a->trial_dev + (size_t)i * n_ops;
 	memcpy(trial, a->op_dev, n_ops * sizeof *trial);
 	a->trial[i] = (berth_keyed){.op_dev = trial};
 	if (a->key_share > 0)

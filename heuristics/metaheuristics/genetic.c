@@ -1,5 +1,5 @@
 /* Biased random-key genetic algorithm: J. F. Goncalves, M. G. C. Resende, J. Heuristics 17, 2011, over keys as in A. Paliwal et al., "REGAL", ICLR 2020: of
- * every unit one key for its device among the legal ones, of every operator one for its place in the list. A generation keeps its elite, draws some
+ * every colocation group one key for its device among the legal ones, of every operator one for its place in the list. A generation keeps its elite, draws some
  * mutants anew, and breeds the rest: each key from an elite parent with probability BIAS, else from another. The first generation has the portfolio's
  * best placement in it, with keys for the order of upward ranks; the rest of it is drawn. Two evaluations a child: under the system's rule and in its own order. */
 #include "method.h"
@@ -13,7 +13,7 @@ enum { POPULATION = 60, ELITE = 12, MUTANTS = 9 };
 typedef struct genetic {
 	berth_search *s;
 	berth_rng rng;
-	int32_t n_keys;          /* units, then operators */
+	int32_t n_keys;          /* colocation groups, then operators */
 	float *keys, *next;      /* [POPULATION][n_keys] */
 	berth_score *score;      /* [POPULATION] */
 	berth_score *both;       /* [POPULATION][2] */
@@ -29,12 +29,12 @@ static float *keys_of(const genetic *x, float *all, int32_t i)
 	return all + (size_t)i * (size_t)x->n_keys;
 }
 
-/* Legal devices of a unit into legal; returns how many. */
-static int32_t list_legal(const genetic *x, int32_t unit)
+/* Legal devices of a colocation group into legal; returns how many. */
+static int32_t list_legal(const genetic *x, int32_t coloc)
 {
 	int32_t n = 0;
 	for (int32_t d = 0; d < x->s->p->n_devs; d++)
-		if (berth_unit_legal(x->s->p, unit, d))
+		if (berth_coloc_legal(x->s->p, coloc, d))
 			x->legal[n++] = d;
 	return n;
 }
@@ -44,12 +44,12 @@ static void decode(genetic *x, int32_t i)
 	const berth_problem *p = x->s->p;
 	const float *key = keys_of(x, x->keys, i);
 	int32_t *dev = x->op_devs + (size_t)i * (size_t)p->n_ops, *order = x->orders + (size_t)i * (size_t)p->n_ops, n = 0;
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t n_legal = list_legal(x, u), k = (int32_t)(key[u] * (float)n_legal);
-		berth_unit_put(p, u, x->legal[k < n_legal ? k : n_legal - 1], dev);
+		berth_coloc_put(p, u, x->legal[k < n_legal ? k : n_legal - 1], dev);
 	}
 	for (int32_t op = 0; op < p->n_ops; op++)
-		x->op_key[op] = (int64_t)((double)key[p->n_units + op] * 1e15);
+		x->op_key[op] = (int64_t)((double)key[p->n_colocs + op] * 1e15);
 	berth_ready_start(&x->ready, x->op_key);
 	for (int32_t op; (op = berth_ready_next(&x->ready)) >= 0;)
 		order[n++] = op;
@@ -89,14 +89,14 @@ static void draw_member(genetic *x, float *key)
 static void encode(genetic *x, const int32_t *op_dev, float *key)
 {
 	const berth_problem *p = x->s->p;
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t n_legal = list_legal(x, u), at = 0;
-		while (at < n_legal - 1 && x->legal[at] != op_dev[p->unit_op[p->unit_off[u]]])
+		while (at < n_legal - 1 && x->legal[at] != op_dev[p->coloc_op[p->coloc_off[u]]])
 			at++;
 		key[u] = ((float)at + 0.5F) / (float)n_legal;
 	}
 	for (int32_t op = 0; op < p->n_ops; op++)
-		key[p->n_units + op] = 1 - (float)p->op_prio[op] / (float)(p->n_ops + 1);
+		key[p->n_colocs + op] = 1 - (float)p->op_prio[op] / (float)(p->n_ops + 1);
 }
 
 static void breed(genetic *x)
@@ -130,7 +130,7 @@ static berth_status new_genetic(genetic *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = x->s->p;
 	size_t ops = (size_t)p->n_ops;
-	x->n_keys = p->n_units + p->n_ops;
+	x->n_keys = p->n_colocs + p->n_ops;
 	BERTH_TRY(BERTH_NEW(tmp, x->keys, (size_t)POPULATION * (size_t)x->n_keys, err));
 	BERTH_TRY(BERTH_NEW(tmp, x->next, (size_t)POPULATION * (size_t)x->n_keys, err));
 	BERTH_TRY(BERTH_NEW(tmp, x->score, POPULATION, err));

@@ -8,8 +8,8 @@
 berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, berth_arena *mem, berth_graph *out, berth_err *err)
 {
 	berth_graph copy = *g;
-	copy.n_colocs = c->n_groups;
-	copy.op_coloc = c->op_group;
+	copy.n_coloc_names = c->n_groups;
+	copy.op_coloc_name = c->op_group;
 	BERTH_TRY(BERTH_NEW(mem, copy.coloc_name, c->n_groups, err));
 	for (int32_t i = 0; i < c->n_groups; i++)
 		if (!(copy.coloc_name[i] = berth_arena_printf(mem, "group%d", i)))

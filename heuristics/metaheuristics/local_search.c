@@ -1,18 +1,18 @@
 /* Iterated local search: H. R. Lourenco, O. C. Martin, T. Stuetzle, "Iterated local search", Handbook of Metaheuristics, 2003. From the best of the
- * portfolio to a local optimum of single-unit moves; then again and again one random move of several units (moves.h), improvement from the
- * units that it moved on, and back where that ended worse, until the budget ends. */
+ * portfolio to a local optimum of single-colocation group moves; then again and again one random move of several colocation groups (moves.h), improvement from the
+ * colocation groups that it moved on, and back where that ended worse, until the budget ends. */
 #include "moves.h"
 
 #include <string.h>
 
-#define LARGEST_MOVE 0.05 /* of all units */
+#define LARGEST_MOVE 0.05 /* of all colocation groups */
 
 /* One random move and improvement around it, kept in op_dev if it ends no worse. */
 static berth_status kick(berth_search *s, berth_moves *moves, int32_t *op_dev, berth_score *score, int32_t *trial, berth_rng *rng, berth_arena *tmp,
                          berth_err *err)
 {
 	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
-	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_units);
+	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_colocs);
 	memcpy(trial, op_dev, bytes);
 	if (berth_moves_draw(moves, largest > 1 ? largest : 1, rng, trial) == 0)
 		return BERTH_OK;
@@ -45,4 +45,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_local_search = {"local-search", "Iterated local search over moves of units (Lourenco, Martin, Stuetzle 2003).", true, run, NULL};
+const berth_method berth_method_local_search = {"local-search", "Iterated local search over moves of colocation groups (Lourenco, Martin, Stuetzle 2003).", true, run, NULL};

@@ -11,7 +11,7 @@ enum { N_DIRECTIONS = 24, N_SEED_SUMS = 3, FIRST_ROUND = 100, SPARE = 4 };
 
 #define FIRST_TEMPERATURE 0.05 /* of the range of the front */
 #define COOLING 0.01
-#define LARGEST_MOVE 0.25      /* of all units */
+#define LARGEST_MOVE 0.25      /* of all colocation groups */
 #define SUM_SHARE 0.05         /* of the weighted sum in a distance, so that ties in the larger term are broken */
 
 /* Slots for points; op_order is set where a point has one. */
@@ -236,7 +236,7 @@ static void draw(state *s, int32_t i, double temperature)
 {
 	enum { MAX_DRAWS = 32 };
 	size_t n_ops = (size_t)s->p->n_ops;
-	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_units), *trial = s->trial + (size_t)i * n_ops;
+	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_colocs), *trial = s->trial + (size_t)i * n_ops;
 	memcpy(trial, s->walk[i].op_dev, n_ops * sizeof *trial);
 	for (int tries = 0; tries < MAX_DRAWS && berth_moves_draw(&s->moves, largest > 1 ? largest : 1, &s->rng, trial) == 0; tries++)
 		;

@@ -11,8 +11,8 @@ static const double imbalances[N_IMBALANCES] = {1.05, 1.5};
 /* Times of the parts on the devices, and between the parts. */
 typedef struct parts {
 	int32_t n;
-	double *time;    /* [part][device's part] with transfers from and to fixed units */
-	double *between; /* [part][part] a unit of distance */
+	double *time;    /* [part][device's part] with transfers from and to fixed colocation groups */
+	double *between; /* [part][part] a colocation group of distance */
 } parts;
 
 /* Longest time on a device of the job, and of all transfers. */
@@ -20,19 +20,19 @@ static double time_apart(const berth_problem *p, const partition_job *j, int32_t
 {
 	double own = 0, sum = 0;
 	for (int32_t k = 0; k < j->n_parts; k++)
-		if (berth_unit_legal(p, u, j->part_dev[k]) && (double)berth_unit_time(p, u, j->part_dev[k]) > own)
-			own = (double)berth_unit_time(p, u, j->part_dev[k]);
+		if (berth_coloc_legal(p, u, j->part_dev[k]) && (double)berth_coloc_time(p, u, j->part_dev[k]) > own)
+			own = (double)berth_coloc_time(p, u, j->part_dev[k]);
 	for (int32_t i = j->off[u]; i < j->off[u + 1]; i++)
 		sum += j->weight[i];
 	return own + sum * PARTITION_DISTANCE_UNIT * j->weight_ns;
 }
 
-static void sum_unit(const berth_problem *p, const partition_job *j, const int32_t *part, int32_t u, parts *x)
+static void sum_coloc(const berth_problem *p, const partition_job *j, const int32_t *part, int32_t u, parts *x)
 {
 	int32_t n = j->n_parts, *fixed = j->fixed;
 	double *time = &x->time[part[u] * n];
 	for (int32_t k = 0; k < n; k++)
-		time[k] += berth_unit_legal(p, u, j->part_dev[k]) ? (double)berth_unit_time(p, u, j->part_dev[k]) : time_apart(p, j, u);
+		time[k] += berth_coloc_legal(p, u, j->part_dev[k]) ? (double)berth_coloc_time(p, u, j->part_dev[k]) : time_apart(p, j, u);
 	for (int32_t i = j->off[u]; i < j->off[u + 1]; i++)
 		for (int32_t k = 0, v = j->to[i]; k < n && fixed[v] >= 0; k++)
 			time[k] += j->weight_ns * j->weight[i] * j->distance[k * n + fixed[v]];
@@ -74,9 +74,9 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 	BERTH_TRY(BERTH_NEW(tmp, x.time, x.n * x.n, err));
 	BERTH_TRY(BERTH_NEW(tmp, x.between, x.n * x.n, err));
 	BERTH_TRY(BERTH_NEW(tmp, at, x.n, err));
-	for (int32_t u = 0; u < j->n_units; u++)
+	for (int32_t u = 0; u < j->n_colocs; u++)
 		if (j->fixed[u] < 0)
-			sum_unit(p, j, part, u, &x);
+			sum_coloc(p, j, part, u, &x);
 	for (int32_t a = 0; a < j->n_parts; a++)
 		at[a] = a;
 	bool better = true;
@@ -92,13 +92,13 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 	return BERTH_OK;
 }
 
-/* Time of unit u on dev, and of its tensors from and to where its neighbours are now (before: where their parts are). */
+/* Time of colocation group u on dev, and of its tensors from and to where its neighbours are now (before: where their parts are). */
 static double time_at(const berth_problem *p, int32_t u, int32_t dev, const int32_t *op_dev)
 {
 	const berth_graph *g = p->g;
-	double sum = (double)berth_unit_time(p, u, dev);
-	for (int32_t k = p->unit_off[u]; k < p->unit_off[u + 1]; k++) {
-		int32_t op = p->unit_op[k];
+	double sum = (double)berth_coloc_time(p, u, dev);
+	for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++) {
+		int32_t op = p->coloc_op[k];
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
 			sum += (double)berth_transfer_ns(p, g->in_tensor[i], op_dev[g->tensor_producer[g->in_tensor[i]]], dev);
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
@@ -110,13 +110,13 @@ static double time_at(const berth_problem *p, int32_t u, int32_t dev, const int3
 
 void partition_place(const berth_problem *p, const partition_job *j, const int32_t *part, const int32_t *part_dev, int32_t *op_dev)
 {
-	for (int32_t u = 0; u < j->n_units; u++)
-		berth_unit_put(p, u, part_dev[part[u]], op_dev);
-	for (int32_t u = 0; u < j->n_units; u++) {
+	for (int32_t u = 0; u < j->n_colocs; u++)
+		berth_coloc_put(p, u, part_dev[part[u]], op_dev);
+	for (int32_t u = 0; u < j->n_colocs; u++) {
 		int32_t best = -1;
 		double least = 0;
-		for (int32_t d = 0; d < p->n_devs && !berth_unit_legal(p, u, part_dev[part[u]]); d++) {
-			if (!berth_unit_legal(p, u, d))
+		for (int32_t d = 0; d < p->n_devs && !berth_coloc_legal(p, u, part_dev[part[u]]); d++) {
+			if (!berth_coloc_legal(p, u, d))
 				continue;
 			double time = time_at(p, u, d, op_dev);
 			if (best < 0 || time < least) {
@@ -125,7 +125,7 @@ void partition_place(const berth_problem *p, const partition_job *j, const int32
 			}
 		}
 		if (best >= 0)
-			berth_unit_put(p, u, best, op_dev);
+			berth_coloc_put(p, u, best, op_dev);
 	}
 }
 
@@ -133,14 +133,14 @@ void partition_place(const berth_problem *p, const partition_job *j, const int32
 
 typedef struct cuts {
 	const partition_library *lib;
-	int32_t n_jobs, n_units;
+	int32_t n_jobs, n_colocs;
 	partition_job job[MAX_JOBS];
-	int32_t *part; /* [n_jobs][N_IMBALANCES][n_units] */
+	int32_t *part; /* [n_jobs][N_IMBALANCES][n_colocs] */
 } cuts;
 
 static int32_t *part_of(const cuts *c, int32_t job, int32_t i)
 {
-	return c->part + ((size_t)job * N_IMBALANCES + (size_t)i) * (size_t)c->n_units;
+	return c->part + ((size_t)job * N_IMBALANCES + (size_t)i) * (size_t)c->n_colocs;
 }
 
 static berth_status cut_all(void *ctx, berth_err *err)
@@ -160,13 +160,13 @@ static berth_status new_jobs(const berth_problem *p, cuts *c, berth_arena *mem, 
 	BERTH_TRY(BERTH_NEW(mem, dev, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, speed, p->n_devs, err));
 	int32_t n = partition_devs_by_speed(p, dev, speed);
-	n = n < p->n_units ? n : p->n_units;
-	c->n_units = p->n_units;
+	n = n < p->n_colocs ? n : p->n_colocs;
+	c->n_colocs = p->n_colocs;
 	if (n >= 2)
 		BERTH_TRY(partition_job_new(p, n, dev, mem, tmp, &c->job[c->n_jobs++], err));
 	for (int32_t k = 2; k < n && c->n_jobs < MAX_JOBS; k = k < 4 ? k + 1 : 2 * k)
 		BERTH_TRY(partition_job_new(p, k, dev, mem, tmp, &c->job[c->n_jobs++], err));
-	return BERTH_NEW(mem, c->part, (size_t)c->n_jobs * N_IMBALANCES * (size_t)c->n_units, err);
+	return BERTH_NEW(mem, c->part, (size_t)c->n_jobs * N_IMBALANCES * (size_t)c->n_colocs, err);
 }
 
 static berth_status offer(berth_search *s, const cuts *c, int32_t k, int32_t i, int32_t *op_dev, berth_arena *tmp, berth_err *err)
@@ -186,7 +186,7 @@ static berth_status offer(berth_search *s, const cuts *c, int32_t k, int32_t i, 
 static bool in_range(const cuts *c)
 {
 	for (int32_t k = 0; k < c->n_jobs; k++)
-		for (size_t i = 0; i < (size_t)N_IMBALANCES * (size_t)c->n_units; i++)
+		for (size_t i = 0; i < (size_t)N_IMBALANCES * (size_t)c->n_colocs; i++)
 			if (part_of(c, k, 0)[i] < 0 || part_of(c, k, 0)[i] >= c->job[k].n_parts)
 				return false;
 	return true;
@@ -200,7 +200,7 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 	extern const berth_method berth_method_single;
 	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
 	BERTH_TRY(new_jobs(s->p, &c, mem, tmp, err));
-	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_units * sizeof *c.part};
+	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs * sizeof *c.part};
 	berth_status st = c.n_jobs ? berth_apart(cut_all, &c, 1, &block, &answered, err) : BERTH_OK;
 	if (st != BERTH_OK && st != BERTH_EIO)
 		return st;

@@ -9,14 +9,14 @@
 
 /* ---- the machine ---- */
 
-static double mean_time(const berth_problem *p, int32_t unit, int32_t n, const int32_t *dev)
+static double mean_time(const berth_problem *p, int32_t coloc, int32_t n, const int32_t *dev)
 {
 	double sum = 0;
 	int32_t n_legal = 0;
 	for (int32_t k = 0; k < n; k++) {
 		int32_t d = dev ? dev[k] : k;
-		if (berth_unit_legal(p, unit, d)) {
-			sum += (double)berth_unit_time(p, unit, d);
+		if (berth_coloc_legal(p, coloc, d)) {
+			sum += (double)berth_coloc_time(p, coloc, d);
 			n_legal++;
 		}
 	}
@@ -26,21 +26,21 @@ static double mean_time(const berth_problem *p, int32_t unit, int32_t n, const i
 int32_t partition_devs_by_speed(const berth_problem *p, int32_t *dev, double *speed)
 {
 	double own[BERTH_MAX_DEVS], mean[BERTH_MAX_DEVS];
-	int32_t n = 0, n_units[BERTH_MAX_DEVS] = {0};
+	int32_t n = 0, n_colocs[BERTH_MAX_DEVS] = {0};
 	for (int32_t d = 0; d < p->n_devs; d++)
 		own[d] = mean[d] = 1;
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		double time = mean_time(p, u, p->n_devs, NULL);
 		for (int32_t d = 0; d < p->n_devs; d++)
-			if (berth_unit_legal(p, u, d)) {
+			if (berth_coloc_legal(p, u, d)) {
 				mean[d] += time;
-				own[d] += (double)berth_unit_time(p, u, d);
-				n_units[d]++;
+				own[d] += (double)berth_coloc_time(p, u, d);
+				n_colocs[d]++;
 			}
 	}
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		speed[d] = mean[d] / own[d] * p->s->dev_slots[d];
-		if (n_units[d] == 0)
+		if (n_colocs[d] == 0)
 			continue;
 		int32_t at = n++;
 		for (; at > 0 && speed[dev[at - 1]] < speed[d]; at--)
@@ -54,15 +54,15 @@ int32_t partition_devs_by_speed(const berth_problem *p, int32_t *dev, double *sp
 static void set_shares(const berth_problem *p, partition_job *j, const double *speed)
 {
 	double sum = 0, all = 0;
-	for (int32_t u = 0; u < j->n_units; u++)
+	for (int32_t u = 0; u < j->n_colocs; u++)
 		all += j->work[u];
 	for (int32_t k = 0; k < j->n_parts; k++)
 		sum += speed[j->part_dev[k]];
 	double kept = 0;
 	for (int32_t k = 0; k < j->n_parts; k++) {
 		double can = 0;
-		for (int32_t u = 0; u < j->n_units; u++)
-			can += berth_unit_legal(p, u, j->part_dev[k]) ? j->work[u] : 0;
+		for (int32_t u = 0; u < j->n_colocs; u++)
+			can += berth_coloc_legal(p, u, j->part_dev[k]) ? j->work[u] : 0;
 		j->share[k] = fmax(fmin(speed[j->part_dev[k]] / sum, can / all), 1e-4);
 		kept += j->share[k];
 	}
@@ -114,7 +114,7 @@ static void set_distances(const berth_problem *p, const int64_t *class_uses, par
 /* ---- the graph ---- */
 
 typedef struct edges {
-	size_t *off;     /* [n_units+1] */
+	size_t *off;     /* [n_colocs+1] */
 	int32_t *to;
 	int64_t *ns;
 } edges;
@@ -131,19 +131,19 @@ static int64_t class_time(const berth_problem *p, const partition_job *j, int32_
 	return 1 + (int64_t)(sum / (j->n_parts * (j->n_parts - 1)));
 }
 
-/* All uses of tensors by other units, at both ends. */
+/* All uses of tensors by other colocation groups, at both ends. */
 static berth_status collect(const berth_problem *p, const int64_t *class_ns, edges *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	size_t *at;
-	BERTH_TRY(BERTH_NEW(tmp, x->off, (size_t)p->n_units + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, at, (size_t)p->n_units + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, x->off, (size_t)p->n_colocs + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, at, (size_t)p->n_colocs + 1, err));
 	BERTH_TRY(BERTH_NEW(tmp, x->to, 2 * (size_t)g->n_edges + 1, err));
 	BERTH_TRY(BERTH_NEW(tmp, x->ns, 2 * (size_t)g->n_edges + 1, err));
 	for (int put = 0; put < 2; put++) {
 		for (int32_t t = 0; t < g->n_tensors; t++)
 			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-				int32_t end[2] = {p->op_unit[g->tensor_producer[t]], p->op_unit[g->edge_consumer[e]]};
+				int32_t end[2] = {p->op_coloc[g->tensor_producer[t]], p->op_coloc[g->edge_consumer[e]]};
 				for (int k = 0; k < 2 && end[0] != end[1]; k++) {
 					size_t i = at[end[k]]++;
 					if (put) {
@@ -152,9 +152,9 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 					}
 				}
 			}
-		for (int32_t u = 0; u < p->n_units && !put; u++)
+		for (int32_t u = 0; u < p->n_colocs && !put; u++)
 			x->off[u + 1] = x->off[u] + at[u];
-		memcpy(at, x->off, ((size_t)p->n_units + 1) * sizeof *at);
+		memcpy(at, x->off, ((size_t)p->n_colocs + 1) * sizeof *at);
 	}
 	return BERTH_OK;
 }
@@ -163,7 +163,7 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 static berth_status merge(int32_t n, edges *x, berth_arena *tmp, berth_err *err)
 {
 	size_t *at, len = 0;
-	BERTH_TRY(BERTH_NEW(tmp, at, n, err)); /* 1 + place of the neighbour in this unit's list, valid if beyond its first */
+	BERTH_TRY(BERTH_NEW(tmp, at, n, err)); /* 1 + place of the neighbour in this colocation group's list, valid if beyond its first */
 	for (int32_t u = 0; u < n; u++) {
 		size_t first = len, end = x->off[u + 1];
 		for (size_t i = x->off[u]; i < end; i++) {
@@ -189,8 +189,8 @@ static berth_status set_edges(const edges *x, partition_job *j, berth_arena *mem
 {
 	double sum = 1, distances = 0;
 	int32_t most = PARTITION_DISTANCE_UNIT;
-	size_t n = x->off[j->n_units];
-	BERTH_TRY(BERTH_NEW(mem, j->off, (size_t)j->n_units + 1, err));
+	size_t n = x->off[j->n_colocs];
+	BERTH_TRY(BERTH_NEW(mem, j->off, (size_t)j->n_colocs + 1, err));
 	BERTH_TRY(BERTH_NEW(mem, j->to, n + 1, err));
 	BERTH_TRY(BERTH_NEW(mem, j->weight, n + 1, err));
 	for (int32_t i = 0; i < j->n_parts * j->n_parts; i++) {
@@ -201,7 +201,7 @@ static berth_status set_edges(const edges *x, partition_job *j, berth_arena *mem
 		sum += (double)x->ns[i];
 	double scale = fmin(1, fmax((double)(MOST / most) - (double)n, 0) / sum);
 	j->weight_ns = j->n_parts * (j->n_parts - 1) / (distances * fmax(scale, 1e-12));
-	for (int32_t u = 0; u <= j->n_units; u++)
+	for (int32_t u = 0; u <= j->n_colocs; u++)
 		j->off[u] = (int32_t)x->off[u];
 	for (size_t i = 0; i < n; i++) {
 		j->to[i] = x->to[i];
@@ -213,36 +213,36 @@ static berth_status set_edges(const edges *x, partition_job *j, berth_arena *mem
 static void set_work(const berth_problem *p, partition_job *j)
 {
 	double sum = 1;
-	for (int32_t u = 0; u < j->n_units; u++)
+	for (int32_t u = 0; u < j->n_colocs; u++)
 		sum += mean_time(p, u, j->n_parts, j->part_dev);
-	double scale = fmin(1, (double)(MOST - j->n_units) / sum);
-	for (int32_t u = 0; u < j->n_units; u++)
+	double scale = fmin(1, (double)(MOST - j->n_colocs) / sum);
+	for (int32_t u = 0; u < j->n_colocs; u++)
 		j->work[u] = 1 + (int32_t)(mean_time(p, u, j->n_parts, j->part_dev) * scale);
 }
 
 static berth_status set_bytes(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	int64_t *unit_bytes;
+	int64_t *coloc_bytes;
 	double all = 0;
-	BERTH_TRY(BERTH_NEW(tmp, unit_bytes, j->n_units, err));
-	BERTH_TRY(BERTH_NEW(mem, j->bytes, j->n_units, err));
-	berth_unit_bytes(p, unit_bytes);
-	for (int32_t u = 0; u < j->n_units; u++)
-		all += (double)unit_bytes[u];
+	BERTH_TRY(BERTH_NEW(tmp, coloc_bytes, j->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(mem, j->bytes, j->n_colocs, err));
+	berth_coloc_bytes(p, coloc_bytes);
+	for (int32_t u = 0; u < j->n_colocs; u++)
+		all += (double)coloc_bytes[u];
 	double scale = fmin(1, (double)MOST / (all + 1));
-	for (int32_t u = 0; u < j->n_units; u++)
-		j->bytes[u] = (int32_t)((double)unit_bytes[u] * scale);
+	for (int32_t u = 0; u < j->n_colocs; u++)
+		j->bytes[u] = (int32_t)((double)coloc_bytes[u] * scale);
 	set_bytes_shares(p, j, all);
 	return BERTH_OK;
 }
 
 static void set_fixed(const berth_problem *p, partition_job *j)
 {
-	for (int32_t u = 0; u < j->n_units; u++) {
+	for (int32_t u = 0; u < j->n_colocs; u++) {
 		int32_t n_legal = 0;
 		j->fixed[u] = -1;
 		for (int32_t k = 0; k < j->n_parts; k++)
-			if (berth_unit_legal(p, u, j->part_dev[k])) {
+			if (berth_coloc_legal(p, u, j->part_dev[k])) {
 				j->fixed[u] = k;
 				n_legal++;
 			}
@@ -264,7 +264,7 @@ static berth_status set_graph(const berth_problem *p, partition_job *j, berth_ar
 		class_ns[c] = class_time(p, j, c);
 	set_distances(p, class_uses, j);
 	BERTH_TRY(collect(p, class_ns, &x, tmp, err));
-	BERTH_TRY(merge(j->n_units, &x, tmp, err));
+	BERTH_TRY(merge(j->n_colocs, &x, tmp, err));
 	return set_edges(&x, j, mem, err);
 }
 
@@ -285,9 +285,9 @@ static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *
 
 berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const int32_t *part_dev, berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err)
 {
-	partition_job j = {.n_units = p->n_units, .n_parts = n_parts, .bytes_imbalance = 1.01};
-	BERTH_TRY(BERTH_NEW(mem, j.work, j.n_units, err));
-	BERTH_TRY(BERTH_NEW(mem, j.fixed, j.n_units, err));
+	partition_job j = {.n_colocs = p->n_colocs, .n_parts = n_parts, .bytes_imbalance = 1.01};
+	BERTH_TRY(BERTH_NEW(mem, j.work, j.n_colocs, err));
+	BERTH_TRY(BERTH_NEW(mem, j.fixed, j.n_colocs, err));
 	BERTH_TRY(BERTH_NEW(mem, j.part_dev, n_parts, err));
 	BERTH_TRY(BERTH_NEW(mem, j.share, n_parts, err));
 	BERTH_TRY(BERTH_NEW(mem, j.bytes_share, n_parts, err));

@@ -35,7 +35,7 @@ static void discard(input *x)
 
 static bool fill(const partition_job *j, double imbalance, input *x)
 {
-	size_t n = (size_t)j->n_units, n_edges = (size_t)j->off[n], c = j->bytes ? 2 : 1;
+	size_t n = (size_t)j->n_colocs, n_edges = (size_t)j->off[n], c = j->bytes ? 2 : 1;
 	*x = (input){.off = copy(j->off, n + 1), .to = copy(j->to, n_edges), .weight = copy(j->weight, n_edges), .n_constraints = (idx_t)c,
 	             .excess = {(real_t)imbalance, (real_t)j->bytes_imbalance}};
 	x->vertex = malloc((n * c + 1) * sizeof *x->vertex);
@@ -58,7 +58,7 @@ static bool fill(const partition_job *j, double imbalance, input *x)
 
 static int partition(const partition_job *j, input *x)
 {
-	idx_t options[METIS_NOPTIONS], n = j->n_units, n_parts = j->n_parts, cut;
+	idx_t options[METIS_NOPTIONS], n = j->n_colocs, n_parts = j->n_parts, cut;
 	METIS_SetDefaultOptions(options);
 	options[METIS_OPTION_SEED] = SEED;
 	options[METIS_OPTION_NCUTS] = 4;
@@ -72,12 +72,12 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 	input x;
 	bool filled = fill(j, imbalance, &x);
 	int code = filled ? partition(j, &x) : METIS_ERROR_MEMORY;
-	for (int32_t u = 0; u < j->n_units && code == METIS_OK; u++)
+	for (int32_t u = 0; u < j->n_colocs && code == METIS_OK; u++)
 		part[u] = (int32_t)x.part[u];
 	discard(&x);
 	if (code == METIS_ERROR_MEMORY)
 		return berth_nomem(err);
-	return code == METIS_OK ? BERTH_OK : berth_fail(err, BERTH_EIO, "METIS refused a graph of %d units (code %d)", (int)j->n_units, code);
+	return code == METIS_OK ? BERTH_OK : berth_fail(err, BERTH_EIO, "METIS refused a graph of %d colocation groups (code %d)", (int)j->n_colocs, code);
 }
 
 const partition_library partition_metis = {.name = "metis", .package = "libmetis-dev", .cut = cut};

@@ -106,7 +106,7 @@ static bool map(const partition_job *j, double imbalance, SCOTCH_Graph *graph, S
 {
 	SCOTCH_Strat strat;
 	bool any_fixed = false;
-	for (int32_t u = 0; u < j->n_units; u++)
+	for (int32_t u = 0; u < j->n_colocs; u++)
 		any_fixed |= j->fixed[u] >= 0;
 	if (SCOTCH_stratInit(&strat) != 0)
 		return false;
@@ -120,14 +120,14 @@ static bool map(const partition_job *j, double imbalance, SCOTCH_Graph *graph, S
 static bool map_in_context(const partition_job *j, double imbalance, SCOTCH_Context *context, SCOTCH_Arch *arch, input *x)
 {
 	SCOTCH_Graph graph, bound;
-	size_t n = (size_t)j->n_units;
+	size_t n = (size_t)j->n_colocs;
 	bool done = false;
 	if (SCOTCH_contextThreadSpawn(context, 1, NULL) != 0 || SCOTCH_contextOptionSetNum(context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
 	    SCOTCH_graphInit(&graph) != 0 || SCOTCH_graphInit(&bound) != 0)
 		return false;
 	SCOTCH_contextRandomSeed(context, SEED);
 	SCOTCH_contextRandomReset(context);
-	if (SCOTCH_graphBuild(&graph, 0, j->n_units, x->off, NULL, x->work, NULL, j->off[n], x->to, x->weight) == 0 &&
+	if (SCOTCH_graphBuild(&graph, 0, j->n_colocs, x->off, NULL, x->work, NULL, j->off[n], x->to, x->weight) == 0 &&
 	    SCOTCH_contextBindGraph(context, &graph, &bound) == 0) {
 		done = map(j, imbalance, &bound, arch, x->part);
 		SCOTCH_graphExit(&bound);
@@ -153,7 +153,7 @@ static bool map_onto_arch(const partition_job *j, double imbalance, input *x)
 
 static berth_status cut(const partition_job *j, double imbalance, int32_t *part, berth_err *err)
 {
-	size_t n = (size_t)j->n_units, n_edges = (size_t)j->off[n];
+	size_t n = (size_t)j->n_colocs, n_edges = (size_t)j->off[n];
 	input x = {copy(j->off, n + 1), copy(j->to, n_edges), copy(j->weight, n_edges), copy(j->work, n), copy(j->fixed, n)};
 	bool have = x.off && x.to && x.weight && x.work && x.part, done = have && map_onto_arch(j, imbalance, &x);
 	for (size_t u = 0; u < n && done; u++)
@@ -165,7 +165,7 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 	free(x.part);
 	if (!have)
 		return berth_nomem(err);
-	return done ? BERTH_OK : berth_fail(err, BERTH_EIO, "Scotch refused a graph of %d units for %d devices", (int)j->n_units, (int)j->n_parts);
+	return done ? BERTH_OK : berth_fail(err, BERTH_EIO, "Scotch refused a graph of %d colocation groups for %d devices", (int)j->n_colocs, (int)j->n_parts);
 }
 
 const partition_library partition_scotch = {.name = "scotch", .package = "libscotch-dev", .cut = cut};

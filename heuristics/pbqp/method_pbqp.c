@@ -99,8 +99,8 @@ static double mean_byte_price(const rounds *r)
 	double ns = 0, bytes = 1;
 	for (int32_t op = 0; op < r->p->n_ops; op++)
 		ns += (double)r->p->op_mean_ns[op];
-	for (int32_t u = 0; u < r->p->n_units; u++)
-		bytes += (double)r->x.unit_bytes[u];
+	for (int32_t u = 0; u < r->p->n_colocs; u++)
+		bytes += (double)r->x.coloc_bytes[u];
 	return fmax(ns, 1) / bytes;
 }
 
@@ -185,18 +185,18 @@ static berth_status vector_round(rounds *r, int32_t k, berth_arena *tmp, berth_e
 	return answer(r, &unhindered_vector[k / 2], tmp, err);
 }
 
-static int32_t unit_dev(const berth_problem *p, const int32_t *op_dev, int32_t unit)
+static int32_t coloc_dev(const berth_problem *p, const int32_t *op_dev, int32_t coloc)
 {
-	return op_dev[p->unit_op[p->unit_off[unit]]];
+	return op_dev[p->coloc_op[p->coloc_off[coloc]]];
 }
 
-/* Only units that begin in a random stretch of the topological order, taken as a ring, may leave the best placement. */
+/* Only colocation groups that begin in a random stretch of the topological order, taken as a ring, may leave the best placement. */
 static void free_block(rounds *r)
 {
 	int32_t n = r->p->n_ops, size = n / BLOCK_SHARE + 1, first = (int32_t)berth_rng_below(&r->rng, (uint32_t)n);
-	for (int32_t u = 0; u < r->p->n_units; u++) {
-		int32_t at = r->p->g->op_topo[r->p->unit_op[r->p->unit_off[u]]];
-		r->x.unit_pin[u] = (at - first + n) % n < size ? -1 : unit_dev(r->p, r->best_dev, u);
+	for (int32_t u = 0; u < r->p->n_colocs; u++) {
+		int32_t at = r->p->g->op_topo[r->p->coloc_op[r->p->coloc_off[u]]];
+		r->x.coloc_pin[u] = (at - first + n) % n < size ? -1 : coloc_dev(r->p, r->best_dev, u);
 	}
 }
 
@@ -248,8 +248,8 @@ static berth_status offer_order(rounds *r, berth_arena *tmp, berth_err *err)
 	int32_t *order;
 	BERTH_TRY(BERTH_NEW(tmp, order, r->p->n_ops, err));
 	berth_partial_reset(r->list);
-	for (int32_t u = 0; u < r->p->n_units; u++)
-		berth_partial_bind(r->list, u, unit_dev(r->p, r->best_dev, u));
+	for (int32_t u = 0; u < r->p->n_colocs; u++)
+		berth_partial_bind(r->list, u, coloc_dev(r->p, r->best_dev, u));
 	BERTH_TRY(berth_partial_schedule(r->list, r->p->op_rank_ns, tmp, err));
 	berth_partial_order(r->list, order);
 	berth_search_offer(r->s, r->best_dev, order);
@@ -276,7 +276,7 @@ static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 
 /* ---- set-up ---- */
 
-/* Pin the units of the CEFT critical path to its devices, in the prices and in the list schedule. A unit that the path has on two devices keeps the
+/* Pin the units of the CEFT critical path to its devices, in the prices and in the list schedule. A colocation group that the path has on two devices keeps the
  * later one. */
 static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 {
@@ -284,10 +284,10 @@ static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_ceft_new(r->p, tmp, &c, err));
 	int32_t op = c.end_op, dev = c.end_dev;
 	while (op >= 0) {
-		int32_t u = r->p->op_unit[op];
+		int32_t u = r->p->op_coloc[op];
 		if (berth_partial_dev(r->list, op) < 0 && pbqp_place_has(&r->m, u, dev) && berth_partial_fits(r->list, u, dev)) {
 			berth_partial_bind(r->list, u, dev);
-			r->x.unit_pin[u] = dev;
+			r->x.coloc_pin[u] = dev;
 		}
 		size_t cell = (size_t)op * (size_t)r->p->n_devs + (size_t)dev;
 		op = c.back_op[cell];
@@ -323,7 +323,7 @@ static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
 		r->idle_watts += p->s->dev_idle_w[d];
 	for (int32_t op = 0; op < p->n_ops; op++) /* legal, should no round have an answer */
-		r->op_dev[op] = r->m.alt_dev[r->m.alt_off[p->op_unit[op]]];
+		r->op_dev[op] = r->m.alt_dev[r->m.alt_off[p->op_coloc[op]]];
 	return berth_partial_new(p, tmp, &r->list, err);
 }
 

@@ -9,21 +9,21 @@
 
 #define MAX_ENTRIES 33554432.0 /* of all matrices together: 256 MiB */
 
-static int32_t producer_unit(const berth_problem *p, int32_t tensor)
+static int32_t producer_coloc(const berth_problem *p, int32_t tensor)
 {
-	return p->op_unit[p->g->tensor_producer[tensor]];
+	return p->op_coloc[p->g->tensor_producer[tensor]];
 }
 
-/* Pairs of a tensor and another unit that consumes it; use_tensor NULL counts only. latest [n_units] is scratch. */
+/* Pairs of a tensor and another colocation group that consumes it; use_tensor NULL counts only. latest [n_colocs] is scratch. */
 static int32_t list_uses(const berth_problem *p, int32_t *latest, int32_t *use_tensor, int32_t *use_to)
 {
 	int32_t n = 0;
-	for (int32_t u = 0; u < p->n_units; u++)
+	for (int32_t u = 0; u < p->n_colocs; u++)
 		latest[u] = -1;
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		for (int32_t e = p->g->tensor_use_off[t]; e < p->g->tensor_use_off[t + 1]; e++) {
-			int32_t to = p->op_unit[p->g->edge_consumer[e]];
-			if (to == producer_unit(p, t) || latest[to] == t)
+			int32_t to = p->op_coloc[p->g->edge_consumer[e]];
+			if (to == producer_coloc(p, t) || latest[to] == t)
 				continue;
 			latest[to] = t;
 			if (use_tensor) {
@@ -35,13 +35,13 @@ static int32_t list_uses(const berth_problem *p, int32_t *latest, int32_t *use_t
 	return n;
 }
 
-/* Bytes that a unit holds from start to end: parameters, state and what leaves the graph. */
-static int64_t resident_bytes(const berth_problem *p, int32_t unit)
+/* Bytes that a colocation group holds from start to end: parameters, state and what leaves the graph. */
+static int64_t resident_bytes(const berth_problem *p, int32_t coloc)
 {
 	const berth_graph *g = p->g;
 	int64_t sum = 0;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++) {
-		int32_t op = p->unit_op[i];
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
+		int32_t op = p->coloc_op[i];
 		sum += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
 	}
 	return sum;
@@ -52,29 +52,29 @@ static bool fits(const berth_problem *p, int32_t dev, int64_t bytes)
 	return p->dev_limit_bytes[dev] < 0 || bytes <= p->dev_limit_bytes[dev];
 }
 
-/* The alternatives of a unit, ascending, before any are left out; list [n_devs] out. */
-static int32_t usable_devices(const berth_problem *p, int32_t unit, int32_t *list)
+/* The alternatives of a colocation group, ascending, before any are left out; list [n_devs] out. */
+static int32_t usable_devices(const berth_problem *p, int32_t coloc, int32_t *list)
 {
 	int32_t n = 0;
-	int64_t bytes = resident_bytes(p, unit);
+	int64_t bytes = resident_bytes(p, coloc);
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (berth_unit_legal(p, unit, d) && fits(p, d, bytes))
+		if (berth_coloc_legal(p, coloc, d) && fits(p, d, bytes))
 			list[n++] = d;
 	if (n > 0)
 		return n;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (berth_unit_legal(p, unit, d))
+		if (berth_coloc_legal(p, coloc, d))
 			list[n++] = d;
 	return n;
 }
 
 /* Leave the `most` fastest devices of list[n], the lower index of equals; still ascending. */
-static int32_t leave_fastest(const berth_problem *p, int32_t unit, int32_t *list, int32_t n, int32_t most)
+static int32_t leave_fastest(const berth_problem *p, int32_t coloc, int32_t *list, int32_t n, int32_t most)
 {
 	while (n > most) {
 		int32_t slowest = 0;
 		for (int32_t i = 1; i < n; i++)
-			if (berth_unit_time(p, unit, list[i]) >= berth_unit_time(p, unit, list[slowest]))
+			if (berth_coloc_time(p, coloc, list[i]) >= berth_coloc_time(p, coloc, list[slowest]))
 				slowest = i;
 		n--;
 		memmove(list + slowest, list + slowest + 1, (size_t)(n - slowest) * sizeof *list);
@@ -88,9 +88,9 @@ static berth_status list_alternatives(pbqp_place *m, berth_arena *mem, berth_err
 	int32_t n = 0, most = p->n_devs;
 	if ((double)m->n_uses * most * most > MAX_ENTRIES)
 		most = (int32_t)fmax(1, sqrt(MAX_ENTRIES / m->n_uses));
-	BERTH_TRY(BERTH_NEW(mem, m->alt_off, (size_t)p->n_units + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, m->alt_dev, (size_t)p->n_units * (size_t)most + (size_t)p->n_devs, err));
-	for (int32_t u = 0; u < p->n_units; u++) {
+	BERTH_TRY(BERTH_NEW(mem, m->alt_off, (size_t)p->n_colocs + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, m->alt_dev, (size_t)p->n_colocs * (size_t)most + (size_t)p->n_devs, err));
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t *list = m->alt_dev + n;
 		n += leave_fastest(p, u, list, usable_devices(p, u, list), most);
 		m->alt_off[u + 1] = n;
@@ -98,9 +98,9 @@ static berth_status list_alternatives(pbqp_place *m, berth_arena *mem, berth_err
 	return BERTH_OK;
 }
 
-bool pbqp_place_has(const pbqp_place *m, int32_t unit, int32_t dev)
+bool pbqp_place_has(const pbqp_place *m, int32_t coloc, int32_t dev)
 {
-	for (int32_t at = m->alt_off[unit]; at < m->alt_off[unit + 1]; at++)
+	for (int32_t at = m->alt_off[coloc]; at < m->alt_off[coloc + 1]; at++)
 		if (m->alt_dev[at] == dev)
 			return true;
 	return false;
@@ -110,7 +110,7 @@ berth_status pbqp_place_new(const berth_problem *p, berth_arena *mem, pbqp_place
 {
 	pbqp_place m = {.p = p};
 	int32_t *latest;
-	BERTH_TRY(BERTH_NEW(mem, latest, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, latest, p->n_colocs, err));
 	m.n_uses = list_uses(p, latest, NULL, NULL);
 	BERTH_TRY(BERTH_NEW(mem, m.use_tensor, m.n_uses, err));
 	BERTH_TRY(BERTH_NEW(mem, m.use_to, m.n_uses, err));
@@ -139,7 +139,7 @@ static double rival_cost(const pricing *x, int32_t r, int32_t dev)
 static double largest_move(const pricing *x, int32_t use)
 {
 	const pbqp_place *m = x->m;
-	int32_t u = producer_unit(m->p, m->use_tensor[use]), v = m->use_to[use];
+	int32_t u = producer_coloc(m->p, m->use_tensor[use]), v = m->use_to[use];
 	double most = 0;
 	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
 		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++)
@@ -152,10 +152,10 @@ static double sum_of_largest(const pricing *x)
 {
 	const pbqp_place *m = x->m;
 	double sum = 0;
-	for (int32_t u = 0; u < m->p->n_units; u++) {
+	for (int32_t u = 0; u < m->p->n_colocs; u++) {
 		double most = 0;
 		for (int32_t at = m->alt_off[u]; at < m->alt_off[u + 1]; at++) {
-			double cost = x->prices->unit(x->prices->ctx, u, m->alt_dev[at]);
+			double cost = x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]);
 			most = isfinite(cost) && cost > most ? cost : most;
 		}
 		sum += most;
@@ -172,20 +172,20 @@ static int64_t whole(const pricing *x, double cost)
 	return isfinite(cost) ? (int64_t)(cost * x->scale + 0.5) : BERTH_PBQP_INF;
 }
 
-static void add_units(const pricing *x)
+static void add_colocs(const pricing *x)
 {
 	const pbqp_place *m = x->m;
-	for (int32_t u = 0; u < m->p->n_units; u++) {
+	for (int32_t u = 0; u < m->p->n_colocs; u++) {
 		int64_t *cost = berth_pbqp_node(x->q, u);
 		for (int32_t at = m->alt_off[u]; at < m->alt_off[u + 1]; at++)
-			cost[at - m->alt_off[u]] = whole(x, x->prices->unit(x->prices->ctx, u, m->alt_dev[at]));
+			cost[at - m->alt_off[u]] = whole(x, x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]));
 	}
 }
 
 static berth_status add_use(const pricing *x, int32_t use, berth_err *err)
 {
 	const pbqp_place *m = x->m;
-	int32_t u = producer_unit(m->p, m->use_tensor[use]), v = m->use_to[use], n = 0;
+	int32_t u = producer_coloc(m->p, m->use_tensor[use]), v = m->use_to[use], n = 0;
 	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
 		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++) {
 			int32_t from = m->alt_dev[i], to = m->alt_dev[j];
@@ -208,14 +208,14 @@ static berth_status state_problem(pricing *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = x->m->p;
 	int32_t *n_alts;
-	BERTH_TRY(BERTH_NEW(tmp, n_alts, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, n_alts, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, x->matrix, (size_t)p->n_devs * (size_t)p->n_devs, err));
-	for (int32_t u = 0; u < p->n_units; u++)
+	for (int32_t u = 0; u < p->n_colocs; u++)
 		n_alts[u] = x->m->alt_off[u + 1] - x->m->alt_off[u];
-	BERTH_TRY(berth_pbqp_new(p->n_units, n_alts, tmp, &x->q, err));
+	BERTH_TRY(berth_pbqp_new(p->n_colocs, n_alts, tmp, &x->q, err));
 	double sum = sum_of_largest(x);
 	x->scale = sum > 0 ? 0x1p40 / sum : 1;
-	add_units(x);
+	add_colocs(x);
 	for (int32_t use = 0; use < x->m->n_uses; use++)
 		BERTH_TRY(add_use(x, use, err));
 	for (int32_t r = 0; r < x->prices->n_rivals; r++)
@@ -229,12 +229,12 @@ static berth_status solve(const pbqp_place *m, const pbqp_prices *prices, int32_
 	berth_pbqp_stats stats;
 	int32_t *alt;
 	BERTH_TRY(state_problem(&x, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, alt, m->p->n_units, err));
+	BERTH_TRY(BERTH_NEW(tmp, alt, m->p->n_colocs, err));
 	BERTH_TRY(berth_pbqp_solve(x.q, BERTH_PBQP_BEST, 0, alt, &stats, tmp, err));
 	if (stats.cost >= BERTH_PBQP_INF)
 		return BERTH_OK;
 	for (int32_t op = 0; op < m->p->n_ops; op++)
-		op_dev[op] = m->alt_dev[m->alt_off[m->p->op_unit[op]] + alt[m->p->op_unit[op]]];
+		op_dev[op] = m->alt_dev[m->alt_off[m->p->op_coloc[op]] + alt[m->p->op_coloc[op]]];
 	return BERTH_OK;
 }
 

@@ -18,23 +18,23 @@ enum {
 typedef struct load_dual {
 	const berth_problem *p;
 	double *price, *load; /* [n_devs] */
-	double least;         /* sum over units of their least time */
+	double least;         /* sum over colocation groups of their least time */
 } load_dual;
 
-/* sum over units of min over devices of price * time; loads that the minima make. */
+/* sum over colocation groups of min over devices of price * time; loads that the minima make. */
 static double load_value(load_dual *l)
 {
 	const berth_problem *p = l->p;
 	double sum = 0;
 	l->least = 0;
 	memset(l->load, 0, (size_t)p->n_devs * sizeof *l->load);
-	for (int32_t u = 0; u < p->n_units; u++) {
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		double least = INFINITY, least_time = INFINITY, load = 0;
 		int32_t dev = 0;
 		for (int32_t d = 0; d < p->n_devs; d++) {
-			if (!berth_unit_legal(p, u, d))
+			if (!berth_coloc_legal(p, u, d))
 				continue;
-			double time = (double)berth_unit_time(p, u, d) / p->s->dev_slots[d];
+			double time = (double)berth_coloc_time(p, u, d) / p->s->dev_slots[d];
 			least_time = fmin(least_time, time);
 			if (l->price[d] * time < least) {
 				least = l->price[d] * time;
@@ -62,7 +62,7 @@ static void load_step(load_dual *l, int32_t step)
 		l->price[d] /= sum;
 }
 
-/* Prices of the best load bound found (bounds.h), scaled so that all units together pay about their least times. */
+/* Prices of the best load bound found (bounds.h), scaled so that all colocation groups together pay about their least times. */
 static berth_status load_prices(const berth_problem *p, double *dev_load_price, berth_arena *mem, berth_err *err)
 {
 	load_dual l = {.p = p};
@@ -92,8 +92,8 @@ berth_status pbqp_pricer_new(const pbqp_place *m, berth_arena *mem, pbqp_pricer 
 	BERTH_TRY(BERTH_NEW(mem, x.channel_ns_weight, p->s->n_channels, err));
 	BERTH_TRY(BERTH_NEW(mem, x.dev_byte_weight, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x.dev_load_price, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.unit_bytes, p->n_units, err));
-	BERTH_TRY(BERTH_NEW(mem, x.unit_pin, p->n_units, err));
+	BERTH_TRY(BERTH_NEW(mem, x.coloc_bytes, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(mem, x.coloc_pin, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(mem, x.op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, x.start_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, x.end_ns, p->n_ops, err));
@@ -103,9 +103,9 @@ berth_status pbqp_pricer_new(const pbqp_place *m, berth_arena *mem, pbqp_pricer 
 	BERTH_TRY(BERTH_NEW(mem, x.use_slack_ns, m->n_uses, err));
 	BERTH_TRY(BERTH_NEW(mem, x.use_ns, m->n_uses, err));
 	BERTH_TRY(load_prices(p, x.dev_load_price, mem, err));
-	berth_unit_bytes(p, x.unit_bytes);
-	for (int32_t u = 0; u < p->n_units; u++)
-		x.unit_pin[u] = -1;
+	berth_coloc_bytes(p, x.coloc_bytes);
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		x.coloc_pin[u] = -1;
 	*out = x;
 	return BERTH_OK;
 }
@@ -186,16 +186,16 @@ static double slack_of(const pbqp_pricer *x, int32_t op)
 	return (double)(x->length_ns - x->end_ns[op] - x->tail_ns[op]);
 }
 
-/* Slack of a use, as its tightest consumer in the unit has it. */
+/* Slack of a use, as its tightest consumer in the colocation group has it. */
 static void set_use(pbqp_pricer *x, int32_t use)
 {
 	const berth_problem *p = x->m->p;
-	int32_t t = x->m->use_tensor[use], producer = p->g->tensor_producer[t], unit = x->m->use_to[use];
+	int32_t t = x->m->use_tensor[use], producer = p->g->tensor_producer[t], coloc = x->m->use_to[use];
 	x->use_slack_ns[use] = INFINITY;
 	for (int32_t e = p->g->tensor_use_off[t]; e < p->g->tensor_use_off[t + 1]; e++) {
 		int32_t c = p->g->edge_consumer[e];
 		double slack = (double)(x->length_ns - x->end_ns[producer] - tail_through(x, t, e));
-		if (p->op_unit[c] != unit || slack >= x->use_slack_ns[use])
+		if (p->op_coloc[c] != coloc || slack >= x->use_slack_ns[use])
 			continue;
 		x->use_slack_ns[use] = slack;
 		x->use_ns[use] = (double)berth_transfer_ns(p, t, x->op_dev[producer], x->op_dev[c]);
@@ -289,15 +289,15 @@ static double op_price(const pbqp_pricer *x, int32_t op, int32_t dev)
 	return sum;
 }
 
-static double unit_price(const void *ctx, int32_t unit, int32_t dev)
+static double coloc_price(const void *ctx, int32_t coloc, int32_t dev)
 {
 	const pbqp_pricer *x = ctx;
 	const berth_problem *p = x->m->p;
-	double sum = x->dev_byte_weight[dev] * (double)x->unit_bytes[unit];
-	if (x->unit_pin[unit] >= 0 && x->unit_pin[unit] != dev)
+	double sum = x->dev_byte_weight[dev] * (double)x->coloc_bytes[coloc];
+	if (x->coloc_pin[coloc] >= 0 && x->coloc_pin[coloc] != dev)
 		return INFINITY;
-	for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-		sum += op_price(x, p->unit_op[i], dev);
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		sum += op_price(x, p->coloc_op[i], dev);
 	return sum;
 }
 
@@ -332,8 +332,8 @@ static berth_status add_rival(pbqp_pricer *x, rival_list *list, int32_t a, int32
 	BERTH_TRY(BERTH_GROW(tmp, x->rival_a, x->n_rivals, &list->cap_a, err));
 	BERTH_TRY(BERTH_GROW(tmp, x->rival_b, x->n_rivals, &list->cap_b, err));
 	BERTH_TRY(BERTH_GROW(tmp, x->rival_cost, x->n_rivals, &list->cap_cost, err));
-	x->rival_a[x->n_rivals] = x->m->p->op_unit[a];
-	x->rival_b[x->n_rivals] = x->m->p->op_unit[b];
+	x->rival_a[x->n_rivals] = x->m->p->op_coloc[a];
+	x->rival_b[x->n_rivals] = x->m->p->op_coloc[b];
 	x->rival_cost[x->n_rivals++] = cost;
 	return BERTH_OK;
 }
@@ -367,7 +367,7 @@ static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err
 		n_running = n;
 		for (int32_t i = n_running - 1; i >= 0 && found < MAX_RIVALS; i--) {
 			double ns = hindrance(x, running[i], b);
-			if (!(ns > 0) || p->op_unit[running[i]] == p->op_unit[b])
+			if (!(ns > 0) || p->op_coloc[running[i]] == p->op_coloc[b])
 				continue;
 			BERTH_TRY(add_rival(x, &list, running[i], b, x->vector.rival * x->ns_weight * ns, tmp, err));
 			found++;
@@ -382,7 +382,7 @@ static berth_status place(pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, ber
 	if (x->scheduled)
 		set_shares(x);
 	BERTH_TRY(find_rivals(x, tmp, err));
-	pbqp_prices prices = {unit_price, move_price, x, x->n_rivals, x->rival_a, x->rival_b, x->rival_cost};
+	pbqp_prices prices = {coloc_price, move_price, x, x->n_rivals, x->rival_a, x->rival_b, x->rival_cost};
 	return pbqp_place_solve(x->m, &prices, op_dev, tmp, err);
 }
 

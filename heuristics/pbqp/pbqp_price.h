@@ -1,4 +1,4 @@
-/* What a unit on a device and a transfer between two cost, as seen from a schedule: the prices that make a sum over units and pairs (a PBQP) stand for
+/* What a colocation group on a device and a transfer between two cost, as seen from a schedule: the prices that make a sum over colocation groups and pairs (a PBQP) stand for
  * a run time, a load or an energy. Private to the PBQP methods.
  *
  * Times. An operator or transfer with slack, seen from the schedule's end, need not be fast: it pays a share of its time, and in full only what it
@@ -11,7 +11,7 @@
 
 /* One choice of how to price time. */
 typedef struct pbqp_vector {
-	double load;  /* 0: a unit pays its time; 1: its time at the load prices of devices; between: a mixture */
+	double load;  /* 0: a colocation group pays its time; 1: its time at the load prices of devices; between: a mixture */
 	double idle;  /* share of its time that is paid with all the slack there is, in (0, 1]; 1: slack plays no role */
 	double rival; /* weight of rivalry */
 	double move;  /* weight of transfer times */
@@ -26,15 +26,15 @@ typedef struct pbqp_pricer {
 	double *dev_ns_weight, *channel_ns_weight; /* [n_devs], [n_channels] of load, per nanosecond and slot */
 	double *dev_byte_weight; /* [n_devs] of memory, per byte */
 	double *dev_load_price;  /* [n_devs] */
-	int64_t *unit_bytes;     /* [n_units] what moves with a unit */
-	int32_t *unit_pin;       /* [n_units] its only device, or -1 */
+	int64_t *coloc_bytes;     /* [n_colocs] what moves with a colocation group */
+	int32_t *coloc_pin;       /* [n_colocs] its only device, or -1 */
 
 	/* the schedule that slack and rivalry refer to */
 	bool scheduled;
 	int32_t *op_dev;
 	int64_t *start_ns, *end_ns, *tail_ns, length_ns; /* [n_ops] tail: from its end to the schedule's end at least */
 	double *op_share, *use_share; /* share of its time that an operator, a use pays */
-	double *use_slack_ns, *use_ns; /* [n_uses] of the tightest consumer in the unit */
+	double *use_slack_ns, *use_ns; /* [n_uses] of the tightest consumer in the colocation group */
 
 	/* rivals, growing in tmp */
 	int32_t n_rivals, *rival_a, *rival_b;

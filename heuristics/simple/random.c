@@ -1,22 +1,22 @@
-/* Random search: one placement an evaluation until the budget ends, at least one. Each unit, in topological order of its first operator, goes to a
- * device drawn uniformly from the legal ones. Where the first placement exceeds memory, it is repaired, and later draws are from legal devices where the unit
+/* Random search: one placement an evaluation until the budget ends, at least one. Each colocation group, in topological order of its first operator, goes to a
+ * device drawn uniformly from the legal ones. Where the first placement exceeds memory, it is repaired, and later draws are from legal devices where the colocation group
  * fits by the upper bound of partial.h; where it fits nowhere it goes to the one with the most room. A placement has its own random stream. */
 #include "method.h"
 #include "partial.h"
 
 enum { BATCH = 64 };
 
-static int32_t draw_dev(berth_partial *part, const berth_problem *p, int32_t unit, berth_rng *rng)
+static int32_t draw_dev(berth_partial *part, const berth_problem *p, int32_t coloc, berth_rng *rng)
 {
 	int32_t n_fit = 0;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		n_fit += berth_unit_legal(p, unit, d) && berth_partial_fits(part, unit, d);
+		n_fit += berth_coloc_legal(p, coloc, d) && berth_partial_fits(part, coloc, d);
 	if (n_fit == 0)
-		return berth_partial_roomiest(part, unit);
+		return berth_partial_roomiest(part, coloc);
 	int32_t skip = (int32_t)berth_rng_below(rng, (uint32_t)n_fit), d = -1;
 	while (skip >= 0) {
 		d++;
-		skip -= berth_unit_legal(p, unit, d) && berth_partial_fits(part, unit, d);
+		skip -= berth_coloc_legal(p, coloc, d) && berth_partial_fits(part, coloc, d);
 	}
 	return d;
 }
@@ -27,7 +27,7 @@ static void draw(berth_partial *part, const berth_problem *p, berth_rng rng, int
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = p->g->topo_op[k];
 		if (berth_partial_dev(part, op) < 0)
-			berth_partial_bind(part, p->op_unit[op], draw_dev(part, p, p->op_unit[op], &rng));
+			berth_partial_bind(part, p->op_coloc[op], draw_dev(part, p, p->op_coloc[op], &rng));
 		op_dev[op] = berth_partial_dev(part, op);
 	}
 }

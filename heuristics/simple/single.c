@@ -1,15 +1,15 @@
-/* The best single device: every unit on one device, the best one over all devices by score. A unit that is not legal there (a pin, a list of
+/* The best single device: every colocation group on one device, the best one over all devices by score. A colocation group that is not legal there (a pin, a list of
  * types, a forbidden device) goes to its fastest legal device, the lowest of equals. One evaluation a device. */
 #include "method.h"
 
-static int32_t fastest(const berth_problem *p, int32_t unit)
+static int32_t fastest(const berth_problem *p, int32_t coloc)
 {
 	int32_t best = -1;
 	int64_t best_ns = 0;
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		if (!berth_unit_legal(p, unit, d))
+		if (!berth_coloc_legal(p, coloc, d))
 			continue;
-		int64_t ns = berth_unit_time(p, unit, d);
+		int64_t ns = berth_coloc_time(p, coloc, d);
 		if (best < 0 || ns < best_ns) {
 			best = d;
 			best_ns = ns;
@@ -24,8 +24,8 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	int32_t *op_dev;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		for (int32_t u = 0; u < p->n_units; u++)
-			berth_unit_put(p, u, berth_unit_legal(p, u, d) ? d : fastest(p, u), op_dev);
+		for (int32_t u = 0; u < p->n_colocs; u++)
+			berth_coloc_put(p, u, berth_coloc_legal(p, u, d) ? d : fastest(p, u), op_dev);
 		berth_search_offer(s, op_dev, NULL);
 	}
 	return BERTH_OK;

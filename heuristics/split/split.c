@@ -14,10 +14,10 @@ enum { MOST_OPS = 2000, N_SIZES = 4, N_TARGETS = 5, ROUNDS = 3 };
 static const int32_t sizes[N_SIZES] = {4, 6, 8, 12};
 static const int32_t targets[N_TARGETS] = {256, 128, 64, 32, 16};
 
-static bool units_fit(const berth_problem *p, int32_t most_ops)
+static bool colocs_fit(const berth_problem *p, int32_t most_ops)
 {
-	for (int32_t u = 0; u < p->n_units; u++)
-		if (p->unit_off[u + 1] - p->unit_off[u] > most_ops)
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		if (p->coloc_off[u + 1] - p->coloc_off[u] > most_ops)
 			return false;
 	return true;
 }
@@ -41,7 +41,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
 	for (int32_t i = 0; i < N_SIZES; i++)
-		if (units_fit(s->p, sizes[i]))
+		if (colocs_fit(s->p, sizes[i]))
 			BERTH_TRY(offer_split(s, sizes[i], op_dev, order, tmp, err));
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;

@@ -21,7 +21,7 @@ static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarse
 	return berth_coarsen(g, &cfg, mem, tmp, c, err);
 }
 
-/* Groups cut into pieces of most_ops operators, by the first operator of units: label [n_ops], returns how many. */
+/* Groups cut into pieces of most_ops operators, by the first operator of colocation groups: label [n_ops], returns how many. */
 static int32_t cut(const berth_problem *p, const berth_coarsening *c, int32_t most_ops, int32_t *label, int32_t *piece, int32_t *size)
 {
 	int32_t n = 0;
@@ -30,15 +30,15 @@ static int32_t cut(const berth_problem *p, const berth_coarsening *c, int32_t mo
 	for (int32_t op = 0; op < p->n_ops; op++)
 		label[op] = -1;
 	for (int32_t k = 0; k < p->n_ops; k++) {
-		int32_t op = p->g->topo_op[k], unit = p->op_unit[op], group = c->op_group[op], n_unit = p->unit_off[unit + 1] - p->unit_off[unit];
+		int32_t op = p->g->topo_op[k], coloc = p->op_coloc[op], group = c->op_group[op], n_unit = p->coloc_off[coloc + 1] - p->coloc_off[coloc];
 		if (label[op] >= 0)
 			continue;
 		if (piece[group] < 0 || size[piece[group]] + n_unit > most_ops) {
 			size[n] = 0;
 			piece[group] = n++;
 		}
-		for (int32_t i = p->unit_off[unit]; i < p->unit_off[unit + 1]; i++)
-			label[p->unit_op[i]] = piece[group];
+		for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+			label[p->coloc_op[i]] = piece[group];
 		size[piece[group]] += n_unit;
 	}
 	return n;

@@ -198,11 +198,11 @@ static int64_t way_through(const split *x, int32_t i, int32_t d)
 	return x->release[i][d] + berth_op_time(x->p, x->ops[i], d) + x->beyond[i][d];
 }
 
-/* Where memory leaves the search nothing: each unit where its first operator's way through is shortest. */
+/* Where memory leaves the search nothing: each colocation group where its first operator's way through is shortest. */
 static void take_shortest(split *x)
 {
 	for (int32_t i = 0; i < x->n; i++) {
-		int32_t unit = x->p->op_unit[x->ops[i]], first = x->local[x->p->unit_op[x->p->unit_off[unit]]], best = -1;
+		int32_t coloc = x->p->op_coloc[x->ops[i]], first = x->local[x->p->coloc_op[x->p->coloc_off[coloc]]], best = -1;
 		for (int32_t d = 0; d < x->p->n_devs; d++)
 			if (berth_op_legal(x->p, x->ops[i], d) && (best < 0 || way_through(x, i, d) < way_through(x, i, best)))
 				best = d;

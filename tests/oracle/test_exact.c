@@ -52,7 +52,7 @@ static void close_world(world *w)
 static bool is_legal(const world *w, const int32_t *op_dev)
 {
 	for (int32_t op = 0; op < w->p.n_ops; op++)
-		if (!berth_op_legal(&w->p, op, op_dev[op]) || op_dev[op] != op_dev[w->p.unit_op[w->p.unit_off[w->p.op_unit[op]]]])
+		if (!berth_op_legal(&w->p, op, op_dev[op]) || op_dev[op] != op_dev[w->p.coloc_op[w->p.coloc_off[w->p.op_coloc[op]]]])
 			return false;
 	return true;
 }

@@ -7,13 +7,13 @@
 /* "4.089 G" with four digits. */
 static void print_count(double x)
 {
-	static const char *const unit[] = {"", " k", " M", " G", " T"};
+	static const char *const coloc[] = {"", " k", " M", " G", " T"};
 	int i = 0;
 	while (x >= 1000 && i < 4) {
 		x /= 1000;
 		i++;
 	}
-	printf(" | %.*f%s", x < 10 ? 3 : x < 100 ? 2 : 1, x, unit[i]);
+	printf(" | %.*f%s", x < 10 ? 3 : x < 100 ? 2 : 1, x, coloc[i]);
 }
 
 static void print_pair(double ours, double theirs)

@@ -1,4 +1,4 @@
-/* Groupers: invariants on zoo models and random graphs, the target reached, units whole, colocated training-like graphs. */
+/* Groupers: invariants on zoo models and random graphs, the target reached, colocation groups whole, colocated training-like graphs. */
 #include "coarsen.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -55,14 +55,14 @@ static void test_random_graphs(void **state)
 			cfg.max_bytes = 2000;
 		check(&g, &cfg, &c, &mem);
 		if (seed % 3)
-			assert_true(c.n_groups <= cfg.target || c.n_groups <= c.n_units);
+			assert_true(c.n_groups <= cfg.target || c.n_groups <= c.n_colocs);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		instance_free(&in);
 	}
 }
 
-/* Two colocated pairs that point against each other: the quotient of units is cyclic, the groups are still well-formed. */
+/* Two colocated pairs that point against each other: the quotient of colocation groups is cyclic, the groups are still well-formed. */
 static void test_colocation_against_the_order(void **state)
 {
 	(void)state;
@@ -78,7 +78,7 @@ static void test_colocation_against_the_order(void **state)
 	assert_ok(berth_graph_parse_json("g", text, strlen(text), &mem, &tmp, &g, &err), &err);
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(3);
 	check(&g, &cfg, &c, &mem);
-	assert_int_equal(c.n_units, 3);
+	assert_int_equal(c.n_colocs, 3);
 	assert_int_equal(c.n_groups, 3);
 	assert_ok(berth_coarsening_crossing_bytes(&g, &c, &tmp, &bytes, &err), &err);
 	assert_int_equal(bytes, 20);
@@ -137,7 +137,7 @@ static void hold_contract(const berth_graph *g, const berth_coarsen_cfg *cfg)
 	assert_int_equal(a.n_levels, b.n_levels);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		assert_int_equal(a.op_group[op], b.op_group[op]);
-	int32_t want = cfg->target < a.n_units ? cfg->target : a.n_units;
+	int32_t want = cfg->target < a.n_colocs ? cfg->target : a.n_colocs;
 	assert_true(a.n_groups >= want);
 	if (cfg->max_bytes == INT64_MAX && strcmp(cfg->grouper->name, "chain") != 0)
 		assert_int_equal(a.n_groups, want);
@@ -284,11 +284,11 @@ static void test_fusion_of_pictures(void **state)
 		assert_ok(berth_zoo_build(specs[i], &mem, &tmp, &g, &err), &err);
 		berth_coarsen_cfg cfg = with("fusion", 1);
 		check(&g, &cfg, &c, &mem);
-		/* 53 convolutions with what follows them, the pooling twice, the Gemm: kernels are the level after the units. */
+		/* 53 convolutions with what follows them, the pooling twice, the Gemm: kernels are the level after the colocation groups. */
 		if (i == 0)
 			assert_int_equal(c.level_n[1], 53 + 3);
 		for (int32_t op = 0; op < g.n_ops; op++)
-			c.op_group[op] = c.level_map[0][c.op_unit[op]];
+			c.op_group[op] = c.level_map[0][c.op_coloc[op]];
 		assert_int_equal(group_of(&g, &c, "layer1.0.conv1"), group_of(&g, &c, "layer1.0.relu1"));
 		assert_int_equal(group_of(&g, &c, "layer1.1.conv3"), group_of(&g, &c, "layer1.1.relu3"));
 		assert_int_equal(group_of(&g, &c, "layer1.1.add"), group_of(&g, &c, "layer1.1.relu3"));
@@ -310,7 +310,7 @@ static void test_fusion_of_attention(void **state)
 	berth_coarsen_cfg cfg = with("fusion", 1);
 	check(&g, &cfg, &c, &mem);
 	for (int32_t op = 0; op < g.n_ops; op++)
-		c.op_group[op] = c.level_map[0][c.op_unit[op]];
+		c.op_group[op] = c.level_map[0][c.op_coloc[op]];
 	int32_t attention = group_of(&g, &c, "h.3.attn.context");
 	assert_int_equal(group_of(&g, &c, "h.3.attn.scores"), attention);
 	assert_int_equal(group_of(&g, &c, "h.3.attn.scale"), attention);

@@ -407,7 +407,7 @@ static instance only_conflict(const compiled *c, const instance *x, const berth_
 		all[n++] = (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1};
 		all[n++] = (berth_rule){BERTH_VIOLATION_MEMORY, -1, d, -1, -1};
 	}
-	for (int32_t i = 0; i < c->g.n_colocs; i++)
+	for (int32_t i = 0; i < c->g.n_coloc_names; i++)
 		all[n++] = (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1};
 	for (int32_t i = 0; i < c->g.n_seps; i++)
 		all[n++] = (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1};

@@ -121,7 +121,7 @@ static void test_contains_heft(void **state)
 	assert_true(checked > 100);
 }
 
-/* Draws with random weights: legal, units whole, features of order 1, the same bits again; the record says what the network says. */
+/* Draws with random weights: legal, colocation groups whole, features of order 1, the same bits again; the record says what the network says. */
 static void test_random_policies(void **state)
 {
 	(void)state;
@@ -145,7 +145,7 @@ static void test_random_policies(void **state)
 		decode(&x, &(berth_decode_how){&rng, 1, 0.5, NULL}, 0, &part, &ep);
 		for (int32_t op = 0; op < x.p.n_ops; op++) {
 			assert_true(berth_op_legal(&x.p, op, x.dev[op]));
-			assert_int_equal(x.dev[op], x.dev[x.p.unit_op[x.p.unit_off[x.p.op_unit[op]]]]);
+			assert_int_equal(x.dev[op], x.dev[x.p.coloc_op[x.p.coloc_off[x.p.op_coloc[op]]]]);
 		}
 		for (size_t i = 0; i < (size_t)ep.n_steps * devs * N_STEP; i++)
 			assert_true(fabs((double)ep.x[i]) < 40);

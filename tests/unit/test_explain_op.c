@@ -43,14 +43,14 @@ static void discard(compiled *c)
 	berth_arena_free(&c->tmp);
 }
 
-static int64_t latency_with(compiled *c, int32_t unit, int32_t dev)
+static int64_t latency_with(compiled *c, int32_t coloc, int32_t dev)
 {
 	int32_t op_dev[INSTANCE_MAX_OPS];
 	berth_timeline t;
 	berth_err err;
 	memcpy(op_dev, c->placement.op_dev, (size_t)c->p.n_ops * sizeof *op_dev);
 	for (int32_t op = 0; op < c->p.n_ops; op++)
-		if (c->p.op_unit[op] == unit)
+		if (c->p.op_coloc[op] == coloc)
 			op_dev[op] = dev;
 	assert_ok(berth_timeline_new(&c->p, op_dev, c->placement.order, &c->mem, &t, &err), &err);
 	return t.r.runs ? t.r.latency_ns : -1;
@@ -75,7 +75,7 @@ static void every_device_is_simulated(void **state)
 				if (d == s.dev)
 					assert_true(s.choice[d].latency_ns == c.t.r.latency_ns);
 				else
-					assert_true(s.choice[d].latency_ns == latency_with(&c, c.p.op_unit[op], d));
+					assert_true(s.choice[d].latency_ns == latency_with(&c, c.p.op_coloc[op], d));
 			}
 			assert_true(s.ready_ns <= s.start_ns && s.slack_ns >= 0 && s.end_ns + s.slack_ns <= c.t.r.latency_ns);
 			for (int32_t i = 0; i < s.n_inputs; i++)

@@ -141,7 +141,7 @@ static bool legal(const compiled *c, const int32_t *op_dev)
 			if (strcmp(g->forbid_dev[i], c->s.dev_name[d]) == 0)
 				return false;
 		for (int32_t o = 0; o < op; o++)
-			if (g->op_coloc[op] >= 0 && g->op_coloc[o] == g->op_coloc[op] && op_dev[o] != d)
+			if (g->op_coloc_name[op] >= 0 && g->op_coloc_name[o] == g->op_coloc_name[op] && op_dev[o] != d)
 				return false;
 	}
 	return true;

@@ -109,7 +109,7 @@ static void follow_moves(subject *x, uint64_t seed)
 	int32_t *op_dev = calloc((size_t)x->p.n_ops, sizeof *op_dev);
 	assert_non_null(op_dev);
 	assert_ok(berth_max_load_new(&x->p, INFINITY, &x->mem, &x->tmp, &m, &err), &err);
-	assert_int_equal(m.n_items, x->p.n_units);
+	assert_int_equal(m.n_items, x->p.n_colocs);
 	scatter(&m, &rng, op_dev);
 	berth_max_load_place(&m, op_dev);
 	for (int step = 0; step < 200; step++) {
@@ -173,7 +173,7 @@ static double brute_force(subject *x)
 	for (;;) {
 		bool legal = true;
 		for (int32_t op = 0; op < x->p.n_ops; op++)
-			legal &= berth_op_legal(&x->p, op, op_dev[op]) && op_dev[op] == op_dev[x->p.unit_op[x->p.unit_off[x->p.op_unit[op]]]];
+			legal &= berth_op_legal(&x->p, op, op_dev[op]) && op_dev[op] == op_dev[x->p.coloc_op[x->p.coloc_off[x->p.op_coloc[op]]]];
 		if (legal) {
 			berth_score score = berth_eval_run(&x->eval, op_dev, NULL);
 			best = berth_score_feasible(score) ? fmin(best, score.value) : best;

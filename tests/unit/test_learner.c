@@ -66,7 +66,7 @@ static void check_encoding(const subject *x, const berth_encoding *e)
 		assert_true(e->in.link_x[pair * ENCODE_LINK + 1] <= e->in.link_x[pair * ENCODE_LINK]);
 }
 
-/* Any group placement projects to a legal one, in which units stay together; lifting a projection gives it back where groups have no fallbacks. */
+/* Any group placement projects to a legal one, in which colocation groups stay together; lifting a projection gives it back where groups have no fallbacks. */
 static void check_projection(subject *x, const berth_encoding *e, uint64_t seed)
 {
 	int32_t *group_dev = berth_arena_alloc(&x->mem, (size_t)e->n_groups, sizeof *group_dev);
@@ -82,7 +82,7 @@ static void check_projection(subject *x, const berth_encoding *e, uint64_t seed)
 	bool moved = false;
 	for (int32_t op = 0; op < x->p.n_ops; op++) {
 		assert_true(berth_op_legal(&x->p, op, op_dev[op]));
-		assert_int_equal(op_dev[op], op_dev[x->p.unit_op[x->p.unit_off[x->p.op_unit[op]]]]);
+		assert_int_equal(op_dev[op], op_dev[x->p.coloc_op[x->p.coloc_off[x->p.op_coloc[op]]]]);
 		moved |= op_dev[op] != group_dev[e->co.op_group[op]];
 	}
 	berth_encoding_lift(e, op_dev, again, scratch);
@@ -361,7 +361,7 @@ static void test_fractal_dimensions(void **state)
 	berth_arena_free(&tmp);
 }
 
-/* Parsings keep nodes and units whole, reach the target, and follow the scores. */
+/* Parsings keep nodes and colocation groups whole, reach the target, and follow the scores. */
 static void test_parsings(void **state)
 {
 	(void)state;
@@ -386,7 +386,7 @@ static void test_parsings(void **state)
 		for (int32_t op = 0; op < x.p.n_ops; op++) {
 			assert_in_range(r->op_cluster[op], 0, r->c.n - 1);
 			assert_int_equal(r->op_cluster[op], r->c.node_cluster[v.nodes.op_group[op]]);
-			assert_int_equal(r->op_cluster[op], r->op_cluster[x.p.unit_op[x.p.unit_off[x.p.op_unit[op]]]]);
+			assert_int_equal(r->op_cluster[op], r->op_cluster[x.p.coloc_op[x.p.coloc_off[x.p.op_coloc[op]]]]);
 		}
 	}
 	assert_memory_not_equal(a.op_cluster, b.op_cluster, (size_t)x.p.n_ops * sizeof *a.op_cluster);

@@ -174,7 +174,7 @@ static int32_t all_placements(const berth_problem *p, berth_arena *mem, double (
 	do {
 		bool legal = true;
 		for (int32_t o = 0; o < p->n_ops; o++)
-			legal = legal && berth_op_legal(p, o, op_dev[o]) && op_dev[o] == op_dev[p->unit_op[p->unit_off[p->op_unit[o]]]];
+			legal = legal && berth_op_legal(p, o, op_dev[o]) && op_dev[o] == op_dev[p->coloc_op[p->coloc_off[p->op_coloc[o]]]];
 		berth_sim_result r;
 		if (legal && !(berth_eval_result(&eval, op_dev, NULL, &r) > 0)) {
 			for (int m = 0; m < BERTH_N_METRICS; m++)

@@ -62,7 +62,7 @@ static int32_t brute_force(compiled *c, const berth_pareto_cfg *cfg, double (*fr
 	do {
 		bool legal = true;
 		for (int32_t o = 0; o < c->p.n_ops; o++)
-			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) && op_dev[o] == op_dev[c->p.unit_op[c->p.unit_off[c->p.op_unit[o]]]];
+			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) && op_dev[o] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[o]]]];
 		berth_sim_result r;
 		if (legal && !(berth_eval_result(&eval, op_dev, NULL, &r) > 0)) {
 			double value[2] = {berth_objective_value(&cfg->objective[0], &r), berth_objective_value(&cfg->objective[1], &r)};

@@ -97,7 +97,7 @@ static void test_cpop_example(void **state)
 	berth_partial *part = new_partial(&c);
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(key[path[i]], 108 * TOPCUOGLU_UNIT);
-		berth_partial_bind(part, c.p.op_unit[path[i]], 1);
+		berth_partial_bind(part, c.p.op_coloc[path[i]], 1);
 	}
 	assert_ok(berth_partial_schedule(part, key, &c.tmp, &err), &err);
 	assert_int_equal(berth_partial_length_ns(part), 86 * TOPCUOGLU_UNIT);
@@ -198,13 +198,13 @@ static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
 	int tight = 0;
 	berth_partial_reset(part);
 	for (int32_t k = 0; k < c->g.n_ops; k++) {
-		int32_t op = c->g.topo_op[k], unit = c->p.op_unit[op], dev;
+		int32_t op = c->g.topo_op[k], coloc = c->p.op_coloc[op], dev;
 		if (berth_partial_dev(part, op) >= 0)
 			continue;
 		for (dev = k % c->s.n_devs; !berth_op_legal(&c->p, op, dev); dev = (dev + 1) % c->s.n_devs)
 			;
-		bool fits = berth_partial_fits(part, unit, dev);
-		berth_partial_bind(part, unit, dev);
+		bool fits = berth_partial_fits(part, coloc, dev);
+		berth_partial_bind(part, coloc, dev);
 		assert_int_equal(fits, berth_partial_room(part, dev) >= 0);
 	}
 	berth_partial_devs(part, op_dev);
@@ -263,12 +263,12 @@ static void test_earliest(void **state)
 		for (int insertion = 0; insertion < 2 && runs_everywhere(&c); insertion++) {
 			berth_partial *part = new_partial(&c);
 			for (int32_t k = 0; k < c.p.n_ops; k++) {
-				int32_t op = c.p.prio_op[k], unit = c.p.op_unit[op], want = -1;
+				int32_t op = c.p.prio_op[k], coloc = c.p.op_coloc[op], want = -1;
 				int64_t ready[8], at, end = 0;
 				berth_partial_ready(part, op, ready);
 				berth_partial_look_ahead(part, op);
 				for (int32_t d = 0; d < c.p.n_devs; d++) {
-					bool may = berth_partial_dev(part, op) < 0 ? berth_op_legal(&c.p, op, d) && berth_partial_fits(part, unit, d) : d == berth_partial_dev(part, op);
+					bool may = berth_partial_dev(part, op) < 0 ? berth_op_legal(&c.p, op, d) && berth_partial_fits(part, coloc, d) : d == berth_partial_dev(part, op);
 					int64_t ends = may ? berth_partial_start(part, op, d, ready[d], insertion) + berth_op_time(&c.p, op, d) : 0;
 					if (may && (want < 0 || ends < end)) {
 						want = d;

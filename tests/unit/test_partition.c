@@ -79,9 +79,9 @@ static void check_job(const berth_problem *p, const partition_job *j)
 		}
 	}
 	assert_true(fabs(share - 1) < 1e-9 && (!j->bytes || fabs(bytes_share - 1) < 1e-9));
-	for (int32_t u = 0; u < j->n_units; u++) {
+	for (int32_t u = 0; u < j->n_colocs; u++) {
 		assert_true(j->work[u] >= 1 && j->fixed[u] >= -1 && j->fixed[u] < j->n_parts);
-		assert_true(j->fixed[u] < 0 || berth_unit_legal(p, u, j->part_dev[j->fixed[u]]));
+		assert_true(j->fixed[u] < 0 || berth_coloc_legal(p, u, j->part_dev[j->fixed[u]]));
 		work += j->work[u];
 		bytes += j->bytes ? j->bytes[u] : 0;
 		for (int32_t i = j->off[u]; i < j->off[u + 1]; i++) {
@@ -108,7 +108,7 @@ static void test_jobs_hold(void **state)
 		int32_t n = partition_devs_by_speed(&c.p, dev, speed);
 		for (int32_t i = 1; i < n; i++)
 			assert_true(speed[dev[i - 1]] >= speed[dev[i]]);
-		for (int32_t k = 2; k <= n && k <= c.p.n_units; k++) {
+		for (int32_t k = 2; k <= n && k <= c.p.n_colocs; k++) {
 			partition_job j;
 			berth_err err;
 			assert_ok(partition_job_new(&c.p, k, dev, &c.mem, &c.tmp, &j, &err), &err);
@@ -120,7 +120,7 @@ static void test_jobs_hold(void **state)
 	assert_true(jobs > 300);
 }
 
-/* Edges of two tensors between the same units are one, with both times. */
+/* Edges of two tensors between the same colocation groups are one, with both times. */
 static void test_parallel_edges_merge(void **state)
 {
 	(void)state;
@@ -135,8 +135,8 @@ static void test_parallel_edges_merge(void **state)
 	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
 	        "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}");
 	assert_ok(partition_job_new(&c.p, 2, dev, &c.mem, &c.tmp, &j, &err), &err);
-	int32_t a = c.p.op_unit[0], b = c.p.op_unit[1], g = c.p.op_unit[2];
-	assert_int_equal(j.n_units, 3);
+	int32_t a = c.p.op_coloc[0], b = c.p.op_coloc[1], g = c.p.op_coloc[2];
+	assert_int_equal(j.n_colocs, 3);
 	assert_int_equal(j.off[3], 6);
 	assert_in_range(weight_between(&j, a, b), 4000, 4004);
 	assert_in_range(weight_between(&j, a, g), 1000, 1002);
@@ -191,7 +191,7 @@ static void place(compiled *c, const partition_library *lib, int32_t n_parts, do
 	double speed[BERTH_MAX_DEVS];
 	partition_devs_by_speed(&c->p, dev, speed);
 	assert_ok(partition_job_new(&c->p, n_parts, dev, &c->mem, &c->tmp, &j, &err), &err);
-	assert_ok(BERTH_NEW(&c->mem, part, j.n_units, &err), &err);
+	assert_ok(BERTH_NEW(&c->mem, part, j.n_colocs, &err), &err);
 	assert_ok(BERTH_NEW(&c->mem, part_dev, j.n_parts, &err), &err);
 	assert_ok(lib->cut(&j, imbalance, part, &err), &err);
 	assert_ok(partition_match(&c->p, &j, part, part_dev, &c->tmp, &err), &err);

@@ -78,7 +78,7 @@ static double brute_force(compiled *c, berth_metric objective)
 		bool legal = true;
 		int32_t op = 0;
 		for (int32_t o = 0; o < c->p.n_ops; o++)
-			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) && op_dev[o] == op_dev[c->p.unit_op[c->p.unit_off[c->p.op_unit[o]]]];
+			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) && op_dev[o] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[o]]]];
 		berth_score score = legal ? berth_eval_run(&eval, op_dev, NULL) : berth_score_worst();
 		if (legal && berth_score_feasible(score) && !(score.value >= best))
 			best = score.value;
@@ -175,11 +175,11 @@ static void test_pins_hold(void **state)
 	x.ns_weight = 1;
 	memset(op_dev, 0, sizeof op_dev);
 	assert_ok(pbqp_pricer_unhindered(&x, op_dev, &c.tmp, &err), &err);
-	for (int32_t u = 0; u < c.p.n_units; u += 3)
-		x.unit_pin[u] = u % 4;
+	for (int32_t u = 0; u < c.p.n_colocs; u += 3)
+		x.coloc_pin[u] = u % 4;
 	assert_ok(pbqp_pricer_place(&x, &vector, op_dev, &c.tmp, &err), &err);
-	for (int32_t u = 0; u < c.p.n_units; u += 3)
-		assert_int_equal(op_dev[c.p.unit_op[c.p.unit_off[u]]], u % 4);
+	for (int32_t u = 0; u < c.p.n_colocs; u += 3)
+		assert_int_equal(op_dev[c.p.coloc_op[c.p.coloc_off[u]]], u % 4);
 	discard(&c);
 }
 

@@ -56,10 +56,10 @@ static void check_communities(const compiled *c, const split_communities *x, int
 		for (int32_t i = x->off[k]; i < x->off[k + 1]; i++) {
 			assert_int_equal(x->op_comm[x->op[i]], k);
 			assert_true(i == x->off[k] || g->op_topo[x->op[i - 1]] < g->op_topo[x->op[i]]);
-			int32_t unit = c->p.op_unit[x->op[i]];
-			for (int32_t u = c->p.unit_off[unit]; u < c->p.unit_off[unit + 1]; u++)
-				assert_int_equal(x->op_comm[c->p.unit_op[u]], k);
-			if (c->p.unit_off[unit + 1] - c->p.unit_off[unit] <= most_ops)
+			int32_t coloc = c->p.op_coloc[x->op[i]];
+			for (int32_t u = c->p.coloc_off[coloc]; u < c->p.coloc_off[coloc + 1]; u++)
+				assert_int_equal(x->op_comm[c->p.coloc_op[u]], k);
+			if (c->p.coloc_off[coloc + 1] - c->p.coloc_off[coloc] <= most_ops)
 				assert_true(x->off[k + 1] - x->off[k] <= most_ops);
 			seen++;
 		}
@@ -82,7 +82,7 @@ static void test_communities_hold(void **state)
 		draw(&c, seed, 24, 3, false);
 		assert_ok(split_communities_new(&c.p, most, &c.mem, &c.tmp, &x, &err), &err);
 		check_communities(&c, &x, most, &back);
-		if (c.g.n_colocs == 0)
+		if (c.g.n_coloc_names == 0)
 			backward += back;
 		several += x.n > 2;
 		discard(&c);
@@ -148,7 +148,7 @@ static bool is_legal(const around *x, const int32_t *dev)
 {
 	for (int32_t i = 0; i < x->n; i++)
 		for (int32_t j = 0; j <= i; j++)
-			if (!berth_op_legal(x->p, x->ops[i], dev[i]) || (x->p->op_unit[x->ops[i]] == x->p->op_unit[x->ops[j]] && dev[i] != dev[j]))
+			if (!berth_op_legal(x->p, x->ops[i], dev[i]) || (x->p->op_coloc[x->ops[i]] == x->p->op_coloc[x->ops[j]] && dev[i] != dev[j]))
 				return false;
 	return true;
 }
@@ -197,9 +197,9 @@ static void test_search_with_surroundings(void **state)
 		assert_ok(berth_small_new(&c.p, x.n, x.ops, &c.mem, &small, &err), &err);
 		for (int32_t i = 0; i < x.n; i++)
 			for (int32_t d = 0; d < c.p.n_devs; d++) {
-				int64_t unit = 1 + c.p.op_mean_ns[x.ops[i]];
-				x.release[i][d] = unit * berth_rng_below(&rng, 4) / 2;
-				x.after[i][d] = unit * berth_rng_below(&rng, 4) / 2;
+				int64_t coloc = 1 + c.p.op_mean_ns[x.ops[i]];
+				x.release[i][d] = coloc * berth_rng_below(&rng, 4) / 2;
+				x.after[i][d] = coloc * berth_rng_below(&rng, 4) / 2;
 				berth_small_set_outside(small, i, d, x.release[i][d], x.after[i][d]);
 			}
 		berth_small_cfg cfg = {.upper_ns = BERTH_SMALL_NEVER, .leaf = leaf, .ctx = &x};
@@ -251,8 +251,8 @@ static int64_t split_ns(compiled *c, const split_cfg *cfg)
 	berth_err err;
 	assert_ok(split_place(&c->p, cfg, op_dev, order, &ordered, &c->tmp, &err), &err);
 	for (int32_t op = 0; op < c->p.n_ops; op++)
-		assert_true(berth_op_legal(&c->p, op, op_dev[op]) && op_dev[op] == op_dev[c->p.unit_op[c->p.unit_off[c->p.op_unit[op]]]]);
-	assert_true(ordered || c->g.n_colocs > 0);
+		assert_true(berth_op_legal(&c->p, op, op_dev[op]) && op_dev[op] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[op]]]]);
+	assert_true(ordered || c->g.n_coloc_names > 0);
 	assert_ok(berth_sim_new(&c->p, &c->mem, &sim, &err), &err);
 	berth_sim_run(sim, op_dev, ordered ? order : NULL, &r);
 	assert_true(r.runs);
@@ -271,7 +271,7 @@ static void test_against_the_optimum(void **state)
 		berth_search_cfg search = {.evaluations = 100, .nodes = 1000000};
 		berth_err err;
 		draw(&c, seed, 9, 3, true);
-		if (!runs(&c) || c.p.n_ops == 0 || c.g.n_colocs > 0) {
+		if (!runs(&c) || c.p.n_ops == 0 || c.g.n_coloc_names > 0) {
 			discard(&c);
 			continue;
 		}

@@ -117,16 +117,16 @@ static void close_subject(subject *x)
 	berth_arena_free(&x->tmp);
 }
 
-/* A random device for each unit; CPUs stand after the accelerators. */
+/* A random device for each colocation group; CPUs stand after the accelerators. */
 static void draw(const subject *x, berth_rng *rng, int32_t *dev)
 {
-	for (int32_t u = 0; u < x->p.n_units; u++) {
+	for (int32_t u = 0; u < x->p.n_colocs; u++) {
 		int32_t d;
 		do
 			d = (int32_t)berth_rng_below(rng, (uint32_t)x->s.n_devs);
-		while (!berth_op_legal(&x->p, x->p.unit_op[x->p.unit_off[u]], d));
-		for (int32_t i = x->p.unit_off[u]; i < x->p.unit_off[u + 1]; i++)
-			dev[x->p.unit_op[i]] = d;
+		while (!berth_op_legal(&x->p, x->p.coloc_op[x->p.coloc_off[u]], d));
+		for (int32_t i = x->p.coloc_off[u]; i < x->p.coloc_off[u + 1]; i++)
+			dev[x->p.coloc_op[i]] = d;
 	}
 }
 
@@ -176,7 +176,7 @@ static const char *const throughput_files[] = {
 	"throughput/layer_bert24_inference.json", "throughput/layer_bert24_training.json", "throughput/layer_resnet50_inference.json",
 	"throughput/layer_resnet50_training.json", "throughput/op_bert_l-3_inference.json", "throughput/op_bert_l-3_training.json",
 	"throughput/op_bert_l-6_inference.json"};
-static const double one_accelerator[] = {92.41, 217.8, 201.5, 462.4, 49.35, 123.0, 77.46}; /* published program: all on one, in the files' unit */
+static const double one_accelerator[] = {92.41, 217.8, 201.5, 462.4, 49.35, 123.0, 77.46}; /* published program: all on one, in the files' colocation group */
 static const char *const latency_files[] = {"latency/layer_bert24_inference.json", "latency/layer_resnet50_inference.json",
                                             "latency/op_bert_l-3_inference.json", "latency/op_bert_l-6_inference.json"};
 

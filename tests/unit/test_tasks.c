@@ -104,7 +104,7 @@ static void test_dot(void **state)
 	assert_near(time_of(&m, "-1.5", "*"), 2, 0);
 	assert_near(m.g.op_flops[op_of(&m, "x y")], 1e9, 0);
 	assert_string_equal(m.g.type_name[m.g.op_type[op_of(&m, "a")]], "Conv");
-	assert_string_equal(m.g.coloc_name[m.g.op_coloc[op_of(&m, "a")]], "g");
+	assert_string_equal(m.g.coloc_name[m.g.op_coloc_name[op_of(&m, "a")]], "g");
 	assert_string_equal(m.g.op_pin[op_of(&m, "a")], "cpu0");
 	assert_int_equal(edge_of(&m, "a", "b", &tensor), 100);
 	assert_string_equal(tensor, "b");

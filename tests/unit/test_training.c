@@ -87,7 +87,7 @@ static int32_t n_inputs(const berth_graph *g, const char *name)
 
 static const char *group(const berth_graph *g, const char *name)
 {
-	int32_t c = g->op_coloc[find(g, name)];
+	int32_t c = g->op_coloc_name[find(g, name)];
 	return c < 0 ? "" : g->coloc_name[c];
 }
 
@@ -483,7 +483,7 @@ static void test_recomputation_of_random_graphs(void **state)
 				assert_true(op_segment[op] >= 0);
 				assert_near(p.t.op_flops[copy], p.g.op_flops[op], 0);
 				assert_int_equal(p.t.op_param_bytes[copy], 0);
-				assert_int_equal(p.t.op_coloc[copy], p.g.op_param_bytes[op] > 0 ? p.t.op_coloc[op] : -1);
+				assert_int_equal(p.t.op_coloc_name[copy], p.g.op_param_bytes[op] > 0 ? p.t.op_coloc_name[op] : -1);
 			}
 			for (int32_t t = p.g.op_tensor_off[op]; t < p.g.op_tensor_off[op + 1]; t++) {
 				bool inside = op_segment[op] >= 0;
