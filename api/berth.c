@@ -8,7 +8,7 @@
 #include "graph_json.h"
 #include "load.h"
 #include "load_system.h"
-#include "placing.h"
+#include "solve.h"
 #include "policy_file.h"
 #include "system_json.h"
 #include "timeline.h"
@@ -221,7 +221,7 @@ static berth_status search(berth_plan *plan, const berth_options *o, const berth
 {
 	const berth_method *method = berth_method_default();
 	berth_search_cfg cfg = *base;
-	berth_placing r;
+	berth_solution r;
 	berth_policy_file policy;
 	BERTH_TRY(berth_problem_feasible(&plan->p, err));
 	if (o->method)
@@ -230,8 +230,8 @@ static berth_status search(berth_plan *plan, const berth_options *o, const berth
 		BERTH_TRY(berth_policy_file_read(o->policy, &plan->mem, tmp, &policy, err));
 		cfg.policy = &policy;
 	}
-	BERTH_TRY(berth_placing_run(&plan->p, &plan->bounds, method, &cfg, &plan->mem, tmp, &r, err));
-	BERTH_TRY(berth_placing_placement(&r, &plan->mem, tmp, &plan->placement, err));
+	BERTH_TRY(berth_solve(&plan->p, &plan->bounds, method, &cfg, &plan->mem, tmp, &r, err));
+	BERTH_TRY(berth_solution_placement(&r, &plan->mem, tmp, &plan->placement, err));
 	return judge(plan, err);
 }
 

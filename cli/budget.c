@@ -1,7 +1,7 @@
 /* Options of searches; see budget.h. */
 #include "budget.h"
 
-#include "placing.h"
+#include "solve.h"
 #include "signals.h"
 
 #include <string.h>

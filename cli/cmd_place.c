@@ -3,11 +3,11 @@
 #include "file.h"
 #include "graph_load.h"
 #include "place_pareto.h"
-#include "placing.h"
+#include "solve.h"
 #include "print.h"
 #include "progress.h"
 #include "report.h"
-#include "report_conflict.h"
+#include "report_infeasible.h"
 #include "signals.h"
 #include "text.h"
 
@@ -27,10 +27,10 @@ typedef struct state {
 	berth_system s;
 	berth_problem p;
 	berth_bounds bounds;
-	berth_placing r;
+	berth_solution r;
 	berth_timeline t;
 	berth_violations broken;
-	report_conflict conflict; /* where something is broken */
+	report_infeasible conflict; /* where something is broken */
 	double single; /* value of the best single device; NAN: not feasible */
 } state;
 
@@ -47,12 +47,12 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 static berth_status reference(cli *c, const berth_search_cfg *cfg, state *s, berth_err *err)
 {
 	const berth_method *single;
-	berth_placing r;
+	berth_solution r;
 	berth_search_cfg quiet = *cfg;
 	quiet.progress = NULL;
 	quiet.cancel = NULL;
 	BERTH_TRY(berth_method_find("single", &single, err));
-	BERTH_TRY(berth_placing_run(&s->p, &s->bounds, single, &quiet, &c->mem, &c->tmp, &r, err));
+	BERTH_TRY(berth_solve(&s->p, &s->bounds, single, &quiet, &c->mem, &c->tmp, &r, err));
 	s->single = r.value;
 	return BERTH_OK;
 }
@@ -74,7 +74,7 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 	cli_progress_start(&progress, c, s->g.name, &cfg);
 	berth_status st = cli_budget_policy(&a->budget, c, &cfg, err);
 	if (st == BERTH_OK)
-		st = berth_placing_run(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
+		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	cli_progress_end(&progress);
 	if (st == BERTH_OK && !c->json && !c->quiet)
 		st = reference(c, &cfg, s, err);
@@ -89,7 +89,7 @@ static berth_status find_conflict(cli *c, const args *a, state *s, berth_err *er
 	double left = fmax(a->budget.time_s - s->r.wall_s, 0.1 * a->budget.time_s);
 	if (a->budget.time_s > 0)
 		until.end_s = berth_wall_seconds() + left;
-	BERTH_TRY(report_conflict_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL, &until, &s->conflict, err));
+	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL, &until, &s->conflict, err));
 	s->r.interrupted = atomic_load(until.cancel);
 	return BERTH_OK;
 }
@@ -99,7 +99,7 @@ static berth_status write_out(cli *c, const args *a, const state *s, berth_err *
 	berth_placement placement;
 	const char *text;
 	size_t len;
-	BERTH_TRY(berth_placing_placement(&s->r, &c->mem, &c->tmp, &placement, err));
+	BERTH_TRY(berth_solution_placement(&s->r, &c->mem, &c->tmp, &placement, err));
 	BERTH_TRY(berth_placement_write_json(&placement, &s->g, &s->s, true, &c->mem, &text, &len, err));
 	return berth_file_write(a->out, text, len, err);
 }
@@ -125,7 +125,7 @@ static void put_placement(berth_json_out *w, const state *s)
 
 static berth_status print_json(cli *c, const state *s, berth_err *err)
 {
-	const berth_placing *r = &s->r;
+	const berth_solution *r = &s->r;
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
@@ -140,7 +140,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_bool(&w, "feasible", r->feasible);
 	report_put_violations(&w, &s->p, &s->broken);
 	if (s->broken.n)
-		report_put_conflict(&w, &s->p, &s->conflict);
+		report_put_infeasible(&w, &s->p, &s->conflict);
 	berth_json_put_int(&w, "seed", (int64_t)r->seed);
 	berth_json_put_int(&w, "evaluations", r->evaluations);
 	if (r->nodes)
@@ -168,7 +168,7 @@ static void print_speedup(const state *s)
 
 static void print_head(const state *s)
 {
-	const berth_placing *r = &s->r;
+	const berth_solution *r = &s->r;
 	char value[32], bound[32], gap[32], count[32], time[32];
 	const char *per = berth_objective_is(&r->objective, BERTH_THROUGHPUT) ? " a sample" : "";
 	printf("%s on %s: ", s->g.name, s->s.name);
@@ -195,7 +195,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	if (s->broken.n) {
 		printf("infeasible:\n");
 		report_print_violations(&s->broken);
-		report_print_conflict(&s->conflict);
+		report_print_infeasible(&s->conflict);
 	} else if (a->out) {
 		printf("written to %s\n", a->out);
 	}

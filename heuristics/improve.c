@@ -97,8 +97,8 @@ static int64_t try_some(improver *m, bool *made)
 {
 	size_t n_ops = (size_t)m->p->n_ops;
 	int64_t from = m->at;
-	int32_t room = (int32_t)berth_search_room(m->s, m->left < m->ahead ? m->left : m->ahead), n = 0, taken;
-	while (n < room && next_move(m, &m->next[n])) {
+	int32_t most = (int32_t)berth_search_budget_left(m->s, m->left < m->ahead ? m->left : m->ahead), n = 0, taken;
+	while (n < most && next_move(m, &m->next[n])) {
 		int32_t *trial = m->trial + (size_t)n * n_ops;
 		memcpy(trial, m->op_dev, n_ops * sizeof *trial);
 		m->trials[n] = (berth_keyed){.op_dev = trial};

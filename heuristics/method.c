@@ -12,7 +12,7 @@ berth_status berth_method_run(const berth_method *m, berth_search *s, berth_aren
 	int32_t *op_dev;
 	berth_status st = m->run(s, tmp, err);
 	berth_arena_reset(tmp, mark);
-	if (st != BERTH_OK || berth_score_feasible(s->best) || (m->searches && berth_search_room(s, 1) == 0))
+	if (st != BERTH_OK || berth_score_feasible(s->best) || (m->searches && berth_search_budget_left(s, 1) == 0))
 		return st;
 	st = BERTH_NEW(tmp, op_dev, s->p->n_ops, err);
 	if (st == BERTH_OK) {
@@ -69,10 +69,10 @@ void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns)
 	}
 }
 
-berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err *err)
+berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	for (int32_t i = 0; i < berth_n_seeds; i++)
-		BERTH_TRY(berth_method_run(berth_seed_methods[i], s, tmp, err));
+	for (int32_t i = 0; i < berth_n_portfolio; i++)
+		BERTH_TRY(berth_method_run(berth_portfolio_methods[i], s, tmp, err));
 	return BERTH_OK;
 }
 

@@ -26,8 +26,8 @@ extern const berth_method *const berth_heuristics[];
 extern const int32_t berth_n_heuristics;
 
 /* The portfolio that seeds the searches and the agent: single (first), heft, ceft-cpop, pbqp, ceft-pbqp. */
-extern const berth_method *const berth_seed_methods[];
-extern const int32_t berth_n_seeds;
+extern const berth_method *const berth_portfolio_methods[];
+extern const int32_t berth_n_portfolio;
 
 /* Run a method on a search; afterwards, where the incumbent exceeds a device's memory, repair it by moving colocation groups to devices with room (berth_repair).
  * A method that searches is repaired only while the search has room, for the sake of the rule of search.h: it does well to start from a repaired
@@ -47,7 +47,7 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err);
 
 /* Run the portfolio on the search: where walks start. Fails: BERTH_ENOMEM. */
-berth_status berth_start_from_seeds(berth_search *s, berth_arena *tmp, berth_err *err);
+berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* Has any colocation group more than one legal device? */
 bool berth_can_move(const berth_problem *p);

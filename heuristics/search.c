@@ -27,7 +27,7 @@ static void tell(berth_search *s, double now)
 	s->cfg.progress(s->cfg.progress_ctx, &p);
 }
 
-int64_t berth_search_room(berth_search *s, int64_t want)
+int64_t berth_search_budget_left(berth_search *s, int64_t want)
 {
 	if (s->cfg.cancel && atomic_load(s->cfg.cancel))
 		s->stopped = true;

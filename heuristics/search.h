@@ -2,7 +2,7 @@
  *
  * Results depend on the problem, the objective, the seed and the number of evaluations alone: never on time or threads. A time limit is turned into a
  * number of evaluations by stopping; the same run with that number as its budget makes the same steps. So a method must not look at the budget
- * in any other way than asking berth_search_room before each step. */
+ * in any other way than asking berth_search_budget_left before each step. */
 #ifndef BERTH_SEARCH_H
 #define BERTH_SEARCH_H
 
@@ -67,7 +67,7 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 
 /* Evaluations that may still be made now, at most want; 0 when the budget, the time or the user's patience is at its end, or the incumbent is as good as the
  * bound. Tells progress. */
-int64_t berth_search_room(berth_search *s, int64_t want);
+int64_t berth_search_budget_left(berth_search *s, int64_t want);
 
 /* Raise the bound to one that was proven; the colocation group is that of the value. */
 void berth_search_prove(berth_search *s, double bound);

@@ -21,11 +21,11 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
                              berth_arena *work, berth_arena *tmp, berth_err *err)
 {
 	berth_search_cfg search = cfg->search;
-	berth_placing r;
+	berth_solution r;
 	berth_err why;
 	search.seed = row->seed;
 	double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
-	berth_status st = berth_placing_run(p, bounds, cfg->method[row->method], &search, work, tmp, &r, &why);
+	berth_status st = berth_solve(p, bounds, cfg->method[row->method], &search, work, tmp, &r, &why);
 	if (st == BERTH_ELIMIT || st == BERTH_EINFEASIBLE || st == BERTH_EINVAL || st == BERTH_EUNSUPPORTED) {
 		row->status = status_of(st);
 		row->solve_s = berth_cpu_seconds() - cpu;

@@ -2,7 +2,7 @@
 #ifndef BERTH_COMPARE_H
 #define BERTH_COMPARE_H
 
-#include "placing.h"
+#include "solve.h"
 #include "statistics.h"
 
 /* Intervals are told from so many values on. */

@@ -90,14 +90,14 @@ int32_t learner_window(const berth_learner_cfg *c, int32_t n)
 	return n > c->batch && 2 * n > c->window ? 2 * n : c->window;
 }
 
-static berth_status new_task(const berth_learner *l, berth_search *s, berth_arena *mem, berth_arena *tmp, berth_task *t, berth_err *err)
+static berth_status new_pair(const berth_learner *l, berth_search *s, berth_arena *mem, berth_arena *tmp, berth_pair *t, berth_err *err)
 {
 	const berth_learner_cfg *c = &l->cfg;
-	*t = (berth_task){.s = s};
+	*t = (berth_pair){.s = s};
 	BERTH_TRY(berth_encode(s->p, c->groups, c->hints, mem, tmp, &t->e, err));
 	BERTH_TRY(policy_input_check(&l->dims, &t->e.in, err));
 	if (c->sequential)
-		return berth_walk_new(s, &t->e, mem, &t->walk, err);
+		return berth_rollout_new(s, &t->e, mem, &t->walk, err);
 	size_t window = (size_t)learner_window(c, learner_batch_most(c));
 	BERTH_TRY(BERTH_NEW(mem, t->window_action, window * (size_t)t->e.n_groups, err));
 	BERTH_TRY(BERTH_NEW(mem, t->window_reward, window, err));
@@ -109,7 +109,7 @@ static berth_status new_task(const berth_learner *l, berth_search *s, berth_aren
 	return BERTH_OK;
 }
 
-static void grow(sizes *z, const berth_learner *l, const berth_task *t)
+static void grow(sizes *z, const berth_learner *l, const berth_pair *t)
 {
 	size_t groups = (size_t)t->e.n_groups, cells = groups * (size_t)t->e.n_devs, ops = (size_t)t->s->p->n_ops;
 	size_t acts = policy_acts_size(&l->dims, t->e.n_groups, t->e.in.n_edges, t->e.n_devs);
@@ -142,10 +142,10 @@ static berth_status new_scratch(berth_learner *l, const sizes *z, int32_t worker
 	return BERTH_NEW(mem, l->action, rows * z->groups, err);
 }
 
-berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_tasks, berth_arena *mem,
+berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_pairs, berth_arena *mem,
                                berth_arena *tmp, berth_learner *out, berth_err *err)
 {
-	berth_learner l = {.cfg = *cfg, .seed = seed, .n_tasks = n_tasks, .lr_scale = 1};
+	berth_learner l = {.cfg = *cfg, .seed = seed, .n_pairs = n_pairs, .lr_scale = 1};
 	sizes z = {0};
 	int32_t workers = 1;
 	BERTH_TRY(berth_learner_cfg_check(cfg, err));
@@ -162,10 +162,10 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 		policy_init(&l.dims, l.params, &rng);
 		berth_decode_prior(&l.dims, l.params);
 	}
-	BERTH_TRY(BERTH_NEW(mem, l.task, n_tasks, err));
-	for (int32_t i = 0; i < n_tasks; i++) {
-		BERTH_TRY(new_task(&l, s[i], mem, tmp, &l.task[i], err));
-		grow(&z, &l, &l.task[i]);
+	BERTH_TRY(BERTH_NEW(mem, l.pair, n_pairs, err));
+	for (int32_t i = 0; i < n_pairs; i++) {
+		BERTH_TRY(new_pair(&l, s[i], mem, tmp, &l.pair[i], err));
+		grow(&z, &l, &l.pair[i]);
 		if (berth_pool_workers(s[i]->cfg.pool) > workers)
 			workers = berth_pool_workers(s[i]->cfg.pool);
 	}
@@ -194,12 +194,12 @@ berth_status learner_apply(berth_learner *l, double *norm, berth_err *err)
 	return BERTH_OK;
 }
 
-uint64_t learner_seed_of(const berth_learner *l, int32_t task)
+uint64_t learner_seed_of(const berth_learner *l, int32_t pair)
 {
-	return l->seed + (uint64_t)task * UINT64_C(0x9e3779b97f4a7c15);
+	return l->seed + (uint64_t)pair * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-void learner_note_rewards(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats)
+void learner_note_rewards(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats)
 {
 	double sum = 0, squares = 0, values = 0;
 	stats->best = -INFINITY;
@@ -227,44 +227,44 @@ void learner_note_rewards(berth_learner *l, berth_task *t, int32_t n, berth_step
 
 /* ---- cloning ---- */
 
-berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err)
+berth_status berth_learner_clone_starts(berth_learner *l, int32_t pair, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err)
 {
-	if (n == 0 || l->task[task].e.n_groups == 0)
+	if (n == 0 || l->pair[pair].e.n_groups == 0)
 		return BERTH_OK;
 	for (int32_t i = 0; i < n && l->cfg.sequential; i++)
-		BERTH_TRY(sequence_clone(l, task, op_devs[i], (steps + n - 1) / n, l->cfg.seed_mass, err));
+		BERTH_TRY(sequence_clone(l, pair, op_devs[i], (steps + n - 1) / n, l->cfg.seed_mass, err));
 	if (l->cfg.sequential)
 		return BERTH_OK;
-	return one_shot_clone(l, task, n, op_devs, steps, l->cfg.seed_mass, err);
+	return one_shot_clone(l, pair, n, op_devs, steps, l->cfg.seed_mass, err);
 }
 
-berth_status berth_learner_clone(berth_learner *l, int32_t task, const int32_t *op_dev, int32_t steps, berth_err *err)
+berth_status berth_learner_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps, berth_err *err)
 {
-	if (l->task[task].e.n_groups == 0)
+	if (l->pair[pair].e.n_groups == 0)
 		return BERTH_OK;
 	if (l->cfg.sequential)
-		return sequence_clone(l, task, op_dev, steps, 0.9, err);
-	return one_shot_clone(l, task, 1, &op_dev, steps, 0.9, err);
+		return sequence_clone(l, pair, op_dev, steps, 0.9, err);
+	return one_shot_clone(l, pair, 1, &op_dev, steps, 0.9, err);
 }
 
 /* ---- a step ---- */
 
-int32_t berth_learner_want(const berth_learner *l, int32_t task)
+int32_t berth_learner_want(const berth_learner *l, int32_t pair)
 {
-	int64_t n = l->task[task].episodes / GROWTH;
+	int64_t n = l->pair[pair].episodes / GROWTH;
 	int32_t most = learner_batch_most(&l->cfg);
 	return n < l->cfg.batch ? l->cfg.batch : n < most ? (int32_t)n : most;
 }
 
-berth_status berth_learner_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err)
+berth_status berth_learner_offer_greedy(berth_learner *l, int32_t pair, berth_arena *tmp, berth_err *err)
 {
-	return l->cfg.sequential ? sequence_offer_greedy(l, task, tmp, err) : one_shot_offer_greedy(l, task, err);
+	return l->cfg.sequential ? sequence_offer_greedy(l, pair, tmp, err) : one_shot_offer_greedy(l, pair, err);
 }
 
-berth_status berth_learner_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err)
+berth_status berth_learner_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats, berth_err *err)
 {
 	berth_step_stats now = {.clone_loss = NAN};
-	BERTH_TRY((l->cfg.sequential ? sequence_step : one_shot_step)(l, task, room, &now, err));
+	BERTH_TRY((l->cfg.sequential ? sequence_step : one_shot_step)(l, pair, left, &now, err));
 	l->steps++;
 	if (stats)
 		*stats = now;

@@ -1,15 +1,15 @@
-/* Learning to place: one policy network, any number of tasks (a graph on a system each), trained by PPO and by cloning. Two decodings:
+/* Learning to place: one policy network, any number of pairs (a graph on a system each), trained by PPO and by cloning. Two decodings:
  * one-shot (the network gives a distribution over devices for every group, and all groups are drawn on their own; the elite of the latest samples is
  * cloned: cross-entropy) and sequential (decode.h: operators are placed one after the other along a list schedule; sequence.c).
  *
- * A step draws a batch of placements for one task, scores them through the task's search (which keeps the incumbent), and updates the
- * network. Everything is a function of the seed and of the sequence of steps; random streams belong to (task, episode). */
+ * A step draws a batch of placements for one pair, scores them through the pair's search (which keeps the incumbent), and updates the
+ * network. Everything is a function of the seed and of the sequence of steps; random streams belong to (pair, episode). */
 #ifndef BERTH_LEARNER_H
 #define BERTH_LEARNER_H
 
 #include "adam.h"
 #include "policy_loss.h"
-#include "walk.h"
+#include "rollout.h"
 
 typedef struct berth_learner_cfg {
 	int32_t groups;       /* nodes the policy sees of each graph, [1, 4096]; default 64 */
@@ -27,7 +27,7 @@ typedef struct berth_learner_cfg {
 	bool hints;           /* the policy sees where HEFT puts each group; default true */
 	bool sequential;      /* decode along a list schedule; default false: one shot. Elite cloning and table are of the one shot */
 	double key_sigma;     /* sequential: deviation of drawn keys in mean operator times, (0, 100]; default 0.5 */
-	double table_lr;      /* > 0: logits get an own free term per (group, device) too, learned at this rate (one task alone); default 0 */
+	double table_lr;      /* > 0: logits get an own free term per (group, device) too, learned at this rate (one pair alone); default 0 */
 } berth_learner_cfg;
 
 berth_learner_cfg berth_learner_cfg_default(void);
@@ -42,7 +42,7 @@ berth_status berth_decoding_parse(const char *name, bool *sequential, berth_err 
 bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg *b);
 
 /* A graph on a system that is being learned, with all that must be saved to go on with the same bits. */
-typedef struct berth_task {
+typedef struct berth_pair {
 	berth_search *s;           /* owner of the evaluations and of the incumbent */
 	berth_encoding e;
 	double reference;          /* value of the best single device: rewards are log(reference / value) */
@@ -53,10 +53,10 @@ typedef struct berth_task {
 	double *window_reward;     /* [window] */
 	nn_real *table;            /* [n_groups][n_devs] free terms, or NULL */
 	adam_state table_adam;
-	berth_walk walk;           /* sequential */
-} berth_task;
+	berth_rollout walk;           /* sequential */
+} berth_pair;
 
-/* Scratch of the sequential decoding, for the largest task. */
+/* Scratch of the sequential decoding, for the largest pair. */
 typedef struct berth_sequence {
 	int32_t most;              /* episodes of a batch that there is room for */
 	berth_episode *episode;    /* [most] */
@@ -85,9 +85,9 @@ typedef struct berth_learner {
 	adam_state adam;
 	double lr_scale;           /* cfg.lr times this is the rate; 1 at first */
 	int64_t steps;
-	berth_task *task;
-	int32_t n_tasks;
-	/* scratch for the largest task */
+	berth_pair *pair;
+	int32_t n_pairs;
+	/* scratch for the largest pair */
 	nn_real *acts, *logits, *dlogits, *work, *logp, *advantage;
 	int32_t *op_devs;
 	berth_score *score;
@@ -103,27 +103,27 @@ typedef struct berth_learner {
 
 /* A learner over the searches s[n_tasks], which it uses and does not own. params NULL: fresh ones by the seed; else copied. dims of params must be those of
  * cfg. Lives in mem; tmp is scratch. The network's rows and scratch are sized once. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
-berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_tasks, berth_arena *mem,
+berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_pairs, berth_arena *mem,
                                berth_arena *tmp, berth_learner *out, berth_err *err);
 
-/* Put placements of operators op_devs [n] -> [n_ops] into the policy of a task by at most `steps` gradient steps of cloning, softly: until their mean
+/* Put placements of operators op_devs [n] -> [n_ops] into the policy of a pair by at most `steps` gradient steps of cloning, softly: until their mean
  * probability is cfg.seed_mass. No evaluations. */
-berth_status berth_learner_seed(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err);
+berth_status berth_learner_clone_starts(berth_learner *l, int32_t pair, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err);
 
-/* Placements that the next step on a task should take: cfg.batch at first, then one in 64 of those drawn so far, up to cfg.batch_most. What is left to learn takes
+/* Placements that the next step on a pair should take: cfg.batch at first, then one in 64 of those drawn so far, up to cfg.batch_most. What is left to learn takes
  * ever finer differences, so a larger sample, and fewer passes of the network a placement (Smith et al. 2018). */
-int32_t berth_learner_want(const berth_learner *l, int32_t task);
+int32_t berth_learner_want(const berth_learner *l, int32_t pair);
 
-/* One step on a task with at most `room` placements (see berth_search_room). stats may be NULL. Fails: BERTH_EINVAL where the network's numbers stop being
+/* One step on a pair with at most `room` placements (see berth_search_budget_left). stats may be NULL. Fails: BERTH_EINVAL where the network's numbers stop being
  * finite. */
-berth_status berth_learner_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err);
+berth_status berth_learner_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats, berth_err *err);
 
 /* Clone one placement of operators into the policy by a few gradient steps (imitation of the incumbent). */
-berth_status berth_learner_clone(berth_learner *l, int32_t task, const int32_t *op_dev, int32_t steps, berth_err *err);
+berth_status berth_learner_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps, berth_err *err);
 
 /* The most probable placement under the present policy, offered to the search: one evaluation, sequential two or four (as berth_offer_schedule does).
  * Fails: BERTH_ENOMEM. */
-berth_status berth_learner_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err);
+berth_status berth_learner_offer_greedy(berth_learner *l, int32_t pair, berth_arena *tmp, berth_err *err);
 
 /* Reward of a score: log(reference / value), at least -3; below that for what does not fit memory, by its excess. */
 double berth_reward(double reference, berth_score score);

@@ -7,9 +7,9 @@
 
 enum { MOST_ELITE = 512 };
 
-/* ---- the network on a task ---- */
+/* ---- the network on a pair ---- */
 
-static void forward(berth_learner *l, const berth_task *t)
+static void forward(berth_learner *l, const berth_pair *t)
 {
 	policy_forward(&l->dims, l->params, &t->e.in, l->acts, l->logits);
 	size_t cells = (size_t)t->e.n_groups * (size_t)t->e.n_devs;
@@ -17,14 +17,14 @@ static void forward(berth_learner *l, const berth_task *t)
 		l->logits[i] += t->table[i];
 }
 
-static berth_status log_probs(berth_learner *l, const berth_task *t, berth_err *err)
+static berth_status log_probs(berth_learner *l, const berth_pair *t, berth_err *err)
 {
 	forward(l, t);
 	return policy_log_probs(t->e.n_groups, t->e.n_devs, l->logits, t->e.in.mask, l->logp, err);
 }
 
 /* One Adam step from dlogits, after forward. */
-static berth_status descend(berth_learner *l, berth_task *t, double *norm, berth_err *err)
+static berth_status descend(berth_learner *l, berth_pair *t, double *norm, berth_err *err)
 {
 	memset(l->grads, 0, policy_param_count(&l->dims) * sizeof *l->grads);
 	policy_backward(&l->dims, l->params, &t->e.in, l->acts, l->dlogits, l->grads);
@@ -36,7 +36,7 @@ static berth_status descend(berth_learner *l, berth_task *t, double *norm, berth
 	return learner_apply(l, norm, err);
 }
 
-static void clear_dlogits(berth_learner *l, const berth_task *t)
+static void clear_dlogits(berth_learner *l, const berth_pair *t)
 {
 	memset(l->dlogits, 0, (size_t)t->e.n_groups * (size_t)t->e.n_devs * sizeof *l->dlogits);
 }
@@ -45,7 +45,7 @@ static void clear_dlogits(berth_learner *l, const berth_task *t)
 
 typedef struct drawing {
 	berth_learner *l;
-	const berth_task *t;
+	const berth_pair *t;
 	uint64_t seed;
 	int64_t first;
 } drawing;
@@ -60,10 +60,10 @@ static void draw_one(void *ctx, int32_t i, int32_t worker, int32_t *op_dev)
 	berth_encoding_project(&d->t->e, action, op_dev);
 }
 
-static void draw_batch(berth_learner *l, int32_t task, int32_t n)
+static void draw_batch(berth_learner *l, int32_t pair, int32_t n)
 {
-	berth_task *t = &l->task[task];
-	drawing d = {l, t, learner_seed_of(l, task), t->episodes};
+	berth_pair *t = &l->pair[pair];
+	drawing d = {l, t, learner_seed_of(l, pair), t->episodes};
 	size_t cells = (size_t)t->e.n_groups * (size_t)t->e.n_devs;
 	berth_encoding_thresholds(&t->e, l->logp, l->threshold);
 	memcpy(l->batch.old_logp, l->logp, cells * sizeof *l->logp);
@@ -71,9 +71,9 @@ static void draw_batch(berth_learner *l, int32_t task, int32_t n)
 	t->episodes += n;
 }
 
-berth_status one_shot_offer_greedy(berth_learner *l, int32_t task, berth_err *err)
+berth_status one_shot_offer_greedy(berth_learner *l, int32_t pair, berth_err *err)
 {
-	const berth_task *t = &l->task[task];
+	const berth_pair *t = &l->pair[pair];
 	size_t devs = (size_t)t->e.n_devs;
 	BERTH_TRY(log_probs(l, t, err));
 	for (int32_t v = 0; v < t->e.n_groups; v++) {
@@ -90,19 +90,19 @@ berth_status one_shot_offer_greedy(berth_learner *l, int32_t task, berth_err *er
 
 /* ---- cloning ---- */
 
-static void clear_targets(berth_learner *l, const berth_task *t)
+static void clear_targets(berth_learner *l, const berth_pair *t)
 {
 	memset(l->share, 0, (size_t)t->e.n_groups * (size_t)t->e.n_devs * sizeof *l->share);
 }
 
-static void add_target(berth_learner *l, const berth_task *t, const int32_t *group_dev, double share)
+static void add_target(berth_learner *l, const berth_pair *t, const int32_t *group_dev, double share)
 {
 	for (size_t v = 0; v < (size_t)t->e.n_groups; v++)
 		l->share[v * (size_t)t->e.n_devs + (size_t)group_dev[v]] += (nn_real)share;
 }
 
 /* Gradient steps towards the targets, until their mean probability is mass. */
-static berth_status clone(berth_learner *l, berth_task *t, int32_t steps, double mass, double *loss, berth_err *err)
+static berth_status clone(berth_learner *l, berth_pair *t, int32_t steps, double mass, double *loss, berth_err *err)
 {
 	double norm, now;
 	for (int32_t k = 0; k < steps; k++) {
@@ -116,9 +116,9 @@ static berth_status clone(berth_learner *l, berth_task *t, int32_t steps, double
 	return BERTH_OK;
 }
 
-berth_status one_shot_clone(berth_learner *l, int32_t task, int32_t n, const int32_t *const *op_devs, int32_t steps, double mass, berth_err *err)
+berth_status one_shot_clone(berth_learner *l, int32_t pair, int32_t n, const int32_t *const *op_devs, int32_t steps, double mass, berth_err *err)
 {
-	berth_task *t = &l->task[task];
+	berth_pair *t = &l->pair[pair];
 	double loss;
 	clear_targets(l, t);
 	for (int32_t i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ static int compare_samples(const void *pa, const void *pb)
 }
 
 /* The window is full: clone its elite and begin a new one. Partial selection keeps it O(window * elite). */
-static berth_status clone_elite(berth_learner *l, berth_task *t, double *loss, berth_err *err)
+static berth_status clone_elite(berth_learner *l, berth_pair *t, double *loss, berth_err *err)
 {
 	size_t groups = (size_t)t->e.n_groups;
 	int32_t n = (int32_t)ceil(l->cfg.elite * t->n_window);
@@ -170,7 +170,7 @@ static berth_status clone_elite(berth_learner *l, berth_task *t, double *loss, b
 
 /* ---- a step ---- */
 
-static berth_status ppo_epochs(berth_learner *l, berth_task *t, berth_step_stats *stats, berth_err *err)
+static berth_status ppo_epochs(berth_learner *l, berth_pair *t, berth_step_stats *stats, berth_err *err)
 {
 	policy_ppo_cfg ppo = {l->cfg.clip, l->cfg.entropy};
 	for (int32_t k = 0; k < l->cfg.epochs; k++) {
@@ -188,7 +188,7 @@ static berth_status ppo_epochs(berth_learner *l, berth_task *t, berth_step_stats
 }
 
 /* Samples into the window; cloning each time it is full. */
-static berth_status feed_window(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats, berth_err *err)
+static berth_status feed_window(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats, berth_err *err)
 {
 	size_t groups = (size_t)t->e.n_groups;
 	int32_t window = learner_window(&l->cfg, n);
@@ -201,13 +201,13 @@ static berth_status feed_window(berth_learner *l, berth_task *t, int32_t n, bert
 	return BERTH_OK;
 }
 
-berth_status one_shot_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *now, berth_err *err)
+berth_status one_shot_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *now, berth_err *err)
 {
-	berth_task *t = &l->task[task];
+	berth_pair *t = &l->pair[pair];
 	int32_t most = learner_batch_most(&l->cfg);
-	now->n = room < most ? room : most;
+	now->n = left < most ? left : most;
 	BERTH_TRY(log_probs(l, t, err));
-	draw_batch(l, task, now->n);
+	draw_batch(l, pair, now->n);
 	learner_note_rewards(l, t, now->n, now);
 	if (t->e.n_groups == 0)
 		return BERTH_OK;

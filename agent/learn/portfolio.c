@@ -13,14 +13,14 @@ static berth_status run_apart(berth_search *s, const berth_method *m, berth_sear
 	return berth_method_run(m, sub, tmp, err);
 }
 
-static berth_status run_seed(berth_search *s, const berth_method *method, berth_seed *seed, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status run_seed(berth_search *s, const berth_method *method, berth_portfolio_answer *seed, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
 	size_t bytes = (size_t)s->p->n_ops * sizeof *seed->op_dev;
 	BERTH_TRY(run_apart(s, method, &sub, tmp, err));
 	s->evaluations += sub.evaluations;
 	berth_search_keep(s, sub.best, sub.best_dev, sub.best_has_order ? sub.best_order : NULL);
-	*seed = (berth_seed){method->name, sub.best, NULL};
+	*seed = (berth_portfolio_answer){method->name, sub.best, NULL};
 	BERTH_TRY(BERTH_NEW(mem, seed->op_dev, s->p->n_ops, err));
 	if (bytes)
 		memcpy(seed->op_dev, sub.best_dev, bytes);
@@ -31,7 +31,7 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 {
 	berth_search sub;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = run_apart(s, berth_seed_methods[0], &sub, tmp, err);
+	berth_status st = run_apart(s, berth_portfolio_methods[0], &sub, tmp, err);
 	if (st == BERTH_OK) {
 		*value = sub.best.value;
 		s->evaluations += sub.evaluations;
@@ -40,12 +40,12 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 	return st;
 }
 
-berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_seeds *out, berth_err *err)
+berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out, berth_err *err)
 {
-	berth_seeds all = {0};
-	for (int32_t i = 0; i < berth_n_seeds && i < BERTH_MAX_SEEDS; i++) {
+	berth_portfolio all = {0};
+	for (int32_t i = 0; i < berth_n_portfolio && i < BERTH_MAX_PORTFOLIO; i++) {
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = run_seed(s, berth_seed_methods[i], &all.seed[all.n], mem, tmp, err);
+		berth_status st = run_seed(s, berth_portfolio_methods[i], &all.seed[all.n], mem, tmp, err);
 		berth_arena_reset(tmp, mark);
 		BERTH_TRY(st);
 		if (berth_score_less(all.seed[all.n].score, all.seed[all.best].score))

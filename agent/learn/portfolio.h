@@ -4,23 +4,23 @@
 
 #include "search.h"
 
-enum { BERTH_MAX_SEEDS = 8 };
+enum { BERTH_MAX_PORTFOLIO = 8 };
 
-typedef struct berth_seed {
+typedef struct berth_portfolio_answer {
 	const char *method;
 	berth_score score;
 	int32_t *op_dev; /* [n_ops] */
-} berth_seed;
+} berth_portfolio_answer;
 
-typedef struct berth_seeds {
+typedef struct berth_portfolio {
 	int32_t n, best;  /* best: index of the best score, ties to the first */
-	berth_seed seed[BERTH_MAX_SEEDS];
+	berth_portfolio_answer seed[BERTH_MAX_PORTFOLIO];
 	double reference; /* value of the best single device, even where it exceeds memory */
-} berth_seeds;
+} berth_portfolio;
 
 /* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory; s keeps the best and counts the evaluations.
  * Placements live in mem. Fails: BERTH_ENOMEM. */
-berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_seeds *out, berth_err *err);
+berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out, berth_err *err);
 
 /* Value of the best single device alone, for rewards; its evaluations count, its placement is not kept. */
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err);

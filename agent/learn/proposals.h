@@ -3,15 +3,15 @@
 #define BERTH_PROPOSALS_H
 
 #include "policy_file.h"
-#include "walk.h"
+#include "rollout.h"
 
 typedef struct berth_proposals {
-	berth_walk walk;
+	berth_rollout walk;
 	berth_encoding e;
 	policy_stepper net;
 	const nn_real *keys;
 	nn_real *acts;
-	berth_walk_batch batch; /* scratch of a batch; n: its room */
+	berth_rollout_batch batch; /* scratch of a batch; n: its room */
 } berth_proposals;
 
 /* The policy that s was given (cfg.policy), or the one that comes with berth. Fails: BERTH_ENOMEM. */

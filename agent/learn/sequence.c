@@ -29,28 +29,28 @@ berth_status sequence_new(berth_learner *l, size_t n_ops, size_t n_cells, size_t
 	return BERTH_NEW(mem, q->dkeys, n_groups, err);
 }
 
-static policy_stepper embed(berth_learner *l, const berth_task *t)
+static policy_stepper embed(berth_learner *l, const berth_pair *t)
 {
 	policy_embed(&l->dims, l->params, &t->e.in, l->acts);
 	return policy_stepper_of(&l->dims, l->params, &t->e.in, l->acts);
 }
 
-static const nn_real *keys_of(const berth_learner *l, const berth_task *t)
+static const nn_real *keys_of(const berth_learner *l, const berth_pair *t)
 {
 	return policy_keys(&l->dims, &t->e.in, l->acts);
 }
 
-static void draw_batch(berth_learner *l, int32_t task, int32_t n)
+static void draw_batch(berth_learner *l, int32_t pair, int32_t n)
 {
-	berth_task *t = &l->task[task];
+	berth_pair *t = &l->pair[pair];
 	berth_sequence *q = &l->seq;
 	policy_stepper net = embed(l, t);
-	berth_walk_batch b = {n, learner_seed_of(l, task), t->episodes, 1, l->cfg.key_sigma, l->op_devs, q->orders, q->scores, q->episode};
+	berth_rollout_batch b = {n, learner_seed_of(l, pair), t->episodes, 1, l->cfg.key_sigma, l->op_devs, q->orders, q->scores, q->episode};
 	memcpy(q->keys, keys_of(l, t), (size_t)t->e.n_groups * sizeof *q->keys);
-	berth_walk_draw(&t->walk, &net, keys_of(l, t), &b);
+	berth_rollout_draw(&t->walk, &net, keys_of(l, t), &b);
 	t->episodes += n;
 	for (int32_t i = 0; i < n; i++)
-		l->score[i] = berth_walk_score(&b, i);
+		l->score[i] = berth_rollout_score(&b, i);
 }
 
 /* ---- gradients ---- */
@@ -61,7 +61,7 @@ static policy_steps steps_of(const berth_episode *ep)
 }
 
 /* Gradient of the keys of one episode: normal density, ratio clipped like the devices'. */
-static void add_key_gradient(berth_learner *l, const berth_task *t, const berth_episode *ep, nn_real advantage, double share)
+static void add_key_gradient(berth_learner *l, const berth_pair *t, const berth_episode *ep, nn_real advantage, double share)
 {
 	const nn_real *now = keys_of(l, t);
 	double sigma = l->cfg.key_sigma, low = 1 - l->cfg.clip, high = 1 + l->cfg.clip, A = (double)advantage;
@@ -76,7 +76,7 @@ static void add_key_gradient(berth_learner *l, const berth_task *t, const berth_
 }
 
 /* One episode's share of the loss and its gradient; *now is added to stats. */
-static berth_status add_episode(berth_learner *l, berth_task *t, int32_t i, int32_t n, policy_ppo_stats *sums, berth_err *err)
+static berth_status add_episode(berth_learner *l, berth_pair *t, int32_t i, int32_t n, policy_ppo_stats *sums, berth_err *err)
 {
 	berth_sequence *q = &l->seq;
 	berth_episode *ep = &q->episode[i];
@@ -99,14 +99,14 @@ static berth_status add_episode(berth_learner *l, berth_task *t, int32_t i, int3
 	return BERTH_OK;
 }
 
-static void begin_gradient(berth_learner *l, const berth_task *t)
+static void begin_gradient(berth_learner *l, const berth_pair *t)
 {
 	memset(l->grads, 0, policy_param_count(&l->dims) * sizeof *l->grads);
 	memset(l->seq.dkeys, 0, (size_t)t->e.n_groups * sizeof *l->seq.dkeys);
 	policy_backward_begin(&l->dims, &t->e.in, l->acts);
 }
 
-static berth_status ppo_epochs(berth_learner *l, berth_task *t, int32_t n, berth_step_stats *stats, berth_err *err)
+static berth_status ppo_epochs(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats, berth_err *err)
 {
 	for (int32_t k = 0; k < l->cfg.epochs; k++) {
 		policy_ppo_stats now = {0};
@@ -124,12 +124,12 @@ static berth_status ppo_epochs(berth_learner *l, berth_task *t, int32_t n, berth
 	return BERTH_OK;
 }
 
-berth_status sequence_step(berth_learner *l, int32_t task, int32_t room, berth_step_stats *stats, berth_err *err)
+berth_status sequence_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats, berth_err *err)
 {
-	berth_task *t = &l->task[task];
-	int32_t n = room / 2 < l->seq.most ? room / 2 : l->seq.most;
+	berth_pair *t = &l->pair[pair];
+	int32_t n = left / 2 < l->seq.most ? left / 2 : l->seq.most;
 	stats->n = n = n > 0 ? n : 1; /* the last evaluation of an odd budget may become two */
-	draw_batch(l, task, n);
+	draw_batch(l, pair, n);
 	learner_note_rewards(l, t, n, stats);
 	return t->e.n_groups ? ppo_epochs(l, t, n, stats, err) : BERTH_OK;
 }
@@ -145,9 +145,9 @@ static double mass_of(const berth_sequence *q, const berth_episode *ep, int32_t 
 	return ep->n_steps ? sum / ep->n_steps : 1;
 }
 
-berth_status sequence_clone(berth_learner *l, int32_t task, const int32_t *op_dev, int32_t steps, double mass, berth_err *err)
+berth_status sequence_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps, double mass, berth_err *err)
 {
-	berth_task *t = &l->task[task];
+	berth_pair *t = &l->pair[pair];
 	berth_sequence *q = &l->seq;
 	berth_episode *ep = &q->episode[0];
 	for (int32_t k = 0; k < steps; k++) {
@@ -172,9 +172,9 @@ berth_status sequence_clone(berth_learner *l, int32_t task, const int32_t *op_de
 	return BERTH_OK;
 }
 
-berth_status sequence_offer_greedy(berth_learner *l, int32_t task, berth_arena *tmp, berth_err *err)
+berth_status sequence_offer_greedy(berth_learner *l, int32_t pair, berth_arena *tmp, berth_err *err)
 {
-	const berth_task *t = &l->task[task];
+	const berth_pair *t = &l->pair[pair];
 	policy_stepper net = embed(l, t);
-	return berth_walk_offer_greedy(&t->walk, &net, keys_of(l, t), tmp, err);
+	return berth_rollout_offer_greedy(&t->walk, &net, keys_of(l, t), tmp, err);
 }

@@ -2,11 +2,11 @@
 #include "adapt.h"
 
 #include "calibrate.h"
-#include "move_cost.h"
-#include "placing.h"
+#include "migration_cost.h"
+#include "solve.h"
 #include "threads.h"
 #include "times.h"
-#include "tried.h"
+#include "run_history.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct job {
 	int32_t *op_dev, *order;
 	bool slow;            /* the device of the configuration was slowed down */
 	double predicted_s;   /* of the present placement, by the present profile */
-	berth_tried tried;
+	berth_run_history tried;
 	bool on_trial;        /* the present placement was taken on its prediction, and is not judged yet */
 	int32_t n_mistakes;   /* trials in a row that were gone back on */
 	int32_t wait;         /* windows to go without a new placement */
@@ -51,7 +51,7 @@ static berth_status make_problem(job *j, solution *x, berth_err *err)
 }
 
 /* Keep an answer if it is the best so far, and was not tried yet. */
-static berth_status weigh(const job *j, solution *x, const berth_placing *r, berth_err *err)
+static berth_status weigh(const job *j, solution *x, const berth_solution *r, berth_err *err)
 {
 	int32_t *order = r->op_order;
 	if (!r->answered || !r->feasible || (x->op_dev && !(r->value < x->value)))
@@ -60,7 +60,7 @@ static berth_status weigh(const job *j, solution *x, const berth_placing *r, ber
 		BERTH_TRY(BERTH_NEW(&x->mem, order, x->p.n_ops, err));
 		berth_start_order(&x->p, x->sim, r->op_dev, order);
 	}
-	if (berth_tried_has(&j->tried, r->op_dev, order))
+	if (berth_run_history_has(&j->tried, r->op_dev, order))
 		return BERTH_OK;
 	x->op_dev = r->op_dev;
 	x->order = order;
@@ -76,10 +76,10 @@ static berth_status solve(job *j, solution *x, berth_err *err)
 	for (int i = 0; i < 2; i++) {
 		const berth_method *method;
 		berth_search_cfg cfg = berth_search_cfg_default();
-		berth_placing r;
+		berth_solution r;
 		cfg.seed = j->cfg->seed;
 		BERTH_TRY(berth_method_find(names[i], &method, err));
-		BERTH_TRY(berth_placing_run(&x->p, &bounds, method, &cfg, &x->mem, j->tmp, &r, err));
+		BERTH_TRY(berth_solve(&x->p, &bounds, method, &cfg, &x->mem, j->tmp, &r, err));
 		BERTH_TRY(weigh(j, x, &r, err));
 	}
 	return BERTH_OK;
@@ -105,7 +105,7 @@ static void take(job *j, solution *x, const int32_t *op_dev, const int32_t *orde
 static berth_status price(job *j, const solution *x, const int32_t *op_dev, berth_switch *sw, berth_err *err)
 {
 	berth_move move;
-	BERTH_TRY(berth_move_cost(&x->p, j->op_dev, op_dev, j->tmp, &move, err));
+	BERTH_TRY(berth_migration_cost(&x->p, j->op_dev, op_dev, j->tmp, &move, err));
 	sw->n_moved = move.n_moved;
 	sw->move_s = move.seconds + j->r->ready_s;
 	sw->done = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step) > sw->move_s && sw->predicted_to_s < sw->predicted_from_s;
@@ -116,10 +116,10 @@ static berth_status price(job *j, const solution *x, const int32_t *op_dev, bert
 static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth_err *err)
 {
 	enum { MOST = 4 };
-	const berth_try *better = berth_tried_better(&j->tried);
+	const berth_try *better = berth_run_history_better(&j->tried);
 	berth_switch sw = {.step = step, .back = true, .predicted_from_s = j->tried.now->step_s};
 	*gone = false;
-	if (j->on_trial && berth_tried_judged(&j->tried)) {
+	if (j->on_trial && berth_run_history_judged(&j->tried)) {
 		j->on_trial = false;
 		j->n_mistakes = better ? j->n_mistakes : 0;
 	}
@@ -223,7 +223,7 @@ static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 		r->step[r->n] = step;
 		r->step_s[r->n] = run.wall.median;
 		r->predicted_s[r->n++] = j->predicted_s;
-		st = berth_tried_measure(&j->tried, j->op_dev, j->order, n, run.wall.median, err);
+		st = berth_run_history_measure(&j->tried, j->op_dev, j->order, n, run.wall.median, err);
 		note_change(j, n_changes);
 		if (st == BERTH_OK && !j->tried.cold)
 			st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
@@ -252,7 +252,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
-	j->tried = (berth_tried){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
+	j->tried = (berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
 	berth_status st = place_first(j, &x, err);
 	berth_arena_free(&x.mem);
 	BERTH_TRY(st);

@@ -2,8 +2,8 @@
  *
  * While the model runs step after step, the measured times of its segments pull the profile towards them (exponential average). Where the measured time of a step
  * parts from the predicted one by more than a threshold, the placement is solved again on the present profile. The new one is taken if what it is
- * predicted to save over the steps that are left pays for the move (move_cost.h): parameters that change their device over the routes, and the time that making a placement
- * ready took the engine at the start. A placement that turns out worse than one that was measured on the same machine (tried.h) is left for that one, at the same
+ * predicted to save over the steps that are left pays for the move (migration_cost.h): parameters that change their device over the routes, and the time that making a placement
+ * ready took the engine at the start. A placement that turns out worse than one that was measured on the same machine (run_history.h) is left for that one, at the same
  * price, and not chosen again; after each such mistake new placements are waited with, twice as long as after the one before.
  *
  * A window in which the engine dies is run again once. */
@@ -49,7 +49,7 @@ typedef struct berth_adaptation {
 berth_adapt_cfg berth_adapt_cfg_default(void);
 
 /* Run on an open engine that has the graph; profile as of now, or taken from the caller (NULL: measured first). Results live in mem.
- * Fails: as berth_measured_run, berth_placing_run. */
+ * Fails: as berth_measured_run, berth_solve. */
 berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile, berth_arena *mem, berth_arena *tmp,
                              berth_adaptation *out, berth_err *err);
 

@@ -255,8 +255,8 @@ static berth_status measure_round(job *j, berth_arena *room, berth_err *err)
 	berth_sim *sim;
 	BERTH_TRY(berth_sim_new(&j->t->p, room, &sim, err));
 	BERTH_TRY(try_singles(j, sim, err));
-	for (int32_t i = 0; i < berth_n_seeds; i++)
-		BERTH_TRY(try_method(j, berth_seed_methods[i]->name, sim, room, err));
+	for (int32_t i = 0; i < berth_n_portfolio; i++)
+		BERTH_TRY(try_method(j, berth_portfolio_methods[i]->name, sim, room, err));
 	BERTH_TRY(try_method(j, "berth", sim, room, err));
 	return try_policy(j, sim, room, err);
 }

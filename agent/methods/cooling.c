@@ -45,7 +45,7 @@ static void consider_incumbent(berth_cooling *c)
 	berth_search *s = c->s;
 	if (!s->best_has_order)
 		berth_cooling_consider(c, s->best_dev, s->best);
-	else if (memcmp(s->best_dev, c->rule_dev, (size_t)s->p->n_ops * sizeof *s->best_dev) != 0 && berth_search_room(s, 1) > 0)
+	else if (memcmp(s->best_dev, c->rule_dev, (size_t)s->p->n_ops * sizeof *s->best_dev) != 0 && berth_search_budget_left(s, 1) > 0)
 		berth_cooling_consider(c, s->best_dev, berth_search_offer(s, s->best_dev, NULL));
 }
 

@@ -2,7 +2,7 @@
  * levels of the grouping down to single colocation groups. What refinement finds is cloned again. Every part is anytime: phases follow the count of
  * rounds, never the budget. */
 #include "cooling.h"
-#include "placer.h"
+#include "agent.h"
 #include "policy_file.h"
 #include "portfolio.h"
 #include "proposals.h"
@@ -13,7 +13,7 @@ enum { CLONE_STEPS = 2, SEED_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 
 typedef struct placer {
 	berth_search *s;
-	berth_seeds seeds;
+	berth_portfolio seeds;
 	berth_learner l;
 	berth_cooling cooling;
 	double learn_share;  /* evaluations of learning per evaluation of annealing, in its first runs */
@@ -25,12 +25,12 @@ static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
 	int64_t end = w->s->evaluations + n;
 	*ended = false;
 	while (w->s->evaluations < end) {
-		int64_t room = berth_search_room(w->s, berth_learner_want(&w->l, 0));
-		if (room < (w->l.cfg.sequential ? 2 : 1)) { /* a sequential draw takes two */
-			*ended = room == 0;
+		int64_t left = berth_search_budget_left(w->s, berth_learner_want(&w->l, 0));
+		if (left < (w->l.cfg.sequential ? 2 : 1)) { /* a sequential draw takes two */
+			*ended = left == 0;
 			return BERTH_OK;
 		}
-		BERTH_TRY(berth_learner_step(&w->l, 0, (int32_t)room, NULL, err));
+		BERTH_TRY(berth_learner_step(&w->l, 0, (int32_t)left, NULL, err));
 	}
 	return BERTH_OK;
 }
@@ -76,16 +76,16 @@ static berth_status propose(const berth_policy_file *f, berth_search *s, berth_a
 	return BERTH_OK;
 }
 
-static berth_status seed(placer *w, const berth_placer_cfg *cfg, berth_arena *tmp, berth_err *err)
+static berth_status seed(placer *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	if (cfg->seeds)
 		return berth_portfolio_run(w->s, w->s->mem, tmp, &w->seeds, err);
-	BERTH_TRY(berth_method_run(berth_seed_methods[0], w->s, tmp, err));
+	BERTH_TRY(berth_method_run(berth_portfolio_methods[0], w->s, tmp, err));
 	return berth_single_reference(w->s, &w->seeds.reference, tmp, err);
 }
 
 /* From the policy where it is of the same decoding, else from fresh weights and the best seed. */
-static berth_status start_learner(placer *w, const berth_placer_cfg *cfg, const berth_policy_file *f, berth_arena *tmp, berth_err *err)
+static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const berth_policy_file *f, berth_arena *tmp, berth_err *err)
 {
 	berth_learner_cfg how = cfg->learner;
 	how.sequential = f->cfg.sequential && (int64_t)w->s->p->n_ops * w->s->p->n_devs <= cfg->sequential_cells;
@@ -97,23 +97,23 @@ static berth_status start_learner(placer *w, const berth_placer_cfg *cfg, const 
 		how.clone_steps = cfg->learner.clone_steps ? how.clone_steps : 0;
 	}
 	BERTH_TRY(berth_learner_new(&how, w->s->cfg.seed, trained ? f->params : NULL, &w->s, 1, w->s->mem, tmp, &w->l, err));
-	w->l.task[0].reference = w->seeds.reference;
+	w->l.pair[0].reference = w->seeds.reference;
 	if (!cfg->edges)
-		w->l.task[0].e.in.n_edges = 0;
+		w->l.pair[0].e.in.n_edges = 0;
 	if (trained)
 		return how.sequential ? BERTH_OK : berth_learner_offer_greedy(&w->l, 0, tmp, err);
-	return cfg->seeds ? berth_learner_seed(&w->l, 0, 1, &(const int32_t *){w->s->best_dev}, SEED_STEPS, err) : BERTH_OK;
+	return cfg->seeds ? berth_learner_clone_starts(&w->l, 0, 1, &(const int32_t *){w->s->best_dev}, SEED_STEPS, err) : BERTH_OK;
 }
 
-berth_placer_cfg berth_placer_cfg_default(void)
+berth_agent_cfg berth_agent_cfg_default(void)
 {
-	berth_placer_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .orders = true, .learn_share = 0.1, .sequential_cells = 1024,
+	berth_agent_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .orders = true, .learn_share = 0.1, .sequential_cells = 1024,
 	                        .learner = berth_learner_cfg_default()};
 	cfg.learner.table_lr = 0.02;
 	return cfg;
 }
 
-berth_status berth_placer_run(berth_search *s, const berth_placer_cfg *cfg, berth_arena *tmp, berth_err *err)
+berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	placer w = {.s = s, .learn_share = cfg->learn_share};
 	const berth_policy_file *f;
@@ -124,21 +124,21 @@ berth_status berth_placer_run(berth_search *s, const berth_placer_cfg *cfg, bert
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
 	if (f->cfg.sequential && cfg->proposals)
 		BERTH_TRY(propose(f, s, tmp, err));
-	if (berth_search_room(s, 1) == 0)
+	if (berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(start_learner(&w, cfg, f, tmp, err));
 	if (!cfg->anneal)
 		return learn(&w, INT64_MAX / 4, &ended, err);
 	BERTH_TRY(berth_cooling_new(s, cfg->orders, s->mem, &w.cooling, err));
-	for (int32_t i = 0; i < w.seeds.n && s->best_has_order && berth_search_room(s, 1) > 0; i++)
+	for (int32_t i = 0; i < w.seeds.n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
 		berth_cooling_consider(&w.cooling, w.seeds.seed[i].op_dev, berth_search_offer(s, w.seeds.seed[i].op_dev, NULL));
 	return rounds(&w, tmp, err);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_placer_cfg cfg = berth_placer_cfg_default();
-	return berth_placer_run(s, &cfg, tmp, err);
+	berth_agent_cfg cfg = berth_agent_cfg_default();
+	return berth_agent_run(s, &cfg, tmp, err);
 }
 
 const berth_method berth_method_berth = {"berth", "Policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default).", true, run, NULL};

@@ -91,7 +91,7 @@ static berth_status descend(learner *l, double rate, berth_err *err)
 /* Follow the list, softly: until its steps have the mean log-probability of MASS. Nothing is evaluated here, so that time may end it. */
 static berth_status imitate(learner *l, const doppler_episode *teacher, berth_err *err)
 {
-	for (int k = 0; k < IMITATION_STEPS && berth_search_room(l->s, 1) > 0; k++) {
+	for (int k = 0; k < IMITATION_STEPS && berth_search_budget_left(l->s, 1) > 0; k++) {
 		doppler_embed(&l->dims, l->params, &l->v.in, l->acts);
 		begin_gradient(l);
 		if (add_episode(l, teacher, 1) < -log(MASS))
@@ -141,7 +141,7 @@ static berth_status reinforce(learner *l, int32_t n, berth_err *err)
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	learner l = {.s = s};
-	int64_t room;
+	int64_t left;
 	BERTH_TRY(new_learner(&l, tmp, err));
 	doppler_episode_run(&l.actor[0], NULL, NULL, NULL, s->p->memory_free ? 0 : 1, &l.episode[0]);
 	berth_partial_devs(l.actor[0].part, l.op_devs);
@@ -151,13 +151,13 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		memcpy(l.op_devs, s->best_dev, (size_t)s->p->n_ops * sizeof *l.op_devs);
 		BERTH_TRY(berth_repair(s, l.op_devs, tmp, err));
 	}
-	if (s->p->n_ops == 0 || berth_search_room(s, 1) == 0)
+	if (s->p->n_ops == 0 || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_single_reference(s, &l.reference, tmp, err));
 	BERTH_TRY(imitate(&l, &l.episode[0], err));
-	while ((room = berth_search_room(s, 2 * EPISODES)) > 1)
-		BERTH_TRY(reinforce(&l, (int32_t)(room / 2), err));
-	if (room == 1) {
+	while ((left = berth_search_budget_left(s, 2 * EPISODES)) > 1)
+		BERTH_TRY(reinforce(&l, (int32_t)(left / 2), err));
+	if (left == 1) {
 		play(&l, 0, 0);
 		berth_search_offer(s, l.op_devs, NULL);
 	}

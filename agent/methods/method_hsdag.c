@@ -163,9 +163,9 @@ static berth_status ppo_update(learner *l, int32_t n, berth_err *err)
 
 static berth_status run_ppo(learner *l, berth_err *err)
 {
-	int64_t room;
-	while ((room = berth_search_room(l->s, l->cfg.batch)) > 0)
-		BERTH_TRY(ppo_update(l, (int32_t)room, err));
+	int64_t left;
+	while ((left = berth_search_budget_left(l->s, l->cfg.batch)) > 0)
+		BERTH_TRY(ppo_update(l, (int32_t)left, err));
 	return BERTH_OK;
 }
 
@@ -196,7 +196,7 @@ static berth_status episode(learner *l, bool *ended, berth_err *err)
 	clear_grads(l);
 	for (int32_t i = 0; i < l->cfg.steps; i++) {
 		double reward;
-		if (berth_search_room(l->s, 1) == 0) {
+		if (berth_search_budget_left(l->s, 1) == 0) {
 			*ended = true;
 			return BERTH_OK;
 		}
@@ -223,7 +223,7 @@ berth_status berth_hsdag_run(berth_search *s, const berth_hsdag_cfg *cfg, berth_
 	learner l = {.s = s, .cfg = *cfg, .tmp = tmp};
 	BERTH_TRY(new_learner(&l, tmp, err));
 	BERTH_TRY(berth_single_reference(s, &l.reference, tmp, err));
-	if (s->p->n_ops == 0 || berth_search_room(s, 1) == 0) {
+	if (s->p->n_ops == 0 || berth_search_budget_left(s, 1) == 0) {
 		berth_search_offer(s, l.v.op_fallback, NULL);
 		return BERTH_OK;
 	}

@@ -26,7 +26,7 @@ typedef struct trainer {
 	int32_t n_items;
 	berth_arena *mem, *tmp;
 	berth_search *search;     /* [n_items] */
-	berth_seeds *seeds;       /* [n_items] */
+	berth_portfolio *seeds;       /* [n_items] */
 	double *bound;            /* [n_items] */
 	berth_learner l;
 	int64_t refined;          /* items whose incumbent has been refined */
@@ -88,7 +88,7 @@ static berth_status open_searches(trainer *w, berth_err *err)
 	}
 	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp, &w->l, err));
 	for (int32_t i = 0; i < w->n_items; i++)
-		w->l.task[i].reference = w->seeds[i].reference;
+		w->l.pair[i].reference = w->seeds[i].reference;
 	return BERTH_OK;
 }
 
@@ -98,7 +98,7 @@ static berth_status imitate(trainer *w, berth_err *err)
 	for (int pass = 0; pass < SEED_PASSES; pass++)
 		for (int32_t i = 0; i < w->n_items; i++) {
 			const int32_t *seed = w->seeds[i].seed[w->seeds[i].best].op_dev;
-			BERTH_TRY(berth_learner_seed(&w->l, i, 1, &seed, SEED_STEPS, err));
+			BERTH_TRY(berth_learner_clone_starts(&w->l, i, 1, &seed, SEED_STEPS, err));
 		}
 	return BERTH_OK;
 }
@@ -144,7 +144,7 @@ static void name_tensor(state *s, const char *name, safetensors_dtype type, int6
 
 static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
 {
-	const berth_task *t = &w->l.task[i];
+	const berth_pair *t = &w->l.pair[i];
 	int64_t ops = w->items[i].p->n_ops, window = w->cfg->learner.sequential ? 0 : w->cfg->learner.window, groups = t->e.n_groups;
 	char *name[4];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
@@ -187,7 +187,7 @@ static berth_status lay_out(const trainer *w, berth_arena *tmp, state *s, berth_
 
 static void take_item(const trainer *w, int32_t i, state *s)
 {
-	const berth_task *t = &w->l.task[i];
+	const berth_pair *t = &w->l.pair[i];
 	const berth_search *h = &w->search[i];
 	int64_t *c = s->counts + (size_t)i * N_COUNTS;
 	c[N_EPISODES] = t->episodes;
@@ -247,7 +247,7 @@ static berth_status fill(const char *path, const safetensors_file *raw, state *s
 
 static berth_status put_item(trainer *w, const char *path, int32_t i, const state *s, berth_err *err)
 {
-	berth_task *t = &w->l.task[i];
+	berth_pair *t = &w->l.pair[i];
 	berth_search *h = &w->search[i];
 	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
 	int32_t devs = h->p->n_devs, ops = h->p->n_ops;
@@ -375,7 +375,7 @@ static berth_status refine_item(trainer *w, int32_t i, int64_t evaluations, bert
 	berth_levels levels;
 	int32_t *op_dev;
 	berth_score score = h->best;
-	BERTH_TRY(berth_levels_new(h->p, &w->l.task[i].e.co, w->tmp, &levels, err));
+	BERTH_TRY(berth_levels_new(h->p, &w->l.pair[i].e.co, w->tmp, &levels, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, op_dev, h->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(w->mem, copy.best_dev, h->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(w->mem, copy.best_order, h->p->n_ops, err));
@@ -413,7 +413,7 @@ static berth_status report(const trainer *w, berth_train_result *out, berth_err 
 	BERTH_TRY(BERTH_NEW(w->mem, out->best, w->n_items, err));
 	for (int32_t i = 0; i < w->n_items; i++) {
 		const berth_search *h = &w->search[i];
-		const berth_seed *seed = &w->seeds[i].seed[w->seeds[i].best];
+		const berth_portfolio_answer *seed = &w->seeds[i].seed[w->seeds[i].best];
 		out->best[i] = (berth_train_best){berth_score_feasible(h->best) ? h->best.value : NAN,
 		                                  berth_score_feasible(seed->score) ? seed->score.value : NAN, seed->method, h->best_dev};
 	}

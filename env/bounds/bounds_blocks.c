@@ -1,7 +1,7 @@
 /* The bound by gates; see bounds_blocks.h. */
 #include "bounds_blocks.h"
 
-#include "small.h"
+#include "exact_search.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct block {
 
 /* Results of a block's search, to be used again where the next block is the same. */
 typedef struct memo {
-	berth_small *x;
+	berth_exact_search *x;
 	bool entry, exit;
 	int64_t *lower; /* [n_devs][n_devs] */
 } memo;
@@ -88,10 +88,10 @@ static int32_t block_ops(const work *w, const block *b)
 }
 
 /* Let the gate at place i of the block run on dev only, taking time_ns there. */
-static void fix_gate(berth_small *x, int32_t n_devs, int32_t i, int32_t dev, int64_t time_ns)
+static void fix_gate(berth_exact_search *x, int32_t n_devs, int32_t i, int32_t dev, int64_t time_ns)
 {
 	for (int32_t d = 0; d < n_devs; d++)
-		berth_small_set_time(x, i, d, d == dev ? time_ns : -1);
+		berth_exact_search_set_time(x, i, d, d == dev ? time_ns : -1);
 }
 
 static bool may_stand(const work *w, int32_t gate, int32_t d)
@@ -101,23 +101,23 @@ static bool may_stand(const work *w, int32_t gate, int32_t d)
 
 /* Lower bound of the instance as it is now. Where the search is cut, lengths between what is proven and the best found are tried, by halves: that
  * nothing is shorter than a length near the bound takes far fewer nodes than the optimum. */
-static int64_t search(const work *w, berth_small *x)
+static int64_t search(const work *w, berth_exact_search *x)
 {
-	berth_small_cfg cfg = {.upper_ns = BERTH_SMALL_NEVER, .nodes = w->nodes};
-	berth_small_result r;
-	berth_small_run(x, &cfg, &r);
+	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .nodes = w->nodes};
+	berth_exact_search_result r;
+	berth_exact_search_run(x, &cfg, &r);
 	int64_t low = r.lower_ns, high = r.best_ns;
-	for (int32_t k = 0; k < HALVES && !r.complete && high < BERTH_SMALL_NEVER && low < high; k++) {
+	for (int32_t k = 0; k < HALVES && !r.complete && high < BERTH_EXACT_SEARCH_NEVER && low < high; k++) {
 		cfg.upper_ns = low + (high - low + 1) / 2;
-		berth_small_run(x, &cfg, &r);
+		berth_exact_search_run(x, &cfg, &r);
 		low = r.lower_ns > low ? r.lower_ns : low;
 		high = r.best_ns < high ? r.best_ns : r.complete ? high : cfg.upper_ns;
-		r.complete &= r.best_ns < BERTH_SMALL_NEVER; /* the optimum: done */
+		r.complete &= r.best_ns < BERTH_EXACT_SEARCH_NEVER; /* the optimum: done */
 	}
 	return low;
 }
 
-static void search_block(work *w, const block *b, berth_small *x, int32_t n)
+static void search_block(work *w, const block *b, berth_exact_search *x, int32_t n)
 {
 	int32_t devs = w->p->n_devs;
 	for (int32_t d = 0; d < devs; d++)
@@ -133,10 +133,10 @@ static void search_block(work *w, const block *b, berth_small *x, int32_t n)
 }
 
 /* The same block, gates free again, searched before? */
-static const memo *known(const work *w, const block *b, const berth_small *x)
+static const memo *known(const work *w, const block *b, const berth_exact_search *x)
 {
 	for (int32_t k = 0; k < w->n_memo && k < MEMO; k++)
-		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) && berth_small_same(w->memo[k].x, x))
+		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) && berth_exact_search_same(w->memo[k].x, x))
 			return &w->memo[k];
 	return NULL;
 }
@@ -144,14 +144,14 @@ static const memo *known(const work *w, const block *b, const berth_small *x)
 static berth_status exact_block(work *w, const block *b, int32_t n)
 {
 	size_t cells = (size_t)w->p->n_devs * (size_t)w->p->n_devs;
-	berth_small *x, *kept;
-	BERTH_TRY(berth_small_new(w->p, n, w->ops, w->mem, &x, w->err));
+	berth_exact_search *x, *kept;
+	BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &x, w->err));
 	const memo *old = known(w, b, x);
 	if (old) {
 		memcpy(w->lower, old->lower, cells * sizeof *w->lower);
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_small_new(w->p, n, w->ops, w->mem, &kept, w->err));
+	BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &kept, w->err));
 	search_block(w, b, x, n);
 	memo *m = &w->memo[w->n_memo++ % MEMO];
 	m->x = kept;
@@ -178,16 +178,16 @@ static void path_through(work *w, const block *b, int32_t n, int32_t d)
 				int32_t t = g->in_tensor[i], from = g->tensor_producer[t], at = g->op_topo[from];
 				if (from != b->entry && (at < b->first || at >= b->last))
 					continue;
-				int64_t least = BERTH_SMALL_NEVER;
+				int64_t least = BERTH_EXACT_SEARCH_NEVER;
 				for (int32_t l = 0; l < devs; l++) {
 					int64_t there = w->path[(size_t)from * (size_t)devs + (size_t)l] + berth_transfer_ns(w->p, t, l, e);
 					least = there < least ? there : least;
 				}
 				ready = least > ready ? least : ready;
 			}
-			row[e] = berth_op_legal(w->p, op, e) ? ready + berth_op_time(w->p, op, e) : BERTH_SMALL_NEVER;
+			row[e] = berth_op_legal(w->p, op, e) ? ready + berth_op_time(w->p, op, e) : BERTH_EXACT_SEARCH_NEVER;
 			if (op == b->entry)
-				row[e] = e == d ? 0 : BERTH_SMALL_NEVER;
+				row[e] = e == d ? 0 : BERTH_EXACT_SEARCH_NEVER;
 		}
 	}
 }
@@ -196,7 +196,7 @@ static void path_through(work *w, const block *b, int32_t n, int32_t d)
 static int64_t load_inside(const work *w, const block *b)
 {
 	const berth_problem *p = w->p;
-	double best = 0, base[BERTH_SMALL_DEVS];
+	double best = 0, base[BERTH_EXACT_SEARCH_DEVS];
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		double sum = 0;
 		for (int32_t k = b->first; k < b->last; k++)
@@ -224,7 +224,7 @@ static int64_t load_inside(const work *w, const block *b)
 static void relaxed_block(work *w, const block *b, int32_t n)
 {
 	int32_t devs = w->p->n_devs;
-	int64_t load = devs <= BERTH_SMALL_DEVS ? load_inside(w, b) : 0;
+	int64_t load = devs <= BERTH_EXACT_SEARCH_DEVS ? load_inside(w, b) : 0;
 	for (int32_t d = 0; d < devs; d++) {
 		if (!may_stand(w, b->entry, d))
 			continue;
@@ -234,12 +234,12 @@ static void relaxed_block(work *w, const block *b, int32_t n)
 			if (!may_stand(w, b->exit, e))
 				continue;
 			for (int32_t k = 0; k < n; k++) {
-				int64_t least = BERTH_SMALL_NEVER;
+				int64_t least = BERTH_EXACT_SEARCH_NEVER;
 				for (int32_t l = 0; l < devs; l++) {
 					int64_t at = w->path[(size_t)w->ops[k] * (size_t)devs + (size_t)l];
 					least = at < least ? at : least;
 				}
-				longest = least > longest && least < BERTH_SMALL_NEVER ? least : longest;
+				longest = least > longest && least < BERTH_EXACT_SEARCH_NEVER ? least : longest;
 			}
 			int64_t gate = b->exit >= 0 ? berth_op_time(w->p, b->exit, e) : 0;
 			int64_t at_exit = b->exit >= 0 ? w->path[(size_t)b->exit * (size_t)devs + (size_t)e] : longest;
@@ -253,12 +253,12 @@ static void relaxed_block(work *w, const block *b, int32_t n)
 static berth_status pass_block(work *w, const block *b)
 {
 	int32_t devs = w->p->n_devs, n = block_ops(w, b);
-	if (n <= BERTH_SMALL_OPS && devs <= BERTH_SMALL_DEVS)
+	if (n <= BERTH_EXACT_SEARCH_OPS && devs <= BERTH_EXACT_SEARCH_DEVS)
 		BERTH_TRY(exact_block(w, b, n));
 	else
 		relaxed_block(w, b, n);
 	for (int32_t e = 0; e < devs; e++) {
-		w->next[e] = BERTH_SMALL_NEVER;
+		w->next[e] = BERTH_EXACT_SEARCH_NEVER;
 		for (int32_t d = 0; d < devs && may_stand(w, b->exit, e); d++)
 			if (may_stand(w, b->entry, d) && w->finish[d] + w->lower[d * devs + e] < w->next[e])
 				w->next[e] = w->finish[d] + w->lower[d * devs + e];
@@ -303,7 +303,7 @@ berth_status berth_bounds_blocks(const berth_problem *p, int64_t nodes, berth_ar
 	berth_arena_init(&mem, tmp->hook);
 	berth_status st = bound(&w, lower_ns);
 	berth_arena_free(&mem);
-	if (*lower_ns >= BERTH_SMALL_NEVER)
+	if (*lower_ns >= BERTH_EXACT_SEARCH_NEVER)
 		*lower_ns = 0;
 	return st;
 }

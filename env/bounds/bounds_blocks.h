@@ -8,7 +8,7 @@
  * second starts, so with
  *     B(d, e) <= the time from the end of gate k on device d to the end of gate k+1 on e, of what is between them alone,
  * F(k+1, e) = min over d of F(k, d) + B(d, e) is a lower bound of the end of gate k+1 on e, and what comes before the first gate and after the last is
- * added likewise. B comes from the exact search of small.h without channels' order, cut after `nodes` nodes (its bound holds then as well); where
+ * added likewise. B comes from the exact search of exact_search.h without channels' order, cut after `nodes` nodes (its bound holds then as well); where
  * more operators are between two gates than it takes, from the critical earliest finish times between them and the load dual at a few prices.
  * Tensors that pass a gate by, colocation across gates and memory beyond one block are left out, which only lowers the bound.
  *

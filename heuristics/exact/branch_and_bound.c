@@ -1,8 +1,8 @@
-/* Branch and bound for latency (small.h): the best placement together with the best order in which devices start their operators, memory and all
+/* Branch and bound for latency (exact_search.h): the best placement together with the best order in which devices start their operators, memory and all
  * other rules kept, scored by the reference simulator. Exact up to MOST operators, grouped to as many beyond. */
 #include "exact.h"
 
-#include "small.h"
+#include "exact_search.h"
 
 #include <math.h>
 
@@ -23,32 +23,32 @@ static int64_t leaf(void *ctx, const int32_t *dev, const int32_t *order)
 		c->order[i] = c->ops[order[i]];
 	}
 	berth_score score = berth_search_offer(c->s, c->op_dev, c->order);
-	return berth_score_feasible(score) ? berth_exact_last_ns(c->s) : BERTH_SMALL_NEVER;
+	return berth_score_feasible(score) ? berth_exact_last_ns(c->s) : BERTH_EXACT_SEARCH_NEVER;
 }
 
 static bool stop(void *ctx)
 {
 	berth_search *s = ((leaf_ctx *)ctx)->s;
-	berth_search_room(s, 1);
+	berth_search_budget_left(s, 1);
 	return s->stopped;
 }
 
 static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_small *x;
-	berth_small_result r;
+	berth_exact_search *x;
+	berth_exact_search_result r;
 	leaf_ctx c = {.s = s, .ops = s->p->g->topo_op};
 	BERTH_TRY(berth_exact_incumbent(s, tmp, err));
-	BERTH_TRY(berth_small_new(s->p, s->p->n_ops, c.ops, tmp, &x, err));
+	BERTH_TRY(berth_exact_search_new(s->p, s->p->n_ops, c.ops, tmp, &x, err));
 	BERTH_TRY(BERTH_NEW(tmp, c.op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, c.order, s->p->n_ops, err));
-	berth_small_cfg cfg = {.upper_ns = BERTH_SMALL_NEVER, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .leaf = leaf, .stop = stop, .ctx = &c};
+	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .leaf = leaf, .stop = stop, .ctx = &c};
 	if (berth_score_feasible(s->best))
 		cfg.upper_ns = llround(s->best.value * 1e9);
-	berth_small_run(x, &cfg, &r);
+	berth_exact_search_run(x, &cfg, &r);
 	s->nodes = r.nodes;
 	s->proof = r.complete ? BERTH_PROOF_OPTIMAL : BERTH_PROOF_LIMIT;
-	if (r.lower_ns < BERTH_SMALL_NEVER)
+	if (r.lower_ns < BERTH_EXACT_SEARCH_NEVER)
 		berth_search_prove(s, (double)r.lower_ns / 1e9);
 	return BERTH_OK;
 }

@@ -62,7 +62,7 @@ static void try_colocs(trial *t, int32_t coloc)
 		offer(t, NULL);
 		if (t->orders)
 			try_orders(t, 0, 0);
-		berth_search_room(t->s, 1); /* time and cancelling */
+		berth_search_budget_left(t->s, 1); /* time and cancelling */
 		return;
 	}
 	for (int32_t d = 0; d < p->n_devs && !t->s->stopped; d++)

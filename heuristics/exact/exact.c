@@ -15,8 +15,8 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 {
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
 	int32_t *op_dev;
-	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
-	if (!berth_can_move(s->p) || berth_search_room(s, 1) == 0)
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
+	if (!berth_can_move(s->p) || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
@@ -118,7 +118,7 @@ berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_
 
 berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err)
 {
-	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (s->p->n_ops <= most_ops)
 		return solve(s, tmp, err);
 	s->proof = BERTH_PROOF_LIMIT;

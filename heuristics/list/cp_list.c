@@ -74,7 +74,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_offer_schedule(s, schedule, &x, tmp, err));
 	BERTH_TRY(repair(s, op_dev, tmp, err));
 	x.draws = true;
-	for (int64_t k = 0; berth_search_room(s, 2) == 2; k++)
+	for (int64_t k = 0; berth_search_budget_left(s, 2) == 2; k++)
 		BERTH_TRY(restart(&x, s, part, k, op_dev, order, tmp, err));
 	return BERTH_OK;
 }

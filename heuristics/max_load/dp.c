@@ -447,7 +447,7 @@ static bool count_set(dp *d)
 	if (d->sets >= d->most_sets)
 		return false;
 	if (++d->sets % 4096 == 0) {
-		berth_search_room(d->s, 1); /* time and cancelling */
+		berth_search_budget_left(d->s, 1); /* time and cancelling */
 		if (d->s->stopped)
 			d->sets = d->most_sets;
 	}
@@ -598,7 +598,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	int32_t *op_dev;
 	bool all;
 	BERTH_TRY(find_kinds(&d, err));
-	BERTH_TRY(berth_method_run(berth_seed_methods[0], s, tmp, err));
+	BERTH_TRY(berth_method_run(berth_portfolio_methods[0], s, tmp, err));
 	if (s->p->n_ops == 0)
 		return BERTH_OK;
 	BERTH_TRY(make_nodes(&d, err));

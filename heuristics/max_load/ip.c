@@ -35,7 +35,7 @@ static berth_status start(berth_search *s, berth_arena *tmp, berth_err *err)
 	berth_status st = berth_method_run(&berth_method_dp, s, tmp, NULL);
 	if (st != BERTH_OK && st != BERTH_EUNSUPPORTED)
 		return berth_fail(err, st, "the start by dp failed");
-	return st == BERTH_OK ? BERTH_OK : berth_method_run(berth_seed_methods[0], s, tmp, err);
+	return st == BERTH_OK ? BERTH_OK : berth_method_run(berth_portfolio_methods[0], s, tmp, err);
 }
 
 static berth_status new_loads(const berth_search *s, berth_arena *mem, berth_arena *tmp, berth_max_load *m, berth_err *err)

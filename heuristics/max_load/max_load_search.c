@@ -162,7 +162,7 @@ static bool cool(walk *w, double temperature, int64_t n)
 		for (int k = 0; k < CHECK_EVERY; k++)
 			make_step(w, temperature);
 		w->s->evaluations += CHECK_EVERY;
-		berth_search_room(w->s, 1);
+		berth_search_budget_left(w->s, 1);
 		if (w->s->stopped)
 			return false;
 		temperature *= factor;

@@ -100,8 +100,8 @@ static void keep_best(berth_annealer *a)
 static int32_t room_for(const berth_annealer *a, int32_t want)
 {
 	int32_t kept = a->op_key != NULL;
-	int32_t room = (int32_t)berth_search_room(a->s, want + kept) - kept;
-	return room > 0 ? room : 0;
+	int32_t left = (int32_t)berth_search_budget_left(a->s, want + kept) - kept;
+	return left > 0 ? left : 0;
 }
 
 /* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place, however many are drawn ahead. Returns the
@@ -110,14 +110,14 @@ static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, 
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	int64_t n = n_steps - done;
-	int32_t room = room_for(a, n < a->block_size ? (int32_t)n : a->block_size);
-	if (room == 0)
+	int32_t left = room_for(a, n < a->block_size ? (int32_t)n : a->block_size);
+	if (left == 0)
 		return 0;
-	for (int32_t i = 0; i < room; i++)
+	for (int32_t i = 0; i < left; i++)
 		draw(a, i, first_temperature * pow(COOLING, (double)(done + i) / (double)n_steps));
-	int32_t taken = berth_search_offer_first(a->s, room, (berth_keyed){a->op_dev, a->op_key}, a->trial, a->limit_ns, a->trial_score, accepts, a);
-	if (taken == room)
-		return room;
+	int32_t taken = berth_search_offer_first(a->s, left, (berth_keyed){a->op_dev, a->op_key}, a->trial, a->limit_ns, a->trial_score, accepts, a);
+	if (taken == left)
+		return left;
 	a->rng = a->rng_after[taken];
 	a->score = a->trial_score[taken];
 	memcpy(a->op_dev, a->trial[taken].op_dev, n_ops * sizeof *a->op_dev);
@@ -202,7 +202,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_annealer *a;
 	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
-	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (!berth_can_move(s->p))
 		return BERTH_OK;
 	BERTH_TRY(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, err));

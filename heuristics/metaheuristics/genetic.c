@@ -147,14 +147,14 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	genetic x = {.s = s, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
 	int32_t first = 0;
-	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (!berth_can_move(s->p))
 		return BERTH_OK;
 	BERTH_TRY(new_genetic(&x, tmp, err));
 	encode(&x, s->best_dev, x.keys);
 	for (int32_t i = 1; i < POPULATION; i++)
 		draw_member(&x, keys_of(&x, x.keys, i));
-	while (berth_search_room(s, 2 * (POPULATION - first)) == 2 * (POPULATION - first)) {
+	while (berth_search_budget_left(s, 2 * (POPULATION - first)) == 2 * (POPULATION - first)) {
 		evaluate(&x, first);
 		sort_members(&x);
 		breed(&x);

@@ -31,8 +31,8 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
 	berth_moves moves;
 	int32_t *op_dev, *trial;
-	BERTH_TRY(berth_start_from_seeds(s, tmp, err));
-	if (!berth_can_move(p) || berth_search_room(s, 1) == 0)
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
+	if (!berth_can_move(p) || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_moves_new(p, tmp, &moves, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
@@ -40,7 +40,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	memcpy(op_dev, s->best_dev, (size_t)p->n_ops * sizeof *op_dev);
 	berth_score score = berth_search_offer(s, op_dev, NULL); /* the incumbent may have its value from an order of its own */
 	BERTH_TRY(berth_improve(s, op_dev, &score, INT64_MAX, &rng, tmp, err));
-	while (berth_search_room(s, 1))
+	while (berth_search_budget_left(s, 1))
 		BERTH_TRY(kick(s, &moves, op_dev, &score, trial, &rng, tmp, err));
 	return BERTH_OK;
 }

@@ -195,8 +195,8 @@ static berth_status seed_from(state *s, const berth_objective *objective, const 
 
 static berth_status seed_all(state *s, const berth_objective *objective, berth_arena *tmp, berth_err *err)
 {
-	for (int32_t i = 0; i < berth_n_seeds; i++)
-		BERTH_TRY(seed_from(s, objective, berth_seed_methods[i], tmp, err));
+	for (int32_t i = 0; i < berth_n_portfolio; i++)
+		BERTH_TRY(seed_from(s, objective, berth_portfolio_methods[i], tmp, err));
 	measure(s);
 	return BERTH_OK;
 }
@@ -207,7 +207,7 @@ static berth_status seeds(state *s, berth_arena *tmp, berth_err *err)
 	berth_objective between;
 	BERTH_TRY(seed_all(s, &s->cfg->objective[0], tmp, err));
 	BERTH_TRY(seed_all(s, &s->cfg->objective[1], tmp, err));
-	for (int i = 1; i <= N_SEED_SUMS && s->f.n && berth_search_room(&s->clock, 1); i++)
+	for (int i = 1; i <= N_SEED_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
 		if (mix(s, (double)i / (N_SEED_SUMS + 1), &between))
 			BERTH_TRY(seed_all(s, &between, tmp, err));
 	return BERTH_OK;
@@ -254,7 +254,7 @@ static bool accepts(const state *s, int32_t i)
 /* One step of all walkers; false: no room. */
 static bool step(state *s, double temperature)
 {
-	int32_t n = (int32_t)berth_search_room(&s->clock, N_DIRECTIONS);
+	int32_t n = (int32_t)berth_search_budget_left(&s->clock, N_DIRECTIONS);
 	for (int32_t i = 0; i < n; i++)
 		draw(s, i, temperature);
 	berth_pool_run(s->cfg->search.pool, n, score_trial, s);

@@ -17,7 +17,7 @@ enum { EVALUATIONS = 300, LIMIT_EVALUATIONS = 1000, MEMORY_ROUNDS = 8, LARGE = 2
 typedef struct relaxer {
 	const berth_problem *p;
 	const berth_objective *o;
-	const berth_conflict *conflict;
+	const berth_infeasible_subset *conflict;
 	const berth_patience *until;
 	berth_arena *mem, *tmp, *work; /* work: of one search */
 	berth_relaxations *out;
@@ -41,8 +41,8 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 	}
 	BERTH_TRY(berth_search_new(q, &cfg, r->work, s, r->err));
 	bool large = q->n_ops > LARGE; /* then the two fastest methods, with their repair, must do */
-	for (int32_t i = 0; i < berth_n_seeds && (!large || i < LARGE_SEEDS) && !berth_patience_over(r->until); i++)
-		BERTH_TRY(berth_method_run(berth_seed_methods[i], s, r->tmp, r->err));
+	for (int32_t i = 0; i < berth_n_portfolio && (!large || i < LARGE_SEEDS) && !berth_patience_over(r->until); i++)
+		BERTH_TRY(berth_method_run(berth_portfolio_methods[i], s, r->tmp, r->err));
 	if (!large && (!berth_score_feasible(s->best) || evaluations > EVALUATIONS))
 		BERTH_TRY(berth_method_run(&berth_method_anneal, s, r->tmp, r->err));
 	*found = berth_score_feasible(s->best);
@@ -242,7 +242,7 @@ typedef struct turn {
 } turn;
 
 /* The first rule of the conflict that can go; NULL: none can. */
-static const berth_rule *first_to_go(const berth_conflict *c)
+static const berth_rule *first_to_go(const berth_infeasible_subset *c)
 {
 	for (int32_t i = 0; i < c->n; i++)
 		if (c->rule[i].kind != BERTH_VIOLATION_CANNOT_RUN)
@@ -316,7 +316,7 @@ static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *f
 static berth_status relax_in_turn(relaxer *r)
 {
 	turn *t;
-	berth_conflict c = *r->conflict;
+	berth_infeasible_subset c = *r->conflict;
 	berth_search found_by;
 	bool found = false;
 	BERTH_TRY(BERTH_NEW(r->work, t, 1, r->err));
@@ -327,7 +327,7 @@ static berth_status relax_in_turn(relaxer *r)
 		if (!rule || t->n == MOST_TURNS)
 			return BERTH_OK;
 		BERTH_TRY(let_go(r, t, rule));
-		BERTH_TRY(berth_conflict_find(&t->p, &t->o, r->until, r->work, r->tmp, &c, r->err));
+		BERTH_TRY(berth_infeasible_subset_find(&t->p, &t->o, r->until, r->work, r->tmp, &c, r->err));
 	}
 	BERTH_TRY(search(r, &t->p, r->o, LIMIT_EVALUATIONS, &found_by, &found)); /* as near to all limits as can be */
 	if (berth_problem_feasible(&t->p, NULL) != BERTH_OK || !isfinite(found_by.best.excess))
@@ -379,7 +379,7 @@ static berth_status relax(relaxer *r, const int32_t *op_dev)
 	return r->out->n || !broken.n ? BERTH_OK : relax_together(r, &broken);
 }
 
-berth_status berth_relax(const berth_problem *p, const berth_objective *o, const berth_conflict *conflict, const int32_t *op_dev,
+berth_status berth_relax(const berth_problem *p, const berth_objective *o, const berth_infeasible_subset *conflict, const int32_t *op_dev,
                          const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_relaxations *out, berth_err *err)
 {
 	berth_relaxations list = {0};

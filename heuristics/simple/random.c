@@ -52,7 +52,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 			berth_partial_limit_memory(part, 1);
 			BERTH_TRY(berth_repair(s, op_devs, tmp, err));
 		}
-	} while ((n = berth_search_room(s, BATCH)) > 0);
+	} while ((n = berth_search_budget_left(s, BATCH)) > 0);
 	return BERTH_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "split.h"
 
 #include "exact.h"
-#include "small.h"
+#include "exact_search.h"
 
 #include <math.h>
 
@@ -51,12 +51,12 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	extern const berth_method berth_method_single;
 	BERTH_TRY(berth_exact_needs_latency(s, "split", err));
-	if (s->p->n_devs > BERTH_SMALL_DEVS)
-		return berth_fail(err, BERTH_EUNSUPPORTED, "method split takes up to %d devices, this machine has %d", BERTH_SMALL_DEVS, (int)s->p->n_devs);
+	if (s->p->n_devs > BERTH_EXACT_SEARCH_DEVS)
+		return berth_fail(err, BERTH_EUNSUPPORTED, "method split takes up to %d devices, this machine has %d", BERTH_EXACT_SEARCH_DEVS, (int)s->p->n_devs);
 	if (s->p->n_ops <= MOST_OPS)
 		BERTH_TRY(solve(s, tmp, err));
 	for (int32_t i = 0; i < N_TARGETS; i++) {
-		if (berth_search_room(s, 1), s->stopped)
+		if (berth_search_budget_left(s, 1), s->stopped)
 			break;
 		if (targets[i] < s->p->n_ops)
 			BERTH_TRY(berth_exact_grouped(s, targets[i], solve, tmp, err));

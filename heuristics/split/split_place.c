@@ -1,10 +1,10 @@
-/* Placement community by community; see split.h. A community is an instance of the exact search (small.h) with releases: when inputs of other communities
+/* Placement community by community; see split.h. A community is an instance of the exact search (exact_search.h) with releases: when inputs of other communities
  * can be on each device, and when the device is done with the communities before; and with what follows at least: at first the critical earliest
- * finish over devices that are still open, in later rounds the schedule as it is. Devices that are equal so far are tried once (small.h). Transfers
+ * finish over devices that are still open, in later rounds the schedule as it is. Devices that are equal so far are tried once (exact_search.h). Transfers
  * between communities do not wait for channels. */
 #include "split.h"
 
-#include "small.h"
+#include "exact_search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ typedef struct split {
 	const int32_t *ops;
 	int32_t n;
 	int32_t *local;        /* [n_ops] -1: not in it */
-	int64_t release[BERTH_SMALL_OPS][BERTH_SMALL_DEVS], beyond[BERTH_SMALL_OPS][BERTH_SMALL_DEVS];
-	int32_t best_dev[BERTH_SMALL_OPS], best_order[BERTH_SMALL_OPS];
+	int64_t release[BERTH_EXACT_SEARCH_OPS][BERTH_EXACT_SEARCH_DEVS], beyond[BERTH_EXACT_SEARCH_OPS][BERTH_EXACT_SEARCH_DEVS];
+	int32_t best_dev[BERTH_EXACT_SEARCH_OPS], best_order[BERTH_EXACT_SEARCH_OPS];
 	int64_t best;
 } split;
 
@@ -41,7 +41,7 @@ static int64_t most_of(int64_t a, int64_t b)
 static int64_t least_way(const split *x, int32_t t, int32_t from, int32_t to_op)
 {
 	const berth_problem *p = x->p;
-	int64_t least = BERTH_SMALL_NEVER;
+	int64_t least = BERTH_EXACT_SEARCH_NEVER;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (berth_op_legal(p, to_op, d)) {
 			int64_t way = berth_transfer_ns(p, t, from, d) + berth_op_time(p, to_op, d) + x->tail[(size_t)to_op * (size_t)p->n_devs + (size_t)d];
@@ -165,7 +165,7 @@ static int64_t follows(const split *x, int32_t i, int32_t d, bool again)
 static int64_t length_of(split *x, const int32_t *dev, const int32_t *order)
 {
 	const berth_graph *g = x->p->g;
-	int64_t end[BERTH_SMALL_OPS], length = 0;
+	int64_t end[BERTH_EXACT_SEARCH_OPS], length = 0;
 	memcpy(x->trial_end, x->slot_end, (size_t)x->slot_off[x->p->n_devs] * sizeof *x->slot_end);
 	for (int32_t k = 0; k < x->n; k++) {
 		int32_t i = order[k], op = x->ops[i], d = dev[i];
@@ -211,14 +211,14 @@ static void take_shortest(split *x)
 	}
 }
 
-static void surround(split *x, berth_small *small, bool again)
+static void surround(split *x, berth_exact_search *small, bool again)
 {
 	for (int32_t d = 0; d < x->p->n_devs; d++) {
-		berth_small_set_held(small, d, x->held[d]);
+		berth_exact_search_set_held(small, d, x->held[d]);
 		for (int32_t i = 0; i < x->n; i++) {
 			x->release[i][d] = most_of(arrival(x, x->ops[i], d), *first_slot(x, x->slot_end, d));
 			x->beyond[i][d] = follows(x, i, d, again);
-			berth_small_set_outside(small, i, d, x->release[i][d], x->beyond[i][d]);
+			berth_exact_search_set_outside(small, i, d, x->release[i][d], x->beyond[i][d]);
 		}
 	}
 }
@@ -226,7 +226,7 @@ static void surround(split *x, berth_small *small, bool again)
 /* Length of the community as it stands. */
 static int64_t present_length(split *x, int32_t first)
 {
-	int32_t dev[BERTH_SMALL_OPS], order[BERTH_SMALL_OPS];
+	int32_t dev[BERTH_EXACT_SEARCH_OPS], order[BERTH_EXACT_SEARCH_OPS];
 	for (int32_t i = 0; i < x->n; i++) {
 		dev[i] = x->op_dev[x->ops[i]];
 		order[i] = x->local[x->sequence[first + i]];
@@ -238,19 +238,19 @@ static int64_t present_length(split *x, int32_t first)
 static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_small *small;
-	berth_small_result r;
+	berth_exact_search *small;
+	berth_exact_search_result r;
 	int32_t first = x->c.off[k];
 	x->ops = x->c.op + first;
 	x->n = x->c.off[k + 1] - first;
-	BERTH_TRY(berth_small_new(x->p, x->n, x->ops, tmp, &small, err));
+	BERTH_TRY(berth_exact_search_new(x->p, x->n, x->ops, tmp, &small, err));
 	for (int32_t i = 0; i < x->n; i++)
 		x->local[x->ops[i]] = i;
 	surround(x, small, again);
-	x->best = again ? present_length(x, first) : BERTH_SMALL_NEVER;
-	berth_small_cfg cfg = {.upper_ns = x->best, .nodes = x->cfg->nodes, .leaf = leaf, .ctx = x};
+	x->best = again ? present_length(x, first) : BERTH_EXACT_SEARCH_NEVER;
+	berth_exact_search_cfg cfg = {.upper_ns = x->best, .nodes = x->cfg->nodes, .leaf = leaf, .ctx = x};
 	int64_t before = x->best;
-	berth_small_run(small, &cfg, &r);
+	berth_exact_search_run(small, &cfg, &r);
 	if (!again && x->best == before)
 		take_shortest(x);
 	if (!again || x->best < before) {

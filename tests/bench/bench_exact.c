@@ -2,7 +2,7 @@
 #include "bench.h"
 
 #include "bounds.h"
-#include "placing.h"
+#include "solve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +23,13 @@ static void branch(void *arg)
 	berth_arena mem = {0};
 	berth_search_cfg cfg = berth_search_cfg_default();
 	berth_bounds bounds;
-	berth_placing r;
+	berth_solution r;
 	const berth_method *m;
 	berth_err err;
 	cfg.nodes = NODES;
 	must(berth_bounds_new(&b->p, &b->tmp, &bounds, &err), &err);
 	must(berth_method_find("branch-and-bound", &m, &err), &err);
-	must(berth_placing_run(&b->p, &bounds, m, &cfg, &mem, &b->tmp, &r, &err), &err);
+	must(berth_solve(&b->p, &bounds, m, &cfg, &mem, &b->tmp, &r, &err), &err);
 	berth_arena_free(&mem);
 }
 

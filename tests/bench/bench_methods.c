@@ -84,7 +84,7 @@ static void start_once(void *arg)
 	berth_arena mem = {0}, tmp = {0};
 	berth_search_cfg cfg = {.evaluations = 0};
 	berth_search s;
-	berth_seeds seeds;
+	berth_portfolio seeds;
 	berth_err err;
 	must(berth_search_new(&c->b.p, &cfg, &mem, &s, &err), &err);
 	must(c->m ? c->m->run(&s, &tmp, &err) : berth_portfolio_run(&s, &mem, &tmp, &seeds, &err), &err);
@@ -157,13 +157,13 @@ static void learn_row(bench_out *out, const char *graph, bool sequential, int32_
 	must(berth_pool_new(workers, &cfg.pool, &err), &err);
 	must(berth_search_new(&c.b.p, &cfg, &c.b.mem, &c.s, &err), &err);
 	must(berth_learner_new(&learner, 1, NULL, &all, 1, &c.b.mem, &c.b.tmp, &c.l, &err), &err);
-	must(berth_single_reference(&c.s, &c.l.task[0].reference, &c.b.tmp, &err), &err);
+	must(berth_single_reference(&c.s, &c.l.pair[0].reference, &c.b.tmp, &err), &err);
 	learn_2000(&c);
 	int64_t from = c.s.evaluations;
 	learn_2000(&c);
 	int64_t made = c.s.evaluations - from;
 	double s = workers > 1 ? wall_seconds(learn_2000, &c) : bench_seconds(learn_2000, &c);
-	snprintf(label, sizeof label, "%s, 4gpu, %d groups, update each %d, %d worker%s", graph + 4, c.l.task[0].e.n_groups, batch, workers, workers > 1 ? "s" : "");
+	snprintf(label, sizeof label, "%s, 4gpu, %d groups, update each %d, %d worker%s", graph + 4, c.l.pair[0].e.n_groups, batch, workers, workers > 1 ? "s" : "");
 	bench_row(out, sequential ? "learn, sequential" : "learn, one-shot", label, (double)made / s, "evaluations/s");
 	berth_pool_free(cfg.pool);
 	bench_discard(&c.b);

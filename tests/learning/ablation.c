@@ -1,7 +1,7 @@
 /* What is each part of `berth` worth? The method with one part taken away or exchanged, at one budget: within the whole, where annealing makes up for much, and
  * the agent alone, without annealing. */
 #include "parts.h"
-#include "placer.h"
+#include "agent.h"
 #include "policy_builtin.h"
 #include "statistics.h"
 
@@ -16,21 +16,21 @@ typedef enum weights { WEIGHTS_SHIPPED, WEIGHTS_RANDOM, WEIGHTS_DEAF, N_WEIGHTS 
 
 typedef struct variant {
 	const char *name;
-	void (*change)(berth_placer_cfg *cfg);
+	void (*change)(berth_agent_cfg *cfg);
 	weights weights;
 } variant;
 
-static void as_it_is(berth_placer_cfg *c) { (void)c; }
-static void no_edges(berth_placer_cfg *c) { c->edges = false; }
-static void no_seeds(berth_placer_cfg *c) { c->seeds = false; }
-static void no_proposals(berth_placer_cfg *c) { c->proposals = false; }
-static void no_ce(berth_placer_cfg *c) { c->learner.clone_steps = 0; }
-static void no_ppo(berth_placer_cfg *c) { c->learner.epochs = 0; }
-static void no_grouping(berth_placer_cfg *c) { c->learner.groups = 4096; }
-static void no_learning(berth_placer_cfg *c) { c->learn_share = 0; c->learner.epochs = c->learner.clone_steps = 0; }
-static void sequential(berth_placer_cfg *c) { c->sequential_cells = INT64_MAX; }
-static void no_orders(berth_placer_cfg *c) { c->orders = false; }
-static void one_shot(berth_placer_cfg *c) { c->sequential_cells = 0; }
+static void as_it_is(berth_agent_cfg *c) { (void)c; }
+static void no_edges(berth_agent_cfg *c) { c->edges = false; }
+static void no_seeds(berth_agent_cfg *c) { c->seeds = false; }
+static void no_proposals(berth_agent_cfg *c) { c->proposals = false; }
+static void no_ce(berth_agent_cfg *c) { c->learner.clone_steps = 0; }
+static void no_ppo(berth_agent_cfg *c) { c->learner.epochs = 0; }
+static void no_grouping(berth_agent_cfg *c) { c->learner.groups = 4096; }
+static void no_learning(berth_agent_cfg *c) { c->learn_share = 0; c->learner.epochs = c->learner.clone_steps = 0; }
+static void sequential(berth_agent_cfg *c) { c->sequential_cells = INT64_MAX; }
+static void no_orders(berth_agent_cfg *c) { c->orders = false; }
+static void one_shot(berth_agent_cfg *c) { c->sequential_cells = 0; }
 
 static const variant variants[] = {
 	{"as it is", as_it_is, WEIGHTS_SHIPPED},
@@ -55,10 +55,10 @@ static bool anneals;
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_placer_cfg cfg = berth_placer_cfg_default();
+	berth_agent_cfg cfg = berth_agent_cfg_default();
 	running->change(&cfg);
 	cfg.anneal = anneals;
-	return berth_placer_run(s, &cfg, tmp, err);
+	return berth_agent_run(s, &cfg, tmp, err);
 }
 
 static const berth_method method = {"berth", "with a part less", true, run, NULL};

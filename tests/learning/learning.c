@@ -102,9 +102,9 @@ static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t e
 		learner.epochs = learner.clone_steps = 0;
 	must(berth_search_new(&x->p, &cfg, &mem, &s, &err), &err);
 	must(berth_learner_new(&learner, seed, NULL, &all, 1, &mem, &tmp, &l, &err), &err);
-	must(berth_single_reference(&s, &l.task[0].reference, &tmp, &err), &err);
+	must(berth_single_reference(&s, &l.pair[0].reference, &tmp, &err), &err);
 	*first = *last = 0;
-	while ((room = berth_search_room(&s, berth_learner_want(&l, 0))) > 0) {
+	while ((room = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
 		berth_step_stats stats;
 		must(berth_learner_step(&l, 0, (int32_t)room, &stats, &err), &err);
 		if (s.evaluations <= evaluations / 10) {

@@ -68,11 +68,11 @@ static double search_from(const subject *x, const berth_policy_file *f, prior wh
 	fill_weights(f, which, seed, w);
 	must(berth_search_new(&x->p, &cfg, &mem, &s, &err), &err);
 	must(berth_learner_new(&how, seed, w, &all, 1, &mem, &tmp, &l, &err), &err);
-	must(berth_single_reference(&s, &l.task[0].reference, &tmp, &err), &err);
+	must(berth_single_reference(&s, &l.pair[0].reference, &tmp, &err), &err);
 	s.evaluations = 0; /* the reference is no part of the search */
 	s.bound = enough;
 	must(berth_learner_offer_greedy(&l, 0, &tmp, &err), &err);
-	while ((kind != SEARCH_ANNEAL || s.evaluations < 64) && (room = berth_search_room(&s, how.batch)) > 0)
+	while ((kind != SEARCH_ANNEAL || s.evaluations < 64) && (room = berth_search_budget_left(&s, how.batch)) > 0)
 		must(berth_learner_step(&l, 0, (int32_t)room, NULL, &err), &err);
 	if (kind == SEARCH_ANNEAL)
 		anneal_from(&s, &tmp);

@@ -2,7 +2,7 @@
  * order to the system's rule; what berth is without orders stands beside it. */
 #include "parts.h"
 
-#include "placer.h"
+#include "agent.h"
 #include "statistics.h"
 
 #include <math.h>
@@ -25,9 +25,9 @@ enum { N_INSTANCES = sizeof instances / sizeof *instances, FEW = 5, MAX_SEEDS = 
 
 static berth_status run_by_rule(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_placer_cfg cfg = berth_placer_cfg_default();
+	berth_agent_cfg cfg = berth_agent_cfg_default();
 	cfg.orders = false;
-	return berth_placer_run(s, &cfg, tmp, err);
+	return berth_agent_run(s, &cfg, tmp, err);
 }
 
 static const berth_method by_rule = {"berth", "without orders", true, run_by_rule, NULL};

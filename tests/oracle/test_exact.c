@@ -5,8 +5,8 @@
 #include "instance.h"
 #include "lp.h"
 #include "methods.h"
-#include "placing.h"
-#include "small.h"
+#include "solve.h"
+#include "exact_search.h"
 #include "support.h"
 #include "system_json.h"
 
@@ -104,14 +104,14 @@ static void try_all(world *w)
 	}
 }
 
-static void run_method(world *w, const char *name, berth_placing *r)
+static void run_method(world *w, const char *name, berth_solution *r)
 {
 	berth_err err;
 	const berth_method *m;
 	berth_bounds b;
 	assert_ok(berth_bounds_new(&w->p, &w->tmp, &b, &err), &err);
 	assert_ok(berth_method_find(name, &m, &err), &err);
-	assert_ok(berth_placing_run(&w->p, &b, m, &w->cfg, &w->mem, &w->tmp, r, &err), &err);
+	assert_ok(berth_solve(&w->p, &b, m, &w->cfg, &w->mem, &w->tmp, r, &err), &err);
 }
 
 static void branch_and_bound_is_optimal(void **state)
@@ -120,7 +120,7 @@ static void branch_and_bound_is_optimal(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < 4000; seed++) {
 		world w;
-		berth_placing r;
+		berth_solution r;
 		open_world(&w, seed, seed % 100 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3);
 		try_all(&w);
 		run_method(&w, "branch-and-bound", &r);
@@ -144,7 +144,7 @@ static void brute_force_is_optimal(void **state)
 		open_world(&w, seed, 4, 3);
 		try_all(&w);
 		for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++) {
-			berth_placing r;
+			berth_solution r;
 			w.cfg.objective = berth_objective_of(metrics[k]);
 			if (berth_objective_check(&w.cfg.objective, &w.p, NULL) != BERTH_OK)
 				continue;
@@ -166,7 +166,7 @@ static void groups_prove_nothing(void **state)
 		int answers = 0;
 		for (uint64_t seed = 0; seed < 200 && answers < 8; seed++) {
 			world w;
-			berth_placing r;
+			berth_solution r;
 			if (k == 2 && !berth_lp_solver())
 				break;
 			open_world(&w, seed, 40, 3);
@@ -191,7 +191,7 @@ static void milp_bounds_hold(void **state)
 		skip();
 	for (uint64_t seed = 0; seed < 150; seed++) {
 		world w;
-		berth_placing r;
+		berth_solution r;
 		open_world(&w, seed, 4, 3);
 		try_all(&w);
 		run_method(&w, "milp", &r);

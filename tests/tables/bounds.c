@@ -3,7 +3,7 @@
  *     berth-bounds-table [EVALUATIONS] [NODES] */
 #include "load.h"
 #include "load_system.h"
-#include "placing.h"
+#include "solve.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -41,11 +41,11 @@ static berth_status best_known(const berth_problem *p, const berth_bounds *b, co
 	for (int k = 0; k < N_METHODS; k++) {
 		berth_arena mem = {0};
 		const berth_method *m;
-		berth_placing r;
+		berth_solution r;
 		berth_search_cfg cfg = berth_search_cfg_default();
 		cfg.evaluations = t->evaluations;
 		BERTH_TRY(berth_method_find(methods[k], &m, err));
-		berth_status st = berth_placing_run(p, b, m, &cfg, &mem, tmp, &r, err);
+		berth_status st = berth_solve(p, b, m, &cfg, &mem, tmp, &r, err);
 		if (st == BERTH_OK && r.feasible && !(*value <= r.value)) {
 			*value = r.value;
 			*by = m->name;

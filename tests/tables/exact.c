@@ -5,7 +5,7 @@
 #include "coarsen.h"
 #include "load.h"
 #include "load_system.h"
-#include "placing.h"
+#include "solve.h"
 #include "quotient.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static berth_status make(const char *model, const char *system, int32_t target, 
 	return berth_problem_new(q, s, mem, tmp, out, err);
 }
 
-static berth_status solve(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem, berth_arena *tmp, berth_placing *r, berth_err *err)
+static berth_status solve(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem, berth_arena *tmp, berth_solution *r, berth_err *err)
 {
 	const berth_method *m;
 	berth_bounds b;
@@ -59,7 +59,7 @@ static berth_status solve(const berth_problem *p, const char *method, int64_t no
 	cfg.nodes = nodes;
 	BERTH_TRY(berth_bounds_new(p, tmp, &b, err));
 	BERTH_TRY(berth_method_find(method, &m, err));
-	return berth_placing_run(p, &b, m, &cfg, mem, tmp, r, err);
+	return berth_solve(p, &b, m, &cfg, mem, tmp, r, err);
 }
 
 static berth_status row(const char *model, const char *system, int32_t target, const int64_t *nodes, counts *n, berth_err *err)
@@ -71,7 +71,7 @@ static berth_status row(const char *model, const char *system, int32_t target, c
 	if (st == BERTH_OK)
 		printf("| %s | %s | %d ", model, system, (int)p.n_ops);
 	for (int k = 0; k < N_METHODS && st == BERTH_OK; k++) {
-		berth_placing r;
+		berth_solution r;
 		st = solve(&p, methods[k], nodes[k], &mem, &tmp, &r, err);
 		if (st == BERTH_EUNSUPPORTED) {
 			printf("| - | - | - | - ");

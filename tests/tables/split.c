@@ -7,7 +7,7 @@
 #include "load.h"
 #include "load_system.h"
 #include "placement_lp.h"
-#include "placing.h"
+#include "solve.h"
 #include "quotient.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static berth_status make(const char *model, const char *system, int32_t groups, 
 	return berth_problem_new(q, s, mem, tmp, out, err);
 }
 
-static berth_status place(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem, berth_arena *tmp, berth_placing *r, berth_err *err)
+static berth_status place(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem, berth_arena *tmp, berth_solution *r, berth_err *err)
 {
 	const berth_method *m;
 	berth_bounds b;
@@ -62,7 +62,7 @@ static berth_status place(const berth_problem *p, const char *method, int64_t no
 	cfg.nodes = nodes;
 	BERTH_TRY(berth_bounds_new(p, tmp, &b, err));
 	BERTH_TRY(berth_method_find(method, &m, err));
-	return berth_placing_run(p, &b, m, &cfg, mem, tmp, r, err);
+	return berth_solve(p, &b, m, &cfg, mem, tmp, r, err);
 }
 
 /* ---- quality ---- */
@@ -76,7 +76,7 @@ static berth_status quality_row(const char *model, const char *system, int32_t g
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_problem p;
-	berth_placing best, split, single;
+	berth_solution best, split, single;
 	berth_status st = make(model, system, groups, &mem, &tmp, &p, err);
 	if (st == BERTH_OK)
 		st = place(&p, "branch-and-bound", PROOF_NODES, &mem, &tmp, &best, err);
@@ -157,7 +157,7 @@ static berth_status speed_row(const char *model, const char *system, int32_t gro
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_problem p;
-	berth_placing split;
+	berth_solution split;
 	double seconds[RUNS];
 	BERTH_TRY(make(model, system, groups, &mem, &tmp, &p, err));
 	for (int i = 0; i < RUNS; i++) {

@@ -1,10 +1,10 @@
 /* Rules of placements: a check written once more from the documentation, and every method against it on random instances. Methods are told as an argument:
  * test_constraints N [FIRST] takes N instances from seed FIRST on (10000 from 1 without). */
 #include "check.h"
-#include "conflict.h"
+#include "infeasible_subset.h"
 #include "constraints.h"
 #include "graph_json.h"
-#include "placing.h"
+#include "solve.h"
 #include "relax.h"
 #include "support.h"
 #include "system_json.h"
@@ -261,13 +261,13 @@ typedef struct count {
 static void run_method(compiled *c, const instance *x, uint64_t seed, const berth_method *m, bool solvable, count *n)
 {
 	berth_search_cfg cfg = berth_search_cfg_default();
-	berth_placing r;
+	berth_solution r;
 	berth_timeline t;
 	berth_violations broken;
 	berth_err err;
 	berth_arena_mark mark = berth_arena_get_mark(&c->mem);
 	cfg.evaluations = 200;
-	berth_status st = berth_placing_run(&c->p, &c->bounds, m, &cfg, &c->mem, &c->tmp, &r, &err);
+	berth_status st = berth_solve(&c->p, &c->bounds, m, &cfg, &c->mem, &c->tmp, &r, &err);
 	n->n++;
 	if (st == BERTH_EINVAL || st == BERTH_ELIMIT || st == BERTH_EUNSUPPORTED) {
 		berth_arena_reset(&c->mem, mark);
@@ -393,7 +393,7 @@ static bool same_rule(const berth_rule *a, const berth_rule *b)
 }
 
 /* x with the rules of the conflict alone, less one of them (-1: none). */
-static instance only_conflict(const compiled *c, const instance *x, const berth_conflict *f, int32_t less)
+static instance only_conflict(const compiled *c, const instance *x, const berth_infeasible_subset *f, int32_t less)
 {
 	instance y = *x;
 	berth_rule all[256];
@@ -432,7 +432,7 @@ static bool is_solvable(const instance *x)
 	return memory;
 }
 
-static void check_conflict(const compiled *c, const instance *x, uint64_t seed, const berth_conflict *f)
+static void check_conflict(const compiled *c, const instance *x, uint64_t seed, const berth_infeasible_subset *f)
 {
 	instance y = only_conflict(c, x, f, -1);
 	bool memory = false;
@@ -455,10 +455,10 @@ static bool is_solved(const instance *x)
 	compile(&c, x);
 	for (int32_t m = 0; m < berth_n_heuristics && !solved; m++) {
 		berth_search_cfg cfg = berth_search_cfg_default();
-		berth_placing r;
+		berth_solution r;
 		berth_err err;
 		cfg.evaluations = 300;
-		berth_status st = berth_placing_run(&c.p, &c.bounds, berth_heuristics[m], &cfg, &c.mem, &c.tmp, &r, &err);
+		berth_status st = berth_solve(&c.p, &c.bounds, berth_heuristics[m], &cfg, &c.mem, &c.tmp, &r, &err);
 		solved = st == BERTH_OK && r.feasible;
 	}
 	berth_arena_free(&c.mem);
@@ -513,10 +513,10 @@ static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, c
 		atomic_int cancel = s == 1e-6;
 		berth_arena mem = {0}, tmp = {0};
 		berth_patience until = {&cancel, berth_wall_seconds() + s};
-		berth_conflict f;
+		berth_infeasible_subset f;
 		berth_relaxations list;
 		berth_err err;
-		assert_ok(berth_conflict_find(&c->p, o, &until, &mem, &tmp, &f, &err), &err);
+		assert_ok(berth_infeasible_subset_find(&c->p, o, &until, &mem, &tmp, &f, &err), &err);
 		assert_true(!(f.cut_short && f.smallest && f.n > 1) && (f.proven || f.n == 0));
 		if (f.proven && f.cut_short) {
 			instance y = only_conflict(c, x, &f, -1);
@@ -542,7 +542,7 @@ static void conflicts_are_real_and_minimal(void **state)
 		instance x = draw(seed);
 		compiled c = {0};
 		bool rules, memory;
-		berth_conflict f;
+		berth_infeasible_subset f;
 		berth_relaxations list;
 		berth_err err;
 		berth_objective latency = {.text = ""};
@@ -550,7 +550,7 @@ static void conflicts_are_real_and_minimal(void **state)
 			continue;
 		compile(&c, &x);
 		exists(&c, &x, &rules, &memory);
-		assert_ok(berth_conflict_find(&c.p, &latency, NULL, &c.mem, &c.tmp, &f, &err), &err);
+		assert_ok(berth_infeasible_subset_find(&c.p, &latency, NULL, &c.mem, &c.tmp, &f, &err), &err);
 		if (f.proven && memory)
 			fail_msg("seed %lld: a conflict in what can be solved", (long long)seed);
 		if (!f.proven && !rules)

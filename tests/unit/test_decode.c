@@ -187,7 +187,7 @@ static void test_learns(void **state)
 	learner.hidden = 16;
 	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
-	assert_ok(berth_single_reference(&s, &l.task[0].reference, &x.tmp, &err), &err);
+	assert_ok(berth_single_reference(&s, &l.pair[0].reference, &x.tmp, &err), &err);
 	s.best = berth_score_worst();
 	assert_ok(berth_learner_offer_greedy(&l, 0, &x.tmp, &err), &err);
 	double untrained = s.best.value;

@@ -143,7 +143,7 @@ static void test_rewards(void **state)
 static void offer_greedy(subject *x, berth_learner *l)
 {
 	berth_err err;
-	l->task[0].s->best = berth_score_worst();
+	l->pair[0].s->best = berth_score_worst();
 	assert_ok(berth_learner_offer_greedy(l, 0, &x->tmp, &err), &err);
 }
 
@@ -172,10 +172,10 @@ static void test_learns_a_toy(void **state)
 	learner.groups = 20;
 	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
-	assert_ok(berth_single_reference(&s, &l.task[0].reference, &x.tmp, &err), &err);
-	assert_near(l.task[0].reference, 110e-6, 1e-12);
+	assert_ok(berth_single_reference(&s, &l.pair[0].reference, &x.tmp, &err), &err);
+	assert_near(l.pair[0].reference, 110e-6, 1e-12);
 	int64_t room;
-	while ((room = berth_search_room(&s, berth_learner_want(&l, 0))) > 0)
+	while ((room = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0)
 		assert_ok(berth_learner_step(&l, 0, (int32_t)room, NULL, &err), &err);
 	assert_near(s.best.value, 10e-6, 1e-12);
 	/* And the policy itself holds it most probable. */
@@ -207,9 +207,9 @@ static void test_one_shot_threads(void **state)
 		assert_ok(berth_pool_new(threads, &cfg.pool, &err), &err);
 		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 		assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
-		assert_ok(berth_single_reference(&s, &l.task[0].reference, &x.tmp, &err), &err);
+		assert_ok(berth_single_reference(&s, &l.pair[0].reference, &x.tmp, &err), &err);
 		assert_int_equal(berth_learner_want(&l, 0), 8);
-		while ((room = berth_search_room(&s, berth_learner_want(&l, 0))) > 0) {
+		while ((room = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
 			berth_step_stats stats;
 			assert_ok(berth_learner_step(&l, 0, (int32_t)room, &stats, &err), &err);
 			assert_int_equal(stats.n, room);
@@ -242,12 +242,12 @@ static void test_seeding_is_soft(void **state)
 	for (int32_t op = 0; op < x.p.n_ops; op++)
 		op_dev[op] = 2;
 	const int32_t *seed = op_dev;
-	assert_ok(berth_learner_seed(&l, 0, 1, &seed, 200, &err), &err);
+	assert_ok(berth_learner_clone_starts(&l, 0, 1, &seed, 200, &err), &err);
 	offer_greedy(&x, &l);
 	assert_memory_equal(s.best_dev, op_dev, (size_t)x.p.n_ops * sizeof *op_dev);
 	double mass = 0;
-	for (int32_t v = 0; v < l.task[0].e.n_groups; v++)
-		mass += exp((double)l.logp[v * 3 + 2]) / l.task[0].e.n_groups;
+	for (int32_t v = 0; v < l.pair[0].e.n_groups; v++)
+		mass += exp((double)l.logp[v * 3 + 2]) / l.pair[0].e.n_groups;
 	assert_true(mass >= learner.seed_mass && mass <= 0.7);
 	close_subject(&x);
 }
@@ -427,7 +427,7 @@ static void test_never_worse_than_its_parts(void **state)
 	for (int i = 0; i < 12; i++) {
 		subject x;
 		berth_search parts;
-		berth_seeds seeds;
+		berth_portfolio seeds;
 		berth_search_cfg cfg = {.seed = 1};
 		const berth_method *method;
 		berth_err err;

@@ -4,7 +4,7 @@
 #include "eval.h"
 #include "graph_json.h"
 #include "instance.h"
-#include "placing.h"
+#include "solve.h"
 #include "support.h"
 #include "system_json.h"
 #include "timeline.h"
@@ -130,10 +130,10 @@ static void methods_answer_for_every_objective(void **state)
 			if (berth_objective_check(&cfg.objective, &p, NULL) != BERTH_OK)
 				continue;
 			for (int32_t m = 0; m < berth_n_heuristics; m++) {
-				berth_placing r;
+				berth_solution r;
 				berth_timeline t;
 				berth_violations broken = {0};
-				berth_status st = berth_placing_run(&p, &bounds, berth_heuristics[m], &cfg, &mem, &tmp, &r, &err);
+				berth_status st = berth_solve(&p, &bounds, berth_heuristics[m], &cfg, &mem, &tmp, &r, &err);
 				if (st == BERTH_EINVAL || st == BERTH_ELIMIT || st == BERTH_EUNSUPPORTED)
 					continue;
 				assert_ok(st, &err);

@@ -1,7 +1,7 @@
 /* Splitting: communities, exact search with surroundings against enumeration, and what community by community makes of whole instances. */
 #include "graph_json.h"
 #include "instance.h"
-#include "small.h"
+#include "exact_search.h"
 #include "split.h"
 #include "support.h"
 #include "system_json.h"
@@ -167,11 +167,11 @@ static bool count_up(int32_t *digit, int32_t n, int32_t base)
 static int64_t enumerate(const around *x)
 {
 	int32_t dev[N] = {0}, order[N] = {0};
-	int64_t best = BERTH_SMALL_NEVER;
+	int64_t best = BERTH_EXACT_SEARCH_NEVER;
 	do {
 		memset(order, 0, sizeof order);
 		do {
-			int64_t length = is_legal(x, dev) && is_order(x, order) ? length_of(x, dev, order) : BERTH_SMALL_NEVER;
+			int64_t length = is_legal(x, dev) && is_order(x, order) ? length_of(x, dev, order) : BERTH_EXACT_SEARCH_NEVER;
 			best = length < best ? length : best;
 		} while (count_up(order, x->n, x->n));
 	} while (count_up(dev, x->n, x->p->n_devs));
@@ -184,26 +184,26 @@ static void test_search_with_surroundings(void **state)
 	int searched = 0;
 	for (uint64_t seed = 1; seed <= 150; seed++) {
 		compiled c;
-		berth_small *small;
-		berth_small_result r;
+		berth_exact_search *small;
+		berth_exact_search_result r;
 		berth_err err;
 		berth_rng rng = berth_rng_seed(seed, 3);
 		draw(&c, seed, N, DEVS, true);
-		around x = {.p = &c.p, .ops = c.g.topo_op, .n = c.p.n_ops, .found = BERTH_SMALL_NEVER};
+		around x = {.p = &c.p, .ops = c.g.topo_op, .n = c.p.n_ops, .found = BERTH_EXACT_SEARCH_NEVER};
 		if (!runs(&c) || x.n == 0) {
 			discard(&c);
 			continue;
 		}
-		assert_ok(berth_small_new(&c.p, x.n, x.ops, &c.mem, &small, &err), &err);
+		assert_ok(berth_exact_search_new(&c.p, x.n, x.ops, &c.mem, &small, &err), &err);
 		for (int32_t i = 0; i < x.n; i++)
 			for (int32_t d = 0; d < c.p.n_devs; d++) {
 				int64_t coloc = 1 + c.p.op_mean_ns[x.ops[i]];
 				x.release[i][d] = coloc * berth_rng_below(&rng, 4) / 2;
 				x.after[i][d] = coloc * berth_rng_below(&rng, 4) / 2;
-				berth_small_set_outside(small, i, d, x.release[i][d], x.after[i][d]);
+				berth_exact_search_set_outside(small, i, d, x.release[i][d], x.after[i][d]);
 			}
-		berth_small_cfg cfg = {.upper_ns = BERTH_SMALL_NEVER, .leaf = leaf, .ctx = &x};
-		berth_small_run(small, &cfg, &r);
+		berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .leaf = leaf, .ctx = &x};
+		berth_exact_search_run(small, &cfg, &r);
 		assert_true(r.complete);
 		int64_t best = enumerate(&x);
 		if (r.best_ns != best || x.found != best)
@@ -223,17 +223,17 @@ static void test_held_memory(void **state)
 	                             "{\"name\":\"y\",\"peak_flops\":1e9}],\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
 	compiled c;
 	berth_err err;
-	berth_small *small;
-	berth_small_result r;
+	berth_exact_search *small;
+	berth_exact_search_result r;
 	memset(&c, 0, sizeof c);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c.mem, &c.tmp, &c.g, &err), &err);
 	assert_ok(berth_system_parse_json("system", system, strlen(system), &c.mem, &c.tmp, &c.s, &err), &err);
 	assert_ok(berth_problem_new(&c.g, &c.s, &c.mem, &c.tmp, &c.p, &err), &err);
-	assert_ok(berth_small_new(&c.p, 1, c.g.topo_op, &c.mem, &small, &err), &err);
-	berth_small_cfg cfg = {.upper_ns = BERTH_SMALL_NEVER};
+	assert_ok(berth_exact_search_new(&c.p, 1, c.g.topo_op, &c.mem, &small, &err), &err);
+	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER};
 	for (int64_t held = 40; held <= 41; held++) {
-		berth_small_set_held(small, 0, held);
-		berth_small_run(small, &cfg, &r);
+		berth_exact_search_set_held(small, 0, held);
+		berth_exact_search_run(small, &cfg, &r);
 		assert_int_equal(r.best_ns, held == 40 ? 500000000 : 1000000000);
 	}
 	discard(&c);

@@ -1,7 +1,7 @@
 /* Workloads of Tarnawski et al.: every shared file under both cost models, against loads and latencies computed here from the JSON text itself; published
  * figures; bad files. The files stand in ../shared/workloads; without them the tests on them are skipped. */
 #include "bounds.h"
-#include "conflict.h"
+#include "infeasible_subset.h"
 #include "file.h"
 #include "json.h"
 #include "load_system.h"
@@ -545,14 +545,14 @@ static void test_conflict(void **state)
 	berth_graph g;
 	berth_system s;
 	berth_problem p;
-	berth_conflict c;
+	berth_infeasible_subset c;
 	berth_err err;
 #define SIX(id) "{\"id\":" id ",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":6}"
 	assert_ok(parse("{\"maxSizePerFPGA\":10,\"maxFPGAs\":2,\"maxCPUs\":0,\"nodes\":[" SIX("1") "," SIX("2") "," SIX("3") "],\"edges\":["
 	                "{\"sourceId\":1,\"destId\":2,\"cost\":5},{\"sourceId\":2,\"destId\":3,\"cost\":5}]}", &mem, &g, &s, &err), &err);
 #undef SIX
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
-	assert_ok(berth_conflict_find(&p, NULL, NULL, &mem, &tmp, &c, &err), &err);
+	assert_ok(berth_infeasible_subset_find(&p, NULL, NULL, &mem, &tmp, &c, &err), &err);
 	assert_false(c.proven);
 	assert_int_equal(c.dev_least_bytes[0], 8);
 	assert_int_equal(c.dev_least_bytes[1], 8);

@@ -1,6 +1,6 @@
 /* What is remembered of placements: worse ones are left, noise is not believed, and another machine is begun anew. */
 #include "support.h"
-#include "tried.h"
+#include "run_history.h"
 
 #include <string.h>
 
@@ -8,19 +8,19 @@ static const int32_t p[] = {0, 0, 1}, q[] = {0, 1, 1}, r[] = {1, 1, 1}, order[] 
 
 typedef struct world {
 	berth_arena mem;
-	berth_tried t;
+	berth_run_history t;
 	berth_err err;
 } world;
 
 static void make_world(world *w)
 {
 	*w = (world){0};
-	w->t = (berth_tried){.n_ops = 3, .threshold = 0.1, .mem = &w->mem};
+	w->t = (berth_run_history){.n_ops = 3, .threshold = 0.1, .mem = &w->mem};
 }
 
 static void measure(world *w, const int32_t *op_dev, const int32_t *by, int32_t n, double s)
 {
-	assert_ok(berth_tried_measure(&w->t, op_dev, by, n, s, &w->err), &w->err);
+	assert_ok(berth_run_history_measure(&w->t, op_dev, by, n, s, &w->err), &w->err);
 }
 
 static void worse_one_is_left(void **state)
@@ -28,19 +28,19 @@ static void worse_one_is_left(void **state)
 	(void)state;
 	world w;
 	make_world(&w);
-	assert_false(berth_tried_has(&w.t, p, order));
+	assert_false(berth_run_history_has(&w.t, p, order));
 	measure(&w, p, order, 5, 1);
-	assert_null(berth_tried_better(&w.t));
-	assert_false(berth_tried_has(&w.t, p, order)); /* it runs */
+	assert_null(berth_run_history_better(&w.t));
+	assert_false(berth_run_history_has(&w.t, p, order)); /* it runs */
 	measure(&w, q, order, 5, 1.5);
-	assert_true(w.t.cold && !berth_tried_better(&w.t)); /* it may be warming up */
+	assert_true(w.t.cold && !berth_run_history_better(&w.t)); /* it may be warming up */
 	measure(&w, q, order, 5, 1.5);
-	assert_memory_equal(berth_tried_better(&w.t)->op_dev, p, sizeof p);
-	assert_true(berth_tried_has(&w.t, p, order));
+	assert_memory_equal(berth_run_history_better(&w.t)->op_dev, p, sizeof p);
+	assert_true(berth_run_history_has(&w.t, p, order));
 	measure(&w, p, order, 5, 1);
-	assert_null(berth_tried_better(&w.t));
-	assert_true(berth_tried_has(&w.t, q, order) && berth_tried_has(&w.t, q, other)); /* in any order */
-	assert_false(berth_tried_has(&w.t, p, other) || berth_tried_has(&w.t, r, order));
+	assert_null(berth_run_history_better(&w.t));
+	assert_true(berth_run_history_has(&w.t, q, order) && berth_run_history_has(&w.t, q, other)); /* in any order */
+	assert_false(berth_run_history_has(&w.t, p, other) || berth_run_history_has(&w.t, r, order));
 	berth_arena_free(&w.mem);
 }
 
@@ -52,13 +52,13 @@ static void noise_is_not_believed(void **state)
 	measure(&w, p, order, 5, 1);
 	for (int i = 0; i < 10; i++) { /* within the threshold: neither worse nor another machine */
 		measure(&w, q, order, 5, i % 2 ? 1.08 : 1.02);
-		assert_null(berth_tried_better(&w.t));
-		assert_true(berth_tried_has(&w.t, p, order));
+		assert_null(berth_run_history_better(&w.t));
+		assert_true(berth_run_history_has(&w.t, p, order));
 	}
 	assert_int_equal(w.t.n_changes, 0);
 	measure(&w, q, order, 5, 1.5);
 	assert_int_equal(w.t.n_changes, 1);
-	assert_false(berth_tried_has(&w.t, p, order));
+	assert_false(berth_run_history_has(&w.t, p, order));
 	berth_arena_free(&w.mem);
 }
 
@@ -68,18 +68,18 @@ static void first_window_is_not_judged(void **state)
 	world w;
 	make_world(&w);
 	measure(&w, p, order, 5, 1);
-	assert_true(berth_tried_judged(&w.t) && !w.t.cold); /* the first of all was warmed up */
+	assert_true(berth_run_history_judged(&w.t) && !w.t.cold); /* the first of all was warmed up */
 	measure(&w, q, order, 5, 1.9);
-	assert_false(berth_tried_judged(&w.t));
+	assert_false(berth_run_history_judged(&w.t));
 	measure(&w, q, order, 2, 0.7);
-	assert_false(berth_tried_judged(&w.t)); /* too few */
+	assert_false(berth_run_history_judged(&w.t)); /* too few */
 	measure(&w, q, order, 1, 0.7);
-	assert_true(berth_tried_judged(&w.t));
-	assert_null(berth_tried_better(&w.t));
+	assert_true(berth_run_history_judged(&w.t));
+	assert_null(berth_run_history_better(&w.t));
 	assert_near(w.t.now->step_s, 0.7, 1e-12);
 	measure(&w, p, order, 5, 3); /* cold again: what is known stands */
 	assert_near(w.t.now->step_s, 1, 1e-12);
-	assert_true(berth_tried_has(&w.t, q, order));
+	assert_true(berth_run_history_has(&w.t, q, order));
 	berth_arena_free(&w.mem);
 }
 
@@ -92,12 +92,12 @@ static void another_machine_begins_anew(void **state)
 	measure(&w, q, order, 5, 1.3);
 	measure(&w, q, order, 5, 0.8);
 	measure(&w, q, order, 5, 2); /* what p took is of no worth now */
-	assert_null(berth_tried_better(&w.t));
-	assert_false(berth_tried_has(&w.t, p, order));
+	assert_null(berth_run_history_better(&w.t));
+	assert_false(berth_run_history_has(&w.t, p, order));
 	assert_near(w.t.now->step_s, 2, 0);
 	measure(&w, p, order, 5, 4);
 	measure(&w, p, order, 5, 3);
-	assert_memory_equal(berth_tried_better(&w.t)->op_dev, q, sizeof q);
+	assert_memory_equal(berth_run_history_better(&w.t)->op_dev, q, sizeof q);
 	assert_int_equal(w.t.n, 2); /* rooms are used again */
 	berth_arena_free(&w.mem);
 }

@@ -1,15 +1,15 @@
-/* Infeasible problems; see report_conflict.h. */
-#include "report_conflict.h"
+/* Infeasible problems; see report_infeasible.h. */
+#include "report_infeasible.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { MOST_RULES = 8, MOST_CHANGES = 5 };
 
-berth_status report_conflict_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, const berth_patience *until, report_conflict *out,
+berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, const berth_patience *until, report_infeasible *out,
                                   berth_err *err)
 {
-	BERTH_TRY(berth_conflict_find(p, o, until, &c->mem, &c->tmp, &out->conflict, err));
+	BERTH_TRY(berth_infeasible_subset_find(p, o, until, &c->mem, &c->tmp, &out->conflict, err));
 	return berth_relax(p, o, &out->conflict, op_dev, until, &c->mem, &c->tmp, &out->relax, err);
 }
 
@@ -26,9 +26,9 @@ static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule
 		berth_json_put_string(w, "metric", berth_metric_name((berth_metric)r->metric));
 }
 
-void report_put_conflict(berth_json_out *w, const berth_problem *p, const report_conflict *x)
+void report_put_infeasible(berth_json_out *w, const berth_problem *p, const report_infeasible *x)
 {
-	const berth_conflict *c = &x->conflict;
+	const berth_infeasible_subset *c = &x->conflict;
 	berth_json_open(w, "conflict", '{');
 	berth_json_put_bool(w, "proven", c->proven);
 	berth_json_put_bool(w, "smallest", c->smallest);
@@ -59,9 +59,9 @@ void report_put_conflict(berth_json_out *w, const berth_problem *p, const report
 	berth_json_put_bool(w, "relaxations_together", x->relax.together);
 }
 
-void report_print_conflict(const report_conflict *x)
+void report_print_infeasible(const report_infeasible *x)
 {
-	const berth_conflict *c = &x->conflict;
+	const berth_infeasible_subset *c = &x->conflict;
 	const berth_relaxations *r = &x->relax;
 	if (c->proven)
 		printf("%s%s:\n", c->n == 1 ? "no placement keeps this rule" : "no placement keeps all of these rules",

@@ -1,12 +1,12 @@
-/* Sequential decoding on a search; see walk.h. */
-#include "walk.h"
+/* Sequential decoding on a search; see rollout.h. */
+#include "rollout.h"
 
 #include "method.h"
 
-berth_status berth_walk_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_walk *out, berth_err *err)
+berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out, berth_err *err)
 {
 	int32_t workers = berth_pool_workers(s->cfg.pool);
-	berth_walk w = {.s = s, .e = e};
+	berth_rollout w = {.s = s, .e = e};
 	BERTH_TRY(BERTH_NEW(mem, w.decoder, workers, err));
 	for (int32_t i = 0; i < workers; i++)
 		BERTH_TRY(berth_decoder_new(e, mem, &w.decoder[i], err));
@@ -17,7 +17,7 @@ berth_status berth_walk_new(berth_search *s, const berth_encoding *e, berth_aren
 /* ---- the most probable placement ---- */
 
 typedef struct greedy {
-	const berth_walk *w;
+	const berth_rollout *w;
 	const policy_stepper *net;
 	const nn_real *keys;
 } greedy;
@@ -32,7 +32,7 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	return BERTH_OK;
 }
 
-berth_status berth_walk_offer_greedy(const berth_walk *w, const policy_stepper *net, const nn_real *keys, berth_arena *tmp, berth_err *err)
+berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, berth_arena *tmp, berth_err *err)
 {
 	greedy g = {w, net, keys};
 	return berth_offer_schedule(w->s, schedule, &g, tmp, err);
@@ -41,16 +41,16 @@ berth_status berth_walk_offer_greedy(const berth_walk *w, const policy_stepper *
 /* ---- draws ---- */
 
 typedef struct drawing {
-	const berth_walk *w;
+	const berth_rollout *w;
 	const policy_stepper *net;
 	const nn_real *keys;
-	const berth_walk_batch *b;
+	const berth_rollout_batch *b;
 } drawing;
 
 static void draw_one(void *ctx, int32_t item, int32_t worker)
 {
 	const drawing *d = ctx;
-	const berth_walk_batch *b = d->b;
+	const berth_rollout_batch *b = d->b;
 	size_t at = (size_t)item * (size_t)d->w->e->p->n_ops;
 	berth_rng rng = berth_rng_seed(b->seed, BERTH_STREAM_ROLLOUT + (uint64_t)(b->first + item));
 	berth_decode_how how = {.rng = &rng, .temperature = b->temperature, .key_sigma = b->key_sigma};
@@ -62,7 +62,7 @@ static void draw_one(void *ctx, int32_t item, int32_t worker)
 	berth_partial_order(part, b->orders + at);
 }
 
-void berth_walk_draw(const berth_walk *w, const policy_stepper *net, const nn_real *keys, const berth_walk_batch *b)
+void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, const berth_rollout_batch *b)
 {
 	drawing d = {w, net, keys, b};
 	berth_pool_run(w->s->cfg.pool, b->n, draw_one, &d);

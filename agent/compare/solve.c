@@ -1,5 +1,5 @@
-/* One run of one method; see placing.h. */
-#include "placing.h"
+/* One run of one method; see solve.h. */
+#include "solve.h"
 
 #include <math.h>
 
@@ -8,7 +8,7 @@ berth_search_cfg berth_search_cfg_default(void)
 	return (berth_search_cfg){.seed = 1, .evaluations = 10000};
 }
 
-static void take_answer(berth_placing *r, const berth_search *s)
+static void take_answer(berth_solution *r, const berth_search *s)
 {
 	r->evaluations = s->evaluations;
 	r->answered = isfinite(s->best.excess);
@@ -29,7 +29,7 @@ static void take_answer(berth_placing *r, const berth_search *s)
 	r->proof = s->proof;
 }
 
-static const char *status_of(const berth_placing *r)
+static const char *status_of(const berth_solution *r)
 {
 	if (!r->feasible)
 		return "infeasible";
@@ -38,7 +38,7 @@ static const char *status_of(const berth_placing *r)
 	return r->proof == BERTH_PROOF_LIMIT ? "limit" : "feasible";
 }
 
-static berth_status search(berth_placing *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s;
 	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
@@ -54,10 +54,10 @@ static berth_status search(berth_placing *r, const berth_search_cfg *cfg, berth_
 	return berth_fail(err, BERTH_ELIMIT, "method %s found no placement in %lld evaluations; give it more", r->method->name, (long long)r->evaluations);
 }
 
-berth_status berth_placing_run(const berth_problem *p, const berth_bounds *bounds, const berth_method *m, const berth_search_cfg *cfg, berth_arena *mem,
-                               berth_arena *tmp, berth_placing *out, berth_err *err)
+berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, const berth_method *m, const berth_search_cfg *cfg, berth_arena *mem,
+                               berth_arena *tmp, berth_solution *out, berth_err *err)
 {
-	berth_placing r = {.p = p, .method = m, .objective = cfg->objective, .seed = cfg->seed, .value = NAN, .gap = NAN, .order = p->s->order};
+	berth_solution r = {.p = p, .method = m, .objective = cfg->objective, .seed = cfg->seed, .value = NAN, .gap = NAN, .order = p->s->order};
 	BERTH_TRY(berth_objective_check(&cfg->objective, p, err));
 	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->objective, tmp, &r.lower_bound, err));
 	if (berth_problem_feasible(p, NULL) == BERTH_OK) {
@@ -75,7 +75,7 @@ berth_status berth_placing_run(const berth_problem *p, const berth_bounds *bound
 	return BERTH_OK;
 }
 
-berth_status berth_placing_placement(const berth_placing *r, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err)
+berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err)
 {
 	berth_placement p;
 	BERTH_TRY(berth_placement_new(r->p->g, r->p->s, mem, tmp, &p, err));

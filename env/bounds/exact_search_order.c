@@ -1,9 +1,9 @@
-/* The second level of the exact search: orders on devices for a complete placement; see small.h. */
-#include "small_work.h"
+/* The second level of the exact search: orders on devices for a complete placement; see exact_search.h. */
+#include "exact_search_work.h"
 
 #include <string.h>
 
-enum { N = BERTH_SMALL_OPS };
+enum { N = BERTH_EXACT_SEARCH_OPS };
 
 /* A node: what must start before and after each operator (transitively closed), earliest starts, least times after. */
 typedef struct node {
@@ -12,7 +12,7 @@ typedef struct node {
 	int64_t lower;
 } node;
 
-static bool one_slot(const berth_small *x, int32_t i)
+static bool one_slot(const berth_exact_search *x, int32_t i)
 {
 	return x->p->s->dev_slots[x->dev[i]] == 1;
 }
@@ -23,7 +23,7 @@ static bool before(const node *s, int32_t i, int32_t j)
 }
 
 /* i starts before j, and with i all above it before all below j. */
-static void add_arc(const berth_small *x, node *s, int32_t i, int32_t j)
+static void add_arc(const berth_exact_search *x, node *s, int32_t i, int32_t j)
 {
 	uint64_t up = s->above[i] | UINT64_C(1) << i, down = s->below[j] | UINT64_C(1) << j;
 	for (int32_t k = 0; k < x->n; k++) {
@@ -35,7 +35,7 @@ static void add_arc(const berth_small *x, node *s, int32_t i, int32_t j)
 }
 
 /* Operators in an order that the node's arcs allow. */
-static void sort_by_above(const berth_small *x, const node *s, int32_t *order)
+static void sort_by_above(const berth_exact_search *x, const node *s, int32_t *order)
 {
 	int32_t count[N];
 	for (int32_t i = 0; i < x->n; i++)
@@ -54,35 +54,35 @@ static int64_t most_of(int64_t a, int64_t b)
 }
 
 /* Earliest start of j after its inputs and after all that its device starts before it. */
-static int64_t head_of(const berth_small *x, const node *s, int32_t j)
+static int64_t head_of(const berth_exact_search *x, const node *s, int32_t j)
 {
 	int32_t d = x->dev[j];
-	int64_t head = x->release[j * x->n_devs + d], first = BERTH_SMALL_NEVER, sum = 0;
+	int64_t head = x->release[j * x->n_devs + d], first = BERTH_EXACT_SEARCH_NEVER, sum = 0;
 	for (int32_t k = x->in_off[j]; k < x->in_off[j + 1]; k++) {
-		const small_tensor *t = &x->tensor[x->in[k]];
+		const exact_search_tensor *t = &x->tensor[x->in[k]];
 		int32_t i = t->producer;
-		head = most_of(head, s->head[i] + small_time(x, i, x->dev[i]) + small_transfer(x, t->class, x->dev[i], d));
+		head = most_of(head, s->head[i] + exact_search_time(x, i, x->dev[i]) + exact_search_transfer(x, t->class, x->dev[i], d));
 	}
 	for (uint64_t left = s->above[j]; left; left &= left - 1) {
 		int32_t i = __builtin_ctzll(left);
 		if (x->dev[i] != d)
 			continue;
-		head = most_of(head, s->head[i] + (one_slot(x, i) ? small_time(x, i, d) : 0));
+		head = most_of(head, s->head[i] + (one_slot(x, i) ? exact_search_time(x, i, d) : 0));
 		first = s->head[i] < first ? s->head[i] : first;
-		sum += small_time(x, i, d);
+		sum += exact_search_time(x, i, d);
 	}
-	return first < BERTH_SMALL_NEVER && one_slot(x, j) ? most_of(head, first + sum) : head;
+	return first < BERTH_EXACT_SEARCH_NEVER && one_slot(x, j) ? most_of(head, first + sum) : head;
 }
 
 /* Least time from the end of i to the end of all. */
-static int64_t tail_of(const berth_small *x, const node *s, int32_t i)
+static int64_t tail_of(const berth_exact_search *x, const node *s, int32_t i)
 {
 	int32_t d = x->dev[i];
-	int64_t tail = x->after[i * x->n_devs + d], last = BERTH_SMALL_NEVER, sum = 0;
+	int64_t tail = x->after[i * x->n_devs + d], last = BERTH_EXACT_SEARCH_NEVER, sum = 0;
 	for (int32_t t = x->out_off[i]; t < x->out_off[i + 1]; t++)
 		for (int32_t u = 0; u < x->tensor[t].n_uses; u++) {
 			int32_t j = x->tensor[t].use[u];
-			tail = most_of(tail, small_transfer(x, x->tensor[t].class, d, x->dev[j]) + small_time(x, j, x->dev[j]) + s->tail[j]);
+			tail = most_of(tail, exact_search_transfer(x, x->tensor[t].class, d, x->dev[j]) + exact_search_time(x, j, x->dev[j]) + s->tail[j]);
 		}
 	if (!one_slot(x, i))
 		return tail;
@@ -90,15 +90,15 @@ static int64_t tail_of(const berth_small *x, const node *s, int32_t i)
 		int32_t j = __builtin_ctzll(left);
 		if (x->dev[j] != d)
 			continue;
-		tail = most_of(tail, small_time(x, j, d) + s->tail[j]);
+		tail = most_of(tail, exact_search_time(x, j, d) + s->tail[j]);
 		last = s->tail[j] < last ? s->tail[j] : last;
-		sum += small_time(x, j, d);
+		sum += exact_search_time(x, j, d);
 	}
-	return last < BERTH_SMALL_NEVER ? most_of(tail, last + sum) : tail;
+	return last < BERTH_EXACT_SEARCH_NEVER ? most_of(tail, last + sum) : tail;
 }
 
 /* Heads, tails and the bound of paths. */
-static void settle(const berth_small *x, node *s)
+static void settle(const berth_exact_search *x, node *s)
 {
 	int32_t order[N];
 	sort_by_above(x, s, order);
@@ -107,22 +107,22 @@ static void settle(const berth_small *x, node *s)
 	for (int32_t k = x->n - 1; k >= 0; k--)
 		s->tail[order[k]] = tail_of(x, s, order[k]);
 	for (int32_t i = 0; i < x->n; i++)
-		s->lower = most_of(s->lower, s->head[i] + small_time(x, i, x->dev[i]) + s->tail[i]);
+		s->lower = most_of(s->lower, s->head[i] + exact_search_time(x, i, x->dev[i]) + s->tail[i]);
 }
 
-static bool open_pair(const berth_small *x, const node *s, int32_t i, int32_t j)
+static bool open_pair(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
 {
 	return x->dev[i] == x->dev[j] && !before(s, i, j) && !before(s, j, i);
 }
 
 /* Would i before j reach the incumbent? */
-static bool too_long(const berth_small *x, const node *s, int32_t i, int32_t j)
+static bool too_long(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
 {
-	return one_slot(x, i) && s->head[i] + small_time(x, i, x->dev[i]) + small_time(x, j, x->dev[j]) + s->tail[j] >= x->upper;
+	return one_slot(x, i) && s->head[i] + exact_search_time(x, i, x->dev[i]) + exact_search_time(x, j, x->dev[j]) + s->tail[j] >= x->upper;
 }
 
 /* Set the pairs that only fit one way. False: some fit neither way. */
-static bool select_arcs(const berth_small *x, node *s)
+static bool select_arcs(const berth_exact_search *x, node *s)
 {
 	bool changed = true;
 	while (changed && s->lower < x->upper) {
@@ -146,9 +146,9 @@ static bool select_arcs(const berth_small *x, node *s)
 }
 
 /* Operators of i's device, without i, that run when i starts in the earliest schedule and are not ordered with it. */
-static bool in_conflict(const berth_small *x, const node *s, int32_t i, int32_t j)
+static bool in_conflict(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
 {
-	int64_t end_i = s->head[i] + small_time(x, i, x->dev[i]), end_j = s->head[j] + small_time(x, j, x->dev[j]);
+	int64_t end_i = s->head[i] + exact_search_time(x, i, x->dev[i]), end_j = s->head[j] + exact_search_time(x, j, x->dev[j]);
 	if (s->head[i] >= end_j || s->head[j] >= end_i)
 		return false;
 	if (one_slot(x, i))
@@ -156,12 +156,12 @@ static bool in_conflict(const berth_small *x, const node *s, int32_t i, int32_t 
 	int32_t at_once = 0;
 	int64_t at = most_of(s->head[i], s->head[j]);
 	for (int32_t k = 0; k < x->n; k++)
-		at_once += x->dev[k] == x->dev[i] && s->head[k] <= at && at < s->head[k] + small_time(x, k, x->dev[k]);
+		at_once += x->dev[k] == x->dev[i] && s->head[k] <= at && at < s->head[k] + exact_search_time(x, k, x->dev[k]);
 	return at_once > x->p->s->dev_slots[x->dev[i]];
 }
 
 /* The open pair to branch on: one that conflicts, with the most time lost; else (any) one at all. */
-static bool choose_pair(const berth_small *x, const node *s, bool any, int32_t *a, int32_t *b)
+static bool choose_pair(const berth_exact_search *x, const node *s, bool any, int32_t *a, int32_t *b)
 {
 	int64_t most = -1;
 	for (int32_t i = 0; i < x->n; i++)
@@ -180,7 +180,7 @@ static bool choose_pair(const berth_small *x, const node *s, bool any, int32_t *
 
 
 /* By earliest start; of equal ones those with less above them, which is a topological order as arcs never lead to an earlier start. */
-static void order_by_head(berth_small *x, const node *s)
+static void order_by_head(berth_exact_search *x, const node *s)
 {
 	int32_t *order = x->order;
 	for (int32_t i = 0; i < x->n; i++) {
@@ -195,9 +195,9 @@ static void order_by_head(berth_small *x, const node *s)
 	}
 }
 
-static void branch(berth_small *x, const node *parent);
+static void branch(berth_exact_search *x, const node *parent);
 
-static void split(berth_small *x, const node *s, int32_t i, int32_t j)
+static void split(berth_exact_search *x, const node *s, int32_t i, int32_t j)
 {
 	node child[2];
 	for (int k = 0; k < 2; k++) {
@@ -211,34 +211,34 @@ static void split(berth_small *x, const node *s, int32_t i, int32_t j)
 }
 
 /* Score what the node's earliest schedule says. True: nothing below the node can be better. */
-static bool score(berth_small *x, const node *s)
+static bool score(berth_exact_search *x, const node *s)
 {
 	order_by_head(x, s);
 	int64_t value = x->cfg->leaf(x->cfg->ctx, x->dev, x->order);
-	small_found(x, value);
+	exact_search_found(x, value);
 	return value <= s->lower || x->upper <= s->lower;
 }
 
-static void branch(berth_small *x, const node *parent)
+static void branch(berth_exact_search *x, const node *parent)
 {
 	node s = *parent;
 	int32_t i, j;
-	if (s.lower >= x->upper || !small_step(x, s.lower) || !select_arcs(x, &s))
+	if (s.lower >= x->upper || !exact_search_step(x, s.lower) || !select_arcs(x, &s))
 		return;
-	int64_t machines = small_machines(x, x->n, s.head, s.tail, 1);
+	int64_t machines = exact_search_machines(x, x->n, s.head, s.tail, 1);
 	s.lower = most_of(s.lower, machines);
 	if (s.lower >= x->upper)
 		return;
 	if (choose_pair(x, &s, false, &i, &j)) {
 		split(x, &s, i, j);
 	} else if (!x->cfg->leaf) {
-		small_found(x, s.lower); /* nothing overlaps: relaxed to the end (with several slots perhaps a little further) */
+		exact_search_found(x, s.lower); /* nothing overlaps: relaxed to the end (with several slots perhaps a little further) */
 	} else if (!score(x, &s) && choose_pair(x, &s, true, &i, &j)) {
 		split(x, &s, i, j);
 	}
 }
 
-void small_order(berth_small *x, int64_t lower)
+void exact_search_order(berth_exact_search *x, int64_t lower)
 {
 	node s;
 	memset(&s, 0, sizeof s);

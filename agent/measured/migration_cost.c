@@ -1,5 +1,5 @@
-/* See move_cost.h. */
-#include "move_cost.h"
+/* See migration_cost.h. */
+#include "migration_cost.h"
 
 /* The smallest class of at least so many bytes, else the largest; -1: the graph has no tensors. */
 static int32_t class_near(const berth_problem *p, int64_t bytes)
@@ -50,7 +50,7 @@ static double move_shared(const berth_problem *p, int32_t q, const int32_t *from
 	return seconds;
 }
 
-berth_status berth_move_cost(const berth_problem *p, const int32_t *from, const int32_t *to, berth_arena *tmp, berth_move *out, berth_err *err)
+berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to, berth_arena *tmp, berth_move *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	const berth_graph *g = p->g;

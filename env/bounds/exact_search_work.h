@@ -1,27 +1,27 @@
-/* What the parts of the exact search share. See small.h. */
-#ifndef BERTH_SMALL_WORK_H
-#define BERTH_SMALL_WORK_H
+/* What the parts of the exact search share. See exact_search.h. */
+#ifndef BERTH_EXACT_SEARCH_WORK_H
+#define BERTH_EXACT_SEARCH_WORK_H
 
-#include "small.h"
+#include "exact_search.h"
 
 enum { SMALL_PRICES = 80, SMALL_MAX_HOPS = 8 };
 
 /* Work on one machine that takes one job at a time: earliest start, time, least time after it. */
-typedef struct small_job {
+typedef struct exact_search_job {
 	int64_t head, time, tail;
-} small_job;
+} exact_search_job;
 
-typedef struct small_tensor {
+typedef struct exact_search_tensor {
 	int32_t producer, n_uses, class;
 	const int32_t *use;      /* consumers, ascending */
-} small_tensor;
+} exact_search_tensor;
 
 /* A tensor on its way to a device, in the placement at hand. */
-typedef struct small_move {
+typedef struct exact_search_move {
 	int32_t tensor, dest;
-} small_move;
+} exact_search_move;
 
-struct berth_small {
+struct berth_exact_search {
 	const berth_problem *p;
 	int32_t n, n_devs, n_tensors, n_edges, n_prices;
 	int64_t *time;            /* [n][n_devs] -1: not allowed */
@@ -31,7 +31,7 @@ struct berth_small {
 	int32_t *leader;          /* [n] first operator of its colocation group */
 	int64_t *bytes;           /* [n] that stay on its device for good */
 	int64_t *held_before;     /* [n_devs] bytes that a device holds already */
-	small_tensor *tensor;     /* [n_tensors] */
+	exact_search_tensor *tensor;     /* [n_tensors] */
 	int32_t *in_off, *in;     /* inputs of each operator: tensors */
 	int32_t *out_off;         /* [n+1] tensors are grouped by producer */
 	uint64_t *above;          /* [n] operators before it, by precedence */
@@ -41,42 +41,42 @@ struct berth_small {
 	bool ties_matter;         /* mirrored placements may differ in who goes first on a channel */
 
 	/* state */
-	const berth_small_cfg *cfg;
+	const berth_exact_search_cfg *cfg;
 	int32_t *dev;             /* [n] -1: open */
 	int64_t *head;            /* [n] */
 	int64_t *load;            /* [n_devs] */
 	int64_t *held;            /* [n_devs] bytes */
 	int32_t *count;           /* [n_devs] */
-	small_job *job;           /* [max(n, hops)] scratch */
-	small_move *move;         /* [n_edges] */
+	exact_search_job *job;           /* [max(n, hops)] scratch */
+	exact_search_move *move;         /* [n_edges] */
 	int32_t *order;           /* [n] */
 	int64_t upper, open, best, nodes;
 	bool stopped;
 };
 
-static inline int64_t small_time(const berth_small *x, int32_t i, int32_t d)
+static inline int64_t exact_search_time(const berth_exact_search *x, int32_t i, int32_t d)
 {
 	return x->time[i * x->n_devs + d];
 }
 
-static inline int64_t small_transfer(const berth_small *x, int32_t class, int32_t from, int32_t to)
+static inline int64_t exact_search_transfer(const berth_exact_search *x, int32_t class, int32_t from, int32_t to)
 {
 	return x->p->class_pair_ns[((size_t)class * (size_t)x->n_devs + (size_t)from) * (size_t)x->n_devs + (size_t)to];
 }
 
 /* Least time in which one machine does all jobs, with heads and tails, preemption allowed: a lower bound without. job is changed. 0 for none. O(n^2). */
-int64_t small_one_machine(small_job *job, int32_t n);
+int64_t exact_search_one_machine(exact_search_job *job, int32_t n);
 
 /* Lower bound of all devices and channels for operators 0 .. n_placed-1 on x->dev, heads x->head, tails tail[i * stride + (stride > 1 ? dev : 0)]. */
-int64_t small_machines(berth_small *x, int32_t n_placed, const int64_t *head, const int64_t *tail, int32_t stride);
+int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int64_t *head, const int64_t *tail, int32_t stride);
 
 /* One node more. False, with lower noted as open, when a limit is reached. */
-bool small_step(berth_small *x, int64_t lower);
+bool exact_search_step(berth_exact_search *x, int64_t lower);
 
 /* A schedule of that length was found, or a relaxation that ends there. */
-void small_found(berth_small *x, int64_t value);
+void exact_search_found(berth_exact_search *x, int64_t value);
 
 /* The second level, for the complete placement x->dev. */
-void small_order(berth_small *x, int64_t lower);
+void exact_search_order(berth_exact_search *x, int64_t lower);
 
 #endif

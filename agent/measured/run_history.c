@@ -1,17 +1,17 @@
-/* See tried.h. */
-#include "tried.h"
+/* See run_history.h. */
+#include "run_history.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { STEPS_TO_JUDGE = 3 };
 
-static bool same(const berth_tried *t, const int32_t *a, const int32_t *b)
+static bool same(const berth_run_history *t, const int32_t *a, const int32_t *b)
 {
 	return memcmp(a, b, (size_t)t->n_ops * sizeof *a) == 0;
 }
 
-static berth_status find(berth_tried *t, const int32_t *op_dev, const int32_t *order, berth_try **out, berth_err *err)
+static berth_status find(berth_run_history *t, const int32_t *op_dev, const int32_t *order, berth_try **out, berth_err *err)
 {
 	size_t size = (size_t)t->n_ops * sizeof *op_dev;
 	for (size_t i = 0; i < t->n; i++)
@@ -30,14 +30,14 @@ static berth_status find(berth_tried *t, const int32_t *op_dev, const int32_t *o
 }
 
 /* A room that was forgotten is kept for the next time. */
-static void forget(berth_tried *t)
+static void forget(berth_run_history *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		t->at[i]->n_steps = 0;
 	t->n_changes++;
 }
 
-static void add(berth_tried *t, berth_try *x, int32_t n_steps, double step_s)
+static void add(berth_run_history *t, berth_try *x, int32_t n_steps, double step_s)
 {
 	if (x->n_steps >= STEPS_TO_JUDGE && !x->cold && fabs(step_s / x->step_s - 1) > t->threshold)
 		forget(t);
@@ -48,7 +48,7 @@ static void add(berth_tried *t, berth_try *x, int32_t n_steps, double step_s)
 	x->cold = t->cold;
 }
 
-berth_status berth_tried_measure(berth_tried *t, const int32_t *op_dev, const int32_t *order, int32_t n_steps, double step_s, berth_err *err)
+berth_status berth_run_history_measure(berth_run_history *t, const int32_t *op_dev, const int32_t *order, int32_t n_steps, double step_s, berth_err *err)
 {
 	const berth_try *before = t->now;
 	BERTH_TRY(find(t, op_dev, order, &t->now, err));
@@ -59,7 +59,7 @@ berth_status berth_tried_measure(berth_tried *t, const int32_t *op_dev, const in
 	return BERTH_OK;
 }
 
-bool berth_tried_has(const berth_tried *t, const int32_t *op_dev, const int32_t *order)
+bool berth_run_history_has(const berth_run_history *t, const int32_t *op_dev, const int32_t *order)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const berth_try *x = t->at[i];
@@ -71,12 +71,12 @@ bool berth_tried_has(const berth_tried *t, const int32_t *op_dev, const int32_t 
 	return false;
 }
 
-bool berth_tried_judged(const berth_tried *t)
+bool berth_run_history_judged(const berth_run_history *t)
 {
 	return t->n_warm >= STEPS_TO_JUDGE;
 }
 
-const berth_try *berth_tried_better(const berth_tried *t)
+const berth_try *berth_run_history_better(const berth_run_history *t)
 {
 	const berth_try *best = NULL;
 	for (size_t i = 0; i < t->n; i++) {
@@ -84,5 +84,5 @@ const berth_try *berth_tried_better(const berth_tried *t)
 		if (x->n_steps > 0 && (!best || x->step_s < best->step_s))
 			best = x;
 	}
-	return best && berth_tried_judged(t) && best->step_s * (1 + t->threshold) < t->now->step_s ? best : NULL;
+	return best && berth_run_history_judged(t) && best->step_s * (1 + t->threshold) < t->now->step_s ? best : NULL;
 }

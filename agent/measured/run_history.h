@@ -2,8 +2,8 @@
  *
  * The machine is taken to be another one when the placement that runs takes otherwise than it did before, by more than a threshold; what was known of the others is
  * forgotten then. The first window after a switch counts for little, as the engine warms up in it: it stands only until the next one. */
-#ifndef BERTH_TRIED_H
-#define BERTH_TRIED_H
+#ifndef BERTH_RUN_HISTORY_H
+#define BERTH_RUN_HISTORY_H
 
 #include "arena.h"
 
@@ -17,7 +17,7 @@ typedef struct berth_try {
 	bool cold;                /* known from its first window alone */
 } berth_try;
 
-typedef struct berth_tried {
+typedef struct berth_run_history {
 	int32_t n_ops;
 	double threshold;         /* relative; a difference below it is noise */
 	berth_arena *mem;
@@ -27,18 +27,18 @@ typedef struct berth_tried {
 	bool cold;                /* the last window was the first one after a switch */
 	int32_t n_warm;           /* steps since then, without that window */
 	int32_t n_changes;        /* how often the machine was taken to be another one */
-} berth_tried;
+} berth_run_history;
 
 /* The placement runs: n_steps steps took step_s each. Fails: BERTH_ENOMEM. */
-berth_status berth_tried_measure(berth_tried *t, const int32_t *op_dev, const int32_t *order, int32_t n_steps, double step_s, berth_err *err);
+berth_status berth_run_history_measure(berth_run_history *t, const int32_t *op_dev, const int32_t *order, int32_t n_steps, double step_s, berth_err *err);
 
 /* Was it tried on this machine, and is not what runs? Devices count, order only where the devices are those of what runs. */
-bool berth_tried_has(const berth_tried *t, const int32_t *op_dev, const int32_t *order);
+bool berth_run_history_has(const berth_run_history *t, const int32_t *op_dev, const int32_t *order);
 
 /* Did what runs run for long enough to be judged? */
-bool berth_tried_judged(const berth_tried *t);
+bool berth_run_history_judged(const berth_run_history *t);
 
 /* The best one that was measured better than what runs, by more than noise; NULL: none, or what runs is not judged yet. */
-const berth_try *berth_tried_better(const berth_tried *t);
+const berth_try *berth_run_history_better(const berth_run_history *t);
 
 #endif

@@ -4,8 +4,8 @@
  * little memory for what must stay on it to the end, or a device for what an operator needs around it; a lower bound is above a limit, also
  * under the other limits. So
  * a conflict that needs a better proof (packing, lifetimes of many tensors) is not found. */
-#ifndef BERTH_CONFLICT_H
-#define BERTH_CONFLICT_H
+#ifndef BERTH_INFEASIBLE_SUBSET_H
+#define BERTH_INFEASIBLE_SUBSET_H
 
 #include "check.h"
 #include "objective.h"
@@ -18,7 +18,7 @@ typedef struct berth_rule {
 	int metric;                /* -1: none */
 } berth_rule;
 
-typedef struct berth_conflict {
+typedef struct berth_infeasible_subset {
 	bool proven;               /* no placement keeps the rules below; where false, nothing is said */
 	bool smallest;             /* no conflict of fewer rules has such a proof; where false, only no part of this one has */
 	bool cut_short;            /* the time was over before that was known: rules may stand below that the conflict does not need */
@@ -26,11 +26,11 @@ typedef struct berth_conflict {
 	const char **message;      /* [n] what each rule asks */
 	int32_t n;
 	int64_t *dev_least_bytes;  /* [n_devs] memory_bytes that the device needs at least for the proof to fail, the others as they are; -1: not known */
-} berth_conflict;
+} berth_infeasible_subset;
 
 /* Find a conflict of p under the limits of o (NULL: none), as far as patience goes (NULL: to the end); each proof is looked at as a whole. The result lives in mem; tmp is scratch, another arena, reset at exit.
  * Fails: BERTH_ENOMEM. About (rules of the conflict) * log(rules) proofs, each O(ops * devs + 2^devs) and what bounds cost where there are limits. */
-berth_status berth_conflict_find(const berth_problem *p, const berth_objective *o, const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_conflict *out,
+berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_objective *o, const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_infeasible_subset *out,
                                  berth_err *err);
 
 /* The graph and system of p without one rule, in mem; strings and the other arrays are shared. Not for CANNOT_RUN. Fails: BERTH_ENOMEM. */

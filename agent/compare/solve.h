@@ -1,11 +1,11 @@
 /* One run of one method on one problem, with what is told about it: value, bound, gap, cost. Behind place and compare. */
-#ifndef BERTH_PLACING_H
-#define BERTH_PLACING_H
+#ifndef BERTH_SOLVE_H
+#define BERTH_SOLVE_H
 
 #include "methods.h"
 #include "placement.h"
 
-typedef struct berth_placing {
+typedef struct berth_solution {
 	const berth_problem *p;
 	const berth_method *method;
 	berth_objective objective;
@@ -23,7 +23,7 @@ typedef struct berth_placing {
 	double solve_s, wall_s; /* CPU seconds of all threads, seconds of the clock: of the method alone */
 	int32_t *op_dev;        /* [n_ops] */
 	int32_t *op_order;      /* [n_ops] where order is GIVEN, else NULL */
-} berth_placing;
+} berth_solution;
 
 /* The search configuration that place starts from: latency, seed 1, 10000 evaluations, one thread. */
 berth_search_cfg berth_search_cfg_default(void);
@@ -33,10 +33,10 @@ berth_search_cfg berth_search_cfg_default(void);
  * An infeasible problem or answer is a result, not an error. On a system whose order is `given`, a method that makes none is taken to mean the
  * topological order. Fails: BERTH_EINVAL (the method cannot do this problem), BERTH_EFORMAT (objective without watts), BERTH_ELIMIT (no answer within
  * the limits), BERTH_ENOMEM. */
-berth_status berth_placing_run(const berth_problem *p, const berth_bounds *bounds, const berth_method *m, const berth_search_cfg *cfg, berth_arena *mem,
-                               berth_arena *tmp, berth_placing *out, berth_err *err);
+berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, const berth_method *m, const berth_search_cfg *cfg, berth_arena *mem,
+                               berth_arena *tmp, berth_solution *out, berth_err *err);
 
 /* The answer as a placement file has it; borrows its arrays. Fails: BERTH_ENOMEM. */
-berth_status berth_placing_placement(const berth_placing *r, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err);
+berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err);
 
 #endif

@@ -1,25 +1,25 @@
 /* Sequential decoding on a search: the most probable placement offered, and draws offered in batches on all workers. */
-#ifndef BERTH_WALK_H
-#define BERTH_WALK_H
+#ifndef BERTH_ROLLOUT_H
+#define BERTH_ROLLOUT_H
 
 #include "decode.h"
 #include "search.h"
 
-typedef struct berth_walk {
+typedef struct berth_rollout {
 	berth_search *s;
 	const berth_encoding *e;
 	berth_decoder **decoder; /* [workers of the search's pool] */
-} berth_walk;
+} berth_rollout;
 
 /* For what e encodes, the problem of s. In mem. Fails: BERTH_ENOMEM. */
-berth_status berth_walk_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_walk *out, berth_err *err);
+berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out, berth_err *err);
 
 /* Offer the most probable placement, with its order, and again with more of memory asked for where it does not fit (berth_offer_schedule).
  * Fails: BERTH_ENOMEM. */
-berth_status berth_walk_offer_greedy(const berth_walk *w, const policy_stepper *net, const nn_real *keys, berth_arena *tmp, berth_err *err);
+berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, berth_arena *tmp, berth_err *err);
 
 /* A batch of draws. Episode i has the random stream (seed, first + i). */
-typedef struct berth_walk_batch {
+typedef struct berth_rollout_batch {
 	int32_t n;
 	uint64_t seed;
 	int64_t first;
@@ -27,13 +27,13 @@ typedef struct berth_walk_batch {
 	int32_t *op_devs, *orders; /* out [n][n_ops] */
 	berth_score *scores;       /* out [n][2]: by the system's rule, by the order drawn */
 	berth_episode *episode;    /* out [n]; NULL: not kept */
-} berth_walk_batch;
+} berth_rollout_batch;
 
 /* Draw and offer. 2 n evaluations. Same results for any number of workers. */
-void berth_walk_draw(const berth_walk *w, const policy_stepper *net, const nn_real *keys, const berth_walk_batch *b);
+void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, const berth_rollout_batch *b);
 
 /* The better of the two scores of draw i. */
-static inline berth_score berth_walk_score(const berth_walk_batch *b, int32_t i)
+static inline berth_score berth_rollout_score(const berth_rollout_batch *b, int32_t i)
 {
 	return b->scores[2 * i + berth_score_less(b->scores[2 * i + 1], b->scores[2 * i])];
 }

@@ -1,6 +1,6 @@
 /* What it takes to move from one placement to another: parameters and state over the links. */
-#ifndef BERTH_MOVE_COST_H
-#define BERTH_MOVE_COST_H
+#ifndef BERTH_MIGRATION_COST_H
+#define BERTH_MIGRATION_COST_H
 
 #include "problem.h"
 
@@ -13,6 +13,6 @@ typedef struct berth_move {
  * goes once to each device that has none of its users yet. One after the other, so an upper bound where links work side by side. tmp is scratch, reset at exit.
  *   from, to  [n_ops] devices
  * Fails: BERTH_ENOMEM. O(ops * classes + uses of shared parameters). */
-berth_status berth_move_cost(const berth_problem *p, const int32_t *from, const int32_t *to, berth_arena *tmp, berth_move *out, berth_err *err);
+berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to, berth_arena *tmp, berth_move *out, berth_err *err);
 
 #endif

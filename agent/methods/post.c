@@ -1,6 +1,6 @@
-/* Post's Algorithm 1 and its halves; see table.h. Two readings: each group's ratio is clipped on its own (the product over all groups learns nothing),
+/* Post's Algorithm 1 and its halves; see post.h. Two readings: each group's ratio is clipped on its own (the product over all groups learns nothing),
  * and the baseline is a moving average of rewards, which are logarithms of the value. */
-#include "table.h"
+#include "post.h"
 
 #include "encode.h"
 #include "learner.h"
@@ -9,14 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-berth_table_cfg berth_table_cfg_default(void)
+berth_post_cfg berth_post_cfg_default(void)
 {
-	return (berth_table_cfg){.groups = 64, .ppo_every = 10, .ce_every = 100, .steps = 10, .lr = 0.03, .clip = 0.2, .elite = 0.1, .epsilon = 0.02};
+	return (berth_post_cfg){.groups = 64, .ppo_every = 10, .ce_every = 100, .steps = 10, .lr = 0.03, .clip = 0.2, .elite = 0.1, .epsilon = 0.02};
 }
 
 typedef struct table {
 	berth_search *s;
-	berth_table_cfg cfg;
+	berth_post_cfg cfg;
 	berth_encoding e;
 	size_t groups, devs, ops;
 	int32_t chunk, n;          /* samples drawn together; in the window of N now */
@@ -32,7 +32,7 @@ typedef struct table {
 
 static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 {
-	const berth_table_cfg *c = &t->cfg;
+	const berth_post_cfg *c = &t->cfg;
 	BERTH_TRY(berth_encode(t->s->p, c->groups, false, tmp, t->s->mem, &t->e, err));
 	t->groups = (size_t)t->e.n_groups;
 	t->devs = (size_t)t->e.n_devs;
@@ -119,13 +119,13 @@ static void fit_elite(table *t)
 	}
 }
 
-berth_status berth_table_run(berth_search *s, const berth_table_cfg *cfg, berth_arena *tmp, berth_err *err)
+berth_status berth_post_run(berth_search *s, const berth_post_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	table t = {.s = s, .cfg = *cfg};
 	BERTH_TRY(new_table(&t, tmp, err));
 	BERTH_TRY(berth_single_reference(s, &t.reference, tmp, err));
 	for (bool first = true;; first = false) {
-		int32_t n = (int32_t)berth_search_room(s, t.chunk);
+		int32_t n = (int32_t)berth_search_budget_left(s, t.chunk);
 		if (n == 0 && !first)
 			return BERTH_OK;
 		n = n ? n : 1;
@@ -146,33 +146,33 @@ berth_status berth_table_run(berth_search *s, const berth_table_cfg *cfg, berth_
 
 static berth_status run_post(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_table_cfg cfg = berth_table_cfg_default();
-	return berth_table_run(s, &cfg, tmp, err);
+	berth_post_cfg cfg = berth_post_cfg_default();
+	return berth_post_run(s, &cfg, tmp, err);
 }
 
 static berth_status run_ppo(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_table_cfg cfg = berth_table_cfg_default();
+	berth_post_cfg cfg = berth_post_cfg_default();
 	cfg.ce_every = 0;
 	cfg.lr = 0.1; /* alone it must go all the way itself; each of the three has its best of the rates tried */
-	return berth_table_run(s, &cfg, tmp, err);
+	return berth_post_run(s, &cfg, tmp, err);
 }
 
 /* One gradient step a chunk: every ratio is 1, so nothing is clipped. */
 static berth_status run_reinforce(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_table_cfg cfg = berth_table_cfg_default();
+	berth_post_cfg cfg = berth_post_cfg_default();
 	cfg.ce_every = 0;
 	cfg.steps = 1;
 	cfg.lr = 0.3;
-	return berth_table_run(s, &cfg, tmp, err);
+	return berth_post_run(s, &cfg, tmp, err);
 }
 
 static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_table_cfg cfg = berth_table_cfg_default();
+	berth_post_cfg cfg = berth_post_cfg_default();
 	cfg.ppo_every = 0;
-	return berth_table_run(s, &cfg, tmp, err);
+	return berth_post_run(s, &cfg, tmp, err);
 }
 
 const berth_method berth_method_post = {"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).", true, run_post, NULL};

@@ -1,5 +1,5 @@
-/* Instances of the exact search, and its first level; see small.h. */
-#include "small_work.h"
+/* Instances of the exact search, and its first level; see exact_search.h. */
+#include "exact_search_work.h"
 
 #include "ceft.h"
 
@@ -22,14 +22,14 @@ static void count_edges(const berth_problem *p, int32_t n, const int32_t *ops, c
 		}
 }
 
-static void fill_tensors(berth_small *x, const int32_t *ops, const int32_t *local, int32_t *use)
+static void fill_tensors(berth_exact_search *x, const int32_t *ops, const int32_t *local, int32_t *use)
 {
 	const berth_graph *g = x->p->g;
 	int32_t k = 0;
 	for (int32_t i = 0; i < x->n; i++) {
 		x->out_off[i] = k;
 		for (int32_t t = g->op_tensor_off[ops[i]]; t < g->op_tensor_off[ops[i] + 1]; t++) {
-			small_tensor u = {.producer = i, .use = use, .class = x->p->tensor_class[t]};
+			exact_search_tensor u = {.producer = i, .use = use, .class = x->p->tensor_class[t]};
 			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
 				if (local[g->edge_consumer[e]] >= 0)
 					*use++ = local[g->edge_consumer[e]], u.n_uses++;
@@ -41,7 +41,7 @@ static void fill_tensors(berth_small *x, const int32_t *ops, const int32_t *loca
 }
 
 /* Inputs by operator, and all that is above it. */
-static void fill_inputs(berth_small *x)
+static void fill_inputs(berth_exact_search *x)
 {
 	int32_t k = 0;
 	for (int32_t i = 0; i < x->n; i++) {
@@ -63,7 +63,7 @@ static int64_t kept_bytes(const berth_graph *g, int32_t op)
 	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
 }
 
-static void fill_ops(berth_small *x, const int32_t *ops, const int32_t *local)
+static void fill_ops(berth_exact_search *x, const int32_t *ops, const int32_t *local)
 {
 	for (int32_t i = 0; i < x->n; i++) {
 		x->bytes[i] = kept_bytes(x->p->g, ops[i]);
@@ -79,7 +79,7 @@ static void fill_ops(berth_small *x, const int32_t *ops, const int32_t *local)
 	}
 }
 
-static berth_status new_arrays(berth_small *x, berth_arena *mem, int32_t **use, berth_err *err)
+static berth_status new_arrays(berth_exact_search *x, berth_arena *mem, int32_t **use, berth_err *err)
 {
 	size_t n = (size_t)x->n, devs = (size_t)x->n_devs, edges = (size_t)x->n_edges, jobs = edges * SMALL_MAX_HOPS + n;
 	BERTH_TRY(BERTH_NEW(mem, x->time, n * devs, err));
@@ -108,13 +108,13 @@ static berth_status new_arrays(berth_small *x, berth_arena *mem, int32_t **use, 
 	return BERTH_NEW(mem, *use, edges, err);
 }
 
-berth_status berth_small_new(const berth_problem *p, int32_t n, const int32_t *ops, berth_arena *mem, berth_small **out, berth_err *err)
+berth_status berth_exact_search_new(const berth_problem *p, int32_t n, const int32_t *ops, berth_arena *mem, berth_exact_search **out, berth_err *err)
 {
-	berth_small *x;
+	berth_exact_search *x;
 	int32_t *local, *use;
-	if (n > BERTH_SMALL_OPS || p->n_devs > BERTH_SMALL_DEVS)
-		return berth_fail(err, BERTH_EINVAL, "exact search takes up to %d operators and %d devices, these are %d and %d", BERTH_SMALL_OPS,
-		                  BERTH_SMALL_DEVS, (int)n, (int)p->n_devs);
+	if (n > BERTH_EXACT_SEARCH_OPS || p->n_devs > BERTH_EXACT_SEARCH_DEVS)
+		return berth_fail(err, BERTH_EINVAL, "exact search takes up to %d operators and %d devices, these are %d and %d", BERTH_EXACT_SEARCH_OPS,
+		                  BERTH_EXACT_SEARCH_DEVS, (int)n, (int)p->n_devs);
 	BERTH_TRY(BERTH_NEW(mem, x, 1, err));
 	BERTH_TRY(BERTH_NEW(mem, local, p->n_ops, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
@@ -133,26 +133,26 @@ berth_status berth_small_new(const berth_problem *p, int32_t n, const int32_t *o
 	return BERTH_OK;
 }
 
-void berth_small_set_time(berth_small *x, int32_t i, int32_t dev, int64_t time_ns)
+void berth_exact_search_set_time(berth_exact_search *x, int32_t i, int32_t dev, int64_t time_ns)
 {
 	x->time[i * x->n_devs + dev] = time_ns;
 }
 
-void berth_small_set_outside(berth_small *x, int32_t i, int32_t dev, int64_t release_ns, int64_t after_ns)
+void berth_exact_search_set_outside(berth_exact_search *x, int32_t i, int32_t dev, int64_t release_ns, int64_t after_ns)
 {
 	x->release[i * x->n_devs + dev] = release_ns;
 	x->after[i * x->n_devs + dev] = after_ns;
 }
 
-void berth_small_set_held(berth_small *x, int32_t dev, int64_t bytes)
+void berth_exact_search_set_held(berth_exact_search *x, int32_t dev, int64_t bytes)
 {
 	x->held_before[dev] = bytes;
 }
 
-static bool same_tensors(const berth_small *a, const berth_small *b)
+static bool same_tensors(const berth_exact_search *a, const berth_exact_search *b)
 {
 	for (int32_t t = 0; t < a->n_tensors; t++) {
-		const small_tensor *u = &a->tensor[t], *v = &b->tensor[t];
+		const exact_search_tensor *u = &a->tensor[t], *v = &b->tensor[t];
 		if (u->producer != v->producer || u->n_uses != v->n_uses || u->class != v->class ||
 		    memcmp(u->use, v->use, (size_t)u->n_uses * sizeof *u->use) != 0)
 			return false;
@@ -160,7 +160,7 @@ static bool same_tensors(const berth_small *a, const berth_small *b)
 	return true;
 }
 
-bool berth_small_same(const berth_small *a, const berth_small *b)
+bool berth_exact_search_same(const berth_exact_search *a, const berth_exact_search *b)
 {
 	size_t n = (size_t)a->n, cells = n * (size_t)a->n_devs;
 	if (a->p != b->p || a->n != b->n || a->n_tensors != b->n_tensors)
@@ -174,18 +174,18 @@ bool berth_small_same(const berth_small *a, const berth_small *b)
 
 /* ---- tables made before a run ---- */
 
-static int64_t least_after(const berth_small *x, int32_t class, int32_t from, int32_t to_op)
+static int64_t least_after(const berth_exact_search *x, int32_t class, int32_t from, int32_t to_op)
 {
-	int64_t least = BERTH_SMALL_NEVER;
+	int64_t least = BERTH_EXACT_SEARCH_NEVER;
 	for (int32_t l = 0; l < x->n_devs; l++)
-		if (small_time(x, to_op, l) >= 0) {
-			int64_t all = small_transfer(x, class, from, l) + small_time(x, to_op, l) + x->tail[to_op * x->n_devs + l];
+		if (exact_search_time(x, to_op, l) >= 0) {
+			int64_t all = exact_search_transfer(x, class, from, l) + exact_search_time(x, to_op, l) + x->tail[to_op * x->n_devs + l];
 			least = all < least ? all : least;
 		}
 	return least;
 }
 
-static void fill_tails(berth_small *x)
+static void fill_tails(berth_exact_search *x)
 {
 	for (int32_t i = x->n - 1; i >= 0; i--)
 		for (int32_t d = 0; d < x->n_devs; d++) {
@@ -195,20 +195,20 @@ static void fill_tails(berth_small *x)
 					int64_t way = least_after(x, x->tensor[t].class, d, x->tensor[t].use[u]);
 					longest = way > longest ? way : longest;
 				}
-			x->tail[i * x->n_devs + d] = longest < BERTH_SMALL_NEVER ? longest : BERTH_SMALL_NEVER;
+			x->tail[i * x->n_devs + d] = longest < BERTH_EXACT_SEARCH_NEVER ? longest : BERTH_EXACT_SEARCH_NEVER;
 		}
 }
 
 /* Prices to try the load dual with: those that make the total work of all devices equal, each of them changed by steps. */
-static void fill_prices(berth_small *x)
+static void fill_prices(berth_exact_search *x)
 {
 	static const double step[4] = {1, 0.6, 1.6, 0};
 	int32_t devs = x->n_devs;
-	double base[BERTH_SMALL_DEVS];
+	double base[BERTH_EXACT_SEARCH_DEVS];
 	for (int32_t d = 0; d < devs; d++) {
 		double sum = 0;
 		for (int32_t i = 0; i < x->n; i++)
-			sum += small_time(x, i, d) >= 0 ? (double)small_time(x, i, d) : 0;
+			sum += exact_search_time(x, i, d) >= 0 ? (double)exact_search_time(x, i, d) : 0;
 		base[d] = sum > 0 ? 1 / sum : 0;
 	}
 	x->n_prices = 0;
@@ -232,8 +232,8 @@ static void fill_prices(berth_small *x)
 		for (int32_t i = x->n - 1; i >= 0; i--) {
 			double least = INFINITY;
 			for (int32_t d = 0; d < devs; d++)
-				if (small_time(x, i, d) >= 0)
-					least = fmin(least, x->price[k * devs + d] * (double)small_time(x, i, d));
+				if (exact_search_time(x, i, d) >= 0)
+					least = fmin(least, x->price[k * devs + d] * (double)exact_search_time(x, i, d));
 			x->rest[i * SMALL_PRICES + k] = x->rest[(i + 1) * SMALL_PRICES + k] + (isfinite(least) ? least : 0);
 		}
 	}
@@ -246,18 +246,18 @@ static int32_t swapped(int32_t d, int32_t a, int32_t b)
 	return d == a ? b : d == b ? a : d;
 }
 
-static bool same_work(const berth_small *x, int32_t a, int32_t b)
+static bool same_work(const berth_exact_search *x, int32_t a, int32_t b)
 {
 	const berth_problem *p = x->p;
 	for (int32_t i = 0; i < x->n; i++)
-		if (small_time(x, i, a) != small_time(x, i, b) || x->release[i * x->n_devs + a] != x->release[i * x->n_devs + b] ||
+		if (exact_search_time(x, i, a) != exact_search_time(x, i, b) || x->release[i * x->n_devs + a] != x->release[i * x->n_devs + b] ||
 		    x->after[i * x->n_devs + a] != x->after[i * x->n_devs + b])
 			return false;
 	return p->s->dev_slots[a] == p->s->dev_slots[b] && x->held_before[a] == x->held_before[b] && p->dev_limit_bytes[a] == p->dev_limit_bytes[b] && p->dev_piece[a] < 0 && p->dev_piece[b] < 0;
 }
 
 /* Do all routes keep their times and the sharing of channels when a and b are exchanged? channel [n_channels]: the image of each so far, -1. */
-static bool same_routes(const berth_small *x, int32_t a, int32_t b, int32_t *image, int32_t *origin)
+static bool same_routes(const berth_exact_search *x, int32_t a, int32_t b, int32_t *image, int32_t *origin)
 {
 	const berth_problem *p = x->p;
 	size_t devs = (size_t)p->n_devs;
@@ -303,7 +303,7 @@ static bool share_a_channel(const berth_problem *p, int32_t a, int32_t b)
 
 enum { MAX_CHANNELS = 256 };
 
-static void find_mirrors(berth_small *x)
+static void find_mirrors(berth_exact_search *x)
 {
 	int32_t image[MAX_CHANNELS], origin[MAX_CHANNELS];
 	x->ties_matter = false;
@@ -320,7 +320,7 @@ static void find_mirrors(berth_small *x)
 }
 
 /* The device of d's kind before it is empty too: the same placements with numbers exchanged are tried there. */
-static bool mirrored(const berth_small *x, int32_t d)
+static bool mirrored(const berth_exact_search *x, int32_t d)
 {
 	return x->count[d] == 0 && x->mirror[d] >= 0 && x->count[x->mirror[d]] == 0;
 }
@@ -328,20 +328,20 @@ static bool mirrored(const berth_small *x, int32_t d)
 /* ---- the first level ---- */
 
 /* Earliest start of i on d after its placed inputs. */
-static int64_t head_of(const berth_small *x, int32_t i, int32_t d)
+static int64_t head_of(const berth_exact_search *x, int32_t i, int32_t d)
 {
 	int64_t head = x->release[i * x->n_devs + d];
 	for (int32_t k = x->in_off[i]; k < x->in_off[i + 1]; k++) {
-		const small_tensor *t = &x->tensor[x->in[k]];
+		const exact_search_tensor *t = &x->tensor[x->in[k]];
 		int32_t from = x->dev[t->producer];
-		int64_t at = x->head[t->producer] + small_time(x, t->producer, from) + small_transfer(x, t->class, from, d);
+		int64_t at = x->head[t->producer] + exact_search_time(x, t->producer, from) + exact_search_transfer(x, t->class, from, d);
 		head = at > head ? at : head;
 	}
 	return head;
 }
 
 /* The load dual with operators before i where they are. Rounded down with a margin for the sums in double. */
-static int64_t load_bound(const berth_small *x, int32_t i)
+static int64_t load_bound(const berth_exact_search *x, int32_t i)
 {
 	double most = 0;
 	for (int32_t k = 0; k < x->n_prices; k++) {
@@ -353,26 +353,26 @@ static int64_t load_bound(const berth_small *x, int32_t i)
 	return (int64_t)(most * (1 - 1e-12));
 }
 
-static bool may_take(const berth_small *x, int32_t i, int32_t d)
+static bool may_take(const berth_exact_search *x, int32_t i, int32_t d)
 {
-	if (small_time(x, i, d) < 0 || mirrored(x, d) || (x->leader[i] < i && x->dev[x->leader[i]] != d))
+	if (exact_search_time(x, i, d) < 0 || mirrored(x, d) || (x->leader[i] < i && x->dev[x->leader[i]] != d))
 		return false;
 	return x->p->dev_limit_bytes[d] < 0 || x->held[d] + x->bytes[i] <= x->p->dev_limit_bytes[d];
 }
 
-static void put(berth_small *x, int32_t i, int32_t d, int sign)
+static void put(berth_exact_search *x, int32_t i, int32_t d, int sign)
 {
 	x->dev[i] = sign > 0 ? d : -1;
-	x->load[d] += sign * small_time(x, i, d);
+	x->load[d] += sign * exact_search_time(x, i, d);
 	x->held[d] += sign * x->bytes[i];
 	x->count[d] += sign;
 }
 
 /* Bound of the node that has i on d (it is put). */
-static int64_t node_bound(berth_small *x, int32_t i, int32_t d, int64_t lower)
+static int64_t node_bound(berth_exact_search *x, int32_t i, int32_t d, int64_t lower)
 {
 	int64_t tail = x->tail[i * x->n_devs + d];
-	int64_t path = x->head[i] + small_time(x, i, d) + tail;
+	int64_t path = x->head[i] + exact_search_time(x, i, d) + tail;
 	lower = path > lower ? path : lower;
 	if (lower >= x->upper)
 		return lower;
@@ -380,18 +380,18 @@ static int64_t node_bound(berth_small *x, int32_t i, int32_t d, int64_t lower)
 	lower = load > lower ? load : lower;
 	if (lower >= x->upper)
 		return lower;
-	int64_t machines = small_machines(x, i + 1, x->head, x->tail, x->n_devs);
+	int64_t machines = exact_search_machines(x, i + 1, x->head, x->tail, x->n_devs);
 	return machines > lower ? machines : lower;
 }
 
-static void place_from(berth_small *x, int32_t i, int64_t lower)
+static void place_from(berth_exact_search *x, int32_t i, int64_t lower)
 {
-	int64_t bound[BERTH_SMALL_DEVS], path[BERTH_SMALL_DEVS];
-	int32_t dev[BERTH_SMALL_DEVS], n = 0;
-	if (!small_step(x, lower))
+	int64_t bound[BERTH_EXACT_SEARCH_DEVS], path[BERTH_EXACT_SEARCH_DEVS];
+	int32_t dev[BERTH_EXACT_SEARCH_DEVS], n = 0;
+	if (!exact_search_step(x, lower))
 		return;
 	if (i == x->n) {
-		small_order(x, lower);
+		exact_search_order(x, lower);
 		return;
 	}
 	for (int32_t d = 0; d < x->n_devs; d++) {
@@ -399,7 +399,7 @@ static void place_from(berth_small *x, int32_t i, int64_t lower)
 			continue;
 		x->head[i] = head_of(x, i, d);
 		put(x, i, d, 1);
-		int64_t b = node_bound(x, i, d, lower), own = x->head[i] + small_time(x, i, d) + x->tail[i * x->n_devs + d];
+		int64_t b = node_bound(x, i, d, lower), own = x->head[i] + exact_search_time(x, i, d) + x->tail[i * x->n_devs + d];
 		put(x, i, d, -1);
 		int32_t k = n++;
 		for (; k > 0 && (bound[k - 1] > b || (bound[k - 1] == b && path[k - 1] > own)); k--) {
@@ -419,7 +419,7 @@ static void place_from(berth_small *x, int32_t i, int64_t lower)
 	}
 }
 
-bool small_step(berth_small *x, int64_t lower)
+bool exact_search_step(berth_exact_search *x, int64_t lower)
 {
 	x->nodes += !x->stopped;
 	if (x->cfg->nodes > 0 && x->nodes >= x->cfg->nodes)
@@ -431,17 +431,17 @@ bool small_step(berth_small *x, int64_t lower)
 	return !x->stopped;
 }
 
-void small_found(berth_small *x, int64_t value)
+void exact_search_found(berth_exact_search *x, int64_t value)
 {
 	if (value < x->upper)
 		x->upper = x->best = value;
 }
 
-void berth_small_run(berth_small *x, const berth_small_cfg *cfg, berth_small_result *out)
+void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg *cfg, berth_exact_search_result *out)
 {
 	x->cfg = cfg;
 	x->upper = cfg->upper_ns;
-	x->open = x->best = BERTH_SMALL_NEVER;
+	x->open = x->best = BERTH_EXACT_SEARCH_NEVER;
 	x->nodes = 0;
 	x->stopped = false;
 	for (int32_t d = 0; d < x->n_devs; d++) {
@@ -455,6 +455,6 @@ void berth_small_run(berth_small *x, const berth_small_cfg *cfg, berth_small_res
 	find_mirrors(x);
 	if (x->upper > 0)
 		place_from(x, 0, 0);
-	*out = (berth_small_result){.best_ns = x->best, .nodes = x->nodes, .complete = !x->stopped};
+	*out = (berth_exact_search_result){.best_ns = x->best, .nodes = x->nodes, .complete = !x->stopped};
 	out->lower_ns = x->open < x->upper ? x->open : x->upper;
 }

@@ -97,11 +97,11 @@ static void test_feasible(void **state)
 {
 	(void)state;
 	fixture f;
-	berth_placing r;
+	berth_solution r;
 	berth_err err;
 	berth_search_cfg cfg = berth_search_cfg_default();
 	setup(&f, GRAPH(""), SYSTEM("priority"));
-	assert_ok(berth_placing_run(&f.p, &f.bounds, method("berth"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_ok(berth_solve(&f.p, &f.bounds, method("berth"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_true(r.answered && r.feasible && !r.interrupted);
 	/* a, c, d on the gpu (3 ms) while b runs on the cpu: transfers of 0.1 ms, 1 + 0.1 + 1 + 0.1 + 1 */
 	assert_near(r.value, 3.2e-3, 1e-12);
@@ -109,7 +109,7 @@ static void test_feasible(void **state)
 	assert_near(r.gap, r.value / r.lower_bound - 1, 1e-12);
 	assert_true(r.evaluations > 0 && r.solve_s >= 0 && r.wall_s >= 0);
 	berth_placement pl;
-	assert_ok(berth_placing_placement(&r, &f.mem, &f.tmp, &pl, &err), &err);
+	assert_ok(berth_solution_placement(&r, &f.mem, &f.tmp, &pl, &err), &err);
 	assert_ok(berth_placement_check(&pl, &f.g, &f.s, &f.tmp, &err), &err);
 	assert_string_equal(pl.method, "berth");
 	assert_true(pl.value == r.value && pl.evaluations == r.evaluations && pl.seed == 1);
@@ -120,19 +120,19 @@ static void test_infeasible(void **state)
 {
 	(void)state;
 	fixture f;
-	berth_placing r;
+	berth_solution r;
 	berth_err err;
 	berth_search_cfg cfg = berth_search_cfg_default();
 	setup(&f, GRAPH(",\"param_bytes\":5000000"), SYSTEM("priority")); /* c needs the gpu and does not fit */
-	assert_ok(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_ok(berth_solve(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_true(r.answered && !r.feasible && isnan(r.value) && isnan(r.gap));
 	assert_true(r.lower_bound > 0);
 	teardown(&f);
 	setup(&f, GRAPH(",\"forbid\":[\"gpu\"]"), SYSTEM("priority")); /* c can run nowhere */
-	assert_ok(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_ok(berth_solve(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_true(!r.answered && !r.feasible && isnan(r.value));
 	cfg.objective = berth_objective_of(BERTH_ENERGY);
-	assert_int_equal(berth_placing_run(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_solve(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), BERTH_EFORMAT);
 	teardown(&f);
 }
 
@@ -141,11 +141,11 @@ static void test_given(void **state)
 {
 	(void)state;
 	fixture f;
-	berth_placing r;
+	berth_solution r;
 	berth_err err;
 	berth_search_cfg cfg = berth_search_cfg_default();
 	setup(&f, GRAPH(""), SYSTEM("given"));
-	assert_ok(berth_placing_run(&f.p, &f.bounds, method("round-robin"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_ok(berth_solve(&f.p, &f.bounds, method("round-robin"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_int_equal(r.order, BERTH_ORDER_GIVEN);
 	assert_non_null(r.op_order);
 	assert_true(berth_order_is_topological(&f.g, r.op_order, &f.tmp));
@@ -156,13 +156,13 @@ static void test_interrupted(void **state)
 {
 	(void)state;
 	fixture f;
-	berth_placing r;
+	berth_solution r;
 	berth_err err;
 	atomic_int cancel = 1;
 	berth_search_cfg cfg = berth_search_cfg_default();
 	cfg.cancel = &cancel;
 	setup(&f, GRAPH(""), SYSTEM("priority"));
-	assert_ok(berth_placing_run(&f.p, &f.bounds, method("berth"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
+	assert_ok(berth_solve(&f.p, &f.bounds, method("berth"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_true(r.interrupted && r.answered && r.feasible); /* the portfolio answers all the same */
 	teardown(&f);
 }

@@ -1,10 +1,10 @@
 /* `berth` with its parts to choose: for the method itself, and for telling what each part is worth. */
-#ifndef BERTH_PLACER_H
-#define BERTH_PLACER_H
+#ifndef BERTH_AGENT_H
+#define BERTH_AGENT_H
 
 #include "learner.h"
 
-typedef struct berth_placer_cfg {
+typedef struct berth_agent_cfg {
 	bool seeds;                /* run the portfolio first; false: the best single device alone */
 	bool proposals;            /* offer the trained policy's own placements */
 	bool edges;                /* the learner sees who gives to whom */
@@ -15,11 +15,11 @@ typedef struct berth_placer_cfg {
 	                            * one shot from fresh weights, as a sequential sample takes as long as tens of evaluations. Default 1024 */
 	berth_learner_cfg learner; /* where the trained policy is of the same decoding, learning starts from it and takes its settings;
 	                            * epochs or clone_steps 0 here: none */
-} berth_placer_cfg;
+} berth_agent_cfg;
 
-berth_placer_cfg berth_placer_cfg_default(void);
+berth_agent_cfg berth_agent_cfg_default(void);
 
 /* Search until the budget ends. Fails: BERTH_ENOMEM, BERTH_EINVAL (a policy's or the learner's settings). */
-berth_status berth_placer_run(berth_search *s, const berth_placer_cfg *cfg, berth_arena *tmp, berth_err *err);
+berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err);
 
 #endif

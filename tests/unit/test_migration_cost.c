@@ -1,6 +1,6 @@
 /* What a move costs: routes over several hops, latencies, shared parameters once a device. */
 #include "graph_json.h"
-#include "move_cost.h"
+#include "migration_cost.h"
 #include "support.h"
 #include "system_json.h"
 
@@ -57,7 +57,7 @@ static void moves_are_priced(void **state)
 	make_world(&w);
 	for (size_t i = 0; i < sizeof move / sizeof *move; i++) {
 		berth_move r;
-		assert_ok(berth_move_cost(&w.p, move[i].from, move[i].to, &w.tmp, &r, &w.err), &w.err);
+		assert_ok(berth_migration_cost(&w.p, move[i].from, move[i].to, &w.tmp, &r, &w.err), &w.err);
 		assert_int_equal(r.n_moved, move[i].n_moved);
 		assert_near(r.seconds, move[i].seconds, 1e-12);
 	}
@@ -74,7 +74,7 @@ static void no_memory(void **state)
 	make_world(&w);
 	failing_allocator_init(&f, 0);
 	berth_arena tmp = {.hook = &f.hook};
-	assert_int_equal(berth_move_cost(&w.p, from, to, &tmp, &r, &w.err), BERTH_ENOMEM);
+	assert_int_equal(berth_migration_cost(&w.p, from, to, &tmp, &r, &w.err), BERTH_ENOMEM);
 	berth_arena_free(&tmp);
 	assert_int_equal(f.live, 0);
 	end_world(&w);

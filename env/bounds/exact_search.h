@@ -12,51 +12,51 @@
  * Why it is exact: a schedule of the execution model is fixed by the placement and the orders in which devices start operators (starts and transfers
  * follow from them, and every order rule gives one such set of orders). Contention and waiting only delay: with the same orders no operator starts earlier
  * than in the relaxation without channels, so every bound above holds for every schedule below a node. Memory only takes schedules away. */
-#ifndef BERTH_SMALL_H
-#define BERTH_SMALL_H
+#ifndef BERTH_EXACT_SEARCH_H
+#define BERTH_EXACT_SEARCH_H
 
 #include "problem.h"
 
 #include <stdatomic.h>
 
-enum { BERTH_SMALL_OPS = 32, BERTH_SMALL_DEVS = 16 };
+enum { BERTH_EXACT_SEARCH_OPS = 32, BERTH_EXACT_SEARCH_DEVS = 16 };
 
-#define BERTH_SMALL_NEVER (INT64_MAX / 4)
+#define BERTH_EXACT_SEARCH_NEVER (INT64_MAX / 4)
 
-typedef struct berth_small berth_small;
+typedef struct berth_exact_search berth_exact_search;
 
-/* Operators of p as a problem of their own: ops [n], ascending in topological order, n <= BERTH_SMALL_OPS. Edges that leave or enter the set are dropped. The
+/* Operators of p as a problem of their own: ops [n], ascending in topological order, n <= BERTH_EXACT_SEARCH_OPS. Edges that leave or enter the set are dropped. The
  * instance lives in mem. Fails: BERTH_EINVAL (too many operators or devices), BERTH_ENOMEM. */
-berth_status berth_small_new(const berth_problem *p, int32_t n, const int32_t *ops, berth_arena *mem, berth_small **out, berth_err *err);
+berth_status berth_exact_search_new(const berth_problem *p, int32_t n, const int32_t *ops, berth_arena *mem, berth_exact_search **out, berth_err *err);
 
 /* Change the instance: operator i (of the set) takes time_ns on dev; below 0: cannot run there. Before the first run. */
-void berth_small_set_time(berth_small *x, int32_t i, int32_t dev, int64_t time_ns);
+void berth_exact_search_set_time(berth_exact_search *x, int32_t i, int32_t dev, int64_t time_ns);
 
 /* What is around the instance: operator i starts on dev no earlier than release_ns, and after_ns follow its end there at least; dev holds bytes already.
  * 0 at first. Before a run. */
-void berth_small_set_outside(berth_small *x, int32_t i, int32_t dev, int64_t release_ns, int64_t after_ns);
-void berth_small_set_held(berth_small *x, int32_t dev, int64_t bytes);
+void berth_exact_search_set_outside(berth_exact_search *x, int32_t i, int32_t dev, int64_t release_ns, int64_t after_ns);
+void berth_exact_search_set_held(berth_exact_search *x, int32_t dev, int64_t bytes);
 
 /* Would two instances of one problem, changed alike, have the same results? */
-bool berth_small_same(const berth_small *a, const berth_small *b);
+bool berth_exact_search_same(const berth_exact_search *a, const berth_exact_search *b);
 
-typedef struct berth_small_cfg {
-	int64_t upper_ns;   /* only schedules below it are looked for; BERTH_SMALL_NEVER: any */
+typedef struct berth_exact_search_cfg {
+	int64_t upper_ns;   /* only schedules below it are looked for; BERTH_EXACT_SEARCH_NEVER: any */
 	int64_t nodes;      /* limit; <= 0: none */
-	/* Score of a placement dev [n] with a topological order [n] of the set's operators; BERTH_SMALL_NEVER or more: not allowed. NULL: see above. */
+	/* Score of a placement dev [n] with a topological order [n] of the set's operators; BERTH_EXACT_SEARCH_NEVER or more: not allowed. NULL: see above. */
 	int64_t (*leaf)(void *ctx, const int32_t *dev, const int32_t *order);
 	bool (*stop)(void *ctx); /* asked now and then; NULL: never */
 	void *ctx;
-} berth_small_cfg;
+} berth_exact_search_cfg;
 
-typedef struct berth_small_result {
+typedef struct berth_exact_search_result {
 	int64_t lower_ns;   /* proven: no schedule is shorter (upper_ns where there is none below it) */
-	int64_t best_ns;    /* the best leaf below upper_ns; BERTH_SMALL_NEVER: none */
+	int64_t best_ns;    /* the best leaf below upper_ns; BERTH_EXACT_SEARCH_NEVER: none */
 	int64_t nodes;
 	bool complete;      /* no limit was hit: lower_ns is best_ns, or upper_ns */
-} berth_small_result;
+} berth_exact_search_result;
 
 /* Search. Scratch is in the instance; runs may follow each other. */
-void berth_small_run(berth_small *x, const berth_small_cfg *cfg, berth_small_result *out);
+void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg *cfg, berth_exact_search_result *out);
 
 #endif

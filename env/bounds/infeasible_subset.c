@@ -1,5 +1,5 @@
-/* Conflicts; see conflict.h. The set is made minimal as by U. Junker, "QuickXplain", AAAI 2004: halves of the rules are proven against each other. */
-#include "conflict.h"
+/* Conflicts; see infeasible_subset.h. The set is made minimal as by U. Junker, "QuickXplain", AAAI 2004: halves of the rules are proven against each other. */
+#include "infeasible_subset.h"
 
 #include "bounds.h"
 #include "constraints.h"
@@ -429,7 +429,7 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 	}
 }
 
-static berth_status write_down(const finder *f, berth_arena *mem, berth_conflict *c)
+static berth_status write_down(const finder *f, berth_arena *mem, berth_infeasible_subset *c)
 {
 	for (int32_t i = 0; i < f->n; i++)
 		c->n += f->on[i];
@@ -454,7 +454,7 @@ static int64_t with_margin(const berth_system *s, int32_t dev, int64_t usable)
 	return margin > 0 ? (int64_t)ceil((double)usable / (1 - margin)) : usable;
 }
 
-static berth_status least_memory(finder *f, berth_arena *mem, berth_conflict *c)
+static berth_status least_memory(finder *f, berth_arena *mem, berth_infeasible_subset *c)
 {
 	BERTH_TRY(BERTH_NEW(mem, c->dev_least_bytes, f->p->n_devs, f->err));
 	for (int32_t d = 0; d < f->p->n_devs; d++) {
@@ -466,10 +466,10 @@ static berth_status least_memory(finder *f, berth_arena *mem, berth_conflict *c)
 	return BERTH_OK;
 }
 
-static berth_status find(finder *f, berth_arena *mem, berth_conflict *c)
+static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c)
 {
 	bool found = false;
-	*c = (berth_conflict){0};
+	*c = (berth_infeasible_subset){0};
 	BERTH_TRY(list_rules(f));
 	BERTH_TRY(least_memory(f, mem, c));
 	memset(f->on, 1, (size_t)f->n * sizeof *f->on);
@@ -494,11 +494,11 @@ static berth_status find(finder *f, berth_arena *mem, berth_conflict *c)
 	return write_down(f, mem, c);
 }
 
-berth_status berth_conflict_find(const berth_problem *p, const berth_objective *o, const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_conflict *out,
+berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_objective *o, const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_infeasible_subset *out,
                                  berth_err *err)
 {
 	finder f = {.p = p, .o = o, .until = until, .tmp = tmp, .err = err};
-	berth_conflict c;
+	berth_infeasible_subset c;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = find(&f, mem, &c);
 	berth_arena_reset(tmp, mark);
