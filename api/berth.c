@@ -69,7 +69,8 @@ berth_status berth_model_load(const char *spec, berth_model **out, berth_err *er
 	GIVE(st, m, berth_model_free, out);
 }
 
-berth_status berth_model_parse(const char *name, const void *data, size_t size, berth_model **out, berth_err *err)
+berth_status berth_model_parse(const char *name, const void *data, size_t size, berth_model **out,
+                               berth_err *err)
 {
 	berth_arena tmp = {0};
 	berth_model *m = calloc(1, sizeof *m);
@@ -117,7 +118,8 @@ berth_status berth_machine_load(const char *spec, berth_machine **out, berth_err
 	GIVE(st, m, berth_machine_free, out);
 }
 
-berth_status berth_machine_parse(const char *name, const void *data, size_t size, berth_machine **out, berth_err *err)
+berth_status berth_machine_parse(const char *name, const void *data, size_t size, berth_machine **out,
+                                 berth_err *err)
 {
 	berth_arena tmp = {0};
 	berth_machine *m = calloc(1, sizeof *m);
@@ -164,8 +166,9 @@ static void listen(void *ctx, const berth_progress *now)
 static berth_status check_options(const berth_options *o, berth_err *err)
 {
 	if (o->evaluations < 0 || o->threads < 0 || !(o->time_s >= 0))
-		return berth_fail(err, BERTH_EINVAL, "options: evaluations %lld, threads %d, time_s %g; expected none below 0", (long long)o->evaluations,
-		                  (int)o->threads, o->time_s);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "options: evaluations %lld, threads %d, time_s %g; expected none below 0",
+		                  (long long)o->evaluations, (int)o->threads, o->time_s);
 	return BERTH_OK;
 }
 
@@ -207,17 +210,20 @@ static berth_status judge(berth_plan *plan, berth_err *err)
 	BERTH_TRY(berth_timeline_new(&plan->p, pl->op_dev, pl->order, &plan->mem, &plan->t, err));
 	berth_objective o = objective_of(plan);
 	BERTH_TRY(berth_bounds_objective(&plan->p, &plan->bounds, &o, &plan->mem, &plan->lower_bound, err));
-	BERTH_TRY(berth_check_placement(&plan->p, pl->op_dev, plan->t.r.runs ? plan->t.peak_bytes : NULL, &plan->mem, &plan->broken, err));
+	BERTH_TRY(berth_check_placement(&plan->p, pl->op_dev, plan->t.r.runs ? plan->t.peak_bytes : NULL,
+	                                &plan->mem, &plan->broken, err));
 	return berth_check_limits(&o, &plan->t.r, &plan->mem, &plan->broken, err);
 }
 
-static berth_status compile(berth_plan *plan, const berth_model *model, const berth_machine *machine, berth_arena *tmp, berth_err *err)
+static berth_status compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                            berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(berth_problem_new(&model->g, &machine->s, &plan->mem, tmp, &plan->p, err));
 	return berth_bounds_new(&plan->p, tmp, &plan->bounds, err);
 }
 
-static berth_status search(berth_plan *plan, const berth_options *o, const berth_search_cfg *base, berth_arena *tmp, berth_err *err)
+static berth_status search(berth_plan *plan, const berth_options *o, const berth_search_cfg *base,
+                           berth_arena *tmp, berth_err *err)
 {
 	const berth_method *method = berth_method_default();
 	berth_search_cfg cfg = *base;
@@ -235,7 +241,8 @@ static berth_status search(berth_plan *plan, const berth_options *o, const berth
 	return judge(plan, err);
 }
 
-static berth_status place(berth_plan *plan, const berth_model *model, const berth_machine *machine, const berth_options *o, berth_arena *tmp, berth_err *err)
+static berth_status place(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                          const berth_options *o, berth_arena *tmp, berth_err *err)
 {
 	listener l = {0};
 	berth_search_cfg cfg;
@@ -246,7 +253,8 @@ static berth_status place(berth_plan *plan, const berth_model *model, const bert
 	return st;
 }
 
-berth_status berth_place(const berth_model *model, const berth_machine *machine, const berth_options *options, berth_plan **out, berth_err *err)
+berth_status berth_place(const berth_model *model, const berth_machine *machine, const berth_options *options,
+                         berth_plan **out, berth_err *err)
 {
 	berth_arena tmp = {0};
 	berth_options defaults = {0};
@@ -301,7 +309,8 @@ static berth_status write_plan(const berth_plan *plan, const char *path, berth_a
 {
 	const char *text;
 	size_t len;
-	BERTH_TRY(berth_placement_write_json(&plan->placement, plan->p.g, plan->p.s, true, tmp, &text, &len, err));
+	BERTH_TRY(berth_placement_write_json(&plan->placement, plan->p.g, plan->p.s, true, tmp, &text, &len,
+	                                     err));
 	return berth_file_write(path, text, len, err);
 }
 
@@ -313,17 +322,20 @@ berth_status berth_plan_write(const berth_plan *plan, const char *path, berth_er
 	return st;
 }
 
-static berth_status read_plan(berth_plan *plan, const char *path, const berth_model *model, const berth_machine *machine, berth_arena *tmp, berth_err *err)
+static berth_status read_plan(berth_plan *plan, const char *path, const berth_model *model,
+                              const berth_machine *machine, berth_arena *tmp, berth_err *err)
 {
 	char *data;
 	size_t size;
 	BERTH_TRY(compile(plan, model, machine, tmp, err));
 	BERTH_TRY(berth_file_read(path, &plan->mem, &data, &size, err));
-	BERTH_TRY(berth_placement_parse_json(path, data, size, &model->g, &machine->s, &plan->mem, tmp, &plan->placement, NULL, err));
+	BERTH_TRY(berth_placement_parse_json(path, data, size, &model->g, &machine->s, &plan->mem, tmp,
+	                                     &plan->placement, NULL, err));
 	return judge(plan, err);
 }
 
-berth_status berth_plan_read(const char *path, const berth_model *model, const berth_machine *machine, berth_plan **out, berth_err *err)
+berth_status berth_plan_read(const char *path, const berth_model *model, const berth_machine *machine,
+                             berth_plan **out, berth_err *err)
 {
 	berth_arena tmp = {0};
 	berth_plan *plan = calloc(1, sizeof *plan);
@@ -336,7 +348,8 @@ berth_status berth_plan_read(const char *path, const berth_model *model, const b
 
 /* ---- advanced ---- */
 
-static berth_status copy_indices(berth_arena *mem, const int32_t *from, int32_t n, int32_t **out, berth_err *err)
+static berth_status copy_indices(berth_arena *mem, const int32_t *from, int32_t n, int32_t **out,
+                                 berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
 	if (n)
@@ -344,8 +357,8 @@ static berth_status copy_indices(berth_arena *mem, const int32_t *from, int32_t 
 	return BERTH_OK;
 }
 
-static berth_status fill_plan(berth_plan *plan, const berth_model *model, const berth_machine *machine, const int32_t *device, const int32_t *order,
-                              berth_arena *tmp, berth_err *err)
+static berth_status fill_plan(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                              const int32_t *device, const int32_t *order, berth_arena *tmp, berth_err *err)
 {
 	int32_t n = model->g.n_ops;
 	BERTH_TRY(compile(plan, model, machine, tmp, err));
@@ -359,8 +372,8 @@ static berth_status fill_plan(berth_plan *plan, const berth_model *model, const 
 	return judge(plan, err);
 }
 
-berth_status berth_plan_new(const berth_model *model, const berth_machine *machine, const int32_t *device, const int32_t *order, berth_plan **out,
-                            berth_err *err)
+berth_status berth_plan_new(const berth_model *model, const berth_machine *machine, const int32_t *device,
+                            const int32_t *order, berth_plan **out, berth_err *err)
 {
 	berth_arena tmp = {0};
 	berth_plan *plan = calloc(1, sizeof *plan);
@@ -373,15 +386,16 @@ berth_status berth_plan_new(const berth_model *model, const berth_machine *machi
 
 static berth_status check_runs(const berth_plan *plan, berth_err *err)
 {
-	return plan->t.r.runs ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "%s", plan->broken.item[0].message);
+	return plan->t.r.runs ? BERTH_OK
+	                      : berth_fail(err, BERTH_EINFEASIBLE, "%s", plan->broken.item[0].message);
 }
 
 berth_status berth_plan_cost(const berth_plan *plan, berth_cost *out, berth_err *err)
 {
 	const berth_sim_result *r = &plan->t.r;
 	BERTH_TRY(check_runs(plan, err));
-	*out = (berth_cost){berth_metric_value(BERTH_LATENCY, r), 1 / berth_metric_value(BERTH_THROUGHPUT, r), berth_metric_value(BERTH_ENERGY, r),
-	                    berth_metric_value(BERTH_EDP, r)};
+	*out = (berth_cost){berth_metric_value(BERTH_LATENCY, r), 1 / berth_metric_value(BERTH_THROUGHPUT, r),
+	                    berth_metric_value(BERTH_ENERGY, r), berth_metric_value(BERTH_EDP, r)};
 	return BERTH_OK;
 }
 
@@ -401,7 +415,8 @@ const char *berth_plan_violation(const berth_plan *plan, int32_t i)
 	return plan->broken.item[i].message;
 }
 
-static berth_status write_trace(const berth_plan *plan, const char *path, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status write_trace(const berth_plan *plan, const char *path, berth_arena *mem, berth_arena *tmp,
+                                berth_err *err)
 {
 	const char *text;
 	size_t len;
@@ -428,8 +443,9 @@ static void listen_to_training(void *ctx, const berth_train_update *u)
 		atomic_store(&l->stop, 1);
 }
 
-static berth_status train_items(const berth_model *const *models, int32_t n_models, const berth_machine *const *machines, int32_t n_machines,
-                                berth_arena *mem, berth_arena *tmp, berth_train_item **out, berth_err *err)
+static berth_status train_items(const berth_model *const *models, int32_t n_models,
+                                const berth_machine *const *machines, int32_t n_machines, berth_arena *mem,
+                                berth_arena *tmp, berth_train_item **out, berth_err *err)
 {
 	int32_t n = 0;
 	BERTH_TRY(BERTH_NEW(mem, *out, (size_t)n_models * (size_t)n_machines, err));
@@ -443,8 +459,8 @@ static berth_status train_items(const berth_model *const *models, int32_t n_mode
 	return BERTH_OK;
 }
 
-static berth_status train_on(const berth_train_item *item, int32_t n, const berth_options *o, const char *path, berth_arena *mem, berth_arena *tmp,
-                             berth_err *err)
+static berth_status train_on(const berth_train_item *item, int32_t n, const berth_options *o,
+                             const char *path, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_train_cfg cfg = berth_train_cfg_default();
 	berth_train_result result;
@@ -465,18 +481,21 @@ static berth_status train_on(const berth_train_item *item, int32_t n, const bert
 	return st;
 }
 
-berth_status berth_policy_train(const berth_model *const *models, int32_t n_models, const berth_machine *const *machines, int32_t n_machines,
+berth_status berth_policy_train(const berth_model *const *models, int32_t n_models,
+                                const berth_machine *const *machines, int32_t n_machines,
                                 const berth_options *options, const char *path, berth_err *err)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_options defaults = {0};
 	berth_train_item *item;
 	if (n_models < 1 || n_machines < 1 || !path)
-		return berth_fail(err, BERTH_EINVAL, "training needs a model, a machine and a path; found %d, %d and %s", (int)n_models, (int)n_machines,
-		                  path ? path : "none");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "training needs a model, a machine and a path; found %d, %d and %s",
+		                  (int)n_models, (int)n_machines, path ? path : "none");
 	berth_status st = train_items(models, n_models, machines, n_machines, &mem, &tmp, &item, err);
 	if (st == BERTH_OK)
-		st = train_on(item, n_models * n_machines, options ? options : &defaults, path, &mem, &tmp, err);
+		st = train_on(item, n_models * n_machines, options ? options : &defaults, path, &mem, &tmp,
+		              err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return st;

@@ -56,7 +56,8 @@ static void become_quiet(void)
 	signal(SIGABRT, SIG_DFL);
 }
 
-static _Noreturn void child(int fd, berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks, const berth_apart_block *blocks)
+static _Noreturn void child(int fd, berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
+                            const berth_apart_block *blocks)
 {
 	outcome o = {.st = BERTH_OK};
 	become_quiet();
@@ -75,7 +76,8 @@ static bool receive(int fd, outcome *o, int n_blocks, const berth_apart_block *b
 	return got;
 }
 
-berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks, const berth_apart_block *blocks, bool *answered, berth_err *err)
+berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
+                         const berth_apart_block *blocks, bool *answered, berth_err *err)
 {
 	int fd[2];
 	outcome o;

@@ -1,4 +1,5 @@
-/* Work in a process of its own: for libraries that keep global state, install signal handlers, print, or end the process that they run in. */
+/* Work in a process of its own: for libraries that keep global state, install signal handlers, print, or end
+ * the process that they run in. */
 #ifndef BERTH_APART_H
 #define BERTH_APART_H
 
@@ -13,9 +14,11 @@ typedef struct berth_apart_block {
 	size_t bytes;
 } berth_apart_block;
 
-/* Run work(ctx) in a child with a copy of the caller's memory, and bring back the blocks as it left them. The child prints nothing, leaves no core file and
- * ends at Ctrl-C. *answered: false where the child ended before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as they
+/* Run work(ctx) in a child with a copy of the caller's memory, and bring back the blocks as it left them.
+ * The child prints nothing, leaves no core file and ends at Ctrl-C. *answered: false where the child ended
+ * before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as they
  * were), BERTH_EIO (no process). */
-berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks, const berth_apart_block *blocks, bool *answered, berth_err *err);
+berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
+                         const berth_apart_block *blocks, bool *answered, berth_err *err);
 
 #endif

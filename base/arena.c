@@ -1,4 +1,5 @@
-/* Arena allocator over a chain of chunks; the newest chunk is on top. Deliberately without freeing of single blocks. */
+/* Arena allocator over a chain of chunks; the newest chunk is on top. Deliberately without freeing of single
+ * blocks. */
 #include "arena.h"
 
 #include <stdalign.h>
@@ -66,7 +67,10 @@ static size_t next_cap(const berth_arena *a)
 	size_t twice = a->top ? a->top->cap * 2 : ARENA_FIRST, part = 0;
 	if (twice > ARENA_DOUBLES)
 		part = berth_arena_size(a) / 32;
-	return part > ARENA_MAX_CHUNK ? ARENA_MAX_CHUNK : part > ARENA_DOUBLES ? part : twice < ARENA_DOUBLES ? twice : ARENA_DOUBLES;
+	return part > ARENA_MAX_CHUNK  ? ARENA_MAX_CHUNK
+	       : part > ARENA_DOUBLES  ? part
+	       : twice < ARENA_DOUBLES ? twice
+	                               : ARENA_DOUBLES;
 }
 
 static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
@@ -110,7 +114,8 @@ void *berth_arena_alloc(berth_arena *a, size_t n, size_t size)
 		return NULL;
 	size_t bytes = n * size;
 	bytes += bytes == 0;
-	return take(a, bytes, bytes >= ARENA_LINE ? ARENA_LINE : alignof(max_align_t)); /* cache lines for large blocks */
+	return take(a, bytes, bytes >= ARENA_LINE ? ARENA_LINE : alignof(max_align_t)); /* cache lines for
+	                                                                                   large blocks */
 }
 
 berth_arena_mark berth_arena_get_mark(const berth_arena *a)

@@ -1,5 +1,6 @@
 /* Arena allocator: all memory of a problem (graph, simulation, solve) comes from one arena and goes with it.
- * Scratch is an arena too: berth_arena_mark on entry, berth_arena_reset on exit, so early returns need no cleanup code. */
+ * Scratch is an arena too: berth_arena_mark on entry, berth_arena_reset on exit, so early returns need no
+ * cleanup code. */
 #ifndef BERTH_ARENA_H
 #define BERTH_ARENA_H
 
@@ -7,7 +8,8 @@
 
 #include <stddef.h>
 
-/* The allocator below an arena. Tests fail the k-th call through it. alloc returns NULL on failure; free takes what alloc gave. */
+/* The allocator below an arena. Tests fail the k-th call through it. alloc returns NULL on failure; free
+ * takes what alloc gave. */
 typedef struct berth_allocator {
 	void *(*alloc)(void *ctx, size_t size);
 	void (*free)(void *ctx, void *ptr);
@@ -27,8 +29,8 @@ typedef struct berth_arena_mark {
 
 void berth_arena_init(berth_arena *a, const berth_allocator *hook);
 
-/* n * size bytes, zeroed, aligned for any type and to 64 bytes from 64 bytes on. n or size may be 0 (a unique valid pointer).
- * NULL when memory runs out or n * size overflows. O(bytes). */
+/* n * size bytes, zeroed, aligned for any type and to 64 bytes from 64 bytes on. n or size may be 0 (a
+ * unique valid pointer). NULL when memory runs out or n * size overflows. O(bytes). */
 void *berth_arena_alloc(berth_arena *a, size_t n, size_t size);
 
 /* Release all memory; the arena is empty and usable again. */
@@ -41,7 +43,8 @@ void berth_arena_reset(berth_arena *a, berth_arena_mark mark);
 /* Bytes taken from the allocator now. */
 size_t berth_arena_size(const berth_arena *a);
 
-/* Copy of the first n bytes of s (all of it for berth_arena_strdup) with a closing 0; NULL when memory runs out. */
+/* Copy of the first n bytes of s (all of it for berth_arena_strdup) with a closing 0; NULL when memory runs
+ * out. */
 char *berth_arena_strndup(berth_arena *a, const char *s, size_t n);
 char *berth_arena_strdup(berth_arena *a, const char *s);
 /* printf into the arena. */
@@ -51,11 +54,12 @@ char *berth_arena_printf(berth_arena *a, const char *fmt, ...) BERTH_PRINTF(2, 3
 #define BERTH_NEW(arena, ptr, n, err) \
 	(((ptr) = berth_arena_alloc((arena), (size_t)(n), sizeof *(ptr))) ? BERTH_OK : berth_nomem(err))
 
-/* A growing array of the arena: room for at least one element more than len; doubles *cap (the old storage stays until reset).
- * Returns the new array, NULL when memory runs out. */
+/* A growing array of the arena: room for at least one element more than len; doubles *cap (the old storage
+ * stays until reset). Returns the new array, NULL when memory runs out. */
 void *berth_arena_grow(berth_arena *a, const void *array, size_t size, size_t len, size_t *cap);
-#define BERTH_GROW(arena, ptr, len, cap, err)                                                                  \
-	((size_t)(len) < *(cap) ? BERTH_OK                                                                     \
-	 : ((ptr) = berth_arena_grow((arena), (ptr), sizeof *(ptr), (size_t)(len), (cap))) ? BERTH_OK : berth_nomem(err))
+#define BERTH_GROW(arena, ptr, len, cap, err) \
+	((size_t)(len) < *(cap) ? BERTH_OK \
+	 : ((ptr) = berth_arena_grow((arena), (ptr), sizeof *(ptr), (size_t)(len), (cap))) ? BERTH_OK \
+	 : berth_nomem(err))
 
 #endif

@@ -1,4 +1,5 @@
-/* The cores that this process may run on: neither those that a container or taskset keeps from it nor those that are off. */
+/* The cores that this process may run on: neither those that a container or taskset keeps from it nor those
+ * that are off. */
 #ifndef BERTH_CORES_H
 #define BERTH_CORES_H
 
@@ -6,8 +7,9 @@
 
 enum { BERTH_MAX_CORES = 1024 };
 
-/* Their numbers (those of the system's processors) into core[max], lowest first; returns how many, 0 where nobody says. With hwloc one processor a core, without it
- * each of the threads that a core's hardware shares is one. */
+/* Their numbers (those of the system's processors) into core[max], lowest first; returns how many, 0 where
+ * nobody says. With hwloc one processor a core, without it each of the threads that a core's hardware shares
+ * is one. */
 int32_t berth_cores(int32_t *core, int32_t max);
 
 #endif

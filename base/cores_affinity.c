@@ -8,7 +8,8 @@ int32_t berth_cores(int32_t *core, int32_t max)
 {
 	cpu_set_t set;
 	int32_t n = 0;
-	if (sched_getaffinity(0, sizeof set, &set) != 0) { /* more processors than a set has room for: take them all */
+	if (sched_getaffinity(0, sizeof set, &set) != 0) { /* more processors than a set has room for: take
+		                                              them all */
 		for (long online = sysconf(_SC_NPROCESSORS_ONLN); n < online && n < max; n++)
 			core[n] = n;
 		return n;

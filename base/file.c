@@ -32,7 +32,8 @@ static berth_status open_to_read(const char *path, int *fd, size_t *size, bool *
 }
 
 /* A pipe to its end. */
-static berth_status read_stream(int fd, const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err)
+static berth_status read_stream(int fd, const char *path, berth_arena *mem, char **data, size_t *size,
+                                berth_err *err)
 {
 	char *buf = NULL;
 	size_t cap = 0, len = 0;
@@ -68,7 +69,8 @@ static berth_status read_all(int fd, const char *path, char *buf, size_t size, b
 	return BERTH_OK;
 }
 
-static berth_status read_whole(int fd, const char *path, size_t n, berth_arena *mem, char **data, size_t *size, berth_err *err)
+static berth_status read_whole(int fd, const char *path, size_t n, berth_arena *mem, char **data,
+                               size_t *size, berth_err *err)
 {
 	char *buf = berth_arena_alloc(mem, n + 1, 1);
 	if (!buf)
@@ -85,7 +87,8 @@ berth_status berth_file_read(const char *path, berth_arena *mem, char **data, si
 	size_t n;
 	bool regular;
 	BERTH_TRY(open_to_read(path, &fd, &n, &regular, err));
-	berth_status st = regular ? read_whole(fd, path, n, mem, data, size, err) : read_stream(fd, path, mem, data, size, err);
+	berth_status st = regular ? read_whole(fd, path, n, mem, data, size, err)
+	                          : read_stream(fd, path, mem, data, size, err);
 	close(fd);
 	return st;
 }
@@ -226,7 +229,8 @@ berth_status berth_file_keep(const char *path, const char *older, berth_err *err
 		return BERTH_OK;
 	if (unlink(older) != 0 && errno != ENOENT)
 		return berth_fail(err, BERTH_EIO, "%s: cannot replace: %s", older, strerror(errno));
-	if (link(path, older) != 0 && errno != EEXIST && errno != ENOENT && errno != EPERM && errno != EOPNOTSUPP && errno != EMLINK)
+	if (link(path, older) != 0 && errno != EEXIST && errno != ENOENT && errno != EPERM &&
+	    errno != EOPNOTSUPP && errno != EMLINK)
 		return berth_fail(err, BERTH_EIO, "%s: cannot keep as %s: %s", path, older, strerror(errno));
 	return BERTH_OK;
 }
@@ -239,7 +243,8 @@ berth_status berth_cache_path(const char *name, berth_arena *mem, const char **p
 	else if (home && *home)
 		*path = berth_arena_printf(mem, "%s/.cache/berth/%s", home, name);
 	else
-		return berth_fail(err, BERTH_EIO, "no place for %s: neither XDG_CACHE_HOME nor HOME is set", name);
+		return berth_fail(err, BERTH_EIO, "no place for %s: neither XDG_CACHE_HOME nor HOME is set",
+		                  name);
 	return *path ? BERTH_OK : berth_nomem(err);
 }
 
@@ -251,7 +256,8 @@ berth_status berth_make_folders(const char *path, berth_arena *tmp, berth_err *e
 	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = 0;
 		if (mkdir(part, 0777) != 0 && errno != EEXIST)
-			return berth_fail(err, BERTH_EIO, "%s: cannot make the folder: %s", part, strerror(errno));
+			return berth_fail(err, BERTH_EIO, "%s: cannot make the folder: %s", part,
+			                  strerror(errno));
 		*slash = '/';
 	}
 	return BERTH_OK;

@@ -6,15 +6,18 @@
 
 #include <stdbool.h>
 
-/* The whole file (a pipe to its end) into the arena, with a closing 0 not counted in *size. "-" is not special. Fails: BERTH_EIO, BERTH_ENOMEM. */
+/* The whole file (a pipe to its end) into the arena, with a closing 0 not counted in *size. "-" is not
+ * special. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
 
-/* Read-only mapping of a regular file; *size 0 and *data NULL for an empty one. Undo with berth_file_unmap. Fails: BERTH_EIO. */
+/* Read-only mapping of a regular file; *size 0 and *data NULL for an empty one. Undo with berth_file_unmap.
+ * Fails: BERTH_EIO. */
 berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err);
 void berth_file_unmap(const unsigned char *data, size_t size);
 
-/* Replace path by data[size]: readers see the old file or the new one, never a part. path "-" writes to standard output;
- * an existing path that is no regular file (a pipe, /dev/null) is written in place. Fails: BERTH_EIO; the old file stays. */
+/* Replace path by data[size]: readers see the old file or the new one, never a part. path "-" writes to
+ * standard output; an existing path that is no regular file (a pipe, /dev/null) is written in place. Fails:
+ * BERTH_EIO; the old file stays. */
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err);
 
 /* Is there something of that name? */
@@ -23,12 +26,12 @@ bool berth_file_exists(const char *path);
 /* Would berth_file_write(path) have a chance? Checked before long work. Fails: BERTH_EIO. */
 berth_status berth_file_writable(const char *path, berth_err *err);
 
-/* Let older name the file that path names now too, in place of what it named: path can then be replaced. Nothing where path is no regular file, or where the
- * file system has no second names. Fails: BERTH_EIO. */
+/* Let older name the file that path names now too, in place of what it named: path can then be replaced.
+ * Nothing where path is no regular file, or where the file system has no second names. Fails: BERTH_EIO. */
 berth_status berth_file_keep(const char *path, const char *older, berth_err *err);
 
-/* Where files stand that berth keeps from one run to another: $XDG_CACHE_HOME/berth/NAME, else $HOME/.cache/berth/NAME. Fails: BERTH_EIO where neither is
- * set, BERTH_ENOMEM. */
+/* Where files stand that berth keeps from one run to another: $XDG_CACHE_HOME/berth/NAME, else
+ * $HOME/.cache/berth/NAME. Fails: BERTH_EIO where neither is set, BERTH_ENOMEM. */
 berth_status berth_cache_path(const char *name, berth_arena *mem, const char **path, berth_err *err);
 
 /* Make the folders that path stands in. Fails: BERTH_EIO, BERTH_ENOMEM. */

@@ -30,7 +30,8 @@ static bool only_space(const char *p, const char *end)
 	return p == end;
 }
 
-static berth_status syntax_error(const char *file, const char *text, const char *at, const char *end, const char *what, berth_err *err)
+static berth_status syntax_error(const char *file, const char *text, const char *at, const char *end,
+                                 const char *what, berth_err *err)
 {
 	int line, column;
 	char near[24] = "the end of the file";
@@ -73,7 +74,8 @@ berth_status berth_json_parse(const char *file, const char *text, size_t size, c
 	if (!berth_text_is_utf8(text, size))
 		return berth_fail(err, BERTH_EFORMAT, "%s: not JSON text: it is not UTF-8", file);
 	if (only_space(text, text + size))
-		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty; expected a JSON object", file);
+		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty; expected a JSON object",
+		                  file);
 	cJSON *doc = cJSON_ParseWithLengthOpts(text, size, &end, 0);
 	if (!doc)
 		return syntax_error(file, text, end, text + size, "JSON syntax error", err);
@@ -81,7 +83,8 @@ berth_status berth_json_parse(const char *file, const char *text, size_t size, c
 		cJSON_Delete(doc);
 		while (*end == ' ' || *end == '\n' || *end == '\r' || *end == '\t')
 			end++;
-		return syntax_error(file, text, end, text + size, "text after the end of the JSON document", err);
+		return syntax_error(file, text, end, text + size, "text after the end of the JSON document",
+		                    err);
 	}
 	*out = doc;
 	return BERTH_OK;
@@ -171,7 +174,8 @@ berth_status berth_json_keys(const berth_json *at, const char *const *known, ber
 			i++;
 		if (i == n) {
 			char hint[96];
-			return berth_json_fail(at, err, "unknown key '%.60s'%s", m->string, berth_text_suggest(hint, sizeof hint, m->string, known, n));
+			return berth_json_fail(at, err, "unknown key '%.60s'%s", m->string,
+			                       berth_text_suggest(hint, sizeof hint, m->string, known, n));
 		}
 		if (seen >> i & 1)
 			return berth_json_fail(at, err, "key '%s' stands twice", m->string);
@@ -181,7 +185,8 @@ berth_status berth_json_keys(const berth_json *at, const char *const *known, ber
 }
 
 /* The required or optional member key of at; *there tells whether to go on. */
-static berth_status member(const berth_json *at, const char *key, bool required, berth_json *out, bool *there, berth_err *err)
+static berth_status member(const berth_json *at, const char *key, bool required, berth_json *out, bool *there,
+                           berth_err *err)
 {
 	*out = berth_json_get(at, key);
 	*there = out->item != NULL;
@@ -202,11 +207,14 @@ berth_status berth_json_format(const berth_json *at, const char *format, int ver
 		return berth_json_fail(&at_format, err, "format is '%.60s', expected '%s'", f, format);
 	BERTH_TRY(berth_json_int(at, "version", true, 0, INT32_MAX, &v, err));
 	if (v != version)
-		return berth_json_fail(&at_version, err, "version %d of %s is not known here; this berth reads version %d", v, format, version);
+		return berth_json_fail(&at_version, err,
+		                       "version %d of %s is not known here; this berth reads version %d", v,
+		                       format, version);
 	return BERTH_OK;
 }
 
-berth_status berth_json_string(const berth_json *at, const char *key, bool required, const char **out, berth_err *err)
+berth_status berth_json_string(const berth_json *at, const char *key, bool required, const char **out,
+                               berth_err *err)
 {
 	berth_json v;
 	bool there;
@@ -219,7 +227,8 @@ berth_status berth_json_string(const berth_json *at, const char *key, bool requi
 	return BERTH_OK;
 }
 
-berth_status berth_json_number(const berth_json *at, const char *key, bool required, double min, double *out, berth_err *err)
+berth_status berth_json_number(const berth_json *at, const char *key, bool required, double min, double *out,
+                               berth_err *err)
 {
 	berth_json v;
 	bool there;
@@ -237,7 +246,8 @@ berth_status berth_json_number(const berth_json *at, const char *key, bool requi
 	return BERTH_OK;
 }
 
-berth_status berth_json_bytes(const berth_json *at, const char *key, bool required, int64_t *out, berth_err *err)
+berth_status berth_json_bytes(const berth_json *at, const char *key, bool required, int64_t *out,
+                              berth_err *err)
 {
 	double x = -1;
 	BERTH_TRY(berth_json_number(at, key, required, 0, &x, err));
@@ -251,7 +261,8 @@ berth_status berth_json_bytes(const berth_json *at, const char *key, bool requir
 	return BERTH_OK;
 }
 
-berth_status berth_json_int(const berth_json *at, const char *key, bool required, int32_t min, int32_t max, int32_t *out, berth_err *err)
+berth_status berth_json_int(const berth_json *at, const char *key, bool required, int32_t min, int32_t max,
+                            int32_t *out, berth_err *err)
 {
 	double x = NAN;
 	BERTH_TRY(berth_json_number(at, key, required, min, &x, err));
@@ -278,14 +289,16 @@ berth_status berth_json_bool(const berth_json *at, const char *key, bool *out, b
 	return BERTH_OK;
 }
 
-berth_status berth_json_array(const berth_json *at, const char *key, bool required, berth_json *out, berth_err *err)
+berth_status berth_json_array(const berth_json *at, const char *key, bool required, berth_json *out,
+                              berth_err *err)
 {
 	bool there;
 	BERTH_TRY(member(at, key, required, out, &there, err));
 	return !there || cJSON_IsArray(out->item) ? BERTH_OK : expected(out, "an array", err);
 }
 
-berth_status berth_json_object(const berth_json *at, const char *key, bool required, berth_json *out, berth_err *err)
+berth_status berth_json_object(const berth_json *at, const char *key, bool required, berth_json *out,
+                               berth_err *err)
 {
 	bool there;
 	BERTH_TRY(member(at, key, required, out, &there, err));

@@ -1,5 +1,6 @@
-/* JSON in and out. Reading: cJSON behind checks that name the place of an error (line:column for syntax, a JSON pointer for
- * meaning, the nearest known word for an unknown key). Writing: a growing text with two-space indentation or none. */
+/* JSON in and out. Reading: cJSON behind checks that name the place of an error (line:column for syntax, a
+ * JSON pointer for meaning, the nearest known word for an unknown key). Writing: a growing text with
+ * two-space indentation or none. */
 #ifndef BERTH_JSON_H
 #define BERTH_JSON_H
 
@@ -9,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A value being read and the way to it: for messages like "model.json: /ops/3/flops: ...". Lives on the reader's stack. */
+/* A value being read and the way to it: for messages like "model.json: /ops/3/flops: ...". Lives on the
+ * reader's stack. */
 typedef struct berth_json {
 	const cJSON *item;
 	const char *file;              /* shown first in messages */
@@ -18,19 +20,23 @@ typedef struct berth_json {
 	int32_t index;                 /* our index in an array */
 } berth_json;
 
-/* Is the tree of text[size] sure to take at most `most` bytes? An upper bound, from the text's commas, brackets and quotes alone. O(size). */
+/* Is the tree of text[size] sure to take at most `most` bytes? An upper bound, from the text's commas,
+ * brackets and quotes alone. O(size). */
 bool berth_json_tree_within(const char *text, size_t size, size_t most);
 
-/* Parse text[size]. The result is freed by cJSON_Delete. Fails: BERTH_EFORMAT (with line:column), BERTH_ENOMEM. */
+/* Parse text[size]. The result is freed by cJSON_Delete. Fails: BERTH_EFORMAT (with line:column),
+ * BERTH_ENOMEM. */
 berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err);
 
 /* "FILE: /pointer: " and the message. Always returns BERTH_EFORMAT. */
 berth_status berth_json_fail(const berth_json *at, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
 
-/* st of a callee that knows no place: its message gets "FILE: /pointer: " in front where it is BERTH_EFORMAT. Returns st. */
+/* st of a callee that knows no place: its message gets "FILE: /pointer: " in front where it is
+ * BERTH_EFORMAT. Returns st. */
 berth_status berth_json_placed(const berth_json *at, berth_status st, berth_err *err);
 
-/* Children for messages and further reading. key must exist for berth_json_get to have an item (NULL otherwise). */
+/* Children for messages and further reading. key must exist for berth_json_get to have an item (NULL
+ * otherwise). */
 berth_json berth_json_get(const berth_json *at, const char *key);
 berth_json berth_json_at(const berth_json *at, const cJSON *item, int32_t index);
 berth_json berth_json_member(const berth_json *at, const cJSON *item);
@@ -41,18 +47,25 @@ berth_status berth_json_keys(const berth_json *at, const char *const *known, ber
 /* at is an object with "format": format and "version": version. */
 berth_status berth_json_format(const berth_json *at, const char *format, int version, berth_err *err);
 
-/* Typed members of the object at. A missing member leaves *out as it is, or is an error where required. Type errors say what was found.
- * Numbers must be finite. bytes: a whole number in [0, 2^53]. */
-berth_status berth_json_string(const berth_json *at, const char *key, bool required, const char **out, berth_err *err);
-berth_status berth_json_number(const berth_json *at, const char *key, bool required, double min, double *out, berth_err *err);
-berth_status berth_json_bytes(const berth_json *at, const char *key, bool required, int64_t *out, berth_err *err);
-berth_status berth_json_int(const berth_json *at, const char *key, bool required, int32_t min, int32_t max, int32_t *out, berth_err *err);
+/* Typed members of the object at. A missing member leaves *out as it is, or is an error where required. Type
+ * errors say what was found. Numbers must be finite. bytes: a whole number in [0, 2^53]. */
+berth_status berth_json_string(const berth_json *at, const char *key, bool required, const char **out,
+                               berth_err *err);
+berth_status berth_json_number(const berth_json *at, const char *key, bool required, double min, double *out,
+                               berth_err *err);
+berth_status berth_json_bytes(const berth_json *at, const char *key, bool required, int64_t *out,
+                              berth_err *err);
+berth_status berth_json_int(const berth_json *at, const char *key, bool required, int32_t min, int32_t max,
+                            int32_t *out, berth_err *err);
 berth_status berth_json_bool(const berth_json *at, const char *key, bool *out, berth_err *err);
 /* Member as an array or object; out->item NULL where it is missing and not required. */
-berth_status berth_json_array(const berth_json *at, const char *key, bool required, berth_json *out, berth_err *err);
-berth_status berth_json_object(const berth_json *at, const char *key, bool required, berth_json *out, berth_err *err);
+berth_status berth_json_array(const berth_json *at, const char *key, bool required, berth_json *out,
+                              berth_err *err);
+berth_status berth_json_object(const berth_json *at, const char *key, bool required, berth_json *out,
+                               berth_err *err);
 
-/* Writer. Calls nest: open, members, close; commas, quotes and escapes are its job. Failure of memory sticks and is told at the end. */
+/* Writer. Calls nest: open, members, close; commas, quotes and escapes are its job. Failure of memory sticks
+ * and is told at the end. */
 typedef struct berth_json_out {
 	berth_arena *mem;
 	char *text;

@@ -1,4 +1,5 @@
-/* See json_slices.h. What is accepted here is JSON: structure outside the pieces is checked byte by byte, the pieces by cJSON. */
+/* See json_slices.h. What is accepted here is JSON: structure outside the pieces is checked byte by byte,
+ * the pieces by cJSON. */
 #include "json_slices.h"
 
 #include <string.h>
@@ -18,7 +19,8 @@ static const char *skip_string(const char *p, const char *end)
 	return p < end ? p + 1 : NULL;
 }
 
-/* Behind the value that starts at p: up to a comma or bracket outside of its own brackets; NULL where there is none. */
+/* Behind the value that starts at p: up to a comma or bracket outside of its own brackets; NULL where there
+ * is none. */
 static const char *skip_value(const char *p, const char *end)
 {
 	for (int depth = 0; p && p < end;) {
@@ -133,7 +135,8 @@ bool berth_json_split(const char *text, size_t size, berth_json_slice *slice, in
 	return false;
 }
 
-berth_status berth_json_too_large(const char *file, const char *text, size_t size, const char *at, berth_err *err)
+berth_status berth_json_too_large(const char *file, const char *text, size_t size, const char *at,
+                                  berth_err *err)
 {
 	size_t line = 1, start = 0, offset = at ? (size_t)(at - text) : 0;
 	for (size_t i = 0; i < offset; i++)
@@ -141,8 +144,11 @@ berth_status berth_json_too_large(const char *file, const char *text, size_t siz
 			line++;
 			start = i + 1;
 		}
-	return berth_fail(err, BERTH_EFORMAT, "%s:%zu:%zu: found what is no object of at most %d MB, or another form than an object with arrays of objects, which is not read in a file of %zu "
-	                                      "bytes: it would take more than four times that memory", file, line, offset - start + 1, BERTH_JSON_MOST_PIECE / 1000000, size);
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "%s:%zu:%zu: found what is no object of at most %d MB, or another form than an "
+	                  "object with arrays of objects, which is not read in a file of %zu "
+	                  "bytes: it would take more than four times that memory",
+	                  file, line, offset - start + 1, BERTH_JSON_MOST_PIECE / 1000000, size);
 }
 
 bool berth_json_next(berth_json_slice *slice, cJSON **item)

@@ -14,7 +14,8 @@ void berth_lp_init(berth_lp *lp, const char *name, berth_arena *mem)
 /* Room for one more in an array of a group that shares its capacity: grown is set to the new one. */
 #define GROW(ptr, len, cap, grown) BERTH_TRY(((grown) = (cap), BERTH_GROW(lp->mem, ptr, len, &(grown), err)))
 
-berth_status berth_lp_col(berth_lp *lp, const char *name, double lower, double upper, double cost, bool whole, int32_t *col, berth_err *err)
+berth_status berth_lp_col(berth_lp *lp, const char *name, double lower, double upper, double cost, bool whole,
+                          int32_t *col, berth_err *err)
 {
 	size_t grown;
 	GROW(lp->col_lower, lp->n_cols, lp->cap_cols, grown);
@@ -63,7 +64,8 @@ berth_status berth_lp_put(berth_lp *lp, int32_t col, double value, berth_err *er
 	return BERTH_OK;
 }
 
-berth_status berth_lp_row_of(berth_lp *lp, const char *name, double lower, double upper, int32_t n, const int32_t *cols, const double *values, berth_err *err)
+berth_status berth_lp_row_of(berth_lp *lp, const char *name, double lower, double upper, int32_t n,
+                             const int32_t *cols, const double *values, berth_err *err)
 {
 	BERTH_TRY(berth_lp_row(lp, name, lower, upper, err));
 	for (int32_t i = 0; i < n; i++)

@@ -1,7 +1,8 @@
-/* Linear and mixed-integer programs: minimise cost * x + offset over rows lower <= A x <= upper and columns lower <= x <= upper, some of them whole.
+/* Linear and mixed-integer programs: minimise cost * x + offset over rows lower <= A x <= upper and columns
+ * lower <= x <= upper, some of them whole.
  *
- * The model knows no solver: it can be written as an MPS or LP file for any. berth_lp_solve hands it to the one that berth was built with, if any.
- * Bounds at or beyond +-BERTH_LP_INF are none. */
+ * The model knows no solver: it can be written as an MPS or LP file for any. berth_lp_solve hands it to the
+ * one that berth was built with, if any. Bounds at or beyond +-BERTH_LP_INF are none. */
 #ifndef BERTH_LP_H
 #define BERTH_LP_H
 
@@ -23,7 +24,7 @@ typedef struct berth_lp {
 	const char **col_name;      /* NULL: written as x0, x1, ... */
 	double *row_lower, *row_upper;
 	const char **row_name;      /* NULL: written as r0, r1, ... */
-	size_t *row_begin;          /* first entry of a row; a row ends where the next begins, the last at n_entries */
+	size_t *row_begin; /* first entry of a row; a row ends where the next begins, the last at n_entries */
 	int32_t *entry_col;
 	double *entry_value;
 	size_t cap_cols, cap_rows, cap_entries;
@@ -32,17 +33,21 @@ typedef struct berth_lp {
 /* An empty model in mem; name is borrowed. */
 void berth_lp_init(berth_lp *lp, const char *name, berth_arena *mem);
 
-/* A new column; name is borrowed, without spaces, at most 255 bytes, may be NULL. *col: its index, may be NULL. Fails: BERTH_ENOMEM. */
-berth_status berth_lp_col(berth_lp *lp, const char *name, double lower, double upper, double cost, bool whole, int32_t *col, berth_err *err);
+/* A new column; name is borrowed, without spaces, at most 255 bytes, may be NULL. *col: its index, may be
+ * NULL. Fails: BERTH_ENOMEM. */
+berth_status berth_lp_col(berth_lp *lp, const char *name, double lower, double upper, double cost, bool whole,
+                          int32_t *col, berth_err *err);
 
 /* A new empty row; its entries follow by berth_lp_put before the next row begins. Fails: BERTH_ENOMEM. */
 berth_status berth_lp_row(berth_lp *lp, const char *name, double lower, double upper, berth_err *err);
 
-/* value * col is a term of the last row; a column may come once in a row. Zero terms are dropped. Fails: BERTH_ENOMEM. */
+/* value * col is a term of the last row; a column may come once in a row. Zero terms are dropped. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_lp_put(berth_lp *lp, int32_t col, double value, berth_err *err);
 
 /* A row with n terms. Fails: BERTH_ENOMEM. */
-berth_status berth_lp_row_of(berth_lp *lp, const char *name, double lower, double upper, int32_t n, const int32_t *cols, const double *values, berth_err *err);
+berth_status berth_lp_row_of(berth_lp *lp, const char *name, double lower, double upper, int32_t n,
+                             const int32_t *cols, const double *values, berth_err *err);
 
 static inline size_t berth_lp_row_end(const berth_lp *lp, int32_t row)
 {
@@ -55,29 +60,34 @@ double berth_lp_violation(const berth_lp *lp, const double *x);
 
 /* A lower bound of the LP's value that any row duals y [n_rows] prove: with r = cost - y A,
  *   cost x >= sum over rows of min(y lower, y upper) + sum over columns of min(r lower, r upper),
- * -INFINITY where a term asks for a bound that is not there. Summed in double: the caller's margin covers rounding (relative 1e-9 is ample).
- * It does not depend on how y was found. O(entries); r [n_cols] is scratch. */
+ * -INFINITY where a term asks for a bound that is not there. Summed in double: the caller's margin covers
+ * rounding (relative 1e-9 is ample). It does not depend on how y was found. O(entries); r [n_cols] is
+ * scratch. */
 double berth_lp_dual_value(const berth_lp *lp, const double *y, double *r);
 
-/* Append the model as free MPS, as an LP file (CPLEX format). A failed allocation sticks to the buffer. O(entries) and a transpose for MPS, in mem of out. */
+/* Append the model as free MPS, as an LP file (CPLEX format). A failed allocation sticks to the buffer.
+ * O(entries) and a transpose for MPS, in mem of out. */
 void berth_lp_write_mps(const berth_lp *lp, berth_strbuf *out);
 void berth_lp_write_lp(const berth_lp *lp, berth_strbuf *out);
 
 /* ---- the solver ---- */
 
 typedef enum berth_lp_status {
-	BERTH_LP_OPTIMAL,    /* within the gap asked for */
-	BERTH_LP_LIMIT,      /* a solution and a bound; a limit was reached */
+	BERTH_LP_OPTIMAL, /* within the gap asked for */
+	BERTH_LP_LIMIT,   /* a solution and a bound; a limit was reached */
 	BERTH_LP_INFEASIBLE,
 	BERTH_LP_UNBOUNDED,
-	BERTH_LP_UNKNOWN     /* no solution when the limit was reached, or the solver gave up; the bound holds if it is finite */
+	BERTH_LP_UNKNOWN /* no solution when the limit was reached, or the solver gave up; the bound holds if
+	                    it is finite */
 } berth_lp_status;
 
 typedef struct berth_lp_options {
-	int64_t nodes;       /* of the search tree; 0: no limit. Never seconds: the same model gives the same answer */
+	int64_t nodes; /* of the search tree; 0: no limit. Never seconds: the same model gives the same answer
+	                */
 	int64_t iterations;  /* of an LP's simplex; 0: no limit */
 	double gap;          /* relative gap at which to stop */
-	const double *start; /* [n_cols] a solution to start from; NULL: none. One that is not feasible is ignored */
+	const double *start; /* [n_cols] a solution to start from; NULL: none. One that is not feasible is
+	                        ignored */
 } berth_lp_options;
 
 typedef struct berth_lp_result {
@@ -85,7 +95,8 @@ typedef struct berth_lp_result {
 	double value;        /* of x; INFINITY: no solution */
 	double bound;        /* the solver's, within its tolerances (about 1e-6); -INFINITY: none */
 	double *x;           /* [n_cols] */
-	double *row_dual;    /* [n_rows] of a model without whole columns: change of the value per unit of the row's bound; else zeros */
+	double *row_dual;    /* [n_rows] of a model without whole columns: change of the value per unit of the
+	                        row's bound; else zeros */
 	int64_t nodes, iterations;
 } berth_lp_result;
 
@@ -95,9 +106,11 @@ const char *berth_lp_solver(void);
 /* The package whose lack leaves berth without a solver; NULL where it has one. */
 const char *berth_lp_missing(void);
 
-/* Solve. Arrays of the result live in mem; tmp is scratch, reset at exit. Prints nothing. Fails: BERTH_EUNSUPPORTED (no solver: names the package),
- * BERTH_ENOMEM, BERTH_EINVAL (a model beyond the solver's size), BERTH_EIO (no process). Infeasible and the like are results. A model with whole columns is
- * solved in a child process, as the solver may abort: then the status is unknown. */
-berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options, berth_arena *mem, berth_arena *tmp, berth_lp_result *out, berth_err *err);
+/* Solve. Arrays of the result live in mem; tmp is scratch, reset at exit. Prints nothing. Fails:
+ * BERTH_EUNSUPPORTED (no solver: names the package), BERTH_ENOMEM, BERTH_EINVAL (a model beyond the solver's
+ * size), BERTH_EIO (no process). Infeasible and the like are results. A model with whole columns is solved
+ * in a child process, as the solver may abort: then the status is unknown. */
+berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options, berth_arena *mem,
+                            berth_arena *tmp, berth_lp_result *out, berth_err *err);
 
 #endif

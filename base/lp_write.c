@@ -49,10 +49,12 @@ static char row_kind(const berth_lp *lp, int32_t r)
 /* ---- MPS ---- */
 
 /* A data line: section word (may be empty), one or two names, a number. */
-static void mps_number(berth_strbuf *out, const char *section, const char *first, const char *second, double v)
+static void mps_number(berth_strbuf *out, const char *section, const char *first, const char *second,
+                       double v)
 {
 	char digits[32];
-	berth_strbuf_printf(out, " %s%s%s%s%s %s\n", section, section[0] ? " " : "", first, second[0] ? " " : "", second, berth_text_double(digits, v));
+	berth_strbuf_printf(out, " %s%s%s%s%s %s\n", section, section[0] ? " " : "", first,
+	                    second[0] ? " " : "", second, berth_text_double(digits, v));
 }
 
 /* Entries by column: off [n_cols+1] into row and value. */
@@ -64,7 +66,8 @@ typedef struct columns {
 
 static bool transpose(const berth_lp *lp, berth_arena *mem, columns *t)
 {
-	if (BERTH_NEW(mem, t->off, (size_t)lp->n_cols + 2, NULL) != BERTH_OK || BERTH_NEW(mem, t->row, lp->n_entries, NULL) != BERTH_OK ||
+	if (BERTH_NEW(mem, t->off, (size_t)lp->n_cols + 2, NULL) != BERTH_OK ||
+	    BERTH_NEW(mem, t->row, lp->n_entries, NULL) != BERTH_OK ||
 	    BERTH_NEW(mem, t->value, lp->n_entries, NULL) != BERTH_OK)
 		return false;
 	for (size_t e = 0; e < lp->n_entries; e++)
@@ -138,7 +141,8 @@ static void mps_bounds(const berth_lp *lp, berth_strbuf *out)
 		if (has_upper(high))
 			mps_number(out, "UP BND", name, "", high);
 		else if (has_lower(low))
-			berth_strbuf_printf(out, " PL BND %s\n", name); /* else readers take whole columns for 0 or 1 */
+			berth_strbuf_printf(out, " PL BND %s\n", name); /* else readers take whole columns for
+			                                                   0 or 1 */
 	}
 }
 
@@ -159,7 +163,9 @@ void berth_lp_write_mps(const berth_lp *lp, berth_strbuf *out)
 
 /* ---- LP format ---- */
 
-#define CONSTANT "constant_one" /* a column fixed at 1 for the offset: not all readers take a bare number in the objective */
+#define CONSTANT                                                                                             \
+	"constant_one" /* a column fixed at 1 for the offset: not all readers take a bare number in the      \
+	                  objective */
 
 /* A term; lines are broken after every eighth, as readers limit their length. */
 static void lp_term(berth_strbuf *out, int64_t *n, double v, const char *name)
@@ -181,7 +187,8 @@ static void lp_row_terms(const berth_lp *lp, int32_t r, berth_strbuf *out)
 		lp_term(out, &n, 0, col_name(lp, 0, col));
 }
 
-static void lp_row(const berth_lp *lp, int32_t r, const char *suffix, const char *relation, double side, berth_strbuf *out)
+static void lp_row(const berth_lp *lp, int32_t r, const char *suffix, const char *relation, double side,
+                   berth_strbuf *out)
 {
 	char row[NAME], digits[32];
 	berth_strbuf_printf(out, " %s%s:", row_name(lp, r, row), suffix);
@@ -210,14 +217,21 @@ static void lp_bounds(const berth_lp *lp, berth_strbuf *out)
 	char col[NAME], low[32], high[32];
 	berth_strbuf_printf(out, "Bounds\n");
 	for (int32_t c = 0; c < lp->n_cols; c++)
-		berth_strbuf_printf(out, " %s <= %s <= %s\n", has_lower(lp->col_lower[c]) ? berth_text_double(low, lp->col_lower[c]) : "-inf",
-		                    col_name(lp, c, col), has_upper(lp->col_upper[c]) ? berth_text_double(high, lp->col_upper[c]) : "+inf");
+		berth_strbuf_printf(
+			out, " %s <= %s <= %s\n",
+			has_lower(lp->col_lower[c]) ? berth_text_double(low, lp->col_lower[c]) : "-inf",
+			col_name(lp, c, col),
+			has_upper(lp->col_upper[c]) ? berth_text_double(high, lp->col_upper[c]) : "+inf");
 	if (lp->offset != 0)
 		berth_strbuf_printf(out, " 1 <= %s <= 1\n", CONSTANT);
 	int64_t n = 0;
 	for (int32_t c = 0; c < lp->n_cols; c++)
 		if (lp->col_whole[c])
-			berth_strbuf_printf(out, "%s %s", n++ == 0 ? "Generals\n" : n % 8 == 0 ? "\n" : "", col_name(lp, c, col));
+			berth_strbuf_printf(out, "%s %s",
+			                    n++ == 0     ? "Generals\n"
+			                    : n % 8 == 0 ? "\n"
+			                                 : "",
+			                    col_name(lp, c, col));
 	if (n > 0)
 		berth_strbuf_printf(out, "\n");
 }

@@ -1,4 +1,5 @@
-/* Which element of a list has a name: a hash table of indices alone, 4 bytes a slot; the names stay in the list, which tells them. */
+/* Which element of a list has a name: a hash table of indices alone, 4 bytes a slot; the names stay in the
+ * list, which tells them. */
 #ifndef BERTH_NAME_INDEX_H
 #define BERTH_NAME_INDEX_H
 
@@ -8,7 +9,8 @@
 
 typedef const char *berth_name_of(const void *list, int32_t i);
 
-/* Open addressing, at most three quarters full, in parts that stay when it grows: the list's names are put in anew. */
+/* Open addressing, at most three quarters full, in parts that stay when it grows: the list's names are put
+ * in anew. */
 typedef struct berth_name_index {
 	berth_arena *mem;
 	berth_name_of *name;
@@ -17,7 +19,8 @@ typedef struct berth_name_index {
 	size_t n_parts, cap, len;
 } berth_name_index;
 
-/* list is borrowed, and what name tells of an index that was added must not change. Elements 0, 1, ... are added in order. */
+/* list is borrowed, and what name tells of an index that was added must not change. Elements 0, 1, ... are
+ * added in order. */
 void berth_name_index_init(berth_name_index *x, berth_arena *mem, berth_name_of *name, const void *list);
 
 /* Room for n names, where none is in yet. Fails: BERTH_ENOMEM. */
@@ -26,7 +29,8 @@ berth_status berth_name_index_reserve(berth_name_index *x, size_t n, berth_err *
 /* The index of that name, or -1. */
 int32_t berth_name_index_get(const berth_name_index *x, const char *name);
 
-/* Add the next element of the list, whose name is not in yet; *i (if not NULL) = its index. Fails: BERTH_ENOMEM. */
+/* Add the next element of the list, whose name is not in yet; *i (if not NULL) = its index. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_name_index_add(berth_name_index *x, int32_t *i, berth_err *err);
 
 #endif

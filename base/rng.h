@@ -1,6 +1,6 @@
-/* PCG32 (XSH-RR 64/32) random streams: O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
- * Algorithms for Random Number Generation", HMC-CS-2014-0905. A stream belongs to what is computed (an episode, a
- * restart), never to a thread, so results do not depend on the number of threads. */
+/* PCG32 (XSH-RR 64/32) random streams: O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically
+ * Good Algorithms for Random Number Generation", HMC-CS-2014-0905. A stream belongs to what is computed (an
+ * episode, a restart), never to a thread, so results do not depend on the number of threads. */
 #ifndef BERTH_RNG_H
 #define BERTH_RNG_H
 

@@ -107,7 +107,8 @@ static bool is_space(unsigned char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Behind "sha256" at p: the first of 64 hexadecimal digits between quotes, as the value of that key; NULL for anything else. */
+/* Behind "sha256" at p: the first of 64 hexadecimal digits between quotes, as the value of that key; NULL
+ * for anything else. */
 static const unsigned char *digits_behind(const unsigned char *p, const unsigned char *end)
 {
 	while (p < end && is_space(*p))
@@ -159,12 +160,16 @@ bool safetensors_seal(void *data, size_t size)
 	return true;
 }
 
-static berth_status check_digest(const char *file, const unsigned char *data, size_t size, berth_arena *tmp, berth_err *err)
+static berth_status check_digest(const char *file, const unsigned char *data, size_t size, berth_arena *tmp,
+                                 berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	size_t at = find_digits(data, size);
 	if (!at)
-		return berth_fail(err, BERTH_EFORMAT, "%s: the metadata has no \"sha256\" of 64 digits; expected a checkpoint written by berth", file);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: the metadata has no \"sha256\" of 64 digits; expected a checkpoint "
+		                  "written by berth",
+		                  file);
 	unsigned char *copy = berth_arena_alloc(tmp, size, 1);
 	if (!copy)
 		return berth_nomem(err);
@@ -172,12 +177,15 @@ static berth_status check_digest(const char *file, const unsigned char *data, si
 	safetensors_seal(copy, size);
 	bool same = memcmp(copy + at, data + at, DIGITS) == 0;
 	berth_arena_reset(tmp, mark);
-	return same ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: the SHA-256 does not match: the file is damaged or was changed", file);
+	return same ? BERTH_OK
+	            : berth_fail(err, BERTH_EFORMAT,
+	                         "%s: the SHA-256 does not match: the file is damaged or was changed", file);
 }
 
 /* ---- writing ---- */
 
-static berth_status check_word(const char *what, const char *word, const char *reserved, berth_strmap *seen, int32_t index, berth_err *err)
+static berth_status check_word(const char *what, const char *word, const char *reserved, berth_strmap *seen,
+                               int32_t index, berth_err *err)
 {
 	int32_t found = index;
 	if (!berth_text_is_utf8(word, strlen(word)))
@@ -185,16 +193,19 @@ static berth_status check_word(const char *what, const char *word, const char *r
 	if (strcmp(word, reserved) == 0)
 		return berth_fail(err, BERTH_EINVAL, "%s '%s' is reserved", what, word);
 	BERTH_TRY(berth_strmap_add(seen, word, index, &found, err));
-	return found == index ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "%s '%.60s' stands twice", what, word);
+	return found == index ? BERTH_OK
+	                      : berth_fail(err, BERTH_EINVAL, "%s '%.60s' stands twice", what, word);
 }
 
 static berth_status check_tensor(const safetensors_tensor *t, berth_err *err)
 {
 	if (t->n_dims < 0 || t->n_dims > SAFETENSORS_MAX_DIMS)
-		return berth_fail(err, BERTH_EINVAL, "tensor '%.60s' has %d dimensions, expected 0 to %d", t->name, t->n_dims, SAFETENSORS_MAX_DIMS);
+		return berth_fail(err, BERTH_EINVAL, "tensor '%.60s' has %d dimensions, expected 0 to %d",
+		                  t->name, t->n_dims, SAFETENSORS_MAX_DIMS);
 	for (int32_t i = 0; i < t->n_dims; i++)
 		if (t->shape[i] < 0)
-			return berth_fail(err, BERTH_EINVAL, "dimension %d of tensor '%.60s' is negative", i, t->name);
+			return berth_fail(err, BERTH_EINVAL, "dimension %d of tensor '%.60s' is negative", i,
+			                  t->name);
 	return BERTH_OK;
 }
 
@@ -210,7 +221,8 @@ static berth_status check_content(const safetensors_file *f, berth_arena *tmp, b
 	for (int32_t i = 0; i < f->n_notes; i++) {
 		BERTH_TRY(check_word("metadata key", f->note[i].key, "sha256", &keys, i, err));
 		if (!berth_text_is_utf8(f->note[i].value, strlen(f->note[i].value)))
-			return berth_fail(err, BERTH_EINVAL, "the value of metadata key '%.60s' is not UTF-8", f->note[i].key);
+			return berth_fail(err, BERTH_EINVAL, "the value of metadata key '%.60s' is not UTF-8",
+			                  f->note[i].key);
 	}
 	return BERTH_OK;
 }
@@ -242,8 +254,8 @@ static void put_tensor(berth_json_out *w, const safetensors_tensor *t, size_t *e
 }
 
 /* The header with a digest of zeros; *data_size = bytes of data that it tells of. */
-static berth_status encode_header(const safetensors_file *f, const int32_t order[], berth_arena *mem, const char **text, size_t *len,
-                                  size_t *data_size, berth_err *err)
+static berth_status encode_header(const safetensors_file *f, const int32_t order[], berth_arena *mem,
+                                  const char **text, size_t *len, size_t *data_size, berth_err *err)
 {
 	char zeros[DIGITS + 1];
 	berth_json_out w;
@@ -263,7 +275,8 @@ static berth_status encode_header(const safetensors_file *f, const int32_t order
 	return berth_json_done(&w, text, len, err);
 }
 
-berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size, berth_err *err)
+berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size,
+                                berth_err *err)
 {
 	const char *header;
 	int32_t *order;
@@ -274,7 +287,8 @@ berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, voi
 	BERTH_TRY(encode_header(f, order, mem, &header, &len, &data_size, err));
 	size_t padded = (len + 7) / 8 * 8, total = LENGTH_BYTES + padded + data_size;
 	if (padded > SAFETENSORS_MAX_HEADER)
-		return berth_fail(err, BERTH_EINVAL, "the header would take %zu bytes, more than %d", padded, SAFETENSORS_MAX_HEADER);
+		return berth_fail(err, BERTH_EINVAL, "the header would take %zu bytes, more than %d", padded,
+		                  SAFETENSORS_MAX_HEADER);
 	unsigned char *bytes = berth_arena_alloc(mem, total, 1), *p = bytes;
 	if (!bytes)
 		return berth_nomem(err);
@@ -334,7 +348,8 @@ static berth_status get_dtype(const berth_json *at, safetensors_dtype *out, bert
 }
 
 /* Fails where the product of the shape exceeds limit. */
-static berth_status get_shape(const berth_json *at, size_t limit, safetensors_tensor *t, size_t *count, berth_err *err)
+static berth_status get_shape(const berth_json *at, size_t limit, safetensors_tensor *t, size_t *count,
+                              berth_err *err)
 {
 	berth_json shape;
 	bool empty = false;
@@ -368,7 +383,8 @@ static berth_status get_offsets(const berth_json *at, size_t data_size, size_t o
 		BERTH_TRY(get_whole(&item, &offset[i], err));
 	}
 	if (offset[0] > offset[1] || offset[1] > data_size)
-		return berth_json_fail(&pair, err, "%zu to %zu is no range of the %zu bytes of data", offset[0], offset[1], data_size);
+		return berth_json_fail(&pair, err, "%zu to %zu is no range of the %zu bytes of data",
+		                       offset[0], offset[1], data_size);
 	return BERTH_OK;
 }
 
@@ -378,8 +394,8 @@ typedef struct span {
 	int32_t tensor;
 } span;
 
-static berth_status get_tensor(const berth_json *at, const unsigned char *data, size_t data_size, berth_arena *mem, safetensors_tensor *out,
-                               span *where, berth_err *err)
+static berth_status get_tensor(const berth_json *at, const unsigned char *data, size_t data_size,
+                               berth_arena *mem, safetensors_tensor *out, span *where, berth_err *err)
 {
 	static const char *const known[] = {"dtype", "shape", "data_offsets", NULL};
 	safetensors_tensor t = {0};
@@ -390,7 +406,8 @@ static berth_status get_tensor(const berth_json *at, const unsigned char *data, 
 	BERTH_TRY(get_offsets(at, data_size, offset, err));
 	size_t bytes = dtypes[t.dtype].bytes;
 	if (count > data_size / bytes || offset[1] - offset[0] != count * bytes)
-		return berth_json_fail(at, err, "%zu bytes of data for %zu elements of %zu bytes", offset[1] - offset[0], count, bytes);
+		return berth_json_fail(at, err, "%zu bytes of data for %zu elements of %zu bytes",
+		                       offset[1] - offset[0], count, bytes);
 	void *numbers = berth_arena_alloc(mem, count, bytes);
 	t.name = berth_arena_strdup(mem, at->item->string);
 	if (!numbers || !t.name)
@@ -414,19 +431,22 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The spans cover the data, once. */
-static berth_status check_cover(const berth_json *doc, int32_t n, span spans[], const safetensors_tensor tensor[], size_t data_size,
-                                berth_err *err)
+static berth_status check_cover(const berth_json *doc, int32_t n, span spans[],
+                                const safetensors_tensor tensor[], size_t data_size, berth_err *err)
 {
 	size_t end = 0;
 	qsort(spans, (size_t)n, sizeof *spans, by_place);
 	for (int32_t i = 0; i < n; i++) {
 		if (spans[i].begin != end)
-			return berth_json_fail(doc, err, "the data of tensor '%.60s' begins at %zu; expected %zu, where the one before ends",
+			return berth_json_fail(doc, err,
+			                       "the data of tensor '%.60s' begins at %zu; expected %zu, "
+			                       "where the one before ends",
 			                       tensor[spans[i].tensor].name, spans[i].begin, end);
 		end = spans[i].end;
 	}
 	if (end != data_size)
-		return berth_json_fail(doc, err, "the tensors end at %zu, but there are %zu bytes of data", end, data_size);
+		return berth_json_fail(doc, err, "the tensors end at %zu, but there are %zu bytes of data",
+		                       end, data_size);
 	return BERTH_OK;
 }
 
@@ -444,7 +464,8 @@ static berth_status get_notes(const berth_json *meta, berth_arena *mem, safetens
 		int32_t found = members;
 		if (!cJSON_IsString(item))
 			return berth_json_fail(&at, err, "expected a string");
-		char *key = berth_arena_strdup(mem, item->string), *value = berth_arena_strdup(mem, item->valuestring);
+		char *key = berth_arena_strdup(mem, item->string),
+		     *value = berth_arena_strdup(mem, item->valuestring);
 		if (!key || !value)
 			return berth_nomem(err);
 		BERTH_TRY(berth_strmap_add(&seen, key, members, &found, err));
@@ -460,8 +481,8 @@ static berth_status get_notes(const berth_json *meta, berth_arena *mem, safetens
 	return BERTH_OK;
 }
 
-static berth_status get_document(const berth_json *doc, const unsigned char *data, size_t data_size, berth_arena *mem, safetensors_file *out,
-                                 berth_err *err)
+static berth_status get_document(const berth_json *doc, const unsigned char *data, size_t data_size,
+                                 berth_arena *mem, safetensors_file *out, berth_err *err)
 {
 	safetensors_tensor *tensor;
 	span *spans;
@@ -496,22 +517,28 @@ static berth_status get_document(const berth_json *doc, const unsigned char *dat
 	return BERTH_OK;
 }
 
-berth_status safetensors_decode(const char *file, const void *data, size_t size, berth_arena *mem, safetensors_file *out, berth_err *err)
+berth_status safetensors_decode(const char *file, const void *data, size_t size, berth_arena *mem,
+                                safetensors_file *out, berth_err *err)
 {
 	const unsigned char *bytes = data;
 	uint64_t len = size >= LENGTH_BYTES ? get_le(bytes, LENGTH_BYTES) : 0;
-	if (size < LENGTH_BYTES || len > size - LENGTH_BYTES || len > SAFETENSORS_MAX_HEADER || len < 2 || bytes[LENGTH_BYTES] != '{')
-		return berth_fail(err, BERTH_EFORMAT, "%s: not a safetensors file, or cut short: no JSON header at its start", file);
+	if (size < LENGTH_BYTES || len > size - LENGTH_BYTES || len > SAFETENSORS_MAX_HEADER || len < 2 ||
+	    bytes[LENGTH_BYTES] != '{')
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: not a safetensors file, or cut short: no JSON header at its start",
+		                  file);
 	BERTH_TRY(check_digest(file, bytes, size, mem, err));
 	cJSON *json;
 	BERTH_TRY(berth_json_parse(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &json, err));
 	const berth_json doc = {json, file, NULL, NULL, 0};
-	berth_status st = get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len, mem, out, err);
+	berth_status st = get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len,
+	                               mem, out, err);
 	cJSON_Delete(json);
 	return st;
 }
 
-berth_status safetensors_read(const char *path, berth_arena *mem, berth_arena *tmp, safetensors_file *out, berth_err *err)
+berth_status safetensors_read(const char *path, berth_arena *mem, berth_arena *tmp, safetensors_file *out,
+                              berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	char *data;

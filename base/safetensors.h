@@ -1,9 +1,10 @@
-/* Named arrays with text notes in one file, readable by any safetensors reader: 8-byte little-endian length of the header, the
- * header as JSON ("__metadata__": text to text; each tensor: dtype, shape, data_offsets), then the data, little-endian and without gaps.
+/* Named arrays with text notes in one file, readable by any safetensors reader: 8-byte little-endian length
+ * of the header, the header as JSON ("__metadata__": text to text; each tensor: dtype, shape, data_offsets),
+ * then the data, little-endian and without gaps.
  *
- * Files of berth carry the note "sha256": the SHA-256 of the whole file with these 64 digits as '0'. The reader requires it, so
- * a damaged or cut file is found out before a number of it is used. It reads what it writes, and files of others under the same rule:
- * dtypes F32, I64 and U8, up to 8 dimensions. */
+ * Files of berth carry the note "sha256": the SHA-256 of the whole file with these 64 digits as '0'. The
+ * reader requires it, so a damaged or cut file is found out before a number of it is used. It reads what it
+ * writes, and files of others under the same rule: dtypes F32, I64 and U8, up to 8 dimensions. */
 #ifndef BERTH_SAFETENSORS_H
 #define BERTH_SAFETENSORS_H
 
@@ -22,7 +23,7 @@ typedef struct safetensors_tensor {
 	safetensors_dtype dtype;
 	int32_t n_dims;                      /* 0: one number */
 	int64_t shape[SAFETENSORS_MAX_DIMS];
-	const void *data;                    /* float[], int64_t[] or uint8_t[], of the product of the shape */
+	const void *data; /* float[], int64_t[] or uint8_t[], of the product of the shape */
 } safetensors_tensor;
 
 typedef struct safetensors_note {
@@ -41,19 +42,24 @@ size_t safetensors_count(const safetensors_tensor *t);
 const safetensors_tensor *safetensors_find(const safetensors_file *f, const char *name);
 const char *safetensors_get_note(const safetensors_file *f, const char *key);
 
-/* The bytes of a file, into mem. Widest dtype first, else in the order given; equal content gives equal bytes.
- * Fails: BERTH_EINVAL (names or keys that stand twice, are reserved or no UTF-8; shapes), BERTH_ENOMEM. */
-berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size, berth_err *err);
+/* The bytes of a file, into mem. Widest dtype first, else in the order given; equal content gives equal
+ * bytes. Fails: BERTH_EINVAL (names or keys that stand twice, are reserved or no UTF-8; shapes),
+ * BERTH_ENOMEM. */
+berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size,
+                                berth_err *err);
 /* The same into a file, atomically (berth_file_write). Fails: also BERTH_EIO; then the old file stands. */
 berth_status safetensors_write(const char *path, const safetensors_file *f, berth_arena *tmp, berth_err *err);
 
 /* Reads data[size]; file names it in messages. All of out is owned by mem, nothing points into data.
  * Fails: BERTH_EFORMAT, BERTH_ENOMEM. O(size). */
-berth_status safetensors_decode(const char *file, const void *data, size_t size, berth_arena *mem, safetensors_file *out, berth_err *err);
+berth_status safetensors_decode(const char *file, const void *data, size_t size, berth_arena *mem,
+                                safetensors_file *out, berth_err *err);
 /* Fails: also BERTH_EIO. */
-berth_status safetensors_read(const char *path, berth_arena *mem, berth_arena *tmp, safetensors_file *out, berth_err *err);
+berth_status safetensors_read(const char *path, berth_arena *mem, berth_arena *tmp, safetensors_file *out,
+                              berth_err *err);
 
-/* Puts the right digest into the "sha256" note of data[size]; false, and nothing changed, where it has no such note. */
+/* Puts the right digest into the "sha256" note of data[size]; false, and nothing changed, where it has no
+ * such note. */
 bool safetensors_seal(void *data, size_t size);
 
 #endif

@@ -62,11 +62,14 @@ double berth_geomean(const double *x, int32_t n)
 	return exp(sum / n);
 }
 
-berth_interval berth_bootstrap(const double *x, int32_t n, double (*statistic)(const double *x, int32_t n, berth_arena *tmp), berth_arena *tmp)
+berth_interval berth_bootstrap(const double *x, int32_t n,
+                               double (*statistic)(const double *x, int32_t n, berth_arena *tmp),
+                               berth_arena *tmp)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_interval r = {statistic(x, n, tmp), NAN, NAN};
-	double *draw = berth_arena_alloc(tmp, (size_t)n, sizeof *draw), *all = berth_arena_alloc(tmp, RESAMPLES, sizeof *all);
+	double *draw = berth_arena_alloc(tmp, (size_t)n, sizeof *draw),
+	       *all = berth_arena_alloc(tmp, RESAMPLES, sizeof *all);
 	berth_rng rng = berth_rng_seed(1, 0);
 	if (draw && all && !isnan(r.middle)) {
 		for (int32_t k = 0; k < RESAMPLES; k++) {
@@ -113,7 +116,8 @@ static void rank(const double *x, ranks *r)
 	}
 }
 
-/* Probability that random signs give a sum of positive ranks of at most `least`; sum [least + 1] is scratch. */
+/* Probability that random signs give a sum of positive ranks of at most `least`; sum [least + 1] is
+ * scratch. */
 static double probability_up_to(const ranks *r, int64_t least, double *sum)
 {
 	double p = 0;

@@ -1,5 +1,6 @@
-/* Status codes and error messages. Every public function that can fail returns a berth_status and, where the caller
- * gives one, fills a berth_err with a message that says what, where, what was found, what was expected, what to do. */
+/* Status codes and error messages. Every public function that can fail returns a berth_status and, where the
+ * caller gives one, fills a berth_err with a message that says what, where, what was found, what was
+ * expected, what to do. */
 #ifndef BERTH_STATUS_H
 #define BERTH_STATUS_H
 
@@ -33,10 +34,12 @@ berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...)
 /* The one message for a failed allocation. */
 berth_status berth_nomem(berth_err *err);
 
-/* Put text in front of the message of err: the file or the place that the failing callee did not know. Returns err's code. */
+/* Put text in front of the message of err: the file or the place that the failing callee did not know.
+ * Returns err's code. */
 berth_status berth_fail_in(berth_err *err, berth_status code, const char *fmt, ...) BERTH_PRINTF(3, 4);
 
-/* Exit status of the program for a status (design: 0 done, 1 our fault, 2 usage, 3 infeasible, 4 bad input, 5 I/O, 6 limit, 130 interrupted). */
+/* Exit status of the program for a status (design: 0 done, 1 our fault, 2 usage, 3 infeasible, 4 bad input,
+ * 5 I/O, 6 limit, 130 interrupted). */
 int berth_exit_code(berth_status code);
 
 /* Return from the calling function if call fails. */

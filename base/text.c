@@ -1,4 +1,5 @@
-/* Text helpers. Levenshtein distance by the usual two-row dynamic program; hashing by FNV-1a (order of a map is never visible). */
+/* Text helpers. Levenshtein distance by the usual two-row dynamic program; hashing by FNV-1a (order of a map
+ * is never visible). */
 #include "text.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Text helpers: nearest known word, a string-to-index map, numbers that read back exactly, sizes and times for people. */
+/* Text helpers: nearest known word, a string-to-index map, numbers that read back exactly, sizes and times
+ * for people. */
 #ifndef BERTH_TEXT_H
 #define BERTH_TEXT_H
 
@@ -19,7 +20,8 @@ char *berth_text_suggest(char *buf, size_t size, const char *word, const char *c
 /* Is text[n] well-formed UTF-8? */
 bool berth_text_is_utf8(const char *text, size_t n);
 
-/* Map from strings to indices; keys are borrowed and must outlive the map. Open addressing, grows in its arena. */
+/* Map from strings to indices; keys are borrowed and must outlive the map. Open addressing, grows in its
+ * arena. */
 typedef struct berth_strmap {
 	berth_arena *mem;
 	struct berth_strmap_slot *slot;
@@ -32,9 +34,11 @@ void berth_strmap_init(berth_strmap *m, berth_arena *mem);
 berth_status berth_strmap_reserve(berth_strmap *m, size_t n, berth_err *err);
 int32_t berth_strmap_get(const berth_strmap *m, const char *key);
 /* Add key -> value unless the key is there. *found = its value then, else value. Fails: BERTH_ENOMEM. */
-berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found, berth_err *err);
+berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found,
+                              berth_err *err);
 
-/* Shortest decimal of x that reads back to the same double; integers up to 2^53 without exponent. x finite. buf of 32 bytes. Returns buf. */
+/* Shortest decimal of x that reads back to the same double; integers up to 2^53 without exponent. x finite.
+ * buf of 32 bytes. Returns buf. */
 char *berth_text_double(char buf[32], double x);
 
 /* For people: "1.25 ms", "3.2 GiB", "4.09 G". buf of 32 bytes. Return buf. */

@@ -101,7 +101,8 @@ int32_t berth_pool_workers(const berth_pool *pool)
 	return pool ? pool->n_workers : 1;
 }
 
-void berth_pool_run(berth_pool *p, int32_t n_items, void (*work)(void *ctx, int32_t item, int32_t worker), void *ctx)
+void berth_pool_run(berth_pool *p, int32_t n_items, void (*work)(void *ctx, int32_t item, int32_t worker),
+                    void *ctx)
 {
 	if (!p || p->n_threads == 0 || n_items < 2) {
 		for (int32_t i = 0; i < n_items; i++)
@@ -137,7 +138,8 @@ double berth_cpu_seconds(void)
 	double own = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
 	if (getrusage(RUSAGE_CHILDREN, &ended) != 0)
 		return own;
-	return own + (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) + 1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
+	return own + (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) +
+	       1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
 }
 
 double berth_wall_seconds(void)
@@ -149,5 +151,6 @@ bool berth_patience_over(const berth_patience *until)
 {
 	if (!until)
 		return false;
-	return (until->cancel && atomic_load(until->cancel)) || (until->end_s > 0 && berth_wall_seconds() >= until->end_s);
+	return (until->cancel && atomic_load(until->cancel)) ||
+	       (until->end_s > 0 && berth_wall_seconds() >= until->end_s);
 }

@@ -12,7 +12,11 @@ enum { MOST_THREADS = 64 };
 
 cli_budget cli_budget_default(void)
 {
-	return (cli_budget){.objective = "latency", .evaluations = -1, .nodes = -1, .bound = "fast", .seed = berth_search_cfg_default().seed};
+	return (cli_budget){.objective = "latency",
+	                    .evaluations = -1,
+	                    .nodes = -1,
+	                    .bound = "fast",
+	                    .seed = berth_search_cfg_default().seed};
 }
 
 static int32_t n_cpus(void)
@@ -26,7 +30,8 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	berth_search_cfg cfg = berth_search_cfg_default();
 	BERTH_TRY(berth_objective_parse(b->objective, &cfg.objective, err));
 	if (b->write_model && strcmp(b->write_model, "-") == 0) /* it would stand between other output */
-		return berth_fail(err, BERTH_EINVAL, "option --write-model takes a file, not standard output");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --write-model takes a file, not standard output");
 	cfg.seed = b->seed;
 	cfg.time_s = b->time_s;
 	cfg.cpu_s = b->cpu_s;
@@ -42,13 +47,15 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	return BERTH_OK;
 }
 
-berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err)
+berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, berth_arena *tmp,
+                               berth_bounds *out, berth_err *err)
 {
 	bool strong = strcmp(b->bound, "strong") == 0;
 	if (!strong && strcmp(b->bound, "fast") != 0)
 		return berth_fail(err, BERTH_EINVAL, "--bound is fast or strong, not '%s'", b->bound);
 	BERTH_TRY(berth_bounds_new(p, tmp, out, err));
-	return strong ? berth_bounds_strengthen(p, b->nodes > 0 ? b->nodes : BERTH_BOUND_NODES, tmp, out, err) : BERTH_OK;
+	return strong ? berth_bounds_strengthen(p, b->nodes > 0 ? b->nodes : BERTH_BOUND_NODES, tmp, out, err)
+	              : BERTH_OK;
 }
 
 berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err)

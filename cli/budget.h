@@ -19,26 +19,34 @@ typedef struct cli_budget {
 
 cli_budget cli_budget_default(void);
 
-#define CLI_BUDGET(b)                                                                                                          \
-	{"objective", 0, CLI_TEXT, &(b)->objective, "O", "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},                \
-	{"evaluations", 0, CLI_BUDGET_N, &(b)->evaluations, "N", "placements that a search may try (default 10K)"},                \
-	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods (default: theirs)"},              \
-	{"bound", 0, CLI_TEXT, &(b)->bound, "B", "lower bound: fast (default), or strong: slower and closer"},                         \
-	{"write-model", 0, CLI_TEXT, &(b)->write_model, "FILE", "write the model of method milp: LP if FILE ends in .lp, else MPS"},             \
-	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"},                                          \
-	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "the same in seconds of CPU, all threads together"},                     \
-	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", "a trained policy to start from ('berth train' makes one)"},              \
-	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers (default 1)"},                                      \
-	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads (default: all CPUs); no effect on results"}
+#define CLI_BUDGET(b) \
+	{"objective", 0, CLI_TEXT, &(b)->objective, "O", \
+	 "what to make small: latency (default), throughput, energy, edp, power, sums, limits"}, \
+	{"evaluations", 0, CLI_BUDGET_N, &(b)->evaluations, "N", \
+	 "placements that a search may try (default 10K)"}, \
+	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", \
+	 "nodes of the search trees of exact methods (default: theirs)"}, \
+	{"bound", 0, CLI_TEXT, &(b)->bound, "B", \
+	 "lower bound: fast (default), or strong: slower and closer"}, \
+	{"write-model", 0, CLI_TEXT, &(b)->write_model, "FILE", \
+	 "write the model of method milp: LP if FILE ends in .lp, else MPS"}, \
+	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}, \
+	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "the same in seconds of CPU, all threads together"}, \
+	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", \
+	 "a trained policy to start from ('berth train' makes one)"}, \
+	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers (default 1)"}, \
+	{"threads", 0, CLI_THREADS, &(b)->threads, "N", \
+	 "worker threads (default: all CPUs); no effect on results"}
 
 /* The bounds of p as --bound asks. Fails: BERTH_EINVAL (neither word), BERTH_ENOMEM. */
-berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err);
+berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, berth_arena *tmp,
+                               berth_bounds *out, berth_err *err);
 
 /* Read the policy, if one was named, into c->mem. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err);
 
-/* The search configuration, with a pool that cli_budget_close frees; cancel on Ctrl-C. With a time alone evaluations are not limited.
- * Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
+/* The search configuration, with a pool that cli_budget_close frees; cancel on Ctrl-C. With a time alone
+ * evaluations are not limited. Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
 berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err);
 void cli_budget_close(berth_search_cfg *cfg);
 

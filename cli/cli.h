@@ -31,7 +31,8 @@ typedef struct cli_verb {
 	berth_status (*run)(cli *c, int argc, char **argv, berth_err *err); /* argv[0] is the verb */
 } cli_verb;
 
-extern const cli_verb cmd_place, cmd_train, cmd_compare, cmd_simulate, cmd_measure, cmd_profile, cmd_adapt, cmd_show, cmd_methods, cmd_zoo, cmd_systems;
+extern const cli_verb cmd_place, cmd_train, cmd_compare, cmd_simulate, cmd_measure, cmd_profile, cmd_adapt,
+	cmd_show, cmd_methods, cmd_zoo, cmd_systems;
 
 /* All verbs, ended by NULL, in the order of the help. */
 extern const cli_verb *const cli_verbs[];

@@ -34,7 +34,8 @@ static berth_status read_slow(const args *a, state *s, berth_err *err)
 	if (!a->slow)
 		return BERTH_OK;
 	if (!n || n >= sizeof name || a->slow[n] != '=')
-		return berth_fail(err, BERTH_EINVAL, "option --slow: '%.60s' is not DEVICE=SPEED@STEP", a->slow);
+		return berth_fail(err, BERTH_EINVAL, "option --slow: '%.60s' is not DEVICE=SPEED@STEP",
+		                  a->slow);
 	memcpy(name, a->slow, n);
 	name[n] = '\0';
 	s->cfg.slow_dev = berth_system_find_dev(&s->s, name);
@@ -43,7 +44,10 @@ static berth_status read_slow(const args *a, state *s, berth_err *err)
 	if (s->cfg.slow_dev < 0)
 		return berth_fail(err, BERTH_EINVAL, "option --slow: the system has no device '%s'", name);
 	if (*end || step < 0 || step >= s->cfg.steps || !(s->cfg.slow_speed > 0 && s->cfg.slow_speed <= 1))
-		return berth_fail(err, BERTH_EINVAL, "option --slow: '%.60s' is not DEVICE=SPEED@STEP with a speed in (0, 1] and a step below %d", a->slow, (int)s->cfg.steps);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --slow: '%.60s' is not DEVICE=SPEED@STEP with a speed in (0, 1] "
+		                  "and a step below %d",
+		                  a->slow, (int)s->cfg.steps);
 	s->cfg.slow_step = (int32_t)step;
 	return BERTH_OK;
 }
@@ -70,7 +74,8 @@ static berth_status both(cli *c, berth_measured *m, state *s, berth_err *err)
 		BERTH_TRY(berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->still, err));
 		BERTH_TRY(berth_measured_set_speed(m, s->cfg.slow_dev, 1, &c->tmp, err));
 		s->cfg.adapting = true;
-		s->cfg.ready_s = s->still.ready_s; /* the engine still has the placement that it starts with */
+		s->cfg.ready_s = s->still.ready_s; /* the engine still has the placement that it starts with
+		                                    */
 	}
 	return berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->moving, err);
 }
@@ -154,16 +159,24 @@ static void print_text(const state *s)
 	char a[32], b[32], d[32];
 	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
 	if (s->cfg.slow_dev >= 0)
-		printf("a step before %s was slowed down %s, afterwards %s without adapting, %s with it\n", s->s.dev_name[s->cfg.slow_dev],
-		       berth_text_seconds(a, s->moving.before_s), berth_text_seconds(b, s->still.after_s), berth_text_seconds(d, s->moving.after_s));
+		printf("a step before %s was slowed down %s, afterwards %s without adapting, %s with it\n",
+		       s->s.dev_name[s->cfg.slow_dev], berth_text_seconds(a, s->moving.before_s),
+		       berth_text_seconds(b, s->still.after_s), berth_text_seconds(d, s->moving.after_s));
 	else
-		printf("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s), berth_text_seconds(b, s->moving.after_s));
+		printf("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s),
+		       berth_text_seconds(b, s->moving.after_s));
 	if (s->failures)
 		printf("the engine failed %d times and was started again\n", (int)s->failures);
 	for (int32_t i = 0; i < s->moving.n_switches; i++) {
 		const berth_switch *x = &s->moving.sw[i];
-		printf("step %d: %s, %d operators %s; %s %s instead of %s a step, the move %s\n", (int)x->step, x->back ? "went back" : x->done ? "switched" : "stayed",
-		       (int)x->n_moved, x->done ? "moved" : "would move", x->back ? "measured" : "predicted", berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s), berth_text_seconds(d, x->move_s));
+		printf("step %d: %s, %d operators %s; %s %s instead of %s a step, the move %s\n",
+		       (int)x->step,
+		       x->back   ? "went back"
+		       : x->done ? "switched"
+		                 : "stayed",
+		       (int)x->n_moved, x->done ? "moved" : "would move", x->back ? "measured" : "predicted",
+		       berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s),
+		       berth_text_seconds(d, x->move_s));
 	}
 }
 
@@ -172,13 +185,16 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	args a = {.method = "ceft-pbqp", .steps = 200, .window = 5, .limit = 0.1};
 	state s = {0};
 	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
+		 "the machine; its devices have the names of the engine's"},
 		CLI_ENGINE(&a.engine),
 		{"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run (default 200)"},
 		{"window", 0, CLI_COUNT, &a.window, "N", "steps between two looks (default 5)"},
-		{"threshold", 0, CLI_SECONDS, &a.limit, "X", "relative difference that asks for a new placement (default 0.1)"},
+		{"threshold", 0, CLI_SECONDS, &a.limit, "X",
+		 "relative difference that asks for a new placement (default 0.1)"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "what solves it again (default ceft-pbqp)"},
-		{"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP", "slow a device down at a step; run without adapting too"},
+		{"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP",
+		 "slow a device down at a step; run without adapting too"},
 		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_adapt, options, argc, argv, 1, 1, err));
@@ -187,7 +203,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (!a.on)
 		return berth_fail(err, BERTH_EINVAL, "adapt: --on SYSTEM is missing");
 	if (a.steps > 1000000 || a.window > a.steps)
-		return berth_fail(err, BERTH_EINVAL, "adapt: at most a million steps, and a window of no more than them, were expected");
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"adapt: at most a million steps, and a window of no more than them, were expected");
 	BERTH_TRY(load(c, &a, &s, err));
 	BERTH_TRY(adapt(c, &a, &s, err));
 	if (c->json)
@@ -197,9 +215,11 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
-const cli_verb cmd_adapt = {"adapt", "adapt GRAPH --on SYSTEM --engine E [--steps N] [--slow DEVICE=SPEED@STEP]",
-                            "run step after step, and place anew when times change",
-                            "Times of the steps pull the profile along; where they part from what was predicted, the placement is solved again, and\n"
-                            "taken if it pays for the move over the steps that are left.\n"
-                            "Example: berth adapt model.onnx --on host.json --engine ort --steps 300 --slow cpu1=0.25@100\n",
-                            run};
+const cli_verb cmd_adapt = {
+	"adapt", "adapt GRAPH --on SYSTEM --engine E [--steps N] [--slow DEVICE=SPEED@STEP]",
+	"run step after step, and place anew when times change",
+	"Times of the steps pull the profile along; where they part from what was predicted, the placement "
+        "is solved again, and\n"
+	"taken if it pays for the move over the steps that are left.\n"
+	"Example: berth adapt model.onnx --on host.json --engine ort --steps 300 --slow cpu1=0.25@100\n",
+	run};

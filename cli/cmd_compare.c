@@ -30,27 +30,39 @@ typedef struct state {
 /* ---- arguments ---- */
 
 /* The word's place in names[n]. */
-static berth_status choose_word(const char *what, const char *word, const char *const *names, int32_t n, int *at, berth_err *err)
+static berth_status choose_word(const char *what, const char *word, const char *const *names, int32_t n,
+                                int *at, berth_err *err)
 {
 	char hint[96], known[96] = "";
 	for (*at = 0; *at < n; ++*at)
 		if (strcmp(names[*at], word) == 0)
 			return BERTH_OK;
 	for (int32_t i = 0; i < n; i++)
-		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", names[i]);
-	return berth_fail(err, BERTH_EINVAL, "compare: unknown %s '%.20s'%s; known: %s", what, word, berth_text_suggest(hint, sizeof hint, word, names, n), known);
+		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+		         names[i]);
+	return berth_fail(err, BERTH_EINVAL, "compare: unknown %s '%.20s'%s; known: %s", what, word,
+	                  berth_text_suggest(hint, sizeof hint, word, names, n), known);
 }
 
 static berth_status parse_output(const cli *c, args *a, berth_err *err)
 {
-	static const char *const formats[] = {"text", "csv", "markdown", "json"}, *const tables[] = {"rows", "instances", "methods"};
+	static const char *const formats[] = {"text", "csv", "markdown", "json"}, *const tables[] = {
+											  "rows", "instances",
+											  "methods"};
 	int format, table = -1;
 	if (c->json && a->format && strcmp(a->format, "json") != 0)
-		return berth_fail(err, BERTH_EINVAL, "compare: --json and --format %.20s contradict each other", a->format);
-	BERTH_TRY(choose_word("format", c->json ? "json" : a->format ? a->format : "text", formats, 4, &format, err));
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare: --json and --format %.20s contradict each other", a->format);
+	BERTH_TRY(choose_word("format",
+	                      c->json     ? "json"
+	                      : a->format ? a->format
+	                                  : "text",
+	                      formats, 4, &format, err));
 	if (a->table)
 		BERTH_TRY(choose_word("table", a->table, tables, 3, &table, err));
-	a->output = (cli_compare_format){.as = (cli_compare_as)format, .named = table >= 0, .table = table >= 0 ? (cli_compare_table)table : CLI_TABLE_ROWS};
+	a->output = (cli_compare_format){.as = (cli_compare_as)format,
+	                                 .named = table >= 0,
+	                                 .table = table >= 0 ? (cli_compare_table)table : CLI_TABLE_ROWS};
 	return BERTH_OK;
 }
 
@@ -68,7 +80,8 @@ static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *
 /* Those that are named, and single in any case; without names the portfolio and berth. */
 static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *err)
 {
-	static const char *const usual[] = {"heft", "ceft-cpop", "pbqp", "ceft-pbqp", "local-search", "anneal", "berth"};
+	static const char *const usual[] = {"heft",         "ceft-cpop", "pbqp", "ceft-pbqp",
+	                                    "local-search", "anneal",    "berth"};
 	const berth_method *m;
 	size_t cap = 0;
 	bool named_single = false;
@@ -111,9 +124,12 @@ static void choose_rival(const args *a, state *s)
 static berth_status check_args(const cli *c, args *a, berth_err *err)
 {
 	if ((a->budget.evaluations >= 0) + (a->budget.time_s > 0) + (a->budget.cpu_s > 0) > 1)
-		return berth_fail(err, BERTH_EINVAL, "compare: give one of --evaluations, --time and --cpu-time: the budget is the same for all");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare: give one of --evaluations, --time and --cpu-time: the budget is "
+		                  "the same for all");
 	if (a->seeds > 1000)
-		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000", (long long)a->seeds);
+		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
+		                  (long long)a->seeds);
 	return parse_output(c, a, err);
 }
 
@@ -126,7 +142,8 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 	s->at++;
 	cli_progress_end(&s->progress);
 	if (s->progress.on && s->progress.terminal)
-		fprintf(stderr, "\r\033[K[%d/%d] %s on %s: %s, seed %llu", s->at, s->of, b->graph, b->system, s->method[method]->name, (unsigned long long)seed);
+		fprintf(stderr, "\r\033[K[%d/%d] %s on %s: %s, seed %llu", s->at, s->of, b->graph, b->system,
+		        s->method[method]->name, (unsigned long long)seed);
 	s->progress.shown = true;
 }
 
@@ -136,7 +153,8 @@ static int32_t n_systems(const args *a)
 	return a->on.n ? a->on.n : 1;
 }
 
-static berth_status fill_block(cli *c, const cli_budget *budget, const char *graph, const char *system, int32_t n_seeds, state *s, berth_err *err)
+static berth_status fill_block(cli *c, const cli_budget *budget, const char *graph, const char *system,
+                               int32_t n_seeds, state *s, berth_err *err)
 {
 	berth_graph g;
 	berth_system y;
@@ -162,7 +180,8 @@ static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 	s->of = c->n_args * n_systems(a) * s->r.n_methods * n_seeds;
 	for (int32_t i = 0; i < c->n_args; i++)
 		for (int32_t k = 0; k < n_systems(a); k++)
-			BERTH_TRY(fill_block(c, &a->budget, c->args[i], a->on.n ? a->on.text[k] : NULL, n_seeds, s, err));
+			BERTH_TRY(fill_block(c, &a->budget, c->args[i], a->on.n ? a->on.text[k] : NULL,
+			                     n_seeds, s, err));
 	return BERTH_OK;
 }
 
@@ -197,29 +216,39 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
-		{"methods", 0, CLI_LIST, &a.methods, "M,...", "methods beside single (default: portfolio, searches, berth)"},
+		{"methods", 0, CLI_LIST, &a.methods, "M,...",
+		 "methods beside single (default: portfolio, searches, berth)"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on (default 1)"},
 		{"format", 0, CLI_TEXT, &a.format, "F", "text (default), csv, markdown or json"},
-		{"table", 0, CLI_TEXT, &a.table, "T", "rows (default of csv), instances, methods (default else: both)"},
-		{"against", 0, CLI_TEXT, &a.against, "M", "count wins and losses against M (default: berth, else single)"},
+		{"table", 0, CLI_TEXT, &a.table, "T",
+		 "rows (default of csv), instances, methods (default else: both)"},
+		{"against", 0, CLI_TEXT, &a.against, "M",
+		 "count wins and losses against M (default: berth, else single)"},
 		CLI_BUDGET(&a.budget),
 		CLI_FIDELITY(&a.fidelity),
 		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_compare, options, argc, argv, 1, -1, err));
 	if (!c->help && a.fidelity.on && a.on.n != 1)
-		return berth_fail(err, BERTH_EINVAL, "compare --fidelity: --on takes one system, whose devices have the names of the engine's");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare --fidelity: --on takes one system, whose devices have the names "
+		                  "of the engine's");
 	if (!c->help && a.fidelity.on)
 		return cli_fidelity_run(c, &a.fidelity, a.on.text[0], a.budget.seed, err);
 	return c->help ? BERTH_OK : compare(c, &a, &s, err);
 }
 
-const cli_verb cmd_compare = {"compare",
-                              "compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | --time S | --cpu-time S] [--seeds N] [--fidelity]",
-                              "compare methods with equal budgets",
-                              "Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"
-                              "With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds on).\n"
-                              "With several graphs or systems: over all, the geometric mean of the value over the best single device's, wins, ties and\n"
-                              "losses against one method, and how likely they are by chance (signed-rank test, corrected by Holm).\n"
-                              "Example: berth compare zoo:resnet50 zoo:bert-base --on system:edge --seeds 5 --format markdown\n",
-                              run};
+const cli_verb cmd_compare = {
+	"compare",
+	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | "
+        "--time S | --cpu-time S] [--seeds N] [--fidelity]",
+	"compare methods with equal budgets",
+	"Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"
+	"With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds "
+        "on).\n"
+	"With several graphs or systems: over all, the geometric mean of the value over the best single "
+        "device's, wins, ties and\n"
+	"losses against one method, and how likely they are by chance (signed-rank test, corrected by "
+        "Holm).\n"
+	"Example: berth compare zoo:resnet50 zoo:bert-base --on system:edge --seeds 5 --format markdown\n",
+	run};

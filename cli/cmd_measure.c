@@ -45,7 +45,8 @@ static berth_status read_placement(cli *c, const args *a, state *s, berth_err *e
 	const char *warning = NULL;
 	size_t size;
 	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp, &s->placement, &warning, err));
+	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp,
+	                                     &s->placement, &warning, err));
 	if (warning)
 		cli_warn(c, "%s", warning);
 	return BERTH_OK;
@@ -59,7 +60,8 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
 	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));
-	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL, &c->mem, &s->broken, err);
+	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL,
+	                             &c->mem, &s->broken, err);
 }
 
 /* The order that the simulator starts operators in, unless the placement has one. */
@@ -105,9 +107,11 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	s->engine = cli_engine_text(c, &m);
 	int32_t least = a->repeats ? (int32_t)a->repeats : 21, most = a->repeats ? least : 168;
 	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup, .least = least, .most = most, .width = 0.03};
-	berth_status st = berth_steady_run(&m, &runs, s->placement.op_dev, order, &c->mem, &c->tmp, &s->run, err);
+	berth_status st =
+		berth_steady_run(&m, &runs, s->placement.op_dev, order, &c->mem, &c->tmp, &s->run, err);
 	if (st == BERTH_OK && (a->operators || a->trace))
-		st = berth_measured_operators(&m, s->placement.op_dev, order, &c->mem, &c->tmp, &s->operators, &s->n_operators, err);
+		st = berth_measured_operators(&m, s->placement.op_dev, order, &c->mem, &c->tmp, &s->operators,
+		                              &s->n_operators, err);
 	berth_measured_close(&m);
 	BERTH_TRY(st);
 	return sum_up(c, s, err);
@@ -180,14 +184,17 @@ static void print_text(const state *s)
 {
 	char a[32], b[32], d[32];
 	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
-	printf("latency %s, interval of the median %s to %s (%d runs, %d segments)\n", berth_text_seconds(a, s->run.wall.median),
-	       berth_text_seconds(b, s->run.wall.low), berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_segments);
+	printf("latency %s, interval of the median %s to %s (%d runs, %d segments)\n",
+	       berth_text_seconds(a, s->run.wall.median), berth_text_seconds(b, s->run.wall.low),
+	       berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_segments);
 	if (s->t.r.runs)
 		printf("simulated %s\n", berth_text_seconds(a, (double)s->t.r.latency_ns * 1e-9));
 	if (s->strain > 1.1)
-		printf("the machine was busy: %.2f seconds of the clock for each CPU second of the work\n", s->strain);
+		printf("the machine was busy: %.2f seconds of the clock for each CPU second of the work\n",
+		       s->strain);
 	if (!isnan(s->run.max_difference))
-		printf("outputs differ from the unsplit model's by at most %.2g of the largest\n", s->run.max_difference);
+		printf("outputs differ from the unsplit model's by at most %.2g of the largest\n",
+		       s->run.max_difference);
 	for (int32_t i = 0; i < s->s.n_devs; i++)
 		printf("%s busy %s\n", s->s.dev_name[i], berth_text_seconds(a, s->busy_s[i]));
 }
@@ -195,7 +202,9 @@ static void print_text(const state *s)
 static berth_status print_all(cli *c, const args *a, const state *s, berth_err *err)
 {
 	print_text(s);
-	return a->operators && s->n_operators ? measure_operators_print(c, &s->g, &s->s, s->operators, s->n_operators, err) : BERTH_OK;
+	return a->operators && s->n_operators
+	               ? measure_operators_print(c, &s->g, &s->s, s->operators, s->n_operators, err)
+	               : BERTH_OK;
 }
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
@@ -203,12 +212,16 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	args a = {.warmup = 3};
 	state s = {.strain = NAN};
 	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
+		 "the machine; its devices have the names of the engine's"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
-		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "runs that count (default: 21, and up to 168 until the median is known to 3 %)"},
-		{"operators", 0, CLI_FLAG, &a.operators, NULL, "tell when each operator started and ended in one run more: the longest, with --json all"},
-		{"trace", 0, CLI_TEXT, &a.trace, "FILE", "write that run as a timeline for chrome://tracing or Perfetto"},
+		{"repeats", 0, CLI_COUNT, &a.repeats, "N",
+		 "runs that count (default: 21, and up to 168 until the median is known to 3 %)"},
+		{"operators", 0, CLI_FLAG, &a.operators, NULL,
+		 "tell when each operator started and ended in one run more: the longest, with --json all"},
+		{"trace", 0, CLI_TEXT, &a.trace, "FILE",
+		 "write that run as a timeline for chrome://tracing or Perfetto"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
 		CLI_DIM(c),
 		CLI_COMMON(c)};
@@ -216,7 +229,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	if (!a.on || !a.placement)
-		return berth_fail(err, BERTH_EINVAL, "measure: %s is missing", a.on ? "--placement FILE" : "--on SYSTEM");
+		return berth_fail(err, BERTH_EINVAL, "measure: %s is missing",
+		                  a.on ? "--placement FILE" : "--on SYSTEM");
 	if (a.repeats > 100000 || a.warmup > 100000)
 		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
 	BERTH_TRY(simulate(c, &a, &s, err));
@@ -233,12 +247,16 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	else if (!c->quiet)
 		BERTH_TRY(print_all(c, &a, &s, err));
 	if (s.broken.n)
-		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement, s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
+		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
+		                  s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
 	return BERTH_OK;
 }
 
-const cli_verb cmd_measure = {"measure", "measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE]", "run a placement for real and tell what it costs",
-                              "The median of the runs with its interval (95 % from 6 runs on). Exit code 5 where the engine is missing or dies, 6 where it hangs, 4 for a model\n"
-                              "that it cannot run, 3 for a device that it lacks. docs/engines.md says what an engine is.\n"
-                              "Example: berth measure model.onnx --on host.json --placement plan.json --json\n",
-                              run};
+const cli_verb cmd_measure = {
+	"measure", "measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE]",
+	"run a placement for real and tell what it costs",
+	"The median of the runs with its interval (95 % from 6 runs on). Exit code 5 where the engine is "
+        "missing or dies, 6 where it hangs, 4 for a model\n"
+	"that it cannot run, 3 for a device that it lacks. docs/engines.md says what an engine is.\n"
+	"Example: berth measure model.onnx --on host.json --placement plan.json --json\n",
+	run};

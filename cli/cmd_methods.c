@@ -54,7 +54,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return c->quiet ? BERTH_OK : print_table(c, err);
 }
 
-const cli_verb cmd_methods = {"methods", "methods [--json]", "list the placement methods",
-                              "'search' methods use the budget of --evaluations or --time, the others answer at once.\n"
-                              "Example: berth place zoo:resnet18 --on system:edge --method heft\n",
-                              run};
+const cli_verb cmd_methods = {
+	"methods", "methods [--json]", "list the placement methods",
+	"'search' methods use the budget of --evaluations or --time, the others answer at once.\n"
+	"Example: berth place zoo:resnet18 --on system:edge --method heft\n",
+	run};

@@ -89,7 +89,8 @@ static berth_status find_conflict(cli *c, const args *a, state *s, berth_err *er
 	double left = fmax(a->budget.time_s - s->r.wall_s, 0.1 * a->budget.time_s);
 	if (a->budget.time_s > 0)
 		until.end_s = berth_wall_seconds() + left;
-	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL, &until, &s->conflict, err));
+	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL,
+	                                 &until, &s->conflict, err));
 	s->r.interrupted = atomic_load(until.cancel);
 	return BERTH_OK;
 }
@@ -155,7 +156,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 /* How the answer stands to the best single device. */
 static void print_speedup(const state *s)
 {
-	bool fast = berth_objective_is(&s->r.objective, BERTH_LATENCY) || berth_objective_is(&s->r.objective, BERTH_THROUGHPUT);
+	bool fast = berth_objective_is(&s->r.objective, BERTH_LATENCY) ||
+	            berth_objective_is(&s->r.objective, BERTH_THROUGHPUT);
 	if (isnan(s->single))
 		printf("a single device has too little memory");
 	else if (fast && s->r.value > 0)
@@ -173,14 +175,16 @@ static void print_head(const state *s)
 	const char *per = berth_objective_is(&r->objective, BERTH_THROUGHPUT) ? " a sample" : "";
 	printf("%s on %s: ", s->g.name, s->s.name);
 	if (r->feasible) {
-		printf("%s %s%s\n", berth_objective_name(&r->objective), cli_value(value, &r->objective, r->value), per);
+		printf("%s %s%s\n", berth_objective_name(&r->objective),
+		       cli_value(value, &r->objective, r->value), per);
 		print_speedup(s);
-		printf("; lower bound %s, gap %s\n", cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
+		printf("; lower bound %s, gap %s\n", cli_value(bound, &r->objective, r->lower_bound),
+		       cli_percent(gap, r->gap));
 	} else {
 		printf("no placement was found that fits\n");
 	}
-	printf("by %s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations), berth_text_seconds(time, r->wall_s),
-	       (unsigned long long)r->seed);
+	printf("by %s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations),
+	       berth_text_seconds(time, r->wall_s), (unsigned long long)r->seed);
 }
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
@@ -211,7 +215,8 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 {
 	berth_objective objective;
 	if (to_stdout(a) && c->json)
-		return berth_fail(err, BERTH_EINVAL, "place: only one of --json and -o - can go to standard output");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: only one of --json and -o - can go to standard output");
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
 	s->method = berth_method_default();
 	if (a->method)
@@ -224,7 +229,8 @@ static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 {
 	a->pareto.out = a->out;
 	if (a->method)
-		return berth_fail(err, BERTH_EINVAL, "place: --pareto is a search of its own; leave out --method");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --pareto is a search of its own; leave out --method");
 	BERTH_TRY(load(c, a, s, err));
 	return place_pareto(c, &a->pareto, &a->budget, &s->p, &s->bounds, err);
 }
@@ -244,10 +250,12 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 	else if (!c->quiet && !to_stdout(a))
 		BERTH_TRY(print_text(c, a, s, err));
 	if (s->r.interrupted)
-		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the best placement so far is the answer");
+		return berth_fail(err, BERTH_EINTERRUPTED,
+		                  "interrupted; the best placement so far is the answer");
 	if (s->broken.n)
-		return berth_fail(err, BERTH_EINFEASIBLE, "infeasible: %s%s%s%s", s->broken.item[0].message, s->broken.n > 1 ? " (and more)" : "",
-		                  a->out ? "; not written: " : "", a->out ? a->out : "");
+		return berth_fail(err, BERTH_EINFEASIBLE, "infeasible: %s%s%s%s", s->broken.item[0].message,
+		                  s->broken.n > 1 ? " (and more)" : "", a->out ? "; not written: " : "",
+		                  a->out ? a->out : "");
 	return BERTH_OK;
 }
 
@@ -257,8 +265,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {.single = NAN};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
-		{"method", 0, CLI_TEXT, &a.method, "M", "placement method (default berth; 'berth methods' lists them)"},
-		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O", "a front of placements for two objectives, as in latency,energy"},
+		{"method", 0, CLI_TEXT, &a.method, "M",
+		 "placement method (default berth; 'berth methods' lists them)"},
+		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O",
+		 "a front of placements for two objectives, as in latency,energy"},
 		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most (default 64)"},
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
@@ -270,9 +280,11 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
 }
 
-const cli_verb cmd_place = {"place",
-                            "place GRAPH --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] [--evaluations N] [--time S] [--seed N] [-o OUT]",
-                            "decide which device runs which operator",
-                            "Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
-                            "Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",
-                            run};
+const cli_verb cmd_place = {
+	"place",
+	"place GRAPH --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] [--evaluations "
+        "N] [--time S] [--seed N] [-o OUT]",
+	"decide which device runs which operator",
+	"Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
+	"Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",
+	run};

@@ -150,7 +150,8 @@ static void print_text(const state *s)
 {
 	char a[32], b[32];
 	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
-	printf("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached, s->p.n_predicted);
+	printf("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached,
+	       s->p.n_predicted);
 	for (int32_t d = 0; d < s->s.n_devs; d++) {
 		double sum = 0;
 		for (int32_t op = 0; op < s->g.n_ops; op++) {
@@ -161,8 +162,9 @@ static void print_text(const state *s)
 	}
 	for (int32_t l = 0; l < s->s.n_links; l++)
 		if (s->p.link[l].n)
-			printf("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]], s->s.dev_name[s->s.link_to[l]],
-			       berth_text_seconds(a, s->p.link[l].latency_s), berth_text_bytes(b, s->p.link[l].bandwidth));
+			printf("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]],
+			       s->s.dev_name[s->s.link_to[l]], berth_text_seconds(a, s->p.link[l].latency_s),
+			       berth_text_bytes(b, s->p.link[l].bandwidth));
 }
 
 static berth_status profile_graph(cli *c, const args *a, berth_err *err)
@@ -172,7 +174,9 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
 	if (is_stdout(a->out) + is_stdout(a->system_out) + c->json > 1)
-		return berth_fail(err, BERTH_EINVAL, "profile: only one of --json, -o - and --system-out - can go to standard output");
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"profile: only one of --json, -o - and --system-out - can go to standard output");
 	BERTH_TRY(a->out ? berth_file_writable(a->out, err) : BERTH_OK);
 	BERTH_TRY(cli_graph_load(c, c->args[0], &s.g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s.s, err));
@@ -202,7 +206,8 @@ typedef struct device_names {
 } device_names;
 
 /* The engine's devices; without an engine one a core. */
-static berth_status name_devices(cli *c, const args *a, const berth_host *h, device_names *out, berth_err *err)
+static berth_status name_devices(cli *c, const args *a, const berth_host *h, device_names *out,
+                                 berth_err *err)
 {
 	berth_measured_cfg cfg;
 	berth_engine *e = NULL;
@@ -215,7 +220,8 @@ static berth_status name_devices(cli *c, const args *a, const berth_host *h, dev
 	if (st == BERTH_OK)
 		st = BERTH_NEW(&c->mem, out->kind, n, err);
 	for (out->n = 0; st == BERTH_OK && out->n < n; out->n++) {
-		out->name[out->n] = e ? berth_engine_says(e)->dev[out->n].name : berth_arena_printf(&c->mem, "cpu%d", (int)out->n);
+		out->name[out->n] = e ? berth_engine_says(e)->dev[out->n].name
+		                      : berth_arena_printf(&c->mem, "cpu%d", (int)out->n);
 		out->kind[out->n] = e ? berth_engine_says(e)->dev[out->n].kind : "cpu";
 		if (!out->name[out->n])
 			st = berth_nomem(err);
@@ -254,7 +260,8 @@ static void put_link(berth_json_out *w, const berth_host *h, const char *from, c
 	berth_json_close(w, '}');
 }
 
-static berth_status describe(cli *c, const berth_host *h, const device_names *d, berth_system *out, berth_err *err)
+static berth_status describe(cli *c, const berth_host *h, const device_names *d, berth_system *out,
+                             berth_err *err)
 {
 	berth_json_out w;
 	const char *text;
@@ -281,7 +288,8 @@ static berth_status describe(cli *c, const berth_host *h, const device_names *d,
 }
 
 /* Time the links by the engine. */
-static berth_status time_links(cli *c, const args *a, const berth_system *s, berth_system *out, berth_err *err)
+static berth_status time_links(cli *c, const args *a, const berth_system *s, berth_system *out,
+                               berth_err *err)
 {
 	static const berth_graph nothing = {.name = "nothing"};
 	berth_measured_cfg cfg;
@@ -328,7 +336,8 @@ static berth_status profile_system(cli *c, const args *a, berth_err *err)
 		return write_system(c, "-", &s, err);
 	if (c->quiet || is_stdout(path))
 		return BERTH_OK;
-	printf("%d cores (%s), each %sFLOP/s and %s/s; memory %s\n", (int)h.n_cores, h.core, berth_text_count(x, h.peak_flops), berth_text_bytes(y, h.mem_bandwidth),
+	printf("%d cores (%s), each %sFLOP/s and %s/s; memory %s\n", (int)h.n_cores, h.core,
+	       berth_text_count(x, h.peak_flops), berth_text_bytes(y, h.mem_bandwidth),
 	       berth_text_bytes(z, (double)h.memory_bytes));
 	if (!a->out)
 		printf("kept as system:host (%s)\n", path);
@@ -339,12 +348,15 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.repeats = 9, .warmup = 2};
 	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine; its devices have the names of the engine's"},
+		{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
+		 "the machine; its devices have the names of the engine's"},
 		{"system", 0, CLI_FLAG, &a.system, NULL, "describe this machine instead of a graph"},
-		{"output", 'o', CLI_TEXT, &a.out, "OUT", "the graph with its times; or the system (default: system:host)"},
+		{"output", 'o', CLI_TEXT, &a.out, "OUT",
+		 "the graph with its times; or the system (default: system:host)"},
 		{"system-out", 0, CLI_TEXT, &a.system_out, "OUT", "SYSTEM with the links as they were timed"},
 		CLI_ENGINE(&a.engine),
-		{"cache", 0, CLI_TEXT, &a.cache, "FILE", "keep times in this SQLite file, and take those that it has"},
+		{"cache", 0, CLI_TEXT, &a.cache, "FILE",
+		 "keep times in this SQLite file, and take those that it has"},
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time (default 9)"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 2)"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
@@ -354,14 +366,19 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	if (a.system != !c->n_args)
-		return berth_fail(err, BERTH_EINVAL, "profile: GRAPH or --system is expected, one of them; usage: berth %s", cmd_profile.usage);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "profile: GRAPH or --system is expected, one of them; usage: berth %s",
+		                  cmd_profile.usage);
 	if (a.repeats > 100000 || a.warmup > 100000)
 		return berth_fail(err, BERTH_EINVAL, "profile: more than 100000 runs were asked for");
 	return a.system ? profile_system(c, &a, err) : profile_graph(c, &a, err);
 }
 
-const cli_verb cmd_profile = {"profile", "profile GRAPH --on SYSTEM -o GRAPH_WITH_TIMES | profile --system [-o HOST.json]",
-                              "time operators and links by an engine; describe this machine",
-                              "Medians with their intervals; operators that were not measured are predicted, and marked so, with error bars (--json has all).\n"
-                              "Example: berth profile --system --engine ort; berth profile model.onnx --on system:host -o timed.json\n",
-                              run};
+const cli_verb cmd_profile = {
+	"profile", "profile GRAPH --on SYSTEM -o GRAPH_WITH_TIMES | profile --system [-o HOST.json]",
+	"time operators and links by an engine; describe this machine",
+	"Medians with their intervals; operators that were not measured are predicted, and marked so, with "
+        "error bars (--json has all).\n"
+	"Example: berth profile --system --engine ort; berth profile model.onnx --on system:host -o "
+        "timed.json\n",
+	run};

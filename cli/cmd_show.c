@@ -4,7 +4,8 @@
 
 static berth_status fail_option(const show_args *a, const char *option, const char *what, berth_err *err)
 {
-	return berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option, a->input, what);
+	return berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option,
+	                  a->input, what);
 }
 
 /* What only graphs have. */
@@ -31,7 +32,9 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 	switch (input) {
 	case BERTH_INPUT_GRAPH:
 		if (a->graph)
-			return berth_fail(err, BERTH_EINVAL, "show: option --graph is for placements, but %s is a graph", a->input);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "show: option --graph is for placements, but %s is a graph",
+			                  a->input);
 		if (!a->op || !a->placement)
 			return show_graph(c, a, err);
 		a->graph = a->input;
@@ -57,13 +60,20 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	show_args a = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
-		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "a placement of the graph: for --op, colours for --dot (needs --on)"},
-		{"op", 0, CLI_TEXT, &a.op, "NAME", "one operator: its neighbours; of a placement when and why it runs there"},
-		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH", "the graph of a placement, for --op (default: the zoo model it names)"},
-		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M", "group the operators of a graph into at most M, if possible"},
-		{"grouper", 0, CLI_TEXT, &a.grouper, "G", "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
-		{"times", 0, CLI_MANY, &a.times, "[DEVICE=]PROFILE", "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
-		{"training", 0, CLI_FLAG, &a.training, NULL, "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
+		{"placement", 0, CLI_TEXT, &a.placement, "FILE",
+		 "a placement of the graph: for --op, colours for --dot (needs --on)"},
+		{"op", 0, CLI_TEXT, &a.op, "NAME",
+		 "one operator: its neighbours; of a placement when and why it runs there"},
+		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH",
+		 "the graph of a placement, for --op (default: the zoo model it names)"},
+		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M",
+		 "group the operators of a graph into at most M, if possible"},
+		{"grouper", 0, CLI_TEXT, &a.grouper, "G",
+		 "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
+		{"times", 0, CLI_MANY, &a.times, "[DEVICE=]PROFILE",
+		 "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
+		{"training", 0, CLI_FLAG, &a.training, NULL,
+		 "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
 		CLI_DIM(c),
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
@@ -72,6 +82,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return c->help ? BERTH_OK : show(c, &a, err);
 }
 
-const cli_verb cmd_show = {"show", "show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--coarsen M [--grouper G]] [--dim NAME=N] [--dot OUT] [-o OUT]",
-                           "print a graph, a system, a placement or a policy at a glance",
-                           "Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};
+const cli_verb cmd_show = {
+	"show",
+	"show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--coarsen M [--grouper G]] [--dim "
+        "NAME=N] [--dot OUT] [-o OUT]",
+	"print a graph, a system, a placement or a policy at a glance",
+	"Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};

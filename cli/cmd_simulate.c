@@ -40,11 +40,15 @@ static berth_status read_placement(cli *c, const args *a, state *s, berth_err *e
 	const char *warning = NULL;
 	size_t size;
 	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp, &s->placement, &warning, err));
+	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp,
+	                                     &s->placement, &warning, err));
 	if (warning)
 		cli_warn(c, "%s", warning);
 	if (s->s.order == BERTH_ORDER_GIVEN && !s->placement.order)
-		return berth_fail(err, BERTH_EFORMAT, "%s: it has no \"order\", but the order of system '%.80s' is 'given': add one", a->placement, s->s.name);
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: it has no \"order\", but the order of system '%.80s' is 'given': add one",
+			a->placement, s->s.name);
 	return BERTH_OK;
 }
 
@@ -84,7 +88,11 @@ static berth_status read_changes(cli *c, args *a, berth_err *err)
 		}
 		line += len + (len < n);
 	}
-	return a->each.n ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: no change stands in it; expected a line such as gpu0.memory_bytes=2x", a->what_if);
+	return a->each.n ? BERTH_OK
+	                 : berth_fail(
+				   err, BERTH_EFORMAT,
+				   "%s: no change stands in it; expected a line such as gpu0.memory_bytes=2x",
+				   a->what_if);
 }
 
 /* All of --set as one text. */
@@ -103,8 +111,10 @@ static const char *objective_text(const args *a, const state *s)
 	berth_objective o;
 	if (a->budget.objective)
 		return a->budget.objective;
-	bool known = s->placement.objective && berth_objective_parse(s->placement.objective, &o, NULL) == BERTH_OK;
-	return known && berth_objective_check(&o, &s->p, NULL) == BERTH_OK ? s->placement.objective : "latency";
+	bool known =
+		s->placement.objective && berth_objective_parse(s->placement.objective, &o, NULL) == BERTH_OK;
+	return known && berth_objective_check(&o, &s->p, NULL) == BERTH_OK ? s->placement.objective
+	                                                                   : "latency";
 }
 
 static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
@@ -125,7 +135,8 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
 	berth_status st = cli_budget_policy(&budget, c, &cfg.search, err);
 	if (st == BERTH_OK)
-		st = simulate_whatif_run(c, &s->g, &s->base, &s->placement, change, n, &cfg, &s->what_if, err);
+		st = simulate_whatif_run(c, &s->g, &s->base, &s->placement, change, n, &cfg, &s->what_if,
+		                         err);
 	cli_budget_close(&cfg.search);
 	return st;
 }
@@ -138,7 +149,8 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err));
 	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));
-	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL, &c->mem, &s->broken, err);
+	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL,
+	                             &c->mem, &s->broken, err);
 }
 
 /* ---- output ---- */
@@ -173,7 +185,8 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 static void print_head(const state *s)
 {
 	char a[32], b[32];
-	double latency = value_of(s, BERTH_LATENCY), bound = (double)s->bounds.latency_ns / 1e9, energy = value_of(s, BERTH_ENERGY);
+	double latency = value_of(s, BERTH_LATENCY), bound = (double)s->bounds.latency_ns / 1e9,
+	       energy = value_of(s, BERTH_ENERGY);
 	printf("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
 	printf("latency %s, lower bound %s", berth_text_seconds(a, latency), berth_text_seconds(b, bound));
 	printf(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
@@ -208,7 +221,8 @@ static berth_status write_trace(cli *c, const args *a, const state *s, berth_err
 	const char *text;
 	size_t len;
 	if (!s->t.r.runs)
-		return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s", s->broken.item[0].message);
+		return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s",
+		                  s->broken.item[0].message);
 	BERTH_TRY(berth_trace_write(&s->p, &s->t, &c->mem, &c->tmp, &text, &len, err));
 	return berth_file_write(a->trace, text, len, err);
 }
@@ -218,11 +232,14 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 	if (!a->placement)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
 	if (a->trace && strcmp(a->trace, "-") == 0 && c->json)
-		return berth_fail(err, BERTH_EINVAL, "simulate: only one of --json and --trace - can go to standard output");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "simulate: only one of --json and --trace - can go to standard output");
 	if (a->what_if)
 		BERTH_TRY(read_changes(c, a, err));
 	if (a->set.n && a->each.n)
-		return berth_fail(err, BERTH_EINVAL, "simulate: --set changes one machine, --each and --what-if ask about several; give one of the two");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "simulate: --set changes one machine, --each and --what-if ask about "
+		                  "several; give one of the two");
 	return a->trace ? berth_file_writable(a->trace, err) : BERTH_OK;
 }
 
@@ -233,11 +250,15 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
-		{"trace", 0, CLI_TEXT, &a.trace, "OUT", "write the timeline as a Chrome trace (Perfetto shows it)"},
-		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x", "change a figure of a device or link; the placement is solved anew too"},
-		{"each", 0, CLI_MANY, &a.each, "CHANGE,...", "ask what changes such as those of --set would bring: one row each time"},
+		{"trace", 0, CLI_TEXT, &a.trace, "OUT",
+		 "write the timeline as a Chrome trace (Perfetto shows it)"},
+		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x",
+		 "change a figure of a device or link; the placement is solved anew too"},
+		{"each", 0, CLI_MANY, &a.each, "CHANGE,...",
+		 "ask what changes such as those of --set would bring: one row each time"},
 		{"what-if", 0, CLI_TEXT, &a.what_if, "FILE", "the same, a line of the file a row"},
-		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew (default anneal)"},
+		{"method", 0, CLI_TEXT, &a.method, "M",
+		 "method that solves changed machines anew (default anneal)"},
 		CLI_BUDGET(&a.budget),
 		CLI_DIM(c),
 		CLI_COMMON(c)};
@@ -256,14 +277,20 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (a.trace)
 		BERTH_TRY(write_trace(c, &a, &s, err));
 	if (s.broken.n)
-		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement, s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
+		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
+		                  s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
 	return BERTH_OK;
 }
 
-const cli_verb cmd_simulate = {"simulate", "simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
+const cli_verb cmd_simulate = {"simulate",
+                               "simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set "
+                               "DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
                                "tell what a placement costs, and what it breaks",
-                               "--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, cpu0:gpu0.bandwidth=3.2e10,\n"
-                               "a shared link by its name. The changed machine stands beside the one in the file, with the same placement and solved anew.\n"
+                               "--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, "
+                               "cpu0:gpu0.bandwidth=3.2e10,\n"
+                               "a shared link by its name. The changed machine stands beside the one in the "
+                               "file, with the same placement and solved anew.\n"
                                "An infeasible placement is reported with exit code 3.\n"
-                               "Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace plan-trace.json\n",
+                               "Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement "
+                               "plan.json --trace plan-trace.json\n",
                                run};

@@ -40,7 +40,8 @@ typedef struct state {
 /* ---- set-up ---- */
 
 /* Pair i of graph and system; its memory is drawn anew where it is the turn of --tight. */
-static berth_status load_item(cli *c, const args *a, const char *graph, const char *system, int32_t i, berth_train_item *out, berth_err *err)
+static berth_status load_item(cli *c, const args *a, const char *graph, const char *system, int32_t i,
+                              berth_train_item *out, berth_err *err)
 {
 	berth_rng rng = berth_rng_seed(a->budget.seed, BERTH_STREAM_TIGHTEN + (uint64_t)i);
 	berth_graph *g;
@@ -68,7 +69,8 @@ static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(BERTH_NEW(&c->mem, s->item, c->n_args * n_systems(a), err));
 	for (int32_t i = 0; i < c->n_args; i++)
 		for (int32_t k = 0; k < n_systems(a); k++, s->n_items++)
-			BERTH_TRY(load_item(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL, s->n_items, &s->item[s->n_items], err));
+			BERTH_TRY(load_item(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL, s->n_items,
+			                    &s->item[s->n_items], err));
 	return BERTH_OK;
 }
 
@@ -77,7 +79,8 @@ static berth_status open_log(const args *a, state *s, berth_err *err)
 	if (!a->log)
 		return BERTH_OK;
 	s->log = fopen(a->log, a->resume ? "a" : "w");
-	return s->log ? BERTH_OK : berth_fail(err, BERTH_EIO, "%s: cannot write: %s", a->log, strerror(errno));
+	return s->log ? BERTH_OK
+	              : berth_fail(err, BERTH_EIO, "%s: cannot write: %s", a->log, strerror(errno));
 }
 
 static berth_status close_log(const args *a, state *s, berth_err *err)
@@ -86,7 +89,8 @@ static berth_status close_log(const args *a, state *s, berth_err *err)
 		return BERTH_OK;
 	s->log_failed |= fclose(s->log) != 0;
 	berth_arena_free(&s->line);
-	return s->log_failed ? berth_fail(err, BERTH_EIO, "%s: cannot write all of the log", a->log) : BERTH_OK;
+	return s->log_failed ? berth_fail(err, BERTH_EIO, "%s: cannot write all of the log", a->log)
+	                     : BERTH_OK;
 }
 
 /* ---- while it runs ---- */
@@ -204,8 +208,8 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 {
 	cli_table t;
 	char buf[32];
-	printf("%s: %s evaluations, %lld steps%s\n\n", a->out, cli_count(buf, s->result.evaluations), (long long)s->result.steps,
-	       s->result.resumed ? ", gone on from a checkpoint" : "");
+	printf("%s: %s evaluations, %lld steps%s\n\n", a->out, cli_count(buf, s->result.evaluations),
+	       (long long)s->result.steps, s->result.resumed ? ", gone on from a checkpoint" : "");
 	cli_table_init(&t, &c->mem, "llrrl");
 	cli_cell(&t, "graph");
 	cli_cell(&t, "system");
@@ -231,16 +235,20 @@ static berth_status check_objective(const args *a, berth_err *err)
 {
 	berth_objective objective;
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
-	return berth_objective_is(&objective, BERTH_LATENCY) ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "train --env measured: the objective is latency");
+	return berth_objective_is(&objective, BERTH_LATENCY)
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL, "train --env measured: the objective is latency");
 }
 
 static berth_status check_args(args *a, int n_graphs, berth_err *err)
 {
 	if (a->env && strcmp(a->env, "simulated") != 0 && strcmp(a->env, "measured") != 0)
-		return berth_fail(err, BERTH_EINVAL, "option --env: '%.60s' is not simulated or measured", a->env);
+		return berth_fail(err, BERTH_EINVAL, "option --env: '%.60s' is not simulated or measured",
+		                  a->env);
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
 	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
-		return berth_fail(err, BERTH_EINVAL, "train --env measured: one GRAPH and one SYSTEM are expected");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --env measured: one GRAPH and one SYSTEM are expected");
 	if (a->measured.on)
 		BERTH_TRY(check_objective(a, err));
 	if (!a->out || strcmp(a->out, "-") == 0)
@@ -254,7 +262,8 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 	BERTH_TRY(check_args(a, c->n_args, err));
 	BERTH_TRY(load_items(c, a, s, err));
 	if (a->measured.on)
-		BERTH_TRY(train_measured_open(c, &a->measured, c->args[0], a->out, a->resume, &a->budget, &s->item[0], &s->measured, err));
+		BERTH_TRY(train_measured_open(c, &a->measured, c->args[0], a->out, a->resume, &a->budget,
+		                              &s->item[0], &s->measured, err));
 	if (s->measured.ended_before)
 		return train_measured_say_ended(c, a->out, err);
 	berth_status st = open_log(a, s, err);
@@ -279,15 +288,23 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
-		{"objective", 0, CLI_TEXT, &a.budget.objective, "O", "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},
-		{"decoding", 0, CLI_TEXT, &a.decoding, "D", "sequential (default): operator by operator along a schedule; or one-shot"},
-		{"tight", 0, CLI_COUNT, &a.tight, "K", "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph needs"},
-		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N", "placements over all graphs and systems (default 20K)"},
+		{"objective", 0, CLI_TEXT, &a.budget.objective, "O",
+	         "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},
+		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
+	         "sequential (default): operator by operator along a schedule; or one-shot"},
+		{"tight", 0, CLI_COUNT, &a.tight, "K",
+	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
+	         "needs"},
+		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N",
+	         "placements over all graphs and systems (default 20K)"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
-		{"threads", 0, CLI_THREADS, &a.budget.threads, "N", "worker threads (default: all CPUs); no effect on results"},
-		{"env", 0, CLI_TEXT, &a.env, "E", "simulated (default), or measured: by an engine, after the simulator"},
+		{"threads", 0, CLI_THREADS, &a.budget.threads, "N",
+	         "worker threads (default: all CPUs); no effect on results"},
+		{"env", 0, CLI_TEXT, &a.env, "E",
+	         "simulated (default), or measured: by an engine, after the simulator"},
 		CLI_TRAIN_MEASURED(&a.measured),
-		{"resume", 0, CLI_FLAG, &a.resume, NULL, "go on from POLICY, if it is there, to the same bits"},
+		{"resume", 0, CLI_FLAG, &a.resume, NULL,
+	         "go on from POLICY, if it is there, to the same bits"},
 		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
 		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
 		CLI_DIM(c),
@@ -296,9 +313,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return c->help ? BERTH_OK : run_all(c, &a, &s, err);
 }
 
-const cli_verb cmd_train = {"train",
-                            "train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--env simulated|measured]\n                   [--engine E] [--resume] [--log FILE] -o POLICY",
-                            "train a placement policy on graphs and systems",
-                            "Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
-                            "Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o mixed.safetensors\n",
-                            run};
+const cli_verb cmd_train = {
+	"train",
+	"train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--env "
+        "simulated|measured]\n                   [--engine E] [--resume] [--log FILE] -o POLICY",
+	"train a placement policy on graphs and systems",
+	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
+	"Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o "
+        "mixed.safetensors\n",
+	run};

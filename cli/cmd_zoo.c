@@ -66,7 +66,8 @@ static bool is_common(const berth_spec_param *p)
 	return true;
 }
 
-/* " batch=1 dtype=f32": the parameters that all models share, or those that they do not; false if there are none. */
+/* " batch=1 dtype=f32": the parameters that all models share, or those that they do not; false if there are
+ * none. */
 static bool print_defaults(const char *head, const berth_zoo_model *m, bool common)
 {
 	bool any = false;
@@ -75,7 +76,8 @@ static bool print_defaults(const char *head, const berth_zoo_model *m, bool comm
 		char number[32];
 		if (is_common(p) != common)
 			continue;
-		printf("%s %s=%s", any ? "" : head, p->name, p->choice ? p->choice[(int)p->def] : berth_text_double(number, p->def));
+		printf("%s %s=%s", any ? "" : head, p->name,
+		       p->choice ? p->choice[(int)p->def] : berth_text_double(number, p->def));
 		any = true;
 	}
 	return any;

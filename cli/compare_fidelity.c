@@ -24,7 +24,8 @@ static void tell(void *ctx, const char *what, int32_t done, int32_t of)
 		fputc('\n', stderr);
 }
 
-static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, const char *system, uint64_t seed, row *out, berth_err *err)
+static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, const char *system,
+                              uint64_t seed, row *out, berth_err *err)
 {
 	berth_measured_cfg cfg;
 	berth_measured m;
@@ -141,8 +142,10 @@ static void add_row(cli_table *t, const row *x)
 
 static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *err)
 {
-	static const char *const head[] = {"graph", "tested", "left out", "range", "profiled MAPE", "tau", "calibrated MAPE", "tau", "pairs", "regret", "in turns", "strain",
-	                                   "best", "whole, 1 thread", "whole, all threads"};
+	static const char *const head[] = {
+		"graph",    "tested",          "left out", "range",           "profiled MAPE",
+		"tau",      "calibrated MAPE", "tau",      "pairs",           "regret",
+		"in turns", "strain",          "best",     "whole, 1 thread", "whole, all threads"};
 	cli_table t;
 	cli_table_init(&t, &c->mem, "lrrrrrrrrrrrrrr");
 	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
@@ -152,13 +155,15 @@ static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *e
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed, berth_err *err)
+berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed,
+                              berth_err *err)
 {
 	row *rows;
 	int32_t n = 0;
 	berth_status st = BERTH_OK;
 	if (f->placements > MOST_PLACEMENTS)
-		return berth_fail(err, BERTH_EINVAL, "compare: option --placements: %lld is above %d", (long long)f->placements, MOST_PLACEMENTS);
+		return berth_fail(err, BERTH_EINVAL, "compare: option --placements: %lld is above %d",
+		                  (long long)f->placements, MOST_PLACEMENTS);
 	BERTH_TRY(BERTH_NEW(&c->mem, rows, c->n_args, err));
 	for (; n < c->n_args && st == BERTH_OK; n += st == BERTH_OK)
 		st = run_graph(c, f, c->args[n], system, seed, &rows[n], err);

@@ -11,13 +11,16 @@ typedef struct cli_fidelity {
 	double max_strain;  /* 0: default */
 } cli_fidelity;
 
-#define CLI_FIDELITY(f)                                                                                                   \
-	{"fidelity", 0, CLI_FLAG, &(f)->on, NULL, "compare the simulator with real runs by an engine instead"},          \
-	{"placements", 0, CLI_COUNT, &(f)->placements, "N", "fidelity: test placements (default 200)"},                  \
-	{"strain", 0, CLI_SECONDS, &(f)->max_strain, "X", "fidelity: wall over CPU time of samples that count (default 1.1)"}, \
+#define CLI_FIDELITY(f) \
+	{"fidelity", 0, CLI_FLAG, &(f)->on, NULL, \
+	 "compare the simulator with real runs by an engine instead"}, \
+	{"placements", 0, CLI_COUNT, &(f)->placements, "N", "fidelity: test placements (default 200)"}, \
+	{"strain", 0, CLI_SECONDS, &(f)->max_strain, "X", \
+	 "fidelity: wall over CPU time of samples that count (default 1.1)"}, \
 	CLI_ENGINE(&(f)->engine)
 
 /* Every graph in c->args on the system. */
-berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed, berth_err *err);
+berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed,
+                              berth_err *err);
 
 #endif

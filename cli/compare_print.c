@@ -1,4 +1,5 @@
-/* Three tables: rows (each method, instance and seed), instances (each method and instance over its seeds), methods (each over all instances). */
+/* Three tables: rows (each method, instance and seed), instances (each method and instance over its seeds),
+ * methods (each over all instances). */
 #include "compare_print.h"
 
 #include "print.h"
@@ -15,8 +16,10 @@ static berth_status summarise(cli *c, const cli_comparison *r, berth_compare_sum
 	for (int32_t k = 0; k < r->n_blocks; k++)
 		for (int32_t m = 0; m < r->n_methods; m++) {
 			const cli_compare_block *b = &r->block[k];
-			int32_t first = m * r->n_seeds, left = b->n - first, n = left < r->n_seeds ? left : r->n_seeds;
-			BERTH_TRY(berth_compare_summarise(b->row + (n > 0 ? first : 0), n > 0 ? n : 0, &c->tmp, &s[k * r->n_methods + m], err));
+			int32_t first = m * r->n_seeds, left = b->n - first,
+				n = left < r->n_seeds ? left : r->n_seeds;
+			BERTH_TRY(berth_compare_summarise(b->row + (n > 0 ? first : 0), n > 0 ? n : 0,
+			                                  &c->tmp, &s[k * r->n_methods + m], err));
 		}
 	*out = s;
 	return BERTH_OK;
@@ -29,10 +32,12 @@ static int32_t n_complete(const cli_comparison *r)
 	return n && r->block[n - 1].n < r->n_methods * r->n_seeds ? n - 1 : n;
 }
 
-static berth_status over_instances(cli *c, const cli_comparison *r, const berth_compare_summary *s, berth_compare_overall **out, berth_err *err)
+static berth_status over_instances(cli *c, const cli_comparison *r, const berth_compare_summary *s,
+                                   berth_compare_overall **out, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(&c->mem, *out, r->n_methods, err));
-	return berth_compare_over_instances(s, n_complete(r), r->n_methods, r->single, r->against, &c->tmp, *out, err);
+	return berth_compare_over_instances(s, n_complete(r), r->n_methods, r->single, r->against, &c->tmp,
+	                                    *out, err);
 }
 
 static double single_of(const cli_comparison *r, const berth_compare_summary *s, int32_t block)
@@ -42,7 +47,8 @@ static double single_of(const cli_comparison *r, const berth_compare_summary *s,
 
 /* ---- JSON ---- */
 
-static void put_row(berth_json_out *w, const cli_comparison *r, const cli_compare_block *b, const berth_compare_row *row)
+static void put_row(berth_json_out *w, const cli_comparison *r, const cli_compare_block *b,
+                    const berth_compare_row *row)
 {
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "graph", b->graph);
@@ -64,7 +70,8 @@ static void put_row(berth_json_out *w, const cli_comparison *r, const cli_compar
 	berth_json_close(w, '}');
 }
 
-static void put_instance(berth_json_out *w, const cli_comparison *r, const berth_compare_summary *s, int32_t block, int32_t method)
+static void put_instance(berth_json_out *w, const cli_comparison *r, const berth_compare_summary *s,
+                         int32_t block, int32_t method)
 {
 	const berth_compare_summary *m = &s[block * r->n_methods + method];
 	berth_json_open(w, NULL, '{');
@@ -85,7 +92,8 @@ static void put_instance(berth_json_out *w, const cli_comparison *r, const berth
 	berth_json_close(w, '}');
 }
 
-static void put_method(berth_json_out *w, const cli_comparison *r, const berth_compare_overall *o, int32_t method)
+static void put_method(berth_json_out *w, const cli_comparison *r, const berth_compare_overall *o,
+                       int32_t method)
 {
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "method", r->method[method]->name);
@@ -121,7 +129,8 @@ static void put_budget(berth_json_out *w, const cli_comparison *r)
 	berth_json_close(w, '}');
 }
 
-static berth_status print_json(cli *c, const cli_comparison *r, const berth_compare_summary *s, const berth_compare_overall *o, berth_err *err)
+static berth_status print_json(cli *c, const cli_comparison *r, const berth_compare_summary *s,
+                               const berth_compare_overall *o, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
@@ -174,8 +183,9 @@ static void place_cells(cli_table *t, const cli_comparison *r, const cli_compare
 
 static void fill_rows(cli_table *t, const cli_comparison *r)
 {
-	static const char *const names[] = {"graph", "system", "objective", "method", "seed", "value", "lower_bound", "gap", "feasible", "order", "evaluations",
-	                                    "solve_s", "wall_s", "status"};
+	static const char *const names[] = {"graph",       "system",      "objective", "method",   "seed",
+	                                    "value",       "lower_bound", "gap",       "feasible", "order",
+	                                    "evaluations", "solve_s",     "wall_s",    "status"};
 	cli_table_init(t, t->mem, "llllllllllllll");
 	head(t, names, 14);
 	for (int32_t k = 0; k < r->n_blocks; k++)
@@ -195,8 +205,9 @@ static void fill_rows(cli_table *t, const cli_comparison *r)
 
 static void fill_instances(cli_table *t, const cli_comparison *r, const berth_compare_summary *s)
 {
-	static const char *const names[] = {"graph", "system", "objective", "method", "seeds", "feasible", "median", "least", "most", "low", "high", "gap", "ratio",
-	                                    "evaluations", "solve_s"};
+	static const char *const names[] = {"graph",    "system", "objective", "method",      "seeds",
+	                                    "feasible", "median", "least",     "most",        "low",
+	                                    "high",     "gap",    "ratio",     "evaluations", "solve_s"};
 	cli_table_init(t, t->mem, "lllllllllllllll");
 	head(t, names, 15);
 	for (int32_t i = 0; i < r->n_blocks * r->n_methods; i++) {
@@ -208,14 +219,19 @@ static void fill_instances(cli_table *t, const cli_comparison *r, const berth_co
 		cli_cell(t, "%d", m->n_rows);
 		cli_cell(t, "%d", m->n_feasible);
 		double ratio = m->median / single_of(r, s, i / r->n_methods);
-		number_cells(t, (const double[]){m->median, m->least, m->most, m->low, m->high, m->gap, ratio, m->evaluations, m->solve_s}, 9);
+		number_cells(t,
+		             (const double[]){m->median, m->least, m->most, m->low, m->high, m->gap, ratio,
+		                              m->evaluations, m->solve_s},
+		             9);
 	}
 }
 
 static void fill_methods(cli_table *t, const cli_comparison *r, const berth_compare_overall *overall)
 {
-	static const char *const names[] = {"method", "instances", "feasible", "ratio", "ratio_low", "ratio_high", "ratio_instances", "gap", "gap_instances", "against",
-	                                    "wins", "ties", "losses", "p", "p_corrected", "evaluations", "solve_s"};
+	static const char *const names[] = {
+		"method",          "instances", "feasible",      "ratio",       "ratio_low", "ratio_high",
+		"ratio_instances", "gap",       "gap_instances", "against",     "wins",      "ties",
+		"losses",          "p",         "p_corrected",   "evaluations", "solve_s"};
 	cli_table_init(t, t->mem, "lllllllllllllllll");
 	head(t, names, 17);
 	for (int32_t m = 0; m < r->n_methods; m++) {
@@ -235,8 +251,8 @@ static void fill_methods(cli_table *t, const cli_comparison *r, const berth_comp
 	}
 }
 
-static berth_status print_csv(cli *c, const cli_comparison *r, const cli_compare_format *f, const berth_compare_summary *s, const berth_compare_overall *o,
-                              berth_err *err)
+static berth_status print_csv(cli *c, const cli_comparison *r, const cli_compare_format *f,
+                              const berth_compare_summary *s, const berth_compare_overall *o, berth_err *err)
 {
 	cli_table t = {.mem = &c->mem};
 	if (f->table == CLI_TABLE_INSTANCES)
@@ -267,7 +283,8 @@ static void spread_cells(cli_table *t, const berth_compare_summary *m, const ber
 		cli_cell(t, "%s .. %s", cli_value(a, o, m->low), cli_value(b, o, m->high));
 }
 
-static void summary_cells(cli_table *t, const cli_comparison *r, const berth_compare_row *row, const berth_compare_summary *m, double single)
+static void summary_cells(cli_table *t, const cli_comparison *r, const berth_compare_row *row,
+                          const berth_compare_summary *m, double single)
 {
 	char buf[32];
 	const berth_objective *o = &r->objective;
@@ -286,11 +303,14 @@ static void summary_cells(cli_table *t, const cli_comparison *r, const berth_com
 static void heading(const cli_comparison *r, const cli_compare_block *b, cli_format format)
 {
 	char bound[32];
-	printf("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system, berth_objective_name(&r->objective));
-	printf("; lower bound %s%s\n", b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-", format == CLI_AS_MARKDOWN ? "\n" : "");
+	printf("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system,
+	       berth_objective_name(&r->objective));
+	printf("; lower bound %s%s\n", b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-",
+	       format == CLI_AS_MARKDOWN ? "\n" : "");
 }
 
-static berth_status print_block(cli *c, const cli_comparison *r, const berth_compare_summary *s, int32_t block, cli_format format, berth_err *err)
+static berth_status print_block(cli *c, const cli_comparison *r, const berth_compare_summary *s,
+                                int32_t block, cli_format format, berth_err *err)
 {
 	cli_table t;
 	const cli_compare_block *b = &r->block[block];
@@ -308,7 +328,8 @@ static berth_status print_block(cli *c, const cli_comparison *r, const berth_com
 	cli_cell(&t, "CPU time");
 	for (int32_t m = 0; m * r->n_seeds < b->n; m++) {
 		cli_cell(&t, "%s", r->method[m]->name);
-		summary_cells(&t, r, &b->row[m * r->n_seeds], &s[block * r->n_methods + m], single_of(r, s, block));
+		summary_cells(&t, r, &b->row[m * r->n_seeds], &s[block * r->n_methods + m],
+		              single_of(r, s, block));
 	}
 	heading(r, b, format);
 	return cli_table_print(&t, format, err);
@@ -317,7 +338,8 @@ static berth_status print_block(cli *c, const cli_comparison *r, const berth_com
 static void print_notes(const cli_comparison *r, const cli_compare_block *b)
 {
 	for (int32_t i = 0; i < b->n; i++)
-		if (b->row[i].note && (i == 0 || b->row[i - 1].method != b->row[i].method || !b->row[i - 1].note))
+		if (b->row[i].note &&
+		    (i == 0 || b->row[i - 1].method != b->row[i].method || !b->row[i - 1].note))
 			printf("%s: %s\n", r->method[b->row[i].method]->name, b->row[i].note);
 }
 
@@ -343,7 +365,8 @@ static void overall_cells(cli_table *t, const berth_compare_overall *o)
 	cli_cell(t, "%s", berth_text_seconds(buf, o->solve_s));
 }
 
-static berth_status print_methods(cli *c, const cli_comparison *r, const berth_compare_overall *o, cli_format format, berth_err *err)
+static berth_status print_methods(cli *c, const cli_comparison *r, const berth_compare_overall *o,
+                                  cli_format format, berth_err *err)
 {
 	cli_table t;
 	cli_table_init(&t, &c->mem, "lrrrrrrrr");
@@ -360,18 +383,21 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const berth_c
 		cli_cell(&t, "%s", r->method[m]->name);
 		overall_cells(&t, &o[m]);
 	}
-	printf("%sall %d instances, %s; against %s\n%s", format == CLI_AS_MARKDOWN ? "### " : "", n_complete(r), berth_objective_name(&r->objective),
-	       r->method[r->against]->name, format == CLI_AS_MARKDOWN ? "\n" : "");
+	printf("%sall %d instances, %s; against %s\n%s", format == CLI_AS_MARKDOWN ? "### " : "",
+	       n_complete(r), berth_objective_name(&r->objective), r->method[r->against]->name,
+	       format == CLI_AS_MARKDOWN ? "\n" : "");
 	return cli_table_print(&t, format, err);
 }
 
-static berth_status print_tables(cli *c, const cli_comparison *r, const cli_compare_format *f, const berth_compare_summary *s, const berth_compare_overall *o,
+static berth_status print_tables(cli *c, const cli_comparison *r, const cli_compare_format *f,
+                                 const berth_compare_summary *s, const berth_compare_overall *o,
                                  berth_err *err)
 {
 	cli_format format = f->as == CLI_COMPARE_MARKDOWN ? CLI_AS_MARKDOWN : CLI_AS_TEXT;
 	if (f->named && f->table == CLI_TABLE_ROWS)
 		return print_rows(c, r, format, err);
-	bool instances = !f->named || f->table == CLI_TABLE_INSTANCES, methods = f->named ? f->table == CLI_TABLE_METHODS : n_complete(r) > 1;
+	bool instances = !f->named || f->table == CLI_TABLE_INSTANCES,
+	     methods = f->named ? f->table == CLI_TABLE_METHODS : n_complete(r) > 1;
 	for (int32_t k = 0; instances && k < r->n_blocks; k++) {
 		if (k)
 			putchar('\n');

@@ -15,7 +15,7 @@ typedef struct cli_compare_block {
 typedef struct cli_comparison {
 	const berth_method *const *method; /* [n_methods] */
 	int32_t n_methods, n_seeds;
-	int32_t single, against;           /* methods: the best single device; whom wins are counted against */
+	int32_t single, against; /* methods: the best single device; whom wins are counted against */
 	berth_objective objective;
 	int64_t evaluations;               /* of each row's budget; INT64_MAX: not limited */
 	double time_s, cpu_s;              /* 0: not limited */
@@ -23,12 +23,17 @@ typedef struct cli_comparison {
 	int32_t n_blocks;
 } cli_comparison;
 
-typedef enum cli_compare_as { CLI_COMPARE_TEXT, CLI_COMPARE_CSV, CLI_COMPARE_MARKDOWN, CLI_COMPARE_JSON } cli_compare_as;
+typedef enum cli_compare_as {
+	CLI_COMPARE_TEXT,
+	CLI_COMPARE_CSV,
+	CLI_COMPARE_MARKDOWN,
+	CLI_COMPARE_JSON
+} cli_compare_as;
 typedef enum cli_compare_table { CLI_TABLE_ROWS, CLI_TABLE_INSTANCES, CLI_TABLE_METHODS } cli_compare_table;
 
 typedef struct cli_compare_format {
 	cli_compare_as as;
-	bool named;              /* table was asked for; else rows as CSV, and instances and methods for people */
+	bool named; /* table was asked for; else rows as CSV, and instances and methods for people */
 	cli_compare_table table;
 } cli_compare_format;
 

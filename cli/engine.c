@@ -27,7 +27,8 @@ static bool in_path(const char *name, char *buf, size_t size)
 	const char *path = getenv("PATH");
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
-		if (n && snprintf(buf, size, "%.*s/%s", (int)n, path, name) < (int)size && access(buf, X_OK) == 0)
+		if (n && snprintf(buf, size, "%.*s/%s", (int)n, path, name) < (int)size &&
+		    access(buf, X_OK) == 0)
 			return true;
 		path += n + (path[n] == ':');
 	}
@@ -38,13 +39,19 @@ static berth_status find_program(cli *c, const char *name, const char **out, ber
 {
 	char beside[1200], program[100], path[1400];
 	if (snprintf(program, sizeof program, "berth-engine-%s", name) >= (int)sizeof program)
-		return berth_fail(err, BERTH_EINVAL, "option --engine: '%.60s...' is no name of an engine", name);
+		return berth_fail(err, BERTH_EINVAL, "option --engine: '%.60s...' is no name of an engine",
+		                  name);
 	own_folder(beside, sizeof beside);
 	snprintf(path, sizeof path, "%s%s", beside, program);
 	if (!(*beside && access(path, X_OK) == 0) && !in_path(program, path, sizeof path))
-		return berth_fail(err, BERTH_EIO, "engine '%.60s' is not installed: no program '%s' beside berth or in PATH; %s", name, program,
-		                  strcmp(name, "ort") == 0 ? "building berth makes it, 'scripts/setup engine' brings the ONNX Runtime that it needs"
-		                                           : "docs/engines.md says how to write one; 'ort' comes with berth");
+		return berth_fail(
+			err, BERTH_EIO,
+			"engine '%.60s' is not installed: no program '%s' beside berth or in PATH; %s", name,
+			program,
+			strcmp(name, "ort") == 0
+				? "building berth makes it, 'scripts/setup engine' brings the ONNX Runtime "
+		                  "that it needs"
+				: "docs/engines.md says how to write one; 'ort' comes with berth");
 	*out = berth_arena_strdup(&c->mem, path);
 	return *out ? BERTH_OK : berth_nomem(err);
 }
@@ -56,15 +63,18 @@ static berth_status split_words(cli *c, const char *text, const char **word, ber
 	while (*(text += strspn(text, " "))) {
 		size_t len = strcspn(text, " ");
 		if (n == MAX_WORDS)
-			return berth_fail(err, BERTH_EINVAL, "option --engine: more than %d words", MAX_WORDS);
+			return berth_fail(err, BERTH_EINVAL, "option --engine: more than %d words",
+			                  MAX_WORDS);
 		if (!(word[n++] = berth_arena_strndup(&c->mem, text, len)))
 			return berth_nomem(err);
 		text += len;
 	}
-	return n ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "option --engine: a name or a command is missing");
+	return n ? BERTH_OK
+	         : berth_fail(err, BERTH_EINVAL, "option --engine: a name or a command is missing");
 }
 
-berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out, berth_err *err)
+berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
+                            berth_err *err)
 {
 	const char **argv;
 	*out = berth_measured_cfg_default();

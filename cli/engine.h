@@ -11,16 +11,21 @@ typedef struct cli_engine {
 	double timeout_s;  /* 0: default */
 } cli_engine;
 
-#define CLI_ENGINE(e)                                                                                                     \
-	{"engine", 0, CLI_TEXT, &(e)->name, "E", "the engine: a name (ort, the default) or a command line with a '/'"},  \
-	{"model", 0, CLI_TEXT, &(e)->model, "FILE", "the model that the engine loads, where GRAPH is a description of it"}, \
-	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", "seconds that an answer of the engine may take (default 300)"}
+#define CLI_ENGINE(e) \
+	{"engine", 0, CLI_TEXT, &(e)->name, "E", \
+	 "the engine: a name (ort, the default) or a command line with a '/'"}, \
+	{"model", 0, CLI_TEXT, &(e)->model, "FILE", \
+	 "the model that the engine loads, where GRAPH is a description of it"}, \
+	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", \
+	 "seconds that an answer of the engine may take (default 300)"}
 
-/* How to start the engine. A name stands for the program berth-engine-NAME beside this one or in PATH. Fails: BERTH_EIO (no such engine, with what brings
- * it), BERTH_EINVAL, BERTH_ENOMEM. */
-berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out, berth_err *err);
+/* How to start the engine. A name stands for the program berth-engine-NAME beside this one or in PATH.
+ * Fails: BERTH_EIO (no such engine, with what brings it), BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
+                            berth_err *err);
 
-/* Name, version and command of an open engine, as one text: what caches and reports call it. NULL when memory runs out. */
+/* Name, version and command of an open engine, as one text: what caches and reports call it. NULL when
+ * memory runs out. */
 const char *cli_engine_text(cli *c, const berth_measured *m);
 
 #endif

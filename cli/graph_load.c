@@ -8,10 +8,12 @@ static void warn(const cli *c, const char *spec, const berth_onnx_report *r)
 	for (int32_t i = 0; i < r->n_warnings; i++)
 		cli_warn(c, "%s: %s", spec, r->warning[i]);
 	for (int32_t i = 0; i < r->n_loops; i++)
-		cli_warn(c, "%s: loop '%s' is taken to run once (--dim %s=N)", spec, r->loop_name[i], r->loop_name[i]);
+		cli_warn(c, "%s: loop '%s' is taken to run once (--dim %s=N)", spec, r->loop_name[i],
+		         r->loop_name[i]);
 }
 
-berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx_report *report, berth_err *err)
+berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx_report *report,
+                            berth_err *err)
 {
 	berth_onnx_options opt = {c->dim.text, c->dim.n};
 	berth_onnx_report r;
@@ -22,7 +24,8 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx
 	return BERTH_OK;
 }
 
-berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s, berth_onnx_report *report, berth_err *err)
+berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
+                               berth_onnx_report *report, berth_err *err)
 {
 	berth_onnx_options opt = {c->dim.text, c->dim.n};
 	berth_onnx_report r;

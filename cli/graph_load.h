@@ -1,4 +1,5 @@
-/* Graphs from the command line: with the dimensions of --dim, and with what an importer had to assume said once. */
+/* Graphs from the command line: with the dimensions of --dim, and with what an importer had to assume said
+ * once. */
 #ifndef BERTH_CLI_GRAPH_LOAD_H
 #define BERTH_CLI_GRAPH_LOAD_H
 
@@ -6,10 +7,18 @@
 #include "options.h"
 
 /* For the table of every verb that reads a graph. */
-#define CLI_DIM(c) {"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", "a symbolic dimension of an ONNX model, or how often its loop NAME runs (default 1); a word of a GGUF model"}
+#define CLI_DIM(c)                                                                                           \
+	{                                                                                                    \
+		"dim", 0, CLI_MANY, &(c)->dim, "NAME=N",                                                     \
+			"a symbolic dimension of an ONNX model, or how often its loop NAME runs (default "   \
+		        "1); a word of a GGUF model"                                                         \
+	}
 
-/* berth_graph_load and berth_instance_load with c->dim. Warnings of an ONNX model go to standard error, unless --quiet. report may be NULL. */
-berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx_report *report, berth_err *err);
-berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s, berth_onnx_report *report, berth_err *err);
+/* berth_graph_load and berth_instance_load with c->dim. Warnings of an ONNX model go to standard error,
+ * unless --quiet. report may be NULL. */
+berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx_report *report,
+                            berth_err *err);
+berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
+                               berth_onnx_report *report, berth_err *err);
 
 #endif

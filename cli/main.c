@@ -1,15 +1,19 @@
-/* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the exit code of the design. */
+/* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the exit code of the
+ * design. */
 #include "cli.h"
 #include "text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const cli_verb *const cli_verbs[] = {&cmd_place, &cmd_train, &cmd_compare, &cmd_simulate, &cmd_measure, &cmd_profile, &cmd_adapt, &cmd_show, &cmd_methods, &cmd_zoo, &cmd_systems, NULL};
+const cli_verb *const cli_verbs[] = {&cmd_place,   &cmd_train,   &cmd_compare, &cmd_simulate,
+                                     &cmd_measure, &cmd_profile, &cmd_adapt,   &cmd_show,
+                                     &cmd_methods, &cmd_zoo,     &cmd_systems, NULL};
 
 static void print_help(void)
 {
-	printf("berth decides which device runs which operator of a neural network.\n\nusage: berth VERB ...\n\n");
+	printf("berth decides which device runs which operator of a neural network.\n\nusage: berth VERB "
+	       "...\n\n");
 	for (const cli_verb *const *v = cli_verbs; *v; v++)
 		printf("  %-9s %s\n", (*v)->name, (*v)->about);
 	printf("\nA GRAPH is an ONNX model, a berth-graph file or zoo:NAME[:key=value...]; a SYSTEM is a\n"
@@ -27,7 +31,8 @@ static const cli_verb *find_verb(const char *name, berth_err *err)
 			return *v;
 		names[n++] = (*v)->name;
 	}
-	berth_fail(err, BERTH_EINVAL, "unknown verb '%.60s'%s; 'berth --help' lists them", name, berth_text_suggest(hint, sizeof hint, name, names, n));
+	berth_fail(err, BERTH_EINVAL, "unknown verb '%.60s'%s; 'berth --help' lists them", name,
+	           berth_text_suggest(hint, sizeof hint, name, names, n));
 	return NULL;
 }
 

@@ -14,7 +14,8 @@ static const char *name_of(const berth_graph *g, int32_t op)
 	return op >= 0 ? g->op_name[op] : NULL;
 }
 
-void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_system *s, const berth_operator_time *x, int32_t n)
+void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_system *s,
+                           const berth_operator_time *x, int32_t n)
 {
 	berth_json_open(w, "operators", '[');
 	for (int32_t i = 0; i < n; i++) {
@@ -39,7 +40,8 @@ static int by_length(const void *a, const void *b)
 	return p != q ? (p < q) - (p > q) : (x->start_s > y->start_s) - (x->start_s < y->start_s);
 }
 
-berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_system *s, const berth_operator_time *x, int32_t n, berth_err *err)
+berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_system *s,
+                                     const berth_operator_time *x, int32_t n, berth_err *err)
 {
 	enum { MOST = 20 };
 	static const char *const head[] = {"operator", "kernel", "device", "start", "time", "fused into"};
@@ -92,7 +94,8 @@ static void put_event(berth_json_out *w, const berth_graph *g, const berth_opera
 	berth_json_close(w, '}');
 }
 
-berth_status measure_operators_trace(cli *c, const char *path, const berth_graph *g, const berth_system *s, const berth_operator_time *x, int32_t n, berth_err *err)
+berth_status measure_operators_trace(cli *c, const char *path, const berth_graph *g, const berth_system *s,
+                                     const berth_operator_time *x, int32_t n, berth_err *err)
 {
 	berth_json_out w;
 	const char *text;

@@ -20,7 +20,8 @@ static void print_help(const cli_verb *verb, const cli_option *options)
 		char left[64], letter[8] = "";
 		if (o->letter)
 			snprintf(letter, sizeof letter, "-%c, ", o->letter);
-		snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "");
+		snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
+		         o->value ? o->value : "");
 		printf("  %-28s %s\n", left, o->help);
 	}
 	printf("\n%s", verb->details);
@@ -72,7 +73,8 @@ berth_status cli_split(berth_arena *mem, const char *option, const char *text, c
 		if (!word)
 			return berth_nomem(err);
 		if (!n)
-			return berth_fail(err, BERTH_EINVAL, "option --%s: an empty word in the list", option);
+			return berth_fail(err, BERTH_EINVAL, "option --%s: an empty word in the list",
+			                  option);
 		BERTH_TRY(add_text(mem, out, word, err));
 		if (!text[n])
 			return BERTH_OK;
@@ -92,7 +94,11 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 	case CLI_COUNT:
 	case CLI_BUDGET_N:
 		if (!read_whole(text, o->kind == CLI_COUNT, 0x1p53, &x))
-			return bad_value(o, text, o->kind == CLI_COUNT ? "a whole number from 1 on (10000, 10K, 2M)" : "a whole number from 0 on (0, 10000, 10K, 2M)", err);
+			return bad_value(o, text,
+			                 o->kind == CLI_COUNT
+			                         ? "a whole number from 1 on (10000, 10K, 2M)"
+			                         : "a whole number from 0 on (0, 10000, 10K, 2M)",
+			                 err);
 		*(int64_t *)o->into = (int64_t)x;
 		return BERTH_OK;
 	case CLI_SEED:
@@ -120,32 +126,38 @@ static const cli_option *by_id(const cli_option *options, int id)
 }
 
 /* getopt_long gave up on the word before optind. */
-static berth_status refuse(const cli_verb *verb, const cli_option *options, int found, char **argv, berth_err *err)
+static berth_status refuse(const cli_verb *verb, const cli_option *options, int found, char **argv,
+                           berth_err *err)
 {
 	const cli_option *o = optopt ? by_id(options, optopt) : NULL;
 	const char *names[MAX_OPTIONS], *word = argv[optind - 1];
 	char dashed[MAX_OPTIONS][32], hint[96], typed[64];
 	int32_t n = 0;
 	if (o && found == ':')
-		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value, %s", verb->name, o->name, o->value);
+		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value, %s", verb->name, o->name,
+		                  o->value);
 	if (o)
 		return berth_fail(err, BERTH_EINVAL, "%s: option --%s takes no value", verb->name, o->name);
 	if (optopt)
-		return berth_fail(err, BERTH_EINVAL, "%s: unknown option -%c; 'berth %s --help' lists them", verb->name, optopt, verb->name);
+		return berth_fail(err, BERTH_EINVAL, "%s: unknown option -%c; 'berth %s --help' lists them",
+		                  verb->name, optopt, verb->name);
 	for (const cli_option *k = options; k->name; k++, n++) {
 		snprintf(dashed[n], sizeof dashed[n], "--%s", k->name);
 		names[n] = dashed[n];
 	}
 	snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
-	return berth_fail(err, BERTH_EINVAL, "%s: unknown option %s%s; 'berth %s --help' lists them", verb->name, typed,
-	                  berth_text_suggest(hint, sizeof hint, typed, names, n), verb->name);
+	return berth_fail(err, BERTH_EINVAL, "%s: unknown option %s%s; 'berth %s --help' lists them",
+	                  verb->name, typed, berth_text_suggest(hint, sizeof hint, typed, names, n),
+	                  verb->name);
 }
 
-static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 1], char shorts[2 * MAX_OPTIONS + 2])
+static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 1],
+                   char shorts[2 * MAX_OPTIONS + 2])
 {
 	*shorts++ = ':';
 	for (const cli_option *o = options; o->name; o++) {
-		*longs++ = (struct option){o->name, o->kind == CLI_FLAG ? no_argument : required_argument, NULL, FIRST_ID + (int)(o - options)};
+		*longs++ = (struct option){o->name, o->kind == CLI_FLAG ? no_argument : required_argument,
+		                           NULL, FIRST_ID + (int)(o - options)};
 		if (o->letter)
 			*shorts++ = o->letter;
 		if (o->letter && o->kind != CLI_FLAG)
@@ -158,13 +170,16 @@ static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 
 static berth_status check_args(const cli *c, const cli_verb *verb, int min_args, int max_args, berth_err *err)
 {
 	if (c->n_args < min_args)
-		return berth_fail(err, BERTH_EINVAL, "%s: an argument is missing; usage: berth %s", verb->name, verb->usage);
+		return berth_fail(err, BERTH_EINVAL, "%s: an argument is missing; usage: berth %s",
+		                  verb->name, verb->usage);
 	if (max_args >= 0 && c->n_args > max_args)
-		return berth_fail(err, BERTH_EINVAL, "%s: '%.80s' is one argument too many; usage: berth %s", verb->name, c->args[max_args], verb->usage);
+		return berth_fail(err, BERTH_EINVAL, "%s: '%.80s' is one argument too many; usage: berth %s",
+		                  verb->name, c->args[max_args], verb->usage);
 	return BERTH_OK;
 }
 
-berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv, int min_args, int max_args, berth_err *err)
+berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
+                       int min_args, int max_args, berth_err *err)
 {
 	struct option longs[MAX_OPTIONS + 1];
 	char shorts[2 * MAX_OPTIONS + 2];

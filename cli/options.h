@@ -32,11 +32,14 @@ typedef struct cli_option {
 	{"quiet", 'q', CLI_FLAG, &(c)->quiet, NULL, "print errors only (and the document of --json)"}, \
 	{"help", 'h', CLI_FLAG, &(c)->help, NULL, "print this help"}, {NULL, 0, CLI_FLAG, NULL, NULL, NULL}
 
-/* Read the command line into the table's places; what is left goes to c->args. Prints the help where it is asked for (c->help).
- * Fails: BERTH_EINVAL (an unknown option, naming the nearest; a bad value; fewer arguments than min_args or more than max_args, -1: any). */
-berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv, int min_args, int max_args, berth_err *err);
+/* Read the command line into the table's places; what is left goes to c->args. Prints the help where it is
+ * asked for (c->help). Fails: BERTH_EINVAL (an unknown option, naming the nearest; a bad value; fewer
+ * arguments than min_args or more than max_args, -1: any). */
+berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
+                       int min_args, int max_args, berth_err *err);
 
 /* Split text at commas into out, in mem. Empty words are an error. */
-berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out, berth_err *err);
+berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out,
+                       berth_err *err);
 
 #endif

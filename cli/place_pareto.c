@@ -34,15 +34,23 @@ static bool is_pattern(const char *out)
 static berth_status read_args(const place_pareto_args *a, view *v, berth_err *err)
 {
 	if (a->objectives.n != 2)
-		return berth_fail(err, BERTH_EINVAL, "place: --pareto needs two objectives with a comma between them, as in latency,energy");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --pareto needs two objectives with a comma between them, as in "
+		                  "latency,energy");
 	for (int k = 0; k < 2; k++)
 		BERTH_TRY(berth_objective_parse(a->objectives.text[k], &v->cfg.objective[k], err));
 	if (berth_objective_equal(&v->cfg.objective[0], &v->cfg.objective[1]))
-		return berth_fail(err, BERTH_EINVAL, "place: --pareto needs two different objectives, not %s twice", berth_objective_name(&v->cfg.objective[0]));
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --pareto needs two different objectives, not %s twice",
+		                  berth_objective_name(&v->cfg.objective[0]));
 	if (a->points < 2 || a->points > BERTH_PARETO_MOST)
-		return berth_fail(err, BERTH_EINVAL, "option --points: %lld is not a number of points from 2 to %d", (long long)a->points, BERTH_PARETO_MOST);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --points: %lld is not a number of points from 2 to %d",
+		                  (long long)a->points, BERTH_PARETO_MOST);
 	if (a->out && !is_pattern(a->out))
-		return berth_fail(err, BERTH_EINVAL, "place: with --pareto, -o takes a name with %%d for the number of the point, as in plan-%%d.json");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: with --pareto, -o takes a name with %%d for the number of the "
+		                  "point, as in plan-%%d.json");
 	v->cfg.most_points = (int32_t)a->points;
 	return BERTH_OK;
 }
@@ -140,7 +148,8 @@ static void devices_cell(cli_table *t, const view *v, const berth_pareto_point *
 		if (!dev_ops[most])
 			break;
 		size_t len = strlen(text);
-		snprintf(text + len, sizeof text - len, "%s%.14s %d", i ? ", " : "", v->p->s->dev_name[most], dev_ops[most]);
+		snprintf(text + len, sizeof text - len, "%s%.14s %d", i ? ", " : "", v->p->s->dev_name[most],
+		         dev_ops[most]);
 		dev_ops[most] = 0;
 	}
 	cli_cell(t, "%.50s", text);
@@ -152,9 +161,10 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	int32_t *dev_ops;
 	cli_table t;
 	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
-	printf("%s on %s: %d placements, none better than another in both\n", v->p->g->name, v->p->s->name, v->front.n);
-	printf("%s evaluations in %s, seed %llu\n\n", cli_count(count, v->front.evaluations), berth_text_seconds(buf, v->wall_s),
-	       (unsigned long long)v->cfg.search.seed);
+	printf("%s on %s: %d placements, none better than another in both\n", v->p->g->name, v->p->s->name,
+	       v->front.n);
+	printf("%s evaluations in %s, seed %llu\n\n", cli_count(count, v->front.evaluations),
+	       berth_text_seconds(buf, v->wall_s), (unsigned long long)v->cfg.search.seed);
 	cli_table_init(&t, &c->mem, "rrrl");
 	cli_cell(&t, "point");
 	for (int k = 0; k < 2; k++)
@@ -185,7 +195,8 @@ static berth_status search(cli *c, view *v, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *budget, const berth_problem *p, const berth_bounds *bounds, berth_err *err)
+berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *budget,
+                          const berth_problem *p, const berth_bounds *bounds, berth_err *err)
 {
 	view v = {.p = p};
 	BERTH_TRY(read_args(a, &v, err));
@@ -204,5 +215,8 @@ berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *
 		BERTH_TRY(print_text(c, &v, err));
 	if (interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the front so far is the answer");
-	return v.front.n ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "infeasible: no placement was found that keeps all rules, limits and memory");
+	return v.front.n ? BERTH_OK
+	                 : berth_fail(err, BERTH_EINFEASIBLE,
+	                              "infeasible: no placement was found that keeps all rules, limits and "
+	                              "memory");
 }

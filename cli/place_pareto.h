@@ -11,7 +11,9 @@ typedef struct place_pareto_args {
 	const char *out;      /* a pattern with one %d, the number of the point; NULL: no files */
 } place_pareto_args;
 
-/* Search, write and print. Fails: BERTH_EINVAL (not two objectives, a bad pattern), BERTH_EINFEASIBLE (no point), as berth_pareto_search, BERTH_EIO. */
-berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *budget, const berth_problem *p, const berth_bounds *bounds, berth_err *err);
+/* Search, write and print. Fails: BERTH_EINVAL (not two objectives, a bad pattern), BERTH_EINFEASIBLE (no
+ * point), as berth_pareto_search, BERTH_EIO. */
+berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *budget,
+                          const berth_problem *p, const berth_bounds *bounds, berth_err *err);
 
 #endif

@@ -135,7 +135,11 @@ char *cli_percent(char buf[32], double fraction)
 	if (isnan(fraction))
 		snprintf(buf, 32, "-");
 	else
-		snprintf(buf, 32, "%.*f %%", fabs(fraction) < 0.0995 ? 2 : fabs(fraction) < 9.995 ? 1 : 0, fraction * 100);
+		snprintf(buf, 32, "%.*f %%",
+		         fabs(fraction) < 0.0995  ? 2
+		         : fabs(fraction) < 9.995 ? 1
+		                                  : 0,
+		         fraction * 100);
 	return buf;
 }
 

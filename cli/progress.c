@@ -25,7 +25,8 @@ static void print_value(const cli_progress *p, const berth_progress *now)
 	if (!berth_score_feasible(now->best))
 		fprintf(stderr, "none fits yet");
 	else
-		fprintf(stderr, "%s (gap %s)", cli_value(value, &p->objective, now->best.value), cli_percent(gap, berth_gap(now->best.value, now->bound)));
+		fprintf(stderr, "%s (gap %s)", cli_value(value, &p->objective, now->best.value),
+		        cli_percent(gap, berth_gap(now->best.value, now->bound)));
 }
 
 void cli_progress_tell(cli_progress *p, const berth_progress *now)
@@ -45,8 +46,8 @@ void cli_progress_tell(cli_progress *p, const berth_progress *now)
 	}
 	fprintf(stderr, "%.0f %% ", part * 100);
 	print_value(p, now);
-	fprintf(stderr, ", %s tried, %s/s%s", berth_text_count(count, (double)now->evaluations), berth_text_count(rate, now->evaluations_per_s),
-	        p->terminal ? "" : "\n");
+	fprintf(stderr, ", %s tried, %s/s%s", berth_text_count(count, (double)now->evaluations),
+	        berth_text_count(rate, now->evaluations_per_s), p->terminal ? "" : "\n");
 	fflush(stderr);
 	p->shown = true;
 }
@@ -59,7 +60,10 @@ static void tell(void *ctx, const berth_progress *now)
 void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg)
 {
 	double now = berth_wall_seconds();
-	*p = (cli_progress){.on = !c->quiet, .terminal = isatty(STDERR_FILENO), .objective = cfg->objective, .time_s = cfg->time_s};
+	*p = (cli_progress){.on = !c->quiet,
+	                    .terminal = isatty(STDERR_FILENO),
+	                    .objective = cfg->objective,
+	                    .time_s = cfg->time_s};
 	p->started = p->told = now;
 	p->evaluations = cfg->evaluations < (INT64_C(1) << 53) ? cfg->evaluations : 0;
 	snprintf(p->label, sizeof p->label, "%.12s", label);

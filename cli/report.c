@@ -59,7 +59,8 @@ void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_t
 
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err)
 {
-	static const char *const head[] = {"device", "operators", "busy", "of the time", "peak memory", "memory", "sent"};
+	static const char *const head[] = {"device",      "operators", "busy", "of the time",
+	                                   "peak memory", "memory",    "sent"};
 	cli_table table;
 	char a[32], b[32];
 	int32_t hidden = 0, shown = 0;
@@ -98,7 +99,8 @@ berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timel
 	printf("critical chain: computing %s (%s)%s\n", berth_text_seconds(time, (double)e.compute_ns * 1e-9),
 	       cli_percent(share, (double)e.compute_ns / (double)e.latency_ns), e.n ? "" : ", nothing lost");
 	for (int32_t i = 0; i < e.n && i < MOST_CAUSES; i++)
-		printf("  lost to %s: %s (%s)\n", berth_lost_text(p, &e.lost[i], cause, sizeof cause), berth_text_seconds(time, (double)e.lost[i].ns * 1e-9),
+		printf("  lost to %s: %s (%s)\n", berth_lost_text(p, &e.lost[i], cause, sizeof cause),
+		       berth_text_seconds(time, (double)e.lost[i].ns * 1e-9),
 		       cli_percent(share, (double)e.lost[i].ns / (double)e.latency_ns));
 	return BERTH_OK;
 }

@@ -10,7 +10,8 @@
 /* "violations":[{kind, op, device, needed, limit, message}], keys that do not apply left out. */
 void report_put_violations(berth_json_out *w, const berth_problem *p, const berth_violations *list);
 
-/* "devices":[{name, busy_s, peak_memory_bytes, memory_bytes}]; busy_s and peak_memory_bytes null where there is no timeline. */
+/* "devices":[{name, busy_s, peak_memory_bytes, memory_bytes}]; busy_s and peak_memory_bytes null where there
+ * is no timeline. */
 void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t);
 
 /* A row a device: operators, busy, peak memory and memory, bytes sent. Fails: BERTH_ENOMEM. */

@@ -6,8 +6,9 @@
 
 enum { MOST_RULES = 8, MOST_CHANGES = 5 };
 
-berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_objective *o, const int32_t *op_dev, const berth_patience *until, report_infeasible *out,
-                                  berth_err *err)
+berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_objective *o,
+                                    const int32_t *op_dev, const berth_patience *until,
+                                    report_infeasible *out, berth_err *err)
 {
 	BERTH_TRY(berth_infeasible_subset_find(p, o, until, &c->mem, &c->tmp, &out->conflict, err));
 	return berth_relax(p, o, &out->conflict, op_dev, until, &c->mem, &c->tmp, &out->relax, err);
@@ -21,7 +22,9 @@ static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule
 	if (r->dev >= 0)
 		berth_json_put_string(w, "device", p->s->dev_name[r->dev]);
 	if (r->group >= 0)
-		berth_json_put_string(w, "group", r->kind == BERTH_VIOLATION_COLOCATION ? p->g->coloc_name[r->group] : p->g->sep_name[r->group]);
+		berth_json_put_string(w, "group",
+		                      r->kind == BERTH_VIOLATION_COLOCATION ? p->g->coloc_name[r->group]
+		                                                            : p->g->sep_name[r->group]);
 	if (r->metric >= 0)
 		berth_json_put_string(w, "metric", berth_metric_name((berth_metric)r->metric));
 }
@@ -64,16 +67,22 @@ void report_print_infeasible(const report_infeasible *x)
 	const berth_infeasible_subset *c = &x->conflict;
 	const berth_relaxations *r = &x->relax;
 	if (c->proven)
-		printf("%s%s:\n", c->n == 1 ? "no placement keeps this rule" : "no placement keeps all of these rules",
-		       c->cut_short ? " (the time was over: fewer may be a conflict)" : c->n > 1 && c->smallest ? ", and fewer are no conflict" : "");
+		printf("%s%s:\n",
+		       c->n == 1 ? "no placement keeps this rule" : "no placement keeps all of these rules",
+		       c->cut_short              ? " (the time was over: fewer may be a conflict)"
+		       : c->n > 1 && c->smallest ? ", and fewer are no conflict"
+		                                 : "");
 	for (int32_t i = 0; i < c->n && i < MOST_RULES; i++)
 		printf("  %s\n", c->message[i]);
 	if (c->n > MOST_RULES)
 		printf("  (and %d more)\n", c->n - MOST_RULES);
 	if (!c->proven)
-		printf("%s\n", c->cut_short ? "not looked into: the time was over" : "not proven: a longer search may find a placement");
+		printf("%s\n", c->cut_short ? "not looked into: the time was over"
+		                            : "not proven: a longer search may find a placement");
 	if (r->n)
-		printf("%s\n", r->together ? "it would fit with all of" : r->n == 1 ? "it would fit with" : "it would fit with any one of");
+		printf("%s\n", r->together ? "it would fit with all of"
+		               : r->n == 1 ? "it would fit with"
+		                           : "it would fit with any one of");
 	for (int32_t i = 0; i < r->n && i < MOST_CHANGES; i++)
 		printf("  %s%s\n", r->item[i].text, r->item[i].least ? " (less is not enough)" : "");
 	if (r->n > MOST_CHANGES)

@@ -19,7 +19,8 @@ static void walk(const berth_problem *p, const berth_ceft *ceft, show_critical *
 	c->transfer_ns = ceft->length_ns - computing;
 }
 
-berth_status show_critical_find(const berth_problem *p, berth_arena *mem, berth_arena *tmp, show_critical *out, berth_err *err)
+berth_status show_critical_find(const berth_problem *p, berth_arena *mem, berth_arena *tmp,
+                                show_critical *out, berth_err *err)
 {
 	berth_ceft ceft;
 	*out = (show_critical){.length_ns = -1};

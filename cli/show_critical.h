@@ -12,6 +12,7 @@ typedef struct show_critical {
 } show_critical;
 
 /* tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(edges * devs^2). */
-berth_status show_critical_find(const berth_problem *p, berth_arena *mem, berth_arena *tmp, show_critical *out, berth_err *err);
+berth_status show_critical_find(const berth_problem *p, berth_arena *mem, berth_arena *tmp,
+                                show_critical *out, berth_err *err);
 
 #endif

@@ -107,7 +107,8 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 			return berth_nomem(err);
 	}
 	BERTH_TRY(berth_file_map(path, &data, &size, err));
-	berth_status st = berth_graph_ort_times(path, data ? (const char *)data : "", size, device, &v->g, &c->mem, &c->tmp, &timed, &v->times, err);
+	berth_status st = berth_graph_ort_times(path, data ? (const char *)data : "", size, device, &v->g,
+	                                        &c->mem, &c->tmp, &timed, &v->times, err);
 	berth_file_unmap(data, size);
 	BERTH_TRY(st);
 	v->g = timed;
@@ -232,7 +233,8 @@ static void put_devices(berth_json_out *w, const view *v)
 	berth_json_close(w, '}');
 	berth_json_open(w, "types_s", '{');
 	for (int32_t d = 0; d < v->s.n_devs; d++)
-		show_type_times_json(w, v->s.dev_name[d], &v->g, &v->stats, v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1));
+		show_type_times_json(w, v->s.dev_name[d], &v->g, &v->stats,
+		                     v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1));
 	berth_json_close(w, '}');
 }
 
@@ -257,7 +259,8 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	for (int32_t i = 0; i <= g->n_types; i++) {
 		int32_t type = v->stats.type_by_ops[i];
 		if (v->stats.type_ops[type])
-			berth_json_put_int(&w, type < g->n_types ? g->type_name[type] : "", v->stats.type_ops[type]);
+			berth_json_put_int(&w, type < g->n_types ? g->type_name[type] : "",
+			                   v->stats.type_ops[type]);
 	}
 	berth_json_close(&w, '}');
 	show_types_json(&w, g, &v->stats);
@@ -289,9 +292,12 @@ static void print_head(const view *v)
 {
 	const berth_graph *g = &v->g;
 	char a[32], b[32];
-	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops, g->n_edges, v->stats.depth, v->stats.width);
-	printf("%sFLOP (%sMAC), ", berth_text_count(a, berth_graph_flops(g)), berth_text_count(b, berth_graph_macs(g)));
-	printf("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)), berth_text_bytes(b, (double)v->stats.tensor_bytes));
+	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops,
+	       g->n_edges, v->stats.depth, v->stats.width);
+	printf("%sFLOP (%sMAC), ", berth_text_count(a, berth_graph_flops(g)),
+	       berth_text_count(b, berth_graph_macs(g)));
+	printf("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)),
+	       berth_text_bytes(b, (double)v->stats.tensor_bytes));
 	if (v->stats.state_bytes)
 		printf(", state %s", berth_text_bytes(a, (double)v->stats.state_bytes));
 	putchar('\n');
@@ -301,7 +307,8 @@ static void print_head(const view *v)
 static void print_training(const view *v)
 {
 	for (int32_t i = 0; i < v->training.n_unknown; i++)
-		printf("training: no rule for type %s; its backward counts as twice its forward\n", *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
+		printf("training: no rule for type %s; its backward counts as twice its forward\n",
+		       *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
 }
 
 /* What an importer had to assume. Only ONNX models have nodes. */
@@ -311,9 +318,11 @@ static void print_onnx(const view *v)
 	if (r->n_nodes)
 		printf("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
 	for (int32_t i = 0; i < r->n_dims; i++)
-		printf("%s: dimension %s is %lld (--dim %s=N)\n", r->n_nodes ? "ONNX" : "GGUF", r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
+		printf("%s: dimension %s is %lld (--dim %s=N)\n", r->n_nodes ? "ONNX" : "GGUF",
+		       r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
 	if (r->n_unknown)
-		printf("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown, r->n_outputs);
+		printf("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown,
+		       r->n_outputs);
 }
 
 /* A few of the names. */
@@ -331,8 +340,8 @@ static void print_joined(const view *v)
 	char share[32];
 	if (!v->has_times)
 		return;
-	printf("times: %d runs; %d of %d operators timed, %s of the profile's time\n", r->n_runs, r->n_timed, r->n_timed + r->n_untimed,
-	       cli_percent(share, all > 0 ? r->joined_s / all : NAN));
+	printf("times: %d runs; %d of %d operators timed, %s of the profile's time\n", r->n_runs, r->n_timed,
+	       r->n_timed + r->n_untimed, cli_percent(share, all > 0 ? r->joined_s / all : NAN));
 	if (r->n_unjoined) {
 		printf("times: %d names of the profile are no operators", r->n_unjoined);
 		print_names(r->unjoined, r->n_unjoined);
@@ -348,7 +357,8 @@ static void print_critical(const view *v)
 	const show_critical *k = &v->critical;
 	char time[32], types[160];
 	printf("\non %s: critical path %s (no placement is faster)\n", v->s.name,
-	       k->length_ns < 0 ? "unknown, as an operator has no legal device" : berth_text_seconds(time, (double)k->length_ns * 1e-9));
+	       k->length_ns < 0 ? "unknown, as an operator has no legal device"
+	                        : berth_text_seconds(time, (double)k->length_ns * 1e-9));
 	if (k->length_ns <= 0)
 		return;
 	show_top_types(&v->g, k->type_ns, types, sizeof types);
@@ -369,9 +379,13 @@ static berth_status print_times(cli *c, const view *v, berth_err *err)
 	cli_cell(&t, "cannot run");
 	cli_cell(&t, "where the time goes");
 	for (int32_t d = 0; d < v->s.n_devs; d++) {
-		show_top_types(&v->g, v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1), types, sizeof types);
+		show_top_types(&v->g, v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1), types,
+		               sizeof types);
 		cli_cell(&t, "%s", v->s.dev_name[d]);
-		cli_cell(&t, "%s", v->dev_total_ns[d] < 0 ? "-" : berth_text_seconds(time, (double)v->dev_total_ns[d] * 1e-9));
+		cli_cell(&t, "%s",
+		         v->dev_total_ns[d] < 0
+		                 ? "-"
+		                 : berth_text_seconds(time, (double)v->dev_total_ns[d] * 1e-9));
 		cli_cell(&t, "%d", v->dev_cannot[d]);
 		cli_cell(&t, "%s", types);
 	}
@@ -386,7 +400,8 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	print_training(v);
 	print_joined(v);
 	if (v->coarsened)
-		printf("coarsened by %s to %d groups, %s between them\n", v->groups.grouper, v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
+		printf("coarsened by %s to %d groups, %s between them\n", v->groups.grouper,
+		       v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
 	BERTH_TRY(show_types_print(c, &v->g, &v->stats, err));
 	return v->has_system ? print_times(c, v, err) : BERTH_OK;
 }
@@ -441,19 +456,23 @@ static void print_op_text(const view *v, int32_t op)
 {
 	const berth_graph *g = &v->g;
 	char a[32], b[32];
-	printf("%s (%s): %sFLOP, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]), berth_text_count(a, g->op_flops[op]),
-	       berth_text_bytes(b, (double)g->op_read_bytes[op]));
-	printf(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]), berth_text_bytes(b, (double)g->op_param_bytes[op]));
+	printf("%s (%s): %sFLOP, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]),
+	       berth_text_count(a, g->op_flops[op]), berth_text_bytes(b, (double)g->op_read_bytes[op]));
+	printf(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]),
+	       berth_text_bytes(b, (double)g->op_param_bytes[op]));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i];
-		printf("  from %s, %s\n", g->op_name[g->tensor_producer[t]], berth_text_bytes(a, (double)g->tensor_bytes[t]));
+		printf("  from %s, %s\n", g->op_name[g->tensor_producer[t]],
+		       berth_text_bytes(a, (double)g->tensor_bytes[t]));
 	}
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			printf("  to %s, %s\n", g->op_name[g->edge_consumer[e]], berth_text_bytes(a, (double)g->tensor_bytes[t]));
+			printf("  to %s, %s\n", g->op_name[g->edge_consumer[e]],
+			       berth_text_bytes(a, (double)g->tensor_bytes[t]));
 	for (int32_t d = 0; v->has_system && d < v->s.n_devs; d++) {
 		int64_t ns = berth_op_time(&v->p, op, d);
-		printf("  on %s %s%s\n", v->s.dev_name[d], ns < 0 ? "it cannot run" : berth_text_seconds(a, (double)ns * 1e-9),
+		printf("  on %s %s%s\n", v->s.dev_name[d],
+		       ns < 0 ? "it cannot run" : berth_text_seconds(a, (double)ns * 1e-9),
 		       ns >= 0 && !berth_op_legal(&v->p, op, d) ? " (not allowed there)" : "");
 	}
 }
@@ -463,7 +482,8 @@ static berth_status print_op(cli *c, const view *v, const char *name, berth_err 
 	char hint[96];
 	int32_t op = berth_graph_find(&v->g, name);
 	if (op < 0)
-		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->g.name, name,
+		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->g.name,
+		                  name,
 		                  berth_text_suggest(hint, sizeof hint, name, v->g.op_name, v->g.n_ops));
 	if (c->json)
 		return print_op_json(c, v, op, err);
@@ -482,7 +502,8 @@ static berth_status write_dot(cli *c, const show_args *a, const view *v, berth_e
 	size_t size;
 	if (a->placement) {
 		BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-		BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp, &p, &warning, err));
+		BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp,
+		                                     &p, &warning, err));
 	}
 	if (warning)
 		cli_warn(c, "%s", warning);
@@ -507,9 +528,11 @@ static berth_status check_args(const cli *c, const show_args *a, berth_err *err)
 {
 	int streams = c->json + to_stdout(a->out) + to_stdout(a->dot);
 	if (a->placement && (!a->on || !a->dot))
-		return berth_fail(err, BERTH_EINVAL, "show: --placement needs --on SYSTEM and --dot OUT, or --op NAME");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "show: --placement needs --on SYSTEM and --dot OUT, or --op NAME");
 	if (streams > 1)
-		return berth_fail(err, BERTH_EINVAL, "show: only one of --json, -o - and --dot - can go to standard output");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "show: only one of --json, -o - and --dot - can go to standard output");
 	if (a->out)
 		BERTH_TRY(berth_file_writable(a->out, err));
 	return a->dot ? berth_file_writable(a->dot, err) : BERTH_OK;

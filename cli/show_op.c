@@ -1,4 +1,5 @@
-/* One operator of a placement: when it ran, what it waited for, whether it is critical, what every other device would cost. */
+/* One operator of a placement: when it ran, what it waited for, whether it is critical, what every other
+ * device would cost. */
 #include "explain_op.h"
 #include "file.h"
 #include "load.h"
@@ -30,7 +31,8 @@ typedef struct view {
 /* "zoo:NAME" or "system:NAME" of what the placement file says under key; NULL: it says nothing. */
 static const char *said(cli *c, const cJSON *doc, const char *key, const char *prefix)
 {
-	const cJSON *at = cJSON_GetObjectItemCaseSensitive(doc, key), *name = cJSON_GetObjectItemCaseSensitive(at, "name");
+	const cJSON *at = cJSON_GetObjectItemCaseSensitive(doc, key),
+		    *name = cJSON_GetObjectItemCaseSensitive(at, "name");
 	return cJSON_IsString(name) ? berth_arena_printf(&c->mem, "%s:%s", prefix, name->valuestring) : NULL;
 }
 
@@ -39,10 +41,14 @@ static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, vie
 	berth_onnx_options opt = {c->dim.text, c->dim.n};
 	const char *spec = a->graph ? a->graph : said(c, doc, "graph", "zoo");
 	berth_err why;
-	berth_status st = spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, NULL, &why) : BERTH_EINVAL;
+	berth_status st =
+		spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, NULL, &why)
+		     : BERTH_EINVAL;
 	if (st == BERTH_OK || st == BERTH_ENOMEM || (a->graph && spec))
 		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
-	return berth_fail(err, BERTH_EINVAL, "show: --op of a placement needs its graph, which is no model of the zoo: give --graph GRAPH");
+	return berth_fail(err, BERTH_EINVAL,
+	                  "show: --op of a placement needs its graph, which is no model of the zoo: give "
+	                  "--graph GRAPH");
 }
 
 static berth_status load_system(cli *c, const show_args *a, const cJSON *doc, view *v, berth_err *err)
@@ -52,7 +58,9 @@ static berth_status load_system(cli *c, const show_args *a, const cJSON *doc, vi
 	berth_status st = spec ? berth_system_load(spec, &c->mem, &c->tmp, &v->s, &why) : BERTH_EINVAL;
 	if (st == BERTH_OK || st == BERTH_ENOMEM || a->on)
 		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
-	return berth_fail(err, BERTH_EINVAL, "show: --op of a placement needs its system, which is no built-in one: give --on SYSTEM");
+	return berth_fail(
+		err, BERTH_EINVAL,
+		"show: --op of a placement needs its system, which is no built-in one: give --on SYSTEM");
 }
 
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
@@ -68,12 +76,14 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 		st = load_system(c, a, doc, v, err);
 	cJSON_Delete(doc);
 	BERTH_TRY(st);
-	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp, &v->placement, &warning, err));
+	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp,
+	                                     &v->placement, &warning, err));
 	if (warning)
 		cli_warn(c, "%s", warning);
 	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
 	v->objective = berth_objective_of(BERTH_LATENCY);
-	if (v->placement.objective && berth_objective_parse(v->placement.objective, &v->objective, NULL) == BERTH_OK &&
+	if (v->placement.objective &&
+	    berth_objective_parse(v->placement.objective, &v->objective, NULL) == BERTH_OK &&
 	    berth_objective_check(&v->objective, &v->p, NULL) != BERTH_OK)
 		v->objective = berth_objective_of(BERTH_LATENCY);
 	return berth_timeline_new(&v->p, v->placement.op_dev, v->placement.order, &c->mem, &v->t, err);
@@ -84,10 +94,14 @@ static berth_status tell(cli *c, const show_args *a, view *v, berth_err *err)
 	char hint[96];
 	int32_t op = berth_graph_find(&v->g, a->op);
 	if (op < 0)
-		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->g.name, a->op,
+		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->g.name,
+		                  a->op,
 		                  berth_text_suggest(hint, sizeof hint, a->op, v->g.op_name, v->g.n_ops));
 	if (!v->t.r.runs)
-		return berth_fail(err, BERTH_EINFEASIBLE, "%s: an operator is on a device that cannot run it; 'berth simulate' tells which", a->placement);
+		return berth_fail(
+			err, BERTH_EINFEASIBLE,
+			"%s: an operator is on a device that cannot run it; 'berth simulate' tells which",
+			a->placement);
 	return berth_explain_op(&v->p, &v->t, &v->objective, op, &c->mem, &c->tmp, &v->story, err);
 }
 
@@ -203,10 +217,12 @@ static void print_input(cli *c, const view *v)
 	}
 	const berth_op_input *in = &s->input[s->last_input];
 	int32_t from = v->g.tensor_producer[in->tensor], dev = v->t.op_dev[from];
-	const char *text = berth_arena_printf(&c->mem, "ready at %s: its last input comes from %s on %s, made at %s", seconds(c, s->ready_ns), v->g.op_name[from],
-	                                      v->s.dev_name[dev], seconds(c, in->produced_ns));
+	const char *text = berth_arena_printf(
+		&c->mem, "ready at %s: its last input comes from %s on %s, made at %s",
+		seconds(c, s->ready_ns), v->g.op_name[from], v->s.dev_name[dev], seconds(c, in->produced_ns));
 	if (text && dev != s->dev)
-		text = berth_arena_printf(&c->mem, "%s, %s waiting for links and %s on its way", text, seconds(c, in->queued_ns), seconds(c, in->moving_ns));
+		text = berth_arena_printf(&c->mem, "%s, %s waiting for links and %s on its way", text,
+		                          seconds(c, in->queued_ns), seconds(c, in->moving_ns));
 	print_wrapped(text ? text : "");
 }
 
@@ -215,9 +231,11 @@ static void print_wait(cli *c, const view *v)
 	const berth_op_story *s = &v->story;
 	if (s->start_ns == s->ready_ns)
 		return;
-	const char *text = berth_arena_printf(&c->mem, "then waited %s for %s", seconds(c, s->start_ns - s->ready_ns), v->s.dev_name[s->dev]);
+	const char *text = berth_arena_printf(&c->mem, "then waited %s for %s",
+	                                      seconds(c, s->start_ns - s->ready_ns), v->s.dev_name[s->dev]);
 	for (int32_t i = 0; text && i < s->n_before && i < MOST_NAMES; i++)
-		text = berth_arena_printf(&c->mem, "%s%s %s", text, i ? "," : ", busy with", v->g.op_name[s->before_op[i]]);
+		text = berth_arena_printf(&c->mem, "%s%s %s", text, i ? "," : ", busy with",
+		                          v->g.op_name[s->before_op[i]]);
 	if (text && s->n_before > MOST_NAMES)
 		text = berth_arena_printf(&c->mem, "%s and %d more", text, s->n_before - MOST_NAMES);
 	if (text && !s->n_before)
@@ -248,7 +266,8 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 		else if (isnan(x->value))
 			cli_cell(&t, "cannot run");
 		else
-			cli_cell(&t, "%+.2f %%%s", now > 0 ? 100 * (x->value / now - 1) : 0, x->blocked ? "*" : "");
+			cli_cell(&t, "%+.2f %%%s", now > 0 ? 100 * (x->value / now - 1) : 0,
+			         x->blocked ? "*" : "");
 		any |= x->time_ns >= 0 && x->blocked;
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
@@ -264,9 +283,11 @@ static void print_verdict(cli *c, const view *v)
 	if (s->best_dev < 0 || !(s->choice[s->best_dev].value < s->choice[s->dev].value))
 		text = "no other device would be better";
 	else if (s->binds)
-		text = berth_arena_printf(&c->mem, "%s would be better, but: %s", v->s.dev_name[s->best_dev], s->binds);
+		text = berth_arena_printf(&c->mem, "%s would be better, but: %s", v->s.dev_name[s->best_dev],
+		                          s->binds);
 	else
-		text = berth_arena_printf(&c->mem, "%s would be better, and nothing keeps it from there", v->s.dev_name[s->best_dev]);
+		text = berth_arena_printf(&c->mem, "%s would be better, and nothing keeps it from there",
+		                          v->s.dev_name[s->best_dev]);
 	print_wrapped(text ? text : "");
 }
 
@@ -274,16 +295,21 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
 	const berth_op_story *s = &v->story;
 	int32_t type = v->g.op_type[s->op];
-	const char *head = berth_arena_printf(&c->mem, "%s%s%s%s on %s: starts at %s, ends at %s", v->g.op_name[s->op], type >= 0 ? " (" : "",
-	                                      type >= 0 ? v->g.type_name[type] : "", type >= 0 ? ")" : "", v->s.dev_name[s->dev], seconds(c, s->start_ns),
-	                                      seconds(c, s->end_ns));
+	const char *head = berth_arena_printf(
+		&c->mem, "%s%s%s%s on %s: starts at %s, ends at %s", v->g.op_name[s->op],
+		type >= 0 ? " (" : "", type >= 0 ? v->g.type_name[type] : "", type >= 0 ? ")" : "",
+		v->s.dev_name[s->dev], seconds(c, s->start_ns), seconds(c, s->end_ns));
 	if (!head)
 		return berth_nomem(err);
 	print_wrapped(head);
 	print_input(c, v);
 	print_wait(c, v);
-	const char *slack = s->slack_ns ? berth_arena_printf(&c->mem, "not critical: it could end %s later without a later end of the run", seconds(c, s->slack_ns))
-	                                : "critical: any delay of it delays the run";
+	const char *slack =
+		s->slack_ns ? berth_arena_printf(
+				      &c->mem,
+				      "not critical: it could end %s later without a later end of the run",
+				      seconds(c, s->slack_ns))
+			    : "critical: any delay of it delays the run";
 	print_wrapped(slack ? slack : "");
 	putchar('\n');
 	BERTH_TRY(print_choices(c, v, err));

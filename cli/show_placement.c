@@ -1,4 +1,5 @@
-/* A placement file at a glance, without its graph and system: what it says about itself, and operators a device. */
+/* A placement file at a glance, without its graph and system: what it says about itself, and operators a
+ * device. */
 #include "file.h"
 #include "print.h"
 #include "show.h"
@@ -95,8 +96,8 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
 	char buf[32];
-	printf("placement of %s on %s: %d operators on %d devices%s\n", v->graph ? v->graph : "a graph", v->system ? v->system : "a system", v->n_ops,
-	       v->n_devs, v->ordered ? ", with an order" : "");
+	printf("placement of %s on %s: %d operators on %d devices%s\n", v->graph ? v->graph : "a graph",
+	       v->system ? v->system : "a system", v->n_ops, v->n_devs, v->ordered ? ", with an order" : "");
 	if (v->method)
 		printf("by %s\n", v->method);
 	if (v->objective && !isnan(v->value))
@@ -121,7 +122,9 @@ berth_status show_placement(cli *c, const show_args *a, berth_err *err)
 	char *data;
 	size_t size;
 	if (a->out)
-		return berth_fail(err, BERTH_EINVAL, "show: option -o is for graphs and systems, but %s is a placement", a->input);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "show: option -o is for graphs and systems, but %s is a placement",
+		                  a->input);
 	BERTH_TRY(berth_file_read(a->input, &c->mem, &data, &size, err));
 	BERTH_TRY(berth_json_parse(a->input, data, size, &doc, err));
 	berth_json at = {doc, a->input, NULL, NULL, 0};

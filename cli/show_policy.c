@@ -52,10 +52,12 @@ static void print_text(const berth_policy_file *f)
 {
 	char a[32], b[32];
 	print_trained_on(f->trained_on);
-	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n", berth_objective_name(&f->objective), (unsigned long long)f->seed,
-	       cli_count(a, f->evaluations), (long long)f->steps, f->core);
-	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n", berth_text_count(b, (double)n_params(f)),
-	       f->dims.rounds, f->dims.hidden, f->cfg.groups, berth_decoding_name(f->cfg.sequential));
+	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n",
+	       berth_objective_name(&f->objective), (unsigned long long)f->seed, cli_count(a, f->evaluations),
+	       (long long)f->steps, f->core);
+	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n",
+	       berth_text_count(b, (double)n_params(f)), f->dims.rounds, f->dims.hidden, f->cfg.groups,
+	       berth_decoding_name(f->cfg.sequential));
 }
 
 berth_status show_policy(cli *c, const show_args *a, berth_err *err)

@@ -16,16 +16,21 @@ static berth_status print_devices(cli *c, const berth_system *s, berth_err *err)
 {
 	cli_table t;
 	char buf[32];
-	static const char *const head[] = {"device", "kind", "FLOP/s", "memory/s", "memory", "overhead", "slots", "idle W", "busy W"};
+	static const char *const head[] = {"device",   "kind",  "FLOP/s", "memory/s", "memory",
+	                                   "overhead", "slots", "idle W", "busy W"};
 	cli_table_init(&t, &c->mem, "llrrrrrrr");
 	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
 		cli_cell(&t, "%s", head[i]);
 	for (int32_t d = 0; d < s->n_devs; d++) {
 		cli_cell(&t, "%s", s->dev_name[d]);
 		cli_cell(&t, "%s", s->dev_kind[d]);
-		cli_cell(&t, "%s", s->dev_peak_flops[d] > 0 ? berth_text_count(buf, s->dev_peak_flops[d]) : "-");
-		cli_cell(&t, "%s", s->dev_mem_bandwidth[d] > 0 ? berth_text_bytes(buf, s->dev_mem_bandwidth[d]) : "-");
-		cli_cell(&t, "%s", s->dev_memory_bytes[d] >= 0 ? berth_text_bytes(buf, (double)s->dev_memory_bytes[d]) : "-");
+		cli_cell(&t, "%s",
+		         s->dev_peak_flops[d] > 0 ? berth_text_count(buf, s->dev_peak_flops[d]) : "-");
+		cli_cell(&t, "%s",
+		         s->dev_mem_bandwidth[d] > 0 ? berth_text_bytes(buf, s->dev_mem_bandwidth[d]) : "-");
+		cli_cell(&t, "%s",
+		         s->dev_memory_bytes[d] >= 0 ? berth_text_bytes(buf, (double)s->dev_memory_bytes[d])
+		                                     : "-");
 		cli_cell(&t, "%s", berth_text_seconds(buf, s->dev_op_overhead_s[d]));
 		cli_cell(&t, "%d", s->dev_slots[d]);
 		cli_cell(&t, "%s", isnan(s->dev_idle_w[d]) ? "-" : berth_text_double(buf, s->dev_idle_w[d]));
@@ -77,7 +82,8 @@ static berth_status print_links(cli *c, const berth_system *s, berth_err *err)
 
 static berth_status print_text(cli *c, const berth_system *s, berth_err *err)
 {
-	printf("%s: %d devices, %d links in %d channels; order %s, %s\n\n", s->name, s->n_devs, s->n_links, s->n_channels, berth_order_name(s->order),
+	printf("%s: %d devices, %d links in %d channels; order %s, %s\n\n", s->name, s->n_devs, s->n_links,
+	       s->n_channels, berth_order_name(s->order),
 	       s->contention ? "a channel carries one transfer at a time" : "transfers never wait");
 	BERTH_TRY(print_devices(c, s, err));
 	if (!s->n_links)
@@ -94,10 +100,12 @@ berth_status show_system(cli *c, const show_args *a, berth_err *err)
 	BERTH_TRY(berth_system_load(a->input, &c->mem, &c->tmp, &s, err));
 	BERTH_TRY(berth_system_write_json(&s, true, &c->mem, &text, &len, err));
 	if (a->out && strcmp(a->out, "-") == 0 && c->json)
-		return berth_fail(err, BERTH_EINVAL, "show: only one of --json and -o - can go to standard output");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "show: only one of --json and -o - can go to standard output");
 	if (a->out)
 		BERTH_TRY(berth_file_write(a->out, text, len, err));
 	if (c->json)
 		fwrite(text, 1, len, stdout);
-	return c->json || c->quiet || (a->out && strcmp(a->out, "-") == 0) ? BERTH_OK : print_text(c, &s, err);
+	return c->json || c->quiet || (a->out && strcmp(a->out, "-") == 0) ? BERTH_OK
+	                                                                   : print_text(c, &s, err);
 }

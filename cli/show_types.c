@@ -25,20 +25,23 @@ void show_top_types(const berth_graph *g, const int64_t *ns, char *buf, size_t s
 	for (int k = 0; k < TOP_TIMES; k++) {
 		int32_t best = -1;
 		for (int32_t i = 0; i <= g->n_types; i++)
-			if (ns[i] > 0 && (ns[i] < below || (ns[i] == below && i > last)) && (best < 0 || ns[i] > ns[best]))
+			if (ns[i] > 0 && (ns[i] < below || (ns[i] == below && i > last)) &&
+			    (best < 0 || ns[i] > ns[best]))
 				best = i;
 		if (best < 0 || at + 1 >= size)
 			return;
 		below = ns[best];
 		last = best;
-		int n = snprintf(buf + at, size - at, "%s%s %.0f %%", k ? ", " : "", show_type_name(g, best), 100.0 * (double)ns[best] / (double)sum);
+		int n = snprintf(buf + at, size - at, "%s%s %.0f %%", k ? ", " : "", show_type_name(g, best),
+		                 100.0 * (double)ns[best] / (double)sum);
 		at += n > 0 ? (size_t)n : 0;
 	}
 }
 
 berth_status show_types_print(cli *c, const berth_graph *g, const berth_graph_stats *s, berth_err *err)
 {
-	static const char *const heads[] = {"type", "operators", "FLOP", "share", "bytes moved", "parameters"};
+	static const char *const heads[] = {"type",  "operators",   "FLOP",
+	                                    "share", "bytes moved", "parameters"};
 	cli_table t;
 	double flops = berth_graph_flops(g);
 	int32_t shown = 0, types = 0;
@@ -56,8 +59,12 @@ berth_status show_types_print(cli *c, const berth_graph *g, const berth_graph_st
 		cli_cell(&t, "%d", s->type_ops[type]);
 		cli_cell(&t, "%s", berth_text_count(text, s->type_flops[type]));
 		cli_cell(&t, "%s", cli_percent(text, flops > 0 ? s->type_flops[type] / flops : NAN));
-		cli_cell(&t, "%s", berth_text_bytes(text, (double)s->type_read_bytes[type] + (double)s->type_write_bytes[type]));
-		cli_cell(&t, "%s", s->type_param_bytes[type] ? berth_text_bytes(text, (double)s->type_param_bytes[type]) : "-");
+		cli_cell(&t, "%s",
+		         berth_text_bytes(text, (double)s->type_read_bytes[type] +
+		                                        (double)s->type_write_bytes[type]));
+		cli_cell(&t, "%s",
+		         s->type_param_bytes[type] ? berth_text_bytes(text, (double)s->type_param_bytes[type])
+		                                   : "-");
 	}
 	putchar('\n');
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
@@ -93,7 +100,8 @@ void show_types_json(berth_json_out *w, const berth_graph *g, const berth_graph_
 	berth_json_close(w, '}');
 }
 
-void show_type_times_json(berth_json_out *w, const char *key, const berth_graph *g, const berth_graph_stats *s, const int64_t *type_ns)
+void show_type_times_json(berth_json_out *w, const char *key, const berth_graph *g,
+                          const berth_graph_stats *s, const int64_t *type_ns)
 {
 	berth_json_open(w, key, '{');
 	for (int32_t i = 0; i <= g->n_types; i++)

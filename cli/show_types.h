@@ -18,6 +18,7 @@ berth_status show_types_print(cli *c, const berth_graph *g, const berth_graph_st
 /* "by_type": all of them with their sums. */
 void show_types_json(berth_json_out *w, const berth_graph *g, const berth_graph_stats *s);
 /* Seconds by type, of those that take any. */
-void show_type_times_json(berth_json_out *w, const char *key, const berth_graph *g, const berth_graph_stats *s, const int64_t *type_ns);
+void show_type_times_json(berth_json_out *w, const char *key, const berth_graph *g,
+                          const berth_graph_stats *s, const int64_t *type_ns);
 
 #endif

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_system *s, const berth_placement *placement, const char *const *change, int32_t n,
+berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_system *s,
+                                 const berth_placement *placement, const char *const *change, int32_t n,
                                  const berth_whatif_cfg *cfg, simulate_whatif *out, berth_err *err)
 {
 	simulate_whatif x = {.objective = cfg->search.objective, .n = n + 1};
@@ -18,7 +19,8 @@ berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_syste
 	for (int32_t i = 0; i <= n; i++) {
 		if (i)
 			x.change[i] = change[i - 1];
-		BERTH_TRY(berth_whatif(g, s, placement->op_dev, placement->order, i ? change[i - 1] : NULL, cfg, &c->mem, &c->tmp, &x.row[i], err));
+		BERTH_TRY(berth_whatif(g, s, placement->op_dev, placement->order, i ? change[i - 1] : NULL,
+		                       cfg, &c->mem, &c->tmp, &x.row[i], err));
 	}
 	*out = x;
 	return BERTH_OK;
@@ -104,8 +106,10 @@ static const char *fits_text(const berth_whatif_side *s)
 
 berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_err *err)
 {
-	static const char *const label[] = {"latency", "throughput", "energy", "energy-delay product", "power"};
-	const berth_whatif_side *side[4] = {&x->row[0].same, &x->row[1].same, &x->row[0].anew, &x->row[1].anew};
+	static const char *const label[] = {"latency", "throughput", "energy", "energy-delay product",
+	                                    "power"};
+	const berth_whatif_side *side[4] = {&x->row[0].same, &x->row[1].same, &x->row[0].anew,
+	                                    &x->row[1].anew};
 	cli_table t;
 	char buf[32];
 	cli_table_init(&t, &c->mem, "lrrrr");

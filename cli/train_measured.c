@@ -15,25 +15,30 @@
 #include <unistd.h>
 
 enum { DIGEST = 128 };
-static const char end_mark[] = "measured.ended"; /* a tensor of the policy: SHA-256 of the graph and of the system that the run was for */
+static const char end_mark[] = "measured.ended"; /* a tensor of the policy: SHA-256 of the graph and of the
+                                                    system that the run was for */
 
-static berth_status digest_of(cli *c, const berth_graph *g, const berth_system *s, char digest[DIGEST + 1], berth_err *err)
+static berth_status digest_of(cli *c, const berth_graph *g, const berth_system *s, char digest[DIGEST + 1],
+                              berth_err *err)
 {
 	BERTH_TRY(berth_graph_sha256(g, &c->tmp, digest, err));
 	return berth_system_sha256(s, &c->tmp, digest + DIGEST / 2, err);
 }
 
-/* Does the policy come from a run of the same that has ended? A policy that cannot be read is for the training to complain about. */
+/* Does the policy come from a run of the same that has ended? A policy that cannot be read is for the
+ * training to complain about. */
 static berth_status find_end(cli *c, const char *policy, const berth_problem *p, bool *ended, berth_err *err)
 {
 	char digest[DIGEST + 1];
 	berth_policy_file f;
 	*ended = false;
-	if (!berth_file_exists(policy) || berth_policy_file_read(policy, &c->mem, &c->tmp, &f, NULL) != BERTH_OK)
+	if (!berth_file_exists(policy) ||
+	    berth_policy_file_read(policy, &c->mem, &c->tmp, &f, NULL) != BERTH_OK)
 		return BERTH_OK;
 	BERTH_TRY(digest_of(c, p->g, p->s, digest, err));
 	const safetensors_tensor *t = safetensors_find(&f.raw, end_mark);
-	*ended = t && t->dtype == SAFETENSORS_U8 && safetensors_count(t) == DIGEST && memcmp(t->data, digest, DIGEST) == 0;
+	*ended = t && t->dtype == SAFETENSORS_U8 && safetensors_count(t) == DIGEST &&
+	         memcmp(t->data, digest, DIGEST) == 0;
 	return BERTH_OK;
 }
 
@@ -83,8 +88,9 @@ static void configure(const cli_train_measured *x, const cli_budget *b, train_me
 	t->r = (berth_mtrain_result){.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
 }
 
-berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy, bool resume, const cli_budget *b, berth_train_item *item, train_measured *out,
-                                 berth_err *err)
+berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy,
+                                 bool resume, const cli_budget *b, berth_train_item *item,
+                                 train_measured *out, berth_err *err)
 {
 	berth_measured_cfg cfg;
 	BERTH_TRY(x->placement ? berth_file_writable(x->placement, err) : BERTH_OK);
@@ -154,7 +160,8 @@ static berth_status run_with_pool(cli *c, train_measured *t, berth_policy_file *
 	return st;
 }
 
-static berth_status write_policy(cli *c, const char *path, const train_measured *t, const berth_policy_file *f, berth_err *err)
+static berth_status write_policy(cli *c, const char *path, const train_measured *t,
+                                 const berth_policy_file *f, berth_err *err)
 {
 	char digest[DIGEST + 1];
 	BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));
@@ -217,7 +224,8 @@ void train_measured_print(const train_measured *t)
 {
 	const berth_mtrain_result *r = &t->r;
 	char a[32], b[32];
-	printf("\nmeasured by %s: %d placements in %lld runs, %d failed\n", t->engine, (int)r->n_measured, (long long)r->runs, (int)r->n_failed);
+	printf("\nmeasured by %s: %d placements in %lld runs, %d failed\n", t->engine, (int)r->n_measured,
+	       (long long)r->runs, (int)r->n_failed);
 	if (r->failure)
 		printf("last failure: %s\n", r->failure);
 	if (!isnan(r->first_error))
@@ -225,12 +233,15 @@ void train_measured_print(const train_measured *t)
 	if (!isnan(r->first_error))
 		printf(", by %s in the last\n", cli_percent(b, r->simulated_error));
 	for (int i = 0; i < BERTH_N_RIVALS && r->rival[0].name; i++)
-		printf("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n", berth_text_seconds(a, r->best_s), r->rival[i].name,
-		       berth_text_seconds(b, r->rival[i].seconds), r->rival[i].ratio.median, r->rival[i].ratio.low, r->rival[i].ratio.high,
+		printf("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n",
+		       berth_text_seconds(a, r->best_s), r->rival[i].name,
+		       berth_text_seconds(b, r->rival[i].seconds), r->rival[i].ratio.median,
+		       r->rival[i].ratio.low, r->rival[i].ratio.high,
 		       r->rival[i].beaten ? "better" : "not better");
 	if (!t->ended)
 		return;
-	printf(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n", r->accepted && t->placement ? ", written to " : "",
+	printf(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n",
+	       r->accepted && t->placement ? ", written to " : "",
 	       r->accepted && t->placement ? t->placement : "");
 }
 
@@ -238,7 +249,9 @@ berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err
 {
 	berth_json_out w;
 	if (!c->json && !c->quiet)
-		printf("%s: its training with measured runs has ended, there is nothing to go on with; without --resume it begins anew\n", policy);
+		printf("%s: its training with measured runs has ended, there is nothing to go on with; "
+		       "without --resume it begins anew\n",
+		       policy);
 	if (!c->json)
 		return BERTH_OK;
 	berth_json_out_init(&w, &c->mem, true);

@@ -15,10 +15,10 @@ typedef struct cli_train_measured {
 	const char *placement; /* where the placement that was accepted goes; NULL: nowhere */
 } cli_train_measured;
 
-#define CLI_TRAIN_MEASURED(x)                                                                                           \
-	CLI_ENGINE(&(x)->engine),                                                                                      \
-	{"runs", 0, CLI_COUNT, &(x)->runs, "N", "measured: runs of the model at most (default 400)"},                  \
-	{"time", 0, CLI_SECONDS, &(x)->time_s, "S", "measured: seconds for profiling and runs at most"},               \
+#define CLI_TRAIN_MEASURED(x) \
+	CLI_ENGINE(&(x)->engine), \
+	{"runs", 0, CLI_COUNT, &(x)->runs, "N", "measured: runs of the model at most (default 400)"}, \
+	{"time", 0, CLI_SECONDS, &(x)->time_s, "S", "measured: seconds for profiling and runs at most"}, \
 	{"placement", 0, CLI_TEXT, &(x)->placement, "OUT", "measured: write the placement, if it is accepted"}
 
 typedef struct train_measured {
@@ -35,12 +35,14 @@ typedef struct train_measured {
 	int32_t replayed;       /* questions answered from the journal */
 } train_measured;
 
-/* Start the engine, profile, and put the profiled simulator into the item. What the engine says is kept in POLICY.measured until the run has ended: with resume a killed
- * run goes through it again, to the same bits. Where POLICY is of a run that came to its end, out->ended_before is all that is set. */
-berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy, bool resume, const cli_budget *b, berth_train_item *item, train_measured *out,
-                                 berth_err *err);
-/* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on. Interrupted (BERTH_EINTERRUPTED, t->r being set), policy and journal stay as
- * they are, to go on with. */
+/* Start the engine, profile, and put the profiled simulator into the item. What the engine says is kept in
+ * POLICY.measured until the run has ended: with resume a killed run goes through it again, to the same bits.
+ * Where POLICY is of a run that came to its end, out->ended_before is all that is set. */
+berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy,
+                                 bool resume, const cli_budget *b, berth_train_item *item,
+                                 train_measured *out, berth_err *err);
+/* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on.
+ * Interrupted (BERTH_EINTERRUPTED, t->r being set), policy and journal stay as they are, to go on with. */
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err);
 void train_measured_close(train_measured *t);
 

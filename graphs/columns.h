@@ -1,5 +1,5 @@
-/* A table that grows row by row, column by column: a part of a column takes memory only where something other than zero was put into it, and growing
- * copies nothing. What a graph is built from. */
+/* A table that grows row by row, column by column: a part of a column takes memory only where something
+ * other than zero was put into it, and growing copies nothing. What a graph is built from. */
 #ifndef BERTH_COLUMNS_H
 #define BERTH_COLUMNS_H
 

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
-static berth_status check_offsets(const char *what, const int32_t *off, int32_t n, int32_t total, berth_err *err)
+static berth_status check_offsets(const char *what, const int32_t *off, int32_t n, int32_t total,
+                                  berth_err *err)
 {
 	if (off[0] != 0 || off[n] != total)
-		return berth_fail(err, BERTH_EFORMAT, "%s: offsets span %d to %d, expected 0 to %d", what, off[0], off[n], total);
+		return berth_fail(err, BERTH_EFORMAT, "%s: offsets span %d to %d, expected 0 to %d", what,
+		                  off[0], off[n], total);
 	for (int32_t i = 0; i < n; i++)
 		if (off[i] > off[i + 1])
 			return berth_fail(err, BERTH_EFORMAT, "%s: offset %d falls", what, i);
@@ -22,22 +24,32 @@ berth_status berth_graph_check(const berth_graph *g, berth_err *err)
 	BERTH_TRY(check_offsets("op_in_off", g->op_in_off, g->n_ops, g->n_edges, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		if (g->op_topo[op] < 0 || g->op_topo[op] >= g->n_ops || g->topo_op[g->op_topo[op]] != op)
-			return berth_fail(err, BERTH_EFORMAT, "operator %d: topological order and its inverse disagree", op);
-		if (g->op_type[op] >= g->n_types || g->op_coloc_name[op] >= g->n_coloc_names || g->op_sep[op] >= g->n_seps)
-			return berth_fail(err, BERTH_EFORMAT, "operator %d: type, colocation or separation group out of range", op);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: topological order and its inverse disagree", op);
+		if (g->op_type[op] >= g->n_types || g->op_coloc_name[op] >= g->n_coloc_names ||
+		    g->op_sep[op] >= g->n_seps)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: type, colocation or separation group out of range",
+			                  op);
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			if (g->tensor_producer[t] != op || (t > g->op_tensor_off[op] && graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
-				return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order", t);
+			if (g->tensor_producer[t] != op ||
+			    (t > g->op_tensor_off[op] &&
+			     graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
+				return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order",
+				                  t);
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 			int32_t t = g->in_tensor[i];
 			if (t < 0 || t >= g->n_tensors || g->op_topo[g->tensor_producer[t]] >= g->op_topo[op])
-				return berth_fail(err, BERTH_EFORMAT, "operator %d: input %d does not come before it", op, i);
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "operator %d: input %d does not come before it", op, i);
 		}
 	}
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			if (g->edge_consumer[e] < 0 || g->edge_consumer[e] >= g->n_ops || (e > g->tensor_use_off[t] && g->edge_consumer[e - 1] >= g->edge_consumer[e]))
-				return berth_fail(err, BERTH_EFORMAT, "tensor %d: consumers not ascending", t);
+			if (g->edge_consumer[e] < 0 || g->edge_consumer[e] >= g->n_ops ||
+			    (e > g->tensor_use_off[t] && g->edge_consumer[e - 1] >= g->edge_consumer[e]))
+				return berth_fail(err, BERTH_EFORMAT, "tensor %d: consumers not ascending",
+				                  t);
 	return BERTH_OK;
 }
 

@@ -1,9 +1,10 @@
-/* The operator graph: structs of arrays over operators (op), tensors (t), edges (e = one use of one tensor by one consumer),
- * parameters shared by several operators. Built once by a berth_builder, checked, then read-only.
+/* The operator graph: structs of arrays over operators (op), tensors (t), edges (e = one use of one tensor
+ * by one consumer), parameters shared by several operators. Built once by a berth_builder, checked, then
+ * read-only.
  *
- * Order: operators keep the order of the file. Tensors are numbered by (producer, unnamed first, name bytewise), so that a
- * lower tensor index comes first wherever the execution model breaks ties by producer and tensor name. Edges are numbered
- * tensor by tensor, consumers ascending.
+ * Order: operators keep the order of the file. Tensors are numbered by (producer, unnamed first, name
+ * bytewise), so that a lower tensor index comes first wherever the execution model breaks ties by producer
+ * and tensor name. Edges are numbered tensor by tensor, consumers ascending.
  *
  * Columns of zeros share their memory, and so do those of -1, and equal texts: a graph is read-only. */
 #ifndef BERTH_GRAPH_H
@@ -22,16 +23,19 @@ typedef struct berth_graph {
 	const char **op_name;
 	int32_t *op_type;              /* into type_name; -1: no type */
 	double *op_flops, *op_macs;    /* >= 0; 0: not known */
-	int64_t *op_read_bytes, *op_write_bytes, *op_param_bytes, *op_state_bytes, *op_workspace_bytes, *op_output_bytes;
+	int64_t *op_read_bytes, *op_write_bytes, *op_param_bytes, *op_state_bytes, *op_workspace_bytes,
+		*op_output_bytes;
 	int32_t *op_coloc_name;             /* into coloc_name; -1: free */
-	int32_t *op_sep;               /* into sep_name; -1: free. Operators of one separation group stand on different devices */
+	int32_t *op_sep; /* into sep_name; -1: free. Operators of one separation group stand on different
+	                    devices */
 	const char **op_pin;           /* device name; NULL: free */
 	bool *op_backward;
 	const char **type_name;        /* [n_types], in order of first use */
 	const char **coloc_name;       /* [n_coloc_names], in order of first use */
 	const char **sep_name;         /* [n_seps], in order of first use */
 
-	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind; "*": any other) and time_s (seconds; NAN: cannot run) */
+	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind; "*": any
+	 * other) and time_s (seconds; NAN: cannot run) */
 	int32_t *op_time_off;
 	const char **time_key;
 	double *time_s;
@@ -40,7 +44,8 @@ typedef struct berth_graph {
 	int32_t *op_forbid_off;
 	const char **forbid_dev;
 
-	/* shared parameters, CSR both ways: a parameter is stored once per device that holds one of its users */
+	/* shared parameters, CSR both ways: a parameter is stored once per device that holds one of its
+	 * users */
 	const char **param_name;       /* [n_params] */
 	int64_t *param_bytes;
 	int32_t *param_op_off;         /* [n_params+1] into param_op, ascending */
@@ -53,7 +58,7 @@ typedef struct berth_graph {
 	int32_t *tensor_producer;      /* [n_tensors] */
 	const char **tensor_name;      /* NULL: the unnamed output */
 	int64_t *tensor_bytes;
-	double *tensor_cut_s;          /* seconds that each hop takes beside what the link says; NULL: none anywhere */
+	double *tensor_cut_s; /* seconds that each hop takes beside what the link says; NULL: none anywhere */
 	int32_t *tensor_use_off;       /* [n_tensors+1] into edge_consumer: the edges of the tensor */
 	int32_t *edge_consumer;        /* [n_edges] */
 
@@ -83,43 +88,54 @@ typedef struct berth_op_spec {
 /* A builder whose memory is tmp (it grows there until the caller resets it). Fails: BERTH_ENOMEM. */
 berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err);
 
-/* For large graphs, right after berth_builder_new: room for the names of as many operators (more may come), and a promise that all texts handed to the
- * builder stay until it is finished, so that it need not copy them. Fails: BERTH_ENOMEM. */
+/* For large graphs, right after berth_builder_new: room for the names of as many operators (more may come),
+ * and a promise that all texts handed to the builder stay until it is finished, so that it need not copy
+ * them. Fails: BERTH_ENOMEM. */
 berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, berth_err *err);
 
-/* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative or not finite figure), BERTH_ENOMEM. */
+/* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative
+ * or not finite figure), BERTH_ENOMEM. */
 berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err);
 
 /* What is stated about op so far (texts are the builder's), and all of it but the name anew. */
 void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out);
 berth_status berth_builder_set(berth_builder *b, int32_t op, const berth_op_spec *spec, berth_err *err);
 
-/* Measured time of op on a device name or kind, or ("*") on all that no other key names; seconds NAN: cannot run there. At most once per (op, key). */
-berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, double seconds, berth_err *err);
+/* Measured time of op on a device name or kind, or ("*") on all that no other key names; seconds NAN: cannot
+ * run there. At most once per (op, key). */
+berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, double seconds,
+                                berth_err *err);
 berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *device, berth_err *err);
 
 /* One use of the producer's tensor (NULL: the unnamed output) by a consumer. */
-berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err);
+berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor,
+                                berth_err *err);
 
 /* The same with a tensor of the edge's own, which is named like the consumer. */
-berth_status berth_builder_own_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, berth_err *err);
-/* Edges so far, numbered in the order in which they came; bytes and tensor of one anew (own: as of berth_builder_own_edge). */
+berth_status berth_builder_own_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes,
+                                    berth_err *err);
+/* Edges so far, numbered in the order in which they came; bytes and tensor of one anew (own: as of
+ * berth_builder_own_edge). */
 int32_t berth_builder_edges(const berth_builder *b);
-berth_status berth_builder_set_edge(berth_builder *b, int32_t edge, int64_t bytes, const char *tensor, bool own, berth_err *err);
+berth_status berth_builder_set_edge(berth_builder *b, int32_t edge, int64_t bytes, const char *tensor,
+                                    bool own, berth_err *err);
 
-/* Seconds that each hop of the tensor takes beside what the link says: what an engine pays where the tensor leaves the operators that it runs as one piece (a layout that is
- * changed, a fusion that cannot be made). Of the edge added last; all edges of a tensor say the same. Fails: BERTH_EFORMAT (negative, not finite). */
+/* Seconds that each hop of the tensor takes beside what the link says: what an engine pays where the tensor
+ * leaves the operators that it runs as one piece (a layout that is changed, a fusion that cannot be made).
+ * Of the edge added last; all edges of a tensor say the same. Fails: BERTH_EFORMAT (negative, not finite). */
 berth_status berth_builder_cut(berth_builder *b, double seconds, berth_err *err);
 
 /* A parameter that several operators share; use adds a user. */
-berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param, berth_err *err);
+berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param,
+                                 berth_err *err);
 berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op, berth_err *err);
 
 /* Index of the operator with that name, or -1. */
 int32_t berth_builder_find(const berth_builder *b, const char *name);
 
-/* The finished graph, in mem; needs nothing of the builder afterwards. Fails: BERTH_EFORMAT (a cycle, named by operators on it; the same
- * (from, to, tensor) twice; unequal bytes of one tensor; sums beyond 2^62), BERTH_ENOMEM. O(ops + edges, sorted). */
+/* The finished graph, in mem; needs nothing of the builder afterwards. Fails: BERTH_EFORMAT (a cycle, named
+ * by operators on it; the same (from, to, tensor) twice; unequal bytes of one tensor; sums beyond 2^62),
+ * BERTH_ENOMEM. O(ops + edges, sorted). */
 berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err);
 
 /* All invariants above, for tests and debug builds. Fails: BERTH_EFORMAT with the first broken one. */

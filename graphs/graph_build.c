@@ -97,14 +97,17 @@ static berth_status intern(berth_builder *b, graph_words *w, const char *word, i
 static berth_status check_figure(const char *op, const char *what, double x, berth_err *err)
 {
 	if (!isfinite(x) || x < 0)
-		return berth_fail(err, BERTH_EFORMAT, "operator '%s': %s is %g; expected a finite number, 0 or more", op, what, x);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': %s is %g; expected a finite number, 0 or more", op, what,
+		                  x);
 	return BERTH_OK;
 }
 
 static berth_status check_bytes(const char *op, const char *what, int64_t x, berth_err *err)
 {
 	if (x < 0 || x > GRAPH_MAX_BYTES)
-		return berth_fail(err, BERTH_EFORMAT, "operator '%s': %s is %lld; expected 0 to 2^53", op, what, (long long)x);
+		return berth_fail(err, BERTH_EFORMAT, "operator '%s': %s is %lld; expected 0 to 2^53", op,
+		                  what, (long long)x);
 	return BERTH_OK;
 }
 
@@ -122,7 +125,8 @@ static berth_status check_spec(const berth_op_spec *s, const char *name, berth_e
 	return check_bytes(name, "output_bytes", s->output_bytes, err);
 }
 
-static berth_status put_word(berth_builder *b, graph_words *w, int column, size_t op, const char *word, berth_err *err)
+static berth_status put_word(berth_builder *b, graph_words *w, int column, size_t op, const char *word,
+                             berth_err *err)
 {
 	int32_t index;
 	BERTH_TRY(intern(b, w, word, &index, err));
@@ -156,7 +160,8 @@ berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32
 	if (row == MAX_ROWS)
 		return berth_fail(err, BERTH_EFORMAT, "more than %d operators", MAX_ROWS);
 	if (berth_name_index_get(&b->ops, name) >= 0)
-		return berth_fail(err, BERTH_EFORMAT, "two operators are named '%s'; names must be unique", name);
+		return berth_fail(err, BERTH_EFORMAT, "two operators are named '%s'; names must be unique",
+		                  name);
 	BERTH_TRY(columns_add(&b->op, err));
 	BERTH_TRY(keep_text(b, &name, err));
 	BERTH_TRY(columns_set_text(&b->op, OP_NAME, row, name, err));
@@ -173,13 +178,20 @@ static const char *word_of(const berth_builder *b, const graph_words *w, int col
 void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out)
 {
 	size_t row = (size_t)op;
-	*out = (berth_op_spec){.name = op_name(b, op), .type = word_of(b, &b->types, OP_TYPE, op), .colocate = word_of(b, &b->colocs, OP_COLOC, op),
-	                       .separate = word_of(b, &b->seps, OP_SEP, op), .pin = word_of(b, &b->devices, OP_PIN, op),
+	*out = (berth_op_spec){.name = op_name(b, op),
+	                       .type = word_of(b, &b->types, OP_TYPE, op),
+	                       .colocate = word_of(b, &b->colocs, OP_COLOC, op),
+	                       .separate = word_of(b, &b->seps, OP_SEP, op),
+	                       .pin = word_of(b, &b->devices, OP_PIN, op),
 	                       .backward = columns_byte(&b->op, OP_BACKWARD, row) != 0,
-	                       .flops = columns_double(&b->op, OP_FLOPS, row), .macs = columns_double(&b->op, OP_MACS, row),
-	                       .read_bytes = columns_long(&b->op, OP_READ, row), .write_bytes = columns_long(&b->op, OP_WRITE, row),
-	                       .param_bytes = columns_long(&b->op, OP_PARAM, row), .state_bytes = columns_long(&b->op, OP_STATE, row),
-	                       .workspace_bytes = columns_long(&b->op, OP_WORKSPACE, row), .output_bytes = columns_long(&b->op, OP_OUTPUT, row)};
+	                       .flops = columns_double(&b->op, OP_FLOPS, row),
+	                       .macs = columns_double(&b->op, OP_MACS, row),
+	                       .read_bytes = columns_long(&b->op, OP_READ, row),
+	                       .write_bytes = columns_long(&b->op, OP_WRITE, row),
+	                       .param_bytes = columns_long(&b->op, OP_PARAM, row),
+	                       .state_bytes = columns_long(&b->op, OP_STATE, row),
+	                       .workspace_bytes = columns_long(&b->op, OP_WORKSPACE, row),
+	                       .output_bytes = columns_long(&b->op, OP_OUTPUT, row)};
 }
 
 berth_status berth_builder_set(berth_builder *b, int32_t op, const berth_op_spec *spec, berth_err *err)
@@ -210,7 +222,9 @@ berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, d
 {
 	int32_t index;
 	if (!isnan(seconds) && !(seconds >= 0 && seconds <= BERTH_MOST_OP_S))
-		return berth_fail(err, BERTH_EFORMAT, "operator '%s': time_s of '%s' is %g; expected 0 to %g seconds", op_name(b, op), key, seconds, BERTH_MOST_OP_S);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': time_s of '%s' is %g; expected 0 to %g seconds",
+		                  op_name(b, op), key, seconds, BERTH_MOST_OP_S);
 	BERTH_TRY(intern(b, &b->devices, key, &index, err));
 	return attach(&b->time, op, index, seconds, err);
 }
@@ -222,15 +236,18 @@ berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *devi
 	return attach(&b->forbid, op, index, 0, err);
 }
 
-berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param, berth_err *err)
+berth_status berth_builder_param(berth_builder *b, const char *name, int64_t bytes, int32_t *param,
+                                 berth_err *err)
 {
 	size_t row = b->param.n_rows;
 	if (bytes < 0 || bytes > GRAPH_MAX_BYTES)
-		return berth_fail(err, BERTH_EFORMAT, "parameter '%s': %lld bytes; expected 0 to 2^53", name, (long long)bytes);
+		return berth_fail(err, BERTH_EFORMAT, "parameter '%s': %lld bytes; expected 0 to 2^53", name,
+		                  (long long)bytes);
 	if (row == MAX_ROWS)
 		return berth_fail(err, BERTH_EFORMAT, "more than %d parameters", MAX_ROWS);
 	if (berth_name_index_get(&b->params, name) >= 0)
-		return berth_fail(err, BERTH_EFORMAT, "two parameters are named '%s'; names must be unique", name);
+		return berth_fail(err, BERTH_EFORMAT, "two parameters are named '%s'; names must be unique",
+		                  name);
 	BERTH_TRY(columns_add(&b->param, err));
 	BERTH_TRY(keep_text(b, &name, err));
 	BERTH_TRY(columns_set_text(&b->param, PARAM_NAME, row, name, err));
@@ -245,11 +262,13 @@ berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op
 
 /* ---- edges ---- */
 
-static berth_status check_edge(const berth_builder *b, int32_t from, int32_t to, int64_t bytes, berth_err *err)
+static berth_status check_edge(const berth_builder *b, int32_t from, int32_t to, int64_t bytes,
+                               berth_err *err)
 {
 	if (bytes >= 0 && bytes <= GRAPH_MAX_BYTES)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EFORMAT, "edge from '%s' to '%s': %lld bytes; expected 0 to 2^53", op_name(b, from), op_name(b, to), (long long)bytes);
+	return berth_fail(err, BERTH_EFORMAT, "edge from '%s' to '%s': %lld bytes; expected 0 to 2^53",
+	                  op_name(b, from), op_name(b, to), (long long)bytes);
 }
 
 /* A copy of the tensor's name, the same one as long as edges of one tensor follow each other. */
@@ -270,7 +289,8 @@ static berth_status put_edge(berth_builder *b, size_t e, int64_t bytes, const ch
 	return columns_set_text(&b->edge, EDGE_TENSOR, e, tensor, err);
 }
 
-static berth_status add_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err)
+static berth_status add_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor,
+                             berth_err *err)
 {
 	size_t row = b->edge.n_rows;
 	if (row == MAX_ROWS)
@@ -281,7 +301,8 @@ static berth_status add_edge(berth_builder *b, int32_t from, int32_t to, int64_t
 	return put_edge(b, row, bytes, tensor, err);
 }
 
-berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor, berth_err *err)
+berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes, const char *tensor,
+                                berth_err *err)
 {
 	BERTH_TRY(check_edge(b, from, to, bytes, err));
 	return add_edge(b, from, to, bytes, tensor, err);
@@ -298,10 +319,12 @@ int32_t berth_builder_edges(const berth_builder *b)
 	return (int32_t)b->edge.n_rows;
 }
 
-berth_status berth_builder_set_edge(berth_builder *b, int32_t edge, int64_t bytes, const char *tensor, bool own, berth_err *err)
+berth_status berth_builder_set_edge(berth_builder *b, int32_t edge, int64_t bytes, const char *tensor,
+                                    bool own, berth_err *err)
 {
 	size_t e = (size_t)edge;
-	BERTH_TRY(check_edge(b, columns_int(&b->edge, EDGE_FROM, e), columns_int(&b->edge, EDGE_TO, e), bytes, err));
+	BERTH_TRY(check_edge(b, columns_int(&b->edge, EDGE_FROM, e), columns_int(&b->edge, EDGE_TO, e), bytes,
+	                     err));
 	return put_edge(b, e, own ? bytes | GRAPH_OWN : bytes, own ? NULL : tensor, err);
 }
 
@@ -310,12 +333,15 @@ berth_status berth_builder_cut(berth_builder *b, double seconds, berth_err *err)
 	size_t e = b->edge.n_rows - 1;
 	if (seconds >= 0 && seconds < MAX_CUT_S)
 		return columns_set_double(&b->edge, EDGE_CUT, e, seconds, err);
-	return berth_fail(err, BERTH_EFORMAT, "edge from '%s' to '%s': a cut of %g s; expected 0 to %g", op_name(b, columns_int(&b->edge, EDGE_FROM, e)),
+	return berth_fail(err, BERTH_EFORMAT, "edge from '%s' to '%s': a cut of %g s; expected 0 to %g",
+	                  op_name(b, columns_int(&b->edge, EDGE_FROM, e)),
 	                  op_name(b, columns_int(&b->edge, EDGE_TO, e)), seconds, MAX_CUT_S);
 }
 
 const char *graph_edge_tensor(const berth_builder *b, size_t e)
 {
 	const char *tensor = columns_text(&b->edge, EDGE_TENSOR, e);
-	return columns_long(&b->edge, EDGE_BYTES, e) & GRAPH_OWN ? op_name(b, columns_int(&b->edge, EDGE_TO, e)) : tensor;
+	return columns_long(&b->edge, EDGE_BYTES, e) & GRAPH_OWN
+	               ? op_name(b, columns_int(&b->edge, EDGE_TO, e))
+	               : tensor;
 }

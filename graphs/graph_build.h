@@ -1,5 +1,6 @@
-/* What a graph is built from, between graph_build.c, which takes it piece by piece, and graph_finish.c, which makes the graph. Everything grows without being copied,
- * and what is not stated takes no memory, so that a file of many short statements does not need a multiple of its size. */
+/* What a graph is built from, between graph_build.c, which takes it piece by piece, and graph_finish.c,
+ * which makes the graph. Everything grows without being copied, and what is not stated takes no memory, so
+ * that a file of many short statements does not need a multiple of its size. */
 #ifndef BERTH_GRAPH_BUILD_H
 #define BERTH_GRAPH_BUILD_H
 
@@ -8,8 +9,25 @@
 #include "name_index.h"
 
 /* Of operators. Words are stored as their index + 1. */
-enum { OP_NAME, OP_TYPE, OP_COLOC, OP_SEP, OP_PIN, OP_BACKWARD, OP_FLOPS, OP_MACS, OP_READ, OP_WRITE, OP_PARAM, OP_STATE, OP_WORKSPACE, OP_OUTPUT, OP_COLUMNS };
-/* Of edges. EDGE_BYTES holds GRAPH_OWN too, where the edge carries a tensor of its own, named like its consumer. */
+enum {
+	OP_NAME,
+	OP_TYPE,
+	OP_COLOC,
+	OP_SEP,
+	OP_PIN,
+	OP_BACKWARD,
+	OP_FLOPS,
+	OP_MACS,
+	OP_READ,
+	OP_WRITE,
+	OP_PARAM,
+	OP_STATE,
+	OP_WORKSPACE,
+	OP_OUTPUT,
+	OP_COLUMNS
+};
+/* Of edges. EDGE_BYTES holds GRAPH_OWN too, where the edge carries a tensor of its own, named like its
+ * consumer. */
 enum { EDGE_FROM, EDGE_TO, EDGE_BYTES, EDGE_TENSOR, EDGE_CUT, EDGE_COLUMNS };
 /* Of what is attached to an operator or a parameter: a time, a forbidden device, a use. */
 enum { PAIR_AT, PAIR_WHAT, PAIR_SECONDS, PAIR_COLUMNS };

@@ -1,4 +1,5 @@
-/* The finished graph out of a builder; see graph.h for the numbering. What is sorted is sorted by place first, by counting, then within each place. */
+/* The finished graph out of a builder; see graph.h for the numbering. What is sorted is sorted by place
+ * first, by counting, then within each place. */
 #include "graph_build.h"
 
 #include "sort.h"
@@ -41,9 +42,10 @@ static void drop(finish *f, berth_arena_mark mark)
 
 /* ---- sorting ---- */
 
-/* Rows of a table by their value in the column, 0..n_at-1: row[off[at]] .. row[off[at + 1] - 1] have the value at, in their order by compare.
- * off [n_at + 1] comes zeroed; row is scratch. */
-static berth_status group_rows(finish *f, const columns *c, int column, size_t n_at, berth_compare *compare, int32_t *off, int32_t **row)
+/* Rows of a table by their value in the column, 0..n_at-1: row[off[at]] .. row[off[at + 1] - 1] have the
+ * value at, in their order by compare. off [n_at + 1] comes zeroed; row is scratch. */
+static berth_status group_rows(finish *f, const columns *c, int column, size_t n_at, berth_compare *compare,
+                               int32_t *off, int32_t **row)
 {
 	size_t n = c->n_rows, largest = 0;
 	int32_t *scratch;
@@ -116,7 +118,8 @@ static berth_status no_indices(finish *f, int32_t **out)
 }
 
 /* Words that operators have, in order of first use. */
-static berth_status finish_words(finish *f, const graph_words *w, int column, const char ***list, int32_t *n, int32_t **index)
+static berth_status finish_words(finish *f, const graph_words *w, int column, const char ***list, int32_t *n,
+                                 int32_t **index)
 {
 	int32_t *as;
 	*n = 0;
@@ -187,7 +190,8 @@ static berth_status check_sum(const finish *f)
 	for (size_t i = 0; i < b->param.n_rows; i++)
 		sum += (double)columns_long(&b->param, PARAM_BYTES, i);
 	if (sum >= (double)MAX_SUM / 2)
-		return berth_fail(f->err, BERTH_EFORMAT, "all bytes of the graph together are %.3g, beyond 2^61", sum);
+		return berth_fail(f->err, BERTH_EFORMAT,
+		                  "all bytes of the graph together are %.3g, beyond 2^61", sum);
 	return BERTH_OK;
 }
 
@@ -210,7 +214,8 @@ static berth_status finish_ops(finish *f)
 	BERTH_TRY(finish_backward(f));
 	BERTH_TRY(finish_pins(f));
 	BERTH_TRY(finish_words(f, &f->b->types, OP_TYPE, &g->type_name, &g->n_types, &g->op_type));
-	BERTH_TRY(finish_words(f, &f->b->colocs, OP_COLOC, &g->coloc_name, &g->n_coloc_names, &g->op_coloc_name));
+	BERTH_TRY(finish_words(f, &f->b->colocs, OP_COLOC, &g->coloc_name, &g->n_coloc_names,
+	                       &g->op_coloc_name));
 	return finish_words(f, &f->b->seps, OP_SEP, &g->sep_name, &g->n_seps, &g->op_sep);
 }
 
@@ -219,19 +224,22 @@ static berth_status finish_ops(finish *f)
 static int compare_times(const void *ctx, int32_t x, int32_t y)
 {
 	const berth_builder *b = ctx;
-	return strcmp(graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)x)), graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)y)));
+	return strcmp(graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)x)),
+	              graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)y)));
 }
 
 static int compare_forbids(const void *ctx, int32_t x, int32_t y)
 {
 	const berth_builder *b = ctx;
-	return strcmp(graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)x)), graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)y)));
+	return strcmp(graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)x)),
+	              graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)y)));
 }
 
 static int compare_uses(const void *ctx, int32_t x, int32_t y)
 {
 	const berth_builder *b = ctx;
-	int32_t i = columns_int(&b->use, PAIR_WHAT, (size_t)x), k = columns_int(&b->use, PAIR_WHAT, (size_t)y);
+	int32_t i = columns_int(&b->use, PAIR_WHAT, (size_t)x),
+		k = columns_int(&b->use, PAIR_WHAT, (size_t)y);
 	return (i > k) - (i < k);
 }
 
@@ -250,7 +258,8 @@ static berth_status finish_times(finish *f)
 		g->time_key[i] = f->device[columns_int(c, PAIR_WHAT, at)];
 		g->time_s[i] = columns_double(c, PAIR_SECONDS, at);
 		if ((int32_t)i > g->op_time_off[op] && g->time_key[i] == g->time_key[i - 1])
-			return berth_fail(f->err, BERTH_EFORMAT, "operator '%s' has two times for '%s'", g->op_name[op], g->time_key[i]);
+			return berth_fail(f->err, BERTH_EFORMAT, "operator '%s' has two times for '%s'",
+			                  g->op_name[op], g->time_key[i]);
 	}
 	g->n_times = (int32_t)c->n_rows;
 	return BERTH_OK;
@@ -282,14 +291,17 @@ static berth_status finish_uses(finish *f)
 		int32_t p = columns_int(c, PAIR_AT, (size_t)row[i]);
 		g->param_op[i] = columns_int(c, PAIR_WHAT, (size_t)row[i]);
 		if ((int32_t)i > g->param_op_off[p] && g->param_op[i] == g->param_op[i - 1])
-			return berth_fail(f->err, BERTH_EFORMAT, "parameter '%s' names operator '%s' twice", columns_text(&f->b->param, PARAM_NAME, (size_t)p),
+			return berth_fail(f->err, BERTH_EFORMAT, "parameter '%s' names operator '%s' twice",
+			                  columns_text(&f->b->param, PARAM_NAME, (size_t)p),
 			                  g->op_name[g->param_op[i]]);
 	}
 	return BERTH_OK;
 }
 
-/* item[i] goes to the list of at[i]: lists with offsets off [n_ops + 1], which comes zeroed, in order of i. */
-static void fill_lists(const int32_t *at, const int32_t *item, size_t n, size_t n_ops, int32_t *off, int32_t *list)
+/* item[i] goes to the list of at[i]: lists with offsets off [n_ops + 1], which comes zeroed, in order of i.
+ */
+static void fill_lists(const int32_t *at, const int32_t *item, size_t n, size_t n_ops, int32_t *off,
+                       int32_t *list)
 {
 	for (size_t i = 0; i < n; i++)
 		off[at[i] + 1]++;
@@ -351,18 +363,26 @@ static bool same_tensor(const berth_builder *b, int32_t x, int32_t y)
 static berth_status check_pair(const finish *f, int32_t x, int32_t y)
 {
 	const berth_builder *b = f->b;
-	const char *from = f->g->op_name[columns_int(&b->edge, EDGE_FROM, (size_t)y)], *tensor = graph_edge_tensor(b, (size_t)y);
+	const char *from = f->g->op_name[columns_int(&b->edge, EDGE_FROM, (size_t)y)],
+		   *tensor = graph_edge_tensor(b, (size_t)y);
 	int32_t to = columns_int(&b->edge, EDGE_TO, (size_t)y);
 	if (!tensor)
 		tensor = "(unnamed)";
 	if (to == columns_int(&b->edge, EDGE_TO, (size_t)x))
-		return berth_fail(f->err, BERTH_EFORMAT, "the edge from '%s' to '%s' with tensor %s stands twice", from, f->g->op_name[to], tensor);
+		return berth_fail(f->err, BERTH_EFORMAT,
+		                  "the edge from '%s' to '%s' with tensor %s stands twice", from,
+		                  f->g->op_name[to], tensor);
 	if (edge_bytes(b, x) != edge_bytes(b, y))
-		return berth_fail(f->err, BERTH_EFORMAT, "tensor %s of '%s' has %lld bytes on one edge and %lld on another; name the tensors if they differ", tensor, from,
-		                  (long long)edge_bytes(b, x), (long long)edge_bytes(b, y));
-	double cut_x = columns_double(&b->edge, EDGE_CUT, (size_t)x), cut_y = columns_double(&b->edge, EDGE_CUT, (size_t)y);
+		return berth_fail(f->err, BERTH_EFORMAT,
+		                  "tensor %s of '%s' has %lld bytes on one edge and %lld on another; name "
+		                  "the tensors if they differ",
+		                  tensor, from, (long long)edge_bytes(b, x), (long long)edge_bytes(b, y));
+	double cut_x = columns_double(&b->edge, EDGE_CUT, (size_t)x),
+	       cut_y = columns_double(&b->edge, EDGE_CUT, (size_t)y);
 	if (cut_x < cut_y || cut_x > cut_y)
-		return berth_fail(f->err, BERTH_EFORMAT, "tensor %s of '%s' has a cut of %g s on one edge and %g on another", tensor, from, cut_x, cut_y);
+		return berth_fail(f->err, BERTH_EFORMAT,
+		                  "tensor %s of '%s' has a cut of %g s on one edge and %g on another", tensor,
+		                  from, cut_x, cut_y);
 	return BERTH_OK;
 }
 
@@ -386,7 +406,8 @@ static berth_status new_tensors(finish *f)
 {
 	berth_graph *g = f->g;
 	size_t n = (size_t)g->n_tensors;
-	bool few = n <= f->n_ops + 1, named = columns_used(&f->b->edge, EDGE_TENSOR) || columns_used(&f->b->edge, EDGE_BYTES);
+	bool few = n <= f->n_ops + 1,
+	     named = columns_used(&f->b->edge, EDGE_TENSOR) || columns_used(&f->b->edge, EDGE_BYTES);
 	g->tensor_name = f->zeros;
 	g->tensor_bytes = f->zeros;
 	if (named || !few)
@@ -490,7 +511,8 @@ static berth_status fail_cycle(finish *f)
 		len += (size_t)snprintf(path + len, sizeof path - len, "'%.60s' <- ", g->op_name[op]);
 		op = stuck_before(g, op);
 	} while (op != start && ++shown < 4);
-	snprintf(path + len, sizeof path - len, op == start ? "'%.60s'" : "... <- '%.60s'", g->op_name[start]);
+	snprintf(path + len, sizeof path - len, op == start ? "'%.60s'" : "... <- '%.60s'",
+	         g->op_name[start]);
 	return berth_fail(f->err, BERTH_EFORMAT, "the graph has a cycle: %s", path);
 }
 
@@ -520,8 +542,9 @@ static int32_t pop_least(int32_t *top, int32_t *n)
 	return least;
 }
 
-/* Kahn's order, lowest operator index first. O(ops log ops + edges). Until an operator has its place, op_topo is minus the number of inputs that it waits
- * for; the heap of those that wait for none is the part of topo_op that is still free. */
+/* Kahn's order, lowest operator index first. O(ops log ops + edges). Until an operator has its place,
+ * op_topo is minus the number of inputs that it waits for; the heap of those that wait for none is the part
+ * of topo_op that is still free. */
 static berth_status finish_topo(finish *f)
 {
 	berth_graph *g = f->g;
@@ -538,7 +561,8 @@ static berth_status finish_topo(finish *f)
 		int32_t op = pop_least(top, &n_heap);
 		g->op_topo[op] = n_done;
 		g->topo_op[n_done++] = op;
-		for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]]; e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++)
+		for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]];
+		     e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++)
 			if (++g->op_topo[g->edge_consumer[e]] == 0) {
 				top[-n_heap] = g->edge_consumer[e];
 				sift_up(top, n_heap++);
@@ -551,7 +575,9 @@ static berth_status finish_topo(finish *f)
 
 berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err)
 {
-	static berth_status (*const steps[])(finish *) = {finish_ops, finish_times, finish_forbids, finish_params, finish_tensors, finish_inputs, finish_topo};
+	static berth_status (*const steps[])(finish *) = {finish_ops,    finish_times,   finish_forbids,
+	                                                  finish_params, finish_tensors, finish_inputs,
+	                                                  finish_topo};
 	berth_graph g = {.n_ops = (int32_t)b->op.n_rows};
 	finish f = {.b = b, .mem = mem, .g = &g, .n_ops = b->op.n_rows, .err = err};
 	BERTH_TRY(copy_text(&f, b->name, &g.name));

@@ -10,8 +10,10 @@
 
 static berth_status read_op(const berth_json *at, berth_builder *b, berth_err *err)
 {
-	static const char *const known[] = {"name", "type", "flops", "macs", "read_bytes", "write_bytes", "param_bytes", "state_bytes", "workspace_bytes",
-	                                    "output_bytes", "time_s", "colocate", "separate", "pin", "forbid", "backward", NULL};
+	static const char *const known[] = {
+		"name",        "type",        "flops",           "macs",         "read_bytes", "write_bytes",
+		"param_bytes", "state_bytes", "workspace_bytes", "output_bytes", "time_s",     "colocate",
+		"separate",    "pin",         "forbid",          "backward",     NULL};
 	berth_op_spec s = {0};
 	berth_json times, forbid;
 	int32_t op;
@@ -50,7 +52,8 @@ static berth_status read_op(const berth_json *at, berth_builder *b, berth_err *e
 }
 
 /* The operator that the string item names. */
-static berth_status op_named(const berth_json *at, const berth_builder *b, const char *name, int32_t *op, berth_err *err)
+static berth_status op_named(const berth_json *at, const berth_builder *b, const char *name, int32_t *op,
+                             berth_err *err)
 {
 	*op = berth_builder_find(b, name);
 	return *op >= 0 ? BERTH_OK : berth_json_fail(at, err, "unknown operator '%.80s'", name);
@@ -112,7 +115,8 @@ static berth_status read_children(const berth_json *list, berth_builder *b, read
 	return BERTH_OK;
 }
 
-static berth_status read_slice(const berth_json *list, berth_json_slice *slice, berth_builder *b, read_fn read, berth_err *err)
+static berth_status read_slice(const berth_json *list, berth_json_slice *slice, berth_builder *b,
+                               read_fn read, berth_err *err)
 {
 	cJSON *element;
 	int32_t i = 0;
@@ -128,7 +132,8 @@ static berth_status read_slice(const berth_json *list, berth_json_slice *slice, 
 }
 
 /* Each element of the array key by read: from its text if the document was split, else from the tree. */
-static berth_status read_all(const berth_json *doc, const char *key, bool required, berth_json_slice *slice, berth_builder *b, read_fn read, berth_err *err)
+static berth_status read_all(const berth_json *doc, const char *key, bool required, berth_json_slice *slice,
+                             berth_builder *b, read_fn read, berth_err *err)
 {
 	berth_json list;
 	BERTH_TRY(berth_json_array(doc, key, required, &list, err));
@@ -138,7 +143,8 @@ static berth_status read_all(const berth_json *doc, const char *key, bool requir
 }
 
 /* slice: texts of ops, params and edges, or NULL. */
-static berth_status read_graph(const berth_json *doc, berth_json_slice *slice, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+static berth_status read_graph(const berth_json *doc, berth_json_slice *slice, berth_arena *mem,
+                               berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	static const char *const known[] = {"format", "version", "name", "ops", "params", "edges", NULL};
 	const char *name = "";
@@ -153,13 +159,16 @@ static berth_status read_graph(const berth_json *doc, berth_json_slice *slice, b
 	return berth_json_placed(doc, berth_builder_finish(b, mem, out, err), err);
 }
 
-/* The usual way: without the tree of the whole document. BERTH_EFORMAT where the text is not of the plain form, or wrong: err tells what is, if it is a large one. */
-static berth_status parse_slices(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+/* The usual way: without the tree of the whole document. BERTH_EFORMAT where the text is not of the plain
+ * form, or wrong: err tells what is, if it is a large one. */
+static berth_status parse_slices(const char *file, const char *text, size_t size, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_json_slice slice[] = {{.key = "ops"}, {.key = "params"}, {.key = "edges"}};
 	cJSON *rest;
 	*err = (berth_err){0};
-	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) || !berth_json_split(text, size, slice, 3, &rest))
+	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) ||
+	    !berth_json_split(text, size, slice, 3, &rest))
 		return berth_json_too_large(file, text, size, NULL, err);
 	berth_json at = {rest, file, NULL, NULL, 0};
 	berth_status st = read_graph(&at, slice, mem, tmp, out, err);
@@ -170,7 +179,8 @@ static berth_status parse_slices(const char *file, const char *text, size_t size
 	return st;
 }
 
-static berth_status parse_tree(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+static berth_status parse_tree(const char *file, const char *text, size_t size, berth_arena *mem,
+                               berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	cJSON *doc;
 	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
@@ -180,7 +190,8 @@ static berth_status parse_tree(const char *file, const char *text, size_t size, 
 	return st;
 }
 
-berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem,
+                                    berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp), mem_mark = berth_arena_get_mark(mem);
 	berth_err first;
@@ -191,7 +202,8 @@ berth_status berth_graph_parse_json(const char *file, const char *text, size_t s
 	if (st == BERTH_ENOMEM)
 		return berth_nomem(err);
 	berth_arena_reset(mem, mem_mark);
-	if (!memchr(text, '\0', size) && berth_text_is_utf8(text, size) && !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
+	if (!memchr(text, '\0', size) && berth_text_is_utf8(text, size) &&
+	    !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
 		return berth_fail(err, BERTH_EFORMAT, "%s", first.msg);
 	/* once more as a whole, for the right message of the first fault */
 	st = parse_tree(file, text, size, mem, tmp, out, err);
@@ -277,7 +289,8 @@ static void write_edge(const berth_graph *g, int32_t t, int32_t e, berth_json_ou
 	berth_json_flat(w, false);
 }
 
-berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text, size_t *len, berth_err *err)
+berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text,
+                                    size_t *len, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, mem, pretty);

@@ -7,10 +7,13 @@
 
 /* Graph from JSON text; file is the name shown in messages. tmp is scratch, reset at exit.
  * Fails: BERTH_EFORMAT (line:column or JSON pointer), BERTH_ENOMEM. */
-berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
+berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem,
+                                    berth_arena *tmp, berth_graph *out, berth_err *err);
 
-/* Canonical JSON of a graph: keys in the order of the format's documentation, defaults left out, edges in edge order. pretty breaks lines. */
-berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text, size_t *len, berth_err *err);
+/* Canonical JSON of a graph: keys in the order of the format's documentation, defaults left out, edges in
+ * edge order. pretty breaks lines. */
+berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text,
+                                    size_t *len, berth_err *err);
 
 /* SHA-256 of the canonical JSON without line breaks. */
 berth_status berth_graph_sha256(const berth_graph *g, berth_arena *tmp, char hex[65], berth_err *err);

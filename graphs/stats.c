@@ -55,7 +55,8 @@ static void add_up(const berth_graph *g, berth_graph_stats *s)
 			s->type_param_bytes[type_of(g, g->param_op[g->param_op_off[i]])] += g->param_bytes[i];
 }
 
-berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph_stats *out, berth_err *err)
+berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph_stats *out, berth_err *err)
 {
 	berth_graph_stats s = {.memory_bytes = berth_graph_param_bytes(g)};
 	size_t types = (size_t)g->n_types + 1;

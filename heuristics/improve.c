@@ -1,6 +1,7 @@
-/* First improvement over moves of blocks of operators (colocation groups, or groups of them). Blocks wait in a queue; the one in front is tried on its other devices, and
- * a move that improves is made at once. Moves are scored several at a time against the present placement; those after the one that is
- * made are dropped unseen, so that the result and the evaluations counted do not depend on the number of workers. */
+/* First improvement over moves of blocks of operators (colocation groups, or groups of them). Blocks wait in
+ * a queue; the one in front is tried on its other devices, and a move that improves is made at once. Moves
+ * are scored several at a time against the present placement; those after the one that is made are dropped
+ * unseen, so that the result and the evaluations counted do not depend on the number of workers. */
 #include "moves.h"
 
 #include <string.h>
@@ -16,7 +17,8 @@ typedef struct improver {
 	berth_search *s;
 	const berth_problem *p;
 	berth_blocks blocks;
-	const berth_moves *near; /* not NULL: blocks are colocation groups, and one that moves puts its neighbours back into the queue */
+	const berth_moves *near; /* not NULL: blocks are colocation groups, and one that moves puts its
+	                            neighbours back into the queue */
 	int32_t *op_dev;         /* the caller's placement */
 	berth_score *score;      /* and its score */
 	int64_t left;            /* evaluations that may still be made */
@@ -92,12 +94,14 @@ static bool improves(void *ctx, int32_t i, berth_score score)
 	return berth_score_less(score, *m->score);
 }
 
-/* Score the next moves and make the first that improves. Returns moves scored; *made tells whether one was made. */
+/* Score the next moves and make the first that improves. Returns moves scored; *made tells whether one was
+ * made. */
 static int64_t try_some(improver *m, bool *made)
 {
 	size_t n_ops = (size_t)m->p->n_ops;
 	int64_t from = m->at;
-	int32_t most = (int32_t)berth_search_budget_left(m->s, m->left < m->ahead ? m->left : m->ahead), n = 0, taken;
+	int32_t most = (int32_t)berth_search_budget_left(m->s, m->left < m->ahead ? m->left : m->ahead),
+		n = 0, taken;
 	while (n < most && next_move(m, &m->next[n])) {
 		int32_t *trial = m->trial + (size_t)n * n_ops;
 		memcpy(trial, m->op_dev, n_ops * sizeof *trial);
@@ -105,8 +109,12 @@ static int64_t try_some(improver *m, bool *made)
 		put(m, &m->next[n++], trial);
 	}
 	for (int32_t i = 0; i < n; i++)
-		m->limit_ns[i] = berth_score_feasible(*m->score) ? berth_eval_latency_limit(&m->s->eval[0], m->score->value) : INT64_MAX;
-	taken = n ? berth_search_offer_first(m->s, n, (berth_keyed){.op_dev = m->op_dev}, m->trials, m->limit_ns, m->trial_score, improves, m) : 0;
+		m->limit_ns[i] = berth_score_feasible(*m->score)
+		                         ? berth_eval_latency_limit(&m->s->eval[0], m->score->value)
+		                         : INT64_MAX;
+	taken = n ? berth_search_offer_first(m->s, n, (berth_keyed){.op_dev = m->op_dev}, m->trials,
+	                                     m->limit_ns, m->trial_score, improves, m)
+	          : 0;
 	*made = taken < n;
 	if (*made) {
 		*m->score = m->trial_score[taken];
@@ -152,10 +160,12 @@ static void shuffle(int32_t *list, int32_t n, berth_rng *rng)
 	}
 }
 
-berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng,
-                                  berth_arena *tmp, berth_err *err)
+berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, int32_t *op_dev,
+                                  berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp,
+                                  berth_err *err)
 {
-	improver m = {.s = s, .p = s->p, .blocks = *blocks, .op_dev = op_dev, .score = score, .left = evaluations};
+	improver m = {
+		.s = s, .p = s->p, .blocks = *blocks, .op_dev = op_dev, .score = score, .left = evaluations};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(new_improver(&m, tmp, err));
 	for (int32_t b = 0; b < blocks->n; b++)
@@ -174,16 +184,24 @@ static berth_blocks all_colocs(const berth_problem *p)
 	return (berth_blocks){p->n_colocs, p->coloc_off, p->coloc_op};
 }
 
-berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err)
+berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score, int64_t evaluations,
+                           berth_rng *rng, berth_arena *tmp, berth_err *err)
 {
 	berth_blocks colocs = all_colocs(s->p);
 	return berth_improve_blocks(s, &colocs, op_dev, score, evaluations, rng, tmp, err);
 }
 
-berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score, const int32_t *colocs, int32_t n_colocs,
-                                berth_rng *rng, berth_arena *tmp, berth_err *err)
+berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score,
+                                const int32_t *colocs, int32_t n_colocs, berth_rng *rng, berth_arena *tmp,
+                                berth_err *err)
 {
-	improver m = {.s = s, .p = s->p, .blocks = all_colocs(s->p), .near = near, .op_dev = op_dev, .score = score, .left = INT64_MAX};
+	improver m = {.s = s,
+	              .p = s->p,
+	              .blocks = all_colocs(s->p),
+	              .near = near,
+	              .op_dev = op_dev,
+	              .score = score,
+	              .left = INT64_MAX};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(new_improver(&m, tmp, err));
 	for (int32_t i = 0; i < n_colocs; i++) {

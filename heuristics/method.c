@@ -4,15 +4,16 @@
 
 #include <string.h>
 
-/* A search that was stopped makes no further evaluation, so that the same run with the number that it reached as its budget gives the same
- * answer. */
+/* A search that was stopped makes no further evaluation, so that the same run with the number that it
+ * reached as its budget gives the same answer. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	int32_t *op_dev;
 	berth_status st = m->run(s, tmp, err);
 	berth_arena_reset(tmp, mark);
-	if (st != BERTH_OK || berth_score_feasible(s->best) || (m->searches && berth_search_budget_left(s, 1) == 0))
+	if (st != BERTH_OK || berth_score_feasible(s->best) ||
+	    (m->searches && berth_search_budget_left(s, 1) == 0))
 		return st;
 	st = BERTH_NEW(tmp, op_dev, s->p->n_ops, err);
 	if (st == BERTH_OK) {
@@ -33,7 +34,8 @@ int64_t berth_coloc_time(const berth_problem *p, int32_t coloc, int32_t dev)
 
 const double berth_memory_share[BERTH_MEMORY_TRIES] = {0, 0.3, 0.6, 1};
 
-berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp, berth_err *err)
+berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp,
+                                  berth_err *err)
 {
 	berth_partial *part;
 	int32_t *op_dev, *order;
@@ -62,7 +64,8 @@ void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns)
 		op_rank_ns[op] = 0;
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
-			int64_t rank = op_rank_ns[from] + p->op_mean_ns[from] + p->class_mean_ns[p->tensor_class[t]];
+			int64_t rank =
+				op_rank_ns[from] + p->op_mean_ns[from] + p->class_mean_ns[p->tensor_class[t]];
 			if (rank > op_rank_ns[op])
 				op_rank_ns[op] = rank;
 		}

@@ -14,7 +14,8 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* Distinct pairs (colocation group, neighbour), both ways, ascending. */
-static berth_status coloc_pairs(const berth_problem *p, berth_arena *mem, uint64_t **out, size_t *n, berth_err *err)
+static berth_status coloc_pairs(const berth_problem *p, berth_arena *mem, uint64_t **out, size_t *n,
+                                berth_err *err)
 {
 	const berth_graph *g = p->g;
 	uint64_t *pair;
@@ -22,7 +23,8 @@ static berth_status coloc_pairs(const berth_problem *p, berth_arena *mem, uint64
 	BERTH_TRY(BERTH_NEW(mem, pair, 2 * (size_t)g->n_edges, err));
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-			uint32_t a = (uint32_t)p->op_coloc[g->tensor_producer[t]], b = (uint32_t)p->op_coloc[g->edge_consumer[e]];
+			uint32_t a = (uint32_t)p->op_coloc[g->tensor_producer[t]],
+				 b = (uint32_t)p->op_coloc[g->edge_consumer[e]];
 			if (a == b)
 				continue;
 			pair[len++] = (uint64_t)a << 32 | b;
@@ -88,7 +90,8 @@ static int32_t draw_size(int32_t largest, berth_rng *rng)
 	return size < 1 ? 1 : size > largest ? largest : size;
 }
 
-/* A device for the colocation group: half of the draws that of a neighbour, else any; -1 where the draw is not legal or is its present one. */
+/* A device for the colocation group: half of the draws that of a neighbour, else any; -1 where the draw is
+ * not legal or is its present one. */
 static int32_t draw_dev(const berth_moves *m, int32_t coloc, berth_rng *rng, const int32_t *op_dev)
 {
 	int32_t first = m->coloc_near_off[coloc], n = m->coloc_near_off[coloc + 1] - first;
@@ -114,7 +117,8 @@ static void move_joined(berth_moves *m, int32_t coloc, int32_t dev, int32_t size
 	m->seen[coloc] = m->stamp;
 	put(m, coloc, dev, op_dev);
 	for (; next < m->n_moved && m->n_moved < size; next++)
-		for (int32_t i = m->coloc_near_off[m->moved[next]]; i < m->coloc_near_off[m->moved[next] + 1] && m->n_moved < size; i++) {
+		for (int32_t i = m->coloc_near_off[m->moved[next]];
+		     i < m->coloc_near_off[m->moved[next] + 1] && m->n_moved < size; i++) {
 			int32_t v = m->coloc_near[i];
 			if (m->seen[v] != m->stamp && dev_of(m, v, op_dev) == from)
 				put(m, v, dev, op_dev);

@@ -1,5 +1,7 @@
-/* Random changes of a placement by one colocation group or several together, for searches that walk. A move takes colocation groups to one other device: a single colocation group, colocation groups of
- * one device that are joined in the graph, or a topological window; or it exchanges the devices of two colocation groups. */
+/* Random changes of a placement by one colocation group or several together, for searches that walk. A move
+ * takes colocation groups to one other device: a single colocation group, colocation groups of one device
+ * that are joined in the graph, or a topological window; or it exchanges the devices of two colocation
+ * groups. */
 #ifndef BERTH_MOVES_H
 #define BERTH_MOVES_H
 
@@ -7,8 +9,10 @@
 
 typedef struct berth_moves {
 	const berth_problem *p;
-	int32_t *coloc_near_off, *coloc_near; /* CSR [n_colocs+1]: colocation groups joined to each by a tensor, ascending, each once */
-	int32_t *coloc_seq;                  /* [n_colocs] colocation groups by the topological index of their first operator */
+	int32_t *coloc_near_off, *coloc_near; /* CSR [n_colocs+1]: colocation groups joined to each by a
+	                                         tensor, ascending, each once */
+	int32_t *coloc_seq; /* [n_colocs] colocation groups by the topological index of their first operator
+	                     */
 	int32_t *coloc_at;                   /* its inverse */
 	int32_t *moved, n_moved;            /* [n_colocs] colocation groups that the last draw moved */
 	int64_t *seen, stamp;               /* [n_colocs] scratch */
@@ -17,13 +21,16 @@ typedef struct berth_moves {
 /* In mem. Fails: BERTH_ENOMEM. O(edges log edges). */
 berth_status berth_moves_new(const berth_problem *p, berth_arena *mem, berth_moves *out, berth_err *err);
 
-/* Change op_dev [n_ops] by one random move to legal devices; moved tells which colocation groups. Returns their number; 0: the draw came to nothing. largest: colocation groups of a
- * move at most, >= 1. Expected O(colocation groups moved * degree + operators moved). */
+/* Change op_dev [n_ops] by one random move to legal devices; moved tells which colocation groups. Returns
+ * their number; 0: the draw came to nothing. largest: colocation groups of a move at most, >= 1. Expected
+ * O(colocation groups moved * degree + operators moved). */
 int32_t berth_moves_draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev);
 
-/* First improvement as berth_improve does it, from the given colocation groups and their neighbours; a colocation group that moves lets its neighbours be tried again. Ends in a
- * local optimum where only the neighbourhood of the colocation groups had been changed from one, or when the search has no room. */
-berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score, const int32_t *colocs, int32_t n_colocs,
-                                berth_rng *rng, berth_arena *tmp, berth_err *err);
+/* First improvement as berth_improve does it, from the given colocation groups and their neighbours; a
+ * colocation group that moves lets its neighbours be tried again. Ends in a local optimum where only the
+ * neighbourhood of the colocation groups had been changed from one, or when the search has no room. */
+berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score,
+                                const int32_t *colocs, int32_t n_colocs, berth_rng *rng, berth_arena *tmp,
+                                berth_err *err);
 
 #endif

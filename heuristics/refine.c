@@ -2,7 +2,8 @@
 #include "refine.h"
 
 /* Operators by node: node_of[op] in [0, n). */
-static berth_status blocks_of(const int32_t *node_of, int32_t n_ops, int32_t n, berth_arena *mem, berth_blocks *out, berth_err *err)
+static berth_status blocks_of(const int32_t *node_of, int32_t n_ops, int32_t n, berth_arena *mem,
+                              berth_blocks *out, berth_err *err)
 {
 	int32_t *off, *op, *fill;
 	BERTH_TRY(BERTH_NEW(mem, off, (size_t)n + 1, err));
@@ -18,7 +19,8 @@ static berth_status blocks_of(const int32_t *node_of, int32_t n_ops, int32_t n, 
 	return BERTH_OK;
 }
 
-berth_status berth_levels_new(const berth_problem *p, const berth_coarsening *c, berth_arena *mem, berth_levels *out, berth_err *err)
+berth_status berth_levels_new(const berth_problem *p, const berth_coarsening *c, berth_arena *mem,
+                              berth_levels *out, berth_err *err)
 {
 	int32_t *node;
 	berth_levels l = {0};
@@ -45,8 +47,8 @@ berth_status berth_levels_new(const berth_problem *p, const berth_coarsening *c,
 	return BERTH_OK;
 }
 
-berth_status berth_refine(berth_search *s, const berth_levels *levels, int32_t *op_dev, berth_score *score, int64_t evaluations, berth_rng *rng,
-                          berth_arena *tmp, berth_err *err)
+berth_status berth_refine(berth_search *s, const berth_levels *levels, int32_t *op_dev, berth_score *score,
+                          int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err)
 {
 	int64_t end = s->evaluations + evaluations;
 	for (int32_t i = 0; i < levels->n; i++) {

@@ -38,6 +38,7 @@ METHODS(DECLARE)
 const berth_method *const berth_heuristics[] = {METHODS(ENTRY)};
 const int32_t berth_n_heuristics = (int32_t)(sizeof berth_heuristics / sizeof *berth_heuristics);
 
-const berth_method *const berth_portfolio_methods[] = {&berth_method_single, &berth_method_heft, &berth_method_ceft_cpop, &berth_method_pbqp,
-                                                  &berth_method_ceft_pbqp};
+const berth_method *const berth_portfolio_methods[] = {&berth_method_single, &berth_method_heft,
+                                                       &berth_method_ceft_cpop, &berth_method_pbqp,
+                                                       &berth_method_ceft_pbqp};
 const int32_t berth_n_portfolio = (int32_t)(sizeof berth_portfolio_methods / sizeof *berth_portfolio_methods);

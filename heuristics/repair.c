@@ -1,7 +1,9 @@
-/* Repair. First separation and contiguity (constraints.h). Then memory: take what a device holds too much off it, latest operators first, to the devices with the most room. Each step moves about as
- * many bytes as the simulated peak is too high; a step that does not help is undone and tried with half the bytes, down to one colocation group, which is
- * then left where it is. Where all steps end above memory, one more placement is tried: first fit by an upper bound of what devices hold. What
- * still breaks a rule or a limit then goes through a short local search. */
+/* Repair. First separation and contiguity (constraints.h). Then memory: take what a device holds too much
+ * off it, latest operators first, to the devices with the most room. Each step moves about as many bytes as
+ * the simulated peak is too high; a step that does not help is undone and tried with half the bytes, down to
+ * one colocation group, which is then left where it is. Where all steps end above memory, one more placement
+ * is tried: first fit by an upper bound of what devices hold. What still breaks a rule or a limit then goes
+ * through a short local search. */
 #include "constraints.h"
 #include "method.h"
 #include "partial.h"
@@ -82,7 +84,8 @@ static bool step(repair *r, int32_t *op_dev, int64_t share)
 	return true;
 }
 
-/* The present device if the colocation group fits there, else the first one where it does, else the one with the most room. */
+/* The present device if the colocation group fits there, else the first one where it does, else the one with
+ * the most room. */
 static int32_t first_fitting(const repair *r, berth_partial *part, int32_t coloc, int32_t present)
 {
 	if (berth_coloc_legal(r->p, coloc, present) && berth_partial_fits(part, coloc, present))
@@ -161,7 +164,8 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 		BERTH_TRY(repair_memory(s, op_dev, tmp, err));
 	else if (p->coupled)
 		berth_search_offer(s, op_dev, NULL);
-	if (berth_score_feasible(s->best) || (p->memory_free && !p->coupled && !berth_objective_has_limits(&s->cfg.objective)))
+	if (berth_score_feasible(s->best) ||
+	    (p->memory_free && !p->coupled && !berth_objective_has_limits(&s->cfg.objective)))
 		return BERTH_OK;
 	berth_score score = berth_search_offer(s, op_dev, NULL);
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cfg, berth_arena *mem, berth_search *out, berth_err *err)
+berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cfg, berth_arena *mem,
+                              berth_search *out, berth_err *err)
 {
-	berth_search s = {.p = p, .cfg = *cfg, .mem = mem, .best = berth_score_worst(), .bound = NAN, .mean = NAN};
+	berth_search s = {
+		.p = p, .cfg = *cfg, .mem = mem, .best = berth_score_worst(), .bound = NAN, .mean = NAN};
 	int32_t workers = berth_pool_workers(cfg->pool);
 	BERTH_TRY(berth_problem_feasible(p, err));
 	BERTH_TRY(BERTH_NEW(mem, s.eval, workers, err));
@@ -22,7 +24,8 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 
 static void tell(berth_search *s, double now)
 {
-	berth_progress p = {s->evaluations, s->best, s->mean, s->bound, (double)s->evaluations / fmax(now - s->started, 1e-9)};
+	berth_progress p = {s->evaluations, s->best, s->mean, s->bound,
+	                    (double)s->evaluations / fmax(now - s->started, 1e-9)};
 	s->told = now;
 	s->cfg.progress(s->cfg.progress_ctx, &p);
 }
@@ -93,7 +96,8 @@ typedef struct batch {
 static void score_one(void *ctx, int32_t item, int32_t worker)
 {
 	batch *b = ctx;
-	b->scores[item] = berth_eval_run(&b->s->eval[worker], b->op_devs + (size_t)item * (size_t)b->s->p->n_ops, NULL);
+	b->scores[item] =
+		berth_eval_run(&b->s->eval[worker], b->op_devs + (size_t)item * (size_t)b->s->p->n_ops, NULL);
 }
 
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores)
@@ -121,8 +125,9 @@ static void make_one(void *ctx, int32_t item, int32_t worker)
 	m->scores[item] = berth_eval_run(&m->s->eval[worker], op_dev, NULL);
 }
 
-void berth_search_offer_made(berth_search *s, int32_t n, void (*make)(void *ctx, int32_t i, int32_t worker, int32_t *op_dev), void *ctx, int32_t *rows,
-                             berth_score *scores)
+void berth_search_offer_made(berth_search *s, int32_t n,
+                             void (*make)(void *ctx, int32_t i, int32_t worker, int32_t *op_dev), void *ctx,
+                             int32_t *rows, berth_score *scores)
 {
 	making m = {s, make, ctx, rows, scores};
 	berth_pool_run(s->cfg.pool, n, make_one, &m);
@@ -142,7 +147,8 @@ static void score_both(void *ctx, int32_t item, int32_t worker)
 	b->scores[2 * item + 1] = berth_eval_run(&b->s->eval[worker], b->op_devs + at, b->orders + at);
 }
 
-void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders, berth_score *scores)
+void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs,
+                                      const int32_t *orders, berth_score *scores)
 {
 	batch b = {.s = s, .op_devs = op_devs, .scores = scores, .orders = orders};
 	berth_pool_run(s->cfg.pool, n, score_both, &b);
@@ -157,7 +163,8 @@ void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t 
 static void score_near(void *ctx, int32_t item, int32_t worker)
 {
 	batch *b = ctx;
-	b->scores[item] = berth_eval_near(&b->s->eval[worker], b->base, b->x[item], b->limit_ns ? b->limit_ns[item] : INT64_MAX);
+	b->scores[item] = berth_eval_near(&b->s->eval[worker], b->base, b->x[item],
+	                                  b->limit_ns ? b->limit_ns[item] : INT64_MAX);
 }
 
 berth_status berth_search_prepare_walk(berth_search *s, berth_err *err)
@@ -167,13 +174,18 @@ berth_status berth_search_prepare_walk(berth_search *s, berth_err *err)
 	return BERTH_OK;
 }
 
-int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, const berth_keyed *x, const int64_t *limit_ns, berth_score *scores,
+int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, const berth_keyed *x,
+                                 const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx)
 {
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	for (int32_t first = 0; first < n; first += workers) {
 		int32_t some = n - first < workers ? n - first : workers;
-		batch b = {.s = s, .scores = scores + first, .base = base, .x = x + first, .limit_ns = limit_ns ? limit_ns + first : NULL};
+		batch b = {.s = s,
+		           .scores = scores + first,
+		           .base = base,
+		           .x = x + first,
+		           .limit_ns = limit_ns ? limit_ns + first : NULL};
 		berth_pool_run(s->cfg.pool, some, score_near, &b);
 		for (int32_t i = first; i < first + some; i++) {
 			s->evaluations++;

@@ -14,11 +14,15 @@ static berth_status no_answer(berth_compare_row *row, const char *why, berth_are
 
 static const char *status_of(berth_status st)
 {
-	return st == BERTH_EUNSUPPORTED ? "unsupported" : st == BERTH_ELIMIT ? "limit" : st == BERTH_EINFEASIBLE ? "infeasible" : "error";
+	return st == BERTH_EUNSUPPORTED  ? "unsupported"
+	       : st == BERTH_ELIMIT      ? "limit"
+	       : st == BERTH_EINFEASIBLE ? "infeasible"
+	                                 : "error";
 }
 
-static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, berth_arena *mem,
-                             berth_arena *work, berth_arena *tmp, berth_err *err)
+static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
+                             berth_compare_row *row, berth_arena *mem, berth_arena *work, berth_arena *tmp,
+                             berth_err *err)
 {
 	berth_search_cfg search = cfg->search;
 	berth_solution r;
@@ -42,7 +46,11 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	row->evaluations = r.evaluations;
 	row->solve_s = r.solve_s;
 	row->wall_s = r.wall_s;
-	return r.feasible ? BERTH_OK : no_answer(row, r.answered ? "its placement breaks a rule, a limit or memory" : "no placement keeps the rules", mem, err);
+	return r.feasible ? BERTH_OK
+	                  : no_answer(row,
+	                              r.answered ? "its placement breaks a rule, a limit or memory"
+	                                         : "no placement keeps the rules",
+	                              mem, err);
 }
 
 static bool cancelled(const berth_compare_cfg *cfg)
@@ -50,15 +58,20 @@ static bool cancelled(const berth_compare_cfg *cfg)
 	return cfg->search.cancel && atomic_load(cfg->search.cancel);
 }
 
-static berth_status rows(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
-                         berth_arena *mem, berth_arena *work, berth_arena *tmp, berth_err *err)
+static berth_status rows(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
+                         berth_compare_row *row, int32_t *n, berth_arena *mem, berth_arena *work,
+                         berth_arena *tmp, berth_err *err)
 {
 	double lower_bound;
 	BERTH_TRY(berth_objective_check(&cfg->search.objective, p, err));
 	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->search.objective, tmp, &lower_bound, err));
 	for (int32_t i = 0; i < cfg->n_methods * cfg->n_seeds; i++) {
 		uint64_t seed = cfg->search.seed + (uint64_t)(i % cfg->n_seeds);
-		row[i] = (berth_compare_row){.method = i / cfg->n_seeds, .seed = seed, .value = NAN, .gap = NAN, .order = p->s->order};
+		row[i] = (berth_compare_row){.method = i / cfg->n_seeds,
+		                             .seed = seed,
+		                             .value = NAN,
+		                             .gap = NAN,
+		                             .order = p->s->order};
 		row[i].lower_bound = lower_bound;
 		if (cfg->told)
 			cfg->told(cfg->told_ctx, row[i].method, seed);
@@ -71,8 +84,9 @@ static berth_status rows(const berth_problem *p, const berth_bounds *bounds, con
 	return BERTH_OK;
 }
 
-berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
-                           berth_arena *mem, berth_arena *tmp, berth_err *err)
+berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
+                           berth_compare_row *row, int32_t *n, berth_arena *mem, berth_arena *tmp,
+                           berth_err *err)
 {
 	berth_arena work;
 	*n = 0;
@@ -84,7 +98,8 @@ berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, c
 
 /* ---- summary ---- */
 
-static berth_status summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *s, berth_err *err)
+static berth_status summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp,
+                              berth_compare_summary *s, berth_err *err)
 {
 	double *value;
 	BERTH_TRY(BERTH_NEW(tmp, value, n, err));
@@ -106,13 +121,22 @@ static berth_status summarise(const berth_compare_row *row, int32_t n, berth_are
 		s->low = i.low;
 		s->high = i.high;
 	}
-	bool failed = isnan(s->median) || (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL && isnan(s->low)); /* values are numbers: memory ran out */
+	bool failed =
+		isnan(s->median) || (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL && isnan(s->low)); /* values
+	                                                                                             are
+	                                                                                             numbers:
+	                                                                                             memory
+	                                                                                             ran
+	                                                                                             out
+	                                                                                           */
 	return failed ? berth_nomem(err) : BERTH_OK;
 }
 
-berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *out, berth_err *err)
+berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp,
+                                     berth_compare_summary *out, berth_err *err)
 {
-	berth_compare_summary s = {.n_rows = n, .median = NAN, .least = NAN, .most = NAN, .low = NAN, .high = NAN, .gap = NAN};
+	berth_compare_summary s = {
+		.n_rows = n, .median = NAN, .least = NAN, .most = NAN, .low = NAN, .high = NAN, .gap = NAN};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = summarise(row, n, tmp, &s, err);
 	berth_arena_reset(tmp, mark);

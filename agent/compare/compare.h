@@ -11,7 +11,8 @@ enum { BERTH_LEAST_FOR_INTERVAL = 5 };
 typedef struct berth_compare_row {
 	int32_t method;          /* index into the methods */
 	uint64_t seed;
-	const char *status;      /* "ok", "infeasible", "unsupported" (the method cannot do such a problem), "limit" (no answer within a limit) or "error" */
+	const char *status; /* "ok", "infeasible", "unsupported" (the method cannot do such a problem),
+	                       "limit" (no answer within a limit) or "error" */
 	bool feasible;
 	double value, lower_bound, gap; /* NAN: none */
 	berth_order order;
@@ -24,7 +25,7 @@ typedef struct berth_compare_row {
 typedef struct berth_compare_summary {
 	int32_t n_rows, n_feasible;
 	double median, least, most;
-	double low, high;        /* 95 % confidence interval of the median, by bootstrap; NAN below 5 values */
+	double low, high; /* 95 % confidence interval of the median, by bootstrap; NAN below 5 values */
 	double gap;              /* of the median */
 	double evaluations, solve_s; /* means over all rows */
 } berth_compare_summary;
@@ -37,31 +38,40 @@ typedef struct berth_compare_cfg {
 	void *told_ctx;
 } berth_compare_cfg;
 
-/* One row a method and seed, in this order, into row [n_methods * n_seeds]; *n = rows made. A method that cannot answer (too large a problem, a limit)
- * is a row without a value and a note. Stops early when the search is cancelled (BERTH_EINTERRUPTED; the rows made stand).
- * mem keeps notes only; tmp is scratch, another arena, reset at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
-berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
-                           berth_arena *mem, berth_arena *tmp, berth_err *err);
+/* One row a method and seed, in this order, into row [n_methods * n_seeds]; *n = rows made. A method that
+ * cannot answer (too large a problem, a limit) is a row without a value and a note. Stops early when the
+ * search is cancelled (BERTH_EINTERRUPTED; the rows made stand). mem keeps notes only; tmp is scratch,
+ * another arena, reset at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
+berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
+                           berth_compare_row *row, int32_t *n, berth_arena *mem, berth_arena *tmp,
+                           berth_err *err);
 
 /* Summary of n rows of one method. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(2000 n). */
-berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp, berth_compare_summary *out, berth_err *err);
+berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, berth_arena *tmp,
+                                     berth_compare_summary *out, berth_err *err);
 
-/* Of one method over all instances (a graph on a system). An instance's value is the median over its seeds. */
+/* Of one method over all instances (a graph on a system). An instance's value is the median over its seeds.
+ */
 typedef struct berth_compare_overall {
 	int32_t n_instances, n_feasible;  /* n_feasible: with a value */
 	int32_t n_ratios;                 /* instances with a value of this method and of single */
-	berth_interval ratio;             /* geometric mean of value / single's value, with its 95 % bootstrap interval over instances (NAN below 5); NAN: none */
+	berth_interval ratio; /* geometric mean of value / single's value, with its 95 % bootstrap interval
+	                         over instances (NAN below 5); NAN: none */
 	int32_t n_gaps;                   /* instances with a value and a bound above 0 */
 	double gap;                       /* geometric mean of value / bound, - 1; NAN: none */
-	int32_t wins, ties, losses;       /* against the method `against`, instance by instance; equal to a relative 1e-9 is a tie; no value is worse than any */
-	double p;                         /* two-sided, signed-rank test of the logarithms of the ratios to `against`; no value: the largest size. NAN: against itself */
+	int32_t wins, ties, losses; /* against the method `against`, instance by instance; equal to a relative
+	                               1e-9 is a tie; no value is worse than any */
+	double p; /* two-sided, signed-rank test of the logarithms of the ratios to `against`; no value: the
+	             largest size. NAN: against itself */
 	double p_corrected;               /* for as many tests as methods, after Holm */
 	double evaluations, solve_s;      /* means over all rows */
 } berth_compare_overall;
 
-/* Over summary [n_instances][n_methods] into out [n_methods]. single: index of the best single device, -1: not there; against: index of the method that wins and
- * losses are counted against. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(2000 n_instances n_methods), and the tests. */
-berth_status berth_compare_over_instances(const berth_compare_summary *summary, int32_t n_instances, int32_t n_methods, int32_t single, int32_t against,
+/* Over summary [n_instances][n_methods] into out [n_methods]. single: index of the best single device, -1:
+ * not there; against: index of the method that wins and losses are counted against. tmp is scratch, reset at
+ * exit. Fails: BERTH_ENOMEM. O(2000 n_instances n_methods), and the tests. */
+berth_status berth_compare_over_instances(const berth_compare_summary *summary, int32_t n_instances,
+                                          int32_t n_methods, int32_t single, int32_t against,
                                           berth_arena *tmp, berth_compare_overall *out, berth_err *err);
 
 #endif

@@ -22,7 +22,8 @@ static double geomean(const double *x, int32_t n, berth_arena *tmp)
 	return berth_geomean(x, n);
 }
 
-static berth_status find_ratio(const table *t, int32_t method, berth_arena *tmp, berth_compare_overall *o, berth_err *err)
+static berth_status find_ratio(const table *t, int32_t method, berth_arena *tmp, berth_compare_overall *o,
+                               berth_err *err)
 {
 	o->ratio = (berth_interval){NAN, NAN, NAN};
 	for (int32_t i = 0; i < t->n_instances && t->single >= 0; i++) {
@@ -57,7 +58,8 @@ static double difference(double a, double b)
 	return fabs(a - b) <= SAME * fmax(fabs(a), fabs(b)) ? 0 : log(a / b);
 }
 
-static berth_status fight(const table *t, int32_t method, berth_arena *tmp, berth_compare_overall *o, berth_err *err)
+static berth_status fight(const table *t, int32_t method, berth_arena *tmp, berth_compare_overall *o,
+                          berth_err *err)
 {
 	o->p = o->p_corrected = NAN;
 	for (int32_t i = 0; i < t->n_instances; i++) {
@@ -76,7 +78,8 @@ static void add_up(const table *t, int32_t method, berth_compare_overall *o)
 {
 	int64_t n_rows = 0;
 	for (int32_t i = 0; i < t->n_instances; i++) {
-		const berth_compare_summary *s = &t->summary[(size_t)i * (size_t)t->n_methods + (size_t)method];
+		const berth_compare_summary *s =
+			&t->summary[(size_t)i * (size_t)t->n_methods + (size_t)method];
 		n_rows += s->n_rows;
 		o->n_feasible += s->n_feasible > 0;
 		o->evaluations += s->evaluations * s->n_rows;
@@ -109,7 +112,8 @@ static berth_status over_instances(table *t, berth_arena *tmp, berth_compare_ove
 	return BERTH_OK;
 }
 
-berth_status berth_compare_over_instances(const berth_compare_summary *summary, int32_t n_instances, int32_t n_methods, int32_t single, int32_t against,
+berth_status berth_compare_over_instances(const berth_compare_summary *summary, int32_t n_instances,
+                                          int32_t n_methods, int32_t single, int32_t against,
                                           berth_arena *tmp, berth_compare_overall *out, berth_err *err)
 {
 	table t = {summary, n_instances, n_methods, single, against, NULL};

@@ -38,7 +38,8 @@ static const char *status_of(const berth_solution *r)
 	return r->proof == BERTH_PROOF_LIMIT ? "limit" : "feasible";
 }
 
-static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp,
+                           berth_err *err)
 {
 	berth_search *s;
 	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
@@ -51,13 +52,21 @@ static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth
 		return BERTH_OK;
 	if (r->interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted before there was a placement");
-	return berth_fail(err, BERTH_ELIMIT, "method %s found no placement in %lld evaluations; give it more", r->method->name, (long long)r->evaluations);
+	return berth_fail(err, BERTH_ELIMIT, "method %s found no placement in %lld evaluations; give it more",
+	                  r->method->name, (long long)r->evaluations);
 }
 
-berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, const berth_method *m, const berth_search_cfg *cfg, berth_arena *mem,
-                               berth_arena *tmp, berth_solution *out, berth_err *err)
+berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, const berth_method *m,
+                         const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_solution *out,
+                         berth_err *err)
 {
-	berth_solution r = {.p = p, .method = m, .objective = cfg->objective, .seed = cfg->seed, .value = NAN, .gap = NAN, .order = p->s->order};
+	berth_solution r = {.p = p,
+	                    .method = m,
+	                    .objective = cfg->objective,
+	                    .seed = cfg->seed,
+	                    .value = NAN,
+	                    .gap = NAN,
+	                    .order = p->s->order};
 	BERTH_TRY(berth_objective_check(&cfg->objective, p, err));
 	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->objective, tmp, &r.lower_bound, err));
 	if (berth_problem_feasible(p, NULL) == BERTH_OK) {
@@ -75,7 +84,8 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
 	return BERTH_OK;
 }
 
-berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err)
+berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp,
+                                      berth_placement *out, berth_err *err)
 {
 	berth_placement p;
 	BERTH_TRY(berth_placement_new(r->p->g, r->p->s, mem, tmp, &p, err));

@@ -1,4 +1,5 @@
-/* One run of one method on one problem, with what is told about it: value, bound, gap, cost. Behind place and compare. */
+/* One run of one method on one problem, with what is told about it: value, bound, gap, cost. Behind place
+ * and compare. */
 #ifndef BERTH_SOLVE_H
 #define BERTH_SOLVE_H
 
@@ -15,8 +16,10 @@ typedef struct berth_solution {
 	berth_proof proof;      /* what an exact method says of the value */
 	bool interrupted;       /* the user had enough of it */
 	double value;           /* NAN where it is not feasible */
-	double lower_bound, gap; /* NAN: not known; the larger of the problem's bound and one that the method has proven */
-	const char *status;     /* "optimal" (proven), "limit" (an exact method hit a limit), "feasible", "infeasible" */
+	double lower_bound, gap; /* NAN: not known; the larger of the problem's bound and one that the method
+	                            has proven */
+	const char *status;      /* "optimal" (proven), "limit" (an exact method hit a limit), "feasible",
+	                            "infeasible" */
 	int64_t nodes;          /* of an exact method's search tree; 0: none */
 	berth_order order;      /* rule that the value stands for */
 	int64_t evaluations;
@@ -30,13 +33,16 @@ berth_search_cfg berth_search_cfg_default(void);
 
 /* Run a method.
  *   bounds  of the problem      mem  holds the result      tmp  scratch, another arena, reset at exit
- * An infeasible problem or answer is a result, not an error. On a system whose order is `given`, a method that makes none is taken to mean the
- * topological order. Fails: BERTH_EINVAL (the method cannot do this problem), BERTH_EFORMAT (objective without watts), BERTH_ELIMIT (no answer within
- * the limits), BERTH_ENOMEM. */
-berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, const berth_method *m, const berth_search_cfg *cfg, berth_arena *mem,
-                               berth_arena *tmp, berth_solution *out, berth_err *err);
+ * An infeasible problem or answer is a result, not an error. On a system whose order is `given`, a method
+ * that makes none is taken to mean the topological order. Fails: BERTH_EINVAL (the method cannot do this
+ * problem), BERTH_EFORMAT (objective without watts), BERTH_ELIMIT (no answer within the limits),
+ * BERTH_ENOMEM. */
+berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, const berth_method *m,
+                         const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_solution *out,
+                         berth_err *err);
 
 /* The answer as a placement file has it; borrows its arrays. Fails: BERTH_ENOMEM. */
-berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err);
+berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp,
+                                      berth_placement *out, berth_err *err);
 
 #endif

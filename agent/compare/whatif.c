@@ -33,7 +33,8 @@ static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *er
 	berth_timeline t;
 	berth_violations broken;
 	BERTH_TRY(berth_timeline_new(&a->p, side->op_dev, side->order, a->tmp, &t, err));
-	BERTH_TRY(berth_check_placement(&a->p, side->op_dev, t.r.runs ? t.peak_bytes : NULL, a->mem, &broken, err));
+	BERTH_TRY(berth_check_placement(&a->p, side->op_dev, t.r.runs ? t.peak_bytes : NULL, a->mem, &broken,
+	                                err));
 	if (t.r.runs)
 		BERTH_TRY(berth_check_limits(&a->cfg->search.objective, &t.r, a->mem, &broken, err));
 	side->answered = t.r.runs;
@@ -49,12 +50,14 @@ static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *er
 static bool is_legal(const berth_problem *p, const int32_t *op_dev)
 {
 	for (int32_t op = 0; op < p->n_ops; op++)
-		if (!berth_op_legal(p, op, op_dev[op]) || op_dev[op] != op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]])
+		if (!berth_op_legal(p, op, op_dev[op]) ||
+		    op_dev[op] != op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]])
 			return false;
 	return true;
 }
 
-static berth_status solve(const asker *a, const berth_whatif_row *row, berth_whatif_side *side, berth_err *err)
+static berth_status solve(const asker *a, const berth_whatif_row *row, berth_whatif_side *side,
+                          berth_err *err)
 {
 	berth_search *s;
 	*side = (berth_whatif_side){.value = NAN, .metric = {NAN, NAN, NAN, NAN, NAN}};
@@ -78,8 +81,8 @@ static berth_status solve(const asker *a, const berth_whatif_row *row, berth_wha
 	return judge(a, side, err);
 }
 
-static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, const int32_t *order, const char *changes, berth_whatif_row *row,
-                        berth_err *err)
+static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, const int32_t *order,
+                        const char *changes, berth_whatif_row *row, berth_err *err)
 {
 	berth_bounds bounds;
 	*row = (berth_whatif_row){.same = {.op_dev = op_dev, .order = order, .evaluations = 1}};
@@ -88,13 +91,15 @@ static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, 
 	BERTH_TRY(berth_problem_new(a->g, &row->s, a->mem, a->tmp, &a->p, err));
 	BERTH_TRY(berth_objective_check(&a->cfg->search.objective, &a->p, err));
 	BERTH_TRY(berth_bounds_new(&a->p, a->tmp, &bounds, err));
-	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &a->cfg->search.objective, a->tmp, &row->lower_bound, err));
+	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &a->cfg->search.objective, a->tmp, &row->lower_bound,
+	                                 err));
 	BERTH_TRY(judge(a, &row->same, err));
 	return solve(a, row, &row->anew, err);
 }
 
-berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev, const int32_t *order, const char *changes,
-                          const berth_whatif_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_whatif_row *out, berth_err *err)
+berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev,
+                          const int32_t *order, const char *changes, const berth_whatif_cfg *cfg,
+                          berth_arena *mem, berth_arena *tmp, berth_whatif_row *out, berth_err *err)
 {
 	asker a = {.cfg = cfg, .g = g, .mem = mem, .tmp = tmp};
 	berth_whatif_row row;

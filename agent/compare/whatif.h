@@ -28,11 +28,13 @@ typedef struct berth_whatif_row {
 	berth_whatif_side same, anew;   /* anew is never worse than same */
 } berth_whatif_row;
 
-/* Apply the changes "NAME.KEY=VALUE|2x", with commas between them (NULL or "": none), to a copy of s and compare.
+/* Apply the changes "NAME.KEY=VALUE|2x", with commas between them (NULL or "": none), to a copy of s and
+ * compare.
  *   op_dev, order  [n_ops] the placement; order may be NULL
- * The row lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL (a change that is none, or that makes no system), BERTH_EFORMAT
- * (objective without watts), BERTH_ENOMEM. */
-berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev, const int32_t *order, const char *changes,
-                          const berth_whatif_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_whatif_row *out, berth_err *err);
+ * The row lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL (a change that is
+ * none, or that makes no system), BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
+berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev,
+                          const int32_t *order, const char *changes, const berth_whatif_cfg *cfg,
+                          berth_arena *mem, berth_arena *tmp, berth_whatif_row *out, berth_err *err);
 
 #endif

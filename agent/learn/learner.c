@@ -1,4 +1,5 @@
-/* The learner's settings, its state and what both decodings share; see learner.h. The decodings are one_shot.c and sequence.c. */
+/* The learner's settings, its state and what both decodings share; see learner.h. The decodings are
+ * one_shot.c and sequence.c. */
 #include "learner_work.h"
 
 #include "nn.h"
@@ -10,8 +11,22 @@ enum { GROWTH = 64 };
 
 berth_learner_cfg berth_learner_cfg_default(void)
 {
-	return (berth_learner_cfg){.groups = 64, .hidden = 48, .rounds = 2, .batch = 64, .batch_most = 1000, .epochs = 4, .lr = 1e-3, .clip = 0.2, .entropy = 0.003, .kl_stop = 0.03,
-	                           .window = 128, .elite = 0.1, .clone_steps = 4, .seed_mass = 0.5, .hints = true, .key_sigma = 0.5};
+	return (berth_learner_cfg){.groups = 64,
+	                           .hidden = 48,
+	                           .rounds = 2,
+	                           .batch = 64,
+	                           .batch_most = 1000,
+	                           .epochs = 4,
+	                           .lr = 1e-3,
+	                           .clip = 0.2,
+	                           .entropy = 0.003,
+	                           .kl_stop = 0.03,
+	                           .window = 128,
+	                           .elite = 0.1,
+	                           .clone_steps = 4,
+	                           .seed_mass = 0.5,
+	                           .hints = true,
+	                           .key_sigma = 0.5};
 }
 
 static berth_status in_range(const char *what, double x, double least, double most, berth_err *err)
@@ -53,15 +68,18 @@ berth_status berth_decoding_parse(const char *name, bool *sequential, berth_err 
 			*sequential = k;
 			return BERTH_OK;
 		}
-	return berth_fail(err, BERTH_EINVAL, "unknown decoding '%.40s'; there are one-shot and sequential", name);
+	return berth_fail(err, BERTH_EINVAL, "unknown decoding '%.40s'; there are one-shot and sequential",
+	                  name);
 }
 
 bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg *b)
 {
-	return a->groups == b->groups && a->hidden == b->hidden && a->rounds == b->rounds && a->batch == b->batch && a->epochs == b->epochs && a->lr == b->lr &&
-	       a->clip == b->clip && a->entropy == b->entropy && a->kl_stop == b->kl_stop && a->window == b->window && a->elite == b->elite &&
-	       a->clone_steps == b->clone_steps && a->seed_mass == b->seed_mass && a->hints == b->hints && a->sequential == b->sequential &&
-	       a->key_sigma == b->key_sigma && a->table_lr == b->table_lr;
+	return a->groups == b->groups && a->hidden == b->hidden && a->rounds == b->rounds &&
+	       a->batch == b->batch && a->epochs == b->epochs && a->lr == b->lr && a->clip == b->clip &&
+	       a->entropy == b->entropy && a->kl_stop == b->kl_stop && a->window == b->window &&
+	       a->elite == b->elite && a->clone_steps == b->clone_steps && a->seed_mass == b->seed_mass &&
+	       a->hints == b->hints && a->sequential == b->sequential && a->key_sigma == b->key_sigma &&
+	       a->table_lr == b->table_lr;
 }
 
 double berth_reward(double reference, berth_score score)
@@ -90,7 +108,8 @@ int32_t learner_window(const berth_learner_cfg *c, int32_t n)
 	return n > c->batch && 2 * n > c->window ? 2 * n : c->window;
 }
 
-static berth_status new_pair(const berth_learner *l, berth_search *s, berth_arena *mem, berth_arena *tmp, berth_pair *t, berth_err *err)
+static berth_status new_pair(const berth_learner *l, berth_search *s, berth_arena *mem, berth_arena *tmp,
+                             berth_pair *t, berth_err *err)
 {
 	const berth_learner_cfg *c = &l->cfg;
 	*t = (berth_pair){.s = s};
@@ -111,7 +130,8 @@ static berth_status new_pair(const berth_learner *l, berth_search *s, berth_aren
 
 static void grow(sizes *z, const berth_learner *l, const berth_pair *t)
 {
-	size_t groups = (size_t)t->e.n_groups, cells = groups * (size_t)t->e.n_devs, ops = (size_t)t->s->p->n_ops;
+	size_t groups = (size_t)t->e.n_groups, cells = groups * (size_t)t->e.n_devs,
+	       ops = (size_t)t->s->p->n_ops;
 	size_t acts = policy_acts_size(&l->dims, t->e.n_groups, t->e.in.n_edges, t->e.n_devs);
 	z->groups = groups > z->groups ? groups : z->groups;
 	z->cells = cells > z->cells ? cells : z->cells;
@@ -121,9 +141,11 @@ static void grow(sizes *z, const berth_learner *l, const berth_pair *t)
 	z->acts = acts > z->acts ? acts : z->acts;
 }
 
-static berth_status new_scratch(berth_learner *l, const sizes *z, int32_t workers, berth_arena *mem, berth_err *err)
+static berth_status new_scratch(berth_learner *l, const sizes *z, int32_t workers, berth_arena *mem,
+                                berth_err *err)
 {
-	size_t rows = (size_t)learner_batch_most(&l->cfg), op_rows = l->cfg.sequential ? (rows + 1) / 2 : (size_t)workers;
+	size_t rows = (size_t)learner_batch_most(&l->cfg),
+	       op_rows = l->cfg.sequential ? (rows + 1) / 2 : (size_t)workers;
 	BERTH_TRY(BERTH_NEW(mem, l->acts, z->acts, err));
 	BERTH_TRY(BERTH_NEW(mem, l->logits, z->cells, err));
 	BERTH_TRY(BERTH_NEW(mem, l->dlogits, z->cells, err));
@@ -142,8 +164,9 @@ static berth_status new_scratch(berth_learner *l, const sizes *z, int32_t worker
 	return BERTH_NEW(mem, l->action, rows * z->groups, err);
 }
 
-berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params, berth_search *const *s, int32_t n_pairs, berth_arena *mem,
-                               berth_arena *tmp, berth_learner *out, berth_err *err)
+berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params,
+                               berth_search *const *s, int32_t n_pairs, berth_arena *mem, berth_arena *tmp,
+                               berth_learner *out, berth_err *err)
 {
 	berth_learner l = {.cfg = *cfg, .seed = seed, .n_pairs = n_pairs, .lr_scale = 1};
 	sizes z = {0};
@@ -190,7 +213,10 @@ berth_status learner_apply(berth_learner *l, double *norm, berth_err *err)
 	a.lr = l->cfg.lr * l->lr_scale;
 	*norm = adam_update(&a, &l->adam, l->params, l->grads);
 	if (!isfinite(*norm))
-		return berth_fail(err, BERTH_EINVAL, "the policy's gradient is no longer finite; use a lower learning rate than %g", l->cfg.lr);
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"the policy's gradient is no longer finite; use a lower learning rate than %g",
+			l->cfg.lr);
 	return BERTH_OK;
 }
 
@@ -219,7 +245,8 @@ void learner_note_rewards(berth_learner *l, berth_pair *t, int32_t n, berth_step
 	t->mean = keep * t->mean + (1 - keep) * mean;
 	t->var = keep * t->var + (1 - keep) * var;
 	for (int32_t i = 0; i < n; i++)
-		l->advantage[i] = (nn_real)fmin(fmax((l->reward[i] - t->mean) / (sqrt(t->var) + 1e-6), -4), 4);
+		l->advantage[i] =
+			(nn_real)fmin(fmax((l->reward[i] - t->mean) / (sqrt(t->var) + 1e-6), -4), 4);
 	stats->mean = mean;
 	stats->mean_value = stats->feasible ? values / stats->feasible : NAN;
 	t->s->mean = stats->mean_value;
@@ -227,7 +254,8 @@ void learner_note_rewards(berth_learner *l, berth_pair *t, int32_t n, berth_step
 
 /* ---- cloning ---- */
 
-berth_status berth_learner_clone_starts(berth_learner *l, int32_t pair, int32_t n, const int32_t *const *op_devs, int32_t steps, berth_err *err)
+berth_status berth_learner_clone_starts(berth_learner *l, int32_t pair, int32_t n,
+                                        const int32_t *const *op_devs, int32_t steps, berth_err *err)
 {
 	if (n == 0 || l->pair[pair].e.n_groups == 0)
 		return BERTH_OK;
@@ -238,7 +266,8 @@ berth_status berth_learner_clone_starts(berth_learner *l, int32_t pair, int32_t 
 	return one_shot_clone(l, pair, n, op_devs, steps, l->cfg.seed_mass, err);
 }
 
-berth_status berth_learner_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps, berth_err *err)
+berth_status berth_learner_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps,
+                                 berth_err *err)
 {
 	if (l->pair[pair].e.n_groups == 0)
 		return BERTH_OK;
@@ -258,10 +287,12 @@ int32_t berth_learner_want(const berth_learner *l, int32_t pair)
 
 berth_status berth_learner_offer_greedy(berth_learner *l, int32_t pair, berth_arena *tmp, berth_err *err)
 {
-	return l->cfg.sequential ? sequence_offer_greedy(l, pair, tmp, err) : one_shot_offer_greedy(l, pair, err);
+	return l->cfg.sequential ? sequence_offer_greedy(l, pair, tmp, err)
+	                         : one_shot_offer_greedy(l, pair, err);
 }
 
-berth_status berth_learner_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats, berth_err *err)
+berth_status berth_learner_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats,
+                                berth_err *err)
 {
 	berth_step_stats now = {.clone_loss = NAN};
 	BERTH_TRY((l->cfg.sequential ? sequence_step : one_shot_step)(l, pair, left, &now, err));

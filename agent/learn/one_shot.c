@@ -1,5 +1,6 @@
-/* Learning one-shot placements: PPO and cross-entropy. All samples of a step come from one table of log-probabilities, so the network runs once an epoch, however
- * many they are, and so do the losses (policy_loss.h); drawing and simulating run on all workers. */
+/* Learning one-shot placements: PPO and cross-entropy. All samples of a step come from one table of
+ * log-probabilities, so the network runs once an epoch, however many they are, and so do the losses
+ * (policy_loss.h); drawing and simulating run on all workers. */
 #include "learner_work.h"
 
 #include <math.h>
@@ -79,7 +80,9 @@ berth_status one_shot_offer_greedy(berth_learner *l, int32_t pair, berth_err *er
 	for (int32_t v = 0; v < t->e.n_groups; v++) {
 		int32_t best = -1;
 		for (int32_t d = 0; d < t->e.n_devs; d++)
-			if (t->e.in.mask[(size_t)v * devs + (size_t)d] && (best < 0 || l->logp[(size_t)v * devs + (size_t)d] > l->logp[(size_t)v * devs + (size_t)best]))
+			if (t->e.in.mask[(size_t)v * devs + (size_t)d] &&
+			    (best < 0 || l->logp[(size_t)v * devs + (size_t)d] >
+			                         l->logp[(size_t)v * devs + (size_t)best]))
 				best = d;
 		l->action[v] = best;
 	}
@@ -102,13 +105,15 @@ static void add_target(berth_learner *l, const berth_pair *t, const int32_t *gro
 }
 
 /* Gradient steps towards the targets, until their mean probability is mass. */
-static berth_status clone(berth_learner *l, berth_pair *t, int32_t steps, double mass, double *loss, berth_err *err)
+static berth_status clone(berth_learner *l, berth_pair *t, int32_t steps, double mass, double *loss,
+                          berth_err *err)
 {
 	double norm, now;
 	for (int32_t k = 0; k < steps; k++) {
 		forward(l, t);
 		clear_dlogits(l, t);
-		BERTH_TRY(policy_ce_share_loss(1, t->e.n_groups, t->e.n_devs, l->logits, t->e.in.mask, l->share, l->work, l->dlogits, loss, &now, err));
+		BERTH_TRY(policy_ce_share_loss(1, t->e.n_groups, t->e.n_devs, l->logits, t->e.in.mask,
+		                               l->share, l->work, l->dlogits, loss, &now, err));
 		if (now >= mass)
 			return BERTH_OK;
 		BERTH_TRY(descend(l, t, &norm, err));
@@ -116,7 +121,8 @@ static berth_status clone(berth_learner *l, berth_pair *t, int32_t steps, double
 	return BERTH_OK;
 }
 
-berth_status one_shot_clone(berth_learner *l, int32_t pair, int32_t n, const int32_t *const *op_devs, int32_t steps, double mass, berth_err *err)
+berth_status one_shot_clone(berth_learner *l, int32_t pair, int32_t n, const int32_t *const *op_devs,
+                            int32_t steps, double mass, berth_err *err)
 {
 	berth_pair *t = &l->pair[pair];
 	double loss;
@@ -178,7 +184,8 @@ static berth_status ppo_epochs(berth_learner *l, berth_pair *t, berth_step_stats
 		if (k)
 			forward(l, t); /* the first epoch goes on from the draw */
 		clear_dlogits(l, t);
-		BERTH_TRY(policy_ppo_batch_loss(&ppo, &l->batch, l->logits, t->e.in.mask, l->work, l->dlogits, &now, err));
+		BERTH_TRY(policy_ppo_batch_loss(&ppo, &l->batch, l->logits, t->e.in.mask, l->work, l->dlogits,
+		                                &now, err));
 		learner_note_ppo(&now, stats);
 		if (k && now.kl > l->cfg.kl_stop)
 			break;
@@ -188,12 +195,14 @@ static berth_status ppo_epochs(berth_learner *l, berth_pair *t, berth_step_stats
 }
 
 /* Samples into the window; cloning each time it is full. */
-static berth_status feed_window(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats, berth_err *err)
+static berth_status feed_window(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats,
+                                berth_err *err)
 {
 	size_t groups = (size_t)t->e.n_groups;
 	int32_t window = learner_window(&l->cfg, n);
 	for (int32_t i = 0; i < n && l->cfg.clone_steps; i++) {
-		memcpy(t->window_action + (size_t)t->n_window * groups, l->action + (size_t)i * groups, groups * sizeof *l->action);
+		memcpy(t->window_action + (size_t)t->n_window * groups, l->action + (size_t)i * groups,
+		       groups * sizeof *l->action);
 		t->window_reward[t->n_window++] = l->reward[i];
 		if (t->n_window >= window)
 			BERTH_TRY(clone_elite(l, t, &stats->clone_loss, err));
@@ -201,7 +210,8 @@ static berth_status feed_window(berth_learner *l, berth_pair *t, int32_t n, bert
 	return BERTH_OK;
 }
 
-berth_status one_shot_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *now, berth_err *err)
+berth_status one_shot_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *now,
+                           berth_err *err)
 {
 	berth_pair *t = &l->pair[pair];
 	int32_t most = learner_batch_most(&l->cfg);

@@ -3,5 +3,6 @@
 
 berth_status berth_policy_builtin(berth_arena *mem, berth_policy_file *out, berth_err *err)
 {
-	return berth_policy_file_decode("the built-in policy", berth_policy_zero_shot, berth_policy_zero_shot_size, mem, out, err);
+	return berth_policy_file_decode("the built-in policy", berth_policy_zero_shot,
+	                                berth_policy_zero_shot_size, mem, out, err);
 }

@@ -1,4 +1,5 @@
-/* The policy that comes with berth: checkpoints/zero-shot.safetensors, built into the library. Its card stands beside it. */
+/* The policy that comes with berth: checkpoints/zero-shot.safetensors, built into the library. Its card
+ * stands beside it. */
 #ifndef BERTH_POLICY_BUILTIN_H
 #define BERTH_POLICY_BUILTIN_H
 

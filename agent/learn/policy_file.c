@@ -11,9 +11,12 @@
 #include <string.h>
 
 /* The numbers of the configuration that stand in the notes: X(field, type). */
-#define CFG_FIELDS(X)                                                                                                                          \
-	X(groups, int32_t) X(hidden, int32_t) X(rounds, int32_t) X(batch, int32_t) X(epochs, int32_t) X(lr, double) X(clip, double) X(entropy, double) \
-	X(kl_stop, double) X(window, int32_t) X(elite, double) X(clone_steps, int32_t) X(seed_mass, double) X(hints, bool) X(sequential, bool) X(key_sigma, double) X(table_lr, double)
+#define CFG_FIELDS(X)                                                                                        \
+	X(groups, int32_t)                                                                                   \
+	X(hidden, int32_t) X(rounds, int32_t) X(batch, int32_t) X(epochs, int32_t) X(lr, double)             \
+		X(clip, double) X(entropy, double) X(kl_stop, double) X(window, int32_t) X(elite, double)    \
+			X(clone_steps, int32_t) X(seed_mass, double) X(hints, bool) X(sequential, bool)      \
+				X(key_sigma, double) X(table_lr, double)
 #define DIM_FIELDS(X) X(node_in) X(edge_in) X(dev_in) X(pair_in) X(link_in) X(step_in)
 enum { MAX_NOTES = 64 };
 
@@ -69,7 +72,8 @@ static void put_notes(const berth_policy_file *f, notes *n)
 #undef X
 }
 
-berth_status berth_policy_file_write(const char *path, const berth_policy_file *f, const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
+berth_status berth_policy_file_write(const char *path, const berth_policy_file *f,
+                                     const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
                                      berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -79,7 +83,8 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
 	BERTH_TRY(BERTH_NEW(tmp, t, n_params + n_more, err));
 	for (int32_t i = 0; i < n_params; i++) {
 		policy_tensor p = policy_tensor_at(&f->dims, i);
-		t[i] = (safetensors_tensor){p.name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, f->params + p.offset};
+		t[i] = (safetensors_tensor){
+			p.name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, f->params + p.offset};
 	}
 	for (int32_t i = 0; i < n_more; i++)
 		t[n_params + i] = more[i];
@@ -92,24 +97,30 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
 
 /* ---- reading ---- */
 
-static berth_status note_text(const char *file, const safetensors_file *raw, const char *key, const char **out, berth_err *err)
+static berth_status note_text(const char *file, const safetensors_file *raw, const char *key,
+                              const char **out, berth_err *err)
 {
 	*out = safetensors_get_note(raw, key);
-	return *out ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: not a policy of berth: the note '%s' is missing", file, key);
+	return *out ? BERTH_OK
+	            : berth_fail(err, BERTH_EFORMAT, "%s: not a policy of berth: the note '%s' is missing",
+	                         file, key);
 }
 
-static berth_status note_number(const char *file, const safetensors_file *raw, const char *key, double *out, berth_err *err)
+static berth_status note_number(const char *file, const safetensors_file *raw, const char *key, double *out,
+                                berth_err *err)
 {
 	const char *text;
 	char *end;
 	BERTH_TRY(note_text(file, raw, key, &text, err));
 	*out = strtod(text, &end);
 	if (end == text || *end || !isfinite(*out))
-		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a number", file, key, text);
+		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a number", file,
+		                  key, text);
 	return BERTH_OK;
 }
 
-static berth_status note_whole(const char *file, const safetensors_file *raw, const char *key, uint64_t *out, berth_err *err)
+static berth_status note_whole(const char *file, const safetensors_file *raw, const char *key, uint64_t *out,
+                               berth_err *err)
 {
 	const char *text;
 	char *end;
@@ -117,11 +128,13 @@ static berth_status note_whole(const char *file, const safetensors_file *raw, co
 	errno = 0;
 	*out = strtoull(text, &end, 10);
 	if (end == text || *end || *text == '-' || errno)
-		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a whole number", file, key, text);
+		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a whole number",
+		                  file, key, text);
 	return BERTH_OK;
 }
 
-static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f, berth_err *err)
+static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f,
+                                berth_err *err)
 {
 	double x;
 #define X(field, type)                                                       \
@@ -133,17 +146,20 @@ static berth_status read_config(const char *file, const safetensors_file *raw, b
 	if (st != BERTH_OK)
 		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
 	f->dims = berth_encode_dims(f->cfg.hidden, f->cfg.rounds);
-#define X(field)                                                                                                                               \
-	BERTH_TRY(note_number(file, raw, "dims." #field, &x, err));                                                                            \
-	if (x != f->dims.field)                                                                                                                \
-		return berth_fail(err, BERTH_EFORMAT, "%s: a policy over %g features of kind %s; this berth has %d: train it again", file, x, #field, \
-		                  f->dims.field);
+#define X(field)                                                                                             \
+	BERTH_TRY(note_number(file, raw, "dims." #field, &x, err));                                          \
+	if (x != f->dims.field)                                                                              \
+		return berth_fail(                                                                           \
+			err, BERTH_EFORMAT,                                                                  \
+			"%s: a policy over %g features of kind %s; this berth has %d: train it again", file, \
+			x, #field, f->dims.field);
 	DIM_FIELDS(X)
 #undef X
 	return BERTH_OK;
 }
 
-static berth_status read_params(const char *file, const safetensors_file *raw, berth_policy_file *f, berth_arena *mem, berth_err *err)
+static berth_status read_params(const char *file, const safetensors_file *raw, berth_policy_file *f,
+                                berth_arena *mem, berth_err *err)
 {
 	nn_real *params;
 	BERTH_TRY(BERTH_NEW(mem, params, policy_param_count(&f->dims), err));
@@ -152,12 +168,17 @@ static berth_status read_params(const char *file, const safetensors_file *raw, b
 		const safetensors_tensor *t = safetensors_find(raw, p.name);
 		if (!t)
 			return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' is missing", file, p.name);
-		if (t->dtype != SAFETENSORS_F32 || t->n_dims != 3 || t->shape[0] != p.copies || t->shape[1] != p.rows || t->shape[2] != p.columns)
-			return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' is not float32 [%d, %d, %d]", file, p.name, p.copies, p.rows, p.columns);
+		if (t->dtype != SAFETENSORS_F32 || t->n_dims != 3 || t->shape[0] != p.copies ||
+		    t->shape[1] != p.rows || t->shape[2] != p.columns)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: the tensor '%s' is not float32 [%d, %d, %d]", file, p.name,
+			                  p.copies, p.rows, p.columns);
 		const float *x = t->data;
 		for (size_t k = 0; k < p.size; k++) {
 			if (!isfinite(x[k]))
-				return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' holds a number that is not finite", file, p.name);
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "%s: the tensor '%s' holds a number that is not finite",
+				                  file, p.name);
 			params[p.offset + k] = x[k];
 		}
 	}
@@ -172,11 +193,14 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	uint64_t version, evaluations, steps;
 	BERTH_TRY(note_text(file, raw, "format", &format, err));
 	if (strcmp(format, "berth-policy") != 0)
-		return berth_fail(err, BERTH_EFORMAT, "%s: the format is '%.40s', expected 'berth-policy'", file, format);
+		return berth_fail(err, BERTH_EFORMAT, "%s: the format is '%.40s', expected 'berth-policy'",
+		                  file, format);
 	BERTH_TRY(note_whole(file, raw, "version", &version, err));
 	if (version != BERTH_POLICY_VERSION)
-		return berth_fail(err, BERTH_EFORMAT, "%s: version %llu of berth-policy is not known here; this berth reads version %d", file,
-		                  (unsigned long long)version, BERTH_POLICY_VERSION);
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: version %llu of berth-policy is not known here; this berth reads version %d",
+			file, (unsigned long long)version, BERTH_POLICY_VERSION);
 	BERTH_TRY(note_text(file, raw, "objective", &objective, err));
 	if (berth_objective_parse(objective, &f->objective, err) != BERTH_OK)
 		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
@@ -191,7 +215,8 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	return read_params(file, raw, f, mem, err);
 }
 
-berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem, berth_policy_file *out, berth_err *err)
+berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem,
+                                      berth_policy_file *out, berth_err *err)
 {
 	berth_policy_file f = {.cfg = berth_learner_cfg_default()};
 	BERTH_TRY(safetensors_decode(file, data, size, mem, &f.raw, err));
@@ -200,7 +225,8 @@ berth_status berth_policy_file_decode(const char *file, const void *data, size_t
 	return BERTH_OK;
 }
 
-berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_arena *tmp, berth_policy_file *out, berth_err *err)
+berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_arena *tmp,
+                                    berth_policy_file *out, berth_err *err)
 {
 	char *data;
 	size_t size;

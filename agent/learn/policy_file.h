@@ -1,5 +1,5 @@
-/* Trained policies as files (safetensors): the network's tensors under the names of policy.h, the configuration and where it comes from as notes, and,
- * written by training, the state to go on from. */
+/* Trained policies as files (safetensors): the network's tensors under the names of policy.h, the
+ * configuration and where it comes from as notes, and, written by training, the state to go on from. */
 #ifndef BERTH_POLICY_FILE_H
 #define BERTH_POLICY_FILE_H
 
@@ -20,15 +20,19 @@ typedef struct berth_policy_file {
 	safetensors_file raw;         /* everything in the file */
 } berth_policy_file;
 
-/* Read and check a policy. Fails: BERTH_EFORMAT (damaged, another format, a newer version, other dimensions than this berth's features), BERTH_EIO,
- * BERTH_ENOMEM. The policy lives in mem. */
-berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_arena *tmp, berth_policy_file *out, berth_err *err);
+/* Read and check a policy. Fails: BERTH_EFORMAT (damaged, another format, a newer version, other dimensions
+ * than this berth's features), BERTH_EIO, BERTH_ENOMEM. The policy lives in mem. */
+berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_arena *tmp,
+                                    berth_policy_file *out, berth_err *err);
 
 /* The same from bytes; file names them in messages. */
-berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem, berth_policy_file *out, berth_err *err);
+berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem,
+                                      berth_policy_file *out, berth_err *err);
 
-/* Write a policy with further tensors (the state of training) atomically. Of f, raw is not used. Fails: BERTH_EIO, BERTH_ENOMEM. */
-berth_status berth_policy_file_write(const char *path, const berth_policy_file *f, const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
+/* Write a policy with further tensors (the state of training) atomically. Of f, raw is not used. Fails:
+ * BERTH_EIO, BERTH_ENOMEM. */
+berth_status berth_policy_file_write(const char *path, const berth_policy_file *f,
+                                     const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
                                      berth_err *err);
 
 /* Name of the core that OpenBLAS picked its kernels for. */

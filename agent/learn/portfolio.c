@@ -6,14 +6,16 @@
 #include <string.h>
 
 /* A heuristic on a search of its own, repaired for memory; sub lives in tmp. */
-static berth_status run_apart(berth_search *s, const berth_method *m, berth_search *sub, berth_arena *tmp, berth_err *err)
+static berth_status run_apart(berth_search *s, const berth_method *m, berth_search *sub, berth_arena *tmp,
+                              berth_err *err)
 {
 	berth_search_cfg cfg = {.objective = s->cfg.objective, .seed = s->cfg.seed};
 	BERTH_TRY(berth_search_new(s->p, &cfg, tmp, sub, err));
 	return berth_method_run(m, sub, tmp, err);
 }
 
-static berth_status run_seed(berth_search *s, const berth_method *method, berth_portfolio_answer *seed, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status run_seed(berth_search *s, const berth_method *method, berth_portfolio_answer *seed,
+                             berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
 	size_t bytes = (size_t)s->p->n_ops * sizeof *seed->op_dev;
@@ -40,7 +42,8 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 	return st;
 }
 
-berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out, berth_err *err)
+berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
+                                 berth_err *err)
 {
 	berth_portfolio all = {0};
 	for (int32_t i = 0; i < berth_n_portfolio && i < BERTH_MAX_PORTFOLIO; i++) {

@@ -1,4 +1,5 @@
-/* The portfolio that seeds the agent: the answers of a few heuristics, and the best single device as the reference of rewards. */
+/* The portfolio that seeds the agent: the answers of a few heuristics, and the best single device as the
+ * reference of rewards. */
 #ifndef BERTH_PORTFOLIO_H
 #define BERTH_PORTFOLIO_H
 
@@ -18,9 +19,10 @@ typedef struct berth_portfolio {
 	double reference; /* value of the best single device, even where it exceeds memory */
 } berth_portfolio;
 
-/* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory; s keeps the best and counts the evaluations.
- * Placements live in mem. Fails: BERTH_ENOMEM. */
-berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out, berth_err *err);
+/* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory; s keeps the best
+ * and counts the evaluations. Placements live in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
+                                 berth_err *err);
 
 /* Value of the best single device alone, for rewards; its evaluations count, its placement is not kept. */
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err);

@@ -6,7 +6,8 @@
 
 enum { BATCH = 16 };
 
-berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, const berth_policy_file **out, berth_err *err)
+berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, const berth_policy_file **out,
+                                    berth_err *err)
 {
 	berth_policy_file *f;
 	*out = s->cfg.policy;
@@ -18,7 +19,8 @@ berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, con
 	return BERTH_OK;
 }
 
-berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, berth_arena *mem, berth_arena *tmp, berth_proposals *out, berth_err *err)
+berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, berth_arena *mem,
+                                 berth_arena *tmp, berth_proposals *out, berth_err *err)
 {
 	size_t ops = (size_t)s->p->n_ops;
 	berth_proposals *p = out;
@@ -27,11 +29,13 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 	BERTH_TRY(berth_encode(s->p, f->cfg.groups, f->cfg.hints, mem, tmp, &p->e, err));
 	BERTH_TRY(policy_input_check(&f->dims, &p->e.in, err));
 	BERTH_TRY(berth_rollout_new(s, &p->e, mem, &p->walk, err));
-	BERTH_TRY(BERTH_NEW(mem, p->acts, policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err));
+	BERTH_TRY(BERTH_NEW(mem, p->acts,
+	                    policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err));
 	policy_embed(&f->dims, f->params, &p->e.in, p->acts);
 	p->net = policy_stepper_of(&f->dims, f->params, &p->e.in, p->acts);
 	p->keys = policy_keys(&f->dims, &p->e.in, p->acts);
-	p->batch = (berth_rollout_batch){.n = BATCH, .seed = s->cfg.seed, .temperature = 1, .key_sigma = f->cfg.key_sigma};
+	p->batch = (berth_rollout_batch){
+		.n = BATCH, .seed = s->cfg.seed, .temperature = 1, .key_sigma = f->cfg.key_sigma};
 	BERTH_TRY(BERTH_NEW(mem, p->batch.op_devs, BATCH * ops, err));
 	BERTH_TRY(BERTH_NEW(mem, p->batch.orders, BATCH * ops, err));
 	return BERTH_NEW(mem, p->batch.scores, 2 * BATCH, err);
@@ -45,7 +49,8 @@ berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena 
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)
 {
 	int64_t end = p->walk.s->evaluations + evaluations, left;
-	while ((left = end - p->walk.s->evaluations) > 1 && (left = berth_search_budget_left(p->walk.s, left)) > 1) {
+	while ((left = end - p->walk.s->evaluations) > 1 &&
+	       (left = berth_search_budget_left(p->walk.s, left)) > 1) {
 		berth_rollout_batch b = p->batch;
 		b.n = left / 2 < BATCH ? (int32_t)(left / 2) : BATCH;
 		berth_rollout_draw(&p->walk, &p->net, p->keys, &b);

@@ -1,4 +1,5 @@
-/* What a trained policy proposes for a search, without learning on: its most probable placement, and draws from it. */
+/* What a trained policy proposes for a search, without learning on: its most probable placement, and draws
+ * from it. */
 #ifndef BERTH_PROPOSALS_H
 #define BERTH_PROPOSALS_H
 
@@ -15,15 +16,19 @@ typedef struct berth_proposals {
 } berth_proposals;
 
 /* The policy that s was given (cfg.policy), or the one that comes with berth. Fails: BERTH_ENOMEM. */
-berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, const berth_policy_file **out, berth_err *err);
+berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, const berth_policy_file **out,
+                                    berth_err *err);
 
-/* Encode the search's problem as f sees it, one forward pass of the encoder. f decodes sequentially. In mem; tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, berth_arena *mem, berth_arena *tmp, berth_proposals *out, berth_err *err);
+/* Encode the search's problem as f sees it, one forward pass of the encoder. f decodes sequentially. In mem;
+ * tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, berth_arena *mem,
+                                 berth_arena *tmp, berth_proposals *out, berth_err *err);
 
 /* Offer the most probable placement: two evaluations, more where memory is short. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
-/* Offer draws for up to `evaluations` evaluations, two a draw, as long as the search has room. Draws go on where the last call ended. */
+/* Offer draws for up to `evaluations` evaluations, two a draw, as long as the search has room. Draws go on
+ * where the last call ended. */
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations);
 
 #endif

@@ -1,5 +1,6 @@
-/* Learning the sequential decoding: PPO over the decisions of whole episodes (each decision's ratio clipped on its own, one advantage for all), a Gaussian
- * policy over the keys of the list, and imitation by following a placement along the list. */
+/* Learning the sequential decoding: PPO over the decisions of whole episodes (each decision's ratio clipped
+ * on its own, one advantage for all), a Gaussian policy over the keys of the list, and imitation by
+ * following a placement along the list. */
 #include "learner_work.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 /* Floats that the features of a batch may take; larger problems draw fewer episodes at once. */
 enum { MOST_FLOATS = 1 << 26 };
 
-berth_status sequence_new(berth_learner *l, size_t n_ops, size_t n_cells, size_t n_groups, berth_arena *mem, berth_err *err)
+berth_status sequence_new(berth_learner *l, size_t n_ops, size_t n_cells, size_t n_groups, berth_arena *mem,
+                          berth_err *err)
 {
 	berth_sequence *q = &l->seq;
 	size_t room = MOST_FLOATS / (n_cells * N_STEP + 1);
@@ -45,7 +47,15 @@ static void draw_batch(berth_learner *l, int32_t pair, int32_t n)
 	berth_pair *t = &l->pair[pair];
 	berth_sequence *q = &l->seq;
 	policy_stepper net = embed(l, t);
-	berth_rollout_batch b = {n, learner_seed_of(l, pair), t->episodes, 1, l->cfg.key_sigma, l->op_devs, q->orders, q->scores, q->episode};
+	berth_rollout_batch b = {n,
+	                         learner_seed_of(l, pair),
+	                         t->episodes,
+	                         1,
+	                         l->cfg.key_sigma,
+	                         l->op_devs,
+	                         q->orders,
+	                         q->scores,
+	                         q->episode};
 	memcpy(q->keys, keys_of(l, t), (size_t)t->e.n_groups * sizeof *q->keys);
 	berth_rollout_draw(&t->walk, &net, keys_of(l, t), &b);
 	t->episodes += n;
@@ -61,7 +71,8 @@ static policy_steps steps_of(const berth_episode *ep)
 }
 
 /* Gradient of the keys of one episode: normal density, ratio clipped like the devices'. */
-static void add_key_gradient(berth_learner *l, const berth_pair *t, const berth_episode *ep, nn_real advantage, double share)
+static void add_key_gradient(berth_learner *l, const berth_pair *t, const berth_episode *ep,
+                             nn_real advantage, double share)
 {
 	const nn_real *now = keys_of(l, t);
 	double sigma = l->cfg.key_sigma, low = 1 - l->cfg.clip, high = 1 + l->cfg.clip, A = (double)advantage;
@@ -76,7 +87,8 @@ static void add_key_gradient(berth_learner *l, const berth_pair *t, const berth_
 }
 
 /* One episode's share of the loss and its gradient; *now is added to stats. */
-static berth_status add_episode(berth_learner *l, berth_pair *t, int32_t i, int32_t n, policy_ppo_stats *sums, berth_err *err)
+static berth_status add_episode(berth_learner *l, berth_pair *t, int32_t i, int32_t n, policy_ppo_stats *sums,
+                                berth_err *err)
 {
 	berth_sequence *q = &l->seq;
 	berth_episode *ep = &q->episode[i];
@@ -86,11 +98,12 @@ static berth_status add_episode(berth_learner *l, berth_pair *t, int32_t i, int3
 	size_t cells = steps.n * (size_t)t->e.n_devs;
 	policy_steps_forward(&l->dims, l->params, &t->e.in, l->acts, &steps, q->hidden, q->logits);
 	memset(q->dlogits, 0, cells * sizeof *q->dlogits);
-	BERTH_TRY(policy_ppo_loss(&ppo, 1, ep->n_steps, t->e.n_devs, q->logits, ep->mask, ep->action, ep->logp, &l->advantage[i], q->work, q->dlogits, &now,
-	                          err));
+	BERTH_TRY(policy_ppo_loss(&ppo, 1, ep->n_steps, t->e.n_devs, q->logits, ep->mask, ep->action,
+	                          ep->logp, &l->advantage[i], q->work, q->dlogits, &now, err));
 	for (size_t k = 0; k < cells; k++)
 		q->dlogits[k] /= (nn_real)n;
-	policy_steps_backward(&l->dims, l->params, &t->e.in, l->acts, &steps, q->hidden, q->dlogits, l->grads);
+	policy_steps_backward(&l->dims, l->params, &t->e.in, l->acts, &steps, q->hidden, q->dlogits,
+	                      l->grads);
 	add_key_gradient(l, t, ep, l->advantage[i], 1.0 / ((double)n * t->s->p->n_ops));
 	sums->policy_loss += now.policy_loss / n;
 	sums->entropy += now.entropy / n;
@@ -106,7 +119,8 @@ static void begin_gradient(berth_learner *l, const berth_pair *t)
 	policy_backward_begin(&l->dims, &t->e.in, l->acts);
 }
 
-static berth_status ppo_epochs(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats, berth_err *err)
+static berth_status ppo_epochs(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats,
+                               berth_err *err)
 {
 	for (int32_t k = 0; k < l->cfg.epochs; k++) {
 		policy_ppo_stats now = {0};
@@ -124,7 +138,8 @@ static berth_status ppo_epochs(berth_learner *l, berth_pair *t, int32_t n, berth
 	return BERTH_OK;
 }
 
-berth_status sequence_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats, berth_err *err)
+berth_status sequence_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats,
+                           berth_err *err)
 {
 	berth_pair *t = &l->pair[pair];
 	int32_t n = left / 2 < l->seq.most ? left / 2 : l->seq.most;
@@ -145,7 +160,8 @@ static double mass_of(const berth_sequence *q, const berth_episode *ep, int32_t 
 	return ep->n_steps ? sum / ep->n_steps : 1;
 }
 
-berth_status sequence_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps, double mass, berth_err *err)
+berth_status sequence_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps, double mass,
+                            berth_err *err)
 {
 	berth_pair *t = &l->pair[pair];
 	berth_sequence *q = &l->seq;
@@ -162,10 +178,12 @@ berth_status sequence_clone(berth_learner *l, int32_t pair, const int32_t *op_de
 		begin_gradient(l, t);
 		policy_steps_forward(&l->dims, l->params, &t->e.in, l->acts, &rows, q->hidden, q->logits);
 		memset(q->dlogits, 0, rows.n * (size_t)t->e.n_devs * sizeof *q->dlogits);
-		BERTH_TRY(policy_ce_loss(1, 1, ep->n_steps, t->e.n_devs, q->logits, ep->mask, ep->action, &one, q->work, q->dlogits, &loss, err));
+		BERTH_TRY(policy_ce_loss(1, 1, ep->n_steps, t->e.n_devs, q->logits, ep->mask, ep->action,
+		                         &one, q->work, q->dlogits, &loss, err));
 		if (mass_of(q, ep, t->e.n_devs) >= mass)
 			return BERTH_OK;
-		policy_steps_backward(&l->dims, l->params, &t->e.in, l->acts, &rows, q->hidden, q->dlogits, l->grads);
+		policy_steps_backward(&l->dims, l->params, &t->e.in, l->acts, &rows, q->hidden, q->dlogits,
+		                      l->grads);
 		policy_backward_end(&l->dims, l->params, &t->e.in, l->acts, l->seq.dkeys, l->grads);
 		BERTH_TRY(learner_apply(l, &norm, err));
 	}

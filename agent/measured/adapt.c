@@ -13,7 +13,15 @@
 
 berth_adapt_cfg berth_adapt_cfg_default(void)
 {
-	return (berth_adapt_cfg){.steps = 200, .window = 5, .threshold = 0.1, .rate = 0.5, .method = "ceft-pbqp", .seed = 1, .adapting = true, .slow_dev = -1, .ready_s = NAN,
+	return (berth_adapt_cfg){.steps = 200,
+	                         .window = 5,
+	                         .threshold = 0.1,
+	                         .rate = 0.5,
+	                         .method = "ceft-pbqp",
+	                         .seed = 1,
+	                         .adapting = true,
+	                         .slow_dev = -1,
+	                         .ready_s = NAN,
 	                         .profile = berth_profile_cfg_default()};
 }
 
@@ -33,7 +41,8 @@ typedef struct job {
 	int32_t wait;         /* windows to go without a new placement */
 } job;
 
-/* A placement by the present profile, with its order and predicted time. Scratch lives in an arena of its own, which is given up afterwards. */
+/* A placement by the present profile, with its order and predicted time. Scratch lives in an arena of its
+ * own, which is given up afterwards. */
 typedef struct solution {
 	berth_arena mem;
 	berth_graph g;
@@ -101,14 +110,16 @@ static void take(job *j, solution *x, const int32_t *op_dev, const int32_t *orde
 	j->predicted_s = predict(x, j->op_dev, j->order);
 }
 
-/* Price the move from the present placement to another, making it ready included: does it pay over the steps that are left? */
+/* Price the move from the present placement to another, making it ready included: does it pay over the steps
+ * that are left? */
 static berth_status price(job *j, const solution *x, const int32_t *op_dev, berth_switch *sw, berth_err *err)
 {
 	berth_move move;
 	BERTH_TRY(berth_migration_cost(&x->p, j->op_dev, op_dev, j->tmp, &move, err));
 	sw->n_moved = move.n_moved;
 	sw->move_s = move.seconds + j->r->ready_s;
-	sw->done = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step) > sw->move_s && sw->predicted_to_s < sw->predicted_from_s;
+	sw->done = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step) > sw->move_s &&
+	           sw->predicted_to_s < sw->predicted_from_s;
 	return BERTH_OK;
 }
 
@@ -168,7 +179,8 @@ static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth
 	return parted ? try_another(j, x, step, err) : BERTH_OK;
 }
 
-/* Predict the present placement by the present profile, and see whether another one is better from step on. */
+/* Predict the present placement by the present profile, and see whether another one is better from step on.
+ */
 static berth_status look(job *j, int32_t step, bool parted, berth_err *err)
 {
 	solution x = {0};
@@ -180,7 +192,8 @@ static berth_status look(job *j, int32_t step, bool parted, berth_err *err)
 /* An engine that was started anew has forgotten it. */
 static berth_status slow_down(job *j, berth_err *err)
 {
-	return j->slow ? berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed, j->tmp, err) : BERTH_OK;
+	return j->slow ? berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed, j->tmp, err)
+	               : BERTH_OK;
 }
 
 static bool engine_failed(berth_status st)
@@ -189,7 +202,8 @@ static bool engine_failed(berth_status st)
 }
 
 /* Run the present placement, once more where the engine dies of it. *took_s: of the time that counted. */
-static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena *mem, berth_measurement *run, double *took_s, berth_err *err)
+static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena *mem, berth_measurement *run,
+                                  double *took_s, berth_err *err)
 {
 	double from = berth_wall_seconds();
 	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
@@ -252,7 +266,8 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
-	j->tried = (berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
+	j->tried =
+		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
 	berth_status st = place_first(j, &x, err);
 	berth_arena_free(&x.mem);
 	BERTH_TRY(st);
@@ -291,7 +306,8 @@ static berth_status sum_up(job *j, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Steps up to the next look: the device is slowed down between two windows, and the last one ends with the steps. */
+/* Steps up to the next look: the device is slowed down between two windows, and the last one ends with the
+ * steps. */
 static int32_t window_at(const berth_adapt_cfg *cfg, int32_t step)
 {
 	int32_t end = slows(cfg) && step < cfg->slow_step ? cfg->slow_step : cfg->steps;
@@ -313,17 +329,21 @@ static berth_status run_steps(job *j, const berth_profile *profile, berth_err *e
 	return sum_up(j, err);
 }
 
-berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile, berth_arena *mem, berth_arena *tmp,
-                             berth_adaptation *out, berth_err *err)
+berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile,
+                             berth_arena *mem, berth_arena *tmp, berth_adaptation *out, berth_err *err)
 {
 	berth_adaptation r = {0};
 	berth_profile own;
 	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = &r};
 	if (cfg->steps < 1 || cfg->window < 1 || !(cfg->rate > 0 && cfg->rate <= 1) || !(cfg->threshold > 0))
-		return berth_fail(err, BERTH_EINVAL, "adapt: steps and window are at least 1, the rate is in (0, 1] and the threshold above 0");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "adapt: steps and window are at least 1, the rate is in (0, 1] and the "
+		                  "threshold above 0");
 	if (slows(cfg) && (cfg->slow_step < 0 || cfg->slow_step >= cfg->steps))
-		return berth_fail(err, BERTH_EINVAL, "adapt: a device can be slowed down at steps 0 to %d", (int)cfg->steps - 1);
-	int32_t windows = cfg->steps / cfg->window + 2; /* the last one before the slow-down and the last of all may be short */
+		return berth_fail(err, BERTH_EINVAL, "adapt: a device can be slowed down at steps 0 to %d",
+		                  (int)cfg->steps - 1);
+	int32_t windows = cfg->steps / cfg->window + 2; /* the last one before the slow-down and the last of
+	                                                   all may be short */
 	BERTH_TRY(BERTH_NEW(mem, r.step, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.step_s, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.predicted_s, windows, err));

@@ -13,7 +13,13 @@ enum { POOL_FACTOR = 8, STRATA = 20, MAX_SAMPLES = 64, WARMUP = 3, RIVALS = 8, T
 
 berth_fidelity_cfg berth_fidelity_cfg_default(void)
 {
-	return (berth_fidelity_cfg){.calibration = 40, .test = 200, .samples = 5, .tries = 4, .max_strain = 1.1, .seed = 1, .profile = berth_profile_cfg_default()};
+	return (berth_fidelity_cfg){.calibration = 40,
+	                            .test = 200,
+	                            .samples = 5,
+	                            .tries = 4,
+	                            .max_strain = 1.1,
+	                            .seed = 1,
+	                            .profile = berth_profile_cfg_default()};
 }
 
 /* ---- placements ---- */
@@ -29,14 +35,18 @@ typedef struct drawn {
 static void draw_placement(const berth_problem *p, berth_rng *rng, int32_t *op_dev)
 {
 	const berth_graph *g = p->g;
-	double cut = pow(2, -1 - 7 * berth_rng_unit(rng)), stray = berth_rng_unit(rng) < 0.5 ? 0 : 0.3 * berth_rng_unit(rng);
+	double cut = pow(2, -1 - 7 * berth_rng_unit(rng)),
+	       stray = berth_rng_unit(rng) < 0.5 ? 0 : 0.3 * berth_rng_unit(rng);
 	double share = berth_rng_unit(rng); /* of the first device */
 	int32_t dev = berth_rng_unit(rng) < share ? 0 : (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
 		if (berth_rng_unit(rng) < cut)
-			dev = berth_rng_unit(rng) < share ? 0 : (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs);
-		int32_t d = berth_rng_unit(rng) < stray ? (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs) : dev;
+			dev = berth_rng_unit(rng) < share
+			              ? 0
+			              : (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs);
+		int32_t d = berth_rng_unit(rng) < stray ? (int32_t)berth_rng_below(rng, (uint32_t)p->n_devs)
+		                                        : dev;
 		for (int32_t k = 0; k < p->n_devs && !berth_op_legal(p, op, d); k++)
 			d = (d + 1) % p->n_devs;
 		op_dev[op] = d;
@@ -63,7 +73,8 @@ static void place_on(const berth_problem *p, int32_t d, int32_t *op_dev)
 }
 
 /* A pool of different placements with their predictions, fastest first: each device alone, the rest drawn. */
-static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n, berth_rng *rng, berth_arena *mem, drawn *pool, int32_t *count, berth_err *err)
+static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n, berth_rng *rng,
+                              berth_arena *mem, drawn *pool, int32_t *count, berth_err *err)
 {
 	int32_t kept = 0;
 	for (int32_t i = 0; i < n; i++) {
@@ -84,7 +95,8 @@ static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n,
 	return BERTH_OK;
 }
 
-/* Pick n of the pool, in turn from strata of equal width in log time; test and calibration placements are never the same. */
+/* Pick n of the pool, in turn from strata of equal width in log time; test and calibration placements are
+ * never the same. */
 static int32_t pick(drawn *pool, int32_t count, int32_t n, berth_rng *rng, drawn **out)
 {
 	double from = log(pool[0].predicted_s), width = (log(pool[count - 1].predicted_s) - from) / STRATA;
@@ -93,8 +105,12 @@ static int32_t pick(drawn *pool, int32_t count, int32_t n, berth_rng *rng, drawn
 		for (int32_t s = 0; s < STRATA && picked < n; s++) {
 			int32_t first = -1, in = 0;
 			for (int32_t i = 0; i < count; i++) {
-				int32_t stratum = width > 0 ? (int32_t)fmin(STRATA - 1, (log(pool[i].predicted_s) - from) / width) : 0;
-				if (!pool[i].taken && stratum == s && berth_rng_below(rng, (uint32_t)++in) == 0)
+				int32_t stratum =
+					width > 0 ? (int32_t)fmin(STRATA - 1,
+				                                  (log(pool[i].predicted_s) - from) / width)
+						  : 0;
+				if (!pool[i].taken && stratum == s &&
+				    berth_rng_below(rng, (uint32_t)++in) == 0)
 					first = i;
 			}
 			if (first < 0)
@@ -127,9 +143,10 @@ static bool calm(const job *j, double strain)
 	return !(j->cfg->max_strain > 0 && strain > j->cfg->max_strain);
 }
 
-/* Run a placement until enough calm samples are there. Its measurements go to the calibration c, unless that is NULL. A failing engine is a placement that
- * does not count. */
-static berth_status time_placement(job *j, const int32_t *op_dev, const int32_t *order, berth_calibration *c, timed *out, berth_err *err)
+/* Run a placement until enough calm samples are there. Its measurements go to the calibration c, unless that
+ * is NULL. A failing engine is a placement that does not count. */
+static berth_status time_placement(job *j, const int32_t *op_dev, const int32_t *order, berth_calibration *c,
+                                   timed *out, berth_err *err)
 {
 	double wall[MAX_SAMPLES], strain[MAX_SAMPLES];
 	int32_t n = 0;
@@ -138,7 +155,8 @@ static berth_status time_placement(job *j, const int32_t *op_dev, const int32_t 
 	for (int32_t try = 0; try < j->cfg->tries && n < j->cfg->samples; try++) {
 		berth_measurement run;
 		berth_err why = {0};
-		berth_status st = berth_measured_run(j->m, op_dev, order, try == 0 ? WARMUP : 0, j->cfg->samples, j->mem, j->tmp, &run, &why);
+		berth_status st = berth_measured_run(j->m, op_dev, order, try == 0 ? WARMUP : 0,
+		                                     j->cfg->samples, j->mem, j->tmp, &run, &why);
 		if (st == BERTH_EIO || st == BERTH_ELIMIT) {
 			j->r->n_failed++;
 			j->r->failure = berth_arena_strdup(j->mem, why.msg);
@@ -187,7 +205,8 @@ static berth_status make_world(job *j, world *w, berth_err *err)
 	return berth_sim_new(&w->p, j->mem, &w->sim, err);
 }
 
-static berth_status refit(job *j, berth_calibration *c, world *w, double *before, double *after, berth_err *err)
+static berth_status refit(job *j, berth_calibration *c, world *w, double *before, double *after,
+                          berth_err *err)
 {
 	BERTH_TRY(berth_calibration_fit(c, j->tmp, before, after, err));
 	BERTH_TRY(berth_calibration_links(c, j->mem, j->tmp, &w->s, err));
@@ -218,7 +237,8 @@ static berth_status prepare(job *j, world *w, const drawn *x, trial *out, berth_
 	return BERTH_OK;
 }
 
-static berth_status calibrate(job *j, world *before, drawn **pick_of, int32_t n, berth_calibration *c, trial *trials, world *after, berth_err *err)
+static berth_status calibrate(job *j, world *before, drawn **pick_of, int32_t n, berth_calibration *c,
+                              trial *trials, world *after, berth_err *err)
 {
 	timed t;
 	for (int32_t i = 0; i < n; i++) {
@@ -260,9 +280,11 @@ static void keep_result(job *j, const timed *t, const trial *x)
 	r->high_s[r->n++] = t->wall.high;
 }
 
-/* Run the test placements, and in between the calibration ones once more: what the machine did slowly over the time of the tests is then in the calibration as it is in
- * them. Fit to the latter; predict the former. */
-static berth_status test(job *j, world *before, world *after, drawn **pick_of, int32_t n, berth_calibration *c, const trial *again, int32_t n_again, berth_err *err)
+/* Run the test placements, and in between the calibration ones once more: what the machine did slowly over
+ * the time of the tests is then in the calibration as it is in them. Fit to the latter; predict the
+ * former. */
+static berth_status test(job *j, world *before, world *after, drawn **pick_of, int32_t n,
+                         berth_calibration *c, const trial *again, int32_t n_again, berth_err *err)
 {
 	berth_fidelity *r = j->r;
 	int32_t done = 0;
@@ -300,8 +322,9 @@ static int32_t least(const double *value, int32_t n, const int32_t *taken, int32
 	return best;
 }
 
-/* The least of many medians is partly luck, and so is where a load puts a placement's buffers. So the placement that the simulator chooses runs again with those that were
- * measured fastest, all in turn, each loaded anew; the regret is by the medians over the turns alone. */
+/* The least of many medians is partly luck, and so is where a load puts a placement's buffers. So the
+ * placement that the simulator chooses runs again with those that were measured fastest, all in turn, each
+ * loaded anew; the regret is by the medians over the turns alone. */
 static berth_status choose(job *j, berth_err *err)
 {
 	berth_fidelity *r = j->r;
@@ -331,7 +354,8 @@ static berth_status choose(job *j, berth_err *err)
 
 /* ---- errors ---- */
 
-double berth_tau_disjoint(int32_t n, const double *predicted, const double *low, const double *high, int64_t *pairs)
+double berth_tau_disjoint(int32_t n, const double *predicted, const double *low, const double *high,
+                          int64_t *pairs)
 {
 	int64_t agree = 0, all = 0;
 	for (int32_t i = 0; i < n; i++)
@@ -427,14 +451,18 @@ static berth_status run_all(job *j, berth_err *err)
 	return sum_up(j, err);
 }
 
-berth_status berth_fidelity_run(berth_measured *m, const berth_fidelity_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_fidelity *out, berth_err *err)
+berth_status berth_fidelity_run(berth_measured *m, const berth_fidelity_cfg *cfg, berth_arena *mem,
+                                berth_arena *tmp, berth_fidelity *out, berth_err *err)
 {
 	berth_fidelity r = {0};
 	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = &r};
 	double from = berth_wall_seconds();
 	if (m->s->n_devs < 2)
-		return berth_fail(err, BERTH_EINVAL, "fidelity: the system has one device; two or more are needed for placements to differ");
-	double **lists[] = {&r.measured_s, &r.low_s, &r.high_s, &r.profiled_s, &r.calibrated_s, &j.strain, &j.width};
+		return berth_fail(err, BERTH_EINVAL,
+		                  "fidelity: the system has one device; two or more are needed for "
+		                  "placements to differ");
+	double **lists[] = {&r.measured_s,   &r.low_s,  &r.high_s, &r.profiled_s,
+	                    &r.calibrated_s, &j.strain, &j.width};
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		BERTH_TRY(BERTH_NEW(mem, *lists[i], cfg->test, err));
 	BERTH_TRY(run_all(&j, err));

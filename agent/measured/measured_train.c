@@ -15,12 +15,19 @@ enum { DRAWS = 3, MAX_TRIED = 256, ELITE = 4, MIN_PAIRS = 9 };
 
 berth_mtrain_cfg berth_mtrain_cfg_default(void)
 {
-	return (berth_mtrain_cfg){.runs = 400, .rounds = 3, .repeats = 5, .evaluations = 4000, .pairs = 31, .seed = 1, .profile = berth_profile_cfg_default()};
+	return (berth_mtrain_cfg){.runs = 400,
+	                          .rounds = 3,
+	                          .repeats = 5,
+	                          .evaluations = 4000,
+	                          .pairs = 31,
+	                          .seed = 1,
+	                          .profile = berth_profile_cfg_default()};
 }
 
 /* ---- the simulator ---- */
 
-berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_mtrain *out, berth_err *err)
+berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem,
+                               berth_arena *tmp, berth_mtrain *out, berth_err *err)
 {
 	*out = (berth_mtrain){.m = m, .cfg = cfg, .mem = mem, .started = berth_wall_seconds()};
 	BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &out->profile, err));
@@ -57,7 +64,10 @@ static bool cancelled(const job *j)
 
 static berth_status interrupted(const job *j, berth_err *err)
 {
-	return cancelled(j) ? berth_fail(err, BERTH_EINTERRUPTED, "interrupted after %d measured placements; --resume goes on", (int)j->r->n_measured) : BERTH_OK;
+	return cancelled(j) ? berth_fail(err, BERTH_EINTERRUPTED,
+	                                 "interrupted after %d measured placements; --resume goes on",
+	                                 (int)j->r->n_measured)
+	                    : BERTH_OK;
 }
 
 static bool may_go_on(const job *j, int64_t runs)
@@ -86,7 +96,8 @@ static berth_status failed(job *j, berth_status st, const berth_err *why, berth_
 	return j->r->failure ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim, tried **out, berth_err *err)
+static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim, tried **out,
+                         berth_err *err)
 {
 	tried *x = &j->tried[j->n_tried];
 	size_t size = (size_t)j->t->p.n_ops * sizeof *op_dev;
@@ -103,15 +114,18 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, be
 	return BERTH_OK;
 }
 
-/* Runs that only make a median better known are a quarter of the budget at most, and leave what the turns at the end need. */
+/* Runs that only make a median better known are a quarter of the budget at most, and leave what the turns at
+ * the end need. */
 static bool may_repeat(const job *j)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
-	return 4 * (j->n_more + 2 * cfg->repeats) <= cfg->runs && may_go_on(j, 1 + 3 * cfg->repeats + 4 * cfg->pairs);
+	return 4 * (j->n_more + 2 * cfg->repeats) <= cfg->runs &&
+	       may_go_on(j, 1 + 3 * cfg->repeats + 4 * cfg->pairs);
 }
 
 /* Measure a placement that was not yet. */
-static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim, berth_err *err)
+static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim,
+                            berth_err *err)
 {
 	tried *x;
 	berth_measurement run;
@@ -120,9 +134,11 @@ static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order,
 	int32_t repeats = j->t->cfg->repeats;
 	if (j->n_tried == MAX_TRIED || was_tried(j, op_dev) || !may_go_on(j, 1 + repeats + 4 * MIN_PAIRS))
 		return BERTH_OK;
-	berth_steady_cfg runs = {.warmup = 1, .least = repeats, .most = may_repeat(j) ? 2 * repeats : repeats, .width = 0.1};
+	berth_steady_cfg runs = {
+		.warmup = 1, .least = repeats, .most = may_repeat(j) ? 2 * repeats : repeats, .width = 0.1};
 	BERTH_TRY(keep(j, op_dev, order, sim, &x, err));
-	berth_status st = berth_steady_run(j->t->m, &runs, x->op_dev, x->order, j->t->mem, j->tmp, &run, &why);
+	berth_status st =
+		berth_steady_run(j->t->m, &runs, x->op_dev, x->order, j->t->mem, j->tmp, &run, &why);
 	if (st != BERTH_OK)
 		return failed(j, st, &why, err);
 	x->seconds = run.wall.median;
@@ -137,7 +153,11 @@ static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order,
 static berth_search_cfg search_cfg(const job *j)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
-	berth_search_cfg s = {.seed = cfg->seed, .evaluations = cfg->evaluations, .pool = cfg->pool, .cancel = cfg->cancel, .policy = j->f};
+	berth_search_cfg s = {.seed = cfg->seed,
+	                      .evaluations = cfg->evaluations,
+	                      .pool = cfg->pool,
+	                      .cancel = cfg->cancel,
+	                      .policy = j->f};
 	return s;
 }
 
@@ -174,7 +194,8 @@ static int32_t elite(const job *j, const tried **out, int32_t n)
 	return count;
 }
 
-/* Go on learning: clone what measured best, then steps on the present simulator. The parameters go back to the policy. */
+/* Go on learning: clone what measured best, then steps on the present simulator. The parameters go back to
+ * the policy. */
 /* *n_draws: placements that the last step drew. */
 static berth_status learn(job *j, berth_learner *l, int32_t *n_draws, berth_err *err)
 {
@@ -221,7 +242,8 @@ static berth_status try_policy(job *j, berth_sim *sim, berth_arena *room, berth_
 	return BERTH_OK;
 }
 
-static bool may_stand_alone(const berth_problem *p, int32_t dev, const int32_t *op_dev, berth_sim *sim, uint64_t *scratch)
+static bool may_stand_alone(const berth_problem *p, int32_t dev, const int32_t *op_dev, berth_sim *sim,
+                            uint64_t *scratch)
 {
 	berth_sim_result r;
 	for (int32_t op = 0; op < p->n_ops; op++)
@@ -231,8 +253,8 @@ static bool may_stand_alone(const berth_problem *p, int32_t dev, const int32_t *
 	return r.runs && r.fits && berth_constraints_broken(p, op_dev, scratch) == 0;
 }
 
-/* Each device alone that can run and hold it all, as far as a quarter of the budget goes: the final comparison's rival is the fastest of them as measured, not as
- * simulated. */
+/* Each device alone that can run and hold it all, as far as a quarter of the budget goes: the final
+ * comparison's rival is the fastest of them as measured, not as simulated. */
 static berth_status try_singles(job *j, berth_sim *sim, berth_err *err)
 {
 	const berth_problem *p = &j->t->p;
@@ -330,8 +352,9 @@ static berth_status time_once(job *j, const tried *x, int32_t threads, double *s
 	berth_arena room = {0};
 	berth_measurement run;
 	berth_err why = {0};
-	berth_status st = x ? berth_measured_run(j->t->m, x->op_dev, x->order, 0, 1, &room, j->tmp, &run, &why)
-	                    : berth_measured_whole(j->t->m, threads, 0, 1, &room, j->tmp, &run, &why);
+	berth_status st =
+		x ? berth_measured_run(j->t->m, x->op_dev, x->order, 0, 1, &room, j->tmp, &run, &why)
+		  : berth_measured_whole(j->t->m, threads, 0, 1, &room, j->tmp, &run, &why);
 	*seconds = st == BERTH_OK ? run.wall.median : NAN;
 	berth_arena_free(&room);
 	return st == BERTH_OK ? BERTH_OK : failed(j, st, &why, err);
@@ -400,7 +423,8 @@ static berth_status compare(job *j, berth_err *err)
 	return n ? judge(j, &x, n, err) : BERTH_OK;
 }
 
-berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp, berth_mtrain_result *out, berth_err *err)
+berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp,
+                              berth_mtrain_result *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_mtrain_result r = {.simulated_error = NAN, .first_error = NAN, .best_s = NAN};

@@ -27,14 +27,16 @@ static double transfer_s(const berth_problem *p, int64_t bytes, int32_t from, in
 		return 0;
 	if (c < 0)
 		return direct >= 0 ? hop_s(p->s, direct, bytes) : 0;
-	int32_t r = p->class_pair_route[((size_t)c * (size_t)p->n_devs + (size_t)from) * (size_t)p->n_devs + (size_t)to];
+	int32_t r = p->class_pair_route[((size_t)c * (size_t)p->n_devs + (size_t)from) * (size_t)p->n_devs +
+	                                (size_t)to];
 	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
 		seconds += hop_s(p->s, p->route_link[h], bytes);
 	return seconds;
 }
 
 /* Seconds for shared parameter q; stamp [n_devs] has q + 1 where the parameter is already. */
-static double move_shared(const berth_problem *p, int32_t q, const int32_t *from, const int32_t *to, int32_t *stamp)
+static double move_shared(const berth_problem *p, int32_t q, const int32_t *from, const int32_t *to,
+                          int32_t *stamp)
 {
 	const berth_graph *g = p->g;
 	double seconds = 0;
@@ -50,7 +52,8 @@ static double move_shared(const berth_problem *p, int32_t q, const int32_t *from
 	return seconds;
 }
 
-berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to, berth_arena *tmp, berth_move *out, berth_err *err)
+berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to,
+                                  berth_arena *tmp, berth_move *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	const berth_graph *g = p->g;

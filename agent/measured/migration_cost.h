@@ -9,10 +9,13 @@ typedef struct berth_move {
 	double seconds;
 } berth_move;
 
-/* Parameters and state of each operator that changes its device go from the old to the new one, along the route of the tensors nearest in size; a shared parameter
- * goes once to each device that has none of its users yet. One after the other, so an upper bound where links work side by side. tmp is scratch, reset at exit.
+/* Parameters and state of each operator that changes its device go from the old to the new one, along the
+ * route of the tensors nearest in size; a shared parameter goes once to each device that has none of its
+ * users yet. One after the other, so an upper bound where links work side by side. tmp is scratch, reset at
+ * exit.
  *   from, to  [n_ops] devices
  * Fails: BERTH_ENOMEM. O(ops * classes + uses of shared parameters). */
-berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to, berth_arena *tmp, berth_move *out, berth_err *err);
+berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to,
+                                  berth_arena *tmp, berth_move *out, berth_err *err);
 
 #endif

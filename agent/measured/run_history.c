@@ -11,7 +11,8 @@ static bool same(const berth_run_history *t, const int32_t *a, const int32_t *b)
 	return memcmp(a, b, (size_t)t->n_ops * sizeof *a) == 0;
 }
 
-static berth_status find(berth_run_history *t, const int32_t *op_dev, const int32_t *order, berth_try **out, berth_err *err)
+static berth_status find(berth_run_history *t, const int32_t *op_dev, const int32_t *order, berth_try **out,
+                         berth_err *err)
 {
 	size_t size = (size_t)t->n_ops * sizeof *op_dev;
 	for (size_t i = 0; i < t->n; i++)
@@ -48,7 +49,8 @@ static void add(berth_run_history *t, berth_try *x, int32_t n_steps, double step
 	x->cold = t->cold;
 }
 
-berth_status berth_run_history_measure(berth_run_history *t, const int32_t *op_dev, const int32_t *order, int32_t n_steps, double step_s, berth_err *err)
+berth_status berth_run_history_measure(berth_run_history *t, const int32_t *op_dev, const int32_t *order,
+                                       int32_t n_steps, double step_s, berth_err *err)
 {
 	const berth_try *before = t->now;
 	BERTH_TRY(find(t, op_dev, order, &t->now, err));
@@ -84,5 +86,7 @@ const berth_try *berth_run_history_better(const berth_run_history *t)
 		if (x->n_steps > 0 && (!best || x->step_s < best->step_s))
 			best = x;
 	}
-	return best && berth_run_history_judged(t) && best->step_s * (1 + t->threshold) < t->now->step_s ? best : NULL;
+	return best && berth_run_history_judged(t) && best->step_s * (1 + t->threshold) < t->now->step_s
+	               ? best
+	               : NULL;
 }

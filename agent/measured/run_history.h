@@ -1,7 +1,8 @@
 /* Placements that were run, and what a step of theirs took, as long as the machine is the same.
  *
- * The machine is taken to be another one when the placement that runs takes otherwise than it did before, by more than a threshold; what was known of the others is
- * forgotten then. The first window after a switch counts for little, as the engine warms up in it: it stands only until the next one. */
+ * The machine is taken to be another one when the placement that runs takes otherwise than it did before, by
+ * more than a threshold; what was known of the others is forgotten then. The first window after a switch
+ * counts for little, as the engine warms up in it: it stands only until the next one. */
 #ifndef BERTH_RUN_HISTORY_H
 #define BERTH_RUN_HISTORY_H
 
@@ -30,15 +31,18 @@ typedef struct berth_run_history {
 } berth_run_history;
 
 /* The placement runs: n_steps steps took step_s each. Fails: BERTH_ENOMEM. */
-berth_status berth_run_history_measure(berth_run_history *t, const int32_t *op_dev, const int32_t *order, int32_t n_steps, double step_s, berth_err *err);
+berth_status berth_run_history_measure(berth_run_history *t, const int32_t *op_dev, const int32_t *order,
+                                       int32_t n_steps, double step_s, berth_err *err);
 
-/* Was it tried on this machine, and is not what runs? Devices count, order only where the devices are those of what runs. */
+/* Was it tried on this machine, and is not what runs? Devices count, order only where the devices are those
+ * of what runs. */
 bool berth_run_history_has(const berth_run_history *t, const int32_t *op_dev, const int32_t *order);
 
 /* Did what runs run for long enough to be judged? */
 bool berth_run_history_judged(const berth_run_history *t);
 
-/* The best one that was measured better than what runs, by more than noise; NULL: none, or what runs is not judged yet. */
+/* The best one that was measured better than what runs, by more than noise; NULL: none, or what runs is not
+ * judged yet. */
 const berth_try *berth_run_history_better(const berth_run_history *t);
 
 #endif

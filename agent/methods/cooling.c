@@ -1,5 +1,6 @@
-/* Annealing in turn; see cooling.h. Orders are keys (berth_sim_use_keys): walks over them drift far where they do not matter yet, so that short budgets are better
- * spent by the rule alone; with tens of thousands of evaluations they gain what no placement by the rule has. */
+/* Annealing in turn; see cooling.h. Orders are keys (berth_sim_use_keys): walks over them drift far where
+ * they do not matter yet, so that short budgets are better spent by the rule alone; with tens of thousands
+ * of evaluations they gain what no placement by the rule has. */
 #include "cooling.h"
 
 #include <math.h>
@@ -20,14 +21,17 @@ static berth_status new_orders(berth_cooling *c, berth_arena *mem, berth_err *er
 	c->order_score = berth_score_worst();
 	BERTH_TRY(BERTH_NEW(mem, c->order_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, c->order_key, s->p->n_ops, err));
-	return berth_annealer_new(s, KEY_SHARE, berth_rng_seed(s->cfg.seed, BERTH_STREAM_ORDER), mem, &c->with_order, err);
+	return berth_annealer_new(s, KEY_SHARE, berth_rng_seed(s->cfg.seed, BERTH_STREAM_ORDER), mem,
+	                          &c->with_order, err);
 }
 
-berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, berth_cooling *out, berth_err *err)
+berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, berth_cooling *out,
+                               berth_err *err)
 {
 	*out = (berth_cooling){.s = s, .rule_score = berth_score_worst()};
 	BERTH_TRY(BERTH_NEW(mem, out->rule_dev, s->p->n_ops, err));
-	BERTH_TRY(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), mem, &out->by_rule, err));
+	BERTH_TRY(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), mem,
+	                             &out->by_rule, err));
 	return orders && berth_keys_work(s->p) ? new_orders(out, mem, err) : BERTH_OK;
 }
 
@@ -45,12 +49,14 @@ static void consider_incumbent(berth_cooling *c)
 	berth_search *s = c->s;
 	if (!s->best_has_order)
 		berth_cooling_consider(c, s->best_dev, s->best);
-	else if (memcmp(s->best_dev, c->rule_dev, (size_t)s->p->n_ops * sizeof *s->best_dev) != 0 && berth_search_budget_left(s, 1) > 0)
+	else if (memcmp(s->best_dev, c->rule_dev, (size_t)s->p->n_ops * sizeof *s->best_dev) != 0 &&
+	         berth_search_budget_left(s, 1) > 0)
 		berth_cooling_consider(c, s->best_dev, berth_search_offer(s, s->best_dev, NULL));
 }
 
 /* From the best with an order, or by the rule where that is better. */
-static berth_status run_orders(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended, berth_arena *tmp, berth_err *err)
+static berth_status run_orders(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended,
+                               berth_arena *tmp, berth_err *err)
 {
 	size_t n_ops = (size_t)c->s->p->n_ops;
 	berth_keyed from = {c->order_dev, c->order_key}, found;
@@ -64,7 +70,8 @@ static berth_status run_orders(berth_cooling *c, double first_temperature, int64
 		memcpy(c->order_key, found.op_key, n_ops * sizeof *c->order_key);
 		c->order_score = score;
 	}
-	/* Offered whatever it is worth, so that a run goes the same way with the evaluations that it made as its budget. */
+	/* Offered whatever it is worth, so that a run goes the same way with the evaluations that it made as
+	 * its budget. */
 	return isfinite(score.excess) ? berth_search_offer_keyed(c->s, found, tmp, err) : BERTH_OK;
 }
 
@@ -74,18 +81,21 @@ static double level(const berth_search *s)
 	return berth_score_feasible(s->best) && s->best.value > 0 ? log(s->best.value) : NAN;
 }
 
-berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended, berth_arena *tmp, berth_err *err)
+berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended,
+                               berth_arena *tmp, berth_err *err)
 {
 	double before = level(c->s), middle;
 	consider_incumbent(c);
-	*ended = !berth_anneal_cool(c->by_rule, (berth_keyed){.op_dev = c->rule_dev}, first_temperature, n_steps);
+	*ended = !berth_anneal_cool(c->by_rule, (berth_keyed){.op_dev = c->rule_dev}, first_temperature,
+	                            n_steps);
 	if (*ended || !c->with_order || n_steps < ORDERS_FROM)
 		return BERTH_OK;
 	int64_t n_ordered = (int64_t)(c->order_share * (double)n_steps);
 	middle = level(c->s);
 	consider_incumbent(c);
 	BERTH_TRY(run_orders(c, first_temperature, n_ordered, ended, tmp, err));
-	double by_rule = (before - middle) / (double)n_steps, ordered = (middle - level(c->s)) / (double)n_ordered;
+	double by_rule = (before - middle) / (double)n_steps,
+	       ordered = (middle - level(c->s)) / (double)n_ordered;
 	if (ordered > by_rule)
 		c->order_share = fmin(c->order_share * SHIFT, MOST_SHARE);
 	else if (ordered < by_rule)

@@ -1,4 +1,5 @@
-/* Annealing within `berth`: of placements by the system's order rule and of placements together with orders, in turn. */
+/* Annealing within `berth`: of placements by the system's order rule and of placements together with orders,
+ * in turn. */
 #ifndef BERTH_COOLING_H
 #define BERTH_COOLING_H
 
@@ -16,13 +17,16 @@ typedef struct berth_cooling {
 } berth_cooling;
 
 /* In mem. orders: search orders too, where the system lets them count. Fails: BERTH_ENOMEM. */
-berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, berth_cooling *out, berth_err *err);
+berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, berth_cooling *out,
+                               berth_err *err);
 
 /* Go on from op_dev [n_ops] if it is better than what is known, with its score by the rule. */
 void berth_cooling_consider(berth_cooling *c, const int32_t *op_dev, berth_score score);
 
-/* One run of each kind from a temperature (relative to the value), of n_steps by the rule, with orders from runs of 2,000 steps on: about as many as
- * order_share says, which follows what the two gained last. *ended: the room was at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended, berth_arena *tmp, berth_err *err);
+/* One run of each kind from a temperature (relative to the value), of n_steps by the rule, with orders from
+ * runs of 2,000 steps on: about as many as order_share says, which follows what the two gained last. *ended:
+ * the room was at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended,
+                               berth_arena *tmp, berth_err *err);
 
 #endif

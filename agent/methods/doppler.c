@@ -34,7 +34,8 @@ static void fill_edges(const berth_problem *p, double unit_ns, arrays *x)
 {
 	const berth_graph *g = p->g;
 	for (int32_t op = 0; op <= g->n_ops; op++)
-		x->off[op] = g->tensor_use_off[g->op_tensor_off[op]]; /* edges stand in the order of their producers */
+		x->off[op] = g->tensor_use_off[g->op_tensor_off[op]]; /* edges stand in the order of their
+		                                                         producers */
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			x->from[e] = g->tensor_producer[t];
@@ -69,10 +70,14 @@ static void standardise(nn_real *x, int32_t n, size_t k)
 	for (int32_t i = 0; i < n; i++)
 		sum += (double)x[(size_t)i * DOPPLER_NODE + k];
 	for (int32_t i = 0; i < n; i++)
-		squares += ((double)x[(size_t)i * DOPPLER_NODE + k] - sum / n) * ((double)x[(size_t)i * DOPPLER_NODE + k] - sum / n);
+		squares += ((double)x[(size_t)i * DOPPLER_NODE + k] - sum / n) *
+		           ((double)x[(size_t)i * DOPPLER_NODE + k] - sum / n);
 	double deviation = sqrt(squares / n);
 	for (int32_t i = 0; i < n; i++)
-		x[(size_t)i * DOPPLER_NODE + k] = deviation > 1e-9 ? (nn_real)(((double)x[(size_t)i * DOPPLER_NODE + k] - sum / n) / deviation) : 0;
+		x[(size_t)i * DOPPLER_NODE + k] =
+			deviation > 1e-9
+				? (nn_real)(((double)x[(size_t)i * DOPPLER_NODE + k] - sum / n) / deviation)
+				: 0;
 }
 
 static void fill_nodes(const doppler_view *v, const int64_t *down_ns, nn_real *x)
@@ -85,7 +90,8 @@ static void fill_nodes(const doppler_view *v, const int64_t *down_ns, nn_real *x
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
 			in += (double)mean_transfer(p, g->in_tensor[i]);
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			out += (double)mean_transfer(p, t) * (g->tensor_use_off[t + 1] - g->tensor_use_off[t]);
+			out += (double)mean_transfer(p, t) *
+			       (g->tensor_use_off[t + 1] - g->tensor_use_off[t]);
 		row[0] = (nn_real)((double)p->op_mean_ns[op] / v->unit_ns);
 		row[1] = (nn_real)((double)p->op_rank_ns[op] / v->unit_ns);
 		row[2] = (nn_real)((double)down_ns[op] / v->unit_ns);
@@ -107,7 +113,8 @@ static void fill_least(const doppler_view *v)
 	}
 }
 
-berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_arena *tmp, doppler_view *out, berth_err *err)
+berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_arena *tmp, doppler_view *out,
+                              berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	doppler_view v = {.p = p};
@@ -125,7 +132,8 @@ berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_ar
 	follow_paths(p, down_ns, &x);
 	fill_nodes(&v, down_ns, x.node_x);
 	fill_least(&v);
-	v.in = (doppler_input){p->n_ops, p->g->n_edges, p->n_devs, x.node_x, x.edge_x, x.from, x.to, p->g->topo_op, x.below, x.above, x.off, x.to};
+	v.in = (doppler_input){p->n_ops, p->g->n_edges, p->n_devs, x.node_x, x.edge_x, x.from,
+	                       x.to,     p->g->topo_op, x.below,   x.above,  x.off,    x.to};
 	berth_arena_reset(tmp, mark);
 	*out = v;
 	return BERTH_OK;
@@ -133,7 +141,8 @@ berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_ar
 
 /* ---- the state of the devices ---- */
 
-berth_status doppler_actor_new(const doppler_view *v, const doppler_dims *dims, berth_arena *mem, doppler_actor *out, berth_err *err)
+berth_status doppler_actor_new(const doppler_view *v, const doppler_dims *dims, berth_arena *mem,
+                               doppler_actor *out, berth_err *err)
 {
 	doppler_actor a = {.v = v, .dims = dims};
 	size_t ops = (size_t)v->p->n_ops, devs = (size_t)v->p->n_devs, hidden = (size_t)dims->hidden;
@@ -154,7 +163,8 @@ berth_status doppler_actor_new(const doppler_view *v, const doppler_dims *dims, 
 	return BERTH_OK;
 }
 
-berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, doppler_episode *out, berth_err *err)
+berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, doppler_episode *out,
+                                 berth_err *err)
 {
 	size_t ops = (size_t)v->p->n_ops, cells = ops * (size_t)v->p->n_devs;
 	BERTH_TRY(BERTH_NEW(mem, out->op, ops, err));
@@ -163,7 +173,8 @@ berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, dopple
 	return BERTH_NEW(mem, out->mask, cells, err);
 }
 
-/* Devices that op can go to: its colocation group's, else the legal ones where it fits, else the one with most room. */
+/* Devices that op can go to: its colocation group's, else the legal ones where it fits, else the one with
+ * most room. */
 static void find_choices(doppler_actor *a, int32_t op, uint8_t *mask)
 {
 	const berth_problem *p = a->v->p;
@@ -202,7 +213,8 @@ static nn_real scaled(const doppler_view *v, int64_t t)
 	return (nn_real)(x < 0 ? -log1p(-x) : log1p(x));
 }
 
-/* The five figures of the paper and how much slower the operator is there, all relative to the best device, so that they do not grow along the schedule. */
+/* The five figures of the paper and how much slower the operator is there, all relative to the best device,
+ * so that they do not grow along the schedule. */
 static void describe(doppler_actor *a, int32_t op, const uint8_t *mask, nn_real *x)
 {
 	const berth_problem *p = a->v->p;
@@ -210,7 +222,8 @@ static void describe(doppler_actor *a, int32_t op, const uint8_t *mask, nn_real 
 	berth_partial_ready(a->part, op, a->ready_ns);
 	gather_inputs(a, op);
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		a->start_ns[d] = mask[d] ? berth_partial_start(a->part, op, d, a->ready_ns[d], false) : INT64_MAX;
+		a->start_ns[d] =
+			mask[d] ? berth_partial_start(a->part, op, d, a->ready_ns[d], false) : INT64_MAX;
 		least_start = a->start_ns[d] < least_start ? a->start_ns[d] : least_start;
 		least_load = mask[d] && a->load_ns[d] < least_load ? a->load_ns[d] : least_load;
 	}
@@ -225,7 +238,8 @@ static void describe(doppler_actor *a, int32_t op, const uint8_t *mask, nn_real 
 			x[3] = scaled(a->v, least_start - a->input_end_ns[d]);
 		}
 		x[4] = scaled(a->v, a->start_ns[d] - least_start);
-		x[5] = (nn_real)log(((double)berth_op_time(p, op, d) + 1) / ((double)a->v->op_least_ns[op] + 1));
+		x[5] = (nn_real)log(((double)berth_op_time(p, op, d) + 1) /
+		                    ((double)a->v->op_least_ns[op] + 1));
 	}
 }
 
@@ -281,7 +295,8 @@ static int32_t draw_dev(doppler_actor *a, const uint8_t *mask, berth_rng *rng)
 	return last;
 }
 
-static int32_t choose_dev(doppler_actor *a, const nn_real *params, const nn_real *acts, int32_t op, const nn_real *dev_x, const uint8_t *mask, berth_rng *rng)
+static int32_t choose_dev(doppler_actor *a, const nn_real *params, const nn_real *acts, int32_t op,
+                          const nn_real *dev_x, const uint8_t *mask, berth_rng *rng)
 {
 	if (!rng)
 		return earliest(a, mask);
@@ -289,7 +304,8 @@ static int32_t choose_dev(doppler_actor *a, const nn_real *params, const nn_real
 	return draw_dev(a, mask, rng);
 }
 
-void doppler_episode_run(doppler_actor *a, const nn_real *params, const nn_real *acts, berth_rng *rng, double memory, doppler_episode *ep)
+void doppler_episode_run(doppler_actor *a, const nn_real *params, const nn_real *acts, berth_rng *rng,
+                         double memory, doppler_episode *ep)
 {
 	const berth_problem *p = a->v->p;
 	const doppler_input *in = &a->v->in;

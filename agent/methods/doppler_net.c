@@ -1,4 +1,5 @@
-/* The two policies of DOPPLER; see doppler_net.h. Forward passes are lists of layers, backward passes the same lists reversed. */
+/* The two policies of DOPPLER; see doppler_net.h. Forward passes are lists of layers, backward passes the
+ * same lists reversed. */
 #include "doppler_net.h"
 
 #include "nn_round.h"
@@ -26,7 +27,8 @@ static param_at layout_params(const doppler_dims *d)
 	return at;
 }
 
-/* The activations, X(name, copies, size of one). From d_score to d_held: gradients that episodes add to; then scratch of the backward pass. */
+/* The activations, X(name, copies, size of one). From d_score to d_held: gradients that episodes add to;
+ * then scratch of the backward pass. */
 #define DOPPLER_ACTS(X)          \
 	X(h, R + 1, N * H)       \
 	X(inv, 1, N * 2)         \
@@ -82,7 +84,14 @@ typedef struct net {
 static net net_of(const doppler_dims *d, const doppler_input *in)
 {
 	size_t N = (size_t)in->n_ops, E = (size_t)in->n_edges, H = (size_t)d->hidden, R = (size_t)d->rounds;
-	return (net){N, E, (size_t)in->n_devs, H, R, {N, E, in->edge_from, in->edge_to}, layout_params(d), layout_acts(N, E, H, R)};
+	return (net){N,
+	             E,
+	             (size_t)in->n_devs,
+	             H,
+	             R,
+	             {N, E, in->edge_from, in->edge_to},
+	             layout_params(d),
+	             layout_acts(N, E, H, R)};
 }
 
 size_t doppler_param_count(const doppler_dims *d)
@@ -110,16 +119,36 @@ static nn_round round_of(const net *t, size_t r)
 	const param_at *w = &t->w;
 	const acts_at *a = &t->a;
 	return (nn_round){
-		.msg_w = w->msg_w + r * H * 2 * H, .msg_u = w->msg_u + r * DOPPLER_EDGE * 2 * H, .msg_b = w->msg_b + r * 2 * H,
-		.upd_w = w->upd_w + r * H * H, .upd_m = w->upd_m + r * 2 * H * H, .upd_b = w->upd_b + r * H, .norm_g = w->norm_g + r * H,
-		.norm_b = w->norm_b + r * H, .h = a->h + r * N * H, .h_next = a->h + (r + 1) * N * H, .inv = a->inv, .p = a->p + r * N * 2 * H,
-		.q = a->q + r * t->E * 2 * H, .m = a->m + r * N * 2 * H, .upd = a->upd + r * N * H, .sum = a->sum + r * N * H, .mean = a->mean + r * N,
-		.rstd = a->rstd + r * N, .d_upd = a->d_upd, .d_sum = a->d_sum, .d_p = a->d_p, .d_m = a->d_m, .d_q = a->d_q,
+		.msg_w = w->msg_w + r * H * 2 * H,
+		.msg_u = w->msg_u + r * DOPPLER_EDGE * 2 * H,
+		.msg_b = w->msg_b + r * 2 * H,
+		.upd_w = w->upd_w + r * H * H,
+		.upd_m = w->upd_m + r * 2 * H * H,
+		.upd_b = w->upd_b + r * H,
+		.norm_g = w->norm_g + r * H,
+		.norm_b = w->norm_b + r * H,
+		.h = a->h + r * N * H,
+		.h_next = a->h + (r + 1) * N * H,
+		.inv = a->inv,
+		.p = a->p + r * N * 2 * H,
+		.q = a->q + r * t->E * 2 * H,
+		.m = a->m + r * N * 2 * H,
+		.upd = a->upd + r * N * H,
+		.sum = a->sum + r * N * H,
+		.mean = a->mean + r * N,
+		.rstd = a->rstd + r * N,
+		.d_upd = a->d_upd,
+		.d_sum = a->d_sum,
+		.d_p = a->d_p,
+		.d_m = a->d_m,
+		.d_q = a->d_q,
 	};
 }
 
-/* y[v] = the mean of h along the path that begins at v and goes on with next[v]. order: every operator after the one it goes on with. */
-static void path_mean(const net *t, const int32_t *next, const int32_t *order, bool forward, const nn_real h[restrict], nn_real y[restrict], nn_real len[restrict])
+/* y[v] = the mean of h along the path that begins at v and goes on with next[v]. order: every operator after
+ * the one it goes on with. */
+static void path_mean(const net *t, const int32_t *next, const int32_t *order, bool forward,
+                      const nn_real h[restrict], nn_real y[restrict], nn_real len[restrict])
 {
 	size_t H = t->H;
 	for (size_t i = 0; i < t->N; i++) {
@@ -136,8 +165,8 @@ static void path_mean(const net *t, const int32_t *next, const int32_t *order, b
 }
 
 /* dh += the gradient of h for dy, which is overwritten. Operators before those they go on with. */
-static void path_mean_backward(const net *t, const int32_t *next, const int32_t *order, bool forward, nn_real dh[restrict], nn_real dy[restrict],
-                               const nn_real len[restrict])
+static void path_mean_backward(const net *t, const int32_t *next, const int32_t *order, bool forward,
+                               nn_real dh[restrict], nn_real dy[restrict], const nn_real len[restrict])
 {
 	size_t H = t->H;
 	for (size_t i = t->N; i-- > 0;) {
@@ -158,7 +187,8 @@ static nn_real share(const net *t)
 	return (nn_real)t->D / (nn_real)(t->N ? t->N : 1);
 }
 
-void doppler_embed(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in, nn_real a[restrict])
+void doppler_embed(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in,
+                   nn_real a[restrict])
 {
 	net t = net_of(d, in);
 	size_t N = t.N, H = t.H;
@@ -194,13 +224,15 @@ void doppler_backward_begin(const doppler_dims *d, const doppler_input *in, nn_r
 }
 
 /* From d_score to d_f and d_h. */
-static void sel_backward(const net *t, const nn_real w[restrict], const doppler_input *in, nn_real a[restrict], nn_real dw[restrict])
+static void sel_backward(const net *t, const nn_real w[restrict], const doppler_input *in,
+                         nn_real a[restrict], nn_real dw[restrict])
 {
 	size_t N = t->N, H = t->H;
 	nn_real *dz = a + t->a.d_z, *dpath = a + t->a.d_path, *dh = a + t->a.d_h;
 	const nn_real *f = a + t->a.h, *h = a + t->a.h + t->R * N * H;
 	memset(dz, 0, N * H * sizeof *dz);
-	nn_linear_backward(N, H, 1, dz, dw + t->w.sel_v, NULL, a + t->a.d_score, a + t->a.sel_z, w + t->w.sel_v);
+	nn_linear_backward(N, H, 1, dz, dw + t->w.sel_v, NULL, a + t->a.d_score, a + t->a.sel_z,
+	                   w + t->w.sel_v);
 	nn_relu_backward(N * H, dz, a + t->a.sel_z);
 	nn_linear_backward(N, H, H, a + t->a.d_f, dw + t->w.sel_f, dw + t->w.sel_b, dz, f, w + t->w.sel_f);
 	nn_linear_backward(N, H, H, dh, dw + t->w.sel_h, NULL, dz, h, w + t->w.sel_h);
@@ -212,7 +244,8 @@ static void sel_backward(const net *t, const nn_real w[restrict], const doppler_
 	path_mean_backward(t, in->above, in->topo_op, true, dh, dpath, a + t->a.up_len);
 }
 
-void doppler_backward_end(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in, nn_real a[restrict], nn_real dw[restrict])
+void doppler_backward_end(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in,
+                          nn_real a[restrict], nn_real dw[restrict])
 {
 	net t = net_of(d, in);
 	size_t N = t.N, H = t.H;
@@ -233,7 +266,8 @@ void doppler_backward_end(const doppler_dims *d, const nn_real w[restrict], cons
 	for (size_t i = 0; i < N * H; i++)
 		df[i] += dh[i];
 	nn_relu_backward(N * H, df, f);
-	nn_linear_backward(N, DOPPLER_NODE, H, NULL, dw + t.w.node_w, dw + t.w.node_b, df, in->node_x, w + t.w.node_w);
+	nn_linear_backward(N, DOPPLER_NODE, H, NULL, dw + t.w.node_w, dw + t.w.node_b, df, in->node_x,
+	                   w + t.w.node_w);
 }
 
 /* ---- steps ---- */
@@ -243,8 +277,9 @@ const nn_real *doppler_scores(const doppler_dims *d, const doppler_input *in, co
 	return a + net_of(d, in).a.score;
 }
 
-void doppler_place_logits(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in, const nn_real a[restrict], int32_t op,
-                          const nn_real dev_x[restrict], const nn_real held[restrict], nn_real scratch[restrict], nn_real logits[restrict])
+void doppler_place_logits(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in,
+                          const nn_real a[restrict], int32_t op, const nn_real dev_x[restrict],
+                          const nn_real held[restrict], nn_real scratch[restrict], nn_real logits[restrict])
 {
 	net t = net_of(d, in);
 	size_t D = t.D, H = t.H;
@@ -260,14 +295,16 @@ void doppler_place_logits(const doppler_dims *d, const nn_real w[restrict], cons
 	nn_linear_add(D, H, 1, logits, z, w + t.w.plc_v);
 }
 
-void doppler_hold(const doppler_dims *d, const doppler_input *in, const nn_real a[restrict], int32_t op, int32_t dev, nn_real held[restrict])
+void doppler_hold(const doppler_dims *d, const doppler_input *in, const nn_real a[restrict], int32_t op,
+                  int32_t dev, nn_real held[restrict])
 {
 	net t = net_of(d, in);
 	for (size_t k = 0; k < t.H; k++)
 		held[(size_t)dev * t.H + k] += a[t.a.held + (size_t)op * t.H + k];
 }
 
-void doppler_ready_start(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict], int32_t *n)
+void doppler_ready_start(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict],
+                         int32_t *n)
 {
 	*n = 0;
 	memset(waits, 0, (size_t)in->n_ops * sizeof *waits);
@@ -278,7 +315,8 @@ void doppler_ready_start(const doppler_input *in, int32_t ready[restrict], int32
 			ready[(*n)++] = op;
 }
 
-int32_t doppler_ready_take(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict], int32_t *n, int32_t i)
+int32_t doppler_ready_take(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict],
+                           int32_t *n, int32_t i)
 {
 	int32_t op = ready[i];
 	ready[i] = ready[--*n];
@@ -288,7 +326,8 @@ int32_t doppler_ready_take(const doppler_input *in, int32_t ready[restrict], int
 	return op;
 }
 
-void doppler_ready_probs(const nn_real scores[restrict], const int32_t ready[restrict], int32_t n, nn_real p[restrict])
+void doppler_ready_probs(const nn_real scores[restrict], const int32_t ready[restrict], int32_t n,
+                         nn_real p[restrict])
 {
 	nn_real max = -INFINITY, sum = 0;
 	for (int32_t i = 0; i < n; i++)
@@ -304,11 +343,13 @@ void doppler_ready_probs(const nn_real scores[restrict], const int32_t ready[res
 size_t doppler_work_size(const doppler_dims *d, const doppler_input *in)
 {
 	size_t rows = (size_t)in->n_ops * (size_t)in->n_devs;
-	return 3 * rows * (size_t)d->hidden + 2 * rows + (size_t)in->n_devs * (size_t)d->hidden + (size_t)in->n_ops;
+	return 3 * rows * (size_t)d->hidden + 2 * rows + (size_t)in->n_devs * (size_t)d->hidden +
+	       (size_t)in->n_ops;
 }
 
 /* Log-probabilities of SEL, and d_score. */
-static double sel_episode(const net *t, const doppler_input *in, nn_real a[restrict], const doppler_episode *ep, nn_real scale, nn_real p[restrict],
+static double sel_episode(const net *t, const doppler_input *in, nn_real a[restrict],
+                          const doppler_episode *ep, nn_real scale, nn_real p[restrict],
                           int32_t ready[restrict], int32_t waits[restrict])
 {
 	double sum = 0;
@@ -329,8 +370,9 @@ static double sel_episode(const net *t, const doppler_input *in, nn_real a[restr
 }
 
 /* Hidden layers of PLC of all steps: state [rows][H], z [rows][H]. */
-static void plc_forward(const net *t, const nn_real w[restrict], const nn_real a[restrict], const doppler_episode *ep, nn_real state[restrict],
-                        nn_real z[restrict], nn_real held[restrict], nn_real logits[restrict])
+static void plc_forward(const net *t, const nn_real w[restrict], const nn_real a[restrict],
+                        const doppler_episode *ep, nn_real state[restrict], nn_real z[restrict],
+                        nn_real held[restrict], nn_real logits[restrict])
 {
 	size_t rows = t->N * t->D, block = t->D * t->H;
 	nn_linear(rows, DOPPLER_DEV, t->H, state, ep->dev_x, w + t->w.dev_w, w + t->w.dev_b);
@@ -350,7 +392,8 @@ static void plc_forward(const net *t, const nn_real w[restrict], const nn_real a
 }
 
 /* dz of all steps to d_place and d_held: what a device holds acts on every later step. */
-static void plc_steps_backward(const net *t, const doppler_episode *ep, nn_real a[restrict], const nn_real dz[restrict], nn_real later[restrict])
+static void plc_steps_backward(const net *t, const doppler_episode *ep, nn_real a[restrict],
+                               const nn_real dz[restrict], nn_real later[restrict])
 {
 	size_t H = t->H, block = t->D * H;
 	memset(later, 0, block * sizeof *later);
@@ -365,11 +408,13 @@ static void plc_steps_backward(const net *t, const doppler_episode *ep, nn_real 
 	}
 }
 
-static double plc_episode(const net *t, const nn_real w[restrict], nn_real a[restrict], const doppler_episode *ep, nn_real scale, nn_real work[restrict],
+static double plc_episode(const net *t, const nn_real w[restrict], nn_real a[restrict],
+                          const doppler_episode *ep, nn_real scale, nn_real work[restrict],
                           nn_real dw[restrict])
 {
 	size_t rows = t->N * t->D;
-	nn_real *state = work, *z = state + rows * t->H, *d_state = z + rows * t->H, *logits = d_state + rows * t->H, *logp = logits + rows;
+	nn_real *state = work, *z = state + rows * t->H, *d_state = z + rows * t->H,
+		*logits = d_state + rows * t->H, *logp = logits + rows;
 	nn_real *held = logp + rows;
 	double sum = 0;
 	plc_forward(t, w, a, ep, state, z, held, logits);
@@ -386,13 +431,16 @@ static double plc_episode(const net *t, const nn_real w[restrict], nn_real a[res
 	memset(d_state, 0, rows * t->H * sizeof *d_state);
 	nn_linear_backward(rows, t->H, t->H, d_state, dw + t->w.plc_dev, NULL, z, state, w + t->w.plc_dev);
 	nn_relu_backward(rows * t->H, d_state, state);
-	nn_linear_backward(rows, DOPPLER_DEV, t->H, NULL, dw + t->w.dev_w, dw + t->w.dev_b, d_state, ep->dev_x, w + t->w.dev_w);
+	nn_linear_backward(rows, DOPPLER_DEV, t->H, NULL, dw + t->w.dev_w, dw + t->w.dev_b, d_state,
+	                   ep->dev_x, w + t->w.dev_w);
 	plc_steps_backward(t, ep, a, z, held);
 	return sum;
 }
 
-double doppler_episode_backward(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in, nn_real a[restrict], const doppler_episode *ep,
-                                double weight, nn_real work[restrict], int32_t ready[restrict], int32_t waits[restrict], nn_real dw[restrict])
+double doppler_episode_backward(const doppler_dims *d, const nn_real w[restrict], const doppler_input *in,
+                                nn_real a[restrict], const doppler_episode *ep, double weight,
+                                nn_real work[restrict], int32_t ready[restrict], int32_t waits[restrict],
+                                nn_real dw[restrict])
 {
 	net t = net_of(d, in);
 	double scale = weight / (double)t.N;

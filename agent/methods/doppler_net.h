@@ -1,13 +1,16 @@
-/* The two policies of DOPPLER (Yao et al., ICLR 2026): which ready operator goes next (SEL), and to which device (PLC). One encoding of the graph, made
- * once an episode, serves both:
+/* The two policies of DOPPLER (Yao et al., ICLR 2026): which ready operator goes next (SEL), and to which
+ * device (PLC). One encoding of the graph, made once an episode, serves both:
  *   f_v = relu(FF(x_v));  h = rounds of messages over the graph, from f
- *   SEL score(v)    = MLP[f_v | h_v | h along v's critical path down | the same up], a softmax over the ready operators
- *   PLC score(v, d) = MLP[FF(state of d) | f_v | h_v | h of the operators on d], a softmax over the legal devices
- * An MLP is one hidden layer, so all that does not depend on the step is multiplied out once: a step costs O(devs * hidden^2).
+ *   SEL score(v)    = MLP[f_v | h_v | h along v's critical path down | the same up], a softmax over the
+ *                   ready operators PLC score(v, d) = MLP[FF(state of d) | f_v | h_v | h of the operators on
+ *                   d], a softmax over the legal devices
+ * An MLP is one hidden layer, so all that does not depend on the step is multiplied out once: a step costs
+ * O(devs * hidden^2).
  *
- * Faithful: the two heads and what each sees, the encoding made once an episode, two layers a head. Reconstruction: messages in both directions with a
- * residual and layer normalisation (nn_round.h); h is averaged along paths, and summed on a device relative to its fair share of all operators, so that
- * graphs of any length give features of order 1.
+ * Faithful: the two heads and what each sees, the encoding made once an episode, two layers a head.
+ * Reconstruction: messages in both directions with a residual and layer normalisation (nn_round.h); h is
+ * averaged along paths, and summed on a device relative to its fair share of all operators, so that graphs
+ * of any length give features of order 1.
  *
  * Nothing here allocates or fails. nn_real as in nn.h. */
 #ifndef BERTH_DOPPLER_NET_H
@@ -32,7 +35,8 @@ typedef struct doppler_input {
 	const nn_real *edge_x;  /* [n_edges][DOPPLER_EDGE] */
 	const int32_t *edge_from, *edge_to; /* [n_edges] */
 	const int32_t *topo_op; /* [n_ops] a topological order */
-	const int32_t *below, *above; /* [n_ops] the next operator of the critical path down and up; -1: its end */
+	const int32_t *below, *above; /* [n_ops] the next operator of the critical path down and up; -1: its
+	                                 end */
 	const int32_t *out_off, *out_to; /* CSR of the edges by producer: for the ready operators */
 } doppler_input;
 
@@ -72,16 +76,20 @@ size_t doppler_acts_size(const doppler_dims *d, const doppler_input *in);
 size_t doppler_work_size(const doppler_dims *d, const doppler_input *in);
 
 /* Everything that does not depend on the step, into acts. */
-void doppler_embed(const doppler_dims *d, const nn_real params[restrict], const doppler_input *in, nn_real acts[restrict]);
+void doppler_embed(const doppler_dims *d, const nn_real params[restrict], const doppler_input *in,
+                   nn_real acts[restrict]);
 
 /* SEL scores [n_ops] of embedded acts. */
 const nn_real *doppler_scores(const doppler_dims *d, const doppler_input *in, const nn_real acts[]);
 
-/* PLC logits [n_devs] of an operator. dev_x [n_devs][DOPPLER_DEV]; held [n_devs][hidden] is what devices hold, 0 at first; scratch [2 n_devs][hidden]. */
-void doppler_place_logits(const doppler_dims *d, const nn_real params[restrict], const doppler_input *in, const nn_real acts[restrict], int32_t op,
-                          const nn_real dev_x[restrict], const nn_real held[restrict], nn_real scratch[restrict], nn_real logits[restrict]);
+/* PLC logits [n_devs] of an operator. dev_x [n_devs][DOPPLER_DEV]; held [n_devs][hidden] is what devices
+ * hold, 0 at first; scratch [2 n_devs][hidden]. */
+void doppler_place_logits(const doppler_dims *d, const nn_real params[restrict], const doppler_input *in,
+                          const nn_real acts[restrict], int32_t op, const nn_real dev_x[restrict],
+                          const nn_real held[restrict], nn_real scratch[restrict], nn_real logits[restrict]);
 /* Afterwards: op is on dev. */
-void doppler_hold(const doppler_dims *d, const doppler_input *in, const nn_real acts[restrict], int32_t op, int32_t dev, nn_real held[restrict]);
+void doppler_hold(const doppler_dims *d, const doppler_input *in, const nn_real acts[restrict], int32_t op,
+                  int32_t dev, nn_real held[restrict]);
 
 /* What an episode did, step by step. */
 typedef struct doppler_episode {
@@ -91,22 +99,28 @@ typedef struct doppler_episode {
 } doppler_episode;
 
 /* Backward of any number of episodes between a begin and an end. The loss of one is
- *   - weight / n_ops * sum over steps of (log-probability of the operator among the ready ones + of its device)
- * which is returned: REINFORCE with weight an advantage, imitation with weight 1. work: doppler_work_size elements; ready, waits: scratch [n_ops] each.
- * O(steps * (ready + devs * hidden^2)). grads accumulate. */
+ *   - weight / n_ops * sum over steps of (log-probability of the operator among the ready ones + of its
+ *     device)
+ * which is returned: REINFORCE with weight an advantage, imitation with weight 1. work: doppler_work_size
+ * elements; ready, waits: scratch [n_ops] each. O(steps * (ready + devs * hidden^2)). grads accumulate. */
 void doppler_backward_begin(const doppler_dims *d, const doppler_input *in, nn_real acts[]);
-double doppler_episode_backward(const doppler_dims *d, const nn_real params[restrict], const doppler_input *in, nn_real acts[restrict],
-                                const doppler_episode *ep, double weight, nn_real work[restrict], int32_t ready[restrict], int32_t waits[restrict],
-                                nn_real grads[restrict]);
-void doppler_backward_end(const doppler_dims *d, const nn_real params[restrict], const doppler_input *in, nn_real acts[restrict], nn_real grads[restrict]);
+double doppler_episode_backward(const doppler_dims *d, const nn_real params[restrict],
+                                const doppler_input *in, nn_real acts[restrict], const doppler_episode *ep,
+                                double weight, nn_real work[restrict], int32_t ready[restrict],
+                                int32_t waits[restrict], nn_real grads[restrict]);
+void doppler_backward_end(const doppler_dims *d, const nn_real params[restrict], const doppler_input *in,
+                          nn_real acts[restrict], nn_real grads[restrict]);
 
 /* ---- the ready operators; for episodes too ---- */
 
 /* In ready [n_ops], of which *n are set; waits [n_ops] counts edges of producers that were not taken. */
-void doppler_ready_start(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict], int32_t *n);
+void doppler_ready_start(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict],
+                         int32_t *n);
 /* Take the i-th; the last one moves to its place, and consumers that become ready follow. */
-int32_t doppler_ready_take(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict], int32_t *n, int32_t i);
+int32_t doppler_ready_take(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict],
+                           int32_t *n, int32_t i);
 /* Softmax of the scores over the ready operators, p [n]. */
-void doppler_ready_probs(const nn_real scores[restrict], const int32_t ready[restrict], int32_t n, nn_real p[restrict]);
+void doppler_ready_probs(const nn_real scores[restrict], const int32_t ready[restrict], int32_t n,
+                         nn_real p[restrict]);
 
 #endif

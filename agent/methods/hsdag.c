@@ -54,7 +54,9 @@ static berth_status link_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tmp
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			pair key = pair_of(v, e, g->tensor_producer[t]);
-			const pair *at = key.u == key.v ? NULL : bsearch(&key, list, (size_t)kept, sizeof *list, compare_pairs);
+			const pair *at = key.u == key.v ? NULL
+			                                : bsearch(&key, list, (size_t)kept, sizeof *list,
+			                                          compare_pairs);
 			v->edge_link[e] = at ? (int32_t)(at - list) : -1;
 		}
 	v->g = (hsdag_graph){v->nodes.n_groups, kept, from, to, NULL};
@@ -129,7 +131,8 @@ static double dimension_of(const neighbours *x, int32_t v, int32_t *queue, int32
 	return slope_of(&l);
 }
 
-berth_status hsdag_fractal_dimensions(const hsdag_graph *g, double *dimension, berth_arena *tmp, berth_err *err)
+berth_status hsdag_fractal_dimensions(const hsdag_graph *g, double *dimension, berth_arena *tmp,
+                                      berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	neighbours x;
@@ -175,7 +178,8 @@ static berth_status gather(const hsdag_view *v, sums *s, nn_real *x, berth_arena
 		s->n_ops[node]++;
 		s->time[node] += (double)p->op_mean_ns[op];
 		s->bytes[node] += (double)g->op_output_bytes[op];
-		x[(size_t)node * HSDAG_FEATURES + (size_t)(type < 0 || type >= HSDAG_TYPES ? HSDAG_TYPES - 1 : type)]++;
+		x[(size_t)node * HSDAG_FEATURES +
+		  (size_t)(type < 0 || type >= HSDAG_TYPES ? HSDAG_TYPES - 1 : type)]++;
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
 			s->bytes[node] += (double)g->tensor_bytes[t];
 			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
@@ -226,7 +230,8 @@ static void find_fallbacks(const berth_problem *p, int32_t *op_fallback)
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t best = -1;
 		for (int32_t d = 0; d < p->n_devs; d++)
-			if (berth_coloc_legal(p, u, d) && (best < 0 || berth_coloc_time(p, u, d) < berth_coloc_time(p, u, best)))
+			if (berth_coloc_legal(p, u, d) &&
+			    (best < 0 || berth_coloc_time(p, u, d) < berth_coloc_time(p, u, best)))
 				best = d;
 		berth_coloc_put(p, u, best, op_fallback);
 	}
@@ -246,7 +251,8 @@ static berth_status group_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tm
 	return berth_coarsen(v->p->g, &cfg, mem, tmp, &v->nodes, err);
 }
 
-berth_status hsdag_view_new(const berth_problem *p, berth_arena *mem, berth_arena *tmp, hsdag_view *out, berth_err *err)
+berth_status hsdag_view_new(const berth_problem *p, berth_arena *mem, berth_arena *tmp, hsdag_view *out,
+                            berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	hsdag_view v = {.p = p};
@@ -274,7 +280,8 @@ berth_status hsdag_parsing_new(const hsdag_view *v, berth_arena *mem, hsdag_pars
 }
 
 /* Nodes stay whole: each goes with its first operator. Clusters are numbered by their first node. */
-static int32_t number_clusters(const hsdag_view *v, const berth_coarsening *co, int32_t *node_cluster, int32_t *op_cluster, int32_t *number)
+static int32_t number_clusters(const hsdag_view *v, const berth_coarsening *co, int32_t *node_cluster,
+                               int32_t *op_cluster, int32_t *number)
 {
 	int32_t n = 0;
 	for (int32_t i = 0; i < v->g.n_nodes; i++)
@@ -292,7 +299,8 @@ static int32_t number_clusters(const hsdag_view *v, const berth_coarsening *co, 
 	return n;
 }
 
-static berth_status parse(const hsdag_view *v, int32_t target, berth_arena *a, berth_arena *b, hsdag_parsing *out, berth_err *err)
+static berth_status parse(const hsdag_view *v, int32_t target, berth_arena *a, berth_arena *b,
+                          hsdag_parsing *out, berth_err *err)
 {
 	const berth_problem *p = v->p;
 	berth_coarsen_cfg cfg;
@@ -307,20 +315,24 @@ static berth_status parse(const hsdag_view *v, int32_t target, berth_arena *a, b
 	memset(out->mask, 0, (size_t)out->c.n * (size_t)p->n_devs);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		for (int32_t d = 0; d < p->n_devs; d++)
-			out->mask[(size_t)out->op_cluster[op] * (size_t)p->n_devs + (size_t)d] |= berth_op_legal(p, op, d);
+			out->mask[(size_t)out->op_cluster[op] * (size_t)p->n_devs + (size_t)d] |=
+				berth_op_legal(p, op, d);
 	return BERTH_OK;
 }
 
-berth_status hsdag_parse(const hsdag_view *v, const nn_real *scores, int32_t target, berth_arena *a, berth_arena *b, hsdag_parsing *out, berth_err *err)
+berth_status hsdag_parse(const hsdag_view *v, const nn_real *scores, int32_t target, berth_arena *a,
+                         berth_arena *b, hsdag_parsing *out, berth_err *err)
 {
 	berth_arena_mark mark_a = berth_arena_get_mark(a), mark_b = berth_arena_get_mark(b);
 	for (int32_t e = 0; e < v->p->g->n_edges; e++)
-		out->edge_score[e] = v->edge_link[e] < 0 ? 2 : (double)scores[v->edge_link[e]]; /* nodes first */
+		out->edge_score[e] = v->edge_link[e] < 0 ? 2 : (double)scores[v->edge_link[e]]; /* nodes first
+		                                                                                 */
 	BERTH_TRY(parse(v, target, a, b, out, err));
 	berth_arena_reset(a, mark_a);
 	berth_arena_reset(b, mark_b);
 	out->c.node_cluster = out->node_cluster;
-	out->e = (berth_encoding){.p = v->p, .n_groups = out->c.n, .n_devs = v->p->n_devs, .op_fallback = v->op_fallback};
+	out->e = (berth_encoding){
+		.p = v->p, .n_groups = out->c.n, .n_devs = v->p->n_devs, .op_fallback = v->op_fallback};
 	out->e.co.op_group = out->op_cluster;
 	out->e.in.mask = out->mask;
 	return BERTH_OK;

@@ -1,4 +1,5 @@
-/* The network of HSDAG; see hsdag_net.h. Forward passes are lists of layers, the backward pass the same lists reversed. */
+/* The network of HSDAG; see hsdag_net.h. Forward passes are lists of layers, the backward pass the same
+ * lists reversed. */
 #include "hsdag_net.h"
 
 #include "nn.h"
@@ -140,7 +141,8 @@ static void find_roots(const net *t, nn_real root[])
 		root[v] = 1 / SQRT(root[v]);
 }
 
-static void gcn(const net *t, const nn_real w[restrict], size_t weight, size_t bias, nn_real a[restrict], size_t x, size_t mixed, size_t y)
+static void gcn(const net *t, const nn_real w[restrict], size_t weight, size_t bias, nn_real a[restrict],
+                size_t x, size_t mixed, size_t y)
 {
 	mix(t, a + t->a.root, a + x, a + mixed);
 	nn_linear(t->N, t->H, t->H, a + y, a + mixed, w + weight, w + bias);
@@ -148,13 +150,15 @@ static void gcn(const net *t, const nn_real w[restrict], size_t weight, size_t b
 }
 
 /* In a[dy]: the gradient of y, overwritten; a[dx] += that of x; a[scratch] is used. */
-static void gcn_backward(const net *t, const nn_real w[restrict], size_t weight, size_t bias, nn_real a[restrict], size_t mixed, size_t y, size_t dy, size_t dx,
-                         size_t scratch, nn_real dw[restrict])
+static void gcn_backward(const net *t, const nn_real w[restrict], size_t weight, size_t bias,
+                         nn_real a[restrict], size_t mixed, size_t y, size_t dy, size_t dx, size_t scratch,
+                         nn_real dw[restrict])
 {
 	size_t n = t->N * t->H;
 	nn_relu_backward(n, a + dy, a + y);
 	memset(a + scratch, 0, n * sizeof *a);
-	nn_linear_backward(t->N, t->H, t->H, a + scratch, dw + weight, dw + bias, a + dy, a + mixed, w + weight);
+	nn_linear_backward(t->N, t->H, t->H, a + scratch, dw + weight, dw + bias, a + dy, a + mixed,
+	                   w + weight);
 	mix(t, a + t->a.root, a + scratch, a + dy);
 	for (size_t i = 0; i < n; i++)
 		a[dx + i] += a[dy + i];
@@ -167,7 +171,8 @@ static void score_edges(const net *t, const nn_real w[restrict], nn_real a[restr
 	size_t H = t->H;
 	for (size_t e = 0; e < t->E; e++)
 		for (size_t k = 0; k < H; k++)
-			a[t->a.edge_x + e * H + k] = a[t->a.h1 + (size_t)t->g->edge_u[e] * H + k] * a[t->a.h1 + (size_t)t->g->edge_v[e] * H + k];
+			a[t->a.edge_x + e * H + k] = a[t->a.h1 + (size_t)t->g->edge_u[e] * H + k] *
+			                             a[t->a.h1 + (size_t)t->g->edge_v[e] * H + k];
 	nn_linear(t->E, H, H, a + t->a.edge_y, a + t->a.edge_x, w + t->w.edge_w, w + t->w.edge_b);
 	nn_relu(t->E * H, a + t->a.edge_y);
 	memset(a + t->a.score, 0, t->E * sizeof *a);
@@ -176,7 +181,8 @@ static void score_edges(const net *t, const nn_real w[restrict], nn_real a[restr
 		a[t->a.score + e] = 1 / (1 + EXP(-a[t->a.score + e]));
 }
 
-void hsdag_embed(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const nn_real z[], nn_real a[restrict])
+void hsdag_embed(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const nn_real z[],
+                 nn_real a[restrict])
 {
 	net t = net_of(d, g);
 	size_t n = t.N * t.H;
@@ -186,12 +192,14 @@ void hsdag_embed(const hsdag_dims *d, const nn_real w[restrict], const hsdag_gra
 	nn_linear(t.N, t.H, t.H, a + t.a.in_y, a + t.a.in_a, w + t.w.in_w2, w + t.w.in_b2);
 	for (size_t i = 0; z && i < n; i++)
 		a[t.a.in_y + i] += z[i];
-	nn_layernorm(t.N, t.H, a + t.a.h, a + t.a.in_mean, a + t.a.in_rstd, a + t.a.in_y, w + t.w.in_g, w + t.w.in_b);
+	nn_layernorm(t.N, t.H, a + t.a.h, a + t.a.in_mean, a + t.a.in_rstd, a + t.a.in_y, w + t.w.in_g,
+	             w + t.w.in_b);
 	gcn(&t, w, t.w.gcn1_w, t.w.gcn1_b, a, t.a.h, t.a.mix1, t.a.gcn1);
 	gcn(&t, w, t.w.gcn2_w, t.w.gcn2_b, a, t.a.gcn1, t.a.mix2, t.a.gcn2);
 	for (size_t i = 0; i < n; i++)
 		a[t.a.sum + i] = a[t.a.h + i] + a[t.a.gcn2 + i];
-	nn_layernorm(t.N, t.H, a + t.a.h1, a + t.a.mean, a + t.a.rstd, a + t.a.sum, w + t.w.norm_g, w + t.w.norm_b);
+	nn_layernorm(t.N, t.H, a + t.a.h1, a + t.a.mean, a + t.a.rstd, a + t.a.sum, w + t.w.norm_g,
+	             w + t.w.norm_b);
 	score_edges(&t, w, a);
 	gcn(&t, w, t.w.gcn3_w, t.w.gcn3_b, a, t.a.h1, t.a.mix3, t.a.gcn3);
 	for (size_t i = 0; i < n; i++)
@@ -240,10 +248,12 @@ static void pool(const net *t, const hsdag_clusters *c, nn_real a[restrict])
 		a[t->a.factor + (size_t)k] += a[t->a.score + e];
 	}
 	for (size_t k = 0; k < C; k++)
-		a[t->a.factor + k] = 1 + (a[t->a.inside + k] > 0 ? a[t->a.factor + k] / a[t->a.inside + k] : 0);
+		a[t->a.factor + k] =
+			1 + (a[t->a.inside + k] > 0 ? a[t->a.factor + k] / a[t->a.inside + k] : 0);
 }
 
-void hsdag_place(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const hsdag_clusters *c, nn_real a[restrict], nn_real logits[restrict])
+void hsdag_place(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g,
+                 const hsdag_clusters *c, nn_real a[restrict], nn_real logits[restrict])
 {
 	net t = net_of(d, g);
 	size_t H = t.H, C = (size_t)c->n;
@@ -258,23 +268,26 @@ void hsdag_place(const hsdag_dims *d, const nn_real w[restrict], const hsdag_gra
 }
 
 /* From dlogits to d_factor, and to d_a: the gradient of h2. */
-static void place_backward(const net *t, const nn_real w[restrict], const hsdag_clusters *c, nn_real a[restrict], const nn_real dlogits[restrict],
-                           nn_real dw[restrict])
+static void place_backward(const net *t, const nn_real w[restrict], const hsdag_clusters *c,
+                           nn_real a[restrict], const nn_real dlogits[restrict], nn_real dw[restrict])
 {
 	size_t H = t->H, C = (size_t)c->n, n = t->N * H;
 	nn_real *da = a + t->a.d_a, *db = a + t->a.d_b;
 	memset(da, 0, C * H * sizeof *a);
 	memset(db, 0, C * H * sizeof *a);
 	memset(a + t->a.d_factor, 0, C * sizeof *a);
-	nn_linear_backward(C, H, t->D, da, dw + t->w.place_v, dw + t->w.place_c, dlogits, a + t->a.place, w + t->w.place_v);
+	nn_linear_backward(C, H, t->D, da, dw + t->w.place_v, dw + t->w.place_c, dlogits, a + t->a.place,
+	                   w + t->w.place_v);
 	nn_relu_backward(C * H, da, a + t->a.place);
-	nn_linear_backward(C, H, H, db, dw + t->w.place_w, dw + t->w.place_b, da, a + t->a.c, w + t->w.place_w);
+	nn_linear_backward(C, H, H, db, dw + t->w.place_w, dw + t->w.place_b, da, a + t->a.c,
+	                   w + t->w.place_w);
 	for (size_t i = 0; i < C * H; i++) {
 		a[t->a.d_factor + i / H] += db[i] * a[t->a.post + i];
 		db[i] *= a[t->a.factor + i / H];
 	}
 	memset(da, 0, C * H * sizeof *a);
-	nn_linear_backward(C, H, H, da, dw + t->w.post_w, dw + t->w.post_b, db, a + t->a.pool, w + t->w.post_w);
+	nn_linear_backward(C, H, H, da, dw + t->w.post_w, dw + t->w.post_b, db, a + t->a.pool,
+	                   w + t->w.post_w);
 	for (size_t i = 0; i < n; i++) {
 		size_t k = (size_t)c->node_cluster[i / H];
 		db[i] = da[k * H + i % H] / a[t->a.size + k];
@@ -284,7 +297,8 @@ static void place_backward(const net *t, const nn_real w[restrict], const hsdag_
 }
 
 /* From d_factor to d_h: the share of the gradient of h1 that comes through the scores. */
-static void scores_backward(const net *t, const nn_real w[restrict], const hsdag_clusters *c, nn_real a[restrict], nn_real dw[restrict])
+static void scores_backward(const net *t, const nn_real w[restrict], const hsdag_clusters *c,
+                            nn_real a[restrict], nn_real dw[restrict])
 {
 	size_t H = t->H;
 	nn_real *ds = a + t->a.d_score, *dx = a + t->a.d_edge_x, *dy = a + t->a.d_edge_y;
@@ -297,7 +311,8 @@ static void scores_backward(const net *t, const nn_real w[restrict], const hsdag
 	memset(dx, 0, t->E * H * sizeof *a);
 	nn_linear_backward(t->E, H, 1, dy, dw + t->w.edge_v, NULL, ds, a + t->a.edge_y, w + t->w.edge_v);
 	nn_relu_backward(t->E * H, dy, a + t->a.edge_y);
-	nn_linear_backward(t->E, H, H, dx, dw + t->w.edge_w, dw + t->w.edge_b, dy, a + t->a.edge_x, w + t->w.edge_w);
+	nn_linear_backward(t->E, H, H, dx, dw + t->w.edge_w, dw + t->w.edge_b, dy, a + t->a.edge_x,
+	                   w + t->w.edge_w);
 	for (size_t e = 0; e < t->E; e++) {
 		size_t u = (size_t)t->g->edge_u[e] * H, v = (size_t)t->g->edge_v[e] * H;
 		for (size_t k = 0; k < H; k++) {
@@ -307,8 +322,9 @@ static void scores_backward(const net *t, const nn_real w[restrict], const hsdag
 	}
 }
 
-void hsdag_backward(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const hsdag_clusters *c, nn_real a[restrict],
-                    const nn_real dlogits[restrict], nn_real dw[restrict])
+void hsdag_backward(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g,
+                    const hsdag_clusters *c, nn_real a[restrict], const nn_real dlogits[restrict],
+                    nn_real dw[restrict])
 {
 	net t = net_of(d, g);
 	size_t n = t.N * t.H;
@@ -318,15 +334,18 @@ void hsdag_backward(const hsdag_dims *d, const nn_real w[restrict], const hsdag_
 	gcn_backward(&t, w, t.w.gcn3_w, t.w.gcn3_b, a, t.a.mix3, t.a.gcn3, t.a.d_a, t.a.d_h, t.a.d_b, dw);
 	scores_backward(&t, w, c, a, dw);
 	memset(da, 0, n * sizeof *a);
-	nn_layernorm_backward(t.N, t.H, da, dw + t.w.norm_g, dw + t.w.norm_b, dh, a + t.a.sum, a + t.a.mean, a + t.a.rstd, w + t.w.norm_g);
+	nn_layernorm_backward(t.N, t.H, da, dw + t.w.norm_g, dw + t.w.norm_b, dh, a + t.a.sum, a + t.a.mean,
+	                      a + t.a.rstd, w + t.w.norm_g);
 	memcpy(dh, da, n * sizeof *a);
 	memset(a + t.a.d_g, 0, n * sizeof *a);
 	gcn_backward(&t, w, t.w.gcn2_w, t.w.gcn2_b, a, t.a.mix2, t.a.gcn2, t.a.d_a, t.a.d_g, t.a.d_b, dw);
 	gcn_backward(&t, w, t.w.gcn1_w, t.w.gcn1_b, a, t.a.mix1, t.a.gcn1, t.a.d_g, t.a.d_h, t.a.d_b, dw);
 	memset(da, 0, n * sizeof *a);
-	nn_layernorm_backward(t.N, t.H, da, dw + t.w.in_g, dw + t.w.in_b, dh, a + t.a.in_y, a + t.a.in_mean, a + t.a.in_rstd, w + t.w.in_g);
+	nn_layernorm_backward(t.N, t.H, da, dw + t.w.in_g, dw + t.w.in_b, dh, a + t.a.in_y, a + t.a.in_mean,
+	                      a + t.a.in_rstd, w + t.w.in_g);
 	memset(db, 0, n * sizeof *a);
-	nn_linear_backward(t.N, t.H, t.H, db, dw + t.w.in_w2, dw + t.w.in_b2, da, a + t.a.in_a, w + t.w.in_w2);
+	nn_linear_backward(t.N, t.H, t.H, db, dw + t.w.in_w2, dw + t.w.in_b2, da, a + t.a.in_a,
+	                   w + t.w.in_w2);
 	nn_relu_backward(n, db, a + t.a.in_a);
 	nn_linear_backward(t.N, t.F, t.H, NULL, dw + t.w.in_w1, dw + t.w.in_b1, db, g->node_x, w + t.w.in_w1);
 }

@@ -1,14 +1,15 @@
-/* The network of HSDAG (Duan et al., "A Structure-Aware Framework for Learning Device Placements on Computation Graphs", NeurIPS 2024), over an undirected
- * graph of nodes with features:
+/* The network of HSDAG (Duan et al., "A Structure-Aware Framework for Learning Device Placements on
+ * Computation Graphs", NeurIPS 2024), over an undirected graph of nodes with features:
  *   h  = layernorm(MLP(x) + z)                         z: what earlier steps left, 0 at first
  *   h1 = layernorm(h + GCN(GCN(h)));  s_uv = sigmoid(MLP(h1_u * h1_v));  h2 = h1 + GCN(h1)
  * Outside, the scores s parse the graph into clusters; then
  *   c_k = post(mean over the cluster of pre(h2)) * (1 + mean score of the edges inside);  logits_k = MLP(c_k)
  * so that the gradient reaches the edge scores through the clusters they made.
  *
- * GCN is relu(A^ h W + b) with A^ the adjacency and the identity, normalised by the roots of the degrees (Kipf & Welling, ICLR 2017). Reconstruction:
- * one plus the mean score where the released code has the sum (a single node would be multiplied by 0, a large cluster by tens); the residual of h2, without
- * which neighbours look alike; no dropout.
+ * GCN is relu(A^ h W + b) with A^ the adjacency and the identity, normalised by the roots of the degrees
+ * (Kipf & Welling, ICLR 2017). Reconstruction: one plus the mean score where the released code has the sum
+ * (a single node would be multiplied by 0, a large cluster by tens); the residual of h2, without which
+ * neighbours look alike; no dropout.
  *
  * Nothing here allocates or fails. */
 #ifndef BERTH_HSDAG_NET_H
@@ -66,21 +67,25 @@ typedef struct hsdag_clusters {
 	X(place_c, 1, 1, D, ZERO)
 
 size_t hsdag_param_count(const hsdag_dims *d);
-/* Normal weights of variance 2 / rows, zero biases. The last layer is 0.3 of that: a uniform policy on equal devices is a saddle, as no cluster
- * gains by any of them, and a network leaves it late. */
+/* Normal weights of variance 2 / rows, zero biases. The last layer is 0.3 of that: a uniform policy on equal
+ * devices is a saddle, as no cluster gains by any of them, and a network leaves it late. */
 void hsdag_init(const hsdag_dims *d, nn_real params[], berth_rng *rng);
 size_t hsdag_acts_size(const hsdag_dims *d, const hsdag_graph *g);
 
-/* Encode; z [n_nodes][hidden] or NULL (0), a constant. Then the scores [n_edges], in (0, 1). O((nodes + edges) * hidden^2). */
-void hsdag_embed(const hsdag_dims *d, const nn_real params[restrict], const hsdag_graph *g, const nn_real z[], nn_real acts[restrict]);
+/* Encode; z [n_nodes][hidden] or NULL (0), a constant. Then the scores [n_edges], in (0, 1). O((nodes +
+ * edges) * hidden^2). */
+void hsdag_embed(const hsdag_dims *d, const nn_real params[restrict], const hsdag_graph *g, const nn_real z[],
+                 nn_real acts[restrict]);
 const nn_real *hsdag_scores(const hsdag_dims *d, const hsdag_graph *g, const nn_real acts[]);
 
 /* logits [c->n][n_devs] of embedded acts. Afterwards the clusters' embeddings [c->n][hidden]. */
-void hsdag_place(const hsdag_dims *d, const nn_real params[restrict], const hsdag_graph *g, const hsdag_clusters *c, nn_real acts[restrict], nn_real logits[restrict]);
+void hsdag_place(const hsdag_dims *d, const nn_real params[restrict], const hsdag_graph *g,
+                 const hsdag_clusters *c, nn_real acts[restrict], nn_real logits[restrict]);
 const nn_real *hsdag_embeddings(const hsdag_dims *d, const hsdag_graph *g, const nn_real acts[]);
 
 /* grads += the gradient for dlogits, after hsdag_embed and hsdag_place of the same arguments. */
-void hsdag_backward(const hsdag_dims *d, const nn_real params[restrict], const hsdag_graph *g, const hsdag_clusters *c, nn_real acts[restrict],
-                    const nn_real dlogits[restrict], nn_real grads[restrict]);
+void hsdag_backward(const hsdag_dims *d, const nn_real params[restrict], const hsdag_graph *g,
+                    const hsdag_clusters *c, nn_real acts[restrict], const nn_real dlogits[restrict],
+                    nn_real grads[restrict]);
 
 #endif

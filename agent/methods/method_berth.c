@@ -1,6 +1,7 @@
-/* `berth`: the portfolio seeds a policy, softly; the policy learns by PPO and elite cloning, and in turn with it the incumbent is refined back through the
- * levels of the grouping down to single colocation groups. What refinement finds is cloned again. Every part is anytime: phases follow the count of
- * rounds, never the budget. */
+/* `berth`: the portfolio seeds a policy, softly; the policy learns by PPO and elite cloning, and in turn
+ * with it the incumbent is refined back through the levels of the grouping down to single colocation groups.
+ * What refinement finds is cloned again. Every part is anytime: phases follow the count of rounds, never the
+ * budget. */
 #include "cooling.h"
 #include "agent.h"
 #include "policy_file.h"
@@ -35,7 +36,8 @@ static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Learning takes many times the work of annealing for an evaluation, and gains less and less: its part grows with the root of the length of the runs. */
+/* Learning takes many times the work of annealing for an evaluation, and gains less and less: its part grows
+ * with the root of the length of the runs. */
 static int64_t learned_at_once(const placer *w, int64_t n_steps)
 {
 	return (int64_t)(w->learn_share * sqrt((double)n_steps * BERTH_ANNEAL_FIRST_STEPS));
@@ -54,7 +56,8 @@ static berth_status rounds(placer *w, berth_arena *tmp, berth_err *err)
 				return BERTH_OK;
 			bool learned = berth_score_less(s->best, before);
 			before = s->best;
-			BERTH_TRY(berth_cooling_run(&w->cooling, berth_anneal_scale[i], n_steps, &ended, tmp, err));
+			BERTH_TRY(berth_cooling_run(&w->cooling, berth_anneal_scale[i], n_steps, &ended, tmp,
+			                            err));
 			if (ended)
 				return BERTH_OK;
 			bool cooled = berth_score_less(s->best, before);
@@ -85,10 +88,12 @@ static berth_status seed(placer *w, const berth_agent_cfg *cfg, berth_arena *tmp
 }
 
 /* From the policy where it is of the same decoding, else from fresh weights and the best seed. */
-static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const berth_policy_file *f, berth_arena *tmp, berth_err *err)
+static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const berth_policy_file *f,
+                                  berth_arena *tmp, berth_err *err)
 {
 	berth_learner_cfg how = cfg->learner;
-	how.sequential = f->cfg.sequential && (int64_t)w->s->p->n_ops * w->s->p->n_devs <= cfg->sequential_cells;
+	how.sequential =
+		f->cfg.sequential && (int64_t)w->s->p->n_ops * w->s->p->n_devs <= cfg->sequential_cells;
 	bool trained = f->cfg.sequential == how.sequential;
 	if (trained) {
 		how = f->cfg;
@@ -96,19 +101,28 @@ static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const b
 		how.epochs = cfg->learner.epochs ? how.epochs : 0;
 		how.clone_steps = cfg->learner.clone_steps ? how.clone_steps : 0;
 	}
-	BERTH_TRY(berth_learner_new(&how, w->s->cfg.seed, trained ? f->params : NULL, &w->s, 1, w->s->mem, tmp, &w->l, err));
+	BERTH_TRY(berth_learner_new(&how, w->s->cfg.seed, trained ? f->params : NULL, &w->s, 1, w->s->mem,
+	                            tmp, &w->l, err));
 	w->l.pair[0].reference = w->seeds.reference;
 	if (!cfg->edges)
 		w->l.pair[0].e.in.n_edges = 0;
 	if (trained)
 		return how.sequential ? BERTH_OK : berth_learner_offer_greedy(&w->l, 0, tmp, err);
-	return cfg->seeds ? berth_learner_clone_starts(&w->l, 0, 1, &(const int32_t *){w->s->best_dev}, SEED_STEPS, err) : BERTH_OK;
+	return cfg->seeds ? berth_learner_clone_starts(&w->l, 0, 1, &(const int32_t *){w->s->best_dev},
+	                                               SEED_STEPS, err)
+	                  : BERTH_OK;
 }
 
 berth_agent_cfg berth_agent_cfg_default(void)
 {
-	berth_agent_cfg cfg = {.seeds = true, .proposals = true, .edges = true, .anneal = true, .orders = true, .learn_share = 0.1, .sequential_cells = 1024,
-	                        .learner = berth_learner_cfg_default()};
+	berth_agent_cfg cfg = {.seeds = true,
+	                       .proposals = true,
+	                       .edges = true,
+	                       .anneal = true,
+	                       .orders = true,
+	                       .learn_share = 0.1,
+	                       .sequential_cells = 1024,
+	                       .learner = berth_learner_cfg_default()};
 	cfg.learner.table_lr = 0.02;
 	return cfg;
 }
@@ -131,7 +145,8 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 		return learn(&w, INT64_MAX / 4, &ended, err);
 	BERTH_TRY(berth_cooling_new(s, cfg->orders, s->mem, &w.cooling, err));
 	for (int32_t i = 0; i < w.seeds.n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
-		berth_cooling_consider(&w.cooling, w.seeds.seed[i].op_dev, berth_search_offer(s, w.seeds.seed[i].op_dev, NULL));
+		berth_cooling_consider(&w.cooling, w.seeds.seed[i].op_dev,
+		                       berth_search_offer(s, w.seeds.seed[i].op_dev, NULL));
 	return rounds(&w, tmp, err);
 }
 
@@ -141,4 +156,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_agent_run(s, &cfg, tmp, err);
 }
 
-const berth_method berth_method_berth = {"berth", "Policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default).", true, run, NULL};
+const berth_method berth_method_berth = {
+	"berth", "Policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default).",
+	true, run, NULL};

@@ -1,13 +1,15 @@
-/* `doppler`: DOPPLER (X. Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous Dataflow Graphs", ICLR 2026), one policy pair per
- * graph. Faithful: the two policies and what they see (doppler_net.h, doppler.h); stage one imitates the critical-path list (the ready operator with the
- * longest path down, on the device where it starts first), stage two is REINFORCE on the simulator, with the running average of rewards as its baseline
- * and one reward at the end of an episode.
+/* `doppler`: DOPPLER (X. Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous
+ * Dataflow Graphs", ICLR 2026), one policy pair per graph. Faithful: the two policies and what they see
+ * (doppler_net.h, doppler.h); stage one imitates the critical-path list (the ready operator with the longest
+ * path down, on the device where it starts first), stage two is REINFORCE on the simulator, with the running
+ * average of rewards as its baseline and one reward at the end of an episode.
  *
- * Reconstruction or ours: actions are drawn from the policies (the paper takes the best and explores at random: the policy gradient is that of draws);
- * rewards are logarithms, so that a graph's unit of time is of no matter; several episodes a gradient step; rates, sizes and numbers of steps are the best of those
- * tried at 2,400 evaluations. Stage three of the paper, on the real machine, is measured training (berth train --env measured). A state tells too how
- * much slower a device runs the operator: the paper's are all alike. Two evaluations an episode: by the system's rule, and in the order of the
- * schedule. */
+ * Reconstruction or ours: actions are drawn from the policies (the paper takes the best and explores at
+ * random: the policy gradient is that of draws); rewards are logarithms, so that a graph's unit of time is
+ * of no matter; several episodes a gradient step; rates, sizes and numbers of steps are the best of those
+ * tried at 2,400 evaluations. Stage three of the paper, on the real machine, is measured training (berth
+ * train --env measured). A state tells too how much slower a device runs the operator: the paper's are all
+ * alike. Two evaluations an episode: by the system's rule, and in the order of the schedule. */
 #include "adam.h"
 #include "doppler.h"
 #include "learner.h"
@@ -73,7 +75,8 @@ static void begin_gradient(learner *l)
 
 static double add_episode(learner *l, const doppler_episode *ep, double weight)
 {
-	return doppler_episode_backward(&l->dims, l->params, &l->v.in, l->acts, ep, weight, l->work, l->ready, l->waits, l->grads);
+	return doppler_episode_backward(&l->dims, l->params, &l->v.in, l->acts, ep, weight, l->work, l->ready,
+	                                l->waits, l->grads);
 }
 
 static berth_status descend(learner *l, double rate, berth_err *err)
@@ -88,7 +91,8 @@ static berth_status descend(learner *l, double rate, berth_err *err)
 
 /* ---- the two stages ---- */
 
-/* Follow the list, softly: until its steps have the mean log-probability of MASS. Nothing is evaluated here, so that time may end it. */
+/* Follow the list, softly: until its steps have the mean log-probability of MASS. Nothing is evaluated here,
+ * so that time may end it. */
 static berth_status imitate(learner *l, const doppler_episode *teacher, berth_err *err)
 {
 	for (int k = 0; k < IMITATION_STEPS && berth_search_budget_left(l->s, 1) > 0; k++) {
@@ -118,7 +122,8 @@ static void note_rewards(learner *l, int32_t n)
 {
 	double sum = 0, squares = 0, keep = l->episodes > 0 ? 0.9 : 0;
 	for (int32_t i = 0; i < n; i++)
-		sum += l->reward[i] = berth_reward(l->reference, l->score[i][berth_score_less(l->score[i][1], l->score[i][0])]);
+		sum += l->reward[i] = berth_reward(
+			l->reference, l->score[i][berth_score_less(l->score[i][1], l->score[i][0])]);
 	for (int32_t i = 0; i < n; i++)
 		squares += (l->reward[i] - sum / n) * (l->reward[i] - sum / n);
 	l->mean = keep * l->mean + (1 - keep) * sum / n;
@@ -134,7 +139,8 @@ static berth_status reinforce(learner *l, int32_t n, berth_err *err)
 	l->episodes += n;
 	begin_gradient(l);
 	for (int32_t i = 0; i < n; i++)
-		add_episode(l, &l->episode[i], fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4) / n);
+		add_episode(l, &l->episode[i],
+		            fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4) / n);
 	return descend(l, RATE, err);
 }
 
@@ -164,4 +170,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_doppler = {"doppler", "Two policies, of the next operator and of its device, along a list: imitation, then REINFORCE (Yao et al. 2026).", true, run, NULL};
+const berth_method berth_method_doppler = {"doppler",
+                                           "Two policies, of the next operator and of its device, along a "
+                                           "list: imitation, then REINFORCE (Yao et al. 2026).",
+                                           true, run, NULL};

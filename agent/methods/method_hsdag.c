@@ -1,11 +1,15 @@
-/* `hsdag`: HSDAG (Duan et al., NeurIPS 2024), one network per graph. Faithful: chains are joined; features with the fractal dimension; a graph network whose edge
- * scores parse the graph (every node's dominant edge, connected components: the grouper by-score); clusters are placed by a softmax each, and the gradient
- * reaches the scores through the clusters (hsdag_net.h). Ours: parsing stops at a target count (the released loop goes on to one cluster a component);
- * placements on one device are not forbidden; scores of merged edges are added up from round to round, not computed anew.
+/* `hsdag`: HSDAG (Duan et al., NeurIPS 2024), one network per graph. Faithful: chains are joined; features
+ * with the fractal dimension; a graph network whose edge scores parse the graph (every node's dominant edge,
+ * connected components: the grouper by-score); clusters are placed by a softmax each, and the gradient
+ * reaches the scores through the clusters (hsdag_net.h). Ours: parsing stops at a target count (the released
+ * loop goes on to one cluster a component); placements on one device are not forbidden; scores of merged
+ * edges are added up from round to round, not computed anew.
  *
- * Two forms. REINFORCE as released: episodes of steps, each parsing anew, with what its clusters' embeddings leave in the nodes; one gradient step an
- * episode, for the sum of all log-probabilities times the discounted sum of rewards 1 / latency, no baseline. PPO: placements drawn from one
- * parsing, a moving baseline of logarithmic rewards, each cluster's ratio clipped. The method is the PPO form, the better one (docs/learning.md). */
+ * Two forms. REINFORCE as released: episodes of steps, each parsing anew, with what its clusters' embeddings
+ * leave in the nodes; one gradient step an episode, for the sum of all log-probabilities times the
+ * discounted sum of rewards 1 / latency, no baseline. PPO: placements drawn from one parsing, a moving
+ * baseline of logarithmic rewards, each cluster's ratio clipped. The method is the PPO form, the better one
+ * (docs/learning.md). */
 #include "adam.h"
 #include "hsdag.h"
 #include "learner.h"
@@ -18,8 +22,17 @@
 
 berth_hsdag_cfg berth_hsdag_cfg_default(void)
 {
-	return (berth_hsdag_cfg){.ppo = true, .groups = 64, .hidden = 64, .batch = 10, .epochs = 4, .lr = 5e-4, .clip = 0.2, .entropy = 0.005, .steps = 20,
-	                         .discount = 0.95, .reinforce_lr = 1e-3};
+	return (berth_hsdag_cfg){.ppo = true,
+	                         .groups = 64,
+	                         .hidden = 64,
+	                         .batch = 10,
+	                         .epochs = 4,
+	                         .lr = 5e-4,
+	                         .clip = 0.2,
+	                         .entropy = 0.005,
+	                         .steps = 20,
+	                         .discount = 0.95,
+	                         .reinforce_lr = 1e-3};
 }
 
 typedef struct learner {
@@ -31,7 +44,8 @@ typedef struct learner {
 	hsdag_parsing parsing;
 	nn_real *params, *grads, *acts, *z;
 	adam_state adam;
-	nn_real *logits, *logp, *dlogits, *work, *old_logp, *advantage; /* [nodes][devs], three times; work; [batch][nodes]; [batch] */
+	nn_real *logits, *logp, *dlogits, *work, *old_logp, *advantage; /* [nodes][devs], three times; work;
+	                                                                   [batch][nodes]; [batch] */
 	double *threshold;         /* [nodes][devs] */
 	int32_t *action, *op_devs; /* [batch][nodes], [batch][n_ops] */
 	berth_score *score;
@@ -46,7 +60,8 @@ static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(hsdag_view_new(l->s->p, tmp, l->s->mem, &l->v, err));
 	BERTH_TRY(hsdag_parsing_new(&l->v, tmp, &l->parsing, err));
 	l->dims = (hsdag_dims){HSDAG_FEATURES, l->cfg.hidden, l->s->p->n_devs};
-	size_t n = hsdag_param_count(&l->dims), nodes = (size_t)l->v.g.n_nodes, cells = nodes * (size_t)l->s->p->n_devs;
+	size_t n = hsdag_param_count(&l->dims), nodes = (size_t)l->v.g.n_nodes,
+	       cells = nodes * (size_t)l->s->p->n_devs;
 	BERTH_TRY(BERTH_NEW(tmp, l->params, n, err));
 	BERTH_TRY(BERTH_NEW(tmp, l->grads, n, err));
 	BERTH_TRY(adam_new(n, tmp, &l->adam, err));
@@ -80,7 +95,8 @@ static void embed_and_place(learner *l, const nn_real *z)
 static berth_status begin(learner *l, const nn_real *z, berth_err *err)
 {
 	hsdag_embed(&l->dims, l->params, &l->v.g, z, l->acts);
-	BERTH_TRY(hsdag_parse(&l->v, hsdag_scores(&l->dims, &l->v.g, l->acts), l->cfg.groups, l->tmp, l->s->mem, &l->parsing, err));
+	BERTH_TRY(hsdag_parse(&l->v, hsdag_scores(&l->dims, &l->v.g, l->acts), l->cfg.groups, l->tmp,
+	                      l->s->mem, &l->parsing, err));
 	hsdag_place(&l->dims, l->params, &l->v.g, &l->parsing.c, l->acts, l->logits);
 	return policy_log_probs(l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask, l->logp, err);
 }
@@ -91,7 +107,8 @@ static void draw(learner *l, int32_t n)
 	berth_encoding_thresholds(&l->parsing.e, l->logp, l->threshold);
 	for (int32_t i = 0; i < n; i++) {
 		int32_t *action = l->action + (size_t)i * clusters;
-		berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)l->episodes++);
+		berth_rng rng =
+			berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)l->episodes++);
 		berth_encoding_draw(&l->parsing.e, l->threshold, &rng, action);
 		berth_encoding_pick(&l->parsing.e, l->logp, action, l->old_logp + (size_t)i * clusters);
 		berth_encoding_project(&l->parsing.e, action, l->op_devs + (size_t)i * ops);
@@ -137,7 +154,8 @@ static void note_rewards(learner *l, int32_t n, bool first)
 	l->mean = keep * l->mean + (1 - keep) * sum / n;
 	l->var = keep * l->var + (1 - keep) * squares / n;
 	for (int32_t i = 0; i < n; i++)
-		l->advantage[i] = (nn_real)fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4);
+		l->advantage[i] =
+			(nn_real)fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4);
 }
 
 static berth_status ppo_update(learner *l, int32_t n, berth_err *err)
@@ -153,8 +171,9 @@ static berth_status ppo_update(learner *l, int32_t n, berth_err *err)
 			embed_and_place(l, NULL);
 		clear_dlogits(l);
 		clear_grads(l);
-		BERTH_TRY(policy_ppo_loss(&cfg, n, l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask, l->action, l->old_logp, l->advantage, l->work,
-		                          l->dlogits, &stats, err));
+		BERTH_TRY(policy_ppo_loss(&cfg, n, l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask,
+		                          l->action, l->old_logp, l->advantage, l->work, l->dlogits, &stats,
+		                          err));
 		backward(l);
 		BERTH_TRY(descend(l, l->cfg.lr, err));
 	}
@@ -178,9 +197,12 @@ static berth_status step(learner *l, double *reward, berth_err *err)
 	double loss;
 	BERTH_TRY(begin(l, l->z, err));
 	draw(l, 1);
-	*reward = berth_score_feasible(l->score[0]) && l->score[0].value > 0 ? l->reference / l->score[0].value : 0;
+	*reward = berth_score_feasible(l->score[0]) && l->score[0].value > 0
+	                  ? l->reference / l->score[0].value
+	                  : 0;
 	clear_dlogits(l);
-	BERTH_TRY(policy_ce_loss(l->parsing.c.n, 1, l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask, l->action, &one, l->work, l->dlogits, &loss, err));
+	BERTH_TRY(policy_ce_loss(l->parsing.c.n, 1, l->parsing.c.n, l->dims.n_devs, l->logits,
+	                         l->parsing.mask, l->action, &one, l->work, l->dlogits, &loss, err));
 	backward(l);
 	const nn_real *c = hsdag_embeddings(&l->dims, &l->v.g, l->acts);
 	size_t hidden = (size_t)l->cfg.hidden;
@@ -236,4 +258,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_hsdag_run(s, &cfg, tmp, err);
 }
 
-const berth_method berth_method_hsdag = {"hsdag", "A graph network that groups by learned edge scores and places the groups, by PPO (Duan et al. 2024).", true, run, NULL};
+const berth_method berth_method_hsdag = {"hsdag",
+                                         "A graph network that groups by learned edge scores and places the "
+                                         "groups, by PPO (Duan et al. 2024).",
+                                         true, run, NULL};

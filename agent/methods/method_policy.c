@@ -21,4 +21,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_proposals_offer_greedy(&p, tmp, err);
 }
 
-const berth_method berth_method_policy = {"policy", "A trained policy's most probable placement, one forward pass, no search.", false, run, NULL};
+const berth_method berth_method_policy = {
+	"policy", "A trained policy's most probable placement, one forward pass, no search.", false, run,
+	NULL};

@@ -62,7 +62,8 @@ berth_status berth_method_find(const char *name, const berth_method **out, berth
 	}
 	for (; n < berth_n_methods() && n < MOST; n++)
 		names[n] = berth_method_at(n)->name;
-	return berth_fail(err, BERTH_EINVAL, "unknown method '%.60s'%s; 'berth methods' lists them", name, berth_text_suggest(hint, sizeof hint, name, names, n));
+	return berth_fail(err, BERTH_EINVAL, "unknown method '%.60s'%s; 'berth methods' lists them", name,
+	                  berth_text_suggest(hint, sizeof hint, name, names, n));
 }
 
 const berth_method *berth_method_default(void)

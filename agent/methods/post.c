@@ -1,5 +1,6 @@
-/* Post's Algorithm 1 and its halves; see post.h. Two readings: each group's ratio is clipped on its own (the product over all groups learns nothing),
- * and the baseline is a moving average of rewards, which are logarithms of the value. */
+/* Post's Algorithm 1 and its halves; see post.h. Two readings: each group's ratio is clipped on its own (the
+ * product over all groups learns nothing), and the baseline is a moving average of rewards, which are
+ * logarithms of the value. */
 #include "post.h"
 
 #include "encode.h"
@@ -11,7 +12,14 @@
 
 berth_post_cfg berth_post_cfg_default(void)
 {
-	return (berth_post_cfg){.groups = 64, .ppo_every = 10, .ce_every = 100, .steps = 10, .lr = 0.03, .clip = 0.2, .elite = 0.1, .epsilon = 0.02};
+	return (berth_post_cfg){.groups = 64,
+	                        .ppo_every = 10,
+	                        .ce_every = 100,
+	                        .steps = 10,
+	                        .lr = 0.03,
+	                        .clip = 0.2,
+	                        .elite = 0.1,
+	                        .epsilon = 0.02};
 }
 
 typedef struct table {
@@ -38,7 +46,8 @@ static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 	t->devs = (size_t)t->e.n_devs;
 	t->ops = (size_t)t->s->p->n_ops;
 	t->chunk = c->ppo_every ? c->ppo_every : c->ce_every;
-	size_t cells = t->groups * t->devs, window = (size_t)(c->ce_every > t->chunk ? c->ce_every : t->chunk);
+	size_t cells = t->groups * t->devs,
+	       window = (size_t)(c->ce_every > t->chunk ? c->ce_every : t->chunk);
 	BERTH_TRY(BERTH_NEW(tmp, t->u, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, t->logp, cells, err));
 	BERTH_TRY(BERTH_NEW(tmp, t->du, cells, err));
@@ -60,7 +69,8 @@ static berth_status draw_chunk(table *t, int32_t n, berth_err *err)
 	berth_encoding_thresholds(&t->e, t->logp, t->threshold);
 	for (int32_t i = 0; i < n; i++) {
 		size_t at = (size_t)(t->n + i) * t->groups;
-		berth_rng rng = berth_rng_seed(t->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)t->episodes++);
+		berth_rng rng =
+			berth_rng_seed(t->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)t->episodes++);
 		berth_encoding_draw(&t->e, t->threshold, &rng, t->action + at);
 		berth_encoding_pick(&t->e, t->logp, t->action + at, t->old_logp + at);
 		berth_encoding_project(&t->e, t->action + at, t->op_devs + (size_t)i * t->ops);
@@ -83,18 +93,22 @@ static berth_status ppo(table *t, int32_t from, int32_t n, berth_err *err)
 	policy_ppo_stats stats;
 	size_t cells = t->groups * t->devs, at = (size_t)from * t->groups;
 	for (int32_t i = 0; i < n; i++)
-		t->advantage[i] = (nn_real)fmin(fmax((t->reward[from + i] - t->mean) / (sqrt(t->var) + 1e-6), -4), 4);
+		t->advantage[i] =
+			(nn_real)fmin(fmax((t->reward[from + i] - t->mean) / (sqrt(t->var) + 1e-6), -4), 4);
 	for (int32_t k = 0; k < t->cfg.steps; k++) {
 		memset(t->du, 0, cells * sizeof *t->du);
-		BERTH_TRY(policy_ppo_loss(&cfg, n, t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask, t->action + at, t->old_logp + at, t->advantage, t->work, t->du,
+		BERTH_TRY(policy_ppo_loss(&cfg, n, t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask,
+		                          t->action + at, t->old_logp + at, t->advantage, t->work, t->du,
 		                          &stats, err));
 		for (size_t i = 0; i < cells; i++)
-			t->u[i] -= (nn_real)(t->cfg.lr * (double)t->groups) * t->du[i]; /* the loss is a mean over groups */
+			t->u[i] -= (nn_real)(t->cfg.lr * (double)t->groups) * t->du[i]; /* the loss is a mean
+			                                                                   over groups */
 	}
 	return BERTH_OK;
 }
 
-/* Closed form of the cross-entropy step: the elite's frequencies, mixed with the uniform distribution over legal devices. */
+/* Closed form of the cross-entropy step: the elite's frequencies, mixed with the uniform distribution over
+ * legal devices. */
 static void fit_elite(table *t)
 {
 	int32_t n = (int32_t)ceil(t->cfg.elite * t->n);
@@ -106,7 +120,8 @@ static void fit_elite(table *t)
 				best = i;
 		t->reward[best] = -INFINITY; /* the window ends here */
 		for (size_t v = 0; v < t->groups; v++)
-			t->du[v * t->devs + (size_t)t->action[(size_t)best * t->groups + v]] += 1 / (nn_real)n;
+			t->du[v * t->devs + (size_t)t->action[(size_t)best * t->groups + v]] +=
+				1 / (nn_real)n;
 	}
 	for (size_t v = 0; v < t->groups; v++) {
 		const uint8_t *mask = t->e.in.mask + v * t->devs;
@@ -115,7 +130,9 @@ static void fit_elite(table *t)
 			legal += mask[d];
 		for (size_t d = 0; d < t->devs; d++)
 			if (mask[d])
-				t->u[v * t->devs + d] = (nn_real)log((1 - t->cfg.epsilon) * (double)t->du[v * t->devs + d] + t->cfg.epsilon / legal);
+				t->u[v * t->devs + d] =
+					(nn_real)log((1 - t->cfg.epsilon) * (double)t->du[v * t->devs + d] +
+				                     t->cfg.epsilon / legal);
 	}
 }
 
@@ -154,7 +171,8 @@ static berth_status run_ppo(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_post_cfg cfg = berth_post_cfg_default();
 	cfg.ce_every = 0;
-	cfg.lr = 0.1; /* alone it must go all the way itself; each of the three has its best of the rates tried */
+	cfg.lr = 0.1; /* alone it must go all the way itself; each of the three has its best of the rates
+	                 tried */
 	return berth_post_run(s, &cfg, tmp, err);
 }
 
@@ -175,8 +193,14 @@ static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_post_run(s, &cfg, tmp, err);
 }
 
-const berth_method berth_method_post = {"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).", true, run_post, NULL};
-const berth_method berth_method_ppo = {"ppo", "The PPO half of post alone, clipped per group (Schulman et al. 2017).", true, run_ppo, NULL};
-const berth_method berth_method_reinforce = {"reinforce", "Policy gradient with a moving baseline on the table of post (Williams 1992; Mirhoseini et al. 2017).", true,
-                                             run_reinforce, NULL};
-const berth_method berth_method_cem = {"cem", "The cross-entropy half of post alone (Rubinstein 1999).", true, run_cem, NULL};
+const berth_method berth_method_post = {
+	"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).", true,
+	run_post, NULL};
+const berth_method berth_method_ppo = {
+	"ppo", "The PPO half of post alone, clipped per group (Schulman et al. 2017).", true, run_ppo, NULL};
+const berth_method berth_method_reinforce = {"reinforce",
+                                             "Policy gradient with a moving baseline on the table of post "
+                                             "(Williams 1992; Mirhoseini et al. 2017).",
+                                             true, run_reinforce, NULL};
+const berth_method berth_method_cem = {"cem", "The cross-entropy half of post alone (Rubinstein 1999).", true,
+                                       run_cem, NULL};

@@ -15,11 +15,13 @@ berth_status adam_cfg_check(const adam_cfg *c, berth_err *err)
 	if (!(c->lr > 0) || !isfinite(c->lr))
 		return berth_fail(err, BERTH_EINVAL, "lr is %g, expected a number above 0", c->lr);
 	if (!(c->beta1 >= 0 && c->beta1 < 1) || !(c->beta2 >= 0 && c->beta2 < 1))
-		return berth_fail(err, BERTH_EINVAL, "beta1 is %g and beta2 is %g, expected both in [0, 1)", c->beta1, c->beta2);
+		return berth_fail(err, BERTH_EINVAL, "beta1 is %g and beta2 is %g, expected both in [0, 1)",
+		                  c->beta1, c->beta2);
 	if (!(c->eps > 0) || !isfinite(c->eps))
 		return berth_fail(err, BERTH_EINVAL, "eps is %g, expected a number above 0", c->eps);
 	if (!(c->max_norm >= 0))
-		return berth_fail(err, BERTH_EINVAL, "max_norm is %g, expected 0 (no clipping) or more", c->max_norm);
+		return berth_fail(err, BERTH_EINVAL, "max_norm is %g, expected 0 (no clipping) or more",
+		                  c->max_norm);
 	return BERTH_OK;
 }
 
@@ -52,7 +54,8 @@ typedef struct step {
 	nn_real scale, b1, c1, b2, c2, lr, root, eps;
 } step;
 
-NN_CLONES static void descend(size_t n, const step *t, nn_real w[restrict], nn_real m[restrict], nn_real v[restrict], const nn_real g[restrict])
+NN_CLONES static void descend(size_t n, const step *t, nn_real w[restrict], nn_real m[restrict],
+                              nn_real v[restrict], const nn_real g[restrict])
 {
 	const step k = *t;
 	for (size_t i = 0; i < n; i++) {
@@ -71,9 +74,13 @@ double adam_update(const adam_cfg *cfg, adam_state *s, nn_real w[restrict], cons
 	s->step++;
 	step k = {
 		.scale = cfg->max_norm > 0 && length > cfg->max_norm ? (nn_real)(cfg->max_norm / length) : 1,
-		.b1 = (nn_real)cfg->beta1, .c1 = (nn_real)(1 - cfg->beta1), .b2 = (nn_real)cfg->beta2, .c2 = (nn_real)(1 - cfg->beta2),
+		.b1 = (nn_real)cfg->beta1,
+		.c1 = (nn_real)(1 - cfg->beta1),
+		.b2 = (nn_real)cfg->beta2,
+		.c2 = (nn_real)(1 - cfg->beta2),
 		.lr = (nn_real)(cfg->lr / (1 - pow(cfg->beta1, (double)s->step))),
-		.root = (nn_real)(1 / sqrt(1 - pow(cfg->beta2, (double)s->step))), .eps = (nn_real)cfg->eps,
+		.root = (nn_real)(1 / sqrt(1 - pow(cfg->beta2, (double)s->step))),
+		.eps = (nn_real)cfg->eps,
 	};
 	descend(s->n, &k, w, s->m, s->v, g);
 	return length;

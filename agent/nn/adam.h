@@ -1,5 +1,5 @@
-/* Adam (Kingma & Ba, ICLR 2015) over one block of parameters, with the gradient clipped by its global norm first
- * (Pascanu, Mikolov & Bengio 2013). */
+/* Adam (Kingma & Ba, ICLR 2015) over one block of parameters, with the gradient clipped by its global norm
+ * first (Pascanu, Mikolov & Bengio 2013). */
 #ifndef BERTH_ADAM_H
 #define BERTH_ADAM_H
 
@@ -29,8 +29,8 @@ typedef struct adam_state {
 /* Zero moments in mem. Fails: BERTH_ENOMEM. */
 berth_status adam_new(size_t n, berth_arena *mem, adam_state *out, berth_err *err);
 
-/* w[n] -= lr * m^ / (sqrt(v^) + eps). Returns the norm of g before clipping. If that is not finite, nothing is changed:
- * the caller decides. O(n). */
+/* w[n] -= lr * m^ / (sqrt(v^) + eps). Returns the norm of g before clipping. If that is not finite, nothing
+ * is changed: the caller decides. O(n). */
 double adam_update(const adam_cfg *cfg, adam_state *state, nn_real w[restrict], const nn_real g[restrict]);
 
 #endif

@@ -1,4 +1,5 @@
-/* Layers over arrays; see nn.h. Inner loops run along outputs, so that they vectorise without reordering any sum. */
+/* Layers over arrays; see nn.h. Inner loops run along outputs, so that they vectorise without reordering any
+ * sum. */
 #include "nn.h"
 
 #include <assert.h>
@@ -20,8 +21,8 @@ void nn_init(void)
 /* ---- linear ---- */
 
 /* c[N,M] += a[N,K] @ b[K,M]; either factor may be stored transposed. */
-static void gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], CBLAS_TRANSPOSE ta, const nn_real a[restrict],
-                     CBLAS_TRANSPOSE tb, const nn_real b[restrict])
+static void gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], CBLAS_TRANSPOSE ta,
+                     const nn_real a[restrict], CBLAS_TRANSPOSE tb, const nn_real b[restrict])
 {
 	assert(N <= INT_MAX && K <= INT_MAX && M <= INT_MAX);
 	if (N == 0 || K == 0 || M == 0)
@@ -30,15 +31,16 @@ static void gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], CBLAS_TR
 	GEMM(CblasRowMajor, ta, tb, (int)N, (int)M, (int)K, 1, a, lda, b, ldb, 1, c, (int)M);
 }
 
-void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict], const nn_real w[restrict],
-               const nn_real b[restrict])
+void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict],
+               const nn_real w[restrict], const nn_real b[restrict])
 {
 	for (size_t n = 0; n < N; n++)
 		memcpy(y + n * M, b, M * sizeof *y);
 	nn_linear_add(N, K, M, y, x, w);
 }
 
-void nn_linear_add(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict], const nn_real w[restrict])
+void nn_linear_add(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict],
+                   const nn_real w[restrict])
 {
 	gemm_add(N, K, M, y, CblasNoTrans, x, CblasNoTrans, w);
 }
@@ -51,8 +53,9 @@ NN_CLONES static void add_rows(size_t N, size_t M, nn_real db[restrict], const n
 			db[m] += dy[n * M + m];
 }
 
-void nn_linear_backward(size_t N, size_t K, size_t M, nn_real dx[restrict], nn_real dw[restrict], nn_real db[restrict],
-                        const nn_real dy[restrict], const nn_real x[restrict], const nn_real w[restrict])
+void nn_linear_backward(size_t N, size_t K, size_t M, nn_real dx[restrict], nn_real dw[restrict],
+                        nn_real db[restrict], const nn_real dy[restrict], const nn_real x[restrict],
+                        const nn_real w[restrict])
 {
 	if (dx)
 		gemm_add(N, M, K, dx, CblasNoTrans, dy, CblasTrans, w);
@@ -75,7 +78,8 @@ NN_CLONES void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[
 		dy[i] = y[i] > 0 ? dy[i] : 0;
 }
 
-NN_CLONES void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict], const nn_real b[restrict])
+NN_CLONES void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict],
+                           const nn_real b[restrict])
 {
 	for (size_t n = 0; n < N; n++)
 		for (size_t d = 0; d < D; d++)
@@ -83,7 +87,8 @@ NN_CLONES void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], co
 				z[(n * D + d) * H + h] = a[n * H + h] + b[d * H + h];
 }
 
-NN_CLONES void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict], const nn_real dz[restrict])
+NN_CLONES void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict],
+                                    const nn_real dz[restrict])
 {
 	for (size_t n = 0; n < N; n++) {
 		for (size_t d = 0; d < D; d++) {
@@ -98,7 +103,8 @@ NN_CLONES void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[res
 /* ---- rows ---- */
 
 /* Partial sums of fixed places: they vectorise without reordering. */
-NN_CLONES void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict], const nn_real v[restrict])
+NN_CLONES void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict],
+                             const nn_real v[restrict])
 {
 	enum { LANES = 16 };
 	for (size_t n = 0; n < N; n++) {
@@ -117,7 +123,8 @@ NN_CLONES void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_r
 	}
 }
 
-NN_CLONES void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dv[restrict], const nn_real dy[restrict], const nn_real x[restrict],
+NN_CLONES void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dv[restrict],
+                                      const nn_real dy[restrict], const nn_real x[restrict],
                                       const nn_real v[restrict])
 {
 	for (size_t n = 0; n < N; n++) {
@@ -130,8 +137,9 @@ NN_CLONES void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], 
 	}
 }
 
-NN_CLONES void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],
-                  const nn_real x[restrict], const nn_real g[restrict], const nn_real b[restrict])
+NN_CLONES void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict],
+                            nn_real rstd[restrict], const nn_real x[restrict], const nn_real g[restrict],
+                            const nn_real b[restrict])
 {
 	for (size_t n = 0; n < N; n++) {
 		const nn_real *row = x + n * M;
@@ -148,9 +156,10 @@ NN_CLONES void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mea
 }
 
 /* With xhat = (x - mean) * rstd and t = dy * g: dx = rstd * (t - mean of t - xhat * mean of (t * xhat)). */
-NN_CLONES void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dg[restrict], nn_real db[restrict],
-                           const nn_real dy[restrict], const nn_real x[restrict], const nn_real mean[restrict],
-                           const nn_real rstd[restrict], const nn_real g[restrict])
+NN_CLONES void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dg[restrict],
+                                     nn_real db[restrict], const nn_real dy[restrict],
+                                     const nn_real x[restrict], const nn_real mean[restrict],
+                                     const nn_real rstd[restrict], const nn_real g[restrict])
 {
 	for (size_t n = 0; n < N; n++) {
 		const nn_real *row = x + n * M, *drow = dy + n * M;
@@ -166,11 +175,13 @@ NN_CLONES void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], n
 		}
 		nn_real t_mean = t_sum / (nn_real)M, txhat_mean = txhat_sum / (nn_real)M;
 		for (size_t m = 0; m < M; m++)
-			dx[n * M + m] += rstd[n] * (drow[m] * g[m] - t_mean - (row[m] - mean[n]) * rstd[n] * txhat_mean);
+			dx[n * M + m] += rstd[n] * (drow[m] * g[m] - t_mean -
+			                            (row[m] - mean[n]) * rstd[n] * txhat_mean);
 	}
 }
 
-size_t nn_log_softmax(size_t N, size_t M, nn_real logp[restrict], const nn_real x[restrict], const uint8_t mask[restrict])
+size_t nn_log_softmax(size_t N, size_t M, nn_real logp[restrict], const nn_real x[restrict],
+                      const uint8_t mask[restrict])
 {
 	for (size_t n = 0; n < N; n++)
 		if (!memchr(mask + n * M, 1, M))
@@ -188,7 +199,8 @@ size_t nn_log_softmax(size_t N, size_t M, nn_real logp[restrict], const nn_real 
 	return N;
 }
 
-void nn_log_softmax_backward(size_t N, size_t M, nn_real dx[restrict], const nn_real dlogp[restrict], const nn_real logp[restrict])
+void nn_log_softmax_backward(size_t N, size_t M, nn_real dx[restrict], const nn_real dlogp[restrict],
+                             const nn_real logp[restrict])
 {
 	for (size_t i = 0; i < N * M; i += M) {
 		nn_real sum = 0;
@@ -223,7 +235,8 @@ void nn_inverse_degrees(const nn_edges *g, nn_real inv[restrict])
 		inv[i] = inv[i] > 0 ? 1 / inv[i] : 0;
 }
 
-static void message(size_t H, nn_real m[restrict], const nn_real p[restrict], const nn_real q[restrict], nn_real inv)
+static void message(size_t H, nn_real m[restrict], const nn_real p[restrict], const nn_real q[restrict],
+                    nn_real inv)
 {
 	for (size_t h = 0; h < H; h++) {
 		nn_real z = p[h] + q[h];
@@ -231,8 +244,8 @@ static void message(size_t H, nn_real m[restrict], const nn_real p[restrict], co
 	}
 }
 
-NN_CLONES void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], const nn_real p[restrict], const nn_real q[restrict],
-                 const nn_real inv[restrict])
+NN_CLONES void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], const nn_real p[restrict],
+                           const nn_real q[restrict], const nn_real inv[restrict])
 {
 	size_t u, v;
 	memset(m, 0, 2 * g->n_nodes * H * sizeof *m);
@@ -255,8 +268,9 @@ static void message_backward(size_t H, nn_real dp[restrict], nn_real dq[restrict
 	}
 }
 
-NN_CLONES void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_real dq[restrict], const nn_real dm[restrict],
-                          const nn_real p[restrict], const nn_real q[restrict], const nn_real inv[restrict])
+NN_CLONES void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_real dq[restrict],
+                                    const nn_real dm[restrict], const nn_real p[restrict],
+                                    const nn_real q[restrict], const nn_real inv[restrict])
 {
 	size_t u, v;
 	for (size_t e = 0; e < g->n_edges; e++) {
@@ -268,6 +282,7 @@ NN_CLONES void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[rest
 			continue;
 		}
 		message_backward(H, dp + 2 * H * u, dq_e, dm + 2 * H * v, p + 2 * H * u, q_e, inv[2 * v]);
-		message_backward(H, dp + 2 * H * v + H, dq_e + H, dm + 2 * H * u + H, p + 2 * H * v + H, q_e + H, inv[2 * u + 1]);
+		message_backward(H, dp + 2 * H * v + H, dq_e + H, dm + 2 * H * u + H, p + 2 * H * v + H,
+		                 q_e + H, inv[2 * u + 1]);
 	}
 }

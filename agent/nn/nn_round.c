@@ -16,24 +16,28 @@ void nn_round_forward(const nn_edges *g, size_t H, size_t width, const nn_real e
 	nn_relu(n * H, a + at->upd);
 	for (size_t i = 0; i < n * H; i++)
 		a[at->sum + i] = a[at->h + i] + a[at->upd + i];
-	nn_layernorm(n, H, a + at->h_next, a + at->mean, a + at->rstd, a + at->sum, w + at->norm_g, w + at->norm_b);
+	nn_layernorm(n, H, a + at->h_next, a + at->mean, a + at->rstd, a + at->sum, w + at->norm_g,
+	             w + at->norm_b);
 }
 
 void nn_round_backward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const nn_round *at,
                        const nn_real w[], nn_real a[], nn_real dh[], nn_real dw[])
 {
 	size_t n = g->n_nodes;
-	nn_real *d_upd = a + at->d_upd, *d_sum = a + at->d_sum, *dp = a + at->d_p, *dm = a + at->d_m, *dq = a + at->d_q;
+	nn_real *d_upd = a + at->d_upd, *d_sum = a + at->d_sum, *dp = a + at->d_p, *dm = a + at->d_m,
+		*dq = a + at->d_q;
 	memset(d_sum, 0, n * H * sizeof *d_sum);
 	memset(dm, 0, n * 2 * H * sizeof *dm);
 	memset(dp, 0, n * 2 * H * sizeof *dp);
-	nn_layernorm_backward(n, H, d_sum, dw + at->norm_g, dw + at->norm_b, dh, a + at->sum, a + at->mean, a + at->rstd, w + at->norm_g);
+	nn_layernorm_backward(n, H, d_sum, dw + at->norm_g, dw + at->norm_b, dh, a + at->sum, a + at->mean,
+	                      a + at->rstd, w + at->norm_g);
 	memcpy(dh, d_sum, n * H * sizeof *dh);
 	memcpy(d_upd, d_sum, n * H * sizeof *d_upd);
 	nn_relu_backward(n * H, d_upd, a + at->upd);
 	nn_linear_backward(n, 2 * H, H, dm, dw + at->upd_m, NULL, d_upd, a + at->m, w + at->upd_m);
 	nn_linear_backward(n, H, H, dh, dw + at->upd_w, dw + at->upd_b, d_upd, a + at->h, w + at->upd_w);
 	nn_messages_backward(g, H, dp, dq, dm, a + at->p, a + at->q, a + at->inv);
-	nn_linear_backward(g->n_edges, width, 2 * H, NULL, dw + at->msg_u, dw + at->msg_b, dq, edge_x, w + at->msg_u);
+	nn_linear_backward(g->n_edges, width, 2 * H, NULL, dw + at->msg_u, dw + at->msg_b, dq, edge_x,
+	                   w + at->msg_u);
 	nn_linear_backward(n, H, 2 * H, dh, dw + at->msg_w, NULL, dp, a + at->h, w + at->msg_w);
 }

@@ -6,7 +6,8 @@
 
 #include "nn.h"
 
-/* Where a round finds its numbers: offsets in params (and grads), in acts, and in acts as scratch of the backward pass. n nodes, E edges, H hidden. */
+/* Where a round finds its numbers: offsets in params (and grads), in acts, and in acts as scratch of the
+ * backward pass. n nodes, E edges, H hidden. */
 typedef struct nn_round {
 	size_t msg_w, msg_u, msg_b; /* [H][2H], [width of edge_x][2H], [2H] */
 	size_t upd_w, upd_m, upd_b; /* [H][H], [2H][H], [H] */
@@ -18,10 +19,11 @@ typedef struct nn_round {
 } nn_round;
 
 /* From h to h_next, all in a. edge_x[E][width]. */
-void nn_round_forward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const nn_round *at, const nn_real w[restrict], nn_real a[restrict]);
+void nn_round_forward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const nn_round *at,
+                      const nn_real w[restrict], nn_real a[restrict]);
 
 /* In dh[n][H]: the gradient of h_next; out: the gradient of h. dw accumulates. */
-void nn_round_backward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const nn_round *at, const nn_real w[], nn_real a[], nn_real dh[],
-                       nn_real dw[]);
+void nn_round_backward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const nn_round *at,
+                       const nn_real w[], nn_real a[], nn_real dh[], nn_real dw[]);
 
 #endif

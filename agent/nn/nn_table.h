@@ -1,8 +1,9 @@
-/* Blocks of numbers laid out by a table: one list X(...) of a network's parameters, one of its activations, gives the struct of offsets, the layout, the initial values
- * and, where there are checkpoints, the names.
+/* Blocks of numbers laid out by a table: one list X(...) of a network's parameters, one of its activations,
+ * gives the struct of offsets, the layout, the initial values and, where there are checkpoints, the names.
  *   parameters:  X(name, copies, rows, columns, initial values), the last one of ZERO, ONE, HE, PART, SMALL
- *   activations: X(name, copies, size of one)
- * The expressions may use whatever is in scope where the table is expanded; at is the struct of offsets and end the size so far. */
+ *                activations: X(name, copies, size of one)
+ * The expressions may use whatever is in scope where the table is expanded; at is the struct of offsets and
+ * end the size so far. */
 #ifndef BERTH_NN_TABLE_H
 #define BERTH_NN_TABLE_H
 

@@ -50,7 +50,8 @@ static void find_leaving(berth_decoder *d)
 			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 				for (int32_t to = 0; to < p->n_devs; to++)
 					sum += (double)berth_transfer_ns(p, t, dev, to) / (p->n_devs - 1);
-			d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)dev] = (nn_real)log1p(sum / d->unit);
+			d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)dev] =
+				(nn_real)log1p(sum / d->unit);
 		}
 }
 
@@ -114,7 +115,8 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	return BERTH_OK;
 }
 
-berth_status berth_episode_new(size_t n_ops, size_t n_cells, berth_arena *mem, berth_episode *out, berth_err *err)
+berth_status berth_episode_new(size_t n_ops, size_t n_cells, berth_arena *mem, berth_episode *out,
+                               berth_err *err)
 {
 	*out = (berth_episode){0};
 	BERTH_TRY(BERTH_NEW(mem, out->node, n_ops, err));
@@ -144,7 +146,8 @@ void berth_decode_prior(const policy_dims *dims, nn_real params[])
 
 /* ---- features ---- */
 
-/* Bytes of the inputs by the device where they are made; returns their sum. *largest: device of the largest one, -1: no input. */
+/* Bytes of the inputs by the device where they are made; returns their sum. *largest: device of the largest
+ * one, -1: no input. */
 static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t op, int32_t *largest)
 {
 	const berth_graph *g = d->e->p->g;
@@ -164,8 +167,10 @@ static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t o
 	return sum;
 }
 
-/* Routed transfers of op's inputs to dev that are not there yet: each hop's time is added to its channel's in load. */
-static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev, int64_t *load)
+/* Routed transfers of op's inputs to dev that are not there yet: each hop's time is added to its channel's
+ * in load. */
+static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
+                      int64_t *load)
 {
 	const berth_problem *p = d->e->p;
 	size_t n = (size_t)p->n_devs, links = (size_t)p->s->n_links;
@@ -176,12 +181,14 @@ static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t
 		size_t home = (size_t)berth_partial_dev(part, p->g->tensor_producer[t]);
 		int32_t r = p->class_pair_route[(class * n + home) * n + (size_t)dev];
 		for (int32_t k = p->route_off[r]; k < p->route_off[r + 1]; k++)
-			load[p->s->link_channel[p->route_link[k]]] += p->class_link_ns[class * links + (size_t)p->route_link[k]];
+			load[p->s->link_channel[p->route_link[k]]] +=
+				p->class_link_ns[class * links + (size_t)p->route_link[k]];
 	}
 }
 
 /* The two features of the channels; added_ns is 0 before and after. */
-static void channel_features(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev, int64_t hope, nn_real *x)
+static void channel_features(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
+                             int64_t hope, nn_real *x)
 {
 	int64_t sum = 0, busiest = 0;
 	add_moves(d, part, op, dev, d->added_ns);
@@ -201,7 +208,8 @@ typedef struct least {
 	int64_t start, finish, whole;
 } least;
 
-/* Times on all devices that could take op: legal, and with room for its colocation group (forced: there too); mask says which. */
+/* Times on all devices that could take op: legal, and with room for its colocation group (forced: there
+ * too); mask says which. */
 static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32_t forced)
 {
 	const berth_problem *p = d->e->p;
@@ -212,7 +220,8 @@ static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32
 		if (bound >= 0)
 			d->mask[v] = v == bound;
 		else
-			d->mask[v] = berth_op_legal(p, op, v) && (v == forced || berth_partial_fits(part, coloc, v));
+			d->mask[v] = berth_op_legal(p, op, v) &&
+			             (v == forced || berth_partial_fits(part, coloc, v));
 		if (!d->mask[v])
 			continue;
 		d->start_ns[v] = berth_partial_start(part, op, v, d->ready_ns[v], true);
@@ -243,7 +252,8 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	int32_t largest;
 	double bytes = find_inputs(d, part, op, &largest);
 	int64_t hope = hoped_for(d, part);
-	double own = (double)d->op_least_ns[op] + 0.1 * d->unit, critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
+	double own = (double)d->op_least_ns[op] + 0.1 * d->unit,
+	       critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		nn_real *x = d->x + (size_t)v * N_STEP;
 		int64_t memory = p->memory_free ? -1 : p->s->dev_memory_bytes[v];
@@ -262,7 +272,8 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		x[STEP_INPUTS_HERE] = bytes > 0 ? (nn_real)(d->input_bytes[v] / bytes) : 0;
 		x[STEP_SLOWER] = (nn_real)fmin(log((double)(time + 1) / (double)(d->op_least_ns[op] + 1)), 5);
 		if (memory >= 0) {
-			x[STEP_MEMORY] = (nn_real)fmin((double)berth_partial_bytes(part, v) / ((double)memory + 1), 4);
+			x[STEP_MEMORY] =
+				(nn_real)fmin((double)berth_partial_bytes(part, v) / ((double)memory + 1), 4);
 			x[STEP_FULL] = !berth_partial_holds(part, p->op_coloc[op], v);
 		}
 		x[STEP_LEAVING] = d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)v];
@@ -318,8 +329,8 @@ static void record(const berth_decoder *d, int32_t op, int32_t dev, berth_episod
 	memcpy(trace->mask + i * devs, d->mask, devs);
 }
 
-static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_decode_how *how, berth_partial *part, int32_t op, least l,
-                      berth_episode *trace)
+static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_decode_how *how,
+                      berth_partial *part, int32_t op, least l, berth_episode *trace)
 {
 	find_features(d, part, op, l);
 	policy_step_logits(net, d->e->co.op_group[op], d->x, d->logits);
@@ -368,7 +379,8 @@ static void note(berth_decoder *d, const berth_partial *part, int32_t op, int32_
 	d->rest_ns -= d->op_least_ns[op];
 }
 
-void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys, const berth_decode_how *how, berth_partial *part, berth_episode *trace)
+void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys,
+                  const berth_decode_how *how, berth_partial *part, berth_episode *trace)
 {
 	begin(d, keys, how, trace);
 	for (int32_t op; (op = berth_ready_next(&d->ready)) >= 0;) {

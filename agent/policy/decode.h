@@ -1,39 +1,44 @@
-/* Sequential placements: a list schedule in which the policy picks the device of every operator in turn and sees the partial schedule (earliest starts and
- * ends, loads, data already there, memory left), and moves operators forward or back in the list. With the weight of "ends first" alone it is
- * HEFT. One decoder belongs to one thread; nothing is allocated while it decodes. */
+/* Sequential placements: a list schedule in which the policy picks the device of every operator in turn and
+ * sees the partial schedule (earliest starts and ends, loads, data already there, memory left), and moves
+ * operators forward or back in the list. With the weight of "ends first" alone it is HEFT. One decoder
+ * belongs to one thread; nothing is allocated while it decodes. */
 #ifndef BERTH_DECODE_H
 #define BERTH_DECODE_H
 
 #include "encode.h"
 #include "partial.h"
 
-/* Features of a device at a step, of order 1. Times in units of the mean operator time, through log(1 + x). */
+/* Features of a device at a step, of order 1. Times in units of the mean operator time, through log(1 + x).
+ */
 enum {
-	STEP_LATER,          /* ends later than on the device where it ends first */
-	STEP_LATER_OF_OWN,   /* the same, relative to its own least time */
+	STEP_LATER,        /* ends later than on the device where it ends first */
+	STEP_LATER_OF_OWN, /* the same, relative to its own least time */
 	STEP_STARTS_LATER,
-	STEP_REST_LATER,     /* end + optimistic rest of the graph, above the least */
-	STEP_ENDS_FIRST,     /* 1: no device ends it sooner */
-	STEP_REST_FIRST,     /* 1: no device has a smaller end + rest */
-	STEP_LOAD,           /* time placed on the device, of the length that can be hoped for */
-	STEP_END,            /* end of its last operator, likewise */
-	STEP_INPUTS_HERE,    /* share of the input bytes that are produced here */
-	STEP_SLOWER,         /* log of the operator's time here to its least one */
-	STEP_MEMORY,         /* share of the memory bound so far; 0: unlimited */
-	STEP_FULL,           /* 1: the upper bound of memory would be exceeded */
-	STEP_LEAVING,        /* what moving its tensors away from here takes */
-	STEP_TOO_LONG,       /* end + rest, above the length that can be hoped for */
-	STEP_CRITICAL,       /* later, times how critical the operator is */
-	STEP_WITH_PRODUCER,  /* 1: the producer of its largest input is here */
-	STEP_MOVED,          /* what moving its inputs here takes on all channels, those that are here already left out */
-	STEP_CHANNELS,       /* load of the busiest channel that they take, with them, of the length that can be hoped for; 0 without contention */
+	STEP_REST_LATER,    /* end + optimistic rest of the graph, above the least */
+	STEP_ENDS_FIRST,    /* 1: no device ends it sooner */
+	STEP_REST_FIRST,    /* 1: no device has a smaller end + rest */
+	STEP_LOAD,          /* time placed on the device, of the length that can be hoped for */
+	STEP_END,           /* end of its last operator, likewise */
+	STEP_INPUTS_HERE,   /* share of the input bytes that are produced here */
+	STEP_SLOWER,        /* log of the operator's time here to its least one */
+	STEP_MEMORY,        /* share of the memory bound so far; 0: unlimited */
+	STEP_FULL,          /* 1: the upper bound of memory would be exceeded */
+	STEP_LEAVING,       /* what moving its tensors away from here takes */
+	STEP_TOO_LONG,      /* end + rest, above the length that can be hoped for */
+	STEP_CRITICAL,      /* later, times how critical the operator is */
+	STEP_WITH_PRODUCER, /* 1: the producer of its largest input is here */
+	STEP_MOVED, /* what moving its inputs here takes on all channels, those that are here already left out
+	             */
+	STEP_CHANNELS, /* load of the busiest channel that they take, with them, of the length that can be
+	                  hoped for; 0 without contention */
 	N_STEP
 };
 _Static_assert(N_STEP == (int)ENCODE_STEP, "the encoding's width of step features is that of the list");
 
 typedef struct berth_decoder berth_decoder;
 
-/* What an episode decided, for learning. Steps are operators that could choose: neither bound by their colocation group nor with one legal device. */
+/* What an episode decided, for learning. Steps are operators that could choose: neither bound by their
+ * colocation group nor with one legal device. */
 typedef struct berth_episode {
 	int32_t n_steps;
 	int32_t *node;       /* [n_ops] group of each step's operator */
@@ -45,7 +50,8 @@ typedef struct berth_episode {
 } berth_episode;
 
 /* Room for problems of at most n_ops operators and n_cells = operators * devices. Fails: BERTH_ENOMEM. */
-berth_status berth_episode_new(size_t n_ops, size_t n_cells, berth_arena *mem, berth_episode *out, berth_err *err);
+berth_status berth_episode_new(size_t n_ops, size_t n_cells, berth_arena *mem, berth_episode *out,
+                               berth_err *err);
 
 /* How devices and keys are drawn. */
 typedef struct berth_decode_how {
@@ -56,18 +62,21 @@ typedef struct berth_decode_how {
 } berth_decode_how;
 
 /* A decoder for what e encodes, in mem. Fails: BERTH_ENOMEM. O(edges * devs^2). */
-berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_decoder **out, berth_err *err);
+berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_decoder **out,
+                               berth_err *err);
 
 /* Schedule all operators on part (empty, of the same problem).
  *   net    of embedded activations; keys [n_groups] as policy_keys gives them
  *   trace  NULL: not kept
  * O(edges * devs + ops * devs * features * hidden). */
-void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys, const berth_decode_how *how, berth_partial *part, berth_episode *trace);
+void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys,
+                  const berth_decode_how *how, berth_partial *part, berth_episode *trace);
 
 /* The decoder's own partial schedule, emptied: for those who have none. */
 berth_partial *berth_decoder_partial(berth_decoder *d);
 
-/* Weights that make an untrained policy decode like HEFT: softly, when it draws. params: of the dims of the encoding. */
+/* Weights that make an untrained policy decode like HEFT: softly, when it draws. params: of the dims of the
+ * encoding. */
 void berth_decode_prior(const policy_dims *dims, nn_real params[]);
 
 #endif

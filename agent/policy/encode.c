@@ -11,21 +11,38 @@
 
 policy_dims berth_encode_dims(int32_t hidden, int32_t rounds)
 {
-	return (policy_dims){ENCODE_NODE, ENCODE_EDGE, ENCODE_DEV, ENCODE_PAIR, ENCODE_LINK, ENCODE_STEP, hidden, rounds};
+	return (policy_dims){ENCODE_NODE, ENCODE_EDGE, ENCODE_DEV, ENCODE_PAIR,
+	                     ENCODE_LINK, ENCODE_STEP, hidden,     rounds};
 }
 
 /* Classes of operator types; the last one is "anything else". */
-enum { CLASS_CONV, CLASS_MATMUL, CLASS_RECURRENT, CLASS_NORM, CLASS_ELEMENTWISE, CLASS_POOL, CLASS_MOVE, CLASS_OTHER, N_CLASSES };
+enum {
+	CLASS_CONV,
+	CLASS_MATMUL,
+	CLASS_RECURRENT,
+	CLASS_NORM,
+	CLASS_ELEMENTWISE,
+	CLASS_POOL,
+	CLASS_MOVE,
+	CLASS_OTHER,
+	N_CLASSES
+};
 
 static int class_of(const char *type)
 {
 	static const struct { const char *part; int class; } part[] = {
-		{"Conv", CLASS_CONV}, {"MatMul", CLASS_MATMUL}, {"Gemm", CLASS_MATMUL}, {"Einsum", CLASS_MATMUL}, {"Attention", CLASS_MATMUL},
-		{"LSTM", CLASS_RECURRENT}, {"GRU", CLASS_RECURRENT}, {"RNN", CLASS_RECURRENT}, {"Norm", CLASS_NORM}, {"Softmax", CLASS_NORM},
-		{"Pool", CLASS_POOL}, {"Reduce", CLASS_POOL}, {"Concat", CLASS_MOVE}, {"Split", CLASS_MOVE}, {"Slice", CLASS_MOVE}, {"Gather", CLASS_MOVE},
-		{"Transpose", CLASS_MOVE}, {"Reshape", CLASS_MOVE}, {"Flatten", CLASS_MOVE}, {"Squeeze", CLASS_MOVE}, {"Pad", CLASS_MOVE},
-		{"Update", CLASS_OTHER}, {"Add", CLASS_ELEMENTWISE}, {"Mul", CLASS_ELEMENTWISE}, {"Sub", CLASS_ELEMENTWISE}, {"Div", CLASS_ELEMENTWISE},
-		{"Relu", CLASS_ELEMENTWISE}, {"elu", CLASS_ELEMENTWISE}, {"Tanh", CLASS_ELEMENTWISE}, {"Sigmoid", CLASS_ELEMENTWISE}, {"Erf", CLASS_ELEMENTWISE},
+		{"Conv", CLASS_CONV}, {"MatMul", CLASS_MATMUL}, {"Gemm", CLASS_MATMUL},
+		{"Einsum", CLASS_MATMUL}, {"Attention", CLASS_MATMUL},
+		{"LSTM", CLASS_RECURRENT}, {"GRU", CLASS_RECURRENT}, {"RNN", CLASS_RECURRENT},
+		{"Norm", CLASS_NORM}, {"Softmax", CLASS_NORM},
+		{"Pool", CLASS_POOL}, {"Reduce", CLASS_POOL}, {"Concat", CLASS_MOVE}, {"Split", CLASS_MOVE},
+		{"Slice", CLASS_MOVE}, {"Gather", CLASS_MOVE},
+		{"Transpose", CLASS_MOVE}, {"Reshape", CLASS_MOVE}, {"Flatten", CLASS_MOVE},
+		{"Squeeze", CLASS_MOVE}, {"Pad", CLASS_MOVE},
+		{"Update", CLASS_OTHER}, {"Add", CLASS_ELEMENTWISE}, {"Mul", CLASS_ELEMENTWISE},
+		{"Sub", CLASS_ELEMENTWISE}, {"Div", CLASS_ELEMENTWISE},
+		{"Relu", CLASS_ELEMENTWISE}, {"elu", CLASS_ELEMENTWISE}, {"Tanh", CLASS_ELEMENTWISE},
+		{"Sigmoid", CLASS_ELEMENTWISE}, {"Erf", CLASS_ELEMENTWISE},
 		{"Clip", CLASS_ELEMENTWISE}, {"Swish", CLASS_ELEMENTWISE}, {"GradSum", CLASS_ELEMENTWISE},
 	};
 	for (size_t i = 0; type && i < sizeof part / sizeof *part; i++)
@@ -36,7 +53,7 @@ static int class_of(const char *type)
 
 /* Sums over the operators of each group, from which the features are made. */
 typedef struct sums {
-	double *time;       /* [n_groups][n_devs] ns; operators that cannot run there count at their fallback */
+	double *time; /* [n_groups][n_devs] ns; operators that cannot run there count at their fallback */
 	double *mean, *least; /* [n_groups] ns */
 	double *params, *bytes; /* [n_groups] */
 	double *legal;      /* [n_groups][n_devs] share of operators */
@@ -79,7 +96,8 @@ static double op_bytes(const berth_graph *g, int32_t op)
 {
 	double sum = (double)(g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op]);
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
-		sum += (double)g->param_bytes[g->op_param[i]] / (g->param_op_off[g->op_param[i] + 1] - g->param_op_off[g->op_param[i]]);
+		sum += (double)g->param_bytes[g->op_param[i]] /
+		       (g->param_op_off[g->op_param[i] + 1] - g->param_op_off[g->op_param[i]]);
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		sum += (double)g->tensor_bytes[t];
 	return sum;
@@ -106,7 +124,9 @@ static void add_op(const berth_encoding *e, const berth_ceft *ceft, const int64_
 	s->rank_up[v] = fmax(s->rank_up[v], (double)p->op_rank_ns[op]);
 	s->rank_down[v] = s->n_ops[v] > 0 ? fmin(s->rank_down[v], (double)down[op]) : (double)down[op];
 	s->place[v] += (double)g->op_topo[op];
-	s->class_time[v * N_CLASSES + (size_t)class_of(g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : NULL)] += (double)p->op_mean_ns[op];
+	s->class_time[v * N_CLASSES +
+	              (size_t)class_of(g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : NULL)] +=
+		(double)p->op_mean_ns[op];
 	s->backward[v] += g->op_backward[op];
 	s->n_ops[v] += 1;
 	s->path = fmax(s->path, (double)p->op_rank_ns[op]);
@@ -146,7 +166,8 @@ typedef struct group_edges {
 	double *move_ns, *bytes;
 } group_edges;
 
-/* One edge per ordered pair of groups with a tensor between them; each tensor counts once per pair. Found producer group by producer group. */
+/* One edge per ordered pair of groups with a tensor between them; each tensor counts once per pair. Found
+ * producer group by producer group. */
 static berth_status quotient(const berth_encoding *e, group_edges *q, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = e->p->g;
@@ -179,7 +200,8 @@ static berth_status quotient(const berth_encoding *e, group_edges *q, berth_aren
 						q->to[q->n] = w;
 						edge_to[w] = ++q->n;
 					}
-					q->move_ns[edge_to[w] - 1] += (double)e->p->class_mean_ns[e->p->tensor_class[t]];
+					q->move_ns[edge_to[w] - 1] +=
+						(double)e->p->class_mean_ns[e->p->tensor_class[t]];
 					q->bytes[edge_to[w] - 1] += (double)g->tensor_bytes[t];
 				}
 	}
@@ -188,7 +210,8 @@ static berth_status quotient(const berth_encoding *e, group_edges *q, berth_aren
 
 /* ---- features ---- */
 
-static berth_status edge_features(berth_encoding *e, const sums *s, const group_edges *q, berth_arena *mem, berth_err *err)
+static berth_status edge_features(berth_encoding *e, const sums *s, const group_edges *q, berth_arena *mem,
+                                  berth_err *err)
 {
 	nn_real *x;
 	int32_t *from, *to;
@@ -212,7 +235,8 @@ static berth_status edge_features(berth_encoding *e, const sums *s, const group_
 	return BERTH_OK;
 }
 
-static void node_row(const berth_encoding *e, const sums *s, const double *degree, const double *move, size_t v, nn_real *f)
+static void node_row(const berth_encoding *e, const sums *s, const double *degree, const double *move,
+                     size_t v, nn_real *f)
 {
 	size_t devs = (size_t)e->n_devs;
 	double most = 0, place = s->place[v] / fmax(e->p->n_ops - 1, 1);
@@ -241,7 +265,8 @@ static void node_row(const berth_encoding *e, const sums *s, const double *degre
 	f[k] = (nn_real)(s->backward[v] / s->n_ops[v]);
 }
 
-static berth_status node_features(berth_encoding *e, sums *s, const group_edges *q, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status node_features(berth_encoding *e, sums *s, const group_edges *q, berth_arena *mem,
+                                  berth_arena *tmp, berth_err *err)
 {
 	double *degree, *move; /* [n_groups][in, out] */
 	nn_real *x;
@@ -269,13 +294,15 @@ static size_t smallest_class(const berth_problem *p)
 	return (size_t)best;
 }
 
-/* Routed time between two devices of the mean tensor and of the smallest one, which is of the class that is given. */
+/* Routed time between two devices of the mean tensor and of the smallest one, which is of the class that is
+ * given. */
 static void typical_moves(const berth_problem *p, size_t pair, size_t smallest, double *mean, double *least)
 {
 	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs;
 	*mean = *least = 0;
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
-		*mean += (double)p->class_pair_ns[(size_t)p->tensor_class[t] * cells + pair] / p->g->n_tensors;
+		*mean +=
+			(double)p->class_pair_ns[(size_t)p->tensor_class[t] * cells + pair] / p->g->n_tensors;
 	if (p->n_classes)
 		*least = (double)p->class_pair_ns[smallest * cells + pair];
 }
@@ -301,7 +328,8 @@ static berth_status link_features(berth_encoding *e, const sums *s, berth_arena 
 	return BERTH_OK;
 }
 
-static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *mem, berth_arena *tmp,
+                                 berth_err *err)
 {
 	const berth_problem *p = e->p;
 	const berth_system *y = p->s;
@@ -335,7 +363,11 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 		f[1] = (nn_real)fmin(log(fmax(ratio(total[d], least), 1)), 5);
 		f[2] = (nn_real)legal;
 		f[3] = (nn_real)fastest;
-		f[4] = p->dev_limit_bytes[d] < 0 ? -3 : (nn_real)fmin(fmax(log2((bytes + 1) / ((double)p->dev_limit_bytes[d] + 1)), -3), 3);
+		f[4] = p->dev_limit_bytes[d] < 0
+		               ? -3
+		               : (nn_real)fmin(
+					 fmax(log2((bytes + 1) / ((double)p->dev_limit_bytes[d] + 1)), -3),
+					 3);
 		f[5] = (nn_real)log(y->dev_slots[d]);
 		f[6] = (nn_real)squash(mean / s->unit);
 		f[7] = (nn_real)squash(latency / s->unit);
@@ -365,7 +397,8 @@ static size_t best_single(const berth_encoding *e, const sums *s)
 }
 
 /* Share of each group's operators that HEFT puts on each device [n_groups][n_devs]; zeros without hints. */
-static berth_status hint_shares(const berth_encoding *e, const sums *s, bool hints, double **share, berth_arena *tmp, berth_err *err)
+static berth_status hint_shares(const berth_encoding *e, const sums *s, bool hints, double **share,
+                                berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = e->p;
 	berth_partial *part;
@@ -384,7 +417,8 @@ static berth_status hint_shares(const berth_encoding *e, const sums *s, bool hin
 	return BERTH_OK;
 }
 
-static berth_status pair_features(berth_encoding *e, const sums *s, const double *hint, berth_arena *mem, berth_err *err)
+static berth_status pair_features(berth_encoding *e, const sums *s, const double *hint, berth_arena *mem,
+                                  berth_err *err)
 {
 	const berth_system *y = e->p->s;
 	size_t devs = (size_t)e->n_devs, groups = (size_t)e->n_groups, single = best_single(e, s);
@@ -414,8 +448,18 @@ static berth_status pair_features(berth_encoding *e, const sums *s, const double
 			f[2] = (nn_real)(s->legal[i] / s->n_ops[v]);
 			f[3] = (nn_real)squash(fmax(s->ceft[i] - earliest, 0) / s->unit);
 			f[4] = s->time[i] <= least;
-			f[5] = e->p->dev_limit_bytes[d] < 0 ? 0 : (nn_real)fmin(s->bytes[v] * 16 / ((double)e->p->dev_limit_bytes[d] + 1), 4);
-			f[6] = e->p->has_energy ? (nn_real)fmin(log(fmax(ratio(s->time[i] * (y->dev_busy_w[d] - y->dev_idle_w[d]), thrift), 1)), 5) : 0;
+			f[5] = e->p->dev_limit_bytes[d] < 0
+			               ? 0
+			               : (nn_real)fmin(s->bytes[v] * 16 /
+			                                       ((double)e->p->dev_limit_bytes[d] + 1),
+			                               4);
+			f[6] = e->p->has_energy
+			               ? (nn_real)fmin(log(fmax(ratio(s->time[i] * (y->dev_busy_w[d] -
+			                                                            y->dev_idle_w[d]),
+			                                              thrift),
+			                                        1)),
+			                               5)
+			               : 0;
 			f[7] = d == single;
 			f[8] = (nn_real)hint[i];
 		}
@@ -431,7 +475,8 @@ static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *er
 {
 	BERTH_TRY(BERTH_NEW(mem, e->op_fallback, e->p->n_ops, err));
 	const berth_problem *p = e->p;
-	for (int32_t u = 0; u < p->n_colocs; u++) { /* by colocation group, so that colocated operators agree */
+	for (int32_t u = 0; u < p->n_colocs; u++) { /* by colocation group, so that colocated operators agree
+		                                     */
 		int32_t best = -1;
 		int64_t least = INT64_MAX;
 		for (int32_t d = 0; d < p->n_devs; d++)
@@ -444,7 +489,8 @@ static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *er
 	return BERTH_OK;
 }
 
-static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem, berth_arena *tmp,
+                          berth_err *err)
 {
 	berth_coarsen_cfg cfg;
 	BERTH_TRY(berth_group_cfg(e->p, n_groups, tmp, &cfg, err));
@@ -453,7 +499,8 @@ static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem,
 	return BERTH_OK;
 }
 
-static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, berth_arena *mem,
+                           berth_arena *tmp, berth_err *err)
 {
 	sums s = {0};
 	group_edges q;
@@ -474,7 +521,8 @@ static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, bert
 	return pair_features(e, &s, hint, mem, err);
 }
 
-berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err)
+berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem,
+                          berth_arena *tmp, berth_encoding *out, berth_err *err)
 {
 	berth_encoding e = {.p = p, .n_devs = p->n_devs};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -498,7 +546,8 @@ void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t
 	size_t devs = (size_t)e->n_devs;
 	memset(scratch, 0, (size_t)e->n_groups * devs * sizeof *scratch);
 	for (int32_t op = 0; op < e->p->n_ops; op++)
-		scratch[(size_t)e->co.op_group[op] * devs + (size_t)op_dev[op]] += berth_op_time(e->p, op, op_dev[op]) + 1;
+		scratch[(size_t)e->co.op_group[op] * devs + (size_t)op_dev[op]] +=
+			berth_op_time(e->p, op, op_dev[op]) + 1;
 	for (int32_t v = 0; v < e->n_groups; v++) {
 		const int64_t *vote = scratch + (size_t)v * devs;
 		const uint8_t *mask = e->in.mask + (size_t)v * devs;
@@ -544,7 +593,8 @@ void berth_encoding_draw(const berth_encoding *e, const double *threshold, berth
 	}
 }
 
-void berth_encoding_pick(const berth_encoding *e, const nn_real *logp, const int32_t *group_dev, nn_real *drawn_logp)
+void berth_encoding_pick(const berth_encoding *e, const nn_real *logp, const int32_t *group_dev,
+                         nn_real *drawn_logp)
 {
 	for (int32_t v = 0; v < e->n_groups; v++)
 		drawn_logp[v] = logp[(size_t)v * (size_t)e->n_devs + (size_t)group_dev[v]];

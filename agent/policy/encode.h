@@ -1,5 +1,5 @@
-/* What the policy sees: a problem, coarsened, as arrays of features of order 1. Times are measured in units of the mean time of a group, so that
- * the encoding does not change when everything gets faster. */
+/* What the policy sees: a problem, coarsened, as arrays of features of order 1. Times are measured in units
+ * of the mean time of a group, so that the encoding does not change when everything gets faster. */
 #ifndef BERTH_ENCODE_H
 #define BERTH_ENCODE_H
 
@@ -7,37 +7,55 @@
 #include "policy.h"
 #include "problem.h"
 
-enum { ENCODE_NODE = 28, ENCODE_EDGE = 4, ENCODE_DEV = 11, ENCODE_PAIR = 9, ENCODE_LINK = 4, ENCODE_STEP = 18 };
+enum {
+	ENCODE_NODE = 28,
+	ENCODE_EDGE = 4,
+	ENCODE_DEV = 11,
+	ENCODE_PAIR = 9,
+	ENCODE_LINK = 4,
+	ENCODE_STEP = 18
+};
 
 typedef struct berth_encoding {
 	const berth_problem *p;
 	berth_coarsening co;
 	int32_t n_groups, n_devs;
-	policy_input in;             /* groups are the nodes; a device is legal for a group if it is for one of its colocation groups */
-	int32_t *op_fallback;        /* [n_ops] fastest legal device: where an operator goes that its group's device cannot take */
+	policy_input in;      /* groups are the nodes; a device is legal for a group if it is for one of its
+	                         colocation groups */
+	int32_t *op_fallback; /* [n_ops] fastest legal device: where an operator goes that its group's device
+	                         cannot take */
 } berth_encoding;
 
-/* Encode p in about n_groups groups (see coarsen.h; bytes of a group are capped by half of the smallest memory). hints: one feature of each (group,
- * device) pair is the share of the group that HEFT puts there; it also tells equal devices apart. Without hints it is 0. Every operator needs a
- * legal device (berth_problem_feasible). Lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL, BERTH_ENOMEM. O(edges * devs^2 + groups * devs). */
-berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err);
+/* Encode p in about n_groups groups (see coarsen.h; bytes of a group are capped by half of the smallest
+ * memory). hints: one feature of each (group, device) pair is the share of the group that HEFT puts there;
+ * it also tells equal devices apart. Without hints it is 0. Every operator needs a legal device
+ * (berth_problem_feasible). Lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL, BERTH_ENOMEM.
+ * O(edges * devs^2 + groups * devs). */
+berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem,
+                          berth_arena *tmp, berth_encoding *out, berth_err *err);
 
 /* Dimensions of a policy for these features. */
 policy_dims berth_encode_dims(int32_t hidden, int32_t rounds);
 
-/* Groups' devices to operators' devices: each operator goes with its group, or to its fallback where that is not legal. */
+/* Groups' devices to operators' devices: each operator goes with its group, or to its fallback where that is
+ * not legal. */
 void berth_encoding_project(const berth_encoding *e, const int32_t *group_dev, int32_t *op_dev);
 
-/* The other way: each group's device is the legal one where most of its time is spent; ties to the lower device. scratch: [n_groups][n_devs]. */
-void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t *group_dev, int64_t *scratch);
+/* The other way: each group's device is the legal one where most of its time is spent; ties to the lower
+ * device. scratch: [n_groups][n_devs]. */
+void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t *group_dev,
+                         int64_t *scratch);
 
-/* threshold [n_groups][n_devs]: where in [0, 1) a draw from logp [n_groups][n_devs] passes on from each device to the next. */
+/* threshold [n_groups][n_devs]: where in [0, 1) a draw from logp [n_groups][n_devs] passes on from each
+ * device to the next. */
 void berth_encoding_thresholds(const berth_encoding *e, const nn_real *logp, double *threshold);
 
 /* Draw a device for every group. One random number a group. */
-void berth_encoding_draw(const berth_encoding *e, const double *threshold, berth_rng *rng, int32_t *group_dev);
+void berth_encoding_draw(const berth_encoding *e, const double *threshold, berth_rng *rng,
+                         int32_t *group_dev);
 
 /* drawn_logp[n_groups] = logp[n_groups][n_devs] of the devices that were drawn. */
-void berth_encoding_pick(const berth_encoding *e, const nn_real *logp, const int32_t *group_dev, nn_real *drawn_logp);
+void berth_encoding_pick(const berth_encoding *e, const nn_real *logp, const int32_t *group_dev,
+                         nn_real *drawn_logp);
 
 #endif

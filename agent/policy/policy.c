@@ -1,4 +1,5 @@
-/* The placement network; see policy.h. policy_forward is a list of layers, policy_backward the same list reversed. */
+/* The placement network; see policy.h. policy_forward is a list of layers, policy_backward the same list
+ * reversed. */
 #include "policy.h"
 
 #include "nn_round.h"
@@ -24,7 +25,8 @@ static param_at layout_params(const policy_dims *d)
 	return at;
 }
 
-/* The activations, X(name, copies, size of one): N nodes, E edges, D devices, H hidden. From d_logit on: scratch of the backward pass. */
+/* The activations, X(name, copies, size of one): N nodes, E edges, D devices, H hidden. From d_logit on:
+ * scratch of the backward pass. */
 #define POLICY_ACTS(X)           \
 	X(node_a, 1, N * H)      \
 	X(node_h, R + 1, N * H)  \
@@ -68,7 +70,8 @@ typedef struct acts_at {
 
 static acts_at layout_acts(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs)
 {
-	size_t N = (size_t)n_nodes, E = (size_t)n_edges, D = (size_t)n_devs, H = (size_t)d->hidden, R = (size_t)d->rounds, end = 0;
+	size_t N = (size_t)n_nodes, E = (size_t)n_edges, D = (size_t)n_devs, H = (size_t)d->hidden,
+	       R = (size_t)d->rounds, end = 0;
 	acts_at at;
 	POLICY_ACTS(NN_TABLE_ACT)
 	at.total = end;
@@ -122,22 +125,26 @@ void policy_init(const policy_dims *d, nn_real w[], berth_rng *rng)
 berth_status policy_dims_check(const policy_dims *d, berth_err *err)
 {
 	const struct { const char *name; int32_t value, min, max; } rule[] = {
-		{"node_in", d->node_in, 1, 65536}, {"edge_in", d->edge_in, 0, 65536}, {"dev_in", d->dev_in, 1, 65536},
-		{"pair_in", d->pair_in, 0, 65536}, {"link_in", d->link_in, 0, 65536}, {"step_in", d->step_in, 0, 65536},
+		{"node_in", d->node_in, 1, 65536}, {"edge_in", d->edge_in, 0, 65536},
+		{"dev_in", d->dev_in, 1, 65536},
+		{"pair_in", d->pair_in, 0, 65536}, {"link_in", d->link_in, 0, 65536},
+		{"step_in", d->step_in, 0, 65536},
 		{"hidden", d->hidden, 1, 65536}, {"rounds", d->rounds, 0, 64},
 	};
 	for (size_t i = 0; i < sizeof rule / sizeof *rule; i++)
 		if (rule[i].value < rule[i].min || rule[i].value > rule[i].max)
-			return berth_fail(err, BERTH_EINVAL, "policy dimension %s is %d, expected %d to %d", rule[i].name, rule[i].value,
-			                  rule[i].min, rule[i].max);
+			return berth_fail(err, BERTH_EINVAL, "policy dimension %s is %d, expected %d to %d",
+			                  rule[i].name, rule[i].value, rule[i].min, rule[i].max);
 	return BERTH_OK;
 }
 
-static berth_status check_finite(const char *what, const nn_real x[], size_t rows, int32_t width, berth_err *err)
+static berth_status check_finite(const char *what, const nn_real x[], size_t rows, int32_t width,
+                                 berth_err *err)
 {
 	for (size_t i = 0; i < rows * (size_t)width; i++)
 		if (!isfinite(x[i]))
-			return berth_fail(err, BERTH_EINVAL, "feature %zu of %s %zu is not finite", i % (size_t)width, what, i / (size_t)width);
+			return berth_fail(err, BERTH_EINVAL, "feature %zu of %s %zu is not finite",
+			                  i % (size_t)width, what, i / (size_t)width);
 	return BERTH_OK;
 }
 
@@ -146,8 +153,10 @@ static berth_status check_edges(const policy_input *in, berth_err *err)
 	for (int32_t e = 0; e < in->n_edges; e++) {
 		int32_t u = in->edge_from[e], v = in->edge_to[e];
 		if (u < 0 || u >= in->n_nodes || v < 0 || v >= in->n_nodes || u == v)
-			return berth_fail(err, BERTH_EINVAL, "edge %d goes from node %d to node %d; expected two different nodes below %d", e, u, v,
-			                  in->n_nodes);
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"edge %d goes from node %d to node %d; expected two different nodes below %d",
+				e, u, v, in->n_nodes);
 	}
 	return BERTH_OK;
 }
@@ -155,7 +164,9 @@ static berth_status check_edges(const policy_input *in, berth_err *err)
 berth_status policy_input_check(const policy_dims *d, const policy_input *in, berth_err *err)
 {
 	if (in->n_nodes < 0 || in->n_edges < 0 || in->n_devs < 1)
-		return berth_fail(err, BERTH_EINVAL, "policy input of %d nodes, %d edges and %d devices; expected none negative and a device",
+		return berth_fail(err, BERTH_EINVAL,
+		                  "policy input of %d nodes, %d edges and %d devices; expected none negative "
+		                  "and a device",
 		                  in->n_nodes, in->n_edges, in->n_devs);
 	size_t N = (size_t)in->n_nodes, D = (size_t)in->n_devs;
 	BERTH_TRY(check_edges(in, err));
@@ -172,28 +183,63 @@ berth_status policy_input_check(const policy_dims *d, const policy_input *in, be
 
 /* ---- rounds of messages ---- */
 
-static nn_round node_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g, size_t r)
+static nn_round node_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g,
+                           size_t r)
 {
 	size_t N = g->n_nodes, H = (size_t)d->hidden;
 	return (nn_round){
-		.msg_w = w->node_msg_w + r * H * 2 * H, .msg_u = w->node_msg_u + r * (size_t)d->edge_in * 2 * H,
-		.msg_b = w->node_msg_b + r * 2 * H, .upd_w = w->node_upd_w + r * H * H, .upd_m = w->node_upd_m + r * 2 * H * H,
-		.upd_b = w->node_upd_b + r * H, .norm_g = w->node_norm_g + r * H, .norm_b = w->node_norm_b + r * H,
-		.h = a->node_h + r * N * H, .h_next = a->node_h + (r + 1) * N * H, .inv = a->node_inv, .p = a->node_p + r * N * 2 * H,
-		.q = a->node_q + r * g->n_edges * 2 * H, .m = a->node_m + r * N * 2 * H, .upd = a->node_upd + r * N * H,
-		.sum = a->node_sum + r * N * H, .mean = a->node_mean + r * N, .rstd = a->node_rstd + r * N,
-		.d_upd = a->d_a, .d_sum = a->d_sum, .d_p = a->d_p, .d_m = a->d_m, .d_q = a->d_q,
+		.msg_w = w->node_msg_w + r * H * 2 * H,
+		.msg_u = w->node_msg_u + r * (size_t)d->edge_in * 2 * H,
+		.msg_b = w->node_msg_b + r * 2 * H,
+		.upd_w = w->node_upd_w + r * H * H,
+		.upd_m = w->node_upd_m + r * 2 * H * H,
+		.upd_b = w->node_upd_b + r * H,
+		.norm_g = w->node_norm_g + r * H,
+		.norm_b = w->node_norm_b + r * H,
+		.h = a->node_h + r * N * H,
+		.h_next = a->node_h + (r + 1) * N * H,
+		.inv = a->node_inv,
+		.p = a->node_p + r * N * 2 * H,
+		.q = a->node_q + r * g->n_edges * 2 * H,
+		.m = a->node_m + r * N * 2 * H,
+		.upd = a->node_upd + r * N * H,
+		.sum = a->node_sum + r * N * H,
+		.mean = a->node_mean + r * N,
+		.rstd = a->node_rstd + r * N,
+		.d_upd = a->d_a,
+		.d_sum = a->d_sum,
+		.d_p = a->d_p,
+		.d_m = a->d_m,
+		.d_q = a->d_q,
 	};
 }
 
 static nn_round dev_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g)
 {
 	return (nn_round){
-		.msg_w = w->dev_msg_w, .msg_u = w->dev_msg_u, .msg_b = w->dev_msg_b, .upd_w = w->dev_upd_w, .upd_m = w->dev_upd_m,
-		.upd_b = w->dev_upd_b, .norm_g = w->dev_norm_g, .norm_b = w->dev_norm_b,
-		.h = a->dev_h, .h_next = a->dev_h + g->n_nodes * (size_t)d->hidden, .inv = a->dev_inv, .p = a->dev_p, .q = a->dev_q,
-		.m = a->dev_m, .upd = a->dev_upd, .sum = a->dev_sum, .mean = a->dev_mean, .rstd = a->dev_rstd,
-		.d_upd = a->d_a, .d_sum = a->d_sum, .d_p = a->d_p, .d_m = a->d_m, .d_q = a->d_q,
+		.msg_w = w->dev_msg_w,
+		.msg_u = w->dev_msg_u,
+		.msg_b = w->dev_msg_b,
+		.upd_w = w->dev_upd_w,
+		.upd_m = w->dev_upd_m,
+		.upd_b = w->dev_upd_b,
+		.norm_g = w->dev_norm_g,
+		.norm_b = w->dev_norm_b,
+		.h = a->dev_h,
+		.h_next = a->dev_h + g->n_nodes * (size_t)d->hidden,
+		.inv = a->dev_inv,
+		.p = a->dev_p,
+		.q = a->dev_q,
+		.m = a->dev_m,
+		.upd = a->dev_upd,
+		.sum = a->dev_sum,
+		.mean = a->dev_mean,
+		.rstd = a->dev_rstd,
+		.d_upd = a->d_a,
+		.d_sum = a->d_sum,
+		.d_p = a->d_p,
+		.d_m = a->d_m,
+		.d_q = a->d_q,
 	};
 }
 
@@ -210,25 +256,37 @@ static net net_of(const policy_dims *d, const policy_input *in)
 {
 	size_t N = (size_t)in->n_nodes, E = (size_t)in->n_edges, D = (size_t)in->n_devs;
 	return (net){
-		.N = N, .D = D, .H = (size_t)d->hidden, .R = (size_t)d->rounds, .node_in = (size_t)d->node_in, .edge_in = (size_t)d->edge_in,
-		.dev_in = (size_t)d->dev_in, .pair_in = (size_t)d->pair_in, .link_in = (size_t)d->link_in, .step_in = (size_t)d->step_in,
-		.graph = {N, E, in->edge_from, in->edge_to}, .devices = {D, D * D, NULL, NULL},
-		.w = layout_params(d), .a = layout_acts(d, in->n_nodes, in->n_edges, in->n_devs),
+		.N = N,
+		.D = D,
+		.H = (size_t)d->hidden,
+		.R = (size_t)d->rounds,
+		.node_in = (size_t)d->node_in,
+		.edge_in = (size_t)d->edge_in,
+		.dev_in = (size_t)d->dev_in,
+		.pair_in = (size_t)d->pair_in,
+		.link_in = (size_t)d->link_in,
+		.step_in = (size_t)d->step_in,
+		.graph = {N, E, in->edge_from, in->edge_to},
+		.devices = {D, D * D, NULL, NULL},
+		.w = layout_params(d),
+		.a = layout_acts(d, in->n_nodes, in->n_edges, in->n_devs),
 	};
 }
 
 /* y = relu(x @ w1 + b1) @ w2 + b2, with the hidden layer kept in a. */
-static void mlp_forward(size_t n, size_t width, size_t H, nn_real y[restrict], nn_real a[restrict], const nn_real x[restrict],
-                        const nn_real w1[restrict], const nn_real b1[restrict], const nn_real w2[restrict], const nn_real b2[restrict])
+static void mlp_forward(size_t n, size_t width, size_t H, nn_real y[restrict], nn_real a[restrict],
+                        const nn_real x[restrict], const nn_real w1[restrict], const nn_real b1[restrict],
+                        const nn_real w2[restrict], const nn_real b2[restrict])
 {
 	nn_linear(n, width, H, a, x, w1, b1);
 	nn_relu(n * H, a);
 	nn_linear(n, H, H, y, a, w2, b2);
 }
 
-static void mlp_backward(size_t n, size_t width, size_t H, nn_real dw1[restrict], nn_real db1[restrict], nn_real dw2[restrict],
-                         nn_real db2[restrict], nn_real da[restrict], const nn_real dy[restrict], const nn_real a[restrict],
-                         const nn_real x[restrict], const nn_real w1[restrict], const nn_real w2[restrict])
+static void mlp_backward(size_t n, size_t width, size_t H, nn_real dw1[restrict], nn_real db1[restrict],
+                         nn_real dw2[restrict], nn_real db2[restrict], nn_real da[restrict],
+                         const nn_real dy[restrict], const nn_real a[restrict], const nn_real x[restrict],
+                         const nn_real w1[restrict], const nn_real w2[restrict])
 {
 	memset(da, 0, n * H * sizeof *da);
 	nn_linear_backward(n, H, H, da, dw2, db2, dy, a, w2);
@@ -237,7 +295,8 @@ static void mlp_backward(size_t n, size_t width, size_t H, nn_real dw1[restrict]
 }
 
 /* z of all pairs, and the keys. */
-static void pairs_forward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict])
+static void pairs_forward(const net *t, const nn_real w[restrict], const nn_real pair_x[],
+                          nn_real a[restrict])
 {
 	size_t pairs = t->N * t->D;
 	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
@@ -251,33 +310,38 @@ static void pairs_forward(const net *t, const nn_real w[restrict], const nn_real
 }
 
 /* From d_score_z (and dkeys) to d_node_h and d_dev_h. */
-static void pairs_backward(const net *t, const nn_real w[restrict], const nn_real pair_x[], nn_real a[restrict], const nn_real dkeys[],
-                           nn_real dw[restrict])
+static void pairs_backward(const net *t, const nn_real w[restrict], const nn_real pair_x[],
+                           nn_real a[restrict], const nn_real dkeys[], nn_real dw[restrict])
 {
 	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
 	nn_real *dz = a + t->a.d_score_z, *dn = a + t->a.d_score_n, *dd = a + t->a.d_score_d;
 	nn_pair_add_backward(t->N, t->D, t->H, dn, dd, dz);
-	nn_linear_backward(t->N * t->D, t->pair_in, t->H, NULL, dw + t->w.score_pair, NULL, dz, pair_x, w + t->w.score_pair);
-	nn_linear_backward(t->D, t->H, t->H, a + t->a.d_dev_h, dw + t->w.score_dev, dw + t->w.score_b, dd, h_dev, w + t->w.score_dev);
-	nn_linear_backward(t->N, t->H, t->H, a + t->a.d_node_h, dw + t->w.score_node, NULL, dn, h_node, w + t->w.score_node);
+	nn_linear_backward(t->N * t->D, t->pair_in, t->H, NULL, dw + t->w.score_pair, NULL, dz, pair_x,
+	                   w + t->w.score_pair);
+	nn_linear_backward(t->D, t->H, t->H, a + t->a.d_dev_h, dw + t->w.score_dev, dw + t->w.score_b, dd,
+	                   h_dev, w + t->w.score_dev);
+	nn_linear_backward(t->N, t->H, t->H, a + t->a.d_node_h, dw + t->w.score_node, NULL, dn, h_node,
+	                   w + t->w.score_node);
 	if (dkeys)
-		nn_linear_backward(t->N, t->H, 1, a + t->a.d_node_h, dw + t->w.order_v, NULL, dkeys, h_node, w + t->w.order_v);
+		nn_linear_backward(t->N, t->H, 1, a + t->a.d_node_h, dw + t->w.order_v, NULL, dkeys, h_node,
+		                   w + t->w.order_v);
 }
 
-void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict])
+void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_input *in,
+                  nn_real a[restrict])
 {
 	net t = net_of(d, in);
 	nn_round dev = dev_round(d, &t.w, &t.a, &t.devices);
 	nn_inverse_degrees(&t.graph, a + t.a.node_inv);
 	nn_inverse_degrees(&t.devices, a + t.a.dev_inv);
-	mlp_forward(t.N, t.node_in, t.H, a + t.a.node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1, w + t.w.node_b1, w + t.w.node_w2,
-	            w + t.w.node_b2);
+	mlp_forward(t.N, t.node_in, t.H, a + t.a.node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1,
+	            w + t.w.node_b1, w + t.w.node_w2, w + t.w.node_b2);
 	for (size_t r = 0; r < t.R; r++) {
 		nn_round node = node_round(d, &t.w, &t.a, &t.graph, r);
 		nn_round_forward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a);
 	}
-	mlp_forward(t.D, t.dev_in, t.H, a + t.a.dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_b1, w + t.w.dev_w2,
-	            w + t.w.dev_b2);
+	mlp_forward(t.D, t.dev_in, t.H, a + t.a.dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1,
+	            w + t.w.dev_b1, w + t.w.dev_w2, w + t.w.dev_b2);
 	nn_round_forward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a);
 	pairs_forward(&t, w, in->pair_x, a);
 }
@@ -294,26 +358,28 @@ void policy_backward_begin(const policy_dims *d, const policy_input *in, nn_real
 	clear_backward(&t, a, t.a.d_score_z);
 }
 
-void policy_backward_end(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], const nn_real dkeys[],
-                         nn_real dw[restrict])
+void policy_backward_end(const policy_dims *d, const nn_real w[restrict], const policy_input *in,
+                         nn_real a[restrict], const nn_real dkeys[], nn_real dw[restrict])
 {
 	net t = net_of(d, in);
 	nn_round dev = dev_round(d, &t.w, &t.a, &t.devices);
 	pairs_backward(&t, w, in->pair_x, a, dkeys, dw);
 	nn_round_backward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a, a + t.a.d_dev_h, dw);
-	mlp_backward(t.D, t.dev_in, t.H, dw + t.w.dev_w1, dw + t.w.dev_b1, dw + t.w.dev_w2, dw + t.w.dev_b2, a + t.a.d_a, a + t.a.d_dev_h,
-	             a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_w2);
+	mlp_backward(t.D, t.dev_in, t.H, dw + t.w.dev_w1, dw + t.w.dev_b1, dw + t.w.dev_w2, dw + t.w.dev_b2,
+	             a + t.a.d_a, a + t.a.d_dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_w2);
 	for (size_t r = t.R; r-- > 0;) {
 		nn_round node = node_round(d, &t.w, &t.a, &t.graph, r);
 		nn_round_backward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a, a + t.a.d_node_h, dw);
 	}
-	mlp_backward(t.N, t.node_in, t.H, dw + t.w.node_w1, dw + t.w.node_b1, dw + t.w.node_w2, dw + t.w.node_b2, a + t.a.d_a,
-	             a + t.a.d_node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1, w + t.w.node_w2);
+	mlp_backward(t.N, t.node_in, t.H, dw + t.w.node_w1, dw + t.w.node_b1, dw + t.w.node_w2,
+	             dw + t.w.node_b2, a + t.a.d_a, a + t.a.d_node_h, a + t.a.node_a, in->node_x,
+	             w + t.w.node_w1, w + t.w.node_w2);
 }
 
 /* ---- head: one shot ---- */
 
-void policy_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], nn_real logits[restrict])
+void policy_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in,
+                    nn_real a[restrict], nn_real logits[restrict])
 {
 	net t = net_of(d, in);
 	size_t pairs = t.N * t.D;
@@ -322,14 +388,16 @@ void policy_forward(const policy_dims *d, const nn_real w[restrict], const polic
 	nn_linear_add(pairs, t.pair_in, 1, logits, in->pair_x, w + t.w.score_skip);
 }
 
-void policy_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict],
-                     const nn_real dlogits[restrict], nn_real dw[restrict])
+void policy_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in,
+                     nn_real a[restrict], const nn_real dlogits[restrict], nn_real dw[restrict])
 {
 	net t = net_of(d, in);
 	size_t pairs = t.N * t.D;
 	clear_backward(&t, a, t.a.d_score_n);
-	nn_linear_backward(pairs, t.pair_in, 1, NULL, dw + t.w.score_skip, NULL, dlogits, in->pair_x, w + t.w.score_skip);
-	nn_relu_score_backward(pairs, t.H, a + t.a.d_score_z, dw + t.w.score_v, dlogits, a + t.a.score_z, w + t.w.score_v);
+	nn_linear_backward(pairs, t.pair_in, 1, NULL, dw + t.w.score_skip, NULL, dlogits, in->pair_x,
+	                   w + t.w.score_skip);
+	nn_relu_score_backward(pairs, t.H, a + t.a.d_score_z, dw + t.w.score_v, dlogits, a + t.a.score_z,
+	                       w + t.w.score_v);
 	policy_backward_end(d, w, in, a, NULL, dw);
 }
 
@@ -340,13 +408,15 @@ const nn_real *policy_keys(const policy_dims *d, const policy_input *in, const n
 	return a + layout_acts(d, in->n_nodes, in->n_edges, in->n_devs).key;
 }
 
-void policy_steps_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, const nn_real a[restrict], const policy_steps *s,
-                          nn_real hidden[restrict], nn_real logits[restrict])
+void policy_steps_forward(const policy_dims *d, const nn_real w[restrict], const policy_input *in,
+                          const nn_real a[restrict], const policy_steps *s, nn_real hidden[restrict],
+                          nn_real logits[restrict])
 {
 	net t = net_of(d, in);
 	size_t rows = s->n * t.D, block = t.D * t.H;
 	for (size_t i = 0; i < s->n; i++)
-		memcpy(hidden + i * block, a + t.a.score_z + (size_t)s->node[i] * block, block * sizeof *hidden);
+		memcpy(hidden + i * block, a + t.a.score_z + (size_t)s->node[i] * block,
+		       block * sizeof *hidden);
 	nn_linear_add(rows, t.step_in, t.H, hidden, s->x, w + t.w.step_x);
 	nn_relu(rows * t.H, hidden);
 	memset(logits, 0, rows * sizeof *logits);
@@ -354,14 +424,19 @@ void policy_steps_forward(const policy_dims *d, const nn_real w[restrict], const
 	nn_linear_add(rows, t.step_in, 1, logits, s->x, w + t.w.step_skip);
 }
 
-policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const policy_input *in, const nn_real a[])
+policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const policy_input *in,
+                                 const nn_real a[])
 {
 	param_at at = layout_params(d);
-	return (policy_stepper){(size_t)in->n_devs, (size_t)d->hidden, (size_t)d->step_in,
-	                        a + layout_acts(d, in->n_nodes, in->n_edges, in->n_devs).score_z, w + at.step_x, w + at.step_v, w + at.step_skip};
+	return (policy_stepper){
+		(size_t)in->n_devs, (size_t)d->hidden,
+		(size_t)d->step_in, a + layout_acts(d, in->n_nodes, in->n_edges, in->n_devs).score_z,
+		w + at.step_x,      w + at.step_v,
+		w + at.step_skip};
 }
 
-NN_CLONES void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict], nn_real logits[restrict])
+NN_CLONES void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict],
+                                  nn_real logits[restrict])
 {
 	enum { CHUNK = 16 };
 	size_t D = s->n_devs, H = s->hidden, F = s->step_in;
@@ -384,13 +459,15 @@ NN_CLONES void policy_step_logits(const policy_stepper *s, int32_t node, const n
 	}
 }
 
-void policy_steps_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in, nn_real a[restrict], const policy_steps *s,
-                           nn_real hidden[restrict], const nn_real dlogits[restrict], nn_real dw[restrict])
+void policy_steps_backward(const policy_dims *d, const nn_real w[restrict], const policy_input *in,
+                           nn_real a[restrict], const policy_steps *s, nn_real hidden[restrict],
+                           const nn_real dlogits[restrict], nn_real dw[restrict])
 {
 	net t = net_of(d, in);
 	size_t rows = s->n * t.D, block = t.D * t.H;
 	nn_linear_backward(rows, t.H, 1, NULL, dw + t.w.step_v, NULL, dlogits, hidden, w + t.w.step_v);
-	nn_linear_backward(rows, t.step_in, 1, NULL, dw + t.w.step_skip, NULL, dlogits, s->x, w + t.w.step_skip);
+	nn_linear_backward(rows, t.step_in, 1, NULL, dw + t.w.step_skip, NULL, dlogits, s->x,
+	                   w + t.w.step_skip);
 	for (size_t r = 0; r < rows; r++)
 		for (size_t h = 0; h < t.H; h++) {
 			nn_real through = dlogits[r] * w[t.w.step_v + h]; /* whatever the sign: no branch */

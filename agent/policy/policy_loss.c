@@ -1,5 +1,5 @@
-/* Losses on logits; see policy_loss.h. Each gathers coef[node][dev] = gradient of the loss for logp[node][dev]; the softmax is
- * undone once at the end. */
+/* Losses on logits; see policy_loss.h. Each gathers coef[node][dev] = gradient of the loss for
+ * logp[node][dev]; the softmax is undone once at the end. */
 #include "policy_loss.h"
 
 #include "nn.h"
@@ -12,8 +12,8 @@
 
 enum { CHUNK = 64, MAX_LOG_RATIO = 20 };
 
-berth_status policy_log_probs(int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict], const uint8_t mask[restrict],
-                              nn_real logp[restrict], berth_err *err)
+berth_status policy_log_probs(int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict],
+                              const uint8_t mask[restrict], nn_real logp[restrict], berth_err *err)
 {
 	size_t bad = nn_log_softmax((size_t)n_nodes, (size_t)n_devs, logp, logits, mask);
 	if (bad < (size_t)n_nodes)
@@ -40,22 +40,26 @@ size_t policy_loss_work_size(int32_t n_nodes, int32_t n_devs)
 	return 2 * (size_t)n_nodes * (size_t)n_devs;
 }
 
-static berth_status check_choices(const char *what, int32_t n_rows, size_t N, size_t D, const uint8_t mask[], const int32_t choice[],
-                                  berth_err *err)
+static berth_status check_choices(const char *what, int32_t n_rows, size_t N, size_t D, const uint8_t mask[],
+                                  const int32_t choice[], berth_err *err)
 {
 	for (size_t r = 0; r < (size_t)n_rows; r++) {
 		for (size_t n = 0; n < N; n++) {
 			size_t d = (size_t)choice[r * N + n];
 			if (d >= D || !mask[n * D + d])
-				return berth_fail(err, BERTH_EINVAL, "%s %zu puts node %zu on device %d, which is not legal there", what, r, n,
-				                  choice[r * N + n]);
+				return berth_fail(
+					err, BERTH_EINVAL,
+					"%s %zu puts node %zu on device %d, which is not legal there", what,
+					r, n, choice[r * N + n]);
 		}
 	}
 	return BERTH_OK;
 }
 
-/* Entropy of each node's distribution, summed; coef += -weight * (gradient of the sum for logp as free numbers). */
-static double entropy_of(size_t N, size_t D, const nn_real logp[restrict], nn_real weight, nn_real coef[restrict])
+/* Entropy of each node's distribution, summed; coef += -weight * (gradient of the sum for logp as free
+ * numbers). */
+static double entropy_of(size_t N, size_t D, const nn_real logp[restrict], nn_real weight,
+                         nn_real coef[restrict])
 {
 	double sum = 0;
 	for (size_t n = 0; n < N; n++) {
@@ -63,7 +67,8 @@ static double entropy_of(size_t N, size_t D, const nn_real logp[restrict], nn_re
 			nn_real p = EXP(logp[i]);
 			if (p > 0) {
 				sum -= (double)p * (double)logp[i];
-				coef[i] += weight * p * logp[i]; /* the softmax's backward takes the constant of (logp + 1) away */
+				coef[i] += weight * p * logp[i]; /* the softmax's backward takes the constant
+				                                    of (logp + 1) away */
 			}
 		}
 	}
@@ -76,9 +81,11 @@ typedef struct ppo_sums {
 	int64_t clipped;
 } ppo_sums;
 
-/* One sample: coef[n][action] += scale * d min(r A, clip(r) A) / d logp, in chunks whose middle part vectorises. */
-static void ppo_sample(size_t N, size_t D, const nn_real logp[restrict], const int32_t action[restrict], const nn_real old_logp[restrict],
-                       nn_real A, nn_real clip, nn_real scale, nn_real coef[restrict], ppo_sums *sums)
+/* One sample: coef[n][action] += scale * d min(r A, clip(r) A) / d logp, in chunks whose middle part
+ * vectorises. */
+static void ppo_sample(size_t N, size_t D, const nn_real logp[restrict], const int32_t action[restrict],
+                       const nn_real old_logp[restrict], nn_real A, nn_real clip, nn_real scale,
+                       nn_real coef[restrict], ppo_sums *sums)
 {
 	nn_real ratio[CHUNK];
 	for (size_t from = 0; from < N; from += CHUNK) {
@@ -99,9 +106,10 @@ static void ppo_sample(size_t N, size_t D, const nn_real logp[restrict], const i
 	}
 }
 
-/* The entropy's part, the gradient for the logits and the statistics. work: log-probabilities, then coefficients. */
-static void finish_ppo(const policy_ppo_cfg *cfg, size_t N, size_t D, double count, const ppo_sums *sums, nn_real work[], nn_real dlogits[],
-                       policy_ppo_stats *stats)
+/* The entropy's part, the gradient for the logits and the statistics. work: log-probabilities, then
+ * coefficients. */
+static void finish_ppo(const policy_ppo_cfg *cfg, size_t N, size_t D, double count, const ppo_sums *sums,
+                       nn_real work[], nn_real dlogits[], policy_ppo_stats *stats)
 {
 	const nn_real *logp = work;
 	nn_real *coef = work + N * D;
@@ -111,13 +119,17 @@ static void finish_ppo(const policy_ppo_cfg *cfg, size_t N, size_t D, double cou
 	double entropy = entropy_of(N, D, logp, (nn_real)(cfg->entropy / (double)N), coef) / (double)N;
 	nn_log_softmax_backward(N, D, dlogits, coef, logp);
 	double policy_loss = -sums->objective / count;
-	*stats = (policy_ppo_stats){.loss = policy_loss - cfg->entropy * entropy, .policy_loss = policy_loss, .entropy = entropy,
-	                            .kl = sums->kl / count, .clip_fraction = (double)sums->clipped / count};
+	*stats = (policy_ppo_stats){.loss = policy_loss - cfg->entropy * entropy,
+	                            .policy_loss = policy_loss,
+	                            .entropy = entropy,
+	                            .kl = sums->kl / count,
+	                            .clip_fraction = (double)sums->clipped / count};
 }
 
 berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32_t n_nodes, int32_t n_devs,
-                             const nn_real logits[restrict], const uint8_t mask[restrict], const int32_t action[restrict],
-                             const nn_real old_logp[restrict], const nn_real advantage[restrict], nn_real work[restrict],
+                             const nn_real logits[restrict], const uint8_t mask[restrict],
+                             const int32_t action[restrict], const nn_real old_logp[restrict],
+                             const nn_real advantage[restrict], nn_real work[restrict],
                              nn_real dlogits[restrict], policy_ppo_stats *stats, berth_err *err)
 {
 	size_t N = (size_t)n_nodes, D = (size_t)n_devs;
@@ -128,7 +140,8 @@ berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32
 	double count = (double)n_samples * (double)n_nodes;
 	ppo_sums sums = {0};
 	for (size_t s = 0; s < (size_t)n_samples; s++)
-		ppo_sample(N, D, logp, action + s * N, old_logp + s * N, advantage[s], (nn_real)cfg->clip, (nn_real)(-1 / count), coef, &sums);
+		ppo_sample(N, D, logp, action + s * N, old_logp + s * N, advantage[s], (nn_real)cfg->clip,
+		           (nn_real)(-1 / count), coef, &sums);
 	finish_ppo(cfg, N, D, count, &sums, work, dlogits, stats);
 	return BERTH_OK;
 }
@@ -146,8 +159,8 @@ berth_status policy_batch_new(size_t n_cells, berth_arena *mem, policy_batch *ou
 	return BERTH_OK;
 }
 
-void policy_batch_gather(policy_batch *b, int32_t n_samples, int32_t n_nodes, int32_t n_devs, const int32_t action[restrict],
-                         const nn_real advantage[restrict])
+void policy_batch_gather(policy_batch *b, int32_t n_samples, int32_t n_nodes, int32_t n_devs,
+                         const int32_t action[restrict], const nn_real advantage[restrict])
 {
 	size_t N = (size_t)n_nodes, D = (size_t)n_devs;
 	b->n_samples = n_samples;
@@ -167,7 +180,8 @@ void policy_batch_gather(policy_batch *b, int32_t n_samples, int32_t n_nodes, in
 }
 
 /* The cells' part of the loss: coef = d of it / d logp. */
-static ppo_sums ppo_cells(const policy_batch *b, size_t n_cells, const nn_real logp[restrict], double clip, double scale, nn_real coef[restrict])
+static ppo_sums ppo_cells(const policy_batch *b, size_t n_cells, const nn_real logp[restrict], double clip,
+                          double scale, nn_real coef[restrict])
 {
 	ppo_sums sums = {0};
 	double low = 1 - clip, high = 1 + clip;
@@ -185,8 +199,10 @@ static ppo_sums ppo_cells(const policy_batch *b, size_t n_cells, const nn_real l
 	return sums;
 }
 
-berth_status policy_ppo_batch_loss(const policy_ppo_cfg *cfg, const policy_batch *b, const nn_real logits[restrict], const uint8_t mask[restrict],
-                                   nn_real work[restrict], nn_real dlogits[restrict], policy_ppo_stats *stats, berth_err *err)
+berth_status policy_ppo_batch_loss(const policy_ppo_cfg *cfg, const policy_batch *b,
+                                   const nn_real logits[restrict], const uint8_t mask[restrict],
+                                   nn_real work[restrict], nn_real dlogits[restrict], policy_ppo_stats *stats,
+                                   berth_err *err)
 {
 	size_t N = (size_t)b->n_nodes, D = (size_t)b->n_devs;
 	BERTH_TRY(policy_log_probs(b->n_nodes, b->n_devs, logits, mask, work, err));
@@ -199,18 +215,22 @@ berth_status policy_ppo_batch_loss(const policy_ppo_cfg *cfg, const policy_batch
 /* ---- cross-entropy ---- */
 
 /* share[node][dev] = share of the weight of the targets that put the node there. */
-static berth_status gather_targets(int32_t n_targets, int32_t n_nodes, int32_t n_devs, const uint8_t mask[restrict], const int32_t target[restrict],
-                              const nn_real weight[restrict], nn_real share[restrict], berth_err *err)
+static berth_status gather_targets(int32_t n_targets, int32_t n_nodes, int32_t n_devs,
+                                   const uint8_t mask[restrict], const int32_t target[restrict],
+                                   const nn_real weight[restrict], nn_real share[restrict], berth_err *err)
 {
 	size_t N = (size_t)n_nodes, D = (size_t)n_devs;
 	double total = 0;
 	for (int32_t t = 0; t < n_targets; t++) {
 		if (!(weight[t] >= 0))
-			return berth_fail(err, BERTH_EINVAL, "the weight of target %d is %g, expected 0 or more", t, (double)weight[t]);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "the weight of target %d is %g, expected 0 or more", t,
+			                  (double)weight[t]);
 		total += (double)weight[t];
 	}
 	if (!(total > 0) || !isfinite(total))
-		return berth_fail(err, BERTH_EINVAL, "the weights of the targets sum to %g, expected a number above 0", total);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "the weights of the targets sum to %g, expected a number above 0", total);
 	BERTH_TRY(check_choices("target", n_targets, N, D, mask, target, err));
 	memset(share, 0, N * D * sizeof *share);
 	for (size_t t = 0; t < (size_t)n_targets; t++) {
@@ -222,8 +242,8 @@ static berth_status gather_targets(int32_t n_targets, int32_t n_nodes, int32_t n
 }
 
 /* coef holds the shares, and is overwritten. */
-static double ce_of_shares(double scale, size_t N, size_t D, const uint8_t mask[restrict], const nn_real logp[restrict], nn_real coef[restrict],
-                           nn_real dlogits[restrict])
+static double ce_of_shares(double scale, size_t N, size_t D, const uint8_t mask[restrict],
+                           const nn_real logp[restrict], nn_real coef[restrict], nn_real dlogits[restrict])
 {
 	double sum = 0;
 	for (size_t i = 0; i < N * D; i++) {
@@ -235,8 +255,10 @@ static double ce_of_shares(double scale, size_t N, size_t D, const uint8_t mask[
 	return sum;
 }
 
-berth_status policy_ce_share_loss(double scale, int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict], const uint8_t mask[restrict],
-                                  const nn_real share[restrict], nn_real work[restrict], nn_real dlogits[restrict], double *loss, double *mass, berth_err *err)
+berth_status policy_ce_share_loss(double scale, int32_t n_nodes, int32_t n_devs,
+                                  const nn_real logits[restrict], const uint8_t mask[restrict],
+                                  const nn_real share[restrict], nn_real work[restrict],
+                                  nn_real dlogits[restrict], double *loss, double *mass, berth_err *err)
 {
 	size_t N = (size_t)n_nodes, D = (size_t)n_devs;
 	nn_real *logp = work, *coef = work + N * D;
@@ -250,8 +272,9 @@ berth_status policy_ce_share_loss(double scale, int32_t n_nodes, int32_t n_devs,
 	return BERTH_OK;
 }
 
-berth_status policy_ce_loss(double scale, int32_t n_targets, int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict],
-                            const uint8_t mask[restrict], const int32_t target[restrict], const nn_real weight[restrict],
+berth_status policy_ce_loss(double scale, int32_t n_targets, int32_t n_nodes, int32_t n_devs,
+                            const nn_real logits[restrict], const uint8_t mask[restrict],
+                            const int32_t target[restrict], const nn_real weight[restrict],
                             nn_real work[restrict], nn_real dlogits[restrict], double *loss, berth_err *err)
 {
 	size_t N = (size_t)n_nodes, D = (size_t)n_devs;

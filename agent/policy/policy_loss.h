@@ -1,6 +1,7 @@
-/* Losses on the logits of policy.h: loss and gradient in one function. All samples of one instance share its logits (one-shot
- * placements: every node's device is drawn on its own), so the gradient is gathered over the samples first and the network
- * runs backward once. Gradients accumulate into dlogits, so losses can be added; sums run in the order of the samples. */
+/* Losses on the logits of policy.h: loss and gradient in one function. All samples of one instance share its
+ * logits (one-shot placements: every node's device is drawn on its own), so the gradient is gathered over
+ * the samples first and the network runs backward once. Gradients accumulate into dlogits, so losses can be
+ * added; sums run in the order of the samples. */
 #ifndef BERTH_POLICY_LOSS_H
 #define BERTH_POLICY_LOSS_H
 
@@ -9,13 +10,13 @@
 
 #include <stdint.h>
 
-/* logp[n_nodes][n_devs] = log-probabilities; -INFINITY where mask is 0. Fails: BERTH_EINFEASIBLE, naming a node without a legal
- * device; logp is then as it was. */
-berth_status policy_log_probs(int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict], const uint8_t mask[restrict],
-                              nn_real logp[restrict], berth_err *err);
+/* logp[n_nodes][n_devs] = log-probabilities; -INFINITY where mask is 0. Fails: BERTH_EINFEASIBLE, naming a
+ * node without a legal device; logp is then as it was. */
+berth_status policy_log_probs(int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict],
+                              const uint8_t mask[restrict], nn_real logp[restrict], berth_err *err);
 
-/* Proximal policy optimisation (Schulman et al. 2017), with the ratio, its clip and the gradient of each node on their own: a
- * ratio that is the product over many nodes hardly learns. */
+/* Proximal policy optimisation (Schulman et al. 2017), with the ratio, its clip and the gradient of each
+ * node on their own: a ratio that is the product over many nodes hardly learns. */
 typedef struct policy_ppo_cfg {
 	double clip;    /* ratios beyond 1 +- clip earn nothing, > 0; default 0.2 */
 	double entropy; /* weight of the entropy bonus, >= 0; default 0.01 */
@@ -27,7 +28,8 @@ berth_status policy_ppo_cfg_check(const policy_ppo_cfg *cfg, berth_err *err);
 
 typedef struct policy_ppo_stats {
 	double loss;          /* policy_loss - cfg.entropy * entropy */
-	double policy_loss;   /* - mean of min(ratio * advantage, clipped ratio * advantage) over samples and nodes */
+	double policy_loss;   /* - mean of min(ratio * advantage, clipped ratio * advantage) over samples and
+	                         nodes */
 	double entropy;       /* mean over nodes, nats */
 	double kl;            /* mean of old_logp - new_logp over samples and nodes */
 	double clip_fraction; /* share of ratios outside 1 +- clip */
@@ -40,18 +42,20 @@ size_t policy_loss_work_size(int32_t n_nodes, int32_t n_devs);
  *   action     [n_samples][n_nodes], a legal device each
  *   old_logp   [n_samples][n_nodes], log-probability of the action when it was drawn
  *   advantage  [n_samples], higher is better; shared by all nodes of the sample
- *   work       scratch, policy_loss_work_size elements; on return the log-probabilities [n_nodes][n_devs] stand first
- * n_samples >= 1; without nodes all is 0. Ratios are cut at e^20, so the loss stays finite.
- * Fails, with dlogits and stats as they were: BERTH_EINFEASIBLE (a node without a legal device), BERTH_EINVAL (an illegal action).
- * O(n_samples * n_nodes + n_nodes * n_devs). */
+ *   work       scratch, policy_loss_work_size elements; on return the log-probabilities [n_nodes][n_devs]
+ *              stand first
+ * n_samples >= 1; without nodes all is 0. Ratios are cut at e^20, so the loss stays finite. Fails, with
+ * dlogits and stats as they were: BERTH_EINFEASIBLE (a node without a legal device), BERTH_EINVAL (an
+ * illegal action). O(n_samples * n_nodes + n_nodes * n_devs). */
 berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32_t n_nodes, int32_t n_devs,
-                             const nn_real logits[restrict], const uint8_t mask[restrict], const int32_t action[restrict],
-                             const nn_real old_logp[restrict], const nn_real advantage[restrict], nn_real work[restrict],
+                             const nn_real logits[restrict], const uint8_t mask[restrict],
+                             const int32_t action[restrict], const nn_real old_logp[restrict],
+                             const nn_real advantage[restrict], nn_real work[restrict],
                              nn_real dlogits[restrict], policy_ppo_stats *stats, berth_err *err);
 
-/* ---- samples of one table ----
- * Where all samples were drawn from one table of log-probabilities, a ratio depends on (node, device) alone. So the samples are gathered once, and every
- * epoch's loss, statistics and gradient cost what the table costs, however many samples there are. */
+/* ---- samples of one table ---- Where all samples were drawn from one table of log-probabilities, a ratio
+ * depends on (node, device) alone. So the samples are gathered once, and every epoch's loss, statistics and
+ * gradient cost what the table costs, however many samples there are. */
 
 /* Sums over the samples that put a node on a device. */
 typedef struct policy_batch {
@@ -64,27 +68,36 @@ typedef struct policy_batch {
 /* Room for a table of n_cells = nodes * devices. Fails: BERTH_ENOMEM. */
 berth_status policy_batch_new(size_t n_cells, berth_arena *mem, policy_batch *out, berth_err *err);
 
-/* Gather action [n_samples][n_nodes], legal devices, and advantage [n_samples], in the order of the samples. */
-void policy_batch_gather(policy_batch *b, int32_t n_samples, int32_t n_nodes, int32_t n_devs, const int32_t action[restrict],
-                         const nn_real advantage[restrict]);
+/* Gather action [n_samples][n_nodes], legal devices, and advantage [n_samples], in the order of the
+ * samples. */
+void policy_batch_gather(policy_batch *b, int32_t n_samples, int32_t n_nodes, int32_t n_devs,
+                         const int32_t action[restrict], const nn_real advantage[restrict]);
 
-/* policy_ppo_loss of a batch of at least one sample, but for rounding. Fails: BERTH_EINFEASIBLE. O(n_nodes * n_devs). */
-berth_status policy_ppo_batch_loss(const policy_ppo_cfg *cfg, const policy_batch *b, const nn_real logits[restrict], const uint8_t mask[restrict],
-                                   nn_real work[restrict], nn_real dlogits[restrict], policy_ppo_stats *stats, berth_err *err);
+/* policy_ppo_loss of a batch of at least one sample, but for rounding. Fails: BERTH_EINFEASIBLE. O(n_nodes *
+ * n_devs). */
+berth_status policy_ppo_batch_loss(const policy_ppo_cfg *cfg, const policy_batch *b,
+                                   const nn_real logits[restrict], const uint8_t mask[restrict],
+                                   nn_real work[restrict], nn_real dlogits[restrict], policy_ppo_stats *stats,
+                                   berth_err *err);
 
 /* ---- cross-entropy ---- */
 
-/* policy_ce_loss of gathered targets: share[node][dev] is the share of the weight of those that put the node there; and *mass, their mean probability.
- * Fails: BERTH_EINFEASIBLE. */
-berth_status policy_ce_share_loss(double scale, int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict], const uint8_t mask[restrict],
-                                  const nn_real share[restrict], nn_real work[restrict], nn_real dlogits[restrict], double *loss, double *mass, berth_err *err);
+/* policy_ce_loss of gathered targets: share[node][dev] is the share of the weight of those that put the node
+ * there; and *mass, their mean probability. Fails: BERTH_EINFEASIBLE. */
+berth_status policy_ce_share_loss(double scale, int32_t n_nodes, int32_t n_devs,
+                                  const nn_real logits[restrict], const uint8_t mask[restrict],
+                                  const nn_real share[restrict], nn_real work[restrict],
+                                  nn_real dlogits[restrict], double *loss, double *mass, berth_err *err);
 
-/* Weighted cross-entropy towards n_targets >= 1 placements (cloning, and the refit of the cross-entropy method):
+/* Weighted cross-entropy towards n_targets >= 1 placements (cloning, and the refit of the cross-entropy
+ * method):
  *   *loss = - scale * sum over targets of (weight / sum of weights) * mean over nodes of logp[node][target]
- * dlogits += its gradient. weight[n_targets] >= 0, not all 0; target[n_targets][n_nodes], a legal device each; work as above.
- * Fails, with outputs as they were: BERTH_EINFEASIBLE, BERTH_EINVAL (an illegal target, weights that sum to nothing finite above 0). */
-berth_status policy_ce_loss(double scale, int32_t n_targets, int32_t n_nodes, int32_t n_devs, const nn_real logits[restrict],
-                            const uint8_t mask[restrict], const int32_t target[restrict], const nn_real weight[restrict],
+ * dlogits += its gradient. weight[n_targets] >= 0, not all 0; target[n_targets][n_nodes], a legal device
+ * each; work as above. Fails, with outputs as they were: BERTH_EINFEASIBLE, BERTH_EINVAL (an illegal target,
+ * weights that sum to nothing finite above 0). */
+berth_status policy_ce_loss(double scale, int32_t n_targets, int32_t n_nodes, int32_t n_devs,
+                            const nn_real logits[restrict], const uint8_t mask[restrict],
+                            const int32_t target[restrict], const nn_real weight[restrict],
                             nn_real work[restrict], nn_real dlogits[restrict], double *loss, berth_err *err);
 
 #endif

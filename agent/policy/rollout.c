@@ -3,7 +3,8 @@
 
 #include "method.h"
 
-berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out, berth_err *err)
+berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out,
+                               berth_err *err)
 {
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	berth_rollout w = {.s = s, .e = e};
@@ -32,7 +33,8 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	return BERTH_OK;
 }
 
-berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, berth_arena *tmp, berth_err *err)
+berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
+                                        const nn_real *keys, berth_arena *tmp, berth_err *err)
 {
 	greedy g = {w, net, keys};
 	return berth_offer_schedule(w->s, schedule, &g, tmp, err);
@@ -62,7 +64,8 @@ static void draw_one(void *ctx, int32_t item, int32_t worker)
 	berth_partial_order(part, b->orders + at);
 }
 
-void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, const berth_rollout_batch *b)
+void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys,
+                        const berth_rollout_batch *b)
 {
 	drawing d = {w, net, keys, b};
 	berth_pool_run(w->s->cfg.pool, b->n, draw_one, &d);

@@ -1,4 +1,5 @@
-/* Sequential decoding on a search: the most probable placement offered, and draws offered in batches on all workers. */
+/* Sequential decoding on a search: the most probable placement offered, and draws offered in batches on all
+ * workers. */
 #ifndef BERTH_ROLLOUT_H
 #define BERTH_ROLLOUT_H
 
@@ -12,11 +13,13 @@ typedef struct berth_rollout {
 } berth_rollout;
 
 /* For what e encodes, the problem of s. In mem. Fails: BERTH_ENOMEM. */
-berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out, berth_err *err);
+berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out,
+                               berth_err *err);
 
-/* Offer the most probable placement, with its order, and again with more of memory asked for where it does not fit (berth_offer_schedule).
- * Fails: BERTH_ENOMEM. */
-berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, berth_arena *tmp, berth_err *err);
+/* Offer the most probable placement, with its order, and again with more of memory asked for where it does
+ * not fit (berth_offer_schedule). Fails: BERTH_ENOMEM. */
+berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
+                                        const nn_real *keys, berth_arena *tmp, berth_err *err);
 
 /* A batch of draws. Episode i has the random stream (seed, first + i). */
 typedef struct berth_rollout_batch {
@@ -30,7 +33,8 @@ typedef struct berth_rollout_batch {
 } berth_rollout_batch;
 
 /* Draw and offer. 2 n evaluations. Same results for any number of workers. */
-void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys, const berth_rollout_batch *b);
+void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys,
+                        const berth_rollout_batch *b);
 
 /* The better of the two scores of draw i. */
 static inline berth_score berth_rollout_score(const berth_rollout_batch *b, int32_t i)

@@ -33,7 +33,8 @@ typedef struct trainer {
 	char (*digest)[DIGEST + 2]; /* [n_items] SHA-256 of graph and system */
 	char *trained_on;
 	double started, saved;
-	const char *older;        /* where the checkpoint before the present one is kept while training goes on; NULL: none is written */
+	const char *older; /* where the checkpoint before the present one is kept while training goes on;
+	                      NULL: none is written */
 } trainer;
 
 berth_train_cfg berth_train_cfg_default(void)
@@ -54,7 +55,8 @@ static berth_status name_items(trainer *w, berth_err *err)
 {
 	char *text = berth_arena_strdup(w->mem, "");
 	for (int32_t i = 0; text && i < w->n_items; i++)
-		text = berth_arena_printf(w->mem, "%s%s%s on %s", text, i ? "; " : "", w->items[i].graph, w->items[i].system);
+		text = berth_arena_printf(w->mem, "%s%s%s on %s", text, i ? "; " : "", w->items[i].graph,
+		                          w->items[i].system);
 	w->trained_on = text;
 	if (!text)
 		return berth_nomem(err);
@@ -72,7 +74,11 @@ static berth_status name_items(trainer *w, berth_err *err)
 static berth_status open_searches(trainer *w, berth_err *err)
 {
 	berth_search **all;
-	berth_search_cfg cfg = {.objective = w->cfg->objective, .seed = w->cfg->seed, .evaluations = INT64_MAX, .pool = w->cfg->pool, .cancel = w->cfg->cancel};
+	berth_search_cfg cfg = {.objective = w->cfg->objective,
+	                        .seed = w->cfg->seed,
+	                        .evaluations = INT64_MAX,
+	                        .pool = w->cfg->pool,
+	                        .cancel = w->cfg->cancel};
 	BERTH_TRY(BERTH_NEW(w->mem, w->search, w->n_items, err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->seeds, w->n_items, err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->bound, w->n_items, err));
@@ -86,7 +92,8 @@ static berth_status open_searches(trainer *w, berth_err *err)
 		BERTH_TRY(berth_bounds_objective(p, &b, &w->cfg->objective, w->tmp, &w->bound[i], err));
 		BERTH_TRY(berth_portfolio_run(all[i], w->mem, w->tmp, &w->seeds[i], err));
 	}
-	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp, &w->l, err));
+	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp,
+	                            &w->l, err));
 	for (int32_t i = 0; i < w->n_items; i++)
 		w->l.pair[i].reference = w->seeds[i].reference;
 	return BERTH_OK;
@@ -127,7 +134,8 @@ static double from_bits(int64_t b)
 	return x;
 }
 
-/* The arrays of the state with their names and shapes, for writing (values are there) and for reading (to be filled). */
+/* The arrays of the state with their names and shapes, for writing (values are there) and for reading (to be
+ * filled). */
 typedef struct state {
 	safetensors_tensor *t;
 	int32_t n;
@@ -137,7 +145,8 @@ typedef struct state {
 	berth_arena *tmp;
 } state;
 
-static void name_tensor(state *s, const char *name, safetensors_dtype type, int64_t rows, int64_t columns, const void *data)
+static void name_tensor(state *s, const char *name, safetensors_dtype type, int64_t rows, int64_t columns,
+                        const void *data)
 {
 	s->t[s->n++] = (safetensors_tensor){name, type, 2, {rows, columns}, data};
 }
@@ -145,7 +154,8 @@ static void name_tensor(state *s, const char *name, safetensors_dtype type, int6
 static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
 {
 	const berth_pair *t = &w->l.pair[i];
-	int64_t ops = w->items[i].p->n_ops, window = w->cfg->learner.sequential ? 0 : w->cfg->learner.window, groups = t->e.n_groups;
+	int64_t ops = w->items[i].p->n_ops, window = w->cfg->learner.sequential ? 0 : w->cfg->learner.window,
+		groups = t->e.n_groups;
 	char *name[4];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
 	for (int k = 0; k < 4; k++)
@@ -213,8 +223,15 @@ static berth_status save(trainer *w, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
 	state s;
-	berth_policy_file f = {.dims = w->l.dims, .cfg = w->cfg->learner, .objective = w->cfg->objective, .seed = w->cfg->seed, .steps = w->l.steps,
-	                       .evaluations = evaluations_made(w), .trained_on = w->trained_on, .core = berth_policy_core(), .params = w->l.params};
+	berth_policy_file f = {.dims = w->l.dims,
+	                       .cfg = w->cfg->learner,
+	                       .objective = w->cfg->objective,
+	                       .seed = w->cfg->seed,
+	                       .steps = w->l.steps,
+	                       .evaluations = evaluations_made(w),
+	                       .trained_on = w->trained_on,
+	                       .core = berth_policy_core(),
+	                       .params = w->l.params};
 	BERTH_TRY(lay_out(w, w->tmp, &s, err));
 	s.total[T_STEPS] = w->l.steps;
 	s.total[T_ADAM] = w->l.adam.step;
@@ -236,11 +253,19 @@ static berth_status fill(const char *path, const safetensors_file *raw, state *s
 	for (int32_t i = 0; i < s->n; i++) {
 		const safetensors_tensor *want = &s->t[i], *have = safetensors_find(raw, want->name);
 		if (!have)
-			return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it holds a policy, but no training state ('%s' is missing)", path, want->name);
-		if (have->dtype != want->dtype || have->n_dims != 2 || have->shape[0] != want->shape[0] || have->shape[1] != want->shape[1])
-			return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: '%s' is of another training (other graphs, systems or settings)", path, want->name);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: cannot resume: it holds a policy, but no training state ('%s' "
+			                  "is missing)",
+			                  path, want->name);
+		if (have->dtype != want->dtype || have->n_dims != 2 || have->shape[0] != want->shape[0] ||
+		    have->shape[1] != want->shape[1])
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: cannot resume: '%s' is of another training (other graphs, "
+			                  "systems or settings)",
+			                  path, want->name);
 		if (safetensors_count(want))
-			memcpy((void *)(uintptr_t)want->data, have->data, safetensors_count(want) * size[want->dtype]);
+			memcpy((void *)(uintptr_t)want->data, have->data,
+			       safetensors_count(want) * size[want->dtype]);
 	}
 	return BERTH_OK;
 }
@@ -251,13 +276,18 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 	berth_search *h = &w->search[i];
 	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
 	int32_t devs = h->p->n_devs, ops = h->p->n_ops;
-	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= (w->l.cfg.sequential ? 0 : w->cfg->learner.window) && c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0;
+	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= (w->l.cfg.sequential ? 0 : w->cfg->learner.window) &&
+	          c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0;
 	for (size_t k = 0; ok && k < (size_t)c[N_WINDOW] * (size_t)t->e.n_groups; k++)
-		ok = s->action[i][k] < devs && t->e.in.mask[k % (size_t)t->e.n_groups * (size_t)devs + s->action[i][k]];
+		ok = s->action[i][k] < devs &&
+		     t->e.in.mask[k % (size_t)t->e.n_groups * (size_t)devs + s->action[i][k]];
 	for (int32_t op = 0; ok && op < ops; op++)
-		ok = s->dev[i][op] < devs && berth_op_legal(h->p, op, s->dev[i][op]) && s->order[i][op] >= 0 && s->order[i][op] < ops;
+		ok = s->dev[i][op] < devs && berth_op_legal(h->p, op, s->dev[i][op]) &&
+		     s->order[i][op] >= 0 && s->order[i][op] < ops;
 	if (!ok)
-		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: the state of '%s' contradicts itself", path, w->items[i].graph);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: the state of '%s' contradicts itself", path,
+		                  w->items[i].graph);
 	t->episodes = c[N_EPISODES];
 	t->mean = from_bits(c[N_MEAN]);
 	t->var = from_bits(c[N_VAR]);
@@ -280,12 +310,18 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 {
 	const char *path = w->cfg->path;
 	if (strcmp(f->trained_on, w->trained_on) != 0)
-		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it was trained on %.120s, not on %.120s", path, f->trained_on, w->trained_on);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it was trained on %.120s, not on %.120s", path,
+		                  f->trained_on, w->trained_on);
 	if (f->seed != w->cfg->seed || !berth_objective_equal(&f->objective, &w->cfg->objective))
-		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it was trained with seed %llu for %s", path, (unsigned long long)f->seed,
-		                  berth_objective_name(&f->objective));
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it was trained with seed %llu for %s", path,
+		                  (unsigned long long)f->seed, berth_objective_name(&f->objective));
 	if (!berth_learner_cfg_equal(&f->cfg, &w->cfg->learner))
-		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it was trained with other settings; 'berth show' lists them", path);
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: cannot resume: it was trained with other settings; 'berth show' lists them",
+			path);
 	return BERTH_OK;
 }
 
@@ -295,7 +331,9 @@ static berth_status read_checkpoint(trainer *w, berth_policy_file *f, berth_err 
 	berth_err why;
 	berth_status st = berth_policy_file_read(w->cfg->path, w->mem, w->tmp, f, &why);
 	if (st == BERTH_EFORMAT && access(w->older, R_OK) == 0)
-		return berth_fail(err, st, "%.300s; the checkpoint before it is %s: move it there to go on from it", why.msg, w->older);
+		return berth_fail(err, st,
+		                  "%.300s; the checkpoint before it is %s: move it there to go on from it",
+		                  why.msg, w->older);
 	return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
 }
 
@@ -310,7 +348,9 @@ static berth_status load(trainer *w, berth_err *err)
 	BERTH_TRY(fill(path, &f.raw, &s, err));
 	for (int32_t i = 0; i < w->n_items; i++) {
 		if (memcmp(s.digest + (size_t)i * DIGEST, w->digest[i], DIGEST) != 0)
-			return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: '%s' on '%s' has changed since", path, w->items[i].graph, w->items[i].system);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: cannot resume: '%s' on '%s' has changed since", path,
+			                  w->items[i].graph, w->items[i].system);
 		BERTH_TRY(put_item(w, path, i, &s, err));
 	}
 	memcpy(w->l.params, f.params, policy_param_count(&w->l.dims) * sizeof *f.params);
@@ -338,7 +378,12 @@ static void tell(trainer *w, int32_t item, const berth_step_stats *stats)
 {
 	int64_t made = evaluations_made(w);
 	const berth_search *h = &w->search[item];
-	berth_train_update u = {w->l.steps, made, item, *stats, berth_score_feasible(h->best) ? h->best.value : NAN, w->bound[item],
+	berth_train_update u = {w->l.steps,
+	                        made,
+	                        item,
+	                        *stats,
+	                        berth_score_feasible(h->best) ? h->best.value : NAN,
+	                        w->bound[item],
 	                        (double)made / fmax(berth_wall_seconds() - w->started, 1e-9)};
 	if (w->cfg->update)
 		w->cfg->update(w->cfg->update_ctx, &u);
@@ -359,14 +404,17 @@ static berth_status learn(trainer *w, berth_err *err)
 		berth_step_stats stats;
 		int32_t item = next_item(w);
 		w->l.lr_scale = fmin(1, 2 * (double)left / (double)budget);
-		BERTH_TRY(berth_learner_step(&w->l, item, left < w->cfg->learner.batch ? (int32_t)left : w->cfg->learner.batch, &stats, err));
+		BERTH_TRY(berth_learner_step(
+			&w->l, item, left < w->cfg->learner.batch ? (int32_t)left : w->cfg->learner.batch,
+			&stats, err));
 		tell(w, item, &stats);
 		BERTH_TRY(maybe_save(w, err));
 	}
 	return BERTH_OK;
 }
 
-/* Refine one incumbent, on a copy of its search: an interrupted refinement leaves no trace, so that resuming makes the same steps. */
+/* Refine one incumbent, on a copy of its search: an interrupted refinement leaves no trace, so that resuming
+ * makes the same steps. */
 static berth_status refine_item(trainer *w, int32_t i, int64_t evaluations, berth_err *err)
 {
 	berth_search *h = &w->search[i], copy = *h;
@@ -415,15 +463,21 @@ static berth_status report(const trainer *w, berth_train_result *out, berth_err 
 		const berth_search *h = &w->search[i];
 		const berth_portfolio_answer *seed = &w->seeds[i].seed[w->seeds[i].best];
 		out->best[i] = (berth_train_best){berth_score_feasible(h->best) ? h->best.value : NAN,
-		                                  berth_score_feasible(seed->score) ? seed->score.value : NAN, seed->method, h->best_dev};
+		                                  berth_score_feasible(seed->score) ? seed->score.value : NAN,
+		                                  seed->method, h->best_dev};
 	}
 	return BERTH_OK;
 }
 
-berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items, berth_arena *mem, berth_arena *tmp, berth_train_result *out,
-                         berth_err *err)
+berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items,
+                         berth_arena *mem, berth_arena *tmp, berth_train_result *out, berth_err *err)
 {
-	trainer w = {.cfg = cfg, .items = items, .n_items = n_items, .mem = mem, .tmp = tmp, .started = berth_wall_seconds()};
+	trainer w = {.cfg = cfg,
+	             .items = items,
+	             .n_items = n_items,
+	             .mem = mem,
+	             .tmp = tmp,
+	             .started = berth_wall_seconds()};
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");
@@ -448,5 +502,7 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	if (cfg->path && !stop)
 		unlink(w.older); /* nothing is left to go on with */
 	BERTH_TRY(report(&w, out, err));
-	return stop ? berth_fail(err, BERTH_EINTERRUPTED, "interrupted after %lld evaluations", (long long)out->evaluations) : BERTH_OK;
+	return stop ? berth_fail(err, BERTH_EINTERRUPTED, "interrupted after %lld evaluations",
+	                         (long long)out->evaluations)
+	            : BERTH_OK;
 }

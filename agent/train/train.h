@@ -1,4 +1,5 @@
-/* Training a policy over graphs and systems, in steps that can be interrupted at any moment and gone on with to the same bits. */
+/* Training a policy over graphs and systems, in steps that can be interrupted at any moment and gone on with
+ * to the same bits. */
 #ifndef BERTH_TRAIN_H
 #define BERTH_TRAIN_H
 
@@ -48,10 +49,11 @@ typedef struct berth_train_result {
 
 berth_train_cfg berth_train_cfg_default(void);
 
-/* Train: seed from the portfolio, then steps over the items in turn, then refinement of every incumbent (a fifth of the evaluations). The checkpoint has
- * the policy and the whole state. Results live in mem. Fails: BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else),
- * BERTH_EIO, BERTH_ENOMEM; BERTH_EINTERRUPTED with the result set. */
-berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items, berth_arena *mem, berth_arena *tmp, berth_train_result *out,
-                         berth_err *err);
+/* Train: seed from the portfolio, then steps over the items in turn, then refinement of every incumbent (a
+ * fifth of the evaluations). The checkpoint has the policy and the whole state. Results live in mem. Fails:
+ * BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else), BERTH_EIO, BERTH_ENOMEM;
+ * BERTH_EINTERRUPTED with the result set. */
+berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items,
+                         berth_arena *mem, berth_arena *tmp, berth_train_result *out, berth_err *err);
 
 #endif

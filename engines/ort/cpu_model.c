@@ -28,7 +28,8 @@ typedef struct words {
 /* A line of the core's paragraph. */
 static void take(char *line, words *w)
 {
-	static const char *const keys[] = {"cpu family", "model", "stepping", "CPU implementer", "CPU variant", "CPU part", "CPU revision", "cpu"};
+	static const char *const keys[] = {"cpu family",  "model",    "stepping",     "CPU implementer",
+	                                   "CPU variant", "CPU part", "CPU revision", "cpu"};
 	const char *text = value_of(line, "model name");
 	if (text)
 		snprintf(w->name, sizeof w->name, "%s", text);

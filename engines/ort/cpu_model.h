@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the file (/proc/cpuinfo) calls the processor of a core, cut to name[size]: its "model name", which a virtual machine may share with others, and the
- * numbers of its family, model and stepping (x86), implementer, variant, part and revision (ARM), or "cpu" (POWER). "" where it says none, or is not there. */
+/* What the file (/proc/cpuinfo) calls the processor of a core, cut to name[size]: its "model name", which a
+ * virtual machine may share with others, and the numbers of its family, model and stepping (x86),
+ * implementer, variant, part and revision (ARM), or "cpu" (POWER). "" where it says none, or is not there. */
 void cpu_model(const char *path, int32_t core, char *name, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
-/* Running tasks on workers: one worker a device, pinned to a core, each running its tasks in the order in which they are listed, as soon as the tensors that a
- * task reads are there. Two implementations: plain threads, and StarPU (where it was found at build). */
+/* Running tasks on workers: one worker a device, pinned to a core, each running its tasks in the order in
+ * which they are listed, as soon as the tensors that a task reads are there. Two implementations: plain
+ * threads, and StarPU (where it was found at build). */
 #ifndef BERTH_EXEC_H
 #define BERTH_EXEC_H
 
@@ -13,8 +14,10 @@ enum { EXEC_MAX_WORKERS = 64 };
 typedef struct exec_task {
 	int32_t worker;
 	int32_t n_in, n_out;
-	const int32_t *in, *out;   /* buffers read and written; each buffer is written by one task, listed before those that read it */
-	void (*run)(void *ctx, double began); /* on the worker; began: exec_now at the start of the whole run */
+	const int32_t *in, *out; /* buffers read and written; each buffer is written by one task, listed
+	                            before those that read it */
+	void (*run)(void *ctx, double began); /* on the worker; began: exec_now at the start of the whole run
+	                                       */
 	void *ctx;
 } exec_task;
 
@@ -34,7 +37,8 @@ typedef struct exec_kind {
 	berth_status (*admit)(void *ex, exec_buffer *buffers, int32_t n, berth_err *err);
 	void (*dismiss)(void *ex, exec_buffer *buffers, int32_t n);
 	/* Run all once; returns when all are done. */
-	berth_status (*run)(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers, berth_err *err);
+	berth_status (*run)(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers,
+	                    berth_err *err);
 } exec_kind;
 
 extern const exec_kind exec_threads, exec_starpu;

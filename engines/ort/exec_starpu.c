@@ -1,4 +1,5 @@
-/* Workers of StarPU: tensors are data handles, a task names those that it reads and writes, and is pinned to its worker, whose order is that of the list. */
+/* Workers of StarPU: tensors are data handles, a task names those that it reads and writes, and is pinned to
+ * its worker, whose order is that of the list. */
 #include "exec.h"
 
 #include <starpu.h>
@@ -11,7 +12,8 @@ typedef struct run_of {
 
 typedef struct pool {
 	int32_t n;
-	uint32_t place[EXEC_MAX_WORKERS]; /* tasks that each worker got so far: StarPU keeps to the numbers over all runs */
+	uint32_t place[EXEC_MAX_WORKERS]; /* tasks that each worker got so far: StarPU keeps to the numbers
+	                                     over all runs */
 } pool;
 
 static void codelet(void *buffers[], void *arg)
@@ -21,7 +23,8 @@ static void codelet(void *buffers[], void *arg)
 	r->task->run(r->task->ctx, r->began);
 }
 
-static struct starpu_codelet piece = {.cpu_funcs = {codelet}, .nbuffers = STARPU_VARIABLE_NBUFFERS, .name = "segment"};
+static struct starpu_codelet piece = {
+	.cpu_funcs = {codelet}, .nbuffers = STARPU_VARIABLE_NBUFFERS, .name = "segment"};
 
 static berth_status open_pool(int32_t n, const int32_t *cores, berth_arena *mem, void **ex, berth_err *err)
 {
@@ -41,7 +44,8 @@ static berth_status open_pool(int32_t n, const int32_t *cores, berth_arena *mem,
 	if ((int32_t)starpu_cpu_worker_get_count() < n) {
 		int32_t have = (int32_t)starpu_cpu_worker_get_count();
 		starpu_shutdown();
-		return berth_fail(err, BERTH_EIO, "StarPU has %d workers here; %d devices were asked for", have, n);
+		return berth_fail(err, BERTH_EIO, "StarPU has %d workers here; %d devices were asked for",
+		                  have, n);
 	}
 	starpu_pause();
 	p->n = n;
@@ -61,7 +65,8 @@ static berth_status admit(void *ex, exec_buffer *buffers, int32_t n, berth_err *
 	(void)ex, (void)err;
 	for (int32_t i = 0; i < n; i++) {
 		starpu_data_handle_t h;
-		starpu_vector_data_register(&h, STARPU_MAIN_RAM, (uintptr_t)buffers[i].data, (uint32_t)(buffers[i].bytes ? buffers[i].bytes : 1), 1);
+		starpu_vector_data_register(&h, STARPU_MAIN_RAM, (uintptr_t)buffers[i].data,
+		                            (uint32_t)(buffers[i].bytes ? buffers[i].bytes : 1), 1);
 		buffers[i].handle = h;
 	}
 	return BERTH_OK;
@@ -74,7 +79,8 @@ static void dismiss(void *ex, exec_buffer *buffers, int32_t n)
 		starpu_data_unregister_submit(buffers[i].handle);
 }
 
-static berth_status submit(const exec_task *t, run_of *r, uint32_t place, const exec_buffer *buffers, berth_err *err)
+static berth_status submit(const exec_task *t, run_of *r, uint32_t place, const exec_buffer *buffers,
+                           berth_err *err)
 {
 	struct starpu_task *task = starpu_task_create();
 	int32_t n = t->n_in + t->n_out;
@@ -95,7 +101,9 @@ static berth_status submit(const exec_task *t, run_of *r, uint32_t place, const 
 	task->execute_on_a_specific_worker = 1;
 	task->workerid = (unsigned)t->worker;
 	task->workerorder = place;
-	return starpu_task_submit(task) == 0 ? BERTH_OK : berth_fail(err, BERTH_EIO, "StarPU takes no task for worker %d", t->worker);
+	return starpu_task_submit(task) == 0
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EIO, "StarPU takes no task for worker %d", t->worker);
 }
 
 static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers, berth_err *err)

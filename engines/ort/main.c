@@ -1,4 +1,5 @@
-/* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime, its devices being workers on cores of this machine. */
+/* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime, its devices
+ * being workers on cores of this machine. */
 #include "cores.h"
 #include "cpu_model.h"
 #include "json.h"
@@ -33,7 +34,10 @@ typedef struct engine {
 /* What a refusal is about: the "kind" of the protocol. */
 static const char *kind_of(berth_status st)
 {
-	return st == BERTH_EFORMAT ? "model" : st == BERTH_EINFEASIBLE ? "device" : st == BERTH_EIO ? "missing" : "";
+	return st == BERTH_EFORMAT       ? "model"
+	       : st == BERTH_EINFEASIBLE ? "device"
+	       : st == BERTH_EIO         ? "missing"
+	                                 : "";
 }
 
 /* ---- starting ---- */
@@ -55,10 +59,15 @@ static berth_status read_devices(engine *e, berth_err *err)
 		ort_device *d = &e->dev[e->n_devs];
 		char *end = NULL;
 		if (e->n_devs >= n_cores)
-			return berth_fail(err, BERTH_EINVAL, "--devices names more devices than there are cores (%d)", n_cores);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "--devices names more devices than there are cores (%d)", n_cores);
 		d->speed = text[name] == '=' ? strtod(text + name + 1, &end) : 1;
-		if (!name || name >= sizeof d->name || !(d->speed > 0 && d->speed <= 1) || (end && end != text + n))
-			return berth_fail(err, BERTH_EINVAL, "--devices '%.60s': NAME or NAME=SPEED with a speed above 0 and at most 1 was expected", text);
+		if (!name || name >= sizeof d->name || !(d->speed > 0 && d->speed <= 1) ||
+		    (end && end != text + n))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "--devices '%.60s': NAME or NAME=SPEED with a speed above 0 and at "
+			                  "most 1 was expected",
+			                  text);
 		snprintf(d->name, sizeof d->name, "%.*s", (int)name, text);
 		d->core = core[e->n_devs++];
 		text += n + (text[n] == ',');
@@ -83,7 +92,10 @@ static berth_status start(engine *e, berth_err *err)
 
 static int level_of(const engine *e)
 {
-	return strcmp(e->optimize, "none") == 0 ? ORT_PLAIN : strcmp(e->optimize, "basic") == 0 ? ORT_BASIC : strcmp(e->optimize, "extended") == 0 ? ORT_EXTENDED : ORT_ALL;
+	return strcmp(e->optimize, "none") == 0       ? ORT_PLAIN
+	       : strcmp(e->optimize, "basic") == 0    ? ORT_BASIC
+	       : strcmp(e->optimize, "extended") == 0 ? ORT_EXTENDED
+	                                              : ORT_ALL;
 }
 
 /* ---- parts of answers ---- */
@@ -102,7 +114,8 @@ static berth_status read_repeats(const berth_json *q, int32_t *warmup, int32_t *
 	return berth_json_int(q, "repeats", true, 1, 1000000, repeats, err);
 }
 
-static berth_status read_numbers(engine *e, const berth_json *q, const char *key, int32_t n, double below, int32_t **out, int32_t *count, berth_err *err)
+static berth_status read_numbers(engine *e, const berth_json *q, const char *key, int32_t n, double below,
+                                 int32_t **out, int32_t *count, berth_err *err)
 {
 	berth_json list;
 	const cJSON *item;
@@ -110,12 +123,14 @@ static berth_status read_numbers(engine *e, const berth_json *q, const char *key
 	BERTH_TRY(berth_json_array(q, key, true, &list, err));
 	*count = cJSON_GetArraySize(list.item);
 	if (n >= 0 && *count != n)
-		return berth_fail(err, BERTH_EINVAL, "\"%s\" has %d entries; %d were expected", key, *count, n);
+		return berth_fail(err, BERTH_EINVAL, "\"%s\" has %d entries; %d were expected", key, *count,
+		                  n);
 	BERTH_TRY(BERTH_NEW(&e->tmp, *out, *count, err));
 	cJSON_ArrayForEach(item, list.item)
 	{
 		if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < below))
-			return berth_fail(err, BERTH_EINVAL, "\"%s\": entry %d is no whole number in 0 .. %g", key, i, below - 1);
+			return berth_fail(err, BERTH_EINVAL, "\"%s\": entry %d is no whole number in 0 .. %g",
+			                  key, i, below - 1);
 		(*out)[i++] = (int32_t)item->valuedouble;
 	}
 	return BERTH_OK;
@@ -181,13 +196,16 @@ static berth_status same_graph(const engine *e, const berth_json *q, berth_err *
 	BERTH_TRY(berth_json_object(q, "graph", true, &graph, err));
 	BERTH_TRY(berth_json_array(&graph, "ops", true, &ops, err));
 	if (cJSON_GetArraySize(ops.item) != e->model.n_ops)
-		return berth_fail(err, BERTH_EFORMAT, "the model has %d operators, but the graph %d", e->model.n_ops, cJSON_GetArraySize(ops.item));
+		return berth_fail(err, BERTH_EFORMAT, "the model has %d operators, but the graph %d",
+		                  e->model.n_ops, cJSON_GetArraySize(ops.item));
 	cJSON_ArrayForEach(op, ops.item)
 	{
 		const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(op, "type"));
 		const char *ours = e->model.onnx.node[e->model.op_node[i]].type;
 		if (type && strcmp(type, ours) != 0)
-			return berth_fail(err, BERTH_EFORMAT, "operator %d of the model is a %.40s, that of the graph a %.40s", i, ours, type);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d of the model is a %.40s, that of the graph a %.40s", i,
+			                  ours, type);
 		i++;
 	}
 	return BERTH_OK;
@@ -220,7 +238,9 @@ static berth_status load(engine *e, const berth_json *q, berth_json_out *w, bert
 	BERTH_TRY(berth_json_string(q, "model", true, &path, err));
 	unload(e);
 	if (strncmp(path, "zoo:", 4) == 0)
-		return berth_fail(err, BERTH_EFORMAT, "%.80s is a description without weights; this engine runs ONNX files", path);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%.80s is a description without weights; this engine runs ONNX files",
+		                  path);
 	berth_status st = read_dims(e, q, &opt, err);
 	if (st == BERTH_OK)
 		st = ort_model_open(e->lib, path, &opt, level_of(e), &e->model_mem, &e->model, err);
@@ -238,13 +258,15 @@ static berth_status load(engine *e, const berth_json *q, berth_json_out *w, bert
 }
 
 /* The plan of a placement, from those kept or new in place of the oldest. */
-static berth_status get_plan(engine *e, const int32_t *placement, const int32_t *order, ort_plan **out, berth_err *err)
+static berth_status get_plan(engine *e, const int32_t *placement, const int32_t *order, ort_plan **out,
+                             berth_err *err)
 {
 	size_t size = (size_t)e->model.n_ops * sizeof *placement;
 	ort_plan *oldest = &e->plan[0];
 	for (int32_t i = 0; i < MAX_PLANS; i++) {
 		ort_plan *p = &e->plan[i];
-		if (p->m && memcmp(p->placement, placement, size) == 0 && order && memcmp(p->order, order, size) == 0) {
+		if (p->m && memcmp(p->placement, placement, size) == 0 && order &&
+		    memcmp(p->order, order, size) == 0) {
 			p->used = ++e->used;
 			*out = p;
 			return BERTH_OK;
@@ -331,7 +353,8 @@ static berth_status put_operators(engine *e, const ort_plan *p, berth_json_out *
 {
 	ort_operator_time *x;
 	int32_t n = 0;
-	BERTH_TRY(ort_operator_times(&e->model, e->dev, p->placement, p->order, e->clock, e->kind, e->ex, &e->tmp, &x, &n, err));
+	BERTH_TRY(ort_operator_times(&e->model, e->dev, p->placement, p->order, e->clock, e->kind, e->ex,
+	                             &e->tmp, &x, &n, err));
 	berth_json_open(w, "operators", '[');
 	for (int32_t i = 0; i < n; i++) {
 		berth_json_open(w, NULL, '{');
@@ -421,7 +444,8 @@ static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, b
 	berth_json_open(w, "rows", '[');
 	for (int32_t i = 0; i < n; i++) {
 		berth_err why = {0};
-		berth_status st = ort_profile_op(&e->model, e->dev, op[i], device, e->clock, e->kind, e->ex, warmup, repeats, wall_s, cpu_s, &why);
+		berth_status st = ort_profile_op(&e->model, e->dev, op[i], device, e->clock, e->kind, e->ex,
+		                                 warmup, repeats, wall_s, cpu_s, &why);
 		if (st != BERTH_OK && st != BERTH_EFORMAT)
 			return berth_fail(err, st, "%s", why.msg);
 		berth_json_open(w, NULL, '{');
@@ -451,7 +475,8 @@ static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w,
 	for (int32_t i = 0; i < n; i++) {
 		for (int32_t k = -warmup; k < repeats; k++)
 			if (e->clock == ORT_CLOCK_WALL)
-				BERTH_TRY(ort_profile_transfer(from, to, (size_t)bytes[i], e->kind, e->ex, k < 0 ? &unseen : &wall_s[k], err));
+				BERTH_TRY(ort_profile_transfer(from, to, (size_t)bytes[i], e->kind, e->ex,
+				                               k < 0 ? &unseen : &wall_s[k], err));
 		berth_json_open(w, NULL, '{');
 		berth_json_put_int(w, "bytes", bytes[i]);
 		put_times(w, "wall_s", wall_s, repeats);
@@ -469,7 +494,8 @@ static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth
 	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
 	BERTH_TRY(berth_json_number(q, "speed", true, 0, &speed, err));
 	if (!(speed > 0 && speed <= 1))
-		return berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected", speed);
+		return berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected",
+		                  speed);
 	e->dev[device].speed = e->start_speed[device] * speed;
 	return BERTH_OK;
 }
@@ -482,8 +508,10 @@ typedef struct question {
 	bool needs_model;
 } question;
 
-static const question questions[] = {{"hello", hello, false}, {"load", load, false}, {"run", run, true}, {"whole", whole, true},
-                                     {"profile", profile, true}, {"transfers", transfers, false}, {"set", set, true}};
+static const question questions[] = {{"hello", hello, false},    {"load", load, false},
+                                     {"run", run, true},         {"whole", whole, true},
+                                     {"profile", profile, true}, {"transfers", transfers, false},
+                                     {"set", set, true}};
 
 static berth_status answer(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
@@ -538,7 +566,8 @@ static bool answer_line(engine *e, const char *line, size_t len)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] [--optimize none|basic|extended|all]\n"
+	fprintf(stderr, "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] "
+	                "[--optimize none|basic|extended|all]\n"
 	                "                        [--clock wall|cpu] [--library FILE]\n"
 	                "An engine of berth: questions come on standard input, a JSON object a line.\n");
 	return 2;
@@ -547,15 +576,19 @@ static int usage(void)
 static bool read_options(engine *e, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i += 2) {
-		const char **into = strcmp(argv[i], "--devices") == 0 ? &e->devices : strcmp(argv[i], "--executor") == 0 ? &e->executor :
-		                    strcmp(argv[i], "--optimize") == 0 ? &e->optimize : strcmp(argv[i], "--clock") == 0 ? &e->clock_name :
-		                    strcmp(argv[i], "--library") == 0 ? &e->library : NULL;
+		const char **into = strcmp(argv[i], "--devices") == 0    ? &e->devices
+		                    : strcmp(argv[i], "--executor") == 0 ? &e->executor
+		                    : strcmp(argv[i], "--optimize") == 0 ? &e->optimize
+		                    : strcmp(argv[i], "--clock") == 0    ? &e->clock_name
+		                    : strcmp(argv[i], "--library") == 0  ? &e->library
+		                                                         : NULL;
 		if (!into || i + 1 == argc)
 			return false;
 		*into = argv[i + 1];
 	}
 	e->clock = strcmp(e->clock_name, "cpu") == 0 ? ORT_CLOCK_CPU : ORT_CLOCK_WALL;
-	return (e->clock == ORT_CLOCK_CPU || strcmp(e->clock_name, "wall") == 0) && (strcmp(e->executor, "threads") == 0 || strcmp(e->executor, "starpu") == 0) &&
+	return (e->clock == ORT_CLOCK_CPU || strcmp(e->clock_name, "wall") == 0) &&
+	       (strcmp(e->executor, "threads") == 0 || strcmp(e->executor, "starpu") == 0) &&
 	       (level_of(e) != ORT_ALL || strcmp(e->optimize, "all") == 0);
 }
 

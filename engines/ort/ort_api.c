@@ -10,10 +10,29 @@
 /* Places in the table, and the version that has them all. */
 enum {
 	API_VERSION = 5,
-	GET_ERROR_MESSAGE = 2, CREATE_ENV = 3, CREATE_SESSION_FROM_ARRAY = 8, RUN = 9, CREATE_SESSION_OPTIONS = 10, ENABLE_PROFILING = 14, SET_OPTIMIZATION_LEVEL = 23,
-	SET_INTRA_OP_THREADS = 24, SET_INTER_OP_THREADS = 25, CREATE_TENSOR_OVER = 49, IS_TENSOR = 50, GET_TENSOR_DATA = 51, GET_ELEMENT_TYPE = 60,
-	GET_RANK = 61, GET_DIMENSIONS = 62, GET_TYPE_AND_SHAPE = 65, CREATE_CPU_MEMORY = 69, RELEASE_STATUS = 93, RELEASE_SESSION = 95, RELEASE_VALUE = 96,
-	RELEASE_TYPE_AND_SHAPE = 99, RELEASE_SESSION_OPTIONS = 100, ADD_CONFIG_ENTRY = 130
+	GET_ERROR_MESSAGE = 2,
+	CREATE_ENV = 3,
+	CREATE_SESSION_FROM_ARRAY = 8,
+	RUN = 9,
+	CREATE_SESSION_OPTIONS = 10,
+	ENABLE_PROFILING = 14,
+	SET_OPTIMIZATION_LEVEL = 23,
+	SET_INTRA_OP_THREADS = 24,
+	SET_INTER_OP_THREADS = 25,
+	CREATE_TENSOR_OVER = 49,
+	IS_TENSOR = 50,
+	GET_TENSOR_DATA = 51,
+	GET_ELEMENT_TYPE = 60,
+	GET_RANK = 61,
+	GET_DIMENSIONS = 62,
+	GET_TYPE_AND_SHAPE = 65,
+	CREATE_CPU_MEMORY = 69,
+	RELEASE_STATUS = 93,
+	RELEASE_SESSION = 95,
+	RELEASE_VALUE = 96,
+	RELEASE_TYPE_AND_SHAPE = 99,
+	RELEASE_SESSION_OPTIONS = 100,
+	ADD_CONFIG_ENTRY = 130
 };
 
 typedef void (*place)(void);
@@ -74,7 +93,8 @@ static void *find_library(const char *path)
 		return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (getenv("BERTH_ORT_LIBRARY"))
 		return dlopen(getenv("BERTH_ORT_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
-	if ((handle = open_beside()) || (handle = open_at(getenv("XDG_CACHE_HOME"), "/berth/libonnxruntime.so.1")) ||
+	if ((handle = open_beside()) ||
+	    (handle = open_at(getenv("XDG_CACHE_HOME"), "/berth/libonnxruntime.so.1")) ||
 	    (handle = open_at(getenv("HOME"), "/.cache/berth/libonnxruntime.so.1")))
 		return handle;
 	return dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -87,10 +107,13 @@ static berth_status set_up(ort_lib *lib, void *handle, berth_err *err)
 	memcpy(&get_base, &symbol, sizeof symbol);
 	const api_base *base = get_base ? get_base() : NULL;
 	if (!base || !(lib->api = base->get_api(API_VERSION)))
-		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version %d", API_VERSION);
+		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version %d",
+		                  API_VERSION);
 	lib->version = base->version();
-	BERTH_TRY(check(lib, CALL(lib, CREATE_ENV, (int, const char *, void **), 3, "berth", &lib->env), "ONNX Runtime", err));
-	return check(lib, CALL(lib, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory), "ONNX Runtime", err);
+	BERTH_TRY(check(lib, CALL(lib, CREATE_ENV, (int, const char *, void **), 3, "berth", &lib->env),
+	                "ONNX Runtime", err));
+	return check(lib, CALL(lib, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory),
+	             "ONNX Runtime", err);
 }
 
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err)
@@ -98,7 +121,10 @@ berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_e
 	ort_lib *lib;
 	void *handle = find_library(path);
 	if (!handle)
-		return berth_fail(err, BERTH_EIO, "ONNX Runtime is not installed (%.200s); 'scripts/setup engine' brings it, --library or BERTH_ORT_LIBRARY name it", dlerror());
+		return berth_fail(err, BERTH_EIO,
+		                  "ONNX Runtime is not installed (%.200s); 'scripts/setup engine' brings it, "
+		                  "--library or BERTH_ORT_LIBRARY name it",
+		                  dlerror());
 	BERTH_TRY(BERTH_NEW(mem, lib, 1, err));
 	BERTH_TRY(set_up(lib, handle, err));
 	*out = lib;
@@ -112,21 +138,31 @@ const char *ort_version(const ort_lib *lib)
 
 /* ---- sessions ---- */
 
-berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level, const char *profile, ort_session **out, berth_err *err)
+berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
+                             const char *profile, ort_session **out, berth_err *err)
 {
 	void *options = NULL;
 	BERTH_TRY(check(lib, CALL(lib, CREATE_SESSION_OPTIONS, (void **), &options), "session options", err));
-	berth_status st = check(lib, CALL(lib, SET_INTRA_OP_THREADS, (void *, int), options, threads), "threads", err);
+	berth_status st =
+		check(lib, CALL(lib, SET_INTRA_OP_THREADS, (void *, int), options, threads), "threads", err);
 	if (st == BERTH_OK)
 		st = check(lib, CALL(lib, SET_INTER_OP_THREADS, (void *, int), options, 1), "threads", err);
 	if (st == BERTH_OK)
-		st = check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, level), "optimisation", err);
+		st = check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, level),
+		           "optimisation", err);
 	if (st == BERTH_OK && threads != 1) /* else they spin on after a run, on the cores of the next one */
-		st = check(lib, CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options, "session.force_spinning_stop", "1"), "spinning", err);
+		st = check(lib,
+		           CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options,
+		                "session.force_spinning_stop", "1"),
+		           "spinning", err);
 	if (st == BERTH_OK && profile)
-		st = check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, profile), "profiling", err);
+		st = check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, profile),
+		           "profiling", err);
 	if (st == BERTH_OK)
-		st = check(lib, CALL(lib, CREATE_SESSION_FROM_ARRAY, (void *, const void *, size_t, const void *, ort_session **), lib->env, data, size, options, out),
+		st = check(lib,
+		           CALL(lib, CREATE_SESSION_FROM_ARRAY,
+		                (void *, const void *, size_t, const void *, ort_session **), lib->env, data,
+		                size, options, out),
 		           "session", err);
 	RELEASE(lib, RELEASE_SESSION_OPTIONS, options);
 	return st;
@@ -138,19 +174,27 @@ void ort_session_free(ort_lib *lib, ort_session *s)
 		RELEASE(lib, RELEASE_SESSION, s);
 }
 
-berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in, size_t n_in, const char *const *out_name,
-                     ort_value **out, size_t n_out, berth_err *err)
+berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
+                     size_t n_in, const char *const *out_name, ort_value **out, size_t n_out, berth_err *err)
 {
-	return check(lib, CALL(lib, RUN, (ort_session *, const void *, const char *const *, ort_value *const *, size_t, const char *const *, size_t, ort_value **),
-	                       s, NULL, in_name, in, n_in, out_name, n_out, out), "run", err);
+	return check(lib,
+	             CALL(lib, RUN,
+	                  (ort_session *, const void *, const char *const *, ort_value *const *, size_t,
+	                   const char *const *, size_t, ort_value **),
+	                  s, NULL, in_name, in, n_in, out_name, n_out, out),
+	             "run", err);
 }
 
 /* ---- values ---- */
 
 berth_status ort_value_over(ort_lib *lib, void *data, const ort_shape *shape, ort_value **out, berth_err *err)
 {
-	return check(lib, CALL(lib, CREATE_TENSOR_OVER, (const void *, void *, size_t, const int64_t *, size_t, int, ort_value **), lib->memory, data,
-	                       shape->bytes, shape->dim, (size_t)shape->rank, (int)shape->elem, out), "tensor", err);
+	return check(lib,
+	             CALL(lib, CREATE_TENSOR_OVER,
+	                  (const void *, void *, size_t, const int64_t *, size_t, int, ort_value **),
+	                  lib->memory, data, shape->bytes, shape->dim, (size_t)shape->rank, (int)shape->elem,
+	                  out),
+	             "tensor", err);
 }
 
 void ort_value_free(ort_lib *lib, ort_value *v)
@@ -166,8 +210,13 @@ static berth_status look_shape(ort_lib *lib, void *info, ort_shape *shape, berth
 	BERTH_TRY(check(lib, CALL(lib, GET_ELEMENT_TYPE, (const void *, int *), info, &elem), "type", err));
 	BERTH_TRY(check(lib, CALL(lib, GET_RANK, (const void *, size_t *), info, &rank), "rank", err));
 	if (rank > ORT_MAX_RANK || !ort_elem_bytes(elem))
-		return berth_fail(err, BERTH_EFORMAT, "a tensor of element type %d and rank %zu; expected numbers and at most %d dimensions", elem, rank, ORT_MAX_RANK);
-	BERTH_TRY(check(lib, CALL(lib, GET_DIMENSIONS, (const void *, int64_t *, size_t), info, shape->dim, rank), "shape", err));
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "a tensor of element type %d and rank %zu; expected numbers and at most %d "
+		                  "dimensions",
+		                  elem, rank, ORT_MAX_RANK);
+	BERTH_TRY(check(lib,
+	                CALL(lib, GET_DIMENSIONS, (const void *, int64_t *, size_t), info, shape->dim, rank),
+	                "shape", err));
 	for (size_t i = 0; i < rank; i++)
 		count *= (size_t)shape->dim[i];
 	shape->elem = elem;
@@ -182,8 +231,11 @@ berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void *
 	void *info = NULL;
 	BERTH_TRY(check(lib, CALL(lib, IS_TENSOR, (const ort_value *, int *), v, &is_tensor), "value", err));
 	if (!is_tensor)
-		return berth_fail(err, BERTH_EFORMAT, "a value that is no tensor (a sequence, a map); the engine moves tensors only");
-	BERTH_TRY(check(lib, CALL(lib, GET_TYPE_AND_SHAPE, (const ort_value *, void **), v, &info), "value", err));
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"a value that is no tensor (a sequence, a map); the engine moves tensors only");
+	BERTH_TRY(check(lib, CALL(lib, GET_TYPE_AND_SHAPE, (const ort_value *, void **), v, &info), "value",
+	                err));
 	berth_status st = look_shape(lib, info, shape, err);
 	RELEASE(lib, RELEASE_TYPE_AND_SHAPE, info);
 	BERTH_TRY(st);

@@ -1,6 +1,7 @@
-/* ONNX Runtime's C API, loaded at run time. The API is a table of functions that only ever grows at its end; the few that the engine calls are named
- * here by their places in it (include/onnxruntime/core/session/onnxruntime_c_api.h of the ONNX Runtime, API version 1 on), so that no header of
- * it is needed to build. */
+/* ONNX Runtime's C API, loaded at run time. The API is a table of functions that only ever grows at its end;
+ * the few that the engine calls are named here by their places in it
+ * (include/onnxruntime/core/session/onnxruntime_c_api.h of the ONNX Runtime, API version 1 on), so that no
+ * header of it is needed to build. */
 #ifndef BERTH_ORT_API_H
 #define BERTH_ORT_API_H
 
@@ -25,22 +26,25 @@ typedef struct ort_shape {
 	size_t bytes;
 } ort_shape;
 
-/* Load the library from path (NULL: the first of $BERTH_ORT_LIBRARY, beside the program, the user's cache folder of `scripts/setup engine`, the system).
- * Fails: BERTH_EIO, saying what brings it; BERTH_ENOMEM. */
+/* Load the library from path (NULL: the first of $BERTH_ORT_LIBRARY, beside the program, the user's cache
+ * folder of `scripts/setup engine`, the system). Fails: BERTH_EIO, saying what brings it; BERTH_ENOMEM. */
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err);
 const char *ort_version(const ort_lib *lib);
 
-/* A session of the model in data[size]. threads 0: its own choice. profile: beginning of the path of a file in which each run leaves the times of its kernels, written when the
- * session is freed; NULL: none. Fails: BERTH_EFORMAT with the library's message. */
-berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level, const char *profile, ort_session **out, berth_err *err);
+/* A session of the model in data[size]. threads 0: its own choice. profile: beginning of the path of a file
+ * in which each run leaves the times of its kernels, written when the session is freed; NULL: none. Fails:
+ * BERTH_EFORMAT with the library's message. */
+berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
+                             const char *profile, ort_session **out, berth_err *err);
 void ort_session_free(ort_lib *lib, ort_session *s);
 
 /* Outputs that are NULL before are made by the library. Thread-safe. Fails: BERTH_EFORMAT. */
-berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in, size_t n_in, const char *const *out_name,
-                     ort_value **out, size_t n_out, berth_err *err);
+berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
+                     size_t n_in, const char *const *out_name, ort_value **out, size_t n_out, berth_err *err);
 
 /* A tensor over memory of the caller. */
-berth_status ort_value_over(ort_lib *lib, void *data, const ort_shape *shape, ort_value **out, berth_err *err);
+berth_status ort_value_over(ort_lib *lib, void *data, const ort_shape *shape, ort_value **out,
+                            berth_err *err);
 void ort_value_free(ort_lib *lib, ort_value *v);
 /* Fails: BERTH_EFORMAT where it is no tensor of numbers. */
 berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void **data, berth_err *err);

@@ -50,5 +50,7 @@ double ort_difference(const void *want, const void *got, int32_t elem, size_t n)
 
 double ort_tolerance(int32_t elem)
 {
-	return elem == ONNX_BFLOAT16 ? 8e-2 : elem == ONNX_FLOAT16 ? 1e-2 : 1e-3; /* ten units in the last place, or more */
+	return elem == ONNX_BFLOAT16  ? 8e-2
+	       : elem == ONNX_FLOAT16 ? 1e-2
+	                              : 1e-3; /* ten units in the last place, or more */
 }

@@ -86,8 +86,11 @@ static void fill(ort_model *m, int32_t v, filling how)
 	const ort_shape *s = &m->shape[v];
 	size_t width = ort_elem_bytes(s->elem), n = s->bytes / width;
 	berth_rng r = berth_rng_seed(1, (uint64_t)v);
-	bool real = s->elem == ONNX_FLOAT || s->elem == ONNX_DOUBLE || s->elem == ONNX_FLOAT16 || s->elem == ONNX_BFLOAT16;
-	double a = how == FILL_INPUT ? 1 : how == FILL_MATMUL ? sqrt(3 / fan_in(s, how)) : sqrt(6 / fan_in(s, how));
+	bool real = s->elem == ONNX_FLOAT || s->elem == ONNX_DOUBLE || s->elem == ONNX_FLOAT16 ||
+	            s->elem == ONNX_BFLOAT16;
+	double a = how == FILL_INPUT    ? 1
+	           : how == FILL_MATMUL ? sqrt(3 / fan_in(s, how))
+	                                : sqrt(6 / fan_in(s, how));
 	for (size_t i = 0; i < n; i++) {
 		if (real)
 			put_number(m->data[v], i, s->elem, draw(&r, how, a));
@@ -121,7 +124,9 @@ static berth_status shape_of_input(ort_model *m, int32_t v, berth_err *err)
 	ort_shape *s = &m->shape[v];
 	size_t count = 1;
 	if (x->rank < 0 || x->rank > ORT_MAX_RANK || !ort_elem_bytes(x->elem))
-		return berth_fail(err, BERTH_EFORMAT, "%.200s: input '%.80s' has no type or shape that the engine can fill", m->onnx.file, x->name);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%.200s: input '%.80s' has no type or shape that the engine can fill",
+		                  m->onnx.file, x->name);
 	s->elem = x->elem;
 	s->rank = x->rank;
 	for (int32_t i = 0; i < x->rank; i++) {
@@ -142,7 +147,8 @@ typedef struct outside {
 /* Fields of a tensor that hold its numbers: packed ones of a type each, or raw ones. */
 static bool is_data(const onnx_field *f)
 {
-	bool list = f->number == 4 || f->number == 5 || f->number == 6 || f->number == 7 || f->number == 10 || f->number == 11;
+	bool list = f->number == 4 || f->number == 5 || f->number == 6 || f->number == 7 || f->number == 10 ||
+	            f->number == 11;
 	return (f->number == 9 || list) && (f->type != ONNX_BYTES || f->end > f->at);
 }
 
@@ -168,7 +174,9 @@ static berth_status read_entry(ort_model *m, onnx_wire w, outside *o, berth_err 
 			key = f;
 		else if (n == 8 && memcmp(word, "location", 8) == 0) {
 			const char *slash = strrchr(m->onnx.file, '/');
-			snprintf(o->path, sizeof o->path, "%.*s%.*s", slash ? (int)(slash + 1 - m->onnx.file) : 0, m->onnx.file, (int)(f.end - f.at), (const char *)w.data + f.at);
+			snprintf(o->path, sizeof o->path, "%.*s%.*s",
+			         slash ? (int)(slash + 1 - m->onnx.file) : 0, m->onnx.file,
+			         (int)(f.end - f.at), (const char *)w.data + f.at);
 		} else if (n == 6 && memcmp(word, "offset", 6) == 0)
 			o->offset = decimal(&w, &f);
 		else if (n == 6 && memcmp(word, "length", 6) == 0)
@@ -213,7 +221,9 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	if (!o.is && (o.inside || t->count == 0))
 		return BERTH_OK;
 	if (t->rank > ORT_MAX_RANK || !ort_elem_bytes(t->elem))
-		return berth_fail(err, BERTH_EFORMAT, "%.200s: weight '%.80s' has no type or shape that the engine can fill", m->onnx.file, t->name);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%.200s: weight '%.80s' has no type or shape that the engine can fill",
+		                  m->onnx.file, t->name);
 	s->elem = t->elem;
 	s->rank = t->rank;
 	memcpy(s->dim, t->dim, (size_t)t->rank * sizeof *s->dim);
@@ -312,14 +322,18 @@ static berth_status put_node(ort_model *m, int32_t node, ort_bytes *graph, berth
 	return BERTH_OK;
 }
 
-static berth_status put_source(ort_model *m, int32_t v, ort_bytes *graph, int32_t *in, int32_t *n_in, berth_err *err)
+static berth_status put_source(ort_model *m, int32_t v, ort_bytes *graph, int32_t *in, int32_t *n_in,
+                               berth_err *err)
 {
 	const onnx_value *x = &m->onnx.value[v];
 	if (x->tensor && x->producer < 0 && !m->data[v]) {
-		ort_put_field(graph, x->tensor->sparse ? 15 : 5, m->file_data + x->tensor->at, x->tensor->end - x->tensor->at);
+		ort_put_field(graph, x->tensor->sparse ? 15 : 5, m->file_data + x->tensor->at,
+		              x->tensor->end - x->tensor->at);
 	} else if (x->constant || (x->tensor && x->producer < 0)) {
 		if (!m->data[v])
-			return berth_fail(err, BERTH_EFORMAT, "%.200s: the content of constant '%.80s' is not known", m->onnx.file, x->name);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%.200s: the content of constant '%.80s' is not known",
+			                  m->onnx.file, x->name);
 		ort_put_initializer(graph, x->name, &m->shape[v], m->data[v]);
 	} else {
 		ort_put_value_info(graph, 11, x->name, m->shape[v].elem ? &m->shape[v] : NULL);
@@ -328,7 +342,8 @@ static berth_status put_source(ort_model *m, int32_t v, ort_bytes *graph, int32_
 	return BERTH_OK;
 }
 
-static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, ort_bytes *graph, int32_t *in, int32_t *n_in, berth_err *err)
+static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, ort_bytes *graph, int32_t *in,
+                                int32_t *n_in, berth_err *err)
 {
 	int32_t now = ++m->now;
 	for (int32_t i = 0; i < n; i++)
@@ -346,8 +361,8 @@ static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, o
 	return BERTH_OK;
 }
 
-berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out, berth_arena *mem, int32_t *in, int32_t *n_in,
-                            ort_bytes *bytes, berth_err *err)
+berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out,
+                            berth_arena *mem, int32_t *in, int32_t *n_in, ort_bytes *bytes, berth_err *err)
 {
 	ort_bytes graph = {.mem = mem};
 	*bytes = (ort_bytes){.mem = mem};
@@ -357,7 +372,8 @@ berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const
 	ort_put_text(&graph, 2, "part");
 	BERTH_TRY(put_sources(m, nodes, n, &graph, in, n_in, err));
 	for (int32_t i = 0; i < n_out; i++)
-		ort_put_value_info(&graph, 12, m->onnx.value[out[i]].name, m->shape[out[i]].elem ? &m->shape[out[i]] : NULL);
+		ort_put_value_info(&graph, 12, m->onnx.value[out[i]].name,
+		                   m->shape[out[i]].elem ? &m->shape[out[i]] : NULL);
 	BERTH_TRY(put_surroundings(m, bytes, err));
 	ort_put_field(bytes, 7, graph.data, graph.len);
 	return bytes->failed || graph.failed ? berth_nomem(err) : BERTH_OK;
@@ -365,21 +381,24 @@ berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const
 
 /* ---- the unsplit model ---- */
 
-static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_out, int threads, int level, ort_session **s, berth_err *err)
+static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_out, int threads, int level,
+                                  ort_session **s, berth_err *err)
 {
 	berth_arena tmp = {0};
 	ort_bytes bytes;
 	int32_t *in, n_in;
 	berth_status st = BERTH_NEW(&tmp, in, m->onnx.n_values, err);
 	if (st == BERTH_OK)
-		st = ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in, &bytes, err);
+		st = ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in,
+		                    &bytes, err);
 	if (st == BERTH_OK)
 		st = ort_session_new(m->lib, bytes.data, bytes.len, threads, level, NULL, s, err);
 	berth_arena_free(&tmp);
 	return st;
 }
 
-static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out, int32_t n_out, ort_value **result, berth_err *err)
+static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out, int32_t n_out,
+                               ort_value **result, berth_err *err)
 {
 	berth_arena tmp = {0};
 	const char **in_name, **out_name;
@@ -412,7 +431,8 @@ berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth
 			return BERTH_OK;
 		}
 	if (m->n_whole == ORT_MAX_WHOLE)
-		return berth_fail(err, BERTH_EINVAL, "more than %d numbers of threads were asked for", ORT_MAX_WHOLE);
+		return berth_fail(err, BERTH_EINVAL, "more than %d numbers of threads were asked for",
+		                  ORT_MAX_WHOLE);
 	BERTH_TRY(whole_session(m, m->onnx.output, (int32_t)m->onnx.n_outputs, threads, m->level, out, err));
 	m->whole_threads[m->n_whole] = threads;
 	m->whole[m->n_whole++] = *out;
@@ -472,7 +492,8 @@ static berth_status expect(ort_model *m, berth_err *err)
 	return st;
 }
 
-berth_status ort_model_open(ort_lib *lib, const char *path, const berth_onnx_options *opt, int level, berth_arena *mem, ort_model *out, berth_err *err)
+berth_status ort_model_open(ort_lib *lib, const char *path, const berth_onnx_options *opt, int level,
+                            berth_arena *mem, ort_model *out, berth_err *err)
 {
 	*out = (ort_model){.lib = lib, .mem = mem, .level = level};
 	BERTH_TRY(decode(out, path, opt, err));

@@ -9,18 +9,21 @@ enum { HOPS = 16 };
 /* ---- one operator ---- */
 
 /* A segment of one operator: inputs lie over the unsplit model's tensors, outputs over room of their own. */
-static berth_status alone_inputs(ort_model *m, ort_segment *s, const int32_t *in, int32_t n, berth_arena *mem, berth_err *err)
+static berth_status alone_inputs(ort_model *m, ort_segment *s, const int32_t *in, int32_t n, berth_arena *mem,
+                                 berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(mem, s->in_name, n, err));
 	BERTH_TRY(BERTH_NEW(mem, s->in, n, err));
 	for (; s->n_in < n; s->n_in++) {
 		s->in_name[s->n_in] = m->onnx.value[in[s->n_in]].name;
-		BERTH_TRY(ort_value_over(m->lib, m->data[in[s->n_in]], &m->shape[in[s->n_in]], &s->in[s->n_in], err));
+		BERTH_TRY(ort_value_over(m->lib, m->data[in[s->n_in]], &m->shape[in[s->n_in]],
+		                         &s->in[s->n_in], err));
 	}
 	return BERTH_OK;
 }
 
-static berth_status alone_outputs(ort_model *m, ort_segment *s, const int32_t *out, int32_t n, berth_arena *mem, berth_err *err)
+static berth_status alone_outputs(ort_model *m, ort_segment *s, const int32_t *out, int32_t n,
+                                  berth_arena *mem, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(mem, s->out_name, n, err));
 	BERTH_TRY(BERTH_NEW(mem, s->out, n, err));
@@ -48,7 +51,8 @@ static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_a
 	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, NULL, &s->session, err);
 }
 
-static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats, double *wall_s, double *cpu_s, berth_err *err)
+static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, int32_t warmup,
+                               int32_t repeats, double *wall_s, double *cpu_s, berth_err *err)
 {
 	const exec_task task = {s->dev, 0, 0, NULL, NULL, ort_segment_run, s};
 	for (int32_t i = 0; i < warmup + repeats; i++) {
@@ -63,8 +67,9 @@ static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, 
 	return BERTH_OK;
 }
 
-berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, ort_clock clock, const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats,
-                            double *wall_s, double *cpu_s, berth_err *err)
+berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, ort_clock clock,
+                            const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats, double *wall_s,
+                            double *cpu_s, berth_err *err)
 {
 	berth_arena mem = {0};
 	ort_plan plan = {.m = m, .dev = dev, .clock = clock};
@@ -99,7 +104,8 @@ static void copy(void *ctx, double began)
 }
 
 /* A chain of copies, each on the worker after the other's; *seconds for the whole chain. */
-static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex, berth_arena *mem, double *seconds, berth_err *err)
+static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
+                               berth_arena *mem, double *seconds, berth_err *err)
 {
 	exec_buffer buffer[HOPS + 1] = {{0}};
 	exec_task task[HOPS];
@@ -123,7 +129,8 @@ static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exe
 	return st;
 }
 
-berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex, double *seconds, berth_err *err)
+berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
+                                  double *seconds, berth_err *err)
 {
 	berth_arena mem = {0};
 	double apart = 0, together = 0;
@@ -135,7 +142,8 @@ berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const 
 	return st;
 }
 
-berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s, double *task_s, berth_err *err)
+berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s,
+                                   double *task_s, berth_err *err)
 {
 	berth_arena mem = {0};
 	hop h = {0};

@@ -35,9 +35,13 @@ static const onnx_node *node_of(const ort_model *m, int32_t op)
 static berth_status make_folder(work *w, berth_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	if (snprintf(w->folder, sizeof w->folder, "%s/berth-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof w->folder || !mkdtemp(w->folder)) {
+	if (snprintf(w->folder, sizeof w->folder, "%s/berth-XXXXXX", tmp && *tmp ? tmp : "/tmp") >=
+	            (int)sizeof w->folder ||
+	    !mkdtemp(w->folder)) {
 		w->folder[0] = '\0';
-		return berth_fail(err, BERTH_EIO, "no folder for the times of operators could be made in %.200s", tmp && *tmp ? tmp : "/tmp");
+		return berth_fail(err, BERTH_EIO,
+		                  "no folder for the times of operators could be made in %.200s",
+		                  tmp && *tmp ? tmp : "/tmp");
 	}
 	return BERTH_OK;
 }
@@ -55,7 +59,8 @@ static berth_status find_file(const work *w, int32_t k, char *path, size_t size,
 			found = snprintf(path, size, "%s/%.150s", w->folder, e->d_name) < (int)size;
 	if (dir)
 		closedir(dir);
-	return found ? BERTH_OK : berth_fail(err, BERTH_EIO, "ONNX Runtime left no times of operators in %s", w->folder);
+	return found ? BERTH_OK
+	             : berth_fail(err, BERTH_EIO, "ONNX Runtime left no times of operators in %s", w->folder);
 }
 
 static void remove_folder(const work *w)
@@ -66,7 +71,8 @@ static void remove_folder(const work *w)
 	if (!dir)
 		return;
 	while ((e = readdir(dir)))
-		if (e->d_name[0] != '.' && snprintf(path, sizeof path, "%s/%.150s", w->folder, e->d_name) < (int)sizeof path)
+		if (e->d_name[0] != '.' &&
+		    snprintf(path, sizeof path, "%s/%.150s", w->folder, e->d_name) < (int)sizeof path)
 			unlink(path);
 	closedir(dir);
 	rmdir(w->folder);
@@ -74,7 +80,8 @@ static void remove_folder(const work *w)
 
 /* ---- from kernels to operators ---- */
 
-/* The operator of the segment that the kernel is named after: fused and re-laid kernels add to the name. -1: none. */
+/* The operator of the segment that the kernel is named after: fused and re-laid kernels add to the name. -1:
+ * none. */
 static int32_t op_of(const work *w, const ort_segment *s, const char *kernel, size_t len)
 {
 	int32_t best = -1;
@@ -82,7 +89,8 @@ static int32_t op_of(const work *w, const ort_segment *s, const char *kernel, si
 	for (int32_t i = 0; i < s->n_ops; i++) {
 		const char *name = node_of(w->m, s->op[i])->name;
 		size_t n = name ? strlen(name) : 0;
-		if (n > longest && n <= len && strncmp(name, kernel, n) == 0 && (n == len || !isalnum((unsigned char)kernel[n]))) {
+		if (n > longest && n <= len && strncmp(name, kernel, n) == 0 &&
+		    (n == len || !isalnum((unsigned char)kernel[n]))) {
 			best = s->op[i];
 			longest = n;
 		}
@@ -113,18 +121,22 @@ static bool is_called(const cJSON *e, const char *key, const char *what)
 static const cJSON *last_run(const cJSON *events)
 {
 	const cJSON *e, *last = NULL;
-	cJSON_ArrayForEach(e, events) if (is_called(e, "name", "model_run") && (!last || number(e, "ts") >= number(last, "ts"))) last = e;
+	cJSON_ArrayForEach(e, events) if (is_called(e, "name", "model_run") &&
+	                                  (!last || number(e, "ts") >= number(last, "ts"))) last = e;
 	return last;
 }
 
-static berth_status read_kernel(work *w, int32_t k, const cJSON *e, double from_us, double s_per_us, berth_err *err)
+static berth_status read_kernel(work *w, int32_t k, const cJSON *e, double from_us, double s_per_us,
+                                berth_err *err)
 {
 	static const char tail[] = "_kernel_time";
 	const ort_segment *s = &w->plan.segment[k];
 	const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(e, "name"));
-	const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(e, "args"), "op_name"));
+	const char *kind = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(e, "args"), "op_name"));
 	size_t len = name ? strlen(name) : 0;
-	if (!is_called(e, "cat", "Node") || len < sizeof tail || strcmp(name + len - (sizeof tail - 1), tail) != 0 || number(e, "ts") < from_us)
+	if (!is_called(e, "cat", "Node") || len < sizeof tail ||
+	    strcmp(name + len - (sizeof tail - 1), tail) != 0 || number(e, "ts") < from_us)
 		return BERTH_OK;
 	ort_operator_time x = {.segment = k, .op = op_of(w, s, name, len - (sizeof tail - 1)), .in = -1};
 	if (x.op >= 0 && w->op_entry[x.op])
@@ -189,12 +201,14 @@ static int32_t user_of(const work *w, const ort_segment *s, int32_t op)
 	return -1;
 }
 
-/* A fused kernel often has the name of its last operator: down the users, one whose kernel is not of its own type. -1: none. */
+/* A fused kernel often has the name of its last operator: down the users, one whose kernel is not of its own
+ * type. -1: none. */
 static int32_t host_after(const work *w, const ort_segment *s, int32_t op)
 {
 	for (int32_t steps = 0; steps < s->n_ops && (op = user_of(w, s, op)) >= 0; steps++)
 		if (has_kernel_in(w, s, op))
-			return strcmp(w->times[w->op_entry[op] - 1].kind, node_of(w->m, op)->type) != 0 ? op : -1;
+			return strcmp(w->times[w->op_entry[op] - 1].kind, node_of(w->m, op)->type) != 0 ? op
+			                                                                                : -1;
 	return -1;
 }
 
@@ -269,7 +283,8 @@ static berth_status read_all(work *w, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, const exec_kind *kind, void *ex,
+berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement,
+                                const int32_t *order, ort_clock clock, const exec_kind *kind, void *ex,
                                 berth_arena *mem, ort_operator_time **times, int32_t *n, berth_err *err)
 {
 	work w = {.m = m, .mem = mem};

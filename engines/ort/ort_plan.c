@@ -58,7 +58,8 @@ static bool waits(cutter *c, int32_t op)
 	bool any = false;
 	for (int32_t k = 0; k < node_of(m, op)->n_all; k++) {
 		int32_t v = node_of(m, op)->in[k];
-		if (v < 0 || c->value_dev[v] < 0 || c->value_dev[v] == dev || c->here[(size_t)dev * m->onnx.n_values + (size_t)v])
+		if (v < 0 || c->value_dev[v] < 0 || c->value_dev[v] == dev ||
+		    c->here[(size_t)dev * m->onnx.n_values + (size_t)v])
 			continue;
 		c->here[(size_t)dev * m->onnx.n_values + (size_t)v] = true;
 		any = true;
@@ -144,13 +145,16 @@ static berth_status make_buffers(ort_plan *p, const int32_t *op_seg, berth_err *
 	for (int32_t i = 0; i < m->n_ops; i++)
 		for (int32_t k = 0; k < node_of(m, i)->n_all; k++) {
 			int32_t v = node_of(m, i)->in[k];
-			if (v >= 0 && value_seg[v] >= 0 && value_seg[v] != op_seg[i] && p->value_buffer[v] < 0)
+			if (v >= 0 && value_seg[v] >= 0 && value_seg[v] != op_seg[i] &&
+			    p->value_buffer[v] < 0)
 				BERTH_TRY(new_buffer(p, v, value_seg[v], err));
 		}
 	for (size_t i = 0; i < m->onnx.n_outputs; i++) {
 		int32_t v = m->onnx.output[i];
 		if (value_seg[v] < 0)
-			return berth_fail(err, BERTH_EFORMAT, "output '%.80s' of the model is made by no operator", m->onnx.value[v].name);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "output '%.80s' of the model is made by no operator",
+			                  m->onnx.value[v].name);
 		if (p->value_buffer[v] < 0)
 			BERTH_TRY(new_buffer(p, v, value_seg[v], err));
 	}
@@ -206,7 +210,8 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 	BERTH_TRY(segment_outputs(p, s, out, err));
 	BERTH_TRY(ort_model_part(m, nodes, s->n_ops, out, s->n_out, tmp, in, &n_in, &bytes, err));
 	BERTH_TRY(segment_inputs(p, s, in, n_in, err));
-	const char *profile = p->profile ? berth_arena_printf(tmp, "%s/s%d", p->profile, (int)(s - p->segment)) : NULL;
+	const char *profile =
+		p->profile ? berth_arena_printf(tmp, "%s/s%d", p->profile, (int)(s - p->segment)) : NULL;
 	if (p->profile && !profile)
 		return berth_nomem(err);
 	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, profile, &s->session, err);
@@ -219,13 +224,15 @@ void ort_segment_run(void *ctx, double began)
 	ort_segment *s = ctx;
 	double from = exec_now(), cpu = exec_cpu();
 	s->err.code = BERTH_OK;
-	ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out, (size_t)s->n_out, &s->err);
+	ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out,
+	        (size_t)s->n_out, &s->err);
 	s->cpu_s = exec_cpu() - cpu;
 	s->work_s = exec_now() - from;
 	if (s->plan->clock == ORT_CLOCK_WALL)
 		ort_rest(s->work_s, s->plan->dev[s->dev].speed);
 	s->start_s = from - began;
-	s->end_s = s->plan->clock == ORT_CLOCK_WALL ? exec_now() - began : s->start_s + s->cpu_s / s->plan->dev[s->dev].speed;
+	s->end_s = s->plan->clock == ORT_CLOCK_WALL ? exec_now() - began
+	                                            : s->start_s + s->cpu_s / s->plan->dev[s->dev].speed;
 }
 
 void ort_rest(double took, double speed)
@@ -243,7 +250,8 @@ static berth_status make_tasks(ort_plan *p, berth_err *err)
 	BERTH_TRY(BERTH_NEW(&p->mem, p->task, p->n_segments, err));
 	for (int32_t i = 0; i < p->n_segments; i++) {
 		ort_segment *s = &p->segment[i];
-		p->task[i] = (exec_task){s->dev, s->n_in, s->n_out, s->in_buffer, s->out_buffer, ort_segment_run, s};
+		p->task[i] = (exec_task){s->dev,        s->n_in,         s->n_out, s->in_buffer,
+		                         s->out_buffer, ort_segment_run, s};
 	}
 	return BERTH_OK;
 }
@@ -287,8 +295,8 @@ static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
 	return make_tasks(p, err);
 }
 
-berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order, ort_clock clock, const char *profile,
-                          ort_plan *out, berth_err *err)
+berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order,
+                          ort_clock clock, const char *profile, ort_plan *out, berth_err *err)
 {
 	berth_arena tmp = {0};
 	*out = (ort_plan){.m = m, .dev = dev, .clock = clock, .profile = profile};
@@ -321,12 +329,14 @@ static void retime(ort_plan *p)
 		s->start_s = free_at[s->dev];
 		for (int32_t k = 0; k < s->n_in; k++)
 			if (p->buffer[s->in_buffer[k]].producer >= 0)
-				s->start_s = fmax(s->start_s, p->segment[p->buffer[s->in_buffer[k]].producer].end_s);
+				s->start_s = fmax(s->start_s,
+				                  p->segment[p->buffer[s->in_buffer[k]].producer].end_s);
 		s->end_s = free_at[s->dev] = s->start_s + took;
 	}
 }
 
-berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s, double *strain, berth_err *err)
+berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s,
+                          double *strain, berth_err *err)
 {
 	double work_s = 0;
 	BERTH_TRY(kind->run(ex, p->task, p->n_segments, p->buffer, err));
@@ -356,6 +366,8 @@ double ort_plan_difference(const ort_plan *p)
 {
 	double worst = 0;
 	for (size_t o = 0; o < p->m->onnx.n_outputs; o++)
-		worst = fmax(worst, ort_model_difference(p->m, (int32_t)o, p->buffer[p->value_buffer[p->m->onnx.output[o]]].data));
+		worst = fmax(worst,
+		             ort_model_difference(p->m, (int32_t)o,
+		                                  p->buffer[p->value_buffer[p->m->onnx.output[o]]].data));
 	return worst;
 }

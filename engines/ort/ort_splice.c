@@ -67,7 +67,8 @@ static void put_message(ort_bytes *b, uint32_t field, const ort_bytes *message)
 
 void ort_put_value_info(ort_bytes *graph, uint32_t field, const char *name, const ort_shape *shape)
 {
-	ort_bytes dims = {.mem = graph->mem}, tensor = {.mem = graph->mem}, type = {.mem = graph->mem}, info = {.mem = graph->mem};
+	ort_bytes dims = {.mem = graph->mem}, tensor = {.mem = graph->mem}, type = {.mem = graph->mem},
+		  info = {.mem = graph->mem};
 	ort_put_text(&info, 1, name);
 	for (int32_t i = 0; shape && i < shape->rank; i++) {
 		ort_bytes dim = {.mem = graph->mem};

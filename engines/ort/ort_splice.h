@@ -1,5 +1,5 @@
-/* Parts of an ONNX model as a model of their own: the bytes of nodes and weights are copied as they stand in the file, what is around them is written anew
- * (field numbers of onnx.proto). */
+/* Parts of an ONNX model as a model of their own: the bytes of nodes and weights are copied as they stand in
+ * the file, what is around them is written anew (field numbers of onnx.proto). */
 #ifndef BERTH_ORT_SPLICE_H
 #define BERTH_ORT_SPLICE_H
 

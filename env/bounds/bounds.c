@@ -16,8 +16,9 @@ __extension__ typedef __int128 wide;
 
 #define DOWN (1 - 1e-12) /* for figures that the simulator sums in doubles, in another order */
 
-/* The restricted master of the column generation:  min C  subject to  sum_k x_k load_k[d] <= C for each device, sum_k x_k = 1, x >= 0,
- * as a primal simplex with a dense inverse of the basis. load[d] is scaled by slots and to size 1. */
+/* The restricted master of the column generation:  min C  subject to  sum_k x_k load_k[d] <= C for each
+ * device, sum_k x_k = 1, x >= 0, as a primal simplex with a dense inverse of the basis. load[d] is scaled by
+ * slots and to size 1. */
 typedef struct master {
 	int32_t n;       /* devices; the basis has n + 1 rows */
 	double *inverse; /* [n+1][n+1] */
@@ -94,7 +95,8 @@ static void first_basis(master *m, const double *load)
 	refresh_duals(m);
 }
 
-/* Put every operator where mu_d w_id is least; load[d] = sum of its times, scaled. Returns sum of the least values. */
+/* Put every operator where mu_d w_id is least; load[d] = sum of its times, scaled. Returns sum of the least
+ * values. */
 static double price(const berth_problem *p, const double *mu, double scale, double *load)
 {
 	double sum = 0;
@@ -205,9 +207,10 @@ static void exact_dual(const berth_problem *p, const int64_t *price_of, wide *nu
 	}
 }
 
-/* Best of several roundings of mu to whole numbers: fine steps for accuracy, coarse ones because the exact optimum often has small ratios.
- * *whole_ns: rounded down; *ns: as a double, not above the exact figure. */
-static berth_status load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp, berth_err *err)
+/* Best of several roundings of mu to whole numbers: fine steps for accuracy, coarse ones because the exact
+ * optimum often has small ratios. *whole_ns: rounded down; *ns: as a double, not above the exact figure. */
+static berth_status load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp,
+                              berth_err *err)
 {
 	double *mu, most = 0;
 	int64_t *price_of;
@@ -246,7 +249,8 @@ static double longest_operator(const berth_problem *p)
 		double least = INFINITY;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d))
-				least = fmin(least, (double)berth_op_time(p, op, d) / p->s->dev_slots[d] * (p->s->dev_slots[d] > 1 ? DOWN : 1));
+				least = fmin(least, (double)berth_op_time(p, op, d) / p->s->dev_slots[d] *
+				                            (p->s->dev_slots[d] > 1 ? DOWN : 1));
 		if (isfinite(least))
 			most = fmax(most, least);
 	}
@@ -264,7 +268,9 @@ static void least_energy(const berth_problem *p, double *idle_w, double *busy_j)
 		double least = INFINITY;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d))
-				least = fmin(least, (s->dev_busy_w[d] - s->dev_idle_w[d]) * ((double)berth_op_time(p, op, d) * 1e-9 / s->dev_slots[d]));
+				least = fmin(least, (s->dev_busy_w[d] - s->dev_idle_w[d]) *
+				                            ((double)berth_op_time(p, op, d) * 1e-9 /
+				                             s->dev_slots[d]));
 		if (isfinite(least))
 			*busy_j += least;
 	}
@@ -279,7 +285,8 @@ static berth_status fill_values(const berth_problem *p, berth_arena *tmp, berth_
 		double idle_w, busy_j, joint, path;
 		berth_joint energy = {0, 0, 1, INFINITY, INFINITY, INFINITY};
 		least_energy(p, &idle_w, &busy_j);
-		BERTH_TRY(berth_joint_bound(p, &energy, (double)b->ceft_ns * 1e-9, latency, tmp, &joint, err));
+		BERTH_TRY(
+			berth_joint_bound(p, &energy, (double)b->ceft_ns * 1e-9, latency, tmp, &joint, err));
 		BERTH_TRY(berth_path_joint(p, &energy, 0, tmp, &path, err));
 		b->value[BERTH_ENERGY] = fmax(fmax((idle_w * latency + busy_j) * DOWN, joint), path);
 		BERTH_TRY(berth_path_edp(p, latency, b->value[BERTH_ENERGY], tmp, &b->value[BERTH_EDP], err));
@@ -288,8 +295,10 @@ static berth_status fill_values(const berth_problem *p, berth_arena *tmp, berth_
 	return BERTH_OK;
 }
 
-/* Under the cost model "tarnawski": the load dual (loads have transfers too) less what rounding to nanoseconds may have added, and the longest path. */
-static berth_status tarnawski_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
+/* Under the cost model "tarnawski": the load dual (loads have transfers too) less what rounding to
+ * nanoseconds may have added, and the longest path. */
+static berth_status tarnawski_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b,
+                                     berth_err *err)
 {
 	double load, path;
 	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
@@ -302,7 +311,8 @@ static berth_status tarnawski_bounds(const berth_problem *p, berth_arena *tmp, b
 	return BERTH_OK;
 }
 
-/* Under the cost model "placeto": the longest path, and the load dual of operator times, of which a device runs one at a time however many slots it has. */
+/* Under the cost model "placeto": the longest path, and the load dual of operator times, of which a device
+ * runs one at a time however many slots it has. */
 static berth_status placeto_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
 	double load;
@@ -332,7 +342,8 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 	return fill_values(p, tmp, b, err);
 }
 
-berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b, berth_err *err)
+berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b,
+                                     berth_err *err)
 {
 	int64_t blocks, memory, linear, most = b->latency_ns;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -349,7 +360,12 @@ berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, bert
 		stronger.latency_ns = most;
 		BERTH_TRY(fill_values(p, tmp, &stronger, err));
 		for (int m = 0; m < BERTH_N_METRICS; m++)
-			stronger.value[m] = stronger.value[m] < b->value[m] ? b->value[m] : stronger.value[m]; /* searched for, so not monotone */
+			stronger.value[m] =
+				stronger.value[m] < b->value[m] ? b->value[m] : stronger.value[m]; /* searched
+			                                                                              for, so
+			                                                                              not
+			                                                                              monotone
+			                                                                            */
 		*b = stronger;
 	}
 	berth_arena_reset(tmp, mark);
@@ -377,16 +393,20 @@ static double limit(const berth_objective *o, berth_metric m)
 	return o->limits[m] ? o->most[m] : INFINITY;
 }
 
-static berth_status bound_under_limits(const berth_problem *p, const berth_bounds *b, const berth_objective *o, berth_arena *tmp, double *out, berth_err *err)
+static berth_status bound_under_limits(const berth_problem *p, const berth_bounds *b,
+                                       const berth_objective *o, berth_arena *tmp, double *out,
+                                       berth_err *err)
 {
 	double apart = berth_objective_sum(o, b->value), together, path;
-	berth_joint j = {weight(o, BERTH_LATENCY), weight(o, BERTH_THROUGHPUT), weight(o, BERTH_ENERGY), limit(o, BERTH_LATENCY), limit(o, BERTH_THROUGHPUT),
-	                 limit(o, BERTH_ENERGY)};
+	berth_joint j = {weight(o, BERTH_LATENCY), weight(o, BERTH_THROUGHPUT), weight(o, BERTH_ENERGY),
+	                 limit(o, BERTH_LATENCY),  limit(o, BERTH_THROUGHPUT),  limit(o, BERTH_ENERGY)};
 	*out = apart;
-	bool alone = (!berth_objective_has_limits(o) && *berth_objective_unit(o)) || p->s->cost_model != BERTH_COST_REFERENCE;
+	bool alone = (!berth_objective_has_limits(o) && *berth_objective_unit(o)) ||
+	             p->s->cost_model != BERTH_COST_REFERENCE;
 	if (alone || isnan(apart) || (!p->has_energy && isfinite(j.most_energy)))
 		return BERTH_OK;
-	BERTH_TRY(berth_joint_bound(p, &j, (double)b->ceft_ns * 1e-9, (double)b->latency_ns * 1e-9, tmp, &together, err));
+	BERTH_TRY(berth_joint_bound(p, &j, (double)b->ceft_ns * 1e-9, (double)b->latency_ns * 1e-9, tmp,
+	                            &together, err));
 	BERTH_TRY(berth_path_joint(p, &j, b->value[BERTH_THROUGHPUT], tmp, &path, err));
 	together = fmax(together, path);
 	for (int m = BERTH_EDP; m <= BERTH_POWER; m++)
@@ -395,7 +415,9 @@ static berth_status bound_under_limits(const berth_problem *p, const berth_bound
 	return BERTH_OK;
 }
 
-berth_status berth_bounds_limits_conflict(const berth_problem *p, const berth_bounds *b, const berth_objective *o, berth_arena *tmp, bool *out, berth_err *err)
+berth_status berth_bounds_limits_conflict(const berth_problem *p, const berth_bounds *b,
+                                          const berth_objective *o, berth_arena *tmp, bool *out,
+                                          berth_err *err)
 {
 	*out = false;
 	for (int m = 0; m < BERTH_N_METRICS && !*out; m++) {
@@ -414,7 +436,8 @@ berth_status berth_bounds_limits_conflict(const berth_problem *p, const berth_bo
 	return BERTH_OK;
 }
 
-berth_status berth_bounds_objective(const berth_problem *p, const berth_bounds *b, const berth_objective *o, berth_arena *tmp, double *out, berth_err *err)
+berth_status berth_bounds_objective(const berth_problem *p, const berth_bounds *b, const berth_objective *o,
+                                    berth_arena *tmp, double *out, berth_err *err)
 {
 	bool conflict = false;
 	BERTH_TRY(bound_under_limits(p, b, o, tmp, out, err));

@@ -7,7 +7,8 @@
 
 enum { MOST_OPS = 20000, MEMO = 8, HALVES = 8 };
 
-/* One block: operators first .. last-1 of the topological order, the gate before it and the gate that ends it (-1: none). */
+/* One block: operators first .. last-1 of the topological order, the gate before it and the gate that ends
+ * it (-1: none). */
 typedef struct block {
 	int32_t first, last, entry, exit;
 } block;
@@ -33,7 +34,8 @@ typedef struct work {
 } work;
 
 /* Which operators are above (down = false) or below each: how many of them. */
-static berth_status count_related(const berth_problem *p, bool down, int32_t *count, berth_arena *tmp, berth_err *err)
+static berth_status count_related(const berth_problem *p, bool down, int32_t *count, berth_arena *tmp,
+                                  berth_err *err)
 {
 	const berth_graph *g = p->g;
 	size_t words = ((size_t)p->n_ops + 63) / 64;
@@ -42,11 +44,13 @@ static berth_status count_related(const berth_problem *p, bool down, int32_t *co
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[down ? p->n_ops - 1 - k : k];
 		uint64_t *row = set + (size_t)op * words;
-		int32_t first = down ? g->op_tensor_off[op] : g->op_in_off[op], last = down ? g->op_tensor_off[op + 1] : g->op_in_off[op + 1];
+		int32_t first = down ? g->op_tensor_off[op] : g->op_in_off[op],
+			last = down ? g->op_tensor_off[op + 1] : g->op_in_off[op + 1];
 		for (int32_t i = first; i < last; i++) {
 			int32_t uses = down ? g->tensor_use_off[i + 1] - g->tensor_use_off[i] : 1;
 			for (int32_t u = 0; u < uses; u++) {
-				int32_t other = down ? g->edge_consumer[g->tensor_use_off[i] + u] : g->tensor_producer[g->in_tensor[i]];
+				int32_t other = down ? g->edge_consumer[g->tensor_use_off[i] + u]
+				                     : g->tensor_producer[g->in_tensor[i]];
 				for (size_t w = 0; w < words; w++)
 					row[w] |= set[(size_t)other * words + w];
 				row[(size_t)other / 64] |= UINT64_C(1) << (other % 64);
@@ -99,8 +103,9 @@ static bool may_stand(const work *w, int32_t gate, int32_t d)
 	return gate < 0 ? d == 0 : berth_op_legal(w->p, gate, d);
 }
 
-/* Lower bound of the instance as it is now. Where the search is cut, lengths between what is proven and the best found are tried, by halves: that
- * nothing is shorter than a length near the bound takes far fewer nodes than the optimum. */
+/* Lower bound of the instance as it is now. Where the search is cut, lengths between what is proven and the
+ * best found are tried, by halves: that nothing is shorter than a length near the bound takes far fewer
+ * nodes than the optimum. */
 static int64_t search(const work *w, berth_exact_search *x)
 {
 	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .nodes = w->nodes};
@@ -136,7 +141,8 @@ static void search_block(work *w, const block *b, berth_exact_search *x, int32_t
 static const memo *known(const work *w, const block *b, const berth_exact_search *x)
 {
 	for (int32_t k = 0; k < w->n_memo && k < MEMO; k++)
-		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) && berth_exact_search_same(w->memo[k].x, x))
+		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) &&
+		    berth_exact_search_same(w->memo[k].x, x))
 			return &w->memo[k];
 	return NULL;
 }
@@ -164,7 +170,8 @@ static berth_status exact_block(work *w, const block *b, int32_t n)
 
 /* ---- blocks beyond exact search ---- */
 
-/* Critical earliest finish times of the block with its entry's end on d at 0; tensors from outside cost nothing. */
+/* Critical earliest finish times of the block with its entry's end on d at 0; tensors from outside cost
+ * nothing. */
 static void path_through(work *w, const block *b, int32_t n, int32_t d)
 {
 	const berth_graph *g = w->p->g;
@@ -175,17 +182,20 @@ static void path_through(work *w, const block *b, int32_t n, int32_t d)
 		for (int32_t e = 0; e < devs; e++) {
 			int64_t ready = 0;
 			for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1] && op != b->entry; i++) {
-				int32_t t = g->in_tensor[i], from = g->tensor_producer[t], at = g->op_topo[from];
+				int32_t t = g->in_tensor[i], from = g->tensor_producer[t],
+					at = g->op_topo[from];
 				if (from != b->entry && (at < b->first || at >= b->last))
 					continue;
 				int64_t least = BERTH_EXACT_SEARCH_NEVER;
 				for (int32_t l = 0; l < devs; l++) {
-					int64_t there = w->path[(size_t)from * (size_t)devs + (size_t)l] + berth_transfer_ns(w->p, t, l, e);
+					int64_t there = w->path[(size_t)from * (size_t)devs + (size_t)l] +
+					                berth_transfer_ns(w->p, t, l, e);
 					least = there < least ? there : least;
 				}
 				ready = least > ready ? least : ready;
 			}
-			row[e] = berth_op_legal(w->p, op, e) ? ready + berth_op_time(w->p, op, e) : BERTH_EXACT_SEARCH_NEVER;
+			row[e] = berth_op_legal(w->p, op, e) ? ready + berth_op_time(w->p, op, e)
+			                                     : BERTH_EXACT_SEARCH_NEVER;
 			if (op == b->entry)
 				row[e] = e == d ? 0 : BERTH_EXACT_SEARCH_NEVER;
 		}
@@ -200,7 +210,9 @@ static int64_t load_inside(const work *w, const block *b)
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		double sum = 0;
 		for (int32_t k = b->first; k < b->last; k++)
-			sum += berth_op_legal(p, p->g->topo_op[k], d) ? (double)berth_op_time(p, p->g->topo_op[k], d) : 0;
+			sum += berth_op_legal(p, p->g->topo_op[k], d)
+			               ? (double)berth_op_time(p, p->g->topo_op[k], d)
+			               : 0;
 		base[d] = sum > 0 ? 1 / sum : 0;
 	}
 	for (int32_t code = 0; code < 1 << (p->n_devs < 6 ? p->n_devs : 6); code++) {
@@ -210,7 +222,8 @@ static int64_t load_inside(const work *w, const block *b)
 		for (int32_t k = b->first; k < b->last && weight > 0; k++) {
 			double least = -1;
 			for (int32_t d = 0; d < p->n_devs; d++) {
-				double c = (code >> d & 1 ? 0 : base[d]) * (double)berth_op_time(p, p->g->topo_op[k], d) / weight;
+				double c = (code >> d & 1 ? 0 : base[d]) *
+				           (double)berth_op_time(p, p->g->topo_op[k], d) / weight;
 				if (berth_op_legal(p, p->g->topo_op[k], d) && (least < 0 || c < least))
 					least = c;
 			}
@@ -239,10 +252,12 @@ static void relaxed_block(work *w, const block *b, int32_t n)
 					int64_t at = w->path[(size_t)w->ops[k] * (size_t)devs + (size_t)l];
 					least = at < least ? at : least;
 				}
-				longest = least > longest && least < BERTH_EXACT_SEARCH_NEVER ? least : longest;
+				longest =
+					least > longest && least < BERTH_EXACT_SEARCH_NEVER ? least : longest;
 			}
 			int64_t gate = b->exit >= 0 ? berth_op_time(w->p, b->exit, e) : 0;
-			int64_t at_exit = b->exit >= 0 ? w->path[(size_t)b->exit * (size_t)devs + (size_t)e] : longest;
+			int64_t at_exit =
+				b->exit >= 0 ? w->path[(size_t)b->exit * (size_t)devs + (size_t)e] : longest;
 			w->lower[d * devs + e] = at_exit > load + gate ? at_exit : load + gate;
 		}
 	}
@@ -293,7 +308,8 @@ static berth_status bound(work *w, int64_t *lower_ns)
 	return BERTH_OK;
 }
 
-berth_status berth_bounds_blocks(const berth_problem *p, int64_t nodes, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
+berth_status berth_bounds_blocks(const berth_problem *p, int64_t nodes, berth_arena *tmp, int64_t *lower_ns,
+                                 berth_err *err)
 {
 	berth_arena mem;
 	work w = {.p = p, .nodes = nodes, .mem = &mem, .err = err};

@@ -9,7 +9,15 @@
 #define FIRST_STEP 0.5
 #define LAST_STEP 1e-3
 
-enum { LEAST_ITERATIONS = 40, MOST_ITERATIONS = 400, REST = 20, MULT_LATENCY = 0, MULT_LOAD, MULT_ENERGY, N_MULT };
+enum {
+	LEAST_ITERATIONS = 40,
+	MOST_ITERATIONS = 400,
+	REST = 20,
+	MULT_LATENCY = 0,
+	MULT_LOAD,
+	MULT_ENERGY,
+	N_MULT
+};
 
 /* A point: rho of each device, then the multipliers of the limits. */
 typedef struct solver {
@@ -88,7 +96,8 @@ static double bound_at(const solver *s, const double *x, double *gradient)
 {
 	int32_t n = s->p->n_devs;
 	const double *u = x + n;
-	double energy = s->j->energy + u[MULT_ENERGY], rest = weight_of_latency(s, x) + weight_of_load(s, x), extra = 0;
+	double energy = s->j->energy + u[MULT_ENERGY], rest = weight_of_latency(s, x) + weight_of_load(s, x),
+	       extra = 0;
 	for (int32_t d = 0; d < n; d++) {
 		s->price[d] = (x[d] + energy * busy_extra_w(s->p, d)) / s->p->s->dev_slots[d];
 		rest -= x[d];
@@ -102,7 +111,8 @@ static double bound_at(const solver *s, const double *x, double *gradient)
 	for (int k = 0; k < N_MULT; k++) {
 		bool is = isfinite(s->most[k]);
 		value -= is ? u[k] * s->most[k] : 0;
-		gradient[n + k] = !is ? 0 : (k == MULT_ENERGY ? extra + s->idle_w * s->ceft_s : s->ceft_s) - s->most[k];
+		gradient[n + k] =
+			!is ? 0 : (k == MULT_ENERGY ? extra + s->idle_w * s->ceft_s : s->ceft_s) - s->most[k];
 	}
 	return value;
 }
@@ -121,7 +131,8 @@ static void step(solver *s, double length)
 static void climb(solver *s)
 {
 	int32_t n = s->p->n_devs;
-	double cells = (double)s->p->n_ops * n + 1, count = fmin(fmax(WORK / cells, LEAST_ITERATIONS), MOST_ITERATIONS);
+	double cells = (double)s->p->n_ops * n + 1,
+	       count = fmin(fmax(WORK / cells, LEAST_ITERATIONS), MOST_ITERATIONS);
 	double total = weight_of_latency(s, s->x) + weight_of_load(s, s->x);
 	for (int32_t d = 0; d < n; d++)
 		s->x[d] = total / n;
@@ -160,9 +171,14 @@ static berth_status solve(solver *s, double latency_s, berth_arena *tmp, berth_e
 	return BERTH_OK;
 }
 
-berth_status berth_joint_bound(const berth_problem *p, const berth_joint *j, double ceft_s, double latency_s, berth_arena *tmp, double *out, berth_err *err)
+berth_status berth_joint_bound(const berth_problem *p, const berth_joint *j, double ceft_s, double latency_s,
+                               berth_arena *tmp, double *out, berth_err *err)
 {
-	solver s = {.p = p, .j = j, .ceft_s = ceft_s, .value = -INFINITY, .most = {j->most_latency, j->most_load, j->most_energy}};
+	solver s = {.p = p,
+	            .j = j,
+	            .ceft_s = ceft_s,
+	            .value = -INFINITY,
+	            .most = {j->most_latency, j->most_load, j->most_energy}};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = solve(&s, latency_s, tmp, err);
 	berth_arena_reset(tmp, mark);

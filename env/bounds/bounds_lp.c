@@ -18,7 +18,8 @@ static void clip_duals(const berth_lp *lp, double *y)
 	}
 }
 
-static berth_status bound(const berth_problem *p, int64_t upper_ns, berth_arena *mem, berth_arena *tmp, int64_t *out_ns, berth_err *err)
+static berth_status bound(const berth_problem *p, int64_t upper_ns, berth_arena *mem, berth_arena *tmp,
+                          int64_t *out_ns, berth_err *err)
 {
 	berth_placement_lp m;
 	berth_lp_result r;
@@ -34,11 +35,13 @@ static berth_status bound(const berth_problem *p, int64_t upper_ns, berth_arena 
 	return BERTH_OK;
 }
 
-berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_arena *tmp, int64_t *out_ns, berth_err *err)
+berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_arena *tmp, int64_t *out_ns,
+                             berth_err *err)
 {
 	berth_arena mem;
 	*out_ns = 0;
-	if (!berth_lp_solver() || lower_ns <= 0 || (int64_t)p->g->n_edges * p->n_devs * p->n_devs > BERTH_BOUNDS_LP_CELLS ||
+	if (!berth_lp_solver() || lower_ns <= 0 ||
+	    (int64_t)p->g->n_edges * p->n_devs * p->n_devs > BERTH_BOUNDS_LP_CELLS ||
 	    berth_problem_feasible(p, NULL) != BERTH_OK)
 		return BERTH_OK;
 	berth_arena_init(&mem, tmp->hook);

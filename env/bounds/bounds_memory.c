@@ -21,13 +21,15 @@ typedef struct work {
 	int32_t n_path;
 } work;
 
-/* The tensor that leads from one operator to another by the longest way at its best, as the table of earliest finish times has it. */
+/* The tensor that leads from one operator to another by the longest way at its best, as the table of
+ * earliest finish times has it. */
 static int32_t tensor_between(const berth_problem *p, int32_t from, int32_t to)
 {
 	int32_t best = -1;
 	for (int32_t i = p->g->op_in_off[to]; i < p->g->op_in_off[to + 1]; i++) {
 		int32_t t = p->g->in_tensor[i];
-		if (p->g->tensor_producer[t] == from && (best < 0 || p->g->tensor_bytes[t] > p->g->tensor_bytes[best]))
+		if (p->g->tensor_producer[t] == from &&
+		    (best < 0 || p->g->tensor_bytes[t] > p->g->tensor_bytes[best]))
 			best = t;
 	}
 	return best;
@@ -64,13 +66,16 @@ static double price_path(work *w)
 			int32_t op = w->path[k], at = k * devs + d;
 			double least = k ? INFINITY : 0;
 			for (int32_t l = 0; k && l < devs; l++) {
-				double c = w->cost[at - d - devs + l] + (double)berth_transfer_ns(p, w->tensor[k], l, d);
+				double c = w->cost[at - d - devs + l] +
+				           (double)berth_transfer_ns(p, w->tensor[k], l, d);
 				if (c < least) {
 					least = c;
 					w->back[at] = l;
 				}
 			}
-			w->cost[at] = berth_op_legal(p, op, d) ? least + (double)berth_op_time(p, op, d) + w->price[d] * w->bytes[op] : INFINITY;
+			w->cost[at] = berth_op_legal(p, op, d) ? least + (double)berth_op_time(p, op, d) +
+			                                                 w->price[d] * w->bytes[op]
+			                                       : INFINITY;
 		}
 	int32_t best = 0;
 	const double *last = w->cost + (w->n_path - 1) * devs;
@@ -108,7 +113,8 @@ static double lagrangian(work *w)
 	return (value - paid) - 1e-11 * (value + paid);
 }
 
-/* Polyak's steps along the subgradient towards a guess of the best value that grows and shrinks with success. */
+/* Polyak's steps along the subgradient towards a guess of the best value that grows and shrinks with
+ * success. */
 static double climb(work *w)
 {
 	const berth_problem *p = w->p;
@@ -151,7 +157,8 @@ static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_er
 	BERTH_TRY(BERTH_NEW(tmp, w->on_path, ops, err));
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	for (size_t op = 0; op < ops; op++)
-		w->bytes[op] = (double)(p->g->op_param_bytes[op] + p->g->op_state_bytes[op] + p->g->op_output_bytes[op]);
+		w->bytes[op] = (double)(p->g->op_param_bytes[op] + p->g->op_state_bytes[op] +
+		                        p->g->op_output_bytes[op]);
 	take_path(w, &ceft);
 	if (w->n_path > 0)
 		*lower_ns = (int64_t)fmin(climb(w), (double)BERTH_CEFT_NEVER);

@@ -13,7 +13,8 @@ static double joules(const berth_problem *p, int32_t op, int32_t d)
 {
 	if (!p->has_energy)
 		return 0;
-	return (p->s->dev_busy_w[d] - p->s->dev_idle_w[d]) * ((double)berth_op_time(p, op, d) * 1e-9 / p->s->dev_slots[d]);
+	return (p->s->dev_busy_w[d] - p->s->dev_idle_w[d]) *
+	       ((double)berth_op_time(p, op, d) * 1e-9 / p->s->dev_slots[d]);
 }
 
 static double least_joules(const berth_problem *p, int32_t op)
@@ -26,12 +27,14 @@ static double least_joules(const berth_problem *p, int32_t op)
 }
 
 /* Least cost until tensor t is on dev. */
-static double arrival(const berth_problem *p, const double *cost, double latency_weight, int32_t t, int32_t dev)
+static double arrival(const berth_problem *p, const double *cost, double latency_weight, int32_t t,
+                      int32_t dev)
 {
 	const double *from = cost + (size_t)p->g->tensor_producer[t] * (size_t)p->n_devs;
 	double best = INFINITY;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		best = fmin(best, from[d] + latency_weight * ((double)berth_transfer_ns(p, t, d, dev) * 1e-9));
+		best = fmin(best,
+		            from[d] + latency_weight * ((double)berth_transfer_ns(p, t, d, dev) * 1e-9));
 	return best;
 }
 
@@ -46,15 +49,18 @@ static double row(const berth_problem *p, double *cost, int32_t op, double a, do
 			continue;
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 			double at = arrival(p, cost, a, g->in_tensor[i], d);
-			ready = isfinite(at) ? fmax(ready, at) : ready; /* a producer without a legal device: its own length counts no further */
+			ready = isfinite(at) ? fmax(ready, at) : ready; /* a producer without a legal device:
+			                                                   its own length counts no further */
 		}
-		*cell = ready + a * ((double)berth_op_time(p, op, d) * 1e-9) + c * (joules(p, op, d) - least_j);
+		*cell = ready + a * ((double)berth_op_time(p, op, d) * 1e-9) +
+		        c * (joules(p, op, d) - least_j);
 		least = fmin(least, *cell);
 	}
 	return isfinite(least) ? least : 0;
 }
 
-berth_status berth_path_bound(const berth_problem *p, double latency_weight, double joule_weight, berth_arena *tmp, double *out, berth_err *err)
+berth_status berth_path_bound(const berth_problem *p, double latency_weight, double joule_weight,
+                              berth_arena *tmp, double *out, berth_err *err)
 {
 	double *cost, longest = 0, sum = 0;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -109,7 +115,8 @@ static berth_status tune(tuner *t, bool of_energy, double scale)
 	return BERTH_OK;
 }
 
-berth_status berth_path_joint(const berth_problem *p, const berth_joint *j, double load_s, berth_arena *tmp, double *out, berth_err *err)
+berth_status berth_path_joint(const berth_problem *p, const berth_joint *j, double load_s, berth_arena *tmp,
+                              double *out, berth_err *err)
 {
 	tuner t = {.p = p, .j = j, .load_s = load_s, .tmp = tmp, .err = err};
 	bool by_latency = isfinite(j->most_latency), by_energy = isfinite(j->most_energy);
@@ -138,7 +145,8 @@ static double energy_at(const double *height, const double *slope, double latenc
 	return most;
 }
 
-berth_status berth_path_edp(const berth_problem *p, double latency_s, double energy_j, berth_arena *tmp, double *out, berth_err *err)
+berth_status berth_path_edp(const berth_problem *p, double latency_s, double energy_j, berth_arena *tmp,
+                            double *out, berth_err *err)
 {
 	double height[N_LINES] = {energy_j}, slope[N_LINES] = {0}, idle_w = 0, least = energy_j * latency_s;
 	*out = least * DOWN;
@@ -153,7 +161,8 @@ berth_status berth_path_edp(const berth_problem *p, double latency_s, double ene
 	least = latency_s * energy_at(height, slope, latency_s);
 	for (int a = 0; a < N_LINES; a++)
 		for (int b = 0; b < a; b++) { /* where two lines meet */
-			double at = slope[a] != slope[b] ? (height[a] - height[b]) / (slope[a] - slope[b]) : 0;
+			double at =
+				slope[a] != slope[b] ? (height[a] - height[b]) / (slope[a] - slope[b]) : 0;
 			if (at > latency_s)
 				least = fmin(least, at * energy_at(height, slope, at));
 		}

@@ -8,7 +8,8 @@
 
 /* ---- the instance ---- */
 
-static void count_edges(const berth_problem *p, int32_t n, const int32_t *ops, const int32_t *local, int32_t *n_tensors, int32_t *n_edges)
+static void count_edges(const berth_problem *p, int32_t n, const int32_t *ops, const int32_t *local,
+                        int32_t *n_tensors, int32_t *n_edges)
 {
 	const berth_graph *g = p->g;
 	*n_tensors = *n_edges = 0;
@@ -51,13 +52,15 @@ static void fill_inputs(berth_exact_search *x)
 			for (int32_t u = 0; u < x->tensor[t].n_uses; u++)
 				if (x->tensor[t].use[u] == i) {
 					x->in[k++] = t;
-					x->above[i] |= x->above[x->tensor[t].producer] | UINT64_C(1) << x->tensor[t].producer;
+					x->above[i] |= x->above[x->tensor[t].producer] |
+					               UINT64_C(1) << x->tensor[t].producer;
 				}
 	}
 	x->in_off[x->n] = k;
 }
 
-/* Bytes that op keeps on its device whatever the schedule: its own parameters and state. Shared parameters may be there already. */
+/* Bytes that op keeps on its device whatever the schedule: its own parameters and state. Shared parameters
+ * may be there already. */
 static int64_t kept_bytes(const berth_graph *g, int32_t op)
 {
 	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
@@ -75,13 +78,15 @@ static void fill_ops(berth_exact_search *x, const int32_t *ops, const int32_t *l
 				x->leader[i] = other;
 		}
 		for (int32_t d = 0; d < x->n_devs; d++)
-			x->time[i * x->n_devs + d] = berth_op_legal(x->p, ops[i], d) ? berth_op_time(x->p, ops[i], d) : -1;
+			x->time[i * x->n_devs + d] =
+				berth_op_legal(x->p, ops[i], d) ? berth_op_time(x->p, ops[i], d) : -1;
 	}
 }
 
 static berth_status new_arrays(berth_exact_search *x, berth_arena *mem, int32_t **use, berth_err *err)
 {
-	size_t n = (size_t)x->n, devs = (size_t)x->n_devs, edges = (size_t)x->n_edges, jobs = edges * SMALL_MAX_HOPS + n;
+	size_t n = (size_t)x->n, devs = (size_t)x->n_devs, edges = (size_t)x->n_edges,
+	       jobs = edges * SMALL_MAX_HOPS + n;
 	BERTH_TRY(BERTH_NEW(mem, x->time, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x->release, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x->after, n * devs, err));
@@ -108,13 +113,15 @@ static berth_status new_arrays(berth_exact_search *x, berth_arena *mem, int32_t 
 	return BERTH_NEW(mem, *use, edges, err);
 }
 
-berth_status berth_exact_search_new(const berth_problem *p, int32_t n, const int32_t *ops, berth_arena *mem, berth_exact_search **out, berth_err *err)
+berth_status berth_exact_search_new(const berth_problem *p, int32_t n, const int32_t *ops, berth_arena *mem,
+                                    berth_exact_search **out, berth_err *err)
 {
 	berth_exact_search *x;
 	int32_t *local, *use;
 	if (n > BERTH_EXACT_SEARCH_OPS || p->n_devs > BERTH_EXACT_SEARCH_DEVS)
-		return berth_fail(err, BERTH_EINVAL, "exact search takes up to %d operators and %d devices, these are %d and %d", BERTH_EXACT_SEARCH_OPS,
-		                  BERTH_EXACT_SEARCH_DEVS, (int)n, (int)p->n_devs);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "exact search takes up to %d operators and %d devices, these are %d and %d",
+		                  BERTH_EXACT_SEARCH_OPS, BERTH_EXACT_SEARCH_DEVS, (int)n, (int)p->n_devs);
 	BERTH_TRY(BERTH_NEW(mem, x, 1, err));
 	BERTH_TRY(BERTH_NEW(mem, local, p->n_ops, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
@@ -138,7 +145,8 @@ void berth_exact_search_set_time(berth_exact_search *x, int32_t i, int32_t dev, 
 	x->time[i * x->n_devs + dev] = time_ns;
 }
 
-void berth_exact_search_set_outside(berth_exact_search *x, int32_t i, int32_t dev, int64_t release_ns, int64_t after_ns)
+void berth_exact_search_set_outside(berth_exact_search *x, int32_t i, int32_t dev, int64_t release_ns,
+                                    int64_t after_ns)
 {
 	x->release[i * x->n_devs + dev] = release_ns;
 	x->after[i * x->n_devs + dev] = after_ns;
@@ -165,11 +173,13 @@ bool berth_exact_search_same(const berth_exact_search *a, const berth_exact_sear
 	size_t n = (size_t)a->n, cells = n * (size_t)a->n_devs;
 	if (a->p != b->p || a->n != b->n || a->n_tensors != b->n_tensors)
 		return false;
-	return n == 0 || (same_tensors(a, b) && memcmp(a->time, b->time, cells * sizeof *a->time) == 0 &&
-	                  memcmp(a->release, b->release, cells * sizeof *a->release) == 0 && memcmp(a->after, b->after, cells * sizeof *a->after) == 0 &&
-	                  memcmp(a->held_before, b->held_before, (size_t)a->n_devs * sizeof *a->held_before) == 0 &&
-	                  memcmp(a->leader, b->leader, n * sizeof *a->leader) == 0 &&
-	                  memcmp(a->bytes, b->bytes, n * sizeof *a->bytes) == 0);
+	return n == 0 ||
+	       (same_tensors(a, b) && memcmp(a->time, b->time, cells * sizeof *a->time) == 0 &&
+	        memcmp(a->release, b->release, cells * sizeof *a->release) == 0 &&
+	        memcmp(a->after, b->after, cells * sizeof *a->after) == 0 &&
+	        memcmp(a->held_before, b->held_before, (size_t)a->n_devs * sizeof *a->held_before) == 0 &&
+	        memcmp(a->leader, b->leader, n * sizeof *a->leader) == 0 &&
+	        memcmp(a->bytes, b->bytes, n * sizeof *a->bytes) == 0);
 }
 
 /* ---- tables made before a run ---- */
@@ -179,7 +189,8 @@ static int64_t least_after(const berth_exact_search *x, int32_t class, int32_t f
 	int64_t least = BERTH_EXACT_SEARCH_NEVER;
 	for (int32_t l = 0; l < x->n_devs; l++)
 		if (exact_search_time(x, to_op, l) >= 0) {
-			int64_t all = exact_search_transfer(x, class, from, l) + exact_search_time(x, to_op, l) + x->tail[to_op * x->n_devs + l];
+			int64_t all = exact_search_transfer(x, class, from, l) +
+			              exact_search_time(x, to_op, l) + x->tail[to_op * x->n_devs + l];
 			least = all < least ? all : least;
 		}
 	return least;
@@ -192,14 +203,17 @@ static void fill_tails(berth_exact_search *x)
 			int64_t longest = x->after[i * x->n_devs + d];
 			for (int32_t t = x->out_off[i]; t < x->out_off[i + 1]; t++)
 				for (int32_t u = 0; u < x->tensor[t].n_uses; u++) {
-					int64_t way = least_after(x, x->tensor[t].class, d, x->tensor[t].use[u]);
+					int64_t way =
+						least_after(x, x->tensor[t].class, d, x->tensor[t].use[u]);
 					longest = way > longest ? way : longest;
 				}
-			x->tail[i * x->n_devs + d] = longest < BERTH_EXACT_SEARCH_NEVER ? longest : BERTH_EXACT_SEARCH_NEVER;
+			x->tail[i * x->n_devs + d] =
+				longest < BERTH_EXACT_SEARCH_NEVER ? longest : BERTH_EXACT_SEARCH_NEVER;
 		}
 }
 
-/* Prices to try the load dual with: those that make the total work of all devices equal, each of them changed by steps. */
+/* Prices to try the load dual with: those that make the total work of all devices equal, each of them
+ * changed by steps. */
 static void fill_prices(berth_exact_search *x)
 {
 	static const double step[4] = {1, 0.6, 1.6, 0};
@@ -233,8 +247,10 @@ static void fill_prices(berth_exact_search *x)
 			double least = INFINITY;
 			for (int32_t d = 0; d < devs; d++)
 				if (exact_search_time(x, i, d) >= 0)
-					least = fmin(least, x->price[k * devs + d] * (double)exact_search_time(x, i, d));
-			x->rest[i * SMALL_PRICES + k] = x->rest[(i + 1) * SMALL_PRICES + k] + (isfinite(least) ? least : 0);
+					least = fmin(least, x->price[k * devs + d] *
+					                            (double)exact_search_time(x, i, d));
+			x->rest[i * SMALL_PRICES + k] =
+				x->rest[(i + 1) * SMALL_PRICES + k] + (isfinite(least) ? least : 0);
 		}
 	}
 }
@@ -250,13 +266,16 @@ static bool same_work(const berth_exact_search *x, int32_t a, int32_t b)
 {
 	const berth_problem *p = x->p;
 	for (int32_t i = 0; i < x->n; i++)
-		if (exact_search_time(x, i, a) != exact_search_time(x, i, b) || x->release[i * x->n_devs + a] != x->release[i * x->n_devs + b] ||
+		if (exact_search_time(x, i, a) != exact_search_time(x, i, b) ||
+		    x->release[i * x->n_devs + a] != x->release[i * x->n_devs + b] ||
 		    x->after[i * x->n_devs + a] != x->after[i * x->n_devs + b])
 			return false;
-	return p->s->dev_slots[a] == p->s->dev_slots[b] && x->held_before[a] == x->held_before[b] && p->dev_limit_bytes[a] == p->dev_limit_bytes[b] && p->dev_piece[a] < 0 && p->dev_piece[b] < 0;
+	return p->s->dev_slots[a] == p->s->dev_slots[b] && x->held_before[a] == x->held_before[b] &&
+	       p->dev_limit_bytes[a] == p->dev_limit_bytes[b] && p->dev_piece[a] < 0 && p->dev_piece[b] < 0;
 }
 
-/* Do all routes keep their times and the sharing of channels when a and b are exchanged? channel [n_channels]: the image of each so far, -1. */
+/* Do all routes keep their times and the sharing of channels when a and b are exchanged? channel
+ * [n_channels]: the image of each so far, -1. */
 static bool same_routes(const berth_exact_search *x, int32_t a, int32_t b, int32_t *image, int32_t *origin)
 {
 	const berth_problem *p = x->p;
@@ -268,15 +287,22 @@ static bool same_routes(const berth_exact_search *x, int32_t a, int32_t b, int32
 			for (int32_t to = 0; to < p->n_devs; to++) {
 				if (from == to)
 					continue;
-				int32_t r = p->class_pair_route[(c * devs + (size_t)from) * devs + (size_t)to];
-				int32_t q = p->class_pair_route[(c * devs + (size_t)swapped(from, a, b)) * devs + (size_t)swapped(to, a, b)];
-				if (p->route_off[r + 1] - p->route_off[r] != p->route_off[q + 1] - p->route_off[q])
+				int32_t r =
+					p->class_pair_route[(c * devs + (size_t)from) * devs + (size_t)to];
+				int32_t q =
+					p->class_pair_route[(c * devs + (size_t)swapped(from, a, b)) * devs +
+				                            (size_t)swapped(to, a, b)];
+				if (p->route_off[r + 1] - p->route_off[r] !=
+				    p->route_off[q + 1] - p->route_off[q])
 					return false;
 				for (int32_t h = 0; h < p->route_off[r + 1] - p->route_off[r]; h++) {
-					int32_t l = p->route_link[p->route_off[r] + h], m = p->route_link[p->route_off[q] + h];
+					int32_t l = p->route_link[p->route_off[r] + h],
+						m = p->route_link[p->route_off[q] + h];
 					int32_t u = p->s->link_channel[l], v = p->s->link_channel[m];
-					if (p->class_link_ns[c * (size_t)p->s->n_links + (size_t)l] != p->class_link_ns[c * (size_t)p->s->n_links + (size_t)m] ||
-					    (image[u] >= 0 && image[u] != v) || (origin[v] >= 0 && origin[v] != u))
+					if (p->class_link_ns[c * (size_t)p->s->n_links + (size_t)l] !=
+					            p->class_link_ns[c * (size_t)p->s->n_links + (size_t)m] ||
+					    (image[u] >= 0 && image[u] != v) ||
+					    (origin[v] >= 0 && origin[v] != u))
 						return false;
 					image[u] = v;
 					origin[v] = u;
@@ -292,10 +318,12 @@ static bool share_a_channel(const berth_problem *p, int32_t a, int32_t b)
 	for (int32_t from = 0; p->s->contention && p->n_classes > 0 && from < p->n_devs; from++) {
 		if (from == a || from == b)
 			continue;
-		int32_t r = p->class_pair_route[(size_t)from * devs + (size_t)a], q = p->class_pair_route[(size_t)from * devs + (size_t)b];
+		int32_t r = p->class_pair_route[(size_t)from * devs + (size_t)a],
+			q = p->class_pair_route[(size_t)from * devs + (size_t)b];
 		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
 			for (int32_t k = p->route_off[q]; k < p->route_off[q + 1]; k++)
-				if (p->s->link_channel[p->route_link[h]] == p->s->link_channel[p->route_link[k]])
+				if (p->s->link_channel[p->route_link[h]] ==
+				    p->s->link_channel[p->route_link[k]])
 					return true;
 	}
 	return false;
@@ -309,7 +337,8 @@ static void find_mirrors(berth_exact_search *x)
 	x->ties_matter = false;
 	for (int32_t d = 0; d < x->n_devs; d++) {
 		x->mirror[d] = -1;
-		for (int32_t e = d - 1; e >= 0 && x->mirror[d] < 0 && x->p->s->n_channels <= MAX_CHANNELS; e--)
+		for (int32_t e = d - 1; e >= 0 && x->mirror[d] < 0 && x->p->s->n_channels <= MAX_CHANNELS;
+		     e--)
 			if (same_work(x, e, d) && same_routes(x, e, d, image, origin)) {
 				x->mirror[d] = e;
 				x->ties_matter |= share_a_channel(x->p, e, d);
@@ -319,7 +348,8 @@ static void find_mirrors(berth_exact_search *x)
 		x->mirror[d] = -1;
 }
 
-/* The device of d's kind before it is empty too: the same placements with numbers exchanged are tried there. */
+/* The device of d's kind before it is empty too: the same placements with numbers exchanged are tried
+ * there. */
 static bool mirrored(const berth_exact_search *x, int32_t d)
 {
 	return x->count[d] == 0 && x->mirror[d] >= 0 && x->count[x->mirror[d]] == 0;
@@ -334,7 +364,8 @@ static int64_t head_of(const berth_exact_search *x, int32_t i, int32_t d)
 	for (int32_t k = x->in_off[i]; k < x->in_off[i + 1]; k++) {
 		const exact_search_tensor *t = &x->tensor[x->in[k]];
 		int32_t from = x->dev[t->producer];
-		int64_t at = x->head[t->producer] + exact_search_time(x, t->producer, from) + exact_search_transfer(x, t->class, from, d);
+		int64_t at = x->head[t->producer] + exact_search_time(x, t->producer, from) +
+		             exact_search_transfer(x, t->class, from, d);
 		head = at > head ? at : head;
 	}
 	return head;
@@ -355,7 +386,8 @@ static int64_t load_bound(const berth_exact_search *x, int32_t i)
 
 static bool may_take(const berth_exact_search *x, int32_t i, int32_t d)
 {
-	if (exact_search_time(x, i, d) < 0 || mirrored(x, d) || (x->leader[i] < i && x->dev[x->leader[i]] != d))
+	if (exact_search_time(x, i, d) < 0 || mirrored(x, d) ||
+	    (x->leader[i] < i && x->dev[x->leader[i]] != d))
 		return false;
 	return x->p->dev_limit_bytes[d] < 0 || x->held[d] + x->bytes[i] <= x->p->dev_limit_bytes[d];
 }
@@ -399,7 +431,8 @@ static void place_from(berth_exact_search *x, int32_t i, int64_t lower)
 			continue;
 		x->head[i] = head_of(x, i, d);
 		put(x, i, d, 1);
-		int64_t b = node_bound(x, i, d, lower), own = x->head[i] + exact_search_time(x, i, d) + x->tail[i * x->n_devs + d];
+		int64_t b = node_bound(x, i, d, lower),
+			own = x->head[i] + exact_search_time(x, i, d) + x->tail[i * x->n_devs + d];
 		put(x, i, d, -1);
 		int32_t k = n++;
 		for (; k > 0 && (bound[k - 1] > b || (bound[k - 1] == b && path[k - 1] > own)); k--) {
@@ -437,7 +470,8 @@ void exact_search_found(berth_exact_search *x, int64_t value)
 		x->upper = x->best = value;
 }
 
-void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg *cfg, berth_exact_search_result *out)
+void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg *cfg,
+                            berth_exact_search_result *out)
 {
 	x->cfg = cfg;
 	x->upper = cfg->upper_ns;

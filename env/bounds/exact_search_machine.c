@@ -28,7 +28,9 @@ int64_t exact_search_one_machine(exact_search_job *job, int32_t n)
 			now = job[released].head;
 			continue;
 		}
-		int64_t until = released < n && job[released].head < now + job[run].time ? job[released].head : now + job[run].time;
+		int64_t until = released < n && job[released].head < now + job[run].time
+		                        ? job[released].head
+		                        : now + job[run].time;
 		job[run].time -= until - now;
 		now = until;
 		if (job[run].time == 0) {
@@ -52,25 +54,29 @@ static int64_t several_machines(const exact_search_job *job, int32_t n, int32_t 
 	return n ? head + (sum + slots - 1) / slots + tail : 0;
 }
 
-static int64_t device_bound(berth_exact_search *x, int32_t d, int32_t n_placed, const int64_t *head, const int64_t *tail, int32_t stride)
+static int64_t device_bound(berth_exact_search *x, int32_t d, int32_t n_placed, const int64_t *head,
+                            const int64_t *tail, int32_t stride)
 {
 	int32_t n = 0, slots = x->p->s->dev_slots[d];
 	for (int32_t i = 0; i < n_placed; i++)
 		if (x->dev[i] == d)
-			x->job[n++] = (exact_search_job){head[i], exact_search_time(x, i, d), tail[i * stride + (stride > 1 ? d : 0)]};
+			x->job[n++] = (exact_search_job){head[i], exact_search_time(x, i, d),
+			                                 tail[i * stride + (stride > 1 ? d : 0)]};
 	if (n < 2)
 		return 0;
 	return slots == 1 ? exact_search_one_machine(x->job, n) : several_machines(x->job, n, slots);
 }
 
 /* Least time from the arrival of a tensor at a device to the end, by its consumers there. */
-static int64_t after_arrival(const berth_exact_search *x, const exact_search_tensor *t, int32_t dest, int32_t n_placed, const int64_t *tail, int32_t stride)
+static int64_t after_arrival(const berth_exact_search *x, const exact_search_tensor *t, int32_t dest,
+                             int32_t n_placed, const int64_t *tail, int32_t stride)
 {
 	int64_t most = -1;
 	for (int32_t u = 0; u < t->n_uses && t->use[u] < n_placed; u++) {
 		int32_t i = t->use[u];
 		if (x->dev[i] == dest) {
-			int64_t after = exact_search_time(x, i, dest) + tail[i * stride + (stride > 1 ? dest : 0)];
+			int64_t after =
+				exact_search_time(x, i, dest) + tail[i * stride + (stride > 1 ? dest : 0)];
 			most = after > most ? after : most;
 		}
 	}
@@ -95,7 +101,8 @@ static int32_t list_moves(berth_exact_search *x, int32_t n_placed)
 }
 
 /* Jobs of channel c among the moves. */
-static int32_t channel_jobs(berth_exact_search *x, int32_t c, int32_t n_moves, int32_t n_placed, const int64_t *head, const int64_t *tail, int32_t stride)
+static int32_t channel_jobs(berth_exact_search *x, int32_t c, int32_t n_moves, int32_t n_placed,
+                            const int64_t *head, const int64_t *tail, int32_t stride)
 {
 	const berth_problem *p = x->p;
 	int32_t n = 0;
@@ -104,18 +111,24 @@ static int32_t channel_jobs(berth_exact_search *x, int32_t c, int32_t n_moves, i
 		size_t class = (size_t)t->class, devs = (size_t)x->n_devs;
 		int32_t from = x->dev[t->producer], to = x->move[m].dest;
 		int32_t r = p->class_pair_route[(class * devs + (size_t)from) * devs + (size_t)to];
-		int64_t at = head[t->producer] + exact_search_time(x, t->producer, from), whole = exact_search_transfer(x, t->class, from, to), before = 0;
+		int64_t at = head[t->producer] + exact_search_time(x, t->producer, from),
+			whole = exact_search_transfer(x, t->class, from, to), before = 0;
 		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
-			int64_t hop = p->class_link_ns[class * (size_t)p->s->n_links + (size_t)p->route_link[h]];
+			int64_t hop =
+				p->class_link_ns[class * (size_t)p->s->n_links + (size_t)p->route_link[h]];
 			if (p->s->link_channel[p->route_link[h]] == c && n < x->n_edges * SMALL_MAX_HOPS)
-				x->job[n++] = (exact_search_job){at + before, hop, whole - before - hop + after_arrival(x, t, to, n_placed, tail, stride)};
+				x->job[n++] = (exact_search_job){
+					at + before, hop,
+					whole - before - hop +
+						after_arrival(x, t, to, n_placed, tail, stride)};
 			before += hop;
 		}
 	}
 	return n;
 }
 
-int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int64_t *head, const int64_t *tail, int32_t stride)
+int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int64_t *head,
+                              const int64_t *tail, int32_t stride)
 {
 	int64_t most = 0;
 	for (int32_t d = 0; d < x->n_devs && most < x->upper; d++) {

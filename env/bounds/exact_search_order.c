@@ -5,7 +5,8 @@
 
 enum { N = BERTH_EXACT_SEARCH_OPS };
 
-/* A node: what must start before and after each operator (transitively closed), earliest starts, least times after. */
+/* A node: what must start before and after each operator (transitively closed), earliest starts, least times
+ * after. */
 typedef struct node {
 	uint64_t above[N], below[N];
 	int64_t head[N], tail[N];
@@ -61,7 +62,8 @@ static int64_t head_of(const berth_exact_search *x, const node *s, int32_t j)
 	for (int32_t k = x->in_off[j]; k < x->in_off[j + 1]; k++) {
 		const exact_search_tensor *t = &x->tensor[x->in[k]];
 		int32_t i = t->producer;
-		head = most_of(head, s->head[i] + exact_search_time(x, i, x->dev[i]) + exact_search_transfer(x, t->class, x->dev[i], d));
+		head = most_of(head, s->head[i] + exact_search_time(x, i, x->dev[i]) +
+		                             exact_search_transfer(x, t->class, x->dev[i], d));
 	}
 	for (uint64_t left = s->above[j]; left; left &= left - 1) {
 		int32_t i = __builtin_ctzll(left);
@@ -82,7 +84,8 @@ static int64_t tail_of(const berth_exact_search *x, const node *s, int32_t i)
 	for (int32_t t = x->out_off[i]; t < x->out_off[i + 1]; t++)
 		for (int32_t u = 0; u < x->tensor[t].n_uses; u++) {
 			int32_t j = x->tensor[t].use[u];
-			tail = most_of(tail, exact_search_transfer(x, x->tensor[t].class, d, x->dev[j]) + exact_search_time(x, j, x->dev[j]) + s->tail[j]);
+			tail = most_of(tail, exact_search_transfer(x, x->tensor[t].class, d, x->dev[j]) +
+			                             exact_search_time(x, j, x->dev[j]) + s->tail[j]);
 		}
 	if (!one_slot(x, i))
 		return tail;
@@ -118,7 +121,9 @@ static bool open_pair(const berth_exact_search *x, const node *s, int32_t i, int
 /* Would i before j reach the incumbent? */
 static bool too_long(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
 {
-	return one_slot(x, i) && s->head[i] + exact_search_time(x, i, x->dev[i]) + exact_search_time(x, j, x->dev[j]) + s->tail[j] >= x->upper;
+	return one_slot(x, i) && s->head[i] + exact_search_time(x, i, x->dev[i]) +
+	                                         exact_search_time(x, j, x->dev[j]) + s->tail[j] >=
+	                                 x->upper;
 }
 
 /* Set the pairs that only fit one way. False: some fit neither way. */
@@ -145,10 +150,12 @@ static bool select_arcs(const berth_exact_search *x, node *s)
 	return s->lower < x->upper;
 }
 
-/* Operators of i's device, without i, that run when i starts in the earliest schedule and are not ordered with it. */
+/* Operators of i's device, without i, that run when i starts in the earliest schedule and are not ordered
+ * with it. */
 static bool in_conflict(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
 {
-	int64_t end_i = s->head[i] + exact_search_time(x, i, x->dev[i]), end_j = s->head[j] + exact_search_time(x, j, x->dev[j]);
+	int64_t end_i = s->head[i] + exact_search_time(x, i, x->dev[i]),
+		end_j = s->head[j] + exact_search_time(x, j, x->dev[j]);
 	if (s->head[i] >= end_j || s->head[j] >= end_i)
 		return false;
 	if (one_slot(x, i))
@@ -156,7 +163,8 @@ static bool in_conflict(const berth_exact_search *x, const node *s, int32_t i, i
 	int32_t at_once = 0;
 	int64_t at = most_of(s->head[i], s->head[j]);
 	for (int32_t k = 0; k < x->n; k++)
-		at_once += x->dev[k] == x->dev[i] && s->head[k] <= at && at < s->head[k] + exact_search_time(x, k, x->dev[k]);
+		at_once += x->dev[k] == x->dev[i] && s->head[k] <= at &&
+		           at < s->head[k] + exact_search_time(x, k, x->dev[k]);
 	return at_once > x->p->s->dev_slots[x->dev[i]];
 }
 
@@ -179,7 +187,8 @@ static bool choose_pair(const berth_exact_search *x, const node *s, bool any, in
 }
 
 
-/* By earliest start; of equal ones those with less above them, which is a topological order as arcs never lead to an earlier start. */
+/* By earliest start; of equal ones those with less above them, which is a topological order as arcs never
+ * lead to an earlier start. */
 static void order_by_head(berth_exact_search *x, const node *s)
 {
 	int32_t *order = x->order;
@@ -187,7 +196,8 @@ static void order_by_head(berth_exact_search *x, const node *s)
 		int32_t k = i, depth = __builtin_popcountll(s->above[i]);
 		for (; k > 0; k--) {
 			int32_t o = order[k - 1];
-			if (s->head[o] < s->head[i] || (s->head[o] == s->head[i] && __builtin_popcountll(s->above[o]) <= depth))
+			if (s->head[o] < s->head[i] ||
+			    (s->head[o] == s->head[i] && __builtin_popcountll(s->above[o]) <= depth))
 				break;
 			order[k] = o;
 		}
@@ -232,7 +242,8 @@ static void branch(berth_exact_search *x, const node *parent)
 	if (choose_pair(x, &s, false, &i, &j)) {
 		split(x, &s, i, j);
 	} else if (!x->cfg->leaf) {
-		exact_search_found(x, s.lower); /* nothing overlaps: relaxed to the end (with several slots perhaps a little further) */
+		exact_search_found(x, s.lower); /* nothing overlaps: relaxed to the end (with several slots
+		                                   perhaps a little further) */
 	} else if (!score(x, &s) && choose_pair(x, &s, true, &i, &j)) {
 		split(x, &s, i, j);
 	}

@@ -59,16 +59,21 @@ static inline int64_t exact_search_time(const berth_exact_search *x, int32_t i, 
 	return x->time[i * x->n_devs + d];
 }
 
-static inline int64_t exact_search_transfer(const berth_exact_search *x, int32_t class, int32_t from, int32_t to)
+static inline int64_t exact_search_transfer(const berth_exact_search *x, int32_t class, int32_t from,
+                                            int32_t to)
 {
-	return x->p->class_pair_ns[((size_t)class * (size_t)x->n_devs + (size_t)from) * (size_t)x->n_devs + (size_t)to];
+	return x->p->class_pair_ns[((size_t) class * (size_t)x->n_devs + (size_t)from) * (size_t)x->n_devs +
+	                           (size_t)to];
 }
 
-/* Least time in which one machine does all jobs, with heads and tails, preemption allowed: a lower bound without. job is changed. 0 for none. O(n^2). */
+/* Least time in which one machine does all jobs, with heads and tails, preemption allowed: a lower bound
+ * without. job is changed. 0 for none. O(n^2). */
 int64_t exact_search_one_machine(exact_search_job *job, int32_t n);
 
-/* Lower bound of all devices and channels for operators 0 .. n_placed-1 on x->dev, heads x->head, tails tail[i * stride + (stride > 1 ? dev : 0)]. */
-int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int64_t *head, const int64_t *tail, int32_t stride);
+/* Lower bound of all devices and channels for operators 0 .. n_placed-1 on x->dev, heads x->head, tails
+ * tail[i * stride + (stride > 1 ? dev : 0)]. */
+int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int64_t *head,
+                              const int64_t *tail, int32_t stride);
 
 /* One node more. False, with lower noted as open, when a limit is reached. */
 bool exact_search_step(berth_exact_search *x, int64_t lower);

@@ -1,4 +1,5 @@
-/* Conflicts; see infeasible_subset.h. The set is made minimal as by U. Junker, "QuickXplain", AAAI 2004: halves of the rules are proven against each other. */
+/* Conflicts; see infeasible_subset.h. The set is made minimal as by U. Junker, "QuickXplain", AAAI 2004:
+ * halves of the rules are proven against each other. */
 #include "infeasible_subset.h"
 
 #include "bounds.h"
@@ -45,7 +46,9 @@ static berth_status list_op(finder *f, size_t *cap, int32_t op)
 	if (is_limited(f->p, op))
 		BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_CANNOT_RUN, op, -1, -1, -1}));
 	if (g->op_pin[op])
-		BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_PIN, op, berth_system_find_dev(f->p->s, g->op_pin[op]), -1, -1}));
+		BERTH_TRY(add(f, cap,
+		              (berth_rule){BERTH_VIOLATION_PIN, op,
+		                           berth_system_find_dev(f->p->s, g->op_pin[op]), -1, -1}));
 	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
 		int32_t dev = berth_system_find_dev(f->p->s, g->forbid_dev[i]);
 		if (dev >= 0)
@@ -87,7 +90,8 @@ static berth_status list_rules(finder *f)
 	} while (0)
 
 /* Copies whose rules can be taken away. */
-static berth_status copies(const berth_problem *p, berth_arena *mem, berth_graph *g, berth_system *s, berth_err *err)
+static berth_status copies(const berth_problem *p, berth_arena *mem, berth_graph *g, berth_system *s,
+                           berth_err *err)
 {
 	*g = *p->g;
 	*s = *p->s;
@@ -124,7 +128,8 @@ static void drop(const berth_rule *r, berth_graph *g, berth_system *s)
 	}
 }
 
-berth_status berth_rule_drop(const berth_problem *p, const berth_rule *rule, berth_arena *mem, berth_graph *g, berth_system *s, berth_err *err)
+berth_status berth_rule_drop(const berth_problem *p, const berth_rule *rule, berth_arena *mem, berth_graph *g,
+                             berth_system *s, berth_err *err)
 {
 	BERTH_TRY(copies(p, mem, g, s, err));
 	drop(rule, g, s);
@@ -169,8 +174,8 @@ static bool lacks_device(const berth_problem *q)
 	return false;
 }
 
-/* What stays on the operator's device to the end of the run, and what is there beside it while it runs. Under cost models of their own parameters and
- * state alone count. */
+/* What stays on the operator's device to the end of the run, and what is there beside it while it runs.
+ * Under cost models of their own parameters and state alone count. */
 static int64_t output_bytes(const berth_problem *q, int32_t op)
 {
 	return q->s->cost_model != BERTH_COST_REFERENCE ? 0 : q->g->op_output_bytes[op];
@@ -194,7 +199,8 @@ static int64_t passing_bytes(const berth_problem *q, int32_t op)
 	return bytes;
 }
 
-/* Bytes that dev holds at least while op runs there: parameters and state of its colocation group, and what passes. */
+/* Bytes that dev holds at least while op runs there: parameters and state of its colocation group, and what
+ * passes. */
 static int64_t around_bytes(const berth_problem *q, int32_t op)
 {
 	const berth_graph *g = q->g;
@@ -212,7 +218,8 @@ static bool holds(const berth_problem *q, int32_t dev, int64_t bytes)
 	return q->dev_limit_bytes[dev] < 0 || bytes <= q->dev_limit_bytes[dev];
 }
 
-/* Does an operator find no device that can hold what it needs around it? Raises *least of dev to what it would need, where the device is its only hope. */
+/* Does an operator find no device that can hold what it needs around it? Raises *least of dev to what it
+ * would need, where the device is its only hope. */
 static bool lacks_room(const berth_problem *q, int32_t dev, int64_t *least)
 {
 	bool lacks = false;
@@ -230,7 +237,8 @@ static bool lacks_room(const berth_problem *q, int32_t dev, int64_t *least)
 	return lacks;
 }
 
-/* The devices where op is legal and there is room for what it needs around it; dev has room for everything. */
+/* The devices where op is legal and there is room for what it needs around it; dev has room for everything.
+ */
 static size_t could_stand(const berth_problem *q, int32_t op, int32_t dev)
 {
 	int64_t bytes = around_bytes(q, op);
@@ -240,7 +248,8 @@ static size_t could_stand(const berth_problem *q, int32_t op, int32_t dev)
 	return mask;
 }
 
-/* Do colocation groups that can only stand on a set of devices keep more there than these have? mask_bytes is scratch [2^devs]. Raises *least of dev as above. */
+/* Do colocation groups that can only stand on a set of devices keep more there than these have? mask_bytes
+ * is scratch [2^devs]. Raises *least of dev as above. */
 static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int64_t *mask_bytes)
 {
 	const berth_graph *g = q->g;
@@ -279,7 +288,8 @@ static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int
 	return lacks;
 }
 
-static berth_status memory_lacks(const berth_problem *q, int32_t dev, int64_t *least, bool *out, berth_arena *tmp, berth_err *err)
+static berth_status memory_lacks(const berth_problem *q, int32_t dev, int64_t *least, bool *out,
+                                 berth_arena *tmp, berth_err *err)
 {
 	int64_t *mask_bytes;
 	*out = lacks_room(q, dev, least);
@@ -337,7 +347,8 @@ static berth_status prove(finder *f, bool *out)
 
 /* ---- the smallest set ---- */
 
-/* Leave on, of rules [first, end), as few as are needed with all others that are on. fresh: these may be enough without any. */
+/* Leave on, of rules [first, end), as few as are needed with all others that are on. fresh: these may be
+ * enough without any. */
 static berth_status reduce(finder *f, int32_t first, int32_t end, bool fresh)
 {
 	bool proven = false;
@@ -363,7 +374,8 @@ static void only(finder *f, int32_t a, int32_t b)
 		f->on[b] = true;
 }
 
-/* Single rules that are a conflict by themselves; then pairs. *smallest: all that are smaller than size were tried. */
+/* Single rules that are a conflict by themselves; then pairs. *smallest: all that are smaller than size were
+ * tried. */
 static berth_status try_smaller(finder *f, int32_t size, bool *found, bool *smallest)
 {
 	*found = false;
@@ -386,13 +398,15 @@ static berth_status try_smaller(finder *f, int32_t size, bool *found, bool *smal
 
 /* ---- words ---- */
 
-static const char *group_text(const berth_problem *p, const int32_t *op_group, int32_t group, berth_arena *mem)
+static const char *group_text(const berth_problem *p, const int32_t *op_group, int32_t group,
+                              berth_arena *mem)
 {
 	const char *text = "";
 	int32_t n = 0;
 	for (int32_t op = 0; op < p->n_ops && text; op++)
 		if (op_group[op] == group && n++ < 3)
-			text = berth_arena_printf(mem, "%s%s'%s'", text, n > 1 ? ", " : "", p->g->op_name[op]);
+			text = berth_arena_printf(mem, "%s%s'%s'", text, n > 1 ? ", " : "",
+			                          p->g->op_name[op]);
 	return n > 3 && text ? berth_arena_printf(mem, "%s and %d more", text, n - 3) : text;
 }
 
@@ -405,26 +419,38 @@ static const char *runs_text(const berth_problem *p, int32_t op, berth_arena *me
 	return text && *text ? berth_arena_printf(mem, "only on %s", text) : "nowhere";
 }
 
-static const char *rule_text(const berth_problem *p, const berth_objective *o, const berth_rule *r, berth_arena *mem)
+static const char *rule_text(const berth_problem *p, const berth_objective *o, const berth_rule *r,
+                             berth_arena *mem)
 {
 	const berth_graph *g = p->g;
-	const char *name = r->op >= 0 ? g->op_name[r->op] : "", *dev = r->dev >= 0 ? p->s->dev_name[r->dev] : "", *text;
+	const char *name = r->op >= 0 ? g->op_name[r->op] : "",
+		   *dev = r->dev >= 0 ? p->s->dev_name[r->dev] : "", *text;
 	switch (r->kind) {
 	case BERTH_VIOLATION_CANNOT_RUN:
 		text = runs_text(p, r->op, mem);
 		return text ? berth_arena_printf(mem, "operator '%s' runs %s", name, text) : NULL;
-	case BERTH_VIOLATION_PIN: return berth_arena_printf(mem, "operator '%s' is pinned to '%s'", name, dev);
-	case BERTH_VIOLATION_FORBID: return berth_arena_printf(mem, "'%s' is forbidden to operator '%s'", dev, name);
+	case BERTH_VIOLATION_PIN:
+		return berth_arena_printf(mem, "operator '%s' is pinned to '%s'", name, dev);
+	case BERTH_VIOLATION_FORBID:
+		return berth_arena_printf(mem, "'%s' is forbidden to operator '%s'", dev, name);
 	case BERTH_VIOLATION_COLOCATION:
 		text = group_text(p, g->op_coloc_name, r->group, mem);
-		return text ? berth_arena_printf(mem, "colocation group '%s' stands together: %s", g->coloc_name[r->group], text) : NULL;
+		return text ? berth_arena_printf(mem, "colocation group '%s' stands together: %s",
+		                                 g->coloc_name[r->group], text)
+		            : NULL;
 	case BERTH_VIOLATION_SEPARATION:
 		text = group_text(p, g->op_sep, r->group, mem);
-		return text ? berth_arena_printf(mem, "separation group '%s' stands apart: %s", g->sep_name[r->group], text) : NULL;
-	case BERTH_VIOLATION_CONTIGUITY: return berth_arena_printf(mem, "the operators on '%s' are contiguous", dev);
-	case BERTH_VIOLATION_MEMORY: return berth_arena_printf(mem, "'%s' has %lld bytes of memory", dev, (long long)p->dev_limit_bytes[r->dev]);
+		return text ? berth_arena_printf(mem, "separation group '%s' stands apart: %s",
+		                                 g->sep_name[r->group], text)
+		            : NULL;
+	case BERTH_VIOLATION_CONTIGUITY:
+		return berth_arena_printf(mem, "the operators on '%s' are contiguous", dev);
+	case BERTH_VIOLATION_MEMORY:
+		return berth_arena_printf(mem, "'%s' has %lld bytes of memory", dev,
+		                          (long long)p->dev_limit_bytes[r->dev]);
 	default:
-		return berth_arena_printf(mem, "%s is at most %.6g %s", berth_metric_name((berth_metric)r->metric), o->most[r->metric],
+		return berth_arena_printf(mem, "%s is at most %.6g %s",
+		                          berth_metric_name((berth_metric)r->metric), o->most[r->metric],
 		                          berth_metric_unit((berth_metric)r->metric));
 	}
 }
@@ -494,8 +520,9 @@ static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c
 	return write_down(f, mem, c);
 }
 
-berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_objective *o, const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_infeasible_subset *out,
-                                 berth_err *err)
+berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_objective *o,
+                                          const berth_patience *until, berth_arena *mem, berth_arena *tmp,
+                                          berth_infeasible_subset *out, berth_err *err)
 {
 	finder f = {.p = p, .o = o, .until = until, .tmp = tmp, .err = err};
 	berth_infeasible_subset c;

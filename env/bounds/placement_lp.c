@@ -1,17 +1,22 @@
-/* Placement, order and memory for latency as a mixed-integer program, in the form usual since J. Blazewicz et al., with the pieces that papers on
- * model partitioning use (Tarnawski et al., NeurIPS 2020; Ghannane and Abdelfattah, DiviML, 2023):
+/* Placement, order and memory for latency as a mixed-integer program, in the form usual since J. Blazewicz
+ * et al., with the pieces that papers on model partitioning use (Tarnawski et al., NeurIPS 2020; Ghannane
+ * and Abdelfattah, DiviML, 2023):
  *
  *   x_ud       colocation group u stands on device d                                     sum_d x_ud = 1
- *   m_e,d,d'   edge e = (i, j) leads from d to d', its marginals are x       sum_d' m_e,d,d' = x_id,  sum_d m_e,d,d' = x_jd'
+ *   m_e,d,d'   edge e = (i, j) leads from d to d', its marginals are x       sum_d' m_e,d,d' = x_id,  sum_d
+ *              m_e,d,d' = x_jd'
  *   z_t,d,d'   tensor t travels from d to d', once for all consumers there   z_t,d,d' >= m_e,d,d'
- *   s_i, C     start, length                                                 s_j >= s_i + sum_d w_id x_id + sum c_t,d,d' m_e,d,d'
- *                                                                            C >= s_i + sum_d (w_id + tail_id) x_id
- *   o_ij       i before j, for pairs that no path orders                     s_j >= s_i + w_id - M (3 - o_ij - x_id - x_jd), and mirrored
- *   loads      of devices and, with contention, channels                     C * slots_d >= sum_i w_id x_id,  C >= sum of its hops
+ *   s_i, C     start, length                                                 s_j >= s_i + sum_d w_id x_id +
+ *              sum c_t,d,d' m_e,d,d' C >= s_i + sum_d (w_id + tail_id) x_id
+ *   o_ij       i before j, for pairs that no path orders                     s_j >= s_i + w_id - M (3 - o_ij
+ *              - x_id - x_jd), and mirrored
+ *   loads      of devices and, with contention, channels                     C * slots_d >= sum_i w_id x_id,
+ *              C >= sum of its hops
  *   memory     what a device keeps for good                                  sum_u bytes_u x_ud <= limit_d
  *
- * It is a relaxation of the execution model: waiting for channels and what tensors hold for a while are left out, devices of several slots
- * have their load only. So its bound holds for every placement and order, and the reference simulator scores its answer. */
+ * It is a relaxation of the execution model: waiting for channels and what tensors hold for a while are left
+ * out, devices of several slots have their load only. So its bound holds for every placement and order, and
+ * the reference simulator scores its answer. */
 #include "placement_lp.h"
 
 #include "ceft.h"
@@ -69,7 +74,8 @@ static berth_status add_columns(work *w)
 			if (!berth_op_legal(p, p->coloc_op[p->coloc_off[u]], d))
 				continue;
 			BERTH_TRY(name_of(w, &name, berth_arena_printf(w->mem, "x_%d_%d", (int)u, (int)d)));
-			BERTH_TRY(berth_lp_col(lp, name, 0, 1, 0, w->whole, &w->m->coloc_dev_col[cell(w, u, d)], w->err));
+			BERTH_TRY(berth_lp_col(lp, name, 0, 1, 0, w->whole,
+			                       &w->m->coloc_dev_col[cell(w, u, d)], w->err));
 		}
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		BERTH_TRY(name_of(w, &name, berth_arena_printf(w->mem, "s_%d", (int)op)));
@@ -104,7 +110,8 @@ static berth_status add_marginals(work *w, int32_t t, int32_t i, int32_t j, int3
 		for (int32_t e = 0; e < devs; e++) {
 			cols[d * devs + e] = -1;
 			if (place_col(w, i, d) >= 0 && place_col(w, j, e) >= 0)
-				BERTH_TRY(berth_lp_col(lp, NULL, 0, 1, 0, false, &cols[d * devs + e], w->err));
+				BERTH_TRY(
+					berth_lp_col(lp, NULL, 0, 1, 0, false, &cols[d * devs + e], w->err));
 		}
 	for (int side = 0; side < 2; side++)
 		for (int32_t d = 0; d < devs; d++) {
@@ -123,7 +130,9 @@ static berth_status add_marginals(work *w, int32_t t, int32_t i, int32_t j, int3
 		for (int32_t e = 0; e < devs; e++)
 			if (d != e && cols[d * devs + e] >= 0) {
 				BERTH_TRY(travel_col(w, t, d, e, &z));
-				BERTH_TRY(berth_lp_row_of(lp, NULL, 0, BERTH_LP_INF, 2, (int32_t[]){z, cols[d * devs + e]}, (double[]){1, -1}, w->err));
+				BERTH_TRY(berth_lp_row_of(lp, NULL, 0, BERTH_LP_INF, 2,
+				                          (int32_t[]){z, cols[d * devs + e]},
+				                          (double[]){1, -1}, w->err));
 			}
 	return BERTH_OK;
 }
@@ -141,7 +150,10 @@ static berth_status add_edge(work *w, int32_t t, int32_t j, int32_t *cols)
 	for (int32_t d = 0; d < devs; d++)
 		for (int32_t e = 0; e < devs; e++)
 			if (cols[d * devs + e] >= 0)
-				BERTH_TRY(berth_lp_put(lp, cols[d * devs + e], -op_time(w, i, d) - scaled(w, berth_transfer_ns(p, t, d, e)), w->err));
+				BERTH_TRY(berth_lp_put(lp, cols[d * devs + e],
+				                       -op_time(w, i, d) -
+				                               scaled(w, berth_transfer_ns(p, t, d, e)),
+				                       w->err));
 	return BERTH_OK;
 }
 
@@ -166,7 +178,9 @@ static berth_status add_lengths(work *w)
 		BERTH_TRY(berth_lp_put(lp, w->m->op_start_col[op], -1, w->err));
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (place_col(w, op, d) >= 0)
-				BERTH_TRY(berth_lp_put(lp, place_col(w, op, d), -op_time(w, op, d) - scaled(w, w->tail[cell(w, op, d)]), w->err));
+				BERTH_TRY(berth_lp_put(
+					lp, place_col(w, op, d),
+					-op_time(w, op, d) - scaled(w, w->tail[cell(w, op, d)]), w->err));
 	}
 	return BERTH_OK;
 }
@@ -181,7 +195,8 @@ static int64_t coloc_bytes(const berth_problem *p, int32_t u)
 	return sum;
 }
 
-/* Loads and memory of devices; colocation groups' times are summed as a colocation group has one column a device. */
+/* Loads and memory of devices; colocation groups' times are summed as a colocation group has one column a
+ * device. */
 static berth_status add_devices(work *w)
 {
 	const berth_problem *p = w->p;
@@ -199,10 +214,12 @@ static berth_status add_devices(work *w)
 		if (p->dev_limit_bytes[d] < 0)
 			continue;
 		double unit = p->dev_limit_bytes[d] > 0 ? (double)p->dev_limit_bytes[d] : 1;
-		BERTH_TRY(berth_lp_row(lp, NULL, -BERTH_LP_INF, (double)p->dev_limit_bytes[d] / unit, w->err));
+		BERTH_TRY(
+			berth_lp_row(lp, NULL, -BERTH_LP_INF, (double)p->dev_limit_bytes[d] / unit, w->err));
 		for (int32_t u = 0; u < p->n_colocs; u++)
 			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0)
-				BERTH_TRY(berth_lp_put(lp, w->m->coloc_dev_col[cell(w, u, d)], (double)coloc_bytes(p, u) / unit, w->err));
+				BERTH_TRY(berth_lp_put(lp, w->m->coloc_dev_col[cell(w, u, d)],
+				                       (double)coloc_bytes(p, u) / unit, w->err));
 	}
 	return BERTH_OK;
 }
@@ -222,7 +239,8 @@ static berth_status add_channel(work *w, int32_t c)
 		int32_t r = p->class_pair_route[class * devs * devs + k % (devs * devs)];
 		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
 			if (p->s->link_channel[p->route_link[h]] == c)
-				sum += p->class_link_ns[class * (size_t)p->s->n_links + (size_t)p->route_link[h]];
+				sum += p->class_link_ns[class * (size_t)p->s->n_links +
+				                        (size_t)p->route_link[h]];
 		if (sum > 0)
 			BERTH_TRY(berth_lp_put(&w->m->lp, w->pair_col[k], -scaled(w, sum), w->err));
 	}
@@ -268,7 +286,8 @@ static berth_status add_no_overlap(work *w, int32_t o, int32_t i, int32_t j, int
 {
 	double M = big(w, i, d, j), right = op_time(w, i, d) - (first ? 3 : 2) * M;
 	return berth_lp_row_of(&w->m->lp, NULL, right, BERTH_LP_INF, 5,
-	                       (int32_t[]){w->m->op_start_col[j], w->m->op_start_col[i], o, place_col(w, i, d), place_col(w, j, d)},
+	                       (int32_t[]){w->m->op_start_col[j], w->m->op_start_col[i], o,
+	                                   place_col(w, i, d), place_col(w, j, d)},
 	                       (double[]){1, -1, first ? -M : M, -M, -M}, w->err);
 }
 
@@ -276,7 +295,8 @@ static berth_status add_pair(work *w, int32_t i, int32_t j)
 {
 	int32_t o = -1;
 	for (int32_t d = 0; d < w->p->n_devs; d++) {
-		if (w->p->s->dev_slots[d] > 1 || place_col(w, i, d) < 0 || place_col(w, j, d) < 0 || w->p->op_coloc[i] == w->p->op_coloc[j])
+		if (w->p->s->dev_slots[d] > 1 || place_col(w, i, d) < 0 || place_col(w, j, d) < 0 ||
+		    w->p->op_coloc[i] == w->p->op_coloc[j])
 			continue;
 		if (o < 0)
 			BERTH_TRY(berth_lp_col(&w->m->lp, NULL, 0, 1, 0, true, &o, w->err));
@@ -300,7 +320,8 @@ static berth_status add_orders(work *w)
 static berth_status allocate(work *w)
 {
 	const berth_problem *p = w->p;
-	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, pairs = (size_t)p->g->n_tensors * devs * devs;
+	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs,
+	       pairs = (size_t)p->g->n_tensors * devs * devs;
 	BERTH_TRY(BERTH_NEW(w->mem, w->m->coloc_dev_col, (size_t)p->n_colocs * devs, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->m->op_start_col, ops, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->tail, ops * devs, w->err));
@@ -311,7 +332,8 @@ static berth_status allocate(work *w)
 	return berth_ceft_new(p, w->mem, &w->ceft, w->err);
 }
 
-berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bool whole, berth_arena *mem, berth_placement_lp *out, berth_err *err)
+berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bool whole, berth_arena *mem,
+                                    berth_placement_lp *out, berth_err *err)
 {
 	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = 1000, .whole = whole};
 	out->scale = w.upper / (double)upper_ns;

@@ -13,8 +13,10 @@ typedef struct berth_placement_lp {
 	int32_t length_col;
 } berth_placement_lp;
 
-/* The model of p for latencies up to upper_ns (> 0), in mem; whole: with whole columns and the orders of operators on a device, else its linear relaxation
- * without orders. Fails: BERTH_ENOMEM. O(edges * devs^2), whole: + ops^2 * devs. */
-berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bool whole, berth_arena *mem, berth_placement_lp *out, berth_err *err);
+/* The model of p for latencies up to upper_ns (> 0), in mem; whole: with whole columns and the orders of
+ * operators on a device, else its linear relaxation without orders. Fails: BERTH_ENOMEM. O(edges * devs^2),
+ * whole: + ops^2 * devs. */
+berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bool whole, berth_arena *mem,
+                                    berth_placement_lp *out, berth_err *err);
 
 #endif

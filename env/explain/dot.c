@@ -5,7 +5,8 @@
 #include "text.h"
 
 /* Light enough for black text; devices beyond them take them again in turn. */
-static const char *const colour[] = {"#9ecae1", "#fdae6b", "#a1d99b", "#dadaeb", "#fc9272", "#fff2ae", "#c7e9b4", "#f1b6da", "#d9d9d9", "#e5d8bd"};
+static const char *const colour[] = {"#9ecae1", "#fdae6b", "#a1d99b", "#dadaeb", "#fc9272",
+                                     "#fff2ae", "#c7e9b4", "#f1b6da", "#d9d9d9", "#e5d8bd"};
 enum { N_COLOURS = sizeof colour / sizeof *colour };
 
 /* What stands between quotes: quotes and backslashes escaped, control characters as blanks. */
@@ -18,7 +19,8 @@ static void quoted(berth_strbuf *b, const char *s)
 	}
 }
 
-static void node(berth_strbuf *b, const berth_graph *g, const berth_system *s, const int32_t *op_dev, int32_t op)
+static void node(berth_strbuf *b, const berth_graph *g, const berth_system *s, const int32_t *op_dev,
+                 int32_t op)
 {
 	berth_strbuf_printf(b, "  n%d [label=\"", op);
 	quoted(b, g->op_name[op]);
@@ -46,14 +48,16 @@ static void legend(berth_strbuf *b, const berth_system *s)
 	berth_strbuf_printf(b, "  }\n");
 }
 
-berth_status berth_graph_write_dot(const berth_graph *g, const berth_system *s, const int32_t *op_dev, berth_arena *mem, const char **text, size_t *len,
-                                   berth_err *err)
+berth_status berth_graph_write_dot(const berth_graph *g, const berth_system *s, const int32_t *op_dev,
+                                   berth_arena *mem, const char **text, size_t *len, berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
 	char size[32];
 	berth_strbuf_printf(&b, "digraph \"");
 	quoted(&b, g->name);
-	berth_strbuf_printf(&b, "\" {\n  node [shape=box, style=filled, fillcolor=\"#f0f0f0\", fontname=\"sans-serif\"];\n");
+	berth_strbuf_printf(
+		&b,
+		"\" {\n  node [shape=box, style=filled, fillcolor=\"#f0f0f0\", fontname=\"sans-serif\"];\n");
 	if (op_dev)
 		legend(&b, s);
 	for (int32_t op = 0; op < g->n_ops; op++)
@@ -62,7 +66,8 @@ berth_status berth_graph_write_dot(const berth_graph *g, const berth_system *s, 
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t from = g->tensor_producer[t], to = g->edge_consumer[e];
 			bool crosses = op_dev && op_dev[from] != op_dev[to];
-			berth_strbuf_printf(&b, "  n%d -> n%d [label=\"%s\"%s];\n", from, to, berth_text_bytes(size, (double)g->tensor_bytes[t]),
+			berth_strbuf_printf(&b, "  n%d -> n%d [label=\"%s\"%s];\n", from, to,
+			                    berth_text_bytes(size, (double)g->tensor_bytes[t]),
 			                    crosses ? ", color=\"#d62728\"" : "");
 		}
 	berth_strbuf_printf(&b, "}\n");

@@ -27,7 +27,8 @@ static berth_status index_hops(walker *w, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status new_lost(berth_lost **list, berth_lost_kind kind, int32_t n, berth_arena *tmp, berth_err *err)
+static berth_status new_lost(berth_lost **list, berth_lost_kind kind, int32_t n, berth_arena *tmp,
+                             berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(tmp, *list, n, err));
 	for (int32_t i = 0; i < n; i++)
@@ -60,7 +61,8 @@ static int64_t arrival(const walker *w, int32_t tensor, int32_t dev)
 /* Time of the tensor's way to dest, hop by hop backwards. */
 static void walk_hops(walker *w, int32_t tensor, int32_t dest)
 {
-	for (int32_t h = hop_to(w, w->tensor_hop[tensor], dest); h >= 0; h = hop_to(w, w->hop_before[h], dest)) {
+	for (int32_t h = hop_to(w, w->tensor_hop[tensor], dest); h >= 0;
+	     h = hop_to(w, w->hop_before[h], dest)) {
 		const berth_sim_hop *hop = &w->t->hops[h];
 		lose(&w->link[hop->link], hop->end_ns - hop->start_ns);
 		lose(&w->channel[w->p->s->link_channel[hop->link]], hop->start_ns - hop->request_ns);
@@ -105,7 +107,8 @@ static void keep(berth_explanation *e, const berth_lost *list, int32_t n)
 			e->lost[e->n++] = list[i];
 }
 
-static berth_status explain(walker *w, berth_arena *mem, berth_arena *tmp, berth_explanation *e, berth_err *err)
+static berth_status explain(walker *w, berth_arena *mem, berth_arena *tmp, berth_explanation *e,
+                            berth_err *err)
 {
 	const berth_system *s = w->p->s;
 	int32_t op = -1;
@@ -129,7 +132,8 @@ static berth_status explain(walker *w, berth_arena *mem, berth_arena *tmp, berth
 	return BERTH_OK;
 }
 
-berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem, berth_arena *tmp, berth_explanation *out, berth_err *err)
+berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
+                           berth_arena *tmp, berth_explanation *out, berth_err *err)
 {
 	walker w = {.p = p, .t = t};
 	berth_explanation e = {0};
@@ -152,9 +156,11 @@ char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf,
 	for (int32_t i = s->n_links - 1; lost->kind == BERTH_LOST_CHANNEL && i >= 0; i--)
 		if (s->link_channel[i] == lost->where)
 			l = i;
-	const char *from = s->dev_name[s->link_from[l]], *to = s->dev_name[s->link_to[l]], *channel = s->channel_name[s->link_channel[l]];
+	const char *from = s->dev_name[s->link_from[l]], *to = s->dev_name[s->link_to[l]],
+		   *channel = s->channel_name[s->link_channel[l]];
 	if (lost->kind == BERTH_LOST_TRANSFER)
-		snprintf(buf, size, "transfers %.60s -> %.60s%s%.60s", from, to, channel ? " over " : "", channel ? channel : "");
+		snprintf(buf, size, "transfers %.60s -> %.60s%s%.60s", from, to, channel ? " over " : "",
+		         channel ? channel : "");
 	else if (channel)
 		snprintf(buf, size, "waiting for %.80s, busy with other transfers", channel);
 	else

@@ -1,4 +1,5 @@
-/* Where the time of a simulated placement goes: its critical chain, walked back from the operator that ends last. */
+/* Where the time of a simulated placement goes: its critical chain, walked back from the operator that ends
+ * last. */
 #ifndef BERTH_EXPLAIN_H
 #define BERTH_EXPLAIN_H
 
@@ -7,7 +8,8 @@
 typedef enum berth_lost_kind {
 	BERTH_LOST_TRANSFER, /* a tensor of the chain was on its way over the link */
 	BERTH_LOST_CHANNEL,  /* it waited for the channel, which carried others */
-	BERTH_LOST_DEVICE    /* an operator of the chain had its inputs and waited for the device, or for its turn there */
+	BERTH_LOST_DEVICE    /* an operator of the chain had its inputs and waited for the device, or for its
+	                        turn there */
 } berth_lost_kind;
 
 /* All the chain's time of one cause. */
@@ -24,11 +26,14 @@ typedef struct berth_explanation {
 	int32_t n;
 } berth_explanation;
 
-/* The chain: an operator, of its inputs the one that arrived last (ties: the lowest tensor), its producer, and so on to a source. t->r.runs must
- * hold. The list lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. O(ops + edges + hops). */
-berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem, berth_arena *tmp, berth_explanation *out, berth_err *err);
+/* The chain: an operator, of its inputs the one that arrived last (ties: the lowest tensor), its producer,
+ * and so on to a source. t->r.runs must hold. The list lives in mem; tmp is scratch, another arena, reset at
+ * exit. Fails: BERTH_ENOMEM. O(ops + edges + hops). */
+berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
+                           berth_arena *tmp, berth_explanation *out, berth_err *err);
 
-/* "transfers gpu0 -> gpu1 over pcie0", "waiting for pcie0", "waiting for gpu0, busy with other operators". Returns buf. */
+/* "transfers gpu0 -> gpu1 over pcie0", "waiting for pcie0", "waiting for gpu0, busy with other operators".
+ * Returns buf. */
 char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf, size_t size);
 
 #endif

@@ -39,7 +39,9 @@ static berth_status inputs(const teller *r, berth_op_story *s, berth_err *err)
 	BERTH_TRY(BERTH_NEW(r->mem, s->input, s->n_inputs, err));
 	for (int32_t i = 0; i < s->n_inputs; i++) {
 		int32_t tensor = g->in_tensor[first + i], from = g->tensor_producer[tensor];
-		s->input[i] = (berth_op_input){.tensor = tensor, .produced_ns = r->t->end_ns[from], .arrives_ns = r->t->end_ns[from]};
+		s->input[i] = (berth_op_input){.tensor = tensor,
+		                               .produced_ns = r->t->end_ns[from],
+		                               .arrives_ns = r->t->end_ns[from]};
 		if (r->t->op_dev[from] != s->dev)
 			follow(r, &s->input[i], s->dev);
 		if (s->last_input < 0 || s->input[i].arrives_ns > s->ready_ns) {
@@ -69,7 +71,8 @@ static berth_status waits(const teller *r, berth_op_story *s, berth_err *err)
 	started *list;
 	BERTH_TRY(BERTH_NEW(r->tmp, list, r->p->n_ops, err));
 	for (int32_t op = 0; op < r->p->n_ops; op++)
-		if (op != s->op && t->op_dev[op] == s->dev && t->end_ns[op] > s->ready_ns && t->start_ns[op] < s->start_ns)
+		if (op != s->op && t->op_dev[op] == s->dev && t->end_ns[op] > s->ready_ns &&
+		    t->start_ns[op] < s->start_ns)
 			list[s->n_before++] = (started){t->start_ns[op], op};
 	if (s->n_before)
 		qsort(list, (size_t)s->n_before, sizeof *list, compare_started);
@@ -91,7 +94,8 @@ static bool coloc_runs(const berth_problem *p, int32_t coloc, int32_t dev)
 
 static bool same_violation(const berth_violation *a, const berth_violation *b)
 {
-	return a->kind == b->kind && a->op == b->op && (a->dev == b->dev || a->kind == BERTH_VIOLATION_SEPARATION) && a->metric == b->metric;
+	return a->kind == b->kind && a->op == b->op &&
+	       (a->dev == b->dev || a->kind == BERTH_VIOLATION_SEPARATION) && a->metric == b->metric;
 }
 
 /* The first violation that the placement as it is does not have. */
@@ -108,7 +112,8 @@ static const char *first_new(const berth_violations *now, const berth_violations
 }
 
 /* Put the colocation group on dev and simulate; broken is left empty where it cannot run. */
-static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev, int32_t op, int32_t dev, berth_op_choice *c, berth_err *err)
+static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev, int32_t op, int32_t dev,
+                               berth_op_choice *c, berth_err *err)
 {
 	const berth_problem *p = r->p;
 	int32_t coloc = p->op_coloc[op];
@@ -119,7 +124,9 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 		c->blocked = berth_arena_printf(r->mem, "it cannot run there");
 		for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
 			if (berth_op_time(p, op, dev) >= 0 && berth_op_time(p, p->coloc_op[i], dev) < 0)
-				c->blocked = berth_arena_printf(r->mem, "'%s' of its colocation group cannot run there", p->g->op_name[p->coloc_op[i]]);
+				c->blocked = berth_arena_printf(
+					r->mem, "'%s' of its colocation group cannot run there",
+					p->g->op_name[p->coloc_op[i]]);
 		return c->blocked ? BERTH_OK : berth_nomem(err);
 	}
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && !here; i++)
@@ -128,7 +135,8 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 	c->time_ns = berth_op_time(p, op, dev);
 	c->latency_ns = result.runs ? result.latency_ns : -1;
 	c->value = result.runs ? berth_objective_value(r->o, &result) : NAN;
-	BERTH_TRY(berth_check_placement(p, op_dev, result.runs ? berth_sim_peak_bytes(sim) : NULL, r->mem, &c->broken, err));
+	BERTH_TRY(berth_check_placement(p, op_dev, result.runs ? berth_sim_peak_bytes(sim) : NULL, r->mem,
+	                                &c->broken, err));
 	return berth_check_limits(r->o, &result, r->mem, &c->broken, err);
 }
 
@@ -150,8 +158,9 @@ static berth_status choices(const teller *r, berth_op_story *s, berth_err *err)
 			continue;
 		if (s->choice[d].time_ns >= 0)
 			s->choice[d].blocked = first_new(&s->choice[s->dev].broken, &s->choice[d].broken);
-		if (!isnan(s->choice[d].value) && (s->best_dev < 0 || s->choice[d].value < s->choice[s->best_dev].value ||
-		                                   (s->choice[d].value == s->choice[s->best_dev].value && d < s->best_dev)))
+		if (!isnan(s->choice[d].value) &&
+		    (s->best_dev < 0 || s->choice[d].value < s->choice[s->best_dev].value ||
+		     (s->choice[d].value == s->choice[s->best_dev].value && d < s->best_dev)))
 			s->best_dev = d;
 	}
 	if (s->best_dev >= 0 && s->choice[s->best_dev].value < s->choice[s->dev].value)
@@ -162,7 +171,10 @@ static berth_status choices(const teller *r, berth_op_story *s, berth_err *err)
 static berth_status tell(const teller *r, int32_t op, berth_op_story *s, berth_err *err)
 {
 	int64_t *slack;
-	*s = (berth_op_story){.op = op, .dev = r->t->op_dev[op], .start_ns = r->t->start_ns[op], .end_ns = r->t->end_ns[op]};
+	*s = (berth_op_story){.op = op,
+	                      .dev = r->t->op_dev[op],
+	                      .start_ns = r->t->start_ns[op],
+	                      .end_ns = r->t->end_ns[op]};
 	BERTH_TRY(BERTH_NEW(r->tmp, slack, r->p->n_ops, err));
 	BERTH_TRY(berth_slack(r->p, r->t, slack, r->tmp, err));
 	s->slack_ns = slack[op];
@@ -171,8 +183,9 @@ static berth_status tell(const teller *r, int32_t op, berth_op_story *s, berth_e
 	return choices(r, s, err);
 }
 
-berth_status berth_explain_op(const berth_problem *p, const berth_timeline *t, const berth_objective *o, int32_t op, berth_arena *mem,
-                              berth_arena *tmp, berth_op_story *out, berth_err *err)
+berth_status berth_explain_op(const berth_problem *p, const berth_timeline *t, const berth_objective *o,
+                              int32_t op, berth_arena *mem, berth_arena *tmp, berth_op_story *out,
+                              berth_err *err)
 {
 	teller r = {p, t, o, mem, tmp};
 	berth_op_story s;

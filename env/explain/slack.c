@@ -1,5 +1,6 @@
-/* Slack of operators: how late each could end. The run is a graph of operators and hops; an arc says that one cannot start before another has ended: a
- * tensor and its hops and consumers, the next on the same slot of a device, the next on the same channel. Latest ends go backwards along arcs. */
+/* Slack of operators: how late each could end. The run is a graph of operators and hops; an arc says that
+ * one cannot start before another has ended: a tensor and its hops and consumers, the next on the same slot
+ * of a device, the next on the same channel. Latest ends go backwards along arcs. */
 #include "explain_op.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@ typedef struct slack {
 	event *by_start;    /* [n] */
 	int64_t *latest_ns; /* [n] latest end */
 	int32_t *next;      /* [n] the next on the same slot or channel; -1: none */
-	int32_t *follower;  /* [n_ops] where devices keep a sequence: the next one, which does not start before; -1: none */
+	int32_t *follower;  /* [n_ops] where devices keep a sequence: the next one, which does not start
+	                       before; -1: none */
 	int32_t *dev_last;  /* [n_devs] the latest operator */
 	int32_t *lane;      /* [all slots] the latest operator of each */
 	int32_t *slot_off;  /* [n_devs+1] */
@@ -40,7 +42,8 @@ static void collect(slack *s)
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		s->by_start[op] = (event){t->start_ns[op], t->end_ns[op], op};
 	for (size_t h = 0; h < t->n_hops; h++)
-		s->by_start[(size_t)s->p->n_ops + h] = (event){t->hops[h].start_ns, t->hops[h].end_ns, s->p->n_ops + (int32_t)h};
+		s->by_start[(size_t)s->p->n_ops + h] =
+			(event){t->hops[h].start_ns, t->hops[h].end_ns, s->p->n_ops + (int32_t)h};
 	if (s->n)
 		qsort(s->by_start, (size_t)s->n, sizeof *s->by_start, compare_events);
 	for (int32_t i = 0; i < s->p->g->n_tensors; i++)
@@ -101,7 +104,8 @@ static void link_up(slack *s)
 static int64_t latest_start(const slack *s, int32_t node)
 {
 	int64_t ns = node < s->p->n_ops ? s->t->end_ns[node] - s->t->start_ns[node]
-	                                : s->t->hops[node - s->p->n_ops].end_ns - s->t->hops[node - s->p->n_ops].start_ns;
+	                                : s->t->hops[node - s->p->n_ops].end_ns -
+	                                          s->t->hops[node - s->p->n_ops].start_ns;
 	return s->latest_ns[node] - ns;
 }
 
@@ -150,13 +154,15 @@ static int64_t latest_of_hop(const slack *s, int32_t hop)
 	return latest;
 }
 
-/* One sweep from the end; true where anything changed. Events of no duration at one instant may need another. */
+/* One sweep from the end; true where anything changed. Events of no duration at one instant may need
+ * another. */
 static bool sweep(slack *s)
 {
 	bool changed = false;
 	for (int32_t k = s->n - 1; k >= 0; k--) {
 		int32_t node = s->by_start[k].node;
-		int64_t latest = node < s->p->n_ops ? latest_of_op(s, node) : latest_of_hop(s, node - s->p->n_ops);
+		int64_t latest =
+			node < s->p->n_ops ? latest_of_op(s, node) : latest_of_hop(s, node - s->p->n_ops);
 		if (s->next[node] >= 0)
 			before(s, &latest, s->next[node]);
 		changed |= latest < s->latest_ns[node];
@@ -195,7 +201,8 @@ static berth_status run(slack *s, int64_t *op_slack_ns, berth_arena *tmp, berth_
 	return BERTH_OK;
 }
 
-berth_status berth_slack(const berth_problem *p, const berth_timeline *t, int64_t *op_slack_ns, berth_arena *tmp, berth_err *err)
+berth_status berth_slack(const berth_problem *p, const berth_timeline *t, int64_t *op_slack_ns,
+                         berth_arena *tmp, berth_err *err)
 {
 	slack s = {.p = p, .t = t, .n = p->n_ops + (int32_t)t->n_hops};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);

@@ -1,4 +1,5 @@
-/* Trace events; see trace.h. Threads are lanes: an event takes the lowest lane of its device or channel that is free when it starts. */
+/* Trace events; see trace.h. Threads are lanes: an event takes the lowest lane of its device or channel that
+ * is free when it starts. */
 #include "trace.h"
 
 #include "json.h"
@@ -26,7 +27,8 @@ static int compare_bars(const void *pa, const void *pb)
 }
 
 /* Sort the bars by row and start, give each a lane, and count the lanes of each row (at least one). */
-static berth_status lay_out(bar *b, size_t n, int32_t n_rows, int32_t *row_lanes, berth_arena *tmp, berth_err *err)
+static berth_status lay_out(bar *b, size_t n, int32_t n_rows, int32_t *row_lanes, berth_arena *tmp,
+                            berth_err *err)
 {
 	int64_t *free_ns;
 	BERTH_TRY(BERTH_NEW(tmp, free_ns, n + 1, err));
@@ -62,7 +64,8 @@ static void put_name(berth_json_out *w, const char *what, int pid, int32_t tid, 
 	berth_json_close(w, '}');
 }
 
-static void open_event(berth_json_out *w, const char *name, const char *category, int pid, int32_t tid, const bar *b)
+static void open_event(berth_json_out *w, const char *name, const char *category, int pid, int32_t tid,
+                       const bar *b)
 {
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "ph", "X");
@@ -94,7 +97,8 @@ static void put_op(berth_json_out *w, const berth_graph *g, const bar *b, int32_
 	close_event(w);
 }
 
-static void put_hop(berth_json_out *w, const berth_problem *p, const berth_sim_hop *h, const bar *b, int32_t tid)
+static void put_hop(berth_json_out *w, const berth_problem *p, const berth_sim_hop *h, const bar *b,
+                    int32_t tid)
 {
 	const berth_graph *g = p->g;
 	const berth_system *s = p->s;
@@ -113,7 +117,8 @@ static void put_hop(berth_json_out *w, const berth_problem *p, const berth_sim_h
 /* ---- the two processes ---- */
 
 /* Thread names, "NAME" or "NAME #2"; row_tid = first thread of each row. */
-static void name_threads(berth_json_out *w, int pid, int32_t row, const char *name, int32_t lanes, int32_t *next_tid, int32_t *row_tid)
+static void name_threads(berth_json_out *w, int pid, int32_t row, const char *name, int32_t lanes,
+                         int32_t *next_tid, int32_t *row_tid)
 {
 	char label[256];
 	row_tid[row] = *next_tid;
@@ -123,7 +128,8 @@ static void name_threads(berth_json_out *w, int pid, int32_t row, const char *na
 	}
 }
 
-static berth_status put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t, berth_arena *tmp, berth_err *err)
+static berth_status put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
+                                berth_arena *tmp, berth_err *err)
 {
 	bar *b;
 	int32_t *lanes, *tid, next = 1;
@@ -135,7 +141,8 @@ static berth_status put_devices(berth_json_out *w, const berth_problem *p, const
 	BERTH_TRY(lay_out(b, (size_t)p->n_ops, p->n_devs, lanes, tmp, err));
 	put_name(w, "process_name", PID_DEVICES, 0, "devices");
 	for (int32_t d = 0; d < p->n_devs; d++)
-		name_threads(w, PID_DEVICES, d, p->s->dev_name[d], p->s->dev_slots[d] > lanes[d] ? p->s->dev_slots[d] : lanes[d], &next, tid);
+		name_threads(w, PID_DEVICES, d, p->s->dev_name[d],
+		             p->s->dev_slots[d] > lanes[d] ? p->s->dev_slots[d] : lanes[d], &next, tid);
 	for (int32_t i = 0; i < p->n_ops; i++)
 		put_op(w, p->g, &b[i], tid[b[i].row] + b[i].lane);
 	return BERTH_OK;
@@ -153,7 +160,8 @@ static const char *channel_label(const berth_system *s, int32_t c, char *buf, si
 	return buf;
 }
 
-static berth_status put_channels(berth_json_out *w, const berth_problem *p, const berth_timeline *t, berth_arena *tmp, berth_err *err)
+static berth_status put_channels(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
+                                 berth_arena *tmp, berth_err *err)
 {
 	bar *b;
 	int32_t *lanes, *tid, next = 1;
@@ -162,24 +170,27 @@ static berth_status put_channels(berth_json_out *w, const berth_problem *p, cons
 	BERTH_TRY(BERTH_NEW(tmp, lanes, p->s->n_channels, err));
 	BERTH_TRY(BERTH_NEW(tmp, tid, p->s->n_channels, err));
 	for (size_t h = 0; h < t->n_hops; h++)
-		b[h] = (bar){t->hops[h].start_ns, t->hops[h].end_ns, p->s->link_channel[t->hops[h].link], 0, (int32_t)h};
+		b[h] = (bar){t->hops[h].start_ns, t->hops[h].end_ns, p->s->link_channel[t->hops[h].link], 0,
+		             (int32_t)h};
 	BERTH_TRY(lay_out(b, t->n_hops, p->s->n_channels, lanes, tmp, err));
 	put_name(w, "process_name", PID_CHANNELS, 0, "channels");
 	for (int32_t c = 0; c < p->s->n_channels; c++)
-		name_threads(w, PID_CHANNELS, c, channel_label(p->s, c, label, sizeof label), lanes[c], &next, tid);
+		name_threads(w, PID_CHANNELS, c, channel_label(p->s, c, label, sizeof label), lanes[c], &next,
+		             tid);
 	for (size_t i = 0; i < t->n_hops; i++)
 		put_hop(w, p, &t->hops[b[i].what], &b[i], tid[b[i].row] + b[i].lane);
 	return BERTH_OK;
 }
 
-static berth_status put_events(berth_json_out *w, const berth_problem *p, const berth_timeline *t, berth_arena *tmp, berth_err *err)
+static berth_status put_events(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
+                               berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(put_devices(w, p, t, tmp, err));
 	return put_channels(w, p, t, tmp, err);
 }
 
-berth_status berth_trace_write(const berth_problem *p, const berth_timeline *t, berth_arena *mem, berth_arena *tmp, const char **text, size_t *len,
-                               berth_err *err)
+berth_status berth_trace_write(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
+                               berth_arena *tmp, const char **text, size_t *len, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, mem, false);

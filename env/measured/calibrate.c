@@ -39,7 +39,8 @@ static void set_units(berth_calibration *c)
 	c->unit_bytes = bytes > 0 ? bytes : 1;
 }
 
-berth_status berth_calibration_new(const berth_graph *g, const berth_system *s, const double *time_s, berth_arena *mem, berth_calibration *out, berth_err *err)
+berth_status berth_calibration_new(const berth_graph *g, const berth_system *s, const double *time_s,
+                                   berth_arena *mem, berth_calibration *out, berth_err *err)
 {
 	berth_calibration c = {.g = g, .s = s, .mem = mem};
 	size_t n = (size_t)g->n_ops * (size_t)s->n_devs;
@@ -50,7 +51,8 @@ berth_status berth_calibration_new(const berth_graph *g, const berth_system *s, 
 	for (int i = 0; i < 2; i++)
 		BERTH_TRY(BERTH_NEW(mem, c.cut_s[i], g->n_tensors, err));
 	for (int32_t t = 0; g->tensor_cut_s && t < g->n_tensors; t++)
-		c.prior_cut_s[t] = c.cut_s[BERTH_CUT_OUT][t] = c.cut_s[BERTH_CUT_IN][t] = g->tensor_cut_s[t] / 2;
+		c.prior_cut_s[t] = c.cut_s[BERTH_CUT_OUT][t] = c.cut_s[BERTH_CUT_IN][t] =
+			g->tensor_cut_s[t] / 2;
 	for (size_t i = 0; i < n; i++)
 		c.prior_s[i] = c.time_s[i] = time_s[i] < least_s ? least_s : time_s[i]; /* a NAN stays */
 	set_units(&c);
@@ -89,7 +91,8 @@ static int earlier(const void *a, const void *b)
 	return x->segment - y->segment;
 }
 
-static berth_status open_reader(const berth_calibration *c, const berth_measurement *m, berth_arena *tmp, reader *r, berth_err *err)
+static berth_status open_reader(const berth_calibration *c, const berth_measurement *m, berth_arena *tmp,
+                                reader *r, berth_err *err)
 {
 	by_time *order;
 	int32_t *last;
@@ -138,7 +141,8 @@ static moment look(const reader *r, int32_t k)
 	const berth_segment *s = &r->m->segment[k];
 	int32_t from = 0;
 	moment x = {.hand_s = NAN, .link = -1};
-	double start = s->start_s[r->sample], free_at = r->before[k] >= 0 ? r->m->segment[r->before[k]].end_s[r->sample] : 0;
+	double start = s->start_s[r->sample],
+	       free_at = r->before[k] >= 0 ? r->m->segment[r->before[k]].end_s[r->sample] : 0;
 	double came = last_arrival(r, k, &from, &x.bytes);
 	x.own_s = s->end_s[r->sample] - start;
 	if (came > free_at) {
@@ -156,7 +160,8 @@ static bool calm(const berth_measurement *m, int32_t sample, double max_strain)
 }
 
 /* Median time of segment k over the calm samples; its hand-offs, if any, are kept. NAN: no calm sample. */
-static berth_status observe(berth_calibration *c, reader *r, int32_t k, double max_strain, bool keep, double *room, berth_arena *tmp, double *seconds, berth_err *err)
+static berth_status observe(berth_calibration *c, reader *r, int32_t k, double max_strain, bool keep,
+                            double *room, berth_arena *tmp, double *seconds, berth_err *err)
 {
 	int32_t n = 0, n_hands = 0, link = -1;
 	int64_t bytes = 0;
@@ -193,7 +198,8 @@ static bool goes_elsewhere(const reader *r, int32_t t, int32_t dev)
 	return false;
 }
 
-static berth_status add_end(berth_calibration *c, int32_t tensor, int32_t op, berth_cut_side side, berth_observed *o, berth_err *err)
+static berth_status add_end(berth_calibration *c, int32_t tensor, int32_t op, berth_cut_side side,
+                            berth_observed *o, berth_err *err)
 {
 	BERTH_TRY(BERTH_GROW(c->mem, c->end, c->n_ends, &c->cap_end, err));
 	c->end[c->n_ends++] = (berth_cut_end){tensor, c->g->op_type[op], side};
@@ -202,7 +208,8 @@ static berth_status add_end(berth_calibration *c, int32_t tensor, int32_t op, be
 }
 
 /* List the ends of segment k; stamp [n_tensors] has k + 1 where a tensor came in already. */
-static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, int32_t *stamp, berth_observed *o, berth_err *err)
+static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, int32_t *stamp,
+                              berth_observed *o, berth_err *err)
 {
 	const berth_graph *g = r->c->g;
 	const berth_segment *s = &r->m->segment[k];
@@ -210,7 +217,8 @@ static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, 
 	for (int32_t i = 0; i < s->n_ops; i++) {
 		for (int32_t e = g->op_in_off[s->op[i]]; e < g->op_in_off[s->op[i] + 1]; e++) {
 			int32_t t = g->in_tensor[e];
-			if (stamp[t] == k + 1 || r->m->segment[r->op_segment[g->tensor_producer[t]]].dev == s->dev)
+			if (stamp[t] == k + 1 ||
+			    r->m->segment[r->op_segment[g->tensor_producer[t]]].dev == s->dev)
 				continue;
 			stamp[t] = k + 1;
 			BERTH_TRY(add_end(c, t, s->op[i], BERTH_CUT_IN, o, err));
@@ -222,7 +230,8 @@ static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, 
 	return BERTH_OK;
 }
 
-static berth_status add_all(berth_calibration *c, const berth_measurement *m, double max_strain, berth_arena *tmp, berth_err *err)
+static berth_status add_all(berth_calibration *c, const berth_measurement *m, double max_strain,
+                            berth_arena *tmp, berth_err *err)
 {
 	reader r;
 	double *room;
@@ -237,7 +246,8 @@ static berth_status add_all(berth_calibration *c, const berth_measurement *m, do
 		if (isnan(seconds))
 			continue;
 		BERTH_TRY(BERTH_GROW(c->mem, c->seen, c->n_seen, &c->cap_seen, err));
-		berth_observed o = {.dev = s->dev, .n_ops = s->n_ops, .op = s->op, .seconds = fmax(seconds, least_s)};
+		berth_observed o = {
+			.dev = s->dev, .n_ops = s->n_ops, .op = s->op, .seconds = fmax(seconds, least_s)};
 		BERTH_TRY(list_ends(c, &r, k, stamp, &o, err));
 		c->seen[c->n_seen++] = o;
 	}
@@ -245,7 +255,8 @@ static berth_status add_all(berth_calibration *c, const berth_measurement *m, do
 	return BERTH_OK;
 }
 
-berth_status berth_calibration_add(berth_calibration *c, const berth_measurement *m, double max_strain, berth_arena *tmp, berth_err *err)
+berth_status berth_calibration_add(berth_calibration *c, const berth_measurement *m, double max_strain,
+                                   berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = add_all(c, m, max_strain, tmp, err);
@@ -299,7 +310,8 @@ static double segment_error(const berth_calibration *c)
 /* Where the unknowns of the equations stand. */
 typedef struct unknowns {
 	int32_t device, type, op, own;              /* factors of times */
-	int32_t every_cut, type_cut, tensor_cut;    /* costs of cuts; a constant and a share of bytes each, of each side */
+	int32_t every_cut, type_cut, tensor_cut;    /* costs of cuts; a constant and a share of bytes each, of
+	                                               each side */
 	int32_t n_types, n;
 } unknowns;
 
@@ -317,13 +329,21 @@ static unknowns lay_out(const berth_calibration *c)
 	return u;
 }
 
-/* How far each unknown is expected from its mean: figures of a kind, not of a model. Fits change little within a factor of three (docs/measured.md). */
+/* How far each unknown is expected from its mean: figures of a kind, not of a model. Fits change little
+ * within a factor of three (docs/measured.md). */
 static void expect(const unknowns *u, berth_ridge *r)
 {
-	static const double device = 3, type = 0.5, op = 0.3, own = 0.05, every_cut = 1, type_cut = 0.2, tensor_cut = 0.2;
+	static const double device = 3, type = 0.5, op = 0.3, own = 0.05, every_cut = 1, type_cut = 0.2,
+			    tensor_cut = 0.2;
 	for (int32_t i = 0; i < u->n; i++) {
 		r->mean[i] = i < u->type;
-		r->deviation[i] = i < u->type ? device : i < u->op ? type : i < u->own ? op : i < u->every_cut ? own : i < u->type_cut ? every_cut : i < u->tensor_cut ? type_cut : tensor_cut;
+		r->deviation[i] = i < u->type         ? device
+		                  : i < u->op         ? type
+		                  : i < u->own        ? op
+		                  : i < u->every_cut  ? own
+		                  : i < u->type_cut   ? every_cut
+		                  : i < u->tensor_cut ? type_cut
+		                                      : tensor_cut;
 	}
 }
 
@@ -349,7 +369,8 @@ static void op_terms(const berth_calibration *c, const unknowns *u, int32_t op, 
 }
 
 /* Parts of a cut's cost in units of time. What is a tensor's own is mostly a share of its bytes. */
-static void cut_terms(const berth_calibration *c, const unknowns *u, int32_t tensor, int32_t type, berth_cut_side side, term out[CUT_TERMS])
+static void cut_terms(const berth_calibration *c, const unknowns *u, int32_t tensor, int32_t type,
+                      berth_cut_side side, term out[CUT_TERMS])
 {
 	double bytes = (double)c->g->tensor_bytes[tensor] / c->unit_bytes;
 	int32_t second = side == BERTH_CUT_IN, k = u->type_cut + 4 * type_of(u, type) + 2 * second;
@@ -375,7 +396,8 @@ static berth_status put_terms(berth_ridge *r, const term *t, int n, double facto
 	return BERTH_OK;
 }
 
-static berth_status put_segment(const berth_calibration *c, const unknowns *u, const berth_observed *o, berth_ridge *r, berth_err *err)
+static berth_status put_segment(const berth_calibration *c, const unknowns *u, const berth_observed *o,
+                                berth_ridge *r, berth_err *err)
 {
 	static const double noise = 0.1; /* of a segment that lasts as long as a mean operator */
 	term t[CUT_TERMS];
@@ -385,7 +407,9 @@ static berth_status put_segment(const berth_calibration *c, const unknowns *u, c
 	BERTH_TRY(berth_ridge_row(r, o->seconds - known, noise * sqrt(o->seconds * c->unit_s), err));
 	for (int32_t i = 0; i < o->n_ops; i++) {
 		op_terms(c, u, o->op[i], o->dev, t);
-		BERTH_TRY(put_terms(r, t, OP_TERMS, c->prior_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev], err));
+		BERTH_TRY(put_terms(r, t, OP_TERMS,
+		                    c->prior_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev],
+		                    err));
 	}
 	for (int32_t i = 0; i < o->n_ends; i++) {
 		const berth_cut_end *e = &c->end[o->first_end + (size_t)i];
@@ -402,7 +426,9 @@ static void take_times(berth_calibration *c, const unknowns *u, const berth_ridg
 		for (int32_t d = 0; d < c->s->n_devs; d++) {
 			size_t at = (size_t)op * (size_t)c->s->n_devs + (size_t)d;
 			op_terms(c, u, op, d, t);
-			c->time_s[at] = isnan(c->prior_s[at]) ? c->prior_s[at] : fmax(least_s, c->prior_s[at] * value_of(r, t, OP_TERMS));
+			c->time_s[at] = isnan(c->prior_s[at])
+			                        ? c->prior_s[at]
+			                        : fmax(least_s, c->prior_s[at] * value_of(r, t, OP_TERMS));
 		}
 }
 
@@ -438,7 +464,8 @@ static berth_status fit(berth_calibration *c, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status berth_calibration_fit(berth_calibration *c, berth_arena *tmp, double *before, double *after, berth_err *err)
+berth_status berth_calibration_fit(berth_calibration *c, berth_arena *tmp, double *before, double *after,
+                                   berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	if (before)
@@ -450,7 +477,8 @@ berth_status berth_calibration_fit(berth_calibration *c, berth_arena *tmp, doubl
 	return st;
 }
 
-berth_status berth_calibration_graph(const berth_calibration *c, const berth_system *s, berth_arena *mem, berth_graph *out, berth_err *err)
+berth_status berth_calibration_graph(const berth_calibration *c, const berth_system *s, berth_arena *mem,
+                                     berth_graph *out, berth_err *err)
 {
 	berth_graph g;
 	BERTH_TRY(berth_graph_with_times(c->g, s, c->time_s, mem, &g, err));
@@ -464,7 +492,8 @@ berth_status berth_calibration_graph(const berth_calibration *c, const berth_sys
 /* ---- links ---- */
 
 /* The latest hand-offs of a link, at most MAX. */
-static berth_status fit_link(const berth_calibration *c, int32_t link, berth_arena *tmp, double *latency_s, double *s_per_byte, int32_t *n, berth_err *err)
+static berth_status fit_link(const berth_calibration *c, int32_t link, berth_arena *tmp, double *latency_s,
+                             double *s_per_byte, int32_t *n, berth_err *err)
 {
 	enum { MAX = 400 };
 	double *bytes, *seconds;
@@ -479,7 +508,8 @@ static berth_status fit_link(const berth_calibration *c, int32_t link, berth_are
 	return *n < 8 ? BERTH_OK : berth_line_through(bytes, seconds, *n, tmp, latency_s, s_per_byte, err);
 }
 
-berth_status berth_calibration_links(const berth_calibration *c, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+berth_status berth_calibration_links(const berth_calibration *c, berth_arena *mem, berth_arena *tmp,
+                                     berth_system *out, berth_err *err)
 {
 	static const double most_bandwidth = 1e13;
 	berth_system s = *c->s;
@@ -503,7 +533,8 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 
 /* ---- following ---- */
 
-/* By what factor the segments of device d differ from their prediction, taken together; 1 where it ran none. */
+/* By what factor the segments of device d differ from their prediction, taken together; 1 where it ran
+ * none. */
 static double drift(const berth_calibration *c, const berth_observed *o, int32_t n, int32_t d)
 {
 	double want = 0, have = 0;
@@ -528,7 +559,8 @@ static void follow_device(berth_calibration *c, const berth_observed *o, int32_t
 		c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= 1 + rate * (common - 1);
 }
 
-static berth_status follow(berth_calibration *c, const berth_measurement *m, double rate, berth_arena *tmp, berth_err *err)
+static berth_status follow(berth_calibration *c, const berth_measurement *m, double rate, berth_arena *tmp,
+                           berth_err *err)
 {
 	reader r;
 	double *room;
@@ -551,7 +583,8 @@ static berth_status follow(berth_calibration *c, const berth_measurement *m, dou
 	return BERTH_OK;
 }
 
-berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate, berth_arena *tmp, berth_err *err)
+berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate,
+                                      berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = follow(c, m, rate, tmp, err);

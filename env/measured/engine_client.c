@@ -1,5 +1,6 @@
-/* Engines as child processes. A socket pair is the child's standard input and output, so that writing to a dead engine is an error and no
- * signal; its standard error goes to a nameless file, of which messages show the end. */
+/* Engines as child processes. A socket pair is the child's standard input and output, so that writing to a
+ * dead engine is an error and no signal; its standard error goes to a nameless file, of which messages show
+ * the end. */
 #include "engine_client.h"
 
 #include "text.h"
@@ -90,16 +91,20 @@ static berth_status spawn(berth_engine *e, int theirs, berth_err *err)
 	if (!failed)
 		return BERTH_OK;
 	e->pid = 0;
-	return berth_fail(err, BERTH_EIO, "engine '%.60s': cannot start %.120s: %s", e->cfg.name, argv[0], strerror(failed));
+	return berth_fail(err, BERTH_EIO, "engine '%.60s': cannot start %.120s: %s", e->cfg.name, argv[0],
+	                  strerror(failed));
 }
 
 static berth_status start_process(berth_engine *e, berth_err *err)
 {
 	int pair[2];
 	if (!e->words && !(e->words = tmpfile()))
-		return berth_fail(err, BERTH_EIO, "no temporary file for the messages of engine '%.60s': %s", e->cfg.name, strerror(errno));
-	if (ftruncate(fileno(e->words), 0) != 0 || lseek(fileno(e->words), 0, SEEK_SET) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-		return berth_fail(err, BERTH_EIO, "no channel for engine '%.60s': %s", e->cfg.name, strerror(errno));
+		return berth_fail(err, BERTH_EIO, "no temporary file for the messages of engine '%.60s': %s",
+		                  e->cfg.name, strerror(errno));
+	if (ftruncate(fileno(e->words), 0) != 0 || lseek(fileno(e->words), 0, SEEK_SET) != 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return berth_fail(err, BERTH_EIO, "no channel for engine '%.60s': %s", e->cfg.name,
+		                  strerror(errno));
 	berth_status st = spawn(e, pair[1], err);
 	close(pair[1]);
 	e->fd = pair[0];
@@ -183,14 +188,17 @@ static berth_status died(berth_engine *e, berth_err *err)
 {
 	char how[64], words[LAST_WORDS + 32];
 	say_end(e, how, sizeof how);
-	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how, last_words(e, words));
+	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how,
+	                         last_words(e, words));
 }
 
 static berth_status too_slow(berth_engine *e, double limit_s, berth_err *err)
 {
 	char words[LAST_WORDS + 32];
 	end_process(e, 0);
-	return berth_engine_fail(err, BERTH_ELIMIT, "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name, limit_s, last_words(e, words));
+	return berth_engine_fail(err, BERTH_ELIMIT,
+	                         "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name,
+	                         limit_s, last_words(e, words));
 }
 
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...)
@@ -201,7 +209,8 @@ berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt,
 	vsnprintf(what, sizeof what, fmt, ap);
 	va_end(ap);
 	end_process(e, 0);
-	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s; it was ended%s", e->cfg.name, what, last_words(e, words));
+	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s; it was ended%s", e->cfg.name, what,
+	                         last_words(e, words));
 }
 
 /* ---- lines ---- */
@@ -211,7 +220,8 @@ static bool cancelled(const berth_engine *e)
 	return e->cfg.cancel && atomic_load(e->cfg.cancel);
 }
 
-/* Until the socket is ready, the time is over or somebody cancels. A signal may come just before poll: it looks again ten times a second. */
+/* Until the socket is ready, the time is over or somebody cancels. A signal may come just before poll: it
+ * looks again ten times a second. */
 static bool wait_for(berth_engine *e, short events, double until)
 {
 	for (;;) {
@@ -233,10 +243,12 @@ static berth_status gave_up(berth_engine *e, double limit_s, berth_err *err)
 	if (!cancelled(e))
 		return too_slow(e, limit_s, err);
 	end_process(e, 0);
-	return berth_engine_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran", e->cfg.name);
+	return berth_engine_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran",
+	                         e->cfg.name);
 }
 
-static berth_status send_all(berth_engine *e, const char *text, size_t len, double limit_s, double until, berth_err *err)
+static berth_status send_all(berth_engine *e, const char *text, size_t len, double limit_s, double until,
+                             berth_err *err)
 {
 	while (len > 0) {
 		if (!wait_for(e, POLLOUT, until))
@@ -295,9 +307,13 @@ void berth_engine_question(berth_engine *e, const char *what, berth_json_out *w,
 static berth_status refused(berth_engine *e, const berth_json *at, berth_err *err)
 {
 	const char *kind = "", *text = "it says no why";
-	if (berth_json_string(at, "kind", false, &kind, NULL) != BERTH_OK || berth_json_string(at, "error", false, &text, NULL) != BERTH_OK)
+	if (berth_json_string(at, "kind", false, &kind, NULL) != BERTH_OK ||
+	    berth_json_string(at, "error", false, &text, NULL) != BERTH_OK)
 		return berth_engine_lied(e, err, "gave an answer whose \"error\" is no text");
-	berth_status st = strcmp(kind, "model") == 0 ? BERTH_EFORMAT : strcmp(kind, "missing") == 0 ? BERTH_EIO : strcmp(kind, "device") == 0 ? BERTH_EINFEASIBLE : BERTH_EINVAL;
+	berth_status st = strcmp(kind, "model") == 0     ? BERTH_EFORMAT
+	                  : strcmp(kind, "missing") == 0 ? BERTH_EIO
+	                  : strcmp(kind, "device") == 0  ? BERTH_EINFEASIBLE
+	                                                 : BERTH_EINVAL;
 	return berth_engine_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
 }
 
@@ -305,15 +321,18 @@ static berth_status refused(berth_engine *e, const berth_json *at, berth_err *er
 static berth_status check_answer(berth_engine *e, const cJSON *item, berth_err *err)
 {
 	berth_json at = {.item = item, .file = "answer"};
-	const cJSON *id = cJSON_GetObjectItemCaseSensitive(item, "id"), *ok = cJSON_GetObjectItemCaseSensitive(item, "ok");
+	const cJSON *id = cJSON_GetObjectItemCaseSensitive(item, "id"),
+		    *ok = cJSON_GetObjectItemCaseSensitive(item, "ok");
 	if (!cJSON_IsObject(item) || !cJSON_IsNumber(id) || !cJSON_IsBool(ok))
 		return berth_engine_lied(e, err, "gave an answer without \"id\" or \"ok\": %.80s", e->text);
 	if (id->valuedouble != (double)e->id)
-		return berth_engine_lied(e, err, "answered question %g; asked was %lld", id->valuedouble, (long long)e->id);
+		return berth_engine_lied(e, err, "answered question %g; asked was %lld", id->valuedouble,
+		                         (long long)e->id);
 	return cJSON_IsTrue(ok) ? BERTH_OK : refused(e, &at, err);
 }
 
-berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer, berth_err *err)
+berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer,
+                              berth_err *err)
 {
 	const char *text;
 	size_t len;
@@ -350,9 +369,12 @@ static berth_status read_device(berth_engine *e, const berth_json *at, berth_eng
 {
 	const char *name = NULL, *kind = NULL;
 	d->memory_bytes = -1;
-	if (berth_json_string(at, "name", true, &name, err) != BERTH_OK || berth_json_string(at, "kind", false, &kind, err) != BERTH_OK ||
+	if (berth_json_string(at, "name", true, &name, err) != BERTH_OK ||
+	    berth_json_string(at, "kind", false, &kind, err) != BERTH_OK ||
 	    berth_json_bytes(at, "memory_bytes", false, &d->memory_bytes, err) != BERTH_OK || !*name)
-		return berth_engine_lied(e, err, "describes a device badly: \"name\" (text), \"kind\" (text) and \"memory_bytes\" (whole number) were expected");
+		return berth_engine_lied(e, err,
+		                         "describes a device badly: \"name\" (text), \"kind\" (text) and "
+		                         "\"memory_bytes\" (whole number) were expected");
 	char *text = cJSON_PrintUnformatted(at->item);
 	berth_status st = text ? copy_text(e, text, &d->text, err) : berth_nomem(err);
 	cJSON_free(text);
@@ -361,7 +383,8 @@ static berth_status read_device(berth_engine *e, const berth_json *at, berth_eng
 	return copy_text(e, kind ? kind : name, &d->kind, err);
 }
 
-static berth_status read_devices(berth_engine *e, const berth_json *list, berth_engine_hello *h, berth_err *err)
+static berth_status read_devices(berth_engine *e, const berth_json *list, berth_engine_hello *h,
+                                 berth_err *err)
 {
 	const cJSON *item;
 	int n = cJSON_GetArraySize(list->item);
@@ -374,7 +397,8 @@ static berth_status read_devices(berth_engine *e, const berth_json *list, berth_
 		BERTH_TRY(read_device(e, &at, &h->dev[h->n_devs], err));
 		for (int32_t i = 0; i < h->n_devs; i++)
 			if (strcmp(h->dev[i].name, h->dev[h->n_devs].name) == 0)
-				return berth_engine_lied(e, err, "has two devices called '%.60s'", h->dev[i].name);
+				return berth_engine_lied(e, err, "has two devices called '%.60s'",
+				                         h->dev[i].name);
 		h->n_devs++;
 	}
 	return BERTH_OK;
@@ -385,10 +409,14 @@ static berth_status read_hello(berth_engine *e, const cJSON *item, berth_engine_
 	berth_json at = {.item = item, .file = "answer"}, list;
 	const char *name = NULL, *version = "", *clock = "wall";
 	int32_t protocol = 0;
-	if (berth_json_int(&at, "protocol", true, 0, INT32_MAX, &protocol, NULL) != BERTH_OK || protocol != BERTH_ENGINE_PROTOCOL)
-		return berth_engine_lied(e, err, "speaks protocol %d; this berth speaks %d", protocol, BERTH_ENGINE_PROTOCOL);
-	if (berth_json_string(&at, "engine", true, &name, NULL) != BERTH_OK || berth_json_string(&at, "version", false, &version, NULL) != BERTH_OK ||
-	    berth_json_string(&at, "clock", false, &clock, NULL) != BERTH_OK || berth_json_array(&at, "devices", true, &list, NULL) != BERTH_OK)
+	if (berth_json_int(&at, "protocol", true, 0, INT32_MAX, &protocol, NULL) != BERTH_OK ||
+	    protocol != BERTH_ENGINE_PROTOCOL)
+		return berth_engine_lied(e, err, "speaks protocol %d; this berth speaks %d", protocol,
+		                         BERTH_ENGINE_PROTOCOL);
+	if (berth_json_string(&at, "engine", true, &name, NULL) != BERTH_OK ||
+	    berth_json_string(&at, "version", false, &version, NULL) != BERTH_OK ||
+	    berth_json_string(&at, "clock", false, &clock, NULL) != BERTH_OK ||
+	    berth_json_array(&at, "devices", true, &list, NULL) != BERTH_OK)
 		return berth_engine_lied(e, err, "gave a hello without \"engine\" or \"devices\"");
 	BERTH_TRY(copy_text(e, name, &h->engine, err));
 	BERTH_TRY(copy_text(e, version, &h->version, err));
@@ -424,7 +452,8 @@ static berth_status start_and_hear(berth_engine *e, berth_err *err)
 	return hear_hello(e, err);
 }
 
-berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out, berth_err *err)
+berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out,
+                                berth_err *err)
 {
 	berth_engine *e;
 	BERTH_TRY(BERTH_NEW(mem, e, 1, err));

@@ -1,8 +1,9 @@
-/* An engine: a program that runs models, spoken to by JSON lines over its standard input and output (docs/engines.md has the protocol). Here:
- * starting it, asking with a time limit, and surviving whatever it does. What questions and answers mean is measured.h's business.
+/* An engine: a program that runs models, spoken to by JSON lines over its standard input and output
+ * (docs/engines.md has the protocol). Here: starting it, asking with a time limit, and surviving whatever it
+ * does. What questions and answers mean is measured.h's business.
  *
- * An engine that crashes, hangs, closes its output or writes what is no answer is killed, with all that it started; the call says what happened and
- * ends with its last words. The next question starts it again. */
+ * An engine that crashes, hangs, closes its output or writes what is no answer is killed, with all that it
+ * started; the call says what happened and ends with its last words. The next question starts it again. */
 #ifndef BERTH_ENGINE_CLIENT_H
 #define BERTH_ENGINE_CLIENT_H
 
@@ -14,7 +15,8 @@ enum { BERTH_ENGINE_PROTOCOL = 1 };
 
 typedef struct berth_engine_cfg {
 	const char *name;        /* for messages */
-	const char *const *argv; /* program (looked for in PATH where it has no slash) and its arguments, ended by NULL */
+	const char *const *argv; /* program (looked for in PATH where it has no slash) and its arguments,
+	                            ended by NULL */
 	double hello_s;          /* limit of the first answer; default 60 */
 	const atomic_int *cancel; /* not 0: leave off waiting and kill the engine; NULL: none */
 } berth_engine_cfg;
@@ -35,9 +37,11 @@ typedef struct berth_engine_hello {
 
 typedef struct berth_engine berth_engine;
 
-/* Start the engine and hear its hello. Everything lives in mem; berth_engine_stop ends the process. cfg's texts must outlive it.
- * Fails: BERTH_EIO (no such program, no answer, a bad one), BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
-berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out, berth_err *err);
+/* Start the engine and hear its hello. Everything lives in mem; berth_engine_stop ends the process. cfg's
+ * texts must outlive it. Fails: BERTH_EIO (no such program, no answer, a bad one), BERTH_ELIMIT (no answer
+ * in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
+berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out,
+                                berth_err *err);
 /* Ask it to leave, and kill it where it does not. e may be NULL. */
 void berth_engine_stop(berth_engine *e);
 
@@ -51,15 +55,20 @@ bool berth_engine_runs(const berth_engine *e);
 /* Start it again where it died. Fails as berth_engine_start does. */
 berth_status berth_engine_revive(berth_engine *e, berth_err *err);
 
-/* A question: opens {"id":N,"do":what; the caller adds members and passes w to berth_engine_ask, which closes it. */
+/* A question: opens {"id":N,"do":what; the caller adds members and passes w to berth_engine_ask, which
+ * closes it. */
 void berth_engine_question(berth_engine *e, const char *what, berth_json_out *w, berth_arena *tmp);
-/* Send it and wait at most limit_s seconds for the answer; *answer is the caller's, to be freed by cJSON_Delete.
- * Fails: what the engine refuses by its "kind": "model" BERTH_EFORMAT, "device" BERTH_EINFEASIBLE, else BERTH_EINVAL (the engine lives on); BERTH_EIO (it
- * died, or wrote no answer), BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
-berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer, berth_err *err);
-/* Fail with text that an engine may have had a hand in: control characters and bytes that are no UTF-8 become blanks, and a character that was cut goes. */
+/* Send it and wait at most limit_s seconds for the answer; *answer is the caller's, to be freed by
+ * cJSON_Delete. Fails: what the engine refuses by its "kind": "model" BERTH_EFORMAT, "device"
+ * BERTH_EINFEASIBLE, else BERTH_EINVAL (the engine lives on); BERTH_EIO (it died, or wrote no answer),
+ * BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
+berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer,
+                              berth_err *err);
+/* Fail with text that an engine may have had a hand in: control characters and bytes that are no UTF-8
+ * become blanks, and a character that was cut goes. */
 berth_status berth_engine_fail(berth_err *err, berth_status st, const char *fmt, ...) BERTH_PRINTF(3, 4);
-/* The caller found an answer that makes no sense: kill the engine. Adds its name to the message; returns BERTH_EIO. */
+/* The caller found an answer that makes no sense: kill the engine. Adds its name to the message; returns
+ * BERTH_EIO. */
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
 
 #endif

@@ -20,7 +20,8 @@ static berth_status measure_peak(berth_arena *tmp, double *flops, berth_err *err
 	openblas_set_num_threads(1);
 	for (int i = 0; i < TIMES; i++) {
 		double from = berth_wall_seconds();
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, a + N * N, N, 0, a + 2 * N * N, N);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, a + N * N, N, 0,
+		            a + 2 * N * N, N);
 		best = fmin(best, berth_wall_seconds() - from);
 	}
 	*flops = 2.0 * N * N * N / best;

@@ -1,4 +1,5 @@
-/* What the machine can do that berth stands on: floating-point peak of a core by OpenBLAS, memory bandwidth of a core by copying, memory. */
+/* What the machine can do that berth stands on: floating-point peak of a core by OpenBLAS, memory bandwidth
+ * of a core by copying, memory. */
 #ifndef BERTH_HOST_H
 #define BERTH_HOST_H
 
@@ -8,8 +9,10 @@
 
 typedef struct berth_host {
 	int32_t n_cores;          /* that this process may use (cores.h) */
-	double peak_flops;        /* single precision, of one core: the best of several products of 512 x 512 matrices */
-	double mem_bandwidth;     /* bytes read and written a second by one core: the best of several copies of 64 MiB */
+	double peak_flops;        /* single precision, of one core: the best of several products of 512 x 512
+	                             matrices */
+	double mem_bandwidth; /* bytes read and written a second by one core: the best of several copies of 64
+	                         MiB */
 	int64_t memory_bytes;
 	const char *core;         /* what OpenBLAS takes the CPU for */
 } berth_host;

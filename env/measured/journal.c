@@ -16,7 +16,8 @@ struct berth_journal {
 	int32_t replayed;
 };
 
-/* Up to the last whole pair of lines after the first line; line ends become 0. 0: not even the first is whole. */
+/* Up to the last whole pair of lines after the first line; line ends become 0. 0: not even the first is
+ * whole. */
 static size_t cut_torn_end(char *text, size_t size)
 {
 	size_t whole = 0, lines = 0;
@@ -56,14 +57,18 @@ static berth_status read_back(berth_journal *j, const char *of, berth_arena *mem
 	if (!whole)
 		return BERTH_OK;
 	if (strcmp(text, of) != 0)
-		return berth_fail(err, BERTH_EINVAL, "%s: cannot resume: it was begun with another engine, model or system, %.100s...; without --resume it is begun anew", j->path, text);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: cannot resume: it was begun with another engine, model or system, "
+		                  "%.100s...; without --resume it is begun anew",
+		                  j->path, text);
 	j->text = text;
 	j->at = strlen(of) + 1;
 	j->len = cut_last_failures(text, j->at, whole);
 	return BERTH_OK;
 }
 
-berth_status berth_journal_open(const char *path, bool resume, const char *of, berth_arena *mem, berth_journal **out, berth_err *err)
+berth_status berth_journal_open(const char *path, bool resume, const char *of, berth_arena *mem,
+                                berth_journal **out, berth_err *err)
 {
 	berth_journal *j;
 	BERTH_TRY(BERTH_NEW(mem, j, 1, err));
@@ -75,7 +80,8 @@ berth_status berth_journal_open(const char *path, bool resume, const char *of, b
 	if (!j->file)
 		return cannot(j, err);
 	*out = j;
-	return j->text || (fprintf(j->file, "%s\n", of) >= 0 && fflush(j->file) == 0) ? BERTH_OK : cannot(j, err);
+	return j->text || (fprintf(j->file, "%s\n", of) >= 0 && fflush(j->file) == 0) ? BERTH_OK
+	                                                                              : cannot(j, err);
 }
 
 void berth_journal_close(berth_journal *j)
@@ -102,12 +108,14 @@ const char *berth_journal_answer(berth_journal *j, const char *question)
 berth_status berth_journal_add(berth_journal *j, const char *question, const char *answer, berth_err *err)
 {
 	if (j->text) { /* the first that is new: what stands behind the place is another run's */
-		if (ftruncate(fileno(j->file), (off_t)j->at) != 0 || fseek(j->file, (long)j->at, SEEK_SET) != 0)
+		if (ftruncate(fileno(j->file), (off_t)j->at) != 0 ||
+		    fseek(j->file, (long)j->at, SEEK_SET) != 0)
 			return cannot(j, err);
 		j->text = NULL;
 		j->len = j->at = 0;
 	}
-	return fprintf(j->file, "%s\n%s\n", question, answer) < 0 || fflush(j->file) != 0 ? cannot(j, err) : BERTH_OK;
+	return fprintf(j->file, "%s\n%s\n", question, answer) < 0 || fflush(j->file) != 0 ? cannot(j, err)
+	                                                                                  : BERTH_OK;
 }
 
 int32_t berth_journal_replayed(const berth_journal *j)

@@ -12,7 +12,10 @@ static const double clock_slack = 1.02, clock_slack_s = 1e-3;
 
 berth_measured_cfg berth_measured_cfg_default(void)
 {
-	return (berth_measured_cfg){.engine = {.name = "engine", .hello_s = 60}, .load_s = 300, .answer_s = 120, .max_starts = 20};
+	return (berth_measured_cfg){.engine = {.name = "engine", .hello_s = 60},
+	                            .load_s = 300,
+	                            .answer_s = 120,
+	                            .max_starts = 20};
 }
 
 /* ---- asking ---- */
@@ -26,7 +29,8 @@ typedef struct answer {
 	const char *question, *text; /* where both are to be noted; else NULL */
 } answer;
 
-static berth_status ask_engine(berth_measured *m, berth_json_out *w, double limit_s, answer *a, berth_err *err)
+static berth_status ask_engine(berth_measured *m, berth_json_out *w, double limit_s, answer *a,
+                               berth_err *err)
 {
 	double from = berth_wall_seconds();
 	berth_status st = berth_engine_ask(m->engine, w, limit_s, &a->item, err);
@@ -54,7 +58,8 @@ static berth_status recall(const char *text, answer *a, berth_err *err)
 	BERTH_TRY(berth_json_parse("journal", text, strlen(text), &a->item, err));
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	a->took_s = INFINITY; /* its times were believed once */
-	if (cJSON_GetObjectItemCaseSensitive(a->item, "ok") || berth_json_int(&a->at, "failed", true, 1, 99, &failed, NULL) != BERTH_OK ||
+	if (cJSON_GetObjectItemCaseSensitive(a->item, "ok") ||
+	    berth_json_int(&a->at, "failed", true, 1, 99, &failed, NULL) != BERTH_OK ||
 	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK)
 		return BERTH_OK;
 	return berth_fail(err, (berth_status)failed, "%s", message);
@@ -68,13 +73,15 @@ static berth_status as_noted(answer *a, berth_arena *tmp, berth_err *err)
 	cJSON_free(text);
 	cJSON_Delete(a->item);
 	a->item = NULL;
-	BERTH_TRY(a->text ? berth_json_parse("answer", a->text, strlen(a->text), &a->item, err) : berth_nomem(err));
+	BERTH_TRY(a->text ? berth_json_parse("answer", a->text, strlen(a->text), &a->item, err)
+	                  : berth_nomem(err));
 	a->at.item = a->item;
 	return BERTH_OK;
 }
 
 /* Ask the journal, else the engine. settle has to follow, whatever comes. */
-static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, berth_arena *tmp, answer *a, berth_err *err)
+static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, berth_arena *tmp, answer *a,
+                        berth_err *err)
 {
 	const char *question, *known;
 	*a = (answer){.m = m};
@@ -91,23 +98,26 @@ static berth_status ask(berth_measured *m, berth_json_out *w, double limit_s, be
 static berth_status note_failure(const answer *a, berth_status st, const berth_err *why, berth_err *err)
 {
 	cJSON *item = cJSON_CreateObject();
-	bool made = cJSON_AddNumberToObject(item, "failed", st) && cJSON_AddStringToObject(item, "message", why->msg);
+	bool made = cJSON_AddNumberToObject(item, "failed", st) &&
+	            cJSON_AddStringToObject(item, "message", why->msg);
 	char *text = made ? cJSON_PrintUnformatted(item) : NULL;
-	berth_status noted = text ? berth_journal_add(a->m->cfg.journal, a->question, text, err) : berth_nomem(err);
+	berth_status noted =
+		text ? berth_journal_add(a->m->cfg.journal, a->question, text, err) : berth_nomem(err);
 	cJSON_free(text);
 	cJSON_Delete(item);
 	return noted;
 }
 
-/* The end of a question: st is what came of asking and reading, why its message. Now that the answer was judged the journal gets to know it; an end from
- * outside is no outcome. */
+/* The end of a question: st is what came of asking and reading, why its message. Now that the answer was
+ * judged the journal gets to know it; an end from outside is no outcome. */
 static berth_status settle(answer *a, berth_status st, const berth_err *why, berth_err *err)
 {
 	berth_status noted = BERTH_OK;
 	bool outcome = st != BERTH_ENOMEM && st != BERTH_EINTERRUPTED;
 	a->m->failures += st == BERTH_EIO || st == BERTH_ELIMIT;
 	if (a->question && outcome)
-		noted = st == BERTH_OK ? berth_journal_add(a->m->cfg.journal, a->question, a->text, err) : note_failure(a, st, why, err);
+		noted = st == BERTH_OK ? berth_journal_add(a->m->cfg.journal, a->question, a->text, err)
+		                       : note_failure(a, st, why, err);
 	cJSON_Delete(a->item);
 	a->item = NULL;
 	a->m->unwritten |= noted != BERTH_OK;
@@ -131,29 +141,35 @@ static berth_status device_of(const answer *a, int32_t engine_dev, int32_t *dev,
 /* st of reading: what is no number where one should be is the engine's fault. */
 static berth_status sense(const answer *a, berth_status st, const berth_err *why, berth_err *err)
 {
-	return st == BERTH_EFORMAT ? lied(a, err, why->msg) : st == BERTH_OK ? BERTH_OK : berth_fail(err, st, "%s", why->msg);
+	return st == BERTH_EFORMAT ? lied(a, err, why->msg)
+	       : st == BERTH_OK    ? BERTH_OK
+	                           : berth_fail(err, st, "%s", why->msg);
 }
 
-static berth_status list_of(const answer *a, const berth_json *at, const char *key, int32_t n, berth_json *out, berth_err *err)
+static berth_status list_of(const answer *a, const berth_json *at, const char *key, int32_t n,
+                            berth_json *out, berth_err *err)
 {
 	berth_err why = {0};
 	char text[160];
 	BERTH_TRY(sense(a, berth_json_array(at, key, true, out, &why), &why, err));
 	if (n >= 0 && cJSON_GetArraySize(out->item) != n) {
-		snprintf(text, sizeof text, "\"%s\" has %d entries; %d were expected", key, cJSON_GetArraySize(out->item), n);
+		snprintf(text, sizeof text, "\"%s\" has %d entries; %d were expected", key,
+		         cJSON_GetArraySize(out->item), n);
 		return lied(a, err, text);
 	}
 	return BERTH_OK;
 }
 
-static berth_status whole_number(const answer *a, const berth_json *at, const char *key, int32_t below, int32_t *out, berth_err *err)
+static berth_status whole_number(const answer *a, const berth_json *at, const char *key, int32_t below,
+                                 int32_t *out, berth_err *err)
 {
 	berth_err why = {0};
 	return sense(a, berth_json_int(at, key, true, 0, below - 1, out, &why), &why, err);
 }
 
 /* n seconds >= 0, null where missing_ok: NAN. *out NULL goes for a missing list where missing_ok: all NAN. */
-static berth_status seconds(const answer *a, const berth_json *at, const char *key, int32_t n, bool missing_ok, berth_arena *mem, double **out, berth_err *err)
+static berth_status seconds(const answer *a, const berth_json *at, const char *key, int32_t n,
+                            bool missing_ok, berth_arena *mem, double **out, berth_err *err)
 {
 	berth_json list;
 	const cJSON *item;
@@ -172,9 +188,11 @@ static berth_status seconds(const answer *a, const berth_json *at, const char *k
 		(*out)[i++] = item->valuedouble;
 		sum += item->valuedouble;
 	}
-	if (!missing_ok && strcmp(berth_engine_says(a->m->engine)->clock, "wall") == 0 && sum > a->took_s * clock_slack + clock_slack_s) {
+	if (!missing_ok && strcmp(berth_engine_says(a->m->engine)->clock, "wall") == 0 &&
+	    sum > a->took_s * clock_slack + clock_slack_s) {
 		char text[128];
-		snprintf(text, sizeof text, "its times add up to %g s, but the answer took %g s", sum, a->took_s);
+		snprintf(text, sizeof text, "its times add up to %g s, but the answer took %g s", sum,
+		         a->took_s);
 		return lied(a, err, text);
 	}
 	return BERTH_OK;
@@ -213,7 +231,8 @@ static berth_status same_devices(berth_measured *m, berth_err *err)
 	bool same = h->n_devs == m->n_engine_devs;
 	for (int32_t d = 0; same && d < h->n_devs; d++)
 		same = strcmp(h->dev[d].name, m->engine_dev[d]) == 0;
-	return same ? BERTH_OK : berth_engine_lied(m->engine, err, "has other devices than at its first start");
+	return same ? BERTH_OK
+	            : berth_engine_lied(m->engine, err, "has other devices than at its first start");
 }
 
 static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *err)
@@ -235,7 +254,8 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 	cJSON_Delete(a.item);
 	BERTH_TRY(st);
 	if (n_ops != m->g->n_ops)
-		return berth_engine_lied(m->engine, err, "loaded %d operators; the graph has %d", n_ops, m->g->n_ops);
+		return berth_engine_lied(m->engine, err, "loaded %d operators; the graph has %d", n_ops,
+		                         m->g->n_ops);
 	m->loaded_start = berth_engine_starts(m->engine);
 	return BERTH_OK;
 }
@@ -244,8 +264,10 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 static berth_status ready(berth_measured *m, berth_arena *tmp, berth_err *err)
 {
 	if (!berth_engine_runs(m->engine) && berth_engine_starts(m->engine) >= m->cfg.max_starts)
-		return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' was started %d times and died each time; it is given up", berth_engine_name(m->engine),
-		                  m->cfg.max_starts);
+		return berth_engine_fail(
+			err, BERTH_EIO,
+			"engine '%.60s' was started %d times and died each time; it is given up",
+			berth_engine_name(m->engine), m->cfg.max_starts);
 	BERTH_TRY(berth_engine_revive(m->engine, err));
 	if (!m->g || m->loaded_start == berth_engine_starts(m->engine))
 		return BERTH_OK;
@@ -253,8 +275,8 @@ static berth_status ready(berth_measured *m, berth_arena *tmp, berth_err *err)
 	return load_graph(m, tmp, err);
 }
 
-berth_status berth_measured_open(const berth_measured_cfg *cfg, const berth_graph *g, const berth_system *s, berth_arena *mem, berth_measured *out,
-                                 berth_err *err)
+berth_status berth_measured_open(const berth_measured_cfg *cfg, const berth_graph *g, const berth_system *s,
+                                 berth_arena *mem, berth_measured *out, berth_err *err)
 {
 	berth_arena tmp = {.hook = mem->hook};
 	size_t len;
@@ -284,8 +306,10 @@ static berth_status no_device(const berth_measured *m, int32_t dev, berth_err *e
 	char names[200] = "";
 	size_t n = 0;
 	for (int32_t d = 0; d < m->n_engine_devs && n < sizeof names - 40; d++)
-		n += (size_t)snprintf(names + n, sizeof names - n, "%s%.30s", d ? ", " : "", m->engine_dev[d]);
-	return berth_engine_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)", berth_engine_name(m->engine), m->s->dev_name[dev], names);
+		n += (size_t)snprintf(names + n, sizeof names - n, "%s%.30s", d ? ", " : "",
+		                      m->engine_dev[d]);
+	return berth_engine_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)",
+	                         berth_engine_name(m->engine), m->s->dev_name[dev], names);
 }
 
 static berth_status check_devices(const berth_measured *m, const int32_t *op_dev, berth_err *err)
@@ -296,7 +320,8 @@ static berth_status check_devices(const berth_measured *m, const int32_t *op_dev
 	return BERTH_OK;
 }
 
-static berth_status read_samples(const answer *a, int32_t repeats, berth_arena *mem, berth_arena *tmp, berth_measurement *out, berth_err *err)
+static berth_status read_samples(const answer *a, int32_t repeats, berth_arena *mem, berth_arena *tmp,
+                                 berth_measurement *out, berth_err *err)
 {
 	out->n_samples = repeats;
 	BERTH_TRY(seconds(a, &a->at, "wall_s", repeats, false, mem, &out->wall_s, err));
@@ -305,7 +330,8 @@ static berth_status read_samples(const answer *a, int32_t repeats, berth_arena *
 	return berth_spread_of(out->wall_s, repeats, tmp, &out->wall, err);
 }
 
-static berth_status read_segment_ops(const answer *a, const berth_json *at, const int32_t *op_dev, bool *seen, berth_arena *mem, berth_segment *s, berth_err *err)
+static berth_status read_segment_ops(const answer *a, const berth_json *at, const int32_t *op_dev, bool *seen,
+                                     berth_arena *mem, berth_segment *s, berth_err *err)
 {
 	berth_json list;
 	const cJSON *item;
@@ -326,8 +352,9 @@ static berth_status read_segment_ops(const answer *a, const berth_json *at, cons
 	return BERTH_OK;
 }
 
-static berth_status read_segment(const answer *a, const berth_json *at, const int32_t *op_dev, const berth_measurement *run, bool *seen, berth_arena *mem,
-                                 berth_segment *s, berth_err *err)
+static berth_status read_segment(const answer *a, const berth_json *at, const int32_t *op_dev,
+                                 const berth_measurement *run, bool *seen, berth_arena *mem, berth_segment *s,
+                                 berth_err *err)
 {
 	int32_t dev = 0, n = run->n_samples;
 	BERTH_TRY(whole_number(a, at, "device", a->m->n_engine_devs, &dev, err));
@@ -342,7 +369,8 @@ static berth_status read_segment(const answer *a, const berth_json *at, const in
 	return BERTH_OK;
 }
 
-static berth_status read_segments(const answer *a, const int32_t *op_dev, berth_arena *mem, berth_arena *tmp, berth_measurement *out, berth_err *err)
+static berth_status read_segments(const answer *a, const int32_t *op_dev, berth_arena *mem, berth_arena *tmp,
+                                  berth_measurement *out, berth_err *err)
 {
 	berth_json list;
 	const cJSON *item;
@@ -361,17 +389,21 @@ static berth_status read_segments(const answer *a, const int32_t *op_dev, berth_
 	return sum == a->m->g->n_ops ? BERTH_OK : lied(a, err, "the segments do not hold each operator once");
 }
 
-/* "difference": the largest, relative to the largest output; "differs": true where the engine finds it too large. */
+/* "difference": the largest, relative to the largest output; "differs": true where the engine finds it too
+ * large. */
 static berth_status read_difference(const answer *a, berth_measurement *out, berth_err *err)
 {
 	berth_err why = {0};
 	bool differs = false;
 	out->max_difference = NAN;
-	BERTH_TRY(sense(a, berth_json_number(&a->at, "difference", false, 0, &out->max_difference, &why), &why, err));
+	BERTH_TRY(sense(a, berth_json_number(&a->at, "difference", false, 0, &out->max_difference, &why),
+	                &why, err));
 	BERTH_TRY(sense(a, berth_json_bool(&a->at, "differs", &differs, &why), &why, err));
 	if (differs)
-		return berth_engine_fail(err, BERTH_EFORMAT, "engine '%.60s': the outputs of this placement differ from the unsplit model's by %g of the largest",
-		                  berth_engine_name(a->m->engine), out->max_difference);
+		return berth_engine_fail(err, BERTH_EFORMAT,
+		                         "engine '%.60s': the outputs of this placement differ from the "
+		                         "unsplit model's by %g of the largest",
+		                         berth_engine_name(a->m->engine), out->max_difference);
 	return BERTH_OK;
 }
 
@@ -381,7 +413,8 @@ static void put_repeats(berth_json_out *w, int32_t warmup, int32_t repeats)
 	berth_json_put_int(w, "repeats", repeats);
 }
 
-static void put_placement(const berth_measured *m, berth_json_out *w, const int32_t *op_dev, const int32_t *order)
+static void put_placement(const berth_measured *m, berth_json_out *w, const int32_t *op_dev,
+                          const int32_t *order)
 {
 	berth_json_open(w, "placement", '[');
 	for (int32_t i = 0; i < m->g->n_ops; i++)
@@ -395,8 +428,9 @@ static void put_placement(const berth_measured *m, berth_json_out *w, const int3
 	berth_json_close(w, ']');
 }
 
-static berth_status run_placement(berth_measured *m, const int32_t *op_dev, const int32_t *order, int32_t warmup, int32_t repeats, berth_arena *mem,
-                                  berth_arena *tmp, berth_measurement *out, berth_err *err)
+static berth_status run_placement(berth_measured *m, const int32_t *op_dev, const int32_t *order,
+                                  int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
+                                  berth_measurement *out, berth_err *err)
 {
 	berth_json_out w;
 	answer a;
@@ -417,8 +451,9 @@ static berth_status run_placement(berth_measured *m, const int32_t *op_dev, cons
 	return settle(&a, st, &why, err);
 }
 
-berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const int32_t *order, int32_t warmup, int32_t repeats, berth_arena *mem,
-                                berth_arena *tmp, berth_measurement *out, berth_err *err)
+berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const int32_t *order,
+                                int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
+                                berth_measurement *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_measurement r = {0};
@@ -431,7 +466,8 @@ berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const 
 
 /* ---- operators ---- */
 
-static berth_status read_operator(const answer *a, const berth_json *at, const int32_t *op_dev, bool *seen, berth_arena *mem, berth_operator_time *x, berth_err *err)
+static berth_status read_operator(const answer *a, const berth_json *at, const int32_t *op_dev, bool *seen,
+                                  berth_arena *mem, berth_operator_time *x, berth_err *err)
 {
 	berth_err why = {0};
 	int32_t dev = 0;
@@ -445,14 +481,17 @@ static berth_status read_operator(const answer *a, const berth_json *at, const i
 	BERTH_TRY(sense(a, berth_json_number(at, "end_s", true, 0, &x->end_s, &why), &why, err));
 	BERTH_TRY(device_of(a, dev, &x->dev, err));
 	if (x->start_s > x->end_s || (x->op >= 0 && (seen[x->op] || op_dev[x->op] != x->dev)))
-		return lied(a, err, "an operator ends before it starts, runs twice or on another device than it was asked to");
+		return lied(a, err,
+		            "an operator ends before it starts, runs twice or on another device than it was "
+		            "asked to");
 	if (x->op >= 0)
 		seen[x->op] = true;
 	x->kernel = berth_arena_strdup(mem, kernel);
 	return x->kernel ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status read_operators(const answer *a, const int32_t *op_dev, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows, int32_t *n, berth_err *err)
+static berth_status read_operators(const answer *a, const int32_t *op_dev, berth_arena *mem, berth_arena *tmp,
+                                   berth_operator_time **rows, int32_t *n, berth_err *err)
 {
 	berth_json list;
 	const cJSON *item;
@@ -472,7 +511,8 @@ static berth_status read_operators(const answer *a, const int32_t *op_dev, berth
 	return BERTH_OK;
 }
 
-static berth_status run_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows, int32_t *n,
+static berth_status run_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order,
+                                  berth_arena *mem, berth_arena *tmp, berth_operator_time **rows, int32_t *n,
                                   berth_err *err)
 {
 	berth_json_out w;
@@ -491,7 +531,8 @@ static berth_status run_operators(berth_measured *m, const int32_t *op_dev, cons
 	return settle(&a, st, &why, err);
 }
 
-berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_arena *tmp, berth_operator_time **rows,
+berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order,
+                                      berth_arena *mem, berth_arena *tmp, berth_operator_time **rows,
                                       int32_t *n, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -500,8 +541,8 @@ berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, 
 	return st;
 }
 
-static berth_status run_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
-                              berth_measurement *out, berth_err *err)
+static berth_status run_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats,
+                              berth_arena *mem, berth_arena *tmp, berth_measurement *out, berth_err *err)
 {
 	berth_json_out w;
 	answer a;
@@ -517,8 +558,8 @@ static berth_status run_whole(berth_measured *m, int32_t threads, int32_t warmup
 	return settle(&a, st, &why, err);
 }
 
-berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
-                                  berth_measurement *out, berth_err *err)
+berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats,
+                                  berth_arena *mem, berth_arena *tmp, berth_measurement *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_measurement r = {.max_difference = NAN};
@@ -537,7 +578,8 @@ static bool may_ask_again(const berth_measured *m, berth_status st)
 	return (st == BERTH_EIO || st == BERTH_ELIMIT) && berth_engine_starts(m->engine) < m->cfg.max_starts;
 }
 
-static berth_status read_profile_row(const answer *a, const berth_json *at, int32_t op, int32_t dev, int32_t repeats, berth_arena *mem, berth_profile_row *row,
+static berth_status read_profile_row(const answer *a, const berth_json *at, int32_t op, int32_t dev,
+                                     int32_t repeats, berth_arena *mem, berth_profile_row *row,
                                      berth_err *err)
 {
 	int32_t said = 0;
@@ -552,7 +594,8 @@ static berth_status read_profile_row(const answer *a, const berth_json *at, int3
 	return seconds(a, at, "cpu_s", repeats, true, mem, &row->cpu_s, err);
 }
 
-static berth_status read_profile(const answer *a, const int32_t *ops, int32_t n, int32_t dev, int32_t repeats, berth_arena *mem, berth_profile_row **rows,
+static berth_status read_profile(const answer *a, const int32_t *ops, int32_t n, int32_t dev, int32_t repeats,
+                                 berth_arena *mem, berth_profile_row **rows,
                                  berth_engine_overheads *overheads, berth_err *err)
 {
 	berth_err why = {0};
@@ -560,8 +603,11 @@ static berth_status read_profile(const answer *a, const int32_t *ops, int32_t n,
 	const cJSON *item;
 	int32_t i = 0;
 	*overheads = (berth_engine_overheads){NAN, NAN};
-	BERTH_TRY(sense(a, berth_json_number(&a->at, "run_overhead_s", false, 0, &overheads->run_s, &why), &why, err));
-	BERTH_TRY(sense(a, berth_json_number(&a->at, "segment_overhead_s", false, 0, &overheads->segment_s, &why), &why, err));
+	BERTH_TRY(sense(a, berth_json_number(&a->at, "run_overhead_s", false, 0, &overheads->run_s, &why),
+	                &why, err));
+	BERTH_TRY(sense(
+		a, berth_json_number(&a->at, "segment_overhead_s", false, 0, &overheads->segment_s, &why),
+		&why, err));
 	BERTH_TRY(list_of(a, &a->at, "rows", n, &list, err));
 	BERTH_TRY(BERTH_NEW(mem, *rows, n, err));
 	cJSON_ArrayForEach(item, list.item)
@@ -573,8 +619,9 @@ static berth_status read_profile(const answer *a, const int32_t *ops, int32_t n,
 	return BERTH_OK;
 }
 
-static berth_status profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev, int32_t warmup, int32_t repeats, berth_arena *mem,
-                            berth_arena *tmp, berth_profile_row **rows, berth_engine_overheads *overheads, berth_err *err)
+static berth_status profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev, int32_t warmup,
+                            int32_t repeats, berth_arena *mem, berth_arena *tmp, berth_profile_row **rows,
+                            berth_engine_overheads *overheads, berth_err *err)
 {
 	berth_json_out w;
 	answer a;
@@ -595,8 +642,10 @@ static berth_status profile(berth_measured *m, const int32_t *ops, int32_t n, in
 	return settle(&a, st, &why, err);
 }
 
-berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev, int32_t warmup, int32_t repeats, berth_arena *mem,
-                                    berth_arena *tmp, berth_profile_row **rows, berth_engine_overheads *overheads, berth_err *err)
+berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev,
+                                    int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
+                                    berth_profile_row **rows, berth_engine_overheads *overheads,
+                                    berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = profile(m, ops, n, dev, warmup, repeats, mem, tmp, rows, overheads, err);
@@ -606,8 +655,9 @@ berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32
 	return st;
 }
 
-static berth_status read_transfers(const answer *a, int32_t from, int32_t to, const int64_t *bytes, int32_t n, int32_t repeats, berth_arena *mem,
-                                   berth_transfer_row **rows, berth_err *err)
+static berth_status read_transfers(const answer *a, int32_t from, int32_t to, const int64_t *bytes, int32_t n,
+                                   int32_t repeats, berth_arena *mem, berth_transfer_row **rows,
+                                   berth_err *err)
 {
 	berth_json list;
 	const cJSON *item;
@@ -624,8 +674,9 @@ static berth_status read_transfers(const answer *a, int32_t from, int32_t to, co
 	return BERTH_OK;
 }
 
-static berth_status transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes, int32_t n, int32_t repeats, berth_arena *mem,
-                              berth_arena *tmp, berth_transfer_row **rows, berth_err *err)
+static berth_status transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes, int32_t n,
+                              int32_t repeats, berth_arena *mem, berth_arena *tmp, berth_transfer_row **rows,
+                              berth_err *err)
 {
 	berth_json_out w;
 	answer a;
@@ -647,8 +698,9 @@ static berth_status transfers(berth_measured *m, int32_t from, int32_t to, const
 	return settle(&a, st, &why, err);
 }
 
-berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes, int32_t n, int32_t repeats, berth_arena *mem,
-                                      berth_arena *tmp, berth_transfer_row **rows, berth_err *err)
+berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes,
+                                      int32_t n, int32_t repeats, berth_arena *mem, berth_arena *tmp,
+                                      berth_transfer_row **rows, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = transfers(m, from, to, bytes, n, repeats, mem, tmp, rows, err);
@@ -658,7 +710,8 @@ berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t t
 	return st;
 }
 
-berth_status berth_measured_set_speed(berth_measured *m, int32_t dev, double speed, berth_arena *tmp, berth_err *err)
+berth_status berth_measured_set_speed(berth_measured *m, int32_t dev, double speed, berth_arena *tmp,
+                                      berth_err *err)
 {
 	berth_json_out w;
 	answer a;

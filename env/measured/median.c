@@ -18,8 +18,8 @@ static double middle(const double *sorted, int32_t n)
 	return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
 }
 
-/* How many samples at either end can be left out: the largest k with 2 P(B <= k - 1) <= 0.05. Beyond MOST_COUNTED by the normal distribution, as 2^-n is
- * soon no number any more. */
+/* How many samples at either end can be left out: the largest k with 2 P(B <= k - 1) <= 0.05. Beyond
+ * MOST_COUNTED by the normal distribution, as 2^-n is soon no number any more. */
 static int32_t left_out(int32_t n)
 {
 	if (n > MOST_COUNTED)
@@ -56,7 +56,8 @@ double berth_spread_width(const berth_spread *s)
 	return s->median > 0 ? (s->high - s->low) / s->median : 0;
 }
 
-static berth_status line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start, double *slope, berth_err *err)
+static berth_status line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start,
+                                 double *slope, berth_err *err)
 {
 	double *room;
 	int32_t k = 0;
@@ -76,7 +77,8 @@ static berth_status line_through(const double *x, const double *y, int32_t n, be
 	return BERTH_OK;
 }
 
-berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start, double *slope, berth_err *err)
+berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start,
+                                double *slope, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = line_through(x, y, n, tmp, start, slope, err);

@@ -14,7 +14,9 @@ typedef struct work {
 
 static double term(const berth_graph *g, int32_t op, int k)
 {
-	return k == 0 ? 1 : k == 1 ? g->op_flops[op] : (double)g->op_read_bytes[op] + (double)g->op_write_bytes[op];
+	return k == 0   ? 1
+	       : k == 1 ? g->op_flops[op]
+	                : (double)g->op_read_bytes[op] + (double)g->op_write_bytes[op];
 }
 
 static double line(const work *w, int32_t op)
@@ -25,7 +27,8 @@ static double line(const work *w, int32_t op)
 	return t;
 }
 
-/* Coordinate descent on the sum of (line / seconds - 1)^2, coefficients >= 0: three numbers, so that it needs no more. */
+/* Coordinate descent on the sum of (line / seconds - 1)^2, coefficients >= 0: three numbers, so that it
+ * needs no more. */
 static void fit_line(work *w, const double *seconds)
 {
 	double a[TERMS][TERMS] = {{0}}, b[TERMS] = {0};
@@ -35,7 +38,8 @@ static void fit_line(work *w, const double *seconds)
 		for (int i = 0; i < TERMS; i++) {
 			b[i] += term(w->g, op, i) / seconds[op];
 			for (int k = 0; k < TERMS; k++)
-				a[i][k] += term(w->g, op, i) * term(w->g, op, k) / (seconds[op] * seconds[op]);
+				a[i][k] +=
+					term(w->g, op, i) * term(w->g, op, k) / (seconds[op] * seconds[op]);
 		}
 	}
 	for (int round = 0; round < 2000; round++)
@@ -92,8 +96,8 @@ static factors factors_of(work *w, const double *seconds, int32_t type)
 	return f;
 }
 
-static berth_status predict(const berth_graph *g, const double *measured, double *seconds, double *low, double *high, int32_t *n_predicted, berth_arena *tmp,
-                            berth_err *err)
+static berth_status predict(const berth_graph *g, const double *measured, double *seconds, double *low,
+                            double *high, int32_t *n_predicted, berth_arena *tmp, berth_err *err)
 {
 	work w = {.g = g};
 	factors *f;
@@ -116,7 +120,8 @@ static berth_status predict(const berth_graph *g, const double *measured, double
 	return BERTH_OK;
 }
 
-berth_status berth_predict_times(const berth_graph *g, double *seconds, double *low, double *high, int32_t *n_predicted, berth_arena *tmp, berth_err *err)
+berth_status berth_predict_times(const berth_graph *g, double *seconds, double *low, double *high,
+                                 int32_t *n_predicted, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	double *measured;

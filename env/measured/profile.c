@@ -25,12 +25,15 @@ berth_profile_cfg berth_profile_cfg_default(void)
 /* ---- descriptions ---- */
 
 /* What decides how long an operator takes, as far as the graph tells. */
-static berth_status describe(const berth_graph *g, int32_t op, berth_arena *mem, const char **out, berth_err *err)
+static berth_status describe(const berth_graph *g, int32_t op, berth_arena *mem, const char **out,
+                             berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
 	size_t len;
-	berth_strbuf_printf(&b, "%s flops=%.17g macs=%.17g read=%lld write=%lld param=%lld in=", g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]],
-	                    g->op_flops[op], g->op_macs[op], (long long)g->op_read_bytes[op], (long long)g->op_write_bytes[op], (long long)g->op_param_bytes[op]);
+	berth_strbuf_printf(&b, "%s flops=%.17g macs=%.17g read=%lld write=%lld param=%lld in=",
+	                    g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]], g->op_flops[op],
+	                    g->op_macs[op], (long long)g->op_read_bytes[op], (long long)g->op_write_bytes[op],
+	                    (long long)g->op_param_bytes[op]);
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
 		berth_strbuf_printf(&b, "%lld,", (long long)g->tensor_bytes[g->in_tensor[i]]);
 	berth_strbuf_printf(&b, " out=");
@@ -89,13 +92,17 @@ static berth_status take_row(job *j, const berth_profile_row *r, berth_err *err)
 	if (!isnan(r->cpu_s[0]))
 		BERTH_TRY(berth_spread_of(r->cpu_s, r->n, j->tmp, &x->x.cpu, err));
 	j->p->n_measured++;
-	return j->cfg->cache ? berth_profile_cache_put(j->cfg->cache, j->cfg->engine, device_text(j, r->dev), j->what[r->op], &x->x, err) : BERTH_OK;
+	return j->cfg->cache ? berth_profile_cache_put(j->cfg->cache, j->cfg->engine, device_text(j, r->dev),
+	                                               j->what[r->op], &x->x, err)
+	                     : BERTH_OK;
 }
 
-static berth_status ask_chunk(job *j, const int32_t *op, int32_t n, int32_t dev, berth_arena *mem, berth_err *err)
+static berth_status ask_chunk(job *j, const int32_t *op, int32_t n, int32_t dev, berth_arena *mem,
+                              berth_err *err)
 {
 	berth_profile_row *rows;
-	BERTH_TRY(berth_measured_profile(j->m, op, n, dev, j->cfg->warmup, j->cfg->repeats, mem, j->tmp, &rows, &j->p->overheads, err));
+	BERTH_TRY(berth_measured_profile(j->m, op, n, dev, j->cfg->warmup, j->cfg->repeats, mem, j->tmp,
+	                                 &rows, &j->p->overheads, err));
 	for (int32_t i = 0; i < n; i++)
 		BERTH_TRY(take_row(j, &rows[i], err));
 	j->done += n;
@@ -109,7 +116,8 @@ static berth_status from_cache(job *j, int32_t op, int32_t dev, bool *found, ber
 	berth_profiled *x = row_of(j, op, dev);
 	*found = false;
 	if (j->cfg->cache)
-		BERTH_TRY(berth_profile_cache_get(j->cfg->cache, j->cfg->engine, device_text(j, dev), j->what[op], &x->x, found, err));
+		BERTH_TRY(berth_profile_cache_get(j->cfg->cache, j->cfg->engine, device_text(j, dev),
+		                                  j->what[op], &x->x, found, err));
 	if (*found) {
 		x->source = BERTH_CACHED;
 		j->p->n_cached++;
@@ -168,15 +176,20 @@ static berth_status fill_device(job *j, int32_t dev, berth_err *err)
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		*row_of(j, op, dev) = *row_of(j, j->same[op], dev);
 		const berth_profiled *x = row_of(j, op, dev);
-		seconds[op] = x->source == BERTH_PREDICTED ? NAN : x->source == BERTH_CANNOT ? -1 : x->x.wall.median;
+		seconds[op] = x->source == BERTH_PREDICTED ? NAN
+		              : x->source == BERTH_CANNOT  ? -1
+		                                           : x->x.wall.median;
 	}
 	BERTH_TRY(berth_predict_times(g, seconds, low, high, &n, j->tmp, err));
 	j->p->n_predicted += n;
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		berth_profiled *x = row_of(j, op, dev);
 		if (x->source == BERTH_PREDICTED && isnan(seconds[op]))
-			return berth_fail(err, BERTH_ELIMIT, "the time for profiling was over before enough operators of device '%s' were timed to predict the others; "
-			                                     "give it more", j->m->s->dev_name[dev]);
+			return berth_fail(err, BERTH_ELIMIT,
+			                  "the time for profiling was over before enough operators of device "
+			                  "'%s' were timed to predict the others; "
+			                  "give it more",
+			                  j->m->s->dev_name[dev]);
 		if (x->source == BERTH_PREDICTED)
 			x->x = (berth_cached){0, {seconds[op], low[op], high[op], NAN}, {NAN, NAN, NAN, NAN}};
 		j->p->time_s[(size_t)op * (size_t)n_devs + (size_t)dev] = seconds[op] < 0 ? NAN : seconds[op];
@@ -194,7 +207,8 @@ static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_e
 	berth_transfer_row *rows;
 	berth_spread s;
 	const berth_system *sys = j->m->s;
-	BERTH_TRY(berth_measured_transfers(j->m, sys->link_from[link], sys->link_to[link], bytes, N, j->cfg->repeats, mem, j->tmp, &rows, err));
+	BERTH_TRY(berth_measured_transfers(j->m, sys->link_from[link], sys->link_to[link], bytes, N,
+	                                   j->cfg->repeats, mem, j->tmp, &rows, err));
 	for (int32_t i = 0; i < N; i++) {
 		BERTH_TRY(berth_spread_of(rows[i].wall_s, rows[i].n, j->tmp, &s, err));
 		x[i] = (double)bytes[i];
@@ -221,7 +235,8 @@ static berth_status run(job *j, berth_arena *mem, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_profile *out, berth_err *err)
+berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem,
+                               berth_arena *tmp, berth_profile *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	size_t n = (size_t)m->g->n_ops * (size_t)m->s->n_devs;
@@ -231,7 +246,9 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
 	for (int32_t d = 0; d < m->s->n_devs; d++)
 		matched += m->dev_engine[d] >= 0;
 	if (!matched)
-		return berth_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device of system '%.60s': their names have to be the same (its first is '%.60s')",
+		return berth_fail(err, BERTH_EINFEASIBLE,
+		                  "engine '%.60s' has no device of system '%.60s': their names have to be "
+		                  "the same (its first is '%.60s')",
 		                  berth_engine_name(m->engine), m->s->name, m->engine_dev[0]);
 	BERTH_TRY(BERTH_NEW(mem, p.row, n, err));
 	BERTH_TRY(BERTH_NEW(mem, p.time_s, n, err));
@@ -247,7 +264,8 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
 	return st;
 }
 
-berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err)
+berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem,
+                                  berth_system *out, berth_err *err)
 {
 	berth_system r = *s;
 	BERTH_TRY(BERTH_NEW(mem, r.link_latency_s, s->n_links, err));

@@ -39,10 +39,13 @@ typedef struct berth_profile {
 
 berth_profile_cfg berth_profile_cfg_default(void);
 
-/* Operators with the same description are measured once. The profile lives in mem; tmp is scratch. Fails: as berth_measured_profile. */
-berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_profile *out, berth_err *err);
+/* Operators with the same description are measured once. The profile lives in mem; tmp is scratch. Fails: as
+ * berth_measured_profile. */
+berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem,
+                               berth_arena *tmp, berth_profile *out, berth_err *err);
 
 /* A copy of the system with the fitted links. Arrays of links live in mem. Fails: BERTH_ENOMEM. */
-berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err);
+berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem,
+                                  berth_system *out, berth_err *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* Measured times, kept between runs in an SQLite file: keyed by the engine with its version, the device as the engine describes it, and the operator as
- * profile.h describes it (type, sizes of all that goes in and out, work). */
+/* Measured times, kept between runs in an SQLite file: keyed by the engine with its version, the device as
+ * the engine describes it, and the operator as profile.h describes it (type, sizes of all that goes in and
+ * out, work). */
 #ifndef BERTH_PROFILE_CACHE_H
 #define BERTH_PROFILE_CACHE_H
 
@@ -15,12 +16,14 @@ typedef struct berth_cached {
 typedef struct berth_profile_cache berth_profile_cache;
 
 /* Open or make the file. Fails: BERTH_EIO (SQLite refuses the file, or is not built in), BERTH_ENOMEM. */
-berth_status berth_profile_cache_open(const char *path, berth_arena *mem, berth_profile_cache **out, berth_err *err);
+berth_status berth_profile_cache_open(const char *path, berth_arena *mem, berth_profile_cache **out,
+                                      berth_err *err);
 void berth_profile_cache_close(berth_profile_cache *c);
 
 /* *found: was it there. Fails: BERTH_EIO. */
-berth_status berth_profile_cache_get(berth_profile_cache *c, const char *engine, const char *device, const char *op, berth_cached *out, bool *found,
-                                     berth_err *err);
-berth_status berth_profile_cache_put(berth_profile_cache *c, const char *engine, const char *device, const char *op, const berth_cached *x, berth_err *err);
+berth_status berth_profile_cache_get(berth_profile_cache *c, const char *engine, const char *device,
+                                     const char *op, berth_cached *out, bool *found, berth_err *err);
+berth_status berth_profile_cache_put(berth_profile_cache *c, const char *engine, const char *device,
+                                     const char *op, const berth_cached *x, berth_err *err);
 
 #endif

@@ -41,7 +41,8 @@ berth_status berth_ridge_put(berth_ridge *r, int32_t col, double x, berth_err *e
 	return BERTH_OK;
 }
 
-/* In units of deviations from the means, z, the sum of squares is |A z - b|^2 + |z|^2 with A = X deviation / noise and b = (y - X mean) / noise. */
+/* In units of deviations from the means, z, the sum of squares is |A z - b|^2 + |z|^2 with A = X deviation /
+ * noise and b = (y - X mean) / noise. */
 typedef struct descent {
 	const berth_ridge *r;
 	double *a;              /* [n_entries] of A */

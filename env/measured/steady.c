@@ -1,7 +1,8 @@
 /* See steady.h. */
 #include "steady.h"
 
-berth_status berth_steady_run(berth_measured *m, const berth_steady_cfg *cfg, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_arena *tmp,
+berth_status berth_steady_run(berth_measured *m, const berth_steady_cfg *cfg, const int32_t *op_dev,
+                              const int32_t *order, berth_arena *mem, berth_arena *tmp,
                               berth_measurement *out, berth_err *err)
 {
 	static const double share = 0.5; /* of the time that an answer may take */

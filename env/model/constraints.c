@@ -28,7 +28,8 @@ bool berth_op_forbids(const berth_problem *p, int32_t op, int32_t dev)
 bool berth_op_allows(const berth_problem *p, int32_t op, int32_t dev)
 {
 	const char *pin = p->g->op_pin[op];
-	return berth_op_time(p, op, dev) >= 0 && (!pin || same(pin, p->s->dev_name[dev])) && !berth_op_forbids(p, op, dev);
+	return berth_op_time(p, op, dev) >= 0 && (!pin || same(pin, p->s->dev_name[dev])) &&
+	       !berth_op_forbids(p, op, dev);
 }
 
 static berth_status check_pin(const berth_problem *p, int32_t op, berth_err *err)
@@ -37,7 +38,9 @@ static berth_status check_pin(const berth_problem *p, int32_t op, berth_err *err
 	char hint[96];
 	if (!pin || berth_system_find_dev(p->s, pin) >= 0)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EFORMAT, "operator '%s' is pinned to '%s', which system '%s' does not have%s", p->g->op_name[op], pin, p->s->name,
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "operator '%s' is pinned to '%s', which system '%s' does not have%s",
+	                  p->g->op_name[op], pin, p->s->name,
 	                  berth_text_suggest(hint, sizeof hint, pin, p->s->dev_name, p->n_devs));
 }
 
@@ -99,7 +102,8 @@ static berth_status device_rules(berth_problem *p, berth_arena *mem, berth_err *
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t bytes = s->dev_memory_bytes[d];
 		double margin = s->dev_memory_margin[d];
-		p->dev_limit_bytes[d] = bytes >= 0 && margin > 0 ? bytes - (int64_t)ceil((double)bytes * margin) : bytes;
+		p->dev_limit_bytes[d] =
+			bytes >= 0 && margin > 0 ? bytes - (int64_t)ceil((double)bytes * margin) : bytes;
 		p->dev_piece[d] = s->dev_contiguous[d] ? p->n_pieces++ : -1;
 	}
 	return BERTH_OK;
@@ -135,7 +139,8 @@ static size_t piece_words(const berth_problem *p)
 
 size_t berth_constraints_scratch(const berth_problem *p)
 {
-	size_t seps = dev_words(p) * (size_t)p->g->n_seps, pieces = 2 * piece_words(p) * ((size_t)p->n_ops + 1);
+	size_t seps = dev_words(p) * (size_t)p->g->n_seps,
+	       pieces = 2 * piece_words(p) * ((size_t)p->n_ops + 1);
 	return (seps > pieces ? seps : pieces) + 1;
 }
 
@@ -148,15 +153,16 @@ static int64_t separation_broken(const berth_problem *p, const int32_t *op_dev, 
 	for (int32_t op = 0; op < p->n_ops && g->n_seps; op++) {
 		if (g->op_sep[op] < 0)
 			continue;
-		uint64_t *word = &taken[(size_t)g->op_sep[op] * words + (size_t)op_dev[op] / WORD], bit = UINT64_C(1) << (op_dev[op] % WORD);
+		uint64_t *word = &taken[(size_t)g->op_sep[op] * words + (size_t)op_dev[op] / WORD],
+			 bit = UINT64_C(1) << (op_dev[op] % WORD);
 		broken += (*word & bit) != 0;
 		*word |= bit;
 	}
 	return broken;
 }
 
-/* Of each operator, as bits a piece: has it, or one that leads to it, met the piece; has a path left the piece on its way to it. Backwards the same over what
- * it leads to. The last row is scratch. */
+/* Of each operator, as bits a piece: has it, or one that leads to it, met the piece; has a path left the
+ * piece on its way to it. Backwards the same over what it leads to. The last row is scratch. */
 typedef struct traces {
 	const berth_problem *p;
 	size_t words;
@@ -218,7 +224,8 @@ static void settle(const traces *t, int32_t op, int32_t dev)
 	}
 }
 
-static int64_t contiguity_broken(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks, uint64_t *scratch)
+static int64_t contiguity_broken(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,
+                                 uint64_t *scratch)
 {
 	traces t = new_traces(p, false, scratch);
 	int64_t broken = 0;
@@ -238,10 +245,12 @@ int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, 
 {
 	if (!p->coupled)
 		return 0;
-	return separation_broken(p, op_dev, scratch) + (p->n_pieces ? contiguity_broken(p, op_dev, NULL, scratch) : 0);
+	return separation_broken(p, op_dev, scratch) +
+	       (p->n_pieces ? contiguity_broken(p, op_dev, NULL, scratch) : 0);
 }
 
-void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks, uint64_t *scratch)
+void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,
+                                 uint64_t *scratch)
 {
 	memset(breaks, 0, (size_t)p->n_ops * sizeof *breaks);
 	if (p->n_pieces)
@@ -340,7 +349,8 @@ static int32_t n_legal(const berth_problem *p, int32_t coloc)
 	return n;
 }
 
-/* Separated colocation groups by falling need (fewest legal devices), then, with pieces, the others in topological order of their first operator. */
+/* Separated colocation groups by falling need (fewest legal devices), then, with pieces, the others in
+ * topological order of their first operator. */
 static void queue_colocs(solver *s, bool *queued)
 {
 	const berth_problem *p = s->p;
@@ -359,8 +369,8 @@ static void queue_colocs(solver *s, bool *queued)
 	}
 }
 
-static berth_status solve(const berth_problem *p, const int32_t *wanted, bool pieces, int64_t steps, int32_t *op_dev, int *found, berth_arena *tmp,
-                          berth_err *err)
+static berth_status solve(const berth_problem *p, const int32_t *wanted, bool pieces, int64_t steps,
+                          int32_t *op_dev, int *found, berth_arena *tmp, berth_err *err)
 {
 	solver s = {.p = p, .wanted = wanted, .pieces = pieces, .op_dev = op_dev};
 	bool *queued;
@@ -417,7 +427,8 @@ static void put(mender *m, int32_t coloc, int32_t dev)
 	m->bound[coloc] = true;
 }
 
-/* A legal device that op does not re-enter: the wanted one, that of a neighbour it comes from, the fastest; else the wanted one. */
+/* A legal device that op does not re-enter: the wanted one, that of a neighbour it comes from, the fastest;
+ * else the wanted one. */
 static int32_t choose(const mender *m, const traces *t, int32_t op)
 {
 	const berth_problem *p = m->p;
@@ -431,7 +442,8 @@ static int32_t choose(const mender *m, const traces *t, int32_t op)
 			return d;
 	}
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (coloc_legal(p, coloc, d) && !reenters(t, op, d) && (best < 0 || berth_op_time(p, op, d) < berth_op_time(p, op, best)))
+		if (coloc_legal(p, coloc, d) && !reenters(t, op, d) &&
+		    (best < 0 || berth_op_time(p, op, d) < berth_op_time(p, op, best)))
 			best = d;
 	return best >= 0 ? best : m->op_dev[op];
 }
@@ -443,7 +455,10 @@ static bool pass(mender *m, bool backwards)
 	traces t = new_traces(p, backwards, m->scratch);
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t op = p->coloc_op[p->coloc_off[u]];
-		put(m, u, m->fixed[op] >= 0 ? m->fixed[op] : coloc_legal(p, u, m->wanted[op]) ? m->wanted[op] : m->op_dev[op]);
+		put(m, u,
+		    m->fixed[op] >= 0                  ? m->fixed[op]
+		    : coloc_legal(p, u, m->wanted[op]) ? m->wanted[op]
+		                                       : m->op_dev[op]);
 		m->bound[u] = m->fixed[op] >= 0;
 	}
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -477,7 +492,8 @@ static bool passes(mender *m, const int32_t *wanted, int32_t *trial)
 	return false;
 }
 
-static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp, berth_err *err)
+static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
+                         berth_err *err)
 {
 	mender m = {.p = p};
 	int32_t *wanted, *fixed, *trial;
@@ -510,7 +526,8 @@ static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, be
 	return BERTH_OK;
 }
 
-berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp, berth_err *err)
+berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
+                                    berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = mend(p, op_dev, kept, tmp, err);

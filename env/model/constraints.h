@@ -2,19 +2,23 @@
  *   pin, forbid     of one operator and one device;
  *   colocate        operators of one group stand on one device: a colocation group;
  *   separate        operators of one group stand on different devices;
- *   contiguous      a device's operators are one piece: no path of the graph leaves the device and comes back to it;
- *   memory_bytes    of a device, less its margin: dev_limit_bytes of the problem; what is held is the simulator's to tell.
+ *   contiguous      a device's operators are one piece: no path of the graph leaves the device and comes
+ *                   back to it;
+ *   memory_bytes    of a device, less its margin: dev_limit_bytes of the problem; what is held is the
+ *                   simulator's to tell.
  *
- * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups, so that a method keeps them by moving colocation groups among legal devices.
- * Separation and contiguity join colocation groups: they are counted by a score (berth_eval), so that searches prefer placements that keep them, and mended
- * (berth_constraints_mend) where a method's answer breaks them. */
+ * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups, so that a
+ * method keeps them by moving colocation groups among legal devices. Separation and contiguity join
+ * colocation groups: they are counted by a score (berth_eval), so that searches prefer placements that keep
+ * them, and mended (berth_constraints_mend) where a method's answer breaks them. */
 #ifndef BERTH_CONSTRAINTS_H
 #define BERTH_CONSTRAINTS_H
 
 #include "problem.h"
 
-/* Fill the parts of a problem that stand for rules: colocation groups, op_dev_legal, separation groups, dev_limit_bytes. g, s and op_dev_time_ns are set.
- * Fails: BERTH_EFORMAT (a pin to a device that the system lacks), BERTH_ENOMEM. */
+/* Fill the parts of a problem that stand for rules: colocation groups, op_dev_legal, separation groups,
+ * dev_limit_bytes. g, s and op_dev_time_ns are set. Fails: BERTH_EFORMAT (a pin to a device that the system
+ * lacks), BERTH_ENOMEM. */
 berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err);
 
 /* Do pin and forbidden devices of op itself allow dev, and can it run there? */
@@ -24,22 +28,29 @@ bool berth_op_forbids(const berth_problem *p, int32_t op, int32_t dev);
 /* Scratch words that the functions below need. */
 size_t berth_constraints_scratch(const berth_problem *p);
 
-/* How often op_dev breaks separation (operators beyond the first of their group on a device) and contiguity (operators that a path re-enters their
- * device by); 0: kept. scratch [berth_constraints_scratch]. O(ops + edges) where p->coupled, else 0 at once. */
+/* How often op_dev breaks separation (operators beyond the first of their group on a device) and contiguity
+ * (operators that a path re-enters their device by); 0: kept. scratch [berth_constraints_scratch]. O(ops +
+ * edges) where p->coupled, else 0 at once. */
 int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch);
 
 /* The operators that break contiguity: breaks [n_ops] is set to 1 or 0. As above. */
-void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks, uint64_t *scratch);
+void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,
+                                 uint64_t *scratch);
 
-/* Is it proven, by exact search within a bounded number of steps, that no placement keeps separation and contiguity together with the other rules?
- * Memory is not looked at. tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict, berth_err *err);
+/* Is it proven, by exact search within a bounded number of steps, that no placement keeps separation and
+ * contiguity together with the other rules? Memory is not looked at. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict,
+                                     berth_err *err);
 
-/* Mend separation and contiguity of a placement that keeps the other rules: separated colocation groups first, then in topological order each colocation group stays where it
- * is wanted unless its device was left on a path to it, and else goes to a device that no path to it has left: that of a producer if possible, else the fastest.
+/* Mend separation and contiguity of a placement that keeps the other rules: separated colocation groups
+ * first, then in topological order each colocation group stays where it is wanted unless its device was left
+ * on a path to it, and else goes to a device that no path to it has left: that of a producer if possible,
+ * else the fastest.
  *   op_dev  [n_ops] in and out
- * Units keep together and on legal devices; *kept tells whether all rules hold now. tmp is scratch. Fails: BERTH_ENOMEM. Passes of O((ops + edges) * devs / 64), then an exact search within a
- * bounded number of steps. */
-berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp, berth_err *err);
+ * Units keep together and on legal devices; *kept tells whether all rules hold now. tmp is scratch. Fails:
+ * BERTH_ENOMEM. Passes of O((ops + edges) * devs / 64), then an exact search within a bounded number of
+ * steps. */
+berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
+                                    berth_err *err);
 
 #endif

@@ -24,7 +24,8 @@ berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_e
 	return berth_cache_path("host.json", mem, path, err);
 }
 
-static berth_status load_file(const char *path, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+static berth_status load_file(const char *path, berth_arena *mem, berth_arena *tmp, berth_system *out,
+                              berth_err *err)
 {
 	char *data;
 	size_t size;
@@ -41,15 +42,19 @@ static berth_status load_host(berth_arena *mem, berth_arena *tmp, berth_system *
 	const char *path;
 	BERTH_TRY(berth_system_host_path(mem, &path, err));
 	if (access(path, F_OK) != 0)
-		return berth_fail(err, BERTH_EINVAL, "system:host: this machine was not described yet; 'berth profile --system' does so");
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"system:host: this machine was not described yet; 'berth profile --system' does so");
 	return load_file(path, mem, tmp, out, err);
 }
 
-berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out,
+                               berth_err *err)
 {
 	if (strcmp(spec, PREFIX "host") == 0)
 		return load_host(mem, tmp, out, err);
-	return is_system_spec(spec) ? berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err) : load_file(spec, mem, tmp, out, err);
+	return is_system_spec(spec) ? berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err)
+	                            : load_file(spec, mem, tmp, out, err);
 }
 
 static berth_input input_of_doc(const cJSON *doc)
@@ -58,7 +63,8 @@ static berth_input input_of_doc(const cJSON *doc)
 	const char *name = cJSON_IsString(format) ? format->valuestring : "";
 	if (strcmp(name, "berth-system") == 0)
 		return BERTH_INPUT_SYSTEM;
-	if (strcmp(name, "berth-placement") == 0 || (!format && cJSON_GetObjectItemCaseSensitive(doc, "placement")))
+	if (strcmp(name, "berth-placement") == 0 ||
+	    (!format && cJSON_GetObjectItemCaseSensitive(doc, "placement")))
 		return BERTH_INPUT_PLACEMENT;
 	return BERTH_INPUT_GRAPH;
 }
@@ -72,11 +78,13 @@ static bool is_safetensors(const unsigned char *data, size_t size)
 	return size > 8 && n >= 2 && n <= size - 8 && data[8] == '{';
 }
 
-static berth_status input_of_data(const char *path, const char *text, size_t size, berth_input *out, berth_err *err)
+static berth_status input_of_data(const char *path, const char *text, size_t size, berth_input *out,
+                                  berth_err *err)
 {
 	cJSON *doc;
 	if (berth_format_of(text, size) != BERTH_FORMAT_JSON) {
-		bool policy = berth_format_of(text, size) == BERTH_FORMAT_ONNX && is_safetensors((const unsigned char *)text, size);
+		bool policy = berth_format_of(text, size) == BERTH_FORMAT_ONNX &&
+		              is_safetensors((const unsigned char *)text, size);
 		*out = policy ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
 		return BERTH_OK;
 	}
@@ -122,7 +130,8 @@ bool berth_is_workload(const char *spec)
 }
 
 /* *found: path is a published workload, read into g and s. */
-static berth_status load_workload(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s, bool *found, berth_err *err)
+static berth_status load_workload(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *g,
+                                  berth_system *s, bool *found, berth_err *err)
 {
 	const unsigned char *data;
 	size_t size;
@@ -134,8 +143,9 @@ static berth_status load_workload(const char *path, berth_arena *mem, berth_aren
 	return st;
 }
 
-berth_status berth_instance_load(const char *graph, const char *system, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *g,
-                                 berth_system *s, berth_onnx_report *report, berth_err *err)
+berth_status berth_instance_load(const char *graph, const char *system, const berth_onnx_options *opt,
+                                 berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
+                                 berth_onnx_report *report, berth_err *err)
 {
 	bool found = false;
 	if (!berth_zoo_is_spec(graph))
@@ -143,7 +153,8 @@ berth_status berth_instance_load(const char *graph, const char *system, const be
 	if (found && report)
 		*report = (berth_onnx_report){0};
 	if (!found && !system)
-		return berth_fail(err, BERTH_EINVAL, "--on SYSTEM is missing: %s brings no machine of its own", graph);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "--on SYSTEM is missing: %s brings no machine of its own", graph);
 	if (!found)
 		BERTH_TRY(berth_graph_load(graph, opt, mem, tmp, g, report, err));
 	return system ? berth_system_load(system, mem, tmp, s, err) : BERTH_OK;

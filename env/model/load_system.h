@@ -5,26 +5,37 @@
 #include "load.h"
 #include "system.h"
 
-typedef enum berth_input { BERTH_INPUT_GRAPH, BERTH_INPUT_SYSTEM, BERTH_INPUT_PLACEMENT, BERTH_INPUT_POLICY } berth_input;
+typedef enum berth_input {
+	BERTH_INPUT_GRAPH,
+	BERTH_INPUT_SYSTEM,
+	BERTH_INPUT_PLACEMENT,
+	BERTH_INPUT_POLICY
+} berth_input;
 
-/* What spec names: by its prefix ("zoo:", "system:") or by what the file says about itself. A file that says nothing is taken for a graph.
- * Fails: BERTH_EIO, BERTH_EFORMAT (text that is not JSON), BERTH_ENOMEM. */
+/* What spec names: by its prefix ("zoo:", "system:") or by what the file says about itself. A file that says
+ * nothing is taken for a graph. Fails: BERTH_EIO, BERTH_EFORMAT (text that is not JSON), BERTH_ENOMEM. */
 berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err);
 
-/* The file that "system:host" stands for: the machine that berth runs on, as it was described last. Fails: BERTH_EIO, BERTH_ENOMEM. */
+/* The file that "system:host" stands for: the machine that berth runs on, as it was described last. Fails:
+ * BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_err *err);
 
-/* "system:NAME", "system:host" or a berth-system file. mem holds the system; tmp is scratch, another arena than mem, reset at exit.
- * Fails: BERTH_EINVAL (unknown name; no description of the host), BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
-berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err);
+/* "system:NAME", "system:host" or a berth-system file. mem holds the system; tmp is scratch, another arena
+ * than mem, reset at exit. Fails: BERTH_EINVAL (unknown name; no description of the host), BERTH_EFORMAT,
+ * BERTH_EIO, BERTH_ENOMEM. */
+berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out,
+                               berth_err *err);
 
 /* Is it a file that holds graph and system? False also where it cannot be read. */
 bool berth_is_workload(const char *spec);
 
-/* A graph, and the system that it is to be placed on: two specs, or a published workload (tarnawski.h) that holds both, whose system may be NULL.
+/* A graph, and the system that it is to be placed on: two specs, or a published workload (tarnawski.h) that
+ * holds both, whose system may be NULL.
  *   opt, report  as in berth_graph_load
- * Fails: as berth_graph_load and berth_system_load; BERTH_EINVAL where system is NULL and graph brings none. */
-berth_status berth_instance_load(const char *graph, const char *system, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *g,
-                                 berth_system *s, berth_onnx_report *report, berth_err *err);
+ * Fails: as berth_graph_load and berth_system_load; BERTH_EINVAL where system is NULL and graph brings
+ * none. */
+berth_status berth_instance_load(const char *graph, const char *system, const berth_onnx_options *opt,
+                                 berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
+                                 berth_onnx_report *report, berth_err *err);
 
 #endif

@@ -11,7 +11,8 @@
 
 #define MAX_EXACT (INT64_C(1) << 53) /* whole numbers up to here are exact in JSON */
 
-berth_status berth_placement_new(const berth_graph *g, const berth_system *s, berth_arena *mem, berth_arena *tmp, berth_placement *out, berth_err *err)
+berth_status berth_placement_new(const berth_graph *g, const berth_system *s, berth_arena *mem,
+                                 berth_arena *tmp, berth_placement *out, berth_err *err)
 {
 	berth_placement p = {.value = NAN, .lower_bound = NAN};
 	char hex[65];
@@ -39,32 +40,39 @@ static int32_t missing_input(const berth_graph *g, const bool *done, int32_t op)
 	return -1;
 }
 
-/* order[n] is a topological permutation of the operators; *at = the index of the first offender, n where one is left out.
- * done[n_ops] is all false on entry. */
-static berth_status check_order(const berth_graph *g, const int32_t *order, int32_t n, bool *done, int32_t *at, berth_err *err)
+/* order[n] is a topological permutation of the operators; *at = the index of the first offender, n where one
+ * is left out. done[n_ops] is all false on entry. */
+static berth_status check_order(const berth_graph *g, const int32_t *order, int32_t n, bool *done,
+                                int32_t *at, berth_err *err)
 {
 	for (*at = 0; *at < n; ++*at) {
 		int32_t op = order[*at];
 		if (op < 0 || op >= g->n_ops)
 			return berth_fail(err, BERTH_EFORMAT, "operator %d of %d", op, g->n_ops);
 		if (done[op])
-			return berth_fail(err, BERTH_EFORMAT, "operator '%.80s' stands twice in the order", g->op_name[op]);
+			return berth_fail(err, BERTH_EFORMAT, "operator '%.80s' stands twice in the order",
+			                  g->op_name[op]);
 		int32_t need = missing_input(g, done, op);
 		if (need >= 0)
-			return berth_fail(err, BERTH_EFORMAT, "operator '%.80s' stands before '%.80s', whose output it needs", g->op_name[op], g->op_name[need]);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator '%.80s' stands before '%.80s', whose output it needs",
+			                  g->op_name[op], g->op_name[need]);
 		done[op] = true;
 	}
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (!done[op])
-			return berth_fail(err, BERTH_EFORMAT, "operator '%.80s' is not in the order", g->op_name[op]);
+			return berth_fail(err, BERTH_EFORMAT, "operator '%.80s' is not in the order",
+			                  g->op_name[op]);
 	return BERTH_OK;
 }
 
-berth_status berth_placement_check(const berth_placement *p, const berth_graph *g, const berth_system *s, berth_arena *tmp, berth_err *err)
+berth_status berth_placement_check(const berth_placement *p, const berth_graph *g, const berth_system *s,
+                                   berth_arena *tmp, berth_err *err)
 {
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (p->op_dev[op] < 0 || p->op_dev[op] >= s->n_devs)
-			return berth_fail(err, BERTH_EFORMAT, "operator '%.80s' is on device %d of %d", g->op_name[op], p->op_dev[op], s->n_devs);
+			return berth_fail(err, BERTH_EFORMAT, "operator '%.80s' is on device %d of %d",
+			                  g->op_name[op], p->op_dev[op], s->n_devs);
 	if (!p->order)
 		return BERTH_OK;
 	bool *done;
@@ -87,7 +95,8 @@ typedef struct reader {
 	berth_strmap ops, devs;
 } reader;
 
-static berth_status map_names(berth_strmap *map, berth_arena *tmp, const char **name, int32_t n, berth_err *err)
+static berth_status map_names(berth_strmap *map, berth_arena *tmp, const char **name, int32_t n,
+                              berth_err *err)
 {
 	int32_t found;
 	berth_strmap_init(map, tmp);
@@ -97,22 +106,26 @@ static berth_status map_names(berth_strmap *map, berth_arena *tmp, const char **
 }
 
 /* The operator called name, at a place of the file. */
-static berth_status op_named(const berth_json *at, const reader *r, const char *name, int32_t *op, berth_err *err)
+static berth_status op_named(const berth_json *at, const reader *r, const char *name, int32_t *op,
+                             berth_err *err)
 {
 	char hint[128];
 	*op = berth_strmap_get(&r->ops, name);
 	if (*op >= 0)
 		return BERTH_OK;
-	return berth_json_fail(at, err, "the graph has no operator '%.80s'%s", name, berth_text_suggest(hint, sizeof hint, name, r->g->op_name, r->g->n_ops));
+	return berth_json_fail(at, err, "the graph has no operator '%.80s'%s", name,
+	                       berth_text_suggest(hint, sizeof hint, name, r->g->op_name, r->g->n_ops));
 }
 
-static berth_status dev_named(const berth_json *at, const reader *r, const char *name, int32_t *dev, berth_err *err)
+static berth_status dev_named(const berth_json *at, const reader *r, const char *name, int32_t *dev,
+                              berth_err *err)
 {
 	char hint[128];
 	*dev = berth_strmap_get(&r->devs, name);
 	if (*dev >= 0)
 		return BERTH_OK;
-	return berth_json_fail(at, err, "the system has no device '%.80s'%s", name, berth_text_suggest(hint, sizeof hint, name, r->s->dev_name, r->s->n_devs));
+	return berth_json_fail(at, err, "the system has no device '%.80s'%s", name,
+	                       berth_text_suggest(hint, sizeof hint, name, r->s->dev_name, r->s->n_devs));
 }
 
 static berth_status check_complete(const berth_json *at, const reader *r, berth_err *err)
@@ -127,7 +140,8 @@ static berth_status check_complete(const berth_json *at, const reader *r, berth_
 		return BERTH_OK;
 	if (n_missing == 1)
 		return berth_json_fail(at, err, "operator '%.80s' has no device", r->g->op_name[first]);
-	return berth_json_fail(at, err, "operator '%.80s' has no device, nor have %d more of the graph", r->g->op_name[first], n_missing - 1);
+	return berth_json_fail(at, err, "operator '%.80s' has no device, nor have %d more of the graph",
+	                       r->g->op_name[first], n_missing - 1);
 }
 
 static berth_status read_devices(const berth_json *doc, reader *r, berth_err *err)
@@ -193,7 +207,8 @@ static berth_status read_value(const berth_json *at, const char *key, double *ou
 }
 
 /* An optional string, copied. */
-static berth_status read_word(const berth_json *at, const char *key, berth_arena *mem, const char **out, berth_err *err)
+static berth_status read_word(const berth_json *at, const char *key, berth_arena *mem, const char **out,
+                              berth_err *err)
 {
 	const char *word = NULL;
 	BERTH_TRY(berth_json_string(at, key, false, &word, err));
@@ -203,7 +218,8 @@ static berth_status read_word(const berth_json *at, const char *key, berth_arena
 }
 
 /* "graph" or "system": what the placement was made for. */
-static berth_status read_source(const berth_json *doc, const char *key, berth_arena *mem, const char **name, const char **sha256, berth_err *err)
+static berth_status read_source(const berth_json *doc, const char *key, berth_arena *mem, const char **name,
+                                const char **sha256, berth_err *err)
 {
 	static const char *const known[] = {"name", "sha256", NULL};
 	berth_json at;
@@ -217,11 +233,13 @@ static berth_status read_source(const berth_json *doc, const char *key, berth_ar
 
 static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 {
-	static const char *const known[] = {"format", "version", "graph",       "system", "method",    "seed", "evaluations",
-	                                    "objective", "value", "lower_bound", "order",  "placement", NULL};
+	static const char *const known[] = {"format", "version",     "graph",     "system", "method",
+	                                    "seed",   "evaluations", "objective", "value",  "lower_bound",
+	                                    "order",  "placement",   NULL};
 	berth_placement *p = &r->p;
 	int64_t seed = 0;
-	if (cJSON_GetObjectItemCaseSensitive(doc->item, "format") || cJSON_GetObjectItemCaseSensitive(doc->item, "version"))
+	if (cJSON_GetObjectItemCaseSensitive(doc->item, "format") ||
+	    cJSON_GetObjectItemCaseSensitive(doc->item, "version"))
 		BERTH_TRY(berth_json_format(doc, "berth-placement", 1, err));
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(read_source(doc, "graph", r->mem, &p->graph_name, &p->graph_sha256, err));
@@ -254,17 +272,21 @@ static berth_status compare_sources(const char *file, const reader *r, const cha
 		BERTH_TRY(berth_graph_sha256(r->g, r->tmp, graph_hex, err));
 	if (p->system_sha256)
 		BERTH_TRY(berth_system_sha256(r->s, r->tmp, system_hex, err));
-	bool graph = differs(p->graph_sha256, graph_hex), other_system = differs(p->system_sha256, system_hex);
+	bool graph = differs(p->graph_sha256, graph_hex),
+	     other_system = differs(p->system_sha256, system_hex);
 	if (!graph && !other_system)
 		return BERTH_OK;
 	char graph_part[300] = "", system_part[300] = "";
 	if (graph)
-		snprintf(graph_part, sizeof graph_part, "graph '%.80s' with sha256 %.12s... (this one, '%.80s', has %.12s...)", shown(p->graph_name), p->graph_sha256,
-		         r->g->name, graph_hex);
+		snprintf(graph_part, sizeof graph_part,
+		         "graph '%.80s' with sha256 %.12s... (this one, '%.80s', has %.12s...)",
+		         shown(p->graph_name), p->graph_sha256, r->g->name, graph_hex);
 	if (other_system)
-		snprintf(system_part, sizeof system_part, "system '%.80s' with sha256 %.12s... (this one, '%.80s', has %.12s...)", shown(p->system_name),
-		         p->system_sha256, r->s->name, system_hex);
-	*warning = berth_arena_printf(r->mem, "%s: made for %s%s%s", file, graph_part, graph && other_system ? " and " : "", system_part);
+		snprintf(system_part, sizeof system_part,
+		         "system '%.80s' with sha256 %.12s... (this one, '%.80s', has %.12s...)",
+		         shown(p->system_name), p->system_sha256, r->s->name, system_hex);
+	*warning = berth_arena_printf(r->mem, "%s: made for %s%s%s", file, graph_part,
+	                              graph && other_system ? " and " : "", system_part);
 	return *warning ? BERTH_OK : berth_nomem(err);
 }
 
@@ -278,8 +300,9 @@ static berth_status read_placement(const berth_json *doc, reader *r, const char 
 	return compare_sources(doc->file, r, warning, err);
 }
 
-berth_status berth_placement_parse_json(const char *file, const char *text, size_t size, const berth_graph *g, const berth_system *s, berth_arena *mem,
-                                        berth_arena *tmp, berth_placement *out, const char **warning, berth_err *err)
+berth_status berth_placement_parse_json(const char *file, const char *text, size_t size, const berth_graph *g,
+                                        const berth_system *s, berth_arena *mem, berth_arena *tmp,
+                                        berth_placement *out, const char **warning, berth_err *err)
 {
 	cJSON *doc;
 	const char *said;
@@ -330,14 +353,18 @@ static void write_order(berth_json_out *w, const berth_placement *p, const berth
 	berth_json_flat(w, false);
 }
 
-berth_status berth_placement_write_json(const berth_placement *p, const berth_graph *g, const berth_system *s, bool pretty, berth_arena *mem,
-                                        const char **text, size_t *len, berth_err *err)
+berth_status berth_placement_write_json(const berth_placement *p, const berth_graph *g, const berth_system *s,
+                                        bool pretty, berth_arena *mem, const char **text, size_t *len,
+                                        berth_err *err)
 {
 	berth_json_out w;
 	if (p->seed > (uint64_t)MAX_EXACT)
-		return berth_fail(err, BERTH_EINVAL, "seed %llu is above 2^53, the largest that a placement file keeps", (unsigned long long)p->seed);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "seed %llu is above 2^53, the largest that a placement file keeps",
+		                  (unsigned long long)p->seed);
 	if (p->evaluations < 0 || p->evaluations > MAX_EXACT)
-		return berth_fail(err, BERTH_EINVAL, "%lld evaluations; expected 0 to 2^53", (long long)p->evaluations);
+		return berth_fail(err, BERTH_EINVAL, "%lld evaluations; expected 0 to 2^53",
+		                  (long long)p->evaluations);
 	berth_json_out_init(&w, mem, pretty);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "format", "berth-placement");

@@ -17,7 +17,8 @@ static bool same(const char *a, const char *b)
 
 /* ---- operator times ---- */
 
-/* Measured seconds of op on dev: 1 and *seconds (NAN: cannot run), 0 where nothing was measured. The device's name goes before its kind, and that before "*". */
+/* Measured seconds of op on dev: 1 and *seconds (NAN: cannot run), 0 where nothing was measured. The
+ * device's name goes before its kind, and that before "*". */
 static int measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
 {
 	int found = 0;
@@ -38,8 +39,10 @@ static int measured(const berth_graph *g, const berth_system *s, int32_t op, int
 	return found > 0;
 }
 
-/* Seconds of an operator on a device; NAN: it cannot run there. type_runs and type_eff are those of its type on that device. */
-static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, bool type_runs, double type_eff)
+/* Seconds of an operator on a device; NAN: it cannot run there. type_runs and type_eff are those of its type
+ * on that device. */
+static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, bool type_runs,
+                         double type_eff)
 {
 	double seconds = 0;
 	if (measured(g, s, op, dev, &seconds))
@@ -48,11 +51,14 @@ static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op
 	if (!type_runs || (!(peak > 0) && !(bandwidth > 0)))
 		return NAN;
 	double compute = peak > 0 ? g->op_flops[op] / (peak * type_eff) : 0;
-	double move = bandwidth > 0 ? ((double)g->op_read_bytes[op] + (double)g->op_write_bytes[op]) / bandwidth : 0;
+	double move = bandwidth > 0
+	                      ? ((double)g->op_read_bytes[op] + (double)g->op_write_bytes[op]) / bandwidth
+	                      : 0;
 	return s->dev_op_overhead_s[dev] + fmax(compute, move);
 }
 
-static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total, berth_err *err)
+static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total,
+                             berth_err *err)
 {
 	const berth_graph *g = p->g;
 	const berth_system *s = p->s;
@@ -82,8 +88,9 @@ static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tm
 				continue;
 			sum += ns;
 			if (!(sum < MAX_TOTAL_NS))
-				return berth_fail(err, BERTH_EFORMAT, "operator '%s' takes %g s on '%s': too long to simulate", g->op_name[op], ns * 1e-9,
-				                  s->dev_name[dev]);
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "operator '%s' takes %g s on '%s': too long to simulate",
+				                  g->op_name[op], ns * 1e-9, s->dev_name[dev]);
 			*time = llround(ns);
 			p->op_mean_ns[op] += *time;
 			most = *time > most ? *time : most;
@@ -113,15 +120,23 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 		const char *type = p->g->op_type[op] >= 0 ? p->g->type_name[p->g->op_type[op]] : "no type";
 		if (!runs)
 			return berth_fail(err, BERTH_EINFEASIBLE,
-			                  "no device of '%s' can run operator '%s' (%s): give it a time_s, or add its type to a device's runs", sys, name, type);
+			                  "no device of '%s' can run operator '%s' (%s): give it a time_s, "
+			                  "or add its type to a device's runs",
+			                  sys, name, type);
 		if (!allowed)
-			return berth_fail(err, BERTH_EINFEASIBLE, "operator '%s' (%s): its pin and forbidden devices leave no device of '%s' that can run it", name,
-			                  type, sys);
-		return berth_fail(err, BERTH_EINFEASIBLE, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'", name, sys,
-		                  p->g->coloc_name[p->g->op_coloc_name[op]]);
+			return berth_fail(err, BERTH_EINFEASIBLE,
+			                  "operator '%s' (%s): its pin and forbidden devices leave no device "
+			                  "of '%s' that can run it",
+			                  name, type, sys);
+		return berth_fail(
+			err, BERTH_EINFEASIBLE,
+			"operator '%s': no device of '%s' is legal for all of its colocation group '%s'",
+			name, sys, p->g->coloc_name[p->g->op_coloc_name[op]]);
 	}
 	if (p->rules_conflict)
-		return berth_fail(err, BERTH_EINFEASIBLE, "no placement of '%s' on '%s' keeps its rules of separation and contiguity together with the others",
+		return berth_fail(err, BERTH_EINFEASIBLE,
+		                  "no placement of '%s' on '%s' keeps its rules of separation and contiguity "
+		                  "together with the others",
 		                  p->g->name, p->s->name);
 	return BERTH_OK;
 }
@@ -142,12 +157,14 @@ static byte_key key_of(const berth_graph *g, int32_t t)
 static int compare_keys(const void *a, const void *b)
 {
 	const byte_key *x = a, *y = b;
-	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes) : (x->cut_s > y->cut_s) - (x->cut_s < y->cut_s);
+	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes)
+	                            : (x->cut_s > y->cut_s) - (x->cut_s < y->cut_s);
 }
 
-/* Classes are numbered as tensors of that kind first leave their producers in topological order: what runs at about the same time has its times close
- * together. by_bytes out [n_classes], in tmp: classes by size. */
-static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_arena *mem, berth_arena *tmp, berth_err *err)
+/* Classes are numbered as tensors of that kind first leave their producers in topological order: what runs
+ * at about the same time has its times close together. by_bytes out [n_classes], in tmp: classes by size. */
+static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_arena *mem, berth_arena *tmp,
+                                 berth_err *err)
 {
 	const berth_graph *g = p->g;
 	byte_key *sorted;
@@ -167,7 +184,8 @@ static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_are
 			sorted[n++] = sorted[i];
 		}
 	for (int32_t k = 0; k < g->n_ops; k++)
-		for (int32_t t = g->op_tensor_off[g->topo_op[k]]; t < g->op_tensor_off[g->topo_op[k] + 1]; t++) {
+		for (int32_t t = g->op_tensor_off[g->topo_op[k]]; t < g->op_tensor_off[g->topo_op[k] + 1];
+		     t++) {
 			byte_key key = key_of(g, t);
 			const byte_key *at = bsearch(&key, sorted, (size_t)n, sizeof *at, compare_keys);
 			int32_t *c = &name[at - sorted];
@@ -188,10 +206,15 @@ static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err
 	BERTH_TRY(BERTH_NEW(mem, p->class_link_ns, (size_t)p->n_classes * (size_t)s->n_links, err));
 	for (int32_t c = 0; c < p->n_classes; c++)
 		for (int32_t l = 0; l < s->n_links; l++) {
-			double ns = (s->link_latency_s[l] + (double)p->class_bytes[c] / s->link_bandwidth[l] + p->class_cut_s[c]) * 1e9;
+			double ns = (s->link_latency_s[l] + (double)p->class_bytes[c] / s->link_bandwidth[l] +
+			             p->class_cut_s[c]) *
+			            1e9;
 			if (!(ns < MAX_TOTAL_NS))
-				return berth_fail(err, BERTH_EFORMAT, "a tensor of %lld bytes takes %g s from '%s' to '%s': too long to simulate",
-				                  (long long)p->class_bytes[c], ns * 1e-9, s->dev_name[s->link_from[l]], s->dev_name[s->link_to[l]]);
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "a tensor of %lld bytes takes %g s from '%s' to '%s': too "
+				                  "long to simulate",
+				                  (long long)p->class_bytes[c], ns * 1e-9,
+				                  s->dev_name[s->link_from[l]], s->dev_name[s->link_to[l]]);
 			p->class_link_ns[(size_t)c * (size_t)s->n_links + (size_t)l] = llround(ns);
 		}
 	return BERTH_OK;
@@ -207,8 +230,10 @@ static berth_status mean_transfers(berth_problem *p, berth_arena *mem, double to
 		for (size_t i = 0; i < n * n; i++)
 			sum += (double)p->class_pair_ns[(size_t)c * n * n + i];
 		if (!(sum < MAX_TOTAL_NS))
-			return berth_fail(err, BERTH_EFORMAT, "a tensor of %lld bytes takes %g s over all links: too long to simulate", (long long)p->class_bytes[c],
-			                  sum * 1e-9);
+			return berth_fail(
+				err, BERTH_EFORMAT,
+				"a tensor of %lld bytes takes %g s over all links: too long to simulate",
+				(long long)p->class_bytes[c], sum * 1e-9);
 		int64_t exact = 0;
 		for (size_t i = 0; i < n * n; i++)
 			exact += p->class_pair_ns[(size_t)c * n * n + i];
@@ -218,7 +243,9 @@ static berth_status mean_transfers(berth_problem *p, berth_arena *mem, double to
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		total += (double)p->class_mean_ns[p->tensor_class[t]] * (double)(n * n);
 	if (!(total < MAX_TOTAL_NS))
-		return berth_fail(err, BERTH_EFORMAT, "all operators and transfers together take %g s: too long to simulate", total * 1e-9);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "all operators and transfers together take %g s: too long to simulate",
+		                  total * 1e-9);
 	return BERTH_OK;
 }
 
@@ -294,7 +321,8 @@ static bool fits_everywhere(const berth_problem *p)
 	const berth_graph *g = p->g;
 	int64_t all = 0, least = INT64_MAX;
 	for (int32_t op = 0; op < p->n_ops; op++)
-		all += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_workspace_bytes[op] + g->op_output_bytes[op];
+		all += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_workspace_bytes[op] +
+		       g->op_output_bytes[op];
 	for (int32_t i = 0; i < g->n_params; i++)
 		all += g->param_bytes[i];
 	for (int32_t t = 0; t < g->n_tensors; t++)
@@ -313,15 +341,21 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 	BERTH_TRY(berth_constraints_compile(p, mem, tmp, err));
 	BERTH_TRY(byte_classes(p, &by_bytes, mem, tmp, err));
 	BERTH_TRY(hop_times(p, mem, err));
-	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err)); /* by size: neighbours mostly take the same routes */
+	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err)); /* by size: neighbours mostly take the
+	                                                                same routes */
 	BERTH_TRY(mean_transfers(p, mem, total, err));
 	BERTH_TRY(priorities(p, mem, tmp, err));
 	return input_positions(p, mem, tmp, err);
 }
 
-berth_status berth_problem_new(const berth_graph *g, const berth_system *s, berth_arena *mem, berth_arena *tmp, berth_problem *out, berth_err *err)
+berth_status berth_problem_new(const berth_graph *g, const berth_system *s, berth_arena *mem,
+                               berth_arena *tmp, berth_problem *out, berth_err *err)
 {
-	berth_problem p = {.g = g, .s = s, .n_ops = g->n_ops, .n_devs = s->n_devs, .has_energy = s->cost_model == BERTH_COST_REFERENCE};
+	berth_problem p = {.g = g,
+	                   .s = s,
+	                   .n_ops = g->n_ops,
+	                   .n_devs = s->n_devs,
+	                   .has_energy = s->cost_model == BERTH_COST_REFERENCE};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = compile(&p, mem, tmp, err);
 	berth_arena_reset(tmp, mark);

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-static berth_status add_groups(const berth_problem *p, const berth_coarsening *c, berth_builder *b, berth_arena *tmp, berth_err *err)
+static berth_status add_groups(const berth_problem *p, const berth_coarsening *c, berth_builder *b,
+                               berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	berth_op_spec *spec;
@@ -17,7 +18,9 @@ static berth_status add_groups(const berth_problem *p, const berth_coarsening *c
 		s->param_bytes += g->op_param_bytes[op];
 		s->state_bytes += g->op_state_bytes[op];
 		s->output_bytes += g->op_output_bytes[op];
-		s->workspace_bytes = g->op_workspace_bytes[op] > s->workspace_bytes ? g->op_workspace_bytes[op] : s->workspace_bytes;
+		s->workspace_bytes = g->op_workspace_bytes[op] > s->workspace_bytes
+		                             ? g->op_workspace_bytes[op]
+		                             : s->workspace_bytes;
 	}
 	for (int32_t k = 0; k < c->n_groups; k++) {
 		if (!(spec[k].name = berth_arena_printf(tmp, "g%d", (int)k)))
@@ -27,7 +30,8 @@ static berth_status add_groups(const berth_problem *p, const berth_coarsening *c
 	return BERTH_OK;
 }
 
-static berth_status add_times(const berth_problem *p, const berth_coarsening *c, berth_builder *b, berth_arena *tmp, berth_err *err)
+static berth_status add_times(const berth_problem *p, const berth_coarsening *c, berth_builder *b,
+                              berth_arena *tmp, berth_err *err)
 {
 	int64_t *sum;
 	BERTH_TRY(BERTH_NEW(tmp, sum, c->n_groups, err));
@@ -39,13 +43,15 @@ static berth_status add_times(const berth_problem *p, const berth_coarsening *c,
 			*s = *s < 0 || !berth_op_legal(p, op, d) ? -1 : *s + berth_op_time(p, op, d);
 		}
 		for (int32_t k = 0; k < c->n_groups; k++)
-			BERTH_TRY(berth_builder_time(b, k, p->s->dev_name[d], sum[k] < 0 ? (double)NAN : (double)sum[k] / 1e9, err));
+			BERTH_TRY(berth_builder_time(b, k, p->s->dev_name[d],
+			                             sum[k] < 0 ? (double)NAN : (double)sum[k] / 1e9, err));
 	}
 	return BERTH_OK;
 }
 
 /* Edges of tensor t from its group to each other group with a consumer. */
-static berth_status add_tensor(const berth_problem *p, const berth_coarsening *c, int32_t t, int32_t *seen, berth_builder *b, berth_arena *tmp, berth_err *err)
+static berth_status add_tensor(const berth_problem *p, const berth_coarsening *c, int32_t t, int32_t *seen,
+                               berth_builder *b, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	int32_t from = c->op_group[g->tensor_producer[t]];
@@ -63,7 +69,8 @@ static berth_status add_tensor(const berth_problem *p, const berth_coarsening *c
 	return BERTH_OK;
 }
 
-static berth_status add_params(const berth_problem *p, const berth_coarsening *c, int32_t *seen, berth_builder *b, berth_err *err)
+static berth_status add_params(const berth_problem *p, const berth_coarsening *c, int32_t *seen,
+                               berth_builder *b, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	for (int32_t q = 0; q < g->n_params; q++) {
@@ -80,7 +87,8 @@ static berth_status add_params(const berth_problem *p, const berth_coarsening *c
 	return BERTH_OK;
 }
 
-static berth_status build(const berth_problem *p, const berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+static berth_status build(const berth_problem *p, const berth_coarsening *c, berth_arena *mem,
+                          berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_builder *b;
 	int32_t *seen;
@@ -94,16 +102,19 @@ static berth_status build(const berth_problem *p, const berth_coarsening *c, ber
 	if (berth_builder_finish(b, mem, out, err) == BERTH_ENOMEM)
 		return BERTH_ENOMEM;
 	if (out->n_ops != c->n_groups)
-		return berth_fail(err, BERTH_EUNSUPPORTED, "the groups' graph of %s has cycles by colocation", p->g->name);
+		return berth_fail(err, BERTH_EUNSUPPORTED, "the groups' graph of %s has cycles by colocation",
+		                  p->g->name);
 	return BERTH_OK;
 }
 
-berth_status berth_quotient_new(const berth_problem *p, const berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+berth_status berth_quotient_new(const berth_problem *p, const berth_coarsening *c, berth_arena *mem,
+                                berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_graph g = {.n_ops = -1};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	if (p->g->n_seps > 0)
-		return berth_fail(err, BERTH_EUNSUPPORTED, "groups of %s cannot keep its separation groups", p->g->name);
+		return berth_fail(err, BERTH_EUNSUPPORTED, "groups of %s cannot keep its separation groups",
+		                  p->g->name);
 	berth_status st = build(p, c, mem, tmp, &g, err);
 	if (mem != tmp)
 		berth_arena_reset(tmp, mark);
@@ -112,7 +123,9 @@ berth_status berth_quotient_new(const berth_problem *p, const berth_coarsening *
 	return st;
 }
 
-berth_status berth_quotient_order(const berth_problem *p, const berth_coarsening *c, const int32_t *group_order, int32_t *order, berth_arena *tmp, berth_err *err)
+berth_status berth_quotient_order(const berth_problem *p, const berth_coarsening *c,
+                                  const int32_t *group_order, int32_t *order, berth_arena *tmp,
+                                  berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	int32_t *next, at = 0;

@@ -1,5 +1,6 @@
-/* Routes; see routes.h. For each class and destination a tree of shortest paths, which begins as that of the class before: its lengths under the new hop times are
- * upper bounds, and rounds over all links lower them until they hold (R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958). Mostly
+/* Routes; see routes.h. For each class and destination a tree of shortest paths, which begins as that of the
+ * class before: its lengths under the new hop times are upper bounds, and rounds over all links lower them
+ * until they hold (R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958). Mostly
  * one round finds them right. */
 #include "routes.h"
 
@@ -119,7 +120,8 @@ static bool relax(const arcs *a, tree *t, int32_t v)
 		if (t->sum_ns[u] == INT64_MAX)
 			continue;
 		int64_t sum = t->sum_ns[u] + a->ns[i];
-		if (sum < least || (sum == least && (t->hops[u] + 1 < hops || (t->hops[u] + 1 == hops && u < next)))) {
+		if (sum < least ||
+		    (sum == least && (t->hops[u] + 1 < hops || (t->hops[u] + 1 == hops && u < next)))) {
 			least = sum;
 			hops = t->hops[u] + 1;
 			next = u;
@@ -180,10 +182,12 @@ static berth_status end_route(route_list *r, size_t pair, berth_err *err)
 }
 
 /* The route of class c from a device to the tree's destination. */
-static berth_status one_route(berth_problem *p, int32_t c, int32_t from, const tree *t, route_list *list, berth_err *err)
+static berth_status one_route(berth_problem *p, int32_t c, int32_t from, const tree *t, route_list *list,
+                              berth_err *err)
 {
 	const berth_system *s = p->s;
-	size_t n = (size_t)p->n_devs, pair = (size_t)from * n + (size_t)t->dest, at = (size_t)c * n * n + pair;
+	size_t n = (size_t)p->n_devs, pair = (size_t)from * n + (size_t)t->dest,
+	       at = (size_t)c * n * n + pair;
 	int32_t direct = s->link_of[pair];
 	bool kept = list->last[pair] >= 0 && (direct >= 0 || t->same[from]);
 	for (int32_t v = from; v != t->dest && direct < 0 && !kept; v = t->next[v])
@@ -192,12 +196,14 @@ static berth_status one_route(berth_problem *p, int32_t c, int32_t from, const t
 		BERTH_TRY(add_link(list, direct, err));
 	if (!kept)
 		BERTH_TRY(end_route(list, pair, err));
-	p->class_pair_ns[at] = direct >= 0 ? p->class_link_ns[(size_t)c * (size_t)s->n_links + (size_t)direct] : t->sum_ns[from];
+	p->class_pair_ns[at] = direct >= 0 ? p->class_link_ns[(size_t)c * (size_t)s->n_links + (size_t)direct]
+	                                   : t->sum_ns[from];
 	p->class_pair_route[at] = list->last[pair];
 	return BERTH_OK;
 }
 
-static berth_status routes_of_class(berth_problem *p, int32_t c, arcs *a, tree *t, int32_t *next, route_list *list, berth_err *err)
+static berth_status routes_of_class(berth_problem *p, int32_t c, arcs *a, tree *t, int32_t *next,
+                                    route_list *list, berth_err *err)
 {
 	size_t n = (size_t)p->n_devs;
 	const int64_t *link_ns = p->class_link_ns + (size_t)c * (size_t)p->s->n_links;
@@ -227,7 +233,8 @@ static berth_status keep(berth_problem *p, const route_list *list, berth_arena *
 	return BERTH_OK;
 }
 
-berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, berth_arena *mem, berth_arena *tmp, berth_err *err)
+berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, berth_arena *mem,
+                                  berth_arena *tmp, berth_err *err)
 {
 	size_t n = (size_t)p->n_devs, cells = (size_t)p->n_classes * n * n;
 	route_list list = {.tmp = tmp};
@@ -235,7 +242,10 @@ berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, ber
 	tree t;
 	int32_t *next;
 	if (cells > INT32_MAX)
-		return berth_fail(err, BERTH_ELIMIT, "%d tensor sizes on %d devices: the table of transfer times would be too large", p->n_classes, p->n_devs);
+		return berth_fail(
+			err, BERTH_ELIMIT,
+			"%d tensor sizes on %d devices: the table of transfer times would be too large",
+			p->n_classes, p->n_devs);
 	BERTH_TRY(BERTH_NEW(mem, p->class_pair_ns, cells, err));
 	BERTH_TRY(BERTH_NEW(mem, p->class_pair_route, cells, err));
 	BERTH_TRY(new_arcs(p, tmp, &a, err));

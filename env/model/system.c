@@ -61,8 +61,10 @@ typedef struct figure_range {
 } figure_range;
 
 static const figure_range figures[] = {
-	{"peak_flops", 1e-9, 1e30},  {"mem_bandwidth", 1e-9, 1e30}, {"efficiency", 1e-9, 1e9}, {"op_overhead_s", 0, 1e6}, {"op_gap_s", 0, 1e6},
-	{"memory_margin", 0, 0.999999}, {"memory_bytes", 0, 0x1p53}, {"slots", 1, BERTH_MAX_SLOTS}, {"idle_w", 0, 1e12},       {"busy_w", 0, 1e12},
+	{"peak_flops", 1e-9, 1e30},  {"mem_bandwidth", 1e-9, 1e30}, {"efficiency", 1e-9, 1e9},
+	{"op_overhead_s", 0, 1e6}, {"op_gap_s", 0, 1e6},
+	{"memory_margin", 0, 0.999999}, {"memory_bytes", 0, 0x1p53}, {"slots", 1, BERTH_MAX_SLOTS},
+	{"idle_w", 0, 1e12},       {"busy_w", 0, 1e12},
 	{"latency_s", 0, 1e6},       {"bandwidth", 1e-9, 1e30},     {"joules_per_byte", 0, 1e12},
 };
 
@@ -75,7 +77,8 @@ berth_status berth_system_figure_check(const char *key, double x, berth_err *err
 	}
 	if (x >= f->least && x <= f->most)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EFORMAT, "%s is %.10g; expected %.10g to %.10g", key, x, f->least, f->most);
+	return berth_fail(err, BERTH_EFORMAT, "%s is %.10g; expected %.10g to %.10g", key, x, f->least,
+	                  f->most);
 }
 
 /* figure_check where 0 says "not given". */
@@ -127,12 +130,15 @@ static berth_status check_device(const berth_system *s, int32_t d, berth_err *er
 static berth_status check_devices(const berth_system *s, berth_err *err)
 {
 	if (s->n_devs < 1 || s->n_devs > BERTH_MAX_DEVS)
-		return berth_fail(err, BERTH_EFORMAT, "%d devices; expected 1 to %d", s->n_devs, BERTH_MAX_DEVS);
+		return berth_fail(err, BERTH_EFORMAT, "%d devices; expected 1 to %d", s->n_devs,
+		                  BERTH_MAX_DEVS);
 	for (int32_t d = 0; d < s->n_devs; d++) {
 		if (!s->dev_name[d] || !*s->dev_name[d] || !s->dev_kind[d])
 			return berth_fail(err, BERTH_EFORMAT, "device %d has no name or no kind", d);
 		if (berth_system_find_dev(s, s->dev_name[d]) != d)
-			return berth_fail(err, BERTH_EFORMAT, "two devices are named '%.80s'; names must be unique", s->dev_name[d]);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "two devices are named '%.80s'; names must be unique",
+			                  s->dev_name[d]);
 		berth_status st = check_device(s, d, err);
 		if (st != BERTH_OK)
 			return berth_fail_in(err, st, "device '%.80s': ", s->dev_name[d]);
@@ -144,15 +150,19 @@ static berth_status check_link(const berth_system *s, int32_t l, berth_err *err)
 {
 	int32_t from = s->link_from[l], to = s->link_to[l];
 	if (from < 0 || from >= s->n_devs || to < 0 || to >= s->n_devs || from == to)
-		return berth_fail(err, BERTH_EFORMAT, "link %d goes from device %d to %d of %d", l, from, to, s->n_devs);
+		return berth_fail(err, BERTH_EFORMAT, "link %d goes from device %d to %d of %d", l, from, to,
+		                  s->n_devs);
 	if (s->link_of[from * s->n_devs + to] != l)
-		return berth_fail(err, BERTH_EFORMAT, "link %d is not the one link from '%.80s' to '%.80s'", l, s->dev_name[from], s->dev_name[to]);
+		return berth_fail(err, BERTH_EFORMAT, "link %d is not the one link from '%.80s' to '%.80s'",
+		                  l, s->dev_name[from], s->dev_name[to]);
 	berth_status st = berth_system_figure_check("latency_s", s->link_latency_s[l], err);
 	if (st == BERTH_OK)
 		st = berth_system_figure_check("bandwidth", s->link_bandwidth[l], err);
 	if (st == BERTH_OK)
 		st = berth_system_figure_check("joules_per_byte", s->link_joules_per_byte[l], err);
-	return st == BERTH_OK ? st : berth_fail_in(err, st, "link from '%.80s' to '%.80s': ", s->dev_name[from], s->dev_name[to]);
+	return st == BERTH_OK ? st
+	                      : berth_fail_in(err, st, "link from '%.80s' to '%.80s': ", s->dev_name[from],
+	                                      s->dev_name[to]);
 }
 
 static berth_status check_links(const berth_system *s, berth_err *err)
@@ -161,20 +171,26 @@ static berth_status check_links(const berth_system *s, berth_err *err)
 	for (int32_t i = 0; i < s->n_devs * s->n_devs; i++)
 		n_pairs += s->link_of[i] >= 0;
 	if (n_pairs != s->n_links)
-		return berth_fail(err, BERTH_EFORMAT, "%d ordered pairs have a link, there are %d links", n_pairs, s->n_links);
+		return berth_fail(err, BERTH_EFORMAT, "%d ordered pairs have a link, there are %d links",
+		                  n_pairs, s->n_links);
 	for (int32_t l = 0; l < s->n_links; l++) {
 		int32_t c = s->link_channel[l];
 		BERTH_TRY(check_link(s, l, err));
 		if (c < 0 || c > n_seen || c >= s->n_channels || (c < n_seen && !s->channel_name[c]))
-			return berth_fail(err, BERTH_EFORMAT, "link %d: channel %d of %d is out of order or shared without a name", l, c, s->n_channels);
+			return berth_fail(
+				err, BERTH_EFORMAT,
+				"link %d: channel %d of %d is out of order or shared without a name", l, c,
+				s->n_channels);
 		n_seen += c == n_seen;
 	}
-	return n_seen == s->n_channels ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "channel %d has no link", n_seen);
+	return n_seen == s->n_channels ? BERTH_OK
+	                               : berth_fail(err, BERTH_EFORMAT, "channel %d has no link", n_seen);
 }
 
 static berth_status fail_path(const berth_system *s, int32_t from, int32_t to, berth_err *err)
 {
-	return berth_fail(err, BERTH_EFORMAT, "no path from '%.80s' to '%.80s'; add a link", s->dev_name[from], s->dev_name[to]);
+	return berth_fail(err, BERTH_EFORMAT, "no path from '%.80s' to '%.80s'; add a link",
+	                  s->dev_name[from], s->dev_name[to]);
 }
 
 /* Every pair has a path if and only if device 0 reaches all and all reach device 0. */

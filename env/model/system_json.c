@@ -23,7 +23,8 @@ static berth_status copy_word(reader *r, const char *word, const char **out, ber
 }
 
 /* A number in the range of its key. */
-static berth_status read_figure(const berth_json *at, const char *key, bool required, double *out, berth_err *err)
+static berth_status read_figure(const berth_json *at, const char *key, bool required, double *out,
+                                berth_err *err)
 {
 	double x = NAN;
 	berth_json v = berth_json_get(at, key);
@@ -48,7 +49,8 @@ static berth_status read_watts(const berth_json *at, double *idle_w, double *bus
 	BERTH_TRY(read_figure(at, "idle_w", false, idle_w, err));
 	BERTH_TRY(read_figure(at, "busy_w", false, busy_w, err));
 	if (isnan(*idle_w) != isnan(*busy_w))
-		return berth_json_fail(at, err, "'%s' is given without '%s'; give both or neither", isnan(*idle_w) ? "busy_w" : "idle_w",
+		return berth_json_fail(at, err, "'%s' is given without '%s'; give both or neither",
+		                       isnan(*idle_w) ? "busy_w" : "idle_w",
 		                       isnan(*idle_w) ? "idle_w" : "busy_w");
 	if (*busy_w < *idle_w) {
 		berth_json v = berth_json_get(at, "busy_w");
@@ -91,7 +93,8 @@ static berth_status read_efficiency(const berth_json *at, reader *r, int32_t d, 
 		if (!cJSON_IsNumber(m))
 			return berth_json_fail(&v, err, "expected a number, the fraction of peak_flops");
 		BERTH_TRY(only_once(&v, &seen, m->string, err));
-		BERTH_TRY(berth_json_placed(&v, berth_system_figure_check("efficiency", m->valuedouble, err), err));
+		BERTH_TRY(berth_json_placed(&v, berth_system_figure_check("efficiency", m->valuedouble, err),
+		                            err));
 		BERTH_TRY(add_efficiency(r, d, m->string, m->valuedouble, err));
 	}
 	return BERTH_OK;
@@ -130,13 +133,16 @@ static berth_status read_dev_names(const berth_json *at, reader *r, int32_t d, b
 	BERTH_TRY(copy_word(r, name, &r->s.dev_name[d], err));
 	BERTH_TRY(copy_word(r, kind ? kind : name, &r->s.dev_kind[d], err));
 	BERTH_TRY(berth_strmap_add(&r->devs, r->s.dev_name[d], d, &found, err));
-	return found == d ? BERTH_OK : berth_json_fail(&v, err, "two devices are named '%.80s'; names must be unique", name);
+	return found == d ? BERTH_OK
+	                  : berth_json_fail(&v, err, "two devices are named '%.80s'; names must be unique",
+	                                    name);
 }
 
 static berth_status read_device(const berth_json *at, reader *r, int32_t d, berth_err *err)
 {
-	static const char *const known[] = {"name",  "kind", "peak_flops", "efficiency", "mem_bandwidth", "memory_bytes", "op_overhead_s",
-	                                    "slots", "runs", "idle_w",     "busy_w",     "memory_margin", "contiguous", NULL};
+	static const char *const known[] = {
+		"name",  "kind", "peak_flops", "efficiency", "mem_bandwidth", "memory_bytes", "op_overhead_s",
+		"slots", "runs", "idle_w",     "busy_w",     "memory_margin", "contiguous",   NULL};
 	berth_system *s = &r->s;
 	s->dev_slots[d] = 1;
 	BERTH_TRY(berth_json_keys(at, known, err));
@@ -194,7 +200,8 @@ static berth_status read_devices(const berth_json *doc, reader *r, berth_err *er
 }
 
 /* The device that the member key of at names. */
-static berth_status read_end(const berth_json *at, const reader *r, const char *key, int32_t *d, berth_err *err)
+static berth_status read_end(const berth_json *at, const reader *r, const char *key, int32_t *d,
+                             berth_err *err)
 {
 	const char *name = NULL;
 	char hint[128];
@@ -203,7 +210,8 @@ static berth_status read_end(const berth_json *at, const reader *r, const char *
 	*d = berth_strmap_get(&r->devs, name);
 	if (*d >= 0)
 		return BERTH_OK;
-	return berth_json_fail(&v, err, "unknown device '%.80s'%s", name, berth_text_suggest(hint, sizeof hint, name, r->s.dev_name, r->s.n_devs));
+	return berth_json_fail(&v, err, "unknown device '%.80s'%s", name,
+	                       berth_text_suggest(hint, sizeof hint, name, r->s.dev_name, r->s.n_devs));
 }
 
 /* The channel called shared, or a new one of a link's own (shared NULL). */
@@ -229,12 +237,15 @@ typedef struct link_entry { /* of the file: one direction, or both */
 	double latency_s, bandwidth, joules_per_byte;
 } link_entry;
 
-static berth_status add_link(const berth_json *at, reader *r, const link_entry *e, int32_t from, int32_t to, berth_err *err)
+static berth_status add_link(const berth_json *at, reader *r, const link_entry *e, int32_t from, int32_t to,
+                             berth_err *err)
 {
 	berth_system *s = &r->s;
 	int32_t *of = &s->link_of[from * s->n_devs + to], l = s->n_links;
 	if (*of >= 0)
-		return berth_json_fail(at, err, "a second link from '%.80s' to '%.80s'; an ordered pair has one ('both_ways' makes the link back too)",
+		return berth_json_fail(at, err,
+		                       "a second link from '%.80s' to '%.80s'; an ordered pair has one "
+		                       "('both_ways' makes the link back too)",
 		                       s->dev_name[from], s->dev_name[to]);
 	BERTH_TRY(find_channel(r, e->shared, &s->link_channel[l], err));
 	s->link_from[l] = from;
@@ -248,7 +259,8 @@ static berth_status add_link(const berth_json *at, reader *r, const link_entry *
 
 static berth_status read_link(const berth_json *at, reader *r, berth_err *err)
 {
-	static const char *const known[] = {"from", "to", "latency_s", "bandwidth", "both_ways", "shared", "joules_per_byte", NULL};
+	static const char *const known[] = {"from",      "to",     "latency_s",       "bandwidth",
+	                                    "both_ways", "shared", "joules_per_byte", NULL};
 	link_entry e = {0};
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(read_end(at, r, "from", &e.from, err));
@@ -301,8 +313,8 @@ static berth_status read_order(const berth_json *doc, berth_order *order, berth_
 			*order = (berth_order)i;
 			return BERTH_OK;
 		}
-	return berth_json_fail(&v, err, "unknown order '%.60s'%s; expected priority, fifo, program or given", word,
-	                       berth_text_suggest(hint, sizeof hint, word, name, 4));
+	return berth_json_fail(&v, err, "unknown order '%.60s'%s; expected priority, fifo, program or given",
+	                       word, berth_text_suggest(hint, sizeof hint, word, name, 4));
 }
 
 static berth_status read_channel_order(const berth_json *doc, berth_channel_order *out, berth_err *err)
@@ -322,16 +334,21 @@ static berth_status read_channel_order(const berth_json *doc, berth_channel_orde
 	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_CHANNEL_ORDERS));
 }
 
-/* Published simulators that are the execution model with transfers that never wait and devices that start what is ready first: shorthands for both keys. */
+/* Published simulators that are the execution model with transfers that never wait and devices that start
+ * what is ready first: shorthands for both keys. */
 static const char *const contention_free[] = {"giph", "doppler"};
 enum { N_CONTENTION_FREE = 2 };
 
-static berth_status read_contention_free(const berth_json *doc, const char *word, berth_system *s, berth_err *err)
+static berth_status read_contention_free(const berth_json *doc, const char *word, berth_system *s,
+                                         berth_err *err)
 {
 	berth_json contention = berth_json_get(doc, "contention"), order = berth_json_get(doc, "order");
 	if ((contention.item && s->contention) || (order.item && s->order != BERTH_ORDER_FIFO)) {
 		berth_json v = berth_json_get(doc, "cost_model");
-		return berth_json_fail(&v, err, "cost model '%s' is \"contention\": false with \"order\": \"fifo\", but the file says otherwise; leave those keys out", word);
+		return berth_json_fail(&v, err,
+		                       "cost model '%s' is \"contention\": false with \"order\": \"fifo\", "
+		                       "but the file says otherwise; leave those keys out",
+		                       word);
 	}
 	s->contention = false;
 	s->order = BERTH_ORDER_FIFO;
@@ -357,8 +374,10 @@ static berth_status read_cost_model(const berth_json *doc, berth_system *s, bert
 		if (strcmp(word, contention_free[i]) == 0)
 			return read_contention_free(doc, word, s, err);
 	}
-	return berth_json_fail(&v, err, "unknown cost model '%.60s'%s; expected reference, tarnawski, placeto, giph or doppler", word,
-	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_COST_MODELS + N_CONTENTION_FREE));
+	return berth_json_fail(
+		&v, err,
+		"unknown cost model '%.60s'%s; expected reference, tarnawski, placeto, giph or doppler", word,
+		berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_COST_MODELS + N_CONTENTION_FREE));
 }
 
 static berth_status read_gap(const berth_json *doc, berth_system *s, berth_err *err)
@@ -368,14 +387,18 @@ static berth_status read_gap(const berth_json *doc, berth_system *s, berth_err *
 	if (!v.item)
 		return BERTH_OK;
 	if (s->cost_model != BERTH_COST_PLACETO)
-		return berth_json_fail(&v, err, "op_gap_s is for the cost model placeto only; remove it, or use op_overhead_s of the devices");
+		return berth_json_fail(&v, err,
+		                       "op_gap_s is for the cost model placeto only; remove it, or use "
+		                       "op_overhead_s of the devices");
 	BERTH_TRY(berth_json_number(doc, "op_gap_s", true, 0, &s->op_gap_s, err));
 	return berth_json_placed(&v, berth_system_figure_check("op_gap_s", s->op_gap_s, err), err);
 }
 
 static berth_status read_system(const berth_json *doc, reader *r, berth_err *err)
 {
-	static const char *const known[] = {"format", "version", "name", "contention", "order", "channel_order", "cost_model", "op_gap_s", "devices", "links", NULL};
+	static const char *const known[] = {"format",  "version",       "name",       "contention",
+	                                    "order",   "channel_order", "cost_model", "op_gap_s",
+	                                    "devices", "links",         NULL};
 	const char *name = "";
 	berth_json links = berth_json_get(doc, "links");
 	BERTH_TRY(berth_json_format(doc, "berth-system", 1, err));
@@ -392,7 +415,8 @@ static berth_status read_system(const berth_json *doc, reader *r, berth_err *err
 	return berth_json_placed(&links, berth_system_check(&r->s, r->tmp, err), err);
 }
 
-berth_status berth_system_parse_json(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+berth_status berth_system_parse_json(const char *file, const char *text, size_t size, berth_arena *mem,
+                                     berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	cJSON *doc;
 	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
@@ -476,7 +500,8 @@ static bool folds(const berth_system *s, int32_t l)
 	if (s->link_latency_s[b] != s->link_latency_s[l] || s->link_bandwidth[b] != s->link_bandwidth[l] ||
 	    s->link_joules_per_byte[b] != s->link_joules_per_byte[l])
 		return false;
-	return s->link_channel[b] == s->link_channel[l] || (!s->channel_name[s->link_channel[b]] && !s->channel_name[s->link_channel[l]]);
+	return s->link_channel[b] == s->link_channel[l] ||
+	       (!s->channel_name[s->link_channel[b]] && !s->channel_name[s->link_channel[l]]);
 }
 
 static void write_link(const berth_system *s, int32_t l, bool both_ways, berth_json_out *w)
@@ -507,7 +532,8 @@ static void write_links(const berth_system *s, berth_json_out *w)
 	berth_json_close(w, ']');
 }
 
-berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_arena *mem, const char **text, size_t *len, berth_err *err)
+berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_arena *mem, const char **text,
+                                     size_t *len, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, mem, pretty);

@@ -15,7 +15,8 @@ typedef struct change {
 	bool factor;
 } change;
 
-static const char *const dev_keys[] = {"peak_flops", "mem_bandwidth", "op_overhead_s", "memory_bytes", "memory_margin", "slots", "idle_w", "busy_w"};
+static const char *const dev_keys[] = {"peak_flops",    "mem_bandwidth", "op_overhead_s", "memory_bytes",
+                                       "memory_margin", "slots",         "idle_w",        "busy_w"};
 static const char *const link_keys[] = {"latency_s", "bandwidth", "joules_per_byte"};
 enum { N_DEV_KEYS = sizeof dev_keys / sizeof *dev_keys, N_LINK_KEYS = sizeof link_keys / sizeof *link_keys };
 
@@ -31,13 +32,17 @@ static berth_status split(const char *what, berth_arena *tmp, change *c, berth_e
 		dot = strrchr(text, '.');
 	}
 	if (!dot || dot == text)
-		return berth_fail(err, BERTH_EINVAL, "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x", what);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x",
+		                  what);
 	*dot = '\0';
 	*c = (change){what, text, dot + 1, strtod(equals + 1, &end), false};
 	bool number = end != equals + 1 && isfinite(c->value);
 	c->factor = *end == 'x';
 	if (!number || end[c->factor])
-		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what, equals + 1);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what,
+		                  equals + 1);
 	return BERTH_OK;
 }
 
@@ -46,7 +51,8 @@ static berth_status figure(const change *c, double old, bool given, double *out,
 {
 	double x = c->factor ? old * c->value : c->value;
 	if (c->factor && !given)
-		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number", c->what, c->name, c->key);
+		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number",
+		                  c->what, c->name, c->key);
 	if (strcmp(c->key, "memory_bytes") == 0 || (strcmp(c->key, "slots") == 0 && c->factor))
 		x = floor(x);
 	if (strcmp(c->key, "slots") == 0 && x != floor(x))
@@ -86,8 +92,8 @@ static berth_status fail_key(const change *c, const char *const *keys, int32_t n
 	char hint[96], known[128] = "";
 	for (int32_t i = 0; i < n; i++)
 		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", keys[i]);
-	return berth_fail(err, BERTH_EINVAL, "'%.80s': unknown key '%.40s'%s; known: %s", c->what, c->key, berth_text_suggest(hint, sizeof hint, c->key, keys, n),
-	                  known);
+	return berth_fail(err, BERTH_EINVAL, "'%.80s': unknown key '%.40s'%s; known: %s", c->what, c->key,
+	                  berth_text_suggest(hint, sizeof hint, c->key, keys, n), known);
 }
 
 static berth_status set_device(berth_system *s, int32_t d, const change *c, berth_err *err)
@@ -114,16 +120,20 @@ static berth_status set_link(berth_system *s, int32_t l, const change *c, berth_
 
 static const char *link_name(const berth_system *s, int32_t l, const char *between, berth_arena *tmp)
 {
-	return berth_arena_printf(tmp, "%s%s%s", s->dev_name[s->link_from[l]], between, s->dev_name[s->link_to[l]]);
+	return berth_arena_printf(tmp, "%s%s%s", s->dev_name[s->link_from[l]], between,
+	                          s->dev_name[s->link_to[l]]);
 }
 
 /* Does the name mean link l? Its channel's name, FROM->TO or FROM:TO. */
-static berth_status means_link(const berth_system *s, int32_t l, const char *name, berth_arena *tmp, bool *out, berth_err *err)
+static berth_status means_link(const berth_system *s, int32_t l, const char *name, berth_arena *tmp,
+                               bool *out, berth_err *err)
 {
-	const char *channel = s->channel_name[s->link_channel[l]], *arrow = link_name(s, l, "->", tmp), *colon = link_name(s, l, ":", tmp);
+	const char *channel = s->channel_name[s->link_channel[l]], *arrow = link_name(s, l, "->", tmp),
+		   *colon = link_name(s, l, ":", tmp);
 	if (!arrow || !colon)
 		return berth_nomem(err);
-	*out = (channel && strcmp(channel, name) == 0) || strcmp(arrow, name) == 0 || strcmp(colon, name) == 0;
+	*out = (channel && strcmp(channel, name) == 0) || strcmp(arrow, name) == 0 ||
+	       strcmp(colon, name) == 0;
 	return BERTH_OK;
 }
 
@@ -142,8 +152,11 @@ static berth_status fail_name(const berth_system *s, const change *c, berth_aren
 		if (!(known[n++] = link_name(s, l, "->", tmp)))
 			return berth_nomem(err);
 	}
-	return berth_fail(err, BERTH_EINVAL, "'%.80s': system '%.60s' has no device or link '%.60s'%s; links are called FROM->TO or by their shared name", c->what,
-	                  s->name, c->name, berth_text_suggest(hint, sizeof hint, c->name, known, n));
+	return berth_fail(err, BERTH_EINVAL,
+	                  "'%.80s': system '%.60s' has no device or link '%.60s'%s; links are called "
+	                  "FROM->TO or by their shared name",
+	                  c->what, s->name, c->name,
+	                  berth_text_suggest(hint, sizeof hint, c->name, known, n));
 }
 
 static berth_status apply(berth_system *s, const char *what, berth_arena *tmp, berth_err *err)

@@ -1,11 +1,13 @@
 /* Built-in machines, as berth-system texts that go through the reader of files.
  *
- * From public datasheets, cited at each machine: peak rates, memory bandwidth and size, rated power (busy_w), raw link rates.
- * Assumptions, for want of a datasheet that states them: efficiency per type (dense linear algebra reaches about half to two thirds
- * of the peak, recurrent cells less, elementwise types are bound by memory in any case), op_overhead_s (about 7 us to launch a GPU
- * kernel, 2 us to call a CPU one), usable memory (round GB of the datasheet's GiB), link latencies, achievable link bandwidth (12 of
- * the 15.75 GB/s of PCIe 3.0 x16), idle watts and joules per byte (PCIe about 10 pJ/bit, NVLink 8, DRAM 4 an access, 10 GbE with its
- * two ports and a switch 1 nJ/bit). Whoever owns such a machine measures it: berth profile --system. */
+ * From public datasheets, cited at each machine: peak rates, memory bandwidth and size, rated power
+ * (busy_w), raw link rates. Assumptions, for want of a datasheet that states them: efficiency per type
+ * (dense linear algebra reaches about half to two thirds of the peak, recurrent cells less, elementwise
+ * types are bound by memory in any case), op_overhead_s (about 7 us to launch a GPU kernel, 2 us to call a
+ * CPU one), usable memory (round GB of the datasheet's GiB), link latencies, achievable link bandwidth (12
+ * of the 15.75 GB/s of PCIe 3.0 x16), idle watts and joules per byte (PCIe about 10 pJ/bit, NVLink 8, DRAM 4
+ * an access, 10 GbE with its two ports and a switch 1 nJ/bit). Whoever owns such a machine measures it:
+ * berth profile --system. */
 #include "systems_builtin.h"
 
 #include "system_json.h"
@@ -15,85 +17,121 @@
 #include <string.h>
 
 #define HEAD(name) "{\"format\":\"berth-system\",\"version\":1,\"name\":\"" name "\","
-#define CPU_EFFICIENCY "\"efficiency\":{\"*\":0.2,\"Conv\":0.5,\"ConvTranspose\":0.4,\"Gemm\":0.6,\"MatMul\":0.6,\"Einsum\":0.5,\"LSTM\":0.4,\"GRU\":0.4,\"RNN\":0.4},"
-#define GPU_EFFICIENCY "\"efficiency\":{\"*\":0.1,\"Conv\":0.55,\"ConvTranspose\":0.45,\"Gemm\":0.6,\"MatMul\":0.6,\"Einsum\":0.5,\"LSTM\":0.25,\"GRU\":0.25,\"RNN\":0.2},"
+#define CPU_EFFICIENCY                                                                                       \
+	"\"efficiency\":{\"*\":0.2,\"Conv\":0.5,\"ConvTranspose\":0.4,\"Gemm\":0.6,\"MatMul\":0.6,"          \
+	"\"Einsum\":0.5,\"LSTM\":0.4,\"GRU\":0.4,\"RNN\":0.4},"
+#define GPU_EFFICIENCY                                                                                       \
+	"\"efficiency\":{\"*\":0.1,\"Conv\":0.55,\"ConvTranspose\":0.45,\"Gemm\":0.6,\"MatMul\":0.6,"        \
+	"\"Einsum\":0.5,\"LSTM\":0.25,\"GRU\":0.25,\"RNN\":0.2},"
 
-/* Intel Xeon Gold 6148 (Intel ARK; specification update for the AVX-512 base clock): 20 cores, 1.6 GHz AVX-512 base, 64 FP32
- * operations a cycle and core; six DDR4-2666 channels, 128 GB/s; 150 W. */
-#define XEON_6148 \
-	"\"kind\":\"xeon-6148\",\"peak_flops\":2.048e12," CPU_EFFICIENCY \
-	"\"mem_bandwidth\":1.28e11,\"memory_bytes\":64000000000,\"op_overhead_s\":2e-6,\"idle_w\":50,\"busy_w\":150"
+/* Intel Xeon Gold 6148 (Intel ARK; specification update for the AVX-512 base clock): 20 cores, 1.6 GHz
+ * AVX-512 base, 64 FP32 operations a cycle and core; six DDR4-2666 channels, 128 GB/s; 150 W. */
+#define XEON_6148                                                                                            \
+	"\"kind\":\"xeon-6148\",\"peak_flops\":2.048e12," CPU_EFFICIENCY                                     \
+	"\"mem_bandwidth\":1.28e11,\"memory_bytes\":64000000000,\"op_overhead_s\":2e-6,\"idle_w\":50,"       \
+	"\"busy_w\":150"
 
-/* Intel Xeon E5-2650 v4 (Intel ARK; specification update for the AVX base clock): 12 cores, 1.8 GHz AVX base, 32 FP32 operations a
- * cycle and core; four DDR4-2400 channels, 76.8 GB/s; 105 W. */
-#define XEON_2650V4 \
-	"\"kind\":\"xeon-2650v4\",\"peak_flops\":6.912e11," CPU_EFFICIENCY \
-	"\"mem_bandwidth\":7.68e10,\"memory_bytes\":32000000000,\"op_overhead_s\":3e-6,\"idle_w\":40,\"busy_w\":105"
+/* Intel Xeon E5-2650 v4 (Intel ARK; specification update for the AVX base clock): 12 cores, 1.8 GHz AVX
+ * base, 32 FP32 operations a cycle and core; four DDR4-2400 channels, 76.8 GB/s; 105 W. */
+#define XEON_2650V4                                                                                          \
+	"\"kind\":\"xeon-2650v4\",\"peak_flops\":6.912e11," CPU_EFFICIENCY                                   \
+	"\"mem_bandwidth\":7.68e10,\"memory_bytes\":32000000000,\"op_overhead_s\":3e-6,\"idle_w\":40,"       \
+	"\"busy_w\":105"
 
 /* NVIDIA Tesla P100 PCIe 16 GB datasheet: 9.3 TFLOP/s FP32, 732 GB/s, 250 W. */
-#define P100 \
-	"\"kind\":\"p100\",\"peak_flops\":9.3e12," GPU_EFFICIENCY \
-	"\"mem_bandwidth\":7.32e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":30,\"busy_w\":250"
+#define P100                                                                                                 \
+	"\"kind\":\"p100\",\"peak_flops\":9.3e12," GPU_EFFICIENCY                                            \
+	"\"mem_bandwidth\":7.32e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":30,"       \
+	"\"busy_w\":250"
 
 /* NVIDIA Tesla P4 datasheet: 5.5 TFLOP/s FP32, 192 GB/s, 8 GB, 75 W. */
-#define P4 \
-	"\"kind\":\"p4\",\"peak_flops\":5.5e12," GPU_EFFICIENCY \
-	"\"mem_bandwidth\":1.92e11,\"memory_bytes\":8000000000,\"op_overhead_s\":7e-6,\"idle_w\":8,\"busy_w\":75"
+#define P4                                                                                                   \
+	"\"kind\":\"p4\",\"peak_flops\":5.5e12," GPU_EFFICIENCY                                              \
+	"\"mem_bandwidth\":1.92e11,\"memory_bytes\":8000000000,\"op_overhead_s\":7e-6,\"idle_w\":8,\"busy_"  \
+	"w\":75"
 
 /* NVIDIA Tesla T4 datasheet: 8.1 TFLOP/s FP32, 320 GB/s, 16 GB, 70 W. */
-#define T4 \
-	"\"kind\":\"t4\",\"peak_flops\":8.1e12," GPU_EFFICIENCY \
-	"\"mem_bandwidth\":3.2e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":10,\"busy_w\":70"
+#define T4                                                                                                   \
+	"\"kind\":\"t4\",\"peak_flops\":8.1e12," GPU_EFFICIENCY                                              \
+	"\"mem_bandwidth\":3.2e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":10,\"busy_" \
+	"w\":70"
 
-/* NVIDIA Tesla V100 datasheet: PCIe 14 TFLOP/s FP32, 250 W; SXM2 15.7 TFLOP/s FP32, 300 W; both 900 GB/s, here with 16 GB. */
-#define V100_PCIE \
-	"\"kind\":\"v100-pcie\",\"peak_flops\":1.4e13," GPU_EFFICIENCY \
-	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":30,\"busy_w\":250"
-#define V100_SXM2 \
-	"\"kind\":\"v100-sxm2\",\"peak_flops\":1.57e13," GPU_EFFICIENCY \
-	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":40,\"busy_w\":300"
+/* NVIDIA Tesla V100 datasheet: PCIe 14 TFLOP/s FP32, 250 W; SXM2 15.7 TFLOP/s FP32, 300 W; both 900 GB/s,
+ * here with 16 GB. */
+#define V100_PCIE                                                                                            \
+	"\"kind\":\"v100-pcie\",\"peak_flops\":1.4e13," GPU_EFFICIENCY                                       \
+	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":30,\"busy_"   \
+	"w\":250"
+#define V100_SXM2                                                                                            \
+	"\"kind\":\"v100-sxm2\",\"peak_flops\":1.57e13," GPU_EFFICIENCY                                      \
+	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":40,\"busy_"   \
+	"w\":300"
 
 /* PCI Express 3.0 x16: 8 GT/s, 128b/130b, 15.75 GB/s in each direction at once. */
-#define PCIE(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":1e-5,\"bandwidth\":1.2e10,\"both_ways\":true,\"joules_per_byte\":8e-11}"
+#define PCIE(a, b)                                                                                           \
+	"{\"from\":\"" a "\",\"to\":\"" b                                                                    \
+	"\",\"latency_s\":1e-5,\"bandwidth\":1.2e10,\"both_ways\":true,\"joules_per_byte\":8e-11}"
 
-/* NVLink 2 (V100 datasheet: 300 GB/s for six links): two links a pair among four GPUs, 50 GB/s in each direction at once. */
-#define NVLINK(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":5e-6,\"bandwidth\":5e10,\"both_ways\":true,\"joules_per_byte\":6.4e-11}"
+/* NVLink 2 (V100 datasheet: 300 GB/s for six links): two links a pair among four GPUs, 50 GB/s in each
+ * direction at once. */
+#define NVLINK(a, b)                                                                                         \
+	"{\"from\":\"" a "\",\"to\":\"" b                                                                    \
+	"\",\"latency_s\":5e-6,\"bandwidth\":5e10,\"both_ways\":true,\"joules_per_byte\":6.4e-11}"
 
 /* GPUs of unlike speed and memory that talk through the CPU. */
-static const char cpu_2gpu[] = HEAD("cpu+2gpu")
-	"\"devices\":[{\"name\":\"cpu0\"," XEON_6148 "},{\"name\":\"gpu0\"," P100 "},{\"name\":\"gpu1\"," P4 "}],"
-	"\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "]}";
+static const char cpu_2gpu[] =
+	HEAD("cpu+2gpu") "\"devices\":[{\"name\":\"cpu0\"," XEON_6148 "},{\"name\":\"gpu0\"," P100
+			 "},{\"name\":\"gpu1\"," P4 "}],"
+			 "\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "]}";
 
 /* Four equal GPUs, each joined to each (as in an NVIDIA DGX Station). The host takes no operators. */
-static const char gpus[] = HEAD("4gpu")
-	"\"devices\":[{\"name\":\"gpu0\"," V100_SXM2 "},{\"name\":\"gpu1\"," V100_SXM2 "},{\"name\":\"gpu2\"," V100_SXM2 "},{\"name\":\"gpu3\"," V100_SXM2 "}],"
-	"\"links\":[" NVLINK("gpu0", "gpu1") "," NVLINK("gpu0", "gpu2") "," NVLINK("gpu0", "gpu3") ","
-	NVLINK("gpu1", "gpu2") "," NVLINK("gpu1", "gpu3") "," NVLINK("gpu2", "gpu3") "]}";
+static const char gpus[] = HEAD(
+	"4gpu") "\"devices\":[{\"name\":\"gpu0\"," V100_SXM2 "},{\"name\":\"gpu1\"," V100_SXM2
+		"},{\"name\":\"gpu2\"," V100_SXM2 "},{\"name\":\"gpu3\"," V100_SXM2 "}],"
+		"\"links\":[" NVLINK("gpu0", "gpu1") "," NVLINK("gpu0", "gpu2") "," NVLINK(
+			"gpu0", "gpu3") "," NVLINK("gpu1", "gpu2") "," NVLINK("gpu1",
+                                                                              "gpu3") "," NVLINK("gpu2",
+                                                                                                 "gpu3") "]}";
 
-/* A small SoC at 16-bit precision, after the NVIDIA Jetson Xavier NX (datasheet DA-09366-001: six Carmel cores; 384 CUDA cores at
- * 1.1 GHz; two NVDLA engines; 8 GB of 128-bit LPDDR4x at 1600 MHz, 51.2 GB/s; 15 W mode). Rates from it: CPU 6 x 1.4 GHz x 16 a cycle;
- * GPU 384 x 2 x 2 x 1.1 GHz; each NVDLA engine half of its 4.5 INT8 TOPS, the two being the slots of one device. The engines run layers
- * of convolutional networks only, at their best near the peak. All copies read and write the one DRAM: half its rate, one at a time.
+/* A small SoC at 16-bit precision, after the NVIDIA Jetson Xavier NX (datasheet DA-09366-001: six Carmel
+ * cores; 384 CUDA cores at 1.1 GHz; two NVDLA engines; 8 GB of 128-bit LPDDR4x at 1600 MHz, 51.2 GB/s; 15 W
+ * mode). Rates from it: CPU 6 x 1.4 GHz x 16 a cycle; GPU 384 x 2 x 2 x 1.1 GHz; each NVDLA engine half of
+ * its 4.5 INT8 TOPS, the two being the slots of one device. The engines run layers of convolutional networks
+ * only, at their best near the peak. All copies read and write the one DRAM: half its rate, one at a time.
  * How the 8 GB are cut into shares, and how the 15 W, is an assumption. */
-#define DRAM(a, b) \
-	"{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":4e-6,\"bandwidth\":2.56e10,\"both_ways\":true,\"shared\":\"dram\",\"joules_per_byte\":6.4e-11}"
-static const char edge[] = HEAD("edge")
-	"\"devices\":[{\"name\":\"cpu0\",\"kind\":\"carmel\",\"peak_flops\":1.344e11," CPU_EFFICIENCY
-	"\"mem_bandwidth\":3e10,\"memory_bytes\":3000000000,\"op_overhead_s\":2e-6,\"idle_w\":0.8,\"busy_w\":5},"
-	"{\"name\":\"gpu0\",\"kind\":\"volta-384\",\"peak_flops\":1.6896e12," GPU_EFFICIENCY
-	"\"mem_bandwidth\":4.5e10,\"memory_bytes\":3000000000,\"op_overhead_s\":1.5e-5,\"idle_w\":0.5,\"busy_w\":7},"
-	"{\"name\":\"npu0\",\"kind\":\"nvdla\",\"peak_flops\":2.25e12,\"efficiency\":{\"*\":0.3,\"Conv\":0.75,\"ConvTranspose\":0.5,\"Gemm\":0.5},"
-	"\"mem_bandwidth\":2e10,\"memory_bytes\":1000000000,\"op_overhead_s\":3e-5,\"slots\":2,"
-	"\"runs\":[\"Conv\",\"ConvTranspose\",\"Gemm\",\"BatchNormalization\",\"Relu\",\"LeakyRelu\",\"PRelu\",\"Clip\",\"Sigmoid\",\"Tanh\",\"MaxPool\","
-	"\"AveragePool\",\"GlobalAveragePool\",\"Add\",\"Sub\",\"Mul\",\"Max\",\"Min\",\"Concat\",\"LRN\"],\"idle_w\":0.2,\"busy_w\":3}],"
-	"\"links\":[" DRAM("cpu0", "gpu0") "," DRAM("cpu0", "npu0") "," DRAM("gpu0", "npu0") "]}";
+#define DRAM(a, b)                                                                                           \
+	"{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":4e-6,\"bandwidth\":2.56e10,\"both_ways\":true,"  \
+	                                  "\"shared\":\"dram\",\"joules_per_byte\":6.4e-11}"
+static const char edge[] = HEAD(
+	"edge") "\"devices\":[{\"name\":\"cpu0\",\"kind\":\"carmel\",\"peak_flops\":1.344e11," CPU_EFFICIENCY
+		"\"mem_bandwidth\":3e10,\"memory_bytes\":3000000000,\"op_overhead_s\":2e-6,\"idle_w\":0.8,"
+                "\"busy_w\":5},"
+		"{\"name\":\"gpu0\",\"kind\":\"volta-384\",\"peak_flops\":1.6896e12," GPU_EFFICIENCY
+		"\"mem_bandwidth\":4.5e10,\"memory_bytes\":3000000000,\"op_overhead_s\":1.5e-5,\"idle_w\":0."
+                "5,\"busy_w\":7},"
+		"{\"name\":\"npu0\",\"kind\":\"nvdla\",\"peak_flops\":2.25e12,\"efficiency\":{\"*\":0.3,"
+                "\"Conv\":0.75,\"ConvTranspose\":0.5,\"Gemm\":0.5},"
+		"\"mem_bandwidth\":2e10,\"memory_bytes\":1000000000,\"op_overhead_s\":3e-5,\"slots\":2,"
+		"\"runs\":[\"Conv\",\"ConvTranspose\",\"Gemm\",\"BatchNormalization\",\"Relu\",\"LeakyRelu\","
+                "\"PRelu\",\"Clip\",\"Sigmoid\",\"Tanh\",\"MaxPool\","
+		"\"AveragePool\",\"GlobalAveragePool\",\"Add\",\"Sub\",\"Mul\",\"Max\",\"Min\",\"Concat\","
+                "\"LRN\"],\"idle_w\":0.2,\"busy_w\":3}],"
+		"\"links\":[" DRAM("cpu0", "gpu0") "," DRAM("cpu0", "npu0") "," DRAM("gpu0", "npu0") "]}";
 
-/* Two servers of different age, joined by 10 gigabit Ethernet (IEEE 802.3ae, 1.25 GB/s) that carries one message at a time. */
-static const char hetero_cluster[] = HEAD("hetero-cluster")
-	"\"devices\":[{\"name\":\"cpu0\"," XEON_6148 "},{\"name\":\"gpu0\"," V100_PCIE "},{\"name\":\"gpu1\"," V100_PCIE "},"
-	"{\"name\":\"cpu1\"," XEON_2650V4 "},{\"name\":\"gpu2\"," T4 "},{\"name\":\"gpu3\"," T4 "}],"
-	"\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "," PCIE("cpu1", "gpu2") "," PCIE("cpu1", "gpu3") ","
-	"{\"from\":\"cpu0\",\"to\":\"cpu1\",\"latency_s\":3e-5,\"bandwidth\":1.25e9,\"both_ways\":true,\"shared\":\"ethernet\",\"joules_per_byte\":8e-9}]}";
+/* Two servers of different age, joined by 10 gigabit Ethernet (IEEE 802.3ae, 1.25 GB/s) that carries one
+ * message at a time. */
+static const char hetero_cluster[] = HEAD(
+	"hetero-cluster") "\"devices\":[{\"name\":\"cpu0\"," XEON_6148 "},{\"name\":\"gpu0\"," V100_PCIE
+			  "},{\"name\":\"gpu1\"," V100_PCIE "},"
+			  "{\"name\":\"cpu1\"," XEON_2650V4 "},{\"name\":\"gpu2\"," T4
+			  "},{\"name\":\"gpu3\"," T4 "}],"
+			  "\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "," PCIE(
+				  "cpu1", "gpu2") "," PCIE("cpu1",
+                                                           "gpu3") ","
+								   "{\"from\":\"cpu0\",\"to\":\"cpu1\","
+                                                                   "\"latency_s\":3e-5,\"bandwidth\":1.25e9,"
+                                                                   "\"both_ways\":true,\"shared\":"
+                                                                   "\"ethernet\",\"joules_per_byte\":8e-9}]}";
 
 static const berth_system_row rows[] = {
 	{"cpu+2gpu", "a server CPU, a 16 GB and an 8 GB GPU of unlike speed on PCIe 3"},
@@ -113,7 +151,8 @@ const berth_system_row *berth_system_builtin_list(int32_t *n)
 	return rows;
 }
 
-berth_status berth_system_builtin(const char *name, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+berth_status berth_system_builtin(const char *name, berth_arena *mem, berth_arena *tmp, berth_system *out,
+                                  berth_err *err)
 {
 	const char *names[N_ROWS];
 	char hint[96], word[BERTH_SPEC_WORD];
@@ -125,6 +164,7 @@ berth_status berth_system_builtin(const char *name, berth_arena *mem, berth_aren
 		if (i < N_TEXTS && strcmp(name, names[i]) == 0)
 			return berth_system_parse_json(name, texts[i], strlen(texts[i]), mem, tmp, out, err);
 	}
-	return berth_fail(err, BERTH_EINVAL, "no built-in system is called '%.60s'%s; 'berth systems' lists them", name,
+	return berth_fail(err, BERTH_EINVAL,
+	                  "no built-in system is called '%.60s'%s; 'berth systems' lists them", name,
 	                  berth_text_suggest(hint, sizeof hint, name, names, N_ROWS));
 }

@@ -1,6 +1,7 @@
-/* Random machines for training and tests: devices whose speed, memory and launch overhead are lognormal about the given means, joined in one of four
- * topologies. Speed and memory bandwidth go together: a fast device is fast in both, give or take. Written as a text that goes through the
- * reader of files, so that a random machine can do all that a file can. */
+/* Random machines for training and tests: devices whose speed, memory and launch overhead are lognormal
+ * about the given means, joined in one of four topologies. Speed and memory bandwidth go together: a fast
+ * device is fast in both, give or take. Written as a text that goes through the reader of files, so that a
+ * random machine can do all that a file can. */
 #include "systems_random.h"
 
 #include "json.h"
@@ -17,12 +18,16 @@ static const char *const topologies[] = {"full", "bus", "star", "hosts", NULL};
 
 static const berth_spec_param params[N_PARAMS] = {
 	[P_DEVICES] = {"devices", "devices", 4, 1, 64, true, NULL},
-	[P_HETEROGENEITY] = {"heterogeneity", "spread of speeds and memories: sigma of a lognormal; 0: equal devices", 0.5, 0, 3, false, NULL},
+	[P_HETEROGENEITY] = {"heterogeneity",
+                             "spread of speeds and memories: sigma of a lognormal; 0: equal devices", 0.5, 0,
+                             3, false, NULL},
 	[P_TFLOPS] = {"tflops", "mean peak of a device, TFLOP/s", 10, 1e-3, 1e4, false, NULL},
 	[P_MEMORY] = {"memory", "mean memory of a device, GB", 16, 1e-3, 1e5, false, NULL},
 	[P_BANDWIDTH] = {"bandwidth", "mean of a link, GB/s", 10, 1e-3, 1e4, false, NULL},
 	[P_LATENCY] = {"latency", "of a link, microseconds", 10, 0, 1e6, false, NULL},
-	[P_TOPOLOGY] = {"topology", "a link a pair; one bus; all through the first; pairs of hosts over one slow link", FULL, 0, 0, false, topologies},
+	[P_TOPOLOGY] = {"topology",
+                        "a link a pair; one bus; all through the first; pairs of hosts over one slow link",
+                        FULL, 0, 0, false, topologies},
 	[P_SEED] = {"seed", "of the random stream", 1, 0, 0x1p53, true, NULL},
 };
 
@@ -49,7 +54,8 @@ static void put_device(berth_json_out *w, int32_t d, const double v[], berth_rng
 {
 	static const char *const types[] = {"*", "Conv", "MatMul", "Gemm"};
 	char name[16];
-	double sigma = v[P_HETEROGENEITY], speed = v[P_TFLOPS] * 1e12 * spread(sigma, rng), balance = 10 * spread(sigma / 2, rng);
+	double sigma = v[P_HETEROGENEITY], speed = v[P_TFLOPS] * 1e12 * spread(sigma, rng),
+	       balance = 10 * spread(sigma / 2, rng);
 	snprintf(name, sizeof name, "d%d", d);
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "name", name);
@@ -59,7 +65,8 @@ static void put_device(berth_json_out *w, int32_t d, const double v[], berth_rng
 		berth_json_put_number(w, types[i], within(0.5 * spread(sigma / 2, rng), 0.05, 0.95));
 	berth_json_close(w, '}');
 	berth_json_put_number(w, "mem_bandwidth", within(speed / balance, 1e6, 1e15));
-	berth_json_put_int(w, "memory_bytes", (int64_t)within(v[P_MEMORY] * 1e9 * spread(sigma, rng), 1e6, 1e15));
+	berth_json_put_int(w, "memory_bytes",
+	                   (int64_t)within(v[P_MEMORY] * 1e9 * spread(sigma, rng), 1e6, 1e15));
 	berth_json_put_number(w, "op_overhead_s", within(5e-6 * spread(sigma, rng), 1e-7, 1e-3));
 	double busy = within(speed * 2e-11, 1, 1000); /* about 200 W for 10 TFLOP/s */
 	berth_json_put_number(w, "idle_w", within(busy * 0.2, 0.1, 1000));
@@ -67,7 +74,8 @@ static void put_device(berth_json_out *w, int32_t d, const double v[], berth_rng
 	berth_json_close(w, '}');
 }
 
-static void put_link(berth_json_out *w, int32_t from, int32_t to, const double v[], double slow, bool bus, berth_rng *rng)
+static void put_link(berth_json_out *w, int32_t from, int32_t to, const double v[], double slow, bool bus,
+                     berth_rng *rng)
 {
 	char name[16];
 	berth_json_open(w, NULL, '{');
@@ -76,7 +84,10 @@ static void put_link(berth_json_out *w, int32_t from, int32_t to, const double v
 	snprintf(name, sizeof name, "d%d", to);
 	berth_json_put_string(w, "to", name);
 	berth_json_put_number(w, "latency_s", v[P_LATENCY] * 1e-6);
-	berth_json_put_number(w, "bandwidth", within(v[P_BANDWIDTH] * 1e9 * slow * (bus ? 1 : spread(v[P_HETEROGENEITY] / 2, rng)), 1e5, 1e15));
+	berth_json_put_number(
+		w, "bandwidth",
+		within(v[P_BANDWIDTH] * 1e9 * slow * (bus ? 1 : spread(v[P_HETEROGENEITY] / 2, rng)), 1e5,
+	               1e15));
 	berth_json_put_bool(w, "both_ways", true);
 	if (bus)
 		berth_json_put_string(w, "shared", "bus");
@@ -92,14 +103,17 @@ static void put_links(berth_json_out *w, const double v[], berth_rng *rng)
 			bool same_host = a / half == b / half;
 			if (topology == FULL || topology == BUS)
 				put_link(w, a, b, v, 1, topology == BUS, rng);
-			else if (topology == STAR ? a == 0 : same_host && a % half == 0) /* a host's first device joins its others */
+			else if (topology == STAR ? a == 0 : same_host && a % half == 0) /* a host's first
+			                                                                    device joins its
+			                                                                    others */
 				put_link(w, a, b, v, 1, false, rng);
 			else if (topology == HOSTS && a == 0 && b == half)
 				put_link(w, a, b, v, 0.1, false, rng);
 		}
 }
 
-static berth_status make(const double v[], const char *name, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+static berth_status make(const double v[], const char *name, berth_arena *mem, berth_arena *tmp,
+                         berth_system *out, berth_err *err)
 {
 	berth_json_out w;
 	const char *text;
@@ -122,7 +136,8 @@ static berth_status make(const double v[], const char *name, berth_arena *mem, b
 	return berth_system_parse_json(name, text, len, mem, tmp, out, err);
 }
 
-berth_status berth_system_random(const char *spec, const char *rest, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
+berth_status berth_system_random(const char *spec, const char *rest, berth_arena *mem, berth_arena *tmp,
+                                 berth_system *out, berth_err *err)
 {
 	const berth_spec_table *t = berth_system_random_table();
 	double value[N_PARAMS];

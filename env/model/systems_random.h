@@ -8,9 +8,11 @@
 /* Its parameters. */
 const berth_spec_table *berth_system_random_table(void);
 
-/* The machine of what follows "random" in a spec (":key=value..." or nothing); its name is the spec without "system:", defaults left out.
+/* The machine of what follows "random" in a spec (":key=value..." or nothing); its name is the spec without
+ * "system:", defaults left out.
  *   mem   holds the system      tmp   scratch, reset at exit
  * Fails: BERTH_EINVAL (see spec.h), BERTH_ENOMEM. O(devices * devices). */
-berth_status berth_system_random(const char *spec, const char *rest, berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err);
+berth_status berth_system_random(const char *spec, const char *rest, berth_arena *mem, berth_arena *tmp,
+                                 berth_system *out, berth_err *err);
 
 #endif

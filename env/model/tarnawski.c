@@ -14,7 +14,8 @@ enum { MOST_ACCELERATORS = 128, MOST_CPUS = 128 };
 static bool contains(const char *text, size_t size, const char *word)
 {
 	size_t n = strlen(word);
-	for (const char *at = text, *end = text + size; size >= n && (at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= n; at++)
+	for (const char *at = text, *end = text + size;
+	     size >= n && (at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= n; at++)
 		if (memcmp(at, word, n) == 0)
 			return true;
 	return false;
@@ -49,7 +50,8 @@ static berth_status read_flag(const berth_json *at, const char *key, bool *out, 
 	return BERTH_OK;
 }
 
-static berth_status read_id(const berth_json *at, const char *key, const char **out, berth_arena *tmp, berth_err *err)
+static berth_status read_id(const berth_json *at, const char *key, const char **out, berth_arena *tmp,
+                            berth_err *err)
 {
 	double id = 0;
 	BERTH_TRY(berth_json_number(at, key, true, -0x1p53, &id, err));
@@ -60,7 +62,8 @@ static berth_status read_id(const berth_json *at, const char *key, const char **
 }
 
 /* Sizes stand as floating-point numbers. */
-static berth_status read_size(const berth_json *at, const char *key, bool required, int64_t *out, berth_err *err)
+static berth_status read_size(const berth_json *at, const char *key, bool required, int64_t *out,
+                              berth_err *err)
 {
 	double size = 0;
 	BERTH_TRY(berth_json_number(at, key, required, 0, &size, err));
@@ -99,7 +102,9 @@ static berth_status read_node(reader *r, const berth_json *node, berth_err *err)
 		if (!(spec.colocate = berth_arena_printf(r->tmp, "colour%.17g", colour)))
 			return berth_nomem(err);
 	}
-	spec.name = *name && r->same[berth_strmap_get(&r->names, name)] == 1 ? name : berth_arena_printf(r->tmp, "%snode %s", *name ? name : "", id);
+	spec.name = *name && r->same[berth_strmap_get(&r->names, name)] == 1
+	                    ? name
+	                    : berth_arena_printf(r->tmp, "%snode %s", *name ? name : "", id);
 	if (!spec.name)
 		return berth_nomem(err);
 	if (berth_strmap_get(&r->ids, id) >= 0)
@@ -127,11 +132,15 @@ static berth_status read_edge(reader *r, const berth_json *edge, berth_err *err)
 	BERTH_TRY(read_end(r, edge, "destId", &to, err));
 	BERTH_TRY(berth_json_number(edge, "cost", true, 0, &cost, err));
 	if (cost * BERTH_TARNAWSKI_BYTES > 0x1p53)
-		return berth_json_fail(edge, err, "cost is %g; expected at most %g", cost, 0x1p53 / BERTH_TARNAWSKI_BYTES);
-	return berth_json_placed(edge, berth_builder_edge(r->b, from, to, llround(cost * BERTH_TARNAWSKI_BYTES), NULL, err), err);
+		return berth_json_fail(edge, err, "cost is %g; expected at most %g", cost,
+		                       0x1p53 / BERTH_TARNAWSKI_BYTES);
+	return berth_json_placed(
+		edge, berth_builder_edge(r->b, from, to, llround(cost * BERTH_TARNAWSKI_BYTES), NULL, err),
+		err);
 }
 
-static berth_status for_each(reader *r, const berth_json *doc, const char *key, berth_status (*read)(reader *, const berth_json *, berth_err *), berth_err *err)
+static berth_status for_each(reader *r, const berth_json *doc, const char *key,
+                             berth_status (*read)(reader *, const berth_json *, berth_err *), berth_err *err)
 {
 	berth_json list;
 	const cJSON *item;
@@ -150,10 +159,12 @@ static berth_status for_each(reader *r, const berth_json *doc, const char *key, 
 static const char *name_of(const char *file, berth_arena *tmp)
 {
 	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file, *dot = strrchr(name, '.');
-	return berth_arena_printf(tmp, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
+	return berth_arena_printf(tmp, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name),
+	                          name);
 }
 
-static berth_status read_graph(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_err *err)
+static berth_status read_graph(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp,
+                               berth_graph *g, berth_err *err)
 {
 	reader r = {.tmp = tmp};
 	const char *name = name_of(file, tmp);
@@ -161,7 +172,8 @@ static berth_status read_graph(const berth_json *doc, const char *file, berth_ar
 		return berth_nomem(err);
 	berth_strmap_init(&r.ids, tmp);
 	berth_strmap_init(&r.names, tmp);
-	BERTH_TRY(BERTH_NEW(tmp, r.same, cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(doc->item, "nodes")), err));
+	BERTH_TRY(BERTH_NEW(tmp, r.same,
+	                    cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(doc->item, "nodes")), err));
 	BERTH_TRY(berth_builder_new(tmp, name, &r.b, err));
 	BERTH_TRY(for_each(&r, doc, "nodes", count_name, err));
 	BERTH_TRY(for_each(&r, doc, "nodes", read_node, err));
@@ -201,11 +213,15 @@ static void put_links(berth_json_out *w, int32_t n_acc, int32_t n_cpu)
 			char from[16], to[16];
 			snprintf(from, sizeof from, a < n_acc ? "acc%d" : "cpu%d", a < n_acc ? a : a - n_acc);
 			snprintf(to, sizeof to, b < n_acc ? "acc%d" : "cpu%d", b < n_acc ? b : b - n_acc);
-			put_link(w, from, to, b < n_acc ? BERTH_TARNAWSKI_BYTES / 2 : a < n_acc ? BERTH_TARNAWSKI_BYTES : 1e15);
+			put_link(w, from, to,
+			         b < n_acc   ? BERTH_TARNAWSKI_BYTES / 2
+			         : a < n_acc ? BERTH_TARNAWSKI_BYTES
+			                     : 1e15);
 		}
 }
 
-static berth_status read_count(const berth_json *doc, const char *key, int32_t most, int32_t *out, berth_err *err)
+static berth_status read_count(const berth_json *doc, const char *key, int32_t most, int32_t *out,
+                               berth_err *err)
 {
 	double n = 0;
 	BERTH_TRY(berth_json_number(doc, key, true, 0, &n, err));
@@ -215,7 +231,8 @@ static berth_status read_count(const berth_json *doc, const char *key, int32_t m
 	return BERTH_OK;
 }
 
-static berth_status read_system(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp, berth_system *s, berth_err *err)
+static berth_status read_system(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp,
+                                berth_system *s, berth_err *err)
 {
 	int32_t n_acc = 0, n_cpu = 0;
 	int64_t memory = 0;
@@ -248,7 +265,8 @@ static berth_status read_system(const berth_json *doc, const char *file, berth_a
 	return berth_system_parse_json(file, text, len, mem, tmp, s, err);
 }
 
-static berth_status read_all(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s, berth_err *err)
+static berth_status read_all(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp,
+                             berth_graph *g, berth_system *s, berth_err *err)
 {
 	if (!cJSON_IsObject(doc->item))
 		return berth_json_fail(doc, err, "expected an object");
@@ -256,8 +274,8 @@ static berth_status read_all(const berth_json *doc, const char *file, berth_aren
 	return read_system(doc, file, mem, tmp, s, err);
 }
 
-berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
-                                   berth_err *err)
+berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *g, berth_system *s, berth_err *err)
 {
 	cJSON *doc;
 	berth_graph graph;

@@ -41,7 +41,8 @@ berth_status berth_graph_need(const berth_graph *g, berth_arena *tmp, int64_t *b
 	return BERTH_OK;
 }
 
-berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_system *s, berth_arena *tmp, berth_err *err)
+berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_system *s, berth_arena *tmp,
+                                  berth_err *err)
 {
 	int64_t need;
 	double share[BERTH_MAX_DEVS], sum = 0;
@@ -51,7 +52,8 @@ berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_sy
 		limited &= s->dev_memory_bytes[d] > 0;
 	double total = (double)need * 1.1 * pow(3 / 1.1, berth_rng_unit(rng));
 	for (int32_t d = 0; d < s->n_devs; d++)
-		sum += share[d] = (limited ? (double)s->dev_memory_bytes[d] : 1) * exp(0.3 * berth_rng_normal(rng));
+		sum += share[d] =
+			(limited ? (double)s->dev_memory_bytes[d] : 1) * exp(0.3 * berth_rng_normal(rng));
 	for (int32_t d = 0; d < s->n_devs; d++)
 		s->dev_memory_bytes[d] = (int64_t)fmin(ceil(total * share[d] / sum), 0x1p62);
 	return BERTH_OK;

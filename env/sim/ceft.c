@@ -93,7 +93,8 @@ static int64_t rest(const berth_problem *p, const int64_t *tail, int32_t t, int3
 	for (int32_t l = 0; l < p->n_devs; l++) {
 		if (!berth_op_legal(p, to, l))
 			continue;
-		int64_t all = berth_transfer_ns(p, t, d, l) + berth_op_time(p, to, l) + tail[(size_t)to * (size_t)p->n_devs + (size_t)l];
+		int64_t all = berth_transfer_ns(p, t, d, l) + berth_op_time(p, to, l) +
+		              tail[(size_t)to * (size_t)p->n_devs + (size_t)l];
 		if (all < best)
 			best = all;
 	}

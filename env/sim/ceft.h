@@ -8,20 +8,25 @@
 
 typedef struct berth_ceft {
 	int64_t *finish_ns;    /* [n_ops][n_devs] */
-	int32_t *back_op;      /* [n_ops][n_devs] the input's producer that decides; -1: a source, or not legal */
+	int32_t *back_op; /* [n_ops][n_devs] the input's producer that decides; -1: a source, or not legal */
 	int32_t *back_dev;     /* [n_ops][n_devs] and its device */
-	int64_t length_ns;     /* of the critical path: max over sinks of min over devices; 0 for an empty graph */
+	int64_t length_ns; /* of the critical path: max over sinks of min over devices; 0 for an empty graph
+	                    */
 	int32_t end_op, end_dev; /* where the critical path ends; -1 for an empty graph */
 } berth_ceft;
 
-/* finish[i][d] = time(i, d) + max over inputs of min over the producer's device of (finish + routed transfer without contention); legal devices only.
- * A lower bound of the end of i on d in any schedule: a producer may use another device for each consumer, so it is a relaxation (by induction
- * along the topological order). Ties: the lowest producer and device. The table lives in mem. Fails: BERTH_ENOMEM. O(edges * devs^2). */
+/* finish[i][d] = time(i, d) + max over inputs of min over the producer's device of (finish + routed transfer
+ * without contention); legal devices only. A lower bound of the end of i on d in any schedule: a producer
+ * may use another device for each consumer, so it is a relaxation (by induction along the topological
+ * order). Ties: the lowest producer and device. The table lives in mem. Fails: BERTH_ENOMEM. O(edges *
+ * devs^2). */
 berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft *out, berth_err *err);
 
-/* The other way: tail[i][d] = max over i's consumers of min over the consumer's device of (routed transfer + time + tail there), 0 for a sink: from the end
- * of i on d no schedule without contention ends the rest of the graph sooner. The optimistic cost table of H. Arabnejad and J. G. Barbosa, "List
- * scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE TPDS 25(3), 2014. out [n_ops][n_devs]. O(edges * devs^2). */
+/* The other way: tail[i][d] = max over i's consumers of min over the consumer's device of (routed transfer +
+ * time + tail there), 0 for a sink: from the end of i on d no schedule without contention ends the rest of
+ * the graph sooner. The optimistic cost table of H. Arabnejad and J. G. Barbosa, "List scheduling algorithm
+ * for heterogeneous systems by an optimistic cost table", IEEE TPDS 25(3), 2014. out [n_ops][n_devs].
+ * O(edges * devs^2). */
 void berth_ceft_tails(const berth_problem *p, int64_t *tail_ns);
 
 #endif

@@ -7,7 +7,8 @@
 
 const char *berth_violation_name(berth_violation_kind kind)
 {
-	static const char *const name[] = {"cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "rules", "memory", "limit"};
+	static const char *const name[] = {"cannot-run", "pin",   "forbid", "colocation", "separation",
+	                                   "contiguity", "rules", "memory", "limit"};
 	return name[kind];
 }
 
@@ -25,42 +26,55 @@ static const char *type_of(const berth_graph *g, int32_t op)
 	return g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : "no type";
 }
 
-static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem, berth_violations *list, berth_err *err)
+static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem,
+                             berth_violations *list, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	const char *name = g->op_name[op], *on = p->s->dev_name[dev], *pin = g->op_pin[op];
 	berth_violation v = {.op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
 	if (berth_op_time(p, op, dev) < 0) {
 		v.kind = BERTH_VIOLATION_CANNOT_RUN;
-		v.message = berth_arena_printf(mem, "operator '%s' (%s) cannot run on '%s'", name, type_of(g, op), on);
+		v.message = berth_arena_printf(mem, "operator '%s' (%s) cannot run on '%s'", name,
+		                               type_of(g, op), on);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	if (pin && strcmp(pin, on) != 0) {
 		v.kind = BERTH_VIOLATION_PIN;
-		v.message = berth_arena_printf(mem, "operator '%s' is pinned to '%s' but placed on '%s'", name, pin, on);
+		v.message = berth_arena_printf(mem, "operator '%s' is pinned to '%s' but placed on '%s'",
+		                               name, pin, on);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	if (berth_op_forbids(p, op, dev)) {
 		v.kind = BERTH_VIOLATION_FORBID;
-		v.message = berth_arena_printf(mem, "operator '%s' is on '%s', which is forbidden to it", name, on);
+		v.message = berth_arena_printf(mem, "operator '%s' is on '%s', which is forbidden to it",
+		                               name, on);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
 }
 
-static berth_status check_colocation(const berth_problem *p, const int32_t *op_dev, int32_t op, berth_arena *mem, berth_violations *list, berth_err *err)
+static berth_status check_colocation(const berth_problem *p, const int32_t *op_dev, int32_t op,
+                                     berth_arena *mem, berth_violations *list, berth_err *err)
 {
 	int32_t first = p->coloc_op[p->coloc_off[p->op_coloc[op]]], dev = op_dev[op];
-	berth_violation v = {.kind = BERTH_VIOLATION_COLOCATION, .op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
+	berth_violation v = {.kind = BERTH_VIOLATION_COLOCATION,
+	                     .op = op,
+	                     .dev = dev,
+	                     .needed = -1,
+	                     .limit = -1,
+	                     .metric = -1};
 	if (dev == op_dev[first])
 		return BERTH_OK;
-	v.message = berth_arena_printf(mem, "operator '%s' is on '%s', but '%s' of its colocation group '%s' is on '%s'", p->g->op_name[op],
-	                               p->s->dev_name[dev], p->g->op_name[first], p->g->coloc_name[p->g->op_coloc_name[op]], p->s->dev_name[op_dev[first]]);
+	v.message = berth_arena_printf(
+		mem, "operator '%s' is on '%s', but '%s' of its colocation group '%s' is on '%s'",
+		p->g->op_name[op], p->s->dev_name[dev], p->g->op_name[first],
+		p->g->coloc_name[p->g->op_coloc_name[op]], p->s->dev_name[op_dev[first]]);
 	return add(mem, list, v, err);
 }
 
 /* Of each group and device, the operators after the first. first_op [n_seps][n_devs]: 1 + the first. */
-static berth_status check_separation(const berth_problem *p, const int32_t *op_dev, int32_t op, int32_t *first_op, berth_arena *mem, berth_violations *list,
+static berth_status check_separation(const berth_problem *p, const int32_t *op_dev, int32_t op,
+                                     int32_t *first_op, berth_arena *mem, berth_violations *list,
                                      berth_err *err)
 {
 	int32_t sep = p->g->op_sep[op], dev = op_dev[op];
@@ -71,21 +85,35 @@ static berth_status check_separation(const berth_problem *p, const int32_t *op_d
 		*first = op + 1;
 		return BERTH_OK;
 	}
-	berth_violation v = {.kind = BERTH_VIOLATION_SEPARATION, .op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
-	v.message = berth_arena_printf(mem, "operator '%s' is on '%s' with '%s' of the same separation group '%s'", p->g->op_name[op], p->s->dev_name[dev],
-	                               p->g->op_name[*first - 1], p->g->sep_name[sep]);
+	berth_violation v = {.kind = BERTH_VIOLATION_SEPARATION,
+	                     .op = op,
+	                     .dev = dev,
+	                     .needed = -1,
+	                     .limit = -1,
+	                     .metric = -1};
+	v.message = berth_arena_printf(
+		mem, "operator '%s' is on '%s' with '%s' of the same separation group '%s'",
+		p->g->op_name[op], p->s->dev_name[dev], p->g->op_name[*first - 1], p->g->sep_name[sep]);
 	return add(mem, list, v, err);
 }
 
-static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem, berth_violations *list, berth_err *err)
+static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem,
+                                     berth_violations *list, berth_err *err)
 {
-	berth_violation v = {.kind = BERTH_VIOLATION_CONTIGUITY, .op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
-	v.message = berth_arena_printf(mem, "a path leaves '%s', whose operators must be contiguous, and comes back to it at '%s'", p->s->dev_name[dev],
-	                               p->g->op_name[op]);
+	berth_violation v = {.kind = BERTH_VIOLATION_CONTIGUITY,
+	                     .op = op,
+	                     .dev = dev,
+	                     .needed = -1,
+	                     .limit = -1,
+	                     .metric = -1};
+	v.message = berth_arena_printf(
+		mem, "a path leaves '%s', whose operators must be contiguous, and comes back to it at '%s'",
+		p->s->dev_name[dev], p->g->op_name[op]);
 	return add(mem, list, v, err);
 }
 
-static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev, berth_arena *mem, berth_violations *list, berth_err *err)
+static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
+                                  berth_violations *list, berth_err *err)
 {
 	int32_t *first_op;
 	uint8_t *reenters;
@@ -102,22 +130,28 @@ static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev,
 	return BERTH_OK;
 }
 
-static berth_status check_memory(const berth_problem *p, const int64_t *peak_bytes, berth_arena *mem, berth_violations *list, berth_err *err)
+static berth_status check_memory(const berth_problem *p, const int64_t *peak_bytes, berth_arena *mem,
+                                 berth_violations *list, berth_err *err)
 {
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t limit = p->dev_limit_bytes[d];
-		berth_violation v = {.kind = BERTH_VIOLATION_MEMORY, .op = -1, .dev = d, .needed = peak_bytes[d], .limit = limit, .metric = -1};
+		berth_violation v = {.kind = BERTH_VIOLATION_MEMORY,
+		                     .op = -1,
+		                     .dev = d,
+		                     .needed = peak_bytes[d],
+		                     .limit = limit,
+		                     .metric = -1};
 		if (limit < 0 || peak_bytes[d] <= limit)
 			continue;
-		v.message = berth_arena_printf(mem, "device '%s' needs %lld bytes at its peak and has %lld", p->s->dev_name[d], (long long)peak_bytes[d],
-		                               (long long)limit);
+		v.message = berth_arena_printf(mem, "device '%s' needs %lld bytes at its peak and has %lld",
+		                               p->s->dev_name[d], (long long)peak_bytes[d], (long long)limit);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
 }
 
-berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes, berth_arena *mem, berth_violations *out,
-                                   berth_err *err)
+berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes,
+                                   berth_arena *mem, berth_violations *out, berth_err *err)
 {
 	berth_violations list = {0};
 	for (int32_t op = 0; op < p->n_ops; op++) {
@@ -132,15 +166,24 @@ berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev
 	return BERTH_OK;
 }
 
-berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem, berth_violations *list, berth_err *err)
+berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem,
+                                berth_violations *list, berth_err *err)
 {
 	for (int m = 0; m < BERTH_N_METRICS && r->runs; m++) {
 		double x = berth_metric_value((berth_metric)m, r);
 		if (!o->limits[m] || !(x > o->most[m]))
 			continue;
 		const char *unit = berth_metric_unit((berth_metric)m);
-		berth_violation v = {.kind = BERTH_VIOLATION_LIMIT, .op = -1, .dev = -1, .needed = -1, .limit = -1, .metric = m, .value = x, .most = o->most[m]};
-		v.message = berth_arena_printf(mem, "%s is %.6g %s, above its limit of %.6g %s", berth_metric_name((berth_metric)m), x, unit, o->most[m], unit);
+		berth_violation v = {.kind = BERTH_VIOLATION_LIMIT,
+		                     .op = -1,
+		                     .dev = -1,
+		                     .needed = -1,
+		                     .limit = -1,
+		                     .metric = m,
+		                     .value = x,
+		                     .most = o->most[m]};
+		v.message = berth_arena_printf(mem, "%s is %.6g %s, above its limit of %.6g %s",
+		                               berth_metric_name((berth_metric)m), x, unit, o->most[m], unit);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
@@ -158,26 +201,38 @@ static berth_violation_kind reason(const berth_problem *p, int32_t op)
 		pinned |= pin_ok;
 		allowed |= pin_ok && !berth_op_forbids(p, op, d);
 	}
-	return !runs ? BERTH_VIOLATION_CANNOT_RUN : !pinned ? BERTH_VIOLATION_PIN : !allowed ? BERTH_VIOLATION_FORBID : BERTH_VIOLATION_COLOCATION;
+	return !runs      ? BERTH_VIOLATION_CANNOT_RUN
+	       : !pinned  ? BERTH_VIOLATION_PIN
+	       : !allowed ? BERTH_VIOLATION_FORBID
+	                  : BERTH_VIOLATION_COLOCATION;
 }
 
-static const char *reason_text(const berth_problem *p, int32_t op, berth_violation_kind kind, berth_arena *mem)
+static const char *reason_text(const berth_problem *p, int32_t op, berth_violation_kind kind,
+                               berth_arena *mem)
 {
 	const char *name = p->g->op_name[op], *type = type_of(p->g, op), *sys = p->s->name;
 	switch (kind) {
 	case BERTH_VIOLATION_CANNOT_RUN:
-		return berth_arena_printf(mem, "no device of '%s' can run operator '%s' (%s): give it a time_s, or add its type to a device's runs", sys, name, type);
+		return berth_arena_printf(mem,
+		                          "no device of '%s' can run operator '%s' (%s): give it a time_s, "
+		                          "or add its type to a device's runs",
+		                          sys, name, type);
 	case BERTH_VIOLATION_PIN:
-		return berth_arena_printf(mem, "operator '%s' (%s) is pinned to '%s', which cannot run it", name, type, p->g->op_pin[op]);
+		return berth_arena_printf(mem, "operator '%s' (%s) is pinned to '%s', which cannot run it",
+		                          name, type, p->g->op_pin[op]);
 	case BERTH_VIOLATION_FORBID:
-		return berth_arena_printf(mem, "every device of '%s' that can run operator '%s' (%s) is forbidden to it", sys, name, type);
+		return berth_arena_printf(
+			mem, "every device of '%s' that can run operator '%s' (%s) is forbidden to it", sys,
+			name, type);
 	default:
-		return berth_arena_printf(mem, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'", name, sys,
-		                          p->g->coloc_name[p->g->op_coloc_name[op]]);
+		return berth_arena_printf(
+			mem, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'",
+			name, sys, p->g->coloc_name[p->g->op_coloc_name[op]]);
 	}
 }
 
-berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out, berth_err *err)
+berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out,
+                                 berth_err *err)
 {
 	berth_violations list = {0};
 	for (int32_t op = 0; op < p->n_ops; op++) {
@@ -187,12 +242,24 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 		if (legal)
 			continue;
 		berth_violation_kind kind = reason(p, op);
-		berth_violation v = {.kind = kind, .op = op, .dev = -1, .needed = -1, .limit = -1, .metric = -1, .message = reason_text(p, op, kind, mem)};
+		berth_violation v = {.kind = kind,
+		                     .op = op,
+		                     .dev = -1,
+		                     .needed = -1,
+		                     .limit = -1,
+		                     .metric = -1,
+		                     .message = reason_text(p, op, kind, mem)};
 		BERTH_TRY(add(mem, &list, v, err));
 	}
 	if (!list.n && p->rules_conflict) {
-		berth_violation v = {.kind = BERTH_VIOLATION_RULES, .op = -1, .dev = -1, .needed = -1, .limit = -1, .metric = -1};
-		v.message = berth_arena_printf(mem, "no placement keeps separation and contiguity together with the other rules");
+		berth_violation v = {.kind = BERTH_VIOLATION_RULES,
+		                     .op = -1,
+		                     .dev = -1,
+		                     .needed = -1,
+		                     .limit = -1,
+		                     .metric = -1};
+		v.message = berth_arena_printf(
+			mem, "no placement keeps separation and contiguity together with the other rules");
 		BERTH_TRY(add(mem, &list, v, err));
 	}
 	*out = list;

@@ -10,10 +10,12 @@ typedef enum berth_violation_kind {
 	BERTH_VIOLATION_FORBID,     /* the device is forbidden to the operator */
 	BERTH_VIOLATION_COLOCATION, /* the operator is apart from its colocation group */
 	BERTH_VIOLATION_SEPARATION, /* the operator is together with another of its separation group */
-	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back to it here */
-	BERTH_VIOLATION_RULES,      /* no placement keeps separation and contiguity together with the other rules */
-	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory less its margin */
-	BERTH_VIOLATION_LIMIT       /* a metric is above the limit of the objective */
+	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back to it
+	                               here */
+	BERTH_VIOLATION_RULES,  /* no placement keeps separation and contiguity together with the other rules
+	                         */
+	BERTH_VIOLATION_MEMORY, /* the peak of a device is above its memory less its margin */
+	BERTH_VIOLATION_LIMIT   /* a metric is above the limit of the objective */
 } berth_violation_kind;
 
 typedef struct berth_violation {
@@ -37,13 +39,17 @@ const char *berth_violation_name(berth_violation_kind kind);
 /* Everything that op_dev [n_ops] breaks.
  *   peak_bytes  [n_devs] of its simulation, or NULL where there was none: memory is not looked at then
  * The list lives in mem. Fails: BERTH_ENOMEM. O(ops + edges + devs). */
-berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes, berth_arena *mem, berth_violations *out,
-                                   berth_err *err);
+berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes,
+                                   berth_arena *mem, berth_violations *out, berth_err *err);
 
-/* Add the limits of the objective that a simulated placement breaks. The list lives in mem. Fails: BERTH_ENOMEM. */
-berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem, berth_violations *list, berth_err *err);
+/* Add the limits of the objective that a simulated placement breaks. The list lives in mem. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem,
+                                berth_violations *list, berth_err *err);
 
-/* The operators that no placement can serve, and why. Empty if berth_problem_feasible is BERTH_OK. As above. O(ops * devs). */
-berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out, berth_err *err);
+/* The operators that no placement can serve, and why. Empty if berth_problem_feasible is BERTH_OK. As above.
+ * O(ops * devs). */
+berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out,
+                                 berth_err *err);
 
 #endif

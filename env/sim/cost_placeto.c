@@ -1,4 +1,5 @@
-/* The cost model "placeto"; see cost_placeto.h. Events in instants, as in sim.c: all ends at an instant, then starts. */
+/* The cost model "placeto"; see cost_placeto.h. Events in instants, as in sim.c: all ends at an instant,
+ * then starts. */
 #include "cost_placeto.h"
 
 #include <math.h>
@@ -12,7 +13,8 @@ typedef struct line {
 
 typedef struct happening {
 	int64_t time;
-	int32_t what; /* operators end, then n_ops + device is free again, then n_ops + n_devs + tensor has arrived */
+	int32_t what; /* operators end, then n_ops + device is free again, then n_ops + n_devs + tensor has
+	                 arrived */
 } happening;
 
 struct berth_placeto {
@@ -76,7 +78,8 @@ static int32_t pop(berth_placeto *s)
 }
 
 /* Join a line at its end, before those of the same instant with a larger rank (NULL: the index). */
-static void join(line *l, int32_t item, int64_t now, int64_t *since, int32_t *prev, int32_t *next, const int32_t *rank)
+static void join(line *l, int32_t item, int64_t now, int64_t *since, int32_t *prev, int32_t *next,
+                 const int32_t *rank)
 {
 	int32_t after = l->tail;
 	since[item] = now;
@@ -103,7 +106,8 @@ static int32_t serve(line *l, int32_t *prev, const int32_t *next)
 static void input_there(berth_placeto *s, int32_t op)
 {
 	if (--s->op_waits[op] == 0)
-		join(&s->dev[s->op_dev[op]], op, s->now, s->op_since, s->op_prev, s->op_next, s->p->g->op_topo);
+		join(&s->dev[s->op_dev[op]], op, s->now, s->op_since, s->op_prev, s->op_next,
+		     s->p->g->op_topo);
 }
 
 /* To the consumers on the producer's device, or to all others. Is there any other? */
@@ -136,7 +140,8 @@ static void happen(berth_placeto *s, int32_t what, int64_t *end_ns)
 		push(s, s->now + s->gap_ns, g->n_ops + d);
 		for (t = g->op_tensor_off[what]; t < g->op_tensor_off[what + 1]; t++)
 			if (hand_over(s, t, true))
-				join(&s->bus[d], t, s->now, s->tensor_since, s->tensor_prev, s->tensor_next, NULL);
+				join(&s->bus[d], t, s->now, s->tensor_since, s->tensor_prev, s->tensor_next,
+				     NULL);
 	}
 }
 
@@ -154,7 +159,8 @@ static int64_t transfer_time(const berth_placeto *s, int32_t t, int32_t home)
 static void start_all(berth_placeto *s, int64_t *start_ns)
 {
 	for (int32_t d = 0; d < s->p->n_devs; d++) {
-		int32_t op = serve(&s->dev[d], s->op_prev, s->op_next), t = serve(&s->bus[d], s->tensor_prev, s->tensor_next);
+		int32_t op = serve(&s->dev[d], s->op_prev, s->op_next),
+			t = serve(&s->bus[d], s->tensor_prev, s->tensor_next);
 		if (op >= 0) {
 			int64_t time = berth_op_time(s->p, op, d);
 			start_ns[op] = s->now;
@@ -185,7 +191,8 @@ static void find_peaks(berth_placeto *s, int64_t *peak)
 	}
 }
 
-void berth_placeto_run(berth_placeto *s, const int32_t *op_dev, int64_t *latency_ns, int64_t *load_ns, int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
+void berth_placeto_run(berth_placeto *s, const int32_t *op_dev, int64_t *latency_ns, int64_t *load_ns,
+                       int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
 {
 	const berth_graph *g = s->p->g;
 	s->op_dev = op_dev;

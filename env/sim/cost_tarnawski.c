@@ -1,4 +1,5 @@
-/* The cost model "tarnawski"; see cost_tarnawski.h. Times are doubles: the published program rounds nothing. */
+/* The cost model "tarnawski"; see cost_tarnawski.h. Times are doubles: the published program rounds
+ * nothing. */
 #include "cost_tarnawski.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ struct berth_tarnawski {
 	int32_t n_blocks;
 	int32_t *op_block;     /* [n_ops] */
 	int32_t *visit;        /* [n_ops] number of its visit on its accelerator */
-	int32_t *left;         /* [n_ops][n_devs] visits of each accelerator that are over before it, by its inputs */
+	int32_t *left; /* [n_ops][n_devs] visits of each accelerator that are over before it, by its inputs */
 	int32_t *dev_visits, *dev_base; /* [n_devs] visits; block of the first */
 	int32_t *block_dev;    /* [n_ops] */
 	int32_t *waits, *queue, *seen; /* [n_ops] by block */
@@ -78,7 +79,8 @@ static berth_status new_blocks(berth_tarnawski *t, size_t ops, size_t devs, bert
 	return BERTH_NEW(mem, t->open_visit, devs, err);
 }
 
-berth_status berth_tarnawski_new(const berth_problem *p, berth_arena *mem, berth_tarnawski **out, berth_err *err)
+berth_status berth_tarnawski_new(const berth_problem *p, berth_arena *mem, berth_tarnawski **out,
+                                 berth_err *err)
 {
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
 	berth_tarnawski *t;
@@ -180,7 +182,8 @@ static void join_visits(berth_tarnawski *t)
 	}
 }
 
-/* Visits cut in topological order: a visit takes operators until somebody needs what it makes. Their order of closing is an order to run them in. */
+/* Visits cut in topological order: a visit takes operators until somebody needs what it makes. Their order
+ * of closing is an order to run them in. */
 static void cut_visits(berth_tarnawski *t)
 {
 	const berth_problem *p = t->p;
@@ -336,7 +339,8 @@ static void find_peaks(const berth_tarnawski *t, int64_t *peak)
 		}
 }
 
-void berth_tarnawski_run(berth_tarnawski *t, const int32_t *op_dev, double *latency_s, double *load_s, int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
+void berth_tarnawski_run(berth_tarnawski *t, const int32_t *op_dev, double *latency_s, double *load_s,
+                         int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
 {
 	t->op_dev = op_dev;
 	*load_s = largest_load(t);

@@ -6,14 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_FAR = 4 }; /* runs from a base that is not the caller's before the caller's is made the base: a full run */
+enum {
+	MOST_FAR = 4
+}; /* runs from a base that is not the caller's before the caller's is made the base: a full run */
 
 berth_score berth_score_worst(void)
 {
 	return (berth_score){INFINITY, INFINITY};
 }
 
-berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem, berth_eval *out, berth_err *err)
+berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
+                            berth_eval *out, berth_err *err)
 {
 	BERTH_TRY(berth_objective_check(objective, p, err));
 	*out = (berth_eval){.p = p, .objective = *objective};
@@ -47,7 +50,8 @@ berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *er
 	return e->near ? BERTH_OK : berth_incremental_new(e->p, mem, &e->near, err);
 }
 
-/* Is there a base near enough to base? A walk that moves on at each step goes on from an old one for a while. */
+/* Is there a base near enough to base? A walk that moves on at each step goes on from an old one for a
+ * while. */
 static bool have_base(berth_eval *e, berth_keyed base)
 {
 	berth_sim_result r;

@@ -5,8 +5,9 @@
 #include "incremental.h"
 #include "objective.h"
 
-/* Score of a placement: those that fit memory, keep separation and contiguity, and all limits, by value, before all others by excess: that of memory, 1 for
- * each breach of constraints.h, and that of the limits together. Smaller is better. */
+/* Score of a placement: those that fit memory, keep separation and contiguity, and all limits, by value,
+ * before all others by excess: that of memory, 1 for each breach of constraints.h, and that of the limits
+ * together. Smaller is better. */
 typedef struct berth_score {
 	double excess, value;
 } berth_score;
@@ -33,10 +34,11 @@ typedef struct berth_eval {
 	int32_t n_far;     /* runs since its base was the caller's */
 } berth_eval;
 
-berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem, berth_eval *out, berth_err *err);
+berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
+                            berth_eval *out, berth_err *err);
 
-/* One evaluation by the reference simulator. Pins, forbidden devices and colocation are the caller's care; an operator on a device that cannot
- * run it gives infinite excess. order as in berth_sim_run. */
+/* One evaluation by the reference simulator. Pins, forbidden devices and colocation are the caller's care;
+ * an operator on a device that cannot run it gives infinite excess. order as in berth_sim_run. */
 berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *order);
 
 /* Prepare for berth_eval_near, in mem; done once, later calls do nothing. Fails: BERTH_ENOMEM. */
@@ -55,11 +57,12 @@ berth_score berth_eval_keyed(berth_eval *e, berth_keyed x);
  * above limit_ns. One evaluation. Quick while the base stays the same from call to call. */
 berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns);
 
-/* The largest latency that an objective of the latency alone values at most at value; INT64_MAX for other objectives: what a placement above it is worth need not be
- * known to see that its value is larger. */
+/* The largest latency that an objective of the latency alone values at most at value; INT64_MAX for other
+ * objectives: what a placement above it is worth need not be known to see that its value is larger. */
 int64_t berth_eval_latency_limit(const berth_eval *e, double value);
 
-/* The same with all metrics: *r is the simulation. Returns the excess; INFINITY where it does not run (r is not set then). */
+/* The same with all metrics: *r is the simulation. Returns the excess; INFINITY where it does not run (r is
+ * not set then). */
 double berth_eval_result(berth_eval *e, const int32_t *op_dev, const int32_t *order, berth_sim_result *r);
 
 #endif

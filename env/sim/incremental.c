@@ -17,9 +17,10 @@ typedef struct snapshot {
 	int32_t *op_waits;                            /* [n_ops] */
 	device *dev;                                  /* [n_devs] */
 	channel *chan;                                /* [n_channels] */
-	int64_t *chan_ns, *link_bytes, *mem_bytes, *peak_bytes; /* [n_channels], [n_links], [n_devs], [n_devs] */
+	int64_t *chan_ns, *link_bytes, *mem_bytes, *peak_bytes; /* [n_channels], [n_links], [n_devs], [n_devs]
+	                                                         */
 	int32_t *tensor_holds, *in_move;              /* [n_tensors], [n_edges]; where memory is tracked */
-	size_t store;                                 /* into the store: its events, live transfers, ready keys */
+	size_t store; /* into the store: its events, live transfers, ready keys */
 } snapshot;
 
 typedef struct live_move {
@@ -37,14 +38,15 @@ struct berth_incremental {
 	bool follows_memory;        /* the base did */
 	int64_t *ever_bytes;        /* [n_devs] of the base: all that the device ever holds */
 	int32_t *base_dev;          /* [n_ops] */
-	int64_t *base_end_ns, *tail_ns; /* [n_ops] of the base: end; least time from the start to the end of the run */
+	int64_t *base_end_ns, *tail_ns; /* [n_ops] of the base: end; least time from the start to the end of
+	                                   the run */
 	int64_t *base_time_ns, *base_chan_ns, *base_link_bytes; /* [n_devs], [n_channels], [n_links] */
 	int64_t *kept_ns, *kept_bytes; /* [n_channels], [n_links] scratch */
 	int32_t *base_ops;          /* [n_devs] */
 	int64_t base_latency_ns;
 	berth_sim_result base_result;
 	int32_t max_snaps;
-	snapshot *snap;             /* [max_snaps + 1] of the base by time; the last is for berth_incremental_all */
+	snapshot *snap; /* [max_snaps + 1] of the base by time; the last is for berth_incremental_all */
 	int32_t n_snaps;
 	unsigned char *store;
 	size_t store_size, store_used;
@@ -60,8 +62,10 @@ struct berth_incremental {
 static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = n->p;
-	size_t count = (size_t)n->max_snaps + 1, ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, chans = (size_t)p->s->n_channels, links = (size_t)p->s->n_links;
-	size_t tensors = p->memory_free ? 0 : (size_t)p->g->n_tensors, edges = p->memory_free ? 0 : (size_t)p->g->n_edges;
+	size_t count = (size_t)n->max_snaps + 1, ops = (size_t)p->n_ops, devs = (size_t)p->n_devs,
+	       chans = (size_t)p->s->n_channels, links = (size_t)p->s->n_links;
+	size_t tensors = p->memory_free ? 0 : (size_t)p->g->n_tensors,
+	       edges = p->memory_free ? 0 : (size_t)p->g->n_edges;
 	snapshot all;
 	BERTH_TRY(BERTH_NEW(mem, n->snap, count, err));
 	BERTH_TRY(BERTH_NEW(mem, all.op_waits, count * ops, err));
@@ -74,9 +78,15 @@ static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_
 	BERTH_TRY(BERTH_NEW(mem, all.tensor_holds, count * tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, all.in_move, count * edges, err));
 	for (size_t i = 0; i < count; i++)
-		n->snap[i] = (snapshot){.op_waits = all.op_waits + i * ops, .dev = all.dev + i * devs, .chan = all.chan + i * chans, .chan_ns = all.chan_ns + i * chans,
-		                        .link_bytes = all.link_bytes + i * links, .mem_bytes = all.mem_bytes + i * devs, .peak_bytes = all.peak_bytes + i * devs,
-		                        .tensor_holds = all.tensor_holds + i * tensors, .in_move = all.in_move + i * edges};
+		n->snap[i] = (snapshot){.op_waits = all.op_waits + i * ops,
+		                        .dev = all.dev + i * devs,
+		                        .chan = all.chan + i * chans,
+		                        .chan_ns = all.chan_ns + i * chans,
+		                        .link_bytes = all.link_bytes + i * links,
+		                        .mem_bytes = all.mem_bytes + i * devs,
+		                        .peak_bytes = all.peak_bytes + i * devs,
+		                        .tensor_holds = all.tensor_holds + i * tensors,
+		                        .in_move = all.in_move + i * edges};
 	return BERTH_OK;
 }
 
@@ -99,7 +109,8 @@ static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *
 	return BERTH_NEW(mem, n->base_chan_ns, p->s->n_channels, err);
 }
 
-berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, berth_incremental **out, berth_err *err)
+berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, berth_incremental **out,
+                                   berth_err *err)
 {
 	berth_incremental *n;
 	BERTH_TRY(BERTH_NEW(mem, n, 1, err));
@@ -111,7 +122,9 @@ berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, ber
 	if (BERTH_DEBUG)
 		BERTH_TRY(berth_sim_new(p, mem, &n->check, err));
 	BERTH_TRY(new_base(n, mem, err));
-	n->store_size = n->keys_work ? 16384 + (p->n_ops > MANY_OPS ? 16u : 96u) * ((size_t)p->n_ops + (size_t)p->g->n_edges) : 0;
+	n->store_size = n->keys_work ? 16384 + (p->n_ops > MANY_OPS ? 16u : 96u) *
+	                                               ((size_t)p->n_ops + (size_t)p->g->n_edges)
+	                             : 0;
 	if (!n->keys_work)
 		n->max_snaps = 0;
 	BERTH_TRY(new_snapshots(n, mem, err));
@@ -149,7 +162,8 @@ static void get(void *to, const unsigned char **from, size_t bytes)
 
 static size_t stored_bytes(const snapshot *k)
 {
-	return (size_t)k->n_heap * sizeof(event) + (size_t)k->n_live * sizeof(live_move) + (size_t)k->n_ready * sizeof(uint64_t);
+	return (size_t)k->n_heap * sizeof(event) + (size_t)k->n_live * sizeof(live_move) +
+	       (size_t)k->n_ready * sizeof(uint64_t);
 }
 
 /* The variable part; false where the store has no room. */
@@ -214,8 +228,10 @@ static void forget_moved(berth_incremental *n)
 		n->sim->start_ns[n->moved[i]] = n->sim->end_ns[n->moved[i]] = -1;
 }
 
-/* Operator times and ready lists of all devices, from the list at `from` on; which operators a device has says what room its list needs. */
-static void restore_devices(berth_incremental *n, const snapshot *k, const unsigned char *from, const int32_t *op_dev)
+/* Operator times and ready lists of all devices, from the list at `from` on; which operators a device has
+ * says what room its list needs. */
+static void restore_devices(berth_incremental *n, const snapshot *k, const unsigned char *from,
+                            const int32_t *op_dev)
 {
 	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
@@ -237,7 +253,8 @@ static void restore_devices(berth_incremental *n, const snapshot *k, const unsig
 	}
 }
 
-/* Put the simulator into the state of k, but for memory, under op_dev, which differs from the base by the moved operators. */
+/* Put the simulator into the state of k, but for memory, under op_dev, which differs from the base by the
+ * moved operators. */
 static void restore_state(berth_incremental *n, const snapshot *k, const int32_t *op_dev)
 {
 	const berth_problem *p = n->p;
@@ -296,7 +313,8 @@ static void find_moved(berth_incremental *n, const int32_t *op_dev)
 	for (int32_t from = 0; from < n->p->n_ops; from += BLOCK) {
 		int32_t end = n->p->n_ops - from < BLOCK ? n->p->n_ops : from + BLOCK;
 		size_t count = (size_t)(end - from);
-		if (memcmp(op_dev + from, n->base_dev + from, count * sizeof *op_dev) == 0 && memcmp(key + from, n->base_key + from, count * sizeof *key) == 0)
+		if (memcmp(op_dev + from, n->base_dev + from, count * sizeof *op_dev) == 0 &&
+		    memcmp(key + from, n->base_key + from, count * sizeof *key) == 0)
 			continue;
 		for (int32_t op = from; op < end; op++)
 			if (op_dev[op] != n->base_dev[op] || key[op] != n->base_key[op])
@@ -312,7 +330,8 @@ static bool can_run(const berth_incremental *n, const int32_t *op_dev)
 	return can;
 }
 
-/* The first time at which anything can differ: an end of a producer of a moved operator; 0: from the beginning. */
+/* The first time at which anything can differ: an end of a producer of a moved operator; 0: from the
+ * beginning. */
 static int64_t first_difference(const berth_incremental *n)
 {
 	const berth_graph *g = n->p->g;
@@ -344,8 +363,8 @@ static void add_shared(berth_incremental *n, int32_t q, const int32_t *op_dev, i
 		seen[op_dev[g->param_op[k]]] = -1;
 }
 
-/* All that the base's devices ever hold: parameters and state, tensors made there or brought there, outputs, and the largest workspaces, as many as run at
- * once. A copy is counted for each consumer. */
+/* All that the base's devices ever hold: parameters and state, tensors made there or brought there, outputs,
+ * and the largest workspaces, as many as run at once. A copy is counted for each consumer. */
 static void count_ever(berth_incremental *n)
 {
 	const berth_problem *p = n->p;
@@ -353,7 +372,8 @@ static void count_ever(berth_incremental *n)
 	memset(n->ever_bytes, 0, (size_t)p->n_devs * sizeof *n->ever_bytes);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t d = n->base_dev[op];
-		n->ever_bytes[d] += g->op_param_bytes[op] + g->op_state_bytes[op] + n->sim->op_start_bytes[op];
+		n->ever_bytes[d] +=
+			g->op_param_bytes[op] + g->op_state_bytes[op] + n->sim->op_start_bytes[op];
 		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
 			if (n->base_dev[g->tensor_producer[g->in_tensor[k]]] != d)
 				n->ever_bytes[d] += g->tensor_bytes[g->in_tensor[k]];
@@ -362,7 +382,8 @@ static void count_ever(berth_incremental *n)
 	}
 }
 
-/* Bytes that moving op can bring to any device, at most: its own, its inputs, and what it makes, for each consumer. */
+/* Bytes that moving op can bring to any device, at most: its own, its inputs, and what it makes, for each
+ * consumer. */
 static int64_t bytes_of(const berth_incremental *n, int32_t op)
 {
 	const berth_graph *g = n->p->g;
@@ -426,7 +447,8 @@ static int32_t last_before(const berth_incremental *n, int64_t time)
 /* ---- going on as the base did ---- */
 
 /* Is what ends then the same in both? A run numbers its transfers as they come. */
-static bool same_event(const berth_incremental *n, const snapshot *k, const live_move *live, event now, event then)
+static bool same_event(const berth_incremental *n, const snapshot *k, const live_move *live, event now,
+                       event then)
 {
 	const berth_sim *s = n->sim;
 	if (now.time - s->now != then.time - k->now || (now.what < 0) != (then.what < 0))
@@ -436,11 +458,13 @@ static bool same_event(const berth_incremental *n, const snapshot *k, const live
 	const transfer *a = &s->moves[~now.what];
 	for (int32_t i = 0; i < k->n_live; i++)
 		if (live[i].id == ~then.what)
-			return a->tensor == live[i].move.tensor && a->dest == live[i].move.dest && a->hop == live[i].move.hop;
+			return a->tensor == live[i].move.tensor && a->dest == live[i].move.dest &&
+			       a->hop == live[i].move.hop;
 	return false;
 }
 
-static bool same_queue(const berth_incremental *n, const live_move *live, int32_t n_live, int32_t now, int32_t then)
+static bool same_queue(const berth_incremental *n, const live_move *live, int32_t n_live, int32_t now,
+                       int32_t then)
 {
 	const transfer *move = n->sim->moves;
 	while (now >= 0 && then >= 0) {
@@ -458,7 +482,8 @@ static bool same_queue(const berth_incremental *n, const live_move *live, int32_
 	return now < 0 && then < 0;
 }
 
-/* Do the two heaps of one device hold the same operators in the same order? Keys of fifo are instants, of which only the order counts. */
+/* Do the two heaps of one device hold the same operators in the same order? Keys of fifo are instants, of
+ * which only the order counts. */
 static bool same_ready(const device *v, const uint64_t *then)
 {
 	for (int32_t i = 0; i < v->n_ready; i++) {
@@ -488,7 +513,8 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 	if (s->n_heap != k->n_heap || k->n_heap > MAX_COMPARED || k->n_live > MAX_COMPARED)
 		return false;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (s->dev[d].running != k->dev[d].running || s->dev[d].n_ready != k->dev[d].n_ready || s->dev[d].n_ready > MAX_COMPARED)
+		if (s->dev[d].running != k->dev[d].running || s->dev[d].n_ready != k->dev[d].n_ready ||
+		    s->dev[d].n_ready > MAX_COMPARED)
 			return false;
 	for (int32_t i = 0; i < s->n_heap; i++) {
 		int32_t j = 0;
@@ -498,7 +524,8 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 			return false;
 	}
 	for (int32_t c = 0; c < p->s->n_channels; c++)
-		if (s->chan[c].busy != k->chan[c].busy || !same_queue(n, live, k->n_live, s->chan[c].head, k->chan[c].head))
+		if (s->chan[c].busy != k->chan[c].busy ||
+		    !same_queue(n, live, k->n_live, s->chan[c].head, k->chan[c].head))
 			return false;
 	for (int32_t d = 0; d < p->n_devs; ready += s->dev[d++].n_ready)
 		if (!same_ready(&s->dev[d], ready))
@@ -506,8 +533,8 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 	return memcmp(s->op_waits, k->op_waits, (size_t)p->n_ops * sizeof *k->op_waits) == 0;
 }
 
-/* The first end of a producer of a moved operator after time in the base: until then nothing differs once nothing does. INT64_MAX: none. -1: a moved operator has all
- * its inputs and has not ended, which differs. */
+/* The first end of a producer of a moved operator after time in the base: until then nothing differs once
+ * nothing does. INT64_MAX: none. -1: a moved operator has all its inputs and has not ended, which differs. */
 static int64_t next_difference(const berth_incremental *n, int64_t time)
 {
 	const berth_graph *g = n->p->g;
@@ -527,11 +554,13 @@ static int64_t next_difference(const berth_incremental *n, int64_t time)
 	return next;
 }
 
-/* Is an input of a moved operator on its way to any device in k? It may come to where the operator was, or to where it is. */
+/* Is an input of a moved operator on its way to any device in k? It may come to where the operator was, or
+ * to where it is. */
 static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 {
 	const berth_graph *g = n->p->g;
-	const live_move *live = (const live_move *)(const void *)(n->store + k->store + (size_t)k->n_heap * sizeof(event));
+	const live_move *live =
+		(const live_move *)(const void *)(n->store + k->store + (size_t)k->n_heap * sizeof(event));
 	for (int32_t l = 0; l < k->n_live; l++)
 		for (int32_t i = 0; i < n->n_moved; i++)
 			for (int32_t j = g->op_in_off[n->moved[i]]; j < g->op_in_off[n->moved[i] + 1]; j++)
@@ -540,8 +569,8 @@ static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 	return false;
 }
 
-/* The state equals that of snapshot i: to the last one before the next difference, or to the end of the run. Returns the next snapshot that the run may
- * meet. */
+/* The state equals that of snapshot i: to the last one before the next difference, or to the end of the run.
+ * Returns the next snapshot that the run may meet. */
 static int32_t skip(berth_incremental *n, int32_t i)
 {
 	const berth_problem *p = n->p;
@@ -556,7 +585,8 @@ static int32_t skip(berth_incremental *n, int32_t i)
 	for (int32_t c = 0; c < p->s->n_channels; c++)
 		s->chan_ns[c] += (j < n->n_snaps ? to->chan_ns[c] : n->base_chan_ns[c]) - k->chan_ns[c];
 	for (int32_t l = 0; l < p->s->n_links; l++)
-		s->link_bytes[l] += (j < n->n_snaps ? to->link_bytes[l] : n->base_link_bytes[l]) - k->link_bytes[l];
+		s->link_bytes[l] +=
+			(j < n->n_snaps ? to->link_bytes[l] : n->base_link_bytes[l]) - k->link_bytes[l];
 	if (j == n->n_snaps) {
 		s->now = n->base_latency_ns + shift;
 		s->n_heap = 0;
@@ -592,7 +622,8 @@ static int64_t tail_of(const berth_incremental *n, int32_t op, const int32_t *op
 	return berth_op_time(p, op, op_dev[op]) + longest;
 }
 
-/* From the present state to the end; next: the first snapshot that the run may meet. False: above the limit. */
+/* From the present state to the end; next: the first snapshot that the run may meet. False: above the
+ * limit. */
 static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_sim_result *out)
 {
 	berth_sim *s = n->sim;
@@ -603,9 +634,11 @@ static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_s
 			return false;
 		sim_advance(s, true);
 		n->rounds++;
-		/* An operator that starts after all moved ones has none of them behind it: it has the tail that it had in the base. */
+		/* An operator that starts after all moved ones has none of them behind it: it has the tail
+		 * that it had in the base. */
 		for (; started < n->n_moved && s->start_ns[n->moved[started]] >= 0; started++)
-			if (n->n_moved == 1 && s->start_ns[n->moved[0]] + tail_of(n, n->moved[0], s->op_dev) > limit_ns)
+			if (n->n_moved == 1 &&
+			    s->start_ns[n->moved[0]] + tail_of(n, n->moved[0], s->op_dev) > limit_ns)
 				return false;
 		if (started == n->n_moved)
 			s->tail_ns = n->tail_ns;
@@ -623,7 +656,8 @@ static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_s
 	return true;
 }
 
-static void check_equal(berth_incremental *n, const int32_t *op_dev, bool known, int64_t limit_ns, const berth_sim_result *r)
+static void check_equal(berth_incremental *n, const int32_t *op_dev, bool known, int64_t limit_ns,
+                        const berth_sim_result *r)
 {
 	berth_sim_result full;
 	if (!BERTH_DEBUG)
@@ -632,8 +666,10 @@ static void check_equal(berth_incremental *n, const int32_t *op_dev, bool known,
 	berth_sim_run(n->check, op_dev, NULL, &full);
 	assert(known ? full.runs == r->runs : full.runs && full.latency_ns > limit_ns);
 	if (known && full.runs)
-		assert(full.latency_ns == r->latency_ns && full.fits == r->fits && memcmp(&full.load_s, &r->load_s, sizeof full.load_s) == 0 &&
-		       memcmp(&full.energy_j, &r->energy_j, sizeof full.energy_j) == 0 && memcmp(&full.excess, &r->excess, sizeof full.excess) == 0);
+		assert(full.latency_ns == r->latency_ns && full.fits == r->fits &&
+		       memcmp(&full.load_s, &r->load_s, sizeof full.load_s) == 0 &&
+		       memcmp(&full.energy_j, &r->energy_j, sizeof full.energy_j) == 0 &&
+		       memcmp(&full.excess, &r->excess, sizeof full.excess) == 0);
 }
 
 static bool full_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
@@ -657,7 +693,8 @@ static bool fresh_run(berth_incremental *n, const int32_t *op_dev, int64_t limit
 }
 
 /* The base with the moved operators where op_dev has them, from snapshot i or -1. */
-static bool run_from(berth_incremental *n, int32_t i, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
+static bool run_from(berth_incremental *n, int32_t i, const int32_t *op_dev, int64_t limit_ns,
+                     berth_sim_result *out)
 {
 	if (!n->follows_memory && !sure_to_fit(n))
 		return full_run(n, op_dev, limit_ns, out);
@@ -669,7 +706,8 @@ static bool run_from(berth_incremental *n, int32_t i, const int32_t *op_dev, int
 	return finish(n, i + 1, limit_ns, out);
 }
 
-bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
+bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns,
+                           berth_sim_result *out)
 {
 	bool known = true;
 	berth_sim_result r = {0};
@@ -785,7 +823,9 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 	}
 	if (n->has_base && n->base_keyed == (n->op_key != NULL)) {
 		find_moved(n, op_dev);
-		i = can_run(n, op_dev) && (n->follows_memory || sure_to_fit(n)) ? last_before(n, first_difference(n)) : -1;
+		i = can_run(n, op_dev) && (n->follows_memory || sure_to_fit(n))
+		            ? last_before(n, first_difference(n))
+		            : -1;
 	}
 	n->has_base = false;
 	if (i >= 0) {
@@ -824,7 +864,8 @@ void berth_incremental_use_keys(berth_incremental *n, const uint32_t *op_key)
 
 /* ---- all devices ---- */
 
-/* The state right before the first difference, from which all alternatives go, into the last snapshot's place; its index, -1: none. Its lists stand behind the base's. */
+/* The state right before the first difference, from which all alternatives go, into the last snapshot's
+ * place; its index, -1: none. Its lists stand behind the base's. */
 static const snapshot *common_start(berth_incremental *n, int64_t first, int32_t i)
 {
 	berth_sim *s = n->sim;
@@ -839,7 +880,8 @@ static const snapshot *common_start(berth_incremental *n, int64_t first, int32_t
 	return take(n, k) ? k : NULL;
 }
 
-void berth_incremental_all(berth_incremental *n, const int32_t *moved_op, int32_t n_moved, int64_t limit_ns, berth_sim_result *dev_result, bool *dev_known)
+void berth_incremental_all(berth_incremental *n, const int32_t *moved_op, int32_t n_moved, int64_t limit_ns,
+                           berth_sim_result *dev_result, bool *dev_known)
 {
 	const berth_problem *p = n->p;
 	const snapshot *start = NULL;

@@ -31,7 +31,8 @@ berth_status berth_metric_parse(const char *name, berth_metric *out, berth_err *
 			*out = (berth_metric)i;
 			return BERTH_OK;
 		}
-	return berth_fail(err, BERTH_EINVAL, "unknown objective '%.60s'%s; known: latency, throughput, energy, edp, power", name,
+	return berth_fail(err, BERTH_EINVAL,
+	                  "unknown objective '%.60s'%s; known: latency, throughput, energy, edp, power", name,
 	                  berth_text_suggest(hint, sizeof hint, name, metric_name, BERTH_N_METRICS));
 }
 
@@ -54,7 +55,9 @@ berth_status berth_metric_check(berth_metric m, const berth_problem *p, berth_er
 		return BERTH_OK;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (isnan(p->s->dev_idle_w[d]) || isnan(p->s->dev_busy_w[d]))
-			return berth_fail(err, BERTH_EFORMAT, "objective %s needs idle_w and busy_w on every device; '%s' of system '%s' has none",
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "objective %s needs idle_w and busy_w on every device; '%s' of "
+			                  "system '%s' has none",
 			                  metric_name[m], p->s->dev_name[d], p->s->name);
 	return BERTH_OK;
 }
@@ -117,11 +120,18 @@ static berth_status read_term(parser *r)
 	double weight = 1;
 	const char *from = r->at;
 	if (starts_number(r->at) && (!read_positive(r, &weight) || !take(r, "*")))
-		return berth_fail(r->err, BERTH_EINVAL, "objective: '%.40s' does not start with a weight above 0 and '*', as in 0.3*energy", from);
+		return berth_fail(
+			r->err, BERTH_EINVAL,
+			"objective: '%.40s' does not start with a weight above 0 and '*', as in 0.3*energy",
+			from);
 	BERTH_TRY(read_metric(r, &m));
 	r->o.sums[m] = true;
 	r->o.weight[m] += weight;
-	return isfinite(r->o.weight[m]) ? BERTH_OK : berth_fail(r->err, BERTH_EINVAL, "objective: the weights of %s add up to no finite number", metric_name[m]);
+	return isfinite(r->o.weight[m])
+	               ? BERTH_OK
+	               : berth_fail(r->err, BERTH_EINVAL,
+	                            "objective: the weights of %s add up to no finite number",
+	                            metric_name[m]);
 }
 
 /* Factor to SI of the unit that stands there, 1 without one. */
@@ -131,9 +141,10 @@ static double read_unit(parser *r, berth_metric m)
 		berth_metric metric;
 		const char *name;
 		double factor;
-	} units[] = {{BERTH_LATENCY, "ms", 1e-3}, {BERTH_LATENCY, "us", 1e-6}, {BERTH_LATENCY, "ns", 1e-9}, {BERTH_LATENCY, "s", 1},
-	             {BERTH_ENERGY, "mJ", 1e-3},  {BERTH_ENERGY, "kJ", 1e3},   {BERTH_ENERGY, "J", 1},      {BERTH_POWER, "mW", 1e-3},
-	             {BERTH_POWER, "kW", 1e3},    {BERTH_POWER, "W", 1}};
+	} units[] = {{BERTH_LATENCY, "ms", 1e-3}, {BERTH_LATENCY, "us", 1e-6}, {BERTH_LATENCY, "ns", 1e-9},
+	             {BERTH_LATENCY, "s", 1},     {BERTH_ENERGY, "mJ", 1e-3},  {BERTH_ENERGY, "kJ", 1e3},
+	             {BERTH_ENERGY, "J", 1},      {BERTH_POWER, "mW", 1e-3},   {BERTH_POWER, "kW", 1e3},
+	             {BERTH_POWER, "W", 1}};
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (units[i].metric == m && take(r, units[i].name))
 			return units[i].factor;
@@ -147,18 +158,23 @@ static berth_status read_limit(parser *r)
 	BERTH_TRY(read_metric(r, &m));
 	const char *sign = m == BERTH_THROUGHPUT ? ">=" : "<=";
 	if (!take(r, sign))
-		return berth_fail(r->err, BERTH_EINVAL, "objective: a limit on %s is written %s%sFIGURE%s", metric_name[m], metric_name[m], sign,
+		return berth_fail(r->err, BERTH_EINVAL, "objective: a limit on %s is written %s%sFIGURE%s",
+		                  metric_name[m], metric_name[m], sign,
 		                  m == BERTH_THROUGHPUT ? ", in samples a second" : "");
 	const char *from = r->at;
 	if (!read_positive(r, &x))
-		return berth_fail(r->err, BERTH_EINVAL, "objective: '%.40s' is no limit on %s; expected a number above 0", from, metric_name[m]);
+		return berth_fail(r->err, BERTH_EINVAL,
+		                  "objective: '%.40s' is no limit on %s; expected a number above 0", from,
+		                  metric_name[m]);
 	if (r->o.limits[m])
 		return berth_fail(r->err, BERTH_EINVAL, "objective: two limits on %s", metric_name[m]);
 	r->o.limits[m] = true;
 	r->asked[m] = x * read_unit(r, m);
 	r->o.most[m] = m == BERTH_THROUGHPUT ? 1 / r->asked[m] : r->asked[m];
 	if (!isnormal(r->o.most[m]))
-		return berth_fail(r->err, BERTH_EINVAL, "objective: the limit '%.40s' on %s is too small or too large", from, metric_name[m]);
+		return berth_fail(r->err, BERTH_EINVAL,
+		                  "objective: the limit '%.40s' on %s is too small or too large", from,
+		                  metric_name[m]);
 	return BERTH_OK;
 }
 
@@ -172,14 +188,16 @@ static void write_text(berth_objective *o, const double asked[BERTH_N_METRICS])
 		if (!o->sums[m])
 			continue;
 		bool plain = o->weight[m] == 1;
-		n += (size_t)snprintf(o->text + n, sizeof o->text - n, "%s%s%s%s", n ? "+" : "", plain ? "" : berth_text_double(number, o->weight[m]),
-		                      plain ? "" : "*", metric_name[m]);
+		n += (size_t)snprintf(o->text + n, sizeof o->text - n, "%s%s%s%s", n ? "+" : "",
+		                      plain ? "" : berth_text_double(number, o->weight[m]), plain ? "" : "*",
+		                      metric_name[m]);
 	}
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		if (!o->limits[m])
 			continue;
-		n += (size_t)snprintf(o->text + n, sizeof o->text - n, "%s%s%s%s", any ? "," : ":", metric_name[m], m == BERTH_THROUGHPUT ? ">=" : "<=",
-		                      berth_text_double(number, asked[m]));
+		n += (size_t)snprintf(
+			o->text + n, sizeof o->text - n, "%s%s%s%s", any ? "," : ":", metric_name[m],
+			m == BERTH_THROUGHPUT ? ">=" : "<=", berth_text_double(number, asked[m]));
 		any = true;
 	}
 }
@@ -197,7 +215,10 @@ static berth_status read_objective(parser *r)
 	}
 	skip(r);
 	if (*r->at)
-		return berth_fail(r->err, BERTH_EINVAL, "objective: '%.40s' was not expected; the form is METRIC or W*METRIC+W*METRIC, then :METRIC<=LIMIT", r->at);
+		return berth_fail(r->err, BERTH_EINVAL,
+		                  "objective: '%.40s' was not expected; the form is METRIC or "
+		                  "W*METRIC+W*METRIC, then :METRIC<=LIMIT",
+		                  r->at);
 	return BERTH_OK;
 }
 

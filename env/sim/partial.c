@@ -1,5 +1,6 @@
-/* Partial schedules; see partial.h. A slot's idle gaps are a list in order of time whose last one never ends. Searches walk from the late end, as list
- * schedulers place operators at about the time they have reached. */
+/* Partial schedules; see partial.h. A slot's idle gaps are a list in order of time whose last one never
+ * ends. Searches walk from the late end, as list schedulers place operators at about the time they have
+ * reached. */
 #include "partial.h"
 
 #include "ready.h"
@@ -34,7 +35,8 @@ struct berth_partial {
 
 	int32_t *coloc_dev;      /* [n_colocs] */
 	double share;           /* of tensors that berth_partial_fits counts; below 0: fits everywhere */
-	int64_t *dev_kept, *dev_moving, *dev_workspace; /* [n_devs] parameters, state, outputs; tensors; largest workspace */
+	int64_t *dev_kept, *dev_moving, *dev_workspace; /* [n_devs] parameters, state, outputs; tensors;
+	                                                   largest workspace */
 	int32_t *dev_ops;       /* [n_devs] bound operators */
 	bool *sep_dev_taken;    /* [n_seps][n_devs] an operator of the separation group is bound there */
 	size_t words;           /* of a set of devices */
@@ -73,7 +75,9 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 	BERTH_TRY(BERTH_NEW(mem, part->slot_off, (size_t)p->n_devs + 1, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int32_t slots = p->s->dev_slots[d];
-		part->slot_off[d + 1] = part->slot_off[d] + (slots < p->n_ops || slots == 1 ? slots : p->n_ops > 0 ? p->n_ops : 1);
+		part->slot_off[d + 1] = part->slot_off[d] + (slots < p->n_ops || slots == 1 ? slots
+		                                             : p->n_ops > 0                 ? p->n_ops
+		                                                                            : 1);
 	}
 	size_t n_slots = (size_t)part->slot_off[p->n_devs];
 	part->single_slots = part->slot_off[p->n_devs] == p->n_devs;
@@ -151,23 +155,27 @@ static int64_t workspaces(const berth_partial *part, int32_t dev, int64_t larges
 	return largest * (slots < n_ops ? slots : n_ops);
 }
 
-/* Memory of an operator whose colocation group was just bound to dev, with the copies between it and operators bound before. */
+/* Memory of an operator whose colocation group was just bound to dev, with the copies between it and
+ * operators bound before. */
 static void count_op(berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = part->p->g;
 	load own = own_load(g, op);
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
-		own.kept += hold(part->param_on + (size_t)g->op_param[i] * part->words, dev, g->param_bytes[g->op_param[i]]);
+		own.kept += hold(part->param_on + (size_t)g->op_param[i] * part->words, dev,
+		                 g->param_bytes[g->op_param[i]]);
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		if (home >= 0 && home != dev)
-			own.moving += hold(part->tensor_on + (size_t)t * part->words, dev, g->tensor_bytes[t]);
+			own.moving +=
+				hold(part->tensor_on + (size_t)t * part->words, dev, g->tensor_bytes[t]);
 	}
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t to = berth_partial_dev(part, g->edge_consumer[e]);
 			if (to >= 0 && to != dev)
-				part->dev_moving[to] += hold(part->tensor_on + (size_t)t * part->words, to, g->tensor_bytes[t]);
+				part->dev_moving[to] += hold(part->tensor_on + (size_t)t * part->words, to,
+				                             g->tensor_bytes[t]);
 		}
 	part->dev_kept[dev] += own.kept;
 	part->dev_moving[dev] += own.moving;
@@ -218,7 +226,8 @@ int32_t berth_partial_dev(const berth_partial *part, int32_t op)
 
 int64_t berth_partial_bytes(const berth_partial *part, int32_t dev)
 {
-	return part->dev_kept[dev] + part->dev_moving[dev] + workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
+	return part->dev_kept[dev] + part->dev_moving[dev] +
+	       workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
 }
 
 int64_t berth_partial_room(const berth_partial *part, int32_t dev)
@@ -235,13 +244,16 @@ static load added_load(berth_partial *part, int32_t op, int32_t dev)
 	int32_t coloc = part->p->op_coloc[op];
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
 		int32_t q = g->op_param[i];
-		if (part->param_seen[q] != part->stamp && !in_set(part->param_on + (size_t)q * part->words, dev))
+		if (part->param_seen[q] != part->stamp &&
+		    !in_set(part->param_on + (size_t)q * part->words, dev))
 			own.kept += g->param_bytes[q];
 		part->param_seen[q] = part->stamp;
 	}
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t], home = berth_partial_dev(part, producer);
-		if (home >= 0 && home != dev && part->p->op_coloc[producer] != coloc && part->tensor_seen[t] != part->stamp &&
+		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t],
+			home = berth_partial_dev(part, producer);
+		if (home >= 0 && home != dev && part->p->op_coloc[producer] != coloc &&
+		    part->tensor_seen[t] != part->stamp &&
 		    !in_set(part->tensor_on + (size_t)t * part->words, dev))
 			own.moving += g->tensor_bytes[t];
 		part->tensor_seen[t] = part->stamp;
@@ -254,11 +266,13 @@ void berth_partial_limit_memory(berth_partial *part, double share)
 	part->share = share;
 }
 
-/* Would the bound stay within dev's memory with this colocation group too, if of the tensors only a share counts? */
+/* Would the bound stay within dev's memory with this colocation group too, if of the tensors only a share
+ * counts? */
 static bool holds(berth_partial *part, int32_t coloc, int32_t dev, double share)
 {
 	const berth_problem *p = part->p;
-	int64_t memory = p->dev_limit_bytes[dev], kept = part->dev_kept[dev], moving = part->dev_moving[dev], workspace = part->dev_workspace[dev];
+	int64_t memory = p->dev_limit_bytes[dev], kept = part->dev_kept[dev], moving = part->dev_moving[dev],
+		workspace = part->dev_workspace[dev];
 	if (p->memory_free || memory < 0)
 		return true;
 	part->stamp++;
@@ -308,7 +322,9 @@ static inline void fill_ready(const berth_partial *part, int32_t op, int64_t *re
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t];
 		int64_t end = part->end_ns[producer];
-		const int64_t *move = p->class_pair_ns + ((size_t)p->tensor_class[t] * n + (size_t)berth_partial_dev(part, producer)) * n;
+		const int64_t *move =
+			p->class_pair_ns +
+			((size_t)p->tensor_class[t] * n + (size_t)berth_partial_dev(part, producer)) * n;
 		for (size_t d = 0; d < n; d++)
 			ready_ns[d] = end + move[d] > ready_ns[d] ? end + move[d] : ready_ns[d];
 	}
@@ -329,12 +345,14 @@ void berth_partial_look_ahead(const berth_partial *part, int32_t op)
 	size_t n = (size_t)p->n_devs;
 	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
 		int32_t t = p->g->in_tensor[i], dev = berth_partial_dev(part, p->g->tensor_producer[t]);
-		__builtin_prefetch(p->class_pair_ns + ((size_t)p->tensor_class[t] * n + (size_t)(dev < 0 ? 0 : dev)) * n);
+		__builtin_prefetch(p->class_pair_ns +
+		                   ((size_t)p->tensor_class[t] * n + (size_t)(dev < 0 ? 0 : dev)) * n);
 	}
 }
 
 /* The slot's earliest start; a gap that ends before the operator would is the last one to look at. */
-static int64_t slot_start(const berth_partial *part, int32_t slot, int64_t ready, int64_t time, bool insertion)
+static int64_t slot_start(const berth_partial *part, int32_t slot, int64_t ready, int64_t time,
+                          bool insertion)
 {
 	const gap *gaps = part->gaps;
 	int32_t i = part->slot_tail[slot];
@@ -345,7 +363,8 @@ static int64_t slot_start(const berth_partial *part, int32_t slot, int64_t ready
 	return best;
 }
 
-int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, int64_t ready_ns, bool insertion)
+int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, int64_t ready_ns,
+                            bool insertion)
 {
 	int64_t best = NEVER, time = berth_op_time(part->p, op, dev);
 	for (int32_t slot = part->slot_off[dev]; slot < part->slot_off[dev + 1] && best > ready_ns; slot++) {
@@ -360,7 +379,8 @@ int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, 
 static int32_t find_gap(const berth_partial *part, int32_t dev, int64_t start, int64_t end, int32_t *slot)
 {
 	for (*slot = part->slot_off[dev]; *slot < part->slot_off[dev + 1]; ++*slot)
-		for (int32_t i = part->slot_tail[*slot]; i >= 0 && part->gaps[i].end >= end; i = part->gaps[i].prev)
+		for (int32_t i = part->slot_tail[*slot]; i >= 0 && part->gaps[i].end >= end;
+		     i = part->gaps[i].prev)
 			if (part->gaps[i].start <= start)
 				return i;
 	return -1;
@@ -408,9 +428,11 @@ int64_t berth_partial_place(berth_partial *part, int32_t op, int32_t dev, int64_
 	return end;
 }
 
-static void try_dev(const berth_partial *part, int32_t op, int32_t dev, bool insertion, int32_t *best_dev, int64_t *best_start, int64_t *best_end)
+static void try_dev(const berth_partial *part, int32_t op, int32_t dev, bool insertion, int32_t *best_dev,
+                    int64_t *best_start, int64_t *best_end)
 {
-	int64_t start = berth_partial_start(part, op, dev, part->ready_ns[dev], insertion), end = start + berth_op_time(part->p, op, dev);
+	int64_t start = berth_partial_start(part, op, dev, part->ready_ns[dev], insertion),
+		end = start + berth_op_time(part->p, op, dev);
 	if (*best_dev >= 0 && end >= *best_end)
 		return;
 	*best_dev = dev;
@@ -426,7 +448,8 @@ static int32_t earliest_at_the_end(const berth_partial *part, int32_t op, int64_
 	int64_t best_end = NEVER;
 	const int64_t *time_ns = p->op_dev_time_ns + (size_t)op * (size_t)n;
 	for (int32_t d = 0; d < n; d++) {
-		int64_t tail = part->gaps[part->slot_tail[d]].start, start = tail > part->ready_ns[d] ? tail : part->ready_ns[d];
+		int64_t tail = part->gaps[part->slot_tail[d]].start,
+			start = tail > part->ready_ns[d] ? tail : part->ready_ns[d];
 		if (berth_op_legal(p, op, d) && start + time_ns[d] < best_end) {
 			best = d;
 			best_end = start + time_ns[d];
@@ -442,13 +465,15 @@ int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, 
 	int32_t best = -1, bound = berth_partial_dev(part, op), coloc = p->op_coloc[op];
 	int64_t end = 0;
 	berth_partial_ready(part, op, part->ready_ns);
-	if (!insertion && bound < 0 && part->asks_nothing && part->single_slots && (best = earliest_at_the_end(part, op, start_ns)) >= 0)
+	if (!insertion && bound < 0 && part->asks_nothing && part->single_slots &&
+	    (best = earliest_at_the_end(part, op, start_ns)) >= 0)
 		return best;
 	for (int32_t d = 0; d < p->n_devs && bound < 0; d++)
 		if (berth_op_legal(p, op, d) && (part->asks_nothing || berth_partial_fits(part, coloc, d)))
 			try_dev(part, op, d, insertion, &best, start_ns, &end);
 	if (best < 0)
-		try_dev(part, op, bound >= 0 ? bound : berth_partial_roomiest(part, coloc), insertion, &best, start_ns, &end);
+		try_dev(part, op, bound >= 0 ? bound : berth_partial_roomiest(part, coloc), insertion, &best,
+		        start_ns, &end);
 	return best;
 }
 
@@ -464,7 +489,8 @@ void berth_partial_devs(const berth_partial *part, int32_t *op_dev)
 
 /* ---- list scheduling ---- */
 
-berth_status berth_partial_schedule(berth_partial *part, const int64_t *op_key, berth_arena *tmp, berth_err *err)
+berth_status berth_partial_schedule(berth_partial *part, const int64_t *op_key, berth_arena *tmp,
+                                    berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_ready ready;

@@ -1,10 +1,12 @@
-/* The reference simulator: discrete events, in instants. Each instant is rounds of two phases: all ends that are due, then all starts;
- * zero durations give further rounds of the same instant.
+/* The reference simulator: discrete events, in instants. Each instant is rounds of two phases: all ends that
+ * are due, then all starts; zero durations give further rounds of the same instant.
  *
  *   events    binary heap of (time, what ends): an operator or a hop
- *   devices   a heap of ready operators each, keyed by the order rule; program and given hold back all but the next one
- *   channels  a list of waiting transfers each, sorted by (request instant, tensor, destination); with no contention none waits. In program order: sorted by
- *             places in the channel's sequence, which is known beforehand, and all but the next one held back
+ *   devices   a heap of ready operators each, keyed by the order rule; program and given hold back all but
+ *             the next one
+ *   channels  a list of waiting transfers each, sorted by (request instant, tensor, destination); with no
+ *             contention none waits. In program order: sorted by places in the channel's sequence, which is
+ *             known beforehand, and all but the next one held back
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
 #include "sim_state.h"
@@ -18,7 +20,8 @@
 static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 {
 	const berth_graph *g = s->p->g;
-	size_t ops = (size_t)g->n_ops, edges = (size_t)g->n_edges, devs = (size_t)s->p->n_devs, chans = (size_t)s->p->s->n_channels;
+	size_t ops = (size_t)g->n_ops, edges = (size_t)g->n_edges, devs = (size_t)s->p->n_devs,
+	       chans = (size_t)s->p->s->n_channels;
 	BERTH_TRY(BERTH_NEW(mem, s->op_n_in, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s->op_start_bytes, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s->op_waits, ops, err));
@@ -85,7 +88,8 @@ void berth_sim_use_keys(berth_sim *s, const uint32_t *op_key)
 
 bool berth_keys_work(const berth_problem *p)
 {
-	return p->s->cost_model == BERTH_COST_REFERENCE && !(p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM);
+	return p->s->cost_model == BERTH_COST_REFERENCE &&
+	       !(p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM);
 }
 
 void berth_sim_want_hops(berth_sim *s, berth_sim_hop *hops)
@@ -179,7 +183,8 @@ static void touch_chan(berth_sim *s, int32_t c)
 	}
 }
 
-/* Every input is there: into the ready heap of its device, with the key of the order rule in the upper and the operator's place in the lower half. */
+/* Every input is there: into the ready heap of its device, with the key of the order rule in the upper and
+ * the operator's place in the lower half. */
 static void make_ready(berth_sim *s, int32_t op)
 {
 	const berth_problem *p = s->p;
@@ -208,8 +213,8 @@ static int32_t channel_of(const berth_sim *s, const transfer *m)
 	return s->p->s->link_channel[s->p->route_link[m->hop]];
 }
 
-/* Queue the present hop of the transfer: sorted by request instant, tensor, destination. Requests come in order of time, so that only
- * those of the same instant are ever passed. */
+/* Queue the present hop of the transfer: sorted by request instant, tensor, destination. Requests come in
+ * order of time, so that only those of the same instant are ever passed. */
 static void request_hop(berth_sim *s, int32_t id)
 {
 	transfer *m = &s->moves[id];
@@ -222,7 +227,8 @@ static void request_hop(berth_sim *s, int32_t id)
 	if (s->places)
 		m->key = (uint64_t)(uint32_t)s->hop_place[m->place + m->hop];
 	int32_t c = channel_of(s, m), after = s->chan[c].tail;
-	while (after >= 0 && (s->moves[after].key > m->key || (s->moves[after].key == m->key && s->moves[after].dest > m->dest)))
+	while (after >= 0 && (s->moves[after].key > m->key ||
+	                      (s->moves[after].key == m->key && s->moves[after].dest > m->dest)))
 		after = s->moves[after].prev;
 	m->prev = after;
 	m->next = after >= 0 ? s->moves[after].next : s->chan[c].head;
@@ -249,7 +255,8 @@ static void find_places(berth_sim *s, int32_t first)
 	}
 }
 
-/* The tensor was made on its producer's device: hand it to consumers there, request one transfer to each other device. */
+/* The tensor was made on its producer's device: hand it to consumers there, request one transfer to each
+ * other device. */
 static void tensor_made(berth_sim *s, int32_t t, int32_t home)
 {
 	const berth_problem *p = s->p;
@@ -266,9 +273,13 @@ static void tensor_made(berth_sim *s, int32_t t, int32_t home)
 		}
 		if (s->dest_move[d] < 0) {
 			size_t n = (size_t)p->n_devs;
-			int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)home) * n + (size_t)d];
+			int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)home) * n +
+			                                (size_t)d];
 			s->dest_move[d] = s->n_moves;
-			s->moves[s->n_moves++] = (transfer){.tensor = t, .dest = d, .hop = p->route_off[r], .hop_end = p->route_off[r + 1]};
+			s->moves[s->n_moves++] = (transfer){.tensor = t,
+			                                    .dest = d,
+			                                    .hop = p->route_off[r],
+			                                    .hop_end = p->route_off[r + 1]};
 		}
 		s->in_move[in] = s->dest_move[d];
 		s->moves[s->dest_move[d]].uses_left++;
@@ -335,7 +346,8 @@ static void end_hop(berth_sim *s, int32_t id)
 		touch_chan(s, c);
 	}
 	if (s->hops)
-		s->hops[s->n_hops++] = (berth_sim_hop){m->tensor, m->dest, link, m->request_ns, m->start_ns, s->now};
+		s->hops[s->n_hops++] =
+			(berth_sim_hop){m->tensor, m->dest, link, m->request_ns, m->start_ns, s->now};
 	if (s->track && is_first_hop(s, m) && --s->tensor_holds[m->tensor] == 0)
 		s->mem_bytes[p->s->link_from[link]] -= p->g->tensor_bytes[m->tensor];
 	if (++m->hop < m->hop_end)
@@ -385,7 +397,8 @@ static void start_hop(berth_sim *s, int32_t id)
 	const berth_problem *p = s->p;
 	transfer *m = &s->moves[id];
 	int32_t link = p->route_link[m->hop];
-	int64_t time = p->class_link_ns[(size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link];
+	int64_t time =
+		p->class_link_ns[(size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link];
 	m->start_ns = s->now;
 	s->chan_ns[p->s->link_channel[link]] += time;
 	s->link_bytes[link] += p->g->tensor_bytes[m->tensor];
@@ -450,7 +463,8 @@ static void static_memory(berth_sim *s)
 	}
 }
 
-/* Places of the operators in their device's sequence, numbered device after device; seq: operators in the order to keep. */
+/* Places of the operators in their device's sequence, numbered device after device; seq: operators in the
+ * order to keep. */
 static void sequences(berth_sim *s, const int32_t *seq)
 {
 	int32_t n = s->p->n_ops;
@@ -476,7 +490,8 @@ static void place_hops(berth_sim *s, int32_t t, int32_t *n)
 	s->dest_move[home] = -1;
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		size_t devs = (size_t)p->n_devs;
-		int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * devs + (size_t)home) * devs + (size_t)d];
+		int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * devs + (size_t)home) * devs +
+		                                (size_t)d];
 		if (s->dest_move[d] < 0)
 			continue;
 		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
@@ -574,7 +589,8 @@ static double energy(const berth_sim *s, int64_t latency_ns)
 		sum += y->link_joules_per_byte[l] * (double)s->link_bytes[l];
 	for (int32_t d = 0; d < s->p->n_devs; d++)
 		sum += y->dev_idle_w[d] * ((double)latency_ns * 1e-9) +
-		       (y->dev_busy_w[d] - y->dev_idle_w[d]) * ((double)s->dev_time_ns[d] * 1e-9 / y->dev_slots[d]);
+		       (y->dev_busy_w[d] - y->dev_idle_w[d]) *
+		               ((double)s->dev_time_ns[d] * 1e-9 / y->dev_slots[d]);
 	return sum;
 }
 
@@ -596,10 +612,12 @@ static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_resul
 	int64_t load_ns;
 	s->track = true;
 	if (s->placeto) {
-		berth_placeto_run(s->placeto, op_dev, &s->now, &load_ns, s->start_ns, s->end_ns, s->peak_bytes);
+		berth_placeto_run(s->placeto, op_dev, &s->now, &load_ns, s->start_ns, s->end_ns,
+		                  s->peak_bytes);
 		out->load_s = (double)load_ns * 1e-9;
 	} else {
-		berth_tarnawski_run(s->tarnawski, op_dev, &latency, &out->load_s, s->start_ns, s->end_ns, s->peak_bytes);
+		berth_tarnawski_run(s->tarnawski, op_dev, &latency, &out->load_s, s->start_ns, s->end_ns,
+		                    s->peak_bytes);
 		s->now = llround(latency * 1e9);
 	}
 	out->runs = true;
@@ -682,7 +700,8 @@ size_t berth_sim_n_hops(const berth_sim *s) { return s->n_hops; }
 static int by_time(const void *a, const void *b)
 {
 	const event *x = a, *y = b;
-	return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->what > y->what) - (x->what < y->what);
+	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+	                          : (x->what > y->what) - (x->what < y->what);
 }
 
 void berth_sim_start_order(berth_sim *s, int32_t *order)

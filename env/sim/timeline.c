@@ -1,9 +1,11 @@
 /* A simulation with everything kept; see timeline.h. */
 #include "timeline.h"
 
-berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_timeline *out, berth_err *err)
+berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
+                                berth_arena *mem, berth_timeline *out, berth_err *err)
 {
-	berth_timeline t = {.op_dev = op_dev, .op_order = order, .order = order ? BERTH_ORDER_GIVEN : p->s->order};
+	berth_timeline t = {
+		.op_dev = op_dev, .op_order = order, .order = order ? BERTH_ORDER_GIVEN : p->s->order};
 	berth_sim *sim;
 	BERTH_TRY(berth_sim_new(p, mem, &sim, err));
 	BERTH_TRY(BERTH_NEW(mem, t.hops, berth_sim_max_hops(p), err));

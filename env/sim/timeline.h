@@ -18,7 +18,9 @@ typedef struct berth_timeline {
 	size_t n_hops;
 } berth_timeline;
 
-/* Simulate op_dev (and order, or NULL) with the reference simulator; the timeline lives in mem. Fails: BERTH_ENOMEM. */
-berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, const int32_t *order, berth_arena *mem, berth_timeline *out, berth_err *err);
+/* Simulate op_dev (and order, or NULL) with the reference simulator; the timeline lives in mem. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
+                                berth_arena *mem, berth_timeline *out, berth_err *err);
 
 #endif

@@ -14,7 +14,8 @@ static bool names_device(const berth_system *s, const char *key)
 	return false;
 }
 
-berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s, const double *time_s, berth_arena *mem, berth_graph *out, berth_err *err)
+berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s, const double *time_s,
+                                    berth_arena *mem, berth_graph *out, berth_err *err)
 {
 	berth_graph r = *g;
 	int32_t n = 0;

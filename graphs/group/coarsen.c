@@ -8,10 +8,16 @@
 
 static const berth_grouper groupers[] = {
 	{"chain", "chains of operators only", group_run_chain},
-	{"heavy-edge", "chains, then heavy edges between neighbouring levels (Herrmann et al. 2019)", group_run_heavy_edge},
-	{"modularity", "communities of the graph weighted by bytes (Blondel et al. 2008), cut until acyclic", group_run_modularity},
-	{"fusion", "what a runtime fuses: epilogues of products, attention, elementwise chains; then heavy edges", group_run_fusion},
-	{"by-score", "components of the dominant edges by given scores (Duan et al. 2024), down to the target", group_run_by_score},
+	{"heavy-edge", "chains, then heavy edges between neighbouring levels (Herrmann et al. 2019)",
+	 group_run_heavy_edge},
+	{"modularity", "communities of the graph weighted by bytes (Blondel et al. 2008), cut until acyclic",
+	 group_run_modularity},
+	{"fusion",
+	 "what a runtime fuses: epilogues of products, attention, elementwise chains; then heavy edges",
+	 group_run_fusion},
+	{"by-score",
+	 "components of the dominant edges by given scores (Duan et al. 2024), down to the target",
+	 group_run_by_score},
 	{"auto", "the one of these that loses least when it is measured on the system", group_run_heavy_edge},
 };
 
@@ -34,7 +40,8 @@ berth_status berth_grouper_find(const char *name, const berth_grouper **out, ber
 			return BERTH_OK;
 		}
 	}
-	return berth_fail(err, BERTH_EINVAL, "unknown grouper '%.60s'%s", name, berth_text_suggest(hint, sizeof hint, name, names, N_GROUPERS));
+	return berth_fail(err, BERTH_EINVAL, "unknown grouper '%.60s'%s", name,
+	                  berth_text_suggest(hint, sizeof hint, name, names, N_GROUPERS));
 }
 
 berth_coarsen_cfg berth_coarsen_cfg_default(int32_t target)
@@ -64,7 +71,8 @@ static berth_status compose(const berth_graph *g, group_work *w, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_coarsening *c, berth_err *err)
+static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
+                            berth_arena *tmp, berth_coarsening *c, berth_err *err)
 {
 	group_work *w;
 	BERTH_TRY(BERTH_NEW(tmp, w, 1, err));
@@ -73,14 +81,16 @@ static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, 
 	BERTH_TRY(group_first_level(g, cfg, c, &w->now, tmp, err));
 	c->n_levels = 1;
 	w->counts[0] = c->n_colocs;
-	const berth_grouper *grouper = cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
+	const berth_grouper *grouper =
+		cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
 	c->grouper = grouper->name;
 	BERTH_TRY(grouper->run(w, err));
 	return compose(g, w, err);
 }
 
 /* The grouper that loses least, of those that come closest to the target: more groups are no merit. */
-static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *tmp, const berth_grouper **out, berth_err *err)
+static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *tmp,
+                           const berth_grouper **out, berth_err *err)
 {
 	double least = 0;
 	int32_t least_over = 0;
@@ -108,7 +118,8 @@ static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 	return BERTH_OK;
 }
 
-berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_coarsening *out, berth_err *err)
+berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
+                           berth_arena *tmp, berth_coarsening *out, berth_err *err)
 {
 	berth_coarsening c = {0};
 	if (cfg->target < 1)
@@ -133,29 +144,34 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 static berth_status check_maps(const berth_graph *g, const berth_coarsening *c, berth_err *err)
 {
 	if (c->level_n[0] != c->n_colocs || c->level_n[c->n_levels - 1] != c->n_groups)
-		return berth_fail(err, BERTH_EFORMAT, "levels go from %d to %d nodes, expected %d to %d", c->level_n[0], c->level_n[c->n_levels - 1], c->n_colocs,
-		                  c->n_groups);
+		return berth_fail(err, BERTH_EFORMAT, "levels go from %d to %d nodes, expected %d to %d",
+		                  c->level_n[0], c->level_n[c->n_levels - 1], c->n_colocs, c->n_groups);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t v = c->op_coloc[op];
 		for (int32_t l = 0; l < c->n_levels; l++) {
 			if (v < 0 || v >= c->level_n[l])
-				return berth_fail(err, BERTH_EFORMAT, "operator %d: node %d of level %d out of range", op, v, l);
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "operator %d: node %d of level %d out of range", op, v, l);
 			v = l + 1 < c->n_levels ? c->level_map[l][v] : v;
 		}
 		if (v != c->op_group[op])
-			return berth_fail(err, BERTH_EFORMAT, "operator %d: levels lead to group %d, the map says %d", op, v, c->op_group[op]);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: levels lead to group %d, the map says %d", op, v,
+			                  c->op_group[op]);
 	}
 	return BERTH_OK;
 }
 
-static berth_status check_colocation(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp, berth_err *err)
+static berth_status check_colocation(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp,
+                                     berth_err *err)
 {
 	int32_t *coloc;
 	BERTH_TRY(BERTH_NEW(tmp, coloc, g->n_coloc_names, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t k = g->op_coloc_name[op];
 		if (k >= 0 && coloc[k] && coloc[k] != c->op_coloc[op] + 1)
-			return berth_fail(err, BERTH_EFORMAT, "operator %d: its colocation group is in two nodes", op);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: its colocation group is in two nodes", op);
 		if (k >= 0)
 			coloc[k] = c->op_coloc[op] + 1;
 	}
@@ -163,7 +179,8 @@ static berth_status check_colocation(const berth_graph *g, const berth_coarsenin
 }
 
 /* Kahn's algorithm on the groups, over edges that run along the order of colocation groups. */
-static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp, berth_err *err)
+static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp,
+                                  berth_err *err)
 {
 	group_level colocs, groups;
 	int32_t *map, *leader, n;
@@ -178,11 +195,14 @@ static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *
 		leader[v] = v;
 	BERTH_TRY(group_renumber(&groups, leader, map, &n, tmp, err));
 	if (n != c->n_groups)
-		return berth_fail(err, BERTH_EFORMAT, "the groups' graph has a cycle: %d of %d groups can be ordered", n, c->n_groups);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "the groups' graph has a cycle: %d of %d groups can be ordered", n,
+		                  c->n_groups);
 	return BERTH_OK;
 }
 
-static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c, const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
+static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c, const berth_coarsen_cfg *cfg,
+                                berth_arena *tmp, berth_err *err)
 {
 	int64_t *bytes;
 	int32_t *first;
@@ -198,11 +218,13 @@ static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c,
 	}
 	for (int32_t v = 0; v < c->n_groups; v++)
 		if (several[v] && bytes[v] > cfg->max_bytes)
-			return berth_fail(err, BERTH_EFORMAT, "group %d holds %lld bytes, the cap is %lld", v, (long long)bytes[v], (long long)cfg->max_bytes);
+			return berth_fail(err, BERTH_EFORMAT, "group %d holds %lld bytes, the cap is %lld", v,
+			                  (long long)bytes[v], (long long)cfg->max_bytes);
 	return BERTH_OK;
 }
 
-berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c, const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
+berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
+                                    const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = check_maps(g, c, err);
@@ -216,7 +238,8 @@ berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening
 	return st;
 }
 
-berth_status berth_coarsening_crossing_bytes(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp, int64_t *bytes, berth_err *err)
+berth_status berth_coarsening_crossing_bytes(const berth_graph *g, const berth_coarsening *c,
+                                             berth_arena *tmp, int64_t *bytes, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	int32_t *seen; /* [group] the last tensor that went there, + 1 */

@@ -73,7 +73,8 @@ static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_a
 }
 
 /* Units, numbered by their first operator in topological order. */
-berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
+berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem,
+                                 berth_arena *tmp, berth_err *err)
 {
 	int32_t *of_coloc;
 	BERTH_TRY(BERTH_NEW(mem, c->op_coloc, g->n_ops, err));
@@ -101,8 +102,8 @@ int64_t group_default_bytes(const berth_graph *g, int32_t op)
 	return sum;
 }
 
-berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c, group_level *l, berth_arena *tmp,
-                               berth_err *err)
+berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c,
+                               group_level *l, berth_arena *tmp, berth_err *err)
 {
 	arc *arcs;
 	size_t n_arcs = 0;
@@ -114,7 +115,8 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 		l->cost[c->op_coloc[op]] += cfg->op_cost ? cfg->op_cost[op] : 1;
 		l->bytes[c->op_coloc[op]] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);
 	}
-	for (int32_t op = 0; op < g->n_ops; op++) { /* two operators of separation groups are too heavy for one cluster */
+	for (int32_t op = 0; op < g->n_ops; op++) { /* two operators of separation groups are too heavy for
+		                                       one cluster */
 		int64_t *bytes = &l->bytes[c->op_coloc[op]];
 		if (g->op_sep[op] >= 0 && *bytes <= cfg->max_bytes / 2)
 			*bytes = cfg->max_bytes / 2 + 1;
@@ -123,12 +125,15 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t u = c->op_coloc[g->tensor_producer[t]], v = c->op_coloc[g->edge_consumer[e]];
 			if (u < v)
-				arcs[n_arcs++] = (arc){u, v, cfg->edge_score ? cfg->edge_score[e] : (double)g->tensor_bytes[t]};
+				arcs[n_arcs++] = (arc){u, v,
+				                       cfg->edge_score ? cfg->edge_score[e]
+				                                       : (double)g->tensor_bytes[t]};
 		}
 	return link_level(l, arcs, n_arcs, tmp, err);
 }
 
-berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n_out, berth_arena *tmp, berth_err *err)
+berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n_out,
+                            berth_arena *tmp, berth_err *err)
 {
 	int32_t *waits, *rank, *queue, *next_member, *last_member, n = 0;
 	BERTH_TRY(BERTH_NEW(tmp, waits, l->n, err));
@@ -167,7 +172,8 @@ berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t
 }
 
 /* The next level under map. */
-berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out, berth_arena *tmp, berth_err *err)
+berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out,
+                            berth_arena *tmp, berth_err *err)
 {
 	arc *arcs;
 	size_t n_arcs = 0;
@@ -225,9 +231,10 @@ berth_status group_take(group_work *w, const int32_t *leader, berth_err *err)
 
 /* ---- making clusters acyclic ---- */
 
-/* Stages of the nodes under labels: along an edge the stage never falls, and it rises where the label changes. So clusters of one label and one stage
- * make an acyclic graph: a way that leaves a cluster comes to a higher stage (another label), or to another cluster of a higher stage.
- * First the earliest stages; then, backwards, each node as late as its successors allow if that joins it to one of them. */
+/* Stages of the nodes under labels: along an edge the stage never falls, and it rises where the label
+ * changes. So clusters of one label and one stage make an acyclic graph: a way that leaves a cluster comes
+ * to a higher stage (another label), or to another cluster of a higher stage. First the earliest stages;
+ * then, backwards, each node as late as its successors allow if that joins it to one of them. */
 static void find_stages(const group_level *l, const int32_t *label, int32_t *stage)
 {
 	for (int32_t v = 0; v < l->n; v++) {
@@ -242,7 +249,9 @@ static void find_stages(const group_level *l, const int32_t *label, int32_t *sta
 		bool joins = false;
 		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
 			int32_t w = l->to[i], most = stage[w] - (label[w] != label[v]);
-			joins = most < latest ? label[w] == label[v] : most == latest ? joins || label[w] == label[v] : joins;
+			joins = most < latest    ? label[w] == label[v]
+			        : most == latest ? joins || label[w] == label[v]
+			                         : joins;
 			latest = most < latest ? most : latest;
 		}
 		if (joins)

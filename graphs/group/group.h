@@ -1,13 +1,15 @@
-/* What the groupers share: the graph of a level, clusters taken as the next level, cyclic clusters cut until they are not.
+/* What the groupers share: the graph of a level, clusters taken as the next level, cyclic clusters cut until
+ * they are not.
  *
- * A grouper starts from the level of colocation groups and takes clusters as new levels until the target is reached or nothing is left to join. Clusters are
- * given by leader[node]: the cluster's first node. */
+ * A grouper starts from the level of colocation groups and takes clusters as new levels until the target is
+ * reached or nothing is left to join. Clusters are given by leader[node]: the cluster's first node. */
 #ifndef BERTH_GROUP_H
 #define BERTH_GROUP_H
 
 #include "coarsen.h"
 
-/* One level's graph: nodes in a topological order of the kept edges (u < v for each), parallel edges merged. */
+/* One level's graph: nodes in a topological order of the kept edges (u < v for each), parallel edges
+ * merged. */
 typedef struct group_level {
 	int32_t n, n_edges;
 	double *cost;
@@ -38,16 +40,19 @@ typedef struct group_work {
 /* ---- levels ---- */
 
 /* Units of g into c, and the level of them. Fails: BERTH_ENOMEM. */
-berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err);
-berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c, group_level *l, berth_arena *tmp,
-                               berth_err *err);
+berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem,
+                                 berth_arena *tmp, berth_err *err);
+berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c,
+                               group_level *l, berth_arena *tmp, berth_err *err);
 
 /* The next level under map. */
-berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out, berth_arena *tmp, berth_err *err);
+berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out,
+                            berth_arena *tmp, berth_err *err);
 
-/* Kahn's order of the clusters of a level, lowest first member first: map[node] becomes the number in that order, *n the count of those that could be
- * ordered (all, if the clusters' graph is acyclic). */
-berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n, berth_arena *tmp, berth_err *err);
+/* Kahn's order of the clusters of a level, lowest first member first: map[node] becomes the number in that
+ * order, *n the count of those that could be ordered (all, if the clusters' graph is acyclic). */
+berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n,
+                            berth_arena *tmp, berth_err *err);
 
 /* What op weighs against max_bytes where the caller says nothing. */
 int64_t group_default_bytes(const berth_graph *g, int32_t op);
@@ -65,7 +70,8 @@ bool group_fits(const group_level *l, group_caps cap, double cost, int64_t bytes
 /* Take clusters as the next level. They must be acyclic. */
 berth_status group_take(group_work *w, const int32_t *leader, berth_err *err);
 
-/* Clusters of any label in [0, n), cut until their graph is acyclic and then taken, if any is left. *shrunk: nodes fewer. */
+/* Clusters of any label in [0, n), cut until their graph is acyclic and then taken, if any is left. *shrunk:
+ * nodes fewer. */
 berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk, berth_err *err);
 
 /* Join chains within caps, at most `most` joins; returns how many. leader is set for all nodes. */

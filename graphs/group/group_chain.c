@@ -1,5 +1,5 @@
-/* Groups that are chains: a node with one successor joins it where it is that one's only predecessor. Nothing else is joined, so more groups than wanted
- * remain where the graph branches. */
+/* Groups that are chains: a node with one successor joins it where it is that one's only predecessor.
+ * Nothing else is joined, so more groups than wanted remain where the graph branches. */
 #include "group.h"
 
 int32_t group_join_chains(const group_level *l, group_caps cap, int32_t most, int32_t *leader)

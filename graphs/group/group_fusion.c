@@ -1,10 +1,13 @@
-/* Groups that a runtime runs as one kernel, as Moirai coarsens (Zhang et al., arXiv 2312.04025): a product with its epilogue (Conv, BatchNormalization, Relu;
- * MatMul, bias, Gelu; a residual addition), attention (product, scaling and mask, Softmax, product), elementwise chains, normalisations with the additions
- * before them. The rules are those that inference runtimes document; none is modelled exactly. Heavy edges go on from there to the target.
+/* Groups that a runtime runs as one kernel, as Moirai coarsens (Zhang et al., arXiv 2312.04025): a product
+ * with its epilogue (Conv, BatchNormalization, Relu; MatMul, bias, Gelu; a residual addition), attention
+ * (product, scaling and mask, Softmax, product), elementwise chains, normalisations with the additions
+ * before them. The rules are those that inference runtimes document; none is modelled exactly. Heavy edges
+ * go on from there to the target.
  *
- * Backwards from the outputs, an operator joins the kernel that consumes all it makes, if the kernel takes it. A kernel so has one exit, and hence no
- * way leads out of it and back. In training graphs only forward operators fuse and only their forward consumers count: through its colocation with the
- * weights the backward pass follows. What that makes cyclic is cut (group_take_labels). */
+ * Backwards from the outputs, an operator joins the kernel that consumes all it makes, if the kernel takes
+ * it. A kernel so has one exit, and hence no way leads out of it and back. In training graphs only forward
+ * operators fuse and only their forward consumers count: through its colocation with the weights the
+ * backward pass follows. What that makes cyclic is cut (group_take_labels). */
 #include "group.h"
 
 #include <stdlib.h>
@@ -19,11 +22,24 @@ static int compare_words(const void *key, const void *word)
 
 static kind kind_of(const char *type)
 {
-	static const char *const points[] = { /* sorted bytewise */
-		"Abs", "Add", "BatchNormalization", "BiasAdd", "Cast", "Ceil", "Celu", "Clip", "Cos", "Div", "Dropout", "Elu", "Erf", "Exp", "FastGelu",
-		"Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow",
-		"Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tanh", "Where"};
-	static const char *const norms[] = {"GroupNormalization", "InstanceNormalization", "LayerNormalization", "RMSNormalization",
+	static const char *const points[] = {/* sorted bytewise */
+	                                     "Abs",       "Add",      "BatchNormalization",
+	                                     "BiasAdd",   "Cast",     "Ceil",
+	                                     "Celu",      "Clip",     "Cos",
+	                                     "Div",       "Dropout",  "Elu",
+	                                     "Erf",       "Exp",      "FastGelu",
+	                                     "Floor",     "Gelu",     "HardSigmoid",
+	                                     "HardSwish", "Identity", "LeakyRelu",
+	                                     "Log",       "Max",      "Min",
+	                                     "Mish",      "Mul",      "Neg",
+	                                     "PRelu",     "Pow",      "Reciprocal",
+	                                     "Relu",      "Round",    "Selu",
+	                                     "Sigmoid",   "Sign",     "Sin",
+	                                     "Softplus",  "Softsign", "Sqrt",
+	                                     "Sub",       "Sum",      "Swish",
+	                                     "Tanh",      "Where"};
+	static const char *const norms[] = {"GroupNormalization", "InstanceNormalization",
+	                                    "LayerNormalization", "RMSNormalization",
 	                                    "SimplifiedLayerNormalization"};
 	static const char *const products[] = {"Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul"};
 	if (!type)
@@ -59,7 +75,9 @@ static opening opens(kind k, const char *type, bool exit, opening behind)
 	case KIND_POINT: return exit ? OPEN_PRODUCT : behind;
 	case KIND_NORM: return exit ? OPEN_POINTS : OPEN_NONE;
 	case KIND_SOFTMAX: return behind == OPEN_SOFTMAX && !exit ? OPEN_SCORES : OPEN_POINTS;
-	case KIND_PRODUCT: return (exit || behind != OPEN_SCORES) && strcmp(type, "MatMul") == 0 ? OPEN_SOFTMAX : OPEN_NONE;
+	case KIND_PRODUCT:
+		return (exit || behind != OPEN_SCORES) && strcmp(type, "MatMul") == 0 ? OPEN_SOFTMAX
+		                                                                      : OPEN_NONE;
 	case KIND_OTHER: break;
 	}
 	return OPEN_NONE;
@@ -69,7 +87,9 @@ static bool takes(const kernel *q, opening behind, kind k, const char *type)
 {
 	switch (k) {
 	case KIND_POINT: return behind == OPEN_POINTS || behind == OPEN_PRODUCT || behind == OPEN_SCORES;
-	case KIND_PRODUCT: return (behind == OPEN_PRODUCT && q->products == 0) || (behind == OPEN_SCORES && q->products == 1 && strcmp(type, "MatMul") == 0);
+	case KIND_PRODUCT:
+		return (behind == OPEN_PRODUCT && q->products == 0) ||
+		       (behind == OPEN_SCORES && q->products == 1 && strcmp(type, "MatMul") == 0);
 	case KIND_SOFTMAX: return behind == OPEN_SOFTMAX && !q->softmax;
 	default: return false;
 	}
@@ -105,7 +125,8 @@ static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
 	int32_t found = -1;
 	if (g->op_output_bytes[op] > 0 || g->op_backward[op])
 		return -1;
-	for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]]; e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++) {
+	for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]];
+	     e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++) {
 		int32_t to = g->edge_consumer[e];
 		if (g->op_backward[to])
 			continue;

@@ -1,10 +1,12 @@
-/* Chains first, then acyclic heavy-edge clustering round by round, after Herrmann et al., "Multilevel Algorithms for Acyclic Partitioning of Directed
- * Acyclic Graphs" (SIAM J. Sci. Comput. 2019).
+/* Chains first, then acyclic heavy-edge clustering round by round, after Herrmann et al., "Multilevel
+ * Algorithms for Acyclic Partitioning of Directed Acyclic Graphs" (SIAM J. Sci. Comput. 2019).
  *
- * Why the clusters of a round stay acyclic: every edge rises in top level (longest path from a source) by at least one. A cluster is either two nodes
- * of one level, or a lower node u at level t and an upper node v at t + 1 (a spanning pair). Call L the level of a cluster's lowest node. Along an edge
- * between clusters L never falls, and it rises where the target is not a spanning pair; so a cycle would consist of spanning pairs of one t, each edge
- * from a lower node to an upper one. A pair is not made where such an edge to or from another pair of that t exists; hence no cycle. */
+ * Why the clusters of a round stay acyclic: every edge rises in top level (longest path from a source) by at
+ * least one. A cluster is either two nodes of one level, or a lower node u at level t and an upper node v at
+ * t + 1 (a spanning pair). Call L the level of a cluster's lowest node. Along an edge between clusters L
+ * never falls, and it rises where the target is not a spanning pair; so a cycle would consist of spanning
+ * pairs of one t, each edge from a lower node to an upper one. A pair is not made where such an edge to or
+ * from another pair of that t exists; hence no cycle. */
 #include "group.h"
 
 #include <stdlib.h>
@@ -20,7 +22,8 @@ static void top_levels(const group_level *l, int32_t *top)
 	}
 }
 
-/* Would the pair (u, v) of neighbouring levels touch another spanning pair of the same levels? mate[x]: partner of x or -1. */
+/* Would the pair (u, v) of neighbouring levels touch another spanning pair of the same levels? mate[x]:
+ * partner of x or -1. */
 static bool crosses_pair(const group_level *l, const int32_t *top, const int32_t *mate, int32_t u, int32_t v)
 {
 	for (int32_t i = l->off[u]; i < l->off[u + 1]; i++) {
@@ -52,7 +55,8 @@ static int compare_candidates(const void *pa, const void *pb)
 }
 
 /* A round's matching: at most `want` pairs, best rating first. */
-static int32_t match(const group_level *l, group_caps cap, const int32_t *top, candidate *list, size_t n, int32_t want, int32_t *mate)
+static int32_t match(const group_level *l, group_caps cap, const int32_t *top, candidate *list, size_t n,
+                     int32_t want, int32_t *mate)
 {
 	int32_t joined = 0;
 	if (n)
@@ -77,12 +81,15 @@ static size_t edge_candidates(const group_level *l, const int32_t *top, candidat
 	for (int32_t u = 0; u < l->n; u++)
 		for (int32_t i = l->off[u]; i < l->off[u + 1]; i++)
 			if (top[l->to[i]] == top[u] + 1)
-				list[n++] = (candidate){l->score[i] / (l->cost[u] + l->cost[l->to[i]] + LEAST), u, l->to[i]};
+				list[n++] = (candidate){
+					l->score[i] / (l->cost[u] + l->cost[l->to[i]] + LEAST), u, l->to[i]};
 	return n;
 }
 
-/* Where edges are used up: neighbours in each top level, lightest first, those that share a predecessor before others by their order. */
-static size_t sibling_candidates(const group_level *l, const int32_t *top, int32_t *last_of_top, candidate *list)
+/* Where edges are used up: neighbours in each top level, lightest first, those that share a predecessor
+ * before others by their order. */
+static size_t sibling_candidates(const group_level *l, const int32_t *top, int32_t *last_of_top,
+                                 candidate *list)
 {
 	size_t n = 0;
 	for (int32_t v = 0; v < l->n; v++)
@@ -96,7 +103,8 @@ static size_t sibling_candidates(const group_level *l, const int32_t *top, int32
 	return n;
 }
 
-static berth_status round_of(const group_level *l, group_caps cap, int32_t target, bool siblings, int32_t *leader, int32_t *joined, berth_arena *tmp, berth_err *err)
+static berth_status round_of(const group_level *l, group_caps cap, int32_t target, bool siblings,
+                             int32_t *leader, int32_t *joined, berth_arena *tmp, berth_err *err)
 {
 	int32_t *top, *mate, *last;
 	candidate *list;

@@ -1,10 +1,11 @@
-/* Communities: the local moves of the Louvain method (Blondel, Guillaume, Lambiotte & Lefebvre, "Fast unfolding of communities in large networks", J. Stat.
- * Mech. 2008) on the undirected graph weighted by scores, level by level, as DiviML splits models (Ghannane & Abdelfattah, arXiv 2308.00127). A community
- * keeps within the caps, no move leaves fewer communities than the target, and what would close a cycle is cut off. Where communities end above
- * the target, heavy edges go on.
+/* Communities: the local moves of the Louvain method (Blondel, Guillaume, Lambiotte & Lefebvre, "Fast
+ * unfolding of communities in large networks", J. Stat. Mech. 2008) on the undirected graph weighted by
+ * scores, level by level, as DiviML splits models (Ghannane & Abdelfattah, arXiv 2308.00127). A community
+ * keeps within the caps, no move leaves fewer communities than the target, and what would close a cycle is
+ * cut off. Where communities end above the target, heavy edges go on.
  *
- * A move of node v to community c changes the modularity by (w(v, c) - k_v K_c / 2m) / m, with k the weighted degree, K its sum over the community
- * without v, m the sum of all weights. */
+ * A move of node v to community c changes the modularity by (w(v, c) - k_v K_c / 2m) / m, with k the
+ * weighted degree, K its sum over the community without v, m the sum of all weights. */
 #include "group.h"
 
 enum { MAX_SWEEPS = 8 };
@@ -87,7 +88,8 @@ static bool move(communities *c, int32_t v)
 	for (int32_t i = 0; i < c->n_near; i++) {
 		int32_t k = c->near[i];
 		double gain = c->to[k] - c->degree[v] * c->sum[k] / c->total;
-		if (may_leave && k != home && group_fits(l, c->cap, c->cost[k], c->bytes[k], v) && (gain > most || (gain == most && best != home && k < best))) {
+		if (may_leave && k != home && group_fits(l, c->cap, c->cost[k], c->bytes[k], v) &&
+		    (gain > most || (gain == most && best != home && k < best))) {
 			most = gain;
 			best = k;
 		}

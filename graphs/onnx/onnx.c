@@ -46,8 +46,10 @@ static const char *first_output(const onnx_model *m, const onnx_node *n)
 	return n->type;
 }
 
-/* Name of the operator: see onnx.h. Where the first output's name is some other operator's, a number is added. */
-static berth_status op_name(const onnx_model *m, const name_table *t, const berth_builder *b, const onnx_node *n, const char **out, berth_err *err)
+/* Name of the operator: see onnx.h. Where the first output's name is some other operator's, a number is
+ * added. */
+static berth_status op_name(const onnx_model *m, const name_table *t, const berth_builder *b,
+                            const onnx_node *n, const char **out, berth_err *err)
 {
 	*out = n->name;
 	if (stands_once(t, n->name))
@@ -162,8 +164,8 @@ static berth_status build_edges(build *s, int32_t node, berth_err *err)
 		if (v < 0 || m->value[v].constant || m->value[v].producer < 0 || s->value_seen[v] == stamp)
 			continue;
 		s->value_seen[v] = stamp;
-		BERTH_TRY(berth_builder_edge(s->b, s->node_op[m->value[v].producer], s->node_op[node], onnx_value_bytes(&m->value[v], &known),
-		                             m->value[v].name, err));
+		BERTH_TRY(berth_builder_edge(s->b, s->node_op[m->value[v].producer], s->node_op[node],
+		                             onnx_value_bytes(&m->value[v], &known), m->value[v].name, err));
 	}
 	return BERTH_OK;
 }
@@ -194,7 +196,8 @@ static berth_status build_params(build *s, berth_err *err)
 		shared[p] = -1;
 		s->report.param_elements += m->param[p].users ? (double)m->param[p].elements : 0;
 		if (m->param[p].users > 1)
-			BERTH_TRY(berth_builder_param(s->b, m->value[m->param[p].value].name, m->param[p].bytes, &shared[p], err));
+			BERTH_TRY(berth_builder_param(s->b, m->value[m->param[p].value].name,
+			                              m->param[p].bytes, &shared[p], err));
 	}
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (!m->node[i].folded)
@@ -258,7 +261,8 @@ static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_o
 /* "dir/resnet50.onnx" -> "resnet50"; the graph's own name where that is no UTF-8. */
 static berth_status graph_name(const onnx_model *m, const char **out, berth_err *err)
 {
-	const char *slash = strrchr(m->file, '/'), *base = slash ? slash + 1 : m->file, *dot = strrchr(base, '.');
+	const char *slash = strrchr(m->file, '/'), *base = slash ? slash + 1 : m->file,
+		   *dot = strrchr(base, '.');
 	size_t n = dot && dot > base && strcmp(dot, ".onnx") == 0 ? (size_t)(dot - base) : strlen(base);
 	*out = m->name;
 	if (n && berth_text_is_utf8(base, n))
@@ -266,7 +270,8 @@ static berth_status graph_name(const onnx_model *m, const char **out, berth_err 
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status import(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem, berth_graph *out, berth_onnx_report *report, berth_err *err)
+static berth_status import(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem, berth_graph *out,
+                           berth_onnx_report *report, berth_err *err)
 {
 	build s = {.m = m};
 	berth_graph g;
@@ -292,9 +297,16 @@ static berth_status import(onnx_model *m, const berth_onnx_options *opt, berth_a
 
 /* ---- memory ---- */
 
-/* A node that exporters write, with names for itself, its inputs and its outputs, has at least NODE_LENGTH bytes; whoever puts its weights beside the file has little
- * else in it. Nodes shorter than that are granted nothing, and long ones need nothing. */
-enum { FREE_BYTES = 16 * 1000 * 1000, BYTES_A_BYTE = 4, NODE_LENGTH = 48, LONG_NODE = 256, BYTES_A_NODE = 400 };
+/* A node that exporters write, with names for itself, its inputs and its outputs, has at least NODE_LENGTH
+ * bytes; whoever puts its weights beside the file has little else in it. Nodes shorter than that are granted
+ * nothing, and long ones need nothing. */
+enum {
+	FREE_BYTES = 16 * 1000 * 1000,
+	BYTES_A_BYTE = 4,
+	NODE_LENGTH = 48,
+	LONG_NODE = 256,
+	BYTES_A_NODE = 400
+};
 
 /* Nodes of that length in the main graph, as far as the file can be read. */
 static size_t count_nodes(const onnx_model *m)
@@ -307,7 +319,8 @@ static size_t count_nodes(const onnx_model *m)
 			continue;
 		onnx_wire graph = onnx_wire_inside(&w, &f);
 		for (bool other = true; onnx_wire_next(&graph, &node, &other, NULL) == BERTH_OK && other;)
-			n += node.number == 1 && node.type == ONNX_BYTES && node.end - node.at >= NODE_LENGTH && node.end - node.at < LONG_NODE;
+			n += node.number == 1 && node.type == ONNX_BYTES &&
+			     node.end - node.at >= NODE_LENGTH && node.end - node.at < LONG_NODE;
 	}
 	return n;
 }
@@ -340,17 +353,25 @@ static void budget_free(void *ctx, void *p)
 		free(p);
 }
 
-static berth_status import_within(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem, berth_graph *out, berth_onnx_report *report, berth_err *err)
+static berth_status import_within(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem,
+                                  berth_graph *out, berth_onnx_report *report, berth_err *err)
 {
-	budget b = {{budget_alloc, budget_free, &b}, {mem->hook, m->tmp->hook}, FREE_BYTES + BYTES_A_BYTE * m->size + BYTES_A_NODE * count_nodes(m), false};
+	budget b = {{budget_alloc, budget_free, &b},
+	            {mem->hook, m->tmp->hook},
+	            FREE_BYTES + BYTES_A_BYTE * m->size + BYTES_A_NODE * count_nodes(m),
+	            false};
 	berth_arena_mark scratch = berth_arena_get_mark(m->tmp), kept = berth_arena_get_mark(mem);
 	if (b.below[0] != b.below[1])
-		return import(m, opt, mem, out, report, err); /* allocators of two kinds: each keeps its own books */
+		return import(m, opt, mem, out, report, err); /* allocators of two kinds: each keeps its own
+		                                                 books */
 	mem->hook = m->tmp->hook = &b.hook;
 	berth_status st = import(m, opt, mem, out, report, err);
 	if (st == BERTH_ENOMEM && b.spent)
-		st = berth_fail(err, BERTH_EFORMAT, "%s: reading it takes more than %d bytes of memory for each of its %zu bytes, %d for each node and %d MB: it holds more nodes, "
-		                                    "values or attributes of a few bytes each than any exporter writes", m->file, BYTES_A_BYTE, m->size, BYTES_A_NODE, FREE_BYTES / 1000000);
+		st = berth_fail(err, BERTH_EFORMAT,
+		                "%s: reading it takes more than %d bytes of memory for each of its %zu "
+		                "bytes, %d for each node and %d MB: it holds more nodes, "
+		                "values or attributes of a few bytes each than any exporter writes",
+		                m->file, BYTES_A_BYTE, m->size, BYTES_A_NODE, FREE_BYTES / 1000000);
 	berth_arena_reset(m->tmp, scratch);
 	if (st != BERTH_OK)
 		berth_arena_reset(mem, kept);
@@ -359,8 +380,9 @@ static berth_status import_within(onnx_model *m, const berth_onnx_options *opt, 
 	return st;
 }
 
-berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem,
-                                    berth_arena *tmp, berth_graph *out, berth_onnx_report *report, berth_err *err)
+berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size,
+                                    const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp,
+                                    berth_graph *out, berth_onnx_report *report, berth_err *err)
 {
 	onnx_model m = {.file = file, .data = data, .size = size, .tmp = tmp};
 	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
@@ -371,8 +393,9 @@ berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data,
 	return st;
 }
 
-berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_onnx_report *report, berth_err *err)
+berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *opt, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *out, berth_onnx_report *report,
+                                   berth_err *err)
 {
 	const unsigned char *data;
 	size_t size;
@@ -382,7 +405,8 @@ berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *o
 	return st;
 }
 
-berth_status berth_graph_read_onnx(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+berth_status berth_graph_read_onnx(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                   berth_err *err)
 {
 	return berth_graph_load_onnx(path, NULL, mem, tmp, out, NULL, err);
 }

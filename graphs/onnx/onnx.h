@@ -1,29 +1,37 @@
-/* ONNX models to operator graphs. The file is mapped and walked in place: weights are never copied, external data never opened.
+/* ONNX models to operator graphs. The file is mapped and walked in place: weights are never copied, external
+ * data never opened.
  *
- * What becomes an operator: every node that is not folded. A node is folded (dropped) when all its inputs are constant, or its result is
- * known from static shapes alone (Shape, Size and what is computed from them); nodes with a body (If, Loop, Scan) and random ones stay.
- * The call of a function that the model defines is replaced by the function's nodes, named CALL/NODE.
- * Names: the node's name if non-empty and unique, else its first output's name. Graph inputs are not operators.
- * Costs: FLOPs are 2 * MACs for Conv, ConvTranspose, Gemm, MatMul, Einsum, RNN, LSTM, GRU and their quantised and fused forms, and one per
- * output element for the rest (macs 0). read_bytes: each distinct input tensor once, parameters and constants too; write_bytes: all outputs;
- * output_bytes: the graph outputs among them. A node with a body is one operator and costs what its body does, times its trips: Loop the constant
- * limit, Scan the length of its inputs, an option where one is given, else 1 (reported); If the branch that a constant condition takes, else the
- * one of more FLOPs. A sequence and an optional value count as one of what they hold. A tensor of unknown shape counts 0 bytes, an unknown dimension 1; both are reported.
+ * What becomes an operator: every node that is not folded. A node is folded (dropped) when all its inputs
+ * are constant, or its result is known from static shapes alone (Shape, Size and what is computed from
+ * them); nodes with a body (If, Loop, Scan) and random ones stay. The call of a function that the model
+ * defines is replaced by the function's nodes, named CALL/NODE. Names: the node's name if non-empty and
+ * unique, else its first output's name. Graph inputs are not operators. Costs: FLOPs are 2 * MACs for Conv,
+ * ConvTranspose, Gemm, MatMul, Einsum, RNN, LSTM, GRU and their quantised and fused forms, and one per
+ * output element for the rest (macs 0). read_bytes: each distinct input tensor once, parameters and
+ * constants too; write_bytes: all outputs; output_bytes: the graph outputs among them. A node with a body is
+ * one operator and costs what its body does, times its trips: Loop the constant limit, Scan the length of
+ * its inputs, an option where one is given, else 1 (reported); If the branch that a constant condition
+ * takes, else the one of more FLOPs. A sequence and an optional value count as one of what they hold. A
+ * tensor of unknown shape counts 0 bytes, an unknown dimension 1; both are reported.
  *
- * Parameters: float and quantised initializers (int32 ones only as bias of a quantised operator), each once, however many nodes alias or
- * transpose it on its way to an operator; used by one operator they are its param_bytes, used by several a shared parameter. Integer
- * constants (shapes, indices) are none. A float tensor of more than one element that folding makes from no parameter
- * (Constant, ConstantOfShape: the weights of stripped models) is one too, and so is a folded tensor made of more than 64 parameters.
+ * Parameters: float and quantised initializers (int32 ones only as bias of a quantised operator), each once,
+ * however many nodes alias or transpose it on its way to an operator; used by one operator they are its
+ * param_bytes, used by several a shared parameter. Integer constants (shapes, indices) are none. A float
+ * tensor of more than one element that folding makes from no parameter (Constant, ConstantOfShape: the
+ * weights of stripped models) is one too, and so is a folded tensor made of more than 64 parameters.
  *
- * Weights as graph inputs: some exporters leave the initializers out, so that they look like graph inputs. Where the file holds
- * no float initializer of more than one element, a graph input is a parameter if it is not the first one, has a float or quantised type, no
- * symbolic dimension, and each of its uses is a parameter's use. Uses are followed through Identity, Cast, Transpose, Reshape,
- * Flatten, Squeeze, Unsqueeze, Expand, Slice, Split, QuantizeLinear and DequantizeLinear. A parameter's use is
- *   (a) a weight slot: Conv 1 and 2, Gemm 1 and 2, BatchNormalization 1 to 4, LSTM 1 to 3, LayerNormalization 1 and 2,
- *       Gather 0 from rank 2 on (an embedding) ... (the table of operators has them all);
- *       MatMul with rank 1 or 2, or an elementwise operand of rank 0 or 1, where the other operand depends on an earlier graph input;
- *   (b) any operand of MatMul, Einsum, Concat, Where or an elementwise operator, but only for inputs listed after the first one that (a)
- *       alone makes a parameter: exporters list the data first. */
+ * Weights as graph inputs: some exporters leave the initializers out, so that they look like graph inputs.
+ * Where the file holds no float initializer of more than one element, a graph input is a parameter if it is
+ * not the first one, has a float or quantised type, no symbolic dimension, and each of its uses is a
+ * parameter's use. Uses are followed through Identity, Cast, Transpose, Reshape, Flatten, Squeeze,
+ * Unsqueeze, Expand, Slice, Split, QuantizeLinear and DequantizeLinear. A parameter's use is
+ *   (a) a weight slot: Conv 1 and 2, Gemm 1 and 2, BatchNormalization 1 to 4, LSTM 1 to 3,
+ *     LayerNormalization 1 and 2, Gather 0 from rank 2 on (an embedding) ... (the table of operators has
+ *     them all);
+ *       MatMul with rank 1 or 2, or an elementwise operand of rank 0 or 1, where the other operand depends
+ *         on an earlier graph input; (b) any operand of MatMul, Einsum, Concat, Where or an elementwise
+ *         operator, but only for inputs listed after the first one that (a) alone makes a parameter:
+ *         exporters list the data first. */
 #ifndef BERTH_ONNX_H
 #define BERTH_ONNX_H
 
@@ -31,37 +39,44 @@
 
 /* How to read. Zero-initialised: symbolic and unnamed unknown dimensions of graph inputs are 1. */
 typedef struct berth_onnx_options {
-	const char *const *dim; /* [n_dims] "NAME=VALUE": symbolic dimensions, or how often the loop of that name runs; values 1 to 2^31-1 */
+	const char *const *dim; /* [n_dims] "NAME=VALUE": symbolic dimensions, or how often the loop of that
+	                           name runs; values 1 to 2^31-1 */
 	int32_t n_dims;
 } berth_onnx_options;
 
 /* What reading found; strings live in the graph's arena. */
 typedef struct berth_onnx_report {
-	int32_t n_nodes, n_folded;    /* nodes of the file's graph, and those among them that are no operators */
-	int32_t n_outputs, n_unknown; /* outputs of operators, and those among them without a full shape and type */
+	int32_t n_nodes, n_folded; /* nodes of the file's graph, and those among them that are no operators */
+	int32_t n_outputs, n_unknown; /* outputs of operators, and those among them without a full shape and
+	                                 type */
 	int32_t n_weight_inputs;      /* graph inputs taken for parameters */
 	double param_elements;        /* elements of all parameters, shared ones once */
 	int32_t n_dims;               /* symbolic dimensions of the graph inputs: */
 	const char **dim_name;
 	int64_t *dim_value;
-	int32_t n_loops;              /* loops whose trips neither the file nor an option states: taken for one */
+	int32_t n_loops; /* loops whose trips neither the file nor an option states: taken for one */
 	const char **loop_name;
 	int32_t n_warnings;           /* an operator type that is not known, once a type */
 	const char **warning;
 } berth_onnx_report;
 
-/* Graph of the model in data[size]; file is the name shown in messages, and its stem the graph's name. opt and report may be NULL.
- * tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, byte or node, what was expected), BERTH_EINVAL (a bad option, a
- * symbolic dimension that the model does not have), BERTH_ENOMEM. Both arenas together take at most 4 * size + 16 MB, and 400 bytes for each
- * node of 48 to 255 bytes (a model that needs more is BERTH_EFORMAT; they must have one allocator). Time is O(bytes outside of weights). */
-berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem,
-                                    berth_arena *tmp, berth_graph *out, berth_onnx_report *report, berth_err *err);
+/* Graph of the model in data[size]; file is the name shown in messages, and its stem the graph's name. opt
+ * and report may be NULL. tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, byte or node, what was
+ * expected), BERTH_EINVAL (a bad option, a symbolic dimension that the model does not have), BERTH_ENOMEM.
+ * Both arenas together take at most 4 * size + 16 MB, and 400 bytes for each node of 48 to 255 bytes (a
+ * model that needs more is BERTH_EFORMAT; they must have one allocator). Time is O(bytes outside of
+ * weights). */
+berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size,
+                                    const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp,
+                                    berth_graph *out, berth_onnx_report *report, berth_err *err);
 
 /* The same of a file. Also fails: BERTH_EIO. */
-berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_onnx_report *report, berth_err *err);
+berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *opt, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *out, berth_onnx_report *report,
+                                   berth_err *err);
 
 /* The same without options and report. */
-berth_status berth_graph_read_onnx(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
+berth_status berth_graph_read_onnx(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                   berth_err *err);
 
 #endif

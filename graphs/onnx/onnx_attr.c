@@ -38,10 +38,12 @@ bool onnx_attr_is(const onnx_model *m, const onnx_node *n, const char *name, con
 	return found && len == strlen(text) && memcmp(found, text, len) == 0;
 }
 
-/* Every field `number` of an attribute through read; *len = the count, -1 where the node has no such attribute. */
+/* Every field `number` of an attribute through read; *len = the count, -1 where the node has no such
+ * attribute. */
 static berth_status read_list(const onnx_model *m, const onnx_node *n, const char *name, uint32_t number,
-                              berth_status (*read)(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count, berth_err *err), void *out, size_t cap,
-                              int32_t *len, berth_err *err)
+                              berth_status (*read)(onnx_wire *w, const onnx_field *f, void *out, size_t cap,
+                                                   size_t *count, berth_err *err),
+                              void *out, size_t cap, int32_t *len, berth_err *err)
 {
 	const onnx_attr *a = onnx_attr_find(n, name);
 	size_t count = 0;
@@ -62,22 +64,26 @@ static berth_status read_list(const onnx_model *m, const onnx_node *n, const cha
 	return BERTH_OK;
 }
 
-static berth_status read_ints(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count, berth_err *err)
+static berth_status read_ints(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count,
+                              berth_err *err)
 {
 	return onnx_wire_varints(w, f, "ints of an attribute", out, cap, count, err);
 }
 
-static berth_status read_floats(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count, berth_err *err)
+static berth_status read_floats(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count,
+                                berth_err *err)
 {
 	return onnx_wire_floats(w, f, "floats of an attribute", out, cap, count, err);
 }
 
-berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[], size_t cap, int32_t *len, berth_err *err)
+berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[],
+                            size_t cap, int32_t *len, berth_err *err)
 {
 	return read_list(m, n, name, 8, read_ints, out, cap, len, err);
 }
 
-berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[], size_t cap, int32_t *len, berth_err *err)
+berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[],
+                              size_t cap, int32_t *len, berth_err *err)
 {
 	return read_list(m, n, name, 7, read_floats, out, cap, len, err);
 }

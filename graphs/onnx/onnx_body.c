@@ -1,5 +1,6 @@
-/* If, Loop, Scan: shapes through their bodies, and how often a body runs. Each body is gone through once, with the shapes of the first iteration;
- * what an iteration changes (the counter, the condition, carried values) has a shape there, but no content. */
+/* If, Loop, Scan: shapes through their bodies, and how often a body runs. Each body is gone through once,
+ * with the shapes of the first iteration; what an iteration changes (the counter, the condition, carried
+ * values) has a shape there, but no content. */
 #include "onnx_infer.h"
 
 #include <string.h>
@@ -87,7 +88,8 @@ ONNX_INFER(if)
 	const onnx_body *b = taken ? taken : onnx_body_find(at->n, "else_branch");
 	for (int32_t i = 0; i < at->n->n_bodies; i++)
 		if (!taken || taken == &at->n->body[i])
-			BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n, at->err));
+			BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n,
+			                           at->err));
 	for (int32_t o = 0; a && b && o < at->n->n_out; o++) {
 		const onnx_value *x = body_out(at, a, (size_t)o), *y = body_out(at, b, (size_t)o);
 		onnx_dims d = dims_of(x), e = dims_of(y);
@@ -99,7 +101,8 @@ ONNX_INFER(if)
 
 /* ---- Loop ---- */
 
-/* How often: as the option says, else the constant limit; *known = false: nobody says, it is taken for once. */
+/* How often: as the option says, else the constant limit; *known = false: nobody says, it is taken for
+ * once. */
 static int64_t loop_trips(const onnx_at *at, bool *known)
 {
 	double limit;
@@ -139,7 +142,8 @@ ONNX_INFER(loop)
 
 typedef struct scan {
 	const onnx_body *body;
-	int32_t states, first, lead; /* carried values; the input that is the first of them; dimensions before the one that is scanned (opset 8: the batch) */
+	int32_t states, first, lead; /* carried values; the input that is the first of them; dimensions before
+	                                the one that is scanned (opset 8: the batch) */
 	int64_t length;
 } scan;
 
@@ -147,7 +151,8 @@ static int64_t scan_axis(const onnx_at *at, const char *name, int32_t k)
 {
 	int64_t axes[ONNX_MAX_RANK];
 	int32_t n;
-	if (onnx_attr_ints(at->m, at->n, name, axes, ONNX_MAX_RANK, &n, NULL) != BERTH_OK || k >= n || k >= ONNX_MAX_RANK)
+	if (onnx_attr_ints(at->m, at->n, name, axes, ONNX_MAX_RANK, &n, NULL) != BERTH_OK || k >= n ||
+	    k >= ONNX_MAX_RANK)
 		return 0;
 	return axes[k];
 }
@@ -197,7 +202,8 @@ static berth_status bind_scan(const onnx_at *at, const scan *s)
 {
 	int64_t length;
 	for (int32_t k = 0; k < at->n->n_in - s->first; k++) {
-		onnx_dims d = k < s->states ? without_lead(onnx_in_dims(at, s->first + k), s->lead) : scan_slice(at, s, k - s->states, &length);
+		onnx_dims d = k < s->states ? without_lead(onnx_in_dims(at, s->first + k), s->lead)
+		                            : scan_slice(at, s, k - s->states, &length);
 		BERTH_TRY(onnx_bind(at, s->body, (size_t)k, onnx_in_elem(at, s->first + k), &d));
 	}
 	return BERTH_OK;
@@ -217,7 +223,8 @@ ONNX_INFER(scan)
 		if (o < s.states)
 			agree(&d, &before);
 		else
-			d = stacked(&d, s.length, s.lead ? 0 : scan_axis(at, "scan_output_axes", o - s.states));
+			d = stacked(&d, s.length,
+			            s.lead ? 0 : scan_axis(at, "scan_output_axes", o - s.states));
 		if (s.lead)
 			d = stacked(&d, first.rank > 0 ? first.d[0] : ONNX_UNKNOWN, 0);
 		BERTH_TRY(onnx_set(at, o, v ? v->elem : ONNX_NONE, &d));
@@ -231,7 +238,9 @@ int64_t onnx_trips(const onnx_at *at, bool *known)
 	if (strcmp(at->n->type, "If") == 0)
 		return 1;
 	if (strcmp(at->n->type, "Scan") == 0) {
-		int64_t length = read_scan(at).length, batch = at->m->opset < 9 && onnx_in_dims(at, 1).rank > 0 ? onnx_in_dims(at, 1).d[0] : 1;
+		int64_t length = read_scan(at).length,
+			batch = at->m->opset < 9 && onnx_in_dims(at, 1).rank > 0 ? onnx_in_dims(at, 1).d[0]
+		                                                                 : 1;
 		*known = at->n->trips > 0 || (length >= 0 && batch >= 0);
 		return at->n->trips > 0 ? at->n->trips : *known ? onnx_times(length, batch) : 1;
 	}

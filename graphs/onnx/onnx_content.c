@@ -1,5 +1,6 @@
-/* Contents of small tensors, computed where shapes depend on them: what exporters emit between Shape and Reshape, Expand, Slice or Range.
- * Integers wrap as in two's complement; 32-bit floats are rounded after each step. A case that is left out leaves the content unknown. */
+/* Contents of small tensors, computed where shapes depend on them: what exporters emit between Shape and
+ * Reshape, Expand, Slice or Range. Integers wrap as in two's complement; 32-bit floats are rounded after
+ * each step. A case that is left out leaves the content unknown. */
 #include "onnx_infer.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@ static berth_status new_content(const onnx_at *at, int32_t o, content *c)
 {
 	onnx_value *v = onnx_out(at, o);
 	*c = (content){.n = v ? onnx_count(v->rank, v->dim) : -1};
-	if (c->n < 0 || c->n > ONNX_MAX_CONTENT || !v->elem || v->elem == ONNX_STRING || at->m->n_contents + c->n > ONNX_MAX_CONTENTS + (int64_t)(at->m->size / 8)) {
+	if (c->n < 0 || c->n > ONNX_MAX_CONTENT || !v->elem || v->elem == ONNX_STRING ||
+	    at->m->n_contents + c->n > ONNX_MAX_CONTENTS + (int64_t)(at->m->size / 8)) {
 		c->n = -1;
 		return BERTH_OK;
 	}
@@ -128,7 +130,8 @@ static berth_status fold_empty(const onnx_at *at)
 }
 
 /* Output o takes in[base + index . stride]. */
-static berth_status fold_strided(const onnx_at *at, int32_t o, const content *in, int64_t base, const int64_t stride[])
+static berth_status fold_strided(const onnx_at *at, int32_t o, const content *in, int64_t base,
+                                 const int64_t stride[])
 {
 	const onnx_value *v = onnx_out(at, o);
 	int64_t index[ONNX_MAX_RANK] = {0};
@@ -241,9 +244,11 @@ ONNX_FOLD(range)
 		return BERTH_OK;
 	for (int64_t k = 0; k < out.n; k++) {
 		if (out.reals)
-			out.reals[k] = rounded(onnx_out(at, 0)->elem, real_at(&start, 0) + (double)k * real_at(&delta, 0));
+			out.reals[k] = rounded(onnx_out(at, 0)->elem,
+			                       real_at(&start, 0) + (double)k * real_at(&delta, 0));
 		else
-			out.ints[k] = (int64_t)((uint64_t)int_at(&start, 0) + (uint64_t)k * (uint64_t)int_at(&delta, 0));
+			out.ints[k] = (int64_t)((uint64_t)int_at(&start, 0) +
+			                        (uint64_t)k * (uint64_t)int_at(&delta, 0));
 	}
 	return keep_content(at, 0, &out);
 }
@@ -266,12 +271,24 @@ ONNX_FOLD(cast)
 	return keep_content(at, 0, &out);
 }
 
-typedef enum unary { U_NONE, U_NEG, U_ABS, U_FLOOR, U_CEIL, U_ROUND, U_SQRT, U_NOT, U_SIGN, U_RECIPROCAL } unary;
+typedef enum unary {
+	U_NONE,
+	U_NEG,
+	U_ABS,
+	U_FLOOR,
+	U_CEIL,
+	U_ROUND,
+	U_SQRT,
+	U_NOT,
+	U_SIGN,
+	U_RECIPROCAL
+} unary;
 
 static unary unary_of(const char *type)
 {
 	static const struct { const char *type; unary op; } table[] = {
-		{"Neg", U_NEG}, {"Abs", U_ABS}, {"Floor", U_FLOOR}, {"Ceil", U_CEIL}, {"Round", U_ROUND}, {"Sqrt", U_SQRT}, {"Not", U_NOT},
+		{"Neg", U_NEG}, {"Abs", U_ABS}, {"Floor", U_FLOOR}, {"Ceil", U_CEIL}, {"Round", U_ROUND},
+		{"Sqrt", U_SQRT}, {"Not", U_NOT},
 		{"Sign", U_SIGN}, {"Reciprocal", U_RECIPROCAL}};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (strcmp(table[i].type, type) == 0)
@@ -321,13 +338,33 @@ ONNX_FOLD(unary)
 	return keep_content(at, 0, &out);
 }
 
-typedef enum binary { B_NONE, B_ADD, B_SUB, B_MUL, B_DIV, B_MOD, B_POW, B_MIN, B_MAX, B_EQ, B_GT, B_GE, B_LT, B_LE, B_AND, B_OR, B_XOR } binary;
+typedef enum binary {
+	B_NONE,
+	B_ADD,
+	B_SUB,
+	B_MUL,
+	B_DIV,
+	B_MOD,
+	B_POW,
+	B_MIN,
+	B_MAX,
+	B_EQ,
+	B_GT,
+	B_GE,
+	B_LT,
+	B_LE,
+	B_AND,
+	B_OR,
+	B_XOR
+} binary;
 
 static binary binary_of(const char *type)
 {
 	static const struct { const char *type; binary op; } table[] = {
-		{"Add", B_ADD}, {"Sub", B_SUB}, {"Mul", B_MUL}, {"Div", B_DIV}, {"Mod", B_MOD}, {"Pow", B_POW}, {"Min", B_MIN}, {"Max", B_MAX}, {"Equal", B_EQ},
-		{"Greater", B_GT}, {"GreaterOrEqual", B_GE}, {"Less", B_LT}, {"LessOrEqual", B_LE}, {"And", B_AND}, {"Or", B_OR}, {"Xor", B_XOR}};
+		{"Add", B_ADD}, {"Sub", B_SUB}, {"Mul", B_MUL}, {"Div", B_DIV}, {"Mod", B_MOD},
+		{"Pow", B_POW}, {"Min", B_MIN}, {"Max", B_MAX}, {"Equal", B_EQ},
+		{"Greater", B_GT}, {"GreaterOrEqual", B_GE}, {"Less", B_LT}, {"LessOrEqual", B_LE},
+		{"And", B_AND}, {"Or", B_OR}, {"Xor", B_XOR}};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (strcmp(table[i].type, type) == 0)
 			return table[i].op;
@@ -379,7 +416,13 @@ static bool binary_real(binary op, double x, double y, double *r)
 	case B_POW: *r = pow(x, y); return true;
 	case B_MIN: *r = x < y ? x : y; return true;
 	case B_MAX: *r = x > y ? x : y; return true;
-	case B_EQ: case B_GT: case B_GE: case B_LT: case B_LE: *r = compared(op, (x > y) - (x < y)); return !isnan(x) && !isnan(y);
+	case B_EQ:
+	case B_GT:
+	case B_GE:
+	case B_LT:
+	case B_LE:
+		*r = compared(op, (x > y) - (x < y));
+		return !isnan(x) && !isnan(y);
 	default: return false;
 	}
 }
@@ -403,7 +446,8 @@ ONNX_FOLD(binary)
 		if (i >= a.n || j >= b.n)
 			return BERTH_OK;
 		bool ints = a.ints && b.ints;
-		if (ints ? !binary_int(op, a.ints[i], b.ints[j], &whole) : !binary_real(op, real_at(&a, i), real_at(&b, j), &real))
+		if (ints ? !binary_int(op, a.ints[i], b.ints[j], &whole)
+		         : !binary_real(op, real_at(&a, i), real_at(&b, j), &real))
 			return BERTH_OK;
 		if (out.reals)
 			out.reals[k] = rounded(v->elem, ints ? (double)whole : real);
@@ -480,7 +524,8 @@ ONNX_FOLD(slice)
 {
 	onnx_dims d = onnx_in_dims(at, 0);
 	content in = known_content(at, 0);
-	int64_t stride[ONNX_MAX_RANK], start[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], step[ONNX_MAX_RANK], base = 0;
+	int64_t stride[ONNX_MAX_RANK], start[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], step[ONNX_MAX_RANK],
+		base = 0;
 	int32_t n, n_axes, n_step, axis;
 	bool known[3];
 	if (in.n < 1)
@@ -489,11 +534,13 @@ ONNX_FOLD(slice)
 	BERTH_TRY(onnx_list(at, "starts", 1, start, &n, &known[0]));
 	BERTH_TRY(onnx_list(at, "axes", 3, axes, &n_axes, &known[1]));
 	BERTH_TRY(onnx_list(at, "steps", 4, step, &n_step, &known[2]));
-	if (!known[0] || !known[1] || !known[2] || (n_axes >= 0 && n_axes != n) || (n_step >= 0 && n_step != n))
+	if (!known[0] || !known[1] || !known[2] || (n_axes >= 0 && n_axes != n) ||
+	    (n_step >= 0 && n_step != n))
 		return BERTH_OK;
 	for (int32_t i = 0; i < n; i++) {
 		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d.rank, &axis));
-		int64_t by = n_step >= 0 ? onnx_clamp(step[i]) : 1, from = onnx_clamp(start[i]), high = by > 0 ? d.d[axis] : d.d[axis] - 1;
+		int64_t by = n_step >= 0 ? onnx_clamp(step[i]) : 1, from = onnx_clamp(start[i]),
+			high = by > 0 ? d.d[axis] : d.d[axis] - 1;
 		from += from < 0 ? d.d[axis] : 0;
 		from = from < 0 ? 0 : from > high ? high : from;
 		base = onnx_clamp(base + onnx_clamp(from * stride[axis]));
@@ -585,7 +632,8 @@ ONNX_FOLD(gather)
 	for (int64_t k = 0; k < out.n; k++) {
 		int64_t j = int_at(&index, k / inner % index.n);
 		if (j < -d.d[axis] || j >= d.d[axis])
-			return onnx_fail(at->m, at->n, at->err, "index %lld; expected %lld to %lld", (long long)j, (long long)-d.d[axis], (long long)d.d[axis] - 1);
+			return onnx_fail(at->m, at->n, at->err, "index %lld; expected %lld to %lld",
+			                 (long long)j, (long long)-d.d[axis], (long long)d.d[axis] - 1);
 		j += j < 0 ? d.d[axis] : 0;
 		put(&out, k, &in, (k / inner / index.n * d.d[axis] + j) * inner + k % inner);
 	}
@@ -602,7 +650,8 @@ static binary reduction_of(const char *type)
 	return B_NONE;
 }
 
-/* Sum, product, least or greatest over all elements: how exporters count elements and find the largest size of a batch. */
+/* Sum, product, least or greatest over all elements: how exporters count elements and find the largest size
+ * of a batch. */
 ONNX_FOLD(reduce)
 {
 	content in = known_content(at, 0), out;

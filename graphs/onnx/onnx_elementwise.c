@@ -87,13 +87,19 @@ ONNX_INFER(dropout)
 ONNX_INFER(quantize)
 {
 	int32_t zero = onnx_in_elem(at, 2);
-	return onnx_set_like(at, 0, 0, zero ? zero : elem_attr(at, "output_dtype", 0) ? elem_attr(at, "output_dtype", 0) : ONNX_UINT8);
+	return onnx_set_like(at, 0, 0,
+	                     zero                               ? zero
+	                     : elem_attr(at, "output_dtype", 0) ? elem_attr(at, "output_dtype", 0)
+	                                                        : ONNX_UINT8);
 }
 
 ONNX_INFER(dequantize)
 {
 	int32_t scale = onnx_in_elem(at, 1);
-	return onnx_set_like(at, 0, 0, elem_attr(at, "output_dtype", 0) ? elem_attr(at, "output_dtype", 0) : scale ? scale : ONNX_FLOAT);
+	return onnx_set_like(at, 0, 0,
+	                     elem_attr(at, "output_dtype", 0) ? elem_attr(at, "output_dtype", 0)
+	                     : scale                          ? scale
+	                                                      : ONNX_FLOAT);
 }
 
 ONNX_INFER(dynamic_quantize)

@@ -1,4 +1,5 @@
-/* The pass that gives every value its type, shape and, where small and known, its content; and what the rows of the table share. */
+/* The pass that gives every value its type, shape and, where small and known, its content; and what the rows
+ * of the table share. */
 #include "onnx_infer.h"
 
 #include <stdio.h>
@@ -72,7 +73,8 @@ berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dim
 	int64_t *copy, n = 1;
 	bool too_large = false;
 	const onnx_value *in = onnx_in(at, 0);
-	if (in && in->rank == d->rank && (d->rank == 0 || memcmp(in->dim, d->d, (size_t)d->rank * sizeof *d->d) == 0)) {
+	if (in && in->rank == d->rank &&
+	    (d->rank == 0 || memcmp(in->dim, d->d, (size_t)d->rank * sizeof *d->d) == 0)) {
 		v->dim = in->dim; /* most operators keep a shape */
 		return BERTH_OK;
 	}
@@ -84,7 +86,8 @@ berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dim
 	}
 	v->dim = copy;
 	if (too_large || n > ONNX_MAX_ELEMENTS)
-		return onnx_fail(at->m, at->n, at->err, "output '%.80s' has more than 2^48 elements", v->name);
+		return onnx_fail(at->m, at->n, at->err, "output '%.80s' has more than 2^48 elements",
+		                 v->name);
 	return BERTH_OK;
 }
 
@@ -116,7 +119,8 @@ const char *onnx_dims_text(char buf[128], const onnx_dims *d)
 	size_t len = (size_t)snprintf(buf, 128, "[");
 	for (int32_t i = 0; i < d->rank && len < 100; i++)
 		len += d->d[i] < 0 ? (size_t)snprintf(buf + len, 128 - len, "%s?", i ? "," : "")
-		                   : (size_t)snprintf(buf + len, 128 - len, "%s%lld", i ? "," : "", (long long)d->d[i]);
+		                   : (size_t)snprintf(buf + len, 128 - len, "%s%lld", i ? "," : "",
+		                                      (long long)d->d[i]);
 	snprintf(buf + len, 128 - len, d->rank < 0 ? "...]" : "]");
 	return buf;
 }
@@ -137,12 +141,14 @@ int64_t onnx_mul(int64_t a, int64_t b)
 berth_status onnx_axis(const onnx_at *at, int64_t axis, int32_t rank, int32_t *out)
 {
 	if (axis < -rank || axis >= rank)
-		return onnx_fail(at->m, at->n, at->err, "axis %lld; expected %d to %d", (long long)axis, -rank, rank - 1);
+		return onnx_fail(at->m, at->n, at->err, "axis %lld; expected %d to %d", (long long)axis,
+		                 -rank, rank - 1);
 	*out = (int32_t)(axis < 0 ? axis + rank : axis);
 	return BERTH_OK;
 }
 
-berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK], int32_t *n, bool *known)
+berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK],
+                       int32_t *n, bool *known)
 {
 	*known = true;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, attr, out, ONNX_MAX_RANK, n, at->err));
@@ -153,11 +159,13 @@ berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_
 			out[i] = ints[i];
 	}
 	if (*n > ONNX_MAX_RANK)
-		return onnx_fail(at->m, at->n, at->err, "%s: a list of %d; expected at most %d", attr, *n, ONNX_MAX_RANK);
+		return onnx_fail(at->m, at->n, at->err, "%s: a list of %d; expected at most %d", attr, *n,
+		                 ONNX_MAX_RANK);
 	return BERTH_OK;
 }
 
-berth_status onnx_axes(const onnx_at *at, const char *attr, int32_t slot, int32_t rank, bool on[ONNX_MAX_RANK], int32_t *n, bool *known)
+berth_status onnx_axes(const onnx_at *at, const char *attr, int32_t slot, int32_t rank,
+                       bool on[ONNX_MAX_RANK], int32_t *n, bool *known)
 {
 	int64_t list[ONNX_MAX_RANK];
 	memset(on, 0, ONNX_MAX_RANK * sizeof *on);
@@ -195,7 +203,8 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 		r.d[i] = broadcast_dim(ia < 0 ? 1 : a->d[ia], ib < 0 ? 1 : b->d[ib]);
 		if (r.d[i] < ONNX_UNKNOWN) {
 			char ta[128], tb[128];
-			return onnx_fail(at->m, at->n, at->err, "shapes %s and %s do not broadcast", onnx_dims_text(ta, a), onnx_dims_text(tb, b));
+			return onnx_fail(at->m, at->n, at->err, "shapes %s and %s do not broadcast",
+			                 onnx_dims_text(ta, a), onnx_dims_text(tb, b));
 		}
 	}
 	*a = r;
@@ -217,8 +226,9 @@ static berth_status warn_unknown(onnx_model *m, const onnx_node *n, berth_err *e
 	}
 	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, err));
-	m->warning[m->n_warnings] = berth_arena_printf(m->tmp, "operator '%s'%s%s is not known (first at node '%s'): its cost is that of its bytes", n->type,
-	                                               *n->domain ? " of domain " : "", n->domain, onnx_node_label(m, n));
+	m->warning[m->n_warnings] = berth_arena_printf(
+		m->tmp, "operator '%s'%s%s is not known (first at node '%s'): its cost is that of its bytes",
+		n->type, *n->domain ? " of domain " : "", n->domain, onnx_node_label(m, n));
 	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(err);
 }
 
@@ -273,7 +283,8 @@ static berth_status hint_symbols(const onnx_model *m, berth_status st, berth_err
 	for (size_t s = 0; s < m->n_symbols; s++)
 		if (m->symbol_of_input[s]) {
 			size_t len = strlen(err->msg);
-			snprintf(err->msg + len, sizeof err->msg - len, " (with %.40s=%lld; symbolic dimensions can be set)", m->symbol[s],
+			snprintf(err->msg + len, sizeof err->msg - len,
+			         " (with %.40s=%lld; symbolic dimensions can be set)", m->symbol[s],
 			         (long long)m->symbol_value[s]);
 			break;
 		}

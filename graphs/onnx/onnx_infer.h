@@ -12,7 +12,8 @@ typedef struct onnx_at {
 	berth_err *err;
 } onnx_at;
 
-/* Set type and shape of the outputs from those of the inputs. What it cannot know it leaves unknown; a contradiction is BERTH_EFORMAT. */
+/* Set type and shape of the outputs from those of the inputs. What it cannot know it leaves unknown; a
+ * contradiction is BERTH_EFORMAT. */
 typedef berth_status (*onnx_infer_fn)(const onnx_at *at);
 /* Set the content of output 0; called where it has a full shape of at most ONNX_MAX_CONTENT elements. */
 typedef berth_status (*onnx_fold_fn)(const onnx_at *at);
@@ -43,20 +44,23 @@ const onnx_op *onnx_op_table(size_t *n);
 const onnx_op *onnx_microsoft_find(const char *type);
 const onnx_op *onnx_microsoft_table(size_t *n);
 
-/* What a node takes, bodies and their trips included. Needs onnx_fold_model. Marks what it folds in bodies; a loop whose trips nobody states
- * is noted in m->loop. Fails: BERTH_ENOMEM. */
+/* What a node takes, bodies and their trips included. Needs onnx_fold_model. Marks what it folds in bodies;
+ * a loop whose trips nobody states is noted in m->loop. Fails: BERTH_ENOMEM. */
 typedef struct onnx_work {
 	double macs, flops;
-	int64_t read_bytes, write_bytes; /* each distinct input of a node once, all outputs; at most INT64_MAX */
+	int64_t read_bytes, write_bytes; /* each distinct input of a node once, all outputs; at most INT64_MAX
+	                                  */
 } onnx_work;
 berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err *err);
 
 /* Is the node known without running: all inputs constant, or all outputs of known content? */
 bool onnx_folds(const onnx_model *m, const onnx_node *n);
 
-/* Shapes and small contents of all values, in topological order; constants are marked, folded nodes too. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+/* Shapes and small contents of all values, in topological order; constants are marked, folded nodes too.
+ * Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status onnx_infer_model(onnx_model *m, berth_err *err);
-/* Graph inputs that are weights become constants (onnx.h has the rule). *n_found = their number. Needs shapes. */
+/* Graph inputs that are weights become constants (onnx.h has the rule). *n_found = their number. Needs
+ * shapes. */
 berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err);
 /* Mark constants and folded nodes, and the parameters that constants are made of. */
 berth_status onnx_fold_model(onnx_model *m, berth_err *err);
@@ -90,7 +94,8 @@ const double *onnx_in_reals(const onnx_at *at, int32_t i, int32_t *n);
 /* Content of integers or floats as double at index k; false: not known. */
 bool onnx_in_number(const onnx_at *at, int32_t i, int32_t k, double *x);
 
-/* Type and shape of output o (nothing where it is left out). Fails: BERTH_EFORMAT (too large), BERTH_ENOMEM. */
+/* Type and shape of output o (nothing where it is left out). Fails: BERTH_EFORMAT (too large),
+ * BERTH_ENOMEM. */
 berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dims *d);
 /* Output 0 with the shape (and, elem ONNX_NONE, the type) of input 0. */
 berth_status onnx_set_like(const onnx_at *at, int32_t o, int32_t i, int32_t elem);
@@ -100,17 +105,21 @@ onnx_dims onnx_vector(int64_t n);
 
 /* axis from -rank .. rank-1 to 0 .. rank-1 (where from: error text). */
 berth_status onnx_axis(const onnx_at *at, int64_t axis, int32_t rank, int32_t *out);
-/* Small integers of the attribute, or of input slot (slot < 0: attribute only). *n = -1: neither is given; *known = false: given, but not known. */
-berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK], int32_t *n, bool *known);
+/* Small integers of the attribute, or of input slot (slot < 0: attribute only). *n = -1: neither is given;
+ * *known = false: given, but not known. */
+berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK],
+                       int32_t *n, bool *known);
 /* The same with axes made non-negative and flags set: on[axis]. */
-berth_status onnx_axes(const onnx_at *at, const char *attr, int32_t slot, int32_t rank, bool on[ONNX_MAX_RANK], int32_t *n, bool *known);
+berth_status onnx_axes(const onnx_at *at, const char *attr, int32_t slot, int32_t rank,
+                       bool on[ONNX_MAX_RANK], int32_t *n, bool *known);
 /* Numpy broadcasting of b into a. */
 berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b);
 /* Sum that cannot overflow for sizes, paddings and strides: clamped to +-2^49. */
 int64_t onnx_clamp(int64_t x);
 /* Product of unknown-or-known sizes; unknown wins. */
 int64_t onnx_mul(int64_t a, int64_t b);
-/* Shape of x convolved by a weight [out channels, in channels / group, kernel...]; of x under the windows of the node's attributes. */
+/* Shape of x convolved by a weight [out channels, in channels / group, kernel...]; of x under the windows of
+ * the node's attributes. */
 berth_status onnx_conv_shape(const onnx_at *at, const onnx_dims *x, const onnx_dims *weight, onnx_dims *out);
 berth_status onnx_pool_shape(const onnx_at *at, const onnx_dims *x, onnx_dims *out);
 /* "[1,3,?]" for messages. */
@@ -121,36 +130,129 @@ const char *onnx_dims_text(char buf[128], const onnx_dims *d);
 #define ONNX_FOLD(name) berth_status onnx_fold_##name(const onnx_at *at)
 #define ONNX_MACS(name) berth_status onnx_macs_##name(const onnx_at *at, double *macs)
 
-ONNX_INFER(same); ONNX_INFER(bool_same); ONNX_INFER(binary); ONNX_INFER(compare); ONNX_INFER(variadic); ONNX_INFER(where); ONNX_INFER(cast);
-ONNX_INFER(cast_like); ONNX_INFER(dtype_same); ONNX_INFER(reduce); ONNX_INFER(arg); ONNX_INFER(prelu); ONNX_INFER(quantize); ONNX_INFER(dequantize);
+ONNX_INFER(same);
+ONNX_INFER(bool_same);
+ONNX_INFER(binary);
+ONNX_INFER(compare);
+ONNX_INFER(variadic);
+ONNX_INFER(where);
+ONNX_INFER(cast);
+ONNX_INFER(cast_like);
+ONNX_INFER(dtype_same);
+ONNX_INFER(reduce);
+ONNX_INFER(arg);
+ONNX_INFER(prelu);
+ONNX_INFER(quantize);
+ONNX_INFER(dequantize);
 ONNX_INFER(dynamic_quantize); ONNX_INFER(dropout);
 
-ONNX_INFER(reshape); ONNX_INFER(flatten); ONNX_INFER(squeeze); ONNX_INFER(unsqueeze); ONNX_INFER(transpose); ONNX_INFER(expand); ONNX_INFER(tile);
-ONNX_INFER(concat); ONNX_INFER(split); ONNX_INFER(slice); ONNX_INFER(gather); ONNX_INFER(gather_elements); ONNX_INFER(gather_nd); ONNX_INFER(pad);
-ONNX_INFER(shape); ONNX_INFER(size); ONNX_INFER(constant); ONNX_INFER(constant_of_shape); ONNX_INFER(range); ONNX_INFER(one_hot); ONNX_INFER(resize);
-ONNX_INFER(upsample); ONNX_INFER(topk); ONNX_INFER(nonzero); ONNX_INFER(depth_to_space); ONNX_INFER(space_to_depth); ONNX_INFER(compress);
+ONNX_INFER(reshape);
+ONNX_INFER(flatten);
+ONNX_INFER(squeeze);
+ONNX_INFER(unsqueeze);
+ONNX_INFER(transpose);
+ONNX_INFER(expand);
+ONNX_INFER(tile);
+ONNX_INFER(concat);
+ONNX_INFER(split);
+ONNX_INFER(slice);
+ONNX_INFER(gather);
+ONNX_INFER(gather_elements);
+ONNX_INFER(gather_nd);
+ONNX_INFER(pad);
+ONNX_INFER(shape);
+ONNX_INFER(size);
+ONNX_INFER(constant);
+ONNX_INFER(constant_of_shape);
+ONNX_INFER(range);
+ONNX_INFER(one_hot);
+ONNX_INFER(resize);
+ONNX_INFER(upsample);
+ONNX_INFER(topk);
+ONNX_INFER(nonzero);
+ONNX_INFER(depth_to_space);
+ONNX_INFER(space_to_depth);
+ONNX_INFER(compress);
 ONNX_INFER(unique); ONNX_INFER(center_crop_pad); ONNX_INFER(col2im);
 
-ONNX_INFER(conv); ONNX_INFER(conv_transpose); ONNX_INFER(pool); ONNX_INFER(global_pool); ONNX_INFER(max_unpool); ONNX_INFER(gemm); ONNX_INFER(matmul);
-ONNX_INFER(qlinear_matmul); ONNX_INFER(matmul_integer); ONNX_INFER(einsum); ONNX_INFER(recurrent); ONNX_INFER(batch_norm); ONNX_INFER(layer_norm);
-ONNX_INFER(qlinear_conv); ONNX_INFER(conv_integer); ONNX_INFER(deform_conv); ONNX_INFER(fused_matmul); ONNX_INFER(matmul_nbits); ONNX_INFER(attention);
+ONNX_INFER(conv);
+ONNX_INFER(conv_transpose);
+ONNX_INFER(pool);
+ONNX_INFER(global_pool);
+ONNX_INFER(max_unpool);
+ONNX_INFER(gemm);
+ONNX_INFER(matmul);
+ONNX_INFER(qlinear_matmul);
+ONNX_INFER(matmul_integer);
+ONNX_INFER(einsum);
+ONNX_INFER(recurrent);
+ONNX_INFER(batch_norm);
+ONNX_INFER(layer_norm);
+ONNX_INFER(qlinear_conv);
+ONNX_INFER(conv_integer);
+ONNX_INFER(deform_conv);
+ONNX_INFER(fused_matmul);
+ONNX_INFER(matmul_nbits);
+ONNX_INFER(attention);
 ONNX_INFER(skip_layer_norm); ONNX_INFER(qlinear_binary); ONNX_INFER(qlinear_same);
 
-ONNX_INFER(random); ONNX_INFER(multinomial); ONNX_INFER(nms); ONNX_INFER(roi_align); ONNX_INFER(max_roi_pool); ONNX_INFER(grid_sample);
-ONNX_INFER(affine_grid); ONNX_INFER(window); ONNX_INFER(dft); ONNX_INFER(stft); ONNX_INFER(mel); ONNX_INFER(det); ONNX_INFER(loss);
+ONNX_INFER(random);
+ONNX_INFER(multinomial);
+ONNX_INFER(nms);
+ONNX_INFER(roi_align);
+ONNX_INFER(max_roi_pool);
+ONNX_INFER(grid_sample);
+ONNX_INFER(affine_grid);
+ONNX_INFER(window);
+ONNX_INFER(dft);
+ONNX_INFER(stft);
+ONNX_INFER(mel);
+ONNX_INFER(det);
+ONNX_INFER(loss);
 ONNX_INFER(cross_entropy);
 
 ONNX_INFER(if); ONNX_INFER(loop); ONNX_INFER(scan);
 
-ONNX_INFER(number); ONNX_INFER(yes_or_no); ONNX_INFER(sequence_empty); ONNX_INFER(sequence_construct); ONNX_INFER(sequence_insert);
-ONNX_INFER(split_to_sequence); ONNX_INFER(concat_from_sequence); ONNX_INFER(sequence_map); ONNX_INFER(tf_idf); ONNX_INFER(string_normalizer);
+ONNX_INFER(number);
+ONNX_INFER(yes_or_no);
+ONNX_INFER(sequence_empty);
+ONNX_INFER(sequence_construct);
+ONNX_INFER(sequence_insert);
+ONNX_INFER(split_to_sequence);
+ONNX_INFER(concat_from_sequence);
+ONNX_INFER(sequence_map);
+ONNX_INFER(tf_idf);
+ONNX_INFER(string_normalizer);
 ONNX_INFER(string_split); ONNX_INFER(image_decoder); ONNX_INFER(optimiser);
 
-ONNX_FOLD(copy); ONNX_FOLD(unary); ONNX_FOLD(binary); ONNX_FOLD(where); ONNX_FOLD(cast); ONNX_FOLD(reduce); ONNX_FOLD(transpose); ONNX_FOLD(expand);
-ONNX_FOLD(tile); ONNX_FOLD(concat); ONNX_FOLD(slice); ONNX_FOLD(gather); ONNX_FOLD(shape); ONNX_FOLD(size); ONNX_FOLD(constant);
+ONNX_FOLD(copy);
+ONNX_FOLD(unary);
+ONNX_FOLD(binary);
+ONNX_FOLD(where);
+ONNX_FOLD(cast);
+ONNX_FOLD(reduce);
+ONNX_FOLD(transpose);
+ONNX_FOLD(expand);
+ONNX_FOLD(tile);
+ONNX_FOLD(concat);
+ONNX_FOLD(slice);
+ONNX_FOLD(gather);
+ONNX_FOLD(shape);
+ONNX_FOLD(size);
+ONNX_FOLD(constant);
 ONNX_FOLD(constant_of_shape); ONNX_FOLD(range); ONNX_FOLD(split); ONNX_FOLD(nonzero);
 
-ONNX_MACS(conv); ONNX_MACS(conv_transpose); ONNX_MACS(gemm); ONNX_MACS(matmul); ONNX_MACS(einsum); ONNX_MACS(recurrent); ONNX_MACS(qlinear_conv);
-ONNX_MACS(qlinear_matmul); ONNX_MACS(fused_matmul); ONNX_MACS(matmul_nbits); ONNX_MACS(attention); ONNX_MACS(deform_conv);
+ONNX_MACS(conv);
+ONNX_MACS(conv_transpose);
+ONNX_MACS(gemm);
+ONNX_MACS(matmul);
+ONNX_MACS(einsum);
+ONNX_MACS(recurrent);
+ONNX_MACS(qlinear_conv);
+ONNX_MACS(qlinear_matmul);
+ONNX_MACS(fused_matmul);
+ONNX_MACS(matmul_nbits);
+ONNX_MACS(attention);
+ONNX_MACS(deform_conv);
 
 #endif

@@ -1,5 +1,6 @@
-/* Operators of com.microsoft (ONNX Runtime's contributed operators) that the default domain does not have, or has with another meaning: attention,
- * embeddings, quantised and channels-last forms, experts. Source: ContribOperators.md of ONNX Runtime. */
+/* Operators of com.microsoft (ONNX Runtime's contributed operators) that the default domain does not have,
+ * or has with another meaning: attention, embeddings, quantised and channels-last forms, experts. Source:
+ * ContribOperators.md of ONNX Runtime. */
 #include "onnx_infer.h"
 
 #include <stdlib.h>
@@ -52,7 +53,8 @@ typedef struct heads {
 	int64_t weights;            /* columns of those weights */
 } heads;
 
-/* Attention, QAttention: x [batch, tokens, in], weights [in, q + k + v], past [2, batch, heads, tokens, size] in slot past. */
+/* Attention, QAttention: x [batch, tokens, in], weights [in, q + k + v], past [2, batch, heads, tokens,
+ * size] in slot past. */
 static berth_status packed_heads(const onnx_at *at, int32_t past_slot, heads *h)
 {
 	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1), past = onnx_in_dims(at, past_slot);
@@ -70,11 +72,13 @@ static berth_status packed_heads(const onnx_at *at, int32_t past_slot, heads *h)
 	return BERTH_OK;
 }
 
-/* MultiHeadAttention and its kin: q [batch, tokens, q] or packed [batch, tokens, heads, 3, size]; k [batch, tokens, k], [batch, heads, tokens, size] or packed
- * with v; past keys [batch, heads, tokens, size] in slot past. */
+/* MultiHeadAttention and its kin: q [batch, tokens, q] or packed [batch, tokens, heads, 3, size]; k [batch,
+ * tokens, k], [batch, heads, tokens, size] or packed with v; past keys [batch, heads, tokens, size] in slot
+ * past. */
 static void separate_heads(const onnx_at *at, int32_t past_slot, heads *h)
 {
-	onnx_dims q = onnx_in_dims(at, 0), k = onnx_in_dims(at, 1), v = onnx_in_dims(at, 2), past = onnx_in_dims(at, past_slot);
+	onnx_dims q = onnx_in_dims(at, 0), k = onnx_in_dims(at, 1), v = onnx_in_dims(at, 2),
+		  past = onnx_in_dims(at, past_slot);
 	h->n = number_attr(at, "num_heads", ONNX_UNKNOWN);
 	h->kv = number_attr(at, "kv_num_heads", h->n);
 	h->batch = dim_of(&q, 0);
@@ -82,7 +86,9 @@ static void separate_heads(const onnx_at *at, int32_t past_slot, heads *h)
 	h->q = q.rank == 5 ? onnx_mul(dim_of(&q, 2), dim_of(&q, 4)) : dim_of(&q, 2);
 	if (!onnx_in(at, 1) && q.rank == 3) /* all three in one */
 		h->q = onnx_mul(part(h->q, plus(h->n, onnx_mul(2, h->kv))), h->n);
-	h->v = v.rank == 4 ? onnx_mul(dim_of(&v, 1), dim_of(&v, 3)) : v.rank == 3 ? onnx_mul(part(dim_of(&v, 2), h->kv), h->n) : h->q;
+	h->v = v.rank == 4   ? onnx_mul(dim_of(&v, 1), dim_of(&v, 3))
+	       : v.rank == 3 ? onnx_mul(part(dim_of(&v, 2), h->kv), h->n)
+	                     : h->q;
 	h->all = !onnx_in(at, 1) ? h->tokens : k.rank == 4 ? dim_of(&k, 2) : dim_of(&k, 1);
 	if (onnx_in(at, past_slot))
 		h->all = k.rank == 4 ? dim_of(&k, 2) : plus(dim_of(&past, 2), h->all);
@@ -96,7 +102,8 @@ static int32_t past_slot(const onnx_node *n)
 		return 8;
 	if (strcmp(n->type, "MultiHeadAttention") == 0)
 		return 6;
-	return strcmp(n->type, "DecoderMaskedMultiHeadAttention") == 0 ? 5 : 3; /* GroupQueryAttention, SparseAttention */
+	return strcmp(n->type, "DecoderMaskedMultiHeadAttention") == 0 ? 5 : 3; /* GroupQueryAttention,
+	                                                                           SparseAttention */
 }
 
 static bool is_packed(const onnx_node *n)
@@ -111,7 +118,8 @@ static berth_status read_heads(const onnx_at *at, heads *h)
 	if (is_packed(at->n))
 		return packed_heads(at, past_slot(at->n), h);
 	separate_heads(at, past_slot(at->n), h);
-	if (past_slot(at->n) == 3 && onnx_in_number(at, 6, 0, &total) && total > 0 && total < (double)ONNX_MAX_ELEMENTS)
+	if (past_slot(at->n) == 3 && onnx_in_number(at, 6, 0, &total) && total > 0 &&
+	    total < (double)ONNX_MAX_ELEMENTS)
 		h->all = (int64_t)total;
 	return BERTH_OK;
 }
@@ -122,7 +130,8 @@ static berth_status infer_heads(const onnx_at *at)
 	heads h;
 	BERTH_TRY(read_heads(at, &h));
 	int32_t elem = onnx_in_elem(at, strcmp(at->n->type, "QAttention") == 0 ? 3 : 0);
-	onnx_dims y = shape(3, h.batch, h.tokens, h.v, 0), key = shape(4, h.batch, h.kv, h.all, part(h.q, h.n)), value = key;
+	onnx_dims y = shape(3, h.batch, h.tokens, h.v, 0),
+		  key = shape(4, h.batch, h.kv, h.all, part(h.q, h.n)), value = key;
 	value.d[3] = part(h.v, h.n);
 	BERTH_TRY(onnx_set(at, 0, elem, &y));
 	if (!is_packed(at->n)) {
@@ -138,32 +147,38 @@ static berth_status heads_macs(const onnx_at *at, double *macs)
 {
 	heads h;
 	BERTH_TRY(read_heads(at, &h));
-	int64_t into[] = {h.batch, h.tokens, h.in, h.weights}, scores[] = {h.batch, h.tokens, h.all, plus(h.q, h.v)};
+	int64_t into[] = {h.batch, h.tokens, h.in, h.weights},
+		scores[] = {h.batch, h.tokens, h.all, plus(h.q, h.v)};
 	*macs = product(into, 4) + product(scores, 4);
 	return BERTH_OK;
 }
 
-/* PackedAttention: tokens of all samples in one row, [tokens, in]; as one sample of that length, so a bound from above. */
+/* PackedAttention: tokens of all samples in one row, [tokens, in]; as one sample of that length, so a bound
+ * from above. */
 static berth_status infer_packed_attention(const onnx_at *at)
 {
-	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1), y = shape(2, dim_of(&x, 0), part(dim_of(&w, 1), 3), 0, 0);
+	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1),
+		  y = shape(2, dim_of(&x, 0), part(dim_of(&w, 1), 3), 0, 0);
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &y);
 }
 
 static berth_status packed_attention_macs(const onnx_at *at, double *macs)
 {
 	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1);
-	int64_t t = dim_of(&x, 0), h = dim_of(&w, 1), into[] = {t, dim_of(&x, 1), h}, scores[] = {2, t, t, part(h, 3)};
+	int64_t t = dim_of(&x, 0), h = dim_of(&w, 1), into[] = {t, dim_of(&x, 1), h},
+		scores[] = {2, t, t, part(h, 3)};
 	*macs = product(into, 3) + product(scores, 4);
 	return BERTH_OK;
 }
 
 /* ---- embeddings, normalisation ---- */
 
-/* EmbedLayerNormalization: ids [batch, tokens], words [n, hidden]. Outputs: embedding, mask, sum before the norm. */
+/* EmbedLayerNormalization: ids [batch, tokens], words [n, hidden]. Outputs: embedding, mask, sum before the
+ * norm. */
 static berth_status infer_embed(const onnx_at *at)
 {
-	onnx_dims ids = onnx_in_dims(at, 0), words = onnx_in_dims(at, 2), y = shape(3, dim_of(&ids, 0), dim_of(&ids, 1), dim_of(&words, 1), 0);
+	onnx_dims ids = onnx_in_dims(at, 0), words = onnx_in_dims(at, 2),
+		  y = shape(3, dim_of(&ids, 0), dim_of(&ids, 1), dim_of(&words, 1), 0);
 	onnx_dims mask = onnx_vector(y.d[0]);
 	int32_t elem = at->n->type[0] == 'Q' ? ONNX_FLOAT : onnx_in_elem(at, 2);
 	BERTH_TRY(onnx_set(at, 0, elem, &y));
@@ -203,7 +218,8 @@ static berth_status infer_scaled_matmul(const onnx_at *at)
 	return BERTH_OK;
 }
 
-/* QGemm: a, scale, zero point, b, scale, zero point, bias, scale, zero point of the result (left out: floats). */
+/* QGemm: a, scale, zero point, b, scale, zero point, bias, scale, zero point of the result (left out:
+ * floats). */
 static void gemm_sides(const onnx_at *at, int64_t size[3])
 {
 	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 3);
@@ -230,15 +246,19 @@ static berth_status qgemm_macs(const onnx_at *at, double *macs)
 	return BERTH_OK;
 }
 
-/* MoE: x [..., hidden]; router; fc1 [experts, hidden, inner]; each token goes through k experts: fc1, fc2 and, with SwiGLU, a third of fc1's size. */
+/* MoE: x [..., hidden]; router; fc1 [experts, hidden, inner]; each token goes through k experts: fc1, fc2
+ * and, with SwiGLU, a third of fc1's size. */
 static berth_status moe_macs(const onnx_at *at, double *macs)
 {
 	bool quantised = at->n->type[0] == 'Q';
-	onnx_dims x = onnx_in_dims(at, 0), up = onnx_in_dims(at, 2), down = onnx_in_dims(at, quantised ? 5 : 4);
+	onnx_dims x = onnx_in_dims(at, 0), up = onnx_in_dims(at, 2),
+		  down = onnx_in_dims(at, quantised ? 5 : 4);
 	const onnx_value *gate = onnx_in(at, quantised ? 8 : 6);
-	int64_t pack = quantised && onnx_attr_int(at->n, "expert_weight_bits", 4) == 4 ? 2 : 1, hidden = x.rank > 0 ? dim_of(&x, x.rank - 1) : ONNX_UNKNOWN;
+	int64_t pack = quantised && onnx_attr_int(at->n, "expert_weight_bits", 4) == 4 ? 2 : 1,
+		hidden = x.rank > 0 ? dim_of(&x, x.rank - 1) : ONNX_UNKNOWN;
 	int64_t tokens = part(onnx_count(x.rank, x.d), hidden), k = onnx_attr_int(at->n, "k", 1);
-	int64_t up_size[] = {tokens, k, pack, dim_of(&up, 1), dim_of(&up, 2)}, down_size[] = {tokens, k, pack, dim_of(&down, 1), dim_of(&down, 2)};
+	int64_t up_size[] = {tokens, k, pack, dim_of(&up, 1), dim_of(&up, 2)},
+		down_size[] = {tokens, k, pack, dim_of(&down, 1), dim_of(&down, 2)};
 	*macs = product(up_size, 5) * (gate ? 2 : 1) + product(down_size, 5);
 	return BERTH_OK;
 }
@@ -331,7 +351,8 @@ static berth_status infer_gather_quantised(const onnx_at *at)
 	onnx_dims data = onnx_in_dims(at, 0), index = onnx_in_dims(at, 1);
 	onnx_dims d = {.rank = ONNX_UNKNOWN};
 	int64_t packed = onnx_in_elem(at, 0) == ONNX_UINT8 && onnx_attr_int(at->n, "bits", 4) == 4 ? 2 : 1;
-	if (data.rank > 0 && index.rank >= 0 && data.rank - 1 + index.rank <= ONNX_MAX_RANK && onnx_attr_int(at->n, "gather_axis", 0) == 0) {
+	if (data.rank > 0 && index.rank >= 0 && data.rank - 1 + index.rank <= ONNX_MAX_RANK &&
+	    onnx_attr_int(at->n, "gather_axis", 0) == 0) {
 		d = index;
 		for (int32_t i = 1; i < data.rank; i++)
 			d.d[d.rank++] = i + 1 == data.rank ? onnx_mul(data.d[i], packed) : data.d[i];
@@ -342,7 +363,8 @@ static berth_status infer_gather_quantised(const onnx_at *at)
 /* CropAndResize: x [n, channels, h, w], boxes [m, 4]; the new size is input 3. */
 static berth_status infer_crop_and_resize(const onnx_at *at)
 {
-	onnx_dims x = onnx_in_dims(at, 0), boxes = onnx_in_dims(at, 1), d = shape(4, dim_of(&boxes, 0), dim_of(&x, 1), ONNX_UNKNOWN, ONNX_UNKNOWN);
+	onnx_dims x = onnx_in_dims(at, 0), boxes = onnx_in_dims(at, 1),
+		  d = shape(4, dim_of(&boxes, 0), dim_of(&x, 1), ONNX_UNKNOWN, ONNX_UNKNOWN);
 	int32_t n;
 	const int64_t *size = onnx_in_ints(at, 3, &n);
 	for (int32_t i = 0; i < 2 && size && n == 2; i++)
@@ -358,7 +380,8 @@ static berth_status infer_second(const onnx_at *at)
 /* Distances of the rows of a to those of b. */
 static berth_status infer_cdist(const onnx_at *at)
 {
-	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1), d = shape(2, dim_of(&a, 0), dim_of(&b, 0), 0, 0);
+	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1),
+		  d = shape(2, dim_of(&a, 0), dim_of(&b, 0), 0, 0);
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
 }
 
@@ -366,7 +389,8 @@ static berth_status infer_cdist(const onnx_at *at)
 static berth_status infer_generator(const onnx_at *at)
 {
 	for (int32_t i = 0; i < at->n->n_bodies; i++)
-		BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n, at->err));
+		BERTH_TRY(
+			onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n, at->err));
 	return BERTH_OK;
 }
 
@@ -384,10 +408,12 @@ static const onnx_op table[] = {
 	{"BiasSplitGelu", infer_half, NULL, NULL, S(1), 0},
 	{"CDist", infer_cdist, NULL, NULL, 0, 0},
 	{"ComplexMul", onnx_infer_binary, NULL, NULL, 0, 0},
-	{"ConvTransposeWithDynamicPads", onnx_infer_conv_transpose, NULL, onnx_macs_conv_transpose, S(1) | S(3), 0},
+	{"ConvTransposeWithDynamicPads", onnx_infer_conv_transpose, NULL, onnx_macs_conv_transpose,
+	 S(1) | S(3), 0},
 	{"CropAndResize", infer_crop_and_resize, NULL, NULL, 0, 0},
 	{"DecoderMaskedMultiHeadAttention", infer_heads, NULL, heads_macs, 0, 0},
-	{"DynamicQuantizeLSTM", onnx_infer_recurrent, NULL, onnx_macs_recurrent, S(1) | S(2) | S(3) | S(8) | S(9) | S(10) | S(11), 0},
+	{"DynamicQuantizeLSTM", onnx_infer_recurrent, NULL, onnx_macs_recurrent,
+	 S(1) | S(2) | S(3) | S(8) | S(9) | S(10) | S(11), 0},
 	{"DynamicQuantizeMatMul", onnx_infer_matmul, NULL, onnx_macs_matmul, S(1) | S(2) | S(3) | S(4), 0},
 	{"EmbedLayerNormalization", infer_embed, NULL, NULL, S(2) | S(3) | S(4) | S(5) | S(6), 0},
 	{"FusedMatMulActivation", onnx_infer_fused_matmul, NULL, onnx_macs_fused_matmul, 0, ONNX_MIXER},
@@ -400,7 +426,8 @@ static const onnx_op table[] = {
 	{"LongformerAttention", SAME, NULL, NULL, S(1) | S(2) | S(4) | S(5), 0},
 	{"MatMulBnb4", onnx_infer_matmul_nbits, NULL, onnx_macs_matmul_nbits, S(1) | S(2), 0},
 	{"MatMulFpQ4", onnx_infer_matmul_nbits, NULL, onnx_macs_matmul_nbits, S(1), 0},
-	{"MatMulIntegerToFloat", infer_scaled_matmul, NULL, onnx_macs_matmul, S(1) | S(2) | S(3) | S(4) | S(5) | S(6), 0},
+	{"MatMulIntegerToFloat", infer_scaled_matmul, NULL, onnx_macs_matmul,
+	 S(1) | S(2) | S(3) | S(4) | S(5) | S(6), 0},
 	{"MaxpoolWithMask", onnx_infer_pool, NULL, NULL, 0, 0},
 	{"MoE", SAME, NULL, moe_macs, S(2) | S(3) | S(4) | S(5) | S(6) | S(7), 0},
 	{"MultiHeadAttention", infer_heads, NULL, heads_macs, S(3), 0},

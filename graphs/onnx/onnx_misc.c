@@ -16,7 +16,8 @@ ONNX_INFER(multinomial)
 	onnx_dims in = onnx_in_dims(at, 0), d = onnx_open_dims(2);
 	d.d[0] = in.rank == 2 ? in.d[0] : ONNX_UNKNOWN;
 	d.d[1] = onnx_attr_int(at->n, "sample_size", 1);
-	return onnx_set(at, 0, onnx_attr_int(at->n, "dtype", ONNX_INT32) == ONNX_INT64 ? ONNX_INT64 : ONNX_INT32, &d);
+	return onnx_set(
+		at, 0, onnx_attr_int(at->n, "dtype", ONNX_INT32) == ONNX_INT64 ? ONNX_INT64 : ONNX_INT32, &d);
 }
 
 ONNX_INFER(nms)
@@ -103,10 +104,15 @@ ONNX_INFER(dft)
 	double length, given;
 	int32_t axis;
 	if (d.rank > 1) {
-		int64_t said = onnx_in_number(at, 2, 0, &given) && given > -64 && given < 64 ? (int64_t)given : onnx_attr_int(at->n, "axis", at->m->opset >= 20 ? -2 : 1);
+		int64_t said = onnx_in_number(at, 2, 0, &given) && given > -64 && given < 64
+		                       ? (int64_t)given
+		                       : onnx_attr_int(at->n, "axis", at->m->opset >= 20 ? -2 : 1);
 		BERTH_TRY(onnx_axis(at, said, d.rank, &axis));
 		if (onnx_in(at, 1))
-			d.d[axis] = onnx_in_number(at, 1, 0, &length) && length >= 0 && length <= (double)ONNX_MAX_ELEMENTS ? (int64_t)length : ONNX_UNKNOWN;
+			d.d[axis] = onnx_in_number(at, 1, 0, &length) && length >= 0 &&
+			                            length <= (double)ONNX_MAX_ELEMENTS
+			                    ? (int64_t)length
+			                    : ONNX_UNKNOWN;
 		d.d[axis] = bins(at, d.d[axis], 0);
 		d.d[d.rank - 1] = 2;
 	}
@@ -124,7 +130,8 @@ ONNX_INFER(stft)
 	d.d[3] = 2;
 	if (frame >= 1 && frame <= (double)ONNX_MAX_ELEMENTS) {
 		d.d[2] = bins(at, (int64_t)frame, 1);
-		if (x.rank > 1 && (double)x.d[1] >= frame && onnx_in_number(at, 1, 0, &step) && step >= 1 && step <= (double)ONNX_MAX_ELEMENTS)
+		if (x.rank > 1 && (double)x.d[1] >= frame && onnx_in_number(at, 1, 0, &step) && step >= 1 &&
+		    step <= (double)ONNX_MAX_ELEMENTS)
 			d.d[1] = 1 + (x.d[1] - (int64_t)frame) / (int64_t)step;
 	}
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);

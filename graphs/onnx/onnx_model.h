@@ -1,5 +1,6 @@
 /* A decoded ONNX model: nodes, and the values (tensors) that flow between them. Inside the importer only.
- * Everything lives in one scratch arena; contents of tensors stay in the file and are decoded when a shape depends on them. */
+ * Everything lives in one scratch arena; contents of tensors stay in the file and are decoded when a shape
+ * depends on them. */
 #ifndef BERTH_ONNX_MODEL_H
 #define BERTH_ONNX_MODEL_H
 
@@ -9,19 +10,34 @@
 
 enum {
 	ONNX_MAX_RANK = 64,
-	ONNX_MAX_CONTENT = 1024, /* elements of a tensor whose content is looked at, */
-	ONNX_MAX_CONTENTS = 1 << 18, /* and of all that are computed, one more for each 8 bytes of the file: beyond, contents are unknown */
-	ONNX_MAX_ATTRS = 256,    /* of a node */
-	ONNX_MAX_DEPTH = 32,     /* bodies and function calls inside each other */
-	ONNX_MAX_INLINED = 1 << 13, /* nodes that calls of functions become, and one more for each 128 bytes of the file */
-	ONNX_UNKNOWN = -1        /* a rank or a dimension */
+	ONNX_MAX_CONTENT = 1024,     /* elements of a tensor whose content is looked at, */
+	ONNX_MAX_CONTENTS = 1 << 18, /* and of all that are computed, one more for each 8 bytes of the file:
+	                                beyond, contents are unknown */
+	ONNX_MAX_ATTRS = 256,        /* of a node */
+	ONNX_MAX_DEPTH = 32,         /* bodies and function calls inside each other */
+	ONNX_MAX_INLINED = 1 << 13,  /* nodes that calls of functions become, and one more for each 128 bytes
+	                                of the file */
+	ONNX_UNKNOWN = -1            /* a rank or a dimension */
 };
 #define ONNX_MAX_ELEMENTS (INT64_C(1) << 48)
 
 /* TensorProto.DataType */
 typedef enum onnx_elem {
-	ONNX_NONE = 0, ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_UINT16 = 4, ONNX_INT16 = 5, ONNX_INT32 = 6, ONNX_INT64 = 7, ONNX_STRING = 8,
-	ONNX_BOOL = 9, ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11, ONNX_UINT32 = 12, ONNX_UINT64 = 13, ONNX_BFLOAT16 = 16
+	ONNX_NONE = 0,
+	ONNX_FLOAT = 1,
+	ONNX_UINT8 = 2,
+	ONNX_INT8 = 3,
+	ONNX_UINT16 = 4,
+	ONNX_INT16 = 5,
+	ONNX_INT32 = 6,
+	ONNX_INT64 = 7,
+	ONNX_STRING = 8,
+	ONNX_BOOL = 9,
+	ONNX_FLOAT16 = 10,
+	ONNX_DOUBLE = 11,
+	ONNX_UINT32 = 12,
+	ONNX_UINT64 = 13,
+	ONNX_BFLOAT16 = 16
 } onnx_elem;
 
 /* A shape by value. */
@@ -57,13 +73,14 @@ typedef struct onnx_attr {
 
 typedef struct onnx_node {
 	const char *name, *type, *domain; /* "" where the file has none; the default domain is "" */
-	int32_t *in;                      /* [n_all] values, -1: left out; from n_in on what bodies take from outside, and their initializers */
+	int32_t *in; /* [n_all] values, -1: left out; from n_in on what bodies take from outside, and their
+	                initializers */
 	int32_t *out;                     /* [n_out] values, -1: left out */
 	onnx_attr *attr;
 	struct onnx_body *body;           /* [n_bodies] of If, Loop, Scan and their kin */
 	int32_t n_in, n_all, n_out, n_attrs, n_bodies;
 	bool folded;
-	int64_t trips;                    /* how often a body runs: by an option (0: none), later what is counted with */
+	int64_t trips; /* how often a body runs: by an option (0: none), later what is counted with */
 	const struct onnx_op *op;         /* row of the table of operators; NULL: not known */
 	size_t at;
 } onnx_node;
@@ -135,10 +152,12 @@ typedef struct onnx_model {
 	onnx_param *param;
 	onnx_function *function;
 	int32_t stamp;             /* of the last node whose values were marked as seen */
-	size_t n_inlined, inlined_bytes; /* nodes that calls of functions became, and bytes of functions gone through for that */
+	size_t n_inlined, inlined_bytes; /* nodes that calls of functions became, and bytes of functions gone
+	                                    through for that */
 	size_t n_functions, cap_function;
 	size_t n_nodes, n_values, n_tensors, n_inputs, n_outputs, n_symbols, n_warnings, n_params, n_loops;
-	size_t cap_node, cap_value, cap_tensor, cap_tensor_value, cap_input, cap_output, cap_symbol, cap_warning, cap_param, cap_loop;
+	size_t cap_node, cap_value, cap_tensor, cap_tensor_value, cap_input, cap_output, cap_symbol,
+		cap_warning, cap_param, cap_loop;
 	berth_strmap values, symbols, warned, functions; /* functions: "domain:name:overload" */
 } onnx_model;
 
@@ -149,7 +168,8 @@ berth_status onnx_read_model(onnx_model *m, berth_err *err);
 
 /* ---- onnx_names.c ---- */
 
-/* Every used value has a producer and every symbolic dimension a value; topological order. Fails: BERTH_EFORMAT, BERTH_EINVAL, BERTH_ENOMEM. */
+/* Every used value has a producer and every symbolic dimension a value; topological order. Fails:
+ * BERTH_EFORMAT, BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status onnx_resolve(onnx_model *m, const berth_onnx_options *opt, berth_err *err);
 
 /* ---- onnx_tensor.c ---- */
@@ -171,13 +191,16 @@ int64_t onnx_value_bytes(const onnx_value *v, bool *known);
 
 /* Read a TensorProto (sparse: a SparseTensorProto). Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t, berth_err *err);
-/* Content of a small tensor into *ints or *reals; both NULL where it is large, stripped, external or of another type. */
-berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints, const double **reals, berth_err *err);
+/* Content of a small tensor into *ints or *reals; both NULL where it is large, stripped, external or of
+ * another type. */
+berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints,
+                                 const double **reals, berth_err *err);
 
 /* What a message calls a node: its name, or that of its first output. */
 const char *onnx_node_label(const onnx_model *m, const onnx_node *n);
 /* "FILE: node 'NAME' (TYPE): " and the message; returns BERTH_EFORMAT. */
-berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...) BERTH_PRINTF(4, 5);
+berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...)
+	BERTH_PRINTF(4, 5);
 
 /* ---- attributes (onnx_attr.c) ---- */
 
@@ -187,9 +210,12 @@ int64_t onnx_attr_int(const onnx_node *n, const char *name, int64_t missing);
 double onnx_attr_float(const onnx_node *n, const char *name, double missing);
 bool onnx_attr_is(const onnx_model *m, const onnx_node *n, const char *name, const char *text);
 /* The text; not closed by a 0. *text NULL where it is missing. */
-void onnx_attr_text(const onnx_model *m, const onnx_node *n, const char *name, const char **text, size_t *len);
+void onnx_attr_text(const onnx_model *m, const onnx_node *n, const char *name, const char **text,
+                    size_t *len);
 /* Numbers of a list; *len counts also those beyond cap, -1: no such attribute. */
-berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[], size_t cap, int32_t *len, berth_err *err);
-berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[], size_t cap, int32_t *len, berth_err *err);
+berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[],
+                            size_t cap, int32_t *len, berth_err *err);
+berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[],
+                              size_t cap, int32_t *len, berth_err *err);
 
 #endif

@@ -31,7 +31,8 @@ static berth_status fill_rest(const onnx_at *at, onnx_dims *shape, int64_t count
 		return BERTH_OK;
 	}
 	char text[128];
-	return onnx_fail(at->m, at->n, at->err, "%lld elements do not fit the shape %s", (long long)count, onnx_dims_text(text, shape));
+	return onnx_fail(at->m, at->n, at->err, "%lld elements do not fit the shape %s", (long long)count,
+	                 onnx_dims_text(text, shape));
 }
 
 ONNX_INFER(reshape)
@@ -41,7 +42,9 @@ ONNX_INFER(reshape)
 	bool known, zero_is_zero = onnx_attr_int(at->n, "allowzero", 0) != 0;
 	BERTH_TRY(onnx_list(at, "shape", 1, out.d, &n, &known));
 	if (n < 0 || !known) {
-		out = onnx_open_dims(to.rank == 1 && to.d[0] >= 0 && to.d[0] <= ONNX_MAX_RANK ? (int32_t)to.d[0] : ONNX_UNKNOWN);
+		out = onnx_open_dims(to.rank == 1 && to.d[0] >= 0 && to.d[0] <= ONNX_MAX_RANK
+		                             ? (int32_t)to.d[0]
+		                             : ONNX_UNKNOWN);
 		return onnx_set(at, 0, elem, &out);
 	}
 	out.rank = n;
@@ -49,7 +52,9 @@ ONNX_INFER(reshape)
 		if (out.d[i] == 0 && !zero_is_zero)
 			out.d[i] = in.rank < 0 ? ONNX_UNKNOWN : i < in.rank ? in.d[i] : 1;
 		if (out.d[i] < ONNX_UNKNOWN)
-			return onnx_fail(at->m, at->n, at->err, "dimension %lld of the new shape; expected -1 or more", (long long)out.d[i]);
+			return onnx_fail(at->m, at->n, at->err,
+			                 "dimension %lld of the new shape; expected -1 or more",
+			                 (long long)out.d[i]);
 	}
 	BERTH_TRY(fill_rest(at, &out, onnx_count(in.rank, in.d)));
 	return onnx_set(at, 0, elem, &out);
@@ -61,7 +66,8 @@ ONNX_INFER(flatten)
 	int64_t axis = onnx_attr_int(at->n, "axis", 1);
 	if (in.rank >= 0) {
 		if (axis < -in.rank || axis > in.rank)
-			return onnx_fail(at->m, at->n, at->err, "axis %lld; expected %d to %d", (long long)axis, -in.rank, in.rank);
+			return onnx_fail(at->m, at->n, at->err, "axis %lld; expected %d to %d",
+			                 (long long)axis, -in.rank, in.rank);
 		axis = axis < 0 ? axis + in.rank : axis;
 		out.d[0] = onnx_count((int32_t)axis, in.d);
 		out.d[1] = onnx_count(in.rank - (int32_t)axis, in.d + axis);
@@ -81,7 +87,9 @@ ONNX_INFER(squeeze)
 		out.rank = open ? ONNX_UNKNOWN : 0;
 		for (int32_t i = 0; i < in.rank && !open; i++) {
 			if (n >= 0 && on[i] && in.d[i] > 1)
-				return onnx_fail(at->m, at->n, at->err, "axis %d to squeeze is %lld; expected 1", i, (long long)in.d[i]);
+				return onnx_fail(at->m, at->n, at->err,
+				                 "axis %d to squeeze is %lld; expected 1", i,
+				                 (long long)in.d[i]);
 			if (n >= 0 ? !on[i] : in.d[i] != 1)
 				out.d[out.rank++] = in.d[i];
 		}
@@ -99,7 +107,8 @@ ONNX_INFER(unsqueeze)
 	BERTH_TRY(onnx_list(at, "axes", 1, list, &n, &known));
 	if (in.rank >= 0 && known && n >= 0) {
 		if (in.rank + n > ONNX_MAX_RANK)
-			return onnx_fail(at->m, at->n, at->err, "a result of rank %d; expected at most %d", in.rank + n, ONNX_MAX_RANK);
+			return onnx_fail(at->m, at->n, at->err, "a result of rank %d; expected at most %d",
+			                 in.rank + n, ONNX_MAX_RANK);
 		BERTH_TRY(onnx_axes(at, "axes", 1, in.rank + n, on, &n, &known));
 		out.rank = in.rank + n;
 		for (int32_t i = 0; i < out.rank; i++) {
@@ -164,13 +173,16 @@ ONNX_INFER(concat)
 	for (int32_t i = 1; i < at->n->n_in; i++) {
 		onnx_dims d = onnx_in_dims(at, i);
 		if (d.rank >= 0 && d.rank != out.rank)
-			return onnx_fail(at->m, at->n, at->err, "input %d has rank %d; expected %d", i, d.rank, out.rank);
+			return onnx_fail(at->m, at->n, at->err, "input %d has rank %d; expected %d", i,
+			                 d.rank, out.rank);
 		for (int32_t k = 0; k < out.rank; k++) {
 			int64_t x = d.rank < 0 ? ONNX_UNKNOWN : d.d[k];
 			if (k == axis)
 				out.d[k] = out.d[k] < 0 || x < 0 ? ONNX_UNKNOWN : onnx_clamp(out.d[k] + x);
 			else if (x >= 0 && out.d[k] >= 0 && x != out.d[k])
-				return onnx_fail(at->m, at->n, at->err, "input %d has %lld at axis %d; expected %lld", i, (long long)x, k, (long long)out.d[k]);
+				return onnx_fail(at->m, at->n, at->err,
+				                 "input %d has %lld at axis %d; expected %lld", i,
+				                 (long long)x, k, (long long)out.d[k]);
 			else if (out.d[k] < 0)
 				out.d[k] = x;
 		}
@@ -205,7 +217,9 @@ ONNX_INFER(split)
 	for (int32_t o = 0; o < pieces; o++) {
 		onnx_dims d = in;
 		if (in.rank > 0)
-			d.d[axis] = given ? given[o] : !known || in.d[axis] < 0 ? ONNX_UNKNOWN : even_piece(in.d[axis], pieces, o);
+			d.d[axis] = given                      ? given[o]
+			            : !known || in.d[axis] < 0 ? ONNX_UNKNOWN
+			                                       : even_piece(in.d[axis], pieces, o);
 		BERTH_TRY(onnx_set(at, o, onnx_in_elem(at, 0), &d));
 	}
 	return BERTH_OK;
@@ -241,12 +255,14 @@ ONNX_INFER(slice)
 	BERTH_TRY(onnx_list(at, "axes", 3, axes, &n_axes, &known[2]));
 	BERTH_TRY(onnx_list(at, "steps", 4, step, &n_step, &known[3]));
 	bool ends = known[0] && known[1] && known[3] && n >= 0 && n_end == n && (n_step < 0 || n_step == n);
-	if (!known[2] || (n_axes >= 0 && ends && n_axes != n) || (n_axes < 0 && !ends) || (n_axes < 0 && n > d.rank))
+	if (!known[2] || (n_axes >= 0 && ends && n_axes != n) || (n_axes < 0 && !ends) ||
+	    (n_axes < 0 && n > d.rank))
 		d = onnx_open_dims(d.rank);
 	else
 		for (int32_t i = 0; i < (n_axes >= 0 ? n_axes : n); i++) {
 			BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d.rank, &axis));
-			d.d[axis] = ends ? slice_length(d.d[axis], start[i], end[i], n_step < 0 ? 1 : step[i]) : ONNX_UNKNOWN;
+			d.d[axis] = ends ? slice_length(d.d[axis], start[i], end[i], n_step < 0 ? 1 : step[i])
+			                 : ONNX_UNKNOWN;
 		}
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
 }
@@ -279,8 +295,8 @@ ONNX_INFER(gather_nd)
 	onnx_dims data = onnx_in_dims(at, 0), index = onnx_in_dims(at, 1), out;
 	int64_t batch = onnx_attr_int(at->n, "batch_dims", 0);
 	out.rank = ONNX_UNKNOWN;
-	if (data.rank > 0 && index.rank > 0 && index.d[index.rank - 1] >= 0 && batch >= 0 && batch < index.rank &&
-	    index.d[index.rank - 1] <= data.rank - batch) {
+	if (data.rank > 0 && index.rank > 0 && index.d[index.rank - 1] >= 0 && batch >= 0 &&
+	    batch < index.rank && index.d[index.rank - 1] <= data.rank - batch) {
 		int32_t skip = (int32_t)(batch + index.d[index.rank - 1]);
 		if (index.rank - 1 + data.rank - skip <= ONNX_MAX_RANK) {
 			out.rank = 0;
@@ -299,7 +315,8 @@ ONNX_INFER(pad)
 	int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
 	int32_t n, n_axes, axis;
 	bool known = true, axes_known;
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, onnx_attr_find(at->n, "paddings") ? "paddings" : "pads", pads, 2 * ONNX_MAX_RANK, &n, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, onnx_attr_find(at->n, "paddings") ? "paddings" : "pads", pads,
+	                         2 * ONNX_MAX_RANK, &n, at->err));
 	if (n < 0) {
 		const int64_t *ints = onnx_in_ints(at, 1, &n);
 		known = ints && n <= 2 * ONNX_MAX_RANK;
@@ -364,8 +381,10 @@ ONNX_INFER(size)
 ONNX_INFER(constant)
 {
 	static const struct { const char *name; int32_t elem; bool list; } kind[] = {
-		{"value_int", ONNX_INT64, false}, {"value_ints", ONNX_INT64, true}, {"value_float", ONNX_FLOAT, false},
-		{"value_floats", ONNX_FLOAT, true}, {"value_string", ONNX_STRING, false}, {"value_strings", ONNX_STRING, true}};
+		{"value_int", ONNX_INT64, false}, {"value_ints", ONNX_INT64, true},
+		{"value_float", ONNX_FLOAT, false},
+		{"value_floats", ONNX_FLOAT, true}, {"value_string", ONNX_STRING, false},
+		{"value_strings", ONNX_STRING, true}};
 	const onnx_attr *a = onnx_attr_find(at->n, "value");
 	a = a ? a : onnx_attr_find(at->n, "sparse_value");
 	if (a && a->tensor && onnx_out(at, 0)) {
@@ -398,11 +417,13 @@ ONNX_INFER(constant_of_shape)
 	bool known;
 	BERTH_TRY(onnx_list(at, "shape", 0, d.d, &d.rank, &known));
 	if (!known || d.rank < 0)
-		d = onnx_open_dims(in.rank == 1 && in.d[0] >= 0 && in.d[0] <= ONNX_MAX_RANK ? (int32_t)in.d[0] : ONNX_UNKNOWN);
+		d = onnx_open_dims(in.rank == 1 && in.d[0] >= 0 && in.d[0] <= ONNX_MAX_RANK ? (int32_t)in.d[0]
+		                                                                            : ONNX_UNKNOWN);
 	else
 		for (int32_t i = 0; i < d.rank; i++)
 			if (d.d[i] < 0)
-				return onnx_fail(at->m, at->n, at->err, "dimension %lld; expected 0 or more", (long long)d.d[i]);
+				return onnx_fail(at->m, at->n, at->err, "dimension %lld; expected 0 or more",
+				                 (long long)d.d[i]);
 	return onnx_set(at, 0, value && value->tensor ? value->tensor->elem : ONNX_FLOAT, &d);
 }
 
@@ -410,7 +431,8 @@ ONNX_INFER(range)
 {
 	double start, limit, delta;
 	onnx_dims d = onnx_vector(ONNX_UNKNOWN);
-	if (onnx_in_number(at, 0, 0, &start) && onnx_in_number(at, 1, 0, &limit) && onnx_in_number(at, 2, 0, &delta) && delta != 0) {
+	if (onnx_in_number(at, 0, 0, &start) && onnx_in_number(at, 1, 0, &limit) &&
+	    onnx_in_number(at, 2, 0, &delta) && delta != 0) {
 		double n = ceil((limit - start) / delta);
 		if (n > (double)ONNX_MAX_ELEMENTS)
 			return onnx_fail(at->m, at->n, at->err, "a range of %g elements", n);
@@ -529,7 +551,8 @@ ONNX_INFER(col2im)
 /* ---- resizing ---- */
 
 /* Scales of the input slot or the attribute; false: not known. */
-static bool scales_of(const onnx_at *at, int32_t slot, double scale[ONNX_MAX_RANK], int32_t *n, berth_status *st)
+static bool scales_of(const onnx_at *at, int32_t slot, double scale[ONNX_MAX_RANK], int32_t *n,
+                      berth_status *st)
 {
 	*st = onnx_attr_floats(at->m, at->n, "scales", scale, ONNX_MAX_RANK, n, at->err);
 	if (*st == BERTH_OK && *n < 0) {
@@ -558,7 +581,11 @@ static void resize_to(const onnx_at *at, onnx_dims *d, const int32_t axis[], con
 			scale = s;
 	}
 	for (int32_t i = 0; i < n; i++)
-		d->d[axis[i]] = larger || smaller ? (d->d[axis[i]] < 0 ? ONNX_UNKNOWN : scaled(1, floor((double)d->d[axis[i]] * scale + 0.5))) : size[i];
+		d->d[axis[i]] =
+			larger || smaller
+				? (d->d[axis[i]] < 0 ? ONNX_UNKNOWN
+		                                     : scaled(1, floor((double)d->d[axis[i]] * scale + 0.5)))
+				: size[i];
 }
 
 ONNX_INFER(resize)
@@ -582,7 +609,8 @@ ONNX_INFER(resize)
 		resize_to(at, &d, axis, size, n);
 	else
 		for (int32_t i = 0; i < n; i++)
-			d.d[axis[i]] = has_scales && n_scale == n ? scaled(d.d[axis[i]], scale[i]) : ONNX_UNKNOWN;
+			d.d[axis[i]] =
+				has_scales && n_scale == n ? scaled(d.d[axis[i]], scale[i]) : ONNX_UNKNOWN;
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
 }
 

@@ -8,7 +8,8 @@
 
 static berth_status bad_option(const char *text, berth_err *err)
 {
-	return berth_fail(err, BERTH_EINVAL, "dimension '%.100s': expected NAME=VALUE with a value from 1 to 2147483647", text);
+	return berth_fail(err, BERTH_EINVAL,
+	                  "dimension '%.100s': expected NAME=VALUE with a value from 1 to 2147483647", text);
 }
 
 /* The trips of a node with a body, wherever it stands. */
@@ -18,7 +19,8 @@ static bool set_trips(const onnx_model *m, onnx_node *node, size_t n, const char
 		for (int32_t b = 0; b < node[i].n_bodies; b++)
 			if (set_trips(m, node[i].body[b].nodes.node, node[i].body[b].nodes.n, name, trips))
 				return true;
-		if (node[i].n_bodies && strcmp(node[i].type, "If") != 0 && strcmp(onnx_node_label(m, &node[i]), name) == 0) {
+		if (node[i].n_bodies && strcmp(node[i].type, "If") != 0 &&
+		    strcmp(onnx_node_label(m, &node[i]), name) == 0) {
 			node[i].trips = trips;
 			return true;
 		}
@@ -42,8 +44,9 @@ static berth_status apply_option(onnx_model *m, const char *text, berth_err *err
 	if (s < 0 && set_trips(m, m->node, m->n_nodes, name, value))
 		return BERTH_OK;
 	if (s < 0)
-		return berth_fail(err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
-		                  berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
+		return berth_fail(
+			err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
+			berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
 	m->symbol_value[s] = value;
 	return BERTH_OK;
 }
@@ -84,9 +87,13 @@ static berth_status place_initializers(onnx_model *m, berth_err *err)
 		onnx_value *v = &m->value[m->tensor_value[i]];
 		const onnx_tensor *t = &m->tensor[i];
 		if (v->tensor)
-			return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: two initializers are named '%.80s'; expected one", m->file, t->at, v->name);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: byte %zu: two initializers are named '%.80s'; expected one",
+			                  m->file, t->at, v->name);
 		if (v->producer >= 0)
-			return onnx_fail(m, &m->node[v->producer], err, "output '%.80s' is an initializer too; expected one source", v->name);
+			return onnx_fail(m, &m->node[v->producer], err,
+			                 "output '%.80s' is an initializer too; expected one source",
+			                 v->name);
 		v->tensor = t;
 		v->constant = true;
 		v->elem = t->elem;
@@ -101,7 +108,9 @@ static berth_status place_inputs(onnx_model *m, berth_err *err)
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		onnx_value *v = &m->value[m->input[i]];
 		if (v->producer >= 0)
-			return onnx_fail(m, &m->node[v->producer], err, "output '%.80s' is an input of the graph too; expected one source", v->name);
+			return onnx_fail(m, &m->node[v->producer], err,
+			                 "output '%.80s' is an input of the graph too; expected one source",
+			                 v->name);
 		if (v->tensor)
 			continue;
 		for (int32_t d = 0; d < v->said_rank; d++)
@@ -110,7 +119,8 @@ static berth_status place_inputs(onnx_model *m, berth_err *err)
 				v->said_dim[d] = 1;
 			}
 		if (onnx_count(v->said_rank, v->said_dim) > ONNX_MAX_ELEMENTS)
-			return berth_fail(err, BERTH_EFORMAT, "%s: input '%.80s' has more than 2^48 elements", m->file, v->name);
+			return berth_fail(err, BERTH_EFORMAT, "%s: input '%.80s' has more than 2^48 elements",
+			                  m->file, v->name);
 		v->elem = v->said_elem;
 		v->rank = v->said_rank;
 		v->dim = v->said_dim;
@@ -131,14 +141,19 @@ static berth_status check_sources(const onnx_model *m, berth_err *err)
 				continue;
 			onnx_value *v = &m->value[m->node[i].in[k]];
 			if (!has_source(v))
-				return onnx_fail(m, &m->node[i], err, "input '%.80s' is made by nobody; expected an input of the graph, an initializer or the "
-				                                      "output of a node", v->name);
+				return onnx_fail(m, &m->node[i], err,
+				                 "input '%.80s' is made by nobody; expected an input of the "
+				                 "graph, an initializer or the "
+				                 "output of a node",
+				                 v->name);
 			v->used = true;
 		}
 	for (size_t i = 0; i < m->n_outputs; i++)
 		if (!has_source(&m->value[m->output[i]]))
-			return berth_fail(err, BERTH_EFORMAT, "%s: output '%.80s' of the graph is made by nobody; expected the output of a node", m->file,
-			                  m->value[m->output[i]].name);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: output '%.80s' of the graph is made by nobody; expected the "
+			                  "output of a node",
+			                  m->file, m->value[m->output[i]].name);
 	return BERTH_OK;
 }
 
@@ -148,8 +163,10 @@ typedef struct visit {
 	int32_t node, next; /* input to look at next */
 } visit;
 
-/* Depth first from the nodes in file order, so a sorted file keeps its order. state: 0 new, 1 on the stack, 2 done. */
-static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state, visit *stack, size_t *n_order, berth_err *err)
+/* Depth first from the nodes in file order, so a sorted file keeps its order. state: 0 new, 1 on the stack,
+ * 2 done. */
+static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state, visit *stack,
+                               size_t *n_order, berth_err *err)
 {
 	size_t depth = 0;
 	if (state[root])
@@ -169,7 +186,9 @@ static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state
 		if (p < 0 || state[p] == 2)
 			continue;
 		if (state[p] == 1)
-			return onnx_fail(m, n, err, "input '%.80s' depends on this node itself: the graph has a cycle", m->value[v].name);
+			return onnx_fail(m, n, err,
+			                 "input '%.80s' depends on this node itself: the graph has a cycle",
+			                 m->value[v].name);
 		state[p] = 1;
 		stack[depth++] = (visit){p, 0};
 	}

@@ -1,4 +1,5 @@
-/* Rows of the table: convolutions, pooling, matrix products, recurrent layers, normalisation; their shapes and multiply-accumulates. */
+/* Rows of the table: convolutions, pooling, matrix products, recurrent layers, normalisation; their shapes
+ * and multiply-accumulates. */
 #include "onnx_infer.h"
 
 #include <string.h>
@@ -13,17 +14,21 @@ typedef struct window {
 } window;
 
 /* n numbers of an attribute between least and 2^31, missing where it is absent. */
-static berth_status window_list(const onnx_at *at, const char *name, int32_t n, int64_t least, int64_t missing, int64_t out[])
+static berth_status window_list(const onnx_at *at, const char *name, int32_t n, int64_t least,
+                                int64_t missing, int64_t out[])
 {
 	int32_t len;
 	for (int32_t i = 0; i < n; i++)
 		out[i] = missing;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, name, out, (size_t)n, &len, at->err));
 	if (len >= 0 && len != n)
-		return onnx_fail(at->m, at->n, at->err, "attribute '%s' has %d numbers; expected %d", name, len, n);
+		return onnx_fail(at->m, at->n, at->err, "attribute '%s' has %d numbers; expected %d", name,
+		                 len, n);
 	for (int32_t i = 0; i < n; i++)
 		if (out[i] < least || out[i] > INT32_MAX)
-			return onnx_fail(at->m, at->n, at->err, "attribute '%s' holds %lld; expected %lld to 2^31 - 1", name, (long long)out[i], (long long)least);
+			return onnx_fail(at->m, at->n, at->err,
+			                 "attribute '%s' holds %lld; expected %lld to 2^31 - 1", name,
+			                 (long long)out[i], (long long)least);
 	return BERTH_OK;
 }
 
@@ -38,9 +43,11 @@ static berth_status read_window(const onnx_at *at, int32_t n, const int64_t *ker
 		memcpy(w->kernel, kernel, (size_t)n * sizeof *kernel);
 	else
 		BERTH_TRY(window_list(at, "kernel_shape", n, 1, 1, w->kernel));
-	w->auto_pad = onnx_attr_is(at->m, at->n, "auto_pad", "SAME_UPPER") || onnx_attr_is(at->m, at->n, "auto_pad", "SAME_LOWER") ? PAD_SAME
-	              : onnx_attr_is(at->m, at->n, "auto_pad", "VALID")                                                           ? PAD_VALID
-	                                                                                                                          : PAD_GIVEN;
+	w->auto_pad = onnx_attr_is(at->m, at->n, "auto_pad", "SAME_UPPER") ||
+	                              onnx_attr_is(at->m, at->n, "auto_pad", "SAME_LOWER")
+	                      ? PAD_SAME
+	              : onnx_attr_is(at->m, at->n, "auto_pad", "VALID") ? PAD_VALID
+	                                                                : PAD_GIVEN;
 	w->ceil = onnx_attr_int(at->n, "ceil_mode", 0) != 0;
 	return BERTH_OK;
 }
@@ -55,11 +62,14 @@ static berth_status window_places(const onnx_at *at, const window *w, int32_t i,
 		*out = (dim + w->stride[i] - 1) / w->stride[i];
 		return BERTH_OK;
 	}
-	int64_t before = w->auto_pad == PAD_VALID ? 0 : w->pad[i], after = w->auto_pad == PAD_VALID ? 0 : w->pad[w->n + i];
-	int64_t reach = onnx_clamp(onnx_times(w->dilation[i], w->kernel[i] > 0 ? w->kernel[i] - 1 : 0) + 1), room = dim + before + after - reach;
+	int64_t before = w->auto_pad == PAD_VALID ? 0 : w->pad[i],
+		after = w->auto_pad == PAD_VALID ? 0 : w->pad[w->n + i];
+	int64_t reach = onnx_clamp(onnx_times(w->dilation[i], w->kernel[i] > 0 ? w->kernel[i] - 1 : 0) + 1),
+		room = dim + before + after - reach;
 	if (room < 0)
-		return onnx_fail(at->m, at->n, at->err, "spatial dimension %d is %lld and padded %lld, less than the window of %lld", i, (long long)dim,
-		                 (long long)(dim + before + after), (long long)reach);
+		return onnx_fail(at->m, at->n, at->err,
+		                 "spatial dimension %d is %lld and padded %lld, less than the window of %lld",
+		                 i, (long long)dim, (long long)(dim + before + after), (long long)reach);
 	*out = room / w->stride[i] + 1;
 	if (w->ceil && room % w->stride[i] && *out * w->stride[i] < dim + before)
 		++*out; /* a last window must start inside the input or the padding before it */
@@ -82,11 +92,14 @@ berth_status onnx_conv_shape(const onnx_at *at, const onnx_dims *in, const onnx_
 	if (in->rank < 0)
 		return BERTH_OK;
 	if (in->rank < 3 || (w->rank >= 0 && w->rank != in->rank))
-		return onnx_fail(at->m, at->n, at->err, "input of rank %d, weight of rank %d; expected equal ranks from 3 on", in->rank, w->rank);
+		return onnx_fail(at->m, at->n, at->err,
+		                 "input of rank %d, weight of rank %d; expected equal ranks from 3 on",
+		                 in->rank, w->rank);
 	int64_t group = onnx_attr_int(at->n, "group", 1);
 	if (w->rank > 0 && in->d[1] >= 0 && w->d[1] >= 0 && group > 0 && onnx_mul(w->d[1], group) != in->d[1])
-		return onnx_fail(at->m, at->n, at->err, "%lld input channels; the weight takes %lld in %lld groups", (long long)in->d[1], (long long)w->d[1],
-		                 (long long)group);
+		return onnx_fail(at->m, at->n, at->err,
+		                 "%lld input channels; the weight takes %lld in %lld groups",
+		                 (long long)in->d[1], (long long)w->d[1], (long long)group);
 	BERTH_TRY(read_window(at, in->rank - 2, w->rank > 0 ? w->d + 2 : NULL, &win));
 	out->d[1] = w->rank > 0 ? w->d[0] : ONNX_UNKNOWN;
 	return slide(at, &win, in, out);
@@ -175,18 +188,23 @@ ONNX_INFER(conv_transpose)
 	if (in.rank < 0)
 		return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
 	if (in.rank < 3 || (w.rank >= 0 && w.rank != in.rank))
-		return onnx_fail(at->m, at->n, at->err, "input of rank %d, weight of rank %d; expected equal ranks from 3 on", in.rank, w.rank);
+		return onnx_fail(at->m, at->n, at->err,
+		                 "input of rank %d, weight of rank %d; expected equal ranks from 3 on",
+		                 in.rank, w.rank);
 	int32_t n = in.rank - 2;
 	BERTH_TRY(read_window(at, n, w.rank > 0 ? w.d + 2 : NULL, &win));
 	BERTH_TRY(window_list(at, "output_padding", n, 0, 0, extra));
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, "output_shape", shape, ONNX_MAX_RANK, &n_shape, at->err));
 	out.d[1] = w.rank > 0 && group > 0 ? onnx_mul(w.d[1], group) : ONNX_UNKNOWN;
 	for (int32_t i = 0; i < n; i++)
-		out.d[i + 2] = n_shape == n ? shape[i] : n_shape == n + 2 ? shape[i + 2] : transposed_places(&win, i, in.d[i + 2], extra[i]);
+		out.d[i + 2] = n_shape == n       ? shape[i]
+		               : n_shape == n + 2 ? shape[i + 2]
+		                                  : transposed_places(&win, i, in.d[i + 2], extra[i]);
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
 }
 
-/* Elements of the input times the weights that each is spread over: weight is [in channels, out channels / group, kernel...]. */
+/* Elements of the input times the weights that each is spread over: weight is [in channels, out channels /
+ * group, kernel...]. */
 ONNX_MACS(conv_transpose)
 {
 	const onnx_value *x = onnx_in(at, 0), *w = onnx_in(at, 1);
@@ -240,7 +258,9 @@ ONNX_INFER(max_unpool)
 	if (d.rank > 2)
 		BERTH_TRY(read_window(at, d.rank - 2, NULL, &w));
 	for (int32_t i = 2; i < d.rank; i++)
-		d.d[i] = n == d.rank ? shape[i] : known ? transposed_places(&w, i - 2, d.d[i], 0) : ONNX_UNKNOWN;
+		d.d[i] = n == d.rank ? shape[i]
+		         : known     ? transposed_places(&w, i - 2, d.d[i], 0)
+		                     : ONNX_UNKNOWN;
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
 }
 
@@ -251,9 +271,11 @@ ONNX_INFER(gemm)
 	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1), out = onnx_open_dims(2);
 	int ta = onnx_attr_int(at->n, "transA", 0) != 0, tb = onnx_attr_int(at->n, "transB", 0) != 0;
 	if ((a.rank >= 0 && a.rank != 2) || (b.rank >= 0 && b.rank != 2))
-		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 2", a.rank, b.rank);
+		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 2", a.rank,
+		                 b.rank);
 	if (a.rank == 2 && b.rank == 2 && a.d[!ta] >= 0 && b.d[tb] >= 0 && a.d[!ta] != b.d[tb])
-		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ", (long long)a.d[!ta], (long long)b.d[tb]);
+		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ",
+		                 (long long)a.d[!ta], (long long)b.d[tb]);
 	out.d[0] = a.rank == 2 ? a.d[ta] : ONNX_UNKNOWN;
 	out.d[1] = b.rank == 2 ? b.d[!tb] : ONNX_UNKNOWN;
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
@@ -262,7 +284,8 @@ ONNX_INFER(gemm)
 ONNX_MACS(gemm)
 {
 	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1);
-	int64_t n = onnx_count(a.rank, a.d), cols = b.rank == 2 ? b.d[onnx_attr_int(at->n, "transB", 0) ? 0 : 1] : ONNX_UNKNOWN;
+	int64_t n = onnx_count(a.rank, a.d),
+		cols = b.rank == 2 ? b.d[onnx_attr_int(at->n, "transB", 0) ? 0 : 1] : ONNX_UNKNOWN;
 	*macs = n < 0 || cols < 0 ? 0 : (double)n * (double)cols;
 	return BERTH_OK;
 }
@@ -283,11 +306,14 @@ static berth_status matmul_dims(const onnx_at *at, onnx_dims a, onnx_dims b, onn
 	if (a.rank < 0 || b.rank < 0)
 		return BERTH_OK;
 	if (a.rank == 0 || b.rank == 0)
-		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 1 or more", a.rank, b.rank);
-	int64_t k = a.d[a.rank - 1], rows = a.rank > 1 ? a.d[a.rank - 2] : -2, other = b.d[b.rank > 1 ? b.rank - 2 : 0];
+		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 1 or more",
+		                 a.rank, b.rank);
+	int64_t k = a.d[a.rank - 1], rows = a.rank > 1 ? a.d[a.rank - 2] : -2,
+		other = b.d[b.rank > 1 ? b.rank - 2 : 0];
 	int64_t cols = b.rank > 1 ? b.d[b.rank - 1] : -2;
 	if (k >= 0 && other >= 0 && k != other)
-		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ", (long long)k, (long long)other);
+		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ", (long long)k,
+		                 (long long)other);
 	a.rank = a.rank > 2 ? a.rank - 2 : 0;
 	b.rank = b.rank > 2 ? b.rank - 2 : 0;
 	BERTH_TRY(onnx_broadcast(at, &a, &b));
@@ -320,12 +346,14 @@ ONNX_INFER(matmul_integer)
 
 ONNX_INFER(qlinear_matmul)
 {
-	return infer_matmul(at, 0, 3, onnx_in_elem(at, 7) ? onnx_in_elem(at, 7) : onnx_in_elem(at, 0), false, false);
+	return infer_matmul(at, 0, 3, onnx_in_elem(at, 7) ? onnx_in_elem(at, 7) : onnx_in_elem(at, 0), false,
+	                    false);
 }
 
 ONNX_INFER(fused_matmul)
 {
-	return infer_matmul(at, 0, 1, onnx_in_elem(at, 0), onnx_attr_int(at->n, "transA", 0) != 0, onnx_attr_int(at->n, "transB", 0) != 0);
+	return infer_matmul(at, 0, 1, onnx_in_elem(at, 0), onnx_attr_int(at->n, "transA", 0) != 0,
+	                    onnx_attr_int(at->n, "transB", 0) != 0);
 }
 
 /* Output elements times the summed dimension of a. */
@@ -334,7 +362,8 @@ static double matmul_macs(const onnx_at *at, bool ta)
 	const onnx_value *y = onnx_out(at, 0);
 	onnx_dims a = onnx_in_dims(at, 0);
 	swap_last(&a, ta);
-	int64_t n = y ? onnx_count(y->rank, y->dim) : ONNX_UNKNOWN, k = a.rank > 0 ? a.d[a.rank - 1] : ONNX_UNKNOWN;
+	int64_t n = y ? onnx_count(y->rank, y->dim) : ONNX_UNKNOWN,
+		k = a.rank > 0 ? a.d[a.rank - 1] : ONNX_UNKNOWN;
 	return n < 0 || k < 0 ? 0 : (double)n * (double)k;
 }
 
@@ -384,7 +413,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Text of the equation without spaces and with '.' for "..."; false where it is too long or holds other characters. */
+/* Text of the equation without spaces and with '.' for "..."; false where it is too long or holds other
+ * characters. */
 static bool einsum_text(const onnx_at *at, char text[512])
 {
 	const char *p;
@@ -407,7 +437,8 @@ static bool einsum_text(const onnx_at *at, char text[512])
 }
 
 /* One term with the shape of input i. */
-static berth_status einsum_term(const onnx_at *at, einsum *e, const char *term, size_t len, int32_t i, bool *fits)
+static berth_status einsum_term(const onnx_at *at, einsum *e, const char *term, size_t len, int32_t i,
+                                bool *fits)
 {
 	onnx_dims d = onnx_in_dims(at, i);
 	bool dots = memchr(term, '.', len) != NULL;
@@ -524,11 +555,13 @@ typedef struct recurrent {
 	int64_t steps, batch, in, hidden, directions;
 } recurrent;
 
-/* Sizes of RNN, GRU and LSTM: x [steps, batch, in] (layout 1: [batch, steps, in]), r [directions, gates*hidden, hidden]. */
+/* Sizes of RNN, GRU and LSTM: x [steps, batch, in] (layout 1: [batch, steps, in]), r [directions,
+ * gates*hidden, hidden]. */
 static recurrent recurrent_sizes(const onnx_at *at)
 {
 	onnx_dims x = onnx_in_dims(at, 0), r = onnx_in_dims(at, 2);
-	recurrent s = {ONNX_UNKNOWN, ONNX_UNKNOWN, ONNX_UNKNOWN, onnx_attr_int(at->n, "hidden_size", ONNX_UNKNOWN), ONNX_UNKNOWN};
+	recurrent s = {ONNX_UNKNOWN, ONNX_UNKNOWN, ONNX_UNKNOWN,
+	               onnx_attr_int(at->n, "hidden_size", ONNX_UNKNOWN), ONNX_UNKNOWN};
 	int layout = onnx_attr_int(at->n, "layout", 0) != 0;
 	if (x.rank == 3) {
 		s.steps = x.d[layout];
@@ -564,7 +597,8 @@ ONNX_MACS(recurrent)
 	recurrent s = recurrent_sizes(at);
 	double gates = strstr(at->n->type, "LSTM") ? 4 : strstr(at->n->type, "GRU") ? 3 : 1;
 	if (s.steps >= 0 && s.batch >= 0 && s.in >= 0 && s.hidden >= 0)
-		*macs = (double)s.steps * (double)s.batch * (double)s.directions * gates * (double)s.hidden * ((double)s.in + (double)s.hidden);
+		*macs = (double)s.steps * (double)s.batch * (double)s.directions * gates * (double)s.hidden *
+		        ((double)s.in + (double)s.hidden);
 	return BERTH_OK;
 }
 
@@ -611,7 +645,8 @@ ONNX_INFER(qlinear_same)
 	return onnx_set_like(at, 0, 0, ONNX_NONE);
 }
 
-/* Attention of opset 23: q, k, v as [batch, heads, tokens, size], or [batch, tokens, heads*size] with the heads in attributes. */
+/* Attention of opset 23: q, k, v as [batch, heads, tokens, size], or [batch, tokens, heads*size] with the
+ * heads in attributes. */
 ONNX_INFER(attention)
 {
 	onnx_dims q = onnx_in_dims(at, 0), v = onnx_in_dims(at, 2), out = q;
@@ -619,7 +654,9 @@ ONNX_INFER(attention)
 	if (q.rank == 4)
 		out.d[3] = v.rank == 4 ? v.d[3] : ONNX_UNKNOWN;
 	else if (q.rank == 3)
-		out.d[2] = v.rank == 3 && kv > 0 && heads > 0 && heads < INT32_MAX && v.d[2] >= 0 ? onnx_mul(v.d[2] / kv, heads) : ONNX_UNKNOWN;
+		out.d[2] = v.rank == 3 && kv > 0 && heads > 0 && heads < INT32_MAX && v.d[2] >= 0
+		                   ? onnx_mul(v.d[2] / kv, heads)
+		                   : ONNX_UNKNOWN;
 	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
 }
 

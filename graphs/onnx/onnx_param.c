@@ -86,13 +86,15 @@ static grade grade_use(const onnx_model *m, use u, int32_t rank, int32_t input, 
 		return GRADE_NO;
 	if (u.slot < 32 && (n->op->weight_slots >> u.slot & 1))
 		return GRADE_YES;
-	if ((n->op->flags & ONNX_WIDE) && u.slot == 0 && rank >= 2 && n->n_in > 1 && n->in[1] >= 0 && m->value[n->in[1]].rank >= 1)
+	if ((n->op->flags & ONNX_WIDE) && u.slot == 0 && rank >= 2 && n->n_in > 1 && n->in[1] >= 0 &&
+	    m->value[n->in[1]].rank >= 1)
 		return GRADE_YES;
 	return n->op->flags & ONNX_MIXER ? grade_mixer(n, u.slot, rank, input, first) : GRADE_NO;
 }
 
 /* The least sure use of the input, looked for through carriers; stack [n_values]. */
-static grade grade_input(const onnx_model *m, int32_t value, const uses *u, const int32_t *first, int32_t *stack)
+static grade grade_input(const onnx_model *m, int32_t value, const uses *u, const int32_t *first,
+                         int32_t *stack)
 {
 	grade least = GRADE_YES;
 	int32_t n_stack = 0, n_uses = 0, input = m->value[value].input;
@@ -120,14 +122,16 @@ static grade grade_input(const onnx_model *m, int32_t value, const uses *u, cons
 
 static bool may_be_weight(const onnx_value *v)
 {
-	return v->input > 0 && !v->tensor && !v->symbolic && v->rank >= 0 && (onnx_elem_is_real(v->elem) || onnx_elem_is_quantised(v->elem));
+	return v->input > 0 && !v->tensor && !v->symbolic && v->rank >= 0 &&
+	       (onnx_elem_is_real(v->elem) || onnx_elem_is_quantised(v->elem));
 }
 
 /* A file that holds weights has its weights in it. */
 static bool holds_weights(const onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_tensors; i++)
-		if (m->tensor[i].count > 1 && (onnx_elem_is_real(m->tensor[i].elem) || onnx_elem_is_quantised(m->tensor[i].elem)))
+		if (m->tensor[i].count > 1 &&
+		    (onnx_elem_is_real(m->tensor[i].elem) || onnx_elem_is_quantised(m->tensor[i].elem)))
 			return true;
 	return false;
 }
@@ -146,7 +150,8 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 	BERTH_TRY(BERTH_NEW(m->tmp, stack, m->n_values, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, g, m->n_inputs, err));
 	for (size_t i = 0; i < m->n_inputs; i++) {
-		g[i] = may_be_weight(&m->value[m->input[i]]) ? grade_input(m, m->input[i], &u, first, stack) : GRADE_NO;
+		g[i] = may_be_weight(&m->value[m->input[i]]) ? grade_input(m, m->input[i], &u, first, stack)
+		                                             : GRADE_NO;
 		if (g[i] == GRADE_YES && sure == INT32_MAX)
 			sure = (int32_t)i;
 	}
@@ -163,7 +168,8 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 
 static bool is_param_type(const onnx_value *v)
 {
-	return onnx_elem_is_real(v->elem) || onnx_elem_is_quantised(v->elem) || (v->quantised_bias && v->elem == ONNX_INT32);
+	return onnx_elem_is_real(v->elem) || onnx_elem_is_quantised(v->elem) ||
+	       (v->quantised_bias && v->elem == ONNX_INT32);
 }
 
 /* Make value v a parameter of its own. */
@@ -184,7 +190,9 @@ static void mark_quantised_biases(onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		const onnx_node *n = &m->node[i];
-		int32_t slot = strcmp(n->type, "QLinearConv") == 0 ? 8 : strcmp(n->type, "DequantizeLinear") == 0 ? 0 : -1;
+		int32_t slot = strcmp(n->type, "QLinearConv") == 0        ? 8
+		               : strcmp(n->type, "DequantizeLinear") == 0 ? 0
+		                                                          : -1;
 		if (slot >= 0 && slot < n->n_in && n->in[slot] >= 0)
 			m->value[n->in[slot]].quantised_bias = true;
 	}
@@ -233,8 +241,10 @@ bool onnx_folds(const onnx_model *m, const onnx_node *n)
 	return all_inputs_constant(m, n) || all_outputs_known(m, n);
 }
 
-/* The parameters that the inputs are made of, each once; more than MAX_ROOTS: none, and the result will be its own. */
-static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t **out, int32_t *n_out, berth_err *err)
+/* The parameters that the inputs are made of, each once; more than MAX_ROOTS: none, and the result will be
+ * its own. */
+static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t **out, int32_t *n_out,
+                                berth_err *err)
 {
 	int32_t merged[MAX_ROOTS], count = 0, *copy, stamp = ++m->stamp;
 	*n_out = 0;
@@ -286,7 +296,9 @@ static berth_status fold_node(onnx_model *m, onnx_node *n, berth_err *err)
 		v->root = root;
 		v->n_roots = n_roots;
 		if (!n_roots && count > 1)
-			BERTH_TRY(new_param(m, n->out[o], v->tensor ? v->tensor->bytes : onnx_elem_bytes(v->elem, count), count, err));
+			BERTH_TRY(new_param(m, n->out[o],
+			                    v->tensor ? v->tensor->bytes : onnx_elem_bytes(v->elem, count),
+			                    count, err));
 	}
 	return BERTH_OK;
 }

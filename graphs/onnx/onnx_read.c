@@ -1,4 +1,5 @@
-/* From the messages of onnx.proto (ModelProto, GraphProto, NodeProto, AttributeProto, ValueInfoProto) to an onnx_model. */
+/* From the messages of onnx.proto (ModelProto, GraphProto, NodeProto, AttributeProto, ValueInfoProto) to an
+ * onnx_model. */
 #include "onnx_read.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_f
 	}
 }
 
-berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, const char *what, onnx_field_fn visit, berth_err *err)
+berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                    const char *what, onnx_field_fn visit, berth_err *err)
 {
 	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, err));
 	return onnx_each_field(m, ctx, onnx_wire_inside(w, f), visit, err);
@@ -26,13 +28,16 @@ berth_status onnx_new_value(onnx_model *m, const char *name, int32_t *v, berth_e
 	if (m->n_values == INT32_MAX / 4)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d values", m->file, INT32_MAX / 4);
 	BERTH_TRY(BERTH_GROW(m->tmp, m->value, m->n_values, &m->cap_value, err));
-	m->value[m->n_values] = (onnx_value){.name = name, .producer = -1, .input = -1, .rank = ONNX_UNKNOWN, .said_rank = ONNX_UNKNOWN};
+	m->value[m->n_values] = (onnx_value){
+		.name = name, .producer = -1, .input = -1, .rank = ONNX_UNKNOWN, .said_rank = ONNX_UNKNOWN};
 	*v = (int32_t)m->n_values++;
 	return BERTH_OK;
 }
 
-/* The value named by a text field. A name of the main graph that is known already leaves nothing in the arena. */
-static berth_status read_value_name(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, const char *what, int32_t *v, berth_err *err)
+/* The value named by a text field. A name of the main graph that is known already leaves nothing in the
+ * arena. */
+static berth_status read_value_name(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                    const char *what, int32_t *v, berth_err *err)
 {
 	const char *name;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
@@ -74,9 +79,11 @@ static berth_status on_dim(onnx_model *m, void *ctx, const onnx_wire *w, const o
 	if (f->number == 1) {
 		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "dim_value of a shape", err));
 		if ((int64_t)f->value > ONNX_MAX_ELEMENTS)
-			return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a dimension of %lld; expected at most 2^48", m->file, f->tag_at,
-			                  (long long)f->value);
-		*dim = (int64_t)f->value < 0 ? ONNX_UNKNOWN : (int64_t)f->value; /* some exporters write -1 for an open dimension */
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: byte %zu: a dimension of %lld; expected at most 2^48", m->file,
+			                  f->tag_at, (long long)f->value);
+		*dim = (int64_t)f->value < 0 ? ONNX_UNKNOWN : (int64_t)f->value; /* some exporters write -1
+		                                                                    for an open dimension */
 	} else if (f->number == 2) {
 		const char *name;
 		BERTH_TRY(onnx_wire_text(w, f, "dim_param of a shape", m->tmp, &name, err));
@@ -86,18 +93,21 @@ static berth_status on_dim(onnx_model *m, void *ctx, const onnx_wire *w, const o
 	return BERTH_OK;
 }
 
-static berth_status on_shape(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_shape(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                             berth_err *err)
 {
 	said *s = ctx;
 	if (f->number != 1)
 		return BERTH_OK;
 	if (s->rank == ONNX_MAX_RANK)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a shape of more than %d dimensions", m->file, f->tag_at, ONNX_MAX_RANK);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a shape of more than %d dimensions",
+		                  m->file, f->tag_at, ONNX_MAX_RANK);
 	s->dim[s->rank] = ONNX_UNKNOWN;
 	return onnx_each_field_inside(m, &s->dim[s->rank++], w, f, "a dimension", on_dim, err);
 }
 
-static berth_status on_tensor_type(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_tensor_type(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                   berth_err *err)
 {
 	said *s = ctx;
 	if (f->number == 1) {
@@ -111,15 +121,18 @@ static berth_status on_tensor_type(onnx_model *m, void *ctx, const onnx_wire *w,
 }
 
 /* Sequences and optional values: as one of what they hold. */
-static berth_status on_type(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err);
+static berth_status on_type(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err);
 
-static berth_status on_holder(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_holder(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                              berth_err *err)
 {
 	said *s = ctx;
 	if (f->number != 1)
 		return BERTH_OK;
 	if (++s->depth > ONNX_MAX_DEPTH)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: types nest deeper than %d", m->file, f->tag_at, ONNX_MAX_DEPTH);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: types nest deeper than %d", m->file,
+		                  f->tag_at, ONNX_MAX_DEPTH);
 	BERTH_TRY(onnx_each_field_inside(m, s, w, f, "a type", on_type, err));
 	s->depth--;
 	return BERTH_OK;
@@ -129,25 +142,31 @@ static berth_status on_type(onnx_model *m, void *ctx, const onnx_wire *w, const 
 {
 	switch (f->number) {
 	case 1: case 8: return onnx_each_field_inside(m, ctx, w, f, "a tensor type", on_tensor_type, err);
-	case 4: case 9: return onnx_each_field_inside(m, ctx, w, f, "a type that holds others", on_holder, err);
+	case 4:
+	case 9:
+		return onnx_each_field_inside(m, ctx, w, f, "a type that holds others", on_holder, err);
 	default: return BERTH_OK;
 	}
 }
 
-static berth_status on_value_info(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_value_info(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                  berth_err *err)
 {
 	said *s = ctx;
 	if (f->number == 1)
 		return read_value_name(m, s->scope, w, f, "name of a value", &s->value, err);
-	return f->number == 2 ? onnx_each_field_inside(m, s, w, f, "type of a value", on_type, err) : BERTH_OK;
+	return f->number == 2 ? onnx_each_field_inside(m, s, w, f, "type of a value", on_type, err)
+	                      : BERTH_OK;
 }
 
-berth_status onnx_read_value_info(onnx_model *m, onnx_scope *scope, const onnx_wire *w, const onnx_field *f, const char *what, int32_t *value, berth_err *err)
+berth_status onnx_read_value_info(onnx_model *m, onnx_scope *scope, const onnx_wire *w, const onnx_field *f,
+                                  const char *what, int32_t *value, berth_err *err)
 {
 	said s = {.scope = scope, .value = -1, .rank = ONNX_UNKNOWN};
 	BERTH_TRY(onnx_each_field_inside(m, &s, w, f, what, on_value_info, err));
 	if (s.value < 0)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s without a name", m->file, f->tag_at, what);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s without a name", m->file, f->tag_at,
+		                  what);
 	onnx_value *v = &m->value[s.value];
 	*value = s.value;
 	v->said_elem = s.elem;
@@ -190,7 +209,8 @@ static berth_status on_attr(onnx_model *m, void *ctx, const onnx_wire *w, const 
 	}
 }
 
-berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f, berth_err *err)
+berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err)
 {
 	*a = (onnx_attr){.name = "", .at = f->at, .end = f->end};
 	return onnx_each_field_inside(m, a, w, f, "an attribute", on_attr, err);
@@ -205,7 +225,8 @@ typedef struct reading {
 } reading;
 
 /* First pass over a node: the lengths of its lists. */
-static berth_status on_node_count(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_node_count(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                  berth_err *err)
 {
 	onnx_node *n = ctx;
 	(void)m, (void)w, (void)err;
@@ -231,15 +252,19 @@ static berth_status on_node(onnx_model *m, void *ctx, const onnx_wire *w, const 
 	}
 }
 
-static berth_status on_attr_body(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_attr_body(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                 berth_err *err)
 {
 	reading *r = ctx;
 	if (f->number == 1)
 		return onnx_wire_text(w, f, "name of an attribute", m->tmp, &r->attr, err);
-	return f->number == 6 || f->number == 11 ? onnx_read_body(m, r->scope, &r->n, &r->cap_in, r->attr, w, f, err) : BERTH_OK;
+	return f->number == 6 || f->number == 11
+	               ? onnx_read_body(m, r->scope, &r->n, &r->cap_in, r->attr, w, f, err)
+	               : BERTH_OK;
 }
 
-static berth_status on_attr_has_body(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_attr_has_body(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                     berth_err *err)
 {
 	(void)m, (void)w, (void)err;
 	if (f->number == 6 || f->number == 11)
@@ -247,7 +272,8 @@ static berth_status on_attr_has_body(onnx_model *m, void *ctx, const onnx_wire *
 	return BERTH_OK;
 }
 
-static berth_status on_node_bodies(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_node_bodies(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                   berth_err *err)
 {
 	reading *r = ctx;
 	bool has_body = false;
@@ -258,7 +284,8 @@ static berth_status on_node_bodies(onnx_model *m, void *ctx, const onnx_wire *w,
 	return has_body ? onnx_each_field_inside(m, r, w, f, "an attribute", on_attr_body, err) : BERTH_OK;
 }
 
-/* Inside a function: attributes that stand for those of the call; what neither the call nor the function says goes away. */
+/* Inside a function: attributes that stand for those of the call; what neither the call nor the function
+ * says goes away. */
 static void refer_attrs(const onnx_scope *s, onnx_node *n)
 {
 	int32_t kept = 0;
@@ -286,8 +313,10 @@ static berth_status claim_outputs(onnx_model *m, const onnx_node *n, int32_t ind
 			continue;
 		onnx_value *v = &m->value[n->out[o]];
 		if (v->producer >= 0)
-			return onnx_fail(m, n, err, "output '%.80s' is made already by node '%.80s'; expected one producer", v->name,
-			                 onnx_node_label(m, &m->node[v->producer]));
+			return onnx_fail(
+				m, n, err,
+				"output '%.80s' is made already by node '%.80s'; expected one producer",
+				v->name, onnx_node_label(m, &m->node[v->producer]));
 		v->producer = index;
 	}
 	return BERTH_OK;
@@ -307,12 +336,15 @@ berth_status onnx_append_node(onnx_model *m, const onnx_scope *s, const onnx_nod
 	return claim_outputs(m, n, (int32_t)m->n_nodes++, err);
 }
 
-static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, const onnx_field *f,
+                               berth_err *err)
 {
 	onnx_node *n = &r->n;
 	BERTH_TRY(onnx_each_field_inside(m, n, w, f, "a node", on_node_count, err));
 	if (n->n_attrs > ONNX_MAX_ATTRS)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a node of %d attributes; expected at most %d", m->file, f->tag_at, n->n_attrs, ONNX_MAX_ATTRS);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: a node of %d attributes; expected at most %d", m->file,
+		                  f->tag_at, n->n_attrs, ONNX_MAX_ATTRS);
 	BERTH_TRY(BERTH_NEW(m->tmp, n->in, n->n_in, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, n->out, n->n_out, err));
 	if (n->n_attrs)
@@ -327,20 +359,26 @@ static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, co
 static berth_status name_inlined(onnx_model *m, const onnx_scope *s, onnx_node *n, berth_err *err)
 {
 	if (++m->n_inlined > ONNX_MAX_INLINED + m->size / 128)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: calls of functions expand to more than %zu nodes", m->file, n->at,
-		                  (size_t)ONNX_MAX_INLINED + m->size / 128);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: calls of functions expand to more than %zu nodes", m->file,
+		                  n->at, (size_t)ONNX_MAX_INLINED + m->size / 128);
 	if (*n->name)
 		n->name = berth_arena_printf(m->tmp, "%s/%s", s->prefix, n->name);
 	return n->name ? BERTH_OK : berth_nomem(err);
 }
 
-berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, berth_err *err)
+berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err)
 {
-	reading r = {.scope = s, .n = {.name = "", .type = "", .domain = "", .at = f->tag_at}, .overload = "", .attr = ""};
+	reading r = {.scope = s,
+	             .n = {.name = "", .type = "", .domain = "", .at = f->tag_at},
+	             .overload = "",
+	             .attr = ""};
 	const onnx_function *function = NULL;
 	BERTH_TRY(read_lists(m, &r, w, f, err));
 	if (!*r.n.type)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a node without op_type", m->file, f->tag_at);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a node without op_type", m->file,
+		                  f->tag_at);
 	if (strcmp(r.n.domain, "ai.onnx") == 0)
 		r.n.domain = "";
 	refer_attrs(s, &r.n);
@@ -355,7 +393,8 @@ berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, co
 
 /* ---- graph and model ---- */
 
-berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, int32_t *value, berth_err *err)
+berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                   int32_t *value, berth_err *err)
 {
 	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "an initializer", err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->tensor, m->n_tensors, &m->cap_tensor, err));
@@ -363,8 +402,10 @@ berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire
 	onnx_tensor *t = &m->tensor[m->n_tensors];
 	BERTH_TRY(onnx_read_tensor(m, onnx_wire_inside(w, f), f->number == 15, t, err));
 	if (!*t->name)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: an initializer without a name", m->file, f->tag_at);
-	BERTH_TRY(s ? onnx_define(m, s, t->name, value, err) : onnx_resolve_name(m, NULL, t->name, value, err));
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: an initializer without a name", m->file,
+		                  f->tag_at);
+	BERTH_TRY(s ? onnx_define(m, s, t->name, value, err)
+	            : onnx_resolve_name(m, NULL, t->name, value, err));
 	m->tensor_value[m->n_tensors++] = *value;
 	return BERTH_OK;
 }
@@ -374,7 +415,8 @@ static berth_status read_input(onnx_model *m, const onnx_wire *w, const onnx_fie
 	int32_t v;
 	BERTH_TRY(onnx_read_value_info(m, NULL, w, f, "an input of the graph", &v, err));
 	if (m->value[v].input >= 0)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: the graph has two inputs '%.80s'", m->file, f->tag_at, m->value[v].name);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: the graph has two inputs '%.80s'",
+		                  m->file, f->tag_at, m->value[v].name);
 	BERTH_TRY(BERTH_GROW(m->tmp, m->input, m->n_inputs, &m->cap_input, err));
 	m->value[v].input = (int32_t)m->n_inputs;
 	m->input[m->n_inputs++] = v;
@@ -393,7 +435,8 @@ static berth_status read_output(onnx_model *m, const onnx_wire *w, const onnx_fi
 	return BERTH_OK;
 }
 
-static berth_status on_graph(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_graph(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                             berth_err *err)
 {
 	int32_t v;
 	(void)ctx;
@@ -413,7 +456,8 @@ typedef struct opset {
 	int64_t version;
 } opset;
 
-static berth_status on_opset(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_opset(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                             berth_err *err)
 {
 	opset *o = ctx;
 	if (f->number == 1)
@@ -435,8 +479,10 @@ static berth_status read_opset(onnx_model *m, const onnx_wire *w, const onnx_fie
 	return BERTH_OK;
 }
 
-/* Room for the lists of the main graph, so that they need not grow: the old storage of a list that grows stays. */
-static berth_status on_graph_count(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+/* Room for the lists of the main graph, so that they need not grow: the old storage of a list that grows
+ * stays. */
+static berth_status on_graph_count(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                   berth_err *err)
 {
 	size_t *n = ctx;
 	(void)m, (void)w, (void)err;
@@ -462,7 +508,8 @@ static berth_status reserve(onnx_model *m, const onnx_wire *w, const onnx_field 
 	return BERTH_NEW(m->tmp, m->value, m->cap_value, err);
 }
 
-static berth_status on_model(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_model(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                             berth_err *err)
 {
 	bool *has_graph = ctx;
 	switch (f->number) {
@@ -480,7 +527,8 @@ static berth_status on_model(onnx_model *m, void *ctx, const onnx_wire *w, const
 }
 
 /* Functions stand behind the graph that calls them. */
-static berth_status on_model_functions(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_model_functions(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                       berth_err *err)
 {
 	(void)ctx;
 	return f->number == 25 ? onnx_list_function(m, w, f, err) : BERTH_OK;
@@ -495,13 +543,19 @@ berth_status onnx_read_model(onnx_model *m, berth_err *err)
 	berth_strmap_init(&m->functions, m->tmp);
 	m->name = "";
 	if (m->size == 0)
-		return berth_fail(err, BERTH_EFORMAT, "%s: the file is empty; expected an ONNX model", m->file);
-	BERTH_TRY(onnx_each_field(m, NULL, (onnx_wire){m->file, m->data, 0, m->size}, on_model_functions, err));
+		return berth_fail(err, BERTH_EFORMAT, "%s: the file is empty; expected an ONNX model",
+		                  m->file);
+	BERTH_TRY(
+		onnx_each_field(m, NULL, (onnx_wire){m->file, m->data, 0, m->size}, on_model_functions, err));
 	BERTH_TRY(onnx_each_field(m, &has_graph, (onnx_wire){m->file, m->data, 0, m->size}, on_model, err));
 	if (!has_graph)
-		return berth_fail(err, BERTH_EFORMAT, "%s: no graph in the file; expected an ONNX model (field 7)", m->file);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: no graph in the file; expected an ONNX model (field 7)", m->file);
 	if (!m->has_opset && (m->ir_version >= 3 || m->ir_version <= 0))
-		return berth_fail(err, BERTH_EFORMAT, "%s: no opset_import; expected one from IR version 3 on (is the file cut off?)", m->file);
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: no opset_import; expected one from IR version 3 on (is the file cut off?)",
+			m->file);
 	if (m->opset <= 0)
 		m->opset = 1; /* a file older than opsets, or without operators of the default domain */
 	return BERTH_OK;

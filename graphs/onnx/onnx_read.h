@@ -1,15 +1,18 @@
-/* Shared by the readers of messages (onnx_read.c) and of what has names of its own: bodies and functions (onnx_scope.c). */
+/* Shared by the readers of messages (onnx_read.c) and of what has names of its own: bodies and functions
+ * (onnx_scope.c). */
 #ifndef BERTH_ONNX_READ_H
 #define BERTH_ONNX_READ_H
 
 #include "onnx_model.h"
 
 /* A visitor of the fields of a message. */
-typedef berth_status (*onnx_field_fn)(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err);
+typedef berth_status (*onnx_field_fn)(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                      berth_err *err);
 
 berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_fn visit, berth_err *err);
 /* The fields of the message that field f is; what: for the error where it is none. */
-berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, const char *what, onnx_field_fn visit, berth_err *err);
+berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                    const char *what, onnx_field_fn visit, berth_err *err);
 
 /* What names mean inside a body or a function. The main graph has none (NULL): its names are m->values. */
 typedef struct onnx_scope {
@@ -32,29 +35,36 @@ enum { ONNX_LEFT_OUT = INT32_MAX };
 /* A value without a place in m->values. */
 berth_status onnx_new_value(onnx_model *m, const char *name, int32_t *v, berth_err *err);
 /* A NodeProto into the scope's list; the call of a function is replaced by its nodes. */
-berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, berth_err *err);
+berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err);
 /* Append a node that is complete but for its bodies to the scope's list. */
 berth_status onnx_append_node(onnx_model *m, const onnx_scope *s, const onnx_node *n, berth_err *err);
-berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f, berth_err *err);
+berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err);
 /* A ValueInfoProto of the scope; *value is what it speaks of. */
-berth_status onnx_read_value_info(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, const char *what, int32_t *value, berth_err *err);
-berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, int32_t *value, berth_err *err);
+berth_status onnx_read_value_info(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                  const char *what, int32_t *value, berth_err *err);
+berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                   int32_t *value, berth_err *err);
 
 /* ---- onnx_scope.c ---- */
 
-/* The value that name (in the arena) stands for; -1: it is empty, or left out. A name that nobody has defined is a value of the main graph, and
- * an input of every node whose body it is used in; in a function one that nobody makes. */
+/* The value that name (in the arena) stands for; -1: it is empty, or left out. A name that nobody has
+ * defined is a value of the main graph, and an input of every node whose body it is used in; in a function
+ * one that nobody makes. */
 berth_status onnx_resolve_name(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err);
 /* Define a name here: a new value where there is none. */
 berth_status onnx_define(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err);
 /* The GraphProto of attribute name as a body of n. */
-berth_status onnx_read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size_t *cap_in, const char *name, const onnx_wire *w, const onnx_field *f,
-                            berth_err *err);
+berth_status onnx_read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size_t *cap_in, const char *name,
+                            const onnx_wire *w, const onnx_field *f, berth_err *err);
 /* Take note of a FunctionProto. */
 berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err);
 /* The function that a node calls; NULL: none. */
-berth_status onnx_find_function(onnx_model *m, const onnx_node *n, const char *overload, const onnx_function **out, berth_err *err);
+berth_status onnx_find_function(onnx_model *m, const onnx_node *n, const char *overload,
+                                const onnx_function **out, berth_err *err);
 /* Put the nodes of the function in the place of the call. */
-berth_status onnx_inline_call(onnx_model *m, onnx_scope *outer, const onnx_node *call, const onnx_function *function, berth_err *err);
+berth_status onnx_inline_call(onnx_model *m, onnx_scope *outer, const onnx_node *call,
+                              const onnx_function *function, berth_err *err);
 
 #endif

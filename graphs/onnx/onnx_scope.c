@@ -1,5 +1,6 @@
-/* Places of a model that have names of their own: bodies of If, Loop and Scan (GraphProto in an attribute), which see the names around them, and
- * functions (FunctionProto), which see only their inputs. A body stays in its node; the call of a function is replaced by the function's nodes. */
+/* Places of a model that have names of their own: bodies of If, Loop and Scan (GraphProto in an attribute),
+ * which see the names around them, and functions (FunctionProto), which see only their inputs. A body stays
+ * in its node; the call of a function is replaced by the function's nodes. */
 #include "onnx_read.h"
 
 #include "onnx_infer.h"
@@ -72,7 +73,8 @@ typedef struct body_reading {
 	onnx_body *body;
 } body_reading;
 
-static berth_status define_field(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status define_field(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                 berth_err *err)
 {
 	const char *name;
 	int32_t v;
@@ -80,17 +82,20 @@ static berth_status define_field(onnx_model *m, onnx_scope *s, const onnx_wire *
 	return onnx_define(m, s, name, &v, err);
 }
 
-static berth_status on_body_node_output(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_body_node_output(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                        berth_err *err)
 {
 	return f->number == 2 ? define_field(m, ctx, w, f, err) : BERTH_OK;
 }
 
-static berth_status on_value_name(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_value_name(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                  berth_err *err)
 {
 	return f->number == 1 ? define_field(m, ctx, w, f, err) : BERTH_OK;
 }
 
-static berth_status read_body_input(onnx_model *m, body_reading *b, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status read_body_input(onnx_model *m, body_reading *b, const onnx_wire *w, const onnx_field *f,
+                                    berth_err *err)
 {
 	int32_t v;
 	BERTH_TRY(onnx_each_field_inside(m, b->scope, w, f, "an input", on_value_name, err));
@@ -101,7 +106,8 @@ static berth_status read_body_input(onnx_model *m, body_reading *b, const onnx_w
 }
 
 /* An initializer of a body is an input of every node around it, as if it stood outside. */
-static berth_status read_body_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status read_body_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w,
+                                          const onnx_field *f, berth_err *err)
 {
 	int32_t v;
 	BERTH_TRY(onnx_read_initializer(m, s, w, f, &v, err));
@@ -111,7 +117,8 @@ static berth_status read_body_initializer(onnx_model *m, onnx_scope *s, const on
 }
 
 /* First pass over a body: what it defines. */
-static berth_status on_body_definition(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_body_definition(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                       berth_err *err)
 {
 	body_reading *b = ctx;
 	switch (f->number) {
@@ -122,7 +129,8 @@ static berth_status on_body_definition(onnx_model *m, void *ctx, const onnx_wire
 	}
 }
 
-static berth_status on_body_output(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_body_output(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                   berth_err *err)
 {
 	body_reading *b = ctx;
 	const char *name;
@@ -137,23 +145,26 @@ static berth_status on_body_output(onnx_model *m, void *ctx, const onnx_wire *w,
 }
 
 /* Second pass: its nodes, and what it hands out. */
-static berth_status on_body_use(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_body_use(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                berth_err *err)
 {
 	body_reading *b = ctx;
 	if (f->number == 1)
 		return onnx_read_node(m, b->scope, w, f, err);
-	return f->number == 12 ? onnx_each_field_inside(m, b, w, f, "an output", on_body_output, err) : BERTH_OK;
+	return f->number == 12 ? onnx_each_field_inside(m, b, w, f, "an output", on_body_output, err)
+	                       : BERTH_OK;
 }
 
 static berth_status check_depth(const onnx_model *m, const onnx_scope *s, size_t at, berth_err *err)
 {
 	if (s->depth <= ONNX_MAX_DEPTH)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: bodies and functions nest deeper than %d", m->file, at, ONNX_MAX_DEPTH);
+	return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: bodies and functions nest deeper than %d",
+	                  m->file, at, ONNX_MAX_DEPTH);
 }
 
-berth_status onnx_read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size_t *cap_in, const char *name, const onnx_wire *w, const onnx_field *f,
-                            berth_err *err)
+berth_status onnx_read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size_t *cap_in, const char *name,
+                            const onnx_wire *w, const onnx_field *f, berth_err *err)
 {
 	onnx_body body = {.name = name};
 	onnx_scope s = {.outer = outer, .node = n, .cap_in = cap_in, .depth = outer ? outer->depth + 1 : 1};
@@ -177,7 +188,8 @@ typedef struct key {
 	const char *name, *domain, *overload;
 } key;
 
-static berth_status on_function_key(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_function_key(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                    berth_err *err)
 {
 	key *k = ctx;
 	switch (f->number) {
@@ -193,19 +205,23 @@ berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_fi
 	key k = {"", "", ""};
 	int32_t found;
 	BERTH_TRY(onnx_each_field_inside(m, &k, w, f, "a function", on_function_key, err));
-	const char *text = berth_arena_printf(m->tmp, "%s:%s:%s", strcmp(k.domain, "ai.onnx") ? k.domain : "", k.name, k.overload);
+	const char *text = berth_arena_printf(m->tmp, "%s:%s:%s", strcmp(k.domain, "ai.onnx") ? k.domain : "",
+	                                      k.name, k.overload);
 	if (!text)
 		return berth_nomem(err);
 	BERTH_TRY(BERTH_GROW(m->tmp, m->function, m->n_functions, &m->cap_function, err));
 	m->function[m->n_functions] = (onnx_function){f->at, f->end};
 	BERTH_TRY(berth_strmap_add(&m->functions, text, (int32_t)m->n_functions, &found, err));
 	if (found != (int32_t)m->n_functions)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: function '%.80s' of domain '%.80s' stands twice", m->file, f->tag_at, k.name, k.domain);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: function '%.80s' of domain '%.80s' stands twice", m->file,
+		                  f->tag_at, k.name, k.domain);
 	m->n_functions++;
 	return BERTH_OK;
 }
 
-berth_status onnx_find_function(onnx_model *m, const onnx_node *n, const char *overload, const onnx_function **out, berth_err *err)
+berth_status onnx_find_function(onnx_model *m, const onnx_node *n, const char *overload,
+                                const onnx_function **out, berth_err *err)
 {
 	*out = NULL;
 	if (!m->n_functions || onnx_op_find(n->domain, n->type))
@@ -234,13 +250,20 @@ static berth_status bind(onnx_scope *s, const char *name, int32_t value, int32_t
 	return berth_strmap_add(&s->names, name, value, found, err);
 }
 
-static berth_status bind_output(onnx_model *m, call_reading *c, const char *name, int32_t value, berth_err *err)
+static berth_status bind_output(onnx_model *m, call_reading *c, const char *name, int32_t value,
+                                berth_err *err)
 {
 	int32_t found;
 	BERTH_TRY(bind(c->scope, name, value, &found, err));
 	if (found == value || found == ONNX_LEFT_OUT)
 		return BERTH_OK;
-	onnx_node same = {.name = "", .type = "Identity", .domain = "", .n_in = 1, .n_all = 1, .n_out = 1, .at = c->call->at};
+	onnx_node same = {.name = "",
+	                  .type = "Identity",
+	                  .domain = "",
+	                  .n_in = 1,
+	                  .n_all = 1,
+	                  .n_out = 1,
+	                  .at = c->call->at};
 	BERTH_TRY(BERTH_NEW(m->tmp, same.in, 1, err));
 	BERTH_TRY(BERTH_NEW(m->tmp, same.out, 1, err));
 	same.in[0] = found;
@@ -250,7 +273,8 @@ static berth_status bind_output(onnx_model *m, call_reading *c, const char *name
 	return BERTH_OK;
 }
 
-static berth_status on_function_input(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_function_input(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                      berth_err *err)
 {
 	call_reading *c = ctx;
 	const char *name;
@@ -262,7 +286,8 @@ static berth_status on_function_input(onnx_model *m, void *ctx, const onnx_wire 
 	return bind(c->scope, name, v < 0 ? ONNX_LEFT_OUT : v, &found, err);
 }
 
-static berth_status on_function_face(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_function_face(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                     berth_err *err)
 {
 	call_reading *c = ctx;
 	if (f->number == 5) {
@@ -277,7 +302,8 @@ static berth_status on_function_face(onnx_model *m, void *ctx, const onnx_wire *
 	return onnx_read_attr(m, &c->missing[c->scope->n_missing++], w, f, err);
 }
 
-static berth_status on_function_node(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status on_function_node(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                     berth_err *err)
 {
 	return f->number == 7 ? onnx_read_node(m, ctx, w, f, err) : BERTH_OK;
 }
@@ -288,16 +314,22 @@ static const char *call_label(const onnx_model *m, const onnx_node *call)
 	return *label ? label : call->type;
 }
 
-berth_status onnx_inline_call(onnx_model *m, onnx_scope *outer, const onnx_node *call, const onnx_function *function, berth_err *err)
+berth_status onnx_inline_call(onnx_model *m, onnx_scope *outer, const onnx_node *call,
+                              const onnx_function *function, berth_err *err)
 {
-	onnx_scope s = {.outer = outer, .to = outer ? outer->to : NULL, .call = call, .prefix = call_label(m, call), .depth = outer ? outer->depth + 1 : 1};
+	onnx_scope s = {.outer = outer,
+	                .to = outer ? outer->to : NULL,
+	                .call = call,
+	                .prefix = call_label(m, call),
+	                .depth = outer ? outer->depth + 1 : 1};
 	call_reading c = {.scope = &s, .call = call};
 	onnx_wire w = {m->file, m->data, function->at, function->end};
 	BERTH_TRY(check_depth(m, &s, call->at, err));
 	m->inlined_bytes += function->end - function->at;
 	if (m->inlined_bytes > MAX_INLINED_BYTES + 4 * m->size)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: calls of functions repeat more than %zu bytes", m->file, call->at,
-		                  (size_t)MAX_INLINED_BYTES + 4 * m->size);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: calls of functions repeat more than %zu bytes", m->file,
+		                  call->at, (size_t)MAX_INLINED_BYTES + 4 * m->size);
 	berth_strmap_init(&s.names, m->tmp);
 	BERTH_TRY(onnx_each_field(m, &c, w, on_function_input, err));
 	BERTH_TRY(onnx_each_field(m, &c, w, on_function_face, err));

@@ -1,4 +1,5 @@
-/* Rows of the table: sequences and optional values, which count as one of what they hold; texts; optimisers (ai.onnx.preview.training). */
+/* Rows of the table: sequences and optional values, which count as one of what they hold; texts; optimisers
+ * (ai.onnx.preview.training). */
 #include "onnx_infer.h"
 
 #include <string.h>
@@ -101,7 +102,8 @@ ONNX_INFER(sequence_map)
 	}
 	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
 	for (int32_t o = 0; o < at->n->n_out; o++) {
-		const onnx_value *v = (size_t)o < b->n_out && b->out[o] >= 0 ? &at->m->value[b->out[o]] : NULL;
+		const onnx_value *v =
+			(size_t)o < b->n_out && b->out[o] >= 0 ? &at->m->value[b->out[o]] : NULL;
 		onnx_dims d = {.rank = v ? v->rank : ONNX_UNKNOWN};
 		if (d.rank > 0)
 			memcpy(d.d, v->dim, (size_t)d.rank * sizeof *d.d);
@@ -122,7 +124,8 @@ ONNX_INFER(tf_idf)
 	for (int32_t i = 0; i < n && i < ONNX_MAX_CONTENT; i++)
 		most = index[i] > most ? index[i] : most;
 	if (d.rank > 0)
-		d.d[d.rank - 1] = n >= 0 && n <= ONNX_MAX_CONTENT && most < ONNX_MAX_ELEMENTS ? most + 1 : ONNX_UNKNOWN;
+		d.d[d.rank - 1] =
+			n >= 0 && n <= ONNX_MAX_CONTENT && most < ONNX_MAX_ELEMENTS ? most + 1 : ONNX_UNKNOWN;
 	return onnx_set(at, 0, ONNX_FLOAT, &d);
 }
 
@@ -154,7 +157,8 @@ ONNX_INFER(image_decoder)
 
 /* ---- optimisers ---- */
 
-/* Inputs: rate, step, then groups of equal size: tensors, gradients, states. Outputs: the groups but for the gradients. */
+/* Inputs: rate, step, then groups of equal size: tensors, gradients, states. Outputs: the groups but for the
+ * gradients. */
 ONNX_INFER(optimiser)
 {
 	int32_t groups = strcmp(at->n->type, "Adam") == 0 ? 4 : 3, size = (at->n->n_in - 2) / groups;

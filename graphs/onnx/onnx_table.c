@@ -1,6 +1,6 @@
-/* The table of operators: one row a type, sorted by type (capitals first, as strcmp sorts). A type stands once; com.microsoft types have
- * names of their own, or mean the same as in the default domain.
- * Sources: the operator documents of ONNX (Operators.md) and of ONNX Runtime's contributed operators. */
+/* The table of operators: one row a type, sorted by type (capitals first, as strcmp sorts). A type stands
+ * once; com.microsoft types have names of their own, or mean the same as in the default domain. Sources: the
+ * operator documents of ONNX (Operators.md) and of ONNX Runtime's contributed operators. */
 #include "onnx_infer.h"
 
 #include <stdlib.h>
@@ -144,9 +144,11 @@ static const onnx_op table[] = {
 	{"Pad", onnx_infer_pad, NULL, NULL, 0, 0},
 	{"Pow", BINARY, onnx_fold_binary, NULL, 0, ONNX_MIXER},
 	{"QLinearAdd", onnx_infer_qlinear_binary, NULL, NULL, S(1) | S(2) | S(4) | S(5) | S(6) | S(7), 0},
-	{"QLinearConv", onnx_infer_qlinear_conv, NULL, onnx_macs_qlinear_conv, S(1) | S(2) | S(3) | S(4) | S(5) | S(6) | S(7) | S(8), 0},
+	{"QLinearConv", onnx_infer_qlinear_conv, NULL, onnx_macs_qlinear_conv,
+	 S(1) | S(2) | S(3) | S(4) | S(5) | S(6) | S(7) | S(8), 0},
 	{"QLinearLeakyRelu", onnx_infer_qlinear_same, NULL, NULL, S(1) | S(2) | S(3) | S(4), 0},
-	{"QLinearMatMul", onnx_infer_qlinear_matmul, NULL, onnx_macs_qlinear_matmul, S(1) | S(2) | S(4) | S(5) | S(6) | S(7), 0},
+	{"QLinearMatMul", onnx_infer_qlinear_matmul, NULL, onnx_macs_qlinear_matmul,
+	 S(1) | S(2) | S(4) | S(5) | S(6) | S(7), 0},
 	{"QLinearMul", onnx_infer_qlinear_binary, NULL, NULL, S(1) | S(2) | S(4) | S(5) | S(6) | S(7), 0},
 	{"QLinearSigmoid", onnx_infer_qlinear_same, NULL, NULL, S(1) | S(2) | S(3) | S(4), 0},
 	{"QuantizeLinear", onnx_infer_quantize, NULL, NULL, S(1) | S(2), ONNX_CARRIER},

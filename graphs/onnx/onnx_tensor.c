@@ -27,18 +27,21 @@ int64_t onnx_count(int32_t rank, const int64_t *dim)
 
 int onnx_elem_bits(int32_t elem)
 {
-	static const unsigned char bits[] = {0, 32, 8, 8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64, 64, 128, 16, 8, 8, 8, 8, 4, 4, 4, 8, 2, 2};
+	static const unsigned char bits[] = {0,  32,  8,  8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64,
+	                                     64, 128, 16, 8, 8,  8,  8,  4,  4, 4, 8,  2,  2};
 	return elem >= 0 && elem < (int32_t)sizeof bits ? bits[elem] : 0;
 }
 
 bool onnx_elem_is_real(int32_t elem)
 {
-	return elem == ONNX_FLOAT || elem == ONNX_FLOAT16 || elem == ONNX_DOUBLE || (elem >= 14 && elem <= 20) || elem == 23 || elem == 24;
+	return elem == ONNX_FLOAT || elem == ONNX_FLOAT16 || elem == ONNX_DOUBLE ||
+	       (elem >= 14 && elem <= 20) || elem == 23 || elem == 24;
 }
 
 bool onnx_elem_is_quantised(int32_t elem)
 {
-	return (elem >= ONNX_UINT8 && elem <= ONNX_INT16) || elem == 21 || elem == 22 || elem == 25 || elem == 26;
+	return (elem >= ONNX_UINT8 && elem <= ONNX_INT16) || elem == 21 || elem == 22 || elem == 25 ||
+	       elem == 26;
 }
 
 int64_t onnx_elem_bytes(int32_t elem, int64_t count)
@@ -74,28 +77,36 @@ berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	return berth_fail(err, BERTH_EFORMAT, "%.200s: node '%.100s' (%.40s) at byte %zu: %s", m->file, onnx_node_label(m, n), n->type, n->at, text);
+	return berth_fail(err, BERTH_EFORMAT, "%.200s: node '%.100s' (%.40s) at byte %zu: %s", m->file,
+	                  onnx_node_label(m, n), n->type, n->at, text);
 }
 
 /* ---- reading ---- */
 
 /* Dimensions of a tensor: none negative, and together not beyond the limit. */
-static berth_status check_dims(const onnx_wire *w, const int64_t *dim, size_t rank, onnx_tensor *t, berth_err *err)
+static berth_status check_dims(const onnx_wire *w, const int64_t *dim, size_t rank, onnx_tensor *t,
+                               berth_err *err)
 {
 	if (rank > ONNX_MAX_RANK)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a tensor of %zu dimensions; expected at most %d", w->file, t->at, rank, ONNX_MAX_RANK);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: a tensor of %zu dimensions; expected at most %d", w->file,
+		                  t->at, rank, ONNX_MAX_RANK);
 	for (size_t i = 0; i < rank; i++)
 		if (dim[i] < 0 || dim[i] > ONNX_MAX_ELEMENTS)
-			return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: dimension %zu of a tensor is %lld; expected 0 to 2^48", w->file, t->at, i,
-			                  (long long)dim[i]);
+			return berth_fail(
+				err, BERTH_EFORMAT,
+				"%s: byte %zu: dimension %zu of a tensor is %lld; expected 0 to 2^48",
+				w->file, t->at, i, (long long)dim[i]);
 	t->rank = (int32_t)rank;
 	t->count = onnx_count(t->rank, dim);
 	if (t->count > ONNX_MAX_ELEMENTS)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a tensor of more than 2^48 elements", w->file, t->at);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a tensor of more than 2^48 elements",
+		                  w->file, t->at);
 	return BERTH_OK;
 }
 
-static berth_status keep_dims(const onnx_model *m, const onnx_wire *w, const int64_t *dim, size_t rank, onnx_tensor *t, berth_err *err)
+static berth_status keep_dims(const onnx_model *m, const onnx_wire *w, const int64_t *dim, size_t rank,
+                              onnx_tensor *t, berth_err *err)
 {
 	int64_t *copy;
 	BERTH_TRY(check_dims(w, dim, rank, t, err));
@@ -116,7 +127,8 @@ static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t,
 		if (!more)
 			break;
 		if (f.number == 1) {
-			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a tensor", dim, ONNX_MAX_RANK, &rank, err));
+			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a tensor", dim, ONNX_MAX_RANK, &rank,
+			                            err));
 		} else if (f.number == 2) {
 			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_VARINT, "data_type of a tensor", err));
 			t->elem = f.value > 1000 ? ONNX_NONE : (int32_t)f.value;
@@ -130,8 +142,10 @@ static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t,
 	BERTH_TRY(keep_dims(m, &w, dim, rank, t, err));
 	t->bytes = onnx_elem_bytes(t->elem, t->count);
 	if (raw && onnx_elem_bits(t->elem) && raw != (uint64_t)t->bytes)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: tensor '%.80s' holds %zu bytes of raw_data; its type and shape make %lld", w.file, t->at,
-		                  t->name, raw, (long long)t->bytes);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: tensor '%.80s' holds %zu bytes of raw_data; its type and "
+		                  "shape make %lld",
+		                  w.file, t->at, t->name, raw, (long long)t->bytes);
 	return BERTH_OK;
 }
 
@@ -156,11 +170,13 @@ static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t
 				t->elem = part.elem;
 			}
 		} else if (f.number == 3) {
-			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a sparse tensor", dim, ONNX_MAX_RANK, &rank, err));
+			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a sparse tensor", dim, ONNX_MAX_RANK,
+			                            &rank, err));
 		}
 	}
 	if (t->bytes > ONNX_MAX_ELEMENTS)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a sparse tensor of more than 2^48 bytes", w.file, t->at);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a sparse tensor of more than 2^48 bytes",
+		                  w.file, t->at);
 	return keep_dims(m, &w, dim, rank, t, err);
 }
 
@@ -175,8 +191,9 @@ berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onn
 double onnx_half(uint32_t h)
 {
 	uint32_t sign = h >> 15, exponent = h >> 10 & 31, fraction = h & 1023;
-	double x = exponent == 0 ? fraction * 0x1p-24 : exponent == 31 ? onnx_wire_float(fraction ? 0x7fc00000u : 0x7f800000u)
-	                                                               : onnx_wire_float((exponent + 112) << 23 | fraction << 13);
+	double x = exponent == 0    ? fraction * 0x1p-24
+	           : exponent == 31 ? onnx_wire_float(fraction ? 0x7fc00000u : 0x7f800000u)
+	                            : onnx_wire_float((exponent + 112) << 23 | fraction << 13);
 	return sign ? -x : x;
 }
 
@@ -204,8 +221,9 @@ static int64_t int_of(int32_t elem, uint64_t bits)
 
 static bool decodable(int32_t elem)
 {
-	return elem == ONNX_FLOAT || elem == ONNX_DOUBLE || elem == ONNX_FLOAT16 || elem == ONNX_BFLOAT16 || elem == ONNX_BOOL ||
-	       (elem >= ONNX_UINT8 && elem <= ONNX_INT64) || elem == ONNX_UINT32 || elem == ONNX_UINT64;
+	return elem == ONNX_FLOAT || elem == ONNX_DOUBLE || elem == ONNX_FLOAT16 || elem == ONNX_BFLOAT16 ||
+	       elem == ONNX_BOOL || (elem >= ONNX_UINT8 && elem <= ONNX_INT64) || elem == ONNX_UINT32 ||
+	       elem == ONNX_UINT64;
 }
 
 typedef struct content {
@@ -226,8 +244,10 @@ static void read_raw(const onnx_model *m, const onnx_tensor *t, const onnx_field
 	}
 }
 
-/* One of the typed fields: float_data 4, int32_data 5 (also 8 and 16 bits and halves), int64_data 7, double_data 10, uint64_data 11. */
-static berth_status read_typed(const onnx_wire *w, const onnx_tensor *t, const onnx_field *f, content *c, berth_err *err)
+/* One of the typed fields: float_data 4, int32_data 5 (also 8 and 16 bits and halves), int64_data 7,
+ * double_data 10, uint64_data 11. */
+static berth_status read_typed(const onnx_wire *w, const onnx_tensor *t, const onnx_field *f, content *c,
+                               berth_err *err)
 {
 	if (f->number == 4 && t->elem == ONNX_FLOAT)
 		return onnx_wire_floats(w, f, "float_data of a tensor", c->reals, c->cap, &c->n, err);
@@ -247,11 +267,13 @@ static berth_status read_typed(const onnx_wire *w, const onnx_tensor *t, const o
 	return BERTH_OK;
 }
 
-berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints, const double **reals, berth_err *err)
+berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints,
+                                 const double **reals, berth_err *err)
 {
 	*ints = NULL;
 	*reals = NULL;
-	if (t->sparse || t->count > ONNX_MAX_CONTENT || (size_t)t->count > t->end - t->at || !decodable(t->elem))
+	if (t->sparse || t->count > ONNX_MAX_CONTENT || (size_t)t->count > t->end - t->at ||
+	    !decodable(t->elem))
 		return BERTH_OK; /* an element takes a byte at least */
 	content c = {.cap = (size_t)t->count};
 	if (onnx_elem_is_real(t->elem))

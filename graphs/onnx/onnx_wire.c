@@ -1,11 +1,13 @@
-/* Walker over the protocol-buffer wire format; see onnx_wire.h. Every read is checked against the end of its message. */
+/* Walker over the protocol-buffer wire format; see onnx_wire.h. Every read is checked against the end of its
+ * message. */
 #include "onnx_wire.h"
 
 #include "text.h"
 
 #include <string.h>
 
-static const char *const type_word[] = {"a varint", "a 64-bit value", "a length-delimited value", "a group", "the end of a group", "a 32-bit value"};
+static const char *const type_word[] = {"a varint", "a 64-bit value",     "a length-delimited value",
+                                        "a group",  "the end of a group", "a 32-bit value"};
 
 static berth_status read_varint(onnx_wire *w, uint64_t *out, berth_err *err)
 {
@@ -13,8 +15,9 @@ static berth_status read_varint(onnx_wire *w, uint64_t *out, berth_err *err)
 	size_t start = w->at;
 	for (unsigned shift = 0; shift < 70; shift += 7) {
 		if (w->at == w->end)
-			return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: expected a varint, found the end of %s", w->file, start,
-			                  start == w->at ? "the data" : "the data inside it");
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: byte %zu: expected a varint, found the end of %s", w->file,
+			                  start, start == w->at ? "the data" : "the data inside it");
 		uint64_t byte = w->data[w->at++];
 		if (shift == 63 && byte > 1)
 			break;
@@ -24,13 +27,16 @@ static berth_status read_varint(onnx_wire *w, uint64_t *out, berth_err *err)
 			return BERTH_OK;
 		}
 	}
-	return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: expected a varint of at most 64 bits, found a longer one", w->file, start);
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "%s: byte %zu: expected a varint of at most 64 bits, found a longer one", w->file,
+	                  start);
 }
 
 static berth_status read_fixed(onnx_wire *w, size_t bytes, uint64_t *out, berth_err *err)
 {
 	if (w->end - w->at < bytes)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: expected %zu more bytes, found %zu", w->file, w->at, bytes, w->end - w->at);
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: expected %zu more bytes, found %zu",
+		                  w->file, w->at, bytes, w->end - w->at);
 	*out = onnx_wire_little(w->data + w->at, bytes);
 	w->at += bytes;
 	return BERTH_OK;
@@ -42,8 +48,10 @@ static berth_status read_length(onnx_wire *w, onnx_field *f, berth_err *err)
 	uint64_t length;
 	BERTH_TRY(read_varint(w, &length, err));
 	if (length > w->end - w->at)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: field %u of %llu bytes, but only %zu are left (is the file cut off?)", w->file, at,
-		                  f->number, (unsigned long long)length, w->end - w->at);
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: byte %zu: field %u of %llu bytes, but only %zu are left (is the file cut off?)",
+			w->file, at, f->number, (unsigned long long)length, w->end - w->at);
 	f->at = w->at;
 	f->end = w->at += (size_t)length;
 	return BERTH_OK;
@@ -59,8 +67,10 @@ berth_status onnx_wire_next(onnx_wire *w, onnx_field *f, bool *more, berth_err *
 	BERTH_TRY(read_varint(w, &tag, err));
 	uint64_t number = tag >> 3, type = tag & 7;
 	if (number == 0 || number >= 1u << 29)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: field number %llu; expected 1 to 2^29 - 1 (is this an ONNX model?)", w->file, f->tag_at,
-		                  (unsigned long long)number);
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: byte %zu: field number %llu; expected 1 to 2^29 - 1 (is this an ONNX model?)",
+			w->file, f->tag_at, (unsigned long long)number);
 	f->number = (uint32_t)number;
 	f->type = (onnx_wire_type)type;
 	switch (type) {
@@ -69,17 +79,20 @@ berth_status onnx_wire_next(onnx_wire *w, onnx_field *f, bool *more, berth_err *
 	case ONNX_FIXED32: return read_fixed(w, 4, &f->value, err);
 	case ONNX_BYTES: return read_length(w, f, err);
 	default:
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: field %u has wire type %d; expected 0, 1, 2 or 5 (is this an ONNX model?)", w->file,
-		                  f->tag_at, f->number, (int)type);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: field %u has wire type %d; expected 0, 1, 2 or 5 (is this "
+		                  "an ONNX model?)",
+		                  w->file, f->tag_at, f->number, (int)type);
 	}
 }
 
-berth_status onnx_wire_expect(const onnx_wire *w, const onnx_field *f, onnx_wire_type type, const char *what, berth_err *err)
+berth_status onnx_wire_expect(const onnx_wire *w, const onnx_field *f, onnx_wire_type type, const char *what,
+                              berth_err *err)
 {
 	if (f->type == type)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s (field %u): expected %s, found %s", w->file, f->tag_at, what, f->number, type_word[type],
-	                  type_word[f->type]);
+	return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s (field %u): expected %s, found %s", w->file,
+	                  f->tag_at, what, f->number, type_word[type], type_word[f->type]);
 }
 
 onnx_wire onnx_wire_inside(const onnx_wire *w, const onnx_field *f)
@@ -87,18 +100,22 @@ onnx_wire onnx_wire_inside(const onnx_wire *w, const onnx_field *f)
 	return (onnx_wire){w->file, w->data, f->at, f->end};
 }
 
-berth_status onnx_wire_text(const onnx_wire *w, const onnx_field *f, const char *what, berth_arena *mem, const char **out, berth_err *err)
+berth_status onnx_wire_text(const onnx_wire *w, const onnx_field *f, const char *what, berth_arena *mem,
+                            const char **out, berth_err *err)
 {
 	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, err));
 	const char *text = (const char *)w->data + f->at;
 	size_t n = f->end - f->at;
 	if (!berth_text_is_utf8(text, n) || memchr(text, 0, n))
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s: expected UTF-8 text without zero bytes", w->file, f->at, what);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: %s: expected UTF-8 text without zero bytes", w->file, f->at,
+		                  what);
 	*out = berth_arena_strndup(mem, text, n);
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
-berth_status onnx_wire_varints(const onnx_wire *w, const onnx_field *f, const char *what, int64_t out[], size_t cap, size_t *n, berth_err *err)
+berth_status onnx_wire_varints(const onnx_wire *w, const onnx_field *f, const char *what, int64_t out[],
+                               size_t cap, size_t *n, berth_err *err)
 {
 	if (f->type == ONNX_VARINT) {
 		if (*n < cap)
@@ -122,7 +139,8 @@ static double decode(uint64_t bits, size_t bytes)
 }
 
 /* Numbers of a fixed width; a packed block is counted by its length, decoded only as far as out reaches. */
-static berth_status fixed(const onnx_wire *w, const onnx_field *f, const char *what, size_t bytes, double out[], size_t cap, size_t *n, berth_err *err)
+static berth_status fixed(const onnx_wire *w, const onnx_field *f, const char *what, size_t bytes,
+                          double out[], size_t cap, size_t *n, berth_err *err)
 {
 	onnx_wire_type single = bytes == 4 ? ONNX_FIXED32 : ONNX_FIXED64;
 	if (f->type == single) {
@@ -134,19 +152,23 @@ static berth_status fixed(const onnx_wire *w, const onnx_field *f, const char *w
 	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, err));
 	size_t count = (f->end - f->at) / bytes;
 	if ((f->end - f->at) % bytes)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s: %zu bytes; expected a multiple of %zu", w->file, f->at, what, f->end - f->at, bytes);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: %s: %zu bytes; expected a multiple of %zu", w->file, f->at,
+		                  what, f->end - f->at, bytes);
 	for (size_t i = 0; i < count && *n + i < cap; i++)
 		out[*n + i] = decode(onnx_wire_little(w->data + f->at + i * bytes, bytes), bytes);
 	*n += count;
 	return BERTH_OK;
 }
 
-berth_status onnx_wire_floats(const onnx_wire *w, const onnx_field *f, const char *what, double out[], size_t cap, size_t *n, berth_err *err)
+berth_status onnx_wire_floats(const onnx_wire *w, const onnx_field *f, const char *what, double out[],
+                              size_t cap, size_t *n, berth_err *err)
 {
 	return fixed(w, f, what, 4, out, cap, n, err);
 }
 
-berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const char *what, double out[], size_t cap, size_t *n, berth_err *err)
+berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const char *what, double out[],
+                               size_t cap, size_t *n, berth_err *err)
 {
 	return fixed(w, f, what, 8, out, cap, n, err);
 }

@@ -1,6 +1,7 @@
-/* Protocol-buffer wire format, read in place: a walk over the fields of one message. Nothing is copied or allocated, and a
- * length-delimited field is skipped by its length, so gigabytes of weights cost nothing.
- * Format: "Protocol Buffers: Encoding" (varint, 64-bit, length-delimited, 32-bit); groups are not used by ONNX and are errors. */
+/* Protocol-buffer wire format, read in place: a walk over the fields of one message. Nothing is copied or
+ * allocated, and a length-delimited field is skipped by its length, so gigabytes of weights cost nothing.
+ * Format: "Protocol Buffers: Encoding" (varint, 64-bit, length-delimited, 32-bit); groups are not used by
+ * ONNX and are errors. */
 #ifndef BERTH_ONNX_WIRE_H
 #define BERTH_ONNX_WIRE_H
 
@@ -9,7 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum onnx_wire_type { ONNX_VARINT = 0, ONNX_FIXED64 = 1, ONNX_BYTES = 2, ONNX_FIXED32 = 5 } onnx_wire_type;
+typedef enum onnx_wire_type {
+	ONNX_VARINT = 0,
+	ONNX_FIXED64 = 1,
+	ONNX_BYTES = 2,
+	ONNX_FIXED32 = 5
+} onnx_wire_type;
 
 /* The rest of a message: data[at .. end) of the file. Offsets are offsets in the file. */
 typedef struct onnx_wire {
@@ -26,23 +32,29 @@ typedef struct onnx_field {
 	size_t at, end;  /* content of a length-delimited field */
 } onnx_field;
 
-/* Next field of the message into *f; *more = false where the message ends. Fails: BERTH_EFORMAT with the byte offset. */
+/* Next field of the message into *f; *more = false where the message ends. Fails: BERTH_EFORMAT with the
+ * byte offset. */
 berth_status onnx_wire_next(onnx_wire *w, onnx_field *f, bool *more, berth_err *err);
 
 /* f has the wire type; what names the field in the message. Fails: BERTH_EFORMAT. */
-berth_status onnx_wire_expect(const onnx_wire *w, const onnx_field *f, onnx_wire_type type, const char *what, berth_err *err);
+berth_status onnx_wire_expect(const onnx_wire *w, const onnx_field *f, onnx_wire_type type, const char *what,
+                              berth_err *err);
 
 /* The message inside a length-delimited field. */
 onnx_wire onnx_wire_inside(const onnx_wire *w, const onnx_field *f);
 
 /* Copy of a text field: valid UTF-8 without zero bytes. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status onnx_wire_text(const onnx_wire *w, const onnx_field *f, const char *what, berth_arena *mem, const char **out, berth_err *err);
+berth_status onnx_wire_text(const onnx_wire *w, const onnx_field *f, const char *what, berth_arena *mem,
+                            const char **out, berth_err *err);
 
-/* Append the numbers of one occurrence of a repeated field (a single value, or packed) to out[cap] at *n, which also counts those
- * beyond cap. Widths: varint, 4 or 8 bytes. Fails: BERTH_EFORMAT. */
-berth_status onnx_wire_varints(const onnx_wire *w, const onnx_field *f, const char *what, int64_t out[], size_t cap, size_t *n, berth_err *err);
-berth_status onnx_wire_floats(const onnx_wire *w, const onnx_field *f, const char *what, double out[], size_t cap, size_t *n, berth_err *err);
-berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const char *what, double out[], size_t cap, size_t *n, berth_err *err);
+/* Append the numbers of one occurrence of a repeated field (a single value, or packed) to out[cap] at *n,
+ * which also counts those beyond cap. Widths: varint, 4 or 8 bytes. Fails: BERTH_EFORMAT. */
+berth_status onnx_wire_varints(const onnx_wire *w, const onnx_field *f, const char *what, int64_t out[],
+                               size_t cap, size_t *n, berth_err *err);
+berth_status onnx_wire_floats(const onnx_wire *w, const onnx_field *f, const char *what, double out[],
+                              size_t cap, size_t *n, berth_err *err);
+berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const char *what, double out[],
+                               size_t cap, size_t *n, berth_err *err);
 
 /* Little-endian number of 1, 2, 4 or 8 bytes. */
 uint64_t onnx_wire_little(const unsigned char *p, size_t bytes);

@@ -81,7 +81,8 @@ static berth_status body_work(onnx_model *m, const onnx_body *b, onnx_work *w, b
 
 static bool heavier(const onnx_work *a, const onnx_work *b)
 {
-	return a->flops != b->flops ? a->flops > b->flops : sum(a->read_bytes, a->write_bytes) > sum(b->read_bytes, b->write_bytes);
+	return a->flops != b->flops ? a->flops > b->flops
+	                            : sum(a->read_bytes, a->write_bytes) > sum(b->read_bytes, b->write_bytes);
 }
 
 /* The branch taken or the heavier one of If; all bodies of others. */

@@ -1,5 +1,6 @@
-/* Pegasus workflows (DAX); see tasks.h. Of XML it takes elements with attributes, comments, CDATA and the five named entities and numbers; a document type is
- * refused. Written by hand, as only tags matter: nothing is kept but jobs, files and their uses. */
+/* Pegasus workflows (DAX); see tasks.h. Of XML it takes elements with attributes, comments, CDATA and the
+ * five named entities and numbers; a document type is refused. Written by hand, as only tags matter: nothing
+ * is kept but jobs, files and their uses. */
 #include "task_graph.h"
 
 #include "columns.h"
@@ -15,8 +16,8 @@ enum { DEEPEST = 64, MAX_ATTRS = 32 };
 
 /* Of jobs, beside what the builder holds of them: seconds, bytes. */
 enum { JOB_RUNTIME, JOB_READ, JOB_WRITE, JOB_LEAVE, JOB_COLUMNS };
-/* Of files: the job that makes it + 1, 0: it comes from outside; the job that was counted last, + 1; bytes, by its producer, else the largest that a reader
- * says. */
+/* Of files: the job that makes it + 1, 0: it comes from outside; the job that was counted last, + 1; bytes,
+ * by its producer, else the largest that a reader says. */
 enum { FILE_NAME, FILE_PRODUCER, FILE_LAST_USER, FILE_SIZE, FILE_FLAGS, FILE_COLUMNS };
 enum { FILE_SIZED = 1, FILE_TAKEN = 2 }; /* by the producer; by a job */
 /* Inputs of jobs, and children with their parents. */
@@ -115,10 +116,14 @@ static berth_status take_tag(reader *r, tag *t)
 static berth_status skip_other(reader *r, bool *was)
 {
 	size_t at = r->s.at - 1;
-	const char *end = scan_take(&r->s, "!--") ? "-->" : scan_take(&r->s, "?") ? "?>" : scan_take(&r->s, "![CDATA[") ? "]]>" : NULL;
+	const char *end = scan_take(&r->s, "!--")        ? "-->"
+	                  : scan_take(&r->s, "?")        ? "?>"
+	                  : scan_take(&r->s, "![CDATA[") ? "]]>"
+	                                                 : NULL;
 	*was = end != NULL;
 	if (!end && scan_peek(&r->s) == '!')
-		return scan_fail(&r->s, at, r->t.err, "a declaration, such as that of a document type, which is not read");
+		return scan_fail(&r->s, at, r->t.err,
+		                 "a declaration, such as that of a document type, which is not read");
 	if (end && !scan_past(&r->s, end))
 		return scan_fail(&r->s, at, r->t.err, "expected %s, to end what begins here", end);
 	return BERTH_OK;
@@ -150,14 +155,19 @@ static size_t put_utf8(char *to, unsigned long c)
 	return n;
 }
 
-/* The entity at the front of w, behind &: its length with the semicolon, and what it stands for; 0: it is none. */
+/* The entity at the front of w, behind &: its length with the semicolon, and what it stands for; 0: it is
+ * none. */
 static size_t take_entity(scan_word w, char to[4], size_t *n)
 {
-	static const struct { const char *name; char c; } named[] = {{"amp;", '&'}, {"lt;", '<'}, {"gt;", '>'}, {"quot;", '"'}, {"apos;", '\''}};
+	static const struct {
+		const char *name;
+		char c;
+	} named[] = {{"amp;", '&'}, {"lt;", '<'}, {"gt;", '>'}, {"quot;", '"'}, {"apos;", '\''}};
 	char text[12] = "", *end;
 	size_t len = 0;
 	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-		if (w.n >= strlen(named[i].name) && memcmp(w.text, named[i].name, strlen(named[i].name)) == 0) {
+		if (w.n >= strlen(named[i].name) &&
+		    memcmp(w.text, named[i].name, strlen(named[i].name)) == 0) {
 			to[0] = named[i].c;
 			*n = 1;
 			return strlen(named[i].name);
@@ -186,7 +196,9 @@ static berth_status text_of(reader *r, const tag *t, scan_word w, const char **o
 		if (w.text[i] == '&')
 			entity = take_entity((scan_word){w.text + i + 1, w.n - i - 1}, r->text + len, &n);
 		if (w.text[i] == '&' && !entity)
-			return scan_fail(&r->s, t->at, r->t.err, "an entity that is not known; expected &amp; &lt; &gt; &quot; &apos; or a number");
+			return scan_fail(&r->s, t->at, r->t.err,
+			                 "an entity that is not known; expected &amp; &lt; &gt; &quot; "
+			                 "&apos; or a number");
 		len += n;
 		i += entity;
 	}
@@ -199,7 +211,8 @@ static berth_status need(reader *r, const tag *t, const char *key, const char **
 {
 	scan_word w;
 	if (!attr(t, key, &w))
-		return scan_fail(&r->s, t->at, r->t.err, "%.*s without the attribute %s", t->name.n < 40 ? (int)t->name.n : 40, t->name.text, key);
+		return scan_fail(&r->s, t->at, r->t.err, "%.*s without the attribute %s",
+		                 t->name.n < 40 ? (int)t->name.n : 40, t->name.text, key);
 	return text_of(r, t, w, out);
 }
 
@@ -217,7 +230,8 @@ static berth_status number_attr(reader *r, const tag *t, const char *key, double
 		return BERTH_OK;
 	if (scan_number(w, out) && *out <= most)
 		return BERTH_OK;
-	return scan_fail(&r->s, t->at, r->t.err, "%s is '%.*s'; expected a number from 0 to %g", key, w.n < 40 ? (int)w.n : 40, w.text, most);
+	return scan_fail(&r->s, t->at, r->t.err, "%s is '%.*s'; expected a number from 0 to %g", key,
+	                 w.n < 40 ? (int)w.n : 40, w.text, most);
 }
 
 /* ---- elements ---- */
@@ -243,7 +257,8 @@ static berth_status read_job(reader *r, const tag *t)
 		BERTH_TRY(keep(r, &spec.type));
 	}
 	BERTH_TRY(number_attr(r, t, "runtime", 1e12, &runtime));
-	BERTH_TRY(scan_placed(&r->s, t->at, berth_builder_op(r->t.b, &spec, &r->this_job, r->t.err), r->t.err));
+	BERTH_TRY(
+		scan_placed(&r->s, t->at, berth_builder_op(r->t.b, &spec, &r->this_job, r->t.err), r->t.err));
 	BERTH_TRY(columns_add(&r->job, r->t.err));
 	return set_runtime(r, t, runtime);
 }
@@ -268,7 +283,8 @@ static berth_status find_file(reader *r, const tag *t, size_t *out)
 
 static berth_status set_flag(reader *r, size_t file, unsigned char flag)
 {
-	return columns_set_byte(&r->file, FILE_FLAGS, file, columns_byte(&r->file, FILE_FLAGS, file) | flag, r->t.err);
+	return columns_set_byte(&r->file, FILE_FLAGS, file, columns_byte(&r->file, FILE_FLAGS, file) | flag,
+	                        r->t.err);
 }
 
 static const char *job_name(const reader *r, int32_t job)
@@ -282,8 +298,10 @@ static berth_status add_output(reader *r, const tag *t, size_t file, double size
 {
 	int32_t producer = columns_int(&r->file, FILE_PRODUCER, file) - 1;
 	if (producer >= 0 && producer != r->this_job)
-		return scan_fail(&r->s, t->at, r->t.err, "file '%.80s' is made by job '%.60s' and by job '%.60s'", columns_text(&r->file, FILE_NAME, file),
-		                 job_name(r, producer), job_name(r, r->this_job));
+		return scan_fail(&r->s, t->at, r->t.err,
+		                 "file '%.80s' is made by job '%.60s' and by job '%.60s'",
+		                 columns_text(&r->file, FILE_NAME, file), job_name(r, producer),
+		                 job_name(r, r->this_job));
 	BERTH_TRY(columns_set_int(&r->file, FILE_PRODUCER, file, r->this_job + 1, r->t.err));
 	if (isnan(size))
 		return BERTH_OK;
@@ -317,7 +335,8 @@ static berth_status read_uses(reader *r, const tag *t)
 	if (r->this_job < 0)
 		return BERTH_OK;
 	attr(t, "link", &link);
-	bool in = scan_is(link, "input") || scan_is(link, "inout"), out = scan_is(link, "output") || scan_is(link, "inout");
+	bool in = scan_is(link, "input") || scan_is(link, "inout"),
+	     out = scan_is(link, "output") || scan_is(link, "inout");
 	if (!in && !out)
 		return BERTH_OK; /* a program, a checkpoint: no data of the workflow */
 	BERTH_TRY(find_file(r, t, &file));
@@ -361,13 +380,15 @@ static berth_status read_profile(reader *r, const tag *t)
 	double runtime;
 	if (scan_number(text, &runtime))
 		return set_runtime(r, t, runtime);
-	return scan_fail(&r->s, r->s.at, r->t.err, "runtime is '%.*s'; expected a number of 0 or more", text.n < 40 ? (int)text.n : 40, text.text);
+	return scan_fail(&r->s, r->s.at, r->t.err, "runtime is '%.*s'; expected a number of 0 or more",
+	                 text.n < 40 ? (int)text.n : 40, text.text);
 }
 
 static berth_status begin(reader *r, const tag *t)
 {
 	if (r->depth == 0 && !scan_is(t->name, "adag"))
-		return scan_fail(&r->s, t->at, r->t.err, "<%.*s>; expected <adag>, a Pegasus workflow", t->name.n < 40 ? (int)t->name.n : 40, t->name.text);
+		return scan_fail(&r->s, t->at, r->t.err, "<%.*s>; expected <adag>, a Pegasus workflow",
+		                 t->name.n < 40 ? (int)t->name.n : 40, t->name.text);
 	if (scan_is(t->name, "job"))
 		return read_job(r, t);
 	if (scan_is(t->name, "uses"))
@@ -391,7 +412,8 @@ static berth_status close_tag(reader *r, const tag *t)
 {
 	scan_word open = r->depth ? r->open[r->depth - 1] : (scan_word){"", 0};
 	if (!r->depth || open.n != t->name.n || memcmp(open.text, t->name.text, open.n) != 0)
-		return scan_fail(&r->s, t->at, r->t.err, "</%.*s> closes no element that is open%s%.*s", t->name.n < 40 ? (int)t->name.n : 40, t->name.text,
+		return scan_fail(&r->s, t->at, r->t.err, "</%.*s> closes no element that is open%s%.*s",
+		                 t->name.n < 40 ? (int)t->name.n : 40, t->name.text,
 		                 r->depth ? "; expected </" : "", open.n < 40 ? (int)open.n : 40, open.text);
 	r->depth--;
 	end(r, t->name);
@@ -422,12 +444,15 @@ static berth_status document(reader *r)
 		if (other)
 			continue;
 		if (any && !r->depth)
-			return scan_fail(&r->s, r->s.at - 1, r->t.err, "a second element at the top; expected one");
+			return scan_fail(&r->s, r->s.at - 1, r->t.err,
+			                 "a second element at the top; expected one");
 		any = true;
 		BERTH_TRY(element(r));
 	}
 	if (r->depth)
-		return scan_fail(&r->s, r->s.at, r->t.err, "the file ends within <%.*s>", r->open[r->depth - 1].n < 40 ? (int)r->open[r->depth - 1].n : 40, r->open[r->depth - 1].text);
+		return scan_fail(&r->s, r->s.at, r->t.err, "the file ends within <%.*s>",
+		                 r->open[r->depth - 1].n < 40 ? (int)r->open[r->depth - 1].n : 40,
+		                 r->open[r->depth - 1].text);
 	return any ? BERTH_OK : scan_fail(&r->s, r->s.at, r->t.err, "no element; expected <adag>");
 }
 
@@ -436,7 +461,8 @@ static berth_status document(reader *r)
 static berth_status add_bytes(reader *r, int column, int32_t job, double bytes)
 {
 	size_t row = (size_t)job;
-	return columns_set_double(&r->job, column, row, columns_double(&r->job, column, row) + floor(bytes), r->t.err);
+	return columns_set_double(&r->job, column, row, columns_double(&r->job, column, row) + floor(bytes),
+	                          r->t.err);
 }
 
 static int32_t producer_of(const reader *r, int32_t file)
@@ -455,7 +481,8 @@ static berth_status count_inputs(reader *r)
 	size_t n = 0;
 	for (size_t i = 0; i < r->use.n_rows; i++) {
 		int32_t job = columns_int(&r->use, LINK_JOB, i), file = columns_int(&r->use, LINK_OTHER, i);
-		if (columns_int(&r->file, FILE_LAST_USER, (size_t)file) - 1 == job || producer_of(r, file) == job)
+		if (columns_int(&r->file, FILE_LAST_USER, (size_t)file) - 1 == job ||
+		    producer_of(r, file) == job)
 			continue;
 		BERTH_TRY(columns_set_int(&r->file, FILE_LAST_USER, (size_t)file, job + 1, r->t.err));
 		BERTH_TRY(set_flag(r, (size_t)file, FILE_TAKEN));
@@ -488,7 +515,8 @@ static berth_status put_job(reader *r, int32_t op)
 	double read = columns_double(&r->job, JOB_READ, job), write = columns_double(&r->job, JOB_WRITE, job);
 	berth_builder_get(r->t.b, op, &spec);
 	if (read > 0x1p53 || write > 0x1p53)
-		return berth_fail(r->t.err, BERTH_EFORMAT, "the files of job '%.80s' have more than 2^53 bytes together", spec.name);
+		return berth_fail(r->t.err, BERTH_EFORMAT,
+		                  "the files of job '%.80s' have more than 2^53 bytes together", spec.name);
 	spec.read_bytes = (int64_t)read;
 	spec.write_bytes = (int64_t)write;
 	spec.output_bytes = (int64_t)columns_double(&r->job, JOB_LEAVE, job);
@@ -500,10 +528,13 @@ static berth_status put_job(reader *r, int32_t op)
 static berth_status put_files(reader *r, int32_t *use_off)
 {
 	for (size_t i = 0; i < r->use.n_rows; i++) {
-		int32_t job = columns_int(&r->use, LINK_JOB, i), file = columns_int(&r->use, LINK_OTHER, i), from = producer_of(r, file);
+		int32_t job = columns_int(&r->use, LINK_JOB, i), file = columns_int(&r->use, LINK_OTHER, i),
+			from = producer_of(r, file);
 		use_off[job + 1]++;
 		if (from >= 0)
-			BERTH_TRY(berth_builder_edge(r->t.b, from, job, (int64_t)size_of(r, file), columns_text(&r->file, FILE_NAME, (size_t)file), r->t.err));
+			BERTH_TRY(berth_builder_edge(r->t.b, from, job, (int64_t)size_of(r, file),
+			                             columns_text(&r->file, FILE_NAME, (size_t)file),
+			                             r->t.err));
 	}
 	for (size_t i = 0; i < r->job.n_rows; i++)
 		use_off[i + 1] += use_off[i];
@@ -511,7 +542,8 @@ static berth_status put_files(reader *r, int32_t *use_off)
 }
 
 /* Stated pairs that no file joins. last [n_jobs]: the last child that a job was seen to be before, + 1. */
-static berth_status put_parents(reader *r, int32_t child, const int32_t *pair, int32_t n, const int32_t *use_off, int32_t *last)
+static berth_status put_parents(reader *r, int32_t child, const int32_t *pair, int32_t n,
+                                const int32_t *use_off, int32_t *last)
 {
 	for (int32_t i = n ? use_off[child] : 0; i < (n ? use_off[child + 1] : 0); i++) {
 		int32_t from = producer_of(r, columns_int(&r->use, LINK_OTHER, (size_t)i));
@@ -564,7 +596,9 @@ static const char *file_name(const void *files, int32_t i)
 
 static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
 {
-	static const unsigned char job_width[JOB_COLUMNS] = {8, 8, 8, 8}, file_width[FILE_COLUMNS] = {sizeof(char *), 4, 4, 8, 1}, link_width[LINK_COLUMNS] = {4, 4};
+	static const unsigned char job_width[JOB_COLUMNS] = {8, 8, 8, 8},
+				   file_width[FILE_COLUMNS] = {sizeof(char *), 4, 4, 8, 1},
+				   link_width[LINK_COLUMNS] = {4, 4};
 	r->this_job = r->this_child = -1;
 	columns_init(&r->job, r->t.tmp, job_width, JOB_COLUMNS);
 	columns_init(&r->file, r->t.tmp, file_width, FILE_COLUMNS);
@@ -580,8 +614,9 @@ static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_g
 	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
 }
 
-berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err)
+berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size,
+                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err)
 {
 	const berth_task_options defaults = berth_task_options_default();
 	reader r = {.s = {file, text, size, 0}, .t = {opt ? opt : &defaults, NULL, tmp, err}};

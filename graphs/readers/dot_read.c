@@ -1,5 +1,6 @@
-/* Graphviz DOT as far as it describes a task graph; see tasks.h. The grammar is that of the language: statements of nodes, edges, defaults
- * and subgraphs, quoted and plain ids, comments. Written by hand over the text; nesting is a counter and a stack of fixed depth. */
+/* Graphviz DOT as far as it describes a task graph; see tasks.h. The grammar is that of the language:
+ * statements of nodes, edges, defaults and subgraphs, quoted and plain ids, comments. Written by hand over
+ * the text; nesting is a counter and a stack of fixed depth. */
 #include "task_graph.h"
 
 #include "columns.h"
@@ -14,7 +15,8 @@ enum { DEEPEST = 64, MAX_CROSSED = 32768, NOTHING = 1000 };
 /* A number, by the attribute that stands first in a list of names. */
 typedef struct ranked {
 	double value; /* NAN: none yet */
-	int rank;     /* in the list of the statement being read; NOTHING: from a default or a statement before it, which gives way */
+	int rank; /* in the list of the statement being read; NOTHING: from a default or a statement before
+	             it, which gives way */
 } ranked;
 
 typedef struct node_attrs {
@@ -30,7 +32,12 @@ typedef struct edge_attrs {
 } edge_attrs;
 
 /* Of each operator of the builder, beside what that holds. */
-enum { NODE_TIME, NODE_SEEN, NODE_FLAGS, NODE_COLUMNS }; /* time in the file's units; the last subgraph that it was counted for; of which are known */
+enum {
+	NODE_TIME,
+	NODE_SEEN,
+	NODE_FLAGS,
+	NODE_COLUMNS
+}; /* time in the file's units; the last subgraph that it was counted for; of which are known */
 enum { HAS_TIME = 1, HAS_KIND = 2 };
 
 /* Edges of the builder that the statement being read made. */
@@ -62,7 +69,8 @@ static berth_status fail(reader *r, const char *expected)
 	char c = scan_peek(&r->s);
 	if (scan_end(&r->s))
 		return scan_fail(&r->s, r->s.at, r->t.err, "the file ends; expected %s", expected);
-	return scan_fail(&r->s, r->s.at, r->t.err, "found '%c'; expected %s", c >= ' ' && c < 127 ? c : '?', expected);
+	return scan_fail(&r->s, r->s.at, r->t.err, "found '%c'; expected %s", c >= ' ' && c < 127 ? c : '?',
+	                 expected);
 }
 
 /* ---- words ---- */
@@ -78,7 +86,8 @@ static berth_status skip(reader *r)
 			scan_past(&r->s, "\n");
 		} else if (scan_take(&r->s, "/*")) {
 			if (!scan_past(&r->s, "*/"))
-				return scan_fail(&r->s, at, r->t.err, "a comment without an end; expected */");
+				return scan_fail(&r->s, at, r->t.err,
+				                 "a comment without an end; expected */");
 		} else {
 			return BERTH_OK;
 		}
@@ -124,7 +133,8 @@ static berth_status take_html(reader *r, scan_word *w)
 static bool is_exponent_sign(const scan *s, size_t at)
 {
 	char c = scan_peek(s);
-	return (c == '+' || c == '-') && s->at > at && (s->text[s->at - 1] == 'e' || s->text[s->at - 1] == 'E') && s->at + 1 < s->size &&
+	return (c == '+' || c == '-') && s->at > at &&
+	       (s->text[s->at - 1] == 'e' || s->text[s->at - 1] == 'E') && s->at + 1 < s->size &&
 	       isdigit((unsigned char)s->text[s->at + 1]);
 }
 
@@ -136,10 +146,12 @@ static berth_status take_id(reader *r, const char *expected, scan_word *w)
 		return take_quoted(r, w);
 	if (scan_peek(&r->s) == '<')
 		return take_html(r, w);
-	if (scan_peek(&r->s) == '-' && at + 1 < r->s.size && (isdigit((unsigned char)r->s.text[at + 1]) || r->s.text[at + 1] == '.'))
+	if (scan_peek(&r->s) == '-' && at + 1 < r->s.size &&
+	    (isdigit((unsigned char)r->s.text[at + 1]) || r->s.text[at + 1] == '.'))
 		r->s.at++;
 	bool number = isdigit((unsigned char)scan_peek(&r->s)) || scan_peek(&r->s) == '.';
-	while (!scan_end(&r->s) && (is_plain(scan_peek(&r->s)) || (number && (scan_peek(&r->s) == '.' || is_exponent_sign(&r->s, at)))))
+	while (!scan_end(&r->s) && (is_plain(scan_peek(&r->s)) ||
+	                            (number && (scan_peek(&r->s) == '.' || is_exponent_sign(&r->s, at)))))
 		r->s.at++;
 	*w = (scan_word){r->s.text + at, r->s.at - at};
 	return w->n ? BERTH_OK : fail(r, expected);
@@ -158,7 +170,8 @@ static const char *const edge_times[] = {"time", "comm", "cost", "weight", "labe
 static const char *const node_bytes[] = {"read_bytes", "write_bytes", "param_bytes", "output_bytes"};
 
 /* Take value if key is in the list and not behind what was taken. A label may be any text. */
-static berth_status rank_time(reader *r, const char *const *list, scan_word key, scan_word value, size_t at, ranked *out)
+static berth_status rank_time(reader *r, const char *const *list, scan_word key, scan_word value, size_t at,
+                              ranked *out)
 {
 	double x;
 	int i = 0;
@@ -169,15 +182,18 @@ static berth_status rank_time(reader *r, const char *const *list, scan_word key,
 	if (scan_number(value, &x))
 		*out = (ranked){x, i};
 	else if (list[i + 1])
-		return scan_fail(&r->s, at, r->t.err, "%s is '%.*s'; expected a number of 0 or more", list[i], value.n < 40 ? (int)value.n : 40, value.text);
+		return scan_fail(&r->s, at, r->t.err, "%s is '%.*s'; expected a number of 0 or more", list[i],
+		                 value.n < 40 ? (int)value.n : 40, value.text);
 	return BERTH_OK;
 }
 
-static berth_status take_number(reader *r, scan_word key, scan_word value, size_t at, double most, double *out)
+static berth_status take_number(reader *r, scan_word key, scan_word value, size_t at, double most,
+                                double *out)
 {
 	if (scan_number(value, out) && *out <= most)
 		return BERTH_OK;
-	return scan_fail(&r->s, at, r->t.err, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n, key.text, value.n < 40 ? (int)value.n : 40, value.text, most);
+	return scan_fail(&r->s, at, r->t.err, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n,
+	                 key.text, value.n < 40 ? (int)value.n : 40, value.text, most);
 }
 
 /* A text of the file for the builder, which does not copy it; an empty one says that there is none. */
@@ -194,9 +210,12 @@ static berth_status add_time(reader *r, scan_word key, scan_word value, size_t a
 	double x;
 	size_t node = (size_t)op;
 	BERTH_TRY(take_number(r, key, value, at, 1e12, &x));
-	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5}, &kind), r->t.err));
-	BERTH_TRY(columns_set_byte(&r->node, NODE_FLAGS, node, columns_byte(&r->node, NODE_FLAGS, node) | HAS_KIND, r->t.err));
-	return scan_placed(&r->s, at, berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err), r->t.err);
+	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5}, &kind),
+	                      r->t.err));
+	BERTH_TRY(columns_set_byte(&r->node, NODE_FLAGS, node,
+	                           columns_byte(&r->node, NODE_FLAGS, node) | HAS_KIND, r->t.err));
+	return scan_placed(&r->s, at, berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err),
+	                   r->t.err);
 }
 
 /* op -1: a default for those to come. */
@@ -277,14 +296,25 @@ static node_attrs attrs_of(const reader *r, int32_t op)
 	berth_builder_get(r->t.b, op, &s);
 	bool timed = columns_byte(&r->node, NODE_FLAGS, (size_t)op) & HAS_TIME;
 	return (node_attrs){.time = {timed ? columns_double(&r->node, NODE_TIME, (size_t)op) : NAN, NOTHING},
-	                    .flops = s.flops, .bytes = {(double)s.read_bytes, (double)s.write_bytes, (double)s.param_bytes, (double)s.output_bytes},
-	                    .type = s.type, .colocate = s.colocate, .pin = s.pin};
+	                    .flops = s.flops,
+	                    .bytes = {(double)s.read_bytes, (double)s.write_bytes, (double)s.param_bytes,
+	                              (double)s.output_bytes},
+	                    .type = s.type,
+	                    .colocate = s.colocate,
+	                    .pin = s.pin};
 }
 
 static berth_op_spec spec_of(const char *name, const node_attrs *a)
 {
-	return (berth_op_spec){.name = name, .type = a->type, .colocate = a->colocate, .pin = a->pin, .flops = a->flops, .read_bytes = (int64_t)a->bytes[0],
-	                       .write_bytes = (int64_t)a->bytes[1], .param_bytes = (int64_t)a->bytes[2], .output_bytes = (int64_t)a->bytes[3]};
+	return (berth_op_spec){.name = name,
+	                       .type = a->type,
+	                       .colocate = a->colocate,
+	                       .pin = a->pin,
+	                       .flops = a->flops,
+	                       .read_bytes = (int64_t)a->bytes[0],
+	                       .write_bytes = (int64_t)a->bytes[1],
+	                       .param_bytes = (int64_t)a->bytes[2],
+	                       .output_bytes = (int64_t)a->bytes[3]};
 }
 
 static berth_status put_time(reader *r, int32_t op, const node_attrs *a)
@@ -293,7 +323,8 @@ static berth_status put_time(reader *r, int32_t op, const node_attrs *a)
 	if (isnan(a->time.value))
 		return BERTH_OK;
 	BERTH_TRY(columns_set_double(&r->node, NODE_TIME, node, a->time.value, r->t.err));
-	return columns_set_byte(&r->node, NODE_FLAGS, node, columns_byte(&r->node, NODE_FLAGS, node) | HAS_TIME, r->t.err);
+	return columns_set_byte(&r->node, NODE_FLAGS, node,
+	                        columns_byte(&r->node, NODE_FLAGS, node) | HAS_TIME, r->t.err);
 }
 
 /* What a statement says about the operator at that place. */
@@ -362,7 +393,8 @@ static berth_status set_edges(reader *r, int32_t first_run, const edge_attrs *a)
 	double time = isnan(a->time.value) ? 0 : a->time.value;
 	int64_t bytes = isnan(a->bytes) ? task_graph_bytes(&r->t, time) : (int64_t)a->bytes;
 	if (bytes < 0)
-		return berth_fail(r->t.err, BERTH_EFORMAT, "the time %g of an edge stands for more than 2^53 bytes", time);
+		return berth_fail(r->t.err, BERTH_EFORMAT,
+		                  "the time %g of an edge stands for more than 2^53 bytes", time);
 	if (!bytes && !a->tensor)
 		return BERTH_OK;
 	for (int32_t i = first_run; i < r->n_runs; i++)
@@ -399,7 +431,8 @@ static bool at_word(const reader *r, const char *word)
 {
 	size_t n = strlen(word);
 	scan_word here = {r->s.text + r->s.at, n};
-	return r->s.size - r->s.at >= n && scan_is_any_case(here, word) && (r->s.at + n == r->s.size || !is_plain(r->s.text[r->s.at + n]));
+	return r->s.size - r->s.at >= n && scan_is_any_case(here, word) &&
+	       (r->s.at + n == r->s.size || !is_plain(r->s.text[r->s.at + n]));
 }
 
 /* Members from first on stand there once each, in order of their first place. */
@@ -430,7 +463,8 @@ static berth_status edge_end(reader *r, scan_word *id, size_t *at)
 	}
 	BERTH_TRY(take_id(r, "a node", id));
 	BERTH_TRY(skip(r));
-	for (int ports = 0; ports < 2 && scan_peek(&r->s) == ':'; ports++) { /* where the arrow touches the node's picture */
+	for (int ports = 0; ports < 2 && scan_peek(&r->s) == ':'; ports++) { /* where the arrow touches the
+		                                                                node's picture */
 		scan_word port;
 		r->s.at++;
 		BERTH_TRY(skip(r));
@@ -450,7 +484,8 @@ static berth_status join(reader *r, size_t from, size_t mid, int32_t first_run)
 	if (pairs > 1)
 		r->n_crossed += pairs < MAX_CROSSED ? (int32_t)pairs : MAX_CROSSED + 1;
 	if (r->n_crossed > MAX_CROSSED)
-		return berth_fail(r->t.err, BERTH_EFORMAT, "edges between subgraphs stand for more than %d edges", MAX_CROSSED);
+		return berth_fail(r->t.err, BERTH_EFORMAT,
+		                  "edges between subgraphs stand for more than %d edges", MAX_CROSSED);
 	for (size_t i = from; i < mid; i++)
 		for (size_t k = mid; k < end; k++)
 			BERTH_TRY(add_edge(r, member(r, i), member(r, k), first_run));
@@ -596,8 +631,9 @@ static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_g
 	return build(r, file, mem, out);
 }
 
-berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err)
+berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
+                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err)
 {
 	const berth_task_options usual = berth_task_options_default();
 	reader *r;

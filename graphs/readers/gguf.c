@@ -13,12 +13,16 @@
 
 static const char *const modes[] = {"prefill", "decode", NULL};
 static const char *const grains[] = {"all", "each", NULL};
-static const char *const caches[] = {"f16", "f32", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl", NULL};
+static const char *const caches[] = {"f16",  "f32",  "bf16", "q8_0",   "q5_1",
+                                     "q5_0", "q4_1", "q4_0", "iq4_nl", NULL};
 static const uint32_t cache_types[] = {1, 0, 30, 8, 7, 6, 3, 2, 20};
 
 static const berth_spec_param params[] = {
-	{"batch", "sequences at once", 1, 1, 65536, true, NULL}, {"context", "tokens: read at once, or in the cache; 0: 4096, or the model's if that is less", 0, 0, 16777216, true, NULL},
-	{"mode", "prefill: all tokens at once; decode: one more", 0, 0, 0, false, modes}, {"experts", "operators for all experts of a layer, or for each", 0, 0, 0, false, grains},
+	{"batch", "sequences at once", 1, 1, 65536, true, NULL},
+	{"context", "tokens: read at once, or in the cache; 0: 4096, or the model's if that is less", 0, 0,
+	 16777216, true, NULL},
+	{"mode", "prefill: all tokens at once; decode: one more", 0, 0, 0, false, modes},
+	{"experts", "operators for all experts of a layer, or for each", 0, 0, 0, false, grains},
 	{"cache", "type of cached keys and values", 0, 0, 0, false, caches}};
 
 enum { N_PARAMS = sizeof params / sizeof *params };
@@ -28,9 +32,11 @@ berth_gguf_options berth_gguf_options_default(void)
 	return (berth_gguf_options){.batch = 1, .cache = "f16", .suffix = ""};
 }
 
-berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem, berth_gguf_options *out, berth_err *err)
+berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
+                                     berth_gguf_options *out, berth_err *err)
 {
-	const berth_spec_table t = {"the format", "GGUF", params, N_PARAMS}, nameless = {"", "", params, N_PARAMS};
+	const berth_spec_table t = {"the format", "GGUF", params, N_PARAMS},
+			       nameless = {"", "", params, N_PARAMS};
 	double value[BERTH_SPEC_PARAMS];
 	const char *rest = "";
 	*out = berth_gguf_options_default();
@@ -78,13 +84,16 @@ static berth_status read_part(gguf_file *f, gguf_model *m, berth_err *err)
 	return read_tensors(f, m, err);
 }
 
-static berth_status read_files(gguf_file *file, int32_t n_files, gguf_meta *meta, berth_arena *tmp, gguf_model *m, berth_err *err)
+static berth_status read_files(gguf_file *file, int32_t n_files, gguf_meta *meta, berth_arena *tmp,
+                               gguf_model *m, berth_err *err)
 {
 	BERTH_TRY(gguf_open(&file[0], err));
 	BERTH_TRY(gguf_read_meta(&file[0], meta, err));
 	if (meta->n_files > 1 && meta->n_files != n_files)
-		return berth_fail(err, BERTH_EFORMAT, "%s: one of %lld parts; expected it to be named NAME-00001-of-%05lld.gguf, with the others beside it", file[0].name,
-		                  (long long)meta->n_files, (long long)meta->n_files);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: one of %lld parts; expected it to be named NAME-00001-of-%05lld.gguf, "
+		                  "with the others beside it",
+		                  file[0].name, (long long)meta->n_files, (long long)meta->n_files);
 	BERTH_TRY(gguf_model_new(meta, tmp, m, err));
 	BERTH_TRY(read_tensors(&file[0], m, err));
 	for (int32_t i = 1; i < n_files; i++)
@@ -112,10 +121,12 @@ static berth_status choose_context(gguf_model *m, const berth_gguf_options *opt,
 	return BERTH_OK;
 }
 
-static berth_status build(gguf_model *m, const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+static berth_status build(gguf_model *m, const char *path, const berth_gguf_options *opt, berth_arena *mem,
+                          berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	size_t n;
-	const char *stem = stem_of(path, &n), *name = berth_arena_printf(tmp, "%.*s%s", (int)n, stem, opt->suffix);
+	const char *stem = stem_of(path, &n),
+		   *name = berth_arena_printf(tmp, "%.*s%s", (int)n, stem, opt->suffix);
 	zoo_net net = {.tmp = tmp, .err = err, .batch = opt->batch, .elem_bytes = 4};
 	if (!name)
 		return berth_nomem(err);
@@ -138,13 +149,22 @@ static berth_status build(gguf_model *m, const char *path, const berth_gguf_opti
 static const char *skipped(const gguf_model *m, berth_arena *mem)
 {
 	char bytes[32];
-	return berth_arena_printf(mem, "%lld tensors (%s) of %d layers that predict further tokens are left out: these layers do not run", (long long)m->n_skipped,
-	                          berth_text_bytes(bytes, (double)m->skipped_bytes), m->n_all - m->n_layers);
+	return berth_arena_printf(mem,
+	                          "%lld tensors (%s) of %d layers that predict further tokens are left out: "
+	                          "these layers do not run",
+	                          (long long)m->n_skipped, berth_text_bytes(bytes, (double)m->skipped_bytes),
+	                          m->n_all - m->n_layers);
 }
 
-static berth_status fill_report(const gguf_model *m, int32_t n_files, berth_arena *mem, berth_gguf_report *r, berth_err *err)
+static berth_status fill_report(const gguf_model *m, int32_t n_files, berth_arena *mem, berth_gguf_report *r,
+                                berth_err *err)
 {
-	*r = (berth_gguf_report){.context = m->d.seq, .n_layers = m->n_layers, .n_files = n_files, .n_tensors = m->n_tensors, .tensor_bytes = m->tensor_bytes, .n_skipped = m->n_skipped,
+	*r = (berth_gguf_report){.context = m->d.seq,
+	                         .n_layers = m->n_layers,
+	                         .n_files = n_files,
+	                         .n_tensors = m->n_tensors,
+	                         .tensor_bytes = m->tensor_bytes,
+	                         .n_skipped = m->n_skipped,
 	                         .skipped_bytes = m->skipped_bytes};
 	BERTH_TRY(BERTH_NEW(mem, r->warning, m->n_warnings + 1, err));
 	if (m->n_skipped && !(r->warning[r->n_warnings++] = skipped(m, mem)))
@@ -155,8 +175,9 @@ static berth_status fill_report(const gguf_model *m, int32_t n_files, berth_aren
 	return BERTH_OK;
 }
 
-static berth_status parse(gguf_file *file, int32_t n_files, const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                          berth_gguf_report *report, berth_err *err)
+static berth_status parse(gguf_file *file, int32_t n_files, const char *path, const berth_gguf_options *opt,
+                          berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
+                          berth_err *err)
 {
 	gguf_meta meta;
 	gguf_model m;
@@ -176,8 +197,9 @@ static berth_status parse(gguf_file *file, int32_t n_files, const char *path, co
 	return BERTH_OK;
 }
 
-static berth_status parse_reset(gguf_file *file, int32_t n_files, const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                berth_gguf_report *report, berth_err *err)
+static berth_status parse_reset(gguf_file *file, int32_t n_files, const char *path,
+                                const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
+                                berth_graph *out, berth_gguf_report *report, berth_err *err)
 {
 	const berth_gguf_options defaults = berth_gguf_options_default();
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -186,7 +208,8 @@ static berth_status parse_reset(gguf_file *file, int32_t n_files, const char *pa
 	return st;
 }
 
-berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
+berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,
+                                    const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
                                     berth_graph *out, berth_gguf_report *report, berth_err *err)
 {
 	gguf_file f = {.name = file, .data = data, .size = size};
@@ -195,18 +218,21 @@ berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data,
 
 /* ---- files ---- */
 
-/* NAME-00001-of-00003.gguf: how many parts there are by the name; 1 for any other. *at = where the part's number stands. */
+/* NAME-00001-of-00003.gguf: how many parts there are by the name; 1 for any other. *at = where the part's
+ * number stands. */
 static int32_t parts_of(const char *path, size_t *at)
 {
 	size_t n = strlen(path);
 	int part, parts, end = 0;
-	if (n < 20 || strcmp(path + n - 5, ".gguf") != 0 || sscanf(path + n - 20, "-%5d-of-%5d%n", &part, &parts, &end) != 2 || end != 15 || part != 1)
+	if (n < 20 || strcmp(path + n - 5, ".gguf") != 0 ||
+	    sscanf(path + n - 20, "-%5d-of-%5d%n", &part, &parts, &end) != 2 || end != 15 || part != 1)
 		return 1;
 	*at = n - 19;
 	return parts > 1 ? parts : 1;
 }
 
-static berth_status map_part(const char *path, size_t at, int32_t part, berth_arena *tmp, gguf_file *f, berth_err *err)
+static berth_status map_part(const char *path, size_t at, int32_t part, berth_arena *tmp, gguf_file *f,
+                             berth_err *err)
 {
 	char *name = berth_arena_strdup(tmp, path);
 	char digits[16];
@@ -220,8 +246,8 @@ static berth_status map_part(const char *path, size_t at, int32_t part, berth_ar
 	return berth_file_map(name, &f->data, &f->size, err);
 }
 
-static berth_status load(const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
-                         berth_err *err)
+static berth_status load(const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
+                         berth_graph *out, berth_gguf_report *report, berth_err *err)
 {
 	size_t at = 0;
 	int32_t n = parts_of(path, &at), mapped = 0;
@@ -236,7 +262,8 @@ static berth_status load(const char *path, const berth_gguf_options *opt, berth_
 	return st;
 }
 
-berth_status berth_graph_load_gguf(const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
+berth_status berth_graph_load_gguf(const char *path, const berth_gguf_options *opt, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
                                    berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);

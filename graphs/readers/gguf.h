@@ -1,13 +1,16 @@
-/* GGUF files (llama.cpp's models) to operator graphs: decoders like Llama and mixtures of experts. Only the header is read: keys and the records of tensors;
- * a file that ends behind them (the first megabytes of a download) is enough. Parts of a split file (NAME-00001-of-00003.gguf) are found beside the first.
+/* GGUF files (llama.cpp's models) to operator graphs: decoders like Llama and mixtures of experts. Only the
+ * header is read: keys and the records of tensors; a file that ends behind them (the first megabytes of a
+ * download) is enough. Parts of a split file (NAME-00001-of-00003.gguf) are found beside the first.
  *
- * The graph: the operators of decoder.h, from the tensors that are there: projections with or without bias, fused queries, keys and values, norms before and
- * after, gated feed-forward networks, experts, shared experts, latent attention. An operator that uses a tensor has the tensor's name; the others are
- * named after what they do. Weights count the bytes that they take in the file; activations are 4-byte floats, as ggml computes; the cache of keys and values
- * is state_bytes of the two products of attention.
+ * The graph: the operators of decoder.h, from the tensors that are there: projections with or without bias,
+ * fused queries, keys and values, norms before and after, gated feed-forward networks, experts, shared
+ * experts, latent attention. An operator that uses a tensor has the tensor's name; the others are named
+ * after what they do. Weights count the bytes that they take in the file; activations are 4-byte floats, as
+ * ggml computes; the cache of keys and values is state_bytes of the two products of attention.
  *
- * Experts of one layer are one operator (each_expert: one each), which costs what the chosen ones cost and reads the mean number of matrices that are chosen.
- * Layers that predict further tokens (nextn) do not run and are left out. Tensors with no known use in a known architecture are held and read by the first
+ * Experts of one layer are one operator (each_expert: one each), which costs what the chosen ones cost and
+ * reads the mean number of matrices that are chosen. Layers that predict further tokens (nextn) do not run
+ * and are left out. Tensors with no known use in a known architecture are held and read by the first
  * operator of their layer, and named in a warning. */
 #ifndef BERTH_GGUF_H
 #define BERTH_GGUF_H
@@ -16,7 +19,8 @@
 
 typedef struct berth_gguf_options {
 	int64_t batch;      /* sequences at once */
-	int64_t context;    /* tokens: read at once, or in the cache with the one that is made; 0: 4096, or the model's if that is less */
+	int64_t context; /* tokens: read at once, or in the cache with the one that is made; 0: 4096, or the
+	                    model's if that is less */
 	bool decode;        /* make one token; else read all */
 	bool each_expert;   /* an operator for each expert of a layer */
 	const char *cache;  /* type of cached numbers: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl */
@@ -26,8 +30,10 @@ typedef struct berth_gguf_options {
 /* batch 1, context 0, prefill, all experts of a layer in one operator, f16. */
 berth_gguf_options berth_gguf_options_default(void);
 
-/* From words like "batch=8", "context=32768", "mode=decode", "experts=each", "cache=q8_0". Fails: BERTH_EINVAL (an unknown key or value), BERTH_ENOMEM. */
-berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem, berth_gguf_options *out, berth_err *err);
+/* From words like "batch=8", "context=32768", "mode=decode", "experts=each", "cache=q8_0". Fails:
+ * BERTH_EINVAL (an unknown key or value), BERTH_ENOMEM. */
+berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
+                                     berth_gguf_options *out, berth_err *err);
 
 /* What reading found; strings live in the graph's arena. */
 typedef struct berth_gguf_report {
@@ -39,13 +45,17 @@ typedef struct berth_gguf_report {
 	const char **warning;
 } berth_gguf_report;
 
-/* Graph of the header in data[size], which must hold the whole model; opt (NULL: defaults) and report may be NULL. tmp is scratch, reset at exit.
- * Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown architecture), BERTH_EINVAL (sizes beyond 2^53 bytes by the options), BERTH_ENOMEM. O(bytes of the header). */
-berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
+/* Graph of the header in data[size], which must hold the whole model; opt (NULL: defaults) and report may be
+ * NULL. tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown
+ * architecture), BERTH_EINVAL (sizes beyond 2^53 bytes by the options), BERTH_ENOMEM. O(bytes of the
+ * header). */
+berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,
+                                    const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
                                     berth_graph *out, berth_gguf_report *report, berth_err *err);
 
 /* The same of a file with all its parts. Also fails: BERTH_EIO. */
-berth_status berth_graph_load_gguf(const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
+berth_status berth_graph_load_gguf(const char *path, const berth_gguf_options *opt, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
                                    berth_err *err);
 
 #endif

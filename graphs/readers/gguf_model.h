@@ -10,7 +10,8 @@ enum { GGUF_MAX_LAYERS = 384, GGUF_MAX_EXPERTS = 1024, GGUF_MAX_WARNINGS = 16 };
 /* An architecture whose graph is known. */
 typedef struct gguf_arch {
 	const char *name;
-	int window_every; /* of so many layers all but the last attend within a window, if the file has one; 0: none does */
+	int window_every; /* of so many layers all but the last attend within a window, if the file has one;
+	                     0: none does */
 	bool gelu;
 } gguf_arch;
 
@@ -18,8 +19,22 @@ typedef struct gguf_arch {
 const gguf_arch *gguf_arch_find(gguf_span name);
 
 typedef enum gguf_meta_key {
-	GGUF_LAYERS, GGUF_HIDDEN, GGUF_CONTEXT, GGUF_HEADS, GGUF_KV_HEADS, GGUF_KEY, GGUF_VALUE, GGUF_KEY_MLA, GGUF_VALUE_MLA, GGUF_LATENT,
-	GGUF_EXPERTS, GGUF_TOP, GGUF_WINDOW, GGUF_WINDOW_PATTERN, GGUF_NEXTN, GGUF_META_KEYS
+	GGUF_LAYERS,
+	GGUF_HIDDEN,
+	GGUF_CONTEXT,
+	GGUF_HEADS,
+	GGUF_KV_HEADS,
+	GGUF_KEY,
+	GGUF_VALUE,
+	GGUF_KEY_MLA,
+	GGUF_VALUE_MLA,
+	GGUF_LATENT,
+	GGUF_EXPERTS,
+	GGUF_TOP,
+	GGUF_WINDOW,
+	GGUF_WINDOW_PATTERN,
+	GGUF_NEXTN,
+	GGUF_META_KEYS
 } gguf_meta_key;
 
 /* Metadata of the first file of a model. */
@@ -34,8 +49,10 @@ typedef struct gguf_meta {
 /* Read the keys; f stands before the first key and is left behind the last. Fails: BERTH_EFORMAT. */
 berth_status gguf_read_meta(gguf_file *f, gguf_meta *m, berth_err *err);
 
-/* The value of key for a layer (the same for all where it is no array); otherwise where the file has none, -1: it must have one. */
-berth_status gguf_meta_whole(const gguf_meta *m, gguf_meta_key key, int32_t layer, int64_t otherwise, int64_t *out, berth_err *err);
+/* The value of key for a layer (the same for all where it is no array); otherwise where the file has none,
+ * -1: it must have one. */
+berth_status gguf_meta_whole(const gguf_meta *m, gguf_meta_key key, int32_t layer, int64_t otherwise,
+                             int64_t *out, berth_err *err);
 
 /* Experts of a layer that stand in tensors of their own: which ones there are. */
 typedef struct gguf_loose {

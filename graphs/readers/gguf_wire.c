@@ -54,7 +54,9 @@ static berth_status take_string(gguf_file *f, const char *what, gguf_span *out, 
 	*out = (gguf_span){0};
 	BERTH_TRY(take(f, 8, what, &n, err));
 	if (n > f->size - f->at)
-		return gguf_fail(f, at, err, "%s of %llu bytes; expected at most the %zu that are left of the file", what, (unsigned long long)n, f->size - f->at);
+		return gguf_fail(f, at, err,
+		                 "%s of %llu bytes; expected at most the %zu that are left of the file", what,
+		                 (unsigned long long)n, f->size - f->at);
 	*out = (gguf_span){(const char *)f->data + f->at, (size_t)n};
 	f->at += (size_t)n;
 	return BERTH_OK;
@@ -69,13 +71,16 @@ static berth_status skip_array(gguf_file *f, int depth, berth_err *err)
 	BERTH_TRY(take(f, 4, "the type of an array", &kind, err));
 	BERTH_TRY(take(f, 8, "the length of an array", &n, err));
 	if (kind >= GGUF_KINDS)
-		return gguf_fail(f, at, err, "an array of values of type %llu; expected 0 to %d", (unsigned long long)kind, GGUF_KINDS - 1);
+		return gguf_fail(f, at, err, "an array of values of type %llu; expected 0 to %d",
+		                 (unsigned long long)kind, GGUF_KINDS - 1);
 	if (kind == GGUF_ARRAY && depth == DEEPEST_ARRAY)
 		return gguf_fail(f, at, err, "arrays in arrays, deeper than %d", DEEPEST_ARRAY);
 	size_t least = kind_bytes[kind] ? kind_bytes[kind] : 8;
 	if (n > (f->size - f->at) / least)
-		return gguf_fail(f, at, err, "an array of %llu values; expected at most %zu, which is what the rest of the file can hold", (unsigned long long)n,
-		                 (f->size - f->at) / least);
+		return gguf_fail(f, at, err,
+		                 "an array of %llu values; expected at most %zu, which is what the rest of "
+		                 "the file can hold",
+		                 (unsigned long long)n, (f->size - f->at) / least);
 	if (kind_bytes[kind]) {
 		f->at += (size_t)n * kind_bytes[kind];
 		return BERTH_OK;
@@ -111,11 +116,13 @@ berth_status gguf_open(gguf_file *f, berth_err *err)
 	BERTH_TRY(take(f, 8, "the number of keys", &f->n_keys, err));
 	f->keys_at = f->at;
 	if (f->n_tensors > (f->size - f->at) / LEAST_TENSOR)
-		return gguf_fail(f, 8, err, "%llu tensors; expected at most %zu, which is what the file can hold", (unsigned long long)f->n_tensors,
-		                 (f->size - f->at) / LEAST_TENSOR);
+		return gguf_fail(f, 8, err,
+		                 "%llu tensors; expected at most %zu, which is what the file can hold",
+		                 (unsigned long long)f->n_tensors, (f->size - f->at) / LEAST_TENSOR);
 	if (f->n_keys > (f->size - f->at) / LEAST_KEY)
-		return gguf_fail(f, 16, err, "%llu keys; expected at most %zu, which is what the file can hold", (unsigned long long)f->n_keys,
-		                 (f->size - f->at) / LEAST_KEY);
+		return gguf_fail(f, 16, err,
+		                 "%llu keys; expected at most %zu, which is what the file can hold",
+		                 (unsigned long long)f->n_keys, (f->size - f->at) / LEAST_KEY);
 	return BERTH_OK;
 }
 
@@ -126,7 +133,8 @@ berth_status gguf_next_key(gguf_file *f, gguf_key *key, berth_err *err)
 	size_t at = f->at;
 	BERTH_TRY(take(f, 4, "the type of a value", &kind, err));
 	if (kind >= GGUF_KINDS)
-		return gguf_fail(f, at, err, "a value of type %llu; expected 0 to %d", (unsigned long long)kind, GGUF_KINDS - 1);
+		return gguf_fail(f, at, err, "a value of type %llu; expected 0 to %d",
+		                 (unsigned long long)kind, GGUF_KINDS - 1);
 	key->kind = (gguf_kind)kind;
 	key->at = f->at;
 	return skip_value(f, kind, 0, err);
@@ -145,7 +153,8 @@ static berth_status take_dims(gguf_file *f, gguf_tensor *t, berth_err *err)
 	size_t at = f->at;
 	BERTH_TRY(take(f, 4, "the rank of a tensor", &n, err));
 	if (n < 1 || n > GGUF_RANK)
-		return gguf_fail(f, at, err, "tensor '%.*s' has %llu dimensions; expected 1 to %d", shown(t->name), t->name.text, (unsigned long long)n, GGUF_RANK);
+		return gguf_fail(f, at, err, "tensor '%.*s' has %llu dimensions; expected 1 to %d",
+		                 shown(t->name), t->name.text, (unsigned long long)n, GGUF_RANK);
 	t->n_dims = (int)n;
 	for (int i = 0; i < GGUF_RANK; i++) {
 		x = 1;
@@ -153,7 +162,9 @@ static berth_status take_dims(gguf_file *f, gguf_tensor *t, berth_err *err)
 		if (i < t->n_dims)
 			BERTH_TRY(take(f, 8, "the dimensions of a tensor", &x, err));
 		if (x < 1 || x > (uint64_t)1 << 53)
-			return gguf_fail(f, at, err, "tensor '%.*s' has a dimension of %llu; expected 1 to 2^53", shown(t->name), t->name.text, (unsigned long long)x);
+			return gguf_fail(f, at, err,
+			                 "tensor '%.*s' has a dimension of %llu; expected 1 to 2^53",
+			                 shown(t->name), t->name.text, (unsigned long long)x);
 		t->dim[i] = (int64_t)x;
 	}
 	return BERTH_OK;
@@ -163,13 +174,17 @@ static berth_status take_dims(gguf_file *f, gguf_tensor *t, berth_err *err)
 static berth_status count_bytes(const gguf_file *f, size_t at, gguf_tensor *t, berth_err *err)
 {
 	if (t->dim[0] % t->type->elements)
-		return gguf_fail(f, at, err, "tensor '%.*s' has rows of %lld elements; expected whole blocks of %d, as its type is %s", shown(t->name), t->name.text,
-		                 (long long)t->dim[0], t->type->elements, t->type->name);
+		return gguf_fail(f, at, err,
+		                 "tensor '%.*s' has rows of %lld elements; expected whole blocks of %d, as "
+		                 "its type is %s",
+		                 shown(t->name), t->name.text, (long long)t->dim[0], t->type->elements,
+		                 t->type->name);
 	double bytes = (double)(t->dim[0] / t->type->elements) * t->type->bytes;
 	for (int i = 1; i < GGUF_RANK; i++)
 		bytes *= (double)t->dim[i];
 	if (bytes > 0x1p53)
-		return gguf_fail(f, at, err, "tensor '%.*s' has %.3g bytes; expected at most 2^53", shown(t->name), t->name.text, bytes);
+		return gguf_fail(f, at, err, "tensor '%.*s' has %.3g bytes; expected at most 2^53",
+		                 shown(t->name), t->name.text, bytes);
 	t->bytes = (int64_t)bytes;
 	return BERTH_OK;
 }
@@ -186,30 +201,37 @@ berth_status gguf_next_tensor(gguf_file *f, gguf_tensor *t, berth_err *err)
 	BERTH_TRY(take(f, 4, "the type of a tensor", &type, err));
 	t->type = type <= UINT32_MAX ? ggml_type_of((uint32_t)type) : NULL;
 	if (!t->type)
-		return gguf_fail(f, at, err, "tensor '%.*s' has type %llu, which is not known", shown(t->name), t->name.text, (unsigned long long)type);
+		return gguf_fail(f, at, err, "tensor '%.*s' has type %llu, which is not known",
+		                 shown(t->name), t->name.text, (unsigned long long)type);
 	BERTH_TRY(take(f, 8, "the offset of a tensor", &offset, err));
 	return count_bytes(f, at, t, err);
 }
 
 /* ---- values ---- */
 
-static berth_status whole_at(const gguf_file *f, const gguf_key *key, uint64_t kind, size_t at, int64_t *out, berth_err *err)
+static berth_status whole_at(const gguf_file *f, const gguf_key *key, uint64_t kind, size_t at, int64_t *out,
+                             berth_err *err)
 {
 	bool is_signed = kind == GGUF_I8 || kind == GGUF_I16 || kind == GGUF_I32 || kind == GGUF_I64;
-	bool is_whole = is_signed || kind == GGUF_U8 || kind == GGUF_U16 || kind == GGUF_U32 || kind == GGUF_U64 || kind == GGUF_BOOL;
+	bool is_whole = is_signed || kind == GGUF_U8 || kind == GGUF_U16 || kind == GGUF_U32 ||
+	                kind == GGUF_U64 || kind == GGUF_BOOL;
 	if (!is_whole)
-		return gguf_fail(f, at, err, "key '%.*s' has a value of type %llu; expected an integer", shown(key->name), key->name.text, (unsigned long long)kind);
+		return gguf_fail(f, at, err, "key '%.*s' has a value of type %llu; expected an integer",
+		                 shown(key->name), key->name.text, (unsigned long long)kind);
 	uint64_t x = number(f, at, kind_bytes[kind]);
 	uint64_t sign = (uint64_t)1 << (8 * kind_bytes[kind] - 1);
 	if (is_signed && (x & sign))
-		return gguf_fail(f, at, err, "key '%.*s' is negative; expected 0 or more", shown(key->name), key->name.text);
+		return gguf_fail(f, at, err, "key '%.*s' is negative; expected 0 or more", shown(key->name),
+		                 key->name.text);
 	if (x > INT32_MAX)
-		return gguf_fail(f, at, err, "key '%.*s' is %llu; expected at most 2^31 - 1", shown(key->name), key->name.text, (unsigned long long)x);
+		return gguf_fail(f, at, err, "key '%.*s' is %llu; expected at most 2^31 - 1",
+		                 shown(key->name), key->name.text, (unsigned long long)x);
 	*out = (int64_t)x;
 	return BERTH_OK;
 }
 
-berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, bool *each, int64_t *out, berth_err *err)
+berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, bool *each, int64_t *out,
+                        berth_err *err)
 {
 	bool is_array = each && key->kind == GGUF_ARRAY;
 	if (each)
@@ -218,15 +240,18 @@ berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, boo
 		return whole_at(f, key, key->kind, key->at, out, err);
 	uint64_t kind = number(f, key->at, 4), n = number(f, key->at + 4, 8);
 	if (i >= n)
-		return gguf_fail(f, key->at, err, "key '%.*s' has %llu values; expected one more at least, for layer %llu", shown(key->name), key->name.text,
-		                 (unsigned long long)n, (unsigned long long)i);
+		return gguf_fail(f, key->at, err,
+		                 "key '%.*s' has %llu values; expected one more at least, for layer %llu",
+		                 shown(key->name), key->name.text, (unsigned long long)n,
+		                 (unsigned long long)i);
 	return whole_at(f, key, kind, key->at + 12 + (size_t)i * kind_bytes[kind], out, err);
 }
 
 berth_status gguf_string(const gguf_file *f, const gguf_key *key, gguf_span *out, berth_err *err)
 {
 	if (key->kind != GGUF_STRING)
-		return gguf_fail(f, key->at, err, "key '%.*s' has a value of type %d; expected a string", shown(key->name), key->name.text, (int)key->kind);
+		return gguf_fail(f, key->at, err, "key '%.*s' has a value of type %d; expected a string",
+		                 shown(key->name), key->name.text, (int)key->kind);
 	*out = (gguf_span){(const char *)f->data + key->at + 8, (size_t)number(f, key->at, 8)};
 	return BERTH_OK;
 }

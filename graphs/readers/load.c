@@ -59,12 +59,16 @@ berth_format berth_format_of(const char *data, size_t size)
 		return BERTH_FORMAT_ONNX;
 	skip_comments(&s);
 	unsigned char c = (unsigned char)scan_peek(&s);
-	return c == '<' ? BERTH_FORMAT_DAX : isdigit(c) ? BERTH_FORMAT_STG : begins_dot(&s) ? BERTH_FORMAT_DOT : BERTH_FORMAT_JSON;
+	return c == '<'         ? BERTH_FORMAT_DAX
+	       : isdigit(c)     ? BERTH_FORMAT_STG
+	       : begins_dot(&s) ? BERTH_FORMAT_DOT
+	                        : BERTH_FORMAT_JSON;
 }
 
 /* ---- specs ---- */
 
-/* Where the ":key=value" words at the end of spec begin: its end where there are none, or where a file has that whole name. */
+/* Where the ":key=value" words at the end of spec begin: its end where there are none, or where a file has
+ * that whole name. */
 static size_t words_at(const char *spec)
 {
 	size_t at = strlen(spec);
@@ -86,7 +90,8 @@ const char *berth_graph_path(const char *spec, berth_arena *mem)
 	return berth_arena_strndup(mem, spec, words_at(spec));
 }
 
-berth_status berth_graph_split(const char *spec, const berth_onnx_options *opt, berth_arena *mem, const char **path, berth_onnx_options *out, berth_err *err)
+berth_status berth_graph_split(const char *spec, const berth_onnx_options *opt, berth_arena *mem,
+                               const char **path, berth_onnx_options *out, berth_err *err)
 {
 	size_t at = words_at(spec), cap = 0;
 	const char **word = NULL;
@@ -115,13 +120,17 @@ static berth_status no_dims(const char *spec, const berth_onnx_options *opt, ber
 {
 	if (!opt || !opt->n_dims)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EINVAL, "%s: dimension '%.80s' is given, but only ONNX and GGUF models and task graphs have some", spec, opt->dim[0]);
+	return berth_fail(
+		err, BERTH_EINVAL,
+		"%s: dimension '%.80s' is given, but only ONNX and GGUF models and task graphs have some",
+		spec, opt->dim[0]);
 }
 
 /* ---- files ---- */
 
 /* Figures of a GGUF model as the report tells them. */
-static berth_status report_gguf(const berth_gguf_report *r, const berth_gguf_options *opt, berth_arena *mem, berth_onnx_report *out, berth_err *err)
+static berth_status report_gguf(const berth_gguf_report *r, const berth_gguf_options *opt, berth_arena *mem,
+                                berth_onnx_report *out, berth_err *err)
 {
 	if (!out)
 		return BERTH_OK;
@@ -135,8 +144,8 @@ static berth_status report_gguf(const berth_gguf_report *r, const berth_gguf_opt
 	return BERTH_OK;
 }
 
-static berth_status load_gguf(const char *path, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_onnx_report *report,
-                              berth_err *err)
+static berth_status load_gguf(const char *path, const berth_onnx_options *opt, berth_arena *mem,
+                              berth_arena *tmp, berth_graph *out, berth_onnx_report *report, berth_err *err)
 {
 	berth_gguf_options o;
 	berth_gguf_report r;
@@ -145,7 +154,8 @@ static berth_status load_gguf(const char *path, const berth_onnx_options *opt, b
 	return report_gguf(&r, &o, mem, report, err);
 }
 
-static berth_status parse_tasks(berth_format format, const char *path, const char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp,
+static berth_status parse_tasks(berth_format format, const char *path, const char *data, size_t size,
+                                const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp,
                                 berth_graph *out, berth_err *err)
 {
 	berth_task_options o;
@@ -157,12 +167,15 @@ static berth_status parse_tasks(berth_format format, const char *path, const cha
 	return berth_graph_parse_dax(path, data, size, &o, mem, tmp, out, err);
 }
 
-static berth_status parse(const char *path, const char *data, size_t size, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                          berth_onnx_report *report, berth_err *err)
+static berth_status parse(const char *path, const char *data, size_t size, const berth_onnx_options *opt,
+                          berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_onnx_report *report,
+                          berth_err *err)
 {
 	berth_format format = berth_format_of(data, size);
 	switch (format) {
-	case BERTH_FORMAT_ONNX: return berth_graph_parse_onnx(path, (const unsigned char *)data, size, opt, mem, tmp, out, report, err);
+	case BERTH_FORMAT_ONNX:
+		return berth_graph_parse_onnx(path, (const unsigned char *)data, size, opt, mem, tmp, out,
+		                              report, err);
 	case BERTH_FORMAT_GGUF: return load_gguf(path, opt, mem, tmp, out, report, err);
 	case BERTH_FORMAT_DOT:
 	case BERTH_FORMAT_STG:
@@ -173,8 +186,8 @@ static berth_status parse(const char *path, const char *data, size_t size, const
 	return berth_graph_parse_json(path, data, size, mem, tmp, out, err);
 }
 
-static berth_status load_file(const char *spec, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                              berth_onnx_report *report, berth_err *err)
+static berth_status load_file(const char *spec, const berth_onnx_options *opt, berth_arena *mem,
+                              berth_arena *tmp, berth_graph *out, berth_onnx_report *report, berth_err *err)
 {
 	const unsigned char *data;
 	const char *path;
@@ -182,13 +195,14 @@ static berth_status load_file(const char *spec, const berth_onnx_options *opt, b
 	berth_onnx_options with_words;
 	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
 	BERTH_TRY(berth_file_map(path, &data, &size, err));
-	berth_status st = parse(path, data ? (const char *)data : "", size, &with_words, mem, tmp, out, report, err);
+	berth_status st =
+		parse(path, data ? (const char *)data : "", size, &with_words, mem, tmp, out, report, err);
 	berth_file_unmap(data, size);
 	return st;
 }
 
-berth_status berth_graph_load(const char *spec, const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                              berth_onnx_report *report, berth_err *err)
+berth_status berth_graph_load(const char *spec, const berth_onnx_options *opt, berth_arena *mem,
+                              berth_arena *tmp, berth_graph *out, berth_onnx_report *report, berth_err *err)
 {
 	if (report)
 		*report = (berth_onnx_report){0};

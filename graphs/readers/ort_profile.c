@@ -30,7 +30,8 @@ typedef struct reading {
 
 static const char *kind_of(const char *provider)
 {
-	static const char *const cards[] = {"CUDA", "Tensorrt", "NvTensorRTRTX", "ROCM", "MIGraphX", "Dml", "WebGpu", "JS"};
+	static const char *const cards[] = {"CUDA",     "Tensorrt", "NvTensorRTRTX", "ROCM",
+	                                    "MIGraphX", "Dml",      "WebGpu",        "JS"};
 	if (strncmp(provider, "CPU", 3) == 0)
 		return "cpu";
 	for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
@@ -103,14 +104,18 @@ static berth_status read_event(reading *r, const cJSON *item, berth_err *err)
 }
 
 /* at: the event that is none; NULL: not even an array. */
-static berth_status not_an_array(const reading *r, const char *text, size_t size, const char *at, berth_err *err)
+static berth_status not_an_array(const reading *r, const char *text, size_t size, const char *at,
+                                 berth_err *err)
 {
 	cJSON *doc;
-	if (!memchr(text, 0, size) && berth_text_is_utf8(text, size) && !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
+	if (!memchr(text, 0, size) && berth_text_is_utf8(text, size) &&
+	    !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
 		return berth_json_too_large(r->file, text, size, at, err);
 	BERTH_TRY(berth_json_parse(r->file, text, size, &doc, err));
 	cJSON_Delete(doc);
-	return berth_fail(err, BERTH_EFORMAT, "%s: expected a profile of ONNX Runtime: an array of objects, event %zu is none", r->file, r->n_events);
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "%s: expected a profile of ONNX Runtime: an array of objects, event %zu is none",
+	                  r->file, r->n_events);
 }
 
 static size_t trim(const char *text, size_t size)
@@ -125,7 +130,8 @@ static berth_status read_events(reading *r, const char *text, size_t size, berth
 	size_t start = 0, end = trim(text, size);
 	while (start < end && strchr(" \t\r\n", text[start]) && text[start])
 		start++;
-	if (!berth_text_is_utf8(text, size) || memchr(text, 0, size) || end - start < 2 || text[start] != '[' || text[end - 1] != ']')
+	if (!berth_text_is_utf8(text, size) || memchr(text, 0, size) || end - start < 2 ||
+	    text[start] != '[' || text[end - 1] != ']')
 		return not_an_array(r, text, size, NULL, err);
 	berth_json_slice events = {.key = "", .at = text + start + 1, .end = text + end - 1};
 	for (;; r->n_events++) {
@@ -136,7 +142,8 @@ static berth_status read_events(reading *r, const char *text, size_t size, berth
 			return BERTH_OK;
 		if (r->n_events == INT32_MAX / 4) {
 			cJSON_Delete(item);
-			return berth_fail(err, BERTH_EFORMAT, "%s: more than %d events", r->file, INT32_MAX / 4);
+			return berth_fail(err, BERTH_EFORMAT, "%s: more than %d events", r->file,
+			                  INT32_MAX / 4);
 		}
 		berth_status st = read_event(r, item, err);
 		cJSON_Delete(item);
@@ -178,7 +185,8 @@ static bool is_new(const reading *r, const run *x, size_t n, const char *key)
 	return true;
 }
 
-/* Times of op: those it had for other names, then a median for each key of its runs x[n]; leaves one run a key in x. */
+/* Times of op: those it had for other names, then a median for each key of its runs x[n]; leaves one run a
+ * key in x. */
 static void put_times(const reading *r, int32_t op, run *x, size_t n, berth_graph *out)
 {
 	size_t n_keys = 0;
@@ -241,8 +249,9 @@ static berth_status list_ops(reading *r, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status berth_graph_ort_times(const char *file, const char *text, size_t size, const char *device, const berth_graph *g, berth_arena *mem,
-                                   berth_arena *tmp, berth_graph *out, berth_ort_report *report, berth_err *err)
+berth_status berth_graph_ort_times(const char *file, const char *text, size_t size, const char *device,
+                                   const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                   berth_ort_report *report, berth_err *err)
 {
 	reading r = {.file = file, .device = device, .g = g, .mem = mem, .tmp = tmp};
 	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);

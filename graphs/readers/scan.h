@@ -1,4 +1,5 @@
-/* A text being read, for formats that are no JSON: a place in it, and messages that tell line and column. Nothing is copied. */
+/* A text being read, for formats that are no JSON: a place in it, and messages that tell line and column.
+ * Nothing is copied. */
 #ifndef BERTH_SCAN_H
 #define BERTH_SCAN_H
 

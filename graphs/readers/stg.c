@@ -1,5 +1,6 @@
-/* Standard task graphs (Tobita & Kasahara, "A standard task graph set for fair evaluation of multiprocessor scheduling algorithms", 2002). A line a task; the form with
- * communication is known by its lines: twice as many numbers behind the number of predecessors. */
+/* Standard task graphs (Tobita & Kasahara, "A standard task graph set for fair evaluation of multiprocessor
+ * scheduling algorithms", 2002). A line a task; the form with communication is known by its lines: twice as
+ * many numbers behind the number of predecessors. */
 #include "task_graph.h"
 
 #include <stdio.h>
@@ -43,7 +44,8 @@ static berth_status read_number(reader *r, const char *what, double *out)
 	if (w.n == 0)
 		return scan_fail(&r->s, r->s.at, r->t.err, "the line ends; expected %s", what);
 	if (!scan_number(w, out))
-		return scan_fail(&r->s, r->word_at, r->t.err, "'%.*s' is no number of 0 or more; expected %s", w.n < 40 ? (int)w.n : 40, w.text, what);
+		return scan_fail(&r->s, r->word_at, r->t.err, "'%.*s' is no number of 0 or more; expected %s",
+		                 w.n < 40 ? (int)w.n : 40, w.text, what);
 	return BERTH_OK;
 }
 
@@ -52,7 +54,8 @@ static berth_status read_index(reader *r, const char *what, int32_t below, int32
 	double x = 0;
 	BERTH_TRY(read_number(r, what, &x));
 	if (x >= below || x != (double)(int32_t)x)
-		return scan_fail(&r->s, r->word_at, r->t.err, "%s is %g; expected a whole number below %d", what, x, below);
+		return scan_fail(&r->s, r->word_at, r->t.err, "%s is %g; expected a whole number below %d",
+		                 what, x, below);
 	*out = (int32_t)x;
 	return BERTH_OK;
 }
@@ -71,7 +74,9 @@ static berth_status end_line(reader *r)
 {
 	scan_word w = next_word(&r->s);
 	if (w.n)
-		return scan_fail(&r->s, r->s.at - w.n, r->t.err, "'%.*s' stands behind the line's last number", w.n < 40 ? (int)w.n : 40, w.text);
+		return scan_fail(&r->s, r->s.at - w.n, r->t.err,
+		                 "'%.*s' stands behind the line's last number", w.n < 40 ? (int)w.n : 40,
+		                 w.text);
 	return BERTH_OK;
 }
 
@@ -85,7 +90,8 @@ static berth_status read_task(reader *r, int32_t i)
 	size_t at = r->s.at;
 	BERTH_TRY(read_index(r, "the number of a task", r->n_lines, &number));
 	if (number != i)
-		return scan_fail(&r->s, at, r->t.err, "task %d; expected task %d, as tasks stand in order", number, i);
+		return scan_fail(&r->s, at, r->t.err, "task %d; expected task %d, as tasks stand in order",
+		                 number, i);
 	BERTH_TRY(read_number(r, "the time of a task", &time));
 	snprintf(name, sizeof name, "%d", i);
 	return scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op), r->t.err);
@@ -102,7 +108,8 @@ static berth_status read_edge(reader *r, int32_t task, bool with_cost)
 	int64_t bytes = task_graph_bytes(&r->t, cost);
 	if (bytes < 0)
 		return scan_fail(&r->s, at, r->t.err, "the cost %g stands for more than 2^53 bytes", cost);
-	berth_status st = with_cost ? berth_builder_own_edge(r->t.b, from, task, bytes, r->t.err) : berth_builder_edge(r->t.b, from, task, 0, NULL, r->t.err);
+	berth_status st = with_cost ? berth_builder_own_edge(r->t.b, from, task, bytes, r->t.err)
+	                            : berth_builder_edge(r->t.b, from, task, 0, NULL, r->t.err);
 	return scan_placed(&r->s, at, st, r->t.err);
 }
 
@@ -115,7 +122,10 @@ static berth_status read_edges(reader *r, int32_t task)
 	BERTH_TRY(read_index(r, "the number of predecessors", r->n_lines, &n));
 	int32_t words = words_left(&r->s);
 	if (words != n && words != 2 * n)
-		return scan_fail(&r->s, at, r->t.err, "task %d has %d predecessors and %d numbers behind them; expected %d, or %d with costs", task, n, words, n, 2 * n);
+		return scan_fail(&r->s, at, r->t.err,
+		                 "task %d has %d predecessors and %d numbers behind them; expected %d, or %d "
+		                 "with costs",
+		                 task, n, words, n, 2 * n);
 	for (int32_t k = 0; k < n; k++)
 		BERTH_TRY(read_edge(r, task, words != n));
 	return end_line(r);
@@ -131,7 +141,9 @@ static berth_status count_lines(reader *r, int32_t n)
 		lines++;
 	}
 	if (lines != n && lines != n + 2)
-		return scan_fail(&r->s, r->s.at, r->t.err, "%s%d lines of tasks; expected %d, or %d with the two dummies", lines > n + 2 ? "at least " : "", lines, n, n + 2);
+		return scan_fail(&r->s, r->s.at, r->t.err,
+		                 "%s%d lines of tasks; expected %d, or %d with the two dummies",
+		                 lines > n + 2 ? "at least " : "", lines, n, n + 2);
 	r->n_lines = lines;
 	return BERTH_OK;
 }
@@ -163,8 +175,9 @@ static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_g
 	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
 }
 
-berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err)
+berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size,
+                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err)
 {
 	const berth_task_options defaults = berth_task_options_default();
 	reader r = {{file, text, size, 0}, {opt ? opt : &defaults, NULL, tmp, err}, 0, 0};

@@ -8,15 +8,19 @@
 #include <string.h>
 
 static const berth_spec_param params[] = {{"unit", "seconds of a unit of time", 1, 1e-12, 1e6, false, NULL},
-                                          {"speed", "FLOP/s of the machine that times hold on; 0: every device", 0, 0, 1e18, false, NULL},
-                                          {"bandwidth", "bytes/s of the link that costs of edges hold on", 1e9, 1, 1e18, false, NULL}};
+                                          {"speed",
+                                           "FLOP/s of the machine that times hold on; 0: every device", 0, 0,
+                                           1e18, false, NULL},
+                                          {"bandwidth", "bytes/s of the link that costs of edges hold on",
+                                           1e9, 1, 1e18, false, NULL}};
 
 berth_task_options berth_task_options_default(void)
 {
 	return (berth_task_options){.unit = 1, .bandwidth = 1e9, .suffix = ""};
 }
 
-berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem, berth_task_options *out, berth_err *err)
+berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
+                                     berth_task_options *out, berth_err *err)
 {
 	const berth_spec_table t = {"task graph", "", params, sizeof params / sizeof *params};
 	double value[BERTH_SPEC_PARAMS];
@@ -47,7 +51,9 @@ berth_status task_graph_check_time(const task_graph *t, int32_t op, double time)
 	if (t->opt->speed > 0 || isnan(seconds) || seconds <= BERTH_MOST_OP_S)
 		return BERTH_OK;
 	berth_builder_get(t->b, op, &spec);
-	return berth_fail(t->err, BERTH_EFORMAT, "operator '%s': time_s of '*' is %g; expected 0 to %g seconds", spec.name, seconds, BERTH_MOST_OP_S);
+	return berth_fail(t->err, BERTH_EFORMAT,
+	                  "operator '%s': time_s of '*' is %g; expected 0 to %g seconds", spec.name, seconds,
+	                  BERTH_MOST_OP_S);
 }
 
 berth_status task_graph_time(task_graph *t, int32_t op, double time, bool dummy)

@@ -1,8 +1,10 @@
-/* Task graphs of the scheduling literature: Graphviz DOT, the Standard Task Graph set's format (STG), and Pegasus workflows (DAX).
+/* Task graphs of the scheduling literature: Graphviz DOT, the Standard Task Graph set's format (STG), and
+ * Pegasus workflows (DAX).
  *
- * Units. Times are read as seconds, times `unit`. Such a time holds on every device ("*" in time_s): these formats describe equal processors. With `speed`, the
- * FLOP/s of the machine on which the times were taken, they become FLOPs instead, and devices differ. Where an edge has a cost that is a time, it becomes the bytes that a
- * link of `bandwidth` bytes per second carries in that time. */
+ * Units. Times are read as seconds, times `unit`. Such a time holds on every device ("*" in time_s): these
+ * formats describe equal processors. With `speed`, the FLOP/s of the machine on which the times were taken,
+ * they become FLOPs instead, and devices differ. Where an edge has a cost that is a time, it becomes the
+ * bytes that a link of `bandwidth` bytes per second carries in that time. */
 #ifndef BERTH_TASKS_H
 #define BERTH_TASKS_H
 
@@ -18,30 +20,41 @@ typedef struct berth_task_options {
 /* unit 1, speed 0, bandwidth 1e9. */
 berth_task_options berth_task_options_default(void);
 
-/* From words like "unit=1e-3", "speed=4e9", "bandwidth=1.25e8". Fails: BERTH_EINVAL (an unknown key or value), BERTH_ENOMEM. */
-berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem, berth_task_options *out, berth_err *err);
+/* From words like "unit=1e-3", "speed=4e9", "bandwidth=1.25e8". Fails: BERTH_EINVAL (an unknown key or
+ * value), BERTH_ENOMEM. */
+berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
+                                     berth_task_options *out, berth_err *err);
 
-/* The readers. text[size] needs no closing 0; file is shown in messages, its stem is the graph's name; opt NULL: defaults. tmp is scratch, reset at exit.
- * Fail: BERTH_EFORMAT (file:line:column, what was found and expected), BERTH_ENOMEM. O(text), sorted.
+/* The readers. text[size] needs no closing 0; file is shown in messages, its stem is the graph's name; opt
+ * NULL: defaults. tmp is scratch, reset at exit. Fail: BERTH_EFORMAT (file:line:column, what was found and
+ * expected), BERTH_ENOMEM. O(text), sorted.
  *
- * DOT: a directed graph. Nodes are operators named by their ids; of their attributes (upper or lower case) count, as numbers,
+ * DOT: a directed graph. Nodes are operators named by their ids; of their attributes (upper or lower case)
+ * count, as numbers,
  *   flops, size                              FLOPs
- *   time, runtime, duration, cost, weight, and label where it is a number     a time, the first of these; time_KIND: on devices of that name or kind
- *   read_bytes, write_bytes, param_bytes, output_bytes
- * and as text type, colocate, pin. Edges: bytes, size, data are bytes; else time, comm, cost, weight and label where it is a number a time. tensor names what is
- * sent: edges with one name carry one tensor; without, each edge carries its own. Subgraphs are flattened; an edge may have one at its ends. */
-berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err);
+ *   time, runtime, duration, cost, weight, and label where it is a number     a time, the first of these;
+ *     time_KIND: on devices of that name or kind read_bytes, write_bytes, param_bytes, output_bytes
+ * and as text type, colocate, pin. Edges: bytes, size, data are bytes; else time, comm, cost, weight and
+ * label where it is a number a time. tensor names what is sent: edges with one name carry one tensor;
+ * without, each edge carries its own. Subgraphs are flattened; an edge may have one at its ends. */
+berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
+                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err);
 
-/* STG: the number of tasks (without the two dummies), then a line for each: number, time, number of predecessors and their numbers, each followed by the cost of its
- * edge in the form with communication; comments after #. Operators are named by their numbers. Edges without a cost carry 0 bytes. */
-berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err);
+/* STG: the number of tasks (without the two dummies), then a line for each: number, time, number of
+ * predecessors and their numbers, each followed by the cost of its edge in the form with communication;
+ * comments after #. Operators are named by their numbers. Edges without a cost carry 0 bytes. */
+berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size,
+                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err);
 
-/* DAX: XML of Pegasus 2 and 3: jobs with runtime, the files that they use with link="input" or "output" and size, and child/parent. Operators are named by their
- * jobs' ids, their type is the job's name. A file is one tensor from the job that makes it to those that take it; a child that takes nothing of its parent gets
- * an edge of 0 bytes. Files that no job takes leave the graph; files that no job makes are read from outside. */
-berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err);
+/* DAX: XML of Pegasus 2 and 3: jobs with runtime, the files that they use with link="input" or "output" and
+ * size, and child/parent. Operators are named by their jobs' ids, their type is the job's name. A file is
+ * one tensor from the job that makes it to those that take it; a child that takes nothing of its parent gets
+ * an edge of 0 bytes. Files that no job takes leave the graph; files that no job makes are read from
+ * outside. */
+berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size,
+                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err);
 
 #endif

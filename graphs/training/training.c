@@ -1,6 +1,7 @@
-/* Reverse-mode differentiation of an operator graph, as costs: walk the operators backwards, collect for every tensor the gradients that
- * its consumers give, sum them, and emit the operators that turn them into gradients of inputs and parameters (rules in training_rules.c).
- * Deliberately without gradient accumulation over batches or sparse gradients. */
+/* Reverse-mode differentiation of an operator graph, as costs: walk the operators backwards, collect for
+ * every tensor the gradients that its consumers give, sum them, and emit the operators that turn them into
+ * gradients of inputs and parameters (rules in training_rules.c). Deliberately without gradient accumulation
+ * over batches or sparse gradients. */
 #include "training.h"
 
 #include "text.h"
@@ -50,7 +51,8 @@ static bool is_output(const berth_graph *g, int32_t op)
 	return g->op_output_bytes[op] > 0 || g->op_tensor_off[op] == g->op_tensor_off[op + 1];
 }
 
-/* An operator is active if parameters lie behind it (or in it) and a differentiable way leads on to an output. */
+/* An operator is active if parameters lie behind it (or in it) and a differentiable way leads on to an
+ * output. */
 static void find_active(trainer *t)
 {
 	const berth_graph *g = t->g;
@@ -123,7 +125,8 @@ static berth_status name_groups(trainer *t, berth_err *err)
 			t->op_group[root_of(t, op)] = g->coloc_name[g->op_coloc_name[op]];
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t root = root_of(t, op);
-		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) || !training_has_params(g, op))
+		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) ||
+		    !training_has_params(g, op))
 			continue;
 		const char *name = g->op_name[op];
 		while (berth_strmap_get(&names, name) >= 0)
@@ -138,7 +141,8 @@ static berth_status name_groups(trainer *t, berth_err *err)
 /* ---- adding operators ---- */
 
 /* base/what, with '_' appended until no operator has that name. */
-static berth_status free_name(trainer *t, const char *base, const char *what, const char **name, berth_err *err)
+static berth_status free_name(trainer *t, const char *base, const char *what, const char **name,
+                              berth_err *err)
 {
 	*name = *base ? berth_arena_printf(t->tmp, "%s/%s", base, what) : berth_arena_strdup(t->tmp, what);
 	while (*name && berth_builder_find(t->b, *name) >= 0)
@@ -158,7 +162,8 @@ static berth_status copy_limits(trainer *t, int32_t from, int32_t to, double fac
 }
 
 /* An operator derived from op, called base/what; its measured times are op's times factor. */
-berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, double factor, int32_t *out, berth_err *err)
+berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
+                             double factor, int32_t *out, berth_err *err)
 {
 	BERTH_TRY(free_name(t, base, what, &spec.name, err));
 	BERTH_TRY(berth_builder_op(t->b, &spec, out, err));
@@ -166,10 +171,12 @@ berth_status training_derive(trainer *t, int32_t op, const char *base, const cha
 }
 
 /* As derive, for sums, updates and the loss: in proportion to FLOPs, and no longer than op itself. */
-static berth_status derive_light(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, int32_t *out, berth_err *err)
+static berth_status derive_light(trainer *t, int32_t op, const char *base, const char *what,
+                                 berth_op_spec spec, int32_t *out, berth_err *err)
 {
 	double forward = t->g->op_flops[op];
-	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out, err);
+	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out,
+	                       err);
 }
 
 const char *training_group_of(trainer *t, int32_t op)
@@ -188,7 +195,8 @@ static int64_t optimizer_copies(const trainer *t)
 	return 3;
 }
 
-/* Bytes of gradient and optimiser state that op keeps: its own parameters', and shared ones' of which it is the first active user. */
+/* Bytes of gradient and optimiser state that op keeps: its own parameters', and shared ones' of which it is
+ * the first active user. */
 static int64_t state_bytes(const trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
@@ -207,11 +215,19 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 	const berth_graph *g = t->g;
 	int32_t copy;
 	bool active = t->op_active[op];
-	berth_op_spec spec = {.name = g->op_name[op], .type = training_type_of(g, op), .flops = g->op_flops[op], .macs = g->op_macs[op],
-	                      .read_bytes = g->op_read_bytes[op], .write_bytes = g->op_write_bytes[op], .param_bytes = g->op_param_bytes[op],
-	                      .state_bytes = g->op_state_bytes[op], .workspace_bytes = g->op_workspace_bytes[op],
-	                      .output_bytes = active ? 0 : g->op_output_bytes[op], .pin = g->op_pin[op],
-	                      .colocate = t->op_group[root_of(t, op)], .separate = g->op_sep[op] >= 0 ? g->sep_name[g->op_sep[op]] : NULL};
+	berth_op_spec spec = {.name = g->op_name[op],
+	                      .type = training_type_of(g, op),
+	                      .flops = g->op_flops[op],
+	                      .macs = g->op_macs[op],
+	                      .read_bytes = g->op_read_bytes[op],
+	                      .write_bytes = g->op_write_bytes[op],
+	                      .param_bytes = g->op_param_bytes[op],
+	                      .state_bytes = g->op_state_bytes[op],
+	                      .workspace_bytes = g->op_workspace_bytes[op],
+	                      .output_bytes = active ? 0 : g->op_output_bytes[op],
+	                      .pin = g->op_pin[op],
+	                      .colocate = t->op_group[root_of(t, op)],
+	                      .separate = g->op_sep[op] >= 0 ? g->sep_name[g->op_sep[op]] : NULL};
 	if (active)
 		spec.state_bytes += state_bytes(t, op);
 	BERTH_TRY(berth_builder_op(t->b, &spec, &copy, err));
@@ -223,7 +239,8 @@ static double slot_cut_s(const trainer *t, int32_t slot)
 	return slot < t->g->n_tensors && t->g->tensor_cut_s ? t->g->tensor_cut_s[slot] : 0;
 }
 
-static berth_status put_edge(trainer *t, int32_t from, int32_t to, int64_t bytes, double cut_s, const char *name, berth_err *err)
+static berth_status put_edge(trainer *t, int32_t from, int32_t to, int64_t bytes, double cut_s,
+                             const char *name, berth_err *err)
 {
 	BERTH_TRY(berth_builder_edge(t->b, from, to, bytes, name, err));
 	return berth_builder_cut(t->b, cut_s, err);
@@ -231,7 +248,8 @@ static berth_status put_edge(trainer *t, int32_t from, int32_t to, int64_t bytes
 
 berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor, berth_err *err)
 {
-	return put_edge(t, from, to, t->g->tensor_bytes[tensor], slot_cut_s(t, tensor), t->g->tensor_name[tensor], err);
+	return put_edge(t, from, to, t->g->tensor_bytes[tensor], slot_cut_s(t, tensor),
+	                t->g->tensor_name[tensor], err);
 }
 
 static berth_status copy_forward(trainer *t, berth_err *err)
@@ -277,7 +295,8 @@ static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to, 
 	const berth_graph *g = t->g;
 	const char *name = slot < g->n_tensors ? g->tensor_name[slot] : NULL;
 	int32_t first = g->op_tensor_off[op], end = g->op_tensor_off[op + 1];
-	if (slot >= g->n_tensors && first < end && !g->tensor_name[first]) { /* the unnamed tensor is something else */
+	if (slot >= g->n_tensors && first < end && !g->tensor_name[first]) { /* the unnamed tensor is
+		                                                                something else */
 		name = "output";
 		for (int32_t k = first + 1; k < end; k++)
 			if (strcmp(g->tensor_name[k], name) == 0) {
@@ -332,7 +351,8 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *er
 	BERTH_TRY(derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
 	for (int32_t s = first; s >= 0; s = t->summand[s].next)
 		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum, err));
-	return add_gradient(t, (gradient){.op = sum, .bytes = bytes, .cut_s = slot_cut_s(t, slot)}, &t->slot_grad[slot], err);
+	return add_gradient(t, (gradient){.op = sum, .bytes = bytes, .cut_s = slot_cut_s(t, slot)},
+	                    &t->slot_grad[slot], err);
 }
 
 /* ---- loss ---- */
@@ -363,7 +383,10 @@ static berth_status add_loss(trainer *t, berth_err *err)
 			n++;
 		}
 	if (n == 0)
-		return berth_fail(err, BERTH_EINVAL, "graph '%s': no output depends on parameters; training needs operators with param_bytes or params", g->name);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "graph '%s': no output depends on parameters; training needs operators "
+		                  "with param_bytes or params",
+		                  g->name);
 	spec.write_bytes = spec.read_bytes;
 	spec.flops = (double)(spec.read_bytes / t->opt->elem_bytes);
 	BERTH_TRY(derive_light(t, last, "", "loss", spec, &loss, err));
@@ -371,7 +394,10 @@ static berth_status add_loss(trainer *t, berth_err *err)
 		int32_t slot = t->op_out_slot[op];
 		if (slot < 0)
 			continue;
-		gradient d = {.op = loss, .tensor = n == 1 ? NULL : g->op_name[op], .bytes = slot_bytes(t, op, slot), .cut_s = slot_cut_s(t, slot)};
+		gradient d = {.op = loss,
+		              .tensor = n == 1 ? NULL : g->op_name[op],
+		              .bytes = slot_bytes(t, op, slot),
+		              .cut_s = slot_cut_s(t, slot)};
 		BERTH_TRY(slot_edge(t, op, slot, loss, err));
 		BERTH_TRY(add_gradient(t, d, &grad, err));
 		BERTH_TRY(add_summand(t, slot, grad, err));
@@ -400,13 +426,17 @@ static bool wants(const trainer *t, int32_t tensor)
 
 static bool passes(const trainer *t, const task *k, int32_t tensor)
 {
-	return k->rule.cost == TRAINING_PASS && k->only_grad >= 0 && t->grad[k->only_grad].bytes == t->g->tensor_bytes[tensor];
+	return k->rule.cost == TRAINING_PASS && k->only_grad >= 0 &&
+	       t->grad[k->only_grad].bytes == t->g->tensor_bytes[tensor];
 }
 
 static task look_at(const trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
-	task k = {.op = op, .rule = training_rule_of(training_type_of(g, op)), .weights = training_has_params(g, op), .only_grad = -1};
+	task k = {.op = op,
+	          .rule = training_rule_of(training_type_of(g, op)),
+	          .weights = training_has_params(g, op),
+	          .only_grad = -1};
 	int32_t n = 0;
 	for (int32_t i = 0; i < n_slots(t, op); i++) {
 		int32_t grad = t->slot_grad[slot_of(t, op, i)];
@@ -425,7 +455,8 @@ static task look_at(const trainer *t, int32_t op)
 	return k;
 }
 
-/* Does the backward operator (of the weights, or of the inputs alone) read this input of the forward pass again? */
+/* Does the backward operator (of the weights, or of the inputs alone) read this input of the forward pass
+ * again? */
 static bool keeps(const trainer *t, const task *k, bool for_weights, int32_t tensor)
 {
 	bool others = for_weights || k->n_needing > wants(t, tensor);
@@ -448,7 +479,8 @@ static berth_status read_forward(trainer *t, const task *k, bool for_weights, in
 		int32_t slot = slot_of(t, k->op, i);
 		if (t->slot_grad[slot] < 0 || !(k->rule.keep & KEEP_OUTPUTS))
 			continue;
-		BERTH_TRY(slot < t->g->n_tensors ? training_read(t, slot, trigger, reader, err) : slot_edge(t, k->op, slot, reader, err));
+		BERTH_TRY(slot < t->g->n_tensors ? training_read(t, slot, trigger, reader, err)
+		                                 : slot_edge(t, k->op, slot, reader, err));
 	}
 	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
 		int32_t tensor = g->in_tensor[i];
@@ -458,7 +490,8 @@ static berth_status read_forward(trainer *t, const task *k, bool for_weights, in
 	return BERTH_OK;
 }
 
-/* Bytes that read_forward brings, and the inputs from outside where products and the like need them for the weights. */
+/* Bytes that read_forward brings, and the inputs from outside where products and the like need them for the
+ * weights. */
 static int64_t kept_bytes(const trainer *t, const task *k, bool for_weights)
 {
 	const berth_graph *g = t->g;
@@ -491,8 +524,12 @@ static berth_op_spec backward_spec(trainer *t, const task *k, bool for_weights)
 {
 	const berth_graph *g = t->g;
 	double factor = cost_factor(t, k, for_weights);
-	berth_op_spec s = {.type = training_type_of(g, k->op), .backward = true, .flops = factor * g->op_flops[k->op], .macs = factor * g->op_macs[k->op],
-	                   .workspace_bytes = g->op_workspace_bytes[k->op], .colocate = training_group_of(t, k->op)};
+	berth_op_spec s = {.type = training_type_of(g, k->op),
+	                   .backward = true,
+	                   .flops = factor * g->op_flops[k->op],
+	                   .macs = factor * g->op_macs[k->op],
+	                   .workspace_bytes = g->op_workspace_bytes[k->op],
+	                   .colocate = training_group_of(t, k->op)};
 	s.read_bytes = k->grad_bytes + kept_bytes(t, k, for_weights);
 	return s;
 }
@@ -507,7 +544,8 @@ static berth_status give_inputs(trainer *t, const task *k, int32_t from, berth_e
 		if (!wants(t, tensor) || passes(t, k, tensor))
 			continue;
 		gradient d = {.op = from, .bytes = g->tensor_bytes[tensor], .cut_s = slot_cut_s(t, tensor)};
-		if (k->n_wanted > 1 && !(d.tensor = berth_arena_printf(t->tmp, "input%d", (int)(i - g->op_in_off[k->op]))))
+		if (k->n_wanted > 1 &&
+		    !(d.tensor = berth_arena_printf(t->tmp, "input%d", (int)(i - g->op_in_off[k->op]))))
 			return berth_nomem(err);
 		BERTH_TRY(add_gradient(t, d, &grad, err));
 		BERTH_TRY(add_summand(t, tensor, grad, err));
@@ -522,7 +560,8 @@ static berth_status add_grad_input(trainer *t, const task *k, bool with_weights,
 	berth_op_spec s = backward_spec(t, k, with_weights);
 	s.read_bytes += params;
 	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
-	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_input", s, cost_factor(t, k, with_weights), &from, err));
+	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_input", s,
+	                          cost_factor(t, k, with_weights), &from, err));
 	BERTH_TRY(read_forward(t, k, with_weights, from, err));
 	if (with_weights) {
 		t->op_update_of[k->op] = from;
@@ -535,7 +574,8 @@ static berth_status add_grad_weight(trainer *t, const task *k, berth_err *err)
 {
 	berth_op_spec s = backward_spec(t, k, true);
 	s.write_bytes = all_param_bytes(t->g, k->op);
-	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true), &t->op_update_of[k->op], err));
+	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true),
+	                          &t->op_update_of[k->op], err));
 	return read_forward(t, k, true, t->op_update_of[k->op], err);
 }
 
@@ -548,7 +588,8 @@ static berth_status pass_on(trainer *t, const task *k, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Products give the gradients of inputs and of weights in two operators; the others give both in one if both are wanted. */
+/* Products give the gradients of inputs and of weights in two operators; the others give both in one if both
+ * are wanted. */
 static berth_status differentiate(trainer *t, int32_t op, berth_err *err)
 {
 	for (int32_t i = 0; i < n_slots(t, op); i++)
@@ -563,11 +604,17 @@ static berth_status differentiate(trainer *t, int32_t op, berth_err *err)
 
 /* ---- updates ---- */
 
-static berth_status add_update(trainer *t, int32_t op, const char *base, int64_t bytes, int32_t *update, berth_err *err)
+static berth_status add_update(trainer *t, int32_t op, const char *base, int64_t bytes, int32_t *update,
+                               berth_err *err)
 {
-	int64_t copies = optimizer_copies(t); /* reads weights, gradient and state; writes weights and state */
-	berth_op_spec s = {.type = "OptimizerUpdate", .backward = true, .flops = (double)(bytes / t->opt->elem_bytes),
-	                   .read_bytes = (copies + 1) * bytes, .write_bytes = copies * bytes, .colocate = training_group_of(t, op)};
+	int64_t copies = optimizer_copies(t); /* reads weights, gradient and state; writes weights and state
+	                                       */
+	berth_op_spec s = {.type = "OptimizerUpdate",
+	                   .backward = true,
+	                   .flops = (double)(bytes / t->opt->elem_bytes),
+	                   .read_bytes = (copies + 1) * bytes,
+	                   .write_bytes = copies * bytes,
+	                   .colocate = training_group_of(t, op)};
 	return derive_light(t, op, base, "update", s, update, err);
 }
 
@@ -592,7 +639,8 @@ static berth_status add_updates(trainer *t, berth_err *err)
 			if (t->op_update_of[op] < 0)
 				continue;
 			if (update < 0)
-				BERTH_TRY(add_update(t, op, g->param_name[p], g->param_bytes[p], &update, err));
+				BERTH_TRY(
+					add_update(t, op, g->param_name[p], g->param_bytes[p], &update, err));
 			BERTH_TRY(update_edge(t, op, update, err));
 		}
 	}
@@ -604,13 +652,19 @@ static berth_status add_updates(trainer *t, berth_err *err)
 static berth_status check_input(const berth_graph *g, const berth_training_options *opt, berth_err *err)
 {
 	if (opt->elem_bytes < 1)
-		return berth_fail(err, BERTH_EINVAL, "elem_bytes is %lld; expected 1 or more", (long long)opt->elem_bytes);
+		return berth_fail(err, BERTH_EINVAL, "elem_bytes is %lld; expected 1 or more",
+		                  (long long)opt->elem_bytes);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (g->op_backward[op])
-			return berth_fail(err, BERTH_EINVAL, "graph '%s': operator '%s' is a backward operator; expected an inference graph", g->name, g->op_name[op]);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "graph '%s': operator '%s' is a backward operator; expected an "
+			                  "inference graph",
+			                  g->name, g->op_name[op]);
 	for (int32_t op = 0; opt->op_segment && op < g->n_ops; op++)
 		if (opt->op_segment[op] < -1 || opt->op_segment[op] >= g->n_ops)
-			return berth_fail(err, BERTH_EINVAL, "operator '%s' is in segment %d; expected -1 to %d", g->op_name[op], opt->op_segment[op], g->n_ops - 1);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "operator '%s' is in segment %d; expected -1 to %d", g->op_name[op],
+			                  opt->op_segment[op], g->n_ops - 1);
 	return BERTH_OK;
 }
 
@@ -631,7 +685,8 @@ static berth_status prepare(trainer *t, berth_err *err)
 	return berth_builder_new(t->tmp, t->g->name, &t->b, err);
 }
 
-static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_training_report *out, berth_err *err)
+static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_training_report *out,
+                                 berth_err *err)
 {
 	const berth_graph *g = t->g;
 	bool *seen;
@@ -640,10 +695,12 @@ static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_train
 	BERTH_TRY(BERTH_NEW(mem, r.unknown_type, g->n_types + 1, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t type = g->op_type[op];
-		if (!t->op_active[op] || seen[type + 1] || training_rule_of(training_type_of(g, op)).cost != TRAINING_UNKNOWN)
+		if (!t->op_active[op] || seen[type + 1] ||
+		    training_rule_of(training_type_of(g, op)).cost != TRAINING_UNKNOWN)
 			continue;
 		seen[type + 1] = true;
-		if (!(r.unknown_type[r.n_unknown++] = berth_arena_strdup(mem, type < 0 ? "" : g->type_name[type])))
+		if (!(r.unknown_type[r.n_unknown++] =
+		              berth_arena_strdup(mem, type < 0 ? "" : g->type_name[type])))
 			return berth_nomem(err);
 	}
 	*out = r;
@@ -667,8 +724,8 @@ static berth_status run(trainer *t, berth_arena *mem, berth_graph *out, berth_er
 	return berth_builder_finish(t->b, mem, out, err);
 }
 
-berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                  berth_err *err)
+berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem,
+                                  berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_training_options defaults = berth_training_options_default();
 	berth_training_report report = {0};

@@ -1,18 +1,22 @@
-/* One training step of an inference graph: the forward pass, a loss, the backward pass by differentiation rules of the operator
- * types, gradient sums, and optimiser updates. What the result looks like:
+/* One training step of an inference graph: the forward pass, a loss, the backward pass by differentiation
+ * rules of the operator types, gradient sums, and optimiser updates. What the result looks like:
  *
- *   forward operators   as they were; those with parameters get state_bytes for the gradient and the optimiser's state
+ *   forward operators   as they were; those with parameters get state_bytes for the gradient and the
+ *                       optimiser's state
  *   loss                SoftmaxCrossEntropyLoss over all outputs that depend on parameters
- *   OP/grad_input       gradient of the inputs (and of the parameters of normalisations and other light types), type of OP
+ *   OP/grad_input       gradient of the inputs (and of the parameters of normalisations and other light
+ *                       types), type of OP
  *   OP/grad_weight      gradient of the parameters of products, biases, embeddings, type of OP
  *   OP/grad_sum         GradSum, where a tensor has several consumers
  *   OP/recompute        OP again, type of OP, where its segment's activations are not kept (op_segment)
  *   OP/update           OptimizerUpdate; NAME/update for a shared parameter, once
  *
- * All that touches the parameters of an operator shares its colocation group; a tensor that the backward pass needs again has an edge to it,
- * so it stays in memory until then. Gradients of parameters lie in state_bytes, so their edges to the update carry 0 bytes. Additions and
- * views whose sizes agree pass the gradient on without an operator. Measured times of backward operators are the forward's times the cost factor of the rule;
- * those of sums, updates and the loss scale with FLOPs and do not exceed the forward's. Inputs from outside get no gradient. */
+ * All that touches the parameters of an operator shares its colocation group; a tensor that the backward
+ * pass needs again has an edge to it, so it stays in memory until then. Gradients of parameters lie in
+ * state_bytes, so their edges to the update carry 0 bytes. Additions and views whose sizes agree pass the
+ * gradient on without an operator. Measured times of backward operators are the forward's times the cost
+ * factor of the rule; those of sums, updates and the loss scale with FLOPs and do not exceed the forward's.
+ * Inputs from outside get no gradient. */
 #ifndef BERTH_TRAINING_H
 #define BERTH_TRAINING_H
 
@@ -26,27 +30,29 @@ typedef enum berth_optimizer {
 
 typedef struct berth_training_report {
 	int32_t n_unknown;
-	const char **unknown_type; /* [n_unknown] types without a rule, in order of first use ("" for none), in mem */
+	const char **unknown_type; /* [n_unknown] types without a rule, in order of first use ("" for none),
+	                              in mem */
 } berth_training_report;
 
 typedef struct berth_training_options {
 	berth_optimizer optimizer;     /* default Adam */
 	int64_t elem_bytes;            /* bytes of a number, for FLOPs of loss, sums and updates; default 4 */
-	const int32_t *op_segment;     /* [n_ops] operators of one number >= 0 (below n_ops) form a segment: tensors that only it consumes are not kept
-	                                * for the backward pass but computed again; -1: keep. NULL (default): keep all */
+	/* [n_ops] operators of one number >= 0 (below n_ops) form a segment. Tensors that only it consumes
+	 * are not kept for the backward pass but computed again. -1: keep. NULL (default): keep all. */
+	const int32_t *op_segment;
 	berth_training_report *report; /* filled on success; may be NULL */
 } berth_training_options;
 
 berth_training_options berth_training_options_default(void);
 
-/* Cut g along its topological order into n_segments (1 to n_ops) pieces of about equal bytes of tensors, for op_segment [n_ops]. */
+/* Cut g along its topological order into n_segments (1 to n_ops) pieces of about equal bytes of tensors, for
+ * op_segment [n_ops]. */
 void berth_training_segments(const berth_graph *g, int32_t n_segments, int32_t *op_segment);
 
 /* The training graph of g, in mem; strings are copied. opt NULL: defaults. tmp is scratch, reset at exit.
- * Fails: BERTH_EINVAL (no operator has parameters; g has backward operators already; elem_bytes < 1; a segment out of
- * range), BERTH_EFORMAT (sums beyond what a
- * graph holds), BERTH_ENOMEM. O(ops + edges). */
-berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                  berth_err *err);
+ * Fails: BERTH_EINVAL (no operator has parameters; g has backward operators already; elem_bytes < 1; a
+ * segment out of range), BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(ops + edges). */
+berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem,
+                                  berth_arena *tmp, berth_graph *out, berth_err *err);
 
 #endif

@@ -1,7 +1,9 @@
-/* Recomputation: the backward pass of a segment first runs the segment's forward operators again, from the tensors that enter it, so that those inside need
- * not be kept; Chen, Xu, Zhang & Guestrin, "Training Deep Nets with Sublinear Memory Cost" (arXiv 1604.06174). What leaves a segment is kept.
+/* Recomputation: the backward pass of a segment first runs the segment's forward operators again, from the
+ * tensors that enter it, so that those inside need not be kept; Chen, Xu, Zhang & Guestrin, "Training Deep
+ * Nets with Sublinear Memory Cost" (arXiv 1604.06174). What leaves a segment is kept.
  *
- * No cycle arises from this: copies read forward tensors, copies of the same segment, and the trigger, which is there before the first of them. */
+ * No cycle arises from this: copies read forward tensors, copies of the same segment, and the trigger, which
+ * is there before the first of them. */
 #include "training_work.h"
 
 #include "training_rules.h"
@@ -50,14 +52,21 @@ static berth_status trigger_name(trainer *t, const char **name, berth_err *err)
 	return *name ? BERTH_OK : berth_nomem(err);
 }
 
-/* A copy of op whose inputs are there, started by the trigger of the segment where no other copy starts it. */
+/* A copy of op whose inputs are there, started by the trigger of the segment where no other copy starts it.
+ */
 static berth_status copy(trainer *t, int32_t op, berth_err *err)
 {
 	const berth_graph *g = t->g;
 	const char *signal;
 	bool follows = false;
-	berth_op_spec s = {.type = training_type_of(g, op), .backward = true, .flops = g->op_flops[op], .macs = g->op_macs[op], .read_bytes = g->op_read_bytes[op],
-	                   .write_bytes = g->op_write_bytes[op], .workspace_bytes = g->op_workspace_bytes[op], .colocate = training_group_of(t, op)};
+	berth_op_spec s = {.type = training_type_of(g, op),
+	                   .backward = true,
+	                   .flops = g->op_flops[op],
+	                   .macs = g->op_macs[op],
+	                   .read_bytes = g->op_read_bytes[op],
+	                   .write_bytes = g->op_write_bytes[op],
+	                   .workspace_bytes = g->op_workspace_bytes[op],
+	                   .colocate = training_group_of(t, op)};
 	BERTH_TRY(training_derive(t, op, g->op_name[op], "recompute", s, 1, &t->op_copy[op], err));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t tensor = g->in_tensor[i], from = g->tensor_producer[tensor];
@@ -70,10 +79,12 @@ static berth_status copy(trainer *t, int32_t op, berth_err *err)
 	if (follows)
 		return BERTH_OK;
 	BERTH_TRY(trigger_name(t, &signal, err));
-	return berth_builder_edge(t->b, t->segment_trigger[segment_of(t, op)], t->op_copy[op], 0, signal, err);
+	return berth_builder_edge(t->b, t->segment_trigger[segment_of(t, op)], t->op_copy[op], 0, signal,
+	                          err);
 }
 
-/* Copies of op and of all that it needs in its segment, inputs first. stack: operators with the next input to look at. */
+/* Copies of op and of all that it needs in its segment, inputs first. stack: operators with the next input
+ * to look at. */
 static berth_status copy_with_inputs(trainer *t, int32_t op, berth_err *err)
 {
 	const berth_graph *g = t->g;

@@ -130,6 +130,7 @@ static int compare_type(const void *key, const void *row)
 training_rule training_rule_of(const char *type)
 {
 	const training_rule unknown = {type, TRAINING_UNKNOWN, KEEP_INPUTS};
-	const training_rule *row = type ? bsearch(type, rules, sizeof rules / sizeof *rules, sizeof *rules, compare_type) : NULL;
+	const training_rule *row =
+		type ? bsearch(type, rules, sizeof rules / sizeof *rules, sizeof *rules, compare_type) : NULL;
 	return row ? *row : unknown;
 }

@@ -1,11 +1,14 @@
-/* How an operator type differentiates: what its backward pass costs and which tensors of the forward pass it needs again. */
+/* How an operator type differentiates: what its backward pass costs and which tensors of the forward pass it
+ * needs again. */
 #ifndef BERTH_TRAINING_RULES_H
 #define BERTH_TRAINING_RULES_H
 
 typedef enum training_cost {
-	TRAINING_NONE,    /* no gradient: indices, shapes, comparisons */
-	TRAINING_PASS,    /* the gradient of the output is that of the input: no operator (as TRAINING_ONCE where sizes differ) */
-	TRAINING_PRODUCT, /* multiply-accumulates: as the forward for each input, and as the forward for the weights */
+	TRAINING_NONE, /* no gradient: indices, shapes, comparisons */
+	TRAINING_PASS, /* the gradient of the output is that of the input: no operator (as TRAINING_ONCE where
+	                  sizes differ) */
+	TRAINING_PRODUCT, /* multiply-accumulates: as the forward for each input, and as the forward for the
+	                     weights */
 	TRAINING_ONCE,    /* as the forward */
 	TRAINING_TWICE,   /* about twice the forward */
 	TRAINING_UNKNOWN  /* not in the table: taken for TRAINING_TWICE, keeping inputs */

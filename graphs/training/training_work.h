@@ -18,7 +18,8 @@ typedef struct summand {
 	int32_t grad, next;
 } summand;
 
-/* Slots are the tensors of g, then one virtual tensor an operator for an output that leaves the graph and is no tensor. */
+/* Slots are the tensors of g, then one virtual tensor an operator for an output that leaves the graph and is
+ * no tensor. */
 typedef struct trainer {
 	const berth_graph *g;
 	const berth_training_options *opt;
@@ -49,7 +50,8 @@ const char *training_group_of(trainer *t, int32_t op);
 berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor, berth_err *err);
 
 /* An operator derived from op, called base/what; its measured times are op's times factor. */
-berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec, double factor, int32_t *out, berth_err *err);
+berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
+                             double factor, int32_t *out, berth_err *err);
 
 /* ---- training_recompute.c ---- */
 
@@ -59,8 +61,9 @@ bool training_recomputes(const trainer *t, int32_t op);
 /* What is given up, once the outputs are chosen. Fails: BERTH_ENOMEM. */
 berth_status training_prepare_recompute(trainer *t, berth_err *err);
 
-/* An edge that brings a tensor of the forward pass to a backward operator: from where it was made, or from a copy of the operators that lead to it in
- * their segment. trigger: an operator whose end is a good time to start the copies: it gives the gradient that enters the segment. */
+/* An edge that brings a tensor of the forward pass to a backward operator: from where it was made, or from a
+ * copy of the operators that lead to it in their segment. trigger: an operator whose end is a good time to
+ * start the copies: it gives the gradient that enters the segment. */
 berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t reader, berth_err *err);
 
 #endif

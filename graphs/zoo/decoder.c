@@ -48,14 +48,16 @@ static zoo_tensor add_bias(const build *b, const char *slot, decoder_weight w, z
 {
 	if (w.bias_bytes <= 0)
 		return x;
-	return zoo_op(b->net, zoo_name(b->net, "%s%s", slot, b->d->names->bias), "Add", 1, &x, x, stored(0, w.bias_bytes));
+	return zoo_op(b->net, zoo_name(b->net, "%s%s", slot, b->d->names->bias), "Add", 1, &x, x,
+	              stored(0, w.bias_bytes));
 }
 
 static zoo_tensor product(const build *b, const char *slot, decoder_weight w, zoo_tensor x)
 {
 	zoo_tensor out = x;
 	out.dim[3] = w.out;
-	out = zoo_op(b->net, weight_name(b, slot), "MatMul", 1, &x, out, stored(count(x) * (double)w.out, w.bytes));
+	out = zoo_op(b->net, weight_name(b, slot), "MatMul", 1, &x, out,
+	             stored(count(x) * (double)w.out, w.bytes));
 	return add_bias(b, slot, w, out);
 }
 
@@ -79,7 +81,8 @@ static zoo_tensor norm(const build *b, decoder_slot slot, zoo_tensor x)
 }
 
 /* Columns cut into parts of these widths. */
-static void cut(const build *b, decoder_step step, zoo_tensor x, int32_t n, const int64_t width[], zoo_tensor part[])
+static void cut(const build *b, decoder_step step, zoo_tensor x, int32_t n, const int64_t width[],
+                zoo_tensor part[])
 {
 	static const char *const names[] = {"0", "1", "2"};
 	zoo_tensor whole = zoo_op(b->net, step_name(b, step), "Split", 1, &x, x, (zoo_cost){0});
@@ -111,14 +114,18 @@ typedef struct cache {
 	bool held; /* by this product */
 } cache;
 
-/* A product of attention: queries or weights a with the cached keys or values, of which the newest rows come as fresh. */
-static zoo_tensor attend(const build *b, decoder_step step, zoo_tensor a, zoo_tensor fresh, int64_t columns, int64_t inner, cache c)
+/* A product of attention: queries or weights a with the cached keys or values, of which the newest rows come
+ * as fresh. */
+static zoo_tensor attend(const build *b, decoder_step step, zoo_tensor a, zoo_tensor fresh, int64_t columns,
+                         int64_t inner, cache c)
 {
 	zoo_tensor x[2] = {a, fresh}, out = a;
-	double tokens = (double)span(b), cached = (double)b->net->batch * (double)c.heads * tokens * (double)c.columns;
+	double tokens = (double)span(b),
+	       cached = (double)b->net->batch * (double)c.heads * tokens * (double)c.columns;
 	double old = tokens > (double)b->d->rows ? cached * (tokens - (double)b->d->rows) / tokens : 0;
 	out.dim[3] = columns;
-	zoo_cost cost = {.macs = (double)a.dim[0] * (double)a.dim[1] * (double)a.dim[2] * (double)columns * (double)inner};
+	zoo_cost cost = {.macs = (double)a.dim[0] * (double)a.dim[1] * (double)a.dim[2] * (double)columns *
+	                         (double)inner};
 	cost.read_extra_bytes = ceil(old * c.elem_bytes);
 	cost.state_bytes = b->net->training || !c.held ? 0 : ceil(cached * c.elem_bytes);
 	return zoo_op(b->net, step_name(b, step), "MatMul", 2, x, out, cost);
@@ -136,7 +143,8 @@ static zoo_tensor weigh(const build *b, zoo_tensor q, zoo_tensor k, cache keys)
 
 static zoo_tensor join_heads(const build *b, zoo_tensor a)
 {
-	a = zoo_transpose(b->net, step_name(b, DECODER_TURN_BACK), a, a.dim[0], 1, a.dim[2], a.dim[1] * a.dim[3]);
+	a = zoo_transpose(b->net, step_name(b, DECODER_TURN_BACK), a, a.dim[0], 1, a.dim[2],
+	                  a.dim[1] * a.dim[3]);
 	return project(b, DECODER_O, a);
 }
 
@@ -144,7 +152,8 @@ static zoo_tensor join_heads(const build *b, zoo_tensor a)
 static zoo_tensor attend_heads(const build *b, zoo_tensor q, zoo_tensor k, zoo_tensor v)
 {
 	const decoder_layer *l = b->l;
-	cache keys = {l->kv_heads, l->key, b->d->key_bytes, true}, values = {l->kv_heads, l->value, b->d->value_bytes, true};
+	cache keys = {l->kv_heads, l->key, b->d->key_bytes, true},
+	      values = {l->kv_heads, l->value, b->d->value_bytes, true};
 	q = unary(b, DECODER_Q_ROTATE, "RotaryEmbedding", norm(b, DECODER_Q_NORM, q));
 	k = unary(b, DECODER_K_ROTATE, "RotaryEmbedding", norm(b, DECODER_K_NORM, k));
 	zoo_tensor a = weigh(b, q, k, keys);
@@ -176,9 +185,11 @@ static zoo_tensor project_heads(const build *b, decoder_slot slot, zoo_tensor x,
 {
 	zoo_tensor out = x;
 	const decoder_weight *w = &b->l->w[slot];
-	double macs = (double)x.dim[0] * (double)x.dim[2] * (double)w->in * (double)w->out * (double)b->l->heads;
+	double macs =
+		(double)x.dim[0] * (double)x.dim[2] * (double)w->in * (double)w->out * (double)b->l->heads;
 	out.dim[3] = columns;
-	return zoo_op(b->net, weight_name(b, b->d->names->slot[slot]), "MatMul", 1, &x, out, stored(macs, w->bytes));
+	return zoo_op(b->net, weight_name(b, b->d->names->slot[slot]), "MatMul", 1, &x, out,
+	              stored(macs, w->bytes));
 }
 
 /* Compressed rows c are keys and values at once; queries are brought into their space. */
@@ -218,15 +229,20 @@ static zoo_tensor latent_attention(const build *b, zoo_tensor x)
 
 /* ---- feed-forward ---- */
 
-/* down(activation(gate(x)) * up(x)), or down(activation(up(x))) without a gate; a matrix up of twice the width holds both. */
+/* down(activation(gate(x)) * up(x)), or down(activation(up(x))) without a gate; a matrix up of twice the
+ * width holds both. */
 typedef struct gated {
 	decoder_slot gate, up, down;
 	decoder_step split, activation, product;
 } gated;
 
-static const gated dense = {DECODER_GATE, DECODER_UP, DECODER_DOWN, DECODER_UP_SPLIT, DECODER_ACTIVATION, DECODER_GATED};
-static const gated shared = {DECODER_SHARED_GATE, DECODER_SHARED_UP, DECODER_SHARED_DOWN, DECODER_SHARED_SPLIT, DECODER_SHARED_ACTIVATION, DECODER_SHARED_GATED};
-static const gated experts = {DECODER_GATE_EXPS, DECODER_UP_EXPS, DECODER_DOWN_EXPS, DECODER_EXPERTS_SPLIT, DECODER_EXPERTS_ACTIVATION, DECODER_EXPERTS_GATED};
+static const gated dense = {DECODER_GATE,     DECODER_UP,         DECODER_DOWN,
+                            DECODER_UP_SPLIT, DECODER_ACTIVATION, DECODER_GATED};
+static const gated shared = {DECODER_SHARED_GATE,  DECODER_SHARED_UP,         DECODER_SHARED_DOWN,
+                             DECODER_SHARED_SPLIT, DECODER_SHARED_ACTIVATION, DECODER_SHARED_GATED};
+static const gated experts = {DECODER_GATE_EXPS,          DECODER_UP_EXPS,
+                              DECODER_DOWN_EXPS,          DECODER_EXPERTS_SPLIT,
+                              DECODER_EXPERTS_ACTIVATION, DECODER_EXPERTS_GATED};
 
 static zoo_tensor activate(const build *b, const gated *f, zoo_tensor gate, zoo_tensor up, bool two)
 {
@@ -265,7 +281,8 @@ static double touched(const build *b)
 	return 1 - left;
 }
 
-/* The share of an expert: its products cost what its mean number of tokens costs; whole rows are moved, and its weights are read as often as it is chosen. */
+/* The share of an expert: its products cost what its mean number of tokens costs; whole rows are moved, and
+ * its weights are read as often as it is chosen. */
 typedef struct share {
 	double tokens;
 	int64_t rows;
@@ -276,7 +293,8 @@ static zoo_tensor expert_product(const build *b, const char *name, decoder_slot 
 	const decoder_weight *w = &b->l->w[slot];
 	zoo_tensor out = x;
 	out.dim[3] = w->out;
-	zoo_cost cost = stored(s.tokens * (double)w->in * (double)w->out, ceil((w->bytes + w->bias_bytes) / (double)b->d->experts));
+	zoo_cost cost = stored(s.tokens * (double)w->in * (double)w->out,
+	                       ceil((w->bytes + w->bias_bytes) / (double)b->d->experts));
 	cost.read_weight_bytes = ceil(cost.weight_bytes * touched(b));
 	return zoo_op(b->net, name, "MatMul", 1, &x, out, cost);
 }
@@ -286,7 +304,8 @@ static zoo_tensor expert(const build *b, int e, share s, zoo_tensor x, zoo_tenso
 {
 	zoo_net *net = b->net;
 	zoo_tensor in[2] = {x, routes}, y, up;
-	y = zoo_op(net, zoo_name(net, "experts.%d.gather", e), "Gather", 2, in, zoo_input(1, 1, s.rows, x.dim[3]), (zoo_cost){0});
+	y = zoo_op(net, zoo_name(net, "experts.%d.gather", e), "Gather", 2, in,
+	           zoo_input(1, 1, s.rows, x.dim[3]), (zoo_cost){0});
 	up = expert_product(b, zoo_name(net, "experts.%d.w3", e), DECODER_UP_EXPS, s, y);
 	if (has(b, DECODER_GATE_EXPS)) {
 		y = expert_product(b, zoo_name(net, "experts.%d.w1", e), DECODER_GATE_EXPS, s, y);
@@ -308,7 +327,9 @@ static zoo_tensor each_expert(const build *b, zoo_tensor x, zoo_tensor routes)
 	zoo_tensor *part = zoo_tensors(b->net, d->experts);
 	for (int e = 0; part && e < d->experts; e++)
 		part[e] = expert(b, e, s, x, routes);
-	return part ? zoo_op(b->net, step_name(b, DECODER_EXPERTS_SUM), "ScatterElements", (int32_t)d->experts, part, x, (zoo_cost){0}) : x;
+	return part ? zoo_op(b->net, step_name(b, DECODER_EXPERTS_SUM), "ScatterElements",
+	                     (int32_t)d->experts, part, x, (zoo_cost){0})
+	            : x;
 }
 
 /* One of the products of all experts: every token by the matrices of its own. */
@@ -332,7 +353,8 @@ static zoo_tensor all_experts(const build *b, zoo_tensor x, zoo_tensor routes)
 	in[0] = experts_product(b, DECODER_UP_EXPS, x, routes);
 	in[0] = gate_up(b, &experts, has(b, DECODER_GATE_EXPS) ? &gate : NULL, in[0]);
 	in[0] = experts_product(b, DECODER_DOWN_EXPS, in[0], routes);
-	return zoo_op(b->net, step_name(b, DECODER_EXPERTS_SUM), "ReduceSum", 2, in, x, (zoo_cost){.flops = count(in[0]) * 2});
+	return zoo_op(b->net, step_name(b, DECODER_EXPERTS_SUM), "ReduceSum", 2, in, x,
+	              (zoo_cost){.flops = count(in[0]) * 2});
 }
 
 /* An expert that all tokens go to, weighed where it has a router. */
@@ -341,7 +363,8 @@ static zoo_tensor shared_expert(const build *b, zoo_tensor x)
 	zoo_tensor y = feed_forward(b, &shared, x);
 	if (!has(b, DECODER_SHARED_ROUTER))
 		return y;
-	zoo_tensor share_of = unary(b, DECODER_SHARED_SIGMOID, "Sigmoid", project(b, DECODER_SHARED_ROUTER, x));
+	zoo_tensor share_of =
+		unary(b, DECODER_SHARED_SIGMOID, "Sigmoid", project(b, DECODER_SHARED_ROUTER, x));
 	return binary(b, DECODER_SHARED_WEIGHED, "Mul", y, share_of);
 }
 
@@ -362,7 +385,9 @@ static zoo_tensor mixture(const build *b, zoo_tensor x)
 static zoo_tensor layer(const build *b, zoo_tensor x)
 {
 	zoo_tensor y = norm(b, DECODER_ATTN_NORM, x);
-	y = has(b, DECODER_KV_A) ? latent_attention(b, y) : has(b, DECODER_QKV) ? fused_attention(b, y) : plain_attention(b, y);
+	y = has(b, DECODER_KV_A)  ? latent_attention(b, y)
+	    : has(b, DECODER_QKV) ? fused_attention(b, y)
+	                          : plain_attention(b, y);
 	if (!b->l->early_post_norm)
 		y = norm(b, DECODER_POST_ATTN_NORM, y);
 	x = binary(b, DECODER_ATTN_RESIDUAL, "Add", x, y);
@@ -378,7 +403,8 @@ static zoo_tensor embed(zoo_net *net, const decoder *d, int32_t matrix)
 	double tokens = (double)net->batch * (double)d->rows;
 	zoo_cost cost = {.weight_bytes = d->tied ? 0 : d->embed.bytes, .read_extra_bytes = 8 * tokens};
 	cost.read_weight_bytes = ceil(d->embed.bytes / (double)d->vocabulary * tokens);
-	out = zoo_op(net, zoo_name(net, "%s%s", d->names->embed, d->names->weight), "Gather", 0, NULL, out, cost);
+	out = zoo_op(net, zoo_name(net, "%s%s", d->names->embed, d->names->weight), "Gather", 0, NULL, out,
+	             cost);
 	if (d->tied)
 		zoo_use_param(net, out, matrix);
 	return out;
@@ -390,14 +416,18 @@ static void project_tied(zoo_net *net, const decoder *d, zoo_tensor x, int32_t m
 	zoo_tensor out = x;
 	zoo_cost cost = {.macs = count(x) * (double)d->vocabulary, .read_weight_bytes = d->embed.bytes};
 	out.dim[3] = d->vocabulary;
-	out = zoo_op(net, zoo_name(net, "%s%s", d->names->output, d->names->weight), "MatMul", 1, &x, out, cost);
+	out = zoo_op(net, zoo_name(net, "%s%s", d->names->output, d->names->weight), "MatMul", 1, &x, out,
+	             cost);
 	zoo_use_param(net, out, matrix);
 }
 
 void decoder_build(zoo_net *net, const decoder *d)
 {
 	build b = {net, d, NULL};
-	int32_t matrix = d->tied ? zoo_shared_bytes(net, zoo_name(net, "%s%s", d->names->embed, d->names->weight), d->embed.bytes) : -1;
+	int32_t matrix =
+		d->tied ? zoo_shared_bytes(net, zoo_name(net, "%s%s", d->names->embed, d->names->weight),
+	                                   d->embed.bytes)
+			: -1;
 	net->other_bytes = d->other_bytes;
 	zoo_tensor x = normalize(&b, d->names->embed_norm, d->embed_norm, embed(net, d, matrix));
 	for (int32_t i = 0; i < d->n_layers && net->status == BERTH_OK; i++) {
@@ -409,7 +439,8 @@ void decoder_build(zoo_net *net, const decoder *d)
 	zoo_scope_end(net);
 	x = normalize(&b, d->names->output_norm, d->output_norm, x);
 	if (!net->training && d->rows > 1)
-		x = zoo_first_row(net, step_name(&b, DECODER_LAST), x); /* one row; which, is no matter of cost */
+		x = zoo_first_row(net, step_name(&b, DECODER_LAST), x); /* one row; which, is no matter of
+		                                                           cost */
 	zoo_mark_output(net);
 	if (d->tied)
 		project_tied(net, d, x, matrix);

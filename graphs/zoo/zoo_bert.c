@@ -1,5 +1,6 @@
-/* BERT encoders: Devlin, Chang, Lee & Toutanova, "BERT: Pre-training of Deep Bidirectional Transformers", NAACL 2019, uncased vocabulary,
- * with the pooler. Operators as in ONNX exports: a linear layer is MatMul and Add, attention heads are split by Transpose copies. */
+/* BERT encoders: Devlin, Chang, Lee & Toutanova, "BERT: Pre-training of Deep Bidirectional Transformers",
+ * NAACL 2019, uncased vocabulary, with the pooler. Operators as in ONNX exports: a linear layer is MatMul
+ * and Add, attention heads are split by Transpose copies. */
 #include "zoo_layers.h"
 
 enum { BERT_VOCABULARY = 30522, BERT_POSITIONS = 512, BERT_SEGMENTS = 2 };
@@ -13,9 +14,12 @@ static zoo_tensor split_heads(zoo_net *net, const char *name, zoo_tensor x, int6
 
 static zoo_tensor attention(zoo_net *net, zoo_tensor x, int64_t heads)
 {
-	zoo_tensor q = split_heads(net, "attention.query.transpose", zoo_linear(net, "attention.query", x, x.dim[3]), heads, false);
-	zoo_tensor k = split_heads(net, "attention.key.transpose", zoo_linear(net, "attention.key", x, x.dim[3]), heads, true);
-	zoo_tensor v = split_heads(net, "attention.value.transpose", zoo_linear(net, "attention.value", x, x.dim[3]), heads, false);
+	zoo_tensor q = split_heads(net, "attention.query.transpose",
+	                           zoo_linear(net, "attention.query", x, x.dim[3]), heads, false);
+	zoo_tensor k = split_heads(net, "attention.key.transpose",
+	                           zoo_linear(net, "attention.key", x, x.dim[3]), heads, true);
+	zoo_tensor v = split_heads(net, "attention.value.transpose",
+	                           zoo_linear(net, "attention.value", x, x.dim[3]), heads, false);
 	zoo_tensor a = zoo_matmul(net, "attention.scores", q, k);
 	a = zoo_unary(net, "attention.scale", "Div", a);
 	a = zoo_unary(net, "attention.softmax", "Softmax", a);

@@ -1,25 +1,42 @@
-/* Decoders of large language models, at any size: llama (Touvron et al., "Llama 2", arXiv 2307.09288: root-mean-square normalisation, rotary positions,
- * grouped keys and values, gated feed-forward network) and moe, whose feed-forward network is a mixture of experts (Jiang et al., "Mixtral of
- * Experts", arXiv 2401.04088). Names follow the published checkpoints.
+/* Decoders of large language models, at any size: llama (Touvron et al., "Llama 2", arXiv 2307.09288:
+ * root-mean-square normalisation, rotary positions, grouped keys and values, gated feed-forward network) and
+ * moe, whose feed-forward network is a mixture of experts (Jiang et al., "Mixtral of Experts", arXiv
+ * 2401.04088). Names follow the published checkpoints.
  *
- * mode=prefill reads seq tokens at once; mode=decode makes one token with seq tokens in the cache, itself included. Keys and values of all seq tokens
- * stay as state_bytes of the two products of attention, except in training. Inference gives the logits of the last token only. */
+ * mode=prefill reads seq tokens at once; mode=decode makes one token with seq tokens in the cache, itself
+ * included. Keys and values of all seq tokens stay as state_bytes of the two products of attention, except
+ * in training. Inference gives the logits of the last token only. */
 #include "decoder.h"
 
 static const char *const slot_names[DECODER_SLOTS] = {
-	[DECODER_ATTN_NORM] = "input_layernorm", [DECODER_Q] = "self_attn.q_proj", [DECODER_K] = "self_attn.k_proj", [DECODER_V] = "self_attn.v_proj",
-	[DECODER_O] = "self_attn.o_proj", [DECODER_FFN_NORM] = "post_attention_layernorm", [DECODER_GATE] = "mlp.gate_proj", [DECODER_UP] = "mlp.up_proj",
-	[DECODER_DOWN] = "mlp.down_proj", [DECODER_ROUTER] = "gate"};
+	[DECODER_ATTN_NORM] = "input_layernorm", [DECODER_Q] = "self_attn.q_proj",
+	[DECODER_K] = "self_attn.k_proj",        [DECODER_V] = "self_attn.v_proj",
+	[DECODER_O] = "self_attn.o_proj",        [DECODER_FFN_NORM] = "post_attention_layernorm",
+	[DECODER_GATE] = "mlp.gate_proj",        [DECODER_UP] = "mlp.up_proj",
+	[DECODER_DOWN] = "mlp.down_proj",        [DECODER_ROUTER] = "gate"};
 
-static const char *const step_names[DECODER_STEPS] = {
-	[DECODER_Q_TURN] = "self_attn.q.transpose", [DECODER_K_TURN] = "self_attn.k.transpose", [DECODER_V_TURN] = "self_attn.v.transpose",
-	[DECODER_Q_ROTATE] = "self_attn.q.rotate", [DECODER_K_ROTATE] = "self_attn.k.rotate", [DECODER_SCORES] = "self_attn.scores",
-	[DECODER_SCALE] = "self_attn.scale", [DECODER_MASK] = "self_attn.mask", [DECODER_SOFTMAX] = "self_attn.softmax", [DECODER_CONTEXT] = "self_attn.context",
-	[DECODER_TURN_BACK] = "self_attn.transpose", [DECODER_ATTN_RESIDUAL] = "self_attn.residual", [DECODER_ACTIVATION] = "mlp.silu",
-	[DECODER_GATED] = "mlp.mul", [DECODER_FFN_RESIDUAL] = "mlp.residual", [DECODER_TOP] = "topk", [DECODER_ROUTE_SOFTMAX] = "gate.softmax",
-	[DECODER_EXPERTS_SUM] = "experts.sum", [DECODER_LAST] = "last"};
+static const char *const step_names[DECODER_STEPS] = {[DECODER_Q_TURN] = "self_attn.q.transpose",
+                                                      [DECODER_K_TURN] = "self_attn.k.transpose",
+                                                      [DECODER_V_TURN] = "self_attn.v.transpose",
+                                                      [DECODER_Q_ROTATE] = "self_attn.q.rotate",
+                                                      [DECODER_K_ROTATE] = "self_attn.k.rotate",
+                                                      [DECODER_SCORES] = "self_attn.scores",
+                                                      [DECODER_SCALE] = "self_attn.scale",
+                                                      [DECODER_MASK] = "self_attn.mask",
+                                                      [DECODER_SOFTMAX] = "self_attn.softmax",
+                                                      [DECODER_CONTEXT] = "self_attn.context",
+                                                      [DECODER_TURN_BACK] = "self_attn.transpose",
+                                                      [DECODER_ATTN_RESIDUAL] = "self_attn.residual",
+                                                      [DECODER_ACTIVATION] = "mlp.silu",
+                                                      [DECODER_GATED] = "mlp.mul",
+                                                      [DECODER_FFN_RESIDUAL] = "mlp.residual",
+                                                      [DECODER_TOP] = "topk",
+                                                      [DECODER_ROUTE_SOFTMAX] = "gate.softmax",
+                                                      [DECODER_EXPERTS_SUM] = "experts.sum",
+                                                      [DECODER_LAST] = "last"};
 
-static const decoder_names names = {"layers", slot_names, step_names, "", "", "embed_tokens", "", "norm", "lm_head"};
+static const decoder_names names = {"layers",       slot_names, step_names, "",       "",
+                                    "embed_tokens", "",         "norm",     "lm_head"};
 
 /* The sizes that the zoo's parameters give. */
 typedef struct sizes {
@@ -29,17 +46,27 @@ typedef struct sizes {
 
 static sizes read_values(zoo_net *net)
 {
-	sizes s = {.seq = (int64_t)zoo_value(net, "seq"), .hidden = (int64_t)zoo_value(net, "hidden"), .heads = (int64_t)zoo_value(net, "heads"),
-	           .kv_heads = (int64_t)zoo_value(net, "kv-heads"), .ffn = (int64_t)zoo_value(net, "ffn"), .vocabulary = (int64_t)zoo_value(net, "vocab"),
-	           .experts = (int64_t)zoo_value_or(net, "experts", 0), .top = (int64_t)zoo_value_or(net, "top", 0), .decode = zoo_value(net, "mode") > 0};
+	sizes s = {.seq = (int64_t)zoo_value(net, "seq"),
+	           .hidden = (int64_t)zoo_value(net, "hidden"),
+	           .heads = (int64_t)zoo_value(net, "heads"),
+	           .kv_heads = (int64_t)zoo_value(net, "kv-heads"),
+	           .ffn = (int64_t)zoo_value(net, "ffn"),
+	           .vocabulary = (int64_t)zoo_value(net, "vocab"),
+	           .experts = (int64_t)zoo_value_or(net, "experts", 0),
+	           .top = (int64_t)zoo_value_or(net, "top", 0),
+	           .decode = zoo_value(net, "mode") > 0};
 	if (s.hidden % s.heads)
-		zoo_refuse(net, "hidden is %lld and heads %lld; expected heads to divide hidden", (long long)s.hidden, (long long)s.heads);
+		zoo_refuse(net, "hidden is %lld and heads %lld; expected heads to divide hidden",
+		           (long long)s.hidden, (long long)s.heads);
 	if (s.heads % s.kv_heads)
-		zoo_refuse(net, "heads is %lld and kv-heads %lld; expected kv-heads to divide heads", (long long)s.heads, (long long)s.kv_heads);
+		zoo_refuse(net, "heads is %lld and kv-heads %lld; expected kv-heads to divide heads",
+		           (long long)s.heads, (long long)s.kv_heads);
 	if (s.top > s.experts)
-		zoo_refuse(net, "top is %lld; expected at most %lld, the number of experts", (long long)s.top, (long long)s.experts);
+		zoo_refuse(net, "top is %lld; expected at most %lld, the number of experts", (long long)s.top,
+		           (long long)s.experts);
 	if (s.decode && net->training)
-		zoo_refuse(net, "mode is decode with training=1; expected mode=prefill, which reads all tokens at once");
+		zoo_refuse(net, "mode is decode with training=1; expected mode=prefill, which reads all "
+		                "tokens at once");
 	return s;
 }
 
@@ -79,8 +106,19 @@ void zoo_build_decoder(zoo_net *net, int variant)
 		return;
 	for (int32_t i = 0; i < n; i++)
 		layers[i] = make_layer(net, &s);
-	decoder d = {.names = &names, .rows = s.decode ? 1 : s.seq, .seq = s.seq, .vocabulary = s.vocabulary, .experts = s.experts, .top = s.top,
-	             .each_expert = true, .key_bytes = (double)net->elem_bytes, .value_bytes = (double)net->elem_bytes, .n_layers = n, .layer = layers,
-	             .embed = matrix(net, s.hidden, s.vocabulary, 1), .output_norm = matrix(net, s.hidden, 1, 1), .output = matrix(net, s.hidden, s.vocabulary, 1)};
+	decoder d = {.names = &names,
+	             .rows = s.decode ? 1 : s.seq,
+	             .seq = s.seq,
+	             .vocabulary = s.vocabulary,
+	             .experts = s.experts,
+	             .top = s.top,
+	             .each_expert = true,
+	             .key_bytes = (double)net->elem_bytes,
+	             .value_bytes = (double)net->elem_bytes,
+	             .n_layers = n,
+	             .layer = layers,
+	             .embed = matrix(net, s.hidden, s.vocabulary, 1),
+	             .output_norm = matrix(net, s.hidden, 1, 1),
+	             .output = matrix(net, s.hidden, s.vocabulary, 1)};
 	decoder_build(net, &d);
 }

@@ -1,5 +1,6 @@
-/* DenseNet-121: Huang, Liu, van der Maaten & Weinberger, "Densely Connected Convolutional Networks", CVPR 2017, table 1, in the names of torchvision.
- * Normalisations that stand before their convolution cannot be folded and remain. */
+/* DenseNet-121: Huang, Liu, van der Maaten & Weinberger, "Densely Connected Convolutional Networks", CVPR
+ * 2017, table 1, in the names of torchvision. Normalisations that stand before their convolution cannot be
+ * folded and remain. */
 #include "zoo_layers.h"
 
 enum { GROWTH = 32, BOTTLENECK = 4 * GROWTH, MAX_LAYERS = 24 };
@@ -43,7 +44,8 @@ void zoo_build_densenet(zoo_net *net, int variant)
 	static const int layers[] = {6, 12, 24, 16};
 	(void)variant;
 	zoo_scope(net, "features");
-	zoo_tensor x = zoo_conv(net, "conv0", zoo_input(net->batch, 3, 224, 224), 64, zoo_square(7, 2, 3), 1, !net->training);
+	zoo_tensor x = zoo_conv(net, "conv0", zoo_input(net->batch, 3, 224, 224), 64, zoo_square(7, 2, 3), 1,
+	                        !net->training);
 	x = net->training ? norm_relu(net, "norm0", "relu0", x) : zoo_unary(net, "relu0", "Relu", x);
 	x = zoo_pool(net, "pool0", "MaxPool", x, zoo_square(3, 2, 1));
 	for (int block = 1; block <= 4; block++) {

@@ -1,5 +1,6 @@
-/* GPT-2: Radford, Wu, Child, Luan, Amodei & Sutskever, "Language Models are Unsupervised Multitask Learners", 2019, in its four sizes. The
- * language-model head shares its weights with the token embedding. Names follow the published checkpoints. */
+/* GPT-2: Radford, Wu, Child, Luan, Amodei & Sutskever, "Language Models are Unsupervised Multitask
+ * Learners", 2019, in its four sizes. The language-model head shares its weights with the token embedding.
+ * Names follow the published checkpoints. */
 #include "zoo_layers.h"
 
 enum { GPT_VOCABULARY = 50257, GPT_POSITIONS = 1024, GPT_HEAD = 64 };
@@ -36,7 +37,8 @@ void zoo_build_gpt(zoo_net *net, int variant)
 {
 	int64_t hidden = variant == 12 ? 768 : variant == 24 ? 1024 : variant == 36 ? 1280 : 1600;
 	int32_t table = zoo_shared_param(net, "wte.weight", GPT_VOCABULARY * hidden);
-	zoo_tensor x = zoo_embedding(net, "wte", (int64_t)zoo_value(net, "seq"), GPT_VOCABULARY, hidden, table);
+	zoo_tensor x =
+		zoo_embedding(net, "wte", (int64_t)zoo_value(net, "seq"), GPT_VOCABULARY, hidden, table);
 	x = zoo_position(net, "wpe", x, GPT_POSITIONS);
 	for (int i = 0; i < variant; i++) {
 		zoo_scope(net, "h.%d", i);

@@ -1,5 +1,6 @@
-/* Inception-v3: Szegedy, Vanhoucke, Ioffe, Shlens & Wojna, "Rethinking the Inception Architecture for Computer Vision", CVPR 2016, in the
- * layer sizes and names of torchvision, without the auxiliary classifier. */
+/* Inception-v3: Szegedy, Vanhoucke, Ioffe, Shlens & Wojna, "Rethinking the Inception Architecture for
+ * Computer Vision", CVPR 2016, in the layer sizes and names of torchvision, without the auxiliary
+ * classifier. */
 #include "zoo_layers.h"
 
 /* Convolution (with its normalisation) and Relu; name is the torchvision module's. */

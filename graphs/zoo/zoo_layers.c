@@ -1,4 +1,5 @@
-/* Layers of the zoo; see zoo_layers.h for the cost conventions. Sizes are computed in double, which is exact below 2^53, the limit of a figure. */
+/* Layers of the zoo; see zoo_layers.h for the cost conventions. Sizes are computed in double, which is exact
+ * below 2^53, the limit of a figure. */
 #include "zoo_layers.h"
 
 #include <assert.h>
@@ -93,7 +94,9 @@ static int64_t whole_bytes(zoo_net *net, const char *op, double bytes)
 {
 	if (bytes <= 0x1p53)
 		return (int64_t)bytes;
-	fail(net, berth_fail(net->err, BERTH_EINVAL, "operator '%s' would move %.3g bytes, beyond 2^53; choose smaller sizes", op, bytes));
+	fail(net,
+	     berth_fail(net->err, BERTH_EINVAL,
+	                "operator '%s' would move %.3g bytes, beyond 2^53; choose smaller sizes", op, bytes));
 	return 0;
 }
 
@@ -106,7 +109,8 @@ static void add_edges(zoo_net *net, const char *op_name, int32_t op, int32_t n, 
 		}
 }
 
-zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[], zoo_tensor out, zoo_cost cost)
+zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[],
+                  zoo_tensor out, zoo_cost cost)
 {
 	char full[2 * ZOO_NAME];
 	double elem = (double)net->elem_bytes, read = cost.read_params;
@@ -119,7 +123,8 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 		read += elements(x[i]);
 	berth_op_spec spec = {.name = full, .type = type, .macs = cost.macs};
 	spec.flops = cost.flops > 0 ? cost.flops : cost.macs > 0 ? 2 * cost.macs : elements(out);
-	spec.read_bytes = whole_bytes(net, full, read * elem + cost.read_extra_bytes + cost.read_weight_bytes + net->other_bytes);
+	spec.read_bytes = whole_bytes(
+		net, full, read * elem + cost.read_extra_bytes + cost.read_weight_bytes + net->other_bytes);
 	spec.write_bytes = whole_bytes(net, full, elements(out) * elem);
 	spec.param_bytes = whole_bytes(net, full, cost.params * elem + cost.weight_bytes + net->other_bytes);
 	spec.state_bytes = whole_bytes(net, full, cost.state_bytes);
@@ -176,10 +181,12 @@ static int64_t slide(int64_t size, int64_t kernel, int64_t stride, int64_t pad)
 
 static zoo_tensor slid(zoo_tensor x, int64_t channels, zoo_window w)
 {
-	return zoo_input(x.dim[0], channels, slide(x.dim[2], w.kernel_h, w.stride, w.pad_h), slide(x.dim[3], w.kernel_w, w.stride, w.pad_w));
+	return zoo_input(x.dim[0], channels, slide(x.dim[2], w.kernel_h, w.stride, w.pad_h),
+	                 slide(x.dim[3], w.kernel_w, w.stride, w.pad_w));
 }
 
-zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win, int64_t groups, bool bias)
+zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win,
+                    int64_t groups, bool bias)
 {
 	assert(x.dim[1] % groups == 0 && out_channels % groups == 0);
 	zoo_tensor out = slid(x, out_channels, win);
@@ -192,7 +199,8 @@ zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out
 {
 	zoo_tensor out = zoo_input(x.dim[0], out_channels, 2 * x.dim[2], 2 * x.dim[3]);
 	double in = (double)x.dim[1];
-	return zoo_op(net, name, "ConvTranspose", 1, &x, out, own(elements(out) * in, (4 * in + 1) * (double)out_channels));
+	return zoo_op(net, name, "ConvTranspose", 1, &x, out,
+	              own(elements(out) * in, (4 * in + 1) * (double)out_channels));
 }
 
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win)
@@ -237,7 +245,8 @@ zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tenso
 zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_features)
 {
 	double in = elements(x) / (double)x.dim[0], out = (double)out_features;
-	return zoo_op(net, name, "Gemm", 1, &x, zoo_input(x.dim[0], out_features, 1, 1), own((double)x.dim[0] * in * out, in * out + out));
+	return zoo_op(net, name, "Gemm", 1, &x, zoo_input(x.dim[0], out_features, 1, 1),
+	              own((double)x.dim[0] * in * out, in * out + out));
 }
 
 zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t columns, int32_t shared)
@@ -296,7 +305,8 @@ zoo_tensor zoo_layernorm(zoo_net *net, const char *name, zoo_tensor x)
 	return zoo_op(net, name, "LayerNormalization", 1, &x, x, own(0, 2 * (double)x.dim[3]));
 }
 
-zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns, int32_t shared)
+zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns,
+                         int32_t shared)
 {
 	zoo_tensor out = zoo_input(net->batch, 1, rows, columns);
 	zoo_cost cost = own(0, shared < 0 ? (double)table_rows * (double)columns : 0);
@@ -315,7 +325,8 @@ zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x)
 	return zoo_op(net, name, "Gather", 1, &x, out, own(0, 0));
 }
 
-zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3)
+zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2,
+                         int64_t d3)
 {
 	return zoo_op(net, name, "Transpose", 1, &x, zoo_input(d0, d1, d2, d3), own(0, 0));
 }

@@ -1,9 +1,12 @@
-/* Layers of the zoo: each call adds one operator with its shape, FLOPs, MACs and bytes to a net and returns its output.
+/* Layers of the zoo: each call adds one operator with its shape, FLOPs, MACs and bytes to a net and returns
+ * its output.
  *
- * Costs: 2 FLOPs a multiply-accumulate for Conv, Gemm and MatMul, one FLOP an output element for the rest; read_bytes are all inputs
- * and the parameters used, write_bytes the output. Views (Flatten, Reshape) are no operators.
+ * Costs: 2 FLOPs a multiply-accumulate for Conv, Gemm and MatMul, one FLOP an output element for the rest;
+ * read_bytes are all inputs and the parameters used, write_bytes the output. Views (Flatten, Reshape) are no
+ * operators.
  *
- * The first error sticks to the net and the calls after it do nothing, so that a model reads as a list of layers. */
+ * The first error sticks to the net and the calls after it do nothing, so that a model reads as a list of
+ * layers. */
 #ifndef BERTH_ZOO_LAYERS_H
 #define BERTH_ZOO_LAYERS_H
 
@@ -11,7 +14,8 @@
 
 enum { ZOO_RANK = 4, ZOO_INPUT = -1, ZOO_NAME = 96, ZOO_MAX_EXPERTS = 64 };
 
-/* An output: batch, channels, height, width in pictures; batch, heads, rows, columns in matrices. op ZOO_INPUT: comes from outside. */
+/* An output: batch, channels, height, width in pictures; batch, heads, rows, columns in matrices. op
+ * ZOO_INPUT: comes from outside. */
 typedef struct zoo_tensor {
 	int32_t op;
 	int64_t dim[ZOO_RANK];
@@ -57,7 +61,8 @@ typedef struct zoo_window { /* of a convolution or pooling */
 zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad);
 
 /* groups divides the channels of input and output. */
-zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win, int64_t groups, bool bias);
+zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win,
+                    int64_t groups, bool bias);
 /* 2x2 with stride 2: twice the height and width. */
 zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels);
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win);
@@ -84,12 +89,15 @@ zoo_tensor zoo_bias(zoo_net *net, const char *name, zoo_tensor x);
 /* x + the first rows of a table[table_rows, columns]. */
 zoo_tensor zoo_position(zoo_net *net, const char *name, zoo_tensor x, int64_t table_rows);
 zoo_tensor zoo_layernorm(zoo_net *net, const char *name, zoo_tensor x);
-/* Rows of a table[table_rows, columns] picked by batch x rows 8-byte indices from outside (a shared parameter where shared >= 0). */
-zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns, int32_t shared);
+/* Rows of a table[table_rows, columns] picked by batch x rows 8-byte indices from outside (a shared
+ * parameter where shared >= 0). */
+zoo_tensor zoo_embedding(zoo_net *net, const char *name, int64_t rows, int64_t table_rows, int64_t columns,
+                         int32_t shared);
 /* The first row only: Gather of one index. */
 zoo_tensor zoo_first_row(zoo_net *net, const char *name, zoo_tensor x);
 /* A copy in another order; dim as it is afterwards. */
-zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2, int64_t d3);
+zoo_tensor zoo_transpose(zoo_net *net, const char *name, zoo_tensor x, int64_t d0, int64_t d1, int64_t d2,
+                         int64_t d3);
 
 /* A parameter of several operators (-1 on failure), and one use of it. */
 int32_t zoo_shared_param(zoo_net *net, const char *name, int64_t elements);
@@ -107,7 +115,8 @@ typedef struct zoo_cost {
 	double weight_bytes, read_weight_bytes; /* the same as stored, in bytes */
 	double state_bytes;         /* held beside parameters: a cache */
 } zoo_cost;
-zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[], zoo_tensor out, zoo_cost cost);
+zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[],
+                  zoo_tensor out, zoo_cost cost);
 
 /* Models, one family a file; variant is the row's. */
 void zoo_build_resnet(zoo_net *net, int variant);

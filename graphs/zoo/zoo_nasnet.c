@@ -1,6 +1,8 @@
-/* NASNet-A: Zoph, Vasudevan, Shlens & Le, "Learning Transferable Architectures for Scalable Image Recognition", CVPR 2018, figure 4, as 6 @ 4032 (large,
- * 331x331) and 4 @ 1056 (mobile, 224x224). What the paper leaves open (two stem cells, how the cell before last is brought to size, which of
- * two cells skips a reduction) is as in the authors' released models. A separable convolution is a depthwise and a pointwise one. */
+/* NASNet-A: Zoph, Vasudevan, Shlens & Le, "Learning Transferable Architectures for Scalable Image
+ * Recognition", CVPR 2018, figure 4, as 6 @ 4032 (large, 331x331) and 4 @ 1056 (mobile, 224x224). What the
+ * paper leaves open (two stem cells, how the cell before last is brought to size, which of two cells skips a
+ * reduction) is as in the authors' released models. A separable convolution is a depthwise and a pointwise
+ * one. */
 #include "zoo_layers.h"
 
 typedef struct size {
@@ -21,16 +23,21 @@ static zoo_tensor squeeze(zoo_net *net, const char *name, zoo_tensor x, int64_t 
 	return norm(net, zoo_name(net, "%s.bn", name), x);
 }
 
-static zoo_tensor half_separable(zoo_net *net, const char *name, int half, zoo_tensor x, int64_t filters, int64_t kernel, int64_t stride)
+static zoo_tensor half_separable(zoo_net *net, const char *name, int half, zoo_tensor x, int64_t filters,
+                                 int64_t kernel, int64_t stride)
 {
 	x = zoo_unary(net, zoo_name(net, "%s.relu%d", name, half), "Relu", x);
-	x = zoo_conv(net, zoo_name(net, "%s.depthwise%d", name, half), x, x.dim[1], zoo_square(kernel, stride, kernel / 2), x.dim[1], false);
-	x = zoo_conv(net, zoo_name(net, "%s.pointwise%d", name, half), x, filters, zoo_square(1, 1, 0), 1, !net->training);
+	x = zoo_conv(net, zoo_name(net, "%s.depthwise%d", name, half), x, x.dim[1],
+	             zoo_square(kernel, stride, kernel / 2), x.dim[1], false);
+	x = zoo_conv(net, zoo_name(net, "%s.pointwise%d", name, half), x, filters, zoo_square(1, 1, 0), 1,
+	             !net->training);
 	return norm(net, zoo_name(net, "%s.bn%d", name, half), x);
 }
 
-/* The separable convolution of the paper: twice Relu, separable convolution, normalisation; the stride is in the first. */
-static zoo_tensor separable(zoo_net *net, const char *name, zoo_tensor x, int64_t filters, int64_t kernel, int64_t stride)
+/* The separable convolution of the paper: twice Relu, separable convolution, normalisation; the stride is in
+ * the first. */
+static zoo_tensor separable(zoo_net *net, const char *name, zoo_tensor x, int64_t filters, int64_t kernel,
+                            int64_t stride)
 {
 	x = half_separable(net, name, 1, x, filters, kernel, stride);
 	return half_separable(net, name, 2, x, filters, kernel, 1);
@@ -39,7 +46,8 @@ static zoo_tensor separable(zoo_net *net, const char *name, zoo_tensor x, int64_
 static zoo_tensor half_path(zoo_net *net, const char *name, zoo_tensor x, int64_t filters)
 {
 	x = zoo_pool(net, zoo_name(net, "%s.pool", name), "AveragePool", x, zoo_square(1, 2, 0));
-	return zoo_conv(net, zoo_name(net, "%s.conv", name), x, filters, zoo_square(1, 1, 0), 1, !net->training);
+	return zoo_conv(net, zoo_name(net, "%s.conv", name), x, filters, zoo_square(1, 1, 0), 1,
+	                !net->training);
 }
 
 /* The older input brought to the size and channels of this cell. */
@@ -105,11 +113,13 @@ static zoo_tensor reduction_cell(zoo_net *net, zoo_tensor x, zoo_tensor older, i
 
 void zoo_build_nasnet(zoo_net *net, int variant)
 {
-	static const size sizes[] = {{331, 96, 168, 6, true}, {224, 32, 44, 4, false}}; /* in the order of the parameter size */
+	static const size sizes[] = {{331, 96, 168, 6, true}, {224, 32, 44, 4, false}}; /* in the order of the
+	                                                                                   parameter size */
 	const size *s = &sizes[(int)zoo_value(net, "size")];
 	(void)variant;
 	zoo_scope(net, "stem");
-	zoo_tensor x = zoo_conv(net, "conv", zoo_input(net->batch, 3, s->picture, s->picture), s->stem, zoo_square(3, 2, 0), 1, !net->training);
+	zoo_tensor x = zoo_conv(net, "conv", zoo_input(net->batch, 3, s->picture, s->picture), s->stem,
+	                        zoo_square(3, 2, 0), 1, !net->training);
 	x = norm(net, "bn", x);
 	zoo_tensor older = x, next;
 	for (int i = 0; i < 2; i++) {

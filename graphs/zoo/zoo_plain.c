@@ -1,5 +1,6 @@
-/* Plain convolutional chains: AlexNet (Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014) and VGG
- * (Simonyan & Zisserman, ICLR 2015), in the sizes and names of torchvision. Dropout is left out. */
+/* Plain convolutional chains: AlexNet (Krizhevsky, "One weird trick for parallelizing convolutional neural
+ * networks", 2014) and VGG (Simonyan & Zisserman, ICLR 2015), in the sizes and names of torchvision. Dropout
+ * is left out. */
 #include "zoo_layers.h"
 
 enum { MAX_STEPS = 24 };
@@ -18,13 +19,19 @@ typedef struct plain {
 
 static const plain nets[] = {
 	{{{64, 11, 4, 2}, POOL(3), {192, 5, 1, 2}, POOL(3), CONV(384), CONV(256), CONV(256), POOL(3)}, 1},
-	{{CONV(64), CONV(64), POOL(2), CONV(128), CONV(128), POOL(2), CONV(256), CONV(256), CONV(256), POOL(2),
-	  CONV(512), CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), CONV(512), POOL(2)}, 0},
-	{{CONV(64), CONV(64), POOL(2), CONV(128), CONV(128), POOL(2), CONV(256), CONV(256), CONV(256), CONV(256), POOL(2),
-	  CONV(512), CONV(512), CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), CONV(512), CONV(512), POOL(2)}, 0},
-	{{CONV(64), POOL(2), CONV(128), POOL(2), CONV(256), CONV(256), POOL(2), CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), POOL(2)}, 0},
-	{{CONV(64), CONV(64), POOL(2), CONV(128), CONV(128), POOL(2), CONV(256), CONV(256), POOL(2), CONV(512), CONV(512), POOL(2),
-	  CONV(512), CONV(512), POOL(2)}, 0},
+	{{CONV(64), CONV(64), POOL(2), CONV(128), CONV(128), POOL(2), CONV(256), CONV(256), CONV(256),
+          POOL(2), CONV(512), CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), CONV(512), POOL(2)},
+         0},
+	{{CONV(64),  CONV(64),  POOL(2),   CONV(128), CONV(128), POOL(2),   CONV(256),
+          CONV(256), CONV(256), CONV(256), POOL(2),   CONV(512), CONV(512), CONV(512),
+          CONV(512), POOL(2),   CONV(512), CONV(512), CONV(512), CONV(512), POOL(2)},
+         0},
+	{{CONV(64), POOL(2), CONV(128), POOL(2), CONV(256), CONV(256), POOL(2), CONV(512), CONV(512), POOL(2),
+          CONV(512), CONV(512), POOL(2)},
+         0},
+	{{CONV(64), CONV(64), POOL(2), CONV(128), CONV(128), POOL(2), CONV(256), CONV(256), POOL(2),
+          CONV(512), CONV(512), POOL(2), CONV(512), CONV(512), POOL(2)},
+         0},
 };
 
 static zoo_tensor features(zoo_net *net, const step *s, zoo_tensor x)
@@ -32,14 +39,16 @@ static zoo_tensor features(zoo_net *net, const step *s, zoo_tensor x)
 	for (int i = 0; s->kernel; s++) {
 		zoo_window win = zoo_square(s->kernel, s->stride, s->pad);
 		const char *name = zoo_name(net, "%d", i++);
-		x = s->channels ? zoo_conv(net, name, x, s->channels, win, 1, true) : zoo_pool(net, name, "MaxPool", x, win);
+		x = s->channels ? zoo_conv(net, name, x, s->channels, win, 1, true)
+		                : zoo_pool(net, name, "MaxPool", x, win);
 		if (s->channels)
 			x = zoo_unary(net, zoo_name(net, "%d", i++), "Relu", x);
 	}
 	return x;
 }
 
-/* Three linear layers, each behind a dropout in AlexNet and before one in VGG, so that the last is number 6 in both. */
+/* Three linear layers, each behind a dropout in AlexNet and before one in VGG, so that the last is number 6
+ * in both. */
 static void classify(zoo_net *net, const plain *p, zoo_tensor x)
 {
 	for (int i = 0; i < 2; i++) {
@@ -58,7 +67,8 @@ void zoo_build_plain(zoo_net *net, int variant)
 	zoo_scope(net, "features");
 	x = features(net, nets[variant].steps, x);
 	zoo_scope_end(net);
-	x = zoo_pool(net, "avgpool", "AveragePool", x, zoo_square(1, 1, 0)); /* adaptive; its cells are single pixels at 224x224 */
+	x = zoo_pool(net, "avgpool", "AveragePool", x, zoo_square(1, 1, 0)); /* adaptive; its cells are single
+	                                                                        pixels at 224x224 */
 	zoo_scope(net, "classifier");
 	classify(net, &nets[variant], x);
 }

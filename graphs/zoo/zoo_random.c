@@ -1,9 +1,11 @@
-/* Seeded random graphs for training data and tests: operators in layers, in the manner of the generator of Topcuoglu, Hariri & Wu (IEEE TPDS
- * 2002): number of operators, width, degree, communication-to-computation ratio, heterogeneity. Costs are FLOPs and bytes, so that a graph
- * runs on any system; unlike there, operators differ by type and by arithmetic intensity instead of by a table of times.
+/* Seeded random graphs for training data and tests: operators in layers, in the manner of the generator of
+ * Topcuoglu, Hariri & Wu (IEEE TPDS 2002): number of operators, width, degree, communication-to-computation
+ * ratio, heterogeneity. Costs are FLOPs and bytes, so that a graph runs on any system; unlike there,
+ * operators differ by type and by arithmetic intensity instead of by a table of times.
  *
- * Sizes are drawn for a reference device of 10 TFLOP/s and 1 TB/s with a link of 10 GB/s: products last as long there by FLOPs as the
- * light types by bytes, and ccr is the ratio of the mean times of a transfer and of an operator. */
+ * Sizes are drawn for a reference device of 10 TFLOP/s and 1 TB/s with a link of 10 GB/s: products last as
+ * long there by FLOPs as the light types by bytes, and ccr is the ratio of the mean times of a transfer and
+ * of an operator. */
 #include "zoo_layers.h"
 
 #include "rng.h"
@@ -20,7 +22,8 @@ enum { MAX_PARENTS = 16 };
 /* In the order in which the parameter kinds takes them. */
 static const struct { const char *type; bool product; } kinds[] = {
 	{"MatMul", true}, {"Conv", true}, {"Add", false}, {"Relu", false}, {"Gemm", true}, {"Softmax", false},
-	{"LayerNormalization", false}, {"Gelu", false}, {"Concat", false}, {"Transpose", false}, {"MaxPool", false}, {"BatchNormalization", false},
+	{"LayerNormalization", false}, {"Gelu", false}, {"Concat", false}, {"Transpose", false},
+	{"MaxPool", false}, {"BatchNormalization", false},
 };
 
 typedef struct plan {
@@ -69,14 +72,16 @@ static bool add_parent(plan *p, int32_t op, int32_t parent)
 	return true;
 }
 
-/* One parent in the layer before, so that the depth is the number of layers; degree - 1 more on average, up to reach layers back. */
+/* One parent in the layer before, so that the depth is the number of layers; degree - 1 more on average, up
+ * to reach layers back. */
 static void draw_parents(plan *p, double degree, int32_t reach, berth_rng *rng)
 {
 	for (int32_t layer = 1; layer < p->n_layers; layer++)
 		for (int32_t op = p->layer_off[layer]; op < p->layer_off[layer + 1]; op++) {
 			add_parent(p, op, pick(p, layer - 1, rng));
 			while (berth_rng_unit(rng) < (degree - 1) / degree) {
-				int32_t back = 1 + (int32_t)berth_rng_below(rng, (uint32_t)(reach < layer ? reach : layer));
+				int32_t back = 1 + (int32_t)berth_rng_below(
+							   rng, (uint32_t)(reach < layer ? reach : layer));
 				add_parent(p, op, pick(p, layer - back, rng));
 			}
 		}
@@ -102,11 +107,14 @@ static zoo_tensor add_op(zoo_net *net, const plan *p, int32_t op, const zoo_tens
 	char name[32];
 	zoo_tensor in[MAX_PARENTS], out = zoo_input(1, 1, 1, 1);
 	zoo_cost cost = {0};
-	double seconds = zoo_value(net, "gflops") * 1e9 / REFERENCE_FLOPS, sigma = zoo_value(net, "heterogeneity");
-	double transfer = zoo_value(net, "ccr") * seconds * spread(sigma, rng), elem = (double)net->elem_bytes;
+	double seconds = zoo_value(net, "gflops") * 1e9 / REFERENCE_FLOPS,
+	       sigma = zoo_value(net, "heterogeneity");
+	double transfer = zoo_value(net, "ccr") * seconds * spread(sigma, rng),
+	       elem = (double)net->elem_bytes;
 	uint32_t kind = berth_rng_below(rng, (uint32_t)zoo_value(net, "kinds"));
 	seconds *= spread(sigma, rng);
-	double written = floor(transfer * REFERENCE_LINK / elem), touched = seconds * REFERENCE_MEMORY, weight_share = berth_rng_unit(rng);
+	double written = floor(transfer * REFERENCE_LINK / elem), touched = seconds * REFERENCE_MEMORY,
+	       weight_share = berth_rng_unit(rng);
 	for (int32_t i = 0; i < p->n_parents[op]; i++) {
 		in[i] = made[p->parent[op][i]];
 		touched -= (double)in[i].dim[3] * elem;
@@ -116,7 +124,9 @@ static zoo_tensor add_op(zoo_net *net, const plan *p, int32_t op, const zoo_tens
 	touched = touched > 0 ? floor(touched) : 0;
 	if (kinds[kind].product) {
 		cost.macs = floor(seconds * REFERENCE_FLOPS / 2);
-		cost.params = cost.read_params = floor(weight_share * touched / (2 * elem)); /* compute-bound at the reference */
+		cost.params = cost.read_params = floor(weight_share * touched / (2 * elem)); /* compute-bound
+		                                                                                at the
+		                                                                                reference */
 	} else {
 		cost.read_extra_bytes = touched;
 	}

@@ -1,7 +1,9 @@
-/* Randomly wired networks: Xie, Kirillov, Girshick & He, "Exploring Randomly Wired Neural Networks for Image Recognition", ICCV 2019, table 1, small and
- * regular regime, wired by the three classical models: Watts-Strogatz (ring of degree 4, rewired with probability 0.75), Erdos-Renyi (0.2) and
- * Barabasi-Albert (5), 32 nodes a stage. An edge runs from the lower to the higher node. A node sums its inputs by weights and passes the sum through Relu,
- * a separable 3x3 convolution and its normalisation; nodes without inputs read the stage's input with stride 2, nodes without outputs are averaged. */
+/* Randomly wired networks: Xie, Kirillov, Girshick & He, "Exploring Randomly Wired Neural Networks for Image
+ * Recognition", ICCV 2019, table 1, small and regular regime, wired by the three classical models:
+ * Watts-Strogatz (ring of degree 4, rewired with probability 0.75), Erdos-Renyi (0.2) and Barabasi-Albert
+ * (5), 32 nodes a stage. An edge runs from the lower to the higher node. A node sums its inputs by weights
+ * and passes the sum through Relu, a separable 3x3 convolution and its normalisation; nodes without inputs
+ * read the stage's input with stride 2, nodes without outputs are averaged. */
 #include "zoo_layers.h"
 
 #include "rng.h"
@@ -27,7 +29,8 @@ static int32_t draw(const wiring *w, berth_rng *rng)
 	return (int32_t)berth_rng_below(rng, (uint32_t)w->n);
 }
 
-/* A ring where each node knows its nearest on both sides; then, distance by distance, the clockwise edge of each node may move to any new end. */
+/* A ring where each node knows its nearest on both sides; then, distance by distance, the clockwise edge of
+ * each node may move to any new end. */
 static void watts_strogatz(wiring *w, berth_rng *rng)
 {
 	for (int32_t v = 0; v < w->n; v++)
@@ -90,7 +93,9 @@ static void barabasi_albert(wiring *w, berth_rng *rng)
 
 static void wire(wiring *w, int32_t n, int generator, berth_rng *rng)
 {
-	static void (*const make[])(wiring *w, berth_rng *rng) = {watts_strogatz, erdos_renyi, barabasi_albert}; /* as the parameter graph */
+	static void (*const make[])(wiring * w, berth_rng * rng) = {watts_strogatz, erdos_renyi,
+	                                                            barabasi_albert}; /* as the parameter
+	                                                                                 graph */
 	memset(w, 0, sizeof *w);
 	w->n = n;
 	make[generator](w, rng);
@@ -98,16 +103,20 @@ static void wire(wiring *w, int32_t n, int generator, berth_rng *rng)
 
 static zoo_tensor separable(zoo_net *net, const char *name, zoo_tensor x, int64_t channels, int64_t stride)
 {
-	x = zoo_conv(net, zoo_name(net, "%s.depthwise", name), x, x.dim[1], zoo_square(3, stride, 1), x.dim[1], false);
-	x = zoo_conv(net, zoo_name(net, "%s.pointwise", name), x, channels, zoo_square(1, 1, 0), 1, !net->training);
+	x = zoo_conv(net, zoo_name(net, "%s.depthwise", name), x, x.dim[1], zoo_square(3, stride, 1),
+	             x.dim[1], false);
+	x = zoo_conv(net, zoo_name(net, "%s.pointwise", name), x, channels, zoo_square(1, 1, 0), 1,
+	             !net->training);
 	return net->training ? zoo_batchnorm(net, zoo_name(net, "%s.bn", name), x) : x;
 }
 
-static zoo_tensor node(zoo_net *net, int32_t v, int32_t n, const zoo_tensor in[], int64_t channels, bool first)
+static zoo_tensor node(zoo_net *net, int32_t v, int32_t n, const zoo_tensor in[], int64_t channels,
+                       bool first)
 {
 	zoo_tensor x = in[0];
 	if (n > 1)
-		x = zoo_op(net, zoo_name(net, "node%d.sum", v), "Sum", n, in, in[0], (zoo_cost){.params = n, .read_params = n});
+		x = zoo_op(net, zoo_name(net, "node%d.sum", v), "Sum", n, in, in[0],
+		           (zoo_cost){.params = n, .read_params = n});
 	x = zoo_unary(net, zoo_name(net, "node%d.relu", v), "Relu", x);
 	return separable(net, zoo_name(net, "node%d", v), x, channels, first ? 2 : 1);
 }
@@ -148,7 +157,8 @@ void zoo_build_randwire(zoo_net *net, int variant)
 	int generator = (int)zoo_value(net, "graph");
 	berth_rng rng = berth_rng_seed((uint64_t)zoo_value(net, "seed"), BERTH_STREAM_RANDOM);
 	wiring w;
-	zoo_tensor x = conv_norm(net, "conv1", zoo_input(net->batch, 3, 224, 224), c / 2, zoo_square(3, 2, 1));
+	zoo_tensor x =
+		conv_norm(net, "conv1", zoo_input(net->batch, 3, 224, 224), c / 2, zoo_square(3, 2, 1));
 	if (!regular) {
 		x = zoo_unary(net, "conv2.relu", "Relu", x);
 		x = conv_norm(net, "conv2", x, c, zoo_square(3, 2, 1));

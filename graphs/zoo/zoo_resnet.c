@@ -1,8 +1,10 @@
-/* Residual networks: He, Zhang, Ren & Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table 1; the stride of a bottleneck
- * stands in its 3x3 convolution, as in the torchvision models whose figures the tests quote. Names are those of torchvision's modules. */
+/* Residual networks: He, Zhang, Ren & Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table
+ * 1; the stride of a bottleneck stands in its 3x3 convolution, as in the torchvision models whose figures
+ * the tests quote. Names are those of torchvision's modules. */
 #include "zoo_layers.h"
 
-static zoo_tensor conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t channels, zoo_window win)
+static zoo_tensor conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t channels,
+                            zoo_window win)
 {
 	x = zoo_conv(net, conv, x, channels, win, 1, !net->training);
 	return net->training ? zoo_batchnorm(net, norm, x) : x;
@@ -39,7 +41,8 @@ static zoo_tensor bottleneck(zoo_net *net, zoo_tensor x, int64_t width, int64_t 
 void zoo_build_resnet(zoo_net *net, int variant)
 {
 	static const struct { int layers, blocks[4]; } depths[] = {
-		{18, {2, 2, 2, 2}}, {34, {3, 4, 6, 3}}, {50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}}, {152, {3, 8, 36, 3}}};
+		{18, {2, 2, 2, 2}}, {34, {3, 4, 6, 3}}, {50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}},
+		{152, {3, 8, 36, 3}}};
 	int row = 0;
 	while (depths[row].layers != variant)
 		row++;

@@ -1,7 +1,10 @@
-/* Recurrent networks, unrolled step by step as runtimes without loops execute them, all steps of a layer sharing its weights:
- *   rnnlm  the language model of Zaremba, Sutskever & Vinyals, "Recurrent Neural Network Regularization" (arXiv 1409.2329), large by default;
- *   gnmt   translation after Wu et al., "Google's Neural Machine Translation System" (arXiv 1609.08144), in the form of the MLPerf training reference:
- *          first encoder layer in both directions, residuals from the third layer on, additive attention from the first decoder layer to all above. */
+/* Recurrent networks, unrolled step by step as runtimes without loops execute them, all steps of a layer
+ * sharing its weights:
+ *   rnnlm  the language model of Zaremba, Sutskever & Vinyals, "Recurrent Neural Network Regularization"
+ *          (arXiv 1409.2329), large by default;
+ *   gnmt   translation after Wu et al., "Google's Neural Machine Translation System" (arXiv 1609.08144), in
+ *          the form of the MLPerf training reference: first encoder layer in both directions, residuals from
+ *          the third layer on, additive attention from the first decoder layer to all above. */
 #include "zoo_layers.h"
 
 enum { MAX_STEPS = 512 };
@@ -45,12 +48,14 @@ static state step(zoo_net *net, const char *name, const lstm *w, zoo_tensor x, s
 	fresh = zoo_binary(net, zoo_name(net, "%s.taken", name), "Mul", fresh, in);
 	zoo_tensor kept = zoo_binary(net, zoo_name(net, "%s.kept", name), "Mul", forget, s.c);
 	s.c = zoo_binary(net, zoo_name(net, "%s.cell", name), "Add", kept, fresh);
-	s.h = zoo_binary(net, zoo_name(net, "%s.hidden", name), "Mul", out, zoo_unary(net, zoo_name(net, "%s.tanh", name), "Tanh", s.c));
+	s.h = zoo_binary(net, zoo_name(net, "%s.hidden", name), "Mul", out,
+	                 zoo_unary(net, zoo_name(net, "%s.tanh", name), "Tanh", s.c));
 	return s;
 }
 
 /* A layer over n steps in either direction; x in and out. */
-static void run_layer(zoo_net *net, const char *name, const lstm *w, int64_t n, bool backwards, const zoo_tensor in[], zoo_tensor out[])
+static void run_layer(zoo_net *net, const char *name, const lstm *w, int64_t n, bool backwards,
+                      const zoo_tensor in[], zoo_tensor out[])
 {
 	state s = first_state(net, w);
 	for (int64_t i = 0; i < n; i++) {
@@ -60,10 +65,12 @@ static void run_layer(zoo_net *net, const char *name, const lstm *w, int64_t n, 
 	}
 }
 
-static void embed(zoo_net *net, const char *name, int32_t table, int64_t vocabulary, int64_t hidden, int64_t n, zoo_tensor out[])
+static void embed(zoo_net *net, const char *name, int32_t table, int64_t vocabulary, int64_t hidden,
+                  int64_t n, zoo_tensor out[])
 {
 	for (int64_t t = 0; t < n; t++)
-		out[t] = zoo_embedding(net, zoo_name(net, "%s.t%d", name, (int)t), 1, vocabulary, hidden, table);
+		out[t] = zoo_embedding(net, zoo_name(net, "%s.t%d", name, (int)t), 1, vocabulary, hidden,
+		                       table);
 }
 
 /* All steps as rows of one matrix. */
@@ -75,7 +82,8 @@ static zoo_tensor stack(zoo_net *net, const char *name, int64_t n, const zoo_ten
 void zoo_build_rnnlm(zoo_net *net, int variant)
 {
 	zoo_tensor x[MAX_STEPS];
-	int64_t n = (int64_t)zoo_value(net, "seq"), hidden = (int64_t)zoo_value(net, "hidden"), vocabulary = (int64_t)zoo_value(net, "vocab");
+	int64_t n = (int64_t)zoo_value(net, "seq"), hidden = (int64_t)zoo_value(net, "hidden"),
+		vocabulary = (int64_t)zoo_value(net, "vocab");
 	(void)variant;
 	int32_t table = zoo_shared_param(net, "embedding.weight", vocabulary * hidden);
 	embed(net, "embedding", table, vocabulary, hidden, n, x);
@@ -92,7 +100,8 @@ void zoo_build_rnnlm(zoo_net *net, int variant)
 static zoo_tensor encoder(zoo_net *net, int64_t n, int64_t hidden, zoo_tensor x[])
 {
 	zoo_tensor forward[MAX_STEPS], backward[MAX_STEPS];
-	lstm there = lstm_new(net, "encoder.0.forward.weight", hidden, hidden, 2), back = lstm_new(net, "encoder.0.backward.weight", hidden, hidden, 2);
+	lstm there = lstm_new(net, "encoder.0.forward.weight", hidden, hidden, 2),
+	     back = lstm_new(net, "encoder.0.backward.weight", hidden, hidden, 2);
 	run_layer(net, "encoder.0.forward", &there, n, false, x, forward);
 	run_layer(net, "encoder.0.backward", &back, n, true, x, backward);
 	for (int64_t t = 0; t < n; t++) {
@@ -100,10 +109,13 @@ static zoo_tensor encoder(zoo_net *net, int64_t n, int64_t hidden, zoo_tensor x[
 		x[t] = zoo_concat_along(net, zoo_name(net, "encoder.0.concat.t%d", (int)t), 3, 2, both);
 	}
 	for (int i = 1; i < (int)zoo_value(net, "layers"); i++) {
-		lstm w = lstm_new(net, zoo_name(net, "encoder.%d.weight", i), i == 1 ? 2 * hidden : hidden, hidden, 2);
+		lstm w = lstm_new(net, zoo_name(net, "encoder.%d.weight", i), i == 1 ? 2 * hidden : hidden,
+		                  hidden, 2);
 		run_layer(net, zoo_name(net, "encoder.%d", i), &w, n, false, x, forward);
 		for (int64_t t = 0; t < n; t++)
-			x[t] = i > 1 ? zoo_binary(net, zoo_name(net, "encoder.%d.residual.t%d", i, (int)t), "Add", forward[t], x[t]) : forward[t];
+			x[t] = i > 1 ? zoo_binary(net, zoo_name(net, "encoder.%d.residual.t%d", i, (int)t),
+			                          "Add", forward[t], x[t])
+			             : forward[t];
 	}
 	return stack(net, "encoder.stack", n, x);
 }
@@ -116,8 +128,10 @@ typedef struct attention {
 /* Additive attention: a weight a row of the memory from tanh(query + key), then their weighted sum. */
 static zoo_tensor attend(zoo_net *net, const attention *a, int t, zoo_tensor h)
 {
-	zoo_tensor q = zoo_project(net, zoo_name(net, "attention.query.t%d", t), h, h.dim[3], a->query), x[2] = {a->keys, q};
-	zoo_tensor y = zoo_op(net, zoo_name(net, "attention.add.t%d", t), "Add", 2, x, a->keys, (zoo_cost){0});
+	zoo_tensor q = zoo_project(net, zoo_name(net, "attention.query.t%d", t), h, h.dim[3], a->query),
+		   x[2] = {a->keys, q};
+	zoo_tensor y =
+		zoo_op(net, zoo_name(net, "attention.add.t%d", t), "Add", 2, x, a->keys, (zoo_cost){0});
 	y = zoo_unary(net, zoo_name(net, "attention.tanh.t%d", t), "Tanh", y);
 	y = zoo_project(net, zoo_name(net, "attention.score.t%d", t), y, 1, a->score);
 	int64_t rows = y.dim[2];
@@ -131,8 +145,10 @@ static void decoder(zoo_net *net, int64_t n, int64_t hidden, zoo_tensor memory, 
 {
 	zoo_tensor context[MAX_STEPS];
 	lstm w = lstm_new(net, "decoder.0.weight", hidden, hidden, 2);
-	attention a = {.query = zoo_shared_param(net, "attention.query.weight", hidden * hidden), .memory = memory};
-	a.score = zoo_shared_param(net, "attention.score.weight", 2 * hidden + 1); /* direction, its length, a bias */
+	attention a = {.query = zoo_shared_param(net, "attention.query.weight", hidden * hidden),
+	               .memory = memory};
+	a.score = zoo_shared_param(net, "attention.score.weight", 2 * hidden + 1); /* direction, its length, a
+	                                                                              bias */
 	a.keys = zoo_project(net, "attention.keys", memory, hidden, -1);
 	run_layer(net, "decoder.0", &w, n, false, x, x);
 	for (int t = 0; t < n; t++)
@@ -142,18 +158,22 @@ static void decoder(zoo_net *net, int64_t n, int64_t hidden, zoo_tensor memory, 
 		w = lstm_new(net, zoo_name(net, "decoder.%d.weight", i), 2 * hidden, hidden, 2);
 		for (int t = 0; t < n; t++) {
 			zoo_tensor both[2] = {x[t], context[t]};
-			in[t] = zoo_concat_along(net, zoo_name(net, "decoder.%d.concat.t%d", i, t), 3, 2, both);
+			in[t] = zoo_concat_along(net, zoo_name(net, "decoder.%d.concat.t%d", i, t), 3, 2,
+			                         both);
 		}
 		run_layer(net, zoo_name(net, "decoder.%d", i), &w, n, false, in, out);
 		for (int t = 0; t < n; t++)
-			x[t] = i > 1 ? zoo_binary(net, zoo_name(net, "decoder.%d.residual.t%d", i, t), "Add", out[t], x[t]) : out[t];
+			x[t] = i > 1 ? zoo_binary(net, zoo_name(net, "decoder.%d.residual.t%d", i, t), "Add",
+			                          out[t], x[t])
+			             : out[t];
 	}
 }
 
 void zoo_build_gnmt(zoo_net *net, int variant)
 {
 	zoo_tensor x[MAX_STEPS];
-	int64_t n = (int64_t)zoo_value(net, "seq"), hidden = (int64_t)zoo_value(net, "hidden"), vocabulary = (int64_t)zoo_value(net, "vocab");
+	int64_t n = (int64_t)zoo_value(net, "seq"), hidden = (int64_t)zoo_value(net, "hidden"),
+		vocabulary = (int64_t)zoo_value(net, "vocab");
 	(void)variant;
 	int32_t table = zoo_shared_param(net, "embedding.weight", vocabulary * hidden);
 	embed(net, "encoder.embedding", table, vocabulary, hidden, n, x);

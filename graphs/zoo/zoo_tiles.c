@@ -1,7 +1,9 @@
-/* Matrix programs cut into tiles, one operator a tile, as asynchronous runtimes execute them: graphs of the kind that Yao et al., "DOPPLER:
- * Dual-Policy Learning for Device Assignment in Asynchronous Dataflow Graphs" (arXiv 2505.23131) place: a chain of products, a feed-forward
- * network, the attention block and the whole layer of Llama (Touvron et al. 2023, heads of 128). Each matrix is a grid of tiles x tiles;
- * a product makes tiles^3 partial products and adds them up pairwise. Matrices that are given are shared parameters, tile by tile. */
+/* Matrix programs cut into tiles, one operator a tile, as asynchronous runtimes execute them: graphs of the
+ * kind that Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous Dataflow
+ * Graphs" (arXiv 2505.23131) place: a chain of products, a feed-forward network, the attention block and the
+ * whole layer of Llama (Touvron et al. 2023, heads of 128). Each matrix is a grid of tiles x tiles; a
+ * product makes tiles^3 partial products and adds them up pairwise. Matrices that are given are shared
+ * parameters, tile by tile. */
 #include "zoo_layers.h"
 
 enum { HEAD = 128, MAX_TILES = 16 };
@@ -37,7 +39,8 @@ static matrix given(zoo_net *net, const char *name, int64_t rows, int64_t column
 	for (int32_t i = 0; net->status == BERTH_OK && i < g * g; i++) {
 		m.tile[i] = zoo_input(1, 1, edge(rows, g, i / g), edge(columns, g, i % g));
 		if (name)
-			m.param[i] = zoo_shared_param(net, zoo_name(net, "%s.%d.%d", name, i / g, i % g), m.tile[i].dim[2] * m.tile[i].dim[3]);
+			m.param[i] = zoo_shared_param(net, zoo_name(net, "%s.%d.%d", name, i / g, i % g),
+			                              m.tile[i].dim[2] * m.tile[i].dim[3]);
 	}
 	return m;
 }
@@ -52,7 +55,8 @@ static zoo_tensor add_up(zoo_net *net, const char *name, int32_t n, zoo_tensor p
 				continue;
 			if (output && n == 2)
 				zoo_mark_output(net);
-			part[i] = zoo_binary(net, zoo_name(net, "%s.sum%d", name, made++), "Add", part[i], part[2 * i + 1]);
+			part[i] = zoo_binary(net, zoo_name(net, "%s.sum%d", name, made++), "Add", part[i],
+			                     part[2 * i + 1]);
 		}
 	return part[0];
 }
@@ -63,7 +67,8 @@ static void use(zoo_net *net, zoo_tensor op, int32_t param)
 		zoo_use_param(net, op, param);
 }
 
-static zoo_tensor tile_product(zoo_net *net, const char *name, const matrix *a, const matrix *b, int32_t row, int32_t column, bool output)
+static zoo_tensor tile_product(zoo_net *net, const char *name, const matrix *a, const matrix *b, int32_t row,
+                               int32_t column, bool output)
 {
 	zoo_tensor part[MAX_TILES];
 	for (int32_t k = 0; k < a->g; k++) {
@@ -81,7 +86,8 @@ static matrix multiply(zoo_net *net, const char *name, matrix a, matrix b, bool 
 {
 	matrix m = matrix_new(net, a.g);
 	for (int32_t i = 0; net->status == BERTH_OK && i < a.g * a.g; i++)
-		m.tile[i] = tile_product(net, zoo_name(net, "%s.%d.%d", name, i / a.g, i % a.g), &a, &b, i / a.g, i % a.g, output);
+		m.tile[i] = tile_product(net, zoo_name(net, "%s.%d.%d", name, i / a.g, i % a.g), &a, &b,
+		                         i / a.g, i % a.g, output);
 	return m;
 }
 
@@ -97,7 +103,8 @@ static matrix each(zoo_net *net, const char *name, const char *type, matrix a, c
 	for (int32_t i = 0; net->status == BERTH_OK && i < a.g * a.g; i++) {
 		const char *full = zoo_name(net, "%s.%d.%d", name, i / a.g, i % a.g);
 		net->output = output;
-		m.tile[i] = b ? zoo_binary(net, full, type, a.tile[i], b->tile[i]) : zoo_unary(net, full, type, a.tile[i]);
+		m.tile[i] = b ? zoo_binary(net, full, type, a.tile[i], b->tile[i])
+		              : zoo_unary(net, full, type, a.tile[i]);
 	}
 	return m;
 }
@@ -110,7 +117,8 @@ static zoo_tensor row_sums(zoo_net *net, const char *name, const char *type, zoo
 	return zoo_op(net, name, type, 1, &x, out, (zoo_cost){0});
 }
 
-/* Root-mean-square normalisation: square sums of the tiles of a row, added up, then each tile scaled by them and by a weight a column. */
+/* Root-mean-square normalisation: square sums of the tiles of a row, added up, then each tile scaled by them
+ * and by a weight a column. */
 static matrix normalize(zoo_net *net, const char *name, matrix x)
 {
 	matrix m = matrix_new(net, x.g);
@@ -120,12 +128,14 @@ static matrix normalize(zoo_net *net, const char *name, matrix x)
 	for (int32_t i = 0; net->status == BERTH_OK && i < x.g; i++) {
 		zoo_tensor part[MAX_TILES];
 		for (int32_t j = 0; j < x.g; j++)
-			part[j] = row_sums(net, zoo_name(net, "%s.squares.%d.%d", name, i, j), "ReduceSumSquare", x.tile[i * x.g + j]);
+			part[j] = row_sums(net, zoo_name(net, "%s.squares.%d.%d", name, i, j),
+			                   "ReduceSumSquare", x.tile[i * x.g + j]);
 		zoo_tensor sum = add_up(net, zoo_name(net, "%s.squares.%d", name, i), x.g, part, false);
 		for (int32_t j = 0; j < x.g; j++) {
 			zoo_tensor in[2] = {x.tile[i * x.g + j], sum};
 			zoo_cost cost = {.read_params = (double)in[0].dim[3]};
-			m.tile[i * x.g + j] = zoo_op(net, zoo_name(net, "%s.%d.%d", name, i, j), "RMSNormalization", 2, in, in[0], cost);
+			m.tile[i * x.g + j] = zoo_op(net, zoo_name(net, "%s.%d.%d", name, i, j),
+			                             "RMSNormalization", 2, in, in[0], cost);
 			use(net, m.tile[i * x.g + j], weight[j]);
 		}
 	}
@@ -142,17 +152,20 @@ static zoo_tensor heads_of(zoo_tensor x, bool key)
 	return x;
 }
 
-/* Rows i of the heads of column j: exponentials of the scores against each block of keys, their row sums, products with the values; both are
- * added up over the blocks and then divided, so that no block waits for another's maximum. */
+/* Rows i of the heads of column j: exponentials of the scores against each block of keys, their row sums,
+ * products with the values; both are added up over the blocks and then divided, so that no block waits for
+ * another's maximum. */
 static zoo_tensor attend(zoo_net *net, int32_t i, int32_t j, matrix q, matrix k, matrix v)
 {
 	zoo_tensor weight[MAX_TILES], value[MAX_TILES];
 	for (int32_t block = 0; block < q.g; block++) {
 		int32_t at = block * q.g + j;
-		zoo_tensor s = zoo_matmul(net, zoo_name(net, "scores.%d.%d.%d", i, j, block), heads_of(q.tile[i * q.g + j], false), heads_of(k.tile[at], true));
+		zoo_tensor s = zoo_matmul(net, zoo_name(net, "scores.%d.%d.%d", i, j, block),
+		                          heads_of(q.tile[i * q.g + j], false), heads_of(k.tile[at], true));
 		s = zoo_unary(net, zoo_name(net, "exp.%d.%d.%d", i, j, block), "Exp", s);
 		weight[block] = row_sums(net, zoo_name(net, "weight.%d.%d.%d", i, j, block), "ReduceSum", s);
-		value[block] = zoo_matmul(net, zoo_name(net, "context.%d.%d.%d", i, j, block), s, heads_of(v.tile[at], false));
+		value[block] = zoo_matmul(net, zoo_name(net, "context.%d.%d.%d", i, j, block), s,
+		                          heads_of(v.tile[at], false));
 	}
 	zoo_tensor sum = add_up(net, zoo_name(net, "weight.%d.%d", i, j), q.g, weight, false);
 	zoo_tensor y = add_up(net, zoo_name(net, "context.%d.%d", i, j), q.g, value, false);
@@ -191,7 +204,9 @@ static int32_t grid(zoo_net *net, int64_t least)
 {
 	int32_t g = (int32_t)zoo_value(net, "tiles");
 	if (g > least && net->status == BERTH_OK)
-		net->status = berth_fail(net->err, BERTH_EINVAL, "tiles is %d; expected at most %lld, the least size to cut", g, (long long)least);
+		net->status = berth_fail(net->err, BERTH_EINVAL,
+		                         "tiles is %d; expected at most %lld, the least size to cut", g,
+		                         (long long)least);
 	return g;
 }
 
@@ -203,11 +218,14 @@ static int64_t least_of(int64_t a, int64_t b)
 /* variant 0: the attention block; 1: the whole layer. */
 void zoo_build_llama(zoo_net *net, int variant)
 {
-	int64_t heads = (int64_t)zoo_value(net, "heads"), seq = (int64_t)zoo_value(net, "seq"), hidden = heads * HEAD;
+	int64_t heads = (int64_t)zoo_value(net, "heads"), seq = (int64_t)zoo_value(net, "seq"),
+		hidden = heads * HEAD;
 	int64_t inner = variant ? (int64_t)zoo_value(net, "ffn") : hidden;
 	int32_t g = grid(net, least_of(seq, inner));
 	if (net->status == BERTH_OK && heads % g != 0) /* columns are cut between heads */
-		net->status = berth_fail(net->err, BERTH_EINVAL, "tiles is %d and heads %lld; expected tiles to divide heads", g, (long long)heads);
+		net->status = berth_fail(net->err, BERTH_EINVAL,
+		                         "tiles is %d and heads %lld; expected tiles to divide heads", g,
+		                         (long long)heads);
 	matrix x = given(net, NULL, seq, hidden, g);
 	matrix a = attention(net, x, hidden);
 	a = each(net, "attention_residual", "Add", a, &x, variant == 0);
@@ -222,7 +240,8 @@ static matrix chain(zoo_net *net, int32_t first, int32_t n, int64_t size, int32_
 {
 	if (n == 1)
 		return given(net, zoo_name(net, "a%d", first), size, size, g);
-	matrix left = chain(net, first, n / 2, size, g, false), right = chain(net, first + n / 2, n - n / 2, size, g, false);
+	matrix left = chain(net, first, n / 2, size, g, false),
+	       right = chain(net, first + n / 2, n - n / 2, size, g, false);
 	return multiply(net, zoo_name(net, "a%d-%d", first, first + n - 1), left, right, output);
 }
 

@@ -1,5 +1,6 @@
-/* The transformer: Vaswani et al., "Attention Is All You Need", NeurIPS 2017, table 3, base and big, encoder and decoder over sequences of equal length,
- * with one table of 37,000 tokens for both embeddings and the output. Linear layers of attention have no bias. */
+/* The transformer: Vaswani et al., "Attention Is All You Need", NeurIPS 2017, table 3, base and big, encoder
+ * and decoder over sequences of equal length, with one table of 37,000 tokens for both embeddings and the
+ * output. Linear layers of attention have no bias. */
 #include "zoo_layers.h"
 
 enum { VOCABULARY = 37000, LAYERS = 6, HEAD = 64 };
@@ -44,7 +45,8 @@ static zoo_tensor embed(zoo_net *net, int64_t seq, int64_t hidden, int32_t table
 {
 	zoo_tensor x = zoo_embedding(net, "embedding", seq, VOCABULARY, hidden, table);
 	x = zoo_unary(net, "scale", "Mul", x);
-	return zoo_op(net, "position", "Add", 1, &x, x, (zoo_cost){.read_extra_bytes = (double)(seq * hidden * net->elem_bytes)});
+	return zoo_op(net, "position", "Add", 1, &x, x,
+	              (zoo_cost){.read_extra_bytes = (double)(seq * hidden * net->elem_bytes)});
 }
 
 void zoo_build_transformer(zoo_net *net, int variant)

@@ -1,5 +1,6 @@
-/* Branch and bound for latency (exact_search.h): the best placement together with the best order in which devices start their operators, memory and all
- * other rules kept, scored by the reference simulator. Exact up to MOST operators, grouped to as many beyond. */
+/* Branch and bound for latency (exact_search.h): the best placement together with the best order in which
+ * devices start their operators, memory and all other rules kept, scored by the reference simulator. Exact
+ * up to MOST operators, grouped to as many beyond. */
 #include "exact.h"
 
 #include "exact_search.h"
@@ -42,7 +43,11 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_exact_search_new(s->p, s->p->n_ops, c.ops, tmp, &x, err));
 	BERTH_TRY(BERTH_NEW(tmp, c.op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, c.order, s->p->n_ops, err));
-	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .leaf = leaf, .stop = stop, .ctx = &c};
+	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER,
+	                              .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
+	                              .leaf = leaf,
+	                              .stop = stop,
+	                              .ctx = &c};
 	if (berth_score_feasible(s->best))
 		cfg.upper_ns = llround(s->best.value * 1e9);
 	berth_exact_search_run(x, &cfg, &r);
@@ -60,4 +65,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_branch_and_bound = {
-	"branch-and-bound", "Proves the least latency over placements and orders of up to 16 operators or groups (after Carlier, Pinson 1989).", false, run, NULL};
+	"branch-and-bound",
+	"Proves the least latency over placements and orders of up to 16 operators or groups (after Carlier, "
+        "Pinson 1989).",
+	false, run, NULL};

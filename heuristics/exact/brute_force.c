@@ -1,6 +1,8 @@
-/* Every placement under the system's order rule, and, where they are few enough, under every order that devices can start their operators in. For up to
- * MOST operators; more are grouped. What is proven: where orders were tried too, or do not matter (throughput), no placement with any order is better;
- * else only that no placement is better under the system's rule, which is no bound on placements with an order of their own. */
+/* Every placement under the system's order rule, and, where they are few enough, under every order that
+ * devices can start their operators in. For up to MOST operators; more are grouped. What is proven: where
+ * orders were tried too, or do not matter (throughput), no placement with any order is better; else only
+ * that no placement is better under the system's rule, which is no bound on placements with an order of
+ * their own. */
 #include "exact.h"
 
 #include <math.h>
@@ -96,7 +98,8 @@ static berth_status prepare(trial *t, berth_arena *tmp, berth_err *err)
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
 			t->above[op] |= UINT32_C(1) << g->tensor_producer[g->in_tensor[i]];
 	BERTH_TRY(count_orders(t, tmp, &orders, err));
-	t->orders = orders * count_placements(p) <= ORDER_TRIES && !berth_objective_is(&t->s->cfg.objective, BERTH_THROUGHPUT);
+	t->orders = orders * count_placements(p) <= ORDER_TRIES &&
+	            !berth_objective_is(&t->s->cfg.objective, BERTH_THROUGHPUT);
 	return BERTH_OK;
 }
 
@@ -107,7 +110,8 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(prepare(&t, tmp, err));
 	try_colocs(&t, 0);
 	if (s->stopped) /* by a limit, or because the incumbent has reached the bound */
-		s->proof = berth_score_feasible(s->best) && s->best.value <= s->bound ? BERTH_PROOF_OPTIMAL : BERTH_PROOF_LIMIT;
+		s->proof = berth_score_feasible(s->best) && s->best.value <= s->bound ? BERTH_PROOF_OPTIMAL
+		                                                                      : BERTH_PROOF_LIMIT;
 	else if ((t.orders || !orders_matter) && berth_score_feasible(s->best)) {
 		s->proof = BERTH_PROOF_OPTIMAL;
 		berth_search_prove(s, s->best.value);
@@ -124,4 +128,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_brute_force = {
-	"brute-force", "Tries every placement, and every order where they are few, of up to 12 operators or groups.", false, run, NULL};
+	"brute-force",
+	"Tries every placement, and every order where they are few, of up to 12 operators or groups.", false,
+	run, NULL};

@@ -10,7 +10,8 @@
 
 enum { START_EVALUATIONS = 2000 };
 
-/* As the design's EXACT methods answer at once, this start does not look at the budget; time and cancelling still stop it. */
+/* As the design's EXACT methods answer at once, this start does not look at the budget; time and cancelling
+ * still stop it. */
 berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
@@ -27,11 +28,14 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 berth_status berth_exact_needs_latency(const berth_search *s, const char *method, berth_err *err)
 {
 	if (s->p->s->cost_model != BERTH_COST_REFERENCE)
-		return berth_fail(err, BERTH_EUNSUPPORTED, "method %s solves the execution model only, not the cost model %s", method,
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "method %s solves the execution model only, not the cost model %s", method,
 		                  berth_cost_model_name(s->p->s->cost_model));
-	if (berth_objective_is(&s->cfg.objective, BERTH_LATENCY) && !berth_objective_has_limits(&s->cfg.objective))
+	if (berth_objective_is(&s->cfg.objective, BERTH_LATENCY) &&
+	    !berth_objective_has_limits(&s->cfg.objective))
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EUNSUPPORTED, "method %s solves for latency only, not for %s", method, berth_objective_name(&s->cfg.objective));
+	return berth_fail(err, BERTH_EUNSUPPORTED, "method %s solves for latency only, not for %s", method,
+	                  berth_objective_name(&s->cfg.objective));
 }
 
 int64_t berth_exact_last_ns(const berth_search *s)
@@ -56,7 +60,8 @@ berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth
 	return berth_file_write(path, data, len, err);
 }
 
-static berth_status group(const berth_problem *p, int32_t most, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status group(const berth_problem *p, int32_t most, berth_coarsening *c, berth_arena *mem,
+                          berth_arena *tmp, berth_err *err)
 {
 	double *cost;
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(most);
@@ -72,20 +77,24 @@ static berth_status group(const berth_problem *p, int32_t most, berth_coarsening
 }
 
 /* The answer for the groups as one for the operators. */
-static berth_status offer_groups(berth_search *s, const berth_search *sub, const berth_coarsening *c, berth_arena *tmp, berth_err *err)
+static berth_status offer_groups(berth_search *s, const berth_search *sub, const berth_coarsening *c,
+                                 berth_arena *tmp, berth_err *err)
 {
 	int32_t *op_dev, *order;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		op_dev[op] = sub->best_dev[c->op_group[op]];
-	BERTH_TRY(berth_quotient_order(s->p, c, sub->best_has_order ? sub->best_order : sub->p->g->topo_op, order, tmp, err));
+	BERTH_TRY(berth_quotient_order(s->p, c, sub->best_has_order ? sub->best_order : sub->p->g->topo_op,
+	                               order, tmp, err));
 	berth_search_offer_ordered(s, op_dev, order);
 	return BERTH_OK;
 }
 
-/* Where a group's operators share no device, or colocation makes the groups cyclic, the portfolio's answer stands. */
-static berth_status solve_groups(berth_search *s, int32_t most, berth_exact_fn solve, berth_arena *mem, berth_arena *tmp, berth_err *err)
+/* Where a group's operators share no device, or colocation makes the groups cyclic, the portfolio's answer
+ * stands. */
+static berth_status solve_groups(berth_search *s, int32_t most, berth_exact_fn solve, berth_arena *mem,
+                                 berth_arena *tmp, berth_err *err)
 {
 	berth_coarsening c;
 	berth_graph g;
@@ -106,7 +115,8 @@ static berth_status solve_groups(berth_search *s, int32_t most, berth_exact_fn s
 	return isfinite(sub.best.excess) ? offer_groups(s, &sub, &c, tmp, err) : BERTH_OK;
 }
 
-berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err)
+berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp,
+                                 berth_err *err)
 {
 	berth_arena mem;
 	berth_err why = {.code = BERTH_OK};
@@ -116,7 +126,8 @@ berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_
 	return st == BERTH_OK || st == BERTH_EUNSUPPORTED ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
 }
 
-berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err)
+berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp,
+                                    berth_err *err)
 {
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (s->p->n_ops <= most_ops)

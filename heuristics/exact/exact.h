@@ -1,4 +1,5 @@
-/* What the exact methods share: graphs beyond their size are grouped, and the groups' graph is solved as an instance of its own. */
+/* What the exact methods share: graphs beyond their size are grouped, and the groups' graph is solved as an
+ * instance of its own. */
 #ifndef BERTH_EXACT_H
 #define BERTH_EXACT_H
 
@@ -7,15 +8,19 @@
 
 typedef berth_status (*berth_exact_fn)(berth_search *s, berth_arena *tmp, berth_err *err);
 
-/* Run solve on the search where the problem has at most most_ops operators. Else group them to most_ops (heavy-edge, balanced by mean time), solve the
- * groups' graph in a search of its own, and offer its placement, under the system's rule and in the order of the groups; nothing is proven then
- * for the graph itself, and the groups' evaluations are not counted. solve sets proof, bound and nodes of the search that it is given.
- * The portfolio is offered first in any case. Fails: BERTH_ENOMEM, and as solve does. */
-berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err);
+/* Run solve on the search where the problem has at most most_ops operators. Else group them to most_ops
+ * (heavy-edge, balanced by mean time), solve the groups' graph in a search of its own, and offer its
+ * placement, under the system's rule and in the order of the groups; nothing is proven then for the graph
+ * itself, and the groups' evaluations are not counted. solve sets proof, bound and nodes of the search that
+ * it is given. The portfolio is offered first in any case. Fails: BERTH_ENOMEM, and as solve does. */
+berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp,
+                                    berth_err *err);
 
-/* The second half of that alone: group to most_ops, solve the groups' graph, offer its placement. Nothing is offered where groups cannot be had (their operators
- * share no device, colocation makes them cyclic). Fails: BERTH_ENOMEM, and as solve does. */
-berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp, berth_err *err);
+/* The second half of that alone: group to most_ops, solve the groups' graph, offer its placement. Nothing is
+ * offered where groups cannot be had (their operators share no device, colocation makes them cyclic). Fails:
+ * BERTH_ENOMEM, and as solve does. */
+berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp,
+                                 berth_err *err);
 
 /* BERTH_EUNSUPPORTED, naming the method, unless the objective is latency alone, without limits. */
 berth_status berth_exact_needs_latency(const berth_search *s, const char *method, berth_err *err);

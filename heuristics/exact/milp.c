@@ -1,6 +1,7 @@
-/* The mixed-integer program of placement_lp.c, solved by the linked solver; its placement, in the order of its starts, is scored by the reference. The
- * model ignores waiting for channels, so it may end with a proven bound below the value; within the solver's tolerance (1e-6) of it the answer counts as
- * optimal. Up to MOST operators, grouped to as many beyond. */
+/* The mixed-integer program of placement_lp.c, solved by the linked solver; its placement, in the order of
+ * its starts, is scored by the reference. The model ignores waiting for channels, so it may end with a
+ * proven bound below the value; within the solver's tolerance (1e-6) of it the answer counts as optimal. Up
+ * to MOST operators, grouped to as many beyond. */
 #include "exact.h"
 
 #include "placement_lp.h"
@@ -13,7 +14,8 @@ enum { MOST = 16 };
 #define TOLERANCE 1e-6
 
 /* Offer the solution x: colocation groups where they stand, operators by start. */
-static berth_status offer(berth_search *s, const berth_placement_lp *m, const double *x, berth_arena *tmp, berth_err *err)
+static berth_status offer(berth_search *s, const berth_placement_lp *m, const double *x, berth_arena *tmp,
+                          berth_err *err)
 {
 	const berth_problem *p = s->p;
 	int32_t *op_dev, *order;
@@ -39,8 +41,10 @@ static berth_status offer(berth_search *s, const berth_placement_lp *m, const do
 	return BERTH_OK;
 }
 
-/* What the solver's answer says: no schedule is shorter than its bound, nor than upper where it found none up to it. */
-static void prove(berth_search *s, const berth_lp_result *r, double scale, int64_t upper_ns, bool from_incumbent)
+/* What the solver's answer says: no schedule is shorter than its bound, nor than upper where it found none
+ * up to it. */
+static void prove(berth_search *s, const berth_lp_result *r, double scale, int64_t upper_ns,
+                  bool from_incumbent)
 {
 	double bound_ns = r->bound / scale;
 	if (r->status == BERTH_LP_INFEASIBLE && from_incumbent)
@@ -49,7 +53,15 @@ static void prove(berth_search *s, const berth_lp_result *r, double scale, int64
 		return;
 	/* Latencies are whole nanoseconds. */
 	berth_search_prove(s, ceil(fmin(bound_ns, (double)upper_ns) * (1 - TOLERANCE)) / 1e9);
-	s->proof = r->status == BERTH_LP_LIMIT || r->status == BERTH_LP_UNKNOWN ? BERTH_PROOF_LIMIT : BERTH_PROOF_NONE; /* none: the model is solved, waiting remains */
+	s->proof = r->status == BERTH_LP_LIMIT || r->status == BERTH_LP_UNKNOWN ? BERTH_PROOF_LIMIT
+	                                                                        : BERTH_PROOF_NONE; /* none:
+	                                                                                               the
+	                                                                                               model
+	                                                                                               is
+	                                                                                               solved,
+	                                                                                               waiting
+	                                                                                               remains
+	                                                                                             */
 	if (berth_score_feasible(s->best) && s->best.value <= s->bound * (1 + 2 * TOLERANCE))
 		s->proof = BERTH_PROOF_OPTIMAL;
 }
@@ -67,7 +79,8 @@ static int64_t longest(const berth_problem *p)
 		for (int32_t d = 0; d < p->n_devs; d++) {
 			int64_t most = 0;
 			for (int32_t e = 0; e < p->n_devs; e++)
-				most = berth_transfer_ns(p, t, e, d) > most ? berth_transfer_ns(p, t, e, d) : most;
+				most = berth_transfer_ns(p, t, e, d) > most ? berth_transfer_ns(p, t, e, d)
+				                                            : most;
 			sum += most;
 		}
 	return sum;
@@ -110,9 +123,13 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(berth_exact_needs_latency(s, "milp", err));
 	if (!berth_lp_solver() && !s->cfg.write_model)
-		return berth_fail(err, BERTH_EUNSUPPORTED, "method milp needs a solver: install %s and build berth again", berth_lp_missing());
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "method milp needs a solver: install %s and build berth again",
+		                  berth_lp_missing());
 	return berth_exact_or_grouped(s, MOST, solve, tmp, err);
 }
 
-const berth_method berth_method_milp = {
-	"milp", "Mixed-integer program of placement, order and memory, solved by CBC (after Tarnawski et al. 2020; DiviML 2023).", false, run, berth_lp_missing};
+const berth_method berth_method_milp = {"milp",
+                                        "Mixed-integer program of placement, order and memory, solved by CBC "
+                                        "(after Tarnawski et al. 2020; DiviML 2023).",
+                                        false, run, berth_lp_missing};

@@ -1,8 +1,8 @@
-/* CEFT-CPOP (Vasudevan, Gregg, arXiv 1701.08800): CPOP with the critical path of the CEFT table, whose operators go to the path's own devices, not
- * to one. The others go by rank_u + rank_d to where they end first, with insertion. The paper was not at hand for its exact priorities;
- * these are CPOP's. Beside it HEFT with the same pins (`heft-ceft` alone) is scheduled, as it is the better one on about every second random
- * graph; the search keeps the best of both. Four evaluations, more
- * where memory is short. */
+/* CEFT-CPOP (Vasudevan, Gregg, arXiv 1701.08800): CPOP with the critical path of the CEFT table, whose
+ * operators go to the path's own devices, not to one. The others go by rank_u + rank_d to where they end
+ * first, with insertion. The paper was not at hand for its exact priorities; these are CPOP's. Beside it
+ * HEFT with the same pins (`heft-ceft` alone) is scheduled, as it is the better one on about every second
+ * random graph; the search keeps the best of both. Four evaluations, more where memory is short. */
 #include "ceft_pins.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -21,4 +21,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, berth_ceft_pins_schedule, &c, tmp, err);
 }
 
-const berth_method berth_method_ceft_cpop = {"ceft-cpop", "CPOP and HEFT with the critical path pinned to its CEFT devices (Vasudevan, Gregg 2017).", false, run, NULL};
+const berth_method berth_method_ceft_cpop = {
+	"ceft-cpop",
+	"CPOP and HEFT with the critical path pinned to its CEFT devices (Vasudevan, Gregg 2017).", false,
+	run, NULL};

@@ -1,14 +1,17 @@
-/* The CEFT table alone as a placement: A. Vasudevan, D. Gregg, "Mutual inclusivity of the critical path and its partial schedule on heterogeneous
- * systems", arXiv 1701.08800. The paper takes a critical path and its devices from the table; that the whole table gives a placement is our
- * reading: sinks go to the device of their least critical earliest finish time; then backwards, each colocation group to the device from which its tensors reach its
- * consumers, which are placed, first: least max over consumers of CEFT + transfer. Ties: the least CEFT, then the lowest device. One
- * evaluation; where that placement exceeds a device's memory a second one, of devices where colocation groups fit by its upper bound. */
+/* The CEFT table alone as a placement: A. Vasudevan, D. Gregg, "Mutual inclusivity of the critical path and
+ * its partial schedule on heterogeneous systems", arXiv 1701.08800. The paper takes a critical path and its
+ * devices from the table; that the whole table gives a placement is our reading: sinks go to the device of
+ * their least critical earliest finish time; then backwards, each colocation group to the device from which
+ * its tensors reach its consumers, which are placed, first: least max over consumers of CEFT + transfer.
+ * Ties: the least CEFT, then the lowest device. One evaluation; where that placement exceeds a device's
+ * memory a second one, of devices where colocation groups fit by its upper bound. */
 #include "method.h"
 #include "ceft.h"
 #include "partial.h"
 
 /* Latest arrival at the consumers that are placed, if op ran on dev and ended as the table says. */
-static int64_t latest_arrival(const berth_problem *p, const berth_partial *part, int32_t op, int32_t dev, int64_t finish)
+static int64_t latest_arrival(const berth_problem *p, const berth_partial *part, int32_t op, int32_t dev,
+                              int64_t finish)
 {
 	const berth_graph *g = p->g;
 	int64_t latest = finish;
@@ -62,4 +65,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_ceft = {"ceft", "Placement read backwards from the table of critical earliest finish times (Vasudevan, Gregg 2017).", false, run, NULL};
+const berth_method berth_method_ceft = {
+	"ceft",
+	"Placement read backwards from the table of critical earliest finish times (Vasudevan, Gregg 2017).",
+	false, run, NULL};

@@ -1,7 +1,8 @@
 /* Pins from the CEFT table; see ceft_pins.h. */
 #include "ceft_pins.h"
 
-berth_status berth_ceft_pins_new(const berth_problem *p, berth_arena *tmp, berth_ceft_pins *out, berth_err *err)
+berth_status berth_ceft_pins_new(const berth_problem *p, berth_arena *tmp, berth_ceft_pins *out,
+                                 berth_err *err)
 {
 	*out = (berth_ceft_pins){.p = p};
 	return berth_ceft_new(p, tmp, &out->ceft, err);

@@ -1,7 +1,9 @@
-/* Critical-path list scheduling with restarts, the baseline of X. Yao et al., "DOPPLER", ICLR 2026, section 5: the ready operator of the largest upward rank
- * on the device where it can start first. Reconstruction: the first schedule breaks ties to the lower index; every restart draws ranks anew within
- * SPREAD of their value and breaks ties of devices at random, so that restarts differ on graphs without ties too. Restarts go on while the budget
- * lasts, two evaluations each; where memory is short they ask for each share of it in turn (method.h), after the first schedule was repaired. */
+/* Critical-path list scheduling with restarts, the baseline of X. Yao et al., "DOPPLER", ICLR 2026, section
+ * 5: the ready operator of the largest upward rank on the device where it can start first. Reconstruction:
+ * the first schedule breaks ties to the lower index; every restart draws ranks anew within SPREAD of their
+ * value and breaks ties of devices at random, so that restarts differ on graphs without ties too. Restarts
+ * go on while the budget lasts, two evaluations each; where memory is short they ask for each share of it in
+ * turn (method.h), after the first schedule was repaired. */
 #include "list.h"
 
 #include <string.h>
@@ -16,7 +18,8 @@ typedef struct cp_list {
 } cp_list;
 
 /* Earliest start; low bits decide among equal ones. */
-static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns, int64_t end_ns)
+static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
+                     int64_t end_ns)
 {
 	cp_list *x = ctx;
 	(void)part;
@@ -36,7 +39,8 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 static void draw_keys(cp_list *x)
 {
 	for (int32_t op = 0; op < x->p->n_ops; op++)
-		x->op_key[op] = (int64_t)((double)x->p->op_rank_ns[op] * (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
+		x->op_key[op] = (int64_t)((double)x->p->op_rank_ns[op] *
+		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
 }
 
 /* The first schedule's placement made to fit: restarts leave no room for that in the end. */
@@ -48,7 +52,8 @@ static berth_status repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, b
 	return berth_repair(s, op_dev, tmp, err);
 }
 
-static berth_status restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
+static berth_status restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev,
+                            int32_t *order, berth_arena *tmp, berth_err *err)
 {
 	draw_keys(x);
 	berth_partial_reset(part);
@@ -79,4 +84,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_cp_list = {"cp-list", "Critical-path lists with restarts, each operator where it can start first (as in Yao et al. 2026).", true, run, NULL};
+const berth_method berth_method_cp_list = {
+	"cp-list",
+	"Critical-path lists with restarts, each operator where it can start first (as in Yao et al. 2026).",
+	true, run, NULL};

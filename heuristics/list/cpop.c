@@ -1,14 +1,15 @@
-/* CPOP, critical path on a processor (Topcuoglu, Hariri, Wu 2002; see heft.c). Priority of an operator: rank_u + rank_d, the longest path through it
- * by means. The operators of one longest path go to the one device that runs them fastest together; of the ready operators the one with the
- * highest priority goes next, those off the path to where they end first, with insertion. Two evaluations
- * a try (see method.h).
+/* CPOP, critical path on a processor (Topcuoglu, Hariri, Wu 2002; see heft.c). Priority of an operator:
+ * rank_u + rank_d, the longest path through it by means. The operators of one longest path go to the one
+ * device that runs them fastest together; of the ready operators the one with the highest priority goes
+ * next, those off the path to where they end first, with insertion. Two evaluations a try (see method.h).
  *
- * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken and the others go by finish time; so does
- * a colocation group that may not fit there. */
+ * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken
+ * and the others go by finish time; so does a colocation group that may not fit there. */
 #include "method.h"
 #include "partial.h"
 
-/* The consumer that the longest path from op goes on to; -1 for a sink. Ties: the lower tensor, then the lower consumer. */
+/* The consumer that the longest path from op goes on to; -1 for a sink. Ties: the lower tensor, then the
+ * lower consumer. */
 static int32_t next_on_path(const berth_problem *p, int32_t op)
 {
 	const berth_graph *g = p->g;
@@ -16,7 +17,8 @@ static int32_t next_on_path(const berth_problem *p, int32_t op)
 	int64_t best_rank = -1;
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-			int64_t rank = p->class_mean_ns[p->tensor_class[t]] + p->op_rank_ns[g->edge_consumer[e]];
+			int64_t rank =
+				p->class_mean_ns[p->tensor_class[t]] + p->op_rank_ns[g->edge_consumer[e]];
 			if (rank > best_rank) {
 				best = g->edge_consumer[e];
 				best_rank = rank;
@@ -58,7 +60,8 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	const cpop *c = ctx;
 	const berth_problem *p = c->p;
 	for (int32_t op = c->first; op >= 0; op = next_on_path(p, op))
-		if (berth_partial_dev(part, op) < 0 && berth_op_legal(p, op, c->dev) && berth_partial_fits(part, p->op_coloc[op], c->dev))
+		if (berth_partial_dev(part, op) < 0 && berth_op_legal(p, op, c->dev) &&
+		    berth_partial_fits(part, p->op_coloc[op], c->dev))
 			berth_partial_bind(part, p->op_coloc[op], c->dev);
 	return berth_partial_schedule(part, c->op_key, tmp, err);
 }
@@ -66,7 +69,8 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
-	cpop c = {.p = p, .first = p->n_ops ? p->prio_op[0] : -1}; /* the largest upward rank: a source of a longest path */
+	cpop c = {.p = p, .first = p->n_ops ? p->prio_op[0] : -1}; /* the largest upward rank: a source of a
+	                                                              longest path */
 	BERTH_TRY(BERTH_NEW(tmp, c.op_key, p->n_ops, err));
 	berth_downward_ranks(p, c.op_key);
 	for (int32_t op = 0; op < p->n_ops; op++)
@@ -75,4 +79,5 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, schedule, &c, tmp, err);
 }
 
-const berth_method berth_method_cpop = {"cpop", "Critical path on a processor (Topcuoglu, Hariri, Wu 2002).", false, run, NULL};
+const berth_method berth_method_cpop = {"cpop", "Critical path on a processor (Topcuoglu, Hariri, Wu 2002).",
+                                        false, run, NULL};

@@ -1,12 +1,14 @@
-/* Earliest task first; see etf.h. Without favourites, keys only grow while operators are placed, so a heap of pairs with keys as they were is right when
- * the smallest is looked at again before it is taken. A pair that waits for an awake device has a key that can fall when the device is awake no
- * more: such pairs are listed by device and pushed anew then; those left over in the heap do not count. */
+/* Earliest task first; see etf.h. Without favourites, keys only grow while operators are placed, so a heap
+ * of pairs with keys as they were is right when the smallest is looked at again before it is taken. A pair
+ * that waits for an awake device has a key that can fall when the device is awake no more: such pairs are
+ * listed by device and pushed anew then; those left over in the heap do not count. */
 #include "etf.h"
 
 typedef struct pair {
 	int64_t key_ns; /* >= 0 */
 	int32_t topo, dev;
-	int8_t rank; /* of equal keys: 0 where its favourite parent is, 2 where a device is awake for another, else 1 */
+	int8_t rank; /* of equal keys: 0 where its favourite parent is, 2 where a device is awake for another,
+	                else 1 */
 } pair;
 
 typedef struct etf {
@@ -103,7 +105,8 @@ static int32_t awake_for(const etf *x, int32_t dev, int32_t op)
 	return can_come ? child : -1;
 }
 
-/* When keeping dev, which op ran on last, for its child is of no more use: op's output could be on another device by then. */
+/* When keeping dev, which op ran on last, for its child is of no more use: op's output could be on another
+ * device by then. */
 static int64_t awake_until_ns(const etf *x, int32_t op, int32_t child, int32_t dev)
 {
 	const berth_graph *g = x->p->g;
@@ -174,14 +177,20 @@ static berth_status push_op(etf *x, int32_t op, berth_err *err)
 	berth_partial_ready(x->part, op, x->ready_ns);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (berth_op_legal(p, op, d))
-			BERTH_TRY(push(x, pair_of(x, op, d, key_of(x, op, d, berth_partial_start(x->part, op, d, x->ready_ns[d], false))), err));
+			BERTH_TRY(push(
+				x,
+				pair_of(x, op, d,
+			                key_of(x, op, d,
+			                       berth_partial_start(x->part, op, d, x->ready_ns[d], false))),
+				err));
 	return BERTH_OK;
 }
 
 static berth_status place(etf *x, int32_t op, int32_t dev, int64_t start, berth_err *err)
 {
 	const berth_graph *g = x->p->g;
-	int32_t parent = favourite_parent(x, op), home = parent >= 0 ? berth_partial_dev(x->part, parent) : -1;
+	int32_t parent = favourite_parent(x, op),
+		home = parent >= 0 ? berth_partial_dev(x->part, parent) : -1;
 	berth_partial_place(x->part, op, dev, start);
 	x->dev_last[dev] = op;
 	BERTH_TRY(wake_waiting(x, dev, err));
@@ -194,7 +203,8 @@ static berth_status place(etf *x, int32_t op, int32_t dev, int64_t start, berth_
 	return BERTH_OK;
 }
 
-/* Where op must go: its colocation group's device, or the roomiest where it fits nowhere; -1: it has a choice. */
+/* Where op must go: its colocation group's device, or the roomiest where it fits nowhere; -1: it has a
+ * choice. */
 static int32_t must_go(const etf *x, int32_t op)
 {
 	int32_t bound = berth_partial_dev(x->part, op), coloc = x->p->op_coloc[op];
@@ -218,13 +228,16 @@ static berth_status look_again(etf *x, pair top, berth_err *err)
 	int64_t ready = x->ready_ns[top.dev];
 	int32_t child = awake_for(x, top.dev, op);
 	if (child >= 0) {
-		int64_t urgent = urgent_ns(x, op), until = awake_until_ns(x, x->dev_last[top.dev], child, top.dev);
+		int64_t urgent = urgent_ns(x, op),
+			until = awake_until_ns(x, x->dev_last[top.dev], child, top.dev);
 		urgent = urgent < until ? urgent : until;
 		ready = urgent > ready ? urgent : ready;
 		wait_for(x, op, top.dev);
 	}
-	int64_t start = berth_partial_start(x->part, op, top.dev, ready, false), key = key_of(x, op, top.dev, start);
-	return key > top.key_ns ? push(x, pair_of(x, op, top.dev, key), err) : place(x, op, top.dev, start, err);
+	int64_t start = berth_partial_start(x->part, op, top.dev, ready, false),
+		key = key_of(x, op, top.dev, start);
+	return key > top.key_ns ? push(x, pair_of(x, op, top.dev, key), err)
+	                        : place(x, op, top.dev, start, err);
 }
 
 static berth_status new_etf(etf *x, berth_err *err)
@@ -249,7 +262,8 @@ static berth_status new_etf(etf *x, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status etf_schedule(const berth_problem *p, etf_key key, const int32_t *op_child, berth_partial *part, berth_arena *tmp, berth_err *err)
+berth_status etf_schedule(const berth_problem *p, etf_key key, const int32_t *op_child, berth_partial *part,
+                          berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);

@@ -1,13 +1,15 @@
-/* The linear program of small communication times (C. Hanen and A. Munier, "An approximation algorithm for scheduling dependent tasks on m processors with small
- * communication delays", ETFA 1995; as used by Baechi). Mean times p of operators, mean transfers c of edges, starts s, length w; x is 0 where the edge's
+/* The linear program of small communication times (C. Hanen and A. Munier, "An approximation algorithm for
+ * scheduling dependent tasks on m processors with small communication delays", ETFA 1995; as used by
+ * Baechi). Mean times p of operators, mean transfers c of edges, starts s, length w; x is 0 where the edge's
  * consumer is the favourite child of its producer, else 1:
- *     minimise w,   s_i + p_i + c_ij x_ij <= s_j,   s_i + p_i <= w,   sum over children of i of x >= children - 1,
+ *     minimise w,   s_i + p_i + c_ij x_ij <= s_j,   s_i + p_i <= w,   sum over children of i of x >=
+ *                   children - 1,
  *     sum over parents of j of x >= parents - 1,   0 <= x <= 1,
- * rounded at 1/2: by the sums at most one child and one parent of an operator is below. Where many starts leave w alone the program is free to choose
- * any; a small cost of the starts decides for early ones.
+ * rounded at 1/2: by the sums at most one child and one parent of an operator is below. Where many starts
+ * leave w alone the program is free to choose any; a small cost of the starts decides for early ones.
  *
- * Operators in topological order are cut into windows, one program each: starts of earlier windows are known then, and a producer of theirs has its
- * favourite to give only if it has none yet. */
+ * Operators in topological order are cut into windows, one program each: starts of earlier windows are known
+ * then, and a producer of theirs has its favourite to give only if it has none yet. */
 #include "favourite.h"
 
 #include "lp.h"
@@ -19,7 +21,8 @@ favourite_cfg favourite_cfg_default(void)
 	return (favourite_cfg){.window = 1000, .promptness = 0.01};
 }
 
-/* One edge a pair of operators that are not of one colocation group, by consumer; c is the sum over the pair's tensors, as a channel carries them in turn. */
+/* One edge a pair of operators that are not of one colocation group, by consumer; c is the sum over the
+ * pair's tensors, as a channel carries them in turn. */
 typedef struct pairs {
 	size_t *off;      /* [n_ops+1] of a consumer */
 	int32_t *producer;
@@ -35,7 +38,8 @@ typedef struct favourite {
 	double *op_end;       /* [n_ops] model time, of solved windows */
 	int32_t *op_start_col; /* [n_ops] of the present window; -1: before it */
 	int32_t *pair_col;    /* x, -1: fixed at 1 */
-	int32_t *op_first, *pair_next; /* [n_ops], [pairs] x of a producer in the present window, linked by pair; -1: the end */
+	int32_t *op_first, *pair_next; /* [n_ops], [pairs] x of a producer in the present window, linked by
+	                                  pair; -1: the end */
 	int32_t *op_child;
 } favourite;
 
@@ -49,7 +53,9 @@ static berth_status collect(const berth_problem *p, pairs *e, berth_arena *tmp, 
 	BERTH_TRY(BERTH_NEW(tmp, e->children, p->n_ops, err));
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		e->off[op] = n;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) { /* tensors ascend, so those of one producer are neighbours */
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) { /* tensors ascend, so
+			                                                               those of one producer
+			                                                               are neighbours */
 			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 			if (p->op_coloc[from] == p->op_coloc[op])
 				continue;
@@ -71,7 +77,8 @@ static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32
 	const berth_graph *g = f->p->g;
 	double cost = f->cfg->promptness / (end - first);
 	for (int32_t k = first; k < end; k++)
-		BERTH_TRY(berth_lp_col(lp, NULL, 0, BERTH_LP_INF, cost, false, &f->op_start_col[g->topo_op[k]], err));
+		BERTH_TRY(berth_lp_col(lp, NULL, 0, BERTH_LP_INF, cost, false,
+		                       &f->op_start_col[g->topo_op[k]], err));
 	for (int32_t k = first; k < end; k++) {
 		int32_t op = g->topo_op[k];
 		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
@@ -130,7 +137,8 @@ static berth_status add_children(favourite *f, berth_lp *lp, int32_t from, berth
 	return BERTH_OK;
 }
 
-static berth_status add_rows(favourite *f, berth_lp *lp, int32_t length, int32_t first, int32_t end, berth_err *err)
+static berth_status add_rows(favourite *f, berth_lp *lp, int32_t length, int32_t first, int32_t end,
+                             berth_err *err)
 {
 	for (int32_t k = first; k < end; k++) {
 		int32_t op = f->p->g->topo_op[k];
@@ -146,7 +154,8 @@ static berth_status add_rows(favourite *f, berth_lp *lp, int32_t length, int32_t
 	return BERTH_OK;
 }
 
-/* Round, and leave the window behind. Without a solution (the solver gave up) it has no favourites, and starts are as in the relaxation without transfers. */
+/* Round, and leave the window behind. Without a solution (the solver gave up) it has no favourites, and
+ * starts are as in the relaxation without transfers. */
 static void take(favourite *f, const berth_lp_result *r, int32_t first, int32_t end)
 {
 	bool solved = isfinite(r->value);
@@ -165,7 +174,8 @@ static void take(favourite *f, const berth_lp_result *r, int32_t first, int32_t 
 		f->op_start_col[f->p->g->topo_op[k]] = -1;
 }
 
-static berth_status solve_window(favourite *f, int32_t first, int32_t end, double *length, berth_arena *tmp, berth_err *err)
+static berth_status solve_window(favourite *f, int32_t first, int32_t end, double *length, berth_arena *tmp,
+                                 berth_err *err)
 {
 	berth_lp lp;
 	berth_lp_result r;
@@ -207,7 +217,8 @@ static berth_status new_favourite(favourite *f, berth_arena *tmp, berth_err *err
 	return BERTH_OK;
 }
 
-berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg, int32_t *op_child, double *length_ns, berth_arena *tmp, berth_err *err)
+berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg, int32_t *op_child,
+                                double *length_ns, berth_arena *tmp, berth_err *err)
 {
 	favourite f = {.p = p, .cfg = cfg, .op_child = op_child};
 	double length = 0;

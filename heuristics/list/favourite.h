@@ -1,4 +1,5 @@
-/* Favourite children: of the consumers of an operator the one that should run right after it on its device. */
+/* Favourite children: of the consumers of an operator the one that should run right after it on its device.
+ */
 #ifndef BERTH_FAVOURITE_H
 #define BERTH_FAVOURITE_H
 
@@ -6,14 +7,17 @@
 
 typedef struct favourite_cfg {
 	int32_t window;  /* operators of one linear program, >= 2 */
-	double promptness; /* cost of the starts' mean against 1 of the length: decides what the length leaves open; 0: nothing */
+	double promptness; /* cost of the starts' mean against 1 of the length: decides what the length leaves
+	                      open; 0: nothing */
 } favourite_cfg;
 
 favourite_cfg favourite_cfg_default(void);
 
-/* Solve for favourites: op_child out [n_ops], -1: none; an operator is the favourite of at most one. length_ns (may be NULL): the value of the linear program's
- * length; with one window and promptness 0 it is a lower bound of schedules on equal devices where no transfer takes longer than an operator. tmp is scratch, reset at exit. Fails: BERTH_EUNSUPPORTED (no
- * solver: names the package), BERTH_ENOMEM. */
-berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg, int32_t *op_child, double *length_ns, berth_arena *tmp, berth_err *err);
+/* Solve for favourites: op_child out [n_ops], -1: none; an operator is the favourite of at most one.
+ * length_ns (may be NULL): the value of the linear program's length; with one window and promptness 0 it is
+ * a lower bound of schedules on equal devices where no transfer takes longer than an operator. tmp is
+ * scratch, reset at exit. Fails: BERTH_EUNSUPPORTED (no solver: names the package), BERTH_ENOMEM. */
+berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg, int32_t *op_child,
+                                double *length_ns, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -1,6 +1,7 @@
-/* HEFT: H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for heterogeneous computing",
- * IEEE TPDS 13(3), 2002. Operators by upward rank (mean times and mean transfers; a topological order), each on the device where it ends first,
- * in idle gaps too. The order of starts is offered beside the placement. Two evaluations a try.
+/* HEFT: H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for
+ * heterogeneous computing", IEEE TPDS 13(3), 2002. Operators by upward rank (mean times and mean transfers;
+ * a topological order), each on the device where it ends first, in idle gaps too. The order of starts is
+ * offered beside the placement. Two evaluations a try.
  *
  * Beyond the paper: a colocation group goes whole to the device of its first operator; memory by
  * berth_offer_schedule. */
@@ -34,4 +35,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, schedule, &h, tmp, err);
 }
 
-const berth_method berth_method_heft = {"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false, run, NULL};
+const berth_method berth_method_heft = {
+	"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false, run,
+	NULL};

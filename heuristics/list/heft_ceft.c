@@ -1,6 +1,7 @@
-/* HEFT (heft.c) with the critical path of the CEFT table (A. Vasudevan, D. Gregg, arXiv 1701.08800) pinned to the path's own devices: ready operators by upward
- * rank, those of the path to their pins, the others to where they end first, in idle gaps too. The pairing is ours; `ceft-cpop` has the same pins
- * under CPOP's priorities. Two evaluations a try; memory by berth_offer_schedule. */
+/* HEFT (heft.c) with the critical path of the CEFT table (A. Vasudevan, D. Gregg, arXiv 1701.08800) pinned
+ * to the path's own devices: ready operators by upward rank, those of the path to their pins, the others to
+ * where they end first, in idle gaps too. The pairing is ours; `ceft-cpop` has the same pins under CPOP's
+ * priorities. Two evaluations a try; memory by berth_offer_schedule. */
 #include "ceft_pins.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -11,4 +12,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, berth_ceft_pins_schedule, &c, tmp, err);
 }
 
-const berth_method berth_method_heft_ceft = {"heft-ceft", "HEFT with the critical path pinned to its CEFT devices (after Vasudevan, Gregg 2017).", false, run, NULL};
+const berth_method berth_method_heft_ceft = {
+	"heft-ceft", "HEFT with the critical path pinned to its CEFT devices (after Vasudevan, Gregg 2017).",
+	false, run, NULL};

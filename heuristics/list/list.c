@@ -8,16 +8,18 @@ typedef struct pick {
 	int64_t start_ns, score;
 } pick;
 
-static void consider(berth_partial *part, const berth_problem *p, int32_t op, int32_t dev, int64_t ready_ns, bool insertion, berth_list_score score, void *ctx,
-                     pick *best)
+static void consider(berth_partial *part, const berth_problem *p, int32_t op, int32_t dev, int64_t ready_ns,
+                     bool insertion, berth_list_score score, void *ctx, pick *best)
 {
-	int64_t start = berth_partial_start(part, op, dev, ready_ns, insertion), worth = score(ctx, part, op, dev, start, start + berth_op_time(p, op, dev));
+	int64_t start = berth_partial_start(part, op, dev, ready_ns, insertion),
+		worth = score(ctx, part, op, dev, start, start + berth_op_time(p, op, dev));
 	if (best->dev < 0 || worth < best->score)
 		*best = (pick){dev, start, worth};
 }
 
-berth_status berth_list_schedule(berth_partial *part, const berth_problem *p, const int64_t *op_key, bool insertion, berth_list_score score, void *ctx,
-                                 berth_arena *tmp, berth_err *err)
+berth_status berth_list_schedule(berth_partial *part, const berth_problem *p, const int64_t *op_key,
+                                 bool insertion, berth_list_score score, void *ctx, berth_arena *tmp,
+                                 berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_ready list;

@@ -6,4 +6,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return etf_offer(s, NULL, tmp, err);
 }
 
-const berth_method berth_method_m_etf = {"m-etf", "The operator and device that can start first, where memory allows it (Baechi, Jeon et al. 2020).", false, run, NULL};
+const berth_method berth_method_m_etf = {
+	"m-etf",
+	"The operator and device that can start first, where memory allows it (Baechi, Jeon et al. 2020).",
+	false, run, NULL};

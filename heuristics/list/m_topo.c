@@ -1,6 +1,8 @@
-/* m-TOPO of Baechi: B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, "Baechi: fast device placement of machine learning graphs",
- * SoCC 2020. Units in topological order fill one device after the other, each up to the total of bytes / devices + the largest colocation group; a device that the colocation group
- * may not use, or whose memory would be exceeded, is passed over for it. One evaluation. O(edges + colocation groups * devs). */
+/* m-TOPO of Baechi: B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, "Baechi:
+ * fast device placement of machine learning graphs", SoCC 2020. Units in topological order fill one device
+ * after the other, each up to the total of bytes / devices + the largest colocation group; a device that the
+ * colocation group may not use, or whose memory would be exceeded, is passed over for it. One evaluation.
+ * O(edges + colocation groups * devs). */
 #include "method.h"
 #include "partial.h"
 
@@ -14,10 +16,12 @@ typedef struct filling {
 
 static bool takes(const filling *f, int32_t coloc, int32_t dev)
 {
-	return berth_coloc_legal(f->p, coloc, dev) && berth_partial_fits(f->part, coloc, dev) && f->filled[dev] + f->coloc_bytes[coloc] <= f->cap;
+	return berth_coloc_legal(f->p, coloc, dev) && berth_partial_fits(f->part, coloc, dev) &&
+	       f->filled[dev] + f->coloc_bytes[coloc] <= f->cap;
 }
 
-/* The present device, else the next one that takes the colocation group, else the first legal one with room, else the roomiest. */
+/* The present device, else the next one that takes the colocation group, else the first legal one with room,
+ * else the roomiest. */
 static int32_t choose(filling *f, int32_t coloc)
 {
 	int32_t n = f->p->n_devs;
@@ -64,4 +68,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_m_topo = {"m-topo", "Devices filled with bytes one after the other in topological order (Baechi, Jeon et al. 2020).", false, run, NULL};
+const berth_method berth_method_m_topo = {
+	"m-topo",
+	"Devices filled with bytes one after the other in topological order (Baechi, Jeon et al. 2020).",
+	false, run, NULL};

@@ -1,6 +1,7 @@
-/* PEFT: H. Arabnejad, J. G. Barbosa, "List scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE TPDS 25(3), 2014. Ready
- * operators by the mean of their row of the table over the devices that can run them, each on the device where its finish plus the table's entry is least, in
- * idle gaps too. O(edges * devs^2). Memory as by berth_offer_schedule. */
+/* PEFT: H. Arabnejad, J. G. Barbosa, "List scheduling algorithm for heterogeneous systems by an optimistic
+ * cost table", IEEE TPDS 25(3), 2014. Ready operators by the mean of their row of the table over the devices
+ * that can run them, each on the device where its finish plus the table's entry is least, in idle gaps too.
+ * O(edges * devs^2). Memory as by berth_offer_schedule. */
 #include "ceft.h"
 #include "list.h"
 
@@ -10,7 +11,8 @@ typedef struct peft {
 	int64_t *op_key;  /* [n_ops] */
 } peft;
 
-static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns, int64_t end_ns)
+static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
+                     int64_t end_ns)
 {
 	const peft *x = ctx;
 	(void)part;
@@ -43,4 +45,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_offer_schedule(s, schedule, &x, tmp, err);
 }
 
-const berth_method berth_method_peft = {"peft", "Predict earliest finish time by an optimistic cost table (Arabnejad, Barbosa 2014).", false, run, NULL};
+const berth_method berth_method_peft = {
+	"peft", "Predict earliest finish time by an optimistic cost table (Arabnejad, Barbosa 2014).", false,
+	run, NULL};

@@ -1,14 +1,19 @@
-/* `dp`: the contiguous dynamic program over ideals of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan, F. Nina Paravecino, NeurIPS 2020, section 4,
- * for the max-load throughput of their cost model (cost_tarnawski.h). An ideal is a set of nodes that holds all producers of its nodes; the devices take
- * the differences of a chain of ideals, so that no device is left and entered again.
- *   dp[c][a][I] = least over J in I of the larger of dp of J with one device fewer and the load of I \ J on that device
- * Nodes are colocation colocation groups, those on a circle fused. Backward operators follow their colocation group; colocation groups that have no forward operator are ordered by the backward
- * edges turned round, as the artificial forward nodes of the paper are.
+/* `dp`: the contiguous dynamic program over ideals of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan,
+ * F. Nina Paravecino, NeurIPS 2020, section 4, for the max-load throughput of their cost model
+ * (cost_tarnawski.h). An ideal is a set of nodes that holds all producers of its nodes; the devices take the
+ * differences of a chain of ideals, so that no device is left and entered again.
+ *   dp[c][a][I] = least over J in I of the larger of dp of J with one device fewer and the load of I \ J on
+ *     that device
+ * Nodes are colocation colocation groups, those on a circle fused. Backward operators follow their
+ * colocation group; colocation groups that have no forward operator are ordered by the backward edges turned
+ * round, as the artificial forward nodes of the paper are.
  *
- * A linearised run (ideals are the prefixes of one topological order) comes first. Its value cuts the full one: a set whose computing alone lasts longer can
- * not be part of a better answer, nor can a larger set. With more than MOST_NODES nodes, MOST_IDEALS ideals, MOST_VALUES values of the table, or MOST_SETS sets
- * looked at (fewer where a set is tried for more than USUAL_STATES numbers of devices), the linearised answer stands; where that is too large as well, the
- * best single device. All limits are counts, so the answer is the same on every machine, unless time or Ctrl-C ends the search. */
+ * A linearised run (ideals are the prefixes of one topological order) comes first. Its value cuts the full
+ * one: a set whose computing alone lasts longer can not be part of a better answer, nor can a larger set.
+ * With more than MOST_NODES nodes, MOST_IDEALS ideals, MOST_VALUES values of the table, or MOST_SETS sets
+ * looked at (fewer where a set is tried for more than USUAL_STATES numbers of devices), the linearised
+ * answer stands; where that is too large as well, the best single device. All limits are counts, so the
+ * answer is the same on every machine, unless time or Ctrl-C ends the search. */
 #include "method.h"
 
 #include <math.h>
@@ -58,7 +63,8 @@ typedef struct dp {
 static bool alike(const berth_problem *p, int32_t a, int32_t b)
 {
 	for (int32_t op = 0; op < p->n_ops; op++)
-		if (berth_op_legal(p, op, a) != berth_op_legal(p, op, b) || berth_op_time(p, op, a) != berth_op_time(p, op, b))
+		if (berth_op_legal(p, op, a) != berth_op_legal(p, op, b) ||
+		    berth_op_time(p, op, a) != berth_op_time(p, op, b))
 			return false;
 	return p->dev_limit_bytes[a] == p->dev_limit_bytes[b];
 }
@@ -81,10 +87,13 @@ static berth_status find_kinds(dp *d, berth_err *err)
 	int32_t n_acc = 0;
 	while (n_acc < p->n_devs && strcmp(y->dev_kind[n_acc], "acc") == 0)
 		n_acc++;
-	if (y->cost_model != BERTH_COST_TARNAWSKI || p->coupled || !all_alike(p, 0, n_acc, true) || !all_alike(p, n_acc, p->n_devs - n_acc, false) ||
-	    !berth_objective_is(o, BERTH_THROUGHPUT) || berth_objective_has_limits(o))
-		return berth_fail(err, BERTH_EUNSUPPORTED, "method dp solves the throughput of the cost model tarnawski, on accelerators that are all alike and "
-		                                           "CPUs that are all alike");
+	if (y->cost_model != BERTH_COST_TARNAWSKI || p->coupled || !all_alike(p, 0, n_acc, true) ||
+	    !all_alike(p, n_acc, p->n_devs - n_acc, false) || !berth_objective_is(o, BERTH_THROUGHPUT) ||
+	    berth_objective_has_limits(o))
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "method dp solves the throughput of the cost model tarnawski, on "
+		                  "accelerators that are all alike and "
+		                  "CPUs that are all alike");
 	d->acc = (kind){0, n_acc, 0, n_acc ? p->dev_limit_bytes[0] : -1};
 	d->cpu = (kind){n_acc, p->n_devs - n_acc, 0, n_acc < p->n_devs ? p->dev_limit_bytes[n_acc] : -1};
 	for (int32_t l = y->n_links - 1; l >= 0 && n_acc; l--)
@@ -106,7 +115,8 @@ static double seconds_on(const berth_problem *p, int32_t op, const kind *k)
 
 /* ---- nodes ---- */
 
-/* Edges among colocation groups that order them: forward ones, and backward ones turned round where a colocation group has no forward operator. */
+/* Edges among colocation groups that order them: forward ones, and backward ones turned round where a
+ * colocation group has no forward operator. */
 typedef struct coloc_edges {
 	int32_t *from, *to, n;
 } coloc_edges;
@@ -124,7 +134,8 @@ static berth_status order_colocs(const dp *d, coloc_edges *e, berth_err *err)
 	e->n = 0;
 	for (int32_t x = 0; x < g->n_tensors; x++)
 		for (int32_t i = g->tensor_use_off[x]; i < g->tensor_use_off[x + 1]; i++) {
-			int32_t a = g->tensor_producer[x], b = g->edge_consumer[i], u = p->op_coloc[a], v = p->op_coloc[b];
+			int32_t a = g->tensor_producer[x], b = g->edge_consumer[i], u = p->op_coloc[a],
+				v = p->op_coloc[b];
 			if (u == v || g->op_backward[a] != g->op_backward[b])
 				continue;
 			if (g->op_backward[a] && forward[u] && forward[v])
@@ -135,7 +146,8 @@ static berth_status order_colocs(const dp *d, coloc_edges *e, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Strongly connected components (R. Tarjan, SIAM J. Comput. 1972) with a stack of its own: label[colocation group] = component, in reverse topological order. */
+/* Strongly connected components (R. Tarjan, SIAM J. Comput. 1972) with a stack of its own: label[colocation
+ * group] = component, in reverse topological order. */
 typedef struct tarjan {
 	const int32_t *off, *to;
 	int32_t *index, *low, *stack, *call, *edge, *label;
@@ -176,7 +188,8 @@ static void visit_coloc(tarjan *t, int32_t root)
 }
 
 /* Edges as CSR by their from end. */
-static berth_status to_csr(const dp *d, int32_t n, int32_t n_edges, const int32_t *from, const int32_t *to, int32_t **off, int32_t **list, berth_err *err)
+static berth_status to_csr(const dp *d, int32_t n, int32_t n_edges, const int32_t *from, const int32_t *to,
+                           int32_t **off, int32_t **list, berth_err *err)
 {
 	int32_t *fill;
 	BERTH_TRY(BERTH_NEW(d->tmp, *off, (size_t)n + 2, err));
@@ -315,7 +328,8 @@ static bool list_ideals(dp *d, const table *t, int32_t room, uint64_t *set)
 	*find(d, t, d->bits) = 1;
 	for (int32_t i = 0; i < d->n_ideals; i++)
 		for (int32_t v = 0; v < d->n_nodes; v++) {
-			if (has(ideal(d, i), v) || !holds_all(ideal(d, i), d->pred + d->pred_off[v], d->pred_off[v + 1] - d->pred_off[v]))
+			if (has(ideal(d, i), v) || !holds_all(ideal(d, i), d->pred + d->pred_off[v],
+			                                      d->pred_off[v + 1] - d->pred_off[v]))
 				continue;
 			memcpy(set, ideal(d, i), (size_t)d->words * sizeof *set);
 			set[v / WORD] |= UINT64_C(1) << (v % WORD);
@@ -566,7 +580,8 @@ static void read_answer(const dp *d, int32_t *op_dev)
 		bool on_cpu = d->on_cpu[state];
 		int32_t dev = on_cpu ? d->cpu.first + --c : d->acc.first + --a;
 		for (int32_t v = 0; v < d->n_nodes; v++) {
-			bool in_i = d->bits ? has(ideal(d, i), v) : v < i, in_j = d->bits ? has(ideal(d, j), v) : v < j;
+			bool in_i = d->bits ? has(ideal(d, i), v) : v < i,
+			     in_j = d->bits ? has(ideal(d, j), v) : v < j;
 			for (int32_t k = d->node_off[v]; in_i && !in_j && k < d->node_off[v + 1]; k++)
 				op_dev[d->node_op[k]] = dev;
 		}
@@ -611,4 +626,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return all ? solve(&d, op_dev, err) : BERTH_OK;
 }
 
-const berth_method berth_method_dp = {"dp", "Contiguous dynamic program over ideals for max-load throughput (Tarnawski et al. 2020).", false, run, NULL};
+const berth_method berth_method_dp = {
+	"dp", "Contiguous dynamic program over ideals for max-load throughput (Tarnawski et al. 2020).",
+	false, run, NULL};

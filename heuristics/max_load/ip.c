@@ -1,9 +1,12 @@
-/* `ip`: the max-load throughput of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan, F. Nina Paravecino, NeurIPS 2020, without contiguity. The answer of `dp`
- * is annealed (max_load_search.h), which serves graphs of any size; then their integer program (max_load_lp.h) is solved from it, where it is not too
- * large and there is a solver, for what it finds and proves. Beyond the paper: colocation groups joined by a tensor that costs more than the incumbent's whole load are one
- * item, equal devices are told apart by the first item on them, and a counting bound (max_load_bound.h) stands beside the solver's. All limits are counts.
+/* `ip`: the max-load throughput of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan, F. Nina Paravecino,
+ * NeurIPS 2020, without contiguity. The answer of `dp` is annealed (max_load_search.h), which serves graphs
+ * of any size; then their integer program (max_load_lp.h) is solved from it, where it is not too large and
+ * there is a solver, for what it finds and proves. Beyond the paper: colocation groups joined by a tensor
+ * that costs more than the incumbent's whole load are one item, equal devices are told apart by the first
+ * item on them, and a counting bound (max_load_bound.h) stands beside the solver's. All limits are counts.
  *
- * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its tolerance (1e-6). */
+ * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its
+ * tolerance (1e-6). */
 #include "exact.h"
 
 #include "max_load_bound.h"
@@ -24,9 +27,12 @@ enum { MOST_NODES = 5000 };
 static berth_status check(const berth_search *s, berth_err *err)
 {
 	const berth_objective *o = &s->cfg.objective;
-	if (s->p->s->cost_model == BERTH_COST_TARNAWSKI && !s->p->coupled && berth_objective_is(o, BERTH_THROUGHPUT) && !berth_objective_has_limits(o))
+	if (s->p->s->cost_model == BERTH_COST_TARNAWSKI && !s->p->coupled &&
+	    berth_objective_is(o, BERTH_THROUGHPUT) && !berth_objective_has_limits(o))
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EUNSUPPORTED, "method ip solves the throughput of the cost model tarnawski, without limits, separation and contiguity");
+	return berth_fail(err, BERTH_EUNSUPPORTED,
+	                  "method ip solves the throughput of the cost model tarnawski, without limits, "
+	                  "separation and contiguity");
 }
 
 /* dp where it knows the machine, else the best single device, made to fit. */
@@ -38,7 +44,8 @@ static berth_status start(berth_search *s, berth_arena *tmp, berth_err *err)
 	return st == BERTH_OK ? BERTH_OK : berth_method_run(berth_portfolio_methods[0], s, tmp, err);
 }
 
-static berth_status new_loads(const berth_search *s, berth_arena *mem, berth_arena *tmp, berth_max_load *m, berth_err *err)
+static berth_status new_loads(const berth_search *s, berth_arena *mem, berth_arena *tmp, berth_max_load *m,
+                              berth_err *err)
 {
 	return berth_max_load_new(s->p, s->best.value * (1 + 1e-9), mem, tmp, m, err);
 }
@@ -48,14 +55,18 @@ static berth_status anneal(berth_search *s, berth_arena *mem, berth_arena *tmp, 
 	berth_max_load m;
 	BERTH_TRY(new_loads(s, mem, tmp, &m, err));
 	int64_t moves = m.n_items * MOVES_AN_ITEM;
-	return berth_can_move(s->p) ? berth_max_load_search(s, &m, moves < MOST_MOVES ? moves : MOST_MOVES, tmp, err) : BERTH_OK;
+	return berth_can_move(s->p)
+	               ? berth_max_load_search(s, &m, moves < MOST_MOVES ? moves : MOST_MOVES, tmp, err)
+	               : BERTH_OK;
 }
 
-static void offer(berth_search *s, const berth_max_load *m, const berth_max_load_lp *l, const double *x, int32_t *op_dev)
+static void offer(berth_search *s, const berth_max_load *m, const berth_max_load_lp *l, const double *x,
+                  int32_t *op_dev)
 {
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		for (int32_t d = 0; d < s->p->n_devs; d++) {
-			int32_t c = l->item_dev_col[(size_t)m->op_item[op] * (size_t)s->p->n_devs + (size_t)d];
+			int32_t c =
+				l->item_dev_col[(size_t)m->op_item[op] * (size_t)s->p->n_devs + (size_t)d];
 			if (c >= 0 && x[c] > 0.5)
 				op_dev[op] = d;
 		}
@@ -68,7 +79,8 @@ static int64_t most_nodes(const berth_search *s, size_t n_entries)
 	return s->cfg.nodes > 0 ? s->cfg.nodes : (int64_t)fmin(nodes, MOST_NODES);
 }
 
-static berth_status solve_model(berth_search *s, const berth_max_load *m, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status solve_model(berth_search *s, const berth_max_load *m, berth_arena *mem, berth_arena *tmp,
+                                berth_err *err)
 {
 	berth_max_load_lp l;
 	berth_lp_result r;
@@ -123,5 +135,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return st;
 }
 
-const berth_method berth_method_ip = {
-	"ip", "Max-load throughput without contiguity: annealing from dp, then the integer program by CBC (Tarnawski et al. 2020).", false, run, NULL};
+const berth_method berth_method_ip = {"ip",
+                                      "Max-load throughput without contiguity: annealing from dp, then the "
+                                      "integer program by CBC (Tarnawski et al. 2020).",
+                                      false, run, NULL};

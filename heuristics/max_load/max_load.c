@@ -1,4 +1,5 @@
-/* Loads under moves; see max_load.h. A move of one operator changes the loads of the device that it leaves and of the one that it comes to, and no other. */
+/* Loads under moves; see max_load.h. A move of one operator changes the loads of the device that it leaves
+ * and of the one that it comes to, and no other. */
 #include "max_load.h"
 
 #include "cost_tarnawski.h"
@@ -32,13 +33,15 @@ static void join(const berth_max_load *m, double cut_s, int32_t *parent)
 		if (!(least_cost(m, x) > cut_s))
 			continue;
 		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
-			int32_t a = root_of(parent, m->p->op_coloc[g->tensor_producer[x]]), b = root_of(parent, m->p->op_coloc[g->edge_consumer[e]]);
+			int32_t a = root_of(parent, m->p->op_coloc[g->tensor_producer[x]]),
+				b = root_of(parent, m->p->op_coloc[g->edge_consumer[e]]);
 			parent[a < b ? b : a] = a < b ? a : b;
 		}
 	}
 }
 
-static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *mem, berth_arena *tmp,
+                                 berth_err *err)
 {
 	const berth_problem *p = m->p;
 	int32_t *parent, *number, n_cpus = 0;
@@ -52,7 +55,11 @@ static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *m
 	if (n_cpus <= 1 && n_cpus < p->n_devs)
 		join(m, cut_s, parent);
 	for (int32_t u = 0; u < p->n_colocs; u++)
-		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)]; /* roots are the lowest colocation groups of theirs */
+		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)]; /* roots are
+		                                                                                    the lowest
+		                                                                                    colocation
+		                                                                                    groups of
+		                                                                                    theirs */
 	for (int32_t op = 0; op < p->n_ops; op++)
 		m->op_item[op] = number[p->op_coloc[op]];
 	return BERTH_OK;
@@ -83,12 +90,14 @@ static berth_status weigh_items(berth_max_load *m, berth_arena *mem, berth_err *
 		size_t i = (size_t)m->op_item[op];
 		m->item_bytes[i] += p->g->op_param_bytes[op] + p->g->op_state_bytes[op];
 		for (int32_t d = 0; d < p->n_devs; d++)
-			m->item_s[i * devs + (size_t)d] += berth_op_legal(p, op, d) ? berth_tarnawski_seconds(p, op, d) : INFINITY;
+			m->item_s[i * devs + (size_t)d] +=
+				berth_op_legal(p, op, d) ? berth_tarnawski_seconds(p, op, d) : INFINITY;
 	}
 	return BERTH_OK;
 }
 
-/* Neighbours of an item into list, each once; seen [n_items] holds the item that saw it last. Returns how many. */
+/* Neighbours of an item into list, each once; seen [n_items] holds the item that saw it last. Returns how
+ * many. */
 static int32_t list_near(const berth_max_load *m, int32_t item, int32_t *seen, int32_t *list)
 {
 	const berth_graph *g = m->p->g;
@@ -140,7 +149,8 @@ static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, ber
 {
 	const berth_problem *p = m->p;
 	if ((int64_t)p->g->n_tensors * p->n_devs > INT32_MAX)
-		return berth_fail(err, BERTH_ELIMIT, "%d tensors on %d devices are too many", p->g->n_tensors, p->n_devs);
+		return berth_fail(err, BERTH_ELIMIT, "%d tensors on %d devices are too many", p->g->n_tensors,
+		                  p->n_devs);
 	BERTH_TRY(BERTH_NEW(mem, m->dev_s_per_byte, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, m->dev_limit_bytes, p->n_devs, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
@@ -154,7 +164,8 @@ static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, ber
 	return new_placement(m, mem, err);
 }
 
-berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp, berth_max_load *out, berth_err *err)
+berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp,
+                                berth_max_load *out, berth_err *err)
 {
 	berth_max_load m = {.p = p};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -238,7 +249,8 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 	int32_t a = m->item_dev[item];
 	if (a == dev)
 		return;
-	/* The item's own tensors: their producer and the consumers inside it move together; in whatever order, each step is counted rightly. */
+	/* The item's own tensors: their producer and the consumers inside it move together; in whatever
+	 * order, each step is counted rightly. */
 	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++) {
 		int32_t op = m->item_op[k];
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
@@ -247,7 +259,8 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 		}
 	}
 	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++)
-		for (int32_t x = g->op_tensor_off[m->item_op[k]]; x < g->op_tensor_off[m->item_op[k] + 1]; x++)
+		for (int32_t x = g->op_tensor_off[m->item_op[k]]; x < g->op_tensor_off[m->item_op[k] + 1];
+		     x++)
 			move_home(m, x, a, dev);
 	m->load_s[a] -= m->item_s[(size_t)item * devs + (size_t)a];
 	m->load_s[dev] += m->item_s[(size_t)item * devs + (size_t)dev];

@@ -1,5 +1,6 @@
-/* Loads of all devices under the throughput of the cost model "tarnawski" (cost_tarnawski.h), kept while operators move. Operators move in items: sets
- * of colocation colocation groups that the caller wants to keep together. */
+/* Loads of all devices under the throughput of the cost model "tarnawski" (cost_tarnawski.h), kept while
+ * operators move. Operators move in items: sets of colocation colocation groups that the caller wants to
+ * keep together. */
 #ifndef BERTH_MAX_LOAD_H
 #define BERTH_MAX_LOAD_H
 
@@ -23,18 +24,23 @@ typedef struct berth_max_load {
 	int64_t *dev_bytes;              /* [n_devs] */
 } berth_max_load;
 
-/* Items are colocation groups, where colocation groups joined by a tensor that costs every accelerator more than cut_s make one item: whoever separates those pays as much, unless both
- * stand on CPUs of their own. Pass INFINITY to join none; with more than one CPU nothing is joined. Nothing is placed yet: berth_max_load_place first. Arrays
- * live in mem; tmp is scratch. Fails: BERTH_ENOMEM, BERTH_ELIMIT (tensors times devices beyond 2^31). O((ops + edges) * devs). */
-berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp, berth_max_load *out, berth_err *err);
+/* Items are colocation groups, where colocation groups joined by a tensor that costs every accelerator more
+ * than cut_s make one item: whoever separates those pays as much, unless both stand on CPUs of their own.
+ * Pass INFINITY to join none; with more than one CPU nothing is joined. Nothing is placed yet:
+ * berth_max_load_place first. Arrays live in mem; tmp is scratch. Fails: BERTH_ENOMEM, BERTH_ELIMIT (tensors
+ * times devices beyond 2^31). O((ops + edges) * devs). */
+berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp,
+                                berth_max_load *out, berth_err *err);
 
-/* Place everything as op_dev [n_ops] says; of an item the first operator's device counts where they differ. O(ops + edges + tensors * devs). */
+/* Place everything as op_dev [n_ops] says; of an item the first operator's device counts where they differ.
+ * O(ops + edges + tensors * devs). */
 void berth_max_load_place(berth_max_load *m, const int32_t *op_dev);
 
 /* Can the item run on dev, and is there memory for it? Shared parameters are not counted. */
 static inline bool berth_max_load_fits(const berth_max_load *m, int32_t item, int32_t dev)
 {
-	return m->item_s[(size_t)item * (size_t)m->p->n_devs + (size_t)dev] < 1e300 && m->dev_bytes[dev] + m->item_bytes[item] <= m->dev_limit_bytes[dev];
+	return m->item_s[(size_t)item * (size_t)m->p->n_devs + (size_t)dev] < 1e300 &&
+	       m->dev_bytes[dev] + m->item_bytes[item] <= m->dev_limit_bytes[dev];
 }
 
 /* Move an item; the loads follow up to rounding. O(edges of the item). */

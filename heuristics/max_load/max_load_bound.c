@@ -1,4 +1,5 @@
-/* Counting bound of the largest load; see max_load_bound.h. Devices of a kind that pays for transfers are accelerators. */
+/* Counting bound of the largest load; see max_load_bound.h. Devices of a kind that pays for transfers are
+ * accelerators. */
 #include "max_load_bound.h"
 
 #include <math.h>
@@ -37,7 +38,8 @@ static double count(const double *sum, int32_t n, int32_t n_acc)
 	return bound;
 }
 
-static berth_status find(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s, berth_err *err)
+static berth_status find(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s,
+                         berth_err *err)
 {
 	double *length, *sum;
 	int32_t n = 0, n_acc = 0;
@@ -57,7 +59,8 @@ static berth_status find(const berth_max_load *m, double upper_s, berth_arena *t
 	return BERTH_OK;
 }
 
-berth_status berth_max_load_bound(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s, berth_err *err)
+berth_status berth_max_load_bound(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s,
+                                  berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = find(m, upper_s, tmp, bound_s, err);

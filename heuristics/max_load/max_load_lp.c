@@ -36,7 +36,8 @@ static bool equal(const berth_max_load *m, int32_t a, int32_t b)
 	if (m->dev_s_per_byte[a] != m->dev_s_per_byte[b] || m->dev_limit_bytes[a] != m->dev_limit_bytes[b])
 		return false;
 	for (int32_t i = 0; i < m->n_items; i++)
-		if (m->item_s[(size_t)i * (size_t)m->p->n_devs + (size_t)a] != m->item_s[(size_t)i * (size_t)m->p->n_devs + (size_t)b])
+		if (m->item_s[(size_t)i * (size_t)m->p->n_devs + (size_t)a] !=
+		    m->item_s[(size_t)i * (size_t)m->p->n_devs + (size_t)b])
 			return false;
 	return true;
 }
@@ -78,9 +79,11 @@ static berth_status place_columns(builder *b, berth_err *err)
 	for (int32_t i = 0; i < b->m->n_items; i++)
 		for (int32_t d = 0; d < b->m->p->n_devs; d++) {
 			b->col[cell(b, i, d)] = -1;
-			bool possible = b->m->item_s[cell(b, i, d)] <= b->upper && b->m->item_bytes[i] <= b->m->dev_limit_bytes[d];
+			bool possible = b->m->item_s[cell(b, i, d)] <= b->upper &&
+			                b->m->item_bytes[i] <= b->m->dev_limit_bytes[d];
 			if (possible && b->dev_rank[d] <= i)
-				BERTH_TRY(berth_lp_col(b->lp, NULL, 0, 1, 0, true, &b->col[cell(b, i, d)], err));
+				BERTH_TRY(berth_lp_col(b->lp, NULL, 0, 1, 0, true, &b->col[cell(b, i, d)],
+				                       err));
 		}
 	return BERTH_OK;
 }
@@ -102,7 +105,8 @@ static berth_status transfer_columns(builder *b, berth_err *err)
 		for (int32_t d = 0; d < m->p->n_devs; d++) {
 			b->tensor_col[cell(b, x, d)] = -1;
 			if (m->dev_s_per_byte[d] > 0 && m->p->g->tensor_bytes[x] > 0 && crosses(m, x))
-				BERTH_TRY(berth_lp_col(b->lp, NULL, 0, 1, 0, false, &b->tensor_col[cell(b, x, d)], err));
+				BERTH_TRY(berth_lp_col(b->lp, NULL, 0, 1, 0, false,
+				                       &b->tensor_col[cell(b, x, d)], err));
 		}
 	return BERTH_OK;
 }
@@ -134,7 +138,8 @@ static berth_status differs(builder *b, int32_t y, int32_t plus, int32_t minus, 
 static berth_status transfers_of(builder *b, int32_t x, int32_t d, int32_t *seen, berth_err *err)
 {
 	const berth_graph *g = b->m->p->g;
-	int32_t y = b->tensor_col[cell(b, x, d)], maker = b->m->op_item[g->tensor_producer[x]], stamp = x * b->m->p->n_devs + d;
+	int32_t y = b->tensor_col[cell(b, x, d)], maker = b->m->op_item[g->tensor_producer[x]],
+		stamp = x * b->m->p->n_devs + d;
 	if (y < 0)
 		return BERTH_OK;
 	for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
@@ -170,7 +175,9 @@ static berth_status load_row(builder *b, int32_t d, berth_err *err)
 			BERTH_TRY(berth_lp_put(b->lp, b->col[cell(b, i, d)], -m->item_s[cell(b, i, d)], err));
 	for (int32_t x = 0; x < m->p->g->n_tensors; x++)
 		if (b->tensor_col[cell(b, x, d)] >= 0)
-			BERTH_TRY(berth_lp_put(b->lp, b->tensor_col[cell(b, x, d)], -(double)m->p->g->tensor_bytes[x] * m->dev_s_per_byte[d], err));
+			BERTH_TRY(berth_lp_put(b->lp, b->tensor_col[cell(b, x, d)],
+			                       -(double)m->p->g->tensor_bytes[x] * m->dev_s_per_byte[d],
+			                       err));
 	return BERTH_OK;
 }
 
@@ -184,7 +191,8 @@ static berth_status memory_row(builder *b, int32_t d, berth_err *err)
 	BERTH_TRY(berth_lp_row(b->lp, NULL, -BERTH_LP_INF, (double)m->dev_limit_bytes[d] / unit, err));
 	for (int32_t i = 0; i < m->n_items; i++)
 		if (b->col[cell(b, i, d)] >= 0)
-			BERTH_TRY(berth_lp_put(b->lp, b->col[cell(b, i, d)], (double)m->item_bytes[i] / unit, err));
+			BERTH_TRY(berth_lp_put(b->lp, b->col[cell(b, i, d)], (double)m->item_bytes[i] / unit,
+			                       err));
 	return BERTH_OK;
 }
 
@@ -205,7 +213,8 @@ static berth_status write_start(builder *b, double **start, berth_err *err)
 			x[b->col[cell(b, i, b->item_dev[i])]] = 1;
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t d = 0; d < b->m->p->n_devs; d++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1] && b->tensor_col[cell(b, t, d)] >= 0; e++)
+			for (int32_t e = g->tensor_use_off[t];
+			     e < g->tensor_use_off[t + 1] && b->tensor_col[cell(b, t, d)] >= 0; e++)
 				if (stands(b, g->tensor_producer[t], d) != stands(b, g->edge_consumer[e], d))
 					x[b->tensor_col[cell(b, t, d)]] = 1;
 	x[b->t_col] = b->upper;
@@ -233,7 +242,8 @@ static berth_status build(builder *b, double least, berth_err *err)
 	return transfer_rows(b, err);
 }
 
-berth_status berth_max_load_lp_new(const berth_max_load *m, double least, berth_arena *mem, berth_max_load_lp *out, berth_err *err)
+berth_status berth_max_load_lp_new(const berth_max_load *m, double least, berth_arena *mem,
+                                   berth_max_load_lp *out, berth_err *err)
 {
 	builder b = {.m = m, .lp = &out->lp, .mem = mem, .upper = largest(m) * (1 + 1e-9)};
 	berth_lp_init(&out->lp, "max_load", mem);

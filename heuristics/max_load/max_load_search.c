@@ -1,5 +1,6 @@
-/* Annealing for the smallest largest load (S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220, 1983) on the incremental loads of max_load.h. What is
- * minimised is a power mean of the loads: the largest alone says nothing of most moves. */
+/* Annealing for the smallest largest load (S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220, 1983) on
+ * the incremental loads of max_load.h. What is minimised is a power mean of the loads: the largest alone
+ * says nothing of most moves. */
 #include "max_load_search.h"
 
 #include <math.h>
@@ -76,7 +77,8 @@ static int32_t draw_dev(walk *w, int32_t item)
 	const berth_max_load *m = w->m;
 	uint32_t near = (uint32_t)(m->near_off[item + 1] - m->near_off[item]);
 	if (near && berth_rng_below(&w->rng, 4) != 0) {
-		int32_t dev = m->item_dev[m->near_item[m->near_off[item] + (int32_t)berth_rng_below(&w->rng, near)]];
+		int32_t dev = m->item_dev[m->near_item[m->near_off[item] +
+		                                       (int32_t)berth_rng_below(&w->rng, near)]];
 		if (dev != m->item_dev[item])
 			return dev;
 	}
@@ -204,9 +206,13 @@ static berth_status search(walk *w, int64_t moves, berth_arena *tmp, berth_err *
 	return BERTH_OK;
 }
 
-berth_status berth_max_load_search(berth_search *s, berth_max_load *m, int64_t moves, berth_arena *tmp, berth_err *err)
+berth_status berth_max_load_search(berth_search *s, berth_max_load *m, int64_t moves, berth_arena *tmp,
+                                   berth_err *err)
 {
-	walk w = {.s = s, .m = m, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_SEARCH), .n_devs = s->p->n_devs};
+	walk w = {.s = s,
+	          .m = m,
+	          .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_SEARCH),
+	          .n_devs = s->p->n_devs};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = m->n_items ? search(&w, moves, tmp, err) : BERTH_OK;
 	berth_arena_reset(tmp, mark);

@@ -1,12 +1,14 @@
-/* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220, 1983. From the best of
- * the portfolio, by the moves of moves.h.
+/* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing",
+ * Science 220, 1983. From the best of the portfolio, by the moves of moves.h.
  *
- * The schedule does not know the budget: runs of 500 steps at three scales of temperature, then three of twice as many steps, and so on, each from the
- * incumbent. Temperatures are relative to the present value: a run cools from 0.1 %, 1 % or 10 % of it by a factor of 100. The cold runs
- * refine, the hot ones leave a basin; which of them pays differs from machine to machine, not with the size of the graph alone (settings
+ * The schedule does not know the budget: runs of 500 steps at three scales of temperature, then three of
+ * twice as many steps, and so on, each from the incumbent. Temperatures are relative to the present value: a
+ * run cools from 0.1 %, 1 % or 10 % of it by a factor of 100. The cold runs refine, the hot ones leave a
+ * basin; which of them pays differs from machine to machine, not with the size of the graph alone (settings
  * chosen on 40 pairs of zoo graphs and built-in systems at 1,000 to 30,000 evaluations).
  *
- * Candidates are drawn ahead for all workers; those after the first that is accepted are dropped with their random numbers. */
+ * Candidates are drawn ahead for all workers; those after the first that is accepted are dropped with their
+ * random numbers. */
 #include "anneal.h"
 #include "method.h"
 
@@ -44,7 +46,8 @@ struct berth_annealer {
 	berth_rng rng_after[MAX_BLOCK];
 };
 
-/* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the value. */
+/* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the
+ * value. */
 static bool accepts(void *ctx, int32_t i, berth_score score)
 {
 	const berth_annealer *a = ctx;
@@ -53,13 +56,16 @@ static bool accepts(void *ctx, int32_t i, berth_score score)
 	return score.value <= a->score.value * (1 + a->slack[i]);
 }
 
-/* An operator goes before or behind another one of its device, one that is not far from it in the topological order. */
+/* An operator goes before or behind another one of its device, one that is not far from it in the
+ * topological order. */
 static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
 {
 	const berth_graph *g = a->s->p->g;
 	uint32_t n = (uint32_t)g->n_ops;
 	for (int tries = 0; tries < MAX_DRAWS; tries++) {
-		int32_t op = (int32_t)berth_rng_below(&a->rng, n), far = (int32_t)exp2(berth_rng_unit(&a->rng) * log2(n)), jump = 1 + (int32_t)berth_rng_below(&a->rng, a->key_gap / 2 + 1);
+		int32_t op = (int32_t)berth_rng_below(&a->rng, n),
+			far = (int32_t)exp2(berth_rng_unit(&a->rng) * log2(n)),
+			jump = 1 + (int32_t)berth_rng_below(&a->rng, a->key_gap / 2 + 1);
 		int32_t at = g->op_topo[op] + (berth_rng_next(&a->rng) & 1 ? far : -far);
 		if (at < 0 || at >= g->n_ops || op_dev[g->topo_op[at]] != op_dev[op])
 			continue;
@@ -71,18 +77,26 @@ static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
 static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_colocs), *trial = a->trial_dev + (size_t)i * n_ops;
+	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_colocs),
+		*trial = a->trial_dev + (size_t)i * n_ops;
 	memcpy(trial, a->op_dev, n_ops * sizeof *trial);
 	a->trial[i] = (berth_keyed){.op_dev = trial};
 	if (a->key_share > 0)
-		a->trial[i].op_key = memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
+		a->trial[i].op_key =
+			memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
 		draw_key(a, trial, a->trial_key + (size_t)i * n_ops);
 	else
-		for (int tries = 0; tries < MAX_DRAWS && berth_moves_draw(&a->moves, largest > 1 ? largest : 1, &a->rng, trial) == 0; tries++)
+		for (int tries = 0;
+		     tries < MAX_DRAWS &&
+		     berth_moves_draw(&a->moves, largest > 1 ? largest : 1, &a->rng, trial) == 0;
+		     tries++)
 			;
 	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
-	a->limit_ns[i] = berth_score_feasible(a->score) ? berth_eval_latency_limit(&a->s->eval[0], a->score.value * (1 + a->slack[i])) : INT64_MAX;
+	a->limit_ns[i] =
+		berth_score_feasible(a->score)
+			? berth_eval_latency_limit(&a->s->eval[0], a->score.value * (1 + a->slack[i]))
+			: INT64_MAX;
 	a->rng_after[i] = a->rng;
 }
 
@@ -104,8 +118,8 @@ static int32_t room_for(const berth_annealer *a, int32_t want)
 	return left > 0 ? left : 0;
 }
 
-/* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place, however many are drawn ahead. Returns the
- * steps made; 0: no room. */
+/* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place,
+ * however many are drawn ahead. Returns the steps made; 0: no room. */
 static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, int64_t n_steps)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
@@ -115,7 +129,8 @@ static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, 
 		return 0;
 	for (int32_t i = 0; i < left; i++)
 		draw(a, i, first_temperature * pow(COOLING, (double)(done + i) / (double)n_steps));
-	int32_t taken = berth_search_offer_first(a->s, left, (berth_keyed){a->op_dev, a->op_key}, a->trial, a->limit_ns, a->trial_score, accepts, a);
+	int32_t taken = berth_search_offer_first(a->s, left, (berth_keyed){a->op_dev, a->op_key}, a->trial,
+	                                         a->limit_ns, a->trial_score, accepts, a);
 	if (taken == left)
 		return left;
 	a->rng = a->rng_after[taken];
@@ -138,7 +153,8 @@ static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err
 	return BERTH_NEW(mem, a->trial_key, (size_t)a->block_size * n_ops, err);
 }
 
-berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem, berth_annealer **out, berth_err *err)
+berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem,
+                                berth_annealer **out, berth_err *err)
 {
 	int32_t ahead = berth_pool_workers(s->cfg.pool);
 	berth_annealer *a;
@@ -172,7 +188,8 @@ static void start(berth_annealer *a, berth_keyed from)
 	berth_keyed x = {a->op_dev, a->op_key};
 	memcpy(a->op_dev, from.op_dev, n_ops * sizeof *a->op_dev);
 	for (size_t op = 0; op < n_ops && a->op_key; op++)
-		a->op_key[op] = from.op_key ? from.op_key[op] : FIRST_KEY + a->key_gap * (uint32_t)a->s->p->op_prio[op];
+		a->op_key[op] = from.op_key ? from.op_key[op]
+		                            : FIRST_KEY + a->key_gap * (uint32_t)a->s->p->op_prio[op];
 	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
 	keep_best(a);
 }
@@ -208,8 +225,11 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, err));
 	for (;; n_steps = n_steps < INT64_MAX / 4 ? 2 * n_steps : n_steps)
 		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES; i++)
-			if (!berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i], n_steps))
+			if (!berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i],
+			                       n_steps))
 				return BERTH_OK;
 }
 
-const berth_method berth_method_anneal = {"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true, run, NULL};
+const berth_method berth_method_anneal = {
+	"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true,
+	run, NULL};

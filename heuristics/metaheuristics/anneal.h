@@ -13,14 +13,15 @@ extern const berth_method berth_method_anneal;
 
 typedef struct berth_annealer berth_annealer;
 
-/* An annealer on s, in mem; rng is copied. key_share: of the moves, those that change the order of operators by keys (berth_keys_work must hold); 0: placements run by the
- * system's rule. Fails: BERTH_ENOMEM. */
-berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem, berth_annealer **out, berth_err *err);
+/* An annealer on s, in mem; rng is copied. key_share: of the moves, those that change the order of operators
+ * by keys (berth_keys_work must hold); 0: placements run by the system's rule. Fails: BERTH_ENOMEM. */
+berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem,
+                                berth_annealer **out, berth_err *err);
 
-/* One run of n_steps from a placement, cooling by a factor of 100 from first_temperature (relative to the value). One
- * evaluation more, for the start. False when the room was at its end. Without keys the search keeps the best seen; with keys one evaluation
- * is left, for the caller to offer the best, which has the worst score where there was no room for any. A start
- * without keys has those of the rule priority. */
+/* One run of n_steps from a placement, cooling by a factor of 100 from first_temperature (relative to the
+ * value). One evaluation more, for the start. False when the room was at its end. Without keys the search
+ * keeps the best seen; with keys one evaluation is left, for the caller to offer the best, which has the
+ * worst score where there was no room for any. A start without keys has those of the rule priority. */
 bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_temperature, int64_t n_steps);
 
 /* The best of the last run, of an annealer with keys; it is the annealer's until the next run. */

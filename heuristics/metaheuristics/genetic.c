@@ -1,7 +1,9 @@
-/* Biased random-key genetic algorithm: J. F. Goncalves, M. G. C. Resende, J. Heuristics 17, 2011, over keys as in A. Paliwal et al., "REGAL", ICLR 2020: of
- * every colocation group one key for its device among the legal ones, of every operator one for its place in the list. A generation keeps its elite, draws some
- * mutants anew, and breeds the rest: each key from an elite parent with probability BIAS, else from another. The first generation has the portfolio's
- * best placement in it, with keys for the order of upward ranks; the rest of it is drawn. Two evaluations a child: under the system's rule and in its own order. */
+/* Biased random-key genetic algorithm: J. F. Goncalves, M. G. C. Resende, J. Heuristics 17, 2011, over keys
+ * as in A. Paliwal et al., "REGAL", ICLR 2020: of every colocation group one key for its device among the
+ * legal ones, of every operator one for its place in the list. A generation keeps its elite, draws some
+ * mutants anew, and breeds the rest: each key from an elite parent with probability BIAS, else from another.
+ * The first generation has the portfolio's best placement in it, with keys for the order of upward ranks;
+ * the rest of it is drawn. Two evaluations a child: under the system's rule and in its own order. */
 #include "method.h"
 #include "ready.h"
 
@@ -43,7 +45,8 @@ static void decode(genetic *x, int32_t i)
 {
 	const berth_problem *p = x->s->p;
 	const float *key = keys_of(x, x->keys, i);
-	int32_t *dev = x->op_devs + (size_t)i * (size_t)p->n_ops, *order = x->orders + (size_t)i * (size_t)p->n_ops, n = 0;
+	int32_t *dev = x->op_devs + (size_t)i * (size_t)p->n_ops,
+		*order = x->orders + (size_t)i * (size_t)p->n_ops, n = 0;
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t n_legal = list_legal(x, u), k = (int32_t)(key[u] * (float)n_legal);
 		berth_coloc_put(p, u, x->legal[k < n_legal ? k : n_legal - 1], dev);
@@ -163,5 +166,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_genetic = {"genetic", "Biased random-key genetic algorithm over devices and order (Goncalves, Resende 2011; REGAL 2020).", true,
-                                           run, NULL};
+const berth_method berth_method_genetic = {
+	"genetic",
+	"Biased random-key genetic algorithm over devices and order (Goncalves, Resende 2011; REGAL 2020).",
+	true, run, NULL};

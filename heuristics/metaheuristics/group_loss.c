@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, berth_arena *mem, berth_graph *out, berth_err *err)
+berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, berth_arena *mem,
+                               berth_graph *out, berth_err *err)
 {
 	berth_graph copy = *g;
 	copy.n_coloc_names = c->n_groups;
@@ -18,7 +19,8 @@ berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, 
 	return BERTH_OK;
 }
 
-berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena *mem, berth_coarsen_cfg *out, berth_err *err)
+berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena *mem, berth_coarsen_cfg *out,
+                             berth_err *err)
 {
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(target);
 	double *cost;
@@ -33,7 +35,8 @@ berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena
 	return BERTH_OK;
 }
 
-static berth_status measure(const berth_group_judge *j, const berth_coarsening *c, berth_arena *scratch, double *loss, berth_err *err)
+static berth_status measure(const berth_group_judge *j, const berth_coarsening *c, berth_arena *scratch,
+                            double *loss, berth_err *err)
 {
 	berth_graph g;
 	berth_problem p;

@@ -1,19 +1,23 @@
-/* What grouping costs on a system: the graph with its groups kept whole, searched; and the grouper chosen by that. */
+/* What grouping costs on a system: the graph with its groups kept whole, searched; and the grouper chosen by
+ * that. */
 #ifndef BERTH_GROUP_LOSS_H
 #define BERTH_GROUP_LOSS_H
 
 #include "coarsen.h"
 #include "method.h"
 
-/* A graph whose colocation groups are the groups of c, so that every method searches among placements that keep them whole, under the same simulator. It
- * shares the rest with g. In mem. Fails: BERTH_ENOMEM. */
-berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, berth_arena *mem, berth_graph *out, berth_err *err);
+/* A graph whose colocation groups are the groups of c, so that every method searches among placements that
+ * keep them whole, under the same simulator. It shares the rest with g. In mem. Fails: BERTH_ENOMEM. */
+berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, berth_arena *mem,
+                               berth_graph *out, berth_err *err);
 
-/* Coarsening as an encoding or search on p wants it: costs are mean times, a group's bytes at most half of the smallest memory. The costs live in mem.
- * Fails: BERTH_ENOMEM. */
-berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena *mem, berth_coarsen_cfg *out, berth_err *err);
+/* Coarsening as an encoding or search on p wants it: costs are mean times, a group's bytes at most half of
+ * the smallest memory. The costs live in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena *mem, berth_coarsen_cfg *out,
+                             berth_err *err);
 
-/* Judges coarsenings of p for the grouper "auto": latency after `evaluations` of annealing from the portfolio with whole groups. */
+/* Judges coarsenings of p for the grouper "auto": latency after `evaluations` of annealing from the
+ * portfolio with whole groups. */
 typedef struct berth_group_judge {
 	const berth_problem *p;
 	int64_t evaluations; /* of each grouper */

@@ -1,5 +1,6 @@
-/* Iterated local search: H. R. Lourenco, O. C. Martin, T. Stuetzle, "Iterated local search", Handbook of Metaheuristics, 2003. From the best of the
- * portfolio to a local optimum of single-colocation group moves; then again and again one random move of several colocation groups (moves.h), improvement from the
+/* Iterated local search: H. R. Lourenco, O. C. Martin, T. Stuetzle, "Iterated local search", Handbook of
+ * Metaheuristics, 2003. From the best of the portfolio to a local optimum of single-colocation group moves;
+ * then again and again one random move of several colocation groups (moves.h), improvement from the
  * colocation groups that it moved on, and back where that ended worse, until the budget ends. */
 #include "moves.h"
 
@@ -8,8 +9,8 @@
 #define LARGEST_MOVE 0.05 /* of all colocation groups */
 
 /* One random move and improvement around it, kept in op_dev if it ends no worse. */
-static berth_status kick(berth_search *s, berth_moves *moves, int32_t *op_dev, berth_score *score, int32_t *trial, berth_rng *rng, berth_arena *tmp,
-                         berth_err *err)
+static berth_status kick(berth_search *s, berth_moves *moves, int32_t *op_dev, berth_score *score,
+                         int32_t *trial, berth_rng *rng, berth_arena *tmp, berth_err *err)
 {
 	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
 	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_colocs);
@@ -17,7 +18,8 @@ static berth_status kick(berth_search *s, berth_moves *moves, int32_t *op_dev, b
 	if (berth_moves_draw(moves, largest > 1 ? largest : 1, rng, trial) == 0)
 		return BERTH_OK;
 	berth_score trial_score = berth_search_offer(s, trial, NULL);
-	BERTH_TRY(berth_improve_near(s, moves, trial, &trial_score, moves->moved, moves->n_moved, rng, tmp, err));
+	BERTH_TRY(berth_improve_near(s, moves, trial, &trial_score, moves->moved, moves->n_moved, rng, tmp,
+	                             err));
 	if (berth_score_less(*score, trial_score))
 		return BERTH_OK;
 	*score = trial_score;
@@ -38,11 +40,15 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, trial, p->n_ops, err));
 	memcpy(op_dev, s->best_dev, (size_t)p->n_ops * sizeof *op_dev);
-	berth_score score = berth_search_offer(s, op_dev, NULL); /* the incumbent may have its value from an order of its own */
+	berth_score score = berth_search_offer(s, op_dev, NULL); /* the incumbent may have its value from an
+	                                                            order of its own */
 	BERTH_TRY(berth_improve(s, op_dev, &score, INT64_MAX, &rng, tmp, err));
 	while (berth_search_budget_left(s, 1))
 		BERTH_TRY(kick(s, &moves, op_dev, &score, trial, &rng, tmp, err));
 	return BERTH_OK;
 }
 
-const berth_method berth_method_local_search = {"local-search", "Iterated local search over moves of colocation groups (Lourenco, Martin, Stuetzle 2003).", true, run, NULL};
+const berth_method berth_method_local_search = {
+	"local-search",
+	"Iterated local search over moves of colocation groups (Lourenco, Martin, Stuetzle 2003).", true, run,
+	NULL};

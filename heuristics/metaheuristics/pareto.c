@@ -12,7 +12,7 @@ enum { N_DIRECTIONS = 24, N_SEED_SUMS = 3, FIRST_ROUND = 100, SPARE = 4 };
 #define FIRST_TEMPERATURE 0.05 /* of the range of the front */
 #define COOLING 0.01
 #define LARGEST_MOVE 0.25      /* of all colocation groups */
-#define SUM_SHARE 0.05         /* of the weighted sum in a distance, so that ties in the larger term are broken */
+#define SUM_SHARE 0.05 /* of the weighted sum in a distance, so that ties in the larger term are broken */
 
 /* Slots for points; op_order is set where a point has one. */
 typedef struct front {
@@ -48,7 +48,8 @@ static double crowding(const front *f, int32_t i)
 {
 	if (i == 0 || i == f->n - 1)
 		return INFINITY;
-	const double *a = f->point[i - 1].value, *b = f->point[i + 1].value, *first = f->point[0].value, *last = f->point[f->n - 1].value;
+	const double *a = f->point[i - 1].value, *b = f->point[i + 1].value, *first = f->point[0].value,
+		     *last = f->point[f->n - 1].value;
 	double wide = last[0] - first[0], high = first[1] - last[1];
 	return (wide > 0 ? (b[0] - a[0]) / wide : 0) + (high > 0 ? (a[1] - b[1]) / high : 0);
 }
@@ -83,7 +84,8 @@ static int32_t place_of(const front *f, const double value[2])
 }
 
 /* Keep a feasible placement if it belongs to the front. There is always one slot more than `most`. */
-static void offer(state *s, const double value[2], const int32_t *op_dev, const int32_t *order, const char *method)
+static void offer(state *s, const double value[2], const int32_t *op_dev, const int32_t *order,
+                  const char *method)
 {
 	front *f = &s->f;
 	int32_t at = place_of(f, value);
@@ -124,7 +126,8 @@ static void measure(state *s)
 /* Augmented weighted Tchebycheff distance to the best values seen. */
 static double distance(const state *s, const walker *w, const double value[2])
 {
-	double a = w->weight[0] * (value[0] - s->low[0]) / s->range[0], b = w->weight[1] * (value[1] - s->low[1]) / s->range[1];
+	double a = w->weight[0] * (value[0] - s->low[0]) / s->range[0],
+	       b = w->weight[1] * (value[1] - s->low[1]) / s->range[1];
 	return fmax(a, b) + SUM_SHARE * (a + b);
 }
 
@@ -152,7 +155,8 @@ static void consider(state *s, const int32_t *op_dev, const int32_t *order, cons
 static void score_trial(void *ctx, int32_t i, int32_t worker)
 {
 	state *s = ctx;
-	s->trial_excess[i] = score(s, worker, s->trial + (size_t)i * (size_t)s->p->n_ops, NULL, s->trial_value[i]);
+	s->trial_excess[i] =
+		score(s, worker, s->trial + (size_t)i * (size_t)s->p->n_ops, NULL, s->trial_value[i]);
 }
 
 /* ---- seeds ---- */
@@ -171,11 +175,13 @@ static bool mix(const state *s, double share, berth_objective *out)
 		}
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		if (weight[m] > 0)
-			n += (size_t)snprintf(text + n, sizeof text - n, "%s%.17g*%s", n ? "+" : "", weight[m], berth_metric_name((berth_metric)m));
+			n += (size_t)snprintf(text + n, sizeof text - n, "%s%.17g*%s", n ? "+" : "",
+			                      weight[m], berth_metric_name((berth_metric)m));
 	return berth_objective_parse(text, out, NULL) == BERTH_OK;
 }
 
-static berth_status seed_from(state *s, const berth_objective *objective, const berth_method *m, berth_arena *tmp, berth_err *err)
+static berth_status seed_from(state *s, const berth_objective *objective, const berth_method *m,
+                              berth_arena *tmp, berth_err *err)
 {
 	berth_search_cfg cfg = {.objective = *objective, .seed = s->cfg->search.seed};
 	berth_search sub;
@@ -201,7 +207,8 @@ static berth_status seed_all(state *s, const berth_objective *objective, berth_a
 	return BERTH_OK;
 }
 
-/* Each method for each objective alone, then for sums between them. What must be evaluated to answer at all is counted but not limited. */
+/* Each method for each objective alone, then for sums between them. What must be evaluated to answer at all
+ * is counted but not limited. */
 static berth_status seeds(state *s, berth_arena *tmp, berth_err *err)
 {
 	berth_objective between;
@@ -238,7 +245,9 @@ static void draw(state *s, int32_t i, double temperature)
 	size_t n_ops = (size_t)s->p->n_ops;
 	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_colocs), *trial = s->trial + (size_t)i * n_ops;
 	memcpy(trial, s->walk[i].op_dev, n_ops * sizeof *trial);
-	for (int tries = 0; tries < MAX_DRAWS && berth_moves_draw(&s->moves, largest > 1 ? largest : 1, &s->rng, trial) == 0; tries++)
+	for (int tries = 0;
+	     tries < MAX_DRAWS && berth_moves_draw(&s->moves, largest > 1 ? largest : 1, &s->rng, trial) == 0;
+	     tries++)
 		;
 	s->walk[i].slack = -log(1 - berth_rng_unit(&s->rng)) * temperature;
 }
@@ -331,11 +340,13 @@ static berth_status search(state *s, berth_arena *mem, berth_arena *tmp, berth_e
 	return BERTH_OK;
 }
 
-berth_status berth_pareto_search(const berth_problem *p, const berth_pareto_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_pareto *out, berth_err *err)
+berth_status berth_pareto_search(const berth_problem *p, const berth_pareto_cfg *cfg, berth_arena *mem,
+                                 berth_arena *tmp, berth_pareto *out, berth_err *err)
 {
 	state *s;
 	if (cfg->most_points < 2 || cfg->most_points > BERTH_PARETO_MOST)
-		return berth_fail(err, BERTH_EINVAL, "a front of %d points; expected 2 to %d", cfg->most_points, BERTH_PARETO_MOST);
+		return berth_fail(err, BERTH_EINVAL, "a front of %d points; expected 2 to %d",
+		                  cfg->most_points, BERTH_PARETO_MOST);
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, s, 1, err));
 	s->p = p;

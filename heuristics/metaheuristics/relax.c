@@ -11,8 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVALUATIONS = 300, LIMIT_EVALUATIONS = 1000, MEMORY_ROUNDS = 8, LARGE = 2000, LARGE_ROUNDS = 3, LARGE_SEEDS = 2, HUGE_GRAPH = 20000, MOST_RULES = 16, MOST_TURNS = 12 };
-
+enum {
+	EVALUATIONS = 300,
+	LIMIT_EVALUATIONS = 1000,
+	MEMORY_ROUNDS = 8,
+	LARGE = 2000,
+	LARGE_ROUNDS = 3,
+	LARGE_SEEDS = 2,
+	HUGE_GRAPH = 20000,
+	MOST_RULES = 16,
+	MOST_TURNS = 12
+};
 
 typedef struct relaxer {
 	const berth_problem *p;
@@ -28,7 +37,8 @@ typedef struct relaxer {
 /* ---- searches ---- */
 
 /* Search q for a placement; *found where it is feasible. The search lives in work. */
-static berth_status search(const relaxer *r, const berth_problem *q, const berth_objective *o, int64_t evaluations, berth_search *s, bool *found)
+static berth_status search(const relaxer *r, const berth_problem *q, const berth_objective *o,
+                           int64_t evaluations, berth_search *s, bool *found)
 {
 	berth_search_cfg cfg = {.objective = *o, .seed = 1, .evaluations = evaluations};
 	*found = false;
@@ -41,7 +51,8 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 	}
 	BERTH_TRY(berth_search_new(q, &cfg, r->work, s, r->err));
 	bool large = q->n_ops > LARGE; /* then the two fastest methods, with their repair, must do */
-	for (int32_t i = 0; i < berth_n_portfolio && (!large || i < LARGE_SEEDS) && !berth_patience_over(r->until); i++)
+	for (int32_t i = 0;
+	     i < berth_n_portfolio && (!large || i < LARGE_SEEDS) && !berth_patience_over(r->until); i++)
 		BERTH_TRY(berth_method_run(berth_portfolio_methods[i], s, r->tmp, r->err));
 	if (!large && (!berth_score_feasible(s->best) || evaluations > EVALUATIONS))
 		BERTH_TRY(berth_method_run(&berth_method_anneal, s, r->tmp, r->err));
@@ -64,10 +75,12 @@ static const char *memory_text(const relaxer *r, int32_t dev, int64_t bytes)
 {
 	char buf[32];
 	berth_text_bytes(buf, (double)bytes);
-	return berth_arena_printf(r->mem, "+%s (%lld bytes) on %s", buf, (long long)bytes, r->p->s->dev_name[dev]);
+	return berth_arena_printf(r->mem, "+%s (%lld bytes) on %s", buf, (long long)bytes,
+	                          r->p->s->dev_name[dev]);
 }
 
-/* A placement where dev has this memory, -1: any. *bytes = the memory that it needs there; -1: none was found. */
+/* A placement where dev has this memory, -1: any. *bytes = the memory that it needs there; -1: none was
+ * found. */
 static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memory_bytes, int64_t *bytes)
 {
 	berth_graph g;
@@ -84,8 +97,11 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
 	BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
 	if (!found)
 		return BERTH_OK;
-	BERTH_TRY(berth_timeline_new(&q, found_by.best_dev, found_by.best_has_order ? found_by.best_order : NULL, r->work, &t, r->err));
-	int64_t peak = t.peak_bytes[rule->dev], needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
+	BERTH_TRY(berth_timeline_new(&q, found_by.best_dev,
+	                             found_by.best_has_order ? found_by.best_order : NULL, r->work, &t,
+	                             r->err));
+	int64_t peak = t.peak_bytes[rule->dev],
+		needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
 	*bytes = memory_bytes >= 0 && needed > memory_bytes ? memory_bytes : needed;
 	return BERTH_OK;
 }
@@ -122,17 +138,21 @@ static berth_status relax_memory(relaxer *r, const berth_rule *rule)
 	BERTH_TRY(least_memory(r, rule, &bytes, &least));
 	if (bytes <= have)
 		return BERTH_OK;
-	return add(r, (berth_relaxation){*rule, bytes - have, NAN, least, memory_text(r, rule->dev, bytes - have)});
+	return add(r, (berth_relaxation){*rule, bytes - have, NAN, least,
+	                                 memory_text(r, rule->dev, bytes - have)});
 }
 
 /* ---- limits and rules ---- */
 
 static const char *limit_text(const relaxer *r, int metric, double most)
 {
-	const char *name = berth_metric_name((berth_metric)metric), *unit = berth_metric_unit((berth_metric)metric);
+	const char *name = berth_metric_name((berth_metric)metric),
+		   *unit = berth_metric_unit((berth_metric)metric);
 	if (metric == BERTH_THROUGHPUT)
-		return berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g samples/s", name, 1 / most, 1 / r->o->most[metric]);
-	return berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", name, most, r->o->most[metric], unit);
+		return berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g samples/s", name, 1 / most,
+		                          1 / r->o->most[metric]);
+	return berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", name, most, r->o->most[metric],
+	                          unit);
 }
 
 /* The other limits stay; the metric itself is made as small as a search can. */
@@ -152,18 +172,22 @@ static berth_status relax_limit(relaxer *r, const berth_rule *rule)
 		return BERTH_OK;
 	BERTH_TRY(berth_bounds_new(r->p, r->tmp, &b, r->err));
 	bool least = s.best.value <= b.value[rule->metric] * (1 + 1e-9);
-	return add(r, (berth_relaxation){*rule, -1, s.best.value, least, limit_text(r, rule->metric, s.best.value)});
+	return add(r, (berth_relaxation){*rule, -1, s.best.value, least,
+	                                 limit_text(r, rule->metric, s.best.value)});
 }
 
 static const char *rule_text(const relaxer *r, const berth_rule *rule)
 {
 	const berth_graph *g = r->p->g;
-	const char *op = rule->op >= 0 ? g->op_name[rule->op] : "", *dev = rule->dev >= 0 ? r->p->s->dev_name[rule->dev] : "";
+	const char *op = rule->op >= 0 ? g->op_name[rule->op] : "",
+		   *dev = rule->dev >= 0 ? r->p->s->dev_name[rule->dev] : "";
 	switch (rule->kind) {
 	case BERTH_VIOLATION_PIN: return berth_arena_printf(r->mem, "drop the pin of '%s' to %s", op, dev);
 	case BERTH_VIOLATION_FORBID: return berth_arena_printf(r->mem, "allow %s to '%s'", dev, op);
-	case BERTH_VIOLATION_COLOCATION: return berth_arena_printf(r->mem, "drop colocation group '%s'", g->coloc_name[rule->group]);
-	case BERTH_VIOLATION_SEPARATION: return berth_arena_printf(r->mem, "drop separation group '%s'", g->sep_name[rule->group]);
+	case BERTH_VIOLATION_COLOCATION:
+		return berth_arena_printf(r->mem, "drop colocation group '%s'", g->coloc_name[rule->group]);
+	case BERTH_VIOLATION_SEPARATION:
+		return berth_arena_printf(r->mem, "drop separation group '%s'", g->sep_name[rule->group]);
 	default: return berth_arena_printf(r->mem, "let the operators on %s be apart", dev);
 	}
 }
@@ -213,7 +237,8 @@ static berth_status relax_broken(relaxer *r, const berth_violations *broken)
 	return BERTH_OK;
 }
 
-/* Where no single change is enough and memory alone is short: what the placement needs on all devices together. */
+/* Where no single change is enough and memory alone is short: what the placement needs on all devices
+ * together. */
 static berth_status relax_together(relaxer *r, const berth_violations *broken)
 {
 	for (int32_t i = 0; i < broken->n; i++)
@@ -222,8 +247,13 @@ static berth_status relax_together(relaxer *r, const berth_violations *broken)
 	for (int32_t i = 0; i < broken->n; i++) {
 		const berth_violation *v = &broken->item[i];
 		double margin = r->p->s->dev_memory_margin[v->dev];
-		int64_t needed = margin > 0 ? (int64_t)ceil((double)v->needed / (1 - margin)) : v->needed, bytes = needed - r->p->s->dev_memory_bytes[v->dev];
-		BERTH_TRY(add(r, (berth_relaxation){{v->kind, -1, v->dev, -1, -1}, bytes, NAN, false, memory_text(r, v->dev, bytes)}));
+		int64_t needed = margin > 0 ? (int64_t)ceil((double)v->needed / (1 - margin)) : v->needed,
+			bytes = needed - r->p->s->dev_memory_bytes[v->dev];
+		BERTH_TRY(add(r, (berth_relaxation){{v->kind, -1, v->dev, -1, -1},
+		                                    bytes,
+		                                    NAN,
+		                                    false,
+		                                    memory_text(r, v->dev, bytes)}));
 	}
 	r->out->together = broken->n > 1;
 	return BERTH_OK;
@@ -269,13 +299,16 @@ static berth_status let_go(const relaxer *r, turn *t, const berth_rule *rule)
 static berth_status add_gone(relaxer *r, const turn *t, const berth_search *found_by)
 {
 	berth_timeline line;
-	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev, found_by->best_has_order ? found_by->best_order : NULL, r->work, &line, r->err));
+	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev,
+	                             found_by->best_has_order ? found_by->best_order : NULL, r->work, &line,
+	                             r->err));
 	for (int32_t i = 0; i < t->n; i++) {
 		const berth_rule *rule = &t->gone[i];
 		berth_relaxation x = {*rule, -1, NAN, false, NULL};
 		if (rule->kind == BERTH_VIOLATION_MEMORY) {
 			double margin = r->p->s->dev_memory_margin[rule->dev];
-			int64_t peak = line.peak_bytes[rule->dev], needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
+			int64_t peak = line.peak_bytes[rule->dev],
+				needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
 			x.add_bytes = needed - r->p->s->dev_memory_bytes[rule->dev];
 			if (x.add_bytes <= 0)
 				continue;
@@ -299,8 +332,11 @@ static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *f
 {
 	berth_timeline line;
 	berth_violations broken;
-	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev, found_by->best_has_order ? found_by->best_order : NULL, r->work, &line, r->err));
-	BERTH_TRY(berth_check_placement(&t->p, found_by->best_dev, line.peak_bytes, r->work, &broken, r->err));
+	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev,
+	                             found_by->best_has_order ? found_by->best_order : NULL, r->work, &line,
+	                             r->err));
+	BERTH_TRY(
+		berth_check_placement(&t->p, found_by->best_dev, line.peak_bytes, r->work, &broken, r->err));
 	BERTH_TRY(berth_check_limits(r->o, &line.r, r->work, &broken, r->err));
 	*found = t->n + broken.n <= MOST_TURNS;
 	for (int32_t i = 0; i < broken.n && *found; i++) {
@@ -329,7 +365,8 @@ static berth_status relax_in_turn(relaxer *r)
 		BERTH_TRY(let_go(r, t, rule));
 		BERTH_TRY(berth_infeasible_subset_find(&t->p, &t->o, r->until, r->work, r->tmp, &c, r->err));
 	}
-	BERTH_TRY(search(r, &t->p, r->o, LIMIT_EVALUATIONS, &found_by, &found)); /* as near to all limits as can be */
+	BERTH_TRY(search(r, &t->p, r->o, LIMIT_EVALUATIONS, &found_by, &found)); /* as near to all limits as
+	                                                                            can be */
 	if (berth_problem_feasible(&t->p, NULL) != BERTH_OK || !isfinite(found_by.best.excess))
 		return BERTH_OK;
 	if (!found)
@@ -350,7 +387,8 @@ static bool goes_before(const relaxer *r, const berth_relaxation *a, const berth
 		return class_of(a) < class_of(b);
 	if (class_of(a) == 0)
 		return a->add_bytes < b->add_bytes;
-	return class_of(a) == 1 && a->most / r->o->most[a->rule.metric] < b->most / r->o->most[b->rule.metric];
+	return class_of(a) == 1 &&
+	       a->most / r->o->most[a->rule.metric] < b->most / r->o->most[b->rule.metric];
 }
 
 static void sort(const relaxer *r)
@@ -379,12 +417,22 @@ static berth_status relax(relaxer *r, const int32_t *op_dev)
 	return r->out->n || !broken.n ? BERTH_OK : relax_together(r, &broken);
 }
 
-berth_status berth_relax(const berth_problem *p, const berth_objective *o, const berth_infeasible_subset *conflict, const int32_t *op_dev,
-                         const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_relaxations *out, berth_err *err)
+berth_status berth_relax(const berth_problem *p, const berth_objective *o,
+                         const berth_infeasible_subset *conflict, const int32_t *op_dev,
+                         const berth_patience *until, berth_arena *mem, berth_arena *tmp,
+                         berth_relaxations *out, berth_err *err)
 {
 	berth_relaxations list = {0};
 	berth_arena work;
-	relaxer r = {.p = p, .o = o, .conflict = conflict, .until = until, .mem = mem, .tmp = tmp, .work = &work, .out = &list, .err = err};
+	relaxer r = {.p = p,
+	             .o = o,
+	             .conflict = conflict,
+	             .until = until,
+	             .mem = mem,
+	             .tmp = tmp,
+	             .work = &work,
+	             .out = &list,
+	             .err = err};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_arena_init(&work, mem->hook);
 	berth_status st = relax(&r, op_dev);

@@ -1,5 +1,5 @@
-/* What would have to give way for a problem without a feasible placement to have one: the smallest change of one rule, each with a placement that was found
- * for it. */
+/* What would have to give way for a problem without a feasible placement to have one: the smallest change of
+ * one rule, each with a placement that was found for it. */
 #ifndef BERTH_RELAX_H
 #define BERTH_RELAX_H
 
@@ -21,11 +21,16 @@ typedef struct berth_relaxations {
 } berth_relaxations;
 
 /* Relaxations of a problem that is infeasible, or for which no feasible placement was found.
- *   conflict     of berth_infeasible_subset_find: its rules are tried; where it is not proven, what `op_dev` breaks
- *   op_dev       [n_ops] the least infeasible placement that was found, simulated by the system's rule, or NULL
+ *   conflict     of berth_infeasible_subset_find: its rules are tried; where it is not proven, what `op_dev`
+ *                breaks
+ *   op_dev       [n_ops] the least infeasible placement that was found, simulated by the system's rule, or
+ *                NULL
  *   until        searches end there, and what was not found by then is left out; NULL: to the end
- * The list lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. A few short searches a rule. */
-berth_status berth_relax(const berth_problem *p, const berth_objective *o, const berth_infeasible_subset *conflict, const int32_t *op_dev,
-                         const berth_patience *until, berth_arena *mem, berth_arena *tmp, berth_relaxations *out, berth_err *err);
+ * The list lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. A few short
+ * searches a rule. */
+berth_status berth_relax(const berth_problem *p, const berth_objective *o,
+                         const berth_infeasible_subset *conflict, const int32_t *op_dev,
+                         const berth_patience *until, berth_arena *mem, berth_arena *tmp,
+                         berth_relaxations *out, berth_err *err);
 
 #endif

@@ -20,19 +20,23 @@ static double time_apart(const berth_problem *p, const partition_job *j, int32_t
 {
 	double own = 0, sum = 0;
 	for (int32_t k = 0; k < j->n_parts; k++)
-		if (berth_coloc_legal(p, u, j->part_dev[k]) && (double)berth_coloc_time(p, u, j->part_dev[k]) > own)
+		if (berth_coloc_legal(p, u, j->part_dev[k]) &&
+		    (double)berth_coloc_time(p, u, j->part_dev[k]) > own)
 			own = (double)berth_coloc_time(p, u, j->part_dev[k]);
 	for (int32_t i = j->off[u]; i < j->off[u + 1]; i++)
 		sum += j->weight[i];
 	return own + sum * PARTITION_DISTANCE_UNIT * j->weight_ns;
 }
 
-static void sum_coloc(const berth_problem *p, const partition_job *j, const int32_t *part, int32_t u, parts *x)
+static void sum_coloc(const berth_problem *p, const partition_job *j, const int32_t *part, int32_t u,
+                      parts *x)
 {
 	int32_t n = j->n_parts, *fixed = j->fixed;
 	double *time = &x->time[part[u] * n];
 	for (int32_t k = 0; k < n; k++)
-		time[k] += berth_coloc_legal(p, u, j->part_dev[k]) ? (double)berth_coloc_time(p, u, j->part_dev[k]) : time_apart(p, j, u);
+		time[k] += berth_coloc_legal(p, u, j->part_dev[k])
+		                   ? (double)berth_coloc_time(p, u, j->part_dev[k])
+		                   : time_apart(p, j, u);
 	for (int32_t i = j->off[u]; i < j->off[u + 1]; i++)
 		for (int32_t k = 0, v = j->to[i]; k < n && fixed[v] >= 0; k++)
 			time[k] += j->weight_ns * j->weight[i] * j->distance[k * n + fixed[v]];
@@ -65,7 +69,8 @@ static bool swap_helps(const parts *x, const partition_job *j, int32_t *at, int3
 	return false;
 }
 
-berth_status partition_match(const berth_problem *p, const partition_job *j, const int32_t *part, int32_t *part_dev, berth_arena *tmp, berth_err *err)
+berth_status partition_match(const berth_problem *p, const partition_job *j, const int32_t *part,
+                             int32_t *part_dev, berth_arena *tmp, berth_err *err)
 {
 	parts x;
 	int32_t *at;
@@ -92,7 +97,8 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 	return BERTH_OK;
 }
 
-/* Time of colocation group u on dev, and of its tensors from and to where its neighbours are now (before: where their parts are). */
+/* Time of colocation group u on dev, and of its tensors from and to where its neighbours are now (before:
+ * where their parts are). */
 static double time_at(const berth_problem *p, int32_t u, int32_t dev, const int32_t *op_dev)
 {
 	const berth_graph *g = p->g;
@@ -100,7 +106,8 @@ static double time_at(const berth_problem *p, int32_t u, int32_t dev, const int3
 	for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++) {
 		int32_t op = p->coloc_op[k];
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
-			sum += (double)berth_transfer_ns(p, g->in_tensor[i], op_dev[g->tensor_producer[g->in_tensor[i]]], dev);
+			sum += (double)berth_transfer_ns(p, g->in_tensor[i],
+			                                 op_dev[g->tensor_producer[g->in_tensor[i]]], dev);
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
 				sum += (double)berth_transfer_ns(p, t, dev, op_dev[g->edge_consumer[e]]);
@@ -108,7 +115,8 @@ static double time_at(const berth_problem *p, int32_t u, int32_t dev, const int3
 	return sum;
 }
 
-void partition_place(const berth_problem *p, const partition_job *j, const int32_t *part, const int32_t *part_dev, int32_t *op_dev)
+void partition_place(const berth_problem *p, const partition_job *j, const int32_t *part,
+                     const int32_t *part_dev, int32_t *op_dev)
 {
 	for (int32_t u = 0; u < j->n_colocs; u++)
 		berth_coloc_put(p, u, part_dev[part[u]], op_dev);
@@ -153,7 +161,8 @@ static berth_status cut_all(void *ctx, berth_err *err)
 }
 
 /* All devices first: the plain use of a partitioner. */
-static berth_status new_jobs(const berth_problem *p, cuts *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status new_jobs(const berth_problem *p, cuts *c, berth_arena *mem, berth_arena *tmp,
+                             berth_err *err)
 {
 	int32_t *dev;
 	double *speed;
@@ -169,7 +178,8 @@ static berth_status new_jobs(const berth_problem *p, cuts *c, berth_arena *mem, 
 	return BERTH_NEW(mem, c->part, (size_t)c->n_jobs * N_IMBALANCES * (size_t)c->n_colocs, err);
 }
 
-static berth_status offer(berth_search *s, const cuts *c, int32_t k, int32_t i, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+static berth_status offer(berth_search *s, const cuts *c, int32_t k, int32_t i, int32_t *op_dev,
+                          berth_arena *tmp, berth_err *err)
 {
 	const partition_job *j = &c->job[k];
 	int32_t *part_dev;
@@ -192,7 +202,8 @@ static bool in_range(const cuts *c)
 	return true;
 }
 
-static berth_status run(berth_search *s, const partition_library *lib, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status run(berth_search *s, const partition_library *lib, berth_arena *mem, berth_arena *tmp,
+                        berth_err *err)
 {
 	cuts c = {.lib = lib};
 	int32_t *op_dev;
@@ -200,7 +211,8 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 	extern const berth_method berth_method_single;
 	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
 	BERTH_TRY(new_jobs(s->p, &c, mem, tmp, err));
-	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs * sizeof *c.part};
+	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs *
+	                                                 sizeof *c.part};
 	berth_status st = c.n_jobs ? berth_apart(cut_all, &c, 1, &block, &answered, err) : BERTH_OK;
 	if (st != BERTH_OK && st != BERTH_EIO)
 		return st;
@@ -219,7 +231,9 @@ berth_status partition_run(berth_search *s, const partition_library *lib, berth_
 {
 	berth_arena mem;
 	if (!lib->cut)
-		return berth_fail(err, BERTH_EUNSUPPORTED, "method %s needs its library: install %s and build berth again", lib->name, lib->package);
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "method %s needs its library: install %s and build berth again", lib->name,
+		                  lib->package);
 	berth_arena_init(&mem, tmp->hook);
 	berth_status st = run(s, lib, &mem, tmp, err);
 	berth_arena_free(&mem);

@@ -1,5 +1,5 @@
-/* The graph that partitioning libraries cut, and the machine that they cut it for; see partition.h. A tensor is an edge from its producer to each of its
- * consumers; direction is lost. */
+/* The graph that partitioning libraries cut, and the machine that they cut it for; see partition.h. A tensor
+ * is an edge from its producer to each of its consumers; direction is lost. */
 #include "partition.h"
 
 #include <math.h>
@@ -76,7 +76,8 @@ static void set_bytes_shares(const berth_problem *p, partition_job *j, double al
 	double sum = 0;
 	for (int32_t k = 0; k < j->n_parts; k++) {
 		int64_t limit = p->dev_limit_bytes[j->part_dev[k]];
-		j->bytes_share[k] = limit < 0 || (double)limit > all ? all + 1 : fmax((double)limit, 1e-3 * all + 1);
+		j->bytes_share[k] =
+			limit < 0 || (double)limit > all ? all + 1 : fmax((double)limit, 1e-3 * all + 1);
 		sum += j->bytes_share[k];
 	}
 	for (int32_t k = 0; k < j->n_parts; k++)
@@ -91,7 +92,8 @@ static double pair_time(const berth_problem *p, const int64_t *class_uses, int32
 	double sum = 0, uses = 0;
 	for (int32_t c = 0; c < p->n_classes; c++) {
 		const int64_t *ns = &p->class_pair_ns[(size_t)c * n * n];
-		sum += (double)class_uses[c] * ((double)ns[(size_t)a * n + (size_t)b] + (double)ns[(size_t)b * n + (size_t)a]);
+		sum += (double)class_uses[c] *
+		       ((double)ns[(size_t)a * n + (size_t)b] + (double)ns[(size_t)b * n + (size_t)a]);
 		uses += 2 * (double)class_uses[c];
 	}
 	return uses > 0 ? sum / uses : 1;
@@ -106,8 +108,11 @@ static void set_distances(const berth_problem *p, const int64_t *class_uses, par
 			least = fmin(least, pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]));
 	for (int32_t a = 0; a < n; a++)
 		for (int32_t b = 0; b < a; b++) {
-			double times = least > 0 ? pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]) / least : 1;
-			j->distance[a * n + b] = j->distance[b * n + a] = (int32_t)lround(fmin(PARTITION_DISTANCE_UNIT * times, PARTITION_DISTANCE_MOST));
+			double times =
+				least > 0 ? pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]) / least
+					  : 1;
+			j->distance[a * n + b] = j->distance[b * n + a] = (int32_t)lround(
+				fmin(PARTITION_DISTANCE_UNIT * times, PARTITION_DISTANCE_MOST));
 		}
 }
 
@@ -132,7 +137,8 @@ static int64_t class_time(const berth_problem *p, const partition_job *j, int32_
 }
 
 /* All uses of tensors by other colocation groups, at both ends. */
-static berth_status collect(const berth_problem *p, const int64_t *class_ns, edges *x, berth_arena *tmp, berth_err *err)
+static berth_status collect(const berth_problem *p, const int64_t *class_ns, edges *x, berth_arena *tmp,
+                            berth_err *err)
 {
 	const berth_graph *g = p->g;
 	size_t *at;
@@ -143,7 +149,8 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 	for (int put = 0; put < 2; put++) {
 		for (int32_t t = 0; t < g->n_tensors; t++)
 			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-				int32_t end[2] = {p->op_coloc[g->tensor_producer[t]], p->op_coloc[g->edge_consumer[e]]};
+				int32_t end[2] = {p->op_coloc[g->tensor_producer[t]],
+				                  p->op_coloc[g->edge_consumer[e]]};
 				for (int k = 0; k < 2 && end[0] != end[1]; k++) {
 					size_t i = at[end[k]]++;
 					if (put) {
@@ -163,7 +170,8 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 static berth_status merge(int32_t n, edges *x, berth_arena *tmp, berth_err *err)
 {
 	size_t *at, len = 0;
-	BERTH_TRY(BERTH_NEW(tmp, at, n, err)); /* 1 + place of the neighbour in this colocation group's list, valid if beyond its first */
+	BERTH_TRY(BERTH_NEW(tmp, at, n, err)); /* 1 + place of the neighbour in this colocation group's list,
+	                                          valid if beyond its first */
 	for (int32_t u = 0; u < n; u++) {
 		size_t first = len, end = x->off[u + 1];
 		for (size_t i = x->off[u]; i < end; i++) {
@@ -220,7 +228,8 @@ static void set_work(const berth_problem *p, partition_job *j)
 		j->work[u] = 1 + (int32_t)(mean_time(p, u, j->n_parts, j->part_dev) * scale);
 }
 
-static berth_status set_bytes(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status set_bytes(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp,
+                              berth_err *err)
 {
 	int64_t *coloc_bytes;
 	double all = 0;
@@ -252,7 +261,8 @@ static void set_fixed(const berth_problem *p, partition_job *j)
 }
 
 /* Scratch of the graph: how often tensors of a class are used, their mean times. */
-static berth_status set_graph(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status set_graph(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp,
+                              berth_err *err)
 {
 	int64_t *class_uses, *class_ns;
 	edges x;
@@ -268,7 +278,8 @@ static berth_status set_graph(const berth_problem *p, partition_job *j, berth_ar
 	return set_edges(&x, j, mem, err);
 }
 
-static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp,
+                         berth_err *err)
 {
 	double *speed;
 	int32_t *dev;
@@ -283,7 +294,8 @@ static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *
 	return set_graph(p, j, mem, tmp, err);
 }
 
-berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const int32_t *part_dev, berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err)
+berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const int32_t *part_dev,
+                               berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err)
 {
 	partition_job j = {.n_colocs = p->n_colocs, .n_parts = n_parts, .bytes_imbalance = 1.01};
 	BERTH_TRY(BERTH_NEW(mem, j.work, j.n_colocs, err));

@@ -1,4 +1,5 @@
-/* Partitions by METIS 5 (Apache-2). It keeps its random numbers in the C library's, and sets signal handlers: callers run it in a process of its own. */
+/* Partitions by METIS 5 (Apache-2). It keeps its random numbers in the C library's, and sets signal
+ * handlers: callers run it in a process of its own. */
 #include "partition.h"
 
 #include <metis.h>
@@ -36,7 +37,10 @@ static void discard(input *x)
 static bool fill(const partition_job *j, double imbalance, input *x)
 {
 	size_t n = (size_t)j->n_colocs, n_edges = (size_t)j->off[n], c = j->bytes ? 2 : 1;
-	*x = (input){.off = copy(j->off, n + 1), .to = copy(j->to, n_edges), .weight = copy(j->weight, n_edges), .n_constraints = (idx_t)c,
+	*x = (input){.off = copy(j->off, n + 1),
+	             .to = copy(j->to, n_edges),
+	             .weight = copy(j->weight, n_edges),
+	             .n_constraints = (idx_t)c,
 	             .excess = {(real_t)imbalance, (real_t)j->bytes_imbalance}};
 	x->vertex = malloc((n * c + 1) * sizeof *x->vertex);
 	x->part = malloc((n + 1) * sizeof *x->part);
@@ -63,8 +67,11 @@ static int partition(const partition_job *j, input *x)
 	options[METIS_OPTION_SEED] = SEED;
 	options[METIS_OPTION_NCUTS] = 4;
 	if (n_parts <= MOST_BISECTED)
-		return METIS_PartGraphRecursive(&n, &x->n_constraints, x->off, x->to, x->vertex, NULL, x->weight, &n_parts, x->share, x->excess, options, &cut, x->part);
-	return METIS_PartGraphKway(&n, &x->n_constraints, x->off, x->to, x->vertex, NULL, x->weight, &n_parts, x->share, x->excess, options, &cut, x->part);
+		return METIS_PartGraphRecursive(&n, &x->n_constraints, x->off, x->to, x->vertex, NULL,
+		                                x->weight, &n_parts, x->share, x->excess, options, &cut,
+		                                x->part);
+	return METIS_PartGraphKway(&n, &x->n_constraints, x->off, x->to, x->vertex, NULL, x->weight, &n_parts,
+	                           x->share, x->excess, options, &cut, x->part);
 }
 
 static berth_status cut(const partition_job *j, double imbalance, int32_t *part, berth_err *err)
@@ -77,7 +84,10 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 	discard(&x);
 	if (code == METIS_ERROR_MEMORY)
 		return berth_nomem(err);
-	return code == METIS_OK ? BERTH_OK : berth_fail(err, BERTH_EIO, "METIS refused a graph of %d colocation groups (code %d)", (int)j->n_colocs, code);
+	return code == METIS_OK
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EIO, "METIS refused a graph of %d colocation groups (code %d)",
+	                            (int)j->n_colocs, code);
 }
 
 const partition_library partition_metis = {.name = "metis", .package = "libmetis-dev", .cut = cut};

@@ -1,5 +1,6 @@
-/* Mappings by Scotch 7 (CeCILL-C, linked as a shared library): devices are a decomposition-defined architecture, a tree of bisections with a matrix of
- * distances. Serial, its random numbers reset; it prints its errors: callers run it in a process of its own. */
+/* Mappings by Scotch 7 (CeCILL-C, linked as a shared library): devices are a decomposition-defined
+ * architecture, a tree of bisections with a matrix of distances. Serial, its random numbers reset; it prints
+ * its errors: callers run it in a process of its own. */
 #include "partition.h"
 
 #include <stdio.h>
@@ -18,8 +19,9 @@ typedef struct tree {
 	int32_t highest;
 } tree;
 
-/* Split parts [n] into two sides, each at most half as deep a tree can hold: the two that are farthest apart are apart, each other goes to the nearer one, of
- * equals to the smaller side. The first side comes first; returns its size. */
+/* Split parts [n] into two sides, each at most half as deep a tree can hold: the two that are farthest apart
+ * are apart, each other goes to the nearer one, of equals to the smaller side. The first side comes first;
+ * returns its size. */
 static int32_t split(const partition_job *j, int32_t *part, int32_t n, int32_t most)
 {
 	int32_t a = part[0], b = part[1], n_a = 0, n_b = 0, side_a[BERTH_MAX_DEVS], side_b[BERTH_MAX_DEVS];
@@ -30,7 +32,8 @@ static int32_t split(const partition_job *j, int32_t *part, int32_t n, int32_t m
 				b = part[i];
 			}
 	for (int32_t i = 0; i < n; i++) {
-		int32_t to_a = j->distance[part[i] * j->n_parts + a], to_b = j->distance[part[i] * j->n_parts + b];
+		int32_t to_a = j->distance[part[i] * j->n_parts + a],
+			to_b = j->distance[part[i] * j->n_parts + b];
 		bool left = to_a != to_b ? to_a < to_b : n_a <= n_b;
 		if ((left && n_a < most) || n_b >= most)
 			side_a[n_a++] = part[i];
@@ -54,7 +57,8 @@ static void number(tree *t, int32_t *part, int32_t n, int32_t domain, int depth)
 	number(t, part + n_left, n - n_left, 2 * domain + 1, depth + 1);
 }
 
-/* In Scotch's text form: "deco 0", parts and the highest domain, label, weight and domain of each, the lower triangle of distances. */
+/* In Scotch's text form: "deco 0", parts and the highest domain, label, weight and domain of each, the lower
+ * triangle of distances. */
 static void describe(const tree *t, FILE *out)
 {
 	const partition_job *j = t->j;
@@ -102,7 +106,8 @@ static SCOTCH_Num *copy(const int32_t *from, size_t n)
 	return to;
 }
 
-static bool map(const partition_job *j, double imbalance, SCOTCH_Graph *graph, SCOTCH_Arch *arch, SCOTCH_Num *part)
+static bool map(const partition_job *j, double imbalance, SCOTCH_Graph *graph, SCOTCH_Arch *arch,
+                SCOTCH_Num *part)
 {
 	SCOTCH_Strat strat;
 	bool any_fixed = false;
@@ -111,23 +116,27 @@ static bool map(const partition_job *j, double imbalance, SCOTCH_Graph *graph, S
 	if (SCOTCH_stratInit(&strat) != 0)
 		return false;
 	bool done = SCOTCH_stratGraphMapBuild(&strat, SCOTCH_STRATQUALITY, j->n_parts, imbalance - 1) == 0 &&
-	            (any_fixed ? SCOTCH_graphMapFixed(graph, arch, &strat, part) : SCOTCH_graphMap(graph, arch, &strat, part)) == 0;
+	            (any_fixed ? SCOTCH_graphMapFixed(graph, arch, &strat, part)
+	                       : SCOTCH_graphMap(graph, arch, &strat, part)) == 0;
 	SCOTCH_stratExit(&strat);
 	return done;
 }
 
 /* The context says: one thread, and random numbers of its own. */
-static bool map_in_context(const partition_job *j, double imbalance, SCOTCH_Context *context, SCOTCH_Arch *arch, input *x)
+static bool map_in_context(const partition_job *j, double imbalance, SCOTCH_Context *context,
+                           SCOTCH_Arch *arch, input *x)
 {
 	SCOTCH_Graph graph, bound;
 	size_t n = (size_t)j->n_colocs;
 	bool done = false;
-	if (SCOTCH_contextThreadSpawn(context, 1, NULL) != 0 || SCOTCH_contextOptionSetNum(context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
+	if (SCOTCH_contextThreadSpawn(context, 1, NULL) != 0 ||
+	    SCOTCH_contextOptionSetNum(context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
 	    SCOTCH_graphInit(&graph) != 0 || SCOTCH_graphInit(&bound) != 0)
 		return false;
 	SCOTCH_contextRandomSeed(context, SEED);
 	SCOTCH_contextRandomReset(context);
-	if (SCOTCH_graphBuild(&graph, 0, j->n_colocs, x->off, NULL, x->work, NULL, j->off[n], x->to, x->weight) == 0 &&
+	if (SCOTCH_graphBuild(&graph, 0, j->n_colocs, x->off, NULL, x->work, NULL, j->off[n], x->to,
+	                      x->weight) == 0 &&
 	    SCOTCH_contextBindGraph(context, &graph, &bound) == 0) {
 		done = map(j, imbalance, &bound, arch, x->part);
 		SCOTCH_graphExit(&bound);
@@ -154,8 +163,10 @@ static bool map_onto_arch(const partition_job *j, double imbalance, input *x)
 static berth_status cut(const partition_job *j, double imbalance, int32_t *part, berth_err *err)
 {
 	size_t n = (size_t)j->n_colocs, n_edges = (size_t)j->off[n];
-	input x = {copy(j->off, n + 1), copy(j->to, n_edges), copy(j->weight, n_edges), copy(j->work, n), copy(j->fixed, n)};
-	bool have = x.off && x.to && x.weight && x.work && x.part, done = have && map_onto_arch(j, imbalance, &x);
+	input x = {copy(j->off, n + 1), copy(j->to, n_edges), copy(j->weight, n_edges), copy(j->work, n),
+	           copy(j->fixed, n)};
+	bool have = x.off && x.to && x.weight && x.work && x.part,
+	     done = have && map_onto_arch(j, imbalance, &x);
 	for (size_t u = 0; u < n && done; u++)
 		part[u] = (int32_t)x.part[u];
 	free(x.off);
@@ -165,7 +176,10 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 	free(x.part);
 	if (!have)
 		return berth_nomem(err);
-	return done ? BERTH_OK : berth_fail(err, BERTH_EIO, "Scotch refused a graph of %d colocation groups for %d devices", (int)j->n_colocs, (int)j->n_parts);
+	return done ? BERTH_OK
+	            : berth_fail(err, BERTH_EIO,
+	                         "Scotch refused a graph of %d colocation groups for %d devices",
+	                         (int)j->n_colocs, (int)j->n_parts);
 }
 
 const partition_library partition_scotch = {.name = "scotch", .package = "libscotch-dev", .cut = cut};

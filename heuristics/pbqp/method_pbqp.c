@@ -1,18 +1,24 @@
-/* `pbqp` and `ceft-pbqp`: placement as a partitioned Boolean quadratic problem (Anderson & Gregg, CGO 2018, for the layers of networks; Huang, Fu & Hsu,
- * SAMOS 2019, for placements with CEFT, of which only the abstract could be read: this is a reconstruction).
+/* `pbqp` and `ceft-pbqp`: placement as a partitioned Boolean quadratic problem (Anderson & Gregg, CGO 2018,
+ * for the layers of networks; Huang, Fu & Hsu, SAMOS 2019, for placements with CEFT, of which only the
+ * abstract could be read: this is a reconstruction).
  *
- * The sum that a PBQP minimises is work and transfers, which is no run time: on equal devices it is least on a single one. So it is solved in
- * rounds under different prices (pbqp_price.h), each answer is simulated, and the best one is kept:
+ * The sum that a PBQP minimises is work and transfers, which is no run time: on equal devices it is least on
+ * a single one. So it is solved in rounds under different prices (pbqp_price.h), each answer is simulated,
+ * and the best one is kept:
  *   1. the plain problem: times and transfer times;
- *   2. price vectors that refer in turn to the plain answer with nothing waiting for a device, and to a list schedule (as HEFT makes it);
- *   3. price vectors that refer to the best simulated answer so far; only a part of the operators, next to one another in topological order, may move,
- *      as all at once would leave the busiest device together; devices with more than the mean load are dearer.
- * A device that an answer filled beyond its memory asks a price per byte from then on. The best placement is also scheduled and offered with that order.
+ *   2. price vectors that refer in turn to the plain answer with nothing waiting for a device, and to a list
+ *     schedule (as HEFT makes it); 3. price vectors that refer to the best simulated answer so far; only a
+ *     part of the operators, next to one another in topological order, may move, as all at once would leave
+ *     the busiest device together; devices with more than the mean load are dearer.
+ * A device that an answer filled beyond its memory asks a price per byte from then on. The best placement is
+ * also scheduled and offered with that order.
  *
- * Throughput: 3. prices loads of devices and channels by how near they are to the largest. Energy, EDP and power: joules above idling are added to
- * the prices, which is exact, and the rest is the time that idling devices or the product take from latency.
+ * Throughput: 3. prices loads of devices and channels by how near they are to the largest. Energy, EDP and
+ * power: joules above idling are added to the prices, which is exact, and the rest is the time that idling
+ * devices or the product take from latency.
  *
- * `ceft-pbqp` pins the units of the CEFT critical path to the path's devices in 1. and 2.; rounds 3. are free of them. */
+ * `ceft-pbqp` pins the units of the CEFT critical path to the path's devices in 1. and 2.; rounds 3. are
+ * free of them. */
 #include "ceft.h"
 #include "method.h"
 #include "partial.h"
@@ -21,9 +27,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Chosen greedily among 240 on twelve zoo models on each built-in system: each adds most to the best of those before it. */
-static const pbqp_vector unhindered_vector[] = {{.5, .3, 1, .5}, {0, .1, .5, 1}, {0, 1, 1, .5}, {1, .03, .5, .5}, {.5, .03, .25, 1}, {.5, 1, .5, 1}, {1, 1, 2, .5}};
-static const pbqp_vector scheduled_vector[] = {{.5, .1, 2, .5}, {.5, .03, 2, 1}, {1, 1, 2, .5}, {1, .03, .5, .5}, {0, 1, 2, .5}, {.5, .3, 2, .5}, {0, .1, .5, .5}};
+/* Chosen greedily among 240 on twelve zoo models on each built-in system: each adds most to the best of
+ * those before it. */
+static const pbqp_vector unhindered_vector[] = {{.5, .3, 1, .5},  {0, .1, .5, 1},    {0, 1, 1, .5},
+                                                {1, .03, .5, .5}, {.5, .03, .25, 1}, {.5, 1, .5, 1},
+                                                {1, 1, 2, .5}};
+static const pbqp_vector scheduled_vector[] = {{.5, .1, 2, .5},  {.5, .03, 2, 1}, {1, 1, 2, .5},
+                                               {1, .03, .5, .5}, {0, 1, 2, .5},   {.5, .3, 2, .5},
+                                               {0, .1, .5, .5}};
 static const pbqp_vector plain_vector = {0, 1, 0, 1};
 
 enum {
@@ -34,7 +45,8 @@ enum {
 	BLOCK_SHARE = 6    /* one in so many operators may move in rounds 3 */
 };
 #define MAX_ENTRIES 0x1p28  /* of matrices in all rounds together; fewer rounds where there would be more */
-#define LOAD_GAIN 3.0       /* price of a device: exp(gain * (its load - mean load)), loads as parts of the latency */
+#define LOAD_GAIN                                                                                            \
+	3.0 /* price of a device: exp(gain * (its load - mean load)), loads as parts of the latency */
 #define LOAD_SHARPNESS 6.0  /* throughput: price of a load: (load / largest) to this power */
 
 typedef struct rounds {
@@ -59,13 +71,15 @@ typedef struct rounds {
 
 /* ---- weights of the objective ---- */
 
-/* Adds the weights of one metric: of a second of latency, and of a joule above idle. EDP = E T: its change is T dE + E dT, where dE has
- * idle_watts dT in it. */
-static void weigh_metric(const rounds *r, berth_metric m, double weight, double seconds, double *second_weight, double *joule_weight)
+/* Adds the weights of one metric: of a second of latency, and of a joule above idle. EDP = E T: its change
+ * is T dE + E dT, where dE has idle_watts dT in it. */
+static void weigh_metric(const rounds *r, berth_metric m, double weight, double seconds,
+                         double *second_weight, double *joule_weight)
 {
 	double mean_watts = seconds > 0 ? r->best.value / (seconds * seconds) : r->idle_watts;
 	bool alone = berth_objective_is(&r->s->cfg.objective, m);
-	double scale = alone ? weight : weight * fmax(seconds, 1e-9); /* alone, all that is multiplied by the latency is divided by it */
+	double scale = alone ? weight : weight * fmax(seconds, 1e-9); /* alone, all that is multiplied by the
+	                                                                 latency is divided by it */
 	switch (m) {
 	case BERTH_LATENCY:
 	case BERTH_THROUGHPUT: *second_weight += weight; return;
@@ -85,10 +99,12 @@ static void weigh_metric(const rounds *r, berth_metric m, double weight, double 
 static void weigh(rounds *r)
 {
 	const berth_objective *o = &r->s->cfg.objective;
-	double seconds = isfinite(r->best.value) ? r->best_length_ns * 1e-9 : 0, second_weight = 0, joule_weight = 0;
+	double seconds = isfinite(r->best.value) ? r->best_length_ns * 1e-9 : 0, second_weight = 0,
+	       joule_weight = 0;
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		if (o->sums[m] || berth_objective_is(o, (berth_metric)m))
-			weigh_metric(r, (berth_metric)m, o->sums[m] ? o->weight[m] : 1, seconds, &second_weight, &joule_weight);
+			weigh_metric(r, (berth_metric)m, o->sums[m] ? o->weight[m] : 1, seconds,
+			             &second_weight, &joule_weight);
 	r->x.ns_weight = joule_weight > 0 ? second_weight * 1e-9 : 1;
 	r->x.joule_weight = joule_weight;
 }
@@ -112,7 +128,8 @@ static void raise_byte_prices(rounds *r)
 	double scale = r->x.ns_weight > 0 ? r->x.ns_weight : 1e-9;
 	for (int32_t d = 0; d < r->p->n_devs && !r->p->memory_free; d++)
 		if (memory[d] >= 0 && peak[d] > memory[d])
-			r->x.dev_byte_weight[d] = fmax(2 * r->x.dev_byte_weight[d], scale * r->byte_price / 4);
+			r->x.dev_byte_weight[d] =
+				fmax(2 * r->x.dev_byte_weight[d], scale * r->byte_price / 4);
 }
 
 /* Simulate the latest answer, unless it is the best one again. */
@@ -131,7 +148,8 @@ static void consider(rounds *r)
 	memcpy(r->best_start_ns, berth_sim_start_ns(sim), n * sizeof *r->best_start_ns);
 	memcpy(r->best_end_ns, berth_sim_end_ns(sim), n * sizeof *r->best_end_ns);
 	memcpy(r->best_dev_ns, berth_sim_dev_time_ns(sim), (size_t)r->p->n_devs * sizeof *r->best_dev_ns);
-	memcpy(r->best_channel_ns, berth_sim_channel_ns(sim), (size_t)r->p->s->n_channels * sizeof *r->best_channel_ns);
+	memcpy(r->best_channel_ns, berth_sim_channel_ns(sim),
+	       (size_t)r->p->s->n_channels * sizeof *r->best_channel_ns);
 	r->best_length_ns = 0;
 	for (int32_t op = 0; op < r->p->n_ops; op++)
 		r->best_length_ns = fmax(r->best_length_ns, (double)r->best_end_ns[op]);
@@ -146,8 +164,8 @@ static berth_status answer(rounds *r, const pbqp_vector *v, berth_arena *tmp, be
 
 /* ---- the rounds ---- */
 
-/* Power is a quotient of two sums, if all operators run one after the other: its least value is where the numerator less that value times the denominator
- * is least (Dinkelbach 1967). */
+/* Power is a quotient of two sums, if all operators run one after the other: its least value is where the
+ * numerator less that value times the denominator is least (Dinkelbach 1967). */
 static berth_status power_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	for (int32_t k = 0; k < N_POWER_ROUNDS && isfinite(r->best.value); k++) {
@@ -178,7 +196,8 @@ static berth_status plain_round(rounds *r, berth_arena *tmp, berth_err *err)
 static berth_status vector_round(rounds *r, int32_t k, berth_arena *tmp, berth_err *err)
 {
 	if (k % 2 == 0) {
-		BERTH_TRY(pbqp_pricer_schedule(&r->x, r->list_dev, berth_partial_start_ns(r->list), berth_partial_end_ns(r->list), tmp, err));
+		BERTH_TRY(pbqp_pricer_schedule(&r->x, r->list_dev, berth_partial_start_ns(r->list),
+		                               berth_partial_end_ns(r->list), tmp, err));
 		return answer(r, &scheduled_vector[k / 2], tmp, err);
 	}
 	BERTH_TRY(pbqp_pricer_unhindered(&r->x, r->plain_dev, tmp, err));
@@ -190,10 +209,12 @@ static int32_t coloc_dev(const berth_problem *p, const int32_t *op_dev, int32_t 
 	return op_dev[p->coloc_op[p->coloc_off[coloc]]];
 }
 
-/* Only colocation groups that begin in a random stretch of the topological order, taken as a ring, may leave the best placement. */
+/* Only colocation groups that begin in a random stretch of the topological order, taken as a ring, may leave
+ * the best placement. */
 static void free_block(rounds *r)
 {
-	int32_t n = r->p->n_ops, size = n / BLOCK_SHARE + 1, first = (int32_t)berth_rng_below(&r->rng, (uint32_t)n);
+	int32_t n = r->p->n_ops, size = n / BLOCK_SHARE + 1,
+		first = (int32_t)berth_rng_below(&r->rng, (uint32_t)n);
 	for (int32_t u = 0; u < r->p->n_colocs; u++) {
 		int32_t at = r->p->g->op_topo[r->p->coloc_op[r->p->coloc_off[u]]];
 		r->x.coloc_pin[u] = (at - first + n) % n < size ? -1 : coloc_dev(r->p, r->best_dev, u);
@@ -211,7 +232,8 @@ static void price_loads(rounds *r)
 	for (int32_t d = 0; d < r->p->n_devs; d++)
 		mean += dev_load_ns(r, d) / length / r->p->n_devs;
 	for (int32_t d = 0; d < r->p->n_devs; d++)
-		r->x.dev_load_price[d] = r->dev_load_price[d] * exp(LOAD_GAIN * (dev_load_ns(r, d) / length - mean));
+		r->x.dev_load_price[d] =
+			r->dev_load_price[d] * exp(LOAD_GAIN * (dev_load_ns(r, d) / length - mean));
 }
 
 /* Throughput: no weight on latency; loads near the largest are dear, and none is free. */
@@ -258,7 +280,8 @@ static berth_status offer_order(rounds *r, berth_arena *tmp, berth_err *err)
 
 static int32_t count_rounds(const rounds *r)
 {
-	double n = r->p->n_devs, entries = ((double)r->m.n_uses + 3.0 * r->p->n_ops) * n * n + 1, room = MAX_ENTRIES / entries;
+	double n = r->p->n_devs, entries = ((double)r->m.n_uses + 3.0 * r->p->n_ops) * n * n + 1,
+	       room = MAX_ENTRIES / entries;
 	int32_t all = 2 * N_VECTORS + N_FREE_ROUNDS;
 	if (!(r->x.ns_weight > 0) || !berth_can_move(r->p))
 		return 0; /* the plain problem is all there is */
@@ -270,14 +293,15 @@ static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(plain_round(r, tmp, err));
 	int32_t n = count_rounds(r);
 	for (int32_t k = 0; k < n; k++)
-		BERTH_TRY(k < 2 * N_VECTORS ? vector_round(r, k, tmp, err) : free_round(r, k - 2 * N_VECTORS, tmp, err));
+		BERTH_TRY(k < 2 * N_VECTORS ? vector_round(r, k, tmp, err)
+		                            : free_round(r, k - 2 * N_VECTORS, tmp, err));
 	return offer_order(r, tmp, err);
 }
 
 /* ---- set-up ---- */
 
-/* Pin the units of the CEFT critical path to its devices, in the prices and in the list schedule. A colocation group that the path has on two devices keeps the
- * later one. */
+/* Pin the units of the CEFT critical path to its devices, in the prices and in the list schedule. A
+ * colocation group that the path has on two devices keeps the later one. */
 static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	berth_ceft c;
@@ -285,7 +309,8 @@ static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 	int32_t op = c.end_op, dev = c.end_dev;
 	while (op >= 0) {
 		int32_t u = r->p->op_coloc[op];
-		if (berth_partial_dev(r->list, op) < 0 && pbqp_place_has(&r->m, u, dev) && berth_partial_fits(r->list, u, dev)) {
+		if (berth_partial_dev(r->list, op) < 0 && pbqp_place_has(&r->m, u, dev) &&
+		    berth_partial_fits(r->list, u, dev)) {
 			berth_partial_bind(r->list, u, dev);
 			r->x.coloc_pin[u] = dev;
 		}
@@ -348,6 +373,10 @@ static berth_status run_ceft_pbqp(berth_search *s, berth_arena *tmp, berth_err *
 	return run(s, true, tmp, err);
 }
 
-const berth_method berth_method_pbqp = {"pbqp", "PBQP over units under changing prices, the best of about 40 answers (after Anderson, Gregg 2018).", false,
-                                        run_pbqp, NULL};
-const berth_method berth_method_ceft_pbqp = {"ceft-pbqp", "PBQP with the CEFT critical path pinned (after Huang, Fu, Hsu 2019).", false, run_ceft_pbqp, NULL};
+const berth_method berth_method_pbqp = {
+	"pbqp",
+	"PBQP over units under changing prices, the best of about 40 answers (after Anderson, Gregg 2018).",
+	false, run_pbqp, NULL};
+const berth_method berth_method_ceft_pbqp = {
+	"ceft-pbqp", "PBQP with the CEFT critical path pinned (after Huang, Fu, Hsu 2019).", false,
+	run_ceft_pbqp, NULL};

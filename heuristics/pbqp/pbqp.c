@@ -1,11 +1,14 @@
-/* PBQP: the public face. A problem is a pbqp_work that nothing is taken from; solving extracts a copy of what is allowed, reduces it
- * exactly to a kernel of nodes with degree three or more, answers the kernel in the asked mode, and propagates back. */
+/* PBQP: the public face. A problem is a pbqp_work that nothing is taken from; solving extracts a copy of
+ * what is allowed, reduces it exactly to a kernel of nodes with degree three or more, answers the kernel in
+ * the asked mode, and propagates back. */
 #include "pbqp_work.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { LOST_LIMIT = 10000 }; /* branch and bound nodes that look for any finite answer where no limit is given */
+enum {
+	LOST_LIMIT = 10000
+}; /* branch and bound nodes that look for any finite answer where no limit is given */
 
 struct berth_pbqp {
 	pbqp_work w;
@@ -18,15 +21,19 @@ static berth_status count_costs(int32_t n_nodes, const int32_t *node_n_alts, int
 		return berth_fail(err, BERTH_EINVAL, "PBQP: %d nodes; expected 0 or more", (int)n_nodes);
 	for (int32_t v = 0; v < n_nodes; v++) {
 		if (node_n_alts[v] <= 0)
-			return berth_fail(err, BERTH_EINVAL, "PBQP: node %d has %d alternatives; expected 1 or more", (int)v, (int)node_n_alts[v]);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "PBQP: node %d has %d alternatives; expected 1 or more", (int)v,
+			                  (int)node_n_alts[v]);
 		*n_costs += node_n_alts[v];
 	}
 	if (*n_costs > INT32_MAX)
-		return berth_fail(err, BERTH_EINVAL, "PBQP: %lld alternatives in all; the most is %d", (long long)*n_costs, (int)INT32_MAX);
+		return berth_fail(err, BERTH_EINVAL, "PBQP: %lld alternatives in all; the most is %d",
+		                  (long long)*n_costs, (int)INT32_MAX);
 	return BERTH_OK;
 }
 
-berth_status berth_pbqp_new(int32_t n_nodes, const int32_t *node_n_alts, berth_arena *mem, berth_pbqp **out, berth_err *err)
+berth_status berth_pbqp_new(int32_t n_nodes, const int32_t *node_n_alts, berth_arena *mem, berth_pbqp **out,
+                            berth_err *err)
 {
 	berth_pbqp *q;
 	int64_t n_costs;
@@ -61,11 +68,15 @@ int64_t *berth_pbqp_node(berth_pbqp *q, int32_t node)
 static berth_status check_edge(const pbqp_work *w, int32_t u, int32_t v, const int64_t *cost, berth_err *err)
 {
 	if (u < 0 || u >= w->n_nodes || v < 0 || v >= w->n_nodes || u == v)
-		return berth_fail(err, BERTH_EINVAL, "PBQP: edge %d - %d; expected two different nodes below %d", (int)u, (int)v, (int)w->n_nodes);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "PBQP: edge %d - %d; expected two different nodes below %d", (int)u, (int)v,
+		                  (int)w->n_nodes);
 	size_t n = (size_t)w->n_alts[u] * (size_t)w->n_alts[v];
 	for (size_t at = 0; at < n; at++)
 		if (cost[at] < 0 || cost[at] > BERTH_PBQP_INF)
-			return berth_fail(err, BERTH_EINVAL, "PBQP: edge %d - %d costs %lld; expected 0 to BERTH_PBQP_INF", (int)u, (int)v, (long long)cost[at]);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "PBQP: edge %d - %d costs %lld; expected 0 to BERTH_PBQP_INF",
+			                  (int)u, (int)v, (long long)cost[at]);
 	return BERTH_OK;
 }
 
@@ -132,22 +143,28 @@ static berth_status check_costs(const pbqp_work *w, berth_err *err)
 	int64_t sum = 0;
 	for (int32_t at = 0; at < w->cost_off[w->n_nodes]; at++)
 		if (w->cost[at] < 0 || w->cost[at] > BERTH_PBQP_INF)
-			return berth_fail(err, BERTH_EINVAL, "PBQP: a node cost is %lld; expected 0 to BERTH_PBQP_INF", (long long)w->cost[at]);
+			return berth_fail(err, BERTH_EINVAL,
+			                  "PBQP: a node cost is %lld; expected 0 to BERTH_PBQP_INF",
+			                  (long long)w->cost[at]);
 	for (int32_t v = 0; v < w->n_nodes; v++)
 		add_largest(w->cost + w->cost_off[v], (size_t)w->n_alts[v], &sum);
 	for (int32_t e = 0; e < w->n_edges; e++)
-		add_largest(w->edge_cost[e], (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to], &sum);
+		add_largest(w->edge_cost[e],
+		            (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to],
+		            &sum);
 	if (sum >= BERTH_PBQP_INF)
-		return berth_fail(err, BERTH_EINVAL, "PBQP: finite costs sum up to 2^61 or more; scale them down");
+		return berth_fail(err, BERTH_EINVAL,
+		                  "PBQP: finite costs sum up to 2^61 or more; scale them down");
 	return BERTH_OK;
 }
 
 /* Answer the kernel in the asked mode. */
-static berth_status solve_kernel(pbqp_work *kernel, berth_pbqp_mode mode, int64_t node_limit, int32_t *x, berth_pbqp_stats *stats, pbqp_counts *counts,
-                                 berth_err *err)
+static berth_status solve_kernel(pbqp_work *kernel, berth_pbqp_mode mode, int64_t node_limit, int32_t *x,
+                                 berth_pbqp_stats *stats, pbqp_counts *counts, berth_err *err)
 {
 	if (mode == BERTH_PBQP_RN_EARLY || mode == BERTH_PBQP_RN_LATE) {
-		BERTH_TRY(pbqp_solve_rn(kernel, mode == BERTH_PBQP_RN_EARLY ? PBQP_RN_EARLY : PBQP_RN_LATE, x, counts, err));
+		BERTH_TRY(pbqp_solve_rn(kernel, mode == BERTH_PBQP_RN_EARLY ? PBQP_RN_EARLY : PBQP_RN_LATE, x,
+		                        counts, err));
 		stats->cost = pbqp_work_cost(kernel, x);
 	} else {
 		BERTH_TRY(pbqp_solve_best(kernel, x, &stats->cost, counts, err));
@@ -155,13 +172,15 @@ static berth_status solve_kernel(pbqp_work *kernel, berth_pbqp_mode mode, int64_
 	stats->lower_bound = pbqp_lower_bound(kernel);
 	bool complete = false, lost = mode == BERTH_PBQP_BEST && stats->cost >= BERTH_PBQP_INF;
 	if ((mode == BERTH_PBQP_EXACT || lost) && stats->cost > stats->lower_bound)
-		BERTH_TRY(pbqp_branch_and_bound(kernel, lost && node_limit <= 0 ? LOST_LIMIT : node_limit, x, &stats->cost, &stats->nodes, &complete, err));
+		BERTH_TRY(pbqp_branch_and_bound(kernel, lost && node_limit <= 0 ? LOST_LIMIT : node_limit, x,
+		                                &stats->cost, &stats->nodes, &complete, err));
 	if (complete)
 		stats->lower_bound = stats->cost;
 	return BERTH_OK;
 }
 
-static berth_status solve(const pbqp_work *w, berth_pbqp_mode mode, int64_t node_limit, int32_t *x, berth_pbqp_stats *stats, berth_arena *tmp, berth_err *err)
+static berth_status solve(const pbqp_work *w, berth_pbqp_mode mode, int64_t node_limit, int32_t *x,
+                          berth_pbqp_stats *stats, berth_arena *tmp, berth_err *err)
 {
 	pbqp_work copy, kernel;
 	pbqp_reducer r;
@@ -187,8 +206,8 @@ static berth_status solve(const pbqp_work *w, berth_pbqp_mode mode, int64_t node
 	return BERTH_OK;
 }
 
-berth_status berth_pbqp_solve(const berth_pbqp *q, berth_pbqp_mode mode, int64_t node_limit, int32_t *alt, berth_pbqp_stats *stats, berth_arena *tmp,
-                              berth_err *err)
+berth_status berth_pbqp_solve(const berth_pbqp *q, berth_pbqp_mode mode, int64_t node_limit, int32_t *alt,
+                              berth_pbqp_stats *stats, berth_arena *tmp, berth_err *err)
 {
 	berth_pbqp_stats st = {0};
 	BERTH_TRY(check_costs(&q->w, err));

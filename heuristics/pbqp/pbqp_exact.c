@@ -1,5 +1,6 @@
-/* Branch and bound over the kernel of a PBQP. At each node: exact reductions, a bound raised by sweeps, a split into connected parts
- * that are solved one by one, and else a branch on the node of highest degree, alternatives in the order of their look-ahead. */
+/* Branch and bound over the kernel of a PBQP. At each node: exact reductions, a bound raised by sweeps, a
+ * split into connected parts that are solved one by one, and else a branch on the node of highest degree,
+ * alternatives in the order of their look-ahead. */
 #include "pbqp_work.h"
 
 #include <string.h>
@@ -18,16 +19,19 @@ typedef struct search {
 	bool complete; /* no limit was met */
 } search;
 
-static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, int64_t *cost, berth_err *err);
+static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, int64_t *cost,
+                            berth_err *err);
 
 static bool limit_met(search *s)
 {
-	if ((s->node_limit > 0 && s->nodes >= s->node_limit) || s->depth > MAX_DEPTH || berth_arena_size(s->mem) - s->bytes_before > MAX_BYTES)
+	if ((s->node_limit > 0 && s->nodes >= s->node_limit) || s->depth > MAX_DEPTH ||
+	    berth_arena_size(s->mem) - s->bytes_before > MAX_BYTES)
 		s->complete = false;
 	return !s->complete;
 }
 
-/* Label the nodes alive by connected part, in order of lowest node; returns the number of parts. stack [n_nodes] is scratch. */
+/* Label the nodes alive by connected part, in order of lowest node; returns the number of parts. stack
+ * [n_nodes] is scratch. */
 static int32_t label_parts(const pbqp_work *w, int32_t *part, int32_t *stack)
 {
 	int32_t n_parts = 0;
@@ -62,7 +66,8 @@ static pbqp_work part_view(const pbqp_work *w, const int32_t *part, int32_t whic
 }
 
 /* Solve one part for a cost below the given one and write its choices to x. */
-static berth_status solve_part(search *s, const pbqp_work *view, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
+static berth_status solve_part(search *s, const pbqp_work *view, int64_t below, int32_t *x, int64_t *cost,
+                               berth_err *err)
 {
 	pbqp_work sub;
 	int32_t *x_sub;
@@ -75,8 +80,8 @@ static berth_status solve_part(search *s, const pbqp_work *view, int64_t below, 
 }
 
 /* Solve the parts one by one; `least` is the bound of all. */
-static berth_status explore_parts(search *s, const pbqp_work *w, const int32_t *part, int32_t n_parts, int64_t below, int32_t *x, int64_t *cost,
-                                  berth_err *err)
+static berth_status explore_parts(search *s, const pbqp_work *w, const int32_t *part, int32_t n_parts,
+                                  int64_t below, int32_t *x, int64_t *cost, berth_err *err)
 {
 	int64_t sum = pbqp_lower_bound(w);
 	bool *alive;
@@ -104,8 +109,8 @@ static int32_t highest_degree(const pbqp_work *w)
 	return best;
 }
 
-/* Mark what may still be part of an answer below the given cost: alternative i of v, and of the other nodes those whose cost alone does not rule
- * them out. Returns false if i itself is ruled out. */
+/* Mark what may still be part of an answer below the given cost: alternative i of v, and of the other nodes
+ * those whose cost alone does not rule them out. Returns false if i itself is ruled out. */
 static bool mark_kept(const pbqp_work *w, int32_t v, int32_t i, int64_t below, bool *keep)
 {
 	int64_t least = pbqp_lower_bound(w);
@@ -115,13 +120,15 @@ static bool mark_kept(const pbqp_work *w, int32_t v, int32_t i, int64_t below, b
 			continue;
 		int64_t rest = least - cost[pbqp_argmin(cost, w->n_alts[u])];
 		for (int32_t j = 0; j < w->n_alts[u]; j++)
-			keep[w->cost_off[u] + j] = cost[j] < BERTH_PBQP_INF && rest + cost[j] < below && (u != v || j == i);
+			keep[w->cost_off[u] + j] =
+				cost[j] < BERTH_PBQP_INF && rest + cost[j] < below && (u != v || j == i);
 	}
 	return keep[w->cost_off[v] + i];
 }
 
 /* Cost of the best answer with alternative i of v, if below the given one; its choices then stand in x. */
-static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v, int32_t i, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
+static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v, int32_t i, int64_t below,
+                                        int32_t *x, int64_t *cost, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(s->mem);
 	pbqp_work sub;
@@ -140,7 +147,8 @@ static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v
 	return BERTH_OK;
 }
 
-static berth_status branch(search *s, const pbqp_work *w, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
+static berth_status branch(search *s, const pbqp_work *w, int64_t below, int32_t *x, int64_t *cost,
+                           berth_err *err)
 {
 	int32_t v = highest_degree(w), n = w->n_alts[v];
 	int64_t *look;
@@ -160,7 +168,8 @@ static berth_status branch(search *s, const pbqp_work *w, int64_t below, int32_t
 	return BERTH_OK;
 }
 
-/* The best answer of w below the given cost: *cost and x[n_nodes], or *cost = below where there is none (or a limit was met). Consumes w. */
+/* The best answer of w below the given cost: *cost and x[n_nodes], or *cost = below where there is none (or
+ * a limit was met). Consumes w. */
 static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
 {
 	pbqp_reducer r;
@@ -191,9 +200,13 @@ static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, 
 	return BERTH_OK;
 }
 
-berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32_t *x, int64_t *cost, int64_t *nodes, bool *complete, berth_err *err)
+berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32_t *x, int64_t *cost,
+                                   int64_t *nodes, bool *complete, berth_err *err)
 {
-	search s = {.mem = w->mem, .node_limit = node_limit, .bytes_before = berth_arena_size(w->mem), .complete = true};
+	search s = {.mem = w->mem,
+	            .node_limit = node_limit,
+	            .bytes_before = berth_arena_size(w->mem),
+	            .complete = true};
 	berth_arena_mark mark = berth_arena_get_mark(w->mem);
 	pbqp_work sub;
 	int32_t *x_sub;

@@ -1,7 +1,8 @@
-/* Improvement of a PBQP answer, never to a worse one. Two steps, both built from the reductions: keeping random nodes as they are
- * until the rest reduces exactly (a neighbourhood of all that has treewidth two, where 1-opt moves one node), and fusing two answers
- * (only nodes where they differ are open, with the two alternatives that they have). Fusing with "alternative a everywhere" expands a
- * label, which untangles problems whose edges like equal alternatives. */
+/* Improvement of a PBQP answer, never to a worse one. Two steps, both built from the reductions: keeping
+ * random nodes as they are until the rest reduces exactly (a neighbourhood of all that has treewidth two,
+ * where 1-opt moves one node), and fusing two answers (only nodes where they differ are open, with the two
+ * alternatives that they have). Fusing with "alternative a everywhere" expands a label, which untangles
+ * problems whose edges like equal alternatives. */
 #include "pbqp_work.h"
 
 #include "rng.h"
@@ -13,8 +14,9 @@ enum {
 	NODES_IN_ALL = 60000, /* that the rounds of improvement visit, within: */
 	MIN_ROUNDS = 3,
 	MAX_ROUNDS = 200,
-	IDLE_ROUNDS = 8,      /* rounds of keeping in a row without gain, after which the bound is raised further */
-	IDLE_RENEWALS = 3     /* times that this is done in a row without gain */
+	IDLE_ROUNDS = 8,  /* rounds of keeping in a row without gain, after which the bound is raised further
+	                   */
+	IDLE_RENEWALS = 3 /* times that this is done in a row without gain */
 };
 
 /* x_outer at the nodes of w, in the alternatives of w; x_outer must be allowed there. */
@@ -39,7 +41,8 @@ static void offer(const pbqp_work *w, const int32_t *candidate, int32_t *x, int6
 }
 
 /* Solve a part of w by rn and offer the answer. Memory from sub->mem. */
-static berth_status solve_part(const pbqp_work *w, pbqp_work *sub, pbqp_rn rn, const int32_t *sequence, int32_t *x, int64_t *cost, berth_err *err)
+static berth_status solve_part(const pbqp_work *w, pbqp_work *sub, pbqp_rn rn, const int32_t *sequence,
+                               int32_t *x, int64_t *cost, berth_err *err)
 {
 	pbqp_reducer r;
 	int32_t *x_sub, *candidate;
@@ -113,7 +116,8 @@ berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_coun
 }
 
 /* Both RN orders, fused. */
-static berth_status both_orders(const pbqp_work *w, int32_t *x, int64_t *cost, int32_t *other, pbqp_counts *counts, berth_err *err)
+static berth_status both_orders(const pbqp_work *w, int32_t *x, int64_t *cost, int32_t *other,
+                                pbqp_counts *counts, berth_err *err)
 {
 	pbqp_counts late;
 	BERTH_TRY(pbqp_solve_rn(w, PBQP_RN_EARLY, x, counts, err));
@@ -152,9 +156,11 @@ typedef struct rounds {
 	int64_t *label_gain, keep_gain; /* [n_labels] a label not tried since the latest gain counts 1 */
 } rounds;
 
-static berth_status rounds_new(const pbqp_work *w, int32_t *x, int64_t *cost, int32_t *other, rounds *r, berth_err *err)
+static berth_status rounds_new(const pbqp_work *w, int32_t *x, int64_t *cost, int32_t *other, rounds *r,
+                               berth_err *err)
 {
-	*r = (rounds){.w = w, .x = x, .other = other, .cost = cost, .rng = berth_rng_seed(0, 0), .keep_gain = 1};
+	*r = (rounds){
+		.w = w, .x = x, .other = other, .cost = cost, .rng = berth_rng_seed(0, 0), .keep_gain = 1};
 	for (int32_t at = 0; at < w->cost_off[w->n_nodes]; at++)
 		if (w->label[at] >= r->n_labels)
 			r->n_labels = w->label[at] + 1;
@@ -167,7 +173,8 @@ static berth_status rounds_new(const pbqp_work *w, int32_t *x, int64_t *cost, in
 	return BERTH_OK;
 }
 
-/* One round: expand the label of the largest gain, if that is larger than what keeping gained last; else keep. */
+/* One round: expand the label of the largest gain, if that is larger than what keeping gained last; else
+ * keep. */
 static berth_status one_round(rounds *r, berth_err *err)
 {
 	int64_t before = *r->cost;

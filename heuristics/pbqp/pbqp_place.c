@@ -14,7 +14,8 @@ static int32_t producer_coloc(const berth_problem *p, int32_t tensor)
 	return p->op_coloc[p->g->tensor_producer[tensor]];
 }
 
-/* Pairs of a tensor and another colocation group that consumes it; use_tensor NULL counts only. latest [n_colocs] is scratch. */
+/* Pairs of a tensor and another colocation group that consumes it; use_tensor NULL counts only. latest
+ * [n_colocs] is scratch. */
 static int32_t list_uses(const berth_problem *p, int32_t *latest, int32_t *use_tensor, int32_t *use_to)
 {
 	int32_t n = 0;
@@ -144,7 +145,8 @@ static double largest_move(const pricing *x, int32_t use)
 	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
 		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++)
 			if (m->alt_dev[i] != m->alt_dev[j])
-				most = fmax(most, x->prices->move(x->prices->ctx, use, m->alt_dev[i], m->alt_dev[j]));
+				most = fmax(most, x->prices->move(x->prices->ctx, use, m->alt_dev[i],
+				                                  m->alt_dev[j]));
 	return most;
 }
 
@@ -178,7 +180,8 @@ static void add_colocs(const pricing *x)
 	for (int32_t u = 0; u < m->p->n_colocs; u++) {
 		int64_t *cost = berth_pbqp_node(x->q, u);
 		for (int32_t at = m->alt_off[u]; at < m->alt_off[u + 1]; at++)
-			cost[at - m->alt_off[u]] = whole(x, x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]));
+			cost[at - m->alt_off[u]] =
+				whole(x, x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]));
 	}
 }
 
@@ -189,7 +192,8 @@ static berth_status add_use(const pricing *x, int32_t use, berth_err *err)
 	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
 		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++) {
 			int32_t from = m->alt_dev[i], to = m->alt_dev[j];
-			x->matrix[n++] = from == to ? 0 : whole(x, x->prices->move(x->prices->ctx, use, from, to));
+			x->matrix[n++] =
+				from == to ? 0 : whole(x, x->prices->move(x->prices->ctx, use, from, to));
 		}
 	return berth_pbqp_edge(x->q, u, v, x->matrix, err);
 }
@@ -200,7 +204,9 @@ static berth_status add_rivals(const pricing *x, int32_t r, berth_err *err)
 	int32_t u = x->prices->rival_a[r], v = x->prices->rival_b[r], n = 0;
 	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
 		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++)
-			x->matrix[n++] = m->alt_dev[i] == m->alt_dev[j] ? whole(x, rival_cost(x, r, m->alt_dev[i])) : 0;
+			x->matrix[n++] = m->alt_dev[i] == m->alt_dev[j]
+			                         ? whole(x, rival_cost(x, r, m->alt_dev[i]))
+			                         : 0;
 	return berth_pbqp_edge(x->q, u, v, x->matrix, err);
 }
 
@@ -223,7 +229,8 @@ static berth_status state_problem(pricing *x, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+static berth_status solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev, berth_arena *tmp,
+                          berth_err *err)
 {
 	pricing x = {.m = m, .prices = prices};
 	berth_pbqp_stats stats;
@@ -238,7 +245,8 @@ static berth_status solve(const pbqp_place *m, const pbqp_prices *prices, int32_
 	return BERTH_OK;
 }
 
-berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev,
+                              berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = solve(m, prices, op_dev, tmp, err);

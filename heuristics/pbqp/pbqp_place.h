@@ -1,8 +1,10 @@
-/* A placement problem as a PBQP: a node is a colocation group, its alternatives are its legal devices, an edge is what one colocation group reads of another. The prices of times,
- * transfers and rivalry come from outside. Private to the PBQP methods.
+/* A placement problem as a PBQP: a node is a colocation group, its alternatives are its legal devices, an
+ * edge is what one colocation group reads of another. The prices of times, transfers and rivalry come from
+ * outside. Private to the PBQP methods.
  *
- * A tensor with several consumers is sent once per device, which no sum over pairs can say. Each consuming colocation group pays for it here: an upper
- * bound, exact where a tensor has one consuming colocation group or none of them share a foreign device. */
+ * A tensor with several consumers is sent once per device, which no sum over pairs can say. Each consuming
+ * colocation group pays for it here: an upper bound, exact where a tensor has one consuming colocation group
+ * or none of them share a foreign device. */
 #ifndef BERTH_PBQP_PLACE_H
 #define BERTH_PBQP_PLACE_H
 
@@ -23,18 +25,20 @@ typedef struct pbqp_prices {
 	const void *ctx;
 	int32_t n_rivals;              /* pairs of colocation groups that hinder each other on one device: */
 	const int32_t *rival_a, *rival_b;
-	const double *rival_cost;      /* paid where they share a device with one slot, less with more slots */
+	const double *rival_cost; /* paid where they share a device with one slot, less with more slots */
 } pbqp_prices;
 
-/* The graph of the model, in mem. Alternatives are the legal devices whose memory what stays of the colocation group fits (all legal ones where it fits none); of these
- * the slowest are left out where the matrices would be too large. Fails: BERTH_ENOMEM. */
+/* The graph of the model, in mem. Alternatives are the legal devices whose memory what stays of the
+ * colocation group fits (all legal ones where it fits none); of these the slowest are left out where the
+ * matrices would be too large. Fails: BERTH_ENOMEM. */
 berth_status pbqp_place_new(const berth_problem *p, berth_arena *mem, pbqp_place *out, berth_err *err);
 
 /* Is dev among the alternatives of the colocation group? */
 bool pbqp_place_has(const pbqp_place *m, int32_t coloc, int32_t dev);
 
-/* Place every colocation group for the least sum of prices (BERTH_PBQP_BEST, that is nearly least). op_dev [n_ops] in and out: unchanged where all is forbidden.
- * tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev, berth_arena *tmp, berth_err *err);
+/* Place every colocation group for the least sum of prices (BERTH_PBQP_BEST, that is nearly least). op_dev
+ * [n_ops] in and out: unchanged where all is forbidden. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev,
+                              berth_arena *tmp, berth_err *err);
 
 #endif

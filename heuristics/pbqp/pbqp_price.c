@@ -62,8 +62,10 @@ static void load_step(load_dual *l, int32_t step)
 		l->price[d] /= sum;
 }
 
-/* Prices of the best load bound found (bounds.h), scaled so that all colocation groups together pay about their least times. */
-static berth_status load_prices(const berth_problem *p, double *dev_load_price, berth_arena *mem, berth_err *err)
+/* Prices of the best load bound found (bounds.h), scaled so that all colocation groups together pay about
+ * their least times. */
+static berth_status load_prices(const berth_problem *p, double *dev_load_price, berth_arena *mem,
+                                berth_err *err)
 {
 	load_dual l = {.p = p};
 	double best = -1;
@@ -142,7 +144,8 @@ static int64_t tail_through(const pbqp_pricer *x, int32_t t, int32_t e)
 {
 	const berth_problem *p = x->m->p;
 	int32_t c = p->g->edge_consumer[e], dev = x->op_dev[c];
-	return berth_transfer_ns(p, t, x->op_dev[p->g->tensor_producer[t]], dev) + berth_op_time(p, c, dev) + x->tail_ns[c];
+	return berth_transfer_ns(p, t, x->op_dev[p->g->tensor_producer[t]], dev) + berth_op_time(p, c, dev) +
+	       x->tail_ns[c];
 }
 
 static int64_t tail_of(const pbqp_pricer *x, int32_t op)
@@ -171,7 +174,8 @@ static berth_status set_tails(pbqp_pricer *x, bool device, berth_arena *tmp, ber
 		int32_t op = seq[k].op, dev = x->op_dev[op];
 		x->tail_ns[op] = tail_of(x, op);
 		if (device && p->s->dev_slots[dev] == 1) {
-			int64_t tail = next[dev] >= 0 ? x->tail_ns[next[dev]] + berth_op_time(p, next[dev], dev) : 0;
+			int64_t tail =
+				next[dev] >= 0 ? x->tail_ns[next[dev]] + berth_op_time(p, next[dev], dev) : 0;
 			x->tail_ns[op] = tail > x->tail_ns[op] ? tail : x->tail_ns[op];
 			next[dev] = op;
 		}
@@ -209,7 +213,8 @@ static void set_uses(pbqp_pricer *x)
 	x->scheduled = true;
 }
 
-berth_status pbqp_pricer_schedule(pbqp_pricer *x, const int32_t *op_dev, const int64_t *start_ns, const int64_t *end_ns, berth_arena *tmp, berth_err *err)
+berth_status pbqp_pricer_schedule(pbqp_pricer *x, const int32_t *op_dev, const int64_t *start_ns,
+                                  const int64_t *end_ns, berth_arena *tmp, berth_err *err)
 {
 	size_t n = (size_t)x->m->p->n_ops;
 	if (n == 0)
@@ -234,7 +239,8 @@ berth_status pbqp_pricer_unhindered(pbqp_pricer *x, const int32_t *op_dev, berth
 		x->start_ns[op] = 0;
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 			int32_t t = g->in_tensor[i], producer = g->tensor_producer[t];
-			int64_t at = x->end_ns[producer] + berth_transfer_ns(p, t, op_dev[producer], op_dev[op]);
+			int64_t at =
+				x->end_ns[producer] + berth_transfer_ns(p, t, op_dev[producer], op_dev[op]);
 			x->start_ns[op] = at > x->start_ns[op] ? at : x->start_ns[op];
 		}
 		x->end_ns[op] = x->start_ns[op] + berth_op_time(p, op, op_dev[op]);
@@ -281,11 +287,15 @@ static double op_price(const pbqp_pricer *x, int32_t op, int32_t dev)
 	const berth_problem *p = x->m->p;
 	double ns = (double)berth_op_time(p, op, dev), per_slot = ns / p->s->dev_slots[dev], latency = ns;
 	if (x->scheduled)
-		latency = slack_price(x->op_share[op], ns, (double)berth_op_time(p, op, x->op_dev[op]), slack_of(x, op));
+		latency = slack_price(x->op_share[op], ns, (double)berth_op_time(p, op, x->op_dev[op]),
+		                      slack_of(x, op));
 	double load = 1 - x->vector.load + x->vector.load * x->dev_load_price[dev];
 	double sum = x->ns_weight * load * latency + x->dev_ns_weight[dev] * per_slot;
 	if (x->joule_weight > 0)
-		sum += x->joule_weight * ((p->s->dev_busy_w[dev] - p->s->dev_idle_w[dev]) * per_slot + x->rebate_watts * (longest_ns(p, op) - ns)) * 1e-9;
+		sum += x->joule_weight *
+		       ((p->s->dev_busy_w[dev] - p->s->dev_idle_w[dev]) * per_slot +
+		        x->rebate_watts * (longest_ns(p, op) - ns)) *
+		       1e-9;
 	return sum;
 }
 
@@ -315,7 +325,8 @@ static double move_price(const void *ctx, int32_t use, int32_t from, int32_t to)
 	int32_t route = p->class_pair_route[((size_t)class * n + (size_t)from) * n + (size_t)to];
 	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++) {
 		int32_t link = p->route_link[i];
-		sum += x->channel_ns_weight[s->link_channel[link]] * (double)p->class_link_ns[(size_t)class * (size_t)s->n_links + (size_t)link];
+		sum += x->channel_ns_weight[s->link_channel[link]] *
+		       (double)p->class_link_ns[(size_t) class * (size_t)s->n_links + (size_t)link];
 		sum += x->joule_weight * s->link_joules_per_byte[link] * (double)p->g->tensor_bytes[t];
 	}
 	return sum;
@@ -327,7 +338,8 @@ typedef struct rival_list {
 	size_t cap_a, cap_b, cap_cost;
 } rival_list;
 
-static berth_status add_rival(pbqp_pricer *x, rival_list *list, int32_t a, int32_t b, double cost, berth_arena *tmp, berth_err *err)
+static berth_status add_rival(pbqp_pricer *x, rival_list *list, int32_t a, int32_t b, double cost,
+                              berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(BERTH_GROW(tmp, x->rival_a, x->n_rivals, &list->cap_a, err));
 	BERTH_TRY(BERTH_GROW(tmp, x->rival_b, x->n_rivals, &list->cap_b, err));
@@ -345,7 +357,8 @@ static double hindrance(const pbqp_pricer *x, int32_t a, int32_t b)
 	return (double)(end - x->start_ns[b]) - fmax(slack_of(x, a), slack_of(x, b));
 }
 
-/* Pairs that the schedule runs at the same time. Such operators are independent, as one that needs the other's output starts after it. */
+/* Pairs that the schedule runs at the same time. Such operators are independent, as one that needs the
+ * other's output starts after it. */
 static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = x->m->p;
@@ -369,7 +382,8 @@ static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err
 			double ns = hindrance(x, running[i], b);
 			if (!(ns > 0) || p->op_coloc[running[i]] == p->op_coloc[b])
 				continue;
-			BERTH_TRY(add_rival(x, &list, running[i], b, x->vector.rival * x->ns_weight * ns, tmp, err));
+			BERTH_TRY(add_rival(x, &list, running[i], b, x->vector.rival * x->ns_weight * ns, tmp,
+			                    err));
 			found++;
 		}
 		running[n_running++] = b;
@@ -386,7 +400,8 @@ static berth_status place(pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, ber
 	return pbqp_place_solve(x->m, &prices, op_dev, tmp, err);
 }
 
-berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp, berth_err *err)
+berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp,
+                               berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	x->vector = *vector;

@@ -1,9 +1,11 @@
-/* What a colocation group on a device and a transfer between two cost, as seen from a schedule: the prices that make a sum over colocation groups and pairs (a PBQP) stand for
- * a run time, a load or an energy. Private to the PBQP methods.
+/* What a colocation group on a device and a transfer between two cost, as seen from a schedule: the prices
+ * that make a sum over colocation groups and pairs (a PBQP) stand for a run time, a load or an energy.
+ * Private to the PBQP methods.
  *
- * Times. An operator or transfer with slack, seen from the schedule's end, need not be fast: it pays a share of its time, and in full only what it
- * would take beyond its slack. Rivals, operators that the schedule runs at the same time, pay for sharing a device: the overlap that slack does
- * not absorb. Load prices let all devices attract alike where the load decides, not the critical path. */
+ * Times. An operator or transfer with slack, seen from the schedule's end, need not be fast: it pays a share
+ * of its time, and in full only what it would take beyond its slack. Rivals, operators that the schedule
+ * runs at the same time, pay for sharing a device: the overlap that slack does not absorb. Load prices let
+ * all devices attract alike where the load decides, not the critical path. */
 #ifndef BERTH_PBQP_PRICE_H
 #define BERTH_PBQP_PRICE_H
 
@@ -11,8 +13,10 @@
 
 /* One choice of how to price time. */
 typedef struct pbqp_vector {
-	double load;  /* 0: a colocation group pays its time; 1: its time at the load prices of devices; between: a mixture */
-	double idle;  /* share of its time that is paid with all the slack there is, in (0, 1]; 1: slack plays no role */
+	double load;  /* 0: a colocation group pays its time; 1: its time at the load prices of devices;
+	                 between: a mixture */
+	double idle;  /* share of its time that is paid with all the slack there is, in (0, 1]; 1: slack plays
+	                 no role */
 	double rival; /* weight of rivalry */
 	double move;  /* weight of transfer times */
 } pbqp_vector;
@@ -22,8 +26,10 @@ typedef struct pbqp_pricer {
 	pbqp_vector vector;
 	double ns_weight;    /* of latency, per nanosecond */
 	double joule_weight; /* of energy above idle, per joule */
-	double rebate_watts; /* for the time of an operator, to its longest: what makes energy per time small */
-	double *dev_ns_weight, *channel_ns_weight; /* [n_devs], [n_channels] of load, per nanosecond and slot */
+	double rebate_watts; /* for the time of an operator, to its longest: what makes energy per time small
+	                      */
+	double *dev_ns_weight, *channel_ns_weight; /* [n_devs], [n_channels] of load, per nanosecond and slot
+	                                            */
 	double *dev_byte_weight; /* [n_devs] of memory, per byte */
 	double *dev_load_price;  /* [n_devs] */
 	int64_t *coloc_bytes;     /* [n_colocs] what moves with a colocation group */
@@ -32,7 +38,8 @@ typedef struct pbqp_pricer {
 	/* the schedule that slack and rivalry refer to */
 	bool scheduled;
 	int32_t *op_dev;
-	int64_t *start_ns, *end_ns, *tail_ns, length_ns; /* [n_ops] tail: from its end to the schedule's end at least */
+	int64_t *start_ns, *end_ns, *tail_ns, length_ns; /* [n_ops] tail: from its end to the schedule's end
+	                                                    at least */
 	double *op_share, *use_share; /* share of its time that an operator, a use pays */
 	double *use_slack_ns, *use_ns; /* [n_uses] of the tightest consumer in the colocation group */
 
@@ -41,15 +48,20 @@ typedef struct pbqp_pricer {
 	double *rival_cost;
 } pbqp_pricer;
 
-/* A pricer with all weights 0, no pins and no schedule, in mem; load prices and bytes set. Fails: BERTH_ENOMEM. */
+/* A pricer with all weights 0, no pins and no schedule, in mem; load prices and bytes set. Fails:
+ * BERTH_ENOMEM. */
 berth_status pbqp_pricer_new(const pbqp_place *m, berth_arena *mem, pbqp_pricer *out, berth_err *err);
 
-/* Refer to a schedule: starts and ends [n_ops] of operators on op_dev, by the simulator or a list scheduler. They are copied. */
-berth_status pbqp_pricer_schedule(pbqp_pricer *x, const int32_t *op_dev, const int64_t *start_ns, const int64_t *end_ns, berth_arena *tmp, berth_err *err);
+/* Refer to a schedule: starts and ends [n_ops] of operators on op_dev, by the simulator or a list scheduler.
+ * They are copied. */
+berth_status pbqp_pricer_schedule(pbqp_pricer *x, const int32_t *op_dev, const int64_t *start_ns,
+                                  const int64_t *end_ns, berth_arena *tmp, berth_err *err);
 /* The same, for the schedule in which nothing waits but for its inputs. */
 berth_status pbqp_pricer_unhindered(pbqp_pricer *x, const int32_t *op_dev, berth_arena *tmp, berth_err *err);
 
-/* Place for the prices of the vector. op_dev [n_ops] out. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
-berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp, berth_err *err);
+/* Place for the prices of the vector. op_dev [n_ops] out. tmp is scratch, reset at exit. Fails:
+ * BERTH_ENOMEM. */
+berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp,
+                               berth_err *err);
 
 #endif

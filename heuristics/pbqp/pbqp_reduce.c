@@ -1,6 +1,7 @@
-/* The PBQP reductions. Lists of nodes by degree feed them: edges to normalise first, then R0, RI, RII, then RN. A taken node keeps
- * its edges and goes on the order; one rule propagates choices back to all of them: the least cost against the neighbours it kept,
- * which were taken later. Degrees never grow, so a node enters each list once. */
+/* The PBQP reductions. Lists of nodes by degree feed them: edges to normalise first, then R0, RI, RII, then
+ * RN. A taken node keeps its edges and goes on the order; one rule propagates choices back to all of them:
+ * the least cost against the neighbours it kept, which were taken later. Degrees never grow, so a node
+ * enters each list once. */
 #include "pbqp_work.h"
 
 #include <string.h>
@@ -132,8 +133,8 @@ static const int64_t *oriented(const pbqp_work *w, int32_t h, int64_t *restrict 
 }
 
 /* d[j][k] = min over i of c[i] + a[i][j] + b[i][k]. */
-static inline void min_plus(int32_t n, int32_t m, int32_t l, const int64_t *restrict c, const int64_t *restrict a, const int64_t *restrict b,
-                            int64_t *restrict d)
+static inline void min_plus(int32_t n, int32_t m, int32_t l, const int64_t *restrict c,
+                            const int64_t *restrict a, const int64_t *restrict b, int64_t *restrict d)
 {
 	for (int32_t j = 0; j < m * l; j++)
 		d[j] = BERTH_PBQP_INF;
@@ -275,7 +276,8 @@ static void build_heads(pbqp_reducer *r)
 		}
 }
 
-/* A node of the highest degree left, -1: none. A node whose degree shrank since it was listed moves to the front of its new list. */
+/* A node of the highest degree left, -1: none. A node whose degree shrank since it was listed moves to the
+ * front of its new list. */
 static int32_t pop_highest(pbqp_reducer *r)
 {
 	const pbqp_work *w = r->w;
@@ -317,7 +319,8 @@ void pbqp_look_ahead(const pbqp_work *w, int32_t v, int64_t *look)
 		for (int32_t i = 0; i < n; i++) {
 			int64_t least = BERTH_PBQP_INF;
 			for (int32_t j = 0; j < w->n_alts[u]; j++) {
-				int64_t sum = cost[j] + view.c[(ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col];
+				int64_t sum =
+					cost[j] + view.c[(ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col];
 				least = sum < least ? sum : least;
 			}
 			look[i] = pbqp_add(look[i], least);

@@ -1,4 +1,5 @@
-/* The graph under a PBQP solver: lists of half-edges, normalisation of one edge, and extraction of what is left to solve. */
+/* The graph under a PBQP solver: lists of half-edges, normalisation of one edge, and extraction of what is
+ * left to solve. */
 #include "pbqp_work.h"
 
 #include <assert.h>
@@ -66,19 +67,22 @@ int64_t pbqp_work_cost(const pbqp_work *w, const int32_t *x)
 	for (int32_t e = 0; e < w->n_edges; e++) {
 		int32_t u = w->half[2 * e + 1].to, v = w->half[2 * e].to;
 		if (w->edge_live[e])
-			sum = pbqp_add(sum, w->edge_cost[e][(size_t)x[u] * (size_t)w->n_alts[v] + (size_t)x[v]]);
+			sum = pbqp_add(sum,
+			               w->edge_cost[e][(size_t)x[u] * (size_t)w->n_alts[v] + (size_t)x[v]]);
 	}
 	return sum;
 }
 
 /* Normalisation of one row of m entries, `col` apart. Returns whether its alternative became forbidden. */
-static bool pull_row(int64_t *restrict at, int32_t m, int32_t col, int64_t *own, const int64_t *restrict other)
+static bool pull_row(int64_t *restrict at, int32_t m, int32_t col, int64_t *own,
+                     const int64_t *restrict other)
 {
 	int64_t least = BERTH_PBQP_INF;
 	for (int32_t j = 0; j < m; j++)
 		if (other[j] < BERTH_PBQP_INF && at[(ptrdiff_t)j * col] < least)
 			least = at[(ptrdiff_t)j * col];
-	bool drop = *own >= BERTH_PBQP_INF || least >= BERTH_PBQP_INF, forbidden = drop && *own < BERTH_PBQP_INF;
+	bool drop = *own >= BERTH_PBQP_INF || least >= BERTH_PBQP_INF,
+	     forbidden = drop && *own < BERTH_PBQP_INF;
 	if (!drop && least == 0)
 		return false;
 	for (int32_t j = 0; j < m; j++) {
@@ -102,7 +106,8 @@ static int64_t less(int64_t entry, int64_t least)
 /* pull_row for four alternatives that are all allowed at the other end. */
 static inline bool pull_row_of_4(int64_t *restrict at, int32_t col, int64_t *own, const int64_t *other)
 {
-	int64_t a = at[0], b = at[col], c = at[2 * col], d = at[3 * col], least = min2(min2(a, b), min2(c, d));
+	int64_t a = at[0], b = at[col], c = at[2 * col], d = at[3 * col],
+		least = min2(min2(a, b), min2(c, d));
 	if (least >= BERTH_PBQP_INF || *own >= BERTH_PBQP_INF)
 		return pull_row(at, 4, col, own, other);
 	at[0] = less(a, least);
@@ -139,7 +144,8 @@ bool pbqp_work_pull(pbqp_work *w, int32_t h)
 		return h & 1 ? pull_4_by_4(view.c, 1, 4, own, other) : pull_4_by_4(view.c, 4, 1, own, other);
 	bool forbidden = false;
 	for (int32_t i = 0; i < w->n_alts[v]; i++)
-		forbidden |= pull_row(view.c + (ptrdiff_t)i * view.row, w->n_alts[u], view.col, own + i, other);
+		forbidden |=
+			pull_row(view.c + (ptrdiff_t)i * view.row, w->n_alts[u], view.col, own + i, other);
 	return forbidden;
 }
 
@@ -158,7 +164,8 @@ static bool kept(const extraction *x, int32_t v, int32_t i)
 	return x->outer->cost[at] < BERTH_PBQP_INF && (!x->keep || x->keep[at]);
 }
 
-/* Number the nodes that stay, fix those with one alternative; *n_costs = alternatives in all. False: a node has none left. */
+/* Number the nodes that stay, fix those with one alternative; *n_costs = alternatives in all. False: a node
+ * has none left. */
 static bool number_nodes(const extraction *x, pbqp_work *out, int32_t *n_costs)
 {
 	*n_costs = 0;
@@ -222,7 +229,8 @@ static void copy_nodes(const extraction *x, pbqp_work *out)
 		for (int32_t i = 0; i < x->outer->n_alts[v]; i++)
 			if (kept(x, v, i)) {
 				out->outer_alt[at] = i;
-				out->label[at] = x->outer->label ? x->outer->label[x->outer->cost_off[v] + i] : i;
+				out->label[at] =
+					x->outer->label ? x->outer->label[x->outer->cost_off[v] + i] : i;
 				out->cost[at++] = cost[i];
 			}
 		out->n_alts[s] = at - out->cost_off[s];
@@ -237,14 +245,18 @@ static void fold_edge(const extraction *x, pbqp_work *out, int32_t h, int32_t on
 {
 	pbqp_view view = pbqp_view_of(x->outer, h);
 	for (int32_t at = out->cost_off[s]; at < out->cost_off[s + 1]; at++)
-		out->cost[at] = pbqp_add(out->cost[at], view.c[(ptrdiff_t)only * view.row + (ptrdiff_t)out->outer_alt[at] * view.col]);
+		out->cost[at] = pbqp_add(
+			out->cost[at],
+			view.c[(ptrdiff_t)only * view.row + (ptrdiff_t)out->outer_alt[at] * view.col]);
 }
 
-static void copy_matrix(const extraction *x, const pbqp_work *out, int32_t h, int32_t s, int32_t t, int64_t *to)
+static void copy_matrix(const extraction *x, const pbqp_work *out, int32_t h, int32_t s, int32_t t,
+                        int64_t *to)
 {
 	const int32_t *alt_s = out->outer_alt + out->cost_off[s], *alt_t = out->outer_alt + out->cost_off[t];
 	const int64_t *from = x->outer->edge_cost[h >> 1];
-	size_t n = (size_t)out->n_alts[s], m = (size_t)out->n_alts[t], width = (size_t)x->outer->n_alts[x->outer->half[h].to];
+	size_t n = (size_t)out->n_alts[s], m = (size_t)out->n_alts[t],
+	       width = (size_t)x->outer->n_alts[x->outer->half[h].to];
 	if (m == width && n == (size_t)x->outer->n_alts[x->outer->half[h ^ 1].to]) {
 		memcpy(to, from, n * m * sizeof *to);
 		return;
@@ -271,7 +283,8 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 	BERTH_TRY(BERTH_NEW(out->mem, pool, n_entries, err));
 	for (int32_t e = 0; e < w->n_edges; e++) {
 		int32_t u = w->half[2 * e + 1].to, v = w->half[2 * e].to;
-		int32_t s = x->inner[u], t = x->inner[v], at_u = out->outer_fixed[u], at_v = out->outer_fixed[v];
+		int32_t s = x->inner[u], t = x->inner[v], at_u = out->outer_fixed[u],
+			at_v = out->outer_fixed[v];
 		if (!w->edge_live[e] || !w->alive[u] || !w->alive[v])
 			continue;
 		if (s >= 0 && t >= 0) {
@@ -283,7 +296,9 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 		} else if (t >= 0) {
 			fold_edge(x, out, 2 * e, at_u, t);
 		} else {
-			out->base = pbqp_add(out->base, w->edge_cost[e][(size_t)at_u * (size_t)w->n_alts[v] + (size_t)at_v]);
+			out->base =
+				pbqp_add(out->base,
+			                 w->edge_cost[e][(size_t)at_u * (size_t)w->n_alts[v] + (size_t)at_v]);
 		}
 	}
 	return BERTH_OK;
@@ -331,7 +346,8 @@ static berth_status copy_whole(const pbqp_work *w, pbqp_work *out, berth_err *er
 	return BERTH_OK;
 }
 
-berth_status pbqp_work_extract(const pbqp_work *w, const bool *keep, berth_arena *mem, pbqp_work *out, berth_err *err)
+berth_status pbqp_work_extract(const pbqp_work *w, const bool *keep, berth_arena *mem, pbqp_work *out,
+                               berth_err *err)
 {
 	extraction x = {w, keep, NULL};
 	int32_t n_costs;

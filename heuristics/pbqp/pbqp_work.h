@@ -1,4 +1,5 @@
-/* Inside the PBQP solver: the graph that the reductions consume, and the steps on it. Private to heuristics/pbqp*.c. */
+/* Inside the PBQP solver: the graph that the reductions consume, and the steps on it. Private to
+ * heuristics/pbqp*.c. */
 #ifndef BERTH_PBQP_WORK_H
 #define BERTH_PBQP_WORK_H
 
@@ -9,7 +10,8 @@ typedef struct pbqp_half {
 	int32_t to, next, prev; /* neighbours in the list of the node that it leaves; -1: none */
 } pbqp_half;
 
-/* A PBQP under reduction. Taken nodes keep their list, so that a choice can be propagated to them; their neighbours forget them. */
+/* A PBQP under reduction. Taken nodes keep their list, so that a choice can be propagated to them; their
+ * neighbours forget them. */
 typedef struct pbqp_work {
 	berth_arena *mem;
 	int32_t n_nodes, n_edges, max_alts;
@@ -28,7 +30,8 @@ typedef struct pbqp_work {
 	int32_t n_outer;       /* nodes of the outer problem */
 	int32_t *outer_node;   /* [n_nodes] */
 	int32_t *outer_alt;    /* [cost_off] */
-	int32_t *label;        /* [cost_off] the alternative in the problem that the caller stated; NULL: this one is it */
+	int32_t *label; /* [cost_off] the alternative in the problem that the caller stated; NULL: this one is
+	                   it */
 	int32_t *outer_fixed;  /* [n_outer] the only alternative kept, or -1 */
 } pbqp_work;
 
@@ -57,20 +60,23 @@ int32_t pbqp_argmin(const int64_t *cost, int32_t n);
 
 /* Half-edge from u to v, or -1. O(smaller degree). */
 int32_t pbqp_work_find(const pbqp_work *w, int32_t u, int32_t v);
-/* Append an edge with a matrix that the caller owns; room for it must be there. Returns the half-edge from u. */
+/* Append an edge with a matrix that the caller owns; room for it must be there. Returns the half-edge from
+ * u. */
 int32_t pbqp_work_link(pbqp_work *w, int32_t u, int32_t v, int64_t *cost);
 /* Take half-edge h out of the list of the node that it leaves. */
 void pbqp_work_unlink(pbqp_work *w, int32_t h);
 /* Cost of x[n_nodes] on a work without taken nodes. */
 int64_t pbqp_work_cost(const pbqp_work *w, const int32_t *x);
 
-/* Edge normalisation towards the node v that h leaves: the least cost of each row over the other end's allowed alternatives moves into
- * v's costs. Returns whether an alternative of v became forbidden. */
+/* Edge normalisation towards the node v that h leaves: the least cost of each row over the other end's
+ * allowed alternatives moves into v's costs. Returns whether an alternative of v became forbidden. */
 bool pbqp_work_pull(pbqp_work *w, int32_t h);
 
-/* Those alive in w, with the alternatives that are not forbidden and, if keep is not NULL, marked in keep[cost_off]. A node with one
- * alternative left is folded into its neighbours. One with none makes the base INF; then out has no nodes. Memory from mem. */
-berth_status pbqp_work_extract(const pbqp_work *w, const bool *keep, berth_arena *mem, pbqp_work *out, berth_err *err);
+/* Those alive in w, with the alternatives that are not forbidden and, if keep is not NULL, marked in
+ * keep[cost_off]. A node with one alternative left is folded into its neighbours. One with none makes the
+ * base INF; then out has no nodes. Memory from mem. */
+berth_status pbqp_work_extract(const pbqp_work *w, const bool *keep, berth_arena *mem, pbqp_work *out,
+                               berth_err *err);
 /* Write the choice x of an extract into x_outer, at its nodes only. */
 void pbqp_work_lift(const pbqp_work *w, const int32_t *x, int32_t *x_outer);
 
@@ -91,7 +97,8 @@ typedef struct pbqp_reducer {
 	unsigned char *bucket;        /* [n_nodes] the list that a node was last put on; 3: none */
 	int32_t *edge_stack, n_stack; /* edges to normalise */
 	bool *edge_queued;
-	int32_t *head, *next, top;    /* RN: lists of nodes by degree, the highest that may have one; -1: not built yet */
+	int32_t *head, *next, top;    /* RN: lists of nodes by degree, the highest that may have one; -1: not
+	                                 built yet */
 	const int32_t *sequence;      /* RN takes nodes in this order [n_nodes] instead, if not NULL */
 	int32_t at_sequence;
 	bool normalise;
@@ -99,11 +106,13 @@ typedef struct pbqp_reducer {
 	pbqp_counts n_taken;
 } pbqp_reducer;
 
-/* A reducer of w (whose nodes are all alive and which has room for n_nodes edges more). Memory from w->mem. */
+/* A reducer of w (whose nodes are all alive and which has room for n_nodes edges more). Memory from w->mem.
+ */
 berth_status pbqp_reducer_new(pbqp_work *w, bool normalise, pbqp_reducer *r, berth_err *err);
 /* Normalise, R0, RI, RII until only nodes of degree three or more are left. */
 berth_status pbqp_reduce_exact(pbqp_reducer *r, berth_err *err);
-/* The same with RN until nothing is left; KEEP fixes RN's nodes to their choice in keep[n_nodes] and optimises the rest. */
+/* The same with RN until nothing is left; KEEP fixes RN's nodes to their choice in keep[n_nodes] and
+ * optimises the rest. */
 berth_status pbqp_reduce_all(pbqp_reducer *r, pbqp_rn rn, const int32_t *keep, berth_err *err);
 /* Choose for all nodes taken, last first; x[n_nodes] holds the choices of the others. */
 void pbqp_propagate(const pbqp_reducer *r, int32_t *x);
@@ -112,23 +121,26 @@ void pbqp_look_ahead(const pbqp_work *w, int32_t v, int64_t *look);
 
 /* ---- pbqp_bound.c ---- */
 
-/* Raise w->base by moving costs between nodes and edges without changing the problem, for at most n_sweeps there and back. Nodes taken
- * are left alone. */
+/* Raise w->base by moving costs between nodes and edges without changing the problem, for at most n_sweeps
+ * there and back. Nodes taken are left alone. */
 void pbqp_raise_bound(pbqp_work *w, int32_t n_sweeps);
 /* The base and the least cost of each node that is not taken: no assignment costs less. */
 int64_t pbqp_lower_bound(const pbqp_work *w);
 
 /* ---- pbqp_improve.c ---- */
 
-/* Answer a work without taken nodes by one RN order; x [n_nodes] out, counts may be NULL. Scratch from w->mem. */
+/* Answer a work without taken nodes by one RN order; x [n_nodes] out, counts may be NULL. Scratch from
+ * w->mem. */
 berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_counts *counts, berth_err *err);
-/* Answer by both orders, then improve. Costs of w are moved, not changed, by pbqp_raise_bound. Scratch from w->mem. */
+/* Answer by both orders, then improve. Costs of w are moved, not changed, by pbqp_raise_bound. Scratch from
+ * w->mem. */
 berth_status pbqp_solve_best(pbqp_work *w, int32_t *x, int64_t *cost, pbqp_counts *counts, berth_err *err);
 
 /* ---- pbqp_exact.c ---- */
 
-/* Improve x of *cost on a work without taken nodes until that is proven best or *nodes reaches node_limit (<= 0: none).
- * *complete: no limit was met, *cost is the least there is. Scratch from w->mem. */
-berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32_t *x, int64_t *cost, int64_t *nodes, bool *complete, berth_err *err);
+/* Improve x of *cost on a work without taken nodes until that is proven best or *nodes reaches node_limit
+ * (<= 0: none). *complete: no limit was met, *cost is the least there is. Scratch from w->mem. */
+berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32_t *x, int64_t *cost,
+                                   int64_t *nodes, bool *complete, berth_err *err);
 
 #endif

@@ -1,6 +1,8 @@
-/* Random search: one placement an evaluation until the budget ends, at least one. Each colocation group, in topological order of its first operator, goes to a
- * device drawn uniformly from the legal ones. Where the first placement exceeds memory, it is repaired, and later draws are from legal devices where the colocation group
- * fits by the upper bound of partial.h; where it fits nowhere it goes to the one with the most room. A placement has its own random stream. */
+/* Random search: one placement an evaluation until the budget ends, at least one. Each colocation group, in
+ * topological order of its first operator, goes to a device drawn uniformly from the legal ones. Where the
+ * first placement exceeds memory, it is repaired, and later draws are from legal devices where the
+ * colocation group fits by the upper bound of partial.h; where it fits nowhere it goes to the one with the
+ * most room. A placement has its own random stream. */
 #include "method.h"
 #include "partial.h"
 
@@ -46,7 +48,8 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, op_devs, (size_t)BATCH * (size_t)p->n_ops, err));
 	do {
 		for (int64_t i = 0; i < n; i++, drawn++)
-			draw(part, p, berth_rng_seed(s->cfg.seed, BERTH_STREAM_RANDOM + drawn), op_devs + (size_t)i * (size_t)p->n_ops);
+			draw(part, p, berth_rng_seed(s->cfg.seed, BERTH_STREAM_RANDOM + drawn),
+			     op_devs + (size_t)i * (size_t)p->n_ops);
 		berth_search_offer_batch(s, (int32_t)n, op_devs, scores);
 		if (drawn == 1 && !berth_score_feasible(scores[0])) {
 			berth_partial_limit_memory(part, 1);
@@ -56,4 +59,5 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_random = {"random", "Uniformly drawn placements, the best of them.", true, run, NULL};
+const berth_method berth_method_random = {"random", "Uniformly drawn placements, the best of them.", true,
+                                          run, NULL};

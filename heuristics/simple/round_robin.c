@@ -1,4 +1,5 @@
-/* Round robin: colocation groups in topological order of their first operator, each on the next device (cyclically) that is legal for it. One evaluation. */
+/* Round robin: colocation groups in topological order of their first operator, each on the next device
+ * (cyclically) that is legal for it. One evaluation. */
 #include "method.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -22,4 +23,5 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_round_robin = {"round-robin", "Units in topological order over the devices in turn.", false, run, NULL};
+const berth_method berth_method_round_robin = {
+	"round-robin", "Units in topological order over the devices in turn.", false, run, NULL};

@@ -1,5 +1,6 @@
-/* The best single device: every colocation group on one device, the best one over all devices by score. A colocation group that is not legal there (a pin, a list of
- * types, a forbidden device) goes to its fastest legal device, the lowest of equals. One evaluation a device. */
+/* The best single device: every colocation group on one device, the best one over all devices by score. A
+ * colocation group that is not legal there (a pin, a list of types, a forbidden device) goes to its fastest
+ * legal device, the lowest of equals. One evaluation a device. */
 #include "method.h"
 
 static int32_t fastest(const berth_problem *p, int32_t coloc)
@@ -31,4 +32,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-const berth_method berth_method_single = {"single", "All operators on one device, the best one; what cannot run there on its fastest device.", false, run, NULL};
+const berth_method berth_method_single = {
+	"single", "All operators on one device, the best one; what cannot run there on its fastest device.",
+	false, run, NULL};

@@ -1,6 +1,8 @@
-/* The splitting heuristic of DiviML (Y. Ghannane and M. S. Abdelfattah, "DiviML: a module-based heuristic for mapping neural networks onto heterogeneous
- * platforms", arXiv 2308.00127): communities by modularity, made acyclic, each solved exactly in topological order with what was placed before. Tried on the
- * operators and on coarser groups of them, with communities of several sizes; the best by the simulator is the answer. */
+/* The splitting heuristic of DiviML (Y. Ghannane and M. S. Abdelfattah, "DiviML: a module-based heuristic
+ * for mapping neural networks onto heterogeneous platforms", arXiv 2308.00127): communities by modularity,
+ * made acyclic, each solved exactly in topological order with what was placed before. Tried on the operators
+ * and on coarser groups of them, with communities of several sizes; the best by the simulator is the
+ * answer. */
 #include "split.h"
 
 #include "exact.h"
@@ -22,9 +24,11 @@ static bool colocs_fit(const berth_problem *p, int32_t most_ops)
 	return true;
 }
 
-static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
+static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order,
+                                berth_arena *tmp, berth_err *err)
 {
-	split_cfg cfg = {.most_ops = most_ops, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .rounds = ROUNDS};
+	split_cfg cfg = {
+		.most_ops = most_ops, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .rounds = ROUNDS};
 	bool ordered;
 	BERTH_TRY(split_place(s->p, &cfg, op_dev, order, &ordered, tmp, err));
 	if (ordered)
@@ -52,7 +56,9 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	extern const berth_method berth_method_single;
 	BERTH_TRY(berth_exact_needs_latency(s, "split", err));
 	if (s->p->n_devs > BERTH_EXACT_SEARCH_DEVS)
-		return berth_fail(err, BERTH_EUNSUPPORTED, "method split takes up to %d devices, this machine has %d", BERTH_EXACT_SEARCH_DEVS, (int)s->p->n_devs);
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "method split takes up to %d devices, this machine has %d",
+		                  BERTH_EXACT_SEARCH_DEVS, (int)s->p->n_devs);
 	if (s->p->n_ops <= MOST_OPS)
 		BERTH_TRY(solve(s, tmp, err));
 	for (int32_t i = 0; i < N_TARGETS; i++) {
@@ -64,5 +70,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	return isfinite(s->best.excess) ? BERTH_OK : berth_method_single.run(s, tmp, err);
 }
 
-const berth_method berth_method_split = {"split", "Communities by modularity, each placed by exact search, one after the other (DiviML, Ghannane, Abdelfattah 2023).",
+const berth_method berth_method_split = {"split",
+                                         "Communities by modularity, each placed by exact search, one after "
+                                         "the other (DiviML, Ghannane, Abdelfattah 2023).",
                                          false, run, NULL};

@@ -7,21 +7,27 @@
 typedef struct split_cfg {
 	int32_t most_ops; /* of a community, 1 .. BERTH_EXACT_SEARCH_OPS */
 	int64_t nodes;    /* limit of the search of one community */
-	int32_t rounds;   /* how often communities are solved again with all others fixed; less if a round changes nothing */
+	int32_t rounds;   /* how often communities are solved again with all others fixed; less if a round
+	                     changes nothing */
 } split_cfg;
 
-/* Communities in an order in which each follows those that it has inputs from (where colocation does not forbid it). */
+/* Communities in an order in which each follows those that it has inputs from (where colocation does not
+ * forbid it). */
 typedef struct split_communities {
 	int32_t n;
 	int32_t *off, *op;    /* CSR [n+1], operators by topological index */
 	int32_t *op_comm;     /* [n_ops] */
 } split_communities;
 
-/* By modularity over mean transfer times, cut to most_ops operators. Units stay whole unless they are larger. In mem. Fails: BERTH_ENOMEM. */
-berth_status split_communities_new(const berth_problem *p, int32_t most_ops, berth_arena *mem, berth_arena *tmp, split_communities *out, berth_err *err);
+/* By modularity over mean transfer times, cut to most_ops operators. Units stay whole unless they are
+ * larger. In mem. Fails: BERTH_ENOMEM. */
+berth_status split_communities_new(const berth_problem *p, int32_t most_ops, berth_arena *mem,
+                                   berth_arena *tmp, split_communities *out, berth_err *err);
 
-/* Place all operators: op_dev out [n_ops], order out [n_ops] by start. *ordered: order is topological. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM.
- * The problem has at most BERTH_EXACT_SEARCH_DEVS devices and no colocation group larger than cfg->most_ops. */
-berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order, bool *ordered, berth_arena *tmp, berth_err *err);
+/* Place all operators: op_dev out [n_ops], order out [n_ops] by start. *ordered: order is topological. tmp
+ * is scratch, reset at exit. Fails: BERTH_ENOMEM. The problem has at most BERTH_EXACT_SEARCH_DEVS devices
+ * and no colocation group larger than cfg->most_ops. */
+berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order,
+                         bool *ordered, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarsening *c, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarsening *c, berth_arena *mem,
+                          berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	double *score;
@@ -21,8 +22,10 @@ static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarse
 	return berth_coarsen(g, &cfg, mem, tmp, c, err);
 }
 
-/* Groups cut into pieces of most_ops operators, by the first operator of colocation groups: label [n_ops], returns how many. */
-static int32_t cut(const berth_problem *p, const berth_coarsening *c, int32_t most_ops, int32_t *label, int32_t *piece, int32_t *size)
+/* Groups cut into pieces of most_ops operators, by the first operator of colocation groups: label [n_ops],
+ * returns how many. */
+static int32_t cut(const berth_problem *p, const berth_coarsening *c, int32_t most_ops, int32_t *label,
+                   int32_t *piece, int32_t *size)
 {
 	int32_t n = 0;
 	for (int32_t k = 0; k < c->n_groups; k++)
@@ -30,7 +33,8 @@ static int32_t cut(const berth_problem *p, const berth_coarsening *c, int32_t mo
 	for (int32_t op = 0; op < p->n_ops; op++)
 		label[op] = -1;
 	for (int32_t k = 0; k < p->n_ops; k++) {
-		int32_t op = p->g->topo_op[k], coloc = p->op_coloc[op], group = c->op_group[op], n_unit = p->coloc_off[coloc + 1] - p->coloc_off[coloc];
+		int32_t op = p->g->topo_op[k], coloc = p->op_coloc[op], group = c->op_group[op],
+			n_unit = p->coloc_off[coloc + 1] - p->coloc_off[coloc];
 		if (label[op] >= 0)
 			continue;
 		if (piece[group] < 0 || size[piece[group]] + n_unit > most_ops) {
@@ -50,7 +54,8 @@ static void sort_labels(const berth_graph *g, const int32_t *label, int32_t n, i
 	memset(waits, 0, (size_t)n * sizeof *waits);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			waits[label[g->edge_consumer[e]]] += label[g->edge_consumer[e]] != label[g->tensor_producer[t]];
+			waits[label[g->edge_consumer[e]]] +=
+				label[g->edge_consumer[e]] != label[g->tensor_producer[t]];
 	for (int32_t k = 0; k < n; k++)
 		rank[k] = -1;
 	for (int32_t k = 0; k < n; k++) {
@@ -60,13 +65,16 @@ static void sort_labels(const berth_graph *g, const int32_t *label, int32_t n, i
 				next = i;
 		rank[next] = k;
 		for (int32_t op = 0; op < g->n_ops; op++)
-			for (int32_t t = g->op_tensor_off[op]; label[op] == next && t < g->op_tensor_off[op + 1]; t++)
+			for (int32_t t = g->op_tensor_off[op];
+			     label[op] == next && t < g->op_tensor_off[op + 1]; t++)
 				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-					waits[label[g->edge_consumer[e]]] -= label[g->edge_consumer[e]] != next;
+					waits[label[g->edge_consumer[e]]] -=
+						label[g->edge_consumer[e]] != next;
 	}
 }
 
-berth_status split_communities_new(const berth_problem *p, int32_t most_ops, berth_arena *mem, berth_arena *tmp, split_communities *out, berth_err *err)
+berth_status split_communities_new(const berth_problem *p, int32_t most_ops, berth_arena *mem,
+                                   berth_arena *tmp, split_communities *out, berth_err *err)
 {
 	berth_coarsening c;
 	berth_arena scratch;

@@ -1,7 +1,8 @@
-/* Placement community by community; see split.h. A community is an instance of the exact search (exact_search.h) with releases: when inputs of other communities
- * can be on each device, and when the device is done with the communities before; and with what follows at least: at first the critical earliest
- * finish over devices that are still open, in later rounds the schedule as it is. Devices that are equal so far are tried once (exact_search.h). Transfers
- * between communities do not wait for channels. */
+/* Placement community by community; see split.h. A community is an instance of the exact search
+ * (exact_search.h) with releases: when inputs of other communities can be on each device, and when the
+ * device is done with the communities before; and with what follows at least: at first the critical earliest
+ * finish over devices that are still open, in later rounds the schedule as it is. Devices that are equal so
+ * far are tried once (exact_search.h). Transfers between communities do not wait for channels. */
 #include "split.h"
 
 #include "exact_search.h"
@@ -16,17 +17,19 @@ typedef struct split {
 	int32_t *slot_off;     /* [n_devs+1] into slot_end */
 	int64_t *slot_end;     /* when a slot of a device is done with the operators placed so far */
 	int64_t *trial_end;    /* the same, scratch of a leaf */
-	int64_t *held;         /* [n_devs] bytes of parameters, state and outputs of the operators placed so far */
+	int64_t *held; /* [n_devs] bytes of parameters, state and outputs of the operators placed so far */
 	int64_t *tail;         /* [n_ops][n_devs] critical earliest finish after the operator's end */
 	int32_t *op_dev;       /* [n_ops] -1: not placed */
 	int32_t *sequence;     /* [n_ops] the communities' orders one after the other */
 	int64_t *start, *end, *after; /* [n_ops] of the schedule; after: from the end to the end of all */
-	int64_t *dev_after;    /* [n_devs] from the end of the present community to the end of all, by what the device runs then */
+	int64_t *dev_after; /* [n_devs] from the end of the present community to the end of all, by what the
+	                       device runs then */
 	/* the present community */
 	const int32_t *ops;
 	int32_t n;
 	int32_t *local;        /* [n_ops] -1: not in it */
-	int64_t release[BERTH_EXACT_SEARCH_OPS][BERTH_EXACT_SEARCH_DEVS], beyond[BERTH_EXACT_SEARCH_OPS][BERTH_EXACT_SEARCH_DEVS];
+	int64_t release[BERTH_EXACT_SEARCH_OPS][BERTH_EXACT_SEARCH_DEVS],
+		beyond[BERTH_EXACT_SEARCH_OPS][BERTH_EXACT_SEARCH_DEVS];
 	int32_t best_dev[BERTH_EXACT_SEARCH_OPS], best_order[BERTH_EXACT_SEARCH_OPS];
 	int64_t best;
 } split;
@@ -44,7 +47,8 @@ static int64_t least_way(const split *x, int32_t t, int32_t from, int32_t to_op)
 	int64_t least = BERTH_EXACT_SEARCH_NEVER;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (berth_op_legal(p, to_op, d)) {
-			int64_t way = berth_transfer_ns(p, t, from, d) + berth_op_time(p, to_op, d) + x->tail[(size_t)to_op * (size_t)p->n_devs + (size_t)d];
+			int64_t way = berth_transfer_ns(p, t, from, d) + berth_op_time(p, to_op, d) +
+			              x->tail[(size_t)to_op * (size_t)p->n_devs + (size_t)d];
 			least = way < least ? way : least;
 		}
 	return least;
@@ -118,7 +122,8 @@ static void run_until(split *x, int32_t k)
 		run_op(x, x->sequence[i]);
 }
 
-/* What follows after community k, backwards: devices do what stands in the sequence. Memory of later communities is held too. */
+/* What follows after community k, backwards: devices do what stands in the sequence. Memory of later
+ * communities is held too. */
 static void run_back(split *x, int32_t k)
 {
 	const berth_problem *p = x->p;
@@ -130,7 +135,9 @@ static void run_back(split *x, int32_t k)
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 				int32_t to = g->edge_consumer[e];
-				after = most_of(after, berth_transfer_ns(p, t, d, x->op_dev[to]) + berth_op_time(p, to, x->op_dev[to]) + x->after[to]);
+				after = most_of(after, berth_transfer_ns(p, t, d, x->op_dev[to]) +
+				                               berth_op_time(p, to, x->op_dev[to]) +
+				                               x->after[to]);
 			}
 		x->after[op] = after;
 		if (p->s->dev_slots[d] == 1)
@@ -156,7 +163,8 @@ static int64_t follows(const split *x, int32_t i, int32_t d, bool again)
 			if (!again || dev < 0)
 				after = most_of(after, least_way(x, t, d, to));
 			else
-				after = most_of(after, berth_transfer_ns(p, t, d, dev) + berth_op_time(p, to, dev) + x->after[to]);
+				after = most_of(after, berth_transfer_ns(p, t, d, dev) +
+				                               berth_op_time(p, to, dev) + x->after[to]);
 		}
 	return after;
 }
@@ -198,13 +206,16 @@ static int64_t way_through(const split *x, int32_t i, int32_t d)
 	return x->release[i][d] + berth_op_time(x->p, x->ops[i], d) + x->beyond[i][d];
 }
 
-/* Where memory leaves the search nothing: each colocation group where its first operator's way through is shortest. */
+/* Where memory leaves the search nothing: each colocation group where its first operator's way through is
+ * shortest. */
 static void take_shortest(split *x)
 {
 	for (int32_t i = 0; i < x->n; i++) {
-		int32_t coloc = x->p->op_coloc[x->ops[i]], first = x->local[x->p->coloc_op[x->p->coloc_off[coloc]]], best = -1;
+		int32_t coloc = x->p->op_coloc[x->ops[i]],
+			first = x->local[x->p->coloc_op[x->p->coloc_off[coloc]]], best = -1;
 		for (int32_t d = 0; d < x->p->n_devs; d++)
-			if (berth_op_legal(x->p, x->ops[i], d) && (best < 0 || way_through(x, i, d) < way_through(x, i, best)))
+			if (berth_op_legal(x->p, x->ops[i], d) &&
+			    (best < 0 || way_through(x, i, d) < way_through(x, i, best)))
 				best = d;
 		x->best_dev[i] = first >= 0 && first < i ? x->best_dev[first] : best;
 		x->best_order[i] = i;
@@ -234,7 +245,8 @@ static int64_t present_length(split *x, int32_t first)
 	return length_of(x, dev, order);
 }
 
-/* Solve community k; again: only what is better than as it stands is taken. *changed is set where something is. */
+/* Solve community k; again: only what is better than as it stands is taken. *changed is set where something
+ * is. */
 static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -306,7 +318,8 @@ static berth_status improve(split *x, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-/* By start; of equal ones as in the sequence. Merge sort is stable: insertion into what is nearly sorted will do. */
+/* By start; of equal ones as in the sequence. Merge sort is stable: insertion into what is nearly sorted
+ * will do. */
 static void sort_by_start(const split *x, int32_t *order)
 {
 	for (int32_t k = 0; k < x->p->n_ops; k++) {
@@ -317,7 +330,8 @@ static void sort_by_start(const split *x, int32_t *order)
 	}
 }
 
-berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order, bool *ordered, berth_arena *tmp, berth_err *err)
+berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order,
+                         bool *ordered, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	bool changed;

@@ -1,5 +1,5 @@
-/* berth-bench: speeds of the parts, one row each; see --help. Not a test: figures depend on the machine. Each figure is the median of
- * several repetitions of at least 50 ms of the thread's own CPU time. */
+/* berth-bench: speeds of the parts, one row each; see --help. Not a test: figures depend on the machine.
+ * Each figure is the median of several repetitions of at least 50 ms of the thread's own CPU time. */
 #include "bench.h"
 
 #include "json.h"
@@ -11,20 +11,25 @@
 
 static const bench benches[] = {
 	{"simulate", "reference simulator, placements near good ones, one core", bench_simulate},
-	{"incremental", "moves around a placement: incremental runs against full ones, one core", bench_incremental},
+	{"incremental", "moves around a placement: incremental runs against full ones, one core",
+         bench_incremental},
 	{"threads", "evaluations over a pool of 1 and 2 workers, wall time", bench_threads},
 	{"growth", "time and memory an operator, at 10,000 to 1,000,000 of them", bench_growth},
 	{"heft", "HEFT with insertion, scored under both orders, at about 2,000 operators", bench_heft},
-	{"list", "HEFT without and with insertion, the CEFT table, growth of list schedulers to 50,000 operators", bench_list},
+	{"list",
+         "HEFT without and with insertion, the CEFT table, growth of list schedulers to 50,000 operators",
+         bench_list},
 	{"onnx", "reading an ONNX file of 100 MB with its weights inside", bench_onnx},
 	{"gguf", "reading the GGUF header of a model of 98 GB", bench_gguf},
 	{"tasks", "reading task graphs of 100,000 tasks: DOT, STG, DAX", bench_tasks},
 	{"import", "reading graphs from JSON: seconds and memory", bench_import},
 	{"coarsen", "grouping large random graphs", bench_coarsen},
-	{"start", "answers without search: the policy in one pass, the portfolio and the policy", bench_start},
+	{"start", "answers without search: the policy in one pass, the portfolio and the policy",
+         bench_start},
 	{"learn", "drawing, simulating and learning together, on 1 and 2 workers", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
-	{"questions", "explain an operator, ask about 20 machines, a Pareto front of 10,000 evaluations", bench_questions},
+	{"questions", "explain an operator, ask about 20 machines, a Pareto front of 10,000 evaluations",
+         bench_questions},
 	{"exact", "branch and bound on 16 operators; strong bounds of models", bench_exact},
 	{"pbqp", "the PBQP solver at 20,000 nodes, 4 alternatives, mean degree 3", bench_pbqp},
 };

@@ -47,7 +47,8 @@ void bench_exact(bench_out *out)
 	static const char *const graph[] = {"zoo:resnet50", "zoo:inception-v3", "zoo:bert-base"};
 	bench_problem b;
 	bench_compile(&b, "zoo:random:ops=16:seed=1", "cpu+2gpu");
-	bench_row(out, "branch-and-bound", "random, 16 operators, cpu+2gpu", NODES / bench_seconds(branch, &b), "nodes/s");
+	bench_row(out, "branch-and-bound", "random, 16 operators, cpu+2gpu",
+	          NODES / bench_seconds(branch, &b), "nodes/s");
 	bench_discard(&b);
 	for (int i = 0; i < 3; i++) {
 		bench_compile(&b, graph[i], "cpu+2gpu");

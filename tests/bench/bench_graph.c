@@ -1,5 +1,6 @@
-/* Large graphs: seconds and memory of reading one from JSON, seconds of coarsening it. Memory is counted in a process of its own, where the
- * largest resident set before and after tells what reading took, the mapped file included. */
+/* Large graphs: seconds and memory of reading one from JSON, seconds of coarsening it. Memory is counted in
+ * a process of its own, where the largest resident set before and after tells what reading took, the mapped
+ * file included. */
 #include "bench.h"
 
 #include "coarsen.h"
@@ -96,8 +97,8 @@ static usage measure(import *x)
 	return u;
 }
 
-/* A file for a random graph of n operators; path is a template of mkstemp. Made in a child process, so that the memory of making it does not
- * hide that of reading it. */
+/* A file for a random graph of n operators; path is a template of mkstemp. Made in a child process, so that
+ * the memory of making it does not hide that of reading it. */
 static void write_apart(int32_t n, char *path)
 {
 	int fd = mkstemp(path), status = 0;
@@ -171,7 +172,8 @@ void bench_coarsen(bench_out *out)
 		must(berth_zoo_build(spec, &mem, &tmp, &x.g, &err), &err);
 		/* `auto` without a judge is heavy-edge: no row of its own. */
 		for (int32_t k = 0; k < n; k++)
-			if (i + 1 < N_SIZES ? strcmp(groupers[k].name, "auto") != 0 : strcmp(groupers[k].name, "heavy-edge") == 0)
+			if (i + 1 < N_SIZES ? strcmp(groupers[k].name, "auto") != 0
+			                    : strcmp(groupers[k].name, "heavy-edge") == 0)
 				coarsen_row(out, &x, groupers[k].name);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);

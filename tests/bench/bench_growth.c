@@ -1,5 +1,6 @@
-/* How time and memory grow with the graph: random graphs of 10,000 to 1,000,000 operators on 4gpu, nanoseconds and bytes an operator of compiling, of an evaluation by the
- * reference, of a single move by the incremental one and of HEFT with its scorings. The least of a few runs each. */
+/* How time and memory grow with the graph: random graphs of 10,000 to 1,000,000 operators on 4gpu,
+ * nanoseconds and bytes an operator of compiling, of an evaluation by the reference, of a single move by the
+ * incremental one and of HEFT with its scorings. The least of a few runs each. */
 #include "bench.h"
 
 #include "incremental.h"

@@ -1,5 +1,6 @@
-/* Incremental evaluation of moves around a placement that a search would stand on (a few pieces of the topological order, improved by 300 random moves), against full
- * runs of the same placements, one core: single moves, single moves that need not be known beyond the base's latency, all devices of an operator. */
+/* Incremental evaluation of moves around a placement that a search would stand on (a few pieces of the
+ * topological order, improved by 300 random moves), against full runs of the same placements, one core:
+ * single moves, single moves that need not be known beyond the base's latency, all devices of an operator. */
 #include "bench.h"
 
 #include "incremental.h"
@@ -121,7 +122,8 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	double all = bench_seconds(run_all, &c) / (b.p.n_devs - 1);
 	berth_incremental_base(c.inc, c.base, &r);
 	c.limit = r.latency_ns;
-	double single_limit = bench_seconds(run_incremental, &c), all_limit = bench_seconds(run_all, &c) / (b.p.n_devs - 1);
+	double single_limit = bench_seconds(run_incremental, &c),
+	       all_limit = bench_seconds(run_all, &c) / (b.p.n_devs - 1);
 	snprintf(label, sizeof label, "%s on %s, %d ops", zoo + 4, system, b.g.n_ops);
 	bench_row(out, "move_reference", label, full * 1e6, "us/placement");
 	bench_row(out, "move_single", label, full / single, "x reference");

@@ -1,6 +1,8 @@
-/* Speed of list scheduling: the loop of HEFT alone without and with insertion, the CEFT table beside it, and how the time of the list schedulers grows from
- * 2,000 to 50,000 operators on 4 devices (the exponent: log of the times' ratio over log of the operators'). Memory is unlimited, as in the papers:
- * keeping account of it takes as long again. Ranks and scoring are not in the loop's time; a method's time is all of it, scorings by the simulator included. */
+/* Speed of list scheduling: the loop of HEFT alone without and with insertion, the CEFT table beside it, and
+ * how the time of the list schedulers grows from 2,000 to 50,000 operators on 4 devices (the exponent: log
+ * of the times' ratio over log of the operators'). Memory is unlimited, as in the papers: keeping account of
+ * it takes as long again. Ranks and scoring are not in the loop's time; a method's time is all of it,
+ * scorings by the simulator included. */
 #include "bench.h"
 
 #include "ceft.h"
@@ -23,7 +25,8 @@ static void must(berth_status st, const berth_err *err)
 
 enum { N_SIZES = 2, N_METHODS = 9, LOOK_AHEAD = 8 /* as heft.c */ };
 static const int sizes[N_SIZES] = {2000, 50000};
-static const char *const methods[N_METHODS] = {"heft", "heft-lookahead", "peft", "cpop", "ceft", "ceft-cpop", "heft-ceft", "m-topo", "m-etf"};
+static const char *const methods[N_METHODS] = {"heft",      "heft-lookahead", "peft",   "cpop", "ceft",
+                                               "ceft-cpop", "heft-ceft",      "m-topo", "m-etf"};
 
 typedef struct subject {
 	bench_problem b;
@@ -42,7 +45,8 @@ static void schedule_once(void *arg)
 		int64_t start;
 		if (k + LOOK_AHEAD < c->b.p.n_ops)
 			berth_partial_look_ahead(c->part, c->b.p.prio_op[k + LOOK_AHEAD]);
-		int32_t op = c->b.p.prio_op[k], dev = berth_partial_earliest(c->part, op, c->insertion, &start);
+		int32_t op = c->b.p.prio_op[k],
+			dev = berth_partial_earliest(c->part, op, c->insertion, &start);
 		berth_partial_place(c->part, op, dev, start);
 	}
 }
@@ -102,7 +106,8 @@ static void tell_growth(bench_out *out, const char *name, const double *ms)
 {
 	char row[64];
 	snprintf(row, sizeof row, "%s_growth", name);
-	bench_row(out, row, "from 2000 to 50000 operators", log(ms[1] / ms[0]) / log((double)sizes[1] / sizes[0]), "exponent");
+	bench_row(out, row, "from 2000 to 50000 operators",
+	          log(ms[1] / ms[0]) / log((double)sizes[1] / sizes[0]), "exponent");
 }
 
 void bench_list(bench_out *out)
@@ -119,7 +124,8 @@ void bench_list(bench_out *out)
 	time_all(c, fill_table, table);
 	tell(out, "ceft_table", table);
 	for (int k = 0; k < N_SIZES; k++)
-		bench_row(out, "ceft_table_per_heft", k ? "at 50000 operators" : "at 2000 operators", table[k] / plain[k], "times");
+		bench_row(out, "ceft_table_per_heft", k ? "at 50000 operators" : "at 2000 operators",
+		          table[k] / plain[k], "times");
 	tell_growth(out, "heft_no_insertion", plain);
 	tell_growth(out, "heft_insertion", gaps);
 	tell_growth(out, "ceft_table", table);

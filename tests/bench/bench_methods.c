@@ -1,4 +1,5 @@
-/* Speed of placement methods: HEFT with insertion at 2,000 operators, and a whole training step of the agent per placement. */
+/* Speed of placement methods: HEFT with insertion at 2,000 operators, and a whole training step of the agent
+ * per placement. */
 #include "bench.h"
 
 #include "learner.h"
@@ -92,23 +93,27 @@ static void start_once(void *arg)
 	berth_arena_free(&tmp);
 }
 
-/* One forward pass of the built-in policy; the portfolio; what `berth` answers when no evaluations are asked for. */
+/* One forward pass of the built-in policy; the portfolio; what `berth` answers when no evaluations are asked
+ * for. */
 void bench_start(bench_out *out)
 {
 	static const struct { const char *graph, *system; } instance[] = {
-		{"zoo:resnet50", "cpu+2gpu"}, {"zoo:inception-v3:batch=8:training=1", "4gpu"}, {"zoo:bert-large:training=1:batch=8", "hetero-cluster"},
+		{"zoo:resnet50", "cpu+2gpu"}, {"zoo:inception-v3:batch=8:training=1", "4gpu"},
+		{"zoo:bert-large:training=1:batch=8", "hetero-cluster"},
 		{"zoo:random:ops=2000:seed=1", "4gpu"}};
 	for (size_t i = 0; i < sizeof instance / sizeof *instance; i++) {
 		start_ctx c = {.m = NULL};
 		berth_err err;
 		char label[96];
 		bench_compile(&c.b, instance[i].graph, instance[i].system);
-		snprintf(label, sizeof label, "%s on %s (%d operators)", instance[i].graph + 4, instance[i].system, c.b.p.n_ops);
+		snprintf(label, sizeof label, "%s on %s (%d operators)", instance[i].graph + 4,
+		         instance[i].system, c.b.p.n_ops);
 		double portfolio = bench_seconds(start_once, &c);
 		must(berth_method_find("policy", &c.m, &err), &err);
 		bench_row(out, "policy", label, bench_seconds(start_once, &c) * 1e3, "ms");
 		must(berth_method_find("berth", &c.m, &err), &err);
-		bench_row(out, "berth, no evaluations", label, bench_seconds(start_once, &c) / portfolio, "of the portfolio's time");
+		bench_row(out, "berth, no evaluations", label, bench_seconds(start_once, &c) / portfolio,
+		          "of the portfolio's time");
 		bench_discard(&c.b);
 	}
 }
@@ -140,7 +145,8 @@ static double wall_seconds(void (*work)(void *ctx), void *ctx)
 	return best;
 }
 
-/* Drawing, simulating and learning together, with the settings of `berth` and every epoch made. One worker: its CPU time; more: the clock. */
+/* Drawing, simulating and learning together, with the settings of `berth` and every epoch made. One worker:
+ * its CPU time; more: the clock. */
 static void learn_row(bench_out *out, const char *graph, bool sequential, int32_t batch, int32_t workers)
 {
 	learn_ctx c;
@@ -163,8 +169,10 @@ static void learn_row(bench_out *out, const char *graph, bool sequential, int32_
 	learn_2000(&c);
 	int64_t made = c.s.evaluations - from;
 	double s = workers > 1 ? wall_seconds(learn_2000, &c) : bench_seconds(learn_2000, &c);
-	snprintf(label, sizeof label, "%s, 4gpu, %d groups, update each %d, %d worker%s", graph + 4, c.l.pair[0].e.n_groups, batch, workers, workers > 1 ? "s" : "");
-	bench_row(out, sequential ? "learn, sequential" : "learn, one-shot", label, (double)made / s, "evaluations/s");
+	snprintf(label, sizeof label, "%s, 4gpu, %d groups, update each %d, %d worker%s", graph + 4,
+	         c.l.pair[0].e.n_groups, batch, workers, workers > 1 ? "s" : "");
+	bench_row(out, sequential ? "learn, sequential" : "learn, one-shot", label, (double)made / s,
+	          "evaluations/s");
 	berth_pool_free(cfg.pool);
 	bench_discard(&c.b);
 }

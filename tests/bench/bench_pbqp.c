@@ -1,4 +1,5 @@
-/* The PBQP solver on a random problem of 20,000 nodes, 4 alternatives and mean degree 3: time of each mode, and its cost over that of BERTH_PBQP_BEST. */
+/* The PBQP solver on a random problem of 20,000 nodes, 4 alternatives and mean degree 3: time of each mode,
+ * and its cost over that of BERTH_PBQP_BEST. */
 #include "bench.h"
 
 #include "pbqp.h"
@@ -43,7 +44,8 @@ static void make_problem(pbqp_ctx *c, berth_arena *mem)
 	for (int32_t v = 0; v < n_nodes; v++)
 		random_costs(&rng, berth_pbqp_node(c->q, v), N_ALTS);
 	for (int32_t e = 0; e < N_EDGES; e++) {
-		int32_t u = (int32_t)berth_rng_below(&rng, N_NODES), v = (u + 1 + (int32_t)berth_rng_below(&rng, N_NODES - 1)) % N_NODES;
+		int32_t u = (int32_t)berth_rng_below(&rng, N_NODES),
+			v = (u + 1 + (int32_t)berth_rng_below(&rng, N_NODES - 1)) % N_NODES;
 		random_costs(&rng, matrix, N_ALTS * N_ALTS);
 		must(berth_pbqp_edge(c->q, u, v, matrix, &err), &err);
 	}
@@ -76,7 +78,9 @@ void bench_pbqp(bench_out *out)
 		c->mode = rows[i].mode;
 		bench_row(out, rows[i].time, "random 20000", bench_seconds(solve, c) * 1e3, "ms");
 		best = i == 0 ? (double)c->stats.cost : best;
-		bench_row(out, rows[i].cost, "random 20000", i == 0 ? best / (double)c->stats.lower_bound : (double)c->stats.cost / best, i == 0 ? "x bound" : "x best");
+		bench_row(out, rows[i].cost, "random 20000",
+		          i == 0 ? best / (double)c->stats.lower_bound : (double)c->stats.cost / best,
+		          i == 0 ? "x bound" : "x best");
 	}
 	berth_arena_free(&mem);
 	berth_arena_free(&c->tmp);

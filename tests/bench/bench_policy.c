@@ -1,4 +1,5 @@
-/* Speed of the network and its losses: 64 nodes, 100 edges, 4 devices, hidden 64, 2 rounds, 250 samples; the numbers in it do not matter. */
+/* Speed of the network and its losses: 64 nodes, 100 edges, 4 devices, hidden 64, 2 rounds, 250 samples; the
+ * numbers in it do not matter. */
 #include "adam.h"
 #include "bench.h"
 #include "nn.h"
@@ -11,7 +12,8 @@
 
 enum { N = 64, E = 100, D = 4, SAMPLES = 250 };
 
-static const policy_dims dims = {.node_in = 24, .edge_in = 6, .dev_in = 12, .pair_in = 10, .link_in = 4, .hidden = 64, .rounds = 2};
+static const policy_dims dims = {
+	.node_in = 24, .edge_in = 6, .dev_in = 12, .pair_in = 10, .link_in = 4, .hidden = 64, .rounds = 2};
 
 typedef struct policy_ctx {
 	policy_input in;
@@ -51,8 +53,17 @@ static void init(policy_ctx *c)
 		c->from[e] = (int32_t)berth_rng_below(&r, (uint32_t)c->to[e]);
 	}
 	memset(c->mask, 1, sizeof c->mask);
-	c->in = (policy_input){N, E, D, normals(c, &r, N * 24), normals(c, &r, E * 6), normals(c, &r, D * 12), normals(c, &r, N * D * 10),
-	                       normals(c, &r, D * D * 4), c->from, c->to, c->mask};
+	c->in = (policy_input){N,
+	                       E,
+	                       D,
+	                       normals(c, &r, N * 24),
+	                       normals(c, &r, E * 6),
+	                       normals(c, &r, D * 12),
+	                       normals(c, &r, N * D * 10),
+	                       normals(c, &r, D * D * 4),
+	                       c->from,
+	                       c->to,
+	                       c->mask};
 	c->params = need(c, n, sizeof *c->params);
 	c->grads = normals(c, &r, n);
 	c->acts = need(c, policy_acts_size(&dims, N, E, D), sizeof *c->acts);
@@ -87,7 +98,8 @@ static void ppo(void *arg)
 	policy_ctx *c = arg;
 	policy_ppo_stats stats;
 	memset(c->dlogits, 0, sizeof c->dlogits);
-	policy_ppo_loss(&c->cfg, SAMPLES, N, D, c->logits, c->mask, c->action, c->old_logp, c->advantage, c->work, c->dlogits, &stats, NULL);
+	policy_ppo_loss(&c->cfg, SAMPLES, N, D, c->logits, c->mask, c->action, c->old_logp, c->advantage,
+	                c->work, c->dlogits, &stats, NULL);
 }
 
 static void update(void *arg)
@@ -110,7 +122,8 @@ void bench_policy(bench_out *out)
 	nn_init();
 	init(c);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		bench_row(out, parts[i].name, "64 nodes, 100 edges, 4 devices", bench_seconds(parts[i].work, c) * 1e6, "us");
+		bench_row(out, parts[i].name, "64 nodes, 100 edges, 4 devices",
+		          bench_seconds(parts[i].work, c) * 1e6, "us");
 	berth_arena_free(&c->mem);
 	free(c);
 }

@@ -1,4 +1,5 @@
-/* Questions about a placement: why an operator runs where it does, what changed machines would bring, the front of two objectives. */
+/* Questions about a placement: why an operator runs where it does, what changed machines would bring, the
+ * front of two objectives. */
 #include "bench.h"
 
 #include "explain_op.h"
@@ -64,8 +65,12 @@ static void ask_all(void *arg)
 	berth_err err;
 	for (int i = 0; i < N_CHANGES; i++) {
 		berth_whatif_row row;
-		const char *change = berth_arena_printf(&mem, "gpu%d.%s=%.1fx", i % 2, i % 4 < 2 ? "mem_bandwidth" : "peak_flops", 0.5 + 0.1 * i);
-		must(berth_whatif(&q->b.g, &q->b.s, q->op_dev, NULL, change, &q->whatif, &mem, &q->b.tmp, &row, &err), &err);
+		const char *change =
+			berth_arena_printf(&mem, "gpu%d.%s=%.1fx", i % 2,
+		                           i % 4 < 2 ? "mem_bandwidth" : "peak_flops", 0.5 + 0.1 * i);
+		must(berth_whatif(&q->b.g, &q->b.s, q->op_dev, NULL, change, &q->whatif, &mem, &q->b.tmp,
+		                  &row, &err),
+		     &err);
 	}
 	berth_arena_free(&mem);
 }
@@ -95,7 +100,9 @@ void bench_questions(bench_out *out)
 	place(&q);
 	must(berth_method_find("anneal", &q.whatif.method, &err), &err);
 	bench_row(out, "whatif_20", "resnet50 on cpu+2gpu", bench_seconds(ask_all, &q), "s");
-	q.pareto = (berth_pareto_cfg){{berth_objective_of(BERTH_LATENCY), berth_objective_of(BERTH_ENERGY)}, 64, {.seed = 1, .evaluations = 10000}};
+	q.pareto = (berth_pareto_cfg){{berth_objective_of(BERTH_LATENCY), berth_objective_of(BERTH_ENERGY)},
+	                              64,
+	                              {.seed = 1, .evaluations = 10000}};
 	bench_row(out, "pareto", "resnet50 on cpu+2gpu", bench_seconds(find_front, &q), "s");
 	bench_row(out, "pareto_points", "resnet50 on cpu+2gpu", q.points, "points");
 	bench_discard(&q.b);

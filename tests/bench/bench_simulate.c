@@ -1,5 +1,5 @@
-/* Speed of the reference simulator in nanoseconds per operator + edge. The placements are those a search meets: the topological order cut
- * into a few pieces, with one operator in ten moved at random. */
+/* Speed of the reference simulator in nanoseconds per operator + edge. The placements are those a search
+ * meets: the topological order cut into a few pieces, with one operator in ten moved at random. */
 #include "bench.h"
 
 #include "eval.h"
@@ -57,7 +57,8 @@ static void random_placement(const berth_problem *p, berth_rng *rng, int32_t *op
 static void simulate_one(void *arg)
 {
 	simulate_ctx *c = arg;
-	c->sink += berth_eval_run(&c->eval, c->placements + (size_t)c->next * (size_t)c->p->n_ops, NULL).value;
+	c->sink +=
+		berth_eval_run(&c->eval, c->placements + (size_t)c->next * (size_t)c->p->n_ops, NULL).value;
 	c->next = (c->next + 1) % N_PLACEMENTS;
 }
 
@@ -72,7 +73,8 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	must(berth_eval_new(&b.p, &(berth_objective){0}, &own, &c.eval, &err), &err);
 	double sim_bytes = (double)berth_arena_size(&own);
 	c.p = &b.p;
-	c.placements = berth_arena_alloc(&b.mem, (size_t)N_PLACEMENTS * (size_t)b.p.n_ops, sizeof *c.placements);
+	c.placements =
+		berth_arena_alloc(&b.mem, (size_t)N_PLACEMENTS * (size_t)b.p.n_ops, sizeof *c.placements);
 	berth_rng rng = berth_rng_seed(1, 0);
 	for (int i = 0; c.placements && i < N_PLACEMENTS; i++)
 		random_placement(&b.p, &rng, c.placements + (size_t)i * (size_t)b.p.n_ops);

@@ -13,7 +13,8 @@ enum { TASKS = 100000, REACH = 50 };
 typedef struct text {
 	const char *name, *data;
 	size_t size;
-	berth_status (*read)(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
+	berth_status (*read)(const char *file, const char *text, size_t size, const berth_task_options *opt,
+	                     berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
 	berth_arena mem;
 } text;
 
@@ -35,14 +36,19 @@ static void write_task(berth_strbuf *b, const char *format, uint32_t i, const ui
 	else if (format[1] == 'O')
 		berth_strbuf_printf(b, "n%u [weight=%u];", i, i % 300);
 	else
-		berth_strbuf_printf(b, "<job id=\"ID%06u\" namespace=\"n\" name=\"task\" version=\"1.0\" runtime=\"%u\">\n <uses file=\"f%u\" link=\"output\" size=\"4167312\"/>\n", i, i % 300, i);
+		berth_strbuf_printf(
+			b,
+			"<job id=\"ID%06u\" namespace=\"n\" name=\"task\" version=\"1.0\" runtime=\"%u\">\n "
+		        "<uses file=\"f%u\" link=\"output\" size=\"4167312\"/>\n",
+			i, i % 300, i);
 	for (int k = 0; k < n; k++)
 		if (format[0] == 'S')
 			berth_strbuf_printf(b, "%8u", in[k]);
 		else if (format[1] == 'O')
 			berth_strbuf_printf(b, "n%u -> n%u [weight=3];", in[k], i);
 		else
-			berth_strbuf_printf(b, " <uses file=\"f%u\" link=\"input\" size=\"4167312\"/>\n", in[k]);
+			berth_strbuf_printf(b, " <uses file=\"f%u\" link=\"input\" size=\"4167312\"/>\n",
+			                    in[k]);
 	berth_strbuf_printf(b, format[1] == 'A' ? "</job>\n" : "\n");
 }
 
@@ -79,11 +85,14 @@ static void read_text(void *ctx)
 
 void bench_tasks(bench_out *out)
 {
-	text texts[] = {{.name = "DOT", .read = berth_graph_parse_dot}, {.name = "STG", .read = berth_graph_parse_stg}, {.name = "DAX", .read = berth_graph_parse_dax}};
+	text texts[] = {{.name = "DOT", .read = berth_graph_parse_dot},
+	                {.name = "STG", .read = berth_graph_parse_stg},
+	                {.name = "DAX", .read = berth_graph_parse_dax}};
 	for (int i = 0; i < 3; i++) {
 		char name[64];
 		write_text(&texts[i]);
-		snprintf(name, sizeof name, "%s, %d tasks, %.1f MB", texts[i].name, TASKS, (double)texts[i].size * 1e-6);
+		snprintf(name, sizeof name, "%s, %d tasks, %.1f MB", texts[i].name, TASKS,
+		         (double)texts[i].size * 1e-6);
 		double seconds = bench_seconds(read_text, &texts[i]);
 		bench_row(out, "tasks", name, seconds * 1e3, "ms");
 		bench_row(out, "tasks", texts[i].name, seconds / (double)texts[i].size * 1e9, "ns/byte");

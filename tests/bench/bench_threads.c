@@ -1,6 +1,7 @@
-/* Evaluations over a pool, one context a worker: the reference on 1 and 2 workers. The caller is a worker: one worker is the
- * caller alone. Wall time is what counts here and other work spoils it, so the CPU seconds of all threads a wall second stand beside the ratio, and what
- * two threads do at the same time that share nothing. */
+/* Evaluations over a pool, one context a worker: the reference on 1 and 2 workers. The caller is a worker:
+ * one worker is the caller alone. Wall time is what counts here and other work spoils it, so the CPU seconds
+ * of all threads a wall second stand beside the ratio, and what two threads do at the same time that share
+ * nothing. */
 #include "bench.h"
 
 #include "sim.h"
@@ -92,7 +93,8 @@ static void both(bench_out *out, const char *name, void (*work)(void *, int32_t,
 	double scale[REPEATS], most[REPEATS], cpu1[REPEATS], cpu2[REPEATS];
 	must(berth_pool_new(MAX_WORKERS, &pool, &err), &err);
 	for (int r = 0; r < REPEATS; r++) {
-		double one = rate_of(NULL, work, c, &cpu1[r]), two = rate_of(pool, work, c, &cpu2[r]), free_two = rate_apart(pool, work, c);
+		double one = rate_of(NULL, work, c, &cpu1[r]), two = rate_of(pool, work, c, &cpu2[r]),
+		       free_two = rate_apart(pool, work, c);
 		scale[r] = two / one;
 		most[r] = two / free_two;
 	}

@@ -1,5 +1,6 @@
-/* How well simpler models rank placements for the full one: mean Kendall tau (a) and regret of the placement that the model likes best, over 24 problems
- * (graph x system) of 60 placements each: the topological order cut into pieces of equal operator time, up to one operator in ten moved at random. */
+/* How well simpler models rank placements for the full one: mean Kendall tau (a) and regret of the placement
+ * that the model likes best, over 24 problems (graph x system) of 60 placements each: the topological order
+ * cut into pieces of equal operator time, up to one operator in ten moved at random. */
 #include "ready.h"
 #include "rng.h"
 #include "sim.h"
@@ -11,7 +12,8 @@
 
 enum { N = 60 };
 
-/* A simpler machine, and the order it is given: none, upward rank, topological, that of the starts of the first placement under the full model. */
+/* A simpler machine, and the order it is given: none, upward rank, topological, that of the starts of the
+ * first placement under the full model. */
 typedef struct model {
 	const char *name;
 	bool contention;
@@ -19,7 +21,8 @@ typedef struct model {
 	enum { NO_ORDER, BY_RANK, BY_TOPO, BY_STARTS, N_GIVEN } given;
 } model;
 
-/* Contention is with channels in program order: with the rest as it is, that is the full model but for the channels' order. */
+/* Contention is with channels in program order: with the rest as it is, that is the full model but for the
+ * channels' order. */
 static const model models[] = {
 	{"order given: upward rank", false, BERTH_ORDER_PRIORITY, BY_RANK},
 	{"order given: topological order", false, BERTH_ORDER_PRIORITY, BY_TOPO},
@@ -49,7 +52,8 @@ static void draw(const berth_problem *p, int32_t index, int32_t *op_dev)
 	int64_t total = 0, sum = 0;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		total += p->op_mean_ns[op];
-	uint32_t devs = (uint32_t)p->n_devs, shift = berth_rng_below(&rng, devs), moved = berth_rng_below(&rng, 11);
+	uint32_t devs = (uint32_t)p->n_devs, shift = berth_rng_below(&rng, devs),
+		 moved = berth_rng_below(&rng, 11);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = p->g->topo_op[k];
 		uint32_t piece = total ? (uint32_t)(sum * (int64_t)devs / total) : 0;
@@ -84,7 +88,8 @@ static double regret(const int64_t *fast, const int64_t *full)
 	return (double)full[pick] / (double)full[best] - 1;
 }
 
-static void value(const berth_problem *p, const int32_t *op_dev, const int32_t *order, berth_arena *mem, int64_t out[N])
+static void value(const berth_problem *p, const int32_t *op_dev, const int32_t *order, berth_arena *mem,
+                  int64_t out[N])
 {
 	berth_sim *sim;
 	berth_sim_result r;
@@ -136,7 +141,8 @@ static void one(const char *zoo, const char *system, double tau[N_MODELS], doubl
 	for (int m = 0; m < N_MODELS; m++) {
 		berth_system free_s = s;
 		free_s.contention = models[m].contention;
-		free_s.channel_order = models[m].order == BERTH_ORDER_GIVEN ? BERTH_CHANNELS_REQUEST : BERTH_CHANNELS_PROGRAM;
+		free_s.channel_order = models[m].order == BERTH_ORDER_GIVEN ? BERTH_CHANNELS_REQUEST
+		                                                            : BERTH_CHANNELS_PROGRAM;
 		free_s.order = models[m].order;
 		must(berth_problem_new(&g, &free_s, &mem, &tmp, &q, &err), &err);
 		const int32_t *order[N_GIVEN] = {NULL, q.prio_op, g.topo_op, starts};
@@ -150,9 +156,18 @@ static void one(const char *zoo, const char *system, double tau[N_MODELS], doubl
 
 int main(void)
 {
-	static const char *const graph[] = {"zoo:resnet50", "zoo:inception-v3", "zoo:bert-base", "zoo:resnet50:training=1", "zoo:inception-v3:training=1",
-	                                    "zoo:bert-base:training=1", "zoo:random:ops=50:seed=1", "zoo:random:ops=100:seed=2", "zoo:random:ops=200:seed=3",
-	                                    "zoo:random:ops=400:seed=4", "zoo:random:ops=800:seed=5", "zoo:random:ops=1600:seed=6"};
+	static const char *const graph[] = {"zoo:resnet50",
+	                                    "zoo:inception-v3",
+	                                    "zoo:bert-base",
+	                                    "zoo:resnet50:training=1",
+	                                    "zoo:inception-v3:training=1",
+	                                    "zoo:bert-base:training=1",
+	                                    "zoo:random:ops=50:seed=1",
+	                                    "zoo:random:ops=100:seed=2",
+	                                    "zoo:random:ops=200:seed=3",
+	                                    "zoo:random:ops=400:seed=4",
+	                                    "zoo:random:ops=800:seed=5",
+	                                    "zoo:random:ops=1600:seed=6"};
 	static const char *const system[] = {"cpu+2gpu", "4gpu"};
 	double tau[N_MODELS] = {0}, lost[N_MODELS] = {0};
 	for (int i = 0; i < 12; i++)

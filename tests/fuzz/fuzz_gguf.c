@@ -1,4 +1,5 @@
-/* Any bytes as a GGUF file, read for prefill or, where its size is odd, for decoding with an operator an expert: an answer that passes its check, or an error that names the file. */
+/* Any bytes as a GGUF file, read for prefill or, where its size is odd, for decoding with an operator an
+ * expert: an answer that passes its check, or an error that names the file. */
 #include "gguf.h"
 
 #include <stdlib.h>
@@ -15,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	berth_gguf_options opt = berth_gguf_options_default();
 	opt.decode = opt.each_expert = size % 2;
 	berth_status st = berth_graph_parse_gguf("f.gguf", data, size, &opt, &mem, &tmp, &g, &r, &err);
-	if (st == BERTH_OK ? berth_graph_check(&g, &err) != BERTH_OK : (st != BERTH_EFORMAT && st != BERTH_ENOMEM) || strncmp(err.msg, "f.gguf: ", 8))
+	if (st == BERTH_OK ? berth_graph_check(&g, &err) != BERTH_OK
+	                   : (st != BERTH_EFORMAT && st != BERTH_ENOMEM) || strncmp(err.msg, "f.gguf: ", 8))
 		abort();
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);

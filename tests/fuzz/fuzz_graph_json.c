@@ -1,4 +1,5 @@
-/* Any bytes as a berth-graph file. What is read passes its check, and is written and read back to the same text. */
+/* Any bytes as a berth-graph file. What is read passes its check, and is written and read back to the same
+ * text. */
 #include "graph_json.h"
 
 #include <stdlib.h>
@@ -12,11 +13,13 @@ static void round_trip(const berth_graph *g, berth_arena *mem, berth_arena *tmp)
 	size_t n_one, n_two;
 	berth_graph back;
 	berth_err err;
-	if (berth_graph_check(g, &err) != BERTH_OK || berth_graph_write_json(g, false, mem, &one, &n_one, &err) != BERTH_OK)
+	if (berth_graph_check(g, &err) != BERTH_OK ||
+	    berth_graph_write_json(g, false, mem, &one, &n_one, &err) != BERTH_OK)
 		abort();
 	if (berth_graph_parse_json("f.json", one, n_one, mem, tmp, &back, &err) != BERTH_OK)
 		abort();
-	if (berth_graph_write_json(&back, false, mem, &two, &n_two, &err) != BERTH_OK || n_one != n_two || memcmp(one, two, n_one) != 0)
+	if (berth_graph_write_json(&back, false, mem, &two, &n_two, &err) != BERTH_OK || n_one != n_two ||
+	    memcmp(one, two, n_one) != 0)
 		abort();
 }
 

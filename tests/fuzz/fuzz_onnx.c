@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	berth_onnx_report r;
 	berth_err err = {0};
 	berth_status st = berth_graph_parse_onnx("f.onnx", data, size, NULL, &mem, &tmp, &g, &r, &err);
-	if (st == BERTH_OK ? berth_graph_check(&g, &err) != BERTH_OK : (st != BERTH_EFORMAT && st != BERTH_ENOMEM) || strncmp(err.msg, "f.onnx: ", 8))
+	if (st == BERTH_OK ? berth_graph_check(&g, &err) != BERTH_OK
+	                   : (st != BERTH_EFORMAT && st != BERTH_ENOMEM) || strncmp(err.msg, "f.onnx: ", 8))
 		abort();
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);

@@ -1,4 +1,5 @@
-/* Fuzzing of the reader of placements, against one small graph and system: what it accepts passes the check and survives a round trip. */
+/* Fuzzing of the reader of placements, against one small graph and system: what it accepts passes the check
+ * and survives a round trip. */
 #include "graph_json.h"
 #include "placement.h"
 #include "system_json.h"
@@ -9,7 +10,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char graph_text[] =
-	"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"c\"},{\"name\":\"a\"},{\"name\":\"b\"}],"
+	"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"c\"},{\"name\":\"a\"},{\"name\":"
+        "\"b\"}],"
 	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":4},{\"from\":\"b\",\"to\":\"c\",\"bytes\":4}]}";
 static const char system_text[] =
 	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
@@ -21,14 +23,16 @@ static void must(bool holds)
 		abort();
 }
 
-static void round_trip(const berth_placement *p, const berth_graph *g, const berth_system *s, berth_arena *mem, berth_arena *tmp)
+static void round_trip(const berth_placement *p, const berth_graph *g, const berth_system *s,
+                       berth_arena *mem, berth_arena *tmp)
 {
 	berth_placement again;
 	const char *text, *pretty, *last;
 	size_t len, n;
 	must(berth_placement_write_json(p, g, s, false, mem, &text, &n, NULL) == BERTH_OK);
 	must(berth_placement_write_json(p, g, s, true, mem, &pretty, &len, NULL) == BERTH_OK);
-	must(berth_placement_parse_json("again", pretty, len, g, s, mem, tmp, &again, NULL, NULL) == BERTH_OK);
+	must(berth_placement_parse_json("again", pretty, len, g, s, mem, tmp, &again, NULL, NULL) ==
+	     BERTH_OK);
 	must(berth_placement_write_json(&again, g, s, false, mem, &last, &len, NULL) == BERTH_OK);
 	must(len == n && memcmp(text, last, n) == 0);
 }
@@ -42,8 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	berth_err err = {0};
 	const char *warning;
 	must(berth_graph_parse_json("g", graph_text, strlen(graph_text), &mem, &tmp, &g, NULL) == BERTH_OK);
-	must(berth_system_parse_json("s", system_text, strlen(system_text), &mem, &tmp, &s, NULL) == BERTH_OK);
-	berth_status st = berth_placement_parse_json("fuzz", (const char *)data, size, &g, &s, &mem, &tmp, &p, &warning, &err);
+	must(berth_system_parse_json("s", system_text, strlen(system_text), &mem, &tmp, &s, NULL) ==
+	     BERTH_OK);
+	berth_status st = berth_placement_parse_json("fuzz", (const char *)data, size, &g, &s, &mem, &tmp, &p,
+	                                             &warning, &err);
 	if (st == BERTH_OK) {
 		must(berth_placement_check(&p, &g, &s, &tmp, &err) == BERTH_OK);
 		round_trip(&p, &g, &s, &mem, &tmp);

@@ -1,5 +1,5 @@
-/* Fuzzing of the checkpoint reader: the input as it is, and with a digest that fits, so that the checks behind it are reached. What is
- * accepted survives a round trip. */
+/* Fuzzing of the checkpoint reader: the input as it is, and with a digest that fits, so that the checks
+ * behind it are reached. What is accepted survives a round trip. */
 #include "safetensors.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Fuzzing of the reader of systems: whatever it accepts passes the check and survives a round trip bit for bit. */
+/* Fuzzing of the reader of systems: whatever it accepts passes the check and survives a round trip bit for
+ * bit. */
 #include "system_json.h"
 
 #include <stdlib.h>

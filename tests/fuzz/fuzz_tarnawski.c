@@ -1,4 +1,5 @@
-/* Fuzzing of the reader of published workloads: what it accepts compiles, and everything on the first device has a value under its cost model. */
+/* Fuzzing of the reader of published workloads: what it accepts compiles, and everything on the first device
+ * has a value under its cost model. */
 #include "eval.h"
 #include "tarnawski.h"
 

@@ -1,4 +1,5 @@
-/* Runs a fuzz target over stored inputs: arguments are files and folders of files. Fails where nothing was run. */
+/* Runs a fuzz target over stored inputs: arguments are files and folders of files. Fails where nothing was
+ * run. */
 #include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,9 @@
 /* berth-grouping: what grouping costs. Prints docs/grouping.md; see --help. Same build, same text.
  *
- * A grouped instance is the instance with its groups as colocation groups, so that every method searches among placements that keep groups whole, under the
- * same simulator. Its best placement is then refined back through the levels of the grouper (refine.h). The best known ungrouped
- * value of an instance is the best of everything that was found for it. */
+ * A grouped instance is the instance with its groups as colocation groups, so that every method searches
+ * among placements that keep groups whole, under the same simulator. Its best placement is then refined back
+ * through the levels of the grouper (refine.h). The best known ungrouped value of an instance is the best of
+ * everything that was found for it. */
 #include "group_loss.h"
 #include "methods.h"
 #include "refine.h"
@@ -39,7 +40,13 @@ static const struct {
 	{"zoo:random:ops=500:ccr=0.1:width=20:seed=23", "4gpu"},
 };
 static const int32_t targets[] = {16, 32, 64, 128, 256};
-enum { N_INSTANCES = sizeof instances / sizeof *instances, N_TARGETS = sizeof targets / sizeof *targets, MAX_GROUPERS = 8, SHOWN = 2, N_FREE = 4 };
+enum {
+	N_INSTANCES = sizeof instances / sizeof *instances,
+	N_TARGETS = sizeof targets / sizeof *targets,
+	MAX_GROUPERS = 8,
+	SHOWN = 2,
+	N_FREE = 4
+};
 
 /* What was found for one grouper and target. */
 typedef struct finding {
@@ -92,7 +99,8 @@ static void run_method(const char *name, berth_search *s, berth_arena *tmp)
 	must(berth_method_run(m, s, tmp, &err), &err);
 }
 
-/* Annealing without groups, as much of it as a grouped run and its refinement have together, from several seeds. */
+/* Annealing without groups, as much of it as a grouped run and its refinement have together, from several
+ * seeds. */
 static void search_freely(subject *x, int64_t evaluations)
 {
 	for (uint64_t seed = 1; seed <= N_FREE; seed++) {
@@ -108,7 +116,8 @@ static void search_freely(subject *x, int64_t evaluations)
 	}
 }
 
-static double refine(subject *x, const berth_coarsening *c, const berth_search *grouped, int64_t evaluations, uint64_t seed)
+static double refine(subject *x, const berth_coarsening *c, const berth_search *grouped, int64_t evaluations,
+                     uint64_t seed)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_search s;
@@ -118,7 +127,8 @@ static double refine(subject *x, const berth_coarsening *c, const berth_search *
 	berth_err err;
 	must(berth_search_new(&x->p, &cfg, &mem, &s, &err), &err);
 	must(berth_levels_new(&x->p, c, &mem, &levels, &err), &err);
-	berth_search_keep(&s, grouped->best, grouped->best_dev, grouped->best_has_order ? grouped->best_order : NULL);
+	berth_search_keep(&s, grouped->best, grouped->best_dev,
+	                  grouped->best_has_order ? grouped->best_order : NULL);
 	int32_t *op_dev = berth_arena_alloc(&mem, (size_t)x->p.n_ops, sizeof *op_dev);
 	if (!op_dev)
 		abort();
@@ -133,7 +143,8 @@ static double refine(subject *x, const berth_coarsening *c, const berth_search *
 }
 
 /* One seed: logarithms of the values are added to out. */
-static void search_grouped(subject *x, const berth_coarsening *c, int64_t evaluations, uint64_t seed, finding *out)
+static void search_grouped(subject *x, const berth_coarsening *c, int64_t evaluations, uint64_t seed,
+                           finding *out)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_err err;
@@ -164,7 +175,8 @@ static void measure(subject *x, const berth_grouper *grouper, int32_t target, co
 	must(berth_coarsen(&x->g, &cfg, &x->mem, &x->tmp, &c, &err), &err);
 	*out = (finding){.n_groups = c.n_groups, .op_group = c.op_group};
 	for (finding *f = x->found[0]; f < out; f++) /* the same groups by another name */
-		if (f->n_groups == c.n_groups && memcmp(f->op_group, c.op_group, (size_t)x->g.n_ops * sizeof *c.op_group) == 0) {
+		if (f->n_groups == c.n_groups &&
+		    memcmp(f->op_group, c.op_group, (size_t)x->g.n_ops * sizeof *c.op_group) == 0) {
 			*out = *f;
 			return;
 		}
@@ -177,7 +189,8 @@ static void measure(subject *x, const berth_grouper *grouper, int32_t target, co
 /* ---- the tables ---- */
 
 typedef struct sums {
-	double grouped[MAX_GROUPERS][N_TARGETS], refined[MAX_GROUPERS][N_TARGETS], groups[MAX_GROUPERS][N_TARGETS]; /* sums of logarithms; of groups */
+	double grouped[MAX_GROUPERS][N_TARGETS], refined[MAX_GROUPERS][N_TARGETS],
+		groups[MAX_GROUPERS][N_TARGETS]; /* sums of logarithms; of groups */
 } sums;
 
 static void print_header(const char *first)
@@ -202,9 +215,11 @@ static void print_means(const char *title, const berth_grouper *list, int32_t n,
 
 static void print_instance_row(const subject *x, int i, int32_t n)
 {
-	printf("| %s on %s | %d | %.4g |", instances[i].graph + 4, instances[i].system, x->g.n_ops, x->best * 1e3);
+	printf("| %s on %s | %d | %.4g |", instances[i].graph + 4, instances[i].system, x->g.n_ops,
+	       x->best * 1e3);
 	for (int32_t k = 0; k < n; k++)
-		printf(" %+.1f / %+.1f |", 100 * (x->found[k][SHOWN].grouped / x->best - 1), 100 * (x->found[k][SHOWN].refined / x->best - 1));
+		printf(" %+.1f / %+.1f |", 100 * (x->found[k][SHOWN].grouped / x->best - 1),
+		       100 * (x->found[k][SHOWN].refined / x->best - 1));
 	printf("\n");
 	fflush(stdout);
 }
@@ -233,14 +248,23 @@ static void print_tables(const effort *e)
 	sums total = {0};
 	int32_t n;
 	const berth_grouper *list = berth_grouper_list(&n);
-	printf("# What grouping costs\n\nMade by `berth-grouping > docs/grouping.md`, about ten minutes on one core. Latency of %d instances, simulated.\n\n"
-	       "Grouped: the best of %lld evaluations of annealing from the portfolio among placements that keep groups whole. Refined: that one after up to\n"
-	       "%lld evaluations of first improvement back through the levels of the grouper, down to single operators. Both are geometric means over %d\n"
-	       "seeds, against the best known placement: the best of two annealing and two local-search runs of %lld evaluations each without groups, and of\n"
-	       "all refined ones. `chain` never groups across branches, so it stays above the target. `by-score` has bytes for scores here.\n"
-	       "`auto` anneals with the groups of each of the others, %lld evaluations a grouper, and takes the one that comes out best.\n",
-	       N_INSTANCES, (long long)e->evaluations, (long long)e->evaluations, e->seeds, (long long)(2 * e->evaluations), (long long)(e->evaluations / 10));
-	printf("\n### At %d groups: loss in %%, grouped / refined\n\n| instance | operators | best known, ms |", targets[SHOWN]);
+	printf("# What grouping costs\n\nMade by `berth-grouping > docs/grouping.md`, about ten minutes on "
+	       "one core. Latency of %d instances, simulated.\n\n"
+	       "Grouped: the best of %lld evaluations of annealing from the portfolio among placements that "
+	       "keep groups whole. Refined: that one after up to\n"
+	       "%lld evaluations of first improvement back through the levels of the grouper, down to single "
+	       "operators. Both are geometric means over %d\n"
+	       "seeds, against the best known placement: the best of two annealing and two local-search runs "
+	       "of %lld evaluations each without groups, and of\n"
+	       "all refined ones. `chain` never groups across branches, so it stays above the target. "
+	       "`by-score` has bytes for scores here.\n"
+	       "`auto` anneals with the groups of each of the others, %lld evaluations a grouper, and takes "
+	       "the one that comes out best.\n",
+	       N_INSTANCES, (long long)e->evaluations, (long long)e->evaluations, e->seeds,
+	       (long long)(2 * e->evaluations), (long long)(e->evaluations / 10));
+	printf("\n### At %d groups: loss in %%, grouped / refined\n\n| instance | operators | best known, ms "
+	       "|",
+	       targets[SHOWN]);
 	for (int32_t k = 0; k < n; k++)
 		printf(" %s |", list[k].name);
 	printf("\n|---|---|---|");
@@ -249,7 +273,8 @@ static void print_tables(const effort *e)
 	printf("\n");
 	for (int i = 0; i < N_INSTANCES; i++)
 		run_instance(i, list, n, e, &total);
-	print_means("Loss with refinement, geometric mean, by number of groups wanted", list, n, total.refined);
+	print_means("Loss with refinement, geometric mean, by number of groups wanted", list, n,
+	            total.refined);
 	print_means("Loss without refinement", list, n, total.grouped);
 	printf("\n### Groups reached, mean\n\n");
 	print_header("grouper");
@@ -263,7 +288,8 @@ static void print_tables(const effort *e)
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-grouping [--evaluations N] [--seeds N]\n\nPrints docs/grouping.md; 4,000 evaluations a run (10 at least), 1 seed.\n");
+	fprintf(to, "usage: berth-grouping [--evaluations N] [--seeds N]\n\nPrints docs/grouping.md; 4,000 "
+	            "evaluations a run (10 at least), 1 seed.\n");
 	return to == stdout ? 0 : 2;
 }
 

@@ -1,5 +1,5 @@
-/* What is each part of `berth` worth? The method with one part taken away or exchanged, at one budget: within the whole, where annealing makes up for much, and
- * the agent alone, without annealing. */
+/* What is each part of `berth` worth? The method with one part taken away or exchanged, at one budget:
+ * within the whole, where annealing makes up for much, and the agent alone, without annealing. */
 #include "parts.h"
 #include "agent.h"
 #include "policy_builtin.h"
@@ -27,7 +27,11 @@ static void no_proposals(berth_agent_cfg *c) { c->proposals = false; }
 static void no_ce(berth_agent_cfg *c) { c->learner.clone_steps = 0; }
 static void no_ppo(berth_agent_cfg *c) { c->learner.epochs = 0; }
 static void no_grouping(berth_agent_cfg *c) { c->learner.groups = 4096; }
-static void no_learning(berth_agent_cfg *c) { c->learn_share = 0; c->learner.epochs = c->learner.clone_steps = 0; }
+static void no_learning(berth_agent_cfg *c)
+{
+	c->learn_share = 0;
+	c->learner.epochs = c->learner.clone_steps = 0;
+}
 static void sequential(berth_agent_cfg *c) { c->sequential_cells = INT64_MAX; }
 static void no_orders(berth_agent_cfg *c) { c->orders = false; }
 static void one_shot(berth_agent_cfg *c) { c->sequential_cells = 0; }
@@ -108,17 +112,22 @@ static void print_cost(const cost *c)
 }
 
 /* All variants on one instance; costs[variant]. */
-static void run_instance(subject *x, const berth_policy_file policy[N_WEIGHTS], int n_seeds, int64_t evaluations, cost costs[N_VARIANTS])
+static void run_instance(subject *x, const berth_policy_file policy[N_WEIGHTS], int n_seeds,
+                         int64_t evaluations, cost costs[N_VARIANTS])
 {
 	double base[MAX_SEEDS];
 	for (int v = 0; v < N_VARIANTS; v++)
 		for (int k = 0; k < n_seeds; k++) {
-			berth_search_cfg cfg = {.seed = (uint64_t)k + 1, .evaluations = evaluations, .policy = &policy[variants[v].weights]};
+			berth_search_cfg cfg = {.seed = (uint64_t)k + 1,
+			                        .evaluations = evaluations,
+			                        .policy = &policy[variants[v].weights]};
 			running = &variants[v];
 			double value = run_this(x, &method, &cfg);
 			if (v == 0)
 				base[k] = value;
-			costs[v].ratio[costs[v].n++] = log(fmin(value / base[k], 100)); /* what does not fit counts as a hundred times as much */
+			costs[v].ratio[costs[v].n++] = log(fmin(value / base[k], 100)); /* what does not fit
+			                                                                   counts as a hundred
+			                                                                   times as much */
 		}
 }
 
@@ -141,9 +150,12 @@ void table_ablation(int n_seeds, int64_t evaluations)
 		close_subject(&x);
 	}
 	printf("\n## What each part is worth, %lld evaluations, %d seeds\n\n"
-	       "Cost of taking a part of `berth` away or of exchanging it: geometric mean over the six instances above, relative to `berth` as it is, with equal seeds\n"
-	       "[95 %% bootstrap interval]. Within the whole, annealing makes up for much; the agent alone is policy, seeds and learning without annealing.\n\n"
-	       "| | within the whole | the agent alone |\n|---|---|---|\n", (long long)evaluations, n_seeds);
+	       "Cost of taking a part of `berth` away or of exchanging it: geometric mean over the six "
+	       "instances above, relative to `berth` as it is, with equal seeds\n"
+	       "[95 %% bootstrap interval]. Within the whole, annealing makes up for much; the agent alone "
+	       "is policy, seeds and learning without annealing.\n\n"
+	       "| | within the whole | the agent alone |\n|---|---|---|\n",
+	       (long long)evaluations, n_seeds);
 	for (int v = 1; v < N_VARIANTS; v++) {
 		printf("| %s", variants[v].name);
 		print_cost(&costs[0][v]);

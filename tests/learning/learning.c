@@ -1,4 +1,5 @@
-/* berth-learning: does the agent learn, and what is it worth? Prints the tables of docs/learning.md as Markdown; see --help. Same seeds, same tables. */
+/* berth-learning: does the agent learn, and what is it worth? Prints the tables of docs/learning.md as
+ * Markdown; see --help. Same seeds, same tables. */
 #include "learner.h"
 #include "methods.h"
 #include "parts.h"
@@ -87,8 +88,10 @@ static double run_method(const subject *x, const char *name, uint64_t seed, int6
 	return run_with(x, name, &cfg);
 }
 
-/* The sampler alone: no seeds, no refinement; trained or with its untrained weights. first and last: mean reward of the first and last tenth. */
-static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t evaluations, double *first, double *last)
+/* The sampler alone: no seeds, no refinement; trained or with its untrained weights. first and last: mean
+ * reward of the first and last tenth. */
+static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t evaluations, double *first,
+                          double *last)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_search s, *all = &s;
@@ -151,11 +154,15 @@ static void print_instance(int i)
 static void table_learn(int n_seeds, int64_t evaluations)
 {
 	int disjoint = 0, rising = 0;
-	printf("\n### Learning alone: no seeds, no refinement, %lld evaluations, %d seeds\n\n", (long long)evaluations, n_seeds);
-	printf("Best value in ms: interquartile mean [95 %% bootstrap interval]. Reward: log(best single device / value), mean of the first and the last tenth of the samples.\n\n");
-	printf("| instance | best of random | untrained sampler | trained | reward, first tenth | last tenth | intervals disjoint |\n|---|---|---|---|---|---|---|\n");
+	printf("\n### Learning alone: no seeds, no refinement, %lld evaluations, %d seeds\n\n",
+	       (long long)evaluations, n_seeds);
+	printf("Best value in ms: interquartile mean [95 %% bootstrap interval]. Reward: log(best single "
+	       "device / value), mean of the first and the last tenth of the samples.\n\n");
+	printf("| instance | best of random | untrained sampler | trained | reward, first tenth | last tenth "
+	       "| intervals disjoint |\n|---|---|---|---|---|---|---|\n");
 	for (int i = 0; i < N_INSTANCES; i++) {
-		double random[MAX_SEEDS], blank[MAX_SEEDS], trained[MAX_SEEDS], first[MAX_SEEDS], last[MAX_SEEDS], a, b;
+		double random[MAX_SEEDS], blank[MAX_SEEDS], trained[MAX_SEEDS], first[MAX_SEEDS],
+			last[MAX_SEEDS], a, b;
 		subject x;
 		open_instance(&x, i);
 		for (int k = 0; k < n_seeds; k++) {
@@ -163,9 +170,11 @@ static void table_learn(int n_seeds, int64_t evaluations)
 			blank[k] = run_sampler(&x, false, (uint64_t)k + 1, evaluations, &a, &b);
 			trained[k] = run_sampler(&x, true, (uint64_t)k + 1, evaluations, &first[k], &last[k]);
 		}
-		berth_interval r = berth_bootstrap(random, n_seeds, berth_iqm, &x.tmp), u = berth_bootstrap(blank, n_seeds, berth_iqm, &x.tmp);
+		berth_interval r = berth_bootstrap(random, n_seeds, berth_iqm, &x.tmp),
+			       u = berth_bootstrap(blank, n_seeds, berth_iqm, &x.tmp);
 		berth_interval t = berth_bootstrap(trained, n_seeds, berth_iqm, &x.tmp);
-		berth_interval f = berth_bootstrap(first, n_seeds, berth_iqm, &x.tmp), l = berth_bootstrap(last, n_seeds, berth_iqm, &x.tmp);
+		berth_interval f = berth_bootstrap(first, n_seeds, berth_iqm, &x.tmp),
+			       l = berth_bootstrap(last, n_seeds, berth_iqm, &x.tmp);
 		bool apart = t.high < r.low && t.high < u.low;
 		disjoint += apart;
 		rising += l.low > f.high;
@@ -179,7 +188,9 @@ static void table_learn(int n_seeds, int64_t evaluations)
 		fflush(stdout);
 		close_subject(&x);
 	}
-	printf("\nIntervals disjoint on %d of %d instances; mean reward rises beyond the intervals on %d of %d.\n", disjoint, N_INSTANCES, rising, N_INSTANCES);
+	printf("\nIntervals disjoint on %d of %d instances; mean reward rises beyond the intervals on %d of "
+	       "%d.\n",
+	       disjoint, N_INSTANCES, rising, N_INSTANCES);
 }
 
 static void table_berth(int n_seeds, int64_t evaluations)
@@ -188,11 +199,15 @@ static void table_berth(int n_seeds, int64_t evaluations)
 	enum { N_ONCE = sizeof once / sizeof *once };
 	double log_ratio = 0, log_anneal = 0;
 	int worse = 0, runs = 0;
-	printf("\n### `berth` against its parts and its rivals, %lld evaluations each, %d seeds\n\n", (long long)evaluations, n_seeds);
-	printf("Value in ms: interquartile mean [95 %% bootstrap interval]. `local-search` starts from the best heuristic and goes on until the budget ends.\n\n");
-	printf("| instance | best single device | best heuristic | local-search | anneal | berth | berth / local-search | berth / anneal | bound |\n|---|---|---|---|---|---|---|---|---|\n");
+	printf("\n### `berth` against its parts and its rivals, %lld evaluations each, %d seeds\n\n",
+	       (long long)evaluations, n_seeds);
+	printf("Value in ms: interquartile mean [95 %% bootstrap interval]. `local-search` starts from the "
+	       "best heuristic and goes on until the budget ends.\n\n");
+	printf("| instance | best single device | best heuristic | local-search | anneal | berth | berth / "
+	       "local-search | berth / anneal | bound |\n|---|---|---|---|---|---|---|---|---|\n");
 	for (int i = 0; i < N_INSTANCES; i++) {
-		double local[MAX_SEEDS], anneal[MAX_SEEDS], ours[MAX_SEEDS], single = INFINITY, best = INFINITY;
+		double local[MAX_SEEDS], anneal[MAX_SEEDS], ours[MAX_SEEDS], single = INFINITY,
+									     best = INFINITY;
 		int which = 0;
 		subject x;
 		open_instance(&x, i);
@@ -212,7 +227,8 @@ static void table_berth(int n_seeds, int64_t evaluations)
 			worse += ours[k] > best;
 			runs++;
 		}
-		berth_interval l = berth_bootstrap(local, n_seeds, berth_iqm, &x.tmp), a = berth_bootstrap(anneal, n_seeds, berth_iqm, &x.tmp);
+		berth_interval l = berth_bootstrap(local, n_seeds, berth_iqm, &x.tmp),
+			       a = berth_bootstrap(anneal, n_seeds, berth_iqm, &x.tmp);
 		berth_interval o = berth_bootstrap(ours, n_seeds, berth_iqm, &x.tmp);
 		log_ratio += log(o.middle / l.middle) / N_INSTANCES;
 		log_anneal += log(o.middle / a.middle) / N_INSTANCES;
@@ -225,11 +241,13 @@ static void table_berth(int n_seeds, int64_t evaluations)
 		print_interval(l, 1e3, "%.4g");
 		print_interval(a, 1e3, "%.4g");
 		print_interval(o, 1e3, "%.4g");
-		printf(" | %.4f | %.4f | %.4g |\n", o.middle / l.middle, o.middle / a.middle, x.b.value[BERTH_LATENCY] * 1e3);
+		printf(" | %.4f | %.4f | %.4g |\n", o.middle / l.middle, o.middle / a.middle,
+		       x.b.value[BERTH_LATENCY] * 1e3);
 		fflush(stdout);
 		close_subject(&x);
 	}
-	printf("\nGeometric mean of berth / local-search: %.4f; of berth / anneal: %.4f. Worse than the portfolio or the best single device: %d of %d runs.\n",
+	printf("\nGeometric mean of berth / local-search: %.4f; of berth / anneal: %.4f. Worse than the "
+	       "portfolio or the best single device: %d of %d runs.\n",
 	       exp(log_ratio), exp(log_anneal), worse, runs);
 }
 
@@ -238,8 +256,10 @@ static void table_post(int n_seeds, int64_t evaluations)
 	static const char *const method[] = {"random", "cem", "ppo", "post"};
 	enum { N = sizeof method / sizeof *method };
 	double mean[N] = {0};
-	printf("\n### Table policies: `post` against its halves, %lld evaluations, %d seeds\n\n", (long long)evaluations, n_seeds);
-	printf("Best value in ms: interquartile mean [95 %% bootstrap interval].\n\n| instance | random | cem | ppo | post |\n|---|---|---|---|---|\n");
+	printf("\n### Table policies: `post` against its halves, %lld evaluations, %d seeds\n\n",
+	       (long long)evaluations, n_seeds);
+	printf("Best value in ms: interquartile mean [95 %% bootstrap interval].\n\n| instance | random | "
+	       "cem | ppo | post |\n|---|---|---|---|---|\n");
 	for (int i = 0; i < N_INSTANCES; i++) {
 		subject x;
 		open_instance(&x, i);
@@ -256,14 +276,19 @@ static void table_post(int n_seeds, int64_t evaluations)
 		printf(" |\n");
 		close_subject(&x);
 	}
-	printf("\nGeometric mean of post / cem: %.4f; of post / ppo: %.4f.\n", exp(mean[3] - mean[1]), exp(mean[3] - mean[2]));
+	printf("\nGeometric mean of post / cem: %.4f; of post / ppo: %.4f.\n", exp(mean[3] - mean[1]),
+	       exp(mean[3] - mean[2]));
 }
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-learning [--part learn|berth|post|tiled|ablation|objectives|prior|zero-shot|time] [--seeds N] [--evaluations N] [--time S]\n\n"
-	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations for learn and\n"
-	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 5,000 evaluations,\n"
+	fprintf(to, "usage: berth-learning [--part "
+	            "learn|berth|post|tiled|ablation|objectives|prior|zero-shot|time] [--seeds N] "
+	            "[--evaluations N] [--time S]\n\n"
+	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations "
+	            "for learn and\n"
+	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 5,000 "
+	            "evaluations,\n"
 	            "5 seeds. time: 3 seeds of 1 s.\n");
 	return to == stdout ? 0 : 2;
 }

@@ -6,8 +6,13 @@
 #include <stdio.h>
 
 static const berth_metric metrics[] = {BERTH_ENERGY, BERTH_EDP, BERTH_THROUGHPUT};
-static const char *const heuristics[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp", "round-robin", "peft", "heft-lookahead"};
-enum { N_METRICS = sizeof metrics / sizeof *metrics, N_HEURISTICS = sizeof heuristics / sizeof *heuristics, MAX_SEEDS = 100 };
+static const char *const heuristics[] = {"single",    "heft",        "ceft-cpop", "pbqp",
+                                         "ceft-pbqp", "round-robin", "peft",      "heft-lookahead"};
+enum {
+	N_METRICS = sizeof metrics / sizeof *metrics,
+	N_HEURISTICS = sizeof heuristics / sizeof *heuristics,
+	MAX_SEEDS = 100
+};
 
 static void print_value(double v, double scale)
 {
@@ -17,11 +22,14 @@ static void print_value(double v, double scale)
 		printf("does not fit");
 }
 
-static berth_interval measure(subject *x, const char *method, berth_metric m, int n_seeds, int64_t evaluations, double scale)
+static berth_interval measure(subject *x, const char *method, berth_metric m, int n_seeds,
+                              int64_t evaluations, double scale)
 {
 	double v[MAX_SEEDS];
 	for (int k = 0; k < n_seeds; k++) {
-		berth_search_cfg cfg = {.objective = berth_objective_of(m), .seed = (uint64_t)k + 1, .evaluations = evaluations};
+		berth_search_cfg cfg = {.objective = berth_objective_of(m),
+		                        .seed = (uint64_t)k + 1,
+		                        .evaluations = evaluations};
 		v[k] = run_with(x, method, &cfg);
 	}
 	berth_interval r = berth_bootstrap(v, n_seeds, berth_iqm, &x->tmp);
@@ -37,7 +45,8 @@ typedef struct sums {
 
 static void add_instance(int i, berth_metric m, int n_seeds, int64_t evaluations, sums *s)
 {
-	static const double scale[BERTH_N_METRICS] = {[BERTH_ENERGY] = 1, [BERTH_EDP] = 1, [BERTH_THROUGHPUT] = 1e3};
+	static const double scale[BERTH_N_METRICS] = {
+		[BERTH_ENERGY] = 1, [BERTH_EDP] = 1, [BERTH_THROUGHPUT] = 1e3};
 	double single = INFINITY, best = INFINITY, bound;
 	const char *which = "none";
 	subject x;
@@ -59,7 +68,8 @@ static void add_instance(int i, berth_metric m, int n_seeds, int64_t evaluations
 	printf(" | ");
 	print_value(best, scale[m]);
 	printf(" (%s)", which);
-	double anneal = measure(&x, "anneal", m, n_seeds, evaluations, scale[m]).middle, berth = measure(&x, "berth", m, n_seeds, evaluations, scale[m]).middle;
+	double anneal = measure(&x, "anneal", m, n_seeds, evaluations, scale[m]).middle,
+	       berth = measure(&x, "berth", m, n_seeds, evaluations, scale[m]).middle;
 	printf(" | %.4f | %.4g |\n", berth / anneal, bound * scale[m]);
 	s->n++;
 	s->single += log(fmin(berth / single, 1)); /* what does not fit counts as no worse */
@@ -73,15 +83,19 @@ void table_objectives(int n_seeds, int64_t evaluations)
 {
 	sums s[N_METRICS] = {{0}};
 	printf("\n## Energy, energy-delay product and throughput, %lld evaluations, %d seeds\n\n"
-	       "J, J s and ms a sample: interquartile mean [95 %% bootstrap interval]. The best heuristic is that of all that answer at once.\n\n"
-	       "| objective, instance | best single device | best heuristic | anneal | berth | berth / anneal | bound |\n|---|---|---|---|---|---|---|\n",
+	       "J, J s and ms a sample: interquartile mean [95 %% bootstrap interval]. The best heuristic is "
+	       "that of all that answer at once.\n\n"
+	       "| objective, instance | best single device | best heuristic | anneal | berth | berth / "
+	       "anneal | bound |\n|---|---|---|---|---|---|---|\n",
 	       (long long)evaluations, n_seeds);
 	for (int m = 0; m < N_METRICS; m++)
 		for (int i = 0; i < n_instances(); i++)
 			add_instance(i, metrics[m], n_seeds, evaluations, &s[m]);
 	printf("\nGeometric means of `berth` to");
 	for (int m = 0; m < N_METRICS; m++)
-		printf("%s the best single device, the best heuristic and annealing: %.4f, %.4f, %.4f for %s (worse than a part on %d of %d)", m ? ";" : "",
-		       exp(s[m].single / s[m].n), exp(s[m].heuristic / s[m].n), exp(s[m].anneal / s[m].n), berth_metric_name(metrics[m]), s[m].worse, s[m].n);
+		printf("%s the best single device, the best heuristic and annealing: %.4f, %.4f, %.4f for %s "
+		       "(worse than a part on %d of %d)",
+		       m ? ";" : "", exp(s[m].single / s[m].n), exp(s[m].heuristic / s[m].n),
+		       exp(s[m].anneal / s[m].n), berth_metric_name(metrics[m]), s[m].worse, s[m].n);
 	printf(".\n");
 }

@@ -1,5 +1,6 @@
-/* What is the learned prior worth? The same searches, once from the policy that comes with berth and once from a uniform one: evaluations until the best so
- * far is within 2 % of the best known. A search is given that value as its bound, so it ends when it is there. */
+/* What is the learned prior worth? The same searches, once from the policy that comes with berth and once
+ * from a uniform one: evaluations until the best so far is within 2 % of the best known. A search is given
+ * that value as its bound, so it ends when it is there. */
 #include "anneal.h"
 #include "learner.h"
 #include "parts.h"
@@ -13,19 +14,24 @@
 enum { MAX_SEEDS = 100, BEST_EVALUATIONS = 10000 };
 #define NEAR 1.02
 
-/* Model families that the policy was not trained on, as in zero_shot.c (random graphs: other seeds); small, as uniform priors need long. */
+/* Model families that the policy was not trained on, as in zero_shot.c (random graphs: other seeds); small,
+ * as uniform priors need long. */
 static const struct {
 	const char *graph, *system;
 } instances[] = {
-	{"zoo:inception-v3:batch=16", "cpu+2gpu"}, {"zoo:inception-v3:batch=8", "hetero-cluster"}, {"zoo:gnmt:seq=2", "hetero-cluster"},
-	{"zoo:transformer:batch=8", "random:seed=102:topology=bus"}, {"zoo:moe:layers=2", "cpu+2gpu"}, {"zoo:llama-layer:tiles=2", "4gpu"},
-	{"zoo:random:ops=150:seed=78:ccr=1", "random:seed=103:devices=6:topology=hosts"}, {"zoo:random:ops=200:seed=77", "hetero-cluster"},
+	{"zoo:inception-v3:batch=16", "cpu+2gpu"}, {"zoo:inception-v3:batch=8", "hetero-cluster"},
+	{"zoo:gnmt:seq=2", "hetero-cluster"},
+	{"zoo:transformer:batch=8", "random:seed=102:topology=bus"}, {"zoo:moe:layers=2", "cpu+2gpu"},
+	{"zoo:llama-layer:tiles=2", "4gpu"},
+	{"zoo:random:ops=150:seed=78:ccr=1", "random:seed=103:devices=6:topology=hosts"},
+	{"zoo:random:ops=200:seed=77", "hetero-cluster"},
 };
 enum { N_INSTANCES = sizeof instances / sizeof *instances };
 
 typedef enum prior { PRIOR_LEARNED, PRIOR_HEFT, PRIOR_UNIFORM, N_PRIORS } prior;
 
-/* Weights of the sequential policy: as shipped; fresh ones that decode like HEFT; fresh ones, near uniform. */
+/* Weights of the sequential policy: as shipped; fresh ones that decode like HEFT; fresh ones, near uniform.
+ */
 static void fill_weights(const berth_policy_file *f, prior which, uint64_t seed, nn_real *w)
 {
 	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_INIT);
@@ -40,7 +46,8 @@ static void fill_weights(const berth_policy_file *f, prior which, uint64_t seed,
 
 /* What follows the draws. */
 typedef enum search_kind { SEARCH_DRAWS, SEARCH_PPO, SEARCH_ANNEAL, N_SEARCHES } search_kind;
-static const char *const kind_name[N_SEARCHES] = {"draws alone", "draws with PPO", "64 evaluations of draws, then annealing"};
+static const char *const kind_name[N_SEARCHES] = {"draws alone", "draws with PPO",
+                                                  "64 evaluations of draws, then annealing"};
 
 static void anneal_from(berth_search *s, berth_arena *tmp)
 {
@@ -48,12 +55,15 @@ static void anneal_from(berth_search *s, berth_arena *tmp)
 	berth_err err;
 	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
 	must(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, &err), &err);
-	for (int32_t i = 0; berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i], n_steps); i = (i + 1) % BERTH_ANNEAL_SCALES)
+	for (int32_t i = 0;
+	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i], n_steps);
+	     i = (i + 1) % BERTH_ANNEAL_SCALES)
 		n_steps += i == BERTH_ANNEAL_SCALES - 1 ? n_steps : 0;
 }
 
 /* Evaluations until the value `enough` is reached; INFINITY where `most` were not. */
-static double search_from(const subject *x, const berth_policy_file *f, prior which, search_kind kind, uint64_t seed, double enough, int64_t most)
+static double search_from(const subject *x, const berth_policy_file *f, prior which, search_kind kind,
+                          uint64_t seed, double enough, int64_t most)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_search s, *all = &s;
@@ -72,7 +82,8 @@ static double search_from(const subject *x, const berth_policy_file *f, prior wh
 	s.evaluations = 0; /* the reference is no part of the search */
 	s.bound = enough;
 	must(berth_learner_offer_greedy(&l, 0, &tmp, &err), &err);
-	while ((kind != SEARCH_ANNEAL || s.evaluations < 64) && (room = berth_search_budget_left(&s, how.batch)) > 0)
+	while ((kind != SEARCH_ANNEAL || s.evaluations < 64) &&
+	       (room = berth_search_budget_left(&s, how.batch)) > 0)
 		must(berth_learner_step(&l, 0, (int32_t)room, NULL, &err), &err);
 	if (kind == SEARCH_ANNEAL)
 		anneal_from(&s, &tmp);
@@ -122,28 +133,35 @@ void table_prior(int n_seeds, int64_t most)
 	berth_err err;
 	must(berth_policy_builtin(&mem, &f, &err), &err);
 	printf("\n## What the learned prior is worth\n\n"
-	       "Evaluations until a search is within 2 %% of the best known value (of `berth` and `anneal`, 2 seeds of %lld evaluations each), at most %lld, median of\n"
-	       "%d seeds. No heuristic seeds any of them. The prior is the distribution that the first draws come from, along a list schedule: the policy that comes\n"
-	       "with berth; untrained weights that decode like HEFT; untrained weights, near uniform.\n\n| instance, search | learned | like HEFT | uniform | learned / uniform |\n"
-	       "|---|---|---|---|---|\n", (long long)BEST_EVALUATIONS, (long long)most, n_seeds);
+	       "Evaluations until a search is within 2 %% of the best known value (of `berth` and `anneal`, "
+	       "2 seeds of %lld evaluations each), at most %lld, median of\n"
+	       "%d seeds. No heuristic seeds any of them. The prior is the distribution that the first draws "
+	       "come from, along a list schedule: the policy that comes\n"
+	       "with berth; untrained weights that decode like HEFT; untrained weights, near uniform.\n\n| "
+	       "instance, search | learned | like HEFT | uniform | learned / uniform |\n"
+	       "|---|---|---|---|---|\n",
+	       (long long)BEST_EVALUATIONS, (long long)most, n_seeds);
 	for (int i = 0; i < N_INSTANCES; i++) {
 		subject x;
 		open_subject_of(&x, instances[i].graph, instances[i].system);
 		double enough = NEAR * best_known(&x);
 		for (int kind = 0; kind < N_SEARCHES; kind++) {
 			double n[N_PRIORS];
-			printf("| %s on %s, %s", instances[i].graph + 4, instances[i].system, kind_name[kind]);
+			printf("| %s on %s, %s", instances[i].graph + 4, instances[i].system,
+			       kind_name[kind]);
 			for (int which = 0; which < N_PRIORS; which++) {
 				double v[MAX_SEEDS];
 				for (int k = 0; k < n_seeds; k++)
-					v[k] = search_from(&x, &f, (prior)which, (search_kind)kind, (uint64_t)k + 1, enough, most);
+					v[k] = search_from(&x, &f, (prior)which, (search_kind)kind,
+					                   (uint64_t)k + 1, enough, most);
 				n[which] = median(v, n_seeds);
 				print_count(n[which], most);
 				reached[kind][which] += isfinite(n[which]);
 				ratio[kind][which] += log(fmin(n[which], (double)most)) / N_INSTANCES;
 			}
 			if (isfinite(n[PRIOR_LEARNED]))
-				printf(" | %s%.3f |\n", isfinite(n[PRIOR_UNIFORM]) ? "" : "< ", n[PRIOR_LEARNED] / fmin(n[PRIOR_UNIFORM], (double)most));
+				printf(" | %s%.3f |\n", isfinite(n[PRIOR_UNIFORM]) ? "" : "< ",
+				       n[PRIOR_LEARNED] / fmin(n[PRIOR_UNIFORM], (double)most));
 			else
 				printf(" | - |\n");
 		}
@@ -151,8 +169,9 @@ void table_prior(int n_seeds, int64_t most)
 	}
 	printf("\n");
 	for (int kind = 0; kind < N_SEARCHES; kind++)
-		printf("%s: reached on %d, %d and %d of %d instances; geometric mean of learned / uniform %.3f, of learned / like HEFT %.3f (the limit where it was not reached).\n",
-		       kind_name[kind], reached[kind][0], reached[kind][1], reached[kind][2], N_INSTANCES, exp(ratio[kind][0] - ratio[kind][2]),
-		       exp(ratio[kind][0] - ratio[kind][1]));
+		printf("%s: reached on %d, %d and %d of %d instances; geometric mean of learned / uniform "
+		       "%.3f, of learned / like HEFT %.3f (the limit where it was not reached).\n",
+		       kind_name[kind], reached[kind][0], reached[kind][1], reached[kind][2], N_INSTANCES,
+		       exp(ratio[kind][0] - ratio[kind][2]), exp(ratio[kind][0] - ratio[kind][1]));
 	berth_arena_free(&mem);
 }

@@ -1,5 +1,6 @@
-/* All learners and their rivals at the budget of the papers: 2,400 evaluations of tiled matrix programs on four equal devices, first in, first out, without
- * contention. One line of the table an instance, one column a method. */
+/* All learners and their rivals at the budget of the papers: 2,400 evaluations of tiled matrix programs on
+ * four equal devices, first in, first out, without contention. One line of the table an instance, one column
+ * a method. */
 #include "hsdag.h"
 #include "parts.h"
 #include "statistics.h"
@@ -10,9 +11,11 @@
 #include <stdio.h>
 
 static const char *const graphs[] = {
-	"zoo:chain-mm", "zoo:chain-mm:matrices=16", "zoo:ffnn:layers=6", "zoo:ffnn:tiles=3", "zoo:llama-block", "zoo:llama-layer",
+	"zoo:chain-mm",     "zoo:chain-mm:matrices=16", "zoo:ffnn:layers=6",
+	"zoo:ffnn:tiles=3", "zoo:llama-block",          "zoo:llama-layer",
 };
-/* The links of the built-in four GPUs, and those of a machine without NVLink: PCIe 3.0 of 16 lanes, as cpu+2gpu has it. */
+/* The links of the built-in four GPUs, and those of a machine without NVLink: PCIe 3.0 of 16 lanes, as
+ * cpu+2gpu has it. */
 static const struct {
 	const char *name;
 	double bandwidth, latency_s;
@@ -23,10 +26,17 @@ typedef struct column {
 	int64_t evaluations;
 } column;
 static const column columns[] = {
-	{"random", "random", 0}, {"reinforce", "reinforce", 0}, {"ppo", "ppo", 0}, {"cem", "cem", 0}, {"cp-list, 100", "cp-list", 202}, {"cp-list", "cp-list", 0},
-	{"anneal", "anneal", 0}, {"post", "post", 0}, {"hsdag, released", NULL, 0}, {"hsdag", "hsdag", 0}, {"doppler", "doppler", 0}, {"berth", "berth", 0},
+	{"random", "random", 0}, {"reinforce", "reinforce", 0}, {"ppo", "ppo", 0}, {"cem", "cem", 0},
+	{"cp-list, 100", "cp-list", 202}, {"cp-list", "cp-list", 0},
+	{"anneal", "anneal", 0}, {"post", "post", 0}, {"hsdag, released", NULL, 0}, {"hsdag", "hsdag", 0},
+	{"doppler", "doppler", 0}, {"berth", "berth", 0},
 };
-enum { N_GRAPHS = sizeof graphs / sizeof *graphs, N_LINKS = sizeof links / sizeof *links, N_COLUMNS = sizeof columns / sizeof *columns, MAX_SEEDS = 100 };
+enum {
+	N_GRAPHS = sizeof graphs / sizeof *graphs,
+	N_LINKS = sizeof links / sizeof *links,
+	N_COLUMNS = sizeof columns / sizeof *columns,
+	MAX_SEEDS = 100
+};
 
 static berth_status run_released(berth_search *s, berth_arena *tmp, berth_err *err)
 {
@@ -63,7 +73,8 @@ static double measure(subject *x, const column *c, int n_seeds, int64_t evaluati
 {
 	double v[MAX_SEEDS];
 	for (int k = 0; k < n_seeds; k++) {
-		berth_search_cfg cfg = {.seed = (uint64_t)k + 1, .evaluations = c->evaluations ? c->evaluations : evaluations};
+		berth_search_cfg cfg = {.seed = (uint64_t)k + 1,
+		                        .evaluations = c->evaluations ? c->evaluations : evaluations};
 		v[k] = c->method ? run_with(x, c->method, &cfg) : run_this(x, &released, &cfg);
 	}
 	berth_interval r = berth_bootstrap(v, n_seeds, berth_iqm, &x->tmp);
@@ -75,8 +86,11 @@ static double measure(subject *x, const column *c, int n_seeds, int64_t evaluati
 static void print_head(int n_seeds, int64_t evaluations)
 {
 	printf("\n## Tiled matrix programs: all learners, %lld evaluations, %d seeds\n\n"
-	       "Four equal GPUs (`4gpu`), first in, first out, without contention; joined by NVLink as built in, and by PCIe 3.0 (12 GB/s, 10 us). Best value in\n"
-	       "ms: interquartile mean [95 %% bootstrap interval]. `cp-list, 100`: its first 100 restarts; all others have the whole budget.\n\n| instance | operators | bound", (long long)evaluations, n_seeds);
+	       "Four equal GPUs (`4gpu`), first in, first out, without contention; joined by NVLink as built "
+	       "in, and by PCIe 3.0 (12 GB/s, 10 us). Best value in\n"
+	       "ms: interquartile mean [95 %% bootstrap interval]. `cp-list, 100`: its first 100 restarts; "
+	       "all others have the whole budget.\n\n| instance | operators | bound",
+	       (long long)evaluations, n_seeds);
 	for (int m = 0; m < N_COLUMNS; m++)
 		printf(" | %s", columns[m].title);
 	printf(" |\n|---|---|---");
@@ -93,7 +107,8 @@ void table_tiled(int n_seeds, int64_t evaluations)
 		for (int i = 0; i < N_GRAPHS; i++) {
 			subject x;
 			open_tiled(&x, graphs[i], l);
-			printf("| %s, %s | %d | %.4g", graphs[i] + 4, links[l].name, x.p.n_ops, x.b.value[BERTH_LATENCY] * 1e3);
+			printf("| %s, %s | %d | %.4g", graphs[i] + 4, links[l].name, x.p.n_ops,
+			       x.b.value[BERTH_LATENCY] * 1e3);
 			for (int m = 0; m < N_COLUMNS; m++) {
 				double value = log(measure(&x, &columns[m], n_seeds, evaluations));
 				sum[l][m] += value / N_GRAPHS;

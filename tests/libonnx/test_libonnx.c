@@ -1,6 +1,7 @@
-/* Shapes of the ONNX importer against those of libonnx, on the models of Debian's libonnx-testdata, of our own exports and of the workloads.
- * Both see the model without the shapes that it declares inside. Wherever libonnx knows the type and the whole shape of a tensor, the importer must
- * know the same; where only the model's own declaration is complete, that. What they cannot be compared on is counted and printed. */
+/* Shapes of the ONNX importer against those of libonnx, on the models of Debian's libonnx-testdata, of our
+ * own exports and of the workloads. Both see the model without the shapes that it declares inside. Wherever
+ * libonnx knows the type and the whole shape of a tensor, the importer must know the same; where only the
+ * model's own declaration is complete, that. What they cannot be compared on is counted and printed. */
 #include "file.h"
 #include "libonnx.h"
 #include "onnx_infer.h"
@@ -13,8 +14,9 @@
 #include <unistd.h>
 
 typedef struct tally {
-	int models, refused, unreadable;   /* compared; that libonnx refuses to infer; that the importer cannot read */
-	long shapes, declared;             /* equal to libonnx's; known to the declarations only, and equal to those */
+	int models, refused, unreadable; /* compared; that libonnx refuses to infer; that the importer cannot
+	                                    read */
+	long shapes, declared; /* equal to libonnx's; known to the declarations only, and equal to those */
 	long wrong, missing, declared_wrong; /* against libonnx; not known where libonnx knows */
 	long beyond;                       /* known to the importer, not to libonnx */
 } tally;
@@ -32,7 +34,8 @@ static bool is_full(int32_t elem, int32_t rank, const int64_t *dim)
 	return elem && onnx_count(rank, dim) >= 0;
 }
 
-static void remember(void *ctx, const char *name, int32_t elem, int32_t rank, const int64_t *dim, bool inferred)
+static void remember(void *ctx, const char *name, int32_t elem, int32_t rank, const int64_t *dim,
+                     bool inferred)
 {
 	compare *c = ctx;
 	if (rank > ONNX_MAX_RANK || !is_full(elem, rank, dim))
@@ -62,7 +65,8 @@ static void on_declared(void *ctx, const char *name, int32_t elem, int32_t rank,
 
 static bool same(const onnx_value *v, const struct seen *s)
 {
-	return v->elem == s->elem && v->rank == s->rank && (s->rank == 0 || memcmp(v->dim, s->dim, (size_t)s->rank * sizeof *s->dim) == 0);
+	return v->elem == s->elem && v->rank == s->rank &&
+	       (s->rank == 0 || memcmp(v->dim, s->dim, (size_t)s->rank * sizeof *s->dim) == 0);
 }
 
 static void say(const compare *c, const char *what, const onnx_value *v, const struct seen *s)
@@ -73,7 +77,8 @@ static void say(const compare *c, const char *what, const onnx_value *v, const s
 		memcpy(da.d, v->dim, (size_t)v->rank * sizeof *v->dim);
 	memcpy(db.d, s->dim, (size_t)s->rank * sizeof *s->dim);
 	print_message("%s: %s: '%s' (%s): type %d %s, expected type %d %s\n", what, c->path, s->name,
-	              v->producer >= 0 ? c->m.node[v->producer].type : "", v->elem, onnx_dims_text(a, &da), s->elem, onnx_dims_text(b, &db));
+	              v->producer >= 0 ? c->m.node[v->producer].type : "", v->elem, onnx_dims_text(a, &da),
+	              s->elem, onnx_dims_text(b, &db));
 }
 
 /* Does the model declare the value as the importer has it? Then libonnx is wrong (STFT of version 1.12). */
@@ -117,7 +122,8 @@ static void compare_all(compare *c)
 			if (c->seen[i].inferred == pass)
 				compare_one(c, &c->seen[i], done);
 	for (size_t v = 0; v < c->m.n_values; v++)
-		c->t->beyond += !done[v] && c->m.value[v].producer >= 0 && is_full(c->m.value[v].elem, c->m.value[v].rank, c->m.value[v].dim);
+		c->t->beyond += !done[v] && c->m.value[v].producer >= 0 &&
+		                is_full(c->m.value[v].elem, c->m.value[v].rank, c->m.value[v].dim);
 	free(done);
 }
 
@@ -132,7 +138,8 @@ static void compare_model(const char *path, bool with_inputs, tally *t)
 	compare c = {.path = path, .t = t};
 	snprintf(folder, sizeof folder, "%.*s/test_data_set_0", (int)(strrchr(path, '/') - path), path);
 	assert_ok(berth_file_map(path, &data, &size, &err), &err);
-	char *why = libonnx_infer(data, size, with_inputs ? folder : NULL, on_inferred, on_declared, &c, &stripped, &n);
+	char *why = libonnx_infer(data, size, with_inputs ? folder : NULL, on_inferred, on_declared, &c,
+	                          &stripped, &n);
 	if (why && getenv("BERTH_VERBOSE"))
 		print_message("libonnx refuses %s: %s\n", path, why);
 	t->refused += why != NULL;
@@ -197,9 +204,11 @@ static void compare_folder(const char *folder, bool with_inputs, tally *t)
 		free(found.path[i]);
 	}
 	free(found.path);
-	print_message("%s%s: %d models (%d more that cannot be read); %ld shapes equal to libonnx's, %ld wrong, %ld missing; %ld equal to the model's own declaration, "
+	print_message("%s%s: %d models (%d more that cannot be read); %ld shapes equal to libonnx's, %ld "
+	              "wrong, %ld missing; %ld equal to the model's own declaration, "
 	              "%ld unlike it; %ld that libonnx does not know; libonnx refuses %d models\n",
-	              folder, with_inputs ? ", with the content of the inputs" : "", t->models, t->unreadable, t->shapes, t->wrong, t->missing, t->declared, t->declared_wrong, t->beyond, t->refused);
+	              folder, with_inputs ? ", with the content of the inputs" : "", t->models, t->unreadable,
+	              t->shapes, t->wrong, t->missing, t->declared, t->declared_wrong, t->beyond, t->refused);
 }
 
 static void check_folder(const char *folder, bool with_inputs, int models, long shapes)
@@ -241,6 +250,8 @@ static void test_workloads(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_testdata), cmocka_unit_test(test_testdata_with_inputs), cmocka_unit_test(test_exports), cmocka_unit_test(test_workloads)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_testdata),
+	                                   cmocka_unit_test(test_testdata_with_inputs),
+	                                   cmocka_unit_test(test_exports), cmocka_unit_test(test_workloads)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

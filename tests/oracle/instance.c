@@ -1,5 +1,5 @@
-/* Random instances (instance.h). A world is drawn key by key; what depends on it (which operator runs where, the placement) is
- * read back from the world, not from the texts. */
+/* Random instances (instance.h). A world is drawn key by key; what depends on it (which operator runs where,
+ * the placement) is read back from the world, not from the texts. */
 #include "instance.h"
 
 #include <stdarg.h>
@@ -10,7 +10,8 @@
 
 enum { N_OPS = INSTANCE_MAX_OPS, N_DEV = INSTANCE_MAX_DEVICES, N_TENSOR_NAMES = 6, N_TYPES = 4, N_KINDS = 3 };
 
-/* NULL: the key is left out. Bytewise order differs from the order here, from the alphabet's and from signed characters'. */
+/* NULL: the key is left out. Bytewise order differs from the order here, from the alphabet's and from signed
+ * characters'. */
 static const char *const tensor_names[N_TENSOR_NAMES] = { NULL, "b", "\xc3\xa9", "B", "a", "aa" };
 static const char *const type_names[N_TYPES] = { NULL, "Conv", "Gemm", "Relu" };
 static const char *const kind_names[N_KINDS] = { "cpu", "gpu", "npu" };
@@ -69,7 +70,8 @@ static void put(string *s, const char *format, ...)
 	for (;;) {
 		va_list arguments;
 		va_start(arguments, format);
-		int n = vsnprintf(s->text ? s->text + s->length : NULL, s->room - s->length, format, arguments);
+		int n = vsnprintf(s->text ? s->text + s->length : NULL, s->room - s->length, format,
+		                  arguments);
 		va_end(arguments);
 		if (n < 0)
 			abort();
@@ -90,7 +92,8 @@ static void put_list(string *s, bool *first, const char *word) /* one more strin
 	*first = false;
 }
 
-/* ---- quantities; a tick is a nanosecond, and all rates are one colocation group a nanosecond, its half or its double ---- */
+/* ---- quantities; a tick is a nanosecond, and all rates are one colocation group a nanosecond, its half or
+ * its double ---- */
 
 static int few(world *w)
 {
@@ -127,7 +130,9 @@ static void draw_system(world *w)
 		const char *kind = kind_names[below(w, N_KINDS)];
 		/* Names count down, so that the alphabet and the index disagree. */
 		snprintf(w->device_name[d], sizeof w->device_name[d], "%s%d", kind, w->n_devices - d);
-		w->device_kind[d] = chance(w, 60) ? kind : d > 0 && chance(w, 15) ? w->device_name[d - 1] : w->device_name[d];
+		w->device_kind[d] = chance(w, 60)            ? kind
+		                    : d > 0 && chance(w, 15) ? w->device_name[d - 1]
+		                                             : w->device_name[d];
 		w->has_roofline[d] = chance(w, 80);
 		w->limits_types[d] = chance(w, 25);
 		for (int t = 1; t < N_TYPES; t++)
@@ -151,7 +156,8 @@ static void put_device(world *w, string *s, int d, bool watts)
 		if (star)
 			put(s, "\"*\":%g", chance(w, 50) ? 0.5 : w->ticks ? 1 : 0.61);
 		if (chance(w, 60))
-			put(s, "%s\"%s\":%g", star ? "," : "", type_names[1 + below(w, N_TYPES - 1)], w->ticks ? 0.25 : 0.73);
+			put(s, "%s\"%s\":%g", star ? "," : "", type_names[1 + below(w, N_TYPES - 1)],
+			    w->ticks ? 0.25 : 0.73);
 		put(s, "}");
 	}
 	if (chance(w, 30))
@@ -167,7 +173,8 @@ static void put_device(world *w, string *s, int d, bool watts)
 		put(s, "]");
 	}
 	if (chance(w, 35))
-		put(s, ",\"memory_bytes\":%lld", (w->ticks ? 1LL : 600000LL) * (4 + below(w, 6 + 4 * w->n_ops)));
+		put(s, ",\"memory_bytes\":%lld",
+		    (w->ticks ? 1LL : 600000LL) * (4 + below(w, 6 + 4 * w->n_ops)));
 	if (watts) {
 		double idle_w = below(w, 4) * (w->ticks ? 1 : 3.7);
 		put(s, ",\"idle_w\":%.17g,\"busy_w\":%.17g", idle_w, idle_w + below(w, 5) * 2.5);
@@ -182,7 +189,8 @@ static void put_link(world *w, string *s, bool linked[][N_DEV], int a, int b, in
 	for (int i = 0; i < w->n_devices; i++)
 		for (int j = 0; j < w->n_devices; j++)
 			first = first && !linked[i][j];
-	put(s, "%s\n {\"from\":\"%s\",\"to\":\"%s\",\"bandwidth\":%.17g", first ? "" : ",", w->device_name[a], w->device_name[b], rate_per_s(w));
+	put(s, "%s\n {\"from\":\"%s\",\"to\":\"%s\",\"bandwidth\":%.17g", first ? "" : ",", w->device_name[a],
+	    w->device_name[b], rate_per_s(w));
 	linked[a][b] = true;
 	linked[b][a] |= both;
 	if (chance(w, 60))
@@ -228,7 +236,8 @@ static char *system_text(world *w)
 
 /* ---- the graph ---- */
 
-/* Measured times by device name, by kind, for machines that are not here, and null; sets what they allow and deny. */
+/* Measured times by device name, by kind, for machines that are not here, and null; sets what they allow and
+ * deny. */
 static void put_times(world *w, string *s, int op)
 {
 	bool any = false, must = true;
@@ -255,7 +264,10 @@ static void put_times(world *w, string *s, int op)
 		int entry = e < 0 ? chance(w, 10) : e < w->n_devices ? by_name[e] : by_kind[e - w->n_devices];
 		if (!entry)
 			continue;
-		put(s, "%s\"%s\":", any ? "," : ",\"time_s\":{", e < 0 ? "tpu" : e < w->n_devices ? w->device_name[e] : kind_names[e - w->n_devices]);
+		put(s, "%s\"%s\":", any ? "," : ",\"time_s\":{",
+		    e < 0              ? "tpu"
+		    : e < w->n_devices ? w->device_name[e]
+		                       : kind_names[e - w->n_devices]);
 		any = true;
 		if (entry == 1)
 			put(s, "%.17g", time_s(w));
@@ -312,7 +324,8 @@ static void put_params(world *w, string *s)
 		bool first = true;
 		int ops[N_OPS], n_users = 1 + below(w, w->n_ops < 4 ? w->n_ops : 4);
 		shuffle(w, w->n_ops, ops);
-		put(s, "%s\n {\"name\":\"w%d\",\"bytes\":%lld,\"ops\":[", p ? "," : "", p, (long long)count(w));
+		put(s, "%s\n {\"name\":\"w%d\",\"bytes\":%lld,\"ops\":[", p ? "," : "", p,
+		    (long long)count(w));
 		for (int i = 0; i < n_users; i++)
 			put_list(s, &first, w->op_name[ops[i]]);
 		put(s, "]}");
@@ -331,7 +344,8 @@ static void put_edges(world *w, string *s)
 		bool used[N_OPS][N_TENSOR_NAMES] = { { false } };
 		int to = w->hidden_order[position], n_inputs = below(w, 4);
 		for (int i = 0; i < n_inputs; i++) {
-			int back = chance(w, 60) && position > 3 ? 3 : position; /* mostly from near, sometimes from far */
+			int back = chance(w, 60) && position > 3 ? 3 : position; /* mostly from near,
+			                                                            sometimes from far */
 			int from = w->hidden_order[position - 1 - below(w, back)];
 			int t = chance(w, percent_named) ? below(w, N_TENSOR_NAMES) : 0;
 			if (used[from][t])
@@ -339,9 +353,11 @@ static void put_edges(world *w, string *s)
 			used[from][t] = w->follows[to][from] = true;
 			if (bytes[from][t] < 0)
 				bytes[from][t] = count(w);
-			put(s, "%s\n {\"from\":\"%s\",\"to\":\"%s\",\"bytes\":%lld", any ? "," : "", w->op_name[from], w->op_name[to], (long long)bytes[from][t]);
+			put(s, "%s\n {\"from\":\"%s\",\"to\":\"%s\",\"bytes\":%lld", any ? "," : "",
+			    w->op_name[from], w->op_name[to], (long long)bytes[from][t]);
 			if (bytes[from][t] % 5 == 3)
-				put(s, ",\"cut_s\":%.17g", (double)(bytes[from][t] % 997) * (w->ticks ? 1e-9 : 1.7e-7));
+				put(s, ",\"cut_s\":%.17g",
+				    (double)(bytes[from][t] % 997) * (w->ticks ? 1e-9 : 1.7e-7));
 			if (t)
 				put(s, ",\"tensor\":\"%s\"", tensor_names[t]);
 			put(s, "}");
@@ -399,16 +415,24 @@ static char *placement_text(world *w)
 		group_device[g] = below(w, w->n_devices);
 	put(&s, "{\"format\":\"berth-placement\",\"version\":1,");
 	if (chance(w, 20))
-		put(&s, "\"graph\":{\"name\":\"g\"},\"system\":{\"name\":\"s\"},\"method\":\"random\",\"seed\":%d,\"evaluations\":1,", below(w, 100));
+		put(&s,
+		    "\"graph\":{\"name\":\"g\"},\"system\":{\"name\":\"s\"},\"method\":\"random\",\"seed\":%"
+		    "d,\"evaluations\":1,",
+		    below(w, 100));
 	if (w->order_is_given || chance(w, 15))
 		put_order(w, &s);
 	put(&s, "\n\"placement\":{");
 	for (int i = 0; i < w->n_ops; i++) {
-		int d = w->op_pin[i] >= 0 ? w->op_pin[i] : w->op_group[i] ? group_device[w->op_group[i]] : spread || chance(w, 20) ? below(w, w->n_devices) : home;
+		int d = w->op_pin[i] >= 0         ? w->op_pin[i]
+		        : w->op_group[i]          ? group_device[w->op_group[i]]
+		        : spread || chance(w, 20) ? below(w, w->n_devices)
+		                                  : home;
 		if (lawless)
 			d = below(w, w->n_devices);
 		/* Moves on from where it cannot run, and usually from where it may not. */
-		for (int tries = 0; tries < 20 && (w->can_run[i][d] ? w->forbidden[i][d] && !lawless : !chance(w, 2)); tries++)
+		for (int tries = 0;
+		     tries < 20 && (w->can_run[i][d] ? w->forbidden[i][d] && !lawless : !chance(w, 2));
+		     tries++)
 			d = below(w, w->n_devices);
 		put(&s, "%s\"%s\":\"%s\"", i ? "," : "", w->op_name[i], w->device_name[d]);
 	}

@@ -1,9 +1,11 @@
-/* Random small instances of everything that the graph, system and placement formats can say, for comparing two simulators.
+/* Random small instances of everything that the graph, system and placement formats can say, for comparing
+ * two simulators.
  *
- * Two instances in three count time in whole nanoseconds from 0 to 4, so that equal times and zero durations are everywhere; the
- * rest have odd sizes, so that every rounding matters. The texts are valid: acyclic, strongly connected, no name or link twice,
- * pins to devices that exist, orders that are topological. The placement usually, not always, respects pins, memory and what runs
- * where. One seed gives one instance, on every machine. */
+ * Two instances in three count time in whole nanoseconds from 0 to 4, so that equal times and zero durations
+ * are everywhere; the rest have odd sizes, so that every rounding matters. The texts are valid: acyclic,
+ * strongly connected, no name or link twice, pins to devices that exist, orders that are topological. The
+ * placement usually, not always, respects pins, memory and what runs where. One seed gives one instance, on
+ * every machine. */
 #ifndef INSTANCE_H
 #define INSTANCE_H
 
@@ -16,7 +18,8 @@ typedef struct instance {
 	int n_ops, n_devices;
 } instance;
 
-/* 1..max_ops operators and 1..max_devices devices; larger limits than the two above are cut to them. Out of memory aborts. */
+/* 1..max_ops operators and 1..max_devices devices; larger limits than the two above are cut to them. Out of
+ * memory aborts. */
 void instance_make(uint64_t seed, int max_ops, int max_devices, instance *out);
 void instance_free(instance *i);
 

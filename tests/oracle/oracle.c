@@ -1,4 +1,5 @@
-/* The slow oracle (oracle.h). Reads top to bottom: the model read from JSON, routes, ranks, then one instant after the other. */
+/* The slow oracle (oracle.h). Reads top to bottom: the model read from JSON, routes, ranks, then one instant
+ * after the other. */
 #include "oracle.h"
 
 #include <cjson/cJSON.h>
@@ -156,14 +157,16 @@ static int64_t hop_ns(const model *m, int from, int to, const tensor *t)
 	return llround((l->latency_s + (double)t->bytes / l->bandwidth + t->cut_s) * 1e9);
 }
 
-/* Tries every simple path that continues `path`: least time, then fewest hops, then (as they come in that order) lowest devices. */
+/* Tries every simple path that continues `path`: least time, then fewest hops, then (as they come in that
+ * order) lowest devices. */
 static void extend(const model *m, const tensor *t, int to, const route *path, route *best)
 {
 	int here = path->device[path->n_hops];
 	if (best->n_hops > 0 && path->ns > best->ns)
 		return;
 	if (here == to) {
-		if (best->n_hops == 0 || path->ns < best->ns || (path->ns == best->ns && path->n_hops < best->n_hops))
+		if (best->n_hops == 0 || path->ns < best->ns ||
+		    (path->ns == best->ns && path->n_hops < best->n_hops))
 			*best = *path;
 		return;
 	}
@@ -198,7 +201,8 @@ static bool add_link(model *m, const cJSON *json, int from, int to, const char *
 		return false;
 	const char *shared = text(json, "shared", NULL);
 	int channel = 0;
-	while (channel < m->n_channels && !(shared && channel_name[channel] && strcmp(shared, channel_name[channel]) == 0))
+	while (channel < m->n_channels &&
+	       !(shared && channel_name[channel] && strcmp(shared, channel_name[channel]) == 0))
 		channel++;
 	if (channel == m->n_channels)
 		channel_name[m->n_channels++] = shared;
@@ -245,29 +249,36 @@ static bool read_graph(model *m)
 	m->edges = zeros(cJSON_GetArraySize(edges), sizeof *m->edges);
 	for (int i = 0; i < m->n_ops; i++) {
 		const cJSON *o = cJSON_GetArrayItem(ops, i);
-		m->ops[i] = (op){ .json = o, .fixed_bytes = bytes_of(o, "param_bytes") + bytes_of(o, "state_bytes"),
-		                  .workspace_bytes = bytes_of(o, "workspace_bytes"), .output_bytes = bytes_of(o, "output_bytes"),
-		                  .topological = -1 };
+		m->ops[i] = (op){.json = o,
+		                 .fixed_bytes = bytes_of(o, "param_bytes") + bytes_of(o, "state_bytes"),
+		                 .workspace_bytes = bytes_of(o, "workspace_bytes"),
+		                 .output_bytes = bytes_of(o, "output_bytes"),
+		                 .topological = -1};
 		for (int d = 0; d < m->n_devices; d++)
 			m->ops[i].time_ns[d] = op_time_ns(o, m->device[d]);
 	}
 	for (const cJSON *e = edges ? edges->child : NULL; e; e = e->next) {
-		tensor t = { named(ops, text(e, "from", NULL)), text(e, "tensor", NULL), bytes_of(e, "bytes"), number(e, "cut_s", 0) };
+		tensor t = {named(ops, text(e, "from", NULL)), text(e, "tensor", NULL), bytes_of(e, "bytes"),
+		            number(e, "cut_s", 0)};
 		int to = named(ops, text(e, "to", NULL)), i = 0;
 		if (t.producer < 0 || to < 0)
 			return false;
-		while (i < m->n_tensors && !(m->tensors[i].producer == t.producer && compare_names(m->tensors[i].name, t.name) == 0))
+		while (i < m->n_tensors && !(m->tensors[i].producer == t.producer &&
+		                             compare_names(m->tensors[i].name, t.name) == 0))
 			i++;
 		if (i == m->n_tensors)
 			m->tensors[m->n_tensors++] = t;
 		m->edges[m->n_edges++] = (edge){ i, to };
 	}
-	for (int index = 0; index < m->n_ops; index++) { /* Kahn: the lowest operator whose producers all have an index */
+	for (int index = 0; index < m->n_ops; index++) { /* Kahn: the lowest operator whose producers all have
+		                                            an index */
 		int next = -1;
 		for (int i = m->n_ops - 1; i >= 0; i--) {
 			bool can = m->ops[i].topological < 0;
 			for (int e = 0; e < m->n_edges; e++)
-				can = can && (m->edges[e].consumer != i || m->ops[m->tensors[m->edges[e].tensor].producer].topological >= 0);
+				can = can &&
+				      (m->edges[e].consumer != i ||
+				       m->ops[m->tensors[m->edges[e].tensor].producer].topological >= 0);
 			next = can ? i : next;
 		}
 		if (next < 0)
@@ -303,7 +314,8 @@ static void set_ranks(model *m)
 			}
 		for (int e = 0; e < m->n_edges; e++)
 			if (m->tensors[m->edges[e].tensor].producer == i) {
-				int64_t tail = mean_tr[m->edges[e].tensor] + m->ops[m->edges[e].consumer].rank;
+				int64_t tail =
+					mean_tr[m->edges[e].tensor] + m->ops[m->edges[e].consumer].rank;
 				longest = tail > longest ? tail : longest;
 			}
 		m->ops[i].rank = (count ? sum / count : 0) + longest;
@@ -316,7 +328,8 @@ static bool model_read(model *m, const char *graph_json, const char *system_json
 	*m = (model){ .graph = cJSON_Parse(graph_json), .system = cJSON_Parse(system_json) };
 	if (!m->graph || !m->system || !read_system(m) || !read_graph(m))
 		return false;
-	for (const cJSON *p = item(m->graph, "params") ? item(m->graph, "params")->child : NULL; p; p = p->next)
+	for (const cJSON *p = item(m->graph, "params") ? item(m->graph, "params")->child : NULL; p;
+	     p = p->next)
 		for (const cJSON *o = item(p, "ops") ? item(p, "ops")->child : NULL; o; o = o->next)
 			if (named(item(m->graph, "ops"), cJSON_GetStringValue(o)) < 0)
 				return false;
@@ -349,7 +362,8 @@ static bool inputs_here(const sim *s, int i)
 		int t = s->m->edges[e].tensor, producer = s->m->tensors[t].producer;
 		if (s->m->edges[e].consumer != i)
 			continue;
-		if (s->dev[producer] == s->dev[i] ? s->state[producer] != DONE : find_transfer(s, t, s->dev[i])->state != DONE)
+		if (s->dev[producer] == s->dev[i] ? s->state[producer] != DONE
+		                                  : find_transfer(s, t, s->dev[i])->state != DONE)
 			return false;
 	}
 	return true;
@@ -365,7 +379,8 @@ static void end_all(sim *s)
 		x->hop += ended;
 		if (ended && x->hop == x->route.n_hops) {
 			x->state = DONE;
-		} else if (ended || (x->state == WAITING && s->state[s->m->tensors[x->tensor].producer] == DONE)) {
+		} else if (ended ||
+		           (x->state == WAITING && s->state[s->m->tensors[x->tensor].producer] == DONE)) {
 			x->state = QUEUED;
 			x->requested = s->now;
 		}
@@ -391,13 +406,15 @@ static bool op_before(const sim *s, int a, int b)
 
 static int next_op(const sim *s, int d) /* that device d may start now, -1: none */
 {
-	bool in_line = s->rule == PROGRAM || s->rule == GIVEN; /* then one that is not ready yet holds up those behind it */
+	bool in_line = s->rule == PROGRAM || s->rule == GIVEN; /* then one that is not ready yet holds up
+	                                                          those behind it */
 	int first = -1, running = 0;
 	for (int i = 0; i < s->m->n_ops; i++) {
 		if (s->dev[i] != d)
 			continue;
 		running += s->state[i] == RUNNING;
-		if ((s->state[i] == QUEUED || (in_line && s->state[i] == WAITING)) && (first < 0 || op_before(s, i, first)))
+		if ((s->state[i] == QUEUED || (in_line && s->state[i] == WAITING)) &&
+		    (first < 0 || op_before(s, i, first)))
 			first = i;
 	}
 	bool free_slot = running < (int)number(s->m->device[d], "slots", 1);
@@ -425,7 +442,8 @@ static transfer *next_transfer(const sim *s) /* that may start now, NULL: none *
 	transfer *first = NULL;
 	for (transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++) {
 		bool idle = x->state == QUEUED;
-		for (transfer *y = s->transfers; idle && s->m->contention && y < s->transfers + s->n_transfers; y++)
+		for (transfer *y = s->transfers;
+		     idle && s->m->contention && y < s->transfers + s->n_transfers; y++)
 			idle = y->state != RUNNING || channel_of(s, y) != channel_of(s, x);
 		if (idle && (!first || transfer_before(s, x, first)))
 			first = x;
@@ -443,7 +461,8 @@ static void start_all(sim *s)
 		}
 	for (transfer *x = next_transfer(s); x; x = next_transfer(s)) {
 		x->state = RUNNING;
-		x->end = s->now + hop_ns(s->m, x->route.device[x->hop], x->route.device[x->hop + 1], &s->m->tensors[x->tensor]);
+		x->end = s->now + hop_ns(s->m, x->route.device[x->hop], x->route.device[x->hop + 1],
+		                         &s->m->tensors[x->tensor]);
 		s->n_waits += s->now > x->requested;
 	}
 }
@@ -459,7 +478,8 @@ static int64_t parameters_on(const sim *s, int d)
 	for (const cJSON *p = params ? params->child : NULL; p; p = p->next) {
 		bool used = false;
 		for (int i = 0; i < s->m->n_ops; i++)
-			used |= s->dev[i] == d && lists(item(p, "ops"), text(s->m->ops[i].json, "name", NULL));
+			used |= s->dev[i] == d &&
+			        lists(item(p, "ops"), text(s->m->ops[i].json, "name", NULL));
 		sum += used ? bytes_of(p, "bytes") : 0;
 	}
 	return sum;
@@ -473,7 +493,8 @@ static bool tensor_is_live(const sim *s, int t, int d)
 	if (home ? s->state[producer] < RUNNING : !in || (in->hop == 0 && in->state != RUNNING))
 		return false; /* not there yet */
 	for (int e = 0; e < s->m->n_edges; e++)
-		live |= s->m->edges[e].tensor == t && s->dev[s->m->edges[e].consumer] == d && s->state[s->m->edges[e].consumer] != DONE;
+		live |= s->m->edges[e].tensor == t && s->dev[s->m->edges[e].consumer] == d &&
+		        s->state[s->m->edges[e].consumer] != DONE;
 	for (int i = 0; i < s->n_transfers && home; i++)
 		live |= s->transfers[i].tensor == t && s->transfers[i].hop == 0;
 	return live;
@@ -484,7 +505,8 @@ static int64_t live_bytes_on(const sim *s, int d)
 	int64_t sum = 0;
 	for (int i = 0; i < s->m->n_ops; i++)
 		if (s->dev[i] == d)
-			sum += (s->state[i] == RUNNING ? s->m->ops[i].workspace_bytes : 0) + (s->state[i] >= RUNNING ? s->m->ops[i].output_bytes : 0);
+			sum += (s->state[i] == RUNNING ? s->m->ops[i].workspace_bytes : 0) +
+			       (s->state[i] >= RUNNING ? s->m->ops[i].output_bytes : 0);
 	for (int t = 0; t < s->m->n_tensors; t++)
 		sum += tensor_is_live(s, t, d) ? s->m->tensors[t].bytes : 0;
 	return sum;
@@ -500,7 +522,8 @@ static bool rules_kept(const model *m, const int32_t *dev)
 		if (strcmp(text(o, "pin", here), here) != 0 || lists(item(o, "forbid"), here))
 			return false;
 		for (int j = 0; j < i && group; j++)
-			if (dev[j] != dev[i] && compare_names(group, text(m->ops[j].json, "colocate", NULL)) == 0)
+			if (dev[j] != dev[i] &&
+			    compare_names(group, text(m->ops[j].json, "colocate", NULL)) == 0)
 				return false;
 	}
 	return true;
@@ -510,20 +533,25 @@ static void run(sim *s, oracle_result *out)
 {
 	const model *m = s->m;
 	for (int e = 0; e < m->n_edges; e++) {
-		int t = m->edges[e].tensor, from = s->dev[m->tensors[t].producer], to = s->dev[m->edges[e].consumer];
+		int t = m->edges[e].tensor, from = s->dev[m->tensors[t].producer],
+		    to = s->dev[m->edges[e].consumer];
 		if (from != to && !find_transfer(s, t, to))
 			s->transfers[s->n_transfers++] =
-			    (transfer){ .tensor = t, .destination = to, .route = find_route(m, &m->tensors[t], from, to) };
+				(transfer){.tensor = t,
+			                   .destination = to,
+			                   .route = find_route(m, &m->tensors[t], from, to)};
 	}
 	int64_t parameters[N_DEV];
 	for (int d = 0; d < m->n_devices; d++)
 		parameters[d] = parameters_on(s, d);
-	for (int64_t next = 0; next >= 0;) { /* one round; what takes no time ends in a further round at the same instant */
+	for (int64_t next = 0; next >= 0;) { /* one round; what takes no time ends in a further round at the
+		                                same instant */
 		s->now = next;
 		end_all(s);
 		start_all(s);
 		for (int d = 0; d < m->n_devices; d++) {
-			int64_t used = parameters[d] + live_bytes_on(s, d), *peak = &out->device[d].peak_memory_bytes;
+			int64_t used = parameters[d] + live_bytes_on(s, d),
+				*peak = &out->device[d].peak_memory_bytes;
 			*peak = used > *peak ? used : *peak;
 		}
 		next = -1;
@@ -550,7 +578,8 @@ static void add_up(const sim *s, oracle_result *out)
 		for (int h = 0; h < x->route.n_hops; h++) {
 			int from = x->route.device[h], to = x->route.device[h + 1];
 			channel_ns[m->link[from][to].channel] += hop_ns(m, from, to, &m->tensors[x->tensor]);
-			out->energy_j += m->link[from][to].joules_per_byte * (double)m->tensors[x->tensor].bytes;
+			out->energy_j +=
+				m->link[from][to].joules_per_byte * (double)m->tensors[x->tensor].bytes;
 			out->n_hops++;
 		}
 	for (int c = 0; c < m->n_channels && m->contention; c++)
@@ -565,7 +594,8 @@ static void add_up(const sim *s, oracle_result *out)
 		out->load_s = fmax(out->load_s, o->busy_s);
 		out->has_energy = out->has_energy && !isnan(idle + busy);
 		out->energy_j += idle * (double)out->latency_ns * 1e-9 + (busy - idle) * o->busy_s;
-		out->memory_fits = out->memory_fits && (double)o->peak_memory_bytes <= number(device, "memory_bytes", INFINITY);
+		out->memory_fits = out->memory_fits &&
+		                   (double)o->peak_memory_bytes <= number(device, "memory_bytes", INFINITY);
 	}
 	out->rules_kept = rules_kept(m, s->dev);
 	out->feasible = out->rules_kept && out->memory_fits;
@@ -584,7 +614,12 @@ static void simulate(const model *m, const int32_t *dev, const int *given, oracl
 	out->end_ns = zeros(m->n_ops, sizeof *out->end_ns);
 	out->dev = zeros(m->n_ops, sizeof *out->dev);
 	memcpy(out->dev, dev, (size_t)m->n_ops * sizeof *dev);
-	sim s = { .m = m, .dev = dev, .given = given, .rule = given ? GIVEN : m->rule, .start = out->start_ns, .end = out->end_ns };
+	sim s = {.m = m,
+	         .dev = dev,
+	         .given = given,
+	         .rule = given ? GIVEN : m->rule,
+	         .start = out->start_ns,
+	         .end = out->end_ns};
 	s.state = zeros(m->n_ops, sizeof *s.state);
 	s.ready = zeros(m->n_ops, sizeof *s.ready);
 	s.transfers = zeros(m->n_edges, sizeof *s.transfers);
@@ -622,7 +657,8 @@ static bool read_placement(const model *m, const cJSON *json, int32_t *dev, int 
 	return ok;
 }
 
-int oracle_simulate(const char *graph_json, const char *system_json, const char *placement_json, oracle_result *out)
+int oracle_simulate(const char *graph_json, const char *system_json, const char *placement_json,
+                    oracle_result *out)
 {
 	model m;
 	cJSON *placement = cJSON_Parse(placement_json);
@@ -666,7 +702,9 @@ int oracle_brute_force(const char *graph_json, const char *system_json, oracle_o
 	const oracle_best none = { -1, NAN, NAN, NAN };
 	model m;
 	*out = (oracle_optimum){ .feasible = none, .any_memory = none, .any = none };
-	double n_placements = model_read(&m, graph_json, system_json) && m.rule != GIVEN ? pow(m.n_devices, m.n_ops) : INFINITY;
+	double n_placements = model_read(&m, graph_json, system_json) && m.rule != GIVEN
+	                              ? pow(m.n_devices, m.n_ops)
+	                              : INFINITY;
 	int32_t *dev = zeros(m.n_ops, sizeof *dev);
 	for (int code = 0; n_placements <= 20000 && code < n_placements; code++) {
 		oracle_result r;

@@ -1,8 +1,8 @@
 /* The slow oracle: the execution model once more, written independently, straight from the JSON texts.
  *
- * It shares no code with the project, so that agreement of the two means something. Everything is found by scanning everything at
- * each instant; it is for graphs of tens of operators. It does not validate its input: it refuses only what it cannot simulate.
- * Out of memory aborts. */
+ * It shares no code with the project, so that agreement of the two means something. Everything is found by
+ * scanning everything at each instant; it is for graphs of tens of operators. It does not validate its
+ * input: it refuses only what it cannot simulate. Out of memory aborts. */
 #ifndef ORACLE_H
 #define ORACLE_H
 
@@ -34,26 +34,31 @@ typedef struct oracle_result {
 	int n_waits;                /* hops that started later than they were requested */
 } oracle_result;
 
-/* Simulates one placement. 0, or -1 when the texts cannot be understood: no JSON, a name that is not there, an operator without a
- * device, a cycle, no path between two devices, more than ORACLE_MAX_DEVICES, order "given" without an order, an order that is not
- * a topological order of all operators. `out` is then empty. oracle_free in both cases. */
-int oracle_simulate(const char *graph_json, const char *system_json, const char *placement_json, oracle_result *out);
+/* Simulates one placement. 0, or -1 when the texts cannot be understood: no JSON, a name that is not there,
+ * an operator without a device, a cycle, no path between two devices, more than ORACLE_MAX_DEVICES, order
+ * "given" without an order, an order that is not a topological order of all operators. `out` is then empty.
+ * oracle_free in both cases. */
+int oracle_simulate(const char *graph_json, const char *system_json, const char *placement_json,
+                    oracle_result *out);
 void oracle_free(oracle_result *r);
 
-/* The best of each objective by itself; -1 and NAN where there is none (energy and edp: also where a device has no watts). */
+/* The best of each objective by itself; -1 and NAN where there is none (energy and edp: also where a device
+ * has no watts). */
 typedef struct oracle_best {
 	int64_t latency_ns;
 	double load_s, energy_j, edp;
 } oracle_best;
 
 typedef struct oracle_optimum {
-	int n_placements, n_run, n_feasible; /* all, those where every operator can run, those that are feasible too */
+	int n_placements, n_run, n_feasible; /* all, those where every operator can run, those that are
+	                                        feasible too */
 	oracle_best feasible;
 	oracle_best any_memory; /* pin, forbid and colocate respected, memory ignored */
 	oracle_best any;        /* every placement that runs */
 } oracle_optimum;
 
-/* Simulates every placement under the system's order rule. 0, or -1 as above, or when n_devices^n_ops > 20000. */
+/* Simulates every placement under the system's order rule. 0, or -1 as above, or when n_devices^n_ops >
+ * 20000. */
 int oracle_brute_force(const char *graph_json, const char *system_json, oracle_optimum *out);
 
 #endif

@@ -1,5 +1,6 @@
-/* The exact methods against trying everything: all placements under the system's rule, and all placements with all orders, each scored by the reference
- * simulator, on random instances of everything that the formats can say. Every bound must hold for each of these placements. */
+/* The exact methods against trying everything: all placements under the system's rule, and all placements
+ * with all orders, each scored by the reference simulator, on random instances of everything that the
+ * formats can say. Every bound must hold for each of these placements. */
 #include "bounds.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -33,8 +34,11 @@ static void open_world(world *w, uint64_t seed, int max_ops, int max_devices)
 	instance in;
 	memset(w, 0, sizeof *w);
 	instance_make(seed, max_ops, max_devices, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s, &err), &err);
+	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
+	                                  &err),
+	          &err);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	w->cfg = berth_search_cfg_default();
 	assert_ok(berth_eval_new(&w->p, &w->cfg.objective, &w->mem, &w->eval, &err), &err);
@@ -52,7 +56,8 @@ static void close_world(world *w)
 static bool is_legal(const world *w, const int32_t *op_dev)
 {
 	for (int32_t op = 0; op < w->p.n_ops; op++)
-		if (!berth_op_legal(&w->p, op, op_dev[op]) || op_dev[op] != op_dev[w->p.coloc_op[w->p.coloc_off[w->p.op_coloc[op]]]])
+		if (!berth_op_legal(&w->p, op, op_dev[op]) ||
+		    op_dev[op] != op_dev[w->p.coloc_op[w->p.coloc_off[w->p.op_coloc[op]]]])
 			return false;
 	return true;
 }
@@ -125,8 +130,10 @@ static void branch_and_bound_is_optimal(void **state)
 		try_all(&w);
 		run_method(&w, "branch-and-bound", &r);
 		double best = w.any[BERTH_LATENCY];
-		if (isfinite(best) != r.feasible || (r.feasible && (r.value != best || strcmp(r.status, "optimal") != 0)))
-			fail_msg("seed %d: branch and bound finds %.12g (%s, bound %.12g), trying all %.12g", (int)seed, r.value, r.status, r.lower_bound, best);
+		if (isfinite(best) != r.feasible ||
+		    (r.feasible && (r.value != best || strcmp(r.status, "optimal") != 0)))
+			fail_msg("seed %d: branch and bound finds %.12g (%s, bound %.12g), trying all %.12g",
+			         (int)seed, r.value, r.status, r.lower_bound, best);
 		solved += r.feasible;
 		improved += best < w.rule[BERTH_LATENCY];
 		close_world(&w);
@@ -137,7 +144,8 @@ static void branch_and_bound_is_optimal(void **state)
 
 static void brute_force_is_optimal(void **state)
 {
-	static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY, BERTH_EDP, BERTH_POWER};
+	static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY, BERTH_EDP,
+	                                       BERTH_POWER};
 	(void)state;
 	for (uint64_t seed = 0; seed < 500; seed++) {
 		world w;
@@ -174,7 +182,8 @@ static void groups_prove_nothing(void **state)
 			if (w.p.n_ops > 16) {
 				run_method(&w, names[k], &r);
 				answers += r.answered;
-				assert_true(!r.feasible || r.value == r.lower_bound || strcmp(r.status, "limit") == 0);
+				assert_true(!r.feasible || r.value == r.lower_bound ||
+				            strcmp(r.status, "limit") == 0);
 			}
 			close_world(&w);
 		}
@@ -182,7 +191,8 @@ static void groups_prove_nothing(void **state)
 	}
 }
 
-/* The model is a relaxation, so its bound holds for all placements and orders; where its answer meets it, it is the best. */
+/* The model is a relaxation, so its bound holds for all placements and orders; where its answer meets it, it
+ * is the best. */
 static void milp_bounds_hold(void **state)
 {
 	int optimal = 0;
@@ -198,7 +208,8 @@ static void milp_bounds_hold(void **state)
 		double best = w.any[BERTH_LATENCY];
 		if (isfinite(best)) {
 			if (!(r.lower_bound <= best))
-				fail_msg("seed %d: bound %.12g, best of all %.12g", (int)seed, r.lower_bound, best);
+				fail_msg("seed %d: bound %.12g, best of all %.12g", (int)seed, r.lower_bound,
+				         best);
 			if (strcmp(r.status, "optimal") == 0) {
 				optimal++;
 				assert_near(r.value, best, 2e-6 * best);
@@ -209,7 +220,8 @@ static void milp_bounds_hold(void **state)
 	assert_true(optimal > 50);
 }
 
-/* No placement and order is better than any bound, for every metric; and the stronger bounds are above the fast ones often enough. */
+/* No placement and order is better than any bound, for every metric; and the stronger bounds are above the
+ * fast ones often enough. */
 static void strong_bounds_hold(void **state)
 {
 	int stronger = 0, closed = 0, all = 0;
@@ -227,7 +239,8 @@ static void strong_bounds_hold(void **state)
 			if (isnan(b.value[m]))
 				continue;
 			if (!(b.value[m] <= w.any[m] && fast.value[m] <= b.value[m]))
-				fail_msg("seed %d: %s bounds %.12g and %.12g, best of all %.12g", (int)seed, berth_metric_name((berth_metric)m), fast.value[m], b.value[m],
+				fail_msg("seed %d: %s bounds %.12g and %.12g, best of all %.12g", (int)seed,
+				         berth_metric_name((berth_metric)m), fast.value[m], b.value[m],
 				         w.any[m]);
 		}
 		if (isfinite(w.any[BERTH_LATENCY])) {

@@ -1,5 +1,6 @@
-/* The incremental evaluator against full runs of the reference simulator, to the last bit: random instances under every order rule and under keys, chains of moves, limits, and all
- * devices of an operator at once; and that it saves work where it should. */
+/* The incremental evaluator against full runs of the reference simulator, to the last bit: random instances
+ * under every order rule and under keys, chains of moves, limits, and all devices of an operator at once;
+ * and that it saves work where it should. */
 #include "graph_json.h"
 #include "incremental.h"
 #include "instance.h"
@@ -44,13 +45,17 @@ static void start(world *w, uint64_t seed)
 
 static void open_instance(world *w, uint64_t seed)
 {
-	static const berth_order rule[] = {BERTH_ORDER_PRIORITY, BERTH_ORDER_PRIORITY, BERTH_ORDER_FIFO, BERTH_ORDER_PROGRAM};
+	static const berth_order rule[] = {BERTH_ORDER_PRIORITY, BERTH_ORDER_PRIORITY, BERTH_ORDER_FIFO,
+	                                   BERTH_ORDER_PROGRAM};
 	berth_err err;
 	instance in;
 	memset(w, 0, sizeof *w);
 	instance_make(seed, 40, 5, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s, &err), &err);
+	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
+	                                  &err),
+	          &err);
 	instance_free(&in);
 	w->s.order = rule[seed % 4];
 	w->s.channel_order = seed % 16 == 5 ? BERTH_CHANNELS_PROGRAM : BERTH_CHANNELS_REQUEST;
@@ -108,7 +113,8 @@ static void draw_base(world *w)
 		w->base_key[op] = UINT32_MAX / 4 + (uint32_t)below(w, 2 * w->p.n_ops);
 	for (int32_t k = 0; k < w->p.n_ops; k++) {
 		int32_t op = w->g.topo_op[k];
-		w->base[op] = below(w, 5) ? (int32_t)((int64_t)k * w->p.n_devs / w->p.n_ops) : below(w, w->p.n_devs);
+		w->base[op] = below(w, 5) ? (int32_t)((int64_t)k * w->p.n_devs / w->p.n_ops)
+		                          : below(w, w->p.n_devs);
 		for (int32_t i = 0; i < w->p.n_devs && berth_op_time(&w->p, op, w->base[op]) < 0; i++)
 			w->base[op] = (w->base[op] + 1) % w->p.n_devs;
 	}
@@ -126,7 +132,8 @@ static void assert_same(const berth_sim_result *a, const berth_sim_result *b)
 		return;
 	assert_int_equal(a->latency_ns, b->latency_ns);
 	assert_int_equal(a->fits, b->fits);
-	assert_true(same(a->load_s, b->load_s) && same(a->energy_j, b->energy_j) && same(a->excess, b->excess));
+	assert_true(same(a->load_s, b->load_s) && same(a->energy_j, b->energy_j) &&
+	            same(a->excess, b->excess));
 }
 
 /* What keys come to is what the order of their starts comes to. */
@@ -248,7 +255,8 @@ static int64_t held_bytes(const world *w)
 /* Real models; rounds saved and runs that skipped a part. */
 static void test_models(void **state)
 {
-	static const char *const graph[] = {"zoo:resnet50", "zoo:inception-v3", "zoo:bert-base:training=1", "zoo:random:ops=300:seed=3"};
+	static const char *const graph[] = {"zoo:resnet50", "zoo:inception-v3", "zoo:bert-base:training=1",
+	                                    "zoo:random:ops=300:seed=3"};
 	static const char *const system[] = {"4gpu", "cpu+2gpu", "hetero-cluster"};
 	int64_t skipped = 0;
 	(void)state;
@@ -256,9 +264,11 @@ static void test_models(void **state)
 		for (int k = 0; k < 3; k++) {
 			world w;
 			open_zoo(&w, graph[i], system[k]);
-			for (int c = 0; c < 3; c++) { /* as it is; memory that never binds; memory that binds now and then */
+			for (int c = 0; c < 3; c++) { /* as it is; memory that never binds; memory that binds
+				                         now and then */
 				for (int32_t d = 0; d < w.p.n_devs && c > 0; d++)
-					w.p.dev_limit_bytes[d] = c == 1 ? INT64_MAX / 2 : held_bytes(&w) / w.p.n_devs;
+					w.p.dev_limit_bytes[d] =
+						c == 1 ? INT64_MAX / 2 : held_bytes(&w) / w.p.n_devs;
 				w.p.memory_free = false;
 				assert_ok(berth_incremental_new(&w.p, &w.mem, &w.inc, NULL), NULL);
 				walk(&w, 8);
@@ -311,7 +321,8 @@ static void test_allocations(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_full_runs), cmocka_unit_test(test_models), cmocka_unit_test(test_saves_rounds),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_full_runs),
+	                                   cmocka_unit_test(test_models), cmocka_unit_test(test_saves_rounds),
 	                                   cmocka_unit_test(test_allocations)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
-/* The reference simulator against SimGrid, where the models coincide: devices run their operators in a given order, one at a time; every ordered pair of
- * devices has a link of its own, which carries one transfer at a time, for its latency and then its bytes over its bandwidth.
+/* The reference simulator against SimGrid, where the models coincide: devices run their operators in a given
+ * order, one at a time; every ordered pair of devices has a link of its own, which carries one transfer at a
+ * time, for its latency and then its bytes over its bandwidth.
  *
- * In SimGrid a device is an actor on a host that computes; a channel is an actor that sends what is requested of it, first come first served. Its factors are
- * set to 1. SimGrid starts once a process: each instance is a child. usage: berth-simgrid [INSTANCES] */
+ * In SimGrid a device is an actor on a host that computes; a channel is an actor that sends what is
+ * requested of it, first come first served. Its factors are set to 1. SimGrid starts once a process: each
+ * instance is a child. usage: berth-simgrid [INSTANCES] */
 #include "graph.h"
 #include "rng.h"
 #include "sim.h"
@@ -32,7 +34,8 @@ typedef struct world {
 	int32_t op_dev[MAX_OPS];
 	sg_sem_t arrived[MAX_TENSORS][MAX_DEVS];      /* the tensor has come to the device */
 	sg_sem_t asked[MAX_DEVS][MAX_DEVS];           /* requests of a channel */
-	int32_t queue[MAX_DEVS][MAX_DEVS][MAX_TENSORS], n_asked[MAX_DEVS][MAX_DEVS], n_wanted[MAX_DEVS][MAX_DEVS];
+	int32_t queue[MAX_DEVS][MAX_DEVS][MAX_TENSORS], n_asked[MAX_DEVS][MAX_DEVS],
+		n_wanted[MAX_DEVS][MAX_DEVS];
 	double end_s;
 } world;
 
@@ -62,7 +65,8 @@ static void make_graph(berth_rng *rng, berth_arena *mem)
 		must(berth_builder_op(b, &spec, NULL, &err), &err);
 	}
 	for (int32_t i = 0; i < n; i++) {
-		int64_t bytes = 1000000 + (int64_t)berth_rng_below(rng, 900000000); /* of the operator's one output */
+		int64_t bytes = 1000000 + (int64_t)berth_rng_below(rng, 900000000); /* of the operator's one
+		                                                                       output */
 		for (int32_t k = i + 1; k < n; k++)
 			if (berth_rng_unit(rng) < 2.0 / n)
 				must(berth_builder_edge(b, i, k, bytes, NULL, &err), &err);
@@ -77,15 +81,21 @@ static void make_system(berth_rng *rng, berth_arena *mem)
 	berth_arena tmp = {0};
 	berth_err err;
 	int n_devs = 2 + (int)berth_rng_below(rng, MAX_DEVS - 1);
-	size_t n = (size_t)snprintf(text, sizeof text, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"random\",\"devices\":[");
+	size_t n = (size_t)snprintf(
+		text, sizeof text,
+		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"random\",\"devices\":[");
 	for (int d = 0; d < n_devs; d++)
-		n += (size_t)snprintf(text + n, sizeof text - n, "%s{\"name\":\"d%d\",\"peak_flops\":%g}", d ? "," : "", d, SPEED);
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s{\"name\":\"d%d\",\"peak_flops\":%g}",
+		                      d ? "," : "", d, SPEED);
 	n += (size_t)snprintf(text + n, sizeof text - n, "],\"links\":[");
 	for (int i = 0, first = 1; i < n_devs; i++)
 		for (int k = 0; k < n_devs; k++)
 			if (i != k) {
-				n += (size_t)snprintf(text + n, sizeof text - n, "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"latency_s\":%.9f,\"bandwidth\":%.1f}", first ? "" : ",", i, k,
-				                      0.3 * berth_rng_unit(rng), 1e8 + 1e9 * berth_rng_unit(rng));
+				n += (size_t)snprintf(text + n, sizeof text - n,
+				                      "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"latency_s\":%.9f,"
+				                      "\"bandwidth\":%.1f}",
+				                      first ? "" : ",", i, k, 0.3 * berth_rng_unit(rng),
+				                      1e8 + 1e9 * berth_rng_unit(rng));
 				first = 0;
 			}
 	snprintf(text + n, sizeof text - n, "]}");
@@ -100,13 +110,17 @@ static void write_platform(const char *path)
 	FILE *f = fopen(path, "w");
 	if (!f)
 		exit(2);
-	fprintf(f, "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\"><platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">");
+	fprintf(f, "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+	           "\"https://simgrid.org/simgrid.dtd\"><platform version=\"4.1\"><zone id=\"z\" "
+	           "routing=\"Full\">");
 	for (int32_t d = 0; d < w.s.n_devs; d++)
 		fprintf(f, "<host id=\"d%d\" speed=\"%.1ff\" core=\"64\"/>", (int)d, SPEED);
 	for (int32_t l = 0; l < w.s.n_links; l++)
-		fprintf(f, "<link id=\"l%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\"/>", (int)l, w.s.link_bandwidth[l], w.s.link_latency_s[l]);
+		fprintf(f, "<link id=\"l%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\"/>", (int)l,
+		        w.s.link_bandwidth[l], w.s.link_latency_s[l]);
 	for (int32_t l = 0; l < w.s.n_links; l++)
-		fprintf(f, "<route src=\"d%d\" dst=\"d%d\" symmetrical=\"NO\"><link_ctn id=\"l%d\"/></route>", (int)w.s.link_from[l], (int)w.s.link_to[l], (int)l);
+		fprintf(f, "<route src=\"d%d\" dst=\"d%d\" symmetrical=\"NO\"><link_ctn id=\"l%d\"/></route>",
+		        (int)w.s.link_from[l], (int)w.s.link_to[l], (int)l);
 	fprintf(f, "</zone></platform>");
 	fclose(f);
 }
@@ -165,7 +179,8 @@ static void channel_actor(int argc, char **argv)
 	box_name(name, from, to);
 	for (int32_t i = 0; i < w.n_wanted[from][to]; i++) {
 		sg_sem_acquire(w.asked[from][to]);
-		sg_mailbox_put(sg_mailbox_by_name(name), &payload, (long)w.g.tensor_bytes[w.queue[from][to][i]]);
+		sg_mailbox_put(sg_mailbox_by_name(name), &payload,
+		               (long)w.g.tensor_bytes[w.queue[from][to][i]]);
 	}
 }
 
@@ -204,8 +219,15 @@ static void start_actors(void)
 static double by_simgrid(void)
 {
 	char path[64];
-	char words[][48] = {"berth-simgrid", "--log=root.thres:critical", "--cfg=network/model:CM02", "--cfg=network/TCP-gamma:0", "--cfg=network/latency-factor:1",
-	                    "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--cfg=network/crosstraffic:0", "--cfg=surf/precision:1e-9",
+	char words[][48] = {"berth-simgrid",
+	                    "--log=root.thres:critical",
+	                    "--cfg=network/model:CM02",
+	                    "--cfg=network/TCP-gamma:0",
+	                    "--cfg=network/latency-factor:1",
+	                    "--cfg=network/bandwidth-factor:1",
+	                    "--cfg=network/weight-S:0",
+	                    "--cfg=network/crosstraffic:0",
+	                    "--cfg=surf/precision:1e-9",
 	                    "--cfg=maxmin/precision:1e-9"};
 	enum { N = sizeof words / sizeof *words };
 	char *argv[N + 1];
@@ -250,7 +272,8 @@ static int compare(uint64_t seed)
 	double ours = (double)r.latency_ns * 1e-9, theirs = by_simgrid();
 	bool same = fabs(ours - theirs) <= 1e-6 * theirs;
 	if (!same)
-		printf("instance %llu: %d operators on %d devices: %.9f s here, %.9f s by SimGrid\n", (unsigned long long)seed, (int)w.g.n_ops, (int)w.s.n_devs, ours, theirs);
+		printf("instance %llu: %d operators on %d devices: %.9f s here, %.9f s by SimGrid\n",
+		       (unsigned long long)seed, (int)w.g.n_ops, (int)w.s.n_devs, ours, theirs);
 	fflush(stdout);
 	return same ? 0 : 1;
 }
@@ -263,7 +286,8 @@ int main(int argc, char **argv)
 		pid_t child = fork();
 		if (child == 0)
 			_exit(compare((uint64_t)i));
-		if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != 0)
 			bad++;
 	}
 	printf("%d of %d instances differ from SimGrid by more than 1e-6\n", bad, n);

@@ -1,4 +1,5 @@
-/* Models written as MPS and LP files, read by a foreign reader (COIN-OR): the same value as when they are handed over directly. */
+/* Models written as MPS and LP files, read by a foreign reader (COIN-OR): the same value as when they are
+ * handed over directly. */
 #include "lp.h"
 #include "rng.h"
 #include "support.h"
@@ -17,20 +18,32 @@ static void random_model(berth_lp *lp, uint64_t seed, berth_arena *mem)
 	berth_lp_init(lp, "model", mem);
 	lp->offset = seed % 3 == 0 ? 0 : 2.5;
 	for (int32_t c = 0; c < 9; c++) {
-		double low = c % 4 == 0 ? -3.5 : c % 4 == 1 ? 1 : 0, high = c % 3 == 0 ? 40 : c % 3 == 1 ? 7.25 : BERTH_LP_INF;
+		double low = c % 4 == 0   ? -3.5
+		             : c % 4 == 1 ? 1
+		                          : 0,
+		       high = c % 3 == 0   ? 40
+		              : c % 3 == 1 ? 7.25
+		                           : BERTH_LP_INF;
 		if (c == 8)
 			low = -BERTH_LP_INF;
-		assert_ok(berth_lp_col(lp, c % 2 ? "odd" : NULL, low, high, (double)berth_rng_below(&rng, 9) - (c == 8 ? 0 : 2), c % 2 == 0, NULL, &err), &err);
+		assert_ok(berth_lp_col(lp, c % 2 ? "odd" : NULL, low, high,
+		                       (double)berth_rng_below(&rng, 9) - (c == 8 ? 0 : 2), c % 2 == 0, NULL,
+		                       &err),
+		          &err);
 		lp->col_name[c] = c % 2 ? berth_arena_printf(mem, "odd_%d", (int)c) : NULL;
 	}
 	for (int32_t r = 0; r < 7; r++) {
 		double side = 20 + berth_rng_below(&rng, 20);
-		double low = r % 3 == 0 ? -BERTH_LP_INF : r == 1 ? side : -40, high = r == 5 ? BERTH_LP_INF : side;
+		double low = r % 3 == 0 ? -BERTH_LP_INF
+		             : r == 1   ? side
+		                        : -40,
+		       high = r == 5 ? BERTH_LP_INF : side;
 		assert_ok(berth_lp_row(lp, NULL, low, high, &err), &err);
 		for (int32_t c = 0; c < 9; c++)
 			assert_ok(berth_lp_put(lp, c, c == 8 ? 1 : berth_rng_below(&rng, 5), &err), &err);
 	}
-	assert_ok(berth_lp_row_of(lp, NULL, 0.5, BERTH_LP_INF, 2, (int32_t[]){0, 8}, (double[]){1, 1}, &err), &err);
+	assert_ok(berth_lp_row_of(lp, NULL, 0.5, BERTH_LP_INF, 2, (int32_t[]){0, 8}, (double[]){1, 1}, &err),
+	          &err);
 }
 
 static double foreign_value(berth_strbuf *text, const char *suffix, const berth_lp *lp)

@@ -8,19 +8,32 @@
 enum { F32 = 0, F16 = 1, Q4_0 = 2, Q4_K = 12, Q6_K = 14, MXFP4 = 39, U32 = 4, STRING = 8, ARRAY = 9 };
 
 const gguf_recipe gguf_recipes[] = {
-	{"llama-2-7b", "llama", 6738415616, 0, 32, 4096, 32, 32, 0, 0, 11008, 32000, .type = Q4_0, .output_type = Q6_K},
-	{"llama-3-8b", "llama", 8030261248, 0, 32, 4096, 32, 8, 0, 0, 14336, 128256, .type = F16, .output_type = F16},
-	{"mixtral-8x7b", "llama", 46702792704, 12.9e9, 32, 4096, 32, 8, 0, 0, 14336, 32000, 8, 2, 14336, .type = Q4_0, .output_type = Q6_K},
-	{"mixtral-loose", "llama", 46702792704, 12.9e9, 32, 4096, 32, 8, 0, 0, 14336, 32000, 8, 2, 14336, .has = RECIPE_LOOSE, .type = Q4_0, .output_type = Q6_K},
-	{"qwen2-7b", "qwen2", 7615616512, 0, 28, 3584, 28, 4, 0, 0, 18944, 152064, .has = RECIPE_BIAS, .type = F16, .output_type = F16},
-	{"qwen3-30b-a3b", "qwen3moe", 30.5e9, 3.3e9, 48, 2048, 32, 4, 128, 128, 6144, 151936, 128, 8, 768, .has = RECIPE_QK_NORM, .type = Q4_K, .output_type = Q6_K},
-	{"qwen1.5-moe", "qwen2moe", 14.3e9, 2.7e9, 24, 2048, 16, 16, 0, 0, 5632, 151936, 60, 4, 1408, 5632, .has = RECIPE_BIAS | RECIPE_SHARED_ROUTER, .type = F16, .output_type = F16},
-	{"gemma-2-2b", "gemma2", 2614341888, 0, 26, 2304, 8, 4, 256, 256, 9216, 256000, .window = 4096, .has = RECIPE_TIED | RECIPE_POST_NORMS, .type = F16, .output_type = F16},
-	{"phi-3-mini", "phi3", 3821079552, 0, 32, 3072, 32, 32, 0, 0, 8192, 32064, .has = RECIPE_FUSED, .type = F16, .output_type = F16},
-	{"deepseek-v2-lite", "deepseek2", 15706484224, 2.4e9, 27, 2048, 16, 16, 192, 128, 10944, 102400, 64, 6, 1408, 2816, 1, 0, 512, 64, .type = F16, .output_type = F16},
-	{"deepseek-v3", "deepseek2", 671e9, 37e9, 61, 7168, 128, 128, 192, 128, 18432, 129280, 256, 8, 2048, 2048, 3, 1536, 512, 64, .has = RECIPE_ABSORBED, .type = Q4_K, .output_type = Q6_K},
-	{"gpt-oss-20b", "gpt-oss", 20.9e9, 3.6e9, 24, 2880, 64, 8, 64, 64, 2880, 201088, 32, 4, 2880, .window = 128, .has = RECIPE_ALL_BIAS, .type = MXFP4, .output_type = F16},
-	{"starcoder2-3b", "starcoder2", 3030371328, 0, 30, 3072, 24, 2, 0, 0, 12288, 49152, .has = RECIPE_ALL_BIAS | RECIPE_TIED | RECIPE_PLAIN_UP, .type = F16, .output_type = F16},
+	{"llama-2-7b", "llama", 6738415616, 0, 32, 4096, 32, 32, 0, 0, 11008, 32000, .type = Q4_0,
+	 .output_type = Q6_K},
+	{"llama-3-8b", "llama", 8030261248, 0, 32, 4096, 32, 8, 0, 0, 14336, 128256, .type = F16,
+	 .output_type = F16},
+	{"mixtral-8x7b", "llama", 46702792704, 12.9e9, 32, 4096, 32, 8, 0, 0, 14336, 32000, 8, 2, 14336,
+	 .type = Q4_0, .output_type = Q6_K},
+	{"mixtral-loose", "llama", 46702792704, 12.9e9, 32, 4096, 32, 8, 0, 0, 14336, 32000, 8, 2, 14336,
+	 .has = RECIPE_LOOSE, .type = Q4_0, .output_type = Q6_K},
+	{"qwen2-7b", "qwen2", 7615616512, 0, 28, 3584, 28, 4, 0, 0, 18944, 152064, .has = RECIPE_BIAS,
+	 .type = F16, .output_type = F16},
+	{"qwen3-30b-a3b", "qwen3moe", 30.5e9, 3.3e9, 48, 2048, 32, 4, 128, 128, 6144, 151936, 128, 8, 768,
+	 .has = RECIPE_QK_NORM, .type = Q4_K, .output_type = Q6_K},
+	{"qwen1.5-moe", "qwen2moe", 14.3e9, 2.7e9, 24, 2048, 16, 16, 0, 0, 5632, 151936, 60, 4, 1408, 5632,
+	 .has = RECIPE_BIAS | RECIPE_SHARED_ROUTER, .type = F16, .output_type = F16},
+	{"gemma-2-2b", "gemma2", 2614341888, 0, 26, 2304, 8, 4, 256, 256, 9216, 256000, .window = 4096,
+	 .has = RECIPE_TIED | RECIPE_POST_NORMS, .type = F16, .output_type = F16},
+	{"phi-3-mini", "phi3", 3821079552, 0, 32, 3072, 32, 32, 0, 0, 8192, 32064, .has = RECIPE_FUSED,
+	 .type = F16, .output_type = F16},
+	{"deepseek-v2-lite", "deepseek2", 15706484224, 2.4e9, 27, 2048, 16, 16, 192, 128, 10944, 102400, 64,
+	 6, 1408, 2816, 1, 0, 512, 64, .type = F16, .output_type = F16},
+	{"deepseek-v3", "deepseek2", 671e9, 37e9, 61, 7168, 128, 128, 192, 128, 18432, 129280, 256, 8, 2048,
+	 2048, 3, 1536, 512, 64, .has = RECIPE_ABSORBED, .type = Q4_K, .output_type = Q6_K},
+	{"gpt-oss-20b", "gpt-oss", 20.9e9, 3.6e9, 24, 2880, 64, 8, 64, 64, 2880, 201088, 32, 4, 2880,
+	 .window = 128, .has = RECIPE_ALL_BIAS, .type = MXFP4, .output_type = F16},
+	{"starcoder2-3b", "starcoder2", 3030371328, 0, 30, 3072, 24, 2, 0, 0, 12288, 49152,
+	 .has = RECIPE_ALL_BIAS | RECIPE_TIED | RECIPE_PLAIN_UP, .type = F16, .output_type = F16},
 	{0}};
 
 const gguf_recipe *gguf_recipe_find(const char *name)
@@ -236,7 +249,8 @@ static void put_attention(const writer *w)
 {
 	const gguf_recipe *r = w->r;
 	uint32_t t = r->has & RECIPE_ALL_BIAS ? F16 : r->type;
-	int q = r->heads * key(r), k = r->kv_heads * key(r), v = r->kv_heads * value(r), bias = (r->has & (RECIPE_BIAS | RECIPE_ALL_BIAS)) != 0;
+	int q = r->heads * key(r), k = r->kv_heads * key(r), v = r->kv_heads * value(r),
+	    bias = (r->has & (RECIPE_BIAS | RECIPE_ALL_BIAS)) != 0;
 	if (r->kv_latent) {
 		put_latent(w);
 	} else if (r->has & RECIPE_FUSED) {
@@ -282,7 +296,8 @@ static void put_experts(const writer *w)
 			put(w, name, F32, out, r->experts, 0);
 		snprintf(name, sizeof name, "ffn_%s_shexp.weight", names[i]);
 		if (r->shared_ffn)
-			put(w, name, r->type, i == 2 ? r->shared_ffn : r->hidden, i == 2 ? r->hidden : r->shared_ffn, 0);
+			put(w, name, r->type, i == 2 ? r->shared_ffn : r->hidden,
+			    i == 2 ? r->hidden : r->shared_ffn, 0);
 	}
 	if (r->has & RECIPE_SHARED_ROUTER)
 		put(w, "ffn_gate_inp_shexp.weight", F32, r->hidden, 0, 0);
@@ -311,7 +326,8 @@ static void put_layer(const writer *w)
 	put_attention(w);
 	if (r->has & RECIPE_POST_NORMS)
 		put(w, "post_attention_norm.weight", F32, r->hidden, 0, 0);
-	put(w, (r->has & RECIPE_ALL_BIAS) && r->experts ? "post_attention_norm.weight" : "ffn_norm.weight", F32, r->hidden, 0, 0);
+	put(w, (r->has & RECIPE_ALL_BIAS) && r->experts ? "post_attention_norm.weight" : "ffn_norm.weight",
+	    F32, r->hidden, 0, 0);
 	if (r->has & RECIPE_POST_NORMS)
 		put(w, "post_ffw_norm.weight", F32, r->hidden, 0, 0);
 	if ((r->has & RECIPE_ALL_BIAS) && !r->experts) {
@@ -327,7 +343,8 @@ static void put_layer(const writer *w)
 void gguf_put_tensors(gguf_bytes *b, const gguf_recipe *r, int first, int last, int outside)
 {
 	if (outside) {
-		gguf_put_tensor(b, "token_embd.weight", r->output_type == Q6_K ? r->type : r->output_type, r->hidden, r->vocab, 0);
+		gguf_put_tensor(b, "token_embd.weight", r->output_type == Q6_K ? r->type : r->output_type,
+		                r->hidden, r->vocab, 0);
 		gguf_put_tensor(b, "output_norm.weight", F32, r->hidden, 0, 0);
 		if ((r->has & RECIPE_ALL_BIAS) && !r->experts)
 			gguf_put_tensor(b, "output_norm.bias", F32, r->hidden, 0, 0);

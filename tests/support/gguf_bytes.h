@@ -1,21 +1,23 @@
-/* Headers of GGUF files for tests, in memory: published models by their sizes, whole or with few layers, without weights. */
+/* Headers of GGUF files for tests, in memory: published models by their sizes, whole or with few layers,
+ * without weights. */
 #ifndef BERTH_GGUF_BYTES_H
 #define BERTH_GGUF_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { /* what a recipe's layers have */
-	RECIPE_BIAS = 1,         /* biases of queries, keys and values */
-	RECIPE_QK_NORM = 2,
-	RECIPE_POST_NORMS = 4,   /* norms behind attention and feed-forward network */
-	RECIPE_TIED = 8,         /* no output matrix */
-	RECIPE_FUSED = 16,       /* one matrix for queries, keys and values, one for gate and up */
-	RECIPE_LOOSE = 32,       /* experts in tensors of their own */
-	RECIPE_SHARED_ROUTER = 64,
-	RECIPE_ABSORBED = 128,   /* attn_k_b and attn_v_b instead of attn_kv_b */
-	RECIPE_ALL_BIAS = 256,   /* biases everywhere, sinks, and the norm behind attention in the place of ffn_norm */
-	RECIPE_PLAIN_UP = 512    /* no gate */
+enum {                  /* what a recipe's layers have */
+       RECIPE_BIAS = 1, /* biases of queries, keys and values */
+       RECIPE_QK_NORM = 2,
+       RECIPE_POST_NORMS = 4, /* norms behind attention and feed-forward network */
+       RECIPE_TIED = 8,       /* no output matrix */
+       RECIPE_FUSED = 16,     /* one matrix for queries, keys and values, one for gate and up */
+       RECIPE_LOOSE = 32,     /* experts in tensors of their own */
+       RECIPE_SHARED_ROUTER = 64,
+       RECIPE_ABSORBED = 128, /* attn_k_b and attn_v_b instead of attn_kv_b */
+       RECIPE_ALL_BIAS = 256, /* biases everywhere, sinks, and the norm behind attention in the place of
+	                         ffn_norm */
+       RECIPE_PLAIN_UP = 512  /* no gate */
 };
 
 typedef struct gguf_recipe {
@@ -55,7 +57,8 @@ void gguf_put_tensor(gguf_bytes *b, const char *name, uint32_t type, int64_t d0,
 /* Set the counts in the header. */
 void gguf_end(gguf_bytes *b);
 
-/* The keys, and the tensors of layers [first, last) (with what stands outside of layers if outside) of a recipe. */
+/* The keys, and the tensors of layers [first, last) (with what stands outside of layers if outside) of a
+ * recipe. */
 void gguf_put_keys(gguf_bytes *b, const gguf_recipe *r, int layers);
 void gguf_put_tensors(gguf_bytes *b, const gguf_recipe *r, int first, int last, int outside);
 /* A whole header with so many layers; 0: all. The caller frees b->p. */

@@ -162,7 +162,8 @@ void attr_graph(bytes *attrs, const char *name, const bytes *body)
 	put_message(attrs, 5, &a);
 }
 
-void put_node(bytes *graph, const char *type, const char *name, const char *in, const char *out, const bytes *attrs)
+void put_node(bytes *graph, const char *type, const char *name, const char *in, const char *out,
+              const bytes *attrs)
 {
 	bytes n = {0};
 	put_names(&n, 1, in);

@@ -1,4 +1,5 @@
-/* Writing small ONNX models byte by byte, for tests: a protocol-buffer writer and the messages of onnx.proto on top of it. */
+/* Writing small ONNX models byte by byte, for tests: a protocol-buffer writer and the messages of onnx.proto
+ * on top of it. */
 #ifndef BERTH_TEST_ONNX_BYTES_H
 #define BERTH_TEST_ONNX_BYTES_H
 
@@ -21,7 +22,8 @@ void put_float(bytes *b, uint32_t field, float x);
 void put_text(bytes *b, uint32_t field, const char *text);
 void put_message(bytes *b, uint32_t field, const bytes *inner);
 
-/* ONNX. Lists of names are separated by commas ("a,,b" leaves one out); shapes are "2,3,batch" (a number or a symbol), NULL: none. */
+/* ONNX. Lists of names are separated by commas ("a,,b" leaves one out); shapes are "2,3,batch" (a number or
+ * a symbol), NULL: none. */
 void put_value(bytes *graph, uint32_t field, const char *name, int elem, const char *shape);
 /* Initializer without data. */
 void put_weight(bytes *graph, const char *name, int elem, const char *shape);
@@ -32,7 +34,8 @@ void attr_int(bytes *attrs, const char *name, int64_t x);
 void attr_ints(bytes *attrs, const char *name, const int64_t *x, int n);
 void attr_text(bytes *attrs, const char *name, const char *text);
 void attr_graph(bytes *attrs, const char *name, const bytes *body);
-void put_node(bytes *graph, const char *type, const char *name, const char *in, const char *out, const bytes *attrs);
+void put_node(bytes *graph, const char *type, const char *name, const char *in, const char *out,
+              const bytes *attrs);
 /* The whole file around a graph. */
 void put_model(bytes *file, const bytes *graph, int opset);
 

@@ -1,4 +1,5 @@
-/* Helpers of all tests: assertions that also fail on NaN, an allocator that fails on demand, text of small files. */
+/* Helpers of all tests: assertions that also fail on NaN, an allocator that fails on demand, text of small
+ * files. */
 #ifndef BERTH_TEST_SUPPORT_H
 #define BERTH_TEST_SUPPORT_H
 
@@ -10,7 +11,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* Do times, and the memory of arenas, say something of the product? Not where sanitizers watch, nor without optimisation. */
+/* Do times, and the memory of arenas, say something of the product? Not where sanitizers watch, nor without
+ * optimisation. */
 #if BERTH_DEBUG || !defined(__OPTIMIZE__)
 enum { IS_TIMED = 0 };
 #else
@@ -29,7 +31,8 @@ void support_ok(berth_status st, const berth_err *err, const char *file, int lin
 #define assert_contains(text, part) support_contains((text), (part), __FILE__, __LINE__)
 void support_contains(const char *text, const char *part, const char *file, int line);
 
-/* An allocator whose call number fail_at (0, 1, ...) fails, and every one after it; counts calls and blocks not freed. */
+/* An allocator whose call number fail_at (0, 1, ...) fails, and every one after it; counts calls and blocks
+ * not freed. */
 typedef struct failing_allocator {
 	berth_allocator hook;
 	long fail_at, calls, live;

@@ -1,13 +1,17 @@
-/* The worked example of Topcuoglu, Hariri, Wu (IEEE TPDS 13(3), 2002): 10 tasks on 3 processors. HEFT's schedule is 80 long, CPOP's 86. Times are in
- * units of 3 ns, so that means over processors are whole; transfers take as long between any two processors. */
+/* The worked example of Topcuoglu, Hariri, Wu (IEEE TPDS 13(3), 2002): 10 tasks on 3 processors. HEFT's
+ * schedule is 80 long, CPOP's 86. Times are in units of 3 ns, so that means over processors are whole;
+ * transfers take as long between any two processors. */
 #ifndef TOPCUOGLU_H
 #define TOPCUOGLU_H
 
 enum { TOPCUOGLU_UNIT = 3 }; /* ns */
 
-#define TOPCUOGLU_OP(name, p0, p1, p2) "{\"name\":\"" name "\",\"time_s\":{\"p0\":" p0 "e-9,\"p1\":" p1 "e-9,\"p2\":" p2 "e-9}}"
-#define TOPCUOGLU_EDGE(from, to, bytes) "{\"from\":\"" from "\",\"to\":\"" to "\",\"bytes\":" bytes ",\"tensor\":\"to" to "\"}"
-#define TOPCUOGLU_LINK(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":0,\"bandwidth\":1e9,\"both_ways\":true}"
+#define TOPCUOGLU_OP(name, p0, p1, p2)                                                                       \
+	"{\"name\":\"" name "\",\"time_s\":{\"p0\":" p0 "e-9,\"p1\":" p1 "e-9,\"p2\":" p2 "e-9}}"
+#define TOPCUOGLU_EDGE(from, to, bytes)                                                                      \
+	"{\"from\":\"" from "\",\"to\":\"" to "\",\"bytes\":" bytes ",\"tensor\":\"to" to "\"}"
+#define TOPCUOGLU_LINK(a, b)                                                                                 \
+	"{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":0,\"bandwidth\":1e9,\"both_ways\":true}"
 
 static const char *const topcuoglu_graph =
 	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"topcuoglu\",\"ops\":["
@@ -40,7 +44,9 @@ static const char *const topcuoglu_graph =
 	"]}";
 
 static const char *const topcuoglu_system =
-	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"three\",\"contention\":false,\"devices\":[{\"name\":\"p0\"},{\"name\":\"p1\"},{\"name\":\"p2\"}],"
-	"\"links\":[" TOPCUOGLU_LINK("p0", "p1") "," TOPCUOGLU_LINK("p0", "p2") "," TOPCUOGLU_LINK("p1", "p2") "]}";
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"three\",\"contention\":false,\"devices\":[{"
+        "\"name\":\"p0\"},{\"name\":\"p1\"},{\"name\":\"p2\"}],"
+	"\"links\":[" TOPCUOGLU_LINK("p0", "p1") "," TOPCUOGLU_LINK("p0", "p2") "," TOPCUOGLU_LINK("p1",
+                                                                                                   "p2") "]}";
 
 #endif

@@ -35,7 +35,8 @@ static const zoo_figure figures[] = {
 	{"zoo:vit:size=huge", 167.295e9, 632045800, 0, 0, TORCHVISION},
 	{"zoo:unet", 0, 31.03e6, 0, 0, "sizes of figure 1 in Ronneberger et al. 2015"},
 	{"zoo:bert-base", 11.17e9, 109482240, 0, 0, "model card bert-base-uncased; MACs: sizes of the paper"},
-	{"zoo:bert-large", 39.46e9, 335141888, 0, 0, "model card bert-large-uncased; MACs: sizes of the paper"},
+	{"zoo:bert-large", 39.46e9, 335141888, 0, 0,
+	 "model card bert-large-uncased; MACs: sizes of the paper"},
 	{"zoo:gpt2:seq=1024", 145.82e9, 124439808, 0, 0, GPT2 "; MACs: sizes of the paper"},
 	{"zoo:gpt2-medium", 0, 354823168, 0, 0, GPT2 "-medium"},
 	{"zoo:gpt2-large", 0, 774030080, 0, 0, GPT2 "-large"},
@@ -45,8 +46,10 @@ static const zoo_figure figures[] = {
 	{"zoo:rnnlm", 0, 66e6, 0, 0, "Merity et al. 2018 (arXiv 1708.02182), table 1"},
 	{"zoo:gnmt", 0, 160671297, 0, 0, "layer sizes of the MLPerf training reference, GNMT v2"},
 	{"zoo:llama", 0, 6738415616, 0, 0, LLAMA2 "-7b"},
-	{"zoo:llama:layers=40:hidden=5120:heads=40:kv-heads=40:ffn=13824", 0, 13015864320, 0, 0, LLAMA2 "-13b"},
-	{"zoo:llama:layers=80:hidden=8192:heads=64:kv-heads=8:ffn=28672", 0, 68976648192, 0, 0, LLAMA2 "-70b"},
+	{"zoo:llama:layers=40:hidden=5120:heads=40:kv-heads=40:ffn=13824", 0, 13015864320, 0, 0,
+	 LLAMA2 "-13b"},
+	{"zoo:llama:layers=80:hidden=8192:heads=64:kv-heads=8:ffn=28672", 0, 68976648192, 0, 0,
+	 LLAMA2 "-70b"},
 	{"zoo:llama:kv-heads=8:ffn=14336:vocab=128256", 0, 8030261248, 0, 0, "model card Meta-Llama-3-8B"},
 	{"zoo:moe", 0, 46702792704, 0, 0, "model card Mixtral-8x7B-v0.1"},
 };
@@ -63,7 +66,8 @@ static berth_status count_one(const char *spec, zoo_counts *sum, berth_err *err)
 	berth_graph g;
 	berth_status st = berth_zoo_build(spec, &mem, &tmp, &g, err);
 	if (st == BERTH_OK) {
-		bool half = strncmp(spec, "zoo:llama:", 10) == 0 || strcmp(spec, "zoo:llama") == 0 || strncmp(spec, "zoo:moe", 7) == 0;
+		bool half = strncmp(spec, "zoo:llama:", 10) == 0 || strcmp(spec, "zoo:llama") == 0 ||
+		            strncmp(spec, "zoo:moe", 7) == 0;
 		sum->ops += g.n_ops;
 		sum->macs += berth_graph_macs(&g);
 		sum->params += (double)berth_graph_param_bytes(&g) / (half ? 2 : 4);

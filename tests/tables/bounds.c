@@ -1,4 +1,5 @@
-/* berth-bounds-table: prints docs/bounds.md, the best known placements of the zoo on the built-in systems against the bounds. Same build, same text.
+/* berth-bounds-table: prints docs/bounds.md, the best known placements of the zoo on the built-in systems
+ * against the bounds. Same build, same text.
  *
  *     berth-bounds-table [EVALUATIONS] [NODES] */
 #include "load.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 
 static const char *const methods[] = {"local-search", "anneal", "berth"};
-static const char *const trained[] = {"resnet50:training=1", "bert-base:training=1", "inception-v3:training=1", "mobilenet-v2:training=1"};
+static const char *const trained[] = {"resnet50:training=1", "bert-base:training=1",
+                                      "inception-v3:training=1", "mobilenet-v2:training=1"};
 
 enum { N_METHODS = 3, N_TRAINED = 4, MOST_ROWS = 512 };
 
@@ -35,7 +37,8 @@ static double median(double *x, int32_t n)
 	return n == 0 ? NAN : n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-static berth_status best_known(const berth_problem *p, const berth_bounds *b, const table *t, berth_arena *tmp, double *value, const char **by, berth_err *err)
+static berth_status best_known(const berth_problem *p, const berth_bounds *b, const table *t,
+                               berth_arena *tmp, double *value, const char **by, berth_err *err)
 {
 	*value = NAN;
 	for (int k = 0; k < N_METHODS; k++) {
@@ -57,19 +60,22 @@ static berth_status best_known(const berth_problem *p, const berth_bounds *b, co
 	return BERTH_OK;
 }
 
-static void tell(table *t, const char *model, const char *system, double value, const char *by, const berth_bounds *fast, const berth_bounds *strong)
+static void tell(table *t, const char *model, const char *system, double value, const char *by,
+                 const berth_bounds *fast, const berth_bounds *strong)
 {
 	if (isnan(value)) {
 		t->without++;
 		printf("| %s | %s | none found | | | |\n", model, system);
 		return;
 	}
-	double f = berth_gap(value, fast->value[BERTH_LATENCY]), s = berth_gap(value, strong->value[BERTH_LATENCY]);
+	double f = berth_gap(value, fast->value[BERTH_LATENCY]),
+	       s = berth_gap(value, strong->value[BERTH_LATENCY]);
 	t->closed_fast += f <= 0;
 	t->closed_strong += s <= 0;
 	t->fast[t->n] = f;
 	t->strong[t->n++] = s;
-	printf("| %s | %s | %.6g ms | %s | %.2f %% | %.2f %% |\n", model, system, value * 1e3, by, 100 * f, 100 * s);
+	printf("| %s | %s | %.6g ms | %s | %.2f %% | %.2f %% |\n", model, system, value * 1e3, by, 100 * f,
+	       100 * s);
 	fflush(stdout);
 }
 
@@ -106,7 +112,8 @@ static berth_status rows(table *t, berth_err *err)
 	const berth_system_row *system = berth_system_builtin_list(&n_systems);
 	for (int32_t k = 0; k < n_systems; k++)
 		for (int32_t i = 0; i < n_models + N_TRAINED && t->n + t->without < MOST_ROWS; i++)
-			BERTH_TRY(row(t, i < n_models ? zoo[i].name : trained[i - n_models], system[k].name, err));
+			BERTH_TRY(row(t, i < n_models ? zoo[i].name : trained[i - n_models], system[k].name,
+			              err));
 	return BERTH_OK;
 }
 
@@ -117,21 +124,32 @@ int main(int argc, char **argv)
 	t.evaluations = argc > 1 ? atoll(argv[1]) : 10000;
 	t.nodes = argc > 2 ? atoll(argv[2]) : BERTH_BOUND_NODES;
 	printf("# Bounds\n\n"
-	       "The best placement for latency that `local-search`, `anneal` and `berth` find in %lld evaluations each, seed 1, on all built-in systems, and its gap to\n"
-	       "the bound that every answer carries (fast) and to that of `--bound strong`. Made by `berth-bounds-table`.\n\n"
-	       "Fast: the larger of the critical path of earliest finish times, which lets a producer use another device for each consumer, and the load dual\n"
-	       "(bounds.h). Strong, where larger: the sum along gates, operators that every other one stands before or after, of exact searches between them for\n"
-	       "each pair of the gates' devices (bounds_blocks.h); a path under prices for memory (bounds_memory.h); the linear relaxation of the placement\n"
+	       "The best placement for latency that `local-search`, `anneal` and `berth` find in %lld "
+	       "evaluations each, seed 1, on all built-in systems, and its gap to\n"
+	       "the bound that every answer carries (fast) and to that of `--bound strong`. Made by "
+	       "`berth-bounds-table`.\n\n"
+	       "Fast: the larger of the critical path of earliest finish times, which lets a producer use "
+	       "another device for each consumer, and the load dual\n"
+	       "(bounds.h). Strong, where larger: the sum along gates, operators that every other one stands "
+	       "before or after, of exact searches between them for\n"
+	       "each pair of the gates' devices (bounds_blocks.h); a path under prices for memory "
+	       "(bounds_memory.h); the linear relaxation of the placement\n"
 	       "model (bounds_lp.h). The proofs stand in these headers; on\n"
-	       "thousands of tiny instances no placement with any order beats a bound (tests/oracle/test_exact.c). Loose still: graphs without gates whose parts are\n"
-	       "worth spreading only as far as links allow (training steps, nasnet-a, randwire, tiled graphs on unlike servers), as no bound weighs transfers\n"
+	       "thousands of tiny instances no placement with any order beats a bound "
+	       "(tests/oracle/test_exact.c). Loose still: graphs without gates whose parts are\n"
+	       "worth spreading only as far as links allow (training steps, nasnet-a, randwire, tiled graphs "
+	       "on unlike servers), as no bound weighs transfers\n"
 	       "against loads.\n\n"
-	       "| model | system | best | by | gap, fast | gap, strong |\n|---|---|---|---|---|---|\n", (long long)t.evaluations);
+	       "| model | system | best | by | gap, fast | gap, strong |\n|---|---|---|---|---|---|\n",
+	       (long long)t.evaluations);
 	if (rows(&t, &err) != BERTH_OK) {
 		fprintf(stderr, "berth-bounds-table: %s\n", err.msg);
 		return berth_exit_code(err.code);
 	}
-	printf("\n%d instances (%d more have no placement that fits, or none was found). Fast bound: median gap %.2f %%, %d closed. Strong bound: median gap %.2f %%, %d "
-	       "closed.\n", (int)t.n, (int)t.without, 100 * median(t.fast, t.n), (int)t.closed_fast, 100 * median(t.strong, t.n), (int)t.closed_strong);
+	printf("\n%d instances (%d more have no placement that fits, or none was found). Fast bound: median "
+	       "gap %.2f %%, %d closed. Strong bound: median gap %.2f %%, %d "
+	       "closed.\n",
+	       (int)t.n, (int)t.without, 100 * median(t.fast, t.n), (int)t.closed_fast,
+	       100 * median(t.strong, t.n), (int)t.closed_strong);
 	return 0;
 }

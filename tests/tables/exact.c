@@ -1,5 +1,5 @@
-/* berth-exact-table: prints docs/exact.md, what the exact methods prove on grouped zoo models. Values and proofs are the same for one build; seconds are CPU
- * time of the machine at hand.
+/* berth-exact-table: prints docs/exact.md, what the exact methods prove on grouped zoo models. Values and
+ * proofs are the same for one build; seconds are CPU time of the machine at hand.
  *
  *     berth-exact-table [NODES OF BRANCH AND BOUND] [NODES OF MILP] */
 #include "coarsen.h"
@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const models[] = {"inception-v3", "randwire", "nasnet-a", "unet", "bert-base", "transformer", "random", "rnnlm",
-                                     "gnmt", "ffnn", "chain-mm", "llama-block", "densenet121", "llama-layer", "random:ops=400"};
+static const char *const models[] = {"inception-v3", "randwire",    "nasnet-a",      "unet",
+                                     "bert-base",    "transformer", "random",        "rnnlm",
+                                     "gnmt",         "ffnn",        "chain-mm",      "llama-block",
+                                     "densenet121",  "llama-layer", "random:ops=400"};
 static const char *const systems[] = {"cpu+2gpu", "edge"};
 static const char *const methods[] = {"branch-and-bound", "milp"};
 
@@ -24,7 +26,8 @@ typedef struct counts {
 } counts;
 
 /* The groups of a zoo model on a system as a problem of their own. */
-static berth_status make(const char *model, const char *system, int32_t target, berth_arena *mem, berth_arena *tmp, berth_problem *out, berth_err *err)
+static berth_status make(const char *model, const char *system, int32_t target, berth_arena *mem,
+                         berth_arena *tmp, berth_problem *out, berth_err *err)
 {
 	char spec[64], machine[64];
 	berth_graph *g, *q;
@@ -51,7 +54,8 @@ static berth_status make(const char *model, const char *system, int32_t target, 
 	return berth_problem_new(q, s, mem, tmp, out, err);
 }
 
-static berth_status solve(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem, berth_arena *tmp, berth_solution *r, berth_err *err)
+static berth_status solve(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem,
+                          berth_arena *tmp, berth_solution *r, berth_err *err)
 {
 	const berth_method *m;
 	berth_bounds b;
@@ -62,7 +66,8 @@ static berth_status solve(const berth_problem *p, const char *method, int64_t no
 	return berth_solve(p, &b, m, &cfg, mem, tmp, r, err);
 }
 
-static berth_status row(const char *model, const char *system, int32_t target, const int64_t *nodes, counts *n, berth_err *err)
+static berth_status row(const char *model, const char *system, int32_t target, const int64_t *nodes,
+                        counts *n, berth_err *err)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_problem p;
@@ -82,7 +87,8 @@ static berth_status row(const char *model, const char *system, int32_t target, c
 			break;
 		proven[k] = r.feasible && strcmp(r.status, "optimal") == 0;
 		n->proven[k] += proven[k];
-		printf("| %.6g ms | %s, %.2f %% | %lld | %.2f s ", r.value * 1e3, r.status, 100 * r.gap, (long long)r.nodes, r.solve_s);
+		printf("| %.6g ms | %s, %.2f %% | %lld | %.2f s ", r.value * 1e3, r.status, 100 * r.gap,
+		       (long long)r.nodes, r.solve_s);
 	}
 	if (st == BERTH_OK)
 		printf("|\n");
@@ -99,18 +105,24 @@ int main(int argc, char **argv)
 	int64_t nodes[N_METHODS] = {argc > 1 ? atoll(argv[1]) : 0, argc > 2 ? atoll(argv[2]) : 0};
 	counts n = {0};
 	printf("# What the exact methods prove\n\n"
-	       "Zoo models, grouped (heavy-edge) to 12 to 16 groups, on the two built-in systems of three devices; the groups' graph is solved as an instance of its\n"
-	       "own. `optimal`: no placement of the groups, in whatever order devices start them, is faster under the execution model (for `milp` within the\n"
-	       "solver's tolerance of 1e-6). Else the gap to the bound that was proven. Seconds are CPU time. Made by `berth-exact-table`.\n\n"
-	       "| model | system | groups | branch-and-bound | | nodes | | milp | | nodes | |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+	       "Zoo models, grouped (heavy-edge) to 12 to 16 groups, on the two built-in systems of three "
+	       "devices; the groups' graph is solved as an instance of its\n"
+	       "own. `optimal`: no placement of the groups, in whatever order devices start them, is faster "
+	       "under the execution model (for `milp` within the\n"
+	       "solver's tolerance of 1e-6). Else the gap to the bound that was proven. Seconds are CPU "
+	       "time. Made by `berth-exact-table`.\n\n"
+	       "| model | system | groups | branch-and-bound | | nodes | | milp | | nodes | "
+	       "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (int32_t i = 0; i < N_MODELS; i++)
 		for (int32_t k = 0; k < N_SYSTEMS; k++) {
 			berth_err err;
 			if (row(models[i], systems[k], 12 + (2 * i + k) % 5, nodes, &n, &err) != BERTH_OK) {
-				fprintf(stderr, "berth-exact-table: %s on %s: %s\n", models[i], systems[k], err.msg);
+				fprintf(stderr, "berth-exact-table: %s on %s: %s\n", models[i], systems[k],
+				        err.msg);
 				return 1;
 			}
 		}
-	printf("\nProven optimal, of %d: %d by branch and bound, %d by milp, %d by either.\n", (int)n.instances, (int)n.proven[0], (int)n.proven[1], (int)n.either);
+	printf("\nProven optimal, of %d: %d by branch and bound, %d by milp, %d by either.\n",
+	       (int)n.instances, (int)n.proven[0], (int)n.proven[1], (int)n.either);
 	return 0;
 }

@@ -1,5 +1,6 @@
-/* berth-split-table: prints docs/split.md, how close splitting comes to proven optima, and how much sooner than the mixed-integer program it has its answer.
- * Values and proofs are the same for one build; seconds are CPU time of the machine at hand.
+/* berth-split-table: prints docs/split.md, how close splitting comes to proven optima, and how much sooner
+ * than the mixed-integer program it has its answer. Values and proofs are the same for one build; seconds
+ * are CPU time of the machine at hand.
  *
  *     berth-split-table [TIMES THE CPU TIME OF SPLITTING THAT THE MIXED-INTEGER PROGRAM HAS] */
 #include "apart.h"
@@ -16,15 +17,18 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const char *const models[] = {"inception-v3", "randwire", "nasnet-a", "unet", "bert-base", "transformer", "random", "rnnlm",
-                                     "gnmt", "ffnn", "chain-mm", "llama-block", "densenet121", "llama-layer", "random:ops=400"};
+static const char *const models[] = {"inception-v3", "randwire",    "nasnet-a",      "unet",
+                                     "bert-base",    "transformer", "random",        "rnnlm",
+                                     "gnmt",         "ffnn",        "chain-mm",      "llama-block",
+                                     "densenet121",  "llama-layer", "random:ops=400"};
 static const char *const systems[] = {"cpu+2gpu", "edge", "hetero-cluster"};
 
 enum { N_MODELS = sizeof models / sizeof *models, N_SYSTEMS = 3, RUNS = 5 };
 #define PROOF_NODES 3000000
 
 /* A zoo model on a system; groups > 0: its groups (heavy-edge) as a problem of their own. */
-static berth_status make(const char *model, const char *system, int32_t groups, berth_arena *mem, berth_arena *tmp, berth_problem *out, berth_err *err)
+static berth_status make(const char *model, const char *system, int32_t groups, berth_arena *mem,
+                         berth_arena *tmp, berth_problem *out, berth_err *err)
 {
 	char spec[64], machine[64];
 	berth_graph *g, *q;
@@ -54,7 +58,8 @@ static berth_status make(const char *model, const char *system, int32_t groups, 
 	return berth_problem_new(q, s, mem, tmp, out, err);
 }
 
-static berth_status place(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem, berth_arena *tmp, berth_solution *r, berth_err *err)
+static berth_status place(const berth_problem *p, const char *method, int64_t nodes, berth_arena *mem,
+                          berth_arena *tmp, berth_solution *r, berth_err *err)
 {
 	const berth_method *m;
 	berth_bounds b;
@@ -68,11 +73,13 @@ static berth_status place(const berth_problem *p, const char *method, int64_t no
 /* ---- quality ---- */
 
 typedef struct counts {
-	int32_t instances, proven, open, close, close_open; /* open: proven, and the best single device is not optimal */
+	int32_t instances, proven, open, close, close_open; /* open: proven, and the best single device is not
+	                                                       optimal */
 	double log_sum;
 } counts;
 
-static berth_status quality_row(const char *model, const char *system, int32_t groups, counts *n, berth_err *err)
+static berth_status quality_row(const char *model, const char *system, int32_t groups, counts *n,
+                                berth_err *err)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_problem p;
@@ -85,10 +92,14 @@ static berth_status quality_row(const char *model, const char *system, int32_t g
 	if (st == BERTH_OK)
 		st = place(&p, "single", 0, &mem, &tmp, &single, err);
 	if (st == BERTH_OK) {
-		bool proven = best.feasible && strcmp(best.status, "optimal") == 0, open = proven && !(single.value <= best.value * (1 + 1e-9));
+		bool proven = best.feasible && strcmp(best.status, "optimal") == 0,
+		     open = proven && !(single.value <= best.value * (1 + 1e-9));
 		double above = split.value / best.value - 1;
-		printf("| %s | %s | %d | %.6g ms | %s | %.6g ms | %+.2f %% | %+.2f %% | %.1f ms | %.1f ms |\n", model, system, (int)p.n_ops, best.value * 1e3, best.status,
-		       split.value * 1e3, 100 * above, 100 * (single.value / best.value - 1), split.solve_s * 1e3, best.solve_s * 1e3);
+		printf("| %s | %s | %d | %.6g ms | %s | %.6g ms | %+.2f %% | %+.2f %% | %.1f ms | %.1f ms "
+		       "|\n",
+		       model, system, (int)p.n_ops, best.value * 1e3, best.status, split.value * 1e3,
+		       100 * above, 100 * (single.value / best.value - 1), split.solve_s * 1e3,
+		       best.solve_s * 1e3);
 		n->instances++;
 		n->proven += proven;
 		n->open += open;
@@ -106,16 +117,21 @@ static berth_status quality(berth_err *err)
 {
 	counts n = {0};
 	printf("## Against the optimum\n\n"
-	       "Zoo models grouped (heavy-edge) to 10 to 16 groups, the groups' graph solved as an instance of its own: by branch and bound, up to %d M nodes, and by\n"
-	       "splitting, whose communities have 4 to 8 groups. Times are CPU time, of splitting with all its sizes.\n\n"
-	       "| model | system | groups | branch and bound | | split | above | single above | split | branch and bound |\n|---|---|---|---|---|---|---|---|---|---|\n",
+	       "Zoo models grouped (heavy-edge) to 10 to 16 groups, the groups' graph solved as an instance "
+	       "of its own: by branch and bound, up to %d M nodes, and by\n"
+	       "splitting, whose communities have 4 to 8 groups. Times are CPU time, of splitting with all "
+	       "its sizes.\n\n"
+	       "| model | system | groups | branch and bound | | split | above | single above | split | "
+	       "branch and bound |\n|---|---|---|---|---|---|---|---|---|---|\n",
 	       PROOF_NODES / 1000000);
 	for (int32_t i = 0; i < N_MODELS; i++)
 		for (int32_t k = 0; k < N_SYSTEMS; k++)
 			BERTH_TRY(quality_row(models[i], systems[k], 10 + (3 * i + k) % 7, &n, err));
-	printf("\nOf %d, %d are proven; splitting is within 3 %% of the optimum on %d of these, and on %d of the %d where no single device is optimal.\n"
+	printf("\nOf %d, %d are proven; splitting is within 3 %% of the optimum on %d of these, and on %d of "
+	       "the %d where no single device is optimal.\n"
 	       "Geometric mean over the proven: %.2f %% above.\n\n",
-	       (int)n.instances, (int)n.proven, (int)n.close, (int)n.close_open, (int)n.open, 100 * expm1(n.log_sum / fmax(n.proven, 1)));
+	       (int)n.instances, (int)n.proven, (int)n.close, (int)n.close_open, (int)n.open,
+	       100 * expm1(n.log_sum / fmax(n.proven, 1)));
 	return BERTH_OK;
 }
 
@@ -129,7 +145,8 @@ typedef struct incumbent {
 	int32_t rows, cols;
 } incumbent;
 
-/* The first solution of the mixed-integer program that is no longer than upper_ns. The solver has limit_s CPU seconds. */
+/* The first solution of the mixed-integer program that is no longer than upper_ns. The solver has limit_s
+ * CPU seconds. */
 static berth_status first_incumbent(void *ctx, berth_err *err)
 {
 	incumbent *x = ctx;
@@ -153,7 +170,8 @@ static int by_value(const void *a, const void *b)
 	return (u > v) - (u < v);
 }
 
-static berth_status speed_row(const char *model, const char *system, int32_t groups, int32_t times, berth_err *err)
+static berth_status speed_row(const char *model, const char *system, int32_t groups, int32_t times,
+                              berth_err *err)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_problem p;
@@ -165,7 +183,9 @@ static berth_status speed_row(const char *model, const char *system, int32_t gro
 		seconds[i] = split.solve_s;
 	}
 	qsort(seconds, RUNS, sizeof *seconds, by_value);
-	incumbent x = {.p = &p, .upper_ns = llround(split.value * 1e9 * (1 + 1e-6)) + 1, .limit_s = (int32_t)ceil(times * seconds[RUNS / 2]),
+	incumbent x = {.p = &p,
+	               .upper_ns = llround(split.value * 1e9 * (1 + 1e-6)) + 1,
+	               .limit_s = (int32_t)ceil(times * seconds[RUNS / 2]),
 	               .value = INFINITY};
 	const berth_apart_block block = {&x, sizeof x};
 	bool answered;
@@ -173,8 +193,10 @@ static berth_status speed_row(const char *model, const char *system, int32_t gro
 	BERTH_TRY(berth_apart(first_incumbent, &x, 1, &block, &answered, err));
 	double took = berth_cpu_seconds() - from;
 	bool found = answered && isfinite(x.value);
-	printf("| %s | %s | %d | %.6g ms | %.1f ms | %d x %d | %s | %s%.3g s | %s%.0f |\n", model, system, (int)p.n_ops, split.value * 1e3, seconds[RUNS / 2] * 1e3, (int)x.rows,
-	       (int)x.cols, found ? "found" : "none", found ? "" : "> ", took, found ? "" : "> ", took / seconds[RUNS / 2]);
+	printf("| %s | %s | %d | %.6g ms | %.1f ms | %d x %d | %s | %s%.3g s | %s%.0f |\n", model, system,
+	       (int)p.n_ops, split.value * 1e3, seconds[RUNS / 2] * 1e3, (int)x.rows, (int)x.cols,
+	       found ? "found" : "none", found ? "" : "> ", took, found ? "" : "> ",
+	       took / seconds[RUNS / 2]);
 	fflush(stdout);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
@@ -183,13 +205,18 @@ static berth_status speed_row(const char *model, const char *system, int32_t gro
 
 static berth_status speed(int32_t times, berth_err *err)
 {
-	static const char *const speed_models[] = {"inception-v3", "randwire"}, *const speed_systems[] = {"cpu+2gpu", "edge"};
+	static const char *const speed_models[] = {"inception-v3", "randwire"}, *const speed_systems[] = {
+											"cpu+2gpu", "edge"};
 	static const int32_t groups[] = {0, 64, 32};
 	printf("## Against the mixed-integer program's first incumbent of equal value\n\n"
-	       "The model that `milp` solves, of the same problem, with its length bounded by the value of splitting, handed to the solver until its first solution or %d times\n"
-	       "the CPU time of splitting, in whole seconds. The model ignores waiting for channels, so that it has the easier task; the solver's own heuristics are off (they run into an\n"
-	       "assertion of CBC 2.10.8). Splitting is timed with all its levels and sizes and its evaluations, the median of %d runs.\n\n"
-	       "| model | system | operators or groups | split | time | rows x columns | incumbent | time | ratio |\n|---|---|---|---|---|---|---|---|---|\n",
+	       "The model that `milp` solves, of the same problem, with its length bounded by the value of "
+	       "splitting, handed to the solver until its first solution or %d times\n"
+	       "the CPU time of splitting, in whole seconds. The model ignores waiting for channels, so that "
+	       "it has the easier task; the solver's own heuristics are off (they run into an\n"
+	       "assertion of CBC 2.10.8). Splitting is timed with all its levels and sizes and its "
+	       "evaluations, the median of %d runs.\n\n"
+	       "| model | system | operators or groups | split | time | rows x columns | incumbent | time | "
+	       "ratio |\n|---|---|---|---|---|---|---|---|---|\n",
 	       (int)times, RUNS);
 	if (!berth_lp_solver()) {
 		printf("\nskipped: needs %s\n", berth_lp_missing());
@@ -198,14 +225,16 @@ static berth_status speed(int32_t times, berth_err *err)
 	for (int g = 0; g < 3; g++)
 		for (int i = 0; i < 2; i++)
 			for (int k = 0; k < 2; k++)
-				BERTH_TRY(speed_row(speed_models[i], speed_systems[k], groups[g], times, err));
+				BERTH_TRY(
+					speed_row(speed_models[i], speed_systems[k], groups[g], times, err));
 	return BERTH_OK;
 }
 
 int main(int argc, char **argv)
 {
 	berth_err err;
-	printf("# Splitting: how close, how fast\n\nMade by `berth-split-table` but for the last paragraph; the method is told in `docs/methods.md`.\n\n");
+	printf("# Splitting: how close, how fast\n\nMade by `berth-split-table` but for the last paragraph; "
+	       "the method is told in `docs/methods.md`.\n\n");
 	if (quality(&err) == BERTH_OK && speed(argc > 1 ? atoi(argv[1]) : 450, &err) == BERTH_OK)
 		return 0;
 	fprintf(stderr, "berth-split-table: %s\n", err.msg);

@@ -1,4 +1,5 @@
-/* berth-zoo-table: prints docs/zoo.md, the models of the zoo against their published figures. Same build, same text. */
+/* berth-zoo-table: prints docs/zoo.md, the models of the zoo against their published figures. Same build,
+ * same text. */
 #include "zoo.h"
 #include "zoo_figures.h"
 
@@ -48,7 +49,8 @@ static int figures_table(void)
 {
 	int n;
 	const zoo_figure *f = zoo_figures(&n);
-	printf("| spec | operators | MACs | public | | parameters | public | | source of the public figures |\n|---|---|---|---|---|---|---|---|---|\n");
+	printf("| spec | operators | MACs | public | | parameters | public | | source of the public figures "
+	       "|\n|---|---|---|---|---|---|---|---|---|\n");
 	for (int i = 0; i < n; i++) {
 		zoo_counts c;
 		berth_err err;
@@ -72,13 +74,19 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s\n\nPrints docs/zoo.md.\n", argv[0]);
 		return 2;
 	}
-	printf("# The model zoo\n\nMade by `berth-zoo-table > docs/zoo.md`; a unit test holds the figures to 1 %% (3.5 %% for the base transformer, see below).\n\n"
-	       "MACs are multiply-accumulates of the products (convolutions, matrix products) of one forward pass with the values given and otherwise the\n"
-	       "defaults below; FLOPs are twice that plus one an output element of other operators. In inference a normalisation is folded into the\n"
-	       "convolution before it, as exporters do, so a few parameters fewer stand there. Random models: means over seeds 1 to 20.\n\n");
+	printf("# The model zoo\n\nMade by `berth-zoo-table > docs/zoo.md`; a unit test holds the figures to "
+	       "1 %% (3.5 %% for the base transformer, see below).\n\n"
+	       "MACs are multiply-accumulates of the products (convolutions, matrix products) of one forward "
+	       "pass with the values given and otherwise the\n"
+	       "defaults below; FLOPs are twice that plus one an output element of other operators. In "
+	       "inference a normalisation is folded into the\n"
+	       "convolution before it, as exporters do, so a few parameters fewer stand there. Random "
+	       "models: means over seeds 1 to 20.\n\n");
 	int status = figures_table();
-	printf("\nThe sizes that Vaswani et al. print make 63.0 M parameters for the base transformer with 37,000 tokens; they say \"about\" of the tokens and\n"
-	       "65 M of the parameters.\n\n## Models and their parameters\n\n| model | what | parameters and defaults |\n|---|---|---|\n");
+	printf("\nThe sizes that Vaswani et al. print make 63.0 M parameters for the base transformer with "
+	       "37,000 tokens; they say \"about\" of the tokens and\n"
+	       "65 M of the parameters.\n\n## Models and their parameters\n\n| model | what | parameters and "
+	       "defaults |\n|---|---|---|\n");
 	for (int32_t i = 0; i < n; i++) {
 		printf("| %s | %s | ", m[i].name, m[i].about);
 		print_params(&m[i]);

@@ -1,6 +1,7 @@
-/* One PPO update of the network, for the comparison with the same in PyTorch (compare.py): 200 groups, 8 devices, 64 samples, hidden 64, 4 epochs. The
- * instance goes to a safetensors file; losses of every epoch and the CPU seconds of the fastest repetition are printed.
- * usage: berth-update FILE one-shot|sequential REPETITIONS */
+/* One PPO update of the network, for the comparison with the same in PyTorch (compare.py): 200 groups, 8
+ * devices, 64 samples, hidden 64, 4 epochs. The instance goes to a safetensors file; losses of every epoch
+ * and the CPU seconds of the fastest repetition are printed. usage: berth-update FILE one-shot|sequential
+ * REPETITIONS */
 #include "adam.h"
 #include "nn.h"
 #include "policy.h"
@@ -15,12 +16,20 @@
 
 enum { N = 200, E = 300, D = 8, SAMPLES = 64, EPOCHS = 4, MAX_TENSORS = 64 };
 
-static const policy_dims dims = {.node_in = 24, .edge_in = 6, .dev_in = 12, .pair_in = 10, .link_in = 4, .step_in = 18, .hidden = 64, .rounds = 2};
+static const policy_dims dims = {.node_in = 24,
+                                 .edge_in = 6,
+                                 .dev_in = 12,
+                                 .pair_in = 10,
+                                 .link_in = 4,
+                                 .step_in = 18,
+                                 .hidden = 64,
+                                 .rounds = 2};
 
 typedef struct update {
 	bool sequential;
 	policy_input in;
-	nn_real *start, *params, *grads, *acts, *old_logp, *advantage, *step_x, *hidden, *logits, *dlogits, *work;
+	nn_real *start, *params, *grads, *acts, *old_logp, *advantage, *step_x, *hidden, *logits, *dlogits,
+		*work;
 	uint8_t *mask;
 	int32_t *from, *to, *action, *node;
 	policy_batch batch;
@@ -67,7 +76,8 @@ static void draw_actions(update *u, berth_rng *r)
 	u->old_logp = need(u, SAMPLES * N, sizeof *u->old_logp);
 	for (size_t i = 0; i < SAMPLES * N; i++) {
 		u->action[i] = (int32_t)berth_rng_below(r, D);
-		u->old_logp[i] = u->sequential ? (nn_real)(-2.08 + 0.2 * berth_rng_normal(r)) : u->batch.old_logp[i % N * D + (size_t)u->action[i]];
+		u->old_logp[i] = u->sequential ? (nn_real)(-2.08 + 0.2 * berth_rng_normal(r))
+		                               : u->batch.old_logp[i % N * D + (size_t)u->action[i]];
 	}
 	u->advantage = normals(u, r, SAMPLES);
 	u->node = need(u, N, sizeof *u->node);
@@ -89,8 +99,17 @@ static void init(update *u)
 	}
 	u->mask = need(u, SAMPLES * pairs, 1);
 	memset(u->mask, 1, SAMPLES * pairs);
-	u->in = (policy_input){N, E, D, normals(u, &r, N * 24), normals(u, &r, E * 6), normals(u, &r, D * 12), normals(u, &r, pairs * 10),
-	                       normals(u, &r, D * D * 4), u->from, u->to, u->mask};
+	u->in = (policy_input){N,
+	                       E,
+	                       D,
+	                       normals(u, &r, N * 24),
+	                       normals(u, &r, E * 6),
+	                       normals(u, &r, D * 12),
+	                       normals(u, &r, pairs * 10),
+	                       normals(u, &r, D * D * 4),
+	                       u->from,
+	                       u->to,
+	                       u->mask};
 	draw_actions(u, &r);
 	u->start = need(u, n, sizeof *u->start);
 	policy_init(&dims, u->start, &r);
@@ -115,7 +134,8 @@ static double one_shot_loss(update *u)
 	berth_err err;
 	policy_forward(&dims, u->params, &u->in, u->acts, u->logits);
 	memset(u->dlogits, 0, N * D * sizeof *u->dlogits);
-	must(policy_ppo_batch_loss(&cfg, &u->batch, u->logits, u->mask, u->work, u->dlogits, &stats, &err), &err);
+	must(policy_ppo_batch_loss(&cfg, &u->batch, u->logits, u->mask, u->work, u->dlogits, &stats, &err),
+	     &err);
 	policy_backward(&dims, u->params, &u->in, u->acts, u->dlogits, u->grads);
 	return stats.loss;
 }
@@ -128,8 +148,9 @@ static double episode_loss(update *u, size_t i)
 	berth_err err;
 	policy_steps_forward(&dims, u->params, &u->in, u->acts, &steps, u->hidden, u->logits);
 	memset(u->dlogits, 0, N * D * sizeof *u->dlogits);
-	must(policy_ppo_loss(&cfg, 1, N, D, u->logits, u->mask, u->action + i * N, u->old_logp + i * N, u->advantage + i, u->work, u->dlogits, &stats,
-	                     &err), &err);
+	must(policy_ppo_loss(&cfg, 1, N, D, u->logits, u->mask, u->action + i * N, u->old_logp + i * N,
+	                     u->advantage + i, u->work, u->dlogits, &stats, &err),
+	     &err);
 	for (size_t k = 0; k < N * D; k++)
 		u->dlogits[k] /= SAMPLES;
 	policy_steps_backward(&dims, u->params, &u->in, u->acts, &steps, u->hidden, u->dlogits, u->grads);
@@ -222,7 +243,8 @@ int main(int argc, char **argv)
 	write_file(&u, argv[1]);
 	for (int i = 0; i < n; i++)
 		best = fmin(best, run(&u));
-	printf("{\"seconds\":%.9g,\"loss\":[%.9g,%.9g,%.9g,%.9g]}\n", best, u.loss[0], u.loss[1], u.loss[2], u.loss[3]);
+	printf("{\"seconds\":%.9g,\"loss\":[%.9g,%.9g,%.9g,%.9g]}\n", best, u.loss[0], u.loss[1], u.loss[2],
+	       u.loss[3]);
 	berth_arena_free(&u.mem);
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* The key "*" of time_s: for every device that no other key names; a name goes before a kind, and that before "*". */
+/* The key "*" of time_s: for every device that no other key names; a name goes before a kind, and that
+ * before "*". */
 #include "graph_json.h"
 #include "problem.h"
 #include "support.h"
@@ -12,8 +13,10 @@ static const char graph_text[] =
 	"{\"name\":\"b\",\"time_s\":{\"*\":null,\"cpu0\":2}},"
 	"{\"name\":\"c\",\"type\":\"Conv\",\"flops\":1e12,\"time_s\":{\"*\":7}}]}";
 static const char system_text[] =
-	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_flops\":1e12},{\"name\":\"gpu0\",\"kind\":\"gpu\"},"
-	"{\"name\":\"npu0\",\"kind\":\"npu\",\"runs\":[\"Gemm\"]}],\"links\":[{\"from\":\"cpu0\",\"to\":\"gpu0\",\"bandwidth\":1,\"both_ways\":true},"
+	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_"
+        "flops\":1e12},{\"name\":\"gpu0\",\"kind\":\"gpu\"},"
+	"{\"name\":\"npu0\",\"kind\":\"npu\",\"runs\":[\"Gemm\"]}],\"links\":[{\"from\":\"cpu0\",\"to\":"
+        "\"gpu0\",\"bandwidth\":1,\"both_ways\":true},"
 	"{\"from\":\"npu0\",\"to\":\"gpu0\",\"bandwidth\":1,\"both_ways\":true}]}";
 
 static void test_star(void **state)
@@ -30,7 +33,8 @@ static void test_star(void **state)
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	for (int32_t op = 0; op < 3; op++)
 		for (int32_t d = 0; d < 3; d++)
-			assert_int_equal(berth_op_time(&p, op, d), seconds[op][d] < 0 ? -1 : seconds[op][d] * 1000000000);
+			assert_int_equal(berth_op_time(&p, op, d),
+			                 seconds[op][d] < 0 ? -1 : seconds[op][d] * 1000000000);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }

@@ -12,11 +12,15 @@
 
 #include <cmocka.h>
 
-/* a -> b; a takes 1 s on x and 2 s on y, b the reverse; the link takes 0.1 s. b has 100 bytes of parameters. */
-static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"time_s\":{\"x\":1,\"y\":2}},"
-                            "{\"name\":\"b\",\"time_s\":{\"x\":2,\"y\":1},\"param_bytes\":100}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}";
-static const char duo[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":\"x\",\"memory_bytes\":50},{\"name\":\"y\"}],"
-                          "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":10,\"both_ways\":true}]}";
+/* a -> b; a takes 1 s on x and 2 s on y, b the reverse; the link takes 0.1 s. b has 100 bytes of
+ * parameters. */
+static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":"
+                            "\"a\",\"time_s\":{\"x\":1,\"y\":2}},"
+			    "{\"name\":\"b\",\"time_s\":{\"x\":2,\"y\":1},\"param_bytes\":100}],\"edges\":[{"
+                            "\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}";
+static const char duo[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":"
+                          "\"x\",\"memory_bytes\":50},{\"name\":\"y\"}],"
+			  "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":10,\"both_ways\":true}]}";
 
 typedef struct fixture {
 	berth_model *model;
@@ -89,7 +93,8 @@ static void test_place(void **state)
 	assert_null(berth_plan_device_of(plan, "c"));
 	assert_true(berth_plan_evaluations(plan) > 0);
 	assert_int_equal(berth_plan_cost(plan, &cost, &err), BERTH_OK);
-	assert_true(cost.latency_s == 2.1 && cost.throughput_per_s == 1 && isnan(cost.energy_j) && isnan(cost.edp));
+	assert_true(cost.latency_s == 2.1 && cost.throughput_per_s == 1 && isnan(cost.energy_j) &&
+	            isnan(cost.edp));
 	berth_plan_op_times(plan, 1, &start, &end);
 	assert_true(start == 1.1 && end == 2.1);
 	berth_plan_free(plan);
@@ -171,8 +176,10 @@ static void test_files(void **state)
 	berth_model_free(open_end);
 	berth_machine_free(pair);
 	options = (berth_options){.evaluations = INT64_C(1) << 40, .progress = stop, .progress_ctx = &calls};
-	assert_int_equal(berth_policy_train(models, 1, machines, 1, &options, policy_path, &err), BERTH_EINTERRUPTED);
-	assert_int_equal(berth_policy_train(models, 0, machines, 1, &options, policy_path, &err), BERTH_EINVAL);
+	assert_int_equal(berth_policy_train(models, 1, machines, 1, &options, policy_path, &err),
+	                 BERTH_EINTERRUPTED);
+	assert_int_equal(berth_policy_train(models, 0, machines, 1, &options, policy_path, &err),
+	                 BERTH_EINVAL);
 	unlink(plan_path);
 	unlink(trace_path);
 	unlink(policy_path);
@@ -182,8 +189,10 @@ static void test_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),    cmocka_unit_test(test_errors),
-		cmocka_unit_test_setup_teardown(test_place, setup, teardown),    cmocka_unit_test_setup_teardown(test_own_plan, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test_setup_teardown(test_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_plan, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

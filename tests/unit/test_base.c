@@ -20,7 +20,8 @@
 static void test_pcg32_vectors(void **state)
 {
 	(void)state;
-	static const uint32_t expected[] = {0xa15c02b7, 0x7b47f409, 0xba1d3330, 0x83d2f293, 0xbfa4784b, 0xcbed606e};
+	static const uint32_t expected[] = {0xa15c02b7, 0x7b47f409, 0xba1d3330,
+	                                    0x83d2f293, 0xbfa4784b, 0xcbed606e};
 	berth_rng r = berth_rng_seed(42, 54);
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(berth_rng_next(&r), expected[i]);
@@ -64,9 +65,12 @@ static void test_text(void **state)
 	assert_int_equal(berth_text_distance("kitten", "sitting"), 3);
 	assert_string_equal(berth_text_nearest("flop", list, 3), "flops");
 	assert_null(berth_text_nearest("zzzzzz", list, 3));
-	assert_string_equal(berth_text_suggest(hint, sizeof hint, "macc", list, 3), " (did you mean 'macs'?)");
+	assert_string_equal(berth_text_suggest(hint, sizeof hint, "macc", list, 3),
+	                    " (did you mean 'macs'?)");
 	static const struct { double x; const char *text; } numbers[] = {
-		{0, "0"}, {-0.0, "0"}, {1e15, "1000000000000000"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {1e300, "1e+300"}, {-2.5, "-2.5"}, {9007199254740992.0, "9007199254740992"},
+		{0, "0"}, {-0.0, "0"}, {1e15, "1000000000000000"}, {0.1, "0.1"},
+		{1.0 / 3, "0.3333333333333333"}, {1e300, "1e+300"}, {-2.5, "-2.5"},
+		{9007199254740992.0, "9007199254740992"},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		assert_string_equal(berth_text_double(buf, numbers[i].x), numbers[i].text);
@@ -131,7 +135,8 @@ static void test_json_writer(void **state)
 	berth_json_close(&w, '}');
 	berth_json_close(&w, '}');
 	assert_int_equal(berth_json_done(&w, &text, &len, NULL), BERTH_OK);
-	assert_string_equal(text, "{\"s\\\"\":\"a\\\\\\n\\u0001\\u007f\",\"n\":null,\"t\":1.234567891,\"l\":[-9223372036854775808,true],\"e\":{}}");
+	assert_string_equal(text, "{\"s\\\"\":\"a\\\\\\n\\u0001\\u007f\",\"n\":null,\"t\":1.234567891,\"l\":["
+	                          "-9223372036854775808,true],\"e\":{}}");
 	assert_int_equal(len, strlen(text));
 	berth_arena_free(&mem);
 }
@@ -279,10 +284,12 @@ static void test_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pcg32_vectors), cmocka_unit_test(test_random_distributions), cmocka_unit_test(test_sha256_vectors),
-		cmocka_unit_test(test_text),          cmocka_unit_test(test_strmap),               cmocka_unit_test(test_json_writer),
-		cmocka_unit_test(test_arena),         cmocka_unit_test(test_files),                cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_errors),        cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_pcg32_vectors),  cmocka_unit_test(test_random_distributions),
+		cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_strmap),         cmocka_unit_test(test_json_writer),
+		cmocka_unit_test(test_arena),          cmocka_unit_test(test_files),
+		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What graphs are built from: a map of names, sorting, columns that grow in parts; a builder whose operators and edges are changed before the graph is made. */
+/* What graphs are built from: a map of names, sorting, columns that grow in parts; a builder whose operators
+ * and edges are changed before the graph is made. */
 #include "columns.h"
 #include "graph.h"
 #include "name_index.h"
@@ -31,7 +32,8 @@ static void test_sort(void **state)
 		}
 		berth_sort(x, (size_t)n, scratch, by_value, value);
 		for (int32_t i = 1; i < n; i++) /* each once, as equals ascend */
-			assert_true(value[x[i - 1]] < value[x[i]] || (value[x[i - 1]] == value[x[i]] && x[i - 1] < x[i]));
+			assert_true(value[x[i - 1]] < value[x[i]] ||
+			            (value[x[i - 1]] == value[x[i]] && x[i - 1] < x[i]));
 	}
 }
 
@@ -86,7 +88,8 @@ static void test_columns(void **state)
 		assert_int_equal(columns_byte(&c, 0, i), i % 256);
 		assert_int_equal(columns_int(&c, 1, i), -(int32_t)i);
 		assert_int_equal(columns_long(&c, 2, i), i % 10000 == 9999 ? (int64_t)i << 40 : 0);
-		assert_true(columns_double(&c, 3, i) == 0 && (columns_text(&c, 4, i) != NULL) == (i % 3 != 0));
+		assert_true(columns_double(&c, 3, i) == 0 &&
+		            (columns_text(&c, 4, i) != NULL) == (i % 3 != 0));
 	}
 	columns_copy(&c, 2, whole);
 	for (size_t i = 0; i < ROWS; i++)
@@ -137,6 +140,7 @@ static void test_changes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort), cmocka_unit_test(test_name_index), cmocka_unit_test(test_columns), cmocka_unit_test(test_changes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort), cmocka_unit_test(test_name_index),
+	                                   cmocka_unit_test(test_columns), cmocka_unit_test(test_changes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

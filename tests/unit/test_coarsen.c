@@ -1,4 +1,5 @@
-/* Groupers: invariants on zoo models and random graphs, the target reached, colocation groups whole, colocated training-like graphs. */
+/* Groupers: invariants on zoo models and random graphs, the target reached, colocation groups whole,
+ * colocated training-like graphs. */
 #include "coarsen.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -49,7 +50,8 @@ static void test_random_graphs(void **state)
 		berth_coarsening c;
 		berth_err err;
 		instance_make(seed, 40, 3, &in);
-		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err), &err);
+		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err),
+		          &err);
 		berth_coarsen_cfg cfg = berth_coarsen_cfg_default((int32_t)(seed % 9) + 1);
 		if (seed % 3 == 0)
 			cfg.max_bytes = 2000;
@@ -62,14 +64,18 @@ static void test_random_graphs(void **state)
 	}
 }
 
-/* Two colocated pairs that point against each other: the quotient of colocation groups is cyclic, the groups are still well-formed. */
+/* Two colocated pairs that point against each other: the quotient of colocation groups is cyclic, the groups
+ * are still well-formed. */
 static void test_colocation_against_the_order(void **state)
 {
 	(void)state;
-	static const char text[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"f1\",\"colocate\":\"w1\"},{\"name\":\"f2\",\"colocate\":\"w2\"},"
-	                           "{\"name\":\"b2\",\"colocate\":\"w2\"},{\"name\":\"b1\",\"colocate\":\"w1\"},{\"name\":\"x\"}],\"edges\":["
-	                           "{\"from\":\"f1\",\"to\":\"f2\",\"bytes\":5},{\"from\":\"f2\",\"to\":\"x\",\"bytes\":5},{\"from\":\"x\",\"to\":\"b2\",\"bytes\":5},"
-	                           "{\"from\":\"b2\",\"to\":\"b1\",\"bytes\":5}]}";
+	static const char text[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"f1\","
+	                           "\"colocate\":\"w1\"},{\"name\":\"f2\",\"colocate\":\"w2\"},"
+				   "{\"name\":\"b2\",\"colocate\":\"w2\"},{\"name\":\"b1\",\"colocate\":"
+	                           "\"w1\"},{\"name\":\"x\"}],\"edges\":["
+				   "{\"from\":\"f1\",\"to\":\"f2\",\"bytes\":5},{\"from\":\"f2\",\"to\":"
+	                           "\"x\",\"bytes\":5},{\"from\":\"x\",\"to\":\"b2\",\"bytes\":5},"
+				   "{\"from\":\"b2\",\"to\":\"b1\",\"bytes\":5}]}";
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
 	berth_coarsening c;
@@ -96,7 +102,8 @@ static void test_checker_finds_faults(void **state)
 	assert_ok(berth_zoo_build("zoo:resnet50", &mem, &tmp, &g, &err), &err);
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(16);
 	check(&g, &cfg, &c, &mem);
-	/* First and last operator in one group, alone with level maps to match: a cycle through all others. */
+	/* First and last operator in one group, alone with level maps to match: a cycle through all others.
+	 */
 	int32_t last = c.op_group[g.topo_op[g.n_ops - 1]], first = c.op_group[g.topo_op[0]];
 	assert_int_not_equal(first, last);
 	for (int32_t op = 0; op < g.n_ops; op++)
@@ -109,7 +116,8 @@ static void test_checker_finds_faults(void **state)
 	assert_int_equal(berth_coarsening_check(&g, &c, &cfg, &tmp, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "cycle");
 	cfg.max_bytes = 1;
-	assert_int_equal(berth_coarsen(&g, &(berth_coarsen_cfg){.target = 0}, &mem, &tmp, &c, &err), BERTH_EINVAL);
+	assert_int_equal(berth_coarsen(&g, &(berth_coarsen_cfg){.target = 0}, &mem, &tmp, &c, &err),
+	                 BERTH_EINVAL);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
@@ -124,7 +132,8 @@ static berth_coarsen_cfg with(const char *grouper, int32_t target)
 	return cfg;
 }
 
-/* Same again; never fewer groups than wanted; all but chains reach the target where no cap forbids it and nothing is unconnected for good. */
+/* Same again; never fewer groups than wanted; all but chains reach the target where no cap forbids it and
+ * nothing is unconnected for good. */
 static void hold_contract(const berth_graph *g, const berth_coarsen_cfg *cfg)
 {
 	berth_arena mem = {0}, tmp = {0};
@@ -151,8 +160,13 @@ static void hold_contract(const berth_graph *g, const berth_coarsen_cfg *cfg)
 static void test_contract_on_the_zoo(void **state)
 {
 	(void)state;
-	static const char *const specs[] = {"zoo:resnet50", "zoo:inception-v3:training=1", "zoo:bert-base", "zoo:gpt2:training=1", "zoo:llama-layer:tiles=4",
-	                                    "zoo:random:ops=700:training=1:kinds=12", "zoo:random:ops=1"};
+	static const char *const specs[] = {"zoo:resnet50",
+	                                    "zoo:inception-v3:training=1",
+	                                    "zoo:bert-base",
+	                                    "zoo:gpt2:training=1",
+	                                    "zoo:llama-layer:tiles=4",
+	                                    "zoo:random:ops=700:training=1:kinds=12",
+	                                    "zoo:random:ops=1"};
 	static const int32_t targets[] = {1, 16, 64, 256};
 	int32_t n;
 	const berth_grouper *groupers = berth_grouper_list(&n);
@@ -184,7 +198,8 @@ static void test_contract_on_random_graphs(void **state)
 		berth_graph g;
 		berth_err err;
 		instance_make(seed, 40, 3, &in);
-		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err), &err);
+		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err),
+		          &err);
 		for (int32_t k = 0; k < n; k++) {
 			berth_coarsen_cfg cfg = with(groupers[k].name, (int32_t)(seed % 9) + 1);
 			if (seed % 2)
@@ -271,7 +286,8 @@ static int32_t group_of(const berth_graph *g, const berth_coarsening *c, const c
 	return c->op_group[op];
 }
 
-/* As many groups as kernels: the target is not reached, so nothing but fusion is at work on the operators asked for. */
+/* As many groups as kernels: the target is not reached, so nothing but fusion is at work on the operators
+ * asked for. */
 static void test_fusion_of_pictures(void **state)
 {
 	(void)state;
@@ -284,7 +300,8 @@ static void test_fusion_of_pictures(void **state)
 		assert_ok(berth_zoo_build(specs[i], &mem, &tmp, &g, &err), &err);
 		berth_coarsen_cfg cfg = with("fusion", 1);
 		check(&g, &cfg, &c, &mem);
-		/* 53 convolutions with what follows them, the pooling twice, the Gemm: kernels are the level after the colocation groups. */
+		/* 53 convolutions with what follows them, the pooling twice, the Gemm: kernels are the level
+		 * after the colocation groups. */
 		if (i == 0)
 			assert_int_equal(c.level_n[1], 53 + 3);
 		for (int32_t op = 0; op < g.n_ops; op++)
@@ -293,7 +310,8 @@ static void test_fusion_of_pictures(void **state)
 		assert_int_equal(group_of(&g, &c, "layer1.1.conv3"), group_of(&g, &c, "layer1.1.relu3"));
 		assert_int_equal(group_of(&g, &c, "layer1.1.add"), group_of(&g, &c, "layer1.1.relu3"));
 		assert_int_not_equal(group_of(&g, &c, "layer1.1.conv2"), group_of(&g, &c, "layer1.1.conv3"));
-		assert_int_not_equal(group_of(&g, &c, "layer1.0.downsample.0"), group_of(&g, &c, "layer1.0.conv3"));
+		assert_int_not_equal(group_of(&g, &c, "layer1.0.downsample.0"),
+		                     group_of(&g, &c, "layer1.0.conv3"));
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}
@@ -423,7 +441,9 @@ static void test_auto_takes_the_least_loss(void **state)
 		cfg.loss_ctx = &w;
 		check(&g, &cfg, &c, &mem);
 		assert_int_equal(w.calls, n - 1);
-		assert_int_equal(strcmp(c.grouper, list[i].name) == 0, strcmp(list[i].name, "chain") != 0); /* chains alone do not reach 32 groups */
+		assert_int_equal(strcmp(c.grouper, list[i].name) == 0,
+		                 strcmp(list[i].name, "chain") != 0); /* chains alone do not reach 32 groups
+		                                                       */
 		if (strcmp(list[i].name, "chain") == 0)
 			continue;
 		cfg.grouper = &list[i];
@@ -458,7 +478,8 @@ static void test_separated_operators_stay_apart(void **state)
 		for (int32_t i = 0; i < 24; i++) {
 			char name[8];
 			snprintf(name, sizeof name, "o%d", (int)i);
-			berth_op_spec spec = {.name = name, .param_bytes = 10, .separate = i % 8 == 3 ? "s" : NULL};
+			berth_op_spec spec = {
+				.name = name, .param_bytes = 10, .separate = i % 8 == 3 ? "s" : NULL};
 			assert_ok(berth_builder_op(b, &spec, NULL, &err), &err);
 			if (i)
 				assert_ok(berth_builder_edge(b, i - 1, i, 100 + i, NULL, &err), &err);
@@ -467,7 +488,8 @@ static void test_separated_operators_stay_apart(void **state)
 		cfg.grouper = &list[k];
 		check(&g, &cfg, &c, &mem);
 		assert_true(c.n_groups < 12);
-		assert_true(c.op_group[3] != c.op_group[11] && c.op_group[11] != c.op_group[19] && c.op_group[3] != c.op_group[19]);
+		assert_true(c.op_group[3] != c.op_group[11] && c.op_group[11] != c.op_group[19] &&
+		            c.op_group[3] != c.op_group[19]);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}

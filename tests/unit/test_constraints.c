@@ -1,5 +1,6 @@
-/* Rules of placements: a check written once more from the documentation, and every method against it on random instances. Methods are told as an argument:
- * test_constraints N [FIRST] takes N instances from seed FIRST on (10000 from 1 without). */
+/* Rules of placements: a check written once more from the documentation, and every method against it on
+ * random instances. Methods are told as an argument: test_constraints N [FIRST] takes N instances from seed
+ * FIRST on (10000 from 1 without). */
 #include "check.h"
 #include "infeasible_subset.h"
 #include "constraints.h"
@@ -88,7 +89,8 @@ static const char *graph_text(const instance *x, berth_arena *mem)
 		berth_json_open(&w, "time_s", '{');
 		for (int32_t d = 0; d < x->n_devs; d++) {
 			snprintf(name, sizeof name, "d%d", (int)d);
-			berth_json_put_number(&w, name, x->cannot[op][d] ? NAN : 1e-3 * (1 + (op * 7 + d * 3) % 5));
+			berth_json_put_number(&w, name,
+			                      x->cannot[op][d] ? NAN : 1e-3 * (1 + (op * 7 + d * 3) % 5));
 		}
 		berth_json_close(&w, '}');
 		if (x->coloc[op] >= 0)
@@ -165,12 +167,14 @@ static const char *system_text(const instance *x, berth_arena *mem)
 
 /* ---- the rules once more ---- */
 
-/* reach [from][to]: a path of at least one edge whose inner operators are all on other devices than dev, or of the other pass; through none: any path. */
+/* reach [from][to]: a path of at least one edge whose inner operators are all on other devices than dev, or
+ * of the other pass; through none: any path. */
 static bool leaves_and_comes_back(const instance *x, const int32_t *op_dev, int32_t dev, bool backward)
 {
 	bool out[MOST_OPS] = {false}; /* reached from the piece by a path that has left it */
 	for (int32_t op = 0; op < x->n_ops; op++) { /* operators are in topological order */
-		bool inside = op_dev[op] == dev && x->backward[op] == backward, from_piece = false, from_out = false;
+		bool inside = op_dev[op] == dev && x->backward[op] == backward, from_piece = false,
+		     from_out = false;
 		for (int32_t e = 0; e < x->n_edges; e++) {
 			if (x->to[e] != op)
 				continue;
@@ -188,7 +192,8 @@ static bool leaves_and_comes_back(const instance *x, const int32_t *op_dev, int3
 static bool rules_kept(const instance *x, const int32_t *op_dev)
 {
 	for (int32_t a = 0; a < x->n_ops; a++) {
-		if ((x->pin[a] >= 0 && x->pin[a] != op_dev[a]) || x->forbid[a] == op_dev[a] || x->cannot[a][op_dev[a]])
+		if ((x->pin[a] >= 0 && x->pin[a] != op_dev[a]) || x->forbid[a] == op_dev[a] ||
+		    x->cannot[a][op_dev[a]])
 			return false;
 		for (int32_t b = 0; b < a; b++) {
 			if (x->coloc[a] >= 0 && x->coloc[a] == x->coloc[b] && op_dev[a] != op_dev[b])
@@ -198,7 +203,8 @@ static bool rules_kept(const instance *x, const int32_t *op_dev)
 		}
 	}
 	for (int32_t d = 0; d < x->n_devs; d++)
-		if (x->contiguous[d] && (leaves_and_comes_back(x, op_dev, d, false) || leaves_and_comes_back(x, op_dev, d, true)))
+		if (x->contiguous[d] &&
+		    (leaves_and_comes_back(x, op_dev, d, false) || leaves_and_comes_back(x, op_dev, d, true)))
 			return false;
 	return true;
 }
@@ -206,7 +212,8 @@ static bool rules_kept(const instance *x, const int32_t *op_dev)
 static bool memory_kept(const instance *x, const int64_t *peak_bytes)
 {
 	for (int32_t d = 0; d < x->n_devs; d++)
-		if (x->memory[d] >= 0 && (double)peak_bytes[d] > (double)x->memory[d] * (1 - x->margin[d]) + 1e-9)
+		if (x->memory[d] >= 0 &&
+		    (double)peak_bytes[d] > (double)x->memory[d] * (1 - x->margin[d]) + 1e-9)
 			return false;
 	return true;
 }
@@ -258,7 +265,8 @@ typedef struct count {
 	int64_t n, answered, infeasible, missed; /* missed: of those with a solution */
 } count;
 
-static void run_method(compiled *c, const instance *x, uint64_t seed, const berth_method *m, bool solvable, count *n)
+static void run_method(compiled *c, const instance *x, uint64_t seed, const berth_method *m, bool solvable,
+                       count *n)
 {
 	berth_search_cfg cfg = berth_search_cfg_default();
 	berth_solution r;
@@ -282,7 +290,8 @@ static void run_method(compiled *c, const instance *x, uint64_t seed, const bert
 		assert_ok(berth_check_placement(&c->p, r.op_dev, t.peak_bytes, &c->mem, &broken, &err), &err);
 		bool kept = rules_kept(x, r.op_dev) && memory_kept(x, t.peak_bytes);
 		if (r.feasible != kept || kept != (broken.n == 0))
-			fail_msg("seed %lld, %s: feasible %d, rules kept %d, %d violations", (long long)seed, m->name, r.feasible, kept, broken.n);
+			fail_msg("seed %lld, %s: feasible %d, rules kept %d, %d violations", (long long)seed,
+			         m->name, r.feasible, kept, broken.n);
 	} else if (solvable) {
 		fail_msg("seed %lld, %s: no answer where there is one", (long long)seed, m->name);
 	}
@@ -310,7 +319,8 @@ static void learned_methods_keep_the_rules(void **state)
 /* Solvers take longer too, and what runs in a process of its own. */
 static bool is_slow(const berth_method *m)
 {
-	static const char *const slow[] = {"branch-and-bound", "brute-force", "milp", "ip", "dp", "metis", "scotch"};
+	static const char *const slow[] = {
+		"branch-and-bound", "brute-force", "milp", "ip", "dp", "metis", "scotch"};
 	for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
 		if (strcmp(m->name, slow[i]) == 0)
 			return true;
@@ -337,7 +347,8 @@ static void every_method_keeps_the_rules(void **state)
 				fail_msg("seed %lld: called infeasible, but it is not", (long long)seed);
 			proven++;
 		} else if (!rules) {
-			fail_msg("seed %lld: no placement keeps the rules, and that was not found out", (long long)seed);
+			fail_msg("seed %lld: no placement keeps the rules, and that was not found out",
+			         (long long)seed);
 		}
 		for (int32_t m = 0; m < berth_n_heuristics && m < MOST_METHODS; m++)
 			if (seed % 50 == 0 || !is_slow(berth_heuristics[m]))
@@ -345,10 +356,12 @@ static void every_method_keeps_the_rules(void **state)
 		berth_arena_free(&c.mem);
 		berth_arena_free(&c.tmp);
 	}
-	print_message("%lld instances with a solution, %lld without, %lld proven so from the rules\n", (long long)solvable, (long long)unsolvable, (long long)proven);
+	print_message("%lld instances with a solution, %lld without, %lld proven so from the rules\n",
+	              (long long)solvable, (long long)unsolvable, (long long)proven);
 	for (int32_t m = 0; m < berth_n_heuristics && m < MOST_METHODS; m++) {
-		print_message("%-16s answered %6lld, not feasible %5lld, missed a solution %5lld\n", berth_heuristics[m]->name, (long long)n[m].answered,
-		              (long long)n[m].infeasible, (long long)n[m].missed);
+		print_message("%-16s answered %6lld, not feasible %5lld, missed a solution %5lld\n",
+		              berth_heuristics[m]->name, (long long)n[m].answered, (long long)n[m].infeasible,
+		              (long long)n[m].missed);
 		assert_true(n[m].missed * 100 <= solvable);
 	}
 	assert_true(solvable > n_instances / 4 && unsolvable > n_instances / 20);
@@ -373,7 +386,8 @@ static void give_way(instance *x, const berth_rule *r)
 static void drop_group(const compiled *c, instance *x, const berth_rule *r)
 {
 	bool coloc = r->kind == BERTH_VIOLATION_COLOCATION;
-	int32_t group = (coloc ? c->g.coloc_name : c->g.sep_name)[r->group][1] - '0', *op_group = coloc ? x->coloc : x->sep;
+	int32_t group = (coloc ? c->g.coloc_name : c->g.sep_name)[r->group][1] - '0',
+		*op_group = coloc ? x->coloc : x->sep;
 	for (int32_t op = 0; op < x->n_ops; op++)
 		if (op_group[op] == group)
 			op_group[op] = -1;
@@ -393,7 +407,8 @@ static bool same_rule(const berth_rule *a, const berth_rule *b)
 }
 
 /* x with the rules of the conflict alone, less one of them (-1: none). */
-static instance only_conflict(const compiled *c, const instance *x, const berth_infeasible_subset *f, int32_t less)
+static instance only_conflict(const compiled *c, const instance *x, const berth_infeasible_subset *f,
+                              int32_t less)
 {
 	instance y = *x;
 	berth_rule all[256];
@@ -432,7 +447,8 @@ static bool is_solvable(const instance *x)
 	return memory;
 }
 
-static void check_conflict(const compiled *c, const instance *x, uint64_t seed, const berth_infeasible_subset *f)
+static void check_conflict(const compiled *c, const instance *x, uint64_t seed,
+                           const berth_infeasible_subset *f)
 {
 	instance y = only_conflict(c, x, f, -1);
 	bool memory = false;
@@ -458,7 +474,8 @@ static bool is_solved(const instance *x)
 		berth_solution r;
 		berth_err err;
 		cfg.evaluations = 300;
-		berth_status st = berth_solve(&c.p, &c.bounds, berth_heuristics[m], &cfg, &c.mem, &c.tmp, &r, &err);
+		berth_status st =
+			berth_solve(&c.p, &c.bounds, berth_heuristics[m], &cfg, &c.mem, &c.tmp, &r, &err);
 		solved = st == BERTH_OK && r.feasible;
 	}
 	berth_arena_free(&c.mem);
@@ -466,7 +483,8 @@ static bool is_solved(const instance *x)
 	return solved;
 }
 
-static void check_relaxations(const compiled *c, const instance *x, uint64_t seed, const berth_relaxations *list)
+static void check_relaxations(const compiled *c, const instance *x, uint64_t seed,
+                              const berth_relaxations *list)
 {
 	instance together = *x;
 	for (int32_t i = 0; i < list->n; i++) {
@@ -505,7 +523,8 @@ static bool runs_nowhere(const instance *x)
 	return false;
 }
 
-/* Stopped at any time, what is called a conflict is one, and nothing is called the smallest that was not compared. Returns how often a conflict was cut short. */
+/* Stopped at any time, what is called a conflict is one, and nothing is called the smallest that was not
+ * compared. Returns how often a conflict was cut short. */
 static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, const berth_objective *o)
 {
 	int cut = 0;
@@ -521,7 +540,9 @@ static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, c
 		if (f.proven && f.cut_short) {
 			instance y = only_conflict(c, x, &f, -1);
 			if (is_solvable(&y))
-				fail_msg("seed %lld: the rules of the conflict cut short after %g s can be kept", (long long)seed, s);
+				fail_msg("seed %lld: the rules of the conflict cut short after %g s can be "
+				         "kept",
+				         (long long)seed, s);
 			assert_ok(berth_relax(&c->p, o, &f, NULL, &until, &mem, &tmp, &list, &err), &err);
 			assert_int_equal(list.n, 0);
 			cut++;
@@ -554,7 +575,8 @@ static void conflicts_are_real_and_minimal(void **state)
 		if (f.proven && memory)
 			fail_msg("seed %lld: a conflict in what can be solved", (long long)seed);
 		if (!f.proven && !rules)
-			fail_msg("seed %lld: no conflict found among rules that cannot be kept", (long long)seed);
+			fail_msg("seed %lld: no conflict found among rules that cannot be kept",
+			         (long long)seed);
 		unsolvable += !memory;
 		if (f.proven) {
 			proven++;
@@ -562,7 +584,8 @@ static void conflicts_are_real_and_minimal(void **state)
 			check_conflict(&c, &x, seed, &f);
 			assert_false(f.cut_short);
 			cut += proven % 8 == 0 ? cut_everywhere(&c, &x, seed, &latency) : 0;
-			assert_ok(berth_relax(&c.p, &latency, &f, NULL, NULL, &c.mem, &c.tmp, &list, &err), &err);
+			assert_ok(berth_relax(&c.p, &latency, &f, NULL, NULL, &c.mem, &c.tmp, &list, &err),
+			          &err);
 			check_relaxations(&c, &x, seed, &list);
 			relaxed += list.n > 0;
 			hopeless += runs_nowhere(&x);
@@ -573,14 +596,18 @@ static void conflicts_are_real_and_minimal(void **state)
 		berth_arena_free(&c.tmp);
 	}
 	assert_true(cut > 0);
-	print_message("%d of %d without a solution proven, %d with the smallest conflict, %d with a relaxation, %d with an operator that runs nowhere\n", proven, unsolvable,
-	              smallest, relaxed, hopeless);
-	assert_true(proven * 10 >= unsolvable * 9 && smallest * 10 >= proven * 9 && relaxed == proven - hopeless);
+	print_message("%d of %d without a solution proven, %d with the smallest conflict, %d with a "
+	              "relaxation, %d with an operator that runs nowhere\n",
+	              proven, unsolvable, smallest, relaxed, hopeless);
+	assert_true(proven * 10 >= unsolvable * 9 && smallest * 10 >= proven * 9 &&
+	            relaxed == proven - hopeless);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_keeps_the_rules), cmocka_unit_test(learned_methods_keep_the_rules), cmocka_unit_test(conflicts_are_real_and_minimal)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_keeps_the_rules),
+	                                   cmocka_unit_test(learned_methods_keep_the_rules),
+	                                   cmocka_unit_test(conflicts_are_real_and_minimal)};
 	if (argc > 1)
 		n_instances = atoll(argv[1]);
 	if (argc > 2)

@@ -1,4 +1,5 @@
-/* The cores of this process: as many as it may use, also where taskset leaves it one. With an argument: prints how many there are. */
+/* The cores of this process: as many as it may use, also where taskset leaves it one. With an argument:
+ * prints how many there are. */
 #include "cores.h"
 #include "support.h"
 

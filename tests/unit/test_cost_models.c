@@ -1,4 +1,5 @@
-/* Cost models of published systems: placeto by hand, with bounds against all placements of small graphs; giph and doppler as the shorthands they are. */
+/* Cost models of published systems: placeto by hand, with bounds against all placements of small graphs;
+ * giph and doppler as the shorthands they are. */
 #include "bounds.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -24,7 +25,8 @@ static void open_world(world *w, const char *graph, const char *system)
 	berth_err err;
 	memset(w, 0, sizeof *w);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &w->mem, &w->tmp, &w->s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
 }
@@ -35,22 +37,32 @@ static void close_world(world *w)
 	berth_arena_free(&w->tmp);
 }
 
-#define SYSTEM(rest) "{\"format\":\"berth-system\",\"version\":1," rest "\"devices\":[{\"name\":\"x\",\"kind\":\"k\"},{\"name\":\"y\",\"kind\":\"k\"},{\"name\":\"z\",\"kind\":\"k\"}],\"links\":[" \
-	"{\"from\":\"x\",\"to\":\"y\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true},{\"from\":\"x\",\"to\":\"z\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true}," \
+#define SYSTEM(rest)                                                                                         \
+	"{\"format\":\"berth-system\",\"version\":1," rest                                                   \
+	"\"devices\":[{\"name\":\"x\",\"kind\":\"k\"},{\"name\":\"y\",\"kind\":\"k\"},{\"name\":\"z\","      \
+	"\"kind\":\"k\"}],\"links\":["                                                                       \
+	"{\"from\":\"x\",\"to\":\"y\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true},{\"from\":"   \
+	"\"x\",\"to\":\"z\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true},"                       \
 	"{\"from\":\"y\",\"to\":\"z\",\"latency_s\":2e-6,\"bandwidth\":1e9,\"both_ways\":true}]}"
 #define OP(name, us) "{\"name\":\"" name "\",\"param_bytes\":10,\"time_s\":{\"k\":" #us "e-6}}"
-#define EDGE(from, to, tensor, bytes) "{\"from\":\"" from "\",\"to\":\"" to "\",\"tensor\":\"" tensor "\",\"bytes\":" #bytes "}"
+#define EDGE(from, to, tensor, bytes)                                                                        \
+	"{\"from\":\"" from "\",\"to\":\"" to "\",\"tensor\":\"" tensor "\",\"bytes\":" #bytes "}"
 
 /* a on x makes s (1,000 bytes) for b on y, c on z and d on x, and t (3,000 bytes) for e on y. */
-static const char fan[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" OP("a", 10) "," OP("b", 4) "," OP("c", 5) "," OP("d", 7) "," OP("e", 1) "],\"edges\":["
-	EDGE("a", "b", "s", 1000) "," EDGE("a", "c", "s", 1000) "," EDGE("a", "d", "s", 1000) "," EDGE("a", "e", "t", 3000) "]}";
+static const char fan[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" OP("a", 10) "," OP("b", 4) "," OP("c", 5)
+	"," OP("d", 7) "," OP("e", 1) "],\"edges\":["
+	EDGE("a", "b", "s", 1000) "," EDGE("a", "c", "s", 1000) "," EDGE("a", "d", "s", 1000)
+	"," EDGE("a", "e", "t", 3000) "]}";
 
-/* In microseconds, with a gap of 3: a 0-10; d is ready at 10, x rests to 13: d 13-20. The bus of x: s for y and z at once 10-13, t 13-18. b 13-17, y rests to 20 while e is
- * ready at 18: e 20-21. c 13-18. Loads: x (10 + 3) + (7 + 3) = 23, its bus 8, y 11. */
+/* In microseconds, with a gap of 3: a 0-10; d is ready at 10, x rests to 13: d 13-20. The bus of x: s for y
+ * and z at once 10-13, t 13-18. b 13-17, y rests to 20 while e is ready at 18: e 20-21. c 13-18. Loads: x
+ * (10 + 3) + (7 + 3) = 23, its bus 8, y 11. */
 static void test_placeto_by_hand(void **state)
 {
 	static const int32_t place[] = {0, 1, 2, 0, 1};
-	static const int64_t start[] = {0, 13000, 13000, 13000, 20000}, end[] = {10000, 17000, 18000, 20000, 21000};
+	static const int64_t start[] = {0, 13000, 13000, 13000, 20000},
+			     end[] = {10000, 17000, 18000, 20000, 21000};
 	world w;
 	berth_sim_result r;
 	(void)state;
@@ -67,11 +79,13 @@ static void test_placeto_by_hand(void **state)
 	close_world(&w);
 }
 
-/* The default gap, and first ready first: q (ready at 2) goes before p (ready at 4) though p stands before it. */
+/* The default gap, and first ready first: q (ready at 2) goes before p (ready at 4) though p stands before
+ * it. */
 static void test_placeto_order_and_gap(void **state)
 {
-	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" OP("u", 4) "," OP("p", 1) "," OP("v", 2) "," OP("q", 1) "],\"edges\":["
-		EDGE("u", "p", "t", 0) "," EDGE("v", "q", "t", 0) "]}";
+	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" OP("u", 4) "," OP(
+		"p", 1) "," OP("v", 2) "," OP("q", 1) "],\"edges\":[" EDGE("u", "p", "t",
+	                                                                   0) "," EDGE("v", "q", "t", 0) "]}";
 	static const int32_t place[] = {0, 2, 1, 2};
 	world w;
 	berth_sim_result r;
@@ -98,8 +112,12 @@ static void test_placeto_bounds(void **state)
 		instance in;
 		int32_t place[8] = {0};
 		instance_make(seed, 5, 3, &in);
-		assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w.mem, &w.tmp, &w.g, &err), &err);
-		assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w.mem, &w.tmp, &w.s, &err), &err);
+		assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w.mem, &w.tmp, &w.g,
+		                                 &err),
+		          &err);
+		assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w.mem, &w.tmp,
+		                                  &w.s, &err),
+		          &err);
 		instance_free(&in);
 		w.s.cost_model = BERTH_COST_PLACETO;
 		w.s.op_gap_s = 2e-9;
@@ -121,7 +139,8 @@ static void test_placeto_bounds(void **state)
 			if (!legal)
 				continue;
 			berth_sim_run(w.sim, place, NULL, &r);
-			assert_true(r.runs && r.latency_ns >= b.latency_ns && r.load_s >= b.value[BERTH_THROUGHPUT] * (1 - 1e-12));
+			assert_true(r.runs && r.latency_ns >= b.latency_ns &&
+			            r.load_s >= b.value[BERTH_THROUGHPUT] * (1 - 1e-12));
 			n++;
 		}
 		close_world(&w);
@@ -129,10 +148,12 @@ static void test_placeto_bounds(void **state)
 	assert_true(n > 5000);
 }
 
-/* Contention-free, first ready first: the transfers of s and t do not wait for each other, and each consumer's stands alone. d 10-17; b and c 13-; e ready at 15, y busy to 17: 17-18. */
+/* Contention-free, first ready first: the transfers of s and t do not wait for each other, and each
+ * consumer's stands alone. d 10-17; b and c 13-; e ready at 15, y busy to 17: 17-18. */
 static void test_contention_free_names(void **state)
 {
-	static const char *const system[] = {SYSTEM("\"cost_model\":\"giph\","), SYSTEM("\"cost_model\":\"doppler\",\"contention\":false,"),
+	static const char *const system[] = {SYSTEM("\"cost_model\":\"giph\","),
+	                                     SYSTEM("\"cost_model\":\"doppler\",\"contention\":false,"),
 	                                     SYSTEM("\"contention\":false,\"order\":\"fifo\",")};
 	static const int32_t place[] = {0, 1, 2, 0, 1};
 	const char *text[3];
@@ -143,7 +164,8 @@ static void test_contention_free_names(void **state)
 	for (int i = 0; i < 3; i++) {
 		berth_sim_result r;
 		open_world(&w[i], fan, system[i]);
-		assert_true(!w[i].s.contention && w[i].s.order == BERTH_ORDER_FIFO && w[i].s.cost_model == BERTH_COST_REFERENCE);
+		assert_true(!w[i].s.contention && w[i].s.order == BERTH_ORDER_FIFO &&
+		            w[i].s.cost_model == BERTH_COST_REFERENCE);
 		berth_sim_run(w[i].sim, place, NULL, &r);
 		assert_int_equal(r.latency_ns, 18000);
 		assert_ok(berth_system_write_json(&w[i].s, false, &w[i].mem, &text[i], &len, &err), &err);
@@ -153,24 +175,31 @@ static void test_contention_free_names(void **state)
 		close_world(&w[i]);
 }
 
-/* 40 operators, 12 shared parameters of up to 40 users, who may stand apart; what each device holds, counted by the definition. */
+/* 40 operators, 12 shared parameters of up to 40 users, who may stand apart; what each device holds, counted
+ * by the definition. */
 static void test_shared_parameters(void **state)
 {
-	static const char *const system[] = {SYSTEM("\"cost_model\":\"tarnawski\","), SYSTEM("\"cost_model\":\"placeto\",")};
+	static const char *const system[] = {SYSTEM("\"cost_model\":\"tarnawski\","),
+	                                     SYSTEM("\"cost_model\":\"placeto\",")};
 	enum { OPS = 40, PARAMS = 12, MAX = 1 << 15 };
 	static char text[MAX];
 	(void)state;
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		berth_rng rng = berth_rng_seed(seed, 0);
 		bool uses[PARAMS][OPS];
-		int32_t place[OPS], n = snprintf(text, MAX, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
+		int32_t place[OPS],
+			n = snprintf(text, MAX, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
 		for (int i = 0; i < OPS; i++) {
 			place[i] = (int32_t)berth_rng_below(&rng, 3);
-			n += snprintf(text + n, (size_t)(MAX - n), "%s{\"name\":\"o%d\",\"param_bytes\":10,\"time_s\":{\"k\":1e-6}}", i ? "," : "", i);
+			n += snprintf(text + n, (size_t)(MAX - n),
+			              "%s{\"name\":\"o%d\",\"param_bytes\":10,\"time_s\":{\"k\":1e-6}}",
+			              i ? "," : "", i);
 		}
 		n += snprintf(text + n, (size_t)(MAX - n), "],\"params\":[");
 		for (int q = 0; q < PARAMS; q++) {
-			n += snprintf(text + n, (size_t)(MAX - n), "%s{\"name\":\"p%d\",\"bytes\":%d,\"ops\":[\"o0\"", q ? "," : "", q, 1000 << q);
+			n += snprintf(text + n, (size_t)(MAX - n),
+			              "%s{\"name\":\"p%d\",\"bytes\":%d,\"ops\":[\"o0\"", q ? "," : "", q,
+			              1000 << q);
 			for (int i = 0; i < OPS; i++) {
 				uses[q][i] = i == 0 || berth_rng_below(&rng, 12) < (uint32_t)q;
 				if (i && uses[q][i])
@@ -210,14 +239,17 @@ static void test_bad_keys(void **state)
 		{SYSTEM("\"op_gap_s\":1,"), "/op_gap_s: op_gap_s is for the cost model placeto only"},
 		{SYSTEM("\"cost_model\":\"placeto\",\"op_gap_s\":-1,"), "/op_gap_s"},
 		{SYSTEM("\"cost_model\":\"giph\",\"contention\":true,"), "/cost_model: cost model 'giph' is"},
-		{SYSTEM("\"cost_model\":\"doppler\",\"order\":\"priority\","), "/cost_model: cost model 'doppler' is"},
+		{SYSTEM("\"cost_model\":\"doppler\",\"order\":\"priority\","),
+		 "/cost_model: cost model 'doppler' is"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_system s;
 		berth_err err;
-		assert_int_equal(berth_system_parse_json("system", bad[i][0], strlen(bad[i][0]), &mem, &tmp, &s, &err), BERTH_EFORMAT);
+		assert_int_equal(
+			berth_system_parse_json("system", bad[i][0], strlen(bad[i][0]), &mem, &tmp, &s, &err),
+			BERTH_EFORMAT);
 		assert_contains(err.msg, bad[i][1]);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
@@ -242,7 +274,10 @@ static void test_round_trip(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_placeto_by_hand), cmocka_unit_test(test_placeto_order_and_gap), cmocka_unit_test(test_placeto_bounds),
-	                                   cmocka_unit_test(test_contention_free_names), cmocka_unit_test(test_shared_parameters), cmocka_unit_test(test_bad_keys), cmocka_unit_test(test_round_trip)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_placeto_by_hand),   cmocka_unit_test(test_placeto_order_and_gap),
+		cmocka_unit_test(test_placeto_bounds),    cmocka_unit_test(test_contention_free_names),
+		cmocka_unit_test(test_shared_parameters), cmocka_unit_test(test_bad_keys),
+		cmocka_unit_test(test_round_trip)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

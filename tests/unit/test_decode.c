@@ -1,4 +1,5 @@
-/* Sequential decoding: HEFT as a special case, legal choices on random problems, features of order 1, what is recorded, and that it learns. */
+/* Sequential decoding: HEFT as a special case, legal choices on random problems, features of order 1, what
+ * is recorded, and that it learns. */
 #include "decode.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -41,7 +42,8 @@ static void finish(subject *x)
 	assert_ok(berth_decoder_new(&x->e, &x->mem, &x->d, &err), &err);
 	x->dims = berth_encode_dims(8, 1);
 	x->params = need(&x->mem, policy_param_count(&x->dims), sizeof *x->params);
-	x->acts = need(&x->mem, policy_acts_size(&x->dims, x->e.n_groups, x->e.in.n_edges, x->e.n_devs), sizeof *x->acts);
+	x->acts = need(&x->mem, policy_acts_size(&x->dims, x->e.n_groups, x->e.in.n_edges, x->e.n_devs),
+	               sizeof *x->acts);
 	x->dev = need(&x->mem, (size_t)x->p.n_ops, sizeof *x->dev);
 }
 
@@ -62,8 +64,10 @@ static bool open_random(subject *x, uint64_t seed)
 	instance in;
 	instance_make(seed, 20, 5, &in);
 	*x = (subject){0};
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &x->mem, &x->tmp, &x->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &x->mem, &x->tmp, &x->s, &err), &err);
+	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &x->mem, &x->tmp, &x->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &x->mem, &x->tmp, &x->s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
 	instance_free(&in);
 	if (berth_problem_feasible(&x->p, NULL) != BERTH_OK)
@@ -87,7 +91,8 @@ static nn_real *weight(subject *x, const char *name)
 	return NULL;
 }
 
-static void decode(subject *x, const berth_decode_how *how, double share, berth_partial **part, berth_episode *trace)
+static void decode(subject *x, const berth_decode_how *how, double share, berth_partial **part,
+                   berth_episode *trace)
 {
 	policy_embed(&x->dims, x->params, &x->e.in, x->acts);
 	policy_stepper net = policy_stepper_of(&x->dims, x->params, &x->e.in, x->acts);
@@ -111,7 +116,8 @@ static void test_contains_heft(void **state)
 			decode(&x, &how, 1, &mine, NULL);
 			assert_ok(berth_partial_new(&x.p, &x.mem, &heft, &err), &err);
 			assert_ok(berth_partial_schedule(heft, x.p.op_rank_ns, &x.tmp, &err), &err);
-			assert_memory_equal(berth_partial_start_ns(mine), berth_partial_start_ns(heft), (size_t)x.p.n_ops * sizeof(int64_t));
+			assert_memory_equal(berth_partial_start_ns(mine), berth_partial_start_ns(heft),
+			                    (size_t)x.p.n_ops * sizeof(int64_t));
 			for (int32_t op = 0; op < x.p.n_ops; op++)
 				assert_int_equal(x.dev[op], berth_partial_dev(heft, op));
 			checked++;
@@ -121,7 +127,8 @@ static void test_contains_heft(void **state)
 	assert_true(checked > 100);
 }
 
-/* Draws with random weights: legal, colocation groups whole, features of order 1, the same bits again; the record says what the network says. */
+/* Draws with random weights: legal, colocation groups whole, features of order 1, the same bits again; the
+ * record says what the network says. */
 static void test_random_policies(void **state)
 {
 	(void)state;
@@ -150,7 +157,9 @@ static void test_random_policies(void **state)
 		for (size_t i = 0; i < (size_t)ep.n_steps * devs * N_STEP; i++)
 			assert_true(fabs((double)ep.x[i]) < 40);
 		policy_steps rows = {(size_t)ep.n_steps, ep.node, ep.x};
-		nn_real *hidden = need(&x.mem, cells * 8, sizeof *hidden), *logits = need(&x.mem, cells, sizeof *logits), *logp = need(&x.mem, cells, sizeof *logp);
+		nn_real *hidden = need(&x.mem, cells * 8, sizeof *hidden),
+			*logits = need(&x.mem, cells, sizeof *logits),
+			*logp = need(&x.mem, cells, sizeof *logp);
 		policy_steps_forward(&x.dims, x.params, &x.e.in, x.acts, &rows, hidden, logits);
 		assert_int_equal(nn_log_softmax(rows.n, devs, logp, logits, ep.mask), rows.n);
 		for (size_t i = 0; i < rows.n; i++)
@@ -169,7 +178,8 @@ static void test_random_policies(void **state)
 	assert_true(checked > 100 && steps > 500);
 }
 
-/* PPO raises the mean reward on a machine whose slow network HEFT does not see, and the policy then beats HEFT there in one pass. */
+/* PPO raises the mean reward on a machine whose slow network HEFT does not see, and the policy then beats
+ * HEFT there in one pass. */
 static void test_learns(void **state)
 {
 	(void)state;
@@ -198,13 +208,15 @@ static void test_learns(void **state)
 	}
 	s.best = berth_score_worst();
 	assert_ok(berth_learner_offer_greedy(&l, 0, &x.tmp, &err), &err);
-	print_message("mean reward %.3f to %.3f, greedy %.4g to %.4g s\n", first, last, untrained, s.best.value);
+	print_message("mean reward %.3f to %.3f, greedy %.4g to %.4g s\n", first, last, untrained,
+	              s.best.value);
 	assert_true(last > first + 0.2);
 	assert_true(s.best.value < untrained);
 	close_subject(&x);
 }
 
-/* Following a placement again and again (convolutions here, the rest there) makes nearly all of it the most probable one. */
+/* Following a placement again and again (convolutions here, the rest there) makes nearly all of it the most
+ * probable one. */
 static void test_imitates(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
-/* The two policies of DOPPLER: gradients of a whole episode's loss against finite differences; steps one by one equal the episode at once; ready operators.
- * Built twice: for float, as in the product, and for double (see test_nn.c). */
+/* The two policies of DOPPLER: gradients of a whole episode's loss against finite differences; steps one by
+ * one equal the episode at once; ready operators. Built twice: for float, as in the product, and for double
+ * (see test_nn.c). */
 #include "doppler_net.h"
 #include "gradcheck.h"
 #include "support.h"
@@ -16,7 +17,8 @@ enum { OPS = 5, EDGES = 6, DEVS = 3 };
 /* A diamond with a tail, and an operator of its own; the topological order is not that of the indices. */
 static const int32_t from[EDGES] = {0, 0, 1, 2, 3, 0}, to[EDGES] = {2, 1, 3, 3, 4, 3};
 static const int32_t out_off[OPS + 2] = {0, 3, 4, 5, 6, 6, 6}, out_to[EDGES] = {2, 1, 3, 3, 3, 4};
-static const int32_t topo[OPS + 1] = {5, 0, 2, 1, 3, 4}, below[OPS + 1] = {1, 3, 3, 4, -1, -1}, above[OPS + 1] = {-1, 0, 0, 2, 3, -1};
+static const int32_t topo[OPS + 1] = {5, 0, 2, 1, 3, 4}, below[OPS + 1] = {1, 3, 3, 4, -1, -1},
+				above[OPS + 1] = {-1, 0, 0, 2, 3, -1};
 
 typedef struct subject {
 	berth_arena mem;
@@ -47,7 +49,18 @@ static void open_subject(subject *x, int32_t hidden, int32_t rounds, uint64_t se
 	static const int32_t order[OPS + 1] = {0, 2, 5, 1, 3, 4}, dev[OPS + 1] = {0, 1, 1, 2, 1, 0};
 	berth_rng r = berth_rng_seed(seed, 3);
 	*x = (subject){.d = {hidden, rounds}};
-	x->in = (doppler_input){OPS + 1, EDGES, DEVS, normals(x, &r, (OPS + 1) * DOPPLER_NODE), normals(x, &r, EDGES), from, to, topo, below, above, out_off, out_to};
+	x->in = (doppler_input){OPS + 1,
+	                        EDGES,
+	                        DEVS,
+	                        normals(x, &r, (OPS + 1) * DOPPLER_NODE),
+	                        normals(x, &r, EDGES),
+	                        from,
+	                        to,
+	                        topo,
+	                        below,
+	                        above,
+	                        out_off,
+	                        out_to};
 	x->w = normals(x, &r, doppler_param_count(&x->d));
 	for (size_t i = 0; i < doppler_param_count(&x->d); i++)
 		x->w[i] *= (nn_real)0.5;
@@ -73,9 +86,11 @@ static double loss(void *ctx)
 	doppler_embed(&x->d, x->w, &x->in, x->acts);
 	memset(x->grads, 0, doppler_param_count(&x->d) * sizeof *x->grads);
 	doppler_backward_begin(&x->d, &x->in, x->acts);
-	double sum = doppler_episode_backward(&x->d, x->w, &x->in, x->acts, &x->ep, 1.3, x->work, x->ready, x->waits, x->grads);
+	double sum = doppler_episode_backward(&x->d, x->w, &x->in, x->acts, &x->ep, 1.3, x->work, x->ready,
+	                                      x->waits, x->grads);
 	x->ep.dev[4] = 2;
-	sum += doppler_episode_backward(&x->d, x->w, &x->in, x->acts, &x->ep, -0.4, x->work, x->ready, x->waits, x->grads);
+	sum += doppler_episode_backward(&x->d, x->w, &x->in, x->acts, &x->ep, -0.4, x->work, x->ready,
+	                                x->waits, x->grads);
 	x->ep.dev[4] = 1;
 	doppler_backward_end(&x->d, x->w, &x->in, x->acts, x->grads);
 	return sum;
@@ -118,7 +133,8 @@ static void test_steps_equal_the_episode(void **state)
 			at = x.ready[i] == op ? i : at;
 		assert_true(at >= 0);
 		sum += log((double)p[at]);
-		doppler_place_logits(&x.d, x.w, &x.in, x.acts, op, x.ep.dev_x + step * DEVS * DOPPLER_DEV, held, scratch, logits);
+		doppler_place_logits(&x.d, x.w, &x.in, x.acts, op, x.ep.dev_x + step * DEVS * DOPPLER_DEV,
+		                     held, scratch, logits);
 		for (int d = 0; d < DEVS; d++)
 			total += x.ep.mask[step * DEVS + d] ? exp((double)logits[d]) : 0;
 		sum += (double)logits[dev] - log(total);
@@ -127,12 +143,15 @@ static void test_steps_equal_the_episode(void **state)
 	}
 	assert_int_equal(n, 0);
 	doppler_backward_begin(&x.d, &x.in, x.acts);
-	assert_near(doppler_episode_backward(&x.d, x.w, &x.in, x.acts, &x.ep, 1, x.work, x.ready, x.waits, x.grads), -sum / (OPS + 1), exact ? 1e-12 : 1e-4);
+	assert_near(doppler_episode_backward(&x.d, x.w, &x.in, x.acts, &x.ep, 1, x.work, x.ready, x.waits,
+	                                     x.grads),
+	            -sum / (OPS + 1), exact ? 1e-12 : 1e-4);
 	berth_arena_free(&x.mem);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_steps_equal_the_episode)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
+	                                   cmocka_unit_test(test_steps_equal_the_episode)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

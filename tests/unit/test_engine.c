@@ -1,4 +1,5 @@
-/* Engines: the example really runs a graph; broken ones are survived, each with a message that says what was wrong. */
+/* Engines: the example really runs a graph; broken ones are survived, each with a message that says what was
+ * wrong. */
 #include "graph_json.h"
 #include "measured.h"
 #include "support.h"
@@ -13,9 +14,11 @@
 #include <unistd.h>
 
 static const char graph_text[] =
-	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"diamond\",\"ops\":[{\"name\":\"p\",\"type\":\"Conv\",\"flops\":1e6},{\"name\":\"q\",\"type\":\"Conv\",\"flops\":2e6},"
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"diamond\",\"ops\":[{\"name\":\"p\",\"type\":"
+        "\"Conv\",\"flops\":1e6},{\"name\":\"q\",\"type\":\"Conv\",\"flops\":2e6},"
 	"{\"name\":\"r\",\"type\":\"Relu\",\"flops\":1e5},{\"name\":\"s\",\"type\":\"Add\",\"flops\":1e3}],"
-	"\"edges\":[{\"from\":\"p\",\"to\":\"q\",\"bytes\":4000},{\"from\":\"p\",\"to\":\"r\",\"bytes\":4000},"
+	"\"edges\":[{\"from\":\"p\",\"to\":\"q\",\"bytes\":4000},{\"from\":\"p\",\"to\":\"r\",\"bytes\":4000}"
+        ","
 	"{\"from\":\"q\",\"to\":\"s\",\"bytes\":4000},{\"from\":\"r\",\"to\":\"s\",\"bytes\":4000}]}";
 
 typedef struct fault {
@@ -34,16 +37,21 @@ typedef struct world {
 	berth_err err;
 } world;
 
-static void make_world(world *w, const char *program, const char *flaw, const char *once, const char *dev0, const char *dev1)
+static void make_world(world *w, const char *program, const char *flaw, const char *once, const char *dev0,
+                       const char *dev1)
 {
 	char text[400];
 	*w = (world){0};
-	assert_ok(berth_graph_parse_json("g", graph_text, strlen(graph_text), &w->mem, &w->tmp, &w->g, &w->err), &w->err);
+	assert_ok(
+		berth_graph_parse_json("g", graph_text, strlen(graph_text), &w->mem, &w->tmp, &w->g, &w->err),
+		&w->err);
 	snprintf(text, sizeof text,
-	         "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"%s\",\"peak_flops\":1e9},{\"name\":\"%s\",\"peak_flops\":1e9}],"
+	         "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"%s\","
+	         "\"peak_flops\":1e9},{\"name\":\"%s\",\"peak_flops\":1e9}],"
 	         "\"links\":[{\"from\":\"%s\",\"to\":\"%s\",\"bandwidth\":1e9,\"both_ways\":true}]}",
 	         dev0, dev1, dev0, dev1);
-	assert_ok(berth_system_parse_json("s", text, strlen(text), &w->mem, &w->tmp, &w->s, &w->err), &w->err);
+	assert_ok(berth_system_parse_json("s", text, strlen(text), &w->mem, &w->tmp, &w->s, &w->err),
+	          &w->err);
 	w->argv[0] = program;
 	w->argv[1] = flaw;
 	w->argv[2] = once;
@@ -127,7 +135,8 @@ static void run_with_journal(const char *path, bool resume, berth_measurement *r
 	assert_ok(run_world(&w, &run), &w.err);
 	for (int i = 0; i < 7; i++)
 		r->wall_s[i] = run.wall_s[i];
-	assert_ok(berth_measured_whole(&w.m, 1, 0, resume ? 2 : 3, &w.mem, &w.tmp, &whole, &w.err), &w.err); /* another question, when resumed */
+	assert_ok(berth_measured_whole(&w.m, 1, 0, resume ? 2 : 3, &w.mem, &w.tmp, &whole, &w.err),
+	          &w.err); /* another question, when resumed */
 	assert_int_equal(berth_journal_replayed(w.cfg.journal), replayed);
 	assert_int_equal(w.m.runs, 8 + (resume ? 2 : 3));
 	berth_journal_close(w.cfg.journal);
@@ -146,7 +155,8 @@ static void journal_goes_through_a_run_again(void **state)
 	assert_non_null(torn);
 	fputs("\"do\":\"run\",\"pla", torn);
 	fclose(torn);
-	for (int n = 1; n < 3; n++) { /* the first: the run; the second: also what was asked else in its place */
+	for (int n = 1; n < 3; n++) { /* the first: the run; the second: also what was asked else in its place
+		                       */
 		run_with_journal(path, true, &b, n);
 		for (int i = 0; i < 7; i++)
 			assert_true(first[i] == second[i]);
@@ -182,7 +192,8 @@ static void journal_cannot_be_written(void **state)
 	end_world(&w);
 }
 
-/* A journal of something else is refused and stays as it is, also where its end is torn; a torn first line is none. */
+/* A journal of something else is refused and stays as it is, also where its end is torn; a torn first line
+ * is none. */
 static void journal_of_something_else(void **state)
 {
 	(void)state;
@@ -235,7 +246,10 @@ static void end_journaled(world *w)
 static void last_failure_is_asked_again(void **state)
 {
 	(void)state;
-	static const fault ends[] = {{"crash-run", BERTH_EIO, ""}, {"device-gone", BERTH_EINFEASIBLE, ""}, {"differs", BERTH_EFORMAT, ""}, {"slow-clock", BERTH_EIO, ""}};
+	static const fault ends[] = {{"crash-run", BERTH_EIO, ""},
+	                             {"device-gone", BERTH_EINFEASIBLE, ""},
+	                             {"differs", BERTH_EFORMAT, ""},
+	                             {"slow-clock", BERTH_EIO, ""}};
 	char path[64];
 	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -253,7 +267,9 @@ static void last_failure_is_asked_again(void **state)
 static void lies_are_recalled_as_failures(void **state)
 {
 	(void)state;
-	static const fault lies[] = {{"slow-clock", BERTH_EIO, "its times add up"}, {"other-device", BERTH_EIO, "ran on another device"}, {"binary-run", BERTH_EIO, "no answer"},
+	static const fault lies[] = {{"slow-clock", BERTH_EIO, "its times add up"},
+	                             {"other-device", BERTH_EIO, "ran on another device"},
+	                             {"binary-run", BERTH_EIO, "no answer"},
 	                             {"device-gone", BERTH_EINFEASIBLE, "is gone"}};
 	char path[64], once[64];
 	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
@@ -266,11 +282,13 @@ static void lies_are_recalled_as_failures(void **state)
 			world w;
 			berth_measurement r;
 			make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", lies[i].name, once, "a", "b");
-			assert_ok(berth_journal_open(path, resume, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
+			assert_ok(berth_journal_open(path, resume, "{}", &w.mem, &w.cfg.journal, &w.err),
+			          &w.err);
 			assert_ok(open_world(&w), &w.err);
 			assert_int_equal(run_world(&w, &r), lies[i].st);
 			assert_contains(w.err.msg, lies[i].part);
-			assert_ok(berth_measured_run(&w.m, split, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err), &w.err);
+			assert_ok(berth_measured_run(&w.m, split, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err),
+			          &w.err);
 			assert_int_equal(berth_journal_replayed(w.cfg.journal), 2 * resume);
 			assert_int_equal(w.m.failures, resume ? failures : w.m.failures);
 			assert_int_equal(w.m.runs, resume ? runs : w.m.runs);
@@ -297,7 +315,9 @@ static void profile_survives_one_death(void **state)
 		make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "crash-profile", once, "a", "b");
 		assert_ok(berth_journal_open(path, resume, "{}", &w.mem, &w.cfg.journal, &w.err), &w.err);
 		assert_ok(open_world(&w), &w.err);
-		assert_ok(berth_measured_profile(&w.m, NULL, 4, 1, 0, 3, &w.mem, &w.tmp, &rows, &over, &w.err), &w.err);
+		assert_ok(
+			berth_measured_profile(&w.m, NULL, 4, 1, 0, 3, &w.mem, &w.tmp, &rows, &over, &w.err),
+			&w.err);
 		assert_int_equal(rows[3].n, 3);
 		assert_int_equal(w.m.failures, 1);
 		assert_int_equal(berth_journal_replayed(w.cfg.journal), 2 * resume);
@@ -318,7 +338,8 @@ static void example_profiles(void **state)
 	const int32_t ops[] = {3, 1};
 	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
 	assert_ok(open_world(&w), &w.err);
-	assert_ok(berth_measured_profile(&w.m, ops, 2, 1, 1, 5, &w.mem, &w.tmp, &rows, &over, &w.err), &w.err);
+	assert_ok(berth_measured_profile(&w.m, ops, 2, 1, 1, 5, &w.mem, &w.tmp, &rows, &over, &w.err),
+	          &w.err);
 	assert_int_equal(rows[0].op, 3);
 	assert_int_equal(rows[1].dev, 1);
 	assert_int_equal(rows[1].n, 5);
@@ -347,7 +368,8 @@ static void device_that_is_gone(void **state)
 /* ---- broken ones ---- */
 
 static const fault at_start[] = {
-	{"crash-hello", BERTH_EIO, "left with exit code 1 before it answered; its last words: no library to run on"},
+	{"crash-hello", BERTH_EIO,
+	 "left with exit code 1 before it answered; its last words: no library to run on"},
 	{"hang-hello", BERTH_ELIMIT, "gave no answer within 1 s and was ended"},
 	{"no-devices", BERTH_EIO, "has 0 devices"},
 	{"same-devices", BERTH_EIO, "has two devices called 'a'"},
@@ -371,7 +393,8 @@ static void bad_starts(void **state)
 }
 
 static const fault in_run[] = {
-	{"crash-run", BERTH_EIO, "was ended by signal 11 before it answered; its last words: about to fall over"},
+	{"crash-run", BERTH_EIO,
+	 "was ended by signal 11 before it answered; its last words: about to fall over"},
 	{"hang-run", BERTH_ELIMIT, "gave no answer within 1 s and was ended"},
 	{"half-run", BERTH_EIO, "left with exit code 3 before it answered"},
 	{"garbage-run", BERTH_EIO, "wrote what is no answer: 'Segmentation fault (core not dumped)'"},
@@ -424,7 +447,8 @@ static void bad_runs_are_survived(void **state)
 	}
 }
 
-/* The engine has a and b, the system a and c: nothing may run on b, not even a piece without operators or a kernel of none. */
+/* The engine has a and b, the system a and c: nothing may run on b, not even a piece without operators or a
+ * kernel of none. */
 static void devices_that_the_system_lacks(void **state)
 {
 	(void)state;
@@ -441,7 +465,8 @@ static void devices_that_the_system_lacks(void **state)
 	make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "stray-kernel", NULL, "a", "c");
 	assert_ok(open_world(&w), &w.err);
 	assert_ok(berth_measured_run(&w.m, alone, NULL, 0, 3, &w.mem, &w.tmp, &r, &w.err), &w.err);
-	assert_int_equal(berth_measured_operators(&w.m, alone, NULL, &w.mem, &w.tmp, &x, &n, &w.err), BERTH_EIO);
+	assert_int_equal(berth_measured_operators(&w.m, alone, NULL, &w.mem, &w.tmp, &x, &n, &w.err),
+	                 BERTH_EIO);
 	assert_contains(w.err.msg, "it used a device that the system lacks");
 	end_world(&w);
 }

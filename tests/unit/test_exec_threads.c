@@ -1,5 +1,6 @@
-/* The engine's threads, on made-up tasks: what a task reads is there, a worker keeps its order, rounds follow each other, and a task that fails holds nobody up.
- * Results are plain memory, so that the thread sanitizer sees where one thread's writing is not ordered before another's reading. */
+/* The engine's threads, on made-up tasks: what a task reads is there, a worker keeps its order, rounds
+ * follow each other, and a task that fails holds nobody up. Results are plain memory, so that the thread
+ * sanitizer sees where one thread's writing is not ordered before another's reading. */
 #include "exec.h"
 #include "rng.h"
 #include "support.h"
@@ -55,10 +56,17 @@ static void make(setup *s, int32_t n, int32_t n_workers, uint64_t seed)
 		int32_t n_in = i ? 1 + (int32_t)berth_rng_below(&r, MAX_IN) : 1;
 		s->out[i] = i + 1;
 		for (int32_t k = 0; k < n_in; k++)
-			s->in[i][k] = (int32_t)berth_rng_below(&r, (uint32_t)(i < 6 ? i + 1 : 6)) + (i < 6 ? 0 : i - 5); /* of late, so that they wait */
+			s->in[i][k] = (int32_t)berth_rng_below(&r, (uint32_t)(i < 6 ? i + 1 : 6)) +
+			              (i < 6 ? 0 : i - 5); /* of late, so that they wait */
 		s->buffer[i + 1] = (exec_buffer){&s->value[i + 1], sizeof *s->value, i, NULL};
 		s->piece[i] = (piece){.s = s, .task = i};
-		s->task[i] = (exec_task){(int32_t)berth_rng_below(&r, (uint32_t)n_workers), n_in, 1, s->in[i], &s->out[i], work, &s->piece[i]};
+		s->task[i] = (exec_task){(int32_t)berth_rng_below(&r, (uint32_t)n_workers),
+		                         n_in,
+		                         1,
+		                         s->in[i],
+		                         &s->out[i],
+		                         work,
+		                         &s->piece[i]};
 	}
 }
 
@@ -112,7 +120,8 @@ static void test_many_rounds(void **state)
 	}
 }
 
-/* Tasks that take longer than others spin: those that wait sleep, and are woken. So do the workers between runs. */
+/* Tasks that take longer than others spin: those that wait sleep, and are woken. So do the workers between
+ * runs. */
 static void test_sleepers_wake(void **state)
 {
 	(void)state;
@@ -187,7 +196,9 @@ static void test_no_workers_without_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_many_rounds), cmocka_unit_test(test_sleepers_wake), cmocka_unit_test(test_failing_task),
-	                                   cmocka_unit_test(test_nothing_to_do), cmocka_unit_test(test_no_workers_without_memory)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many_rounds), cmocka_unit_test(test_sleepers_wake),
+		cmocka_unit_test(test_failing_task), cmocka_unit_test(test_nothing_to_do),
+		cmocka_unit_test(test_no_workers_without_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Stories of operators and changed machines on random instances: every other device against a simulation of its own, slack against the run, systems left
- * as they were, failing memory. */
+/* Stories of operators and changed machines on random instances: every other device against a simulation of
+ * its own, slack against the run, systems left as they were, failing memory. */
 #include "explain_op.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -28,12 +28,17 @@ static bool compile(compiled *c, uint64_t seed, int max_ops)
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	instance_make(seed, max_ops, 4, &in);
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err), &err);
-	assert_ok(berth_placement_parse_json("p", in.placement, strlen(in.placement), &c->g, &c->s, &c->mem, &c->tmp, &c->placement, NULL, &err), &err);
+	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
+	assert_ok(berth_placement_parse_json("p", in.placement, strlen(in.placement), &c->g, &c->s, &c->mem,
+	                                     &c->tmp, &c->placement, NULL, &err),
+	          &err);
 	instance_free(&in);
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-	assert_ok(berth_timeline_new(&c->p, c->placement.op_dev, c->placement.order, &c->mem, &c->t, &err), &err);
+	assert_ok(berth_timeline_new(&c->p, c->placement.op_dev, c->placement.order, &c->mem, &c->t, &err),
+	          &err);
 	return c->t.r.runs;
 }
 
@@ -75,11 +80,15 @@ static void every_device_is_simulated(void **state)
 				if (d == s.dev)
 					assert_true(s.choice[d].latency_ns == c.t.r.latency_ns);
 				else
-					assert_true(s.choice[d].latency_ns == latency_with(&c, c.p.op_coloc[op], d));
+					assert_true(s.choice[d].latency_ns ==
+					            latency_with(&c, c.p.op_coloc[op], d));
 			}
-			assert_true(s.ready_ns <= s.start_ns && s.slack_ns >= 0 && s.end_ns + s.slack_ns <= c.t.r.latency_ns);
+			assert_true(s.ready_ns <= s.start_ns && s.slack_ns >= 0 &&
+			            s.end_ns + s.slack_ns <= c.t.r.latency_ns);
 			for (int32_t i = 0; i < s.n_inputs; i++)
-				assert_true(s.input[i].produced_ns + s.input[i].queued_ns + s.input[i].moving_ns == s.input[i].arrives_ns);
+				assert_true(s.input[i].produced_ns + s.input[i].queued_ns +
+				                    s.input[i].moving_ns ==
+				            s.input[i].arrives_ns);
 			told++;
 			bound += s.binds != NULL;
 			waited += s.n_before > 0;
@@ -109,7 +118,8 @@ static void slack_is_zero_on_a_chain(void **state)
 				slack_somewhere += slack[op] > 0;
 			}
 			if (c.p.n_ops > 0 && first != 0)
-				fail_msg("seed %d: the first operator without slack starts at %lld ns", (int)seed, (long long)first);
+				fail_msg("seed %d: the first operator without slack starts at %lld ns",
+				         (int)seed, (long long)first);
 		}
 		discard(&c);
 	}
@@ -133,9 +143,14 @@ static void changes_leave_the_system_alone(void **state)
 		}
 		assert_ok(berth_method_find("anneal", &cfg.method, &err), &err);
 		assert_ok(berth_system_write_json(&c.s, false, &c.mem, &before, &n_before, &err), &err);
-		const char *change = berth_arena_printf(&c.mem, "%s.slots=2,%s.memory_bytes=1x", c.s.dev_name[0], c.s.dev_name[0]);
-		assert_ok(berth_whatif(&c.g, &c.s, c.placement.op_dev, c.placement.order, NULL, &cfg, &c.mem, &c.tmp, &base, &err), &err);
-		assert_ok(berth_whatif(&c.g, &c.s, c.placement.op_dev, c.placement.order, change, &cfg, &c.mem, &c.tmp, &row, &err), &err);
+		const char *change = berth_arena_printf(&c.mem, "%s.slots=2,%s.memory_bytes=1x",
+		                                        c.s.dev_name[0], c.s.dev_name[0]);
+		assert_ok(berth_whatif(&c.g, &c.s, c.placement.op_dev, c.placement.order, NULL, &cfg, &c.mem,
+		                       &c.tmp, &base, &err),
+		          &err);
+		assert_ok(berth_whatif(&c.g, &c.s, c.placement.op_dev, c.placement.order, change, &cfg,
+		                       &c.mem, &c.tmp, &row, &err),
+		          &err);
 		assert_ok(berth_system_write_json(&c.s, false, &c.mem, &after, &n_after, &err), &err);
 		assert_string_equal(before, after);
 		assert_true(row.s.dev_slots[0] == 2 && base.s.dev_slots[0] == c.s.dev_slots[0]);
@@ -172,8 +187,10 @@ static void failing_memory(void **state)
 			berth_arena mem, tmp;
 			berth_arena_init(&mem, &f.hook);
 			berth_arena_init(&tmp, &f.hook);
-			berth_status st = what ? berth_whatif(&c.g, &c.s, c.placement.op_dev, NULL, "", &cfg, &mem, &tmp, &row, &err)
-			                       : berth_explain_op(&c.p, &c.t, &latency, 3, &mem, &tmp, &s, &err);
+			berth_status st =
+				what ? berth_whatif(&c.g, &c.s, c.placement.op_dev, NULL, "", &cfg, &mem,
+			                            &tmp, &row, &err)
+				     : berth_explain_op(&c.p, &c.t, &latency, 3, &mem, &tmp, &s, &err);
 			berth_arena_free(&mem);
 			berth_arena_free(&tmp);
 			assert_int_equal(f.live, 0);

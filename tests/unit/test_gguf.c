@@ -1,4 +1,5 @@
-/* GGUF headers: published models against their cards and against the zoo, caches, options, parts, malformed files, limits. */
+/* GGUF headers: published models against their cards and against the zoo, caches, options, parts, malformed
+ * files, limits. */
 #define _DEFAULT_SOURCE
 #include "file.h"
 #include "gguf.h"
@@ -72,8 +73,8 @@ static int32_t op_of(const model *m, const char *name)
 
 /* ---- figures ---- */
 
-/* Every byte of the file is held once; parameters are those of the cards, and so are the active ones (multiply-accumulates of one token without context, and
- * the embedding's row, which costs none). */
+/* Every byte of the file is held once; parameters are those of the cards, and so are the active ones
+ * (multiply-accumulates of one token without context, and the embedding's row, which costs none). */
 static void test_published_models(void **state)
 {
 	(void)state;
@@ -93,8 +94,15 @@ static void test_published_models(void **state)
 		assert_near(b.elements / r->params, 1, 0.01);
 		if (r->active <= 0)
 			assert_near(active / r->params, 1, 0.01);
-		else if (fabs(active / r->active - 1) > 0.07 && fabs(macs / r->active - 1) > 0.07) /* cards count the embedding or do not */
-			fail_msg("%s: %g active parameters (%g), published %g", r->name, active, macs, r->active);
+		else if (fabs(active / r->active - 1) > 0.07 &&
+		         fabs(macs / r->active - 1) > 0.07) /* cards
+		                                               count
+		                                               the
+		                                               embedding
+		                                               or do
+		                                               not */
+			fail_msg("%s: %g active parameters (%g), published %g", r->name, active, macs,
+			         r->active);
 		free(b.p);
 		berth_arena_free(&m.mem);
 	}
@@ -124,8 +132,10 @@ static void test_equals_zoo(void **state)
 		assert_int_equal(m.g.n_ops, zoo.n_ops);
 		assert_int_equal(m.g.n_edges, zoo.n_edges);
 		for (int32_t op = 0; op < zoo.n_ops; op++)
-			if (m.g.op_macs[op] != zoo.op_macs[op] || m.g.op_flops[op] != zoo.op_flops[op] || m.g.op_state_bytes[op] != zoo.op_state_bytes[op] ||
-			    m.g.op_write_bytes[op] != 2 * zoo.op_write_bytes[op]) /* 4-byte numbers against 2-byte ones */
+			if (m.g.op_macs[op] != zoo.op_macs[op] || m.g.op_flops[op] != zoo.op_flops[op] ||
+			    m.g.op_state_bytes[op] != zoo.op_state_bytes[op] ||
+			    m.g.op_write_bytes[op] != 2 * zoo.op_write_bytes[op]) /* 4-byte numbers against
+			                                                             2-byte ones */
 				fail_msg("%s is not %s", m.g.op_name[op], zoo.op_name[op]);
 		berth_arena_free(&m.mem);
 		berth_arena_free(&mem);
@@ -133,7 +143,8 @@ static void test_equals_zoo(void **state)
 	}
 }
 
-/* All experts in one operator or each in its own: the same products, the same weights held, the same share of them read. */
+/* All experts in one operator or each in its own: the same products, the same weights held, the same share
+ * of them read. */
 static void test_grain_of_experts(void **state)
 {
 	(void)state;
@@ -147,7 +158,8 @@ static void test_grain_of_experts(void **state)
 		assert_int_equal(berth_graph_param_bytes(&all.g), berth_graph_param_bytes(&each.g));
 		assert_near(berth_graph_macs(&all.g), berth_graph_macs(&each.g), 0);
 		int32_t op = op_of(&all, "blk.1.ffn_up_exps.weight");
-		double share = 1 - pow(0.75, decode ? 2 : 32), rows = decode ? 2 : 32, weights = 8.0 * 4096 * 14336 / 32 * 18;
+		double share = 1 - pow(0.75, decode ? 2 : 32), rows = decode ? 2 : 32,
+		       weights = 8.0 * 4096 * 14336 / 32 * 18;
 		assert_near((double)all.g.op_param_bytes[op], weights, 0);
 		assert_near((double)all.g.op_read_bytes[op], weights * share + rows * (4096 + 2) * 4, 1);
 		assert_near(all.g.op_macs[op], rows * 2 * 4096 * 14336, 0);
@@ -156,7 +168,8 @@ static void test_grain_of_experts(void **state)
 			char name[40];
 			snprintf(name, sizeof name, "blk.1.experts.%d.w3", e);
 			op = op_of(&each, name);
-			read += (double)each.g.op_read_bytes[op] - (double)each.g.op_write_bytes[op] / 14336 * 4096;
+			read += (double)each.g.op_read_bytes[op] -
+			        (double)each.g.op_write_bytes[op] / 14336 * 4096;
 		}
 		assert_near(read, weights * share, 8);
 		berth_arena_free(&all.mem);
@@ -171,13 +184,31 @@ static void test_names_and_bytes(void **state)
 	model m;
 	berth_gguf_options opt = options(1, 32, true);
 	read_recipe("gpt-oss-20b", 2, &opt, &m);
-	static const char *const names[] = {"token_embd.weight", "blk.1.attn_norm.weight", "blk.1.attn_q.weight", "blk.1.attn_q.bias", "blk.1.attn_output.bias",
-	                                    "blk.1.post_attention_norm.weight", "blk.1.ffn_gate_inp.weight", "blk.1.ffn_gate_exps.weight", "blk.1.ffn_down_exps.weight",
-	                                    "output_norm.weight", "output.weight", "blk.0.attn.scores", "blk.0.ffn.residual"};
+	static const char *const names[] = {"token_embd.weight",
+	                                    "blk.1.attn_norm.weight",
+	                                    "blk.1.attn_q.weight",
+	                                    "blk.1.attn_q.bias",
+	                                    "blk.1.attn_output.bias",
+	                                    "blk.1.post_attention_norm.weight",
+	                                    "blk.1.ffn_gate_inp.weight",
+	                                    "blk.1.ffn_gate_exps.weight",
+	                                    "blk.1.ffn_down_exps.weight",
+	                                    "output_norm.weight",
+	                                    "output.weight",
+	                                    "blk.0.attn.scores",
+	                                    "blk.0.ffn.residual"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		op_of(&m, names[i]);
-	assert_int_equal(m.g.op_param_bytes[op_of(&m, "blk.1.ffn_up_exps.weight")], 32 * (2880 * 2880 / 32 * 17 + 2880 * 4)); /* with its bias */
-	assert_int_equal(m.g.op_param_bytes[op_of(&m, "blk.0.attn_norm.weight")], 4 * (2880 + 64)); /* with the sinks, which have no operator */
+	assert_int_equal(m.g.op_param_bytes[op_of(&m, "blk.1.ffn_up_exps.weight")],
+	                 32 * (2880 * 2880 / 32 * 17 + 2880 * 4)); /* with its bias */
+	assert_int_equal(m.g.op_param_bytes[op_of(&m, "blk.0.attn_norm.weight")],
+	                 4 * (2880 + 64)); /* with
+	                                      the
+	                                      sinks,
+	                                      which
+	                                      have no
+	                                      operator
+	                                    */
 	assert_int_equal(m.g.op_output_bytes[op_of(&m, "output.weight")], 201088 * 4);
 	assert_string_equal(m.g.name, "m");
 	berth_arena_free(&m.mem);
@@ -213,7 +244,8 @@ static void test_cache(void **state)
 		opt.cache = cases[i / 2].cache;
 		read_recipe(cases[i / 2].recipe, 0, &opt, &m);
 		double token = cases[i / 2].numbers * cases[i / 2].bytes;
-		assert_near((double)sum_of(m.g.op_state_bytes, m.g.n_ops), 2 * token * (cases[i / 2].layers * 10000 + cases[i / 2].windowed * 4096), 0);
+		assert_near((double)sum_of(m.g.op_state_bytes, m.g.n_ops),
+		            2 * token * (cases[i / 2].layers * 10000 + cases[i / 2].windowed * 4096), 0);
 		berth_arena_free(&m.mem);
 	}
 	/* A decoded token reads it all, but for its own row, which comes as a tensor. */
@@ -280,8 +312,11 @@ static void test_further_layers_and_tensors(void **state)
 	assert_int_equal(m.r.n_skipped, 10);
 	assert_near((double)berth_graph_param_bytes(&m.g), run, 0);
 	assert_int_equal(m.r.n_warnings, 2);
-	assert_string_equal(m.r.warning[0], "10 tensors (416 MiB) of 1 layers that predict further tokens are left out: these layers do not run");
-	assert_string_equal(m.r.warning[1], "no use is known for tensors 'odd.weight'; their bytes count, their work does not");
+	assert_string_equal(m.r.warning[0], "10 tensors (416 MiB) of 1 layers that predict further tokens "
+	                                    "are left out: these layers do not run");
+	assert_string_equal(
+		m.r.warning[1],
+		"no use is known for tensors 'odd.weight'; their bytes count, their work does not");
 	assert_int_equal(m.g.op_param_bytes[op_of(&m, "blk.0.attn_norm.weight")], 4096 * 4 + 400);
 	free(b.p);
 	berth_arena_free(&m.mem);
@@ -297,7 +332,8 @@ static void write_file(const char *path, const gguf_bytes *b)
 	assert_int_equal(fclose(f), 0);
 }
 
-static berth_status load(const char *spec, const berth_onnx_options *opt, model *m, berth_onnx_report *r, berth_err *err)
+static berth_status load(const char *spec, const berth_onnx_options *opt, model *m, berth_onnx_report *r,
+                         berth_err *err)
 {
 	berth_arena tmp = {0};
 	*m = (model){0};
@@ -335,8 +371,12 @@ static void test_words(void **state)
 	berth_arena_free(&m.mem);
 	static const struct {
 		const char *words, *part;
-	} bad[] = {{"mode=chat", "mode is 'chat'; expected prefill or decode"}, {"contxt=5", "did you mean 'context'?"}, {"context=-1", "expected a whole number from"},
-	           {"cache=f17", "expected f16 or f32"}, {"batch=1:batch=2", "'batch' stands twice"}, {"batch=65536:context=16777216", "choose smaller sizes"}};
+	} bad[] = {{"mode=chat", "mode is 'chat'; expected prefill or decode"},
+	           {"contxt=5", "did you mean 'context'?"},
+	           {"context=-1", "expected a whole number from"},
+	           {"cache=f17", "expected f16 or f32"},
+	           {"batch=1:batch=2", "'batch' stands twice"},
+	           {"batch=65536:context=16777216", "choose smaller sizes"}};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		snprintf(spec, sizeof spec, "%s:%s", path, bad[i].words);
 		assert_int_equal(load(spec, NULL, &m, &r, &err), BERTH_EINVAL);
@@ -456,7 +496,8 @@ static void test_bad_header(void **state)
 	PATCH(8, UINT64_MAX, "byte 8: 18446744073709551615 tensors; expected at most");
 	PATCH(8, 1u << 20, "byte 8: 1048576 tensors");
 	PATCH(16, UINT64_MAX, "byte 16: 18446744073709551615 keys; expected at most");
-	PATCH(b.keys_at, UINT64_MAX - 7, "byte 24: a key of 18446744073709551608 bytes; expected at most the");
+	PATCH(b.keys_at, UINT64_MAX - 7,
+	      "byte 24: a key of 18446744073709551608 bytes; expected at most the");
 	PATCH(b.keys_at + 8 + 20, 77, "byte 52: a value of type 77; expected 0 to 12");
 	PATCH(b.keys_at + 8 + 20 + 4, (uint64_t)1 << 62, "a string of 4611686018427387904 bytes");
 	PATCH(b.keys_at + 8 + 20 + 4 + 8, 0x6d616c, "architecture 'lam"); /* "lam\0\0" */
@@ -547,16 +588,20 @@ static void test_bad_models(void **state)
 		{"key 'llama.block_count' stands twice", two_counts, no_thing, 1},
 		{"1073741824 experts; expected at most 1024", many_experts, no_thing, 1},
 		{"a token goes to 5 experts of 4", greedy, no_thing, 1},
-		{"tensor 'blk.0.attn_output.weight' is [4096, 4096]; expected [3200, 4096]", odd_heads, no_thing, 1},
-		{"key 'llama.attention.key_length' has a value of type 8; expected an integer", text_size, no_thing, 1},
+		{"tensor 'blk.0.attn_output.weight' is [4096, 4096]; expected [3200, 4096]", odd_heads,
+		 no_thing, 1},
+		{"key 'llama.attention.key_length' has a value of type 8; expected an integer", text_size,
+		 no_thing, 1},
 		{"1 of 1 layers predict further tokens", all_further, no_thing, 1},
 		{"one of 4 parts; expected it to be named", parts, no_thing, 1},
 		{"is one of layer 1; expected fewer than 1", no_thing, far_layer, 1},
 		{"tensor 'blk.0.attn_q.weight' stands twice", no_thing, twice, 1},
-		{"there is no tensor 'blk.0.attn_output.weight', which architecture llama needs", no_thing, no_thing, 0},
+		{"there is no tensor 'blk.0.attn_output.weight', which architecture llama needs", no_thing,
+		 no_thing, 0},
 		{"there is no tensor 'token_embd.weight'", no_thing, no_thing, -1},
 		{"routes to experts; expected a key 'llama.expert_count' above 0", no_thing, router, 1},
-		{"tensor 'odd' has rows of 33 elements; expected whole blocks of 32, as its type is Q4_0", no_thing, broken_rows, 1},
+		{"tensor 'odd' has rows of 33 elements; expected whole blocks of 32, as its type is Q4_0",
+		 no_thing, broken_rows, 1},
 		{"a tensor without a name", no_thing, nameless, 1},
 		{"all tensors together have more than 2^53 bytes", no_thing, huge, 1},
 		{"tensor 'output.weight' stands twice", no_thing, wide, 1},
@@ -586,7 +631,8 @@ static void test_bad_experts(void **state)
 		int64_t out;
 	} cases[] = {{"blk.0.ffn_up.8.weight", "is one of expert 8; expected fewer than 8", 14336},
 	             {"blk.0.ffn_up.7.weight", "stands twice", 14336},
-	             {"blk.0.ffn_up_exps.weight", "is [4096, 14336, 1, 1]; expected as many matrices as there are experts", 14336}};
+	             {"blk.0.ffn_up_exps.weight",
+	              "is [4096, 14336, 1, 1]; expected as many matrices as there are experts", 14336}};
 	const gguf_recipe *r = gguf_recipe_find("mixtral-loose");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		gguf_bytes b;
@@ -632,7 +678,8 @@ static void expect_cheap(const gguf_bytes *b)
 static void test_limits(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"llama-2-7b", "deepseek-v3", "deepseek-v2-lite", "gpt-oss-20b", "qwen1.5-moe", "gemma-2-2b", "mixtral-loose"};
+	static const char *const names[] = {"llama-2-7b",  "deepseek-v3", "deepseek-v2-lite", "gpt-oss-20b",
+	                                    "qwen1.5-moe", "gemma-2-2b",  "mixtral-loose"};
 	gguf_bytes b;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		gguf_write(&b, gguf_recipe_find(names[i]), 384);
@@ -663,7 +710,8 @@ static void test_limits(void **state)
 	free(b.p);
 }
 
-/* The header of a model of 100 GB with its vocabulary, in 100 ms of this thread: nothing behind the header is touched. */
+/* The header of a model of 100 GB with its vocabulary, in 100 ms of this thread: nothing behind the header
+ * is touched. */
 static void test_100_gigabytes(void **state)
 {
 	(void)state;
@@ -734,10 +782,21 @@ static void test_each_allocation_may_fail(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published_models), cmocka_unit_test(test_equals_zoo), cmocka_unit_test(test_grain_of_experts), cmocka_unit_test(test_names_and_bytes),
-		cmocka_unit_test(test_cache), cmocka_unit_test(test_window_pattern), cmocka_unit_test(test_further_layers_and_tensors), cmocka_unit_test(test_words),
-		cmocka_unit_test(test_parts), cmocka_unit_test(test_truncated), cmocka_unit_test(test_bad_header), cmocka_unit_test(test_bad_models),
-		cmocka_unit_test(test_bad_experts), cmocka_unit_test(test_limits), cmocka_unit_test(test_100_gigabytes), cmocka_unit_test(test_each_allocation_may_fail)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_published_models),
+	                                   cmocka_unit_test(test_equals_zoo),
+	                                   cmocka_unit_test(test_grain_of_experts),
+	                                   cmocka_unit_test(test_names_and_bytes),
+	                                   cmocka_unit_test(test_cache),
+	                                   cmocka_unit_test(test_window_pattern),
+	                                   cmocka_unit_test(test_further_layers_and_tensors),
+	                                   cmocka_unit_test(test_words),
+	                                   cmocka_unit_test(test_parts),
+	                                   cmocka_unit_test(test_truncated),
+	                                   cmocka_unit_test(test_bad_header),
+	                                   cmocka_unit_test(test_bad_models),
+	                                   cmocka_unit_test(test_bad_experts),
+	                                   cmocka_unit_test(test_limits),
+	                                   cmocka_unit_test(test_100_gigabytes),
+	                                   cmocka_unit_test(test_each_allocation_may_fail)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

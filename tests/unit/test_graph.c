@@ -22,9 +22,15 @@ static void test_numbering(void **state)
 	berth_arena mem = {0};
 	berth_graph g;
 	berth_err err;
-	assert_ok(parse(HEAD "\"ops\":[{\"name\":\"c\"},{\"name\":\"a\",\"type\":\"Conv\",\"time_s\":{\"gpu\":1e-3,\"cpu\":null}},{\"name\":\"b\"}],"
-	                     "\"edges\":[{\"from\":\"a\",\"to\":\"c\",\"bytes\":4,\"tensor\":\"z\"},{\"from\":\"a\",\"to\":\"b\",\"bytes\":8},"
-	                     "{\"from\":\"a\",\"to\":\"c\",\"bytes\":8},{\"from\":\"b\",\"to\":\"c\",\"bytes\":1}]}", &mem, &g, &err), &err);
+	assert_ok(
+		parse(HEAD
+	              "\"ops\":[{\"name\":\"c\"},{\"name\":\"a\",\"type\":\"Conv\",\"time_s\":{\"gpu\":1e-3,"
+	              "\"cpu\":null}},{\"name\":\"b\"}],"
+	              "\"edges\":[{\"from\":\"a\",\"to\":\"c\",\"bytes\":4,\"tensor\":\"z\"},{\"from\":\"a\","
+	              "\"to\":\"b\",\"bytes\":8},"
+	              "{\"from\":\"a\",\"to\":\"c\",\"bytes\":8},{\"from\":\"b\",\"to\":\"c\",\"bytes\":1}]}",
+	              &mem, &g, &err),
+		&err);
 	assert_ok(berth_graph_check(&g, &err), &err);
 	assert_int_equal(g.n_ops, 3);
 	assert_int_equal(g.n_tensors, 3);
@@ -46,12 +52,16 @@ static void test_numbering(void **state)
 static void test_round_trip(void **state)
 {
 	(void)state;
-	static const char full[] = HEAD
-	    "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":2000000000.5,\"macs\":1000000000,\"read_bytes\":1000000,\"write_bytes\":400000,"
-	    "\"param_bytes\":100000,\"state_bytes\":7,\"workspace_bytes\":8,\"output_bytes\":9,\"time_s\":{\"cpu0\":null,\"gpu\":0.0012},"
-	    "\"colocate\":\"g1\",\"pin\":\"cpu0\",\"forbid\":[\"npu0\"],\"backward\":true},{\"name\":\"b\\\"\\n\"}],"
-	    "\"params\":[{\"name\":\"tied\",\"bytes\":1000,\"ops\":[\"a\",\"b\\\"\\n\"]}],"
-	    "\"edges\":[{\"from\":\"a\",\"to\":\"b\\\"\\n\",\"bytes\":400000,\"tensor\":\"t0\",\"cut_s\":0.00025}]}";
+	static const char full[] =
+		HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":2000000000.5,\"macs\":1000000000,"
+	             "\"read_bytes\":1000000,\"write_bytes\":400000,"
+		     "\"param_bytes\":100000,\"state_bytes\":7,\"workspace_bytes\":8,\"output_bytes\":9,"
+	             "\"time_s\":{\"cpu0\":null,\"gpu\":0.0012},"
+		     "\"colocate\":\"g1\",\"pin\":\"cpu0\",\"forbid\":[\"npu0\"],\"backward\":true},{"
+	             "\"name\":\"b\\\"\\n\"}],"
+		     "\"params\":[{\"name\":\"tied\",\"bytes\":1000,\"ops\":[\"a\",\"b\\\"\\n\"]}],"
+		     "\"edges\":[{\"from\":\"a\",\"to\":\"b\\\"\\n\",\"bytes\":400000,\"tensor\":\"t0\","
+	             "\"cut_s\":0.00025}]}";
 	berth_arena mem = {0};
 	berth_graph g, h;
 	berth_err err;
@@ -72,7 +82,8 @@ static void test_round_trip(void **state)
 static void test_errors(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *part; } cases[] = {
+	static const struct { const char *text, *part;
+	} cases[] = {
 		{"", "g.json:1:1: the file is empty"},
 		{"{\n \"format\": oops}", "g.json:2:"},
 		{"{} x", "g.json:1:4: text after the end"},
@@ -80,22 +91,39 @@ static void test_errors(void **state)
 		{"{\"format\":\"berth-system\",\"version\":1}", "/format"},
 		{"{\"format\":\"berth-graph\",\"version\":2}", "version 2"},
 		{HEAD "\"ops\":[],\"egdes\":[]}", "unknown key 'egdes' (did you mean 'edges'?)"},
-		{HEAD "\"ops\":[{\"name\":\"a\",\"flop\":1}]}", "/ops/0: unknown key 'flop' (did you mean 'flops'?)"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"flop\":1}]}",
+	         "/ops/0: unknown key 'flop' (did you mean 'flops'?)"},
 		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", "/ops/1: two operators are named 'a'"},
 		{HEAD "\"ops\":[{\"type\":\"a\"}]}", "/ops/0: key 'name' is missing"},
-		{HEAD "\"ops\":[{\"name\":\"a\",\"time_s\":{\"gpu\":-1}}]}", "/ops/0/time_s/gpu: -1 is below"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"time_s\":{\"gpu\":-1}}]}",
+	         "/ops/0/time_s/gpu: -1 is below"},
 		{HEAD "\"ops\":[{\"name\":\"a\",\"read_bytes\":1.5}]}", "/ops/0/read_bytes"},
 		{HEAD "\"ops\":[{\"name\":\"a\",\"flops\":1e999}]}", "too large"},
 		{HEAD "\"ops\":[{\"name\":\"a\",\"flops\":\"1\"}]}", "expected a number, found a string"},
 		{HEAD "\"ops\":[{\"name\":\"a\",\"name\":\"b\"}]}", "stands twice"},
-		{HEAD "\"ops\":[{\"name\":\"a\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}", "/edges/0/to: unknown operator 'b'"},
-		{HEAD "\"ops\":[{\"name\":\"a\"}],\"edges\":[{\"from\":\"a\",\"to\":\"a\",\"bytes\":1}]}", "to itself"},
-		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"b\",\"to\":\"a\",\"bytes\":1}]}", "cycle: "},
-		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}", "stands twice"},
-		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\",\"to\":\"c\",\"bytes\":2}]}", "1 bytes on one edge and 2"},
-		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1,\"cut_s\":2},{\"from\":\"a\",\"to\":\"c\",\"bytes\":1}]}", "a cut of 2 s on one edge and 0"},
-		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1,\"cut_s\":1e10}]}", "a cut of 1e+10 s; expected 0"},
-		{HEAD "\"ops\":[{\"name\":\"a\"}],\"params\":[{\"name\":\"p\",\"bytes\":1,\"ops\":[\"a\",\"a\"]}]}", "twice"},
+		{HEAD "\"ops\":[{\"name\":\"a\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}",
+	         "/edges/0/to: unknown operator 'b'"},
+		{HEAD "\"ops\":[{\"name\":\"a\"}],\"edges\":[{\"from\":\"a\",\"to\":\"a\",\"bytes\":1}]}",
+	         "to itself"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\","
+	              "\"bytes\":1},{\"from\":\"b\",\"to\":\"a\",\"bytes\":1}]}",
+	         "cycle: "},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\","
+	              "\"bytes\":1},{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}",
+	         "stands twice"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"edges\":[{\"from\":"
+	              "\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\",\"to\":\"c\",\"bytes\":2}]}",
+	         "1 bytes on one edge and 2"},
+		{HEAD
+	         "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"edges\":[{\"from\":\"a\","
+	         "\"to\":\"b\",\"bytes\":1,\"cut_s\":2},{\"from\":\"a\",\"to\":\"c\",\"bytes\":1}]}",
+	         "a cut of 2 s on one edge and 0"},
+		{HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\","
+	              "\"bytes\":1,\"cut_s\":1e10}]}",
+	         "a cut of 1e+10 s; expected 0"},
+		{HEAD "\"ops\":[{\"name\":\"a\"}],\"params\":[{\"name\":\"p\",\"bytes\":1,\"ops\":[\"a\","
+	              "\"a\"]}]}",
+	         "twice"},
 		{HEAD "\"ops\":[{\"name\":\"\"}]}", "empty name"},
 		{"{\"format\":\"\xff\"}", "UTF-8"},
 	};
@@ -109,15 +137,20 @@ static void test_errors(void **state)
 	}
 }
 
-/* The same graph however its text is laid out: members in any order, spaces, an escaped key, brackets in names. */
+/* The same graph however its text is laid out: members in any order, spaces, an escaped key, brackets in
+ * names. */
 static void test_layouts(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
-		HEAD "\"ops\":[{\"name\":\"]},\\\"{[\"},{\"name\":\"b\",\"forbid\":[\"x\",\"y\"],\"time_s\":{\"d\":1}}],\"edges\":[{\"from\":\"]},\\\"{[\",\"to\":\"b\",\"bytes\":4}]}",
-		" { \"edges\" : [ { \"to\":\"b\" , \"from\":\"]},\\\"{[\",\n\"bytes\":4 } ] ,\t\"ops\":\r\n[ {\"name\":\"]},\\\"{[\"} , {\"time_s\":{\"d\":1},\"forbid\":[\"x\",\"y\"],"
-		"\"name\":\"b\"} ], \"params\" : [ ] , \"name\":\"t\",\"version\":1,\"format\":\"berth-graph\" } \n",
-		HEAD "\"\\u006fps\":[{\"name\":\"]},\\\"{[\"},{\"name\":\"b\",\"forbid\":[\"x\",\"y\"],\"time_s\":{\"d\":1}}],\"edges\":[{\"from\":\"]},\\\"{[\",\"to\":\"b\",\"bytes\":4}]}",
+		HEAD "\"ops\":[{\"name\":\"]},\\\"{[\"},{\"name\":\"b\",\"forbid\":[\"x\",\"y\"],\"time_s\":{"
+	             "\"d\":1}}],\"edges\":[{\"from\":\"]},\\\"{[\",\"to\":\"b\",\"bytes\":4}]}",
+		" { \"edges\" : [ { \"to\":\"b\" , \"from\":\"]},\\\"{[\",\n\"bytes\":4 } ] ,\t\"ops\":\r\n[ "
+	        "{\"name\":\"]},\\\"{[\"} , {\"time_s\":{\"d\":1},\"forbid\":[\"x\",\"y\"],"
+		"\"name\":\"b\"} ], \"params\" : [ ] , "
+	        "\"name\":\"t\",\"version\":1,\"format\":\"berth-graph\" } \n",
+		HEAD "\"\\u006fps\":[{\"name\":\"]},\\\"{[\"},{\"name\":\"b\",\"forbid\":[\"x\",\"y\"],"
+	             "\"time_s\":{\"d\":1}}],\"edges\":[{\"from\":\"]},\\\"{[\",\"to\":\"b\",\"bytes\":4}]}",
 	};
 	char first[65], again[65];
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -133,12 +166,14 @@ static void test_layouts(void **state)
 	}
 }
 
-/* No text that is not JSON gets through: every byte of a document removed or replaced, and every cut of it. */
+/* No text that is not JSON gets through: every byte of a document removed or replaced, and every cut of it.
+ */
 static void test_only_json(void **state)
 {
 	(void)state;
-	static const char good[] = HEAD "\"ops\":[{\"name\":\"a\",\"flops\":1},{\"name\":\"b\",\"forbid\":[\"x\"]}],\"params\":[],"
-	                                "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":4}]}";
+	static const char good[] = HEAD
+		"\"ops\":[{\"name\":\"a\",\"flops\":1},{\"name\":\"b\",\"forbid\":[\"x\"]}],\"params\":[],"
+		"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":4}]}";
 	static const char with[] = "{}[],:\"\\0 ";
 	char text[sizeof good];
 	int taken = 0;
@@ -167,7 +202,8 @@ static void test_only_json(void **state)
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char text[] = HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]}";
+	static const char text[] = HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"edges\":[{\"from\":"
+	                                "\"a\",\"to\":\"b\",\"bytes\":1}]}";
 	for (long k = 0;; k++) {
 		failing_allocator f;
 		berth_arena mem, tmp;

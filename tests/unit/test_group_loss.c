@@ -9,10 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GRAPH "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"pair\",\"ops\":[{\"name\":\"a\",\"time_s\":{\"d0\":1,\"d1\":3}%s}," \
-	      "{\"name\":\"b\",\"time_s\":{\"d0\":5,\"d1\":2}%s}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1000000000}]}"
-#define SYSTEM "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"d0\"},{\"name\":\"d1\"}]," \
-	       "\"links\":[{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}]}"
+#define GRAPH                                                                                                \
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"pair\",\"ops\":[{\"name\":\"a\",\"time_s\":{"  \
+	"\"d0\":1,\"d1\":3}%s},"                                                                             \
+	"{\"name\":\"b\",\"time_s\":{\"d0\":5,\"d1\":2}%s}],\"edges\":[{\"from\":\"a\",\"to\":\"b\","        \
+	"\"bytes\":1000000000}]}"
+#define SYSTEM                                                                                               \
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"d0\"},{"       \
+	"\"name\":\"d1\"}],"                                                                                 \
+	"\"links\":[{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}]}"
 
 typedef struct fixture {
 	berth_arena mem, tmp;
@@ -38,7 +43,8 @@ static void make(fixture *f, const char *more_a, const char *more_b)
 	memset(f, 0, sizeof *f);
 	snprintf(text, sizeof text, GRAPH, more_a, more_b);
 	assert_ok(berth_graph_parse_json("graph", text, strlen(text), &f->mem, &f->tmp, &f->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", SYSTEM, strlen(SYSTEM), &f->mem, &f->tmp, &f->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", SYSTEM, strlen(SYSTEM), &f->mem, &f->tmp, &f->s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&f->g, &f->s, &f->mem, &f->tmp, &f->p, &err), &err);
 	group_into(f, 2, &f->apart);
 	group_into(f, 1, &f->together);

@@ -1,5 +1,5 @@
-/* One contract for every method of the registry: legal answers, memory kept, never below the bound, equal bytes for any number of threads and for a run
- * that time stopped. */
+/* One contract for every method of the registry: legal answers, memory kept, never below the bound, equal
+ * bytes for any number of threads and for a run that time stopped. */
 #include "bounds.h"
 #include "ceft.h"
 #include "graph_json.h"
@@ -38,7 +38,8 @@ static void compile_text(compiled *c, const char *name, const char *graph, const
 	memset(c, 0, sizeof *c);
 	snprintf(c->name, sizeof c->name, "%s", name);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
 	finish(c);
 }
 
@@ -84,7 +85,8 @@ static answer run_cfg(const compiled *c, const berth_method *m, const berth_sear
 	size_t bytes = (size_t)c->g.n_ops * sizeof(int32_t);
 	assert_ok(berth_search_new(&c->p, cfg, &mem, &s, &err), &err);
 	assert_ok(berth_method_run(m, &s, &tmp, &err), &err);
-	answer a = {s.best, s.evaluations, s.best_has_order, copy(s.best_dev, bytes), copy(s.best_order, bytes)};
+	answer a = {s.best, s.evaluations, s.best_has_order, copy(s.best_dev, bytes),
+	            copy(s.best_order, bytes)};
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return a;
@@ -141,7 +143,8 @@ static bool legal(const compiled *c, const int32_t *op_dev)
 			if (strcmp(g->forbid_dev[i], c->s.dev_name[d]) == 0)
 				return false;
 		for (int32_t o = 0; o < op; o++)
-			if (g->op_coloc_name[op] >= 0 && g->op_coloc_name[o] == g->op_coloc_name[op] && op_dev[o] != d)
+			if (g->op_coloc_name[op] >= 0 && g->op_coloc_name[o] == g->op_coloc_name[op] &&
+			    op_dev[o] != d)
 				return false;
 	}
 	return true;
@@ -231,7 +234,8 @@ static void test_registry(void **state)
 	for (int32_t i = 0; i < berth_n_heuristics; i++) {
 		assert_true(strlen(berth_heuristics[i]->about) > 10);
 		if (berth_method_missing(berth_heuristics[i]))
-			print_message("skipped: method %s needs %s\n", berth_heuristics[i]->name, berth_method_missing(berth_heuristics[i]));
+			print_message("skipped: method %s needs %s\n", berth_heuristics[i]->name,
+			              berth_method_missing(berth_heuristics[i]));
 		for (int32_t k = 0; k < i; k++)
 			assert_string_not_equal(berth_heuristics[i]->name, berth_heuristics[k]->name);
 	}
@@ -281,12 +285,17 @@ static void test_random_instances(void **state)
 	assert_true(fit > checked / 2);
 }
 
-#define GRAPH(ops, edges) "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[" ops "],\"edges\":[" edges "]}"
-#define SYSTEM(devices, links) "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[" devices "],\"links\":[" links "]}"
+#define GRAPH(ops, edges)                                                                                    \
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[" ops "],\"edges\":[" edges "]}"
+#define SYSTEM(devices, links)                                                                               \
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[" devices                    \
+	"],\"links\":[" links "]}"
 #define BOTH(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"bandwidth\":1e9,\"both_ways\":true}"
 #define OP(name, more) "{\"name\":\"" name "\",\"type\":\"T\",\"flops\":1000" more "}"
 #define EDGE(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"bytes\":100}"
-#define TWO SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":2e9}", BOTH("d0", "d1"))
+#define TWO                                                                                                  \
+	SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":2e9}", BOTH("d0", "d"   \
+	                                                                                               "1"))
 
 static void test_small_graphs(void **state)
 {
@@ -296,16 +305,36 @@ static void test_small_graphs(void **state)
 	} rows[] = {
 		{"empty", GRAPH("", ""), TWO},
 		{"one operator", GRAPH(OP("a", ""), ""), TWO},
-		{"one device", GRAPH(OP("a", "") "," OP("b", "") "," OP("c", ""), EDGE("a", "b") "," EDGE("a", "c")), SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9}", "")},
-		{"only one runs it", GRAPH(OP("a", "") ",{\"name\":\"b\",\"type\":\"X\",\"flops\":5}," OP("c", ""), EDGE("a", "b") "," EDGE("b", "c")),
-		 SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":4e9,\"runs\":[\"T\"]}", BOTH("d0", "d1"))},
-		{"disconnected", GRAPH(OP("a", "") "," OP("b", "") "," OP("c", "") "," OP("d", ""), EDGE("a", "b")), TWO},
-		{"pins", GRAPH(OP("a", ",\"pin\":\"d0\"") "," OP("b", "") "," OP("c", ",\"pin\":\"d1\""), EDGE("a", "b") "," EDGE("b", "c")), TWO},
-		{"forbidden", GRAPH(OP("a", ",\"forbid\":[\"d1\"]") "," OP("b", ",\"forbid\":[\"d0\"]") "," OP("c", ""), EDGE("a", "b") "," EDGE("b", "c")), TWO},
-		{"colocated", GRAPH(OP("a", ",\"colocate\":\"g\"") "," OP("b", "") "," OP("c", ",\"colocate\":\"g\"") "," OP("d", ",\"colocate\":\"g\",\"forbid\":[\"d1\"]"),
-		                    EDGE("a", "b") "," EDGE("b", "c") "," EDGE("c", "d")),
-		 TWO},
-		{"no times", GRAPH("{\"name\":\"a\",\"time_s\":{\"d0\":0,\"d1\":0}},{\"name\":\"b\",\"time_s\":{\"d0\":0,\"d1\":0}}", EDGE("b", "a")), TWO},
+		{"one device",
+	         GRAPH(OP("a", "") "," OP("b", "") "," OP("c", ""), EDGE("a", "b") "," EDGE("a", "c")),
+	         SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9}", "")},
+		{"only one runs it",
+	         GRAPH(OP("a", "") ",{\"name\":\"b\",\"type\":\"X\",\"flops\":5}," OP("c", ""),
+	               EDGE("a", "b") "," EDGE("b", "c")),
+	         SYSTEM("{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":4e9,\"runs\":["
+	                "\"T\"]}",
+	                BOTH("d0", "d1"))},
+		{"disconnected",
+	         GRAPH(OP("a", "") "," OP("b", "") "," OP("c", "") "," OP("d", ""), EDGE("a", "b")), TWO},
+		{"pins",
+	         GRAPH(OP("a", ",\"pin\":\"d0\"") "," OP("b", "") "," OP("c", ",\"pin\":\"d1\""),
+	               EDGE("a", "b") "," EDGE("b", "c")),
+	         TWO},
+		{"forbidden",
+	         GRAPH(OP("a", ",\"forbid\":[\"d1\"]") "," OP("b", ",\"forbid\":[\"d0\"]") "," OP("c", ""),
+	               EDGE("a", "b") "," EDGE("b", "c")),
+	         TWO},
+		{"colocated",
+	         GRAPH(OP("a", ",\"colocate\":\"g\"") "," OP("b", "") "," OP(
+			       "c", ",\"colocate\":\"g\"") "," OP("d",
+	                                                          ",\"colocate\":\"g\",\"forbid\":[\"d1\"]"),
+	               EDGE("a", "b") "," EDGE("b", "c") "," EDGE("c", "d")),
+	         TWO},
+		{"no times",
+	         GRAPH("{\"name\":\"a\",\"time_s\":{\"d0\":0,\"d1\":0}},{\"name\":\"b\",\"time_s\":{\"d0\":0,"
+	               "\"d1\":0}}",
+	               EDGE("b", "a")),
+	         TWO},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		compiled c;
@@ -314,26 +343,34 @@ static void test_small_graphs(void **state)
 	}
 }
 
-/* Twelve operators of 100 bytes of parameters on devices with room for four each, and a chain through all of them; then with a group that fills half a
- * device and one device that only the smallest fit on. */
+/* Twelve operators of 100 bytes of parameters on devices with room for four each, and a chain through all of
+ * them; then with a group that fills half a device and one device that only the smallest fit on. */
 static void test_tight_memory(void **state)
 {
 	(void)state;
 	char ops[4096] = "", edges[4096] = "", graph[9000], piece[256];
 	for (int i = 0; i < 12; i++) {
-		snprintf(piece, sizeof piece, "%s{\"name\":\"o%d\",\"flops\":1e6,\"param_bytes\":100%s}", i ? "," : "", i, i == 3 || i == 9 ? ",\"colocate\":\"g\"" : "");
+		snprintf(piece, sizeof piece, "%s{\"name\":\"o%d\",\"flops\":1e6,\"param_bytes\":100%s}",
+		         i ? "," : "", i, i == 3 || i == 9 ? ",\"colocate\":\"g\"" : "");
 		strcat(ops, piece);
 		if (i) {
-			snprintf(piece, sizeof piece, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i > 1 ? "," : "", i - 1, i);
+			snprintf(piece, sizeof piece, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}",
+			         i > 1 ? "," : "", i - 1, i);
 			strcat(edges, piece);
 		}
 	}
-	snprintf(graph, sizeof graph, "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"tight\",\"ops\":[%s],\"edges\":[%s]}", ops, edges);
+	snprintf(graph, sizeof graph,
+	         "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"tight\",\"ops\":[%s],\"edges\":[%s]}",
+	         ops, edges);
 	static const char *const systems[] = {
-		SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":408},{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":408},"
-		       "{\"name\":\"d2\",\"peak_flops\":2e9,\"memory_bytes\":408}", BOTH("d0", "d1") "," BOTH("d1", "d2") "," BOTH("d0", "d2")),
-		SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":110},{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":1320},"
-		       "{\"name\":\"d2\",\"peak_flops\":2e9,\"memory_bytes\":10}", BOTH("d0", "d1") "," BOTH("d1", "d2") "," BOTH("d0", "d2")),
+		SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":408},{\"name\":\"d1\",\"peak_"
+	               "flops\":1e9,\"memory_bytes\":408},"
+	               "{\"name\":\"d2\",\"peak_flops\":2e9,\"memory_bytes\":408}",
+	               BOTH("d0", "d1") "," BOTH("d1", "d2") "," BOTH("d0", "d2")),
+		SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":110},{\"name\":\"d1\",\"peak_"
+	               "flops\":1e9,\"memory_bytes\":1320},"
+	               "{\"name\":\"d2\",\"peak_flops\":2e9,\"memory_bytes\":10}",
+	               BOTH("d0", "d1") "," BOTH("d1", "d2") "," BOTH("d0", "d2")),
 	};
 	for (int i = 0; i < 2; i++) {
 		compiled c;
@@ -343,7 +380,8 @@ static void test_tight_memory(void **state)
 	}
 }
 
-/* Restarts must not use up what repair needs: instances where a first critical-path list exceeds some memory and every restart does too. */
+/* Restarts must not use up what repair needs: instances where a first critical-path list exceeds some memory
+ * and every restart does too. */
 static void test_restarts_are_repaired(void **state)
 {
 	(void)state;
@@ -408,7 +446,8 @@ static void test_searches_reach_the_optimum(void **state)
 		discard(&c);
 	}
 	if (reached[0] < 148 || reached[1] < 148)
-		print_error("optimum reached: local-search %d, anneal %d of %d\n", reached[0], reached[1], instances);
+		print_error("optimum reached: local-search %d, anneal %d of %d\n", reached[0], reached[1],
+		            instances);
 	assert_true(reached[0] >= 148 && reached[1] >= 148);
 }
 
@@ -426,7 +465,8 @@ static void test_worked_example(void **state)
 	discard(&c);
 }
 
-/* Where memory is no matter, the critical path of the CEFT table stands on its devices; ceft-cpop, which tries the same, is never worse. */
+/* Where memory is no matter, the critical path of the CEFT table stands on its devices; ceft-cpop, which
+ * tries the same, is never worse. */
 static void test_pins(void **state)
 {
 	(void)state;
@@ -438,7 +478,8 @@ static void test_pins(void **state)
 		char spec[64];
 		snprintf(spec, sizeof spec, "zoo:random:ops=50:ccr=1:heterogeneity=1:seed=%d", seed);
 		compile_zoo(&c, spec, seed % 2 ? "edge" : "hetero-cluster");
-		answer pins = run(&c, find("heft-ceft"), 0, NULL), both = run(&c, find("ceft-cpop"), 0, NULL), heft = run(&c, find("heft"), 0, NULL);
+		answer pins = run(&c, find("heft-ceft"), 0, NULL), both = run(&c, find("ceft-cpop"), 0, NULL),
+		       heft = run(&c, find("heft"), 0, NULL);
 		assert_ok(berth_ceft_new(&c.p, &c.mem, &ceft, &err), &err);
 		int32_t op = ceft.end_op, dev = ceft.end_dev;
 		while (op >= 0) {
@@ -458,7 +499,8 @@ static void test_pins(void **state)
 	assert_true(better >= 5 && better < 30); /* another method than HEFT, and of use */
 }
 
-/* The walks find what list scheduling does not: each is to close at least half of HEFT's distance to the bound somewhere, and never to end above HEFT. */
+/* The walks find what list scheduling does not: each is to close at least half of HEFT's distance to the
+ * bound somewhere, and never to end above HEFT. */
 static void test_searches_improve(void **state)
 {
 	(void)state;
@@ -484,7 +526,8 @@ static void fail_each_allocation(const compiled *c, const berth_method *m)
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_search s;
-		berth_search_cfg cfg = {.evaluations = 140, .nodes = 50}; /* enough for a generation of genetic */
+		berth_search_cfg cfg = {.evaluations = 140, .nodes = 50}; /* enough for a generation of
+		                                                             genetic */
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
 		berth_arena_init(&tmp, &f.hook);
@@ -510,7 +553,8 @@ static void test_each_allocation_may_fail(void **state)
 		compiled c;
 		compile_zoo(&c, specs[i], "4gpu");
 		for (int32_t k = 0; k < berth_n_heuristics; k++)
-			if (!of_another_cost_model(berth_heuristics[k]) && !berth_method_missing(berth_heuristics[k]))
+			if (!of_another_cost_model(berth_heuristics[k]) &&
+			    !berth_method_missing(berth_heuristics[k]))
 				fail_each_allocation(&c, berth_heuristics[k]);
 		discard(&c);
 	}

@@ -1,5 +1,6 @@
-/* The network of HSDAG: the gradient of logits and scores together against finite differences; relabelled nodes give relabelled results.
- * Built twice: for float, as in the product, and for double (see test_nn.c). */
+/* The network of HSDAG: the gradient of logits and scores together against finite differences; relabelled
+ * nodes give relabelled results. Built twice: for float, as in the product, and for double (see
+ * test_nn.c). */
 #include "gradcheck.h"
 #include "hsdag_net.h"
 #include "support.h"
@@ -13,7 +14,8 @@ static const bool exact = sizeof(nn_real) == sizeof(double);
 enum { NODES = 6, EDGES = 6, FEATURES = 3, HIDDEN = 4, DEVS = 3 };
 
 /* A square with two tails; one cluster of four with three edges inside, two single nodes. */
-static const int32_t edge_u[EDGES] = {0, 1, 2, 0, 3, 4}, edge_v[EDGES] = {1, 2, 3, 3, 4, 5}, cluster[NODES] = {1, 1, 1, 1, 0, 2};
+static const int32_t edge_u[EDGES] = {0, 1, 2, 0, 3, 4}, edge_v[EDGES] = {1, 2, 3, 3, 4, 5},
+		     cluster[NODES] = {1, 1, 1, 1, 0, 2};
 
 typedef struct subject {
 	berth_arena mem;
@@ -66,7 +68,8 @@ static void test_gradients(void **state)
 	memset(x.grads, 0, n * sizeof *x.grads);
 	hsdag_backward(&x.d, x.w, &x.g, &x.c, x.acts, x.weight, x.grads);
 	if (exact)
-		assert_true(gradcheck("hsdag", n, (double *)(void *)x.w, (const double *)(const void *)x.grads, loss, &x) <= n / 10);
+		assert_true(gradcheck("hsdag", n, (double *)(void *)x.w,
+		                      (const double *)(const void *)x.grads, loss, &x) <= n / 10);
 	else
 		for (size_t i = 0; i < n; i++)
 			assert_true(isfinite(x.grads[i]));
@@ -102,12 +105,14 @@ static void test_relabelling(void **state)
 		assert_near(hsdag_scores(&x.d, &x.g, x.acts)[e], scores[e], exact ? 1e-12 : 1e-5);
 	for (size_t k = 0; k < 3; k++)
 		for (size_t d = 0; d < DEVS; d++)
-			assert_near(x.logits[(size_t)cluster_name[k] * DEVS + d], logits[k * DEVS + d], exact ? 1e-12 : 1e-4);
+			assert_near(x.logits[(size_t)cluster_name[k] * DEVS + d], logits[k * DEVS + d],
+			            exact ? 1e-12 : 1e-4);
 	berth_arena_free(&x.mem);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_relabelling)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
+	                                   cmocka_unit_test(test_relabelling)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The integer program of the largest load and what stands on it: loads under moves against the evaluator, the model against placements, ip against brute force
- * and against the best values known of the shared workloads (../shared/workloads; skipped without them). */
+/* The integer program of the largest load and what stands on it: loads under moves against the evaluator,
+ * the model against placements, ip against brute force and against the best values known of the shared
+ * workloads (../shared/workloads; skipped without them). */
 #include "bounds.h"
 #include "load_system.h"
 #include "max_load_bound.h"
@@ -30,18 +31,25 @@ static void finish(subject *x)
 	assert_ok(berth_eval_new(&x->p, &throughput, &x->mem, &x->eval, &err), &err);
 }
 
-/* A random file: n nodes, some of one colour, some not for accelerators, memory for about half of them on each. */
+/* A random file: n nodes, some of one colour, some not for accelerators, memory for about half of them on
+ * each. */
 static void draw_subject(subject *x, uint64_t seed, int n, int n_acc, int n_cpu)
 {
 	char text[8192] = "", piece[512];
 	berth_rng rng = berth_rng_seed(seed, 0);
 	berth_err err;
 	*x = (subject){0};
-	sprintf(text, "{\"maxSizePerFPGA\":%d,\"maxFPGAs\":%d,\"maxCPUs\":%d,\"nodes\":[", 6 * n, n_acc, n_cpu);
+	sprintf(text, "{\"maxSizePerFPGA\":%d,\"maxFPGAs\":%d,\"maxCPUs\":%d,\"nodes\":[", 6 * n, n_acc,
+	        n_cpu);
 	for (int i = 0; i < n; i++) {
 		unsigned acc = 1 + berth_rng_below(&rng, 9), bytes = berth_rng_below(&rng, 12);
-		sprintf(piece, "%s{\"id\":%d,\"supportedOnFpga\":%d,\"cpuLatency\":%u,\"fpgaLatency\":%u,\"isBackwardNode\":0,\"size\":%u%s}", i ? "," : "", i,
-		        berth_rng_below(&rng, 8) != 0, 3 * acc, acc, bytes, i && i == n / 2 ? ",\"colorClass\":1" : i == 0 ? ",\"colorClass\":1" : "");
+		sprintf(piece,
+		        "%s{\"id\":%d,\"supportedOnFpga\":%d,\"cpuLatency\":%u,\"fpgaLatency\":%u,"
+		        "\"isBackwardNode\":0,\"size\":%u%s}",
+		        i ? "," : "", i, berth_rng_below(&rng, 8) != 0, 3 * acc, acc, bytes,
+		        i && i == n / 2 ? ",\"colorClass\":1"
+		        : i == 0        ? ",\"colorClass\":1"
+		                        : "");
 		strcat(text, piece);
 	}
 	strcat(text, "],\"edges\":[");
@@ -50,12 +58,14 @@ static void draw_subject(subject *x, uint64_t seed, int n, int n_acc, int n_cpu)
 		unsigned cost = berth_rng_below(&rng, 6) == 0 ? 90 : berth_rng_below(&rng, 4);
 		for (int k = i + 1; k < n; k++)
 			if (berth_rng_below(&rng, 3) == 0) {
-				sprintf(piece, "%s{\"sourceId\":%d,\"destId\":%d,\"cost\":%u}", n_edges++ ? "," : "", i, k, cost);
+				sprintf(piece, "%s{\"sourceId\":%d,\"destId\":%d,\"cost\":%u}",
+				        n_edges++ ? "," : "", i, k, cost);
 				strcat(text, piece);
 			}
 	}
 	strcat(text, "]}");
-	assert_ok(berth_tarnawski_parse("drawn", text, strlen(text), &x->mem, &x->tmp, &x->g, &x->s, &err), &err);
+	assert_ok(berth_tarnawski_parse("drawn", text, strlen(text), &x->mem, &x->tmp, &x->g, &x->s, &err),
+	          &err);
 	finish(x);
 }
 
@@ -115,7 +125,8 @@ static void follow_moves(subject *x, uint64_t seed)
 	for (int step = 0; step < 200; step++) {
 		double value = berth_eval_run(&x->eval, op_dev, NULL).value;
 		assert_near(largest(&m), value, 1e-9 * (1 + value));
-		int32_t item = (int32_t)berth_rng_below(&rng, (uint32_t)m.n_items), dev = (int32_t)berth_rng_below(&rng, (uint32_t)x->p.n_devs);
+		int32_t item = (int32_t)berth_rng_below(&rng, (uint32_t)m.n_items),
+			dev = (int32_t)berth_rng_below(&rng, (uint32_t)x->p.n_devs);
 		if (berth_max_load_fits(&m, item, dev))
 			berth_max_load_move(&m, item, dev);
 		berth_max_load_devs(&m, op_dev);
@@ -160,7 +171,9 @@ static void test_placements_are_solutions(void **state)
 		assert_ok(berth_max_load_lp_new(&m, 0, &x.mem, &l, &err), &err);
 		assert_near(berth_lp_value(&l.lp, l.start), score.value, 1e-8 * score.value);
 		double violation = berth_lp_violation(&l.lp, l.start);
-		assert_true(score.excess > 0 ? violation > 0 : violation < 1e-9); /* too little memory is the only thing that can be wrong */
+		assert_true(score.excess > 0 ? violation > 0 : violation < 1e-9); /* too little memory is the
+		                                                                     only thing that can be
+		                                                                     wrong */
 		close_subject(&x);
 	}
 }
@@ -173,7 +186,8 @@ static double brute_force(subject *x)
 	for (;;) {
 		bool legal = true;
 		for (int32_t op = 0; op < x->p.n_ops; op++)
-			legal &= berth_op_legal(&x->p, op, op_dev[op]) && op_dev[op] == op_dev[x->p.coloc_op[x->p.coloc_off[x->p.op_coloc[op]]]];
+			legal &= berth_op_legal(&x->p, op, op_dev[op]) &&
+			         op_dev[op] == op_dev[x->p.coloc_op[x->p.coloc_off[x->p.op_coloc[op]]]];
 		if (legal) {
 			berth_score score = berth_eval_run(&x->eval, op_dev, NULL);
 			best = berth_score_feasible(score) ? fmin(best, score.value) : best;
@@ -235,7 +249,8 @@ static void test_workloads(void **state)
 		const char *file;
 		double known, contiguous;
 	} rows[] = {
-		{"layer_bert24_inference", 17.71, 17.790}, {"layer_bert24_training", 39.79, 41.746}, {"op_bert_l-3_inference", 21.91, 27.92},
+		{"layer_bert24_inference", 17.71, 17.790}, {"layer_bert24_training", 39.79, 41.746},
+		{"op_bert_l-3_inference", 21.91, 27.92},
 		{"op_bert_l-6_inference", 28.33, 29.58},
 	};
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -247,7 +262,8 @@ static void test_workloads(void **state)
 		assert_true(s.best.value <= rows[k].known * 1.005 && s.best.value < rows[k].contiguous);
 		assert_true(s.bound <= s.best.value && s.bound > 0.8 * s.best.value);
 		if (k < 2)
-			assert_true(s.bound >= s.best.value / 1.001); /* by counting: one accelerator has five of the 25 largest layers */
+			assert_true(s.bound >= s.best.value / 1.001); /* by counting: one accelerator has five
+			                                                 of the 25 largest layers */
 		close_subject(&x);
 	}
 }
@@ -270,8 +286,11 @@ static void test_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loads_follow_moves), cmocka_unit_test(test_placements_are_solutions), cmocka_unit_test(test_brute_force),
-		cmocka_unit_test(test_workloads), cmocka_unit_test(test_refuses),
+		cmocka_unit_test(test_loads_follow_moves),
+		cmocka_unit_test(test_placements_are_solutions),
+		cmocka_unit_test(test_brute_force),
+		cmocka_unit_test(test_workloads),
+		cmocka_unit_test(test_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What the policy sees, and that it learns: features of order 1, projections that respect the problem, a toy whose optimum is known, cloning, rewards. */
+/* What the policy sees, and that it learns: features of order 1, projections that respect the problem, a toy
+ * whose optimum is known, cloning, rewards. */
 #include "graph_json.h"
 #include "hsdag.h"
 #include "instance.h"
@@ -62,17 +63,21 @@ static void check_encoding(const subject *x, const berth_encoding *e)
 	assert_order_one(e->in.dev_x, devs * ENCODE_DEV);
 	assert_order_one(e->in.pair_x, groups * devs * ENCODE_PAIR);
 	assert_order_one(e->in.link_x, devs * devs * ENCODE_LINK);
-	for (size_t pair = 0; pair < devs * devs && !x->g.tensor_cut_s; pair++) /* the mean tensor takes no less than the smallest one */
+	for (size_t pair = 0; pair < devs * devs && !x->g.tensor_cut_s; pair++) /* the mean tensor takes no
+	                                                                           less than the smallest one
+	                                                                         */
 		assert_true(e->in.link_x[pair * ENCODE_LINK + 1] <= e->in.link_x[pair * ENCODE_LINK]);
 }
 
-/* Any group placement projects to a legal one, in which colocation groups stay together; lifting a projection gives it back where groups have no fallbacks. */
+/* Any group placement projects to a legal one, in which colocation groups stay together; lifting a
+ * projection gives it back where groups have no fallbacks. */
 static void check_projection(subject *x, const berth_encoding *e, uint64_t seed)
 {
 	int32_t *group_dev = berth_arena_alloc(&x->mem, (size_t)e->n_groups, sizeof *group_dev);
 	int32_t *again = berth_arena_alloc(&x->mem, (size_t)e->n_groups, sizeof *again);
 	int32_t *op_dev = berth_arena_alloc(&x->mem, (size_t)x->p.n_ops, sizeof *op_dev);
-	int64_t *scratch = berth_arena_alloc(&x->mem, (size_t)e->n_groups * (size_t)e->n_devs, sizeof *scratch);
+	int64_t *scratch =
+		berth_arena_alloc(&x->mem, (size_t)e->n_groups * (size_t)e->n_devs, sizeof *scratch);
 	berth_rng rng = berth_rng_seed(seed, 0);
 	for (int32_t v = 0; v < e->n_groups; v++)
 		do
@@ -93,7 +98,8 @@ static void check_projection(subject *x, const berth_encoding *e, uint64_t seed)
 static void test_encodings(void **state)
 {
 	(void)state;
-	static const char *const graph[] = {"zoo:resnet50", "zoo:bert-base:batch=16:training=1", "zoo:inception-v3:batch=64"};
+	static const char *const graph[] = {"zoo:resnet50", "zoo:bert-base:batch=16:training=1",
+	                                    "zoo:inception-v3:batch=64"};
 	static const char *const system[] = {"cpu+2gpu", "4gpu", "edge", "hetero-cluster"};
 	for (int i = 0; i < 12; i++) {
 		subject x;
@@ -119,7 +125,9 @@ static void test_random_encodings(void **state)
 		instance_make(seed, 20, 4, &in);
 		open_text(&x, in.graph, in.system);
 		if (berth_problem_feasible(&x.p, &err) == BERTH_OK) {
-			assert_ok(berth_encode(&x.p, 1 + (int32_t)(seed % 8), seed % 2, &x.mem, &x.tmp, &e, &err), &err);
+			assert_ok(berth_encode(&x.p, 1 + (int32_t)(seed % 8), seed % 2, &x.mem, &x.tmp, &e,
+			                       &err),
+			          &err);
 			check_encoding(&x, &e);
 			check_projection(&x, &e, seed);
 			done++;
@@ -147,21 +155,25 @@ static void offer_greedy(subject *x, berth_learner *l)
 	assert_ok(berth_learner_offer_greedy(l, 0, &x->tmp, &err), &err);
 }
 
-/* Two chains of ten operators, each fast on one device and slow on the other, nothing between them: the optimum is 10 us, one device takes 110. */
+/* Two chains of ten operators, each fast on one device and slow on the other, nothing between them: the
+ * optimum is 10 us, one device takes 110. */
 static void test_learns_a_toy(void **state)
 {
 	(void)state;
 	char graph[8192], *at = graph;
 	at += sprintf(at, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
 	for (int i = 0; i < 20; i++)
-		at += sprintf(at, "%s{\"name\":\"o%d\",\"time_s\":{\"x\":%s,\"y\":%s}}", i ? "," : "", i, i < 10 ? "1e-6" : "10e-6", i < 10 ? "10e-6" : "1e-6");
+		at += sprintf(at, "%s{\"name\":\"o%d\",\"time_s\":{\"x\":%s,\"y\":%s}}", i ? "," : "", i,
+		              i < 10 ? "1e-6" : "10e-6", i < 10 ? "10e-6" : "1e-6");
 	at += sprintf(at, "],\"edges\":[");
 	for (int i = 0; i < 20; i++)
 		if (i % 10 != 9)
-			at += sprintf(at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1000}", i ? "," : "", i, i + 1);
+			at += sprintf(at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1000}", i ? "," : "",
+			              i, i + 1);
 	sprintf(at, "]}");
-	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
-	                             "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
+	static const char system[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
+		"\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
 	subject x;
 	berth_search s, *all = &s;
 	berth_search_cfg cfg = {.seed = 1, .evaluations = 2000};
@@ -186,7 +198,8 @@ static void test_learns_a_toy(void **state)
 	close_subject(&x);
 }
 
-/* One-shot learning: the same weights to the bit on any number of threads, while steps grow as they should. */
+/* One-shot learning: the same weights to the bit on any number of threads, while steps grow as they should.
+ */
 static void test_one_shot_threads(void **state)
 {
 	(void)state;
@@ -296,7 +309,8 @@ static void test_methods(void **state)
 	}
 }
 
-/* The methods on a table of their own, each allocation failing in turn; the policy's are tested in test_policy_file and test_train. */
+/* The methods on a table of their own, each allocation failing in turn; the policy's are tested in
+ * test_policy_file and test_train. */
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
@@ -341,11 +355,13 @@ static double slope(const double *count, int n_radii)
 	return (n * xy - x * y) / (n * xx - x * x);
 }
 
-/* Counts within reach done by hand: a path from its end and from its inside, a star (one radius from its middle); nodes out of reach do not count. */
+/* Counts within reach done by hand: a path from its end and from its inside, a star (one radius from its
+ * middle); nodes out of reach do not count. */
 static void test_fractal_dimensions(void **state)
 {
 	(void)state;
-	static const int32_t path_u[] = {0, 1, 2, 3, 4, 5, 6}, path_v[] = {1, 2, 3, 4, 5, 6, 7}, star_u[] = {0, 0, 0, 0}, star_v[] = {1, 2, 3, 4};
+	static const int32_t path_u[] = {0, 1, 2, 3, 4, 5, 6}, path_v[] = {1, 2, 3, 4, 5, 6, 7},
+			     star_u[] = {0, 0, 0, 0}, star_v[] = {1, 2, 3, 4};
 	berth_arena tmp = {0};
 	hsdag_graph path = {8, 7, path_u, path_v, NULL}, star = {6, 4, star_u, star_v, NULL};
 	double d[8];
@@ -386,7 +402,8 @@ static void test_parsings(void **state)
 		for (int32_t op = 0; op < x.p.n_ops; op++) {
 			assert_in_range(r->op_cluster[op], 0, r->c.n - 1);
 			assert_int_equal(r->op_cluster[op], r->c.node_cluster[v.nodes.op_group[op]]);
-			assert_int_equal(r->op_cluster[op], r->op_cluster[x.p.coloc_op[x.p.coloc_off[x.p.op_coloc[op]]]]);
+			assert_int_equal(r->op_cluster[op],
+			                 r->op_cluster[x.p.coloc_op[x.p.coloc_off[x.p.op_coloc[op]]]]);
 		}
 	}
 	assert_memory_not_equal(a.op_cluster, b.op_cluster, (size_t)x.p.n_ops * sizeof *a.op_cluster);
@@ -421,7 +438,8 @@ static void test_hsdag_learns(void **state)
 static void test_never_worse_than_its_parts(void **state)
 {
 	(void)state;
-	static const char *const graph[] = {"zoo:resnet50", "zoo:resnet18:batch=256:training=1", "zoo:random:ops=120:seed=9"};
+	static const char *const graph[] = {"zoo:resnet50", "zoo:resnet18:batch=256:training=1",
+	                                    "zoo:random:ops=120:seed=9"};
 	static const char *const system[] = {"cpu+2gpu", "4gpu", "edge", "hetero-cluster"};
 	static const int64_t budget[] = {0, 1, 50, 800};
 	for (int i = 0; i < 12; i++) {

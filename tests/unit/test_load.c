@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GRAPH "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":3},{\"name\":\"b\"},{\"name\":\"c\"}]," \
+#define GRAPH                                                                                                \
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"type\":"        \
+	"\"Conv\",\"flops\":3},{\"name\":\"b\"},{\"name\":\"c\"}],"                                          \
 	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":5},{\"from\":\"a\",\"to\":\"c\",\"bytes\":5}]}"
 
 /* A file in a fresh folder; the caller removes both. */
@@ -51,7 +53,9 @@ static void test_kinds(void **state)
 	assert_int_equal(kind_of("{\"placement\":{}}", 16), BERTH_INPUT_PLACEMENT);
 	assert_int_equal(kind_of(policy, sizeof policy - 1), BERTH_INPUT_POLICY);
 	assert_int_equal(kind_of("\x08\x07\x12\x00", 4), BERTH_INPUT_GRAPH);
-	assert_int_equal(kind_of("\xff\x01\xff\xff\xff\xff\xff\xff{", 9), BERTH_INPUT_GRAPH); /* a length beyond the file */
+	assert_int_equal(kind_of("\xff\x01\xff\xff\xff\xff\xff\xff{", 9), BERTH_INPUT_GRAPH); /* a length
+	                                                                                         beyond the
+	                                                                                         file */
 }
 
 static void test_text(void **state)
@@ -63,7 +67,8 @@ static void test_text(void **state)
 }
 
 /* Load, measure and draw a graph with memory that fails at call k; BERTH_ENOMEM or all is well. */
-static berth_status all_of_it(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph_stats *stats, const char **dot, berth_err *err)
+static berth_status all_of_it(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph_stats *stats,
+                              const char **dot, berth_err *err)
 {
 	berth_graph g;
 	berth_system s;
@@ -115,7 +120,8 @@ static void test_failing_memory(void **state)
 static void test_sums_by_type(void **state)
 {
 	(void)state;
-	static const char *const specs[] = {"zoo:gpt2:training=1", "zoo:moe:layers=2:mode=decode", "zoo:random:ops=200:seed=3"};
+	static const char *const specs[] = {"zoo:gpt2:training=1", "zoo:moe:layers=2:mode=decode",
+	                                    "zoo:random:ops=200:seed=3"};
 	for (int i = 0; i < 3; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
@@ -149,6 +155,8 @@ static void test_sums_by_type(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_by_type), cmocka_unit_test(test_kinds), cmocka_unit_test(test_text), cmocka_unit_test(test_failing_memory)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_by_type), cmocka_unit_test(test_kinds),
+	                                   cmocka_unit_test(test_text),
+	                                   cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* min -3x - 2y  s.t.  x + y <= 4,  1 <= x + 3y <= 7,  0 <= x <= 3, y >= 0: x = 3, y = 1, value -11, duals -2 and 0. */
+/* min -3x - 2y  s.t.  x + y <= 4,  1 <= x + 3y <= 7,  0 <= x <= 3, y >= 0: x = 3, y = 1, value -11, duals -2
+ * and 0. */
 static void small(berth_lp *lp, bool whole, berth_arena *mem)
 {
 	berth_err err;
@@ -30,7 +31,8 @@ static void small(berth_lp *lp, bool whole, berth_arena *mem)
 	berth_lp_init(lp, "small", mem);
 	assert_ok(berth_lp_col(lp, "x", 0, 3, -3, whole, &x, &err), &err);
 	assert_ok(berth_lp_col(lp, NULL, 0, BERTH_LP_INF, -2, whole, &y, &err), &err);
-	assert_ok(berth_lp_row_of(lp, "cap", -BERTH_LP_INF, 4, 2, (int32_t[]){x, y}, (double[]){1, 1}, &err), &err);
+	assert_ok(berth_lp_row_of(lp, "cap", -BERTH_LP_INF, 4, 2, (int32_t[]){x, y}, (double[]){1, 1}, &err),
+	          &err);
 	assert_ok(berth_lp_row(lp, NULL, 1, 7, &err), &err);
 	assert_ok(berth_lp_put(lp, x, 1, &err), &err);
 	assert_ok(berth_lp_put(lp, y, 3, &err), &err);
@@ -69,13 +71,19 @@ static void writes_text(void **state)
 	berth_strbuf mps = {.mem = *state}, cplex = {.mem = *state};
 	berth_lp_write_mps(&lp, &mps);
 	assert_ok(berth_strbuf_done(&mps, &text, &len, &err), &err);
-	assert_string_equal(text, "NAME small\nROWS\n N COST\n L cap\n G r1\nCOLUMNS\n M 'MARKER' 'INTORG'\n x COST -3\n x cap 1\n x r1 1\n"
-	                          " x1 COST -2\n x1 cap 1\n x1 r1 3\n M 'MARKER' 'INTEND'\nRHS\n RHS COST -0.5\n RHS cap 4\n RHS r1 1\n"
-	                          "RANGES\n RNG r1 6\nBOUNDS\n LO BND x 0\n UP BND x 3\n LO BND x1 0\n PL BND x1\nENDATA\n");
+	assert_string_equal(
+		text,
+		"NAME small\nROWS\n N COST\n L cap\n G r1\nCOLUMNS\n M 'MARKER' 'INTORG'\n x COST -3\n x cap "
+	        "1\n x r1 1\n"
+		" x1 COST -2\n x1 cap 1\n x1 r1 3\n M 'MARKER' 'INTEND'\nRHS\n RHS COST -0.5\n RHS cap 4\n "
+	        "RHS r1 1\n"
+		"RANGES\n RNG r1 6\nBOUNDS\n LO BND x 0\n UP BND x 3\n LO BND x1 0\n PL BND x1\nENDATA\n");
 	berth_lp_write_lp(&lp, &cplex);
 	assert_ok(berth_strbuf_done(&cplex, &text, &len, &err), &err);
-	assert_string_equal(text, "\\ small\nMinimize\n obj: - 3 x - 2 x1 + 0.5 constant_one\nSubject To\n cap: + 1 x + 1 x1 <= 4\n r1: + 1 x + 3 x1 >= 1\n"
-	                          " r1_up: + 1 x + 3 x1 <= 7\nBounds\n 0 <= x <= 3\n 0 <= x1 <= +inf\n 1 <= constant_one <= 1\nGenerals\n x x1\nEnd\n");
+	assert_string_equal(text, "\\ small\nMinimize\n obj: - 3 x - 2 x1 + 0.5 constant_one\nSubject To\n "
+	                          "cap: + 1 x + 1 x1 <= 4\n r1: + 1 x + 3 x1 >= 1\n"
+	                          " r1_up: + 1 x + 3 x1 <= 7\nBounds\n 0 <= x <= 3\n 0 <= x1 <= +inf\n 1 <= "
+	                          "constant_one <= 1\nGenerals\n x x1\nEnd\n");
 }
 
 static void solves_linear(void **state)
@@ -123,7 +131,9 @@ static void random_knapsack(berth_lp *lp, uint64_t seed, berth_arena *mem)
 	berth_rng rng = berth_rng_seed(seed, 7);
 	berth_lp_init(lp, "knapsack", mem);
 	for (int32_t c = 0; c < N; c++)
-		assert_ok(berth_lp_col(lp, NULL, 0, 1, (double)berth_rng_below(&rng, 40) - 30, true, NULL, &err), &err);
+		assert_ok(berth_lp_col(lp, NULL, 0, 1, (double)berth_rng_below(&rng, 40) - 30, true, NULL,
+		                       &err),
+		          &err);
 	for (int32_t r = 0; r < 3; r++) {
 		assert_ok(berth_lp_row(lp, NULL, r == 1 ? 10 : -BERTH_LP_INF, 60, &err), &err);
 		for (int32_t c = 0; c < N; c++)

@@ -8,12 +8,16 @@
 
 /* a - b - c in a line: what goes from a to c takes two hops */
 static const char line[] =
-	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"line\",\"devices\":[{\"name\":\"a\",\"peak_flops\":1e9},{\"name\":\"b\",\"peak_flops\":1e9},{\"name\":\"c\",\"peak_flops\":1e9}],"
-	"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"latency_s\":0.25,\"bandwidth\":1000,\"both_ways\":true},{\"from\":\"b\",\"to\":\"c\",\"latency_s\":0.5,\"bandwidth\":500,\"both_ways\":true}]}";
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"line\",\"devices\":[{\"name\":\"a\",\"peak_"
+        "flops\":1e9},{\"name\":\"b\",\"peak_flops\":1e9},{\"name\":\"c\",\"peak_flops\":1e9}],"
+	"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"latency_s\":0.25,\"bandwidth\":1000,\"both_ways\":true},{"
+        "\"from\":\"b\",\"to\":\"c\",\"latency_s\":0.5,\"bandwidth\":500,\"both_ways\":true}]}";
 static const char graph[] =
-	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"p\",\"param_bytes\":1000},{\"name\":\"q\"},{\"name\":\"r\",\"param_bytes\":400,\"state_bytes\":100},{\"name\":\"s\"}],"
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"p\",\"param_bytes\":"
+        "1000},{\"name\":\"q\"},{\"name\":\"r\",\"param_bytes\":400,\"state_bytes\":100},{\"name\":\"s\"}],"
 	"\"params\":[{\"name\":\"tied\",\"bytes\":2000,\"ops\":[\"q\",\"s\"]}],"
-	"\"edges\":[{\"from\":\"p\",\"to\":\"q\",\"bytes\":8},{\"from\":\"q\",\"to\":\"r\",\"bytes\":4000},{\"from\":\"r\",\"to\":\"s\",\"bytes\":16}]}";
+	"\"edges\":[{\"from\":\"p\",\"to\":\"q\",\"bytes\":8},{\"from\":\"q\",\"to\":\"r\",\"bytes\":4000},{"
+        "\"from\":\"r\",\"to\":\"s\",\"bytes\":16}]}";
 
 typedef struct world {
 	berth_arena mem, tmp;
@@ -26,8 +30,10 @@ typedef struct world {
 static void make_world(world *w)
 {
 	*w = (world){0};
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &w->err), &w->err);
-	assert_ok(berth_system_parse_json("s", line, strlen(line), &w->mem, &w->tmp, &w->s, &w->err), &w->err);
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &w->err),
+	          &w->err);
+	assert_ok(berth_system_parse_json("s", line, strlen(line), &w->mem, &w->tmp, &w->s, &w->err),
+	          &w->err);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &w->err), &w->err);
 }
 
@@ -46,11 +52,11 @@ static void moves_are_priced(void **state)
 	} move[] = {
 		{{0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0},
 		{{0, 0, 0, 0}, {1, 0, 0, 0}, 1, 0.25 + 1},
-		{{0, 0, 0, 0}, {2, 0, 0, 0}, 1, 0.25 + 1 + 0.5 + 2},          /* two hops */
-		{{0, 0, 1, 0}, {0, 0, 2, 0}, 1, 0.5 + 1},                     /* state too */
-		{{0, 0, 0, 0}, {0, 1, 0, 1}, 2, 0.25 + 2},                    /* the shared parameter once */
-		{{0, 0, 0, 0}, {0, 1, 0, 0}, 1, 0.25 + 2},                    /* a copy where only one user goes */
-		{{0, 0, 0, 1}, {0, 1, 0, 1}, 1, 0},                           /* it is there already */
+		{{0, 0, 0, 0}, {2, 0, 0, 0}, 1, 0.25 + 1 + 0.5 + 2}, /* two hops */
+		{{0, 0, 1, 0}, {0, 0, 2, 0}, 1, 0.5 + 1},            /* state too */
+		{{0, 0, 0, 0}, {0, 1, 0, 1}, 2, 0.25 + 2},           /* the shared parameter once */
+		{{0, 0, 0, 0}, {0, 1, 0, 0}, 1, 0.25 + 2},           /* a copy where only one user goes */
+		{{0, 0, 0, 1}, {0, 1, 0, 1}, 1, 0},                  /* it is there already */
 		{{0, 0, 0, 0}, {0, 1, 0, 2}, 2, 0.25 + 2 + 0.25 + 2 + 0.5 + 4},
 	};
 	world w;

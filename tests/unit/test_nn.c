@@ -1,5 +1,5 @@
-/* Layers and Adam: numbers done by hand, and every gradient against finite differences. Built twice: for float, as in the product,
- * and for double, where the gradients are checked. */
+/* Layers and Adam: numbers done by hand, and every gradient against finite differences. Built twice: for
+ * float, as in the product, and for double, where the gradients are checked. */
 #include "adam.h"
 #include "gradcheck.h"
 #include "nn.h"
@@ -40,7 +40,8 @@ static void test_linear(void **state)
 {
 	(void)state;
 	const nn_real x[] = {1, 2, 3, 4, 5, 6}, w[] = {1, 0, -1, 2, 3, 1}, b[] = {10, 20};
-	const nn_real want[] = {1 * 1 + 2 * -1 + 3 * 3 + 10, 2 * 2 + 3 * 1 + 20, 4 - 5 + 18 + 10, 10 + 6 + 20};
+	const nn_real want[] = {1 * 1 + 2 * -1 + 3 * 3 + 10, 2 * 2 + 3 * 1 + 20, 4 - 5 + 18 + 10,
+	                        10 + 6 + 20};
 	nn_real y[4], keep[2] = {7, 7};
 	nn_linear(2, 3, 2, y, x, w, b);
 	for (int i = 0; i < 4; i++)
@@ -89,7 +90,8 @@ static void test_messages(void **state)
 	const int32_t from[] = {0, 1, 0}, to[] = {2, 2, 1};
 	const nn_edges g = {4, 3, from, to}, complete = {2, 4, NULL, NULL};
 	/* H = 1: each row is {to successors, to predecessors} */
-	const nn_real p[] = {1, 10, 2, 20, 3, 30, 4, 40}, q[] = {0, 1, -5, 2, (nn_real)0.5, 3}, q4[] = {9, 9, 1, 2, 3, 4, 9, 9};
+	const nn_real p[] = {1, 10, 2, 20, 3, 30, 4, 40}, q[] = {0, 1, -5, 2, (nn_real)0.5, 3},
+		      q4[] = {9, 9, 1, 2, 3, 4, 9, 9};
 	nn_real inv[8], m[8];
 	nn_inverse_degrees(&g, inv);
 	assert_near(inv[0], 0, 0);
@@ -106,7 +108,8 @@ static void test_messages(void **state)
 		assert_near(m[i], want2[i], 0);
 }
 
-/* With both betas 0 the moments are the gradient and its square, so each step is lr * sign(g), as exactly as eps allows. */
+/* With both betas 0 the moments are the gradient and its square, so each step is lr * sign(g), as exactly as
+ * eps allows. */
 static void test_adam_without_memory(void **state)
 {
 	(void)state;
@@ -142,7 +145,8 @@ static void test_adam_formula(void **state)
 		for (int i = 0; i < 2; i++) {
 			m[i] = 0.9 * m[i] + 0.1 * x[i];
 			v[i] = 0.99 * v[i] + 0.01 * x[i] * x[i];
-			want[i] -= 0.1 * (m[i] / (1 - pow(0.9, t))) / (sqrt(v[i] / (1 - pow(0.99, t))) + 1e-3);
+			want[i] -=
+				0.1 * (m[i] / (1 - pow(0.9, t))) / (sqrt(v[i] / (1 - pow(0.99, t))) + 1e-3);
 			assert_near(w[i], want[i], tolerance);
 		}
 	}

@@ -1,4 +1,5 @@
-/* Objectives: their text, their values, their limits, and that every method answers for them with a sound bound. */
+/* Objectives: their text, their values, their limits, and that every method answers for them with a sound
+ * bound. */
 #include "bounds.h"
 #include "check.h"
 #include "eval.h"
@@ -81,17 +82,20 @@ static void knows_names_units_and_what_it_is(void **state)
 	assert_string_equal(berth_objective_unit(&sum), "");
 	assert_string_equal(berth_objective_unit(&limited), "s/sample");
 	assert_true(berth_objective_is(&zero, BERTH_LATENCY) && !berth_objective_is(&zero, BERTH_ENERGY));
-	assert_true(berth_objective_is(&limited, BERTH_THROUGHPUT) && !berth_objective_is(&sum, BERTH_LATENCY));
+	assert_true(berth_objective_is(&limited, BERTH_THROUGHPUT) &&
+	            !berth_objective_is(&sum, BERTH_LATENCY));
 	assert_true(berth_objective_equal(&zero, &(berth_objective){.text = "latency"}));
 	assert_true(berth_objective_has_limits(&limited) && !berth_objective_has_limits(&sum));
 }
 
 static void sums_and_limits_follow_the_metrics(void **state)
 {
-	berth_sim_result r = {.runs = true, .fits = true, .latency_ns = 20000000, .load_s = 0.01, .energy_j = 3};
+	berth_sim_result r = {
+		.runs = true, .fits = true, .latency_ns = 20000000, .load_s = 0.01, .energy_j = 3};
 	berth_objective o;
 	(void)state;
-	assert_ok(berth_objective_parse("0.5*latency+2*energy:edp<=0.03,throughput>=50", &o, NULL), &(berth_err){0});
+	assert_ok(berth_objective_parse("0.5*latency+2*energy:edp<=0.03,throughput>=50", &o, NULL),
+	          &(berth_err){0});
 	assert_near(berth_objective_value(&o, &r), 0.5 * 0.02 + 2 * 3, 1e-15);
 	assert_near(berth_objective_excess(&o, &r), 0.06 / 0.03 - 1, 1e-12);
 	r.load_s = 0.04;
@@ -103,7 +107,8 @@ static void sums_and_limits_follow_the_metrics(void **state)
 
 /* ---- methods and bounds on random instances ---- */
 
-static const char *const texts[] = {"0.7*latency+0.3*energy", "latency+1e-3*edp+power", "throughput:latency<=1", "2*throughput+energy", "latency:energy<=50"};
+static const char *const texts[] = {"0.7*latency+0.3*energy", "latency+1e-3*edp+power",
+                                    "throughput:latency<=1", "2*throughput+energy", "latency:energy<=50"};
 
 static void methods_answer_for_every_objective(void **state)
 {
@@ -118,8 +123,10 @@ static void methods_answer_for_every_objective(void **state)
 		berth_err err;
 		instance in;
 		instance_make(seed, 7, 3, &in);
-		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err), &err);
-		assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &mem, &tmp, &s, &err), &err);
+		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err),
+		          &err);
+		assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &mem, &tmp, &s, &err),
+		          &err);
 		instance_free(&in);
 		assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 		assert_ok(berth_bounds_new(&p, &tmp, &bounds, &err), &err);
@@ -133,7 +140,8 @@ static void methods_answer_for_every_objective(void **state)
 				berth_solution r;
 				berth_timeline t;
 				berth_violations broken = {0};
-				berth_status st = berth_solve(&p, &bounds, berth_heuristics[m], &cfg, &mem, &tmp, &r, &err);
+				berth_status st = berth_solve(&p, &bounds, berth_heuristics[m], &cfg, &mem,
+				                              &tmp, &r, &err);
 				if (st == BERTH_EINVAL || st == BERTH_ELIMIT || st == BERTH_EUNSUPPORTED)
 					continue;
 				assert_ok(st, &err);
@@ -141,16 +149,21 @@ static void methods_answer_for_every_objective(void **state)
 					continue;
 				answers++;
 				assert_ok(berth_timeline_new(&p, r.op_dev, r.op_order, &mem, &t, &err), &err);
-				assert_ok(berth_check_placement(&p, r.op_dev, t.peak_bytes, &mem, &broken, &err), &err);
-				assert_ok(berth_check_limits(&cfg.objective, &t.r, &mem, &broken, &err), &err);
+				assert_ok(berth_check_placement(&p, r.op_dev, t.peak_bytes, &mem, &broken,
+				                                &err),
+				          &err);
+				assert_ok(berth_check_limits(&cfg.objective, &t.r, &mem, &broken, &err),
+				          &err);
 				if (r.feasible != (broken.n == 0))
-					fail_msg("seed %d, %s, %s: feasible %d, %d violations", (int)seed, texts[k], berth_heuristics[m]->name, r.feasible, broken.n);
+					fail_msg("seed %d, %s, %s: feasible %d, %d violations", (int)seed,
+					         texts[k], berth_heuristics[m]->name, r.feasible, broken.n);
 				if (!r.feasible)
 					continue;
 				kept++;
 				assert_true(r.value == berth_objective_value(&cfg.objective, &t.r));
 				if (!(r.lower_bound <= r.value * (1 + 1e-12)))
-					fail_msg("seed %d, %s, %s: bound %.17g above %.17g", (int)seed, texts[k], berth_heuristics[m]->name, r.lower_bound, r.value);
+					fail_msg("seed %d, %s, %s: bound %.17g above %.17g", (int)seed,
+					         texts[k], berth_heuristics[m]->name, r.lower_bound, r.value);
 			}
 		}
 		berth_arena_free(&mem);
@@ -174,7 +187,8 @@ static int32_t all_placements(const berth_problem *p, berth_arena *mem, double (
 	do {
 		bool legal = true;
 		for (int32_t o = 0; o < p->n_ops; o++)
-			legal = legal && berth_op_legal(p, o, op_dev[o]) && op_dev[o] == op_dev[p->coloc_op[p->coloc_off[p->op_coloc[o]]]];
+			legal = legal && berth_op_legal(p, o, op_dev[o]) &&
+			        op_dev[o] == op_dev[p->coloc_op[p->coloc_off[p->op_coloc[o]]]];
 		berth_sim_result r;
 		if (legal && !(berth_eval_result(&eval, op_dev, NULL, &r) > 0)) {
 			for (int m = 0; m < BERTH_N_METRICS; m++)
@@ -194,15 +208,20 @@ static berth_objective random_objective(berth_rng *rng, double (*metric)[BERTH_N
 	char text[BERTH_OBJECTIVE_TEXT] = "";
 	size_t len = 0;
 	for (int k = 0, terms = 1 + (int)berth_rng_below(rng, 3); k < terms; k++)
-		len += (size_t)snprintf(text + len, sizeof text - len, "%s%.3g*%s", k ? "+" : "", exp(8 * berth_rng_unit(rng) - 4),
-		                        berth_metric_name((berth_metric)berth_rng_below(rng, BERTH_N_METRICS)));
+		len += (size_t)snprintf(
+			text + len, sizeof text - len, "%s%.3g*%s", k ? "+" : "",
+			exp(8 * berth_rng_unit(rng) - 4),
+			berth_metric_name((berth_metric)berth_rng_below(rng, BERTH_N_METRICS)));
 	bool any = false;
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
-		double most = metric[berth_rng_below(rng, (uint32_t)n)][m] * (0.9 + 0.2 * berth_rng_unit(rng));
+		double most =
+			metric[berth_rng_below(rng, (uint32_t)n)][m] * (0.9 + 0.2 * berth_rng_unit(rng));
 		if (berth_rng_below(rng, 4) || !(most > 0))
 			continue;
-		len += (size_t)snprintf(text + len, sizeof text - len, "%s%s%s%.17g", any ? "," : ":", berth_metric_name((berth_metric)m),
-		                        m == BERTH_THROUGHPUT ? ">=" : "<=", m == BERTH_THROUGHPUT ? 1 / most : most);
+		len += (size_t)snprintf(
+			text + len, sizeof text - len, "%s%s%s%.17g", any ? "," : ":",
+			berth_metric_name((berth_metric)m),
+			m == BERTH_THROUGHPUT ? ">=" : "<=", m == BERTH_THROUGHPUT ? 1 / most : most);
 		any = true;
 	}
 	assert_ok(berth_objective_parse(text, &o, NULL), &(berth_err){0});
@@ -238,8 +257,10 @@ static void bounds_are_below_all_placements(void **state)
 		int32_t n = 0;
 		berth_rng rng = berth_rng_seed(seed, 9);
 		instance_make(seed, MOST_OPS, 3, &in);
-		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err), &err);
-		assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &mem, &tmp, &s, &err), &err);
+		assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &mem, &tmp, &g, &err),
+		          &err);
+		assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &mem, &tmp, &s, &err),
+		          &err);
 		instance_free(&in);
 		assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 		assert_ok(berth_bounds_new(&p, &tmp, &bounds, &err), &err);
@@ -252,7 +273,8 @@ static void bounds_are_below_all_placements(void **state)
 			bool none = isnan(bound); /* limits proven to contradict each other */
 			impossible += none;
 			if (none ? isfinite(least) : !(bound <= least))
-				fail_msg("seed %d, %s: bound %.17g above the optimum %.17g", (int)seed, berth_objective_name(&o), bound, least);
+				fail_msg("seed %d, %s: bound %.17g above the optimum %.17g", (int)seed,
+				         berth_objective_name(&o), bound, least);
 			checked++;
 			empty += !isfinite(least);
 			better += bound > berth_objective_sum(&o, bounds.value) * (1 + 1e-6);
@@ -261,17 +283,21 @@ static void bounds_are_below_all_placements(void **state)
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}
-	print_message("%d bounds, %d above the sum of the bounds apart, %d within 1 %% of the optimum; %d of %d without any placement found out\n", checked, better,
-	              solved, impossible, empty);
+	print_message("%d bounds, %d above the sum of the bounds apart, %d within 1 %% of the optimum; %d of "
+	              "%d without any placement found out\n",
+	              checked, better, solved, impossible, empty);
 	assert_true(better > checked / 100 && solved > checked / 3 && impossible * 2 > empty);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_and_writes_objectives),      cmocka_unit_test(refuses_what_is_no_objective),
-		cmocka_unit_test(knows_names_units_and_what_it_is), cmocka_unit_test(sums_and_limits_follow_the_metrics),
-		cmocka_unit_test(methods_answer_for_every_objective), cmocka_unit_test(bounds_are_below_all_placements),
+		cmocka_unit_test(reads_and_writes_objectives),
+		cmocka_unit_test(refuses_what_is_no_objective),
+		cmocka_unit_test(knows_names_units_and_what_it_is),
+		cmocka_unit_test(sums_and_limits_follow_the_metrics),
+		cmocka_unit_test(methods_answer_for_every_objective),
+		cmocka_unit_test(bounds_are_below_all_placements),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

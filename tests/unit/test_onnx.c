@@ -1,4 +1,5 @@
-/* The ONNX importer on small models written byte by byte: what becomes an operator, what a parameter, what it costs. */
+/* The ONNX importer on small models written byte by byte: what becomes an operator, what a parameter, what
+ * it costs. */
 #include "file.h"
 #include "onnx.h"
 #include "onnx_bytes.h"
@@ -28,7 +29,9 @@ static void read_graph(const bytes *graph, int opset, model *m)
 	file.n = 0;
 	*m = (model){0};
 	put_model(&file, graph, opset);
-	assert_ok(berth_graph_parse_onnx("t.onnx", file.data, file.n, NULL, &m->mem, &tmp, &m->g, &m->r, &err), &err);
+	assert_ok(
+		berth_graph_parse_onnx("t.onnx", file.data, file.n, NULL, &m->mem, &tmp, &m->g, &m->r, &err),
+		&err);
 	assert_ok(berth_graph_check(&m->g, &err), &err);
 	berth_arena_free(&tmp);
 }
@@ -62,7 +65,8 @@ static void test_table(void **state)
 typedef struct shape_case {
 	const char *type;
 	int opset;
-	const char *in[4];         /* shapes of float inputs; "=1,2": an int64 constant with this content; NULL: no more, "-": left out */
+	const char *in[4]; /* shapes of float inputs; "=1,2": an int64 constant with this content; NULL: no
+	                      more, "-": left out */
 	const char *attr;          /* "axis=1;pads=0,1,2,3;auto_pad=SAME_UPPER" */
 	double elements, macs;     /* of output 0 */
 } shape_case;
@@ -81,7 +85,9 @@ static int parse_ints(const char *p, int64_t out[16])
 /* Attributes from text: one number is an int, names of lists are known, letters are text. */
 static void parse_attrs(const char *text, bytes *attrs)
 {
-	static const char *const lists[] = {"axes", "pads", "strides", "dilations", "kernel_shape", "perm", "split", "shape", "starts", "ends", "repeats", "sizes", "output_padding", "pooled_shape"};
+	static const char *const lists[] = {
+		"axes",  "pads",   "strides", "dilations", "kernel_shape", "perm",           "split",
+		"shape", "starts", "ends",    "repeats",   "sizes",        "output_padding", "pooled_shape"};
 	while (text && *text) {
 		char name[32], word[64];
 		int64_t x[16];
@@ -114,7 +120,8 @@ static void run_case(const shape_case *c)
 			put_ints(&graph, name, x, parse_ints(c->in[i] + 1, x));
 		else if (c->in[i][0] != '-')
 			put_value(&graph, VALUE_IN, name, F32, c->in[i]);
-		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "," : "", c->in[i][0] == '-' ? "" : name);
+		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "," : "",
+		         c->in[i][0] == '-' ? "" : name);
 	}
 	parse_attrs(c->attr, &attrs);
 	put_weight(&graph, "weights_are_inside", F32, "2");
@@ -125,7 +132,8 @@ static void run_case(const shape_case *c)
 	bool is_bool = strncmp(c->type, "Is", 2) == 0, is_index = strncmp(c->type, "Arg", 3) == 0;
 	double size = c->elements * (is_bool ? 1 : is_index ? 8 : 4);
 	if ((double)m.g.op_output_bytes[op] != size || m.g.op_macs[op] != c->macs)
-		print_error("%s(%s %s %s) opset %d\n", c->type, c->in[0], c->in[1] ? c->in[1] : "", c->attr ? c->attr : "", c->opset);
+		print_error("%s(%s %s %s) opset %d\n", c->type, c->in[0], c->in[1] ? c->in[1] : "",
+		            c->attr ? c->attr : "", c->opset);
 	assert_near((double)m.g.op_output_bytes[op], size, 0);
 	assert_near(m.g.op_macs[op], c->macs, 0);
 	assert_near(m.g.op_flops[op], c->macs > 0 ? 2 * c->macs : c->elements, 0);
@@ -145,16 +153,20 @@ static void test_shapes(void **state)
 		{"Sum", 13, {"2,1", "1,3", "1"}, NULL, 6, 0},
 		/* convolutions: padding, stride, dilation, groups, automatic padding, one dimension */
 		{"Conv", 13, {"1,3,8,8", "16,3,3,3", "16"}, "pads=1,1,1,1", 16 * 64, 16.0 * 64 * 27},
-		{"Conv", 13, {"2,4,9,9", "8,1,3,3"}, "group=4;strides=2,2;dilations=2,2", 2 * 8 * 9, 2.0 * 8 * 9 * 9},
-		{"Conv", 13, {"1,3,7,7", "4,3,3,3"}, "auto_pad=SAME_UPPER;strides=2,2", 4 * 16, 4.0 * 16 * 27},
+		{"Conv", 13, {"2,4,9,9", "8,1,3,3"}, "group=4;strides=2,2;dilations=2,2", 2 * 8 * 9,
+		 2.0 * 8 * 9 * 9},
+		{"Conv", 13, {"1,3,7,7", "4,3,3,3"}, "auto_pad=SAME_UPPER;strides=2,2", 4 * 16,
+		 4.0 * 16 * 27},
 		{"Conv", 13, {"1,3,7,7", "4,3,3,3"}, "auto_pad=VALID;strides=2,2", 4 * 9, 4.0 * 9 * 27},
 		{"Conv", 13, {"1,2,10", "5,2,4"}, NULL, 5 * 7, 5.0 * 7 * 8},
-		{"ConvTranspose", 13, {"1,4,5,5", "4,2,3,3"}, "strides=2,2;pads=1,1,1,1;output_padding=1,1", 2 * 100, 100.0 * 18},
+		{"ConvTranspose", 13, {"1,4,5,5", "4,2,3,3"}, "strides=2,2;pads=1,1,1,1;output_padding=1,1",
+		 2 * 100, 100.0 * 18},
 		{"ConvTranspose", 13, {"1,4,5,5", "4,2,2,2"}, "strides=2,2", 2 * 100, 100.0 * 8},
 		/* pooling: floor and ceiling; the last window may not start in the padding */
 		{"MaxPool", 13, {"1,2,6,6"}, "kernel_shape=3,3;strides=2,2", 2 * 4, 0},
 		{"MaxPool", 13, {"1,2,6,6"}, "kernel_shape=3,3;strides=2,2;ceil_mode=1", 2 * 9, 0},
-		{"AveragePool", 13, {"1,1,5,5"}, "kernel_shape=2,2;strides=3,3;pads=1,1,1,1;ceil_mode=1", 4, 0},
+		{"AveragePool", 13, {"1,1,5,5"}, "kernel_shape=2,2;strides=3,3;pads=1,1,1,1;ceil_mode=1", 4,
+		 0},
 		{"GlobalAveragePool", 13, {"2,7,5,5"}, NULL, 14, 0},
 		/* products */
 		{"MatMul", 13, {"2,1,3,4", "5,4,6"}, NULL, 2 * 5 * 18, 2.0 * 5 * 18 * 4},
@@ -168,7 +180,8 @@ static void test_shapes(void **state)
 		{"Einsum", 13, {"3,4", "4,2"}, "equation=ij,jk", 6, 24},
 		/* recurrent: steps 5, batch 2, input 3, hidden 4 */
 		{"LSTM", 13, {"5,2,3", "1,16,3", "1,16,4"}, "hidden_size=4", 40, 5.0 * 2 * 4 * 4 * 7},
-		{"GRU", 13, {"5,2,3", "2,12,3", "2,12,4"}, "hidden_size=4;direction=bidirectional", 80, 5.0 * 2 * 2 * 3 * 4 * 7},
+		{"GRU", 13, {"5,2,3", "2,12,3", "2,12,4"}, "hidden_size=4;direction=bidirectional", 80,
+		 5.0 * 2 * 2 * 3 * 4 * 7},
 		{"RNN", 14, {"2,5,3", "1,4,3", "1,4,4"}, "hidden_size=4;layout=1", 40, 5.0 * 2 * 4 * 7},
 		/* axes as attributes and as inputs */
 		{"ReduceMean", 13, {"2,3,4"}, "axes=1,-1;keepdims=0", 2, 0},
@@ -226,7 +239,8 @@ static void test_shapes(void **state)
 
 /* ---- folding and parameters ---- */
 
-/* A stripped model: the weight is made by ConstantOfShape, the shape of the reshape by Shape, Gather and Concat. */
+/* A stripped model: the weight is made by ConstantOfShape, the shape of the reshape by Shape, Gather and
+ * Concat. */
 static void test_folding(void **state)
 {
 	(void)state;
@@ -285,7 +299,8 @@ static void test_shared_parameter(void **state)
 	berth_arena_free(&m.mem);
 }
 
-/* Quantised weights count at their stored width, also where a folded node widens them; int32 only as a bias. */
+/* Quantised weights count at their stored width, also where a folded node widens them; int32 only as a
+ * bias. */
 static void test_quantised(void **state)
 {
 	(void)state;
@@ -325,7 +340,11 @@ static bool is_constant_input(const model *m, const char *op, int64_t param_byte
 static void test_element_types(void **state)
 {
 	(void)state;
-	static const struct { int elem; double bytes; } types[] = {{1, 4}, {10, 2}, {16, 2}, {11, 8}, {17, 1}, {19, 1}, {3, 1}, {21, 0.5}, {22, 0.5}, {23, 0.5}};
+	static const struct {
+		int elem;
+		double bytes;
+	} types[] = {{1, 4},  {10, 2}, {16, 2},   {11, 8},   {17, 1},
+	             {19, 1}, {3, 1},  {21, 0.5}, {22, 0.5}, {23, 0.5}};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		bytes graph = {0};
 		model m;
@@ -344,7 +363,8 @@ static void test_element_types(void **state)
 	}
 }
 
-/* Quantised and back between operators, as QDQ models are written: activations stay operators, weights do not. */
+/* Quantised and back between operators, as QDQ models are written: activations stay operators, weights do
+ * not. */
 static void test_qdq(void **state)
 {
 	(void)state;

@@ -74,7 +74,8 @@ static void test_cut_anywhere(void **state)
 	}
 }
 
-/* Each byte replaced by each of a few values, and random changes of several bytes: an answer or an error, never a crash. */
+/* Each byte replaced by each of a few values, and random changes of several bytes: an answer or an error,
+ * never a crash. */
 static void test_changed_bytes(void **state)
 {
 	(void)state;
@@ -93,7 +94,8 @@ static void test_changed_bytes(void **state)
 	for (int round = 0; round < 5000; round++) {
 		changed = file;
 		for (uint32_t k = berth_rng_below(&rng, 6); k < 6; k++)
-			changed.data[berth_rng_below(&rng, (uint32_t)file.n)] = (unsigned char)berth_rng_next(&rng);
+			changed.data[berth_rng_below(&rng, (uint32_t)file.n)] =
+				(unsigned char)berth_rng_next(&rng);
 		berth_status st = parse(changed.data, changed.n, &err);
 		assert_true(st == BERTH_OK || st == BERTH_EFORMAT);
 		accepted += st == BERTH_OK;
@@ -126,7 +128,8 @@ static void test_wrong_wire_types(void **state)
 	(void)state;
 	bytes file = {0}, graph = {0}, node = {0}, tensor = {0};
 	put_text(&file, 1, "8");
-	expect_bytes(&file, "byte 0: ir_version (field 1): expected a varint, found a length-delimited value");
+	expect_bytes(&file,
+	             "byte 0: ir_version (field 1): expected a varint, found a length-delimited value");
 	file.n = 0;
 	put_number(&file, 7, 1);
 	expect_bytes(&file, "byte 0: the graph (field 7): expected a length-delimited value, found a varint");
@@ -300,7 +303,8 @@ static void test_each_allocation_may_fail(void **state)
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
 		berth_arena_init(&tmp, &f.hook);
-		berth_status st = berth_graph_parse_onnx("t.onnx", file.data, file.n, NULL, &mem, &tmp, &g, &r, &err);
+		berth_status st =
+			berth_graph_parse_onnx("t.onnx", file.data, file.n, NULL, &mem, &tmp, &g, &r, &err);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		assert_int_equal(f.live, 0);

@@ -1,4 +1,5 @@
-/* Bodies and functions of ONNX models: what If, Loop and Scan cost, how often they run, and what the call of a function becomes. */
+/* Bodies and functions of ONNX models: what If, Loop and Scan cost, how often they run, and what the call of
+ * a function becomes. */
 #include "onnx.h"
 #include "onnx_bytes.h"
 #include "onnx_infer.h"
@@ -21,7 +22,8 @@ static berth_status parse(const bytes *file, const char *dim, model *m, berth_er
 	berth_arena tmp = {0};
 	berth_onnx_options opt = {&dim, dim != NULL};
 	*m = (model){0};
-	berth_status st = berth_graph_parse_onnx("t.onnx", file->data, file->n, &opt, &m->mem, &tmp, &m->g, &m->r, err);
+	berth_status st =
+		berth_graph_parse_onnx("t.onnx", file->data, file->n, &opt, &m->mem, &tmp, &m->g, &m->r, err);
 	if (st == BERTH_OK)
 		assert_ok(berth_graph_check(&m->g, err), err);
 	berth_arena_free(&tmp);
@@ -75,7 +77,8 @@ static void if_graph(bytes *graph, bool known)
 	put_value(graph, VALUE_OUT, "y", F32, NULL);
 }
 
-/* The heavier branch where nobody knows, the one taken where the condition is constant; the shape that both agree on. */
+/* The heavier branch where nobody knows, the one taken where the condition is constant; the shape that both
+ * agree on. */
 static void test_if(void **state)
 {
 	(void)state;
@@ -209,7 +212,8 @@ static void test_scan(void **state)
 
 /* ---- functions ---- */
 
-static void put_function(bytes *file, const char *domain, const char *name, const char *in, const char *out, const bytes *nodes)
+static void put_function(bytes *file, const char *domain, const char *name, const char *in, const char *out,
+                         const bytes *nodes)
 {
 	bytes f = {0};
 	char word[32];
@@ -228,7 +232,8 @@ static void put_function(bytes *file, const char *domain, const char *name, cons
 }
 
 /* A node of a function: field 7 there, 1 in a graph. */
-static void put_inner(bytes *nodes, const char *type, const char *domain, const char *name, const char *in, const char *out, const bytes *attrs)
+static void put_inner(bytes *nodes, const char *type, const char *domain, const char *name, const char *in,
+                      const char *out, const bytes *attrs)
 {
 	bytes one = {0}, extra = {0};
 	if (attrs)
@@ -248,7 +253,8 @@ static void attr_ref(bytes *attrs, const char *name, const char *ref)
 	put_message(attrs, 5, &a);
 }
 
-/* Two layers that call a block, which calls an activation: four operators each, named after the calls; attributes come from the call or a default. */
+/* Two layers that call a block, which calls an activation: four operators each, named after the calls;
+ * attributes come from the call or a default. */
 static void test_functions(void **state)
 {
 	(void)state;
@@ -337,7 +343,8 @@ static void one_call(bytes *file, const char *type)
 	put_model(file, &graph, 17);
 }
 
-/* A function that calls itself, one that stands twice, a tree of calls that would never end, a name that nobody makes. */
+/* A function that calls itself, one that stands twice, a tree of calls that would never end, a name that
+ * nobody makes. */
 static void test_bad_functions(void **state)
 {
 	(void)state;
@@ -381,7 +388,8 @@ static void fail_each(const bytes *file)
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
 		berth_arena_init(&tmp, &f.hook);
-		berth_status st = berth_graph_parse_onnx("t.onnx", file->data, file->n, NULL, &mem, &tmp, &g, &r, &err);
+		berth_status st =
+			berth_graph_parse_onnx("t.onnx", file->data, file->n, NULL, &mem, &tmp, &g, &r, &err);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		assert_int_equal(f.live, 0);
@@ -466,7 +474,8 @@ static void run_fused(const fused *c)
 		snprintf(name, sizeof name, "i%d", i);
 		if (c->in[i][0] != '-')
 			put_value(&graph, VALUE_IN, name, F32, c->in[i]);
-		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "," : "", c->in[i][0] == '-' ? "" : name);
+		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "," : "",
+		         c->in[i][0] == '-' ? "" : name);
 	}
 	for (const char *p = c->attr; p && *p; p += strcspn(p, ";"), p += *p == ';') {
 		snprintf(key, sizeof key, "%.*s", (int)strcspn(p, "="), p);
@@ -482,7 +491,8 @@ static void run_fused(const fused *c)
 		return;
 	}
 	if ((double)m.g.op_output_bytes[0] != 4 * c->elements || m.g.op_macs[0] != c->macs)
-		print_error("%s: %g elements, %g MACs\n", c->type, (double)m.g.op_output_bytes[0] / 4, m.g.op_macs[0]);
+		print_error("%s: %g elements, %g MACs\n", c->type, (double)m.g.op_output_bytes[0] / 4,
+		            m.g.op_macs[0]);
 	assert_near((double)m.g.op_output_bytes[0], 4 * c->elements, 0);
 	assert_near(m.g.op_macs[0], c->macs, 0);
 	assert_int_equal(m.r.n_unknown + m.r.n_warnings, 0);
@@ -493,15 +503,21 @@ static void test_fused(void **state)
 {
 	(void)state;
 	static const fused cases[] = {
-		{"Attention", {"2,7,12", "12,36", "36"}, "num_heads=3", 2 * 7 * 12, 2 * 7 * 12 * 36 + 2 * 7 * 7 * 24},
-		{"Attention", {"2,1,12", "12,36", "36", "-", "2,2,3,9,4"}, "num_heads=3", 2 * 12, 2 * 12 * 36 + 2 * 10 * 24},
-		{"MultiHeadAttention", {"2,7,12", "2,9,12", "2,9,15"}, "num_heads=3", 2 * 7 * 15, 2 * 7 * 9 * 27},
-		{"MultiHeadAttention", {"2,7,12", "2,3,9,4", "2,3,9,5"}, "num_heads=3", 2 * 7 * 15, 2 * 7 * 9 * 27},
+		{"Attention", {"2,7,12", "12,36", "36"}, "num_heads=3", 2 * 7 * 12,
+		 2 * 7 * 12 * 36 + 2 * 7 * 7 * 24},
+		{"Attention", {"2,1,12", "12,36", "36", "-", "2,2,3,9,4"}, "num_heads=3", 2 * 12,
+		 2 * 12 * 36 + 2 * 10 * 24},
+		{"MultiHeadAttention", {"2,7,12", "2,9,12", "2,9,15"}, "num_heads=3", 2 * 7 * 15,
+		 2 * 7 * 9 * 27},
+		{"MultiHeadAttention", {"2,7,12", "2,3,9,4", "2,3,9,5"}, "num_heads=3", 2 * 7 * 15,
+		 2 * 7 * 9 * 27},
 		{"MultiHeadAttention", {"2,7,3,3,4"}, "num_heads=3", 2 * 7 * 12, 2 * 7 * 7 * 24},
-		{"GroupQueryAttention", {"2,1,12", "2,1,4", "2,1,4", "2,1,9,4", "2,1,9,4"}, "num_heads=3;kv_num_heads=1", 2 * 12, 2 * 10 * 24},
+		{"GroupQueryAttention", {"2,1,12", "2,1,4", "2,1,4", "2,1,9,4", "2,1,9,4"},
+		 "num_heads=3;kv_num_heads=1", 2 * 12, 2 * 10 * 24},
 		{"GroupQueryAttention", {"2,5,20"}, "num_heads=3;kv_num_heads=1", 2 * 5 * 12, 2 * 5 * 5 * 24},
 		{"PackedAttention", {"6,12", "12,36"}, "num_heads=3", 6 * 12, 6 * 12 * 36 + 2 * 6 * 6 * 12},
-		{"EmbedLayerNormalization", {"2,7", "2,7", "30,12", "9,12", "2,12", "12", "12"}, NULL, 2 * 7 * 12, 0},
+		{"EmbedLayerNormalization", {"2,7", "2,7", "30,12", "9,12", "2,12", "12", "12"}, NULL,
+		 2 * 7 * 12, 0},
 		{"SkipLayerNormalization", {"2,7,12", "2,7,12", "12"}, NULL, 2 * 7 * 12, 0},
 		{"BiasGelu", {"2,7,12", "12"}, NULL, 2 * 7 * 12, 0},
 		{"FastGelu", {"2,7,12", "12"}, NULL, 2 * 7 * 12, 0},
@@ -511,13 +527,17 @@ static void test_fused(void **state)
 		{"MatMulNBits", {"2,7,16"}, "N=5;K=16", 2 * 7 * 5, 2 * 7 * 5 * 16},
 		{"DynamicQuantizeMatMul", {"2,7,16", "16,5"}, NULL, 2 * 7 * 5, 2 * 7 * 5 * 16},
 		{"QGemm", {"7,16", "-", "-", "16,5"}, NULL, 35, 7 * 16 * 5},
-		{"MoE", {"2,7,16", "14,4", "4,16,32", "-", "4,32,16"}, "k=2", 2 * 7 * 16, 2 * 7 * 2 * (16 * 32 + 32 * 16)},
+		{"MoE", {"2,7,16", "14,4", "4,16,32", "-", "4,32,16"}, "k=2", 2 * 7 * 16,
+		 2 * 7 * 2 * (16 * 32 + 32 * 16)},
 		{"QLinearGlobalAveragePool", {"1,8,8,3"}, "channels_last=1", 3, 0},
 		{"QLinearAdd", {"2,3", "-", "-", "2,3"}, NULL, 6, 0},
 		{"BiasSplitGelu", {"2,7,12", "12"}, NULL, 2 * 7 * 6, 0},
-		{"DynamicQuantizeLSTM", {"5,2,8", "1,8,16", "1,4,16"}, "hidden_size=4", 5 * 2 * 4, 5 * 2 * 4 * 4 * (8 + 4)},
-		{"MultiHeadAttention", {"2,7,12"}, "num_heads=9223372036854775807;kv_num_heads=9223372036854775807", -1, 0},
-		{"GroupQueryAttention", {"2,7,12"}, "num_heads=-9223372036854775807;kv_num_heads=4611686018427387904", -1, 0},
+		{"DynamicQuantizeLSTM", {"5,2,8", "1,8,16", "1,4,16"}, "hidden_size=4", 5 * 2 * 4,
+		 5 * 2 * 4 * 4 * (8 + 4)},
+		{"MultiHeadAttention", {"2,7,12"},
+		 "num_heads=9223372036854775807;kv_num_heads=9223372036854775807", -1, 0},
+		{"GroupQueryAttention", {"2,7,12"},
+		 "num_heads=-9223372036854775807;kv_num_heads=4611686018427387904", -1, 0},
 		{"MoE", {"", "14,4", "4,16,32", "-", "4,32,16"}, "k=2", -1, 0},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -527,9 +547,17 @@ static void test_fused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_if), cmocka_unit_test(test_loop), cmocka_unit_test(test_growing), cmocka_unit_test(test_scan),
-		cmocka_unit_test(test_functions), cmocka_unit_test(test_function_corners), cmocka_unit_test(test_bad_functions), cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_sequences),
-		cmocka_unit_test(test_microsoft_table), cmocka_unit_test(test_fused),
+		cmocka_unit_test(test_if),
+		cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_growing),
+		cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_function_corners),
+		cmocka_unit_test(test_bad_functions),
+		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_sequences),
+		cmocka_unit_test(test_microsoft_table),
+		cmocka_unit_test(test_fused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Contents of small tensors, as shapes depend on them: each folding operator on numbers worked out by hand (numpy's rules). */
+/* Contents of small tensors, as shapes depend on them: each folding operator on numbers worked out by hand
+ * (numpy's rules). */
 #include "onnx_bytes.h"
 #include "onnx_infer.h"
 #include "support.h"
@@ -11,7 +12,12 @@
 /* Text of a tensor: "i2,3:1 2 3 4 5 6" int64, "f:2.5" float32 scalar, "b2:1 0" bool, "h1:1.5" half. */
 static int elem_of(char c)
 {
-	return c == 'i' ? ONNX_INT64 : c == 'f' ? ONNX_FLOAT : c == 'd' ? ONNX_DOUBLE : c == 'w' ? ONNX_INT32 : c == 'u' ? ONNX_UINT8 : ONNX_BOOL;
+	return c == 'i'   ? ONNX_INT64
+	       : c == 'f' ? ONNX_FLOAT
+	       : c == 'd' ? ONNX_DOUBLE
+	       : c == 'w' ? ONNX_INT32
+	       : c == 'u' ? ONNX_UINT8
+	                  : ONNX_BOOL;
 }
 
 static int numbers(const char *p, double x[64])
@@ -51,7 +57,13 @@ static void put_tensor(bytes *t, const char *name, const char *text, bool raw)
 		else
 			put_varint(&data, (uint64_t)k);
 	}
-	put_message(t, raw ? 9 : elem == ONNX_FLOAT ? 4 : elem == ONNX_DOUBLE ? 10 : elem == ONNX_INT64 ? 7 : 5, &data);
+	put_message(t,
+	            raw                   ? 9
+	            : elem == ONNX_FLOAT  ? 4
+	            : elem == ONNX_DOUBLE ? 10
+	            : elem == ONNX_INT64  ? 7
+	                                  : 5,
+	            &data);
 	put_text(t, 8, name);
 }
 
@@ -83,7 +95,8 @@ static void put_attrs(bytes *attrs, const char *text)
 
 static void print_case(const fold_case *c)
 {
-	print_error("%s(%s; %s; %s) %s\n", c->type, c->in[0] ? c->in[0] : "", c->in[1] ? c->in[1] : "", c->in[2] ? c->in[2] : "", c->attr ? c->attr : "");
+	print_error("%s(%s; %s; %s) %s\n", c->type, c->in[0] ? c->in[0] : "", c->in[1] ? c->in[1] : "",
+	            c->in[2] ? c->in[2] : "", c->attr ? c->attr : "");
 }
 
 static void check_value(const fold_case *c, const onnx_value *v, const char *expected)
@@ -120,7 +133,8 @@ static void run_case(const fold_case *c, bool raw)
 		} else if (*c->in[i]) {
 			put_value(&graph, 11, name, elem_of(*c->in[i]), c->in[i] + 1);
 		}
-		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "," : "", *c->in[i] ? name : "");
+		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "," : "",
+		         *c->in[i] ? name : "");
 	}
 	put_attrs(&attrs, c->attr);
 	put_node(&graph, c->type, "n", names, "y0,y1", &attrs);
@@ -146,7 +160,9 @@ static void run_case(const fold_case *c, bool raw)
 static const fold_case cases[] = {
 	{"Identity", {"i2,2:1 2 3 4"}, NULL, "i2,2:1 2 3 4", 0},
 	{"Identity", {"d2:1.5 -2"}, NULL, "d2:1.5 -2", 0},
-	{"Identity", {"i2:9007199254740993 -1"}, NULL, "i2:9007199254740992 -1", 0}, /* the text rounds to double, the tensor too */
+	{"Identity", {"i2:9007199254740993 -1"}, NULL, "i2:9007199254740992 -1", 0}, /* the text rounds to
+                                                                                        double, the tensor too
+                                                                                      */
 	{"Reshape", {"i4:1 2 3 4", "i2:2 -1"}, NULL, "i2,2:1 2 3 4", 0},
 	{"Squeeze", {"i1:7"}, NULL, "i:7", 0},
 	{"Unsqueeze", {"i:7", "i1:0"}, NULL, "i1:7", 0},
@@ -170,7 +186,8 @@ static const fold_case cases[] = {
 	{"Cast", {"i1:258"}, "to=2", "u1:2", 0},
 	{"Cast", {"i1:16777217"}, "to=1", "f1:16777216", 0},
 	{"Cast", {"w2:-7 7"}, "to=7", "i2:-7 7", 0},
-	/* arithmetic, with broadcasting; integers divide towards zero, the remainder has the divisor's sign */
+	/* arithmetic, with broadcasting; integers divide towards zero, the remainder has the divisor's sign
+         */
 	{"Add", {"i2,1:1 2", "i3:10 20 30"}, NULL, "i2,3:11 21 31 12 22 32", 0},
 	{"Sub", {"i:5", "i2:7 1"}, NULL, "i2:-2 4", 0},
 	{"Mul", {"f2:0.5 3", "f:0.5"}, NULL, "f2:0.25 1.5", 0},
@@ -240,7 +257,8 @@ static void test_slice_steps(void **state)
 {
 	(void)state;
 	static const struct { int64_t start, end, step; const char *expected; } steps[] = {
-		{4, -100, -2, "i3:5 3 1"}, {-1, INT64_MIN, -1, "i5:5 4 3 2 1"}, {0, INT64_MAX, 3, "i2:1 4"}, {1, 5, INT64_MAX, "i1:2"}, {0, 5, -1, "i0:"}};
+		{4, -100, -2, "i3:5 3 1"}, {-1, INT64_MIN, -1, "i5:5 4 3 2 1"}, {0, INT64_MAX, 3, "i2:1 4"},
+		{1, 5, INT64_MAX, "i1:2"}, {0, 5, -1, "i0:"}};
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		static bytes graph, file;
 		bytes t = {0};
@@ -271,7 +289,8 @@ static void test_narrow_floats(void **state)
 {
 	(void)state;
 	static const struct { int elem; uint64_t bits; double x; } all[] = {
-		{ONNX_FLOAT16, 0x3c00, 1}, {ONNX_FLOAT16, 0xc500, -5}, {ONNX_FLOAT16, 0x0001, 0x1p-24}, {ONNX_FLOAT16, 0x7c00, INFINITY},
+		{ONNX_FLOAT16, 0x3c00, 1}, {ONNX_FLOAT16, 0xc500, -5}, {ONNX_FLOAT16, 0x0001, 0x1p-24},
+		{ONNX_FLOAT16, 0x7c00, INFINITY},
 		{ONNX_BFLOAT16, 0x3fc0, 1.5}, {ONNX_BFLOAT16, 0xc0a0, -5}};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		bytes b = {0};

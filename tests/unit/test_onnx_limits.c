@@ -1,5 +1,6 @@
-/* Files made to be expensive: whatever an ONNX file of a megabyte holds, reading it takes at most 4 bytes of memory a byte and 16 MB (nodes of 48 to 255 bytes 400 more), and at most
- * 100 ns a byte and 20 ms. The answer is a graph or an error of format. */
+/* Files made to be expensive: whatever an ONNX file of a megabyte holds, reading it takes at most 4 bytes of
+ * memory a byte and 16 MB (nodes of 48 to 255 bytes 400 more), and at most 100 ns a byte and 20 ms. The
+ * answer is a graph or an error of format. */
 #include "onnx.h"
 #include "onnx_bytes.h"
 #include "support.h"
@@ -69,9 +70,11 @@ static void check(const char *what, const text *graph, const text *functions, si
 	berth_arena_init(&tmp, &c.hook);
 	wrap(&file, graph, functions);
 	double start = berth_cpu_seconds();
-	berth_status st = berth_graph_parse_onnx("f.onnx", file.data, file.n, NULL, &mem, &tmp, &g, NULL, &err);
+	berth_status st =
+		berth_graph_parse_onnx("f.onnx", file.data, file.n, NULL, &mem, &tmp, &g, NULL, &err);
 	double seconds = berth_cpu_seconds() - start;
-	print_message("%-22s %7zu bytes: %5.1f MB, %5.1f ns a byte: %.100s\n", what, file.n, (double)c.peak / 1e6, seconds * 1e9 / (double)file.n,
+	print_message("%-22s %7zu bytes: %5.1f MB, %5.1f ns a byte: %.100s\n", what, file.n,
+	              (double)c.peak / 1e6, seconds * 1e9 / (double)file.n,
 	              st == BERTH_OK ? "read" : err.msg);
 	assert_true(st == BERTH_OK || st == BERTH_EFORMAT);
 	assert_true(c.peak <= 4 * file.n + 16 * 1000 * 1000 + 400 * granted);
@@ -269,8 +272,10 @@ static void test_limits(void **state)
 {
 	(void)state;
 	static const struct { const char *what; writer w; } cases[] = {
-		{"nodes of five bytes", bare_node}, {"chain", chain}, {"chain of rank 64", wide_chain}, {"unknown types", unknown_nodes}, {"attributes", attributes},
-		{"inputs", inputs}, {"symbols", symbols}, {"initializers", weights}, {"contents", contents}, {"shared constants", roots}, {"bodies", bodies},
+		{"nodes of five bytes", bare_node}, {"chain", chain}, {"chain of rank 64", wide_chain},
+		{"unknown types", unknown_nodes}, {"attributes", attributes},
+		{"inputs", inputs}, {"symbols", symbols}, {"initializers", weights}, {"contents", contents},
+		{"shared constants", roots}, {"bodies", bodies},
 		{"calls", calls}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		text graph = {0}, functions = {0};
@@ -322,7 +327,8 @@ static void test_large_model(void **state)
 {
 	(void)state;
 	static const char *const formats[] = {"/model/layers.%u/self_attn/rotary_emb/%s_%u", "%.0u%s_%u"};
-	for (unsigned n = 50000; n <= (IS_TIMED ? 100000 : 50000); n += 50000) /* an arena with guards takes more */
+	for (unsigned n = 50000; n <= (IS_TIMED ? 100000 : 50000); n += 50000) /* an arena with guards takes
+	                                                                          more */
 		for (int i = 0; i < 2; i++) {
 			text file = {0};
 			metering_allocator c;
@@ -334,8 +340,11 @@ static void test_large_model(void **state)
 			berth_arena_init(&mem, &c.hook);
 			berth_arena_init(&tmp, &c.hook);
 			write_model(&file, n, formats[i]);
-			assert_ok(berth_graph_parse_onnx("f.onnx", file.data, file.n, NULL, &mem, &tmp, &g, &r, &err), &err);
-			print_message("%u nodes of %zu bytes each: %zu bytes of memory a node, %.1f a byte\n", n, file.n / n, c.peak / n, (double)c.peak / (double)file.n);
+			assert_ok(berth_graph_parse_onnx("f.onnx", file.data, file.n, NULL, &mem, &tmp, &g,
+			                                 &r, &err),
+			          &err);
+			print_message("%u nodes of %zu bytes each: %zu bytes of memory a node, %.1f a byte\n",
+			              n, file.n / n, c.peak / n, (double)c.peak / (double)file.n);
 			assert_int_equal(g.n_ops, n);
 			assert_true(r.param_elements >= 768.0 * 768 * n / 10);
 			assert_true(c.peak <= 4 * file.n + 16 * 1000 * 1000 + 400 * (size_t)n);

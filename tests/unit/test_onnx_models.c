@@ -1,5 +1,6 @@
-/* ONNX models as wholes: public figures of known networks (torchvision's model cards: multiply-accumulates and parameters, within 1 %),
- * analytic figures of encoders, symbolic dimensions, and weights that are graph inputs. */
+/* ONNX models as wholes: public figures of known networks (torchvision's model cards: multiply-accumulates
+ * and parameters, within 1 %), analytic figures of encoders, symbolic dimensions, and weights that are graph
+ * inputs. */
 #include "graph_json.h"
 #include "onnx.h"
 #include "support.h"
@@ -68,8 +69,10 @@ static void test_public_figures(void **state)
 {
 	(void)state;
 	static const figures all[] = {
-		{"alexnet", 20, 19, 0.714e9, 61.1e6}, {"inception_v3", 224, 258, 5.71e9, 23.8e6}, {"mobilenet_v3_large", 161, 199, 0.217e9, 5.48e6},
-		{"resnet50", 122, 137, 4.09e9, 25.6e6}, {"vgg16", 38, 37, 15.47e9, 138.4e6}, {"bert_manual", 604, 713, 11.174e9, 109.48e6}};
+		{"alexnet", 20, 19, 0.714e9, 61.1e6}, {"inception_v3", 224, 258, 5.71e9, 23.8e6},
+		{"mobilenet_v3_large", 161, 199, 0.217e9, 5.48e6},
+		{"resnet50", 122, 137, 4.09e9, 25.6e6}, {"vgg16", 38, 37, 15.47e9, 138.4e6},
+		{"bert_manual", 604, 713, 11.174e9, 109.48e6}};
 	if (access(BERTH_WORKLOADS "/onnx", R_OK) != 0) {
 		print_message("skipped: no folder %s\n", BERTH_WORKLOADS "/onnx");
 		skip();
@@ -83,13 +86,15 @@ static void test_weights_as_inputs(void **state)
 {
 	(void)state;
 	static const figures all[] = {
-		{"inception_v3", 224, 258, 5.71e9, 23.8e6}, {"resnet50", 122, 137, 4.09e9, 25.6e6}, {"mobilenet_v2", 100, 109, 0.301e9, 3.50e6},
+		{"inception_v3", 224, 258, 5.71e9, 23.8e6}, {"resnet50", 122, 137, 4.09e9, 25.6e6},
+		{"mobilenet_v2", 100, 109, 0.301e9, 3.50e6},
 		{"resnet18_batch", 49, 56, 1.814e9, 11.69e6}, {"bert_base", 604, 713, 11.174e9, 109.48e6}};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		check_figures(BERTH_FIXTURES, &all[i]);
 }
 
-/* BERT base by its formula: 12 layers of hidden 768 over 128 tokens, and a pooler; a product of the whole network is exact. */
+/* BERT base by its formula: 12 layers of hidden 768 over 128 tokens, and a pooler; a product of the whole
+ * network is exact. */
 static void test_encoder_is_exact(void **state)
 {
 	(void)state;
@@ -118,7 +123,8 @@ static void test_bytes_of_one_layer(void **state)
 	int64_t weight = 64 * 3 * 7 * 7 * 4, bias = 64 * 4, in = 3 * 224 * 224 * 4, out = 64 * 112 * 112 * 4;
 	assert_int_equal(m.g.op_read_bytes[op], in + weight + bias);
 	assert_int_equal(m.g.op_write_bytes[op], out);
-	assert_int_equal(m.g.op_param_bytes[op], weight); /* the bias is shared: equal ones are one tensor in this file */
+	assert_int_equal(m.g.op_param_bytes[op], weight); /* the bias is shared: equal ones are one tensor in
+	                                                     this file */
 	assert_int_equal(m.g.op_param_off[op + 1] - m.g.op_param_off[op], 1);
 	assert_near(m.g.op_macs[op], 64.0 * 112 * 112 * 3 * 7 * 7, 0);
 	assert_near(m.g.op_flops[op], 2 * m.g.op_macs[op], 0);
@@ -149,7 +155,8 @@ static void test_symbolic_dimensions(void **state)
 	berth_arena_free(&one.mem);
 	berth_arena_free(&batch.mem);
 
-	/* Shapes that the graph computes itself follow too: 2 layers of hidden 16, the pooler sees one token a sample. */
+	/* Shapes that the graph computes itself follow too: 2 layers of hidden 16, the pooler sees one token
+	 * a sample. */
 	load(BERTH_FIXTURES "/encoder_dynamic.onnx", &(berth_onnx_options){sizes, 2}, &m);
 	double b = 3, t = 7, h = 16;
 	assert_near(berth_graph_macs(&m.g), b * (2 * (12 * t * h * h + 2 * t * t * h) + h * h), 0);
@@ -171,7 +178,8 @@ static void test_recurrent(void **state)
 	berth_arena_free(&m.mem);
 }
 
-/* A decoder that goes on from a cache: two layers of hidden 256 with 2 groups of 32 for keys and values, 4000 words, one weight used at both ends. */
+/* A decoder that goes on from a cache: two layers of hidden 256 with 2 groups of 32 for keys and values,
+ * 4000 words, one weight used at both ends. */
 static void test_decoder_with_cache(void **state)
 {
 	(void)state;
@@ -179,7 +187,8 @@ static void test_decoder_with_cache(void **state)
 	model m;
 	load(BERTH_FIXTURES "/decoder_cache.onnx", &(berth_onnx_options){sizes, 3}, &m);
 	double tokens = 3 * 5, h = 256, kv = 64, inner = 688, all = 105;
-	assert_near(berth_graph_macs(&m.g), tokens * (2 * (2 * h * h + 2 * h * kv + 3 * h * inner + 2 * h * all) + h * 4000), 0);
+	assert_near(berth_graph_macs(&m.g),
+	            tokens * (2 * (2 * h * h + 2 * h * kv + 3 * h * inner + 2 * h * all) + h * 4000), 0);
 	assert_int_equal(m.r.n_unknown + m.r.n_warnings, 0);
 	int64_t out = 0;
 	for (int32_t op = 0; op < m.g.n_ops; op++)
@@ -187,7 +196,8 @@ static void test_decoder_with_cache(void **state)
 	assert_int_equal(out, 4 * (15 * 4000 + 4 * 3 * 2 * 105 * 32)); /* logits and caches */
 	int tied = 0;
 	for (int32_t p = 0; p < m.g.n_params; p++)
-		tied += m.g.param_bytes[p] == 4 * 4000 * 256 && m.g.param_op_off[p + 1] - m.g.param_op_off[p] == 2;
+		tied += m.g.param_bytes[p] == 4 * 4000 * 256 &&
+		        m.g.param_op_off[p + 1] - m.g.param_op_off[p] == 2;
 	assert_int_equal(tied, 1);
 	berth_arena_free(&m.mem);
 }
@@ -209,15 +219,18 @@ static void test_loop_of_a_model(void **state)
 	berth_arena_free(&m.mem);
 }
 
-/* Source and target of any length: a bidirectional encoder of two layers, a decoder of two, attention, a mixing layer and 2000 words. */
+/* Source and target of any length: a bidirectional encoder of two layers, a decoder of two, attention, a
+ * mixing layer and 2000 words. */
 static void test_translator(void **state)
 {
 	(void)state;
 	static const char *const sizes[] = {"batch=3", "source_words=11", "target_words=6"};
 	model m;
 	load(BERTH_FIXTURES "/seq2seq.onnx", &(berth_onnx_options){sizes, 3}, &m);
-	double b = 3, s = 11, t = 6, h = 128, encoder = 2 * 2 * 4 * 64 * (h + 64), decoder = 2 * 4 * h * (h + h);
-	assert_near(berth_graph_macs(&m.g), b * (s * encoder + t * decoder + 2 * t * s * h + t * (2 * h * h + h * 2000)), 0);
+	double b = 3, s = 11, t = 6, h = 128, encoder = 2 * 2 * 4 * 64 * (h + 64),
+	       decoder = 2 * 4 * h * (h + h);
+	assert_near(berth_graph_macs(&m.g),
+	            b * (s * encoder + t * decoder + 2 * t * s * h + t * (2 * h * h + h * 2000)), 0);
 	assert_int_equal(m.r.n_unknown + m.r.n_warnings, 0);
 	berth_arena_free(&m.mem);
 }
@@ -226,14 +239,18 @@ static void test_bad_options(void **state)
 {
 	(void)state;
 	static const struct { const char *dim, *part; } cases[] = {
-		{"bach=4", "no symbolic dimension or loop 'bach' (did you mean 'batch'?)"}, {"batch", "expected NAME=VALUE"}, {"batch=", "expected NAME=VALUE"},
-		{"=4", "expected NAME=VALUE"}, {"batch=0", "from 1 to"}, {"batch=4x", "from 1 to"}, {"batch=99999999999", "from 1 to"}};
+		{"bach=4", "no symbolic dimension or loop 'bach' (did you mean 'batch'?)"},
+		{"batch", "expected NAME=VALUE"}, {"batch=", "expected NAME=VALUE"},
+		{"=4", "expected NAME=VALUE"}, {"batch=0", "from 1 to"}, {"batch=4x", "from 1 to"},
+		{"batch=99999999999", "from 1 to"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
 		berth_err err = {0};
 		berth_onnx_options opt = {&cases[i].dim, 1};
-		assert_int_equal(berth_graph_load_onnx(BERTH_FIXTURES "/resnet18_batch.onnx", &opt, &mem, &tmp, &g, NULL, &err), BERTH_EINVAL);
+		assert_int_equal(berth_graph_load_onnx(BERTH_FIXTURES "/resnet18_batch.onnx", &opt, &mem,
+		                                       &tmp, &g, NULL, &err),
+		                 BERTH_EINVAL);
 		assert_contains(err.msg, cases[i].part);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);

@@ -1,4 +1,5 @@
-/* The walker over the protocol-buffer wire format: each wire type, and each way in which bytes can be wrong, with its offset. */
+/* The walker over the protocol-buffer wire format: each wire type, and each way in which bytes can be wrong,
+ * with its offset. */
 #include "onnx_bytes.h"
 #include "onnx_wire.h"
 #include "support.h"
@@ -104,8 +105,10 @@ static void test_errors(void **state)
 	static const struct { size_t n; const char *data, *part; } cases[] = {
 		{1, "\x80", "t: byte 0: expected a varint"},
 		{1, "\x08", "t: byte 1: expected a varint, found the end of the data"},
-		{11, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "t: byte 1: expected a varint of at most 64 bits"},
-		{12, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "t: byte 1: expected a varint of at most 64 bits"},
+		{11, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
+		 "t: byte 1: expected a varint of at most 64 bits"},
+		{12, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+		 "t: byte 1: expected a varint of at most 64 bits"},
 		{3, "\x0d\x01\x02", "t: byte 1: expected 4 more bytes, found 2"},
 		{2, "\x09\x01", "t: byte 1: expected 8 more bytes, found 1"},
 		{3, "\x0a\x05x", "t: byte 1: field 1 of 5 bytes, but only 1 are left"},
@@ -143,7 +146,9 @@ static void test_wrong_kinds(void **state)
 	onnx_wire w = over(&b);
 	onnx_field f = next(&w);
 	assert_int_equal(onnx_wire_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);
-	assert_string_equal(err.msg, "t: byte 0: name of a node (field 1): expected a length-delimited value, found a varint");
+	assert_string_equal(
+		err.msg,
+		"t: byte 0: name of a node (field 1): expected a length-delimited value, found a varint");
 	assert_int_equal(onnx_wire_floats(&w, &f, "floats", x, 4, &n, &err), BERTH_EFORMAT);
 	f = next(&w);
 	assert_int_equal(onnx_wire_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);

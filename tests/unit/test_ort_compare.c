@@ -1,4 +1,5 @@
-/* The engine's check of outputs: numbers of every type, one unit in the last place, signs, infinities and NaN. */
+/* The engine's check of outputs: numbers of every type, one unit in the last place, signs, infinities and
+ * NaN. */
 #include "onnx_model.h"
 #include "ort_compare.h"
 #include "support.h"
@@ -37,20 +38,32 @@ static void test_numbers(void **state)
 static void test_differences(void **state)
 {
 	(void)state;
-	const struct { int32_t elem; const void *want, *ulp, *sign, *large; double one; bool rounding; } cases[] = {
-		{ONNX_FLOAT, (const float[]){1, 2}, (const float[]){0x1.fffffep-1f, 2}, (const float[]){-1, 2}, (const float[]){1, 16}, 0x1p-25, true},
-		{ONNX_DOUBLE, (const double[]){1, 2}, (const double[]){0x1.fffffffffffffp-1, 2}, (const double[]){-1, 2}, (const double[]){1, 16}, 0x1p-54, true},
-		{ONNX_FLOAT16, (const uint16_t[]){0x3c00, 0x4000}, (const uint16_t[]){0x3bff, 0x4000}, (const uint16_t[]){0xbc00, 0x4000},
-		 (const uint16_t[]){0x3c00, 0x4c00}, 0x1p-12, true},
-		{ONNX_BFLOAT16, (const uint16_t[]){0x3f80, 0x4000}, (const uint16_t[]){0x3f7f, 0x4000}, (const uint16_t[]){0xbf80, 0x4000},
-		 (const uint16_t[]){0x3f80, 0x4180}, 0x1p-9, true},
-		{ONNX_INT8, (const int8_t[]){1, 2}, (const int8_t[]){0, 2}, (const int8_t[]){-1, 2}, (const int8_t[]){1, 16}, 0.5, false},
-		{ONNX_INT16, (const int16_t[]){1, 2}, (const int16_t[]){0, 2}, (const int16_t[]){-1, 2}, (const int16_t[]){1, 16}, 0.5, false},
-		{ONNX_INT32, (const int32_t[]){1, 2}, (const int32_t[]){0, 2}, (const int32_t[]){-1, 2}, (const int32_t[]){1, 16}, 0.5, false},
-		{ONNX_INT64, (const int64_t[]){1, 2}, (const int64_t[]){0, 2}, (const int64_t[]){-1, 2}, (const int64_t[]){1, 16}, 0.5, false},
-		{COMPLEX64, (const float[]){0, 1, 2, 0}, (const float[]){0, 0x1.fffffep-1f, 2, 0}, (const float[]){0, -1, 2, 0}, (const float[]){0, 1, 16, 0}, 0x1p-25, true},
-		{COMPLEX128, (const double[]){0, 1, 2, 0}, (const double[]){0, 0x1.fffffffffffffp-1, 2, 0}, (const double[]){0, -1, 2, 0}, (const double[]){0, 1, 16, 0},
-		 0x1p-54, true},
+	const struct {
+		int32_t elem;
+		const void *want, *ulp, *sign, *large;
+		double one;
+		bool rounding;
+	} cases[] = {
+		{ONNX_FLOAT, (const float[]){1, 2}, (const float[]){0x1.fffffep-1f, 2},
+	         (const float[]){-1, 2}, (const float[]){1, 16}, 0x1p-25, true},
+		{ONNX_DOUBLE, (const double[]){1, 2}, (const double[]){0x1.fffffffffffffp-1, 2},
+	         (const double[]){-1, 2}, (const double[]){1, 16}, 0x1p-54, true},
+		{ONNX_FLOAT16, (const uint16_t[]){0x3c00, 0x4000}, (const uint16_t[]){0x3bff, 0x4000},
+	         (const uint16_t[]){0xbc00, 0x4000}, (const uint16_t[]){0x3c00, 0x4c00}, 0x1p-12, true},
+		{ONNX_BFLOAT16, (const uint16_t[]){0x3f80, 0x4000}, (const uint16_t[]){0x3f7f, 0x4000},
+	         (const uint16_t[]){0xbf80, 0x4000}, (const uint16_t[]){0x3f80, 0x4180}, 0x1p-9, true},
+		{ONNX_INT8, (const int8_t[]){1, 2}, (const int8_t[]){0, 2}, (const int8_t[]){-1, 2},
+	         (const int8_t[]){1, 16}, 0.5, false},
+		{ONNX_INT16, (const int16_t[]){1, 2}, (const int16_t[]){0, 2}, (const int16_t[]){-1, 2},
+	         (const int16_t[]){1, 16}, 0.5, false},
+		{ONNX_INT32, (const int32_t[]){1, 2}, (const int32_t[]){0, 2}, (const int32_t[]){-1, 2},
+	         (const int32_t[]){1, 16}, 0.5, false},
+		{ONNX_INT64, (const int64_t[]){1, 2}, (const int64_t[]){0, 2}, (const int64_t[]){-1, 2},
+	         (const int64_t[]){1, 16}, 0.5, false},
+		{COMPLEX64, (const float[]){0, 1, 2, 0}, (const float[]){0, 0x1.fffffep-1f, 2, 0},
+	         (const float[]){0, -1, 2, 0}, (const float[]){0, 1, 16, 0}, 0x1p-25, true},
+		{COMPLEX128, (const double[]){0, 1, 2, 0}, (const double[]){0, 0x1.fffffffffffffp-1, 2, 0},
+	         (const double[]){0, -1, 2, 0}, (const double[]){0, 1, 16, 0}, 0x1p-54, true},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int32_t elem = cases[i].elem;
@@ -68,11 +81,17 @@ static void test_unsigned(void **state)
 {
 	(void)state;
 	assert_near(ort_difference(TENSOR(uint8_t, 4, 200), TENSOR(uint8_t, 4, 100), ONNX_UINT8, 2), 0.5, 0);
-	assert_near(ort_difference(TENSOR(uint16_t, 0x0400), TENSOR(uint16_t, 0x0200), ONNX_UINT16, 1), 0.5, 0);
-	assert_near(ort_difference(TENSOR(uint32_t, 0x04000000), TENSOR(uint32_t, 0x02000000), ONNX_UINT32, 1), 0.5, 0);
-	assert_near(ort_difference(TENSOR(uint64_t, UINT64_C(4) << 60), TENSOR(uint64_t, UINT64_C(2) << 60), ONNX_UINT64, 1), 0.5, 0);
+	assert_near(ort_difference(TENSOR(uint16_t, 0x0400), TENSOR(uint16_t, 0x0200), ONNX_UINT16, 1), 0.5,
+	            0);
+	assert_near(
+		ort_difference(TENSOR(uint32_t, 0x04000000), TENSOR(uint32_t, 0x02000000), ONNX_UINT32, 1),
+		0.5, 0);
+	assert_near(ort_difference(TENSOR(uint64_t, UINT64_C(4) << 60), TENSOR(uint64_t, UINT64_C(2) << 60),
+	                           ONNX_UINT64, 1),
+	            0.5, 0);
 	assert_near(ort_difference(TENSOR(uint8_t, 1, 0), TENSOR(uint8_t, 1, 1), ONNX_BOOL, 2), 1, 0);
-	assert_true(ort_difference(TENSOR(uint8_t, 1, 0), TENSOR(uint8_t, 1, 0xff), ONNX_BOOL, 2) > ort_tolerance(ONNX_BOOL));
+	assert_true(ort_difference(TENSOR(uint8_t, 1, 0), TENSOR(uint8_t, 1, 0xff), ONNX_BOOL, 2) >
+	            ort_tolerance(ONNX_BOOL));
 }
 
 /* What is not finite is as it should be, or all is wrong. Rows and columns: 1, infinity, -infinity, NaN. */
@@ -85,13 +104,18 @@ static void test_not_finite(void **state)
 	for (size_t want = 0; want < 4; want++)
 		for (size_t got = 0; got < 4; got++) {
 			bool same = want == got;
-			assert_int_equal(ort_difference(&half[want], &half[got], ONNX_FLOAT16, 1) <= 1e9, same);
-			assert_int_equal(ort_difference(&brain[want], &brain[got], ONNX_BFLOAT16, 1) <= 1e9, same);
-			assert_int_equal(ort_difference(&single[want], &single[got], ONNX_FLOAT, 1) <= 1e9, same);
-			assert_int_equal(ort_difference(&twice[want], &twice[got], ONNX_DOUBLE, 1) <= 1e9, same);
+			assert_int_equal(ort_difference(&half[want], &half[got], ONNX_FLOAT16, 1) <= 1e9,
+			                 same);
+			assert_int_equal(ort_difference(&brain[want], &brain[got], ONNX_BFLOAT16, 1) <= 1e9,
+			                 same);
+			assert_int_equal(ort_difference(&single[want], &single[got], ONNX_FLOAT, 1) <= 1e9,
+			                 same);
+			assert_int_equal(ort_difference(&twice[want], &twice[got], ONNX_DOUBLE, 1) <= 1e9,
+			                 same);
 		}
 	/* an infinity that is wanted does not make the others small */
-	assert_near(ort_difference(TENSOR(float, INFINITY, 2), TENSOR(float, INFINITY, 1), ONNX_FLOAT, 2), 0.5, 0);
+	assert_near(ort_difference(TENSOR(float, INFINITY, 2), TENSOR(float, INFINITY, 1), ONNX_FLOAT, 2),
+	            0.5, 0);
 	assert_near(ort_difference(TENSOR(float, NAN, 2), TENSOR(float, NAN, 1), ONNX_FLOAT, 2), 0.5, 0);
 }
 
@@ -106,7 +130,8 @@ static void test_little(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_differences), cmocka_unit_test(test_unsigned),
-	                                   cmocka_unit_test(test_not_finite), cmocka_unit_test(test_little)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_differences),
+	                                   cmocka_unit_test(test_unsigned), cmocka_unit_test(test_not_finite),
+	                                   cmocka_unit_test(test_little)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

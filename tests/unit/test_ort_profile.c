@@ -1,4 +1,5 @@
-/* Times out of ONNX Runtime's profiles: what joins, medians, kinds of devices, failing allocations, and a large profile in little memory. */
+/* Times out of ONNX Runtime's profiles: what joins, medians, kinds of devices, failing allocations, and a
+ * large profile in little memory. */
 #include "file.h"
 #include "graph_json.h"
 #include "onnx.h"
@@ -11,15 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char graph_text[] = "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"time_s\":{\"cpu\":1,\"npu0\":2}},{\"name\":\"b\"}],\"edges\":[]}";
+static const char graph_text[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"time_s\":{"
+        "\"cpu\":1,\"npu0\":2}},{\"name\":\"b\"}],\"edges\":[]}";
 
-#define EVENT(name, us, provider) "{\"cat\":\"Node\",\"dur\":" #us ",\"name\":\"" name "_kernel_time\",\"args\":{\"provider\":\"" provider "\"}}"
+#define EVENT(name, us, provider)                                                                            \
+	"{\"cat\":\"Node\",\"dur\":" #us ",\"name\":\"" name                                                 \
+	"_kernel_time\",\"args\":{\"provider\":\"" provider "\"}}"
 
 static void read_graph(berth_arena *mem, berth_graph *g)
 {
 	berth_arena tmp = {0};
 	berth_err err;
-	assert_ok(berth_graph_parse_json("g.json", graph_text, sizeof graph_text - 1, mem, &tmp, g, &err), &err);
+	assert_ok(berth_graph_parse_json("g.json", graph_text, sizeof graph_text - 1, mem, &tmp, g, &err),
+	          &err);
 	berth_arena_free(&tmp);
 }
 
@@ -31,13 +37,15 @@ static double time_of(const berth_graph *g, int32_t op, const char *key)
 	return NAN;
 }
 
-static void join(const char *text, const char *device, berth_arena *mem, berth_graph *timed, berth_ort_report *r)
+static void join(const char *text, const char *device, berth_arena *mem, berth_graph *timed,
+                 berth_ort_report *r)
 {
 	berth_arena tmp = {0};
 	berth_graph g;
 	berth_err err;
 	read_graph(mem, &g);
-	assert_ok(berth_graph_ort_times("p.json", text, strlen(text), device, &g, mem, &tmp, timed, r, &err), &err);
+	assert_ok(berth_graph_ort_times("p.json", text, strlen(text), device, &g, mem, &tmp, timed, r, &err),
+	          &err);
 	assert_ok(berth_graph_check(timed, &err), &err);
 	assert_int_equal(berth_arena_size(&tmp), 0);
 }
@@ -45,10 +53,14 @@ static void join(const char *text, const char *device, berth_arena *mem, berth_g
 static void test_medians(void **state)
 {
 	(void)state;
-	static const struct { const char *text; double a, b; } cases[] = {
+	static const struct { const char *text; double a, b;
+	} cases[] = {
 		{"[" EVENT("a", 7, "CPUExecutionProvider") "]", 7, NAN},
-		{"[" EVENT("a", 7, "CPUExecutionProvider") "," EVENT("a", 9, "CPUExecutionProvider") "]", 8, NAN},
-		{"[" EVENT("a", 70, "CPU") "," EVENT("a", 9, "CPU") "," EVENT("b", 1, "CPU") "," EVENT("a", 8, "CPU") "," EVENT("a", 1, "CPU") "]", 8, 1},
+		{"[" EVENT("a", 7, "CPUExecutionProvider") "," EVENT("a", 9, "CPUExecutionProvider") "]", 8,
+	         NAN},
+		{"[" EVENT("a", 70, "CPU") "," EVENT("a", 9, "CPU") "," EVENT("b", 1, "CPU") "," EVENT(
+			 "a", 8, "CPU") "," EVENT("a", 1, "CPU") "]",
+	         8, 1},
 		{" [] ", 1e6, NAN}, /* what the graph said before */
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -73,7 +85,8 @@ static void test_devices(void **state)
 	berth_arena mem = {0};
 	berth_graph timed;
 	berth_ort_report r;
-	const char *text = "[" EVENT("b", 5, "CUDAExecutionProvider") "," EVENT("b", 6, "QNNExecutionProvider") "," EVENT("x", 4, "CPU") "]";
+	const char *text = "[" EVENT("b", 5, "CUDAExecutionProvider") "," EVENT(
+		"b", 6, "QNNExecutionProvider") "," EVENT("x", 4, "CPU") "]";
 	join(text, NULL, &mem, &timed, &r);
 	assert_near(time_of(&timed, 1, "gpu"), 5e-6, 0);
 	assert_near(time_of(&timed, 1, "npu"), 6e-6, 0);
@@ -94,15 +107,20 @@ static void test_bad_profiles(void **state)
 {
 	(void)state;
 	static const struct { const char *text, *part; } cases[] = {
-		{"", "p.json:1:1"}, {"{}", "expected a profile"}, {"[1]", "expected a profile"}, {"[{}", "p.json:1:"}, {"[{},]", "p.json:1:"},
-		{"[{\"cat\":\"Node\",\"name\":\"a_kernel_time\"}]", "dur"}, {"[{\"cat\":\"Node\",\"name\":\"a_kernel_time\",\"dur\":-1}]", "/0/dur: -1"},
-		{"[{},{\"cat\":\"Node\",\"name\":3}]", "/1/name"}, {"[{\"cat\":\"Node\",\"name\":\"a_kernel_time\",\"dur\":1e13}]", "at most 1e12"}};
+		{"", "p.json:1:1"}, {"{}", "expected a profile"}, {"[1]", "expected a profile"},
+		{"[{}", "p.json:1:"}, {"[{},]", "p.json:1:"},
+		{"[{\"cat\":\"Node\",\"name\":\"a_kernel_time\"}]", "dur"},
+		{"[{\"cat\":\"Node\",\"name\":\"a_kernel_time\",\"dur\":-1}]", "/0/dur: -1"},
+		{"[{},{\"cat\":\"Node\",\"name\":3}]", "/1/name"},
+		{"[{\"cat\":\"Node\",\"name\":\"a_kernel_time\",\"dur\":1e13}]", "at most 1e12"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g, timed;
 		berth_err err;
 		read_graph(&mem, &g);
-		assert_int_equal(berth_graph_ort_times("p.json", cases[i].text, strlen(cases[i].text), NULL, &g, &mem, &tmp, &timed, NULL, &err), BERTH_EFORMAT);
+		assert_int_equal(berth_graph_ort_times("p.json", cases[i].text, strlen(cases[i].text), NULL,
+		                                       &g, &mem, &tmp, &timed, NULL, &err),
+		                 BERTH_EFORMAT);
 		assert_contains(err.msg, cases[i].part);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
@@ -123,7 +141,8 @@ static void test_each_allocation_may_fail(void **state)
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
 		berth_arena_init(&tmp, &f.hook);
-		berth_status st = berth_graph_ort_times("p.json", text, strlen(text), NULL, &g, &mem, &tmp, &timed, &r, &err);
+		berth_status st = berth_graph_ort_times("p.json", text, strlen(text), NULL, &g, &mem, &tmp,
+		                                        &timed, &r, &err);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		berth_arena_free(&keep);
@@ -154,8 +173,10 @@ static void test_many_runs(void **state)
 	text[size - 2] = ']';
 	read_graph(&mem, &g);
 	double start = berth_cpu_seconds();
-	assert_ok(berth_graph_ort_times("p.json", text, size - 1, NULL, &g, &mem, &tmp, &timed, &r, &err), &err);
-	print_message("%zu bytes: %.1f ns a byte\n", size, (berth_cpu_seconds() - start) * 1e9 / (double)size);
+	assert_ok(berth_graph_ort_times("p.json", text, size - 1, NULL, &g, &mem, &tmp, &timed, &r, &err),
+	          &err);
+	print_message("%zu bytes: %.1f ns a byte\n", size,
+	              (berth_cpu_seconds() - start) * 1e9 / (double)size);
 	assert_int_equal(r.n_runs, n);
 	assert_near(time_of(&timed, 0, "cpu"), 5e-6, 0);
 	assert_true(berth_arena_size(&mem) < size);
@@ -164,7 +185,8 @@ static void test_many_runs(void **state)
 	free(text);
 }
 
-/* A profile that ONNX Runtime 1.30 wrote of a session at optimisation level 0: every operator joins; what it wraps around them does not. */
+/* A profile that ONNX Runtime 1.30 wrote of a session at optimisation level 0: every operator joins; what it
+ * wraps around them does not. */
 static void test_real_profile(void **state)
 {
 	(void)state;
@@ -175,7 +197,8 @@ static void test_real_profile(void **state)
 	char *text;
 	size_t size;
 	assert_ok(berth_graph_read_onnx(BERTH_FIXTURES "/resnet18_batch.onnx", &mem, &tmp, &g, &err), &err);
-	assert_ok(berth_file_read(BERTH_FIXTURES "/resnet18_batch.profile.json", &mem, &text, &size, &err), &err);
+	assert_ok(berth_file_read(BERTH_FIXTURES "/resnet18_batch.profile.json", &mem, &text, &size, &err),
+	          &err);
 	assert_ok(berth_graph_ort_times("p.json", text, size, NULL, &g, &mem, &tmp, &timed, &r, &err), &err);
 	assert_int_equal(r.n_timed, g.n_ops);
 	assert_int_equal(r.n_untimed, 0);
@@ -188,7 +211,9 @@ static void test_real_profile(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_medians), cmocka_unit_test(test_devices), cmocka_unit_test(test_bad_profiles),
-	                                   cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_many_runs), cmocka_unit_test(test_real_profile)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_medians),      cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_bad_profiles), cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_many_runs),    cmocka_unit_test(test_real_profile)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

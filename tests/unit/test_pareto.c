@@ -1,4 +1,5 @@
-/* Pareto fronts against the front of all placements, their points against simulations of their own, threads, limits, failing memory. */
+/* Pareto fronts against the front of all placements, their points against simulations of their own, threads,
+ * limits, failing memory. */
 #include "bounds.h"
 #include "check.h"
 #include "graph_json.h"
@@ -27,8 +28,10 @@ static void compile(compiled *c, uint64_t seed, int max_ops)
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	instance_make(seed, max_ops, 3, &in);
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
 	instance_free(&in);
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
 }
@@ -41,7 +44,8 @@ static void discard(compiled *c)
 
 static berth_pareto_cfg config(berth_metric a, berth_metric b, int64_t evaluations)
 {
-	return (berth_pareto_cfg){{berth_objective_of(a), berth_objective_of(b)}, 64, {.seed = 1, .evaluations = evaluations}};
+	return (berth_pareto_cfg){
+		{berth_objective_of(a), berth_objective_of(b)}, 64, {.seed = 1, .evaluations = evaluations}};
 }
 
 static bool dominated(const double value[2], double (*front)[2], int32_t n)
@@ -62,10 +66,12 @@ static int32_t brute_force(compiled *c, const berth_pareto_cfg *cfg, double (*fr
 	do {
 		bool legal = true;
 		for (int32_t o = 0; o < c->p.n_ops; o++)
-			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) && op_dev[o] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[o]]]];
+			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) &&
+			        op_dev[o] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[o]]]];
 		berth_sim_result r;
 		if (legal && !(berth_eval_result(&eval, op_dev, NULL, &r) > 0)) {
-			double value[2] = {berth_objective_value(&cfg->objective[0], &r), berth_objective_value(&cfg->objective[1], &r)};
+			double value[2] = {berth_objective_value(&cfg->objective[0], &r),
+			                   berth_objective_value(&cfg->objective[1], &r)};
 			if (!dominated(value, front, n)) {
 				int32_t kept = 0;
 				for (int32_t i = 0; i < n; i++)
@@ -90,7 +96,8 @@ static void check_points(compiled *c, const berth_pareto_cfg *cfg, const berth_p
 		berth_violations broken;
 		berth_err err;
 		assert_ok(berth_timeline_new(&c->p, x->op_dev, x->op_order, &c->mem, &t, &err), &err);
-		assert_ok(berth_check_placement(&c->p, x->op_dev, t.peak_bytes, &c->mem, &broken, &err), &err);
+		assert_ok(berth_check_placement(&c->p, x->op_dev, t.peak_bytes, &c->mem, &broken, &err),
+		          &err);
 		assert_int_equal(broken.n, 0);
 		for (int k = 0; k < 2; k++)
 			assert_true(x->value[k] == berth_objective_value(&cfg->objective[k], &t.r));
@@ -102,7 +109,9 @@ static void check_points(compiled *c, const berth_pareto_cfg *cfg, const berth_p
 static void fronts_are_those_of_all_placements(void **state)
 {
 	static double front[MOST][2];
-	static const berth_metric pair[][2] = {{BERTH_LATENCY, BERTH_ENERGY}, {BERTH_LATENCY, BERTH_THROUGHPUT}, {BERTH_ENERGY, BERTH_POWER}};
+	static const berth_metric pair[][2] = {{BERTH_LATENCY, BERTH_ENERGY},
+	                                       {BERTH_LATENCY, BERTH_THROUGHPUT},
+	                                       {BERTH_ENERGY, BERTH_POWER}};
 	int32_t points = 0, found = 0, many = 0;
 	(void)state;
 	for (uint64_t seed = 1; seed <= 400; seed++) {
@@ -112,7 +121,8 @@ static void fronts_are_those_of_all_placements(void **state)
 			berth_pareto_cfg cfg = config(pair[k][0], pair[k][1], 4000);
 			berth_pareto f;
 			berth_err err;
-			if (berth_objective_check(&cfg.objective[0], &c.p, NULL) != BERTH_OK || berth_objective_check(&cfg.objective[1], &c.p, NULL) != BERTH_OK ||
+			if (berth_objective_check(&cfg.objective[0], &c.p, NULL) != BERTH_OK ||
+			    berth_objective_check(&cfg.objective[1], &c.p, NULL) != BERTH_OK ||
 			    berth_problem_feasible(&c.p, NULL) != BERTH_OK)
 				continue;
 			assert_ok(berth_pareto_search(&c.p, &cfg, &c.mem, &c.tmp, &f, &err), &err);
@@ -120,7 +130,8 @@ static void fronts_are_those_of_all_placements(void **state)
 			int32_t n = brute_force(&c, &cfg, front);
 			for (int32_t i = 0; i < n; i++)
 				for (int32_t j = 0; j < f.n; j++)
-					if (f.point[j].value[0] <= front[i][0] && f.point[j].value[1] <= front[i][1]) {
+					if (f.point[j].value[0] <= front[i][0] &&
+					    f.point[j].value[1] <= front[i][1]) {
 						found++;
 						break;
 					}
@@ -141,7 +152,8 @@ static void same_front_for_any_threads(void **state)
 	berth_pareto_cfg cfg = config(BERTH_LATENCY, BERTH_THROUGHPUT, 3000);
 	(void)state;
 	uint64_t seed = 1;
-	for (compile(&c, seed, 40); berth_problem_feasible(&c.p, NULL) != BERTH_OK || c.p.n_ops < 20; compile(&c, ++seed, 40))
+	for (compile(&c, seed, 40); berth_problem_feasible(&c.p, NULL) != BERTH_OK || c.p.n_ops < 20;
+	     compile(&c, ++seed, 40))
 		discard(&c);
 	cfg.most_points = 3;
 	assert_ok(berth_pareto_search(&c.p, &cfg, &c.mem, &c.tmp, &one, &err), &err);
@@ -151,7 +163,8 @@ static void same_front_for_any_threads(void **state)
 	assert_true(one.n == four.n && one.n <= 3 && one.evaluations == four.evaluations);
 	for (int32_t i = 0; i < one.n; i++) {
 		assert_memory_equal(one.point[i].value, four.point[i].value, sizeof one.point[i].value);
-		assert_memory_equal(one.point[i].op_dev, four.point[i].op_dev, (size_t)c.p.n_ops * sizeof(int32_t));
+		assert_memory_equal(one.point[i].op_dev, four.point[i].op_dev,
+		                    (size_t)c.p.n_ops * sizeof(int32_t));
 	}
 	cfg.search.pool = NULL;
 	cfg.most_points = 1;
@@ -193,7 +206,8 @@ static void failing_memory(void **state)
 	berth_pareto_cfg cfg = config(BERTH_LATENCY, BERTH_THROUGHPUT, 50);
 	(void)state;
 	uint64_t seed = 3;
-	for (compile(&c, seed, 6); berth_problem_feasible(&c.p, NULL) != BERTH_OK || c.p.n_ops < 4; compile(&c, ++seed, 6))
+	for (compile(&c, seed, 6); berth_problem_feasible(&c.p, NULL) != BERTH_OK || c.p.n_ops < 4;
+	     compile(&c, ++seed, 6))
 		discard(&c);
 	cfg.most_points = 2;
 	for (long k = 0;; k += 7) {
@@ -218,7 +232,9 @@ static void failing_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fronts_are_those_of_all_placements), cmocka_unit_test(same_front_for_any_threads), cmocka_unit_test(limits_hold_for_all_points),
+		cmocka_unit_test(fronts_are_those_of_all_placements),
+		cmocka_unit_test(same_front_for_any_threads),
+		cmocka_unit_test(limits_hold_for_all_points),
 		cmocka_unit_test(failing_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

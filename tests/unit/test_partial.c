@@ -1,4 +1,5 @@
-/* Partial schedules: the worked example of Topcuoglu et al., gaps and slots, the memory bound against the simulator. */
+/* Partial schedules: the worked example of Topcuoglu et al., gaps and slots, the memory bound against the
+ * simulator. */
 #include "ceft.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -22,7 +23,8 @@ static void compile(compiled *c, const char *graph, const char *system)
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
 }
 
@@ -71,7 +73,8 @@ static void test_heft_example(void **state)
 	}
 	berth_partial_reset(part);
 	berth_err err;
-	assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err); /* ranks as keys: the same list */
+	assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err); /* ranks as keys: the
+	                                                                                same list */
 	assert_int_equal(berth_partial_length_ns(part), 80 * TOPCUOGLU_UNIT);
 	discard(&c);
 }
@@ -88,7 +91,8 @@ static void test_cpop_example(void **state)
 	for (int32_t op = 0; op < 10; op++) {
 		for (int32_t i = c.g.op_in_off[op]; i < c.g.op_in_off[op + 1]; i++) {
 			int32_t t = c.g.in_tensor[i], from = c.g.tensor_producer[t];
-			int64_t rank = rank_d[from] + c.p.op_mean_ns[from] + c.p.class_mean_ns[c.p.tensor_class[t]];
+			int64_t rank =
+				rank_d[from] + c.p.op_mean_ns[from] + c.p.class_mean_ns[c.p.tensor_class[t]];
 			rank_d[op] = rank > rank_d[op] ? rank : rank_d[op];
 		}
 		key[op] = rank_d[op] + c.p.op_rank_ns[op];
@@ -108,7 +112,8 @@ static void test_cpop_example(void **state)
 
 static const char *const free_ops =
 	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"free\",\"ops\":["
-	"{\"name\":\"a\",\"time_s\":{\"d\":10e-9}},{\"name\":\"b\",\"time_s\":{\"d\":4e-9}},{\"name\":\"c\",\"time_s\":{\"d\":6e-9}},"
+	"{\"name\":\"a\",\"time_s\":{\"d\":10e-9}},{\"name\":\"b\",\"time_s\":{\"d\":4e-9}},{\"name\":\"c\","
+        "\"time_s\":{\"d\":6e-9}},"
 	"{\"name\":\"z\",\"time_s\":{\"d\":0}},{\"name\":\"e\",\"time_s\":{\"d\":1e-9}}],\"edges\":[]}";
 
 static int64_t put(berth_partial *part, int32_t op, int64_t ready, bool insertion)
@@ -123,14 +128,17 @@ static void test_gaps(void **state)
 	(void)state;
 	enum { A, B, C, Z, E };
 	compiled c;
-	compile(&c, free_ops, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"d\"}],\"links\":[]}");
+	compile(&c, free_ops,
+	        "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"d\"}],"
+	        "\"links\":[]}");
 	berth_partial *part = new_partial(&c);
 	assert_int_equal(put(part, A, 20, true), 20);                      /* idle [0,20) */
 	assert_int_equal(berth_partial_start(part, C, 0, 0, false), 30);   /* without insertion: after a */
-	assert_int_equal(berth_partial_start(part, C, 0, 15, true), 30);   /* 15..21 is too long for what is left of the gap */
+	assert_int_equal(berth_partial_start(part, C, 0, 15, true), 30);   /* 15..21 is too long for what is
+	                                                                      left of the gap */
 	assert_int_equal(put(part, C, 14, true), 14);                      /* exactly: idle [0,14) */
 	assert_int_equal(berth_partial_start(part, B, 0, 11, true), 30);
-	assert_int_equal(put(part, Z, 5, true), 5);                        /* no time, but nothing may run across it */
+	assert_int_equal(put(part, Z, 5, true), 5); /* no time, but nothing may run across it */
 	assert_int_equal(berth_partial_start(part, B, 0, 2, true), 5);
 	assert_int_equal(put(part, B, 1, true), 1);
 	assert_int_equal(put(part, E, 0, true), 0);                        /* fills [0,1) */
@@ -146,7 +154,9 @@ static void test_slots(void **state)
 {
 	(void)state;
 	compiled c;
-	compile(&c, free_ops, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"d\",\"slots\":2}],\"links\":[]}");
+	compile(&c, free_ops,
+	        "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"d\","
+	        "\"slots\":2}],\"links\":[]}");
 	berth_partial *part = new_partial(&c);
 	assert_int_equal(put(part, 0, 0, true), 0);
 	assert_int_equal(put(part, 1, 3, true), 3); /* the other slot, idle [0,3) */
@@ -169,9 +179,11 @@ static void check_schedule(uint64_t seed, const compiled *c, const berth_partial
 		berth_partial_ready(part, op, ready);
 		assert_true(start[op] >= ready[dev]);
 		for (int32_t o = 0; o < c->g.n_ops; o++)
-			busy += berth_partial_dev(part, o) == dev && end[o] > start[o] && start[o] <= start[op] && start[op] < end[o];
+			busy += berth_partial_dev(part, o) == dev && end[o] > start[o] &&
+			        start[o] <= start[op] && start[op] < end[o];
 		if (busy > c->s.dev_slots[dev])
-			print_error("seed %llu: %d operators at once on device %d\n", (unsigned long long)seed, busy, dev);
+			print_error("seed %llu: %d operators at once on device %d\n",
+			            (unsigned long long)seed, busy, dev);
 		assert_true(busy <= c->s.dev_slots[dev]);
 	}
 }
@@ -183,7 +195,8 @@ static int check_tails(compiled *c, const berth_partial *part)
 	int exact = 0;
 	berth_ceft_tails(&c->p, tail);
 	for (int32_t op = 0; op < c->g.n_ops; op++) {
-		int64_t least = berth_partial_end_ns(part)[op] + tail[op * c->s.n_devs + berth_partial_dev(part, op)];
+		int64_t least =
+			berth_partial_end_ns(part)[op] + tail[op * c->s.n_devs + berth_partial_dev(part, op)];
 		assert_true(least <= berth_partial_length_ns(part));
 		exact += least == berth_partial_length_ns(part);
 	}
@@ -211,7 +224,8 @@ static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
 	berth_sim_run(sim, op_dev, NULL, &r);
 	for (int32_t d = 0; d < c->s.n_devs && !c->p.memory_free; d++) {
 		assert_true(berth_partial_bytes(part, d) >= berth_sim_peak_bytes(sim)[d]);
-		tight += berth_partial_bytes(part, d) == berth_sim_peak_bytes(sim)[d] && berth_sim_peak_bytes(sim)[d] > 0;
+		tight += berth_partial_bytes(part, d) == berth_sim_peak_bytes(sim)[d] &&
+		         berth_sim_peak_bytes(sim)[d] > 0;
 	}
 	return tight;
 }
@@ -235,7 +249,9 @@ static void test_random_instances(void **state)
 			assert_ok(berth_sim_new(&c.p, &c.mem, &sim, &err), &err);
 			tight += check_memory(&c, part, sim);
 			int32_t order[INSTANCE_MAX_OPS];
-			assert_ok(berth_partial_schedule((berth_partial_reset(part), part), c.p.op_mean_ns, &c.tmp, &err), &err);
+			assert_ok(berth_partial_schedule((berth_partial_reset(part), part), c.p.op_mean_ns,
+			                                 &c.tmp, &err),
+			          &err);
 			berth_partial_order(part, order);
 			assert_true(berth_order_is_topological(&c.g, order, &c.tmp));
 			checked++;
@@ -248,7 +264,8 @@ static void test_random_instances(void **state)
 	assert_true(exact > 1000);
 }
 
-/* The earliest finish of every operator, with insertion and without, on all kinds of problems, against the definition. */
+/* The earliest finish of every operator, with insertion and without, on all kinds of problems, against the
+ * definition. */
 static void test_earliest(void **state)
 {
 	(void)state;
@@ -268,15 +285,22 @@ static void test_earliest(void **state)
 				berth_partial_ready(part, op, ready);
 				berth_partial_look_ahead(part, op);
 				for (int32_t d = 0; d < c.p.n_devs; d++) {
-					bool may = berth_partial_dev(part, op) < 0 ? berth_op_legal(&c.p, op, d) && berth_partial_fits(part, coloc, d) : d == berth_partial_dev(part, op);
-					int64_t ends = may ? berth_partial_start(part, op, d, ready[d], insertion) + berth_op_time(&c.p, op, d) : 0;
+					bool may = berth_partial_dev(part, op) < 0
+					                   ? berth_op_legal(&c.p, op, d) &&
+					                             berth_partial_fits(part, coloc, d)
+					                   : d == berth_partial_dev(part, op);
+					int64_t ends =
+						may ? berth_partial_start(part, op, d, ready[d], insertion) +
+								berth_op_time(&c.p, op, d)
+						    : 0;
 					if (may && (want < 0 || ends < end)) {
 						want = d;
 						end = ends;
 					}
 				}
 				int32_t got = berth_partial_earliest(part, op, insertion, &at);
-				assert_true(want < 0 || (got == want && at + berth_op_time(&c.p, op, got) == end));
+				assert_true(want < 0 ||
+				            (got == want && at + berth_op_time(&c.p, op, got) == end));
 				assert_true(berth_op_legal(&c.p, op, got));
 				berth_partial_place(part, op, got, at);
 			}

@@ -1,4 +1,5 @@
-/* Partitioning as placement: the graph and the machine that libraries are given, and what they make of instances whose best cut is known. */
+/* Partitioning as placement: the graph and the machine that libraries are given, and what they make of
+ * instances whose best cut is known. */
 #include "graph_json.h"
 #include "instance.h"
 #include "partition.h"
@@ -29,7 +30,8 @@ static void compile(compiled *c, const char *graph, const char *system)
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
 	finish(c);
 }
 
@@ -74,7 +76,9 @@ static void check_job(const berth_problem *p, const partition_job *j)
 		for (int32_t b = 0; b < j->n_parts; b++) {
 			int32_t distance = j->distance[a * j->n_parts + b];
 			assert_int_equal(distance, j->distance[b * j->n_parts + a]);
-			assert_true(a == b ? distance == 0 : distance >= PARTITION_DISTANCE_UNIT && distance <= PARTITION_DISTANCE_MOST);
+			assert_true(a == b ? distance == 0
+			                   : distance >= PARTITION_DISTANCE_UNIT &&
+			                             distance <= PARTITION_DISTANCE_MOST);
 			most = distance > most ? distance : most;
 		}
 	}
@@ -129,9 +133,12 @@ static void test_parallel_edges_merge(void **state)
 	berth_err err;
 	const int32_t dev[] = {0, 1};
 	compile(&c,
-	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\",\"colocate\":\"g\"},{\"name\":\"d\",\"colocate\":\"g\"}],"
-	        "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1000},{\"from\":\"a\",\"to\":\"b\",\"bytes\":3000,\"tensor\":\"t\"},"
-	        "{\"from\":\"a\",\"to\":\"c\",\"bytes\":1000},{\"from\":\"c\",\"to\":\"d\",\"bytes\":5000},{\"from\":\"b\",\"to\":\"d\",\"bytes\":2000}]}",
+	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{"
+	        "\"name\":\"c\",\"colocate\":\"g\"},{\"name\":\"d\",\"colocate\":\"g\"}],"
+	        "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1000},{\"from\":\"a\",\"to\":\"b\","
+	        "\"bytes\":3000,\"tensor\":\"t\"},"
+	        "{\"from\":\"a\",\"to\":\"c\",\"bytes\":1000},{\"from\":\"c\",\"to\":\"d\",\"bytes\":5000},{"
+	        "\"from\":\"b\",\"to\":\"d\",\"bytes\":2000}]}",
 	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
 	        "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}");
 	assert_ok(partition_job_new(&c.p, 2, dev, &c.mem, &c.tmp, &j, &err), &err);
@@ -146,23 +153,33 @@ static void test_parallel_edges_merge(void **state)
 
 /* ---- cuts that are known ---- */
 
-/* n_chains chains of `size` operators, with edges of 1 MB from every operator to the next three; neighbouring chains are joined by 1 kB, and pairs of
- * chains (0 and 1, 2 and 3) by ten edges of 50 kB. */
+/* n_chains chains of `size` operators, with edges of 1 MB from every operator to the next three;
+ * neighbouring chains are joined by 1 kB, and pairs of chains (0 and 1, 2 and 3) by ten edges of 50 kB. */
 static void chains(int n_chains, int size, const char *attribute, char *out, size_t len)
 {
 	size_t at = (size_t)snprintf(out, len, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
 	for (int k = 0; k < n_chains; k++)
 		for (int i = 0; i < size; i++)
-			at += (size_t)snprintf(out + at, len - at, "%s{\"name\":\"o%d_%d\",\"flops\":1e6%s}", k + i ? "," : "", k, i, k + i ? "" : attribute);
+			at += (size_t)snprintf(out + at, len - at, "%s{\"name\":\"o%d_%d\",\"flops\":1e6%s}",
+			                       k + i ? "," : "", k, i, k + i ? "" : attribute);
 	at += (size_t)snprintf(out + at, len - at, "],\"edges\":[");
 	for (int k = 0; k < n_chains; k++)
 		for (int i = 0; i < size; i++) {
 			for (int d = 1; d <= 3 && i + d < size; d++)
-				at += (size_t)snprintf(out + at, len - at, "%s{\"from\":\"o%d_%d\",\"to\":\"o%d_%d\",\"bytes\":1000000}", k + i + d > 1 ? "," : "", k, i, k, i + d);
+				at += (size_t)snprintf(
+					out + at, len - at,
+					"%s{\"from\":\"o%d_%d\",\"to\":\"o%d_%d\",\"bytes\":1000000}",
+					k + i + d > 1 ? "," : "", k, i, k, i + d);
 			if (k % 2 == 0 && i < 10)
-				at += (size_t)snprintf(out + at, len - at, ",{\"from\":\"o%d_%d\",\"to\":\"o%d_%d\",\"bytes\":50000,\"tensor\":\"pair\"}", k, i, k + 1, i);
+				at += (size_t)snprintf(out + at, len - at,
+				                       ",{\"from\":\"o%d_%d\",\"to\":\"o%d_%d\",\"bytes\":"
+				                       "50000,\"tensor\":\"pair\"}",
+				                       k, i, k + 1, i);
 			else if (k + 1 < n_chains && i == 0)
-				at += (size_t)snprintf(out + at, len - at, ",{\"from\":\"o%d_%d\",\"to\":\"o%d_%d\",\"bytes\":1000,\"tensor\":\"next\"}", k, i, k + 1, i);
+				at += (size_t)snprintf(out + at, len - at,
+				                       ",{\"from\":\"o%d_%d\",\"to\":\"o%d_%d\",\"bytes\":"
+				                       "1000,\"tensor\":\"next\"}",
+				                       k, i, k + 1, i);
 		}
 	at += (size_t)snprintf(out + at, len - at, "]}");
 	assert_true(at < len);
@@ -183,7 +200,8 @@ static void check_chains(const compiled *c, int n_chains, const int32_t *op_dev,
 	assert_int_equal(c->p.n_ops, n_chains * CHAIN);
 }
 
-static void place(compiled *c, const partition_library *lib, int32_t n_parts, double imbalance, int32_t *op_dev)
+static void place(compiled *c, const partition_library *lib, int32_t n_parts, double imbalance,
+                  int32_t *op_dev)
 {
 	partition_job j;
 	berth_err err;
@@ -200,10 +218,18 @@ static void place(compiled *c, const partition_library *lib, int32_t n_parts, do
 
 /* Two hosts (devices 0 and 2, 1 and 3) of two equal devices, 100 times faster inside. */
 #define LINK(a, b, rate) "{\"from\":\"d" a "\",\"to\":\"d" b "\",\"bandwidth\":" rate ",\"both_ways\":true}"
-#define TWO_HOSTS                                                                                                                                     \
-	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":1e9},"                \
-	"{\"name\":\"d2\",\"peak_flops\":1e9},{\"name\":\"d3\",\"peak_flops\":1e9}],\"links\":[" LINK("0", "2", "1e10") "," LINK("1", "3", "1e10") "," LINK( \
-		"0", "1", "1e8") "," LINK("0", "3", "1e8") "," LINK("2", "1", "1e8") "," LINK("2", "3", "1e8") "]}"
+#define TWO_HOSTS                                                                                            \
+	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_flops\":1e9},{"     \
+	"\"name\":\"d1\",\"peak_flops\":1e9},"                                                               \
+	"{\"name\":\"d2\",\"peak_flops\":1e9},{\"name\":\"d3\",\"peak_flops\":1e9}],\"links\":[" LINK(       \
+		"0", "2",                                                                                    \
+		"1e10") "," LINK("1", "3",                                                                   \
+	                         "1e10") "," LINK("0", "1",                                                  \
+	                                          "1e8") "," LINK("0", "3",                                  \
+	                                                          "1e8") "," LINK("2", "1",                  \
+	                                                                          "1e8") "," LINK("2", "3",  \
+	                                                                                          "1e8") "]" \
+	                                                                                                 "}"
 
 static void test_cuts_where_it_is_thin(void **state)
 {
@@ -247,7 +273,8 @@ static void test_pins_pull(void **state)
 		}
 }
 
-/* Work goes by speed: on devices of speeds 4, 2 and 1, loads in time are equal within the imbalance and the size of an operator. */
+/* Work goes by speed: on devices of speeds 4, 2 and 1, loads in time are equal within the imbalance and the
+ * size of an operator. */
 static void test_parts_follow_speed(void **state)
 {
 	(void)state;
@@ -261,18 +288,22 @@ static void test_parts_follow_speed(void **state)
 		if (!is_there(libraries[l]))
 			continue;
 		compile(&c, graph,
-		        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_flops\":4e9},{\"name\":\"d1\",\"peak_flops\":2e9},"
-		        "{\"name\":\"d2\",\"peak_flops\":1e9}],\"links\":[" LINK("0", "1", "1e10") "," LINK("0", "2", "1e10") "," LINK("1", "2", "1e10") "]}");
+		        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_"
+		        "flops\":4e9},{\"name\":\"d1\",\"peak_flops\":2e9},"
+		        "{\"name\":\"d2\",\"peak_flops\":1e9}],\"links\":[" LINK("0", "1", "1e10") "," LINK(
+				"0", "2", "1e10") "," LINK("1", "2", "1e10") "]}");
 		place(&c, libraries[l], 3, 1.05, op_dev);
 		for (int i = 0; i < 4 * CHAIN; i++)
 			n[op_dev[i]]++;
 		for (int d = 0; d < 3; d++)
-			assert_true(fabs(n[d] - 4 * CHAIN * speed[d] / 7) <= 0.05 * 4 * CHAIN * speed[d] / 7 + 2);
+			assert_true(fabs(n[d] - 4 * CHAIN * speed[d] / 7) <=
+			            0.05 * 4 * CHAIN * speed[d] / 7 + 2);
 		discard(&c);
 	}
 }
 
-/* METIS balances bytes beside work: of two equal devices one has room for a quarter of the parameters; the plain cut has twice that. */
+/* METIS balances bytes beside work: of two equal devices one has room for a quarter of the parameters; the
+ * plain cut has twice that. */
 static void test_bytes_are_balanced(void **state)
 {
 	(void)state;
@@ -285,15 +316,20 @@ static void test_bytes_are_balanced(void **state)
 		return;
 	at += (size_t)snprintf(graph, sizeof graph, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
 	for (int i = 0; i < 60; i++) {
-		snprintf(attributes, sizeof attributes, "\"flops\":1e6,\"param_bytes\":%d", 50 + 100 * (i % 2));
-		at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"name\":\"o%d\",%s}", i ? "," : "", i, attributes);
+		snprintf(attributes, sizeof attributes, "\"flops\":1e6,\"param_bytes\":%d",
+		         50 + 100 * (i % 2));
+		at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"name\":\"o%d\",%s}", i ? "," : "",
+		                       i, attributes);
 	}
 	at += (size_t)snprintf(graph + at, sizeof graph - at, "],\"edges\":[");
 	for (int i = 1; i < 60; i++)
-		at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i > 1 ? "," : "", i - 1, i);
+		at += (size_t)snprintf(graph + at, sizeof graph - at,
+		                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i > 1 ? "," : "",
+		                       i - 1, i);
 	snprintf(graph + at, sizeof graph - at, "]}");
 	compile(&c, graph,
-	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_flops\":1e9},{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":2300}],"
+	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_flops\":1e9}"
+	        ",{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":2300}],"
 	        "\"links\":[" LINK("0", "1", "1e10") "]}");
 	assert_false(c.p.memory_free);
 	place(&c, &partition_metis, 2, 1.05, op_dev);
@@ -362,9 +398,14 @@ static void test_a_missing_library_is_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jobs_hold),           cmocka_unit_test(test_parallel_edges_merge), cmocka_unit_test(test_cuts_where_it_is_thin),
-		cmocka_unit_test(test_pins_pull),           cmocka_unit_test(test_parts_follow_speed),   cmocka_unit_test(test_bytes_are_balanced),
-		cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_a_missing_library_is_named),
+		cmocka_unit_test(test_jobs_hold),
+		cmocka_unit_test(test_parallel_edges_merge),
+		cmocka_unit_test(test_cuts_where_it_is_thin),
+		cmocka_unit_test(test_pins_pull),
+		cmocka_unit_test(test_parts_follow_speed),
+		cmocka_unit_test(test_bytes_are_balanced),
+		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_a_missing_library_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The PBQP solver against brute force, its reductions on graphs that they solve, its bound and its answers on larger ones. */
+/* The PBQP solver against brute force, its reductions on graphs that they solve, its bound and its answers
+ * on larger ones. */
 #include "pbqp_work.h"
 #include "rng.h"
 #include "support.h"
@@ -54,7 +55,8 @@ static void random_costs(instance *p, berth_rng *rng, uint32_t range, uint32_t i
 				*edge_entry(p, e, i, j) = random_cost(rng, range, inf_percent);
 }
 
-static instance random_instance(berth_rng *rng, int32_t n, int32_t max_alts, int32_t m, uint32_t range, uint32_t inf_percent, berth_arena *mem)
+static instance random_instance(berth_rng *rng, int32_t n, int32_t max_alts, int32_t m, uint32_t range,
+                                uint32_t inf_percent, berth_arena *mem)
 {
 	instance p = instance_new(n, n > 1 ? m : 0, mem);
 	for (int32_t v = 0; v < n; v++)
@@ -75,7 +77,8 @@ static berth_status build(const instance *p, berth_arena *mem, berth_pbqp **q, b
 		memcpy(berth_pbqp_node(*q, v), node_cost(p, v), (size_t)p->k[v] * sizeof(int64_t));
 	for (int32_t e = 0; e < p->m; e++) {
 		for (int32_t i = 0; i < p->k[p->u[e]]; i++)
-			memcpy(matrix + i * p->k[p->v[e]], edge_entry(p, e, i, 0), (size_t)p->k[p->v[e]] * sizeof(int64_t));
+			memcpy(matrix + i * p->k[p->v[e]], edge_entry(p, e, i, 0),
+			       (size_t)p->k[p->v[e]] * sizeof(int64_t));
 		BERTH_TRY(berth_pbqp_edge(*q, p->u[e], p->v[e], matrix, err));
 	}
 	return BERTH_OK;
@@ -105,7 +108,8 @@ static int64_t brute_force(const instance *p, int32_t v, int32_t *x, int64_t bes
 	return best;
 }
 
-static berth_pbqp_stats solve(const instance *p, const berth_pbqp *q, berth_pbqp_mode mode, int64_t limit, int32_t *x, berth_arena *tmp)
+static berth_pbqp_stats solve(const instance *p, const berth_pbqp *q, berth_pbqp_mode mode, int64_t limit,
+                              int32_t *x, berth_arena *tmp)
 {
 	berth_pbqp_stats stats;
 	berth_err err;
@@ -128,8 +132,10 @@ static void check_modes(const instance *p, berth_arena *mem)
 	int32_t x[64];
 	int64_t optimum = brute_force(p, 0, x, BERTH_PBQP_INF);
 	assert_ok(build(p, mem, &q, &err), &err);
-	berth_pbqp_stats early = solve(p, q, BERTH_PBQP_RN_EARLY, 0, x, &tmp), late = solve(p, q, BERTH_PBQP_RN_LATE, 0, x, &tmp);
-	berth_pbqp_stats best = solve(p, q, BERTH_PBQP_BEST, 0, x, &tmp), exact = solve(p, q, BERTH_PBQP_EXACT, 0, x, &tmp);
+	berth_pbqp_stats early = solve(p, q, BERTH_PBQP_RN_EARLY, 0, x, &tmp),
+			 late = solve(p, q, BERTH_PBQP_RN_LATE, 0, x, &tmp);
+	berth_pbqp_stats best = solve(p, q, BERTH_PBQP_BEST, 0, x, &tmp),
+			 exact = solve(p, q, BERTH_PBQP_EXACT, 0, x, &tmp);
 	const berth_pbqp_stats *all[] = {&early, &late, &best, &exact};
 	for (size_t i = 0; i < 4; i++) {
 		assert_true(all[i]->cost >= optimum);
@@ -150,7 +156,8 @@ static void test_equals_brute_force(void **state)
 		berth_rng rng = berth_rng_seed(seed, 1);
 		int32_t n = (int32_t)berth_rng_below(&rng, 13), max_alts = n <= 5 ? MAX_ALTS : n <= 8 ? 3 : 2;
 		int32_t m = (int32_t)berth_rng_below(&rng, 3 * (uint32_t)n + 1);
-		uint32_t range = seed % 4 == 0 ? 3 : 1000, inf_percent = seed % 3 == 0 ? berth_rng_below(&rng, 60) : 0;
+		uint32_t range = seed % 4 == 0 ? 3 : 1000,
+			 inf_percent = seed % 3 == 0 ? berth_rng_below(&rng, 60) : 0;
 		instance p = random_instance(&rng, n, max_alts, m, range, inf_percent, &mem);
 		check_modes(&p, &mem);
 		berth_arena_free(&mem);
@@ -173,7 +180,8 @@ static void test_equals_brute_force_of_four(void **state)
 	}
 }
 
-/* A random graph that RI and RII undo: each new node hangs on one node or on both ends of an edge there is. */
+/* A random graph that RI and RII undo: each new node hangs on one node or on both ends of an edge there is.
+ */
 static instance series_parallel(berth_rng *rng, int32_t n, bool tree, berth_arena *mem)
 {
 	instance p = instance_new(n, 2 * n, mem);
@@ -182,7 +190,8 @@ static instance series_parallel(berth_rng *rng, int32_t n, bool tree, berth_aren
 		p.k[v] = 1 + (int32_t)berth_rng_below(rng, MAX_ALTS);
 		if (v == 0)
 			continue;
-		int32_t on = (int32_t)berth_rng_below(rng, (uint32_t)v), e = p.m > 0 ? (int32_t)berth_rng_below(rng, (uint32_t)p.m) : -1;
+		int32_t on = (int32_t)berth_rng_below(rng, (uint32_t)v),
+			e = p.m > 0 ? (int32_t)berth_rng_below(rng, (uint32_t)p.m) : -1;
 		if (!tree && e >= 0 && berth_rng_below(rng, 2)) {
 			p.u[p.m] = p.u[e];
 			p.v[p.m++] = v;
@@ -208,7 +217,8 @@ static void test_series_parallel_needs_no_rn(void **state)
 		int32_t n = seed < 300 ? 1 + (int32_t)berth_rng_below(&rng, 7) : 400, x[400];
 		instance p = series_parallel(&rng, n, seed % 2, &mem);
 		assert_ok(build(&p, &mem, &q, &err), &err);
-		berth_pbqp_stats early = solve(&p, q, BERTH_PBQP_RN_EARLY, 0, x, &tmp), best = solve(&p, q, BERTH_PBQP_BEST, 0, x, &tmp);
+		berth_pbqp_stats early = solve(&p, q, BERTH_PBQP_RN_EARLY, 0, x, &tmp),
+				 best = solve(&p, q, BERTH_PBQP_BEST, 0, x, &tmp);
 		assert_int_equal(early.n_rn, 0);
 		assert_true(early.proven && early.lower_bound == early.cost && best.cost == early.cost);
 		if (n <= 7)
@@ -249,12 +259,14 @@ static void test_infinite_costs(void **state)
 {
 	(void)state;
 	for (int mode = BERTH_PBQP_RN_EARLY; mode <= BERTH_PBQP_EXACT; mode++) {
-		berth_pbqp_stats few = colour_complete(5, 4, (berth_pbqp_mode)mode), enough = colour_complete(6, 6, (berth_pbqp_mode)mode);
+		berth_pbqp_stats few = colour_complete(5, 4, (berth_pbqp_mode)mode),
+				 enough = colour_complete(6, 6, (berth_pbqp_mode)mode);
 		assert_true(few.cost == BERTH_PBQP_INF);
 		assert_true(enough.cost == 0 + 1 + 2 + 3 + 4 + 5);
 	}
 	assert_true(colour_complete(5, 4, BERTH_PBQP_EXACT).proven);
-	assert_true(colour_complete(3, 2, BERTH_PBQP_RN_EARLY).proven); /* reductions alone find it impossible */
+	assert_true(colour_complete(3, 2, BERTH_PBQP_RN_EARLY).proven); /* reductions alone find it impossible
+	                                                                 */
 }
 
 static void test_node_without_alternative(void **state)
@@ -283,7 +295,8 @@ static void test_parallel_edges_add(void **state)
 	berth_err err;
 	berth_pbqp *one, *two;
 	int32_t k[] = {2, 3};
-	const int64_t a[] = {1, 2, 3, 4, 5, BERTH_PBQP_INF}, b[] = {10, 40, 20, 50, 30, 60}, sum[] = {11, 22, 33, 44, 55, BERTH_PBQP_INF};
+	const int64_t a[] = {1, 2, 3, 4, 5, BERTH_PBQP_INF}, b[] = {10, 40, 20, 50, 30, 60},
+		      sum[] = {11, 22, 33, 44, 55, BERTH_PBQP_INF};
 	assert_ok(berth_pbqp_new(2, k, &mem, &one, &err), &err);
 	assert_ok(berth_pbqp_new(2, k, &mem, &two, &err), &err);
 	assert_ok(berth_pbqp_edge(one, 0, 1, a, &err), &err);
@@ -329,7 +342,8 @@ static void test_moves_keep_the_problem(void **state)
 	}
 }
 
-/* After the exact reductions every edge left has a zero in each allowed row and column, and every node left three neighbours. */
+/* After the exact reductions every edge left has a zero in each allowed row and column, and every node left
+ * three neighbours. */
 static void test_normal_form(void **state)
 {
 	(void)state;
@@ -347,7 +361,8 @@ static void test_normal_form(void **state)
 		assert_ok(pbqp_reduce_exact(&r, &err), &err);
 		for (int32_t e = 0; e < w.n_edges; e++) {
 			pbqp_view view = pbqp_view_of(&w, 2 * e);
-			int32_t n = w.n_alts[w.half[2 * e + 1].to], m = w.n_alts[w.half[2 * e].to], row_zeros = 0, col_zeros = 0;
+			int32_t n = w.n_alts[w.half[2 * e + 1].to], m = w.n_alts[w.half[2 * e].to],
+				row_zeros = 0, col_zeros = 0;
 			if (!w.edge_live[e])
 				continue;
 			for (int32_t i = 0; i < n; i++)
@@ -378,7 +393,8 @@ static int64_t anneal(const instance *p, int32_t sweeps, berth_rng *rng, berth_a
 				int32_t i = x[v], j = (int32_t)berth_rng_below(rng, (uint32_t)p->k[v]);
 				int64_t delta = node_cost(p, v)[j] - node_cost(p, v)[i];
 				for (int32_t e = 3 * v; e < 3 * v + 3; e++)
-					delta += *edge_entry(p, e, x[p->u[e]], j) - *edge_entry(p, e, x[p->u[e]], i);
+					delta += *edge_entry(p, e, x[p->u[e]], j) -
+					         *edge_entry(p, e, x[p->u[e]], i);
 				if (delta <= 0 || berth_rng_unit(rng) < exp(-(double)delta / temperature))
 					x[v] = j;
 			}
@@ -392,8 +408,8 @@ static int64_t anneal(const instance *p, int32_t sweeps, berth_rng *rng, berth_a
 	return best;
 }
 
-/* A random cubic multigraph as annealing wants it: edges 3v .. 3v+2 end in v, each edge stands at both of its ends, node costs are halved
- * so that cost = sum over that doubled list. */
+/* A random cubic multigraph as annealing wants it: edges 3v .. 3v+2 end in v, each edge stands at both of
+ * its ends, node costs are halved so that cost = sum over that doubled list. */
 static instance cubic(berth_rng *rng, int32_t n, uint32_t range, berth_arena *mem)
 {
 	instance p = instance_new(n, 3 * n, mem);
@@ -416,7 +432,8 @@ static instance cubic(berth_rng *rng, int32_t n, uint32_t range, berth_arena *me
 		p.v[b] = p.u[a] = b / 3;
 		for (int32_t i = 0; i < 4; i++)
 			for (int32_t j = 0; j < 4; j++)
-				*edge_entry(&p, a, i, j) = *edge_entry(&p, b, j, i) = a / 3 == b / 3 ? 0 : berth_rng_below(rng, range);
+				*edge_entry(&p, a, i, j) = *edge_entry(&p, b, j, i) =
+					a / 3 == b / 3 ? 0 : berth_rng_below(rng, range);
 	}
 	return p;
 }
@@ -470,7 +487,8 @@ static void test_same_answer_again(void **state)
 	berth_err err;
 	berth_pbqp *q;
 	instance p = random_instance(&rng, 3000, 5, 4500, 10000, 0, &mem);
-	int32_t *x = berth_arena_alloc(&mem, 3000, sizeof *x), *again = berth_arena_alloc(&mem, 3000, sizeof *again);
+	int32_t *x = berth_arena_alloc(&mem, 3000, sizeof *x),
+		*again = berth_arena_alloc(&mem, 3000, sizeof *again);
 	assert_ok(build(&p, &mem, &q, &err), &err);
 	berth_pbqp_stats best = solve(&p, q, BERTH_PBQP_BEST, 0, x, &tmp);
 	assert_non_null(berth_arena_alloc(&tmp, 12345, 1));
@@ -492,7 +510,8 @@ static void test_node_limit(void **state)
 	int32_t x[60];
 	instance p = random_instance(&rng, 60, 6, 240, 1000, 0, &mem);
 	assert_ok(build(&p, &mem, &q, &err), &err);
-	berth_pbqp_stats best = solve(&p, q, BERTH_PBQP_BEST, 0, x, &tmp), limited = solve(&p, q, BERTH_PBQP_EXACT, 7, x, &tmp);
+	berth_pbqp_stats best = solve(&p, q, BERTH_PBQP_BEST, 0, x, &tmp),
+			 limited = solve(&p, q, BERTH_PBQP_EXACT, 7, x, &tmp);
 	assert_int_equal(limited.nodes, 7);
 	assert_false(limited.proven);
 	assert_true(limited.cost <= best.cost);

@@ -1,4 +1,5 @@
-/* Placement by PBQP: what its sums stand for, what its pins, prices and memory do, and how near its answers come to the optimum. */
+/* Placement by PBQP: what its sums stand for, what its pins, prices and memory do, and how near its answers
+ * come to the optimum. */
 #include "graph_json.h"
 #include "instance.h"
 #include "method.h"
@@ -24,7 +25,8 @@ static void compile_text(compiled *c, const char *graph, const char *system)
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
 }
 
@@ -78,7 +80,8 @@ static double brute_force(compiled *c, berth_metric objective)
 		bool legal = true;
 		int32_t op = 0;
 		for (int32_t o = 0; o < c->p.n_ops; o++)
-			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) && op_dev[o] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[o]]]];
+			legal = legal && berth_op_legal(&c->p, o, op_dev[o]) &&
+			        op_dev[o] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[o]]]];
 		berth_score score = legal ? berth_eval_run(&eval, op_dev, NULL) : berth_score_worst();
 		if (legal && berth_score_feasible(score) && !(score.value >= best))
 			best = score.value;
@@ -91,29 +94,44 @@ static double brute_force(compiled *c, berth_metric objective)
 
 /* ---- the sum ---- */
 
-#define SYSTEM(devices, links) "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[" devices "],\"links\":[" links "]}"
+#define SYSTEM(devices, links)                                                                               \
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[" devices                    \
+	"],\"links\":[" links "]}"
 
-/* A random tree of n operators: each output has one consumer, so that the PBQP counts each transfer once. Random times on three devices. */
+/* A random tree of n operators: each output has one consumer, so that the PBQP counts each transfer once.
+ * Random times on three devices. */
 static void random_tree(berth_rng *rng, int32_t n, char *text, size_t size)
 {
-	size_t at = (size_t)snprintf(text, size, "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\",\"ops\":[");
+	size_t at = (size_t)snprintf(text, size,
+	                             "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\",\"ops\":[");
 	for (int32_t i = 0; i < n; i++)
-		at += (size_t)snprintf(text + at, size - at, "%s{\"name\":\"o%d\",\"time_s\":{\"d0\":%de-6,\"d1\":%de-6,\"d2\":%de-6}}", i ? "," : "", (int)i,
-		                       1 + (int)berth_rng_below(rng, 1000), 1 + (int)berth_rng_below(rng, 1000), 1 + (int)berth_rng_below(rng, 1000));
+		at += (size_t)snprintf(
+			text + at, size - at,
+			"%s{\"name\":\"o%d\",\"time_s\":{\"d0\":%de-6,\"d1\":%de-6,\"d2\":%de-6}}",
+			i ? "," : "", (int)i, 1 + (int)berth_rng_below(rng, 1000),
+			1 + (int)berth_rng_below(rng, 1000), 1 + (int)berth_rng_below(rng, 1000));
 	at += (size_t)snprintf(text + at, size - at, "],\"edges\":[");
 	for (int32_t i = 0; i + 1 < n; i++)
-		at += (size_t)snprintf(text + at, size - at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%d}", i ? "," : "", (int)i,
-		                       (int)(i + 1 + (int32_t)berth_rng_below(rng, (uint32_t)(n - 1 - i))), 1000 * (int)berth_rng_below(rng, 100));
+		at += (size_t)snprintf(text + at, size - at,
+		                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%d}", i ? "," : "",
+		                       (int)i,
+		                       (int)(i + 1 + (int32_t)berth_rng_below(rng, (uint32_t)(n - 1 - i))),
+		                       1000 * (int)berth_rng_below(rng, 100));
 	snprintf(text + at, size - at, "]}");
 }
 
-/* Devices that idle for nothing: energy is a sum over operators and hops, and the plain answer has the least there is. */
+/* Devices that idle for nothing: energy is a sum over operators and hops, and the plain answer has the least
+ * there is. */
 static void test_energy_is_exact_on_trees(void **state)
 {
 	(void)state;
-	static const char system[] = SYSTEM("{\"name\":\"d0\",\"idle_w\":0,\"busy_w\":10},{\"name\":\"d1\",\"idle_w\":0,\"busy_w\":7},{\"name\":\"d2\",\"idle_w\":0,\"busy_w\":13}",
-	                                    "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true,\"joules_per_byte\":2e-8},"
-	                                    "{\"from\":\"d1\",\"to\":\"d2\",\"bandwidth\":1e9,\"both_ways\":true,\"joules_per_byte\":1e-8}");
+	static const char system[] =
+		SYSTEM("{\"name\":\"d0\",\"idle_w\":0,\"busy_w\":10},{\"name\":\"d1\",\"idle_w\":0,\"busy_"
+	               "w\":7},{\"name\":\"d2\",\"idle_w\":0,\"busy_w\":13}",
+	               "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true,\"joules_per_"
+	               "byte\":2e-8},"
+	               "{\"from\":\"d1\",\"to\":\"d2\",\"bandwidth\":1e9,\"both_ways\":true,\"joules_per_"
+	               "byte\":1e-8}");
 	int differ = 0;
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		char graph[4096];
@@ -129,30 +147,38 @@ static void test_energy_is_exact_on_trees(void **state)
 	assert_true(differ > 50);
 }
 
-/* The critical path of one chain: without transfers' waits, the plain problem's answer is the shortest latency. */
+/* The critical path of one chain: without transfers' waits, the plain problem's answer is the shortest
+ * latency. */
 static void test_chain_is_exact(void **state)
 {
 	(void)state;
-	static const char system[] = SYSTEM("{\"name\":\"d0\"},{\"name\":\"d1\"},{\"name\":\"d2\"}",
-	                                    "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true},"
-	                                    "{\"from\":\"d1\",\"to\":\"d2\",\"bandwidth\":1e9,\"both_ways\":true}");
+	static const char system[] =
+		SYSTEM("{\"name\":\"d0\"},{\"name\":\"d1\"},{\"name\":\"d2\"}",
+	               "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true},"
+	               "{\"from\":\"d1\",\"to\":\"d2\",\"bandwidth\":1e9,\"both_ways\":true}");
 	for (uint64_t seed = 0; seed < 50; seed++) {
 		char graph[4096];
 		size_t at = 0;
 		compiled c;
 		berth_rng rng = berth_rng_seed(seed, 2);
-		at += (size_t)snprintf(graph, sizeof graph, "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\",\"ops\":[");
+		at += (size_t)snprintf(graph, sizeof graph,
+		                       "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\",\"ops\":[");
 		for (int i = 0; i < 7; i++)
-			at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"name\":\"o%d\",\"time_s\":{\"d0\":%de-6,\"d1\":%de-6,\"d2\":%de-6}}", i ? "," : "", i,
-			                       (int)berth_rng_below(&rng, 1000), (int)berth_rng_below(&rng, 1000), (int)berth_rng_below(&rng, 1000));
+			at += (size_t)snprintf(
+				graph + at, sizeof graph - at,
+				"%s{\"name\":\"o%d\",\"time_s\":{\"d0\":%de-6,\"d1\":%de-6,\"d2\":%de-6}}",
+				i ? "," : "", i, (int)berth_rng_below(&rng, 1000),
+				(int)berth_rng_below(&rng, 1000), (int)berth_rng_below(&rng, 1000));
 		at += (size_t)snprintf(graph + at, sizeof graph - at, "],\"edges\":[");
 		for (int i = 0; i < 6; i++)
-			at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%d}", i ? "," : "", i, i + 1,
-			                       (int)berth_rng_below(&rng, 300000));
+			at += (size_t)snprintf(graph + at, sizeof graph - at,
+			                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%d}",
+			                       i ? "," : "", i, i + 1, (int)berth_rng_below(&rng, 300000));
 		snprintf(graph + at, sizeof graph - at, "]}");
 		compile_text(&c, graph, system);
 		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value == brute_force(&c, BERTH_LATENCY));
-		assert_true(run(&c, "ceft-pbqp", BERTH_LATENCY, NULL).value == brute_force(&c, BERTH_LATENCY));
+		assert_true(run(&c, "ceft-pbqp", BERTH_LATENCY, NULL).value ==
+		            brute_force(&c, BERTH_LATENCY));
 		discard(&c);
 	}
 }
@@ -202,7 +228,9 @@ static void test_slack_and_rivals(void **state)
 		op_dev[op] = op % 4;
 	assert_ok(berth_eval_new(&c.p, &(berth_objective){0}, &c.mem, &eval, &err), &err);
 	berth_score score = berth_eval_run(&eval, op_dev, NULL);
-	assert_ok(pbqp_pricer_schedule(&x, op_dev, berth_sim_start_ns(eval.sim), berth_sim_end_ns(eval.sim), &c.tmp, &err), &err);
+	assert_ok(pbqp_pricer_schedule(&x, op_dev, berth_sim_start_ns(eval.sim), berth_sim_end_ns(eval.sim),
+	                               &c.tmp, &err),
+	          &err);
 	assert_near((double)x.length_ns * 1e-9, score.value, 1e-12);
 	for (int32_t op = 0; op < 80; op++) {
 		int64_t slack = x.length_ns - x.end_ns[op] - x.tail_ns[op];
@@ -220,20 +248,29 @@ static void test_memory_is_priced(void **state)
 {
 	(void)state;
 	char graph[4096];
-	size_t at = (size_t)snprintf(graph, sizeof graph, "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\",\"ops\":[");
+	size_t at = (size_t)snprintf(graph, sizeof graph,
+	                             "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\",\"ops\":[");
 	for (int i = 0; i < 12; i++)
-		at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"name\":\"o%d\",\"flops\":%de6,\"param_bytes\":100}", i ? "," : "", i, 1 + i % 3);
+		at += (size_t)snprintf(graph + at, sizeof graph - at,
+		                       "%s{\"name\":\"o%d\",\"flops\":%de6,\"param_bytes\":100}",
+		                       i ? "," : "", i, 1 + i % 3);
 	at += (size_t)snprintf(graph + at, sizeof graph - at, "],\"edges\":[");
 	for (int i = 0; i + 1 < 12; i++)
-		at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i ? "," : "", i, i + 1);
+		at += (size_t)snprintf(graph + at, sizeof graph - at,
+		                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i ? "," : "", i,
+		                       i + 1);
 	snprintf(graph + at, sizeof graph - at, "]}");
 	compiled c;
-	compile_text(&c, graph, SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":410},{\"name\":\"d1\",\"peak_flops\":1e9}",
-	                               "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
+	compile_text(&c, graph,
+	             SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":410},{\"name\":\"d1\","
+	                    "\"peak_flops\":1e9}",
+	                    "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
 	assert_true(berth_score_feasible(run(&c, "pbqp", BERTH_LATENCY, NULL)));
 	discard(&c);
-	compile_text(&c, graph, SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":99},{\"name\":\"d1\",\"peak_flops\":1e9}",
-	                               "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
+	compile_text(&c, graph,
+	             SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":99},{\"name\":\"d1\","
+	                    "\"peak_flops\":1e9}",
+	                    "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
 	pbqp_place m;
 	berth_err err;
 	assert_ok(pbqp_place_new(&c.p, &c.mem, &m, &err), &err);
@@ -257,22 +294,28 @@ static void test_near_the_optimum(void **state)
 			instance_make(seed, 6, 3, &in);
 			compile_text(&c, in.graph, in.system);
 			instance_free(&in);
-			double best = berth_problem_feasible(&c.p, NULL) == BERTH_OK ? brute_force(&c, objectives[k]) : NAN;
+			double best = berth_problem_feasible(&c.p, NULL) == BERTH_OK
+			                      ? brute_force(&c, objectives[k])
+			                      : NAN;
 			if (best > 0) {
-				berth_score a = run(&c, "pbqp", objectives[k], NULL), b = run(&c, "ceft-pbqp", objectives[k], NULL), s = berth_score_less(b, a) ? b : a;
+				berth_score a = run(&c, "pbqp", objectives[k], NULL),
+					    b = run(&c, "ceft-pbqp", objectives[k], NULL),
+					    s = berth_score_less(b, a) ? b : a;
 				instances++;
 				reached += berth_score_feasible(s) && s.value <= best * (1 + 1e-9);
 				sum += berth_score_feasible(s) ? log(s.value / best) : 0;
 			}
 			discard(&c);
 		}
-		print_message("%s: optimum reached %d of %d, mean ratio %.3f\n", berth_metric_name(objectives[k]), reached, instances, exp(sum / instances));
+		print_message("%s: optimum reached %d of %d, mean ratio %.3f\n",
+		              berth_metric_name(objectives[k]), reached, instances, exp(sum / instances));
 		assert_true(reached >= 90);
 		assert_true(exp(sum / instances) < 1.03);
 	}
 }
 
-/* On unequal servers a list scheduler spreads work over slow links; the sum of work and transfers does not. Equal devices are used all the same. */
+/* On unequal servers a list scheduler spreads work over slow links; the sum of work and transfers does not.
+ * Equal devices are used all the same. */
 static void test_against_list_scheduling(void **state)
 {
 	(void)state;
@@ -280,12 +323,16 @@ static void test_against_list_scheduling(void **state)
 	for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
 		compiled c;
 		compile_zoo(&c, specs[i], "hetero-cluster");
-		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value < 0.8 * run(&c, "heft", BERTH_LATENCY, NULL).value);
-		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value < 0.8 * run(&c, "single", BERTH_LATENCY, NULL).value);
+		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value <
+		            0.8 * run(&c, "heft", BERTH_LATENCY, NULL).value);
+		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value <
+		            0.8 * run(&c, "single", BERTH_LATENCY, NULL).value);
 		discard(&c);
 		compile_zoo(&c, specs[i], "4gpu");
-		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value < 0.5 * run(&c, "single", BERTH_LATENCY, NULL).value);
-		assert_true(run(&c, "pbqp", BERTH_THROUGHPUT, NULL).value < 0.5 * run(&c, "single", BERTH_THROUGHPUT, NULL).value);
+		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value <
+		            0.5 * run(&c, "single", BERTH_LATENCY, NULL).value);
+		assert_true(run(&c, "pbqp", BERTH_THROUGHPUT, NULL).value <
+		            0.5 * run(&c, "single", BERTH_THROUGHPUT, NULL).value);
 		discard(&c);
 	}
 }

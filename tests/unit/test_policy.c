@@ -1,5 +1,6 @@
-/* The placement network and its losses: against a second implementation written from the formulas, gradients of the whole loss
- * against finite differences, and behaviour. Built twice: for float, as in the product, and for double (see test_nn.c). */
+/* The placement network and its losses: against a second implementation written from the formulas, gradients
+ * of the whole loss against finite differences, and behaviour. Built twice: for float, as in the product,
+ * and for double (see test_nn.c). */
 #include "adam.h"
 #include "gradcheck.h"
 #include "nn.h"
@@ -41,13 +42,16 @@ static nn_real *normals(instance *t, berth_rng *r, int32_t n)
 	return x;
 }
 
-/* Random edges upward, about a third of the devices forbidden, weights of order 1 (not the small ones of policy_init). */
-static void instance_init(instance *t, policy_dims d, int32_t n_nodes, int32_t n_edges, int32_t n_devs, uint64_t stream)
+/* Random edges upward, about a third of the devices forbidden, weights of order 1 (not the small ones of
+ * policy_init). */
+static void instance_init(instance *t, policy_dims d, int32_t n_nodes, int32_t n_edges, int32_t n_devs,
+                          uint64_t stream)
 {
 	berth_rng r = berth_rng_seed(11, stream);
 	*t = (instance){.d = d};
 	size_t N = (size_t)n_nodes, D = (size_t)n_devs;
-	int32_t *from = need(&t->mem, (size_t)n_edges, sizeof *from), *to = need(&t->mem, (size_t)n_edges, sizeof *to);
+	int32_t *from = need(&t->mem, (size_t)n_edges, sizeof *from),
+		*to = need(&t->mem, (size_t)n_edges, sizeof *to);
 	for (int32_t e = 0; e < n_edges; e++) {
 		to[e] = 1 + (int32_t)berth_rng_below(&r, (uint32_t)n_nodes - 1);
 		from[e] = (int32_t)berth_rng_below(&r, (uint32_t)to[e]);
@@ -55,9 +59,17 @@ static void instance_init(instance *t, policy_dims d, int32_t n_nodes, int32_t n
 	t->mask = need(&t->mem, N * D, 1);
 	for (size_t i = 0; i < N * D; i++)
 		t->mask[i] = i % D == i / D % D || berth_rng_below(&r, 3) > 0;
-	t->in = (policy_input){n_nodes, n_edges, n_devs, normals(t, &r, n_nodes * d.node_in), normals(t, &r, n_edges * d.edge_in),
-	                       normals(t, &r, n_devs * d.dev_in), normals(t, &r, n_nodes * n_devs * d.pair_in),
-	                       normals(t, &r, n_devs * n_devs * d.link_in), from, to, t->mask};
+	t->in = (policy_input){n_nodes,
+	                       n_edges,
+	                       n_devs,
+	                       normals(t, &r, n_nodes * d.node_in),
+	                       normals(t, &r, n_edges * d.edge_in),
+	                       normals(t, &r, n_devs * d.dev_in),
+	                       normals(t, &r, n_nodes * n_devs * d.pair_in),
+	                       normals(t, &r, n_devs * n_devs * d.link_in),
+	                       from,
+	                       to,
+	                       t->mask};
 	t->w = normals(t, &r, (int32_t)policy_param_count(&d));
 	for (size_t i = 0; i < policy_param_count(&d); i++)
 		t->w[i] *= (nn_real)0.5;
@@ -80,7 +92,8 @@ static void forward(instance *t)
 
 /* ---- the second implementation: scalar, in double, weights found by name ---- */
 
-static double weight(const instance *t, const char *prefix, const char *name, int32_t copy, int32_t row, int32_t column)
+static double weight(const instance *t, const char *prefix, const char *name, int32_t copy, int32_t row,
+                     int32_t column)
 {
 	char full[64];
 	snprintf(full, sizeof full, "%s%s", prefix, name);
@@ -101,7 +114,8 @@ static double relu(double x)
 }
 
 /* sum over k of x[k] * weight[k][column] */
-static double times(const instance *t, const char *prefix, const char *name, int32_t copy, const double x[], int32_t n, int32_t column)
+static double times(const instance *t, const char *prefix, const char *name, int32_t copy, const double x[],
+                    int32_t n, int32_t column)
 {
 	double sum = 0;
 	for (int32_t k = 0; k < n; k++)
@@ -117,7 +131,8 @@ static void features(const nn_real x[], int32_t row, int32_t width, double out[]
 
 enum { WIDE = 16 };
 
-static void ref_mlp(const instance *t, const char *prefix, const nn_real x[], int32_t width, int32_t row, double out[])
+static void ref_mlp(const instance *t, const char *prefix, const nn_real x[], int32_t width, int32_t row,
+                    double out[])
 {
 	double in[WIDE], a[WIDE];
 	features(x, row, width, in);
@@ -127,9 +142,11 @@ static void ref_mlp(const instance *t, const char *prefix, const nn_real x[], in
 		out[j] = times(t, prefix, "w2", 0, a, t->d.hidden, j) + weight(t, prefix, "b2", 0, 0, j);
 }
 
-/* Messages that node n gets through edges whose end `mine` is n: column block 0 from predecessors, 1 from successors. */
-static void ref_mean(const instance *t, const char *prefix, int32_t copy, int32_t block, int32_t n, int32_t n_edges, const int32_t mine[],
-                     const int32_t other[], const nn_real edge_x[], int32_t width, double h[][WIDE], double out[])
+/* Messages that node n gets through edges whose end `mine` is n: column block 0 from predecessors, 1 from
+ * successors. */
+static void ref_mean(const instance *t, const char *prefix, int32_t copy, int32_t block, int32_t n,
+                     int32_t n_edges, const int32_t mine[], const int32_t other[], const nn_real edge_x[],
+                     int32_t width, double h[][WIDE], double out[])
 {
 	int32_t H = t->d.hidden, count = 0;
 	double x[WIDE];
@@ -142,14 +159,16 @@ static void ref_mean(const instance *t, const char *prefix, int32_t copy, int32_
 		features(edge_x, e, width, x);
 		for (int32_t j = 0; j < H; j++)
 			out[j] += relu(times(t, prefix, "msg_w", copy, h[other[e]], H, block * H + j) +
-			               times(t, prefix, "msg_u", copy, x, width, block * H + j) + weight(t, prefix, "msg_b", copy, 0, block * H + j));
+			               times(t, prefix, "msg_u", copy, x, width, block * H + j) +
+			               weight(t, prefix, "msg_b", copy, 0, block * H + j));
 	}
 	for (int32_t j = 0; j < H && count; j++)
 		out[j] /= count;
 }
 
-static void ref_round(const instance *t, const char *prefix, int32_t copy, int32_t n, int32_t n_edges, const int32_t from[],
-                      const int32_t to[], const nn_real edge_x[], int32_t width, double h[][WIDE])
+static void ref_round(const instance *t, const char *prefix, int32_t copy, int32_t n, int32_t n_edges,
+                      const int32_t from[], const int32_t to[], const nn_real edge_x[], int32_t width,
+                      double h[][WIDE])
 {
 	int32_t H = t->d.hidden;
 	double next[WIDE][WIDE], m[2 * WIDE];
@@ -158,22 +177,26 @@ static void ref_round(const instance *t, const char *prefix, int32_t copy, int32
 		ref_mean(t, prefix, copy, 0, i, n_edges, to, from, edge_x, width, h, m);
 		ref_mean(t, prefix, copy, 1, i, n_edges, from, to, edge_x, width, h, m + H);
 		for (int32_t j = 0; j < H; j++) {
-			next[i][j] = h[i][j] + relu(times(t, prefix, "upd_w", copy, h[i], H, j) + times(t, prefix, "upd_m", copy, m, 2 * H, j) +
+			next[i][j] = h[i][j] + relu(times(t, prefix, "upd_w", copy, h[i], H, j) +
+			                            times(t, prefix, "upd_m", copy, m, 2 * H, j) +
 			                            weight(t, prefix, "upd_b", copy, 0, j));
 			mean += next[i][j] / H;
 		}
 		for (int32_t j = 0; j < H; j++)
 			variance += (next[i][j] - mean) * (next[i][j] - mean) / H;
 		for (int32_t j = 0; j < H; j++)
-			next[i][j] = (next[i][j] - mean) / sqrt(variance + 1e-5) * weight(t, prefix, "norm_g", copy, 0, j) +
+			next[i][j] = (next[i][j] - mean) / sqrt(variance + 1e-5) *
+			                     weight(t, prefix, "norm_g", copy, 0, j) +
 			             weight(t, prefix, "norm_b", copy, 0, j);
 	}
 	memcpy(h, next, (size_t)n * sizeof *h);
 }
 
-static double ref_z(const instance *t, const double h_node[], const double h_dev[], const double x[], int32_t j)
+static double ref_z(const instance *t, const double h_node[], const double h_dev[], const double x[],
+                    int32_t j)
 {
-	return times(t, "score_", "node", 0, h_node, t->d.hidden, j) + times(t, "score_", "dev", 0, h_dev, t->d.hidden, j) +
+	return times(t, "score_", "node", 0, h_node, t->d.hidden, j) +
+	       times(t, "score_", "dev", 0, h_dev, t->d.hidden, j) +
 	       times(t, "score_", "pair", 0, x, t->d.pair_in, j) + weight(t, "score_", "b", 0, 0, j);
 }
 
@@ -187,12 +210,15 @@ static double ref_logit(const instance *t, const double h_node[], const double h
 	return sum;
 }
 
-static double ref_step_logit(const instance *t, const double h_node[], const double h_dev[], int32_t pair, const double step_x[])
+static double ref_step_logit(const instance *t, const double h_node[], const double h_dev[], int32_t pair,
+                             const double step_x[])
 {
 	double x[WIDE], sum = times(t, "step_", "skip", 0, step_x, t->d.step_in, 0);
 	features(t->in.pair_x, pair, t->d.pair_in, x);
 	for (int32_t j = 0; j < t->d.hidden; j++)
-		sum += weight(t, "step_", "v", 0, j, 0) * relu(ref_z(t, h_node, h_dev, x, j) + times(t, "step_", "x", 0, step_x, t->d.step_in, j));
+		sum += weight(t, "step_", "v", 0, j, 0) *
+		       relu(ref_z(t, h_node, h_dev, x, j) +
+		            times(t, "step_", "x", 0, step_x, t->d.step_in, j));
 	return sum;
 }
 
@@ -203,7 +229,8 @@ static void ref_encode(const instance *t, double node[WIDE][WIDE], double dev[WI
 	for (int32_t i = 0; i < N; i++)
 		ref_mlp(t, "node_", t->in.node_x, t->d.node_in, i, node[i]);
 	for (int32_t r = 0; r < t->d.rounds; r++)
-		ref_round(t, "node_", r, N, t->in.n_edges, t->in.edge_from, t->in.edge_to, t->in.edge_x, t->d.edge_in, node);
+		ref_round(t, "node_", r, N, t->in.n_edges, t->in.edge_from, t->in.edge_to, t->in.edge_x,
+		          t->d.edge_in, node);
 	for (int32_t i = 0; i < D; i++)
 		ref_mlp(t, "dev_", t->in.dev_x, t->d.dev_in, i, dev[i]);
 	for (int32_t i = 0; i < D * D; i++) {
@@ -224,7 +251,14 @@ static void ref_logits(const instance *t, double logits[])
 
 /* ---- forward ---- */
 
-static const policy_dims usual = {.node_in = 3, .edge_in = 2, .dev_in = 2, .pair_in = 3, .link_in = 2, .step_in = 4, .hidden = 5, .rounds = 2};
+static const policy_dims usual = {.node_in = 3,
+                                  .edge_in = 2,
+                                  .dev_in = 2,
+                                  .pair_in = 3,
+                                  .link_in = 2,
+                                  .step_in = 4,
+                                  .hidden = 5,
+                                  .rounds = 2};
 
 /* n_nodes, n_edges, n_devs of instances that stand for the corners: one of each, no edges, isolated nodes. */
 static const int32_t sizes[][3] = {{5, 7, 3}, {1, 0, 1}, {1, 0, 4}, {4, 0, 2}, {4, 2, 1}, {2, 3, 2}};
@@ -262,7 +296,8 @@ typedef struct step_case {
 	nn_real *dkeys;                  /* [n_nodes] weight of each key */
 } step_case;
 
-static void step_case_init(step_case *c, policy_dims d, int32_t n_nodes, int32_t n_edges, int32_t n_devs, uint64_t stream)
+static void step_case_init(step_case *c, policy_dims d, int32_t n_nodes, int32_t n_edges, int32_t n_devs,
+                           uint64_t stream)
 {
 	berth_rng r = berth_rng_seed(17, stream);
 	instance_init(&c->t, d, n_nodes, n_edges, n_devs, stream);
@@ -313,13 +348,16 @@ static void test_steps_equal_reference(void **state)
 			policy_step_logits(&one, c.steps.node[i], c.steps.x + i * D * d.step_in, logits);
 			for (int32_t v = 0; v < D; v++) {
 				features(c.steps.x, i * D + v, d.step_in, x);
-				double want = ref_step_logit(&c.t, node[c.steps.node[i]], dev[v], c.steps.node[i] * D + v, x);
+				double want = ref_step_logit(&c.t, node[c.steps.node[i]], dev[v],
+				                             c.steps.node[i] * D + v, x);
 				assert_near((double)c.logits[i * D + v], want, exact ? 1e-11 : 1e-4);
 				assert_near((double)logits[v], want, exact ? 1e-11 : 1e-4);
 			}
 		}
 		for (int32_t n = 0; n < c.t.in.n_nodes; n++)
-			assert_near((double)policy_keys(&d, &c.t.in, c.t.acts)[n], times(&c.t, "order_", "v", 0, node[n], d.hidden, 0), exact ? 1e-11 : 1e-4);
+			assert_near((double)policy_keys(&d, &c.t.in, c.t.acts)[n],
+			            times(&c.t, "order_", "v", 0, node[n], d.hidden, 0),
+			            exact ? 1e-11 : 1e-4);
 		berth_arena_free(&c.t.mem);
 	}
 }
@@ -340,12 +378,15 @@ static void test_steps_gradient(void **state)
 		half.n = STEPS / 2;
 		policy_steps_backward(&usual, c.t.w, in, c.t.acts, &half, c.hidden, c.want, grads);
 		size_t done = half.n * (size_t)in->n_devs;
-		half = (policy_steps){STEPS - half.n, c.steps.node + half.n, c.steps.x + done * (size_t)usual.step_in};
-		policy_steps_backward(&usual, c.t.w, in, c.t.acts, &half, c.hidden + done * (size_t)usual.hidden, c.want + done, grads);
+		half = (policy_steps){STEPS - half.n, c.steps.node + half.n,
+		                      c.steps.x + done * (size_t)usual.step_in};
+		policy_steps_backward(&usual, c.t.w, in, c.t.acts, &half,
+		                      c.hidden + done * (size_t)usual.hidden, c.want + done, grads);
 		policy_backward_end(&usual, c.t.w, in, c.t.acts, c.dkeys, grads);
 		for (int32_t k = 0; k < policy_tensor_count(); k++) {
 			policy_tensor p = policy_tensor_at(&usual, k);
-			kinks += gradcheck(p.name, p.size, (double *)(void *)(c.t.w + p.offset), (double *)(void *)(grads + p.offset), loss_of_steps, &c);
+			kinks += gradcheck(p.name, p.size, (double *)(void *)(c.t.w + p.offset),
+			                   (double *)(void *)(grads + p.offset), loss_of_steps, &c);
 		}
 		total += n;
 		berth_arena_free(&c.t.mem);
@@ -376,26 +417,33 @@ static void test_relabelling(void **state)
 	const policy_dims d = usual;
 	instance t;
 	instance_init(&t, d, N, E, D, 3);
-	nn_real node_x[N * 3], edge_x[E * 2], dev_x[D * 2], pair_x[N * D * 3], link_x[D * D * 2], logits[N * D];
+	nn_real node_x[N * 3], edge_x[E * 2], dev_x[D * 2], pair_x[N * D * 3], link_x[D * D * 2],
+		logits[N * D];
 	int32_t from[E], to[E];
 	policy_input in = {N, E, D, node_x, edge_x, dev_x, pair_x, link_x, from, to, t.mask};
 	for (int32_t i = 0; i < N; i++)
-		memcpy(node_x + node_new[i] * d.node_in, t.in.node_x + i * d.node_in, (size_t)d.node_in * sizeof *node_x);
+		memcpy(node_x + node_new[i] * d.node_in, t.in.node_x + i * d.node_in,
+		       (size_t)d.node_in * sizeof *node_x);
 	for (int32_t e = 0; e < E; e++) {
-		memcpy(edge_x + (E - 1 - e) * d.edge_in, t.in.edge_x + e * d.edge_in, (size_t)d.edge_in * sizeof *edge_x);
+		memcpy(edge_x + (E - 1 - e) * d.edge_in, t.in.edge_x + e * d.edge_in,
+		       (size_t)d.edge_in * sizeof *edge_x);
 		from[E - 1 - e] = node_new[t.in.edge_from[e]];
 		to[E - 1 - e] = node_new[t.in.edge_to[e]];
 	}
 	for (int32_t i = 0; i < D; i++)
-		memcpy(dev_x + dev_new[i] * d.dev_in, t.in.dev_x + i * d.dev_in, (size_t)d.dev_in * sizeof *dev_x);
+		memcpy(dev_x + dev_new[i] * d.dev_in, t.in.dev_x + i * d.dev_in,
+		       (size_t)d.dev_in * sizeof *dev_x);
 	for (int32_t i = 0; i < D * D; i++)
-		memcpy(link_x + (dev_new[i / D] * D + dev_new[i % D]) * d.link_in, t.in.link_x + i * d.link_in, (size_t)d.link_in * sizeof *link_x);
+		memcpy(link_x + (dev_new[i / D] * D + dev_new[i % D]) * d.link_in,
+		       t.in.link_x + i * d.link_in, (size_t)d.link_in * sizeof *link_x);
 	for (int32_t i = 0; i < N * D; i++)
-		memcpy(pair_x + (node_new[i / D] * D + dev_new[i % D]) * d.pair_in, t.in.pair_x + i * d.pair_in, (size_t)d.pair_in * sizeof *pair_x);
+		memcpy(pair_x + (node_new[i / D] * D + dev_new[i % D]) * d.pair_in,
+		       t.in.pair_x + i * d.pair_in, (size_t)d.pair_in * sizeof *pair_x);
 	forward(&t);
 	policy_forward(&d, t.w, &in, t.acts, logits);
 	for (int32_t i = 0; i < N * D; i++)
-		assert_near((double)logits[node_new[i / D] * D + dev_new[i % D]], (double)t.logits[i], exact ? 1e-12 : 1e-4);
+		assert_near((double)logits[node_new[i / D] * D + dev_new[i % D]], (double)t.logits[i],
+		            exact ? 1e-12 : 1e-4);
 	berth_arena_free(&t.mem);
 }
 
@@ -406,7 +454,8 @@ static void test_same_bits(void **state)
 	policy_dims d = usual;
 	d.hidden = 32;
 	instance_init(&t, d, 20, 40, 4, 5);
-	size_t n = policy_param_count(&d), bytes = n * sizeof(nn_real), acts = policy_acts_size(&d, 20, 40, 4) * sizeof *t.acts;
+	size_t n = policy_param_count(&d), bytes = n * sizeof(nn_real),
+	       acts = policy_acts_size(&d, 20, 40, 4) * sizeof *t.acts;
 	nn_real *one = need(&t.mem, n, sizeof *one), *two = need(&t.mem, n, sizeof *two), logits[80];
 	forward(&t);
 	memcpy(logits, t.logits, sizeof logits);
@@ -519,7 +568,8 @@ typedef struct ppo_case {
 } ppo_case;
 
 /* A legal device of the node, and the log-probability that it might have been drawn with. */
-static void ppo_case_init(ppo_case *c, policy_dims d, int32_t n_nodes, int32_t n_edges, int32_t n_devs, uint64_t stream)
+static void ppo_case_init(ppo_case *c, policy_dims d, int32_t n_nodes, int32_t n_edges, int32_t n_devs,
+                          uint64_t stream)
 {
 	*c = (ppo_case){.cfg = {.clip = 0.2, .entropy = 0.05}};
 	instance_init(&c->t, d, n_nodes, n_edges, n_devs, stream);
@@ -547,15 +597,17 @@ static berth_status run_loss(ppo_case *c, berth_err *err)
 {
 	const policy_input *in = &c->t.in;
 	if (!c->cross_entropy) {
-		BERTH_TRY(policy_ppo_loss(&c->cfg, SAMPLES, in->n_nodes, in->n_devs, c->t.logits, c->t.mask, c->action, c->old_logp,
-		                          c->advantage, c->work, c->dlogits, &c->stats, err));
+		BERTH_TRY(policy_ppo_loss(&c->cfg, SAMPLES, in->n_nodes, in->n_devs, c->t.logits, c->t.mask,
+		                          c->action, c->old_logp, c->advantage, c->work, c->dlogits,
+		                          &c->stats, err));
 		c->loss = c->stats.loss;
 		return BERTH_OK;
 	}
 	nn_real w[SAMPLES];
 	for (int s = 0; s < SAMPLES; s++)
 		w[s] = c->advantage[s] * c->advantage[s];
-	return policy_ce_loss(0.7, SAMPLES, in->n_nodes, in->n_devs, c->t.logits, c->t.mask, c->action, w, c->work, c->dlogits, &c->loss, err);
+	return policy_ce_loss(0.7, SAMPLES, in->n_nodes, in->n_devs, c->t.logits, c->t.mask, c->action, w,
+	                      c->work, c->dlogits, &c->loss, err);
 }
 
 static double loss_of_logits(void *ctx)
@@ -590,7 +642,8 @@ static void test_ppo_values(void **state)
 	size_t N = 5, D = 3, clipped = 0;
 	double objective = 0, kl = 0, entropy = 0;
 	for (size_t i = 0; i < SAMPLES * N; i++) {
-		double logp = ref_logp(&c, i % N, (size_t)c.action[i]), ratio = exp(logp - (double)c.old_logp[i]), A = (double)c.advantage[i / N];
+		double logp = ref_logp(&c, i % N, (size_t)c.action[i]),
+		       ratio = exp(logp - (double)c.old_logp[i]), A = (double)c.advantage[i / N];
 		objective += fmin(ratio * A, fmin(fmax(ratio, 0.8), 1.2) * A);
 		clipped += fabs(ratio - 1) > 0.2;
 		kl += (double)c.old_logp[i] - logp;
@@ -653,7 +706,8 @@ static void test_ce_values(void **state)
 	nn_real work[8], dlogits[4] = {0};
 	double loss;
 	berth_err err;
-	assert_ok(policy_ce_loss(2, 2, 2, 2, logits, mask, target, weight_, work, dlogits, &loss, &err), &err);
+	assert_ok(policy_ce_loss(2, 2, 2, 2, logits, mask, target, weight_, work, dlogits, &loss, &err),
+	          &err);
 	assert_near(loss, 2 * log(2) / 2, 1e-6);
 	assert_near((double)dlogits[0], 2 * (0.5 - 0.25) / 2, 1e-6);
 	assert_near((double)dlogits[1], 2 * (0.5 - 0.75) / 2, 1e-6);
@@ -674,14 +728,22 @@ static void test_losses_refuse(void **state)
 	berth_err err;
 	const int32_t *bad[] = {illegal, beyond, below};
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(policy_ppo_loss(&cfg, 1, 2, 2, logits, mask, bad[i], old, A, work, dlogits, &stats, &err), BERTH_EINVAL);
+		assert_int_equal(policy_ppo_loss(&cfg, 1, 2, 2, logits, mask, bad[i], old, A, work, dlogits,
+		                                 &stats, &err),
+		                 BERTH_EINVAL);
 		assert_contains(err.msg, "sample 0 puts node");
-		assert_int_equal(policy_ce_loss(1, 1, 2, 2, logits, mask, bad[i], A, work, dlogits, &loss, &err), BERTH_EINVAL);
+		assert_int_equal(
+			policy_ce_loss(1, 1, 2, 2, logits, mask, bad[i], A, work, dlogits, &loss, &err),
+			BERTH_EINVAL);
 	}
-	assert_int_equal(policy_ppo_loss(&cfg, 1, 2, 2, logits, dead, fine, old, A, work, dlogits, &stats, &err), BERTH_EINFEASIBLE);
+	assert_int_equal(
+		policy_ppo_loss(&cfg, 1, 2, 2, logits, dead, fine, old, A, work, dlogits, &stats, &err),
+		BERTH_EINFEASIBLE);
 	assert_contains(err.msg, "node 1 has no legal device");
-	assert_int_equal(policy_ce_loss(1, 1, 2, 2, logits, mask, fine, none, work, dlogits, &loss, &err), BERTH_EINVAL);
-	assert_int_equal(policy_ce_loss(1, 1, 2, 2, logits, mask, fine, minus, work, dlogits, &loss, &err), BERTH_EINVAL);
+	assert_int_equal(policy_ce_loss(1, 1, 2, 2, logits, mask, fine, none, work, dlogits, &loss, &err),
+	                 BERTH_EINVAL);
+	assert_int_equal(policy_ce_loss(1, 1, 2, 2, logits, mask, fine, minus, work, dlogits, &loss, &err),
+	                 BERTH_EINVAL);
 	assert_true(stats.loss == 5 && loss == 5 && dlogits[0] == 9 && dlogits[3] == 9);
 	policy_ppo_cfg wrong = cfg;
 	assert_ok(policy_ppo_cfg_check(&cfg, &err), &err);
@@ -726,16 +788,19 @@ static void check_gradients(bool cross_entropy)
 		ppo_case_init(&c, usual, sizes[i][0], sizes[i][1], sizes[i][2], 30 + i);
 		c.cross_entropy = cross_entropy;
 		size_t n = policy_param_count(&usual), pairs = n_pairs(&c.t);
-		nn_real *grads = need(&c.t.mem, n, sizeof *grads), *dlogits = need(&c.t.mem, pairs, sizeof *dlogits);
+		nn_real *grads = need(&c.t.mem, n, sizeof *grads),
+			*dlogits = need(&c.t.mem, pairs, sizeof *dlogits);
 		loss_of_params(&c);
 		memset(c.dlogits, 0, pairs * sizeof *dlogits);
 		loss_of_logits(&c);
 		memcpy(dlogits, c.dlogits, pairs * sizeof *dlogits);
 		policy_backward(&usual, c.t.w, &c.t.in, c.t.acts, dlogits, grads);
-		kinks += gradcheck("logits", pairs, (double *)(void *)c.t.logits, (double *)(void *)dlogits, loss_of_logits, &c);
+		kinks += gradcheck("logits", pairs, (double *)(void *)c.t.logits, (double *)(void *)dlogits,
+		                   loss_of_logits, &c);
 		for (int32_t k = 0; k < policy_tensor_count(); k++) {
 			policy_tensor p = policy_tensor_at(&usual, k);
-			kinks += gradcheck(p.name, p.size, (double *)(void *)(c.t.w + p.offset), (double *)(void *)(grads + p.offset), loss_of_params, &c);
+			kinks += gradcheck(p.name, p.size, (double *)(void *)(c.t.w + p.offset),
+			                   (double *)(void *)(grads + p.offset), loss_of_params, &c);
 		}
 		total += n + pairs;
 		berth_arena_free(&c.t.mem);
@@ -787,7 +852,9 @@ static void test_ce_overfits(void **state)
 		forward(&t);
 		memset(dlogits, 0, sizeof dlogits);
 		memset(grads, 0, n * sizeof *grads);
-		assert_ok(policy_ce_loss(1, 1, N, D, t.logits, t.mask, target, one, work, dlogits, &loss, &err), &err);
+		assert_ok(
+			policy_ce_loss(1, 1, N, D, t.logits, t.mask, target, one, work, dlogits, &loss, &err),
+			&err);
 		policy_backward(&d, t.w, &t.in, t.acts, dlogits, grads);
 		assert_true(isfinite(adam_update(&cfg, &s, t.w, grads)));
 		first = k ? first : loss;
@@ -825,7 +892,8 @@ static void test_ppo_learns(void **state)
 	berth_rng r = berth_rng_seed(2, BERTH_STREAM_INIT);
 	policy_init(&d, t.w, &r);
 	size_t n = policy_param_count(&d);
-	nn_real *grads = need(&t.mem, n, sizeof *grads), logp[N * D], work[2 * N * D], dlogits[N * D], old[S * N], advantage[S];
+	nn_real *grads = need(&t.mem, n, sizeof *grads), logp[N * D], work[2 * N * D], dlogits[N * D],
+		old[S * N], advantage[S];
 	static const int32_t secret[N] = {2, 0, 1, 1, 2, 0};
 	int32_t action[S * N];
 	adam_cfg cfg = adam_cfg_default();
@@ -854,7 +922,9 @@ static void test_ppo_learns(void **state)
 			forward(&t);
 			memset(dlogits, 0, sizeof dlogits);
 			memset(grads, 0, n * sizeof *grads);
-			assert_ok(policy_ppo_loss(&ppo, S, N, D, t.logits, t.mask, action, old, advantage, work, dlogits, &stats, &err), &err);
+			assert_ok(policy_ppo_loss(&ppo, S, N, D, t.logits, t.mask, action, old, advantage,
+			                          work, dlogits, &stats, &err),
+			          &err);
 			policy_backward(&d, t.w, &t.in, t.acts, dlogits, grads);
 			adam_update(&cfg, &adam, t.w, grads);
 			if (epoch == 0)
@@ -871,13 +941,21 @@ static void test_ppo_learns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forward_equals_reference), cmocka_unit_test(test_no_nodes),
-		cmocka_unit_test(test_relabelling),              cmocka_unit_test(test_same_bits),
-		cmocka_unit_test(test_same_bits_on_threads),     cmocka_unit_test(test_steps_equal_reference),
-		cmocka_unit_test(test_table),                    cmocka_unit_test(test_untrained_is_near_uniform),
-		cmocka_unit_test(test_ppo_values),               cmocka_unit_test(test_gathered_samples), cmocka_unit_test(test_ce_values),
-		cmocka_unit_test(test_losses_refuse),            cmocka_unit_test(test_checks),
-		cmocka_unit_test(test_ce_overfits),              cmocka_unit_test(test_ppo_learns),
+		cmocka_unit_test(test_forward_equals_reference),
+		cmocka_unit_test(test_no_nodes),
+		cmocka_unit_test(test_relabelling),
+		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_same_bits_on_threads),
+		cmocka_unit_test(test_steps_equal_reference),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_untrained_is_near_uniform),
+		cmocka_unit_test(test_ppo_values),
+		cmocka_unit_test(test_gathered_samples),
+		cmocka_unit_test(test_ce_values),
+		cmocka_unit_test(test_losses_refuse),
+		cmocka_unit_test(test_checks),
+		cmocka_unit_test(test_ce_overfits),
+		cmocka_unit_test(test_ppo_learns),
 	};
 	const struct CMUnitTest gradients[] = {
 		cmocka_unit_test(test_ppo_gradient),

@@ -1,4 +1,5 @@
-/* Policy files: what is damaged, foreign, newer or of other dimensions is refused with the reason; every single flipped bit is found. */
+/* Policy files: what is damaged, foreign, newer or of other dimensions is refused with the reason; every
+ * single flipped bit is found. */
 #include "file.h"
 #include "policy_file.h"
 #include "support.h"
@@ -24,7 +25,12 @@ static void make(made *m)
 	int fd = mkstemp(m->path);
 	assert_true(fd >= 0);
 	close(fd);
-	m->f = (berth_policy_file){.cfg = berth_learner_cfg_default(), .seed = 7, .evaluations = 123, .steps = 4, .trained_on = "a on b", .core = "test"};
+	m->f = (berth_policy_file){.cfg = berth_learner_cfg_default(),
+	                           .seed = 7,
+	                           .evaluations = 123,
+	                           .steps = 4,
+	                           .trained_on = "a on b",
+	                           .core = "test"};
 	m->f.cfg.hidden = 1;
 	m->f.cfg.rounds = 0;
 	m->f.dims = berth_encode_dims(1, 0);
@@ -69,7 +75,8 @@ static void test_every_flipped_bit_is_found(void **state)
 		berth_policy_file f;
 		berth_err err;
 		m.data[i / 8] = (char)(m.data[i / 8] ^ (1 << (i % 8)));
-		assert_int_equal(berth_policy_file_decode("p", m.data, m.size, &mem, &f, &err), BERTH_EFORMAT);
+		assert_int_equal(berth_policy_file_decode("p", m.data, m.size, &mem, &f, &err),
+		                 BERTH_EFORMAT);
 		m.data[i / 8] = (char)(m.data[i / 8] ^ (1 << (i % 8)));
 		berth_arena_free(&mem);
 	}
@@ -106,7 +113,8 @@ static void expect_refusal(const char *from, const char *to, const char *part)
 	assert_true(at + n < m.data + m.size);
 	memcpy(at, to, n);
 	assert_true(safetensors_seal(m.data, m.size));
-	assert_int_equal(berth_policy_file_decode("p.safetensors", m.data, m.size, &m.mem, &f, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_policy_file_decode("p.safetensors", m.data, m.size, &m.mem, &f, &err),
+	                 BERTH_EFORMAT);
 	assert_contains(err.msg, "p.safetensors: ");
 	assert_contains(err.msg, part);
 	discard(&m);
@@ -115,9 +123,11 @@ static void expect_refusal(const char *from, const char *to, const char *part)
 static void test_what_is_refused(void **state)
 {
 	(void)state;
-	expect_refusal("\"version\":\"1\"", "\"version\":\"2\"", "version 2 of berth-policy is not known here; this berth reads version 1");
+	expect_refusal("\"version\":\"1\"", "\"version\":\"2\"",
+	               "version 2 of berth-policy is not known here; this berth reads version 1");
 	expect_refusal("berth-policy", "birth-policy", "expected 'berth-policy'");
-	expect_refusal("\"dims.node_in\":\"2", "\"dims.node_in\":\"3", "features of kind node_in; this berth has");
+	expect_refusal("\"dims.node_in\":\"2", "\"dims.node_in\":\"3",
+	               "features of kind node_in; this berth has");
 	expect_refusal("\"cfg.hidden\":\"1\"", "\"cfg.hidden\":\"2\"", "is not float32");
 	expect_refusal("\"cfg.batch\":\"64\"", "\"cfg.batch\":\"-4\"", "batch is -4");
 	expect_refusal("\"latency\"", "\"tatency\"", "unknown objective 'tatency'");

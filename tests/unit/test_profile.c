@@ -1,4 +1,5 @@
-/* Profiles, predictions, calibration and fidelity's statistics, on made-up figures whose answers are known. */
+/* Profiles, predictions, calibration and fidelity's statistics, on made-up figures whose answers are known.
+ */
 #include "calibrate.h"
 #include "fidelity.h"
 #include "graph_json.h"
@@ -16,7 +17,8 @@
 #include <unistd.h>
 
 static const char duo_text[] =
-	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"duo\",\"contention\":false,\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"duo\",\"contention\":false,\"devices\":[{"
+        "\"name\":\"a\"},{\"name\":\"b\"}],"
 	"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1e9,\"latency_s\":1e-5,\"both_ways\":true}]}";
 
 /* A chain of n operators. */
@@ -28,7 +30,11 @@ static void make_chain(int32_t n, berth_arena *mem, berth_arena *tmp, berth_grap
 	assert_ok(berth_builder_new(tmp, "chain", &b, &err), &err);
 	for (int32_t i = 0; i < n; i++) {
 		snprintf(name, sizeof name, "op%d", (int)i);
-		const berth_op_spec spec = {.name = name, .type = i % 2 ? "Relu" : "Conv", .flops = 1e6 * (i + 1), .read_bytes = 1000 * (i % 3 + 1), .write_bytes = 500};
+		const berth_op_spec spec = {.name = name,
+		                            .type = i % 2 ? "Relu" : "Conv",
+		                            .flops = 1e6 * (i + 1),
+		                            .read_bytes = 1000 * (i % 3 + 1),
+		                            .write_bytes = 500};
 		assert_ok(berth_builder_op(b, &spec, NULL, &err), &err);
 		if (i)
 			assert_ok(berth_builder_edge(b, i - 1, i, 4000 * (1 + i % 5), NULL, &err), &err);
@@ -54,14 +60,17 @@ static void lines_are_found(void **state)
 	int32_t n;
 	make_chain(20, &mem, &tmp, &g);
 	for (int32_t op = 0; op < 20; op++) {
-		double t = 2e-6 + g.op_flops[op] / 1e10 + (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e9;
+		double t = 2e-6 + g.op_flops[op] / 1e10 +
+		           (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e9;
 		seconds[op] = op == 7 || op == 12 ? NAN : op % 2 ? 3 * t : t;
 	}
 	assert_ok(berth_predict_times(&g, seconds, low, high, &n, &tmp, &err), &err);
 	assert_int_equal(n, 2);
 	for (int i = 0; i < 2; i++) {
 		int32_t op = i ? 12 : 7;
-		double t = (2e-6 + g.op_flops[op] / 1e10 + (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e9) * (i ? 1 : 3);
+		double t = (2e-6 + g.op_flops[op] / 1e10 +
+		            (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e9) *
+		           (i ? 1 : 3);
 		assert_near(seconds[op] / t, 1, 0.1);
 		assert_true(low[op] <= seconds[op] && seconds[op] <= high[op]);
 	}
@@ -133,9 +142,12 @@ static int32_t profile_on(const char *model, berth_profile_cache *c)
 	berth_measured m;
 	berth_profile p;
 	char program[400];
-	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"single\"}],\"links\":[]}";
+	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\","
+	                             "\"devices\":[{\"name\":\"single\"}],\"links\":[]}";
 	const char *argv[] = {"python3", "-c", program, NULL};
-	snprintf(program, sizeof program, "exec(open('%s').read().replace('\"kind\": \"cpu\"', '\"kind\": \"cpu\", \"model\": \"%s\"'))",
+	snprintf(program, sizeof program,
+	         "exec(open('%s').read().replace('\"kind\": \"cpu\"', '\"kind\": \"cpu\", \"model\": "
+	         "\"%s\"'))",
 	         BERTH_SOURCE "/engines/example.py", model);
 	berth_measured_cfg cfg = berth_measured_cfg_default();
 	berth_profile_cfg how = berth_profile_cfg_default();
@@ -178,7 +190,8 @@ static void cache_knows_the_processor(void **state)
 
 enum { N = 12 };
 
-/* What a cut before operator i costs where the tensor is made and where it is taken: after a Conv it breaks a fusion, before one a layout is changed. */
+/* What a cut before operator i costs where the tensor is made and where it is taken: after a Conv it breaks
+ * a fusion, before one a layout is changed. */
 static double out_cost(int32_t i, double scale)
 {
 	return scale * (i % 2 ? 3 : 1);
@@ -189,8 +202,10 @@ static double in_cost(int32_t i, double scale)
 	return scale * (i % 2 ? 0.5 : 1 + 0.4 * (1 + i % 5));
 }
 
-/* A made-up run: every maximal piece of the chain on one device is a segment; hand-offs take hand_s, cuts by the above. */
-static void make_run(const int32_t *op_dev, double truth[N][2], double hand_s, double cut_s, berth_arena *mem, berth_measurement *m)
+/* A made-up run: every maximal piece of the chain on one device is a segment; hand-offs take hand_s, cuts by
+ * the above. */
+static void make_run(const int32_t *op_dev, double truth[N][2], double hand_s, double cut_s, berth_arena *mem,
+                     berth_measurement *m)
 {
 	double t = 0;
 	berth_err err;
@@ -244,7 +259,8 @@ static void calibration_finds_the_truth(void **state)
 	assert_ok(berth_calibration_new(&g, &s, first, &mem, &c, &err), &err);
 	for (int k = 0; k < 300; k++) {
 		for (int32_t i = 0; i < N; i++)
-			op_dev[i] = berth_rng_unit(&rng) < 0.5 || !i ? (int32_t)berth_rng_below(&rng, 2) : op_dev[i - 1];
+			op_dev[i] = berth_rng_unit(&rng) < 0.5 || !i ? (int32_t)berth_rng_below(&rng, 2)
+			                                             : op_dev[i - 1];
 		make_run(op_dev, truth, 5e-5, 1e-4, &mem, &m);
 		assert_ok(berth_calibration_add(&c, &m, 1.1, &tmp, &err), &err);
 	}
@@ -268,7 +284,8 @@ static void calibration_finds_the_truth(void **state)
 	berth_arena_free(&tmp);
 }
 
-/* What the graph says of cuts is where a calibration begins: kept where nothing was measured, and gone on from where runs say otherwise. */
+/* What the graph says of cuts is where a calibration begins: kept where nothing was measured, and gone on
+ * from where runs say otherwise. */
 static void calibration_begins_with_the_graphs_cuts(void **state)
 {
 	(void)state;
@@ -295,7 +312,8 @@ static void calibration_begins_with_the_graphs_cuts(void **state)
 		assert_near(fitted.tensor_cut_s[t], graph_cut_s[t], 1e-15);
 	for (int k = 0; k < 100; k++) { /* cuts cost three times that by now */
 		for (int32_t i = 0; i < N; i++)
-			op_dev[i] = berth_rng_unit(&rng) < 0.5 || !i ? (int32_t)berth_rng_below(&rng, 2) : op_dev[i - 1];
+			op_dev[i] = berth_rng_unit(&rng) < 0.5 || !i ? (int32_t)berth_rng_below(&rng, 2)
+			                                             : op_dev[i - 1];
 		make_run(op_dev, truth, 5e-5, 3e-4, &mem, &m);
 		assert_ok(berth_calibration_add(&c, &m, 1.1, &tmp, &err), &err);
 	}
@@ -307,7 +325,8 @@ static void calibration_begins_with_the_graphs_cuts(void **state)
 	berth_arena_free(&tmp);
 }
 
-static berth_status calibrate_once(const berth_graph *g, const berth_system *s, const double *first, const berth_measurement *m, berth_arena *mem, berth_arena *tmp)
+static berth_status calibrate_once(const berth_graph *g, const berth_system *s, const double *first,
+                                   const berth_measurement *m, berth_arena *mem, berth_arena *tmp)
 {
 	berth_err err;
 	berth_calibration c;
@@ -354,7 +373,8 @@ static void each_allocation_of_a_calibration_may_fail(void **state)
 	berth_arena_free(&tmp);
 }
 
-/* Exact data gives the exact figures; what no row tells stays where it was; what rows tell of two unknowns together is shared by the squares of their deviations. */
+/* Exact data gives the exact figures; what no row tells stays where it was; what rows tell of two unknowns
+ * together is shared by the squares of their deviations. */
 static void ridge_finds_and_shares(void **state)
 {
 	(void)state;
@@ -460,12 +480,14 @@ static void start_orders_are_topological(void **state)
 static void tau_over_disjoint_pairs(void **state)
 {
 	(void)state;
-	const double low[] = {1, 2, 2.5, 5}, high[] = {1.5, 3, 3.5, 6}, right[] = {1, 2, 3, 4}, wrong[] = {4, 3, 2, 1}, half[] = {1, 2, 2, 1.5};
+	const double low[] = {1, 2, 2.5, 5}, high[] = {1.5, 3, 3.5, 6}, right[] = {1, 2, 3, 4},
+		     wrong[] = {4, 3, 2, 1}, half[] = {1, 2, 2, 1.5};
 	int64_t pairs;
 	assert_near(berth_tau_disjoint(4, right, low, high, &pairs), 1, 0);
 	assert_int_equal(pairs, 5); /* 1 and 2 overlap */
 	assert_near(berth_tau_disjoint(4, wrong, low, high, &pairs), -1, 0);
-	assert_near(berth_tau_disjoint(4, half, low, high, &pairs), 0.2, 1e-12); /* 0 before 1, 2 and 3; 3 before 1 and 2 */
+	assert_near(berth_tau_disjoint(4, half, low, high, &pairs), 0.2, 1e-12); /* 0 before 1, 2 and 3; 3
+	                                                                            before 1 and 2 */
 	assert_true(isnan(berth_tau_disjoint(1, right, low, high, &pairs)));
 }
 

@@ -17,7 +17,8 @@ typedef struct subject {
 	berth_search search;
 } subject;
 
-static void open_subject(subject *x, const char *graph, const char *system, int64_t evaluations, berth_pool *pool)
+static void open_subject(subject *x, const char *graph, const char *system, int64_t evaluations,
+                         berth_pool *pool)
 {
 	berth_err err;
 	berth_search_cfg cfg = {.seed = 3, .evaluations = evaluations, .pool = pool};
@@ -60,19 +61,28 @@ static double value_of(const char *graph, const char *system, const char *method
 	return value;
 }
 
-/* Every file that ships is scored: on models and machines that it was not trained on, one forward pass is better than HEFT in geometric mean. */
+/* Every file that ships is scored: on models and machines that it was not trained on, one forward pass is
+ * better than HEFT in geometric mean. */
 static void test_shipped_policy_beats_heft(void **state)
 {
 	(void)state;
-	static const char *const graphs[] = {"zoo:inception-v3:batch=16", "zoo:nasnet-a:size=mobile:batch=8", "zoo:gpt2", "zoo:gnmt:seq=6", "zoo:moe:layers=4",
-	                                     "zoo:random:ops=400:seed=77", "zoo:random:ops=150:seed=78:ccr=1"};
-	static const char *const systems[] = {"cpu+2gpu", "4gpu", "edge", "hetero-cluster", "random:seed=77", "random:devices=3:topology=bus:seed=78"};
+	static const char *const graphs[] = {"zoo:inception-v3:batch=16",
+	                                     "zoo:nasnet-a:size=mobile:batch=8",
+	                                     "zoo:gpt2",
+	                                     "zoo:gnmt:seq=6",
+	                                     "zoo:moe:layers=4",
+	                                     "zoo:random:ops=400:seed=77",
+	                                     "zoo:random:ops=150:seed=78:ccr=1"};
+	static const char *const systems[] = {"cpu+2gpu",       "4gpu",
+	                                      "edge",           "hetero-cluster",
+	                                      "random:seed=77", "random:devices=3:topology=bus:seed=78"};
 	enum { N = sizeof graphs / sizeof *graphs, M = sizeof systems / sizeof *systems };
 	double sum = 0;
 	int wins = 0, losses = 0, n = 0;
 	for (int i = 0; i < N; i++)
 		for (int k = 0; k < M; k++) {
-			double heft = value_of(graphs[i], systems[k], "heft"), policy = value_of(graphs[i], systems[k], "policy");
+			double heft = value_of(graphs[i], systems[k], "heft"),
+			       policy = value_of(graphs[i], systems[k], "policy");
 			if (!isfinite(heft) || !isfinite(policy))
 				continue;
 			sum += log(policy / heft);
@@ -80,13 +90,15 @@ static void test_shipped_policy_beats_heft(void **state)
 			losses += policy > 1.001 * heft;
 			n++;
 		}
-	print_message("policy / HEFT %.3f in geometric mean, better on %d, worse on %d of %d\n", exp(sum / n), wins, losses, n);
+	print_message("policy / HEFT %.3f in geometric mean, better on %d, worse on %d of %d\n", exp(sum / n),
+	              wins, losses, n);
 	assert_true(n >= 30);
 	assert_true(exp(sum / n) < 0.97);
 	assert_true(wins > losses);
 }
 
-/* Draws in two calls are those of one call, on any number of workers; each costs two evaluations; the budget is kept. */
+/* Draws in two calls are those of one call, on any number of workers; each costs two evaluations; the budget
+ * is kept. */
 static void test_draws(void **state)
 {
 	(void)state;

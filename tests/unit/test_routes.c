@@ -1,4 +1,5 @@
-/* Routes for many sizes of a tensor against those found for each size alone, on random machines whose links are alike enough for ties. */
+/* Routes for many sizes of a tensor against those found for each size alone, on random machines whose links
+ * are alike enough for ties. */
 #include "graph_json.h"
 #include "problem.h"
 #include "rng.h"
@@ -26,7 +27,8 @@ __attribute__((format(printf, 2, 3))) static void put(text *t, const char *forma
 	t->len += (size_t)n;
 }
 
-/* A ring, so that there is a path, with chords; links of three latencies and three bandwidths, some in one direction only slower. */
+/* A ring, so that there is a path, with chords; links of three latencies and three bandwidths, some in one
+ * direction only slower. */
 static void machine(text *t, int32_t n, double chords, berth_rng *rng)
 {
 	static const double latency[] = {0, 1e-6, 3e-6}, bandwidth[] = {1e9, 4e9, 1.7e10};
@@ -37,7 +39,9 @@ static void machine(text *t, int32_t n, double chords, berth_rng *rng)
 	for (int32_t a = 0; a < n; a++)
 		for (int32_t b = 0; b < n; b++)
 			if (b == (a + 1) % n || (a != b && berth_rng_unit(rng) < chords))
-				put(t, "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"latency_s\":%g,\"bandwidth\":%g}", a || b > 1 ? "," : "", a, b, latency[berth_rng_below(rng, 3)],
+				put(t,
+				    "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"latency_s\":%g,\"bandwidth\":%g}",
+				    a || b > 1 ? "," : "", a, b, latency[berth_rng_below(rng, 3)],
 				    bandwidth[berth_rng_below(rng, 3)]);
 	put(t, "]}");
 }
@@ -50,7 +54,8 @@ static void chain(text *t, int32_t n_sizes, berth_rng *rng)
 		put(t, ",{\"name\":\"o%d\"}", i + 1);
 	put(t, "],\"edges\":[");
 	for (int32_t i = 0; i < n_sizes; i++)
-		put(t, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%u}", i ? "," : "", i, i + 1, i ? berth_rng_below(rng, i % 3 ? 3000 : 400000) : 0);
+		put(t, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%u}", i ? "," : "", i, i + 1,
+		    i ? berth_rng_below(rng, i % 3 ? 3000 : 400000) : 0);
 	put(t, "]}");
 }
 
@@ -78,7 +83,8 @@ static void lengths(const berth_problem *p, const int64_t *link_ns, int32_t dest
 	}
 }
 
-static void check_pair(const berth_problem *p, int32_t c, int32_t from, int32_t dest, const int64_t *sum, const int32_t *hops)
+static void check_pair(const berth_problem *p, int32_t c, int32_t from, int32_t dest, const int64_t *sum,
+                       const int32_t *hops)
 {
 	int32_t n = p->n_devs, v = from, k;
 	size_t at = ((size_t)c * (size_t)n + (size_t)from) * (size_t)n + (size_t)dest;
@@ -90,13 +96,16 @@ static void check_pair(const berth_problem *p, int32_t c, int32_t from, int32_t 
 	}
 	assert_true(r >= 0 && r < p->n_routes);
 	if (direct >= 0) {
-		assert_true(p->route_off[r + 1] - p->route_off[r] == 1 && p->route_link[p->route_off[r]] == direct && p->class_pair_ns[at] == link_ns[direct]);
+		assert_true(p->route_off[r + 1] - p->route_off[r] == 1 &&
+		            p->route_link[p->route_off[r]] == direct &&
+		            p->class_pair_ns[at] == link_ns[direct]);
 		return;
 	}
 	assert_true(p->class_pair_ns[at] == sum[from] && p->route_off[r + 1] - p->route_off[r] == hops[from]);
 	for (k = p->route_off[r]; v != dest; k++) {
 		int32_t u = 0, l;
-		while ((l = p->s->link_of[v * n + u]) < 0 || link_ns[l] + sum[u] != sum[v] || hops[u] + 1 != hops[v])
+		while ((l = p->s->link_of[v * n + u]) < 0 || link_ns[l] + sum[u] != sum[v] ||
+		       hops[u] + 1 != hops[v])
 			u++;
 		assert_int_equal(p->route_link[k], l);
 		v = u;

@@ -1,10 +1,12 @@
-/* What is remembered of placements: worse ones are left, noise is not believed, and another machine is begun anew. */
+/* What is remembered of placements: worse ones are left, noise is not believed, and another machine is begun
+ * anew. */
 #include "support.h"
 #include "run_history.h"
 
 #include <string.h>
 
-static const int32_t p[] = {0, 0, 1}, q[] = {0, 1, 1}, r[] = {1, 1, 1}, order[] = {0, 1, 2}, other[] = {1, 0, 2};
+static const int32_t p[] = {0, 0, 1}, q[] = {0, 1, 1}, r[] = {1, 1, 1}, order[] = {0, 1, 2},
+		     other[] = {1, 0, 2};
 
 typedef struct world {
 	berth_arena mem;
@@ -39,7 +41,9 @@ static void worse_one_is_left(void **state)
 	assert_true(berth_run_history_has(&w.t, p, order));
 	measure(&w, p, order, 5, 1);
 	assert_null(berth_run_history_better(&w.t));
-	assert_true(berth_run_history_has(&w.t, q, order) && berth_run_history_has(&w.t, q, other)); /* in any order */
+	assert_true(berth_run_history_has(&w.t, q, order) && berth_run_history_has(&w.t, q, other)); /* in any
+	                                                                                                order
+	                                                                                              */
 	assert_false(berth_run_history_has(&w.t, p, other) || berth_run_history_has(&w.t, r, order));
 	berth_arena_free(&w.mem);
 }
@@ -104,7 +108,8 @@ static void another_machine_begins_anew(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(worse_one_is_left), cmocka_unit_test(noise_is_not_believed), cmocka_unit_test(first_window_is_not_judged),
-	                                   cmocka_unit_test(another_machine_begins_anew)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(worse_one_is_left), cmocka_unit_test(noise_is_not_believed),
+		cmocka_unit_test(first_window_is_not_judged), cmocka_unit_test(another_machine_begins_anew)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

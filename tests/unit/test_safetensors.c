@@ -132,7 +132,9 @@ static void test_foreign_reader(void **state)
 	static const char want[] =
 		"digest True aligned True\n"
 		"note \"dims\" \"{\\\"hidden\\\":5}\"\n"
-		"note \"x\\\"sha256\" \"\\\"sha256\\\":\\\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\\\"\"\n"
+		"note \"x\\\"sha256\" "
+	        "\"\\\"sha256\\\":"
+	        "\\\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\\\"\"\n"
 		"note \"\\u00fcber\" \"na\\u00efve\\n\"\n"
 		"step I64 [4] [-9223372036854775808, -1, 9223372036854775807, 7]\n"
 		"w F32 [1, 3, 2] [1.5, -2.0, 0.25, 3.0, 0.0, -0.0]\n"
@@ -148,7 +150,8 @@ static void test_foreign_reader(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_ok(safetensors_write(path, &sample, &tmp, &err), &err);
-	snprintf(command, sizeof command, "python3 '%s/tests/support/read_safetensors.py' %s", BERTH_SOURCE, path);
+	snprintf(command, sizeof command, "python3 '%s/tests/support/read_safetensors.py' %s", BERTH_SOURCE,
+	         path);
 	FILE *p = popen(command, "r");
 	assert_non_null(p);
 	size_t n = fread(got, 1, sizeof got - 1, p);
@@ -253,41 +256,60 @@ static berth_status decode_text(const char *header, const char *data, berth_err 
 static void test_headers(void **state)
 {
 	(void)state;
-	static const struct { const char *header, *data, *part; } cases[] = {
+	static const struct { const char *header, *data, *part;
+	} cases[] = {
 		{"{" META "}", "", NULL},
 		{"  {" META "}", "", "no JSON header"},
 		{"{ \"__metadata__\" : {\"sha256\" :\t\"#\"} } ", "", NULL},
 		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]},"
-		 "\"b\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}", "xyz", NULL}, /* any order in the header */
+	         "\"b\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}",
+	         "xyz", NULL}, /* any order in the header */
 		{"{}", "", "no \"sha256\""},
 		{"{\"__metadata__\":{\"sha256\":\"12\"}}", "", "no \"sha256\""},
-		{"{\"__metadata__\":{\"sha256\":\"#\",\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\"}}", "",
-		 "no \"sha256\""},
+		{"{\"__metadata__\":{\"sha256\":\"#\",\"sha256\":"
+	         "\"0000000000000000000000000000000000000000000000000000000000000000\"}}",
+	         "", "no \"sha256\""},
 		{"{\"x\":{\"sha256\":\"#\"}}", "", "/x: unknown key 'sha256'"},
 		{"{\"sha256\":\"#\"}", "", "/sha256: expected an object"},
 		{"{" META ",\"a\":1}", "", "/a: expected an object"},
 		{"{" META ",}", "", "p:1:"},
 		{"{\"__metadata__\":{\"sha256\":\"#\",\"n\":3}}", "", "/__metadata__/n: expected a string"},
 		{"{" META ",\"__metadata__\":{}}", "", "'__metadata__' stands twice"},
-		{"{" META ",\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}", "xy", "/a/dtype: dtype 'F16' is not read here"},
+		{"{" META ",\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}", "xy",
+	         "/a/dtype: dtype 'F16' is not read here"},
 		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1]}}", "x", "'data_offsets' is missing"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,1]}}", "x", "/a/shape/0: expected a whole number"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1.5],\"data_offsets\":[0,1]}}", "x", "/a/shape/0: expected a whole number"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", "x", "more than 8 dimensions"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296,4294967296],\"data_offsets\":[0,1]}}", "x",
-		 "/a/shape: more elements"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296,0],\"data_offsets\":[0,0]}}", "", NULL},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,2]}}", "x", "expected two offsets"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", "x", "/a/shape: more elements"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,2]}}", "x", "0 to 2 is no range of the 1 bytes"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", "x", "1 to 0 is no range"},
-		{"{" META ",\"a\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,4]}}", "wxyz", "4 bytes of data for 1 elements of 8"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,1]}}", "x",
+	         "/a/shape/0: expected a whole number"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1.5],\"data_offsets\":[0,1]}}", "x",
+	         "/a/shape/0: expected a whole number"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}",
+	         "x", "more than 8 dimensions"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296,4294967296],\"data_"
+	                  "offsets\":[0,1]}}",
+	         "x", "/a/shape: more elements"},
+		{"{" META
+	         ",\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296,0],\"data_offsets\":[0,0]}}",
+	         "", NULL},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,2]}}", "x",
+	         "expected two offsets"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", "x",
+	         "/a/shape: more elements"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,2]}}", "x",
+	         "0 to 2 is no range of the 1 bytes"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", "x",
+	         "1 to 0 is no range"},
+		{"{" META ",\"a\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,4]}}", "wxyz",
+	         "4 bytes of data for 1 elements of 8"},
 		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-		 "\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x", "tensor 'b' begins at 0; expected 1"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", "xy", "tensor 'a' begins at 1; expected 0"},
-		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "xy", "tensors end at 1, but there are 2"},
+	         "\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+	         "x", "tensor 'b' begins at 0; expected 1"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", "xy",
+	         "tensor 'a' begins at 1; expected 0"},
+		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "xy",
+	         "tensors end at 1, but there are 2"},
 		{"{" META ",\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-		 "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", "xy", "tensor 'a' stands twice"},
+	         "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
+	         "xy", "tensor 'a' stands twice"},
 		{"{" META ",\"\xff\":{}}", "", "not UTF-8"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -303,10 +325,14 @@ static void test_headers(void **state)
 static void test_writer_refuses(void **state)
 {
 	(void)state;
-	static const safetensors_tensor twice[] = {{"a", SAFETENSORS_U8, 1, {0}, NULL}, {"a", SAFETENSORS_U8, 1, {0}, NULL}},
-	                                meta = {"__metadata__", SAFETENSORS_U8, 1, {0}, NULL}, minus = {"a", SAFETENSORS_U8, 1, {-1}, NULL},
-	                                deep = {"a", SAFETENSORS_U8, 9, {0}, NULL}, garbled = {"\xc3", SAFETENSORS_U8, 1, {0}, NULL};
-	static const safetensors_note reserved = {"sha256", "x"}, broken = {"k", "\xff"}, pair[] = {{"k", "1"}, {"k", "2"}};
+	static const safetensors_tensor twice[] = {{"a", SAFETENSORS_U8, 1, {0}, NULL},
+	                                           {"a", SAFETENSORS_U8, 1, {0}, NULL}},
+					meta = {"__metadata__", SAFETENSORS_U8, 1, {0}, NULL},
+					minus = {"a", SAFETENSORS_U8, 1, {-1}, NULL},
+					deep = {"a", SAFETENSORS_U8, 9, {0}, NULL},
+					garbled = {"\xc3", SAFETENSORS_U8, 1, {0}, NULL};
+	static const safetensors_note reserved = {"sha256", "x"}, broken = {"k", "\xff"},
+				      pair[] = {{"k", "1"}, {"k", "2"}};
 	const struct { safetensors_file f; const char *part; } cases[] = {
 		{{2, 0, twice, NULL}, "tensor 'a' stands twice"},
 		{{1, 0, &meta, NULL}, "tensor '__metadata__' is reserved"},

@@ -31,7 +31,8 @@ static void compile(compiled *c, const char *graph, const char *system)
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
 	finish(c);
 }
 
@@ -64,8 +65,9 @@ static const int32_t *favourites(compiled *c, int32_t window, double promptness,
 #define GRAPH(ops, edges) "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" ops "],\"edges\":[" edges "]}"
 #define OP(name, s) "{\"name\":\"" name "\",\"flops\":" #s "e9}"
 #define EDGE(a, b, s) "{\"from\":\"" a "\",\"to\":\"" b "\",\"bytes\":" #s "e9,\"tensor\":\"" b "\"}"
-#define PAIR                                                                                                                                      \
-	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\",\"peak_flops\":1e9},{\"name\":\"y\",\"peak_flops\":1e9}],\"links\":[{" \
+#define PAIR                                                                                                 \
+	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\",\"peak_flops\":1e9},{"      \
+	"\"name\":\"y\",\"peak_flops\":1e9}],\"links\":[{"                                                   \
 	"\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}"
 
 static void test_favourites_by_hand(void **state)
@@ -76,20 +78,24 @@ static void test_favourites_by_hand(void **state)
 	if (!has_solver())
 		skip();
 	/* a chain: each is the favourite of the one before */
-	compile(&c, GRAPH(OP("a", 2) "," OP("b", 2) "," OP("c", 2), EDGE("a", "b", 1) "," EDGE("b", "c", 1)), PAIR);
+	compile(&c, GRAPH(OP("a", 2) "," OP("b", 2) "," OP("c", 2), EDGE("a", "b", 1) "," EDGE("b", "c", 1)),
+	        PAIR);
 	const int32_t *child = favourites(&c, 0, 0.01, &length);
 	assert_true(child[0] == 1 && child[1] == 2 && child[2] == -1);
 	assert_true(fabs(length - 6e9) < 10);
 	discard(&c);
 	/* of two children the longer, of two parents the later: 3 + 5 against 3 + 1 + 2, then d after b */
-	compile(&c, GRAPH(OP("a", 3) "," OP("b", 5) "," OP("c", 2) "," OP("d", 1), EDGE("a", "b", 1) "," EDGE("a", "c", 1) "," EDGE("b", "d", 1) "," EDGE("c", "d", 1)),
+	compile(&c,
+	        GRAPH(OP("a", 3) "," OP("b", 5) "," OP("c", 2) "," OP("d", 1),
+	              EDGE("a", "b", 1) "," EDGE("a", "c", 1) "," EDGE("b", "d", 1) "," EDGE("c", "d", 1)),
 	        PAIR);
 	child = favourites(&c, 0, 0.01, &length);
 	assert_true(child[0] == 1 && child[1] == 3 && child[2] == -1);
 	assert_true(fabs(length - 9e9) < 10);
 	discard(&c);
 	/* two equal children share: neither is the favourite of the length alone, 3 + 1/2 + 5 */
-	compile(&c, GRAPH(OP("a", 3) "," OP("b", 5) "," OP("c", 5), EDGE("a", "b", 1) "," EDGE("a", "c", 1)), PAIR);
+	compile(&c, GRAPH(OP("a", 3) "," OP("b", 5) "," OP("c", 5), EDGE("a", "b", 1) "," EDGE("a", "c", 1)),
+	        PAIR);
 	favourites(&c, 0, 0, &length);
 	assert_true(fabs(length - 8.5e9) < 10);
 	discard(&c);
@@ -100,7 +106,8 @@ static void check_favourites(const compiled *c, const int32_t *child)
 	const berth_graph *g = &c->g;
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		bool is_child = child[op] < 0;
-		for (int32_t i = 0; child[op] >= 0 && i < g->op_in_off[child[op] + 1] - g->op_in_off[child[op]]; i++)
+		for (int32_t i = 0;
+		     child[op] >= 0 && i < g->op_in_off[child[op] + 1] - g->op_in_off[child[op]]; i++)
 			is_child |= g->tensor_producer[g->in_tensor[g->op_in_off[child[op]] + i]] == op;
 		assert_true(is_child);
 		for (int32_t o = 0; o < op; o++)
@@ -131,7 +138,8 @@ static void test_one_child_one_parent(void **state)
 	assert_true(given > 500);
 }
 
-/* The least latency over placements and orders on two equal devices is no less than the program's length, if transfers are no longer than operators. */
+/* The least latency over placements and orders on two equal devices is no less than the program's length, if
+ * transfers are no longer than operators. */
 static void test_length_is_a_bound(void **state)
 {
 	(void)state;
@@ -142,14 +150,20 @@ static void test_length_is_a_bound(void **state)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		char graph[4000];
 		berth_rng rng = berth_rng_seed(seed, 5);
-		size_t at = (size_t)snprintf(graph, sizeof graph, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
+		size_t at = (size_t)snprintf(graph, sizeof graph,
+		                             "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[");
 		for (int i = 0; i < 6; i++)
-			at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"name\":\"o%d\",\"flops\":%ue8}", i ? "," : "", i, 10 + berth_rng_below(&rng, 30));
+			at += (size_t)snprintf(graph + at, sizeof graph - at,
+			                       "%s{\"name\":\"o%d\",\"flops\":%ue8}", i ? "," : "", i,
+			                       10 + berth_rng_below(&rng, 30));
 		at += (size_t)snprintf(graph + at, sizeof graph - at, "],\"edges\":[");
 		for (int i = 1, n = 0; i < 6; i++)
 			for (int k = 0; k < i; k++)
 				if (berth_rng_below(&rng, 3) == 0)
-					at += (size_t)snprintf(graph + at, sizeof graph - at, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%ue8,\"tensor\":\"t%d\"}", n++ ? "," : "", k, i,
+					at += (size_t)snprintf(graph + at, sizeof graph - at,
+					                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":"
+					                       "%ue8,\"tensor\":\"t%d\"}",
+					                       n++ ? "," : "", k, i,
 					                       1 + berth_rng_below(&rng, 9), i);
 		snprintf(graph + at, sizeof graph - at, "]}");
 		compiled c;
@@ -180,8 +194,8 @@ static void schedule(compiled *c, const int32_t *child, int32_t *op_dev, const i
 	*start_ns = berth_partial_start_ns(part);
 }
 
-/* a (2 s) and b (3 s) start; f needs both, g only a. At 2 s, device x is free and g could start there, f not before 4 s. As the favourite of a, f keeps x: g goes to y
- * at 3 s, when it is urgent. */
+/* a (2 s) and b (3 s) start; f needs both, g only a. At 2 s, device x is free and g could start there, f not
+ * before 4 s. As the favourite of a, f keeps x: g goes to y at 3 s, when it is urgent. */
 static void test_awake_device_waits(void **state)
 {
 	(void)state;
@@ -189,7 +203,10 @@ static void test_awake_device_waits(void **state)
 	compiled c;
 	int32_t op_dev[4];
 	const int64_t *start;
-	compile(&c, GRAPH(OP("a", 2) "," OP("b", 3) "," OP("f", 4) "," OP("g", 10), EDGE("a", "f", 9) "," EDGE("b", "f", 1) "," EDGE("a", "g", 1)), PAIR);
+	compile(&c,
+	        GRAPH(OP("a", 2) "," OP("b", 3) "," OP("f", 4) "," OP("g", 10),
+	              EDGE("a", "f", 9) "," EDGE("b", "f", 1) "," EDGE("a", "g", 1)),
+	        PAIR);
 	const int32_t *plain[] = {NULL, none};
 	for (int i = 0; i < 2; i++) {
 		schedule(&c, plain[i], op_dev, &start);
@@ -201,7 +218,8 @@ static void test_awake_device_waits(void **state)
 	discard(&c);
 }
 
-/* Every start is the earliest of what was left when it was decided, by both keys: starts follow producers, devices run one operator at a time. */
+/* Every start is the earliest of what was left when it was decided, by both keys: starts follow producers,
+ * devices run one operator at a time. */
 static void test_schedules_hold(void **state)
 {
 	(void)state;
@@ -224,8 +242,10 @@ static void test_schedules_hold(void **state)
 			for (int32_t op = 0; op < c.p.n_ops; op++) { /* any favourites will do */
 				child[op] = -1;
 				for (int32_t t = c.g.op_tensor_off[op]; t < c.g.op_tensor_off[op + 1]; t++)
-					for (int32_t e = c.g.tensor_use_off[t]; e < c.g.tensor_use_off[t + 1]; e++)
-						if (!taken[c.g.edge_consumer[e]] && berth_rng_below(&rng, 2)) {
+					for (int32_t e = c.g.tensor_use_off[t]; e < c.g.tensor_use_off[t + 1];
+					     e++)
+						if (!taken[c.g.edge_consumer[e]] &&
+						    berth_rng_below(&rng, 2)) {
 							if (child[op] >= 0)
 								taken[child[op]] = false;
 							child[op] = c.g.edge_consumer[e];
@@ -235,12 +255,17 @@ static void test_schedules_hold(void **state)
 			assert_ok(berth_partial_new(&c.p, &c.mem, &part, &err), &err);
 			assert_ok(etf_schedule(&c.p, (etf_key)key, child, part, &c.tmp, &err), &err);
 			berth_partial_devs(part, op_dev);
-			const int64_t *start = berth_partial_start_ns(part), *end = berth_partial_end_ns(part);
+			const int64_t *start = berth_partial_start_ns(part),
+				      *end = berth_partial_end_ns(part);
 			for (int32_t op = 0; op < c.p.n_ops; op++) {
-				assert_true(start[op] >= 0 && end[op] == start[op] + berth_op_time(&c.p, op, op_dev[op]) && berth_op_legal(&c.p, op, op_dev[op]));
+				assert_true(start[op] >= 0 &&
+				            end[op] == start[op] + berth_op_time(&c.p, op, op_dev[op]) &&
+				            berth_op_legal(&c.p, op, op_dev[op]));
 				for (int32_t i = c.g.op_in_off[op]; i < c.g.op_in_off[op + 1]; i++) {
 					int32_t from = c.g.tensor_producer[c.g.in_tensor[i]];
-					assert_true(start[op] >= end[from] + berth_transfer_ns(&c.p, c.g.in_tensor[i], op_dev[from], op_dev[op]));
+					assert_true(start[op] >=
+					            end[from] + berth_transfer_ns(&c.p, c.g.in_tensor[i],
+					                                          op_dev[from], op_dev[op]));
 				}
 			}
 			discard(&c);
@@ -281,8 +306,9 @@ static void test_each_allocation_may_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_favourites_by_hand), cmocka_unit_test(test_one_child_one_parent), cmocka_unit_test(test_length_is_a_bound),
-		cmocka_unit_test(test_awake_device_waits), cmocka_unit_test(test_schedules_hold),       cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_favourites_by_hand), cmocka_unit_test(test_one_child_one_parent),
+		cmocka_unit_test(test_length_is_a_bound),  cmocka_unit_test(test_awake_device_waits),
+		cmocka_unit_test(test_schedules_hold),     cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The reference simulator against the slow oracle, to the nanosecond and the byte, and its bounds against brute force. */
+/* The reference simulator against the slow oracle, to the nanosecond and the byte, and its bounds against
+ * brute force. */
 #include "bounds.h"
 #include "graph_json.h"
 #include "instance.h"
@@ -23,7 +24,8 @@ static void compile(compiled *c, const char *graph, const char *system)
 	memset(c, 0, sizeof *c);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
 	assert_ok(berth_graph_check(&c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
 }
 
@@ -60,15 +62,19 @@ static void same_run(uint64_t seed, compiled *c, const oracle_result *o, const i
 		berth_sim_want_peaks(sim, round == 0);
 		berth_sim_want_hops(sim, round ? hops : NULL);
 		berth_sim_run(sim, o->dev, order, &r);
-		bool bad = !r.runs || r.latency_ns != o->latency_ns || r.fits != o->memory_fits || !(fabs(r.load_s - o->load_s) <= 1e-12 * o->load_s) ||
-		           (o->has_energy ? !(fabs(r.energy_j - o->energy_j) <= 1e-12 * fabs(o->energy_j)) : !isnan(r.energy_j));
+		bool bad = !r.runs || r.latency_ns != o->latency_ns || r.fits != o->memory_fits ||
+		           !(fabs(r.load_s - o->load_s) <= 1e-12 * o->load_s) ||
+		           (o->has_energy ? !(fabs(r.energy_j - o->energy_j) <= 1e-12 * fabs(o->energy_j))
+		                          : !isnan(r.energy_j));
 		for (int32_t op = 0; op < c->g.n_ops; op++)
-			bad |= berth_sim_start_ns(sim)[op] != o->start_ns[op] || berth_sim_end_ns(sim)[op] != o->end_ns[op];
+			bad |= berth_sim_start_ns(sim)[op] != o->start_ns[op] ||
+			       berth_sim_end_ns(sim)[op] != o->end_ns[op];
 		for (int32_t d = 0; d < c->s.n_devs && round == 0; d++)
 			bad |= berth_sim_peak_bytes(sim)[d] != o->device[d].peak_memory_bytes;
 		bad |= round && berth_sim_n_hops(sim) != (size_t)o->n_hops;
 		if (bad)
-			print_error("seed %llu round %d: latency %lld, the oracle says %lld\n", (unsigned long long)seed, round, (long long)r.latency_ns,
+			print_error("seed %llu round %d: latency %lld, the oracle says %lld\n",
+			            (unsigned long long)seed, round, (long long)r.latency_ns,
 			            (long long)o->latency_ns);
 		assert_false(bad);
 	}
@@ -102,7 +108,8 @@ static void below(uint64_t seed, const char *what, double bound, double best)
 {
 	if (isnan(best) || isnan(bound) || bound <= best)
 		return;
-	print_error("seed %llu: %s bound %.17g above the optimum %.17g\n", (unsigned long long)seed, what, bound, best);
+	print_error("seed %llu: %s bound %.17g above the optimum %.17g\n", (unsigned long long)seed, what,
+	            bound, best);
 	assert_true(bound <= best);
 }
 
@@ -123,7 +130,8 @@ static void test_bounds_are_sound(void **state)
 			if (best.feasible.latency_ns >= 0) {
 				checked++;
 				tight += best.feasible.latency_ns == b.latency_ns;
-				below(seed, "latency", (double)b.latency_ns, (double)best.feasible.latency_ns);
+				below(seed, "latency", (double)b.latency_ns,
+				      (double)best.feasible.latency_ns);
 				below(seed, "throughput", b.value[BERTH_THROUGHPUT], best.feasible.load_s);
 				below(seed, "energy", b.value[BERTH_ENERGY], best.feasible.energy_j);
 				below(seed, "edp", b.value[BERTH_EDP], best.feasible.edp);
@@ -132,18 +140,24 @@ static void test_bounds_are_sound(void **state)
 		}
 		instance_free(&in);
 	}
-	print_message("%d brute-forced instances with a feasible placement, latency bound tight on %d\n", checked, tight);
+	print_message("%d brute-forced instances with a feasible placement, latency bound tight on %d\n",
+	              checked, tight);
 	assert_true(tight > checked / 4);
 }
 
-/* A case worked by hand: two devices of weights (1, 3) and (3, 1) per operator; lambda = 1/2 each gives (1 + 1) / 2 * n. */
+/* A case worked by hand: two devices of weights (1, 3) and (3, 1) per operator; lambda = 1/2 each gives (1 +
+ * 1) / 2 * n. */
 static void test_load_dual_by_hand(void **state)
 {
 	(void)state;
-	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"time_s\":{\"x\":1e-9,\"y\":3e-9}},"
-	                            "{\"name\":\"b\",\"time_s\":{\"x\":3e-9,\"y\":1e-9}},{\"name\":\"c\",\"time_s\":{\"x\":5e-9,\"y\":5e-9}}]}";
-	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
-	                             "\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
+	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
+	                            "\"time_s\":{\"x\":1e-9,\"y\":3e-9}},"
+				    "{\"name\":\"b\",\"time_s\":{\"x\":3e-9,\"y\":1e-9}},{\"name\":\"c\","
+	                            "\"time_s\":{\"x\":5e-9,\"y\":5e-9}}]}";
+	static const char system[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":\"x\"},{"
+	        "\"name\":\"y\"}],"
+		"\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
 	compiled c;
 	berth_bounds b;
 	berth_err err;

@@ -1,4 +1,5 @@
-/* Runs of methods with what is told about them: feasible, infeasible, interrupted, given orders; rows and summaries of compare; failing memory. */
+/* Runs of methods with what is told about them: feasible, infeasible, interrupted, given orders; rows and
+ * summaries of compare; failing memory. */
 #include "compare.h"
 #include "graph_json.h"
 #include "support.h"
@@ -10,10 +11,16 @@
 #include <string.h>
 
 /* a -> b, a -> c, b and c -> d; c cannot run on the cpu. Memory: the cpu holds everything, the gpu 4 MB. */
-#define GRAPH(extra) "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"time_s\":{\"cpu\":4e-3,\"gpu\":1e-3}}," \
-	"{\"name\":\"b\",\"time_s\":{\"cpu\":1e-3,\"gpu\":2e-3}},{\"name\":\"c\",\"time_s\":{\"cpu\":null,\"gpu\":1e-3}" extra "},{\"name\":\"d\",\"time_s\":{\"cpu\":4e-3,\"gpu\":1e-3}}]," \
-	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":100},{\"from\":\"a\",\"to\":\"c\",\"bytes\":100},{\"from\":\"b\",\"to\":\"d\",\"bytes\":100},{\"from\":\"c\",\"to\":\"d\",\"bytes\":100}]}"
-#define SYSTEM(order) "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"order\":\"" order "\",\"devices\":[{\"name\":\"cpu\"},{\"name\":\"gpu\",\"memory_bytes\":4000000}]," \
+#define GRAPH(extra)                                                                                         \
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"time_s\":{"     \
+	"\"cpu\":4e-3,\"gpu\":1e-3}},"                                                                       \
+	"{\"name\":\"b\",\"time_s\":{\"cpu\":1e-3,\"gpu\":2e-3}},{\"name\":\"c\",\"time_s\":{\"cpu\":null,"  \
+	"\"gpu\":1e-3}" extra "},{\"name\":\"d\",\"time_s\":{\"cpu\":4e-3,\"gpu\":1e-3}}],"                  \
+	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":100},{\"from\":\"a\",\"to\":\"c\",\"bytes\":100}" \
+	",{\"from\":\"b\",\"to\":\"d\",\"bytes\":100},{\"from\":\"c\",\"to\":\"d\",\"bytes\":100}]}"
+#define SYSTEM(order)                                                                                        \
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"order\":\"" order                       \
+	"\",\"devices\":[{\"name\":\"cpu\"},{\"name\":\"gpu\",\"memory_bytes\":4000000}],"                   \
 	"\"links\":[{\"from\":\"cpu\",\"to\":\"gpu\",\"bandwidth\":1e6,\"both_ways\":true}]}"
 
 typedef struct fixture {
@@ -48,14 +55,17 @@ static const berth_method *method(const char *name)
 	return m;
 }
 
-/* Budgets that end in each part of a long run of `berth`, also right before and after walks over orders: none is exceeded, and what was made is enough to make it again. */
+/* Budgets that end in each part of a long run of `berth`, also right before and after walks over orders:
+ * none is exceeded, and what was made is enough to make it again. */
 static void test_budget_is_kept(void **state)
 {
 	(void)state;
 	fixture f = {0};
 	berth_err err;
 	int with_order = 0;
-	assert_ok(berth_zoo_build("zoo:random:ops=40:ccr=1:heterogeneity=1:seed=3", &f.mem, &f.tmp, &f.g, &err), &err);
+	assert_ok(
+		berth_zoo_build("zoo:random:ops=40:ccr=1:heterogeneity=1:seed=3", &f.mem, &f.tmp, &f.g, &err),
+		&err);
 	assert_ok(berth_system_builtin("cpu+2gpu", &f.mem, &f.tmp, &f.s, &err), &err);
 	assert_ok(berth_problem_new(&f.g, &f.s, &f.mem, &f.tmp, &f.p, &err), &err);
 	for (int64_t n = 5200; n <= 13000; n += 389) {
@@ -123,7 +133,8 @@ static void test_infeasible(void **state)
 	berth_solution r;
 	berth_err err;
 	berth_search_cfg cfg = berth_search_cfg_default();
-	setup(&f, GRAPH(",\"param_bytes\":5000000"), SYSTEM("priority")); /* c needs the gpu and does not fit */
+	setup(&f, GRAPH(",\"param_bytes\":5000000"), SYSTEM("priority")); /* c needs the gpu and does not fit
+	                                                                   */
 	assert_ok(berth_solve(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_true(r.answered && !r.feasible && isnan(r.value) && isnan(r.gap));
 	assert_true(r.lower_bound > 0);
@@ -132,7 +143,8 @@ static void test_infeasible(void **state)
 	assert_ok(berth_solve(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), &err);
 	assert_true(!r.answered && !r.feasible && isnan(r.value));
 	cfg.objective = berth_objective_of(BERTH_ENERGY);
-	assert_int_equal(berth_solve(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_solve(&f.p, &f.bounds, method("heft"), &cfg, &f.mem, &f.tmp, &r, &err),
+	                 BERTH_EFORMAT);
 	teardown(&f);
 }
 
@@ -199,7 +211,8 @@ static void test_rows(void **state)
 	}
 	atomic_int cancel = 1;
 	cfg.search.cancel = &cancel;
-	assert_int_equal(berth_compare(&f.p, &f.bounds, &cfg, row, &n, &f.mem, &f.tmp, &err), BERTH_EINTERRUPTED);
+	assert_int_equal(berth_compare(&f.p, &f.bounds, &cfg, row, &n, &f.mem, &f.tmp, &err),
+	                 BERTH_EINTERRUPTED);
 	assert_int_equal(n, 0);
 	teardown(&f);
 	cfg.search.cancel = NULL;
@@ -219,7 +232,11 @@ static void test_summary(void **state)
 	berth_compare_row row[8];
 	static const double value[8] = {3, 1, 4, 1.5, 9, 2.5, 6, 5};
 	for (int i = 0; i < 8; i++)
-		row[i] = (berth_compare_row){.feasible = true, .value = value[i], .lower_bound = 1, .evaluations = 10 * i, .solve_s = i};
+		row[i] = (berth_compare_row){.feasible = true,
+		                             .value = value[i],
+		                             .lower_bound = 1,
+		                             .evaluations = 10 * i,
+		                             .solve_s = i};
 	assert_ok(berth_compare_summarise(row, 8, &tmp, &s, &err), &err);
 	assert_near(s.median, 3.5, 0);
 	assert_true(s.least == 1 && s.most == 9 && s.n_feasible == 8 && s.n_rows == 8);
@@ -238,9 +255,10 @@ static void test_summary(void **state)
 
 /* ---- failing memory ---- */
 
-/* Six instances of three methods: the single device, one that halves it everywhere but on the last, where it has no value, and one that is as good but twice as
- * slow on one. By hand: ratio 1/2 over five; 5 wins, 1 loss, so signed ranks 1 + .. + 5 on one side with the infinite one against: T = 6 of 64 signs 14 reach
- * as far (subsets of 1 .. 6 with sum <= 6: 14). */
+/* Six instances of three methods: the single device, one that halves it everywhere but on the last, where it
+ * has no value, and one that is as good but twice as slow on one. By hand: ratio 1/2 over five; 5 wins, 1
+ * loss, so signed ranks 1 + .. + 5 on one side with the infinite one against: T = 6 of 64 signs 14 reach as
+ * far (subsets of 1 .. 6 with sum <= 6: 14). */
 static void test_over_instances(void **state)
 {
 	(void)state;
@@ -250,8 +268,18 @@ static void test_over_instances(void **state)
 	berth_err err;
 	for (int i = 0; i < 6; i++) {
 		double single = 1 << i, other = single / (2 + 0.001 * i);
-		s[i][0] = (berth_compare_summary){.n_rows = 2, .n_feasible = 2, .median = single, .gap = 1, .evaluations = 4, .solve_s = 1};
-		s[i][1] = (berth_compare_summary){.n_rows = 2, .n_feasible = 2, .median = other, .gap = 0, .evaluations = 10 * i, .solve_s = 0};
+		s[i][0] = (berth_compare_summary){.n_rows = 2,
+		                                  .n_feasible = 2,
+		                                  .median = single,
+		                                  .gap = 1,
+		                                  .evaluations = 4,
+		                                  .solve_s = 1};
+		s[i][1] = (berth_compare_summary){.n_rows = 2,
+		                                  .n_feasible = 2,
+		                                  .median = other,
+		                                  .gap = 0,
+		                                  .evaluations = 10 * i,
+		                                  .solve_s = 0};
 		s[i][2] = s[i][0];
 		s[i][2].gap = NAN;
 	}
@@ -259,13 +287,15 @@ static void test_over_instances(void **state)
 	s[5][1].median = s[5][1].gap = NAN;
 	s[2][2].median *= 2;
 	assert_ok(berth_compare_over_instances(&s[0][0], 6, 3, 0, 0, &tmp, o, &err), &err);
-	assert_true(o[0].n_feasible == 6 && o[0].ties == 6 && o[0].wins + o[0].losses == 0 && isnan(o[0].p) && isnan(o[0].p_corrected));
+	assert_true(o[0].n_feasible == 6 && o[0].ties == 6 && o[0].wins + o[0].losses == 0 && isnan(o[0].p) &&
+	            isnan(o[0].p_corrected));
 	assert_near(o[0].ratio.middle, 1, 1e-15);
 	assert_near(o[0].gap, 1, 1e-12);
 	assert_true(o[1].n_instances == 6 && o[1].n_feasible == 5 && o[1].n_ratios == 5 && o[1].n_gaps == 5);
 	assert_true(o[1].wins == 5 && o[1].ties == 0 && o[1].losses == 1);
 	assert_near(o[1].ratio.middle, 0.5, 0.001);
-	assert_true(o[1].ratio.low <= o[1].ratio.middle && o[1].ratio.middle <= o[1].ratio.high && o[1].ratio.low > 0.498);
+	assert_true(o[1].ratio.low <= o[1].ratio.middle && o[1].ratio.middle <= o[1].ratio.high &&
+	            o[1].ratio.low > 0.498);
 	assert_near(o[1].gap, 0, 1e-15);
 	assert_near(o[1].p, 28.0 / 64, 1e-15);
 	assert_near(o[1].p_corrected, 56.0 / 64, 1e-15);
@@ -313,8 +343,11 @@ static void test_failing_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_budget_is_kept), cmocka_unit_test(test_find), cmocka_unit_test(test_feasible), cmocka_unit_test(test_infeasible), cmocka_unit_test(test_given),
-		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_rows),     cmocka_unit_test(test_summary), cmocka_unit_test(test_over_instances),    cmocka_unit_test(test_failing_memory),
+		cmocka_unit_test(test_budget_is_kept), cmocka_unit_test(test_find),
+		cmocka_unit_test(test_feasible),       cmocka_unit_test(test_infeasible),
+		cmocka_unit_test(test_given),          cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_rows),           cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_over_instances), cmocka_unit_test(test_failing_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Splitting: communities, exact search with surroundings against enumeration, and what community by community makes of whole instances. */
+/* Splitting: communities, exact search with surroundings against enumeration, and what community by
+ * community makes of whole instances. */
 #include "graph_json.h"
 #include "instance.h"
 #include "exact_search.h"
@@ -22,8 +23,11 @@ static void draw(compiled *c, uint64_t seed, int most_ops, int most_devs, bool p
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	instance_make(seed, most_ops, most_devs, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err), &err);
+	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s,
+	                                  &err),
+	          &err);
 	instance_free(&in);
 	for (int32_t d = 0; d < c->s.n_devs && plain; d++) {
 		c->s.dev_slots[d] = 1;
@@ -46,7 +50,8 @@ static bool runs(const compiled *c)
 
 /* ---- communities ---- */
 
-static void check_communities(const compiled *c, const split_communities *x, int32_t most_ops, int32_t *backward)
+static void check_communities(const compiled *c, const split_communities *x, int32_t most_ops,
+                              int32_t *backward)
 {
 	const berth_graph *g = &c->g;
 	int32_t seen = 0;
@@ -113,7 +118,8 @@ static int64_t length_of(const around *x, const int32_t *dev, const int32_t *ord
 		for (int32_t in = g->op_in_off[x->ops[i]]; in < g->op_in_off[x->ops[i] + 1]; in++)
 			for (int32_t j = 0; j < x->n; j++)
 				if (x->ops[j] == g->tensor_producer[g->in_tensor[in]]) {
-					int64_t arrives = end[j] + berth_transfer_ns(x->p, g->in_tensor[in], dev[j], d);
+					int64_t arrives =
+						end[j] + berth_transfer_ns(x->p, g->in_tensor[in], dev[j], d);
 					at = arrives > at ? arrives : at;
 				}
 		free_ns[d] = end[i] = at + berth_op_time(x->p, x->ops[i], d);
@@ -137,7 +143,8 @@ static bool is_order(const around *x, const int32_t *order)
 			if (order[a] == order[b])
 				return false;
 			const berth_graph *g = x->p->g;
-			for (int32_t in = g->op_in_off[x->ops[order[a]]]; in < g->op_in_off[x->ops[order[a]] + 1]; in++)
+			for (int32_t in = g->op_in_off[x->ops[order[a]]];
+			     in < g->op_in_off[x->ops[order[a]] + 1]; in++)
 				if (g->tensor_producer[g->in_tensor[in]] == x->ops[order[b]])
 					return false;
 		}
@@ -148,7 +155,8 @@ static bool is_legal(const around *x, const int32_t *dev)
 {
 	for (int32_t i = 0; i < x->n; i++)
 		for (int32_t j = 0; j <= i; j++)
-			if (!berth_op_legal(x->p, x->ops[i], dev[i]) || (x->p->op_coloc[x->ops[i]] == x->p->op_coloc[x->ops[j]] && dev[i] != dev[j]))
+			if (!berth_op_legal(x->p, x->ops[i], dev[i]) ||
+			    (x->p->op_coloc[x->ops[i]] == x->p->op_coloc[x->ops[j]] && dev[i] != dev[j]))
 				return false;
 	return true;
 }
@@ -171,7 +179,8 @@ static int64_t enumerate(const around *x)
 	do {
 		memset(order, 0, sizeof order);
 		do {
-			int64_t length = is_legal(x, dev) && is_order(x, order) ? length_of(x, dev, order) : BERTH_EXACT_SEARCH_NEVER;
+			int64_t length = is_legal(x, dev) && is_order(x, order) ? length_of(x, dev, order)
+			                                                        : BERTH_EXACT_SEARCH_NEVER;
 			best = length < best ? length : best;
 		} while (count_up(order, x->n, x->n));
 	} while (count_up(dev, x->n, x->p->n_devs));
@@ -207,7 +216,8 @@ static void test_search_with_surroundings(void **state)
 		assert_true(r.complete);
 		int64_t best = enumerate(&x);
 		if (r.best_ns != best || x.found != best)
-			fail_msg("seed %d: search finds %lld, enumeration %lld", (int)seed, (long long)r.best_ns, (long long)best);
+			fail_msg("seed %d: search finds %lld, enumeration %lld", (int)seed,
+			         (long long)r.best_ns, (long long)best);
 		searched++;
 		discard(&c);
 	}
@@ -218,16 +228,20 @@ static void test_search_with_surroundings(void **state)
 static void test_held_memory(void **state)
 {
 	(void)state;
-	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"flops\":1e9,\"param_bytes\":60}],\"edges\":[]}";
-	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\",\"peak_flops\":2e9,\"memory_bytes\":100},"
-	                             "{\"name\":\"y\",\"peak_flops\":1e9}],\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
+	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
+	                            "\"flops\":1e9,\"param_bytes\":60}],\"edges\":[]}";
+	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":"
+	                             "\"x\",\"peak_flops\":2e9,\"memory_bytes\":100},"
+				     "{\"name\":\"y\",\"peak_flops\":1e9}],\"links\":[{\"from\":\"x\",\"to\":"
+	                             "\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
 	compiled c;
 	berth_err err;
 	berth_exact_search *small;
 	berth_exact_search_result r;
 	memset(&c, 0, sizeof c);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c.mem, &c.tmp, &c.g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c.mem, &c.tmp, &c.s, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &c.mem, &c.tmp, &c.s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&c.g, &c.s, &c.mem, &c.tmp, &c.p, &err), &err);
 	assert_ok(berth_exact_search_new(&c.p, 1, c.g.topo_op, &c.mem, &small, &err), &err);
 	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER};
@@ -251,7 +265,8 @@ static int64_t split_ns(compiled *c, const split_cfg *cfg)
 	berth_err err;
 	assert_ok(split_place(&c->p, cfg, op_dev, order, &ordered, &c->tmp, &err), &err);
 	for (int32_t op = 0; op < c->p.n_ops; op++)
-		assert_true(berth_op_legal(&c->p, op, op_dev[op]) && op_dev[op] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[op]]]]);
+		assert_true(berth_op_legal(&c->p, op, op_dev[op]) &&
+		            op_dev[op] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[op]]]]);
 	assert_true(ordered || c->g.n_coloc_names > 0);
 	assert_ok(berth_sim_new(&c->p, &c->mem, &sim, &err), &err);
 	berth_sim_run(sim, op_dev, ordered ? order : NULL, &r);
@@ -278,11 +293,13 @@ static void test_against_the_optimum(void **state)
 		assert_ok(berth_search_new(&c.p, &search, &c.mem, &s, &err), &err);
 		assert_ok(berth_method_run(&berth_method_branch_and_bound, &s, &c.tmp, &err), &err);
 		assert_int_equal(s.proof, BERTH_PROOF_OPTIMAL);
-		split_cfg whole = {.most_ops = 12, .nodes = 1000000, .rounds = 0}, parts = {.most_ops = 3, .nodes = 1000000, .rounds = 0}, again = parts;
+		split_cfg whole = {.most_ops = 12, .nodes = 1000000, .rounds = 0},
+			  parts = {.most_ops = 3, .nodes = 1000000, .rounds = 0}, again = parts;
 		again.rounds = 4;
 		int64_t one = split_ns(&c, &whole), once = split_ns(&c, &parts), more = split_ns(&c, &again);
 		if ((double)one * 1e-9 > s.best.value * (1 + 1e-12))
-			fail_msg("seed %d: one community takes %lld ns, the optimum %.17g s", (int)seed, (long long)one, s.best.value);
+			fail_msg("seed %d: one community takes %lld ns, the optimum %.17g s", (int)seed,
+			         (long long)one, s.best.value);
 		assert_true(more <= once && once >= one);
 		better += more < once;
 		equal += more == one;
@@ -313,8 +330,9 @@ static void test_what_it_cannot_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_communities_hold), cmocka_unit_test(test_search_with_surroundings), cmocka_unit_test(test_held_memory),
-		cmocka_unit_test(test_against_the_optimum), cmocka_unit_test(test_what_it_cannot_do),
+		cmocka_unit_test(test_communities_hold),  cmocka_unit_test(test_search_with_surroundings),
+		cmocka_unit_test(test_held_memory),       cmocka_unit_test(test_against_the_optimum),
+		cmocka_unit_test(test_what_it_cannot_do),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

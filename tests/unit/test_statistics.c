@@ -25,7 +25,8 @@ static void test_bootstrap_covers(void **state)
 	double x[20];
 	for (int i = 0; i < 20; i++)
 		x[i] = i;
-	berth_interval a = berth_bootstrap(x, 20, berth_median, &tmp), b = berth_bootstrap(x, 20, berth_median, &tmp);
+	berth_interval a = berth_bootstrap(x, 20, berth_median, &tmp),
+		       b = berth_bootstrap(x, 20, berth_median, &tmp);
 	assert_near(a.middle, 9.5, 0);
 	assert_true(a.low < a.middle && a.middle < a.high);
 	assert_true(a.low > 3 && a.high < 16);
@@ -52,7 +53,8 @@ static double p_of_signs(int n, unsigned minus)
 	return p_of(x, n);
 }
 
-/* Tables of the signed-rank statistic: n = 10, T = 8: 25 of 1024 subsets of ranks sum to 8 or less; T = 9: 33; n = 20, T = 52: 25,397 of 2^20. */
+/* Tables of the signed-rank statistic: n = 10, T = 8: 25 of 1024 subsets of ranks sum to 8 or less; T = 9:
+ * 33; n = 20, T = 52: 25,397 of 2^20. */
 static void test_signed_rank(void **state)
 {
 	(void)state;
@@ -61,7 +63,8 @@ static void test_signed_rank(void **state)
 	assert_near(p_of_signs(6, 1), 4.0 / 64, 1e-15);
 	assert_near(p_of_signs(10, 1 << 7), 50.0 / 1024, 1e-15);                  /* T = 8 */
 	assert_near(p_of_signs(10, 1 << 8), 66.0 / 1024, 1e-15);                  /* T = 9 */
-	assert_near(p_of_signs(20, 1 << 19 | 1 << 18 | 1 << 12), 2 * 25397.0 / 1048576, 1e-12); /* T = 20 + 19 + 13 */
+	assert_near(p_of_signs(20, 1 << 19 | 1 << 18 | 1 << 12), 2 * 25397.0 / 1048576, 1e-12); /* T = 20 + 19
+	                                                                                           + 13 */
 	assert_near(p_of_signs(3, 1 << 2), 1, 1e-15);                             /* T = 3 of 6: the middle */
 	assert_near(p_of((const double[]){0, 0}, 2), 1, 0);
 	assert_near(p_of(NULL, 0), 1, 0);
@@ -121,7 +124,11 @@ static void test_holm(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand), cmocka_unit_test(test_bootstrap_covers), cmocka_unit_test(test_signed_rank),
-	                                   cmocka_unit_test(test_signed_rank_with_ties), cmocka_unit_test(test_signed_rank_of_many), cmocka_unit_test(test_holm)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand),
+	                                   cmocka_unit_test(test_bootstrap_covers),
+	                                   cmocka_unit_test(test_signed_rank),
+	                                   cmocka_unit_test(test_signed_rank_with_ties),
+	                                   cmocka_unit_test(test_signed_rank_of_many),
+	                                   cmocka_unit_test(test_holm)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

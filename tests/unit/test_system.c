@@ -1,4 +1,5 @@
-/* Systems: reading, defaults, folding of links, every error of the reader with its place, the check, the built-in machines. */
+/* Systems: reading, defaults, folding of links, every error of the reader with its place, the check, the
+ * built-in machines. */
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
@@ -62,12 +63,17 @@ static void test_defaults(void **state)
 
 static const char full[] = HEAD
 	"\"name\":\"t\",\"contention\":false,\"order\":\"fifo\",\"channel_order\":\"program\",\"devices\":["
-	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_flops\":1000000000000,\"efficiency\":{\"Conv\":0.7,\"*\":0.6},\"mem_bandwidth\":100000000000,"
-	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,\"runs\":[\"Gemm\",\"Conv\"],\"idle_w\":40,\"busy_w\":120},"
-	"{\"name\":\"gpu0\",\"memory_bytes\":null},{\"name\":\"gpu1\",\"efficiency\":{\"*\":1,\"Conv\":2},\"memory_bytes\":0,\"runs\":[]}],"
-	"\"links\":[{\"from\":\"cpu0\",\"to\":\"gpu0\",\"latency_s\":1e-05,\"bandwidth\":12000000000,\"both_ways\":true,\"shared\":\"pcie0\",\"joules_per_byte\":1e-10},"
+	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_flops\":1000000000000,\"efficiency\":{\"Conv\":0.7,\"*\":"
+        "0.6},\"mem_bandwidth\":100000000000,"
+	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,\"runs\":[\"Gemm\",\"Conv\"],"
+        "\"idle_w\":40,\"busy_w\":120},"
+	"{\"name\":\"gpu0\",\"memory_bytes\":null},{\"name\":\"gpu1\",\"efficiency\":{\"*\":1,\"Conv\":2},"
+        "\"memory_bytes\":0,\"runs\":[]}],"
+	"\"links\":[{\"from\":\"cpu0\",\"to\":\"gpu0\",\"latency_s\":1e-05,\"bandwidth\":12000000000,\"both_"
+        "ways\":true,\"shared\":\"pcie0\",\"joules_per_byte\":1e-10},"
 	"{\"from\":\"gpu1\",\"to\":\"cpu0\",\"bandwidth\":5,\"both_ways\":true},"
-	"{\"from\":\"gpu0\",\"to\":\"gpu1\",\"bandwidth\":7,\"shared\":\"pcie0\"},{\"from\":\"gpu1\",\"to\":\"gpu0\",\"bandwidth\":7}]}";
+	"{\"from\":\"gpu0\",\"to\":\"gpu1\",\"bandwidth\":7,\"shared\":\"pcie0\"},{\"from\":\"gpu1\",\"to\":"
+        "\"gpu0\",\"bandwidth\":7}]}";
 
 static void test_reading(void **state)
 {
@@ -100,7 +106,8 @@ static void test_reading(void **state)
 	}
 	assert_string_equal(s.channel_name[0], "pcie0");
 	assert_null(s.channel_name[1]);
-	assert_true(s.link_latency_s[1] == 1e-5 && s.link_joules_per_byte[1] == 1e-10 && s.link_latency_s[2] == 0);
+	assert_true(s.link_latency_s[1] == 1e-5 && s.link_joules_per_byte[1] == 1e-10 &&
+	            s.link_latency_s[2] == 0);
 	berth_arena_free(&mem);
 }
 
@@ -127,14 +134,29 @@ static void test_round_trip(void **state)
 static void test_folding(void **state)
 {
 	(void)state;
-	static const struct { const char *links; bool folded; } cases[] = {
-		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5}]}", true},
-		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5,\"shared\":\"x\"}]}", true},
-		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5,\"shared\":\"y\"}]}", false},
-		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5}]}", false},
-		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":6}]}", false},
-		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"latency_s\":1,\"bandwidth\":5}]}", false},
-		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5,\"joules_per_byte\":1}]}", false},
+	static const struct { const char *links; bool folded;
+	} cases[] = {
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5}"
+	         "]}",
+	         true},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":"
+	         "\"a\",\"bandwidth\":5,\"shared\":\"x\"}]}",
+	         true},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":"
+	         "\"a\",\"bandwidth\":5,\"shared\":\"y\"}]}",
+	         false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5,\"shared\":\"x\"},{\"from\":\"b\",\"to\":"
+	         "\"a\",\"bandwidth\":5}]}",
+	         false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":6}"
+	         "]}",
+	         false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"latency_s\":1,"
+	         "\"bandwidth\":5}]}",
+	         false},
+		{"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":5},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":5,"
+	         "\"joules_per_byte\":1}]}",
+	         false},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0};
@@ -152,7 +174,8 @@ static void test_folding(void **state)
 static void test_errors(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *part; } cases[] = {
+	static const struct { const char *text, *part;
+	} cases[] = {
 		{"", "s.json:1:1: the file is empty"},
 		{HEAD "\"devices\":[{]}", "s.json:1:"},
 		{"{\"format\":\"berth-graph\",\"version\":1}", "expected 'berth-system'"},
@@ -163,7 +186,8 @@ static void test_errors(void **state)
 		{HEAD "\"devices\":[3]}", "/devices/0: expected an object, found a number"},
 		{HEAD "\"devices\":[{\"kind\":\"cpu\"}]}", "/devices/0: key 'name' is missing"},
 		{HEAD "\"devices\":[{\"name\":\"\"}]}", "/devices/0/name: the name is empty"},
-		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", "/devices/1/name: two devices are named 'a'"},
+		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"a\"}]}",
+	         "/devices/1/name: two devices are named 'a'"},
 		{DEV("\"memory\":1"), "/devices/0: unknown key 'memory'"},
 		{DEV("\"mem_bandwith\":1"), "unknown key 'mem_bandwith' (did you mean 'mem_bandwidth'?)"},
 		{DEV("\"peak_flops\":0"), "/devices/0/peak_flops: peak_flops is 0; expected 1e-09 to 1e+30"},
@@ -190,24 +214,37 @@ static void test_errors(void **state)
 		{DEV("\"idle_w\":5,\"busy_w\":4"), "/devices/0/busy_w: busy_w is 4, below idle_w, 5"},
 		{DEV("\"idle_w\":-5,\"busy_w\":4"), "/devices/0/idle_w: idle_w is -5"},
 		{HEAD "\"order\":\"prioriti\",\"devices\":[{\"name\":\"a\"}]}", "(did you mean 'priority'?)"},
-		{HEAD "\"channel_order\":\"progam\",\"devices\":[{\"name\":\"a\"}]}", "/channel_order: unknown channel order 'progam' (did you mean 'program'?)"},
-		{HEAD "\"contention\":1,\"devices\":[{\"name\":\"a\"}]}", "/contention: expected true or false"},
+		{HEAD "\"channel_order\":\"progam\",\"devices\":[{\"name\":\"a\"}]}",
+	         "/channel_order: unknown channel order 'progam' (did you mean 'program'?)"},
+		{HEAD "\"contention\":1,\"devices\":[{\"name\":\"a\"}]}",
+	         "/contention: expected true or false"},
 		{AB "]}", "/links: no path from 'a' to 'b'; add a link"},
 		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}]}", "no path from 'a' to 'b'"},
 		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1}]}", "no path from 'b' to 'a'"},
-		{AB "{\"from\":\"a\",\"to\":\"bb\",\"bandwidth\":1}]}", "/links/0/to: unknown device 'bb' (did you mean 'b'?)"},
-		{AB "{\"from\":\"zzz\",\"to\":\"b\",\"bandwidth\":1}]}", "/links/0/from: unknown device 'zzz'"},
+		{AB "{\"from\":\"a\",\"to\":\"bb\",\"bandwidth\":1}]}",
+	         "/links/0/to: unknown device 'bb' (did you mean 'b'?)"},
+		{AB "{\"from\":\"zzz\",\"to\":\"b\",\"bandwidth\":1}]}",
+	         "/links/0/from: unknown device 'zzz'"},
 		{AB "{\"from\":\"a\",\"to\":\"a\",\"bandwidth\":1}]}", "/links/0: link from 'a' to itself"},
 		{AB "{\"from\":\"a\",\"to\":\"b\"}]}", "/links/0: key 'bandwidth' is missing"},
 		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":0}]}", "/links/0/bandwidth: bandwidth is 0"},
 		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency_s\":-1}]}", "/links/0/latency_s"},
-		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency_s\":1e9}]}", "/links/0/latency_s"},
-		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"joules_per_byte\":-1}]}", "/links/0/joules_per_byte"},
-		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency\":1}]}", "unknown key 'latency' (did you mean 'latency_s'?)"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency_s\":1e9}]}",
+	         "/links/0/latency_s"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"joules_per_byte\":-1}]}",
+	         "/links/0/joules_per_byte"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"latency\":1}]}",
+	         "unknown key 'latency' (did you mean 'latency_s'?)"},
 		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"shared\":\"\"}]}", "/links/0"},
-		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":2}]}", "/links/1: a second link from 'a' to 'b'"},
-		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":2}]}", "a second link from 'b' to 'a'"},
-		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":2,\"both_ways\":true}]}", "/links/1: a second link from 'a' to 'b'"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"a\",\"to\":\"b\","
+	            "\"bandwidth\":2}]}",
+	         "/links/1: a second link from 'a' to 'b'"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},{\"from\":\"b\",\"to\":"
+	            "\"a\",\"bandwidth\":2}]}",
+	         "a second link from 'b' to 'a'"},
+		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"b\",\"to\":\"a\","
+	            "\"bandwidth\":2,\"both_ways\":true}]}",
+	         "/links/1: a second link from 'a' to 'b'"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0};
@@ -230,7 +267,9 @@ static void write_ring(char *text, size_t size, int n)
 		len += (size_t)snprintf(text + len, size - len, "%s{\"name\":\"d%d\"}", i ? "," : "", i);
 	len += (size_t)snprintf(text + len, size - len, "],\"links\":[");
 	for (int i = 0; i < n; i++)
-		len += (size_t)snprintf(text + len, size - len, "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"bandwidth\":1}", i ? "," : "", i, (i + 1) % n);
+		len += (size_t)snprintf(text + len, size - len,
+		                        "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"bandwidth\":1}", i ? "," : "",
+		                        i, (i + 1) % n);
 	snprintf(text + len, size - len, "]}");
 }
 
@@ -302,7 +341,8 @@ static void test_builtins(void **state)
 		assert_true(strlen(row[i].about) > 10);
 		assert_ok(berth_system_check(&s, &tmp, &err), &err);
 		for (int32_t d = 0; d < s.n_devs; d++) {
-			assert_true(s.dev_peak_flops[d] > 0 && s.dev_mem_bandwidth[d] > 0 && s.dev_memory_bytes[d] > 0);
+			assert_true(s.dev_peak_flops[d] > 0 && s.dev_mem_bandwidth[d] > 0 &&
+			            s.dev_memory_bytes[d] > 0);
 			assert_true(s.dev_idle_w[d] > 0 && s.dev_busy_w[d] > s.dev_idle_w[d]);
 		}
 		for (int32_t l = 0; l < s.n_links; l++)
@@ -381,7 +421,8 @@ static void test_each_allocation_may_fail(void **state)
 	}
 }
 
-/* Every random machine is one that the reader takes; the seed decides it; without heterogeneity all devices are equal. */
+/* Every random machine is one that the reader takes; the seed decides it; without heterogeneity all devices
+ * are equal. */
 static void test_random(void **state)
 {
 	(void)state;
@@ -393,7 +434,8 @@ static void test_random(void **state)
 		char spec[128], flat[160];
 		const char *a, *b;
 		size_t n_a, n_b;
-		snprintf(spec, sizeof spec, "random:devices=%d:topology=%s:seed=%d", 1 + seed % 9, topology[seed % 4], seed);
+		snprintf(spec, sizeof spec, "random:devices=%d:topology=%s:seed=%d", 1 + seed % 9,
+		         topology[seed % 4], seed);
 		snprintf(flat, sizeof flat, "%s:heterogeneity=0", spec);
 		assert_ok(berth_system_builtin(spec, &mem, &tmp, &s, &err), &err);
 		assert_ok(berth_system_builtin(spec, &mem, &tmp, &same, &err), &err);
@@ -404,7 +446,8 @@ static void test_random(void **state)
 		assert_string_equal(a, b);
 		for (int32_t d = 1; d < s.n_devs; d++) {
 			assert_true(s.dev_peak_flops[d] != s.dev_peak_flops[0]);
-			assert_true(equal.dev_peak_flops[d] == equal.dev_peak_flops[0] && equal.dev_memory_bytes[d] == equal.dev_memory_bytes[0]);
+			assert_true(equal.dev_peak_flops[d] == equal.dev_peak_flops[0] &&
+			            equal.dev_memory_bytes[d] == equal.dev_memory_bytes[0]);
 		}
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
@@ -415,9 +458,13 @@ static void test_random_refuses(void **state)
 {
 	(void)state;
 	static const struct { const char *spec, *says; } bad[] = {
-		{"random:devices=0", "devices is '0'; expected a whole number from 1 to 64"}, {"random:devices=2.5", "expected a whole number"},
-		{"random:devices=1e30", "expected a whole number"}, {"random:memory=-1", "expected a number from"}, {"random:tflops=nan", "expected a number from"},
-		{"random:topology=ring", "expected full or bus or star or hosts"}, {"random:device=2", "did you mean 'devices'"}, {"random:seed", "without a value"},
+		{"random:devices=0", "devices is '0'; expected a whole number from 1 to 64"},
+		{"random:devices=2.5", "expected a whole number"},
+		{"random:devices=1e30", "expected a whole number"},
+		{"random:memory=-1", "expected a number from"},
+		{"random:tflops=nan", "expected a number from"},
+		{"random:topology=ring", "expected full or bus or star or hosts"},
+		{"random:device=2", "did you mean 'devices'"}, {"random:seed", "without a value"},
 		{"random:seed=1:seed=2", "stands twice"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

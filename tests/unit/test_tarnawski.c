@@ -1,5 +1,6 @@
-/* Workloads of Tarnawski et al.: every shared file under both cost models, against loads and latencies computed here from the JSON text itself; published
- * figures; bad files. The files stand in ../shared/workloads; without them the tests on them are skipped. */
+/* Workloads of Tarnawski et al.: every shared file under both cost models, against loads and latencies
+ * computed here from the JSON text itself; published figures; bad files. The files stand in
+ * ../shared/workloads; without them the tests on them are skipped. */
 #include "bounds.h"
 #include "infeasible_subset.h"
 #include "file.h"
@@ -92,7 +93,8 @@ static bool open_subject(subject *x, const char *name)
 	char path[512], *text;
 	size_t size;
 	berth_err err;
-	berth_objective throughput = berth_objective_of(BERTH_THROUGHPUT), latency = berth_objective_of(BERTH_LATENCY);
+	berth_objective throughput = berth_objective_of(BERTH_THROUGHPUT),
+			latency = berth_objective_of(BERTH_LATENCY);
 	snprintf(path, sizeof path, FOLDER "%s", name);
 	*x = (subject){0};
 	if (berth_file_read(path, &x->mem, &text, &size, &err) != BERTH_OK)
@@ -173,12 +175,16 @@ static double naive_excess(const subject *x, const int32_t *dev)
 }
 
 static const char *const throughput_files[] = {
-	"throughput/layer_bert24_inference.json", "throughput/layer_bert24_training.json", "throughput/layer_resnet50_inference.json",
-	"throughput/layer_resnet50_training.json", "throughput/op_bert_l-3_inference.json", "throughput/op_bert_l-3_training.json",
+	"throughput/layer_bert24_inference.json",   "throughput/layer_bert24_training.json",
+	"throughput/layer_resnet50_inference.json", "throughput/layer_resnet50_training.json",
+	"throughput/op_bert_l-3_inference.json",    "throughput/op_bert_l-3_training.json",
 	"throughput/op_bert_l-6_inference.json"};
-static const double one_accelerator[] = {92.41, 217.8, 201.5, 462.4, 49.35, 123.0, 77.46}; /* published program: all on one, in the files' colocation group */
-static const char *const latency_files[] = {"latency/layer_bert24_inference.json", "latency/layer_resnet50_inference.json",
-                                            "latency/op_bert_l-3_inference.json", "latency/op_bert_l-6_inference.json"};
+static const double one_accelerator[] = {92.41, 217.8, 201.5, 462.4,
+                                         49.35, 123.0, 77.46}; /* published program: all on one, in the files'
+                                                                  colocation group */
+static const char *const latency_files[] = {
+	"latency/layer_bert24_inference.json", "latency/layer_resnet50_inference.json",
+	"latency/op_bert_l-3_inference.json", "latency/op_bert_l-6_inference.json"};
 
 static void test_loads(void **state)
 {
@@ -197,7 +203,8 @@ static void test_loads(void **state)
 			assert_near(s.excess, excess, 1e-6 * (1 + excess));
 		}
 		memset(dev, 0, (size_t)x.n * sizeof *dev); /* everything on the first accelerator */
-		assert_near(berth_eval_run(&x.throughput, dev, NULL).value, one_accelerator[k], 0.0006 * one_accelerator[k]);
+		assert_near(berth_eval_run(&x.throughput, dev, NULL).value, one_accelerator[k],
+		            0.0006 * one_accelerator[k]);
 		free(dev);
 		close_subject(&x);
 	}
@@ -258,7 +265,10 @@ static void test_latencies(void **state)
 		for (int round = 0; round < 20; round++) {
 			int n_pieces = 2 * x.n_acc + 1, at = 0; /* CPU, acc0, CPU, acc1, ... */
 			for (int i = 0; i < n_pieces; i++) {
-				int last = i == n_pieces - 1 ? x.n : at + (int)berth_rng_below(&rng, (uint32_t)(2 * x.n / n_pieces));
+				int last = i == n_pieces - 1
+				                   ? x.n
+				                   : at + (int)berth_rng_below(
+								  &rng, (uint32_t)(2 * x.n / n_pieces));
 				last = last < x.n ? last : x.n;
 				for (; at < last; at++) {
 					int op = x.g.topo_op[at];
@@ -267,7 +277,8 @@ static void test_latencies(void **state)
 					piece[op] = i;
 				}
 			}
-			bool mixed = false; /* an operator that no accelerator takes stands in a piece of one */
+			bool mixed = false; /* an operator that no accelerator takes stands in a piece of one
+			                     */
 			for (int i = 0; i < x.n; i++)
 				mixed |= piece[i] % 2 && dev[i] >= x.n_acc;
 			if (mixed)
@@ -290,15 +301,19 @@ static void test_search(void **state)
 		berth_metric metric;
 		double most;
 	} known[] = {
-		{"throughput/layer_bert24_inference.json", BERTH_THROUGHPUT, 17.79}, {"throughput/layer_bert24_training.json", BERTH_THROUGHPUT, 41.746},
-		{"throughput/op_bert_l-3_inference.json", BERTH_THROUGHPUT, 27.92}, {"throughput/op_bert_l-3_training.json", BERTH_THROUGHPUT, 65.30},
-		{"latency/layer_bert24_inference.json", BERTH_LATENCY, 100.23}, {"latency/op_bert_l-3_inference.json", BERTH_LATENCY, 416.2},
+		{"throughput/layer_bert24_inference.json", BERTH_THROUGHPUT, 17.79},
+		{"throughput/layer_bert24_training.json", BERTH_THROUGHPUT, 41.746},
+		{"throughput/op_bert_l-3_inference.json", BERTH_THROUGHPUT, 27.92},
+		{"throughput/op_bert_l-3_training.json", BERTH_THROUGHPUT, 65.30},
+		{"latency/layer_bert24_inference.json", BERTH_LATENCY, 100.23},
+		{"latency/op_bert_l-3_inference.json", BERTH_LATENCY, 416.2},
 		{"latency/op_bert_l-6_inference.json", BERTH_LATENCY, 494.1},
 	};
 	for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
 		subject x;
 		berth_search s;
-		berth_search_cfg cfg = {.objective = berth_objective_of(known[k].metric), .seed = 1, .evaluations = 10000};
+		berth_search_cfg cfg = {
+			.objective = berth_objective_of(known[k].metric), .seed = 1, .evaluations = 10000};
 		const berth_method *m;
 		berth_bounds b;
 		berth_err err;
@@ -317,7 +332,8 @@ static void test_search(void **state)
 	}
 }
 
-/* The published optimum of every file, by the contiguous dynamic program; and nothing that is not contiguous. */
+/* The published optimum of every file, by the contiguous dynamic program; and nothing that is not
+ * contiguous. */
 static void test_dp(void **state)
 {
 	(void)state;
@@ -342,8 +358,11 @@ static void test_dp(void **state)
 			for (int o = 0; o < x.n; o++) {
 				int op = x.g.topo_op[o];
 				for (int e = 0; e < x.n_edges; e++)
-					if (x.to[e] == op && !x.g.op_backward[op] && !x.g.op_backward[x.from[e]])
-						after[op] |= after[x.from[e]] || (s.best_dev[x.from[e]] == d && s.best_dev[op] != d);
+					if (x.to[e] == op && !x.g.op_backward[op] &&
+					    !x.g.op_backward[x.from[e]])
+						after[op] |=
+							after[x.from[e]] ||
+							(s.best_dev[x.from[e]] == d && s.best_dev[op] != d);
 				assert_true(!after[op] || s.best_dev[op] != d);
 			}
 			free(after);
@@ -368,8 +387,12 @@ static void test_dp_refuses(void **state)
 	close_subject(&x);
 }
 
-#define NODE(id, more) "{\"id\":" id ",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":10" more "}"
-#define FILE_OF(nodes, edges) "{\"maxSizePerFPGA\":15,\"maxFPGAs\":2,\"maxCPUs\":1,\"nodes\":[" nodes "],\"edges\":[" edges "]}"
+#define NODE(id, more)                                                                                       \
+	"{\"id\":" id                                                                                        \
+	",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":10" more    \
+	"}"
+#define FILE_OF(nodes, edges)                                                                                \
+	"{\"maxSizePerFPGA\":15,\"maxFPGAs\":2,\"maxCPUs\":1,\"nodes\":[" nodes "],\"edges\":[" edges "]}"
 
 static berth_status parse(const char *text, berth_arena *mem, berth_graph *g, berth_system *s, berth_err *err)
 {
@@ -387,8 +410,10 @@ static void test_each_allocation_may_fail(void **state)
 	subject x = {0};
 	berth_err err;
 	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", ""),
-	                        "{\"sourceId\":1,\"destId\":2,\"cost\":3},{\"sourceId\":2,\"destId\":4,\"cost\":5},{\"sourceId\":3,\"destId\":4,\"cost\":1}"),
-	                &x.mem, &x.g, &x.s, &err), &err);
+	                        "{\"sourceId\":1,\"destId\":2,\"cost\":3},{\"sourceId\":2,\"destId\":4,"
+	                        "\"cost\":5},{\"sourceId\":3,\"destId\":4,\"cost\":1}"),
+	                &x.mem, &x.g, &x.s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&x.g, &x.s, &x.mem, &x.tmp, &x.p, &err), &err);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		const berth_method *m;
@@ -427,7 +452,8 @@ static void free_it(void *ctx, void *p)
 	free(p);
 }
 
-/* 16 operators that nothing joins are 65,536 ideals, 256 devices 16,641 states of each: the linearised answer must do. */
+/* 16 operators that nothing joins are 65,536 ideals, 256 devices 16,641 states of each: the linearised
+ * answer must do. */
 static void test_many_devices(void **state)
 {
 	(void)state;
@@ -442,7 +468,9 @@ static void test_many_devices(void **state)
 	const berth_method *m;
 	berth_err err;
 	for (int i = 0; i < 16; i++)
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s{\"id\":%d,\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"size\":10}", i ? "," : "", i);
+		snprintf(text + strlen(text), sizeof text - strlen(text),
+		         "%s{\"id\":%d,\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"size\":10}",
+		         i ? "," : "", i);
 	snprintf(text + strlen(text), sizeof text - strlen(text), "]}");
 	assert_ok(parse(text, &mem, &g, &s, &err), &err);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
@@ -456,8 +484,9 @@ static void test_many_devices(void **state)
 	berth_arena_free(&tmp);
 }
 
-/* a -> b -> c with b elsewhere: the accelerator of a and c is visited twice. By hand: visit 1 computes a and moves it out (1 + 3), b on the other one
- * takes it in, computes, moves out (3 + 1 + 5), visit 2 takes b in and computes c (5 + 1). */
+/* a -> b -> c with b elsewhere: the accelerator of a and c is visited twice. By hand: visit 1 computes a and
+ * moves it out (1 + 3), b on the other one takes it in, computes, moves out (3 + 1 + 5), visit 2 takes b in
+ * and computes c (5 + 1). */
 static void test_second_visit(void **state)
 {
 	(void)state;
@@ -470,7 +499,10 @@ static void test_second_visit(void **state)
 	berth_err err;
 	const int32_t dev[] = {0, 1, 0}, cpu[] = {2, 2, 2};
 	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", ",\"name\":\"c\""),
-	                        "{\"sourceId\":1,\"destId\":2,\"cost\":3},{\"sourceId\":2,\"destId\":3,\"cost\":5}"), &mem, &g, &s, &err), &err);
+	                        "{\"sourceId\":1,\"destId\":2,\"cost\":3},{\"sourceId\":2,\"destId\":3,"
+	                        "\"cost\":5}"),
+	                &mem, &g, &s, &err),
+	          &err);
 	assert_string_equal(g.op_name[0], "node 1");
 	assert_string_equal(g.op_name[2], "c");
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
@@ -486,7 +518,8 @@ static void test_second_visit(void **state)
 	berth_arena_free(&tmp);
 }
 
-/* Two accelerators that wait for each other when each is visited once: a -> d, c -> b with a, b on one and c, d on the other. */
+/* Two accelerators that wait for each other when each is visited once: a -> d, c -> b with a, b on one and
+ * c, d on the other. */
 static void test_circle(void **state)
 {
 	(void)state;
@@ -499,18 +532,22 @@ static void test_circle(void **state)
 	berth_err err;
 	const int32_t dev[] = {0, 0, 1, 1};
 	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", ""),
-	                        "{\"sourceId\":1,\"destId\":4,\"cost\":1},{\"sourceId\":3,\"destId\":2,\"cost\":1}"), &mem, &g, &s, &err), &err);
+	                        "{\"sourceId\":1,\"destId\":4,\"cost\":1},{\"sourceId\":3,\"destId\":2,"
+	                        "\"cost\":1}"),
+	                &mem, &g, &s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
 	berth_sim_run(sim, dev, NULL, &r);
 	assert_true(r.runs);
-	assert_int_equal(r.latency_ns, INT64_C(4) * 1000000000); /* (1 + 1) on both at once, then (1 + 1) on both */
+	assert_int_equal(r.latency_ns, INT64_C(4) * 1000000000); /* (1 + 1) on both at once, then (1 + 1) on
+	                                                            both */
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
 
-/* Six operators of which two fit on accelerators: CPU operators run side by side, so that the latency is 2. The strong bounds are of the execution model,
- * where a device takes one at a time. */
+/* Six operators of which two fit on accelerators: CPU operators run side by side, so that the latency is 2.
+ * The strong bounds are of the execution model, where a device takes one at a time. */
 static void test_strong_bounds(void **state)
 {
 	(void)state;
@@ -523,7 +560,11 @@ static void test_strong_bounds(void **state)
 	berth_sim_result r;
 	berth_err err;
 	const int32_t cpu[] = {2, 2, 2, 2, 2, 2};
-	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", "") "," NODE("5", "") "," NODE("6", ""), ""), &mem, &g, &s, &err), &err);
+	assert_ok(parse(FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", "") "," NODE("4", "") "," NODE(
+					"5", "") "," NODE("6", ""),
+	                        ""),
+	                &mem, &g, &s, &err),
+	          &err);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
 	berth_sim_run(sim, cpu, NULL, &r);
@@ -532,12 +573,14 @@ static void test_strong_bounds(void **state)
 	assert_ok(berth_bounds_new(&p, &tmp, &fast, &err), &err);
 	strong = fast;
 	assert_ok(berth_bounds_strengthen(&p, 1000, &tmp, &strong, &err), &err);
-	assert_true(strong.value[BERTH_LATENCY] >= fast.value[BERTH_LATENCY] && strong.value[BERTH_LATENCY] <= 2);
+	assert_true(strong.value[BERTH_LATENCY] >= fast.value[BERTH_LATENCY] &&
+	            strong.value[BERTH_LATENCY] <= 2);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
 
-/* Three operators of 6 on two accelerators of 10: infeasible, but no sum proves it. Tensors take no memory in this model, so that they prove nothing. */
+/* Three operators of 6 on two accelerators of 10: infeasible, but no sum proves it. Tensors take no memory
+ * in this model, so that they prove nothing. */
 static void test_conflict(void **state)
 {
 	(void)state;
@@ -547,9 +590,15 @@ static void test_conflict(void **state)
 	berth_problem p;
 	berth_infeasible_subset c;
 	berth_err err;
-#define SIX(id) "{\"id\":" id ",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":6}"
-	assert_ok(parse("{\"maxSizePerFPGA\":10,\"maxFPGAs\":2,\"maxCPUs\":0,\"nodes\":[" SIX("1") "," SIX("2") "," SIX("3") "],\"edges\":["
-	                "{\"sourceId\":1,\"destId\":2,\"cost\":5},{\"sourceId\":2,\"destId\":3,\"cost\":5}]}", &mem, &g, &s, &err), &err);
+#define SIX(id)                                                                                              \
+	"{\"id\":" id                                                                                        \
+	",\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":6}"
+	assert_ok(parse("{\"maxSizePerFPGA\":10,\"maxFPGAs\":2,\"maxCPUs\":0,\"nodes\":[" SIX("1") "," SIX(
+				"2") "," SIX("3") "],\"edges\":["
+	                                          "{\"sourceId\":1,\"destId\":2,\"cost\":5},{\"sourceId\":2,"
+	                                          "\"destId\":3,\"cost\":5}]}",
+	                &mem, &g, &s, &err),
+	          &err);
 #undef SIX
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	assert_ok(berth_infeasible_subset_find(&p, NULL, NULL, &mem, &tmp, &c, &err), &err);
@@ -563,20 +612,28 @@ static void test_conflict(void **state)
 static void test_refuses(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *says; } bad[] = {
+	static const struct { const char *text, *says;
+	} bad[] = {
 		{"{\"maxFPGAs\":1", "w.json"},
 		{"[\"maxFPGAs\"]", "expected an object"},
 		{FILE_OF(NODE("1", "") "," NODE("1", ""), ""), "/nodes/1: two nodes have the id 1"},
 		{FILE_OF(NODE("1.5", ""), ""), "/nodes/0: id is 1.5"},
-		{FILE_OF(NODE("1", ""), "{\"sourceId\":1,\"destId\":7,\"cost\":1}"), "/edges/0: destId 7 is no node's id"},
+		{FILE_OF(NODE("1", ""), "{\"sourceId\":1,\"destId\":7,\"cost\":1}"),
+	         "/edges/0: destId 7 is no node's id"},
 		{FILE_OF(NODE("1", ""), "{\"sourceId\":1,\"destId\":1,\"cost\":1}"), "w.json"},
-		{FILE_OF(NODE("1", "") "," NODE("2", ""), "{\"sourceId\":1,\"destId\":2,\"cost\":-1}"), "/edges/0"},
-		{FILE_OF(NODE("1", "") "," NODE("2", ""), "{\"sourceId\":1,\"destId\":2,\"cost\":1e30}"), "cost is 1e+30"},
+		{FILE_OF(NODE("1", "") "," NODE("2", ""), "{\"sourceId\":1,\"destId\":2,\"cost\":-1}"),
+	         "/edges/0"},
+		{FILE_OF(NODE("1", "") "," NODE("2", ""), "{\"sourceId\":1,\"destId\":2,\"cost\":1e30}"),
+	         "cost is 1e+30"},
 		{FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", ""),
-		         "{\"sourceId\":1,\"destId\":2,\"cost\":1},{\"sourceId\":1,\"destId\":3,\"cost\":2}"), "w.json"},
-		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":0,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}", "there is no device"},
-		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":1e9,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}", "maxFPGAs is 1e+09"},
-		{"{\"maxSizePerFPGA\":1e99,\"maxFPGAs\":1,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}", "maxSizePerFPGA is 1e+99"},
+	                 "{\"sourceId\":1,\"destId\":2,\"cost\":1},{\"sourceId\":1,\"destId\":3,\"cost\":2}"),
+	         "w.json"},
+		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":0,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}",
+	         "there is no device"},
+		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":1e9,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}",
+	         "maxFPGAs is 1e+09"},
+		{"{\"maxSizePerFPGA\":1e99,\"maxFPGAs\":1,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}",
+	         "maxSizePerFPGA is 1e+99"},
 		{"{\"maxFPGAs\":1,\"nodes\":3,\"edges\":[]}", "/nodes"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -595,9 +652,12 @@ static void test_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loads), cmocka_unit_test(test_latencies), cmocka_unit_test(test_search), cmocka_unit_test(test_dp),
-		cmocka_unit_test(test_dp_refuses), cmocka_unit_test(test_each_allocation_may_fail), cmocka_unit_test(test_many_devices), cmocka_unit_test(test_second_visit),
-		cmocka_unit_test(test_circle), cmocka_unit_test(test_strong_bounds), cmocka_unit_test(test_conflict), cmocka_unit_test(test_refuses),
+		cmocka_unit_test(test_loads),        cmocka_unit_test(test_latencies),
+		cmocka_unit_test(test_search),       cmocka_unit_test(test_dp),
+		cmocka_unit_test(test_dp_refuses),   cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_many_devices), cmocka_unit_test(test_second_visit),
+		cmocka_unit_test(test_circle),       cmocka_unit_test(test_strong_bounds),
+		cmocka_unit_test(test_conflict),     cmocka_unit_test(test_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

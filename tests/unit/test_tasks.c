@@ -1,4 +1,5 @@
-/* DOT, STG and DAX: units, what attributes mean, the same random graph in every format, malformed files with their places, limits. */
+/* DOT, STG and DAX: units, what attributes mean, the same random graph in every format, malformed files with
+ * their places, limits. */
 #include "load.h"
 #include "rng.h"
 #include "support.h"
@@ -10,15 +11,16 @@
 #include <string.h>
 #include <time.h>
 
-typedef berth_status reader(const char *file, const char *text, size_t size, const berth_task_options *opt, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                            berth_err *err);
+typedef berth_status reader(const char *file, const char *text, size_t size, const berth_task_options *opt,
+                            berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
 
 typedef struct model {
 	berth_arena mem;
 	berth_graph g;
 } model;
 
-static berth_status parse(reader *read, const char *file, const char *text, size_t size, const berth_task_options *opt, model *m, berth_err *err)
+static berth_status parse(reader *read, const char *file, const char *text, size_t size,
+                          const berth_task_options *opt, model *m, berth_err *err)
 {
 	berth_arena tmp = {0};
 	char *exact = malloc(size ? size : 1); /* of that very size, for the sanitizer */
@@ -31,7 +33,8 @@ static berth_status parse(reader *read, const char *file, const char *text, size
 	return st;
 }
 
-static void read_text(reader *read, const char *file, const char *text, const berth_task_options *opt, model *m)
+static void read_text(reader *read, const char *file, const char *text, const berth_task_options *opt,
+                      model *m)
 {
 	berth_err err = {0};
 	assert_ok(parse(read, file, text, strlen(text), opt, m, &err), &err);
@@ -81,10 +84,12 @@ static void test_dot(void **state)
 		"strict digraph \"g 1\" {\n"
 		"  size=\"7,5\"; node [shape=box, Weight=2]; edge [weight=\"0.5\"]\n"
 		"  /* two */ a -> b -> { c; d } [bytes=100];  // one line\n"
-		"  a [time=3, time_gpu=1 time_cpu0=2; type=Conv, colocate=g][pin=cpu0]; \"x y\" [flops=1e9, cost=4, label=<<b>hi</b>>];\n"
+		"  a [time=3, time_gpu=1 time_cpu0=2; type=Conv, colocate=g][pin=cpu0]; \"x y\" [flops=1e9, "
+	        "cost=4, label=<<b>hi</b>>];\n"
 		"  subgraph cluster_1 { node [label=9]; e; f [label=\"7\"] ; e -> f; f -> e2 }\n"
 		"  { node [weight=5]; h } -> { b; b; i -> b }\n"
-		"  c -> e:p:n; d -> \"x y\" [tensor=t, comm=2e0]; z [param_bytes=10 READ_BYTES=20, write_bytes=30, output_bytes=40]; -1.5 -> .5\n"
+		"  c -> e:p:n; d -> \"x y\" [tensor=t, comm=2e0]; z [param_bytes=10 READ_BYTES=20, "
+	        "write_bytes=30, output_bytes=40]; -1.5 -> .5\n"
 		"  d -> j [tensor=t, comm=2, label=\"big\"]\n"
 		"}\n";
 	model m;
@@ -156,7 +161,8 @@ static void test_units(void **state)
 	berth_arena_free(&m.mem);
 	static const char *const bad[] = {"speed=-1", "units=3", "unit=0"};
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(berth_task_options_read("x.dot", &bad[i], 1, &mem, &opt, &err), BERTH_EINVAL);
+		assert_int_equal(berth_task_options_read("x.dot", &bad[i], 1, &mem, &opt, &err),
+		                 BERTH_EINVAL);
 	berth_arena_free(&mem);
 }
 
@@ -168,7 +174,9 @@ static void test_stg(void **state)
 	model m;
 	const char *tensor;
 	read_text(berth_graph_parse_stg, "rand0000.stg",
-	          "   2\n  0  0  0\n 1 12 1   0\n\n 2  7.5  2   0   1 # a comment\n 3 0 1 2\r\n# Task graph information\n#  1 2 3\n", NULL, &m);
+	          "   2\n  0  0  0\n 1 12 1   0\n\n 2  7.5  2   0   1 # a comment\n 3 0 1 2\r\n# Task graph "
+	          "information\n#  1 2 3\n",
+	          NULL, &m);
 	assert_int_equal(m.g.n_ops, 4);
 	assert_int_equal(m.g.n_edges, 4);
 	assert_near(time_of(&m, "1", "*"), 12, 0);
@@ -176,7 +184,10 @@ static void test_stg(void **state)
 	assert_int_equal(edge_of(&m, "0", "2", &tensor), 0);
 	assert_null(tensor);
 	berth_arena_free(&m.mem);
-	read_text(berth_graph_parse_stg, "x.stg", "3\n0 3 0\n1 4 1 0 2\n2 5 2 0 1 1 6", NULL, &m); /* without dummies, with costs */
+	read_text(berth_graph_parse_stg, "x.stg", "3\n0 3 0\n1 4 1 0 2\n2 5 2 0 1 1 6", NULL, &m); /* without
+	                                                                                              dummies,
+	                                                                                              with
+	                                                                                              costs */
 	assert_int_equal(m.g.n_ops, 3);
 	assert_int_equal(edge_of(&m, "0", "1", NULL), 2000000000);
 	assert_int_equal(edge_of(&m, "0", "2", NULL), 1000000000);
@@ -196,14 +207,19 @@ static void test_dax(void **state)
 		"<adag xmlns=\"http://pegasus.isi.edu/schema/DAX\" version=\"2.1\" jobCount=\"4\">\n"
 		"<job id=\"A\" namespace='n' name=\"make\" runtime=\"13.5\">\n"
 		" <argument>-a <file name=\"in\"/> <![CDATA[</job>]]></argument>\n"
-		" <uses file=\"in\" link=\"input\" size=\"304\"/><uses file=\"in\" link=\"input\" size=\"304\"/>\n"
-		" <uses file=\"p&amp;1&#233;&#x20AC;\" link=\"output\" size=\"1000\"/><uses file=\"log\" link=\"output\" size=\"7\"/><uses name=\"prog\" link=\"none\"/></job>\n"
-		"<job id=\"B\" name=\"use\" runtime=\"2\"><uses file=\"p&amp;1&#233;&#x20AC;\" link=\"input\" size=\"1\"/><uses name=\"unsized\" link=\"output\"/></job>\n"
+		" <uses file=\"in\" link=\"input\" size=\"304\"/><uses file=\"in\" link=\"input\" "
+	        "size=\"304\"/>\n"
+		" <uses file=\"p&amp;1&#233;&#x20AC;\" link=\"output\" size=\"1000\"/><uses file=\"log\" "
+	        "link=\"output\" size=\"7\"/><uses name=\"prog\" link=\"none\"/></job>\n"
+		"<job id=\"B\" name=\"use\" runtime=\"2\"><uses file=\"p&amp;1&#233;&#x20AC;\" "
+	        "link=\"input\" size=\"1\"/><uses name=\"unsized\" link=\"output\"/></job>\n"
 		"<job id=\"C\"><profile namespace=\"pegasus\" key=\"runtime\"> 2.5 </profile>\n"
-		" <uses file=\"p&amp;1&#233;&#x20AC;\" link=\"input\" size=\"1000\"/><uses name=\"unsized\" link=\"input\" size=\"55\"/></job>\n"
+		" <uses file=\"p&amp;1&#233;&#x20AC;\" link=\"input\" size=\"1000\"/><uses name=\"unsized\" "
+	        "link=\"input\" size=\"55\"/></job>\n"
 		"<job id=\"D\" runtime=\"0\"/>\n"
 		"<child ref=\"B\"><parent ref=\"A\"/></child>\n"
-		"<child ref=\"D\"><parent ref=\"C\"/><parent ref=\"C\"/></child><child ref=\"C\"><parent ref=\"B\"/></child>\n"
+		"<child ref=\"D\"><parent ref=\"C\"/><parent ref=\"C\"/></child><child ref=\"C\"><parent "
+	        "ref=\"B\"/></child>\n"
 		"</adag>\n";
 	model m;
 	const char *tensor;
@@ -242,7 +258,9 @@ static void make_world(world *w, uint64_t seed)
 	for (int i = 0; i < w->n; i++) {
 		w->time[i] = (int)(berth_rng_next(&rng) % 1000);
 		for (int k = 0; k < w->n; k++)
-			w->cost[i][k] = i < k && berth_rng_next(&rng) % 4 == 0 ? (int)(1 + berth_rng_next(&rng) % 1000) : -1;
+			w->cost[i][k] = i < k && berth_rng_next(&rng) % 4 == 0
+			                        ? (int)(1 + berth_rng_next(&rng) % 1000)
+			                        : -1;
 	}
 }
 
@@ -280,7 +298,8 @@ static void write_dax(const world *w, char *to)
 		to += sprintf(to, "<job id='%d' runtime='%d'>", k, w->time[k]);
 		for (int i = 0; i < w->n; i++) {
 			if (w->cost[k][i] >= 0)
-				to += sprintf(to, "<uses file='%d-%d' link='output' size='%d000000000'/>", k, i, w->cost[k][i]);
+				to += sprintf(to, "<uses file='%d-%d' link='output' size='%d000000000'/>", k,
+				              i, w->cost[k][i]);
 			if (w->cost[i][k] >= 0)
 				to += sprintf(to, "<uses file='%d-%d' link='input'/>", i, k);
 		}
@@ -296,7 +315,9 @@ static void test_formats_agree(void **state)
 		reader *read;
 		void (*write)(const world *w, char *to);
 		berth_format format;
-	} formats[] = {{berth_graph_parse_stg, write_stg, BERTH_FORMAT_STG}, {berth_graph_parse_dot, write_dot, BERTH_FORMAT_DOT}, {berth_graph_parse_dax, write_dax, BERTH_FORMAT_DAX}};
+	} formats[] = {{berth_graph_parse_stg, write_stg, BERTH_FORMAT_STG},
+	               {berth_graph_parse_dot, write_dot, BERTH_FORMAT_DOT},
+	               {berth_graph_parse_dax, write_dax, BERTH_FORMAT_DAX}};
 	static char text[1 << 18];
 	static world w;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -315,7 +336,8 @@ static void test_formats_agree(void **state)
 				for (int k = 0; k < w.n; k++) {
 					snprintf(to, sizeof to, "%d", k);
 					edges += w.cost[i][k] >= 0;
-					assert_int_equal(edge_of(&m, from, to, NULL), w.cost[i][k] < 0 ? -1 : 1000000000LL * w.cost[i][k]);
+					assert_int_equal(edge_of(&m, from, to, NULL),
+					                 w.cost[i][k] < 0 ? -1 : 1000000000LL * w.cost[i][k]);
 				}
 			}
 			assert_int_equal(m.g.n_edges, edges);
@@ -333,76 +355,105 @@ static void test_bad(void **state)
 		reader *read;
 		const char *text, *part;
 	} cases[] = {
-		{berth_graph_parse_dot, "graph { a -- b }", "f:1:1: found 'g'; expected digraph: a graph without directions"},
-		{berth_graph_parse_dot, "digraph { a -- b }", "f:1:13: an edge without direction, --; expected ->"},
+		{berth_graph_parse_dot, "graph { a -- b }",
+	         "f:1:1: found 'g'; expected digraph: a graph without directions"},
+		{berth_graph_parse_dot, "digraph { a -- b }",
+	         "f:1:13: an edge without direction, --; expected ->"},
 		{berth_graph_parse_dot, "digraph {\n  a -> ;\n}", "f:2:8: found ';'; expected a node"},
-		{berth_graph_parse_dot, "digraph { a", "f:1:12: the file ends; expected a node, an edge or }"},
-		{berth_graph_parse_dot, "digraph { a [x=", "the file ends; expected the value of an attribute"},
+		{berth_graph_parse_dot, "digraph { a",
+	         "f:1:12: the file ends; expected a node, an edge or }"},
+		{berth_graph_parse_dot,
+	         "digraph { a [x=", "the file ends; expected the value of an attribute"},
 		{berth_graph_parse_dot, "digraph { \"a", "f:1:11: a string without an end"},
 		{berth_graph_parse_dot, "digraph { /* a", "f:1:11: a comment without an end"},
 		{berth_graph_parse_dot, "digraph { a [label=<<b>] }", "HTML text without an end"},
-		{berth_graph_parse_dot, "digraph {\n a [cost=-5] }", "f:2:10: cost is '-5'; expected a number of 0 or more"},
+		{berth_graph_parse_dot, "digraph {\n a [cost=-5] }",
+	         "f:2:10: cost is '-5'; expected a number of 0 or more"},
 		{berth_graph_parse_dot, "digraph { a [cost=nan] }", "cost is 'nan'"},
 		{berth_graph_parse_dot, "digraph { a [cost=1e400] }", "cost is '1e400'"},
 		{berth_graph_parse_dot, "digraph { a [cost=1e300] }", "f:1:11: operator 'a': time_s of '*'"},
-		{berth_graph_parse_dot, "digraph { a [param_bytes=1e17] }", "param_bytes is '1e17'; expected a number from 0 to 9.0072e+15"},
+		{berth_graph_parse_dot, "digraph { a [param_bytes=1e17] }",
+	         "param_bytes is '1e17'; expected a number from 0 to 9.0072e+15"},
 		{berth_graph_parse_dot, "digraph { a -> b [comm=1e20] }", "stands for more than 2^53 bytes"},
 		{berth_graph_parse_dot, "digraph { a -> b -> a }", "cycle"},
 		{berth_graph_parse_dot, "digraph { a -> a }", "'a'"},
 		{berth_graph_parse_dot, "digraph { a -> b; a -> b }", "stands twice"},
-		{berth_graph_parse_dot, "digraph { a -> b [tensor=t, bytes=1]; a -> c [tensor=t, bytes=2] }", "name the tensors if they differ"},
+		{berth_graph_parse_dot, "digraph { a -> b [tensor=t, bytes=1]; a -> c [tensor=t, bytes=2] }",
+	         "name the tensors if they differ"},
 		{berth_graph_parse_dot, "digraph { \"\" }", "f:1:11: a name that is empty or no UTF-8 text"},
 		{berth_graph_parse_dot, "digraph { \"\xff\" }", "no UTF-8"},
-		{berth_graph_parse_dot, "digraph { a } digraph { b }", "f:1:15: found 'd'; expected the end: one graph a file"},
+		{berth_graph_parse_dot, "digraph { a } digraph { b }",
+	         "f:1:15: found 'd'; expected the end: one graph a file"},
 		{berth_graph_parse_dot, "digraph { a [time_cpu=1, time_cpu=2] }", "two times for 'cpu'"},
 		{berth_graph_parse_stg, "", "f:1:1: an empty file"},
 		{berth_graph_parse_stg, "# only this", "an empty file"},
 		{berth_graph_parse_stg, "2 5\n", "f:1:3: '5' stands behind the line's last number"},
-		{berth_graph_parse_stg, "2\n0 1 0\n", "1 lines of tasks; expected 2, or 4 with the two dummies"},
+		{berth_graph_parse_stg, "2\n0 1 0\n",
+	         "1 lines of tasks; expected 2, or 4 with the two dummies"},
 		{berth_graph_parse_stg, "1\n0 1 0\n1 1 0\n2 1 0\n3 1 0\n", "at least 4 lines of tasks"},
 		{berth_graph_parse_stg, "1\n1 1 0\n", "f:2:1"},
-		{berth_graph_parse_stg, "1\n0 -1 0\n", "f:2:3: '-1' is no number of 0 or more; expected the time of a task"},
-		{berth_graph_parse_stg, "2\n0 1 0\n1 1 1 2\n", "f:3:7: the number of a predecessor is 2; expected a whole number below 2"},
-		{berth_graph_parse_stg, "3\n0 1 0\n1 1 0\n2 1 2 0\n", "f:4:1: task 2 has 2 predecessors and 1 numbers behind them; expected 2, or 4 with costs"},
+		{berth_graph_parse_stg, "1\n0 -1 0\n",
+	         "f:2:3: '-1' is no number of 0 or more; expected the time of a task"},
+		{berth_graph_parse_stg, "2\n0 1 0\n1 1 1 2\n",
+	         "f:3:7: the number of a predecessor is 2; expected a whole number below 2"},
+		{berth_graph_parse_stg, "3\n0 1 0\n1 1 0\n2 1 2 0\n",
+	         "f:4:1: task 2 has 2 predecessors and 1 numbers behind them; expected 2, or 4 with costs"},
 		{berth_graph_parse_stg, "2\n0 1 1 1\n1 1 1 0\n", "cycle"},
 		{berth_graph_parse_stg, "2\n0 1 0\n1 1 1 0.5\n", "is 0.5; expected a whole number"},
 		{berth_graph_parse_stg, "1e9\n", "the number of tasks is 1e+09"},
 		{berth_graph_parse_stg, "99999999\n0 1 0\n", "1 lines of tasks; expected 99999999"},
 		{berth_graph_parse_dax, "<a/>", "f:1:1: <a>; expected <adag>, a Pegasus workflow"},
-		{berth_graph_parse_dax, "<!DOCTYPE adag [<!ENTITY a \"b\">]><adag/>", "f:1:1: a declaration, such as that of a document type, which is not read"},
+		{berth_graph_parse_dax, "<!DOCTYPE adag [<!ENTITY a \"b\">]><adag/>",
+	         "f:1:1: a declaration, such as that of a document type, which is not read"},
 		{berth_graph_parse_dax, "<adag>\n<job/></adag>", "f:2:1: job without the attribute id"},
-		{berth_graph_parse_dax, "<adag><job id='a'/><job id='a'/></adag>", "f:1:20: two jobs have the id 'a'"},
+		{berth_graph_parse_dax, "<adag><job id='a'/><job id='a'/></adag>",
+	         "f:1:20: two jobs have the id 'a'"},
 		{berth_graph_parse_dax, "<adag><job id='a' runtime='x'/></adag>", "runtime is 'x'"},
 		{berth_graph_parse_dax, "<adag><job id='a' runtime='-1'/></adag>", "runtime is '-1'"},
-		{berth_graph_parse_dax, "<adag><job id='a'><profile key='runtime'>x</profile></job></adag>", "runtime is 'x'"},
-		{berth_graph_parse_dax, "<adag><child ref='b'/></adag>", "'b' is the id of no job before this place"},
-		{berth_graph_parse_dax, "<adag><job id='a'/><parent ref='a'/></adag>", "a parent outside of a child"},
-		{berth_graph_parse_dax, "<adag><job id='a'></adag>", "</adag> closes no element that is open; expected </job"},
+		{berth_graph_parse_dax, "<adag><job id='a'><profile key='runtime'>x</profile></job></adag>",
+	         "runtime is 'x'"},
+		{berth_graph_parse_dax, "<adag><child ref='b'/></adag>",
+	         "'b' is the id of no job before this place"},
+		{berth_graph_parse_dax, "<adag><job id='a'/><parent ref='a'/></adag>",
+	         "a parent outside of a child"},
+		{berth_graph_parse_dax, "<adag><job id='a'></adag>",
+	         "</adag> closes no element that is open; expected </job"},
 		{berth_graph_parse_dax, "<adag></adag></adag>", "a second element at the top"},
 		{berth_graph_parse_dax, "</adag>", "closes no element that is open"},
 		{berth_graph_parse_dax, "<adag><job id='a'", "f:1:7: a tag without an end"},
 		{berth_graph_parse_dax, "<adag><job id='a", "the value of an attribute without an end"},
-		{berth_graph_parse_dax, "<adag><job id=a/></adag>", "expected the value of an attribute in quotes"},
+		{berth_graph_parse_dax, "<adag><job id=a/></adag>",
+	         "expected the value of an attribute in quotes"},
 		{berth_graph_parse_dax, "<adag><job id='&bad;'/></adag>", "an entity that is not known"},
 		{berth_graph_parse_dax, "<adag><job id='&#0;'/></adag>", "an entity that is not known"},
 		{berth_graph_parse_dax, "<adag><job id='&#xD800;'/></adag>", "an entity that is not known"},
 		{berth_graph_parse_dax, "<adag><!-- ", "expected -->, to end what begins here"},
 		{berth_graph_parse_dax, "<adag>", "the file ends within <adag>"},
 		{berth_graph_parse_dax, "no", "no element; expected <adag>"},
-		{berth_graph_parse_dax, "<adag><job id='a'><uses link='input'/></job></adag>", "uses without the attribute name"},
-		{berth_graph_parse_dax, "<adag><job id='a'><uses file='f' link='input' size='1e17'/></job></adag>", "size is '1e17'"},
+		{berth_graph_parse_dax, "<adag><job id='a'><uses link='input'/></job></adag>",
+	         "uses without the attribute name"},
 		{berth_graph_parse_dax,
-		 "<adag><job id='a'><uses file='f' link='output'/></job><job id='b'><uses file='f' link='output'/></job></adag>", "file 'f' is made by job 'a' and by job 'b'"},
+	         "<adag><job id='a'><uses file='f' link='input' size='1e17'/></job></adag>",
+	         "size is '1e17'"},
 		{berth_graph_parse_dax,
-		 "<adag><job id='a'><uses file='f' link='output'/><uses file='g' link='input'/></job><job id='b'><uses file='f' link='input'/><uses file='g' link='output'/></job></adag>",
-		 "cycle"},
+	         "<adag><job id='a'><uses file='f' link='output'/></job><job id='b'><uses file='f' "
+	         "link='output'/></job></adag>",
+	         "file 'f' is made by job 'a' and by job 'b'"},
 		{berth_graph_parse_dax,
-		 "<adag><job id='a'><uses file='f' link='output' size='9e15'/><uses file='g' link='output' size='9e15'/></job></adag>", "more than 2^53 bytes together"},
+	         "<adag><job id='a'><uses file='f' link='output'/><uses file='g' link='input'/></job><job "
+	         "id='b'><uses file='f' link='input'/><uses file='g' link='output'/></job></adag>",
+	         "cycle"},
+		{berth_graph_parse_dax,
+	         "<adag><job id='a'><uses file='f' link='output' size='9e15'/><uses file='g' link='output' "
+	         "size='9e15'/></job></adag>",
+	         "more than 2^53 bytes together"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		model m;
 		berth_err err = {0};
-		assert_int_equal(parse(cases[i].read, "f", cases[i].text, strlen(cases[i].text), NULL, &m, &err), BERTH_EFORMAT);
+		assert_int_equal(
+			parse(cases[i].read, "f", cases[i].text, strlen(cases[i].text), NULL, &m, &err),
+			BERTH_EFORMAT);
 		assert_contains(err.msg, cases[i].part);
 		assert_contains(err.msg, "f:");
 		berth_arena_free(&m.mem);
@@ -427,14 +478,16 @@ static char *write_bulk(const bulk *b, size_t *size)
 	at += (size_t)sprintf(text, "%s", b->head);
 	for (int i = 0; i < b->n; i++)
 		for (const char *p = b->body; *p; p++)
-			at += *p == '%' ? (size_t)sprintf(text + at, "%d", i) : (size_t)sprintf(text + at, "%c", *p);
+			at += *p == '%' ? (size_t)sprintf(text + at, "%d", i)
+			                : (size_t)sprintf(text + at, "%c", *p);
 	at += (size_t)sprintf(text + at, "%s", b->tail);
 	*size = at;
 	return text;
 }
 
-/* A file takes at most 16 MB and 4 bytes a byte up to 100,000 tasks, whatever it holds, and where a task has as many bytes as writers give it at any size; at most 400 ns
- * a byte (100 ns on a free core); time is linear: twice the size, at most four times as long. */
+/* A file takes at most 16 MB and 4 bytes a byte up to 100,000 tasks, whatever it holds, and where a task has
+ * as many bytes as writers give it at any size; at most 400 ns a byte (100 ns on a free core); time is
+ * linear: twice the size, at most four times as long. */
 static void test_limits(void **state)
 {
 	(void)state;
@@ -444,8 +497,11 @@ static void test_limits(void **state)
 		{berth_graph_parse_dot, "digraph {a [x=1", ",time_k%=1", "]}", 60000, true},
 		{berth_graph_parse_dot, "digraph {a", "->%", "}", 100000, true},
 		{berth_graph_parse_dot, "digraph {", "%[weight=1];a->%;", "}", 200000, true},
-		{berth_graph_parse_dot, "digraph {", "  % [type=\"t%\", colocate=\"g%\", weight=\"3\"];\n  a -> % [label=\"7\"];\n", "}", 200000, true},
-		{berth_graph_parse_dot, "digraph {node [type=\"a type of thirty characters long\"]", "%;", "}", 100000, true},
+		{berth_graph_parse_dot, "digraph {",
+		 "  % [type=\"t%\", colocate=\"g%\", weight=\"3\"];\n  a -> % [label=\"7\"];\n", "}", 200000,
+		 true},
+		{berth_graph_parse_dot, "digraph {node [type=\"a type of thirty characters long\"]", "%;",
+		 "}", 100000, true},
 		{berth_graph_parse_dot, "digraph ", "{", "", 1000000, false},
 		{berth_graph_parse_dot, "digraph {a [label=", "<", "]}", 1000000, false},
 		{berth_graph_parse_dot, "digraph {{", "a%;", "}->{x;y;z}}", 5000, true},
@@ -456,14 +512,20 @@ static void test_limits(void **state)
 		{berth_graph_parse_dax, "<adag ", "a%='b' ", ">", 1000000, false},
 		{berth_graph_parse_dax, "<adag>", "<x a='%'/>", "</adag>", 200000, true},
 		{berth_graph_parse_dax, "<adag>", "<job id='%'/>", "</adag>", 100000, true},
-		{berth_graph_parse_dax, "<adag><job id='a'/>", "<job id='%'/><child ref='%'><parent ref='a'/></child>", "</adag>", 100000, true},
-		{berth_graph_parse_dax, "<adag>", "<job id='%' name='n%' runtime='1'><uses file='%' link='output'/></job>", "</adag>", 100000, true},
-		{berth_graph_parse_dax, "<adag><job id='a'>", "<uses file='%' link='input' size='3'/>", "</job></adag>", 60000, true},
-		{berth_graph_parse_dax, "<adag><job id='a'/><job id='b'/><child ref='a'>", "<parent ref='b'/>", "</child></adag>", 100000, true},
+		{berth_graph_parse_dax, "<adag><job id='a'/>",
+		 "<job id='%'/><child ref='%'><parent ref='a'/></child>", "</adag>", 100000, true},
+		{berth_graph_parse_dax, "<adag>",
+		 "<job id='%' name='n%' runtime='1'><uses file='%' link='output'/></job>", "</adag>", 100000,
+		 true},
+		{berth_graph_parse_dax, "<adag><job id='a'>", "<uses file='%' link='input' size='3'/>",
+		 "</job></adag>", 60000, true},
+		{berth_graph_parse_dax, "<adag><job id='a'/><job id='b'/><child ref='a'>",
+		 "<parent ref='b'/>", "</child></adag>", 100000, true},
 		{berth_graph_parse_dax, "<!--", "<", "", 1000000, false},
 		{berth_graph_parse_dax, "<adag a='", "&amp;", "'/>", 200000, true},
 		{berth_graph_parse_stg, "100000\n", "% 1 0\n", "", 100000, true},
-		{berth_graph_parse_stg, "200000\n", "  %      12      2       0       1\n", "", 200000, false},
+		{berth_graph_parse_stg, "200000\n", "  %      12      2       0       1\n", "", 200000,
+		 false},
 		{berth_graph_parse_stg, "100000\n", "% 1 1 49999 3\n", "", 100000, false},
 		{berth_graph_parse_stg, "1\n", "# %\n", "0 1 0", 200000, true},
 		{berth_graph_parse_stg, "", "\n", "1\n0 1 0", 1000000, true},
@@ -494,19 +556,23 @@ static void test_limits(void **state)
 			berth_arena_free(&mem);
 			berth_arena_free(&tmp);
 			free(text);
-			if (st != (b.good ? BERTH_OK : BERTH_EFORMAT) || m.peak > 4 * size + (16u << 20) || (IS_TIMED && seconds[twice] > 0.05 + 4e-7 * (double)size))
-				fail_msg("case %zu, %zu bytes: status %d (%s), peak %zu bytes, %g s", i, size, (int)st, err.msg, m.peak, seconds[twice]);
+			if (st != (b.good ? BERTH_OK : BERTH_EFORMAT) || m.peak > 4 * size + (16u << 20) ||
+			    (IS_TIMED && seconds[twice] > 0.05 + 4e-7 * (double)size))
+				fail_msg("case %zu, %zu bytes: status %d (%s), peak %zu bytes, %g s", i, size,
+				         (int)st, err.msg, m.peak, seconds[twice]);
 		}
 		if (IS_TIMED && seconds[1] > 0.02 + 4 * seconds[0])
 			fail_msg("case %zu: %g s, then %g s for twice the size", i, seconds[0], seconds[1]);
 	}
 }
 
-/* Tasks of next to no text, and many: what the graph itself takes, 60 to 110 bytes a task while it is built. */
+/* Tasks of next to no text, and many: what the graph itself takes, 60 to 110 bytes a task while it is
+ * built. */
 static void test_terse_tasks(void **state)
 {
 	(void)state;
-	static const bulk cases[] = {{berth_graph_parse_dot, "digraph {", "%;", "}", 500000, true}, {berth_graph_parse_stg, "500000\n", "% 1 0\n", "", 500000, true}};
+	static const bulk cases[] = {{berth_graph_parse_dot, "digraph {", "%;", "}", 500000, true},
+	                             {berth_graph_parse_stg, "500000\n", "% 1 0\n", "", 500000, true}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		size_t size;
 		metering_allocator m;
@@ -518,7 +584,8 @@ static void test_terse_tasks(void **state)
 		berth_arena_init(&mem, &m.hook);
 		berth_arena_init(&tmp, &m.hook);
 		assert_ok(cases[i].read("f", text, size, NULL, &mem, &tmp, &g, &err), &err);
-		print_message("%d tasks, %zu bytes: %zu bytes of memory, %.1f a byte\n", g.n_ops, size, m.peak, (double)m.peak / (double)size);
+		print_message("%d tasks, %zu bytes: %zu bytes of memory, %.1f a byte\n", g.n_ops, size,
+		              m.peak, (double)m.peak / (double)size);
 		assert_true(!IS_TIMED || m.peak <= 110 * 500000);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
@@ -532,9 +599,11 @@ static void test_each_allocation_may_fail(void **state)
 	static const struct {
 		reader *read;
 		const char *text;
-	} cases[] = {{berth_graph_parse_dot, "digraph { a [time_x=1 type=t pin=p colocate=c]; {a b} -> {c d} [tensor=q bytes=3] }"},
+	} cases[] = {{berth_graph_parse_dot,
+	              "digraph { a [time_x=1 type=t pin=p colocate=c]; {a b} -> {c d} [tensor=q bytes=3] }"},
 	             {berth_graph_parse_stg, "2\n0 1 0\n1 1 1 0 5\n"},
-	             {berth_graph_parse_dax, "<adag><job id='a' name='t'><uses file='f' link='output' size='4'/></job><job id='b'><uses file='f' link='input'/></job>"
+	             {berth_graph_parse_dax, "<adag><job id='a' name='t'><uses file='f' link='output' "
+	                                     "size='4'/></job><job id='b'><uses file='f' link='input'/></job>"
 	                                     "<job id='c'/><child ref='c'><parent ref='a'/></child></adag>"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		for (long k = 0;; k++) {
@@ -549,7 +618,8 @@ static void test_each_allocation_may_fail(void **state)
 			berth_arena_init(&tmp, &f.hook);
 			berth_status st = berth_task_options_read("f", words, 1, &tmp, &opt, &err);
 			if (st == BERTH_OK)
-				st = cases[i].read("f", cases[i].text, strlen(cases[i].text), &opt, &mem, &tmp, &g, &err);
+				st = cases[i].read("f", cases[i].text, strlen(cases[i].text), &opt, &mem,
+				                   &tmp, &g, &err);
 			berth_arena_free(&mem);
 			berth_arena_free(&tmp);
 			assert_int_equal(f.live, 0);
@@ -563,8 +633,14 @@ static void test_each_allocation_may_fail(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_dot), cmocka_unit_test(test_units), cmocka_unit_test(test_stg), cmocka_unit_test(test_dax),
-	                                   cmocka_unit_test(test_formats_agree), cmocka_unit_test(test_bad), cmocka_unit_test(test_limits), cmocka_unit_test(test_terse_tasks),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_dot),
+	                                   cmocka_unit_test(test_units),
+	                                   cmocka_unit_test(test_stg),
+	                                   cmocka_unit_test(test_dax),
+	                                   cmocka_unit_test(test_formats_agree),
+	                                   cmocka_unit_test(test_bad),
+	                                   cmocka_unit_test(test_limits),
+	                                   cmocka_unit_test(test_terse_tasks),
 	                                   cmocka_unit_test(test_each_allocation_may_fail)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

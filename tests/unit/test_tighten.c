@@ -1,4 +1,5 @@
-/* Memory drawn about a graph's need: the need by hand, the range and the seed of what is drawn, and that placements still exist. */
+/* Memory drawn about a graph's need: the need by hand, the range and the seed of what is drawn, and that
+ * placements still exist. */
 #include "graph_json.h"
 #include "support.h"
 #include "systems_builtin.h"
@@ -7,12 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* a makes 100 bytes for b and c, b 10 for c and 3 to keep; parameters 7 each in a and b, one of 40 for both b and c; c needs 300 to work in, 5 of state. */
+/* a makes 100 bytes for b and c, b 10 for c and 3 to keep; parameters 7 each in a and b, one of 40 for both
+ * b and c; c needs 300 to work in, 5 of state. */
 static const char text[] =
-	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"params\":[{\"name\":\"w\",\"bytes\":40,\"ops\":[\"b\",\"c\"]}],"
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"params\":[{\"name\":\"w\",\"bytes\":40,"
+        "\"ops\":[\"b\",\"c\"]}],"
 	"\"ops\":[{\"name\":\"a\",\"param_bytes\":7},{\"name\":\"b\",\"param_bytes\":7,\"output_bytes\":3},"
 	"{\"name\":\"c\",\"workspace_bytes\":300,\"state_bytes\":5}],"
-	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":100},{\"from\":\"a\",\"to\":\"c\",\"bytes\":100},{\"from\":\"b\",\"to\":\"c\",\"bytes\":10}]}";
+	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":100},{\"from\":\"a\",\"to\":\"c\",\"bytes\":100},{"
+        "\"from\":\"b\",\"to\":\"c\",\"bytes\":10}]}";
 
 static void read_graph(berth_arena *mem, berth_graph *g)
 {

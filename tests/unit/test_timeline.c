@@ -1,5 +1,6 @@
-/* Timelines of random instances: the explanation adds up to the latency, the trace shows every operator and hop once and no two of a lane at
- * once, violations agree with the slow oracle; figures changed by --set; every allocation failing in turn. */
+/* Timelines of random instances: the explanation adds up to the latency, the trace shows every operator and
+ * hop once and no two of a lane at once, violations agree with the slow oracle; figures changed by --set;
+ * every allocation failing in turn. */
 #include "check.h"
 #include "explain.h"
 #include "graph_json.h"
@@ -26,9 +27,13 @@ static void compile(compiled *c, const instance *in)
 {
 	berth_err err;
 	memset(c, 0, sizeof *c);
-	assert_ok(berth_graph_parse_json("g", in->graph, strlen(in->graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", in->system, strlen(in->system), &c->mem, &c->tmp, &c->s, &err), &err);
-	assert_ok(berth_placement_parse_json("p", in->placement, strlen(in->placement), &c->g, &c->s, &c->mem, &c->tmp, &c->placement, NULL, &err), &err);
+	assert_ok(berth_graph_parse_json("g", in->graph, strlen(in->graph), &c->mem, &c->tmp, &c->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("s", in->system, strlen(in->system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
+	assert_ok(berth_placement_parse_json("p", in->placement, strlen(in->placement), &c->g, &c->s, &c->mem,
+	                                     &c->tmp, &c->placement, NULL, &err),
+	          &err);
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
 }
 
@@ -61,7 +66,8 @@ static double number(const cJSON *event, const char *key)
 	return cJSON_IsNumber(m) ? m->valuedouble : NAN;
 }
 
-/* Do two events of one thread overlap? Whole nanoseconds, so that rounding of the file's microseconds is out of the way. */
+/* Do two events of one thread overlap? Whole nanoseconds, so that rounding of the file's microseconds is out
+ * of the way. */
 static bool overlap(const cJSON *a, const cJSON *b)
 {
 	long long a0 = llround(number(a, "ts") * 1e3), a1 = a0 + llround(number(a, "dur") * 1e3);
@@ -103,7 +109,9 @@ static void check_violations(compiled *c, const berth_timeline *t, const oracle_
 	berth_violations v;
 	berth_err err;
 	bool memory = false;
-	assert_ok(berth_check_placement(&c->p, c->placement.op_dev, t->r.runs ? t->peak_bytes : NULL, &c->mem, &v, &err), &err);
+	assert_ok(berth_check_placement(&c->p, c->placement.op_dev, t->r.runs ? t->peak_bytes : NULL, &c->mem,
+	                                &v, &err),
+	          &err);
 	for (int32_t i = 0; i < v.n; i++)
 		memory |= v.item[i].kind == BERTH_VIOLATION_MEMORY;
 	assert_int_equal(v.n == 0, o->feasible);
@@ -125,7 +133,8 @@ static void test_random_instances(void **state)
 		instance_make(seed, 14, 5, &in);
 		assert_int_equal(oracle_simulate(in.graph, in.system, in.placement, &o), 0);
 		compile(&c, &in);
-		assert_ok(berth_timeline_new(&c.p, c.placement.op_dev, c.placement.order, &c.mem, &t, &err), &err);
+		assert_ok(berth_timeline_new(&c.p, c.placement.op_dev, c.placement.order, &c.mem, &t, &err),
+		          &err);
 		assert_int_equal(t.r.runs, o.runs);
 		check_violations(&c, &t, &o);
 		broken += !o.feasible;
@@ -143,8 +152,10 @@ static void test_random_instances(void **state)
 
 /* ---- figures ---- */
 
-static const char duo[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"duo\",\"devices\":[{\"name\":\"n.a\",\"peak_flops\":2e12,\"slots\":2},{\"name\":\"b\"}],"
-                          "\"links\":[{\"from\":\"n.a\",\"to\":\"b\",\"bandwidth\":10,\"both_ways\":true,\"shared\":\"bus\"}]}";
+static const char duo[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"duo\",\"devices\":[{\"name\":\"n.a\",\"peak_"
+        "flops\":2e12,\"slots\":2},{\"name\":\"b\"}],"
+	"\"links\":[{\"from\":\"n.a\",\"to\":\"b\",\"bandwidth\":10,\"both_ways\":true,\"shared\":\"bus\"}]}";
 
 static void test_set(void **state)
 {
@@ -176,7 +187,8 @@ static void test_set(void **state)
 
 /* ---- failing memory ---- */
 
-static berth_status all_of_it(const berth_problem *p, const berth_placement *placement, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status all_of_it(const berth_problem *p, const berth_placement *placement, berth_arena *mem,
+                              berth_arena *tmp, berth_err *err)
 {
 	berth_timeline t;
 	berth_explanation e;
@@ -216,6 +228,7 @@ static void test_failing_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_instances), cmocka_unit_test(test_set), cmocka_unit_test(test_failing_memory)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_instances),
+	                                   cmocka_unit_test(test_set), cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

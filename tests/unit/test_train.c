@@ -1,4 +1,5 @@
-/* Training: the same bytes for any number of threads, for any interruption, and what is refused on resuming. */
+/* Training: the same bytes for any number of threads, for any interruption, and what is refused on
+ * resuming. */
 #include "file.h"
 #include "support.h"
 #include "systems_builtin.h"
@@ -153,7 +154,8 @@ static void test_resume_refuses_other_trainings(void **state)
 	open_lesson(&l, temporary(path));
 	assert_ok(teach(&l, &err), &err);
 	close_lesson(&l);
-	static const char *const part[] = {"other settings", "with seed 1", "not on", "graphs, systems or settings"};
+	static const char *const part[] = {"other settings", "with seed 1", "not on",
+	                                   "graphs, systems or settings"};
 	for (int k = 0; k < 3; k++) {
 		open_lesson(&l, path);
 		l.cfg.resume = true;
@@ -177,7 +179,8 @@ static void test_resume_refuses_other_trainings(void **state)
 	unlink(path);
 }
 
-/* A damaged checkpoint names the one before it, from which training ends with the same bytes; when it has ended, that one is gone. */
+/* A damaged checkpoint names the one before it, from which training ends with the same bytes; when it has
+ * ended, that one is gone. */
 static void test_older_checkpoint(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* Training graphs: costs of a step against the forward pass, peak memory against closed forms, structure of small graphs worked out by hand. */
+/* Training graphs: costs of a step against the forward pass, peak memory against closed forms, structure of
+ * small graphs worked out by hand. */
 #include "graph_json.h"
 #include "sim.h"
 #include "rng.h"
@@ -57,7 +58,8 @@ static int32_t tensor_between(const berth_graph *g, const char *from, const char
 	int32_t a = find(g, from), b = find(g, to);
 	for (int32_t i = g->op_in_off[b]; i < g->op_in_off[b + 1]; i++) {
 		int32_t t = g->in_tensor[i];
-		bool same = tensor && g->tensor_name[t] ? strcmp(tensor, g->tensor_name[t]) == 0 : tensor == g->tensor_name[t];
+		bool same = tensor && g->tensor_name[t] ? strcmp(tensor, g->tensor_name[t]) == 0
+		                                        : tensor == g->tensor_name[t];
 		if (g->tensor_producer[t] == a && same)
 			return t;
 	}
@@ -104,13 +106,19 @@ static void test_branches(void **state)
 {
 	(void)state;
 	pair p = {0};
-	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":200,\"macs\":100,\"read_bytes\":1100,\"write_bytes\":400,\"param_bytes\":100,\"workspace_bytes\":7},"
-	               "{\"name\":\"r\",\"type\":\"Relu\",\"flops\":100,\"read_bytes\":400,\"write_bytes\":400},"
-	               "{\"name\":\"b\",\"type\":\"Conv\",\"flops\":600,\"macs\":300,\"read_bytes\":480,\"write_bytes\":200,\"param_bytes\":80},"
-	               "{\"name\":\"c\",\"type\":\"Conv\",\"flops\":800,\"macs\":400,\"read_bytes\":460,\"write_bytes\":200,\"param_bytes\":60},"
-	               "{\"name\":\"d\",\"type\":\"Add\",\"flops\":50,\"read_bytes\":400,\"write_bytes\":200,\"output_bytes\":200}],"
-	               "\"edges\":[{\"from\":\"a\",\"to\":\"r\",\"bytes\":400},{\"from\":\"r\",\"to\":\"b\",\"bytes\":400},{\"from\":\"r\",\"to\":\"c\",\"bytes\":400},"
-	               "{\"from\":\"b\",\"to\":\"d\",\"bytes\":200},{\"from\":\"c\",\"to\":\"d\",\"bytes\":200}]}");
+	parse(&p, HEAD
+	      "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":200,\"macs\":100,\"read_bytes\":1100,"
+	      "\"write_bytes\":400,\"param_bytes\":100,\"workspace_bytes\":7},"
+	      "{\"name\":\"r\",\"type\":\"Relu\",\"flops\":100,\"read_bytes\":400,\"write_bytes\":400},"
+	      "{\"name\":\"b\",\"type\":\"Conv\",\"flops\":600,\"macs\":300,\"read_bytes\":480,\"write_"
+	      "bytes\":200,\"param_bytes\":80},"
+	      "{\"name\":\"c\",\"type\":\"Conv\",\"flops\":800,\"macs\":400,\"read_bytes\":460,\"write_"
+	      "bytes\":200,\"param_bytes\":60},"
+	      "{\"name\":\"d\",\"type\":\"Add\",\"flops\":50,\"read_bytes\":400,\"write_bytes\":200,\"output_"
+	      "bytes\":200}],"
+	      "\"edges\":[{\"from\":\"a\",\"to\":\"r\",\"bytes\":400},{\"from\":\"r\",\"to\":\"b\",\"bytes\":"
+	      "400},{\"from\":\"r\",\"to\":\"c\",\"bytes\":400},"
+	      "{\"from\":\"b\",\"to\":\"d\",\"bytes\":200},{\"from\":\"c\",\"to\":\"d\",\"bytes\":200}]}");
 	train(&p, BERTH_OPTIMIZER_ADAM);
 	const berth_graph *t = &p.t;
 	/* 5 forward, loss, grads of b and c twice, sum, grad of r, grad_weight of a, 3 updates */
@@ -119,7 +127,8 @@ static void test_branches(void **state)
 	assert_int_equal(t->op_output_bytes[find(t, "d")], 0);
 	assert_int_equal(t->op_output_bytes[find(t, "loss")], 4);
 	assert_near(t->op_flops[find(t, "loss")], 50, 0);
-	assert_int_equal(edge(t, "loss", "b/grad_input", NULL), 200); /* the addition passes its gradient on */
+	assert_int_equal(edge(t, "loss", "b/grad_input", NULL), 200); /* the addition passes its gradient on
+	                                                               */
 	assert_int_equal(edge(t, "loss", "c/grad_weight", NULL), 200);
 	assert_int_equal(edge(t, "r", "b/grad_weight", NULL), 400);
 	assert_int_equal(edge(t, "r", "b/grad_input", NULL), -1); /* the weights are enough */
@@ -159,29 +168,36 @@ static void test_branches(void **state)
 	discard(&p);
 }
 
-/* x + x's own tail: one gradient comes twice to the same sum. Then Split and an output beside an unnamed tensor. */
+/* x + x's own tail: one gradient comes twice to the same sum. Then Split and an output beside an unnamed
+ * tensor. */
 static void test_repeated_and_named(void **state)
 {
 	(void)state;
 	pair p = {0};
-	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Gemm\",\"param_bytes\":8},{\"name\":\"s\",\"type\":\"Add\"},{\"name\":\"u\",\"type\":\"Add\",\"output_bytes\":4}],"
-	               "\"edges\":[{\"from\":\"a\",\"to\":\"s\",\"bytes\":4},{\"from\":\"a\",\"to\":\"u\",\"bytes\":4},{\"from\":\"s\",\"to\":\"u\",\"bytes\":4}]}");
+	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Gemm\",\"param_bytes\":8},{\"name\":\"s\","
+	               "\"type\":\"Add\"},{\"name\":\"u\",\"type\":\"Add\",\"output_bytes\":4}],"
+	               "\"edges\":[{\"from\":\"a\",\"to\":\"s\",\"bytes\":4},{\"from\":\"a\",\"to\":\"u\","
+	               "\"bytes\":4},{\"from\":\"s\",\"to\":\"u\",\"bytes\":4}]}");
 	train(&p, BERTH_OPTIMIZER_SGD);
 	assert_int_equal(n_inputs(&p.t, "a/grad_sum"), 1);
 	assert_int_equal(p.t.op_read_bytes[find(&p.t, "a/grad_sum")], 8);
 	assert_int_equal(p.t.op_state_bytes[find(&p.t, "a")], 8);
 	discard(&p);
 	p = (pair){0};
-	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Gemm\",\"param_bytes\":8,\"output_bytes\":40},{\"name\":\"s\",\"type\":\"Split\"},"
+	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Gemm\",\"param_bytes\":8,\"output_bytes\":40},{"
+	               "\"name\":\"s\",\"type\":\"Split\"},"
 	               "{\"name\":\"m\",\"type\":\"Mul\",\"write_bytes\":6}],"
-	               "\"edges\":[{\"from\":\"a\",\"to\":\"s\",\"bytes\":12},{\"from\":\"a\",\"to\":\"m\",\"bytes\":9,\"tensor\":\"output\"},"
-	               "{\"from\":\"s\",\"to\":\"m\",\"bytes\":6,\"tensor\":\"x\"},{\"from\":\"s\",\"to\":\"m\",\"bytes\":6,\"tensor\":\"y\"}]}");
+	               "\"edges\":[{\"from\":\"a\",\"to\":\"s\",\"bytes\":12},{\"from\":\"a\",\"to\":\"m\","
+	               "\"bytes\":9,\"tensor\":\"output\"},"
+	               "{\"from\":\"s\",\"to\":\"m\",\"bytes\":6,\"tensor\":\"x\"},{\"from\":\"s\",\"to\":"
+	               "\"m\",\"bytes\":6,\"tensor\":\"y\"}]}");
 	train(&p, BERTH_OPTIMIZER_MOMENTUM);
 	assert_int_equal(edge(&p.t, "a", "loss", "output_"), 40);
 	assert_int_equal(edge(&p.t, "m", "loss", NULL), 6);
 	assert_int_equal(edge(&p.t, "loss", "m/grad_input", "m"), 6);
 	assert_int_equal(edge(&p.t, "loss", "a/grad_weight", "a"), 40);
-	assert_int_equal(edge(&p.t, "s", "m/grad_input", "y"), 6); /* kept: each factor for the other's gradient */
+	assert_int_equal(edge(&p.t, "s", "m/grad_input", "y"), 6); /* kept: each factor for the other's
+	                                                              gradient */
 	assert_int_equal(edge(&p.t, "m/grad_input", "s/grad_input", "input1"), 6);
 	assert_int_equal(edge(&p.t, "m/grad_input", "s/grad_input", "input2"), 6);
 	assert_int_equal(edge(&p.t, "s/grad_input", "a/grad_weight", NULL), 12);
@@ -189,18 +205,26 @@ static void test_repeated_and_named(void **state)
 	discard(&p);
 }
 
-/* Rules by type: normalisation in one operator, a product of two activations, a bias, a scale, what has no gradient. */
+/* Rules by type: normalisation in one operator, a product of two activations, a bias, a scale, what has no
+ * gradient. */
 static void test_rules(void **state)
 {
 	(void)state;
 	pair p = {0};
-	parse(&p, HEAD "\"ops\":[{\"name\":\"e\",\"type\":\"Gather\",\"flops\":10,\"param_bytes\":1000},{\"name\":\"n\",\"type\":\"LayerNormalization\",\"flops\":10,\"param_bytes\":16},"
-	               "{\"name\":\"q\",\"type\":\"Add\",\"flops\":10,\"param_bytes\":8},{\"name\":\"m\",\"type\":\"MatMul\",\"flops\":80,\"macs\":40},"
-	               "{\"name\":\"z\",\"type\":\"Div\",\"flops\":4},{\"name\":\"x\",\"type\":\"Softmax\",\"flops\":4},{\"name\":\"shape\",\"type\":\"Shape\"},"
-	               "{\"name\":\"odd\",\"type\":\"Odd\",\"flops\":4,\"write_bytes\":16},{\"name\":\"mask\",\"type\":\"Relu\"}],"
-	               "\"edges\":[{\"from\":\"e\",\"to\":\"n\",\"bytes\":40},{\"from\":\"n\",\"to\":\"q\",\"bytes\":40},{\"from\":\"n\",\"to\":\"m\",\"bytes\":40},"
-	               "{\"from\":\"q\",\"to\":\"m\",\"bytes\":40},{\"from\":\"m\",\"to\":\"z\",\"bytes\":16},{\"from\":\"z\",\"to\":\"x\",\"bytes\":16},"
-	               "{\"from\":\"n\",\"to\":\"shape\",\"bytes\":40},{\"from\":\"shape\",\"to\":\"odd\",\"bytes\":8},{\"from\":\"x\",\"to\":\"odd\",\"bytes\":16},"
+	parse(&p, HEAD "\"ops\":[{\"name\":\"e\",\"type\":\"Gather\",\"flops\":10,\"param_bytes\":1000},{"
+	               "\"name\":\"n\",\"type\":\"LayerNormalization\",\"flops\":10,\"param_bytes\":16},"
+	               "{\"name\":\"q\",\"type\":\"Add\",\"flops\":10,\"param_bytes\":8},{\"name\":\"m\","
+	               "\"type\":\"MatMul\",\"flops\":80,\"macs\":40},"
+	               "{\"name\":\"z\",\"type\":\"Div\",\"flops\":4},{\"name\":\"x\",\"type\":\"Softmax\","
+	               "\"flops\":4},{\"name\":\"shape\",\"type\":\"Shape\"},"
+	               "{\"name\":\"odd\",\"type\":\"Odd\",\"flops\":4,\"write_bytes\":16},{\"name\":"
+	               "\"mask\",\"type\":\"Relu\"}],"
+	               "\"edges\":[{\"from\":\"e\",\"to\":\"n\",\"bytes\":40},{\"from\":\"n\",\"to\":\"q\","
+	               "\"bytes\":40},{\"from\":\"n\",\"to\":\"m\",\"bytes\":40},"
+	               "{\"from\":\"q\",\"to\":\"m\",\"bytes\":40},{\"from\":\"m\",\"to\":\"z\",\"bytes\":16}"
+	               ",{\"from\":\"z\",\"to\":\"x\",\"bytes\":16},"
+	               "{\"from\":\"n\",\"to\":\"shape\",\"bytes\":40},{\"from\":\"shape\",\"to\":\"odd\","
+	               "\"bytes\":8},{\"from\":\"x\",\"to\":\"odd\",\"bytes\":16},"
 	               "{\"from\":\"mask\",\"to\":\"odd\",\"bytes\":16}]}");
 	train(&p, BERTH_OPTIMIZER_ADAM);
 	const berth_graph *t = &p.t;
@@ -211,7 +235,8 @@ static void test_rules(void **state)
 	assert_int_equal(berth_graph_find(t, "n/grad_weight"), -1);
 	assert_near(t->op_flops[find(t, "m/grad_input")], 160, 0);
 	assert_int_equal(n_inputs(t, "m/grad_input"), 3);
-	assert_int_equal(edge(t, "m/grad_input", "q/grad_weight", "input1"), 40); /* the bias reduces what it passes on */
+	assert_int_equal(edge(t, "m/grad_input", "q/grad_weight", "input1"), 40); /* the bias reduces what it
+	                                                                             passes on */
 	assert_int_equal(edge(t, "m/grad_input", "n/grad_sum", "input1"), 40);
 	assert_int_equal(berth_graph_find(t, "q/grad_input"), -1);
 	assert_int_equal(n_inputs(t, "q/grad_weight"), 1);
@@ -230,19 +255,26 @@ static void test_rules(void **state)
 	discard(&p);
 }
 
-/* Tied weights get one update; groups that meet are merged; names in use are left alone; limits and times carry over. */
+/* Tied weights get one update; groups that meet are merged; names in use are left alone; limits and times
+ * carry over. */
 static void test_shared_groups_names_times(void **state)
 {
 	(void)state;
 	pair p = {0};
-	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Gather\",\"flops\":10,\"colocate\":\"c\",\"pin\":\"cpu0\"},"
-	               "{\"name\":\"b\",\"type\":\"MatMul\",\"flops\":20,\"macs\":10,\"param_bytes\":40,\"time_s\":{\"gpu\":2,\"npu\":null},\"forbid\":[\"npu1\"]},"
-	               "{\"name\":\"c\",\"type\":\"MatMul\",\"flops\":20,\"macs\":10,\"param_bytes\":16,\"state_bytes\":5},"
-	               "{\"name\":\"d\",\"type\":\"Relu\",\"colocate\":\"c\"},{\"name\":\"loss\",\"type\":\"MatMul\",\"colocate\":\"k\",\"write_bytes\":4},"
+	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Gather\",\"flops\":10,\"colocate\":\"c\",\"pin\":"
+	               "\"cpu0\"},"
+	               "{\"name\":\"b\",\"type\":\"MatMul\",\"flops\":20,\"macs\":10,\"param_bytes\":40,"
+	               "\"time_s\":{\"gpu\":2,\"npu\":null},\"forbid\":[\"npu1\"]},"
+	               "{\"name\":\"c\",\"type\":\"MatMul\",\"flops\":20,\"macs\":10,\"param_bytes\":16,"
+	               "\"state_bytes\":5},"
+	               "{\"name\":\"d\",\"type\":\"Relu\",\"colocate\":\"c\"},{\"name\":\"loss\",\"type\":"
+	               "\"MatMul\",\"colocate\":\"k\",\"write_bytes\":4},"
 	               "{\"name\":\"b/update\",\"type\":\"Shape\"}],"
 	               "\"params\":[{\"name\":\"tied\",\"bytes\":100,\"ops\":[\"a\",\"loss\"]}],"
-	               "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":8},{\"from\":\"b\",\"to\":\"c\",\"bytes\":8},{\"from\":\"c\",\"to\":\"d\",\"bytes\":8},"
-	               "{\"from\":\"d\",\"to\":\"loss\",\"bytes\":8},{\"from\":\"d\",\"to\":\"b/update\",\"bytes\":8}]}");
+	               "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":8},{\"from\":\"b\",\"to\":\"c\","
+	               "\"bytes\":8},{\"from\":\"c\",\"to\":\"d\",\"bytes\":8},"
+	               "{\"from\":\"d\",\"to\":\"loss\",\"bytes\":8},{\"from\":\"d\",\"to\":\"b/"
+	               "update\",\"bytes\":8}]}");
 	train(&p, BERTH_OPTIMIZER_ADAM);
 	const berth_graph *t = &p.t;
 	assert_int_equal(count_type(t, "OptimizerUpdate"), 3); /* tied, b, c */
@@ -252,7 +284,8 @@ static void test_shared_groups_names_times(void **state)
 	assert_int_equal(t->op_state_bytes[find(t, "loss")], 0);
 	assert_int_equal(t->op_state_bytes[find(t, "c")], 5 + 48);
 	assert_int_equal(t->n_params, 1);
-	static const char *const tied[] = {"a", "d", "loss", "loss/grad_weight", "loss/grad_input", "a/grad_weight", "tied/update"};
+	static const char *const tied[] = {
+		"a", "d", "loss", "loss/grad_weight", "loss/grad_input", "a/grad_weight", "tied/update"};
 	for (size_t i = 0; i < sizeof tied / sizeof *tied; i++)
 		assert_string_equal(group(t, tied[i]), "c");
 	assert_string_equal(group(t, "c"), "c_"); /* the group of operator c is not the group called c */
@@ -261,7 +294,10 @@ static void test_shared_groups_names_times(void **state)
 	assert_string_equal(group(t, "b/update_"), "b");
 	assert_int_equal(edge(t, "loss", "loss_", NULL), 4);
 	assert_string_equal(t->op_pin[find(t, "a")], "cpu0");
-	static const struct { const char *op; double seconds; } times[] = {{"b", 2}, {"b/grad_input", 2}, {"b/grad_weight", 2}, {"b/update_", 1}};
+	static const struct {
+		const char *op;
+		double seconds;
+	} times[] = {{"b", 2}, {"b/grad_input", 2}, {"b/grad_weight", 2}, {"b/update_", 1}};
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
 		int32_t op = find(t, times[i].op), at = t->op_time_off[op];
 		assert_int_equal(t->op_time_off[op + 1] - at, 2);
@@ -277,7 +313,8 @@ static void test_shared_with_idle_user(void **state)
 {
 	(void)state;
 	pair p = {0};
-	parse(&p, HEAD "\"ops\":[{\"name\":\"idle\",\"type\":\"ArgMax\",\"output_bytes\":8},{\"name\":\"a\",\"type\":\"Gather\",\"write_bytes\":4}],"
+	parse(&p, HEAD "\"ops\":[{\"name\":\"idle\",\"type\":\"ArgMax\",\"output_bytes\":8},{\"name\":\"a\","
+	               "\"type\":\"Gather\",\"write_bytes\":4}],"
 	               "\"params\":[{\"name\":\"tied\",\"bytes\":100,\"ops\":[\"idle\",\"a\"]}]}");
 	train(&p, BERTH_OPTIMIZER_MOMENTUM);
 	assert_int_equal(p.t.op_state_bytes[find(&p.t, "idle")], 0);
@@ -323,7 +360,10 @@ static int64_t peak(pair *p, const char *order)
 	berth_sim *sim;
 	berth_sim_result r;
 	berth_err err;
-	snprintf(text, sizeof text, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"order\":\"%s\",\"devices\":[{\"name\":\"d\",\"peak_flops\":1e9}]}", order);
+	snprintf(text, sizeof text,
+	         "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"order\":\"%s\",\"devices\":[{"
+	         "\"name\":\"d\",\"peak_flops\":1e9}]}",
+	         order);
 	assert_ok(berth_system_parse_json("s", text, strlen(text), &p->mem, &p->tmp, &s, &err), &err);
 	assert_ok(berth_problem_new(&p->t, &s, &p->mem, &p->tmp, &problem, &err), &err);
 	assert_ok(berth_sim_new(&problem, &p->mem, &sim, &err), &err);
@@ -343,7 +383,13 @@ static void chain(pair *p, const char *type, int32_t n, int64_t params, int64_t 
 	for (int32_t i = 0; i < n; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "l%d", i);
-		berth_op_spec s = {.name = name, .type = type, .flops = 2e6, .macs = 1e6, .read_bytes = out + params, .write_bytes = out, .param_bytes = params,
+		berth_op_spec s = {.name = name,
+		                   .type = type,
+		                   .flops = 2e6,
+		                   .macs = 1e6,
+		                   .read_bytes = out + params,
+		                   .write_bytes = out,
+		                   .param_bytes = params,
 		                   .output_bytes = i == n - 1 ? out : 0};
 		assert_ok(berth_builder_op(b, &s, NULL, &err), &err);
 		if (i)
@@ -352,12 +398,13 @@ static void chain(pair *p, const char *type, int32_t n, int64_t params, int64_t 
 	assert_ok(berth_builder_finish(b, &p->mem, &p->g, &err), &err);
 }
 
-/* Products keep their inputs: when the loss runs, all n outputs and its gradient live, with the loss's own number. Parameters, gradients and
- * optimiser state all the time. */
+/* Products keep their inputs: when the loss runs, all n outputs and its gradient live, with the loss's own
+ * number. Parameters, gradients and optimiser state all the time. */
 static void test_memory_of_a_chain(void **state)
 {
 	(void)state;
-	static const berth_optimizer optimizers[] = {BERTH_OPTIMIZER_SGD, BERTH_OPTIMIZER_MOMENTUM, BERTH_OPTIMIZER_ADAM};
+	static const berth_optimizer optimizers[] = {BERTH_OPTIMIZER_SGD, BERTH_OPTIMIZER_MOMENTUM,
+	                                             BERTH_OPTIMIZER_ADAM};
 	for (int32_t n = 2; n <= 30; n += 7)
 		for (int i = 0; i < 3; i++) {
 			pair p = {0};
@@ -369,7 +416,8 @@ static void test_memory_of_a_chain(void **state)
 		}
 }
 
-/* Layers whose backward pass needs nothing of the forward pass hold no activations: an input and an output at a time. */
+/* Layers whose backward pass needs nothing of the forward pass hold no activations: an input and an output
+ * at a time. */
 static void test_memory_without_activations(void **state)
 {
 	(void)state;
@@ -392,15 +440,20 @@ static void train_segments(pair *p, berth_optimizer optimizer, const int32_t *op
 	assert_ok(berth_graph_check(&p->t, &err), &err);
 }
 
-/* a -> b -> {c, d} -> loss: a gradient costs at a cut what its tensor does, be it a sum or not, and so does a tensor that is computed again. */
+/* a -> b -> {c, d} -> loss: a gradient costs at a cut what its tensor does, be it a sum or not, and so does
+ * a tensor that is computed again. */
 static void test_cuts(void **state)
 {
 	(void)state;
 	pair p = {0};
-	parse(&p, HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8},{\"name\":\"b\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8},"
-	               "{\"name\":\"c\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8,\"output_bytes\":4},{\"name\":\"d\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8,\"output_bytes\":4}],"
-	               "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":16,\"cut_s\":0.25},{\"from\":\"b\",\"to\":\"c\",\"bytes\":12,\"cut_s\":0.5},"
-	               "{\"from\":\"b\",\"to\":\"d\",\"bytes\":12,\"cut_s\":0.5}]}");
+	parse(&p,
+	      HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8},{\"name\":"
+	           "\"b\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8},"
+	           "{\"name\":\"c\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8,\"output_bytes\":4},{"
+	           "\"name\":\"d\",\"type\":\"Conv\",\"flops\":100,\"param_bytes\":8,\"output_bytes\":4}],"
+	           "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":16,\"cut_s\":0.25},{\"from\":\"b\","
+	           "\"to\":\"c\",\"bytes\":12,\"cut_s\":0.5},"
+	           "{\"from\":\"b\",\"to\":\"d\",\"bytes\":12,\"cut_s\":0.5}]}");
 	train(&p, BERTH_OPTIMIZER_SGD);
 	assert_near(cut(&p.t, "a", "b", NULL), 0.25, 0);
 	assert_near(cut(&p.t, "b", "c", NULL), 0.5, 0);
@@ -413,8 +466,9 @@ static void test_cuts(void **state)
 	discard(&p);
 }
 
-/* k segments of m products: when the backward pass enters a segment, the k - 1 tensors between segments live, the m - 1 inside this one (again), the
- * gradient that comes and the one that goes. All but the last product of a segment run once more. */
+/* k segments of m products: when the backward pass enters a segment, the k - 1 tensors between segments
+ * live, the m - 1 inside this one (again), the gradient that comes and the one that goes. All but the last
+ * product of a segment run once more. */
 static void test_recomputation_of_a_chain(void **state)
 {
 	(void)state;
@@ -456,8 +510,8 @@ static void test_no_recomputation(void **state)
 	}
 }
 
-/* Any partition of random graphs: legal; copies cost what the originals cost, stay with the parameters, and keep the backward pass off what is
- * consumed in its own segment only. */
+/* Any partition of random graphs: legal; copies cost what the originals cost, stay with the parameters, and
+ * keep the backward pass off what is consumed in its own segment only. */
 static void test_recomputation_of_random_graphs(void **state)
 {
 	(void)state;
@@ -483,13 +537,15 @@ static void test_recomputation_of_random_graphs(void **state)
 				assert_true(op_segment[op] >= 0);
 				assert_near(p.t.op_flops[copy], p.g.op_flops[op], 0);
 				assert_int_equal(p.t.op_param_bytes[copy], 0);
-				assert_int_equal(p.t.op_coloc_name[copy], p.g.op_param_bytes[op] > 0 ? p.t.op_coloc_name[op] : -1);
+				assert_int_equal(p.t.op_coloc_name[copy],
+				                 p.g.op_param_bytes[op] > 0 ? p.t.op_coloc_name[op] : -1);
 			}
 			for (int32_t t = p.g.op_tensor_off[op]; t < p.g.op_tensor_off[op + 1]; t++) {
 				bool inside = op_segment[op] >= 0;
 				for (int32_t e = p.g.tensor_use_off[t]; e < p.g.tensor_use_off[t + 1]; e++)
 					inside &= op_segment[p.g.edge_consumer[e]] == op_segment[op];
-				for (int32_t e = p.t.tensor_use_off[p.t.op_tensor_off[op]]; inside && e < p.t.tensor_use_off[p.t.op_tensor_off[op + 1]]; e++)
+				for (int32_t e = p.t.tensor_use_off[p.t.op_tensor_off[op]];
+				     inside && e < p.t.tensor_use_off[p.t.op_tensor_off[op + 1]]; e++)
 					assert_true(p.t.edge_consumer[e] < p.g.n_ops);
 			}
 		}
@@ -501,7 +557,8 @@ static void test_recomputation_of_random_graphs(void **state)
 static void test_recomputation_of_the_zoo(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"resnet50:batch=64", "bert-base:batch=32", "densenet121:batch=32", "llama:layers=4", "rnnlm"};
+	static const char *const names[] = {"resnet50:batch=64", "bert-base:batch=32", "densenet121:batch=32",
+	                                    "llama:layers=4", "rnnlm"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		pair p = {0}, again = {0};
 		berth_err err;
@@ -512,7 +569,8 @@ static void test_recomputation_of_the_zoo(void **state)
 		assert_ok(berth_zoo_build(spec, &again.mem, &again.tmp, &again.t, &err), &err);
 		assert_ok(berth_graph_check(&again.t, &err), &err);
 		int64_t params = 2 * berth_graph_param_bytes(&p.t);
-		double keep = (double)(peak(&p, "program") - params), less = (double)(peak(&again, "program") - params);
+		double keep = (double)(peak(&p, "program") - params),
+		       less = (double)(peak(&again, "program") - params);
 		if (!(less < 0.7 * keep))
 			print_message("%s: %g of %g bytes\n", names[i], less, keep);
 		assert_true(less < 0.7 * keep);
@@ -523,14 +581,19 @@ static void test_recomputation_of_the_zoo(void **state)
 	}
 }
 
-/* Multiply-accumulates of a step: three times the forward's, less the gradient of the input picture; updates and state for all parameters. */
+/* Multiply-accumulates of a step: three times the forward's, less the gradient of the input picture; updates
+ * and state for all parameters. */
 static void test_steps_of_the_zoo(void **state)
 {
 	(void)state;
 	static const struct { const char *name, *first; } rows[] = {
-		{"resnet18", "conv1"}, {"resnet50", "conv1"}, {"inception-v3", "Conv2d_1a_3x3.conv"}, {"mobilenet-v2", "features.0.0"}, {"vgg16", "features.0"}, {"bert-base", NULL}, {"gpt2", NULL}, {"chain-mm", NULL}, {"llama-layer", NULL},
-		{"densenet121", "features.conv0"}, {"vit", "conv_proj"}, {"unet", "down1.conv1"}, {"transformer", NULL}, {"rnnlm", NULL}, {"gnmt:seq=8", NULL},
-		{"llama:layers=2:seq=1:batch=64", NULL}, {"moe:layers=2:seq=1:batch=64", NULL}, {"randwire", "conv1.conv"}, {"nasnet-a:size=mobile", "stem.conv"}};
+		{"resnet18", "conv1"}, {"resnet50", "conv1"}, {"inception-v3", "Conv2d_1a_3x3.conv"},
+		{"mobilenet-v2", "features.0.0"}, {"vgg16", "features.0"}, {"bert-base", NULL},
+		{"gpt2", NULL}, {"chain-mm", NULL}, {"llama-layer", NULL},
+		{"densenet121", "features.conv0"}, {"vit", "conv_proj"}, {"unet", "down1.conv1"},
+		{"transformer", NULL}, {"rnnlm", NULL}, {"gnmt:seq=8", NULL},
+		{"llama:layers=2:seq=1:batch=64", NULL}, {"moe:layers=2:seq=1:batch=64", NULL},
+		{"randwire", "conv1.conv"}, {"nasnet-a:size=mobile", "stem.conv"}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		pair p = {0};
 		berth_err err;
@@ -560,7 +623,8 @@ static void test_steps_of_the_zoo(void **state)
 	}
 }
 
-/* The activations that a batch of pictures leaves for the backward pass outweigh the parameters, and grow with the batch. */
+/* The activations that a batch of pictures leaves for the backward pass outweigh the parameters, and grow
+ * with the batch. */
 static void test_memory_grows_with_the_batch(void **state)
 {
 	(void)state;
@@ -577,16 +641,20 @@ static void test_memory_grows_with_the_batch(void **state)
 	}
 	int64_t step = bytes[1] - bytes[0];
 	assert_int_equal(bytes[2] - bytes[1], step);
-	assert_int_equal(bytes[0] - step, 4 * params + 4); /* what is left without a batch: parameters and state, and the loss */
+	assert_int_equal(bytes[0] - step, 4 * params + 4); /* what is left without a batch: parameters and
+	                                                      state, and the loss */
 }
 
 static void test_errors(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *part; int64_t elem; } cases[] = {
+	static const struct { const char *text, *part; int64_t elem;
+	} cases[] = {
 		{"\"ops\":[]}", "no output depends on parameters", 4},
 		{"\"ops\":[{\"name\":\"a\"}]}", "no output depends on parameters", 4},
-		{"\"ops\":[{\"name\":\"a\",\"param_bytes\":4},{\"name\":\"s\",\"type\":\"Shape\"}],\"edges\":[{\"from\":\"a\",\"to\":\"s\",\"bytes\":1}]}", "no output depends", 4},
+		{"\"ops\":[{\"name\":\"a\",\"param_bytes\":4},{\"name\":\"s\",\"type\":\"Shape\"}],\"edges\":"
+	         "[{\"from\":\"a\",\"to\":\"s\",\"bytes\":1}]}",
+	         "no output depends", 4},
 		{"\"ops\":[{\"name\":\"a\",\"backward\":true}]}", "operator 'a' is a backward operator", 4},
 		{"\"ops\":[{\"name\":\"a\",\"param_bytes\":4}]}", "elem_bytes is 0; expected 1 or more", 0},
 	};

@@ -1,4 +1,5 @@
-/* The zoo: public figures of the models, counts of operators against the ONNX exports, linearity in the batch, specs and their errors. */
+/* The zoo: public figures of the models, counts of operators against the ONNX exports, linearity in the
+ * batch, specs and their errors. */
 #include "graph_json.h"
 #include "support.h"
 #include "zoo.h"
@@ -47,18 +48,30 @@ static void test_operators_of_the_exports(void **state)
 {
 	(void)state;
 	static const struct { const char *spec, *type; int32_t n; } rows[] = {
-		{"zoo:resnet50", "Conv", 53}, {"zoo:resnet50", "Relu", 49}, {"zoo:resnet50", "Add", 16}, {"zoo:resnet50", "MaxPool", 1},
-		{"zoo:resnet50", "GlobalAveragePool", 1}, {"zoo:resnet50", "Gemm", 1}, {"zoo:resnet50", "BatchNormalization", 0},
-		{"zoo:inception-v3", "Conv", 94}, {"zoo:inception-v3", "Relu", 94}, {"zoo:inception-v3", "Concat", 11},
-		{"zoo:inception-v3", "AveragePool", 9}, {"zoo:inception-v3", "MaxPool", 4}, {"zoo:inception-v3", "GlobalAveragePool", 1},
-		{"zoo:inception-v3", "Gemm", 1}, {"zoo:bert-base", "MatMul", 96}, {"zoo:bert-base", "Transpose", 48},
-		{"zoo:bert-base", "Softmax", 12}, {"zoo:bert-base", "LayerNormalization", 25}, {"zoo:bert-base", "Gather", 3}, {"zoo:bert-base", "Gemm", 1},
-		{"zoo:vgg16", "Conv", 13}, {"zoo:vgg16", "Relu", 15}, {"zoo:vgg16", "MaxPool", 5}, {"zoo:vgg16", "Gemm", 3}, {"zoo:vgg16", "AveragePool", 1},
-		{"zoo:alexnet", "Conv", 5}, {"zoo:alexnet", "Relu", 7}, {"zoo:alexnet", "MaxPool", 3}, {"zoo:alexnet", "Gemm", 3},
-		{"zoo:densenet121", "Conv", 120}, {"zoo:densenet121", "Concat", 58 + 4 - 4}, {"zoo:densenet121", "AveragePool", 3},
-		{"zoo:vit", "MatMul", 12 * 6}, {"zoo:vit", "LayerNormalization", 25}, {"zoo:unet", "Conv", 19}, {"zoo:unet", "ConvTranspose", 4},
-		{"zoo:nasnet-a", "Concat", 18 + 4 + 2 + 2}, {"zoo:transformer", "Softmax", 18}, {"zoo:moe:layers=2", "TopK", 2}, {"zoo:moe:layers=2", "MatMul", 2 * (4 + 2 + 1 + 24) + 1},
-		{"zoo:mobilenet-v2", "Conv", 52}, {"zoo:mobilenet-v2", "Clip", 35}, {"zoo:mobilenet-v2", "Add", 10}, {"zoo:mobilenet-v2", "Gemm", 1},
+		{"zoo:resnet50", "Conv", 53}, {"zoo:resnet50", "Relu", 49}, {"zoo:resnet50", "Add", 16},
+		{"zoo:resnet50", "MaxPool", 1},
+		{"zoo:resnet50", "GlobalAveragePool", 1}, {"zoo:resnet50", "Gemm", 1},
+		{"zoo:resnet50", "BatchNormalization", 0},
+		{"zoo:inception-v3", "Conv", 94}, {"zoo:inception-v3", "Relu", 94},
+		{"zoo:inception-v3", "Concat", 11},
+		{"zoo:inception-v3", "AveragePool", 9}, {"zoo:inception-v3", "MaxPool", 4},
+		{"zoo:inception-v3", "GlobalAveragePool", 1},
+		{"zoo:inception-v3", "Gemm", 1}, {"zoo:bert-base", "MatMul", 96},
+		{"zoo:bert-base", "Transpose", 48},
+		{"zoo:bert-base", "Softmax", 12}, {"zoo:bert-base", "LayerNormalization", 25},
+		{"zoo:bert-base", "Gather", 3}, {"zoo:bert-base", "Gemm", 1},
+		{"zoo:vgg16", "Conv", 13}, {"zoo:vgg16", "Relu", 15}, {"zoo:vgg16", "MaxPool", 5},
+		{"zoo:vgg16", "Gemm", 3}, {"zoo:vgg16", "AveragePool", 1},
+		{"zoo:alexnet", "Conv", 5}, {"zoo:alexnet", "Relu", 7}, {"zoo:alexnet", "MaxPool", 3},
+		{"zoo:alexnet", "Gemm", 3},
+		{"zoo:densenet121", "Conv", 120}, {"zoo:densenet121", "Concat", 58 + 4 - 4},
+		{"zoo:densenet121", "AveragePool", 3},
+		{"zoo:vit", "MatMul", 12 * 6}, {"zoo:vit", "LayerNormalization", 25},
+		{"zoo:unet", "Conv", 19}, {"zoo:unet", "ConvTranspose", 4},
+		{"zoo:nasnet-a", "Concat", 18 + 4 + 2 + 2}, {"zoo:transformer", "Softmax", 18},
+		{"zoo:moe:layers=2", "TopK", 2}, {"zoo:moe:layers=2", "MatMul", 2 * (4 + 2 + 1 + 24) + 1},
+		{"zoo:mobilenet-v2", "Conv", 52}, {"zoo:mobilenet-v2", "Clip", 35},
+		{"zoo:mobilenet-v2", "Add", 10}, {"zoo:mobilenet-v2", "Gemm", 1},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		berth_arena mem = {0};
@@ -88,7 +101,8 @@ static void test_single_operators(void **state)
 	assert_int_equal(g.op_write_bytes[op], 2 * 28 * 28 * 128 * 4);
 	assert_int_equal(g.tensor_bytes[g.op_tensor_off[op]], g.op_write_bytes[op]);
 	op = berth_graph_find(&g, "layer1.2.relu3"); /* feeds the next block and its shortcut */
-	assert_int_equal(g.tensor_use_off[g.op_tensor_off[op] + 1] - g.tensor_use_off[g.op_tensor_off[op]], 2);
+	assert_int_equal(g.tensor_use_off[g.op_tensor_off[op] + 1] - g.tensor_use_off[g.op_tensor_off[op]],
+	                 2);
 	op = berth_graph_find(&g, "fc");
 	assert_int_equal(g.op_output_bytes[op], 2 * 1000 * 4);
 	build("zoo:bert-base:seq=64", &mem, &g);
@@ -152,13 +166,16 @@ static void test_table(void **state)
 		assert_true(g.n_ops > 0);
 		assert_false(any_backward(&g));
 		for (int32_t k = 0; k < m[i].n_params; k++)
-			assert_true(m[i].param[k].choice ? m[i].param[k].choice[(int)m[i].param[k].def] != NULL
-			                                 : m[i].param[k].def >= m[i].param[k].min && m[i].param[k].def <= m[i].param[k].max);
+			assert_true(m[i].param[k].choice
+			                    ? m[i].param[k].choice[(int)m[i].param[k].def] != NULL
+			                    : m[i].param[k].def >= m[i].param[k].min &&
+			                              m[i].param[k].def <= m[i].param[k].max);
 		berth_arena_free(&mem);
 	}
 }
 
-/* Tiled programs do the work of the whole ones, whatever the grid: products by their formulas; a layer of Llama-7B holds 202.4 M parameters. */
+/* Tiled programs do the work of the whole ones, whatever the grid: products by their formulas; a layer of
+ * Llama-7B holds 202.4 M parameters. */
 static void test_tiles(void **state)
 {
 	(void)state;
@@ -205,43 +222,51 @@ static int64_t sum_of(const int64_t *x, int32_t n)
 	return sum;
 }
 
-/* The cache of keys and values is state, in both modes; a decoded token costs each weight outside the embedding once, and attention over the cache. */
+/* The cache of keys and values is state, in both modes; a decoded token costs each weight outside the
+ * embedding once, and attention over the cache. */
 static void test_decoder_modes(void **state)
 {
 	(void)state;
-	static const char *const specs[] = {"zoo:llama:layers=3:hidden=512:heads=8:kv-heads=2:ffn=1024:seq=100:batch=4",
-	                                    "zoo:moe:layers=3:hidden=512:heads=8:kv-heads=2:ffn=1024:seq=100:batch=4"};
+	static const char *const specs[] = {
+		"zoo:llama:layers=3:hidden=512:heads=8:kv-heads=2:ffn=1024:seq=100:batch=4",
+		"zoo:moe:layers=3:hidden=512:heads=8:kv-heads=2:ffn=1024:seq=100:batch=4"};
 	for (int i = 0; i < 2; i++) {
 		berth_arena mem = {0};
 		berth_graph prefill, decode, step;
 		char spec[160];
-		double layer = 512 * 512 * 2 + 2 * 512 * 128, ffn = 3.0 * 512 * 1024, active = i ? 2 * ffn + 512 * 8 : ffn, head = 512.0 * 32000;
+		double layer = 512 * 512 * 2 + 2 * 512 * 128, ffn = 3.0 * 512 * 1024,
+		       active = i ? 2 * ffn + 512 * 8 : ffn, head = 512.0 * 32000;
 		build(specs[i], &mem, &prefill);
 		snprintf(spec, sizeof spec, "%s:mode=decode", specs[i]);
 		build(spec, &mem, &decode);
 		snprintf(spec, sizeof spec, "%s:training=1:optimizer=sgd", specs[i]);
 		build(spec, &mem, &step);
-		int64_t cache = 3 * 4 * 2 * 100 * 128 * 2; /* layers, samples, keys and values, tokens, columns, bytes */
+		int64_t cache = 3 * 4 * 2 * 100 * 128 * 2; /* layers, samples, keys and values, tokens,
+		                                              columns, bytes */
 		assert_int_equal(sum_of(prefill.op_state_bytes, prefill.n_ops), cache);
 		assert_int_equal(sum_of(decode.op_state_bytes, decode.n_ops), cache);
 		assert_int_equal(sum_of(step.op_state_bytes, step.n_ops), berth_graph_param_bytes(&step));
 		assert_int_equal(berth_graph_param_bytes(&prefill), berth_graph_param_bytes(&decode));
 		assert_near(berth_graph_macs(&decode), 4 * (3 * (layer + active + 2 * 100 * 512) + head), 1);
-		assert_near(berth_graph_macs(&prefill), 4 * (300 * (layer + active + 2 * 100 * 512) + head), 1);
+		assert_near(berth_graph_macs(&prefill), 4 * (300 * (layer + active + 2 * 100 * 512) + head),
+		            1);
 		int32_t op = berth_graph_find(&decode, "layers.1.self_attn.scores");
 		assert_int_equal(decode.op_read_bytes[op], 4 * 100 * 128 * 2 + 4 * 512 * 2);
 		berth_arena_free(&mem);
 	}
 }
 
-/* A decoded token reads the matrices of the experts that it goes to; among many tokens each expert is chosen by some. */
+/* A decoded token reads the matrices of the experts that it goes to; among many tokens each expert is chosen
+ * by some. */
 static void test_experts_read(void **state)
 {
 	(void)state;
 	static const struct {
 		const char *spec;
 		double share; /* of the experts' weights that is read */
-	} cases[] = {{"zoo:moe:layers=1:mode=decode", 0.25}, {"zoo:moe:layers=1:mode=decode:batch=2", 1 - 0.75 * 0.75}, {"zoo:moe:layers=1", 1},
+	} cases[] = {{"zoo:moe:layers=1:mode=decode", 0.25},
+	             {"zoo:moe:layers=1:mode=decode:batch=2", 1 - 0.75 * 0.75},
+	             {"zoo:moe:layers=1", 1},
 	             {"zoo:moe:layers=1:mode=decode:top=8", 1}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0};
@@ -271,7 +296,8 @@ static void test_unrolled(void **state)
 			build(spec, &mem, &twice);
 			assert_int_equal(berth_graph_param_bytes(&g), berth_graph_param_bytes(&twice));
 			assert_true(berth_graph_macs(&twice) >= 2 * berth_graph_macs(&g));
-			assert_int_equal(count_type(&twice, "Split"), 12 * layers * (i ? 2 : 1) + (i ? 12 : 0));
+			assert_int_equal(count_type(&twice, "Split"),
+			                 12 * layers * (i ? 2 : 1) + (i ? 12 : 0));
 			berth_arena_free(&mem);
 		}
 }
@@ -291,14 +317,18 @@ static void test_wirings(void **state)
 		snprintf(spec, sizeof spec, "zoo:randwire:graph=%s:seed=8", generator[i]);
 		build(spec, &mem, &c);
 		assert_int_equal(a.n_edges, b.n_edges);
-		assert_memory_equal(a.edge_consumer, b.edge_consumer, (size_t)a.n_edges * sizeof *a.edge_consumer);
-		assert_true(a.n_edges != c.n_edges || memcmp(a.edge_consumer, c.edge_consumer, (size_t)a.n_edges * sizeof *a.edge_consumer) != 0);
+		assert_memory_equal(a.edge_consumer, b.edge_consumer,
+		                    (size_t)a.n_edges * sizeof *a.edge_consumer);
+		assert_true(a.n_edges != c.n_edges ||
+		            memcmp(a.edge_consumer, c.edge_consumer,
+		                   (size_t)a.n_edges * sizeof *a.edge_consumer) != 0);
 		assert_int_equal(count_type(&a, "Conv"), 2 + 3 * 32 * 2 + 1);
 		berth_arena_free(&mem);
 	}
 }
 
-/* Random graphs: the asked number of operators and types, one graph a seed, only the last layer unused, and the ratio of transfer to operator time. */
+/* Random graphs: the asked number of operators and types, one graph a seed, only the last layer unused, and
+ * the ratio of transfer to operator time. */
 static void test_random(void **state)
 {
 	(void)state;
@@ -308,10 +338,12 @@ static void test_random(void **state)
 			berth_graph g, again, other;
 			char spec[160], one[65], two[65], three[65];
 			berth_err err;
-			snprintf(spec, sizeof spec, "zoo:random:ops=3000:width=10:kinds=%d:ccr=2:seed=%d", kinds, seed);
+			snprintf(spec, sizeof spec, "zoo:random:ops=3000:width=10:kinds=%d:ccr=2:seed=%d",
+			         kinds, seed);
 			build(spec, &mem, &g);
 			build(spec, &mem, &again);
-			snprintf(spec, sizeof spec, "zoo:random:ops=3000:width=10:kinds=%d:ccr=2:seed=%d", kinds, seed + 100);
+			snprintf(spec, sizeof spec, "zoo:random:ops=3000:width=10:kinds=%d:ccr=2:seed=%d",
+			         kinds, seed + 100);
 			build(spec, &mem, &other);
 			again.name = other.name = g.name;
 			assert_ok(berth_graph_sha256(&g, &mem, one, &err), &err);
@@ -328,7 +360,8 @@ static void test_random(void **state)
 				assert_int_equal(unused, g.op_output_bytes[op] > 0);
 				outputs += unused;
 				transfer += (double)g.op_write_bytes[op] / 1e10;
-				time += fmax(g.op_flops[op] / 1e13, (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e12);
+				time += fmax(g.op_flops[op] / 1e13,
+				             (double)(g.op_read_bytes[op] + g.op_write_bytes[op]) / 1e12);
 			}
 			assert_true(outputs < 2 * 10);
 			assert_near(transfer / time / 2, 1, 0.1);
@@ -381,7 +414,8 @@ static void test_spec_errors(void **state)
 		{"zoo:resnet50:dtype=f8", "dtype is 'f8'; expected f32 or f16"},
 		{"zoo:resnet50:seq=5", "no parameter 'seq'"},
 		{"zoo:resnet50:training=yes", "training is 'yes'; expected a whole number from 0 to 1"},
-		{"zoo:resnet50:training=1:optimizer=adamw", "optimizer is 'adamw'; expected sgd or momentum or adam"},
+		{"zoo:resnet50:training=1:optimizer=adamw",
+		 "optimizer is 'adamw'; expected sgd or momentum or adam"},
 		{"zoo:random:ops=30000:gflops=1e6", "beyond 2^61"},
 		{"zoo:ffnn:batch=3:tiles=4", "tiles is 4; expected at most 3"},
 		{"zoo:llama-block:heads=6:tiles=4", "expected tiles to divide heads"},
@@ -423,13 +457,15 @@ static void test_largest_sizes(void **state)
 		int len = snprintf(spec, sizeof spec, "zoo:%s", m[i].name);
 		for (int32_t k = 0; k < m[i].n_params; k++)
 			if (!m[i].param[k].choice)
-				len += snprintf(spec + len, sizeof spec - (size_t)len, ":%s=%.0f", m[i].param[k].name, m[i].param[k].max);
+				len += snprintf(spec + len, sizeof spec - (size_t)len, ":%s=%.0f",
+				                m[i].param[k].name, m[i].param[k].max);
 		berth_status st = berth_zoo_build(spec, &mem, &tmp, &g, &err);
 		assert_true(st == BERTH_OK || st == BERTH_EINVAL);
 		if (st == BERTH_OK) {
 			assert_ok(berth_graph_check(&g, &err), &err);
 			for (int32_t op = 0; op < g.n_ops; op++)
-				assert_true(isfinite(g.op_flops[op]) && g.op_read_bytes[op] >= 0 && g.op_write_bytes[op] >= 0);
+				assert_true(isfinite(g.op_flops[op]) && g.op_read_bytes[op] >= 0 &&
+				            g.op_write_bytes[op] >= 0);
 		}
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
@@ -439,7 +475,8 @@ static void test_largest_sizes(void **state)
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char *const specs[] = {"zoo:resnet18:batch=2:training=1", "zoo:llama-layer:training=1", "zoo:random:training=1"};
+	static const char *const specs[] = {"zoo:resnet18:batch=2:training=1", "zoo:llama-layer:training=1",
+	                                    "zoo:random:training=1"};
 	size_t i = 0;
 	for (long k = 0; i < sizeof specs / sizeof *specs; k++) {
 		failing_allocator f;
