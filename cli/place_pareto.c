@@ -57,6 +57,13 @@ static berth_status read_args(const place_pareto_args *a, view *v, berth_err *er
 
 /* ---- output ---- */
 
+/* The order that the point was scored by, NULL where a rule made it; under `given` the topological one. */
+static int32_t *order_of(const view *v, const berth_pareto_point *x)
+{
+	bool given = v->p->s->order == BERTH_ORDER_GIVEN;
+	return x->op_order || !given ? x->op_order : v->p->g->topo_op;
+}
+
 static berth_status write_point(cli *c, const view *v, const place_pareto_args *a, int32_t i, berth_err *err)
 {
 	const berth_pareto_point *x = &v->front.point[i];
@@ -74,29 +81,30 @@ static berth_status write_point(cli *c, const view *v, const place_pareto_args *
 	p.value = x->value[0];
 	p.lower_bound = v->bound[0];
 	p.op_dev = x->op_dev;
-	p.order = x->op_order;
+	p.order = order_of(v, x);
 	BERTH_TRY(berth_placement_write_json(&p, v->p->g, v->p->s, true, &c->mem, &text, &len, err));
 	return berth_file_write(path, text, len, err);
 }
 
 static void put_point(berth_json_out *w, const view *v, const berth_pareto_point *x)
 {
+	const int32_t *order = order_of(v, x);
 	berth_json_open(w, NULL, '{');
 	berth_json_open(w, "values", '[');
 	for (int k = 0; k < 2; k++)
 		berth_json_put_number(w, NULL, x->value[k]);
 	berth_json_close(w, ']');
 	berth_json_put_string(w, "method", x->method);
-	berth_json_put_string(w, "order", berth_order_name(x->op_order ? BERTH_ORDER_GIVEN : v->p->s->order));
+	berth_json_put_string(w, "order", berth_order_name(order ? BERTH_ORDER_GIVEN : v->p->s->order));
 	berth_json_open(w, "placement", '{');
 	for (int32_t op = 0; op < v->p->n_ops; op++)
 		berth_json_put_string(w, v->p->g->op_name[op], v->p->s->dev_name[x->op_dev[op]]);
 	berth_json_close(w, '}');
-	if (x->op_order) {
+	if (order) {
 		berth_json_open(w, "order_ops", '[');
 		berth_json_flat(w, true);
 		for (int32_t k = 0; k < v->p->n_ops; k++)
-			berth_json_put_string(w, NULL, v->p->g->op_name[x->op_order[k]]);
+			berth_json_put_string(w, NULL, v->p->g->op_name[order[k]]);
 		berth_json_close(w, ']');
 		berth_json_flat(w, false);
 	}
