@@ -1,7 +1,9 @@
-/* Reading an ONNX file of 100 MB with its weights inside: 25 matrix products of 1000 x 1000, written here. */
+/* Reading an ONNX file of 100 MB with its weights inside: 25 matrix products of 1000 x 1000, written here;
+ * and files made to be expensive, a megabyte each. */
 #include "bench.h"
 
 #include "onnx.h"
+#include "onnx_costly.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +137,17 @@ static void read_model(void *ctx)
 	berth_arena_free(&tmp);
 }
 
+static void read_costly(void *ctx)
+{
+	const onnx_file *file = ctx;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	/* A graph, or an error of format. */
+	berth_graph_parse_onnx("costly.onnx", file->data, file->n, NULL, &mem, &tmp, &g, NULL, NULL);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 void bench_onnx(bench_out *out)
 {
 	char path[] = "/tmp/berth-bench-XXXXXX";
@@ -145,4 +158,11 @@ void bench_onnx(bench_out *out)
 	write_model(path);
 	bench_row(out, "onnx", "100 MB, weights inside", bench_seconds(read_model, path) * 1e3, "ms");
 	unlink(path);
+	for (int kind = 0; kind < ONNX_COSTLY_KINDS; kind++) {
+		onnx_file file = {0};
+		onnx_write_costly(&file, kind, 1 << 20);
+		bench_row(out, "onnx", onnx_costly_name(kind),
+		          bench_seconds(read_costly, &file) / (double)file.n * 1e9, "ns/byte");
+		free(file.data);
+	}
 }

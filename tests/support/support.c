@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 void support_near(double a, double b, double tol, const char *what, const char *file, int line)
 {
@@ -27,6 +28,26 @@ void support_contains(const char *text, const char *part, const char *file, int 
 		return;
 	print_error("'%s' is not in: %s\n", part, text);
 	_fail(file, line);
+}
+
+void support_linear(sized_work *work, void *ctx, int size, const char *what, const char *file, int line)
+{
+	double small = INFINITY, large = INFINITY;
+	for (int tries = 0; tries < 5; tries++) {
+		small = fmin(small, work(ctx, size / 16));
+		large = fmin(large, work(ctx, size));
+		if (large <= 64 * small)
+			return;
+	}
+	print_error("%s: %g s, and %g s at 16 times the size\n", what, small, large);
+	_fail(file, line);
+}
+
+long support_page_faults(void)
+{
+	struct rusage r;
+	getrusage(RUSAGE_SELF, &r);
+	return r.ru_minflt + r.ru_majflt;
 }
 
 static void *failing_alloc(void *ctx, size_t size)

@@ -11,13 +11,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* Do times, and the memory of arenas, say something of the product? Not where sanitizers watch, nor without
- * optimisation. */
-#if BERTH_DEBUG || !defined(__OPTIMIZE__)
-enum { IS_TIMED = 0 };
-#else
-enum { IS_TIMED = 1 };
-#endif
+/* Do arenas take what they take in the product? With BERTH_DEBUG they keep guards. */
+enum { BARE_ARENAS = !BERTH_DEBUG };
 
 /* Passes only if |a - b| <= tol; NaN fails. */
 #define assert_near(a, b, tol) support_near((a), (b), (tol), #a, __FILE__, __LINE__)
@@ -30,6 +25,16 @@ void support_ok(berth_status st, const berth_err *err, const char *file, int lin
 /* Passes if text holds part; prints both otherwise. */
 #define assert_contains(text, part) support_contains((text), (part), __FILE__, __LINE__)
 void support_contains(const char *text, const char *part, const char *file, int line);
+
+/* Passes if work is about linear in its size. work does it once and returns the CPU seconds of what is
+ * tested. At 16 times the size it may take 64 times as long, where a square takes 256 times; a disturbed
+ * comparison is made again, five times at most. */
+typedef double sized_work(void *ctx, int size);
+#define assert_linear(work, ctx, size, what) support_linear((work), (ctx), (size), (what), __FILE__, __LINE__)
+void support_linear(sized_work *work, void *ctx, int size, const char *what, const char *file, int line);
+
+/* Pages that this process has touched for the first time so far. */
+long support_page_faults(void);
 
 /* An allocator whose call number fail_at (0, 1, ...) fails, and every one after it; counts calls and blocks
  * not freed. */
