@@ -7,14 +7,11 @@
 static void walk(const berth_problem *p, const berth_ceft *ceft, show_critical *c)
 {
 	int64_t computing = 0;
-	for (int32_t op = ceft->end_op, dev = ceft->end_dev; op >= 0;) {
-		int32_t type = p->g->op_type[op] < 0 ? p->g->n_types : p->g->op_type[op];
-		size_t at = (size_t)op * (size_t)p->n_devs + (size_t)dev;
+	for (berth_ceft_step at = ceft->end; at.op >= 0; at = berth_ceft_before(ceft, at)) {
+		int32_t type = p->g->op_type[at.op] < 0 ? p->g->n_types : p->g->op_type[at.op];
 		c->n_ops++;
-		c->type_ns[type] += berth_op_time(p, op, dev);
-		computing += berth_op_time(p, op, dev);
-		op = ceft->back_op[at];
-		dev = ceft->back_dev[at];
+		c->type_ns[type] += berth_op_time(p, at.op, at.dev);
+		computing += berth_op_time(p, at.op, at.dev);
 	}
 	c->transfer_ns = ceft->length_ns - computing;
 }

@@ -19,5 +19,21 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/berthConfigVersion.cmake CO
 install(EXPORT berthTargets NAMESPACE berth:: DESTINATION ${package_dir})
 install(FILES ${CMAKE_BINARY_DIR}/berthConfig.cmake ${CMAKE_BINARY_DIR}/berthConfigVersion.cmake DESTINATION ${package_dir})
 
+# berth.pc finds its prefix from its own place, so that an installed tree can be put anywhere and moved.
+# Folders that were given as absolute paths stay where they are.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+  set(PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+else()
+  file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" up ${up})
+  set(PC_PREFIX "\${pcfiledir}/${up}")
+  set(PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(PC_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  set(PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 configure_file(cmake/berth.pc.in ${CMAKE_BINARY_DIR}/berth.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/berth.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -39,12 +39,9 @@ static void take_path(work *w, const berth_ceft *c)
 {
 	const berth_problem *p = w->p;
 	int32_t n = 0;
-	for (int32_t op = c->end_op, dev = c->end_dev; op >= 0;) {
-		size_t cell = (size_t)op * (size_t)p->n_devs + (size_t)dev;
-		w->path[n++] = op;
-		w->on_path[op] = true;
-		op = c->back_op[cell];
-		dev = c->back_dev[cell];
+	for (berth_ceft_step at = c->end; at.op >= 0; at = berth_ceft_before(c, at)) {
+		w->path[n++] = at.op;
+		w->on_path[at.op] = true;
 	}
 	w->n_path = n;
 	for (int32_t k = 0; k < n / 2; k++) {

@@ -37,7 +37,7 @@ static void fill_row(const berth_problem *p, berth_ceft *c, int32_t op)
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		size_t cell = (size_t)op * (size_t)p->n_devs + (size_t)d;
 		int64_t ready = -1;
-		c->back_op[cell] = c->back_dev[cell] = -1;
+		c->back[cell] = (berth_ceft_step){-1, -1};
 		c->finish_ns[cell] = BERTH_CEFT_NEVER;
 		if (!berth_op_legal(p, op, d))
 			continue;
@@ -46,8 +46,7 @@ static void fill_row(const berth_problem *p, berth_ceft *c, int32_t op)
 			int64_t at = arrival(p, c->finish_ns, g->in_tensor[i], d, &l);
 			if (at > ready) {
 				ready = at;
-				c->back_op[cell] = g->tensor_producer[g->in_tensor[i]];
-				c->back_dev[cell] = l;
+				c->back[cell] = (berth_ceft_step){g->tensor_producer[g->in_tensor[i]], l};
 			}
 		}
 		int64_t finish = (ready > 0 ? ready : 0) + berth_op_time(p, op, d);
@@ -59,10 +58,9 @@ berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft
 {
 	const berth_graph *g = p->g;
 	size_t cells = (size_t)p->n_ops * (size_t)p->n_devs;
-	berth_ceft c = {.end_op = -1, .end_dev = -1};
+	berth_ceft c = {.n_devs = p->n_devs, .end = {-1, -1}};
 	BERTH_TRY(BERTH_NEW(mem, c.finish_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(mem, c.back_op, cells, err));
-	BERTH_TRY(BERTH_NEW(mem, c.back_dev, cells, err));
+	BERTH_TRY(BERTH_NEW(mem, c.back, cells, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		if (k + LOOK_AHEAD < p->n_ops)
 			fetch(p, g->topo_op[k + LOOK_AHEAD]);
@@ -76,10 +74,9 @@ berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft
 		for (int32_t d = 1; d < p->n_devs; d++)
 			if (row[d] < row[best])
 				best = d;
-		if (row[best] < BERTH_CEFT_NEVER && (c.end_op < 0 || row[best] > c.length_ns)) {
+		if (row[best] < BERTH_CEFT_NEVER && (c.end.op < 0 || row[best] > c.length_ns)) {
 			c.length_ns = row[best];
-			c.end_op = op;
-			c.end_dev = best;
+			c.end = (berth_ceft_step){op, best};
 		}
 	}
 	*out = c;

@@ -6,13 +6,17 @@
 
 #define BERTH_CEFT_NEVER (INT64_MAX / 4) /* op is not legal there */
 
+/* An operator of the critical path, on the device that the path has it on. */
+typedef struct berth_ceft_step {
+	int32_t op, dev; /* op -1: none */
+} berth_ceft_step;
+
 typedef struct berth_ceft {
+	int32_t n_devs;
 	int64_t *finish_ns;    /* [n_ops][n_devs] */
-	int32_t *back_op; /* [n_ops][n_devs] the input's producer that decides; -1: a source, or not legal */
-	int32_t *back_dev;     /* [n_ops][n_devs] and its device */
-	int64_t length_ns; /* of the critical path: max over sinks of min over devices; 0 for an empty graph
-	                    */
-	int32_t end_op, end_dev; /* where the critical path ends; -1 for an empty graph */
+	berth_ceft_step *back; /* [n_ops][n_devs] the producer that decides; none: a source, or not legal */
+	int64_t length_ns;     /* of the critical path: max over sinks of min over devices */
+	berth_ceft_step end;   /* where the critical path ends; none, and length 0, for an empty graph */
 } berth_ceft;
 
 /* finish[i][d] = time(i, d) + max over inputs of min over the producer's device of (finish + routed transfer
@@ -21,6 +25,12 @@ typedef struct berth_ceft {
  * order). Ties: the lowest producer and device. The table lives in mem. Fails: BERTH_ENOMEM. O(edges *
  * devs^2). */
 berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft *out, berth_err *err);
+
+/* The step before `at` on the critical path: for (at = c->end; at.op >= 0; at = berth_ceft_before(c, at)). */
+static inline berth_ceft_step berth_ceft_before(const berth_ceft *c, berth_ceft_step at)
+{
+	return c->back[(size_t)at.op * (size_t)c->n_devs + (size_t)at.dev];
+}
 
 /* The other way: tail[i][d] = max over i's consumers of min over the consumer's device of (routed transfer +
  * time + tail there), 0 for a sink: from the end of i on d no schedule without contention ends the rest of

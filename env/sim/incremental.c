@@ -44,15 +44,13 @@ struct berth_incremental {
 	int64_t *kept_ns, *kept_bytes; /* [n_channels], [n_links] scratch */
 	int32_t *base_ops;          /* [n_devs] */
 	int64_t base_latency_ns;
-	berth_sim_result base_result;
 	int32_t max_snaps;
-	snapshot *snap; /* [max_snaps + 1] of the base by time; the last is for berth_incremental_all */
+	snapshot *snap;             /* [max_snaps] of the base by time */
 	int32_t n_snaps;
 	unsigned char *store;
 	size_t store_size, store_used;
 	int32_t *moved, n_moved;    /* [n_ops] operators that differ from the base */
 	int64_t *more_bytes;        /* [n_devs] parameters and state beyond the base's */
-	int32_t *trial_dev;         /* [n_ops] */
 	int64_t rounds, skipped;
 };
 
@@ -62,7 +60,7 @@ struct berth_incremental {
 static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = n->p;
-	size_t count = (size_t)n->max_snaps + 1, ops = (size_t)p->n_ops, devs = (size_t)p->n_devs,
+	size_t count = (size_t)n->max_snaps, ops = (size_t)p->n_ops, devs = (size_t)p->n_devs,
 	       chans = (size_t)p->s->n_channels, links = (size_t)p->s->n_links;
 	size_t tensors = p->memory_free ? 0 : (size_t)p->g->n_tensors,
 	       edges = p->memory_free ? 0 : (size_t)p->g->n_edges;
@@ -95,7 +93,6 @@ static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *
 	const berth_problem *p = n->p;
 	BERTH_TRY(BERTH_NEW(mem, n->base_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->base_key, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->trial_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->base_end_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->tail_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->moved, p->n_ops, err));
@@ -840,7 +837,6 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 	record(n);
 	sim_conclude(n->sim, out);
 	keep_base(n);
-	n->base_result = *out;
 	check_equal(n, op_dev, true, INT64_MAX, out);
 	return true;
 }
@@ -860,69 +856,6 @@ bool berth_incremental_is_base(const berth_incremental *n, const int32_t *op_dev
 void berth_incremental_use_keys(berth_incremental *n, const uint32_t *op_key)
 {
 	n->op_key = op_key;
-}
-
-/* ---- all devices ---- */
-
-/* The state right before the first difference, from which all alternatives go, into the last snapshot's
- * place; its index, -1: none. Its lists stand behind the base's. */
-static const snapshot *common_start(berth_incremental *n, int64_t first, int32_t i)
-{
-	berth_sim *s = n->sim;
-	snapshot *k = &n->snap[n->max_snaps];
-	n->n_moved = 0;
-	memset(n->more_bytes, 0, (size_t)n->p->n_devs * sizeof *n->more_bytes);
-	if (i < 0)
-		return NULL;
-	restore(n, &n->snap[i], n->base_dev);
-	for (; s->n_heap && s->heap[0].time < first; n->rounds++)
-		sim_advance(s, true);
-	return take(n, k) ? k : NULL;
-}
-
-void berth_incremental_all(berth_incremental *n, const int32_t *moved_op, int32_t n_moved, int64_t limit_ns,
-                           berth_sim_result *dev_result, bool *dev_known)
-{
-	const berth_problem *p = n->p;
-	const snapshot *start = NULL;
-	int32_t i = -1;
-	copy(n->trial_dev, n->base_dev, (size_t)p->n_ops, sizeof *n->base_dev);
-	berth_sim_use_keys(n->sim, n->op_key);
-	if (works(n)) {
-		assert(n->has_base);
-		copy(n->moved, moved_op, (size_t)n_moved, sizeof *moved_op);
-		n->n_moved = n_moved;
-		int64_t first = first_difference(n);
-		i = last_before(n, first);
-		if (n->follows_memory || sure_to_fit(n))
-			start = common_start(n, first, i);
-	}
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		for (int32_t k = 0; k < n_moved; k++)
-			n->trial_dev[moved_op[k]] = d;
-		if (!start) {
-			dev_known[d] = berth_incremental_run(n, n->trial_dev, limit_ns, &dev_result[d]);
-			continue;
-		}
-		dev_result[d] = (berth_sim_result){0};
-		dev_known[d] = true;
-		n->n_moved = 0;
-		for (int32_t k = 0; k < n_moved; k++)
-			if (n->base_dev[moved_op[k]] != d)
-				n->moved[n->n_moved++] = moved_op[k];
-		if (!can_run(n, n->trial_dev))
-			continue;
-		if (n->n_moved == 0) {
-			dev_known[d] = n->base_latency_ns <= limit_ns;
-			dev_result[d] = n->base_result;
-			continue;
-		}
-		if (n->follows_memory)
-			count_bytes(n, n->trial_dev);
-		restore(n, start, n->trial_dev);
-		dev_known[d] = finish(n, i + 1, limit_ns, &dev_result[d]);
-		check_equal(n, n->trial_dev, dev_known[d], limit_ns, &dev_result[d]);
-	}
 }
 
 int64_t berth_incremental_rounds(const berth_incremental *n)

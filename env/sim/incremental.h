@@ -42,12 +42,6 @@ bool berth_incremental_has_base(const berth_incremental *n); /* one that a run m
 bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns,
                            berth_sim_result *out);
 
-/* Simulate the base with the n_moved operators moved_op all on device d, for every d. dev_known [n_devs]
- * tells which results were set: those below the limit. What goes before the first difference is run once.
- * Needs a base, and its keys in use. */
-void berth_incremental_all(berth_incremental *n, const int32_t *moved_op, int32_t n_moved, int64_t limit_ns,
-                           berth_sim_result *dev_result, bool *dev_known);
-
 /* For tests and benches: rounds of the simulator run so far, and runs that skipped a part. */
 int64_t berth_incremental_rounds(const berth_incremental *n);
 int64_t berth_incremental_skipped(const berth_incremental *n);

@@ -306,17 +306,13 @@ static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	berth_ceft c;
 	BERTH_TRY(berth_ceft_new(r->p, tmp, &c, err));
-	int32_t op = c.end_op, dev = c.end_dev;
-	while (op >= 0) {
-		int32_t u = r->p->op_coloc[op];
-		if (berth_partial_dev(r->list, op) < 0 && pbqp_place_has(&r->m, u, dev) &&
-		    berth_partial_fits(r->list, u, dev)) {
-			berth_partial_bind(r->list, u, dev);
-			r->x.coloc_pin[u] = dev;
+	for (berth_ceft_step at = c.end; at.op >= 0; at = berth_ceft_before(&c, at)) {
+		int32_t u = r->p->op_coloc[at.op];
+		if (berth_partial_dev(r->list, at.op) < 0 && pbqp_place_has(&r->m, u, at.dev) &&
+		    berth_partial_fits(r->list, u, at.dev)) {
+			berth_partial_bind(r->list, u, at.dev);
+			r->x.coloc_pin[u] = at.dev;
 		}
-		size_t cell = (size_t)op * (size_t)r->p->n_devs + (size_t)dev;
-		op = c.back_op[cell];
-		dev = c.back_dev[cell];
 	}
 	return BERTH_OK;
 }

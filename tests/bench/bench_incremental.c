@@ -1,6 +1,6 @@
 /* Incremental evaluation of moves around a placement that a search would stand on (a few pieces of the
  * topological order, improved by 300 random moves), against full runs of the same placements, one core:
- * single moves, single moves that need not be known beyond the base's latency, all devices of an operator. */
+ * single moves, and single moves that need not be known beyond the base's latency. */
 #include "bench.h"
 
 #include "incremental.h"
@@ -28,11 +28,6 @@ static void must(berth_status st, const berth_err *err)
 	exit(1);
 }
 
-static int32_t draw_op(incremental_ctx *c)
-{
-	return (int32_t)berth_rng_below(&c->rng, (uint32_t)c->p->n_ops);
-}
-
 /* Another device for op that can run it. */
 static int32_t other_dev(const incremental_ctx *c, int32_t op, int32_t d)
 {
@@ -44,7 +39,7 @@ static int32_t other_dev(const incremental_ctx *c, int32_t op, int32_t d)
 
 static int32_t move(incremental_ctx *c)
 {
-	int32_t op = draw_op(c);
+	int32_t op = (int32_t)berth_rng_below(&c->rng, (uint32_t)c->p->n_ops);
 	c->trial[op] = other_dev(c, op, c->base[op]);
 	return op;
 }
@@ -67,16 +62,6 @@ static void run_incremental(void *arg)
 	berth_incremental_run(c->inc, c->trial, c->limit, &r);
 	c->sink += r.load_s;
 	c->trial[op] = c->base[op];
-}
-
-static void run_all(void *arg)
-{
-	incremental_ctx *c = arg;
-	berth_sim_result r[BERTH_MAX_DEVS];
-	bool known[BERTH_MAX_DEVS];
-	int32_t op = draw_op(c);
-	berth_incremental_all(c->inc, &op, 1, c->limit, r, known);
-	c->sink += r[0].load_s;
 }
 
 static void make_base(incremental_ctx *c)
@@ -119,17 +104,13 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	must(BERTH_NEW(&b.mem, c.trial, b.p.n_ops, &err), &err);
 	make_base(&c);
 	double full = bench_seconds(run_reference, &c), single = bench_seconds(run_incremental, &c);
-	double all = bench_seconds(run_all, &c) / (b.p.n_devs - 1);
 	berth_incremental_base(c.inc, c.base, &r);
 	c.limit = r.latency_ns;
-	double single_limit = bench_seconds(run_incremental, &c),
-	       all_limit = bench_seconds(run_all, &c) / (b.p.n_devs - 1);
+	double single_limit = bench_seconds(run_incremental, &c);
 	snprintf(label, sizeof label, "%s on %s, %d ops", zoo + 4, system, b.g.n_ops);
 	bench_row(out, "move_reference", label, full * 1e6, "us/placement");
 	bench_row(out, "move_single", label, full / single, "x reference");
-	bench_row(out, "move_all_devices", label, full / all, "x reference");
 	bench_row(out, "move_single_limit", label, full / single_limit, "x reference");
-	bench_row(out, "move_all_devices_limit", label, full / all_limit, "x reference");
 	bench_discard(&b);
 }
 

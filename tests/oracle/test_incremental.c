@@ -1,6 +1,6 @@
 /* The incremental evaluator against full runs of the reference simulator, to the last bit: random instances
- * under every order rule and under keys, chains of moves, limits, and all devices of an operator at once;
- * and that it saves work where it should. */
+ * under every order rule and under keys, chains of moves and limits; and that it saves work where it
+ * should. */
 #include "graph_json.h"
 #include "incremental.h"
 #include "instance.h"
@@ -172,28 +172,6 @@ static void check_trial(world *w)
 	}
 }
 
-static void check_all(world *w, int32_t op)
-{
-	berth_sim_result part[16], full;
-	bool known[16];
-	int64_t limit = INT64_MAX, base_ns = INT64_MAX;
-	use_keys(w, w->base_key);
-	for (int round = 0; round < 2; round++) {
-		berth_incremental_all(w->inc, &op, 1, limit, part, known);
-		memcpy(w->trial, w->base, (size_t)w->p.n_ops * sizeof *w->base);
-		for (int32_t d = 0; d < w->p.n_devs; d++) {
-			w->trial[op] = d;
-			berth_sim_run(w->sim, w->trial, NULL, &full);
-			assert_int_equal(known[d], !full.runs || full.latency_ns <= limit);
-			if (known[d])
-				assert_same(&part[d], &full);
-			if (full.runs && d == w->base[op])
-				base_ns = full.latency_ns;
-		}
-		limit = base_ns;
-	}
-}
-
 /* A walk: each trial changes 1 to 4 operators of the base, every third becomes the base. */
 static void walk(world *w, int32_t n_moves)
 {
@@ -211,7 +189,6 @@ static void walk(world *w, int32_t n_moves)
 			use_keys(w, w->trial_key);
 		}
 		check_trial(w);
-		check_all(w, below(w, w->p.n_ops));
 		if (m % 3)
 			continue;
 		draw_trial(w, 1);

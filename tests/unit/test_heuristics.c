@@ -481,13 +481,8 @@ static void test_pins(void **state)
 		answer pins = run(&c, find("heft-ceft"), 0, NULL), both = run(&c, find("ceft-cpop"), 0, NULL),
 		       heft = run(&c, find("heft"), 0, NULL);
 		assert_ok(berth_ceft_new(&c.p, &c.mem, &ceft, &err), &err);
-		int32_t op = ceft.end_op, dev = ceft.end_dev;
-		while (op >= 0) {
-			size_t cell = (size_t)op * (size_t)c.p.n_devs + (size_t)dev;
-			assert_int_equal(pins.op_dev[op], dev);
-			op = ceft.back_op[cell];
-			dev = ceft.back_dev[cell];
-		}
+		for (berth_ceft_step at = ceft.end; at.op >= 0; at = berth_ceft_before(&ceft, at))
+			assert_int_equal(pins.op_dev[at.op], at.dev);
 		assert_int_equal(pins.evaluations, 2);
 		assert_true(both.score.value <= pins.score.value);
 		better += pins.score.value < heft.score.value;
