@@ -14,7 +14,7 @@
 #ifndef BERTH_CONSTRAINTS_H
 #define BERTH_CONSTRAINTS_H
 
-#include "problem.h"
+#include "problem_tables.h"
 
 /* Fill the parts of a problem that stand for rules: colocation groups, op_dev_legal, separation groups,
  * dev_limit_bytes. g, s and op_dev_time_ns are set. Fails: BERTH_EFORMAT (a pin to a device that the system

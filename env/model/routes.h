@@ -2,7 +2,7 @@
 #ifndef BERTH_ROUTES_H
 #define BERTH_ROUTES_H
 
-#include "problem.h"
+#include "problem_tables.h"
 
 /* Set class_pair_ns, class_pair_route, route_off, route_link and n_routes of p, whose class_link_ns and
  * classes are known. A direct link is always used; elsewhere the path is the least sum of rounded hops, then

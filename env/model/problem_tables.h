@@ -1,0 +1,80 @@
+/* The tables of a compiled problem: a graph on a system. problem.h fills them; afterwards they are
+ * read-only, so that any number of threads can evaluate placements.
+ *
+ * Durations follow the execution model. They are computed in double and rounded once to whole nanoseconds.
+ * Tensors of equal size and equal cut form a byte class. Hop and route times are tables over (class, link)
+ * and (class, source, destination). */
+#ifndef BERTH_PROBLEM_TABLES_H
+#define BERTH_PROBLEM_TABLES_H
+
+#include "graph.h"
+#include "system.h"
+
+typedef struct berth_problem {
+	const berth_graph *g;
+	const berth_system *s;
+	int32_t n_ops, n_devs;
+
+	int64_t *op_dev_time_ns; /* [n_ops][n_devs]; -1: cannot run there */
+	/* [n_ops][n_devs] 1: it can run there, and no pin, no forbidden device and no member of its
+	 * colocation group stands against it */
+	uint8_t *op_dev_legal;
+	int64_t *op_mean_ns; /* [n_ops] floor of the mean over the devices that can run it; 0: none can */
+
+	/* Colocation groups: operators that must share a device. Every other operator is a group of its own.
+	 * They are numbered by their lowest member. */
+	int32_t n_colocs;
+	int32_t *op_coloc;  /* [n_ops] */
+	int32_t *coloc_off; /* [n_colocs+1] into coloc_op */
+	int32_t *coloc_op;  /* operators by group, ascending */
+
+	/* the rules of constraints.h that join colocation groups */
+	bool coupled;        /* there are separation groups or contiguous devices */
+	bool rules_conflict; /* proven: no placement keeps them all, memory aside */
+	int32_t n_pieces;    /* contiguous devices */
+	int32_t *dev_piece;  /* [n_devs] 0 .. n_pieces-1; -1: need not be contiguous */
+
+	int64_t *dev_limit_bytes; /* [n_devs] memory less its margin; -1: unlimited */
+
+	/* byte classes, numbered as tensors first leave their producers in topological order */
+	int32_t n_classes;
+	int64_t *class_bytes;   /* [n_classes] */
+	double *class_cut_s;    /* [n_classes] seconds that each hop takes beside */
+	int32_t *tensor_class;  /* [n_tensors] */
+	int64_t *class_mean_ns; /* [n_classes] floor of the mean routed time over ordered pairs of devices */
+	int64_t *class_link_ns; /* [n_classes][n_links] one hop */
+	int64_t *class_pair_ns; /* [n_classes][n_devs][n_devs] routed, without contention; diagonal: 0 */
+
+	/* Routes. That of (class, from, to) is r = class_pair_route[...]: the links route_link[route_off[r]]
+	 * .. route_link[route_off[r + 1] - 1]. Pairs on the diagonal have none (-1). */
+	int32_t *class_pair_route;
+	int32_t *route_off, *route_link;
+	int32_t n_routes;
+
+	int64_t *op_rank_ns; /* [n_ops] upward rank of the execution model */
+	int32_t *prio_op;    /* [n_ops] operators, largest rank first; ties by topological index */
+	int32_t *op_prio;    /* [n_ops] its inverse */
+
+	int32_t *edge_in_pos; /* [n_edges] index into in_tensor: place among its consumer's inputs */
+	bool has_energy;      /* every device has watts, and the cost model defines energy */
+	bool memory_free;     /* no placement can exceed any device's memory */
+} berth_problem;
+
+static inline int64_t berth_op_time(const berth_problem *p, int32_t op, int32_t dev)
+{
+	return p->op_dev_time_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+}
+
+static inline bool berth_op_legal(const berth_problem *p, int32_t op, int32_t dev)
+{
+	return p->op_dev_legal[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+}
+
+/* Routed time of tensor t from one device to another, without contention. */
+static inline int64_t berth_transfer_ns(const berth_problem *p, int32_t t, int32_t from, int32_t to)
+{
+	size_t n = (size_t)p->n_devs;
+	return p->class_pair_ns[((size_t)p->tensor_class[t] * n + (size_t)from) * n + (size_t)to];
+}
+
+#endif
