@@ -2,6 +2,8 @@
  * a queue; the one in front is tried on its other devices, and a move that improves is made at once. Moves
  * are scored several at a time against the present placement; those after the one that is made are dropped
  * unseen, so that the result and the evaluations counted do not depend on the number of workers. */
+#include "improve.h"
+
 #include "moves.h"
 
 #include <string.h>

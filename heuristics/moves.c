@@ -1,6 +1,7 @@
 /* Random moves; see moves.h. */
 #include "moves.h"
-#include "method.h"
+
+#include "coloc.h"
 
 #include <math.h>
 #include <stdlib.h>

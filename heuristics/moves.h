@@ -5,7 +5,8 @@
 #ifndef BERTH_MOVES_H
 #define BERTH_MOVES_H
 
-#include "method.h"
+#include "problem.h"
+#include "rng.h"
 
 typedef struct berth_moves {
 	const berth_problem *p;
@@ -25,12 +26,5 @@ berth_status berth_moves_new(const berth_problem *p, berth_arena *mem, berth_mov
  * their number; 0: the draw came to nothing. largest: colocation groups of a move at most, >= 1. Expected
  * O(colocation groups moved * degree + operators moved). */
 int32_t berth_moves_draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev);
-
-/* First improvement as berth_improve does it, from the given colocation groups and their neighbours; a
- * colocation group that moves lets its neighbours be tried again. Ends in a local optimum where only the
- * neighbourhood of the colocation groups had been changed from one, or when the search has no room. */
-berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score,
-                                const int32_t *colocs, int32_t n_colocs, berth_rng *rng, berth_arena *tmp,
-                                berth_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 #define BERTH_REFINE_H
 
 #include "coarsen.h"
-#include "method.h"
+#include "improve.h"
 
 typedef struct berth_levels {
 	int32_t n;           /* coarsest first; the last one is the colocation groups */

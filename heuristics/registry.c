@@ -1,44 +1,19 @@
-/* The methods of this folder: a new one is a file that defines berth_method_NAME, and a line here. */
-#include "method.h"
+/* The table of methods; see registry.h. */
+#include "registry.h"
 
-#define METHODS(X) \
-	X(single) \
-	X(random) \
-	X(round_robin) \
-	X(heft) \
-	X(heft_lookahead) \
-	X(peft) \
-	X(cp_list) \
-	X(m_topo) \
-	X(m_etf) \
-	X(cpop) \
-	X(ceft) \
-	X(ceft_cpop) \
-	X(heft_ceft) \
-	X(pbqp) \
-	X(ceft_pbqp) \
-	X(anneal) \
-	X(local_search) \
-	X(genetic) \
-	X(branch_and_bound) \
-	X(brute_force) \
-	X(milp) \
-	X(dp) \
-	X(ip) \
-	X(metis) \
-	X(scotch) \
-	X(m_sct) \
-	X(split)
-
-#define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,
 
-METHODS(DECLARE)
-
-const berth_method *const berth_heuristics[] = {METHODS(ENTRY)};
+const berth_method *const berth_heuristics[] = {BERTH_HEURISTICS(ENTRY)};
 const int32_t berth_n_heuristics = (int32_t)(sizeof berth_heuristics / sizeof *berth_heuristics);
 
-const berth_method *const berth_portfolio_methods[] = {&berth_method_single, &berth_method_heft,
-                                                       &berth_method_ceft_cpop, &berth_method_pbqp,
-                                                       &berth_method_ceft_pbqp};
+const berth_method *const berth_portfolio_methods[] = {
+	&berth_method_single, &berth_method_heft, &berth_method_ceft_cpop, &berth_method_pbqp,
+	&berth_method_ceft_pbqp};
 const int32_t berth_n_portfolio = (int32_t)(sizeof berth_portfolio_methods / sizeof *berth_portfolio_methods);
+
+berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	for (int32_t i = 0; i < berth_n_portfolio; i++)
+		BERTH_TRY(berth_method_run(berth_portfolio_methods[i], s, tmp, err));
+	return BERTH_OK;
+}

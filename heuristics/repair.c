@@ -4,8 +4,11 @@
  * one colocation group, which is then left where it is. Where all steps end above memory, one more placement
  * is tried: first fit by an upper bound of what devices hold. What still breaks a rule or a limit then goes
  * through a short local search. */
+#include "repair.h"
+
+#include "coloc.h"
 #include "constraints.h"
-#include "method.h"
+#include "improve.h"
 #include "partial.h"
 
 #include <string.h>

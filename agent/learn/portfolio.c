@@ -2,6 +2,7 @@
 #include "portfolio.h"
 
 #include "method.h"
+#include "registry.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* See fidelity.h. */
 #include "fidelity.h"
 
-#include "method.h"
+#include "coloc.h"
 #include "threads.h"
 #include "times.h"
 

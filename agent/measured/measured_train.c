@@ -4,6 +4,7 @@
 #include "constraints.h"
 #include "methods.h"
 #include "portfolio.h"
+#include "registry.h"
 #include "steady.h"
 #include "threads.h"
 #include "times.h"

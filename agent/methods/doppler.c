@@ -2,6 +2,7 @@
 #include "doppler.h"
 
 #include "nn.h"
+#include "ranks.h"
 
 #include <math.h>
 #include <string.h>

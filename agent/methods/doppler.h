@@ -3,7 +3,6 @@
 #define BERTH_DOPPLER_H
 
 #include "doppler_net.h"
-#include "method.h"
 #include "partial.h"
 
 /* A problem as the network reads it. */

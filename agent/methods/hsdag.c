@@ -1,6 +1,7 @@
 /* Features and parsings of HSDAG; see hsdag.h. */
 #include "hsdag.h"
 
+#include "coloc.h"
 #include "group_loss.h"
 
 #include <math.h>

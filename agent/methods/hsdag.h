@@ -5,7 +5,7 @@
 
 #include "encode.h"
 #include "hsdag_net.h"
-#include "method.h"
+#include "search.h"
 
 enum {
 	HSDAG_TYPES = 16,

@@ -7,6 +7,7 @@
 #include "policy_file.h"
 #include "portfolio.h"
 #include "proposals.h"
+#include "registry.h"
 
 #include <math.h>
 

@@ -13,8 +13,11 @@
 #include "adam.h"
 #include "doppler.h"
 #include "learner.h"
+#include "method.h"
 #include "nn.h"
+#include "offer_schedule.h"
 #include "portfolio.h"
+#include "repair.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include "adam.h"
 #include "hsdag.h"
 #include "learner.h"
+#include "method.h"
 #include "nn.h"
 #include "policy_loss.h"
 #include "portfolio.h"

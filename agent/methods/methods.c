@@ -1,6 +1,7 @@
 /* The registry of methods. */
 #include "methods.h"
 
+#include "registry.h"
 #include "text.h"
 
 #include <string.h>
@@ -15,10 +16,9 @@
 	X(policy)  \
 	X(berth)
 
-#define DECLARE(name) extern const berth_method berth_method_##name;
 #define ENTRY(name) &berth_method_##name,
 
-LEARNED(DECLARE)
+LEARNED(BERTH_DECLARE_METHOD)
 
 /* Learned methods, ended by NULL. */
 static const berth_method *const learned[] = {LEARNED(ENTRY) NULL};

@@ -5,6 +5,7 @@
 
 #include "encode.h"
 #include "learner.h"
+#include "method.h"
 #include "portfolio.h"
 
 #include <math.h>

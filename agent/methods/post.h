@@ -3,8 +3,8 @@
  * all of them only draw and learn. */
 #ifndef BERTH_POST_H
 #define BERTH_POST_H
+#include "search.h"
 
-#include "method.h"
 
 typedef struct berth_post_cfg {
 	int32_t groups;       /* default 64 */

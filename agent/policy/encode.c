@@ -2,9 +2,10 @@
 #include "encode.h"
 
 #include "ceft.h"
+#include "coloc.h"
 #include "group_loss.h"
-#include "method.h"
 #include "partial.h"
+#include "ranks.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Sequential decoding on a search; see rollout.h. */
 #include "rollout.h"
 
-#include "method.h"
+#include "offer_schedule.h"
 
 berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out,
                                berth_err *err)

@@ -2,8 +2,8 @@
  * devices start their operators, memory and all other rules kept, scored by the reference simulator. Exact
  * up to MOST operators, grouped to as many beyond. */
 #include "exact.h"
-
 #include "exact_search.h"
+#include "method.h"
 
 #include <math.h>
 

@@ -3,7 +3,9 @@
  * orders were tried too, or do not matter (throughput), no placement with any order is better; else only
  * that no placement is better under the system's rule, which is no bound on placements with an order of
  * their own. */
+#include "coloc.h"
 #include "exact.h"
+#include "method.h"
 
 #include <math.h>
 #include <string.h>

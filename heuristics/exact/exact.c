@@ -2,8 +2,11 @@
 #include "exact.h"
 
 #include "coarsen.h"
+#include "coloc.h"
 #include "file.h"
+#include "improve.h"
 #include "quotient.h"
+#include "registry.h"
 
 #include <math.h>
 #include <string.h>

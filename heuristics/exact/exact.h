@@ -4,7 +4,7 @@
 #define BERTH_EXACT_H
 
 #include "lp.h"
-#include "method.h"
+#include "search.h"
 
 typedef berth_status (*berth_exact_fn)(berth_search *s, berth_arena *tmp, berth_err *err);
 

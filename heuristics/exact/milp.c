@@ -2,8 +2,9 @@
  * its starts, is scored by the reference. The model ignores waiting for channels, so it may end with a
  * proven bound below the value; within the solver's tolerance (1e-6) of it the answer counts as optimal. Up
  * to MOST operators, grouped to as many beyond. */
+#include "coloc.h"
 #include "exact.h"
-
+#include "method.h"
 #include "placement_lp.h"
 
 #include <math.h>

@@ -4,6 +4,9 @@
  * HEFT with the same pins (`heft-ceft` alone) is scheduled, as it is the better one on about every second
  * random graph; the search keeps the best of both. Four evaluations, more where memory is short. */
 #include "ceft_pins.h"
+#include "method.h"
+#include "offer_schedule.h"
+#include "ranks.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {

@@ -5,8 +5,9 @@
  * its tensors reach its consumers, which are placed, first: least max over consumers of CEFT + transfer.
  * Ties: the least CEFT, then the lowest device. One evaluation; where that placement exceeds a device's
  * memory a second one, of devices where colocation groups fit by its upper bound. */
-#include "method.h"
 #include "ceft.h"
+#include "method.h"
+#include "offer_schedule.h"
 #include "partial.h"
 
 /* Latest arrival at the consumers that are placed, if op ran on dev and ended as the table says. */

@@ -4,7 +4,6 @@
 #define BERTH_CEFT_PINS_H
 
 #include "ceft.h"
-#include "method.h"
 #include "partial.h"
 
 typedef struct berth_ceft_pins {

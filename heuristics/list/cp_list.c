@@ -3,8 +3,11 @@
  * the first schedule breaks ties to the lower index; every restart draws ranks anew within SPREAD of their
  * value and breaks ties of devices at random, so that restarts differ on graphs without ties too. Restarts
  * go on while the budget lasts, two evaluations each; where memory is short they ask for each share of it in
- * turn (method.h), after the first schedule was repaired. */
+ * turn (offer_schedule.h), after the first schedule was repaired. */
 #include "list.h"
+#include "method.h"
+#include "offer_schedule.h"
+#include "repair.h"
 
 #include <string.h>
 

@@ -1,12 +1,14 @@
 /* CPOP, critical path on a processor (Topcuoglu, Hariri, Wu 2002; see heft.c). Priority of an operator:
  * rank_u + rank_d, the longest path through it by means. The operators of one longest path go to the one
  * device that runs them fastest together; of the ready operators the one with the highest priority goes
- * next, those off the path to where they end first, with insertion. Two evaluations a try (see method.h).
+ * next, those off the path to where they end first, with insertion. Two evaluations a try (offer_schedule.h).
  *
  * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken
  * and the others go by finish time; so does a colocation group that may not fit there. */
 #include "method.h"
+#include "offer_schedule.h"
 #include "partial.h"
+#include "ranks.h"
 
 /* The consumer that the longest path from op goes on to; -1 for a sink. Ties: the lower tensor, then the
  * lower consumer. */

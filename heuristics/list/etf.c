@@ -4,6 +4,8 @@
  * listed by device and pushed anew then; those left over in the heap do not count. */
 #include "etf.h"
 
+#include "offer_schedule.h"
+
 typedef struct pair {
 	int64_t key_ns; /* >= 0 */
 	int32_t topo, dev;

@@ -2,8 +2,8 @@
 #ifndef BERTH_ETF_H
 #define BERTH_ETF_H
 
-#include "method.h"
 #include "partial.h"
+#include "search.h"
 
 typedef enum etf_key {
 	ETF_START, /* the pair that can start first, as published, for equal devices */

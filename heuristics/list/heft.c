@@ -6,6 +6,7 @@
  * Beyond the paper: a colocation group goes whole to the device of its first operator; memory by
  * berth_offer_schedule. */
 #include "method.h"
+#include "offer_schedule.h"
 #include "partial.h"
 
 enum { LOOK_AHEAD = 8 };

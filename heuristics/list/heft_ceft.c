@@ -3,6 +3,8 @@
  * where they end first, in idle gaps too. The pairing is ours; `ceft-cpop` has the same pins under CPOP's
  * priorities. Two evaluations a try; memory by berth_offer_schedule. */
 #include "ceft_pins.h"
+#include "method.h"
+#include "offer_schedule.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {

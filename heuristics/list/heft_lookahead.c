@@ -6,6 +6,8 @@
  * Reconstruction: a consumer is judged by the producers that are placed already, and the operator that is
  * tried blocks only the end of its own device. O(edges * devs^2 * inputs). */
 #include "list.h"
+#include "method.h"
+#include "offer_schedule.h"
 
 static int64_t max64(int64_t a, int64_t b)
 {

@@ -2,7 +2,6 @@
 #ifndef BERTH_LIST_H
 #define BERTH_LIST_H
 
-#include "method.h"
 #include "partial.h"
 
 /* What putting op on dev from start to end is worth; the smallest is taken (ties: the lower device). */

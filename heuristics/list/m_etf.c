@@ -1,5 +1,6 @@
 /* m-ETF of Baechi (Jeon et al. 2020, see m_topo.c): earliest task first, where memory allows it (etf.h). */
 #include "etf.h"
+#include "method.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {

@@ -3,6 +3,7 @@
 #include "etf.h"
 #include "favourite.h"
 #include "lp.h"
+#include "method.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {

@@ -3,6 +3,7 @@
  * after the other, each up to the total of bytes / devices + the largest colocation group; a device that the
  * colocation group may not use, or whose memory would be exceeded, is passed over for it. One evaluation.
  * O(edges + colocation groups * devs). */
+#include "coloc.h"
 #include "method.h"
 #include "partial.h"
 

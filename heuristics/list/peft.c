@@ -4,6 +4,8 @@
  * O(edges * devs^2). Memory as by berth_offer_schedule. */
 #include "ceft.h"
 #include "list.h"
+#include "method.h"
+#include "offer_schedule.h"
 
 typedef struct peft {
 	const berth_problem *p;

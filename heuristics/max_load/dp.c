@@ -15,6 +15,7 @@
  * answer stands; where that is too large as well, the best single device. All limits are counts, so the
  * answer is the same on every machine, unless time or Ctrl-C ends the search. */
 #include "method.h"
+#include "registry.h"
 
 #include <math.h>
 #include <string.h>

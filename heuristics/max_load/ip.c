@@ -7,16 +7,15 @@
  *
  * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its
  * tolerance (1e-6). */
+#include "coloc.h"
 #include "exact.h"
-
 #include "max_load_bound.h"
 #include "max_load_lp.h"
 #include "max_load_search.h"
+#include "registry.h"
 
 #include <math.h>
 #include <string.h>
-
-extern const berth_method berth_method_dp;
 
 enum { MOST_ENTRIES = 40000 };           /* of the model */
 static const int64_t MOVES_AN_ITEM = 100000, MOST_MOVES = 20000000;

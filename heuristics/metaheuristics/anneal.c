@@ -10,7 +10,11 @@
  * Candidates are drawn ahead for all workers; those after the first that is accepted are dropped with their
  * random numbers. */
 #include "anneal.h"
+
+#include "coloc.h"
 #include "method.h"
+#include "moves.h"
+#include "registry.h"
 
 #include <math.h>
 #include <string.h>

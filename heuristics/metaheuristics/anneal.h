@@ -3,13 +3,10 @@
 #define BERTH_ANNEAL_H
 
 #include "method.h"
-#include "moves.h"
 
 enum { BERTH_ANNEAL_SCALES = 3, BERTH_ANNEAL_FIRST_STEPS = 500 };
 /* First temperatures relative to the value: cold runs refine, hot ones leave a basin. */
 extern const double berth_anneal_scale[BERTH_ANNEAL_SCALES];
-
-extern const berth_method berth_method_anneal;
 
 typedef struct berth_annealer berth_annealer;
 

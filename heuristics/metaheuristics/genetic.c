@@ -4,8 +4,10 @@
  * mutants anew, and breeds the rest: each key from an elite parent with probability BIAS, else from another.
  * The first generation has the portfolio's best placement in it, with keys for the order of upward ranks;
  * the rest of it is drawn. Two evaluations a child: under the system's rule and in its own order. */
+#include "coloc.h"
 #include "method.h"
 #include "ready.h"
+#include "registry.h"
 
 #include <string.h>
 

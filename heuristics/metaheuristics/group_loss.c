@@ -2,6 +2,7 @@
 #include "group_loss.h"
 
 #include "anneal.h"
+#include "registry.h"
 
 #include <math.h>
 

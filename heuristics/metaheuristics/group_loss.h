@@ -4,7 +4,7 @@
 #define BERTH_GROUP_LOSS_H
 
 #include "coarsen.h"
-#include "method.h"
+#include "problem.h"
 
 /* A graph whose colocation groups are the groups of c, so that every method searches among placements that
  * keep them whole, under the same simulator. It shares the rest with g. In mem. Fails: BERTH_ENOMEM. */

@@ -2,7 +2,10 @@
  * Metaheuristics, 2003. From the best of the portfolio to a local optimum of single-colocation group moves;
  * then again and again one random move of several colocation groups (moves.h), improvement from the
  * colocation groups that it moved on, and back where that ended worse, until the budget ends. */
+#include "coloc.h"
+#include "improve.h"
 #include "moves.h"
+#include "registry.h"
 
 #include <string.h>
 

@@ -1,7 +1,9 @@
 /* Pareto fronts; see pareto.h. */
 #include "pareto.h"
 
+#include "coloc.h"
 #include "moves.h"
+#include "registry.h"
 
 #include <math.h>
 #include <stdio.h>

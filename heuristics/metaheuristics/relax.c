@@ -2,8 +2,8 @@
 #include "relax.h"
 
 #include "anneal.h"
-
 #include "method.h"
+#include "registry.h"
 #include "text.h"
 #include "timeline.h"
 

@@ -4,7 +4,6 @@
 #define BERTH_RELAX_H
 
 #include "infeasible_subset.h"
-#include "search.h"
 
 typedef struct berth_relaxation {
 	berth_rule rule;

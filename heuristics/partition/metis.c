@@ -1,6 +1,7 @@
 /* METIS as a placement method: multilevel partitioning (G. Karypis and V. Kumar, "A fast and high quality
  * multilevel scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20(1), 1998), memory as a
  * second balance constraint; parts then get devices by what they take there (partition_match). */
+#include "method.h"
 #include "partition.h"
 
 const char *partition_metis_missing(void)

@@ -2,6 +2,8 @@
 #include "partition.h"
 
 #include "apart.h"
+#include "coloc.h"
+#include "registry.h"
 
 enum { MAX_JOBS = 10, N_IMBALANCES = 2, MATCH_ROUNDS = 8 };
 static const double imbalances[N_IMBALANCES] = {1.05, 1.5};
@@ -208,7 +210,6 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 	cuts c = {.lib = lib};
 	int32_t *op_dev;
 	bool answered = false;
-	extern const berth_method berth_method_single;
 	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
 	BERTH_TRY(new_jobs(s->p, &c, mem, tmp, err));
 	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs *

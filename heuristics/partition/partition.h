@@ -5,7 +5,7 @@
 #ifndef BERTH_PARTITION_H
 #define BERTH_PARTITION_H
 
-#include "method.h"
+#include "search.h"
 
 /* Units and the time that they take and exchange, on some of the devices. Sums of work, of bytes, and of
  * edge times distance stay below 2^30. */

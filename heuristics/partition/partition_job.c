@@ -1,5 +1,6 @@
 /* The graph that partitioning libraries cut, and the machine that they cut it for; see partition.h. A tensor
  * is an edge from its producer to each of its consumers; direction is lost. */
+#include "coloc.h"
 #include "partition.h"
 
 #include <math.h>

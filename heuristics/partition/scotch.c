@@ -1,6 +1,7 @@
 /* Scotch as a placement method: static mapping by dual recursive bipartitioning (F. Pellegrini and J. Roman,
  * "Scotch: a software package for static mapping by dual recursive bipartitioning of process and
  * architecture graphs", HPCN 1996) onto the devices, weighted by speed, with their distances in time. */
+#include "method.h"
 #include "partition.h"
 
 const char *partition_scotch_missing(void)

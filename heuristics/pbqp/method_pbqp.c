@@ -20,6 +20,7 @@
  * `ceft-pbqp` pins the units of the CEFT critical path to the path's devices in 1. and 2.; rounds 3. are
  * free of them. */
 #include "ceft.h"
+#include "coloc.h"
 #include "method.h"
 #include "partial.h"
 #include "pbqp_price.h"

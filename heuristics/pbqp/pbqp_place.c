@@ -1,7 +1,7 @@
 /* A placement problem as a PBQP; see pbqp_place.h. */
 #include "pbqp_place.h"
 
-#include "method.h"
+#include "coloc.h"
 #include "pbqp.h"
 
 #include <math.h>

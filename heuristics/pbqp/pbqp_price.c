@@ -1,7 +1,7 @@
 /* Prices of a placement PBQP; see pbqp_price.h. */
 #include "pbqp_price.h"
 
-#include "method.h"
+#include "coloc.h"
 
 #include <math.h>
 #include <stdlib.h>

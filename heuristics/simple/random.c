@@ -3,8 +3,10 @@
  * first placement exceeds memory, it is repaired, and later draws are from legal devices where the
  * colocation group fits by the upper bound of partial.h; where it fits nowhere it goes to the one with the
  * most room. A placement has its own random stream. */
+#include "coloc.h"
 #include "method.h"
 #include "partial.h"
+#include "repair.h"
 
 enum { BATCH = 64 };
 

@@ -1,5 +1,6 @@
 /* Round robin: colocation groups in topological order of their first operator, each on the next device
  * (cyclically) that is legal for it. One evaluation. */
+#include "coloc.h"
 #include "method.h"
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)

@@ -7,6 +7,7 @@
 
 #include "exact.h"
 #include "exact_search.h"
+#include "registry.h"
 
 #include <math.h>
 
@@ -53,7 +54,6 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	extern const berth_method berth_method_single;
 	BERTH_TRY(berth_exact_needs_latency(s, "split", err));
 	if (s->p->n_devs > BERTH_EXACT_SEARCH_DEVS)
 		return berth_fail(err, BERTH_EUNSUPPORTED,

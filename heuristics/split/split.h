@@ -2,7 +2,7 @@
 #ifndef BERTH_SPLIT_H
 #define BERTH_SPLIT_H
 
-#include "method.h"
+#include "problem.h"
 
 typedef struct split_cfg {
 	int32_t most_ops; /* of a community, 1 .. BERTH_EXACT_SEARCH_OPS */

@@ -6,6 +6,7 @@
 #include "split.h"
 
 #include "exact_search.h"
+#include "sim.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "infeasible_subset.h"
 #include "constraints.h"
 #include "graph_json.h"
+#include "registry.h"
 #include "solve.h"
 #include "relax.h"
 #include "support.h"

@@ -5,6 +5,7 @@
 #include "graph_json.h"
 #include "instance.h"
 #include "method.h"
+#include "registry.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"

@@ -5,6 +5,7 @@
 #include "eval.h"
 #include "graph_json.h"
 #include "instance.h"
+#include "registry.h"
 #include "solve.h"
 #include "support.h"
 #include "system_json.h"

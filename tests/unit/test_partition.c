@@ -1,5 +1,6 @@
 /* Partitioning as placement: the graph and the machine that libraries are given, and what they make of
  * instances whose best cut is known. */
+#include "coloc.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "partition.h"

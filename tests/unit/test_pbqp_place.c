@@ -4,6 +4,7 @@
 #include "instance.h"
 #include "method.h"
 #include "pbqp_price.h"
+#include "registry.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"

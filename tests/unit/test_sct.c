@@ -4,6 +4,7 @@
 #include "graph_json.h"
 #include "instance.h"
 #include "lp.h"
+#include "registry.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
@@ -143,7 +144,6 @@ static void test_one_child_one_parent(void **state)
 static void test_length_is_a_bound(void **state)
 {
 	(void)state;
-	extern const berth_method berth_method_brute_force;
 	double least_gap = INFINITY;
 	if (!has_solver())
 		skip();

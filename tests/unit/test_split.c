@@ -3,6 +3,7 @@
 #include "graph_json.h"
 #include "instance.h"
 #include "exact_search.h"
+#include "registry.h"
 #include "split.h"
 #include "support.h"
 #include "system_json.h"
@@ -278,7 +279,6 @@ static int64_t split_ns(compiled *c, const split_cfg *cfg)
 static void test_against_the_optimum(void **state)
 {
 	(void)state;
-	extern const berth_method berth_method_branch_and_bound;
 	int searched = 0, better = 0, equal = 0;
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		compiled c;
@@ -313,7 +313,6 @@ static void test_against_the_optimum(void **state)
 static void test_what_it_cannot_do(void **state)
 {
 	(void)state;
-	extern const berth_method berth_method_split;
 	compiled c;
 	berth_search s;
 	berth_search_cfg cfg = {.evaluations = 10, .objective = berth_objective_of(BERTH_THROUGHPUT)};

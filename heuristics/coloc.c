@@ -1,0 +1,38 @@
+/* Sums over colocation groups; see coloc.h. */
+#include "coloc.h"
+
+#include <string.h>
+
+bool berth_can_move(const berth_problem *p)
+{
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		int32_t n_legal = 0;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			n_legal += berth_coloc_legal(p, u, d);
+		if (n_legal > 1)
+			return true;
+	}
+	return false;
+}
+
+int64_t berth_coloc_time(const berth_problem *p, int32_t coloc, int32_t dev)
+{
+	int64_t sum = 0;
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		sum += berth_op_time(p, p->coloc_op[i], dev);
+	return sum;
+}
+
+void berth_coloc_bytes(const berth_problem *p, int64_t *coloc_bytes)
+{
+	const berth_graph *g = p->g;
+	memset(coloc_bytes, 0, (size_t)p->n_colocs * sizeof *coloc_bytes);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			bytes += g->tensor_bytes[t];
+		for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+			bytes += g->param_bytes[g->op_param[i]];
+		coloc_bytes[p->op_coloc[op]] += bytes;
+	}
+}

@@ -1,0 +1,26 @@
+/* Offering list schedules; see offer_schedule.h. */
+#include "offer_schedule.h"
+
+const double berth_memory_share[BERTH_MEMORY_TRIES] = {0, 0.3, 0.6, 1};
+
+berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp,
+                                  berth_err *err)
+{
+	berth_partial *part;
+	int32_t *op_dev, *order;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	bool fits = false;
+	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	for (int k = 0; k < BERTH_MEMORY_TRIES && !fits; k++) {
+		berth_partial_reset(part);
+		berth_partial_limit_memory(part, berth_memory_share[k]);
+		BERTH_TRY(schedule(ctx, part, tmp, err));
+		berth_partial_devs(part, op_dev);
+		berth_partial_order(part, order);
+		fits = berth_score_feasible(berth_search_offer_ordered(s, op_dev, order));
+	}
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}

@@ -1,0 +1,52 @@
+/* The methods of this folder and its rooms, and the portfolio among them. */
+#ifndef BERTH_REGISTRY_H
+#define BERTH_REGISTRY_H
+
+#include "method.h"
+
+/* A new method is a file that defines berth_method_NAME, and a line here. */
+#define BERTH_HEURISTICS(X) \
+	X(single) \
+	X(random) \
+	X(round_robin) \
+	X(heft) \
+	X(heft_lookahead) \
+	X(peft) \
+	X(cp_list) \
+	X(m_topo) \
+	X(m_etf) \
+	X(cpop) \
+	X(ceft) \
+	X(ceft_cpop) \
+	X(heft_ceft) \
+	X(pbqp) \
+	X(ceft_pbqp) \
+	X(anneal) \
+	X(local_search) \
+	X(genetic) \
+	X(branch_and_bound) \
+	X(brute_force) \
+	X(milp) \
+	X(dp) \
+	X(ip) \
+	X(metis) \
+	X(scotch) \
+	X(m_sct) \
+	X(split)
+
+#define BERTH_DECLARE_METHOD(name) extern const berth_method berth_method_##name;
+BERTH_HEURISTICS(BERTH_DECLARE_METHOD)
+
+/* All of them. */
+extern const berth_method *const berth_heuristics[];
+extern const int32_t berth_n_heuristics;
+
+/* The portfolio from which the searches and the agent start: single (first), heft, ceft-cpop, pbqp,
+ * ceft-pbqp. */
+extern const berth_method *const berth_portfolio_methods[];
+extern const int32_t berth_n_portfolio;
+
+/* Run the portfolio on the search: where walks start. Fails: BERTH_ENOMEM. */
+berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err);
+
+#endif

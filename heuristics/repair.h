@@ -1,0 +1,14 @@
+/* Repair of a placement that exceeds memory or breaks a rule. */
+#ifndef BERTH_REPAIR_H
+#define BERTH_REPAIR_H
+
+#include "search.h"
+
+/* Mend separation and contiguity; then move colocation groups off the devices whose peak exceeds their
+ * memory, latest operators first, to those with the most room, until it fits or nothing helps. At most 66
+ * evaluations (counted, not limited by the budget). Where a rule or a limit is broken still, up to 256 more,
+ * within the budget, by local search. op_dev: in and out, the best found is offered to the search. tmp is
+ * scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err);
+
+#endif
