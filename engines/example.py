@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small engine for berth: the protocol of docs/engines.md in one file, to copy from.
+"""A small engine for berth: the protocol of docs/formats.md in one file, to copy from.
 
 It runs any berth graph, in its way: an operator is a matrix product with about as many operations as the operator has flops (at most a few
 million), really computed. Two devices, unlike each other: "single" computes in single precision, "double" in double precision, which takes about

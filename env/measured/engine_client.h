@@ -1,5 +1,5 @@
 /* An engine: a program that runs models, spoken to by JSON lines over its standard input and output
- * (docs/engines.md has the protocol). Here: starting it, asking with a time limit, and surviving whatever it
+ * (docs/formats.md has the protocol). Here: starting it, asking with a time limit, and surviving whatever it
  * does. What questions and answers mean is measured.h's business.
  *
  * An engine that crashes, hangs, closes its output or writes what is no answer is killed, with all that it

@@ -1,5 +1,5 @@
 /* The measured environment: a graph, loaded by an engine, whose placements are really run. It is the
- * client's half of the protocol in docs/engines.md: it asks in the terms of a graph and a system, and
+ * client's half of the protocol in docs/formats.md: it asks in the terms of a graph and a system, and
  * believes no answer that cannot be true. A dead engine is started again by the next call.
  *
  * Times are the engine's own, in seconds. Where "cannot be true" needs a clock: the samples of an answer
