@@ -305,19 +305,10 @@ int64_t berth_plan_evaluations(const berth_plan *plan)
 	return plan->placement.evaluations;
 }
 
-static berth_status write_plan(const berth_plan *plan, const char *path, berth_arena *tmp, berth_err *err)
-{
-	const char *text;
-	size_t len;
-	BERTH_TRY(berth_placement_write_json(&plan->placement, plan->p.g, plan->p.s, true, tmp, &text, &len,
-	                                     err));
-	return berth_file_write(path, text, len, err);
-}
-
 berth_status berth_plan_write(const berth_plan *plan, const char *path, berth_err *err)
 {
 	berth_arena tmp = {0};
-	berth_status st = write_plan(plan, path, &tmp, err);
+	berth_status st = berth_placement_write(&plan->placement, plan->p.g, plan->p.s, path, &tmp, err);
 	berth_arena_free(&tmp);
 	return st;
 }
@@ -325,12 +316,9 @@ berth_status berth_plan_write(const berth_plan *plan, const char *path, berth_er
 static berth_status read_plan(berth_plan *plan, const char *path, const berth_model *model,
                               const berth_machine *machine, berth_arena *tmp, berth_err *err)
 {
-	char *data;
-	size_t size;
 	BERTH_TRY(compile(plan, model, machine, tmp, err));
-	BERTH_TRY(berth_file_read(path, &plan->mem, &data, &size, err));
-	BERTH_TRY(berth_placement_parse_json(path, data, size, &model->g, &machine->s, &plan->mem, tmp,
-	                                     &plan->placement, NULL, err));
+	BERTH_TRY(berth_placement_read(path, &model->g, &machine->s, &plan->mem, tmp, &plan->placement, NULL,
+	                               err));
 	return judge(plan, err);
 }
 

@@ -1,7 +1,6 @@
 /* berth measure: what a placement costs in reality. */
 #include "bounds.h"
 #include "engine.h"
-#include "file.h"
 #include "graph_load.h"
 #include "measure_operators.h"
 #include "placement.h"
@@ -39,24 +38,11 @@ typedef struct state {
 
 /* ---- passes ---- */
 
-static berth_status read_placement(cli *c, const args *a, state *s, berth_err *err)
-{
-	char *data;
-	const char *warning = NULL;
-	size_t size;
-	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp,
-	                                     &s->placement, &warning, err));
-	if (warning)
-		cli_warn(c, "%s", warning);
-	return BERTH_OK;
-}
-
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(cli_graph_load(c, c->args[0], &s->g, NULL, err));
 	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
-	BERTH_TRY(read_placement(c, a, s, err));
+	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
 	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));

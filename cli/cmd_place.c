@@ -98,11 +98,8 @@ static berth_status find_conflict(cli *c, const args *a, state *s, berth_err *er
 static berth_status write_out(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_placement placement;
-	const char *text;
-	size_t len;
 	BERTH_TRY(berth_solution_placement(&s->r, &c->mem, &c->tmp, &placement, err));
-	BERTH_TRY(berth_placement_write_json(&placement, &s->g, &s->s, true, &c->mem, &text, &len, err));
-	return berth_file_write(a->out, text, len, err);
+	return berth_placement_write(&placement, &s->g, &s->s, a->out, &c->tmp, err);
 }
 
 /* ---- output ---- */

@@ -36,14 +36,7 @@ typedef struct state {
 
 static berth_status read_placement(cli *c, const args *a, state *s, berth_err *err)
 {
-	char *data;
-	const char *warning = NULL;
-	size_t size;
-	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &s->g, &s->s, &c->mem, &c->tmp,
-	                                     &s->placement, &warning, err));
-	if (warning)
-		cli_warn(c, "%s", warning);
+	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
 	if (s->s.order == BERTH_ORDER_GIVEN && !s->placement.order)
 		return berth_fail(
 			err, BERTH_EFORMAT,

@@ -35,3 +35,13 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 		*report = r;
 	return BERTH_OK;
 }
+
+berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, const berth_system *s,
+                                berth_placement *out, berth_err *err)
+{
+	const char *warning;
+	BERTH_TRY(berth_placement_read(path, g, s, &c->mem, &c->tmp, out, &warning, err));
+	if (warning)
+		cli_warn(c, "%s", warning);
+	return BERTH_OK;
+}

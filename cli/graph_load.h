@@ -1,10 +1,11 @@
-/* Graphs from the command line: with the dimensions of --dim, and with what an importer had to assume said
- * once. */
+/* Graphs from the command line, with the dimensions of --dim. What an importer had to assume is said once.
+ * Placements, with a warning where they were made for something else. */
 #ifndef BERTH_CLI_GRAPH_LOAD_H
 #define BERTH_CLI_GRAPH_LOAD_H
 
 #include "load_system.h"
 #include "options.h"
+#include "placement.h"
 
 /* For the table of every verb that reads a graph. */
 #define CLI_DIM(c)                                                                                           \
@@ -20,5 +21,9 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx
                             berth_err *err);
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
                                berth_onnx_report *report, berth_err *err);
+
+/* berth_placement_read; its warning goes to standard error, unless --quiet. */
+berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, const berth_system *s,
+                                berth_placement *out, berth_err *err);
 
 #endif

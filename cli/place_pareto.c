@@ -1,7 +1,6 @@
 /* Pareto fronts; see place_pareto.h. */
 #include "place_pareto.h"
 
-#include "file.h"
 #include "pareto.h"
 #include "placement.h"
 #include "print.h"
@@ -67,8 +66,7 @@ static int32_t *order_of(const view *v, const berth_pareto_point *x)
 static berth_status write_point(cli *c, const view *v, const place_pareto_args *a, int32_t i, berth_err *err)
 {
 	const berth_pareto_point *x = &v->front.point[i];
-	const char *text, *mark = strstr(a->out, "%d");
-	size_t len;
+	const char *mark = strstr(a->out, "%d");
 	berth_placement p;
 	char *path = berth_arena_printf(&c->mem, "%.*s%d%s", (int)(mark - a->out), a->out, i + 1, mark + 2);
 	if (!path)
@@ -82,8 +80,7 @@ static berth_status write_point(cli *c, const view *v, const place_pareto_args *
 	p.lower_bound = v->bound[0];
 	p.op_dev = x->op_dev;
 	p.order = order_of(v, x);
-	BERTH_TRY(berth_placement_write_json(&p, v->p->g, v->p->s, true, &c->mem, &text, &len, err));
-	return berth_file_write(path, text, len, err);
+	return berth_placement_write(&p, v->p->g, v->p->s, path, &c->tmp, err);
 }
 
 static void put_point(berth_json_out *w, const view *v, const berth_pareto_point *x)

@@ -497,16 +497,10 @@ static berth_status print_op(cli *c, const view *v, const char *name, berth_err 
 static berth_status write_dot(cli *c, const show_args *a, const view *v, berth_err *err)
 {
 	berth_placement p = {0};
-	char *data;
-	const char *text, *warning = NULL;
+	const char *text;
 	size_t size;
-	if (a->placement) {
-		BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-		BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp,
-		                                     &p, &warning, err));
-	}
-	if (warning)
-		cli_warn(c, "%s", warning);
+	if (a->placement)
+		BERTH_TRY(cli_placement_read(c, a->placement, &v->g, &v->s, &p, err));
 	BERTH_TRY(berth_graph_write_dot(&v->g, &v->s, p.op_dev, &c->mem, &text, &size, err));
 	return berth_file_write(a->dot, text, size, err);
 }

@@ -130,8 +130,6 @@ void train_measured_close(train_measured *t)
 static berth_status write_placement(cli *c, const train_measured *t, berth_err *err)
 {
 	berth_placement p;
-	const char *text;
-	size_t len;
 	BERTH_TRY(berth_placement_new(t->m.g, t->m.s, &c->mem, &c->tmp, &p, err));
 	for (int32_t i = 0; i < t->m.g->n_ops; i++)
 		p.op_dev[i] = t->r.op_dev[i];
@@ -142,8 +140,7 @@ static berth_status write_placement(cli *c, const train_measured *t, berth_err *
 	p.objective = "latency";
 	p.seed = t->cfg.seed;
 	p.value = t->r.best_s;
-	BERTH_TRY(berth_placement_write_json(&p, t->m.g, t->m.s, true, &c->mem, &text, &len, err));
-	return berth_file_write(t->placement, text, len, err);
+	return berth_placement_write(&p, t->m.g, t->m.s, t->placement, &c->tmp, err);
 }
 
 /* With worker threads for the searches. */

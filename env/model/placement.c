@@ -1,6 +1,7 @@
 /* berth-placement version 1: reading against a graph and a system, checking, writing in canonical form. */
 #include "placement.h"
 
+#include "file.h"
 #include "graph_json.h"
 #include "system_json.h"
 #include "text.h"
@@ -321,6 +322,16 @@ berth_status berth_placement_parse_json(const char *file, const char *text, size
 	return BERTH_OK;
 }
 
+berth_status berth_placement_read(const char *path, const berth_graph *g, const berth_system *s,
+                                  berth_arena *mem, berth_arena *tmp, berth_placement *out,
+                                  const char **warning, berth_err *err)
+{
+	char *data;
+	size_t size;
+	BERTH_TRY(berth_file_read(path, mem, &data, &size, err));
+	return berth_placement_parse_json(path, data, size, g, s, mem, tmp, out, warning, err);
+}
+
 /* ---- writing ---- */
 
 static void write_word(berth_json_out *w, const char *key, const char *word)
@@ -384,4 +395,17 @@ berth_status berth_placement_write_json(const berth_placement *p, const berth_gr
 	berth_json_close(&w, '}');
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);
+}
+
+berth_status berth_placement_write(const berth_placement *p, const berth_graph *g, const berth_system *s,
+                                   const char *path, berth_arena *tmp, berth_err *err)
+{
+	const char *text;
+	size_t len;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = berth_placement_write_json(p, g, s, true, tmp, &text, &len, err);
+	if (st == BERTH_OK)
+		st = berth_file_write(path, text, len, err);
+	berth_arena_reset(tmp, mark);
+	return st;
 }

@@ -40,11 +40,21 @@ berth_status berth_placement_parse_json(const char *file, const char *text, size
                                         const berth_system *s, berth_arena *mem, berth_arena *tmp,
                                         berth_placement *out, const char **warning, berth_err *err);
 
+/* The same from the file at path. Fails: BERTH_EIO too. */
+berth_status berth_placement_read(const char *path, const berth_graph *g, const berth_system *s,
+                                  berth_arena *mem, berth_arena *tmp, berth_placement *out,
+                                  const char **warning, berth_err *err);
+
 /* Canonical JSON of a checked placement: keys in the order of the format's documentation, what is not said
  * left out, operators in the order of the graph. pretty breaks lines. Fails: BERTH_EINVAL (seed or
  * evaluations not in 0 to 2^53), BERTH_ENOMEM. */
 berth_status berth_placement_write_json(const berth_placement *p, const berth_graph *g, const berth_system *s,
                                         bool pretty, berth_arena *mem, const char **text, size_t *len,
                                         berth_err *err);
+
+/* The same, with line breaks, to the file at path (berth_file_write). tmp is scratch, reset at exit. Fails:
+ * BERTH_EIO too. */
+berth_status berth_placement_write(const berth_placement *p, const berth_graph *g, const berth_system *s,
+                                   const char *path, berth_arena *tmp, berth_err *err);
 
 #endif
