@@ -36,7 +36,7 @@ struct berth_plan {
 	double lower_bound;
 	berth_placement placement;
 	berth_timeline t;
-	berth_violations broken;
+	berth_verdict v;
 };
 
 #define NO_LIMIT (INT64_C(1) << 53)
@@ -207,12 +207,9 @@ static berth_objective objective_of(const berth_plan *plan)
 static berth_status judge(berth_plan *plan, berth_err *err)
 {
 	const berth_placement *pl = &plan->placement;
-	BERTH_TRY(berth_timeline_new(&plan->p, pl->op_dev, pl->order, &plan->mem, &plan->t, err));
 	berth_objective o = objective_of(plan);
 	BERTH_TRY(berth_bounds_objective(&plan->p, &plan->bounds, &o, &plan->mem, &plan->lower_bound, err));
-	BERTH_TRY(berth_check_placement(&plan->p, pl->op_dev, plan->t.r.runs ? plan->t.peak_bytes : NULL,
-	                                &plan->mem, &plan->broken, err));
-	return berth_check_limits(&o, &plan->t.r, &plan->mem, &plan->broken, err);
+	return berth_judge(&plan->p, pl->op_dev, pl->order, &o, &plan->mem, &plan->t, &plan->v, err);
 }
 
 static berth_status compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
@@ -286,13 +283,12 @@ const char *berth_plan_device_of(const berth_plan *plan, const char *name)
 
 bool berth_plan_feasible(const berth_plan *plan)
 {
-	return plan->broken.n == 0;
+	return plan->v.feasible;
 }
 
 double berth_plan_value(const berth_plan *plan)
 {
-	berth_objective o = objective_of(plan);
-	return berth_plan_feasible(plan) ? berth_objective_value(&o, &plan->t.r) : NAN;
+	return plan->v.feasible ? plan->v.value : NAN;
 }
 
 double berth_plan_lower_bound(const berth_plan *plan)
@@ -375,15 +371,15 @@ berth_status berth_plan_new(const berth_model *model, const berth_machine *machi
 static berth_status check_runs(const berth_plan *plan, berth_err *err)
 {
 	return plan->t.r.runs ? BERTH_OK
-	                      : berth_fail(err, BERTH_EINFEASIBLE, "%s", plan->broken.item[0].message);
+	                      : berth_fail(err, BERTH_EINFEASIBLE, "%s", plan->v.broken.item[0].message);
 }
 
 berth_status berth_plan_cost(const berth_plan *plan, berth_cost *out, berth_err *err)
 {
-	const berth_sim_result *r = &plan->t.r;
+	const double *metric = plan->v.metric;
 	BERTH_TRY(check_runs(plan, err));
-	*out = (berth_cost){berth_metric_value(BERTH_LATENCY, r), 1 / berth_metric_value(BERTH_THROUGHPUT, r),
-	                    berth_metric_value(BERTH_ENERGY, r), berth_metric_value(BERTH_EDP, r)};
+	*out = (berth_cost){metric[BERTH_LATENCY], 1 / metric[BERTH_THROUGHPUT], metric[BERTH_ENERGY],
+	                    metric[BERTH_EDP]};
 	return BERTH_OK;
 }
 
@@ -395,12 +391,12 @@ void berth_plan_op_times(const berth_plan *plan, int32_t op, double *start_s, do
 
 int32_t berth_plan_violations(const berth_plan *plan)
 {
-	return plan->broken.n;
+	return plan->v.broken.n;
 }
 
 const char *berth_plan_violation(const berth_plan *plan, int32_t i)
 {
-	return plan->broken.item[i].message;
+	return plan->v.broken.item[i].message;
 }
 
 static berth_status write_trace(const berth_plan *plan, const char *path, berth_arena *mem, berth_arena *tmp,

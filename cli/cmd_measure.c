@@ -27,7 +27,7 @@ typedef struct state {
 	berth_problem p;
 	berth_bounds bounds;
 	berth_timeline t;         /* simulated */
-	berth_violations broken;
+	berth_verdict v;
 	berth_measurement run;
 	berth_operator_time *operators; /* [n_operators] */
 	int32_t n_operators;
@@ -45,9 +45,7 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
-	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));
-	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL,
-	                             &c->mem, &s->broken, err);
+	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, NULL, &c->mem, &s->t, &s->v, err);
 }
 
 /* The order that the simulator starts operators in, unless the placement has one. */
@@ -140,8 +138,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "throughput_per_s", ran ? 1 / largest_load(s) : NAN);
 	berth_json_put_null(&w, "energy_j");
 	berth_json_put_null(&w, "edp");
-	berth_json_put_bool(&w, "feasible", s->broken.n == 0);
-	report_put_violations(&w, &s->p, &s->broken);
+	berth_json_put_bool(&w, "feasible", s->v.feasible);
+	report_put_violations(&w, &s->p, &s->v.broken);
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
 	berth_json_put_string(&w, "order", "given");
 	put_devices(&w, s);
@@ -220,21 +218,21 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (a.repeats > 100000 || a.warmup > 100000)
 		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
 	BERTH_TRY(simulate(c, &a, &s, err));
-	if (!s.broken.n)
+	if (!s.v.broken.n)
 		BERTH_TRY(measure(c, &a, &s, err));
-	if ((a.operators || a.trace) && !s.broken.n && !s.n_operators)
+	if ((a.operators || a.trace) && !s.v.broken.n && !s.n_operators)
 		cli_warn(c, "%s does not tell when operators run", s.engine);
 	if (a.trace && s.n_operators)
 		BERTH_TRY(measure_operators_trace(c, a.trace, &s.g, &s.s, s.operators, s.n_operators, err));
 	if (c->json)
 		BERTH_TRY(print_json(c, &s, err));
-	else if (s.broken.n && !c->quiet)
-		report_print_violations(&s.broken);
+	else if (s.v.broken.n && !c->quiet)
+		report_print_violations(&s.v.broken);
 	else if (!c->quiet)
 		BERTH_TRY(print_all(c, &a, &s, err));
-	if (s.broken.n)
+	if (s.v.broken.n)
 		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
-		                  s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
+		                  s.v.broken.item[0].message, s.v.broken.n > 1 ? " (and more)" : "");
 	return BERTH_OK;
 }
 

@@ -29,7 +29,7 @@ typedef struct state {
 	berth_bounds bounds;
 	berth_solution r;
 	berth_timeline t;
-	berth_violations broken;
+	berth_verdict v;
 	report_infeasible conflict; /* where something is broken */
 	double single; /* value of the best single device; NAN: not feasible */
 } state;
@@ -60,10 +60,8 @@ static berth_status reference(cli *c, const berth_search_cfg *cfg, state *s, ber
 static berth_status check(cli *c, state *s, berth_err *err)
 {
 	if (!s->r.answered)
-		return berth_check_problem(&s->p, &c->mem, &s->broken, err);
-	BERTH_TRY(berth_timeline_new(&s->p, s->r.op_dev, s->r.op_order, &c->mem, &s->t, err));
-	BERTH_TRY(berth_check_placement(&s->p, s->r.op_dev, s->t.peak_bytes, &c->mem, &s->broken, err));
-	return berth_check_limits(&s->r.objective, &s->t.r, &c->mem, &s->broken, err);
+		return berth_check_problem(&s->p, &c->mem, &s->v.broken, err);
+	return berth_judge(&s->p, s->r.op_dev, s->r.op_order, &s->r.objective, &c->mem, &s->t, &s->v, err);
 }
 
 static berth_status search(cli *c, const args *a, state *s, berth_err *err)
@@ -136,8 +134,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "gap", r->gap);
 	berth_json_put_string(&w, "status", r->status);
 	berth_json_put_bool(&w, "feasible", r->feasible);
-	report_put_violations(&w, &s->p, &s->broken);
-	if (s->broken.n)
+	report_put_violations(&w, &s->p, &s->v.broken);
+	if (s->v.broken.n)
 		report_put_infeasible(&w, &s->p, &s->conflict);
 	berth_json_put_int(&w, "seed", (int64_t)r->seed);
 	berth_json_put_int(&w, "evaluations", r->evaluations);
@@ -193,9 +191,9 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}
-	if (s->broken.n) {
+	if (s->v.broken.n) {
 		printf("infeasible:\n");
-		report_print_violations(&s->broken);
+		report_print_violations(&s->v.broken);
 		report_print_infeasible(&s->conflict);
 	} else if (a->out) {
 		printf("written to %s\n", a->out);
@@ -238,7 +236,7 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
-	if (s->broken.n && !s->r.interrupted)
+	if (s->v.broken.n && !s->r.interrupted)
 		BERTH_TRY(find_conflict(c, a, s, err));
 	if (a->out && s->r.feasible)
 		BERTH_TRY(write_out(c, a, s, err));
@@ -249,9 +247,9 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 	if (s->r.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best placement so far is the answer");
-	if (s->broken.n)
-		return berth_fail(err, BERTH_EINFEASIBLE, "infeasible: %s%s%s%s", s->broken.item[0].message,
-		                  s->broken.n > 1 ? " (and more)" : "", a->out ? "; not written: " : "",
+	if (s->v.broken.n)
+		return berth_fail(err, BERTH_EINFEASIBLE, "infeasible: %s%s%s%s", s->v.broken.item[0].message,
+		                  s->v.broken.n > 1 ? " (and more)" : "", a->out ? "; not written: " : "",
 		                  a->out ? a->out : "");
 	return BERTH_OK;
 }

@@ -28,7 +28,7 @@ typedef struct state {
 	berth_problem p;
 	berth_bounds bounds;
 	berth_timeline t;
-	berth_violations broken;
+	berth_verdict v;
 	simulate_whatif what_if;
 } state;
 
@@ -141,29 +141,22 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err));
-	BERTH_TRY(berth_timeline_new(&s->p, s->placement.op_dev, s->placement.order, &c->mem, &s->t, err));
-	return berth_check_placement(&s->p, s->placement.op_dev, s->t.r.runs ? s->t.peak_bytes : NULL,
-	                             &c->mem, &s->broken, err);
+	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, NULL, &c->mem, &s->t, &s->v, err);
 }
 
 /* ---- output ---- */
-
-static double value_of(const state *s, berth_metric m)
-{
-	return s->t.r.runs ? berth_metric_value(m, &s->t.r) : NAN;
-}
 
 static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_put_number(&w, "latency_s", value_of(s, BERTH_LATENCY));
-	berth_json_put_number(&w, "throughput_per_s", 1 / value_of(s, BERTH_THROUGHPUT));
-	berth_json_put_number(&w, "energy_j", value_of(s, BERTH_ENERGY));
-	berth_json_put_number(&w, "edp", value_of(s, BERTH_EDP));
-	berth_json_put_bool(&w, "feasible", s->broken.n == 0);
-	report_put_violations(&w, &s->p, &s->broken);
+	berth_json_put_number(&w, "latency_s", s->v.metric[BERTH_LATENCY]);
+	berth_json_put_number(&w, "throughput_per_s", 1 / s->v.metric[BERTH_THROUGHPUT]);
+	berth_json_put_number(&w, "energy_j", s->v.metric[BERTH_ENERGY]);
+	berth_json_put_number(&w, "edp", s->v.metric[BERTH_EDP]);
+	berth_json_put_bool(&w, "feasible", s->v.feasible);
+	report_put_violations(&w, &s->p, &s->v.broken);
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
 	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
 	report_put_devices(&w, &s->p, &s->t);
@@ -178,15 +171,15 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 static void print_head(const state *s)
 {
 	char a[32], b[32];
-	double latency = value_of(s, BERTH_LATENCY), bound = (double)s->bounds.latency_ns / 1e9,
-	       energy = value_of(s, BERTH_ENERGY);
+	double latency = s->v.metric[BERTH_LATENCY], bound = (double)s->bounds.latency_ns / 1e9,
+	       energy = s->v.metric[BERTH_ENERGY];
 	printf("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
 	printf("latency %s, lower bound %s", berth_text_seconds(a, latency), berth_text_seconds(b, bound));
 	printf(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
-	double load = value_of(s, BERTH_THROUGHPUT);
+	double load = s->v.metric[BERTH_THROUGHPUT];
 	printf("throughput %s samples/s", load > 0 ? berth_text_count(a, 1 / load) : "unlimited");
 	if (!isnan(energy))
-		printf(", energy %.3g J, energy-delay product %.3g J s", energy, value_of(s, BERTH_EDP));
+		printf(", energy %.3g J, energy-delay product %.3g J s", energy, s->v.metric[BERTH_EDP]);
 	printf("\n\n");
 }
 
@@ -202,9 +195,9 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}
-	if (s->broken.n) {
+	if (s->v.broken.n) {
 		printf("infeasible:\n");
-		report_print_violations(&s->broken);
+		report_print_violations(&s->v.broken);
 	}
 	return BERTH_OK;
 }
@@ -215,7 +208,7 @@ static berth_status write_trace(cli *c, const args *a, const state *s, berth_err
 	size_t len;
 	if (!s->t.r.runs)
 		return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s",
-		                  s->broken.item[0].message);
+		                  s->v.broken.item[0].message);
 	BERTH_TRY(berth_trace_write(&s->p, &s->t, &c->mem, &c->tmp, &text, &len, err));
 	return berth_file_write(a->trace, text, len, err);
 }
@@ -269,9 +262,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		BERTH_TRY(print_text(c, &a, &s, err));
 	if (a.trace)
 		BERTH_TRY(write_trace(c, &a, &s, err));
-	if (s.broken.n)
+	if (s.v.broken.n)
 		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
-		                  s.broken.item[0].message, s.broken.n > 1 ? " (and more)" : "");
+		                  s.v.broken.item[0].message, s.v.broken.n > 1 ? " (and more)" : "");
 	return BERTH_OK;
 }
 

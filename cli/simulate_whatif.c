@@ -30,12 +30,12 @@ berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_syste
 
 static void put_figures(berth_json_out *w, const berth_whatif_side *s)
 {
-	berth_json_put_number(w, "latency_s", s->metric[BERTH_LATENCY]);
-	berth_json_put_number(w, "throughput_per_s", 1 / s->metric[BERTH_THROUGHPUT]);
-	berth_json_put_number(w, "energy_j", s->metric[BERTH_ENERGY]);
-	berth_json_put_number(w, "edp", s->metric[BERTH_EDP]);
-	berth_json_put_number(w, "value", s->value);
-	berth_json_put_bool(w, "feasible", s->feasible);
+	berth_json_put_number(w, "latency_s", s->v.metric[BERTH_LATENCY]);
+	berth_json_put_number(w, "throughput_per_s", 1 / s->v.metric[BERTH_THROUGHPUT]);
+	berth_json_put_number(w, "energy_j", s->v.metric[BERTH_ENERGY]);
+	berth_json_put_number(w, "edp", s->v.metric[BERTH_EDP]);
+	berth_json_put_number(w, "value", s->v.value);
+	berth_json_put_bool(w, "feasible", s->v.feasible);
 	if (s->broken)
 		berth_json_put_string(w, "broken", s->broken);
 }
@@ -46,7 +46,7 @@ static void put_anew(berth_json_out *w, const berth_whatif_row *r, const berth_g
 	berth_json_open(w, "resolved", '{');
 	put_figures(w, s);
 	berth_json_put_number(w, "lower_bound", r->lower_bound);
-	berth_json_put_number(w, "gap", s->feasible ? berth_gap(s->value, r->lower_bound) : NAN);
+	berth_json_put_number(w, "gap", s->v.feasible ? berth_gap(s->v.value, r->lower_bound) : NAN);
 	berth_json_put_int(w, "evaluations", s->evaluations);
 	berth_json_open(w, "placement", '{');
 	for (int32_t op = 0; s->op_dev && op < g->n_ops; op++)
@@ -90,7 +90,7 @@ void simulate_whatif_put_each(berth_json_out *w, const simulate_whatif *x, const
 static const char *metric_text(char buf[32], berth_metric m, const berth_whatif_side *s)
 {
 	berth_objective o = berth_objective_of(m);
-	double x = s->metric[m];
+	double x = s->v.metric[m];
 	if (m == BERTH_THROUGHPUT && x > 0) {
 		char number[32];
 		snprintf(buf, 32, "%s/s", berth_text_count(number, 1 / x));
@@ -101,7 +101,7 @@ static const char *metric_text(char buf[32], berth_metric m, const berth_whatif_
 
 static const char *fits_text(const berth_whatif_side *s)
 {
-	return s->feasible ? "yes" : "no";
+	return s->v.feasible ? "yes" : "no";
 }
 
 berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_err *err)
@@ -119,7 +119,7 @@ berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_e
 	cli_cell(&t, "re-solved");
 	cli_cell(&t, "changed, re-solved");
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
-		if (isnan(side[0]->metric[m]) && isnan(side[1]->metric[m]) && isnan(side[3]->metric[m]))
+		if (isnan(side[0]->v.metric[m]) && isnan(side[1]->v.metric[m]) && isnan(side[3]->v.metric[m]))
 			continue;
 		cli_cell(&t, "%s", label[m]);
 		for (int i = 0; i < 4; i++)
@@ -138,16 +138,16 @@ berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_e
 
 static void change_cell(cli_table *t, const berth_whatif_side *s, const berth_whatif_side *base)
 {
-	if (!s->feasible || !base->feasible || !(base->value > 0))
+	if (!s->v.feasible || !base->v.feasible || !(base->v.value > 0))
 		cli_cell(t, "-");
 	else
-		cli_cell(t, "%+.1f %%", 100 * (s->value / base->value - 1));
+		cli_cell(t, "%+.1f %%", 100 * (s->v.value / base->v.value - 1));
 }
 
 static void value_cell(cli_table *t, const simulate_whatif *x, const berth_whatif_side *s)
 {
 	char buf[32];
-	cli_cell(t, "%s", s->feasible ? cli_value(buf, &x->objective, s->value) : "none fits");
+	cli_cell(t, "%s", s->v.feasible ? cli_value(buf, &x->objective, s->v.value) : "none fits");
 }
 
 berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_err *err)

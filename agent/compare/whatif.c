@@ -31,18 +31,11 @@ static berth_status apply(berth_system *s, const char *changes, berth_arena *tmp
 static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *err)
 {
 	berth_timeline t;
-	berth_violations broken;
+	const berth_objective *o = &a->cfg->search.objective;
 	BERTH_TRY(berth_timeline_new(&a->p, side->op_dev, side->order, a->tmp, &t, err));
-	BERTH_TRY(berth_check_placement(&a->p, side->op_dev, t.r.runs ? t.peak_bytes : NULL, a->mem, &broken,
-	                                err));
-	if (t.r.runs)
-		BERTH_TRY(berth_check_limits(&a->cfg->search.objective, &t.r, a->mem, &broken, err));
+	BERTH_TRY(berth_judge_timeline(&a->p, &t, o, a->mem, &side->v, err));
 	side->answered = t.r.runs;
-	side->feasible = broken.n == 0;
-	side->broken = broken.n ? broken.item[0].message : NULL;
-	side->value = t.r.runs ? berth_objective_value(&a->cfg->search.objective, &t.r) : NAN;
-	for (int m = 0; m < BERTH_N_METRICS; m++)
-		side->metric[m] = t.r.runs ? berth_metric_value((berth_metric)m, &t.r) : NAN;
+	side->broken = side->v.feasible ? NULL : side->v.broken.item[0].message;
 	return BERTH_OK;
 }
 
@@ -60,7 +53,9 @@ static berth_status solve(const asker *a, const berth_whatif_row *row, berth_wha
                           berth_err *err)
 {
 	berth_search *s;
-	*side = (berth_whatif_side){.value = NAN, .metric = {NAN, NAN, NAN, NAN, NAN}};
+	*side = (berth_whatif_side){.v.value = NAN};
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		side->v.metric[m] = NAN;
 	if (berth_problem_feasible(&a->p, NULL) != BERTH_OK) {
 		side->broken = "no placement keeps the rules";
 		return BERTH_OK;

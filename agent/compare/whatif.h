@@ -14,9 +14,7 @@ typedef struct berth_whatif_cfg {
 /* One placement on one system. */
 typedef struct berth_whatif_side {
 	bool answered;                  /* there is a placement that runs: metric and value are set */
-	bool feasible;
-	double metric[BERTH_N_METRICS]; /* NAN: not known */
-	double value;                   /* of the objective */
+	berth_verdict v;                /* under the objective */
 	int64_t evaluations;
 	const int32_t *op_dev, *order;  /* [n_ops]; order NULL: the system's rule */
 	const char *broken;             /* what stands against it first; NULL: nothing */

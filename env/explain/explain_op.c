@@ -117,7 +117,8 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 {
 	const berth_problem *p = r->p;
 	int32_t coloc = p->op_coloc[op];
-	berth_sim_result result;
+	berth_timeline t = {.op_dev = op_dev};
+	berth_verdict v;
 	*c = (berth_op_choice){.time_ns = -1, .latency_ns = -1, .value = NAN};
 	bool here = dev == r->t->op_dev[op];
 	if (!here && !coloc_runs(p, coloc, dev)) {
@@ -131,13 +132,14 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 	}
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && !here; i++)
 		op_dev[p->coloc_op[i]] = dev;
-	berth_sim_run(sim, op_dev, r->t->op_order, &result);
+	berth_sim_run(sim, op_dev, r->t->op_order, &t.r);
+	t.peak_bytes = berth_sim_peak_bytes(sim);
+	BERTH_TRY(berth_judge_timeline(p, &t, r->o, r->mem, &v, err));
 	c->time_ns = berth_op_time(p, op, dev);
-	c->latency_ns = result.runs ? result.latency_ns : -1;
-	c->value = result.runs ? berth_objective_value(r->o, &result) : NAN;
-	BERTH_TRY(berth_check_placement(p, op_dev, result.runs ? berth_sim_peak_bytes(sim) : NULL, r->mem,
-	                                &c->broken, err));
-	return berth_check_limits(r->o, &result, r->mem, &c->broken, err);
+	c->latency_ns = t.r.runs ? t.r.latency_ns : -1;
+	c->value = v.value;
+	c->broken = v.broken;
+	return BERTH_OK;
 }
 
 static berth_status choices(const teller *r, berth_op_story *s, berth_err *err)

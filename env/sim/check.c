@@ -3,6 +3,7 @@
 
 #include "constraints.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *berth_violation_name(berth_violation_kind kind)
@@ -150,27 +151,21 @@ static berth_status check_memory(const berth_problem *p, const int64_t *peak_byt
 	return BERTH_OK;
 }
 
-berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes,
-                                   berth_arena *mem, berth_violations *out, berth_err *err)
-{
-	berth_violations list = {0};
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		BERTH_TRY(check_op(p, op, op_dev[op], mem, &list, err));
-		BERTH_TRY(check_colocation(p, op_dev, op, mem, &list, err));
-	}
-	if (p->coupled)
-		BERTH_TRY(check_coupled(p, op_dev, mem, &list, err));
-	if (peak_bytes)
-		BERTH_TRY(check_memory(p, peak_bytes, mem, &list, err));
-	*out = list;
-	return BERTH_OK;
-}
-
-berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem,
+static berth_status check_rules(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
                                 berth_violations *list, berth_err *err)
 {
-	for (int m = 0; m < BERTH_N_METRICS && r->runs; m++) {
-		double x = berth_metric_value((berth_metric)m, r);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		BERTH_TRY(check_op(p, op, op_dev[op], mem, list, err));
+		BERTH_TRY(check_colocation(p, op_dev, op, mem, list, err));
+	}
+	return p->coupled ? check_coupled(p, op_dev, mem, list, err) : BERTH_OK;
+}
+
+static berth_status check_limits(const berth_objective *o, const double *metric, berth_arena *mem,
+                                 berth_violations *list, berth_err *err)
+{
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		double x = metric[m];
 		if (!o->limits[m] || !(x > o->most[m]))
 			continue;
 		const char *unit = berth_metric_unit((berth_metric)m);
@@ -187,6 +182,34 @@ berth_status berth_check_limits(const berth_objective *o, const berth_sim_result
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
+}
+
+berth_status berth_judge_timeline(const berth_problem *p, const berth_timeline *t, const berth_objective *o,
+                                  berth_arena *mem, berth_verdict *out, berth_err *err)
+{
+	berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	berth_verdict v = {.value = NAN};
+	if (!o)
+		o = &latency;
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		v.metric[m] = t->r.runs ? berth_metric_value((berth_metric)m, &t->r) : NAN;
+	BERTH_TRY(check_rules(p, t->op_dev, mem, &v.broken, err));
+	if (t->r.runs) {
+		v.value = berth_objective_sum(o, v.metric);
+		BERTH_TRY(check_memory(p, t->peak_bytes, mem, &v.broken, err));
+		BERTH_TRY(check_limits(o, v.metric, mem, &v.broken, err));
+	}
+	v.feasible = v.broken.n == 0;
+	*out = v;
+	return BERTH_OK;
+}
+
+berth_status berth_judge(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
+                         const berth_objective *o, berth_arena *mem, berth_timeline *t, berth_verdict *out,
+                         berth_err *err)
+{
+	BERTH_TRY(berth_timeline_new(p, op_dev, order, mem, t, err));
+	return berth_judge_timeline(p, t, o, mem, out, err);
 }
 
 /* Why no device is legal for op: the first reason that leaves none. */

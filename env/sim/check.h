@@ -1,8 +1,9 @@
-/* What stands against a placement, as a list: a result, not an error. */
+/* A placement judged: what it is worth, and what stands against it. Both are results, not errors. */
 #ifndef BERTH_CHECK_H
 #define BERTH_CHECK_H
 
 #include "objective.h"
+#include "timeline.h"
 
 typedef enum berth_violation_kind {
 	BERTH_VIOLATION_CANNOT_RUN, /* the device cannot run the operator; without a device: none can */
@@ -36,16 +37,26 @@ typedef struct berth_violations {
 /* "cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "rules", "memory", "limit". */
 const char *berth_violation_name(berth_violation_kind kind);
 
-/* Everything that op_dev [n_ops] breaks.
- *   peak_bytes  [n_devs] of its simulation, or NULL where there was none: memory is not looked at then
- * The list lives in mem. Fails: BERTH_ENOMEM. O(ops + edges + devs). */
-berth_status berth_check_placement(const berth_problem *p, const int32_t *op_dev, const int64_t *peak_bytes,
-                                   berth_arena *mem, berth_violations *out, berth_err *err);
+typedef struct berth_verdict {
+	bool feasible;                  /* it runs, and breaks nothing */
+	double metric[BERTH_N_METRICS]; /* NAN: not known, or it does not run */
+	double value;                   /* of the objective; NAN as above */
+	berth_violations broken;        /* all that it breaks; memory and limits only where it runs */
+} berth_verdict;
 
-/* Add the limits of the objective that a simulated placement breaks. The list lives in mem. Fails:
- * BERTH_ENOMEM. */
-berth_status berth_check_limits(const berth_objective *o, const berth_sim_result *r, berth_arena *mem,
-                                berth_violations *list, berth_err *err);
+/* Simulate a placement and judge it.
+ *   op_dev, order  [n_ops] as berth_timeline_new takes them
+ *   o              the objective; NULL: the latency, without limits
+ *   t, out         the simulation and the verdict
+ * Both live in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_judge(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
+                         const berth_objective *o, berth_arena *mem, berth_timeline *t, berth_verdict *out,
+                         berth_err *err);
+
+/* The same for a placement that is simulated already: of t its result, its placement and its peaks are
+ * read. O(ops + edges + devs). */
+berth_status berth_judge_timeline(const berth_problem *p, const berth_timeline *t, const berth_objective *o,
+                                  berth_arena *mem, berth_verdict *out, berth_err *err);
 
 /* The operators that no placement can serve, and why. Empty if berth_problem_feasible is BERTH_OK. As above.
  * O(ops * devs). */

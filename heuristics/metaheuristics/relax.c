@@ -218,14 +218,6 @@ static berth_status relax_one(relaxer *r, const berth_rule *rule)
 
 /* ---- what a placement breaks ---- */
 
-static berth_status broken_by(relaxer *r, const int32_t *op_dev, berth_violations *out)
-{
-	berth_timeline t;
-	BERTH_TRY(berth_timeline_new(r->p, op_dev, NULL, r->work, &t, r->err));
-	BERTH_TRY(berth_check_placement(r->p, op_dev, t.peak_bytes, r->work, out, r->err));
-	return berth_check_limits(r->o, &t.r, r->work, out, r->err);
-}
-
 static berth_status relax_broken(relaxer *r, const berth_violations *broken)
 {
 	for (int32_t i = 0; i < broken->n; i++) {
@@ -331,16 +323,13 @@ static berth_status add_gone(relaxer *r, const turn *t, const berth_search *foun
 static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *found_by, bool *found)
 {
 	berth_timeline line;
-	berth_violations broken;
-	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev,
-	                             found_by->best_has_order ? found_by->best_order : NULL, r->work, &line,
-	                             r->err));
-	BERTH_TRY(
-		berth_check_placement(&t->p, found_by->best_dev, line.peak_bytes, r->work, &broken, r->err));
-	BERTH_TRY(berth_check_limits(r->o, &line.r, r->work, &broken, r->err));
-	*found = t->n + broken.n <= MOST_TURNS;
-	for (int32_t i = 0; i < broken.n && *found; i++) {
-		const berth_violation *v = &broken.item[i];
+	berth_verdict verdict;
+	BERTH_TRY(berth_judge(&t->p, found_by->best_dev,
+	                      found_by->best_has_order ? found_by->best_order : NULL, r->o, r->work, &line,
+	                      &verdict, r->err));
+	*found = t->n + verdict.broken.n <= MOST_TURNS;
+	for (int32_t i = 0; i < verdict.broken.n && *found; i++) {
+		const berth_violation *v = &verdict.broken.item[i];
 		*found = v->kind == BERTH_VIOLATION_MEMORY || v->kind == BERTH_VIOLATION_LIMIT;
 		if (*found)
 			t->gone[t->n++] = (berth_rule){v->kind, -1, v->dev, -1, v->metric};
@@ -404,17 +393,18 @@ static void sort(const relaxer *r)
 
 static berth_status relax(relaxer *r, const int32_t *op_dev)
 {
-	berth_violations broken = {0};
+	berth_timeline t;
+	berth_verdict v = {0};
 	if (op_dev)
-		BERTH_TRY(broken_by(r, op_dev, &broken));
+		BERTH_TRY(berth_judge(r->p, op_dev, NULL, r->o, r->work, &t, &v, r->err));
 	for (int32_t i = 0; r->conflict->proven && i < r->conflict->n && i < MOST_RULES; i++)
 		BERTH_TRY(relax_one(r, &r->conflict->rule[i]));
 	if (!r->conflict->proven)
-		BERTH_TRY(relax_broken(r, &broken));
+		BERTH_TRY(relax_broken(r, &v.broken));
 	sort(r);
 	if (!r->out->n && r->conflict->proven)
 		BERTH_TRY(relax_in_turn(r));
-	return r->out->n || !broken.n ? BERTH_OK : relax_together(r, &broken);
+	return r->out->n || !v.broken.n ? BERTH_OK : relax_together(r, &v.broken);
 }
 
 berth_status berth_relax(const berth_problem *p, const berth_objective *o,

@@ -272,7 +272,7 @@ static void run_method(compiled *c, const instance *x, uint64_t seed, const bert
 	berth_search_cfg cfg = berth_search_cfg_default();
 	berth_solution r;
 	berth_timeline t;
-	berth_violations broken;
+	berth_verdict v;
 	berth_err err;
 	berth_arena_mark mark = berth_arena_get_mark(&c->mem);
 	cfg.evaluations = 200;
@@ -287,12 +287,11 @@ static void run_method(compiled *c, const instance *x, uint64_t seed, const bert
 	n->infeasible += r.answered && !r.feasible;
 	n->missed += solvable && !r.feasible;
 	if (r.answered) {
-		assert_ok(berth_timeline_new(&c->p, r.op_dev, r.op_order, &c->mem, &t, &err), &err);
-		assert_ok(berth_check_placement(&c->p, r.op_dev, t.peak_bytes, &c->mem, &broken, &err), &err);
+		assert_ok(berth_judge(&c->p, r.op_dev, r.op_order, NULL, &c->mem, &t, &v, &err), &err);
 		bool kept = rules_kept(x, r.op_dev) && memory_kept(x, t.peak_bytes);
-		if (r.feasible != kept || kept != (broken.n == 0))
+		if (r.feasible != kept || kept != v.feasible)
 			fail_msg("seed %lld, %s: feasible %d, rules kept %d, %d violations", (long long)seed,
-			         m->name, r.feasible, kept, broken.n);
+			         m->name, r.feasible, kept, v.broken.n);
 	} else if (solvable) {
 		fail_msg("seed %lld, %s: no answer where there is one", (long long)seed, m->name);
 	}

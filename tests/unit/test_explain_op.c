@@ -154,12 +154,12 @@ static void changes_leave_the_system_alone(void **state)
 		assert_ok(berth_system_write_json(&c.s, false, &c.mem, &after, &n_after, &err), &err);
 		assert_string_equal(before, after);
 		assert_true(row.s.dev_slots[0] == 2 && base.s.dev_slots[0] == c.s.dev_slots[0]);
-		assert_true(base.same.value == (double)c.t.r.latency_ns / 1e9);
-		if (base.same.feasible)
-			assert_true(base.anew.feasible && base.anew.value <= base.same.value);
-		if (base.anew.feasible)
-			assert_true(base.anew.value >= base.lower_bound);
-		better += base.anew.feasible && base.anew.value < base.same.value;
+		assert_true(base.same.v.value == (double)c.t.r.latency_ns / 1e9);
+		if (base.same.v.feasible)
+			assert_true(base.anew.v.feasible && base.anew.v.value <= base.same.v.value);
+		if (base.anew.v.feasible)
+			assert_true(base.anew.v.value >= base.lower_bound);
+		better += base.anew.v.feasible && base.anew.v.value < base.same.v.value;
 		discard(&c);
 	}
 	assert_true(better > 5);

@@ -140,7 +140,7 @@ static void methods_answer_for_every_objective(void **state)
 			for (int32_t m = 0; m < berth_n_heuristics; m++) {
 				berth_solution r;
 				berth_timeline t;
-				berth_violations broken = {0};
+				berth_verdict v;
 				berth_status st = berth_solve(&p, &bounds, berth_heuristics[m], &cfg, &mem,
 				                              &tmp, &r, &err);
 				if (st == BERTH_EINVAL || st == BERTH_ELIMIT || st == BERTH_EUNSUPPORTED)
@@ -149,19 +149,18 @@ static void methods_answer_for_every_objective(void **state)
 				if (!r.answered)
 					continue;
 				answers++;
-				assert_ok(berth_timeline_new(&p, r.op_dev, r.op_order, &mem, &t, &err), &err);
-				assert_ok(berth_check_placement(&p, r.op_dev, t.peak_bytes, &mem, &broken,
-				                                &err),
+				assert_ok(berth_judge(&p, r.op_dev, r.op_order, &cfg.objective, &mem, &t, &v,
+				                      &err),
 				          &err);
-				assert_ok(berth_check_limits(&cfg.objective, &t.r, &mem, &broken, &err),
-				          &err);
-				if (r.feasible != (broken.n == 0))
+				assert_int_equal(v.feasible, v.broken.n == 0);
+				if (r.feasible != v.feasible)
 					fail_msg("seed %d, %s, %s: feasible %d, %d violations", (int)seed,
-					         texts[k], berth_heuristics[m]->name, r.feasible, broken.n);
+					         texts[k], berth_heuristics[m]->name, r.feasible, v.broken.n);
 				if (!r.feasible)
 					continue;
 				kept++;
-				assert_true(r.value == berth_objective_value(&cfg.objective, &t.r));
+				assert_true(r.value == v.value);
+				assert_true(v.value == berth_objective_value(&cfg.objective, &t.r));
 				if (!(r.lower_bound <= r.value * (1 + 1e-12)))
 					fail_msg("seed %d, %s, %s: bound %.17g above %.17g", (int)seed,
 					         texts[k], berth_heuristics[m]->name, r.lower_bound, r.value);

@@ -106,18 +106,17 @@ static void check_trace(compiled *c, const berth_timeline *t)
 
 static void check_violations(compiled *c, const berth_timeline *t, const oracle_result *o)
 {
-	berth_violations v;
+	berth_verdict v;
+	berth_violations none;
 	berth_err err;
 	bool memory = false;
-	assert_ok(berth_check_placement(&c->p, c->placement.op_dev, t->r.runs ? t->peak_bytes : NULL, &c->mem,
-	                                &v, &err),
-	          &err);
-	for (int32_t i = 0; i < v.n; i++)
-		memory |= v.item[i].kind == BERTH_VIOLATION_MEMORY;
-	assert_int_equal(v.n == 0, o->feasible);
+	assert_ok(berth_judge_timeline(&c->p, t, NULL, &c->mem, &v, &err), &err);
+	for (int32_t i = 0; i < v.broken.n; i++)
+		memory |= v.broken.item[i].kind == BERTH_VIOLATION_MEMORY;
+	assert_int_equal(v.feasible, o->feasible);
 	assert_true(!o->runs || memory == !o->memory_fits);
-	assert_ok(berth_check_problem(&c->p, &c->mem, &v, &err), &err);
-	assert_int_equal(v.n == 0, berth_problem_feasible(&c->p, NULL) == BERTH_OK);
+	assert_ok(berth_check_problem(&c->p, &c->mem, &none, &err), &err);
+	assert_int_equal(none.n == 0, berth_problem_feasible(&c->p, NULL) == BERTH_OK);
 }
 
 static void test_random_instances(void **state)
@@ -192,13 +191,12 @@ static berth_status all_of_it(const berth_problem *p, const berth_placement *pla
 {
 	berth_timeline t;
 	berth_explanation e;
-	berth_violations v;
+	berth_verdict v;
 	const char *text;
 	size_t len;
-	BERTH_TRY(berth_timeline_new(p, placement->op_dev, placement->order, mem, &t, err));
+	BERTH_TRY(berth_judge(p, placement->op_dev, placement->order, NULL, mem, &t, &v, err));
 	BERTH_TRY(berth_explain(p, &t, mem, tmp, &e, err));
-	BERTH_TRY(berth_trace_write(p, &t, mem, tmp, &text, &len, err));
-	return berth_check_placement(p, placement->op_dev, t.peak_bytes, mem, &v, err);
+	return berth_trace_write(p, &t, mem, tmp, &text, &len, err);
 }
 
 static void test_failing_memory(void **state)
