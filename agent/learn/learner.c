@@ -301,3 +301,13 @@ berth_status berth_learner_step(berth_learner *l, int32_t pair, int32_t left, be
 		*stats = now;
 	return BERTH_OK;
 }
+
+void berth_learner_drawn(const berth_learner *l, int32_t pair, int32_t i, int32_t *op_dev)
+{
+	const berth_pair *t = &l->pair[pair];
+	size_t n_ops = (size_t)t->s->p->n_ops;
+	if (l->cfg.sequential)
+		memcpy(op_dev, l->op_devs + (size_t)i * n_ops, n_ops * sizeof *op_dev);
+	else
+		berth_encoding_project(&t->e, l->action + (size_t)i * (size_t)t->e.n_groups, op_dev);
+}

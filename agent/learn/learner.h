@@ -133,6 +133,9 @@ int32_t berth_learner_want(const berth_learner *l, int32_t pair);
 berth_status berth_learner_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *stats,
                                 berth_err *err);
 
+/* The i-th of the placements that the last step drew, of the pair that it was on: op_dev [n_ops]. */
+void berth_learner_drawn(const berth_learner *l, int32_t pair, int32_t i, int32_t *op_dev);
+
 /* Clone one placement of operators into the policy by a few gradient steps (imitation of the incumbent). */
 berth_status berth_learner_clone(berth_learner *l, int32_t pair, const int32_t *op_dev, int32_t steps,
                                  berth_err *err);

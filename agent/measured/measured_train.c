@@ -230,16 +230,17 @@ static berth_status try_policy(job *j, berth_sim *sim, berth_arena *room, berth_
 	berth_search_cfg cfg = search_cfg(j);
 	berth_search s, *one = &s;
 	berth_learner l;
-	const int32_t *draws;
-	int32_t n_draws = 0;
+	int32_t *drawn, n_draws = 0;
 	BERTH_TRY(berth_search_new(&j->t->p, &cfg, room, &s, err));
 	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, room, j->tmp, &l, err));
 	BERTH_TRY(learn(j, &l, &n_draws, err));
 	BERTH_TRY(keep_params(j, &l, err));
 	BERTH_TRY(try_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, sim, err));
-	draws = l.op_devs; /* of the last step */
-	for (int32_t i = 0; i < DRAWS && i < n_draws; i++)
-		BERTH_TRY(try_one(j, draws + (size_t)i * (size_t)j->t->p.n_ops, NULL, sim, err));
+	BERTH_TRY(BERTH_NEW(room, drawn, j->t->p.n_ops, err));
+	for (int32_t i = 0; i < DRAWS && i < n_draws; i++) {
+		berth_learner_drawn(&l, 0, i, drawn);
+		BERTH_TRY(try_one(j, drawn, NULL, sim, err));
+	}
 	return BERTH_OK;
 }
 
