@@ -1,0 +1,199 @@
+/* See engine_answer.h. */
+#include "engine_answer.h"
+
+#include "threads.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- asking ---- */
+
+static berth_status ask_engine(engine_answer *a, berth_json_out *w, double limit_s, berth_err *err)
+{
+	double from = berth_wall_seconds();
+	berth_status st = berth_engine_ask(a->m->engine, w, limit_s, &a->item, err);
+	a->took_s = berth_wall_seconds() - from;
+	a->at = (berth_json){.item = a->item, .file = "answer"};
+	return st;
+}
+
+/* The question without its number. w stays open. */
+static berth_status question_text(const berth_json_out *w, const char **text, berth_err *err)
+{
+	berth_json_out copy = *w;
+	size_t len;
+	berth_json_close(&copy, '}');
+	BERTH_TRY(berth_json_done(&copy, text, &len, err));
+	*text = strstr(*text, "\"do\"");
+	return BERTH_OK;
+}
+
+/* What the journal says was answered. */
+static berth_status recall(const char *text, engine_answer *a, berth_err *err)
+{
+	int32_t failed = 0;
+	const char *message = "";
+	BERTH_TRY(berth_json_parse("journal", text, strlen(text), &a->item, err));
+	a->at = (berth_json){.item = a->item, .file = "answer"};
+	a->took_s = INFINITY; /* its times were believed once */
+	if (cJSON_GetObjectItemCaseSensitive(a->item, "ok") ||
+	    berth_json_int(&a->at, "failed", true, 1, 99, &failed, NULL) != BERTH_OK ||
+	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK)
+		return BERTH_OK;
+	return berth_fail(err, (berth_status)failed, "%s", message);
+}
+
+/* The item as text for the journal, and read from it: numbers as they will be read again, to the bit. */
+static berth_status as_noted(engine_answer *a, berth_arena *tmp, berth_err *err)
+{
+	char *text = cJSON_PrintUnformatted(a->item);
+	a->text = text ? berth_arena_strdup(tmp, text) : NULL;
+	cJSON_free(text);
+	cJSON_Delete(a->item);
+	a->item = NULL;
+	BERTH_TRY(a->text ? berth_json_parse("answer", a->text, strlen(a->text), &a->item, err)
+	                  : berth_nomem(err));
+	a->at.item = a->item;
+	return BERTH_OK;
+}
+
+berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_out *w, double limit_s,
+                        berth_arena *tmp, engine_answer *a, berth_err *err)
+{
+	const char *question, *known;
+	*a = (engine_answer){.m = m};
+	if (!journal)
+		return ask_engine(a, w, limit_s, err);
+	BERTH_TRY(question_text(w, &question, err));
+	if ((known = berth_journal_answer(journal, question)))
+		return recall(known, a, err);
+	a->question = question;
+	BERTH_TRY(ask_engine(a, w, limit_s, err));
+	return as_noted(a, tmp, err);
+}
+
+static berth_status note_failure(const engine_answer *a, berth_status st, const berth_err *why,
+                                 berth_err *err)
+{
+	cJSON *item = cJSON_CreateObject();
+	bool made = cJSON_AddNumberToObject(item, "failed", st) &&
+	            cJSON_AddStringToObject(item, "message", why->msg);
+	char *text = made ? cJSON_PrintUnformatted(item) : NULL;
+	berth_status noted =
+		text ? berth_journal_add(a->m->cfg.journal, a->question, text, err) : berth_nomem(err);
+	cJSON_free(text);
+	cJSON_Delete(item);
+	return noted;
+}
+
+berth_status answer_settle(engine_answer *a, berth_status st, const berth_err *why, berth_err *err)
+{
+	berth_status noted = BERTH_OK;
+	bool outcome = st != BERTH_ENOMEM && st != BERTH_EINTERRUPTED;
+	a->m->failures += st == BERTH_EIO || st == BERTH_ELIMIT;
+	if (a->question && outcome)
+		noted = st == BERTH_OK ? berth_journal_add(a->m->cfg.journal, a->question, a->text, err)
+		                       : note_failure(a, st, why, err);
+	cJSON_Delete(a->item);
+	a->item = NULL;
+	a->m->unwritten |= noted != BERTH_OK;
+	BERTH_TRY(noted);
+	return st == BERTH_OK ? BERTH_OK : berth_fail(err, st, "%s", why->msg);
+}
+
+/* ---- reading ---- */
+
+berth_status answer_lied(const engine_answer *a, berth_err *err, const char *what)
+{
+	return berth_engine_lied(a->m->engine, err, "gave a bad answer: %s", what);
+}
+
+/* st of reading, `why` its message: what has the wrong form is the engine's fault. */
+static berth_status sense(const engine_answer *a, berth_status st, const berth_err *why, berth_err *err)
+{
+	return st == BERTH_EFORMAT ? answer_lied(a, err, why->msg)
+	       : st == BERTH_OK    ? BERTH_OK
+	                           : berth_fail(err, st, "%s", why->msg);
+}
+
+berth_status answer_int(const engine_answer *a, const berth_json *at, const char *key, bool required,
+                        int32_t below, int32_t *out, berth_err *err)
+{
+	berth_err why = {0};
+	return sense(a, berth_json_int(at, key, required, 0, below - 1, out, &why), &why, err);
+}
+
+berth_status answer_number(const engine_answer *a, const berth_json *at, const char *key, bool required,
+                           double *out, berth_err *err)
+{
+	berth_err why = {0};
+	return sense(a, berth_json_number(at, key, required, 0, out, &why), &why, err);
+}
+
+berth_status answer_text(const engine_answer *a, const berth_json *at, const char *key, const char **out,
+                         berth_err *err)
+{
+	berth_err why = {0};
+	return sense(a, berth_json_string(at, key, false, out, &why), &why, err);
+}
+
+berth_status answer_bool(const engine_answer *a, const berth_json *at, const char *key, bool *out,
+                         berth_err *err)
+{
+	berth_err why = {0};
+	return sense(a, berth_json_bool(at, key, out, &why), &why, err);
+}
+
+berth_status answer_list(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
+                         berth_json *out, berth_err *err)
+{
+	berth_err why = {0};
+	char text[160];
+	BERTH_TRY(sense(a, berth_json_array(at, key, true, out, &why), &why, err));
+	if (n >= 0 && cJSON_GetArraySize(out->item) != n) {
+		snprintf(text, sizeof text, "\"%s\" has %d entries; %d were expected", key,
+		         cJSON_GetArraySize(out->item), n);
+		return answer_lied(a, err, text);
+	}
+	return BERTH_OK;
+}
+
+berth_status answer_seconds(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
+                            bool required, berth_arena *mem, double **out, berth_err *err)
+{
+	static const double clock_slack = 1.02;
+	berth_json list;
+	const cJSON *item;
+	int32_t i = 0;
+	double sum = 0;
+	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	for (int32_t k = 0; k < n; k++)
+		(*out)[k] = NAN;
+	if (!required && !cJSON_GetObjectItemCaseSensitive(at->item, key))
+		return BERTH_OK;
+	BERTH_TRY(answer_list(a, at, key, n, &list, err));
+	cJSON_ArrayForEach(item, list.item)
+	{
+		if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble) || item->valuedouble < 0)
+			return answer_lied(a, err, "a time is no number of seconds >= 0");
+		(*out)[i++] = item->valuedouble;
+		sum += item->valuedouble;
+	}
+	if (required && strcmp(berth_engine_says(a->m->engine)->clock, "wall") == 0 &&
+	    sum > a->took_s * clock_slack + ANSWER_CLOCK_SLACK_S) {
+		char text[128];
+		snprintf(text, sizeof text, "its times add up to %g s, but the answer took %g s", sum,
+		         a->took_s);
+		return answer_lied(a, err, text);
+	}
+	return BERTH_OK;
+}
+
+berth_status answer_device(const engine_answer *a, const berth_json *at, int32_t *dev, berth_err *err)
+{
+	int32_t engine_dev = 0;
+	BERTH_TRY(answer_int(a, at, "device", true, a->m->n_engine_devs, &engine_dev, err));
+	*dev = a->m->engine_sys[engine_dev];
+	return *dev >= 0 ? BERTH_OK : answer_lied(a, err, "it used a device that the system lacks");
+}

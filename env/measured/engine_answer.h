@@ -1,0 +1,57 @@
+/* One question on its way to the engine, and its answer on its way to be read: what all questions of
+ * measured.c have in common. Other rooms have no use for it.
+ *
+ * Readers take members out of an answer. What cannot be true is the engine's fault: the engine is killed and
+ * the reader fails with BERTH_EIO and a message that says where. */
+#ifndef BERTH_ENGINE_ANSWER_H
+#define BERTH_ENGINE_ANSWER_H
+
+#include "measured.h"
+
+typedef struct engine_answer {
+	berth_measured *m;
+	cJSON *item;
+	berth_json at;         /* the whole of it */
+	double took_s;         /* seconds until it came; infinite where the journal had it */
+	const char *question, *text; /* where both are to be noted in the journal; else NULL */
+} engine_answer;
+
+/* Ask the journal, where there is one (NULL: none), else the engine, for at most limit_s seconds. w is open.
+ * Fails: as berth_engine_ask, or as the journal says that it failed. answer_settle has to follow, whatever
+ * comes; without a journal cJSON_Delete of the item will do. */
+berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_out *w, double limit_s,
+                        berth_arena *tmp, engine_answer *a, berth_err *err);
+
+/* The end of a question. st is what came of asking and reading, and `why` its message. The journal gets to
+ * know the answer only now that it was judged. What came from outside (BERTH_ENOMEM, BERTH_EINTERRUPTED) is
+ * no outcome and not noted. Counts failures of the engine. Returns st; or BERTH_EIO where the journal cannot
+ * be written. */
+berth_status answer_settle(engine_answer *a, berth_status st, const berth_err *why, berth_err *err);
+
+/* The answer makes no sense; `what` says where. Kills the engine and returns BERTH_EIO. */
+berth_status answer_lied(const engine_answer *a, berth_err *err, const char *what);
+
+/* Members of the object at. One that is missing and not required leaves *out as it is. Numbers are >= 0;
+ * a whole number is below `below`. */
+berth_status answer_int(const engine_answer *a, const berth_json *at, const char *key, bool required,
+                        int32_t below, int32_t *out, berth_err *err);
+berth_status answer_number(const engine_answer *a, const berth_json *at, const char *key, bool required,
+                           double *out, berth_err *err);
+berth_status answer_text(const engine_answer *a, const berth_json *at, const char *key, const char **out,
+                         berth_err *err);
+berth_status answer_bool(const engine_answer *a, const berth_json *at, const char *key, bool *out,
+                         berth_err *err);
+/* An array of n entries; n -1: of any number. */
+berth_status answer_list(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
+                         berth_json *out, berth_err *err);
+/* A list of n seconds >= 0, in mem. Where it is missing and not required all are NAN. Required ones cannot
+ * last longer together than the answer took, where the engine's clock is the wall's. */
+berth_status answer_seconds(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
+                            bool required, berth_arena *mem, double **out, berth_err *err);
+/* "device": a device of the engine, as the system's. */
+berth_status answer_device(const engine_answer *a, const berth_json *at, int32_t *dev, berth_err *err);
+
+/* Seconds by which two readings of a clock may differ and still mean the same. */
+#define ANSWER_CLOCK_SLACK_S 1e-3
+
+#endif
