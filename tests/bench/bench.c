@@ -70,6 +70,11 @@ double bench_seconds(void (*work)(void *ctx), void *ctx)
 
 void bench_row(bench_out *out, const char *name, const char *graph, double value, const char *unit)
 {
+	if (out->markdown) {
+		printf("| %s | %s | %.3g %s |\n", name, graph, value, unit);
+		fflush(stdout);
+		return;
+	}
 	if (!out->json) {
 		printf("%-28s %-44s %12.4g %s\n", name, graph, value, unit);
 		fflush(stdout);
@@ -85,7 +90,7 @@ void bench_row(bench_out *out, const char *name, const char *graph, double value
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-bench [--json] [--only NAME]\n\nbenches:\n");
+	fprintf(to, "usage: berth-bench [--json|--markdown] [--only NAME]\n\nbenches:\n");
 	for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
 		fprintf(to, "  %-12s %s\n", benches[i].name, benches[i].about);
 	return to == stdout ? 0 : 2;
@@ -96,11 +101,13 @@ int main(int argc, char **argv)
 	const char *only = NULL;
 	berth_arena mem = {0};
 	berth_json_out json;
-	bench_out out = {NULL};
+	bench_out out = {0};
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--json") == 0) {
 			berth_json_out_init(&json, &mem, true);
 			out.json = &json;
+		} else if (strcmp(argv[i], "--markdown") == 0) {
+			out.markdown = true;
 		} else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
 			only = argv[++i];
 		} else {
@@ -112,6 +119,8 @@ int main(int argc, char **argv)
 		berth_json_open(&json, "rows", '[');
 	}
 	bool any = false;
+	if (out.markdown)
+		printf("| what | of | CPU figure |\n|---|---|---|\n");
 	for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
 		if (!only || strcmp(only, benches[i].name) == 0) {
 			benches[i].run(&out);

@@ -7,7 +7,8 @@
 #include "threads.h"
 
 typedef struct bench_out {
-	berth_json_out *json; /* NULL: a table on stdout */
+	berth_json_out *json; /* NULL: lines on stdout */
+	bool markdown;        /* as rows of a table */
 } bench_out;
 
 typedef struct bench {

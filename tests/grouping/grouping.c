@@ -1,4 +1,5 @@
-/* berth-grouping: what grouping costs. Prints docs/grouping.md; see --help. Same build, same text.
+/* berth-grouping: what grouping costs. Prints the tables of docs/grouping.md; see --help. Same build, same
+ * text.
  *
  * A grouped instance is the instance with its groups as colocation groups, so that every method searches
  * among placements that keep groups whole, under the same simulator. Its best placement is then refined back
@@ -248,20 +249,6 @@ static void print_tables(const effort *e)
 	sums total = {0};
 	int32_t n;
 	const berth_grouper *list = berth_grouper_list(&n);
-	printf("# What grouping costs\n\nMade by `berth-grouping > docs/grouping.md`, about ten minutes on "
-	       "one core. Latency of %d instances, simulated.\n\n"
-	       "Grouped: the best of %lld evaluations of annealing from the portfolio among placements that "
-	       "keep groups whole. Refined: that one after up to\n"
-	       "%lld evaluations of first improvement back through the levels of the grouper, down to single "
-	       "operators. Both are geometric means over %d\n"
-	       "seeds, against the best known placement: the best of two annealing and two local-search runs "
-	       "of %lld evaluations each without groups, and of\n"
-	       "all refined ones. `chain` never groups across branches, so it stays above the target. "
-	       "`by-score` has bytes for scores here.\n"
-	       "`auto` anneals with the groups of each of the others, %lld evaluations a grouper, and takes "
-	       "the one that comes out best.\n",
-	       N_INSTANCES, (long long)e->evaluations, (long long)e->evaluations, e->seeds,
-	       (long long)(2 * e->evaluations), (long long)(e->evaluations / 10));
 	printf("\n### At %d groups: loss in %%, grouped / refined\n\n| instance | operators | best known, ms "
 	       "|",
 	       targets[SHOWN]);
@@ -288,7 +275,8 @@ static void print_tables(const effort *e)
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-grouping [--evaluations N] [--seeds N]\n\nPrints docs/grouping.md; 4,000 "
+	fprintf(to, "usage: berth-grouping [--evaluations N] [--seeds N]\n\nPrints the tables of "
+	            "docs/grouping.md; 4,000 "
 	            "evaluations a run (10 at least), 1 seed.\n");
 	return to == stdout ? 0 : 2;
 }

@@ -1,5 +1,5 @@
-/* berth-bounds-table: prints docs/bounds.md, the best known placements of the zoo on the built-in systems
- * against the bounds. Same build, same text.
+/* berth-bounds-table: prints the tables of docs/bounds.md: the best known placements of the zoo on the
+ * built-in systems against the bounds. Same build, same text.
  *
  *     berth-bounds-table [EVALUATIONS] [NODES] */
 #include "load.h"
@@ -121,27 +121,9 @@ int main(int argc, char **argv)
 {
 	static table t;
 	berth_err err;
-	t.evaluations = argc > 1 ? atoll(argv[1]) : 10000;
+	t.evaluations = argc > 1 ? atoll(argv[1]) : 5000;
 	t.nodes = argc > 2 ? atoll(argv[2]) : BERTH_BOUND_NODES;
-	printf("# Bounds\n\n"
-	       "The best placement for latency that `local-search`, `anneal` and `berth` find in %lld "
-	       "evaluations each, seed 1, on all built-in systems, and its gap to\n"
-	       "the bound that every answer carries (fast) and to that of `--bound strong`. Made by "
-	       "`berth-bounds-table`.\n\n"
-	       "Fast: the larger of the critical path of earliest finish times, which lets a producer use "
-	       "another device for each consumer, and the load dual\n"
-	       "(bounds.h). Strong, where larger: the sum along gates, operators that every other one stands "
-	       "before or after, of exact searches between them for\n"
-	       "each pair of the gates' devices (bounds_blocks.h); a path under prices for memory "
-	       "(bounds_memory.h); the linear relaxation of the placement\n"
-	       "model (bounds_lp.h). The proofs stand in these headers; on\n"
-	       "thousands of tiny instances no placement with any order beats a bound "
-	       "(tests/oracle/test_exact.c). Loose still: graphs without gates whose parts are\n"
-	       "worth spreading only as far as links allow (training steps, nasnet-a, randwire, tiled graphs "
-	       "on unlike servers), as no bound weighs transfers\n"
-	       "against loads.\n\n"
-	       "| model | system | best | by | gap, fast | gap, strong |\n|---|---|---|---|---|---|\n",
-	       (long long)t.evaluations);
+	printf("| model | system | best | by | gap, fast | gap, strong |\n|---|---|---|---|---|---|\n");
 	if (rows(&t, &err) != BERTH_OK) {
 		fprintf(stderr, "berth-bounds-table: %s\n", err.msg);
 		return berth_exit_code(err.code);

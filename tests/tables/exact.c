@@ -1,5 +1,5 @@
-/* berth-exact-table: prints docs/exact.md, what the exact methods prove on grouped zoo models. Values and
- * proofs are the same for one build; seconds are CPU time of the machine at hand.
+/* berth-exact-table: prints the tables of docs/exact.md: what the exact methods prove on grouped zoo models.
+ * Values and proofs are the same for one build; seconds are CPU time of the machine at hand.
  *
  *     berth-exact-table [NODES OF BRANCH AND BOUND] [NODES OF MILP] */
 #include "coarsen.h"
@@ -104,15 +104,9 @@ int main(int argc, char **argv)
 {
 	int64_t nodes[N_METHODS] = {argc > 1 ? atoll(argv[1]) : 0, argc > 2 ? atoll(argv[2]) : 0};
 	counts n = {0};
-	printf("# What the exact methods prove\n\n"
-	       "Zoo models, grouped (heavy-edge) to 12 to 16 groups, on the two built-in systems of three "
-	       "devices; the groups' graph is solved as an instance of its\n"
-	       "own. `optimal`: no placement of the groups, in whatever order devices start them, is faster "
-	       "under the execution model (for `milp` within the\n"
-	       "solver's tolerance of 1e-6). Else the gap to the bound that was proven. Seconds are CPU "
-	       "time. Made by `berth-exact-table`.\n\n"
-	       "| model | system | groups | branch-and-bound | | nodes | | milp | | nodes | "
-	       "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+	printf("| model | system | groups | branch-and-bound | | nodes | CPU time | milp | | nodes | CPU "
+	       "time |\n"
+	       "|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (int32_t i = 0; i < N_MODELS; i++)
 		for (int32_t k = 0; k < N_SYSTEMS; k++) {
 			berth_err err;

@@ -1,6 +1,6 @@
-/* berth-split-table: prints docs/split.md, how close splitting comes to proven optima, and how much sooner
- * than the mixed-integer program it has its answer. Values and proofs are the same for one build; seconds
- * are CPU time of the machine at hand.
+/* berth-split-table: prints the tables of docs/split.md: how close splitting comes to proven optima, and how
+ * much sooner than the mixed-integer program it has its answer. Values and proofs are the same for one build;
+ * seconds are CPU time of the machine at hand.
  *
  *     berth-split-table [TIMES THE CPU TIME OF SPLITTING THAT THE MIXED-INTEGER PROGRAM HAS] */
 #include "apart.h"
@@ -8,8 +8,8 @@
 #include "load.h"
 #include "load_system.h"
 #include "placement_lp.h"
-#include "solve.h"
 #include "quotient.h"
+#include "solve.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,14 +116,9 @@ static berth_status quality_row(const char *model, const char *system, int32_t g
 static berth_status quality(berth_err *err)
 {
 	counts n = {0};
-	printf("## Against the optimum\n\n"
-	       "Zoo models grouped (heavy-edge) to 10 to 16 groups, the groups' graph solved as an instance "
-	       "of its own: by branch and bound, up to %d M nodes, and by\n"
-	       "splitting, whose communities have 4 to 8 groups. Times are CPU time, of splitting with all "
-	       "its sizes.\n\n"
-	       "| model | system | groups | branch and bound | | split | above | single above | split | "
-	       "branch and bound |\n|---|---|---|---|---|---|---|---|---|---|\n",
-	       PROOF_NODES / 1000000);
+	printf("| model | system | groups | branch and bound | | split | above | single above | CPU time of "
+	       "split | "
+	       "CPU time of branch and bound |\n|---|---|---|---|---|---|---|---|---|---|\n");
 	for (int32_t i = 0; i < N_MODELS; i++)
 		for (int32_t k = 0; k < N_SYSTEMS; k++)
 			BERTH_TRY(quality_row(models[i], systems[k], 10 + (3 * i + k) % 7, &n, err));
@@ -208,16 +203,9 @@ static berth_status speed(int32_t times, berth_err *err)
 	static const char *const speed_models[] = {"inception-v3", "randwire"}, *const speed_systems[] = {
 											"cpu+2gpu", "edge"};
 	static const int32_t groups[] = {0, 64, 32};
-	printf("## Against the mixed-integer program's first incumbent of equal value\n\n"
-	       "The model that `milp` solves, of the same problem, with its length bounded by the value of "
-	       "splitting, handed to the solver until its first solution or %d times\n"
-	       "the CPU time of splitting, in whole seconds. The model ignores waiting for channels, so that "
-	       "it has the easier task; the solver's own heuristics are off (they run into an\n"
-	       "assertion of CBC 2.10.8). Splitting is timed with all its levels and sizes and its "
-	       "evaluations, the median of %d runs.\n\n"
-	       "| model | system | operators or groups | split | time | rows x columns | incumbent | time | "
-	       "ratio |\n|---|---|---|---|---|---|---|---|---|\n",
-	       (int)times, RUNS);
+	printf("| model | system | operators or groups | split | CPU time | rows x columns | incumbent in "
+	       "time | CPU time | "
+	       "ratio |\n|---|---|---|---|---|---|---|---|---|\n");
 	if (!berth_lp_solver()) {
 		printf("\nskipped: needs %s\n", berth_lp_missing());
 		return BERTH_OK;
@@ -233,9 +221,8 @@ static berth_status speed(int32_t times, berth_err *err)
 int main(int argc, char **argv)
 {
 	berth_err err;
-	printf("# Splitting: how close, how fast\n\nMade by `berth-split-table` but for the last paragraph; "
-	       "the method is told in `docs/methods.md`.\n\n");
-	if (quality(&err) == BERTH_OK && speed(argc > 1 ? atoi(argv[1]) : 450, &err) == BERTH_OK)
+	bool speeds = argc > 1 && strcmp(argv[1], "--speed") == 0;
+	if ((speeds ? speed(argc > 2 ? atoi(argv[2]) : 450, &err) : quality(&err)) == BERTH_OK)
 		return 0;
 	fprintf(stderr, "berth-split-table: %s\n", err.msg);
 	return 1;

@@ -1,9 +1,10 @@
-/* berth-zoo-table: prints docs/zoo.md, the models of the zoo against their published figures. Same build,
- * same text. */
+/* berth-zoo-table: prints the tables of docs/zoo.md: the models of the zoo against their published figures.
+ * Same build, same text. */
 #include "zoo.h"
 #include "zoo_figures.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* "4.089 G" with four digits. */
 static void print_count(double x)
@@ -66,31 +67,25 @@ static int figures_table(void)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int models_table(void)
 {
 	int32_t n;
 	const berth_zoo_model *m = berth_zoo_list(&n);
-	if (argc > 1) {
-		fprintf(stderr, "usage: %s\n\nPrints docs/zoo.md.\n", argv[0]);
-		return 2;
-	}
-	printf("# The model zoo\n\nMade by `berth-zoo-table > docs/zoo.md`; a unit test holds the figures to "
-	       "1 %% (3.5 %% for the base transformer, see below).\n\n"
-	       "MACs are multiply-accumulates of the products (convolutions, matrix products) of one forward "
-	       "pass with the values given and otherwise the\n"
-	       "defaults below; FLOPs are twice that plus one an output element of other operators. In "
-	       "inference a normalisation is folded into the\n"
-	       "convolution before it, as exporters do, so a few parameters fewer stand there. Random "
-	       "models: means over seeds 1 to 20.\n\n");
-	int status = figures_table();
-	printf("\nThe sizes that Vaswani et al. print make 63.0 M parameters for the base transformer with "
-	       "37,000 tokens; they say \"about\" of the tokens and\n"
-	       "65 M of the parameters.\n\n## Models and their parameters\n\n| model | what | parameters and "
-	       "defaults |\n|---|---|---|\n");
+	printf("| model | what | parameters and defaults |\n|---|---|---|\n");
 	for (int32_t i = 0; i < n; i++) {
 		printf("| %s | %s | ", m[i].name, m[i].about);
 		print_params(&m[i]);
 		printf(" |\n");
 	}
-	return status;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--models") == 0)
+		return models_table();
+	if (argc == 1)
+		return figures_table();
+	fprintf(stderr, "usage: %s [--models]\n\nPrints the tables of docs/zoo.md.\n", argv[0]);
+	return 2;
 }
