@@ -127,7 +127,8 @@ static void move_joined(berth_moves *m, int32_t coloc, int32_t dev, int32_t size
 		}
 }
 
-/* Units from place at of the topological sequence on: all of them, or those of the first one's device. */
+/* Colocation groups from place at of the topological sequence on: all of them, or those of the first one's
+ * device. */
 static void move_window(berth_moves *m, int32_t coloc, int32_t dev, int32_t size, bool all, int32_t *op_dev)
 {
 	int32_t from = dev_of(m, coloc, op_dev);

@@ -110,7 +110,7 @@ berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_aren
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores);
 
 /* Make and score n placements on all workers: make(ctx, i, worker, op_dev [n_ops]) writes the i-th, and the
- * same again where it becomes the incumbent. rows [workers][n_ops] is room for one a worker; scores out [n].
+ * same again where it becomes the incumbent. rows [workers][n_ops] is scratch, one a worker; scores out [n].
  * The incumbent is chosen in index order. n evaluations. */
 void berth_search_offer_made(berth_search *s, int32_t n,
                              void (*make)(void *ctx, int32_t i, int32_t worker, int32_t *op_dev), void *ctx,

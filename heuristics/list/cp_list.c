@@ -46,7 +46,7 @@ static void draw_keys(cp_list *x)
 		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
 }
 
-/* The first schedule's placement made to fit: restarts leave no room for that in the end. */
+/* The first schedule's placement made to fit: restarts leave no budget for that in the end. */
 static berth_status repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
 {
 	if (berth_score_feasible(s->best))

@@ -321,8 +321,8 @@ static int32_t *find(const dp *d, const table *t, const uint64_t *set)
 	return &t->slot[at];
 }
 
-/* All ideals by breadth, so smaller ones come first. False: there are more than room. */
-static bool list_ideals(dp *d, const table *t, int32_t room, uint64_t *set)
+/* All ideals by breadth, so smaller ones come first. False: there are more than most. */
+static bool list_ideals(dp *d, const table *t, int32_t most, uint64_t *set)
 {
 	d->n_ideals = 1;
 	memset(d->bits, 0, (size_t)d->words * sizeof *d->bits);
@@ -337,7 +337,7 @@ static bool list_ideals(dp *d, const table *t, int32_t room, uint64_t *set)
 			int32_t *slot = find(d, t, set);
 			if (*slot)
 				continue;
-			if (d->n_ideals == room)
+			if (d->n_ideals == most)
 				return false;
 			memcpy(ideal(d, d->n_ideals), set, (size_t)d->words * sizeof *set);
 			*slot = ++d->n_ideals;
@@ -379,17 +379,17 @@ static berth_status find_ideals(dp *d, bool *all, berth_err *err)
 {
 	uint64_t *set;
 	table t = {.cap = 4};
-	int32_t room = MOST_IDEALS;
+	int32_t most = MOST_IDEALS;
 	*all = false;
 	if (d->n_nodes > MOST_NODES)
 		return BERTH_OK;
-	while (t.cap < 2 * (size_t)room + 2)
+	while (t.cap < 2 * (size_t)most + 2)
 		t.cap *= 2;
 	d->words = (d->n_nodes + WORD - 1) / WORD;
 	BERTH_TRY(BERTH_NEW(d->tmp, t.slot, t.cap, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->bits, (size_t)room * (size_t)d->words + 1, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, d->bits, (size_t)most * (size_t)d->words + 1, err));
 	BERTH_TRY(BERTH_NEW(d->tmp, set, d->words, err));
-	*all = list_ideals(d, &t, room, set);
+	*all = list_ideals(d, &t, most, set);
 	return *all ? link_ideals(d, &t, set, err) : BERTH_OK;
 }
 

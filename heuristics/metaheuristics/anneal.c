@@ -21,7 +21,7 @@
 
 enum { MAX_BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
 
-#define FIRST_KEY (UINT32_C(1) << 31) /* with room for moves on both sides */
+#define FIRST_KEY (UINT32_C(1) << 31) /* far enough from both ends for moves */
 
 #define COOLING 0.01       /* last temperature of a run / first one */
 #define LARGEST_MOVE 0.25  /* of all colocation groups */
@@ -115,7 +115,7 @@ static void keep_best(berth_annealer *a)
 }
 
 /* Evaluations that may be made, at most want; where there are keys one is left for the offer of the best. */
-static int32_t room_for(const berth_annealer *a, int32_t want)
+static int32_t budget_left(const berth_annealer *a, int32_t want)
 {
 	int32_t kept = a->op_key != NULL;
 	int32_t left = (int32_t)berth_search_budget_left(a->s, want + kept) - kept;
@@ -123,12 +123,12 @@ static int32_t room_for(const berth_annealer *a, int32_t want)
 }
 
 /* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place,
- * however many are drawn ahead. Returns the steps made; 0: no room. */
+ * however many are drawn ahead. Returns the steps made; 0: no budget left. */
 static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, int64_t n_steps)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	int64_t n = n_steps - done;
-	int32_t left = room_for(a, n < a->block_size ? (int32_t)n : a->block_size);
+	int32_t left = budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
 	if (left == 0)
 		return 0;
 	for (int32_t i = 0; i < left; i++)
@@ -208,7 +208,7 @@ bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_tempera
 {
 	int64_t done = 0, n;
 	a->best = berth_score_worst();
-	if (room_for(a, 1) == 0)
+	if (budget_left(a, 1) == 0)
 		return false;
 	start(a, from);
 	while (done < n_steps) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_DIRECTIONS = 24, N_SEED_SUMS = 3, FIRST_ROUND = 100, SPARE = 4 };
+enum { N_DIRECTIONS = 24, N_SUMS = 3, FIRST_ROUND = 100, SPARE = 4 };
 
 #define FIRST_TEMPERATURE 0.05 /* of the range of the front */
 #define COOLING 0.01
@@ -45,7 +45,7 @@ typedef struct state {
 
 /* ---- the front ---- */
 
-/* How much room the point keeps between its neighbours, as a share of the front; the ends keep all. */
+/* How far apart the neighbours of a point are, as a share of the front. The ends count as infinitely far. */
 static double crowding(const front *f, int32_t i)
 {
 	if (i == 0 || i == f->n - 1)
@@ -161,7 +161,7 @@ static void score_trial(void *ctx, int32_t i, int32_t worker)
 		score(s, worker, s->trial + (size_t)i * (size_t)s->p->n_ops, NULL, s->trial_value[i]);
 }
 
-/* ---- seeds ---- */
+/* ---- first points ---- */
 
 /* Sum of both objectives with a share for the first, each as a fraction of what it is on the front so far. */
 static bool mix(const state *s, double share, berth_objective *out)
@@ -182,7 +182,7 @@ static bool mix(const state *s, double share, berth_objective *out)
 	return berth_objective_parse(text, out, NULL) == BERTH_OK;
 }
 
-static berth_status seed_from(state *s, const berth_objective *objective, const berth_method *m,
+static berth_status start_with(state *s, const berth_objective *objective, const berth_method *m,
                               berth_arena *tmp, berth_err *err)
 {
 	berth_search_cfg cfg = {.objective = *objective, .seed = s->cfg->search.seed};
@@ -201,24 +201,24 @@ static berth_status seed_from(state *s, const berth_objective *objective, const 
 	return st;
 }
 
-static berth_status seed_all(state *s, const berth_objective *objective, berth_arena *tmp, berth_err *err)
+static berth_status start_at(state *s, const berth_objective *objective, berth_arena *tmp, berth_err *err)
 {
 	for (int32_t i = 0; i < berth_n_portfolio; i++)
-		BERTH_TRY(seed_from(s, objective, berth_portfolio_methods[i], tmp, err));
+		BERTH_TRY(start_with(s, objective, berth_portfolio_methods[i], tmp, err));
 	measure(s);
 	return BERTH_OK;
 }
 
 /* Each method for each objective alone, then for sums between them. What must be evaluated to answer at all
  * is counted but not limited. */
-static berth_status seeds(state *s, berth_arena *tmp, berth_err *err)
+static berth_status start(state *s, berth_arena *tmp, berth_err *err)
 {
 	berth_objective between;
-	BERTH_TRY(seed_all(s, &s->cfg->objective[0], tmp, err));
-	BERTH_TRY(seed_all(s, &s->cfg->objective[1], tmp, err));
-	for (int i = 1; i <= N_SEED_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
-		if (mix(s, (double)i / (N_SEED_SUMS + 1), &between))
-			BERTH_TRY(seed_all(s, &between, tmp, err));
+	BERTH_TRY(start_at(s, &s->cfg->objective[0], tmp, err));
+	BERTH_TRY(start_at(s, &s->cfg->objective[1], tmp, err));
+	for (int i = 1; i <= N_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
+		if (mix(s, (double)i / (N_SUMS + 1), &between))
+			BERTH_TRY(start_at(s, &between, tmp, err));
 	return BERTH_OK;
 }
 
@@ -262,7 +262,7 @@ static bool accepts(const state *s, int32_t i)
 	return distance(s, w, s->trial_value[i]) <= distance(s, w, w->value) + w->slack;
 }
 
-/* One step of all walkers; false: no room. */
+/* One step of all walkers; false: no budget left. */
 static bool step(state *s, double temperature)
 {
 	int32_t n = (int32_t)berth_search_budget_left(&s->clock, N_DIRECTIONS);
@@ -332,7 +332,7 @@ static berth_status search(state *s, berth_arena *mem, berth_arena *tmp, berth_e
 		s->f.point[0].op_order = NULL;
 		return BERTH_OK;
 	}
-	BERTH_TRY(seeds(s, tmp, err));
+	BERTH_TRY(start(s, tmp, err));
 	if (berth_can_move(s->p))
 		walk(s);
 	thin(&s->f, s->cfg->most_points);

@@ -17,7 +17,7 @@ typedef struct berth_pareto_point {
 	int32_t *op_dev;   /* [n_ops] */
 	int32_t *op_order; /* [n_ops] the order of its own that its values stand for; NULL: the system's rule
 	                    */
-	const char *method; /* where it came from: a seeding heuristic, or "pareto" */
+	const char *method; /* where it came from: a method of the portfolio, or "pareto" */
 } berth_pareto_point;
 
 typedef struct berth_pareto {

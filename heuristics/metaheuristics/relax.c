@@ -17,7 +17,7 @@ enum {
 	MEMORY_ROUNDS = 8,
 	LARGE = 2000,
 	LARGE_ROUNDS = 3,
-	LARGE_SEEDS = 2,
+	LARGE_METHODS = 2,
 	HUGE_GRAPH = 20000,
 	MOST_RULES = 16,
 	MOST_TURNS = 12
@@ -52,7 +52,7 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 	BERTH_TRY(berth_search_new(q, &cfg, r->work, s, r->err));
 	bool large = q->n_ops > LARGE; /* then the two fastest methods, with their repair, must do */
 	for (int32_t i = 0;
-	     i < berth_n_portfolio && (!large || i < LARGE_SEEDS) && !berth_patience_over(r->until); i++)
+	     i < berth_n_portfolio && (!large || i < LARGE_METHODS) && !berth_patience_over(r->until); i++)
 		BERTH_TRY(berth_method_run(berth_portfolio_methods[i], s, r->tmp, r->err));
 	if (!large && (!berth_score_feasible(s->best) || evaluations > EVALUATIONS))
 		BERTH_TRY(berth_method_run(&berth_method_anneal, s, r->tmp, r->err));

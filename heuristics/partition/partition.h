@@ -7,8 +7,8 @@
 
 #include "search.h"
 
-/* Units and the time that they take and exchange, on some of the devices. Sums of work, of bytes, and of
- * edge times distance stay below 2^30. */
+/* Colocation groups and the time that they take and exchange, on some of the devices. Sums of work, of bytes,
+ * and of edge times distance stay below 2^30. */
 typedef struct partition_job {
 	int32_t n_colocs, n_parts; /* 2 <= n_parts <= n_colocs */
 	int32_t *off, *to; /* CSR [n_colocs+1]; an edge stands at both of its ends, one edge a pair, no loops

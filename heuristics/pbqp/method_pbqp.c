@@ -5,11 +5,11 @@
  * The sum that a PBQP minimises is work and transfers, which is no run time: on equal devices it is least on
  * a single one. So it is solved in rounds under different prices (pbqp_price.h), each answer is simulated,
  * and the best one is kept:
- *   1. the plain problem: times and transfer times;
- *   2. price vectors that refer in turn to the plain answer with nothing waiting for a device, and to a list
- *     schedule (as HEFT makes it); 3. price vectors that refer to the best simulated answer so far; only a
- *     part of the operators, next to one another in topological order, may move, as all at once would leave
- *     the busiest device together; devices with more than the mean load are dearer.
+ * 1. the plain problem: times and transfer times; 2. price vectors that refer in turn to the plain answer
+ *    with nothing waiting for a device, and to a list schedule (as HEFT makes it); 3. price vectors that
+ *    refer to the best simulated answer so far; only a part of the operators, next to one another in
+ *    topological order, may move, as all at once would leave the busiest device together; devices with more
+ *    than the mean load are dearer.
  * A device that an answer filled beyond its memory asks a price per byte from then on. The best placement is
  * also scheduled and offered with that order.
  *
@@ -17,8 +17,8 @@
  * power: joules above idling are added to the prices, which is exact, and the rest is the time that idling
  * devices or the product take from latency.
  *
- * `ceft-pbqp` pins the units of the CEFT critical path to the path's devices in 1. and 2.; rounds 3. are
- * free of them. */
+ * `ceft-pbqp` pins the colocation groups of the CEFT critical path to the path's devices in 1. and 2.; rounds
+ * 3. are free of them. */
 #include "ceft.h"
 #include "coloc.h"
 #include "method.h"
@@ -282,11 +282,11 @@ static berth_status offer_order(rounds *r, berth_arena *tmp, berth_err *err)
 static int32_t count_rounds(const rounds *r)
 {
 	double n = r->p->n_devs, entries = ((double)r->m.n_uses + 3.0 * r->p->n_ops) * n * n + 1,
-	       room = MAX_ENTRIES / entries;
+	       most = MAX_ENTRIES / entries;
 	int32_t all = 2 * N_VECTORS + N_FREE_ROUNDS;
 	if (!(r->x.ns_weight > 0) || !berth_can_move(r->p))
 		return 0; /* the plain problem is all there is */
-	return room < MIN_ROUNDS ? MIN_ROUNDS : room > all ? all : (int32_t)room;
+	return most < MIN_ROUNDS ? MIN_ROUNDS : most > all ? all : (int32_t)most;
 }
 
 static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
@@ -301,8 +301,8 @@ static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 
 /* ---- set-up ---- */
 
-/* Pin the units of the CEFT critical path to its devices, in the prices and in the list schedule. A
- * colocation group that the path has on two devices keeps the later one. */
+/* Pin the colocation groups of the CEFT critical path to its devices, in the prices and in the list schedule.
+ * A colocation group that the path has on two devices keeps the later one. */
 static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	berth_ceft c;

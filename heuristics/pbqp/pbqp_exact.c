@@ -89,10 +89,10 @@ static berth_status explore_parts(search *s, const pbqp_work *w, const int32_t *
 	for (int32_t which = 0; which < n_parts; which++) {
 		berth_arena_mark mark = berth_arena_get_mark(s->mem);
 		pbqp_work view = part_view(w, part, which, alive);
-		int64_t least = pbqp_lower_bound(&view), room = below - (sum - least), got;
-		BERTH_TRY(solve_part(s, &view, room, x, &got, err));
+		int64_t least = pbqp_lower_bound(&view), rest = below - (sum - least), got;
+		BERTH_TRY(solve_part(s, &view, rest, x, &got, err));
 		berth_arena_reset(s->mem, mark);
-		if (got >= room)
+		if (got >= rest)
 			return BERTH_OK;
 		sum += got - least;
 	}

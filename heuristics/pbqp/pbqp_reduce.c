@@ -119,8 +119,8 @@ static void reduce_1(pbqp_reducer *r, int32_t v)
 	r->n_taken.n_r1++;
 }
 
-/* The matrix seen along half-edge h, contiguous: itself, or transposed into room. */
-static const int64_t *oriented(const pbqp_work *w, int32_t h, int64_t *restrict room)
+/* The matrix seen along half-edge h, contiguous: itself, or transposed into buf. */
+static const int64_t *oriented(const pbqp_work *w, int32_t h, int64_t *restrict buf)
 {
 	if (!(h & 1))
 		return w->edge_cost[h >> 1];
@@ -128,8 +128,8 @@ static const int64_t *oriented(const pbqp_work *w, int32_t h, int64_t *restrict 
 	int32_t n = w->n_alts[w->half[h ^ 1].to], m = w->n_alts[w->half[h].to];
 	for (int32_t j = 0; j < m; j++)
 		for (int32_t i = 0; i < n; i++)
-			room[(ptrdiff_t)i * m + j] = c[(ptrdiff_t)j * n + i];
-	return room;
+			buf[(ptrdiff_t)i * m + j] = c[(ptrdiff_t)j * n + i];
+	return buf;
 }
 
 /* d[j][k] = min over i of c[i] + a[i][j] + b[i][k]. */

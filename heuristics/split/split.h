@@ -19,8 +19,8 @@ typedef struct split_communities {
 	int32_t *op_comm;     /* [n_ops] */
 } split_communities;
 
-/* By modularity over mean transfer times, cut to most_ops operators. Units stay whole unless they are
- * larger. In mem. Fails: BERTH_ENOMEM. */
+/* By modularity over mean transfer times, cut to most_ops operators. Colocation groups stay whole unless they
+ * are larger. In mem. Fails: BERTH_ENOMEM. */
 berth_status split_communities_new(const berth_problem *p, int32_t most_ops, berth_arena *mem,
                                    berth_arena *tmp, split_communities *out, berth_err *err);
 
