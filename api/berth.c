@@ -5,7 +5,6 @@
 
 #include "check.h"
 #include "file.h"
-#include "graph_json.h"
 #include "load.h"
 #include "load_system.h"
 #include "solve.h"
@@ -77,10 +76,7 @@ berth_status berth_model_parse(const char *name, const void *data, size_t size, 
 	berth_status st;
 	if (!m)
 		return berth_nomem(err);
-	if (berth_data_is_text(data, size))
-		st = berth_graph_parse_json(name, data, size, &m->mem, &tmp, &m->g, err);
-	else
-		st = berth_graph_parse_onnx(name, data, size, NULL, &m->mem, &tmp, &m->g, NULL, err);
+	st = berth_graph_parse(name, data, size, NULL, &m->mem, &tmp, &m->g, NULL, err);
 	berth_arena_free(&tmp);
 	GIVE(st, m, berth_model_free, out);
 }

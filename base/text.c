@@ -55,6 +55,16 @@ char *berth_text_suggest(char *buf, size_t size, const char *word, const char *c
 	return buf;
 }
 
+bool berth_text_is(const char *data, size_t size)
+{
+	for (size_t i = 0; i < size && i < 256; i++) {
+		unsigned char c = (unsigned char)data[i];
+		if (c < ' ' && c != '\n' && c != '\r' && c != '\t')
+			return false;
+	}
+	return true;
+}
+
 bool berth_text_is_utf8(const char *text, size_t n)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -17,6 +17,9 @@ const char *berth_text_nearest(const char *word, const char *const *list, int32_
 /* Append " (did you mean 'X'?)" or "" to buf, from berth_text_nearest. Returns buf. */
 char *berth_text_suggest(char *buf, size_t size, const char *word, const char *const *list, int32_t n);
 
+/* Is data[size] text, by its first 256 bytes? Text has no control characters but tabs and ends of lines. */
+bool berth_text_is(const char *data, size_t size);
+
 /* Is text[n] well-formed UTF-8? */
 bool berth_text_is_utf8(const char *text, size_t n);
 

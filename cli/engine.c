@@ -84,8 +84,8 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	if (!strchr(argv[0], '/'))
 		BERTH_TRY(find_program(c, argv[0], &argv[0], err));
 	out->engine.argv = argv;
-	const berth_onnx_options given = {c->dim.text, c->dim.n};
-	berth_onnx_options words;
+	const berth_read_options given = {c->dim.text, c->dim.n};
+	berth_read_options words;
 	BERTH_TRY(berth_graph_split(e->model ? e->model : graph, &given, &c->mem, &out->model, &words, err));
 	out->dim = words.dim;
 	out->n_dims = words.n_dims;

@@ -3,7 +3,7 @@
 
 #include "print.h"
 
-static void warn(const cli *c, const char *spec, const berth_onnx_report *r)
+static void warn(const cli *c, const char *spec, const berth_read_report *r)
 {
 	for (int32_t i = 0; i < r->n_warnings; i++)
 		cli_warn(c, "%s: %s", spec, r->warning[i]);
@@ -12,11 +12,11 @@ static void warn(const cli *c, const char *spec, const berth_onnx_report *r)
 		         r->loop_name[i]);
 }
 
-berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx_report *report,
+berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read_report *report,
                             berth_err *err)
 {
-	berth_onnx_options opt = {c->dim.text, c->dim.n};
-	berth_onnx_report r;
+	berth_read_options opt = {c->dim.text, c->dim.n};
+	berth_read_report r;
 	BERTH_TRY(berth_graph_load(spec, &opt, &c->mem, &c->tmp, g, &r, err));
 	warn(c, spec, &r);
 	if (report)
@@ -25,10 +25,10 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx
 }
 
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
-                               berth_onnx_report *report, berth_err *err)
+                               berth_read_report *report, berth_err *err)
 {
-	berth_onnx_options opt = {c->dim.text, c->dim.n};
-	berth_onnx_report r;
+	berth_read_options opt = {c->dim.text, c->dim.n};
+	berth_read_report r;
 	BERTH_TRY(berth_instance_load(graph, system, &opt, &c->mem, &c->tmp, g, s, &r, err));
 	warn(c, graph, &r);
 	if (report)

@@ -17,10 +17,10 @@
 
 /* berth_graph_load and berth_instance_load with c->dim. Warnings of an ONNX model go to standard error,
  * unless --quiet. report may be NULL. */
-berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_onnx_report *report,
+berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read_report *report,
                             berth_err *err);
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
-                               berth_onnx_report *report, berth_err *err);
+                               berth_read_report *report, berth_err *err);
 
 /* berth_placement_read; its warning goes to standard error, unless --quiet. */
 berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, const berth_system *s,

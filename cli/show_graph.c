@@ -32,7 +32,7 @@ typedef struct view {
 	int64_t *dev_total_ns;    /* [n_devs] sum of operator times; -1: some operator cannot run there */
 	int32_t *dev_cannot;      /* [n_devs] operators that cannot run there */
 	int64_t *dev_type_ns;     /* [n_devs][n_types + 1] of those that can */
-	berth_onnx_report onnx;   /* of an ONNX model; zero otherwise */
+	berth_read_report onnx;   /* of an ONNX model; zero otherwise */
 	bool has_times;
 	berth_ort_report times;   /* of the last --times */
 	berth_training_report training; /* of --training; zero otherwise */
@@ -165,7 +165,7 @@ static void put_ns(berth_json_out *w, const char *key, int64_t ns)
 }
 
 /* What an ONNX model said of itself, and what had to be assumed. */
-static void put_onnx(berth_json_out *w, const berth_onnx_report *r)
+static void put_onnx(berth_json_out *w, const berth_read_report *r)
 {
 	if (!r->n_nodes)
 		return;
@@ -314,7 +314,7 @@ static void print_training(const view *v)
 /* What an importer had to assume. Only ONNX models have nodes. */
 static void print_onnx(const view *v)
 {
-	const berth_onnx_report *r = &v->onnx;
+	const berth_read_report *r = &v->onnx;
 	if (r->n_nodes)
 		printf("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
 	for (int32_t i = 0; i < r->n_dims; i++)

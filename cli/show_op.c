@@ -38,7 +38,7 @@ static const char *said(cli *c, const cJSON *doc, const char *key, const char *p
 
 static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, view *v, berth_err *err)
 {
-	berth_onnx_options opt = {c->dim.text, c->dim.n};
+	berth_read_options opt = {c->dim.text, c->dim.n};
 	const char *spec = a->graph ? a->graph : said(c, doc, "graph", "zoo");
 	berth_err why;
 	berth_status st =

@@ -211,6 +211,17 @@ berth_status berth_graph_parse_json(const char *file, const char *text, size_t s
 	return st;
 }
 
+static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                 berth_err *err)
+{
+	(void)opt;
+	(void)report;
+	return berth_graph_parse_json(from->name, from->data, from->size, mem, tmp, out, err);
+}
+
+const berth_format berth_format_json = {"berth-graph", false, berth_text_is, parse_format};
+
 /* ---- writing ---- */
 
 static void put_nonzero(berth_json_out *w, const char *key, int64_t x)

@@ -60,9 +60,13 @@ BERTH_API const char *berth_version(void);
 typedef struct berth_model berth_model;     /* operators and the tensors between them */
 typedef struct berth_machine berth_machine; /* devices and the links between them */
 
-/* A model from an ONNX file, a berth-graph file or "zoo:NAME[:key=value...]". */
+/* A model from a file or "zoo:NAME[:key=value...]". Files, told apart by their content: berth-graph
+ * (JSON), ONNX, GGUF, Graphviz DOT, STG (Standard Task Graph Set), DAX (Pegasus), and the graph of a
+ * workload of Tarnawski et al. (2020). Words behind the name (":key=value") are sizes of ONNX and GGUF
+ * models and units of task graphs. Weights are not read. */
 BERTH_API berth_status berth_model_load(const char *spec, berth_model **out, berth_err *err);
-/* The same from the bytes of such a file; name stands for it in messages. */
+/* The same from the bytes of such a file; name stands for it in messages. A GGUF model in several files
+ * must be loaded. */
 BERTH_API berth_status berth_model_parse(const char *name, const void *data, size_t size, berth_model **out,
                                          berth_err *err);
 BERTH_API void berth_model_free(berth_model *model);

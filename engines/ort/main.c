@@ -212,7 +212,7 @@ static berth_status same_graph(const engine *e, const berth_json *q, berth_err *
 }
 
 /* "dims":["batch=8", ...], where berth was told some. */
-static berth_status read_dims(engine *e, const berth_json *q, berth_onnx_options *opt, berth_err *err)
+static berth_status read_dims(engine *e, const berth_json *q, berth_read_options *opt, berth_err *err)
 {
 	berth_json list = {0};
 	const cJSON *one;
@@ -234,7 +234,7 @@ static berth_status read_dims(engine *e, const berth_json *q, berth_onnx_options
 static berth_status load(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
 	const char *path = NULL;
-	berth_onnx_options opt = {0};
+	berth_read_options opt = {0};
 	BERTH_TRY(berth_json_string(q, "model", true, &path, err));
 	unload(e);
 	if (strncmp(path, "zoo:", 4) == 0)

@@ -11,7 +11,7 @@
 
 /* ---- decoding ---- */
 
-static berth_status decode(ort_model *m, const char *path, const berth_onnx_options *opt, berth_err *err)
+static berth_status decode(ort_model *m, const char *path, const berth_read_options *opt, berth_err *err)
 {
 	int32_t n_weights;
 	BERTH_TRY(berth_file_map(path, &m->file_data, &m->file_size, err));
@@ -492,7 +492,7 @@ static berth_status expect(ort_model *m, berth_err *err)
 	return st;
 }
 
-berth_status ort_model_open(ort_lib *lib, const char *path, const berth_onnx_options *opt, int level,
+berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_options *opt, int level,
                             berth_arena *mem, ort_model *out, berth_err *err)
 {
 	*out = (ort_model){.lib = lib, .mem = mem, .level = level};

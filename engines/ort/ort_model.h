@@ -39,7 +39,7 @@ typedef struct ort_model {
 /* Load the model with the dimensions of opt, make what it lacks, run it once. Everything lives in mem;
  * ort_model_close gives back what is not memory. Fails: BERTH_EFORMAT (no ONNX, not to be run), BERTH_EIO,
  * BERTH_ENOMEM. */
-berth_status ort_model_open(ort_lib *lib, const char *path, const berth_onnx_options *opt, int level,
+berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_options *opt, int level,
                             berth_arena *mem, ort_model *out, berth_err *err);
 void ort_model_close(ort_model *m);
 

@@ -2,11 +2,14 @@
 #include "load_system.h"
 
 #include "file.h"
+#include "graph_json.h"
 #include "json.h"
 #include "load.h"
+#include "onnx.h"
 #include "system_json.h"
 #include "systems_builtin.h"
 #include "tarnawski.h"
+#include "tarnawski_system.h"
 #include "zoo.h"
 
 #include <string.h>
@@ -82,8 +85,9 @@ static berth_status input_of_data(const char *path, const char *text, size_t siz
                                   berth_err *err)
 {
 	cJSON *doc;
-	if (berth_format_of(text, size) != BERTH_FORMAT_JSON) {
-		bool policy = berth_format_of(text, size) == BERTH_FORMAT_ONNX &&
+	const berth_format *format = berth_format_of(text, size);
+	if (format != &berth_format_json) {
+		bool policy = format == &berth_format_onnx &&
 		              is_safetensors((const unsigned char *)text, size);
 		*out = policy ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
 		return BERTH_OK;
@@ -124,7 +128,7 @@ bool berth_is_workload(const char *spec)
 	if (berth_zoo_is_spec(spec) || map_file(spec, &data, &size, NULL) != BERTH_OK)
 		return false;
 	const char *text = data ? (const char *)data : "";
-	bool found = berth_data_is_text(text, size) && berth_tarnawski_is(text, size);
+	bool found = berth_format_of(text, size) == &berth_format_tarnawski;
 	berth_file_unmap(data, size);
 	return found;
 }
@@ -137,21 +141,21 @@ static berth_status load_workload(const char *path, berth_arena *mem, berth_aren
 	size_t size;
 	BERTH_TRY(map_file(path, &data, &size, err));
 	const char *text = data ? (const char *)data : "";
-	*found = berth_data_is_text(text, size) && berth_tarnawski_is(text, size);
+	*found = berth_format_of(text, size) == &berth_format_tarnawski;
 	berth_status st = *found ? berth_tarnawski_parse(path, text, size, mem, tmp, g, s, err) : BERTH_OK;
 	berth_file_unmap(data, size);
 	return st;
 }
 
-berth_status berth_instance_load(const char *graph, const char *system, const berth_onnx_options *opt,
+berth_status berth_instance_load(const char *graph, const char *system, const berth_read_options *opt,
                                  berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
-                                 berth_onnx_report *report, berth_err *err)
+                                 berth_read_report *report, berth_err *err)
 {
 	bool found = false;
 	if (!berth_zoo_is_spec(graph))
 		BERTH_TRY(load_workload(graph, mem, tmp, g, s, &found, err));
 	if (found && report)
-		*report = (berth_onnx_report){0};
+		*report = (berth_read_report){0};
 	if (!found && !system)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "--on SYSTEM is missing: %s brings no machine of its own", graph);

@@ -34,8 +34,8 @@ bool berth_is_workload(const char *spec);
  *   opt, report  as in berth_graph_load
  * Fails: as berth_graph_load and berth_system_load; BERTH_EINVAL where system is NULL and graph brings
  * none. */
-berth_status berth_instance_load(const char *graph, const char *system, const berth_onnx_options *opt,
+berth_status berth_instance_load(const char *graph, const char *system, const berth_read_options *opt,
                                  berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
-                                 berth_onnx_report *report, berth_err *err);
+                                 berth_read_report *report, berth_err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* The passes of the importer: read, resolve, infer, find weights, fold, build. */
 #include "onnx.h"
 
-#include "file.h"
 #include "onnx_infer.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ typedef struct build {
 	name_table names;
 	int32_t *node_op;    /* [n_nodes] */
 	int32_t *value_seen; /* [n_values] the last node that counted the value, + 1 */
-	berth_onnx_report report;
+	berth_read_report report;
 } build;
 
 static int64_t add(int64_t a, int64_t b)
@@ -236,7 +236,7 @@ static berth_status copy_text(berth_arena *mem, const char *from, const char **t
 	return *to ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_onnx_report *r, berth_err *err)
+static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_read_report *r, berth_err *err)
 {
 	r->n_nodes = (int32_t)m->n_nodes;
 	r->n_warnings = (int32_t)m->n_warnings;
@@ -270,8 +270,8 @@ static berth_status graph_name(const onnx_model *m, const char **out, berth_err 
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status import(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem, berth_graph *out,
-                           berth_onnx_report *report, berth_err *err)
+static berth_status import(onnx_model *m, const berth_read_options *opt, berth_arena *mem, berth_graph *out,
+                           berth_read_report *report, berth_err *err)
 {
 	build s = {.m = m};
 	berth_graph g;
@@ -353,8 +353,8 @@ static void budget_free(void *ctx, void *p)
 		free(p);
 }
 
-static berth_status import_within(onnx_model *m, const berth_onnx_options *opt, berth_arena *mem,
-                                  berth_graph *out, berth_onnx_report *report, berth_err *err)
+static berth_status import_within(onnx_model *m, const berth_read_options *opt, berth_arena *mem,
+                                  berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	budget b = {{budget_alloc, budget_free, &b},
 	            {mem->hook, m->tmp->hook},
@@ -381,8 +381,8 @@ static berth_status import_within(onnx_model *m, const berth_onnx_options *opt, 
 }
 
 berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size,
-                                    const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp,
-                                    berth_graph *out, berth_onnx_report *report, berth_err *err)
+                                    const berth_read_options *opt, berth_arena *mem, berth_arena *tmp,
+                                    berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	onnx_model m = {.file = file, .data = data, .size = size, .tmp = tmp};
 	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
@@ -393,20 +393,17 @@ berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data,
 	return st;
 }
 
-berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *opt, berth_arena *mem,
-                                   berth_arena *tmp, berth_graph *out, berth_onnx_report *report,
-                                   berth_err *err)
+static bool is_binary(const char *data, size_t size)
 {
-	const unsigned char *data;
-	size_t size;
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
-	berth_status st = berth_graph_parse_onnx(path, data, size, opt, mem, tmp, out, report, err);
-	berth_file_unmap(data, size);
-	return st;
+	return !berth_text_is(data, size);
 }
 
-berth_status berth_graph_read_onnx(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err)
+static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                 berth_err *err)
 {
-	return berth_graph_load_onnx(path, NULL, mem, tmp, out, NULL, err);
+	const unsigned char *data = (const unsigned char *)from->data;
+	return berth_graph_parse_onnx(from->name, data, from->size, opt, mem, tmp, out, report, err);
 }
+
+const berth_format berth_format_onnx = {"ONNX", true, is_binary, parse_format};

@@ -35,30 +35,7 @@
 #ifndef BERTH_ONNX_H
 #define BERTH_ONNX_H
 
-#include "graph.h"
-
-/* How to read. Zero-initialised: symbolic and unnamed unknown dimensions of graph inputs are 1. */
-typedef struct berth_onnx_options {
-	const char *const *dim; /* [n_dims] "NAME=VALUE": symbolic dimensions, or how often the loop of that
-	                           name runs; values 1 to 2^31-1 */
-	int32_t n_dims;
-} berth_onnx_options;
-
-/* What reading found; strings live in the graph's arena. */
-typedef struct berth_onnx_report {
-	int32_t n_nodes, n_folded; /* nodes of the file's graph, and those among them that are no operators */
-	int32_t n_outputs, n_unknown; /* outputs of operators, and those among them without a full shape and
-	                                 type */
-	int32_t n_weight_inputs;      /* graph inputs taken for parameters */
-	double param_elements;        /* elements of all parameters, shared ones once */
-	int32_t n_dims;               /* symbolic dimensions of the graph inputs: */
-	const char **dim_name;
-	int64_t *dim_value;
-	int32_t n_loops; /* loops whose trips neither the file nor an option states: taken for one */
-	const char **loop_name;
-	int32_t n_warnings;           /* an operator type that is not known, once a type */
-	const char **warning;
-} berth_onnx_report;
+#include "graph_format.h"
 
 /* Graph of the model in data[size]; file is the name shown in messages, and its stem the graph's name. opt
  * and report may be NULL. tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, byte or node, what was
@@ -67,16 +44,9 @@ typedef struct berth_onnx_report {
  * model that needs more is BERTH_EFORMAT; they must have one allocator). Time is O(bytes outside of
  * weights). */
 berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data, size_t size,
-                                    const berth_onnx_options *opt, berth_arena *mem, berth_arena *tmp,
-                                    berth_graph *out, berth_onnx_report *report, berth_err *err);
+                                    const berth_read_options *opt, berth_arena *mem, berth_arena *tmp,
+                                    berth_graph *out, berth_read_report *report, berth_err *err);
 
-/* The same of a file. Also fails: BERTH_EIO. */
-berth_status berth_graph_load_onnx(const char *path, const berth_onnx_options *opt, berth_arena *mem,
-                                   berth_arena *tmp, berth_graph *out, berth_onnx_report *report,
-                                   berth_err *err);
-
-/* The same without options and report. */
-berth_status berth_graph_read_onnx(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *out,
-                                   berth_err *err);
+extern const berth_format berth_format_onnx; /* any file that is no text */
 
 #endif

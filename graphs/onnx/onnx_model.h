@@ -170,7 +170,7 @@ berth_status onnx_read_model(onnx_model *m, berth_err *err);
 
 /* Every used value has a producer and every symbolic dimension a value; topological order. Fails:
  * BERTH_EFORMAT, BERTH_EINVAL, BERTH_ENOMEM. */
-berth_status onnx_resolve(onnx_model *m, const berth_onnx_options *opt, berth_err *err);
+berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt, berth_err *err);
 
 /* ---- onnx_tensor.c ---- */
 

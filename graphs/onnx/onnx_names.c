@@ -52,7 +52,7 @@ static berth_status apply_option(onnx_model *m, const char *text, berth_err *err
 }
 
 /* Symbols of graph inputs are 1 unless an option says otherwise; those of other values stay unknown (0). */
-static berth_status resolve_symbols(onnx_model *m, const berth_onnx_options *opt, berth_err *err)
+static berth_status resolve_symbols(onnx_model *m, const berth_read_options *opt, berth_err *err)
 {
 	for (int32_t i = 0; opt && i < opt->n_dims; i++)
 		BERTH_TRY(apply_option(m, opt->dim[i], err));
@@ -211,7 +211,7 @@ static berth_status order_nodes(onnx_model *m, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status onnx_resolve(onnx_model *m, const berth_onnx_options *opt, berth_err *err)
+berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt, berth_err *err)
 {
 	BERTH_TRY(resolve_symbols(m, opt, err));
 	for (size_t i = 0; i < m->n_values; i++)

@@ -1,6 +1,6 @@
 /* Pegasus workflows (DAX); see tasks.h. Of XML it takes elements with attributes, comments, CDATA and the
- * five named entities and numbers; a document type is refused. Written by hand, as only tags matter: nothing
- * is kept but jobs, files and their uses. */
+ * five named entities and numbers; a document type is refused. Written by hand, as only tags matter:
+ * nothing is kept but jobs, files and their uses. */
 #include "task_graph.h"
 
 #include "columns.h"
@@ -628,3 +628,21 @@ berth_status berth_graph_parse_dax(const char *file, const char *text, size_t si
 		*out = g;
 	return st;
 }
+
+static bool is_dax(const char *data, size_t size)
+{
+	scan s = scan_begin(data, size);
+	return scan_peek(&s) == '<';
+}
+
+static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                 berth_err *err)
+{
+	berth_task_options o;
+	(void)report;
+	BERTH_TRY(berth_task_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
+	return berth_graph_parse_dax(from->name, from->data, from->size, &o, mem, tmp, out, err);
+}
+
+const berth_format berth_format_dax = {"DAX", true, is_dax, parse_format};

@@ -246,7 +246,8 @@ static berth_status edge_attr(reader *r, scan_word key, scan_word value, size_t 
 	return rank_time(r, edge_times, key, value, at, &a->time);
 }
 
-/* "[key=value, ...]", any number of times; a key alone is "true". Either node or edge takes them, or none. */
+/* "[key=value, ...]", any number of times; a key alone is "true". Either node or edge takes them, or
+ * none. */
 static berth_status attr_lists(reader *r, node_attrs *node, int32_t op, edge_attrs *edge)
 {
 	BERTH_TRY(skip(r));
@@ -650,3 +651,28 @@ berth_status berth_graph_parse_dot(const char *file, const char *text, size_t si
 		*out = g;
 	return st;
 }
+
+static bool is_dot(const char *data, size_t size)
+{
+	static const char *const words[] = {"strict", "digraph", "graph"};
+	scan s = scan_begin(data, size);
+	scan_word w = {s.text + s.at, 0};
+	while (s.at + w.n < s.size && isalpha((unsigned char)w.text[w.n]))
+		w.n++;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (scan_is_any_case(w, words[i]))
+			return true;
+	return false;
+}
+
+static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                 berth_err *err)
+{
+	berth_task_options o;
+	(void)report;
+	BERTH_TRY(berth_task_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
+	return berth_graph_parse_dot(from->name, from->data, from->size, &o, mem, tmp, out, err);
+}
+
+const berth_format berth_format_dot = {"DOT", true, is_dot, parse_format};

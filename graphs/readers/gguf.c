@@ -91,7 +91,7 @@ static berth_status read_files(gguf_file *file, int32_t n_files, gguf_meta *meta
 	BERTH_TRY(gguf_read_meta(&file[0], meta, err));
 	if (meta->n_files > 1 && meta->n_files != n_files)
 		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: one of %lld parts; expected it to be named NAME-00001-of-%05lld.gguf, "
+		                  "%s: one of %lld parts; expected a file named NAME-00001-of-%05lld.gguf, "
 		                  "with the others beside it",
 		                  file[0].name, (long long)meta->n_files, (long long)meta->n_files);
 	BERTH_TRY(gguf_model_new(meta, tmp, m, err));
@@ -231,6 +231,7 @@ static int32_t parts_of(const char *path, size_t *at)
 	return parts > 1 ? parts : 1;
 }
 
+/* The part of that number, which is not the first. */
 static berth_status map_part(const char *path, size_t at, int32_t part, berth_arena *tmp, gguf_file *f,
                              berth_err *err)
 {
@@ -238,36 +239,57 @@ static berth_status map_part(const char *path, size_t at, int32_t part, berth_ar
 	char digits[16];
 	if (!name)
 		return berth_nomem(err);
-	if (part) {
-		snprintf(digits, sizeof digits, "%05d", part + 1);
-		memcpy(name + at, digits, 5);
-	}
+	snprintf(digits, sizeof digits, "%05d", part + 1);
+	memcpy(name + at, digits, 5);
 	*f = (gguf_file){.name = name};
 	return berth_file_map(name, &f->data, &f->size, err);
 }
 
-static berth_status load(const char *path, const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
-                         berth_graph *out, berth_gguf_report *report, berth_err *err)
+/* The first part is given; the others stand beside it. Only the pages of their headers are touched. */
+static berth_status parse_parts(const gguf_file *first, const berth_gguf_options *opt, berth_arena *mem,
+                                berth_arena *tmp, berth_graph *out, berth_gguf_report *report, berth_err *err)
 {
 	size_t at = 0;
-	int32_t n = parts_of(path, &at), mapped = 0;
+	int32_t n = parts_of(first->name, &at), mapped = 1;
 	gguf_file *file;
-	berth_status st = BERTH_NEW(tmp, file, n, err);
+	BERTH_TRY(BERTH_NEW(tmp, file, n, err));
+	file[0] = *first;
+	berth_status st = BERTH_OK;
 	for (; st == BERTH_OK && mapped < n; mapped++)
-		st = map_part(path, at, mapped, tmp, &file[mapped], err);
+		st = map_part(first->name, at, mapped, tmp, &file[mapped], err);
 	if (st == BERTH_OK)
-		st = parse_reset(file, n, path, opt, mem, tmp, out, report, err);
-	for (int32_t i = 0; i < mapped; i++)
+		st = parse_reset(file, n, first->name, opt, mem, tmp, out, report, err);
+	for (int32_t i = 1; i < mapped; i++)
 		berth_file_unmap(file[i].data, file[i].size);
 	return st;
 }
 
-berth_status berth_graph_load_gguf(const char *path, const berth_gguf_options *opt, berth_arena *mem,
-                                   berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
-                                   berth_err *err)
+/* ---- the format ---- */
+
+static berth_status fill_read_report(const berth_gguf_report *r, const berth_gguf_options *opt,
+                                     berth_arena *mem, berth_read_report *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = load(path, opt, mem, tmp, out, report, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	*out = (berth_read_report){.n_dims = 2, .n_warnings = r->n_warnings, .warning = r->warning};
+	BERTH_TRY(BERTH_NEW(mem, out->dim_name, out->n_dims, err));
+	BERTH_TRY(BERTH_NEW(mem, out->dim_value, out->n_dims, err));
+	out->dim_name[0] = "batch";
+	out->dim_value[0] = opt->batch;
+	out->dim_name[1] = "context";
+	out->dim_value[1] = r->context;
+	return BERTH_OK;
 }
+
+static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                 berth_err *err)
+{
+	berth_gguf_options o;
+	berth_gguf_report r;
+	gguf_file first = {.name = from->name, .data = (const unsigned char *)from->data, .size = from->size};
+	BERTH_TRY(berth_gguf_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
+	BERTH_TRY(from->is_path ? parse_parts(&first, &o, mem, tmp, out, &r, err)
+	                       : parse_reset(&first, 1, from->name, &o, mem, tmp, out, &r, err));
+	return fill_read_report(&r, &o, mem, report, err);
+}
+
+const berth_format berth_format_gguf = {"GGUF", true, gguf_is, parse_format};

@@ -1,6 +1,7 @@
 /* GGUF files (llama.cpp's models) to operator graphs: decoders like Llama and mixtures of experts. Only the
  * header is read: keys and the records of tensors; a file that ends behind them (the first megabytes of a
- * download) is enough. Parts of a split file (NAME-00001-of-00003.gguf) are found beside the first.
+ * download) is enough. Parts of a split file (NAME-00001-of-00003.gguf) are found beside the first,
+ * where the name is a path.
  *
  * The graph: the operators of decoder.h, from the tensors that are there: projections with or without bias,
  * fused queries, keys and values, norms before and after, gated feed-forward networks, experts, shared
@@ -15,7 +16,7 @@
 #ifndef BERTH_GGUF_H
 #define BERTH_GGUF_H
 
-#include "graph.h"
+#include "graph_format.h"
 
 typedef struct berth_gguf_options {
 	int64_t batch;      /* sequences at once */
@@ -45,17 +46,14 @@ typedef struct berth_gguf_report {
 	const char **warning;
 } berth_gguf_report;
 
-/* Graph of the header in data[size], which must hold the whole model; opt (NULL: defaults) and report may be
- * NULL. tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown
+/* Graph of the header in data[size], which must hold the whole model; opt (NULL: defaults) and report may
+ * be NULL. tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown
  * architecture), BERTH_EINVAL (sizes beyond 2^53 bytes by the options), BERTH_ENOMEM. O(bytes of the
  * header). */
 berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,
                                     const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
                                     berth_graph *out, berth_gguf_report *report, berth_err *err);
 
-/* The same of a file with all its parts. Also fails: BERTH_EIO. */
-berth_status berth_graph_load_gguf(const char *path, const berth_gguf_options *opt, berth_arena *mem,
-                                   berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
-                                   berth_err *err);
+extern const berth_format berth_format_gguf; /* begins with "GGUF" */
 
 #endif

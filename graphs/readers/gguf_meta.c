@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Known architectures. Which layers of them attend within a window is a fact of the models; files may say it
- * otherwise (attention.sliding_window_pattern). */
+/* Known architectures. Which layers of them attend within a window is a fact of the models; files may say
+ * it otherwise (attention.sliding_window_pattern). */
 static const gguf_arch archs[] = {
 	{"llama", 0, false}, {"arcee", 0, false}, {"baichuan", 0, false}, {"bailingmoe", 0, false},
 	{"bailingmoe2", 0, false}, {"command-r", 0, false},

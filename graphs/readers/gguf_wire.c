@@ -9,7 +9,7 @@ enum { DEEPEST_ARRAY = 4, LEAST_KEY = 13, LEAST_TENSOR = 33, SHOWN = 60 };
 
 static const size_t kind_bytes[GGUF_KINDS] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-bool gguf_is(const unsigned char *data, size_t size)
+bool gguf_is(const char *data, size_t size)
 {
 	return size >= 4 && memcmp(data, "GGUF", 4) == 0;
 }
@@ -105,7 +105,7 @@ berth_status gguf_open(gguf_file *f, berth_err *err)
 {
 	uint64_t version;
 	f->at = 4;
-	if (!gguf_is(f->data, f->size))
+	if (!gguf_is((const char *)f->data, f->size))
 		return gguf_fail(f, 0, err, "no GGUF file; expected it to begin with GGUF");
 	BERTH_TRY(take(f, 4, "the version", &version, err));
 	if (version == 2u << 24 || version == 3u << 24)

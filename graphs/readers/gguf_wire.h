@@ -68,7 +68,7 @@ typedef struct ggml_type {
 const ggml_type *ggml_type_of(uint32_t id);
 
 /* Does data begin as a GGUF file does? */
-bool gguf_is(const unsigned char *data, size_t size);
+bool gguf_is(const char *data, size_t size);
 
 /* All of these fail with BERTH_EFORMAT: "NAME: byte N: what was found; what was expected". */
 berth_status gguf_fail(const gguf_file *f, size_t at, berth_err *err, const char *fmt, ...)

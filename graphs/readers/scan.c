@@ -1,6 +1,8 @@
 /* See scan.h. */
 #include "scan.h"
 
+#include "text.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -71,6 +73,21 @@ bool scan_past(scan *s, const char *word)
 		if (s->text[s->at] == word[0] && scan_take(s, word))
 			return true;
 	return false;
+}
+
+scan scan_begin(const char *data, size_t size)
+{
+	scan s = {"", data, berth_text_is(data, size) ? size : 0, 0};
+	scan_take(&s, "\xef\xbb\xbf");
+	for (;;) {
+		scan_spaces(&s);
+		if (scan_take(&s, "//") || scan_take(&s, "#"))
+			scan_past(&s, "\n");
+		else if (scan_take(&s, "/*"))
+			scan_past(&s, "*/");
+		else
+			return s;
+	}
 }
 
 bool scan_is(scan_word w, const char *text)

@@ -19,6 +19,10 @@ typedef struct scan_word {
 	size_t n;
 } scan_word;
 
+/* Where the content of a text begins: past spaces, comments of any of the formats, and the mark of UTF-8.
+ * At its end where data is no text. For telling formats apart; it has no name for messages. */
+scan scan_begin(const char *data, size_t size);
+
 /* "FILE:LINE:COLUMN: ..." of the byte at; always returns BERTH_EFORMAT. */
 berth_status scan_fail(const scan *s, size_t at, berth_err *err, const char *fmt, ...) BERTH_PRINTF(4, 5);
 /* The same place before the message of a callee that knows none, where st is BERTH_EFORMAT. Returns st. */

@@ -3,6 +3,7 @@
  * many numbers behind the number of predecessors. */
 #include "task_graph.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,3 +190,21 @@ berth_status berth_graph_parse_stg(const char *file, const char *text, size_t si
 		*out = g;
 	return st;
 }
+
+static bool is_stg(const char *data, size_t size)
+{
+	scan s = scan_begin(data, size);
+	return isdigit((unsigned char)scan_peek(&s));
+}
+
+static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                 berth_err *err)
+{
+	berth_task_options o;
+	(void)report;
+	BERTH_TRY(berth_task_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
+	return berth_graph_parse_stg(from->name, from->data, from->size, &o, mem, tmp, out, err);
+}
+
+const berth_format berth_format_stg = {"STG", true, is_stg, parse_format};

@@ -19,8 +19,8 @@ berth_status task_graph_op(task_graph *t, const berth_op_spec *spec, double time
 /* May the operator take that time (in units of the file; NAN: not known)? For a message with the place; the
  * time itself comes by task_graph_time. */
 berth_status task_graph_check_time(const task_graph *t, int32_t op, double time);
-/* The time (in units of the file; NAN: not known) of an operator that is there, once; dummy: one of which no
- * FLOPs are known either takes 0. */
+/* The time (in units of the file; NAN: not known) of an operator that is there, once; dummy: one of which
+ * no FLOPs are known either takes 0. */
 berth_status task_graph_time(task_graph *t, int32_t op, double time, bool dummy);
 /* Bytes of an edge of that time, at most 2^53; -1: more. */
 int64_t task_graph_bytes(const task_graph *t, double time);

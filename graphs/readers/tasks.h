@@ -8,7 +8,7 @@
 #ifndef BERTH_TASKS_H
 #define BERTH_TASKS_H
 
-#include "graph.h"
+#include "graph_format.h"
 
 typedef struct berth_task_options {
 	double unit;        /* seconds that one unit of time in the file stands for */
@@ -41,6 +41,8 @@ berth_status berth_graph_parse_dot(const char *file, const char *text, size_t si
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err);
 
+extern const berth_format berth_format_dot; /* begins with strict, digraph or graph */
+
 /* STG: the number of tasks (without the two dummies), then a line for each: number, time, number of
  * predecessors and their numbers, each followed by the cost of its edge in the form with communication;
  * comments after #. Operators are named by their numbers. Edges without a cost carry 0 bytes. */
@@ -48,13 +50,16 @@ berth_status berth_graph_parse_stg(const char *file, const char *text, size_t si
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err);
 
-/* DAX: XML of Pegasus 2 and 3: jobs with runtime, the files that they use with link="input" or "output" and
- * size, and child/parent. Operators are named by their jobs' ids, their type is the job's name. A file is
- * one tensor from the job that makes it to those that take it; a child that takes nothing of its parent gets
- * an edge of 0 bytes. Files that no job takes leave the graph; files that no job makes are read from
- * outside. */
+extern const berth_format berth_format_stg; /* begins with a digit */
+
+/* DAX: XML of Pegasus 2 and 3: jobs with runtime, the files that they use with link="input" or "output"
+ * and size, and child/parent. Operators are named by their jobs' ids, their type is the job's name. A
+ * file is one tensor from the job that makes it to those that take it; a child that takes nothing of its
+ * parent gets an edge of 0 bytes. Files that no job takes leave the graph; files that no job makes are
+ * read from outside. */
 berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size,
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err);
+extern const berth_format berth_format_dax; /* begins with < */
 
 #endif

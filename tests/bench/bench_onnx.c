@@ -2,6 +2,7 @@
  * and files made to be expensive, a megabyte each. */
 #include "bench.h"
 
+#include "load.h"
 #include "onnx.h"
 #include "onnx_costly.h"
 
@@ -129,7 +130,7 @@ static void read_model(void *ctx)
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
 	berth_err err;
-	if (berth_graph_read_onnx(ctx, &mem, &tmp, &g, &err) != BERTH_OK || g.n_ops != LAYERS) {
+	if (berth_graph_load(ctx, NULL, &mem, &tmp, &g, NULL, &err) != BERTH_OK || g.n_ops != LAYERS) {
 		fprintf(stderr, "berth-bench: %s\n", err.msg);
 		exit(1);
 	}

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
-	berth_onnx_report r;
+	berth_read_report r;
 	berth_err err = {0};
 	berth_status st = berth_graph_parse_onnx("f.onnx", data, size, NULL, &mem, &tmp, &g, &r, &err);
 	if (st == BERTH_OK ? berth_graph_check(&g, &err) != BERTH_OK

@@ -1,7 +1,7 @@
 /* Fuzzing of the reader of published workloads: what it accepts compiles, and everything on the first device
  * has a value under its cost model. */
 #include "eval.h"
-#include "tarnawski.h"
+#include "tarnawski_system.h"
 
 #include <math.h>
 #include <stdlib.h>

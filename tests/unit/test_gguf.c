@@ -332,7 +332,7 @@ static void write_file(const char *path, const gguf_bytes *b)
 	assert_int_equal(fclose(f), 0);
 }
 
-static berth_status load(const char *spec, const berth_onnx_options *opt, model *m, berth_onnx_report *r,
+static berth_status load(const char *spec, const berth_read_options *opt, model *m, berth_read_report *r,
                          berth_err *err)
 {
 	berth_arena tmp = {0};
@@ -347,8 +347,8 @@ static void test_words(void **state)
 	(void)state;
 	char path[] = "/tmp/berth-gguf-XXXXXX", spec[128];
 	static const char *const batch[] = {"batch=4"};
-	berth_onnx_options opt = {batch, 1};
-	berth_onnx_report r;
+	berth_read_options opt = {batch, 1};
+	berth_read_report r;
 	berth_err err = {0};
 	gguf_bytes b;
 	model m;
@@ -431,7 +431,7 @@ static void test_parts(void **state)
 	snprintf(odd, sizeof odd, "%s/odd.gguf", dir);
 	write_part(odd, 0, 3);
 	assert_int_equal(load(odd, NULL, &m, NULL, &err), BERTH_EFORMAT);
-	assert_contains(err.msg, "one of 3 parts; expected it to be named NAME-00001-of-00003.gguf");
+	assert_contains(err.msg, "one of 3 parts; expected a file named NAME-00001-of-00003.gguf");
 	unlink(path[2]);
 	assert_int_equal(load(path[0], NULL, &m, NULL, &err), BERTH_EIO);
 	assert_contains(err.msg, "two-00003-of-00003.gguf: cannot open");
@@ -593,7 +593,7 @@ static void test_bad_models(void **state)
 		{"key 'llama.attention.key_length' has a value of type 8; expected an integer", text_size,
 		 no_thing, 1},
 		{"1 of 1 layers predict further tokens", all_further, no_thing, 1},
-		{"one of 4 parts; expected it to be named", parts, no_thing, 1},
+		{"one of 4 parts; expected a file named", parts, no_thing, 1},
 		{"is one of layer 1; expected fewer than 1", no_thing, far_layer, 1},
 		{"tensor 'blk.0.attn_q.weight' stands twice", no_thing, twice, 1},
 		{"there is no tensor 'blk.0.attn_output.weight', which architecture llama needs", no_thing,

@@ -8,7 +8,7 @@
 #include "methods.h"
 #include "rng.h"
 #include "support.h"
-#include "tarnawski.h"
+#include "tarnawski_system.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "load_system.h"
 #include "stats.h"
 #include "support.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,9 +62,9 @@ static void test_kinds(void **state)
 static void test_text(void **state)
 {
 	(void)state;
-	assert_true(berth_data_is_text("{\n}", 3));
-	assert_true(berth_data_is_text("", 0));
-	assert_false(berth_data_is_text("\x08\x03", 2));
+	assert_true(berth_text_is("{\n}", 3));
+	assert_true(berth_text_is("", 0));
+	assert_false(berth_text_is("\x08\x03", 2));
 }
 
 /* Load, measure and draw a graph with memory that fails at call k; BERTH_ENOMEM or all is well. */

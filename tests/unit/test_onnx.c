@@ -1,6 +1,7 @@
 /* The ONNX importer on small models written byte by byte: what becomes an operator, what a parameter, what
  * it costs. */
 #include "file.h"
+#include "load.h"
 #include "onnx.h"
 #include "onnx_bytes.h"
 #include "onnx_infer.h"
@@ -17,7 +18,7 @@ enum { F32 = 1, U8 = 2, I8 = 3, I32 = 6, I64 = 7, VALUE_IN = 11, VALUE_OUT = 12,
 typedef struct model {
 	berth_arena mem;
 	berth_graph g;
-	berth_onnx_report r;
+	berth_read_report r;
 } model;
 
 static void read_graph(const bytes *graph, int opset, model *m)
@@ -602,7 +603,7 @@ static void test_weights_are_not_read(void **state)
 	assert_int_equal(pwrite(fd, tail.data, tail.n, (off_t)(head.n + weight)), (ssize_t)tail.n);
 	close(fd);
 	long faults = support_page_faults();
-	berth_status st = berth_graph_load_onnx(path, NULL, &mem, &tmp, &g, NULL, &err);
+	berth_status st = berth_graph_load(path, NULL, &mem, &tmp, &g, NULL, &err);
 	faults = support_page_faults() - faults;
 	print_message("%ld page faults\n", faults);
 	unlink(path);

@@ -1,5 +1,6 @@
 /* Malformed ONNX files: every error names its place, none crashes, none leaks. */
 #include "file.h"
+#include "load.h"
 #include "onnx.h"
 #include "onnx_bytes.h"
 #include "rng.h"
@@ -298,7 +299,7 @@ static void test_each_allocation_may_fail(void **state)
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_graph g;
-		berth_onnx_report r;
+		berth_read_report r;
 		berth_err err;
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
@@ -322,7 +323,8 @@ static void test_missing_file(void **state)
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
 	berth_err err = {0};
-	assert_int_equal(berth_graph_read_onnx("/no/such/model.onnx", &mem, &tmp, &g, &err), BERTH_EIO);
+	assert_int_equal(berth_graph_load("/no/such/model.onnx", NULL, &mem, &tmp, &g, NULL, &err),
+	                 BERTH_EIO);
 	assert_contains(err.msg, "/no/such/model.onnx");
 }
 

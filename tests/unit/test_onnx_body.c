@@ -14,13 +14,13 @@ enum { F32 = 1, I64 = 7, BOOL = 9, VALUE_IN = 11, VALUE_OUT = 12 };
 typedef struct model {
 	berth_arena mem;
 	berth_graph g;
-	berth_onnx_report r;
+	berth_read_report r;
 } model;
 
 static berth_status parse(const bytes *file, const char *dim, model *m, berth_err *err)
 {
 	berth_arena tmp = {0};
-	berth_onnx_options opt = {&dim, dim != NULL};
+	berth_read_options opt = {&dim, dim != NULL};
 	*m = (model){0};
 	berth_status st =
 		berth_graph_parse_onnx("t.onnx", file->data, file->n, &opt, &m->mem, &tmp, &m->g, &m->r, err);
@@ -383,7 +383,7 @@ static void fail_each(const bytes *file)
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_graph g;
-		berth_onnx_report r;
+		berth_read_report r;
 		berth_err err;
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);

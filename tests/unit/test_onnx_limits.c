@@ -52,7 +52,7 @@ static void test_large_model(void **state)
 		metering_allocator c;
 		berth_arena mem, tmp;
 		berth_graph g;
-		berth_onnx_report r;
+		berth_read_report r;
 		berth_err err;
 		metering_allocator_init(&c);
 		berth_arena_init(&mem, &c.hook);

@@ -2,6 +2,7 @@
  * large profile in little memory. */
 #include "file.h"
 #include "graph_json.h"
+#include "load.h"
 #include "onnx.h"
 #include "ort_profile.h"
 #include "support.h"
@@ -196,7 +197,8 @@ static void test_real_profile(void **state)
 	berth_err err;
 	char *text;
 	size_t size;
-	assert_ok(berth_graph_read_onnx(BERTH_FIXTURES "/resnet18_batch.onnx", &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_graph_load(BERTH_FIXTURES "/resnet18_batch.onnx", NULL, &mem, &tmp, &g, NULL, &err),
+	          &err);
 	assert_ok(berth_file_read(BERTH_FIXTURES "/resnet18_batch.profile.json", &mem, &text, &size, &err),
 	          &err);
 	assert_ok(berth_graph_ort_times("p.json", text, size, NULL, &g, &mem, &tmp, &timed, &r, &err), &err);

@@ -10,6 +10,7 @@
 #include "rng.h"
 #include "support.h"
 #include "tarnawski.h"
+#include "tarnawski_system.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -641,12 +642,12 @@ static void test_refuses(void **state)
 		berth_graph g;
 		berth_system s;
 		berth_err err;
-		assert_true(berth_tarnawski_is(bad[i].text, strlen(bad[i].text)));
+		assert_true(berth_format_tarnawski.is(bad[i].text, strlen(bad[i].text)));
 		assert_int_equal(parse(bad[i].text, &mem, &g, &s, &err), BERTH_EFORMAT);
 		assert_contains(err.msg, bad[i].says);
 		berth_arena_free(&mem);
 	}
-	assert_false(berth_tarnawski_is("{\"format\":\"berth-graph\",\"name\":\"maxFPGAs\"}", 40));
+	assert_false(berth_format_tarnawski.is("{\"format\":\"berth-graph\",\"name\":\"maxFPGAs\"}", 40));
 }
 
 int main(void)

@@ -2,14 +2,11 @@
 #include "tarnawski.h"
 
 #include "json.h"
-#include "system_json.h"
 #include "text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { MOST_ACCELERATORS = 128, MOST_CPUS = 128 };
 
 static bool contains(const char *text, size_t size, const char *word)
 {
@@ -21,9 +18,10 @@ static bool contains(const char *text, size_t size, const char *word)
 	return false;
 }
 
-bool berth_tarnawski_is(const char *text, size_t size)
+static bool is_tarnawski(const char *text, size_t size)
 {
-	return contains(text, size, "\"maxFPGAs\"") && !contains(text, size < 4096 ? size : 4096, "\"berth-");
+	return berth_text_is(text, size) && !contains(text, size < 4096 ? size : 4096, "\"berth-") &&
+	       contains(text, size, "\"maxFPGAs\"");
 }
 
 /* ---- the graph ---- */
@@ -181,114 +179,30 @@ static berth_status read_graph(const berth_json *doc, const char *file, berth_ar
 	return berth_json_placed(doc, berth_builder_finish(r.b, mem, g, err), err);
 }
 
-/* ---- the machine ---- */
-
-static void put_device(berth_json_out *w, const char *kind, int32_t i, int64_t memory)
-{
-	char name[16];
-	snprintf(name, sizeof name, "%s%d", kind, i);
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "name", name);
-	berth_json_put_string(w, "kind", kind);
-	if (memory >= 0)
-		berth_json_put_int(w, "memory_bytes", memory);
-	berth_json_close(w, '}');
-}
-
-static void put_link(berth_json_out *w, const char *from, const char *to, double bandwidth)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "from", from);
-	berth_json_put_string(w, "to", to);
-	berth_json_put_number(w, "bandwidth", bandwidth);
-	berth_json_put_bool(w, "both_ways", true);
-	berth_json_close(w, '}');
-}
-
-/* Every pair: out of an accelerator to the common memory and into another one; CPUs work in that memory. */
-static void put_links(berth_json_out *w, int32_t n_acc, int32_t n_cpu)
-{
-	for (int32_t a = 0; a < n_acc + n_cpu; a++)
-		for (int32_t b = a + 1; b < n_acc + n_cpu; b++) {
-			char from[16], to[16];
-			snprintf(from, sizeof from, a < n_acc ? "acc%d" : "cpu%d", a < n_acc ? a : a - n_acc);
-			snprintf(to, sizeof to, b < n_acc ? "acc%d" : "cpu%d", b < n_acc ? b : b - n_acc);
-			put_link(w, from, to,
-			         b < n_acc   ? BERTH_TARNAWSKI_BYTES / 2
-			         : a < n_acc ? BERTH_TARNAWSKI_BYTES
-			                     : 1e15);
-		}
-}
-
-static berth_status read_count(const berth_json *doc, const char *key, int32_t most, int32_t *out,
-                               berth_err *err)
-{
-	double n = 0;
-	BERTH_TRY(berth_json_number(doc, key, true, 0, &n, err));
-	if (n != floor(n) || n > most)
-		return berth_json_fail(doc, err, "%s is %g; expected a whole number up to %d", key, n, most);
-	*out = (int32_t)n;
-	return BERTH_OK;
-}
-
-static berth_status read_system(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp,
-                                berth_system *s, berth_err *err)
-{
-	int32_t n_acc = 0, n_cpu = 0;
-	int64_t memory = 0;
-	berth_json_out w;
-	const char *text, *name = name_of(file, tmp);
-	size_t len;
-	BERTH_TRY(read_count(doc, "maxFPGAs", MOST_ACCELERATORS, &n_acc, err));
-	BERTH_TRY(read_count(doc, "maxCPUs", MOST_CPUS, &n_cpu, err));
-	BERTH_TRY(read_size(doc, "maxSizePerFPGA", true, &memory, err));
-	if (n_acc + n_cpu == 0)
-		return berth_json_fail(doc, err, "maxFPGAs and maxCPUs are 0: there is no device");
-	berth_json_out_init(&w, tmp, false);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "format", "berth-system");
-	berth_json_put_int(&w, "version", 1);
-	berth_json_put_string(&w, "name", name ? name : "");
-	berth_json_put_bool(&w, "contention", false);
-	berth_json_put_string(&w, "cost_model", "tarnawski");
-	berth_json_open(&w, "devices", '[');
-	for (int32_t i = 0; i < n_acc; i++)
-		put_device(&w, "acc", i, memory);
-	for (int32_t i = 0; i < n_cpu; i++)
-		put_device(&w, "cpu", i, -1);
-	berth_json_close(&w, ']');
-	berth_json_open(&w, "links", '[');
-	put_links(&w, n_acc, n_cpu);
-	berth_json_close(&w, ']');
-	berth_json_close(&w, '}');
-	BERTH_TRY(berth_json_done(&w, &text, &len, err));
-	return berth_system_parse_json(file, text, len, mem, tmp, s, err);
-}
-
-static berth_status read_all(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp,
-                             berth_graph *g, berth_system *s, berth_err *err)
-{
-	if (!cJSON_IsObject(doc->item))
-		return berth_json_fail(doc, err, "expected an object");
-	BERTH_TRY(read_graph(doc, file, mem, tmp, g, err));
-	return read_system(doc, file, mem, tmp, s, err);
-}
-
-berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem,
-                                   berth_arena *tmp, berth_graph *g, berth_system *s, berth_err *err)
+berth_status berth_graph_parse_tarnawski(const char *file, const char *text, size_t size, berth_arena *mem,
+                                         berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	cJSON *doc;
-	berth_graph graph;
-	berth_system system;
+	berth_graph g;
 	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = read_all(&at, file, mem, tmp, &graph, &system, err);
+	berth_status st = cJSON_IsObject(doc) ? read_graph(&at, file, mem, tmp, &g, err)
+	                                      : berth_json_fail(&at, err, "expected an object");
 	berth_arena_reset(tmp, mark);
 	cJSON_Delete(doc);
-	if (st != BERTH_OK)
-		return st;
-	*g = graph;
-	*s = system;
-	return BERTH_OK;
+	if (st == BERTH_OK)
+		*out = g;
+	return st;
 }
+
+static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                 berth_err *err)
+{
+	(void)opt;
+	(void)report;
+	return berth_graph_parse_tarnawski(from->name, from->data, from->size, mem, tmp, out, err);
+}
+
+const berth_format berth_format_tarnawski = {"Tarnawski", false, is_tarnawski, parse_format};

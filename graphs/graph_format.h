@@ -1,0 +1,52 @@
+/* One row for each file format that graphs are read from. A format is a file of its own with a reader and
+ * such a row, and a line in load.c. */
+#ifndef BERTH_GRAPH_FORMAT_H
+#define BERTH_GRAPH_FORMAT_H
+
+#include "graph.h"
+
+/* How to read. Zero-initialised: the defaults of the format. */
+typedef struct berth_read_options {
+	/* [n_dims] words "KEY=VALUE". ONNX: symbolic dimensions, and how often the loop of that name runs
+	 * (values 1 to 2^31-1). GGUF: options of gguf.h. Task graphs: options of tasks.h. */
+	const char *const *dim;
+	int32_t n_dims;
+} berth_read_options;
+
+/* What reading found; strings live in the graph's arena. Of an ONNX model all fields are filled. Of a
+ * GGUF model only dimensions (batch and context) and warnings are. Of any other format all are zero. */
+typedef struct berth_read_report {
+	int32_t n_nodes, n_folded;    /* nodes of the file's graph, and those that are no operators */
+	int32_t n_outputs, n_unknown; /* outputs of operators, and those without a full shape and type */
+	int32_t n_weight_inputs;      /* graph inputs taken for parameters */
+	double param_elements;        /* elements of all parameters, shared ones once */
+	int32_t n_dims;               /* symbolic dimensions of the graph inputs: */
+	const char **dim_name;
+	int64_t *dim_value;
+	int32_t n_loops; /* loops whose trips neither the file nor an option states: taken for one */
+	const char **loop_name;
+	int32_t n_warnings; /* an operator type that is not known, once a type */
+	const char **warning;
+} berth_read_report;
+
+/* The bytes of a file. */
+typedef struct berth_content {
+	const char *name; /* shown in messages; its stem is the graph's name where the file tells none */
+	const char *data; /* [size], not NULL */
+	size_t size;
+	bool is_path; /* the name is a path: further parts of the model are looked for beside it */
+} berth_content;
+
+typedef struct berth_format {
+	const char *name; /* as people call a file of it */
+	bool words;       /* does it know words (dim of berth_read_options)? */
+	/* Does the file begin like one of this format? */
+	bool (*is)(const char *data, size_t size);
+	/* Its graph, in mem. report comes zeroed. tmp is scratch, another arena than mem; the caller
+	 * resets it. A reader touches only the bytes that it needs: those of weights are none. Fails:
+	 * BERTH_EFORMAT, BERTH_EINVAL (a bad word), BERTH_EIO (a further part), BERTH_ENOMEM. */
+	berth_status (*parse)(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+	                      berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err);
+} berth_format;
+
+#endif
