@@ -38,8 +38,6 @@ struct berth_plan {
 	berth_verdict v;
 };
 
-#define NO_LIMIT (INT64_C(1) << 53)
-
 const char *berth_version(void)
 {
 	return BERTH_VERSION;
@@ -171,20 +169,18 @@ static berth_status check_options(const berth_options *o, berth_err *err)
 /* The search that the options describe; its pool is the caller's to free. */
 static berth_status search_cfg(const berth_options *o, listener *l, berth_search_cfg *out, berth_err *err)
 {
-	berth_search_cfg cfg = berth_search_cfg_default();
+	berth_search_cfg cfg;
 	BERTH_TRY(check_options(o, err));
-	if (o->objective)
-		BERTH_TRY(berth_objective_parse(o->objective, &cfg.objective, err));
-	if (o->seed)
-		cfg.seed = o->seed;
-	if (o->evaluations || o->time_s > 0)
-		cfg.evaluations = o->evaluations ? o->evaluations : NO_LIMIT;
-	cfg.time_s = o->time_s;
+	berth_search_options said = {.objective = o->objective,
+	                             .seed = o->seed ? o->seed : berth_search_cfg_default().seed,
+	                             .evaluations = o->evaluations ? o->evaluations : -1,
+	                             .time_s = o->time_s,
+	                             .threads = o->threads ? o->threads : 1};
+	BERTH_TRY(berth_search_cfg_open(&said, &cfg, err));
 	l->options = o;
 	cfg.cancel = &l->stop;
 	cfg.progress = o->progress ? listen : NULL;
 	cfg.progress_ctx = l;
-	BERTH_TRY(berth_pool_new(o->threads ? o->threads : 1, &cfg.pool, err));
 	*out = cfg;
 	return BERTH_OK;
 }

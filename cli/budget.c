@@ -1,14 +1,12 @@
 /* Options of searches; see budget.h. */
 #include "budget.h"
 
-#include "solve.h"
 #include "signals.h"
 
 #include <string.h>
 #include <unistd.h>
 
 enum { MOST_THREADS = 64 };
-#define NO_LIMIT (INT64_C(1) << 53)
 
 cli_budget cli_budget_default(void)
 {
@@ -27,21 +25,15 @@ static int32_t n_cpus(void)
 
 berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err)
 {
-	berth_search_cfg cfg = berth_search_cfg_default();
-	BERTH_TRY(berth_objective_parse(b->objective, &cfg.objective, err));
+	berth_search_options o = {b->objective, b->seed,  b->evaluations,
+	                          b->time_s,    b->cpu_s, b->threads ? b->threads : n_cpus()};
+	berth_search_cfg cfg;
 	if (b->write_model && strcmp(b->write_model, "-") == 0) /* it would stand between other output */
 		return berth_fail(err, BERTH_EINVAL,
 		                  "option --write-model takes a file, not standard output");
-	cfg.seed = b->seed;
-	cfg.time_s = b->time_s;
-	cfg.cpu_s = b->cpu_s;
+	BERTH_TRY(berth_search_cfg_open(&o, &cfg, err));
 	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
 	cfg.write_model = b->write_model;
-	if (b->evaluations >= 0)
-		cfg.evaluations = b->evaluations;
-	else if (b->time_s > 0 || b->cpu_s > 0)
-		cfg.evaluations = NO_LIMIT;
-	BERTH_TRY(berth_pool_new(b->threads ? b->threads : n_cpus(), &cfg.pool, err));
 	cfg.cancel = cli_catch_signals();
 	*out = cfg;
 	return BERTH_OK;

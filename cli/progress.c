@@ -65,7 +65,7 @@ void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_
 	                    .objective = cfg->objective,
 	                    .time_s = cfg->time_s};
 	p->started = p->told = now;
-	p->evaluations = cfg->evaluations < (INT64_C(1) << 53) ? cfg->evaluations : 0;
+	p->evaluations = cfg->evaluations < BERTH_UNLIMITED ? cfg->evaluations : 0;
 	snprintf(p->label, sizeof p->label, "%.12s", label);
 	cfg->progress = p->on ? tell : NULL;
 	cfg->progress_ctx = p;

@@ -4,6 +4,28 @@
 #include <math.h>
 #include <string.h>
 
+berth_search_cfg berth_search_cfg_default(void)
+{
+	return (berth_search_cfg){.seed = 1, .evaluations = 10000};
+}
+
+berth_status berth_search_cfg_open(const berth_search_options *o, berth_search_cfg *out, berth_err *err)
+{
+	berth_search_cfg cfg = berth_search_cfg_default();
+	if (o->objective)
+		BERTH_TRY(berth_objective_parse(o->objective, &cfg.objective, err));
+	cfg.seed = o->seed;
+	cfg.time_s = o->time_s;
+	cfg.cpu_s = o->cpu_s;
+	if (o->evaluations >= 0)
+		cfg.evaluations = o->evaluations;
+	else if (o->time_s > 0 || o->cpu_s > 0)
+		cfg.evaluations = BERTH_UNLIMITED;
+	BERTH_TRY(berth_pool_new(o->threads, &cfg.pool, err));
+	*out = cfg;
+	return BERTH_OK;
+}
+
 berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cfg, berth_arena *mem,
                               berth_search *out, berth_err *err)
 {

@@ -41,6 +41,25 @@ typedef struct berth_search_cfg {
 	int64_t nodes;              /* limit of the exact methods' search trees; 0: their own default */
 } berth_search_cfg;
 
+/* The configuration that a user starts from: latency, seed 1, 10000 evaluations, one thread. */
+berth_search_cfg berth_search_cfg_default(void);
+
+/* As many evaluations as no search makes: another limit ends it. */
+#define BERTH_UNLIMITED (INT64_C(1) << 53)
+
+/* A search in a user's words. */
+typedef struct berth_search_options {
+	const char *objective; /* as berth_objective_parse reads it; NULL: latency */
+	uint64_t seed;
+	int64_t evaluations;  /* below 0: not said. Then unlimited where a time is said, else the default */
+	double time_s, cpu_s; /* 0: no limit */
+	int32_t threads;      /* of the pool, 1 and up */
+} berth_search_options;
+
+/* The configuration that the options ask for, the rest as by default. Its pool is the caller's to free.
+ * Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
+berth_status berth_search_cfg_open(const berth_search_options *o, berth_search_cfg *out, berth_err *err);
+
 /* What an exact method says of the incumbent: berth_search.bound is proven beside it. */
 typedef enum berth_proof {
 	BERTH_PROOF_NONE,    /* the method proves nothing */

@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-berth_search_cfg berth_search_cfg_default(void)
-{
-	return (berth_search_cfg){.seed = 1, .evaluations = 10000};
-}
-
 static void take_answer(berth_solution *r, const berth_search *s)
 {
 	r->evaluations = s->evaluations;

@@ -28,9 +28,6 @@ typedef struct berth_solution {
 	int32_t *op_order;      /* [n_ops] where order is GIVEN, else NULL */
 } berth_solution;
 
-/* The search configuration that place starts from: latency, seed 1, 10000 evaluations, one thread. */
-berth_search_cfg berth_search_cfg_default(void);
-
 /* Run a method.
  *   bounds  of the problem      mem  holds the result      tmp  scratch, another arena, reset at exit
  * An infeasible problem or answer is a result, not an error. On a system whose order is `given`, a method
