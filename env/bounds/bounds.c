@@ -6,8 +6,7 @@
 #include "bounds_memory.h"
 #include "bounds_path.h"
 #include "ceft.h"
-#include "cost_placeto.h"
-#include "cost_tarnawski.h"
+#include "cost_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -295,34 +294,21 @@ static berth_status fill_values(const berth_problem *p, berth_arena *tmp, berth_
 	return BERTH_OK;
 }
 
-/* Under the cost model "tarnawski": the load dual (loads have transfers too) less what rounding to
- * nanoseconds may have added, and the longest path. */
-static berth_status tarnawski_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b,
-                                     berth_err *err)
+/* Under a cost model with bounds of its own. */
+static berth_status cost_model_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b,
+                                      berth_err *err)
 {
-	double load, path;
-	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
-	BERTH_TRY(berth_tarnawski_path(p, tmp, &path, err));
-	for (int m = 0; m < BERTH_N_METRICS; m++)
-		b->value[m] = NAN;
-	b->value[BERTH_THROUGHPUT] = fmax((fmax(load, longest_operator(p)) - p->n_ops) * 1e-9, 0);
-	b->value[BERTH_LATENCY] = path;
-	b->ceft_ns = b->latency_ns = (int64_t)(path * 1e9);
-	return BERTH_OK;
-}
-
-/* Under the cost model "placeto": the longest path, and the load dual of operator times, of which a device
- * runs one at a time however many slots it has. */
-static berth_status placeto_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
-{
+	berth_cost_bounds own;
 	double load;
 	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
-	BERTH_TRY(berth_placeto_path(p, tmp, &b->ceft_ns, err));
-	b->latency_ns = b->ceft_ns > b->load_ns ? b->ceft_ns : b->load_ns;
+	load = fmax(load, longest_operator(p));
+	BERTH_TRY(p->s->cost_model->bounds(p, b->load_ns, load, tmp, &own, err));
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		b->value[m] = NAN;
-	b->value[BERTH_LATENCY] = (double)b->latency_ns / 1e9;
-	b->value[BERTH_THROUGHPUT] = fmax(load, longest_operator(p)) * 1e-9;
+	b->ceft_ns = own.path_ns;
+	b->latency_ns = own.latency_ns;
+	b->value[BERTH_LATENCY] = own.latency_s;
+	b->value[BERTH_THROUGHPUT] = own.load_s;
 	return BERTH_OK;
 }
 
@@ -330,10 +316,8 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 {
 	berth_ceft ceft;
 	double load;
-	if (p->s->cost_model == BERTH_COST_TARNAWSKI)
-		return tarnawski_bounds(p, tmp, b, err);
-	if (p->s->cost_model == BERTH_COST_PLACETO)
-		return placeto_bounds(p, tmp, b, err);
+	if (p->s->cost_model->bounds)
+		return cost_model_bounds(p, tmp, b, err);
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
 	b->ceft_ns = ceft.length_ns;
@@ -347,8 +331,8 @@ berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, bert
 {
 	int64_t blocks, memory, linear, most = b->latency_ns;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	if (p->s->cost_model != BERTH_COST_REFERENCE)
-		return BERTH_OK; /* the proofs are of the execution model */
+	if (!p->s->cost_model->strong_bounds)
+		return BERTH_OK;
 	BERTH_TRY(berth_bounds_blocks(p, nodes, tmp, &blocks, err));
 	BERTH_TRY(berth_bounds_memory(p, tmp, &memory, err));
 	most = blocks > most ? blocks : most;
@@ -402,7 +386,7 @@ static berth_status bound_under_limits(const berth_problem *p, const berth_bound
 	                 limit(o, BERTH_LATENCY),  limit(o, BERTH_THROUGHPUT),  limit(o, BERTH_ENERGY)};
 	*out = apart;
 	bool alone = (!berth_objective_has_limits(o) && *berth_objective_unit(o)) ||
-	             p->s->cost_model != BERTH_COST_REFERENCE;
+	             !p->s->cost_model->strong_bounds;
 	if (alone || isnan(apart) || (!p->has_energy && isfinite(j.most_energy)))
 		return BERTH_OK;
 	BERTH_TRY(berth_joint_bound(p, &j, (double)b->ceft_ns * 1e-9, (double)b->latency_ns * 1e-9, tmp,
@@ -441,7 +425,7 @@ berth_status berth_bounds_objective(const berth_problem *p, const berth_bounds *
 {
 	bool conflict = false;
 	BERTH_TRY(bound_under_limits(p, b, o, tmp, out, err));
-	if (berth_objective_has_limits(o) && p->s->cost_model == BERTH_COST_REFERENCE)
+	if (berth_objective_has_limits(o) && p->s->cost_model->strong_bounds)
 		BERTH_TRY(berth_bounds_limits_conflict(p, b, o, tmp, &conflict, err));
 	if (conflict)
 		*out = NAN;

@@ -4,6 +4,7 @@
 
 #include "bounds.h"
 #include "constraints.h"
+#include "cost_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -175,10 +176,10 @@ static bool lacks_device(const berth_problem *q)
 }
 
 /* What stays on the operator's device to the end of the run, and what is there beside it while it runs.
- * Under cost models of their own parameters and state alone count. */
+ * Without memory over time, parameters and state alone count. */
 static int64_t output_bytes(const berth_problem *q, int32_t op)
 {
-	return q->s->cost_model != BERTH_COST_REFERENCE ? 0 : q->g->op_output_bytes[op];
+	return q->s->cost_model->memory_over_time ? q->g->op_output_bytes[op] : 0;
 }
 
 static int64_t kept_bytes(const berth_problem *q, int32_t op)
@@ -190,7 +191,7 @@ static int64_t passing_bytes(const berth_problem *q, int32_t op)
 {
 	const berth_graph *g = q->g;
 	int64_t bytes = g->op_workspace_bytes[op];
-	if (q->s->cost_model != BERTH_COST_REFERENCE)
+	if (!q->s->cost_model->memory_over_time)
 		return 0;
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		bytes += g->tensor_bytes[t];

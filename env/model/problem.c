@@ -2,6 +2,7 @@
 #include "problem.h"
 
 #include "constraints.h"
+#include "cost_model.h"
 #include "routes.h"
 
 #include <math.h>
@@ -355,7 +356,7 @@ berth_status berth_problem_new(const berth_graph *g, const berth_system *s, bert
 	                   .s = s,
 	                   .n_ops = g->n_ops,
 	                   .n_devs = s->n_devs,
-	                   .has_energy = s->cost_model == BERTH_COST_REFERENCE};
+	                   .has_energy = s->cost_model->has_energy};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = compile(&p, mem, tmp, err);
 	berth_arena_reset(tmp, mark);

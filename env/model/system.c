@@ -5,12 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *berth_cost_model_name(berth_cost_model m)
-{
-	static const char *const name[] = {"reference", "tarnawski", "placeto"};
-	return name[m];
-}
-
 const char *berth_channel_order_name(berth_channel_order order)
 {
 	static const char *const name[] = {"request", "program"};

@@ -27,15 +27,7 @@ typedef enum berth_channel_order {
 	BERTH_N_CHANNEL_ORDERS
 } berth_channel_order;
 
-/* How placements are valued: by the execution model, or by that of a published system. */
-typedef enum berth_cost_model {
-	BERTH_COST_REFERENCE,
-	BERTH_COST_TARNAWSKI, /* cost_tarnawski.h */
-	BERTH_COST_PLACETO,   /* cost_placeto.h */
-	BERTH_N_COST_MODELS
-} berth_cost_model;
-
-#define BERTH_PLACETO_GAP_S 5.7e-6 /* op_gap_s where the file has none */
+typedef struct berth_cost_model berth_cost_model; /* cost_model.h */
 
 enum {
 	BERTH_MAX_DEVS = 256,  /* devices of a system */
@@ -49,8 +41,8 @@ typedef struct berth_system {
 	bool contention; /* a channel carries one transfer at a time (default) */
 	berth_order order;
 	berth_channel_order channel_order;
-	berth_cost_model cost_model;
-	double op_gap_s; /* placeto: rest after each operator */
+	const berth_cost_model *cost_model; /* how placements are valued; static */
+	double op_gap_s; /* rest after each operator, where the cost model has it; else 0 */
 	int32_t n_devs, n_links, n_channels;
 
 	/* devices [n_devs], in file order */
@@ -90,9 +82,6 @@ const char *berth_order_name(berth_order order);
 
 /* "request", "program". */
 const char *berth_channel_order_name(berth_channel_order order);
-
-/* "reference", "tarnawski", "placeto". */
-const char *berth_cost_model_name(berth_cost_model m);
 
 /* Index of the device called name, or -1. O(n_devs). */
 int32_t berth_system_find_dev(const berth_system *s, const char *name);

@@ -1,6 +1,7 @@
 /* berth-system version 1: reading with the place of every error, writing in canonical form. */
 #include "system_json.h"
 
+#include "cost_model.h"
 #include "sha256.h"
 #include "text.h"
 
@@ -334,11 +335,6 @@ static berth_status read_channel_order(const berth_json *doc, berth_channel_orde
 	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_CHANNEL_ORDERS));
 }
 
-/* Published simulators that are the execution model with transfers that never wait and devices that start
- * what is ready first: shorthands for both keys. */
-static const char *const contention_free[] = {"giph", "doppler"};
-enum { N_CONTENTION_FREE = 2 };
-
 static berth_status read_contention_free(const berth_json *doc, const char *word, berth_system *s,
                                          berth_err *err)
 {
@@ -357,39 +353,34 @@ static berth_status read_contention_free(const berth_json *doc, const char *word
 
 static berth_status read_cost_model(const berth_json *doc, berth_system *s, berth_err *err)
 {
-	const char *word = NULL;
-	const char *names[BERTH_N_COST_MODELS + N_CONTENTION_FREE];
-	char hint[96];
+	const char *word = berth_cost_reference.name;
+	const berth_cost_model *m = NULL;
 	berth_json v = berth_json_get(doc, "cost_model");
 	BERTH_TRY(berth_json_string(doc, "cost_model", false, &word, err));
-	for (int i = 0; i < BERTH_N_COST_MODELS; i++) {
-		names[i] = berth_cost_model_name((berth_cost_model)i);
-		if (!word || strcmp(word, names[i]) == 0) {
-			s->cost_model = (berth_cost_model)i;
-			return BERTH_OK;
-		}
-	}
-	for (int i = 0; i < N_CONTENTION_FREE; i++) {
-		names[BERTH_N_COST_MODELS + i] = contention_free[i];
-		if (strcmp(word, contention_free[i]) == 0)
-			return read_contention_free(doc, word, s, err);
-	}
-	return berth_json_fail(
-		&v, err,
-		"unknown cost model '%.60s'%s; expected reference, tarnawski, placeto, giph or doppler", word,
-		berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_COST_MODELS + N_CONTENTION_FREE));
+	BERTH_TRY(berth_json_placed(&v, berth_cost_model_find(word, &m, err), err));
+	if (m->contention_free)
+		return read_contention_free(doc, word, s, err);
+	s->cost_model = m;
+	return BERTH_OK;
+}
+
+static bool has_gap(const berth_cost_model *m)
+{
+	return m->op_gap_s > 0;
 }
 
 static berth_status read_gap(const berth_json *doc, berth_system *s, berth_err *err)
 {
 	berth_json v = berth_json_get(doc, "op_gap_s");
-	s->op_gap_s = s->cost_model == BERTH_COST_PLACETO ? BERTH_PLACETO_GAP_S : 0;
+	char names[256];
+	s->op_gap_s = s->cost_model->op_gap_s;
 	if (!v.item)
 		return BERTH_OK;
-	if (s->cost_model != BERTH_COST_PLACETO)
+	if (!has_gap(s->cost_model))
 		return berth_json_fail(&v, err,
-		                       "op_gap_s is for the cost model placeto only; remove it, or use "
-		                       "op_overhead_s of the devices");
+		                       "op_gap_s is for the cost model %s only; remove it, or use "
+		                       "op_overhead_s of the devices",
+		                       berth_cost_model_names(has_gap, names, sizeof names));
 	BERTH_TRY(berth_json_number(doc, "op_gap_s", true, 0, &s->op_gap_s, err));
 	return berth_json_placed(&v, berth_system_figure_check("op_gap_s", s->op_gap_s, err), err);
 }
@@ -422,7 +413,7 @@ berth_status berth_system_parse_json(const char *file, const char *text, size_t 
 	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	reader r = {.mem = mem, .tmp = tmp, .s = {.contention = true}};
+	reader r = {.mem = mem, .tmp = tmp, .s = {.contention = true, .cost_model = &berth_cost_reference}};
 	berth_strmap_init(&r.devs, tmp);
 	berth_strmap_init(&r.channels, tmp);
 	berth_status st = read_system(&at, &r, err);
@@ -547,9 +538,9 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 		berth_json_put_string(&w, "order", berth_order_name(s->order));
 	if (s->channel_order != BERTH_CHANNELS_REQUEST)
 		berth_json_put_string(&w, "channel_order", berth_channel_order_name(s->channel_order));
-	if (s->cost_model != BERTH_COST_REFERENCE)
-		berth_json_put_string(&w, "cost_model", berth_cost_model_name(s->cost_model));
-	if (s->cost_model == BERTH_COST_PLACETO)
+	if (s->cost_model != &berth_cost_reference)
+		berth_json_put_string(&w, "cost_model", s->cost_model->name);
+	if (has_gap(s->cost_model))
 		berth_json_put_number(&w, "op_gap_s", s->op_gap_s);
 	berth_json_open(&w, "devices", '[');
 	for (int32_t d = 0; d < s->n_devs; d++)

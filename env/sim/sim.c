@@ -11,6 +11,8 @@
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
 #include "sim_state.h"
 
+#include "cost_model.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,10 +70,8 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 	}
 	for (int32_t d = 0; d < p->n_devs; d++)
 		s->dest_move[d] = -1;
-	if (p->s->cost_model == BERTH_COST_TARNAWSKI)
-		BERTH_TRY(berth_tarnawski_new(p, mem, &s->tarnawski, err));
-	if (p->s->cost_model == BERTH_COST_PLACETO)
-		BERTH_TRY(berth_placeto_new(p, mem, &s->placeto, err));
+	if (p->s->cost_model->run)
+		BERTH_TRY(p->s->cost_model->new_scratch(p, mem, &s->cost_scratch, err));
 	*out = s;
 	return BERTH_OK;
 }
@@ -88,7 +88,7 @@ void berth_sim_use_keys(berth_sim *s, const uint32_t *op_key)
 
 bool berth_keys_work(const berth_problem *p)
 {
-	return p->s->cost_model == BERTH_COST_REFERENCE &&
+	return p->s->cost_model->has_orders &&
 	       !(p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM);
 }
 
@@ -445,8 +445,9 @@ static void start_phase(berth_sim *s)
 
 /* ---- a run ---- */
 
-/* Parameters and state of what sits on each device; each shared parameter once per device. */
-static void static_memory(berth_sim *s)
+/* Parameters and state of what sits on each device; each shared parameter once per device. That is the peak
+ * so far. */
+static void rest_memory(berth_sim *s)
 {
 	const berth_graph *g = s->p->g;
 	for (int32_t op = 0; op < g->n_ops; op++)
@@ -461,6 +462,7 @@ static void static_memory(berth_sim *s)
 		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
 			s->dest_move[s->op_dev[g->param_op[k]]] = -1;
 	}
+	memcpy(s->peak_bytes, s->mem_bytes, (size_t)s->p->n_devs * sizeof *s->peak_bytes);
 }
 
 /* Places of the operators in their device's sequence, numbered device after device; seq: operators in the
@@ -608,20 +610,14 @@ static double memory_excess(const berth_sim *s)
 /* Under another cost model: no hops, no energy; the order says nothing. */
 static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_result *out)
 {
-	double latency;
-	int64_t load_ns;
+	berth_cost_run r = {.start_ns = s->start_ns, .end_ns = s->end_ns};
+	s->p->s->cost_model->run(s->cost_scratch, op_dev, &r);
 	s->track = true;
-	if (s->placeto) {
-		berth_placeto_run(s->placeto, op_dev, &s->now, &load_ns, s->start_ns, s->end_ns,
-		                  s->peak_bytes);
-		out->load_s = (double)load_ns * 1e-9;
-	} else {
-		berth_tarnawski_run(s->tarnawski, op_dev, &latency, &out->load_s, s->start_ns, s->end_ns,
-		                    s->peak_bytes);
-		s->now = llround(latency * 1e9);
-	}
+	rest_memory(s);
+	s->now = r.latency_ns;
 	out->runs = true;
-	out->latency_ns = s->now;
+	out->latency_ns = r.latency_ns;
+	out->load_s = r.load_s;
 	out->energy_j = NAN;
 	out->excess = memory_excess(s);
 	out->fits = !(out->excess > 0);
@@ -647,10 +643,8 @@ static void begin(berth_sim *s, const int32_t *order)
 	}
 	if (s->places)
 		channel_sequences(s, order ? order : p->g->topo_op);
-	if (s->track) {
-		static_memory(s);
-		memcpy(s->peak_bytes, s->mem_bytes, (size_t)p->n_devs * sizeof *s->peak_bytes);
-	}
+	if (s->track)
+		rest_memory(s);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		if (!s->op_waits[op])
 			make_ready(s, op);
@@ -680,7 +674,7 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 	*out = (berth_sim_result){0};
 	if (!reset(s, op_dev))
 		return;
-	if (s->tarnawski || s->placeto) {
+	if (s->cost_scratch) {
 		run_other_model(s, op_dev, out);
 		return;
 	}
@@ -708,7 +702,7 @@ void berth_sim_start_order(berth_sim *s, int32_t *order)
 {
 	const berth_graph *g = s->p->g;
 	size_t n = (size_t)g->n_ops;
-	if (n > 0 && (s->tarnawski || s->placeto)) {
+	if (n > 0 && s->cost_scratch) {
 		for (size_t op = 0; op < n; op++)
 			s->heap[op] = (event){s->start_ns[op], g->op_topo[op]};
 		qsort(s->heap, n, sizeof *s->heap, by_time);

@@ -5,9 +5,6 @@
 
 #include "sim.h"
 
-#include "cost_placeto.h"
-#include "cost_tarnawski.h"
-
 typedef struct event {
 	int64_t time;
 	int32_t what; /* >= 0: operator ends; < 0: hop of transfer ~what ends */
@@ -89,8 +86,7 @@ struct berth_sim {
 	int64_t limit_ns;
 	bool over;
 
-	berth_tarnawski *tarnawski; /* where the system's cost model is that; else NULL */
-	berth_placeto *placeto;     /* the same */
+	void *cost_scratch; /* of a cost model that runs itself; NULL: the execution model */
 };
 
 /* How ready operators are told apart from now on: by the caller's keys or the system's rule, unless an order

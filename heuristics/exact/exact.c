@@ -3,6 +3,7 @@
 
 #include "coarsen.h"
 #include "coloc.h"
+#include "cost_model.h"
 #include "file.h"
 #include "improve.h"
 #include "quotient.h"
@@ -30,10 +31,10 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 
 berth_status berth_exact_needs_latency(const berth_search *s, const char *method, berth_err *err)
 {
-	if (s->p->s->cost_model != BERTH_COST_REFERENCE)
+	if (!s->p->s->cost_model->exact_methods)
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "method %s solves the execution model only, not the cost model %s", method,
-		                  berth_cost_model_name(s->p->s->cost_model));
+		                  s->p->s->cost_model->name);
 	if (berth_objective_is(&s->cfg.objective, BERTH_LATENCY) &&
 	    !berth_objective_has_limits(&s->cfg.objective))
 		return BERTH_OK;

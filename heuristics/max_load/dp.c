@@ -1,6 +1,6 @@
 /* `dp`: the contiguous dynamic program over ideals of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan,
  * F. Nina Paravecino, NeurIPS 2020, section 4, for the max-load throughput of their cost model
- * (cost_tarnawski.h). An ideal is a set of nodes that holds all producers of its nodes; the devices take the
+ * (cost_tarnawski.c). An ideal is a set of nodes that holds all producers of its nodes; the devices take the
  * differences of a chain of ideals, so that no device is left and entered again.
  *   dp[c][a][I] = least over J in I of the larger of dp of J with one device fewer and the load of I \ J on
  *     that device
@@ -14,6 +14,7 @@
  * looked at (fewer where a set is tried for more than USUAL_STATES numbers of devices), the linearised
  * answer stands; where that is too large as well, the best single device. All limits are counts, so the
  * answer is the same on every machine, unless time or Ctrl-C ends the search. */
+#include "cost_model.h"
 #include "method.h"
 #include "registry.h"
 
@@ -85,16 +86,17 @@ static berth_status find_kinds(dp *d, berth_err *err)
 	const berth_problem *p = d->p;
 	const berth_system *y = p->s;
 	const berth_objective *o = &d->s->cfg.objective;
+	char names[256];
 	int32_t n_acc = 0;
 	while (n_acc < p->n_devs && strcmp(y->dev_kind[n_acc], "acc") == 0)
 		n_acc++;
-	if (y->cost_model != BERTH_COST_TARNAWSKI || p->coupled || !all_alike(p, 0, n_acc, true) ||
+	if (!berth_cost_model_sums(y->cost_model) || p->coupled || !all_alike(p, 0, n_acc, true) ||
 	    !all_alike(p, n_acc, p->n_devs - n_acc, false) || !berth_objective_is(o, BERTH_THROUGHPUT) ||
 	    berth_objective_has_limits(o))
 		return berth_fail(err, BERTH_EUNSUPPORTED,
-		                  "method dp solves the throughput of the cost model tarnawski, on "
-		                  "accelerators that are all alike and "
-		                  "CPUs that are all alike");
+		                  "method dp solves the throughput of the cost model %s, on accelerators "
+		                  "that are all alike and CPUs that are all alike",
+		                  berth_cost_model_names(berth_cost_model_sums, names, sizeof names));
 	d->acc = (kind){0, n_acc, 0, n_acc ? p->dev_limit_bytes[0] : -1};
 	d->cpu = (kind){n_acc, p->n_devs - n_acc, 0, n_acc < p->n_devs ? p->dev_limit_bytes[n_acc] : -1};
 	for (int32_t l = y->n_links - 1; l >= 0 && n_acc; l--)

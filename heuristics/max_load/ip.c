@@ -8,6 +8,7 @@
  * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its
  * tolerance (1e-6). */
 #include "coloc.h"
+#include "cost_model.h"
 #include "exact.h"
 #include "max_load_bound.h"
 #include "max_load_lp.h"
@@ -26,12 +27,14 @@ enum { MOST_NODES = 5000 };
 static berth_status check(const berth_search *s, berth_err *err)
 {
 	const berth_objective *o = &s->cfg.objective;
-	if (s->p->s->cost_model == BERTH_COST_TARNAWSKI && !s->p->coupled &&
+	char names[256];
+	if (berth_cost_model_sums(s->p->s->cost_model) && !s->p->coupled &&
 	    berth_objective_is(o, BERTH_THROUGHPUT) && !berth_objective_has_limits(o))
 		return BERTH_OK;
 	return berth_fail(err, BERTH_EUNSUPPORTED,
-	                  "method ip solves the throughput of the cost model tarnawski, without limits, "
-	                  "separation and contiguity");
+	                  "method ip solves the throughput of the cost model %s, without limits, separation "
+	                  "and contiguity",
+	                  berth_cost_model_names(berth_cost_model_sums, names, sizeof names));
 }
 
 /* dp where it knows the machine, else the best single device, made to fit. */

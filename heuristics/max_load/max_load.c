@@ -2,7 +2,7 @@
  * and of the one that it comes to, and no other. */
 #include "max_load.h"
 
-#include "cost_tarnawski.h"
+#include "cost_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static berth_status weigh_items(berth_max_load *m, berth_arena *mem, berth_err *
 		m->item_bytes[i] += p->g->op_param_bytes[op] + p->g->op_state_bytes[op];
 		for (int32_t d = 0; d < p->n_devs; d++)
 			m->item_s[i * devs + (size_t)d] +=
-				berth_op_legal(p, op, d) ? berth_tarnawski_seconds(p, op, d) : INFINITY;
+				berth_op_legal(p, op, d) ? p->s->cost_model->op_seconds(p, op, d) : INFINITY;
 	}
 	return BERTH_OK;
 }
@@ -154,7 +154,7 @@ static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, ber
 	BERTH_TRY(BERTH_NEW(mem, m->dev_s_per_byte, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, m->dev_limit_bytes, p->n_devs, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		m->dev_s_per_byte[d] = fmax(berth_tarnawski_s_per_byte(p, d), 0);
+		m->dev_s_per_byte[d] = fmax(p->s->cost_model->s_per_byte(p, d), 0);
 		m->dev_limit_bytes[d] = p->dev_limit_bytes[d] < 0 ? INT64_MAX : p->dev_limit_bytes[d];
 	}
 	BERTH_TRY(number_items(m, cut_s, mem, tmp, err));

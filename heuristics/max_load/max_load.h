@@ -1,6 +1,6 @@
-/* Loads of all devices under the throughput of the cost model "tarnawski" (cost_tarnawski.h), kept while
- * operators move. Operators move in items: sets of colocation colocation groups that the caller wants to
- * keep together. */
+/* Loads of all devices, kept while operators move, under a cost model whose loads are plain sums (op_seconds
+ * and s_per_byte of cost_model.h). Operators move in items: sets of colocation groups that the caller wants
+ * to keep together. */
 #ifndef BERTH_MAX_LOAD_H
 #define BERTH_MAX_LOAD_H
 

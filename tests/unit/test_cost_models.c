@@ -1,6 +1,7 @@
 /* Cost models of published systems: placeto by hand, with bounds against all placements of small graphs;
- * giph and doppler as the shorthands they are. */
+ * giph and doppler as the shorthands they are; the table of models. */
 #include "bounds.h"
+#include "cost_model.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "rng.h"
@@ -91,7 +92,7 @@ static void test_placeto_order_and_gap(void **state)
 	berth_sim_result r;
 	(void)state;
 	open_world(&w, graph, SYSTEM("\"cost_model\":\"placeto\","));
-	assert_true(w.s.op_gap_s == BERTH_PLACETO_GAP_S);
+	assert_true(w.s.op_gap_s == 5.7e-6);
 	berth_sim_run(w.sim, place, NULL, &r);
 	assert_int_equal(berth_sim_start_ns(w.sim)[3], 4000);          /* v to 2, then 2 of transfer */
 	assert_int_equal(berth_sim_start_ns(w.sim)[1], 5000 + 5700);   /* q to 5, then the gap */
@@ -119,7 +120,7 @@ static void test_placeto_bounds(void **state)
 		                                  &w.s, &err),
 		          &err);
 		instance_free(&in);
-		w.s.cost_model = BERTH_COST_PLACETO;
+		assert_ok(berth_cost_model_find("placeto", &w.s.cost_model, &err), &err);
 		w.s.op_gap_s = 2e-9;
 		assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
 		assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
@@ -165,7 +166,7 @@ static void test_contention_free_names(void **state)
 		berth_sim_result r;
 		open_world(&w[i], fan, system[i]);
 		assert_true(!w[i].s.contention && w[i].s.order == BERTH_ORDER_FIFO &&
-		            w[i].s.cost_model == BERTH_COST_REFERENCE);
+		            w[i].s.cost_model == &berth_cost_reference);
 		berth_sim_run(w[i].sim, place, NULL, &r);
 		assert_int_equal(r.latency_ns, 18000);
 		assert_ok(berth_system_write_json(&w[i].s, false, &w[i].mem, &text[i], &len, &err), &err);
@@ -232,6 +233,30 @@ static void test_shared_parameters(void **state)
 	}
 }
 
+/* A model is the execution model, a shorthand of it, or comes with its run, its scratch and its bounds. */
+static void test_table(void **state)
+{
+	char names[256];
+	int n = 0;
+	(void)state;
+	berth_cost_model_names(NULL, names, sizeof names);
+	assert_string_equal(names, "reference, tarnawski, placeto, giph or doppler");
+	for (char *at = names, *name; (name = strtok_r(at, ", ", &at)) != NULL;) {
+		const berth_cost_model *m = NULL;
+		if (strcmp(name, "or") == 0)
+			continue;
+		assert_int_equal(berth_cost_model_find(name, &m, NULL), BERTH_OK);
+		assert_string_equal(m->name, name);
+		bool own = m != &berth_cost_reference && !m->contention_free;
+		assert_true(own == (m->run && m->new_scratch && m->bounds));
+		assert_true(!m->op_seconds == !m->s_per_byte && (own || !m->op_seconds));
+		assert_true(!own || !(m->has_orders || m->strong_bounds || m->exact_methods));
+		n++;
+	}
+	assert_int_equal(n, 5);
+	assert_string_equal(berth_cost_model_names(berth_cost_model_sums, names, sizeof names), "tarnawski");
+}
+
 static void test_bad_keys(void **state)
 {
 	static const char *const bad[][2] = {
@@ -268,16 +293,22 @@ static void test_round_trip(void **state)
 	open_world(&w, fan, SYSTEM("\"cost_model\":\"placeto\",\"op_gap_s\":1.5e-06,"));
 	assert_ok(berth_system_write_json(&w.s, false, &w.mem, &text, &len, &err), &err);
 	assert_ok(berth_system_parse_json("again", text, len, &w.mem, &w.tmp, &again, &err), &err);
-	assert_true(again.cost_model == BERTH_COST_PLACETO && again.op_gap_s == 1.5e-6);
+	assert_true(again.cost_model == w.s.cost_model && again.op_gap_s == 1.5e-6);
+	assert_string_equal(again.cost_model->name, "placeto");
 	close_world(&w);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_placeto_by_hand),   cmocka_unit_test(test_placeto_order_and_gap),
-		cmocka_unit_test(test_placeto_bounds),    cmocka_unit_test(test_contention_free_names),
-		cmocka_unit_test(test_shared_parameters), cmocka_unit_test(test_bad_keys),
-		cmocka_unit_test(test_round_trip)};
+		cmocka_unit_test(test_placeto_by_hand),
+		cmocka_unit_test(test_placeto_order_and_gap),
+		cmocka_unit_test(test_placeto_bounds),
+		cmocka_unit_test(test_contention_free_names),
+		cmocka_unit_test(test_shared_parameters),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_bad_keys),
+		cmocka_unit_test(test_round_trip),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

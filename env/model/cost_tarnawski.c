@@ -1,14 +1,27 @@
-/* The cost model "tarnawski"; see cost_tarnawski.h. Times are doubles: the published program rounds
- * nothing. */
-#include "cost_tarnawski.h"
+/* The cost model "tarnawski" (Tarnawski et al. 2020, section 3 and appendix): accelerators of kind "acc"
+ * beside a common memory in which CPUs, all other kinds, work. A tensor costs an accelerator c = bytes /
+ * (bandwidth of its link to a CPU, else of its first link) once on the way in and once on the way out. Times
+ * are doubles: the published program rounds nothing.
+ *
+ * Throughput: the largest load. Of an accelerator: its operator times, c of each tensor that it takes in,
+ * and c of each of its tensors that somebody else takes; nothing overlaps. Of a CPU: its operator times.
+ *
+ * Latency of one sample: a CPU operator starts when its inputs exist; CPUs are as many as needed. An
+ * accelerator works in visits: it takes in all inputs when the last of them exists, computes, moves out, and
+ * all operators of the visit end together. Operators share a visit unless one needs, through another device,
+ * what the other makes. Visits of one accelerator follow one another. The published program allows as many
+ * visits as it is told (1 for contiguous placements); here each further visit pays its own way. Where joint
+ * visits wait for each other in a circle, visits are cut in topological order instead.
+ *
+ * O((ops + edges) * accelerators) a run. */
+#include "cost_model.h"
 
 #include <math.h>
 #include <string.h>
 
-struct berth_tarnawski {
+typedef struct tarnawski {
 	const berth_problem *p;
 	double *op_s;          /* [n_ops][n_devs] */
-	int32_t *dev_param;     /* [n_devs] the latest shared parameter that was counted there, + 1 */
 	double *dev_s_per_byte; /* [n_devs] of an accelerator's link; < 0: a CPU */
 	const int32_t *op_dev;
 	/* blocks: visits and CPU operators, in which everything ends together */
@@ -24,7 +37,7 @@ struct berth_tarnawski {
 	double *load_s;        /* [n_devs] */
 	int32_t *taken_by;     /* [n_devs] tensor that was last taken in */
 	int32_t *open_visit;   /* [n_devs] block that takes operators; -1 */
-};
+} tarnawski;
 
 /* ---- set-up ---- */
 
@@ -40,7 +53,7 @@ static double link_bandwidth(const berth_system *s, int32_t dev)
 	return first;
 }
 
-double berth_tarnawski_seconds(const berth_problem *p, int32_t op, int32_t dev)
+static double seconds_on(const berth_problem *p, int32_t op, int32_t dev)
 {
 	const berth_graph *g = p->g;
 	double by_kind = NAN;
@@ -53,12 +66,12 @@ double berth_tarnawski_seconds(const berth_problem *p, int32_t op, int32_t dev)
 	return isnan(by_kind) ? (double)berth_op_time(p, op, dev) * 1e-9 : by_kind;
 }
 
-double berth_tarnawski_s_per_byte(const berth_problem *p, int32_t dev)
+static double s_per_byte(const berth_problem *p, int32_t dev)
 {
 	return strcmp(p->s->dev_kind[dev], "acc") == 0 ? 1 / link_bandwidth(p->s, dev) : -1;
 }
 
-static berth_status new_blocks(berth_tarnawski *t, size_t ops, size_t devs, berth_arena *mem, berth_err *err)
+static berth_status new_blocks(tarnawski *t, size_t ops, size_t devs, berth_arena *mem, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(mem, t->op_block, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, t->visit, ops, err));
@@ -79,37 +92,35 @@ static berth_status new_blocks(berth_tarnawski *t, size_t ops, size_t devs, bert
 	return BERTH_NEW(mem, t->open_visit, devs, err);
 }
 
-berth_status berth_tarnawski_new(const berth_problem *p, berth_arena *mem, berth_tarnawski **out,
-                                 berth_err *err)
+static berth_status new_scratch(const berth_problem *p, berth_arena *mem, void **out, berth_err *err)
 {
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
-	berth_tarnawski *t;
+	tarnawski *t;
 	BERTH_TRY(BERTH_NEW(mem, t, 1, err));
 	t->p = p;
 	BERTH_TRY(BERTH_NEW(mem, t->op_s, ops * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, t->dev_s_per_byte, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t->dev_param, devs, err));
 	BERTH_TRY(new_blocks(t, ops, devs, mem, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		t->dev_s_per_byte[d] = berth_tarnawski_s_per_byte(p, d);
+		t->dev_s_per_byte[d] = s_per_byte(p, d);
 		for (int32_t op = 0; op < p->n_ops; op++)
-			t->op_s[(size_t)op * devs + (size_t)d] = berth_tarnawski_seconds(p, op, d);
+			t->op_s[(size_t)op * devs + (size_t)d] = seconds_on(p, op, d);
 	}
 	*out = t;
 	return BERTH_OK;
 }
 
-static bool is_acc(const berth_tarnawski *t, int32_t dev)
+static bool is_acc(const tarnawski *t, int32_t dev)
 {
 	return t->dev_s_per_byte[dev] >= 0;
 }
 
-static double op_seconds(const berth_tarnawski *t, int32_t op)
+static double op_seconds(const tarnawski *t, int32_t op)
 {
 	return t->op_s[(size_t)op * (size_t)t->p->n_devs + (size_t)t->op_dev[op]];
 }
 
-static double cost(const berth_tarnawski *t, int32_t tensor, int32_t dev)
+static double cost(const tarnawski *t, int32_t tensor, int32_t dev)
 {
 	return (double)t->p->g->tensor_bytes[tensor] * t->dev_s_per_byte[dev];
 }
@@ -117,7 +128,7 @@ static double cost(const berth_tarnawski *t, int32_t tensor, int32_t dev)
 /* ---- throughput ---- */
 
 /* Transfers of tensor x between devices, onto their loads. */
-static void load_tensor(berth_tarnawski *t, int32_t x)
+static void load_tensor(tarnawski *t, int32_t x)
 {
 	const berth_graph *g = t->p->g;
 	int32_t home = t->op_dev[g->tensor_producer[x]];
@@ -135,7 +146,7 @@ static void load_tensor(berth_tarnawski *t, int32_t x)
 		t->load_s[home] += cost(t, x, home);
 }
 
-static double largest_load(berth_tarnawski *t)
+static double largest_load(tarnawski *t)
 {
 	const berth_problem *p = t->p;
 	double most = 0;
@@ -155,7 +166,7 @@ static double largest_load(berth_tarnawski *t)
 /* ---- visits ---- */
 
 /* The fewest visits: an operator's is the least number that its inputs allow. */
-static void join_visits(berth_tarnawski *t)
+static void join_visits(tarnawski *t)
 {
 	const berth_problem *p = t->p;
 	const berth_graph *g = p->g;
@@ -184,7 +195,7 @@ static void join_visits(berth_tarnawski *t)
 
 /* Visits cut in topological order: a visit takes operators until somebody needs what it makes. Their order
  * of closing is an order to run them in. */
-static void cut_visits(berth_tarnawski *t)
+static void cut_visits(tarnawski *t)
 {
 	const berth_problem *p = t->p;
 	const berth_graph *g = p->g;
@@ -207,7 +218,7 @@ static void cut_visits(berth_tarnawski *t)
 	}
 }
 
-static void number_blocks(berth_tarnawski *t)
+static void number_blocks(tarnawski *t)
 {
 	const berth_problem *p = t->p;
 	t->n_blocks = 0;
@@ -230,7 +241,7 @@ static void number_blocks(berth_tarnawski *t)
 /* ---- latency ---- */
 
 /* Work of all blocks, and how many edges (and visits before) each waits for. */
-static void fill_blocks(berth_tarnawski *t)
+static void fill_blocks(tarnawski *t)
 {
 	const berth_problem *p = t->p;
 	const berth_graph *g = p->g;
@@ -259,7 +270,7 @@ static void fill_blocks(berth_tarnawski *t)
 	}
 }
 
-static void let_go(berth_tarnawski *t, int32_t from, int32_t to, int32_t *n)
+static void let_go(tarnawski *t, int32_t from, int32_t to, int32_t *n)
 {
 	t->ready_s[to] = fmax(t->ready_s[to], t->end_s[from]);
 	if (--t->waits[to] == 0)
@@ -267,7 +278,7 @@ static void let_go(berth_tarnawski *t, int32_t from, int32_t to, int32_t *n)
 }
 
 /* Consumers of the operators of a block. */
-static void let_consumers_go(berth_tarnawski *t, int32_t op, int32_t *n)
+static void let_consumers_go(tarnawski *t, int32_t op, int32_t *n)
 {
 	const berth_graph *g = t->p->g;
 	int32_t b = t->op_block[op];
@@ -278,7 +289,7 @@ static void let_consumers_go(berth_tarnawski *t, int32_t op, int32_t *n)
 }
 
 /* Operators by block, ascending: member[off[b]] .. member[off[b + 1]]. */
-static void list_members(berth_tarnawski *t)
+static void list_members(tarnawski *t)
 {
 	memset(t->off, 0, ((size_t)t->n_blocks + 2) * sizeof *t->off);
 	for (int32_t op = 0; op < t->p->n_ops; op++)
@@ -290,7 +301,7 @@ static void list_members(berth_tarnawski *t)
 }
 
 /* Ends of all blocks; NAN where visits wait for each other. */
-static double run_blocks(berth_tarnawski *t)
+static double run_blocks(tarnawski *t)
 {
 	int32_t n = 0;
 	double latency = 0;
@@ -311,7 +322,7 @@ static double run_blocks(berth_tarnawski *t)
 	return n == t->n_blocks ? latency : NAN;
 }
 
-static double latency(berth_tarnawski *t)
+static double latency(tarnawski *t)
 {
 	join_visits(t);
 	number_blocks(t);
@@ -323,38 +334,22 @@ static double latency(berth_tarnawski *t)
 	return run_blocks(t);
 }
 
-static void find_peaks(const berth_tarnawski *t, int64_t *peak)
+static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 {
-	const berth_problem *p = t->p;
-	const berth_graph *g = p->g;
-	memset(peak, 0, (size_t)p->n_devs * sizeof *peak);
-	for (int32_t op = 0; op < p->n_ops; op++)
-		peak[t->op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
-	memset(t->dev_param, 0, (size_t)p->n_devs * sizeof *t->dev_param);
-	for (int32_t q = 0; q < g->n_params; q++)
-		for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
-			int32_t d = t->op_dev[g->param_op[i]];
-			peak[d] += t->dev_param[d] == q + 1 ? 0 : g->param_bytes[q];
-			t->dev_param[d] = q + 1;
-		}
-}
-
-void berth_tarnawski_run(berth_tarnawski *t, const int32_t *op_dev, double *latency_s, double *load_s,
-                         int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
-{
+	tarnawski *t = scratch;
 	t->op_dev = op_dev;
-	*load_s = largest_load(t);
-	*latency_s = latency(t);
-	for (int32_t op = 0; start_ns && op < t->p->n_ops; op++) {
+	out->load_s = largest_load(t);
+	out->latency_ns = llround(latency(t) * 1e9);
+	for (int32_t op = 0; op < t->p->n_ops; op++) {
 		int32_t b = t->op_block[op];
-		start_ns[op] = llround((t->end_s[b] - t->work_s[b]) * 1e9);
-		end_ns[op] = llround(t->end_s[b] * 1e9);
+		out->start_ns[op] = llround((t->end_s[b] - t->work_s[b]) * 1e9);
+		out->end_ns[op] = llround(t->end_s[b] * 1e9);
 	}
-	if (peak_bytes)
-		find_peaks(t, peak_bytes);
 }
 
-berth_status berth_tarnawski_path(const berth_problem *p, berth_arena *tmp, double *seconds, berth_err *err)
+/* The longest path by least times, without transfers. Every operator of a path waits for the one before it,
+ * or shares its visit, which lasts as long as both. */
+static berth_status longest_path(const berth_problem *p, berth_arena *tmp, double *seconds, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -365,7 +360,7 @@ berth_status berth_tarnawski_path(const berth_problem *p, berth_arena *tmp, doub
 		double least = INFINITY;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d))
-				least = fmin(least, berth_tarnawski_seconds(p, op, d));
+				least = fmin(least, seconds_on(p, op, d));
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
 			end[op] = fmax(end[op], end[g->tensor_producer[g->in_tensor[i]]]);
 		end[op] += isfinite(least) ? least : 0;
@@ -375,3 +370,22 @@ berth_status berth_tarnawski_path(const berth_problem *p, berth_arena *tmp, doub
 	*seconds = longest;
 	return BERTH_OK;
 }
+
+/* The longest path; and the load dual of operator times, as loads have transfers too, less what rounding to
+ * nanoseconds may have added. */
+static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_ns, berth_arena *tmp,
+                           berth_cost_bounds *out, berth_err *err)
+{
+	(void)work_ns;
+	BERTH_TRY(longest_path(p, tmp, &out->latency_s, err));
+	out->path_ns = out->latency_ns = (int64_t)(out->latency_s * 1e9);
+	out->load_s = fmax((load_ns - p->n_ops) * 1e-9, 0);
+	return BERTH_OK;
+}
+
+const berth_cost_model berth_cost_tarnawski = {.name = "tarnawski",
+                                               .new_scratch = new_scratch,
+                                               .run = run,
+                                               .bounds = bounds,
+                                               .op_seconds = seconds_on,
+                                               .s_per_byte = s_per_byte};

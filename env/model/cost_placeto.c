@@ -1,6 +1,15 @@
-/* The cost model "placeto"; see cost_placeto.h. Events in instants, as in sim.c: all ends at an instant,
- * then starts. */
-#include "cost_placeto.h"
+/* The cost model "placeto" (R. Addanki et al., "Placeto", NeurIPS 2019, the event simulator of its authors).
+ * A device runs one operator at a time, earliest ready first, and rests for a fixed gap after each (op_gap_s
+ * of the system). What leaves a device goes over its one output bus, one tensor at a time, earliest requested
+ * first, and once for all other devices together: they have it when the transfer ends. A transfer takes the
+ * routed time of the execution model, to the farthest of the devices that take the tensor. The authors'
+ * machine has links of 25 us and 7,600 bytes a us. Ties: operators by topological index, tensors by index.
+ *
+ * Throughput: the largest load of a device (operators and gaps) or a bus. Slots, contention and order rules
+ * say nothing.
+ *
+ * Events in instants, as in sim.c: all ends at an instant, then starts. O((ops + edges) log) a run. */
+#include "cost_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +26,7 @@ typedef struct happening {
 	                 arrived */
 } happening;
 
-struct berth_placeto {
+typedef struct placeto {
 	const berth_problem *p;
 	int64_t gap_ns, now;
 	const int32_t *op_dev;
@@ -28,13 +37,12 @@ struct berth_placeto {
 	int64_t *dev_load, *bus_load;    /* [n_devs] */
 	happening *heap;                 /* [n_ops + n_devs + n_tensors] */
 	int32_t n_heap;
-	bool *dev_has;                   /* [n_devs] scratch */
-};
+} placeto;
 
-berth_status berth_placeto_new(const berth_problem *p, berth_arena *mem, berth_placeto **out, berth_err *err)
+static berth_status new_scratch(const berth_problem *p, berth_arena *mem, void **out, berth_err *err)
 {
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, tensors = (size_t)p->g->n_tensors;
-	berth_placeto *s;
+	placeto *s;
 	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
 	s->p = p;
 	s->gap_ns = llround(p->s->op_gap_s * 1e9);
@@ -49,13 +57,12 @@ berth_status berth_placeto_new(const berth_problem *p, berth_arena *mem, berth_p
 	BERTH_TRY(BERTH_NEW(mem, s->tensor_since, tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, s->dev_load, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, s->bus_load, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dev_has, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, s->heap, ops + devs + tensors, err));
 	*out = s;
 	return BERTH_OK;
 }
 
-static void push(berth_placeto *s, int64_t time, int32_t what)
+static void push(placeto *s, int64_t time, int32_t what)
 {
 	int32_t i = s->n_heap++;
 	for (; i > 0 && s->heap[(i - 1) / 2].time > time; i = (i - 1) / 2)
@@ -63,7 +70,7 @@ static void push(berth_placeto *s, int64_t time, int32_t what)
 	s->heap[i] = (happening){time, what};
 }
 
-static int32_t pop(berth_placeto *s)
+static int32_t pop(placeto *s)
 {
 	int32_t what = s->heap[0].what, n = --s->n_heap, i = 0;
 	happening x = s->heap[n];
@@ -103,7 +110,7 @@ static int32_t serve(line *l, int32_t *prev, const int32_t *next)
 	return item;
 }
 
-static void input_there(berth_placeto *s, int32_t op)
+static void input_there(placeto *s, int32_t op)
 {
 	if (--s->op_waits[op] == 0)
 		join(&s->dev[s->op_dev[op]], op, s->now, s->op_since, s->op_prev, s->op_next,
@@ -111,7 +118,7 @@ static void input_there(berth_placeto *s, int32_t op)
 }
 
 /* To the consumers on the producer's device, or to all others. Is there any other? */
-static bool hand_over(berth_placeto *s, int32_t t, bool at_home)
+static bool hand_over(placeto *s, int32_t t, bool at_home)
 {
 	const berth_graph *g = s->p->g;
 	int32_t home = s->op_dev[g->tensor_producer[t]];
@@ -125,7 +132,7 @@ static bool hand_over(berth_placeto *s, int32_t t, bool at_home)
 	return others;
 }
 
-static void happen(berth_placeto *s, int32_t what, int64_t *end_ns)
+static void happen(placeto *s, int32_t what, int64_t *end_ns)
 {
 	const berth_graph *g = s->p->g;
 	int32_t t = what - g->n_ops - s->p->n_devs;
@@ -145,7 +152,7 @@ static void happen(berth_placeto *s, int32_t what, int64_t *end_ns)
 	}
 }
 
-static int64_t transfer_time(const berth_placeto *s, int32_t t, int32_t home)
+static int64_t transfer_time(const placeto *s, int32_t t, int32_t home)
 {
 	const berth_graph *g = s->p->g;
 	int64_t longest = 0;
@@ -156,7 +163,7 @@ static int64_t transfer_time(const berth_placeto *s, int32_t t, int32_t home)
 	return longest;
 }
 
-static void start_all(berth_placeto *s, int64_t *start_ns)
+static void start_all(placeto *s, int64_t *start_ns)
 {
 	for (int32_t d = 0; d < s->p->n_devs; d++) {
 		int32_t op = serve(&s->dev[d], s->op_prev, s->op_next),
@@ -175,28 +182,13 @@ static void start_all(berth_placeto *s, int64_t *start_ns)
 	}
 }
 
-static void find_peaks(berth_placeto *s, int64_t *peak)
+static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 {
+	placeto *s = scratch;
 	const berth_graph *g = s->p->g;
-	memset(peak, 0, (size_t)s->p->n_devs * sizeof *peak);
-	for (int32_t op = 0; op < g->n_ops; op++)
-		peak[s->op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
-	for (int32_t q = 0; q < g->n_params; q++) {
-		memset(s->dev_has, 0, (size_t)s->p->n_devs * sizeof *s->dev_has);
-		for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
-			int32_t d = s->op_dev[g->param_op[i]];
-			peak[d] += s->dev_has[d] ? 0 : g->param_bytes[q];
-			s->dev_has[d] = true;
-		}
-	}
-}
-
-void berth_placeto_run(berth_placeto *s, const int32_t *op_dev, int64_t *latency_ns, int64_t *load_ns,
-                       int64_t *start_ns, int64_t *end_ns, int64_t *peak_bytes)
-{
-	const berth_graph *g = s->p->g;
+	int64_t load_ns = 0;
 	s->op_dev = op_dev;
-	s->now = *latency_ns = *load_ns = 0;
+	s->now = out->latency_ns = 0;
 	s->n_heap = 0;
 	for (int32_t d = 0; d < s->p->n_devs; d++) {
 		s->dev[d] = s->bus[d] = (line){-1, -1, false};
@@ -206,23 +198,24 @@ void berth_placeto_run(berth_placeto *s, const int32_t *op_dev, int64_t *latency
 		s->op_waits[op] = g->op_in_off[op + 1] - g->op_in_off[op] + 1;
 	for (int32_t op = 0; op < g->n_ops; op++)
 		input_there(s, op);
-	start_all(s, start_ns);
+	start_all(s, out->start_ns);
 	while (s->n_heap) {
 		s->now = s->heap[0].time;
 		while (s->n_heap && s->heap[0].time == s->now)
-			happen(s, pop(s), end_ns);
-		start_all(s, start_ns);
+			happen(s, pop(s), out->end_ns);
+		start_all(s, out->start_ns);
 	}
 	for (int32_t op = 0; op < g->n_ops; op++)
-		*latency_ns = end_ns[op] > *latency_ns ? end_ns[op] : *latency_ns;
+		out->latency_ns = out->end_ns[op] > out->latency_ns ? out->end_ns[op] : out->latency_ns;
 	for (int32_t d = 0; d < s->p->n_devs; d++) {
-		*load_ns = s->dev_load[d] > *load_ns ? s->dev_load[d] : *load_ns;
-		*load_ns = s->bus_load[d] > *load_ns ? s->bus_load[d] : *load_ns;
+		load_ns = s->dev_load[d] > load_ns ? s->dev_load[d] : load_ns;
+		load_ns = s->bus_load[d] > load_ns ? s->bus_load[d] : load_ns;
 	}
-	find_peaks(s, peak_bytes);
+	out->load_s = (double)load_ns * 1e-9;
 }
 
-berth_status berth_placeto_path(const berth_problem *p, berth_arena *tmp, int64_t *ns, berth_err *err)
+/* The longest path by least times, without transfers and gaps. */
+static berth_status longest_path(const berth_problem *p, berth_arena *tmp, int64_t *ns, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -245,3 +238,18 @@ berth_status berth_placeto_path(const berth_problem *p, berth_arena *tmp, int64_
 	*ns = longest;
 	return BERTH_OK;
 }
+
+/* The longest path, and the load dual of operator times, of which a device runs one at a time however many
+ * slots it has. */
+static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_ns, berth_arena *tmp,
+                           berth_cost_bounds *out, berth_err *err)
+{
+	BERTH_TRY(longest_path(p, tmp, &out->path_ns, err));
+	out->latency_ns = out->path_ns > work_ns ? out->path_ns : work_ns;
+	out->latency_s = (double)out->latency_ns / 1e9;
+	out->load_s = load_ns * 1e-9;
+	return BERTH_OK;
+}
+
+const berth_cost_model berth_cost_placeto = {
+	.name = "placeto", .op_gap_s = 5.7e-6, .new_scratch = new_scratch, .run = run, .bounds = bounds};

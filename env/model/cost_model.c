@@ -1,0 +1,66 @@
+/* The table of cost models; see cost_model.h. */
+#include "cost_model.h"
+
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto;
+
+const berth_cost_model berth_cost_reference = {.name = "reference",
+                                               .has_energy = true,
+                                               .has_orders = true,
+                                               .memory_over_time = true,
+                                               .strong_bounds = true,
+                                               .exact_methods = true};
+
+/* Published simulators in which transfers never wait and devices start what is ready first: GiPH (2023) and
+ * Doppler (2026). */
+static const berth_cost_model giph = {.name = "giph", .contention_free = true},
+                              doppler = {.name = "doppler", .contention_free = true};
+
+static const berth_cost_model *const models[] = {
+	&berth_cost_reference,
+	&berth_cost_tarnawski,
+	&berth_cost_placeto,
+	&giph,
+	&doppler,
+};
+enum { N_MODELS = sizeof models / sizeof *models };
+
+berth_status berth_cost_model_find(const char *name, const berth_cost_model **out, berth_err *err)
+{
+	const char *names[N_MODELS];
+	char hint[96], all[256];
+	for (int i = 0; i < N_MODELS; i++) {
+		names[i] = models[i]->name;
+		if (strcmp(name, names[i]) == 0) {
+			*out = models[i];
+			return BERTH_OK;
+		}
+	}
+	return berth_fail(err, BERTH_EFORMAT, "unknown cost model '%.60s'%s; expected %s", name,
+	                  berth_text_suggest(hint, sizeof hint, name, names, N_MODELS),
+	                  berth_cost_model_names(NULL, all, sizeof all));
+}
+
+const char *berth_cost_model_names(bool (*has)(const berth_cost_model *m), char *buf, size_t size)
+{
+	size_t len = 0;
+	int left = 0;
+	for (int i = 0; i < N_MODELS; i++)
+		left += !has || has(models[i]);
+	buf[0] = '\0';
+	for (int i = 0; i < N_MODELS && len < size; i++)
+		if (!has || has(models[i])) {
+			const char *gap = --left > 1 ? ", " : left == 1 ? " or " : "";
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", models[i]->name, gap);
+		}
+	return buf;
+}
+
+bool berth_cost_model_sums(const berth_cost_model *m)
+{
+	return m->op_seconds != NULL;
+}
