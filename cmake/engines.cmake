@@ -1,4 +1,5 @@
-# berth-engine-ort: ONNX Runtime itself is loaded at run time; StarPU and hwloc are used where they are found, else their small stand-ins.
+# berth-engine-ort: ONNX Runtime itself is loaded at run time; StarPU and hwloc are used where they are found,
+# else their small stand-ins.
 pkg_check_modules(STARPU IMPORTED_TARGET starpu-1.3)
 set(ort ${CMAKE_SOURCE_DIR}/engines/ort)
 add_executable(berth-engine-ort ${ort}/main.c ${ort}/cpu_model.c ${ort}/ort_api.c ${ort}/ort_compare.c ${ort}/ort_model.c ${ort}/ort_operators.c ${ort}/ort_plan.c ${ort}/ort_op_times.c ${ort}/ort_splice.c

@@ -1,4 +1,5 @@
-# What `cmake --install` puts in place: the program, libberth both ways, the users' header, the manual page, and files for pkg-config and find_package.
+# What `cmake --install` puts in place: the program, libberth both ways, the users' header, the manual page,
+# and files for pkg-config and find_package.
 include(CMakePackageConfigHelpers)
 
 add_library(berth_shared SHARED ${BERTH_OBJECTS})

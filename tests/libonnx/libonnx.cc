@@ -40,7 +40,8 @@ void close_inputs(onnx::GraphProto *g)
 	}
 }
 
-// Outputs without a type are not valid to libonnx: they are left out of the list of outputs and asked for as values.
+// Outputs without a type are not valid to libonnx: they are left out of the list of outputs and asked for as
+// values.
 void forget(onnx::GraphProto *g, libonnx_visit declared, void *ctx)
 {
 	for (const auto &v : g->value_info())
@@ -78,7 +79,8 @@ char *copy(const char *text)
 
 }
 
-char *libonnx_infer(const unsigned char *data, size_t size, const char *inputs, libonnx_visit inferred, libonnx_visit declared, void *ctx, unsigned char **stripped, size_t *n)
+char *libonnx_infer(const unsigned char *data, size_t size, const char *inputs, libonnx_visit inferred,
+                    libonnx_visit declared, void *ctx, unsigned char **stripped, size_t *n)
 {
 	try {
 		onnx::ModelProto m;
