@@ -120,7 +120,7 @@ static void put_switches(berth_json_out *w, const berth_adaptation *r)
 		berth_json_put_int(w, "moved", x->n_moved);
 		berth_json_put_number(w, "predicted_from_s", x->predicted_from_s);
 		berth_json_put_number(w, "predicted_to_s", x->predicted_to_s);
-		berth_json_put_number(w, "move_s", x->move_s);
+		berth_json_put_number(w, "move_s", x->migration_s);
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
@@ -176,7 +176,7 @@ static void print_text(const state *s)
 		                 : "stayed",
 		       (int)x->n_moved, x->done ? "moved" : "would move", x->back ? "measured" : "predicted",
 		       berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s),
-		       berth_text_seconds(d, x->move_s));
+		       berth_text_seconds(d, x->migration_s));
 	}
 }
 

@@ -114,7 +114,7 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 	if (st != BERTH_OK)
 		train_measured_close(out);
 	else
-		item->p = &out->t.p;
+		item->p = &out->t.sim.p;
 	return st;
 }
 

@@ -3,6 +3,17 @@
 
 #include <string.h>
 
+bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev)
+{
+	bool all = true;
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		if (berth_coloc_legal(p, u, dev))
+			berth_coloc_put(p, u, dev, op_dev);
+		else
+			all = false;
+	return all;
+}
+
 bool berth_can_move(const berth_problem *p)
 {
 	for (int32_t u = 0; u < p->n_colocs; u++) {

@@ -15,6 +15,10 @@ static inline void berth_coloc_put(const berth_problem *p, int32_t coloc, int32_
 		op_dev[p->coloc_op[i]] = dev;
 }
 
+/* Put every colocation group that may run on device dev there; the others stay where they are. Did all go
+ * there? */
+bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev);
+
 /* Has any colocation group more than one legal device? */
 bool berth_can_move(const berth_problem *p);
 

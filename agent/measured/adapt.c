@@ -1,12 +1,12 @@
 /* See adapt.h. */
 #include "adapt.h"
 
-#include "calibrate.h"
+#include "fitted_sim.h"
 #include "migration_cost.h"
+#include "run_history.h"
 #include "solve.h"
 #include "threads.h"
 #include "times.h"
-#include "run_history.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ typedef struct job {
 	int32_t *op_dev, *order;
 	bool slow;            /* the device of the configuration was slowed down */
 	double predicted_s;   /* of the present placement, by the present profile */
-	berth_run_history tried;
+	berth_run_history history;
 	bool on_trial;        /* the present placement was taken on its prediction, and is not judged yet */
 	int32_t n_mistakes;   /* trials in a row that were gone back on */
 	int32_t wait;         /* windows to go without a new placement */
@@ -45,31 +45,22 @@ typedef struct job {
  * own, which is given up afterwards. */
 typedef struct solution {
 	berth_arena mem;
-	berth_graph g;
-	berth_problem p;
-	berth_sim *sim;
+	berth_fitted_sim f;
 	int32_t *op_dev, *order; /* [n_ops] NULL: none that is worth a trial */
 	double value;
 } solution;
 
-static berth_status make_problem(job *j, solution *x, berth_err *err)
-{
-	BERTH_TRY(berth_calibration_graph(&j->c, &j->s, &x->mem, &x->g, err));
-	BERTH_TRY(berth_problem_new(&x->g, &j->s, &x->mem, j->tmp, &x->p, err));
-	return berth_sim_new(&x->p, &x->mem, &x->sim, err);
-}
-
-/* Keep an answer if it is the best so far, and was not tried yet. */
+/* Keep an answer if it is the best so far, and was not run yet on this machine. */
 static berth_status weigh(const job *j, solution *x, const berth_solution *r, berth_err *err)
 {
 	int32_t *order = r->op_order;
 	if (!r->answered || !r->feasible || (x->op_dev && !(r->value < x->value)))
 		return BERTH_OK;
 	if (!order) {
-		BERTH_TRY(BERTH_NEW(&x->mem, order, x->p.n_ops, err));
-		berth_start_order(&x->p, x->sim, r->op_dev, order);
+		BERTH_TRY(BERTH_NEW(&x->mem, order, x->f.p.n_ops, err));
+		berth_start_order(&x->f.p, x->f.sim, r->op_dev, order);
 	}
-	if (berth_run_history_has(&j->tried, r->op_dev, order))
+	if (berth_run_history_has(&j->history, r->op_dev, order))
 		return BERTH_OK;
 	x->op_dev = r->op_dev;
 	x->order = order;
@@ -81,45 +72,38 @@ static berth_status solve(job *j, solution *x, berth_err *err)
 {
 	const char *const names[] = {j->cfg->method, "single"};
 	berth_bounds bounds;
-	BERTH_TRY(berth_bounds_new(&x->p, j->tmp, &bounds, err));
+	BERTH_TRY(berth_bounds_new(&x->f.p, j->tmp, &bounds, err));
 	for (int i = 0; i < 2; i++) {
 		const berth_method *method;
 		berth_search_cfg cfg = berth_search_cfg_default();
 		berth_solution r;
 		cfg.seed = j->cfg->seed;
 		BERTH_TRY(berth_method_find(names[i], &method, err));
-		BERTH_TRY(berth_solve(&x->p, &bounds, method, &cfg, &x->mem, j->tmp, &r, err));
+		BERTH_TRY(berth_solve(&x->f.p, &bounds, method, &cfg, &x->mem, j->tmp, &r, err));
 		BERTH_TRY(weigh(j, x, &r, err));
 	}
 	return BERTH_OK;
 }
 
-static double predict(solution *x, const int32_t *op_dev, const int32_t *order)
-{
-	berth_sim_result r;
-	berth_sim_run(x->sim, op_dev, order, &r);
-	return (double)r.latency_ns * 1e-9;
-}
-
 /* Make a placement the present one. */
 static void take(job *j, solution *x, const int32_t *op_dev, const int32_t *order)
 {
-	size_t size = (size_t)x->p.n_ops * sizeof *j->op_dev;
+	size_t size = (size_t)x->f.p.n_ops * sizeof *j->op_dev;
 	memcpy(j->op_dev, op_dev, size);
 	memcpy(j->order, order, size);
-	j->predicted_s = predict(x, j->op_dev, j->order);
+	j->predicted_s = berth_fitted_sim_latency_s(&x->f, j->op_dev, j->order);
 }
 
-/* Price the move from the present placement to another, making it ready included: does it pay over the steps
- * that are left? */
+/* Price the migration from the present placement to another, with making that one ready. Does it pay over the
+ * steps that are left? */
 static berth_status price(job *j, const solution *x, const int32_t *op_dev, berth_switch *sw, berth_err *err)
 {
-	berth_move move;
-	BERTH_TRY(berth_migration_cost(&x->p, j->op_dev, op_dev, j->tmp, &move, err));
-	sw->n_moved = move.n_moved;
-	sw->move_s = move.seconds + j->r->ready_s;
-	sw->done = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step) > sw->move_s &&
-	           sw->predicted_to_s < sw->predicted_from_s;
+	berth_migration migration;
+	BERTH_TRY(berth_migration_cost(&x->f.p, j->op_dev, op_dev, j->tmp, &migration, err));
+	sw->n_moved = migration.n_moved;
+	sw->migration_s = migration.seconds + j->r->ready_s;
+	double saved_s = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step);
+	sw->done = saved_s > sw->migration_s && sw->predicted_to_s < sw->predicted_from_s;
 	return BERTH_OK;
 }
 
@@ -127,10 +111,10 @@ static berth_status price(job *j, const solution *x, const int32_t *op_dev, bert
 static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth_err *err)
 {
 	enum { MOST = 4 };
-	const berth_try *better = berth_run_history_better(&j->tried);
-	berth_switch sw = {.step = step, .back = true, .predicted_from_s = j->tried.now->step_s};
+	const berth_run_record *better = berth_run_history_better(&j->history);
+	berth_switch sw = {.step = step, .back = true, .predicted_from_s = j->history.now->step_s};
 	*gone = false;
-	if (j->on_trial && berth_run_history_judged(&j->tried)) {
+	if (j->on_trial && berth_run_history_judged(&j->history)) {
 		j->on_trial = false;
 		j->n_mistakes = better ? j->n_mistakes : 0;
 	}
@@ -167,8 +151,8 @@ static berth_status try_another(job *j, solution *x, int32_t step, berth_err *er
 static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth_err *err)
 {
 	bool gone = false;
-	BERTH_TRY(make_problem(j, x, err));
-	j->predicted_s = predict(x, j->op_dev, j->order);
+	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &x->mem, j->tmp, &x->f, err));
+	j->predicted_s = berth_fitted_sim_latency_s(&x->f, j->op_dev, j->order);
 	if (!j->cfg->adapting || step >= j->cfg->steps)
 		return BERTH_OK;
 	BERTH_TRY(go_back(j, x, step, &gone, err));
@@ -220,37 +204,37 @@ static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena
 static void note_change(job *j, int32_t n_changes)
 {
 	enum { FEW = 2 };
-	if (j->tried.n_changes != n_changes && j->wait > FEW)
+	if (j->history.n_changes != n_changes && j->wait > FEW)
 		j->wait = FEW;
 }
 
 static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 {
-	berth_arena room = {0};
+	berth_arena scratch = {0};
 	berth_measurement run;
 	berth_adaptation *r = j->r;
-	int32_t n_changes = j->tried.n_changes;
+	int32_t n_changes = j->history.n_changes;
 	double took_s;
-	berth_status st = run_placement(j, 0, n, &room, &run, &took_s, err);
+	berth_status st = run_placement(j, 0, n, &scratch, &run, &took_s, err);
 	if (st == BERTH_OK) {
 		bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
 		r->step[r->n] = step;
 		r->step_s[r->n] = run.wall.median;
 		r->predicted_s[r->n++] = j->predicted_s;
-		st = berth_run_history_measure(&j->tried, j->op_dev, j->order, n, run.wall.median, err);
+		st = berth_run_history_measure(&j->history, j->op_dev, j->order, n, run.wall.median, err);
 		note_change(j, n_changes);
-		if (st == BERTH_OK && !j->tried.cold)
+		if (st == BERTH_OK && !j->history.cold)
 			st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
 		if (st == BERTH_OK)
 			st = look(j, step + n, parted, err);
 	}
-	berth_arena_free(&room);
+	berth_arena_free(&scratch);
 	return st;
 }
 
 static berth_status place_first(job *j, solution *x, berth_err *err)
 {
-	BERTH_TRY(make_problem(j, x, err));
+	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &x->mem, j->tmp, &x->f, err));
 	BERTH_TRY(solve(j, x, err));
 	if (!x->op_dev)
 		return berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
@@ -266,7 +250,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
-	j->tried =
+	j->history =
 		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
 	berth_status st = place_first(j, &x, err);
 	berth_arena_free(&x.mem);

@@ -34,7 +34,7 @@ typedef struct berth_adapt_cfg {
 
 typedef struct berth_switch {
 	int32_t step;
-	double predicted_from_s, predicted_to_s, move_s; /* both measured where it goes back */
+	double predicted_from_s, predicted_to_s, migration_s; /* both measured where it goes back */
 	int32_t n_moved;         /* operators */
 	bool done;               /* false: it did not pay */
 	bool back;               /* to one that was measured to be better */

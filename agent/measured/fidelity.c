@@ -22,14 +22,34 @@ berth_fidelity_cfg berth_fidelity_cfg_default(void)
 	                            .profile = berth_profile_cfg_default()};
 }
 
-/* ---- placements ---- */
-
+/* A placement of the pool. */
 typedef struct drawn {
 	int32_t *op_dev;
 	double predicted_s;
 	int32_t n_ops;
 	bool taken;
 } drawn;
+
+/* A placement with the order in which it is run. */
+typedef struct trial {
+	const int32_t *op_dev;
+	int32_t *order;
+} trial;
+
+typedef struct job {
+	berth_measured *m;
+	const berth_fidelity_cfg *cfg;
+	berth_arena *mem, *tmp;
+	berth_fidelity *r;
+	berth_fitted_sim before, after; /* as profiled; as calibrated */
+	berth_calibration c;
+	drawn *pool;                    /* [n_pool] by predicted time */
+	int32_t n_pool;
+	double *strain, *width;         /* [test] of the placements that count */
+	trial *trial;                   /* [test] the same */
+} job;
+
+/* ---- placements ---- */
 
 /* Cut the topological order at random places; each piece on a device of its own; some operators elsewhere. */
 static void draw_placement(const berth_problem *p, berth_rng *rng, int32_t *op_dev)
@@ -64,73 +84,55 @@ static int by_time(const void *a, const void *b)
 	return memcmp(x->op_dev, y->op_dev, (size_t)x->n_ops * sizeof *x->op_dev);
 }
 
-/* All that may run there on one device. */
-static void place_on(const berth_problem *p, int32_t d, int32_t *op_dev)
+/* Fill the pool with up to n different placements, fastest first: each device alone, the rest drawn. */
+static berth_status draw_pool(job *j, int32_t n, berth_rng *rng, berth_err *err)
 {
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		if (berth_coloc_legal(p, u, d))
-			berth_coloc_put(p, u, d, op_dev);
-}
-
-/* A pool of different placements with their predictions, fastest first: each device alone, the rest drawn. */
-static berth_status draw_pool(const berth_problem *p, berth_sim *sim, int32_t n, berth_rng *rng,
-                              berth_arena *mem, drawn *pool, int32_t *count, berth_err *err)
-{
-	int32_t kept = 0;
+	const berth_problem *p = &j->before.p;
+	drawn *pool = j->pool;
 	for (int32_t i = 0; i < n; i++) {
 		berth_sim_result r;
-		BERTH_TRY(BERTH_NEW(mem, pool[i].op_dev, p->n_ops, err));
+		BERTH_TRY(BERTH_NEW(j->mem, pool[i].op_dev, p->n_ops, err));
 		draw_placement(p, rng, pool[i].op_dev);
 		if (i < p->n_devs)
-			place_on(p, i, pool[i].op_dev);
-		berth_sim_run(sim, pool[i].op_dev, NULL, &r);
+			berth_coloc_put_all(p, i, pool[i].op_dev);
+		berth_sim_run(j->before.sim, pool[i].op_dev, NULL, &r);
 		pool[i].n_ops = p->n_ops;
 		pool[i].predicted_s = r.runs && r.fits ? (double)r.latency_ns * 1e-9 : INFINITY;
 	}
 	qsort(pool, (size_t)n, sizeof *pool, by_time);
 	for (int32_t i = 0; i < n && isfinite(pool[i].predicted_s); i++)
-		if (!kept || by_time(&pool[kept - 1], &pool[i]) != 0)
-			pool[kept++] = pool[i];
-	*count = kept;
+		if (!j->n_pool || by_time(&pool[j->n_pool - 1], &pool[i]) != 0)
+			pool[j->n_pool++] = pool[i];
 	return BERTH_OK;
 }
 
-/* Pick n of the pool, in turn from strata of equal width in log time; test and calibration placements are
- * never the same. */
-static int32_t pick(drawn *pool, int32_t count, int32_t n, berth_rng *rng, drawn **out)
+/* Pick n of the pool, in turn from strata of equal width in log time. None is picked twice, so that test and
+ * calibration placements are never the same. */
+static int32_t pick(job *j, int32_t n, berth_rng *rng, drawn **out)
 {
-	double from = log(pool[0].predicted_s), width = (log(pool[count - 1].predicted_s) - from) / STRATA;
+	drawn *pool = j->pool;
+	double from = log(pool[0].predicted_s), to = log(pool[j->n_pool - 1].predicted_s);
+	double width = (to - from) / STRATA;
 	int32_t picked = 0;
-	for (int32_t round = 0; round < count && picked < n; round++)
+	for (int32_t round = 0; round < j->n_pool && picked < n; round++)
 		for (int32_t s = 0; s < STRATA && picked < n; s++) {
-			int32_t first = -1, in = 0;
-			for (int32_t i = 0; i < count; i++) {
-				int32_t stratum =
-					width > 0 ? (int32_t)fmin(STRATA - 1,
-				                                  (log(pool[i].predicted_s) - from) / width)
-						  : 0;
+			int32_t found = -1, in = 0;
+			for (int32_t i = 0; i < j->n_pool; i++) {
+				double place = width > 0 ? (log(pool[i].predicted_s) - from) / width : 0;
+				int32_t stratum = (int32_t)fmin(STRATA - 1, place);
 				if (!pool[i].taken && stratum == s &&
 				    berth_rng_below(rng, (uint32_t)++in) == 0)
-					first = i;
+					found = i;
 			}
-			if (first < 0)
+			if (found < 0)
 				continue;
-			pool[first].taken = true;
-			out[picked++] = &pool[first];
+			pool[found].taken = true;
+			out[picked++] = &pool[found];
 		}
 	return picked;
 }
 
 /* ---- measuring ---- */
-
-typedef struct job {
-	berth_measured *m;
-	const berth_fidelity_cfg *cfg;
-	berth_arena *mem, *tmp;
-	berth_fidelity *r;
-	double *strain, *width; /* [test] of the placements that count */
-	struct trial *trial;    /* [test] the same */
-} job;
 
 typedef struct timed {
 	berth_spread wall;
@@ -145,8 +147,7 @@ static bool calm(const job *j, double strain)
 
 /* Run a placement until enough calm samples are there. Its measurements go to the calibration c, unless that
  * is NULL. A failing engine is a placement that does not count. */
-static berth_status time_placement(job *j, const int32_t *op_dev, const int32_t *order, berth_calibration *c,
-                                   timed *out, berth_err *err)
+static berth_status time_placement(job *j, const trial *x, berth_calibration *c, timed *out, berth_err *err)
 {
 	double wall[MAX_SAMPLES], strain[MAX_SAMPLES];
 	int32_t n = 0;
@@ -155,7 +156,7 @@ static berth_status time_placement(job *j, const int32_t *op_dev, const int32_t 
 	for (int32_t try = 0; try < j->cfg->tries && n < j->cfg->samples; try++) {
 		berth_measurement run;
 		berth_err why = {0};
-		berth_status st = berth_measured_run(j->m, op_dev, order, try == 0 ? WARMUP : 0,
+		berth_status st = berth_measured_run(j->m, x->op_dev, x->order, try == 0 ? WARMUP : 0,
 		                                     j->cfg->samples, j->mem, j->tmp, &run, &why);
 		if (st == BERTH_EIO || st == BERTH_ELIMIT) {
 			j->r->n_failed++;
@@ -189,81 +190,45 @@ static void tell(const job *j, const char *what, int32_t done, int32_t of)
 		j->cfg->progress(j->cfg->progress_ctx, what, done, of);
 }
 
-/* ---- the simulators ---- */
-
-typedef struct world {
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-	berth_sim *sim;
-} world;
-
-/* The simulator of w->g on w->s. */
-static berth_status make_world(job *j, world *w, berth_err *err)
-{
-	BERTH_TRY(berth_problem_new(&w->g, &w->s, j->mem, j->tmp, &w->p, err));
-	return berth_sim_new(&w->p, j->mem, &w->sim, err);
-}
-
-static berth_status refit(job *j, berth_calibration *c, world *w, double *before, double *after,
-                          berth_err *err)
-{
-	BERTH_TRY(berth_calibration_fit(c, j->tmp, before, after, err));
-	BERTH_TRY(berth_calibration_links(c, j->mem, j->tmp, &w->s, err));
-	BERTH_TRY(berth_calibration_graph(c, &w->s, j->mem, &w->g, err));
-	return make_world(j, w, err);
-}
-
-static double predict(world *w, const int32_t *op_dev, const int32_t *order)
-{
-	berth_sim_result r;
-	berth_sim_run(w->sim, op_dev, order, &r);
-	return (double)r.latency_ns * 1e-9;
-}
-
 /* ---- calibrating and testing ---- */
 
-/* A placement with the order in which it is run. */
-typedef struct trial {
-	const int32_t *op_dev;
-	int32_t *order;
-} trial;
-
-static berth_status prepare(job *j, world *w, const drawn *x, trial *out, berth_err *err)
+/* x, in the order of a simulator that predicts it. */
+static berth_status prepare(job *j, const berth_fitted_sim *f, const drawn *x, trial *out, berth_err *err)
 {
 	out->op_dev = x->op_dev;
-	BERTH_TRY(BERTH_NEW(j->mem, out->order, w->p.n_ops, err));
-	berth_start_order(&w->p, w->sim, x->op_dev, out->order);
+	BERTH_TRY(BERTH_NEW(j->mem, out->order, f->p.n_ops, err));
+	berth_start_order(&f->p, f->sim, x->op_dev, out->order);
 	return BERTH_OK;
 }
 
-static berth_status calibrate(job *j, world *before, drawn **pick_of, int32_t n, berth_calibration *c,
-                              trial *trials, world *after, berth_err *err)
+/* Run n placements of the pool and fit the simulator to them. trials [n]: what was run. */
+static berth_status calibrate(job *j, drawn **pick_of, int32_t n, trial *trials, berth_err *err)
 {
 	timed t;
 	for (int32_t i = 0; i < n; i++) {
-		BERTH_TRY(prepare(j, before, pick_of[i], &trials[i], err));
-		BERTH_TRY(time_placement(j, trials[i].op_dev, trials[i].order, c, &t, err));
+		BERTH_TRY(prepare(j, &j->before, pick_of[i], &trials[i], err));
+		BERTH_TRY(time_placement(j, &trials[i], &j->c, &t, err));
 		j->r->n_calibration += t.counts;
 		tell(j, "calibration", i + 1, n);
 	}
 	j->r->n_flagged = 0;
-	return refit(j, c, after, &j->r->segment_error_before, NULL, err);
+	return berth_fitted_sim_refit(&j->c, j->mem, j->tmp, &j->r->segment_error_before, NULL, &j->after,
+	                              err);
 }
 
-/* Predictions of the pool by another simulator, fastest first again. */
-static void predict_again(world *w, drawn *pool, int32_t count)
+/* Predictions of the pool by the calibrated simulator, fastest first again. */
+static void predict_again(job *j)
 {
-	for (int32_t i = 0; i < count; i++)
-		pool[i].predicted_s = predict(w, pool[i].op_dev, NULL);
-	qsort(pool, (size_t)count, sizeof *pool, by_time);
+	for (int32_t i = 0; i < j->n_pool; i++)
+		j->pool[i].predicted_s = berth_fitted_sim_latency_s(&j->after, j->pool[i].op_dev, NULL);
+	qsort(j->pool, (size_t)j->n_pool, sizeof *j->pool, by_time);
 }
 
 /* A placement once more; it is flagged, or failed, but once. */
 static berth_status time_again(job *j, const trial *x, berth_calibration *c, timed *out, berth_err *err)
 {
 	int32_t n_flagged = j->r->n_flagged, n_failed = j->r->n_failed;
-	BERTH_TRY(time_placement(j, x->op_dev, x->order, c, out, err));
+	BERTH_TRY(time_placement(j, x, c, out, err));
 	j->r->n_flagged = n_flagged;
 	j->r->n_failed = n_failed;
 	return BERTH_OK;
@@ -283,27 +248,29 @@ static void keep_result(job *j, const timed *t, const trial *x)
 /* Run the test placements, and in between the calibration ones once more: what the machine did slowly over
  * the time of the tests is then in the calibration as it is in them. Fit to the latter; predict the
  * former. */
-static berth_status test(job *j, world *before, world *after, drawn **pick_of, int32_t n,
-                         berth_calibration *c, const trial *again, int32_t n_again, berth_err *err)
+static berth_status test(job *j, drawn **pick_of, int32_t n, const trial *again, int32_t n_again,
+                         berth_err *err)
 {
 	berth_fidelity *r = j->r;
 	int32_t done = 0;
 	for (int32_t i = 0; i < n; i++) {
 		timed t, unused;
 		trial x;
-		BERTH_TRY(prepare(j, after, pick_of[i], &x, err));
-		BERTH_TRY(time_placement(j, x.op_dev, x.order, NULL, &t, err));
+		BERTH_TRY(prepare(j, &j->after, pick_of[i], &x, err));
+		BERTH_TRY(time_placement(j, &x, NULL, &t, err));
 		if (t.counts)
 			keep_result(j, &t, &x);
 		for (; (int64_t)done * n < (int64_t)(i + 1) * n_again; done++)
-			BERTH_TRY(time_again(j, &again[done], c, &unused, err));
+			BERTH_TRY(time_again(j, &again[done], &j->c, &unused, err));
 		tell(j, "test", i + 1, n);
 	}
 	r->n_test = r->n;
-	BERTH_TRY(refit(j, c, after, NULL, &r->segment_error_after, err));
+	BERTH_TRY(berth_fitted_sim_refit(&j->c, j->mem, j->tmp, NULL, &r->segment_error_after, &j->after,
+	                                 err));
 	for (int32_t i = 0; i < r->n; i++) {
-		r->profiled_s[i] = predict(before, j->trial[i].op_dev, j->trial[i].order);
-		r->calibrated_s[i] = predict(after, j->trial[i].op_dev, j->trial[i].order);
+		const trial *x = &j->trial[i];
+		r->profiled_s[i] = berth_fitted_sim_latency_s(&j->before, x->op_dev, x->order);
+		r->calibrated_s[i] = berth_fitted_sim_latency_s(&j->after, x->op_dev, x->order);
 	}
 	return BERTH_OK;
 }
@@ -414,40 +381,42 @@ static berth_status measure_whole(job *j, int32_t threads, double *seconds, bert
 	return BERTH_OK;
 }
 
+/* The profiled simulator, and a pool of placements that it predicts. */
+static berth_status open_pool(job *j, berth_rng *rng, berth_err *err)
+{
+	const berth_fidelity_cfg *cfg = j->cfg;
+	berth_profile profile;
+	int32_t n = POOL_FACTOR * (cfg->test + cfg->calibration);
+	BERTH_TRY(BERTH_NEW(j->mem, j->pool, n, err));
+	BERTH_TRY(berth_profile_run(j->m, &cfg->profile, j->mem, j->tmp, &profile, err));
+	BERTH_TRY(berth_fitted_sim_profiled(&profile, j->m->g, j->m->s, j->mem, j->tmp, &j->before, err));
+	BERTH_TRY(berth_calibration_new(j->m->g, &j->before.s, profile.time_s, j->mem, &j->c, err));
+	BERTH_TRY(draw_pool(j, n, rng, err));
+	return j->n_pool ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "no placement drawn could run");
+}
+
 static berth_status run_all(job *j, berth_err *err)
 {
 	const berth_fidelity_cfg *cfg = j->cfg;
 	berth_fidelity *r = j->r;
-	berth_profile profile;
-	world before = {0}, after = {0};
-	drawn *pool, **test_pick, **calibration_pick;
+	drawn **test_pick, **calibration_pick;
 	trial *again;
-	berth_calibration c;
-	int32_t n_pool = POOL_FACTOR * (cfg->test + cfg->calibration), count = 0;
 	berth_rng rng = berth_rng_seed(cfg->seed, BERTH_STREAM_RANDOM);
-	BERTH_TRY(BERTH_NEW(j->mem, pool, n_pool, err));
 	BERTH_TRY(BERTH_NEW(j->mem, test_pick, cfg->test, err));
 	BERTH_TRY(BERTH_NEW(j->mem, calibration_pick, cfg->calibration, err));
 	BERTH_TRY(BERTH_NEW(j->mem, again, cfg->calibration, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->trial, cfg->test, err));
-	BERTH_TRY(berth_profile_run(j->m, &cfg->profile, j->mem, j->tmp, &profile, err));
-	BERTH_TRY(berth_profile_system(&profile, j->m->s, j->mem, &before.s, err));
-	BERTH_TRY(berth_graph_with_times(j->m->g, &before.s, profile.time_s, j->mem, &before.g, err));
-	BERTH_TRY(make_world(j, &before, err));
-	BERTH_TRY(draw_pool(&before.p, before.sim, n_pool, &rng, j->mem, pool, &count, err));
-	if (!count)
-		return berth_fail(err, BERTH_EINFEASIBLE, "no placement drawn could run");
-	int32_t n_calibration = pick(pool, count, cfg->calibration, &rng, calibration_pick);
+	BERTH_TRY(open_pool(j, &rng, err));
+	int32_t n_calibration = pick(j, cfg->calibration, &rng, calibration_pick);
 	BERTH_TRY(measure_whole(j, 1, &r->whole_1_s, err));
 	BERTH_TRY(measure_whole(j, 0, &r->whole_all_s, err));
-	BERTH_TRY(berth_calibration_new(j->m->g, &before.s, profile.time_s, j->mem, &c, err));
-	BERTH_TRY(calibrate(j, &before, calibration_pick, n_calibration, &c, again, &after, err));
-	predict_again(&after, pool, count);
-	int32_t n_test = pick(pool, count, cfg->test, &rng, test_pick);
-	BERTH_TRY(test(j, &before, &after, test_pick, n_test, &c, again, n_calibration, err));
+	BERTH_TRY(calibrate(j, calibration_pick, n_calibration, again, err));
+	predict_again(j);
+	int32_t n_test = pick(j, cfg->test, &rng, test_pick);
+	BERTH_TRY(test(j, test_pick, n_test, again, n_calibration, err));
 	BERTH_TRY(choose(j, err));
-	r->fitted_graph = after.g;
-	r->fitted_system = after.s;
+	r->fitted_graph = j->after.g;
+	r->fitted_system = j->after.s;
 	return sum_up(j, err);
 }
 

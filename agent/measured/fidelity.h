@@ -14,10 +14,8 @@
 #ifndef BERTH_FIDELITY_H
 #define BERTH_FIDELITY_H
 
-#include "calibrate.h"
-#include "profile.h"
+#include "fitted_sim.h"
 #include "rng.h"
-#include "sim.h"
 
 typedef struct berth_fidelity_cfg {
 	int32_t calibration, test;  /* placements; defaults 40, 200 */

@@ -1,6 +1,7 @@
 /* See measured_train.h. */
 #include "measured_train.h"
 
+#include "coloc.h"
 #include "constraints.h"
 #include "methods.h"
 #include "portfolio.h"
@@ -12,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DRAWS = 3, MAX_TRIED = 256, ELITE = 4, MIN_PAIRS = 9 };
+enum { DRAWS = 3, MAX_TRIALS = 256, ELITE = 4, MIN_PAIRS = 9 };
 
 berth_mtrain_cfg berth_mtrain_cfg_default(void)
 {
@@ -25,25 +26,22 @@ berth_mtrain_cfg berth_mtrain_cfg_default(void)
 	                          .profile = berth_profile_cfg_default()};
 }
 
-/* ---- the simulator ---- */
-
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem,
                                berth_arena *tmp, berth_mtrain *out, berth_err *err)
 {
 	*out = (berth_mtrain){.m = m, .cfg = cfg, .mem = mem, .started = berth_wall_seconds()};
 	BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &out->profile, err));
-	BERTH_TRY(berth_profile_system(&out->profile, m->s, mem, &out->profiled, err));
-	out->s = out->profiled;
-	BERTH_TRY(berth_graph_with_times(m->g, &out->s, out->profile.time_s, mem, &out->g, err));
-	return berth_problem_new(&out->g, &out->s, mem, tmp, &out->p, err);
+	BERTH_TRY(berth_fitted_sim_profiled(&out->profile, m->g, m->s, mem, tmp, &out->sim, err));
+	out->profiled = out->sim.s;
+	return BERTH_OK;
 }
 
 /* ---- rounds ---- */
 
-typedef struct tried {
+typedef struct trial {
 	int32_t *op_dev, *order;
 	double seconds;          /* NAN: the engine failed */
-} tried;
+} trial;
 
 typedef struct job {
 	berth_mtrain *t;
@@ -51,8 +49,8 @@ typedef struct job {
 	berth_arena *tmp;
 	berth_mtrain_result *r;
 	berth_calibration c;
-	tried tried[MAX_TRIED];
-	int32_t n_tried;
+	trial trial[MAX_TRIALS];
+	int32_t n_trials;
 	int64_t n_more;          /* runs beyond the first of a placement */
 	double error;            /* summed over the round's measured placements */
 	int32_t n_error;
@@ -78,10 +76,10 @@ static bool may_go_on(const job *j, int64_t runs)
 	return time_left && j->t->m->runs + runs <= cfg->runs && !cancelled(j);
 }
 
-static bool was_tried(const job *j, const int32_t *op_dev)
+static bool was_measured(const job *j, const int32_t *op_dev)
 {
-	for (int32_t i = 0; i < j->n_tried; i++)
-		if (memcmp(j->tried[i].op_dev, op_dev, (size_t)j->t->p.n_ops * sizeof *op_dev) == 0)
+	for (int32_t i = 0; i < j->n_trials; i++)
+		if (memcmp(j->trial[i].op_dev, op_dev, (size_t)j->t->sim.p.n_ops * sizeof *op_dev) == 0)
 			return true;
 	return false;
 }
@@ -97,20 +95,19 @@ static berth_status failed(job *j, berth_status st, const berth_err *why, berth_
 	return j->r->failure ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim, tried **out,
-                         berth_err *err)
+static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, trial **out, berth_err *err)
 {
-	tried *x = &j->tried[j->n_tried];
-	size_t size = (size_t)j->t->p.n_ops * sizeof *op_dev;
-	BERTH_TRY(BERTH_NEW(j->t->mem, x->op_dev, j->t->p.n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->t->mem, x->order, j->t->p.n_ops, err));
+	trial *x = &j->trial[j->n_trials];
+	size_t size = (size_t)j->t->sim.p.n_ops * sizeof *op_dev;
+	BERTH_TRY(BERTH_NEW(j->t->mem, x->op_dev, j->t->sim.p.n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->t->mem, x->order, j->t->sim.p.n_ops, err));
 	memcpy(x->op_dev, op_dev, size);
 	if (order)
 		memcpy(x->order, order, size);
 	else
-		berth_start_order(&j->t->p, sim, op_dev, x->order);
+		berth_start_order(&j->t->sim.p, j->t->sim.sim, op_dev, x->order);
 	x->seconds = NAN;
-	j->n_tried++;
+	j->n_trials++;
 	*out = x;
 	return BERTH_OK;
 }
@@ -125,19 +122,18 @@ static bool may_repeat(const job *j)
 }
 
 /* Measure a placement that was not yet. */
-static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order, berth_sim *sim,
-                            berth_err *err)
+static berth_status measure_one(job *j, const int32_t *op_dev, const int32_t *order, berth_err *err)
 {
-	tried *x;
+	trial *x;
 	berth_measurement run;
 	berth_err why = {0};
-	berth_sim_result predicted;
 	int32_t repeats = j->t->cfg->repeats;
-	if (j->n_tried == MAX_TRIED || was_tried(j, op_dev) || !may_go_on(j, 1 + repeats + 4 * MIN_PAIRS))
+	if (j->n_trials == MAX_TRIALS || was_measured(j, op_dev) ||
+	    !may_go_on(j, 1 + repeats + 4 * MIN_PAIRS))
 		return BERTH_OK;
 	berth_steady_cfg runs = {
 		.warmup = 1, .least = repeats, .most = may_repeat(j) ? 2 * repeats : repeats, .width = 0.1};
-	BERTH_TRY(keep(j, op_dev, order, sim, &x, err));
+	BERTH_TRY(keep(j, op_dev, order, &x, err));
 	berth_status st =
 		berth_steady_run(j->t->m, &runs, x->op_dev, x->order, j->t->mem, j->tmp, &run, &why);
 	if (st != BERTH_OK)
@@ -145,8 +141,7 @@ static berth_status try_one(job *j, const int32_t *op_dev, const int32_t *order,
 	x->seconds = run.wall.median;
 	j->n_more += run.n_samples > repeats ? run.n_samples : 0;
 	j->r->n_measured++;
-	berth_sim_run(sim, x->op_dev, x->order, &predicted);
-	j->error += fabs((double)predicted.latency_ns * 1e-9 / x->seconds - 1);
+	j->error += fabs(berth_fitted_sim_latency_s(&j->t->sim, x->op_dev, x->order) / x->seconds - 1);
 	j->n_error++;
 	return berth_calibration_add(&j->c, &run, 0, j->tmp, err);
 }
@@ -163,25 +158,25 @@ static berth_search_cfg search_cfg(const job *j)
 }
 
 /* What a method of the registry answers on the present simulator. */
-static berth_status try_method(job *j, const char *name, berth_sim *sim, berth_arena *room, berth_err *err)
+static berth_status measure_method(job *j, const char *name, berth_arena *scratch, berth_err *err)
 {
 	const berth_method *method;
 	berth_search_cfg cfg = search_cfg(j);
 	berth_search s;
 	BERTH_TRY(berth_method_find(name, &method, err));
-	BERTH_TRY(berth_search_new(&j->t->p, &cfg, room, &s, err));
+	BERTH_TRY(berth_search_new(&j->t->sim.p, &cfg, scratch, &s, err));
 	BERTH_TRY(berth_method_run(method, &s, j->tmp, err));
-	return try_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, sim, err);
+	return measure_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, err);
 }
 
 /* The best measured placements, fastest first; fewer than n where fewer were measured. */
-static int32_t elite(const job *j, const tried **out, int32_t n)
+static int32_t elite(const job *j, const trial **out, int32_t n)
 {
 	int32_t count = 0;
 	for (; count < n; count++) {
-		const tried *best = NULL;
-		for (int32_t i = 0; i < j->n_tried; i++) {
-			const tried *x = &j->tried[i];
+		const trial *best = NULL;
+		for (int32_t i = 0; i < j->n_trials; i++) {
+			const trial *x = &j->trial[i];
 			bool taken = isnan(x->seconds);
 			for (int32_t k = 0; k < count && !taken; k++)
 				taken = out[k] == x;
@@ -201,15 +196,15 @@ static int32_t elite(const job *j, const tried **out, int32_t n)
 static berth_status learn(job *j, berth_learner *l, int32_t *n_draws, berth_err *err)
 {
 	berth_step_stats stats = {0};
-	const tried *best[ELITE];
+	const trial *best[ELITE];
 	int32_t n = elite(j, best, ELITE);
 	int64_t left = j->t->cfg->evaluations;
 	for (int32_t i = n - 1; i >= 0; i--)
 		BERTH_TRY(berth_learner_clone(l, 0, best[i]->op_dev, 4, err));
 	while (left > 0) {
-		int32_t room = (int32_t)fmin((double)left, l->cfg.batch);
-		BERTH_TRY(berth_learner_step(l, 0, room, &stats, err));
-		left -= room;
+		int32_t batch = (int32_t)fmin((double)left, l->cfg.batch);
+		BERTH_TRY(berth_learner_step(l, 0, batch, &stats, err));
+		left -= batch;
 	}
 	*n_draws = stats.n;
 	return BERTH_OK;
@@ -225,92 +220,75 @@ static berth_status keep_params(job *j, const berth_learner *l, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status try_policy(job *j, berth_sim *sim, berth_arena *room, berth_err *err)
+static berth_status measure_policy(job *j, berth_arena *scratch, berth_err *err)
 {
 	berth_search_cfg cfg = search_cfg(j);
 	berth_search s, *one = &s;
 	berth_learner l;
 	int32_t *drawn, n_draws = 0;
-	BERTH_TRY(berth_search_new(&j->t->p, &cfg, room, &s, err));
-	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, room, j->tmp, &l, err));
+	BERTH_TRY(berth_search_new(&j->t->sim.p, &cfg, scratch, &s, err));
+	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, scratch, j->tmp, &l, err));
 	BERTH_TRY(learn(j, &l, &n_draws, err));
 	BERTH_TRY(keep_params(j, &l, err));
-	BERTH_TRY(try_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, sim, err));
-	BERTH_TRY(BERTH_NEW(room, drawn, j->t->p.n_ops, err));
+	BERTH_TRY(measure_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, err));
+	BERTH_TRY(BERTH_NEW(scratch, drawn, j->t->sim.p.n_ops, err));
 	for (int32_t i = 0; i < DRAWS && i < n_draws; i++) {
 		berth_learner_drawn(&l, 0, i, drawn);
-		BERTH_TRY(try_one(j, drawn, NULL, sim, err));
+		BERTH_TRY(measure_one(j, drawn, NULL, err));
 	}
 	return BERTH_OK;
 }
 
-static bool may_stand_alone(const berth_problem *p, int32_t dev, const int32_t *op_dev, berth_sim *sim,
-                            uint64_t *scratch)
+static bool may_run(const berth_fitted_sim *f, const int32_t *op_dev, uint64_t *marks)
 {
 	berth_sim_result r;
-	for (int32_t op = 0; op < p->n_ops; op++)
-		if (!berth_op_legal(p, op, dev))
-			return false;
-	berth_sim_run(sim, op_dev, NULL, &r);
-	return r.runs && r.fits && berth_constraints_broken(p, op_dev, scratch) == 0;
+	berth_sim_run(f->sim, op_dev, NULL, &r);
+	return r.runs && r.fits && berth_constraints_broken(&f->p, op_dev, marks) == 0;
 }
 
 /* Each device alone that can run and hold it all, as far as a quarter of the budget goes: the final
  * comparison's rival is the fastest of them as measured, not as simulated. */
-static berth_status try_singles(job *j, berth_sim *sim, berth_err *err)
+static berth_status measure_singles(job *j, berth_err *err)
 {
-	const berth_problem *p = &j->t->p;
-	uint64_t *scratch;
+	const berth_problem *p = &j->t->sim.p;
+	uint64_t *marks;
 	int32_t *op_dev;
 	int64_t before = j->t->m->runs;
 	BERTH_TRY(BERTH_NEW(j->tmp, op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->tmp, scratch, berth_constraints_scratch(p), err));
-	for (int32_t d = 0; d < p->n_devs && 4 * (j->t->m->runs - before) < j->t->cfg->runs; d++) {
-		for (int32_t op = 0; op < p->n_ops; op++)
-			op_dev[op] = d;
-		if (may_stand_alone(p, d, op_dev, sim, scratch))
-			BERTH_TRY(try_one(j, op_dev, NULL, sim, err));
-	}
+	BERTH_TRY(BERTH_NEW(j->tmp, marks, berth_constraints_scratch(p), err));
+	for (int32_t d = 0; d < p->n_devs && 4 * (j->t->m->runs - before) < j->t->cfg->runs; d++)
+		if (berth_coloc_put_all(p, d, op_dev) && may_run(&j->t->sim, op_dev, marks))
+			BERTH_TRY(measure_one(j, op_dev, NULL, err));
 	return BERTH_OK;
 }
 
-static berth_status measure_round(job *j, berth_arena *room, berth_err *err)
+/* scratch lives as long as the round. */
+static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
 {
-	berth_sim *sim;
-	BERTH_TRY(berth_sim_new(&j->t->p, room, &sim, err));
-	BERTH_TRY(try_singles(j, sim, err));
+	BERTH_TRY(measure_singles(j, err));
 	for (int32_t i = 0; i < berth_n_portfolio; i++)
-		BERTH_TRY(try_method(j, berth_portfolio_methods[i]->name, sim, room, err));
-	BERTH_TRY(try_method(j, "berth", sim, room, err));
-	return try_policy(j, sim, room, err);
-}
-
-static berth_status refit(job *j, berth_err *err)
-{
-	if (!j->c.n_seen)
-		return BERTH_OK;
-	berth_mtrain *t = j->t;
-	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));
-	BERTH_TRY(berth_calibration_links(&j->c, t->mem, j->tmp, &t->s, err));
-	BERTH_TRY(berth_calibration_graph(&j->c, &t->s, t->mem, &t->g, err));
-	return berth_problem_new(&t->g, &t->s, t->mem, j->tmp, &t->p, err);
+		BERTH_TRY(measure_method(j, berth_portfolio_methods[i]->name, scratch, err));
+	BERTH_TRY(measure_method(j, "berth", scratch, err));
+	return measure_policy(j, scratch, err);
 }
 
 static berth_status run_rounds(job *j, berth_err *err)
 {
 	for (int32_t k = 0; k < j->t->cfg->rounds && may_go_on(j, 5 * MIN_PAIRS); k++) {
-		berth_arena room = {0};
+		berth_arena scratch = {0};
 		j->error = 0;
 		j->n_error = 0;
-		berth_status st = measure_round(j, &room, err);
-		berth_arena_free(&room);
+		berth_status st = measure_round(j, &scratch, err);
+		berth_arena_free(&scratch);
 		BERTH_TRY(st);
 		BERTH_TRY(interrupted(j, err));
 		double error = j->n_error ? j->error / j->n_error : NAN;
 		j->r->first_error = k ? j->r->first_error : error;
 		j->r->simulated_error = j->n_error || !k ? error : j->r->simulated_error;
 		j->r->rounds++;
-		BERTH_TRY(refit(j, err));
+		if (j->c.n_seen)
+			BERTH_TRY(berth_fitted_sim_refit(&j->c, j->t->mem, j->tmp, NULL, NULL, &j->t->sim,
+			                                 err));
 	}
 	return BERTH_OK;
 }
@@ -319,8 +297,8 @@ static berth_status run_rounds(job *j, berth_err *err)
 
 typedef struct contest {
 	double *mine, *theirs[BERTH_N_RIVALS], *ratio; /* [pairs] seconds */
-	const tried *best;
-	tried single;
+	const trial *best;
+	trial single;
 } contest;
 
 static berth_status open_contest(job *j, contest *x, berth_err *err)
@@ -336,29 +314,29 @@ static berth_status open_contest(job *j, contest *x, berth_err *err)
 /* The fastest measured placement with all on one device, where there is one. */
 static void find_single(const job *j, contest *x)
 {
-	const berth_problem *p = &j->t->p;
-	const tried *best = NULL;
-	for (int32_t i = 0; i < j->n_tried; i++) {
-		bool one = !isnan(j->tried[i].seconds);
+	const berth_problem *p = &j->t->sim.p;
+	const trial *best = NULL;
+	for (int32_t i = 0; i < j->n_trials; i++) {
+		bool one = !isnan(j->trial[i].seconds);
 		for (int32_t op = 1; op < p->n_ops && one; op++)
-			one = j->tried[i].op_dev[op] == j->tried[i].op_dev[0];
-		if (one && (!best || j->tried[i].seconds < best->seconds))
-			best = &j->tried[i];
+			one = j->trial[i].op_dev[op] == j->trial[i].op_dev[0];
+		if (one && (!best || j->trial[i].seconds < best->seconds))
+			best = &j->trial[i];
 	}
 	if (best)
 		x->single = *best;
 }
 
-static berth_status time_once(job *j, const tried *x, int32_t threads, double *seconds, berth_err *err)
+static berth_status time_once(job *j, const trial *x, int32_t threads, double *seconds, berth_err *err)
 {
-	berth_arena room = {0};
+	berth_arena scratch = {0};
 	berth_measurement run;
 	berth_err why = {0};
 	berth_status st =
-		x ? berth_measured_run(j->t->m, x->op_dev, x->order, 0, 1, &room, j->tmp, &run, &why)
-		  : berth_measured_whole(j->t->m, threads, 0, 1, &room, j->tmp, &run, &why);
+		x ? berth_measured_run(j->t->m, x->op_dev, x->order, 0, 1, &scratch, j->tmp, &run, &why)
+		  : berth_measured_whole(j->t->m, threads, 0, 1, &scratch, j->tmp, &run, &why);
 	*seconds = st == BERTH_OK ? run.wall.median : NAN;
-	berth_arena_free(&room);
+	berth_arena_free(&scratch);
 	return st == BERTH_OK ? BERTH_OK : failed(j, st, &why, err);
 }
 

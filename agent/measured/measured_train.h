@@ -11,9 +11,8 @@
 #ifndef BERTH_MEASURED_TRAIN_H
 #define BERTH_MEASURED_TRAIN_H
 
-#include "calibrate.h"
+#include "fitted_sim.h"
 #include "policy_file.h"
-#include "profile.h"
 
 typedef struct berth_mtrain_cfg {
 	int64_t runs; /* budget: runs of the whole model, warm-up and the final comparison included; default
@@ -37,9 +36,7 @@ typedef struct berth_mtrain {
 	berth_arena *mem;
 	berth_profile profile;
 	berth_system profiled;   /* links as profiled */
-	berth_system s;
-	berth_graph g;
-	berth_problem p;
+	berth_fitted_sim sim;
 	double started;
 } berth_mtrain;
 

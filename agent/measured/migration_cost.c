@@ -53,11 +53,11 @@ static double move_shared(const berth_problem *p, int32_t q, const int32_t *from
 }
 
 berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to,
-                                  berth_arena *tmp, berth_move *out, berth_err *err)
+                                  berth_arena *tmp, berth_migration *out, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	const berth_graph *g = p->g;
-	berth_move r = {0};
+	berth_migration r = {0};
 	int32_t *stamp;
 	BERTH_TRY(BERTH_NEW(tmp, stamp, p->n_devs, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {

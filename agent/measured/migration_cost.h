@@ -4,10 +4,10 @@
 
 #include "problem.h"
 
-typedef struct berth_move {
+typedef struct berth_migration {
 	int32_t n_moved; /* operators that change their device */
 	double seconds;
-} berth_move;
+} berth_migration;
 
 /* Parameters and state of each operator that changes its device go from the old to the new one, along the
  * route of the tensors nearest in size; a shared parameter goes once to each device that has none of its
@@ -16,6 +16,6 @@ typedef struct berth_move {
  *   from, to  [n_ops] devices
  * Fails: BERTH_ENOMEM. O(ops * classes + uses of shared parameters). */
 berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to,
-                                  berth_arena *tmp, berth_move *out, berth_err *err);
+                                  berth_arena *tmp, berth_migration *out, berth_err *err);
 
 #endif

@@ -62,7 +62,7 @@ static void moves_are_priced(void **state)
 	world w;
 	make_world(&w);
 	for (size_t i = 0; i < sizeof move / sizeof *move; i++) {
-		berth_move r;
+		berth_migration r;
 		assert_ok(berth_migration_cost(&w.p, move[i].from, move[i].to, &w.tmp, &r, &w.err), &w.err);
 		assert_int_equal(r.n_moved, move[i].n_moved);
 		assert_near(r.seconds, move[i].seconds, 1e-12);
@@ -75,7 +75,7 @@ static void no_memory(void **state)
 	(void)state;
 	world w;
 	failing_allocator f;
-	berth_move r;
+	berth_migration r;
 	const int32_t from[4] = {0}, to[4] = {1, 1, 1, 1};
 	make_world(&w);
 	failing_allocator_init(&f, 0);

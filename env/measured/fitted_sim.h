@@ -1,0 +1,34 @@
+/* A simulator whose times of operators and links were measured: as profiled, then re-fitted to runs. */
+#ifndef BERTH_FITTED_SIM_H
+#define BERTH_FITTED_SIM_H
+
+#include "calibrate.h"
+#include "profile.h"
+#include "sim.h"
+
+typedef struct berth_fitted_sim {
+	berth_system s; /* with measured links */
+	berth_graph g;  /* with measured times; once it was fitted also with costs of cuts */
+	berth_problem p;
+	berth_sim *sim;
+} berth_fitted_sim;
+
+/* Graph g on system s with the times and links of a profile. Arrays live in mem; *out stays where it is, as
+ * its problem points into it; tmp is scratch. Fails: BERTH_ENOMEM, as berth_problem_new. */
+berth_status berth_fitted_sim_profiled(const berth_profile *profile, const berth_graph *g,
+                                       const berth_system *s, berth_arena *mem, berth_arena *tmp,
+                                       berth_fitted_sim *out, berth_err *err);
+
+/* The same with the present times and cuts of a calibration, on its own system. */
+berth_status berth_fitted_sim_calibrated(const berth_calibration *c, berth_arena *mem, berth_arena *tmp,
+                                         berth_fitted_sim *out, berth_err *err);
+
+/* Fit the calibration to all runs that it has taken in, and its links too: the simulator of that. before and
+ * after as by berth_calibration_fit. out->s may not be the calibration's own system. */
+berth_status berth_fitted_sim_refit(berth_calibration *c, berth_arena *mem, berth_arena *tmp, double *before,
+                                    double *after, berth_fitted_sim *out, berth_err *err);
+
+/* Predicted latency of a placement, in seconds. order as in berth_sim_run. */
+double berth_fitted_sim_latency_s(const berth_fitted_sim *f, const int32_t *op_dev, const int32_t *order);
+
+#endif
