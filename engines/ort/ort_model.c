@@ -16,11 +16,7 @@ static berth_status decode(ort_model *m, const char *path, const berth_read_opti
 	int32_t n_weights;
 	BERTH_TRY(berth_file_map(path, &m->file_data, &m->file_size, err));
 	m->onnx = (onnx_model){.file = path, .data = m->file_data, .size = m->file_size, .tmp = m->mem};
-	BERTH_TRY(onnx_read_model(&m->onnx, err));
-	BERTH_TRY(onnx_resolve(&m->onnx, opt, err));
-	BERTH_TRY(onnx_infer_model(&m->onnx, err));
-	BERTH_TRY(onnx_find_weights(&m->onnx, &n_weights, err));
-	return onnx_fold_model(&m->onnx, err);
+	return onnx_decode(&m->onnx, opt, &n_weights, err);
 }
 
 static berth_status list_ops(ort_model *m, berth_err *err)

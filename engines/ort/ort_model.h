@@ -9,7 +9,7 @@
 #ifndef BERTH_ORT_MODEL_H
 #define BERTH_ORT_MODEL_H
 
-#include "onnx_infer.h"
+#include "onnx_decode.h"
 #include "ort_api.h"
 #include "ort_splice.h"
 

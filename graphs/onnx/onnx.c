@@ -1,4 +1,4 @@
-/* The passes of the importer: read, resolve, infer, find weights, fold, build. */
+/* The importer: decode (onnx_decode.c), then build the graph and the report. */
 #include "onnx.h"
 
 #include "onnx_infer.h"
@@ -276,11 +276,7 @@ static berth_status import(onnx_model *m, const berth_read_options *opt, berth_a
 	build s = {.m = m};
 	berth_graph g;
 	const char *name;
-	BERTH_TRY(onnx_read_model(m, err));
-	BERTH_TRY(onnx_resolve(m, opt, err));
-	BERTH_TRY(onnx_infer_model(m, err));
-	BERTH_TRY(onnx_find_weights(m, &s.report.n_weight_inputs, err));
-	BERTH_TRY(onnx_fold_model(m, err));
+	BERTH_TRY(onnx_decode(m, opt, &s.report.n_weight_inputs, err));
 	BERTH_TRY(graph_name(m, &name, err));
 	berth_status st = build_graph(&s, name, err);
 	if (st == BERTH_OK)
