@@ -1,6 +1,7 @@
 /* Objectives; see objective.h. The values are those of the execution model. */
 #include "objective.h"
 
+#include "cost_model.h"
 #include "text.h"
 
 #include <math.h>
@@ -53,6 +54,9 @@ berth_status berth_metric_check(berth_metric m, const berth_problem *p, berth_er
 {
 	if (m == BERTH_LATENCY || m == BERTH_THROUGHPUT || p->has_energy)
 		return BERTH_OK;
+	if (!p->s->cost_model->has_energy)
+		return berth_fail(err, BERTH_EFORMAT, "objective %s is not defined under the cost model %s",
+		                  metric_name[m], p->s->cost_model->name);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (isnan(p->s->dev_idle_w[d]) || isnan(p->s->dev_busy_w[d]))
 			return berth_fail(err, BERTH_EFORMAT,

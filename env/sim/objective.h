@@ -27,7 +27,8 @@ berth_status berth_metric_parse(const char *name, berth_metric *out, berth_err *
 /* Value of a simulated placement, smaller is better in all: seconds, seconds per sample, joules,
  * joule-seconds, watts (0 for an empty run). */
 double berth_metric_value(berth_metric m, const berth_sim_result *r);
-/* BERTH_EFORMAT where the system has too little for the metric (energy without watts). */
+/* BERTH_EFORMAT where the system has too little for the metric: energy without watts, or under a cost model
+ * that does not define it. */
 berth_status berth_metric_check(berth_metric m, const berth_problem *p, berth_err *err);
 
 /* All zero: latency. Made by the functions below only. */

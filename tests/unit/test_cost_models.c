@@ -257,6 +257,21 @@ static void test_table(void **state)
 	assert_string_equal(berth_cost_model_names(berth_cost_model_sums, names, sizeof names), "tarnawski");
 }
 
+/* Devices have watts, the model has no energy: refused, not searched for in vain. */
+static void test_no_energy(void **state)
+{
+	berth_err err;
+	world w;
+	(void)state;
+	open_world(&w, fan, SYSTEM("\"cost_model\":\"placeto\","));
+	for (int32_t d = 0; d < w.p.n_devs; d++)
+		w.s.dev_idle_w[d] = w.s.dev_busy_w[d] = 1;
+	assert_int_equal(berth_metric_check(BERTH_LATENCY, &w.p, &err), BERTH_OK);
+	assert_int_equal(berth_metric_check(BERTH_ENERGY, &w.p, &err), BERTH_EFORMAT);
+	assert_string_equal(err.msg, "objective energy is not defined under the cost model placeto");
+	close_world(&w);
+}
+
 static void test_bad_keys(void **state)
 {
 	static const char *const bad[][2] = {
@@ -307,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_contention_free_names),
 		cmocka_unit_test(test_shared_parameters),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_no_energy),
 		cmocka_unit_test(test_bad_keys),
 		cmocka_unit_test(test_round_trip),
 	};
