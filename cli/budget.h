@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "policy_file.h"
+#include "search.h"
 
 typedef struct cli_budget {
 	const char *objective;

@@ -153,7 +153,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	berth_search_cfg search;
 	s->cfg = berth_train_cfg_default();
 	if (a->decoding)
-		BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.sequential, err));
+		BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.decoding, err));
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	s->cfg.objective = search.objective;
 	s->cfg.seed = search.seed;

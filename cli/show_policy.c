@@ -25,7 +25,7 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	berth_json_put_int(&w, "steps", f->steps);
 	berth_json_put_string(&w, "core", f->core);
 	berth_json_put_int(&w, "parameters", (int64_t)n_params(f));
-	berth_json_put_string(&w, "decoding", berth_decoding_name(f->cfg.sequential));
+	berth_json_put_string(&w, "decoding", berth_decoding_name(f->cfg.decoding));
 	berth_json_put_int(&w, "groups", f->cfg.groups);
 	berth_json_put_int(&w, "hidden", f->dims.hidden);
 	berth_json_put_int(&w, "rounds", f->dims.rounds);
@@ -57,7 +57,7 @@ static void print_text(const berth_policy_file *f)
 	       (long long)f->steps, f->core);
 	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n",
 	       berth_text_count(b, (double)n_params(f)), f->dims.rounds, f->dims.hidden, f->cfg.groups,
-	       berth_decoding_name(f->cfg.sequential));
+	       berth_decoding_name(f->cfg.decoding));
 }
 
 berth_status show_policy(cli *c, const show_args *a, berth_err *err)

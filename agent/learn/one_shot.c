@@ -1,137 +1,186 @@
 /* Learning one-shot placements: PPO and cross-entropy. All samples of a step come from one table of
  * log-probabilities, so the network runs once an epoch, however many they are, and so do the losses
  * (policy_loss.h); drawing and simulating run on all workers. */
-#include "learner_work.h"
+#include "decoding.h"
+#include "learner_update.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MOST_ELITE = 512 };
 
-/* ---- the network on a pair ---- */
+/* ---- what it keeps ---- */
 
-static void forward(berth_learner *l, const berth_pair *t)
+static int32_t batch_most(const berth_learner_cfg *c)
 {
-	policy_forward(&l->dims, l->params, &t->e.in, l->acts, l->logits);
-	size_t cells = (size_t)t->e.n_groups * (size_t)t->e.n_devs;
-	for (size_t i = 0; t->table && i < cells; i++)
-		l->logits[i] += t->table[i];
+	return c->batch_most > c->batch ? c->batch_most : c->batch;
 }
 
-static berth_status log_probs(berth_learner *l, const berth_pair *t, berth_err *err)
+/* The window when steps take n. */
+static int32_t window_of(const berth_learner_cfg *c, int32_t n)
 {
-	forward(l, t);
-	return policy_log_probs(t->e.n_groups, t->e.n_devs, l->logits, t->e.in.mask, l->logp, err);
+	return n > c->batch && 2 * n > c->window ? 2 * n : c->window;
+}
+
+static int32_t window(const berth_learner_cfg *c)
+{
+	return c->window;
+}
+
+static size_t cells_of(const berth_pair *pair)
+{
+	return (size_t)pair->e.n_groups * (size_t)pair->e.n_devs;
+}
+
+static berth_status new_pair(const berth_learner_cfg *c, berth_pair *pair, berth_arena *mem, berth_err *err)
+{
+	size_t most = (size_t)window_of(c, batch_most(c));
+	BERTH_TRY(BERTH_NEW(mem, pair->window_action, most * (size_t)pair->e.n_groups, err));
+	BERTH_TRY(BERTH_NEW(mem, pair->window_reward, most, err));
+	if (!(c->table_lr > 0))
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(mem, pair->table, cells_of(pair), err));
+	return adam_new(cells_of(pair), mem, &pair->table_adam, err);
+}
+
+static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_arena *mem, berth_err *err)
+{
+	berth_one_shot *o = &l->one_shot;
+	BERTH_TRY(policy_batch_new(z->cells, mem, &o->batch, err));
+	BERTH_TRY(BERTH_NEW(mem, o->action, z->rows * z->groups, err));
+	BERTH_TRY(BERTH_NEW(mem, o->op_devs, z->workers * z->ops, err));
+	BERTH_TRY(BERTH_NEW(mem, o->threshold, z->cells, err));
+	BERTH_TRY(BERTH_NEW(mem, o->logp, z->cells, err));
+	BERTH_TRY(BERTH_NEW(mem, o->votes, z->cells, err));
+	return BERTH_NEW(mem, o->share, z->cells, err);
+}
+
+/* ---- the network on a pair ---- */
+
+static void forward(berth_learner *l, const berth_pair *pair)
+{
+	policy_forward(&l->dims, l->params, &pair->e.in, l->acts, l->logits);
+	for (size_t i = 0; pair->table && i < cells_of(pair); i++)
+		l->logits[i] += pair->table[i];
+}
+
+static berth_status log_probs(berth_learner *l, const berth_pair *pair, berth_err *err)
+{
+	forward(l, pair);
+	return policy_log_probs(pair->e.n_groups, pair->e.n_devs, l->logits, pair->e.in.mask,
+	                        l->one_shot.logp, err);
 }
 
 /* One Adam step from dlogits, after forward. */
-static berth_status descend(berth_learner *l, berth_pair *t, double *norm, berth_err *err)
+static berth_status descend(berth_learner *l, berth_pair *pair, double *norm, berth_err *err)
 {
 	memset(l->grads, 0, policy_param_count(&l->dims) * sizeof *l->grads);
-	policy_backward(&l->dims, l->params, &t->e.in, l->acts, l->dlogits, l->grads);
-	if (t->table) {
-		adam_cfg a = adam_cfg_default();
-		a.lr = l->cfg.table_lr;
-		adam_update(&a, &t->table_adam, t->table, l->dlogits);
-	}
+	policy_backward(&l->dims, l->params, &pair->e.in, l->acts, l->dlogits, l->grads);
+	if (pair->table)
+		BERTH_TRY(adam_step(l->cfg.table_lr, &pair->table_adam, pair->table, l->dlogits, norm, err));
 	return learner_apply(l, norm, err);
 }
 
-static void clear_dlogits(berth_learner *l, const berth_pair *t)
+static void clear_dlogits(berth_learner *l, const berth_pair *pair)
 {
-	memset(l->dlogits, 0, (size_t)t->e.n_groups * (size_t)t->e.n_devs * sizeof *l->dlogits);
+	memset(l->dlogits, 0, cells_of(pair) * sizeof *l->dlogits);
 }
 
 /* ---- drawing ---- */
 
 typedef struct drawing {
 	berth_learner *l;
-	const berth_pair *t;
-	uint64_t seed;
-	int64_t first;
+	const berth_pair *pair;
 } drawing;
+
+static void drawn(const berth_learner *l, const berth_pair *pair, int32_t k, int32_t *op_dev)
+{
+	const int32_t *action = l->one_shot.action + (size_t)k * (size_t)pair->e.n_groups;
+	berth_encoding_project(&pair->e, action, op_dev);
+}
 
 static void draw_one(void *ctx, int32_t i, int32_t worker, int32_t *op_dev)
 {
 	const drawing *d = ctx;
-	int32_t *action = d->l->action + (size_t)i * (size_t)d->t->e.n_groups;
-	berth_rng rng = berth_rng_seed(d->seed, BERTH_STREAM_ROLLOUT + (uint64_t)(d->first + i));
+	const berth_pair *pair = d->pair;
+	int32_t *action = d->l->one_shot.action + (size_t)i * (size_t)pair->e.n_groups;
+	berth_rng rng = berth_rng_seed(pair->seed, BERTH_STREAM_ROLLOUT + (uint64_t)(pair->episodes + i));
 	(void)worker;
-	berth_encoding_draw(&d->t->e, d->l->threshold, &rng, action);
-	berth_encoding_project(&d->t->e, action, op_dev);
+	berth_encoding_draw(&pair->e, d->l->one_shot.threshold, &rng, action);
+	drawn(d->l, pair, i, op_dev);
 }
 
-static void draw_batch(berth_learner *l, int32_t pair, int32_t n)
+static void draw_batch(berth_learner *l, berth_pair *pair, int32_t n)
 {
-	berth_pair *t = &l->pair[pair];
-	drawing d = {l, t, learner_seed_of(l, pair), t->episodes};
-	size_t cells = (size_t)t->e.n_groups * (size_t)t->e.n_devs;
-	berth_encoding_thresholds(&t->e, l->logp, l->threshold);
-	memcpy(l->batch.old_logp, l->logp, cells * sizeof *l->logp);
-	berth_search_offer_made(t->s, n, draw_one, &d, l->op_devs, l->score);
-	t->episodes += n;
+	drawing d = {l, pair};
+	berth_one_shot *o = &l->one_shot;
+	berth_encoding_thresholds(&pair->e, o->logp, o->threshold);
+	memcpy(o->batch.old_logp, o->logp, cells_of(pair) * sizeof *o->logp);
+	berth_search_offer_made(pair->s, n, draw_one, &d, o->op_devs, l->score);
+	pair->episodes += n;
 }
 
-berth_status one_shot_offer_greedy(berth_learner *l, int32_t pair, berth_err *err)
+static berth_status offer_greedy(berth_learner *l, const berth_pair *pair, berth_arena *tmp, berth_err *err)
 {
-	const berth_pair *t = &l->pair[pair];
-	size_t devs = (size_t)t->e.n_devs;
-	BERTH_TRY(log_probs(l, t, err));
-	for (int32_t v = 0; v < t->e.n_groups; v++) {
+	berth_one_shot *o = &l->one_shot;
+	size_t devs = (size_t)pair->e.n_devs;
+	(void)tmp;
+	BERTH_TRY(log_probs(l, pair, err));
+	for (size_t v = 0; v < (size_t)pair->e.n_groups; v++) {
+		const uint8_t *mask = pair->e.in.mask + v * devs;
+		const nn_real *logp = o->logp + v * devs;
 		int32_t best = -1;
-		for (int32_t d = 0; d < t->e.n_devs; d++)
-			if (t->e.in.mask[(size_t)v * devs + (size_t)d] &&
-			    (best < 0 || l->logp[(size_t)v * devs + (size_t)d] >
-			                         l->logp[(size_t)v * devs + (size_t)best]))
+		for (int32_t d = 0; d < pair->e.n_devs; d++)
+			if (mask[d] && (best < 0 || logp[d] > logp[best]))
 				best = d;
-		l->action[v] = best;
+		o->action[v] = best;
 	}
-	berth_encoding_project(&t->e, l->action, l->op_devs);
-	berth_search_offer(t->s, l->op_devs, NULL);
+	berth_encoding_project(&pair->e, o->action, o->op_devs);
+	berth_search_offer(pair->s, o->op_devs, NULL);
 	return BERTH_OK;
 }
 
 /* ---- cloning ---- */
 
-static void clear_targets(berth_learner *l, const berth_pair *t)
+static void clear_targets(berth_learner *l, const berth_pair *pair)
 {
-	memset(l->share, 0, (size_t)t->e.n_groups * (size_t)t->e.n_devs * sizeof *l->share);
+	memset(l->one_shot.share, 0, cells_of(pair) * sizeof *l->one_shot.share);
 }
 
-static void add_target(berth_learner *l, const berth_pair *t, const int32_t *group_dev, double share)
+static void add_target(berth_learner *l, const berth_pair *pair, const int32_t *group_dev, double share)
 {
-	for (size_t v = 0; v < (size_t)t->e.n_groups; v++)
-		l->share[v * (size_t)t->e.n_devs + (size_t)group_dev[v]] += (nn_real)share;
+	for (size_t v = 0; v < (size_t)pair->e.n_groups; v++)
+		l->one_shot.share[v * (size_t)pair->e.n_devs + (size_t)group_dev[v]] += (nn_real)share;
 }
 
 /* Gradient steps towards the targets, until their mean probability is mass. */
-static berth_status clone(berth_learner *l, berth_pair *t, int32_t steps, double mass, double *loss,
+static berth_status clone_share(berth_learner *l, berth_pair *pair, int32_t steps, double mass, double *loss,
                           berth_err *err)
 {
 	double norm, now;
 	for (int32_t k = 0; k < steps; k++) {
-		forward(l, t);
-		clear_dlogits(l, t);
-		BERTH_TRY(policy_ce_share_loss(1, t->e.n_groups, t->e.n_devs, l->logits, t->e.in.mask,
-		                               l->share, l->work, l->dlogits, loss, &now, err));
+		forward(l, pair);
+		clear_dlogits(l, pair);
+		BERTH_TRY(policy_ce_share_loss(1, pair->e.n_groups, pair->e.n_devs, l->logits,
+		                               pair->e.in.mask, l->one_shot.share, l->work, l->dlogits,
+		                               loss, &now, err));
 		if (now >= mass)
 			return BERTH_OK;
-		BERTH_TRY(descend(l, t, &norm, err));
+		BERTH_TRY(descend(l, pair, &norm, err));
 	}
 	return BERTH_OK;
 }
 
-berth_status one_shot_clone(berth_learner *l, int32_t pair, int32_t n, const int32_t *const *op_devs,
-                            int32_t steps, double mass, berth_err *err)
+static berth_status clone(berth_learner *l, berth_pair *pair, int32_t n, const int32_t *const *op_devs,
+                          int32_t steps, double mass, berth_err *err)
 {
-	berth_pair *t = &l->pair[pair];
 	double loss;
-	clear_targets(l, t);
+	clear_targets(l, pair);
 	for (int32_t i = 0; i < n; i++) {
-		berth_encoding_lift(&t->e, op_devs[i], l->action, l->votes);
-		add_target(l, t, l->action, 1.0 / n);
+		berth_encoding_lift(&pair->e, op_devs[i], l->one_shot.action, l->one_shot.votes);
+		add_target(l, pair, l->one_shot.action, 1.0 / n);
 	}
-	return clone(l, t, steps, mass, &loss, err);
+	return clone_share(l, pair, steps, mass, &loss, err);
 }
 
 typedef struct ranked_sample {
@@ -148,16 +197,16 @@ static int compare_samples(const void *pa, const void *pb)
 }
 
 /* The window is full: clone its elite and begin a new one. Partial selection keeps it O(window * elite). */
-static berth_status clone_elite(berth_learner *l, berth_pair *t, double *loss, berth_err *err)
+static berth_status clone_elite(berth_learner *l, berth_pair *pair, double *loss, berth_err *err)
 {
-	size_t groups = (size_t)t->e.n_groups;
-	int32_t n = (int32_t)ceil(l->cfg.elite * t->n_window);
+	size_t groups = (size_t)pair->e.n_groups;
+	int32_t n = (int32_t)ceil(l->cfg.elite * pair->n_window);
 	ranked_sample best[MOST_ELITE];
 	int32_t found = 0;
 	if (n > MOST_ELITE)
 		n = MOST_ELITE;
-	for (int32_t i = 0; i < t->n_window; i++) {
-		ranked_sample x = {t->window_reward[i], i};
+	for (int32_t i = 0; i < pair->n_window; i++) {
+		ranked_sample x = {pair->window_reward[i], i};
 		if (found == n && compare_samples(&x, &best[n - 1]) > 0)
 			continue;
 		int32_t k = found < n ? found++ : n - 1;
@@ -167,62 +216,73 @@ static berth_status clone_elite(berth_learner *l, berth_pair *t, double *loss, b
 		}
 		best[k] = x;
 	}
-	clear_targets(l, t);
+	clear_targets(l, pair);
 	for (int32_t k = 0; k < found; k++)
-		add_target(l, t, t->window_action + (size_t)best[k].index * groups, 1.0 / found);
-	t->n_window = 0;
-	return clone(l, t, l->cfg.clone_steps, 2, loss, err);
+		add_target(l, pair, pair->window_action + (size_t)best[k].index * groups, 1.0 / found);
+	pair->n_window = 0;
+	return clone_share(l, pair, l->cfg.clone_steps, 2, loss, err);
 }
 
 /* ---- a step ---- */
 
-static berth_status ppo_epochs(berth_learner *l, berth_pair *t, berth_step_stats *stats, berth_err *err)
+static berth_status ppo_epochs(berth_learner *l, berth_pair *pair, berth_step_stats *stats, berth_err *err)
 {
 	policy_ppo_cfg ppo = {l->cfg.clip, l->cfg.entropy};
 	for (int32_t k = 0; k < l->cfg.epochs; k++) {
 		policy_ppo_stats now;
 		if (k)
-			forward(l, t); /* the first epoch goes on from the draw */
-		clear_dlogits(l, t);
-		BERTH_TRY(policy_ppo_batch_loss(&ppo, &l->batch, l->logits, t->e.in.mask, l->work, l->dlogits,
-		                                &now, err));
+			forward(l, pair); /* the first epoch goes on from the draw */
+		clear_dlogits(l, pair);
+		BERTH_TRY(policy_ppo_batch_loss(&ppo, &l->one_shot.batch, l->logits, pair->e.in.mask, l->work,
+		                                l->dlogits, &now, err));
 		learner_note_ppo(&now, stats);
 		if (k && now.kl > l->cfg.kl_stop)
 			break;
-		BERTH_TRY(descend(l, t, &stats->grad_norm, err));
+		BERTH_TRY(descend(l, pair, &stats->grad_norm, err));
 	}
 	return BERTH_OK;
 }
 
 /* Samples into the window; cloning each time it is full. */
-static berth_status feed_window(berth_learner *l, berth_pair *t, int32_t n, berth_step_stats *stats,
+static berth_status feed_window(berth_learner *l, berth_pair *pair, int32_t n, berth_step_stats *stats,
                                 berth_err *err)
 {
-	size_t groups = (size_t)t->e.n_groups;
-	int32_t window = learner_window(&l->cfg, n);
+	size_t groups = (size_t)pair->e.n_groups;
+	int32_t window_n = window_of(&l->cfg, n);
 	for (int32_t i = 0; i < n && l->cfg.clone_steps; i++) {
-		memcpy(t->window_action + (size_t)t->n_window * groups, l->action + (size_t)i * groups,
-		       groups * sizeof *l->action);
-		t->window_reward[t->n_window++] = l->reward[i];
-		if (t->n_window >= window)
-			BERTH_TRY(clone_elite(l, t, &stats->clone_loss, err));
+		memcpy(pair->window_action + (size_t)pair->n_window * groups,
+		       l->one_shot.action + (size_t)i * groups, groups * sizeof *pair->window_action);
+		pair->window_reward[pair->n_window++] = l->reward[i];
+		if (pair->n_window >= window_n)
+			BERTH_TRY(clone_elite(l, pair, &stats->clone_loss, err));
 	}
 	return BERTH_OK;
 }
 
-berth_status one_shot_step(berth_learner *l, int32_t pair, int32_t left, berth_step_stats *now,
-                           berth_err *err)
+static berth_status step(berth_learner *l, berth_pair *pair, int32_t left, berth_step_stats *now,
+                         berth_err *err)
 {
-	berth_pair *t = &l->pair[pair];
-	int32_t most = learner_batch_most(&l->cfg);
+	int32_t most = batch_most(&l->cfg);
 	now->n = left < most ? left : most;
-	BERTH_TRY(log_probs(l, t, err));
+	BERTH_TRY(log_probs(l, pair, err));
 	draw_batch(l, pair, now->n);
-	learner_note_rewards(l, t, now->n, now);
-	if (t->e.n_groups == 0)
+	learner_note_rewards(l, pair, now->n, now);
+	if (pair->e.n_groups == 0)
 		return BERTH_OK;
-	policy_batch_gather(&l->batch, now->n, t->e.n_groups, t->e.n_devs, l->action, l->advantage);
-	BERTH_TRY(ppo_epochs(l, t, now, err));
-	return feed_window(l, t, now->n, now, err);
+	policy_batch_gather(&l->one_shot.batch, now->n, pair->e.n_groups, pair->e.n_devs, l->one_shot.action,
+	                    l->advantage);
+	BERTH_TRY(ppo_epochs(l, pair, now, err));
+	return feed_window(l, pair, now->n, now, err);
 }
 
+const learner_decoding learner_one_shot = {
+	.draw_cost = 1,
+	.batch_most = batch_most,
+	.window = window,
+	.new_pair = new_pair,
+	.new_scratch = new_scratch,
+	.step = step,
+	.drawn = drawn,
+	.offer_greedy = offer_greedy,
+	.clone = clone,
+};

@@ -3,6 +3,7 @@
 
 #include "coloc.h"
 #include "constraints.h"
+#include "learner.h"
 #include "methods.h"
 #include "portfolio.h"
 #include "registry.h"

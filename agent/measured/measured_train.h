@@ -13,6 +13,7 @@
 
 #include "fitted_sim.h"
 #include "policy_file.h"
+#include "threads.h"
 
 typedef struct berth_mtrain_cfg {
 	int64_t runs; /* budget: runs of the whole model, warm-up and the final comparison included; default

@@ -5,6 +5,7 @@
 #include "cooling.h"
 #include "agent.h"
 #include "policy_file.h"
+#include "learner.h"
 #include "portfolio.h"
 #include "proposals.h"
 #include "registry.h"
@@ -28,7 +29,7 @@ static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
 	*ended = false;
 	while (w->s->evaluations < end) {
 		int64_t left = berth_search_budget_left(w->s, berth_learner_want(&w->l, 0));
-		if (left < (w->l.cfg.sequential ? 2 : 1)) { /* a sequential draw takes two */
+		if (left < berth_learner_draw_cost(&w->l)) {
 			*ended = left == 0;
 			return BERTH_OK;
 		}
@@ -93,12 +94,12 @@ static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const b
                                   berth_arena *tmp, berth_err *err)
 {
 	berth_learner_cfg how = cfg->learner;
-	how.sequential =
-		f->cfg.sequential && (int64_t)w->s->p->n_ops * w->s->p->n_devs <= cfg->sequential_cells;
-	bool trained = f->cfg.sequential == how.sequential;
+	bool small = (int64_t)w->s->p->n_ops * w->s->p->n_devs <= cfg->sequential_cells;
+	how.decoding = small ? f->cfg.decoding : BERTH_ONE_SHOT;
+	bool trained = f->cfg.decoding == how.decoding;
 	if (trained) {
 		how = f->cfg;
-		how.table_lr = how.sequential ? 0 : cfg->learner.table_lr;
+		how.table_lr = how.decoding == BERTH_SEQUENTIAL ? 0 : cfg->learner.table_lr;
 		how.epochs = cfg->learner.epochs ? how.epochs : 0;
 		how.clone_steps = cfg->learner.clone_steps ? how.clone_steps : 0;
 	}
@@ -108,7 +109,8 @@ static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const b
 	if (!cfg->edges)
 		w->l.pair[0].e.in.n_edges = 0;
 	if (trained)
-		return how.sequential ? BERTH_OK : berth_learner_offer_greedy(&w->l, 0, tmp, err);
+		return how.decoding == BERTH_SEQUENTIAL ? BERTH_OK /* propose has offered it */
+		                                        : berth_learner_offer_greedy(&w->l, 0, tmp, err);
 	return cfg->seeds ? berth_learner_clone_starts(&w->l, 0, 1, &(const int32_t *){w->s->best_dev},
 	                                               SEED_STEPS, err)
 	                  : BERTH_OK;
@@ -137,7 +139,7 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 	if (s->p->n_ops == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
-	if (f->cfg.sequential && cfg->proposals)
+	if (f->cfg.decoding == BERTH_SEQUENTIAL && cfg->proposals)
 		BERTH_TRY(propose(f, s, tmp, err));
 	if (berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;

@@ -12,18 +12,18 @@
  * alike. Two evaluations an episode: by the system's rule, and in the order of the schedule. */
 #include "adam.h"
 #include "doppler.h"
-#include "learner.h"
 #include "method.h"
 #include "nn.h"
 #include "offer_schedule.h"
 #include "portfolio.h"
+#include "reward.h"
 #include "repair.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { HIDDEN = 32, ROUNDS = 2, EPISODES = 4, IMITATION_STEPS = 100 };
-static const double IMITATION_RATE = 3e-3, RATE = 1e-3, MASS = 0.7;
+static const double IMITATION_RATE = 3e-3, RATE = 1e-3, MASS = 0.7, KEEP = 0.9;
 
 typedef struct learner {
 	berth_search *s;
@@ -36,7 +36,8 @@ typedef struct learner {
 	adam_state adam;
 	int32_t *op_devs, *orders; /* [EPISODES][n_ops] */
 	berth_score score[EPISODES][2];
-	double reward[EPISODES], reference, mean, var;
+	double reward[EPISODES], reference;
+	berth_baseline baseline;
 	int64_t episodes;
 } learner;
 
@@ -84,12 +85,9 @@ static double add_episode(learner *l, const doppler_episode *ep, double weight)
 
 static berth_status descend(learner *l, double rate, berth_err *err)
 {
-	adam_cfg cfg = adam_cfg_default();
-	cfg.lr = rate;
+	double norm;
 	doppler_backward_end(&l->dims, l->params, &l->v.in, l->acts, l->grads);
-	if (!isfinite(adam_update(&cfg, &l->adam, l->params, l->grads)))
-		return berth_fail(err, BERTH_EINVAL, "doppler: the policy's gradient is no longer finite");
-	return BERTH_OK;
+	return adam_step(rate, &l->adam, l->params, l->grads, &norm, err);
 }
 
 /* ---- the two stages ---- */
@@ -123,14 +121,10 @@ static void play(void *ctx, int32_t item, int32_t worker)
 
 static void note_rewards(learner *l, int32_t n)
 {
-	double sum = 0, squares = 0, keep = l->episodes > 0 ? 0.9 : 0;
 	for (int32_t i = 0; i < n; i++)
-		sum += l->reward[i] = berth_reward(
+		l->reward[i] = berth_reward(
 			l->reference, l->score[i][berth_score_less(l->score[i][1], l->score[i][0])]);
-	for (int32_t i = 0; i < n; i++)
-		squares += (l->reward[i] - sum / n) * (l->reward[i] - sum / n);
-	l->mean = keep * l->mean + (1 - keep) * sum / n;
-	l->var = keep * l->var + (1 - keep) * squares / n;
+	berth_baseline_move(&l->baseline, l->episodes > 0 ? KEEP : 0, n, l->reward);
 }
 
 static berth_status reinforce(learner *l, int32_t n, berth_err *err)
@@ -142,8 +136,7 @@ static berth_status reinforce(learner *l, int32_t n, berth_err *err)
 	l->episodes += n;
 	begin_gradient(l);
 	for (int32_t i = 0; i < n; i++)
-		add_episode(l, &l->episode[i],
-		            fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4) / n);
+		add_episode(l, &l->episode[i], berth_baseline_advantage(&l->baseline, l->reward[i]) / n);
 	return descend(l, RATE, err);
 }
 

@@ -12,14 +12,16 @@
  * (docs/learning.md). */
 #include "adam.h"
 #include "hsdag.h"
-#include "learner.h"
 #include "method.h"
 #include "nn.h"
 #include "policy_loss.h"
 #include "portfolio.h"
+#include "reward.h"
 
 #include <math.h>
 #include <string.h>
+
+#define KEEP 0.8 /* of the baseline, from batch to batch */
 
 berth_hsdag_cfg berth_hsdag_cfg_default(void)
 {
@@ -50,7 +52,8 @@ typedef struct learner {
 	double *threshold;         /* [nodes][devs] */
 	int32_t *action, *op_devs; /* [batch][nodes], [batch][n_ops] */
 	berth_score *score;
-	double *reward, reference, mean, var;
+	double *reward, reference;
+	berth_baseline baseline;
 	int64_t episodes;
 } learner;
 
@@ -136,27 +139,19 @@ static void backward(learner *l)
 
 static berth_status descend(learner *l, double lr, berth_err *err)
 {
-	adam_cfg cfg = adam_cfg_default();
-	cfg.lr = lr;
-	if (!isfinite(adam_update(&cfg, &l->adam, l->params, l->grads)))
-		return berth_fail(err, BERTH_EINVAL, "hsdag: the policy's gradient is no longer finite");
-	return BERTH_OK;
+	double norm;
+	return adam_step(lr, &l->adam, l->params, l->grads, &norm, err);
 }
 
 /* ---- PPO ---- */
 
 static void note_rewards(learner *l, int32_t n, bool first)
 {
-	double sum = 0, squares = 0, keep = first ? 0 : 0.8;
 	for (int32_t i = 0; i < n; i++)
-		sum += l->reward[i] = berth_reward(l->reference, l->score[i]);
+		l->reward[i] = berth_reward(l->reference, l->score[i]);
+	berth_baseline_move(&l->baseline, first ? 0 : KEEP, n, l->reward);
 	for (int32_t i = 0; i < n; i++)
-		squares += (l->reward[i] - sum / n) * (l->reward[i] - sum / n);
-	l->mean = keep * l->mean + (1 - keep) * sum / n;
-	l->var = keep * l->var + (1 - keep) * squares / n;
-	for (int32_t i = 0; i < n; i++)
-		l->advantage[i] =
-			(nn_real)fmin(fmax((l->reward[i] - l->mean) / (sqrt(l->var) + 1e-6), -4), 4);
+		l->advantage[i] = (nn_real)berth_baseline_advantage(&l->baseline, l->reward[i]);
 }
 
 static berth_status ppo_update(learner *l, int32_t n, berth_err *err)

@@ -15,7 +15,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	const berth_policy_file *f;
 	berth_proposals p;
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
-	if (!f->cfg.sequential)
+	if (f->cfg.decoding != BERTH_SEQUENTIAL)
 		return one_shot(f, s, tmp, err);
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
 	return berth_proposals_offer_greedy(&p, tmp, err);

@@ -4,12 +4,15 @@
 #include "post.h"
 
 #include "encode.h"
-#include "learner.h"
+#include "policy_loss.h"
 #include "method.h"
 #include "portfolio.h"
+#include "reward.h"
 
 #include <math.h>
 #include <string.h>
+
+#define KEEP 0.8 /* of the baseline, from chunk to chunk */
 
 berth_post_cfg berth_post_cfg_default(void)
 {
@@ -35,7 +38,8 @@ typedef struct table {
 	double *reward;            /* [N] */
 	int32_t *op_devs;
 	berth_score *score;
-	double reference, mean, var;
+	double reference;
+	berth_baseline baseline;
 	int64_t episodes;
 } table;
 
@@ -65,7 +69,6 @@ static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 /* Draw n placements behind those of the window, and score them. */
 static berth_status draw_chunk(table *t, int32_t n, berth_err *err)
 {
-	double sum = 0, squares = 0;
 	BERTH_TRY(policy_log_probs(t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask, t->logp, err));
 	berth_encoding_thresholds(&t->e, t->logp, t->threshold);
 	for (int32_t i = 0; i < n; i++) {
@@ -78,12 +81,8 @@ static berth_status draw_chunk(table *t, int32_t n, berth_err *err)
 	}
 	berth_search_offer_batch(t->s, n, t->op_devs, t->score);
 	for (int32_t i = 0; i < n; i++)
-		sum += t->reward[t->n + i] = berth_reward(t->reference, t->score[i]);
-	for (int32_t i = 0; i < n; i++)
-		squares += (t->reward[t->n + i] - sum / n) * (t->reward[t->n + i] - sum / n);
-	double keep = t->episodes > n ? 0.8 : 0;
-	t->mean = keep * t->mean + (1 - keep) * sum / n;
-	t->var = keep * t->var + (1 - keep) * squares / n;
+		t->reward[t->n + i] = berth_reward(t->reference, t->score[i]);
+	berth_baseline_move(&t->baseline, t->episodes > n ? KEEP : 0, n, t->reward + t->n);
 	return BERTH_OK;
 }
 
@@ -94,8 +93,7 @@ static berth_status ppo(table *t, int32_t from, int32_t n, berth_err *err)
 	policy_ppo_stats stats;
 	size_t cells = t->groups * t->devs, at = (size_t)from * t->groups;
 	for (int32_t i = 0; i < n; i++)
-		t->advantage[i] =
-			(nn_real)fmin(fmax((t->reward[from + i] - t->mean) / (sqrt(t->var) + 1e-6), -4), 4);
+		t->advantage[i] = (nn_real)berth_baseline_advantage(&t->baseline, t->reward[from + i]);
 	for (int32_t k = 0; k < t->cfg.steps; k++) {
 		memset(t->du, 0, cells * sizeof *t->du);
 		BERTH_TRY(policy_ppo_loss(&cfg, n, t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask,

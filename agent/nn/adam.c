@@ -85,3 +85,15 @@ double adam_update(const adam_cfg *cfg, adam_state *s, nn_real w[restrict], cons
 	descend(s->n, &k, w, s->m, s->v, g);
 	return length;
 }
+
+berth_status adam_step(double lr, adam_state *s, nn_real w[restrict], const nn_real g[restrict],
+                       double *length, berth_err *err)
+{
+	adam_cfg cfg = adam_cfg_default();
+	cfg.lr = lr;
+	*length = adam_update(&cfg, s, w, g);
+	if (isfinite(*length))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "the policy's gradient is no longer finite; use a lower learning rate than %g", lr);
+}

@@ -33,4 +33,9 @@ berth_status adam_new(size_t n, berth_arena *mem, adam_state *out, berth_err *er
  * is changed: the caller decides. O(n). */
 double adam_update(const adam_cfg *cfg, adam_state *state, nn_real w[restrict], const nn_real g[restrict]);
 
+/* adam_update of the defaults at a learning rate. *norm: of g before clipping. Fails: BERTH_EINVAL where
+ * that is not finite; then w is as it was. */
+berth_status adam_step(double lr, adam_state *state, nn_real w[restrict], const nn_real g[restrict],
+                       double *norm, berth_err *err);
+
 #endif

@@ -40,7 +40,7 @@ typedef struct trainer {
 berth_train_cfg berth_train_cfg_default(void)
 {
 	berth_learner_cfg learner = berth_learner_cfg_default();
-	learner.sequential = true;
+	learner.decoding = BERTH_SEQUENTIAL;
 	learner.hints = false;
 	learner.hidden = 32;
 	learner.batch = 32; /* 16 episodes */
@@ -154,7 +154,7 @@ static void name_tensor(state *s, const char *name, safetensors_dtype type, int6
 static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
 {
 	const berth_pair *t = &w->l.pair[i];
-	int64_t ops = w->items[i].p->n_ops, window = w->cfg->learner.sequential ? 0 : w->cfg->learner.window,
+	int64_t ops = w->items[i].p->n_ops, window = berth_learner_window(&w->cfg->learner),
 		groups = t->e.n_groups;
 	char *name[4];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
@@ -201,8 +201,8 @@ static void take_item(const trainer *w, int32_t i, state *s)
 	const berth_search *h = &w->search[i];
 	int64_t *c = s->counts + (size_t)i * N_COUNTS;
 	c[N_EPISODES] = t->episodes;
-	c[N_MEAN] = bits(t->mean);
-	c[N_VAR] = bits(t->var);
+	c[N_MEAN] = bits(t->baseline.mean);
+	c[N_VAR] = bits(t->baseline.var);
 	c[N_WINDOW] = t->n_window;
 	c[N_EVALUATIONS] = h->evaluations;
 	c[N_EXCESS] = bits(h->best.excess);
@@ -276,7 +276,7 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 	berth_search *h = &w->search[i];
 	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
 	int32_t devs = h->p->n_devs, ops = h->p->n_ops;
-	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= (w->l.cfg.sequential ? 0 : w->cfg->learner.window) &&
+	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= berth_learner_window(&w->cfg->learner) &&
 	          c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0;
 	for (size_t k = 0; ok && k < (size_t)c[N_WINDOW] * (size_t)t->e.n_groups; k++)
 		ok = s->action[i][k] < devs &&
@@ -289,8 +289,8 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 		                  "%s: cannot resume: the state of '%s' contradicts itself", path,
 		                  w->items[i].graph);
 	t->episodes = c[N_EPISODES];
-	t->mean = from_bits(c[N_MEAN]);
-	t->var = from_bits(c[N_VAR]);
+	t->baseline.mean = from_bits(c[N_MEAN]);
+	t->baseline.var = from_bits(c[N_VAR]);
 	t->n_window = (int32_t)c[N_WINDOW];
 	h->evaluations = c[N_EVALUATIONS];
 	h->best = (berth_score){from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};

@@ -3,6 +3,7 @@
 #ifndef BERTH_TRAIN_H
 #define BERTH_TRAIN_H
 
+#include "learner.h"
 #include "policy_file.h"
 #include "portfolio.h"
 

@@ -155,7 +155,7 @@ static void learn_row(bench_out *out, const char *graph, bool sequential, int32_
 	berth_learner_cfg learner = berth_learner_cfg_default();
 	berth_err err;
 	char label[96];
-	learner.sequential = sequential;
+	learner.decoding = sequential ? BERTH_SEQUENTIAL : BERTH_ONE_SHOT;
 	learner.batch = batch;
 	learner.window = batch > 64 ? 2 * batch : learner.window;
 	learner.kl_stop = 1e6;

@@ -192,7 +192,7 @@ static void test_learns(void **state)
 	berth_step_stats stats = {0};
 	double first = 0, last = 0;
 	open_zoo(&x, "zoo:ffnn:tiles=2", "hetero-cluster");
-	learner.sequential = true;
+	learner.decoding = BERTH_SEQUENTIAL;
 	learner.batch = 32;
 	learner.hidden = 16;
 	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
@@ -227,7 +227,7 @@ static void test_imitates(void **state)
 	berth_learner_cfg learner = berth_learner_cfg_default();
 	berth_learner l;
 	open_zoo(&x, "zoo:resnet18", "cpu+2gpu");
-	learner.sequential = true;
+	learner.decoding = BERTH_SEQUENTIAL;
 	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
 	for (int32_t op = 0; op < x.p.n_ops; op++)

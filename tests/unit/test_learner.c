@@ -145,6 +145,13 @@ static void test_rewards(void **state)
 	assert_true(berth_reward(1, (berth_score){0.01, 1}) < berth_reward(1, (berth_score){0, 1}));
 	assert_true(berth_reward(1, (berth_score){0.5, 1}) < berth_reward(1, (berth_score){0.1, 1}));
 	assert_true(isfinite(berth_reward(1, berth_score_worst())));
+	berth_baseline b = {0};
+	assert_near(berth_baseline_move(&b, 0, 2, (const double[]){1, 3}), 2, 0);
+	assert_near(berth_baseline_move(&b, 0.5, 1, (const double[]){4}), 4, 0);
+	assert_near(b.mean, 3, 0);
+	assert_near(b.var, 0.5, 0);
+	assert_near(berth_baseline_advantage(&b, 3.5), 0.5 / (sqrt(0.5) + 1e-6), 1e-15);
+	assert_near(berth_baseline_advantage(&b, -100), -4, 0);
 }
 
 /* What the policy holds most probable becomes the incumbent, whatever it was. */
@@ -260,7 +267,7 @@ static void test_seeding_is_soft(void **state)
 	assert_memory_equal(s.best_dev, op_dev, (size_t)x.p.n_ops * sizeof *op_dev);
 	double mass = 0;
 	for (int32_t v = 0; v < l.pair[0].e.n_groups; v++)
-		mass += exp((double)l.logp[v * 3 + 2]) / l.pair[0].e.n_groups;
+		mass += exp((double)l.one_shot.logp[v * 3 + 2]) / l.pair[0].e.n_groups;
 	assert_true(mass >= learner.seed_mass && mass <= 0.7);
 	close_subject(&x);
 }
@@ -277,6 +284,13 @@ static void test_config_is_checked(void **state)
 	c = berth_learner_cfg_default();
 	c.lr = NAN;
 	assert_int_equal(berth_learner_cfg_check(&c, &err), BERTH_EINVAL);
+	for (int k = 0; k < BERTH_N_DECODINGS; k++) {
+		const char *name = berth_decoding_name((berth_decoding)k);
+		assert_ok(berth_decoding_parse(name, &c.decoding, &err), &err);
+		assert_int_equal(c.decoding, k);
+	}
+	assert_int_equal(berth_decoding_parse("both", &c.decoding, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "unknown decoding 'both'; expected one-shot or sequential");
 }
 
 /* Every learned method: as good as its promise, within its budget, the same on any number of threads. */

@@ -168,6 +168,9 @@ static void test_adam_refuses_nan(void **state)
 	assert_int_equal(adam_cfg_check(&bad, &err), BERTH_EINVAL);
 	assert_ok(adam_new(2, &mem, &s, &err), &err);
 	assert_true(!isfinite(adam_update(&cfg, &s, w, g)));
+	double norm;
+	assert_int_equal(adam_step(0.25, &s, w, g, &norm, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "no longer finite; use a lower learning rate than 0.25");
 	assert_true(w[0] == 1 && w[1] == 2 && s.step == 0 && s.m[0] == 0);
 	berth_arena_free(&mem);
 	failing_allocator f;

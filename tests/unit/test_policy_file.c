@@ -1,6 +1,7 @@
 /* Policy files: what is damaged, foreign, newer or of other dimensions is refused with the reason; every
  * single flipped bit is found. */
 #include "file.h"
+#include "encode.h"
 #include "policy_file.h"
 #include "support.h"
 
@@ -130,6 +131,8 @@ static void test_what_is_refused(void **state)
 	               "features of kind node_in; this berth has");
 	expect_refusal("\"cfg.hidden\":\"1\"", "\"cfg.hidden\":\"2\"", "is not float32");
 	expect_refusal("\"cfg.batch\":\"64\"", "\"cfg.batch\":\"-4\"", "batch is -4");
+	expect_refusal("\"cfg.sequential\":\"0\"", "\"cfg.sequential\":\"2\"",
+	               "decoding is 2; expected 0 to 1");
 	expect_refusal("\"latency\"", "\"tatency\"", "unknown objective 'tatency'");
 	expect_refusal("\"seed\":\"7\"", "\"seed\":\"x\"", "the note 'seed' is 'x'");
 	expect_refusal("\"trained_on\"", "\"trainedxon\"", "the note 'trained_on' is missing");

@@ -42,7 +42,7 @@ static void test_builtin_is_whole(void **state)
 	berth_policy_file f;
 	berth_err err;
 	assert_ok(berth_policy_builtin(&mem, &f, &err), &err);
-	assert_true(f.cfg.sequential);
+	assert_int_equal(f.cfg.decoding, BERTH_SEQUENTIAL);
 	for (size_t i = 0; i < policy_param_count(&f.dims); i++)
 		assert_true(isfinite(f.params[i]));
 	berth_arena_free(&mem);

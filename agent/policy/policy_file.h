@@ -3,7 +3,9 @@
 #ifndef BERTH_POLICY_FILE_H
 #define BERTH_POLICY_FILE_H
 
-#include "learner.h"
+#include "learner_cfg.h"
+#include "objective.h"
+#include "policy.h"
 #include "safetensors.h"
 
 enum { BERTH_POLICY_VERSION = 1 };

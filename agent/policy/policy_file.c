@@ -1,6 +1,7 @@
 /* Policies as safetensors files; see policy_file.h. */
 #include "policy_file.h"
 
+#include "encode.h"
 #include "file.h"
 #include "text.h"
 
@@ -10,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The numbers of the configuration that stand in the notes: X(field, type). */
-#define CFG_FIELDS(X)                                                                                        \
-	X(groups, int32_t)                                                                                   \
-	X(hidden, int32_t) X(rounds, int32_t) X(batch, int32_t) X(epochs, int32_t) X(lr, double)             \
-		X(clip, double) X(entropy, double) X(kl_stop, double) X(window, int32_t) X(elite, double)    \
-			X(clone_steps, int32_t) X(seed_mass, double) X(hints, bool) X(sequential, bool)      \
-				X(key_sigma, double) X(table_lr, double)
 #define DIM_FIELDS(X) X(node_in) X(edge_in) X(dev_in) X(pair_in) X(link_in) X(step_in)
 enum { MAX_NOTES = 64 };
 
@@ -64,9 +58,11 @@ static void put_notes(const berth_policy_file *f, notes *n)
 	put_whole(n, "steps", (unsigned long long)f->steps);
 	put_text(n, "trained_on", f->trained_on);
 	put_text(n, "core", f->core);
-#define X(field, type) put_number(n, "cfg." #field, (double)f->cfg.field);
-	CFG_FIELDS(X)
+#define X(type, field, note, initial, least, most) put_number(n, note, (double)f->cfg.field);
+#define Y(type, field, note, initial, least, most)
+	BERTH_LEARNER_CFG(X, Y)
 #undef X
+#undef Y
 #define X(field) put_number(n, "dims." #field, f->dims.field);
 	DIM_FIELDS(X)
 #undef X
@@ -133,26 +129,34 @@ static berth_status note_whole(const char *file, const safetensors_file *raw, co
 	return BERTH_OK;
 }
 
+static berth_status note_setting(const char *file, const safetensors_file *raw, const char *key,
+                                 const char *field, double least, double most, double *out, berth_err *err)
+{
+	BERTH_TRY(note_number(file, raw, key, out, err));
+	return berth_learner_cfg_range(field, *out, least, most, err) == BERTH_OK
+	               ? BERTH_OK
+	               : berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
+}
+
 static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f,
                                 berth_err *err)
 {
 	double x;
-#define X(field, type)                                                       \
-	BERTH_TRY(note_number(file, raw, "cfg." #field, &x, err));           \
-	f->cfg.field = (type)fmin(fmax(x, -1e9), 1e9);
-	CFG_FIELDS(X)
+#define X(type, field, note, initial, least, most)                                           \
+	BERTH_TRY(note_setting(file, raw, note, #field, least, most, &x, err));              \
+	f->cfg.field = (type)x;
+#define Y(type, field, note, initial, least, most)
+	BERTH_LEARNER_CFG(X, Y)
 #undef X
-	berth_status st = berth_learner_cfg_check(&f->cfg, err);
-	if (st != BERTH_OK)
-		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
+#undef Y
 	f->dims = berth_encode_dims(f->cfg.hidden, f->cfg.rounds);
 #define X(field)                                                                                             \
 	BERTH_TRY(note_number(file, raw, "dims." #field, &x, err));                                          \
 	if (x != f->dims.field)                                                                              \
-		return berth_fail(                                                                           \
-			err, BERTH_EFORMAT,                                                                  \
-			"%s: a policy over %g features of kind %s; this berth has %d: train it again", file, \
-			x, #field, f->dims.field);
+		return berth_fail(err, BERTH_EFORMAT,                                                        \
+		                  "%s: a policy over %g features of kind %s; this berth has %d: "      \
+		                  "train it again",                                                    \
+		                  file, x, #field, f->dims.field);
 	DIM_FIELDS(X)
 #undef X
 	return BERTH_OK;
