@@ -140,11 +140,8 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 	state *s = ctx;
 	const cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	s->at++;
-	cli_progress_end(&s->progress);
-	if (s->progress.on && s->progress.terminal)
-		fprintf(stderr, "\r\033[K[%d/%d] %s on %s: %s, seed %llu", s->at, s->of, b->graph, b->system,
-		        s->method[method]->name, (unsigned long long)seed);
-	s->progress.shown = true;
+	cli_progress_line(&s->progress, "[%d/%d] %s on %s: %s, seed %llu", s->at, s->of, b->graph, b->system,
+	                  s->method[method]->name, (unsigned long long)seed);
 }
 
 /* One where none is named: that of the workload. */
@@ -196,8 +193,7 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 	s->r.evaluations = s->search.evaluations;
 	s->r.time_s = s->search.time_s;
 	s->r.cpu_s = s->search.cpu_s;
-	cli_progress_start(&s->progress, c, "", &s->search);
-	s->search.progress = NULL; /* a line a row is enough */
+	cli_progress_open(&s->progress, c, ""); /* a line a row is enough: the searches tell nothing */
 	berth_status st = cli_budget_policy(&a->budget, c, &s->search, err);
 	if (st == BERTH_OK)
 		st = fill_blocks(c, a, s, err);

@@ -6,6 +6,7 @@
 #include "graph_load.h"
 #include "print.h"
 #include "profile.h"
+#include "progress.h"
 #include "system_json.h"
 #include "text.h"
 #include "times.h"
@@ -39,25 +40,21 @@ static bool is_stdout(const char *path)
 
 /* ---- a graph ---- */
 
-static void tell(void *ctx, int32_t done, int32_t of)
-{
-	(void)ctx;
-	fprintf(stderr, "\rprofiled %d of %d ", (int)done, (int)of);
-}
-
 static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_profile_cfg cfg = berth_profile_cfg_default();
+	cli_progress progress;
 	cfg.repeats = (int32_t)a->repeats;
 	cfg.warmup = (int32_t)a->warmup;
 	cfg.time_s = a->time_s;
 	cfg.cache = s->cache;
 	cfg.engine = s->engine;
-	cfg.progress = c->quiet || c->json ? NULL : tell;
-	BERTH_TRY(berth_profile_run(&s->m, &cfg, &c->mem, &c->tmp, &s->p, err));
-	if (cfg.progress && s->p.n_measured)
-		fputc('\n', stderr);
-	return BERTH_OK;
+	cfg.progress = cli_progress_count;
+	cfg.progress_ctx = &progress;
+	cli_progress_open(&progress, c, s->g.name);
+	berth_status st = berth_profile_run(&s->m, &cfg, &c->mem, &c->tmp, &s->p, err);
+	cli_progress_end(&progress);
+	return st;
 }
 
 static berth_status run_profile(cli *c, const args *a, state *s, berth_err *err)

@@ -4,6 +4,7 @@
 #include "fidelity.h"
 #include "graph_load.h"
 #include "print.h"
+#include "progress.h"
 #include "text.h"
 
 #include <math.h>
@@ -16,14 +17,6 @@ typedef struct row {
 	berth_fidelity r;
 } row;
 
-static void tell(void *ctx, const char *what, int32_t done, int32_t of)
-{
-	const char *graph = ctx;
-	fprintf(stderr, "\r%s: %s %d of %d   ", graph, what, (int)done, (int)of);
-	if (done == of)
-		fputc('\n', stderr);
-}
-
 static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, const char *system,
                               uint64_t seed, row *out, berth_err *err)
 {
@@ -32,6 +25,7 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	berth_graph *g;
 	berth_system *s;
 	berth_fidelity_cfg how = berth_fidelity_cfg_default();
+	cli_progress progress;
 	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, s, 1, err));
 	BERTH_TRY(cli_graph_load(c, spec, g, NULL, err));
@@ -41,10 +35,12 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	how.seed = seed;
 	how.test = f->placements > 0 ? (int32_t)f->placements : how.test;
 	how.max_strain = f->max_strain > 0 ? f->max_strain : how.max_strain;
-	how.progress = c->quiet ? NULL : tell;
-	how.progress_ctx = (void *)(uintptr_t)g->name;
+	how.progress = how.profile.progress = cli_progress_count;
+	how.progress_ctx = how.profile.progress_ctx = &progress;
+	cli_progress_open(&progress, c, g->name);
 	*out = (row){.graph = g->name, .system = s->name, .engine = cli_engine_text(c, &m)};
 	berth_status st = berth_fidelity_run(&m, &how, &c->mem, &c->tmp, &out->r, err);
+	cli_progress_end(&progress);
 	berth_measured_close(&m);
 	return st;
 }

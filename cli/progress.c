@@ -1,55 +1,67 @@
-/* The progress bar. */
+/* See progress.h. */
 #include "progress.h"
 
 #include "print.h"
 #include "text.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 enum { BAR_WIDTH = 10 };
-#define LINE_EVERY_S 10.0
 
-/* Part of the budget that is used, 0 to 1. */
-static double part_of(const cli_progress *p, const berth_progress *now, double seconds)
+void cli_progress_open(cli_progress *p, const cli *c, const char *label)
 {
-	double by_count = p->evaluations > 0 ? (double)now->evaluations / (double)p->evaluations : 0;
-	double by_time = p->time_s > 0 ? seconds / p->time_s : 0;
-	return fmin(1, fmax(by_count, by_time));
+	*p = (cli_progress){.on = !c->quiet && isatty(STDERR_FILENO), .started = berth_wall_seconds()};
+	snprintf(p->label, sizeof p->label, "%.12s", label);
 }
 
-static void print_value(const cli_progress *p, const berth_progress *now)
+void cli_progress_end(cli_progress *p)
 {
-	char value[32], gap[32];
-	if (!berth_score_feasible(now->best))
-		fprintf(stderr, "none fits yet");
-	else
-		fprintf(stderr, "%s (gap %s)", cli_value(value, &p->objective, now->best.value),
-		        cli_percent(gap, berth_gap(now->best.value, now->bound)));
+	if (p->shown)
+		fprintf(stderr, "\r\033[K");
+	p->shown = false;
+}
+
+void cli_progress_line(cli_progress *p, const char *fmt, ...)
+{
+	va_list args;
+	if (!p->on)
+		return;
+	fprintf(stderr, "\r\033[K%s", p->label);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fflush(stderr);
+	p->shown = true;
+}
+
+void cli_progress_count(void *ctx, const char *what, int32_t done, int32_t of)
+{
+	cli_progress_line(ctx, ": %s %d of %d", what, (int)done, (int)of);
+}
+
+/* Part of the budget that is used, 0 to 1. */
+static double part_of(const cli_progress *p, const berth_progress *now)
+{
+	double by_count = p->evaluations > 0 ? (double)now->evaluations / (double)p->evaluations : 0;
+	double by_time = p->time_s > 0 ? (berth_wall_seconds() - p->started) / p->time_s : 0;
+	return fmin(1, fmax(by_count, by_time));
 }
 
 void cli_progress_tell(cli_progress *p, const berth_progress *now)
 {
-	double clock = berth_wall_seconds(), part = part_of(p, now, clock - p->started);
-	char count[32], rate[32];
-	if (!p->on || (!p->terminal && clock - p->told < LINE_EVERY_S))
-		return;
-	p->told = clock;
-	if (p->terminal) {
-		fprintf(stderr, "\r\033[K%s [", p->label);
-		for (int i = 0; i < BAR_WIDTH; i++)
-			fputc(i < (int)(part * BAR_WIDTH) ? '#' : '.', stderr);
-		fprintf(stderr, "] ");
-	} else {
-		fprintf(stderr, "%s ", p->label);
-	}
-	fprintf(stderr, "%.0f %% ", part * 100);
-	print_value(p, now);
-	fprintf(stderr, ", %s tried, %s/s%s", berth_text_count(count, (double)now->evaluations),
-	        berth_text_count(rate, now->evaluations_per_s), p->terminal ? "" : "\n");
-	fflush(stderr);
-	p->shown = true;
+	char bar[BAR_WIDTH + 1] = "", best[80] = "none fits yet", value[32], gap[32], count[32], rate[32];
+	double part = part_of(p, now);
+	for (int i = 0; i < BAR_WIDTH; i++)
+		bar[i] = i < (int)(part * BAR_WIDTH) ? '#' : '.';
+	if (berth_score_feasible(now->best))
+		snprintf(best, sizeof best, "%s (gap %s)", cli_value(value, &p->objective, now->best.value),
+		         cli_percent(gap, berth_gap(now->best.value, now->bound)));
+	cli_progress_line(p, " [%s] %.0f %% %s, %s tried, %s/s", bar, part * 100, best,
+	                  berth_text_count(count, (double)now->evaluations),
+	                  berth_text_count(rate, now->evaluations_per_s));
 }
 
 static void tell(void *ctx, const berth_progress *now)
@@ -59,20 +71,10 @@ static void tell(void *ctx, const berth_progress *now)
 
 void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg)
 {
-	double now = berth_wall_seconds();
-	*p = (cli_progress){.on = !c->quiet,
-	                    .terminal = isatty(STDERR_FILENO),
-	                    .objective = cfg->objective,
-	                    .time_s = cfg->time_s};
-	p->started = p->told = now;
-	p->evaluations = cfg->evaluations < BERTH_UNLIMITED ? cfg->evaluations : 0;
-	snprintf(p->label, sizeof p->label, "%.12s", label);
+	cli_progress_open(p, c, label);
+	p->objective = cfg->objective;
+	p->time_s = cfg->time_s;
+	p->evaluations = cfg->evaluations < (INT64_C(1) << 53) ? cfg->evaluations : 0;
 	cfg->progress = p->on ? tell : NULL;
 	cfg->progress_ctx = p;
-}
-
-void cli_progress_end(cli_progress *p)
-{
-	if (p->shown && p->terminal)
-		fprintf(stderr, "\r\033[K");
 }

@@ -1,4 +1,5 @@
-/* Progress of a search on standard error: a bar on a terminal, a line now and then elsewhere. */
+/* Progress of long runs: one line on standard error, written over and over. Only on a terminal, and not with
+ * --quiet. */
 #ifndef BERTH_CLI_PROGRESS_H
 #define BERTH_CLI_PROGRESS_H
 
@@ -6,19 +7,28 @@
 #include "search.h"
 
 typedef struct cli_progress {
-	bool on, terminal, shown;
+	bool on;             /* there is somebody to tell */
+	bool shown;          /* a line stands there */
 	char label[64];
 	berth_objective objective;
 	int64_t evaluations; /* budget, or 0 */
 	double time_s;       /* limit, or 0 */
-	double started, told;
+	double started;
 } cli_progress;
 
-/* Start telling about a search; connects it to cfg, unless --quiet. p must outlive the search. */
-void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg);
-/* Show where a search is, at once on a terminal. */
-void cli_progress_tell(cli_progress *p, const berth_progress *now);
-/* Clear the bar. */
+/* Start telling about a run. p must outlive it. */
+void cli_progress_open(cli_progress *p, const cli *c, const char *label);
+/* Clear the line. */
 void cli_progress_end(cli_progress *p);
+
+/* Show a text. */
+void cli_progress_line(cli_progress *p, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* Show how much of something is done. A callback of measured runs: ctx is the cli_progress. */
+void cli_progress_count(void *ctx, const char *what, int32_t done, int32_t of);
+
+/* Open p for a search, which tells it where it is. */
+void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg);
+/* Show where a search is, as a bar, the incumbent with its gap, and the speed. */
+void cli_progress_tell(cli_progress *p, const berth_progress *now);
 
 #endif

@@ -107,7 +107,8 @@ static berth_status ask_chunk(job *j, const int32_t *op, int32_t n, int32_t dev,
 		BERTH_TRY(take_row(j, &rows[i], err));
 	j->done += n;
 	if (j->cfg->progress)
-		j->cfg->progress(j->cfg->progress_ctx, j->done, j->m->g->n_ops * j->m->s->n_devs);
+		j->cfg->progress(j->cfg->progress_ctx, "profiled", j->done,
+		                 j->m->g->n_ops * j->m->s->n_devs);
 	return BERTH_OK;
 }
 

@@ -25,7 +25,7 @@ typedef struct berth_profile_cfg {
 	double time_s;              /* profile no further operators after that many seconds; 0: all */
 	berth_profile_cache *cache; /* NULL: none */
 	const char *engine;         /* key of the cache: the engine, its version and options */
-	void (*progress)(void *ctx, int32_t done, int32_t of); /* NULL: none */
+	void (*progress)(void *ctx, const char *what, int32_t done, int32_t of); /* NULL: none */
 	void *progress_ctx;
 } berth_profile_cfg;
 
