@@ -54,8 +54,7 @@ static berth_status read_slow(const args *a, state *s, berth_err *err)
 
 static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(cli_graph_load(c, c->args[0], &s->g, NULL, err));
-	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
 	s->cfg = berth_adapt_cfg_default();
 	s->cfg.steps = (int32_t)a->steps;
 	s->cfg.window = (int32_t)a->window;
@@ -82,11 +81,8 @@ static berth_status both(cli *c, berth_measured *m, state *s, berth_err *err)
 
 static berth_status adapt(cli *c, const args *a, state *s, berth_err *err)
 {
-	berth_measured_cfg cfg;
 	berth_measured m;
-	BERTH_TRY(cli_engine_cfg(c, &a->engine, c->args[0], &cfg, err));
-	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
-	s->engine = cli_engine_text(c, &m);
+	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &m, &s->engine, err));
 	berth_status st = both(c, &m, s, err);
 	s->failures = m.failures;
 	berth_measured_close(&m);

@@ -40,8 +40,7 @@ typedef struct state {
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(cli_graph_load(c, c->args[0], &s->g, NULL, err));
-	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s->s, err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
 	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
@@ -82,13 +81,10 @@ static berth_status sum_up(cli *c, state *s, berth_err *err)
 
 static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 {
-	berth_measured_cfg cfg;
 	berth_measured m;
 	const int32_t *order;
-	BERTH_TRY(cli_engine_cfg(c, &a->engine, c->args[0], &cfg, err));
 	BERTH_TRY(order_of(c, s, &order, err));
-	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &m, err));
-	s->engine = cli_engine_text(c, &m);
+	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &m, &s->engine, err));
 	int32_t least = a->repeats ? (int32_t)a->repeats : 21, most = a->repeats ? least : 168;
 	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup, .least = least, .most = most, .width = 0.03};
 	berth_status st =

@@ -59,11 +59,8 @@ static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status run_profile(cli *c, const args *a, state *s, berth_err *err)
 {
-	berth_measured_cfg cfg;
-	BERTH_TRY(cli_engine_cfg(c, &a->engine, c->args[0], &cfg, err));
-	BERTH_TRY(berth_measured_open(&cfg, &s->g, &s->s, &c->mem, &s->m, err));
-	s->engine = cli_engine_text(c, &s->m);
-	berth_status st = s->engine ? profile(c, a, s, err) : berth_nomem(err);
+	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &s->m, &s->engine, err));
+	berth_status st = profile(c, a, s, err);
 	berth_measured_close(&s->m);
 	return st;
 }
@@ -175,8 +172,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 			err, BERTH_EINVAL,
 			"profile: only one of --json, -o - and --system-out - can go to standard output");
 	BERTH_TRY(a->out ? berth_file_writable(a->out, err) : BERTH_OK);
-	BERTH_TRY(cli_graph_load(c, c->args[0], &s.g, NULL, err));
-	BERTH_TRY(berth_system_load(a->on, &c->mem, &c->tmp, &s.s, err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
 	if (a->cache)
 		BERTH_TRY(berth_profile_cache_open(a->cache, &c->mem, &s.cache, err));
 	berth_status st = run_profile(c, a, &s, err);
@@ -289,13 +285,12 @@ static berth_status time_links(cli *c, const args *a, const berth_system *s, ber
                                berth_err *err)
 {
 	static const berth_graph nothing = {.name = "nothing"};
-	berth_measured_cfg cfg;
 	berth_measured m;
+	const char *unused;
 	berth_profile p;
 	berth_profile_cfg how = berth_profile_cfg_default();
 	how.repeats = (int32_t)a->repeats;
-	BERTH_TRY(cli_engine_cfg(c, &a->engine, "", &cfg, err));
-	BERTH_TRY(berth_measured_open(&cfg, NULL, s, &c->mem, &m, err));
+	BERTH_TRY(cli_engine_open(c, &a->engine, "", NULL, s, NULL, &m, &unused, err));
 	m.g = &nothing;
 	m.loaded_start = berth_engine_starts(m.engine);
 	berth_status st = berth_profile_run(&m, &how, &c->mem, &c->tmp, &p, err);

@@ -20,7 +20,6 @@ typedef struct row {
 static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, const char *system,
                               uint64_t seed, row *out, berth_err *err)
 {
-	berth_measured_cfg cfg;
 	berth_measured m;
 	berth_graph *g;
 	berth_system *s;
@@ -28,17 +27,15 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	cli_progress progress;
 	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, s, 1, err));
-	BERTH_TRY(cli_graph_load(c, spec, g, NULL, err));
-	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, s, err));
-	BERTH_TRY(cli_engine_cfg(c, &f->engine, spec, &cfg, err));
-	BERTH_TRY(berth_measured_open(&cfg, g, s, &c->mem, &m, err));
+	BERTH_TRY(cli_instance_load(c, spec, system, g, s, NULL, err));
+	*out = (row){.graph = g->name, .system = s->name};
+	BERTH_TRY(cli_engine_open(c, &f->engine, spec, g, s, NULL, &m, &out->engine, err));
 	how.seed = seed;
 	how.test = f->placements > 0 ? (int32_t)f->placements : how.test;
 	how.max_strain = f->max_strain > 0 ? f->max_strain : how.max_strain;
 	how.progress = how.profile.progress = cli_progress_count;
 	how.progress_ctx = how.profile.progress_ctx = &progress;
 	cli_progress_open(&progress, c, g->name);
-	*out = (row){.graph = g->name, .system = s->name, .engine = cli_engine_text(c, &m)};
 	berth_status st = berth_fidelity_run(&m, &how, &c->mem, &c->tmp, &out->r, err);
 	cli_progress_end(&progress);
 	berth_measured_close(&m);

@@ -94,11 +94,26 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	return BERTH_OK;
 }
 
-const char *cli_engine_text(cli *c, const berth_measured *m)
+/* NULL when memory runs out. */
+static const char *describe(cli *c, const berth_measured *m)
 {
 	const berth_engine_hello *h = berth_engine_says(m->engine);
 	const char *text = berth_arena_printf(&c->mem, "%s %s", h->engine, h->version);
 	for (const char *const *a = m->cfg.engine.argv + 1; text && *a; a++)
 		text = berth_arena_printf(&c->mem, "%s %s", text, *a);
 	return text;
+}
+
+berth_status cli_engine_open(cli *c, const cli_engine *e, const char *graph, const berth_graph *g,
+                             const berth_system *s, const atomic_int *cancel, berth_measured *m,
+                             const char **text, berth_err *err)
+{
+	berth_measured_cfg cfg;
+	BERTH_TRY(cli_engine_cfg(c, e, graph, &cfg, err));
+	cfg.engine.cancel = cancel;
+	BERTH_TRY(berth_measured_open(&cfg, g, s, &c->mem, m, err));
+	if ((*text = describe(c, m)))
+		return BERTH_OK;
+	berth_measured_close(m);
+	return berth_nomem(err);
 }

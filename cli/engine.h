@@ -24,8 +24,12 @@ typedef struct cli_engine {
 berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
                             berth_err *err);
 
-/* Name, version and command of an open engine, as one text: what caches and reports call it. NULL when
- * memory runs out. */
-const char *cli_engine_text(cli *c, const berth_measured *m);
+/* Start the engine with graph g, which the command line calls `graph`, and system s.
+ *   cancel  what ends waiting for an answer, or NULL
+ *   text    out: name, version and command of the engine, as caches and reports call it
+ * berth_measured_close(m) has to follow. Fails: as cli_engine_cfg and berth_measured_open. */
+berth_status cli_engine_open(cli *c, const cli_engine *e, const char *graph, const berth_graph *g,
+                             const berth_system *s, const atomic_int *cancel, berth_measured *m,
+                             const char **text, berth_err *err);
 
 #endif

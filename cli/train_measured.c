@@ -92,7 +92,6 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
                                  bool resume, const cli_budget *b, berth_train_item *item,
                                  train_measured *out, berth_err *err)
 {
-	berth_measured_cfg cfg;
 	BERTH_TRY(x->placement ? berth_file_writable(x->placement, err) : BERTH_OK);
 	if (!(out->journal_path = berth_arena_printf(&c->mem, "%s.measured", policy)))
 		return berth_nomem(err);
@@ -102,12 +101,10 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 		unlink(out->journal_path); /* where the run was killed in its last moment */
 		return BERTH_OK;
 	}
-	BERTH_TRY(cli_engine_cfg(c, &x->engine, graph, &cfg, err));
 	configure(x, b, out);
-	cfg.engine.cancel = out->cfg.cancel;
-	BERTH_TRY(berth_measured_open(&cfg, item->p->g, item->p->s, &c->mem, &out->m, err));
+	BERTH_TRY(cli_engine_open(c, &x->engine, graph, item->p->g, item->p->s, out->cfg.cancel, &out->m,
+	                          &out->engine, err));
 	out->open = true;
-	out->engine = cli_engine_text(c, &out->m);
 	berth_status st = open_journal(c, resume, out, err);
 	if (st == BERTH_OK)
 		st = berth_mtrain_open(&out->m, &out->cfg, &c->mem, &c->tmp, &out->t, err);
