@@ -58,49 +58,69 @@ static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op
 	return s->dev_op_overhead_s[dev] + fmax(compute, move);
 }
 
+/* What a type of operators can do on a device: [n_devs][n_types], the last type: none. */
+typedef struct type_figures {
+	size_t n_types;
+	bool *runs;
+	double *efficiency;
+} type_figures;
+
+static berth_status look_up_types(const berth_problem *p, berth_arena *tmp, type_figures *f, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	f->n_types = (size_t)g->n_types + 1;
+	BERTH_TRY(BERTH_NEW(tmp, f->runs, f->n_types * (size_t)p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, f->efficiency, f->n_types * (size_t)p->n_devs, err));
+	for (int32_t dev = 0; dev < p->n_devs; dev++)
+		for (size_t type = 0; type < f->n_types; type++) {
+			const char *name = type + 1 < f->n_types ? g->type_name[type] : NULL;
+			f->runs[(size_t)dev * f->n_types + type] = berth_system_runs(p->s, dev, name);
+			f->efficiency[(size_t)dev * f->n_types + type] =
+				berth_system_efficiency(p->s, dev, name);
+		}
+	return BERTH_OK;
+}
+
+/* The row of op in op_dev_time_ns, and its mean. *total grows by its longest time. */
+static berth_status time_op(berth_problem *p, int32_t op, const type_figures *f, double *total,
+                            berth_err *err)
+{
+	const berth_graph *g = p->g;
+	size_t type = g->op_type[op] < 0 ? f->n_types - 1 : (size_t)g->op_type[op];
+	int64_t count = 0, most = 0;
+	double sum = 0;
+	for (int32_t dev = 0; dev < p->n_devs; dev++) {
+		size_t i = (size_t)dev * f->n_types + type;
+		double ns = op_seconds(g, p->s, op, dev, f->runs[i], f->efficiency[i]) * 1e9;
+		int64_t *time = &p->op_dev_time_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+		*time = -1;
+		if (isnan(ns))
+			continue;
+		sum += ns;
+		if (!(sum < MAX_TOTAL_NS))
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator '%s' takes %g s on '%s': too long to simulate",
+			                  g->op_name[op], ns * 1e-9, p->s->dev_name[dev]);
+		*time = llround(ns);
+		p->op_mean_ns[op] += *time;
+		most = *time > most ? *time : most;
+		count++;
+	}
+	*total += (double)most;
+	if (count)
+		p->op_mean_ns[op] /= count;
+	return BERTH_OK;
+}
+
 static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total,
                              berth_err *err)
 {
-	const berth_graph *g = p->g;
-	const berth_system *s = p->s;
-	size_t n_types = (size_t)g->n_types + 1; /* the last one: no type */
-	bool *runs;
-	double *eff;
+	type_figures f;
 	BERTH_TRY(BERTH_NEW(mem, p->op_dev_time_ns, (size_t)p->n_ops * (size_t)p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, p->op_mean_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, runs, n_types * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, eff, n_types * (size_t)p->n_devs, err));
-	for (int32_t dev = 0; dev < p->n_devs; dev++)
-		for (size_t type = 0; type < n_types; type++) {
-			const char *name = type + 1 < n_types ? g->type_name[type] : NULL;
-			runs[(size_t)dev * n_types + type] = berth_system_runs(s, dev, name);
-			eff[(size_t)dev * n_types + type] = berth_system_efficiency(s, dev, name);
-		}
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		size_t type = g->op_type[op] < 0 ? n_types - 1 : (size_t)g->op_type[op];
-		int64_t count = 0, most = 0;
-		double sum = 0;
-		for (int32_t dev = 0; dev < p->n_devs; dev++) {
-			size_t i = (size_t)dev * n_types + type;
-			double ns = op_seconds(g, s, op, dev, runs[i], eff[i]) * 1e9;
-			int64_t *time = &p->op_dev_time_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev];
-			*time = -1;
-			if (isnan(ns))
-				continue;
-			sum += ns;
-			if (!(sum < MAX_TOTAL_NS))
-				return berth_fail(err, BERTH_EFORMAT,
-				                  "operator '%s' takes %g s on '%s': too long to simulate",
-				                  g->op_name[op], ns * 1e-9, s->dev_name[dev]);
-			*time = llround(ns);
-			p->op_mean_ns[op] += *time;
-			most = *time > most ? *time : most;
-			count++;
-		}
-		*total += (double)most;
-		if (count)
-			p->op_mean_ns[op] /= count;
-	}
+	BERTH_TRY(look_up_types(p, tmp, &f, err));
+	for (int32_t op = 0; op < p->n_ops; op++)
+		BERTH_TRY(time_op(p, op, &f, total, err));
 	return BERTH_OK;
 }
 

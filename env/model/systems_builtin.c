@@ -10,6 +10,7 @@
  * berth profile --system. */
 #include "systems_builtin.h"
 
+#include "spec.h"
 #include "system_json.h"
 #include "systems_random.h"
 #include "text.h"

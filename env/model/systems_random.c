@@ -1,11 +1,12 @@
-/* Random machines for training and tests: devices whose speed, memory and launch overhead are lognormal
- * about the given means, joined in one of four topologies. Speed and memory bandwidth go together: a fast
- * device is fast in both, give or take. Written as a text that goes through the reader of files, so that a
- * random machine can do all that a file can. */
+/* Random machines for training and tests. Speed, memory and launch overhead of devices are lognormal about
+ * the given means. Devices are joined in one of four topologies. Speed and memory bandwidth go together: a
+ * fast device is fast in both, give or take. The machine is written as a text that goes through the reader of
+ * files, so that it can do all that a file can. */
 #include "systems_random.h"
 
 #include "json.h"
 #include "rng.h"
+#include "spec.h"
 #include "system_json.h"
 
 #include <math.h>
@@ -16,26 +17,21 @@ enum { FULL, BUS, STAR, HOSTS };
 
 static const char *const topologies[] = {"full", "bus", "star", "hosts", NULL};
 
+#define SPREAD_TEXT "spread of speeds and memories: sigma of a lognormal; 0: equal devices"
+#define TOPOLOGY_TEXT "a link a pair; one bus; all through the first; pairs of hosts over one slow link"
+
 static const berth_spec_param params[N_PARAMS] = {
 	[P_DEVICES] = {"devices", "devices", 4, 1, 64, true, NULL},
-	[P_HETEROGENEITY] = {"heterogeneity",
-                             "spread of speeds and memories: sigma of a lognormal; 0: equal devices", 0.5, 0,
-                             3, false, NULL},
+	[P_HETEROGENEITY] = {"heterogeneity", SPREAD_TEXT, 0.5, 0, 3, false, NULL},
 	[P_TFLOPS] = {"tflops", "mean peak of a device, TFLOP/s", 10, 1e-3, 1e4, false, NULL},
 	[P_MEMORY] = {"memory", "mean memory of a device, GB", 16, 1e-3, 1e5, false, NULL},
 	[P_BANDWIDTH] = {"bandwidth", "mean of a link, GB/s", 10, 1e-3, 1e4, false, NULL},
 	[P_LATENCY] = {"latency", "of a link, microseconds", 10, 0, 1e6, false, NULL},
-	[P_TOPOLOGY] = {"topology",
-                        "a link a pair; one bus; all through the first; pairs of hosts over one slow link",
-                        FULL, 0, 0, false, topologies},
+	[P_TOPOLOGY] = {"topology", TOPOLOGY_TEXT, FULL, 0, 0, false, topologies},
 	[P_SEED] = {"seed", "of the random stream", 1, 0, 0x1p53, true, NULL},
 };
 
-const berth_spec_table *berth_system_random_table(void)
-{
-	static const berth_spec_table table = {"system", "random", params, N_PARAMS};
-	return &table;
-}
+static const berth_spec_table table = {"system", "random", params, N_PARAMS};
 
 /* Lognormal of mean 1. */
 static double spread(double sigma, berth_rng *rng)
@@ -46,8 +42,8 @@ static double spread(double sigma, berth_rng *rng)
 /* x in [low, high] to four digits. */
 static double within(double x, double low, double high)
 {
-	double cut = fmin(fmax(x, low), high), coloc = pow(10, floor(log10(cut)) - 3);
-	return round(cut / coloc) * coloc;
+	double cut = fmin(fmax(x, low), high), step = pow(10, floor(log10(cut)) - 3);
+	return round(cut / step) * step;
 }
 
 static void put_device(berth_json_out *w, int32_t d, const double v[], berth_rng *rng)
@@ -84,10 +80,8 @@ static void put_link(berth_json_out *w, int32_t from, int32_t to, const double v
 	snprintf(name, sizeof name, "d%d", to);
 	berth_json_put_string(w, "to", name);
 	berth_json_put_number(w, "latency_s", v[P_LATENCY] * 1e-6);
-	berth_json_put_number(
-		w, "bandwidth",
-		within(v[P_BANDWIDTH] * 1e9 * slow * (bus ? 1 : spread(v[P_HETEROGENEITY] / 2, rng)), 1e5,
-	               1e15));
+	double bandwidth = v[P_BANDWIDTH] * 1e9 * slow * (bus ? 1 : spread(v[P_HETEROGENEITY] / 2, rng));
+	berth_json_put_number(w, "bandwidth", within(bandwidth, 1e5, 1e15));
 	berth_json_put_bool(w, "both_ways", true);
 	if (bus)
 		berth_json_put_string(w, "shared", "bus");
@@ -103,9 +97,8 @@ static void put_links(berth_json_out *w, const double v[], berth_rng *rng)
 			bool same_host = a / half == b / half;
 			if (topology == FULL || topology == BUS)
 				put_link(w, a, b, v, 1, topology == BUS, rng);
-			else if (topology == STAR ? a == 0 : same_host && a % half == 0) /* a host's first
-			                                                                    device joins its
-			                                                                    others */
+			/* a host's first device joins its others */
+			else if (topology == STAR ? a == 0 : same_host && a % half == 0)
 				put_link(w, a, b, v, 1, false, rng);
 			else if (topology == HOSTS && a == 0 && b == half)
 				put_link(w, a, b, v, 0.1, false, rng);
@@ -139,11 +132,10 @@ static berth_status make(const double v[], const char *name, berth_arena *mem, b
 berth_status berth_system_random(const char *spec, const char *rest, berth_arena *mem, berth_arena *tmp,
                                  berth_system *out, berth_err *err)
 {
-	const berth_spec_table *t = berth_system_random_table();
 	double value[N_PARAMS];
-	BERTH_TRY(berth_spec_values(spec, rest, t, value, err));
+	BERTH_TRY(berth_spec_values(spec, rest, &table, value, err));
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	const char *name = berth_spec_canonical(t, value, tmp);
+	const char *name = berth_spec_canonical(&table, value, tmp);
 	berth_status st = name ? make(value, name, mem, tmp, out, err) : berth_nomem(err);
 	berth_arena_reset(tmp, mark);
 	return st;
