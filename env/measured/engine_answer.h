@@ -1,5 +1,5 @@
 /* One question on its way to the engine, and its answer on its way to be read: what all questions of
- * measured.c have in common. Other rooms have no use for it.
+ * measured.c have in common. Inside the folder only.
  *
  * Readers take members out of an answer. What cannot be true is the engine's fault: the engine is killed and
  * the reader fails with BERTH_EIO and a message that says where. */
