@@ -53,7 +53,7 @@ typedef struct dp {
 	/* the set at hand, I \ J */
 	bool *in_set;                  /* [n_ops] */
 	int32_t *uses_in_set;          /* [n_tensors] */
-	double set_acc, set_cpu, set_in, set_out; /* seconds, bytes */
+	double set_in, set_out; /* seconds, bytes */
 	int64_t set_bytes;
 	int32_t *seen;                 /* [n_ideals] */
 	int64_t sets, most_sets;

@@ -120,11 +120,6 @@ berth_status berth_pbqp_edge(berth_pbqp *q, int32_t u, int32_t v, const int64_t 
 	return BERTH_OK;
 }
 
-int64_t berth_pbqp_cost(const berth_pbqp *q, const int32_t *alt)
-{
-	return pbqp_work_cost(&q->w, alt);
-}
-
 /* ---- solving ---- */
 
 /* Largest finite of cost[n], added to *sum. */

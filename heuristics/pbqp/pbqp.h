@@ -46,9 +46,6 @@ int64_t *berth_pbqp_node(berth_pbqp *q, int32_t node);
  * BERTH_ENOMEM. O(k_u * k_v + smaller degree). */
 berth_status berth_pbqp_edge(berth_pbqp *q, int32_t u, int32_t v, const int64_t *cost, berth_err *err);
 
-/* Cost of an assignment alt[n_nodes], BERTH_PBQP_INF where something forbidden is chosen. */
-int64_t berth_pbqp_cost(const berth_pbqp *q, const int32_t *alt);
-
 /* Solve.
  *   node_limit  of the branch and bound (EXACT; and BEST where both orders end in BERTH_PBQP_INF); <= 0: none
  *   alt         out [n_nodes]; always alternatives that exist, even where the cost is BERTH_PBQP_INF

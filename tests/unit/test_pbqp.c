@@ -117,7 +117,6 @@ static berth_pbqp_stats solve(const instance *p, const berth_pbqp *q, berth_pbqp
 	for (int32_t v = 0; v < p->n; v++)
 		assert_in_range(x[v], 0, p->k[v] - 1);
 	assert_true(stats.cost == cost_of(p, p->n, x));
-	assert_true(stats.cost == berth_pbqp_cost(q, x));
 	assert_true(stats.lower_bound <= stats.cost);
 	assert_int_equal(stats.n_r0 + stats.n_r1 + stats.n_r2 + stats.n_rn <= p->n, 1);
 	return stats;
@@ -288,6 +287,20 @@ static void test_node_without_alternative(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Cost of the answer where node 0 may take i alone and node 1 j alone. */
+static int64_t cost_at(berth_pbqp *q, int32_t i, int32_t j, berth_arena *tmp)
+{
+	berth_err err;
+	berth_pbqp_stats stats;
+	int32_t x[2];
+	for (int32_t k = 0; k < 2; k++)
+		berth_pbqp_node(q, 0)[k] = k == i ? 0 : BERTH_PBQP_INF;
+	for (int32_t k = 0; k < 3; k++)
+		berth_pbqp_node(q, 1)[k] = k == j ? 0 : BERTH_PBQP_INF;
+	assert_ok(berth_pbqp_solve(q, BERTH_PBQP_BEST, 0, x, &stats, tmp, &err), &err);
+	return stats.cost;
+}
+
 static void test_parallel_edges_add(void **state)
 {
 	(void)state;
@@ -304,9 +317,8 @@ static void test_parallel_edges_add(void **state)
 	assert_ok(berth_pbqp_edge(two, 0, 1, sum, &err), &err);
 	for (int32_t i = 0; i < 2; i++)
 		for (int32_t j = 0; j < 3; j++) {
-			int32_t x[] = {i, j};
-			assert_true(berth_pbqp_cost(one, x) == sum[3 * i + j]);
-			assert_true(berth_pbqp_cost(two, x) == sum[3 * i + j]);
+			assert_true(cost_at(one, i, j, &mem) == sum[3 * i + j]);
+			assert_true(cost_at(two, i, j, &mem) == sum[3 * i + j]);
 		}
 	berth_arena_free(&mem);
 }
