@@ -14,15 +14,19 @@ bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev)
 	return all;
 }
 
+int32_t berth_coloc_n_legal(const berth_problem *p, int32_t coloc)
+{
+	int32_t n = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		n += berth_coloc_legal(p, coloc, d);
+	return n;
+}
+
 bool berth_can_move(const berth_problem *p)
 {
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		int32_t n_legal = 0;
-		for (int32_t d = 0; d < p->n_devs; d++)
-			n_legal += berth_coloc_legal(p, u, d);
-		if (n_legal > 1)
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		if (berth_coloc_n_legal(p, u) > 1)
 			return true;
-	}
 	return false;
 }
 

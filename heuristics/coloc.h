@@ -9,6 +9,12 @@ static inline bool berth_coloc_legal(const berth_problem *p, int32_t coloc, int3
 	return berth_op_legal(p, p->coloc_op[p->coloc_off[coloc]], dev);
 }
 
+/* The device of a colocation group that stands whole in op_dev [n_ops]. */
+static inline int32_t berth_coloc_dev(const berth_problem *p, int32_t coloc, const int32_t *op_dev)
+{
+	return op_dev[p->coloc_op[p->coloc_off[coloc]]];
+}
+
 static inline void berth_coloc_put(const berth_problem *p, int32_t coloc, int32_t dev, int32_t *op_dev)
 {
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
@@ -18,6 +24,9 @@ static inline void berth_coloc_put(const berth_problem *p, int32_t coloc, int32_
 /* Put every colocation group that may run on device dev there; the others stay where they are. Did all go
  * there? */
 bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev);
+
+/* How many devices are legal for a colocation group. */
+int32_t berth_coloc_n_legal(const berth_problem *p, int32_t coloc);
 
 /* Has any colocation group more than one legal device? */
 bool berth_can_move(const berth_problem *p);

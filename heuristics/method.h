@@ -30,4 +30,10 @@ static inline const char *berth_method_missing(const berth_method *m)
  * can. tmp is scratch, reset at exit. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
 
+/* Run a method that answers at once on a search of its own, by the objective and the seed alone: sub, which
+ * lives in tmp. Fails: BERTH_ENOMEM, and as the method does. */
+berth_status berth_method_run_apart(const berth_method *m, const berth_problem *p,
+                                    const berth_objective *objective, uint64_t seed, berth_search *sub,
+                                    berth_arena *tmp, berth_err *err);
+
 #endif

@@ -79,11 +79,6 @@ static int32_t below(berth_rng *rng, int32_t n)
 	return (int32_t)berth_rng_below(rng, (uint32_t)n);
 }
 
-static int32_t dev_of(const berth_moves *m, int32_t coloc, const int32_t *op_dev)
-{
-	return op_dev[m->p->coloc_op[m->p->coloc_off[coloc]]];
-}
-
 /* 1 .. largest, each power of two about equally often. */
 static int32_t draw_size(int32_t largest, berth_rng *rng)
 {
@@ -98,13 +93,13 @@ static int32_t draw_dev(const berth_moves *m, int32_t coloc, berth_rng *rng, con
 	int32_t first = m->coloc_near_off[coloc], n = m->coloc_near_off[coloc + 1] - first;
 	int32_t d = below(rng, m->p->n_devs);
 	if (n > 0 && (berth_rng_next(rng) & 1))
-		d = dev_of(m, m->coloc_near[first + below(rng, n)], op_dev);
-	return d != dev_of(m, coloc, op_dev) && berth_coloc_legal(m->p, coloc, d) ? d : -1;
+		d = berth_coloc_dev(m->p, m->coloc_near[first + below(rng, n)], op_dev);
+	return d != berth_coloc_dev(m->p, coloc, op_dev) && berth_coloc_legal(m->p, coloc, d) ? d : -1;
 }
 
 static void put(berth_moves *m, int32_t coloc, int32_t dev, int32_t *op_dev)
 {
-	if (!berth_coloc_legal(m->p, coloc, dev) || dev_of(m, coloc, op_dev) == dev)
+	if (!berth_coloc_legal(m->p, coloc, dev) || berth_coloc_dev(m->p, coloc, op_dev) == dev)
 		return;
 	berth_coloc_put(m->p, coloc, dev, op_dev);
 	m->moved[m->n_moved++] = coloc;
@@ -113,7 +108,7 @@ static void put(berth_moves *m, int32_t coloc, int32_t dev, int32_t *op_dev)
 /* colocation group and others of its device that it is joined to, breadth first, up to size. */
 static void move_joined(berth_moves *m, int32_t coloc, int32_t dev, int32_t size, int32_t *op_dev)
 {
-	int32_t from = dev_of(m, coloc, op_dev), next = 0;
+	int32_t from = berth_coloc_dev(m->p, coloc, op_dev), next = 0;
 	m->stamp++;
 	m->seen[coloc] = m->stamp;
 	put(m, coloc, dev, op_dev);
@@ -121,7 +116,7 @@ static void move_joined(berth_moves *m, int32_t coloc, int32_t dev, int32_t size
 		for (int32_t i = m->coloc_near_off[m->moved[next]];
 		     i < m->coloc_near_off[m->moved[next] + 1] && m->n_moved < size; i++) {
 			int32_t v = m->coloc_near[i];
-			if (m->seen[v] != m->stamp && dev_of(m, v, op_dev) == from)
+			if (m->seen[v] != m->stamp && berth_coloc_dev(m->p, v, op_dev) == from)
 				put(m, v, dev, op_dev);
 			m->seen[v] = m->stamp;
 		}
@@ -131,22 +126,22 @@ static void move_joined(berth_moves *m, int32_t coloc, int32_t dev, int32_t size
  * device. */
 static void move_window(berth_moves *m, int32_t coloc, int32_t dev, int32_t size, bool all, int32_t *op_dev)
 {
-	int32_t from = dev_of(m, coloc, op_dev);
+	int32_t from = berth_coloc_dev(m->p, coloc, op_dev);
 	for (int32_t at = m->coloc_at[coloc]; at < m->p->n_colocs && at < m->coloc_at[coloc] + size; at++)
-		if (all || dev_of(m, m->coloc_seq[at], op_dev) == from)
+		if (all || berth_coloc_dev(m->p, m->coloc_seq[at], op_dev) == from)
 			put(m, m->coloc_seq[at], dev, op_dev);
 }
 
 static void exchange(berth_moves *m, int32_t a, int32_t b, int32_t *op_dev)
 {
-	int32_t x = dev_of(m, a, op_dev), y = dev_of(m, b, op_dev);
+	int32_t x = berth_coloc_dev(m->p, a, op_dev), y = berth_coloc_dev(m->p, b, op_dev);
 	if (x == y || !berth_coloc_legal(m->p, a, y) || !berth_coloc_legal(m->p, b, x))
 		return;
 	put(m, a, y, op_dev);
 	put(m, b, x, op_dev);
 }
 
-int32_t berth_moves_draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev)
+static int32_t draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev)
 {
 	m->n_moved = 0;
 	if (m->p->n_colocs == 0)
@@ -166,4 +161,12 @@ int32_t berth_moves_draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_
 	else
 		move_window(m, coloc, dev, size, kind < 14, op_dev);
 	return m->n_moved;
+}
+
+int32_t berth_moves_draw(berth_moves *m, double share, int tries, berth_rng *rng, int32_t *op_dev)
+{
+	int32_t largest = (int32_t)(share * m->p->n_colocs), n = 0;
+	for (int k = 0; k < tries && n == 0; k++)
+		n = draw(m, largest > 1 ? largest : 1, rng, op_dev);
+	return n;
 }

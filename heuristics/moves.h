@@ -23,8 +23,9 @@ typedef struct berth_moves {
 berth_status berth_moves_new(const berth_problem *p, berth_arena *mem, berth_moves *out, berth_err *err);
 
 /* Change op_dev [n_ops] by one random move to legal devices; moved tells which colocation groups. Returns
- * their number; 0: the draw came to nothing. largest: colocation groups of a move at most, >= 1. Expected
+ * their number. A draw may come to nothing; then it is tried again, up to `tries` times, and 0 is returned if
+ * all did. share: of all colocation groups, those of a move at most (but one in any case). Expected
  * O(colocation groups moved * degree + operators moved). */
-int32_t berth_moves_draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev);
+int32_t berth_moves_draw(berth_moves *m, double share, int tries, berth_rng *rng, int32_t *op_dev);
 
 #endif

@@ -174,3 +174,16 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
 	return berth_improve(s, op_dev, &score, MAX_SEARCH, &rng, tmp, err);
 }
+
+berth_status berth_repair_incumbent(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t *op_dev;
+	if (berth_score_feasible(s->best))
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
+	berth_status st = berth_repair(s, op_dev, tmp, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

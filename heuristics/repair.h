@@ -11,4 +11,7 @@
  * scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err);
 
+/* The same from the incumbent, unless it is feasible. tmp is scratch, reset at exit. */
+berth_status berth_repair_incumbent(berth_search *s, berth_arena *tmp, berth_err *err);
+
 #endif

@@ -92,6 +92,12 @@ typedef struct berth_search {
 berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cfg, berth_arena *mem,
                               berth_search *out, berth_err *err);
 
+/* The order of its own that the incumbent has [n_ops]; NULL: the system's rule. */
+static inline const int32_t *berth_search_order(const berth_search *s)
+{
+	return s->best_has_order ? s->best_order : NULL;
+}
+
 /* Evaluations that may still be made now, at most want; 0 when the budget, the time or the user's patience
  * is at its end, or the incumbent is as good as the bound. Tells progress. */
 int64_t berth_search_budget_left(berth_search *s, int64_t want);

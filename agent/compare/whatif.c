@@ -72,7 +72,7 @@ static berth_status solve(const asker *a, const berth_whatif_row *row, berth_wha
 		return BERTH_OK;
 	}
 	side->op_dev = s->best_dev;
-	side->order = s->best_has_order ? s->best_order : NULL;
+	side->order = berth_search_order(s);
 	return judge(a, side, err);
 }
 

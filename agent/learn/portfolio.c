@@ -6,23 +6,14 @@
 
 #include <string.h>
 
-/* A heuristic on a search of its own, repaired for memory; sub lives in tmp. */
-static berth_status run_apart(berth_search *s, const berth_method *m, berth_search *sub, berth_arena *tmp,
-                              berth_err *err)
-{
-	berth_search_cfg cfg = {.objective = s->cfg.objective, .seed = s->cfg.seed};
-	BERTH_TRY(berth_search_new(s->p, &cfg, tmp, sub, err));
-	return berth_method_run(m, sub, tmp, err);
-}
-
 static berth_status run_seed(berth_search *s, const berth_method *method, berth_portfolio_answer *seed,
                              berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
 	size_t bytes = (size_t)s->p->n_ops * sizeof *seed->op_dev;
-	BERTH_TRY(run_apart(s, method, &sub, tmp, err));
+	BERTH_TRY(berth_method_run_apart(method, s->p, &s->cfg.objective, s->cfg.seed, &sub, tmp, err));
 	s->evaluations += sub.evaluations;
-	berth_search_keep(s, sub.best, sub.best_dev, sub.best_has_order ? sub.best_order : NULL);
+	berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
 	*seed = (berth_portfolio_answer){method->name, sub.best, NULL};
 	BERTH_TRY(BERTH_NEW(mem, seed->op_dev, s->p->n_ops, err));
 	if (bytes)
@@ -34,7 +25,8 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 {
 	berth_search sub;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = run_apart(s, berth_portfolio_methods[0], &sub, tmp, err);
+	berth_status st = berth_method_run_apart(berth_portfolio_methods[0], s->p, &s->cfg.objective,
+	                                         s->cfg.seed, &sub, tmp, err);
 	if (st == BERTH_OK) {
 		*value = sub.best.value;
 		s->evaluations += sub.evaluations;

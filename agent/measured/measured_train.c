@@ -167,7 +167,7 @@ static berth_status measure_method(job *j, const char *name, berth_arena *scratc
 	BERTH_TRY(berth_method_find(name, &method, err));
 	BERTH_TRY(berth_search_new(&j->t->sim.p, &cfg, scratch, &s, err));
 	BERTH_TRY(berth_method_run(method, &s, j->tmp, err));
-	return measure_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, err);
+	return measure_one(j, s.best_dev, berth_search_order(&s), err);
 }
 
 /* The best measured placements, fastest first; fewer than n where fewer were measured. */
@@ -231,7 +231,7 @@ static berth_status measure_policy(job *j, berth_arena *scratch, berth_err *err)
 	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, scratch, j->tmp, &l, err));
 	BERTH_TRY(learn(j, &l, &n_draws, err));
 	BERTH_TRY(keep_params(j, &l, err));
-	BERTH_TRY(measure_one(j, s.best_dev, s.best_has_order ? s.best_order : NULL, err));
+	BERTH_TRY(measure_one(j, s.best_dev, berth_search_order(&s), err));
 	BERTH_TRY(BERTH_NEW(scratch, drawn, j->t->sim.p.n_ops, err));
 	for (int32_t i = 0; i < DRAWS && i < n_draws; i++) {
 		berth_learner_drawn(&l, 0, i, drawn);

@@ -149,10 +149,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	berth_partial_devs(l.actor[0].part, l.op_devs);
 	berth_partial_order(l.actor[0].part, l.orders);
 	berth_search_offer_ordered(s, l.op_devs, l.orders);
-	if (!berth_score_feasible(s->best)) {
-		memcpy(l.op_devs, s->best_dev, (size_t)s->p->n_ops * sizeof *l.op_devs);
-		BERTH_TRY(berth_repair(s, l.op_devs, tmp, err));
-	}
+	BERTH_TRY(berth_repair_incumbent(s, tmp, err));
 	if (s->p->n_ops == 0 || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_single_reference(s, &l.reference, tmp, err));

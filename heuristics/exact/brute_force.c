@@ -79,12 +79,8 @@ static void try_colocs(trial *t, int32_t coloc)
 static double count_placements(const berth_problem *p)
 {
 	double count = 1;
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		int32_t devs = 0;
-		for (int32_t d = 0; d < p->n_devs; d++)
-			devs += berth_coloc_legal(p, u, d);
-		count *= devs;
-	}
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		count *= berth_coloc_n_legal(p, u);
 	return count;
 }
 

@@ -51,6 +51,14 @@ int64_t berth_exact_last_ns(const berth_search *s)
 	return last;
 }
 
+void berth_exact_offer(berth_search *s, const int32_t *op_dev, const int32_t *order, berth_arena *tmp)
+{
+	if (berth_order_is_topological(s->p->g, order, tmp))
+		berth_search_offer_ordered(s, op_dev, order);
+	else
+		berth_search_offer(s, op_dev, NULL);
+}
+
 berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err)
 {
 	berth_strbuf text = {.mem = tmp};

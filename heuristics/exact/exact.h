@@ -31,6 +31,10 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 /* Latency of the placement that the search's first evaluator scored last, in ns. */
 int64_t berth_exact_last_ns(const berth_search *s);
 
+/* Offer a placement under the system's rule, and under the order too where that is topological. tmp is
+ * scratch, reset at exit. */
+void berth_exact_offer(berth_search *s, const int32_t *op_dev, const int32_t *order, berth_arena *tmp);
+
 /* Write a model: LP format where path ends in .lp, else free MPS. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err);
 

@@ -35,10 +35,7 @@ static berth_status offer(berth_search *s, const berth_placement_lp *m, const do
 			order[at] = order[at - 1];
 		order[at] = op;
 	}
-	if (berth_order_is_topological(p->g, order, tmp))
-		berth_search_offer_ordered(s, op_dev, order);
-	else
-		berth_search_offer(s, op_dev, NULL);
+	berth_exact_offer(s, op_dev, order, tmp);
 	return BERTH_OK;
 }
 

@@ -9,8 +9,6 @@
 #include "offer_schedule.h"
 #include "repair.h"
 
-#include <string.h>
-
 #define SPREAD 0.2
 
 typedef struct cp_list {
@@ -46,15 +44,6 @@ static void draw_keys(cp_list *x)
 		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
 }
 
-/* The first schedule's placement made to fit: restarts leave no budget for that in the end. */
-static berth_status repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
-{
-	if (berth_score_feasible(s->best))
-		return BERTH_OK;
-	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
-	return berth_repair(s, op_dev, tmp, err);
-}
-
 static berth_status restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev,
                             int32_t *order, berth_arena *tmp, berth_err *err)
 {
@@ -80,7 +69,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		x.op_key[op] = s->p->op_rank_ns[op];
 	BERTH_TRY(berth_offer_schedule(s, schedule, &x, tmp, err));
-	BERTH_TRY(repair(s, op_dev, tmp, err));
+	BERTH_TRY(berth_repair_incumbent(s, tmp, err)); /* restarts leave no budget for it in the end */
 	x.draws = true;
 	for (int64_t k = 0; berth_search_budget_left(s, 2) == 2; k++)
 		BERTH_TRY(restart(&x, s, part, k, op_dev, order, tmp, err));

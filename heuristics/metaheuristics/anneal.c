@@ -81,8 +81,7 @@ static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
 static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	int32_t largest = (int32_t)(LARGEST_MOVE * a->s->p->n_colocs),
-		*trial = a->trial_dev + (size_t)i * n_ops;
+	int32_t *trial = a->trial_dev + (size_t)i * n_ops;
 	memcpy(trial, a->op_dev, n_ops * sizeof *trial);
 	a->trial[i] = (berth_keyed){.op_dev = trial};
 	if (a->key_share > 0)
@@ -91,11 +90,7 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
 		draw_key(a, trial, a->trial_key + (size_t)i * n_ops);
 	else
-		for (int tries = 0;
-		     tries < MAX_DRAWS &&
-		     berth_moves_draw(&a->moves, largest > 1 ? largest : 1, &a->rng, trial) == 0;
-		     tries++)
-			;
+		berth_moves_draw(&a->moves, LARGEST_MOVE, MAX_DRAWS, &a->rng, trial);
 	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
 	a->limit_ns[i] =
 		berth_score_feasible(a->score)

@@ -96,7 +96,7 @@ static void encode(genetic *x, const int32_t *op_dev, float *key)
 	const berth_problem *p = x->s->p;
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t n_legal = list_legal(x, u), at = 0;
-		while (at < n_legal - 1 && x->legal[at] != op_dev[p->coloc_op[p->coloc_off[u]]])
+		while (at < n_legal - 1 && x->legal[at] != berth_coloc_dev(p, u, op_dev))
 			at++;
 		key[u] = ((float)at + 0.5F) / (float)n_legal;
 	}

@@ -16,9 +16,8 @@ static berth_status kick(berth_search *s, berth_moves *moves, int32_t *op_dev, b
                          int32_t *trial, berth_rng *rng, berth_arena *tmp, berth_err *err)
 {
 	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
-	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_colocs);
 	memcpy(trial, op_dev, bytes);
-	if (berth_moves_draw(moves, largest > 1 ? largest : 1, rng, trial) == 0)
+	if (berth_moves_draw(moves, LARGEST_MOVE, 1, rng, trial) == 0)
 		return BERTH_OK;
 	berth_score trial_score = berth_search_offer(s, trial, NULL);
 	BERTH_TRY(berth_improve_near(s, moves, trial, &trial_score, moves->moved, moves->n_moved, rng, tmp,

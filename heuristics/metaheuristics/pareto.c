@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_DIRECTIONS = 24, N_SUMS = 3, FIRST_ROUND = 100, SPARE = 4 };
+enum { N_DIRECTIONS = 24, N_SUMS = 3, FIRST_ROUND = 100, SPARE = 4, MAX_DRAWS = 32 };
 
 #define FIRST_TEMPERATURE 0.05 /* of the range of the front */
 #define COOLING 0.01
@@ -185,12 +185,9 @@ static bool mix(const state *s, double share, berth_objective *out)
 static berth_status start_with(state *s, const berth_objective *objective, const berth_method *m,
                               berth_arena *tmp, berth_err *err)
 {
-	berth_search_cfg cfg = {.objective = *objective, .seed = s->cfg->search.seed};
 	berth_search sub;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_search_new(s->p, &cfg, tmp, &sub, err);
-	if (st == BERTH_OK)
-		st = berth_method_run(m, &sub, tmp, err);
+	berth_status st = berth_method_run_apart(m, s->p, objective, s->cfg->search.seed, &sub, tmp, err);
 	if (st == BERTH_OK && isfinite(sub.best.excess)) {
 		s->clock.evaluations += sub.evaluations;
 		consider(s, sub.best_dev, NULL, m->name);
@@ -243,14 +240,10 @@ static void gather(state *s)
 
 static void draw(state *s, int32_t i, double temperature)
 {
-	enum { MAX_DRAWS = 32 };
 	size_t n_ops = (size_t)s->p->n_ops;
-	int32_t largest = (int32_t)(LARGEST_MOVE * s->p->n_colocs), *trial = s->trial + (size_t)i * n_ops;
+	int32_t *trial = s->trial + (size_t)i * n_ops;
 	memcpy(trial, s->walk[i].op_dev, n_ops * sizeof *trial);
-	for (int tries = 0;
-	     tries < MAX_DRAWS && berth_moves_draw(&s->moves, largest > 1 ? largest : 1, &s->rng, trial) == 0;
-	     tries++)
-		;
+	berth_moves_draw(&s->moves, LARGEST_MOVE, MAX_DRAWS, &s->rng, trial);
 	s->walk[i].slack = -log(1 - berth_rng_unit(&s->rng)) * temperature;
 }
 

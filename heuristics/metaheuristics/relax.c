@@ -71,12 +71,24 @@ static berth_status add(relaxer *r, berth_relaxation x)
 
 /* ---- memory ---- */
 
-static const char *memory_text(const relaxer *r, int32_t dev, int64_t bytes)
+/* The device would need `bytes` in all: nothing where it has as much. */
+static berth_status add_memory(relaxer *r, const berth_rule *rule, int64_t bytes, bool least)
 {
 	char buf[32];
-	berth_text_bytes(buf, (double)bytes);
-	return berth_arena_printf(r->mem, "+%s (%lld bytes) on %s", buf, (long long)bytes,
-	                          r->p->s->dev_name[dev]);
+	int64_t more = bytes - r->p->s->dev_memory_bytes[rule->dev];
+	if (more <= 0)
+		return BERTH_OK;
+	berth_text_bytes(buf, (double)more);
+	return add(r, (berth_relaxation){*rule, more, NAN, least,
+	                                 berth_arena_printf(r->mem, "+%s (%lld bytes) on %s", buf,
+	                                                    (long long)more, r->p->s->dev_name[rule->dev])});
+}
+
+/* The memory that dev must have for this peak. */
+static int64_t memory_for(const relaxer *r, int32_t dev, int64_t peak_bytes)
+{
+	double margin = r->p->s->dev_memory_margin[dev];
+	return margin > 0 ? (int64_t)ceil((double)peak_bytes / (1 - margin)) : peak_bytes;
 }
 
 /* A placement where dev has this memory, -1: any. *bytes = the memory that it needs there; -1: none was
@@ -89,7 +101,6 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
 	berth_search found_by;
 	berth_timeline t;
 	bool found;
-	double margin = r->p->s->dev_memory_margin[rule->dev];
 	*bytes = -1;
 	BERTH_TRY(berth_rule_drop(r->p, rule, r->work, &g, &s, r->err));
 	s.dev_memory_bytes[rule->dev] = memory_bytes;
@@ -97,11 +108,9 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
 	BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
 	if (!found)
 		return BERTH_OK;
-	BERTH_TRY(berth_timeline_new(&q, found_by.best_dev,
-	                             found_by.best_has_order ? found_by.best_order : NULL, r->work, &t,
+	BERTH_TRY(berth_timeline_new(&q, found_by.best_dev, berth_search_order(&found_by), r->work, &t,
 	                             r->err));
-	int64_t peak = t.peak_bytes[rule->dev],
-		needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
+	int64_t needed = memory_for(r, rule->dev, t.peak_bytes[rule->dev]);
 	*bytes = memory_bytes >= 0 && needed > memory_bytes ? memory_bytes : needed;
 	return BERTH_OK;
 }
@@ -133,26 +142,29 @@ static berth_status least_memory(relaxer *r, const berth_rule *rule, int64_t *by
 
 static berth_status relax_memory(relaxer *r, const berth_rule *rule)
 {
-	int64_t bytes, have = r->p->s->dev_memory_bytes[rule->dev];
+	int64_t bytes;
 	bool least;
 	BERTH_TRY(least_memory(r, rule, &bytes, &least));
-	if (bytes <= have)
-		return BERTH_OK;
-	return add(r, (berth_relaxation){*rule, bytes - have, NAN, least,
-	                                 memory_text(r, rule->dev, bytes - have)});
+	return add_memory(r, rule, bytes, least);
 }
 
 /* ---- limits and rules ---- */
 
-static const char *limit_text(const relaxer *r, int metric, double most)
+/* The metric would come down to `most` only: nothing where that is within the limit. */
+static berth_status add_limit(relaxer *r, const berth_rule *rule, double most, bool least)
 {
-	const char *name = berth_metric_name((berth_metric)metric),
-		   *unit = berth_metric_unit((berth_metric)metric);
-	if (metric == BERTH_THROUGHPUT)
-		return berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g samples/s", name, 1 / most,
-		                          1 / r->o->most[metric]);
-	return berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", name, most, r->o->most[metric],
-	                          unit);
+	berth_metric m = (berth_metric)rule->metric;
+	const char *text, *name = berth_metric_name(m);
+	double limit = r->o->most[m];
+	if (!(most > limit))
+		return BERTH_OK;
+	if (m == BERTH_THROUGHPUT)
+		text = berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g samples/s", name, 1 / most,
+		                          1 / limit);
+	else
+		text = berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", name, most, limit,
+		                          berth_metric_unit(m));
+	return add(r, (berth_relaxation){*rule, -1, most, least, text});
 }
 
 /* The other limits stay; the metric itself is made as small as a search can. */
@@ -172,8 +184,7 @@ static berth_status relax_limit(relaxer *r, const berth_rule *rule)
 		return BERTH_OK;
 	BERTH_TRY(berth_bounds_new(r->p, r->tmp, &b, r->err));
 	bool least = s.best.value <= b.value[rule->metric] * (1 + 1e-9);
-	return add(r, (berth_relaxation){*rule, -1, s.best.value, least,
-	                                 limit_text(r, rule->metric, s.best.value)});
+	return add_limit(r, rule, s.best.value, least);
 }
 
 static const char *rule_text(const relaxer *r, const berth_rule *rule)
@@ -192,6 +203,11 @@ static const char *rule_text(const relaxer *r, const berth_rule *rule)
 	}
 }
 
+static berth_status add_rule(relaxer *r, const berth_rule *rule)
+{
+	return add(r, (berth_relaxation){*rule, -1, NAN, false, rule_text(r, rule)});
+}
+
 static berth_status relax_rule(relaxer *r, const berth_rule *rule)
 {
 	berth_graph g;
@@ -202,7 +218,7 @@ static berth_status relax_rule(relaxer *r, const berth_rule *rule)
 	BERTH_TRY(berth_rule_drop(r->p, rule, r->work, &g, &s, r->err));
 	BERTH_TRY(berth_problem_new(&g, &s, r->work, r->tmp, &q, r->err));
 	BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
-	return found ? add(r, (berth_relaxation){*rule, -1, NAN, false, rule_text(r, rule)}) : BERTH_OK;
+	return found ? add_rule(r, rule) : BERTH_OK;
 }
 
 static berth_status relax_one(relaxer *r, const berth_rule *rule)
@@ -238,14 +254,8 @@ static berth_status relax_together(relaxer *r, const berth_violations *broken)
 			return BERTH_OK;
 	for (int32_t i = 0; i < broken->n; i++) {
 		const berth_violation *v = &broken->item[i];
-		double margin = r->p->s->dev_memory_margin[v->dev];
-		int64_t needed = margin > 0 ? (int64_t)ceil((double)v->needed / (1 - margin)) : v->needed,
-			bytes = needed - r->p->s->dev_memory_bytes[v->dev];
-		BERTH_TRY(add(r, (berth_relaxation){{v->kind, -1, v->dev, -1, -1},
-		                                    bytes,
-		                                    NAN,
-		                                    false,
-		                                    memory_text(r, v->dev, bytes)}));
+		berth_rule rule = {v->kind, -1, v->dev, -1, -1};
+		BERTH_TRY(add_memory(r, &rule, memory_for(r, v->dev, v->needed), false));
 	}
 	r->out->together = broken->n > 1;
 	return BERTH_OK;
@@ -291,29 +301,18 @@ static berth_status let_go(const relaxer *r, turn *t, const berth_rule *rule)
 static berth_status add_gone(relaxer *r, const turn *t, const berth_search *found_by)
 {
 	berth_timeline line;
-	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev,
-	                             found_by->best_has_order ? found_by->best_order : NULL, r->work, &line,
+	BERTH_TRY(berth_timeline_new(&t->p, found_by->best_dev, berth_search_order(found_by), r->work, &line,
 	                             r->err));
 	for (int32_t i = 0; i < t->n; i++) {
 		const berth_rule *rule = &t->gone[i];
-		berth_relaxation x = {*rule, -1, NAN, false, NULL};
-		if (rule->kind == BERTH_VIOLATION_MEMORY) {
-			double margin = r->p->s->dev_memory_margin[rule->dev];
-			int64_t peak = line.peak_bytes[rule->dev],
-				needed = margin > 0 ? (int64_t)ceil((double)peak / (1 - margin)) : peak;
-			x.add_bytes = needed - r->p->s->dev_memory_bytes[rule->dev];
-			if (x.add_bytes <= 0)
-				continue;
-			x.text = memory_text(r, rule->dev, x.add_bytes);
-		} else if (rule->kind == BERTH_VIOLATION_LIMIT) {
-			x.most = berth_metric_value((berth_metric)rule->metric, &line.r);
-			if (!(x.most > r->o->most[rule->metric]))
-				continue;
-			x.text = limit_text(r, rule->metric, x.most);
-		} else {
-			x.text = rule_text(r, rule);
-		}
-		BERTH_TRY(add(r, x));
+		if (rule->kind == BERTH_VIOLATION_MEMORY)
+			BERTH_TRY(add_memory(r, rule, memory_for(r, rule->dev, line.peak_bytes[rule->dev]),
+			                     false));
+		else if (rule->kind == BERTH_VIOLATION_LIMIT)
+			BERTH_TRY(add_limit(r, rule, berth_metric_value((berth_metric)rule->metric, &line.r),
+			                    false));
+		else
+			BERTH_TRY(add_rule(r, rule));
 	}
 	r->out->together = r->out->n > 1;
 	return BERTH_OK;
@@ -324,8 +323,7 @@ static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *f
 {
 	berth_timeline line;
 	berth_verdict verdict;
-	BERTH_TRY(berth_judge(&t->p, found_by->best_dev,
-	                      found_by->best_has_order ? found_by->best_order : NULL, r->o, r->work, &line,
+	BERTH_TRY(berth_judge(&t->p, found_by->best_dev, berth_search_order(found_by), r->o, r->work, &line,
 	                      &verdict, r->err));
 	*found = t->n + verdict.broken.n <= MOST_TURNS;
 	for (int32_t i = 0; i < verdict.broken.n && *found; i++) {

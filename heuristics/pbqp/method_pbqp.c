@@ -205,11 +205,6 @@ static berth_status vector_round(rounds *r, int32_t k, berth_arena *tmp, berth_e
 	return answer(r, &unhindered_vector[k / 2], tmp, err);
 }
 
-static int32_t coloc_dev(const berth_problem *p, const int32_t *op_dev, int32_t coloc)
-{
-	return op_dev[p->coloc_op[p->coloc_off[coloc]]];
-}
-
 /* Only colocation groups that begin in a random stretch of the topological order, taken as a ring, may leave
  * the best placement. */
 static void free_block(rounds *r)
@@ -218,7 +213,7 @@ static void free_block(rounds *r)
 		first = (int32_t)berth_rng_below(&r->rng, (uint32_t)n);
 	for (int32_t u = 0; u < r->p->n_colocs; u++) {
 		int32_t at = r->p->g->op_topo[r->p->coloc_op[r->p->coloc_off[u]]];
-		r->x.coloc_pin[u] = (at - first + n) % n < size ? -1 : coloc_dev(r->p, r->best_dev, u);
+		r->x.coloc_pin[u] = (at - first + n) % n < size ? -1 : berth_coloc_dev(r->p, u, r->best_dev);
 	}
 }
 
@@ -272,7 +267,7 @@ static berth_status offer_order(rounds *r, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, order, r->p->n_ops, err));
 	berth_partial_reset(r->list);
 	for (int32_t u = 0; u < r->p->n_colocs; u++)
-		berth_partial_bind(r->list, u, coloc_dev(r->p, r->best_dev, u));
+		berth_partial_bind(r->list, u, berth_coloc_dev(r->p, u, r->best_dev));
 	BERTH_TRY(berth_partial_schedule(r->list, r->p->op_rank_ns, tmp, err));
 	berth_partial_order(r->list, order);
 	berth_search_offer(r->s, r->best_dev, order);

@@ -30,12 +30,8 @@ static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_d
 {
 	split_cfg cfg = {
 		.most_ops = most_ops, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .rounds = ROUNDS};
-	bool ordered;
-	BERTH_TRY(split_place(s->p, &cfg, op_dev, order, &ordered, tmp, err));
-	if (ordered)
-		berth_search_offer_ordered(s, op_dev, order);
-	else
-		berth_search_offer(s, op_dev, NULL);
+	BERTH_TRY(split_place(s->p, &cfg, op_dev, order, tmp, err));
+	berth_exact_offer(s, op_dev, order, tmp);
 	return BERTH_OK;
 }
 

@@ -24,10 +24,10 @@ typedef struct split_communities {
 berth_status split_communities_new(const berth_problem *p, int32_t most_ops, berth_arena *mem,
                                    berth_arena *tmp, split_communities *out, berth_err *err);
 
-/* Place all operators: op_dev out [n_ops], order out [n_ops] by start. *ordered: order is topological. tmp
- * is scratch, reset at exit. Fails: BERTH_ENOMEM. The problem has at most BERTH_EXACT_SEARCH_DEVS devices
- * and no colocation group larger than cfg->most_ops. */
+/* Place all operators: op_dev out [n_ops], order out [n_ops] by start, which colocation may keep from being
+ * topological. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. The problem has at most
+ * BERTH_EXACT_SEARCH_DEVS devices and no colocation group larger than cfg->most_ops. */
 berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order,
-                         bool *ordered, berth_arena *tmp, berth_err *err);
+                         berth_arena *tmp, berth_err *err);
 
 #endif

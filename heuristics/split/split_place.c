@@ -6,7 +6,6 @@
 #include "split.h"
 
 #include "exact_search.h"
-#include "sim.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +331,7 @@ static void sort_by_start(const split *x, int32_t *order)
 }
 
 berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order,
-                         bool *ordered, berth_arena *tmp, berth_err *err)
+                         berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	bool changed;
@@ -351,7 +350,6 @@ berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *
 	BERTH_TRY(improve(x, tmp, err));
 	run_until(x, x->c.n);
 	sort_by_start(x, order);
-	*ordered = berth_order_is_topological(p->g, order, tmp);
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }

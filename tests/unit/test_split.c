@@ -264,7 +264,8 @@ static int64_t split_ns(compiled *c, const split_cfg *cfg)
 	berth_sim *sim;
 	berth_sim_result r;
 	berth_err err;
-	assert_ok(split_place(&c->p, cfg, op_dev, order, &ordered, &c->tmp, &err), &err);
+	assert_ok(split_place(&c->p, cfg, op_dev, order, &c->tmp, &err), &err);
+	ordered = berth_order_is_topological(&c->g, order, &c->tmp);
 	for (int32_t op = 0; op < c->p.n_ops; op++)
 		assert_true(berth_op_legal(&c->p, op, op_dev[op]) &&
 		            op_dev[op] == op_dev[c->p.coloc_op[c->p.coloc_off[c->p.op_coloc[op]]]]);
