@@ -1,4 +1,4 @@
-/* The seeding portfolio; see portfolio.h. */
+/* The portfolio; see portfolio.h. */
 #include "portfolio.h"
 
 #include "method.h"
@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-static berth_status run_seed(berth_search *s, const berth_method *method, berth_portfolio_answer *seed,
-                             berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status run_one(berth_search *s, const berth_method *method, berth_portfolio_answer *answer,
+                            berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
-	size_t bytes = (size_t)s->p->n_ops * sizeof *seed->op_dev;
+	size_t bytes = (size_t)s->p->n_ops * sizeof *answer->op_dev;
 	BERTH_TRY(berth_method_run_apart(method, s->p, &s->cfg.objective, s->cfg.seed, &sub, tmp, err));
 	s->evaluations += sub.evaluations;
 	berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
-	*seed = (berth_portfolio_answer){method->name, sub.best, NULL};
-	BERTH_TRY(BERTH_NEW(mem, seed->op_dev, s->p->n_ops, err));
+	*answer = (berth_portfolio_answer){method->name, sub.best, NULL};
+	BERTH_TRY(BERTH_NEW(mem, answer->op_dev, s->p->n_ops, err));
 	if (bytes)
-		memcpy(seed->op_dev, sub.best_dev, bytes);
+		memcpy(answer->op_dev, sub.best_dev, bytes);
 	return BERTH_OK;
 }
 
@@ -41,14 +41,14 @@ berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena 
 	berth_portfolio all = {0};
 	for (int32_t i = 0; i < berth_n_portfolio && i < BERTH_MAX_PORTFOLIO; i++) {
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = run_seed(s, berth_portfolio_methods[i], &all.seed[all.n], mem, tmp, err);
+		berth_status st = run_one(s, berth_portfolio_methods[i], &all.answer[all.n], mem, tmp, err);
 		berth_arena_reset(tmp, mark);
 		BERTH_TRY(st);
-		if (berth_score_less(all.seed[all.n].score, all.seed[all.best].score))
+		if (berth_score_less(all.answer[all.n].score, all.answer[all.best].score))
 			all.best = all.n;
 		all.n++;
 	}
-	all.reference = all.seed[0].score.value;
+	all.reference = all.answer[0].score.value;
 	*out = all;
 	return BERTH_OK;
 }

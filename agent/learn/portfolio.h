@@ -1,4 +1,4 @@
-/* The portfolio that seeds the agent: the answers of a few heuristics, and the best single device as the
+/* The portfolio from which the agent starts: the answers of a few heuristics. The best single device is the
  * reference of rewards. */
 #ifndef BERTH_PORTFOLIO_H
 #define BERTH_PORTFOLIO_H
@@ -15,7 +15,7 @@ typedef struct berth_portfolio_answer {
 
 typedef struct berth_portfolio {
 	int32_t n, best;  /* best: index of the best score, ties to the first */
-	berth_portfolio_answer seed[BERTH_MAX_PORTFOLIO];
+	berth_portfolio_answer answer[BERTH_MAX_PORTFOLIO];
 	double reference; /* value of the best single device, even where it exceeds memory */
 } berth_portfolio;
 

@@ -27,7 +27,7 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 /* Offer the most probable placement: two evaluations, more where memory is short. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
-/* Offer draws for up to `evaluations` evaluations, two a draw, as long as the search has room. Draws go on
+/* Offer draws for up to `evaluations` evaluations, two a draw, as long as the budget lasts. Draws go on
  * where the last call ended. */
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations);
 

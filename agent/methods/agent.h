@@ -1,11 +1,12 @@
-/* `berth` with its parts to choose: for the method itself, and for telling what each part is worth. */
+/* Configuration of the method `berth`, part by part: for the method itself, and for telling what each part is
+ * worth. */
 #ifndef BERTH_AGENT_H
 #define BERTH_AGENT_H
 
 #include "learner.h"
 
 typedef struct berth_agent_cfg {
-	bool seeds;                /* run the portfolio first; false: the best single device alone */
+	bool portfolio;            /* run the portfolio first; false: the best single device alone */
 	bool proposals;            /* offer the trained policy's own placements */
 	bool edges;                /* the learner sees who gives to whom */
 	bool anneal;               /* refine in turn with learning; false: learn alone */

@@ -25,7 +25,7 @@ void berth_cooling_consider(berth_cooling *c, const int32_t *op_dev, berth_score
 
 /* One run of each kind from a temperature (relative to the value), of n_steps by the rule, with orders from
  * runs of 2,000 steps on: about as many as order_share says, which follows what the two gained last. *ended:
- * the room was at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
+ * the budget is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended,
                                berth_arena *tmp, berth_err *err);
 

@@ -1,4 +1,4 @@
-/* `berth`: the portfolio seeds a policy, softly; the policy learns by PPO and elite cloning, and in turn
+/* `berth`: a policy starts from the portfolio, softly; it learns by PPO and elite cloning, and in turn
  * with it the incumbent is refined back through the levels of the grouping down to single colocation groups.
  * What refinement finds is cloned again. Every part is anytime: phases follow the count of rounds, never the
  * budget. */
@@ -12,18 +12,18 @@
 
 #include <math.h>
 
-enum { CLONE_STEPS = 2, SEED_STEPS = 60, DRAWN_EVALUATIONS = 64 };
+enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 
-typedef struct placer {
+typedef struct agent {
 	berth_search *s;
-	berth_portfolio seeds;
+	berth_portfolio portfolio;
 	berth_learner l;
 	berth_cooling cooling;
 	double learn_share;  /* evaluations of learning per evaluation of annealing, in its first runs */
-} placer;
+} agent;
 
-/* Learn for about n evaluations; *ended where the room is at its end. */
-static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
+/* Learn for about n evaluations; *ended where the budget is. */
+static berth_status learn(agent *w, int64_t n, bool *ended, berth_err *err)
 {
 	int64_t end = w->s->evaluations + n;
 	*ended = false;
@@ -40,12 +40,12 @@ static berth_status learn(placer *w, int64_t n, bool *ended, berth_err *err)
 
 /* Learning takes many times the work of annealing for an evaluation, and gains less and less: its part grows
  * with the root of the length of the runs. */
-static int64_t learned_at_once(const placer *w, int64_t n_steps)
+static int64_t learned_at_once(const agent *w, int64_t n_steps)
 {
 	return (int64_t)(w->learn_share * sqrt((double)n_steps * BERTH_ANNEAL_FIRST_STEPS));
 }
 
-static berth_status rounds(placer *w, berth_arena *tmp, berth_err *err)
+static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
 	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
@@ -81,16 +81,16 @@ static berth_status propose(const berth_policy_file *f, berth_search *s, berth_a
 	return BERTH_OK;
 }
 
-static berth_status seed(placer *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
+static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	if (cfg->seeds)
-		return berth_portfolio_run(w->s, w->s->mem, tmp, &w->seeds, err);
+	if (cfg->portfolio)
+		return berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err);
 	BERTH_TRY(berth_method_run(berth_portfolio_methods[0], w->s, tmp, err));
-	return berth_single_reference(w->s, &w->seeds.reference, tmp, err);
+	return berth_single_reference(w->s, &w->portfolio.reference, tmp, err);
 }
 
-/* From the policy where it is of the same decoding, else from fresh weights and the best seed. */
-static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const berth_policy_file *f,
+/* From the policy where it is of the same decoding, else from fresh weights and the best of the portfolio. */
+static berth_status start_learner(agent *w, const berth_agent_cfg *cfg, const berth_policy_file *f,
                                   berth_arena *tmp, berth_err *err)
 {
 	berth_learner_cfg how = cfg->learner;
@@ -105,20 +105,20 @@ static berth_status start_learner(placer *w, const berth_agent_cfg *cfg, const b
 	}
 	BERTH_TRY(berth_learner_new(&how, w->s->cfg.seed, trained ? f->params : NULL, &w->s, 1, w->s->mem,
 	                            tmp, &w->l, err));
-	w->l.pair[0].reference = w->seeds.reference;
+	w->l.pair[0].reference = w->portfolio.reference;
 	if (!cfg->edges)
 		w->l.pair[0].e.in.n_edges = 0;
 	if (trained)
 		return how.decoding == BERTH_SEQUENTIAL ? BERTH_OK /* propose has offered it */
 		                                        : berth_learner_offer_greedy(&w->l, 0, tmp, err);
-	return cfg->seeds ? berth_learner_clone_starts(&w->l, 0, 1, &(const int32_t *){w->s->best_dev},
-	                                               SEED_STEPS, err)
+	return cfg->portfolio ? berth_learner_clone_starts(&w->l, 0, 1, &(const int32_t *){w->s->best_dev},
+	                                               START_STEPS, err)
 	                  : BERTH_OK;
 }
 
 berth_agent_cfg berth_agent_cfg_default(void)
 {
-	berth_agent_cfg cfg = {.seeds = true,
+	berth_agent_cfg cfg = {.portfolio = true,
 	                       .proposals = true,
 	                       .edges = true,
 	                       .anneal = true,
@@ -130,12 +130,23 @@ berth_agent_cfg berth_agent_cfg_default(void)
 	return cfg;
 }
 
+/* Annealing by the rule may start from any answer, while the incumbent owes its value to an order. */
+static void consider_portfolio(agent *w)
+{
+	berth_search *s = w->s;
+	for (int32_t i = 0; i < w->portfolio.n; i++) {
+		const int32_t *op_dev = w->portfolio.answer[i].op_dev;
+		if (s->best_has_order && berth_search_budget_left(s, 1) > 0)
+			berth_cooling_consider(&w->cooling, op_dev, berth_search_offer(s, op_dev, NULL));
+	}
+}
+
 berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	placer w = {.s = s, .learn_share = cfg->learn_share};
+	agent w = {.s = s, .learn_share = cfg->learn_share};
 	const berth_policy_file *f;
 	bool ended;
-	BERTH_TRY(seed(&w, cfg, tmp, err));
+	BERTH_TRY(start_search(&w, cfg, tmp, err));
 	if (s->p->n_ops == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
@@ -147,9 +158,7 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 	if (!cfg->anneal)
 		return learn(&w, INT64_MAX / 4, &ended, err);
 	BERTH_TRY(berth_cooling_new(s, cfg->orders, s->mem, &w.cooling, err));
-	for (int32_t i = 0; i < w.seeds.n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
-		berth_cooling_consider(&w.cooling, w.seeds.seed[i].op_dev,
-		                       berth_search_offer(s, w.seeds.seed[i].op_dev, NULL));
+	consider_portfolio(&w);
 	return rounds(&w, tmp, err);
 }
 

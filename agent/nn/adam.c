@@ -10,21 +10,6 @@ adam_cfg adam_cfg_default(void)
 	return (adam_cfg){.lr = 3e-4, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .max_norm = 1};
 }
 
-berth_status adam_cfg_check(const adam_cfg *c, berth_err *err)
-{
-	if (!(c->lr > 0) || !isfinite(c->lr))
-		return berth_fail(err, BERTH_EINVAL, "lr is %g, expected a number above 0", c->lr);
-	if (!(c->beta1 >= 0 && c->beta1 < 1) || !(c->beta2 >= 0 && c->beta2 < 1))
-		return berth_fail(err, BERTH_EINVAL, "beta1 is %g and beta2 is %g, expected both in [0, 1)",
-		                  c->beta1, c->beta2);
-	if (!(c->eps > 0) || !isfinite(c->eps))
-		return berth_fail(err, BERTH_EINVAL, "eps is %g, expected a number above 0", c->eps);
-	if (!(c->max_norm >= 0))
-		return berth_fail(err, BERTH_EINVAL, "max_norm is %g, expected 0 (no clipping) or more",
-		                  c->max_norm);
-	return BERTH_OK;
-}
-
 berth_status adam_new(size_t n, berth_arena *mem, adam_state *out, berth_err *err)
 {
 	adam_state s = {.n = n};

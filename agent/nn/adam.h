@@ -16,8 +16,6 @@ typedef struct adam_cfg {
 } adam_cfg;
 
 adam_cfg adam_cfg_default(void);
-/* Fails: BERTH_EINVAL, naming the field and its range. */
-berth_status adam_cfg_check(const adam_cfg *cfg, berth_err *err);
 
 /* All that must be saved to go on with the same bits. */
 typedef struct adam_state {

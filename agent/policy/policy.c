@@ -122,22 +122,6 @@ void policy_init(const policy_dims *d, nn_real w[], berth_rng *rng)
 
 /* ---- checks ---- */
 
-berth_status policy_dims_check(const policy_dims *d, berth_err *err)
-{
-	const struct { const char *name; int32_t value, min, max; } rule[] = {
-		{"node_in", d->node_in, 1, 65536}, {"edge_in", d->edge_in, 0, 65536},
-		{"dev_in", d->dev_in, 1, 65536},
-		{"pair_in", d->pair_in, 0, 65536}, {"link_in", d->link_in, 0, 65536},
-		{"step_in", d->step_in, 0, 65536},
-		{"hidden", d->hidden, 1, 65536}, {"rounds", d->rounds, 0, 64},
-	};
-	for (size_t i = 0; i < sizeof rule / sizeof *rule; i++)
-		if (rule[i].value < rule[i].min || rule[i].value > rule[i].max)
-			return berth_fail(err, BERTH_EINVAL, "policy dimension %s is %d, expected %d to %d",
-			                  rule[i].name, rule[i].value, rule[i].min, rule[i].max);
-	return BERTH_OK;
-}
-
 static berth_status check_finite(const char *what, const nn_real x[], size_t rows, int32_t width,
                                  berth_err *err)
 {

@@ -88,10 +88,7 @@ typedef struct policy_tensor {
 	size_t offset, size;
 } policy_tensor;
 
-/* Fails: BERTH_EINVAL, naming the dimension (widths up to 65536, rounds up to 64). */
-berth_status policy_dims_check(const policy_dims *d, berth_err *err);
-
-/* Number of tensors, and the index-th of them, for checked dims. */
+/* Number of tensors, and the index-th of them. */
 int32_t policy_tensor_count(void);
 policy_tensor policy_tensor_at(const policy_dims *d, int32_t index);
 

@@ -21,20 +21,6 @@ berth_status policy_log_probs(int32_t n_nodes, int32_t n_devs, const nn_real log
 	return BERTH_OK;
 }
 
-policy_ppo_cfg policy_ppo_cfg_default(void)
-{
-	return (policy_ppo_cfg){.clip = 0.2, .entropy = 0.01};
-}
-
-berth_status policy_ppo_cfg_check(const policy_ppo_cfg *cfg, berth_err *err)
-{
-	if (!(cfg->clip > 0) || !isfinite(cfg->clip))
-		return berth_fail(err, BERTH_EINVAL, "clip is %g, expected a number above 0", cfg->clip);
-	if (!(cfg->entropy >= 0) || !isfinite(cfg->entropy))
-		return berth_fail(err, BERTH_EINVAL, "entropy is %g, expected 0 or more", cfg->entropy);
-	return BERTH_OK;
-}
-
 size_t policy_loss_work_size(int32_t n_nodes, int32_t n_devs)
 {
 	return 2 * (size_t)n_nodes * (size_t)n_devs;

@@ -18,13 +18,9 @@ berth_status policy_log_probs(int32_t n_nodes, int32_t n_devs, const nn_real log
 /* Proximal policy optimisation (Schulman et al. 2017), with the ratio, its clip and the gradient of each
  * node on their own: a ratio that is the product over many nodes hardly learns. */
 typedef struct policy_ppo_cfg {
-	double clip;    /* ratios beyond 1 +- clip earn nothing, > 0; default 0.2 */
-	double entropy; /* weight of the entropy bonus, >= 0; default 0.01 */
+	double clip;    /* ratios beyond 1 +- clip earn nothing, > 0 */
+	double entropy; /* weight of the entropy bonus, >= 0 */
 } policy_ppo_cfg;
-
-policy_ppo_cfg policy_ppo_cfg_default(void);
-/* Fails: BERTH_EINVAL, naming the field and its range. */
-berth_status policy_ppo_cfg_check(const policy_ppo_cfg *cfg, berth_err *err);
 
 typedef struct policy_ppo_stats {
 	double loss;          /* policy_loss - cfg.entropy * entropy */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SEED_PASSES = 8, SEED_STEPS = 8, MORE_PER_ITEM = 5, SHARED = 5, DIGEST = 128 };
+enum { START_PASSES = 8, START_STEPS = 8, MORE_PER_ITEM = 5, SHARED = 5, DIGEST = 128 };
 
 /* Whole numbers of an item that are saved; doubles as their bits. */
 enum { N_EPISODES, N_MEAN, N_VAR, N_WINDOW, N_EVALUATIONS, N_EXCESS, N_VALUE, N_HAS_ORDER, N_COUNTS };
@@ -26,7 +26,7 @@ typedef struct trainer {
 	int32_t n_items;
 	berth_arena *mem, *tmp;
 	berth_search *search;     /* [n_items] */
-	berth_portfolio *seeds;       /* [n_items] */
+	berth_portfolio *portfolio; /* [n_items] */
 	double *bound;            /* [n_items] */
 	berth_learner l;
 	int64_t refined;          /* items whose incumbent has been refined */
@@ -80,7 +80,7 @@ static berth_status open_searches(trainer *w, berth_err *err)
 	                        .pool = w->cfg->pool,
 	                        .cancel = w->cfg->cancel};
 	BERTH_TRY(BERTH_NEW(w->mem, w->search, w->n_items, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->seeds, w->n_items, err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->portfolio, w->n_items, err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->bound, w->n_items, err));
 	BERTH_TRY(BERTH_NEW(w->mem, all, w->n_items, err));
 	for (int32_t i = 0; i < w->n_items; i++) {
@@ -90,22 +90,22 @@ static berth_status open_searches(trainer *w, berth_err *err)
 		BERTH_TRY(berth_search_new(p, &cfg, w->mem, all[i], err));
 		BERTH_TRY(berth_bounds_new(p, w->tmp, &b, err));
 		BERTH_TRY(berth_bounds_objective(p, &b, &w->cfg->objective, w->tmp, &w->bound[i], err));
-		BERTH_TRY(berth_portfolio_run(all[i], w->mem, w->tmp, &w->seeds[i], err));
+		BERTH_TRY(berth_portfolio_run(all[i], w->mem, w->tmp, &w->portfolio[i], err));
 	}
 	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp,
 	                            &w->l, err));
 	for (int32_t i = 0; i < w->n_items; i++)
-		w->l.pair[i].reference = w->seeds[i].reference;
+		w->l.pair[i].reference = w->portfolio[i].reference;
 	return BERTH_OK;
 }
 
-/* Soft imitation of the best seed of each item, in turns so that no item is forgotten. */
+/* Soft imitation of the best of each item's portfolio, in turns so that no item is forgotten. */
 static berth_status imitate(trainer *w, berth_err *err)
 {
-	for (int pass = 0; pass < SEED_PASSES; pass++)
+	for (int pass = 0; pass < START_PASSES; pass++)
 		for (int32_t i = 0; i < w->n_items; i++) {
-			const int32_t *seed = w->seeds[i].seed[w->seeds[i].best].op_dev;
-			BERTH_TRY(berth_learner_clone_starts(&w->l, i, 1, &seed, SEED_STEPS, err));
+			const int32_t *op_dev = w->portfolio[i].answer[w->portfolio[i].best].op_dev;
+			BERTH_TRY(berth_learner_clone_starts(&w->l, i, 1, &op_dev, START_STEPS, err));
 		}
 	return BERTH_OK;
 }
@@ -153,9 +153,9 @@ static void name_tensor(state *s, const char *name, safetensors_dtype type, int6
 
 static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
 {
-	const berth_pair *t = &w->l.pair[i];
+	const berth_pair *pair = &w->l.pair[i];
 	int64_t ops = w->items[i].p->n_ops, window = berth_learner_window(&w->cfg->learner),
-		groups = t->e.n_groups;
+		groups = pair->e.n_groups;
 	char *name[4];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
 	for (int k = 0; k < 4; k++)
@@ -197,21 +197,21 @@ static berth_status lay_out(const trainer *w, berth_arena *tmp, state *s, berth_
 
 static void take_item(const trainer *w, int32_t i, state *s)
 {
-	const berth_pair *t = &w->l.pair[i];
+	const berth_pair *pair = &w->l.pair[i];
 	const berth_search *h = &w->search[i];
 	int64_t *c = s->counts + (size_t)i * N_COUNTS;
-	c[N_EPISODES] = t->episodes;
-	c[N_MEAN] = bits(t->baseline.mean);
-	c[N_VAR] = bits(t->baseline.var);
-	c[N_WINDOW] = t->n_window;
+	c[N_EPISODES] = pair->episodes;
+	c[N_MEAN] = bits(pair->baseline.mean);
+	c[N_VAR] = bits(pair->baseline.var);
+	c[N_WINDOW] = pair->n_window;
 	c[N_EVALUATIONS] = h->evaluations;
 	c[N_EXCESS] = bits(h->best.excess);
 	c[N_VALUE] = bits(h->best.value);
 	c[N_HAS_ORDER] = h->best_has_order;
-	for (int32_t k = 0; k < t->n_window; k++)
-		s->reward[i][k] = bits(t->window_reward[k]);
-	for (size_t k = 0; k < (size_t)t->n_window * (size_t)t->e.n_groups; k++)
-		s->action[i][k] = (uint8_t)t->window_action[k];
+	for (int32_t k = 0; k < pair->n_window; k++)
+		s->reward[i][k] = bits(pair->window_reward[k]);
+	for (size_t k = 0; k < (size_t)pair->n_window * (size_t)pair->e.n_groups; k++)
+		s->action[i][k] = (uint8_t)pair->window_action[k];
 	for (int32_t op = 0; op < h->p->n_ops; op++) {
 		s->dev[i][op] = (uint8_t)h->best_dev[op];
 		s->order[i][op] = h->best_has_order ? h->best_order[op] : 0;
@@ -272,15 +272,15 @@ static berth_status fill(const char *path, const safetensors_file *raw, state *s
 
 static berth_status put_item(trainer *w, const char *path, int32_t i, const state *s, berth_err *err)
 {
-	berth_pair *t = &w->l.pair[i];
+	berth_pair *pair = &w->l.pair[i];
 	berth_search *h = &w->search[i];
 	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
 	int32_t devs = h->p->n_devs, ops = h->p->n_ops;
 	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= berth_learner_window(&w->cfg->learner) &&
 	          c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0;
-	for (size_t k = 0; ok && k < (size_t)c[N_WINDOW] * (size_t)t->e.n_groups; k++)
+	for (size_t k = 0; ok && k < (size_t)c[N_WINDOW] * (size_t)pair->e.n_groups; k++)
 		ok = s->action[i][k] < devs &&
-		     t->e.in.mask[k % (size_t)t->e.n_groups * (size_t)devs + s->action[i][k]];
+		     pair->e.in.mask[k % (size_t)pair->e.n_groups * (size_t)devs + s->action[i][k]];
 	for (int32_t op = 0; ok && op < ops; op++)
 		ok = s->dev[i][op] < devs && berth_op_legal(h->p, op, s->dev[i][op]) &&
 		     s->order[i][op] >= 0 && s->order[i][op] < ops;
@@ -288,17 +288,17 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: the state of '%s' contradicts itself", path,
 		                  w->items[i].graph);
-	t->episodes = c[N_EPISODES];
-	t->baseline.mean = from_bits(c[N_MEAN]);
-	t->baseline.var = from_bits(c[N_VAR]);
-	t->n_window = (int32_t)c[N_WINDOW];
+	pair->episodes = c[N_EPISODES];
+	pair->baseline.mean = from_bits(c[N_MEAN]);
+	pair->baseline.var = from_bits(c[N_VAR]);
+	pair->n_window = (int32_t)c[N_WINDOW];
 	h->evaluations = c[N_EVALUATIONS];
 	h->best = (berth_score){from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};
 	h->best_has_order = c[N_HAS_ORDER] != 0;
-	for (int32_t k = 0; k < t->n_window; k++)
-		t->window_reward[k] = from_bits(s->reward[i][k]);
-	for (size_t k = 0; k < (size_t)t->n_window * (size_t)t->e.n_groups; k++)
-		t->window_action[k] = s->action[i][k];
+	for (int32_t k = 0; k < pair->n_window; k++)
+		pair->window_reward[k] = from_bits(s->reward[i][k]);
+	for (size_t k = 0; k < (size_t)pair->n_window * (size_t)pair->e.n_groups; k++)
+		pair->window_action[k] = s->action[i][k];
 	for (int32_t op = 0; op < ops; op++) {
 		h->best_dev[op] = s->dev[i][op];
 		h->best_order[op] = (int32_t)s->order[i][op];
@@ -454,6 +454,11 @@ static berth_status refine(trainer *w, berth_err *err)
 	return BERTH_OK;
 }
 
+static double value_of(berth_score score)
+{
+	return berth_score_feasible(score) ? score.value : NAN;
+}
+
 static berth_status report(const trainer *w, berth_train_result *out, berth_err *err)
 {
 	out->evaluations = evaluations_made(w);
@@ -461,10 +466,11 @@ static berth_status report(const trainer *w, berth_train_result *out, berth_err 
 	BERTH_TRY(BERTH_NEW(w->mem, out->best, w->n_items, err));
 	for (int32_t i = 0; i < w->n_items; i++) {
 		const berth_search *h = &w->search[i];
-		const berth_portfolio_answer *seed = &w->seeds[i].seed[w->seeds[i].best];
-		out->best[i] = (berth_train_best){berth_score_feasible(h->best) ? h->best.value : NAN,
-		                                  berth_score_feasible(seed->score) ? seed->score.value : NAN,
-		                                  seed->method, h->best_dev};
+		const berth_portfolio_answer *start = &w->portfolio[i].answer[w->portfolio[i].best];
+		out->best[i] = (berth_train_best){.value = value_of(h->best),
+		                                  .portfolio_value = value_of(start->score),
+		                                  .portfolio_method = start->method,
+		                                  .op_dev = h->best_dev};
 	}
 	return BERTH_OK;
 }

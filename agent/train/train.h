@@ -26,7 +26,7 @@ typedef struct berth_train_cfg {
 	berth_learner_cfg learner;
 	berth_objective objective;
 	uint64_t seed;
-	int64_t evaluations;         /* over all items, seeds and final refinement counted */
+	int64_t evaluations;         /* over all items, portfolio and final refinement counted */
 	berth_pool *pool;
 	const atomic_int *cancel;    /* not 0: write the checkpoint and return BERTH_EINTERRUPTED */
 	const char *path;            /* checkpoint; NULL: none is written */
@@ -37,8 +37,8 @@ typedef struct berth_train_cfg {
 } berth_train_cfg;
 
 typedef struct berth_train_best {
-	double value, seed_value;    /* NAN: nothing feasible */
-	const char *seed_method;
+	double value, portfolio_value; /* NAN: nothing feasible */
+	const char *portfolio_method; /* whose answer that is */
 	const int32_t *op_dev;       /* [n_ops] of the incumbent */
 } berth_train_best;
 
@@ -50,7 +50,7 @@ typedef struct berth_train_result {
 
 berth_train_cfg berth_train_cfg_default(void);
 
-/* Train: seed from the portfolio, then steps over the items in turn, then refinement of every incumbent (a
+/* Train: the portfolio, then steps over the items in turn, then refinement of every incumbent (a
  * fifth of the evaluations). The checkpoint has the policy and the whole state. Results live in mem. Fails:
  * BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else), BERTH_EIO, BERTH_ENOMEM;
  * BERTH_EINTERRUPTED with the result set. */

@@ -193,8 +193,8 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 		berth_json_put_string(&w, "graph", s->item[i].graph);
 		berth_json_put_string(&w, "system", s->item[i].system);
 		berth_json_put_number(&w, "value", s->result.best[i].value);
-		berth_json_put_number(&w, "seed_value", s->result.best[i].seed_value);
-		berth_json_put_string(&w, "seed_method", s->result.best[i].seed_method);
+		berth_json_put_number(&w, "seed_value", s->result.best[i].portfolio_value);
+		berth_json_put_string(&w, "seed_method", s->result.best[i].portfolio_method);
 		berth_json_close(&w, '}');
 	}
 	berth_json_close(&w, ']');
@@ -221,8 +221,8 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		cli_cell(&t, "%s", s->item[i].graph);
 		cli_cell(&t, "%s", s->item[i].system);
 		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->value));
-		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->seed_value));
-		cli_cell(&t, "%s", b->seed_method ? b->seed_method : "-");
+		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->portfolio_value));
+		cli_cell(&t, "%s", b->portfolio_method ? b->portfolio_method : "-");
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	if (a->measured.on)

@@ -85,10 +85,10 @@ static void start_once(void *arg)
 	berth_arena mem = {0}, tmp = {0};
 	berth_search_cfg cfg = {.evaluations = 0};
 	berth_search s;
-	berth_portfolio seeds;
+	berth_portfolio portfolio;
 	berth_err err;
 	must(berth_search_new(&c->b.p, &cfg, &mem, &s, &err), &err);
-	must(c->m ? c->m->run(&s, &tmp, &err) : berth_portfolio_run(&s, &mem, &tmp, &seeds, &err), &err);
+	must(c->m ? c->m->run(&s, &tmp, &err) : berth_portfolio_run(&s, &mem, &tmp, &portfolio, &err), &err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }

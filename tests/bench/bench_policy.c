@@ -75,7 +75,7 @@ static void init(policy_ctx *c)
 		c->old_logp[i] = (nn_real)(-1.386 + 0.1 * (double)c->old_logp[i]);
 	}
 	policy_init(&dims, c->params, &r);
-	c->cfg = policy_ppo_cfg_default();
+	c->cfg = (policy_ppo_cfg){.clip = 0.2, .entropy = 0.01};
 	c->adam = adam_cfg_default();
 	c->state = (adam_state){n, need(c, n, sizeof(nn_real)), need(c, n, sizeof(nn_real)), 0};
 }

@@ -22,7 +22,7 @@ typedef struct variant {
 
 static void as_it_is(berth_agent_cfg *c) { (void)c; }
 static void no_edges(berth_agent_cfg *c) { c->edges = false; }
-static void no_seeds(berth_agent_cfg *c) { c->seeds = false; }
+static void no_portfolio(berth_agent_cfg *c) { c->portfolio = false; }
 static void no_proposals(berth_agent_cfg *c) { c->proposals = false; }
 static void no_ce(berth_agent_cfg *c) { c->learner.clone_steps = 0; }
 static void no_ppo(berth_agent_cfg *c) { c->learner.epochs = 0; }
@@ -41,7 +41,7 @@ static const variant variants[] = {
 	{"random weights of the policy", as_it_is, WEIGHTS_RANDOM},
 	{"no policy", no_proposals, WEIGHTS_SHIPPED},
 	{"no edges: policy and learner do not see who gives to whom", no_edges, WEIGHTS_DEAF},
-	{"no seeds", no_seeds, WEIGHTS_SHIPPED},
+	{"no seeds", no_portfolio, WEIGHTS_SHIPPED},
 	{"no cross-entropy", no_ce, WEIGHTS_SHIPPED},
 	{"no PPO", no_ppo, WEIGHTS_SHIPPED},
 	{"no grouping", no_grouping, WEIGHTS_SHIPPED},

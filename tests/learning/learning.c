@@ -99,7 +99,7 @@ static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t e
 	berth_learner_cfg learner = berth_learner_cfg_default();
 	berth_learner l;
 	berth_err err;
-	int64_t room, n_first = 0, n_last = 0;
+	int64_t left, n_first = 0, n_last = 0;
 	learner.hints = false;
 	if (!train)
 		learner.epochs = learner.clone_steps = 0;
@@ -107,9 +107,9 @@ static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t e
 	must(berth_learner_new(&learner, seed, NULL, &all, 1, &mem, &tmp, &l, &err), &err);
 	must(berth_single_reference(&s, &l.pair[0].reference, &tmp, &err), &err);
 	*first = *last = 0;
-	while ((room = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
+	while ((left = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
 		berth_step_stats stats;
-		must(berth_learner_step(&l, 0, (int32_t)room, &stats, &err), &err);
+		must(berth_learner_step(&l, 0, (int32_t)left, &stats, &err), &err);
 		if (s.evaluations <= evaluations / 10) {
 			*first += stats.mean * stats.n;
 			n_first += stats.n;

@@ -72,7 +72,7 @@ static double search_from(const subject *x, const berth_policy_file *f, prior wh
 	berth_learner l;
 	berth_err err;
 	nn_real *w;
-	int64_t room;
+	int64_t left;
 	how.epochs = kind == SEARCH_PPO ? how.epochs : 0;
 	must(BERTH_NEW(&mem, w, policy_param_count(&f->dims), &err), &err);
 	fill_weights(f, which, seed, w);
@@ -83,8 +83,8 @@ static double search_from(const subject *x, const berth_policy_file *f, prior wh
 	s.bound = enough;
 	must(berth_learner_offer_greedy(&l, 0, &tmp, &err), &err);
 	while ((kind != SEARCH_ANNEAL || s.evaluations < 64) &&
-	       (room = berth_search_budget_left(&s, how.batch)) > 0)
-		must(berth_learner_step(&l, 0, (int32_t)room, NULL, &err), &err);
+	       (left = berth_search_budget_left(&s, how.batch)) > 0)
+		must(berth_learner_step(&l, 0, (int32_t)left, NULL, &err), &err);
 	if (kind == SEARCH_ANNEAL)
 		anneal_from(&s, &tmp);
 	double n = berth_score_feasible(s.best) && s.best.value <= enough ? (double)s.evaluations : INFINITY;

@@ -129,7 +129,7 @@ static void init(update *u)
 
 static double one_shot_loss(update *u)
 {
-	policy_ppo_cfg cfg = policy_ppo_cfg_default();
+	policy_ppo_cfg cfg = {.clip = 0.2, .entropy = 0.01};
 	policy_ppo_stats stats;
 	berth_err err;
 	policy_forward(&dims, u->params, &u->in, u->acts, u->logits);
@@ -143,7 +143,7 @@ static double one_shot_loss(update *u)
 static double episode_loss(update *u, size_t i)
 {
 	policy_steps steps = {N, u->node, u->step_x + i * (size_t)(N * D * dims.step_in)};
-	policy_ppo_cfg cfg = policy_ppo_cfg_default();
+	policy_ppo_cfg cfg = {.clip = 0.2, .entropy = 0.01};
 	policy_ppo_stats stats;
 	berth_err err;
 	policy_steps_forward(&dims, u->params, &u->in, u->acts, &steps, u->hidden, u->logits);

@@ -193,9 +193,9 @@ static void test_learns_a_toy(void **state)
 	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
 	assert_ok(berth_single_reference(&s, &l.pair[0].reference, &x.tmp, &err), &err);
 	assert_near(l.pair[0].reference, 110e-6, 1e-12);
-	int64_t room;
-	while ((room = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0)
-		assert_ok(berth_learner_step(&l, 0, (int32_t)room, NULL, &err), &err);
+	int64_t left;
+	while ((left = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0)
+		assert_ok(berth_learner_step(&l, 0, (int32_t)left, NULL, &err), &err);
 	assert_near(s.best.value, 10e-6, 1e-12);
 	/* And the policy itself holds it most probable. */
 	assert_int_equal(s.evaluations, 2000);
@@ -219,7 +219,7 @@ static void test_one_shot_threads(void **state)
 		berth_learner_cfg learner = berth_learner_cfg_default();
 		berth_learner l;
 		berth_err err;
-		int64_t room;
+		int64_t left;
 		int32_t most = 0;
 		learner.batch = 8;
 		learner.batch_most = 70;
@@ -229,10 +229,10 @@ static void test_one_shot_threads(void **state)
 		assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
 		assert_ok(berth_single_reference(&s, &l.pair[0].reference, &x.tmp, &err), &err);
 		assert_int_equal(berth_learner_want(&l, 0), 8);
-		while ((room = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
+		while ((left = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
 			berth_step_stats stats;
-			assert_ok(berth_learner_step(&l, 0, (int32_t)room, &stats, &err), &err);
-			assert_int_equal(stats.n, room);
+			assert_ok(berth_learner_step(&l, 0, (int32_t)left, &stats, &err), &err);
+			assert_int_equal(stats.n, left);
 			most = stats.n > most ? stats.n : most;
 		}
 		berth_pool_free(cfg.pool);
@@ -245,8 +245,8 @@ static void test_one_shot_threads(void **state)
 	close_subject(&x);
 }
 
-/* Cloning a placement makes it the most probable one; seeding stops at its mass. */
-static void test_seeding_is_soft(void **state)
+/* Cloning a placement makes it the most probable one; that of starts stops at its mass. */
+static void test_cloning_is_soft(void **state)
 {
 	(void)state;
 	subject x;
@@ -261,8 +261,8 @@ static void test_seeding_is_soft(void **state)
 	int32_t *op_dev = berth_arena_alloc(&x.mem, (size_t)x.p.n_ops, sizeof *op_dev);
 	for (int32_t op = 0; op < x.p.n_ops; op++)
 		op_dev[op] = 2;
-	const int32_t *seed = op_dev;
-	assert_ok(berth_learner_clone_starts(&l, 0, 1, &seed, 200, &err), &err);
+	const int32_t *start = op_dev;
+	assert_ok(berth_learner_clone_starts(&l, 0, 1, &start, 200, &err), &err);
 	offer_greedy(&x, &l);
 	assert_memory_equal(s.best_dev, op_dev, (size_t)x.p.n_ops * sizeof *op_dev);
 	double mass = 0;
@@ -459,13 +459,13 @@ static void test_never_worse_than_its_parts(void **state)
 	for (int i = 0; i < 12; i++) {
 		subject x;
 		berth_search parts;
-		berth_portfolio seeds;
+		berth_portfolio portfolio;
 		berth_search_cfg cfg = {.seed = 1};
 		const berth_method *method;
 		berth_err err;
 		open_zoo(&x, graph[i / 4], system[i % 4]);
 		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &parts, &err), &err);
-		assert_ok(berth_portfolio_run(&parts, &x.mem, &x.tmp, &seeds, &err), &err);
+		assert_ok(berth_portfolio_run(&parts, &x.mem, &x.tmp, &portfolio, &err), &err);
 		assert_ok(berth_method_find("berth", &method, &err), &err);
 		for (int b = 0; b < 4; b++) {
 			berth_search s;
@@ -485,7 +485,7 @@ int main(void)
 		cmocka_unit_test(test_random_encodings),
 		cmocka_unit_test(test_rewards),
 		cmocka_unit_test(test_learns_a_toy), cmocka_unit_test(test_one_shot_threads),
-		cmocka_unit_test(test_seeding_is_soft),
+		cmocka_unit_test(test_cloning_is_soft),
 		cmocka_unit_test(test_config_is_checked),
 		cmocka_unit_test(test_methods),
 		cmocka_unit_test(test_each_allocation_may_fail),

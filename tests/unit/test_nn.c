@@ -162,10 +162,6 @@ static void test_adam_refuses_nan(void **state)
 	berth_arena mem = {0};
 	berth_err err;
 	adam_state s;
-	adam_cfg bad = cfg;
-	assert_ok(adam_cfg_check(&cfg, &err), &err);
-	bad.beta2 = 1;
-	assert_int_equal(adam_cfg_check(&bad, &err), BERTH_EINVAL);
 	assert_ok(adam_new(2, &mem, &s, &err), &err);
 	assert_true(!isfinite(adam_update(&cfg, &s, w, g)));
 	double norm;

@@ -102,7 +102,7 @@ static void test_threads_do_not_matter(void **state)
 	assert_ok(teach(&l, &err), &err);
 	assert_true(l.result.evaluations <= 1500 && l.result.evaluations > 1400);
 	for (int i = 0; i < N_ITEMS; i++)
-		assert_true(l.result.best[i].value <= l.result.best[i].seed_value);
+		assert_true(l.result.best[i].value <= l.result.best[i].portfolio_value);
 	close_lesson(&l);
 	static const int32_t workers[] = {2, 3, 8};
 	for (int k = 0; k < 3; k++) {
