@@ -3,7 +3,8 @@
 
 enum { LOOK_AHEAD = 8 };
 
-/* Earliest arrival of tensor t at device d over the devices of its producer, and the device that gives it. */
+/* Earliest arrival of tensor t at device d, over the devices of its producer. *best_dev: the device that
+ * gives it. */
 static int64_t arrival(const berth_problem *p, const int64_t *finish, int32_t t, int32_t d, int32_t *best_dev)
 {
 	size_t n = (size_t)p->n_devs;

@@ -20,10 +20,10 @@ typedef struct berth_ceft {
 } berth_ceft;
 
 /* finish[i][d] = time(i, d) + max over inputs of min over the producer's device of (finish + routed transfer
- * without contention); legal devices only. A lower bound of the end of i on d in any schedule: a producer
- * may use another device for each consumer, so it is a relaxation (by induction along the topological
- * order). Ties: the lowest producer and device. The table lives in mem. Fails: BERTH_ENOMEM. O(edges *
- * devs^2). */
+ * without contention), over legal devices. It is a lower bound of the end of i on d in any schedule, by
+ * induction along the topological order: a producer may use another device for each consumer, which is a
+ * relaxation. Ties: the lowest producer and device. The table lives in mem. Fails: BERTH_ENOMEM.
+ * O(edges * devs^2). */
 berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft *out, berth_err *err);
 
 /* The step before `at` on the critical path: for (at = c->end; at.op >= 0; at = berth_ceft_before(c, at)). */
@@ -33,9 +33,10 @@ static inline berth_ceft_step berth_ceft_before(const berth_ceft *c, berth_ceft_
 }
 
 /* The other way: tail[i][d] = max over i's consumers of min over the consumer's device of (routed transfer +
- * time + tail there), 0 for a sink: from the end of i on d no schedule without contention ends the rest of
- * the graph sooner. The optimistic cost table of H. Arabnejad and J. G. Barbosa, "List scheduling algorithm
- * for heterogeneous systems by an optimistic cost table", IEEE TPDS 25(3), 2014. out [n_ops][n_devs].
+ * time + tail there), 0 for a sink. From the end of i on d no schedule without contention ends the rest of
+ * the graph sooner. It is the optimistic cost table of H. Arabnejad and J. G. Barbosa, "List scheduling
+ * algorithm for heterogeneous systems by an optimistic cost table", IEEE TPDS 25(3), 2014.
+ *   tail_ns   out [n_ops][n_devs]
  * O(edges * devs^2). */
 void berth_ceft_tails(const berth_problem *p, int64_t *tail_ns);
 

@@ -5,9 +5,9 @@
 #include "incremental.h"
 #include "objective.h"
 
-/* Score of a placement: those that fit memory, keep separation and contiguity, and all limits, by value,
- * before all others by excess: that of memory, 1 for each breach of constraints.h, and that of the limits
- * together. Smaller is better. */
+/* Score of a placement; smaller is better. Placements that fit memory and keep separation, contiguity and all
+ * limits have no excess, and are told apart by value. They come before all others, which go by excess: that
+ * of memory, 1 for each breach of constraints.h, and that of the limits, added. */
 typedef struct berth_score {
 	double excess, value;
 } berth_score;
@@ -29,19 +29,19 @@ typedef struct berth_eval {
 	const berth_problem *p;
 	berth_objective objective;
 	berth_sim *sim;
-	uint64_t *scratch; /* of berth_constraints_broken */
+	uint64_t *scratch;       /* of berth_constraints_broken */
 	berth_incremental *near; /* NULL: berth_eval_near makes full runs */
-	int32_t n_far;     /* runs since its base was the caller's */
+	int32_t n_far;           /* runs since its base was the caller's */
 } berth_eval;
 
 berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
                             berth_eval *out, berth_err *err);
 
-/* One evaluation by the reference simulator. Pins, forbidden devices and colocation are the caller's care;
- * an operator on a device that cannot run it gives infinite excess. order as in berth_sim_run. */
+/* One evaluation by the reference simulator. Pins, forbidden devices and colocation are the caller's care. An
+ * operator on a device that cannot run it gives infinite excess. order as in berth_sim_run. */
 berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *order);
 
-/* Prepare for berth_eval_near, in mem; done once, later calls do nothing. Fails: BERTH_ENOMEM. */
+/* Prepare for berth_eval_near, in mem. Later calls do nothing. Fails: BERTH_ENOMEM. */
 berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *err);
 
 /* A placement, and keys in the place of the system's order rule (berth_sim_use_keys). */
@@ -53,16 +53,16 @@ typedef struct berth_keyed {
 /* The score of berth_eval_run(e, op_dev, NULL), by x.op_key where there are keys. */
 berth_score berth_eval_keyed(berth_eval *e, berth_keyed x);
 
-/* The same for a placement that differs little from base; or the worst score, where the latency is
- * above limit_ns. One evaluation. Quick while the base stays the same from call to call. */
+/* The same for a placement that differs little from base. The worst score where the latency is above
+ * limit_ns. One evaluation. Quick while the base stays the same from call to call. */
 berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns);
 
-/* The largest latency that an objective of the latency alone values at most at value; INT64_MAX for other
- * objectives: what a placement above it is worth need not be known to see that its value is larger. */
+/* The largest latency that an objective of the latency alone values at most at value. A placement above it is
+ * worse, whatever else it is worth. INT64_MAX for other objectives. */
 int64_t berth_eval_latency_limit(const berth_eval *e, double value);
 
-/* The same with all metrics: *r is the simulation. Returns the excess; INFINITY where it does not run (r is
- * not set then). */
+/* As berth_eval_run, with all metrics: *r is the simulation. Returns the excess. INFINITY where the placement
+ * does not run; r is not set then. */
 double berth_eval_result(berth_eval *e, const int32_t *op_dev, const int32_t *order, berth_sim_result *r);
 
 #endif

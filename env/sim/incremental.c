@@ -14,13 +14,17 @@ typedef struct snapshot {
 	int64_t now;
 	uint64_t instant;
 	int32_t n_ended, n_moves, n_heap, n_live, n_ready;
-	int32_t *op_waits;                            /* [n_ops] */
-	device *dev;                                  /* [n_devs] */
-	channel *chan;                                /* [n_channels] */
-	int64_t *chan_ns, *link_bytes, *mem_bytes, *peak_bytes; /* [n_channels], [n_links], [n_devs], [n_devs]
-	                                                         */
-	int32_t *tensor_holds, *in_move;              /* [n_tensors], [n_edges]; where memory is tracked */
-	size_t store; /* into the store: its events, live transfers, ready keys */
+	int32_t *op_waits;     /* [n_ops] */
+	device *dev;           /* [n_devs] */
+	channel *chan;         /* [n_channels] */
+	int64_t *chan_ns;      /* [n_channels] */
+	int64_t *link_bytes;   /* [n_links] */
+
+	/* where memory is tracked */
+	int64_t *mem_bytes, *peak_bytes; /* [n_devs] */
+	int32_t *tensor_holds; /* [n_tensors] */
+	int32_t *in_move;      /* [n_edges] */
+	size_t store;          /* into the store: its events, live transfers, ready keys */
 } snapshot;
 
 typedef struct live_move {
@@ -30,27 +34,34 @@ typedef struct live_move {
 
 struct berth_incremental {
 	const berth_problem *p;
-	berth_sim *sim, *check;     /* check: for BERTH_DEBUG */
-	bool works, keys_work;      /* by the system's rule, by keys; false: every run is a full one */
+	berth_sim *sim, *check; /* check: for BERTH_DEBUG */
+	bool works, keys_work;  /* by the system's rule, by keys; false: every run is a full one */
+	const uint32_t *op_key; /* [n_ops] of the placements that are given; NULL: the system's rule */
+
+	/* the base */
 	bool has_base, base_keyed;
-	const uint32_t *op_key;     /* [n_ops] of the placements that are given; NULL: the system's rule */
-	uint32_t *base_key;         /* [n_ops] */
-	bool follows_memory;        /* the base did */
-	int64_t *ever_bytes;        /* [n_devs] of the base: all that the device ever holds */
-	int32_t *base_dev;          /* [n_ops] */
-	int64_t *base_end_ns, *tail_ns; /* [n_ops] of the base: end; least time from the start to the end of
-	                                   the run */
-	int64_t *base_time_ns, *base_chan_ns, *base_link_bytes; /* [n_devs], [n_channels], [n_links] */
-	int64_t *kept_ns, *kept_bytes; /* [n_channels], [n_links] scratch */
-	int32_t *base_ops;          /* [n_devs] */
+	uint32_t *base_key;       /* [n_ops] */
+	int32_t *base_dev;        /* [n_ops] */
+	int64_t *base_end_ns;     /* [n_ops] */
+	int64_t *tail_ns;         /* [n_ops] least time from an operator's start to the end of the run */
+	int64_t *base_time_ns;    /* [n_devs] */
+	int64_t *base_chan_ns;    /* [n_channels] */
+	int64_t *base_link_bytes; /* [n_links] */
+	int32_t *base_ops;        /* [n_devs] */
 	int64_t base_latency_ns;
-	int32_t max_snaps;
-	snapshot *snap;             /* [max_snaps] of the base by time */
-	int32_t n_snaps;
+	bool follows_memory;      /* its run did */
+	int64_t *ever_bytes;      /* [n_devs] all that the device ever holds */
+
+	/* its snapshots */
+	int32_t max_snaps, n_snaps;
+	snapshot *snap; /* [max_snaps] by time */
 	unsigned char *store;
 	size_t store_size, store_used;
-	int32_t *moved, n_moved;    /* [n_ops] operators that differ from the base */
-	int64_t *more_bytes;        /* [n_devs] parameters and state beyond the base's */
+
+	int32_t *moved, n_moved; /* [n_ops] operators that differ from the base */
+	int64_t *more_bytes;     /* [n_devs] parameters and state beyond the base's */
+	int64_t *kept_ns;        /* [n_channels] scratch */
+	int64_t *kept_bytes;     /* [n_links] scratch */
 	int64_t rounds, skipped;
 };
 
@@ -119,10 +130,10 @@ berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, ber
 	if (BERTH_DEBUG)
 		BERTH_TRY(berth_sim_new(p, mem, &n->check, err));
 	BERTH_TRY(new_base(n, mem, err));
-	n->store_size = n->keys_work ? 16384 + (p->n_ops > MANY_OPS ? 16u : 96u) *
-	                                               ((size_t)p->n_ops + (size_t)p->g->n_edges)
-	                             : 0;
-	if (!n->keys_work)
+	if (n->keys_work)
+		n->store_size = 16384 + (p->n_ops > MANY_OPS ? 16u : 96u) *
+		                                ((size_t)p->n_ops + (size_t)p->g->n_edges);
+	else
 		n->max_snaps = 0;
 	BERTH_TRY(new_snapshots(n, mem, err));
 	BERTH_TRY(BERTH_NEW(mem, n->store, n->store_size, err));
@@ -225,8 +236,8 @@ static void forget_moved(berth_incremental *n)
 		n->sim->start_ns[n->moved[i]] = n->sim->end_ns[n->moved[i]] = -1;
 }
 
-/* Operator times and ready lists of all devices, from the list at `from` on; which operators a device has
- * says what room its list needs. */
+/* Operator times and ready lists of all devices, from the list at `from` on. The operators of a device say
+ * what room its list needs. */
 static void restore_devices(berth_incremental *n, const snapshot *k, const unsigned char *from,
                             const int32_t *op_dev)
 {
@@ -250,7 +261,7 @@ static void restore_devices(berth_incremental *n, const snapshot *k, const unsig
 	}
 }
 
-/* Put the simulator into the state of k, but for memory, under op_dev, which differs from the base by the
+/* Put the simulator into the state of k, but for memory, under op_dev. op_dev differs from the base by the
  * moved operators. */
 static void restore_state(berth_incremental *n, const snapshot *k, const int32_t *op_dev)
 {
@@ -301,7 +312,7 @@ static void restore(berth_incremental *n, const snapshot *k, const int32_t *op_d
 
 /* ---- what differs ---- */
 
-/* Moved is also what has another key: it changes nothing before it is ready. */
+/* What has another key counts as moved: it changes nothing before it is ready. */
 static void find_moved(berth_incremental *n, const int32_t *op_dev)
 {
 	enum { BLOCK = 32 };
@@ -327,7 +338,7 @@ static bool can_run(const berth_incremental *n, const int32_t *op_dev)
 	return can;
 }
 
-/* The first time at which anything can differ: an end of a producer of a moved operator; 0: from the
+/* The first time at which anything can differ: the first end of a producer of a moved operator. 0: from the
  * beginning. */
 static int64_t first_difference(const berth_incremental *n)
 {
@@ -360,8 +371,8 @@ static void add_shared(berth_incremental *n, int32_t q, const int32_t *op_dev, i
 		seen[op_dev[g->param_op[k]]] = -1;
 }
 
-/* All that the base's devices ever hold: parameters and state, tensors made there or brought there, outputs,
- * and the largest workspaces, as many as run at once. A copy is counted for each consumer. */
+/* All that the base's devices ever hold: parameters and state, tensors made or brought there, outputs and
+ * workspaces. A copy is counted for each consumer. */
 static void count_ever(berth_incremental *n)
 {
 	const berth_problem *p = n->p;
@@ -379,7 +390,7 @@ static void count_ever(berth_incremental *n)
 	}
 }
 
-/* Bytes that moving op can bring to any device, at most: its own, its inputs, and what it makes, for each
+/* Bytes that moving op can bring to any device, at most: its own, its inputs, and what it makes once for each
  * consumer. */
 static int64_t bytes_of(const berth_incremental *n, int32_t op)
 {
@@ -530,8 +541,9 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 	return memcmp(s->op_waits, k->op_waits, (size_t)p->n_ops * sizeof *k->op_waits) == 0;
 }
 
-/* The first end of a producer of a moved operator after time in the base: until then nothing differs once
- * nothing does. INT64_MAX: none. -1: a moved operator has all its inputs and has not ended, which differs. */
+/* The first end of a producer of a moved operator after time in the base. Once nothing differs, nothing does
+ * until then. INT64_MAX: there is none. -1: a moved operator has all its inputs and has not ended, which
+ * differs. */
 static int64_t next_difference(const berth_incremental *n, int64_t time)
 {
 	const berth_graph *g = n->p->g;
@@ -566,8 +578,8 @@ static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 	return false;
 }
 
-/* The state equals that of snapshot i: to the last one before the next difference, or to the end of the run.
- * Returns the next snapshot that the run may meet. */
+/* The state equals that of snapshot i. Go to the last snapshot before the next difference, or to the end of
+ * the run. Returns the next snapshot that the run may meet. */
 static int32_t skip(berth_incremental *n, int32_t i)
 {
 	const berth_problem *p = n->p;
@@ -619,7 +631,7 @@ static int64_t tail_of(const berth_incremental *n, int32_t op, const int32_t *op
 	return berth_op_time(p, op, op_dev[op]) + longest;
 }
 
-/* From the present state to the end; next: the first snapshot that the run may meet. False: above the
+/* From the present state to the end. next: the first snapshot that the run may meet. False: above the
  * limit. */
 static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_sim_result *out)
 {

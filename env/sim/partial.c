@@ -22,25 +22,27 @@ typedef struct timed {
 
 struct berth_partial {
 	const berth_problem *p;
-	bool single_slots;      /* every device has one slot: slot d is device d's */
-	bool asks_nothing;      /* neither memory nor separation can refuse a device */
-	int32_t *slot_off;      /* [n_devs+1] slots of all devices; no device has more than operators */
-	int32_t *slot_tail;     /* its last gap */
+	bool single_slots;  /* every device has one slot: slot d is device d's */
+	bool asks_nothing;  /* neither memory nor separation can refuse a device */
+	int32_t *slot_off;  /* [n_devs+1] slots of all devices; no device has more than there are operators */
+	int32_t *slot_tail; /* its last gap */
 	gap *gaps;
-	int32_t n_gaps, free_gap; /* free_gap: list of gaps that were closed */
+	int32_t n_gaps, free_gap;   /* free_gap: list of gaps that were closed */
 	int64_t *start_ns, *end_ns; /* [n_ops] */
 	int64_t length_ns;
-	int64_t *ready_ns;      /* [n_devs] scratch */
-	timed *by_start;        /* [n_ops] scratch */
+	int64_t *ready_ns; /* [n_devs] scratch */
+	timed *by_start;   /* [n_ops] scratch */
 
-	int32_t *coloc_dev;      /* [n_colocs] */
+	int32_t *coloc_dev;     /* [n_colocs] */
 	double share;           /* of tensors that berth_partial_fits counts; below 0: fits everywhere */
-	int64_t *dev_kept, *dev_moving, *dev_workspace; /* [n_devs] parameters, state, outputs; tensors;
-	                                                   largest workspace */
+	int64_t *dev_kept;      /* [n_devs] parameters, state, outputs */
+	int64_t *dev_moving;    /* [n_devs] tensors */
+	int64_t *dev_workspace; /* [n_devs] the largest */
 	int32_t *dev_ops;       /* [n_devs] bound operators */
 	bool *sep_dev_taken;    /* [n_seps][n_devs] an operator of the separation group is bound there */
 	size_t words;           /* of a set of devices */
-	uint64_t *tensor_on, *param_on; /* [n_tensors][words], [n_params][words]: devices that hold it */
+	uint64_t *tensor_on;    /* [n_tensors][words] devices that hold it */
+	uint64_t *param_on;     /* [n_params][words] devices that hold it */
 	int64_t *tensor_seen, *param_seen; /* stamps of berth_partial_fits */
 	int64_t stamp;
 };
@@ -75,9 +77,8 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 	BERTH_TRY(BERTH_NEW(mem, part->slot_off, (size_t)p->n_devs + 1, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int32_t slots = p->s->dev_slots[d];
-		part->slot_off[d + 1] = part->slot_off[d] + (slots < p->n_ops || slots == 1 ? slots
-		                                             : p->n_ops > 0                 ? p->n_ops
-		                                                                            : 1);
+		int32_t most = p->n_ops > 0 ? p->n_ops : 1;
+		part->slot_off[d + 1] = part->slot_off[d] + (slots < most ? slots : most);
 	}
 	size_t n_slots = (size_t)part->slot_off[p->n_devs];
 	part->single_slots = part->slot_off[p->n_devs] == p->n_devs;
@@ -236,7 +237,7 @@ int64_t berth_partial_room(const berth_partial *part, int32_t dev)
 	return memory < 0 || part->p->memory_free ? INT64_MAX : memory - berth_partial_bytes(part, dev);
 }
 
-/* What op adds to dev; tensors and parameters that the stamp has seen are counted already. */
+/* What op adds to dev. Tensors and parameters that the stamp has seen are counted already. */
 static load added_load(berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = part->p->g;
@@ -266,7 +267,7 @@ void berth_partial_limit_memory(berth_partial *part, double share)
 	part->share = share;
 }
 
-/* Would the bound stay within dev's memory with this colocation group too, if of the tensors only a share
+/* Would the bound stay within dev's memory with this colocation group too, if only a share of the tensors
  * counts? */
 static bool holds(berth_partial *part, int32_t coloc, int32_t dev, double share)
 {
@@ -350,7 +351,7 @@ void berth_partial_look_ahead(const berth_partial *part, int32_t op)
 	}
 }
 
-/* The slot's earliest start; a gap that ends before the operator would is the last one to look at. */
+/* The slot's earliest start. A gap that ends before the operator would is the last one to look at. */
 static int64_t slot_start(const berth_partial *part, int32_t slot, int64_t ready, int64_t time,
                           bool insertion)
 {
@@ -375,7 +376,7 @@ int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, 
 	return best;
 }
 
-/* The gap of the device that holds [start, end], first of the lowest slot; *slot is its slot. */
+/* The gap of the device that holds [start, end], of the lowest slot that has one. *slot: its slot. */
 static int32_t find_gap(const berth_partial *part, int32_t dev, int64_t start, int64_t end, int32_t *slot)
 {
 	for (*slot = part->slot_off[dev]; *slot < part->slot_off[dev + 1]; ++*slot)

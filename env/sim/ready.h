@@ -17,7 +17,7 @@ berth_status berth_ready_new(const berth_graph *g, berth_arena *mem, berth_ready
 /* Begin: nothing is taken. op_key [n_ops] is borrowed. O(ops). */
 void berth_ready_start(berth_ready *r, const int64_t *op_key);
 
-/* Take the ready operator with the largest key (ties: the lower topological index); -1: all are taken. O(log
+/* Take the ready operator with the largest key; -1: all are taken. Ties: the lower topological index. O(log
  * ready) for it and for each consumer that becomes ready. */
 int32_t berth_ready_next(berth_ready *r);
 

@@ -1,12 +1,12 @@
 /* The reference simulator: discrete events, in instants. Each instant is rounds of two phases: all ends that
  * are due, then all starts; zero durations give further rounds of the same instant.
  *
- *   events    binary heap of (time, what ends): an operator or a hop
- *   devices   a heap of ready operators each, keyed by the order rule; program and given hold back all but
- *             the next one
- *   channels  a list of waiting transfers each, sorted by (request instant, tensor, destination); with no
- *             contention none waits. In program order: sorted by places in the channel's sequence, which is
- *             known beforehand, and all but the next one held back
+ *   events    A binary heap of (time, what ends): an operator or a hop.
+ *   devices   Each has a heap of ready operators, keyed by the order rule. Program and given hold back all
+ *             but the next one.
+ *   channels  Each has a list of waiting transfers, sorted by (request instant, tensor, destination). With
+ *             no contention none waits. In program order the list is sorted by places in the channel's
+ *             sequence, which is known beforehand, and all but the next one are held back.
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
 #include "sim_state.h"
@@ -183,8 +183,8 @@ static void touch_chan(berth_sim *s, int32_t c)
 	}
 }
 
-/* Every input is there: into the ready heap of its device, with the key of the order rule in the upper and
- * the operator's place in the lower half. */
+/* Every input is there: into the ready heap of its device. The upper half of the key is that of the order
+ * rule, the lower half the operator's place. */
 static void make_ready(berth_sim *s, int32_t op)
 {
 	const berth_problem *p = s->p;
@@ -213,8 +213,8 @@ static int32_t channel_of(const berth_sim *s, const transfer *m)
 	return s->p->s->link_channel[s->p->route_link[m->hop]];
 }
 
-/* Queue the present hop of the transfer: sorted by request instant, tensor, destination. Requests come in
- * order of time, so that only those of the same instant are ever passed. */
+/* Queue the present hop of the transfer, sorted by request instant, tensor, destination. Requests come in
+ * order of time, so only those of the same instant are ever passed. */
 static void request_hop(berth_sim *s, int32_t id)
 {
 	transfer *m = &s->moves[id];
@@ -255,8 +255,8 @@ static void find_places(berth_sim *s, int32_t first)
 	}
 }
 
-/* The tensor was made on its producer's device: hand it to consumers there, request one transfer to each
- * other device. */
+/* The tensor was made on its producer's device. Consumers there get it; one transfer is requested to each
+ * other device that takes it. */
 static void tensor_made(berth_sim *s, int32_t t, int32_t home)
 {
 	const berth_problem *p = s->p;
@@ -445,7 +445,7 @@ static void start_phase(berth_sim *s)
 
 /* ---- a run ---- */
 
-/* Parameters and state of what sits on each device; each shared parameter once per device. That is the peak
+/* Parameters and state of what sits on each device, each shared parameter once per device. That is the peak
  * so far. */
 static void rest_memory(berth_sim *s)
 {
@@ -465,8 +465,8 @@ static void rest_memory(berth_sim *s)
 	memcpy(s->peak_bytes, s->mem_bytes, (size_t)s->p->n_devs * sizeof *s->peak_bytes);
 }
 
-/* Places of the operators in their device's sequence, numbered device after device; seq: operators in the
- * order to keep. */
+/* Places of the operators in their device's sequence, numbered device after device. seq [n_ops]: operators in
+ * the order to keep. */
 static void sequences(berth_sim *s, const int32_t *seq)
 {
 	int32_t n = s->p->n_ops;
@@ -502,7 +502,7 @@ static void place_hops(berth_sim *s, int32_t t, int32_t *n)
 	}
 }
 
-/* Sequences of all channels; seq: operators in the order to keep. */
+/* Sequences of all channels. seq [n_ops]: operators in the order to keep. */
 static void channel_sequences(berth_sim *s, const int32_t *seq)
 {
 	const berth_graph *g = s->p->g;

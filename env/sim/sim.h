@@ -14,30 +14,30 @@ typedef struct berth_sim_hop {
 } berth_sim_hop;
 
 typedef struct berth_sim_result {
-	bool runs;             /* every operator sits where it can run; false: nothing below is set */
-	bool fits;             /* no device's peak is above its memory */
+	bool runs; /* every operator sits where it can run; false: nothing below is set */
+	bool fits; /* no device's peak is above its memory */
 	int64_t latency_ns;
-	double load_s; /* throughput: largest load of a device or (with contention) a channel, seconds per
-	                  sample */
-	double energy_j;       /* NAN where a device has no watts */
-	double excess;         /* 0 if it fits; else sum over devices of (peak - memory) / max(memory, 1) */
+	double load_s;   /* seconds per sample: largest load of a device or, with contention, a channel */
+	double energy_j; /* NAN where a device has no watts, or the cost model no energy */
+	double excess;   /* 0 if it fits; else sum over devices of (peak - memory) / max(memory, 1) */
 } berth_sim_result;
 
 /* Scratch for simulations of p, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim **out, berth_err *err);
 
-/* Ask for details: peaks of all devices even where nothing can exceed memory, and (with hops not NULL) every
- * hop. hops: room for as many as berth_sim_max_hops tells. */
+/* Ask for details: peaks of all devices even where nothing can exceed memory, and every hop. hops has room
+ * for as many as berth_sim_max_hops tells; NULL: hops are not kept. */
 void berth_sim_want_peaks(berth_sim *sim, bool peaks);
 void berth_sim_want_hops(berth_sim *sim, berth_sim_hop *hops);
 size_t berth_sim_max_hops(const berth_problem *p);
 
-/* Keys in the place of the system's order rule: of the operators that are ready a device starts that of the
- * smallest op_key [n_ops], ties to the lower topological index. For all runs from now on that are given no
- * order; borrowed; NULL: the rule again. */
+/* Keys in the place of the system's order rule. Of the operators that are ready a device starts that of the
+ * smallest op_key [n_ops]; ties go to the lower topological index. It holds for all runs from now on that are
+ * given no order. The keys are borrowed. NULL: the rule again. */
 void berth_sim_use_keys(berth_sim *sim, const uint32_t *op_key);
 
-/* Do keys tell all there is to tell of an order? Not where channels or a cost model have one of their own. */
+/* Do keys tell all there is to tell of an order? Not where channels or the cost model have an order of their
+ * own. */
 bool berth_keys_work(const berth_problem *p);
 
 /* Simulate.
@@ -46,19 +46,17 @@ bool berth_keys_work(const berth_problem *p);
  * O((ops + edges) log) time; ties and rounding as in the execution model. */
 void berth_sim_run(berth_sim *sim, const int32_t *op_dev, const int32_t *order, berth_sim_result *out);
 
-/* Of the last run: start and end of each operator [n_ops]; sum of operator times of each device [n_devs];
- * peak bytes of each device [n_devs] (set where memory was tracked: memory can be exceeded, or peaks were
- * asked for); load of each channel [n_channels]; hops made. */
-const int64_t *berth_sim_start_ns(const berth_sim *sim);
-const int64_t *berth_sim_end_ns(const berth_sim *sim);
-const int64_t *berth_sim_dev_time_ns(const berth_sim *sim);
-const int64_t *berth_sim_peak_bytes(const berth_sim *sim);
-const int64_t *berth_sim_channel_ns(const berth_sim *sim);
+/* Of the last run. Peaks are set where memory was tracked: it can be exceeded, or peaks were asked for. */
+const int64_t *berth_sim_start_ns(const berth_sim *sim);    /* [n_ops] */
+const int64_t *berth_sim_end_ns(const berth_sim *sim);      /* [n_ops] */
+const int64_t *berth_sim_dev_time_ns(const berth_sim *sim); /* [n_devs] sum of operator times */
+const int64_t *berth_sim_peak_bytes(const berth_sim *sim);  /* [n_devs] */
+const int64_t *berth_sim_channel_ns(const berth_sim *sim);  /* [n_channels] load */
 size_t berth_sim_n_hops(const berth_sim *sim);
 
-/* The operators as the last run, which ran to its end, started them: out order [n_ops], topological; given
- * that order the placement runs alike. O(ops); for cost models of their own, which tell times and not turns,
- * O(ops log ops). */
+/* The operators as the last run started them, out order [n_ops]. The run went to its end. The order is
+ * topological, and given that order the placement runs alike. O(ops); under other cost models, which tell
+ * times and not turns, O(ops log ops). */
 void berth_sim_start_order(berth_sim *sim, int32_t *order);
 
 /* Is order a permutation of all operators in which producers stand before consumers? */
