@@ -416,6 +416,14 @@ void berth_json_put_string(berth_json_out *w, const char *key, const char *value
 		puts_(w, "null");
 }
 
+void berth_json_put_numbers(berth_json_out *w, const char *key, const double *value, int32_t n)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_number(w, NULL, value[i]);
+	berth_json_close(w, ']');
+}
+
 void berth_json_put_document(berth_json_out *w, const char *key, const char *text)
 {
 	before(w, key);

@@ -28,6 +28,14 @@ void cli_cell(cli_table *t, const char *fmt, ...)
 	t->cell[t->n_cells++] = kept;
 }
 
+void cli_table_head(cli_table *t, const char *words)
+{
+	for (size_t n; *words; words += n + (words[n] == '|')) {
+		n = strcspn(words, "|");
+		cli_cell(t, "%.*s", (int)n, words);
+	}
+}
+
 /* Characters of a UTF-8 text. */
 static size_t width_of(const char *s)
 {

@@ -18,6 +18,8 @@ typedef struct cli_table {
 } cli_table;
 
 void cli_table_init(cli_table *t, berth_arena *mem, const char *align);
+/* Cells with the words of a text, with | between: the headings. */
+void cli_table_head(cli_table *t, const char *words);
 /* The next cell. */
 void cli_cell(cli_table *t, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* Text: columns two blanks apart. Fails: BERTH_ENOMEM. */

@@ -42,31 +42,33 @@ static double busy_s(const berth_problem *p, const berth_timeline *t, int32_t d)
 	return (double)t->dev_time_ns[d] / 1e9 / p->s->dev_slots[d];
 }
 
+void report_put_device(berth_json_out *w, const berth_system *s, int32_t d, double busy_s, double peak_bytes)
+{
+	int64_t memory = s->dev_memory_bytes[d];
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", s->dev_name[d]);
+	berth_json_put_number(w, "busy_s", busy_s);
+	berth_json_put_number(w, "peak_memory_bytes", peak_bytes);
+	berth_json_put_number(w, "memory_bytes", memory >= 0 ? (double)memory : NAN);
+	berth_json_close(w, '}');
+}
+
 void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t)
 {
 	berth_json_open(w, "devices", '[');
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		int64_t memory = p->s->dev_memory_bytes[d];
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", p->s->dev_name[d]);
-		berth_json_put_number(w, "busy_s", t->r.runs ? busy_s(p, t, d) : NAN);
-		berth_json_put_number(w, "peak_memory_bytes", t->r.runs ? (double)t->peak_bytes[d] : NAN);
-		berth_json_put_number(w, "memory_bytes", memory >= 0 ? (double)memory : NAN);
-		berth_json_close(w, '}');
-	}
+	for (int32_t d = 0; d < p->n_devs; d++)
+		report_put_device(w, p->s, d, t->r.runs ? busy_s(p, t, d) : NAN,
+		                  t->r.runs ? (double)t->peak_bytes[d] : NAN);
 	berth_json_close(w, ']');
 }
 
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err)
 {
-	static const char *const head[] = {"device",      "operators", "busy", "of the time",
-	                                   "peak memory", "memory",    "sent"};
 	cli_table table;
 	char a[32], b[32];
 	int32_t hidden = 0, shown = 0;
 	cli_table_init(&table, &c->mem, "lrrrrrr");
-	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-		cli_cell(&table, "%s", head[i]);
+	cli_table_head(&table, "device|operators|busy|of the time|peak memory|memory|sent");
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t memory = p->s->dev_memory_bytes[d];
 		double latency = (double)t->r.latency_ns / 1e9;

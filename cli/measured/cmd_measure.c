@@ -102,17 +102,8 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 static void put_devices(berth_json_out *w, const state *s)
 {
 	berth_json_open(w, "devices", '[');
-	for (int32_t d = 0; d < s->s.n_devs; d++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", s->s.dev_name[d]);
-		berth_json_put_number(w, "busy_s", s->busy_s ? s->busy_s[d] : NAN);
-		berth_json_put_null(w, "peak_memory_bytes");
-		if (s->s.dev_memory_bytes[d] < 0)
-			berth_json_put_null(w, "memory_bytes");
-		else
-			berth_json_put_int(w, "memory_bytes", s->s.dev_memory_bytes[d]);
-		berth_json_close(w, '}');
-	}
+	for (int32_t d = 0; d < s->s.n_devs; d++)
+		report_put_device(w, &s->s, d, s->busy_s ? s->busy_s[d] : NAN, NAN);
 	berth_json_close(w, ']');
 }
 
@@ -128,6 +119,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 {
 	berth_json_out w;
 	bool ran = s->run.n_samples > 0;
+	const double interval[] = {ran ? s->run.wall.low : NAN, ran ? s->run.wall.high : NAN};
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_number(&w, "latency_s", ran ? s->run.wall.median : NAN);
@@ -141,14 +133,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	put_devices(&w, s);
 	berth_json_put_string(&w, "engine", s->engine);
 	berth_json_flat(&w, true);
-	berth_json_open(&w, "samples_s", '[');
-	for (int32_t i = 0; i < s->run.n_samples; i++)
-		berth_json_put_number(&w, NULL, s->run.wall_s[i]);
-	berth_json_close(&w, ']');
-	berth_json_open(&w, "interval_s", '[');
-	berth_json_put_number(&w, NULL, ran ? s->run.wall.low : NAN);
-	berth_json_put_number(&w, NULL, ran ? s->run.wall.high : NAN);
-	berth_json_close(&w, ']');
+	berth_json_put_numbers(&w, "samples_s", s->run.wall_s, s->run.n_samples);
+	berth_json_put_numbers(&w, "interval_s", interval, 2);
 	berth_json_flat(&w, false);
 	berth_json_put_number(&w, "simulated_s", s->t.r.runs ? (double)s->t.r.latency_ns * 1e-9 : NAN);
 	berth_json_put_int(&w, "segments", s->run.n_segments);

@@ -54,14 +54,6 @@ static void put_error(berth_json_out *w, const char *key, const berth_fidelity_e
 	berth_json_close(w, '}');
 }
 
-static void put_list(berth_json_out *w, const char *key, const double *x, int32_t n)
-{
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < n; i++)
-		berth_json_put_number(w, NULL, x[i]);
-	berth_json_close(w, ']');
-}
-
 static void put_row(berth_json_out *w, const row *x)
 {
 	const berth_fidelity *r = &x->r;
@@ -90,11 +82,11 @@ static void put_row(berth_json_out *w, const row *x)
 	berth_json_put_number(w, "best_measured_s", r->best_s);
 	berth_json_put_number(w, "wall_s", r->wall_s);
 	berth_json_flat(w, true);
-	put_list(w, "measured_s", r->measured_s, r->n);
-	put_list(w, "low_s", r->low_s, r->n);
-	put_list(w, "high_s", r->high_s, r->n);
-	put_list(w, "profiled_s", r->profiled_s, r->n);
-	put_list(w, "calibrated_s", r->calibrated_s, r->n);
+	berth_json_put_numbers(w, "measured_s", r->measured_s, r->n);
+	berth_json_put_numbers(w, "low_s", r->low_s, r->n);
+	berth_json_put_numbers(w, "high_s", r->high_s, r->n);
+	berth_json_put_numbers(w, "profiled_s", r->profiled_s, r->n);
+	berth_json_put_numbers(w, "calibrated_s", r->calibrated_s, r->n);
 	berth_json_flat(w, false);
 	berth_json_close(w, '}');
 }
@@ -135,14 +127,10 @@ static void add_row(cli_table *t, const row *x)
 
 static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *err)
 {
-	static const char *const head[] = {
-		"graph",    "tested",          "left out", "range",           "profiled MAPE",
-		"tau",      "calibrated MAPE", "tau",      "pairs",           "regret",
-		"in turns", "strain",          "best",     "whole, 1 thread", "whole, all threads"};
 	cli_table t;
 	cli_table_init(&t, &c->mem, "lrrrrrrrrrrrrrr");
-	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-		cli_cell(&t, "%s", head[i]);
+	cli_table_head(&t, "graph|tested|left out|range|profiled MAPE|tau|calibrated MAPE|tau|pairs");
+	cli_table_head(&t, "regret|in turns|strain|best|whole, 1 thread|whole, all threads");
 	for (int32_t i = 0; i < n; i++)
 		add_row(&t, &rows[i]);
 	return cli_table_print(&t, CLI_AS_TEXT, err);

@@ -44,7 +44,6 @@ berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_s
                                      const berth_operator_time *x, int32_t n, berth_err *err)
 {
 	enum { MOST = 20 };
-	static const char *const head[] = {"operator", "kernel", "device", "start", "time", "fused into"};
 	cli_table t;
 	berth_operator_time *sorted;
 	char text[32];
@@ -52,8 +51,7 @@ berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_s
 	memcpy(sorted, x, (size_t)n * sizeof *x);
 	qsort(sorted, (size_t)n, sizeof *sorted, by_length);
 	cli_table_init(&t, &c->mem, "lllrrl");
-	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-		cli_cell(&t, "%s", head[i]);
+	cli_table_head(&t, "operator|kernel|device|start|time|fused into");
 	for (int32_t i = 0; i < n && i < MOST; i++) {
 		cli_cell(&t, "%s", sorted[i].op >= 0 ? g->op_name[sorted[i].op] : "");
 		cli_cell(&t, "%s", sorted[i].kernel);

@@ -211,11 +211,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	printf("%s: %s evaluations, %lld steps%s\n\n", a->out, cli_count(buf, s->result.evaluations),
 	       (long long)s->result.steps, s->result.resumed ? ", gone on from a checkpoint" : "");
 	cli_table_init(&t, &c->mem, "llrrl");
-	cli_cell(&t, "graph");
-	cli_cell(&t, "system");
-	cli_cell(&t, "best");
-	cli_cell(&t, "best seed");
-	cli_cell(&t, "of");
+	cli_table_head(&t, "graph|system|best|best seed|of");
 	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
 		const berth_train_best *b = &s->result.best[i];
 		cli_cell(&t, "%s", s->item[i].graph);

@@ -319,13 +319,9 @@ static berth_status print_block(cli *c, const cli_comparison *r, const berth_com
 	cli_cell(&t, "method");
 	cli_cell(&t, "%s", many ? "median" : "value");
 	if (many) {
-		cli_cell(&t, "least .. most");
-		cli_cell(&t, "95 %% of medians");
+		cli_table_head(&t, "least .. most|95 % of medians");
 	}
-	cli_cell(&t, "gap");
-	cli_cell(&t, "single / it");
-	cli_cell(&t, "evaluations");
-	cli_cell(&t, "CPU time");
+	cli_table_head(&t, "gap|single / it|evaluations|CPU time");
 	for (int32_t m = 0; m * r->n_seeds < b->n; m++) {
 		cli_cell(&t, "%s", r->method[m]->name);
 		summary_cells(&t, r, &b->row[m * r->n_seeds], &s[block * r->n_methods + m],
@@ -370,15 +366,8 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const berth_c
 {
 	cli_table t;
 	cli_table_init(&t, &c->mem, "lrrrrrrrr");
-	cli_cell(&t, "method");
-	cli_cell(&t, "feasible");
-	cli_cell(&t, "it / single");
-	cli_cell(&t, "95 %% of means");
-	cli_cell(&t, "gap");
-	cli_cell(&t, "won / tied / lost");
-	cli_cell(&t, "p");
-	cli_cell(&t, "evaluations");
-	cli_cell(&t, "CPU time");
+	cli_table_head(&t, "method|feasible|it / single|95 % of means|gap|won / tied / lost|p");
+	cli_table_head(&t, "evaluations|CPU time");
 	for (int32_t m = 0; m < r->n_methods; m++) {
 		cli_cell(&t, "%s", r->method[m]->name);
 		overall_cells(&t, &o[m]);

@@ -87,10 +87,7 @@ static void put_point(berth_json_out *w, const view *v, const berth_pareto_point
 {
 	const int32_t *order = order_of(v, x);
 	berth_json_open(w, NULL, '{');
-	berth_json_open(w, "values", '[');
-	for (int k = 0; k < 2; k++)
-		berth_json_put_number(w, NULL, x->value[k]);
-	berth_json_close(w, ']');
+	berth_json_put_numbers(w, "values", x->value, 2);
 	berth_json_put_string(w, "method", x->method);
 	berth_json_put_string(w, "order", berth_order_name(order ? BERTH_ORDER_GIVEN : v->p->s->order));
 	berth_json_open(w, "placement", '{');

@@ -28,9 +28,7 @@ static berth_status print_table(cli *c, berth_err *err)
 {
 	cli_table t;
 	cli_table_init(&t, &c->mem, "lll");
-	cli_cell(&t, "method");
-	cli_cell(&t, "budget");
-	cli_cell(&t, "about");
+	cli_table_head(&t, "method|budget|about");
 	for (int32_t i = 0; i < berth_n_methods(); i++) {
 		const berth_method *m = berth_method_at(i);
 		cli_cell(&t, "%s", m->name);

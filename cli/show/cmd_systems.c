@@ -37,8 +37,7 @@ static berth_status print_table(cli *c, berth_err *err)
 	const berth_system_row *row = berth_system_builtin_list(&n);
 	cli_table t;
 	cli_table_init(&t, &c->mem, "ll");
-	cli_cell(&t, "system");
-	cli_cell(&t, "about");
+	cli_table_head(&t, "system|about");
 	for (int32_t i = 0; i < n; i++) {
 		cli_cell(&t, "%s", row[i].name);
 		cli_cell(&t, "%s", row[i].about);

@@ -89,8 +89,7 @@ static berth_status print_table(cli *c, berth_err *err)
 	const berth_zoo_model *m = berth_zoo_list(&n);
 	cli_table t;
 	cli_table_init(&t, &c->mem, "ll");
-	cli_cell(&t, "model");
-	cli_cell(&t, "about");
+	cli_table_head(&t, "model|about");
 	for (int32_t i = 0; i < n; i++) {
 		cli_cell(&t, "%s", m[i].name);
 		cli_cell(&t, "%s", m[i].about);

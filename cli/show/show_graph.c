@@ -374,10 +374,7 @@ static berth_status print_times(cli *c, const view *v, berth_err *err)
 	char time[32], types[160];
 	print_critical(v);
 	cli_table_init(&t, &c->mem, "lrrl");
-	cli_cell(&t, "device");
-	cli_cell(&t, "all operators");
-	cli_cell(&t, "cannot run");
-	cli_cell(&t, "where the time goes");
+	cli_table_head(&t, "device|all operators|cannot run|where the time goes");
 	for (int32_t d = 0; d < v->s.n_devs; d++) {
 		show_top_types(&v->g, v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1), types,
 		               sizeof types);

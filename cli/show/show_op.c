@@ -252,8 +252,7 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	cli_table t;
 	bool any = false;
 	cli_table_init(&t, &c->mem, "lrrr");
-	cli_cell(&t, "device");
-	cli_cell(&t, "operator");
+	cli_table_head(&t, "device|operator");
 	cli_cell(&t, plain ? "latency" : "objective");
 	cli_cell(&t, "change");
 	for (int32_t d = 0; d < v->s.n_devs; d++) {

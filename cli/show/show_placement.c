@@ -106,8 +106,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 		printf(", lower bound %s", berth_text_double(buf, v->lower_bound));
 	printf("%s\n", v->objective && !isnan(v->value) ? "\n" : "");
 	cli_table_init(&t, &c->mem, "lr");
-	cli_cell(&t, "device");
-	cli_cell(&t, "operators");
+	cli_table_head(&t, "device|operators");
 	for (int32_t d = 0; d < v->n_devs; d++) {
 		cli_cell(&t, "%s", v->dev_name[d]);
 		cli_cell(&t, "%d", v->dev_ops[d]);

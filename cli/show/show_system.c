@@ -16,11 +16,8 @@ static berth_status print_devices(cli *c, const berth_system *s, berth_err *err)
 {
 	cli_table t;
 	char buf[32];
-	static const char *const head[] = {"device",   "kind",  "FLOP/s", "memory/s", "memory",
-	                                   "overhead", "slots", "idle W", "busy W"};
 	cli_table_init(&t, &c->mem, "llrrrrrrr");
-	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-		cli_cell(&t, "%s", head[i]);
+	cli_table_head(&t, "device|kind|FLOP/s|memory/s|memory|overhead|slots|idle W|busy W");
 	for (int32_t d = 0; d < s->n_devs; d++) {
 		cli_cell(&t, "%s", s->dev_name[d]);
 		cli_cell(&t, "%s", s->dev_kind[d]);
@@ -64,11 +61,7 @@ static berth_status print_links(cli *c, const berth_system *s, berth_err *err)
 	cli_table t;
 	char buf[32];
 	cli_table_init(&t, &c->mem, "llrrl");
-	cli_cell(&t, "from");
-	cli_cell(&t, "to");
-	cli_cell(&t, "bytes/s");
-	cli_cell(&t, "latency");
-	cli_cell(&t, "shared");
+	cli_table_head(&t, "from|to|bytes/s|latency|shared");
 	for (int32_t l = 0; l < s->n_links; l++) {
 		const char *channel = s->channel_name[s->link_channel[l]];
 		cli_cell(&t, "%s", s->dev_name[s->link_from[l]]);

@@ -114,10 +114,7 @@ berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_e
 	char buf[32];
 	cli_table_init(&t, &c->mem, "lrrrr");
 	cli_cell(&t, "%s", "");
-	cli_cell(&t, "as it is");
-	cli_cell(&t, "changed");
-	cli_cell(&t, "re-solved");
-	cli_cell(&t, "changed, re-solved");
+	cli_table_head(&t, "as it is|changed|re-solved|changed, re-solved");
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		if (isnan(side[0]->v.metric[m]) && isnan(side[1]->v.metric[m]) && isnan(side[3]->v.metric[m]))
 			continue;
@@ -156,12 +153,7 @@ berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_
 	char buf[32];
 	printf("%s, the same placement and solved anew\n", berth_objective_name(&x->objective));
 	cli_table_init(&t, &c->mem, "lrrrrr");
-	cli_cell(&t, "change");
-	cli_cell(&t, "same");
-	cli_cell(&t, "change");
-	cli_cell(&t, "anew");
-	cli_cell(&t, "change");
-	cli_cell(&t, "bound");
+	cli_table_head(&t, "change|same|change|anew|change|bound");
 	for (int32_t i = 0; i < x->n; i++) {
 		const berth_whatif_row *r = &x->row[i];
 		cli_cell(&t, "%.36s", x->change[i]);

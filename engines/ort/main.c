@@ -100,14 +100,6 @@ static int level_of(const engine *e)
 
 /* ---- parts of answers ---- */
 
-static void put_times(berth_json_out *w, const char *key, const double *x, int32_t n)
-{
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < n; i++)
-		berth_json_put_number(w, NULL, x[i]);
-	berth_json_close(w, ']');
-}
-
 static berth_status read_repeats(const berth_json *q, int32_t *warmup, int32_t *repeats, berth_err *err)
 {
 	BERTH_TRY(berth_json_int(q, "warmup", true, 0, 1000000, warmup, err));
@@ -340,9 +332,9 @@ static void put_segments(berth_json_out *w, const ort_plan *p, const samples *s)
 		for (int32_t i = 0; i < p->segment[k].n_ops; i++)
 			berth_json_put_int(w, NULL, p->segment[k].op[i]);
 		berth_json_close(w, ']');
-		put_times(w, "start_s", s->start_s[k], s->n);
-		put_times(w, "end_s", s->end_s[k], s->n);
-		put_times(w, "cpu_s", s->seg_cpu_s[k], s->n);
+		berth_json_put_numbers(w, "start_s", s->start_s[k], s->n);
+		berth_json_put_numbers(w, "end_s", s->end_s[k], s->n);
+		berth_json_put_numbers(w, "cpu_s", s->seg_cpu_s[k], s->n);
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
@@ -386,9 +378,9 @@ static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth
 	BERTH_TRY(get_plan(e, placement, order, &p, err));
 	BERTH_TRY(new_samples(e, repeats, p->n_segments, &s, err));
 	BERTH_TRY(take_samples(e, p, warmup, &s, err));
-	put_times(w, "wall_s", s.wall_s, s.n);
-	put_times(w, "cpu_s", s.cpu_s, s.n);
-	put_times(w, "strain", s.strain, s.n);
+	berth_json_put_numbers(w, "wall_s", s.wall_s, s.n);
+	berth_json_put_numbers(w, "cpu_s", s.cpu_s, s.n);
+	berth_json_put_numbers(w, "strain", s.strain, s.n);
 	put_segments(w, p, &s);
 	berth_json_put_number(w, "difference", isfinite(s.worst) ? s.worst : 1e300);
 	berth_json_put_bool(w, "differs", !(s.worst <= ort_model_tolerance(&e->model)));
@@ -421,10 +413,10 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 		s.wall_s[i] = e->clock == ORT_CLOCK_CPU && threads == 1 ? s.cpu_s[i] : to - from;
 		s.strain[i] = s.wall_s[i] / s.cpu_s[i];
 	}
-	put_times(w, "wall_s", s.wall_s, s.n);
+	berth_json_put_numbers(w, "wall_s", s.wall_s, s.n);
 	if (threads == 1) {
-		put_times(w, "cpu_s", s.cpu_s, s.n);
-		put_times(w, "strain", s.strain, s.n);
+		berth_json_put_numbers(w, "cpu_s", s.cpu_s, s.n);
+		berth_json_put_numbers(w, "strain", s.strain, s.n);
 	}
 	return BERTH_OK;
 }
@@ -451,8 +443,8 @@ static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, b
 		berth_json_open(w, NULL, '{');
 		berth_json_put_int(w, "op", op[i]);
 		if (st == BERTH_OK) {
-			put_times(w, "wall_s", wall_s, repeats);
-			put_times(w, "cpu_s", cpu_s, repeats);
+			berth_json_put_numbers(w, "wall_s", wall_s, repeats);
+			berth_json_put_numbers(w, "cpu_s", cpu_s, repeats);
 		} else {
 			berth_json_put_string(w, "cannot", why.msg);
 		}
@@ -479,7 +471,7 @@ static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w,
 				                               k < 0 ? &unseen : &wall_s[k], err));
 		berth_json_open(w, NULL, '{');
 		berth_json_put_int(w, "bytes", bytes[i]);
-		put_times(w, "wall_s", wall_s, repeats);
+		berth_json_put_numbers(w, "wall_s", wall_s, repeats);
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
