@@ -22,7 +22,7 @@ void report_put_violations(berth_json_out *w, const berth_problem *p, const bert
 		if (v->dev >= 0)
 			berth_json_put_string(w, "device", p->s->dev_name[v->dev]);
 		if (v->metric >= 0) {
-			berth_json_put_string(w, "metric", berth_metric_name((berth_metric)v->metric));
+			berth_json_put_string(w, "metric", berth_metrics[v->metric].name);
 			berth_json_put_number(w, "value", v->value);
 			berth_json_put_number(w, "most", v->most);
 		}
@@ -34,6 +34,14 @@ void report_put_violations(berth_json_out *w, const berth_problem *p, const bert
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
+}
+
+void report_put_metrics(berth_json_out *w, const double *metric)
+{
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if (berth_metrics[m].key)
+			berth_json_put_number(w, berth_metrics[m].key,
+			                      berth_metric_figure((berth_metric)m, metric[m]));
 }
 
 /* Sum of operator times / slots, in seconds. */

@@ -13,6 +13,9 @@ void report_put_violations(berth_json_out *w, const berth_problem *p, const bert
 /* {name, busy_s, peak_memory_bytes, memory_bytes} of device d; NAN: null. */
 void report_put_device(berth_json_out *w, const berth_system *s, int32_t d, double busy_s, double peak_bytes);
 
+/* Figures of the metrics, each by its key: metric [BERTH_N_METRICS] values, NAN: null. */
+void report_put_metrics(berth_json_out *w, const double *metric);
+
 /* "devices":[{name, busy_s, peak_memory_bytes, memory_bytes}]; busy_s and peak_memory_bytes null where there
  * is no timeline. */
 void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t);

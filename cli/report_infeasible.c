@@ -26,7 +26,7 @@ static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule
 		                      r->kind == BERTH_VIOLATION_COLOCATION ? p->g->coloc_name[r->group]
 		                                                            : p->g->sep_name[r->group]);
 	if (r->metric >= 0)
-		berth_json_put_string(w, "metric", berth_metric_name((berth_metric)r->metric));
+		berth_json_put_string(w, "metric", berth_metrics[r->metric].name);
 }
 
 void report_put_infeasible(berth_json_out *w, const berth_problem *p, const report_infeasible *x)

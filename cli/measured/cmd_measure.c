@@ -120,12 +120,14 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_out w;
 	bool ran = s->run.n_samples > 0;
 	const double interval[] = {ran ? s->run.wall.low : NAN, ran ? s->run.wall.high : NAN};
+	double metric[BERTH_N_METRICS];
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		metric[m] = NAN;
+	metric[BERTH_LATENCY] = ran ? s->run.wall.median : NAN;
+	metric[BERTH_THROUGHPUT] = ran ? largest_load(s) : NAN;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_put_number(&w, "latency_s", ran ? s->run.wall.median : NAN);
-	berth_json_put_number(&w, "throughput_per_s", ran ? 1 / largest_load(s) : NAN);
-	berth_json_put_null(&w, "energy_j");
-	berth_json_put_null(&w, "edp");
+	report_put_metrics(&w, metric);
 	berth_json_put_bool(&w, "feasible", s->v.feasible);
 	report_put_violations(&w, &s->p, &s->v.broken);
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);

@@ -151,11 +151,10 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 /* How the answer stands to the best single device. */
 static void print_speedup(const state *s)
 {
-	bool fast = berth_objective_is(&s->r.objective, BERTH_LATENCY) ||
-	            berth_objective_is(&s->r.objective, BERTH_THROUGHPUT);
+	const berth_metric_row *m = berth_objective_metric(&s->r.objective);
 	if (isnan(s->single))
 		printf("a single device has too little memory");
-	else if (fast && s->r.value > 0)
+	else if (m && m->of_time > 0 && !m->of_energy && s->r.value > 0)
 		printf("%.2f times as fast as the best single device", s->single / s->r.value);
 	else if (s->single > 0)
 		printf("%.1f %% less than the best single device", 100 * (1 - s->r.value / s->single));
@@ -167,11 +166,12 @@ static void print_head(const state *s)
 {
 	const berth_solution *r = &s->r;
 	char value[32], bound[32], gap[32], count[32], time[32];
-	const char *per = berth_objective_is(&r->objective, BERTH_THROUGHPUT) ? " a sample" : "";
+	const berth_metric_row *m = berth_objective_metric(&r->objective);
 	printf("%s on %s: ", s->g.name, s->s.name);
 	if (r->feasible) {
-		printf("%s %s%s\n", berth_objective_name(&r->objective),
-		       cli_value(value, &r->objective, r->value), per);
+		printf("%s %s%s%s\n", berth_objective_name(&r->objective),
+		       cli_value(value, &r->objective, r->value), m && m->per ? " a " : "",
+		       m && m->per ? m->per : "");
 		print_speedup(s);
 		printf("; lower bound %s, gap %s\n", cli_value(bound, &r->objective, r->lower_bound),
 		       cli_percent(gap, r->gap));

@@ -284,8 +284,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
-		{"objective", 0, CLI_TEXT, &a.budget.objective, "O",
-	         "what to make small: latency (default), throughput, energy, edp, power, sums, limits"},
+		CLI_OBJECTIVE(&a.budget),
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
 	         "sequential (default): operator by operator along a schedule; or one-shot"},
 		{"tight", 0, CLI_COUNT, &a.tight, "K",

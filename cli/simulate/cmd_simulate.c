@@ -151,10 +151,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_put_number(&w, "latency_s", s->v.metric[BERTH_LATENCY]);
-	berth_json_put_number(&w, "throughput_per_s", 1 / s->v.metric[BERTH_THROUGHPUT]);
-	berth_json_put_number(&w, "energy_j", s->v.metric[BERTH_ENERGY]);
-	berth_json_put_number(&w, "edp", s->v.metric[BERTH_EDP]);
+	report_put_metrics(&w, s->v.metric);
 	berth_json_put_bool(&w, "feasible", s->v.feasible);
 	report_put_violations(&w, &s->p, &s->v.broken);
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
@@ -171,15 +168,23 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 static void print_head(const state *s)
 {
 	char a[32], b[32];
-	double latency = s->v.metric[BERTH_LATENCY], bound = (double)s->bounds.latency_ns / 1e9,
-	       energy = s->v.metric[BERTH_ENERGY];
+	const char *sep = "";
+	double latency = s->v.metric[BERTH_LATENCY], bound = (double)s->bounds.latency_ns / 1e9;
 	printf("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
 	printf("latency %s, lower bound %s", berth_text_seconds(a, latency), berth_text_seconds(b, bound));
 	printf(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
-	double load = s->v.metric[BERTH_THROUGHPUT];
-	printf("throughput %s samples/s", load > 0 ? berth_text_count(a, 1 / load) : "unlimited");
-	if (!isnan(energy))
-		printf(", energy %.3g J, energy-delay product %.3g J s", energy, s->v.metric[BERTH_EDP]);
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		const berth_metric_row *row = &berth_metrics[m];
+		double x = s->v.metric[m];
+		if (m == BERTH_LATENCY || !row->key || isnan(x))
+			continue;
+		printf("%s%s ", sep, row->label);
+		if (row->per)
+			printf("%s %ss/s", x > 0 ? berth_text_count(a, 1 / x) : "unlimited", row->per);
+		else
+			printf("%.3g %s", x, row->unit);
+		sep = ", ";
+	}
 	printf("\n\n");
 }
 

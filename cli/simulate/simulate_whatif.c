@@ -3,6 +3,7 @@
 
 #include "bounds.h"
 #include "print.h"
+#include "report.h"
 #include "text.h"
 
 #include <math.h>
@@ -30,10 +31,7 @@ berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_syste
 
 static void put_figures(berth_json_out *w, const berth_whatif_side *s)
 {
-	berth_json_put_number(w, "latency_s", s->v.metric[BERTH_LATENCY]);
-	berth_json_put_number(w, "throughput_per_s", 1 / s->v.metric[BERTH_THROUGHPUT]);
-	berth_json_put_number(w, "energy_j", s->v.metric[BERTH_ENERGY]);
-	berth_json_put_number(w, "edp", s->v.metric[BERTH_EDP]);
+	report_put_metrics(w, s->v.metric);
 	berth_json_put_number(w, "value", s->v.value);
 	berth_json_put_bool(w, "feasible", s->v.feasible);
 	if (s->broken)
@@ -91,7 +89,7 @@ static const char *metric_text(char buf[32], berth_metric m, const berth_whatif_
 {
 	berth_objective o = berth_objective_of(m);
 	double x = s->v.metric[m];
-	if (m == BERTH_THROUGHPUT && x > 0) {
+	if (berth_metrics[m].per && x > 0) {
 		char number[32];
 		snprintf(buf, 32, "%s/s", berth_text_count(number, 1 / x));
 		return buf;
@@ -106,8 +104,6 @@ static const char *fits_text(const berth_whatif_side *s)
 
 berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_err *err)
 {
-	static const char *const label[] = {"latency", "throughput", "energy", "energy-delay product",
-	                                    "power"};
 	const berth_whatif_side *side[4] = {&x->row[0].same, &x->row[1].same, &x->row[0].anew,
 	                                    &x->row[1].anew};
 	cli_table t;
@@ -118,7 +114,7 @@ berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_e
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		if (isnan(side[0]->v.metric[m]) && isnan(side[1]->v.metric[m]) && isnan(side[3]->v.metric[m]))
 			continue;
-		cli_cell(&t, "%s", label[m]);
+		cli_cell(&t, "%s", berth_metrics[m].label);
 		for (int i = 0; i < 4; i++)
 			cli_cell(&t, "%s", metric_text(buf, (berth_metric)m, side[i]));
 	}

@@ -275,11 +275,20 @@ static void least_energy(const berth_problem *p, double *idle_w, double *busy_j)
 	}
 }
 
-/* Values of all metrics but throughput from the bounds of the latency. */
-static berth_status fill_values(const berth_problem *p, berth_arena *tmp, berth_bounds *b, berth_err *err)
+/* Values of all metrics from the parts. */
+static void set_values(berth_bounds *b, berth_bound_parts parts)
 {
-	double latency = b->value[BERTH_LATENCY] = (double)b->latency_ns / 1e9;
-	b->value[BERTH_ENERGY] = b->value[BERTH_EDP] = b->value[BERTH_POWER] = NAN;
+	b->parts = parts;
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		b->value[m] = berth_metrics[m].bound(&parts);
+}
+
+/* Values of all metrics from the bounds of the latency and the load. */
+static berth_status fill_values(const berth_problem *p, double load_s, berth_arena *tmp, berth_bounds *b,
+                                berth_err *err)
+{
+	double latency = (double)b->latency_ns / 1e9;
+	berth_bound_parts x = {latency, load_s, NAN, NAN, NAN};
 	if (p->has_energy) {
 		double idle_w, busy_j, joint, path;
 		berth_joint energy = {0, 0, 1, INFINITY, INFINITY, INFINITY};
@@ -287,10 +296,11 @@ static berth_status fill_values(const berth_problem *p, berth_arena *tmp, berth_
 		BERTH_TRY(
 			berth_joint_bound(p, &energy, (double)b->ceft_ns * 1e-9, latency, tmp, &joint, err));
 		BERTH_TRY(berth_path_joint(p, &energy, 0, tmp, &path, err));
-		b->value[BERTH_ENERGY] = fmax(fmax((idle_w * latency + busy_j) * DOWN, joint), path);
-		BERTH_TRY(berth_path_edp(p, latency, b->value[BERTH_ENERGY], tmp, &b->value[BERTH_EDP], err));
-		b->value[BERTH_POWER] = latency > 0 ? idle_w * DOWN : 0;
+		x.energy_j = fmax(fmax((idle_w * latency + busy_j) * DOWN, joint), path);
+		BERTH_TRY(berth_path_edp(p, latency, x.energy_j, tmp, &x.edp, err));
+		x.idle_w = idle_w * DOWN;
 	}
+	set_values(b, x);
 	return BERTH_OK;
 }
 
@@ -303,12 +313,9 @@ static berth_status cost_model_bounds(const berth_problem *p, berth_arena *tmp, 
 	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
 	load = fmax(load, longest_operator(p));
 	BERTH_TRY(p->s->cost_model->bounds(p, b->load_ns, load, tmp, &own, err));
-	for (int m = 0; m < BERTH_N_METRICS; m++)
-		b->value[m] = NAN;
 	b->ceft_ns = own.path_ns;
 	b->latency_ns = own.latency_ns;
-	b->value[BERTH_LATENCY] = own.latency_s;
-	b->value[BERTH_THROUGHPUT] = own.load_s;
+	set_values(b, (berth_bound_parts){own.latency_s, own.load_s, NAN, NAN, NAN});
 	return BERTH_OK;
 }
 
@@ -322,8 +329,7 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 	BERTH_TRY(load_dual(p, &b->load_ns, &load, tmp, err));
 	b->ceft_ns = ceft.length_ns;
 	b->latency_ns = b->ceft_ns > b->load_ns ? b->ceft_ns : b->load_ns;
-	b->value[BERTH_THROUGHPUT] = fmax(load, longest_operator(p)) * 1e-9;
-	return fill_values(p, tmp, b, err);
+	return fill_values(p, fmax(load, longest_operator(p)) * 1e-9, tmp, b, err);
 }
 
 berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b,
@@ -342,14 +348,11 @@ berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, bert
 	if (most > b->latency_ns) {
 		berth_bounds stronger = *b;
 		stronger.latency_ns = most;
-		BERTH_TRY(fill_values(p, tmp, &stronger, err));
+		BERTH_TRY(fill_values(p, b->parts.load_s, tmp, &stronger, err));
+		/* Some values are searched for, so they need not grow with the latency. */
 		for (int m = 0; m < BERTH_N_METRICS; m++)
-			stronger.value[m] =
-				stronger.value[m] < b->value[m] ? b->value[m] : stronger.value[m]; /* searched
-			                                                                              for, so
-			                                                                              not
-			                                                                              monotone
-			                                                                            */
+			if (stronger.value[m] < b->value[m])
+				stronger.value[m] = b->value[m];
 		*b = stronger;
 	}
 	berth_arena_reset(tmp, mark);
@@ -367,14 +370,21 @@ berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bo
 	return st;
 }
 
-static double weight(const berth_objective *o, berth_metric m)
+/* Weights and limits of the metrics that joint bounds weigh against each other. */
+static berth_joint joint_of(const berth_objective *o)
 {
-	return o->sums[m] ? o->weight[m] : berth_objective_is(o, m);
-}
-
-static double limit(const berth_objective *o, berth_metric m)
-{
-	return o->limits[m] ? o->most[m] : INFINITY;
+	double weight[BERTH_N_JOINT + 1] = {0}, most[BERTH_N_JOINT + 1] = {INFINITY, INFINITY, INFINITY};
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		int k = berth_metrics[m].joint;
+		weight[k] += o->sums[m] ? o->weight[m] : berth_objective_is(o, (berth_metric)m);
+		most[k] = o->limits[m] ? fmin(most[k], o->most[m]) : most[k];
+	}
+	return (berth_joint){.latency = weight[BERTH_JOINT_LATENCY],
+	                     .load = weight[BERTH_JOINT_LOAD],
+	                     .energy = weight[BERTH_JOINT_ENERGY],
+	                     .most_latency = most[BERTH_JOINT_LATENCY],
+	                     .most_load = most[BERTH_JOINT_LOAD],
+	                     .most_energy = most[BERTH_JOINT_ENERGY]};
 }
 
 static berth_status bound_under_limits(const berth_problem *p, const berth_bounds *b,
@@ -382,8 +392,7 @@ static berth_status bound_under_limits(const berth_problem *p, const berth_bound
                                        berth_err *err)
 {
 	double apart = berth_objective_sum(o, b->value), together, path;
-	berth_joint j = {weight(o, BERTH_LATENCY), weight(o, BERTH_THROUGHPUT), weight(o, BERTH_ENERGY),
-	                 limit(o, BERTH_LATENCY),  limit(o, BERTH_THROUGHPUT),  limit(o, BERTH_ENERGY)};
+	berth_joint j = joint_of(o);
 	*out = apart;
 	bool alone = (!berth_objective_has_limits(o) && *berth_objective_unit(o)) ||
 	             !p->s->cost_model->strong_bounds;
@@ -391,10 +400,11 @@ static berth_status bound_under_limits(const berth_problem *p, const berth_bound
 		return BERTH_OK;
 	BERTH_TRY(berth_joint_bound(p, &j, (double)b->ceft_ns * 1e-9, (double)b->latency_ns * 1e-9, tmp,
 	                            &together, err));
-	BERTH_TRY(berth_path_joint(p, &j, b->value[BERTH_THROUGHPUT], tmp, &path, err));
+	BERTH_TRY(berth_path_joint(p, &j, b->parts.load_s, tmp, &path, err));
 	together = fmax(together, path);
-	for (int m = BERTH_EDP; m <= BERTH_POWER; m++)
-		together += o->sums[m] ? o->weight[m] * b->value[m] * DOWN : 0;
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if (o->sums[m] && berth_metrics[m].joint == BERTH_N_JOINT)
+			together += o->weight[m] * b->value[m] * DOWN;
 	*out = fmax(apart, together);
 	return BERTH_OK;
 }

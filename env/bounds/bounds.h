@@ -8,6 +8,7 @@ typedef struct berth_bounds {
 	int64_t ceft_ns;      /* length of the CEFT critical path */
 	int64_t load_ns;      /* load dual, rounded down */
 	int64_t latency_ns;   /* the larger of the two, or the stronger bound */
+	berth_bound_parts parts;
 	double value[BERTH_N_METRICS]; /* by metric, in the unit of the value; NAN: not known (no watts) */
 } berth_bounds;
 

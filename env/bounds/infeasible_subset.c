@@ -451,8 +451,8 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 		                          (long long)p->dev_limit_bytes[r->dev]);
 	default:
 		return berth_arena_printf(mem, "%s is at most %.6g %s",
-		                          berth_metric_name((berth_metric)r->metric), o->most[r->metric],
-		                          berth_metric_unit((berth_metric)r->metric));
+		                          berth_metrics[r->metric].name, o->most[r->metric],
+		                          berth_metrics[r->metric].unit);
 	}
 }
 

@@ -168,7 +168,7 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		double x = metric[m];
 		if (!o->limits[m] || !(x > o->most[m]))
 			continue;
-		const char *unit = berth_metric_unit((berth_metric)m);
+		const char *unit = berth_metrics[m].unit;
 		berth_violation v = {.kind = BERTH_VIOLATION_LIMIT,
 		                     .op = -1,
 		                     .dev = -1,
@@ -178,7 +178,7 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		                     .value = x,
 		                     .most = o->most[m]};
 		v.message = berth_arena_printf(mem, "%s is %.6g %s, above its limit of %.6g %s",
-		                               berth_metric_name((berth_metric)m), x, unit, o->most[m], unit);
+		                               berth_metrics[m].name, x, unit, o->most[m], unit);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
@@ -192,7 +192,7 @@ berth_status berth_judge_timeline(const berth_problem *p, const berth_timeline *
 	if (!o)
 		o = &latency;
 	for (int m = 0; m < BERTH_N_METRICS; m++)
-		v.metric[m] = t->r.runs ? berth_metric_value((berth_metric)m, &t->r) : NAN;
+		v.metric[m] = t->r.runs ? berth_metrics[m].value(&t->r) : NAN;
 	BERTH_TRY(check_rules(p, t->op_dev, mem, &v.broken, err));
 	if (t->r.runs) {
 		v.value = berth_objective_sum(o, v.metric);

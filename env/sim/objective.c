@@ -9,60 +9,151 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const metric_name[BERTH_N_METRICS] = {"latency", "throughput", "energy", "edp", "power"};
-static const char *const metric_unit[BERTH_N_METRICS] = {"s", "s/sample", "J", "J s", "W"};
-
 /* ---- metrics ---- */
 
-const char *berth_metric_name(berth_metric m)
+static double latency_of(const berth_sim_result *r)
 {
-	return metric_name[m];
+	return (double)r->latency_ns / 1e9;
 }
 
-const char *berth_metric_unit(berth_metric m)
+static double load_of(const berth_sim_result *r)
 {
-	return metric_unit[m];
+	return r->load_s;
+}
+
+static double energy_of(const berth_sim_result *r)
+{
+	return r->energy_j;
+}
+
+static double edp_of(const berth_sim_result *r)
+{
+	return r->energy_j * latency_of(r);
+}
+
+static double power_of(const berth_sim_result *r)
+{
+	return r->latency_ns > 0 ? r->energy_j / latency_of(r) : 0;
+}
+
+static double latency_bound(const berth_bound_parts *b)
+{
+	return b->latency_s;
+}
+
+static double load_bound(const berth_bound_parts *b)
+{
+	return b->load_s;
+}
+
+static double energy_bound(const berth_bound_parts *b)
+{
+	return b->energy_j;
+}
+
+static double edp_bound(const berth_bound_parts *b)
+{
+	return b->edp;
+}
+
+/* All devices draw what they draw at rest, in a run that takes time. */
+static double power_bound(const berth_bound_parts *b)
+{
+	return b->idle_w * (b->latency_s > 0);
+}
+
+const berth_metric_row berth_metrics[BERTH_N_METRICS] = {
+	[BERTH_LATENCY] = {.name = "latency",
+	                   .label = "latency",
+	                   .unit = "s",
+	                   .key = "latency_s",
+	                   .joint = BERTH_JOINT_LATENCY,
+	                   .of_time = 1,
+	                   .unit_of_limit = {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1}},
+	                   .value = latency_of,
+	                   .bound = latency_bound},
+	[BERTH_THROUGHPUT] = {.name = "throughput",
+	                      .label = "throughput",
+	                      .unit = "s/sample",
+	                      .key = "throughput_per_s",
+	                      .per = "sample",
+	                      .by_load = true,
+	                      .joint = BERTH_JOINT_LOAD,
+	                      .of_time = 1,
+	                      .value = load_of,
+	                      .bound = load_bound},
+	[BERTH_ENERGY] = {.name = "energy",
+	                  .label = "energy",
+	                  .unit = "J",
+	                  .key = "energy_j",
+	                  .needs_watts = true,
+	                  .joint = BERTH_JOINT_ENERGY,
+	                  .of_energy = 1,
+	                  .unit_of_limit = {{"mJ", 1e-3}, {"kJ", 1e3}, {"J", 1}},
+	                  .value = energy_of,
+	                  .bound = energy_bound},
+	[BERTH_EDP] = {.name = "edp",
+	               .label = "energy-delay product",
+	               .unit = "J s",
+	               .key = "edp",
+	               .needs_watts = true,
+	               .joint = BERTH_N_JOINT,
+	               .of_time = 1,
+	               .of_energy = 1,
+	               .value = edp_of,
+	               .bound = edp_bound},
+	[BERTH_POWER] = {.name = "power",
+	                 .label = "power",
+	                 .unit = "W",
+	                 .needs_watts = true,
+	                 .joint = BERTH_N_JOINT,
+	                 .of_time = -1,
+	                 .of_energy = 1,
+	                 .unit_of_limit = {{"mW", 1e-3}, {"kW", 1e3}, {"W", 1}},
+	                 .value = power_of,
+	                 .bound = power_bound},
+};
+
+double berth_metric_figure(berth_metric m, double value)
+{
+	return berth_metrics[m].per ? 1 / value : value;
+}
+
+static const char *limit_sign(berth_metric m)
+{
+	return berth_metrics[m].per ? ">=" : "<=";
 }
 
 berth_status berth_metric_parse(const char *name, berth_metric *out, berth_err *err)
 {
-	char hint[96];
-	for (int i = 0; i < BERTH_N_METRICS; i++)
-		if (strcmp(name, metric_name[i]) == 0) {
-			*out = (berth_metric)i;
+	const char *known[BERTH_N_METRICS];
+	char hint[96], list[160] = "";
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		size_t n = strlen(list);
+		known[m] = berth_metrics[m].name;
+		snprintf(list + n, sizeof list - n, "%s%s", m ? ", " : "", known[m]);
+		if (strcmp(name, known[m]) == 0) {
+			*out = (berth_metric)m;
 			return BERTH_OK;
 		}
-	return berth_fail(err, BERTH_EINVAL,
-	                  "unknown objective '%.60s'%s; known: latency, throughput, energy, edp, power", name,
-	                  berth_text_suggest(hint, sizeof hint, name, metric_name, BERTH_N_METRICS));
-}
-
-double berth_metric_value(berth_metric m, const berth_sim_result *r)
-{
-	double latency = (double)r->latency_ns / 1e9;
-	switch (m) {
-	case BERTH_LATENCY: return latency;
-	case BERTH_THROUGHPUT: return r->load_s;
-	case BERTH_ENERGY: return r->energy_j;
-	case BERTH_EDP: return r->energy_j * latency;
-	case BERTH_POWER: return latency > 0 ? r->energy_j / latency : 0;
 	}
-	return NAN;
+	return berth_fail(err, BERTH_EINVAL, "unknown objective '%.60s'%s; known: %s", name,
+	                  berth_text_suggest(hint, sizeof hint, name, known, BERTH_N_METRICS), list);
 }
 
 berth_status berth_metric_check(berth_metric m, const berth_problem *p, berth_err *err)
 {
-	if (m == BERTH_LATENCY || m == BERTH_THROUGHPUT || p->has_energy)
+	if (!berth_metrics[m].needs_watts || p->has_energy)
 		return BERTH_OK;
 	if (!p->s->cost_model->has_energy)
 		return berth_fail(err, BERTH_EFORMAT, "objective %s is not defined under the cost model %s",
-		                  metric_name[m], p->s->cost_model->name);
+		                  berth_metrics[m].name, p->s->cost_model->name);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (isnan(p->s->dev_idle_w[d]) || isnan(p->s->dev_busy_w[d]))
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "objective %s needs idle_w and busy_w on every device; '%s' of "
 			                  "system '%s' has none",
-			                  metric_name[m], p->s->dev_name[d], p->s->name);
+			                  berth_metrics[m].name, p->s->dev_name[d], p->s->name);
 	return BERTH_OK;
 }
 
@@ -135,23 +226,15 @@ static berth_status read_term(parser *r)
 	               ? BERTH_OK
 	               : berth_fail(r->err, BERTH_EINVAL,
 	                            "objective: the weights of %s add up to no finite number",
-	                            metric_name[m]);
+	                            berth_metrics[m].name);
 }
 
 /* Factor to SI of the unit that stands there, 1 without one. */
 static double read_unit(parser *r, berth_metric m)
 {
-	static const struct unit {
-		berth_metric metric;
-		const char *name;
-		double factor;
-	} units[] = {{BERTH_LATENCY, "ms", 1e-3}, {BERTH_LATENCY, "us", 1e-6}, {BERTH_LATENCY, "ns", 1e-9},
-	             {BERTH_LATENCY, "s", 1},     {BERTH_ENERGY, "mJ", 1e-3},  {BERTH_ENERGY, "kJ", 1e3},
-	             {BERTH_ENERGY, "J", 1},      {BERTH_POWER, "mW", 1e-3},   {BERTH_POWER, "kW", 1e3},
-	             {BERTH_POWER, "W", 1}};
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-		if (units[i].metric == m && take(r, units[i].name))
-			return units[i].factor;
+	for (int i = 0; i < 4 && berth_metrics[m].unit_of_limit[i].name; i++)
+		if (take(r, berth_metrics[m].unit_of_limit[i].name))
+			return berth_metrics[m].unit_of_limit[i].factor;
 	return 1;
 }
 
@@ -160,25 +243,25 @@ static berth_status read_limit(parser *r)
 	berth_metric m = BERTH_LATENCY;
 	double x;
 	BERTH_TRY(read_metric(r, &m));
-	const char *sign = m == BERTH_THROUGHPUT ? ">=" : "<=";
+	const char *sign = limit_sign(m), *name = berth_metrics[m].name, *per = berth_metrics[m].per;
 	if (!take(r, sign))
-		return berth_fail(r->err, BERTH_EINVAL, "objective: a limit on %s is written %s%sFIGURE%s",
-		                  metric_name[m], metric_name[m], sign,
-		                  m == BERTH_THROUGHPUT ? ", in samples a second" : "");
+		return berth_fail(r->err, BERTH_EINVAL,
+		                  "objective: a limit on %s is written %s%sFIGURE%s%s%s", name, name, sign,
+		                  per ? ", in " : "", per ? per : "", per ? "s a second" : "");
 	const char *from = r->at;
 	if (!read_positive(r, &x))
 		return berth_fail(r->err, BERTH_EINVAL,
 		                  "objective: '%.40s' is no limit on %s; expected a number above 0", from,
-		                  metric_name[m]);
+		                  name);
 	if (r->o.limits[m])
-		return berth_fail(r->err, BERTH_EINVAL, "objective: two limits on %s", metric_name[m]);
+		return berth_fail(r->err, BERTH_EINVAL, "objective: two limits on %s", name);
 	r->o.limits[m] = true;
 	r->asked[m] = x * read_unit(r, m);
-	r->o.most[m] = m == BERTH_THROUGHPUT ? 1 / r->asked[m] : r->asked[m];
+	r->o.most[m] = berth_metric_figure(m, r->asked[m]);
 	if (!isnormal(r->o.most[m]))
 		return berth_fail(r->err, BERTH_EINVAL,
 		                  "objective: the limit '%.40s' on %s is too small or too large", from,
-		                  metric_name[m]);
+		                  name);
 	return BERTH_OK;
 }
 
@@ -194,14 +277,14 @@ static void write_text(berth_objective *o, const double asked[BERTH_N_METRICS])
 		bool plain = o->weight[m] == 1;
 		n += (size_t)snprintf(o->text + n, sizeof o->text - n, "%s%s%s%s", n ? "+" : "",
 		                      plain ? "" : berth_text_double(number, o->weight[m]), plain ? "" : "*",
-		                      metric_name[m]);
+		                      berth_metrics[m].name);
 	}
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		if (!o->limits[m])
 			continue;
-		n += (size_t)snprintf(
-			o->text + n, sizeof o->text - n, "%s%s%s%s", any ? "," : ":", metric_name[m],
-			m == BERTH_THROUGHPUT ? ">=" : "<=", berth_text_double(number, asked[m]));
+		n += (size_t)snprintf(o->text + n, sizeof o->text - n, "%s%s%s%s", any ? "," : ":",
+		                      berth_metrics[m].name, limit_sign((berth_metric)m),
+		                      berth_text_double(number, asked[m]));
 		any = true;
 	}
 }
@@ -242,13 +325,13 @@ berth_objective berth_objective_of(berth_metric m)
 	berth_objective o = {.text = ""};
 	o.sums[m] = true;
 	o.weight[m] = 1;
-	snprintf(o.text, sizeof o.text, "%s", metric_name[m]);
+	snprintf(o.text, sizeof o.text, "%s", berth_metrics[m].name);
 	return o;
 }
 
 const char *berth_objective_name(const berth_objective *o)
 {
-	return o->text[0] ? o->text : metric_name[BERTH_LATENCY];
+	return o->text[0] ? o->text : berth_metrics[BERTH_LATENCY].name;
 }
 
 bool berth_objective_is(const berth_objective *o, berth_metric m)
@@ -261,12 +344,18 @@ bool berth_objective_is(const berth_objective *o, berth_metric m)
 	return o->weight[m] == 1;
 }
 
-const char *berth_objective_unit(const berth_objective *o)
+const berth_metric_row *berth_objective_metric(const berth_objective *o)
 {
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		if (berth_objective_is(o, (berth_metric)m))
-			return metric_unit[m];
-	return "";
+			return &berth_metrics[m];
+	return NULL;
+}
+
+const char *berth_objective_unit(const berth_objective *o)
+{
+	const berth_metric_row *m = berth_objective_metric(o);
+	return m ? m->unit : "";
 }
 
 bool berth_objective_has_limits(const berth_objective *o)
@@ -306,7 +395,7 @@ double berth_objective_value(const berth_objective *o, const berth_sim_result *r
 	double metric[BERTH_N_METRICS] = {0};
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		if (o->sums[m] || m == BERTH_LATENCY)
-			metric[m] = berth_metric_value((berth_metric)m, r);
+			metric[m] = berth_metrics[m].value(r);
 	return berth_objective_sum(o, metric);
 }
 
@@ -315,7 +404,7 @@ double berth_objective_excess(const berth_objective *o, const berth_sim_result *
 	double excess = 0;
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		if (o->limits[m]) {
-			double x = berth_metric_value((berth_metric)m, r);
+			double x = berth_metrics[m].value(r);
 			excess += x > o->most[m] ? fmax(x / o->most[m] - 1, 1e-15) : 0;
 		}
 	return excess;

@@ -10,23 +10,62 @@
 
 #include "sim.h"
 
+/* A metric is a name here and a row of berth_metrics. */
 typedef enum berth_metric {
 	BERTH_LATENCY,
 	BERTH_THROUGHPUT,
 	BERTH_ENERGY,
 	BERTH_EDP,
-	BERTH_POWER
+	BERTH_POWER,
+	BERTH_N_METRICS
 } berth_metric;
-enum { BERTH_N_METRICS = 5, BERTH_OBJECTIVE_TEXT = 400 };
+enum { BERTH_OBJECTIVE_TEXT = 400 };
 
-/* "latency", ...; unit of the value: "s", "s/sample", "J", "J s", "W". */
-const char *berth_metric_name(berth_metric m);
-const char *berth_metric_unit(berth_metric m);
+/* Lower bounds over all placements, of which the bound of a metric is made. NAN: not known. */
+typedef struct berth_bound_parts {
+	double latency_s, load_s, energy_j, edp;
+	double idle_w; /* what all devices draw at rest */
+} berth_bound_parts;
+
+/* What joint bounds weigh against each other (bounds_joint.h). */
+typedef enum berth_joint_part {
+	BERTH_JOINT_LATENCY,
+	BERTH_JOINT_LOAD,
+	BERTH_JOINT_ENERGY,
+	BERTH_N_JOINT /* none of them */
+} berth_joint_part;
+
+typedef struct berth_metric_row {
+	const char *name;
+	const char *label; /* in tables and reports */
+	const char *unit;  /* of the value */
+	const char *key;   /* of the figure in JSON documents; NULL: not told there */
+	/* NULL, or "sample": people are told 1 / value, in samples a second, and limits are >=. */
+	const char *per;
+	bool needs_watts;
+	bool by_load; /* it follows from loads: the order of operators does not matter */
+	berth_joint_part joint;
+	/* It is in proportion to time^of_time * energy^of_energy; time is the latency or the load. */
+	int of_time, of_energy;
+	/* Units that a limit may have, and their factors to the unit of the value. */
+	struct {
+		const char *name;
+		double factor;
+	} unit_of_limit[4];
+	/* Value of a simulated placement; smaller is better in all. */
+	double (*value)(const berth_sim_result *r);
+	/* A value that no placement is below. */
+	double (*bound)(const berth_bound_parts *b);
+} berth_metric_row;
+
+/* latency (s), throughput (s/sample), energy (J), edp (energy-delay product, J s), power (W, 0 for an empty
+ * run). */
+extern const berth_metric_row berth_metrics[BERTH_N_METRICS];
+
+/* What is told to people: the value, or 1 / value where the row has `per`. */
+double berth_metric_figure(berth_metric m, double value);
 /* Fails: BERTH_EINVAL naming the known ones. */
 berth_status berth_metric_parse(const char *name, berth_metric *out, berth_err *err);
-/* Value of a simulated placement, smaller is better in all: seconds, seconds per sample, joules,
- * joule-seconds, watts (0 for an empty run). */
-double berth_metric_value(berth_metric m, const berth_sim_result *r);
 /* BERTH_EFORMAT where the system has too little for the metric: energy without watts, or under a cost model
  * that does not define it. */
 berth_status berth_metric_check(berth_metric m, const berth_problem *p, berth_err *err);
@@ -46,6 +85,8 @@ berth_objective berth_objective_of(berth_metric m);
  * metric with two limits). */
 berth_status berth_objective_parse(const char *text, berth_objective *out, berth_err *err);
 const char *berth_objective_name(const berth_objective *o);
+/* The row of the metric that is all of the sum, with weight 1; NULL: there is none. */
+const berth_metric_row *berth_objective_metric(const berth_objective *o);
 /* Unit of the value; "" where a sum mixes several or is weighted. */
 const char *berth_objective_unit(const berth_objective *o);
 /* Is it this metric alone (with whatever limits)? */

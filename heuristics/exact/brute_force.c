@@ -84,6 +84,12 @@ static double count_placements(const berth_problem *p)
 	return count;
 }
 
+static bool orders_matter(const berth_objective *o)
+{
+	const berth_metric_row *m = berth_objective_metric(o);
+	return !m || !m->by_load;
+}
+
 static berth_status prepare(trial *t, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = t->s->p;
@@ -97,20 +103,19 @@ static berth_status prepare(trial *t, berth_arena *tmp, berth_err *err)
 			t->above[op] |= UINT32_C(1) << g->tensor_producer[g->in_tensor[i]];
 	BERTH_TRY(count_orders(t, tmp, &orders, err));
 	t->orders = orders * count_placements(p) <= ORDER_TRIES &&
-	            !berth_objective_is(&t->s->cfg.objective, BERTH_THROUGHPUT);
+	            orders_matter(&t->s->cfg.objective);
 	return BERTH_OK;
 }
 
 static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	trial t = {.s = s};
-	bool orders_matter = !berth_objective_is(&s->cfg.objective, BERTH_THROUGHPUT);
 	BERTH_TRY(prepare(&t, tmp, err));
 	try_colocs(&t, 0);
 	if (s->stopped) /* by a limit, or because the incumbent has reached the bound */
 		s->proof = berth_score_feasible(s->best) && s->best.value <= s->bound ? BERTH_PROOF_OPTIMAL
 		                                                                      : BERTH_PROOF_LIMIT;
-	else if ((t.orders || !orders_matter) && berth_score_feasible(s->best)) {
+	else if ((t.orders || !orders_matter(&s->cfg.objective)) && berth_score_feasible(s->best)) {
 		s->proof = BERTH_PROOF_OPTIMAL;
 		berth_search_prove(s, s->best.value);
 	}

@@ -178,7 +178,7 @@ static bool mix(const state *s, double share, berth_objective *out)
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		if (weight[m] > 0)
 			n += (size_t)snprintf(text + n, sizeof text - n, "%s%.17g*%s", n ? "+" : "",
-			                      weight[m], berth_metric_name((berth_metric)m));
+			                      weight[m], berth_metrics[m].name);
 	return berth_objective_parse(text, out, NULL) == BERTH_OK;
 }
 

@@ -153,17 +153,17 @@ static berth_status relax_memory(relaxer *r, const berth_rule *rule)
 /* The metric would come down to `most` only: nothing where that is within the limit. */
 static berth_status add_limit(relaxer *r, const berth_rule *rule, double most, bool least)
 {
-	berth_metric m = (berth_metric)rule->metric;
-	const char *text, *name = berth_metric_name(m);
-	double limit = r->o->most[m];
+	const berth_metric_row *m = &berth_metrics[rule->metric];
+	const char *text;
+	double limit = r->o->most[rule->metric];
 	if (!(most > limit))
 		return BERTH_OK;
-	if (m == BERTH_THROUGHPUT)
-		text = berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g samples/s", name, 1 / most,
-		                          1 / limit);
+	if (m->per)
+		text = berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g %ss/s", m->name, 1 / most,
+		                          1 / limit, m->per);
 	else
-		text = berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", name, most, limit,
-		                          berth_metric_unit(m));
+		text = berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", m->name, most, limit,
+		                          m->unit);
 	return add(r, (berth_relaxation){*rule, -1, most, least, text});
 }
 
@@ -309,7 +309,7 @@ static berth_status add_gone(relaxer *r, const turn *t, const berth_search *foun
 			BERTH_TRY(add_memory(r, rule, memory_for(r, rule->dev, line.peak_bytes[rule->dev]),
 			                     false));
 		else if (rule->kind == BERTH_VIOLATION_LIMIT)
-			BERTH_TRY(add_limit(r, rule, berth_metric_value((berth_metric)rule->metric, &line.r),
+			BERTH_TRY(add_limit(r, rule, berth_metrics[rule->metric].value(&line.r),
 			                    false));
 		else
 			BERTH_TRY(add_rule(r, rule));

@@ -77,23 +77,22 @@ typedef struct rounds {
 static void weigh_metric(const rounds *r, berth_metric m, double weight, double seconds,
                          double *second_weight, double *joule_weight)
 {
+	const berth_metric_row *row = &berth_metrics[m];
 	double mean_watts = seconds > 0 ? r->best.value / (seconds * seconds) : r->idle_watts;
 	bool alone = berth_objective_is(&r->s->cfg.objective, m);
-	double scale = alone ? weight : weight * fmax(seconds, 1e-9); /* alone, all that is multiplied by the
-	                                                                 latency is divided by it */
-	switch (m) {
-	case BERTH_LATENCY:
-	case BERTH_THROUGHPUT: *second_weight += weight; return;
-	case BERTH_ENERGY:
-		*second_weight += weight * r->idle_watts;
-		*joule_weight += weight;
+	double scale = weight;
+	if (!row->of_energy) {
+		*second_weight += weight;
 		return;
-	case BERTH_EDP:
-		*second_weight += scale * (r->idle_watts + (alone ? mean_watts : r->idle_watts));
-		*joule_weight += scale;
-		return;
-	case BERTH_POWER: *joule_weight += alone ? weight : weight / fmax(seconds, 1e-9); return;
 	}
+	/* Alone, all that is multiplied by the latency is divided by it. */
+	if (row->of_time && !alone)
+		scale = row->of_time > 0 ? weight * fmax(seconds, 1e-9) : weight / fmax(seconds, 1e-9);
+	*joule_weight += scale;
+	if (row->of_time == 0)
+		*second_weight += scale * r->idle_watts;
+	if (row->of_time > 0)
+		*second_weight += scale * (r->idle_watts + (alone ? mean_watts : r->idle_watts));
 }
 
 /* Weight of latency against joules above idle; of latency alone, 1 a nanosecond. */
@@ -187,7 +186,8 @@ static berth_status plain_round(rounds *r, berth_arena *tmp, berth_err *err)
 		r->x.ns_weight = ns_weight;
 	}
 	BERTH_TRY(answer(r, &plain_vector, tmp, err));
-	if (berth_objective_is(&r->s->cfg.objective, BERTH_POWER))
+	const berth_metric_row *m = berth_objective_metric(&r->s->cfg.objective);
+	if (m && m->of_time < 0)
 		BERTH_TRY(power_rounds(r, tmp, err));
 	memcpy(r->plain_dev, r->op_dev, (size_t)r->p->n_ops * sizeof *r->op_dev);
 	weigh(r);
@@ -252,7 +252,8 @@ static berth_status free_round(rounds *r, int32_t k, berth_arena *tmp, berth_err
 {
 	BERTH_TRY(pbqp_pricer_schedule(&r->x, r->best_dev, r->best_start_ns, r->best_end_ns, tmp, err));
 	weigh(r);
-	if (berth_objective_is(&r->s->cfg.objective, BERTH_THROUGHPUT))
+	const berth_metric_row *m = berth_objective_metric(&r->s->cfg.objective);
+	if (m && m->by_load)
 		price_bottlenecks(r);
 	else
 		price_loads(r);

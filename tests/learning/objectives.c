@@ -61,7 +61,7 @@ static void add_instance(int i, berth_metric m, int n_seeds, int64_t evaluations
 		which = v < best ? heuristics[k] : which;
 		best = fmin(best, v);
 	}
-	printf("| %s, ", berth_metric_name(m));
+	printf("| %s, ", berth_metrics[m].name);
 	print_instance_name(i);
 	printf(" | ");
 	print_value(single, scale[m]);
@@ -96,6 +96,6 @@ void table_objectives(int n_seeds, int64_t evaluations)
 		printf("%s the best single device, the best heuristic and annealing: %.4f, %.4f, %.4f for %s "
 		       "(worse than a part on %d of %d)",
 		       m ? ";" : "", exp(s[m].single / s[m].n), exp(s[m].heuristic / s[m].n),
-		       exp(s[m].anneal / s[m].n), berth_metric_name(metrics[m]), s[m].worse, s[m].n);
+		       exp(s[m].anneal / s[m].n), berth_metrics[metrics[m]].name, s[m].worse, s[m].n);
 	printf(".\n");
 }

@@ -70,7 +70,7 @@ static void try_one(world *w, const int32_t *op_dev, const int32_t *order)
 	berth_sim_result r;
 	berth_sim_run(w->eval.sim, op_dev, order, &r);
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
-		double v = berth_metric_value((berth_metric)m, &r);
+		double v = berth_metrics[m].value(&r);
 		if (!order)
 			w->rule[m] = fmin(w->rule[m], v);
 		w->any[m] = fmin(w->any[m], v);
@@ -240,7 +240,7 @@ static void strong_bounds_hold(void **state)
 				continue;
 			if (!(b.value[m] <= w.any[m] && fast.value[m] <= b.value[m]))
 				fail_msg("seed %d: %s bounds %.12g and %.12g, best of all %.12g", (int)seed,
-				         berth_metric_name((berth_metric)m), fast.value[m], b.value[m],
+				         berth_metrics[m].name, fast.value[m], b.value[m],
 				         w.any[m]);
 		}
 		if (isfinite(w.any[BERTH_LATENCY])) {

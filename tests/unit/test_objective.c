@@ -89,6 +89,28 @@ static void knows_names_units_and_what_it_is(void **state)
 	assert_true(berth_objective_has_limits(&limited) && !berth_objective_has_limits(&sum));
 }
 
+/* Twice the time and three times the energy tell both exponents of a row. */
+static void rows_of_the_metrics_are_whole(void **state)
+{
+	(void)state;
+	berth_sim_result once = {.runs = true, .latency_ns = 8000, .load_s = 3e-6, .energy_j = 0.25};
+	berth_sim_result more = once;
+	more.latency_ns *= 2;
+	more.load_s *= 2;
+	more.energy_j *= 3;
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		const berth_metric_row *row = &berth_metrics[m];
+		berth_metric found = BERTH_N_METRICS;
+		double ratio = row->value(&more) / row->value(&once);
+		assert_ok(berth_metric_parse(row->name, &found, NULL), &(berth_err){0});
+		assert_int_equal(found, m);
+		assert_true(row->label && row->unit && row->joint <= BERTH_N_JOINT);
+		assert_near(ratio, pow(2, row->of_time) * pow(3, row->of_energy), 1e-12);
+		assert_true(row->needs_watts == (row->of_energy != 0));
+		assert_true(isnan(row->bound(&(berth_bound_parts){1, 1, NAN, NAN, NAN})) == row->needs_watts);
+	}
+}
+
 static void sums_and_limits_follow_the_metrics(void **state)
 {
 	berth_sim_result r = {
@@ -192,7 +214,7 @@ static int32_t all_placements(const berth_problem *p, berth_arena *mem, double (
 		berth_sim_result r;
 		if (legal && !(berth_eval_result(&eval, op_dev, NULL, &r) > 0)) {
 			for (int m = 0; m < BERTH_N_METRICS; m++)
-				metric[n][m] = berth_metric_value((berth_metric)m, &r);
+				metric[n][m] = berth_metrics[m].value(&r);
 			n++;
 		}
 		for (op = 0; op < p->n_ops && ++op_dev[op] == p->n_devs; op++)
@@ -211,7 +233,7 @@ static berth_objective random_objective(berth_rng *rng, double (*metric)[BERTH_N
 		len += (size_t)snprintf(
 			text + len, sizeof text - len, "%s%.3g*%s", k ? "+" : "",
 			exp(8 * berth_rng_unit(rng) - 4),
-			berth_metric_name((berth_metric)berth_rng_below(rng, BERTH_N_METRICS)));
+			berth_metrics[berth_rng_below(rng, BERTH_N_METRICS)].name);
 	bool any = false;
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		double most =
@@ -220,7 +242,7 @@ static berth_objective random_objective(berth_rng *rng, double (*metric)[BERTH_N
 			continue;
 		len += (size_t)snprintf(
 			text + len, sizeof text - len, "%s%s%s%.17g", any ? "," : ":",
-			berth_metric_name((berth_metric)m),
+			berth_metrics[m].name,
 			m == BERTH_THROUGHPUT ? ">=" : "<=", m == BERTH_THROUGHPUT ? 1 / most : most);
 		any = true;
 	}
@@ -295,6 +317,7 @@ int main(void)
 		cmocka_unit_test(reads_and_writes_objectives),
 		cmocka_unit_test(refuses_what_is_no_objective),
 		cmocka_unit_test(knows_names_units_and_what_it_is),
+		cmocka_unit_test(rows_of_the_metrics_are_whole),
 		cmocka_unit_test(sums_and_limits_follow_the_metrics),
 		cmocka_unit_test(methods_answer_for_every_objective),
 		cmocka_unit_test(bounds_are_below_all_placements),

@@ -309,7 +309,7 @@ static void test_near_the_optimum(void **state)
 			discard(&c);
 		}
 		print_message("%s: optimum reached %d of %d, mean ratio %.3f\n",
-		              berth_metric_name(objectives[k]), reached, instances, exp(sum / instances));
+		              berth_metrics[objectives[k]].name, reached, instances, exp(sum / instances));
 		assert_true(reached >= 90);
 		assert_true(exp(sum / instances) < 1.03);
 	}
