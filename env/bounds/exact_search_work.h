@@ -75,6 +75,9 @@ int64_t exact_search_one_machine(exact_search_job *job, int32_t n);
 int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int64_t *head,
                               const int64_t *tail, int32_t stride);
 
+/* Sets x->mirror and x->ties_matter. With ties that matter and a caller that scores, there are no mirrors. */
+void exact_search_mirrors(berth_exact_search *x);
+
 /* One node more. False, with lower noted as open, when a limit is reached. */
 bool exact_search_step(berth_exact_search *x, int64_t lower);
 
