@@ -1,8 +1,9 @@
-/* Error messages: formatting only; nothing here allocates or prints. */
+/* Error messages: formatting only; nothing here allocates or prints, but for berth_must. */
 #include "status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...)
@@ -43,6 +44,14 @@ berth_status berth_fail_in(berth_err *err, berth_status code, const char *fmt, .
 		err->code = code;
 	}
 	return code;
+}
+
+void berth_must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "a check between passes fails: %s\n", err->msg);
+	abort();
 }
 
 int berth_exit_code(berth_status code)

@@ -1,5 +1,5 @@
-/* Status codes and error messages. Every public function that can fail returns a berth_status and, where the
- * caller gives one, fills a berth_err with a message that says what, where, what was found, what was
+/* Status codes and error messages. Every public function that can fail returns a berth_status and, where
+ * the caller gives one, fills a berth_err with a message that says what, where, what was found, what was
  * expected, what to do. */
 #ifndef BERTH_STATUS_H
 #define BERTH_STATUS_H
@@ -37,6 +37,10 @@ berth_status berth_nomem(berth_err *err);
 /* Put text in front of the message of err: the file or the place that the failing callee did not know.
  * Returns err's code. */
 berth_status berth_fail_in(berth_err *err, berth_status code, const char *fmt, ...) BERTH_PRINTF(3, 4);
+
+/* For the checks between passes of debug builds (BERTH_DEBUG): unless st is BERTH_OK, a pass of our own
+ * broke what it promises. Prints the message of err and ends the program, like assert. */
+void berth_must(berth_status st, const berth_err *err);
 
 /* Exit status of the program for a status (design: 0 done, 1 our fault, 2 usage, 3 infeasible, 4 bad input,
  * 5 I/O, 6 limit, 130 interrupted). */

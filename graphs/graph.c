@@ -15,42 +15,68 @@ static berth_status check_offsets(const char *what, const int32_t *off, int32_t 
 	return BERTH_OK;
 }
 
+static berth_status check_op(const berth_graph *g, int32_t op, berth_err *err)
+{
+	if (g->op_topo[op] < 0 || g->op_topo[op] >= g->n_ops || g->topo_op[g->op_topo[op]] != op)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator %d: topological order and its inverse disagree", op);
+	if (g->op_type[op] >= g->n_types || g->op_coloc_name[op] >= g->n_coloc_names ||
+	    g->op_sep[op] >= g->n_seps)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator %d: type, colocation or separation group out of range", op);
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		if (g->tensor_producer[t] != op ||
+		    (t > g->op_tensor_off[op] &&
+		     graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
+			return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order", t);
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i];
+		if (t < 0 || t >= g->n_tensors || g->op_topo[g->tensor_producer[t]] >= g->op_topo[op])
+			return berth_fail(err, BERTH_EFORMAT, "operator %d: input %d does not come before it",
+			                  op, i);
+	}
+	return BERTH_OK;
+}
+
+/* list[off[k] .. off[k + 1]) ascends within 0 .. n-1. */
+static berth_status check_ascending(const char *what, const int32_t *off, const int32_t *list, int32_t k,
+                                    int32_t n, berth_err *err)
+{
+	for (int32_t i = off[k]; i < off[k + 1]; i++)
+		if (list[i] < 0 || list[i] >= n || (i > off[k] && list[i - 1] >= list[i]))
+			return berth_fail(err, BERTH_EFORMAT, "%s %d not ascending", what, k);
+	return BERTH_OK;
+}
+
 berth_status berth_graph_check(const berth_graph *g, berth_err *err)
 {
+	int32_t n_uses = g->param_op_off[g->n_params];
 	BERTH_TRY(check_offsets("op_time_off", g->op_time_off, g->n_ops, g->n_times, err));
 	BERTH_TRY(check_offsets("op_forbid_off", g->op_forbid_off, g->n_ops, g->n_forbids, err));
 	BERTH_TRY(check_offsets("op_tensor_off", g->op_tensor_off, g->n_ops, g->n_tensors, err));
 	BERTH_TRY(check_offsets("tensor_use_off", g->tensor_use_off, g->n_tensors, g->n_edges, err));
 	BERTH_TRY(check_offsets("op_in_off", g->op_in_off, g->n_ops, g->n_edges, err));
+	BERTH_TRY(check_offsets("param_op_off", g->param_op_off, g->n_params, n_uses, err));
+	BERTH_TRY(check_offsets("op_param_off", g->op_param_off, g->n_ops, n_uses, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		if (g->op_topo[op] < 0 || g->op_topo[op] >= g->n_ops || g->topo_op[g->op_topo[op]] != op)
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "operator %d: topological order and its inverse disagree", op);
-		if (g->op_type[op] >= g->n_types || g->op_coloc_name[op] >= g->n_coloc_names ||
-		    g->op_sep[op] >= g->n_seps)
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "operator %d: type, colocation or separation group out of range",
-			                  op);
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			if (g->tensor_producer[t] != op ||
-			    (t > g->op_tensor_off[op] &&
-			     graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
-				return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order",
-				                  t);
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-			int32_t t = g->in_tensor[i];
-			if (t < 0 || t >= g->n_tensors || g->op_topo[g->tensor_producer[t]] >= g->op_topo[op])
-				return berth_fail(err, BERTH_EFORMAT,
-				                  "operator %d: input %d does not come before it", op, i);
-		}
+		BERTH_TRY(check_op(g, op, err));
+		BERTH_TRY(check_ascending("parameters of operator", g->op_param_off, g->op_param, op,
+		                          g->n_params, err));
 	}
+	for (int32_t p = 0; p < g->n_params; p++)
+		BERTH_TRY(check_ascending("users of parameter", g->param_op_off, g->param_op, p, g->n_ops,
+		                          err));
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			if (g->edge_consumer[e] < 0 || g->edge_consumer[e] >= g->n_ops ||
-			    (e > g->tensor_use_off[t] && g->edge_consumer[e - 1] >= g->edge_consumer[e]))
-				return berth_fail(err, BERTH_EFORMAT, "tensor %d: consumers not ascending",
-				                  t);
+		BERTH_TRY(check_ascending("consumers of tensor", g->tensor_use_off, g->edge_consumer, t,
+		                          g->n_ops, err));
 	return BERTH_OK;
+}
+
+void berth_graph_must_hold(const berth_graph *g)
+{
+	berth_err broken;
+	if (BERTH_DEBUG)
+		berth_must(berth_graph_check(g, &broken), &broken);
 }
 
 int32_t berth_graph_find(const berth_graph *g, const char *name)

@@ -138,8 +138,10 @@ int32_t berth_builder_find(const berth_builder *b, const char *name);
  * BERTH_ENOMEM. O(ops + edges, sorted). */
 berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err);
 
-/* All invariants above, for tests and debug builds. Fails: BERTH_EFORMAT with the first broken one. */
+/* All invariants above. Fails: BERTH_EFORMAT with the first broken one. O(ops + edges). */
 berth_status berth_graph_check(const berth_graph *g, berth_err *err);
+/* In debug builds, wherever a graph is made: a broken invariant ends the program (berth_must). */
+void berth_graph_must_hold(const berth_graph *g);
 
 /* Index of the operator with that name, or -1. O(ops). */
 int32_t berth_graph_find(const berth_graph *g, const char *name);

@@ -71,6 +71,18 @@ static berth_status compose(const berth_graph *g, group_work *w, berth_err *err)
 	return BERTH_OK;
 }
 
+/* In debug builds: a broken invariant ends the program. Fails: BERTH_ENOMEM. */
+static berth_status must_hold(const berth_graph *g, const berth_coarsening *c, const berth_coarsen_cfg *cfg,
+                              berth_arena *tmp, berth_err *err)
+{
+	berth_err broken = {0};
+	berth_status st = BERTH_DEBUG ? berth_coarsening_check(g, c, cfg, tmp, &broken) : BERTH_OK;
+	if (st == BERTH_ENOMEM)
+		return berth_nomem(err);
+	berth_must(st, &broken);
+	return BERTH_OK;
+}
+
 static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
                             berth_arena *tmp, berth_coarsening *c, berth_err *err)
 {
@@ -85,7 +97,8 @@ static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, 
 		cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
 	c->grouper = grouper->name;
 	BERTH_TRY(grouper->run(w, err));
-	return compose(g, w, err);
+	BERTH_TRY(compose(g, w, err));
+	return must_hold(g, c, cfg, tmp, err);
 }
 
 /* The grouper that loses least, of those that come closest to the target: more groups are no merit. */

@@ -1,6 +1,8 @@
 /* Levels of a coarsening; see group.h. */
 #include "group.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +218,22 @@ bool group_fits(const group_level *l, group_caps cap, double cost, int64_t bytes
 	return cost + l->cost[v] <= cap.cost && bytes <= cap.bytes - l->bytes[v];
 }
 
+/* In debug builds, at every level: nodes stand in a topological order of the edges, and no cost is lost. */
+static void level_must_hold(const group_level *l, const group_level *before)
+{
+	if (!BERTH_DEBUG)
+		return;
+	double cost = group_total_cost(before);
+	assert(l->n <= before->n && l->off[l->n] == l->n_edges && l->in_off[l->n] == l->n_edges);
+	assert(fabs(group_total_cost(l) - cost) <= 1e-9 * cost);
+	for (int32_t v = 0; v < l->n; v++) {
+		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++)
+			assert(l->to[i] > v && l->to[i] < l->n);
+		for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++)
+			assert(l->from[i] >= 0 && l->from[i] < v);
+	}
+}
+
 berth_status group_take(group_work *w, const int32_t *leader, berth_err *err)
 {
 	int32_t *map, n;
@@ -223,6 +241,7 @@ berth_status group_take(group_work *w, const int32_t *leader, berth_err *err)
 	BERTH_TRY(BERTH_NEW(w->mem, map, w->now.n, err));
 	BERTH_TRY(group_renumber(&w->now, leader, map, &n, w->tmp, err));
 	BERTH_TRY(group_contract(&w->now, map, n, &next, w->tmp, err));
+	level_must_hold(&next, &w->now);
 	w->maps[w->c->n_levels - 1] = map;
 	w->counts[w->c->n_levels++] = n;
 	w->now = next;

@@ -266,6 +266,7 @@ berth_status berth_graph_ort_times(const char *file, const char *text, size_t si
 		berth_arena_reset(mem, kept);
 		return st;
 	}
+	berth_graph_must_hold(&timed);
 	*out = timed;
 	r.report.joined_s /= 1e6;
 	r.report.unjoined_s /= 1e6;

@@ -3,8 +3,12 @@
 #include "json.h"
 #include "support.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static berth_status parse(const char *text, berth_arena *mem, berth_graph *g, berth_err *err)
 {
@@ -224,6 +228,34 @@ static void test_each_allocation_may_fail(void **state)
 	}
 }
 
+/* A debug build ends where a pass hands on a broken graph; any other goes on. */
+static void test_broken_graph(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	berth_err err;
+	assert_ok(parse(HEAD "\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+	                     "\"params\":[{\"name\":\"p\",\"bytes\":1,\"ops\":[\"a\",\"b\"]}],\"edges\":[]}",
+	                &mem, &g, &err),
+	          &err);
+	g.param_op[1] = 0;
+	assert_int_equal(berth_graph_check(&g, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "users of parameter 0 not ascending");
+	int how, null = open("/dev/null", O_WRONLY);
+	pid_t child = fork();
+	assert_true(child >= 0 && null >= 0);
+	if (child == 0) {
+		dup2(null, STDERR_FILENO);
+		berth_graph_must_hold(&g);
+		_exit(0);
+	}
+	close(null);
+	assert_int_equal(waitpid(child, &how, 0), child);
+	assert_int_equal(BERTH_DEBUG, WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
+	berth_arena_free(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +265,7 @@ int main(void)
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_only_json),
 		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_broken_graph),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
