@@ -1,20 +1,14 @@
 /* Multilevel refinement; see refine.h. */
 #include "refine.h"
 
+#include "csr.h"
+
 /* Operators by node: node_of[op] in [0, n). */
 static berth_status blocks_of(const int32_t *node_of, int32_t n_ops, int32_t n, berth_arena *mem,
                               berth_blocks *out, berth_err *err)
 {
-	int32_t *off, *op, *fill;
-	BERTH_TRY(BERTH_NEW(mem, off, (size_t)n + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, op, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, fill, n, err));
-	for (int32_t i = 0; i < n_ops; i++)
-		off[node_of[i] + 1]++;
-	for (int32_t v = 0; v < n; v++)
-		off[v + 1] += off[v];
-	for (int32_t i = 0; i < n_ops; i++)
-		op[off[node_of[i]] + fill[node_of[i]]++] = i;
+	int32_t *off, *op;
+	BERTH_TRY(berth_csr_new(n, n_ops, node_of, NULL, mem, &off, &op, err));
 	*out = (berth_blocks){n, off, op};
 	return BERTH_OK;
 }

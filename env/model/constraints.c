@@ -1,6 +1,7 @@
 /* Rules of placements; see constraints.h. */
 #include "constraints.h"
 
+#include "csr.h"
 #include "text.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static berth_status check_pin(const berth_problem *p, int32_t op, berth_err *err
 static berth_status colocs(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
-	int32_t *coloc_of_name, *fill;
+	int32_t *coloc_of_name;
 	BERTH_TRY(BERTH_NEW(mem, p->op_coloc, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, coloc_of_name, g->n_coloc_names, err));
 	for (int32_t c = 0; c < g->n_coloc_names; c++)
@@ -65,16 +66,7 @@ static berth_status colocs(berth_problem *p, berth_arena *mem, berth_arena *tmp,
 			coloc_of_name[c] = p->n_colocs;
 		p->n_colocs++;
 	}
-	BERTH_TRY(BERTH_NEW(mem, p->coloc_off, (size_t)p->n_colocs + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, p->coloc_op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, fill, p->n_colocs, err));
-	for (int32_t op = 0; op < p->n_ops; op++)
-		p->coloc_off[p->op_coloc[op] + 1]++;
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		p->coloc_off[u + 1] += p->coloc_off[u];
-	for (int32_t op = 0; op < p->n_ops; op++)
-		p->coloc_op[p->coloc_off[p->op_coloc[op]] + fill[p->op_coloc[op]]++] = op;
-	return BERTH_OK;
+	return berth_csr_new(p->n_colocs, p->n_ops, p->op_coloc, NULL, mem, &p->coloc_off, &p->coloc_op, err);
 }
 
 static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err *err)

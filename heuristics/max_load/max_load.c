@@ -3,6 +3,7 @@
 #include "max_load.h"
 
 #include "cost_model.h"
+#include "csr.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,21 +63,6 @@ static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *m
 		                                                                                    theirs */
 	for (int32_t op = 0; op < p->n_ops; op++)
 		m->op_item[op] = number[p->op_coloc[op]];
-	return BERTH_OK;
-}
-
-static berth_status list_ops(berth_max_load *m, berth_arena *mem, berth_err *err)
-{
-	int32_t n_ops = m->p->n_ops, *fill;
-	BERTH_TRY(BERTH_NEW(mem, m->item_off, (size_t)m->n_items + 2, err));
-	BERTH_TRY(BERTH_NEW(mem, m->item_op, n_ops, err));
-	fill = m->item_off + 1;
-	for (int32_t op = 0; op < n_ops; op++)
-		fill[m->op_item[op] + 1]++;
-	for (int32_t i = 0; i < m->n_items; i++)
-		fill[i + 1] += fill[i];
-	for (int32_t op = 0; op < n_ops; op++)
-		m->item_op[fill[m->op_item[op]]++] = op;
 	return BERTH_OK;
 }
 
@@ -158,7 +144,7 @@ static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, ber
 		m->dev_limit_bytes[d] = p->dev_limit_bytes[d] < 0 ? INT64_MAX : p->dev_limit_bytes[d];
 	}
 	BERTH_TRY(number_items(m, cut_s, mem, tmp, err));
-	BERTH_TRY(list_ops(m, mem, err));
+	BERTH_TRY(berth_csr_new(m->n_items, p->n_ops, m->op_item, NULL, mem, &m->item_off, &m->item_op, err));
 	BERTH_TRY(weigh_items(m, mem, err));
 	BERTH_TRY(link_items(m, mem, tmp, err));
 	return new_placement(m, mem, err);

@@ -4,7 +4,6 @@
  * alternatives that they have). Fusing with "alternative a everywhere" expands a label, which untangles
  * problems whose edges like equal alternatives. */
 #include "pbqp_work.h"
-
 #include "rng.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* The base: published vectors of PCG32 and SHA-256, text, JSON writing, arenas, files, threads, processes. */
 #include "apart.h"
+#include "csr.h"
 #include "file.h"
 #include "json.h"
 #include "rng.h"
@@ -281,6 +282,26 @@ static void test_apart(void **state)
 	free(w.square);
 }
 
+static void test_lists_by_key(void **state)
+{
+	(void)state;
+	static const int32_t key[] = {2, 0, 2, 3, 0}, value[] = {10, 11, 12, 13, 14},
+			     starts[] = {0, 2, 2, 4, 5}, indices[] = {1, 4, 0, 2, 3};
+	berth_arena mem = {0};
+	berth_err err;
+	int32_t *off, *list;
+	assert_ok(berth_csr_new(4, 5, key, NULL, &mem, &off, &list, &err), &err);
+	assert_memory_equal(off, starts, sizeof starts);
+	assert_memory_equal(list, indices, sizeof indices);
+	assert_ok(berth_csr_new(4, 5, key, value, &mem, &off, &list, &err), &err);
+	assert_memory_equal(off, starts, sizeof starts);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(list[i], value[indices[i]]);
+	assert_ok(berth_csr_new(0, 0, key, NULL, &mem, &off, &list, &err), &err);
+	assert_int_equal(off[0], 0);
+	berth_arena_free(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,7 +310,7 @@ int main(void)
 		cmocka_unit_test(test_strmap),         cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_arena),          cmocka_unit_test(test_files),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_apart),          cmocka_unit_test(test_lists_by_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
