@@ -13,32 +13,20 @@
 
 /* ---- layout of the blocks ---- */
 
-typedef struct param_at {
-	DOPPLER_PARAMS(NN_TABLE_FIELD)
-	size_t total;
-} param_at;
+NN_TABLE_STRUCT(param_at, DOPPLER_PARAMS)
 
 static param_at layout_params(const doppler_dims *d)
 {
-	param_at at;
-	size_t H = (size_t)d->hidden, R = (size_t)d->rounds, end = 0;
+	param_at at = {0};
+	size_t H = (size_t)d->hidden, R = (size_t)d->rounds;
 	DOPPLER_PARAMS(NN_TABLE_PARAM)
-	at.total = end;
 	return at;
 }
 
 /* The activations, X(name, copies, size of one). From d_score to d_held: gradients that episodes add to;
  * then scratch of the backward pass. */
 #define DOPPLER_ACTS(X)          \
-	X(h, R + 1, N * H)       \
-	X(inv, 1, N * 2)         \
-	X(p, R, N * 2 * H)       \
-	X(q, R, E * 2 * H)       \
-	X(m, R, N * 2 * H)       \
-	X(upd, R, N * H)         \
-	X(sum, R, N * H)         \
-	X(mean, R, N)            \
-	X(rstd, R, N)            \
+	NN_ROUND_ACTS(X, , R, N, E, H) \
 	X(down, 1, N * H)        \
 	X(up, 1, N * H)          \
 	X(down_len, 1, N)        \
@@ -54,23 +42,14 @@ static param_at layout_params(const doppler_dims *d)
 	X(d_f, 1, N * H)         \
 	X(d_z, 1, N * H)         \
 	X(d_path, 1, N * H)      \
-	X(d_upd, 1, N * H)       \
-	X(d_sum, 1, N * H)       \
-	X(d_p, 1, N * 2 * H)     \
-	X(d_m, 1, N * 2 * H)     \
-	X(d_q, 1, E * 2 * H)
+	NN_ROUND_SCRATCH(X, N, E, H)
 
-typedef struct acts_at {
-	DOPPLER_ACTS(NN_TABLE_FIELD)
-	size_t total;
-} acts_at;
+NN_TABLE_STRUCT(acts_at, DOPPLER_ACTS)
 
 static acts_at layout_acts(size_t N, size_t E, size_t H, size_t R)
 {
-	acts_at at;
-	size_t end = 0;
+	acts_at at = {0};
 	DOPPLER_ACTS(NN_TABLE_ACT)
-	at.total = end;
 	return at;
 }
 
@@ -115,34 +94,7 @@ void doppler_init(const doppler_dims *d, nn_real w[], berth_rng *rng)
 
 static nn_round round_of(const net *t, size_t r)
 {
-	size_t N = t->N, H = t->H;
-	const param_at *w = &t->w;
-	const acts_at *a = &t->a;
-	return (nn_round){
-		.msg_w = w->msg_w + r * H * 2 * H,
-		.msg_u = w->msg_u + r * DOPPLER_EDGE * 2 * H,
-		.msg_b = w->msg_b + r * 2 * H,
-		.upd_w = w->upd_w + r * H * H,
-		.upd_m = w->upd_m + r * 2 * H * H,
-		.upd_b = w->upd_b + r * H,
-		.norm_g = w->norm_g + r * H,
-		.norm_b = w->norm_b + r * H,
-		.h = a->h + r * N * H,
-		.h_next = a->h + (r + 1) * N * H,
-		.inv = a->inv,
-		.p = a->p + r * N * 2 * H,
-		.q = a->q + r * t->E * 2 * H,
-		.m = a->m + r * N * 2 * H,
-		.upd = a->upd + r * N * H,
-		.sum = a->sum + r * N * H,
-		.mean = a->mean + r * N,
-		.rstd = a->rstd + r * N,
-		.d_upd = a->d_upd,
-		.d_sum = a->d_sum,
-		.d_p = a->d_p,
-		.d_m = a->d_m,
-		.d_q = a->d_q,
-	};
+	return nn_round_at(NN_ROUND_FIRST(, &t->w, &t->a), &t->graph, t->H, DOPPLER_EDGE, r);
 }
 
 /* y[v] = the mean of h along the path that begins at v and goes on with next[v]. order: every operator after

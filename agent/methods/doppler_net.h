@@ -44,14 +44,7 @@ typedef struct doppler_input {
 #define DOPPLER_PARAMS(X)                     \
 	X(node_w, 1, DOPPLER_NODE, H, HE)     \
 	X(node_b, 1, 1, H, ZERO)              \
-	X(msg_w, R, H, 2 * H, HE)             \
-	X(msg_u, R, DOPPLER_EDGE, 2 * H, HE)  \
-	X(msg_b, R, 1, 2 * H, ZERO)           \
-	X(upd_w, R, H, H, HE)                 \
-	X(upd_m, R, 2 * H, H, HE)             \
-	X(upd_b, R, 1, H, ZERO)               \
-	X(norm_g, R, 1, H, ONE)               \
-	X(norm_b, R, 1, H, ZERO)              \
+	NN_ROUND_PARAMS(X, , R, DOPPLER_EDGE, H) \
 	X(sel_f, 1, H, H, HE)                 \
 	X(sel_h, 1, H, H, HE)                 \
 	X(sel_down, 1, H, H, HE)              \

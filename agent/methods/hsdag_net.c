@@ -13,17 +13,13 @@
 
 /* ---- layout of the blocks ---- */
 
-typedef struct param_at {
-	HSDAG_PARAMS(NN_TABLE_FIELD)
-	size_t total;
-} param_at;
+NN_TABLE_STRUCT(param_at, HSDAG_PARAMS)
 
 static param_at layout_params(const hsdag_dims *d)
 {
-	size_t F = (size_t)d->in, H = (size_t)d->hidden, D = (size_t)d->n_devs, end = 0;
-	param_at at;
+	size_t F = (size_t)d->in, H = (size_t)d->hidden, D = (size_t)d->n_devs;
+	param_at at = {0};
 	HSDAG_PARAMS(NN_TABLE_PARAM)
-	at.total = end;
 	return at;
 }
 
@@ -66,17 +62,12 @@ static param_at layout_params(const hsdag_dims *d)
 	X(d_edge_x, 1, E * H) \
 	X(d_edge_y, 1, E * H)
 
-typedef struct acts_at {
-	HSDAG_ACTS(NN_TABLE_FIELD)
-	size_t total;
-} acts_at;
+NN_TABLE_STRUCT(acts_at, HSDAG_ACTS)
 
 static acts_at layout_acts(size_t N, size_t E, size_t H)
 {
-	acts_at at;
-	size_t end = 0;
+	acts_at at = {0};
 	HSDAG_ACTS(NN_TABLE_ACT)
-	at.total = end;
 	return at;
 }
 

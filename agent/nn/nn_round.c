@@ -3,6 +3,29 @@
 
 #include <string.h>
 
+nn_round nn_round_at(nn_round at, const nn_edges *g, size_t H, size_t width, size_t r)
+{
+	size_t n = g->n_nodes;
+	at.msg_w += r * H * 2 * H;
+	at.msg_u += r * width * 2 * H;
+	at.msg_b += r * 2 * H;
+	at.upd_w += r * H * H;
+	at.upd_m += r * 2 * H * H;
+	at.upd_b += r * H;
+	at.norm_g += r * H;
+	at.norm_b += r * H;
+	at.h += r * n * H;
+	at.h_next = at.h + n * H;
+	at.p += r * n * 2 * H;
+	at.q += r * g->n_edges * 2 * H;
+	at.m += r * n * 2 * H;
+	at.upd += r * n * H;
+	at.sum += r * n * H;
+	at.mean += r * n;
+	at.rstd += r * n;
+	return at;
+}
+
 void nn_round_forward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const nn_round *at,
                       const nn_real w[restrict], nn_real a[restrict])
 {

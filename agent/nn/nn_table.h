@@ -1,9 +1,10 @@
-/* Blocks of numbers laid out by a table: one list X(...) of a network's parameters, one of its activations,
- * gives the struct of offsets, the layout, the initial values and, where there are checkpoints, the names.
- *   parameters:  X(name, copies, rows, columns, initial values), the last one of ZERO, ONE, HE, PART, SMALL
- *                activations: X(name, copies, size of one)
- * The expressions may use whatever is in scope where the table is expanded; at is the struct of offsets and
- * end the size so far. */
+/* Blocks of numbers laid out by a table. A network has a list X(...) of its parameters and one of its
+ * activations. The list gives the struct of offsets, the layout, the initial values and, where there are
+ * checkpoints, the names.
+ *   parameters   X(name, copies, rows, columns, rule): rule is ZERO, ONE, HE, PART or SMALL
+ *   activations  X(name, copies, size of one)
+ * The expressions may use whatever is in scope where the list is expanded. There, `at` is the struct of
+ * offsets. */
 #ifndef BERTH_NN_TABLE_H
 #define BERTH_NN_TABLE_H
 
@@ -20,19 +21,24 @@ void nn_init_block(nn_real w[], size_t n, size_t rows, nn_init_rule rule, berth_
 
 #define NN_TABLE_SIZE(copies, rows, columns) ((size_t)(copies) * (size_t)(rows) * (size_t)(columns))
 
-/* For X: a field of the struct of offsets. */
-#define NN_TABLE_FIELD(name, ...) size_t name;
+/* Struct of the offsets of a list; total: elements of the block. */
+#define NN_TABLE_FIELD(tensor, ...) size_t tensor;
+#define NN_TABLE_STRUCT(name, LIST)      \
+	typedef struct name {            \
+		LIST(NN_TABLE_FIELD)     \
+		size_t total;            \
+	} name;
 
-/* For X: the offset of a tensor of parameters, of an activation. */
-#define NN_TABLE_PARAM(name, copies, rows, columns, init) \
-	at.name = end;                                    \
-	end += NN_TABLE_SIZE(copies, rows, columns);
+/* Fills `at` from a list of parameters, of activations. */
 #define NN_TABLE_ACT(name, copies, size) \
-	at.name = end;                   \
-	end += (size_t)(copies) * (size_t)(size);
+	at.name = at.total;              \
+	at.total += (size_t)(copies) * (size_t)(size);
+#define NN_TABLE_PARAM(name, copies, rows, columns, rule) \
+	at.name = at.total;                               \
+	at.total += NN_TABLE_SIZE(copies, rows, columns);
 
-/* For X: initial values in w of the offsets at. */
-#define NN_TABLE_INIT(name, copies, rows, columns, init) \
-	nn_init_block(w + at.name, NN_TABLE_SIZE(copies, rows, columns), (size_t)(rows), NN_INIT_##init, rng);
+/* For X: initial values, in w. */
+#define NN_TABLE_INIT(name, copies, rows, columns, rule) \
+	nn_init_block(w + at.name, NN_TABLE_SIZE(copies, rows, columns), (size_t)(rows), NN_INIT_##rule, rng);
 
 #endif

@@ -11,43 +11,22 @@
 /* ---- layout of the blocks ---- */
 
 /* Offsets of the parameters in their block. */
-typedef struct param_at {
-	POLICY_PARAMS(NN_TABLE_FIELD)
-	size_t total;
-} param_at;
+NN_TABLE_STRUCT(param_at, POLICY_PARAMS)
 
 static param_at layout_params(const policy_dims *d)
 {
-	param_at at;
-	size_t end = 0;
+	param_at at = {0};
 	POLICY_PARAMS(NN_TABLE_PARAM)
-	at.total = end;
 	return at;
 }
 
-/* The activations, X(name, copies, size of one): N nodes, E edges, D devices, H hidden. From d_logit on:
- * scratch of the backward pass. */
+/* The activations, X(name, copies, size of one): N nodes, E edges, D devices, H hidden. From d_score_z
+ * on: scratch of the backward pass. */
 #define POLICY_ACTS(X)           \
 	X(node_a, 1, N * H)      \
-	X(node_h, R + 1, N * H)  \
-	X(node_inv, 1, N * 2)    \
-	X(node_p, R, N * 2 * H)  \
-	X(node_q, R, E * 2 * H)  \
-	X(node_m, R, N * 2 * H)  \
-	X(node_upd, R, N * H)    \
-	X(node_sum, R, N * H)    \
-	X(node_mean, R, N)       \
-	X(node_rstd, R, N)       \
+	NN_ROUND_ACTS(X, node_, R, N, E, H) \
 	X(dev_a, 1, D * H)       \
-	X(dev_h, 2, D * H)       \
-	X(dev_inv, 1, D * 2)     \
-	X(dev_p, 1, D * 2 * H)   \
-	X(dev_q, 1, D * D * 2 * H) \
-	X(dev_m, 1, D * 2 * H)   \
-	X(dev_upd, 1, D * H)     \
-	X(dev_sum, 1, D * H)     \
-	X(dev_mean, 1, D)        \
-	X(dev_rstd, 1, D)        \
+	NN_ROUND_ACTS(X, dev_, 1, D, D * D, H) \
 	X(score_n, 1, N * H)     \
 	X(score_d, 1, D * H)     \
 	X(score_z, 1, N * D * H) \
@@ -57,24 +36,16 @@ static param_at layout_params(const policy_dims *d)
 	X(d_score_d, 1, D * H)   \
 	X(d_node_h, 1, N * H)    \
 	X(d_dev_h, 1, D * H)     \
-	X(d_a, 1, (N + D) * H)   \
-	X(d_sum, 1, (N + D) * H) \
-	X(d_p, 1, (N + D) * 2 * H) \
-	X(d_m, 1, (N + D) * 2 * H) \
-	X(d_q, 1, (E + D * D) * 2 * H)
+	NN_ROUND_SCRATCH(X, N + D, E + D * D, H)
 
-typedef struct acts_at {
-	POLICY_ACTS(NN_TABLE_FIELD)
-	size_t total;
-} acts_at;
+NN_TABLE_STRUCT(acts_at, POLICY_ACTS)
 
 static acts_at layout_acts(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs)
 {
 	size_t N = (size_t)n_nodes, E = (size_t)n_edges, D = (size_t)n_devs, H = (size_t)d->hidden,
-	       R = (size_t)d->rounds, end = 0;
-	acts_at at;
+	       R = (size_t)d->rounds;
+	acts_at at = {0};
 	POLICY_ACTS(NN_TABLE_ACT)
-	at.total = end;
 	return at;
 }
 
@@ -165,68 +136,6 @@ berth_status policy_input_check(const policy_dims *d, const policy_input *in, be
 	return BERTH_OK;
 }
 
-/* ---- rounds of messages ---- */
-
-static nn_round node_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g,
-                           size_t r)
-{
-	size_t N = g->n_nodes, H = (size_t)d->hidden;
-	return (nn_round){
-		.msg_w = w->node_msg_w + r * H * 2 * H,
-		.msg_u = w->node_msg_u + r * (size_t)d->edge_in * 2 * H,
-		.msg_b = w->node_msg_b + r * 2 * H,
-		.upd_w = w->node_upd_w + r * H * H,
-		.upd_m = w->node_upd_m + r * 2 * H * H,
-		.upd_b = w->node_upd_b + r * H,
-		.norm_g = w->node_norm_g + r * H,
-		.norm_b = w->node_norm_b + r * H,
-		.h = a->node_h + r * N * H,
-		.h_next = a->node_h + (r + 1) * N * H,
-		.inv = a->node_inv,
-		.p = a->node_p + r * N * 2 * H,
-		.q = a->node_q + r * g->n_edges * 2 * H,
-		.m = a->node_m + r * N * 2 * H,
-		.upd = a->node_upd + r * N * H,
-		.sum = a->node_sum + r * N * H,
-		.mean = a->node_mean + r * N,
-		.rstd = a->node_rstd + r * N,
-		.d_upd = a->d_a,
-		.d_sum = a->d_sum,
-		.d_p = a->d_p,
-		.d_m = a->d_m,
-		.d_q = a->d_q,
-	};
-}
-
-static nn_round dev_round(const policy_dims *d, const param_at *w, const acts_at *a, const nn_edges *g)
-{
-	return (nn_round){
-		.msg_w = w->dev_msg_w,
-		.msg_u = w->dev_msg_u,
-		.msg_b = w->dev_msg_b,
-		.upd_w = w->dev_upd_w,
-		.upd_m = w->dev_upd_m,
-		.upd_b = w->dev_upd_b,
-		.norm_g = w->dev_norm_g,
-		.norm_b = w->dev_norm_b,
-		.h = a->dev_h,
-		.h_next = a->dev_h + g->n_nodes * (size_t)d->hidden,
-		.inv = a->dev_inv,
-		.p = a->dev_p,
-		.q = a->dev_q,
-		.m = a->dev_m,
-		.upd = a->dev_upd,
-		.sum = a->dev_sum,
-		.mean = a->dev_mean,
-		.rstd = a->dev_rstd,
-		.d_upd = a->d_a,
-		.d_sum = a->d_sum,
-		.d_p = a->d_p,
-		.d_m = a->d_m,
-		.d_q = a->d_q,
-	};
-}
-
 /* ---- the network ---- */
 
 typedef struct net {
@@ -255,6 +164,16 @@ static net net_of(const policy_dims *d, const policy_input *in)
 		.w = layout_params(d),
 		.a = layout_acts(d, in->n_nodes, in->n_edges, in->n_devs),
 	};
+}
+
+static nn_round node_round(const net *t, size_t r)
+{
+	return nn_round_at(NN_ROUND_FIRST(node_, &t->w, &t->a), &t->graph, t->H, t->edge_in, r);
+}
+
+static nn_round dev_round(const net *t)
+{
+	return nn_round_at(NN_ROUND_FIRST(dev_, &t->w, &t->a), &t->devices, t->H, t->link_in, 0);
 }
 
 /* y = relu(x @ w1 + b1) @ w2 + b2, with the hidden layer kept in a. */
@@ -315,13 +234,13 @@ void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_
                   nn_real a[restrict])
 {
 	net t = net_of(d, in);
-	nn_round dev = dev_round(d, &t.w, &t.a, &t.devices);
+	nn_round dev = dev_round(&t);
 	nn_inverse_degrees(&t.graph, a + t.a.node_inv);
 	nn_inverse_degrees(&t.devices, a + t.a.dev_inv);
 	mlp_forward(t.N, t.node_in, t.H, a + t.a.node_h, a + t.a.node_a, in->node_x, w + t.w.node_w1,
 	            w + t.w.node_b1, w + t.w.node_w2, w + t.w.node_b2);
 	for (size_t r = 0; r < t.R; r++) {
-		nn_round node = node_round(d, &t.w, &t.a, &t.graph, r);
+		nn_round node = node_round(&t, r);
 		nn_round_forward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a);
 	}
 	mlp_forward(t.D, t.dev_in, t.H, a + t.a.dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1,
@@ -333,7 +252,7 @@ void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_
 /* From d_score_z or d_score_n up to d_dev_h, see POLICY_ACTS. */
 static void clear_backward(const net *t, nn_real a[], size_t from)
 {
-	memset(a + from, 0, (t->a.d_a - from) * sizeof *a);
+	memset(a + from, 0, (t->a.d_upd - from) * sizeof *a);
 }
 
 void policy_backward_begin(const policy_dims *d, const policy_input *in, nn_real a[])
@@ -346,17 +265,18 @@ void policy_backward_end(const policy_dims *d, const nn_real w[restrict], const 
                          nn_real a[restrict], const nn_real dkeys[], nn_real dw[restrict])
 {
 	net t = net_of(d, in);
-	nn_round dev = dev_round(d, &t.w, &t.a, &t.devices);
+	nn_round dev = dev_round(&t);
 	pairs_backward(&t, w, in->pair_x, a, dkeys, dw);
 	nn_round_backward(&t.devices, t.H, t.link_in, in->link_x, &dev, w, a, a + t.a.d_dev_h, dw);
 	mlp_backward(t.D, t.dev_in, t.H, dw + t.w.dev_w1, dw + t.w.dev_b1, dw + t.w.dev_w2, dw + t.w.dev_b2,
-	             a + t.a.d_a, a + t.a.d_dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1, w + t.w.dev_w2);
+	             a + t.a.d_upd, a + t.a.d_dev_h, a + t.a.dev_a, in->dev_x, w + t.w.dev_w1,
+	             w + t.w.dev_w2);
 	for (size_t r = t.R; r-- > 0;) {
-		nn_round node = node_round(d, &t.w, &t.a, &t.graph, r);
+		nn_round node = node_round(&t, r);
 		nn_round_backward(&t.graph, t.H, t.edge_in, in->edge_x, &node, w, a, a + t.a.d_node_h, dw);
 	}
 	mlp_backward(t.N, t.node_in, t.H, dw + t.w.node_w1, dw + t.w.node_b1, dw + t.w.node_w2,
-	             dw + t.w.node_b2, a + t.a.d_a, a + t.a.d_node_h, a + t.a.node_a, in->node_x,
+	             dw + t.w.node_b2, a + t.a.d_upd, a + t.a.d_node_h, a + t.a.node_a, in->node_x,
 	             w + t.w.node_w1, w + t.w.node_w2);
 }
 

@@ -42,34 +42,20 @@ typedef struct policy_input {
 	                        depend on it */
 } policy_input;
 
-/* The model as in nn_table.h, with the dimensions as d. This table gives the layout of the block, the
- * initial values and the names in checkpoints. Weights are stored (in, out); the two halves of a message's
- * columns are its two directions. */
+/* The model as in nn_table.h and nn_round.h, with the dimensions as d. This table gives the layout of the
+ * block, the initial values and the names in checkpoints. Weights are stored (in, out). The two halves of a
+ * message's columns are its two directions. */
 #define POLICY_PARAMS(X)                                      \
 	X(node_w1, 1, d->node_in, d->hidden, HE)              \
 	X(node_b1, 1, 1, d->hidden, ZERO)                     \
 	X(node_w2, 1, d->hidden, d->hidden, HE)               \
 	X(node_b2, 1, 1, d->hidden, ZERO)                     \
-	X(node_msg_w, d->rounds, d->hidden, 2 * d->hidden, HE) \
-	X(node_msg_u, d->rounds, d->edge_in, 2 * d->hidden, HE) \
-	X(node_msg_b, d->rounds, 1, 2 * d->hidden, ZERO)      \
-	X(node_upd_w, d->rounds, d->hidden, d->hidden, HE)    \
-	X(node_upd_m, d->rounds, 2 * d->hidden, d->hidden, HE) \
-	X(node_upd_b, d->rounds, 1, d->hidden, ZERO)          \
-	X(node_norm_g, d->rounds, 1, d->hidden, ONE)          \
-	X(node_norm_b, d->rounds, 1, d->hidden, ZERO)         \
+	NN_ROUND_PARAMS(X, node_, d->rounds, d->edge_in, d->hidden) \
 	X(dev_w1, 1, d->dev_in, d->hidden, HE)                \
 	X(dev_b1, 1, 1, d->hidden, ZERO)                      \
 	X(dev_w2, 1, d->hidden, d->hidden, HE)                \
 	X(dev_b2, 1, 1, d->hidden, ZERO)                      \
-	X(dev_msg_w, 1, d->hidden, 2 * d->hidden, HE)         \
-	X(dev_msg_u, 1, d->link_in, 2 * d->hidden, HE)        \
-	X(dev_msg_b, 1, 1, 2 * d->hidden, ZERO)               \
-	X(dev_upd_w, 1, d->hidden, d->hidden, HE)             \
-	X(dev_upd_m, 1, 2 * d->hidden, d->hidden, HE)         \
-	X(dev_upd_b, 1, 1, d->hidden, ZERO)                   \
-	X(dev_norm_g, 1, 1, d->hidden, ONE)                   \
-	X(dev_norm_b, 1, 1, d->hidden, ZERO)                  \
+	NN_ROUND_PARAMS(X, dev_, 1, d->link_in, d->hidden) \
 	X(score_node, 1, d->hidden, d->hidden, HE)            \
 	X(score_dev, 1, d->hidden, d->hidden, HE)             \
 	X(score_pair, 1, d->pair_in, d->hidden, HE)           \
