@@ -153,8 +153,8 @@ static int64_t separation_broken(const berth_problem *p, const int32_t *op_dev, 
 	return broken;
 }
 
-/* Of each operator, as bits a piece: has it, or one that leads to it, met the piece; has a path left the
- * piece on its way to it. Backwards the same over what it leads to. The last row is scratch. */
+/* Of each operator, a bit for each piece. met: the operator, or one that leads to it, is in the piece. left:
+ * a path to it has left the piece. Backwards the same over what it leads to. The last row is scratch. */
 typedef struct traces {
 	const berth_problem *p;
 	size_t words;
@@ -186,7 +186,7 @@ static void join(const traces *t, int32_t op, int32_t from)
 	}
 }
 
-/* Bring op's row to what leads to it, itself not counted; its neighbours there are done. */
+/* Bring op's row to what leads to it, without op itself. The neighbours that lead to it are done. */
 static void arrive(const traces *t, int32_t op)
 {
 	const berth_graph *g = t->p->g;
@@ -204,7 +204,7 @@ static bool reenters(const traces *t, int32_t op, int32_t dev)
 	return has(t->left + (size_t)op * t->words, piece_of(t->p, op, dev));
 }
 
-/* Count op itself, which has arrived, on dev (-1: not decided, it counts as whatever does no harm). */
+/* Count op itself, which has arrived, on dev. -1: not decided; it counts as whatever does no harm. */
 static void settle(const traces *t, int32_t op, int32_t dev)
 {
 	uint64_t *met = t->met + (size_t)op * t->words, *left = t->left + (size_t)op * t->words;
@@ -253,11 +253,12 @@ void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, 
 
 typedef struct solver {
 	const berth_problem *p;
-	const int32_t *wanted;   /* [n_ops] or NULL */
-	bool pieces;             /* contiguity too */
-	int32_t n, *coloc, *tried; /* [n] the colocation groups to decide, in order; devices tried of each */
-	int32_t *op_dev;         /* [n_ops] -1: not decided */
-	int32_t *sep_dev_taken;  /* [n_seps][n_devs] operators there */
+	const int32_t *wanted;  /* [n_ops] or NULL */
+	bool pieces;            /* contiguity too */
+	int32_t n, *coloc;      /* [n] the colocation groups to decide, in order */
+	int32_t *tried;         /* [n] devices tried of each */
+	int32_t *op_dev;        /* [n_ops] -1: not decided */
+	int32_t *sep_dev_taken; /* [n_seps][n_devs] operators there */
 	uint64_t *scratch;
 } solver;
 
@@ -341,7 +342,7 @@ static int32_t n_legal(const berth_problem *p, int32_t coloc)
 	return n;
 }
 
-/* Separated colocation groups by falling need (fewest legal devices), then, with pieces, the others in
+/* Separated colocation groups, those with fewest legal devices first. Then, with pieces, the others in
  * topological order of their first operator. */
 static void queue_colocs(solver *s, bool *queued)
 {
@@ -406,9 +407,9 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
 typedef struct mender {
 	const berth_problem *p;
 	const int32_t *wanted;
-	const int32_t *fixed;   /* [n_ops] devices of separated colocation groups; -1: free */
-	int32_t *op_dev;        /* [n_ops] */
-	bool *bound;            /* [n_colocs] */
+	const int32_t *fixed; /* [n_ops] devices of separated colocation groups; -1: free */
+	int32_t *op_dev;      /* [n_ops] */
+	bool *bound;          /* [n_colocs] */
 	uint64_t *scratch;
 } mender;
 
@@ -419,8 +420,8 @@ static void put(mender *m, int32_t coloc, int32_t dev)
 	m->bound[coloc] = true;
 }
 
-/* A legal device that op does not re-enter: the wanted one, that of a neighbour it comes from, the fastest;
- * else the wanted one. */
+/* A legal device that op does not re-enter: the wanted one, else that of a producer, else the fastest. Where
+ * there is none, op stays. */
 static int32_t choose(const mender *m, const traces *t, int32_t op)
 {
 	const berth_problem *p = m->p;
@@ -447,10 +448,8 @@ static bool pass(mender *m, bool backwards)
 	traces t = new_traces(p, backwards, m->scratch);
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t op = p->coloc_op[p->coloc_off[u]];
-		put(m, u,
-		    m->fixed[op] >= 0                  ? m->fixed[op]
-		    : coloc_legal(p, u, m->wanted[op]) ? m->wanted[op]
-		                                       : m->op_dev[op]);
+		int32_t dev = coloc_legal(p, u, m->wanted[op]) ? m->wanted[op] : m->op_dev[op];
+		put(m, u, m->fixed[op] >= 0 ? m->fixed[op] : dev);
 		m->bound[u] = m->fixed[op] >= 0;
 	}
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -463,7 +462,7 @@ static bool pass(mender *m, bool backwards)
 	return berth_constraints_broken(p, m->op_dev, m->scratch) == 0;
 }
 
-/* All colocation groups on dev where they can be; op_dev keeps legal devices for the rest. */
+/* All colocation groups on dev where they can be. op_dev keeps legal devices for the rest. */
 static bool pass_on(mender *m, int32_t dev, int32_t *trial)
 {
 	for (int32_t op = 0; op < m->p->n_ops; op++)

@@ -1,36 +1,38 @@
-/* The rules that a placement must keep beside memory, in one place:
- *   pin, forbid     of one operator and one device;
- *   colocate        operators of one group stand on one device: a colocation group;
- *   separate        operators of one group stand on different devices;
- *   contiguous      a device's operators are one piece: no path of the graph leaves the device and comes
- *                   back to it;
- *   memory_bytes    of a device, less its margin: dev_limit_bytes of the problem; what is held is the
+/* The rules that a placement must keep, in one place.
+ *   pin, forbid     Of one operator and one device.
+ *   colocate        Operators of one group stand on one device.
+ *   separate        Operators of one group stand on different devices.
+ *   contiguous      A device's operators are one piece: no path of the graph leaves the device and comes
+ *                   back to it.
+ *   memory_bytes    Of a device, less its margin: dev_limit_bytes of the problem. What is held is the
  *                   simulator's to tell.
  *
- * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups, so that a
- * method keeps them by moving colocation groups among legal devices. Separation and contiguity join
- * colocation groups: they are counted by a score (berth_eval), so that searches prefer placements that keep
- * them, and mended (berth_constraints_mend) where a method's answer breaks them. */
+ * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups. A method keeps
+ * them by moving colocation groups among legal devices. Separation and contiguity join colocation groups.
+ * They are counted by a score (berth_eval), so that searches prefer placements that keep them. Where a
+ * method's answer breaks them, it is mended (berth_constraints_mend). */
 #ifndef BERTH_CONSTRAINTS_H
 #define BERTH_CONSTRAINTS_H
 
 #include "problem_tables.h"
 
 /* Fill the parts of a problem that stand for rules: colocation groups, op_dev_legal, separation groups,
- * dev_limit_bytes. g, s and op_dev_time_ns are set. Fails: BERTH_EFORMAT (a pin to a device that the system
- * lacks), BERTH_ENOMEM. */
+ * dev_limit_bytes. g, s and op_dev_time_ns are set. tmp is scratch, not reset.
+ * Fails: BERTH_EFORMAT (a pin to a device that the system lacks), BERTH_ENOMEM. */
 berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err);
 
 /* Do pin and forbidden devices of op itself allow dev, and can it run there? */
 bool berth_op_allows(const berth_problem *p, int32_t op, int32_t dev);
+
+/* Is dev one of the devices forbidden to op? */
 bool berth_op_forbids(const berth_problem *p, int32_t op, int32_t dev);
 
 /* Scratch words that the functions below need. */
 size_t berth_constraints_scratch(const berth_problem *p);
 
-/* How often op_dev breaks separation (operators beyond the first of their group on a device) and contiguity
- * (operators that a path re-enters their device by); 0: kept. scratch [berth_constraints_scratch]. O(ops +
- * edges) where p->coupled, else 0 at once. */
+/* How often op_dev breaks separation and contiguity; 0: both are kept. Separation is broken by each operator
+ * beyond the first of its group on a device, contiguity by each operator at which a path re-enters its
+ * device. scratch [berth_constraints_scratch]. O(ops + edges) where p->coupled, else 0 at once. */
 int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch);
 
 /* The operators that break contiguity: breaks [n_ops] is set to 1 or 0. As above. */
@@ -42,14 +44,15 @@ void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, 
 berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict,
                                      berth_err *err);
 
-/* Mend separation and contiguity of a placement that keeps the other rules: separated colocation groups
- * first, then in topological order each colocation group stays where it is wanted unless its device was left
- * on a path to it, and else goes to a device that no path to it has left: that of a producer if possible,
- * else the fastest.
- *   op_dev  [n_ops] in and out
- * Units keep together and on legal devices; *kept tells whether all rules hold now. tmp is scratch. Fails:
- * BERTH_ENOMEM. Passes of O((ops + edges) * devs / 64), then an exact search within a bounded number of
- * steps. */
+/* Mend separation and contiguity of a placement that keeps the other rules. Separated colocation groups come
+ * first. Then, in topological order, each group stays where it is wanted, unless its device was left on a
+ * path to it. Else it goes to a device that no path to it has left: that of a producer if possible, or the
+ * fastest.
+ *   op_dev   [n_ops] in and out; groups stay together and on legal devices
+ *   kept     do all rules hold now?
+ *   tmp      scratch
+ * Fails: BERTH_ENOMEM. Passes of O((ops + edges) * devs / 64), then an exact search within a bounded number
+ * of steps. */
 berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
                                     berth_err *err);
 

@@ -22,20 +22,22 @@ typedef struct line {
 
 typedef struct happening {
 	int64_t time;
-	int32_t what; /* operators end, then n_ops + device is free again, then n_ops + n_devs + tensor has
-	                 arrived */
+	/* an operator ends; from n_ops on: a device is free again; from n_ops + n_devs on: a tensor has
+	 * arrived */
+	int32_t what;
 } happening;
 
 typedef struct placeto {
 	const berth_problem *p;
 	int64_t gap_ns, now;
 	const int32_t *op_dev;
-	int32_t *op_waits;               /* [n_ops] */
-	line *dev, *bus;                 /* [n_devs] */
-	int32_t *op_prev, *op_next, *tensor_prev, *tensor_next;
-	int64_t *op_since, *tensor_since; /* ready, requested */
-	int64_t *dev_load, *bus_load;    /* [n_devs] */
-	happening *heap;                 /* [n_ops + n_devs + n_tensors] */
+	int32_t *op_waits; /* [n_ops] inputs not there yet, and 1 until the run begins */
+	line *dev, *bus;   /* [n_devs] */
+	int32_t *op_prev, *op_next, *tensor_prev, *tensor_next; /* [n_ops], [n_tensors] in their lines */
+	int64_t *op_since;            /* [n_ops] ready */
+	int64_t *tensor_since;        /* [n_tensors] requested */
+	int64_t *dev_load, *bus_load; /* [n_devs] */
+	happening *heap;              /* [n_ops + n_devs + n_tensors] */
 	int32_t n_heap;
 } placeto;
 
@@ -98,7 +100,7 @@ static void join(line *l, int32_t item, int64_t now, int64_t *since, int32_t *pr
 	*(next[item] >= 0 ? &prev[next[item]] : &l->tail) = item;
 }
 
-/* The first of the line; -1: nobody, or it is busy. */
+/* Take the first of the line; -1: nobody waits, or it is busy. */
 static int32_t serve(line *l, int32_t *prev, const int32_t *next)
 {
 	int32_t item = l->busy ? -1 : l->head;

@@ -21,26 +21,30 @@
 
 typedef struct tarnawski {
 	const berth_problem *p;
-	double *op_s;          /* [n_ops][n_devs] */
+	double *op_s;           /* [n_ops][n_devs] */
 	double *dev_s_per_byte; /* [n_devs] of an accelerator's link; < 0: a CPU */
 	const int32_t *op_dev;
-	/* blocks: visits and CPU operators, in which everything ends together */
+	/* Blocks: visits and CPU operators. Everything in a block ends together. */
 	int32_t n_blocks;
-	int32_t *op_block;     /* [n_ops] */
-	int32_t *visit;        /* [n_ops] number of its visit on its accelerator */
-	int32_t *left; /* [n_ops][n_devs] visits of each accelerator that are over before it, by its inputs */
-	int32_t *dev_visits, *dev_base; /* [n_devs] visits; block of the first */
-	int32_t *block_dev;    /* [n_ops] */
+	int32_t *op_block;   /* [n_ops] */
+	int32_t *visit;      /* [n_ops] number of its visit on its accelerator */
+	int32_t *left;       /* [n_ops][n_devs] visits of each accelerator that its inputs say are over */
+	int32_t *dev_visits; /* [n_devs] */
+	int32_t *dev_base;   /* [n_devs] block of the first visit */
+	int32_t *block_dev;  /* [n_ops] by block */
 	int32_t *waits, *queue, *seen; /* [n_ops] by block */
-	int32_t *off, *member; /* [n_ops+2], [n_ops] operators by block */
-	double *ready_s, *work_s, *end_s; /* [n_ops] by block: inputs there; transfers and computing; end */
-	double *load_s;        /* [n_devs] */
-	int32_t *taken_by;     /* [n_devs] tensor that was last taken in */
-	int32_t *open_visit;   /* [n_devs] block that takes operators; -1 */
+	int32_t *off, *member;         /* [n_ops+2], [n_ops] operators by block */
+	double *ready_s;     /* [n_ops] by block: inputs there */
+	double *work_s;      /* [n_ops] by block: transfers and computing */
+	double *end_s;       /* [n_ops] by block */
+	double *load_s;      /* [n_devs] */
+	int32_t *taken_by;   /* [n_devs] tensor that was last taken in */
+	int32_t *open_visit; /* [n_devs] block that takes operators; -1 */
 } tarnawski;
 
 /* ---- set-up ---- */
 
+/* Of the first link of dev to a CPU, else of its first link. */
 static double link_bandwidth(const berth_system *s, int32_t dev)
 {
 	double first = INFINITY;
@@ -53,6 +57,7 @@ static double link_bandwidth(const berth_system *s, int32_t dev)
 	return first;
 }
 
+/* The measured time as it was given, else the compiled one. */
 static double seconds_on(const berth_problem *p, int32_t op, int32_t dev)
 {
 	const berth_graph *g = p->g;
@@ -66,6 +71,7 @@ static double seconds_on(const berth_problem *p, int32_t op, int32_t dev)
 	return isnan(by_kind) ? (double)berth_op_time(p, op, dev) * 1e-9 : by_kind;
 }
 
+/* Below 0: dev is a CPU. */
 static double s_per_byte(const berth_problem *p, int32_t dev)
 {
 	return strcmp(p->s->dev_kind[dev], "acc") == 0 ? 1 / link_bandwidth(p->s, dev) : -1;
@@ -193,8 +199,8 @@ static void join_visits(tarnawski *t)
 	}
 }
 
-/* Visits cut in topological order: a visit takes operators until somebody needs what it makes. Their order
- * of closing is an order to run them in. */
+/* Visits cut in topological order. A visit takes operators until somebody needs what it makes. Visits can run
+ * in the order in which they close. */
 static void cut_visits(tarnawski *t)
 {
 	const berth_problem *p = t->p;
@@ -209,7 +215,8 @@ static void cut_visits(tarnawski *t)
 			int32_t from = g->tensor_producer[g->in_tensor[i]], home = t->op_dev[from];
 			if (home == dev || !is_acc(t, home) || t->visit[from] < t->open_visit[home])
 				continue;
-			for (int32_t d = 0; d < p->n_devs; d++) /* all close: none waits for a later one */
+			/* all close, so that none waits for a later one */
+			for (int32_t d = 0; d < p->n_devs; d++)
 				t->open_visit[d] = t->dev_visits[d];
 		}
 		t->visit[op] = t->open_visit[dev];

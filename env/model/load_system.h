@@ -16,8 +16,8 @@ typedef enum berth_input {
  * nothing is taken for a graph. Fails: BERTH_EIO, BERTH_EFORMAT (text that is not JSON), BERTH_ENOMEM. */
 berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err);
 
-/* The file that "system:host" stands for: the machine that berth runs on, as it was described last. Fails:
- * BERTH_EIO, BERTH_ENOMEM. */
+/* The file that "system:host" stands for: the machine that berth runs on, as it was described last.
+ * Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_err *err);
 
 /* "system:NAME", "system:host" or a berth-system file. mem holds the system; tmp is scratch, another arena

@@ -17,25 +17,30 @@ typedef struct berth_placement {
 	int64_t evaluations;
 	double value, lower_bound; /* NAN: null */
 	int32_t *op_dev;           /* [n_ops] */
-	int32_t *order; /* [n_ops] operators in a topological order that each device keeps to; NULL: none is
-	                   given */
+	/* [n_ops] operators in a topological order that each device keeps to; NULL: none is given */
+	int32_t *order;
 } berth_placement;
 
 /* An empty placement of g on s: names and digests filled in, op_dev all 0, values NAN, no order.
- * tmp is scratch, reset at exit; it must be another arena than mem. Fails: BERTH_ENOMEM. */
+ *   tmp   scratch, reset at exit; another arena than mem
+ * Fails: BERTH_ENOMEM. */
 berth_status berth_placement_new(const berth_graph *g, const berth_system *s, berth_arena *mem,
                                  berth_arena *tmp, berth_placement *out, berth_err *err);
 
-/* Every operator on a device of s; order, if any, a topological permutation of the operators. Pins, memory
- * and what a device can run are the simulator's to judge. tmp as above. Fails: BERTH_EFORMAT naming the
- * first offending operator; BERTH_ENOMEM. O(ops + edges). */
+/* Does every operator stand on a device of s, and is the order, if any, a topological permutation of the
+ * operators? Pins, memory and what a device can run are the simulator's to judge. tmp as above.
+ * Fails: BERTH_EFORMAT naming the first offending operator; BERTH_ENOMEM. O(ops + edges). */
 berth_status berth_placement_check(const berth_placement *p, const berth_graph *g, const berth_system *s,
                                    berth_arena *tmp, berth_err *err);
 
-/* Placement of g on s from JSON text; file is the name shown in messages. Only "placement" is required;
- * format and version are checked where they stand. *warning (may be NULL) = NULL, or in mem a text that says
- * that the placement was made for another graph or system. tmp as above. Fails: BERTH_EFORMAT (line:column
- * or JSON pointer; unknown words with the nearest one), BERTH_ENOMEM. out is untouched then. */
+/* Placement of g on s from JSON text. Only "placement" is required; format and version are checked where they
+ * stand.
+ *   file      the name shown in messages
+ *   tmp       as above
+ *   warning   may be NULL; set to NULL, or to a text in mem: the placement was made for another graph or
+ *             system
+ * Fails: BERTH_EFORMAT (line:column or JSON pointer; unknown words with the nearest one), BERTH_ENOMEM. out
+ * is untouched then. */
 berth_status berth_placement_parse_json(const char *file, const char *text, size_t size, const berth_graph *g,
                                         const berth_system *s, berth_arena *mem, berth_arena *tmp,
                                         berth_placement *out, const char **warning, berth_err *err);
@@ -45,9 +50,9 @@ berth_status berth_placement_read(const char *path, const berth_graph *g, const 
                                   berth_arena *mem, berth_arena *tmp, berth_placement *out,
                                   const char **warning, berth_err *err);
 
-/* Canonical JSON of a checked placement: keys in the order of the format's documentation, what is not said
- * left out, operators in the order of the graph. pretty breaks lines. Fails: BERTH_EINVAL (seed or
- * evaluations not in 0 to 2^53), BERTH_ENOMEM. */
+/* Canonical JSON of a checked placement. Keys stand in the order of the format's documentation, operators in
+ * that of the graph. What is not said is left out. pretty breaks lines.
+ * Fails: BERTH_EINVAL (seed or evaluations not in 0 to 2^53), BERTH_ENOMEM. */
 berth_status berth_placement_write_json(const berth_placement *p, const berth_graph *g, const berth_system *s,
                                         bool pretty, berth_arena *mem, const char **text, size_t *len,
                                         berth_err *err);

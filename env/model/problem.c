@@ -18,8 +18,8 @@ static bool same(const char *a, const char *b)
 
 /* ---- operator times ---- */
 
-/* Measured seconds of op on dev: 1 and *seconds (NAN: cannot run), 0 where nothing was measured. The
- * device's name goes before its kind, and that before "*". */
+/* Was op measured on dev? Then *seconds is set; NAN: it cannot run. The device's name goes before its kind,
+ * and that before "*". */
 static int measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
 {
 	int found = 0;
@@ -40,8 +40,8 @@ static int measured(const berth_graph *g, const berth_system *s, int32_t op, int
 	return found > 0;
 }
 
-/* Seconds of an operator on a device; NAN: it cannot run there. type_runs and type_eff are those of its type
- * on that device. */
+/* Seconds of an operator on a device; NAN: it cannot run there. type_runs and type_eff say what its type can
+ * do on that device. */
 static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, bool type_runs,
                          double type_eff)
 {
@@ -52,9 +52,8 @@ static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op
 	if (!type_runs || (!(peak > 0) && !(bandwidth > 0)))
 		return NAN;
 	double compute = peak > 0 ? g->op_flops[op] / (peak * type_eff) : 0;
-	double move = bandwidth > 0
-	                      ? ((double)g->op_read_bytes[op] + (double)g->op_write_bytes[op]) / bandwidth
-	                      : 0;
+	double bytes = (double)g->op_read_bytes[op] + (double)g->op_write_bytes[op];
+	double move = bandwidth > 0 ? bytes / bandwidth : 0;
 	return s->dev_op_overhead_s[dev] + fmax(compute, move);
 }
 
@@ -182,8 +181,9 @@ static int compare_keys(const void *a, const void *b)
 	                            : (x->cut_s > y->cut_s) - (x->cut_s < y->cut_s);
 }
 
-/* Classes are numbered as tensors of that kind first leave their producers in topological order: what runs
- * at about the same time has its times close together. by_bytes out [n_classes], in tmp: classes by size. */
+/* Classes are numbered as tensors of that kind first leave their producers in topological order. So what runs
+ * at about the same time has its times close together in memory. by_bytes out [n_classes], in tmp: classes by
+ * size. */
 static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_arena *mem, berth_arena *tmp,
                                  berth_err *err)
 {
@@ -251,10 +251,10 @@ static berth_status mean_transfers(berth_problem *p, berth_arena *mem, double to
 		for (size_t i = 0; i < n * n; i++)
 			sum += (double)p->class_pair_ns[(size_t)c * n * n + i];
 		if (!(sum < MAX_TOTAL_NS))
-			return berth_fail(
-				err, BERTH_EFORMAT,
-				"a tensor of %lld bytes takes %g s over all links: too long to simulate",
-				(long long)p->class_bytes[c], sum * 1e-9);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "a tensor of %lld bytes takes %g s over all links: too long to "
+			                  "simulate",
+			                  (long long)p->class_bytes[c], sum * 1e-9);
 		int64_t exact = 0;
 		for (size_t i = 0; i < n * n; i++)
 			exact += p->class_pair_ns[(size_t)c * n * n + i];
@@ -362,8 +362,8 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 	BERTH_TRY(berth_constraints_compile(p, mem, tmp, err));
 	BERTH_TRY(byte_classes(p, &by_bytes, mem, tmp, err));
 	BERTH_TRY(hop_times(p, mem, err));
-	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err)); /* by size: neighbours mostly take the
-	                                                                same routes */
+	/* classes by size: neighbours mostly take the same routes */
+	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err));
 	BERTH_TRY(mean_transfers(p, mem, total, err));
 	BERTH_TRY(priorities(p, mem, tmp, err));
 	return input_positions(p, mem, tmp, err);

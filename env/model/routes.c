@@ -1,7 +1,7 @@
-/* Routes; see routes.h. For each class and destination a tree of shortest paths, which begins as that of the
- * class before: its lengths under the new hop times are upper bounds, and rounds over all links lower them
- * until they hold (R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958). Mostly
- * one round finds them right. */
+/* Routes; see routes.h. Each class and destination has a tree of shortest paths, which begins as that of the
+ * class before. Its lengths under the new hop times are upper bounds. Rounds over all links lower them until
+ * they hold (R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958). Mostly one round
+ * finds them right. */
 #include "routes.h"
 
 #include <string.h>
@@ -110,7 +110,7 @@ static void measure(const berth_problem *p, const int64_t *link_ns, tree *t)
 	}
 }
 
-/* The best next device of v by the lengths so far; false: they did not change. */
+/* The best next device of v by the lengths so far. False: nothing changed. */
 static bool relax(const arcs *a, tree *t, int32_t v)
 {
 	int64_t least = INT64_MAX;

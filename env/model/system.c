@@ -55,11 +55,19 @@ typedef struct figure_range {
 } figure_range;
 
 static const figure_range figures[] = {
-	{"peak_flops", 1e-9, 1e30},  {"mem_bandwidth", 1e-9, 1e30}, {"efficiency", 1e-9, 1e9},
-	{"op_overhead_s", 0, 1e6}, {"op_gap_s", 0, 1e6},
-	{"memory_margin", 0, 0.999999}, {"memory_bytes", 0, 0x1p53}, {"slots", 1, BERTH_MAX_SLOTS},
-	{"idle_w", 0, 1e12},       {"busy_w", 0, 1e12},
-	{"latency_s", 0, 1e6},       {"bandwidth", 1e-9, 1e30},     {"joules_per_byte", 0, 1e12},
+	{"peak_flops", 1e-9, 1e30},
+	{"mem_bandwidth", 1e-9, 1e30},
+	{"efficiency", 1e-9, 1e9},
+	{"op_overhead_s", 0, 1e6},
+	{"op_gap_s", 0, 1e6},
+	{"memory_margin", 0, 0.999999},
+	{"memory_bytes", 0, 0x1p53},
+	{"slots", 1, BERTH_MAX_SLOTS},
+	{"idle_w", 0, 1e12},
+	{"busy_w", 0, 1e12},
+	{"latency_s", 0, 1e6},
+	{"bandwidth", 1e-9, 1e30},
+	{"joules_per_byte", 0, 1e12},
 };
 
 berth_status berth_system_figure_check(const char *key, double x, berth_err *err)
@@ -154,9 +162,9 @@ static berth_status check_link(const berth_system *s, int32_t l, berth_err *err)
 		st = berth_system_figure_check("bandwidth", s->link_bandwidth[l], err);
 	if (st == BERTH_OK)
 		st = berth_system_figure_check("joules_per_byte", s->link_joules_per_byte[l], err);
-	return st == BERTH_OK ? st
-	                      : berth_fail_in(err, st, "link from '%.80s' to '%.80s': ", s->dev_name[from],
-	                                      s->dev_name[to]);
+	if (st == BERTH_OK)
+		return st;
+	return berth_fail_in(err, st, "link from '%.80s' to '%.80s': ", s->dev_name[from], s->dev_name[to]);
 }
 
 static berth_status check_links(const berth_system *s, berth_err *err)
@@ -171,10 +179,10 @@ static berth_status check_links(const berth_system *s, berth_err *err)
 		int32_t c = s->link_channel[l];
 		BERTH_TRY(check_link(s, l, err));
 		if (c < 0 || c > n_seen || c >= s->n_channels || (c < n_seen && !s->channel_name[c]))
-			return berth_fail(
-				err, BERTH_EFORMAT,
-				"link %d: channel %d of %d is out of order or shared without a name", l, c,
-				s->n_channels);
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "link %d: channel %d of %d is out of order or shared without a "
+			                  "name",
+			                  l, c, s->n_channels);
 		n_seen += c == n_seen;
 	}
 	return n_seen == s->n_channels ? BERTH_OK

@@ -1,7 +1,6 @@
 /* The machine: devices, directed links between them and the channels that the links occupy. Plain arrays,
- * read-only once built; reading and writing files stands in system_json.h, the built-in machines in
- * systems_builtin.h. How a system and a graph give durations (rooflines, routes, rounding) is none of this
- * file's business. */
+ * read-only once built. system_json.h reads and writes files, systems_builtin.h has the built-in machines.
+ * How a system and a graph give durations is for problem.h. */
 #ifndef BERTH_SYSTEM_H
 #define BERTH_SYSTEM_H
 
@@ -10,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* By which rule a device chooses among its ready operators. GIVEN never stands in a system file: it comes
- * with a placement. */
+/* By which rule a device chooses among its ready operators. GIVEN comes with a placement. */
 typedef enum berth_order {
 	BERTH_ORDER_PRIORITY, /* largest upward rank first */
 	BERTH_ORDER_FIFO,     /* earliest ready first */
@@ -22,8 +20,8 @@ typedef enum berth_order {
 /* By which rule a channel chooses among the hops that it is to carry (with contention). */
 typedef enum berth_channel_order {
 	BERTH_CHANNELS_REQUEST, /* by request time (default) */
-	BERTH_CHANNELS_PROGRAM, /* by the producers' places in the program (or the placement's order), waiting
-	                           for the next one */
+	/* by the producers' places in the program, or in the placement's order, waiting for the next one */
+	BERTH_CHANNELS_PROGRAM,
 	BERTH_N_CHANNEL_ORDERS
 } berth_channel_order;
 
@@ -50,17 +48,17 @@ typedef struct berth_system {
 	double *dev_peak_flops;            /* FLOP/s, 0: not given */
 	double *dev_mem_bandwidth;         /* bytes/s, 0: not given */
 	double *dev_op_overhead_s;
-	int64_t *dev_memory_bytes;         /* -1: unlimited */
-	double *dev_memory_margin;         /* fraction of it that is kept free, [0, 1) */
-	bool *dev_contiguous; /* its operators are one piece: no path leaves the device and comes back */
-	int32_t *dev_slots;                /* [1, BERTH_MAX_SLOTS] */
-	double *dev_idle_w, *dev_busy_w;   /* both NAN: not given */
+	int64_t *dev_memory_bytes;       /* -1: unlimited */
+	double *dev_memory_margin;       /* fraction of it that is kept free, [0, 1) */
+	bool *dev_contiguous;            /* its operators are one piece: no path leaves it and comes back */
+	int32_t *dev_slots;              /* [1, BERTH_MAX_SLOTS] */
+	double *dev_idle_w, *dev_busy_w; /* both NAN: not given */
 
-	/* Fraction of peak_flops that operators of a type reach; the key "*" stands for every other type.
-	 * Each device has a "*": in file order, with "*": 1 put in front where the file leaves it out. */
-	int32_t *dev_eff_off;  /* [n_devs+1] into eff_ */
+	/* Fraction of peak_flops that operators of a type reach, in file order. The key "*" stands for every
+	 * other type. Each device has one: "*": 1 is put in front where the file leaves it out. */
+	int32_t *dev_eff_off; /* [n_devs+1] into eff_ */
 	const char **eff_type;
-	double *eff_value;     /* > 0; above 1 where a kernel beats the peak that was given */
+	double *eff_value; /* > 0; above 1 where a kernel beats the peak that was given */
 
 	/* Types that a device runs, in file order. */
 	bool *dev_runs_all;    /* [n_devs] no list was given: it runs every type */
@@ -72,9 +70,8 @@ typedef struct berth_system {
 	double *link_latency_s, *link_bandwidth, *link_joules_per_byte; /* joules: 0 where not given */
 	int32_t *link_of; /* [from * n_devs + to]: the link, or -1 */
 
-	/* channels [n_channels], numbered by their first link: the name that links share, or NULL for a
-	 * link's own */
-	const char **channel_name;
+	/* channels [n_channels], numbered by their first link */
+	const char **channel_name; /* the name that links share; NULL: a link's own */
 } berth_system;
 
 /* "priority", "fifo", "program", "given". */
@@ -86,17 +83,17 @@ const char *berth_channel_order_name(berth_channel_order order);
 /* Index of the device called name, or -1. O(n_devs). */
 int32_t berth_system_find_dev(const berth_system *s, const char *name);
 
-/* Efficiency of an operator type (NULL: an operator without one) on device dev: the type's own, else that of
- * "*". O(entries of dev). */
+/* Efficiency of an operator type on device dev: the type's own, else that of "*". NULL: an operator without a
+ * type. O(entries of dev). */
 double berth_system_efficiency(const berth_system *s, int32_t dev, const char *type);
 
-/* Does the list of dev (or its absence) let a type run there? A NULL type stands in no list. Measured times
- * override it; not asked here. */
+/* Does the list of dev, or its absence, let a type run there? A NULL type stands in no list. Measured times
+ * override it; they are not asked here. */
 bool berth_system_runs(const berth_system *s, int32_t dev, const char *type);
 
-/* All that the comments above promise, and that each device reaches each other one by links. Figures out of
- * range, two links for one ordered pair, busy_w < idle_w and one of the two watts without the other are
- * errors.
+/* All that the comments above promise, and that each device reaches each other one by links. Errors are also
+ * figures out of range, two links for one ordered pair, busy_w < idle_w, and one of the two watts without the
+ * other.
  *   tmp   scratch, 10 bytes per device, returned at exit
  * Fails: BERTH_EFORMAT, naming the device or the pair; BERTH_ENOMEM. O(devices * devices + links). */
 berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_err *err);

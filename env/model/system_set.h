@@ -4,17 +4,19 @@
 
 #include "system.h"
 
-/* Apply "NAME.KEY=VALUE" in place. NAME is a device, a channel that links share (all its links) or one link,
- * FROM->TO or FROM:TO. KEY is a number of the system format: peak_flops, mem_bandwidth, op_overhead_s,
- * memory_bytes, memory_margin, slots, idle_w, busy_w of devices; latency_s, bandwidth, joules_per_byte of
- * links. VALUE is the new figure, or a factor with x behind it; a factor leaves unlimited memory unlimited.
- * Fails: BERTH_EINVAL (unknown name or key, naming the nearest; a figure out of range or a factor of one
- * that is not given). s is not to be used then. Check it afterwards: watts are two figures. tmp is scratch,
- * reset at exit. BERTH_ENOMEM. */
+/* Apply "NAME.KEY=VALUE" in place.
+ *   NAME    a device; one link, FROM->TO or FROM:TO; or a channel that links share, which means all of them
+ *   KEY     a number of the system format. Of devices: peak_flops, mem_bandwidth, op_overhead_s,
+ *           memory_bytes, memory_margin, slots, idle_w, busy_w. Of links: latency_s, bandwidth,
+ *           joules_per_byte
+ *   VALUE   the new figure, or a factor with x behind it; a factor leaves unlimited memory unlimited
+ *   tmp     scratch, reset at exit
+ * Check s afterwards: watts are two figures. Fails: BERTH_EINVAL (unknown name or key, naming the nearest; a
+ * figure out of range or a factor of one that is not given), BERTH_ENOMEM. s is not to be used then. */
 berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err);
 
-/* A copy of s whose figures can be set without touching those of s; names, efficiencies and the ends of
- * links are shared. Lives in mem. Fails: BERTH_ENOMEM. */
+/* A copy of s, in mem, whose figures can be set without touching those of s. Names, efficiencies and the ends
+ * of links are shared. Fails: BERTH_ENOMEM. */
 berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err);
 
 #endif

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define HEAD(name) "{\"format\":\"berth-system\",\"version\":1,\"name\":\"" name "\","
+#define DEVICE(name, rest) "{\"name\":\"" name "\"," rest "}"
 #define CPU_EFFICIENCY                                                                                       \
 	"\"efficiency\":{\"*\":0.2,\"Conv\":0.5,\"ConvTranspose\":0.4,\"Gemm\":0.6,\"MatMul\":0.6,"          \
 	"\"Einsum\":0.5,\"LSTM\":0.4,\"GRU\":0.4,\"RNN\":0.4},"
@@ -48,25 +49,25 @@
 /* NVIDIA Tesla P4 datasheet: 5.5 TFLOP/s FP32, 192 GB/s, 8 GB, 75 W. */
 #define P4                                                                                                   \
 	"\"kind\":\"p4\",\"peak_flops\":5.5e12," GPU_EFFICIENCY                                              \
-	"\"mem_bandwidth\":1.92e11,\"memory_bytes\":8000000000,\"op_overhead_s\":7e-6,\"idle_w\":8,\"busy_"  \
-	"w\":75"
+	"\"mem_bandwidth\":1.92e11,\"memory_bytes\":8000000000,\"op_overhead_s\":7e-6,\"idle_w\":8,"         \
+	"\"busy_w\":75"
 
 /* NVIDIA Tesla T4 datasheet: 8.1 TFLOP/s FP32, 320 GB/s, 16 GB, 70 W. */
 #define T4                                                                                                   \
 	"\"kind\":\"t4\",\"peak_flops\":8.1e12," GPU_EFFICIENCY                                              \
-	"\"mem_bandwidth\":3.2e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":10,\"busy_" \
-	"w\":70"
+	"\"mem_bandwidth\":3.2e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":10,"        \
+	"\"busy_w\":70"
 
 /* NVIDIA Tesla V100 datasheet: PCIe 14 TFLOP/s FP32, 250 W; SXM2 15.7 TFLOP/s FP32, 300 W; both 900 GB/s,
  * here with 16 GB. */
 #define V100_PCIE                                                                                            \
 	"\"kind\":\"v100-pcie\",\"peak_flops\":1.4e13," GPU_EFFICIENCY                                       \
-	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":30,\"busy_"   \
-	"w\":250"
+	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":30,"          \
+	"\"busy_w\":250"
 #define V100_SXM2                                                                                            \
 	"\"kind\":\"v100-sxm2\",\"peak_flops\":1.57e13," GPU_EFFICIENCY                                      \
-	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":40,\"busy_"   \
-	"w\":300"
+	"\"mem_bandwidth\":9e11,\"memory_bytes\":16000000000,\"op_overhead_s\":7e-6,\"idle_w\":40,"          \
+	"\"busy_w\":300"
 
 /* PCI Express 3.0 x16: 8 GT/s, 128b/130b, 15.75 GB/s in each direction at once. */
 #define PCIE(a, b)                                                                                           \
@@ -80,19 +81,16 @@
 	"\",\"latency_s\":5e-6,\"bandwidth\":5e10,\"both_ways\":true,\"joules_per_byte\":6.4e-11}"
 
 /* GPUs of unlike speed and memory that talk through the CPU. */
-static const char cpu_2gpu[] =
-	HEAD("cpu+2gpu") "\"devices\":[{\"name\":\"cpu0\"," XEON_6148 "},{\"name\":\"gpu0\"," P100
-			 "},{\"name\":\"gpu1\"," P4 "}],"
-			 "\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "]}";
+static const char cpu_2gpu[] = HEAD("cpu+2gpu")
+	"\"devices\":[" DEVICE("cpu0", XEON_6148) "," DEVICE("gpu0", P100) "," DEVICE("gpu1", P4) "],"
+	"\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "]}";
 
 /* Four equal GPUs, each joined to each (as in an NVIDIA DGX Station). The host takes no operators. */
-static const char gpus[] = HEAD(
-	"4gpu") "\"devices\":[{\"name\":\"gpu0\"," V100_SXM2 "},{\"name\":\"gpu1\"," V100_SXM2
-		"},{\"name\":\"gpu2\"," V100_SXM2 "},{\"name\":\"gpu3\"," V100_SXM2 "}],"
-		"\"links\":[" NVLINK("gpu0", "gpu1") "," NVLINK("gpu0", "gpu2") "," NVLINK(
-			"gpu0", "gpu3") "," NVLINK("gpu1", "gpu2") "," NVLINK("gpu1",
-                                                                              "gpu3") "," NVLINK("gpu2",
-                                                                                                 "gpu3") "]}";
+static const char gpus[] = HEAD("4gpu")
+	"\"devices\":[" DEVICE("gpu0", V100_SXM2) "," DEVICE("gpu1", V100_SXM2) ","
+	DEVICE("gpu2", V100_SXM2) "," DEVICE("gpu3", V100_SXM2) "],"
+	"\"links\":[" NVLINK("gpu0", "gpu1") "," NVLINK("gpu0", "gpu2") "," NVLINK("gpu0", "gpu3") ","
+	NVLINK("gpu1", "gpu2") "," NVLINK("gpu1", "gpu3") "," NVLINK("gpu2", "gpu3") "]}";
 
 /* A small SoC at 16-bit precision, after the NVIDIA Jetson Xavier NX (datasheet DA-09366-001: six Carmel
  * cores; 384 CUDA cores at 1.1 GHz; two NVDLA engines; 8 GB of 128-bit LPDDR4x at 1600 MHz, 51.2 GB/s; 15 W
@@ -102,37 +100,34 @@ static const char gpus[] = HEAD(
  * How the 8 GB are cut into shares, and how the 15 W, is an assumption. */
 #define DRAM(a, b)                                                                                           \
 	"{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":4e-6,\"bandwidth\":2.56e10,\"both_ways\":true,"  \
-	                                  "\"shared\":\"dram\",\"joules_per_byte\":6.4e-11}"
-static const char edge[] = HEAD(
-	"edge") "\"devices\":[{\"name\":\"cpu0\",\"kind\":\"carmel\",\"peak_flops\":1.344e11," CPU_EFFICIENCY
-		"\"mem_bandwidth\":3e10,\"memory_bytes\":3000000000,\"op_overhead_s\":2e-6,\"idle_w\":0.8,"
-                "\"busy_w\":5},"
-		"{\"name\":\"gpu0\",\"kind\":\"volta-384\",\"peak_flops\":1.6896e12," GPU_EFFICIENCY
-		"\"mem_bandwidth\":4.5e10,\"memory_bytes\":3000000000,\"op_overhead_s\":1.5e-5,\"idle_w\":0."
-                "5,\"busy_w\":7},"
-		"{\"name\":\"npu0\",\"kind\":\"nvdla\",\"peak_flops\":2.25e12,\"efficiency\":{\"*\":0.3,"
-                "\"Conv\":0.75,\"ConvTranspose\":0.5,\"Gemm\":0.5},"
-		"\"mem_bandwidth\":2e10,\"memory_bytes\":1000000000,\"op_overhead_s\":3e-5,\"slots\":2,"
-		"\"runs\":[\"Conv\",\"ConvTranspose\",\"Gemm\",\"BatchNormalization\",\"Relu\",\"LeakyRelu\","
-                "\"PRelu\",\"Clip\",\"Sigmoid\",\"Tanh\",\"MaxPool\","
-		"\"AveragePool\",\"GlobalAveragePool\",\"Add\",\"Sub\",\"Mul\",\"Max\",\"Min\",\"Concat\","
-                "\"LRN\"],\"idle_w\":0.2,\"busy_w\":3}],"
-		"\"links\":[" DRAM("cpu0", "gpu0") "," DRAM("cpu0", "npu0") "," DRAM("gpu0", "npu0") "]}";
+	"\"shared\":\"dram\",\"joules_per_byte\":6.4e-11}"
+static const char edge[] = HEAD("edge")
+	"\"devices\":["
+	"{\"name\":\"cpu0\",\"kind\":\"carmel\",\"peak_flops\":1.344e11," CPU_EFFICIENCY
+	"\"mem_bandwidth\":3e10,\"memory_bytes\":3000000000,\"op_overhead_s\":2e-6,"
+	"\"idle_w\":0.8,\"busy_w\":5},"
+	"{\"name\":\"gpu0\",\"kind\":\"volta-384\",\"peak_flops\":1.6896e12," GPU_EFFICIENCY
+	"\"mem_bandwidth\":4.5e10,\"memory_bytes\":3000000000,\"op_overhead_s\":1.5e-5,"
+	"\"idle_w\":0.5,\"busy_w\":7},"
+	"{\"name\":\"npu0\",\"kind\":\"nvdla\",\"peak_flops\":2.25e12,"
+	"\"efficiency\":{\"*\":0.3,\"Conv\":0.75,\"ConvTranspose\":0.5,\"Gemm\":0.5},"
+	"\"mem_bandwidth\":2e10,\"memory_bytes\":1000000000,\"op_overhead_s\":3e-5,\"slots\":2,"
+	"\"runs\":[\"Conv\",\"ConvTranspose\",\"Gemm\",\"BatchNormalization\",\"Relu\",\"LeakyRelu\","
+	"\"PRelu\",\"Clip\",\"Sigmoid\",\"Tanh\",\"MaxPool\",\"AveragePool\",\"GlobalAveragePool\","
+	"\"Add\",\"Sub\",\"Mul\",\"Max\",\"Min\",\"Concat\",\"LRN\"],"
+	"\"idle_w\":0.2,\"busy_w\":3}],"
+	"\"links\":[" DRAM("cpu0", "gpu0") "," DRAM("cpu0", "npu0") "," DRAM("gpu0", "npu0") "]}";
 
 /* Two servers of different age, joined by 10 gigabit Ethernet (IEEE 802.3ae, 1.25 GB/s) that carries one
  * message at a time. */
-static const char hetero_cluster[] = HEAD(
-	"hetero-cluster") "\"devices\":[{\"name\":\"cpu0\"," XEON_6148 "},{\"name\":\"gpu0\"," V100_PCIE
-			  "},{\"name\":\"gpu1\"," V100_PCIE "},"
-			  "{\"name\":\"cpu1\"," XEON_2650V4 "},{\"name\":\"gpu2\"," T4
-			  "},{\"name\":\"gpu3\"," T4 "}],"
-			  "\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "," PCIE(
-				  "cpu1", "gpu2") "," PCIE("cpu1",
-                                                           "gpu3") ","
-								   "{\"from\":\"cpu0\",\"to\":\"cpu1\","
-                                                                   "\"latency_s\":3e-5,\"bandwidth\":1.25e9,"
-                                                                   "\"both_ways\":true,\"shared\":"
-                                                                   "\"ethernet\",\"joules_per_byte\":8e-9}]}";
+static const char hetero_cluster[] = HEAD("hetero-cluster")
+	"\"devices\":[" DEVICE("cpu0", XEON_6148) "," DEVICE("gpu0", V100_PCIE) ","
+	DEVICE("gpu1", V100_PCIE) "," DEVICE("cpu1", XEON_2650V4) "," DEVICE("gpu2", T4) ","
+	DEVICE("gpu3", T4) "],"
+	"\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "," PCIE("cpu1", "gpu2") ","
+	PCIE("cpu1", "gpu3") ","
+	"{\"from\":\"cpu0\",\"to\":\"cpu1\",\"latency_s\":3e-5,\"bandwidth\":1.25e9,\"both_ways\":true,"
+	"\"shared\":\"ethernet\",\"joules_per_byte\":8e-9}]}";
 
 static const berth_system_row rows[] = {
 	{"cpu+2gpu", "a server CPU, a 16 GB and an 8 GB GPU of unlike speed on PCIe 3"},
