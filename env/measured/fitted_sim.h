@@ -13,8 +13,8 @@ typedef struct berth_fitted_sim {
 	berth_sim *sim;
 } berth_fitted_sim;
 
-/* Graph g on system s with the times and links of a profile. Arrays live in mem; *out stays where it is, as
- * its problem points into it; tmp is scratch. Fails: BERTH_ENOMEM, as berth_problem_new. */
+/* Graph g on system s with the times and links of a profile. Arrays live in mem; tmp is scratch. *out must
+ * not be moved, as its problem points into it. Fails: as berth_problem_new. */
 berth_status berth_fitted_sim_profiled(const berth_profile *profile, const berth_graph *g,
                                        const berth_system *s, berth_arena *mem, berth_arena *tmp,
                                        berth_fitted_sim *out, berth_err *err);
@@ -23,8 +23,8 @@ berth_status berth_fitted_sim_profiled(const berth_profile *profile, const berth
 berth_status berth_fitted_sim_calibrated(const berth_calibration *c, berth_arena *mem, berth_arena *tmp,
                                          berth_fitted_sim *out, berth_err *err);
 
-/* Fit the calibration to all runs that it has taken in, and its links too: the simulator of that. before and
- * after as by berth_calibration_fit. out->s may not be the calibration's own system. */
+/* Fit times, cuts and links to all runs that the calibration has taken in, and make the simulator of that.
+ * before and after are those of berth_calibration_fit. The calibration's own system cannot be out->s. */
 berth_status berth_fitted_sim_refit(berth_calibration *c, berth_arena *mem, berth_arena *tmp, double *before,
                                     double *after, berth_fitted_sim *out, berth_err *err);
 

@@ -12,12 +12,12 @@ struct berth_journal {
 	const char *path;
 	FILE *file;
 	char *text;             /* what was there, line ends as 0; NULL: nothing */
-	size_t len, at;         /* of it; the next question */
+	size_t len, at;         /* its length; where the next question stands */
 	int32_t replayed;
 };
 
-/* Up to the last whole pair of lines after the first line; line ends become 0. 0: not even the first is
- * whole. */
+/* Where the last whole pair of lines after the first line ends. 0: not even the first line is whole. Line
+ * ends become 0. */
 static size_t cut_torn_end(char *text, size_t size)
 {
 	size_t whole = 0, lines = 0;
@@ -29,7 +29,7 @@ static size_t cut_torn_end(char *text, size_t size)
 	return whole;
 }
 
-/* Without the failures at the end: whatever ended that run may have passed. */
+/* The length without the failures at the end. Whatever ended that run may have passed. */
 static size_t cut_last_failures(const char *text, size_t first, size_t len)
 {
 	static const char failed[] = "{\"failed\":";

@@ -116,8 +116,8 @@ void berth_measured_close(berth_measured *m)
 
 /* ---- questions ---- */
 
-/* A question about the loaded graph: what it says, and what is read from its answer. A kind of question sets
- * the fields that its put and read use. */
+/* A question about the loaded graph: what it says, and where its answer goes. Each kind of question sets the
+ * fields that its put and read use. */
 typedef struct question question;
 struct question {
 	const char *what; /* "do" of the protocol */
@@ -127,9 +127,9 @@ struct question {
 	const int32_t *dev; /* [n_devs] devices that the engine must have; of a placement one an operator */
 	int32_t n_devs;
 	bool of_model;      /* it asks for runs of the whole model, which count */
-	bool twice;         /* ask once more where the engine fails: that shall not cost a whole profile */
+	bool twice;         /* ask once more where the engine fails, which shall not cost a whole profile */
 	int32_t warmup, repeats;
-	const int32_t *order, *ops; /* [n_ops] NULL: the engine's; [n] NULL: all */
+	const int32_t *order, *ops; /* [n_ops], NULL: the engine's. [n], NULL: all */
 	const int64_t *bytes;       /* [n] */
 	int32_t n, threads;
 	double speed;

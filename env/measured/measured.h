@@ -1,9 +1,9 @@
-/* The measured environment: a graph, loaded by an engine, whose placements are really run. It is the
- * client's half of the protocol in docs/formats.md: it asks in the terms of a graph and a system, and
- * believes no answer that cannot be true. A dead engine is started again by the next call.
+/* The measured environment: an engine loads a graph and really runs its placements. This is the client's half
+ * of the protocol in docs/formats.md. It asks in the terms of a graph and a system, and believes no answer
+ * that cannot be true. The next call starts a dead engine again.
  *
- * Times are the engine's own, in seconds. Where "cannot be true" needs a clock: the samples of an answer
- * cannot last longer than the answer took. */
+ * Times are the engine's own, in seconds. The samples of an answer cannot last longer than the answer took:
+ * what says so is not believed. */
 #ifndef BERTH_MEASURED_H
 #define BERTH_MEASURED_H
 
@@ -18,10 +18,10 @@ typedef struct berth_measured_cfg {
 	const char *model;      /* where the graph comes from, as on the command line */
 	const char *const *dim; /* [n_dims] sizes of symbolic dimensions, "NAME=N" */
 	int32_t n_dims;
-	double load_s;          /* limit for loading; default 300 */
-	double answer_s;        /* limit for any other answer; default 120 */
-	berth_journal *journal; /* what was asked and answered, for going on with a killed run; NULL: none */
-	int32_t max_starts; /* starts of the engine, the first included, before it is given up; default 20 */
+	double load_s;          /* limit for loading, default 300 */
+	double answer_s;        /* limit for any other answer, default 120 */
+	berth_journal *journal; /* what was asked and answered, to go on with a killed run; NULL: none */
+	int32_t max_starts;     /* starts before the engine is given up, the first included; default 20 */
 } berth_measured_cfg;
 
 typedef struct berth_measured {
@@ -35,10 +35,10 @@ typedef struct berth_measured {
 	int32_t n_engine_devs;
 	const char **engine_dev; /* [n_engine_devs] names, as heard first */
 	int32_t *dev_engine;    /* [n_devs] device of the engine; -1: it has none of that name */
-	int32_t *engine_sys;    /* [n_engine_devs] device of the system; -1 */
-	int64_t runs;           /* runs of the whole model that were asked for so far, warm-up included */
+	int32_t *engine_sys;    /* [n_engine_devs] device of the system; -1: it has none of that name */
+	int64_t runs;           /* runs of the whole model asked for so far, warm-up included */
 	int32_t failures;       /* answers that were none */
-	bool unwritten;         /* the journal could not be written: to go on would lose what is measured */
+	bool unwritten;         /* the journal could not be written: going on would lose measurements */
 } berth_measured;
 
 /* Operators that ran as one piece on one device. Times [n_samples] from the start of the run. */
@@ -51,8 +51,9 @@ typedef struct berth_segment {
 typedef struct berth_measurement {
 	int32_t n_samples, n_segments;
 	double *wall_s, *cpu_s; /* [n_samples] makespan; CPU seconds of all workers, NAN: not said */
-	double *strain;         /* [n_samples] wall seconds for each CPU second of the work, near 1 on a quiet
-	                           machine; NAN: not said */
+	/* [n_samples] Wall seconds for each CPU second of the work. Near 1 on a quiet machine. NAN: not
+	 * said. */
+	double *strain;
 	berth_segment *segment; /* none for a run of the whole model */
 	double max_difference;  /* of the outputs from the unsplit model's; NAN: not said */
 	berth_spread wall;
@@ -78,57 +79,58 @@ typedef struct berth_transfer_row {
 	double *wall_s;         /* [n] */
 } berth_transfer_row;
 
-/* What the engine takes for a run and for a piece beside the operators, median; NAN: not said. */
+/* What the engine takes for a run and for a segment beside the operators, in the median. NAN: not said. */
 typedef struct berth_engine_overheads {
 	double run_s, segment_s;
 } berth_engine_overheads;
 
 berth_measured_cfg berth_measured_cfg_default(void);
 
-/* Start the engine and load the graph (g NULL: none, for transfers alone). mem holds it all, g and s are
- * borrowed. Fails: as berth_engine_start; BERTH_EFORMAT (a model that the engine cannot run), BERTH_ENOMEM.
- * Always berth_measured_close it. */
+/* Start the engine and load the graph. g NULL: no graph, for transfers alone. mem holds it all; g and s are
+ * borrowed. Always berth_measured_close it. Fails: as berth_engine_start; BERTH_EFORMAT (a model that the
+ * engine cannot run), BERTH_ENOMEM. */
 berth_status berth_measured_open(const berth_measured_cfg *cfg, const berth_graph *g, const berth_system *s,
                                  berth_arena *mem, berth_measured *out, berth_err *err);
 void berth_measured_close(berth_measured *m);
 
 /* Run a placement: warmup times unseen, then repeats times.
- *   op_dev  [n_ops]   order  [n_ops] topological, in which each device keeps its operators, or NULL: the
- *           engine's own order
- * The measurement lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_EINFEASIBLE (a
- * device that the engine lacks or has lost), BERTH_EFORMAT (outputs unlike the unsplit model's, a model it
- * cannot run so), BERTH_EIO and BERTH_ELIMIT (the engine died, hung or lied), BERTH_ENOMEM. */
+ *   op_dev  [n_ops]
+ *   order   [n_ops] topological; each device keeps its operators in it. NULL: the engine's own order
+ * The measurement lives in mem. tmp is scratch, another arena, reset at exit.
+ * Fails: BERTH_EINFEASIBLE (a device that the engine lacks or has lost), BERTH_EFORMAT (outputs unlike the
+ * unsplit model's, or a model that it cannot run so), BERTH_EIO and BERTH_ELIMIT (the engine died, hung or
+ * lied), BERTH_ENOMEM. */
 berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const int32_t *order,
                                 int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
                                 berth_measurement *out, berth_err *err);
 
-/* When each operator starts and ends in a run of a placement, as berth_measured_run asks for it: one run
- * more, which may be slower than the others. rows [*n] in mem; *n = 0: the engine does not tell. An operator
- * stands in them at most once. Fails: as berth_measured_run. */
+/* When each operator starts and ends in a run of a placement. It is one run more, asked for as by
+ * berth_measured_run, and may be slower than the others. rows [*n] live in mem. *n = 0: the engine does not
+ * tell. An operator stands in them at most once. Fails: as berth_measured_run. */
 berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, const int32_t *order,
                                       berth_arena *mem, berth_arena *tmp, berth_operator_time **rows,
                                       int32_t *n, berth_err *err);
 
-/* Run the unsplit model as the engine does by itself, on `threads` threads (0: as many as it likes). As
- * above. */
+/* Run the unsplit model as the engine does by itself, on so many threads (0: as many as it likes). Else as
+ * berth_measured_run. */
 berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats,
                                   berth_arena *mem, berth_arena *tmp, berth_measurement *out, berth_err *err);
 
-/* Profile operators ops[n] (NULL: all) on device dev. rows [n] in mem, in that order. An engine that dies of
- * it, or lies, is asked once more. */
+/* Profile operators ops[n] (NULL: all) on device dev. rows [n] live in mem, in that order. An engine that
+ * dies of it, or lies, is asked once more. Fails: as berth_measured_run. */
 berth_status berth_measured_profile(berth_measured *m, const int32_t *ops, int32_t n, int32_t dev,
                                     int32_t warmup, int32_t repeats, berth_arena *mem, berth_arena *tmp,
                                     berth_profile_row **rows, berth_engine_overheads *overheads,
                                     berth_err *err);
 
-/* Time transfers between devices of sizes bytes[n]. rows [n]. An engine that dies of it is asked once more.
- */
+/* Time transfers of bytes[n] between two devices. rows [n] live in mem. An engine that dies of it, or lies,
+ * is asked once more. Fails: as berth_measured_run. */
 berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t to, const int64_t *bytes,
                                       int32_t n, int32_t repeats, berth_arena *mem, berth_arena *tmp,
                                       berth_transfer_row **rows, berth_err *err);
 
-/* Change the speed of a device from now on, as a fraction of what it was at the engine's start: for trying
- * out adaptation. */
+/* Change the speed of a device from now on, to a fraction of what it was at the engine's start. It is for
+ * trying out adaptation. Fails: as berth_measured_run. */
 berth_status berth_measured_set_speed(berth_measured *m, int32_t dev, double speed, berth_arena *tmp,
                                       berth_err *err);
 

@@ -18,8 +18,8 @@ static double middle(const double *sorted, int32_t n)
 	return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
 }
 
-/* How many samples at either end can be left out: the largest k with 2 P(B <= k - 1) <= 0.05. Beyond
- * MOST_COUNTED by the normal distribution, as 2^-n is soon no number any more. */
+/* How many samples at either end can be left out: the largest k with 2 P(B <= k - 1) <= 0.05. Above
+ * MOST_COUNTED samples it is by the normal distribution, as 2^-n is soon too small for a number. */
 static int32_t left_out(int32_t n)
 {
 	if (n > MOST_COUNTED)

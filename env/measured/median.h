@@ -8,22 +8,23 @@
 
 typedef struct berth_spread {
 	double median;
-	double low, high; /* interval of the median by order statistics, 95 % or more where n >= 6; below that
-	                     from the least to the largest sample */
-	double mad;       /* median absolute deviation from the median */
+	/* Interval of the median by order statistics, of 95 % or more. Of fewer than 6 samples it goes from
+	 * the least to the largest. */
+	double low, high;
+	double mad; /* median absolute deviation from the median */
 } berth_spread;
 
-/* Of x[n], n >= 1, finite. Order statistics: the number of samples below the true median is binomial(n,
- * 1/2), so that the k-th from either end cover it with probability 1 - 2 P(B <= k - 1). x is not changed;
- * tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
+/* Of x[n], n >= 1, finite. The number of samples below the true median is binomial(n, 1/2). So the k-th
+ * samples from either end cover it with probability 1 - 2 P(B <= k - 1). x is not changed. tmp is scratch,
+ * reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth_spread *out, berth_err *err);
 
 /* (high - low) / median; 0 for a median of 0. */
 double berth_spread_width(const berth_spread *s);
 
-/* The line y = start + slope * x through n points by the median of the slopes between pairs of different x
- * (Theil 1950, Sen 1968) and the median of what is left; neither below 0. tmp: n * n numbers. Fails:
- * BERTH_ENOMEM. O(n * n log n). */
+/* A line y = start + slope * x through n points (Theil 1950, Sen 1968). The slope is the median of the slopes
+ * between pairs of different x. The start is the median of what is left. Neither is below 0. tmp: n * n
+ * numbers. Fails: BERTH_ENOMEM. O(n * n log n). */
 berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start,
                                 double *slope, berth_err *err);
 

@@ -27,8 +27,7 @@ static double line(const work *w, int32_t op)
 	return t;
 }
 
-/* Coordinate descent on the sum of (line / seconds - 1)^2, coefficients >= 0: three numbers, so that it
- * needs no more. */
+/* Coordinate descent on the sum of (line / seconds - 1)^2, coefficients >= 0. Three numbers need no more. */
 static void fit_line(work *w, const double *seconds)
 {
 	double a[TERMS][TERMS] = {{0}}, b[TERMS] = {0};

@@ -136,7 +136,8 @@ static int32_t common_divisor(int32_t a, int32_t b)
 	return b ? common_divisor(b, a % b) : a;
 }
 
-/* Operators in a stride near the golden section, so that a limit of time leaves out some of all kinds. */
+/* A stride near the golden section through the operators. A limit of time then leaves out some of all
+ * kinds. */
 static int32_t stride(int32_t n)
 {
 	int32_t step = (int32_t)((double)n * 0.618) + 1;

@@ -1,4 +1,4 @@
-/* The profile of a graph on a system by an engine: times of operators on devices, figures of links. */
+/* The profile of a graph on a system by an engine: times of operators on devices, and figures of links. */
 #ifndef BERTH_PROFILE_H
 #define BERTH_PROFILE_H
 
@@ -12,7 +12,7 @@ const char *berth_source_name(berth_source s);
 
 typedef struct berth_profiled {
 	berth_source source;
-	berth_cached x; /* of a predicted one: wall alone, low to high being its error bar */
+	berth_cached x; /* a predicted one has a wall alone, and low to high is its error bar */
 } berth_profiled;
 
 typedef struct berth_link_fit {
@@ -22,7 +22,7 @@ typedef struct berth_link_fit {
 
 typedef struct berth_profile_cfg {
 	int32_t warmup, repeats;    /* default 2, 9 */
-	double time_s;              /* profile no further operators after that many seconds; 0: all */
+	double time_s;              /* stop profiling operators after that many seconds; 0: profile all */
 	berth_profile_cache *cache; /* NULL: none */
 	const char *engine;         /* key of the cache: the engine, its version and options */
 	void (*progress)(void *ctx, const char *what, int32_t done, int32_t of); /* NULL: none */
@@ -39,8 +39,8 @@ typedef struct berth_profile {
 
 berth_profile_cfg berth_profile_cfg_default(void);
 
-/* Operators with the same description are measured once. The profile lives in mem; tmp is scratch. Fails: as
- * berth_measured_profile. */
+/* Time operators and links. Operators with the same description are measured once. The profile lives in mem;
+ * tmp is scratch. Fails: as berth_measured_profile. */
 berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem,
                                berth_arena *tmp, berth_profile *out, berth_err *err);
 

@@ -1,6 +1,6 @@
-/* Measured times, kept between runs in an SQLite file: keyed by the engine with its version, the device as
- * the engine describes it, and the operator as profile.h describes it (type, sizes of all that goes in and
- * out, work). */
+/* Measured times, kept between runs in an SQLite file. The key has three parts: the engine with its version,
+ * the device as the engine describes it, and the operator as profile.c describes it (type, work, and the
+ * sizes of all that goes in and out). */
 #ifndef BERTH_PROFILE_CACHE_H
 #define BERTH_PROFILE_CACHE_H
 

@@ -1,10 +1,9 @@
-/* Linear least squares with a prior: y = X beta + noise, where each row says how large its noise is and each
- * unknown is known beforehand to be about so and so (ridge regression, Hoerl & Kennard 1970, with a mean and
- * a deviation of its own for each unknown). What the rows do not tell stays at its mean; what they tell of
- * several unknowns together is shared among them by their deviations.
+/* Linear least squares with a prior: y = X beta + noise. Each row says how large its noise is. Each unknown
+ * has a mean and a deviation that are known beforehand. That is ridge regression (Hoerl & Kennard 1970)
+ * with a mean and a deviation of its own for each unknown. What the rows do not tell stays at its mean.
+ * What they tell of several unknowns together is shared among them by their deviations.
  *
- * Solved by conjugate gradients for least squares (Hestenes & Stiefel 1952), in units of deviations.
- * */
+ * Solved by conjugate gradients for least squares (Hestenes & Stiefel 1952), in units of deviations. */
 #ifndef BERTH_RIDGE_H
 #define BERTH_RIDGE_H
 
@@ -31,13 +30,13 @@ typedef struct berth_ridge {
 /* No rows; means 0, deviations 1. All lives in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_ridge_new(int32_t n_cols, berth_arena *mem, berth_ridge *out, berth_err *err);
 
-/* A row: what was observed, and the size of its noise (> 0). Coefficients of that row follow; those of one
- * column add up. */
+/* Add a row: what was observed, and the size of its noise (> 0). berth_ridge_put then sets coefficients of
+ * that row; those of one column add up. */
 berth_status berth_ridge_row(berth_ridge *r, double y, double noise, berth_err *err);
 berth_status berth_ridge_put(berth_ridge *r, int32_t col, double x, berth_err *err);
 
-/* beta, by at most that many steps; ends before where the slope has fallen to 1e-10 of what it was. O(steps
- * * entries). tmp is scratch. Fails: BERTH_ENOMEM. */
+/* Find beta by at most that many steps. It ends earlier once the slope has fallen to 1e-10 of what it was.
+ * tmp is scratch. Fails: BERTH_ENOMEM. O(steps * entries). */
 berth_status berth_ridge_solve(berth_ridge *r, int32_t steps, berth_arena *tmp, berth_err *err);
 
 #endif

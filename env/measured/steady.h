@@ -4,9 +4,10 @@
 
 #include "measured.h"
 
-/* How often to run: warmup times unseen, then least times; where the interval of the median is wider than
- * width (relative to the median), twice as often, and so on up to most times, or as often as an answer has
- * time for. Each turn's samples stand by themselves, so that what disturbed an earlier one is gone. */
+/* How often to run. The first turn runs warmup times unseen, then least times. Where the interval of the
+ * median is wider than width (relative to the median), another turn runs twice as often, and so on up to most
+ * times, or as often as an answer has time for. Each turn's samples stand by themselves, so that what
+ * disturbed an earlier turn is gone. */
 typedef struct berth_steady_cfg {
 	int32_t warmup, least, most;
 	double width;
