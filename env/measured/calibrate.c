@@ -159,7 +159,7 @@ static bool calm(const berth_measurement *m, int32_t sample, double max_strain)
 	return !(max_strain > 0 && m->strain[sample] > max_strain);
 }
 
-/* Median time of segment k over the calm samples; its hand-offs, if any, are kept. NAN: no calm sample. */
+/* Median time of segment k over the calm samples; NAN: there is none. keep: so are its hand-offs, if any. */
 static berth_status observe(berth_calibration *c, reader *r, int32_t k, double max_strain, bool keep,
                             double *room, berth_arena *tmp, double *seconds, berth_err *err)
 {
@@ -310,8 +310,8 @@ static double segment_error(const berth_calibration *c)
 /* Where the unknowns of the equations stand. */
 typedef struct unknowns {
 	int32_t device, type, op, own;              /* factors of times */
-	int32_t every_cut, type_cut, tensor_cut;    /* costs of cuts; a constant and a share of bytes each, of
-	                                               each side */
+	/* Costs of cuts: a constant and a share of bytes each, for each side. */
+	int32_t every_cut, type_cut, tensor_cut;
 	int32_t n_types, n;
 } unknowns;
 
@@ -329,8 +329,8 @@ static unknowns lay_out(const berth_calibration *c)
 	return u;
 }
 
-/* How far each unknown is expected from its mean: figures of a kind, not of a model. Fits change little
- * within a factor of three (docs/measured.md). */
+/* How far each unknown is expected from its mean. These figures belong to no machine or model: fits change
+ * little within a factor of three (docs/measured.md). */
 static void expect(const unknowns *u, berth_ridge *r)
 {
 	static const double device = 3, type = 0.5, op = 0.3, own = 0.05, every_cut = 1, type_cut = 0.2,
@@ -533,8 +533,7 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 
 /* ---- following ---- */
 
-/* By what factor the segments of device d differ from their prediction, taken together; 1 where it ran
- * none. */
+/* By what factor the segments of device d, taken together, differ from their prediction. 1: it ran none. */
 static double drift(const berth_calibration *c, const berth_observed *o, int32_t n, int32_t d)
 {
 	double want = 0, have = 0;
