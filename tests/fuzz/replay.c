@@ -7,9 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define TARGET(name) int name(const uint8_t *data, size_t size);
+#include "fuzz_targets.h"
+#undef TARGET
 
-static int run_file(const char *path)
+typedef int target(const uint8_t *data, size_t size);
+
+#define TARGET(name) {#name, name},
+static const struct {
+	const char *name;
+	target *run;
+} targets[] = {
+#include "fuzz_targets.h"
+};
+
+static int run_file(target *run, const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	if (!f || fseek(f, 0, SEEK_END) != 0) {
@@ -29,13 +41,13 @@ static int run_file(const char *path)
 	if (!exact)
 		exit(1);
 	memcpy(exact, data, (size_t)size);
-	LLVMFuzzerTestOneInput(exact, (size_t)size);
+	run(exact, (size_t)size);
 	free(exact);
 	free(data);
 	return 1;
 }
 
-static int run_folder(const char *path, DIR *dir)
+static int run_folder(target *run, const char *path, DIR *dir)
 {
 	int n = 0;
 	for (struct dirent *e; (e = readdir(dir));) {
@@ -43,7 +55,7 @@ static int run_folder(const char *path, DIR *dir)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(file, sizeof file, "%s/%s", path, e->d_name);
-		n += run_file(file);
+		n += run_file(run, file);
 	}
 	closedir(dir);
 	return n;
@@ -52,9 +64,13 @@ static int run_folder(const char *path, DIR *dir)
 int main(int argc, char **argv)
 {
 	int n = 0;
-	for (int i = 1; i < argc; i++) {
+	target *run = NULL;
+	for (size_t i = 0; argc > 1 && i < sizeof targets / sizeof *targets; i++)
+		if (strcmp(argv[1], targets[i].name) == 0)
+			run = targets[i].run;
+	for (int i = 2; run && i < argc; i++) {
 		DIR *dir = opendir(argv[i]);
-		n += dir ? run_folder(argv[i], dir) : run_file(argv[i]);
+		n += dir ? run_folder(run, argv[i], dir) : run_file(run, argv[i]);
 	}
 	printf("%d inputs replayed\n", n);
 	return n ? 0 : 1;
