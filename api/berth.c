@@ -4,14 +4,13 @@
 #include "berth.h"
 
 #include "check.h"
-#include "file.h"
+#include "exporters.h"
 #include "load.h"
 #include "load_system.h"
 #include "solve.h"
 #include "policy_file.h"
 #include "system_json.h"
 #include "timeline.h"
-#include "trace.h"
 #include "train.h"
 
 #include <math.h>
@@ -391,20 +390,12 @@ const char *berth_plan_violation(const berth_plan *plan, int32_t i)
 	return plan->v.broken.item[i].message;
 }
 
-static berth_status write_trace(const berth_plan *plan, const char *path, berth_arena *mem, berth_arena *tmp,
-                                berth_err *err)
-{
-	const char *text;
-	size_t len;
-	BERTH_TRY(check_runs(plan, err));
-	BERTH_TRY(berth_trace_write(&plan->p, &plan->t, mem, tmp, &text, &len, err));
-	return berth_file_write(path, text, len, err);
-}
-
 berth_status berth_plan_trace(const berth_plan *plan, const char *path, berth_err *err)
 {
 	berth_arena mem = {0}, tmp = {0};
-	berth_status st = write_trace(plan, path, &mem, &tmp, err);
+	berth_export_source x = {plan->p.g, plan->p.s, plan->placement.op_dev, &plan->p, &plan->t};
+	BERTH_TRY(check_runs(plan, err));
+	berth_status st = berth_export("trace", &x, path, &mem, &tmp, err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return st;

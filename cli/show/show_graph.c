@@ -1,6 +1,6 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "coarsen.h"
-#include "dot.h"
+#include "exporters.h"
 #include "file.h"
 #include "graph_json.h"
 #include "group_loss.h"
@@ -494,12 +494,10 @@ static berth_status print_op(cli *c, const view *v, const char *name, berth_err 
 static berth_status write_dot(cli *c, const show_args *a, const view *v, berth_err *err)
 {
 	berth_placement p = {0};
-	const char *text;
-	size_t size;
 	if (a->placement)
 		BERTH_TRY(cli_placement_read(c, a->placement, &v->g, &v->s, &p, err));
-	BERTH_TRY(berth_graph_write_dot(&v->g, &v->s, p.op_dev, &c->mem, &text, &size, err));
-	return berth_file_write(a->dot, text, size, err);
+	berth_export_source x = {.g = &v->g, .s = &v->s, .op_dev = p.op_dev};
+	return berth_export("dot", &x, a->dot, &c->mem, &c->tmp, err);
 }
 
 static berth_status write_json(cli *c, const show_args *a, const view *v, berth_err *err)

@@ -1,6 +1,7 @@
 /* berth simulate: what a given placement costs. */
 #include "bounds.h"
 #include "budget.h"
+#include "exporters.h"
 #include "file.h"
 #include "graph_load.h"
 #include "placement.h"
@@ -9,7 +10,6 @@
 #include "simulate_whatif.h"
 #include "system_set.h"
 #include "text.h"
-#include "trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -209,13 +209,11 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 
 static berth_status write_trace(cli *c, const args *a, const state *s, berth_err *err)
 {
-	const char *text;
-	size_t len;
+	berth_export_source x = {&s->g, &s->s, s->placement.op_dev, &s->p, &s->t};
 	if (!s->t.r.runs)
 		return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s",
 		                  s->v.broken.item[0].message);
-	BERTH_TRY(berth_trace_write(&s->p, &s->t, &c->mem, &c->tmp, &text, &len, err));
-	return berth_file_write(a->trace, text, len, err);
+	return berth_export("trace", &x, a->trace, &c->mem, &c->tmp, err);
 }
 
 static berth_status check_args(cli *c, args *a, berth_err *err)

@@ -1,5 +1,7 @@
-/* DOT text; see dot.h. */
-#include "dot.h"
+/* Exporter "dot": a graph as DOT text for Graphviz. One node is an operator, with its name and type. One
+ * arrow is a use of a tensor, with its size. With a placement, nodes have the colours of their devices.
+ * O(ops + edges). */
+#include "exporters.h"
 
 #include "strbuf.h"
 #include "text.h"
@@ -48,20 +50,23 @@ static void legend(berth_strbuf *b, const berth_system *s)
 	berth_strbuf_printf(b, "  }\n");
 }
 
-berth_status berth_graph_write_dot(const berth_graph *g, const berth_system *s, const int32_t *op_dev,
-                                   berth_arena *mem, const char **text, size_t *len, berth_err *err)
+static berth_status write(const berth_export_source *x, berth_arena *mem, berth_arena *tmp, const char **text,
+                          size_t *len, berth_err *err)
 {
+	const berth_graph *g = x->g;
+	const int32_t *op_dev = x->op_dev;
 	berth_strbuf b = {.mem = mem};
 	char size[32];
+	(void)tmp;
 	berth_strbuf_printf(&b, "digraph \"");
 	quoted(&b, g->name);
 	berth_strbuf_printf(
 		&b,
 		"\" {\n  node [shape=box, style=filled, fillcolor=\"#f0f0f0\", fontname=\"sans-serif\"];\n");
 	if (op_dev)
-		legend(&b, s);
+		legend(&b, x->s);
 	for (int32_t op = 0; op < g->n_ops; op++)
-		node(&b, g, s, op_dev, op);
+		node(&b, g, x->s, op_dev, op);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t from = g->tensor_producer[t], to = g->edge_consumer[e];
@@ -73,3 +78,6 @@ berth_status berth_graph_write_dot(const berth_graph *g, const berth_system *s, 
 	berth_strbuf_printf(&b, "}\n");
 	return berth_strbuf_done(&b, text, len, err);
 }
+
+const berth_exporter berth_export_dot = {"dot", "The graph for Graphviz, devices as colours", ".dot",
+                                         BERTH_EXPORT_GRAPH, write};

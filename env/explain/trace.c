@@ -1,6 +1,9 @@
-/* Trace events; see trace.h. Threads are lanes: an event takes the lowest lane of its device or channel that
- * is free when it starts. */
-#include "trace.h"
+/* Exporter "trace": a simulated timeline in the trace event format of Chrome, which Perfetto and
+ * chrome://tracing show. There are two processes, devices and channels. Each has one thread a device slot or
+ * a channel, and more where transfers overlap without contention: threads are lanes, and an event takes the
+ * lowest lane of its device or channel that is free when it starts. Operators and hops are complete events;
+ * ts and dur are microseconds with three decimals. O((ops + hops) log). */
+#include "exporters.h"
 
 #include "json.h"
 
@@ -189,9 +192,10 @@ static berth_status put_events(berth_json_out *w, const berth_problem *p, const 
 	return put_channels(w, p, t, tmp, err);
 }
 
-berth_status berth_trace_write(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
-                               berth_arena *tmp, const char **text, size_t *len, berth_err *err)
+static berth_status write(const berth_export_source *x, berth_arena *mem, berth_arena *tmp, const char **text,
+                          size_t *len, berth_err *err)
 {
+	const berth_problem *p = x->p;
 	berth_json_out w;
 	berth_json_out_init(&w, mem, false);
 	berth_json_open(&w, NULL, '{');
@@ -202,10 +206,13 @@ berth_status berth_trace_write(const berth_problem *p, const berth_timeline *t, 
 	berth_json_close(&w, '}');
 	berth_json_open(&w, "traceEvents", '[');
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = put_events(&w, p, t, tmp, err);
+	berth_status st = put_events(&w, p, x->t, tmp, err);
 	berth_arena_reset(tmp, mark);
 	BERTH_TRY(st);
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);
 }
+
+const berth_exporter berth_export_trace = {"trace", "The timeline for Perfetto and chrome://tracing", ".json",
+                                           BERTH_EXPORT_TIMELINE, write};

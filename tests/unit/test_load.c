@@ -1,5 +1,5 @@
 /* Which reader an input goes to, figures of a graph, DOT text; each with every allocation failing in turn. */
-#include "dot.h"
+#include "exporters.h"
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
@@ -80,7 +80,8 @@ static berth_status all_of_it(const char *path, berth_arena *mem, berth_arena *t
 	BERTH_TRY(berth_graph_load(path, NULL, mem, tmp, &g, NULL, err));
 	BERTH_TRY(berth_system_load("system:edge", mem, tmp, &s, err));
 	BERTH_TRY(berth_graph_stats_new(&g, mem, tmp, stats, err));
-	return berth_graph_write_dot(&g, &s, op_dev, mem, dot, &len, err);
+	berth_export_source x = {.g = &g, .s = &s, .op_dev = op_dev};
+	return berth_export_dot.write(&x, mem, tmp, dot, &len, err);
 }
 
 static void test_failing_memory(void **state)

@@ -3,6 +3,7 @@
  * every allocation failing in turn. */
 #include "check.h"
 #include "explain.h"
+#include "exporters.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "oracle.h"
@@ -10,7 +11,6 @@
 #include "support.h"
 #include "system_json.h"
 #include "system_set.h"
-#include "trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,7 +81,8 @@ static void check_trace(compiled *c, const berth_timeline *t)
 	size_t len, ops = 0, hops = 0;
 	berth_err err;
 	double sum_us = 0, ops_us = 0;
-	assert_ok(berth_trace_write(&c->p, t, &c->mem, &c->tmp, &text, &len, &err), &err);
+	berth_export_source x = {&c->g, &c->s, c->placement.op_dev, &c->p, t};
+	assert_ok(berth_export_trace.write(&x, &c->mem, &c->tmp, &text, &len, &err), &err);
 	cJSON *doc = cJSON_ParseWithLength(text, len);
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(doc, "traceEvents");
 	assert_true(cJSON_IsArray(list));
@@ -184,6 +185,28 @@ static void test_set(void **state)
 	berth_arena_free(&tmp);
 }
 
+static void test_exporters(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_export_source nothing = {0};
+	const berth_exporter *e;
+	berth_err err;
+	for (int32_t i = 0; i < berth_n_exporters; i++) {
+		const berth_exporter *x = berth_exporters[i];
+		assert_ok(berth_exporter_find(x->name, &e, &err), &err);
+		assert_ptr_equal(e, x);
+		assert_true(x->about[0] && x->suffix[0] == '.');
+		berth_status st = berth_export(x->name, &nothing, "/dev/null", &mem, &tmp, &err);
+		assert_int_equal(st, BERTH_EINVAL);
+		assert_non_null(strstr(err.msg, "needs"));
+	}
+	assert_int_equal(berth_exporter_find("dott", &e, &err), BERTH_EINVAL);
+	assert_non_null(strstr(err.msg, "did you mean 'dot'?"));
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* ---- failing memory ---- */
 
 static berth_status all_of_it(const berth_problem *p, const berth_placement *placement, berth_arena *mem,
@@ -196,7 +219,7 @@ static berth_status all_of_it(const berth_problem *p, const berth_placement *pla
 	size_t len;
 	BERTH_TRY(berth_judge(p, placement->op_dev, placement->order, NULL, mem, &t, &v, err));
 	BERTH_TRY(berth_explain(p, &t, mem, tmp, &e, err));
-	return berth_trace_write(p, &t, mem, tmp, &text, &len, err);
+	return berth_export_trace.write(&(berth_export_source){.p = p, .t = &t}, mem, tmp, &text, &len, err);
 }
 
 static void test_failing_memory(void **state)
@@ -227,6 +250,7 @@ static void test_failing_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_instances),
-	                                   cmocka_unit_test(test_set), cmocka_unit_test(test_failing_memory)};
+	                                   cmocka_unit_test(test_set), cmocka_unit_test(test_exporters),
+	                                   cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
