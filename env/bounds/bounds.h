@@ -44,7 +44,7 @@ berth_status berth_bounds_objective(const berth_problem *p, const berth_bounds *
 
 /* Is it proven that no placement keeps all limits of o? By the bound of each limited metric under the other
  * limits. As above. */
-berth_status berth_bounds_limits_conflict(const berth_problem *p, const berth_bounds *b,
+berth_status berth_bounds_limits_infeasible(const berth_problem *p, const berth_bounds *b,
                                           const berth_objective *o, berth_arena *tmp, bool *out,
                                           berth_err *err);
 

@@ -59,8 +59,9 @@ static double row(const berth_problem *p, double *cost, int32_t op, double a, do
 	return isfinite(least) ? least : 0;
 }
 
-berth_status berth_path_bound(const berth_problem *p, double latency_weight, double joule_weight,
-                              berth_arena *tmp, double *out, berth_err *err)
+/* path(A, C) of docs/proofs.md. p->has_energy where C > 0. O(edges * devs^2). */
+static berth_status path_bound(const berth_problem *p, double latency_weight, double joule_weight,
+                               berth_arena *tmp, double *out, berth_err *err)
 {
 	double *cost, longest = 0, sum = 0;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
@@ -91,7 +92,7 @@ static berth_status try_at(tuner *t, double u, double z, double *value)
 {
 	const berth_joint *j = t->j;
 	double c = j->energy + z;
-	BERTH_TRY(berth_path_bound(t->p, j->latency + u + c * t->idle_w, c, t->tmp, value, t->err));
+	BERTH_TRY(path_bound(t->p, j->latency + u + c * t->idle_w, c, t->tmp, value, t->err));
 	*value += j->load * t->load_s - (u > 0 ? u * j->most_latency : 0) - (z > 0 ? z * j->most_energy : 0);
 	return BERTH_OK;
 }
@@ -156,7 +157,7 @@ berth_status berth_path_edp(const berth_problem *p, double latency_s, double ene
 		idle_w += p->s->dev_idle_w[d];
 	for (int k = 1; k < N_LINES; k++) {
 		slope[k] = energy_j / latency_s * exp2((k - 1 - N_SLOPES / 2) * 0.5);
-		BERTH_TRY(berth_path_bound(p, slope[k] + idle_w, 1, tmp, &height[k], err));
+		BERTH_TRY(path_bound(p, slope[k] + idle_w, 1, tmp, &height[k], err));
 	}
 	least = latency_s * energy_at(height, slope, latency_s);
 	for (int a = 0; a < N_LINES; a++)

@@ -15,13 +15,9 @@
 
 #include "bounds_joint.h"
 
-/* path(A, C). p->has_energy where C > 0. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(edges *
- * devs^2). */
-berth_status berth_path_bound(const berth_problem *p, double latency_weight, double joule_weight,
-                              berth_arena *tmp, double *out, berth_err *err);
-
-/* Bound of the weighted sum under the limits of j, with the load's bound load_s. As above, some 60 times
- * where there are limits. */
+/* Bound of the weighted sum under the limits of j, with the load's bound load_s. p->has_energy holds where
+ * the energy has a weight or a limit. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(edges * devs^2),
+ * some 60 times where there are limits. */
 berth_status berth_path_joint(const berth_problem *p, const berth_joint *j, double load_s, berth_arena *tmp,
                               double *out, berth_err *err);
 

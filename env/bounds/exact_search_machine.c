@@ -12,7 +12,9 @@ static void sort_by_head(exact_search_job *job, int32_t n)
 	}
 }
 
-int64_t exact_search_one_machine(exact_search_job *job, int32_t n)
+/* Least time in which one machine does all jobs, with heads and tails, preemption allowed: a lower bound
+ * without. job is changed. 0 for none. O(n^2). */
+static int64_t one_machine(exact_search_job *job, int32_t n)
 {
 	int64_t now = 0, length = 0;
 	int32_t released = 0, done = 0;
@@ -64,7 +66,7 @@ static int64_t device_bound(berth_exact_search *x, int32_t d, int32_t n_placed, 
 			                                 tail[i * stride + (stride > 1 ? d : 0)]};
 	if (n < 2)
 		return 0;
-	return slots == 1 ? exact_search_one_machine(x->job, n) : several_machines(x->job, n, slots);
+	return slots == 1 ? one_machine(x->job, n) : several_machines(x->job, n, slots);
 }
 
 /* Least time from the arrival of a tensor at a device to the end, by its consumers there. */
@@ -140,7 +142,7 @@ int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int
 	int32_t n_moves = list_moves(x, n_placed);
 	for (int32_t c = 0; n_moves > 1 && c < x->p->s->n_channels && most < x->upper; c++) {
 		int32_t n = channel_jobs(x, c, n_moves, n_placed, head, tail, stride);
-		int64_t b = n > 1 ? exact_search_one_machine(x->job, n) : 0;
+		int64_t b = n > 1 ? one_machine(x->job, n) : 0;
 		most = b > most ? b : most;
 	}
 	return most;

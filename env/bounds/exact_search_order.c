@@ -150,9 +150,8 @@ static bool select_arcs(const berth_exact_search *x, node *s)
 	return s->lower < x->upper;
 }
 
-/* Operators of i's device, without i, that run when i starts in the earliest schedule and are not ordered
- * with it. */
-static bool in_conflict(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
+/* Do i and j, of one device, run at once in the earliest schedule, where it has too few slots? */
+static bool overlap(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
 {
 	int64_t end_i = s->head[i] + exact_search_time(x, i, x->dev[i]),
 		end_j = s->head[j] + exact_search_time(x, j, x->dev[j]);
@@ -168,13 +167,13 @@ static bool in_conflict(const berth_exact_search *x, const node *s, int32_t i, i
 	return at_once > x->p->s->dev_slots[x->dev[i]];
 }
 
-/* The open pair to branch on: one that conflicts, with the most time lost; else (any) one at all. */
+/* The open pair to branch on: one that overlaps, with the most time after it; or (any) one at all. */
 static bool choose_pair(const berth_exact_search *x, const node *s, bool any, int32_t *a, int32_t *b)
 {
 	int64_t most = -1;
 	for (int32_t i = 0; i < x->n; i++)
 		for (int32_t j = i + 1; j < x->n; j++) {
-			if (!open_pair(x, s, i, j) || !(any || in_conflict(x, s, i, j)))
+			if (!open_pair(x, s, i, j) || !(any || overlap(x, s, i, j)))
 				continue;
 			int64_t weight = s->tail[i] + s->tail[j];
 			if (weight > most) {
@@ -185,7 +184,6 @@ static bool choose_pair(const berth_exact_search *x, const node *s, bool any, in
 		}
 	return most >= 0;
 }
-
 
 /* By earliest start; of equal ones those with less above them, which is a topological order as arcs never
  * lead to an earlier start. */

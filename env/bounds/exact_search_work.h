@@ -66,10 +66,6 @@ static inline int64_t exact_search_transfer(const berth_exact_search *x, int32_t
 	                           (size_t)to];
 }
 
-/* Least time in which one machine does all jobs, with heads and tails, preemption allowed: a lower bound
- * without. job is changed. 0 for none. O(n^2). */
-int64_t exact_search_one_machine(exact_search_job *job, int32_t n);
-
 /* Lower bound of all devices and channels for operators 0 .. n_placed-1 on x->dev, heads x->head, tails
  * tail[i * stride + (stride > 1 ? dev : 0)]. */
 int64_t exact_search_machines(berth_exact_search *x, int32_t n_placed, const int64_t *head,

@@ -1,5 +1,5 @@
-/* Conflicts; see infeasible_subset.h. The set is made minimal as by U. Junker, "QuickXplain", AAAI 2004:
- * halves of the rules are proven against each other. */
+/* Infeasible subsets; see infeasible_subset.h. They are made minimal as by U. Junker, "QuickXplain", AAAI
+ * 2004: halves of the rules are proven against each other. */
 #include "infeasible_subset.h"
 
 #include "bounds.h"
@@ -257,9 +257,8 @@ static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int
 	size_t n_masks = (size_t)1 << q->n_devs;
 	bool lacks = false;
 	memset(mask_bytes, 0, n_masks * sizeof *mask_bytes);
-	for (int32_t op = 0; op < q->n_ops; op++) {
+	for (int32_t op = 0; op < q->n_ops; op++)
 		mask_bytes[could_stand(q, op, dev)] += kept_bytes(q, op);
-	}
 	for (int32_t i = 0; i < g->n_params; i++) {
 		size_t mask = 0;
 		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
@@ -314,7 +313,7 @@ static berth_status limits_lack(const finder *f, const berth_problem *q, bool *o
 	if (!berth_objective_has_limits(&o))
 		return BERTH_OK;
 	BERTH_TRY(berth_bounds_new(q, f->tmp, &b, f->err));
-	return berth_bounds_limits_conflict(q, &b, &o, f->tmp, out, f->err);
+	return berth_bounds_limits_infeasible(q, &b, &o, f->tmp, out, f->err);
 }
 
 static berth_status prove_inside(finder *f, bool *out)
@@ -375,7 +374,7 @@ static void only(finder *f, int32_t a, int32_t b)
 		f->on[b] = true;
 }
 
-/* Single rules that are a conflict by themselves; then pairs. *smallest: all that are smaller than size were
+/* Single rules that are infeasible by themselves; then pairs. *smallest: all that are smaller than size were
  * tried. */
 static berth_status try_smaller(finder *f, int32_t size, bool *found, bool *smallest)
 {
@@ -450,9 +449,8 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 		return berth_arena_printf(mem, "'%s' has %lld bytes of memory", dev,
 		                          (long long)p->dev_limit_bytes[r->dev]);
 	default:
-		return berth_arena_printf(mem, "%s is at most %.6g %s",
-		                          berth_metrics[r->metric].name, o->most[r->metric],
-		                          berth_metrics[r->metric].unit);
+		return berth_arena_printf(mem, "%s is at most %.6g %s", berth_metrics[r->metric].name,
+		                          o->most[r->metric], berth_metrics[r->metric].unit);
 	}
 }
 

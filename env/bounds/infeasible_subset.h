@@ -1,9 +1,10 @@
-/* Why no placement is feasible: a smallest set of rules that stand against each other, with a proof.
+/* Why no placement is feasible: an infeasible subset of the rules, as small as can be, with a proof.
  *
- * The proof is one of: an operator is left without a device; separation and contiguity cannot hold (exact
- * search, constraints.h); a set of devices has too little memory for what must stay on it to the end, or a
- * device for what an operator needs around it; a lower bound is above a limit, also under the other limits.
- * So a conflict that needs a better proof (packing, lifetimes of many tensors) is not found. */
+ * The proof is one of four. An operator is left without a device. Separation and contiguity cannot hold, by
+ * exact search (constraints.h). Memory is short: a set of devices has too little for what must stay on it to
+ * the end, or a device has too little for what an operator needs around it. A lower bound is above a limit,
+ * also under the other limits.
+ * A subset that needs a better proof, of packing or of the lifetimes of many tensors, is not found. */
 #ifndef BERTH_INFEASIBLE_SUBSET_H
 #define BERTH_INFEASIBLE_SUBSET_H
 
@@ -11,31 +12,33 @@
 #include "objective.h"
 #include "threads.h"
 
-/* One rule that can stand in a conflict. */
+/* One rule of a problem. */
 typedef struct berth_rule {
-	berth_violation_kind kind; /* CANNOT_RUN and PIN of op; FORBID of op and dev; COLOCATION and
-	                              SEPARATION of a group; CONTIGUITY and MEMORY of dev; LIMIT */
-	int32_t op, dev, group;    /* -1: none */
-	int metric;                /* -1: none */
+	/* CANNOT_RUN and PIN of op; FORBID of op and dev; COLOCATION and SEPARATION of a group; CONTIGUITY
+	 * and MEMORY of dev; LIMIT of a metric. */
+	berth_violation_kind kind;
+	int32_t op, dev, group; /* -1: none */
+	int metric;             /* -1: none */
 } berth_rule;
 
 typedef struct berth_infeasible_subset {
-	bool proven;               /* no placement keeps the rules below; where false, nothing is said */
-	bool smallest;  /* no conflict of fewer rules has such a proof; where false, only no part of this one
-	                   has */
-	bool cut_short; /* the time was over before that was known: rules may stand below that the conflict
-	                   does not need */
-	berth_rule *rule;          /* [n] */
-	const char **message;      /* [n] what each rule asks */
+	bool proven; /* no placement keeps the rules below; where false, nothing is said */
+	/* No subset of fewer rules has such a proof; where false, only no part of this one has. */
+	bool smallest;
+	/* The time was over before that was known: rules may stand below that the proof does not need. */
+	bool cut_short;
+	berth_rule *rule;     /* [n] */
+	const char **message; /* [n] what each rule asks */
 	int32_t n;
-	int64_t *dev_least_bytes; /* [n_devs] memory_bytes that the device needs at least for the proof to
-	                             fail, the others as they are; -1: not known */
+	/* [n_devs] memory_bytes that the device needs at least for the proof to fail, the others as they are;
+	 * -1: not known. */
+	int64_t *dev_least_bytes;
 } berth_infeasible_subset;
 
-/* Find a conflict of p under the limits of o (NULL: none), as far as patience goes (NULL: to the end); each
- * proof is looked at as a whole. The result lives in mem; tmp is scratch, another arena, reset at exit.
- * Fails: BERTH_ENOMEM. About (rules of the conflict) * log(rules) proofs, each O(ops * devs + 2^devs) and
- * what bounds cost where there are limits. */
+/* Find an infeasible subset of the rules of p and of the limits of o (NULL: none). It goes as far as patience
+ * does (NULL: to the end); each proof is looked at as a whole. The result lives in mem; tmp is scratch,
+ * another arena, reset at exit. Fails: BERTH_ENOMEM. About (rules of the subset) * log(rules) proofs. Each is
+ * O(ops * devs + 2^devs), and what bounds cost where there are limits. */
 berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_objective *o,
                                           const berth_patience *until, berth_arena *mem, berth_arena *tmp,
                                           berth_infeasible_subset *out, berth_err *err);

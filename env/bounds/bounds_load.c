@@ -1,0 +1,243 @@
+/* The load dual by column generation; see bounds_load.h. */
+#include "bounds_load.h"
+
+#include <math.h>
+#include <string.h>
+
+__extension__ typedef __int128 wide;
+
+/* The restricted master of the column generation:  min C  subject to  sum_k x_k load_k[d] <= C for each
+ * device, sum_k x_k = 1, x >= 0, as a primal simplex with a dense inverse of the basis. load[d] is scaled by
+ * slots and to size 1. */
+typedef struct master {
+	int32_t n;       /* devices; the basis has n + 1 rows */
+	double *inverse; /* [n+1][n+1] */
+	double *x;       /* [n+1] values of the basic variables */
+	double *cost;    /* [n+1] 1 for C, 0 else */
+	double *y;       /* [n+1] duals */
+	double *column;  /* [n+1] entering column */
+	double *step;    /* [n+1] inverse * column */
+} master;
+
+static void refresh_duals(master *m)
+{
+	int32_t rows = m->n + 1;
+	for (int32_t j = 0; j < rows; j++) {
+		m->y[j] = 0;
+		for (int32_t i = 0; i < rows; i++)
+			m->y[j] += m->cost[i] * m->inverse[i * rows + j];
+	}
+}
+
+/* Bring m->column with its cost into the basis. False if nothing can leave. */
+static bool pivot(master *m, double cost)
+{
+	int32_t rows = m->n + 1, out = -1;
+	double least = INFINITY;
+	for (int32_t i = 0; i < rows; i++) {
+		m->step[i] = 0;
+		for (int32_t j = 0; j < rows; j++)
+			m->step[i] += m->inverse[i * rows + j] * m->column[j];
+		if (m->step[i] > 1e-12 && m->x[i] / m->step[i] < least) {
+			least = m->x[i] / m->step[i];
+			out = i;
+		}
+	}
+	if (out < 0)
+		return false;
+	double head = m->step[out];
+	for (int32_t j = 0; j < rows; j++)
+		m->inverse[out * rows + j] /= head;
+	m->x[out] = least;
+	for (int32_t i = 0; i < rows; i++) {
+		if (i == out)
+			continue;
+		for (int32_t j = 0; j < rows; j++)
+			m->inverse[i * rows + j] -= m->step[i] * m->inverse[out * rows + j];
+		m->x[i] = fmax(m->x[i] - m->step[i] * least, 0);
+	}
+	m->cost[out] = cost;
+	refresh_duals(m);
+	return true;
+}
+
+/* Basis of one assignment x_0 = 1: C is its largest load (row top), the other rows have their slack. */
+static void first_basis(master *m, const double *load)
+{
+	int32_t rows = m->n + 1, top = 0;
+	for (int32_t d = 1; d < m->n; d++)
+		if (load[d] > load[top])
+			top = d;
+	/* rows: load_d x0 - C + s_d = 0; x0 = 1. Basic in row d: s_d; in row top: C; in the last row: x0. */
+	memset(m->inverse, 0, (size_t)rows * (size_t)rows * sizeof *m->inverse);
+	for (int32_t d = 0; d < m->n; d++) {
+		double *row = m->inverse + d * rows;
+		row[top] = -1;
+		if (d != top)
+			row[d] = 1;
+		row[m->n] = load[top] - (d == top ? 0 : load[d]);
+		m->x[d] = row[m->n];
+		m->cost[d] = d == top;
+	}
+	m->inverse[m->n * rows + m->n] = 1;
+	m->x[m->n] = 1;
+	m->cost[m->n] = 0;
+	refresh_duals(m);
+}
+
+/* Put every operator where mu_d w_id is least; load[d] = sum of its times, scaled. Returns sum of the least
+ * values. */
+static double price(const berth_problem *p, const double *mu, double scale, double *load)
+{
+	double sum = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		load[d] = 0;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t best = -1;
+		double least = INFINITY;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			double c = mu[d] * (double)berth_op_time(p, op, d);
+			if (berth_op_legal(p, op, d) && c < least) {
+				least = c;
+				best = d;
+			}
+		}
+		if (best < 0)
+			continue;
+		load[best] += (double)berth_op_time(p, op, best) * scale;
+		sum += least * scale;
+	}
+	return sum;
+}
+
+static berth_status new_master(master *m, int32_t n, berth_arena *tmp, berth_err *err)
+{
+	size_t rows = (size_t)n + 1;
+	m->n = n;
+	BERTH_TRY(BERTH_NEW(tmp, m->inverse, rows * rows, err));
+	BERTH_TRY(BERTH_NEW(tmp, m->x, rows, err));
+	BERTH_TRY(BERTH_NEW(tmp, m->cost, rows, err));
+	BERTH_TRY(BERTH_NEW(tmp, m->y, rows, err));
+	BERTH_TRY(BERTH_NEW(tmp, m->column, rows, err));
+	return BERTH_NEW(tmp, m->step, rows, err);
+}
+
+/* Slacks with a negative reduced cost enter until all prices are >= 0. */
+static void enter_slacks(master *m)
+{
+	for (int32_t guard = 0; guard < 8 * m->n; guard++) {
+		int32_t worst = -1;
+		for (int32_t d = 0; d < m->n; d++)
+			if (-m->y[d] < -1e-13 && (worst < 0 || m->y[d] > m->y[worst]))
+				worst = d;
+		if (worst < 0)
+			return;
+		memset(m->column, 0, ((size_t)m->n + 1) * sizeof *m->column);
+		m->column[worst] = 1;
+		if (!pivot(m, 0))
+			return;
+	}
+}
+
+/* Prices of the master: its duals, scaled so that price * slots sums to 1. False: they are all 0. */
+static bool read_prices(const master *m, const int32_t *slots, double *price_of)
+{
+	double sum = 0;
+	for (int32_t d = 0; d < m->n; d++)
+		sum += price_of[d] = fmax(-m->y[d], 0);
+	for (int32_t d = 0; d < m->n && sum > 0; d++)
+		price_of[d] /= sum * slots[d];
+	return sum > 0;
+}
+
+/* Solve the dual to near optimality: mu[d] = lambda_d / slots_d, the best prices found. */
+static berth_status solve_dual(const berth_problem *p, double *mu, berth_arena *tmp, berth_err *err)
+{
+	int32_t n = p->n_devs;
+	const int32_t *slots = p->s->dev_slots;
+	double *load, *trial, total = 0, best = -1;
+	master m;
+	BERTH_TRY(new_master(&m, n, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, load, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, trial, n, err));
+	for (int32_t d = 0; d < n; d++)
+		trial[d] = mu[d] = 1.0 / (n * slots[d]);
+	price(p, trial, 1, load);
+	for (int32_t d = 0; d < n; d++)
+		total += load[d];
+	double scale = total > 0 ? 1 / total : 1;
+	for (int32_t iteration = 0; iteration < 200 + 60 * n; iteration++) {
+		double value = price(p, trial, scale, load);
+		if (value > best) {
+			best = value;
+			memcpy(mu, trial, (size_t)n * sizeof *mu);
+		}
+		for (int32_t d = 0; d < n; d++)
+			load[d] /= slots[d];
+		if (iteration == 0) {
+			first_basis(&m, load);
+		} else {
+			if (value >= m.y[n] - 1e-13)
+				break; /* no column prices out: optimal */
+			memcpy(m.column, load, (size_t)n * sizeof *load);
+			m.column[n] = 1;
+			if (!pivot(&m, 0))
+				break;
+		}
+		enter_slacks(&m);
+		if (!read_prices(&m, slots, trial))
+			break;
+	}
+	return BERTH_OK;
+}
+
+/* The bound of whole-number prices, exactly: sum_i min_d price_d w_id over sum_d slots_d price_d. */
+static void exact_dual(const berth_problem *p, const int64_t *price_of, wide *num, wide *den)
+{
+	*num = *den = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		*den += (wide)price_of[d] * p->s->dev_slots[d];
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		wide least = -1;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (berth_op_legal(p, op, d)) {
+				wide c = (wide)price_of[d] * berth_op_time(p, op, d);
+				least = least < 0 || c < least ? c : least;
+			}
+		*num += least < 0 ? 0 : least;
+	}
+}
+
+/* Several roundings of mu to whole numbers are tried: fine steps for accuracy, coarse ones because the exact
+ * optimum often has small ratios. */
+berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp,
+                             berth_err *err)
+{
+	double *mu, most = 0;
+	int64_t *price_of;
+	bool one_slot = true;
+	*whole_ns = 0;
+	*ns = 0;
+	BERTH_TRY(BERTH_NEW(tmp, mu, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, price_of, p->n_devs, err));
+	BERTH_TRY(solve_dual(p, mu, tmp, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		most = fmax(most, mu[d]);
+		one_slot &= p->s->dev_slots[d] == 1;
+	}
+	int32_t coarse = (int64_t)p->n_ops * p->n_devs <= 4096 ? 64 : 0;
+	for (int32_t step = 0; step <= coarse && most > 0; step++) {
+		double k = step ? (double)step : 0x1p40;
+		wide num, den;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			price_of[d] = llround(mu[d] / most * k);
+		exact_dual(p, price_of, &num, &den);
+		int64_t whole = (int64_t)(num / den);
+		double x = (double)whole + (one_slot ? 0 : (double)(num % den) / (double)den);
+		if (!one_slot)
+			x *= BERTH_DOWN;
+		*whole_ns = whole > *whole_ns ? whole : *whole_ns;
+		*ns = fmax(*ns, x);
+	}
+	return BERTH_OK;
+}

@@ -1,0 +1,20 @@
+/* The load dual: a lower bound of the largest load of a device. */
+#ifndef BERTH_BOUNDS_LOAD_H
+#define BERTH_BOUNDS_LOAD_H
+
+#include "problem.h"
+
+/* A margin for figures that the simulator sums in doubles, in another order. */
+#define BERTH_DOWN (1 - 1e-12)
+
+/* max over lambda in the simplex of  sum over operators of min over legal devices of lambda_d w_id / slots_d.
+ * It is the LP dual of fractional assignment to unrelated machines, so any lambda gives a bound.
+ *   whole_ns  rounded down
+ *   ns        as a double, not above the exact figure
+ * The LP is solved by column generation. The bound is then evaluated in exact integers, so that rounding
+ * cannot break it. An operator without a legal device does not count. tmp is scratch. Fails: BERTH_ENOMEM.
+ * O(iterations * ops * devs). */
+berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp,
+                             berth_err *err);
+
+#endif
