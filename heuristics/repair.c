@@ -7,7 +7,7 @@
 #include "repair.h"
 
 #include "coloc.h"
-#include "constraints.h"
+#include "constraints_mend.h"
 #include "improve.h"
 #include "partial.h"
 

@@ -4,6 +4,7 @@
 
 #include "bounds.h"
 #include "constraints.h"
+#include "constraints_mend.h"
 #include "cost_model.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
  * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups. A method keeps
  * them by moving colocation groups among legal devices. Separation and contiguity join colocation groups.
  * They are counted by a score (berth_eval), so that searches prefer placements that keep them. Where a
- * method's answer breaks them, it is mended (berth_constraints_mend). */
+ * method's answer breaks them, it is mended (constraints_mend.h). */
 #ifndef BERTH_CONSTRAINTS_H
 #define BERTH_CONSTRAINTS_H
 
@@ -38,22 +38,5 @@ int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, 
 /* The operators that break contiguity: breaks [n_ops] is set to 1 or 0. As above. */
 void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,
                                  uint64_t *scratch);
-
-/* Is it proven, by exact search within a bounded number of steps, that no placement keeps separation and
- * contiguity together with the other rules? Memory is not looked at. tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict,
-                                     berth_err *err);
-
-/* Mend separation and contiguity of a placement that keeps the other rules. Separated colocation groups come
- * first. Then, in topological order, each group stays where it is wanted, unless its device was left on a
- * path to it. Else it goes to a device that no path to it has left: that of a producer if possible, or the
- * fastest.
- *   op_dev   [n_ops] in and out; groups stay together and on legal devices
- *   kept     do all rules hold now?
- *   tmp      scratch
- * Fails: BERTH_ENOMEM. Passes of O((ops + edges) * devs / 64), then an exact search within a bounded number
- * of steps. */
-berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
-                                    berth_err *err);
 
 #endif

@@ -2,6 +2,7 @@
 #include "problem.h"
 
 #include "constraints.h"
+#include "constraints_mend.h"
 #include "cost_model.h"
 #include "routes.h"
 
