@@ -41,12 +41,12 @@ typedef struct job {
 	int32_t wait;         /* windows to go without a new placement */
 } job;
 
-/* A placement by the present profile, with its order and predicted time. Scratch lives in an arena of its
- * own, which is given up afterwards. */
+/* A placement by the present profile, with its order and predicted time. It has an arena of its own, which is
+ * given up afterwards. */
 typedef struct solution {
 	berth_arena mem;
 	berth_fitted_sim f;
-	int32_t *op_dev, *order; /* [n_ops] NULL: none that is worth a trial */
+	int32_t *op_dev, *order; /* [n_ops]; NULL: none is worth a trial */
 	double value;
 } solution;
 
@@ -107,7 +107,7 @@ static berth_status price(job *j, const solution *x, const int32_t *op_dev, bert
 	return BERTH_OK;
 }
 
-/* Leave a placement that turned out worse than another. *gone: did it? */
+/* Leave a placement that turned out worse than another. *gone: was it left? */
 static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth_err *err)
 {
 	enum { MOST = 4 };
@@ -185,7 +185,7 @@ static bool engine_failed(berth_status st)
 	return st == BERTH_EIO || st == BERTH_ELIMIT;
 }
 
-/* Run the present placement, once more where the engine dies of it. *took_s: of the time that counted. */
+/* Run the present placement, and once more where the engine dies of it. *took_s: of the last time. */
 static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena *mem, berth_measurement *run,
                                   double *took_s, berth_err *err)
 {
@@ -290,8 +290,7 @@ static berth_status sum_up(job *j, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Steps up to the next look: the device is slowed down between two windows, and the last one ends with the
- * steps. */
+/* Steps up to the next look. A window ends where the device is slowed down, and with the last step. */
 static int32_t window_at(const berth_adapt_cfg *cfg, int32_t step)
 {
 	int32_t end = slows(cfg) && step < cfg->slow_step ? cfg->slow_step : cfg->steps;
@@ -326,8 +325,8 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 	if (slows(cfg) && (cfg->slow_step < 0 || cfg->slow_step >= cfg->steps))
 		return berth_fail(err, BERTH_EINVAL, "adapt: a device can be slowed down at steps 0 to %d",
 		                  (int)cfg->steps - 1);
-	int32_t windows = cfg->steps / cfg->window + 2; /* the last one before the slow-down and the last of
-	                                                   all may be short */
+	/* Two may be short: the last one before the slow-down, and the last of all. */
+	int32_t windows = cfg->steps / cfg->window + 2;
 	BERTH_TRY(BERTH_NEW(mem, r.step, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.step_s, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.predicted_s, windows, err));

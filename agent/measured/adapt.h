@@ -1,14 +1,16 @@
-/* Placements that follow the machine: CEFT with PBQP and dynamic adjustment (Huang, Fu & Hsu, SAMOS 2019;
- * papers give the idea, the rules here are ours).
+/* Placements that follow the machine: CEFT with PBQP and dynamic adjustment. The idea is from Huang, Fu & Hsu
+ * (SAMOS 2019); the rules here are ours.
  *
- * While the model runs step after step, the measured times of its segments pull the profile towards them
- * (exponential average). Where the measured time of a step parts from the predicted one by more than a
- * threshold, the placement is solved again on the present profile. The new one is taken if what it is
- * predicted to save over the steps that are left pays for the move (migration_cost.h): parameters that
- * change their device over the routes, and the time that making a placement ready took the engine at the
- * start. A placement that turns out worse than one that was measured on the same machine (run_history.h) is
- * left for that one, at the same price, and not chosen again; after each such mistake new placements are
- * waited with, twice as long as after the one before.
+ * The model runs step after step. The measured times of its segments pull the profile towards them by an
+ * exponential average. Where the measured time of a step parts from the predicted one by more than a
+ * threshold, the placement is solved again on the present profile. The new one is taken if the migration
+ * pays: what it is predicted to save over the steps that are left is more than the migration costs. That cost
+ * is the way of the parameters that change their device (migration_cost.h), and the time that it took the
+ * engine at the start to make a placement ready.
+ *
+ * A placement may turn out worse than one that was measured on the same machine (run_history.h). Then it is
+ * left for that one, at the same price, and not chosen again. After each such mistake the next new placement
+ * has to wait, twice as long as after the mistake before.
  *
  * A window in which the engine dies is run again once. */
 #ifndef BERTH_ADAPT_H
@@ -19,16 +21,17 @@
 
 typedef struct berth_adapt_cfg {
 	int32_t steps, window;   /* steps in all, and between two looks; defaults 200, 5 */
-	double threshold;        /* relative difference that asks for a new solution; default 0.1 */
-	double rate;             /* of the exponential average, (0, 1]; default 0.5 */
+	double threshold;        /* relative difference that asks for a new solution, default 0.1 */
+	double rate;             /* of the exponential average, (0, 1], default 0.5 */
 	const char *method;      /* default ceft-pbqp; the best single device is considered too */
 	uint64_t seed;
 	bool adapting;           /* false: watch only */
 	int32_t slow_dev;        /* a device whose speed changes to slow_speed at step slow_step; -1: none */
 	double slow_speed;
 	int32_t slow_step;
-	double ready_s; /* what making a placement ready takes, where it is known: the engine keeps the
-	                   placements of an earlier run. NAN, the default: measured at the start */
+	/* Seconds that making a placement ready takes, where they are known: an engine keeps the placements
+	 * of an earlier run. NAN, the default: measured at the start. */
+	double ready_s;
 	berth_profile_cfg profile;
 } berth_adapt_cfg;
 
@@ -43,19 +46,19 @@ typedef struct berth_switch {
 typedef struct berth_adaptation {
 	int32_t n;               /* windows */
 	int32_t *step;           /* [n] first step of the window */
-	double *step_s, *predicted_s; /* [n] median time of a step; what was predicted for it */
+	double *step_s, *predicted_s; /* [n] median time of a step, and what was predicted for it */
 	int32_t n_switches;
 	berth_switch *sw;        /* [n_switches] decisions, the refused ones too */
-	double before_s, after_s; /* median step before the device was slowed down, and over the last third of
-	                             the steps after it */
+	/* Median step before the device was slowed down, and over the last third of the steps after it. */
+	double before_s, after_s;
 	double ready_s;          /* what making a placement ready took */
 	const int32_t *op_dev;   /* [n_ops] the last placement */
 } berth_adaptation;
 
 berth_adapt_cfg berth_adapt_cfg_default(void);
 
-/* Run on an open engine that has the graph; profile as of now, or taken from the caller (NULL: measured
- * first). Results live in mem. Fails: as berth_measured_run, berth_solve. */
+/* Run on an open engine that has the graph. profile: as of now; NULL: it is measured first. Results live in
+ * mem. Fails: as berth_measured_run, berth_solve. */
 berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile,
                              berth_arena *mem, berth_arena *tmp, berth_adaptation *out, berth_err *err);
 

@@ -51,7 +51,7 @@ typedef struct job {
 
 /* ---- placements ---- */
 
-/* Cut the topological order at random places; each piece on a device of its own; some operators elsewhere. */
+/* Cut the topological order at random places. Each piece goes to a device, and some operators elsewhere. */
 static void draw_placement(const berth_problem *p, berth_rng *rng, int32_t *op_dev)
 {
 	const berth_graph *g = p->g;
@@ -224,7 +224,7 @@ static void predict_again(job *j)
 	qsort(j->pool, (size_t)j->n_pool, sizeof *j->pool, by_time);
 }
 
-/* A placement once more; it is flagged, or failed, but once. */
+/* Time a placement once more. It counts but once as flagged or failed. */
 static berth_status time_again(job *j, const trial *x, berth_calibration *c, timed *out, berth_err *err)
 {
 	int32_t n_flagged = j->r->n_flagged, n_failed = j->r->n_failed;
@@ -245,9 +245,9 @@ static void keep_result(job *j, const timed *t, const trial *x)
 	r->high_s[r->n++] = t->wall.high;
 }
 
-/* Run the test placements, and in between the calibration ones once more: what the machine did slowly over
- * the time of the tests is then in the calibration as it is in them. Fit to the latter; predict the
- * former. */
+/* Run the test placements, and in between the calibration ones once more. What the machine does slowly over
+ * the time of the tests is then in the calibration as it is in them. Fit to the calibration placements, and
+ * predict the test placements. */
 static berth_status test(job *j, drawn **pick_of, int32_t n, const trial *again, int32_t n_again,
                          berth_err *err)
 {
@@ -275,7 +275,7 @@ static berth_status test(job *j, drawn **pick_of, int32_t n, const trial *again,
 	return BERTH_OK;
 }
 
-/* The test placement of the least value but those taken; -1: none. */
+/* The test placement of the least value that is not taken yet. -1: there is none. */
 static int32_t least(const double *value, int32_t n, const int32_t *taken, int32_t n_taken)
 {
 	int32_t best = -1;
@@ -290,8 +290,8 @@ static int32_t least(const double *value, int32_t n, const int32_t *taken, int32
 }
 
 /* The least of many medians is partly luck, and so is where a load puts a placement's buffers. So the
- * placement that the simulator chooses runs again with those that were measured fastest, all in turn, each
- * loaded anew; the regret is by the medians over the turns alone. */
+ * placement that the simulator chooses runs again with those that were measured fastest. They run in turn,
+ * each loaded anew. The regret is by the medians over the turns alone. */
 static berth_status choose(job *j, berth_err *err)
 {
 	berth_fidelity *r = j->r;

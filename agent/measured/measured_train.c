@@ -85,7 +85,7 @@ static bool was_measured(const job *j, const int32_t *op_dev)
 	return false;
 }
 
-/* Whatever the engine refused or failed at, that placement does not count, and others may. */
+/* Whatever the engine refused or failed at: that placement does not count, and others may. */
 static berth_status failed(job *j, berth_status st, const berth_err *why, berth_err *err)
 {
 	BERTH_TRY(interrupted(j, err));
@@ -113,8 +113,8 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, tr
 	return BERTH_OK;
 }
 
-/* Runs that only make a median better known are a quarter of the budget at most, and leave what the turns at
- * the end need. */
+/* Runs that only make a median better known take a quarter of the budget at most. They leave what the turns
+ * at the end need. */
 static bool may_repeat(const job *j)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
@@ -191,9 +191,8 @@ static int32_t elite(const job *j, const trial **out, int32_t n)
 	return count;
 }
 
-/* Go on learning: clone what measured best, then steps on the present simulator. The parameters go back to
- * the policy. */
-/* *n_draws: placements that the last step drew. */
+/* Go on learning: clone what measured best, then take steps on the present simulator. *n_draws: how many
+ * placements the last step drew. */
 static berth_status learn(job *j, berth_learner *l, int32_t *n_draws, berth_err *err)
 {
 	berth_step_stats stats = {0};
@@ -247,8 +246,8 @@ static bool may_run(const berth_fitted_sim *f, const int32_t *op_dev, uint64_t *
 	return r.runs && r.fits && berth_constraints_broken(&f->p, op_dev, marks) == 0;
 }
 
-/* Each device alone that can run and hold it all, as far as a quarter of the budget goes: the final
- * comparison's rival is the fastest of them as measured, not as simulated. */
+/* Measure each device alone that can run and hold it all, as far as a quarter of the budget goes. The rival
+ * in the final comparison is then the fastest of them as measured, not as simulated. */
 static berth_status measure_singles(job *j, berth_err *err)
 {
 	const berth_problem *p = &j->t->sim.p;
@@ -341,7 +340,7 @@ static berth_status time_once(job *j, const trial *x, int32_t threads, double *s
 	return st == BERTH_OK ? BERTH_OK : failed(j, st, &why, err);
 }
 
-/* One turn of all; the first turn warms up. NAN anywhere: it does not count. */
+/* One turn of all. The first turn only warms up. One in which the placement itself fails does not count. */
 static berth_status turn(job *j, contest *x, int32_t n, bool *counts, berth_err *err)
 {
 	BERTH_TRY(time_once(j, x->best, 0, &x->mine[n], err));

@@ -1,13 +1,16 @@
-/* Training against measured run times: the policy learns in the simulator; then a few real runs correct
- * both.
+/* Training against measured run times: the policy learns in the simulator; then a few real runs correct both.
  *
- * A round measures placements that were not measured before (first each device alone, then the policy's and
- * the portfolio's best answers on the present simulator, and draws of the policy), re-fits the simulator to
- * all that was measured (calibrate.h), clones the best measured placements into the policy (cross-entropy on
- * measured rewards) and goes on learning on the re-fitted simulator. At the end the best measured placement
- * runs against the best single device and against the unsplit model as the engine runs it by itself, on one
- * thread and on as many as it likes: turn by turn, so that what the machine does besides hits all alike. It
- * is accepted only if the interval of the ratio of times lies below 1 against each of them. */
+ * A round has four steps:
+ *   measure  placements that were not measured before: first each device alone, then the portfolio's and the
+ *            policy's best answers on the present simulator, and draws of the policy
+ *   re-fit   the simulator to all that was measured (calibrate.h)
+ *   clone    the best measured placements into the policy (cross-entropy on measured rewards)
+ *   learn    on, on the re-fitted simulator
+ *
+ * At the end the best measured placement runs against the best single device and against the unsplit model as
+ * the engine runs it by itself, on one thread and on as many as it likes. They run turn by turn, so that what
+ * the machine does besides hits all alike. The placement is accepted only if the interval of the ratio of
+ * times lies below 1 against each of them. */
 #ifndef BERTH_MEASURED_TRAIN_H
 #define BERTH_MEASURED_TRAIN_H
 
@@ -16,21 +19,22 @@
 #include "threads.h"
 
 typedef struct berth_mtrain_cfg {
-	int64_t runs; /* budget: runs of the whole model, warm-up and the final comparison included; default
-	                 400 */
-	double time_s;           /* and seconds; 0: no limit */
+	/* Budget: runs of the whole model, with warm-up and the final comparison. Default 400. */
+	int64_t runs;
+	double time_s;           /* budget in seconds; 0: no limit */
 	int32_t rounds;          /* default 3 */
-	int32_t repeats; /* of a placement in a round; where its median is not known to 10 %, twice as many
-	                    again; default 5 */
+	/* Runs of a placement in a round, default 5. Where its median is not known to 10 % it runs twice as
+	 * often again. */
+	int32_t repeats;
 	int64_t evaluations;     /* on the simulator, a round; default 4000 */
-	int32_t pairs;           /* turns of the final comparison at most; default 31 */
+	int32_t pairs;           /* turns of the final comparison at most, default 31 */
 	uint64_t seed;
 	berth_pool *pool;
 	const atomic_int *cancel;
 	berth_profile_cfg profile;
 } berth_mtrain_cfg;
 
-/* The simulator that a measured training works on: profiled by berth_mtrain_open, re-fitted later. */
+/* What a measured training works on: an engine, and a simulator that is re-fitted to its runs. */
 typedef struct berth_mtrain {
 	berth_measured *m;
 	const berth_mtrain_cfg *cfg;
@@ -54,10 +58,11 @@ typedef struct berth_mtrain_result {
 	int64_t runs;
 	int32_t n_measured, n_failed, rounds, pairs;
 	const char *failure;     /* the last one's message, or NULL */
-	double simulated_error; /* mean |predicted - measured| / measured of the placements of the last round,
-	                           by the simulator before it saw them; NAN */
+	/* Mean |predicted - measured| / measured of the placements of the last round, by the simulator
+	 * before it saw them. NAN: none was measured. */
+	double simulated_error;
 	double first_error;      /* the same of the first round */
-	bool answered;           /* a placement was measured: */
+	bool answered;           /* a placement was measured, and what follows is set */
 	const int32_t *op_dev, *order; /* [n_ops] the best measured one */
 	double best_s;           /* its median in the final comparison */
 	berth_rival rival[BERTH_N_RIVALS];
@@ -71,10 +76,10 @@ berth_mtrain_cfg berth_mtrain_cfg_default(void);
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem,
                                berth_arena *tmp, berth_mtrain *out, berth_err *err);
 
-/* The rounds and the comparison, with the policy in f (params are replaced by the policy that went on). A
+/* The rounds and the comparison. f has the policy; its parameters are replaced by those that went on. A
  * placement that the engine fails at or refuses, or whose outputs differ, does not count. Fails:
- * BERTH_ENOMEM; BERTH_EINTERRUPTED with the result set, as far as it is: the journal of the engine's answers
- * goes on from there. */
+ * BERTH_ENOMEM; BERTH_EINTERRUPTED, with the result as far as it is, and the journal of the engine's
+ * answers goes on from there. */
 berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp,
                               berth_mtrain_result *out, berth_err *err);
 

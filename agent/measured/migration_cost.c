@@ -1,7 +1,7 @@
 /* See migration_cost.h. */
 #include "migration_cost.h"
 
-/* The smallest class of at least so many bytes, else the largest; -1: the graph has no tensors. */
+/* The smallest class of at least so many bytes, else the largest. -1: the graph has no tensors. */
 static int32_t class_near(const berth_problem *p, int64_t bytes)
 {
 	int32_t best = -1;
@@ -18,7 +18,7 @@ static double hop_s(const berth_system *s, int32_t link, int64_t bytes)
 	return s->link_latency_s[link] + (double)bytes / s->link_bandwidth[link];
 }
 
-/* Without tensors there are no routes, nor anything but single operators: the direct link then. */
+/* Without tensors the graph has single operators and no routes: then it is the direct link. */
 static double transfer_s(const berth_problem *p, int64_t bytes, int32_t from, int32_t to)
 {
 	int32_t c = class_near(p, bytes), direct = p->s->link_of[from * p->n_devs + to];
@@ -34,7 +34,7 @@ static double transfer_s(const berth_problem *p, int64_t bytes, int32_t from, in
 	return seconds;
 }
 
-/* Seconds for shared parameter q; stamp [n_devs] has q + 1 where the parameter is already. */
+/* Seconds for shared parameter q. stamp [n_devs] gets q + 1 where the parameter is already. */
 static double move_shared(const berth_problem *p, int32_t q, const int32_t *from, const int32_t *to,
                           int32_t *stamp)
 {

@@ -1,8 +1,8 @@
 /* Placements that were run, and what a step of theirs took, as long as the machine is the same.
  *
- * The machine is taken to be another one when the placement that runs takes otherwise than it did before, by
- * more than a threshold; what was known of the others is forgotten then. The first window after a switch
- * counts for little, as the engine warms up in it: it stands only until the next one. */
+ * The machine is taken to be another one when the running placement takes longer or shorter than before, by
+ * more than a threshold. What was known of the others is forgotten then. The engine warms up in the first
+ * window after a switch, so that this window stands only until the next one. */
 #ifndef BERTH_RUN_HISTORY_H
 #define BERTH_RUN_HISTORY_H
 
@@ -20,7 +20,7 @@ typedef struct berth_run_record {
 
 typedef struct berth_run_history {
 	int32_t n_ops;
-	double threshold;         /* relative; a difference below it is noise */
+	double threshold;         /* a relative difference below it is noise */
 	berth_arena *mem;
 	berth_run_record **record;  /* [n] */
 	size_t n, cap;
@@ -34,15 +34,15 @@ typedef struct berth_run_history {
 berth_status berth_run_history_measure(berth_run_history *h, const int32_t *op_dev, const int32_t *order,
                                        int32_t n_steps, double step_s, berth_err *err);
 
-/* Was it run on this machine, and is not what runs now? Devices count, order only where the devices are those
- * of what runs. */
+/* Was it run on this machine, and is not what runs now? Devices count. The order counts only where the
+ * devices are those of what runs. */
 bool berth_run_history_has(const berth_run_history *h, const int32_t *op_dev, const int32_t *order);
 
 /* Did what runs run for long enough to be judged? */
 bool berth_run_history_judged(const berth_run_history *h);
 
-/* The best one that was measured better than what runs, by more than noise; NULL: none, or what runs is not
- * judged yet. */
+/* The best placement that was measured better than what runs, by more than noise. NULL: none, or what runs is
+ * not judged yet. */
 const berth_run_record *berth_run_history_better(const berth_run_history *h);
 
 #endif
