@@ -1,4 +1,4 @@
-/* Where hwloc was not found at build: threads stay where the system puts them. */
+/* Stands in where hwloc was not found at build. Threads stay where the system puts them. */
 #include "exec.h"
 
 void bind_to(int32_t core)

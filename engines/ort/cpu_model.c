@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text behind "KEY  : ", without the newline; NULL: another key. */
+/* The text behind "KEY  : ", without the newline. NULL: the line has another key. */
 static char *value_of(char *line, const char *key)
 {
 	size_t n = strlen(key);

@@ -1,6 +1,6 @@
-/* Running tasks on workers: one worker a device, pinned to a core, each running its tasks in the order in
- * which they are listed, as soon as the tensors that a task reads are there. Two implementations: plain
- * threads, and StarPU (where it was found at build). */
+/* Running tasks on workers. Each device has one worker, pinned to a core. A worker runs its tasks in the
+ * order in which they are listed, each as soon as the tensors that it reads are there. There are two
+ * implementations: plain threads, and StarPU where it was found at build. */
 #ifndef BERTH_EXEC_H
 #define BERTH_EXEC_H
 
@@ -14,10 +14,10 @@ enum { EXEC_MAX_WORKERS = 64 };
 typedef struct exec_task {
 	int32_t worker;
 	int32_t n_in, n_out;
-	const int32_t *in, *out; /* buffers read and written; each buffer is written by one task, listed
-	                            before those that read it */
-	void (*run)(void *ctx, double began); /* on the worker; began: exec_now at the start of the whole run
-	                                       */
+	/* Buffers read and written. Each buffer is written by one task, listed before those that read it. */
+	const int32_t *in, *out;
+	/* Called on the worker. began: exec_now at the start of the whole run. */
+	void (*run)(void *ctx, double began);
 	void *ctx;
 } exec_task;
 

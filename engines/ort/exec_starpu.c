@@ -1,4 +1,4 @@
-/* Workers of StarPU: tensors are data handles, a task names those that it reads and writes, and is pinned to
+/* Workers of StarPU. Tensors are data handles. A task names those that it reads and writes. It is pinned to
  * its worker, whose order is that of the list. */
 #include "exec.h"
 
@@ -12,8 +12,8 @@ typedef struct run_of {
 
 typedef struct pool {
 	int32_t n;
-	uint32_t place[EXEC_MAX_WORKERS]; /* tasks that each worker got so far: StarPU keeps to the numbers
-	                                     over all runs */
+	/* Tasks that each worker got so far. StarPU keeps to these numbers over all runs. */
+	uint32_t place[EXEC_MAX_WORKERS];
 } pool;
 
 static void codelet(void *buffers[], void *arg)

@@ -1,5 +1,5 @@
-/* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime, its devices
- * being workers on cores of this machine. */
+/* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime. Its devices
+ * are workers on cores of this machine. */
 #include "cores.h"
 #include "cpu_model.h"
 #include "json.h"

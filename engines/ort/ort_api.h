@@ -1,7 +1,7 @@
-/* ONNX Runtime's C API, loaded at run time. The API is a table of functions that only ever grows at its end;
- * the few that the engine calls are named here by their places in it
- * (include/onnxruntime/core/session/onnxruntime_c_api.h of the ONNX Runtime, API version 1 on), so that no
- * header of it is needed to build. */
+/* ONNX Runtime's C API, loaded at run time. The API is a table of functions that only ever grows at its end.
+ * The few that the engine calls are named here by their places in the table, so that building needs no header
+ * of the library. The places are those of include/onnxruntime/core/session/onnxruntime_c_api.h, from API
+ * version 1 on. */
 #ifndef BERTH_ORT_API_H
 #define BERTH_ORT_API_H
 
@@ -26,14 +26,17 @@ typedef struct ort_shape {
 	size_t bytes;
 } ort_shape;
 
-/* Load the library from path (NULL: the first of $BERTH_ORT_LIBRARY, beside the program, the user's cache
- * folder of `scripts/setup engine`, the system). Fails: BERTH_EIO, saying what brings it; BERTH_ENOMEM. */
+/* Load the library from path. NULL: the first of $BERTH_ORT_LIBRARY, the program's own folder, the user's
+ * cache folder of `scripts/setup engine`, and the system. Fails: BERTH_EIO, saying what brings it;
+ * BERTH_ENOMEM. */
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err);
 const char *ort_version(const ort_lib *lib);
 
-/* A session of the model in data[size]. threads 0: its own choice. profile: beginning of the path of a file
- * in which each run leaves the times of its kernels, written when the session is freed; NULL: none. Fails:
- * BERTH_EFORMAT with the library's message. */
+/* A session of the model in data[size].
+ *   threads  0: the library's own choice
+ *   profile  beginning of the path of a file; each run leaves the times of its kernels there, written when the
+ *            session is freed. NULL: none
+ * Fails: BERTH_EFORMAT with the library's message. */
 berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
                              const char *profile, ort_session **out, berth_err *err);
 void ort_session_free(ort_lib *lib, ort_session *s);
@@ -49,7 +52,7 @@ void ort_value_free(ort_lib *lib, ort_value *v);
 /* Fails: BERTH_EFORMAT where it is no tensor of numbers. */
 berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void **data, berth_err *err);
 
-/* Bytes of an element; 0: no fixed size. */
+/* Bytes of an element. 0: it has no fixed size. */
 size_t ort_elem_bytes(int32_t elem);
 
 #endif

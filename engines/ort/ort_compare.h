@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Element i of a tensor of type elem (TensorProto.DataType) as a number. A truth value is its byte, 0 or 1:
- * whatever else stands there differs from both. */
+/* Element i of a tensor of type elem (TensorProto.DataType) as a number. A truth value is its byte. Whatever
+ * stands there beside 0 and 1 differs from both. */
 double ort_number(const void *data, int32_t elem, size_t i);
 
 /* Largest difference of n elements from those wanted, relative to the largest finite one wanted. NaN equals
- * NaN and an infinity equals itself; where only one of two elements is such: INFINITY. Complex numbers are
- * compared part by part. */
+ * NaN and an infinity equals itself. Where only one of two elements is such, the difference is INFINITY.
+ * Complex numbers are compared part by part. */
 double ort_difference(const void *want, const void *got, int32_t elem, size_t n);
 
 /* What rounding to the type, operator after operator, can make of a difference. */

@@ -140,7 +140,7 @@ typedef struct outside {
 	bool is, inside; /* inside: the model's file has bytes of it */
 } outside;
 
-/* Fields of a tensor that hold its numbers: packed ones of a type each, or raw ones. */
+/* Fields of a tensor that hold its numbers: packed ones, one for each type, or raw ones. */
 static bool is_data(const onnx_field *f)
 {
 	bool list = f->number == 4 || f->number == 5 || f->number == 6 || f->number == 7 || f->number == 10 ||
@@ -198,7 +198,7 @@ static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o,
 	}
 }
 
-/* The content of the file where it is there; false: it is not. */
+/* The content of the file. false: it is not there. */
 static bool read_outside(const outside *o, void *data, size_t bytes)
 {
 	FILE *f = fopen(o->path, "rb");
@@ -231,7 +231,7 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	return BERTH_OK;
 }
 
-/* The value that a Constant gives; -1: the node is another. */
+/* The value that a Constant gives. -1: the node is no Constant. */
 static int32_t constant_of(const ort_model *m, int32_t node)
 {
 	const onnx_node *n = &m->onnx.node[node];

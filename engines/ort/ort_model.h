@@ -1,11 +1,13 @@
-/* An ONNX model as the engine holds it: decoded by berth's importer (so that operators are numbered and
- * folded as in berth's graph), with real numbers in every tensor: those of one run of the unsplit model.
+/* An ONNX model as the engine holds it. berth's importer decodes it, so that operators are numbered and
+ * folded as in berth's graph. Every tensor has real numbers in it: those of one run of the unsplit model.
  *
- * Weights that the file leaves out (they look like graph inputs, stand in a file of their own that is not
- * there, or are Constants without content) are made: uniform in +-sqrt(6 / fan-in) for matrices and kernels
- * (sqrt(3 / fan-in) for MatMul), in 0.5 to 1.5 for the scales and variances of normalisations, in +-0.1 for
- * other vectors; inputs are uniform in +-1, whole numbers and truth values 0 or 1. All by PCG32, stream =
- * the value's number: the same in every run. */
+ * Weights that the file leaves out are made. They look like graph inputs, stand in a file of their own that
+ * is not there, or are Constants without content. They are uniform:
+ *   matrices and kernels                     in +-sqrt(6 / fan-in); for MatMul in +-sqrt(3 / fan-in)
+ *   scales and variances of normalisations   in 0.5 to 1.5
+ *   other vectors                            in +-0.1
+ * Inputs are uniform in +-1; whole numbers and truth values are 0 or 1. All come from PCG32 with the
+ * value's number as the stream, and are the same in every run. */
 #ifndef BERTH_ORT_MODEL_H
 #define BERTH_ORT_MODEL_H
 
@@ -36,16 +38,16 @@ typedef struct ort_model {
 	void **expected; /* [n_outputs] outputs of the unsplit model, optimised as the engine's default is */
 } ort_model;
 
-/* Load the model with the dimensions of opt, make what it lacks, run it once. Everything lives in mem;
- * ort_model_close gives back what is not memory. Fails: BERTH_EFORMAT (no ONNX, not to be run), BERTH_EIO,
- * BERTH_ENOMEM. */
+/* Load the model with the dimensions of opt, make what it lacks, and run it once. Everything lives in mem;
+ * ort_model_close gives back what is not memory. Fails: BERTH_EFORMAT (no ONNX, or it cannot be run),
+ * BERTH_EIO, BERTH_ENOMEM. */
 berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_options *opt, int level,
                             berth_arena *mem, ort_model *out, berth_err *err);
 void ort_model_close(ort_model *m);
 
-/* A model of the given nodes [n], in topological order, with outputs out[n_out] (values). What is not made
- * inside is an initializer where it is constant, else an input; in (room for n_values) = the input values,
- * *n_in their number. The bytes live in mem. Fails: BERTH_EFORMAT (an input of unknown content),
+/* A model of the given nodes [n], in topological order, with outputs out[n_out] (values). A value that no
+ * node makes is an initializer where it is constant, else an input. in (room for n_values) gets the input
+ * values, *n_in their number. The bytes live in mem. Fails: BERTH_EFORMAT (an input of unknown content),
  * BERTH_ENOMEM. */
 berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out,
                             berth_arena *mem, int32_t *in, int32_t *n_in, ort_bytes *bytes, berth_err *err);
@@ -58,7 +60,7 @@ berth_status ort_model_run_whole(ort_model *m, ort_session *s, ort_value **outpu
 /* Largest difference of output o from what is expected, relative to the largest expected element
  * (ort_compare.h). */
 double ort_model_difference(const ort_model *m, int32_t o, const void *data);
-/* Up to where a difference is rounding: by the coarsest type of any of the model's tensors. */
+/* The largest difference that can be rounding, by the coarsest type of any of the model's tensors. */
 double ort_model_tolerance(const ort_model *m);
 
 #endif

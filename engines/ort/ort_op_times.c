@@ -8,7 +8,8 @@ enum { HOPS = 16 };
 
 /* ---- one operator ---- */
 
-/* A segment of one operator: inputs lie over the unsplit model's tensors, outputs over room of their own. */
+/* A segment of one operator. Its inputs are the unsplit model's tensors; its outputs have buffers of their
+ * own. */
 static berth_status alone_inputs(ort_model *m, ort_segment *s, const int32_t *in, int32_t n, berth_arena *mem,
                                  berth_err *err)
 {
@@ -103,7 +104,7 @@ static void copy(void *ctx, double began)
 	h->end_s = exec_now() - began;
 }
 
-/* A chain of copies, each on the worker after the other's; *seconds for the whole chain. */
+/* A chain of copies, each on the other worker than the one before. *seconds: of the whole chain. */
 static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
                                berth_arena *mem, double *seconds, berth_err *err)
 {

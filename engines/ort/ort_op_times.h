@@ -4,8 +4,8 @@
 
 #include "ort_plan.h"
 
-/* Run an operator alone on its device's worker, with the tensors that it has in the unsplit model: warmup
- * times unseen, then repeats times into wall_s and cpu_s. Fails: BERTH_EFORMAT (it cannot run alone),
+/* Run an operator alone on its device's worker, with the tensors that it has in the unsplit model. It runs
+ * warmup times unseen, then repeats times into wall_s and cpu_s. Fails: BERTH_EFORMAT (it cannot run alone),
  * BERTH_EIO, BERTH_ENOMEM. */
 berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, ort_clock clock,
                             const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats, double *wall_s,
@@ -16,8 +16,8 @@ berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int
 berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
                                   double *seconds, berth_err *err);
 
-/* What the executor takes: for a run (from the call to its return, with one task that does nothing) and from
- * task to task on one worker. */
+/* What the executor takes. For a run: from the call to its return, with one task that does nothing. For a
+ * segment: from task to task on one worker. */
 berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s,
                                    double *task_s, berth_err *err);
 

@@ -80,8 +80,8 @@ static void remove_folder(const work *w)
 
 /* ---- from kernels to operators ---- */
 
-/* The operator of the segment that the kernel is named after: fused and re-laid kernels add to the name. -1:
- * none. */
+/* The operator of the segment that the kernel is named after. Fused and re-laid kernels add to the name. -1:
+ * there is none. */
 static int32_t op_of(const work *w, const ort_segment *s, const char *kernel, size_t len)
 {
 	int32_t best = -1;
@@ -192,7 +192,7 @@ static bool takes(const onnx_node *node, const onnx_node *from)
 	return false;
 }
 
-/* The first operator of the segment that takes an output of op; -1: none. */
+/* The first operator of the segment that takes an output of op. -1: there is none. */
 static int32_t user_of(const work *w, const ort_segment *s, int32_t op)
 {
 	for (int32_t i = 0; i < s->n_ops; i++)
@@ -201,8 +201,8 @@ static int32_t user_of(const work *w, const ort_segment *s, int32_t op)
 	return -1;
 }
 
-/* A fused kernel often has the name of its last operator: down the users, one whose kernel is not of its own
- * type. -1: none. */
+/* A fused kernel often has the name of its last operator. So look down the users for one whose kernel is not
+ * of its own type. -1: there is none. */
 static int32_t host_after(const work *w, const ort_segment *s, int32_t op)
 {
 	for (int32_t steps = 0; steps < s->n_ops && (op = user_of(w, s, op)) >= 0; steps++)
@@ -212,7 +212,8 @@ static int32_t host_after(const work *w, const ort_segment *s, int32_t op)
 	return -1;
 }
 
-/* Or that of its first: up the first inputs, the nearest operator with a kernel. -1: none. */
+/* Or it has the name of its first. So look up the first inputs for the nearest operator with a kernel. -1:
+ * there is none. */
 static int32_t host_before(const work *w, const ort_segment *s, int32_t op)
 {
 	for (int32_t steps = 0; steps < s->n_ops && op >= 0; steps++) {

@@ -1,4 +1,4 @@
-/* When each operator ran inside its segment: one run of a placement with ONNX Runtime's profiler on. The
+/* When each operator ran inside its segment, from one run of a placement with ONNX Runtime's profiler on. The
  * profiler costs time, so that its run counts for nothing else. */
 #ifndef BERTH_ORT_OPERATORS_H
 #define BERTH_ORT_OPERATORS_H
@@ -13,9 +13,9 @@ typedef struct ort_operator_time {
 	double start_s, end_s;
 } ort_operator_time;
 
-/* A plan of its own is made, run twice and timed the second time; kernels are set into their segment as its
- * times (the profiler's do not know of a device's rest) say. Operators that were folded away have no entry.
- * times [*n] in mem. Fails: as ort_plan_new and ort_plan_run; BERTH_EIO (no room for the profiler's
+/* A plan of its own is made, run twice and timed the second time. Kernels are fitted into the times of their
+ * segment, as the profiler's do not know of a device's rest. Operators that were folded away have no entry.
+ * times [*n] live in mem. Fails: as ort_plan_new and ort_plan_run; BERTH_EIO (no room for the profiler's
  * files). */
 berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement,
                                 const int32_t *order, ort_clock clock, const exec_kind *kind, void *ex,

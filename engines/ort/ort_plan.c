@@ -75,7 +75,7 @@ static bool sends(const cutter *c, int32_t op)
 	return false;
 }
 
-/* Segments in the order of their first operators; each operator's segment into op_seg. */
+/* Make the segments, in the order of their first operators. op_seg gets each operator's segment. */
 static void cut(cutter *c, int32_t *op_seg)
 {
 	ort_plan *p = c->p;

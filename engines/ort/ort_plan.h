@@ -1,8 +1,8 @@
-/* A placement made ready to run. The operators of a device, in the order given, are cut into segments: a
- * segment is the longest run of them in which only the first waits for a tensor from another device and only
- * the last sends one. So no operator waits for what it does not need, and none sends later than it could:
- * the segments run as the operators would one by one. Each segment is one session of the library; the
- * tensors between segments are buffers. */
+/* A placement made ready to run. The operators of a device, in the order given, are cut into segments. A
+ * segment is the longest run of them in which only the first waits for a tensor from another device and
+ * only the last sends one. So no operator waits for what it does not need, and none sends later than it
+ * could. The segments run as the operators would one by one. Each segment is one session of the library.
+ * The tensors between segments are buffers. */
 #ifndef BERTH_ORT_PLAN_H
 #define BERTH_ORT_PLAN_H
 
@@ -12,12 +12,13 @@
 typedef struct ort_device {
 	char name[32];
 	int32_t core;
-	double speed; /* of a core, (0, 1]: after each piece the worker rests until its share is used up */
+	/* Of a core, (0, 1]. After each segment the worker rests until its share is used up. */
+	double speed;
 } ort_device;
 
 /* Whose time counts. On the CPU's clock a segment lasts as long as it used a core, over the speed of its
- * device, and the run is put together from that: what the same run would take on a quiet machine whose
- * workers hand over at once. Nobody rests then. */
+ * device. The run is put together from that. It is what the same run would take on a quiet machine whose
+ * workers hand over at once. No worker rests then. */
 typedef enum ort_clock { ORT_CLOCK_WALL, ORT_CLOCK_CPU } ort_clock;
 
 typedef struct ort_segment {
@@ -49,15 +50,17 @@ typedef struct ort_plan {
 	int64_t used;       /* for forgetting the oldest */
 } ort_plan;
 
-/* Segments, sessions and buffers. order NULL: the model's topological order. Free with ort_plan_free. Fails:
- * BERTH_EFORMAT, BERTH_ENOMEM. */
+/* Make segments, sessions and buffers. order NULL: the model's topological order. ort_plan_free frees them.
+ * Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order,
                           ort_clock clock, const char *profile, ort_plan *out, berth_err *err);
 void ort_plan_free(ort_plan *p);
 
-/* Run once. *wall_s: from the start to the end of the last segment; *cpu_s of all workers; *strain: wall
- * seconds for each CPU second of the work, 1 on a quiet machine. Fails: BERTH_EFORMAT, BERTH_EIO,
- * BERTH_ENOMEM. */
+/* Run once.
+ *   wall_s  from the start to the end of the last segment
+ *   cpu_s   of all workers
+ *   strain  wall seconds for each CPU second of the work, 1 on a quiet machine
+ * Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s,
                           double *strain, berth_err *err);
 
