@@ -49,8 +49,8 @@ berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, bert
 /* Read the policy, if one was named, into c->mem. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err);
 
-/* The search configuration, with a pool that cli_budget_close frees; cancel on Ctrl-C. With a time alone
- * evaluations are not limited. Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
+/* The search configuration, with a pool that cli_budget_close frees. Ctrl-C cancels the search. With a time
+ * alone evaluations are not limited. Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
 berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err);
 void cli_budget_close(berth_search_cfg *cfg);
 

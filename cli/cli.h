@@ -15,7 +15,7 @@ typedef struct cli_texts {
 
 typedef struct cli {
 	bool json;             /* --json: one document on standard output and nothing else there */
-	bool quiet;            /* --quiet: errors only; no text on standard output */
+	bool quiet;            /* --quiet: errors only, and no text on standard output */
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
 	bool help;             /* --help was asked for and printed: nothing else is to be done */
 	int n_args;            /* what is left beside the options */

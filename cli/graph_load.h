@@ -8,12 +8,10 @@
 #include "placement.h"
 
 /* For the table of every verb that reads a graph. */
-#define CLI_DIM(c)                                                                                           \
-	{                                                                                                    \
-		"dim", 0, CLI_MANY, &(c)->dim, "NAME=N",                                                     \
-			"a symbolic dimension of an ONNX model, or how often its loop NAME runs (default "   \
-		        "1); a word of a GGUF model"                                                         \
-	}
+#define CLI_DIM(c) \
+	{"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", \
+	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs (default " \
+	 "1); a word of a GGUF model"}
 
 /* berth_graph_load and berth_instance_load with c->dim. Warnings of an ONNX model go to standard error,
  * unless --quiet. report may be NULL. */

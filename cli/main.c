@@ -1,5 +1,5 @@
-/* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the exit code of the
- * design. */
+/* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the code that stands
+ * for it (berth_exit_code). */
 #include "cli.h"
 #include "text.h"
 

@@ -1,4 +1,4 @@
-/* Command lines: getopt_long does the walking, the tables say what is known. */
+/* Command lines. getopt_long walks along them; the tables say what is known. */
 #include "options.h"
 
 #include "text.h"

@@ -27,14 +27,14 @@ typedef struct cli_option {
 } cli_option;
 
 /* Options that every verb takes; the last rows of its table. */
-#define CLI_COMMON(c)                                                                                   \
-	{"json", 0, CLI_FLAG, &(c)->json, NULL, "print one JSON document on standard output"},          \
+#define CLI_COMMON(c) \
+	{"json", 0, CLI_FLAG, &(c)->json, NULL, "print one JSON document on standard output"}, \
 	{"quiet", 'q', CLI_FLAG, &(c)->quiet, NULL, "print errors only (and the document of --json)"}, \
 	{"help", 'h', CLI_FLAG, &(c)->help, NULL, "print this help"}, {NULL, 0, CLI_FLAG, NULL, NULL, NULL}
 
-/* Read the command line into the table's places; what is left goes to c->args. Prints the help where it is
- * asked for (c->help). Fails: BERTH_EINVAL (an unknown option, naming the nearest; a bad value; fewer
- * arguments than min_args or more than max_args, -1: any). */
+/* Read the command line into the table's places. What is left goes to c->args: min_args to max_args of them;
+ * max_args -1: any number. Prints the help where it is asked for (c->help). Fails: BERTH_EINVAL (an unknown
+ * option, naming the nearest; a bad value; another number of arguments). */
 berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
                        int min_args, int max_args, berth_err *err);
 

@@ -16,11 +16,10 @@ void report_put_device(berth_json_out *w, const berth_system *s, int32_t d, doub
 /* Figures of the metrics, each by its key: metric [BERTH_N_METRICS] values, NAN: null. */
 void report_put_metrics(berth_json_out *w, const double *metric);
 
-/* "devices":[{name, busy_s, peak_memory_bytes, memory_bytes}]; busy_s and peak_memory_bytes null where there
- * is no timeline. */
+/* "devices":[...] of these. Without a timeline busy_s and peak_memory_bytes are null. */
 void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t);
 
-/* A row a device: operators, busy, peak memory and memory, bytes sent. Fails: BERTH_ENOMEM. */
+/* A row for each device: operators, busy, peak memory and memory, bytes sent. Fails: BERTH_ENOMEM. */
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err);
 
 /* The largest causes of lost time, at most three, as text. Fails: BERTH_ENOMEM. */

@@ -1,4 +1,4 @@
-/* Signals; the one global state of the program, as a handler gets no argument. */
+/* Signals. This is the one global state of the program, as a handler gets no argument. */
 #include "signals.h"
 
 #include <signal.h>

@@ -73,8 +73,7 @@ static berth_status both(cli *c, berth_measured *m, state *s, berth_err *err)
 		BERTH_TRY(berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->still, err));
 		BERTH_TRY(berth_measured_set_speed(m, s->cfg.slow_dev, 1, &c->tmp, err));
 		s->cfg.adapting = true;
-		s->cfg.ready_s = s->still.ready_s; /* the engine still has the placement that it starts with
-		                                    */
+		s->cfg.ready_s = s->still.ready_s; /* the engine still has the first placement */
 	}
 	return berth_adapt_run(m, &s->cfg, &profile, &c->mem, &c->tmp, &s->moving, err);
 }
@@ -215,7 +214,7 @@ const cli_verb cmd_adapt = {
 	"adapt", "adapt GRAPH --on SYSTEM --engine E [--steps N] [--slow DEVICE=SPEED@STEP]",
 	"run step after step, and place anew when times change",
 	"Times of the steps pull the profile along; where they part from what was predicted, the placement "
-        "is solved again, and\n"
+	"is solved again, and\n"
 	"taken if it pays for the move over the steps that are left.\n"
 	"Example: berth adapt model.onnx --on host.json --engine ort --steps 300 --slow cpu1=0.25@100\n",
 	run};

@@ -1,4 +1,4 @@
-/* berth profile: times of operators and links by an engine; and the description of this machine. */
+/* berth profile: times of operators and links by an engine, and the description of this machine. */
 #include "engine.h"
 #include "file.h"
 #include "graph_json.h"
@@ -299,7 +299,7 @@ static berth_status time_links(cli *c, const args *a, const berth_system *s, ber
 	return berth_profile_system(&p, s, &c->mem, out, err);
 }
 
-/* Where the description goes: what system:host stands for, if no file is named. */
+/* Where the description goes. If no file is named, it is what system:host stands for. */
 static berth_status system_out(cli *c, const args *a, const char **path, berth_err *err)
 {
 	*path = a->out;
@@ -370,7 +370,7 @@ const cli_verb cmd_profile = {
 	"profile", "profile GRAPH --on SYSTEM -o GRAPH_WITH_TIMES | profile --system [-o HOST.json]",
 	"time operators and links by an engine; describe this machine",
 	"Medians with their intervals; operators that were not measured are predicted, and marked so, with "
-        "error bars (--json has all).\n"
+	"error bars (--json has all).\n"
 	"Example: berth profile --system --engine ort; berth profile model.onnx --on system:host -o "
-        "timed.json\n",
+	"timed.json\n",
 	run};

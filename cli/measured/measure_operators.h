@@ -6,8 +6,8 @@
 #include "json.h"
 #include "measured.h"
 
-/* "operators": [{name, device, kernel, in, start_s, end_s}]: name null for a kernel of no operator; in: the
- * operator in whose kernel it ran. */
+/* "operators": [{name, device, kernel, in, start_s, end_s}]. name is null for a kernel of no operator. in
+ * is the operator in whose kernel it ran. */
 void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_system *s,
                            const berth_operator_time *x, int32_t n);
 
@@ -15,8 +15,8 @@ void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_
 berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_system *s,
                                      const berth_operator_time *x, int32_t n, berth_err *err);
 
-/* The trace event format of Chrome: a thread a device, a complete event a kernel. Fails: BERTH_EIO,
- * BERTH_ENOMEM. */
+/* Write Chrome's trace event format: a thread for each device, a complete event for each kernel. Fails:
+ * BERTH_EIO, BERTH_ENOMEM. */
 berth_status measure_operators_trace(cli *c, const char *path, const berth_graph *g, const berth_system *s,
                                      const berth_operator_time *x, int32_t n, berth_err *err);
 

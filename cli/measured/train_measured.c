@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 enum { DIGEST = 128 };
-static const char end_mark[] = "measured.ended"; /* a tensor of the policy: SHA-256 of the graph and of the
-                                                    system that the run was for */
+/* A tensor of the policy: SHA-256 of the graph and of the system that the run was for. */
+static const char end_mark[] = "measured.ended";
 
 static berth_status digest_of(cli *c, const berth_graph *g, const berth_system *s, char digest[DIGEST + 1],
                               berth_err *err)
@@ -25,8 +25,8 @@ static berth_status digest_of(cli *c, const berth_graph *g, const berth_system *
 	return berth_system_sha256(s, &c->tmp, digest + DIGEST / 2, err);
 }
 
-/* Does the policy come from a run of the same that has ended? A policy that cannot be read is for the
- * training to complain about. */
+/* Does the policy come from a run for the same graph and system that has ended? A policy that cannot be
+ * read is for the training to complain about. */
 static berth_status find_end(cli *c, const char *policy, const berth_problem *p, bool *ended, berth_err *err)
 {
 	char digest[DIGEST + 1];

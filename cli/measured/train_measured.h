@@ -36,13 +36,14 @@ typedef struct train_measured {
 } train_measured;
 
 /* Start the engine, profile, and put the profiled simulator into the item. What the engine says is kept in
- * POLICY.measured until the run has ended: with resume a killed run goes through it again, to the same bits.
- * Where POLICY is of a run that came to its end, out->ended_before is all that is set. */
+ * POLICY.measured until the run has ended. With resume a killed run goes through it again, to the same bits.
+ * Where POLICY is of a run that has ended, only out->ended_before is set. */
 berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy,
                                  bool resume, const cli_budget *b, berth_train_item *item,
                                  train_measured *out, berth_err *err);
-/* Correct policy and simulator by real runs; the policy at path is replaced by the one that went on.
- * Interrupted (BERTH_EINTERRUPTED, t->r being set), policy and journal stay as they are, to go on with. */
+/* Correct policy and simulator by real runs. The policy at path is replaced by the one that went on. When
+ * interrupted it fails with BERTH_EINTERRUPTED and t->r is set; policy and journal stay as they are, to go on
+ * with. */
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err);
 void train_measured_close(train_measured *t);
 

@@ -237,14 +237,14 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_compare = {
 	"compare",
 	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | "
-        "--time S | --cpu-time S] [--seeds N] [--fidelity]",
+	"--time S | --cpu-time S] [--seeds N] [--fidelity]",
 	"compare methods with equal budgets",
 	"Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"
 	"With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds "
-        "on).\n"
+	"on).\n"
 	"With several graphs or systems: over all, the geometric mean of the value over the best single "
-        "device's, wins, ties and\n"
+	"device's, wins, ties and\n"
 	"losses against one method, and how likely they are by chance (signed-rank test, corrected by "
-        "Holm).\n"
+	"Holm).\n"
 	"Example: berth compare zoo:resnet50 zoo:bert-base --on system:edge --seeds 5 --format markdown\n",
 	run};

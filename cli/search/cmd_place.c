@@ -278,7 +278,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_place = {
 	"place",
 	"place GRAPH --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] [--evaluations "
-        "N] [--time S] [--seed N] [-o OUT]",
+	"N] [--time S] [--seed N] [-o OUT]",
 	"decide which device runs which operator",
 	"Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
 	"Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",

@@ -39,7 +39,7 @@ typedef struct state {
 
 /* ---- set-up ---- */
 
-/* Pair i of graph and system; its memory is drawn anew where it is the turn of --tight. */
+/* Pair i of graph and system. Its memory is drawn anew where it is the turn of --tight. */
 static berth_status load_item(cli *c, const args *a, const char *graph, const char *system, int32_t i,
                               berth_train_item *out, berth_err *err)
 {
@@ -311,9 +311,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_train = {
 	"train",
 	"train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--env "
-        "simulated|measured]\n                   [--engine E] [--resume] [--log FILE] -o POLICY",
+	"simulated|measured]\n                   [--engine E] [--resume] [--log FILE] -o POLICY",
 	"train a placement policy on graphs and systems",
 	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
 	"Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o "
-        "mixed.safetensors\n",
+	"mixed.safetensors\n",
 	run};

@@ -1,5 +1,5 @@
-/* Three tables: rows (each method, instance and seed), instances (each method and instance over its seeds),
- * methods (each over all instances). */
+/* Three tables: rows (one for each method, instance and seed), instances (for each method and instance,
+ * over its seeds), and methods (for each method, over all instances). */
 #include "compare_print.h"
 
 #include "print.h"

@@ -37,7 +37,7 @@ typedef struct cli_compare_format {
 	cli_compare_table table;
 } cli_compare_format;
 
-/* Print; what was interrupted is printed as far as it came. Fails: BERTH_ENOMEM. */
+/* Print. A comparison that was interrupted is printed as far as it came. Fails: BERTH_ENOMEM. */
 berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err);
 
 #endif

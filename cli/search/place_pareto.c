@@ -56,7 +56,7 @@ static berth_status read_args(const place_pareto_args *a, view *v, berth_err *er
 
 /* ---- output ---- */
 
-/* The order that the point was scored by, NULL where a rule made it; under `given` the topological one. */
+/* The order that the point was scored by. NULL: a rule made it. Under `given` it is the topological one. */
 static int32_t *order_of(const view *v, const berth_pareto_point *x)
 {
 	bool given = v->p->s->order == BERTH_ORDER_GIVEN;

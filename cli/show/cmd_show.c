@@ -85,6 +85,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_show = {
 	"show",
 	"show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--coarsen M [--grouper G]] [--dim "
-        "NAME=N] [--dot OUT] [-o OUT]",
+	"NAME=N] [--dot OUT] [-o OUT]",
 	"print a graph, a system, a placement or a policy at a glance",
 	"Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};

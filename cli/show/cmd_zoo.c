@@ -66,8 +66,8 @@ static bool is_common(const berth_spec_param *p)
 	return true;
 }
 
-/* " batch=1 dtype=f32": the parameters that all models share, or those that they do not; false if there are
- * none. */
+/* Print " batch=1 dtype=f32": the parameters that all models share, or those that they do not. false: there
+ * are none. */
 static bool print_defaults(const char *head, const berth_zoo_model *m, bool common)
 {
 	bool any = false;

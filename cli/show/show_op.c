@@ -1,4 +1,4 @@
-/* One operator of a placement: when it ran, what it waited for, whether it is critical, what every other
+/* One operator of a placement: when it ran, what it waited for, whether it is critical, and what every other
  * device would cost. */
 #include "explain_op.h"
 #include "file.h"

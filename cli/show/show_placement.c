@@ -1,5 +1,5 @@
-/* A placement file at a glance, without its graph and system: what it says about itself, and operators a
- * device. */
+/* A placement file at a glance, without its graph and system: what it says about itself, and how many
+ * operators each device has. */
 #include "file.h"
 #include "print.h"
 #include "show.h"

@@ -14,7 +14,7 @@ typedef struct simulate_whatif {
 	int32_t n;
 } simulate_whatif;
 
-/* Make the rows: that of the system as it is, then one for each of the n changes. Fails as berth_whatif. */
+/* Make the rows: one of the system as it is, then one for each of the n changes. Fails: as berth_whatif. */
 berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_system *s,
                                  const berth_placement *placement, const char *const *change, int32_t n,
                                  const berth_whatif_cfg *cfg, simulate_whatif *out, berth_err *err);

@@ -34,8 +34,8 @@ const char *ort_version(const ort_lib *lib);
 
 /* A session of the model in data[size].
  *   threads  0: the library's own choice
- *   profile  beginning of the path of a file; each run leaves the times of its kernels there, written when the
- *            session is freed. NULL: none
+ *   profile  beginning of the path of a file, or NULL: each run leaves the times of its kernels there, and
+ *            they are written when the session is freed
  * Fails: BERTH_EFORMAT with the library's message. */
 berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
                              const char *profile, ort_session **out, berth_err *err);
