@@ -1,4 +1,4 @@
-/* Lower bounds; see bounds.h for the proofs. */
+/* Lower bounds; see bounds.h. */
 #include "bounds.h"
 
 #include "bounds_blocks.h"

@@ -1,4 +1,4 @@
-/* Bounds along paths; see bounds_path.h for the proofs. */
+/* Bounds along paths; see bounds_path.h. */
 #include "bounds_path.h"
 
 #include <math.h>
@@ -32,9 +32,10 @@ static double arrival(const berth_problem *p, const double *cost, double latency
 {
 	const double *from = cost + (size_t)p->g->tensor_producer[t] * (size_t)p->n_devs;
 	double best = INFINITY;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		best = fmin(best,
-		            from[d] + latency_weight * ((double)berth_transfer_ns(p, t, d, dev) * 1e-9));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		double way_s = (double)berth_transfer_ns(p, t, d, dev) * 1e-9;
+		best = fmin(best, from[d] + latency_weight * way_s);
+	}
 	return best;
 }
 
@@ -49,8 +50,8 @@ static double row(const berth_problem *p, double *cost, int32_t op, double a, do
 			continue;
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 			double at = arrival(p, cost, a, g->in_tensor[i], d);
-			ready = isfinite(at) ? fmax(ready, at) : ready; /* a producer without a legal device:
-			                                                   its own length counts no further */
+			/* Of a producer without a legal device its own length counts no further. */
+			ready = isfinite(at) ? fmax(ready, at) : ready;
 		}
 		*cell = ready + a * ((double)berth_op_time(p, op, d) * 1e-9) +
 		        c * (joules(p, op, d) - least_j);

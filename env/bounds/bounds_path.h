@@ -1,15 +1,8 @@
 /* Lower bounds along paths of the graph, where latency and energy are weighed against each other.
  *
- * For weights A, C >= 0 and any placement,  A T + C sum_i e_i >= longest + C sum_i min_d e_id,  where T is
- * the latency, e_id = p_d w_id / slots_d the joules of operator i on device d beside those at rest, and
- * longest the length of the CEFT recurrence with the cost A w_id + C (e_id - min_d e_id) of an operator and
- * A times the routed time of a transfer. Proof: by induction the recurrence at (i, device of i) is at most A
- * end(i) + C sum over a path to i of (e - min e), as each step takes one input, its device is one of those
- * that the recurrence minimises over, and no operator stands on a path twice.
- *
- * With idle the watts of all devices at rest, E >= idle T + sum_i e_i. So a T + c E >= path(a + c idle, c);
- * a limit T <= X or E <= Z adds, for any u, z >= 0, u T - u X or z E - z Z. EDP: lines E >= J - alpha T, one
- * for each alpha, and T >= its bound; the product is least where two of these meet. */
+ * For weights A, C >= 0, path(A, C) is a bound of A * latency + C * (joules beside those at rest). It is the
+ * length of the CEFT recurrence with both in the cost of an operator. Limits are weighed in by multipliers.
+ * docs/proofs.md, "Path bound". */
 #ifndef BERTH_BOUNDS_PATH_H
 #define BERTH_BOUNDS_PATH_H
 

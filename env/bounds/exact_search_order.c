@@ -240,8 +240,8 @@ static void branch(berth_exact_search *x, const node *parent)
 	if (choose_pair(x, &s, false, &i, &j)) {
 		split(x, &s, i, j);
 	} else if (!x->cfg->leaf) {
-		exact_search_found(x, s.lower); /* nothing overlaps: relaxed to the end (with several slots
-		                                   perhaps a little further) */
+		/* Nothing overlaps: relaxed to the end, with several slots perhaps a little further. */
+		exact_search_found(x, s.lower);
 	} else if (!score(x, &s) && choose_pair(x, &s, true, &i, &j)) {
 		split(x, &s, i, j);
 	}
