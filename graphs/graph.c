@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+int graph_compare_names(const char *a, const char *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
 static berth_status check_offsets(const char *what, const int32_t *off, int32_t n, int32_t total,
                                   berth_err *err)
 {

@@ -20,13 +20,6 @@ typedef struct finish {
 	berth_err *err;
 } finish;
 
-int graph_compare_names(const char *a, const char *b)
-{
-	if (!a || !b)
-		return (a != NULL) - (b != NULL);
-	return strcmp(a, b);
-}
-
 static berth_status copy_text(finish *f, const char *from, const char **out)
 {
 	*out = berth_arena_strdup(f->mem, from);

@@ -264,7 +264,6 @@ static berth_status fold_content(const onnx_at *at)
 static berth_status infer_node(onnx_model *m, onnx_node *n, berth_err *err)
 {
 	onnx_at at = {m, n, err};
-	n->op = onnx_op_find(n->domain, n->type);
 	if (!n->op)
 		BERTH_TRY(warn_unknown(m, n, err));
 	if (n->op)

@@ -2,6 +2,8 @@
  * onnx_model. */
 #include "onnx_read.h"
 
+#include "onnx_infer.h"
+
 #include <string.h>
 
 berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_fn visit, berth_err *err)
@@ -322,8 +324,9 @@ static berth_status claim_outputs(onnx_model *m, const onnx_node *n, int32_t ind
 	return BERTH_OK;
 }
 
-berth_status onnx_append_node(onnx_model *m, const onnx_scope *s, const onnx_node *n, berth_err *err)
+berth_status onnx_append_node(onnx_model *m, const onnx_scope *s, onnx_node *n, berth_err *err)
 {
+	n->op = onnx_op_find(n->domain, n->type);
 	if (s && s->to) {
 		BERTH_TRY(BERTH_GROW(m->tmp, s->to->node, s->to->n, &s->to->cap, err));
 		s->to->node[s->to->n++] = *n;

@@ -37,8 +37,8 @@ berth_status onnx_new_value(onnx_model *m, const char *name, int32_t *v, berth_e
 /* A NodeProto into the scope's list; the call of a function is replaced by its nodes. */
 berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
                             berth_err *err);
-/* Append a node that is complete but for its bodies to the scope's list. */
-berth_status onnx_append_node(onnx_model *m, const onnx_scope *s, const onnx_node *n, berth_err *err);
+/* Append a node that is complete to the scope's list; n->op is set to its row of the table of operators. */
+berth_status onnx_append_node(onnx_model *m, const onnx_scope *s, onnx_node *n, berth_err *err);
 berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f,
                             berth_err *err);
 /* A ValueInfoProto of the scope; *value is what it speaks of. */

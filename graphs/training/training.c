@@ -18,16 +18,6 @@ berth_training_options berth_training_options_default(void)
 
 /* ---- facts about the forward graph ---- */
 
-const char *training_type_of(const berth_graph *g, int32_t op)
-{
-	return g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
-}
-
-bool training_has_params(const berth_graph *g, int32_t op)
-{
-	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
-}
-
 /* Own and shared parameters. */
 static int64_t all_param_bytes(const berth_graph *g, int32_t op)
 {
@@ -75,18 +65,11 @@ static void find_active(trainer *t)
 
 /* ---- colocation groups ---- */
 
-static int32_t root_of(trainer *t, int32_t op)
-{
-	while (t->op_root[op] != op)
-		op = t->op_root[op] = t->op_root[t->op_root[op]];
-	return op;
-}
-
 /* The lower index becomes the root, so groups do not depend on the order of joining. */
 static void join(trainer *t, int32_t a, int32_t b)
 {
-	a = root_of(t, a);
-	b = root_of(t, b);
+	a = training_root(t, a);
+	b = training_root(t, b);
 	t->op_root[a > b ? a : b] = a > b ? b : a;
 }
 
@@ -121,10 +104,10 @@ static berth_status name_groups(trainer *t, berth_err *err)
 	for (int32_t c = 0; c < g->n_coloc_names; c++)
 		BERTH_TRY(berth_strmap_add(&names, g->coloc_name[c], c, &found, err));
 	for (int32_t op = 0; op < g->n_ops; op++)
-		if (g->op_coloc_name[op] >= 0 && !t->op_group[root_of(t, op)])
-			t->op_group[root_of(t, op)] = g->coloc_name[g->op_coloc_name[op]];
+		if (g->op_coloc_name[op] >= 0 && !t->op_group[training_root(t, op)])
+			t->op_group[training_root(t, op)] = g->coloc_name[g->op_coloc_name[op]];
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t root = root_of(t, op);
+		int32_t root = training_root(t, op);
 		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) ||
 		    !training_has_params(g, op))
 			continue;
@@ -140,36 +123,6 @@ static berth_status name_groups(trainer *t, berth_err *err)
 
 /* ---- adding operators ---- */
 
-/* base/what, with '_' appended until no operator has that name. */
-static berth_status free_name(trainer *t, const char *base, const char *what, const char **name,
-                              berth_err *err)
-{
-	*name = *base ? berth_arena_printf(t->tmp, "%s/%s", base, what) : berth_arena_strdup(t->tmp, what);
-	while (*name && berth_builder_find(t->b, *name) >= 0)
-		*name = berth_arena_printf(t->tmp, "%s_", *name);
-	return *name ? BERTH_OK : berth_nomem(err);
-}
-
-/* Copy forbidden devices, and measured times scaled by factor. */
-static berth_status copy_limits(trainer *t, int32_t from, int32_t to, double factor, berth_err *err)
-{
-	const berth_graph *g = t->g;
-	for (int32_t i = g->op_forbid_off[from]; i < g->op_forbid_off[from + 1]; i++)
-		BERTH_TRY(berth_builder_forbid(t->b, to, g->forbid_dev[i], err));
-	for (int32_t i = g->op_time_off[from]; i < g->op_time_off[from + 1]; i++)
-		BERTH_TRY(berth_builder_time(t->b, to, g->time_key[i], factor * g->time_s[i], err));
-	return BERTH_OK;
-}
-
-/* An operator derived from op, called base/what; its measured times are op's times factor. */
-berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
-                             double factor, int32_t *out, berth_err *err)
-{
-	BERTH_TRY(free_name(t, base, what, &spec.name, err));
-	BERTH_TRY(berth_builder_op(t->b, &spec, out, err));
-	return copy_limits(t, op, *out, factor, err);
-}
-
 /* As derive, for sums, updates and the loss: in proportion to FLOPs, and no longer than op itself. */
 static berth_status derive_light(trainer *t, int32_t op, const char *base, const char *what,
                                  berth_op_spec spec, int32_t *out, berth_err *err)
@@ -177,11 +130,6 @@ static berth_status derive_light(trainer *t, int32_t op, const char *base, const
 	double forward = t->g->op_flops[op];
 	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out,
 	                       err);
-}
-
-const char *training_group_of(trainer *t, int32_t op)
-{
-	return training_has_params(t->g, op) ? t->op_group[root_of(t, op)] : NULL;
 }
 
 /* Gradient and optimiser state in units of the parameters. */
@@ -226,30 +174,12 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 	                      .workspace_bytes = g->op_workspace_bytes[op],
 	                      .output_bytes = active ? 0 : g->op_output_bytes[op],
 	                      .pin = g->op_pin[op],
-	                      .colocate = t->op_group[root_of(t, op)],
+	                      .colocate = t->op_group[training_root(t, op)],
 	                      .separate = g->op_sep[op] >= 0 ? g->sep_name[g->op_sep[op]] : NULL};
 	if (active)
 		spec.state_bytes += state_bytes(t, op);
 	BERTH_TRY(berth_builder_op(t->b, &spec, &copy, err));
-	return copy_limits(t, op, copy, 1, err);
-}
-
-static double slot_cut_s(const trainer *t, int32_t slot)
-{
-	return slot < t->g->n_tensors && t->g->tensor_cut_s ? t->g->tensor_cut_s[slot] : 0;
-}
-
-static berth_status put_edge(trainer *t, int32_t from, int32_t to, int64_t bytes, double cut_s,
-                             const char *name, berth_err *err)
-{
-	BERTH_TRY(berth_builder_edge(t->b, from, to, bytes, name, err));
-	return berth_builder_cut(t->b, cut_s, err);
-}
-
-berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor, berth_err *err)
-{
-	return put_edge(t, from, to, t->g->tensor_bytes[tensor], slot_cut_s(t, tensor),
-	                t->g->tensor_name[tensor], err);
+	return training_copy_limits(t, op, copy, 1, err);
 }
 
 static berth_status copy_forward(trainer *t, berth_err *err)
@@ -305,7 +235,7 @@ static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to, 
 				k = first;
 			}
 	}
-	return put_edge(t, op, to, slot_bytes(t, op, slot), slot_cut_s(t, slot), name, err);
+	return training_put_edge(t, op, to, slot_bytes(t, op, slot), training_cut_s(t, slot), name, err);
 }
 
 static berth_status add_gradient(trainer *t, gradient grad, int32_t *out, berth_err *err)
@@ -331,7 +261,7 @@ static berth_status read_gradient(trainer *t, int32_t grad, int32_t reader, bert
 	if (d->last_reader == reader)
 		return BERTH_OK;
 	d->last_reader = reader;
-	return put_edge(t, d->op, reader, d->bytes, d->cut_s, d->tensor, err);
+	return training_put_edge(t, d->op, reader, d->bytes, d->cut_s, d->tensor, err);
 }
 
 /* The one gradient of a slot: its only summand, or a sum. */
@@ -351,7 +281,7 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *er
 	BERTH_TRY(derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
 	for (int32_t s = first; s >= 0; s = t->summand[s].next)
 		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum, err));
-	return add_gradient(t, (gradient){.op = sum, .bytes = bytes, .cut_s = slot_cut_s(t, slot)},
+	return add_gradient(t, (gradient){.op = sum, .bytes = bytes, .cut_s = training_cut_s(t, slot)},
 	                    &t->slot_grad[slot], err);
 }
 
@@ -397,7 +327,7 @@ static berth_status add_loss(trainer *t, berth_err *err)
 		gradient d = {.op = loss,
 		              .tensor = n == 1 ? NULL : g->op_name[op],
 		              .bytes = slot_bytes(t, op, slot),
-		              .cut_s = slot_cut_s(t, slot)};
+		              .cut_s = training_cut_s(t, slot)};
 		BERTH_TRY(slot_edge(t, op, slot, loss, err));
 		BERTH_TRY(add_gradient(t, d, &grad, err));
 		BERTH_TRY(add_summand(t, slot, grad, err));
@@ -543,7 +473,9 @@ static berth_status give_inputs(trainer *t, const task *k, int32_t from, berth_e
 		int32_t tensor = g->in_tensor[i];
 		if (!wants(t, tensor) || passes(t, k, tensor))
 			continue;
-		gradient d = {.op = from, .bytes = g->tensor_bytes[tensor], .cut_s = slot_cut_s(t, tensor)};
+		gradient d = {.op = from,
+		              .bytes = g->tensor_bytes[tensor],
+		              .cut_s = training_cut_s(t, tensor)};
 		if (k->n_wanted > 1 &&
 		    !(d.tensor = berth_arena_printf(t->tmp, "input%d", (int)(i - g->op_in_off[k->op]))))
 			return berth_nomem(err);

@@ -43,12 +43,20 @@ typedef struct trainer {
 
 const char *training_type_of(const berth_graph *g, int32_t op);
 bool training_has_params(const berth_graph *g, int32_t op);
+/* The operator that stands for op's colocation group: the one of lowest index. */
+int32_t training_root(trainer *t, int32_t op);
 /* Colocation group of all that touches op's parameters; NULL where it has none. */
 const char *training_group_of(trainer *t, int32_t op);
 
+/* Seconds that each hop of what the slot holds takes (tensor_cut_s of the graph). */
+double training_cut_s(const trainer *t, int32_t slot);
+berth_status training_put_edge(trainer *t, int32_t from, int32_t to, int64_t bytes, double cut_s,
+                               const char *name, berth_err *err);
 /* An edge that carries a tensor of g, from where it, or a copy of it, is made. */
 berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor, berth_err *err);
 
+/* Copy forbidden devices, and measured times scaled by factor. */
+berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double factor, berth_err *err);
 /* An operator derived from op, called base/what; its measured times are op's times factor. */
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
                              double factor, int32_t *out, berth_err *err);
