@@ -1,5 +1,5 @@
-/* Shared by the readers of messages (onnx_read.c) and of what has names of its own: bodies and functions
- * (onnx_scope.c). */
+/* How messages become an onnx_model: what they declare and name (onnx_scope.c), nodes with their bodies and
+ * functions (onnx_node.c), the model (onnx_read.c). */
 #ifndef BERTH_ONNX_READ_H
 #define BERTH_ONNX_READ_H
 
@@ -30,23 +30,6 @@ typedef struct onnx_scope {
 
 enum { ONNX_LEFT_OUT = INT32_MAX };
 
-/* ---- onnx_read.c ---- */
-
-/* A value without a place in m->values. */
-berth_status onnx_new_value(onnx_model *m, const char *name, int32_t *v, berth_err *err);
-/* A NodeProto into the scope's list; the call of a function is replaced by its nodes. */
-berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
-                            berth_err *err);
-/* Append a node that is complete to the scope's list; n->op is set to its row of the table of operators. */
-berth_status onnx_append_node(onnx_model *m, const onnx_scope *s, onnx_node *n, berth_err *err);
-berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f,
-                            berth_err *err);
-/* A ValueInfoProto of the scope; *value is what it speaks of. */
-berth_status onnx_read_value_info(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
-                                  const char *what, int32_t *value, berth_err *err);
-berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
-                                   int32_t *value, berth_err *err);
-
 /* ---- onnx_scope.c ---- */
 
 /* The value that name (in the arena) stands for; -1: it is empty, or left out. A name that nobody has
@@ -55,16 +38,28 @@ berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire
 berth_status onnx_resolve_name(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err);
 /* Define a name here: a new value where there is none. */
 berth_status onnx_define(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err);
-/* The GraphProto of attribute name as a body of n. */
-berth_status onnx_read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size_t *cap_in, const char *name,
-                            const onnx_wire *w, const onnx_field *f, berth_err *err);
+/* Value v is used in the body s: an input of its node. name NULL: it has none there. */
+berth_status onnx_capture(onnx_model *m, onnx_scope *s, const char *name, int32_t v, berth_err *err);
+
+/* The value named by a text field. A name of the main graph that is known already leaves nothing in the
+ * arena. */
+berth_status onnx_read_value_name(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                  const char *what, int32_t *v, berth_err *err);
+/* A ValueInfoProto of the scope; *value is what it speaks of. */
+berth_status onnx_read_value_info(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                  const char *what, int32_t *value, berth_err *err);
+berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err);
+berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                   int32_t *value, berth_err *err);
+
+/* ---- onnx_node.c ---- */
+
+/* A NodeProto into the scope's list, with its row of the table of operators and its bodies. The call of a
+ * function is replaced by the function's nodes. */
+berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err);
 /* Take note of a FunctionProto. */
 berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err);
-/* The function that a node calls; NULL: none. */
-berth_status onnx_find_function(onnx_model *m, const onnx_node *n, const char *overload,
-                                const onnx_function **out, berth_err *err);
-/* Put the nodes of the function in the place of the call. */
-berth_status onnx_inline_call(onnx_model *m, onnx_scope *outer, const onnx_node *call,
-                              const onnx_function *function, berth_err *err);
 
 #endif

@@ -1,0 +1,465 @@
+/* Nodes (NodeProto) and what holds nodes inside of nodes: bodies of If, Loop and Scan (GraphProto in an
+ * attribute) and functions (FunctionProto). A body stays in its node; the call of a function is replaced
+ * by the function's nodes. */
+#include "onnx_infer.h"
+#include "onnx_read.h"
+
+#include <string.h>
+
+/* ---- lists of a node ---- */
+
+/* A node being read. */
+typedef struct reading {
+	onnx_scope *scope;
+	onnx_node n;
+	const char *overload, *attr; /* of a function; the attribute looked into for a body */
+	size_t cap_in;
+} reading;
+
+/* First pass over a node: the lengths of its lists. */
+static berth_status on_node_count(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                  berth_err *err)
+{
+	onnx_node *n = ctx;
+	(void)m, (void)w, (void)err;
+	n->n_in += f->number == 1;
+	n->n_out += f->number == 2;
+	n->n_attrs += f->number == 5;
+	return BERTH_OK;
+}
+
+static berth_status on_node(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	reading *r = ctx;
+	onnx_node *n = &r->n;
+	switch (f->number) {
+	case 1: return onnx_read_value_name(m, r->scope, w, f, "input of a node", &n->in[n->n_in++], err);
+	case 2: return onnx_read_value_name(m, r->scope, w, f, "output of a node", &n->out[n->n_out++], err);
+	case 3: return onnx_wire_text(w, f, "name of a node", m->tmp, &n->name, err);
+	case 4: return onnx_wire_text(w, f, "op_type of a node", m->tmp, &n->type, err);
+	case 5: return onnx_read_attr(m, &n->attr[n->n_attrs++], w, f, err);
+	case 7: return onnx_wire_text(w, f, "domain of a node", m->tmp, &n->domain, err);
+	case 8: return onnx_wire_text(w, f, "overload of a node", m->tmp, &r->overload, err);
+	default: return BERTH_OK;
+	}
+}
+
+static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, const onnx_field *f,
+                               berth_err *err)
+{
+	onnx_node *n = &r->n;
+	BERTH_TRY(onnx_each_field_inside(m, n, w, f, "a node", on_node_count, err));
+	if (n->n_attrs > ONNX_MAX_ATTRS)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: a node of %d attributes; expected at most %d", m->file,
+		                  f->tag_at, n->n_attrs, ONNX_MAX_ATTRS);
+	BERTH_TRY(BERTH_NEW(m->tmp, n->in, n->n_in, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, n->out, n->n_out, err));
+	if (n->n_attrs)
+		BERTH_TRY(BERTH_NEW(m->tmp, n->attr, n->n_attrs, err));
+	r->cap_in = (size_t)n->n_in;
+	n->n_in = n->n_out = n->n_attrs = 0;
+	BERTH_TRY(onnx_each_field_inside(m, r, w, f, "a node", on_node, err));
+	n->n_all = n->n_in;
+	return BERTH_OK;
+}
+
+/* Inside a function: attributes that stand for those of the call; what neither the call nor the function
+ * says goes away. */
+static void refer_attrs(const onnx_scope *s, onnx_node *n)
+{
+	int32_t kept = 0;
+	while (s && !s->call)
+		s = s->outer;
+	for (int32_t i = 0; i < n->n_attrs; i++) {
+		onnx_attr a = n->attr[i];
+		const onnx_attr *from = a.ref && s ? onnx_attr_find(s->call, a.ref) : NULL;
+		for (size_t k = 0; a.ref && s && !from && k < s->n_missing; k++)
+			from = strcmp(s->missing[k].name, a.ref) == 0 ? &s->missing[k] : NULL;
+		if (a.ref && !from)
+			continue;
+		n->attr[kept] = from ? *from : a;
+		n->attr[kept].ref = NULL;
+		n->attr[kept++].name = a.name;
+	}
+	n->n_attrs = kept;
+}
+
+/* Outputs of node number index: nobody else produces them. */
+static berth_status claim_outputs(onnx_model *m, const onnx_node *n, int32_t index, berth_err *err)
+{
+	for (int32_t o = 0; o < n->n_out; o++) {
+		if (n->out[o] < 0)
+			continue;
+		onnx_value *v = &m->value[n->out[o]];
+		if (v->producer >= 0)
+			return onnx_fail(
+				m, n, err,
+				"output '%.80s' is made already by node '%.80s'; expected one producer",
+				v->name, onnx_node_label(m, &m->node[v->producer]));
+		v->producer = index;
+	}
+	return BERTH_OK;
+}
+
+/* Append a node that is complete to the scope's list. */
+static berth_status append_node(onnx_model *m, const onnx_scope *s, onnx_node *n, berth_err *err)
+{
+	n->op = onnx_op_find(n->domain, n->type);
+	if (s && s->to) {
+		BERTH_TRY(BERTH_GROW(m->tmp, s->to->node, s->to->n, &s->to->cap, err));
+		s->to->node[s->to->n++] = *n;
+		return BERTH_OK;
+	}
+	if (m->n_nodes == INT32_MAX / 4)
+		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d nodes", m->file, INT32_MAX / 4);
+	BERTH_TRY(BERTH_GROW(m->tmp, m->node, m->n_nodes, &m->cap_node, err));
+	m->node[m->n_nodes] = *n;
+	return claim_outputs(m, n, (int32_t)m->n_nodes++, err);
+}
+
+/* ---- bodies ---- */
+
+typedef struct body_reading {
+	onnx_scope *scope;
+	onnx_body *body;
+} body_reading;
+
+static berth_status define_field(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                 berth_err *err)
+{
+	const char *name;
+	int32_t v;
+	BERTH_TRY(onnx_wire_text(w, f, "a name inside a body", m->tmp, &name, err));
+	return onnx_define(m, s, name, &v, err);
+}
+
+static berth_status on_body_node_output(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                        berth_err *err)
+{
+	return f->number == 2 ? define_field(m, ctx, w, f, err) : BERTH_OK;
+}
+
+static berth_status on_value_name(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                  berth_err *err)
+{
+	return f->number == 1 ? define_field(m, ctx, w, f, err) : BERTH_OK;
+}
+
+static berth_status read_body_input(onnx_model *m, body_reading *b, const onnx_wire *w, const onnx_field *f,
+                                    berth_err *err)
+{
+	int32_t v;
+	BERTH_TRY(onnx_each_field_inside(m, b->scope, w, f, "an input", on_value_name, err));
+	BERTH_TRY(onnx_read_value_info(m, b->scope, w, f, "an input of a body", &v, err));
+	BERTH_TRY(BERTH_GROW(m->tmp, b->body->in, b->body->n_in, &b->body->cap_in, err));
+	b->body->in[b->body->n_in++] = v;
+	return BERTH_OK;
+}
+
+/* An initializer of a body is an input of every node around it, as if it stood outside. */
+static berth_status read_body_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w,
+                                          const onnx_field *f, berth_err *err)
+{
+	int32_t v;
+	BERTH_TRY(onnx_read_initializer(m, s, w, f, &v, err));
+	for (; s; s = s->outer)
+		BERTH_TRY(onnx_capture(m, s, NULL, v, err));
+	return BERTH_OK;
+}
+
+/* First pass over a body: what it defines. */
+static berth_status on_body_definition(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                       berth_err *err)
+{
+	body_reading *b = ctx;
+	switch (f->number) {
+	case 1: return onnx_each_field_inside(m, b->scope, w, f, "a node", on_body_node_output, err);
+	case 5: case 15: return read_body_initializer(m, b->scope, w, f, err);
+	case 11: return read_body_input(m, b, w, f, err);
+	default: return BERTH_OK;
+	}
+}
+
+static berth_status on_body_output(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                   berth_err *err)
+{
+	body_reading *b = ctx;
+	const char *name;
+	int32_t v;
+	if (f->number != 1)
+		return BERTH_OK;
+	BERTH_TRY(onnx_wire_text(w, f, "an output of a body", m->tmp, &name, err));
+	BERTH_TRY(onnx_resolve_name(m, b->scope, name, &v, err));
+	BERTH_TRY(BERTH_GROW(m->tmp, b->body->out, b->body->n_out, &b->body->cap_out, err));
+	b->body->out[b->body->n_out++] = v;
+	return BERTH_OK;
+}
+
+/* Second pass: its nodes, and what it hands out. */
+static berth_status on_body_use(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                berth_err *err)
+{
+	body_reading *b = ctx;
+	if (f->number == 1)
+		return onnx_read_node(m, b->scope, w, f, err);
+	return f->number == 12 ? onnx_each_field_inside(m, b, w, f, "an output", on_body_output, err)
+	                       : BERTH_OK;
+}
+
+static berth_status check_depth(const onnx_model *m, const onnx_scope *s, size_t at, berth_err *err)
+{
+	if (s->depth <= ONNX_MAX_DEPTH)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: bodies and functions nest deeper than %d",
+	                  m->file, at, ONNX_MAX_DEPTH);
+}
+
+/* The GraphProto of attribute name as a body of n. */
+static berth_status read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size_t *cap_in,
+                              const char *name, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	onnx_body body = {.name = name};
+	onnx_scope s = {.outer = outer, .node = n, .cap_in = cap_in, .depth = outer ? outer->depth + 1 : 1};
+	body_reading b = {&s, &body};
+	size_t cap = (size_t)n->n_bodies;
+	BERTH_TRY(check_depth(m, &s, f->tag_at, err));
+	s.to = &body.nodes;
+	berth_strmap_init(&s.names, m->tmp);
+	BERTH_TRY(onnx_each_field_inside(m, &b, w, f, "a body", on_body_definition, err));
+	BERTH_TRY(onnx_each_field_inside(m, &b, w, f, "a body", on_body_use, err));
+	BERTH_TRY(BERTH_GROW(m->tmp, n->body, n->n_bodies, &cap, err));
+	n->body[n->n_bodies++] = body;
+	return BERTH_OK;
+}
+
+/* ---- functions ---- */
+
+enum { MAX_INLINED_BYTES = 1 << 22 }; /* and four times the file */
+
+typedef struct key {
+	const char *name, *domain, *overload;
+} key;
+
+static berth_status on_function_key(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                    berth_err *err)
+{
+	key *k = ctx;
+	switch (f->number) {
+	case 1: return onnx_wire_text(w, f, "name of a function", m->tmp, &k->name, err);
+	case 10: return onnx_wire_text(w, f, "domain of a function", m->tmp, &k->domain, err);
+	case 13: return onnx_wire_text(w, f, "overload of a function", m->tmp, &k->overload, err);
+	default: return BERTH_OK;
+	}
+}
+
+berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	key k = {"", "", ""};
+	int32_t found;
+	BERTH_TRY(onnx_each_field_inside(m, &k, w, f, "a function", on_function_key, err));
+	const char *text = berth_arena_printf(m->tmp, "%s:%s:%s", strcmp(k.domain, "ai.onnx") ? k.domain : "",
+	                                      k.name, k.overload);
+	if (!text)
+		return berth_nomem(err);
+	BERTH_TRY(BERTH_GROW(m->tmp, m->function, m->n_functions, &m->cap_function, err));
+	m->function[m->n_functions] = (onnx_function){f->at, f->end};
+	BERTH_TRY(berth_strmap_add(&m->functions, text, (int32_t)m->n_functions, &found, err));
+	if (found != (int32_t)m->n_functions)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: function '%.80s' of domain '%.80s' stands twice", m->file,
+		                  f->tag_at, k.name, k.domain);
+	m->n_functions++;
+	return BERTH_OK;
+}
+
+/* The function that a node calls; NULL: none. */
+static berth_status find_function(onnx_model *m, const onnx_node *n, const char *overload,
+                                  const onnx_function **out, berth_err *err)
+{
+	*out = NULL;
+	if (!m->n_functions || onnx_op_find(n->domain, n->type))
+		return BERTH_OK; /* an operator that is known is taken as such */
+	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	const char *text = berth_arena_printf(m->tmp, "%s:%s:%s", n->domain, n->type, overload);
+	if (!text)
+		return berth_nomem(err);
+	int32_t index = berth_strmap_get(&m->functions, text);
+	berth_arena_reset(m->tmp, mark);
+	*out = index < 0 ? NULL : &m->function[index];
+	return BERTH_OK;
+}
+
+typedef struct call_reading {
+	onnx_scope *scope;
+	const onnx_node *call;
+	onnx_attr *missing;
+	size_t cap_missing;
+	int32_t n_in, n_out;
+	onnx_nodes passed; /* Identity nodes: outputs that are inputs */
+} call_reading;
+
+static berth_status bind(onnx_scope *s, const char *name, int32_t value, int32_t *found, berth_err *err)
+{
+	return berth_strmap_add(&s->names, name, value, found, err);
+}
+
+static berth_status bind_output(onnx_model *m, call_reading *c, const char *name, int32_t value,
+                                berth_err *err)
+{
+	int32_t found;
+	BERTH_TRY(bind(c->scope, name, value, &found, err));
+	if (found == value || found == ONNX_LEFT_OUT)
+		return BERTH_OK;
+	onnx_node same = {.name = "",
+	                  .type = "Identity",
+	                  .domain = "",
+	                  .n_in = 1,
+	                  .n_all = 1,
+	                  .n_out = 1,
+	                  .at = c->call->at};
+	BERTH_TRY(BERTH_NEW(m->tmp, same.in, 1, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, same.out, 1, err));
+	same.in[0] = found;
+	same.out[0] = value;
+	BERTH_TRY(BERTH_GROW(m->tmp, c->passed.node, c->passed.n, &c->passed.cap, err));
+	c->passed.node[c->passed.n++] = same;
+	return BERTH_OK;
+}
+
+static berth_status on_function_input(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                      berth_err *err)
+{
+	call_reading *c = ctx;
+	const char *name;
+	int32_t found;
+	if (f->number != 4)
+		return BERTH_OK;
+	BERTH_TRY(onnx_wire_text(w, f, "input of a function", m->tmp, &name, err));
+	int32_t i = c->n_in++, v = i < c->call->n_in ? c->call->in[i] : -1;
+	return bind(c->scope, name, v < 0 ? ONNX_LEFT_OUT : v, &found, err);
+}
+
+static berth_status on_function_face(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                     berth_err *err)
+{
+	call_reading *c = ctx;
+	if (f->number == 5) {
+		const char *name;
+		BERTH_TRY(onnx_wire_text(w, f, "output of a function", m->tmp, &name, err));
+		int32_t o = c->n_out++, v = o < c->call->n_out ? c->call->out[o] : -1;
+		return v >= 0 ? bind_output(m, c, name, v, err) : BERTH_OK;
+	}
+	if (f->number != 11)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_GROW(m->tmp, c->missing, c->scope->n_missing, &c->cap_missing, err));
+	return onnx_read_attr(m, &c->missing[c->scope->n_missing++], w, f, err);
+}
+
+static berth_status on_function_node(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                     berth_err *err)
+{
+	return f->number == 7 ? onnx_read_node(m, ctx, w, f, err) : BERTH_OK;
+}
+
+static const char *call_label(const onnx_model *m, const onnx_node *call)
+{
+	const char *label = onnx_node_label(m, call);
+	return *label ? label : call->type;
+}
+
+/* Put the nodes of the function in the place of the call. */
+static berth_status inline_call(onnx_model *m, onnx_scope *outer, const onnx_node *call,
+                                const onnx_function *function, berth_err *err)
+{
+	onnx_scope s = {.outer = outer,
+	                .to = outer ? outer->to : NULL,
+	                .call = call,
+	                .prefix = call_label(m, call),
+	                .depth = outer ? outer->depth + 1 : 1};
+	call_reading c = {.scope = &s, .call = call};
+	onnx_wire w = {m->file, m->data, function->at, function->end};
+	BERTH_TRY(check_depth(m, &s, call->at, err));
+	m->inlined_bytes += function->end - function->at;
+	if (m->inlined_bytes > MAX_INLINED_BYTES + 4 * m->size)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: calls of functions repeat more than %zu bytes", m->file,
+		                  call->at, (size_t)MAX_INLINED_BYTES + 4 * m->size);
+	berth_strmap_init(&s.names, m->tmp);
+	BERTH_TRY(onnx_each_field(m, &c, w, on_function_input, err));
+	BERTH_TRY(onnx_each_field(m, &c, w, on_function_face, err));
+	s.missing = c.missing;
+	BERTH_TRY(onnx_each_field(m, &s, w, on_function_node, err));
+	for (size_t i = 0; i < c.passed.n; i++)
+		BERTH_TRY(append_node(m, &s, &c.passed.node[i], err));
+	return BERTH_OK;
+}
+
+/* ---- nodes ---- */
+
+static berth_status on_attr_body(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                 berth_err *err)
+{
+	reading *r = ctx;
+	if (f->number == 1)
+		return onnx_wire_text(w, f, "name of an attribute", m->tmp, &r->attr, err);
+	return f->number == 6 || f->number == 11
+	               ? read_body(m, r->scope, &r->n, &r->cap_in, r->attr, w, f, err)
+	               : BERTH_OK;
+}
+
+static berth_status on_attr_has_body(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                     berth_err *err)
+{
+	(void)m, (void)w, (void)err;
+	if (f->number == 6 || f->number == 11)
+		*(bool *)ctx = true;
+	return BERTH_OK;
+}
+
+static berth_status on_node_bodies(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                   berth_err *err)
+{
+	reading *r = ctx;
+	bool has_body = false;
+	if (f->number != 5)
+		return BERTH_OK;
+	BERTH_TRY(onnx_each_field_inside(m, &has_body, w, f, "an attribute", on_attr_has_body, err));
+	r->attr = "";
+	return has_body ? onnx_each_field_inside(m, r, w, f, "an attribute", on_attr_body, err) : BERTH_OK;
+}
+
+static berth_status name_inlined(onnx_model *m, const onnx_scope *s, onnx_node *n, berth_err *err)
+{
+	if (++m->n_inlined > ONNX_MAX_INLINED + m->size / 128)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: byte %zu: calls of functions expand to more than %zu nodes", m->file,
+		                  n->at, (size_t)ONNX_MAX_INLINED + m->size / 128);
+	if (*n->name)
+		n->name = berth_arena_printf(m->tmp, "%s/%s", s->prefix, n->name);
+	return n->name ? BERTH_OK : berth_nomem(err);
+}
+
+berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err)
+{
+	reading r = {.scope = s,
+	             .n = {.name = "", .type = "", .domain = "", .at = f->tag_at},
+	             .overload = "",
+	             .attr = ""};
+	const onnx_function *function = NULL;
+	BERTH_TRY(read_lists(m, &r, w, f, err));
+	if (!*r.n.type)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a node without op_type", m->file,
+		                  f->tag_at);
+	if (strcmp(r.n.domain, "ai.onnx") == 0)
+		r.n.domain = "";
+	refer_attrs(s, &r.n);
+	if (s && s->call)
+		BERTH_TRY(name_inlined(m, s, &r.n, err));
+	BERTH_TRY(find_function(m, &r.n, r.overload, &function, err));
+	if (function)
+		return inline_call(m, s, &r.n, function, err);
+	BERTH_TRY(onnx_each_field_inside(m, &r, w, f, "a node", on_node_bodies, err));
+	return append_node(m, s, &r.n, err);
+}
