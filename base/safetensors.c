@@ -536,16 +536,3 @@ berth_status safetensors_decode(const char *file, const void *data, size_t size,
 	cJSON_Delete(json);
 	return st;
 }
-
-berth_status safetensors_read(const char *path, berth_arena *mem, berth_arena *tmp, safetensors_file *out,
-                              berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	char *data;
-	size_t size;
-	berth_status st = berth_file_read(path, tmp, &data, &size, err);
-	if (st == BERTH_OK)
-		st = safetensors_decode(path, data, size, mem, out, err);
-	berth_arena_reset(tmp, mark);
-	return st;
-}

@@ -54,9 +54,6 @@ berth_status safetensors_write(const char *path, const safetensors_file *f, bert
  * Fails: BERTH_EFORMAT, BERTH_ENOMEM. O(size). */
 berth_status safetensors_decode(const char *file, const void *data, size_t size, berth_arena *mem,
                                 safetensors_file *out, berth_err *err);
-/* Fails: also BERTH_EIO. */
-berth_status safetensors_read(const char *path, berth_arena *mem, berth_arena *tmp, safetensors_file *out,
-                              berth_err *err);
 
 /* Puts the right digest into the "sha256" note of data[size]; false, and nothing changed, where it has no
  * such note. */
