@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """A small engine for berth: the protocol of docs/formats.md in one file, to copy from.
 
 It runs any berth graph, in its way: an operator is a matrix product with about as many operations as the operator has flops (at most a few

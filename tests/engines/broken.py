@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """An engine that does one thing wrong: broken.py FAULT [FILE]. With FILE, it does it only until FILE exists, which its first fault makes."""
 import json
 import os

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The example engine, but each start of it falls over at its run number N: dying.py N."""
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Does an engine leave the cores alone once the unsplit model's session on all threads has run? What runs next, turn by turn, would pay for it.
 idle.py ENGINE MODEL GRAPH.json: exit code 1, if the engine goes on working after its answers."""
 import json

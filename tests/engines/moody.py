@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """An engine whose times are made up, for trying out adaptation: moody.py [WORD=VALUE...]. An operator lasts its flops over the speed of its device.
   worse=X       any other placement than the first one lasts X times as long as it should
   ready=S       making a placement ready takes S seconds, the first time in a process

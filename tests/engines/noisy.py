@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The example engine with made-up times: every other run takes twice as long, where fewer than 84 are asked for at once."""
 import importlib.util
 import os

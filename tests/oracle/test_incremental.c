@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_SEEDS = 2000, N_MOVES = 12 };
+enum { N_SEEDS = 800, N_MOVES = 12 };
 
 typedef struct world {
 	berth_arena mem, tmp;

@@ -437,6 +437,7 @@ static void bad_runs_are_survived(void **state)
 		assert_ok(open_world(&w), &w.err);
 		w.m.cfg.answer_s = strstr(in_run[i].name, "hang") ? 1 : 30;
 		assert_int_equal(run_world(&w, &r), in_run[i].st);
+		w.m.cfg.answer_s = 30;
 		assert_contains(w.err.msg, in_run[i].part);
 		assert_printable(w.err.msg);
 		assert_int_equal(r.n_samples, 0);

@@ -137,7 +137,7 @@ static void methods_answer_for_every_objective(void **state)
 {
 	int32_t answers = 0, kept = 0;
 	(void)state;
-	for (uint64_t seed = 1; seed <= 60; seed++) {
+	for (uint64_t seed = 1; seed <= 20; seed++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
 		berth_system s;
@@ -268,7 +268,7 @@ static void bounds_are_below_all_placements(void **state)
 	static double metric[MOST_PLACEMENTS][BERTH_N_METRICS];
 	int32_t checked = 0, better = 0, solved = 0, impossible = 0, empty = 0;
 	(void)state;
-	for (uint64_t seed = 1; checked < 6000; seed++) {
+	for (uint64_t seed = 1; checked < 3000; seed++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
 		berth_system s;

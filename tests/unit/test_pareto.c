@@ -112,7 +112,7 @@ static void fronts_are_those_of_all_placements(void **state)
 	                                       {BERTH_ENERGY, BERTH_POWER}};
 	int32_t points = 0, found = 0, many = 0;
 	(void)state;
-	for (uint64_t seed = 1; seed <= 400; seed++) {
+	for (uint64_t seed = 1; seed <= 120; seed++) {
 		compiled c;
 		compile(&c, seed, 7);
 		for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
@@ -139,7 +139,7 @@ static void fronts_are_those_of_all_placements(void **state)
 		discard(&c);
 	}
 	print_message("%d of %d points found, %d fronts of more than two\n", found, points, many);
-	assert_true(many > 30 && found >= points * 99 / 100);
+	assert_true(many > 10 && found >= points * 99 / 100);
 }
 
 static void same_front_for_any_threads(void **state)

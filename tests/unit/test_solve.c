@@ -68,7 +68,7 @@ static void test_budget_is_kept(void **state)
 		&err);
 	assert_ok(berth_system_builtin("cpu+2gpu", &f.mem, &f.tmp, &f.s, &err), &err);
 	assert_ok(berth_problem_new(&f.g, &f.s, &f.mem, &f.tmp, &f.p, &err), &err);
-	for (int64_t n = 5200; n <= 13000; n += 389) {
+	for (int64_t n = 5200; n <= 13000; n += 1093) {
 		double value = 0;
 		int64_t made = n;
 		for (int again = 0; again < 2; again++) {
