@@ -10,7 +10,7 @@
 
 static const double least_s = 1e-9;
 
-/* Means over the operators that run on all devices; where there is none, over all. */
+/* Means over the operators that run on all devices. Where no operator does, over all of them. */
 static void set_units(berth_calibration *c)
 {
 	int32_t n_devs = c->s->n_devs, n_all = 0;
@@ -159,7 +159,7 @@ static bool calm(const berth_measurement *m, int32_t sample, double max_strain)
 	return !(max_strain > 0 && m->strain[sample] > max_strain);
 }
 
-/* Median time of segment k over the calm samples; NAN: there is none. keep: so are its hand-offs, if any. */
+/* Median time of segment k over the calm samples. NAN: there is none. keep: keep its hand-offs, if any. */
 static berth_status observe(berth_calibration *c, reader *r, int32_t k, double max_strain, bool keep,
                             double *room, berth_arena *tmp, double *seconds, berth_err *err)
 {
@@ -207,7 +207,7 @@ static berth_status add_end(berth_calibration *c, int32_t tensor, int32_t op, be
 	return BERTH_OK;
 }
 
-/* List the ends of segment k; stamp [n_tensors] has k + 1 where a tensor came in already. */
+/* List the ends of segment k. stamp [n_tensors] gets k + 1 where a tensor came in already. */
 static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, int32_t *stamp,
                               berth_observed *o, berth_err *err)
 {

@@ -1,6 +1,6 @@
 /* Engines as child processes. A socket pair is the child's standard input and output, so that writing to a
- * dead engine is an error and no signal; its standard error goes to a nameless file, of which messages show
- * the end. */
+ * dead engine is an error and no signal. Its standard error goes to a nameless file. Messages show the end of
+ * that file. */
 #include "engine_client.h"
 
 #include "text.h"
@@ -45,7 +45,7 @@ static void pause_s(double s)
 	nanosleep(&t, NULL);
 }
 
-/* Wait for its end, at most limit_s; *status as waitpid has it. */
+/* Wait for its end, at most limit_s. *status is that of waitpid. */
 static bool reap(berth_engine *e, double limit_s, int *status)
 {
 	double until = berth_wall_seconds() + limit_s;
@@ -116,7 +116,7 @@ static berth_status start_process(berth_engine *e, berth_err *err)
 
 /* ---- when it fails ---- */
 
-/* Bytes of the UTF-8 character at text; 0: it is none. */
+/* Bytes of the UTF-8 character at text. 0: there is none. */
 static size_t char_len(const char *text)
 {
 	for (size_t n = 1; n <= 4 && text[n - 1]; n++)

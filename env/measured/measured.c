@@ -174,7 +174,7 @@ static berth_status ask_once(berth_measured *m, const question *q, berth_arena *
 	return answer_settle(&a, st, &why, err);
 }
 
-/* What is read lives in mem; tmp is reset. */
+/* Ask the engine. What is read lives in mem. tmp is reset. */
 static berth_status ask(berth_measured *m, const question *q, berth_arena *mem, berth_arena *tmp,
                         berth_err *err)
 {
