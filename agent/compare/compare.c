@@ -121,14 +121,8 @@ static berth_status summarise(const berth_compare_row *row, int32_t n, berth_are
 		s->low = i.low;
 		s->high = i.high;
 	}
-	bool failed =
-		isnan(s->median) || (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL && isnan(s->low)); /* values
-	                                                                                             are
-	                                                                                             numbers:
-	                                                                                             memory
-	                                                                                             ran
-	                                                                                             out
-	                                                                                           */
+	/* Values are numbers, so NAN says that memory ran out. */
+	bool failed = isnan(s->median) || (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL && isnan(s->low));
 	return failed ? berth_nomem(err) : BERTH_OK;
 }
 

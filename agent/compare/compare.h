@@ -11,8 +11,9 @@ enum { BERTH_LEAST_FOR_INTERVAL = 5 };
 typedef struct berth_compare_row {
 	int32_t method;          /* index into the methods */
 	uint64_t seed;
-	const char *status; /* "ok", "infeasible", "unsupported" (the method cannot do such a problem),
-	                       "limit" (no answer within a limit) or "error" */
+	/* "ok", "infeasible", "unsupported" (the method cannot do such a problem), "limit" (no answer
+	 * within a limit) or "error". */
+	const char *status;
 	bool feasible;
 	double value, lower_bound, gap; /* NAN: none */
 	berth_order order;
@@ -38,9 +39,9 @@ typedef struct berth_compare_cfg {
 	void *told_ctx;
 } berth_compare_cfg;
 
-/* One row a method and seed, in this order, into row [n_methods * n_seeds]; *n = rows made. A method that
+/* One row a method and seed, in this order, into row [n_methods * n_seeds]. *n: rows made. A method that
  * cannot answer (too large a problem, a limit) is a row without a value and a note. Stops early when the
- * search is cancelled (BERTH_EINTERRUPTED; the rows made stand). mem keeps notes only; tmp is scratch,
+ * search is cancelled (BERTH_EINTERRUPTED). Then the rows made stand. mem keeps notes only. tmp is scratch,
  * another arena, reset at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
 berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
                            berth_compare_row *row, int32_t *n, berth_arena *mem, berth_arena *tmp,
@@ -55,14 +56,17 @@ berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, be
 typedef struct berth_compare_overall {
 	int32_t n_instances, n_feasible;  /* n_feasible: with a value */
 	int32_t n_ratios;                 /* instances with a value of this method and of single */
-	berth_interval ratio; /* geometric mean of value / single's value, with its 95 % bootstrap interval
-	                         over instances (NAN below 5); NAN: none */
+	/* Geometric mean of value / single's value, with its 95 % bootstrap interval over instances. The
+	 * interval is NAN below 5, and all of it where there is none. */
+	berth_interval ratio;
 	int32_t n_gaps;                   /* instances with a value and a bound above 0 */
 	double gap;                       /* geometric mean of value / bound, - 1; NAN: none */
-	int32_t wins, ties, losses; /* against the method `against`, instance by instance; equal to a relative
-	                               1e-9 is a tie; no value is worse than any */
-	double p; /* two-sided, signed-rank test of the logarithms of the ratios to `against`; no value: the
-	             largest size. NAN: against itself */
+	/* Against the method `against`, instance by instance. Equal to a relative 1e-9 is a tie. No value
+	 * is worse than any. */
+	int32_t wins, ties, losses;
+	/* Two-sided signed-rank test of the logarithms of the ratios to `against`. No value counts as the
+	 * largest ratio. NAN: against itself. */
+	double p;
 	double p_corrected;               /* for as many tests as methods, after Holm */
 	double evaluations, solve_s;      /* means over all rows */
 } berth_compare_overall;

@@ -1,5 +1,5 @@
-/* One run of one method on one problem, with what is told about it: value, bound, gap, cost. Behind place
- * and compare. */
+/* One run of one method on one problem, and what is told about it: value, bound, gap, cost. The verbs place
+ * and compare stand on it. */
 #ifndef BERTH_SOLVE_H
 #define BERTH_SOLVE_H
 
@@ -16,10 +16,10 @@ typedef struct berth_solution {
 	berth_proof proof;      /* what an exact method says of the value */
 	bool interrupted;       /* the user had enough of it */
 	double value;           /* NAN where it is not feasible */
-	double lower_bound, gap; /* NAN: not known; the larger of the problem's bound and one that the method
-	                            has proven */
-	const char *status;      /* "optimal" (proven), "limit" (an exact method hit a limit), "feasible",
-	                            "infeasible" */
+	/* The larger of the problem's bound and one that the method has proven. NAN: not known. */
+	double lower_bound, gap;
+	/* "optimal" (proven), "limit" (an exact method hit a limit), "feasible" or "infeasible". */
+	const char *status;
 	int64_t nodes;          /* of an exact method's search tree; 0: none */
 	berth_order order;      /* rule that the value stands for */
 	int64_t evaluations;

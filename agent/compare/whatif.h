@@ -29,7 +29,7 @@ typedef struct berth_whatif_row {
 /* Apply the changes "NAME.KEY=VALUE|2x", with commas between them (NULL or "": none), to a copy of s and
  * compare.
  *   op_dev, order  [n_ops] the placement; order may be NULL
- * The row lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL (a change that is
+ * The row lives in mem. tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL (a change that is
  * none, or that makes no system), BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
 berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev,
                           const int32_t *order, const char *changes, const berth_whatif_cfg *cfg,

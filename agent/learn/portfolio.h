@@ -19,12 +19,12 @@ typedef struct berth_portfolio {
 	double reference; /* value of the best single device, even where it exceeds memory */
 } berth_portfolio;
 
-/* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory; s keeps the best
+/* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory. s keeps the best
  * and counts the evaluations. Placements live in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
                                  berth_err *err);
 
-/* Value of the best single device alone, for rewards; its evaluations count, its placement is not kept. */
+/* Value of the best single device alone, for rewards. Its evaluations count. Its placement is not kept. */
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct berth_proposals {
 	policy_stepper net;
 	const nn_real *keys;
 	nn_real *acts;
-	berth_rollout_batch batch; /* scratch of a batch; n: its room */
+	berth_rollout_batch batch; /* scratch of a batch. n: draws that it holds */
 } berth_proposals;
 
 /* The policy that s was given (cfg.policy), or the one that comes with berth. Fails: BERTH_ENOMEM. */

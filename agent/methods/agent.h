@@ -10,16 +10,18 @@ typedef struct berth_agent_cfg {
 	bool proposals;            /* offer the trained policy's own placements */
 	bool edges;                /* the learner sees who gives to whom */
 	bool anneal;               /* refine in turn with learning; false: learn alone */
-	bool orders; /* refine the order of operators with the placement; false: placements by the system's
-	                rule */
-	double learn_share; /* evaluations of learning per evaluation of annealing at first, [0, 2]; default
-	                       0.1. Longer runs: as their root */
-	int64_t sequential_cells;  /* operators * devices up to which learning goes on from a sequential
-	                            * policy, decoding as it does; larger problems learn in  one shot from
-	                            * fresh  weights, as a sequential sample takes as long as tens of
-	                            * evaluations.  Default 1024 */
-	berth_learner_cfg learner; /* where the trained policy is of the same decoding, learning starts from
-	                            * it and takes its settings; epochs or clone_steps 0 here: none */
+	/* Refine the order of operators with the placement. false: placements by the system's rule. */
+	bool orders;
+	/* Evaluations of learning per evaluation of annealing at first, [0, 2]. In longer runs of annealing
+	 * it grows as the root of their length. Default 0.1. */
+	double learn_share;
+	/* Operators * devices up to which learning goes on from a sequential policy, decoding as it does.
+	 * Larger problems learn one-shot from fresh weights: a sequential sample takes as long as tens of
+	 * evaluations. Default 1024. */
+	int64_t sequential_cells;
+	/* Where the trained policy is of the same decoding, learning starts from it and takes its settings.
+	 * Of these here, epochs 0 and clone_steps 0 still hold. */
+	berth_learner_cfg learner;
 } berth_agent_cfg;
 
 berth_agent_cfg berth_agent_cfg_default(void);

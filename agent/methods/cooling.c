@@ -1,6 +1,6 @@
-/* Annealing in turn; see cooling.h. Orders are keys (berth_sim_use_keys): walks over them drift far where
- * they do not matter yet, so that short budgets are better spent by the rule alone; with tens of thousands
- * of evaluations they gain what no placement by the rule has. */
+/* Annealing in turn; see cooling.h. Orders are keys (berth_sim_use_keys). Walks over them drift far where
+ * they do not matter yet, so short budgets are better spent by the rule alone. With tens of thousands of
+ * evaluations they gain what no placement by the rule has. */
 #include "cooling.h"
 
 #include <math.h>

@@ -23,9 +23,9 @@ berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, b
 /* Go on from op_dev [n_ops] if it is better than what is known, with its score by the rule. */
 void berth_cooling_consider(berth_cooling *c, const int32_t *op_dev, berth_score score);
 
-/* One run of each kind from a temperature (relative to the value), of n_steps by the rule, with orders from
- * runs of 2,000 steps on: about as many as order_share says, which follows what the two gained last. *ended:
- * the budget is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
+/* One run of each kind from a temperature (relative to the value). The run by the rule has n_steps. The one
+ * with orders has about as many as order_share says, which follows what the two gained last. It is left out
+ * below 2,000 steps. *ended: the budget is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended,
                                berth_arena *tmp, berth_err *err);
 

@@ -35,8 +35,8 @@ static void fill_edges(const berth_problem *p, double unit_ns, arrays *x)
 {
 	const berth_graph *g = p->g;
 	for (int32_t op = 0; op <= g->n_ops; op++)
-		x->off[op] = g->tensor_use_off[g->op_tensor_off[op]]; /* edges stand in the order of their
-		                                                         producers */
+		/* Edges stand in the order of their producers. */
+		x->off[op] = g->tensor_use_off[g->op_tensor_off[op]];
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			x->from[e] = g->tensor_producer[t];

@@ -36,7 +36,7 @@ berth_status doppler_actor_new(const doppler_view *v, const doppler_dims *dims, 
 berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, doppler_episode *out,
                                  berth_err *err);
 
-/* Schedule all operators; a->part holds the schedule afterwards.
+/* Schedule all operators. Afterwards a->part holds the schedule.
  *   rng NULL   the teacher: the ready operator with the longest critical path down (ties: the lower
  *              topological index), where it can start first; params and acts are not read
  *   rng        SEL and PLC draw

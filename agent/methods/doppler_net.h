@@ -1,16 +1,18 @@
 /* The two policies of DOPPLER (Yao et al., ICLR 2026): which ready operator goes next (SEL), and to which
  * device (PLC). One encoding of the graph, made once an episode, serves both:
- *   f_v = relu(FF(x_v));  h = rounds of messages over the graph, from f
- *   SEL score(v)    = MLP[f_v | h_v | h along v's critical path down | the same up], a softmax over the
- *                   ready operators PLC score(v, d) = MLP[FF(state of d) | f_v | h_v | h of the operators on
- *                   d], a softmax over the legal devices
- * An MLP is one hidden layer, so all that does not depend on the step is multiplied out once: a step costs
- * O(devs * hidden^2).
+ *   f_v             = relu(FF(x_v))
+ *   h               = rounds of messages over the graph, from f
+ *   SEL score(v)    = MLP[f_v | h_v | h along v's critical path down | the same up],
+ *                     with a softmax over the ready operators
+ *   PLC score(v, d) = MLP[FF(state of d) | f_v | h_v | h of the operators on d],
+ *                     with a softmax over the legal devices
+ * An MLP has one hidden layer, so all that does not depend on the step is multiplied out once. A step then
+ * costs O(devs * hidden^2).
  *
  * Faithful: the two heads and what each sees, the encoding made once an episode, two layers a head.
- * Reconstruction: messages in both directions with a residual and layer normalisation (nn_round.h); h is
- * averaged along paths, and summed on a device relative to its fair share of all operators, so that graphs
- * of any length give features of order 1.
+ * Reconstruction: messages go in both directions, with a residual and layer normalisation (nn_round.h). h is
+ * averaged along paths. On a device it is summed, relative to the device's fair share of all operators. So
+ * graphs of any length give features of order 1.
  *
  * Nothing here allocates or fails. nn_real as in nn.h. */
 #ifndef BERTH_DOPPLER_NET_H
@@ -35,12 +37,12 @@ typedef struct doppler_input {
 	const nn_real *edge_x;  /* [n_edges][DOPPLER_EDGE] */
 	const int32_t *edge_from, *edge_to; /* [n_edges] */
 	const int32_t *topo_op; /* [n_ops] a topological order */
-	const int32_t *below, *above; /* [n_ops] the next operator of the critical path down and up; -1: its
-	                                 end */
+	/* [n_ops] the next operator of the critical path, down and up. -1: the path ends. */
+	const int32_t *below, *above;
 	const int32_t *out_off, *out_to; /* CSR of the edges by producer: for the ready operators */
 } doppler_input;
 
-/* X(name, copies, rows, columns, initial values), weights (in, out), as in policy.h; H hidden, R rounds. */
+/* As in nn_table.h and nn_round.h, weights (in, out): H hidden, R rounds. */
 #define DOPPLER_PARAMS(X)                     \
 	X(node_w, 1, DOPPLER_NODE, H, HE)     \
 	X(node_b, 1, 1, H, ZERO)              \
@@ -61,7 +63,7 @@ typedef struct doppler_input {
 	X(plc_v, 1, H, 1, SMALL)
 
 size_t doppler_param_count(const doppler_dims *d);
-/* Normal weights of variance 2 / rows, zero biases; the last layers a hundred times smaller. */
+/* Normal weights of variance 2 / rows, zero biases. The last layers are a hundred times smaller. */
 void doppler_init(const doppler_dims *d, nn_real params[], berth_rng *rng);
 
 /* Elements of the activations of an instance, and of the scratch of one episode. */
@@ -106,10 +108,10 @@ void doppler_backward_end(const doppler_dims *d, const nn_real params[restrict],
 
 /* ---- the ready operators; for episodes too ---- */
 
-/* In ready [n_ops], of which *n are set; waits [n_ops] counts edges of producers that were not taken. */
+/* In ready [n_ops], of which *n are set. waits [n_ops] counts edges of producers that were not taken. */
 void doppler_ready_start(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict],
                          int32_t *n);
-/* Take the i-th; the last one moves to its place, and consumers that become ready follow. */
+/* Take the i-th. The last one moves to its place, and consumers that become ready follow. */
 int32_t doppler_ready_take(const doppler_input *in, int32_t ready[restrict], int32_t waits[restrict],
                            int32_t *n, int32_t i);
 /* Softmax of the scores over the ready operators, p [n]. */

@@ -326,8 +326,8 @@ berth_status hsdag_parse(const hsdag_view *v, const nn_real *scores, int32_t tar
 {
 	berth_arena_mark mark_a = berth_arena_get_mark(a), mark_b = berth_arena_get_mark(b);
 	for (int32_t e = 0; e < v->p->g->n_edges; e++)
-		out->edge_score[e] = v->edge_link[e] < 0 ? 2 : (double)scores[v->edge_link[e]]; /* nodes first
-		                                                                                 */
+		/* Nodes first. */
+		out->edge_score[e] = v->edge_link[e] < 0 ? 2 : (double)scores[v->edge_link[e]];
 	BERTH_TRY(parse(v, target, a, b, out, err));
 	berth_arena_reset(a, mark_a);
 	berth_arena_reset(b, mark_b);

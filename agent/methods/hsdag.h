@@ -21,8 +21,8 @@ typedef struct hsdag_view {
 	const berth_problem *p;
 	hsdag_graph g;
 	berth_coarsening nodes;
-	int32_t *edge_link; /* [n_edges of the operators' graph] the pair of nodes that it joins; -1: inside
-	                       one */
+	/* [n_edges of the operators' graph] the pair of nodes that the edge joins. -1: it is inside one. */
+	int32_t *edge_link;
 	int32_t *op_fallback;  /* [n_ops] */
 } hsdag_view;
 

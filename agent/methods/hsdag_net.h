@@ -2,14 +2,17 @@
  * Computation Graphs", NeurIPS 2024), over an undirected graph of nodes with features:
  *   h  = layernorm(MLP(x) + z)                         z: what earlier steps left, 0 at first
  *   h1 = layernorm(h + GCN(GCN(h)));  s_uv = sigmoid(MLP(h1_u * h1_v));  h2 = h1 + GCN(h1)
- * Outside, the scores s parse the graph into clusters; then
- *   c_k = post(mean over the cluster of pre(h2)) * (1 + mean score of the edges inside);  logits_k = MLP(c_k)
+ * Outside, the scores s parse the graph into clusters. Then
+ *   c_k = post(mean over the cluster of pre(h2)) * (1 + mean score of the edges inside)
+ *   logits_k = MLP(c_k)
  * so that the gradient reaches the edge scores through the clusters they made.
  *
  * GCN is relu(A^ h W + b) with A^ the adjacency and the identity, normalised by the roots of the degrees
- * (Kipf & Welling, ICLR 2017). Reconstruction: one plus the mean score where the released code has the sum
- * (a single node would be multiplied by 0, a large cluster by tens); the residual of h2, without which
- * neighbours look alike; no dropout.
+ * (Kipf & Welling, ICLR 2017).
+ *
+ * Reconstruction: one plus the mean score, where the released code has the sum. The sum multiplies a
+ * single node by 0 and a large cluster by tens. h2 has a residual, without which neighbours look alike.
+ * There is no dropout.
  *
  * Nothing here allocates or fails. */
 #ifndef BERTH_HSDAG_NET_H

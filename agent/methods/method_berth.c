@@ -1,7 +1,6 @@
-/* `berth`: a policy starts from the portfolio, softly; it learns by PPO and elite cloning, and in turn
- * with it the incumbent is refined back through the levels of the grouping down to single colocation groups.
- * What refinement finds is cloned again. Every part is anytime: phases follow the count of rounds, never the
- * budget. */
+/* `berth`: a policy starts from the portfolio, softly, and learns by PPO and elite cloning. In turn with it
+ * the incumbent is annealed. What annealing finds is cloned again. Every part is anytime: phases follow the
+ * count of rounds, never the budget. */
 #include "cooling.h"
 #include "agent.h"
 #include "policy_file.h"

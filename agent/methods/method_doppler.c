@@ -1,15 +1,18 @@
 /* `doppler`: DOPPLER (X. Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous
- * Dataflow Graphs", ICLR 2026), one policy pair per graph. Faithful: the two policies and what they see
- * (doppler_net.h, doppler.h); stage one imitates the critical-path list (the ready operator with the longest
- * path down, on the device where it starts first), stage two is REINFORCE on the simulator, with the running
- * average of rewards as its baseline and one reward at the end of an episode.
+ * Dataflow Graphs", ICLR 2026), one policy pair per graph.
  *
- * Reconstruction or ours: actions are drawn from the policies (the paper takes the best and explores at
- * random: the policy gradient is that of draws); rewards are logarithms, so that a graph's unit of time is
- * of no matter; several episodes a gradient step; rates, sizes and numbers of steps are the best of those
- * tried at 2,400 evaluations. Stage three of the paper, on the real machine, is measured training (berth
- * train --env measured). A state tells too how much slower a device runs the operator: the paper's are all
- * alike. Two evaluations an episode: by the system's rule, and in the order of the schedule. */
+ * Faithful: the two policies and what they see (doppler_net.h, doppler.h). Stage one imitates the
+ * critical-path list: the ready operator with the longest path down, on the device where it starts first.
+ * Stage two is REINFORCE on the simulator, with the running average of rewards as its baseline and one
+ * reward at the end of an episode.
+ *
+ * Reconstruction or ours: actions are drawn from the policies, as the policy gradient is that of draws.
+ * The paper takes the best and explores at random. Rewards are logarithms, so a graph's unit of time is of
+ * no matter. A gradient step takes several episodes. Rates, sizes and numbers of steps are the best of
+ * those tried at 2,400 evaluations. A state also tells how much slower a device runs the operator, as the
+ * paper's devices are all alike. Stage three of the paper, on the real machine, is measured training
+ * (berth train --env measured). An episode takes two evaluations: by the system's rule, and in the order
+ * of the schedule. */
 #include "adam.h"
 #include "doppler.h"
 #include "method.h"

@@ -1,15 +1,18 @@
-/* `hsdag`: HSDAG (Duan et al., NeurIPS 2024), one network per graph. Faithful: chains are joined; features
- * with the fractal dimension; a graph network whose edge scores parse the graph (every node's dominant edge,
- * connected components: the grouper by-score); clusters are placed by a softmax each, and the gradient
- * reaches the scores through the clusters (hsdag_net.h). Ours: parsing stops at a target count (the released
- * loop goes on to one cluster a component); placements on one device are not forbidden; scores of merged
- * edges are added up from round to round, not computed anew.
+/* `hsdag`: HSDAG (Duan et al., NeurIPS 2024), one network per graph.
  *
- * Two forms. REINFORCE as released: episodes of steps, each parsing anew, with what its clusters' embeddings
- * leave in the nodes; one gradient step an episode, for the sum of all log-probabilities times the
- * discounted sum of rewards 1 / latency, no baseline. PPO: placements drawn from one parsing, a moving
- * baseline of logarithmic rewards, each cluster's ratio clipped. The method is the PPO form, the better one
- * (docs/learning.md). */
+ * Faithful: chains are joined, and features have the fractal dimension. The edge scores of a graph network
+ * parse the graph by every node's dominant edge and connected components (the grouper by-score). Clusters
+ * are placed by a softmax each. The gradient reaches the scores through the clusters (hsdag_net.h).
+ *
+ * Ours: parsing stops at a target count, where the released loop goes on to one cluster a component.
+ * Placements on one device are not forbidden. Scores of merged edges are added up from round to round, not
+ * computed anew.
+ *
+ * Two forms. REINFORCE as released has episodes of steps. Each step parses anew, with what its clusters'
+ * embeddings leave in the nodes. An episode has one gradient step, for the sum of all log-probabilities
+ * times the discounted sum of rewards 1 / latency, without a baseline. PPO draws placements from one
+ * parsing, with a moving baseline of logarithmic rewards and each cluster's ratio clipped. The method is
+ * the PPO form, the better one (docs/learning.md). */
 #include "adam.h"
 #include "hsdag.h"
 #include "method.h"
@@ -47,8 +50,8 @@ typedef struct learner {
 	hsdag_parsing parsing;
 	nn_real *params, *grads, *acts, *z;
 	adam_state adam;
-	nn_real *logits, *logp, *dlogits, *work, *old_logp, *advantage; /* [nodes][devs], three times; work;
-	                                                                   [batch][nodes]; [batch] */
+	/* [nodes][devs] three times; as policy_loss.h has it; [batch][nodes]; [batch]. */
+	nn_real *logits, *logp, *dlogits, *work, *old_logp, *advantage;
 	double *threshold;         /* [nodes][devs] */
 	int32_t *action, *op_devs; /* [batch][nodes], [batch][n_ops] */
 	berth_score *score;

@@ -1,5 +1,5 @@
-/* Post's Algorithm 1 and its halves; see post.h. Two readings: each group's ratio is clipped on its own (the
- * product over all groups learns nothing), and the baseline is a moving average of rewards, which are
+/* Post's Algorithm 1 and its halves; see post.h. Two readings: each group's ratio is clipped on its own, as
+ * the product over all groups learns nothing. The baseline is a moving average of rewards, which are
  * logarithms of the value. */
 #include "post.h"
 
@@ -100,8 +100,8 @@ static berth_status ppo(table *t, int32_t from, int32_t n, berth_err *err)
 		                          t->action + at, t->old_logp + at, t->advantage, t->work, t->du,
 		                          &stats, err));
 		for (size_t i = 0; i < cells; i++)
-			t->u[i] -= (nn_real)(t->cfg.lr * (double)t->groups) * t->du[i]; /* the loss is a mean
-			                                                                   over groups */
+			/* The loss is a mean over groups. */
+			t->u[i] -= (nn_real)(t->cfg.lr * (double)t->groups) * t->du[i];
 	}
 	return BERTH_OK;
 }
@@ -170,8 +170,8 @@ static berth_status run_ppo(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_post_cfg cfg = berth_post_cfg_default();
 	cfg.ce_every = 0;
-	cfg.lr = 0.1; /* alone it must go all the way itself; each of the three has its best of the rates
-	                 tried */
+	/* Alone it must go all the way itself. Each of the three has its best of the rates tried. */
+	cfg.lr = 0.1;
 	return berth_post_run(s, &cfg, tmp, err);
 }
 

@@ -1,6 +1,6 @@
 /* Policies without a network: an independent softmax per group, as in Post (Gao, Chen & Li, NeurIPS 2018,
- * Algorithm 1). Three methods share it: `post`, and its two halves alone, `ppo` and `cem`. None is seeded;
- * all of them only draw and learn. */
+ * Algorithm 1). Methods that share it: `post`, its two halves alone, `ppo` and `cem`, and `reinforce`. None
+ * starts from other placements: they only draw and learn. */
 #ifndef BERTH_POST_H
 #define BERTH_POST_H
 #include "search.h"
@@ -9,8 +9,8 @@
 typedef struct berth_post_cfg {
 	int32_t groups;       /* default 64 */
 	int32_t ppo_every;    /* K: PPO on the latest K samples; 0: never; default 10 */
-	int32_t ce_every; /* N, a multiple of K: cross-entropy on the latest N samples; 0: never; default 100
-	                   */
+	/* N, a multiple of K: cross-entropy on the latest N samples. 0: never. Default 100. */
+	int32_t ce_every;
 	int32_t steps;        /* gradient steps of a PPO update; default 10 */
 	double lr;            /* of plain gradient ascent per group; default 0.03 */
 	double clip;          /* default 0.2 */

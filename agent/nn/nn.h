@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bind OpenBLAS to one thread. To be called before the first layer by whoever starts using networks; again
+/* Bind OpenBLAS to one thread. To be called before the first layer by whoever starts using networks. Again
  * is harmless. */
 void nn_init(void);
 

@@ -1,7 +1,7 @@
-/* Sequential placements: a list schedule in which the policy picks the device of every operator in turn and
- * sees the partial schedule (earliest starts and ends, loads, data already there, memory left), and moves
+/* Sequential placements by a list schedule. The policy picks the device of every operator in turn. It sees
+ * the partial schedule: earliest starts and ends, loads, data already there, memory left. It also moves
  * operators forward or back in the list. With the weight of "ends first" alone it is HEFT. One decoder
- * belongs to one thread; nothing is allocated while it decodes. */
+ * belongs to one thread. Nothing is allocated while it decodes. */
 #ifndef BERTH_DECODE_H
 #define BERTH_DECODE_H
 
@@ -27,10 +27,11 @@ enum {
 	STEP_TOO_LONG,      /* end + rest, above the length that can be hoped for */
 	STEP_CRITICAL,      /* later, times how critical the operator is */
 	STEP_WITH_PRODUCER, /* 1: the producer of its largest input is here */
-	STEP_MOVED, /* what moving its inputs here takes on all channels, those that are here already left out
-	             */
-	STEP_CHANNELS, /* load of the busiest channel that they take, with them, of the length that can be
-	                  hoped for; 0 without contention */
+	/* What moving its inputs here takes on all channels. Those that are here already are left out. */
+	STEP_MOVED,
+	/* Load of the busiest channel that they take, with them, of the length that can be hoped for. 0
+	 * without contention. */
+	STEP_CHANNELS,
 	N_STEP
 };
 _Static_assert(N_STEP == (int)ENCODE_STEP, "the encoding's width of step features is that of the list");

@@ -476,8 +476,8 @@ static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *er
 {
 	BERTH_TRY(BERTH_NEW(mem, e->op_fallback, e->p->n_ops, err));
 	const berth_problem *p = e->p;
-	for (int32_t u = 0; u < p->n_colocs; u++) { /* by colocation group, so that colocated operators agree
-		                                     */
+	/* By colocation group, so that colocated operators agree. */
+	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t best = -1;
 		int64_t least = INT64_MAX;
 		for (int32_t d = 0; d < p->n_devs; d++)

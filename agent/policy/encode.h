@@ -20,15 +20,15 @@ typedef struct berth_encoding {
 	const berth_problem *p;
 	berth_coarsening co;
 	int32_t n_groups, n_devs;
-	policy_input in;      /* groups are the nodes; a device is legal for a group if it is for one of its
-	                         colocation groups */
-	int32_t *op_fallback; /* [n_ops] fastest legal device: where an operator goes that its group's device
-	                         cannot take */
+	/* Groups are the nodes. A device is legal for a group if it is for one of its colocation groups. */
+	policy_input in;
+	/* [n_ops] the fastest legal device. An operator goes there where it cannot go with its group. */
+	int32_t *op_fallback;
 } berth_encoding;
 
-/* Encode p in about n_groups groups (see coarsen.h; bytes of a group are capped by half of the smallest
- * memory). hints: one feature of each (group, device) pair is the share of the group that HEFT puts there;
- * it also tells equal devices apart. Without hints it is 0. Every operator needs a legal device
+/* Encode p in about n_groups groups (see coarsen.h). Bytes of a group are capped by half of the smallest
+ * memory. hints: one feature of each (group, device) pair is the share of the group that HEFT puts there. It
+ * also tells equal devices apart. Without hints it is 0. Every operator needs a legal device
  * (berth_problem_feasible). Lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL, BERTH_ENOMEM.
  * O(edges * devs^2 + groups * devs). */
 berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem,
@@ -41,7 +41,7 @@ policy_dims berth_encode_dims(int32_t hidden, int32_t rounds);
  * not legal. */
 void berth_encoding_project(const berth_encoding *e, const int32_t *group_dev, int32_t *op_dev);
 
-/* The other way: each group's device is the legal one where most of its time is spent; ties to the lower
+/* The other way: each group's device is the legal one where most of its time is spent. Ties go to the lower
  * device. scratch: [n_groups][n_devs]. */
 void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t *group_dev,
                          int64_t *scratch);

@@ -12,7 +12,7 @@
  * logits.
  *
  * Parameters, gradients and activations are one block each, so zero, clip, Adam, save and compare are one
- * loop. Sampling and losses stand in policy_loss.h; features, rollouts and training elsewhere. */
+ * loop. Sampling and losses stand in policy_loss.h; features, rollouts and training stand elsewhere. */
 #ifndef BERTH_POLICY_H
 #define BERTH_POLICY_H
 
@@ -35,11 +35,11 @@ typedef struct policy_input {
 	const nn_real *edge_x; /* [n_edges][edge_in] */
 	const nn_real *dev_x;  /* [n_devs][dev_in] */
 	const nn_real *pair_x; /* [n_nodes][n_devs][pair_in] */
-	const nn_real *link_x; /* [n_devs][n_devs][link_in], row from, column to; the diagonal is not read as
-	                          a message */
+	/* [n_devs][n_devs][link_in], row from, column to. The diagonal is not read as a message. */
+	const nn_real *link_x;
 	const int32_t *edge_from, *edge_to; /* [n_edges] nodes; never the same node twice */
-	const uint8_t *mask; /* [n_nodes][n_devs], 1 = legal; every node has a legal device. The logits do not
-	                        depend on it */
+	/* [n_nodes][n_devs] 1: legal. Every node has a legal device. The logits do not depend on it. */
+	const uint8_t *mask;
 } policy_input;
 
 /* The model as in nn_table.h and nn_round.h, with the dimensions as d. This table gives the layout of the
@@ -85,7 +85,7 @@ size_t policy_param_count(const policy_dims *d);
  * for the largest instance serves all. */
 size_t policy_acts_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs);
 
-/* Normal weights of variance 2 / rows (He et al. 2015), zero biases; the last layer is a hundred times
+/* Normal weights of variance 2 / rows (He et al. 2015), zero biases. The last layer is a hundred times
  * smaller, so that an untrained policy is near uniform. */
 void policy_init(const policy_dims *d, nn_real params[], berth_rng *rng);
 

@@ -53,8 +53,8 @@ static double entropy_of(size_t N, size_t D, const nn_real logp[restrict], nn_re
 			nn_real p = EXP(logp[i]);
 			if (p > 0) {
 				sum -= (double)p * (double)logp[i];
-				coef[i] += weight * p * logp[i]; /* the softmax's backward takes the constant
-				                                    of (logp + 1) away */
+				/* The softmax's backward pass takes the constant of (logp + 1) away. */
+				coef[i] += weight * p * logp[i];
 			}
 		}
 	}

@@ -1,7 +1,7 @@
-/* Losses on the logits of policy.h: loss and gradient in one function. All samples of one instance share its
- * logits (one-shot placements: every node's device is drawn on its own), so the gradient is gathered over
- * the samples first and the network runs backward once. Gradients accumulate into dlogits, so losses can be
- * added; sums run in the order of the samples. */
+/* Losses on the logits of policy.h: loss and gradient in one function. In one-shot placements every node's
+ * device is drawn on its own, so all samples of one instance share its logits. The gradient is gathered over
+ * the samples first, and the network runs backward once. Gradients accumulate into dlogits, so losses can be
+ * added. Sums run in the order of the samples. */
 #ifndef BERTH_POLICY_LOSS_H
 #define BERTH_POLICY_LOSS_H
 
@@ -24,8 +24,8 @@ typedef struct policy_ppo_cfg {
 
 typedef struct policy_ppo_stats {
 	double loss;          /* policy_loss - cfg.entropy * entropy */
-	double policy_loss;   /* - mean of min(ratio * advantage, clipped ratio * advantage) over samples and
-	                         nodes */
+	/* - mean of min(ratio * advantage, clipped ratio * advantage) over samples and nodes. */
+	double policy_loss;
 	double entropy;       /* mean over nodes, nats */
 	double kl;            /* mean of old_logp - new_logp over samples and nodes */
 	double clip_fraction; /* share of ratios outside 1 +- clip */

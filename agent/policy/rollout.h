@@ -29,7 +29,7 @@ typedef struct berth_rollout_batch {
 	double temperature, key_sigma;
 	int32_t *op_devs, *orders; /* out [n][n_ops] */
 	berth_score *scores;       /* out [n][2]: by the system's rule, by the order drawn */
-	berth_episode *episode;    /* out [n]; NULL: not kept */
+	berth_episode *episode;    /* out [n], or NULL: not kept */
 } berth_rollout_batch;
 
 /* Draw and offer. 2 n evaluations. Same results for any number of workers. */

@@ -33,8 +33,9 @@ typedef struct trainer {
 	char (*digest)[DIGEST + 2]; /* [n_items] SHA-256 of graph and system */
 	char *trained_on;
 	double started, saved;
-	const char *older; /* where the checkpoint before the present one is kept while training goes on;
-	                      NULL: none is written */
+	/* Where the checkpoint before the present one is kept while training goes on. NULL: none is
+	 * written. */
+	const char *older;
 } trainer;
 
 berth_train_cfg berth_train_cfg_default(void)

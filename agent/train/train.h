@@ -7,7 +7,7 @@
 #include "policy_file.h"
 #include "portfolio.h"
 
-/* A graph on a system to train on; names are for reports. Every operator needs a legal device. */
+/* A graph on a system to train on. The names are for reports. Every operator needs a legal device. */
 typedef struct berth_train_item {
 	const berth_problem *p;
 	const char *graph, *system;
