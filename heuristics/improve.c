@@ -1,7 +1,8 @@
 /* First improvement over moves of blocks of operators (colocation groups, or groups of them). Blocks wait in
- * a queue; the one in front is tried on its other devices, and a move that improves is made at once. Moves
- * are scored several at a time against the present placement; those after the one that is made are dropped
- * unseen, so that the result and the evaluations counted do not depend on the number of workers. */
+ * a queue. The one in front is tried on its other devices, and a move that improves is made at once.
+ *
+ * Moves are scored several at a time against the present placement. Those after the one that is made are
+ * dropped unseen. So the result and the evaluations counted do not depend on the number of workers. */
 #include "improve.h"
 
 #include "moves.h"
@@ -19,8 +20,8 @@ typedef struct improver {
 	berth_search *s;
 	const berth_problem *p;
 	berth_blocks blocks;
-	const berth_moves *near; /* not NULL: blocks are colocation groups, and one that moves puts its
-	                            neighbours back into the queue */
+	/* not NULL: blocks are colocation groups; one that moves puts its neighbours back into the queue */
+	const berth_moves *near;
 	int32_t *op_dev;         /* the caller's placement */
 	berth_score *score;      /* and its score */
 	int64_t left;            /* evaluations that may still be made */
@@ -30,7 +31,7 @@ typedef struct improver {
 	int32_t dev;             /* next move: the block at `at` to dev */
 	int32_t ahead;           /* moves scored at a time */
 	move next[MAX_AHEAD];
-	int32_t *trial;          /* [ahead][n_ops] */
+	int32_t *trial;                /* [ahead][n_ops] */
 	berth_keyed trials[MAX_AHEAD]; /* the same */
 	berth_score trial_score[MAX_AHEAD];
 	int64_t limit_ns[MAX_AHEAD];

@@ -12,8 +12,8 @@ typedef struct berth_method {
 	 * BERTH_ENOMEM, BERTH_EINVAL, BERTH_EUNSUPPORTED (a kind of rule, objective or limit that the method
 	 * cannot do). */
 	berth_status (*run)(berth_search *s, berth_arena *tmp, berth_err *err);
-	/* The package whose lack at build time leaves the method unable to run; NULL: it can. NULL where it
-	 * stands on no optional library; ask berth_method_missing. */
+	/* The package whose lack at build time leaves the method unable to run; NULL: it can. The pointer is
+	 * NULL where the method stands on no optional library; ask berth_method_missing. */
 	const char *(*missing)(void);
 } berth_method;
 
@@ -22,12 +22,10 @@ static inline const char *berth_method_missing(const berth_method *m)
 	return m->missing ? m->missing() : NULL;
 }
 
-/* Run a method on a search; afterwards, where the incumbent exceeds a device's memory, repair it by moving
- * colocation groups to devices with room (berth_repair). A method that searches is repaired only while
- * budget is left, for the sake of the rule of search.h: it does well to start from a repaired placement.
- * Pins, forbidden devices and colocation hold by construction; separation and contiguity are mended
- * (berth_constraints_mend), and limits of the objective are met by local search, as far as a few evaluations
- * can. tmp is scratch, reset at exit. */
+/* Run a method on a search. Afterwards the incumbent is repaired (repair.h), where it is not feasible. The
+ * incumbent of a method that searches is repaired only while budget is left, for the sake of the rule of
+ * search.h; such a method does well to start from a repaired placement. Pins, forbidden devices and
+ * colocation hold by construction. tmp is scratch, reset at exit. Fails: as the method does. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* Run a method that answers at once on a search of its own, by the objective and the seed alone: sub, which

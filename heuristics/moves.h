@@ -1,7 +1,6 @@
-/* Random changes of a placement by one colocation group or several together, for searches that walk. A move
- * takes colocation groups to one other device: a single colocation group, colocation groups of one device
- * that are joined in the graph, or a topological window; or it exchanges the devices of two colocation
- * groups. */
+/* Random changes of a placement, for searches that walk. A move takes colocation groups to one other device:
+ * a single one, several of one device that are joined in the graph, or a topological window. Or it exchanges
+ * the devices of two colocation groups. */
 #ifndef BERTH_MOVES_H
 #define BERTH_MOVES_H
 
@@ -10,10 +9,10 @@
 
 typedef struct berth_moves {
 	const berth_problem *p;
-	int32_t *coloc_near_off, *coloc_near; /* CSR [n_colocs+1]: colocation groups joined to each by a
-	                                         tensor, ascending, each once */
-	int32_t *coloc_seq; /* [n_colocs] colocation groups by the topological index of their first operator
-	                     */
+	/* CSR [n_colocs+1]: colocation groups joined to each by a tensor, ascending, each once */
+	int32_t *coloc_near_off, *coloc_near;
+	/* [n_colocs] colocation groups by the topological index of their first operator */
+	int32_t *coloc_seq;
 	int32_t *coloc_at;                   /* its inverse */
 	int32_t *moved, n_moved;            /* [n_colocs] colocation groups that the last draw moved */
 	int64_t *seen, stamp;               /* [n_colocs] scratch */

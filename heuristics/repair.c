@@ -1,9 +1,12 @@
-/* Repair. First separation and contiguity (constraints.h). Then memory: take what a device holds too much
- * off it, latest operators first, to the devices with the most room. Each step moves about as many bytes as
- * the simulated peak is too high; a step that does not help is undone and tried with half the bytes, down to
- * one colocation group, which is then left where it is. Where all steps end above memory, one more placement
- * is tried: first fit by an upper bound of what devices hold. What still breaks a rule or a limit then goes
- * through a short local search. */
+/* Repair. First separation and contiguity (constraints.h).
+ *
+ * Then memory: what a device holds too much is taken off it, latest operators first, to the devices with the
+ * most memory left. Each step moves about as many bytes as the simulated peak is too high. A step that does
+ * not help is undone and tried with half the bytes, down to one colocation group, which is then left where it
+ * is. Where all steps end above memory, one more placement is tried: first fit by an upper bound of what
+ * devices hold.
+ *
+ * What still breaks a rule or a limit then goes through a short local search. */
 #include "repair.h"
 
 #include "coloc.h"
@@ -88,7 +91,7 @@ static bool step(repair *r, int32_t *op_dev, int64_t share)
 }
 
 /* The present device if the colocation group fits there, else the first one where it does, else the one with
- * the most room. */
+ * the most memory left. */
 static int32_t first_fitting(const repair *r, berth_partial *part, int32_t coloc, int32_t present)
 {
 	if (berth_coloc_legal(r->p, coloc, present) && berth_partial_fits(part, coloc, present))

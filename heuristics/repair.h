@@ -4,11 +4,11 @@
 
 #include "search.h"
 
-/* Mend separation and contiguity; then move colocation groups off the devices whose peak exceeds their
- * memory, latest operators first, to those with the most room, until it fits or nothing helps. At most 66
- * evaluations (counted, not limited by the budget). Where a rule or a limit is broken still, up to 256 more,
- * within the budget, by local search. op_dev: in and out, the best found is offered to the search. tmp is
- * scratch. Fails: BERTH_ENOMEM. */
+/* Mend separation and contiguity (berth_constraints_mend). Then move colocation groups off the devices whose
+ * peak exceeds their memory, latest operators first, to those with the most memory left, until it fits or
+ * nothing helps. At most 66 evaluations, which are counted but not limited by the budget. Where a rule or a
+ * limit is broken still, local search makes up to 256 more, within the budget. op_dev in and out; the best
+ * found is offered to the search. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err);
 
 /* The same from the incumbent, unless it is feasible. tmp is scratch, reset at exit. */

@@ -1,8 +1,8 @@
-/* A search for a good placement: the budget of evaluations, the incumbent, and the evaluators of all
- * workers. Every method works on one.
+/* A search for a good placement: the budget of evaluations, the incumbent, and the evaluators of all workers.
+ * Every method works on one.
  *
- * Results depend on the problem, the objective, the seed and the number of evaluations alone: never on time
- * or threads. A time limit is turned into a number of evaluations by stopping; the same run with that number
+ * Results depend on the problem, the objective, the seed and the number of evaluations alone, never on time
+ * or threads. A time limit stops the search after some number of evaluations. The same run with that number
  * as its budget makes the same steps. So a method must not look at the budget in any other way than asking
  * berth_search_budget_left before each step. */
 #ifndef BERTH_SEARCH_H
@@ -27,17 +27,17 @@ typedef struct berth_progress {
 typedef struct berth_search_cfg {
 	berth_objective objective;
 	uint64_t seed;
-	int64_t evaluations; /* budget of search methods; what a method must evaluate to answer at all is
-	                        counted but not limited */
+	/* Budget of search methods. What a method must evaluate to answer at all is counted, not limited. */
+	int64_t evaluations;
 	double time_s, cpu_s;       /* limits: wall, and CPU of the whole process; 0: none */
 	berth_pool *pool;           /* NULL: the caller's thread alone */
 	const atomic_int *cancel;   /* not 0: stop at the next step; NULL: never */
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
 	void *progress_ctx;
-	const char *write_model; /* file that milp writes its model to: MPS, or LP where the name ends in .lp;
-	                            NULL: none */
-	const struct berth_policy_file *policy; /* a trained policy, for the methods that use one; opaque here
-	                                         */
+	/* file that milp writes its model to: MPS, or LP where the name ends in .lp; NULL: none */
+	const char *write_model;
+	/* a trained policy, for the methods that use one; opaque here */
+	const struct berth_policy_file *policy;
 	int64_t nodes;              /* limit of the exact methods' search trees; 0: their own default */
 } berth_search_cfg;
 
@@ -75,8 +75,8 @@ typedef struct berth_search {
 	int64_t evaluations;
 	double started, told;      /* wall seconds */
 	double cpu_started;        /* CPU seconds; set where they are limited */
-	double bound, mean; /* NAN: not known; the mean is for progress. A method may raise the bound by one
-	                       that it has proven */
+	/* NAN: not known; the mean is for progress. A method may raise the bound by one that it has proven */
+	double bound, mean;
 	berth_proof proof;
 	int64_t nodes;             /* of an exact method's search tree */
 	bool stopped;              /* by time or cancel */
@@ -98,8 +98,8 @@ static inline const int32_t *berth_search_order(const berth_search *s)
 	return s->best_has_order ? s->best_order : NULL;
 }
 
-/* Evaluations that may still be made now, at most want; 0 when the budget, the time or the user's patience
- * is at its end, or the incumbent is as good as the bound. Tells progress. */
+/* Evaluations that may still be made now, at most want. 0 when the budget, the time or the user's patience is
+ * at its end, or when the incumbent is as good as the bound. Tells progress. */
 int64_t berth_search_budget_left(berth_search *s, int64_t want);
 
 /* Raise the bound to one that was proven; the colocation group is that of the value. */
@@ -117,11 +117,11 @@ berth_score berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, c
 berth_status berth_search_prepare_walk(berth_search *s, berth_err *err);
 
 /* Score the placements x [n], which differ little from base, in index order up to the first that accept()
- * takes, and return its index; n where it takes none. Those up to it are offered and counted, scores [n] is
- * set for them; later ones, which other workers may have scored already, are as if they had never been.
- * limit_ns [n] or NULL: accept() takes no placement of a larger latency, nor is one better than the
- * incumbent; its score may then be told as the worst. With keys none is kept: what was found is the caller's
- * to offer with the order that it comes to. */
+ * takes. Returns its index; n where it takes none. Those up to it are offered and counted, and scores [n] is
+ * set for them. Later ones, which other workers may have scored already, are as if they had never been.
+ *   limit_ns  [n] or NULL: accept() takes no placement of a larger latency, nor is one better than the
+ *             incumbent. Its score may then be told as the worst.
+ * With keys none is kept: what was found is the caller's to offer, with the order that it comes to. */
 int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, const berth_keyed *x,
                                  const int64_t *limit_ns, berth_score *scores,
                                  bool (*accept)(void *ctx, int32_t i, berth_score score), void *ctx);
@@ -134,9 +134,9 @@ berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_aren
  * order. n evaluations. */
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores);
 
-/* Make and score n placements on all workers: make(ctx, i, worker, op_dev [n_ops]) writes the i-th, and the
- * same again where it becomes the incumbent. rows [workers][n_ops] is scratch, one a worker; scores out [n].
- * The incumbent is chosen in index order. n evaluations. */
+/* Make and score n placements on all workers. make(ctx, i, worker, op_dev [n_ops]) writes the i-th; it is
+ * called again, for the same result, where that becomes the incumbent. rows [workers][n_ops] is scratch, one
+ * a worker; scores out [n]. The incumbent is chosen in index order. n evaluations. */
 void berth_search_offer_made(berth_search *s, int32_t n,
                              void (*make)(void *ctx, int32_t i, int32_t worker, int32_t *op_dev), void *ctx,
                              int32_t *rows, berth_score *scores);

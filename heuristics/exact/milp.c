@@ -1,7 +1,7 @@
-/* The mixed-integer program of placement_lp.c, solved by the linked solver; its placement, in the order of
- * its starts, is scored by the reference. The model ignores waiting for channels, so it may end with a
- * proven bound below the value; within the solver's tolerance (1e-6) of it the answer counts as optimal. Up
- * to MOST operators, grouped to as many beyond. */
+/* The mixed-integer program of placement_lp.c, solved by the linked solver. Its placement, in the order of
+ * its starts, is scored by the simulator. The model ignores waiting for channels, so it may end with a proven
+ * bound below the value. Within the solver's tolerance (1e-6) of the bound, the answer counts as optimal. Up
+ * to MOST operators; larger graphs are grouped to as many. */
 #include "coloc.h"
 #include "exact.h"
 #include "method.h"
@@ -39,8 +39,8 @@ static berth_status offer(berth_search *s, const berth_placement_lp *m, const do
 	return BERTH_OK;
 }
 
-/* What the solver's answer says: no schedule is shorter than its bound, nor than upper where it found none
- * up to it. */
+/* What the solver's answer says. No schedule is shorter than its bound. Where it found none up to upper_ns,
+ * none is shorter than that. */
 static void prove(berth_search *s, const berth_lp_result *r, double scale, int64_t upper_ns,
                   bool from_incumbent)
 {
@@ -51,15 +51,9 @@ static void prove(berth_search *s, const berth_lp_result *r, double scale, int64
 		return;
 	/* Latencies are whole nanoseconds. */
 	berth_search_prove(s, ceil(fmin(bound_ns, (double)upper_ns) * (1 - TOLERANCE)) / 1e9);
-	s->proof = r->status == BERTH_LP_LIMIT || r->status == BERTH_LP_UNKNOWN ? BERTH_PROOF_LIMIT
-	                                                                        : BERTH_PROOF_NONE; /* none:
-	                                                                                               the
-	                                                                                               model
-	                                                                                               is
-	                                                                                               solved,
-	                                                                                               waiting
-	                                                                                               remains
-	                                                                                             */
+	/* None: the model is solved, but waiting for channels is not in it. */
+	bool limited = r->status == BERTH_LP_LIMIT || r->status == BERTH_LP_UNKNOWN;
+	s->proof = limited ? BERTH_PROOF_LIMIT : BERTH_PROOF_NONE;
 	if (berth_score_feasible(s->best) && s->best.value <= s->bound * (1 + 2 * TOLERANCE))
 		s->proof = BERTH_PROOF_OPTIMAL;
 }

@@ -1,10 +1,10 @@
-/* CPOP, critical path on a processor (Topcuoglu, Hariri, Wu 2002; see heft.c). Priority of an operator:
+/* CPOP, critical path on a processor (Topcuoglu, Hariri, Wu 2002; see heft.c). The priority of an operator is
  * rank_u + rank_d, the longest path through it by means. The operators of one longest path go to the one
- * device that runs them fastest together; of the ready operators the one with the highest priority goes
- * next, those off the path to where they end first, with insertion. Two evaluations a try (offer_schedule.h).
+ * device that runs them fastest together. Of the ready operators the one with the highest priority goes next.
+ * Those off the path go to where they end first, with insertion. Two evaluations a try (offer_schedule.h).
  *
- * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken
- * and the others go by finish time; so does a colocation group that may not fit there. */
+ * Beyond the paper: where no device runs the whole path, the one that runs most of its operators is taken.
+ * The others go by finish time. So does a colocation group that may not fit there. */
 #include "method.h"
 #include "offer_schedule.h"
 #include "partial.h"
@@ -71,8 +71,8 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
-	cpop c = {.p = p, .first = p->n_ops ? p->prio_op[0] : -1}; /* the largest upward rank: a source of a
-	                                                              longest path */
+	/* The first by priority has the largest upward rank: it is the source of a longest path. */
+	cpop c = {.p = p, .first = p->n_ops ? p->prio_op[0] : -1};
 	BERTH_TRY(BERTH_NEW(tmp, c.op_key, p->n_ops, err));
 	berth_downward_ranks(p, c.op_key);
 	for (int32_t op = 0; op < p->n_ops; op++)

@@ -9,8 +9,8 @@
 typedef struct pair {
 	int64_t key_ns; /* >= 0 */
 	int32_t topo, dev;
-	int8_t rank; /* of equal keys: 0 where its favourite parent is, 2 where a device is awake for another,
-	                else 1 */
+	/* of equal keys: 0 where its favourite parent is, 2 where a device is awake for another, else 1 */
+	int8_t rank;
 } pair;
 
 typedef struct etf {

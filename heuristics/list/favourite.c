@@ -21,7 +21,7 @@ favourite_cfg favourite_cfg_default(void)
 	return (favourite_cfg){.window = 1000, .promptness = 0.01};
 }
 
-/* One edge a pair of operators that are not of one colocation group, by consumer; c is the sum over the
+/* One edge a pair of operators that are not of one colocation group, by consumer. Its c is the sum over the
  * pair's tensors, as a channel carries them in turn. */
 typedef struct pairs {
 	size_t *off;      /* [n_ops+1] of a consumer */
@@ -38,8 +38,8 @@ typedef struct favourite {
 	double *op_end;       /* [n_ops] model time, of solved windows */
 	int32_t *op_start_col; /* [n_ops] of the present window; -1: before it */
 	int32_t *pair_col;    /* x, -1: fixed at 1 */
-	int32_t *op_first, *pair_next; /* [n_ops], [pairs] x of a producer in the present window, linked by
-	                                  pair; -1: the end */
+	/* [n_ops], [pairs] x of a producer in the present window, linked by pair; -1: the end */
+	int32_t *op_first, *pair_next;
 	int32_t *op_child;
 } favourite;
 
@@ -53,9 +53,8 @@ static berth_status collect(const berth_problem *p, pairs *e, berth_arena *tmp, 
 	BERTH_TRY(BERTH_NEW(tmp, e->children, p->n_ops, err));
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		e->off[op] = n;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) { /* tensors ascend, so
-			                                                               those of one producer
-			                                                               are neighbours */
+		/* Tensors ascend, so those of one producer are neighbours. */
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 			if (p->op_coloc[from] == p->op_coloc[op])
 				continue;

@@ -6,16 +6,17 @@
 #include "problem.h"
 
 typedef struct favourite_cfg {
-	int32_t window;  /* operators of one linear program, >= 2 */
-	double promptness; /* cost of the starts' mean against 1 of the length: decides what the length leaves
-	                      open; 0: nothing */
+	int32_t window; /* operators of one linear program, >= 2 */
+	/* Cost of the starts' mean, where the length costs 1. It decides what the length leaves open; 0: does
+	 * not. */
+	double promptness;
 } favourite_cfg;
 
 favourite_cfg favourite_cfg_default(void);
 
-/* Solve for favourites: op_child out [n_ops], -1: none; an operator is the favourite of at most one.
- * length_ns (may be NULL): the value of the linear program's length; with one window and promptness 0 it is
- * a lower bound of schedules on equal devices where no transfer takes longer than an operator. tmp is
+/* Solve for favourites. op_child out [n_ops], -1: none; an operator is the favourite of at most one.
+ * length_ns, which may be NULL: the value of the linear program's length. With one window and promptness 0 it
+ * is a lower bound of schedules on equal devices where no transfer takes longer than an operator. tmp is
  * scratch, reset at exit. Fails: BERTH_EUNSUPPORTED (no solver: names the package), BERTH_ENOMEM. */
 berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg, int32_t *op_child,
                                 double *length_ns, berth_arena *tmp, berth_err *err);

@@ -56,11 +56,8 @@ static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *m
 	if (n_cpus <= 1 && n_cpus < p->n_devs)
 		join(m, cut_s, parent);
 	for (int32_t u = 0; u < p->n_colocs; u++)
-		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)]; /* roots are
-		                                                                                    the lowest
-		                                                                                    colocation
-		                                                                                    groups of
-		                                                                                    theirs */
+		/* A root is the lowest of its colocation groups, so it has its number first. */
+		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)];
 	for (int32_t op = 0; op < p->n_ops; op++)
 		m->op_item[op] = number[p->op_coloc[op]];
 	return BERTH_OK;

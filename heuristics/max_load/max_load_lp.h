@@ -8,8 +8,8 @@
 
 typedef struct berth_max_load_lp {
 	berth_lp lp;           /* its value is the largest load in seconds */
-	int32_t *item_dev_col; /* [n_items][n_devs] column that is 1 where the item stands there; -1: it
-	                          cannot */
+	/* [n_items][n_devs] column that is 1 where the item stands there; -1: it cannot */
+	int32_t *item_dev_col;
 	double *start;         /* [n_cols] the placement of the loads as a solution */
 } berth_max_load_lp;
 

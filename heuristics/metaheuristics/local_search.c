@@ -1,7 +1,7 @@
 /* Iterated local search: H. R. Lourenco, O. C. Martin, T. Stuetzle, "Iterated local search", Handbook of
- * Metaheuristics, 2003. From the best of the portfolio to a local optimum of single-colocation group moves;
- * then again and again one random move of several colocation groups (moves.h), improvement from the
- * colocation groups that it moved on, and back where that ended worse, until the budget ends. */
+ * Metaheuristics, 2003. It goes from the best of the portfolio to a local optimum of moves of single
+ * colocation groups. Then, until the budget ends, it makes one random move of several colocation groups
+ * (moves.h) and improves from the colocation groups that were moved. Where that ended worse, it goes back. */
 #include "coloc.h"
 #include "improve.h"
 #include "moves.h"
@@ -42,8 +42,8 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, trial, p->n_ops, err));
 	memcpy(op_dev, s->best_dev, (size_t)p->n_ops * sizeof *op_dev);
-	berth_score score = berth_search_offer(s, op_dev, NULL); /* the incumbent may have its value from an
-	                                                            order of its own */
+	/* The incumbent may have its value from an order of its own. */
+	berth_score score = berth_search_offer(s, op_dev, NULL);
 	BERTH_TRY(berth_improve(s, op_dev, &score, INT64_MAX, &rng, tmp, err));
 	while (berth_search_budget_left(s, 1))
 		BERTH_TRY(kick(s, &moves, op_dev, &score, trial, &rng, tmp, err));

@@ -15,8 +15,8 @@ typedef struct berth_pareto_cfg {
 typedef struct berth_pareto_point {
 	double value[2];
 	int32_t *op_dev;   /* [n_ops] */
-	int32_t *op_order; /* [n_ops] the order of its own that its values stand for; NULL: the system's rule
-	                    */
+	/* [n_ops] the order of its own that its values stand for; NULL: the system's rule */
+	int32_t *op_order;
 	const char *method; /* where it came from: a method of the portfolio, or "pareto" */
 } berth_pareto_point;
 
@@ -24,17 +24,18 @@ typedef struct berth_pareto {
 	berth_pareto_point *point; /* [n] by rising value[0], so by falling value[1]; all feasible */
 	int32_t n;
 	int64_t evaluations;
-	bool stopped; /* by time or cancel: the same run with this number of evaluations as its budget gives
-	                 the same front */
+	/* By time or cancel. The same run with this number of evaluations as its budget gives the same
+	 * front. */
+	bool stopped;
 } berth_pareto;
 
-/* Search for the front: the portfolio for either objective and for sums of both, then simulated annealing in
- * 24 directions at once, each by a weighted Tchebycheff distance to the best values seen (as MOEA/D: Q.
- * Zhang, H. Li, IEEE TEVC 11(6), 2007), with the moves of moves.h; every feasible placement that is met is
- * offered to the front. The result depends on the problem, the objectives, the seed and the evaluations
- * alone. mem holds the front; tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL
- * (most_points), BERTH_EINFEASIBLE (no placement keeps the rules), BERTH_EFORMAT (objective without watts),
- * BERTH_ENOMEM. */
+/* Search for the front. First comes the portfolio for either objective and for sums of both. Then simulated
+ * annealing goes in 24 directions at once, with the moves of moves.h. A direction is a weighted Tchebycheff
+ * distance to the best values seen (as MOEA/D: Q. Zhang, H. Li, IEEE TEVC 11(6), 2007). Every feasible
+ * placement that is met is offered to the front. The result depends on the problem, the objectives, the seed
+ * and the evaluations alone. mem holds the front; tmp is scratch, another arena, reset at exit. Fails:
+ * BERTH_EINVAL (most_points), BERTH_EINFEASIBLE (no placement keeps the rules), BERTH_EFORMAT (objective
+ * without watts), BERTH_ENOMEM. */
 berth_status berth_pareto_search(const berth_problem *p, const berth_pareto_cfg *cfg, berth_arena *mem,
                                  berth_arena *tmp, berth_pareto *out, berth_err *err);
 

@@ -352,8 +352,8 @@ static berth_status relax_in_turn(relaxer *r)
 		BERTH_TRY(let_go(r, t, rule));
 		BERTH_TRY(berth_infeasible_subset_find(&t->p, &t->o, r->until, r->work, r->tmp, &c, r->err));
 	}
-	BERTH_TRY(search(r, &t->p, r->o, LIMIT_EVALUATIONS, &found_by, &found)); /* as near to all limits as
-	                                                                            can be */
+	/* The present limits count, not those that went: as near to all of them as can be. */
+	BERTH_TRY(search(r, &t->p, r->o, LIMIT_EVALUATIONS, &found_by, &found));
 	if (berth_problem_feasible(&t->p, NULL) != BERTH_OK || !isfinite(found_by.best.excess))
 		return BERTH_OK;
 	if (!found)

@@ -11,20 +11,21 @@
  * and of edge times distance stay below 2^30. */
 typedef struct partition_job {
 	int32_t n_colocs, n_parts; /* 2 <= n_parts <= n_colocs */
-	int32_t *off, *to; /* CSR [n_colocs+1]; an edge stands at both of its ends, one edge a pair, no loops
-	                    */
+	/* CSR [n_colocs+1]; an edge stands at both of its ends, one edge a pair, no loops */
+	int32_t *off, *to;
 	int32_t *weight;          /* of an edge, >= 1: mean transfer time between the devices */
 	double weight_ns;         /* what 1 of weight times 1 of distance stands for */
 	int32_t *work;            /* [n_colocs] >= 1: mean time on the devices */
 	int32_t *bytes; /* [n_colocs] >= 0: what moves with a colocation group; NULL: memory is free */
-	int32_t *fixed; /* [n_colocs] the part of a colocation group that only one of the devices can have;
-	                   -1: any */
+	/* [n_colocs] the part of a colocation group that only one of the devices can have; -1: any */
+	int32_t *fixed;
 	int32_t *part_dev;        /* [n_parts] */
 	double *share;            /* [n_parts] of the work, by speed; > 0, sum 1 */
 	double *bytes_share;      /* [n_parts] of the bytes; > 0, sum 1 */
 	double bytes_imbalance;   /* as many times its share of bytes has room in a part; > 1 */
-	int32_t *distance;        /* [n_parts][n_parts] symmetric, 0 on the diagonal, else DISTANCE_UNIT (the
-	                             smallest) to DISTANCE_MOST: time of transfers */
+	/* [n_parts][n_parts] symmetric, 0 on the diagonal, else DISTANCE_UNIT (the smallest) to
+	 * DISTANCE_MOST: time of transfers */
+	int32_t *distance;
 } partition_job;
 
 enum { PARTITION_DISTANCE_UNIT = 8, PARTITION_DISTANCE_MOST = 4096 };

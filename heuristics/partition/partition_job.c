@@ -171,8 +171,8 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 static berth_status merge(int32_t n, edges *x, berth_arena *tmp, berth_err *err)
 {
 	size_t *at, len = 0;
-	BERTH_TRY(BERTH_NEW(tmp, at, n, err)); /* 1 + place of the neighbour in this colocation group's list,
-	                                          valid if beyond its first */
+	/* 1 + place of the neighbour in this colocation group's list, valid if beyond its first */
+	BERTH_TRY(BERTH_NEW(tmp, at, n, err));
 	for (int32_t u = 0; u < n; u++) {
 		size_t first = len, end = x->off[u + 1];
 		for (size_t i = x->off[u]; i < end; i++) {

@@ -26,8 +26,8 @@ typedef enum berth_pbqp_mode {
 typedef struct berth_pbqp_stats {
 	int64_t cost;        /* of the answer; BERTH_PBQP_INF: none found, or none exists where proven */
 	int64_t lower_bound; /* no assignment costs less */
-	int32_t n_r0, n_r1, n_r2, n_rn; /* nodes taken by each reduction (BEST, EXACT: in the better of the
-	                                   two RN orders) */
+	/* nodes taken by each reduction (BEST, EXACT: in the better of the two RN orders) */
+	int32_t n_r0, n_r1, n_r2, n_rn;
 	bool proven;         /* the answer is optimal */
 	int64_t nodes;       /* of the branch and bound, 0 elsewhere */
 } berth_pbqp_stats;

@@ -13,8 +13,8 @@ enum {
 	NODES_IN_ALL = 60000, /* that the rounds of improvement visit, within: */
 	MIN_ROUNDS = 3,
 	MAX_ROUNDS = 200,
-	IDLE_ROUNDS = 8,  /* rounds of keeping in a row without gain, after which the bound is raised further
-	                   */
+	/* rounds of keeping in a row without gain, after which the bound is raised further */
+	IDLE_ROUNDS = 8,
 	IDLE_RENEWALS = 3 /* times that this is done in a row without gain */
 };
 

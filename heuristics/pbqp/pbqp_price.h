@@ -13,10 +13,11 @@
 
 /* One choice of how to price time. */
 typedef struct pbqp_vector {
-	double load;  /* 0: a colocation group pays its time; 1: its time at the load prices of devices;
-	                 between: a mixture */
-	double idle;  /* share of its time that is paid with all the slack there is, in (0, 1]; 1: slack plays
-	                 no role */
+	/* 0: a colocation group pays its time. 1: its time at the load prices of devices. Between: a
+	 * mixture. */
+	double load;
+	/* share of its time that is paid with all the slack there is, in (0, 1]; 1: slack plays no role */
+	double idle;
 	double rival; /* weight of rivalry */
 	double move;  /* weight of transfer times */
 } pbqp_vector;
@@ -26,10 +27,10 @@ typedef struct pbqp_pricer {
 	pbqp_vector vector;
 	double ns_weight;    /* of latency, per nanosecond */
 	double joule_weight; /* of energy above idle, per joule */
-	double rebate_watts; /* for the time of an operator, to its longest: what makes energy per time small
-	                      */
-	double *dev_ns_weight, *channel_ns_weight; /* [n_devs], [n_channels] of load, per nanosecond and slot
-	                                            */
+	/* for the time of an operator, to its longest: what makes energy per time small */
+	double rebate_watts;
+	/* [n_devs], [n_channels] of load, per nanosecond and slot */
+	double *dev_ns_weight, *channel_ns_weight;
 	double *dev_byte_weight; /* [n_devs] of memory, per byte */
 	double *dev_load_price;  /* [n_devs] */
 	int64_t *coloc_bytes;     /* [n_colocs] what moves with a colocation group */
@@ -38,8 +39,8 @@ typedef struct pbqp_pricer {
 	/* the schedule that slack and rivalry refer to */
 	bool scheduled;
 	int32_t *op_dev;
-	int64_t *start_ns, *end_ns, *tail_ns, length_ns; /* [n_ops] tail: from its end to the schedule's end
-	                                                    at least */
+	/* [n_ops] tail: from its end to the schedule's end at least */
+	int64_t *start_ns, *end_ns, *tail_ns, length_ns;
 	double *op_share, *use_share; /* share of its time that an operator, a use pays */
 	double *use_slack_ns, *use_ns; /* [n_uses] of the tightest consumer in the colocation group */
 

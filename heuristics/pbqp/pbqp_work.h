@@ -30,8 +30,8 @@ typedef struct pbqp_work {
 	int32_t n_outer;       /* nodes of the outer problem */
 	int32_t *outer_node;   /* [n_nodes] */
 	int32_t *outer_alt;    /* [cost_off] */
-	int32_t *label; /* [cost_off] the alternative in the problem that the caller stated; NULL: this one is
-	                   it */
+	/* [cost_off] the alternative in the problem that the caller stated; NULL: this one is it */
+	int32_t *label;
 	int32_t *outer_fixed;  /* [n_outer] the only alternative kept, or -1 */
 } pbqp_work;
 
@@ -97,8 +97,8 @@ typedef struct pbqp_reducer {
 	unsigned char *bucket;        /* [n_nodes] the list that a node was last put on; 3: none */
 	int32_t *edge_stack, n_stack; /* edges to normalise */
 	bool *edge_queued;
-	int32_t *head, *next, top;    /* RN: lists of nodes by degree, the highest that may have one; -1: not
-	                                 built yet */
+	/* RN: lists of nodes by degree, the highest that may have one; -1: not built yet */
+	int32_t *head, *next, top;
 	const int32_t *sequence;      /* RN takes nodes in this order [n_nodes] instead, if not NULL */
 	int32_t at_sequence;
 	bool normalise;

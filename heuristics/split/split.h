@@ -7,8 +7,8 @@
 typedef struct split_cfg {
 	int32_t most_ops; /* of a community, 1 .. BERTH_EXACT_SEARCH_OPS */
 	int64_t nodes;    /* limit of the search of one community */
-	int32_t rounds;   /* how often communities are solved again with all others fixed; less if a round
-	                     changes nothing */
+	/* how often communities are solved again with all others fixed; less if a round changes nothing */
+	int32_t rounds;
 } split_cfg;
 
 /* Communities in an order in which each follows those that it has inputs from (where colocation does not

@@ -22,8 +22,8 @@ typedef struct split {
 	int32_t *op_dev;       /* [n_ops] -1: not placed */
 	int32_t *sequence;     /* [n_ops] the communities' orders one after the other */
 	int64_t *start, *end, *after; /* [n_ops] of the schedule; after: from the end to the end of all */
-	int64_t *dev_after; /* [n_devs] from the end of the present community to the end of all, by what the
-	                       device runs then */
+	/* [n_devs] from the end of the present community to the end of all, by what the device runs then */
+	int64_t *dev_after;
 	/* the present community */
 	const int32_t *ops;
 	int32_t n;
