@@ -16,9 +16,10 @@
 
 typedef struct berth_journal berth_journal;
 
-/* Open the journal at path. With resume, one that is there is gone through from its beginning; else it starts
- * empty. of: its first line, without the newline. Lives in mem; berth_journal_close closes the file. Fails:
- * BERTH_EINVAL (the one that is there has another first line; it stays as it is), BERTH_EIO, BERTH_ENOMEM. */
+/* Open the journal at path. With resume, one that is there is gone through from its beginning; else it
+ * starts empty. of: its first line, without the newline. Lives in mem; berth_journal_close closes the file.
+ * Fails: BERTH_EINVAL (the one that is there has another first line; it stays as it is), BERTH_EIO,
+ * BERTH_ENOMEM. */
 berth_status berth_journal_open(const char *path, bool resume, const char *of, berth_arena *mem,
                                 berth_journal **out, berth_err *err);
 /* j may be NULL. */
