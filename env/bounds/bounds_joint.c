@@ -1,4 +1,4 @@
-/* The joint bound; see bounds_joint.h for the proof. */
+/* The joint bound; see bounds_joint.h. */
 #include "bounds_joint.h"
 
 #include <math.h>
@@ -96,8 +96,8 @@ static double bound_at(const solver *s, const double *x, double *gradient)
 {
 	int32_t n = s->p->n_devs;
 	const double *u = x + n;
-	double energy = s->j->energy + u[MULT_ENERGY], rest = weight_of_latency(s, x) + weight_of_load(s, x),
-	       extra = 0;
+	double energy = s->j->energy + u[MULT_ENERGY], extra = 0;
+	double rest = weight_of_latency(s, x) + weight_of_load(s, x);
 	for (int32_t d = 0; d < n; d++) {
 		s->price[d] = (x[d] + energy * busy_extra_w(s->p, d)) / s->p->s->dev_slots[d];
 		rest -= x[d];

@@ -31,7 +31,7 @@ struct berth_exact_search {
 	int32_t *leader;          /* [n] first operator of its colocation group */
 	int64_t *bytes;           /* [n] that stay on its device for good */
 	int64_t *held_before;     /* [n_devs] bytes that a device holds already */
-	exact_search_tensor *tensor;     /* [n_tensors] */
+	exact_search_tensor *tensor; /* [n_tensors] */
 	int32_t *in_off, *in;     /* inputs of each operator: tensors */
 	int32_t *out_off;         /* [n+1] tensors are grouped by producer */
 	uint64_t *above;          /* [n] operators before it, by precedence */
@@ -47,8 +47,8 @@ struct berth_exact_search {
 	int64_t *load;            /* [n_devs] */
 	int64_t *held;            /* [n_devs] bytes */
 	int32_t *count;           /* [n_devs] */
-	exact_search_job *job;           /* [max(n, hops)] scratch */
-	exact_search_move *move;         /* [n_edges] */
+	exact_search_job *job;    /* [max(n, hops)] scratch */
+	exact_search_move *move;  /* [n_edges] */
 	int32_t *order;           /* [n] */
 	int64_t upper, open, best, nodes;
 	bool stopped;

@@ -1,22 +1,25 @@
-/* Placement, order and memory for latency as a mixed-integer program, in the form usual since J. Blazewicz
- * et al., with the pieces that papers on model partitioning use (Tarnawski et al., NeurIPS 2020; Ghannane
- * and Abdelfattah, DiviML, 2023):
+/* Placement, order and memory for latency as a mixed-integer program. Its form is usual since J. Blazewicz et
+ * al.; pieces are those of papers on model partitioning (Tarnawski et al., NeurIPS 2020; Ghannane and
+ * Abdelfattah, DiviML, 2023). Columns and the rows that bind them:
  *
- *   x_ud       colocation group u stands on device d                                     sum_d x_ud = 1
- *   m_e,d,d'   edge e = (i, j) leads from d to d', its marginals are x       sum_d' m_e,d,d' = x_id,  sum_d
- *              m_e,d,d' = x_jd'
- *   z_t,d,d'   tensor t travels from d to d', once for all consumers there   z_t,d,d' >= m_e,d,d'
- *   s_i, C     start, length                                                 s_j >= s_i + sum_d w_id x_id +
- *              sum c_t,d,d' m_e,d,d' C >= s_i + sum_d (w_id + tail_id) x_id
- *   o_ij       i before j, for pairs that no path orders                     s_j >= s_i + w_id - M (3 - o_ij
- *              - x_id - x_jd), and mirrored
- *   loads      of devices and, with contention, channels                     C * slots_d >= sum_i w_id x_id,
- *              C >= sum of its hops
- *   memory     what a device keeps for good                                  sum_u bytes_u x_ud <= limit_d
+ *   x_ud      colocation group u stands on device d
+ *                 sum_d x_ud = 1
+ *   m_e,d,d'  edge e = (i, j) leads from d to d'; its marginals are x
+ *                 sum_d' m_e,d,d' = x_id,  sum_d m_e,d,d' = x_jd'
+ *   z_t,d,d'  tensor t travels from d to d', once for all consumers there
+ *                 z_t,d,d' >= m_e,d,d'
+ *   s_i, C    start, length
+ *                 s_j >= s_i + sum_d w_id x_id + sum c_t,d,d' m_e,d,d'
+ *                 C >= s_i + sum_d (w_id + tail_id) x_id
+ *   o_ij      i before j, for pairs that no path orders
+ *                 s_j >= s_i + w_id - M (3 - o_ij - x_id - x_jd), and mirrored
+ *   loads     of devices and, with contention, of channels
+ *                 C * slots_d >= sum_i w_id x_id,  C >= sum of its hops
+ *   memory    what a device keeps for good
+ *                 sum_u bytes_u x_ud <= limit_d
  *
- * It is a relaxation of the execution model: waiting for channels and what tensors hold for a while are left
- * out, devices of several slots have their load only. So its bound holds for every placement and order, and
- * the reference simulator scores its answer. */
+ * It is a relaxation of the execution model (docs/proofs.md, "Linear relaxation"), so its bound holds for
+ * every placement and order, and the reference simulator scores its answer. */
 #include "placement_lp.h"
 
 #include "ceft.h"

@@ -8,8 +8,8 @@
 typedef enum berth_lost_kind {
 	BERTH_LOST_TRANSFER, /* a tensor of the chain was on its way over the link */
 	BERTH_LOST_CHANNEL,  /* it waited for the channel, which carried others */
-	BERTH_LOST_DEVICE    /* an operator of the chain had its inputs and waited for the device, or for its
-	                        turn there */
+	/* An operator of the chain had its inputs and waited for the device, or for its turn there. */
+	BERTH_LOST_DEVICE
 } berth_lost_kind;
 
 /* All the chain's time of one cause. */
@@ -26,9 +26,9 @@ typedef struct berth_explanation {
 	int32_t n;
 } berth_explanation;
 
-/* The chain: an operator, of its inputs the one that arrived last (ties: the lowest tensor), its producer,
- * and so on to a source. t->r.runs must hold. The list lives in mem; tmp is scratch, another arena, reset at
- * exit. Fails: BERTH_ENOMEM. O(ops + edges + hops). */
+/* The chain is an operator, of its inputs the one that arrived last, its producer, and so on to a source.
+ * Ties go to the lowest tensor. t->r.runs must hold. The list lives in mem; tmp is scratch, another arena,
+ * reset at exit. Fails: BERTH_ENOMEM. O(ops + edges + hops). */
 berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
                            berth_arena *tmp, berth_explanation *out, berth_err *err);
 

@@ -16,28 +16,30 @@ typedef struct berth_op_input {
 
 /* The operator's colocation group on a device, simulated anew with all others where they are. */
 typedef struct berth_op_choice {
-	int64_t time_ns; /* the operator's own; -1: the operator, or one of its colocation group, cannot run
-	                    there */
-	berth_violations broken;       /* what stands against the whole placement then */
-	const char *blocked;           /* the first of them that is not there now; NULL: nothing new */
-	int64_t latency_ns;            /* -1: it cannot run there */
-	double value;                  /* of the objective; NAN as above */
+	/* The operator's own; -1: it cannot run there, or one of its colocation group cannot. */
+	int64_t time_ns;
+	berth_violations broken; /* what stands against the whole placement then */
+	const char *blocked;     /* the first of them that is not there now; NULL: nothing new */
+	int64_t latency_ns;      /* -1: it cannot run there */
+	double value;            /* of the objective; NAN as above */
 } berth_op_choice;
 
 typedef struct berth_op_story {
 	int32_t op, dev;
 	int64_t ready_ns, start_ns, end_ns; /* ready: the last input is there; 0 without inputs */
-	int64_t slack_ns; /* how much later it could end without a later end of the run, every device and
-	                     channel keeping its order */
-	berth_op_input *input;         /* [n_inputs] in the order of the graph */
-	int32_t n_inputs, last_input;  /* the one that arrived last, ties to the first; -1: no inputs */
-	int32_t *before_op; /* [n_before] what ran on the device between ready and start, by start */
+	/* How much later it could end without a later end of the run, when devices and channels keep their
+	 * orders. */
+	int64_t slack_ns;
+	berth_op_input *input;        /* [n_inputs] in the order of the graph */
+	int32_t n_inputs, last_input; /* the one that arrived last, ties to the first; -1: no inputs */
+	int32_t *before_op;           /* [n_before] ran on the device between ready and start, by start */
 	int32_t n_before;
-	berth_op_choice *choice;       /* [n_devs]; that of dev is the placement as it is */
-	int32_t best_dev;  /* where its colocation group is not now, and the objective would be least; -1: it
-	                      can run nowhere else */
-	const char *binds; /* what keeps it from a better device; NULL: no other device is better, or nothing
-	                      keeps it */
+	berth_op_choice *choice;      /* [n_devs]; that of dev is the placement as it is */
+	/* Where its colocation group is not now, and the objective would be least; -1: it can run nowhere
+	 * else. */
+	int32_t best_dev;
+	/* What keeps it from a better device; NULL: no other device is better, or nothing keeps it. */
+	const char *binds;
 } berth_op_story;
 
 /* Tell the story of op in a simulated placement (t->r.runs) under an objective. The story lives in mem; tmp

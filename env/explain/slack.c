@@ -1,6 +1,6 @@
-/* Slack of operators: how late each could end. The run is a graph of operators and hops; an arc says that
- * one cannot start before another has ended: a tensor and its hops and consumers, the next on the same slot
- * of a device, the next on the same channel. Latest ends go backwards along arcs. */
+/* Slack of operators: how late each could end. The run is a graph of operators and hops. An arc says that one
+ * cannot start before another has ended. Arcs lead from a tensor to its hops and consumers, to the next on
+ * the same slot of a device, and to the next on the same channel. Latest ends go backwards along arcs. */
 #include "explain_op.h"
 
 #include <stdlib.h>
@@ -19,8 +19,8 @@ typedef struct slack {
 	event *by_start;    /* [n] */
 	int64_t *latest_ns; /* [n] latest end */
 	int32_t *next;      /* [n] the next on the same slot or channel; -1: none */
-	int32_t *follower;  /* [n_ops] where devices keep a sequence: the next one, which does not start
-	                       before; -1: none */
+	/* [n_ops] where devices keep a sequence: the next one, which does not start before; -1: none. */
+	int32_t *follower;
 	int32_t *dev_last;  /* [n_devs] the latest operator */
 	int32_t *lane;      /* [all slots] the latest operator of each */
 	int32_t *slot_off;  /* [n_devs+1] */

@@ -11,12 +11,10 @@ typedef enum berth_violation_kind {
 	BERTH_VIOLATION_FORBID,     /* the device is forbidden to the operator */
 	BERTH_VIOLATION_COLOCATION, /* the operator is apart from its colocation group */
 	BERTH_VIOLATION_SEPARATION, /* the operator is together with another of its separation group */
-	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back to it
-	                               here */
-	BERTH_VIOLATION_RULES,  /* no placement keeps separation and contiguity together with the other rules
-	                         */
-	BERTH_VIOLATION_MEMORY, /* the peak of a device is above its memory less its margin */
-	BERTH_VIOLATION_LIMIT   /* a metric is above the limit of the objective */
+	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back here */
+	BERTH_VIOLATION_RULES,      /* no placement keeps separation and contiguity with the other rules */
+	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory less its margin */
+	BERTH_VIOLATION_LIMIT       /* a metric is above the limit of the objective */
 } berth_violation_kind;
 
 typedef struct berth_violation {

@@ -6,9 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-	MOST_FAR = 4
-}; /* runs from a base that is not the caller's before the caller's is made the base: a full run */
+/* Runs from a base that is not the caller's, before the caller's is made the base by a full run. */
+enum { MOST_FAR = 4 };
 
 berth_score berth_score_worst(void)
 {

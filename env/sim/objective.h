@@ -1,10 +1,9 @@
 /* What a search makes small: a metric, or a weighted sum of metrics, under limits on others.
  *
- * As text: SUM[:LIMIT[,LIMIT...]]. SUM is METRIC or WEIGHT*METRIC, joined by "+": "latency",
- * "0.7*latency+0.3*energy". LIMIT is METRIC<=FIGURE, with a unit or in that of the metric (latency<=20ms,
- * energy<=3), and for throughput the samples a second that are asked for (throughput>=50). Terms are summed
- * in SI units (seconds, seconds per sample, joules, joule-seconds, watts): a weight is the price of one
- * unit. */
+ * As text it is SUM[:LIMIT[,LIMIT...]]. SUM is METRIC or WEIGHT*METRIC, joined by "+", as in "latency" and
+ * "0.7*latency+0.3*energy". LIMIT is METRIC<=FIGURE, with a unit or in that of the metric: latency<=20ms,
+ * energy<=3. For throughput it is the samples a second that are asked for: throughput>=50. Terms are summed
+ * in SI units, so a weight is the price of one unit. */
 #ifndef BERTH_OBJECTIVE_H
 #define BERTH_OBJECTIVE_H
 
@@ -72,11 +71,11 @@ berth_status berth_metric_check(berth_metric m, const berth_problem *p, berth_er
 
 /* All zero: latency. Made by the functions below only. */
 typedef struct berth_objective {
-	char text[BERTH_OBJECTIVE_TEXT];      /* canonical form; empty: latency */
-	double weight[BERTH_N_METRICS];       /* > 0 where sums */
-	bool sums[BERTH_N_METRICS];           /* the metric stands in the sum */
-	bool limits[BERTH_N_METRICS];         /* the metric has a limit */
-	double most[BERTH_N_METRICS];         /* > 0 where limits; unit of the metric */
+	char text[BERTH_OBJECTIVE_TEXT]; /* canonical form; empty: latency */
+	double weight[BERTH_N_METRICS];  /* > 0 where sums */
+	bool sums[BERTH_N_METRICS];      /* the metric stands in the sum */
+	bool limits[BERTH_N_METRICS];    /* the metric has a limit */
+	double most[BERTH_N_METRICS];    /* > 0 where limits; unit of the metric */
 } berth_objective;
 
 /* The metric alone. */
