@@ -108,7 +108,7 @@ static berth_status start_learner(agent *w, const berth_agent_cfg *cfg, const be
 	if (!cfg->edges)
 		w->l.pair[0].e.in.n_edges = 0;
 	if (trained)
-		return how.decoding == BERTH_SEQUENTIAL ? BERTH_OK /* propose has offered it */
+		return how.decoding == BERTH_SEQUENTIAL ? BERTH_OK /* left to propose */
 		                                        : berth_learner_offer_greedy(&w->l, 0, tmp, err);
 	return cfg->portfolio ? berth_learner_clone_starts(&w->l, 0, 1, &(const int32_t *){w->s->best_dev},
 	                                               START_STEPS, err)
