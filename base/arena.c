@@ -114,8 +114,8 @@ void *berth_arena_alloc(berth_arena *a, size_t n, size_t size)
 		return NULL;
 	size_t bytes = n * size;
 	bytes += bytes == 0;
-	return take(a, bytes, bytes >= ARENA_LINE ? ARENA_LINE : alignof(max_align_t)); /* cache lines for
-	                                                                                   large blocks */
+	/* cache lines for large blocks */
+	return take(a, bytes, bytes >= ARENA_LINE ? ARENA_LINE : alignof(max_align_t));
 }
 
 berth_arena_mark berth_arena_get_mark(const berth_arena *a)

@@ -77,17 +77,17 @@ typedef enum berth_lp_status {
 	BERTH_LP_LIMIT,   /* a solution and a bound; a limit was reached */
 	BERTH_LP_INFEASIBLE,
 	BERTH_LP_UNBOUNDED,
-	BERTH_LP_UNKNOWN /* no solution when the limit was reached, or the solver gave up; the bound holds if
-	                    it is finite */
+	/* no solution when the limit was reached, or the solver gave up; the bound holds if it is finite */
+	BERTH_LP_UNKNOWN
 } berth_lp_status;
 
 typedef struct berth_lp_options {
-	int64_t nodes; /* of the search tree; 0: no limit. Never seconds: the same model gives the same answer
-	                */
+	/* of the search tree; 0: no limit. Never seconds: the same model gives the same answer */
+	int64_t nodes;
 	int64_t iterations;  /* of an LP's simplex; 0: no limit */
 	double gap;          /* relative gap at which to stop */
-	const double *start; /* [n_cols] a solution to start from; NULL: none. One that is not feasible is
-	                        ignored */
+	/* [n_cols] a solution to start from; NULL: none. One that is not feasible is ignored */
+	const double *start;
 } berth_lp_options;
 
 typedef struct berth_lp_result {
@@ -95,8 +95,9 @@ typedef struct berth_lp_result {
 	double value;        /* of x; INFINITY: no solution */
 	double bound;        /* the solver's, within its tolerances (about 1e-6); -INFINITY: none */
 	double *x;           /* [n_cols] */
-	double *row_dual;    /* [n_rows] of a model without whole columns: change of the value per unit of the
-	                        row's bound; else zeros */
+	/* [n_rows] of a model without whole columns: change of the value per unit of the row's bound;
+	 * else zeros */
+	double *row_dual;
 	int64_t nodes, iterations;
 } berth_lp_result;
 

@@ -32,9 +32,9 @@ typedef struct berth_strmap {
 } berth_strmap;
 
 void berth_strmap_init(berth_strmap *m, berth_arena *mem);
-/* Index of key, or -1. */
 /* Room for n keys, where the map is empty. Fails: BERTH_ENOMEM. */
 berth_status berth_strmap_reserve(berth_strmap *m, size_t n, berth_err *err);
+/* Index of key, or -1. */
 int32_t berth_strmap_get(const berth_strmap *m, const char *key);
 /* Add key -> value unless the key is there. *found = its value then, else value. Fails: BERTH_ENOMEM. */
 berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found,

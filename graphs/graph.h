@@ -26,8 +26,8 @@ typedef struct berth_graph {
 	int64_t *op_read_bytes, *op_write_bytes, *op_param_bytes, *op_state_bytes, *op_workspace_bytes,
 		*op_output_bytes;
 	int32_t *op_coloc_name;             /* into coloc_name; -1: free */
-	int32_t *op_sep; /* into sep_name; -1: free. Operators of one separation group stand on different
-	                    devices */
+	/* into sep_name; -1: free. Operators of one separation group stand on different devices */
+	int32_t *op_sep;
 	const char **op_pin;           /* device name; NULL: free */
 	bool *op_backward;
 	const char **type_name;        /* [n_types], in order of first use */

@@ -11,10 +11,8 @@ typedef struct berth_graph_stats {
 	int64_t memory_bytes;  /* parameters, state and outputs: what stays for as long as the model does */
 	int32_t *type_ops;     /* [n_types + 1] operators of each type; the last: those without a type */
 	double *type_flops, *type_macs; /* [n_types + 1] */
-	int64_t *type_read_bytes, *type_write_bytes, *type_param_bytes, *type_state_bytes; /* [n_types + 1]; a
-	                                                                                      shared parameter
-	                                                                                      counts for its
-	                                                                                      first user */
+	/* [n_types + 1]; a shared parameter counts for its first user */
+	int64_t *type_read_bytes, *type_write_bytes, *type_param_bytes, *type_state_bytes;
 	int64_t state_bytes, moved_bytes; /* of all operators; moved: read and written */
 	int32_t *type_by_ops;  /* [n_types + 1] types by falling number of operators; ties: first use first */
 } berth_graph_stats;

@@ -1,10 +1,11 @@
-/* Groupers: fewer, larger nodes for a policy to place. Each works round by round until the target count;
- * every round is a level that is kept, so that refinement can go back through them. One method a file
- * (group_NAME.c) behind one table.
+/* Groupers: fewer, larger nodes for a policy to place. A grouper works round by round until the target count
+ * is reached. Every round is a level that is kept, so that refinement can go back through the levels. Each
+ * method is a file (group_NAME.c) and a row of one table.
  *
- * The nodes to start from are colocation groups: operators that must share a device (a colocation group) are
- * one colocation group. Units are ordered by their first operator in topological order; colocation can make
- * edges run against that order, and only those. The groups' graph without such edges is acyclic. */
+ * The nodes to start from are colocation groups: the operators that must share a device. An operator that is
+ * bound to no other is a colocation group of its own. They are ordered by their first operator in topological
+ * order. Colocation can make edges run against that order. The groups' graph without such edges is acyclic.
+ */
 #ifndef BERTH_COARSEN_H
 #define BERTH_COARSEN_H
 
@@ -28,17 +29,17 @@ struct berth_coarsening;
 typedef struct berth_coarsen_cfg {
 	const berth_grouper *grouper; /* NULL: heavy-edge */
 	int32_t target;              /* groups wanted, >= 1; more stay where caps or components forbid it */
-	int64_t max_bytes; /* cap of a group's op_bytes; a single colocation group may exceed it; INT64_MAX:
-	                      none */
-	double balance; /* cap of a group's cost: balance * total / target, relaxed when nothing else is left;
-	                   > 1 */
+	/* cap of a group's op_bytes; a single colocation group may exceed it; INT64_MAX: none */
+	int64_t max_bytes;
+	/* cap of a group's cost: balance * total / target, relaxed when nothing else is left; > 1 */
+	double balance;
 	const double *op_cost;       /* [n_ops] >= 0, for balance (mean time); NULL: 1 each */
 	const int64_t *op_bytes;     /* [n_ops] for max_bytes; NULL: parameters + state + tensors made */
-	const double *edge_score; /* [n_edges] what contracting the edge is worth; NULL: bytes of its tensor
-	                           */
-	/* for auto: what a coarsening loses, smaller is better; every other grouper is tried, and of those
-	 * that come closest to the target the one that loses least taken (the first of equals). NULL: auto
-	 * is heavy-edge */
+	/* [n_edges] what contracting the edge is worth; NULL: bytes of its tensor */
+	const double *edge_score;
+	/* For auto: what a coarsening loses; smaller is better. Every other grouper is tried. Of those that
+	 * come closest to the target, auto takes the one that loses least (the first of equals). NULL: auto
+	 * is heavy-edge. */
 	berth_status (*loss)(void *ctx, const struct berth_coarsening *c, double *loss, berth_err *err);
 	void *loss_ctx;
 } berth_coarsen_cfg;
@@ -47,8 +48,8 @@ berth_coarsen_cfg berth_coarsen_cfg_default(int32_t target);
 
 typedef struct berth_coarsening {
 	int32_t n_colocs, n_groups;
-	int32_t *op_coloc; /* [n_ops] colocation groups numbered by their first operator in topological order
-	                    */
+	/* [n_ops] colocation groups numbered by their first operator in topological order */
+	int32_t *op_coloc;
 	int32_t *op_group;           /* [n_ops] groups numbered likewise */
 	int32_t n_levels;            /* level 0: the colocation groups; the last one: the groups */
 	int32_t *level_n;            /* [n_levels] nodes */
@@ -62,9 +63,9 @@ typedef struct berth_coarsening {
 berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
                            berth_arena *tmp, berth_coarsening *out, berth_err *err);
 
-/* All invariants: the maps compose, colocation groups stay whole, the quotient is acyclic as stated, caps
- * hold for groups of more than one colocation group. Fails: BERTH_EFORMAT naming the first broken one,
- * BERTH_ENOMEM. */
+/* All invariants. The maps compose. Colocation groups stay whole. The quotient graph is acyclic as stated
+ * above. Caps hold for groups of more than one colocation group. Debug builds check them after every
+ * berth_coarsen. Fails: BERTH_EFORMAT naming the first broken one, BERTH_ENOMEM. */
 berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err);
 

@@ -74,7 +74,6 @@ static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_a
 	return BERTH_OK;
 }
 
-/* Units, numbered by their first operator in topological order. */
 berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem,
                                  berth_arena *tmp, berth_err *err)
 {

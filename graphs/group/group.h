@@ -39,7 +39,7 @@ typedef struct group_work {
 
 /* ---- levels ---- */
 
-/* Units of g into c, and the level of them. Fails: BERTH_ENOMEM. */
+/* Number the colocation groups of g into c, and make the level of them. Fails: BERTH_ENOMEM. */
 berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem,
                                  berth_arena *tmp, berth_err *err);
 berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c,

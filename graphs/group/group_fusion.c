@@ -118,7 +118,8 @@ static int32_t root_of(int32_t *root, int32_t v)
 	return v;
 }
 
-/* The kernel that consumes all that op gives to the forward pass, or -1; *behind: what its consumers open. */
+/* The kernel that consumes all that op gives to the forward pass, or -1; *behind: what its consumers
+ * open. */
 static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
 {
 	const berth_graph *g = f->g;
@@ -138,7 +139,8 @@ static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
 	return found;
 }
 
-/* Units of op and of the kernel become one if the cap allows and more than the target are left. */
+/* The colocation groups of op and of the kernel become one if the cap allows and more than the target are
+ * left. */
 static bool unite(fuser *f, int32_t op, int32_t exit, const berth_coarsen_cfg *cfg)
 {
 	int32_t a = root_of(f->label, f->c->op_coloc[op]), b = root_of(f->label, f->c->op_coloc[exit]);

@@ -358,8 +358,8 @@ static berth_status import_within(onnx_model *m, const berth_read_options *opt, 
 	            false};
 	berth_arena_mark scratch = berth_arena_get_mark(m->tmp), kept = berth_arena_get_mark(mem);
 	if (b.below[0] != b.below[1])
-		return import(m, opt, mem, out, report, err); /* allocators of two kinds: each keeps its own
-		                                                 books */
+		/* allocators of two kinds: each keeps its own books */
+		return import(m, opt, mem, out, report, err);
 	mem->hook = m->tmp->hook = &b.hook;
 	berth_status st = import(m, opt, mem, out, report, err);
 	if (st == BERTH_ENOMEM && b.spent)

@@ -142,8 +142,9 @@ ONNX_INFER(loop)
 
 typedef struct scan {
 	const onnx_body *body;
-	int32_t states, first, lead; /* carried values; the input that is the first of them; dimensions before
-	                                the one that is scanned (opset 8: the batch) */
+	/* carried values; the input that is the first of them; dimensions before the one that is scanned
+	 * (opset 8: the batch) */
+	int32_t states, first, lead;
 	int64_t length;
 } scan;
 

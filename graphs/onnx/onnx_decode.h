@@ -56,8 +56,9 @@ typedef struct onnx_attr {
 
 typedef struct onnx_node {
 	const char *name, *type, *domain; /* "" where the file has none; the default domain is "" */
-	int32_t *in; /* [n_all] values, -1: left out; from n_in on what bodies take from outside, and their
-	                initializers */
+	/* [n_all] values, -1: left out; from n_in on what bodies take from outside, and their
+	 * initializers */
+	int32_t *in;
 	int32_t *out;                     /* [n_out] values, -1: left out */
 	onnx_attr *attr;
 	struct onnx_body *body;           /* [n_bodies] of If, Loop, Scan and their kin */
@@ -135,8 +136,8 @@ typedef struct onnx_model {
 	onnx_param *param;
 	onnx_function *function;
 	int32_t stamp;             /* of the last node whose values were marked as seen */
-	size_t n_inlined, inlined_bytes; /* nodes that calls of functions became, and bytes of functions gone
-	                                    through for that */
+	/* nodes that calls of functions became, and bytes of functions gone through for that */
+	size_t n_inlined, inlined_bytes;
 	size_t n_functions, cap_function;
 	size_t n_nodes, n_values, n_tensors, n_inputs, n_outputs, n_symbols, n_warnings, n_params, n_loops;
 	size_t cap_node, cap_value, cap_tensor, cap_tensor_value, cap_input, cap_output, cap_symbol,

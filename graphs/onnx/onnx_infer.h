@@ -48,8 +48,8 @@ const onnx_op *onnx_microsoft_table(size_t *n);
  * a loop whose trips nobody states is noted in m->loop. Fails: BERTH_ENOMEM. */
 typedef struct onnx_work {
 	double macs, flops;
-	int64_t read_bytes, write_bytes; /* each distinct input of a node once, all outputs; at most INT64_MAX
-	                                  */
+	/* each distinct input of a node once, all outputs; at most INT64_MAX */
+	int64_t read_bytes, write_bytes;
 } onnx_work;
 berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err *err);
 

@@ -7,13 +7,14 @@
 
 enum {
 	ONNX_MAX_RANK = 64,
-	ONNX_MAX_CONTENT = 1024,     /* elements of a tensor whose content is looked at, */
-	ONNX_MAX_CONTENTS = 1 << 18, /* and of all that are computed, one more for each 8 bytes of the file:
-	                                beyond, contents are unknown */
+	ONNX_MAX_CONTENT = 1024,     /* elements of a tensor whose content is looked at */
+	/* elements of all contents that are computed, and one more for each 8 bytes of the file. Contents
+	 * beyond that are unknown. */
+	ONNX_MAX_CONTENTS = 1 << 18,
 	ONNX_MAX_ATTRS = 256,        /* of a node */
 	ONNX_MAX_DEPTH = 32,         /* bodies and function calls inside each other */
-	ONNX_MAX_INLINED = 1 << 13   /* nodes that calls of functions become, and one more for each 128 bytes
-	                                of the file */
+	/* nodes that calls of functions become, and one more for each 128 bytes of the file */
+	ONNX_MAX_INLINED = 1 << 13
 };
 #define ONNX_MAX_ELEMENTS (INT64_C(1) << 48)
 

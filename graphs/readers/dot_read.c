@@ -15,8 +15,9 @@ enum { DEEPEST = 64, MAX_CROSSED = 32768, NOTHING = 1000 };
 /* A number, by the attribute that stands first in a list of names. */
 typedef struct ranked {
 	double value; /* NAN: none yet */
-	int rank; /* in the list of the statement being read; NOTHING: from a default or a statement before
-	             it, which gives way */
+	/* in the list of the statement being read; NOTHING: from a default or a statement before it,
+	 * which gives way */
+	int rank;
 } ranked;
 
 typedef struct node_attrs {

@@ -1,15 +1,15 @@
 /* GGUF files (llama.cpp's models) to operator graphs: decoders like Llama and mixtures of experts. Only the
- * header is read: keys and the records of tensors; a file that ends behind them (the first megabytes of a
- * download) is enough. Parts of a split file (NAME-00001-of-00003.gguf) are found beside the first,
- * where the name is a path.
+ * header is read: keys and the records of tensors. A file that ends behind them (the first megabytes of a
+ * download) is enough. Parts of a split file (NAME-00001-of-00003.gguf) are found beside the first, where the
+ * name is a path.
  *
- * The graph: the operators of decoder.h, from the tensors that are there: projections with or without bias,
- * fused queries, keys and values, norms before and after, gated feed-forward networks, experts, shared
- * experts, latent attention. An operator that uses a tensor has the tensor's name; the others are named
- * after what they do. Weights count the bytes that they take in the file; activations are 4-byte floats, as
- * ggml computes; the cache of keys and values is state_bytes of the two products of attention.
+ * The graph has the operators of decoder.h, from the tensors that are there: projections with or without
+ * bias, fused queries, keys and values, norms before and after, gated feed-forward networks, experts, shared
+ * experts, latent attention. An operator that uses a tensor has the tensor's name. The others are named after
+ * what they do. Weights count the bytes that they take in the file. Activations are 4-byte floats, as ggml
+ * computes. The cache of keys and values is state_bytes of the two products of attention.
  *
- * Experts of one layer are one operator (each_expert: one each), which costs what the chosen ones cost and
+ * Experts of one layer are one operator (each_expert: one each). It costs what the chosen experts cost and
  * reads the mean number of matrices that are chosen. Layers that predict further tokens (nextn) do not run
  * and are left out. Tensors with no known use in a known architecture are held and read by the first
  * operator of their layer, and named in a warning. */
@@ -20,8 +20,9 @@
 
 typedef struct berth_gguf_options {
 	int64_t batch;      /* sequences at once */
-	int64_t context; /* tokens: read at once, or in the cache with the one that is made; 0: 4096, or the
-	                    model's if that is less */
+	/* tokens: read at once, or in the cache with the one that is made; 0: 4096, or the model's if
+	 * that is less */
+	int64_t context;
 	bool decode;        /* make one token; else read all */
 	bool each_expert;   /* an operator for each expert of a layer */
 	const char *cache;  /* type of cached numbers: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl */

@@ -10,8 +10,8 @@ enum { GGUF_MAX_LAYERS = 384, GGUF_MAX_EXPERTS = 1024, GGUF_MAX_WARNINGS = 16 };
 /* An architecture whose graph is known. */
 typedef struct gguf_arch {
 	const char *name;
-	int window_every; /* of so many layers all but the last attend within a window, if the file has one;
-	                     0: none does */
+	/* of so many layers all but the last attend within a window, if the file has one; 0: none does */
+	int window_every;
 	bool gelu;
 } gguf_arch;
 

@@ -11,8 +11,9 @@ typedef struct berth_ort_report {
 	int32_t n_runs;             /* events of nodes */
 	int32_t n_timed, n_untimed; /* operators with and without a time out of this profile */
 	const char **untimed;       /* [n_untimed] their names, in the graph's order */
-	int32_t n_unjoined;         /* names of events that no operator has (fused, renamed or inserted by the
-	                               runtime), in the order of the file: */
+	/* names of events that no operator has (fused, renamed or inserted by the runtime), in the order
+	 * of the file: */
+	int32_t n_unjoined;
 	const char **unjoined;
 	double joined_s, unjoined_s; /* seconds of all events */
 } berth_ort_report;

@@ -539,8 +539,8 @@ static berth_status differentiate(trainer *t, int32_t op, berth_err *err)
 static berth_status add_update(trainer *t, int32_t op, const char *base, int64_t bytes, int32_t *update,
                                berth_err *err)
 {
-	int64_t copies = optimizer_copies(t); /* reads weights, gradient and state; writes weights and state
-	                                       */
+	/* reads weights, gradient and state; writes weights and state */
+	int64_t copies = optimizer_copies(t);
 	berth_op_spec s = {.type = "OptimizerUpdate",
 	                   .backward = true,
 	                   .flops = (double)(bytes / t->opt->elem_bytes),

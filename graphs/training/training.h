@@ -11,11 +11,11 @@
  *   OP/recompute        OP again, type of OP, where its segment's activations are not kept (op_segment)
  *   OP/update           OptimizerUpdate; NAME/update for a shared parameter, once
  *
- * All that touches the parameters of an operator shares its colocation group; a tensor that the backward
+ * All that touches the parameters of an operator shares its colocation group. A tensor that the backward
  * pass needs again has an edge to it, so it stays in memory until then. Gradients of parameters lie in
  * state_bytes, so their edges to the update carry 0 bytes. Additions and views whose sizes agree pass the
  * gradient on without an operator. Measured times of backward operators are the forward's times the cost
- * factor of the rule; those of sums, updates and the loss scale with FLOPs and do not exceed the forward's.
+ * factor of the rule. Those of sums, updates and the loss scale with FLOPs and do not exceed the forward's.
  * Inputs from outside get no gradient. */
 #ifndef BERTH_TRAINING_H
 #define BERTH_TRAINING_H
@@ -30,8 +30,8 @@ typedef enum berth_optimizer {
 
 typedef struct berth_training_report {
 	int32_t n_unknown;
-	const char **unknown_type; /* [n_unknown] types without a rule, in order of first use ("" for none),
-	                              in mem */
+	/* [n_unknown] types without a rule, in order of first use ("" for none), in mem */
+	const char **unknown_type;
 } berth_training_report;
 
 typedef struct berth_training_options {

@@ -5,10 +5,11 @@
 
 typedef enum training_cost {
 	TRAINING_NONE, /* no gradient: indices, shapes, comparisons */
-	TRAINING_PASS, /* the gradient of the output is that of the input: no operator (as TRAINING_ONCE where
-	                  sizes differ) */
-	TRAINING_PRODUCT, /* multiply-accumulates: as the forward for each input, and as the forward for the
-	                     weights */
+	/* the gradient of the output is that of the input: no operator (as TRAINING_ONCE where sizes
+	 * differ) */
+	TRAINING_PASS,
+	/* multiply-accumulates: as the forward for each input, and as the forward for the weights */
+	TRAINING_PRODUCT,
 	TRAINING_ONCE,    /* as the forward */
 	TRAINING_TWICE,   /* about twice the forward */
 	TRAINING_UNKNOWN  /* not in the table: taken for TRAINING_TWICE, keeping inputs */

@@ -439,8 +439,8 @@ void decoder_build(zoo_net *net, const decoder *d)
 	zoo_scope_end(net);
 	x = normalize(&b, d->names->output_norm, d->output_norm, x);
 	if (!net->training && d->rows > 1)
-		x = zoo_first_row(net, step_name(&b, DECODER_LAST), x); /* one row; which, is no matter of
-		                                                           cost */
+		/* one row; which, is no matter of cost */
+		x = zoo_first_row(net, step_name(&b, DECODER_LAST), x);
 	zoo_mark_output(net);
 	if (d->tied)
 		project_tied(net, d, x, matrix);

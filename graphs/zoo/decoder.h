@@ -92,14 +92,15 @@ typedef enum decoder_step {
 typedef struct decoder_layer {
 	int64_t heads, kv_heads;
 	int64_t key, value;  /* columns of a head, for scores and for what they weigh */
-	int64_t latent; /* columns of a compressed row (DECODER_KV_A) without its rotated part; 0: no latent
-	                   attention */
+	/* columns of a compressed row (DECODER_KV_A) without its rotated part; 0: no latent attention */
+	int64_t latent;
 	int64_t window;      /* newest tokens that attention reaches; 0: all */
 	decoder_weight w[DECODER_SLOTS];
-	bool early_post_norm; /* the norm behind attention stands before the feed-forward network, in the
-	                         place of DECODER_FFN_NORM */
-	double other_bytes; /* weights that no operator here is known to use; the layer's first one holds and
-	                       reads them */
+	/* the norm behind attention stands before the feed-forward network, in the place of
+	 * DECODER_FFN_NORM */
+	bool early_post_norm;
+	/* weights that no operator here is known to use; the layer's first one holds and reads them */
+	double other_bytes;
 } decoder_layer;
 
 typedef struct decoder_names {

@@ -12,8 +12,8 @@ typedef struct berth_zoo_model {
 	const char *name, *about;
 	const berth_spec_param *param;
 	int32_t n_params;
-	void (*build)(struct zoo_net *net, int variant); /* adds the operators of the forward pass; errors
-	                                                    stick to net */
+	/* adds the operators of the forward pass; errors stick to net */
+	void (*build)(struct zoo_net *net, int variant);
 	int variant;
 } berth_zoo_model;
 

@@ -113,8 +113,8 @@ static zoo_tensor reduction_cell(zoo_net *net, zoo_tensor x, zoo_tensor older, i
 
 void zoo_build_nasnet(zoo_net *net, int variant)
 {
-	static const size sizes[] = {{331, 96, 168, 6, true}, {224, 32, 44, 4, false}}; /* in the order of the
-	                                                                                   parameter size */
+	/* in the order of the parameter size */
+	static const size sizes[] = {{331, 96, 168, 6, true}, {224, 32, 44, 4, false}};
 	const size *s = &sizes[(int)zoo_value(net, "size")];
 	(void)variant;
 	zoo_scope(net, "stem");

@@ -124,9 +124,8 @@ static zoo_tensor add_op(zoo_net *net, const plan *p, int32_t op, const zoo_tens
 	touched = touched > 0 ? floor(touched) : 0;
 	if (kinds[kind].product) {
 		cost.macs = floor(seconds * REFERENCE_FLOPS / 2);
-		cost.params = cost.read_params = floor(weight_share * touched / (2 * elem)); /* compute-bound
-		                                                                                at the
-		                                                                                reference */
+		/* compute-bound at the reference */
+		cost.params = cost.read_params = floor(weight_share * touched / (2 * elem));
 	} else {
 		cost.read_extra_bytes = touched;
 	}

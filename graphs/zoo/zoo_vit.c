@@ -49,11 +49,8 @@ static zoo_tensor embed(zoo_net *net, const size *s)
 
 void zoo_build_vit(zoo_net *net, int variant)
 {
-	static const size sizes[] = {{16, 12, 768, 12}, {16, 24, 1024, 16}, {14, 32, 1280, 16}}; /* in the
-	                                                                                            order of
-	                                                                                            the
-	                                                                                            parameter
-	                                                                                            size */
+	/* in the order of the parameter size */
+	static const size sizes[] = {{16, 12, 768, 12}, {16, 24, 1024, 16}, {14, 32, 1280, 16}};
 	const size *s = &sizes[(int)zoo_value(net, "size")];
 	(void)variant;
 	zoo_tensor x = embed(net, s);
