@@ -1,6 +1,6 @@
 /* Branch and bound for latency (exact_search.h): the best placement together with the best order in which
- * devices start their operators, memory and all other rules kept, scored by the reference simulator. Exact
- * up to MOST operators, grouped to as many beyond. */
+ * devices start their operators. Memory and all other rules are kept; the simulator scores. Exact up to MOST
+ * operators; larger graphs are grouped to as many. */
 #include "exact.h"
 #include "exact_search.h"
 #include "method.h"

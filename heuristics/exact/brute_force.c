@@ -1,8 +1,9 @@
 /* Every placement under the system's order rule, and, where they are few enough, under every order that
- * devices can start their operators in. For up to MOST operators; more are grouped. What is proven: where
- * orders were tried too, or do not matter (throughput), no placement with any order is better; else only
- * that no placement is better under the system's rule, which is no bound on placements with an order of
- * their own. */
+ * devices can start their operators in. For up to MOST operators; more are grouped.
+ *
+ * What is proven: where orders were tried too, or do not matter (throughput), no placement with any order is
+ * better. Else only that no placement is better under the system's rule. That is no bound on placements with
+ * an order of their own. */
 #include "coloc.h"
 #include "exact.h"
 #include "method.h"

@@ -14,8 +14,8 @@
 
 enum { START_EVALUATIONS = 2000 };
 
-/* As the design's EXACT methods answer at once, this start does not look at the budget; time and cancelling
- * still stop it. */
+/* Exact methods answer at once, so this start does not look at the budget. Time and cancelling still stop
+ * it. */
 berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);

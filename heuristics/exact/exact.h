@@ -1,4 +1,4 @@
-/* What the exact methods share: graphs beyond their size are grouped, and the groups' graph is solved as an
+/* What the exact methods share. Graphs beyond their size are grouped, and the groups' graph is solved as an
  * instance of its own. */
 #ifndef BERTH_EXACT_H
 #define BERTH_EXACT_H
@@ -10,9 +10,11 @@ typedef berth_status (*berth_exact_fn)(berth_search *s, berth_arena *tmp, berth_
 
 /* Run solve on the search where the problem has at most most_ops operators. Else group them to most_ops
  * (heavy-edge, balanced by mean time), solve the groups' graph in a search of its own, and offer its
- * placement, under the system's rule and in the order of the groups; nothing is proven then for the graph
- * itself, and the groups' evaluations are not counted. solve sets proof, bound and nodes of the search that
- * it is given. The portfolio is offered first in any case. Fails: BERTH_ENOMEM, and as solve does. */
+ * placement, under the system's rule and in the order of the groups. Nothing is proven then for the graph
+ * itself, and the groups' evaluations are not counted.
+ *
+ * solve sets proof, bound and nodes of the search that it is given. The portfolio is offered first in any
+ * case. Fails: BERTH_ENOMEM, and as solve does. */
 berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp,
                                     berth_err *err);
 

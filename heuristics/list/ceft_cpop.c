@@ -1,8 +1,9 @@
-/* CEFT-CPOP (Vasudevan, Gregg, arXiv 1701.08800): CPOP with the critical path of the CEFT table, whose
- * operators go to the path's own devices, not to one. The others go by rank_u + rank_d to where they end
- * first, with insertion. The paper was not at hand for its exact priorities; these are CPOP's. Beside it
- * HEFT with the same pins (`heft-ceft` alone) is scheduled, as it is the better one on about every second
- * random graph; the search keeps the best of both. Four evaluations, more where memory is short. */
+/* CEFT-CPOP (Vasudevan, Gregg, arXiv 1701.08800): CPOP with the critical path of the CEFT table. The
+ * operators of the path go to the path's own devices, not to one. The others go by rank_u + rank_d to where
+ * they end first, with insertion. The paper was not at hand for its exact priorities; these are CPOP's.
+ *
+ * HEFT with the same pins (`heft-ceft` alone) is scheduled too, as it is the better one on about every second
+ * random graph. The search keeps the best of both. Four evaluations, more where memory is short. */
 #include "ceft_pins.h"
 #include "method.h"
 #include "offer_schedule.h"

@@ -1,10 +1,14 @@
 /* The CEFT table alone as a placement: A. Vasudevan, D. Gregg, "Mutual inclusivity of the critical path and
  * its partial schedule on heterogeneous systems", arXiv 1701.08800. The paper takes a critical path and its
- * devices from the table; that the whole table gives a placement is our reading: sinks go to the device of
- * their least critical earliest finish time; then backwards, each colocation group to the device from which
- * its tensors reach its consumers, which are placed, first: least max over consumers of CEFT + transfer.
- * Ties: the least CEFT, then the lowest device. One evaluation; where that placement exceeds a device's
- * memory a second one, of devices where colocation groups fit by its upper bound. */
+ * devices from the table. That the whole table gives a placement is our reading.
+ *
+ * Sinks go to the device of their least critical earliest finish time (CEFT). Then, backwards, each
+ * colocation group goes to the device from which its tensors reach its consumers first; these are placed by
+ * then. That is the least max over consumers of CEFT + transfer. Ties: the least CEFT, then the lowest
+ * device.
+ *
+ * One evaluation. Where the placement exceeds a device's memory, more follow, with colocation groups only
+ * where they fit by a larger and larger share of their tensors (offer_schedule.h). */
 #include "ceft.h"
 #include "method.h"
 #include "offer_schedule.h"

@@ -1,9 +1,10 @@
 /* Critical-path list scheduling with restarts, the baseline of X. Yao et al., "DOPPLER", ICLR 2026, section
- * 5: the ready operator of the largest upward rank on the device where it can start first. Reconstruction:
- * the first schedule breaks ties to the lower index; every restart draws ranks anew within SPREAD of their
- * value and breaks ties of devices at random, so that restarts differ on graphs without ties too. Restarts
- * go on while the budget lasts, two evaluations each; where memory is short they ask for each share of it in
- * turn (offer_schedule.h), after the first schedule was repaired. */
+ * 5: the ready operator of the largest upward rank goes to the device where it can start first.
+ *
+ * Reconstruction: the first schedule breaks ties to the lower index. Every restart draws ranks anew within
+ * SPREAD of their value and breaks ties of devices at random, so that restarts differ on graphs without ties
+ * too. Restarts go on while the budget lasts, two evaluations each. Where memory is short, the first schedule
+ * is repaired, and restarts ask for each share of it in turn (offer_schedule.h). */
 #include "list.h"
 #include "method.h"
 #include "offer_schedule.h"

@@ -1,7 +1,8 @@
-/* Earliest task first; see etf.h. Without favourites, keys only grow while operators are placed, so a heap
- * of pairs with keys as they were is right when the smallest is looked at again before it is taken. A pair
- * that waits for an awake device has a key that can fall when the device is awake no more: such pairs are
- * listed by device and pushed anew then; those left over in the heap do not count. */
+/* Earliest task first; see etf.h. A heap holds pairs with keys as they were. Without favourites, keys only
+ * grow while operators are placed. So it is right to look at the smallest again before it is taken.
+ *
+ * A pair that waits for an awake device has a key that can fall, once the device is awake no more. Such pairs
+ * are listed by device and pushed anew then. Those left over in the heap do not count. */
 #include "etf.h"
 
 #include "offer_schedule.h"

@@ -11,14 +11,15 @@ typedef enum etf_key {
 } etf_key;
 enum { ETF_KEYS = 2 };
 
-/* Fill an empty partial schedule: again and again the pair of a ready operator and a device that comes first
- * by the key, where the operator's colocation group fits. No insertion. Ties: the device of the operator's
- * favourite parent, then one that is not awake for another, then the lower topological index, then the lower
- * device.
- *   op_child  [n_ops] favourite child of each operator, -1: none; at most one parent has an operator for its
- *             favourite child. NULL: none at all. The device that an operator ran on last stays awake for
- *             its favourite child: until that is placed, or its input could be elsewhere, others start there
- *             no earlier than their inputs could be on every device (they are urgent then).
+/* Fill an empty partial schedule. Again and again the pair of a ready operator and a device is placed that
+ * comes first by the key, where the operator's colocation group fits. No insertion. Ties: the device of the
+ * operator's favourite parent, then one that is not awake for another, then the lower topological index, then
+ * the lower device.
+ *   op_child  [n_ops] favourite child of each operator, -1: none. At most one parent has an operator for its
+ *             favourite child. NULL: none at all.
+ * The device that an operator ran on last stays awake for its favourite child, until that is placed or its
+ * input could be elsewhere. Others start there no earlier than their inputs could be on every device; then
+ * they are urgent.
  * tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(ops * devs * log(ops * devs)) and the times that
  * pairs are looked at again. */
 berth_status etf_schedule(const berth_problem *p, etf_key key, const int32_t *op_child, berth_partial *part,

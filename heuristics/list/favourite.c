@@ -1,15 +1,16 @@
 /* The linear program of small communication times (C. Hanen and A. Munier, "An approximation algorithm for
- * scheduling dependent tasks on m processors with small communication delays", ETFA 1995; as used by
- * Baechi). Mean times p of operators, mean transfers c of edges, starts s, length w; x is 0 where the edge's
+ * scheduling dependent tasks on m processors with small communication delays", ETFA 1995; as used by Baechi).
+ * Operators have mean times p and starts s, edges mean transfers c; w is the length. x is 0 where the edge's
  * consumer is the favourite child of its producer, else 1:
- *     minimise w,   s_i + p_i + c_ij x_ij <= s_j,   s_i + p_i <= w,   sum over children of i of x >=
- *                   children - 1,
- *     sum over parents of j of x >= parents - 1,   0 <= x <= 1,
- * rounded at 1/2: by the sums at most one child and one parent of an operator is below. Where many starts
- * leave w alone the program is free to choose any; a small cost of the starts decides for early ones.
+ *     minimise w
+ *     s_i + p_i + c_ij x_ij <= s_j,  s_i + p_i <= w,  0 <= x <= 1
+ *     sum over children of i of x >= children - 1
+ *     sum over parents of j of x >= parents - 1
+ * x is rounded at 1/2. By the sums at most one child and one parent of an operator is below. Where many
+ * starts leave w alone, the program is free to choose any; a small cost of the starts decides for early ones.
  *
- * Operators in topological order are cut into windows, one program each: starts of earlier windows are known
- * then, and a producer of theirs has its favourite to give only if it has none yet. */
+ * Operators in topological order are cut into windows, one program each. Starts of earlier windows are known
+ * then. A producer of an earlier window can give a favourite only if it has none yet. */
 #include "favourite.h"
 
 #include "lp.h"

@@ -1,10 +1,10 @@
 /* HEFT: H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for
- * heterogeneous computing", IEEE TPDS 13(3), 2002. Operators by upward rank (mean times and mean transfers;
- * a topological order), each on the device where it ends first, in idle gaps too. The order of starts is
- * offered beside the placement. Two evaluations a try.
+ * heterogeneous computing", IEEE TPDS 13(3), 2002. Operators go by upward rank (mean times and mean
+ * transfers; a topological order), each to the device where it ends first, in idle gaps too. The order of
+ * starts is offered beside the placement. Two evaluations a try.
  *
- * Beyond the paper: a colocation group goes whole to the device of its first operator; memory by
- * berth_offer_schedule. */
+ * Beyond the paper: a colocation group goes whole to the device of its first operator. Memory is kept as
+ * offer_schedule.h says. */
 #include "method.h"
 #include "offer_schedule.h"
 #include "partial.h"

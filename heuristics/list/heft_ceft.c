@@ -1,7 +1,7 @@
-/* HEFT (heft.c) with the critical path of the CEFT table (A. Vasudevan, D. Gregg, arXiv 1701.08800) pinned
- * to the path's own devices: ready operators by upward rank, those of the path to their pins, the others to
+/* HEFT (heft.c) with the critical path of the CEFT table (A. Vasudevan, D. Gregg, arXiv 1701.08800) pinned to
+ * the path's own devices. Ready operators go by upward rank: those of the path to their pins, the others to
  * where they end first, in idle gaps too. The pairing is ours; `ceft-cpop` has the same pins under CPOP's
- * priorities. Two evaluations a try; memory by berth_offer_schedule. */
+ * priorities. Two evaluations a try (offer_schedule.h). */
 #include "ceft_pins.h"
 #include "method.h"
 #include "offer_schedule.h"

@@ -1,10 +1,10 @@
-/* HEFT with lookahead: L. F. Bittencourt, R. Sakellariou, E. R. M. Madeira, "DAG scheduling using a
- * lookahead variant of the heterogeneous earliest finish time algorithm", PDP 2010. Operators by upward
- * rank; a device is judged by when the consumers could then end at best: the latest of their earliest
- * finishes. Where an operator has no consumer, by its own finish.
+/* HEFT with lookahead: L. F. Bittencourt, R. Sakellariou, E. R. M. Madeira, "DAG scheduling using a lookahead
+ * variant of the heterogeneous earliest finish time algorithm", PDP 2010. Operators go by upward rank. A
+ * device is judged by when the consumers could then end at best: by the latest of their earliest finishes.
+ * Where an operator has no consumer, its own finish counts.
  *
- * Reconstruction: a consumer is judged by the producers that are placed already, and the operator that is
- * tried blocks only the end of its own device. O(edges * devs^2 * inputs). */
+ * Reconstruction: a consumer is judged by the producers that are placed already. The operator that is tried
+ * blocks only the end of its own device. O(edges * devs^2 * inputs). */
 #include "list.h"
 #include "method.h"
 #include "offer_schedule.h"

@@ -1,7 +1,7 @@
 /* m-TOPO of Baechi: B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, "Baechi: fast
  * device placement of machine learning graphs", SoCC 2020. Colocation groups in topological order fill one
- * device after the other, each up to the total of bytes / devices + the largest colocation group; a device
- * that the colocation group may not use, or whose memory would be exceeded, is passed over for it. One
+ * device after the other. Each is filled up to the total of bytes / devices + the largest colocation group. A
+ * device that the colocation group may not use, or whose memory would be exceeded, is passed over for it. One
  * evaluation. O(edges + colocation groups * devs). */
 #include "coloc.h"
 #include "method.h"

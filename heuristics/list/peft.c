@@ -1,7 +1,7 @@
 /* PEFT: H. Arabnejad, J. G. Barbosa, "List scheduling algorithm for heterogeneous systems by an optimistic
- * cost table", IEEE TPDS 25(3), 2014. Ready operators by the mean of their row of the table over the devices
- * that can run them, each on the device where its finish plus the table's entry is least, in idle gaps too.
- * O(edges * devs^2). Memory as by berth_offer_schedule. */
+ * cost table", IEEE TPDS 25(3), 2014. Ready operators go by the mean of their row of the table over the
+ * devices that can run them. Each goes to the device where its finish plus the table's entry is least, in
+ * idle gaps too. O(edges * devs^2). Memory is kept as offer_schedule.h says. */
 #include "ceft.h"
 #include "list.h"
 #include "method.h"

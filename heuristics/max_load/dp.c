@@ -1,19 +1,23 @@
 /* `dp`: the contiguous dynamic program over ideals of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan,
- * F. Nina Paravecino, NeurIPS 2020, section 4, for the max-load throughput of their cost model
- * (cost_tarnawski.c). An ideal is a set of nodes that holds all producers of its nodes; the devices take the
+ * F. Nina Paravecino, NeurIPS 2020, section 4, for the throughput that is the largest load of a device
+ * (cost_model.h). An ideal is a set of nodes that holds all producers of its nodes. The devices take the
  * differences of a chain of ideals, so that no device is left and entered again.
- *   dp[c][a][I] = least over J in I of the larger of dp of J with one device fewer and the load of I \ J on
- *     that device
- * Nodes are colocation colocation groups, those on a circle fused. Backward operators follow their
- * colocation group; colocation groups that have no forward operator are ordered by the backward edges turned
- * round, as the artificial forward nodes of the paper are.
  *
- * A linearised run (ideals are the prefixes of one topological order) comes first. Its value cuts the full
- * one: a set whose computing alone lasts longer can not be part of a better answer, nor can a larger set.
- * With more than MOST_NODES nodes, MOST_IDEALS ideals, MOST_VALUES values of the table, or MOST_SETS sets
- * looked at (fewer where a set is tried for more than USUAL_STATES numbers of devices), the linearised
- * answer stands; where that is too large as well, the best single device. All limits are counts, so the
- * answer is the same on every machine, unless time or Ctrl-C ends the search. */
+ *   dp[c][a][I] = least over J in I of the larger of dp of J with one device fewer and the load of I \ J on
+ *                 that device
+ *
+ * Nodes are colocation groups, those on a circle fused. Backward operators follow their colocation group.
+ * Colocation groups that have no forward operator are ordered by the backward edges turned round, as the
+ * artificial forward nodes of the paper are.
+ *
+ * A linearised run comes first: its ideals are the prefixes of one topological order. Its value cuts the full
+ * run. A set whose computing alone lasts longer can not be part of a better answer, nor can a larger set.
+ *
+ * The linearised answer stands where the full run is too large: beyond MOST_NODES nodes, MOST_IDEALS ideals
+ * (dp_ideals.c), MOST_VALUES values of the table, or MOST_SETS sets looked at (fewer where a set is tried for
+ * more than USUAL_STATES numbers of devices). Where the linearised run is too large as well, the best single
+ * device stands. All limits are counts, so the answer is the same on every machine, unless time or Ctrl-C
+ * ends the search. */
 #include "cost_model.h"
 #include "dp_ideals.h"
 #include "method.h"

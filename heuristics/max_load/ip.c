@@ -1,9 +1,11 @@
 /* `ip`: the max-load throughput of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan, F. Nina Paravecino,
  * NeurIPS 2020, without contiguity. The answer of `dp` is annealed (max_load_search.h), which serves graphs
- * of any size; then their integer program (max_load_lp.h) is solved from it, where it is not too large and
- * there is a solver, for what it finds and proves. Beyond the paper: colocation groups joined by a tensor
- * that costs more than the incumbent's whole load are one item, equal devices are told apart by the first
- * item on them, and a counting bound (max_load_bound.h) stands beside the solver's. All limits are counts.
+ * of any size. Then their integer program (max_load_lp.h) is solved from it, where it is not too large and
+ * there is a solver, for what it finds and proves. All limits are counts.
+ *
+ * Beyond the paper: colocation groups joined by a tensor that costs more than the incumbent's whole load are
+ * one item. Equal devices are told apart by the first item on them. A counting bound (max_load_bound.h)
+ * stands beside the solver's.
  *
  * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its
  * tolerance (1e-6). */

@@ -24,11 +24,11 @@ typedef struct berth_max_load {
 	int64_t *dev_bytes;              /* [n_devs] */
 } berth_max_load;
 
-/* Items are colocation groups, where colocation groups joined by a tensor that costs every accelerator more
- * than cut_s make one item: whoever separates those pays as much, unless both stand on CPUs of their own.
- * Pass INFINITY to join none; with more than one CPU nothing is joined. Nothing is placed yet:
- * berth_max_load_place first. Arrays live in mem; tmp is scratch. Fails: BERTH_ENOMEM, BERTH_ELIMIT (tensors
- * times devices beyond 2^31). O((ops + edges) * devs). */
+/* Items are colocation groups. Those joined by a tensor that costs every accelerator more than cut_s make one
+ * item: whoever separates them pays as much, unless both stand on CPUs of their own. Pass INFINITY to join
+ * none; with more than one CPU nothing is joined. Nothing is placed yet: call berth_max_load_place first.
+ * Arrays live in mem; tmp is scratch. Fails: BERTH_ENOMEM, BERTH_ELIMIT (tensors times devices beyond 2^31).
+ * O((ops + edges) * devs). */
 berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp,
                                 berth_max_load *out, berth_err *err);
 

@@ -1,13 +1,13 @@
 /* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing",
- * Science 220, 1983. From the best of the portfolio, by the moves of moves.h.
+ * Science 220, 1983. It starts from the best of the portfolio and walks by the moves of moves.h.
  *
- * The schedule does not know the budget: runs of 500 steps at three scales of temperature, then three of
+ * The schedule does not know the budget. Runs of 500 steps come at three scales of temperature, then three of
  * twice as many steps, and so on, each from the incumbent. Temperatures are relative to the present value: a
  * run cools from 0.1 %, 1 % or 10 % of it by a factor of 100. The cold runs refine, the hot ones leave a
- * basin; which of them pays differs from machine to machine, not with the size of the graph alone (settings
+ * basin. Which of them pays differs from machine to machine, not with the size of the graph alone (settings
  * chosen on 40 pairs of zoo graphs and built-in systems at 1,000 to 30,000 evaluations).
  *
- * Candidates are drawn ahead for all workers; those after the first that is accepted are dropped with their
+ * Candidates are drawn ahead for all workers. Those after the first that is accepted are dropped with their
  * random numbers. */
 #include "anneal.h"
 

@@ -15,8 +15,8 @@ typedef struct berth_annealer berth_annealer;
 berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem,
                                 berth_annealer **out, berth_err *err);
 
-/* One run of n_steps from a placement, cooling by a factor of 100 from first_temperature (relative to the
- * value). One evaluation more, for the start. False when no budget was left. Without keys the search
+/* One run of n_steps from a placement, cooling by a factor of 100 from first_temperature, which is relative
+ * to the value. One evaluation more, for the start. False when no budget was left. Without keys the search
  * keeps the best seen; with keys one evaluation is left, for the caller to offer the best, which has the
  * worst score where no budget was left for any. A start without keys has those of the rule priority. */
 bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_temperature, int64_t n_steps);

@@ -1,9 +1,11 @@
-/* Biased random-key genetic algorithm: J. F. Goncalves, M. G. C. Resende, J. Heuristics 17, 2011, over keys
- * as in A. Paliwal et al., "REGAL", ICLR 2020: of every colocation group one key for its device among the
- * legal ones, of every operator one for its place in the list. A generation keeps its elite, draws some
- * mutants anew, and breeds the rest: each key from an elite parent with probability BIAS, else from another.
- * The first generation has the portfolio's best placement in it, with keys for the order of upward ranks;
- * the rest of it is drawn. Two evaluations a child: under the system's rule and in its own order. */
+/* Biased random-key genetic algorithm: J. F. Goncalves, M. G. C. Resende, J. Heuristics 17, 2011. The keys
+ * are those of A. Paliwal et al., "REGAL", ICLR 2020: each colocation group has one for its device among the
+ * legal ones, each operator one for its place in the list.
+ *
+ * A generation keeps its elite, draws some mutants anew, and breeds the rest: each key is an elite parent's
+ * with probability BIAS, else another's. The first generation has the portfolio's best placement in it, with
+ * keys for the order of upward ranks; the rest of it is drawn. Two evaluations a child: under the system's
+ * rule and in its own order. */
 #include "coloc.h"
 #include "method.h"
 #include "ready.h"

@@ -1,20 +1,21 @@
 /* `pbqp` and `ceft-pbqp`: placement as a partitioned Boolean quadratic problem (Anderson & Gregg, CGO 2018,
- * for the layers of networks; Huang, Fu & Hsu, SAMOS 2019, for placements with CEFT, of which only the
- * abstract could be read: this is a reconstruction).
+ * for the layers of networks; Huang, Fu & Hsu, SAMOS 2019, for placements with CEFT). Of the second paper
+ * only the abstract could be read: this is a reconstruction.
  *
- * The sum that a PBQP minimises is work and transfers, which is no run time: on equal devices it is least on
- * a single one. So it is solved in rounds under different prices (pbqp_price.h), each answer is simulated,
- * and the best one is kept:
- * 1. the plain problem: times and transfer times; 2. price vectors that refer in turn to the plain answer
- *    with nothing waiting for a device, and to a list schedule (as HEFT makes it); 3. price vectors that
- *    refer to the best simulated answer so far; only a part of the operators, next to one another in
- *    topological order, may move, as all at once would leave the busiest device together; devices with more
- *    than the mean load are dearer.
+ * The sum that a PBQP minimises is work and transfers. That is no run time: on equal devices it is least on a
+ * single one. So the problem is solved in rounds under different prices (pbqp_price.h), each answer is
+ * simulated, and the best one is kept:
+ *   1. the plain problem: times and transfer times
+ *   2. price vectors that refer in turn to two schedules: the plain answer with nothing waiting for a device,
+ *      and a list schedule (as HEFT makes it)
+ *   3. price vectors that refer to the best simulated answer so far. Devices with more than the mean load are
+ *      dearer. Only a part of the operators, next to one another in topological order, may move: all at once
+ *      would leave the busiest device together.
  * A device that an answer filled beyond its memory asks a price per byte from then on. The best placement is
  * also scheduled and offered with that order.
  *
  * Throughput: 3. prices loads of devices and channels by how near they are to the largest. Energy, EDP and
- * power: joules above idling are added to the prices, which is exact, and the rest is the time that idling
+ * power: joules above idling are added to the prices, which is exact. The rest is the time that idling
  * devices or the product take from latency.
  *
  * `ceft-pbqp` pins the colocation groups of the CEFT critical path to the path's devices in 1. and 2.; rounds
@@ -72,8 +73,8 @@ typedef struct rounds {
 
 /* ---- weights of the objective ---- */
 
-/* Adds the weights of one metric: of a second of latency, and of a joule above idle. EDP = E T: its change
- * is T dE + E dT, where dE has idle_watts dT in it. */
+/* Adds the weights of one metric: of a second of latency, and of a joule above idle. As EDP = E T, its change
+ * is T dE + E dT, and dE has idle_watts dT in it. */
 static void weigh_metric(const rounds *r, berth_metric m, double weight, double seconds,
                          double *second_weight, double *joule_weight)
 {
@@ -164,7 +165,7 @@ static berth_status answer(rounds *r, const pbqp_vector *v, berth_arena *tmp, be
 
 /* ---- the rounds ---- */
 
-/* Power is a quotient of two sums, if all operators run one after the other: its least value is where the
+/* Power is a quotient of two sums, if all operators run one after the other. Its least value is where the
  * numerator less that value times the denominator is least (Dinkelbach 1967). */
 static berth_status power_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 {

@@ -1,5 +1,5 @@
-/* PBQP: the public face. A problem is a pbqp_work that nothing is taken from; solving extracts a copy of
- * what is allowed, reduces it exactly to a kernel of nodes with degree three or more, answers the kernel in
+/* PBQP: the public face. A problem is a pbqp_work that nothing is taken from. Solving extracts a copy of what
+ * is allowed and reduces it exactly to a kernel of nodes with degree three or more. It answers the kernel in
  * the asked mode, and propagates back. */
 #include "pbqp_work.h"
 

@@ -1,8 +1,10 @@
 /* Partitioned Boolean Quadratic Problems: choose one alternative per node so that the sum of node costs and
- * of the costs that each edge puts on the pair of its ends is least. Reductions R0, RI, RII and edge
- * normalisation are exact (Scholz & Eckstein, LCTES 2002; Hames & Scholz, JMLC 2006); RN decides where all
- * degrees are above two, early with a one-step look-ahead or late, when the neighbours are known; branch and
- * bound proves. Nothing here knows what nodes and alternatives stand for. */
+ * of the costs that each edge puts on the pair of its ends is least. Nothing here knows what nodes and
+ * alternatives stand for.
+ *
+ * Reductions R0, RI, RII and edge normalisation are exact (Scholz & Eckstein, LCTES 2002; Hames & Scholz,
+ * JMLC 2006). RN decides where all degrees are above two: early with a one-step look-ahead, or late, when the
+ * neighbours are known. Branch and bound proves. */
 #ifndef BERTH_PBQP_H
 #define BERTH_PBQP_H
 

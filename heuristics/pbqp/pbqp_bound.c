@@ -1,7 +1,7 @@
-/* A lower bound by reparametrisation: sweeps that gather, at one node after the other, what its edges cost
- * at least, bank the node's least cost in the base and hand shares of the rest on to the edges ahead. The
- * order and the shares are those of sequential tree-reweighted message passing (Kolmogorov, PAMI 2006), in
- * whole numbers; the base never sinks and the problem stays the same. */
+/* A lower bound by reparametrisation, in sweeps. At one node after the other, a sweep gathers what the node's
+ * edges cost at least, banks the node's least cost in the base, and hands shares of the rest on to the edges
+ * ahead. The order and the shares are those of sequential tree-reweighted message passing (Kolmogorov, PAMI
+ * 2006), in whole numbers. The base never sinks, and the problem stays the same. */
 #include "pbqp_work.h"
 
 /* Hand 1/shares of v's costs to the edge at h. */

@@ -1,6 +1,6 @@
-/* Branch and bound over the kernel of a PBQP. At each node: exact reductions, a bound raised by sweeps, a
- * split into connected parts that are solved one by one, and else a branch on the node of highest degree,
- * alternatives in the order of their look-ahead. */
+/* Branch and bound over the kernel of a PBQP. At each node come exact reductions and a bound raised by
+ * sweeps. What falls into connected parts is solved part by part. Else the search branches on the node of
+ * highest degree, with alternatives in the order of their look-ahead. */
 #include "pbqp_work.h"
 
 #include <string.h>

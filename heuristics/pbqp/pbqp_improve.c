@@ -1,8 +1,11 @@
-/* Improvement of a PBQP answer, never to a worse one. Two steps, both built from the reductions: keeping
- * random nodes as they are until the rest reduces exactly (a neighbourhood of all that has treewidth two,
- * where 1-opt moves one node), and fusing two answers (only nodes where they differ are open, with the two
- * alternatives that they have). Fusing with "alternative a everywhere" expands a label, which untangles
- * problems whose edges like equal alternatives. */
+/* Improvement of a PBQP answer, never to a worse one. Both steps are built from the reductions.
+ *
+ * Keeping: random nodes stay as they are until the rest reduces exactly. This is a neighbourhood of all that
+ * has treewidth two, where 1-opt moves one node.
+ *
+ * Fusing two answers: only nodes where they differ are open, with the two alternatives that they have. Fusing
+ * with "alternative a everywhere" expands a label. That untangles problems whose edges like equal
+ * alternatives. */
 #include "pbqp_work.h"
 #include "rng.h"
 

@@ -1,4 +1,4 @@
-/* A placement problem as a PBQP: a node is a colocation group, its alternatives are its legal devices, an
+/* A placement problem as a PBQP. A node is a colocation group, its alternatives are its legal devices, and an
  * edge is what one colocation group reads of another. The prices of times, transfers and rivalry come from
  * outside. Private to the PBQP methods.
  *
@@ -28,8 +28,8 @@ typedef struct pbqp_prices {
 	const double *rival_cost; /* paid where they share a device with one slot, less with more slots */
 } pbqp_prices;
 
-/* The graph of the model, in mem. Alternatives are the legal devices whose memory what stays of the
- * colocation group fits (all legal ones where it fits none); of these the slowest are left out where the
+/* The graph of the model, in mem. Alternatives are the legal devices into whose memory what stays of the
+ * colocation group fits; all legal ones where it fits nowhere. Of these the slowest are left out where the
  * matrices would be too large. Fails: BERTH_ENOMEM. */
 berth_status pbqp_place_new(const berth_problem *p, berth_arena *mem, pbqp_place *out, berth_err *err);
 

@@ -1,11 +1,14 @@
-/* What a colocation group on a device and a transfer between two cost, as seen from a schedule: the prices
- * that make a sum over colocation groups and pairs (a PBQP) stand for a run time, a load or an energy.
- * Private to the PBQP methods.
+/* What a colocation group on a device and a transfer between two cost, as seen from a schedule. These prices
+ * make a sum over colocation groups and pairs (a PBQP) stand for a run time, a load or an energy. Private to
+ * the PBQP methods.
  *
- * Times. An operator or transfer with slack, seen from the schedule's end, need not be fast: it pays a share
- * of its time, and in full only what it would take beyond its slack. Rivals, operators that the schedule
- * runs at the same time, pay for sharing a device: the overlap that slack does not absorb. Load prices let
- * all devices attract alike where the load decides, not the critical path. */
+ * Times: an operator or transfer with slack, seen from the schedule's end, need not be fast. It pays a share
+ * of its time, and in full only what it would take beyond its slack.
+ *
+ * Rivals are operators that the schedule runs at the same time. They pay for sharing a device: the overlap
+ * that slack does not absorb.
+ *
+ * Load prices let all devices attract alike where the load decides, not the critical path. */
 #ifndef BERTH_PBQP_PRICE_H
 #define BERTH_PBQP_PRICE_H
 

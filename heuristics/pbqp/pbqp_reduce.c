@@ -1,7 +1,7 @@
 /* The PBQP reductions. Lists of nodes by degree feed them: edges to normalise first, then R0, RI, RII, then
- * RN. A taken node keeps its edges and goes on the order; one rule propagates choices back to all of them:
- * the least cost against the neighbours it kept, which were taken later. Degrees never grow, so a node
- * enters each list once. */
+ * RN. A taken node keeps its edges and goes on the order. One rule propagates choices back to all of them:
+ * the least cost against the neighbours that the node kept, which were taken later. Degrees never grow, so a
+ * node enters each list once. */
 #include "pbqp_work.h"
 
 #include <string.h>

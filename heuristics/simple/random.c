@@ -1,8 +1,10 @@
 /* Random search: one placement an evaluation until the budget ends, at least one. Each colocation group, in
- * topological order of its first operator, goes to a device drawn uniformly from the legal ones. Where the
- * first placement exceeds memory, it is repaired, and later draws are from legal devices where the
- * colocation group fits by the upper bound of partial.h; where it fits nowhere it goes to the one with the
- * most room. A placement has its own random stream. */
+ * topological order of its first operator, goes to a device drawn uniformly from the legal ones. A placement
+ * has its own random stream.
+ *
+ * Where the first placement exceeds memory, it is repaired. Later draws are then from legal devices where the
+ * colocation group fits by the upper bound of partial.h. Where it fits nowhere, it goes to the one with the
+ * most memory left. */
 #include "coloc.h"
 #include "method.h"
 #include "partial.h"

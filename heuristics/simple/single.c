@@ -1,6 +1,6 @@
 /* The best single device: every colocation group on one device, the best one over all devices by score. A
- * colocation group that is not legal there (a pin, a list of types, a forbidden device) goes to its fastest
- * legal device, the lowest of equals. One evaluation a device. */
+ * colocation group may not be legal there (a pin, a list of types, a forbidden device). Then it goes to its
+ * fastest legal device, the lowest of equals. One evaluation a device. */
 #include "coloc.h"
 #include "method.h"
 

@@ -1,8 +1,8 @@
-/* The splitting heuristic of DiviML (Y. Ghannane and M. S. Abdelfattah, "DiviML: a module-based heuristic
- * for mapping neural networks onto heterogeneous platforms", arXiv 2308.00127): communities by modularity,
- * made acyclic, each solved exactly in topological order with what was placed before. Tried on the operators
- * and on coarser groups of them, with communities of several sizes; the best by the simulator is the
- * answer. */
+/* The splitting heuristic of DiviML (Y. Ghannane and M. S. Abdelfattah, "DiviML: a module-based heuristic for
+ * mapping neural networks onto heterogeneous platforms", arXiv 2308.00127). Communities come from modularity
+ * and are made acyclic. Each is solved exactly, in topological order, with what was placed before. This is
+ * tried on the operators and on coarser groups of them, with communities of several sizes. The best by the
+ * simulator is the answer. */
 #include "split.h"
 
 #include "exact.h"

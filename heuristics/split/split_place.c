@@ -1,8 +1,14 @@
 /* Placement community by community; see split.h. A community is an instance of the exact search
- * (exact_search.h) with releases: when inputs of other communities can be on each device, and when the
- * device is done with the communities before; and with what follows at least: at first the critical earliest
- * finish over devices that are still open, in later rounds the schedule as it is. Devices that are equal so
- * far are tried once (exact_search.h). Transfers between communities do not wait for channels. */
+ * (exact_search.h) between what comes before and what comes after.
+ *
+ * Before: releases. They tell when inputs of other communities can be on each device, and when the device is
+ * done with the communities before.
+ *
+ * After: what follows at least. At first it is the critical earliest finish over devices that are still open,
+ * in later rounds the schedule as it is.
+ *
+ * Devices that are equal so far are tried once (exact_search.h). Transfers between communities do not wait
+ * for channels. */
 #include "split.h"
 
 #include "exact_search.h"
@@ -206,8 +212,8 @@ static int64_t way_through(const split *x, int32_t i, int32_t d)
 	return x->release[i][d] + berth_op_time(x->p, x->ops[i], d) + x->beyond[i][d];
 }
 
-/* Where memory leaves the search nothing: each colocation group where its first operator's way through is
- * shortest. */
+/* Where memory leaves the search nothing, each colocation group goes where its first operator's way through
+ * is shortest. */
 static void take_shortest(split *x)
 {
 	for (int32_t i = 0; i < x->n; i++) {
@@ -318,8 +324,7 @@ static berth_status improve(split *x, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-/* By start; of equal ones as in the sequence. Merge sort is stable: insertion into what is nearly sorted
- * will do. */
+/* By start; equal ones as in the sequence. That is nearly sorted, so insertion will do. */
 static void sort_by_start(const split *x, int32_t *order)
 {
 	for (int32_t k = 0; k < x->p->n_ops; k++) {
