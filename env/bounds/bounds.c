@@ -146,7 +146,7 @@ static berth_joint joint_of(const berth_objective *o)
 {
 	double weight[BERTH_N_JOINT + 1] = {0}, most[BERTH_N_JOINT + 1] = {INFINITY, INFINITY, INFINITY};
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
-		int k = berth_metrics[m].joint;
+		int k = (int)berth_metrics[m].joint;
 		weight[k] += o->sums[m] ? o->weight[m] : berth_objective_is(o, (berth_metric)m);
 		most[k] = o->limits[m] ? fmin(most[k], o->most[m]) : most[k];
 	}
