@@ -1,6 +1,6 @@
-/* JSON in and out. Reading: cJSON behind checks that name the place of an error (line:column for syntax, a
- * JSON pointer for meaning, the nearest known word for an unknown key). Writing: a growing text with
- * two-space indentation or none. */
+/* JSON in and out. Reading is cJSON behind checks that name the place of an error: line:column for
+ * syntax, a JSON pointer for meaning, the nearest known word for an unknown key. Writing is a growing
+ * text with two-space indentation or none. */
 #ifndef BERTH_JSON_H
 #define BERTH_JSON_H
 

@@ -1,10 +1,10 @@
-/* Named arrays with text notes in one file, readable by any safetensors reader: 8-byte little-endian length
- * of the header, the header as JSON ("__metadata__": text to text; each tensor: dtype, shape, data_offsets),
- * then the data, little-endian and without gaps.
+/* Named arrays with text notes in one file, readable by any safetensors reader. First comes the length of
+ * the header, in 8 little-endian bytes. The header is JSON: "__metadata__" (text to text), and for each
+ * tensor dtype, shape and data_offsets. The data follow, little-endian and without gaps.
  *
  * Files of berth carry the note "sha256": the SHA-256 of the whole file with these 64 digits as '0'. The
- * reader requires it, so a damaged or cut file is found out before a number of it is used. It reads what it
- * writes, and files of others under the same rule: dtypes F32, I64 and U8, up to 8 dimensions. */
+ * reader requires it, so a damaged or cut file is found out before a number of it is used. It reads what
+ * it writes, and files of others under the same rule: dtypes F32, I64 and U8, up to 8 dimensions. */
 #ifndef BERTH_SAFETENSORS_H
 #define BERTH_SAFETENSORS_H
 

@@ -1,9 +1,10 @@
 /* Groups by edge scores, as HSDAG parses a graph (Duan et al., "A Structure-Aware Framework for Learning
- * Device Placements on Computation Graphs", NeurIPS 2024; the scores come as data): every node picks its
- * incident edge of the highest score, and the connected components of the picked edges, grown from the
- * highest score outwards, are the next level. Unlike there, where every connected graph ends as one group, a
- * round ends at the target count, components keep within the caps, and a cyclic one is cut. What dominant
- * edges cannot join, heavy edges join. */
+ * Device Placements on Computation Graphs", NeurIPS 2024). The scores come as data. Every node picks its
+ * incident edge of the highest score. The connected components of the picked edges, grown from the
+ * highest score outwards, are the next level.
+ *
+ * In the paper every connected graph ends as one group. Here a round ends at the target count, components
+ * keep within the caps, and a cyclic one is cut. What dominant edges cannot join, heavy edges join. */
 #include "group.h"
 
 #include <stdlib.h>

@@ -1,13 +1,16 @@
-/* Groups that a runtime runs as one kernel, as Moirai coarsens (Zhang et al., arXiv 2312.04025): a product
- * with its epilogue (Conv, BatchNormalization, Relu; MatMul, bias, Gelu; a residual addition), attention
- * (product, scaling and mask, Softmax, product), elementwise chains, normalisations with the additions
- * before them. The rules are those that inference runtimes document; none is modelled exactly. Heavy edges
- * go on from there to the target.
+/* Groups that a runtime runs as one kernel, as Moirai coarsens (Zhang et al., arXiv 2312.04025). Such are
+ *   - a product with its epilogue (Conv, BatchNormalization, Relu, or MatMul, bias, Gelu, or a residual
+ *     addition),
+ *   - attention (product, scaling and mask, Softmax, product),
+ *   - elementwise chains,
+ *   - normalisations with the additions before them.
+ * The rules are those that inference runtimes document. None is modelled exactly. Heavy edges go on from
+ * there to the target.
  *
- * Backwards from the outputs, an operator joins the kernel that consumes all it makes, if the kernel takes
- * it. A kernel so has one exit, and hence no way leads out of it and back. In training graphs only forward
- * operators fuse and only their forward consumers count: through its colocation with the weights the
- * backward pass follows. What that makes cyclic is cut (group_take_labels). */
+ * Backwards from the outputs, an operator joins the kernel that consumes all it makes, if the kernel
+ * takes it. A kernel so has one exit, and hence no way leads out of it and back. In training graphs only
+ * forward operators fuse, and only their forward consumers count: the backward pass follows through its
+ * colocation with the weights. What that makes cyclic is cut (group_take_labels). */
 #include "group.h"
 
 #include <stdlib.h>

@@ -72,9 +72,9 @@ static berth_status packed_heads(const onnx_at *at, int32_t past_slot, heads *h)
 	return BERTH_OK;
 }
 
-/* MultiHeadAttention and its kin: q [batch, tokens, q] or packed [batch, tokens, heads, 3, size]; k [batch,
- * tokens, k], [batch, heads, tokens, size] or packed with v; past keys [batch, heads, tokens, size] in slot
- * past. */
+/* MultiHeadAttention and its kin. q is [batch, tokens, q] or packed [batch, tokens, heads, 3, size]. k is
+ * [batch, tokens, k], [batch, heads, tokens, size] or packed with v. Past keys are [batch, heads, tokens,
+ * size], in slot past. */
 static void separate_heads(const onnx_at *at, int32_t past_slot, heads *h)
 {
 	onnx_dims q = onnx_in_dims(at, 0), k = onnx_in_dims(at, 1), v = onnx_in_dims(at, 2),

@@ -16,8 +16,8 @@ enum { DEEPEST = 64, MAX_ATTRS = 32 };
 
 /* Of jobs, beside what the builder holds of them: seconds, bytes. */
 enum { JOB_RUNTIME, JOB_READ, JOB_WRITE, JOB_LEAVE, JOB_COLUMNS };
-/* Of files: the job that makes it + 1, 0: it comes from outside; the job that was counted last, + 1; bytes,
- * by its producer, else the largest that a reader says. */
+/* Of files. Producer: the job that makes it + 1; 0: it comes from outside. Last user: the job that was
+ * counted last, + 1. Size: bytes, by its producer, else the largest that a reader says. */
 enum { FILE_NAME, FILE_PRODUCER, FILE_LAST_USER, FILE_SIZE, FILE_FLAGS, FILE_COLUMNS };
 enum { FILE_SIZED = 1, FILE_TAKEN = 2 }; /* by the producer; by a job */
 /* Inputs of jobs, and children with their parents. */

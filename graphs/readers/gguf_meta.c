@@ -8,39 +8,37 @@
  * it otherwise (attention.sliding_window_pattern). */
 static const gguf_arch archs[] = {
 	{"llama", 0, false}, {"arcee", 0, false}, {"baichuan", 0, false}, {"bailingmoe", 0, false},
-	{"bailingmoe2", 0, false}, {"command-r", 0, false},
-	{"cohere2", 4, false}, {"dbrx", 0, false}, {"deepseek", 0, false}, {"deepseek2", 0, false},
-	{"dots1", 0, false}, {"ernie4_5", 0, false},
+	{"bailingmoe2", 0, false}, {"command-r", 0, false}, {"cohere2", 4, false}, {"dbrx", 0, false},
+	{"deepseek", 0, false}, {"deepseek2", 0, false}, {"dots1", 0, false}, {"ernie4_5", 0, false},
 	{"ernie4_5-moe", 0, false}, {"exaone", 0, false}, {"exaone4", 4, false}, {"gemma", 0, true},
-	{"gemma2", 2, true}, {"gemma3", 6, true},
-	{"glm4", 0, false}, {"glm4moe", 0, false}, {"gpt-oss", 2, false}, {"granite", 0, false},
-	{"granitemoe", 0, false}, {"grok", 0, true},
-	{"hunyuan-dense", 0, false}, {"hunyuan-moe", 0, false}, {"internlm2", 0, false}, {"llama4", 0, false},
-	{"minicpm", 0, false},
-	{"minimax-m2", 0, false}, {"mistral3", 0, false}, {"nemotron", 0, false}, {"olmo", 0, false},
-	{"olmo2", 4, false}, {"olmoe", 0, false},
+	{"gemma2", 2, true}, {"gemma3", 6, true}, {"glm4", 0, false}, {"glm4moe", 0, false},
+	{"gpt-oss", 2, false}, {"granite", 0, false}, {"granitemoe", 0, false}, {"grok", 0, true},
+	{"hunyuan-dense", 0, false}, {"hunyuan-moe", 0, false}, {"internlm2", 0, false},
+	{"llama4", 0, false}, {"minicpm", 0, false}, {"minimax-m2", 0, false}, {"mistral3", 0, false},
+	{"nemotron", 0, false}, {"olmo", 0, false}, {"olmo2", 4, false}, {"olmoe", 0, false},
 	{"orion", 0, false}, {"phi3", 0, false}, {"phimoe", 0, false}, {"qwen2", 0, false},
-	{"qwen2moe", 0, false}, {"qwen2vl", 0, false},
-	{"qwen3", 0, false}, {"qwen3moe", 0, false}, {"qwen3vl", 0, false}, {"qwen3vlmoe", 0, false},
-	{"refact", 0, false}, {"seed_oss", 0, false},
-	{"smollm3", 0, false}, {"stablelm", 0, false}, {"starcoder2", 0, true}, {"xverse", 0, false}};
+	{"qwen2moe", 0, false}, {"qwen2vl", 0, false}, {"qwen3", 0, false}, {"qwen3moe", 0, false},
+	{"qwen3vl", 0, false}, {"qwen3vlmoe", 0, false}, {"refact", 0, false}, {"seed_oss", 0, false},
+	{"smollm3", 0, false}, {"stablelm", 0, false}, {"starcoder2", 0, true}, {"xverse", 0, false},
+};
 
-static const char *const key_names[GGUF_META_KEYS] = {[GGUF_LAYERS] = "block_count",
-                                                      [GGUF_HIDDEN] = "embedding_length",
-                                                      [GGUF_CONTEXT] = "context_length",
-                                                      [GGUF_HEADS] = "attention.head_count",
-                                                      [GGUF_KV_HEADS] = "attention.head_count_kv",
-                                                      [GGUF_KEY] = "attention.key_length",
-                                                      [GGUF_VALUE] = "attention.value_length",
-                                                      [GGUF_KEY_MLA] = "attention.key_length_mla",
-                                                      [GGUF_VALUE_MLA] = "attention.value_length_mla",
-                                                      [GGUF_LATENT] = "attention.kv_lora_rank",
-                                                      [GGUF_EXPERTS] = "expert_count",
-                                                      [GGUF_TOP] = "expert_used_count",
-                                                      [GGUF_WINDOW] = "attention.sliding_window",
-                                                      [GGUF_WINDOW_PATTERN] =
-                                                              "attention.sliding_window_pattern",
-                                                      [GGUF_NEXTN] = "nextn_predict_layers"};
+static const char *const key_names[GGUF_META_KEYS] = {
+	[GGUF_LAYERS] = "block_count",
+	[GGUF_HIDDEN] = "embedding_length",
+	[GGUF_CONTEXT] = "context_length",
+	[GGUF_HEADS] = "attention.head_count",
+	[GGUF_KV_HEADS] = "attention.head_count_kv",
+	[GGUF_KEY] = "attention.key_length",
+	[GGUF_VALUE] = "attention.value_length",
+	[GGUF_KEY_MLA] = "attention.key_length_mla",
+	[GGUF_VALUE_MLA] = "attention.value_length_mla",
+	[GGUF_LATENT] = "attention.kv_lora_rank",
+	[GGUF_EXPERTS] = "expert_count",
+	[GGUF_TOP] = "expert_used_count",
+	[GGUF_WINDOW] = "attention.sliding_window",
+	[GGUF_WINDOW_PATTERN] = "attention.sliding_window_pattern",
+	[GGUF_NEXTN] = "nextn_predict_layers",
+};
 
 const gguf_arch *gguf_arch_find(gguf_span name)
 {

@@ -81,8 +81,8 @@ berth_status gguf_next_key(gguf_file *f, gguf_key *key, berth_err *err);
 /* The next of f->n_tensors records, behind the keys. */
 berth_status gguf_next_tensor(gguf_file *f, gguf_tensor *t, berth_err *err);
 
-/* A value as a whole number from 0 to 2^31 - 1: of an integer or a truth value, or of element i of an array
- * of such (each != NULL: it may be one; *each tells whether it is). */
+/* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or element i of an
+ * array of such. each != NULL: it may be an array, and *each tells whether it is. */
 berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, bool *each, int64_t *out,
                         berth_err *err);
 berth_status gguf_string(const gguf_file *f, const gguf_key *key, gguf_span *out, berth_err *err);

@@ -1,6 +1,6 @@
-/* A graph from whatever names one: "zoo:NAME[:key=value...]", or a file with words of the same kind behind
- * its name: a berth-graph file, an ONNX model (words are symbolic dimensions), a GGUF model (words are
- * options of gguf.h), a task graph (words are options of tasks.h). */
+/* A graph from whatever names one: "zoo:NAME[:key=value...]", or a file with words of the same kind
+ * behind its name. Files are of the formats of the table in load.c. Words of an ONNX model are symbolic
+ * dimensions, those of a GGUF model are options of gguf.h, those of a task graph are options of tasks.h. */
 #ifndef BERTH_LOAD_GRAPH_H
 #define BERTH_LOAD_GRAPH_H
 
@@ -18,10 +18,11 @@ const char *berth_graph_path(const char *spec, berth_arena *mem);
 berth_status berth_graph_split(const char *spec, const berth_read_options *opt, berth_arena *mem,
                                const char **path, berth_read_options *out, berth_err *err);
 
-/* The graph in data[size], of any format; name stands for it in messages.
- *   opt      may be NULL; words that the format does not know are an error
- *   report   what reading found; may be NULL
- *   mem      holds the graph      tmp   scratch, another arena than mem, reset at exit
+/* The graph in data[size], of any format. name stands for it in messages.
+ *   opt     may be NULL. Words that the format does not know are an error.
+ *   report  what reading found. May be NULL.
+ *   mem     holds the graph
+ *   tmp     scratch, another arena than mem, reset at exit
  * Fails: BERTH_EINVAL (a bad word), BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status berth_graph_parse(const char *name, const char *data, size_t size, const berth_read_options *opt,
                                berth_arena *mem, berth_arena *tmp, berth_graph *out,

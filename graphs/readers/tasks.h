@@ -25,38 +25,44 @@ berth_task_options berth_task_options_default(void);
 berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
                                      berth_task_options *out, berth_err *err);
 
-/* The readers. text[size] needs no closing 0; file is shown in messages, its stem is the graph's name; opt
- * NULL: defaults. tmp is scratch, reset at exit. Fail: BERTH_EFORMAT (file:line:column, what was found and
- * expected), BERTH_ENOMEM. O(text), sorted.
+/* The readers. text[size] needs no closing 0. file is shown in messages, and its stem is the graph's
+ * name. opt NULL: defaults. tmp is scratch, reset at exit. Fail: BERTH_EFORMAT (file:line:column, what
+ * was found and expected), BERTH_ENOMEM. O(text), sorted.
  *
- * DOT: a directed graph. Nodes are operators named by their ids; of their attributes (upper or lower case)
- * count, as numbers,
- *   flops, size                              FLOPs
- *   time, runtime, duration, cost, weight, and label where it is a number     a time, the first of these;
- *     time_KIND: on devices of that name or kind read_bytes, write_bytes, param_bytes, output_bytes
- * and as text type, colocate, pin. Edges: bytes, size, data are bytes; else time, comm, cost, weight and
- * label where it is a number a time. tensor names what is sent: edges with one name carry one tensor;
- * without, each edge carries its own. Subgraphs are flattened; an edge may have one at its ends. */
+ * DOT: a directed graph. Nodes are operators named by their ids. Subgraphs are flattened, and an edge may
+ * have one at its ends. These attributes count (upper or lower case):
+ *   of a node, as numbers
+ *     flops, size: FLOPs
+ *     time, runtime, duration, cost, weight, and label where it is a number: a time, the first of these
+ *     time_KIND: a time on devices of that name or kind
+ *     read_bytes, write_bytes, param_bytes, output_bytes
+ *   of a node, as text: type, colocate, pin
+ *   of an edge
+ *     bytes, size, data: bytes
+ *     time, comm, cost, weight, and label where it is a number: else a time
+ *     tensor: the name of what is sent. Edges with one name carry one tensor. Without it, each edge
+ *       carries its own. */
 berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err);
 
 extern const berth_format berth_format_dot; /* begins with strict, digraph or graph */
 
-/* STG: the number of tasks (without the two dummies), then a line for each: number, time, number of
- * predecessors and their numbers, each followed by the cost of its edge in the form with communication;
- * comments after #. Operators are named by their numbers. Edges without a cost carry 0 bytes. */
+/* STG: the number of tasks (without the two dummies), then a line for each task. A line holds its number,
+ * time, number of predecessors, and their numbers. In the form with communication each predecessor is
+ * followed by the cost of its edge. Comments stand after #. Operators are named by their numbers. Edges
+ * without a cost carry 0 bytes. */
 berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size,
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err);
 
 extern const berth_format berth_format_stg; /* begins with a digit */
 
-/* DAX: XML of Pegasus 2 and 3: jobs with runtime, the files that they use with link="input" or "output"
- * and size, and child/parent. Operators are named by their jobs' ids, their type is the job's name. A
- * file is one tensor from the job that makes it to those that take it; a child that takes nothing of its
- * parent gets an edge of 0 bytes. Files that no job takes leave the graph; files that no job makes are
- * read from outside. */
+/* DAX: XML of Pegasus 2 and 3. It holds jobs with runtime, the files that they use with link="input" or
+ * "output" and size, and child/parent. Operators are named by their jobs' ids, and their type is the
+ * job's name. A file is one tensor from the job that makes it to those that take it. A child that takes
+ * nothing of its parent gets an edge of 0 bytes. Files that no job takes leave the graph. Files that no
+ * job makes are read from outside. */
 berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size,
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err);

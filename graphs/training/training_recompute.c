@@ -1,9 +1,9 @@
-/* Recomputation: the backward pass of a segment first runs the segment's forward operators again, from the
- * tensors that enter it, so that those inside need not be kept; Chen, Xu, Zhang & Guestrin, "Training Deep
- * Nets with Sublinear Memory Cost" (arXiv 1604.06174). What leaves a segment is kept.
+/* Recomputation (Chen, Xu, Zhang & Guestrin, "Training Deep Nets with Sublinear Memory Cost", arXiv
+ * 1604.06174). The backward pass of a segment first runs the segment's forward operators again, from the
+ * tensors that enter it. So the tensors inside need not be kept. What leaves a segment is kept.
  *
- * No cycle arises from this: copies read forward tensors, copies of the same segment, and the trigger, which
- * is there before the first of them. */
+ * No cycle arises from this. Copies read forward tensors, copies of the same segment, and the trigger,
+ * which is there before the first of them. */
 #include "training_work.h"
 
 #include "training_rules.h"

@@ -281,8 +281,8 @@ static double touched(const build *b)
 	return 1 - left;
 }
 
-/* The share of an expert: its products cost what its mean number of tokens costs; whole rows are moved, and
- * its weights are read as often as it is chosen. */
+/* The share of an expert. Its products cost what its mean number of tokens costs. Whole rows are moved.
+ * Its weights are read as often as it is chosen. */
 typedef struct share {
 	double tokens;
 	int64_t rows;

@@ -1,11 +1,14 @@
-/* Decoders of large language models as operators: from a description, layer by layer, of what is stored and
- * how it is used. The zoo fills the description from a few parameters, the GGUF reader from a file's
+/* Decoders of large language models as operators: from a description, layer by layer, of what is stored
+ * and how it is used. The zoo fills the description from a few parameters, the GGUF reader from a file's
  * metadata and tensors.
  *
- * What runs follows from what is there: a norm, a bias, a gate, a shared expert is applied where its weight
- * is. A layer's attention is one of: projections to queries, keys and values; one fused projection; or
- * latent attention (DeepSeek-AI, "DeepSeek-V2", arXiv 2405.04434), where the cache holds one compressed row
- * a token if the file has the projections for that (K_B, V_B), and whole keys and values if it has KV_B.
+ * What runs follows from what is there: a norm, a bias, a gate, a shared expert is applied where its
+ * weight is. A layer's attention is one of
+ *   - projections to queries, keys and values,
+ *   - one fused projection,
+ *   - latent attention (DeepSeek-AI, "DeepSeek-V2", arXiv 2405.04434). The cache holds one compressed row
+ *   a token if the file has the projections for that (K_B, V_B), and whole keys and values if it has
+ *   KV_B.
  * Experts get equal shares of the tokens. */
 #ifndef BERTH_DECODER_H
 #define BERTH_DECODER_H

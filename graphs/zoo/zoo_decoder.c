@@ -1,11 +1,11 @@
-/* Decoders of large language models, at any size: llama (Touvron et al., "Llama 2", arXiv 2307.09288:
- * root-mean-square normalisation, rotary positions, grouped keys and values, gated feed-forward network) and
- * moe, whose feed-forward network is a mixture of experts (Jiang et al., "Mixtral of Experts", arXiv
- * 2401.04088). Names follow the published checkpoints.
+/* Decoders of large language models, at any size. llama has root-mean-square normalisation, rotary
+ * positions, grouped keys and values and a gated feed-forward network (Touvron et al., "Llama 2", arXiv
+ * 2307.09288). The feed-forward network of moe is a mixture of experts (Jiang et al., "Mixtral of
+ * Experts", arXiv 2401.04088). Names follow the published checkpoints.
  *
- * mode=prefill reads seq tokens at once; mode=decode makes one token with seq tokens in the cache, itself
- * included. Keys and values of all seq tokens stay as state_bytes of the two products of attention, except
- * in training. Inference gives the logits of the last token only. */
+ * mode=prefill reads seq tokens at once. mode=decode makes one token with seq tokens in the cache, itself
+ * included. Keys and values of all seq tokens stay as state_bytes of the two products of attention,
+ * except in training. Inference gives the logits of the last token only. */
 #include "decoder.h"
 
 static const char *const slot_names[DECODER_SLOTS] = {

@@ -1,10 +1,11 @@
-/* Seeded random graphs for training data and tests: operators in layers, in the manner of the generator of
- * Topcuoglu, Hariri & Wu (IEEE TPDS 2002): number of operators, width, degree, communication-to-computation
- * ratio, heterogeneity. Costs are FLOPs and bytes, so that a graph runs on any system; unlike there,
- * operators differ by type and by arithmetic intensity instead of by a table of times.
+/* Seeded random graphs for training data and tests. Operators stand in layers, in the manner of the
+ * generator of Topcuoglu, Hariri & Wu (IEEE TPDS 2002), by number of operators, width, degree,
+ * communication-to-computation ratio and heterogeneity. Costs are FLOPs and bytes, so that a graph runs
+ * on any system. Unlike there, operators differ by type and by arithmetic intensity instead of by a table
+ * of times.
  *
- * Sizes are drawn for a reference device of 10 TFLOP/s and 1 TB/s with a link of 10 GB/s: products last as
- * long there by FLOPs as the light types by bytes, and ccr is the ratio of the mean times of a transfer and
+ * Sizes are drawn for a reference device of 10 TFLOP/s and 1 TB/s with a link of 10 GB/s. There products
+ * last as long by FLOPs as the light types by bytes. ccr is the ratio of the mean times of a transfer and
  * of an operator. */
 #include "zoo_layers.h"
 

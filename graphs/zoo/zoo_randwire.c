@@ -1,9 +1,10 @@
-/* Randomly wired networks: Xie, Kirillov, Girshick & He, "Exploring Randomly Wired Neural Networks for Image
- * Recognition", ICCV 2019, table 1, small and regular regime, wired by the three classical models:
- * Watts-Strogatz (ring of degree 4, rewired with probability 0.75), Erdos-Renyi (0.2) and Barabasi-Albert
- * (5), 32 nodes a stage. An edge runs from the lower to the higher node. A node sums its inputs by weights
- * and passes the sum through Relu, a separable 3x3 convolution and its normalisation; nodes without inputs
- * read the stage's input with stride 2, nodes without outputs are averaged. */
+/* Randomly wired networks: Xie, Kirillov, Girshick & He, "Exploring Randomly Wired Neural Networks for
+ * Image Recognition", ICCV 2019, table 1, small and regular regime. A stage has 32 nodes, wired by one of
+ * the three classical models: Watts-Strogatz (ring of degree 4, rewired with probability 0.75),
+ * Erdos-Renyi (0.2) or Barabasi-Albert (5). An edge runs from the lower to the higher node. A node sums
+ * its inputs by weights and passes the sum through Relu, a separable 3x3 convolution and its
+ * normalisation. Nodes without inputs read the stage's input with stride 2. Nodes without outputs are
+ * averaged. */
 #include "zoo_layers.h"
 
 #include "rng.h"

@@ -1,6 +1,6 @@
-/* Residual networks: He, Zhang, Ren & Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table
- * 1; the stride of a bottleneck stands in its 3x3 convolution, as in the torchvision models whose figures
- * the tests quote. Names are those of torchvision's modules. */
+/* Residual networks: He, Zhang, Ren & Sun, "Deep Residual Learning for Image Recognition", CVPR 2016,
+ * table 1. The stride of a bottleneck stands in its 3x3 convolution, as in the torchvision models whose
+ * figures the tests quote. */
 #include "zoo_layers.h"
 
 static zoo_tensor conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t channels,

@@ -1,10 +1,11 @@
-/* Recurrent networks, unrolled step by step as runtimes without loops execute them, all steps of a layer
- * sharing its weights:
- *   rnnlm  the language model of Zaremba, Sutskever & Vinyals, "Recurrent Neural Network Regularization"
- *          (arXiv 1409.2329), large by default;
- *   gnmt   translation after Wu et al., "Google's Neural Machine Translation System" (arXiv 1609.08144), in
- *          the form of the MLPerf training reference: first encoder layer in both directions, residuals from
- *          the third layer on, additive attention from the first decoder layer to all above. */
+/* Recurrent networks, unrolled step by step as runtimes without loops execute them. All steps of a layer
+ * share its weights.
+ *   rnnlm  The language model of Zaremba, Sutskever & Vinyals, "Recurrent Neural Network Regularization"
+ *          (arXiv 1409.2329), large by default.
+ *   gnmt   Translation after Wu et al., "Google's Neural Machine Translation System" (arXiv 1609.08144),
+ *          in the form of the MLPerf training reference. The first encoder layer runs in both directions.
+ *          There are residuals from the third layer on, and additive attention from the first decoder
+ *          layer to all above. */
 #include "zoo_layers.h"
 
 enum { MAX_STEPS = 512 };

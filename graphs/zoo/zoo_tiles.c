@@ -1,7 +1,7 @@
-/* Matrix programs cut into tiles, one operator a tile, as asynchronous runtimes execute them: graphs of the
- * kind that Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous Dataflow
- * Graphs" (arXiv 2505.23131) place: a chain of products, a feed-forward network, the attention block and the
- * whole layer of Llama (Touvron et al. 2023, heads of 128). Each matrix is a grid of tiles x tiles; a
+/* Matrix programs cut into tiles, one operator a tile, as asynchronous runtimes execute them. Such graphs
+ * are placed by Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous Dataflow
+ * Graphs" (arXiv 2505.23131): a chain of products, a feed-forward network, the attention block and the
+ * whole layer of Llama (Touvron et al. 2023, heads of 128). Each matrix is a grid of tiles x tiles. A
  * product makes tiles^3 partial products and adds them up pairwise. Matrices that are given are shared
  * parameters, tile by tile. */
 #include "zoo_layers.h"

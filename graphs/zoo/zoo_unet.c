@@ -1,6 +1,6 @@
-/* U-Net: Ronneberger, Fischer & Brox, "U-Net: Convolutional Networks for Biomedical Image Segmentation",
- * MICCAI 2015, figure 1: unpadded convolutions on a tile of 572x572, of which the two classes of the inner
- * 388x388 pixels come out. */
+/* U-Net (Ronneberger, Fischer & Brox, "U-Net: Convolutional Networks for Biomedical Image Segmentation",
+ * MICCAI 2015, figure 1). Unpadded convolutions on a tile of 572x572, of which the two classes of the
+ * inner 388x388 pixels come out. */
 #include "zoo_layers.h"
 
 enum { DEPTH = 4, SIDE = 572, FIRST = 64 };

@@ -1,6 +1,6 @@
 /* Vision transformers: Dosovitskiy et al., "An Image is Worth 16x16 Words: Transformers for Image
- * Recognition at Scale", ICLR 2021, table 1: base and large with patches of 16, huge with patches of 14, at
- * 224x224, in the names of torchvision. */
+ * Recognition at Scale", ICLR 2021, table 1. Base and large have patches of 16, huge has patches of 14,
+ * at 224x224. Names are those of torchvision. */
 #include "zoo_layers.h"
 
 typedef struct size {
