@@ -88,9 +88,9 @@ typedef struct berth_op_spec {
 /* A builder whose memory is tmp (it grows there until the caller resets it). Fails: BERTH_ENOMEM. */
 berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err);
 
-/* For large graphs, right after berth_builder_new: room for the names of as many operators (more may come),
- * and a promise that all texts handed to the builder stay until it is finished, so that it need not copy
- * them. Fails: BERTH_ENOMEM. */
+/* For large graphs, right after berth_builder_new. Makes room for the names of as many operators (more
+ * may come). It is also a promise that all texts handed to the builder stay until it is finished, so that
+ * it need not copy them. Fails: BERTH_ENOMEM. */
 berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, berth_err *err);
 
 /* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative
@@ -120,9 +120,10 @@ int32_t berth_builder_edges(const berth_builder *b);
 berth_status berth_builder_set_edge(berth_builder *b, int32_t edge, int64_t bytes, const char *tensor,
                                     bool own, berth_err *err);
 
-/* Seconds that each hop of the tensor takes beside what the link says: what an engine pays where the tensor
- * leaves the operators that it runs as one piece (a layout that is changed, a fusion that cannot be made).
- * Of the edge added last; all edges of a tensor say the same. Fails: BERTH_EFORMAT (negative, not finite). */
+/* Seconds that each hop of the tensor takes beside what the link says. This is what an engine pays where
+ * the tensor leaves the operators that it runs as one piece (a layout that is changed, a fusion that
+ * cannot be made). It speaks of the edge added last. All edges of a tensor say the same. Fails:
+ * BERTH_EFORMAT (negative, not finite). */
 berth_status berth_builder_cut(berth_builder *b, double seconds, berth_err *err);
 
 /* A parameter that several operators share; use adds a user. */

@@ -49,8 +49,9 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out,
                             berth_arena *tmp, berth_err *err);
 
-/* Kahn's order of the clusters of a level, lowest first member first: map[node] becomes the number in that
- * order, *n the count of those that could be ordered (all, if the clusters' graph is acyclic). */
+/* Kahn's order of the clusters of a level, lowest first member first. map[node] becomes the cluster's
+ * number in that order. *n is the count of those that could be ordered: all, if the clusters' graph is
+ * acyclic. */
 berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n,
                             berth_arena *tmp, berth_err *err);
 

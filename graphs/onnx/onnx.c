@@ -293,9 +293,9 @@ static berth_status import(onnx_model *m, const berth_read_options *opt, berth_a
 
 /* ---- memory ---- */
 
-/* A node that exporters write, with names for itself, its inputs and its outputs, has at least NODE_LENGTH
- * bytes; whoever puts its weights beside the file has little else in it. Nodes shorter than that are granted
- * nothing, and long ones need nothing. */
+/* A node that exporters write, with names for itself, its inputs and its outputs, has at least
+ * NODE_LENGTH bytes. A file whose weights stand beside it has little else in it. Nodes shorter than that
+ * are granted nothing, and long ones need nothing. */
 enum {
 	FREE_BYTES = 16 * 1000 * 1000,
 	BYTES_A_BYTE = 4,

@@ -1,5 +1,5 @@
-/* Measured times out of ONNX Runtime's profile (EnableProfiling): a JSON array of trace events, of which
- * those of category "Node" whose names end in "_kernel_time" are one run of one operator each, in whole
+/* Measured times out of ONNX Runtime's profile (EnableProfiling), a JSON array of trace events. Those of
+ * category "Node" whose names end in "_kernel_time" are one run of one operator each, in whole
  * microseconds. They join a graph by the node's name. */
 #ifndef BERTH_ORT_PROFILE_H
 #define BERTH_ORT_PROFILE_H
@@ -18,12 +18,13 @@ typedef struct berth_ort_report {
 	double joined_s, unjoined_s; /* seconds of all events */
 } berth_ort_report;
 
-/* A copy of g with the times of the profile text[size]: for each operator the median of its runs, the first
- * left out where there are three or more (it warms up). They stand for device, or, where that is NULL, for
- * the kind of device that ran the operator: "cpu" for the CPU provider, "gpu" for those of graphics cards
- * (CUDA, TensorRT, ROCm, MIGraphX, DirectML, WebGPU, JS), "npu" for any other. A time that the operator had
- * for the same name gives way. Arrays live in mem, the rest is g's; tmp is scratch, reset at exit. Fails:
- * BERTH_EFORMAT (file, place), BERTH_ENOMEM. O(bytes + runs log runs). */
+/* A copy of g with the times of the profile text[size]. An operator takes the median of its runs. The
+ * first run is left out where there are three or more (it warms up). The times stand for device. Where
+ * that is NULL they stand for the kind of device that ran the operator: "cpu" for the CPU provider, "gpu"
+ * for those of graphics cards (CUDA, TensorRT, ROCm, MIGraphX, DirectML, WebGPU, JS), "npu" for any
+ * other. A time that the operator had for the same name gives way. Arrays live in mem, the rest is g's.
+ * tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, place), BERTH_ENOMEM. O(bytes + runs log
+ * runs). */
 berth_status berth_graph_ort_times(const char *file, const char *text, size_t size, const char *device,
                                    const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                    berth_ort_report *report, berth_err *err);

@@ -1,7 +1,7 @@
-/* Reverse-mode differentiation of an operator graph, as costs: walk the operators backwards, collect for
- * every tensor the gradients that its consumers give, sum them, and emit the operators that turn them into
- * gradients of inputs and parameters (rules in training_rules.c). Deliberately without gradient accumulation
- * over batches or sparse gradients. */
+/* Reverse-mode differentiation of an operator graph, as costs. It walks the operators backwards and
+ * collects for every tensor the gradients that its consumers give. It sums them and emits the operators
+ * that turn them into gradients of inputs and parameters (rules in training_rules.c). Deliberately
+ * without gradient accumulation over batches or sparse gradients. */
 #include "training.h"
 
 #include "text.h"

@@ -153,8 +153,8 @@ static zoo_tensor heads_of(zoo_tensor x, bool key)
 }
 
 /* Rows i of the heads of column j: exponentials of the scores against each block of keys, their row sums,
- * products with the values; both are added up over the blocks and then divided, so that no block waits for
- * another's maximum. */
+ * and products with the values. Sums and products are added up over the blocks and then divided, so that
+ * no block waits for another's maximum. */
 static zoo_tensor attend(zoo_net *net, int32_t i, int32_t j, matrix q, matrix k, matrix v)
 {
 	zoo_tensor weight[MAX_TILES], value[MAX_TILES];
