@@ -397,7 +397,7 @@ static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out,
                                ort_value **result, berth_err *err)
 {
 	berth_arena tmp = {0};
-	const char **in_name, **out_name;
+	const char **in_name, **out_name = NULL;
 	ort_value **in;
 	int32_t n_used = 0;
 	berth_status st = BERTH_NEW(&tmp, in_name, m->n_inputs, err);
