@@ -21,7 +21,7 @@ static inline void berth_coloc_put(const berth_problem *p, int32_t coloc, int32_
 		op_dev[p->coloc_op[i]] = dev;
 }
 
-/* Put every colocation group that may run on device dev there; the others stay where they are. Did all go
+/* Put every colocation group that may run on device dev there. The others stay where they are. Did all go
  * there? */
 bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev);
 

@@ -86,7 +86,7 @@ static int32_t draw_size(int32_t largest, berth_rng *rng)
 	return size < 1 ? 1 : size > largest ? largest : size;
 }
 
-/* A device for the colocation group: half of the draws that of a neighbour, else any; -1 where the draw is
+/* A device for the colocation group: in half of the draws that of a neighbour, else any. -1 where the draw is
  * not legal or is its present one. */
 static int32_t draw_dev(const berth_moves *m, int32_t coloc, berth_rng *rng, const int32_t *op_dev)
 {

@@ -23,7 +23,7 @@ berth_status berth_moves_new(const berth_problem *p, berth_arena *mem, berth_mov
 
 /* Change op_dev [n_ops] by one random move to legal devices; moved tells which colocation groups. Returns
  * their number. A draw may come to nothing; then it is tried again, up to `tries` times, and 0 is returned if
- * all did. share: of all colocation groups, those of a move at most (but one in any case). Expected
+ * all did. share: how many of all colocation groups a move takes at most, but one in any case. Expected
  * O(colocation groups moved * degree + operators moved). */
 int32_t berth_moves_draw(berth_moves *m, double share, int tries, berth_rng *rng, int32_t *op_dev);
 

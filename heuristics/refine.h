@@ -1,6 +1,6 @@
 /* Refinement back through the levels of a coarsening: first improvement over moves of groups, then of the
- * nodes of finer levels, last of colocation groups (the ungrouped search without which grouping could
- * exclude the optimum). */
+ * nodes of finer levels, last of colocation groups. Without that last, ungrouped search grouping could
+ * exclude the optimum. */
 #ifndef BERTH_REFINE_H
 #define BERTH_REFINE_H
 
@@ -17,8 +17,8 @@ typedef struct berth_levels {
 berth_status berth_levels_new(const berth_problem *p, const berth_coarsening *c, berth_arena *mem,
                               berth_levels *out, berth_err *err);
 
-/* op_dev and score in and out; about `evaluations` evaluations over all levels, the last level gets what the
- * others leave. */
+/* op_dev and score in and out. About `evaluations` evaluations over all levels; the last level gets what the
+ * others leave. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_refine(berth_search *s, const berth_levels *levels, int32_t *op_dev, berth_score *score,
                           int64_t evaluations, berth_rng *rng, berth_arena *tmp, berth_err *err);
 

@@ -40,7 +40,8 @@ static void remember(repair *r, berth_score score)
 	memcpy(r->peak, berth_sim_peak_bytes(r->s->eval[0].sim), (size_t)r->p->n_devs * sizeof *r->peak);
 }
 
-/* The legal device other than dev with the most room, if the colocation group may fit there; else -1. */
+/* The legal device other than dev with the most memory left, if the colocation group may fit there; else -1.
+ */
 static int32_t roomiest(const repair *r, int32_t coloc, int32_t dev)
 {
 	int32_t best = -1;

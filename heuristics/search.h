@@ -102,14 +102,15 @@ static inline const int32_t *berth_search_order(const berth_search *s)
  * at its end, or when the incumbent is as good as the bound. Tells progress. */
 int64_t berth_search_budget_left(berth_search *s, int64_t want);
 
-/* Raise the bound to one that was proven; the colocation group is that of the value. */
+/* Raise the bound to one that was proven, in the unit of the value. */
 void berth_search_prove(berth_search *s, double bound);
 
-/* Score a placement (and with order not NULL the given order); keep it if it is better than the incumbent.
- * One evaluation. */
+/* Score a placement, under the given order where that is not NULL. Keep it if it is better than the
+ * incumbent. One evaluation. */
 berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int32_t *order);
 
-/* Offer under the system's rule and under the order the method made; the better score. Two evaluations. */
+/* Offer under the system's rule and under the order that the method made. Returns the better score. Two
+ * evaluations. */
 berth_score berth_search_offer_ordered(berth_search *s, const int32_t *op_dev, const int32_t *order);
 
 /* Prepare for walks: berth_search_offer_first is quick then. Done once; later calls do nothing. Fails:

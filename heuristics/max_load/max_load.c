@@ -232,7 +232,7 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 	int32_t a = m->item_dev[item];
 	if (a == dev)
 		return;
-	/* The item's own tensors: their producer and the consumers inside it move together; in whatever
+	/* Of the item's own tensors, the producer and the consumers inside it move together. In whatever
 	 * order, each step is counted rightly. */
 	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++) {
 		int32_t op = m->item_op[k];

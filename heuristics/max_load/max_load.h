@@ -32,8 +32,8 @@ typedef struct berth_max_load {
 berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp,
                                 berth_max_load *out, berth_err *err);
 
-/* Place everything as op_dev [n_ops] says; of an item the first operator's device counts where they differ.
- * O(ops + edges + tensors * devs). */
+/* Place everything as op_dev [n_ops] says. Where the operators of an item differ, the first one's device
+ * counts. O(ops + edges + tensors * devs). */
 void berth_max_load_place(berth_max_load *m, const int32_t *op_dev);
 
 /* Can the item run on dev, and is there memory for it? Shared parameters are not counted. */

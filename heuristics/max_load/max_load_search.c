@@ -1,6 +1,6 @@
 /* Annealing for the smallest largest load (S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220, 1983) on
- * the incremental loads of max_load.h. What is minimised is a power mean of the loads: the largest alone
- * says nothing of most moves. */
+ * the incremental loads of max_load.h. What is minimised is a power mean of the loads, as the largest
+ * alone says nothing of most moves. */
 #include "max_load_search.h"
 
 #include <math.h>

@@ -10,8 +10,9 @@ extern const double berth_anneal_scale[BERTH_ANNEAL_SCALES];
 
 typedef struct berth_annealer berth_annealer;
 
-/* An annealer on s, in mem; rng is copied. key_share: of the moves, those that change the order of operators
- * by keys (berth_keys_work must hold); 0: placements run by the system's rule. Fails: BERTH_ENOMEM. */
+/* An annealer on s, in mem; rng is copied. key_share: the share of the moves that change the order of
+ * operators by keys; berth_keys_work must hold then. 0: placements run by the system's rule. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem,
                                 berth_annealer **out, berth_err *err);
 

@@ -1,5 +1,5 @@
-/* What grouping costs on a system: the graph with its groups kept whole, searched; and the grouper chosen by
- * that. */
+/* What grouping costs on a system, by searching the graph with its groups kept whole. The grouper "auto" is
+ * chosen by that. */
 #ifndef BERTH_GROUP_LOSS_H
 #define BERTH_GROUP_LOSS_H
 

@@ -115,7 +115,8 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
 	return BERTH_OK;
 }
 
-/* The proven least first; else by halving between what is too little and what was found to be enough. */
+/* The proven least is tried first. Else the least is found by halving between what is too little and what was
+ * found to be enough. */
 static berth_status least_memory(relaxer *r, const berth_rule *rule, int64_t *bytes, bool *least)
 {
 	int64_t proven = r->conflict->dev_least_bytes[rule->dev], low = r->p->s->dev_memory_bytes[rule->dev];

@@ -20,11 +20,11 @@ typedef struct berth_relaxations {
 } berth_relaxations;
 
 /* Relaxations of a problem that is infeasible, or for which no feasible placement was found.
- *   conflict     of berth_infeasible_subset_find: its rules are tried; where it is not proven, what `op_dev`
+ *   conflict     of berth_infeasible_subset_find. Its rules are tried; where it is not proven, what `op_dev`
  *                breaks
  *   op_dev       [n_ops] the least infeasible placement that was found, simulated by the system's rule, or
  *                NULL
- *   until        searches end there, and what was not found by then is left out; NULL: to the end
+ *   until        searches end there, and what was not found by then is left out. NULL: to the end
  * The list lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. A few short
  * searches a rule. */
 berth_status berth_relax(const berth_problem *p, const berth_objective *o,

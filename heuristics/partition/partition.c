@@ -14,7 +14,7 @@ static const double imbalances[N_IMBALANCES] = {1.05, 1.5};
 typedef struct parts {
 	int32_t n;
 	double *time;    /* [part][device's part] with transfers from and to fixed colocation groups */
-	double *between; /* [part][part] a colocation group of distance */
+	double *between; /* [part][part] a unit of distance */
 } parts;
 
 /* Longest time on a device of the job, and of all transfers. */

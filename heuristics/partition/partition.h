@@ -49,7 +49,7 @@ const char *partition_scotch_missing(void);
 berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const int32_t *part_dev,
                                berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err);
 
-/* Devices by speed, the fastest first, those without a legal colocation group left out; dev out [n_devs],
+/* Devices by speed, the fastest first. Those without a legal colocation group are left out. dev out [n_devs];
  * returns how many. speed out [n_devs]: colocation groups a time, of those that can be there, against the
  * mean of all devices. */
 int32_t partition_devs_by_speed(const berth_problem *p, int32_t *dev, double *speed);
@@ -60,7 +60,7 @@ int32_t partition_devs_by_speed(const berth_problem *p, int32_t *dev, double *sp
 berth_status partition_match(const berth_problem *p, const partition_job *j, const int32_t *part,
                              int32_t *part_dev, berth_arena *tmp, berth_err *err);
 
-/* The placement of parts; a colocation group that is not legal on its part's device goes to the legal one
+/* The placement of parts. A colocation group that is not legal on its part's device goes to the legal one
  * with the least time of its own and of its transfers. */
 void partition_place(const berth_problem *p, const partition_job *j, const int32_t *part,
                      const int32_t *part_dev, int32_t *op_dev);

@@ -1,6 +1,6 @@
 /* Mappings by Scotch 7 (CeCILL-C, linked as a shared library): devices are a decomposition-defined
- * architecture, a tree of bisections with a matrix of distances. Serial, its random numbers reset; it prints
- * its errors: callers run it in a process of its own. */
+ * architecture, a tree of bisections with a matrix of distances. Serial, with its random numbers reset. It
+ * prints its errors, so callers run it in a process of its own. */
 #include "partition.h"
 
 #include <stdio.h>

@@ -18,7 +18,7 @@ typedef struct pbqp_place {
 	int32_t *use_tensor, *use_to; /* to: the consuming colocation group */
 } pbqp_place;
 
-/* Costs in any one colocation group, >= 0; INFINITY forbids. */
+/* Costs in any one unit, >= 0; INFINITY forbids. */
 typedef struct pbqp_prices {
 	double (*coloc)(const void *ctx, int32_t coloc, int32_t dev);
 	double (*move)(const void *ctx, int32_t use, int32_t from, int32_t to); /* from != to */
