@@ -50,8 +50,8 @@ berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const in
                                berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err);
 
 /* Devices by speed, the fastest first. Those without a legal colocation group are left out. dev out [n_devs];
- * returns how many. speed out [n_devs]: colocation groups a time, of those that can be there, against the
- * mean of all devices. */
+ * returns how many. speed out [n_devs]: how fast it runs those that can be there, against the mean of all
+ * devices. */
 int32_t partition_devs_by_speed(const berth_problem *p, int32_t *dev, double *speed);
 
 /* Devices for parts: those of the job, swapped between two parts as long as that takes off the sum of

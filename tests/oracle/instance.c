@@ -92,8 +92,7 @@ static void put_list(string *s, bool *first, const char *word) /* one more strin
 	*first = false;
 }
 
-/* ---- quantities; a tick is a nanosecond, and all rates are one colocation group a nanosecond, its half or
- * its double ---- */
+/* ---- quantities: a tick is a nanosecond; all rates are a unit a nanosecond, its half or its double ---- */
 
 static int few(world *w)
 {

@@ -34,7 +34,7 @@ static void test_numbers(void **state)
 			assert_near(ort_number(cases[i].data, cases[i].elem, k), cases[i].x[k], 0);
 }
 
-/* {1, 2} against what is one colocation group less, what has another sign, and 16 for 2. */
+/* {1, 2} against what is one unit less, what has another sign, and 16 for 2. */
 static void test_differences(void **state)
 {
 	(void)state;
