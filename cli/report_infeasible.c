@@ -10,8 +10,8 @@ berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_
                                     const int32_t *op_dev, const berth_patience *until,
                                     report_infeasible *out, berth_err *err)
 {
-	BERTH_TRY(berth_infeasible_subset_find(p, o, until, &c->mem, &c->tmp, &out->conflict, err));
-	return berth_relax(p, o, &out->conflict, op_dev, until, &c->mem, &c->tmp, &out->relax, err);
+	BERTH_TRY(berth_infeasible_subset_find(p, o, until, &c->mem, &c->tmp, &out->subset, err));
+	return berth_relax(p, o, &out->subset, op_dev, until, &c->mem, &c->tmp, &out->relax, err);
 }
 
 static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule *r)
@@ -31,7 +31,7 @@ static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule
 
 void report_put_infeasible(berth_json_out *w, const berth_problem *p, const report_infeasible *x)
 {
-	const berth_infeasible_subset *c = &x->conflict;
+	const berth_infeasible_subset *c = &x->subset;
 	berth_json_open(w, "conflict", '{');
 	berth_json_put_bool(w, "proven", c->proven);
 	berth_json_put_bool(w, "smallest", c->smallest);
@@ -64,7 +64,7 @@ void report_put_infeasible(berth_json_out *w, const berth_problem *p, const repo
 
 void report_print_infeasible(const report_infeasible *x)
 {
-	const berth_infeasible_subset *c = &x->conflict;
+	const berth_infeasible_subset *c = &x->subset;
 	const berth_relaxations *r = &x->relax;
 	if (c->proven)
 		printf("%s%s:\n",

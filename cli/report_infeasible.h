@@ -7,7 +7,7 @@
 #include "relax.h"
 
 typedef struct report_infeasible {
-	berth_infeasible_subset conflict;
+	berth_infeasible_subset subset;
 	berth_relaxations relax;
 } report_infeasible;
 

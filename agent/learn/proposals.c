@@ -28,7 +28,7 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 	nn_init();
 	BERTH_TRY(berth_encode(s->p, f->cfg.groups, f->cfg.hints, mem, tmp, &p->e, err));
 	BERTH_TRY(policy_input_check(&f->dims, &p->e.in, err));
-	BERTH_TRY(berth_rollout_new(s, &p->e, mem, &p->walk, err));
+	BERTH_TRY(berth_rollout_new(s, &p->e, mem, &p->rollout, err));
 	BERTH_TRY(BERTH_NEW(mem, p->acts,
 	                    policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err));
 	policy_embed(&f->dims, f->params, &p->e.in, p->acts);
@@ -43,17 +43,17 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err)
 {
-	return berth_rollout_offer_greedy(&p->walk, &p->net, p->keys, tmp, err);
+	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, tmp, err);
 }
 
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)
 {
-	int64_t end = p->walk.s->evaluations + evaluations, left;
-	while ((left = end - p->walk.s->evaluations) > 1 &&
-	       (left = berth_search_budget_left(p->walk.s, left)) > 1) {
+	int64_t end = p->rollout.s->evaluations + evaluations, left;
+	while ((left = end - p->rollout.s->evaluations) > 1 &&
+	       (left = berth_search_budget_left(p->rollout.s, left)) > 1) {
 		berth_rollout_batch b = p->batch;
 		b.n = left / 2 < BATCH ? (int32_t)(left / 2) : BATCH;
-		berth_rollout_draw(&p->walk, &p->net, p->keys, &b);
+		berth_rollout_draw(&p->rollout, &p->net, p->keys, &b);
 		p->batch.first += b.n;
 	}
 }

@@ -7,7 +7,7 @@
 #include "rollout.h"
 
 typedef struct berth_proposals {
-	berth_rollout walk;
+	berth_rollout rollout;
 	berth_encoding e;
 	policy_stepper net;
 	const nn_real *keys;

@@ -30,7 +30,7 @@ typedef struct state {
 	berth_solution r;
 	berth_timeline t;
 	berth_verdict v;
-	report_infeasible conflict; /* where something is broken */
+	report_infeasible infeasible; /* where something is broken */
 	double single; /* value of the best single device; NAN: not feasible */
 } state;
 
@@ -81,14 +81,14 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 }
 
 /* In what the search left of --time, a tenth of it at least. */
-static berth_status find_conflict(cli *c, const args *a, state *s, berth_err *err)
+static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_patience until = {.cancel = cli_catch_signals()};
 	double left = fmax(a->budget.time_s - s->r.wall_s, 0.1 * a->budget.time_s);
 	if (a->budget.time_s > 0)
 		until.end_s = berth_wall_seconds() + left;
 	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL,
-	                                 &until, &s->conflict, err));
+	                                 &until, &s->infeasible, err));
 	s->r.interrupted = atomic_load(until.cancel);
 	return BERTH_OK;
 }
@@ -136,7 +136,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_bool(&w, "feasible", r->feasible);
 	report_put_violations(&w, &s->p, &s->v.broken);
 	if (s->v.broken.n)
-		report_put_infeasible(&w, &s->p, &s->conflict);
+		report_put_infeasible(&w, &s->p, &s->infeasible);
 	berth_json_put_int(&w, "seed", (int64_t)r->seed);
 	berth_json_put_int(&w, "evaluations", r->evaluations);
 	if (r->nodes)
@@ -194,7 +194,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	if (s->v.broken.n) {
 		printf("infeasible:\n");
 		report_print_violations(&s->v.broken);
-		report_print_infeasible(&s->conflict);
+		report_print_infeasible(&s->infeasible);
 	} else if (a->out) {
 		printf("written to %s\n", a->out);
 	}
@@ -237,7 +237,7 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
 	if (s->v.broken.n && !s->r.interrupted)
-		BERTH_TRY(find_conflict(c, a, s, err));
+		BERTH_TRY(find_infeasible(c, a, s, err));
 	if (a->out && s->r.feasible)
 		BERTH_TRY(write_out(c, a, s, err));
 	if (c->json)

@@ -146,17 +146,18 @@ static int64_t piece_steps(const berth_problem *p)
 	return (int64_t)(PROOF_WORK / (double)(p->n_ops + p->g->n_edges + 1));
 }
 
-berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict, berth_err *err)
+berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *infeasible,
+                                     berth_err *err)
 {
 	int32_t *op_dev;
 	int found;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(solve(p, NULL, false, PROOF_STEPS, op_dev, &found, tmp, err));
-	*conflict = found == 0;
+	*infeasible = found == 0;
 	if (found != 0 && p->n_pieces) {
 		BERTH_TRY(solve(p, NULL, true, piece_steps(p), op_dev, &found, tmp, err));
-		*conflict = found == 0;
+		*infeasible = found == 0;
 	}
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;

@@ -7,7 +7,7 @@
 
 /* Is it proven, by exact search within a bounded number of steps, that no placement keeps separation and
  * contiguity together with the other rules? Memory is not looked at. tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *conflict,
+berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *infeasible,
                                      berth_err *err);
 
 /* Mend separation and contiguity of a placement that keeps the other rules. Separated colocation groups come

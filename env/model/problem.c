@@ -154,7 +154,7 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 			"operator '%s': no device of '%s' is legal for all of its colocation group '%s'",
 			name, sys, p->g->coloc_name[p->g->op_coloc_name[op]]);
 	}
-	if (p->rules_conflict)
+	if (p->rules_infeasible)
 		return berth_fail(err, BERTH_EINFEASIBLE,
 		                  "no placement of '%s' on '%s' keeps its rules of separation and contiguity "
 		                  "together with the others",
@@ -386,7 +386,7 @@ berth_status berth_problem_new(const berth_graph *g, const berth_system *s, bert
 		p.has_energy &= !isnan(s->dev_idle_w[d]) && !isnan(s->dev_busy_w[d]);
 	p.memory_free = fits_everywhere(&p);
 	if (p.coupled)
-		BERTH_TRY(berth_constraints_prove(&p, tmp, &p.rules_conflict, err));
+		BERTH_TRY(berth_constraints_prove(&p, tmp, &p.rules_infeasible, err));
 	*out = p;
 	return BERTH_OK;
 }

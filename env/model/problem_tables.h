@@ -30,7 +30,7 @@ typedef struct berth_problem {
 
 	/* the rules of constraints.h that join colocation groups */
 	bool coupled;        /* there are separation groups or contiguous devices */
-	bool rules_conflict; /* proven: no placement keeps them all, memory aside */
+	bool rules_infeasible; /* proven: no placement keeps them all, memory aside */
 	int32_t n_pieces;    /* contiguous devices */
 	int32_t *dev_piece;  /* [n_devs] 0 .. n_pieces-1; -1: need not be contiguous */
 
@@ -41,7 +41,8 @@ typedef struct berth_problem {
 	int64_t *class_bytes;   /* [n_classes] */
 	double *class_cut_s;    /* [n_classes] seconds that each hop takes beside */
 	int32_t *tensor_class;  /* [n_tensors] */
-	int64_t *class_mean_ns; /* [n_classes] floor of the mean routed time over ordered pairs of devices */
+	/* [n_classes] floor of the mean routed time over ordered pairs of different devices; 0 with one */
+	int64_t *class_mean_ns;
 	int64_t *class_link_ns; /* [n_classes][n_links] one hop */
 	int64_t *class_pair_ns; /* [n_classes][n_devs][n_devs] routed, without contention; diagonal: 0 */
 

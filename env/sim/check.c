@@ -274,7 +274,7 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 		                     .message = reason_text(p, op, kind, mem)};
 		BERTH_TRY(add(mem, &list, v, err));
 	}
-	if (!list.n && p->rules_conflict) {
+	if (!list.n && p->rules_infeasible) {
 		berth_violation v = {.kind = BERTH_VIOLATION_RULES,
 		                     .op = -1,
 		                     .dev = -1,

@@ -49,7 +49,7 @@ berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *er
 	return e->near ? BERTH_OK : berth_incremental_new(e->p, mem, &e->near, err);
 }
 
-/* Is there a base near enough to base? A walk that moves on at each step goes on from an old one for a
+/* Is there a base near enough to base? A search that moves on at each step goes on from an old one for a
  * while. */
 static bool have_base(berth_eval *e, berth_keyed base)
 {

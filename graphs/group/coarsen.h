@@ -4,8 +4,8 @@
  *
  * The nodes to start from are colocation groups: the operators that must share a device. An operator that is
  * bound to no other is a colocation group of its own. They are ordered by their first operator in topological
- * order. Colocation can make edges run against that order. The groups' graph without such edges is acyclic.
- */
+ * order. Nothing but colocation makes edges run against that order. The groups' graph without such edges is
+ * acyclic. */
 #ifndef BERTH_COARSEN_H
 #define BERTH_COARSEN_H
 

@@ -26,7 +26,7 @@ enum {
 typedef struct relaxer {
 	const berth_problem *p;
 	const berth_objective *o;
-	const berth_infeasible_subset *conflict;
+	const berth_infeasible_subset *subset;
 	const berth_patience *until;
 	berth_arena *mem, *tmp, *work; /* work: of one search */
 	berth_relaxations *out;
@@ -119,7 +119,7 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
  * found to be enough. */
 static berth_status least_memory(relaxer *r, const berth_rule *rule, int64_t *bytes, bool *least)
 {
-	int64_t proven = r->conflict->dev_least_bytes[rule->dev], low = r->p->s->dev_memory_bytes[rule->dev];
+	int64_t proven = r->subset->dev_least_bytes[rule->dev], low = r->p->s->dev_memory_bytes[rule->dev];
 	*least = proven > low;
 	*bytes = -1;
 	if (*least)
@@ -262,7 +262,7 @@ static berth_status relax_together(relaxer *r, const berth_violations *broken)
 	return BERTH_OK;
 }
 
-/* ---- several conflicts ---- */
+/* ---- several infeasible subsets ---- */
 
 /* A problem from which rules are taken one after the other. */
 typedef struct turn {
@@ -274,7 +274,7 @@ typedef struct turn {
 	int32_t n;
 } turn;
 
-/* The first rule of the conflict that can go; NULL: none can. */
+/* The first rule of the subset that can go; NULL: none can. */
 static const berth_rule *first_to_go(const berth_infeasible_subset *c)
 {
 	for (int32_t i = 0; i < c->n; i++)
@@ -336,11 +336,11 @@ static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *f
 	return BERTH_OK;
 }
 
-/* One rule of each conflict goes, until there is none and a placement is found. */
+/* One rule of each subset goes, until there is none and a placement is found. */
 static berth_status relax_in_turn(relaxer *r)
 {
 	turn *t;
-	berth_infeasible_subset c = *r->conflict;
+	berth_infeasible_subset c = *r->subset;
 	berth_search found_by;
 	bool found = false;
 	BERTH_TRY(BERTH_NEW(r->work, t, 1, r->err));
@@ -396,18 +396,18 @@ static berth_status relax(relaxer *r, const int32_t *op_dev)
 	berth_verdict v = {0};
 	if (op_dev)
 		BERTH_TRY(berth_judge(r->p, op_dev, NULL, r->o, r->work, &t, &v, r->err));
-	for (int32_t i = 0; r->conflict->proven && i < r->conflict->n && i < MOST_RULES; i++)
-		BERTH_TRY(relax_one(r, &r->conflict->rule[i]));
-	if (!r->conflict->proven)
+	for (int32_t i = 0; r->subset->proven && i < r->subset->n && i < MOST_RULES; i++)
+		BERTH_TRY(relax_one(r, &r->subset->rule[i]));
+	if (!r->subset->proven)
 		BERTH_TRY(relax_broken(r, &v.broken));
 	sort(r);
-	if (!r->out->n && r->conflict->proven)
+	if (!r->out->n && r->subset->proven)
 		BERTH_TRY(relax_in_turn(r));
 	return r->out->n || !v.broken.n ? BERTH_OK : relax_together(r, &v.broken);
 }
 
 berth_status berth_relax(const berth_problem *p, const berth_objective *o,
-                         const berth_infeasible_subset *conflict, const int32_t *op_dev,
+                         const berth_infeasible_subset *subset, const int32_t *op_dev,
                          const berth_patience *until, berth_arena *mem, berth_arena *tmp,
                          berth_relaxations *out, berth_err *err)
 {
@@ -415,7 +415,7 @@ berth_status berth_relax(const berth_problem *p, const berth_objective *o,
 	berth_arena work;
 	relaxer r = {.p = p,
 	             .o = o,
-	             .conflict = conflict,
+	             .subset = subset,
 	             .until = until,
 	             .mem = mem,
 	             .tmp = tmp,

@@ -228,14 +228,14 @@ static void take_shortest(split *x)
 	}
 }
 
-static void surround(split *x, berth_exact_search *small, bool again)
+static void surround(split *x, berth_exact_search *search, bool again)
 {
 	for (int32_t d = 0; d < x->p->n_devs; d++) {
-		berth_exact_search_set_held(small, d, x->held[d]);
+		berth_exact_search_set_held(search, d, x->held[d]);
 		for (int32_t i = 0; i < x->n; i++) {
 			x->release[i][d] = most_of(arrival(x, x->ops[i], d), *first_slot(x, x->slot_end, d));
 			x->beyond[i][d] = follows(x, i, d, again);
-			berth_exact_search_set_outside(small, i, d, x->release[i][d], x->beyond[i][d]);
+			berth_exact_search_set_outside(search, i, d, x->release[i][d], x->beyond[i][d]);
 		}
 	}
 }
@@ -256,19 +256,19 @@ static int64_t present_length(split *x, int32_t first)
 static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_exact_search *small;
+	berth_exact_search *search;
 	berth_exact_search_result r;
 	int32_t first = x->c.off[k];
 	x->ops = x->c.op + first;
 	x->n = x->c.off[k + 1] - first;
-	BERTH_TRY(berth_exact_search_new(x->p, x->n, x->ops, tmp, &small, err));
+	BERTH_TRY(berth_exact_search_new(x->p, x->n, x->ops, tmp, &search, err));
 	for (int32_t i = 0; i < x->n; i++)
 		x->local[x->ops[i]] = i;
-	surround(x, small, again);
+	surround(x, search, again);
 	x->best = again ? present_length(x, first) : BERTH_EXACT_SEARCH_NEVER;
 	berth_exact_search_cfg cfg = {.upper_ns = x->best, .nodes = x->cfg->nodes, .leaf = leaf, .ctx = x};
 	int64_t before = x->best;
-	berth_exact_search_run(small, &cfg, &r);
+	berth_exact_search_run(search, &cfg, &r);
 	if (!again && x->best == before)
 		take_shortest(x);
 	if (!again || x->best < before) {

@@ -367,7 +367,7 @@ static void every_method_keeps_the_rules(void **state)
 	assert_true(solvable > n_instances / 4 && unsolvable > n_instances / 20);
 }
 
-/* ---- conflicts ---- */
+/* ---- infeasible subsets ---- */
 
 /* Take one rule off the instance. */
 static void give_way(instance *x, const berth_rule *r)
@@ -406,8 +406,8 @@ static bool same_rule(const berth_rule *a, const berth_rule *b)
 	return a->kind == b->kind && a->op == b->op && a->dev == b->dev && a->group == b->group;
 }
 
-/* x with the rules of the conflict alone, less one of them (-1: none). */
-static instance only_conflict(const compiled *c, const instance *x, const berth_infeasible_subset *f,
+/* x with the rules of the infeasible subset alone, less one of them (-1: none). */
+static instance only_subset(const compiled *c, const instance *x, const berth_infeasible_subset *f,
                               int32_t less)
 {
 	instance y = *x;
@@ -447,19 +447,19 @@ static bool is_solvable(const instance *x)
 	return memory;
 }
 
-static void check_conflict(const compiled *c, const instance *x, uint64_t seed,
+static void check_subset(const compiled *c, const instance *x, uint64_t seed,
                            const berth_infeasible_subset *f)
 {
-	instance y = only_conflict(c, x, f, -1);
+	instance y = only_subset(c, x, f, -1);
 	bool memory = false;
 	if (is_solvable(&y))
-		fail_msg("seed %lld: the rules of the conflict can be kept", (long long)seed);
+		fail_msg("seed %lld: the rules of the infeasible subset can be kept", (long long)seed);
 	for (int32_t k = 0; k < f->n; k++)
 		memory |= f->rule[k].kind == BERTH_VIOLATION_MEMORY;
 	for (int32_t k = 0; k < f->n && !memory; k++) { /* proofs from rules are complete */
-		y = only_conflict(c, x, f, k);
+		y = only_subset(c, x, f, k);
 		if (!is_solvable(&y))
-			fail_msg("seed %lld: rule %d of the conflict is not needed", (long long)seed, k);
+			fail_msg("seed %lld: rule %d of the subset is not needed", (long long)seed, k);
 	}
 }
 
@@ -523,8 +523,8 @@ static bool runs_nowhere(const instance *x)
 	return false;
 }
 
-/* Stopped at any time, what is called a conflict is one, and nothing is called the smallest that was not
- * compared. Returns how often a conflict was cut short. */
+/* Stopped at any time, what is called infeasible is so, and nothing is called the smallest that was not
+ * compared. Returns how often a subset was cut short. */
 static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, const berth_objective *o)
 {
 	int cut = 0;
@@ -538,9 +538,9 @@ static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, c
 		assert_ok(berth_infeasible_subset_find(&c->p, o, &until, &mem, &tmp, &f, &err), &err);
 		assert_true(!(f.cut_short && f.smallest && f.n > 1) && (f.proven || f.n == 0));
 		if (f.proven && f.cut_short) {
-			instance y = only_conflict(c, x, &f, -1);
+			instance y = only_subset(c, x, &f, -1);
 			if (is_solvable(&y))
-				fail_msg("seed %lld: the rules of the conflict cut short after %g s can be "
+				fail_msg("seed %lld: the rules of the subset cut short after %g s can be "
 				         "kept",
 				         (long long)seed, s);
 			assert_ok(berth_relax(&c->p, o, &f, NULL, &until, &mem, &tmp, &list, &err), &err);
@@ -555,7 +555,7 @@ static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, c
 	}
 }
 
-static void conflicts_are_real_and_minimal(void **state)
+static void infeasible_subsets_are_real_and_minimal(void **state)
 {
 	int32_t proven = 0, smallest = 0, relaxed = 0, unsolvable = 0, hopeless = 0, cut = 0;
 	(void)state;
@@ -573,15 +573,15 @@ static void conflicts_are_real_and_minimal(void **state)
 		exists(&c, &x, &rules, &memory);
 		assert_ok(berth_infeasible_subset_find(&c.p, &latency, NULL, &c.mem, &c.tmp, &f, &err), &err);
 		if (f.proven && memory)
-			fail_msg("seed %lld: a conflict in what can be solved", (long long)seed);
+			fail_msg("seed %lld: an infeasible subset in what can be solved", (long long)seed);
 		if (!f.proven && !rules)
-			fail_msg("seed %lld: no conflict found among rules that cannot be kept",
+			fail_msg("seed %lld: no infeasible subset found among rules that cannot be kept",
 			         (long long)seed);
 		unsolvable += !memory;
 		if (f.proven) {
 			proven++;
 			smallest += f.smallest;
-			check_conflict(&c, &x, seed, &f);
+			check_subset(&c, &x, seed, &f);
 			assert_false(f.cut_short);
 			cut += proven % 8 == 0 ? cut_everywhere(&c, &x, seed, &latency) : 0;
 			assert_ok(berth_relax(&c.p, &latency, &f, NULL, NULL, &c.mem, &c.tmp, &list, &err),
@@ -596,7 +596,7 @@ static void conflicts_are_real_and_minimal(void **state)
 		berth_arena_free(&c.tmp);
 	}
 	assert_true(cut > 0);
-	print_message("%d of %d without a solution proven, %d with the smallest conflict, %d with a "
+	print_message("%d of %d without a solution proven, %d with the smallest subset, %d with a "
 	              "relaxation, %d with an operator that runs nowhere\n",
 	              proven, unsolvable, smallest, relaxed, hopeless);
 	assert_true(proven * 10 >= unsolvable * 9 && smallest * 10 >= proven * 9 &&
@@ -607,7 +607,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_keeps_the_rules),
 	                                   cmocka_unit_test(learned_methods_keep_the_rules),
-	                                   cmocka_unit_test(conflicts_are_real_and_minimal)};
+	                                   cmocka_unit_test(infeasible_subsets_are_real_and_minimal)};
 	if (argc > 1)
 		n_instances = atoll(argv[1]);
 	if (argc > 2)
