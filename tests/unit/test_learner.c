@@ -6,6 +6,7 @@
 #include "learner.h"
 #include "methods.h"
 #include "portfolio.h"
+#include "registry.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
@@ -293,22 +294,22 @@ static void test_config_is_checked(void **state)
 	assert_contains(err.msg, "unknown decoding 'both'; expected one-shot or sequential");
 }
 
-/* Every learned method: as good as its promise, within its budget, the same on any number of threads. */
+/* Every learned method that searches: legal, within its budget, the same on any number of threads. */
 static void test_methods(void **state)
 {
 	(void)state;
-	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler", "hsdag", "berth"};
-	for (size_t m = 0; m < sizeof name / sizeof *name; m++) {
+	for (int32_t m = berth_n_heuristics; m < berth_n_methods(); m++) {
+		const berth_method *method = berth_method_at(m);
 		int32_t *first = NULL;
 		subject x;
+		if (!method->searches)
+			continue;
 		open_zoo(&x, "zoo:random:ops=80:seed=5", "hetero-cluster");
 		for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
 			berth_search s;
 			berth_search_cfg cfg = {.seed = 3, .evaluations = 1700};
-			const berth_method *method;
 			berth_err err;
 			assert_ok(berth_pool_new(threads, &cfg.pool, &err), &err);
-			assert_ok(berth_method_find(name[m], &method, &err), &err);
 			assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 			assert_ok(berth_method_run(method, &s, &x.tmp, &err), &err);
 			berth_pool_free(cfg.pool);
@@ -323,18 +324,18 @@ static void test_methods(void **state)
 	}
 }
 
-/* The methods on a table of their own, each allocation failing in turn; the policy's are tested in
- * test_policy_file and test_train. */
+/* The methods on a table of their own, each allocation failing in turn; those of `policy` and `berth`
+ * are tested in test_policy_file and test_train. */
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char *const name[] = {"cem", "ppo", "reinforce", "post", "doppler", "hsdag"};
 	subject x;
 	open_zoo(&x, "zoo:random:ops=40", "hetero-cluster");
-	for (size_t m = 0; m < sizeof name / sizeof *name; m++) {
-		const berth_method *method;
+	for (int32_t m = berth_n_heuristics; m < berth_n_methods(); m++) {
+		const berth_method *method = berth_method_at(m);
 		berth_status st = BERTH_ENOMEM;
-		assert_ok(berth_method_find(name[m], &method, NULL), NULL);
+		if (!method->searches || method == berth_method_default())
+			continue;
 		for (long k = 0; st != BERTH_OK; k++) {
 			failing_allocator f;
 			berth_arena mem, tmp;
