@@ -2,7 +2,6 @@
 #include "graph_build.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_CUT_S 1e9

@@ -7,9 +7,7 @@
 #include "refine.h"
 #include "system_json.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -7,9 +7,6 @@
 #include "progress.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-
 enum { MOST_PLACEMENTS = 100000 };
 
 typedef struct row {

@@ -7,7 +7,6 @@
 #include "text.h"
 #include "threads.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "ceft.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { STEPS = 400 };
 

@@ -12,7 +12,6 @@
 #include "cost_model.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Items that wait for a device or a bus: sorted by (time since when, index). */
 typedef struct line {

@@ -4,7 +4,6 @@
 #include "constraints.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Runs from a base that is not the caller's, before the caller's is made the base by a full run. */
 enum { MOST_FAR = 4 };

@@ -4,7 +4,6 @@
 #include "sim_state.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { MAX_SNAPSHOTS = 64, MANY_OPS = 20000, SNAPSHOTS_OF_MANY = 16, MAX_COMPARED = 64 };

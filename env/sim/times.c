@@ -1,8 +1,6 @@
 /* See times.h. */
 #include "times.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A name of one of the devices, or of their kinds. */

@@ -4,7 +4,6 @@
 #include "onnx_infer.h"
 #include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

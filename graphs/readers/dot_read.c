@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { DEEPEST = 64, MAX_CROSSED = 32768, NOTHING = 1000 };

@@ -1,7 +1,6 @@
 /* Metadata of GGUF files; see gguf_model.h. Keys of a model begin with the name of its architecture. */
 #include "gguf_model.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Known architectures. Which layers of them attend within a window is a fact of the models; files may say

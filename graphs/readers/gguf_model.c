@@ -3,7 +3,6 @@
 
 #include "text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Names of tensors without ".weight" and ".bias". */

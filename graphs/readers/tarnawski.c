@@ -5,7 +5,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static bool contains(const char *text, size_t size, const char *word)

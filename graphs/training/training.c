@@ -8,7 +8,6 @@
 #include "training_rules.h"
 #include "training_work.h"
 
-#include <math.h>
 #include <string.h>
 
 berth_training_options berth_training_options_default(void)

@@ -8,9 +8,6 @@
 #include "exact.h"
 #include "method.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { MOST = 12 };
 #define TRIES 6e5       /* placements that are tried at most: 12 operators on 3 devices */
 #define ORDER_TRIES 2e5 /* placements times orders, where orders are tried too */

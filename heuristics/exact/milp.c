@@ -8,7 +8,6 @@
 #include "placement_lp.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST = 16 };
 #define NODES 10000

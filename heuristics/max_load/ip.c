@@ -18,7 +18,6 @@
 #include "registry.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_ENTRIES = 40000 };           /* of the model */
 static const int64_t MOVES_AN_ITEM = 100000, MOST_MOVES = 20000000;

@@ -2,7 +2,6 @@
 #include "max_load_lp.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct builder {
 	const berth_max_load *m;

@@ -8,8 +8,6 @@
 #include "timeline.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	EVALUATIONS = 300,

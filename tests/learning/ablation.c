@@ -41,7 +41,7 @@ static const variant variants[] = {
 	{"random weights of the policy", as_it_is, WEIGHTS_RANDOM},
 	{"no policy", no_proposals, WEIGHTS_SHIPPED},
 	{"no edges: policy and learner do not see who gives to whom", no_edges, WEIGHTS_DEAF},
-	{"no seeds", no_portfolio, WEIGHTS_SHIPPED},
+	{"no portfolio", no_portfolio, WEIGHTS_SHIPPED},
 	{"no cross-entropy", no_ce, WEIGHTS_SHIPPED},
 	{"no PPO", no_ppo, WEIGHTS_SHIPPED},
 	{"no grouping", no_grouping, WEIGHTS_SHIPPED},
@@ -153,7 +153,7 @@ void table_ablation(int n_seeds, int64_t evaluations)
 	       "Cost of taking a part of `berth` away or of exchanging it: geometric mean over the six "
 	       "instances above, relative to `berth` as it is, with equal seeds\n"
 	       "[95 %% bootstrap interval]. Within the whole, annealing makes up for much; the agent alone "
-	       "is policy, seeds and learning without annealing.\n\n"
+	       "is policy, portfolio and learning without annealing.\n\n"
 	       "| | within the whole | the agent alone |\n|---|---|---|\n",
 	       (long long)evaluations, n_seeds);
 	for (int v = 1; v < N_VARIANTS; v++) {

@@ -88,7 +88,7 @@ static double run_method(const subject *x, const char *name, uint64_t seed, int6
 	return run_with(x, name, &cfg);
 }
 
-/* The sampler alone: no seeds, no refinement; trained or with its untrained weights. first and last: mean
+/* The sampler alone: no portfolio, no refinement; trained or with its untrained weights. first and last: mean
  * reward of the first and last tenth. */
 static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t evaluations, double *first,
                           double *last)
@@ -154,7 +154,7 @@ static void print_instance(int i)
 static void table_learn(int n_seeds, int64_t evaluations)
 {
 	int disjoint = 0, rising = 0;
-	printf("\n### Learning alone: no seeds, no refinement, %lld evaluations, %d seeds\n\n",
+	printf("\n### Learning alone: no portfolio, no refinement, %lld evaluations, %d seeds\n\n",
 	       (long long)evaluations, n_seeds);
 	printf("Best value in ms: interquartile mean [95 %% bootstrap interval]. Reward: log(best single "
 	       "device / value), mean of the first and the last tenth of the samples.\n\n");

@@ -135,7 +135,7 @@ void table_prior(int n_seeds, int64_t most)
 	printf("\n## What the learned prior is worth\n\n"
 	       "Evaluations until a search is within 2 %% of the best known value (of `berth` and `anneal`, "
 	       "2 seeds of %lld evaluations each), at most %lld, median of\n"
-	       "%d seeds. No heuristic seeds any of them. The prior is the distribution that the first draws "
+	       "%d seeds. None starts from a heuristic. The prior is the distribution that the first draws "
 	       "come from, along a list schedule: the policy that comes\n"
 	       "with berth; untrained weights that decode like HEFT; untrained weights, near uniform.\n\n| "
 	       "instance, search | learned | like HEFT | uniform | learned / uniform |\n"
