@@ -144,7 +144,10 @@ static berth_status read_config(const char *file, const safetensors_file *raw, b
 	double x;
 #define X(type, field, note, initial, least, most)                                           \
 	BERTH_TRY(note_setting(file, raw, note, #field, least, most, &x, err));              \
-	f->cfg.field = (type)x;
+	f->cfg.field = (type)x;                                                              \
+	if ((double)f->cfg.field != x)                                                       \
+		return berth_fail(err, BERTH_EFORMAT, "%s: %s is %g; expected a whole number", file, #field, \
+		                  x);
 #define Y(type, field, note, initial, least, most)
 	BERTH_LEARNER_CFG(X, Y)
 #undef X

@@ -64,3 +64,9 @@ bool berth_cost_model_sums(const berth_cost_model *m)
 {
 	return m->op_seconds != NULL;
 }
+
+bool berth_cost_model_pays(const berth_problem *p, int32_t dev)
+{
+	const berth_cost_model *m = p->s->cost_model;
+	return m->s_per_byte && m->s_per_byte(p, dev) >= 0;
+}

@@ -68,4 +68,7 @@ const char *berth_cost_model_names(bool (*has)(const berth_cost_model *m), char 
 /* Is the throughput the largest plain sum (op_seconds)? */
 bool berth_cost_model_sums(const berth_cost_model *m);
 
+/* Does dev pay for what goes in and out (an accelerator) under p's cost model? */
+bool berth_cost_model_pays(const berth_problem *p, int32_t dev);
+
 #endif

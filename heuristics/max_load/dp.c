@@ -24,7 +24,6 @@
 #include "registry.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_VALUES = 1 << 26, USUAL_STATES = 64 };
 static const int64_t MOST_SETS = INT64_C(400000000);
@@ -73,7 +72,7 @@ static bool alike(const berth_problem *p, int32_t a, int32_t b)
 static bool all_alike(const berth_problem *p, int32_t first, int32_t n, bool acc)
 {
 	for (int32_t v = first; v < first + n; v++)
-		if ((strcmp(p->s->dev_kind[v], "acc") == 0) != acc || !alike(p, first, v))
+		if (berth_cost_model_pays(p, v) != acc || !alike(p, first, v))
 			return false;
 	return true;
 }
@@ -86,7 +85,7 @@ static berth_status find_kinds(dp *d, berth_err *err)
 	const berth_objective *o = &d->s->cfg.objective;
 	char names[256];
 	int32_t n_acc = 0;
-	while (n_acc < p->n_devs && strcmp(y->dev_kind[n_acc], "acc") == 0)
+	while (n_acc < p->n_devs && berth_cost_model_pays(p, n_acc))
 		n_acc++;
 	if (!berth_cost_model_sums(y->cost_model) || p->coupled || !all_alike(p, 0, n_acc, true) ||
 	    !all_alike(p, n_acc, p->n_devs - n_acc, false) || !berth_objective_is(o, BERTH_THROUGHPUT) ||

@@ -22,7 +22,7 @@ static double least_cost(const berth_max_load *m, int32_t tensor)
 {
 	double least = INFINITY;
 	for (int32_t d = 0; d < m->p->n_devs; d++)
-		if (strcmp(m->p->s->dev_kind[d], "acc") == 0)
+		if (berth_cost_model_pays(m->p, d))
 			least = fmin(least, (double)m->p->g->tensor_bytes[tensor] * m->dev_s_per_byte[d]);
 	return least;
 }
@@ -52,7 +52,7 @@ static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *m
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		parent[u] = u;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		n_cpus += strcmp(p->s->dev_kind[d], "acc") != 0;
+		n_cpus += !berth_cost_model_pays(p, d);
 	if (n_cpus <= 1 && n_cpus < p->n_devs)
 		join(m, cut_s, parent);
 	for (int32_t u = 0; u < p->n_colocs; u++)

@@ -2,9 +2,10 @@
  * accelerators. */
 #include "max_load_bound.h"
 
+#include "cost_model.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int longer_first(const void *pa, const void *pb)
 {
@@ -18,7 +19,7 @@ static double bound_to_accelerators(const berth_max_load *m, int32_t item, doubl
 	double least = INFINITY;
 	for (int32_t d = 0; d < m->p->n_devs; d++) {
 		double s = m->item_s[(size_t)item * (size_t)m->p->n_devs + (size_t)d];
-		if (strcmp(m->p->s->dev_kind[d], "acc") == 0)
+		if (berth_cost_model_pays(m->p, d))
 			least = fmin(least, s);
 		else if (s <= upper_s)
 			return -1;
@@ -46,7 +47,7 @@ static berth_status find(const berth_max_load *m, double upper_s, berth_arena *t
 	BERTH_TRY(BERTH_NEW(tmp, length, m->n_items, err));
 	BERTH_TRY(BERTH_NEW(tmp, sum, (size_t)m->n_items + 1, err));
 	for (int32_t d = 0; d < m->p->n_devs; d++)
-		n_acc += strcmp(m->p->s->dev_kind[d], "acc") == 0;
+		n_acc += berth_cost_model_pays(m->p, d);
 	for (int32_t i = 0; i < m->n_items && n_acc; i++) {
 		double least = bound_to_accelerators(m, i, upper_s);
 		if (least >= 0)

@@ -131,6 +131,9 @@ static void test_what_is_refused(void **state)
 	               "features of kind node_in; this berth has");
 	expect_refusal("\"cfg.hidden\":\"1\"", "\"cfg.hidden\":\"2\"", "is not float32");
 	expect_refusal("\"cfg.batch\":\"64\"", "\"cfg.batch\":\"-4\"", "batch is -4");
+	expect_refusal("\"cfg.epochs\":\"4\",\"cfg.lr\":\"0.001\"",
+	               "\"cfg.epochs\":\"3.5\",\"cfg.lr\":\"0.1\"",
+	               "epochs is 3.5; expected a whole number");
 	expect_refusal("\"cfg.sequential\":\"0\"", "\"cfg.sequential\":\"2\"",
 	               "decoding is 2; expected 0 to 1");
 	expect_refusal("\"latency\"", "\"tatency\"", "unknown objective 'tatency'");
