@@ -50,12 +50,13 @@ static int32_t hop_to(const walker *w, int32_t h, int32_t dest)
 	return h;
 }
 
+/* Cost models of their own tell no hops: a tensor then counts as there when it is made, and what it takes as
+ * waiting for the device. */
 static int64_t arrival(const walker *w, int32_t tensor, int32_t dev)
 {
 	int32_t producer = w->p->g->tensor_producer[tensor];
-	if (w->t->op_dev[producer] == dev)
-		return w->t->end_ns[producer];
-	return w->t->hops[hop_to(w, w->tensor_hop[tensor], dev)].end_ns;
+	int32_t h = w->t->op_dev[producer] == dev ? -1 : hop_to(w, w->tensor_hop[tensor], dev);
+	return h < 0 ? w->t->end_ns[producer] : w->t->hops[h].end_ns;
 }
 
 /* Time of the tensor's way to dest, hop by hop backwards. */
