@@ -169,14 +169,10 @@ berth_status berth_json_keys(const berth_json *at, const char *const *known, ber
 	while (known[n])
 		n++;
 	for (const cJSON *m = at->item->child; m; m = m->next) {
-		int32_t i = 0;
-		while (i < n && strcmp(known[i], m->string) != 0)
-			i++;
-		if (i == n) {
-			char hint[96];
-			return berth_json_fail(at, err, "unknown key '%.60s'%s", m->string,
-			                       berth_text_suggest(hint, sizeof hint, m->string, known, n));
-		}
+		int32_t i;
+		berth_err why;
+		if (berth_text_find(known, n, m->string, "key", "", &i, &why) != BERTH_OK)
+			return berth_json_fail(at, err, "%s", why.msg);
 		if (seen >> i & 1)
 			return berth_json_fail(at, err, "key '%s' stands twice", m->string);
 		seen |= UINT64_C(1) << i;

@@ -55,6 +55,23 @@ char *berth_text_suggest(char *buf, size_t size, const char *word, const char *c
 	return buf;
 }
 
+berth_status berth_text_find(const char *const *names, int32_t n, const char *word, const char *what,
+                             const char *tail, int32_t *at, berth_err *err)
+{
+	char hint[96], known[256] = "";
+	size_t len = 0;
+	for (int32_t i = 0; i < n; i++)
+		if (strcmp(names[i], word) == 0) {
+			*at = i;
+			return BERTH_OK;
+		}
+	for (int32_t i = 0; !tail && i < n && len < sizeof known; i++)
+		len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i ? ", " : "; known: ",
+		                        names[i]);
+	return berth_fail(err, BERTH_EINVAL, "unknown %s '%.60s'%s%s", what, word,
+	                  berth_text_suggest(hint, sizeof hint, word, names, n), tail ? tail : known);
+}
+
 bool berth_text_is(const char *data, size_t size)
 {
 	for (size_t i = 0; i < size && i < 256; i++) {

@@ -17,6 +17,11 @@ const char *berth_text_nearest(const char *word, const char *const *list, int32_
 /* Append " (did you mean 'X'?)" or "" to buf, from berth_text_nearest. Returns buf. */
 char *berth_text_suggest(char *buf, size_t size, const char *word, const char *const *list, int32_t n);
 
+/* Where word stands among names[n]: *at. Fails: BERTH_EINVAL, "unknown WHAT 'WORD' (did you mean 'X'?)" and
+ * then the tail, such as "; 'berth zoo' lists them". A tail of NULL lists the names: "; known: A, B". */
+berth_status berth_text_find(const char *const *names, int32_t n, const char *word, const char *what,
+                             const char *tail, int32_t *at, berth_err *err);
+
 /* Is data[size] text, by its first 256 bytes? Text has no control characters but tabs and ends of lines. */
 bool berth_text_is(const char *data, size_t size);
 

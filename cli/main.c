@@ -24,16 +24,12 @@ static void print_help(void)
 static const cli_verb *find_verb(const char *name, berth_err *err)
 {
 	const char *names[32];
-	char hint[96];
-	int32_t n = 0;
-	for (const cli_verb *const *v = cli_verbs; *v; v++) {
-		if (strcmp((*v)->name, name) == 0)
-			return *v;
+	int32_t n = 0, at;
+	for (const cli_verb *const *v = cli_verbs; *v; v++)
 		names[n++] = (*v)->name;
-	}
-	berth_fail(err, BERTH_EINVAL, "unknown verb '%.60s'%s; 'berth --help' lists them", name,
-	           berth_text_suggest(hint, sizeof hint, name, names, n));
-	return NULL;
+	return berth_text_find(names, n, name, "verb", "; 'berth --help' lists them", &at, err) == BERTH_OK
+	               ? cli_verbs[at]
+	               : NULL;
 }
 
 static berth_status run_verb(int argc, char **argv, berth_err *err)

@@ -53,17 +53,12 @@ berth_status berth_method_find(const char *name, const berth_method **out, berth
 {
 	enum { MOST = 64 };
 	const char *names[MOST];
-	char hint[96];
-	int32_t n = 0;
-	const berth_method *m = find(name);
-	if (m) {
-		*out = m;
-		return BERTH_OK;
-	}
+	int32_t n = 0, at;
 	for (; n < berth_n_methods() && n < MOST; n++)
 		names[n] = berth_method_at(n)->name;
-	return berth_fail(err, BERTH_EINVAL, "unknown method '%.60s'%s; 'berth methods' lists them", name,
-	                  berth_text_suggest(hint, sizeof hint, name, names, n));
+	BERTH_TRY(berth_text_find(names, n, name, "method", "; 'berth methods' lists them", &at, err));
+	*out = berth_method_at(at);
+	return BERTH_OK;
 }
 
 const berth_method *berth_method_default(void)

@@ -1,7 +1,7 @@
 /* The settings of learning; see learner_cfg.h. */
 #include "learner_cfg.h"
 
-#include <string.h>
+#include "text.h"
 
 static const char *const names[] = {
 #define X(constant, operations, name) name,
@@ -16,16 +16,10 @@ const char *berth_decoding_name(berth_decoding decoding)
 
 berth_status berth_decoding_parse(const char *name, berth_decoding *out, berth_err *err)
 {
-	for (int k = 0; k < BERTH_N_DECODINGS; k++)
-		if (strcmp(name, names[k]) == 0) {
-			*out = (berth_decoding)k;
-			return BERTH_OK;
-		}
-#define X(constant, operations, known) " or " known
-	static const char known_names[] = BERTH_DECODINGS(X);
-#undef X
-	return berth_fail(err, BERTH_EINVAL, "unknown decoding '%.40s'; expected %s", name,
-	                  known_names + sizeof " or " - 1);
+	int32_t at;
+	BERTH_TRY(berth_text_find(names, BERTH_N_DECODINGS, name, "decoding", NULL, &at, err));
+	*out = (berth_decoding)at;
+	return BERTH_OK;
 }
 
 berth_learner_cfg berth_learner_cfg_default(void)

@@ -31,17 +31,10 @@ typedef struct state {
 
 /* The word's place in names[n]. */
 static berth_status choose_word(const char *what, const char *word, const char *const *names, int32_t n,
-                                int *at, berth_err *err)
+                                int32_t *at, berth_err *err)
 {
-	char hint[96], known[96] = "";
-	for (*at = 0; *at < n; ++*at)
-		if (strcmp(names[*at], word) == 0)
-			return BERTH_OK;
-	for (int32_t i = 0; i < n; i++)
-		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
-		         names[i]);
-	return berth_fail(err, BERTH_EINVAL, "compare: unknown %s '%.20s'%s; known: %s", what, word,
-	                  berth_text_suggest(hint, sizeof hint, word, names, n), known);
+	berth_status st = berth_text_find(names, n, word, what, NULL, at, err);
+	return st == BERTH_OK ? st : berth_fail_in(err, st, "compare: ");
 }
 
 static berth_status parse_output(const cli *c, args *a, berth_err *err)
@@ -49,7 +42,7 @@ static berth_status parse_output(const cli *c, args *a, berth_err *err)
 	static const char *const formats[] = {"text", "csv", "markdown", "json"}, *const tables[] = {
 											  "rows", "instances",
 											  "methods"};
-	int format, table = -1;
+	int32_t format, table = -1;
 	if (c->json && a->format && strcmp(a->format, "json") != 0)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare: --json and --format %.20s contradict each other", a->format);

@@ -4,8 +4,6 @@
 #include "file.h"
 #include "text.h"
 
-#include <stdio.h>
-#include <string.h>
 
 #define ENTRY(name) &berth_export_##name,
 
@@ -17,18 +15,12 @@ const int32_t berth_n_exporters = N_EXPORTERS;
 berth_status berth_exporter_find(const char *name, const berth_exporter **out, berth_err *err)
 {
 	const char *known[N_EXPORTERS];
-	char hint[96], list[160] = "";
-	for (int i = 0; i < N_EXPORTERS; i++) {
-		size_t n = strlen(list);
+	int32_t at;
+	for (int i = 0; i < N_EXPORTERS; i++)
 		known[i] = berth_exporters[i]->name;
-		snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", known[i]);
-		if (strcmp(name, known[i]) == 0) {
-			*out = berth_exporters[i];
-			return BERTH_OK;
-		}
-	}
-	return berth_fail(err, BERTH_EINVAL, "unknown export '%.60s'%s; known: %s", name,
-	                  berth_text_suggest(hint, sizeof hint, name, known, N_EXPORTERS), list);
+	BERTH_TRY(berth_text_find(known, N_EXPORTERS, name, "export", NULL, &at, err));
+	*out = berth_exporters[at];
+	return BERTH_OK;
 }
 
 static bool has(const berth_export_source *x, berth_export_needs needs)

@@ -4,7 +4,6 @@
 #include "text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto;
 
@@ -32,17 +31,15 @@ enum { N_MODELS = sizeof models / sizeof *models };
 berth_status berth_cost_model_find(const char *name, const berth_cost_model **out, berth_err *err)
 {
 	const char *names[N_MODELS];
-	char hint[96], all[256];
-	for (int i = 0; i < N_MODELS; i++) {
+	char all[256], tail[280];
+	int32_t at;
+	for (int i = 0; i < N_MODELS; i++)
 		names[i] = models[i]->name;
-		if (strcmp(name, names[i]) == 0) {
-			*out = models[i];
-			return BERTH_OK;
-		}
-	}
-	return berth_fail(err, BERTH_EFORMAT, "unknown cost model '%.60s'%s; expected %s", name,
-	                  berth_text_suggest(hint, sizeof hint, name, names, N_MODELS),
-	                  berth_cost_model_names(NULL, all, sizeof all));
+	snprintf(tail, sizeof tail, "; expected %s", berth_cost_model_names(NULL, all, sizeof all));
+	if (berth_text_find(names, N_MODELS, name, "cost model", tail, &at, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EFORMAT, "%s", "");
+	*out = models[at];
+	return BERTH_OK;
 }
 
 const char *berth_cost_model_names(bool (*has)(const berth_cost_model *m), char *buf, size_t size)

@@ -302,37 +302,41 @@ static berth_status read_links(const berth_json *doc, reader *r, berth_err *err)
 	return BERTH_OK;
 }
 
+/* berth_text_find for the value of a key: messages tell where it stands. */
+static berth_status find_word(const berth_json *doc, const char *key, const char *const *names, int32_t n,
+                              const char *word, const char *what, const char *tail, int32_t *at,
+                              berth_err *err)
+{
+	berth_json v = berth_json_get(doc, key);
+	berth_err why;
+	return berth_text_find(names, n, word, what, tail, at, &why) == BERTH_OK
+	               ? BERTH_OK
+	               : berth_json_fail(&v, err, "%s", why.msg);
+}
+
 static berth_status read_order(const berth_json *doc, berth_order *order, berth_err *err)
 {
 	static const char *const name[] = {"priority", "fifo", "program", "given"};
 	const char *word = name[0];
-	char hint[64];
-	berth_json v = berth_json_get(doc, "order");
+	int32_t at;
 	BERTH_TRY(berth_json_string(doc, "order", false, &word, err));
-	for (int i = 0; i < 4; i++)
-		if (strcmp(word, name[i]) == 0) {
-			*order = (berth_order)i;
-			return BERTH_OK;
-		}
-	return berth_json_fail(&v, err, "unknown order '%.60s'%s; expected priority, fifo, program or given",
-	                       word, berth_text_suggest(hint, sizeof hint, word, name, 4));
+	BERTH_TRY(find_word(doc, "order", name, 4, word, "order",
+	                    "; expected priority, fifo, program or given", &at, err));
+	*order = (berth_order)at;
+	return BERTH_OK;
 }
 
 static berth_status read_channel_order(const berth_json *doc, berth_channel_order *out, berth_err *err)
 {
-	const char *word = NULL, *names[BERTH_N_CHANNEL_ORDERS];
-	char hint[96];
-	berth_json v = berth_json_get(doc, "channel_order");
+	const char *names[BERTH_N_CHANNEL_ORDERS], *word = berth_channel_order_name(BERTH_CHANNELS_REQUEST);
+	int32_t at;
 	BERTH_TRY(berth_json_string(doc, "channel_order", false, &word, err));
-	for (int i = 0; i < BERTH_N_CHANNEL_ORDERS; i++) {
+	for (int i = 0; i < BERTH_N_CHANNEL_ORDERS; i++)
 		names[i] = berth_channel_order_name((berth_channel_order)i);
-		if (!word || strcmp(word, names[i]) == 0) {
-			*out = (berth_channel_order)i;
-			return BERTH_OK;
-		}
-	}
-	return berth_json_fail(&v, err, "unknown channel order '%.60s'%s; expected request or program", word,
-	                       berth_text_suggest(hint, sizeof hint, word, names, BERTH_N_CHANNEL_ORDERS));
+	BERTH_TRY(find_word(doc, "channel_order", names, BERTH_N_CHANNEL_ORDERS, word, "channel order",
+	                    "; expected request or program", &at, err));
+	*out = (berth_channel_order)at;
+	return BERTH_OK;
 }
 
 static berth_status read_contention_free(const berth_json *doc, const char *word, berth_system *s,

@@ -87,13 +87,11 @@ static berth_status set_slots(const change *c, int32_t *field, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status fail_key(const change *c, const char *const *keys, int32_t n, berth_err *err)
+/* The key's place in keys[n]. */
+static berth_status find_key(const change *c, const char *const *keys, int32_t n, int32_t *at, berth_err *err)
 {
-	char hint[96], known[128] = "";
-	for (int32_t i = 0; i < n; i++)
-		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", keys[i]);
-	return berth_fail(err, BERTH_EINVAL, "'%.80s': unknown key '%.40s'%s; known: %s", c->what, c->key,
-	                  berth_text_suggest(hint, sizeof hint, c->key, keys, n), known);
+	berth_status st = berth_text_find(keys, n, c->key, "key", NULL, at, err);
+	return st == BERTH_OK ? st : berth_fail_in(err, st, "'%.80s': ", c->what);
 }
 
 static berth_status set_device(berth_system *s, int32_t d, const change *c, berth_err *err)
@@ -107,7 +105,7 @@ static berth_status set_device(berth_system *s, int32_t d, const change *c, bert
 	if (strcmp(key, "memory_margin") == 0) return set_double(c, &s->dev_memory_margin[d], err);
 	if (strcmp(key, "memory_bytes") == 0) return set_memory(c, &s->dev_memory_bytes[d], err);
 	if (strcmp(key, "slots") == 0) return set_slots(c, &s->dev_slots[d], err);
-	return fail_key(c, dev_keys, N_DEV_KEYS, err);
+	return find_key(c, dev_keys, N_DEV_KEYS, &(int32_t){0}, err);
 }
 
 static berth_status set_link(berth_system *s, int32_t l, const change *c, berth_err *err)
@@ -115,7 +113,7 @@ static berth_status set_link(berth_system *s, int32_t l, const change *c, berth_
 	if (strcmp(c->key, "latency_s") == 0) return set_double(c, &s->link_latency_s[l], err);
 	if (strcmp(c->key, "bandwidth") == 0) return set_double(c, &s->link_bandwidth[l], err);
 	if (strcmp(c->key, "joules_per_byte") == 0) return set_double(c, &s->link_joules_per_byte[l], err);
-	return fail_key(c, link_keys, N_LINK_KEYS, err);
+	return find_key(c, link_keys, N_LINK_KEYS, &(int32_t){0}, err);
 }
 
 static const char *link_name(const berth_system *s, int32_t l, const char *between, berth_arena *tmp)

@@ -151,16 +151,14 @@ berth_status berth_system_builtin(const char *name, berth_arena *mem, berth_aren
                                   berth_err *err)
 {
 	const char *names[N_ROWS];
-	char hint[96], word[BERTH_SPEC_WORD];
+	char word[BERTH_SPEC_WORD];
+	int32_t at;
 	const char *rest = berth_spec_name(name, word);
 	if (strcmp(word, rows[N_TEXTS].name) == 0)
 		return berth_system_random(name, rest, mem, tmp, out, err);
-	for (int32_t i = 0; i < N_ROWS; i++) {
+	for (int32_t i = 0; i < N_ROWS; i++)
 		names[i] = rows[i].name;
-		if (i < N_TEXTS && strcmp(name, names[i]) == 0)
-			return berth_system_parse_json(name, texts[i], strlen(texts[i]), mem, tmp, out, err);
-	}
-	return berth_fail(err, BERTH_EINVAL,
-	                  "no built-in system is called '%.60s'%s; 'berth systems' lists them", name,
-	                  berth_text_suggest(hint, sizeof hint, name, names, N_ROWS));
+	BERTH_TRY(berth_text_find(names, N_ROWS, name, "built-in system", "; 'berth systems' lists them", &at,
+	                          err));
+	return berth_system_parse_json(name, texts[at], strlen(texts[at]), mem, tmp, out, err);
 }

@@ -127,18 +127,12 @@ static const char *limit_sign(berth_metric m)
 berth_status berth_metric_parse(const char *name, berth_metric *out, berth_err *err)
 {
 	const char *known[BERTH_N_METRICS];
-	char hint[96], list[160] = "";
-	for (int m = 0; m < BERTH_N_METRICS; m++) {
-		size_t n = strlen(list);
+	int32_t at;
+	for (int m = 0; m < BERTH_N_METRICS; m++)
 		known[m] = berth_metrics[m].name;
-		snprintf(list + n, sizeof list - n, "%s%s", m ? ", " : "", known[m]);
-		if (strcmp(name, known[m]) == 0) {
-			*out = (berth_metric)m;
-			return BERTH_OK;
-		}
-	}
-	return berth_fail(err, BERTH_EINVAL, "unknown objective '%.60s'%s; known: %s", name,
-	                  berth_text_suggest(hint, sizeof hint, name, known, BERTH_N_METRICS), list);
+	BERTH_TRY(berth_text_find(known, BERTH_N_METRICS, name, "objective", NULL, &at, err));
+	*out = (berth_metric)at;
+	return BERTH_OK;
 }
 
 berth_status berth_metric_check(berth_metric m, const berth_problem *p, berth_err *err)

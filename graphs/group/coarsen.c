@@ -32,16 +32,12 @@ const berth_grouper *berth_grouper_list(int32_t *n)
 berth_status berth_grouper_find(const char *name, const berth_grouper **out, berth_err *err)
 {
 	const char *names[N_GROUPERS];
-	char hint[128];
-	for (int32_t i = 0; i < N_GROUPERS; i++) {
+	int32_t at;
+	for (int32_t i = 0; i < N_GROUPERS; i++)
 		names[i] = groupers[i].name;
-		if (strcmp(names[i], name) == 0) {
-			*out = &groupers[i];
-			return BERTH_OK;
-		}
-	}
-	return berth_fail(err, BERTH_EINVAL, "unknown grouper '%.60s'%s", name,
-	                  berth_text_suggest(hint, sizeof hint, name, names, N_GROUPERS));
+	BERTH_TRY(berth_text_find(names, N_GROUPERS, name, "grouper", "", &at, err));
+	*out = &groupers[at];
+	return BERTH_OK;
 }
 
 berth_coarsen_cfg berth_coarsen_cfg_default(int32_t target)

@@ -189,16 +189,13 @@ static berth_status find_model(const char *spec, const char *name, const berth_z
                                berth_err *err)
 {
 	const char *names[N_MODELS];
-	char hint[128];
-	for (int32_t i = 0; i < N_MODELS; i++) {
+	int32_t at;
+	for (int32_t i = 0; i < N_MODELS; i++)
 		names[i] = models[i].name;
-		if (strcmp(names[i], name) == 0) {
-			*out = &models[i];
-			return BERTH_OK;
-		}
-	}
-	return berth_fail(err, BERTH_EINVAL, "%s: unknown model '%s'%s; 'berth zoo' lists them", spec, name,
-	                  berth_text_suggest(hint, sizeof hint, name, names, N_MODELS));
+	if (berth_text_find(names, N_MODELS, name, "model", "; 'berth zoo' lists them", &at, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EINVAL, "%s: ", spec);
+	*out = &models[at];
+	return BERTH_OK;
 }
 
 static berth_spec_table table_of(const berth_zoo_model *m)

@@ -68,6 +68,17 @@ static void test_text(void **state)
 	assert_null(berth_text_nearest("zzzzzz", list, 3));
 	assert_string_equal(berth_text_suggest(hint, sizeof hint, "macc", list, 3),
 	                    " (did you mean 'macs'?)");
+	berth_err err;
+	int32_t at = -1;
+	assert_int_equal(berth_text_find(list, 3, "macs", "key", NULL, &at, &err), BERTH_OK);
+	assert_int_equal(at, 1);
+	assert_int_equal(berth_text_find(list, 3, "flop", "key", NULL, &at, &err), BERTH_EINVAL);
+	assert_string_equal(err.msg,
+	                    "unknown key 'flop' (did you mean 'flops'?); known: flops, macs, read_bytes");
+	assert_int_equal(berth_text_find(list, 3, "zzzzzz", "key", "; see there", &at, NULL), BERTH_EINVAL);
+	assert_int_equal(berth_text_find(list, 3, "zzzzzz", "key", "; see there", &at, &err), BERTH_EINVAL);
+	assert_string_equal(err.msg, "unknown key 'zzzzzz'; see there");
+	assert_int_equal(at, 1); /* untouched by failures */
 	static const struct { double x; const char *text; } numbers[] = {
 		{0, "0"}, {-0.0, "0"}, {1e15, "1000000000000000"}, {0.1, "0.1"},
 		{1.0 / 3, "0.3333333333333333"}, {1e300, "1e+300"}, {-2.5, "-2.5"},

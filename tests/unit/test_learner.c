@@ -291,7 +291,7 @@ static void test_config_is_checked(void **state)
 		assert_int_equal(c.decoding, k);
 	}
 	assert_int_equal(berth_decoding_parse("both", &c.decoding, &err), BERTH_EINVAL);
-	assert_contains(err.msg, "unknown decoding 'both'; expected one-shot or sequential");
+	assert_contains(err.msg, "unknown decoding 'both'; known: one-shot, sequential");
 }
 
 /* Every learned method that searches: legal, within its budget, the same on any number of threads. */
