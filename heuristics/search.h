@@ -39,6 +39,9 @@ typedef struct berth_search_cfg {
 	/* a trained policy, for the methods that use one; opaque here */
 	const struct berth_policy_file *policy;
 	int64_t nodes;              /* limit of the exact methods' search trees; 0: their own default */
+	/* [n_ops] A placement to start from, and the order that comes with it; NULL: none. The answer is no
+	 * worse. One that breaks colocation, or stands where it may not, is not looked at. */
+	const int32_t *start_dev, *start_order;
 } berth_search_cfg;
 
 /* The configuration that a user starts from: latency, seed 1, 10000 evaluations, one thread. */

@@ -33,6 +33,16 @@ static const char *status_of(const berth_solution *r)
 	return r->proof == BERTH_PROOF_LIMIT ? "limit" : "feasible";
 }
 
+/* Can a search be offered the placement: colocation groups together, on devices that are legal for them? */
+static bool may_start(const berth_problem *p, const int32_t *op_dev)
+{
+	for (int32_t op = 0; op_dev && op < p->n_ops; op++)
+		if (!berth_op_legal(p, op, op_dev[op]) ||
+		    op_dev[op] != op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]])
+			return false;
+	return op_dev != NULL;
+}
+
 static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp,
                            berth_err *err)
 {
@@ -40,6 +50,8 @@ static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth
 	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
 	BERTH_TRY(berth_search_new(r->p, cfg, mem, s, err));
 	s->bound = r->lower_bound;
+	if (may_start(r->p, cfg->start_dev))
+		berth_search_offer(s, cfg->start_dev, cfg->start_order);
 	BERTH_TRY(berth_method_run(r->method, s, tmp, err));
 	take_answer(r, s);
 	r->interrupted = cfg->cancel && atomic_load(cfg->cancel);

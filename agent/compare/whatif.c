@@ -14,20 +14,6 @@ typedef struct asker {
 	berth_arena *mem, *tmp;
 } asker;
 
-static berth_status apply(berth_system *s, const char *changes, berth_arena *tmp, berth_err *err)
-{
-	for (const char *at = changes; *at;) {
-		size_t n = strcspn(at, ",");
-		char *one = berth_arena_strndup(tmp, at, n);
-		if (!one)
-			return berth_nomem(err);
-		BERTH_TRY(berth_system_set(s, one, tmp, err));
-		at += n + (at[n] == ',');
-	}
-	berth_status st = berth_system_check(s, tmp, err);
-	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "after '%.80s': ", changes) : st;
-}
-
 static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *err)
 {
 	berth_timeline t;
@@ -39,20 +25,11 @@ static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *er
 	return BERTH_OK;
 }
 
-/* The placement that keeps colocation and legal devices can be offered to a search. */
-static bool is_legal(const berth_problem *p, const int32_t *op_dev)
+static berth_status solve(const asker *a, const berth_bounds *bounds, const berth_whatif_row *row,
+                          berth_whatif_side *side, berth_err *err)
 {
-	for (int32_t op = 0; op < p->n_ops; op++)
-		if (!berth_op_legal(p, op, op_dev[op]) ||
-		    op_dev[op] != op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]])
-			return false;
-	return true;
-}
-
-static berth_status solve(const asker *a, const berth_whatif_row *row, berth_whatif_side *side,
-                          berth_err *err)
-{
-	berth_search *s;
+	berth_search_cfg cfg = a->cfg->search;
+	berth_solution r;
 	*side = (berth_whatif_side){.v.value = NAN};
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		side->v.metric[m] = NAN;
@@ -60,19 +37,17 @@ static berth_status solve(const asker *a, const berth_whatif_row *row, berth_wha
 		side->broken = "no placement keeps the rules";
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(a->mem, s, 1, err));
-	BERTH_TRY(berth_search_new(&a->p, &a->cfg->search, a->mem, s, err));
-	s->bound = row->lower_bound;
-	if (is_legal(&a->p, row->same.op_dev))
-		berth_search_offer(s, row->same.op_dev, row->same.order);
-	BERTH_TRY(berth_method_run(a->cfg->method, s, a->tmp, err));
-	side->evaluations = s->evaluations;
-	if (!isfinite(s->best.excess)) {
+	cfg.start_dev = row->same.op_dev;
+	cfg.start_order = row->same.order;
+	berth_status st = berth_solve(&a->p, bounds, a->cfg->method, &cfg, a->mem, a->tmp, &r, err);
+	if (st == BERTH_ELIMIT) {
 		side->broken = "no placement was found";
 		return BERTH_OK;
 	}
-	side->op_dev = s->best_dev;
-	side->order = berth_search_order(s);
+	BERTH_TRY(st);
+	side->evaluations = r.evaluations;
+	side->op_dev = r.op_dev;
+	side->order = r.op_order;
 	return judge(a, side, err);
 }
 
@@ -82,14 +57,14 @@ static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, 
 	berth_bounds bounds;
 	*row = (berth_whatif_row){.same = {.op_dev = op_dev, .order = order, .evaluations = 1}};
 	BERTH_TRY(berth_system_clone(s, a->mem, &row->s, err));
-	BERTH_TRY(apply(&row->s, changes ? changes : "", a->tmp, err));
+	BERTH_TRY(berth_system_set_all(&row->s, changes ? changes : "", a->tmp, err));
 	BERTH_TRY(berth_problem_new(a->g, &row->s, a->mem, a->tmp, &a->p, err));
 	BERTH_TRY(berth_objective_check(&a->cfg->search.objective, &a->p, err));
 	BERTH_TRY(berth_bounds_new(&a->p, a->tmp, &bounds, err));
 	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &a->cfg->search.objective, a->tmp, &row->lower_bound,
 	                                 err));
 	BERTH_TRY(judge(a, &row->same, err));
-	return solve(a, row, &row->anew, err);
+	return solve(a, &bounds, row, &row->anew, err);
 }
 
 berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev,

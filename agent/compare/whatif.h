@@ -3,8 +3,7 @@
 #define BERTH_WHATIF_H
 
 #include "check.h"
-#include "methods.h"
-#include "placement.h"
+#include "solve.h"
 
 typedef struct berth_whatif_cfg {
 	const berth_method *method; /* that solves anew; it starts from the placement */
