@@ -114,6 +114,8 @@ berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int6
 /* The same with a tensor of the edge's own, which is named like the consumer. */
 berth_status berth_builder_own_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes,
                                     berth_err *err);
+/* Operators so far. */
+int32_t berth_builder_ops(const berth_builder *b);
 /* Edges so far, numbered in the order in which they came; bytes and tensor of one anew (own: as of
  * berth_builder_own_edge). */
 int32_t berth_builder_edges(const berth_builder *b);
