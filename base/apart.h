@@ -1,5 +1,5 @@
-/* Work in a process of its own: for libraries that keep global state, install signal handlers, print, or end
- * the process that they run in. */
+/* Work in a process of its own: for libraries that keep global state, install signal handlers, print, hang,
+ * or end the process that they run in. */
 #ifndef BERTH_APART_H
 #define BERTH_APART_H
 
@@ -20,5 +20,12 @@ typedef struct berth_apart_block {
  * were), BERTH_EIO (no process). */
 berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
                          const berth_apart_block *blocks, bool *answered, berth_err *err);
+
+/* The same, for limit_s seconds at most: then the child is killed. A child that the kernel keeps in spite of
+ * that is left behind. *how tells what came of it. */
+typedef enum berth_apart_end { BERTH_APART_ANSWERED, BERTH_APART_ENDED, BERTH_APART_LATE } berth_apart_end;
+berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
+                                int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
+                                berth_err *err);
 
 #endif

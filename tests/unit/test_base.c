@@ -263,6 +263,8 @@ typedef struct far_work {
 static berth_status squares(void *ctx, berth_err *err)
 {
 	far_work *w = ctx;
+	if (w->n == INT32_MIN)
+		pause();
 	if (w->n < 0)
 		abort();
 	if (w->n == 0)
@@ -290,6 +292,16 @@ static void test_apart(void **state)
 	w.n = -1;
 	assert_ok(berth_apart(squares, &w, 2, blocks, &answered, &err), &err);
 	assert_false(answered);
+	berth_apart_end how = BERTH_APART_ANSWERED;
+	w.n = INT32_MIN;
+	assert_ok(berth_apart_within(0.05, squares, &w, 2, blocks, &how, &err), &err);
+	assert_int_equal(how, BERTH_APART_LATE);
+	w.n = -1;
+	assert_ok(berth_apart_within(600, squares, &w, 2, blocks, &how, &err), &err);
+	assert_int_equal(how, BERTH_APART_ENDED);
+	w.n = N;
+	assert_ok(berth_apart_within(600, squares, &w, 2, blocks, &how, &err), &err);
+	assert_int_equal(how, BERTH_APART_ANSWERED);
 	free(w.square);
 }
 
