@@ -17,6 +17,7 @@ typedef struct cli {
 	bool json;             /* --json: one document on standard output and nothing else there */
 	bool quiet;            /* --quiet: errors only, and no text on standard output */
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
+	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */
 	bool help;             /* --help was asked for and printed: nothing else is to be done */
 	int n_args;            /* what is left beside the options */
 	char **args;

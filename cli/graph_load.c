@@ -1,6 +1,7 @@
 /* See graph_load.h. */
 #include "graph_load.h"
 
+#include "graph_rules.h"
 #include "print.h"
 
 static void warn(const cli *c, const char *spec, const berth_read_report *r)
@@ -24,6 +25,13 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read
 	return BERTH_OK;
 }
 
+static berth_status add_rules(cli *c, const berth_system *s, berth_graph *g, berth_err *err)
+{
+	berth_rule_texts r = {c->pin.text, c->forbid.text, c->colocate.text,
+	                      c->pin.n,    c->forbid.n,    c->colocate.n};
+	return berth_graph_add_rules(&r, s, &c->mem, &c->tmp, g, err);
+}
+
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
                                berth_read_report *report, berth_err *err)
 {
@@ -33,7 +41,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	warn(c, graph, &r);
 	if (report)
 		*report = r;
-	return BERTH_OK;
+	return add_rules(c, s, g, err);
 }
 
 berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, const berth_system *s,

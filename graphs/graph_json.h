@@ -17,7 +17,7 @@ extern const berth_format berth_format_json; /* any text */
 berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text,
                                     size_t *len, berth_err *err);
 
-/* SHA-256 of the canonical JSON without line breaks. */
+/* SHA-256 of the canonical JSON without line breaks, of g->plain where it has one. */
 berth_status berth_graph_sha256(const berth_graph *g, berth_arena *tmp, char hex[65], berth_err *err);
 
 #endif

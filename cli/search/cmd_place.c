@@ -267,6 +267,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most (default 64)"},
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
+		CLI_RULES(c),
 		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, 1, err));

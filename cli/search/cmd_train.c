@@ -302,6 +302,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "go on from POLICY, if it is there, to the same bits"},
 		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
 		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
+		CLI_RULES(c),
 		CLI_DIM(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 1, -1, err));

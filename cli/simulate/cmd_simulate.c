@@ -249,6 +249,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"method", 0, CLI_TEXT, &a.method, "M",
 		 "method that solves changed machines anew (default anneal)"},
 		CLI_BUDGET(&a.budget),
+		CLI_RULES(c),
 		CLI_DIM(c),
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;
