@@ -4,13 +4,15 @@
 #include "constraints.h"
 #include "constraints_mend.h"
 #include "cost_model.h"
+#include "pool_tables.h"
 #include "routes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TOTAL_NS 0x1p60 /* of all operators and transfers together: no sum of a simulation can overflow */
+/* Of all operators, transfers and loads of pools together: no sum of a simulation can overflow. */
+#define MAX_TOTAL_NS 0x1p60
 
 static bool same(const char *a, const char *b)
 {
@@ -337,7 +339,8 @@ static berth_status input_positions(berth_problem *p, berth_arena *mem, berth_ar
 	return BERTH_OK;
 }
 
-/* Everything the graph could hold at once, against the smallest memory. */
+/* Everything the graph could hold at once on each device, against the smallest memories of devices and
+ * pools. */
 static bool fits_everywhere(const berth_problem *p)
 {
 	const berth_graph *g = p->g;
@@ -352,6 +355,13 @@ static bool fits_everywhere(const berth_problem *p)
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (p->dev_limit_bytes[d] >= 0 && p->dev_limit_bytes[d] < least)
 			least = p->dev_limit_bytes[d];
+	for (int32_t i = 0; i < p->n_pools; i++) {
+		int64_t n_members = 0;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			n_members += p->s->dev_pool[d] == i;
+		if (p->s->pool_bytes[i] >= 0 && p->s->pool_bytes[i] / n_members < least)
+			least = p->s->pool_bytes[i] / n_members;
+	}
 	return all <= least;
 }
 
@@ -365,6 +375,7 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 	BERTH_TRY(hop_times(p, mem, err));
 	/* classes by size: neighbours mostly take the same routes */
 	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err));
+	BERTH_TRY(berth_pool_tables(p, mem, tmp, &total, err));
 	BERTH_TRY(mean_transfers(p, mem, total, err));
 	BERTH_TRY(priorities(p, mem, tmp, err));
 	return input_positions(p, mem, tmp, err);

@@ -56,9 +56,25 @@ typedef struct berth_problem {
 	int32_t *prio_op;    /* [n_ops] operators, largest rank first; ties by topological index */
 	int32_t *op_prio;    /* [n_ops] its inverse */
 
+	/* Memory pools, where the system has some; else n_pools is 0 and the tables are NULL. Traffic of an
+	 * operator is read_bytes + write_bytes, through the pool of its device. That of a hop is its bytes,
+	 * through the pools of both ends of its link; where both are one pool, twice. A piece (operator or
+	 * hop) of 0 ns takes no part in pools: all its figures are 0. */
+	int32_t n_pools;
+	double *pool_rate;  /* [n_pools] bandwidth, bytes/ns */
+	int32_t *link_pool; /* [n_links][2] where hops count: pool of `from`, of `to`; -1: none.
+	                     * One pool at both ends stands in the first place only. */
+	/* Demand: bytes/ns that it asks of the pool when it runs alone, traffic / time; 0: takes no part. */
+	double *op_dev_demand;     /* [n_ops][n_devs] at most the pool's rate: a measured time is believed */
+	double *class_link_demand; /* [n_classes][n_links] of a hop, in each of its pools; no limit */
+	/* Load: the time that traffic takes at the pool's whole rate, whole ns rounded down. That of an
+	 * operator, [n_ops][n_devs], is at most its time. */
+	int64_t *op_dev_pool_ns;
+	int64_t *class_link_pool_ns; /* [n_classes][n_links][2] in the order of link_pool */
+
 	int32_t *edge_in_pos; /* [n_edges] index into in_tensor: place among its consumer's inputs */
 	bool has_energy;      /* every device has watts, and the cost model defines energy */
-	bool memory_free;     /* no placement can exceed any device's memory */
+	bool memory_free;     /* no placement can exceed the memory of any device or pool */
 } berth_problem;
 
 static inline int64_t berth_op_time(const berth_problem *p, int32_t op, int32_t dev)
@@ -69,6 +85,18 @@ static inline int64_t berth_op_time(const berth_problem *p, int32_t op, int32_t 
 static inline bool berth_op_legal(const berth_problem *p, int32_t op, int32_t dev)
 {
 	return p->op_dev_legal[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+}
+
+/* The pool of dev; -1: none. */
+static inline int32_t berth_dev_pool(const berth_problem *p, int32_t dev)
+{
+	return p->n_pools ? p->s->dev_pool[dev] : -1;
+}
+
+/* Load of op on the pool of dev, in ns of the whole pool; 0 without a pool. */
+static inline int64_t berth_op_pool_ns(const berth_problem *p, int32_t op, int32_t dev)
+{
+	return p->n_pools ? p->op_dev_pool_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev] : 0;
 }
 
 /* Routed time of tensor t from one device to another, without contention. */

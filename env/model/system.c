@@ -1,6 +1,8 @@
 /* Look-ups in a system and the check of all its invariants; see system.h. */
 #include "system.h"
 
+#include "memory_pools.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -68,6 +70,7 @@ static const figure_range figures[] = {
 	{"latency_s", 0, 1e6},
 	{"bandwidth", 1e-9, 1e30},
 	{"joules_per_byte", 0, 1e12},
+	{"bytes", 0, 0x1p53},
 };
 
 berth_status berth_system_figure_check(const char *key, double x, berth_err *err)
@@ -222,6 +225,7 @@ berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_e
 {
 	BERTH_TRY(check_devices(s, err));
 	BERTH_TRY(check_links(s, err));
+	BERTH_TRY(berth_pools_check(s, err));
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = check_paths(s, true, tmp, err);
 	if (st == BERTH_OK)

@@ -1,6 +1,6 @@
-/* The machine: devices, directed links between them and the channels that the links occupy. Plain arrays,
- * read-only once built. system_json.h reads and writes files, systems_builtin.h has the built-in machines.
- * How a system and a graph give durations is for problem.h. */
+/* The machine: devices, directed links between them, the channels that the links occupy, and the memories
+ * that devices share. Plain arrays, read-only once built. system_json.h reads and writes files,
+ * systems_builtin.h has the built-in machines. How a system and a graph give durations is for problem.h. */
 #ifndef BERTH_SYSTEM_H
 #define BERTH_SYSTEM_H
 
@@ -41,7 +41,7 @@ typedef struct berth_system {
 	berth_channel_order channel_order;
 	const berth_cost_model *cost_model; /* how placements are valued; static */
 	double op_gap_s; /* rest after each operator, where the cost model has it; else 0 */
-	int32_t n_devs, n_links, n_channels;
+	int32_t n_devs, n_links, n_channels, n_pools;
 
 	/* devices [n_devs], in file order */
 	const char **dev_name, **dev_kind; /* kind: the name where none was given */
@@ -72,6 +72,12 @@ typedef struct berth_system {
 
 	/* channels [n_channels], numbered by their first link */
 	const char **channel_name; /* the name that links share; NULL: a link's own */
+
+	/* memory pools [n_pools], in file order: memory that devices share (memory_pools.h) */
+	const char **pool_name;
+	double *pool_bandwidth; /* bytes/s of all members together */
+	int64_t *pool_bytes;    /* what they may hold together; -1: unlimited */
+	int32_t *dev_pool;      /* [n_devs] the pool that it is a member of; -1: none */
 } berth_system;
 
 /* "priority", "fifo", "program", "given". */

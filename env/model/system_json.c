@@ -2,6 +2,7 @@
 #include "system_json.h"
 
 #include "cost_model.h"
+#include "memory_pools.h"
 #include "sha256.h"
 #include "text.h"
 
@@ -393,7 +394,7 @@ static berth_status read_system(const berth_json *doc, reader *r, berth_err *err
 {
 	static const char *const known[] = {"format",  "version",       "name",       "contention",
 	                                    "order",   "channel_order", "cost_model", "op_gap_s",
-	                                    "devices", "links",         NULL};
+	                                    "devices", "links",         "memory_pools", NULL};
 	const char *name = "";
 	berth_json links = berth_json_get(doc, "links");
 	BERTH_TRY(berth_json_format(doc, "berth-system", 1, err));
@@ -407,6 +408,7 @@ static berth_status read_system(const berth_json *doc, reader *r, berth_err *err
 	BERTH_TRY(read_gap(doc, &r->s, err));
 	BERTH_TRY(read_devices(doc, r, err));
 	BERTH_TRY(read_links(doc, r, err));
+	BERTH_TRY(berth_pools_read(doc, &r->devs, r->mem, r->tmp, &r->s, err));
 	return berth_json_placed(&links, berth_system_check(&r->s, r->tmp, err), err);
 }
 
@@ -552,6 +554,7 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 	berth_json_close(&w, ']');
 	if (s->n_links)
 		write_links(s, &w);
+	berth_pools_write(s, &w);
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);
 }

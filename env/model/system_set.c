@@ -1,6 +1,7 @@
 /* Changed figures; see system_set.h. */
 #include "system_set.h"
 
+#include "memory_pools.h"
 #include "text.h"
 
 #include <math.h>
@@ -18,7 +19,14 @@ typedef struct change {
 static const char *const dev_keys[] = {"peak_flops",    "mem_bandwidth", "op_overhead_s", "memory_bytes",
                                        "memory_margin", "slots",         "idle_w",        "busy_w"};
 static const char *const link_keys[] = {"latency_s", "bandwidth", "joules_per_byte"};
-enum { N_DEV_KEYS = sizeof dev_keys / sizeof *dev_keys, N_LINK_KEYS = sizeof link_keys / sizeof *link_keys };
+static const char *const pool_keys[] = {"bandwidth", "bytes"};
+enum {
+	N_DEV_KEYS = sizeof dev_keys / sizeof *dev_keys,
+	N_LINK_KEYS = sizeof link_keys / sizeof *link_keys,
+	N_POOL_KEYS = sizeof pool_keys / sizeof *pool_keys
+};
+
+#define POOL "pool."
 
 /* The name may hold dots and equals signs, the key cannot: split at the last ones. */
 static berth_status split(const char *what, berth_arena *tmp, change *c, berth_err *err)
@@ -53,9 +61,10 @@ static berth_status figure(const change *c, double old, bool given, double *out,
 	if (c->factor && !given)
 		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number",
 		                  c->what, c->name, c->key);
-	if (strcmp(c->key, "memory_bytes") == 0 || (strcmp(c->key, "slots") == 0 && c->factor))
+	bool slots = strcmp(c->key, "slots") == 0;
+	if (strcmp(c->key, "memory_bytes") == 0 || strcmp(c->key, "bytes") == 0 || (slots && c->factor))
 		x = floor(x);
-	if (strcmp(c->key, "slots") == 0 && x != floor(x))
+	if (slots && x != floor(x))
 		return berth_fail(err, BERTH_EINVAL, "'%.80s': slots is a whole number", c->what);
 	if (berth_system_figure_check(c->key, x, err) != BERTH_OK)
 		return berth_fail_in(err, BERTH_EINVAL, "'%.80s': ", c->what);
@@ -116,6 +125,20 @@ static berth_status set_link(berth_system *s, int32_t l, const change *c, berth_
 	return find_key(c, link_keys, N_LINK_KEYS, &(int32_t){0}, err);
 }
 
+static berth_status set_pool(berth_system *s, int32_t i, const change *c, berth_err *err)
+{
+	if (strcmp(c->key, "bandwidth") == 0) return set_double(c, &s->pool_bandwidth[i], err);
+	if (strcmp(c->key, "bytes") == 0) return set_memory(c, &s->pool_bytes[i], err);
+	return find_key(c, pool_keys, N_POOL_KEYS, &(int32_t){0}, err);
+}
+
+/* The memory pool that the name pool.NAME means, or -1. */
+static int32_t find_pool(const berth_system *s, const char *name)
+{
+	size_t n = sizeof POOL - 1;
+	return strncmp(name, POOL, n) == 0 ? berth_system_find_pool(s, name + n) : -1;
+}
+
 static const char *link_name(const berth_system *s, int32_t l, const char *between, berth_arena *tmp)
 {
 	return berth_arena_printf(tmp, "%s%s%s", s->dev_name[s->link_from[l]], between,
@@ -140,9 +163,12 @@ static berth_status fail_name(const berth_system *s, const change *c, berth_aren
 	const char **known;
 	int32_t n = 0;
 	char hint[96];
-	BERTH_TRY(BERTH_NEW(tmp, known, s->n_devs + 2 * s->n_links, err));
+	BERTH_TRY(BERTH_NEW(tmp, known, s->n_devs + s->n_pools + 2 * s->n_links, err));
 	for (int32_t d = 0; d < s->n_devs; d++)
 		known[n++] = s->dev_name[d];
+	for (int32_t i = 0; i < s->n_pools; i++)
+		if (!(known[n++] = berth_arena_printf(tmp, POOL "%s", s->pool_name[i])))
+			return berth_nomem(err);
 	for (int32_t l = 0; l < s->n_links; l++) {
 		const char *channel = s->channel_name[s->link_channel[l]];
 		if (channel)
@@ -151,8 +177,8 @@ static berth_status fail_name(const berth_system *s, const change *c, berth_aren
 			return berth_nomem(err);
 	}
 	return berth_fail(err, BERTH_EINVAL,
-	                  "'%.80s': system '%.60s' has no device or link '%.60s'%s; links are called "
-	                  "FROM->TO or by their shared name",
+	                  "'%.80s': system '%.60s' has no device, link or memory pool '%.60s'%s; links are "
+	                  "called FROM->TO or by their shared name, pools pool.NAME",
 	                  c->what, s->name, c->name,
 	                  berth_text_suggest(hint, sizeof hint, c->name, known, n));
 }
@@ -165,6 +191,9 @@ static berth_status apply(berth_system *s, const char *what, berth_arena *tmp, b
 	int32_t d = berth_system_find_dev(s, c.name);
 	if (d >= 0)
 		return set_device(s, d, &c, err);
+	int32_t pool = find_pool(s, c.name);
+	if (pool >= 0)
+		return set_pool(s, pool, &c, err);
 	for (int32_t l = 0; l < s->n_links; l++) {
 		bool here = false;
 		BERTH_TRY(means_link(s, l, c.name, tmp, &here, err));
@@ -220,6 +249,8 @@ berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_s
 	COPY(link_latency_s, s->n_links);
 	COPY(link_bandwidth, s->n_links);
 	COPY(link_joules_per_byte, s->n_links);
+	COPY(pool_bandwidth, s->n_pools);
+	COPY(pool_bytes, s->n_pools);
 	*out = c;
 	return BERTH_OK;
 }

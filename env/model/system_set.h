@@ -5,14 +5,16 @@
 #include "system.h"
 
 /* Apply "NAME.KEY=VALUE" in place.
- *   NAME    a device; one link, FROM->TO or FROM:TO; or a channel that links share, which means all of them
+ *   NAME    a device; one link, FROM->TO or FROM:TO; a channel that links share, which means all of them; or
+ *           a memory pool, pool.NAME
  *   KEY     a number of the system format. Of devices: peak_flops, mem_bandwidth, op_overhead_s,
  *           memory_bytes, memory_margin, slots, idle_w, busy_w. Of links: latency_s, bandwidth,
- *           joules_per_byte
+ *           joules_per_byte. Of memory pools: bandwidth, bytes
  *   VALUE   the new figure, or a factor with x behind it; a factor leaves unlimited memory unlimited
  *   tmp     scratch, reset at exit
- * Check s afterwards: watts are two figures. Fails: BERTH_EINVAL (unknown name or key, naming the nearest; a
- * figure out of range or a factor of one that is not given), BERTH_ENOMEM. s is not to be used then. */
+ * Check s afterwards: watts are two figures, and pools bound those of their members.
+ * Fails: BERTH_EINVAL (unknown name or key, naming the nearest; a figure out of range or a factor of one that
+ * is not given), BERTH_ENOMEM. s is not to be used then. */
 berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err);
 
 /* All of "NAME.KEY=VALUE,...", in turn; "" changes nothing. What comes out is checked. Fails: as above;

@@ -1,5 +1,6 @@
 /* Systems: reading, defaults, folding of links, every error of the reader with its place, the check, the
  * built-in machines. */
+#include "cost_model.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
@@ -10,6 +11,12 @@
 
 #define HEAD "{\"format\":\"berth-system\",\"version\":1,"
 #define AB HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":["
+#define POOLED                                                                                               \
+	"\"devices\":[{\"name\":\"a\",\"mem_bandwidth\":8},{\"name\":\"b\",\"memory_bytes\":100}],"          \
+	"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true}],\"memory_pools\":["
+#define POOLS(pools) HEAD POOLED pools "]}"
+#define POOL(name, bandwidth, devices)                                                                       \
+	POOLS("{\"name\":" name ",\"bandwidth\":" bandwidth ",\"devices\":[" devices "]}")
 #define DEV(keys) HEAD "\"devices\":[{\"name\":\"a\"," keys "}]}"
 
 static berth_status parse(const char *text, berth_arena *mem, berth_system *s, berth_err *err)
@@ -57,6 +64,8 @@ static void test_defaults(void **state)
 	assert_true(isnan(s.dev_idle_w[0]) && isnan(s.dev_busy_w[0]));
 	assert_true(berth_system_efficiency(&s, 0, "Conv") == 1);
 	assert_int_equal(s.link_of[0], -1);
+	assert_int_equal(s.n_pools, 0);
+	assert_int_equal(s.dev_pool[0], -1);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
@@ -73,7 +82,9 @@ static const char full[] = HEAD
         "ways\":true,\"shared\":\"pcie0\",\"joules_per_byte\":1e-10},"
 	"{\"from\":\"gpu1\",\"to\":\"cpu0\",\"bandwidth\":5,\"both_ways\":true},"
 	"{\"from\":\"gpu0\",\"to\":\"gpu1\",\"bandwidth\":7,\"shared\":\"pcie0\"},{\"from\":\"gpu1\",\"to\":"
-        "\"gpu0\",\"bandwidth\":7}]}";
+        "\"gpu0\",\"bandwidth\":7}],"
+	"\"memory_pools\":[{\"name\":\"dram\",\"bandwidth\":100000000000,\"bytes\":64000000000,\"devices\":["
+        "\"cpu0\",\"gpu0\"]}]}";
 
 static void test_reading(void **state)
 {
@@ -106,6 +117,12 @@ static void test_reading(void **state)
 	}
 	assert_string_equal(s.channel_name[0], "pcie0");
 	assert_null(s.channel_name[1]);
+	assert_int_equal(s.n_pools, 1);
+	assert_string_equal(s.pool_name[0], "dram");
+	assert_true(s.pool_bandwidth[0] == 1e11 && s.pool_bytes[0] == 64000000000);
+	assert_int_equal(s.dev_pool[0], 0);
+	assert_int_equal(s.dev_pool[1], 0);
+	assert_int_equal(s.dev_pool[2], -1);
 	assert_true(s.link_latency_s[1] == 1e-5 && s.link_joules_per_byte[1] == 1e-10 &&
 	            s.link_latency_s[2] == 0);
 	berth_arena_free(&mem);
@@ -245,6 +262,40 @@ static void test_errors(void **state)
 		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"b\",\"to\":\"a\","
 	            "\"bandwidth\":2,\"both_ways\":true}]}",
 	         "/links/1: a second link from 'a' to 'b'"},
+		{HEAD "\"devices\":[{\"name\":\"a\"}],\"memory_pools\":{}}",
+	         "/memory_pools: expected an array"},
+		{POOLS("3"), "/memory_pools/0: expected an object"},
+		{POOLS("{\"bandwidth\":9,\"devices\":[\"a\"]}"), "/memory_pools/0: key 'name' is missing"},
+		{POOL("\"\"", "9", "\"a\""), "/memory_pools/0/name: the name is empty"},
+		{POOLS("{\"name\":\"m\",\"devices\":[\"a\"]}"),
+	         "/memory_pools/0: key 'bandwidth' is missing"},
+		{POOL("\"m\"", "0", "\"a\""),
+	         "/memory_pools/0: bandwidth is 0; expected 1e-09 to 1e+30"},
+		{POOL("\"m\"", "1e31", "\"a\""), "/memory_pools/0: bandwidth is 1e+31"},
+		{POOL("\"m\"", "9,\"bytes\":-1", "\"a\""), "/memory_pools/0/bytes"},
+		{POOL("\"m\"", "9,\"bytes\":1.5", "\"a\""), "/memory_pools/0/bytes"},
+		{POOL("\"m\"", "9,\"byte\":1", "\"a\""), "unknown key 'byte' (did you mean 'bytes'?)"},
+		{POOLS("{\"name\":\"m\",\"bandwidth\":9}"), "/memory_pools/0: key 'devices' is missing"},
+		{POOL("\"m\"", "9", ""), "/memory_pools/0: it has no device"},
+		{POOL("\"m\"", "9", "0"), "/memory_pools/0/devices/0: expected the name of a device"},
+		{POOL("\"m\"", "9", "\"a\",\"bb\""),
+	         "/memory_pools/0/devices/1: unknown device 'bb' (did you mean 'b'?)"},
+		{POOL("\"m\"", "9", "\"a\",\"a\""),
+	         "/memory_pools/0/devices/1: device 'a' stands twice; a device has one memory pool"},
+		{POOLS("{\"name\":\"m\",\"bandwidth\":9,\"devices\":[\"a\"]},"
+	               "{\"name\":\"k\",\"bandwidth\":9,\"devices\":[\"b\",\"a\"]}"),
+	         "/memory_pools/1/devices/1: device 'a' stands twice"},
+		{POOLS("{\"name\":\"m\",\"bandwidth\":9,\"devices\":[\"a\"]},"
+	               "{\"name\":\"m\",\"bandwidth\":9,\"devices\":[\"b\"]}"),
+	         "/memory_pools/1/name: two memory pools are named 'm'"},
+		{POOLS("1,2,3"), "/memory_pools: 3 memory pools for 2 devices"},
+		{POOL("\"m\"", "9,\"bytes\":99", "\"b\""),
+	         "/memory_pools/0: bytes is 99, below the memory_bytes of device 'b', 100"},
+		{POOL("\"m\"", "7", "\"a\",\"b\""),
+	         "/memory_pools/0: bandwidth is 7, below the mem_bandwidth of device 'a', 8"},
+		{"{\"format\":\"berth-system\",\"version\":1,\"cost_model\":\"placeto\"," POOLED
+	         "{\"name\":\"m\",\"bandwidth\":9,\"devices\":[\"a\"]}]}",
+	         "/memory_pools/0: cost model 'placeto' knows no memory pools"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0};
@@ -293,7 +344,7 @@ static void test_most_devices(void **state)
 static void test_check(void **state)
 {
 	(void)state;
-	for (int broken = 0; broken < 19; broken++) {
+	for (int broken = 0; broken < 28; broken++) {
 		berth_arena mem = {0};
 		berth_system s;
 		berth_err err = {0};
@@ -318,6 +369,15 @@ static void test_check(void **state)
 		case 16: s.dev_kind[2] = NULL; break;
 		case 17: s.link_to[1] = s.link_from[1]; break;
 		case 18: s.n_channels++; break;
+		case 19: s.dev_pool[2] = 1; break;
+		case 20: s.dev_pool[0] = -2; break;
+		case 21: s.pool_name[0] = ""; break;
+		case 22: s.pool_bandwidth[0] = NAN; break;
+		case 23: s.pool_bandwidth[0] = 9e10; break;
+		case 24: s.pool_bytes[0] = 63999999999; break;
+		case 25: s.pool_bytes[0] = -2; break;
+		case 26: s.dev_pool[0] = s.dev_pool[1] = -1; break;
+		case 27: assert_ok(berth_cost_model_find("placeto", &s.cost_model, &err), &err); break;
 		}
 		assert_int_equal(berth_system_check(&s, &mem, &err), BERTH_EFORMAT);
 		berth_arena_free(&mem);
