@@ -272,15 +272,16 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
-const cli_verb cmd_simulate = {"simulate",
-                               "simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set "
-                               "DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
-                               "tell what a placement costs, and what it breaks",
-                               "--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, "
-                               "cpu0:gpu0.bandwidth=3.2e10,\n"
-                               "a shared link by its name. The changed machine stands beside the one in the "
-                               "file, with the same placement and solved anew.\n"
-                               "An infeasible placement is reported with exit code 3.\n"
-                               "Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement "
-                               "plan.json --trace plan-trace.json\n",
-                               run};
+const cli_verb cmd_simulate = {
+	"simulate",
+	"simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set "
+	"DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
+	"tell what a placement costs, and what it breaks",
+	"--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, "
+	"gpu0.memory_bytes=16GB,\n"
+	"cpu0:gpu0.bandwidth=32GB/s, a shared link by its name. The changed machine stands beside the one\n"
+	"in the file, with the same placement and solved anew.\n"
+	"An infeasible placement is reported with exit code 3.\n"
+	"Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace "
+	"plan-trace.json\n",
+	run};

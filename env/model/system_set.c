@@ -3,6 +3,7 @@
 
 #include "memory_pools.h"
 #include "text.h"
+#include "units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,8 +14,24 @@ typedef struct change {
 	const char *what;     /* the whole text, for messages */
 	char *name, *key;
 	double value;
-	bool factor;
+	const char *unit;     /* "x": value is a factor */
 } change;
+
+static const struct {
+	const char *key;
+	berth_quantity quantity;
+} quantities[] = {
+	{"peak_flops", BERTH_FLOPS_PER_S},
+	{"mem_bandwidth", BERTH_BYTES_PER_S},
+	{"bandwidth", BERTH_BYTES_PER_S},
+	{"memory_bytes", BERTH_BYTES},
+	{"bytes", BERTH_BYTES},
+	{"op_overhead_s", BERTH_SECONDS},
+	{"latency_s", BERTH_SECONDS},
+	{"idle_w", BERTH_WATTS},
+	{"busy_w", BERTH_WATTS},
+	{"joules_per_byte", BERTH_JOULES_PER_BYTE},
+};
 
 static const char *const dev_keys[] = {"peak_flops",    "mem_bandwidth", "op_overhead_s", "memory_bytes",
                                        "memory_margin", "slots",         "idle_w",        "busy_w"};
@@ -44,25 +61,49 @@ static berth_status split(const char *what, berth_arena *tmp, change *c, berth_e
 		                  "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x",
 		                  what);
 	*dot = '\0';
-	*c = (change){what, text, dot + 1, strtod(equals + 1, &end), false};
-	bool number = end != equals + 1 && isfinite(c->value);
-	c->factor = *end == 'x';
-	if (!number || end[c->factor])
+	*c = (change){what, text, dot + 1, strtod(equals + 1, &end), ""};
+	c->unit = end;
+	if (end == equals + 1 || !isfinite(c->value))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what,
 		                  equals + 1);
 	return BERTH_OK;
 }
 
+static bool is_factor(const change *c)
+{
+	return strcmp(c->unit, "x") == 0;
+}
+
+/* The value in the unit of the key. */
+static berth_status in_si(const change *c, double *out, berth_err *err)
+{
+	char known[96];
+	const char *end;
+	berth_quantity q = BERTH_PLAIN;
+	for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++)
+		if (strcmp(c->key, quantities[i].key) == 0)
+			q = quantities[i].quantity;
+	double factor = berth_unit(q, c->unit, &end);
+	*out = c->value * factor;
+	if (factor > 0 && !*end)
+		return BERTH_OK;
+	berth_unit_names(q, known);
+	return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.40s' is no unit of %s; %s%s", c->what, c->unit,
+	                  c->key, *known ? "known: " : "it has none", known);
+}
+
 /* The new figure of key, in its range. given: there is an old one. */
 static berth_status figure(const change *c, double old, bool given, double *out, berth_err *err)
 {
-	double x = c->factor ? old * c->value : c->value;
-	if (c->factor && !given)
+	double x = old * c->value;
+	if (!is_factor(c))
+		BERTH_TRY(in_si(c, &x, err));
+	else if (!given)
 		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number",
 		                  c->what, c->name, c->key);
 	bool slots = strcmp(c->key, "slots") == 0;
-	if (strcmp(c->key, "memory_bytes") == 0 || strcmp(c->key, "bytes") == 0 || (slots && c->factor))
+	if (strcmp(c->key, "memory_bytes") == 0 || strcmp(c->key, "bytes") == 0 || (slots && is_factor(c)))
 		x = floor(x);
 	if (slots && x != floor(x))
 		return berth_fail(err, BERTH_EINVAL, "'%.80s': slots is a whole number", c->what);
@@ -81,7 +122,7 @@ static berth_status set_double(const change *c, double *field, berth_err *err)
 static berth_status set_memory(const change *c, int64_t *field, berth_err *err)
 {
 	double x;
-	if (c->factor && *field < 0)
+	if (is_factor(c) && *field < 0)
 		return BERTH_OK;
 	BERTH_TRY(figure(c, (double)*field, true, &x, err));
 	*field = (int64_t)x;

@@ -10,7 +10,8 @@
  *   KEY     a number of the system format. Of devices: peak_flops, mem_bandwidth, op_overhead_s,
  *           memory_bytes, memory_margin, slots, idle_w, busy_w. Of links: latency_s, bandwidth,
  *           joules_per_byte. Of memory pools: bandwidth, bytes
- *   VALUE   the new figure, or a factor with x behind it; a factor leaves unlimited memory unlimited
+ *   VALUE   the new figure, in SI units or with a unit behind it (units.h: 16GB, 80GB/s, 10us, 10TFLOP/s),
+ *           or a factor with x behind it; a factor leaves unlimited memory unlimited
  *   tmp     scratch, reset at exit
  * Check s afterwards: watts are two figures, and pools bound those of their members.
  * Fails: BERTH_EINVAL (unknown name or key, naming the nearest; a figure out of range or a factor of one that

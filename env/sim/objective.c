@@ -69,7 +69,7 @@ const berth_metric_row berth_metrics[BERTH_N_METRICS] = {
 	                   .key = "latency_s",
 	                   .joint = BERTH_JOINT_LATENCY,
 	                   .of_time = 1,
-	                   .unit_of_limit = {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1}},
+	                   .quantity = BERTH_SECONDS,
 	                   .value = latency_of,
 	                   .bound = latency_bound},
 	[BERTH_THROUGHPUT] = {.name = "throughput",
@@ -89,7 +89,7 @@ const berth_metric_row berth_metrics[BERTH_N_METRICS] = {
 	                  .needs_watts = true,
 	                  .joint = BERTH_JOINT_ENERGY,
 	                  .of_energy = 1,
-	                  .unit_of_limit = {{"mJ", 1e-3}, {"kJ", 1e3}, {"J", 1}},
+	                  .quantity = BERTH_JOULES,
 	                  .value = energy_of,
 	                  .bound = energy_bound},
 	[BERTH_EDP] = {.name = "edp",
@@ -109,7 +109,7 @@ const berth_metric_row berth_metrics[BERTH_N_METRICS] = {
 	                 .joint = BERTH_N_JOINT,
 	                 .of_time = -1,
 	                 .of_energy = 1,
-	                 .unit_of_limit = {{"mW", 1e-3}, {"kW", 1e3}, {"W", 1}},
+	                 .quantity = BERTH_WATTS,
 	                 .value = power_of,
 	                 .bound = power_bound},
 };
@@ -223,13 +223,13 @@ static berth_status read_term(parser *r)
 	                            berth_metrics[m].name);
 }
 
-/* Factor to SI of the unit that stands there, 1 without one. */
+/* Factor to SI of the unit that stands there; 1 without one, and before what is none. */
 static double read_unit(parser *r, berth_metric m)
 {
-	for (int i = 0; i < 4 && berth_metrics[m].unit_of_limit[i].name; i++)
-		if (take(r, berth_metrics[m].unit_of_limit[i].name))
-			return berth_metrics[m].unit_of_limit[i].factor;
-	return 1;
+	skip(r);
+	double factor = berth_unit(berth_metrics[m].quantity, r->at, &r->at);
+	skip(r);
+	return factor > 0 ? factor : 1;
 }
 
 static berth_status read_limit(parser *r)

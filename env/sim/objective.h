@@ -8,6 +8,7 @@
 #define BERTH_OBJECTIVE_H
 
 #include "sim.h"
+#include "units.h"
 
 /* A metric is a name here and a row of berth_metrics. */
 typedef enum berth_metric {
@@ -46,11 +47,7 @@ typedef struct berth_metric_row {
 	berth_joint_part joint;
 	/* It is in proportion to time^of_time * energy^of_energy; time is the latency or the load. */
 	int of_time, of_energy;
-	/* Units that a limit may have, and their factors to the unit of the value. */
-	struct {
-		const char *name;
-		double factor;
-	} unit_of_limit[4];
+	berth_quantity quantity; /* whose units a limit may have */
 	/* Value of a simulated placement; smaller is better in all. */
 	double (*value)(const berth_sim_result *r);
 	/* A value that no placement is below. */

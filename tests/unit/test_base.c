@@ -7,6 +7,7 @@
 #include "sha256.h"
 #include "support.h"
 #include "text.h"
+#include "units.h"
 #include "threads.h"
 
 #include <math.h>
@@ -56,6 +57,38 @@ static void test_sha256_vectors(void **state)
 	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	berth_sha256_hex("", 0, hex);
 	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+static void test_units(void **state)
+{
+	(void)state;
+	static const struct {
+		berth_quantity q;
+		const char *text;
+		double factor;
+		const char *rest;
+	} cases[] = {
+		{BERTH_BYTES, "GB", 1e9, ""},
+		{BERTH_BYTES, "GiB,", 0x1p30, ","},
+		{BERTH_BYTES, "G", 0, "G"},
+		{BERTH_BYTES, "GB/s", 0, "GB/s"},
+		{BERTH_BYTES_PER_S, "GB/s", 1e9, ""},
+		{BERTH_SECONDS, "us", 1e-6, ""},
+		{BERTH_SECONDS, "", 1, ""},
+		{BERTH_PLAIN, "s", 0, "s"},
+		{BERTH_PLAIN, ",", 1, ","},
+		{BERTH_FLOPS_PER_S, "TFLOP/s", 1e12, ""},
+		{BERTH_JOULES_PER_BYTE, "pJ/B", 1e-12, ""},
+	};
+	char buf[96];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *rest;
+		assert_near(berth_unit(cases[i].q, cases[i].text, &rest), cases[i].factor, 0);
+		assert_string_equal(rest, cases[i].rest);
+	}
+	assert_string_equal(berth_unit_names(BERTH_WATTS, buf), "W, mW, kW");
+	for (int q = 0; q < BERTH_N_QUANTITIES; q++)
+		assert_true(strlen(berth_unit_names((berth_quantity)q, buf)) < sizeof buf - 1);
 }
 
 static void test_text(void **state)
@@ -330,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pcg32_vectors),  cmocka_unit_test(test_random_distributions),
 		cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_strmap),         cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_arena),          cmocka_unit_test(test_files),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
