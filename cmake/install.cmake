@@ -1,5 +1,5 @@
-# What `cmake --install` puts in place: the program, libberth both ways, the users' header, the manual page,
-# and files for pkg-config and find_package.
+# What `cmake --install` puts in place: the program, libberth both ways, the users' header, the Python module,
+# the manual page, and files for pkg-config and find_package.
 include(CMakePackageConfigHelpers)
 
 add_library(berth_shared SHARED ${BERTH_OBJECTS})
@@ -11,6 +11,7 @@ target_include_directories(berth_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_IN
 
 install(TARGETS berth_shared berth_static EXPORT berthTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY python/berth DESTINATION ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages PATTERN __pycache__ EXCLUDE)
 install(FILES include/berth.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES docs/berth.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 

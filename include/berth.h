@@ -71,11 +71,16 @@ BERTH_API berth_status berth_model_parse(const char *name, const void *data, siz
                                          berth_err *err);
 BERTH_API void berth_model_free(berth_model *model);
 
+BERTH_API const char *berth_model_name(const berth_model *model);
 /* Operators are numbered 0 .. count-1, in the order of the file. */
 BERTH_API int32_t berth_model_count(const berth_model *model);
 BERTH_API const char *berth_model_op(const berth_model *model, int32_t op);
 /* -1 where no operator is called so. */
 BERTH_API int32_t berth_model_find(const berth_model *model, const char *name);
+/* What reading the model left in doubt, one sentence each: operator types that are not known, loops of
+ * unknown length. */
+BERTH_API int32_t berth_model_warnings(const berth_model *model);
+BERTH_API const char *berth_model_warning(const berth_model *model, int32_t i);
 
 /* A machine from a berth-system file or "system:NAME". */
 BERTH_API berth_status berth_machine_load(const char *spec, berth_machine **out, berth_err *err);
@@ -83,6 +88,7 @@ BERTH_API berth_status berth_machine_parse(const char *name, const void *data, s
                                            berth_machine **out, berth_err *err);
 BERTH_API void berth_machine_free(berth_machine *machine);
 
+BERTH_API const char *berth_machine_name(const berth_machine *machine);
 BERTH_API int32_t berth_machine_count(const berth_machine *machine);
 BERTH_API const char *berth_machine_device(const berth_machine *machine, int32_t device);
 
@@ -102,6 +108,11 @@ typedef struct berth_options {
 	                          given */
 	double time_s;         /* seconds that the search may take */
 	int32_t threads;       /* default 1; results do not depend on it */
+	const char *bound;     /* how strong a lower bound: "fast" (default) or "strong", which is slower */
+	/* A plan to start from: the answer is no worse on this machine. It is of the same model, and of a
+	 * machine with the same devices, whose figures may differ. */
+	const struct berth_plan *start;
+	bool resume;           /* training only: go on from the checkpoint at its path, where there is one */
 	/* Called some ten times a second from the calling thread with what was reached (value NAN: nothing
 	 * yet); not 0 stops the search. */
 	int (*progress)(void *ctx, int64_t evaluations, double value);
@@ -132,6 +143,77 @@ BERTH_API berth_status berth_plan_write(const berth_plan *plan, const char *path
 BERTH_API berth_status berth_plan_read(const char *path, const berth_model *model,
                                        const berth_machine *machine, berth_plan **out, berth_err *err);
 
+/* What is there to choose from: the methods of berth_options, in the order of `berth methods`. */
+BERTH_API int32_t berth_method_count(void);
+BERTH_API const char *berth_method_name(int32_t i);
+/* One sentence with the source. */
+BERTH_API const char *berth_method_about(int32_t i);
+
+/* ---- advanced: models in code, changed machines ---- */
+
+/* A model that is made operator by operator. */
+typedef struct berth_draft berth_draft;
+
+/* An operator: sizes in bytes, work in FLOP. Zero-initialise it and set what is known; texts are copied.
+ * docs/formats.md says what each means. */
+typedef struct berth_op {
+	const char *name, *type; /* name: required, unique; type: such as "Conv" */
+	double flops;
+	int64_t read_bytes, write_bytes; /* what it reads, parameters included, and what it writes */
+	int64_t param_bytes, state_bytes, workspace_bytes, output_bytes;
+	const char *colocate, *separate; /* groups that stand on one device; of which no two share one */
+	const char *pin;                 /* the device that it stands on */
+	bool backward;                   /* it belongs to the backward pass of a training step */
+} berth_op;
+
+BERTH_API berth_status berth_draft_new(const char *name, berth_draft **out, berth_err *err);
+BERTH_API void berth_draft_free(berth_draft *draft);
+/* Append an operator; *index, where index is not NULL, is its number. Fails: BERTH_EINVAL (no name, or one
+ * that is there already; a figure below 0), BERTH_ENOMEM. */
+BERTH_API berth_status berth_draft_op(berth_draft *draft, const berth_op *op, int32_t *index, berth_err *err);
+/* One use of a tensor of the operator `from` by the operator `to`. tensor NULL: its only, unnamed output. */
+BERTH_API berth_status berth_draft_edge(berth_draft *draft, int32_t from, int32_t to, int64_t bytes,
+                                        const char *tensor, berth_err *err);
+/* A measured time on a device or a kind of device, or (NULL) on all that have none of their own; NAN: it
+ * cannot run there. */
+BERTH_API berth_status berth_draft_time(berth_draft *draft, int32_t op, const char *device, double seconds,
+                                        berth_err *err);
+/* A device that the operator may not stand on. */
+BERTH_API berth_status berth_draft_forbid(berth_draft *draft, int32_t op, const char *device, berth_err *err);
+/* A parameter that the operators op [n] share: it is held once on each device that has one of them. */
+BERTH_API berth_status berth_draft_shared(berth_draft *draft, const char *name, int64_t bytes,
+                                          const int32_t *op, int32_t n, berth_err *err);
+/* The model. The draft takes no more then, also where this fails. Fails: BERTH_EINVAL (a cycle; the same edge
+ * twice; one tensor of two sizes), BERTH_ENOMEM. */
+BERTH_API berth_status berth_draft_model(berth_draft *draft, berth_model **out, berth_err *err);
+
+/* What if: a copy of the machine with changes as `berth simulate --set` has them, such as
+ * "gpu0.memory_bytes=2x,cpu0->gpu0.bandwidth=5e10". A plan on it: berth_plan_new for what an old plan costs
+ * there, berth_place with options.start for a better one. Fails: BERTH_EINVAL (no such device, link or key;
+ * a figure out of range), BERTH_ENOMEM. */
+BERTH_API berth_status berth_machine_change(const berth_machine *machine, const char *changes,
+                                            berth_machine **out, berth_err *err);
+
+/* ---- advanced: bounds, and two objectives at once ---- */
+
+/* No plan has less, in the unit of the options' objective; NAN: not known. Of the options only objective and
+ * bound are used. Fails: BERTH_EINFEASIBLE (an operator that no device can run), BERTH_EINVAL, BERTH_EFORMAT
+ * (an objective of energy on a machine without watts), BERTH_ENOMEM. */
+BERTH_API berth_status berth_lower_bound(const berth_model *model, const berth_machine *machine,
+                                         const berth_options *options, double *out, berth_err *err);
+
+/* Plans of which none is better than another in both objectives: that of the options and `against`. They
+ * stand by rising value of the first; each is a plan of the first objective. At most `most` of them (0: 64).
+ * method and start of the options are not used. The front owns its plans. Fails: as berth_place. */
+typedef struct berth_front berth_front;
+BERTH_API berth_status berth_pareto_front(const berth_model *model, const berth_machine *machine,
+                                          const berth_options *options, const char *against, int32_t most,
+                                          berth_front **out, berth_err *err);
+BERTH_API void berth_front_free(berth_front *front);
+BERTH_API int32_t berth_front_count(const berth_front *front);
+BERTH_API const berth_plan *berth_front_plan(const berth_front *front, int32_t i);
+BERTH_API int64_t berth_front_evaluations(const berth_front *front);
+
 /* ---- advanced: what a plan costs, and why ---- */
 
 /* A plan from devices [berth_model_count]; order may be NULL, or operators [berth_model_count] in a
@@ -139,6 +221,12 @@ BERTH_API berth_status berth_plan_read(const char *path, const berth_model *mode
 BERTH_API berth_status berth_plan_new(const berth_model *model, const berth_machine *machine,
                                       const int32_t *device, const int32_t *order, berth_plan **out,
                                       berth_err *err);
+
+/* "optimal" (proven), "limit" (an exact method reached a limit), "feasible" or "infeasible". */
+BERTH_API const char *berth_plan_status(const berth_plan *plan);
+/* What made it; NULL: not said. */
+BERTH_API const char *berth_plan_method(const berth_plan *plan);
+BERTH_API const char *berth_plan_objective(const berth_plan *plan);
 
 typedef struct berth_cost {
 	double latency_s, throughput_per_s;
@@ -149,12 +237,55 @@ typedef struct berth_cost {
  * BERTH_ENOMEM. */
 BERTH_API berth_status berth_plan_cost(const berth_plan *plan, berth_cost *out, berth_err *err);
 
+/* What a plan takes of one device. */
+typedef struct berth_device_use {
+	int32_t operators;
+	double busy_s;       /* sum of its operators' times */
+	double load_s;       /* the same by the operators that it runs at once */
+	int64_t peak_bytes;  /* most memory that is held at one time */
+	int64_t limit_bytes; /* that may be held; -1: unlimited */
+	int64_t sent_bytes;  /* over its links, passing through included */
+} berth_device_use;
+
+/* Fails: BERTH_EINVAL (no such device), BERTH_EINFEASIBLE as above. */
+BERTH_API berth_status berth_plan_device_use(const berth_plan *plan, int32_t device, berth_device_use *out,
+                                             berth_err *err);
+
 /* Start and end of an operator in the simulation, seconds; NAN where it cannot run. */
 BERTH_API void berth_plan_op_times(const berth_plan *plan, int32_t op, double *start_s, double *end_s);
+/* The operators as they start, into order [berth_model_count]: a topological order. Fails: BERTH_EINFEASIBLE
+ * as above, BERTH_ENOMEM. */
+BERTH_API berth_status berth_plan_order(const berth_plan *plan, int32_t *order, berth_err *err);
 
 /* What stands against the plan, one sentence each; none where it is feasible. */
 BERTH_API int32_t berth_plan_violations(const berth_plan *plan);
 BERTH_API const char *berth_plan_violation(const berth_plan *plan, int32_t i);
+
+/* Where the latency goes, along the critical chain: computing, and what was lost. It borrows the plan.
+ * Fails: BERTH_EINFEASIBLE as above, BERTH_ENOMEM. */
+typedef struct berth_account berth_account;
+BERTH_API berth_status berth_plan_explain(const berth_plan *plan, berth_account **out, berth_err *err);
+BERTH_API void berth_account_free(berth_account *account);
+BERTH_API double berth_account_compute(const berth_account *account); /* seconds */
+/* Causes of loss by falling time: what it is, its seconds in all, and how often. The seconds of all and those
+ * of computing are the latency. */
+BERTH_API int32_t berth_account_count(const berth_account *account);
+BERTH_API const char *berth_account_lost(const berth_account *account, int32_t i, double *seconds,
+                                         int32_t *times);
+
+/* Why one operator runs where and when it does. */
+typedef struct berth_op_reason {
+	int32_t device;
+	double ready_s, start_s, end_s; /* ready: its last input is there */
+	double slack_s;     /* how much later it could end without a later end of the run; 0: critical */
+	int32_t best_other; /* where it would be best if not here; -1: it can run nowhere else */
+} berth_op_reason;
+
+/* value, where not NULL, is [berth_machine_count]: the plan's value with this operator, and all that is
+ * colocated with it, on each device; NAN where that is not feasible. Fails: BERTH_EINVAL (no such operator),
+ * BERTH_EINFEASIBLE as above, BERTH_ENOMEM. One simulation a device. */
+BERTH_API berth_status berth_plan_explain_op(const berth_plan *plan, int32_t op, berth_op_reason *out,
+                                             double *value, berth_err *err);
 
 /* Write the simulated timeline as a Chrome trace. Fails: BERTH_EINFEASIBLE as above, BERTH_EIO,
  * BERTH_ENOMEM. */
@@ -162,13 +293,29 @@ BERTH_API berth_status berth_plan_trace(const berth_plan *plan, const char *path
 
 /* ---- experimental: may change in any release ---- */
 
-/* Train a policy on every model on every machine and write it to path. Of the options, method, policy and
- * time_s are not used; evaluations is for all of them together (default 20000). progress is not told a
- * value. Fails: BERTH_EINTERRUPTED where progress stopped it (the policy so far is written), BERTH_EINVAL,
- * BERTH_EINFEASIBLE, BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+/* Train a policy on every model on every machine and write it to path. Of the options, method, policy, bound,
+ * start and time_s are not used; evaluations is for all of them together (default 20000). progress is not
+ * told a value. Fails: BERTH_EINTERRUPTED where progress stopped it (the policy so far is written),
+ * BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 BERTH_API berth_status berth_policy_train(const berth_model *const *models, int32_t n_models,
                                           const berth_machine *const *machines, int32_t n_machines,
                                           const berth_options *options, const char *path, berth_err *err);
+
+typedef struct berth_measured_cost {
+	double latency_s, low_s, high_s; /* median of the runs, and its interval (95 % from 6 runs on) */
+	int32_t runs;
+	double max_difference; /* of the outputs from the unsplit model's; NAN: not said */
+} berth_measured_cost;
+
+/* Run a plan for real: an engine loads the model's file and runs the plan on devices of the same names. It is
+ * a program of its own (docs/engines.md), which is started and ended here.
+ *   file    the model, as berth_model_load takes it
+ *   engine  "ort" (NULL), another name, or a command line with a '/'
+ *   runs    0: 21, and up to 168 until the median is known to 3 %
+ * Fails: BERTH_EIO (no such engine, or it died), BERTH_ELIMIT (it hung), BERTH_EFORMAT (a model that it
+ * cannot run), BERTH_EINFEASIBLE (a device that it lacks), BERTH_EINVAL, BERTH_ENOMEM. */
+BERTH_API berth_status berth_plan_measure(const berth_plan *plan, const char *file, const char *engine,
+                                          int32_t runs, berth_measured_cost *out, berth_err *err);
 
 #ifdef __cplusplus
 }

@@ -132,6 +132,162 @@ static void test_own_plan(void **state)
 	assert_int_equal(err.code, BERTH_EINVAL);
 }
 
+static berth_model *two_layers(void)
+{
+	berth_draft *d;
+	berth_model *model = NULL, *none = NULL;
+	berth_err err;
+	int32_t a, b;
+	const berth_op first = {.name = "a", .flops = 1e9, .read_bytes = 10, .pin = "cpu0"},
+		       second = {.name = "b", .type = "Gemm", .flops = 1e9, .param_bytes = 7},
+		       bad = {.name = "c", .flops = -1};
+	assert_int_equal(berth_draft_new("two", &d, &err), BERTH_OK);
+	assert_int_equal(berth_draft_op(d, &first, &a, &err), BERTH_OK);
+	assert_int_equal(berth_draft_op(d, &second, &b, &err), BERTH_OK);
+	assert_int_equal(berth_draft_op(d, &first, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_op(d, &bad, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_op(d, &(berth_op){0}, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_edge(d, a, b, 100, NULL, &err), BERTH_OK);
+	assert_int_equal(berth_draft_edge(d, a, 2, 100, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_edge(d, -1, b, 100, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_time(d, b, "gpu1", NAN, &err), BERTH_OK);
+	assert_int_equal(berth_draft_forbid(d, b, "cpu0", &err), BERTH_OK);
+	assert_int_equal(berth_draft_shared(d, "w", 50, (int32_t[]){a, b}, 2, &err), BERTH_OK);
+	assert_int_equal(berth_draft_shared(d, "v", 50, (int32_t[]){a, 5}, 2, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_model(d, &model, &err), BERTH_OK);
+	assert_int_equal(berth_draft_model(d, &none, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_op(d, &first, NULL, &err), BERTH_EINVAL);
+	assert_null(none);
+	berth_draft_free(d);
+	return model;
+}
+
+static void test_draft(void **state)
+{
+	(void)state;
+	berth_model *model = two_layers();
+	berth_machine *machine;
+	berth_plan *plan;
+	berth_device_use use;
+	berth_err err;
+	int32_t order[2];
+	assert_string_equal(berth_model_name(model), "two");
+	assert_int_equal(berth_model_warnings(model), 0);
+	assert_int_equal(berth_machine_load("system:cpu+2gpu", &machine, &err), BERTH_OK);
+	assert_string_equal(berth_machine_name(machine), "cpu+2gpu");
+	assert_int_equal(berth_place(model, machine, NULL, &plan, &err), BERTH_OK);
+	assert_string_equal(berth_plan_device_of(plan, "a"), "cpu0"); /* pinned */
+	/* b may not stand on cpu0, and cannot run on gpu1 */
+	assert_string_equal(berth_plan_device_of(plan, "b"), "gpu0");
+	assert_int_equal(berth_plan_device_use(plan, 1, &use, &err), BERTH_OK);
+	assert_true(use.operators == 1 && use.peak_bytes == 157);
+	assert_true(use.busy_s > 0 && use.load_s == use.busy_s);
+	assert_true(use.limit_bytes == INT64_C(16000000000) && use.sent_bytes == 0);
+	assert_int_equal(berth_plan_device_use(plan, 3, &use, &err), BERTH_EINVAL);
+	assert_int_equal(berth_plan_order(plan, order, &err), BERTH_OK);
+	assert_true(order[0] == 0 && order[1] == 1);
+	assert_string_equal(berth_plan_status(plan), "optimal");
+	assert_string_equal(berth_plan_objective(plan), "latency");
+	berth_plan_free(plan);
+	berth_machine_free(machine);
+	berth_model_free(model);
+}
+
+static void test_reasons(void **state)
+{
+	fixture *f = *state;
+	int32_t device[] = {0, 1}, times;
+	double value[2], seconds;
+	berth_plan *plan;
+	berth_op_reason why;
+	berth_account *account;
+	berth_err err;
+	assert_int_equal(berth_plan_new(f->model, f->machine, device, NULL, &plan, &err), BERTH_OK);
+	assert_int_equal(berth_plan_explain_op(plan, 0, &why, value, &err), BERTH_OK);
+	assert_true(why.device == 0 && why.best_other == 1 && why.slack_s == 0 && why.end_s == 1);
+	assert_true(value[0] == 2.1 && value[1] == 3);
+	assert_int_equal(berth_plan_explain_op(plan, 1, &why, value, &err), BERTH_OK);
+	assert_true(isnan(value[0])); /* 100 bytes where there are 50 */
+	assert_int_equal(berth_plan_explain_op(plan, 2, &why, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_plan_explain(plan, &account, &err), BERTH_OK);
+	assert_true(berth_account_compute(account) == 2);
+	assert_int_equal(berth_account_count(account), 1);
+	assert_string_equal(berth_account_lost(account, 0, &seconds, &times), "transfers x -> y");
+	assert_true(seconds == 0.1 && times == 1);
+	berth_account_free(account);
+	berth_plan_free(plan);
+}
+
+static void test_what_if(void **state)
+{
+	fixture *f = *state;
+	int32_t device[] = {0, 0};
+	berth_machine *roomy, *none = NULL;
+	berth_plan *plan, *anew;
+	berth_err err;
+	assert_int_equal(berth_machine_change(f->machine, "x.memory_bytes=1000", &roomy, &err), BERTH_OK);
+	assert_int_equal(berth_plan_new(f->model, roomy, device, NULL, &plan, &err), BERTH_OK);
+	assert_true(berth_plan_feasible(plan) && berth_plan_value(plan) == 3);
+	berth_options options = {.method = "single", .start = plan, .bound = "strong"};
+	assert_int_equal(berth_place(f->model, roomy, &options, &anew, &err), BERTH_OK);
+	assert_true(berth_plan_value(anew) == 3);
+	berth_plan_free(anew);
+	berth_model *other;
+	assert_int_equal(berth_model_load("zoo:random:ops=5:seed=1", &other, &err), BERTH_OK);
+	assert_int_equal(berth_place(other, roomy, &options, &anew, &err), BERTH_EINVAL);
+	berth_model_free(other);
+	options = (berth_options){.bound = "stronger"};
+	assert_int_equal(berth_place(f->model, roomy, &options, &anew, &err), BERTH_EINVAL);
+	assert_int_equal(berth_machine_change(f->machine, "q.slots=3", &none, &err), BERTH_EINVAL);
+	assert_null(none);
+	berth_plan_free(plan);
+	berth_machine_free(roomy);
+}
+
+static void test_front(void **state)
+{
+	(void)state;
+	berth_model *model;
+	berth_machine *machine;
+	berth_front *front = NULL;
+	berth_options options = {.evaluations = 300};
+	berth_err err;
+	double bound;
+	assert_int_equal(berth_model_load("zoo:random:ops=20:seed=1", &model, &err), BERTH_OK);
+	assert_int_equal(berth_machine_load("system:cpu+2gpu", &machine, &err), BERTH_OK);
+	assert_int_equal(berth_lower_bound(model, machine, &options, &bound, &err), BERTH_OK);
+	assert_int_equal(berth_pareto_front(model, machine, &options, "latency", 0, &front, &err),
+	                 BERTH_EINVAL);
+	assert_int_equal(berth_pareto_front(model, machine, &options, "energi", 0, &front, &err),
+	                 BERTH_EINVAL);
+	assert_null(front);
+	assert_int_equal(berth_pareto_front(model, machine, &options, "energy", 3, &front, &err), BERTH_OK);
+	int32_t n = berth_front_count(front);
+	assert_in_range(n, 1, 3);
+	assert_true(berth_front_evaluations(front) > 0);
+	for (int32_t i = 0; i < n; i++) {
+		const berth_plan *plan = berth_front_plan(front, i);
+		assert_true(berth_plan_feasible(plan) && berth_plan_value(plan) >= bound);
+		if (i > 0)
+			assert_true(berth_plan_value(berth_front_plan(front, i - 1)) <
+			            berth_plan_value(plan));
+	}
+	berth_front_free(front);
+	berth_model_free(model);
+	berth_machine_free(machine);
+}
+
+static void test_methods(void **state)
+{
+	(void)state;
+	int found = 0;
+	for (int32_t i = 0; i < berth_method_count(); i++) {
+		found += strcmp(berth_method_name(i), "heft") == 0;
+		assert_true(strlen(berth_method_about(i)) > 10);
+	}
+	assert_int_equal(found, 1);
+}
+
 /* Stops at the third call. */
 static int stop(void *ctx, int64_t evaluations, double value)
 {
@@ -155,6 +311,8 @@ static void test_files(void **state)
 	const berth_machine *machines[] = {f->machine};
 	berth_options options = {.evaluations = 200, .threads = 2};
 	assert_int_equal(berth_policy_train(models, 1, machines, 1, &options, policy_path, &err), BERTH_OK);
+	options.resume = true; /* there is nothing left to do */
+	assert_int_equal(berth_policy_train(models, 1, machines, 1, &options, policy_path, &err), BERTH_OK);
 	options = (berth_options){.method = "policy", .policy = policy_path};
 	assert_int_equal(berth_place(f->model, f->machine, &options, &plan, &err), BERTH_OK);
 	assert_int_equal(berth_plan_write(plan, plan_path, &err), BERTH_OK);
@@ -163,6 +321,9 @@ static void test_files(void **state)
 	assert_int_equal(berth_plan_trace(plan, trace_path, &err), BERTH_OK);
 	assert_int_equal(access(trace_path, R_OK), 0);
 	assert_int_equal(berth_plan_trace(plan, "/no/such/dir/x", &err), BERTH_EIO);
+	berth_measured_cost measured;
+	assert_int_equal(berth_plan_measure(plan, plan_path, "no-such", 1, &measured, &err), BERTH_EIO);
+	assert_int_equal(berth_plan_measure(plan, plan_path, NULL, -1, &measured, &err), BERTH_EINVAL);
 	berth_plan_free(plan);
 	berth_plan_free(again);
 	berth_model *open_end; /* whose bound is not reached, so that only the caller ends the search */
@@ -193,6 +354,11 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test_setup_teardown(test_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_plan, setup, teardown),
+		cmocka_unit_test(test_draft),
+		cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_if, setup, teardown),
+		cmocka_unit_test(test_front),
+		cmocka_unit_test(test_methods),
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,74 @@
+/* What the objects of berth.h are made of, and what the files of this room share. */
+#ifndef BERTH_API_H
+#define BERTH_API_H
+
+#include "status.h" /* first: berth.h leaves its copy out */
+
+#include "berth.h"
+
+#include "check.h"
+#include "load.h"
+#include "placement.h"
+#include "search.h"
+#include "system.h"
+
+struct berth_model {
+	berth_arena mem;
+	berth_graph g;
+	berth_read_report report;
+};
+
+struct berth_machine {
+	berth_arena mem;
+	berth_system s;
+};
+
+struct berth_plan {
+	berth_arena mem;
+	berth_problem p;
+	berth_bounds bounds;
+	double lower_bound;
+	berth_placement placement;
+	const char *status;
+	berth_timeline t;
+	berth_verdict v;
+};
+
+/* An object that is given to the caller if st is fine, and freed otherwise. */
+#define GIVE(st, object, free_object, out) \
+	do {                               \
+		if ((st) == BERTH_OK)      \
+			*(out) = (object); \
+		else                       \
+			free_object(object); \
+		return (st);               \
+	} while (0)
+
+/* What a search is told through, behind the callback of the options. */
+typedef struct api_listener {
+	const berth_options *options;
+	atomic_int stop;
+} api_listener;
+
+/* The options, or the defaults where there are none. */
+berth_options api_options(const berth_options *options);
+
+/* The search that the options describe; its pool is the caller's to free. What they name lives in mem.
+ * Fails: BERTH_EINVAL, BERTH_EFORMAT and BERTH_EIO (the policy), BERTH_ENOMEM. */
+berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_arena *tmp,
+                            berth_search_cfg *out, berth_err *err);
+
+/* Fill problem and bounds of an empty plan. Fails as berth_problem_new; BERTH_EINVAL (no such strength). */
+berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                              const char *bound, berth_arena *tmp, berth_err *err);
+
+/* Simulate and judge the placement that the plan holds. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status api_plan_judge(berth_plan *plan, berth_err *err);
+
+/* The objective that the plan was made for. */
+berth_objective api_plan_objective(const berth_plan *plan);
+
+/* BERTH_EINFEASIBLE where an operator sits where it cannot run. */
+berth_status api_plan_runs(const berth_plan *plan, berth_err *err);
+
+#endif

@@ -1,0 +1,234 @@
+/* Plans: what they say, files of them, and what they cost. */
+#include "api.h"
+
+#include "eval.h"
+#include "exporters.h"
+#include "times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+berth_objective api_plan_objective(const berth_plan *plan)
+{
+	berth_objective o = berth_objective_of(BERTH_LATENCY);
+	if (plan->placement.objective)
+		berth_objective_parse(plan->placement.objective, &o, NULL);
+	return o;
+}
+
+berth_status api_plan_judge(berth_plan *plan, berth_err *err)
+{
+	const berth_placement *pl = &plan->placement;
+	berth_objective o = api_plan_objective(plan);
+	BERTH_TRY(berth_objective_check(&o, &plan->p, err));
+	BERTH_TRY(berth_bounds_objective(&plan->p, &plan->bounds, &o, &plan->mem, &plan->lower_bound, err));
+	BERTH_TRY(berth_judge(&plan->p, pl->op_dev, pl->order, &o, &plan->mem, &plan->t, &plan->v, err));
+	plan->status = !plan->v.feasible                           ? "infeasible"
+	               : plan->v.value <= plan->lower_bound ? "optimal"
+	                                                           : "feasible";
+	return BERTH_OK;
+}
+
+berth_status api_plan_runs(const berth_plan *plan, berth_err *err)
+{
+	return plan->t.r.runs ? BERTH_OK
+	                      : berth_fail(err, BERTH_EINFEASIBLE, "%s", plan->v.broken.item[0].message);
+}
+
+void berth_plan_free(berth_plan *plan)
+{
+	if (plan)
+		berth_arena_free(&plan->mem);
+	free(plan);
+}
+
+int32_t berth_plan_device(const berth_plan *plan, int32_t op)
+{
+	return plan->placement.op_dev[op];
+}
+
+const char *berth_plan_device_of(const berth_plan *plan, const char *name)
+{
+	int32_t op = berth_graph_find(plan->p.g, name);
+	return op < 0 ? NULL : plan->p.s->dev_name[plan->placement.op_dev[op]];
+}
+
+bool berth_plan_feasible(const berth_plan *plan)
+{
+	return plan->v.feasible;
+}
+
+const char *berth_plan_status(const berth_plan *plan)
+{
+	return plan->status;
+}
+
+const char *berth_plan_method(const berth_plan *plan)
+{
+	return plan->placement.method;
+}
+
+const char *berth_plan_objective(const berth_plan *plan)
+{
+	return plan->placement.objective ? plan->placement.objective : "latency";
+}
+
+double berth_plan_value(const berth_plan *plan)
+{
+	return plan->v.feasible ? plan->v.value : NAN;
+}
+
+double berth_plan_lower_bound(const berth_plan *plan)
+{
+	return plan->lower_bound;
+}
+
+int64_t berth_plan_evaluations(const berth_plan *plan)
+{
+	return plan->placement.evaluations;
+}
+
+/* ---- making and keeping ---- */
+
+berth_status berth_plan_write(const berth_plan *plan, const char *path, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_status st = berth_placement_write(&plan->placement, plan->p.g, plan->p.s, path, &tmp, err);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+/* What a plan is made from: a file, or devices and an order. */
+typedef struct source {
+	const char *path;
+	const int32_t *device, *order;
+} source;
+
+static berth_status copy_indices(berth_arena *mem, const int32_t *from, int32_t n, int32_t **out,
+                                 berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	if (n)
+		memcpy(*out, from, (size_t)n * sizeof *from);
+	return BERTH_OK;
+}
+
+static berth_status take_indices(berth_plan *plan, const source *from, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = plan->p.g;
+	const berth_system *s = plan->p.s;
+	BERTH_TRY(berth_placement_new(g, s, &plan->mem, tmp, &plan->placement, err));
+	BERTH_TRY(copy_indices(&plan->mem, from->device, g->n_ops, &plan->placement.op_dev, err));
+	if (from->order)
+		BERTH_TRY(copy_indices(&plan->mem, from->order, g->n_ops, &plan->placement.order, err));
+	berth_status st = berth_placement_check(&plan->placement, g, s, tmp, err);
+	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "plan: ") : st;
+}
+
+static berth_status fill(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                         const source *from, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(api_plan_compile(plan, model, machine, NULL, tmp, err));
+	if (from->path)
+		BERTH_TRY(berth_placement_read(from->path, &model->g, &machine->s, &plan->mem, tmp,
+		                               &plan->placement, NULL, err));
+	else
+		BERTH_TRY(take_indices(plan, from, tmp, err));
+	return api_plan_judge(plan, err);
+}
+
+static berth_status new_plan(const berth_model *model, const berth_machine *machine, const source *from,
+                             berth_plan **out, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_plan *plan = calloc(1, sizeof *plan);
+	if (!plan)
+		return berth_nomem(err);
+	berth_status st = fill(plan, model, machine, from, &tmp, err);
+	berth_arena_free(&tmp);
+	GIVE(st, plan, berth_plan_free, out);
+}
+
+berth_status berth_plan_read(const char *path, const berth_model *model, const berth_machine *machine,
+                             berth_plan **out, berth_err *err)
+{
+	return new_plan(model, machine, &(source){.path = path}, out, err);
+}
+
+berth_status berth_plan_new(const berth_model *model, const berth_machine *machine, const int32_t *device,
+                            const int32_t *order, berth_plan **out, berth_err *err)
+{
+	return new_plan(model, machine, &(source){.device = device, .order = order}, out, err);
+}
+
+/* ---- costs ---- */
+
+berth_status berth_plan_cost(const berth_plan *plan, berth_cost *out, berth_err *err)
+{
+	const double *metric = plan->v.metric;
+	BERTH_TRY(api_plan_runs(plan, err));
+	*out = (berth_cost){metric[BERTH_LATENCY], 1 / metric[BERTH_THROUGHPUT], metric[BERTH_ENERGY],
+	                    metric[BERTH_EDP]};
+	return BERTH_OK;
+}
+
+berth_status berth_plan_device_use(const berth_plan *plan, int32_t device, berth_device_use *out,
+                                   berth_err *err)
+{
+	const berth_timeline *t = &plan->t;
+	if (device < 0 || device >= plan->p.n_devs)
+		return berth_fail(err, BERTH_EINVAL, "plan: there is no device %d", (int)device);
+	BERTH_TRY(api_plan_runs(plan, err));
+	double busy = (double)t->dev_time_ns[device] / 1e9;
+	*out = (berth_device_use){.operators = t->dev_ops[device],
+	                          .busy_s = busy,
+	                          .load_s = busy / plan->p.s->dev_slots[device],
+	                          .peak_bytes = t->peak_bytes[device],
+	                          .limit_bytes = plan->p.dev_limit_bytes[device],
+	                          .sent_bytes = t->dev_sent_bytes[device]};
+	return BERTH_OK;
+}
+
+void berth_plan_op_times(const berth_plan *plan, int32_t op, double *start_s, double *end_s)
+{
+	*start_s = plan->t.r.runs ? (double)plan->t.start_ns[op] / 1e9 : NAN;
+	*end_s = plan->t.r.runs ? (double)plan->t.end_ns[op] / 1e9 : NAN;
+}
+
+berth_status berth_plan_order(const berth_plan *plan, int32_t *order, berth_err *err)
+{
+	berth_arena mem = {0};
+	berth_sim *sim;
+	BERTH_TRY(api_plan_runs(plan, err));
+	if (plan->placement.order) {
+		memcpy(order, plan->placement.order, (size_t)plan->p.n_ops * sizeof *order);
+		return BERTH_OK;
+	}
+	berth_status st = berth_sim_new(&plan->p, &mem, &sim, err);
+	if (st == BERTH_OK)
+		berth_start_order(&plan->p, sim, plan->placement.op_dev, order);
+	berth_arena_free(&mem);
+	return st;
+}
+
+int32_t berth_plan_violations(const berth_plan *plan)
+{
+	return plan->v.broken.n;
+}
+
+const char *berth_plan_violation(const berth_plan *plan, int32_t i)
+{
+	return plan->v.broken.item[i].message;
+}
+
+berth_status berth_plan_trace(const berth_plan *plan, const char *path, berth_err *err)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_export_source x = {plan->p.g, plan->p.s, plan->placement.op_dev, &plan->p, &plan->t};
+	BERTH_TRY(api_plan_runs(plan, err));
+	berth_status st = berth_export("trace", &x, path, &mem, &tmp, err);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return st;
+}

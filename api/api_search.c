@@ -1,0 +1,285 @@
+/* Searching: options, plans, bounds, fronts; and what can be chosen among. */
+#include "api.h"
+
+#include "methods.h"
+#include "pareto.h"
+#include "policy_file.h"
+#include "solve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *berth_version(void)
+{
+	return BERTH_VERSION;
+}
+
+int32_t berth_method_count(void)
+{
+	return berth_n_methods();
+}
+
+const char *berth_method_name(int32_t i)
+{
+	return berth_method_at(i)->name;
+}
+
+const char *berth_method_about(int32_t i)
+{
+	return berth_method_at(i)->about;
+}
+
+/* ---- options ---- */
+
+static void listen(void *ctx, const berth_progress *now)
+{
+	api_listener *l = ctx;
+	double value = berth_score_feasible(now->best) && isfinite(now->best.value) ? now->best.value : NAN;
+	if (l->options->progress(l->options->progress_ctx, now->evaluations, value))
+		atomic_store(&l->stop, 1);
+}
+
+berth_options api_options(const berth_options *options)
+{
+	return options ? *options : (berth_options){0};
+}
+
+static berth_status check_options(const berth_options *o, berth_err *err)
+{
+	if (o->evaluations < 0 || o->threads < 0 || !(o->time_s >= 0))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "options: evaluations %lld, threads %d, time_s %g; expected none below 0",
+		                  (long long)o->evaluations, (int)o->threads, o->time_s);
+	return BERTH_OK;
+}
+
+static berth_status read_policy(const char *path, berth_arena *mem, berth_arena *tmp, berth_search_cfg *cfg,
+                                berth_err *err)
+{
+	berth_policy_file *f;
+	BERTH_TRY(BERTH_NEW(mem, f, 1, err));
+	BERTH_TRY(berth_policy_file_read(path, mem, tmp, f, err));
+	cfg->policy = f;
+	return BERTH_OK;
+}
+
+berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_arena *tmp,
+                            berth_search_cfg *out, berth_err *err)
+{
+	berth_search_cfg cfg;
+	BERTH_TRY(check_options(o, err));
+	berth_search_options said = {.objective = o->objective,
+	                             .seed = o->seed ? o->seed : berth_search_cfg_default().seed,
+	                             .evaluations = o->evaluations ? o->evaluations : -1,
+	                             .time_s = o->time_s,
+	                             .threads = o->threads ? o->threads : 1};
+	BERTH_TRY(berth_search_cfg_open(&said, &cfg, err));
+	berth_status st = o->policy ? read_policy(o->policy, mem, tmp, &cfg, err) : BERTH_OK;
+	if (st != BERTH_OK) {
+		berth_pool_free(cfg.pool);
+		return st;
+	}
+	l->options = o;
+	cfg.cancel = &l->stop;
+	cfg.progress = o->progress ? listen : NULL;
+	cfg.progress_ctx = l;
+	*out = cfg;
+	return BERTH_OK;
+}
+
+/* ---- one plan ---- */
+
+berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                              const char *bound, berth_arena *tmp, berth_err *err)
+{
+	bool strong = bound && strcmp(bound, "strong") == 0;
+	if (bound && !strong && strcmp(bound, "fast") != 0)
+		return berth_fail(err, BERTH_EINVAL, "options: a bound is fast or strong, not '%.60s'",
+		                  bound);
+	BERTH_TRY(berth_problem_new(&model->g, &machine->s, &plan->mem, tmp, &plan->p, err));
+	BERTH_TRY(berth_bounds_new(&plan->p, tmp, &plan->bounds, err));
+	return strong ? berth_bounds_strengthen(&plan->p, BERTH_BOUND_NODES, tmp, &plan->bounds, err)
+	              : BERTH_OK;
+}
+
+static berth_status check_start(const berth_plan *plan, const berth_plan *start, berth_err *err)
+{
+	if (start->p.g != plan->p.g || start->p.n_devs != plan->p.n_devs)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "options: the plan to start from is of another model, or of a machine with "
+		                  "other devices");
+	return BERTH_OK;
+}
+
+static berth_status search(berth_plan *plan, const berth_options *o, berth_search_cfg *cfg, berth_arena *tmp,
+                           berth_err *err)
+{
+	const berth_method *method = berth_method_default();
+	berth_solution r;
+	if (o->method)
+		BERTH_TRY(berth_method_find(o->method, &method, err));
+	if (o->start)
+		BERTH_TRY(check_start(plan, o->start, err));
+	BERTH_TRY(berth_problem_feasible(&plan->p, err));
+	if (o->start) {
+		cfg->start_dev = o->start->placement.op_dev;
+		cfg->start_order = o->start->placement.order;
+	}
+	BERTH_TRY(berth_solve(&plan->p, &plan->bounds, method, cfg, &plan->mem, tmp, &r, err));
+	BERTH_TRY(berth_solution_placement(&r, &plan->mem, tmp, &plan->placement, err));
+	BERTH_TRY(api_plan_judge(plan, err));
+	plan->status = r.status;
+	if (r.lower_bound > plan->lower_bound)
+		plan->lower_bound = r.lower_bound;
+	return BERTH_OK;
+}
+
+static berth_status place(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                          const berth_options *o, berth_arena *tmp, berth_err *err)
+{
+	api_listener l = {0};
+	berth_search_cfg cfg;
+	BERTH_TRY(api_plan_compile(plan, model, machine, o->bound, tmp, err));
+	BERTH_TRY(api_search_cfg(o, &l, &plan->mem, tmp, &cfg, err));
+	berth_status st = search(plan, o, &cfg, tmp, err);
+	berth_pool_free(cfg.pool);
+	return st;
+}
+
+berth_status berth_place(const berth_model *model, const berth_machine *machine, const berth_options *options,
+                         berth_plan **out, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_options o = api_options(options);
+	berth_plan *plan = calloc(1, sizeof *plan);
+	if (!plan)
+		return berth_nomem(err);
+	berth_status st = place(plan, model, machine, &o, &tmp, err);
+	berth_arena_free(&tmp);
+	GIVE(st, plan, berth_plan_free, out);
+}
+
+/* ---- bounds ---- */
+
+static berth_status bound(berth_plan *scratch, const berth_model *model, const berth_machine *machine,
+                          const berth_options *o, berth_arena *tmp, double *out, berth_err *err)
+{
+	berth_objective objective = berth_objective_of(BERTH_LATENCY);
+	if (o->objective)
+		BERTH_TRY(berth_objective_parse(o->objective, &objective, err));
+	BERTH_TRY(api_plan_compile(scratch, model, machine, o->bound, tmp, err));
+	BERTH_TRY(berth_problem_feasible(&scratch->p, err));
+	BERTH_TRY(berth_objective_check(&objective, &scratch->p, err));
+	return berth_bounds_objective(&scratch->p, &scratch->bounds, &objective, tmp, out, err);
+}
+
+berth_status berth_lower_bound(const berth_model *model, const berth_machine *machine,
+                               const berth_options *options, double *out, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_options o = api_options(options);
+	berth_plan scratch = {0};
+	berth_status st = bound(&scratch, model, machine, &o, &tmp, out, err);
+	berth_arena_free(&scratch.mem);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+/* ---- fronts ---- */
+
+struct berth_front {
+	berth_arena mem;
+	berth_plan **plan; /* [n] */
+	int32_t n;
+	int64_t evaluations;
+};
+
+void berth_front_free(berth_front *f)
+{
+	for (int32_t i = 0; f && i < f->n; i++)
+		berth_plan_free(f->plan[i]);
+	if (f)
+		berth_arena_free(&f->mem);
+	free(f);
+}
+
+int32_t berth_front_count(const berth_front *f)
+{
+	return f->n;
+}
+
+const berth_plan *berth_front_plan(const berth_front *f, int32_t i)
+{
+	return f->plan[i];
+}
+
+int64_t berth_front_evaluations(const berth_front *f)
+{
+	return f->evaluations;
+}
+
+/* The points of the front as plans of their own. */
+static berth_status take_points(berth_front *f, const berth_pareto *found, const berth_model *model,
+                                const berth_machine *machine, const char *objective, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(&f->mem, f->plan, found->n, err));
+	for (; f->n < found->n; f->n++) {
+		const berth_pareto_point *x = &found->point[f->n];
+		berth_plan *plan;
+		BERTH_TRY(berth_plan_new(model, machine, x->op_dev, x->op_order, &plan, err));
+		f->plan[f->n] = plan;
+		plan->placement.method = x->method; /* a constant of its method */
+		if (!(plan->placement.objective = berth_arena_strdup(&plan->mem, objective))) {
+			f->n++;
+			return berth_nomem(err);
+		}
+		BERTH_TRY(api_plan_judge(plan, err));
+		plan->placement.value = plan->v.value;
+	}
+	f->evaluations = found->evaluations;
+	return BERTH_OK;
+}
+
+static berth_status check_objectives(const berth_pareto_cfg *cfg, berth_err *err)
+{
+	return !berth_objective_equal(&cfg->objective[0], &cfg->objective[1])
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL, "a front needs two different objectives, not %s twice",
+	                            berth_objective_name(&cfg->objective[0]));
+}
+
+static berth_status search_front(berth_front *f, const berth_model *model, const berth_machine *machine,
+                                 const berth_options *o, const char *against, int32_t most,
+                                 berth_plan *scratch, berth_arena *tmp, berth_err *err)
+{
+	api_listener l = {0};
+	berth_pareto_cfg cfg = {.most_points = most};
+	berth_pareto found;
+	BERTH_TRY(berth_objective_parse(against, &cfg.objective[1], err));
+	BERTH_TRY(api_plan_compile(scratch, model, machine, o->bound, tmp, err));
+	BERTH_TRY(api_search_cfg(o, &l, &scratch->mem, tmp, &cfg.search, err));
+	cfg.objective[0] = cfg.search.objective;
+	berth_status st = check_objectives(&cfg, err);
+	if (st == BERTH_OK)
+		st = berth_pareto_search(&scratch->p, &cfg, &scratch->mem, tmp, &found, err);
+	berth_pool_free(cfg.search.pool);
+	BERTH_TRY(st);
+	return take_points(f, &found, model, machine, berth_objective_name(&cfg.objective[0]), err);
+}
+
+berth_status berth_pareto_front(const berth_model *model, const berth_machine *machine,
+                                const berth_options *options, const char *against, int32_t most,
+                                berth_front **out, berth_err *err)
+{
+	berth_arena tmp = {0};
+	berth_options o = api_options(options);
+	berth_plan scratch = {0};
+	berth_front *f = calloc(1, sizeof *f);
+	if (!f)
+		return berth_nomem(err);
+	berth_status st = search_front(f, model, machine, &o, against, most ? most : 64, &scratch, &tmp, err);
+	berth_arena_free(&scratch.mem);
+	berth_arena_free(&tmp);
+	GIVE(st, f, berth_front_free, out);
+}

@@ -1,0 +1,373 @@
+"""What users see of the module: models, machines, plans, and the functions that make them."""
+
+import ctypes
+import math
+import os
+
+from ._library import (PROGRESS, Cost, DeviceUse, MeasuredCost, Op, OpReason, Options, open_library)
+
+CODES = ("ok", "invalid", "memory", "io", "format", "infeasible", "limit", "interrupted", "unsupported")
+
+
+class Error(Exception):
+    """An error of the library: its message, and .code, one of CODES."""
+
+    def __init__(self, err):
+        super().__init__(err.msg.decode("utf-8", "replace"))
+        self.code = CODES[err.code] if err.code < len(CODES) else str(err.code)
+
+
+_lib = open_library(Error)
+
+
+def _text(b):
+    return None if b is None else b.decode("utf-8", "replace")
+
+
+def _bytes(text):
+    return None if text is None else os.fspath(text).encode()
+
+
+class _Object:
+    """Something that the library made and has to free."""
+
+    _free = None
+
+    def __init__(self, pointer):
+        self._as_parameter_ = self._pointer = pointer
+
+    def __del__(self):
+        if getattr(self, "_pointer", None) and self._free:
+            getattr(_lib, self._free)(self._pointer)
+            self._pointer = None
+
+
+def _make(function, *args):
+    out = ctypes.c_void_p()
+    function(*args, ctypes.byref(out))
+    return out
+
+
+class Model(_Object):
+    """Operators and the tensors between them: load() reads one, Draft makes one."""
+
+    _free = "model_free"
+
+    @classmethod
+    def parse(cls, name, data):
+        """A model from the bytes of a file."""
+        return cls(_make(_lib.model_parse, _bytes(name), data, len(data)))
+
+    @property
+    def name(self):
+        return _text(_lib.model_name(self))
+
+    @property
+    def ops(self):
+        """Names of the operators, in the order of the file."""
+        return [_text(_lib.model_op(self, i)) for i in range(_lib.model_count(self))]
+
+    @property
+    def warnings(self):
+        return [_text(_lib.model_warning(self, i)) for i in range(_lib.model_warnings(self))]
+
+    def index(self, op):
+        """The number of an operator, from its name or its number."""
+        i = _lib.model_find(self, _bytes(op)) if isinstance(op, str) else op
+        if not 0 <= i < len(self):
+            raise KeyError(op)
+        return i
+
+    def __len__(self):
+        return _lib.model_count(self)
+
+    def __repr__(self):
+        return f"<berth.Model {self.name}: {len(self)} operators>"
+
+
+class Machine(_Object):
+    """Devices and the links between them: machine() reads one."""
+
+    _free = "machine_free"
+
+    @classmethod
+    def parse(cls, name, data):
+        """A machine from the bytes of a berth-system file."""
+        return cls(_make(_lib.machine_parse, _bytes(name), data, len(data)))
+
+    @property
+    def name(self):
+        return _text(_lib.machine_name(self))
+
+    @property
+    def devices(self):
+        return [_text(_lib.machine_device(self, i)) for i in range(_lib.machine_count(self))]
+
+    def change(self, changes):
+        """A copy with changed figures, such as "gpu0.memory_bytes=2x"."""
+        return Machine(_make(_lib.machine_change, self, _bytes(changes)))
+
+    def __repr__(self):
+        return f"<berth.Machine {self.name}: {', '.join(self.devices)}>"
+
+
+class Draft(_Object):
+    """A model made operator by operator. finish() gives the model and ends the draft."""
+
+    _free = "draft_free"
+
+    def __init__(self, name=""):
+        super().__init__(_make(_lib.draft_new, _bytes(name)))
+        self._index = {}
+
+    def op(self, name, type=None, **figures):
+        """Append an operator; figures are those of berth_op (flops, read_bytes, pin, ...). Its number."""
+        index = ctypes.c_int32()
+        values = {k: _bytes(v) if isinstance(v, str) else v for k, v in figures.items()}
+        unknown = set(values) - {f[0] for f in Op._fields_}
+        if unknown:
+            raise TypeError(f"berth.Draft.op: no figure {sorted(unknown)[0]!r}")
+        spec = Op(name=_bytes(name), type=_bytes(type), **values)
+        _lib.draft_op(self, ctypes.byref(spec), ctypes.byref(index))
+        self._index[name] = index.value
+        return index.value
+
+    def _number(self, op):
+        return self._index[op] if isinstance(op, str) else op
+
+    def edge(self, source, target, bytes, tensor=None):
+        """One use of a tensor of the operator source by the operator target (names or numbers)."""
+        _lib.draft_edge(self, self._number(source), self._number(target), bytes, _bytes(tensor))
+
+    def time(self, op, seconds, device=None):
+        """A measured time on a device, a kind, or (None) all others; math.nan: it cannot run there."""
+        _lib.draft_time(self, self._number(op), _bytes(device), seconds)
+
+    def forbid(self, op, device):
+        _lib.draft_forbid(self, self._number(op), _bytes(device))
+
+    def shared(self, name, bytes, ops):
+        """A parameter that several operators share."""
+        numbers = [self._number(op) for op in ops]
+        _lib.draft_shared(self, _bytes(name), bytes, (ctypes.c_int32 * len(numbers))(*numbers), len(numbers))
+
+    def finish(self):
+        return Model(_make(_lib.draft_model, self))
+
+
+class Plan(_Object):
+    """Which device runs which operator of .model on .machine."""
+
+    _free = "plan_free"
+
+    def __init__(self, pointer, model, machine, owner=None):
+        super().__init__(pointer)
+        self.model, self.machine, self._owner = model, machine, owner
+        if owner is not None:
+            self._free = None
+
+    @classmethod
+    def new(cls, model, machine, devices, order=None):
+        """A plan from a device a operator: a list, or a dict by names. Devices are names or numbers."""
+        names = machine.devices
+        if isinstance(devices, dict):
+            devices = [devices[op] for op in model.ops]
+        n = len(model)
+        if len(devices) != n or (order is not None and len(order) != n):
+            raise ValueError(f"berth.Plan.new: the model has {n} operators")
+        rows = (ctypes.c_int32 * n)(*[names.index(d) if isinstance(d, str) else d for d in devices])
+        turns = None if order is None else (ctypes.c_int32 * n)(*[model.index(op) for op in order])
+        return cls(_make(_lib.plan_new, model, machine, rows, turns), model, machine)
+
+    @classmethod
+    def read(cls, path, model, machine):
+        return cls(_make(_lib.plan_read, _bytes(path), model, machine), model, machine)
+
+    def write(self, path):
+        _lib.plan_write(self, _bytes(path))
+
+    feasible = property(lambda self: bool(_lib.plan_feasible(self)))
+    status = property(lambda self: _text(_lib.plan_status(self)))
+    method = property(lambda self: _text(_lib.plan_method(self)))
+    objective = property(lambda self: _text(_lib.plan_objective(self)))
+    value = property(lambda self: _lib.plan_value(self))
+    lower_bound = property(lambda self: _lib.plan_lower_bound(self))
+    gap = property(lambda self: self.value / self.lower_bound - 1 if self.lower_bound > 0 else math.nan)
+    evaluations = property(lambda self: _lib.plan_evaluations(self))
+
+    @property
+    def violations(self):
+        return [_text(_lib.plan_violation(self, i)) for i in range(_lib.plan_violations(self))]
+
+    @property
+    def devices(self):
+        """The device of every operator, in the order of the file."""
+        names = self.machine.devices
+        return [names[_lib.plan_device(self, i)] for i in range(len(self.model))]
+
+    def device_of(self, op):
+        name = _lib.plan_device_of(self, _bytes(op))
+        if name is None:
+            raise KeyError(op)
+        return _text(name)
+
+    @property
+    def order(self):
+        """The operators as they start."""
+        order = (ctypes.c_int32 * len(self.model))()
+        _lib.plan_order(self, order)
+        names = self.model.ops
+        return [names[i] for i in order]
+
+    @property
+    def cost(self):
+        """latency_s, throughput_per_s, energy_j, edp; nan where not known."""
+        return _figures(_lib.plan_cost, Cost, self)
+
+    @property
+    def use(self):
+        """What the plan takes of each device, by name: operators, busy_s, load_s, peak_bytes, ..."""
+        names = self.machine.devices
+        return {name: _figures(_lib.plan_device_use, DeviceUse, self, i) for i, name in enumerate(names)}
+
+    def explain(self, op=None):
+        """Where the latency goes (a list of dicts); of one operator, why it runs where it does."""
+        if op is not None:
+            return self._explain_op(self.model.index(op))
+        account = _make(_lib.plan_explain, self)
+        try:
+            rows = [{"what": "computing", "seconds": _lib.account_compute(account), "times": None}]
+            for i in range(_lib.account_count(account)):
+                seconds, times = ctypes.c_double(), ctypes.c_int32()
+                what = _lib.account_lost(account, i, ctypes.byref(seconds), ctypes.byref(times))
+                rows.append({"what": _text(what), "seconds": seconds.value, "times": times.value})
+            return rows
+        finally:
+            _lib.account_free(account)
+
+    def _explain_op(self, i):
+        names = self.machine.devices
+        value = (ctypes.c_double * len(names))()
+        told = _figures(_lib.plan_explain_op, OpReason, self, i, last=(value,))
+        told["op"] = self.model.ops[i]
+        told["device"] = names[told["device"]]
+        told["best_other"] = names[told["best_other"]] if told["best_other"] >= 0 else None
+        told["value_on"] = dict(zip(names, value))
+        return told
+
+    def rows(self):
+        """A row an operator: op, device, start_s, end_s. pandas.DataFrame(plan.rows()) is a data frame."""
+        rows, start, end = [], ctypes.c_double(), ctypes.c_double()
+        for i, (op, device) in enumerate(zip(self.model.ops, self.devices)):
+            _lib.plan_op_times(self, i, ctypes.byref(start), ctypes.byref(end))
+            rows.append({"op": op, "device": device, "start_s": start.value, "end_s": end.value})
+        return rows
+
+    def to_dict(self):
+        """The plan with its figures, as plain Python objects; keys as in `berth place --json`."""
+        return {"graph": self.model.name, "system": self.machine.name, "objective": self.objective,
+                "method": self.method, "value": self.value, "lower_bound": self.lower_bound, "gap": self.gap,
+                "status": self.status, "feasible": self.feasible, "violations": self.violations,
+                "evaluations": self.evaluations, "placement": dict(zip(self.model.ops, self.devices))}
+
+    def trace(self, path):
+        """Write the simulated timeline for chrome://tracing or Perfetto."""
+        _lib.plan_trace(self, _bytes(path))
+
+    def measure(self, file, engine=None, runs=0):
+        """Run it for real by an engine: latency_s, low_s, high_s, runs, max_difference."""
+        return _figures(_lib.plan_measure, MeasuredCost, self, _bytes(file), _bytes(engine), runs)
+
+    def __repr__(self):
+        pair = f"{self.model.name} on {self.machine.name}"
+        return f"<berth.Plan of {pair}: {self.objective} {self.value:.4g}, {self.status}>"
+
+
+def _figures(function, kind, *args, last=()):
+    out = kind()
+    function(*args, ctypes.byref(out), *last)
+    return {name: getattr(out, name) for name, _ in kind._fields_}
+
+
+def _options(progress=None, start=None, **words):
+    """berth_options from keywords. progress(evaluations, value) may return True to stop."""
+    known = {f[0] for f in Options._fields_}
+    unknown = set(words) - known
+    if unknown:
+        raise TypeError(f"berth: no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
+    o = Options(**{k: _bytes(v) if isinstance(v, (str, os.PathLike)) else v for k, v in words.items()})
+    if start is not None:
+        o.start = start._pointer
+    if progress is not None:
+        o.progress = PROGRESS(lambda ctx, evaluations, value: bool(progress(evaluations, value)))
+    return o
+
+
+def version():
+    return _text(_lib.version())
+
+
+def methods():
+    """All methods: name and source."""
+    return {_text(_lib.method_name(i)): _text(_lib.method_about(i)) for i in range(_lib.method_count())}
+
+
+def load(spec):
+    """A model from a file or "zoo:NAME"."""
+    return Model(_make(_lib.model_load, _bytes(spec)))
+
+
+def machine(spec):
+    """A machine from a file or "system:NAME"."""
+    return Machine(_make(_lib.machine_load, _bytes(spec)))
+
+
+def place(model, machine, **options):
+    """Search for a plan. Options: method, objective, policy, seed, evaluations, time_s, threads, bound, start,
+    progress."""
+    o = _options(**options)
+    return Plan(_make(_lib.place, model, machine, ctypes.byref(o)), model, machine)
+
+
+def lower_bound(model, machine, **options):
+    """No plan has less. Options: objective, bound."""
+    out = ctypes.c_double()
+    _lib.lower_bound(model, machine, ctypes.byref(_options(**options)), ctypes.byref(out))
+    return out.value
+
+
+class _Front(_Object):
+    _free = "front_free"
+
+
+def pareto(model, machine, against, most=64, **options):
+    """Plans of which none is better than another in both the objective and `against`."""
+    o = _options(**options)
+    front = _Front(_make(_lib.pareto_front, model, machine, ctypes.byref(o), _bytes(against), most))
+    return [Plan(ctypes.c_void_p(_lib.front_plan(front, i)), model, machine, front)
+            for i in range(_lib.front_count(front))]
+
+
+def compare(model, machine, methods, **options):
+    """A row a method, best first: method, value, gap, status, evaluations, plan. A method that cannot answer
+    has the value nan and tells why in status."""
+    rows = []
+    for name in methods:
+        try:
+            plan = place(model, machine, method=name, **options)
+            rows.append({"method": name, "value": plan.value, "gap": plan.gap, "status": plan.status,
+                         "evaluations": plan.evaluations, "plan": plan})
+        except Error as e:
+            if e.code not in ("limit", "unsupported"):
+                raise
+            rows.append({"method": name, "value": math.nan, "gap": math.nan, "status": str(e),
+                         "evaluations": 0, "plan": None})
+    return sorted(rows, key=lambda r: (math.isnan(r["value"]), r["value"]))
+
+
+def train(models, machines, path, **options):
+    """Train a policy on every model on every machine and write it to path. Options: objective, seed,
+    evaluations, threads, resume, progress."""
+    models, machines = [(ctypes.c_void_p * len(x))(*[one._pointer for one in x]) for x in (models, machines)]
+    o = _options(**options)
+    _lib.policy_train(models, len(models), machines, len(machines), ctypes.byref(o), _bytes(path))

@@ -1,0 +1,157 @@
+"""The shared library as ctypes sees it: where it is, and the signatures of the functions that are used."""
+
+import ctypes
+import ctypes.util
+import os
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_int, c_int32, c_int64,
+                    c_size_t, c_uint64, c_void_p)
+
+
+class Err(Structure):
+    _fields_ = [("code", c_int), ("msg", ctypes.c_char * 512)]
+
+
+PROGRESS = CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
+
+
+class Options(Structure):
+    _fields_ = [("method", c_char_p), ("objective", c_char_p), ("policy", c_char_p), ("seed", c_uint64),
+                ("evaluations", c_int64), ("time_s", c_double), ("threads", c_int32), ("bound", c_char_p),
+                ("start", c_void_p), ("resume", c_bool), ("progress", PROGRESS), ("progress_ctx", c_void_p)]
+
+
+class Op(Structure):
+    _fields_ = [("name", c_char_p), ("type", c_char_p), ("flops", c_double), ("read_bytes", c_int64),
+                ("write_bytes", c_int64), ("param_bytes", c_int64), ("state_bytes", c_int64),
+                ("workspace_bytes", c_int64), ("output_bytes", c_int64), ("colocate", c_char_p),
+                ("separate", c_char_p), ("pin", c_char_p), ("backward", c_bool)]
+
+
+class Cost(Structure):
+    _fields_ = [("latency_s", c_double), ("throughput_per_s", c_double), ("energy_j", c_double),
+                ("edp", c_double)]
+
+
+class DeviceUse(Structure):
+    _fields_ = [("operators", c_int32), ("busy_s", c_double), ("load_s", c_double), ("peak_bytes", c_int64),
+                ("limit_bytes", c_int64), ("sent_bytes", c_int64)]
+
+
+class OpReason(Structure):
+    _fields_ = [("device", c_int32), ("ready_s", c_double), ("start_s", c_double), ("end_s", c_double),
+                ("slack_s", c_double), ("best_other", c_int32)]
+
+
+class MeasuredCost(Structure):
+    _fields_ = [("latency_s", c_double), ("low_s", c_double), ("high_s", c_double), ("runs", c_int32),
+                ("max_difference", c_double)]
+
+
+OBJECT, OUT, INDICES = c_void_p, POINTER(c_void_p), POINTER(c_int32)
+ERR = POINTER(Err)
+
+# Of every function: what it returns and what it takes. Those that return STATUS take an Err last.
+STATUS = "status"
+FUNCTIONS = {
+    "version": (c_char_p, []),
+    "model_load": (STATUS, [c_char_p, OUT]),
+    "model_parse": (STATUS, [c_char_p, c_char_p, c_size_t, OUT]),
+    "model_free": (None, [OBJECT]),
+    "model_name": (c_char_p, [OBJECT]),
+    "model_count": (c_int32, [OBJECT]),
+    "model_op": (c_char_p, [OBJECT, c_int32]),
+    "model_find": (c_int32, [OBJECT, c_char_p]),
+    "model_warnings": (c_int32, [OBJECT]),
+    "model_warning": (c_char_p, [OBJECT, c_int32]),
+    "machine_load": (STATUS, [c_char_p, OUT]),
+    "machine_parse": (STATUS, [c_char_p, c_char_p, c_size_t, OUT]),
+    "machine_change": (STATUS, [OBJECT, c_char_p, OUT]),
+    "machine_free": (None, [OBJECT]),
+    "machine_name": (c_char_p, [OBJECT]),
+    "machine_count": (c_int32, [OBJECT]),
+    "machine_device": (c_char_p, [OBJECT, c_int32]),
+    "method_count": (c_int32, []),
+    "method_name": (c_char_p, [c_int32]),
+    "method_about": (c_char_p, [c_int32]),
+    "place": (STATUS, [OBJECT, OBJECT, POINTER(Options), OUT]),
+    "lower_bound": (STATUS, [OBJECT, OBJECT, POINTER(Options), POINTER(c_double)]),
+    "pareto_front": (STATUS, [OBJECT, OBJECT, POINTER(Options), c_char_p, c_int32, OUT]),
+    "front_free": (None, [OBJECT]),
+    "front_count": (c_int32, [OBJECT]),
+    "front_plan": (OBJECT, [OBJECT, c_int32]),
+    "front_evaluations": (c_int64, [OBJECT]),
+    "plan_free": (None, [OBJECT]),
+    "plan_new": (STATUS, [OBJECT, OBJECT, INDICES, INDICES, OUT]),
+    "plan_read": (STATUS, [c_char_p, OBJECT, OBJECT, OUT]),
+    "plan_write": (STATUS, [OBJECT, c_char_p]),
+    "plan_device": (c_int32, [OBJECT, c_int32]),
+    "plan_device_of": (c_char_p, [OBJECT, c_char_p]),
+    "plan_feasible": (c_bool, [OBJECT]),
+    "plan_status": (c_char_p, [OBJECT]),
+    "plan_method": (c_char_p, [OBJECT]),
+    "plan_objective": (c_char_p, [OBJECT]),
+    "plan_value": (c_double, [OBJECT]),
+    "plan_lower_bound": (c_double, [OBJECT]),
+    "plan_evaluations": (c_int64, [OBJECT]),
+    "plan_cost": (STATUS, [OBJECT, POINTER(Cost)]),
+    "plan_device_use": (STATUS, [OBJECT, c_int32, POINTER(DeviceUse)]),
+    "plan_op_times": (None, [OBJECT, c_int32, POINTER(c_double), POINTER(c_double)]),
+    "plan_order": (STATUS, [OBJECT, INDICES]),
+    "plan_violations": (c_int32, [OBJECT]),
+    "plan_violation": (c_char_p, [OBJECT, c_int32]),
+    "plan_explain": (STATUS, [OBJECT, OUT]),
+    "account_free": (None, [OBJECT]),
+    "account_compute": (c_double, [OBJECT]),
+    "account_count": (c_int32, [OBJECT]),
+    "account_lost": (c_char_p, [OBJECT, c_int32, POINTER(c_double), POINTER(c_int32)]),
+    "plan_explain_op": (STATUS, [OBJECT, c_int32, POINTER(OpReason), POINTER(c_double)]),
+    "plan_trace": (STATUS, [OBJECT, c_char_p]),
+    "plan_measure": (STATUS, [OBJECT, c_char_p, c_char_p, c_int32, POINTER(MeasuredCost)]),
+    "draft_new": (STATUS, [c_char_p, OUT]),
+    "draft_free": (None, [OBJECT]),
+    "draft_op": (STATUS, [OBJECT, POINTER(Op), INDICES]),
+    "draft_edge": (STATUS, [OBJECT, c_int32, c_int32, c_int64, c_char_p]),
+    "draft_time": (STATUS, [OBJECT, c_int32, c_char_p, c_double]),
+    "draft_forbid": (STATUS, [OBJECT, c_int32, c_char_p]),
+    "draft_shared": (STATUS, [OBJECT, c_char_p, c_int64, INDICES, c_int32]),
+    "draft_model": (STATUS, [OBJECT, OUT]),
+    "policy_train": (STATUS, [OUT, c_int32, OUT, c_int32, POINTER(Options), c_char_p]),
+}
+
+
+def _open():
+    here = os.path.dirname(os.path.abspath(__file__))
+    tried = [os.environ.get("BERTH_LIBRARY"), os.path.join(here, "..", "..", "..", "libberth.so.0"),
+             os.path.join(here, "..", "..", "build", "libberth.so.0"), ctypes.util.find_library("berth"),
+             "libberth.so.0"]
+    for path in filter(None, tried):
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            if path == tried[0]:
+                raise
+    raise ImportError("berth: libberth.so was not found; set BERTH_LIBRARY to its path")
+
+
+class _Library:
+    """Functions by their names without berth_. Those with a status raise what `fail` makes of an Err."""
+
+    def __init__(self, fail):
+        lib = _open()
+        for name, (result, takes) in FUNCTIONS.items():
+            f = getattr(lib, "berth_" + name)
+            f.restype = c_int if result is STATUS else result
+            f.argtypes = takes + [ERR] if result is STATUS else takes
+            setattr(self, name, self._checked(f, fail) if result is STATUS else f)
+
+    @staticmethod
+    def _checked(f, fail):
+        def call(*args):
+            err = Err()
+            if f(*args, ctypes.byref(err)):
+                raise fail(err)
+        return call
+
+
+def open_library(fail):
+    return _Library(fail)

@@ -1,0 +1,153 @@
+"""The module berth over the shared library: test_berth.py HEADER CC"""
+
+import ctypes
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import berth
+from berth import _library
+
+HEADER, CC = sys.argv[1:3]
+
+# a -> b: a takes 1 s on x and 2 s on y, b the reverse; the link takes 0.1 s.
+DUO = (b'{"format":"berth-system","version":1,"name":"duo","devices":[{"name":"x","memory_bytes":50},'
+       b'{"name":"y"}],"links":[{"from":"x","to":"y","bandwidth":10,"both_ways":true}]}')
+
+
+def draft():
+    d = berth.Draft("two")
+    d.op("a")
+    d.op("b", "Gemm", param_bytes=100)
+    for op, on_x, on_y in (("a", 1, 2), ("b", 2, 1)):
+        d.time(op, on_x, "x")
+        d.time(op, on_y, "y")
+    d.edge("a", "b", 1)
+    return d
+
+
+class Signatures(unittest.TestCase):
+    """What the module believes of the header."""
+
+    def setUp(self):
+        with open(HEADER) as f:
+            self.text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+
+    def test_functions(self):
+        declared = {}
+        for name, args in re.findall(r"BERTH_API[^;]*?\bberth_(\w+)\(([^;]*)\);", self.text):
+            args = [a.strip() for a in args.split(",")]
+            declared[name] = 0 if args == ["void"] else len(args)
+        known = {name: len(takes) + (result is _library.STATUS)
+                 for name, (result, takes) in _library.FUNCTIONS.items()}
+        self.assertEqual(declared, known)
+
+    def test_structs(self):
+        pairs = {"berth_err": _library.Err, "berth_options": _library.Options, "berth_op": _library.Op,
+                 "berth_cost": _library.Cost, "berth_device_use": _library.DeviceUse,
+                 "berth_op_reason": _library.OpReason, "berth_measured_cost": _library.MeasuredCost}
+        lines = ["#include <stdio.h>", '#include "%s"' % HEADER, "int main(void) {"]
+        for c, kind in pairs.items():
+            lines.append(f'printf("%zu\\n", sizeof({c}));')
+            lines += [f'printf("%zu\\n", offsetof({c}, {name}));' for name, _ in kind._fields_]
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = os.path.join(folder, "s.c"), os.path.join(folder, "s")
+            with open(source, "w") as f:
+                f.write("\n".join(lines + ["return 0; }\n"]))
+            subprocess.run([CC, "-o", program, source], check=True)
+            said = [int(n) for n in subprocess.check_output([program]).split()]
+        mine = []
+        for kind in pairs.values():
+            mine += [ctypes.sizeof(kind)] + [getattr(kind, name).offset for name, _ in kind._fields_]
+        self.assertEqual(said, mine)
+
+
+class Use(unittest.TestCase):
+    def setUp(self):
+        self.model, self.machine = draft().finish(), berth.Machine.parse("duo", DUO)
+
+    def test_place(self):
+        plan = berth.place(self.model, self.machine)
+        self.assertEqual((plan.value, plan.lower_bound, plan.status), (2.1, 2.1, "optimal"))
+        self.assertEqual(plan.devices, ["x", "y"])
+        self.assertEqual(plan.rows()[1], {"op": "b", "device": "y", "start_s": 1.1, "end_s": 2.1})
+        self.assertEqual(plan.to_dict()["placement"], {"a": "x", "b": "y"})
+        self.assertEqual(plan.use["y"]["peak_bytes"], 101)
+        self.assertEqual(plan.order, ["a", "b"])
+        self.assertTrue(math.isnan(plan.cost["energy_j"]))
+        self.assertAlmostEqual(sum(row["seconds"] for row in plan.explain()), plan.value)
+        told = plan.explain("a")
+        self.assertEqual((told["device"], told["slack_s"], told["value_on"]["y"]), ("x", 0, 3.0))
+        self.assertEqual(berth.lower_bound(self.model, self.machine, objective="throughput"), 1)
+
+    def test_files(self):
+        plan = berth.place(self.model, self.machine, method="heft")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json")
+            plan.write(path)
+            again = berth.Plan.read(path, self.model, self.machine)
+            self.assertEqual((again.devices, again.method), (plan.devices, "heft"))
+            policy = os.path.join(folder, "policy")
+            berth.train([self.model], [self.machine], policy, evaluations=40)
+            learned = berth.place(self.model, self.machine, method="policy", policy=policy)
+            self.assertTrue(learned.feasible)
+
+    def test_own_plan(self):
+        plan = berth.Plan.new(self.model, self.machine, {"a": "x", "b": "x"})
+        self.assertFalse(plan.feasible)
+        self.assertIn("'x' needs", plan.violations[0])
+        roomy = berth.Plan.new(self.model, self.machine.change("x.memory_bytes=1000"), [0, 0], ["a", "b"])
+        self.assertTrue(roomy.feasible)
+        self.assertLessEqual(berth.place(self.model, roomy.machine, start=roomy, evaluations=1).value, 3)
+        with self.assertRaises(ValueError):
+            berth.Plan.new(self.model, self.machine, [0])
+
+    def test_compare(self):
+        rows = berth.compare(self.model, self.machine, ["single", "berth", "heft"], evaluations=50)
+        self.assertEqual(rows[-1]["method"], "single")
+        self.assertIn("heft", berth.methods())
+
+    def test_front_outlives_its_name(self):
+        model, machine = berth.load("zoo:random:ops=20:seed=1"), berth.machine("system:cpu+2gpu")
+        plan = berth.pareto(model, machine, "energy", most=3, evaluations=200)[0]
+        self.assertTrue(plan.value > 0 and plan.feasible)
+
+    def test_progress_stops(self):
+        calls = []
+        model, machine = berth.load("zoo:inception-v3"), berth.machine("system:cpu+2gpu")
+        berth.place(model, machine, evaluations=2**40, progress=lambda n, v: calls.append(n) or len(calls) == 2)
+        self.assertEqual(len(calls), 2)
+
+    def test_errors(self):
+        for code, call in (("invalid", lambda: berth.load("zoo:resnet5")),
+                           ("io", lambda: berth.load("no/such/file")),
+                           ("format", lambda: berth.Machine.parse("m", b"{")),
+                           ("invalid", lambda: berth.place(self.model, self.machine, method="hef")),
+                           ("invalid", lambda: self.machine.change("z.slots=2")),
+                           ("io", lambda: berth.place(self.model, self.machine).measure("f", "/no/engine"))):
+            with self.assertRaises(berth.Error) as raised:
+                call()
+            self.assertEqual(raised.exception.code, code)
+        with self.assertRaises(TypeError):
+            berth.place(self.model, self.machine, evals=3)
+        with self.assertRaises(KeyError):
+            berth.place(self.model, self.machine).device_of("c")
+
+    def test_draft_refusals(self):
+        d = draft()
+        with self.assertRaises(berth.Error):
+            d.op("a")
+        d.edge("b", "a", 1)
+        with self.assertRaises(berth.Error) as cycle:
+            d.finish()
+        self.assertEqual(cycle.exception.code, "invalid")
+        with self.assertRaises(berth.Error):
+            d.op("c")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
