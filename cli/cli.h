@@ -16,11 +16,13 @@ typedef struct cli_texts {
 typedef struct cli {
 	bool json;             /* --json: one document on standard output and nothing else there */
 	bool quiet;            /* --quiet: errors only, and no text on standard output */
+	bool strict;           /* --strict: input that is warned of is refused */
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
 	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */
 	bool help;             /* --help was asked for and printed: nothing else is to be done */
 	int n_args;            /* what is left beside the options */
 	char **args;
+	cli_texts warned;      /* what cli_warn has told */
 	berth_arena mem, tmp;  /* results; scratch */
 } cli;
 

@@ -1,5 +1,6 @@
-/* Graphs from the command line, with the dimensions of --dim. What an importer had to assume is said once.
- * Placements, with a warning where they were made for something else. */
+/* Graphs, systems and placements from the command line. What is to be warned of is said once on standard
+ * error: what an importer had to assume, what the description of a machine leaves out
+ * (system_warnings.h), a placement that was made for something else. */
 #ifndef BERTH_CLI_GRAPH_LOAD_H
 #define BERTH_CLI_GRAPH_LOAD_H
 
@@ -7,11 +8,13 @@
 #include "options.h"
 #include "placement.h"
 
-/* For the table of every verb that reads a graph. */
-#define CLI_DIM(c) \
+/* For the table of every verb that reads a graph and a system. */
+#define CLI_INPUT(c) \
 	{"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", \
 	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs (default " \
-	 "1); a word of a GGUF model"}
+	 "1); a word of a GGUF model"}, \
+	{"strict", 0, CLI_FLAG, &(c)->strict, NULL, \
+	 "refuse a graph or a system that would be warned of"}
 
 /* For the table of every verb that places, simulates or learns. */
 #define CLI_RULES(c) \
@@ -21,13 +24,15 @@
 	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}
 
 /* berth_graph_load and berth_instance_load with c->dim; instances get the rules of CLI_RULES.
- * Warnings of an ONNX model go to standard error, unless --quiet. report may be NULL. */
+ * berth_system_load; its g is the graph that is to be placed, or NULL. report may be NULL. Fails: as those,
+ * cli_warn and cli_strict. */
 berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read_report *report,
                             berth_err *err);
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
                                berth_read_report *report, berth_err *err);
+berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err);
 
-/* berth_placement_read; its warning goes to standard error, unless --quiet. */
+/* berth_placement_read. Fails: as that, cli_warn. */
 berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, const berth_system *s,
                                 berth_placement *out, berth_err *err);
 

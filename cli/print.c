@@ -171,14 +171,50 @@ char *cli_value(char buf[32], const berth_objective *o, double value)
 	return buf;
 }
 
-void cli_warn(const cli *c, const char *fmt, ...)
+/* Remember text; *again: it was told before. */
+static berth_status note(cli *c, const char *text, bool *again, berth_err *err)
 {
+	*again = false;
+	if (!text)
+		return berth_nomem(err);
+	for (int32_t i = 0; i < c->warned.n && !*again; i++)
+		*again = strcmp(c->warned.text[i], text) == 0;
+	if (*again)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_GROW(&c->mem, c->warned.text, c->warned.n, &c->warned.cap, err));
+	c->warned.text[c->warned.n++] = text;
+	return BERTH_OK;
+}
+
+berth_status cli_warn(cli *c, berth_err *err, const char *fmt, ...)
+{
+	char text[1024];
+	bool again;
 	va_list ap;
-	if (c->quiet)
-		return;
-	fputs("berth: warning: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	BERTH_TRY(note(c, berth_arena_strdup(&c->mem, text), &again, err));
+	if (!again && (c->strict || !c->quiet))
+		fprintf(stderr, c->strict ? "berth: %s\n" : "berth: warning: %s\n", text);
+	return BERTH_OK;
+}
+
+berth_status cli_strict(const cli *c, berth_err *err)
+{
+	if (!c->strict || !c->warned.n)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT, "refused: --strict takes nothing that is warned of");
+}
+
+berth_status cli_end_json(const cli *c, berth_json_out *w, berth_err *err)
+{
+	if (c->warned.n)
+		berth_json_open(w, "warnings", '[');
+	for (int32_t i = 0; i < c->warned.n; i++)
+		berth_json_put_string(w, NULL, c->warned.text[i]);
+	if (c->warned.n)
+		berth_json_close(w, ']');
+	berth_json_close(w, '}');
+	return cli_print_json(w, err);
 }

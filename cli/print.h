@@ -28,6 +28,9 @@ berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *e
 /* Print the finished document. Fails: BERTH_ENOMEM. */
 berth_status cli_print_json(berth_json_out *w, berth_err *err);
 
+/* Close the object that is the document, with what was warned of, and print it. Fails: BERTH_ENOMEM. */
+berth_status cli_end_json(const cli *c, berth_json_out *w, berth_err *err);
+
 /* "12.3 %" of a fraction; "-" for NAN. buf of 32 bytes. */
 char *cli_percent(char buf[32], double fraction);
 
@@ -37,7 +40,11 @@ char *cli_count(char buf[32], int64_t count);
 /* "1.24 ms" for values in seconds, "3.21 J" for the rest, "3.21" for sums; "-" for NAN. buf of 32 bytes. */
 char *cli_value(char buf[32], const berth_objective *o, double value);
 
-/* A warning on standard error, unless --quiet. */
-void cli_warn(const cli *c, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* A warning on standard error, unless --quiet; each text once. cli_end_json tells it too. Fails:
+ * BERTH_ENOMEM. */
+berth_status cli_warn(cli *c, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
+
+/* After input was read. Fails: BERTH_EFORMAT where something was warned of and --strict was given. */
+berth_status cli_strict(const cli *c, berth_err *err);
 
 #endif

@@ -145,8 +145,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 		berth_json_put_string(&w, s->g.op_name[i], s->s.dev_name[s->moving.op_dev[i]]);
 	berth_json_close(&w, '}');
 	berth_json_flat(&w, false);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 static void print_text(const state *s)
@@ -190,7 +189,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"method", 0, CLI_TEXT, &a.method, "M", "what solves it again (default ceft-pbqp)"},
 		{"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP",
 		 "slow a device down at a step; run without adapting too"},
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_adapt, options, argc, argv, 1, 1, err));
 	if (c->help)

@@ -144,8 +144,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "difference", ran ? s->run.max_difference : NAN);
 	if (s->n_operators)
 		measure_operators_put(&w, &s->g, &s->s, s->operators, s->n_operators);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 static void print_text(const state *s)
@@ -191,7 +190,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"trace", 0, CLI_TEXT, &a.trace, "FILE",
 		 "write that run as a timeline for chrome://tracing or Perfetto"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_measure, options, argc, argv, 1, 1, err));
 	if (c->help)
@@ -205,7 +204,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (!s.v.broken.n)
 		BERTH_TRY(measure(c, &a, &s, err));
 	if ((a.operators || a.trace) && !s.v.broken.n && !s.n_operators)
-		cli_warn(c, "%s does not tell when operators run", s.engine);
+		BERTH_TRY(cli_warn(c, err, "%s does not tell when operators run", s.engine));
 	if (a.trace && s.n_operators)
 		BERTH_TRY(measure_operators_trace(c, a.trace, &s.g, &s.s, s.operators, s.n_operators, err));
 	if (c->json)

@@ -136,8 +136,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 			put_row(&w, s, op, d);
 	berth_json_close(&w, ']');
 	berth_json_flat(&w, false);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 static void print_text(const state *s)
@@ -352,7 +351,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time (default 9)"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 2)"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_profile, options, argc, argv, 0, 1, err));
 	if (c->help)

@@ -97,8 +97,7 @@ static berth_status print_json(cli *c, const row *rows, int32_t n, berth_err *er
 	for (int32_t i = 0; i < n; i++)
 		put_row(&w, &rows[i]);
 	berth_json_close(&w, ']');
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 static void add_row(cli_table *t, const row *x)

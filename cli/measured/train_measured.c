@@ -252,6 +252,5 @@ berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "policy", policy);
 	berth_json_put_bool(&w, "ended", true);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }

@@ -216,7 +216,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_BUDGET(&a.budget),
 		CLI_FIDELITY(&a.fidelity),
 		CLI_RULES(c),
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_compare, options, argc, argv, 1, -1, err));
 	if (!c->help && a.fidelity.on && a.on.n != 1)

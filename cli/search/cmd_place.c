@@ -144,8 +144,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "solve_s", r->solve_s);
 	berth_json_put_number(&w, "wall_s", r->wall_s);
 	put_placement(&w, s);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 /* How the answer stands to the best single device. */
@@ -268,7 +267,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
 		CLI_RULES(c),
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, 1, err));
 	if (c->help)

@@ -200,8 +200,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_close(&w, ']');
 	if (a->measured.on)
 		train_measured_put(&w, &s->measured);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
@@ -303,7 +302,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
 		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
 		CLI_RULES(c),
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 1, -1, err));
 	return c->help ? BERTH_OK : run_all(c, &a, &s, err);

@@ -150,8 +150,7 @@ static berth_status print_json(cli *c, const cli_comparison *r, const berth_comp
 	for (int32_t m = 0; m < r->n_methods; m++)
 		put_method(&w, r, &o[m], m);
 	berth_json_close(&w, ']');
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 /* ---- every figure in columns, for other programs ---- */

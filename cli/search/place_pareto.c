@@ -129,8 +129,7 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	for (int32_t i = 0; i < v->front.n; i++)
 		put_point(&w, v, &v->front.point[i]);
 	berth_json_close(&w, ']');
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 /* "gpu0 120, cpu0 1": the devices with the most operators. */

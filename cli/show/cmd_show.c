@@ -74,7 +74,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		 "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL,
 		 "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
 		CLI_COMMON(c)};

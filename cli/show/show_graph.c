@@ -282,8 +282,7 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 		berth_json_close(&w, '}');
 		put_devices(&w, v);
 	}
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 /* ---- text ---- */
@@ -445,8 +444,7 @@ static berth_status print_op_json(cli *c, const view *v, int32_t op, berth_err *
 			put_ns(&w, v->s.dev_name[d], berth_op_time(&v->p, op, d));
 		berth_json_close(&w, '}');
 	}
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 static void print_op_text(const view *v, int32_t op)

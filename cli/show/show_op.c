@@ -3,7 +3,7 @@
 #include "explain_op.h"
 #include "file.h"
 #include "load.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "placement.h"
 #include "print.h"
 #include "report.h"
@@ -55,7 +55,7 @@ static berth_status load_system(cli *c, const show_args *a, const cJSON *doc, vi
 {
 	const char *spec = a->on ? a->on : said(c, doc, "system", "system");
 	berth_err why;
-	berth_status st = spec ? berth_system_load(spec, &c->mem, &c->tmp, &v->s, &why) : BERTH_EINVAL;
+	berth_status st = spec ? cli_system_load(c, spec, &v->g, &v->s, &why) : BERTH_EINVAL;
 	if (st == BERTH_OK || st == BERTH_ENOMEM || a->on)
 		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
 	return berth_fail(
@@ -79,7 +79,7 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp,
 	                                     &v->placement, &warning, err));
 	if (warning)
-		cli_warn(c, "%s", warning);
+		BERTH_TRY(cli_warn(c, err, "%s", warning));
 	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
 	v->objective = berth_objective_of(BERTH_LATENCY);
 	if (v->placement.objective &&
@@ -174,8 +174,7 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	put_choices(&w, v);
 	berth_json_put_string(&w, "best_other", s->best_dev >= 0 ? v->s.dev_name[s->best_dev] : NULL);
 	berth_json_put_string(&w, "binds", s->binds);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 /* ---- text ---- */

@@ -1,6 +1,6 @@
 /* A system at a glance: its devices, and its links as a matrix. */
 #include "file.h"
-#include "load_system.h"
+#include "graph_load.h"
 #include "print.h"
 #include "show.h"
 #include "system_json.h"
@@ -90,7 +90,7 @@ berth_status show_system(cli *c, const show_args *a, berth_err *err)
 	berth_system s;
 	const char *text;
 	size_t len;
-	BERTH_TRY(berth_system_load(a->input, &c->mem, &c->tmp, &s, err));
+	BERTH_TRY(cli_system_load(c, a->input, NULL, &s, err));
 	BERTH_TRY(berth_system_write_json(&s, true, &c->mem, &text, &len, err));
 	if (a->out && strcmp(a->out, "-") == 0 && c->json)
 		return berth_fail(err, BERTH_EINVAL,

@@ -161,8 +161,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 		simulate_whatif_put_set(&w, &s->what_if, &s->g);
 	else if (a->each.n)
 		simulate_whatif_put_each(&w, &s->what_if, &s->g);
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
+	return cli_end_json(c, &w, err);
 }
 
 static void print_head(const state *s)
@@ -250,7 +249,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		 "method that solves changed machines anew (default anneal)"},
 		CLI_BUDGET(&a.budget),
 		CLI_RULES(c),
-		CLI_DIM(c),
+		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;
 	a.budget.evaluations = 1000;

@@ -50,8 +50,8 @@ struct berth_cost_model {
 	                       berth_cost_bounds *out, berth_err *err);
 
 	/* Where the throughput is the largest load of a device, and loads are plain sums: seconds of op on
-	 * dev, where it can run; seconds that a byte in or out costs dev, below 0 where it costs nothing.
-	 * NULL: loads are not of this kind. */
+	 * dev, where it can run; seconds that a byte in or out costs dev (it asks p->s alone), below 0 where
+	 * it costs nothing. NULL: loads are not of this kind. */
 	double (*op_seconds)(const berth_problem *p, int32_t op, int32_t dev);
 	double (*s_per_byte)(const berth_problem *p, int32_t dev);
 };

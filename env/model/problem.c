@@ -21,15 +21,13 @@ static bool same(const char *a, const char *b)
 
 /* ---- operator times ---- */
 
-/* Was op measured on dev? Then *seconds is set; NAN: it cannot run. The device's name goes before its kind,
- * and that before "*". */
-static int measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
+bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
 {
-	int found = 0;
+	int found = 0; /* 1: by "*", 2: by kind */
 	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
 		if (same(g->time_key[i], s->dev_name[dev])) {
 			*seconds = g->time_s[i];
-			return 1;
+			return true;
 		}
 		if (same(g->time_key[i], s->dev_kind[dev])) {
 			*seconds = g->time_s[i];
@@ -49,7 +47,7 @@ static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op
                          double type_eff)
 {
 	double seconds = 0;
-	if (measured(g, s, op, dev, &seconds))
+	if (berth_op_measured(g, s, op, dev, &seconds))
 		return seconds;
 	double peak = s->dev_peak_flops[dev], bandwidth = s->dev_mem_bandwidth[dev];
 	if (!type_runs || (!(peak > 0) && !(bandwidth > 0)))

@@ -54,6 +54,10 @@ berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data,
                                     const berth_read_options *opt, berth_arena *mem, berth_arena *tmp,
                                     berth_graph *out, berth_read_report *report, berth_err *err);
 
+/* Types of operators that ONNX or com.microsoft have, as far as they are known here: [*n], in mem. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_onnx_types(berth_arena *mem, const char ***type, int32_t *n, berth_err *err);
+
 extern const berth_format berth_format_onnx; /* any file that is no text */
 
 #endif

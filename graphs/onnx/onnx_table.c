@@ -1,6 +1,7 @@
 /* The table of operators: one row a type, sorted by type (capitals first, as strcmp sorts). A type stands
  * once; com.microsoft types have names of their own, or mean the same as in the default domain. Sources: the
  * operator documents of ONNX (Operators.md) and of ONNX Runtime's contributed operators. */
+#include "onnx.h"
 #include "onnx_infer.h"
 
 #include <stdlib.h>
@@ -252,4 +253,20 @@ const onnx_op *onnx_op_table(size_t *n)
 {
 	*n = sizeof table / sizeof *table;
 	return table;
+}
+
+berth_status berth_onnx_types(berth_arena *mem, const char ***type, int32_t *n, berth_err *err)
+{
+	size_t n_more;
+	const onnx_op *more = onnx_microsoft_table(&n_more);
+	const char **list;
+	int32_t k = 0;
+	BERTH_TRY(BERTH_NEW(mem, list, sizeof table / sizeof *table + n_more, err));
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		list[k++] = table[i].type;
+	for (size_t i = 0; i < n_more; i++)
+		list[k++] = more[i].type;
+	*type = list;
+	*n = k;
+	return BERTH_OK;
 }

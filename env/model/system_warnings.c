@@ -1,0 +1,299 @@
+/* Gaps in the description of a machine; see system_warnings.h. */
+#include "system_warnings.h"
+
+#include "cost_model.h"
+#include "onnx.h"
+#include "problem.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_NAMED = 4, MOST_TYPES = 8 }; /* named in a line; types that get a line of their own */
+
+/* What operators ask of a device. */
+typedef struct need {
+	bool measured;     /* one has a measured time there */
+	bool unmeasured;   /* one has none */
+	bool roofline;     /* and its type runs there: the roofline times it */
+	bool flops, bytes; /* one of these computes; one of these reads or writes */
+} need;
+
+typedef struct gaps {
+	const berth_system *s;
+	const berth_graph *g; /* or NULL */
+	berth_arena *mem, *tmp;
+	need *dev;          /* [n_devs] */
+	bool *has;          /* [n_devs] the gap at hand */
+	berth_strmap known; /* types */
+	const char **type;  /* [n_types] of operator sets */
+	int32_t n_types;
+	const char **text;
+	int32_t n;
+	size_t cap;
+} gaps;
+
+static berth_status tell(gaps *x, const char *text, berth_err *err)
+{
+	if (!text)
+		return berth_nomem(err);
+	BERTH_TRY(BERTH_GROW(x->mem, x->text, x->n, &x->cap, err));
+	x->text[x->n++] = text;
+	return BERTH_OK;
+}
+
+/* Append "'a', 'b' and 3 more" to line: word number k of n, of which the first MOST_NAMED are named. */
+static void list(char *line, size_t size, int32_t k, int32_t n, const char *word)
+{
+	size_t len = strlen(line);
+	const char *gap = k == 0 ? "" : k + 1 == n ? " and " : ", ";
+	if (k < MOST_NAMED || n == MOST_NAMED + 1)
+		snprintf(line + len, size - len, "%s%s", gap, word);
+	else if (k == MOST_NAMED)
+		snprintf(line + len, size - len, " and %d more", n - MOST_NAMED);
+}
+
+/* "device 'a'" or "devices 'a' and 'b'" of x->has; *n: how many. line of 512 bytes. */
+static const char *devices(const gaps *x, char *line, int32_t *n)
+{
+	int32_t k = 0;
+	char word[64];
+	*n = 0;
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		*n += x->has[d];
+	snprintf(line, 512, *n == 1 ? "device " : "devices ");
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		if (x->has[d]) {
+			snprintf(word, sizeof word, "'%.40s'", x->s->dev_name[d]);
+			list(line, 512, k++, *n, word);
+		}
+	return line;
+}
+
+/* A line about the devices of x->has, if there are any. */
+static berth_status tell_devices(gaps *x, const char *lack, berth_err *err)
+{
+	char line[512];
+	int32_t n;
+	devices(x, line, &n);
+	if (!n)
+		return BERTH_OK;
+	return tell(x, berth_arena_printf(x->mem, "%s %s %s", line, n == 1 ? "has" : "have", lack), err);
+}
+
+/* ---- what operators ask for ---- */
+
+static void ask(const gaps *x, int32_t op, int32_t d, need *out)
+{
+	const berth_graph *g = x->g;
+	double seconds;
+	if (berth_op_measured(g, x->s, op, d, &seconds)) {
+		out->measured = true;
+		return;
+	}
+	out->unmeasured = true;
+	if (!berth_system_runs(x->s, d, g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]))
+		return;
+	out->roofline = true;
+	out->flops |= g->op_flops[op] > 0;
+	out->bytes |= g->op_read_bytes[op] > 0 || g->op_write_bytes[op] > 0;
+}
+
+/* Is a figure of the roofline missing, or a type unknown? */
+static bool lacks(const gaps *x, int32_t d)
+{
+	const berth_system *s = x->s;
+	bool any = !(s->dev_peak_flops[d] > 0) || !(s->dev_mem_bandwidth[d] > 0) ||
+	           !(s->dev_op_overhead_s[d] > 0);
+	for (int32_t i = s->dev_eff_off[d]; !any && i < s->dev_eff_off[d + 1]; i++)
+		any = berth_strmap_get(&x->known, s->eff_type[i]) < 0;
+	for (int32_t i = s->dev_runs_off[d]; !any && i < s->dev_runs_off[d + 1]; i++)
+		any = berth_strmap_get(&x->known, s->runs_type[i]) < 0;
+	return any;
+}
+
+static void ask_all(gaps *x)
+{
+	for (int32_t d = 0; d < x->s->n_devs; d++) {
+		need *out = &x->dev[d];
+		if (!x->g)
+			*out = (need){false, true, true, true, true};
+		else if (lacks(x, d)) /* else nobody wants to know */
+			for (int32_t op = 0; op < x->g->n_ops && !(out->flops && out->bytes && out->measured);
+			     op++)
+				ask(x, op, d, out);
+	}
+}
+
+/* Does a placement take memory, by what the cost model counts? */
+static bool takes_memory(const berth_graph *g, const berth_cost_model *m)
+{
+	bool any = !g;
+	for (int32_t i = 0; g && i < g->n_params && !any; i++)
+		any = g->param_bytes[i] > 0;
+	for (int32_t op = 0; g && op < g->n_ops && !any; op++)
+		any = g->op_param_bytes[op] > 0 || g->op_state_bytes[op] > 0 ||
+		      (m->memory_over_time && (g->op_workspace_bytes[op] > 0 || g->op_output_bytes[op] > 0));
+	for (int32_t t = 0; g && m->memory_over_time && t < g->n_tensors && !any; t++)
+		any = g->tensor_bytes[t] > 0;
+	return any;
+}
+
+/* ---- gaps ---- */
+
+/* Without both figures a device runs what was measured there. That is as meant where something was. */
+static berth_status find_rates(gaps *x, berth_err *err)
+{
+	const berth_system *s = x->s;
+	int32_t n = s->n_devs;
+	for (int32_t d = 0; d < n; d++)
+		x->has[d] = x->dev[d].roofline && !x->dev[d].measured && !(s->dev_peak_flops[d] > 0) &&
+		            !(s->dev_mem_bandwidth[d] > 0);
+	BERTH_TRY(tell_devices(x,
+	                       "neither peak_flops nor mem_bandwidth: only operators with measured times "
+	                       "run there",
+	                       err));
+	for (int32_t d = 0; d < n; d++)
+		x->has[d] = x->dev[d].flops && !(s->dev_peak_flops[d] > 0) && s->dev_mem_bandwidth[d] > 0;
+	BERTH_TRY(tell_devices(x, "no peak_flops: computing takes no time there", err));
+	for (int32_t d = 0; d < n; d++)
+		x->has[d] = x->dev[d].bytes && s->dev_peak_flops[d] > 0 && !(s->dev_mem_bandwidth[d] > 0);
+	BERTH_TRY(tell_devices(x, "no mem_bandwidth: reading and writing take no time there", err));
+	for (int32_t d = 0; d < n; d++)
+		x->has[d] = x->dev[d].roofline && !(s->dev_op_overhead_s[d] > 0) && !(s->op_gap_s > 0) &&
+		            (s->dev_peak_flops[d] > 0 || s->dev_mem_bandwidth[d] > 0);
+	return tell_devices(x, "op_overhead_s 0: starting an operator takes no time there", err);
+}
+
+/* Does a memory pool limit what dev holds? */
+static bool pool_limits(const berth_system *s, int32_t dev)
+{
+	return s->n_pools && s->dev_pool[dev] >= 0 && s->pool_bytes[s->dev_pool[dev]] >= 0;
+}
+
+/* Devices that pay nothing for transfers work in a common memory, which has no limit. */
+static berth_status find_memory(gaps *x, berth_err *err)
+{
+	const berth_system *s = x->s;
+	const berth_problem alone = {.g = x->g, .s = s, .n_devs = s->n_devs};
+	bool counts = takes_memory(x->g, s->cost_model);
+	for (int32_t d = 0; d < s->n_devs; d++)
+		x->has[d] = counts && s->dev_memory_bytes[d] < 0 && !pool_limits(s, d) &&
+		            (!s->cost_model->s_per_byte || berth_cost_model_pays(&alone, d));
+	return tell_devices(x, "no memory_bytes: what is placed there always fits", err);
+}
+
+static berth_status find_latencies(gaps *x, berth_err *err)
+{
+	const berth_system *s = x->s;
+	char line[512] = "", word[128];
+	int32_t n = 0, k = 0;
+	if (s->cost_model->s_per_byte || (x->g && !x->g->n_tensors))
+		return BERTH_OK;
+	for (int32_t l = 0; l < s->n_links; l++)
+		n += !(s->link_latency_s[l] > 0);
+	for (int32_t l = 0; l < s->n_links; l++)
+		if (!(s->link_latency_s[l] > 0)) {
+			snprintf(word, sizeof word, "'%.40s'->'%.40s'", s->dev_name[s->link_from[l]],
+			         s->dev_name[s->link_to[l]]);
+			list(line, sizeof line, k++, n, word);
+		}
+	if (!n)
+		return BERTH_OK;
+	return tell(x,
+	            berth_arena_printf(x->mem, "%s %s %s latency_s 0: small transfers take no time there",
+	                               n == 1 ? "link" : "links", line, n == 1 ? "has" : "have"),
+	            err);
+}
+
+/* ---- types ---- */
+
+static berth_status know_types(gaps *x, berth_err *err)
+{
+	int32_t found;
+	BERTH_TRY(berth_onnx_types(x->tmp, &x->type, &x->n_types, err));
+	berth_strmap_init(&x->known, x->tmp);
+	BERTH_TRY(berth_strmap_add(&x->known, "*", 0, &found, err));
+	for (int32_t i = 0; i < x->n_types; i++)
+		BERTH_TRY(berth_strmap_add(&x->known, x->type[i], 0, &found, err));
+	for (int32_t i = 0; x->g && i < x->g->n_types; i++)
+		BERTH_TRY(berth_strmap_add(&x->known, x->g->type_name[i], 0, &found, err));
+	return BERTH_OK;
+}
+
+/* The types of a key: those of device d are type[off[d]] .. type[off[d + 1] - 1]. */
+typedef struct key_types {
+	const char *key;
+	const int32_t *off;
+	const char *const *type;
+} key_types;
+
+static bool names_type(const key_types *k, int32_t d, const char *type)
+{
+	for (int32_t i = k->off[d]; i < k->off[d + 1]; i++)
+		if (strcmp(k->type[i], type) == 0)
+			return true;
+	return false;
+}
+
+static berth_status tell_type(gaps *x, const key_types *k, const char *type, berth_err *err)
+{
+	char line[512], hint[128];
+	int32_t n;
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		x->has[d] = names_type(k, d, type);
+	return tell(x,
+	            berth_arena_printf(x->mem, "%s: %s names type '%.60s', which no set of operators has%s",
+	                               devices(x, line, &n), k->key, type,
+	                               berth_text_suggest(hint, sizeof hint, type, x->type, x->n_types)),
+	            err);
+}
+
+/* Each unknown type once, though several devices name it. */
+static berth_status find_types(gaps *x, const key_types *k, berth_err *err)
+{
+	int32_t n = 0, found;
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		for (int32_t i = k->off[d]; x->dev[d].unmeasured && i < k->off[d + 1]; i++) {
+			if (berth_strmap_get(&x->known, k->type[i]) >= 0)
+				continue;
+			BERTH_TRY(berth_strmap_add(&x->known, k->type[i], 0, &found, err));
+			if (n++ < MOST_TYPES)
+				BERTH_TRY(tell_type(x, k, k->type[i], err));
+		}
+	if (n <= MOST_TYPES)
+		return BERTH_OK;
+	return tell(x,
+	            berth_arena_printf(x->mem, "%s names %d more types that no set of operators has", k->key,
+	                               n - MOST_TYPES),
+	            err);
+}
+
+static berth_status find_all(gaps *x, berth_err *err)
+{
+	const berth_system *s = x->s;
+	const key_types efficiency = {"efficiency", s->dev_eff_off, s->eff_type},
+			runs = {"runs", s->dev_runs_off, s->runs_type};
+	BERTH_TRY(BERTH_NEW(x->tmp, x->dev, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(x->tmp, x->has, s->n_devs, err));
+	BERTH_TRY(know_types(x, err));
+	ask_all(x);
+	BERTH_TRY(find_rates(x, err));
+	BERTH_TRY(find_memory(x, err));
+	BERTH_TRY(find_latencies(x, err));
+	BERTH_TRY(find_types(x, &efficiency, err));
+	return find_types(x, &runs, err);
+}
+
+berth_status berth_system_warnings(const berth_system *s, const berth_graph *g, berth_arena *mem,
+                                   berth_arena *tmp, const char ***text, int32_t *n, berth_err *err)
+{
+	gaps x = {.s = s, .g = g, .mem = mem, .tmp = tmp};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = find_all(&x, err);
+	berth_arena_reset(tmp, mark);
+	BERTH_TRY(st);
+	*text = x.text;
+	*n = x.n;
+	return BERTH_OK;
+}

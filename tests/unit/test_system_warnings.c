@@ -1,0 +1,241 @@
+/* What a machine's description leaves out: each gap by its text, and that nothing is told of what does not
+ * count. */
+#include "graph_json.h"
+#include "support.h"
+#include "system_json.h"
+#include "system_warnings.h"
+#include "systems_builtin.h"
+#include "tarnawski_system.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SYSTEM "{\"format\":\"berth-system\",\"version\":1,"
+#define WHOLE "\"peak_flops\":1e9,\"mem_bandwidth\":1e9,\"op_overhead_s\":1e-6,\"memory_bytes\":1000"
+#define ONE(keys) SYSTEM "\"devices\":[{\"name\":\"d\"," keys "}]}"
+
+static const char convs[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"a\",\"type\":\"Conv\","
+	"\"flops\":10,\"read_bytes\":8,\"param_bytes\":8},{\"name\":\"b\",\"type\":\"Own\",\"flops\":"
+	"10}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":8}]}";
+
+/* What is told of system, with graph or without (NULL), its lines joined by newlines; in mem. */
+static const char *told(const char *system, const char *graph, berth_arena *mem)
+{
+	berth_arena tmp = {0};
+	berth_system s;
+	berth_graph g;
+	berth_err err;
+	const char **text, *all = "";
+	int32_t n;
+	assert_ok(berth_system_parse_json("s.json", system, strlen(system), mem, &tmp, &s, &err), &err);
+	if (graph)
+		assert_ok(berth_graph_parse_json("g.json", graph, strlen(graph), mem, &tmp, &g, &err), &err);
+	assert_ok(berth_system_warnings(&s, graph ? &g : NULL, mem, &tmp, &text, &n, &err), &err);
+	for (int32_t i = 0; i < n; i++)
+		all = berth_arena_printf(mem, "%s%s\n", all, text[i]);
+	berth_arena_free(&tmp);
+	return all;
+}
+
+#define FLOPS "device 'd' has no peak_flops: computing takes no time there\n"
+#define BYTES "device 'd' has no mem_bandwidth: reading and writing take no time there\n"
+#define START "device 'd' has op_overhead_s 0: starting an operator takes no time there\n"
+#define MEMORY "device 'd' has no memory_bytes: what is placed there always fits\n"
+#define NEITHER                                                                                              \
+	"device 'd' has neither peak_flops nor mem_bandwidth: only operators with measured times run "       \
+	"there\n"
+
+static void test_devices(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	assert_string_equal(told(ONE(WHOLE), NULL, &mem), "");
+	assert_string_equal(
+		told(ONE("\"mem_bandwidth\":1e9,\"op_overhead_s\":1e-6,\"memory_bytes\":1"), NULL, &mem),
+		FLOPS);
+	assert_string_equal(told(ONE("\"peak_flops\":1e9"), NULL, &mem), BYTES START MEMORY);
+	assert_string_equal(told(ONE("\"slots\":1"), NULL, &mem), NEITHER MEMORY);
+	assert_string_equal(
+		told(SYSTEM
+	             "\"devices\":[{\"name\":\"a\"," WHOLE "},{\"name\":\"b\",\"peak_flops\":1,"
+	             "\"mem_bandwidth\":1,\"memory_bytes\":1},{\"name\":\"c\",\"peak_flops\":1,"
+	             "\"mem_bandwidth\":1,\"memory_bytes\":1}],\"links\":[{\"from\":\"a\",\"to\":\"b\","
+	             "\"bandwidth\":1,\"both_ways\":true},{\"from\":\"a\",\"to\":\"c\",\"bandwidth\":1,"
+	             "\"latency_s\":1,\"both_ways\":true}]}",
+	             NULL, &mem),
+		"devices 'b' and 'c' have op_overhead_s 0: starting an operator takes no time there\n"
+		"links 'a'->'b' and 'b'->'a' have latency_s 0: small transfers take no time there\n");
+	/* a pool limits what its members hold, or does not */
+	assert_string_equal(told(SYSTEM
+	                         "\"devices\":[{\"name\":\"d\",\"peak_flops\":1,\"mem_bandwidth\":1,"
+	                         "\"op_overhead_s\":1}],\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,"
+	                         "\"bytes\":5,\"devices\":[\"d\"]}]}",
+	                         NULL, &mem),
+	                    "");
+	assert_string_equal(told(SYSTEM
+	                         "\"devices\":[{\"name\":\"d\",\"peak_flops\":1,\"mem_bandwidth\":1,"
+	                         "\"op_overhead_s\":1}],\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,"
+	                         "\"devices\":[\"d\"]}]}",
+	                         NULL, &mem),
+	                    MEMORY);
+	berth_arena_free(&mem);
+}
+
+/* Many are counted. */
+static void test_many(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	char text[2048] = SYSTEM "\"devices\":[";
+	for (int n = 4; n <= 7; n++) {
+		size_t len = strlen(SYSTEM "\"devices\":[");
+		for (int d = 0; d < n; d++)
+			len += (size_t)snprintf(text + len, sizeof text - len,
+			                        "%s{\"name\":\"%c\",\"peak_flops\":1,\"mem_bandwidth\":1,"
+			                        "\"op_overhead_s\":1}",
+			                        d ? "," : "", 'a' + d);
+		len += (size_t)snprintf(text + len, sizeof text - len, "],\"links\":[");
+		for (int d = 1; d < n; d++)
+			len += (size_t)snprintf(
+				text + len, sizeof text - len,
+				"%s{\"from\":\"a\",\"to\":\"%c\",\"bandwidth\":1,\"latency_s\":1,"
+				"\"both_ways\":true}",
+				d > 1 ? "," : "", 'a' + d);
+		snprintf(text + len, sizeof text - len, "]}");
+		const char *all = told(text, NULL, &mem);
+		assert_contains(all, n == 4   ? "devices 'a', 'b', 'c' and 'd' have"
+		                     : n == 5 ? "devices 'a', 'b', 'c', 'd' and 'e' have"
+		                     : n == 6 ? "devices 'a', 'b', 'c', 'd' and 2 more have"
+		                              : "devices 'a', 'b', 'c', 'd' and 3 more have");
+	}
+	berth_arena_free(&mem);
+}
+
+/* A graph says what counts. */
+static void test_graph(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	assert_string_equal(told(ONE("\"peak_flops\":1e9"), convs, &mem), BYTES START MEMORY);
+	/* it only computes, and keeps nothing */
+	assert_string_equal(
+		told(ONE("\"peak_flops\":1e9"),
+	             "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"flops\":1}]}",
+	             &mem),
+		START);
+	/* all measured: by name, kind or for all */
+	static const char *const key[] = {"d", "k", "*"};
+	for (int i = 0; i < 3; i++) {
+		char graph[256];
+		snprintf(graph, sizeof graph,
+		         "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"flops\":1,"
+		         "\"read_bytes\":1,\"time_s\":{\"%s\":1}}]}",
+		         key[i]);
+		assert_string_equal(told(ONE("\"kind\":\"k\",\"efficiency\":{\"Cnov\":1}"), graph, &mem), "");
+	}
+	/* some are: the others are not to run there */
+	static const char some[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
+				   "\"flops\":1},{\"name\":\"b\","
+				   "\"time_s\":{\"d\":1}}]}";
+	assert_string_equal(told(ONE("\"memory_bytes\":1"), some, &mem), "");
+	assert_string_equal(told(ONE("\"memory_bytes\":1"), convs, &mem), NEITHER);
+	/* a type that it does not run needs no figures there */
+	assert_string_equal(
+		told(ONE("\"peak_flops\":1e9,\"runs\":[\"MatMul\"],\"memory_bytes\":1"), convs, &mem), "");
+	berth_arena_free(&mem);
+}
+
+static void test_types(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	assert_string_equal(
+		told(ONE(WHOLE ",\"efficiency\":{\"*\":1,\"Cnov\":0.5,\"FusedMatMul\":0.5,\"Own\":0.5},"
+	                       "\"runs\":[\"Relu\",\"Mat Mul\"]"),
+	             NULL, &mem),
+		"device 'd': efficiency names type 'Cnov', which no set of operators has (did you mean "
+		"'Conv'?)\n"
+		"device 'd': efficiency names type 'Own', which no set of operators has\n"
+		"device 'd': runs names type 'Mat Mul', which no set of operators has (did you mean "
+		"'MatMul'?)\n");
+	/* the graph has the type */
+	assert_string_equal(told(ONE(WHOLE ",\"efficiency\":{\"Own\":0.5}"), convs, &mem), "");
+	assert_string_equal(
+		told(ONE(WHOLE ",\"efficiency\":{\"t0\":1,\"t1\":1,\"t2\":1,\"t3\":1,\"t4\":1,\"t5\":1,"
+	                       "\"t6\":1,\"t7\":1,\"t8\":1,\"t9\":1}"),
+	             convs, &mem) +
+			strlen(told(ONE(WHOLE ",\"efficiency\":{\"t0\":1,\"t1\":1,\"t2\":1,\"t3\":1,"
+	                                      "\"t4\":1,\"t5\":1,\"t6\":1,\"t7\":1}"),
+	                            convs, &mem)),
+		"efficiency names 2 more types that no set of operators has\n");
+	berth_arena_free(&mem);
+}
+
+/* Other cost models ask for less, and what is built in lacks nothing. */
+static void test_models(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	const char **text;
+	int32_t n, n_rows;
+	berth_system s;
+	berth_graph g;
+	static const char workload[] =
+		"{\"maxFPGAs\":2,\"maxCPUs\":1,\"maxSizePerFPGA\":100,\"nodes\":[{\"id\":0,"
+		"\"supportedOnFpga\":1,"
+		"\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":3}],\"edges\":[]}";
+	assert_string_equal(told(SYSTEM
+	                         "\"cost_model\":\"placeto\",\"devices\":[{\"name\":\"d\",\"peak_flops\":1,"
+	                         "\"mem_bandwidth\":1,\"memory_bytes\":1}]}",
+	                         convs, &mem),
+	                    ""); /* op_gap_s takes the place of the overhead */
+	assert_ok(berth_tarnawski_parse("w.json", workload, strlen(workload), &mem, &tmp, &g, &s, &err),
+	          &err);
+	assert_ok(berth_system_warnings(&s, &g, &mem, &tmp, &text, &n, &err), &err);
+	assert_int_equal(n, 0);
+	const berth_system_row *row = berth_system_builtin_list(&n_rows);
+	for (int32_t i = 0; i < n_rows; i++) {
+		assert_ok(berth_system_builtin(row[i].name, &mem, &tmp, &s, &err), &err);
+		assert_ok(berth_system_warnings(&s, NULL, &mem, &tmp, &text, &n, &err), &err);
+		assert_int_equal(n, 0);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void test_nomem(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0}, keep = {0};
+	berth_system s;
+	berth_err err;
+	const char system[] = ONE("\"peak_flops\":1e9,\"efficiency\":{\"Cnov\":1}"), **text;
+	int32_t n;
+	assert_ok(berth_system_parse_json("s.json", system, strlen(system), &keep, &tmp, &s, &err), &err);
+	berth_arena_free(&tmp);
+	for (long k = 0;; k++) {
+		failing_allocator f;
+		failing_allocator_init(&f, k);
+		berth_arena mem = {.hook = &f.hook}, scratch = {.hook = &f.hook};
+		berth_status st = berth_system_warnings(&s, NULL, &mem, &scratch, &text, &n, &err);
+		berth_arena_free(&mem);
+		berth_arena_free(&scratch);
+		assert_int_equal(f.live, 0);
+		if (st == BERTH_OK)
+			break;
+		assert_int_equal(st, BERTH_ENOMEM);
+	}
+	assert_int_equal(n, 4);
+	berth_arena_free(&keep);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_devices), cmocka_unit_test(test_many),   cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_types),   cmocka_unit_test(test_models), cmocka_unit_test(test_nomem),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
