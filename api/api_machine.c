@@ -2,8 +2,8 @@
 #include "api.h"
 
 #include "load_system.h"
+#include "system_change.h"
 #include "system_json.h"
-#include "system_set.h"
 
 #include <stdlib.h>
 
@@ -56,8 +56,7 @@ static berth_status change(const void *from, berth_machine *m, berth_arena *tmp,
 	berth_system copy;
 	const char *text;
 	size_t len;
-	BERTH_TRY(berth_system_clone(&c->from->s, &m->mem, &copy, err));
-	BERTH_TRY(berth_system_set_all(&copy, c->changes ? c->changes : "", tmp, err));
+	BERTH_TRY(berth_system_change(&c->from->s, c->changes ? c->changes : "", &m->mem, tmp, &copy, err));
 	BERTH_TRY(berth_system_write_json(&copy, false, &m->mem, &text, &len, err));
 	return berth_system_parse_json("changed machine", text, len, &m->mem, tmp, &m->s, err);
 }

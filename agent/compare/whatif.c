@@ -1,7 +1,7 @@
 /* Changed systems; see whatif.h. */
 #include "whatif.h"
 
-#include "system_set.h"
+#include "system_change.h"
 #include "timeline.h"
 
 #include <math.h>
@@ -13,6 +13,36 @@ typedef struct asker {
 	berth_problem p;
 	berth_arena *mem, *tmp;
 } asker;
+
+static berth_whatif_side nothing(const char *broken)
+{
+	berth_whatif_side side = {.v.value = NAN, .broken = broken};
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		side.v.metric[m] = NAN;
+	return side;
+}
+
+/* The placement on the changed system, whose devices may have other numbers: the same by names. It is none
+ * where a device is gone that runs something. */
+static berth_status move_over(const asker *a, const berth_system *from, berth_whatif_row *row, berth_err *err)
+{
+	int32_t *op_dev, *as;
+	BERTH_TRY(BERTH_NEW(a->tmp, as, from->n_devs, err));
+	for (int32_t d = 0; d < from->n_devs; d++)
+		as[d] = berth_system_find_dev(&row->s, from->dev_name[d]);
+	BERTH_TRY(BERTH_NEW(a->mem, op_dev, a->g->n_ops, err));
+	for (int32_t op = 0; op < a->g->n_ops; op++) {
+		op_dev[op] = as[row->same.op_dev[op]];
+		if (op_dev[op] < 0) {
+			const char *gone = from->dev_name[row->same.op_dev[op]];
+			const char *broken = berth_arena_printf(a->mem, "device '%s' is gone", gone);
+			row->same = nothing(broken);
+			return broken ? BERTH_OK : berth_nomem(err);
+		}
+	}
+	row->same.op_dev = op_dev;
+	return BERTH_OK;
+}
 
 static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *err)
 {
@@ -30,9 +60,7 @@ static berth_status solve(const asker *a, const berth_bounds *bounds, const bert
 {
 	berth_search_cfg cfg = a->cfg->search;
 	berth_solution r;
-	*side = (berth_whatif_side){.v.value = NAN};
-	for (int m = 0; m < BERTH_N_METRICS; m++)
-		side->v.metric[m] = NAN;
+	*side = nothing(NULL);
 	if (berth_problem_feasible(&a->p, NULL) != BERTH_OK) {
 		side->broken = "no placement keeps the rules";
 		return BERTH_OK;
@@ -56,14 +84,15 @@ static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, 
 {
 	berth_bounds bounds;
 	*row = (berth_whatif_row){.same = {.op_dev = op_dev, .order = order, .evaluations = 1}};
-	BERTH_TRY(berth_system_clone(s, a->mem, &row->s, err));
-	BERTH_TRY(berth_system_set_all(&row->s, changes ? changes : "", a->tmp, err));
+	BERTH_TRY(berth_system_change(s, changes ? changes : "", a->mem, a->tmp, &row->s, err));
+	BERTH_TRY(move_over(a, s, row, err));
 	BERTH_TRY(berth_problem_new(a->g, &row->s, a->mem, a->tmp, &a->p, err));
 	BERTH_TRY(berth_objective_check(&a->cfg->search.objective, &a->p, err));
 	BERTH_TRY(berth_bounds_new(&a->p, a->tmp, &bounds, err));
 	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &a->cfg->search.objective, a->tmp, &row->lower_bound,
 	                                 err));
-	BERTH_TRY(judge(a, &row->same, err));
+	if (row->same.op_dev)
+		BERTH_TRY(judge(a, &row->same, err));
 	return solve(a, &bounds, row, &row->anew, err);
 }
 

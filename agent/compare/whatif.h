@@ -25,9 +25,9 @@ typedef struct berth_whatif_row {
 	berth_whatif_side same, anew;   /* anew is never worse than same */
 } berth_whatif_row;
 
-/* Apply the changes "NAME.KEY=VALUE|2x", with commas between them (NULL or "": none), to a copy of s and
- * compare.
- *   op_dev, order  [n_ops] the placement; order may be NULL
+/* Apply the changes (system_change.h; NULL or "": none) to a copy of s and compare.
+ *   op_dev, order  [n_ops] the placement; order may be NULL. Devices are the same by their names. Where one
+ *                  that runs something is gone there is no same placement (same.broken tells)
  * The row lives in mem. tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL (a change that is
  * none, or that makes no system), BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
 berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev,

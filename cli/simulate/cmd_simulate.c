@@ -228,6 +228,12 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "simulate: --set changes one machine, --each and --what-if ask about "
 		                  "several; give one of the two");
+	for (int32_t i = 0; i < a->set.n; i++)
+		if (a->set.text[i][0] == '-' || a->set.text[i][0] == '+')
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"simulate: --set changes figures; what '%.80s' would bring tells --each",
+				a->set.text[i]);
 	return a->trace ? berth_file_writable(a->trace, err) : BERTH_OK;
 }
 
@@ -239,14 +245,15 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
 		{"trace", 0, CLI_TEXT, &a.trace, "OUT",
-		 "write the timeline as a Chrome trace (Perfetto shows it)"},
+	         "write the timeline as a Chrome trace (Perfetto shows it)"},
 		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x",
-		 "change a figure of a device or link; the placement is solved anew too"},
+	         "change a figure of a device or link; the placement is solved anew too"},
 		{"each", 0, CLI_MANY, &a.each, "CHANGE,...",
-		 "ask what changes such as those of --set would bring: one row each time"},
+	         "ask what changes such as those of --set would bring, or devices and links more or less: a "
+	         "row each"},
 		{"what-if", 0, CLI_TEXT, &a.what_if, "FILE", "the same, a line of the file a row"},
 		{"method", 0, CLI_TEXT, &a.method, "M",
-		 "method that solves changed machines anew (default anneal)"},
+	         "method that solves changed machines anew (default anneal)"},
 		CLI_BUDGET(&a.budget),
 		CLI_RULES(c),
 		CLI_INPUT(c),
@@ -280,6 +287,10 @@ const cli_verb cmd_simulate = {
 	"gpu0.memory_bytes=16GB,\n"
 	"cpu0:gpu0.bandwidth=32GB/s, a shared link by its name. The changed machine stands beside the one\n"
 	"in the file, with the same placement and solved anew.\n"
+	"--each and --what-if also take -gpu1 (without that device), +gpu2=like:gpu0, -cpu0:gpu1 (without "
+        "that "
+	"link),\n"
+	"+gpu0:gpu1=12GB/s@5us; changes of one row have commas between them.\n"
 	"An infeasible placement is reported with exit code 3.\n"
 	"Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace "
 	"plan-trace.json\n",

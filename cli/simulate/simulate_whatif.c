@@ -152,7 +152,7 @@ berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_
 	cli_table_head(&t, "change|same|change|anew|change|bound");
 	for (int32_t i = 0; i < x->n; i++) {
 		const berth_whatif_row *r = &x->row[i];
-		cli_cell(&t, "%.36s", x->change[i]);
+		cli_cell(&t, "%s", x->change[i]);
 		value_cell(&t, x, &r->same);
 		change_cell(&t, &r->same, &x->row[0].same);
 		value_cell(&t, x, &r->anew);

@@ -253,20 +253,6 @@ berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tm
 	return st;
 }
 
-berth_status berth_system_set_all(berth_system *s, const char *changes, berth_arena *tmp, berth_err *err)
-{
-	for (const char *at = changes; *at;) {
-		size_t n = strcspn(at, ",");
-		char *one = berth_arena_strndup(tmp, at, n);
-		if (!one)
-			return berth_nomem(err);
-		BERTH_TRY(berth_system_set(s, one, tmp, err));
-		at += n + (at[n] == ',');
-	}
-	berth_status st = berth_system_check(s, tmp, err);
-	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "after '%.80s': ", changes) : st;
-}
-
 /* ---- copies ---- */
 
 #define COPY(field, n)                                                            \

@@ -18,10 +18,6 @@
  * is not given), BERTH_ENOMEM. s is not to be used then. */
 berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err);
 
-/* All of "NAME.KEY=VALUE,...", in turn; "" changes nothing. What comes out is checked. Fails: as above;
- * BERTH_EINVAL too where it is no system. */
-berth_status berth_system_set_all(berth_system *s, const char *changes, berth_arena *tmp, berth_err *err);
-
 /* A copy of s, in mem, whose figures can be set without touching those of s. Names, efficiencies and the ends
  * of links are shared. Fails: BERTH_ENOMEM. */
 berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err);
