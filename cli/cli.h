@@ -18,6 +18,7 @@ typedef struct cli {
 	bool quiet;            /* --quiet: errors only, and no text on standard output */
 	bool strict;           /* --strict: input that is warned of is refused */
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
+	bool training;         /* --training of them */
 	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */
 	bool help;             /* --help was asked for and printed: nothing else is to be done */
 	int n_args;            /* what is left beside the options */

@@ -4,6 +4,7 @@
 #include "graph_rules.h"
 #include "print.h"
 #include "system_warnings.h"
+#include "training.h"
 
 static berth_status warn_graph(cli *c, const char *spec, const berth_read_report *r, berth_err *err)
 {
@@ -38,6 +39,25 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read
 	return cli_strict(c, err);
 }
 
+/* --training: a whole step instead of the model. */
+static berth_status make_training(cli *c, const char *spec, berth_graph *g, berth_err *err)
+{
+	berth_training_options opt = berth_training_options_default();
+	berth_training_report report;
+	berth_graph step;
+	opt.report = &report;
+	if (!c->training)
+		return BERTH_OK;
+	if (berth_graph_training(g, &opt, &c->mem, &c->tmp, &step, err) != BERTH_OK)
+		return berth_fail_in(err, err->code, "%s: ", spec);
+	for (int32_t i = 0; i < report.n_unknown; i++)
+		BERTH_TRY(cli_warn(c, err,
+		                   "%s: no rule for type %s; its backward counts as twice its forward", spec,
+		                   *report.unknown_type[i] ? report.unknown_type[i] : "(none)"));
+	*g = step;
+	return BERTH_OK;
+}
+
 static berth_status add_rules(cli *c, const berth_system *s, berth_graph *g, berth_err *err)
 {
 	berth_rule_texts r = {c->pin.text, c->forbid.text, c->colocate.text,
@@ -54,8 +74,37 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	BERTH_TRY(warn_graph(c, graph, &r, err));
 	if (report)
 		*report = r;
+	BERTH_TRY(make_training(c, graph, g, err));
 	BERTH_TRY(add_rules(c, s, g, err));
 	return warn_system(c, system ? system : graph, s, g, err);
+}
+
+static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth_system *s,
+                               berth_graph_parts *parts, berth_err *err)
+{
+	berth_read_options opt = {c->dim.text, c->dim.n};
+	berth_read_report r;
+	berth_graph *part;
+	if (!system)
+		return berth_fail(err, BERTH_EINVAL, "several models need --on SYSTEM");
+	BERTH_TRY(BERTH_NEW(&c->mem, part, c->n_args, err));
+	for (int32_t i = 0; i < c->n_args; i++) {
+		BERTH_TRY(berth_graph_load(c->args[i], &opt, &c->mem, &c->tmp, &part[i], &r, err));
+		BERTH_TRY(warn_graph(c, c->args[i], &r, err));
+		BERTH_TRY(make_training(c, c->args[i], &part[i], err));
+	}
+	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
+	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, s, err));
+	BERTH_TRY(add_rules(c, s, g, err));
+	return warn_system(c, system, s, g, err);
+}
+
+berth_status cli_models_load(cli *c, const char *system, berth_graph *g, berth_system *s,
+                             berth_graph_parts *parts, berth_err *err)
+{
+	*parts = (berth_graph_parts){0};
+	return c->n_args == 1 ? cli_instance_load(c, c->args[0], system, g, s, NULL, err)
+	                      : load_parts(c, system, g, s, parts, err);
 }
 
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err)

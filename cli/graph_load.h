@@ -4,6 +4,7 @@
 #ifndef BERTH_CLI_GRAPH_LOAD_H
 #define BERTH_CLI_GRAPH_LOAD_H
 
+#include "graph_union.h"
 #include "load_system.h"
 #include "options.h"
 #include "placement.h"
@@ -21,9 +22,11 @@
 	{"pin", 0, CLI_MANY, &(c)->pin, "OP=DEVICE", \
 	 "keep operators on a device; OP may be a pattern, as in 'layer1.*'"}, \
 	{"forbid", 0, CLI_MANY, &(c)->forbid, "OP=DEVICE", "keep operators off a device"}, \
-	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}
+	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}, \
+	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
+	 "a whole training step (Adam) of an inference graph instead of it"}
 
-/* berth_graph_load and berth_instance_load with c->dim; instances get the rules of CLI_RULES.
+/* berth_graph_load and berth_instance_load with c->dim; instances get what CLI_RULES asks.
  * berth_system_load; its g is the graph that is to be placed, or NULL. report may be NULL. Fails: as those,
  * cli_warn and cli_strict. */
 berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read_report *report,
@@ -31,6 +34,11 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
                                berth_read_report *report, berth_err *err);
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err);
+
+/* All graphs of the command line as one, where there are several (graph_union.h); parts is empty where there
+ * is one. Fails: as cli_instance_load; BERTH_EINVAL (several without a system). */
+berth_status cli_models_load(cli *c, const char *system, berth_graph *g, berth_system *s,
+                             berth_graph_parts *parts, berth_err *err);
 
 /* berth_placement_read. Fails: as that, cli_warn. */
 berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, const berth_system *s,

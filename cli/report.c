@@ -99,6 +99,52 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 	return BERTH_OK;
 }
 
+/* When part i ends, in seconds. NAN: not known; only a simulation that ends with its last operator tells. */
+static double end_s(const berth_graph_parts *parts, const berth_timeline *t, int32_t i)
+{
+	int64_t all = 0, end = 0;
+	for (int32_t op = 0; t->r.runs && op < parts->first_op[parts->n]; op++) {
+		all = t->end_ns[op] > all ? t->end_ns[op] : all;
+		if (op >= parts->first_op[i] && op < parts->first_op[i + 1] && t->end_ns[op] > end)
+			end = t->end_ns[op];
+	}
+	return t->r.runs && all == t->r.latency_ns ? (double)end / 1e9 : NAN;
+}
+
+void report_put_models(berth_json_out *w, const berth_graph_parts *parts, const berth_timeline *t)
+{
+	if (!parts->n)
+		return;
+	berth_json_open(w, "models", '[');
+	for (int32_t i = 0; i < parts->n; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "name", parts->name[i]);
+		berth_json_put_number(w, "end_s", end_s(parts, t, i));
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+berth_status report_print_models(cli *c, const berth_graph_parts *parts, const berth_timeline *t,
+                                 berth_err *err)
+{
+	cli_table table;
+	char buf[32];
+	if (!parts->n)
+		return BERTH_OK;
+	cli_table_init(&table, &c->mem, "lrr");
+	cli_table_head(&table, "model|operators|ends at");
+	for (int32_t i = 0; i < parts->n; i++) {
+		double end = end_s(parts, t, i);
+		cli_cell(&table, "%s", parts->name[i]);
+		cli_cell(&table, "%d", parts->first_op[i + 1] - parts->first_op[i]);
+		cli_cell(&table, "%s", isnan(end) ? "-" : berth_text_seconds(buf, end));
+	}
+	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
+	putchar('\n');
+	return BERTH_OK;
+}
+
 berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err)
 {
 	berth_explanation e;

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "cli.h"
+#include "graph_union.h"
 #include "json.h"
 #include "timeline.h"
 
@@ -21,6 +22,13 @@ void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_t
 
 /* A row for each device: operators, busy, peak memory and memory, bytes sent. Fails: BERTH_ENOMEM. */
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err);
+
+/* "models":[{name, end_s}] where several models share the machine; nothing otherwise. end_s is when the last
+ * operator of the model ends; null where the cost model does not tell. */
+void report_put_models(berth_json_out *w, const berth_graph_parts *parts, const berth_timeline *t);
+/* The same as text, a row a model. Fails: BERTH_ENOMEM. */
+berth_status report_print_models(cli *c, const berth_graph_parts *parts, const berth_timeline *t,
+                                 berth_err *err);
 
 /* The largest causes of lost time, at most three, as text. Fails: BERTH_ENOMEM. */
 berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err);

@@ -24,6 +24,7 @@ typedef struct args {
 typedef struct state {
 	const berth_method *method;
 	berth_graph g;
+	berth_graph_parts parts; /* where several models share the machine */
 	berth_system s;
 	berth_problem p;
 	berth_bounds bounds;
@@ -38,7 +39,7 @@ typedef struct state {
 
 static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
+	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	return cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err);
 }
@@ -143,6 +144,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 		berth_json_put_int(&w, "nodes", r->nodes);
 	berth_json_put_number(&w, "solve_s", r->solve_s);
 	berth_json_put_number(&w, "wall_s", r->wall_s);
+	report_put_models(&w, &s->parts, &s->t);
+	report_put_devices(&w, &s->p, &s->t);
 	put_placement(&w, s);
 	return cli_end_json(c, &w, err);
 }
@@ -186,6 +189,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	if (s->r.answered) {
 		print_head(s);
 		putchar('\n');
+		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
@@ -269,7 +273,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
 	return a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
@@ -277,7 +281,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 
 const cli_verb cmd_place = {
 	"place",
-	"place GRAPH --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] [--evaluations "
+	"place GRAPH... --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] "
+        "[--evaluations "
 	"N] [--time S] [--seed N] [-o OUT]",
 	"decide which device runs which operator",
 	"Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"

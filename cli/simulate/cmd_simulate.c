@@ -23,6 +23,7 @@ typedef struct args {
 
 typedef struct state {
 	berth_graph g;
+	berth_graph_parts parts;
 	berth_system base, s; /* as in the file, and with --set */
 	berth_placement placement;
 	berth_problem p;
@@ -136,7 +137,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
+	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
@@ -156,6 +157,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	report_put_violations(&w, &s->p, &s->v.broken);
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
 	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
+	report_put_models(&w, &s->parts, &s->t);
 	report_put_devices(&w, &s->p, &s->t);
 	if (a->set.n)
 		simulate_whatif_put_set(&w, &s->what_if, &s->g);
@@ -195,6 +197,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		BERTH_TRY(simulate_whatif_print_set(c, &s->what_if, err));
 	if (s->t.r.runs) {
 		print_head(s);
+		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
@@ -260,7 +263,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;
 	a.budget.evaluations = 1000;
-	BERTH_TRY(cli_parse(c, &cmd_simulate, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, &cmd_simulate, options, argc, argv, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(check_args(c, &a, err));
@@ -280,7 +283,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 
 const cli_verb cmd_simulate = {
 	"simulate",
-	"simulate GRAPH --on SYSTEM --placement FILE [--trace OUT.json] [--set "
+	"simulate GRAPH... --on SYSTEM --placement FILE [--trace OUT.json] [--set "
 	"DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
 	"tell what a placement costs, and what it breaks",
 	"--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, "
@@ -288,7 +291,7 @@ const cli_verb cmd_simulate = {
 	"cpu0:gpu0.bandwidth=32GB/s, a shared link by its name. The changed machine stands beside the one\n"
 	"in the file, with the same placement and solved anew.\n"
 	"--each and --what-if also take -gpu1 (without that device), +gpu2=like:gpu0, -cpu0:gpu1 (without "
-        "that "
+	"that "
 	"link),\n"
 	"+gpu0:gpu1=12GB/s@5us; changes of one row have commas between them.\n"
 	"An infeasible placement is reported with exit code 3.\n"

@@ -1,0 +1,151 @@
+/* See graph_union.h. Each graph is stated anew to one builder. */
+#include "graph_union.h"
+
+#include <string.h>
+
+typedef struct joiner {
+	berth_builder *b;
+	berth_arena *tmp;
+	const berth_graph *g; /* the graph at hand, */
+	const char *name;     /* its prefix, */
+	int32_t first;        /* and where its operators begin */
+	berth_err *err;
+} joiner;
+
+/* PREFIX/name in tmp; NULL for NULL. */
+static berth_status prefixed(joiner *j, const char *name, const char **out)
+{
+	*out = name ? berth_arena_printf(j->tmp, "%s/%s", j->name, name) : NULL;
+	return name && !*out ? berth_nomem(j->err) : BERTH_OK;
+}
+
+static const char *word(const char **list, int32_t i)
+{
+	return i < 0 ? NULL : list[i];
+}
+
+static berth_status add_op(joiner *j, int32_t op)
+{
+	const berth_graph *g = j->g;
+	berth_op_spec s = {.type = word(g->type_name, g->op_type[op]),
+	                   .flops = g->op_flops[op],
+	                   .macs = g->op_macs[op],
+	                   .read_bytes = g->op_read_bytes[op],
+	                   .write_bytes = g->op_write_bytes[op],
+	                   .param_bytes = g->op_param_bytes[op],
+	                   .state_bytes = g->op_state_bytes[op],
+	                   .workspace_bytes = g->op_workspace_bytes[op],
+	                   .output_bytes = g->op_output_bytes[op],
+	                   .pin = g->op_pin[op],
+	                   .backward = g->op_backward[op]};
+	int32_t at;
+	BERTH_TRY(prefixed(j, g->op_name[op], &s.name));
+	BERTH_TRY(prefixed(j, word(g->coloc_name, g->op_coloc_name[op]), &s.colocate));
+	BERTH_TRY(prefixed(j, word(g->sep_name, g->op_sep[op]), &s.separate));
+	BERTH_TRY(berth_builder_op(j->b, &s, &at, j->err));
+	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
+		BERTH_TRY(berth_builder_time(j->b, at, g->time_key[i], g->time_s[i], j->err));
+	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+		BERTH_TRY(berth_builder_forbid(j->b, at, g->forbid_dev[i], j->err));
+	return BERTH_OK;
+}
+
+static berth_status add_tensor(joiner *j, int32_t t)
+{
+	const berth_graph *g = j->g;
+	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_TRY(berth_builder_edge(j->b, j->first + g->tensor_producer[t],
+		                             j->first + g->edge_consumer[e], g->tensor_bytes[t],
+		                             g->tensor_name[t], j->err));
+		if (g->tensor_cut_s)
+			BERTH_TRY(berth_builder_cut(j->b, g->tensor_cut_s[t], j->err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status add_param(joiner *j, int32_t p)
+{
+	const berth_graph *g = j->g;
+	const char *name;
+	int32_t at;
+	BERTH_TRY(prefixed(j, g->param_name[p], &name));
+	BERTH_TRY(berth_builder_param(j->b, name, g->param_bytes[p], &at, j->err));
+	for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+		BERTH_TRY(berth_builder_param_use(j->b, at, j->first + g->param_op[i], j->err));
+	return BERTH_OK;
+}
+
+static berth_status add_graph(joiner *j)
+{
+	for (int32_t op = 0; op < j->g->n_ops; op++)
+		BERTH_TRY(add_op(j, op));
+	for (int32_t t = 0; t < j->g->n_tensors; t++)
+		BERTH_TRY(add_tensor(j, t));
+	for (int32_t p = 0; p < j->g->n_params; p++)
+		BERTH_TRY(add_param(j, p));
+	return BERTH_OK;
+}
+
+/* The graph's name, or with a number behind it where it is taken. */
+static berth_status name_part(berth_graph_parts *p, const char *name, berth_arena *mem, berth_err *err)
+{
+	const char *as = name;
+	for (int32_t i = 0, k = 2; i < p->n && as; i++)
+		if (strcmp(p->name[i], as) == 0) {
+			as = berth_arena_printf(mem, "%s-%d", name, k++);
+			i = -1;
+		}
+	p->name[p->n++] = as ? berth_arena_strdup(mem, as) : NULL;
+	return p->name[p->n - 1] ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status make_parts(const berth_graph *g, int32_t n, berth_arena *mem, berth_graph_parts *p,
+                               berth_err *err)
+{
+	*p = (berth_graph_parts){0};
+	BERTH_TRY(BERTH_NEW(mem, p->name, n, err));
+	BERTH_TRY(BERTH_NEW(mem, p->first_op, n + 1, err));
+	for (int32_t i = 0; i < n; i++) {
+		BERTH_TRY(name_part(p, g[i].name, mem, err));
+		p->first_op[i + 1] = p->first_op[i] + g[i].n_ops;
+	}
+	return BERTH_OK;
+}
+
+static berth_status unite(const berth_graph *g, const berth_graph_parts *p, berth_arena *mem,
+                          berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	joiner j = {.tmp = tmp, .err = err};
+	const char *name = p->name[0];
+	for (int32_t i = 1; i < p->n && name; i++)
+		name = berth_arena_printf(tmp, "%s+%s", name, p->name[i]);
+	if (!name)
+		return berth_nomem(err);
+	BERTH_TRY(berth_builder_new(tmp, name, &j.b, err));
+	for (int32_t i = 0; i < p->n; i++) {
+		j.g = &g[i];
+		j.name = p->name[i];
+		j.first = p->first_op[i];
+		BERTH_TRY(add_graph(&j));
+	}
+	return berth_builder_finish(j.b, mem, out, err);
+}
+
+berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem, berth_arena *tmp,
+                               berth_graph *out, berth_graph_parts *parts, berth_err *err)
+{
+	berth_graph_parts p;
+	int64_t n_ops = 0;
+	for (int32_t i = 0; i < n; i++)
+		n_ops += g[i].n_ops;
+	if (n_ops > INT32_MAX)
+		return berth_fail(err, BERTH_EFORMAT, "%lld operators are more than a graph holds",
+		                  (long long)n_ops);
+	BERTH_TRY(make_parts(g, n, mem, &p, err));
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = unite(g, &p, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK && parts)
+		*parts = p;
+	return st;
+}
