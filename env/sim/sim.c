@@ -7,6 +7,8 @@
  *   channels  Each has a list of waiting transfers, sorted by (request instant, tensor, destination). With
  *             no contention none waits. In program order the list is sorted by places in the channel's
  *             sequence, which is known beforehand, and all but the next one are held back.
+ *   pools     What goes through a memory pool is under way in pool_share.h in the place of the heap, as its
+ *             end moves when others come and go.
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
 #include "sim_state.h"
@@ -51,6 +53,9 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 		BERTH_TRY(BERTH_NEW(mem, s->tensor_place, g->n_tensors, err));
 	}
 	BERTH_TRY(BERTH_NEW(mem, s->link_bytes, s->p->s->n_links, err));
+	BERTH_TRY(BERTH_NEW(mem, s->pool_ns, s->p->n_pools, err));
+	BERTH_TRY(BERTH_NEW(mem, s->pool_peak_bytes, s->p->n_pools, err));
+	BERTH_TRY(BERTH_NEW(mem, s->dev_slow_ns, devs, err));
 	return BERTH_NEW(mem, s->chan_ns, chans, err);
 }
 
@@ -62,6 +67,7 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 	s->p = p;
 	s->places = p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM;
 	BERTH_TRY(new_arrays(s, mem, err));
+	BERTH_TRY(pool_share_new(p, mem, &s->share, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		s->op_n_in[op] = g->op_in_off[op + 1] - g->op_in_off[op];
 		s->op_start_bytes[op] = g->op_output_bytes[op] + g->op_workspace_bytes[op];
@@ -310,6 +316,8 @@ static void end_op(berth_sim *s, int32_t op)
 	const berth_graph *g = s->p->g;
 	int32_t d = s->op_dev[op];
 	s->end_ns[op] = s->now;
+	if (s->share)
+		s->dev_slow_ns[d] += s->now - s->start_ns[op] - berth_op_time(s->p, op, d);
 	s->n_ended++;
 	s->dev[d].running--;
 	touch_dev(s, d);
@@ -364,6 +372,31 @@ static void note_peak(berth_sim *s, int32_t d)
 		s->peak_bytes[d] = s->mem_bytes[d];
 }
 
+/* Memory of all members of the pool of d, all of whose starts in this round are made. */
+static void note_pool_peak(berth_sim *s, int32_t d)
+{
+	int32_t pool = s->p->s->dev_pool[d];
+	int64_t bytes = 0;
+	if (pool < 0)
+		return;
+	for (int32_t k = 0; k < s->p->n_devs; k++)
+		bytes += s->p->s->dev_pool[k] == pool ? s->mem_bytes[k] : 0;
+	if (bytes > s->pool_peak_bytes[pool])
+		s->pool_peak_bytes[pool] = bytes;
+}
+
+/* Does the operator go through a pool? Then it is under way there. */
+static bool start_in_pool(berth_sim *s, int32_t op, int32_t d, int64_t time)
+{
+	size_t i = (size_t)op * (size_t)s->p->n_devs + (size_t)d;
+	const int32_t pool[2] = {s->p->s->dev_pool[d], -1};
+	if (!(s->p->op_dev_demand[i] > 0))
+		return false;
+	s->pool_ns[pool[0]] += s->p->op_dev_pool_ns[i];
+	pool_share_start(s->share, op, s->p->op_dev_demand[i], pool, time, s->now);
+	return true;
+}
+
 static void start_op(berth_sim *s, int32_t op, int32_t d)
 {
 	int64_t time = berth_op_time(s->p, op, d);
@@ -375,7 +408,8 @@ static void start_op(berth_sim *s, int32_t op, int32_t d)
 		s->over = true;
 	if (s->track)
 		s->mem_bytes[d] += s->op_start_bytes[op];
-	event_push(s, s->now + time, op);
+	if (!s->share || !start_in_pool(s, op, d, time))
+		event_push(s, s->now + time, op);
 }
 
 static void start_ops(berth_sim *s, int32_t d)
@@ -392,13 +426,26 @@ static void start_ops(berth_sim *s, int32_t d)
 	v->dirty = false;
 }
 
+static bool start_hop_in_pools(berth_sim *s, int32_t id, size_t class_link, int64_t time)
+{
+	const berth_problem *p = s->p;
+	const int32_t *pool = &p->link_pool[2 * p->route_link[s->moves[id].hop]];
+	if (!(p->class_link_demand[class_link] > 0))
+		return false;
+	for (size_t k = 0; k < 2; k++)
+		if (pool[k] >= 0)
+			s->pool_ns[pool[k]] += p->class_link_pool_ns[2 * class_link + k];
+	pool_share_start(s->share, ~id, p->class_link_demand[class_link], pool, time, s->now);
+	return true;
+}
+
 static void start_hop(berth_sim *s, int32_t id)
 {
 	const berth_problem *p = s->p;
 	transfer *m = &s->moves[id];
 	int32_t link = p->route_link[m->hop];
-	int64_t time =
-		p->class_link_ns[(size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link];
+	size_t class_link = (size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link;
+	int64_t time = p->class_link_ns[class_link];
 	m->start_ns = s->now;
 	s->chan_ns[p->s->link_channel[link]] += time;
 	s->link_bytes[link] += p->g->tensor_bytes[m->tensor];
@@ -406,7 +453,8 @@ static void start_hop(berth_sim *s, int32_t id)
 		s->mem_bytes[m->dest] += p->g->tensor_bytes[m->tensor];
 		touch_dev(s, m->dest);
 	}
-	event_push(s, s->now + time, ~id);
+	if (!s->share || !start_hop_in_pools(s, id, class_link, time))
+		event_push(s, s->now + time, ~id);
 }
 
 static void start_channel(berth_sim *s, int32_t c)
@@ -426,6 +474,14 @@ static void start_channel(berth_sim *s, int32_t c)
 	start_hop(s, id);
 }
 
+/* What the starts and ends of the round are to the pools. */
+static void settle_pools(berth_sim *s)
+{
+	for (int32_t i = 0; i < s->n_dirty_dev && s->track; i++)
+		note_pool_peak(s, s->dirty_dev[i]);
+	pool_share_settle(s->share, s->now);
+}
+
 /* The start phase of a round. Devices and channels do not see each other's starts, so their order is free. */
 static void start_phase(berth_sim *s)
 {
@@ -440,6 +496,8 @@ static void start_phase(berth_sim *s)
 		if (s->track)
 			note_peak(s, s->dirty_dev[i]);
 	}
+	if (s->share)
+		settle_pools(s);
 	s->n_dirty_dev = 0;
 }
 
@@ -463,6 +521,8 @@ static void rest_memory(berth_sim *s)
 			s->dest_move[s->op_dev[g->param_op[k]]] = -1;
 	}
 	memcpy(s->peak_bytes, s->mem_bytes, (size_t)s->p->n_devs * sizeof *s->peak_bytes);
+	for (int32_t d = 0; d < s->p->n_devs && s->share; d++)
+		note_pool_peak(s, d);
 }
 
 /* Places of the operators in their device's sequence, numbered device after device. seq [n_ops]: operators in
@@ -538,6 +598,12 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 		s->chan[c] = (channel){.head = -1, .tail = -1};
 		s->chan_ns[c] = 0;
 	}
+	if (s->share) {
+		pool_share_reset(s->share);
+		memset(s->pool_ns, 0, (size_t)p->n_pools * sizeof *s->pool_ns);
+		memset(s->pool_peak_bytes, 0, (size_t)p->n_pools * sizeof *s->pool_peak_bytes);
+		memset(s->dev_slow_ns, 0, devs * sizeof *s->dev_slow_ns);
+	}
 	bool runs = true;
 	for (size_t op = 0; op < ops; op++) {
 		int64_t time = berth_op_time(p, (int32_t)op, op_dev[op]);
@@ -555,20 +621,26 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	return runs;
 }
 
+static void end(berth_sim *s, int32_t what)
+{
+	if (what >= 0)
+		end_op(s, what);
+	else
+		end_hop(s, ~what);
+}
+
 void sim_advance(berth_sim *s, bool once)
 {
 	do {
-		s->instant += s->heap[0].time > s->now;
-		s->now = s->heap[0].time;
-		do {
-			int32_t what = event_pop(s);
-			if (what >= 0)
-				end_op(s, what);
-			else
-				end_hop(s, ~what);
-		} while (s->n_heap && s->heap[0].time == s->now);
+		int64_t next = sim_next_ns(s);
+		s->instant += next > s->now;
+		s->now = next;
+		while (s->n_heap && s->heap[0].time == next)
+			end(s, event_pop(s));
+		for (int32_t what; s->share && pool_share_end(s->share, next, &what);)
+			end(s, what);
 		start_phase(s);
-	} while (s->n_heap && !once);
+	} while (!sim_is_over(s) && !once);
 }
 
 static double largest_load(const berth_sim *s)
@@ -578,6 +650,8 @@ static double largest_load(const berth_sim *s)
 		most = fmax(most, (double)s->dev_time_ns[d] * 1e-9 / s->p->s->dev_slots[d]);
 	for (int32_t c = 0; s->p->s->contention && c < s->p->s->n_channels; c++)
 		most = fmax(most, (double)s->chan_ns[c] * 1e-9);
+	for (int32_t i = 0; i < s->p->n_pools; i++)
+		most = fmax(most, (double)s->pool_ns[i] * 1e-9);
 	return most;
 }
 
@@ -592,18 +666,22 @@ static double energy(const berth_sim *s, int64_t latency_ns)
 	for (int32_t d = 0; d < s->p->n_devs; d++)
 		sum += y->dev_idle_w[d] * ((double)latency_ns * 1e-9) +
 		       (y->dev_busy_w[d] - y->dev_idle_w[d]) *
-		               ((double)s->dev_time_ns[d] * 1e-9 / y->dev_slots[d]);
+		               ((double)(s->dev_time_ns[d] + s->dev_slow_ns[d]) * 1e-9 / y->dev_slots[d]);
 	return sum;
+}
+
+static double excess_over(int64_t peak, int64_t cap)
+{
+	return cap >= 0 && peak > cap ? (double)(peak - cap) / (double)(cap > 0 ? cap : 1) : 0;
 }
 
 static double memory_excess(const berth_sim *s)
 {
 	double sum = 0;
-	for (int32_t d = 0; s->track && d < s->p->n_devs; d++) {
-		int64_t cap = s->p->dev_limit_bytes[d];
-		if (cap >= 0 && s->peak_bytes[d] > cap)
-			sum += (double)(s->peak_bytes[d] - cap) / (double)(cap > 0 ? cap : 1);
-	}
+	for (int32_t d = 0; s->track && d < s->p->n_devs; d++)
+		sum += excess_over(s->peak_bytes[d], s->p->dev_limit_bytes[d]);
+	for (int32_t i = 0; s->track && i < s->p->n_pools; i++)
+		sum += excess_over(s->pool_peak_bytes[i], s->p->s->pool_bytes[i]);
 	return sum;
 }
 
@@ -679,7 +757,7 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 		return;
 	}
 	begin(s, order);
-	if (s->n_heap)
+	if (!sim_is_over(s))
 		sim_advance(s, false);
 	sim_conclude(s, out);
 }
@@ -687,7 +765,10 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 const int64_t *berth_sim_start_ns(const berth_sim *s) { return s->start_ns; }
 const int64_t *berth_sim_end_ns(const berth_sim *s) { return s->end_ns; }
 const int64_t *berth_sim_dev_time_ns(const berth_sim *s) { return s->dev_time_ns; }
+const int64_t *berth_sim_dev_slow_ns(const berth_sim *s) { return s->dev_slow_ns; }
 const int64_t *berth_sim_peak_bytes(const berth_sim *s) { return s->peak_bytes; }
+const int64_t *berth_sim_pool_peak_bytes(const berth_sim *s) { return s->pool_peak_bytes; }
+const int64_t *berth_sim_pool_ns(const berth_sim *s) { return s->pool_ns; }
 const int64_t *berth_sim_channel_ns(const berth_sim *s) { return s->chan_ns; }
 size_t berth_sim_n_hops(const berth_sim *s) { return s->n_hops; }
 

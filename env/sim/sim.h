@@ -15,11 +15,12 @@ typedef struct berth_sim_hop {
 
 typedef struct berth_sim_result {
 	bool runs; /* every operator sits where it can run; false: nothing below is set */
-	bool fits; /* no device's peak is above its memory */
+	bool fits; /* no peak of a device or memory pool is above its memory */
 	int64_t latency_ns;
-	double load_s;   /* seconds per sample: largest load of a device or, with contention, a channel */
+	double load_s;   /* seconds per sample: largest load of a device, a memory pool or, with contention, a
+	                  * channel */
 	double energy_j; /* NAN where a device has no watts, or the cost model no energy */
-	double excess;   /* 0 if it fits; else sum over devices of (peak - memory) / max(memory, 1) */
+	double excess;   /* 0 if it fits; else sum over devices and pools of (peak - memory) / max(memory, 1) */
 } berth_sim_result;
 
 /* Scratch for simulations of p, in mem. Fails: BERTH_ENOMEM. */
@@ -50,7 +51,11 @@ void berth_sim_run(berth_sim *sim, const int32_t *op_dev, const int32_t *order, 
 const int64_t *berth_sim_start_ns(const berth_sim *sim);    /* [n_ops] */
 const int64_t *berth_sim_end_ns(const berth_sim *sim);      /* [n_ops] */
 const int64_t *berth_sim_dev_time_ns(const berth_sim *sim); /* [n_devs] sum of operator times */
-const int64_t *berth_sim_peak_bytes(const berth_sim *sim);  /* [n_devs] */
+/* [n_devs] by how much operators took longer in all, where memory pools slowed them */
+const int64_t *berth_sim_dev_slow_ns(const berth_sim *sim);
+const int64_t *berth_sim_peak_bytes(const berth_sim *sim);      /* [n_devs] */
+const int64_t *berth_sim_pool_peak_bytes(const berth_sim *sim); /* [n_pools] of all members together */
+const int64_t *berth_sim_pool_ns(const berth_sim *sim);         /* [n_pools] load */
 const int64_t *berth_sim_channel_ns(const berth_sim *sim);  /* [n_channels] load */
 size_t berth_sim_n_hops(const berth_sim *sim);
 

@@ -3,6 +3,7 @@
 #ifndef BERTH_SIM_STATE_H
 #define BERTH_SIM_STATE_H
 
+#include "pool_share.h"
 #include "sim.h"
 
 typedef struct event {
@@ -84,6 +85,11 @@ struct berth_sim {
 	int64_t *chan_ns;             /* [n_channels] */
 	int64_t *link_bytes;          /* [n_links] carried so far */
 
+	/* memory pools; share is NULL where there are none */
+	pool_share *share;
+	int64_t *pool_ns, *pool_peak_bytes; /* [n_pools] load so far, memory of all members */
+	int64_t *dev_slow_ns; /* [n_devs] by how much its operators took longer than alone, so far */
+
 	/* Give up when an operator starts from which the run must go on past the limit. tail_ns [n_ops] is
 	 * the least time from an operator's start to the end of the run; NULL: never give up. */
 	const int64_t *tail_ns;
@@ -101,11 +107,23 @@ void sim_choose_rule(berth_sim *s, bool order_given);
  * models, which run themselves. */
 bool sim_begin(berth_sim *s, const int32_t *op_dev, const int32_t *order);
 
-/* All ends and starts at the time of the next event; n_heap > 0. Rounds without duration are events of their
- * own. Unless once, go on to the end. */
+/* Time of the next event; INT64_MAX: the run is at its end. */
+static inline int64_t sim_next_ns(const berth_sim *s)
+{
+	int64_t next = s->n_heap ? s->heap[0].time : INT64_MAX;
+	return s->share && s->share->next_ns < next ? s->share->next_ns : next;
+}
+
+static inline bool sim_is_over(const berth_sim *s)
+{
+	return s->n_heap == 0 && !(s->share && s->share->n_pieces);
+}
+
+/* All ends and starts at the time of the next event; the run is not at its end. Rounds without duration are
+ * events of their own. Unless once, go on to the end. */
 void sim_advance(berth_sim *s, bool once);
 
-/* What came out: when n_heap is 0. */
+/* What came out: when the run is at its end. */
 void sim_conclude(const berth_sim *s, berth_sim_result *out);
 
 #endif
