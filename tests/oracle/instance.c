@@ -23,7 +23,10 @@ typedef struct string {
 
 typedef struct world {
 	uint64_t random;
-	bool ticks; /* durations are small whole nanoseconds */
+	bool ticks;  /* durations are small whole nanoseconds */
+	bool pooled; /* there are memory pools */
+	double mem_bandwidth[N_DEV];
+	long long memory_bytes[N_DEV]; /* 0: no limit */
 	int n_ops, n_devices;
 	char op_name[N_OPS][16], device_name[N_DEV][16];
 	const char *device_kind[N_DEV];
@@ -148,7 +151,7 @@ static void put_device(world *w, string *s, int d, bool watts)
 	if (which & 1)
 		put(s, ",\"peak_flops\":%.17g", rate_per_s(w));
 	if (which & 2)
-		put(s, ",\"mem_bandwidth\":%.17g", rate_per_s(w));
+		put(s, ",\"mem_bandwidth\":%.17g", w->mem_bandwidth[d] = rate_per_s(w));
 	if (chance(w, 40)) {
 		put(s, ",\"efficiency\":{");
 		bool star = chance(w, 80);
@@ -173,7 +176,7 @@ static void put_device(world *w, string *s, int d, bool watts)
 	}
 	if (chance(w, 35))
 		put(s, ",\"memory_bytes\":%lld",
-		    (w->ticks ? 1LL : 600000LL) * (4 + below(w, 6 + 4 * w->n_ops)));
+		    w->memory_bytes[d] = (w->ticks ? 1LL : 600000LL) * (4 + below(w, 6 + 4 * w->n_ops)));
 	if (watts) {
 		double idle_w = below(w, 4) * (w->ticks ? 1 : 3.7);
 		put(s, ",\"idle_w\":%.17g,\"busy_w\":%.17g", idle_w, idle_w + below(w, 5) * 2.5);
@@ -203,6 +206,47 @@ static void put_link(world *w, string *s, bool linked[][N_DEV], int a, int b, in
 	put(s, "}");
 }
 
+static void put_pool(world *w, string *s, int q, const int *pool_of)
+{
+	double most = w->ticks ? 5e8 : 1e9;
+	long long bytes = 0;
+	bool first = true;
+	put(s, "\"name\":\"m%d\",\"devices\":[", q);
+	for (int d = 0; d < w->n_devices; d++)
+		if (pool_of[d] == q) {
+			put_list(s, &first, w->device_name[d]);
+			most = w->mem_bandwidth[d] > most ? w->mem_bandwidth[d] : most;
+			bytes = w->memory_bytes[d] > bytes ? w->memory_bytes[d] : bytes;
+		}
+	put(s, "],\"bandwidth\":%.17g", most * (2 + below(w, 4)) / 2);
+	if (chance(w, 33))
+		put(s, ",\"bytes\":%lld", bytes + (w->ticks ? 1LL : 600000LL) * below(w, 6 + 6 * w->n_ops));
+	else if (chance(w, 20))
+		put(s, ",\"bytes\":null");
+}
+
+/* By a stream of its own: all else is as without pools. */
+static void put_pools(world *w, string *s)
+{
+	int pool_of[N_DEV], n_pools = 0, most;
+	uint64_t stream = w->random;
+	w->random ^= 0x706f6f6cu;
+	most = 1 + below(w, 3);
+	for (int d = 0; d < w->n_devices; d++) {
+		int q = below(w, n_pools < most ? n_pools + 1 : n_pools);
+		pool_of[d] = chance(w, 85) ? q : -1;
+		n_pools += pool_of[d] == n_pools;
+	}
+	put(s, ",\n\"memory_pools\":[");
+	for (int q = 0; q < n_pools; q++) {
+		put(s, "%s\n {", q ? "," : "");
+		put_pool(w, s, q, pool_of);
+		put(s, "}");
+	}
+	put(s, "]");
+	w->random = stream;
+}
+
 static char *system_text(world *w)
 {
 	static const char *const rule[] = { "priority", "fifo", "program", "given" };
@@ -229,7 +273,10 @@ static char *system_text(world *w)
 		for (int b = 0; b < w->n_devices; b++)
 			if (a != b && !linked[a][b] && chance(w, percent_linked))
 				put_link(w, &s, linked, a, b, percent_shared);
-	put(&s, "]}\n");
+	put(&s, "]");
+	if (w->pooled)
+		put_pools(w, &s);
+	put(&s, "}\n");
 	return s.text;
 }
 
@@ -439,12 +486,13 @@ static char *placement_text(world *w)
 	return s.text;
 }
 
-void instance_make(uint64_t seed, int max_ops, int max_devices, instance *out)
+static void make(uint64_t seed, int max_ops, int max_devices, bool pooled, instance *out)
 {
 	world *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
 	w->random = seed;
+	w->pooled = pooled;
 	w->ticks = chance(w, 67);
 	w->n_ops = 1 + below(w, max_ops < N_OPS ? max_ops : N_OPS);
 	w->n_devices = 1 + below(w, max_devices < N_DEV ? max_devices : N_DEV);
@@ -454,6 +502,16 @@ void instance_make(uint64_t seed, int max_ops, int max_devices, instance *out)
 	out->system = system_text(w);
 	out->placement = placement_text(w);
 	free(w);
+}
+
+void instance_make(uint64_t seed, int max_ops, int max_devices, instance *out)
+{
+	make(seed, max_ops, max_devices, false, out);
+}
+
+void instance_make_pooled(uint64_t seed, int max_ops, int max_devices, instance *out)
+{
+	make(seed, max_ops, max_devices, true, out);
 }
 
 void instance_free(instance *i)

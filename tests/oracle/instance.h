@@ -21,6 +21,11 @@ typedef struct instance {
 /* 1..max_ops operators and 1..max_devices devices; larger limits than the two above are cut to them. Out of
  * memory aborts. */
 void instance_make(uint64_t seed, int max_ops, int max_devices, instance *out);
+
+/* As above, with the devices in memory pools, most of them: the same graph, devices, links and placement, but
+ * for the pools. Two of three pools have no limit of bytes. */
+void instance_make_pooled(uint64_t seed, int max_ops, int max_devices, instance *out);
+
 void instance_free(instance *i);
 
 #endif

@@ -39,6 +39,8 @@ typedef struct model {
 	cJSON *graph, *system;
 	const cJSON *device[N_DEV];
 	hop_link link[N_DEV][N_DEV];
+	const cJSON *pool[N_DEV];
+	int n_pools, pool_of[N_DEV]; /* -1: the device is in none */
 	op *ops;
 	tensor *tensors;
 	edge *edges;
@@ -52,11 +54,17 @@ typedef struct route {
 	int n_hops, device[N_DEV]; /* device[0] is the source, device[n_hops] the destination */
 } route;
 
+typedef struct flow { /* of what runs: through memory pools at this speed since then */
+	double left_ns, speed; /* left_ns: of its time alone, at `since` */
+	int64_t since;
+} flow;
+
 typedef struct transfer {
 	int tensor, destination, hop; /* hop: how many hops have ended */
 	route route;
 	enum state state;
-	int64_t requested, end;
+	int64_t requested, start, end;
+	flow flow;
 } transfer;
 
 typedef struct sim {
@@ -66,8 +74,9 @@ typedef struct sim {
 	enum rule rule;
 	enum state *state; /* [n_ops] */
 	int64_t *ready, *start, *end;
+	flow *flow; /* [n_ops] */
 	transfer *transfers;
-	int n_transfers, n_waits;
+	int n_transfers, n_waits, n_slowed;
 	int64_t now;
 } sim;
 
@@ -211,6 +220,20 @@ static bool add_link(model *m, const cJSON *json, int from, int to, const char *
 	return true;
 }
 
+static void read_pools(model *m)
+{
+	const cJSON *pools = item(m->system, "memory_pools");
+	m->n_pools = cJSON_GetArraySize(pools);
+	for (int d = 0; d < m->n_devices; d++) {
+		m->pool_of[d] = -1;
+		for (int q = 0; q < m->n_pools && q < N_DEV; q++) {
+			m->pool[q] = cJSON_GetArrayItem(pools, q);
+			if (lists(item(m->pool[q], "devices"), text(m->device[d], "name", "")))
+				m->pool_of[d] = q;
+		}
+	}
+}
+
 static bool read_system(model *m)
 {
 	const tensor nothing = { 0 };
@@ -225,6 +248,9 @@ static bool read_system(model *m)
 		return false;
 	for (int d = 0; d < m->n_devices; d++)
 		m->device[d] = cJSON_GetArrayItem(devices, d);
+	read_pools(m);
+	if (m->n_pools > N_DEV)
+		return false;
 	const char **channel_name = zeros(2 * cJSON_GetArraySize(links), sizeof *channel_name);
 	bool ok = true;
 	for (const cJSON *l = links ? links->child : NULL; l && ok; l = l->next) {
@@ -369,13 +395,21 @@ static bool inputs_here(const sim *s, int i)
 	return true;
 }
 
+static int64_t present_hop_ns(const sim *s, const transfer *x)
+{
+	return hop_ns(s->m, x->route.device[x->hop], x->route.device[x->hop + 1], &s->m->tensors[x->tensor]);
+}
+
 static void end_all(sim *s)
 {
 	for (int i = 0; i < s->m->n_ops; i++)
-		if (s->state[i] == RUNNING && s->end[i] == s->now)
+		if (s->state[i] == RUNNING && s->end[i] == s->now) {
 			s->state[i] = DONE;
+			s->n_slowed += s->now - s->start[i] > s->m->ops[i].time_ns[s->dev[i]];
+		}
 	for (transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++) {
 		bool ended = x->state == RUNNING && x->end == s->now;
+		s->n_slowed += ended && s->now - x->start > present_hop_ns(s, x);
 		x->hop += ended;
 		if (ended && x->hop == x->route.n_hops) {
 			x->state = DONE;
@@ -458,12 +492,109 @@ static void start_all(sim *s)
 			s->state[i] = RUNNING;
 			s->start[i] = s->now;
 			s->end[i] = s->now + s->m->ops[i].time_ns[d];
+			s->flow[i] = (flow){(double)s->m->ops[i].time_ns[d], 1, s->now};
 		}
 	for (transfer *x = next_transfer(s); x; x = next_transfer(s)) {
 		x->state = RUNNING;
-		x->end = s->now + hop_ns(s->m, x->route.device[x->hop], x->route.device[x->hop + 1],
-		                         &s->m->tensors[x->tensor]);
+		x->start = s->now;
+		x->end = s->now + present_hop_ns(s, x);
+		x->flow = (flow){(double)present_hop_ns(s, x), 1, s->now};
 		s->n_waits += s->now > x->requested;
+	}
+}
+
+/* ---- memory pools ---- */
+
+static double pool_rate(const model *m, int q) /* bytes/ns */
+{
+	return number(m->pool[q], "bandwidth", 0) * 1e-9;
+}
+
+static double op_traffic(const model *m, int i)
+{
+	return number(m->ops[i].json, "read_bytes", 0) + number(m->ops[i].json, "write_bytes", 0);
+}
+
+/* Bytes per nanosecond that operator i asks of pool q, alone on device d; 0: it takes no part. */
+static double op_demand(const model *m, int i, int d, int q)
+{
+	int64_t alone = m->ops[i].time_ns[d];
+	return m->pool_of[d] != q || alone <= 0 ? 0
+	                                        : fmin(op_traffic(m, i) / (double)alone, pool_rate(m, q));
+}
+
+/* Bytes that a hop moves through pool q: in at one end, out at the other. */
+static double hop_traffic(const model *m, int from, int to, const tensor *t, int q)
+{
+	int times = (m->pool_of[from] == q) + (m->pool_of[to] == q);
+	return hop_ns(m, from, to, t) > 0 ? (double)times * (double)t->bytes : 0;
+}
+
+static double hop_demand(const sim *s, const transfer *x, int q)
+{
+	int from = x->route.device[x->hop], to = x->route.device[x->hop + 1];
+	double traffic = x->state == RUNNING ? hop_traffic(s->m, from, to, &s->m->tensors[x->tensor], q) : 0;
+	return traffic > 0 ? traffic / (double)present_hop_ns(s, x) : 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* The level up to which pool q is filled: who asks more gets this, who asks less gets that. */
+static double fill_level(const sim *s, int q)
+{
+	int n = 0;
+	double *asked = zeros(s->m->n_ops + s->n_transfers, sizeof *asked);
+	for (int i = 0; i < s->m->n_ops; i++)
+		if (s->state[i] == RUNNING && op_demand(s->m, i, s->dev[i], q) > 0)
+			asked[n++] = op_demand(s->m, i, s->dev[i], q);
+	for (int i = 0; i < s->n_transfers; i++)
+		if (hop_demand(s, &s->transfers[i], q) > 0)
+			asked[n++] = hop_demand(s, &s->transfers[i], q);
+	qsort(asked, (size_t)n, sizeof *asked, compare_doubles);
+	double left = pool_rate(s->m, q), level = INFINITY;
+	for (int k = 0; k < n && isinf(level); k++) {
+		if (asked[k] > left / (n - k))
+			level = left / (n - k);
+		left -= asked[k];
+	}
+	free(asked);
+	return level;
+}
+
+static void set_speed(const sim *s, flow *f, double speed, int64_t *end)
+{
+	if (speed == f->speed)
+		return;
+	f->left_ns = f->left_ns - f->speed * (double)(s->now - f->since);
+	f->speed = speed;
+	f->since = s->now;
+	*end = s->now + (int64_t)fmin(ceil(fmax(f->left_ns, 0) / speed), 0x1p61);
+}
+
+static void share_pools(sim *s)
+{
+	double level[N_DEV];
+	for (int q = 0; q < s->m->n_pools; q++)
+		level[q] = fill_level(s, q);
+	for (int i = 0; i < s->m->n_ops; i++) {
+		double speed = 1;
+		for (int q = 0; q < s->m->n_pools; q++)
+			if (op_demand(s->m, i, s->dev[i], q) > level[q])
+				speed = level[q] / op_demand(s->m, i, s->dev[i], q);
+		if (s->state[i] == RUNNING)
+			set_speed(s, &s->flow[i], speed, &s->end[i]);
+	}
+	for (transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++) {
+		double speed = 1;
+		for (int q = 0; q < s->m->n_pools && x->state == RUNNING; q++)
+			if (hop_demand(s, x, q) > level[q])
+				speed = fmin(speed, level[q] / hop_demand(s, x, q));
+		if (x->state == RUNNING)
+			set_speed(s, &x->flow, speed, &x->end);
 	}
 }
 
@@ -529,6 +660,20 @@ static bool rules_kept(const model *m, const int32_t *dev)
 	return true;
 }
 
+static void note_peaks(const sim *s, const int64_t *parameters, oracle_result *out)
+{
+	int64_t of_pool[N_DEV] = {0};
+	for (int d = 0; d < s->m->n_devices; d++) {
+		int64_t used = parameters[d] + live_bytes_on(s, d), *peak = &out->device[d].peak_memory_bytes;
+		*peak = used > *peak ? used : *peak;
+		if (s->m->pool_of[d] >= 0)
+			of_pool[s->m->pool_of[d]] += used;
+	}
+	for (int q = 0; q < s->m->n_pools; q++)
+		if (of_pool[q] > out->pool[q].peak_memory_bytes)
+			out->pool[q].peak_memory_bytes = of_pool[q];
+}
+
 static void run(sim *s, oracle_result *out)
 {
 	const model *m = s->m;
@@ -549,11 +694,8 @@ static void run(sim *s, oracle_result *out)
 		s->now = next;
 		end_all(s);
 		start_all(s);
-		for (int d = 0; d < m->n_devices; d++) {
-			int64_t used = parameters[d] + live_bytes_on(s, d),
-				*peak = &out->device[d].peak_memory_bytes;
-			*peak = used > *peak ? used : *peak;
-		}
+		share_pools(s);
+		note_peaks(s, parameters, out);
 		next = -1;
 		for (int i = 0; i < m->n_ops; i++)
 			if (s->state[i] == RUNNING && (next < 0 || s->end[i] < next))
@@ -564,16 +706,42 @@ static void run(sim *s, oracle_result *out)
 	}
 }
 
+/* Traffic of each pool at its whole bandwidth, each piece's time rounded down; an operator's is at most the
+ * time that it takes alone. */
+static void load_pools(const sim *s, oracle_result *out)
+{
+	const model *m = s->m;
+	for (int q = 0; q < m->n_pools; q++) {
+		int64_t ns = 0;
+		for (int i = 0; i < m->n_ops; i++)
+			if (m->pool_of[s->dev[i]] == q)
+				ns += (int64_t)fmin(op_traffic(m, i) / pool_rate(m, q),
+				                    (double)m->ops[i].time_ns[s->dev[i]]);
+		for (const transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++)
+			for (int h = 0; h < x->route.n_hops; h++)
+				ns += (int64_t)(hop_traffic(m, x->route.device[h], x->route.device[h + 1],
+				                            &m->tensors[x->tensor], q) /
+				                pool_rate(m, q));
+		out->pool[q].load_s = (double)ns * 1e-9;
+		out->load_s = fmax(out->load_s, out->pool[q].load_s);
+		out->memory_fits = out->memory_fits && (double)out->pool[q].peak_memory_bytes <=
+		                                               number(m->pool[q], "bytes", INFINITY);
+	}
+}
+
 static void add_up(const sim *s, oracle_result *out)
 {
 	const model *m = s->m;
-	int64_t op_ns[N_DEV] = { 0 }, *channel_ns = zeros(m->n_channels, sizeof *channel_ns);
+	int64_t op_ns[N_DEV] = {0}, busy_ns[N_DEV] = {0};
+	int64_t *channel_ns = zeros(m->n_channels, sizeof *channel_ns);
 	for (int i = 0; i < m->n_ops; i++) {
 		op_ns[s->dev[i]] += m->ops[i].time_ns[s->dev[i]];
+		busy_ns[s->dev[i]] += s->end[i] - s->start[i];
 		out->latency_ns = s->end[i] > out->latency_ns ? s->end[i] : out->latency_ns;
 	}
 	out->n_transfers = s->n_transfers;
 	out->n_waits = s->n_waits;
+	out->n_slowed = s->n_slowed;
 	for (const transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++)
 		for (int h = 0; h < x->route.n_hops; h++) {
 			int from = x->route.device[h], to = x->route.device[h + 1];
@@ -590,13 +758,15 @@ static void add_up(const sim *s, oracle_result *out)
 		const cJSON *device = m->device[d];
 		double idle = number(device, "idle_w", NAN), busy = number(device, "busy_w", NAN);
 		oracle_device *o = &out->device[d];
-		o->busy_s = (double)op_ns[d] * 1e-9 / number(device, "slots", 1);
-		out->load_s = fmax(out->load_s, o->busy_s);
+		double load_s = (double)op_ns[d] * 1e-9 / number(device, "slots", 1);
+		o->busy_s = (double)busy_ns[d] * 1e-9 / number(device, "slots", 1);
+		out->load_s = fmax(out->load_s, load_s);
 		out->has_energy = out->has_energy && !isnan(idle + busy);
 		out->energy_j += idle * (double)out->latency_ns * 1e-9 + (busy - idle) * o->busy_s;
 		out->memory_fits = out->memory_fits &&
 		                   (double)o->peak_memory_bytes <= number(device, "memory_bytes", INFINITY);
 	}
+	load_pools(s, out);
 	out->rules_kept = rules_kept(m, s->dev);
 	out->feasible = out->rules_kept && out->memory_fits;
 }
@@ -609,6 +779,7 @@ static void simulate(const model *m, const int32_t *dev, const int *given, oracl
 	if (!out->runs)
 		return;
 	out->n_devices = m->n_devices;
+	out->n_pools = m->n_pools;
 	out->n_ops = m->n_ops;
 	out->start_ns = zeros(m->n_ops, sizeof *out->start_ns);
 	out->end_ns = zeros(m->n_ops, sizeof *out->end_ns);
@@ -622,11 +793,13 @@ static void simulate(const model *m, const int32_t *dev, const int *given, oracl
 	         .end = out->end_ns};
 	s.state = zeros(m->n_ops, sizeof *s.state);
 	s.ready = zeros(m->n_ops, sizeof *s.ready);
+	s.flow = zeros(m->n_ops, sizeof *s.flow);
 	s.transfers = zeros(m->n_edges, sizeof *s.transfers);
 	run(&s, out);
 	add_up(&s, out);
 	free(s.state);
 	free(s.ready);
+	free(s.flow);
 	free(s.transfers);
 }
 

@@ -13,25 +13,33 @@ enum { ORACLE_MAX_DEVICES = 16 };
 
 typedef struct oracle_device {
 	int64_t peak_memory_bytes;
-	double busy_s; /* sum of its operator times / slots */
+	double busy_s; /* sum of how long its operators ran / slots */
 } oracle_device;
+
+typedef struct oracle_pool {
+	int64_t peak_memory_bytes; /* of all members together */
+	double load_s;             /* traffic at the whole bandwidth */
+} oracle_pool;
 
 typedef struct oracle_result {
 	bool runs;         /* false: an operator sits where it cannot run; then nothing else is set */
 	bool feasible;     /* rules_kept and memory_fits */
 	bool rules_kept;   /* pin, forbid and colocate are respected */
-	bool memory_fits;  /* no device's peak is above its memory_bytes */
+	bool memory_fits;  /* no device's peak is above its memory_bytes, no pool's above its bytes */
 	int64_t latency_ns;
 	double load_s;     /* throughput: the largest load, seconds per sample */
 	bool has_energy;   /* every device of the system has idle_w and busy_w */
 	double energy_j;
 	int n_devices;
 	oracle_device device[ORACLE_MAX_DEVICES];
+	int n_pools;
+	oracle_pool pool[ORACLE_MAX_DEVICES];
 	int n_ops;
 	int64_t *start_ns, *end_ns; /* [n_ops], in file order */
 	int32_t *dev;               /* [n_ops] */
 	int n_transfers, n_hops;    /* tensors moved to another device, and hops they took */
 	int n_waits;                /* hops that started later than they were requested */
+	int n_slowed;               /* operators and hops that a memory pool made longer */
 } oracle_result;
 
 /* Simulates one placement. 0, or -1 when the texts cannot be understood: no JSON, a name that is not there,

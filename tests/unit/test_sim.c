@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { N_POOLED = 3000 };
+
 typedef struct compiled {
 	berth_arena mem, tmp;
 	berth_graph g;
@@ -71,6 +73,10 @@ static void same_run(uint64_t seed, compiled *c, const oracle_result *o, const i
 			       berth_sim_end_ns(sim)[op] != o->end_ns[op];
 		for (int32_t d = 0; d < c->s.n_devs && round == 0; d++)
 			bad |= berth_sim_peak_bytes(sim)[d] != o->device[d].peak_memory_bytes;
+		for (int32_t i = 0; i < c->s.n_pools; i++)
+			bad |= (round == 0 &&
+			        berth_sim_pool_peak_bytes(sim)[i] != o->pool[i].peak_memory_bytes) ||
+			       (double)berth_sim_pool_ns(sim)[i] * 1e-9 != o->pool[i].load_s;
 		bad |= round && berth_sim_n_hops(sim) != (size_t)o->n_hops;
 		if (bad)
 			print_error("seed %llu round %d: latency %lld, the oracle says %lld\n",
@@ -80,27 +86,48 @@ static void same_run(uint64_t seed, compiled *c, const oracle_result *o, const i
 	}
 }
 
-static void test_equals_oracle(void **state)
+typedef struct tally {
+	int ran, slowed, too_large;
+} tally;
+
+static tally compare_instances(bool pooled, uint64_t n)
 {
-	(void)state;
-	int ran = 0;
-	for (uint64_t seed = 1; seed <= 10000; seed++) {
+	tally count = {0, 0, 0};
+	for (uint64_t seed = 1; seed <= n; seed++) {
 		instance in;
 		oracle_result o;
 		compiled c;
-		instance_make(seed, 12, 5, &in);
+		(pooled ? instance_make_pooled : instance_make)(seed, 12, 5, &in);
 		assert_int_equal(oracle_simulate(in.graph, in.system, in.placement, &o), 0);
 		compile(&c, in.graph, in.system);
 		int32_t *order = read_order(&c, in.placement);
 		if (o.runs) {
 			same_run(seed, &c, &o, order);
-			ran++;
+			count.ran++;
+			count.slowed += o.n_slowed > 0;
+			count.too_large += !o.memory_fits;
 		}
 		discard(&c);
 		oracle_free(&o);
 		instance_free(&in);
 	}
-	assert_true(ran > 8000);
+	return count;
+}
+
+static void test_equals_oracle(void **state)
+{
+	(void)state;
+	tally count = compare_instances(false, 10000);
+	assert_true(count.ran > 8000 && count.slowed == 0);
+}
+
+static void test_equals_oracle_in_pools(void **state)
+{
+	(void)state;
+	tally count = compare_instances(true, N_POOLED);
+	print_message("%d instances with memory pools: in %d something is slowed, %d do not fit\n", count.ran,
+	              count.slowed, count.too_large);
+	assert_true(count.ran > N_POOLED * 4 / 5 && count.slowed > N_POOLED / 5);
 }
 
 /* bound <= best, both of one objective; best of all feasible placements. */
@@ -173,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equals_oracle),
+		cmocka_unit_test(test_equals_oracle_in_pools),
 		cmocka_unit_test(test_bounds_are_sound),
 		cmocka_unit_test(test_load_dual_by_hand),
 	};
