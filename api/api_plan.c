@@ -180,10 +180,10 @@ berth_status berth_plan_device_use(const berth_plan *plan, int32_t device, berth
 	if (device < 0 || device >= plan->p.n_devs)
 		return berth_fail(err, BERTH_EINVAL, "plan: there is no device %d", (int)device);
 	BERTH_TRY(api_plan_runs(plan, err));
-	double busy = (double)t->dev_time_ns[device] / 1e9;
+	double alone_s = (double)t->dev_time_ns[device] / 1e9;
 	*out = (berth_device_use){.operators = t->dev_ops[device],
-	                          .busy_s = busy,
-	                          .load_s = busy / plan->p.s->dev_slots[device],
+	                          .busy_s = (double)t->dev_busy_ns[device] / 1e9,
+	                          .load_s = alone_s / plan->p.s->dev_slots[device],
 	                          .peak_bytes = t->peak_bytes[device],
 	                          .limit_bytes = plan->p.dev_limit_bytes[device],
 	                          .sent_bytes = t->dev_sent_bytes[device]};

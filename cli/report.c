@@ -21,6 +21,8 @@ void report_put_violations(berth_json_out *w, const berth_problem *p, const bert
 			berth_json_put_string(w, "op", p->g->op_name[v->op]);
 		if (v->dev >= 0)
 			berth_json_put_string(w, "device", p->s->dev_name[v->dev]);
+		if (v->pool >= 0)
+			berth_json_put_string(w, "pool", p->s->pool_name[v->pool]);
 		if (v->metric >= 0) {
 			berth_json_put_string(w, "metric", berth_metrics[v->metric].name);
 			berth_json_put_number(w, "value", v->value);
@@ -44,10 +46,10 @@ void report_put_metrics(berth_json_out *w, const double *metric)
 			                      berth_metric_figure((berth_metric)m, metric[m]));
 }
 
-/* Sum of operator times / slots, in seconds. */
+/* Sum of how long operators ran / slots, in seconds. */
 static double busy_s(const berth_problem *p, const berth_timeline *t, int32_t d)
 {
-	return (double)t->dev_time_ns[d] / 1e9 / p->s->dev_slots[d];
+	return (double)t->dev_busy_ns[d] / 1e9 / p->s->dev_slots[d];
 }
 
 void report_put_device(berth_json_out *w, const berth_system *s, int32_t d, double busy_s, double peak_bytes)

@@ -8,7 +8,7 @@
 #include "json.h"
 #include "timeline.h"
 
-/* "violations":[{kind, op, device, needed, limit, message}], keys that do not apply left out. */
+/* "violations":[{kind, op, device, pool, needed, limit, message}], keys that do not apply left out. */
 void report_put_violations(berth_json_out *w, const berth_problem *p, const berth_violations *list);
 
 /* {name, busy_s, peak_memory_bytes, memory_bytes} of device d; NAN: null. */

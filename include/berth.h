@@ -240,8 +240,8 @@ BERTH_API berth_status berth_plan_cost(const berth_plan *plan, berth_cost *out, 
 /* What a plan takes of one device. */
 typedef struct berth_device_use {
 	int32_t operators;
-	double busy_s;       /* sum of its operators' times */
-	double load_s;       /* the same by the operators that it runs at once */
+	double busy_s;       /* sum of how long its operators run */
+	double load_s;       /* sum of their times alone by the operators that it runs at once */
 	int64_t peak_bytes;  /* most memory that is held at one time */
 	int64_t limit_bytes; /* that may be held; -1: unlimited */
 	int64_t sent_bytes;  /* over its links, passing through included */

@@ -7,6 +7,7 @@
 #include "print.h"
 #include "progress.h"
 #include "report.h"
+#include "report_pools.h"
 #include "report_infeasible.h"
 #include "signals.h"
 #include "text.h"
@@ -191,6 +192,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		putchar('\n');
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
+		BERTH_TRY(report_print_pools(c, &s->p, &s->t, err));
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}

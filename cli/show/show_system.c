@@ -2,6 +2,7 @@
 #include "file.h"
 #include "graph_load.h"
 #include "print.h"
+#include "report_pools.h"
 #include "show.h"
 #include "system_json.h"
 #include "text.h"
@@ -79,6 +80,7 @@ static berth_status print_text(cli *c, const berth_system *s, berth_err *err)
 	       s->n_channels, berth_order_name(s->order),
 	       s->contention ? "a channel carries one transfer at a time" : "transfers never wait");
 	BERTH_TRY(print_devices(c, s, err));
+	BERTH_TRY(report_print_pools_of(c, s, err));
 	if (!s->n_links)
 		return BERTH_OK;
 	putchar('\n');

@@ -7,6 +7,7 @@
 #include "placement.h"
 #include "print.h"
 #include "report.h"
+#include "report_pools.h"
 #include "simulate_whatif.h"
 #include "system_set.h"
 #include "text.h"
@@ -159,6 +160,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
 	report_put_models(&w, &s->parts, &s->t);
 	report_put_devices(&w, &s->p, &s->t);
+	report_put_pools(&w, &s->p, &s->t);
 	if (a->set.n)
 		simulate_whatif_put_set(&w, &s->what_if, &s->g);
 	else if (a->each.n)
@@ -199,6 +201,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		print_head(s);
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
+		BERTH_TRY(report_print_pools(c, &s->p, &s->t, err));
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}

@@ -9,7 +9,7 @@
 const char *berth_violation_name(berth_violation_kind kind)
 {
 	static const char *const name[] = {"cannot-run", "pin",   "forbid", "colocation", "separation",
-	                                   "contiguity", "rules", "memory", "limit"};
+	                                   "contiguity", "rules", "memory", "pool",       "limit"};
 	return name[kind];
 }
 
@@ -32,7 +32,7 @@ static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, be
 {
 	const berth_graph *g = p->g;
 	const char *name = g->op_name[op], *on = p->s->dev_name[dev], *pin = g->op_pin[op];
-	berth_violation v = {.op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1};
+	berth_violation v = {.op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1, .pool = -1};
 	if (berth_op_time(p, op, dev) < 0) {
 		v.kind = BERTH_VIOLATION_CANNOT_RUN;
 		v.message = berth_arena_printf(mem, "operator '%s' (%s) cannot run on '%s'", name,
@@ -63,7 +63,8 @@ static berth_status check_colocation(const berth_problem *p, const int32_t *op_d
 	                     .dev = dev,
 	                     .needed = -1,
 	                     .limit = -1,
-	                     .metric = -1};
+	                     .metric = -1,
+	                     .pool = -1};
 	if (dev == op_dev[first])
 		return BERTH_OK;
 	v.message = berth_arena_printf(
@@ -91,7 +92,8 @@ static berth_status check_separation(const berth_problem *p, const int32_t *op_d
 	                     .dev = dev,
 	                     .needed = -1,
 	                     .limit = -1,
-	                     .metric = -1};
+	                     .metric = -1,
+	                     .pool = -1};
 	v.message = berth_arena_printf(
 		mem, "operator '%s' is on '%s' with '%s' of the same separation group '%s'",
 		p->g->op_name[op], p->s->dev_name[dev], p->g->op_name[*first - 1], p->g->sep_name[sep]);
@@ -106,7 +108,8 @@ static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t
 	                     .dev = dev,
 	                     .needed = -1,
 	                     .limit = -1,
-	                     .metric = -1};
+	                     .metric = -1,
+	                     .pool = -1};
 	v.message = berth_arena_printf(
 		mem, "a path leaves '%s', whose operators must be contiguous, and comes back to it at '%s'",
 		p->s->dev_name[dev], p->g->op_name[op]);
@@ -141,11 +144,35 @@ static berth_status check_memory(const berth_problem *p, const int64_t *peak_byt
 		                     .dev = d,
 		                     .needed = peak_bytes[d],
 		                     .limit = limit,
-		                     .metric = -1};
+		                     .metric = -1,
+		                     .pool = -1};
 		if (limit < 0 || peak_bytes[d] <= limit)
 			continue;
 		v.message = berth_arena_printf(mem, "device '%s' needs %lld bytes at its peak and has %lld",
 		                               p->s->dev_name[d], (long long)peak_bytes[d], (long long)limit);
+		BERTH_TRY(add(mem, list, v, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status check_pools(const berth_problem *p, const int64_t *peak_bytes, berth_arena *mem,
+                                berth_violations *list, berth_err *err)
+{
+	for (int32_t i = 0; i < p->n_pools; i++) {
+		int64_t limit = p->s->pool_bytes[i];
+		berth_violation v = {.kind = BERTH_VIOLATION_POOL,
+		                     .op = -1,
+		                     .dev = -1,
+		                     .needed = peak_bytes[i],
+		                     .limit = limit,
+		                     .metric = -1,
+		                     .pool = i};
+		if (limit < 0 || peak_bytes[i] <= limit)
+			continue;
+		v.message = berth_arena_printf(
+			mem,
+			"memory pool '%s': its devices together need %lld bytes at their peak, it has %lld",
+			p->s->pool_name[i], (long long)peak_bytes[i], (long long)limit);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
@@ -175,6 +202,7 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		                     .needed = -1,
 		                     .limit = -1,
 		                     .metric = m,
+		                     .pool = -1,
 		                     .value = x,
 		                     .most = o->most[m]};
 		v.message = berth_arena_printf(mem, "%s is %.6g %s, above its limit of %.6g %s",
@@ -197,6 +225,7 @@ berth_status berth_judge_timeline(const berth_problem *p, const berth_timeline *
 	if (t->r.runs) {
 		v.value = berth_objective_sum(o, v.metric);
 		BERTH_TRY(check_memory(p, t->peak_bytes, mem, &v.broken, err));
+		BERTH_TRY(check_pools(p, t->pool_peak_bytes, mem, &v.broken, err));
 		BERTH_TRY(check_limits(o, v.metric, mem, &v.broken, err));
 	}
 	v.feasible = v.broken.n == 0;
@@ -271,6 +300,7 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 		                     .needed = -1,
 		                     .limit = -1,
 		                     .metric = -1,
+		                     .pool = -1,
 		                     .message = reason_text(p, op, kind, mem)};
 		BERTH_TRY(add(mem, &list, v, err));
 	}
@@ -280,7 +310,8 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 		                     .dev = -1,
 		                     .needed = -1,
 		                     .limit = -1,
-		                     .metric = -1};
+		                     .metric = -1,
+		                     .pool = -1};
 		v.message = berth_arena_printf(
 			mem, "no placement keeps separation and contiguity together with the other rules");
 		BERTH_TRY(add(mem, &list, v, err));

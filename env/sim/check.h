@@ -14,25 +14,28 @@ typedef enum berth_violation_kind {
 	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back here */
 	BERTH_VIOLATION_RULES,      /* no placement keeps separation and contiguity with the other rules */
 	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory less its margin */
+	BERTH_VIOLATION_POOL,       /* the peak of a memory pool is above its bytes */
 	BERTH_VIOLATION_LIMIT       /* a metric is above the limit of the objective */
 } berth_violation_kind;
 
 typedef struct berth_violation {
 	berth_violation_kind kind;
 	int32_t op, dev;       /* -1: none in particular */
-	int64_t needed, limit; /* bytes, of memory only; -1 otherwise */
+	int32_t pool;          /* of pools only; -1 otherwise */
+	int64_t needed, limit; /* bytes, of memory and pools only; -1 otherwise */
 	int metric;            /* a berth_metric, of limits only; -1 otherwise */
 	double value, most;    /* the metric's value and limit, in its unit */
 	const char *message;
 } berth_violation;
 
 typedef struct berth_violations {
-	berth_violation *item; /* [n] operators ascending, then devices */
+	berth_violation *item; /* [n] operators ascending, then devices, pools */
 	int32_t n;
 	size_t cap;
 } berth_violations;
 
-/* "cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "rules", "memory", "limit". */
+/* "cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "rules", "memory", "pool",
+ * "limit". */
 const char *berth_violation_name(berth_violation_kind kind);
 
 typedef struct berth_verdict {

@@ -20,7 +20,8 @@ typedef struct berth_sim_result {
 	double load_s;   /* seconds per sample: largest load of a device, a memory pool or, with contention, a
 	                  * channel */
 	double energy_j; /* NAN where a device has no watts, or the cost model no energy */
-	double excess;   /* 0 if it fits; else sum over devices and pools of (peak - memory) / max(memory, 1) */
+	/* 0 if it fits; else sum over devices and pools of (peak - memory) / max(memory, 1) */
+	double excess;
 } berth_sim_result;
 
 /* Scratch for simulations of p, in mem. Fails: BERTH_ENOMEM. */
