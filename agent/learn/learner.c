@@ -89,7 +89,6 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 {
 	berth_learner l = {.cfg = *cfg, .seed = seed, .n_pairs = n_pairs, .lr_scale = 1};
 	BERTH_TRY(berth_learner_cfg_check(cfg, err));
-	nn_init();
 	l.dims = berth_encode_dims(cfg->hidden, cfg->rounds);
 	BERTH_TRY(new_params(&l, params, mem, err));
 	BERTH_TRY(BERTH_NEW(mem, l.pair, n_pairs, err));

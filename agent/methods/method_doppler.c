@@ -49,7 +49,6 @@ static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
 	const berth_problem *p = l->s->p;
 	int32_t workers = berth_pool_workers(l->s->cfg.pool);
 	size_t ops = (size_t)p->n_ops, n;
-	nn_init();
 	l->dims = (doppler_dims){HIDDEN, ROUNDS};
 	BERTH_TRY(doppler_view_new(p, tmp, l->s->mem, &l->v, err));
 	BERTH_TRY(BERTH_NEW(tmp, l->actor, workers, err));

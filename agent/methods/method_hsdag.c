@@ -63,7 +63,6 @@ typedef struct learner {
 static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
 {
 	size_t batch = (size_t)l->cfg.batch, ops = (size_t)l->s->p->n_ops;
-	nn_init();
 	BERTH_TRY(hsdag_view_new(l->s->p, tmp, l->s->mem, &l->v, err));
 	BERTH_TRY(hsdag_parsing_new(&l->v, tmp, &l->parsing, err));
 	l->dims = (hsdag_dims){HSDAG_FEATURES, l->cfg.hidden, l->s->p->n_devs};

@@ -2,34 +2,17 @@
  * sum. */
 #include "nn.h"
 
+#include "nn_gemm.h"
+
 #include <assert.h>
-#include <cblas.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#define GEMM _Generic((nn_real)0, float: cblas_sgemm, double: cblas_dgemm)
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 #define LOG _Generic((nn_real)0, float: logf, double: log)
 #define SQRT _Generic((nn_real)0, float: sqrtf, double: sqrt)
 
-void nn_init(void)
-{
-	openblas_set_num_threads(1);
-}
-
 /* ---- linear ---- */
-
-/* c[N,M] += a[N,K] @ b[K,M]; either factor may be stored transposed. */
-static void gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], CBLAS_TRANSPOSE ta,
-                     const nn_real a[restrict], CBLAS_TRANSPOSE tb, const nn_real b[restrict])
-{
-	assert(N <= INT_MAX && K <= INT_MAX && M <= INT_MAX);
-	if (N == 0 || K == 0 || M == 0)
-		return;
-	int lda = (int)(ta == CblasNoTrans ? K : N), ldb = (int)(tb == CblasNoTrans ? M : K);
-	GEMM(CblasRowMajor, ta, tb, (int)N, (int)M, (int)K, 1, a, lda, b, ldb, 1, c, (int)M);
-}
 
 void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict],
                const nn_real w[restrict], const nn_real b[restrict])
@@ -42,7 +25,7 @@ void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real 
 void nn_linear_add(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict],
                    const nn_real w[restrict])
 {
-	gemm_add(N, K, M, y, CblasNoTrans, x, CblasNoTrans, w);
+	nn_gemm_add(N, K, M, y, NN_AS_IS, x, NN_AS_IS, w);
 }
 
 /* db[M] += sum of the rows of dy[N,M]. */
@@ -58,8 +41,8 @@ void nn_linear_backward(size_t N, size_t K, size_t M, nn_real dx[restrict], nn_r
                         const nn_real w[restrict])
 {
 	if (dx)
-		gemm_add(N, M, K, dx, CblasNoTrans, dy, CblasTrans, w);
-	gemm_add(K, N, M, dw, CblasTrans, x, CblasNoTrans, dy);
+		nn_gemm_add(N, M, K, dx, NN_AS_IS, dy, NN_TRANSPOSED, w);
+	nn_gemm_add(K, N, M, dw, NN_TRANSPOSED, x, NN_AS_IS, dy);
 	if (db)
 		add_rows(N, M, db, dy);
 }

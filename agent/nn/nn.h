@@ -2,8 +2,8 @@
  * What a backward pass needs of its forward pass is an output of it. Gradients accumulate (the caller zeroes
  * the block) unless said otherwise. Nothing here allocates or fails.
  *
- * Reproducible: matrix products run on one thread and sum in an order that depends on the shapes only, so
- * equal inputs give equal bits on one build and one CPU family (OpenBLAS chooses its kernels by CPU). */
+ * Reproducible: every sum runs in an order that depends on the shapes only. Equal inputs give equal bits,
+ * whatever the CPU, but for the C library's exp, log and sqrt. */
 #ifndef BERTH_NN_H
 #define BERTH_NN_H
 
@@ -11,10 +11,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Bind OpenBLAS to one thread. To be called before the first layer by whoever starts using networks. Again
- * is harmless. */
-void nn_init(void);
 
 /* y[N,M] = x[N,K] @ w[K,M] + b[M]. */
 void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict],

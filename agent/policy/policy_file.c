@@ -5,7 +5,6 @@
 #include "file.h"
 #include "text.h"
 
-#include <cblas.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +12,6 @@
 
 #define DIM_FIELDS(X) X(node_in) X(edge_in) X(dev_in) X(pair_in) X(link_in) X(step_in)
 enum { MAX_NOTES = 64 };
-
-const char *berth_policy_core(void)
-{
-	return openblas_get_corename();
-}
 
 /* ---- writing ---- */
 
@@ -57,7 +51,6 @@ static void put_notes(const berth_policy_file *f, notes *n)
 	put_whole(n, "evaluations", (unsigned long long)f->evaluations);
 	put_whole(n, "steps", (unsigned long long)f->steps);
 	put_text(n, "trained_on", f->trained_on);
-	put_text(n, "core", f->core);
 #define X(type, field, note, initial, least, most) put_number(n, note, (double)f->cfg.field);
 #define Y(type, field, note, initial, least, most)
 	BERTH_LEARNER_CFG(X, Y)
@@ -215,7 +208,6 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	BERTH_TRY(note_whole(file, raw, "evaluations", &evaluations, err));
 	BERTH_TRY(note_whole(file, raw, "steps", &steps, err));
 	BERTH_TRY(note_text(file, raw, "trained_on", &f->trained_on, err));
-	BERTH_TRY(note_text(file, raw, "core", &f->core, err));
 	f->evaluations = (int64_t)(evaluations & INT64_MAX);
 	f->steps = (int64_t)(steps & INT64_MAX);
 	BERTH_TRY(read_config(file, raw, f, err));

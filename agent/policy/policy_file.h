@@ -17,7 +17,6 @@ typedef struct berth_policy_file {
 	uint64_t seed;
 	int64_t evaluations, steps;
 	const char *trained_on;       /* "graph on system; ..." */
-	const char *core;             /* CPU core of the OpenBLAS kernels that made it */
 	const nn_real *params;        /* [policy_param_count(&dims)] */
 	safetensors_file raw;         /* everything in the file */
 } berth_policy_file;
@@ -37,7 +36,5 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
                                      const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
                                      berth_err *err);
 
-/* Name of the core that OpenBLAS picked its kernels for. */
-const char *berth_policy_core(void);
 
 #endif

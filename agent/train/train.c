@@ -229,7 +229,6 @@ static berth_status save(trainer *w, berth_err *err)
 	                       .steps = w->l.steps,
 	                       .evaluations = evaluations_made(w),
 	                       .trained_on = w->trained_on,
-	                       .core = berth_policy_core(),
 	                       .params = w->l.params};
 	BERTH_TRY(lay_out(w, w->tmp, &s, err));
 	s.total[T_STEPS] = w->l.steps;

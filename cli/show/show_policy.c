@@ -23,7 +23,6 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	berth_json_put_int(&w, "seed", (int64_t)f->seed);
 	berth_json_put_int(&w, "evaluations", f->evaluations);
 	berth_json_put_int(&w, "steps", f->steps);
-	berth_json_put_string(&w, "core", f->core);
 	berth_json_put_int(&w, "parameters", (int64_t)n_params(f));
 	berth_json_put_string(&w, "decoding", berth_decoding_name(f->cfg.decoding));
 	berth_json_put_int(&w, "groups", f->cfg.groups);
@@ -52,9 +51,9 @@ static void print_text(const berth_policy_file *f)
 {
 	char a[32], b[32];
 	print_trained_on(f->trained_on);
-	printf("for %s, seed %llu, %s evaluations in %lld steps, on a %s core\n",
+	printf("for %s, seed %llu, %s evaluations in %lld steps\n",
 	       berth_objective_name(&f->objective), (unsigned long long)f->seed, cli_count(a, f->evaluations),
-	       (long long)f->steps, f->core);
+	       (long long)f->steps);
 	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n",
 	       berth_text_count(b, (double)n_params(f)), f->dims.rounds, f->dims.hidden, f->cfg.groups,
 	       berth_decoding_name(f->cfg.decoding));

@@ -119,7 +119,6 @@ void bench_policy(bench_out *out)
 	policy_ctx *c = calloc(1, sizeof *c);
 	if (!c)
 		return;
-	nn_init();
 	init(c);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		bench_row(out, parts[i].name, "64 nodes, 100 edges, 4 devices",

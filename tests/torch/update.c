@@ -238,7 +238,6 @@ int main(int argc, char **argv)
 	if (n < 1)
 		return 2;
 	u.sequential = strcmp(argv[2], "sequential") == 0;
-	nn_init();
 	init(&u);
 	write_file(&u, argv[1]);
 	for (int i = 0; i < n; i++)

@@ -251,6 +251,5 @@ int main(void)
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_imitates),
 	};
-	nn_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

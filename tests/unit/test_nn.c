@@ -3,6 +3,7 @@
 #include "adam.h"
 #include "gradcheck.h"
 #include "nn.h"
+#include "nn_gemm.h"
 #include "rng.h"
 #include "support.h"
 
@@ -52,6 +53,40 @@ static void test_linear(void **state)
 	assert_near(keep[0], 7, 0);
 	nn_linear(1, 0, 2, keep, x, w, b); /* no inputs: the bias */
 	assert_near(keep[1], 20, 0);
+}
+
+/* All shapes around the sizes of tiles, against the plain sum. Small whole numbers: every order of summing is
+ * exact. What stands behind c stays. */
+static void check_gemm(size_t N, size_t K, size_t M, nn_factor ta, nn_factor tb)
+{
+	static nn_real a[40000], b[40000], c[5000], want[5000];
+	for (size_t i = 0; i < N * K; i++)
+		a[i] = (nn_real)((int)(i * 7 % 11) - 5);
+	for (size_t i = 0; i < K * M; i++)
+		b[i] = (nn_real)((int)(i * 5 % 13) - 6);
+	for (size_t n = 0; n <= N * M; n++)
+		c[n] = want[n] = (nn_real)(n % 17);
+	for (size_t n = 0; n < N; n++)
+		for (size_t m = 0; m < M; m++)
+			for (size_t k = 0; k < K; k++)
+				want[n * M + m] += a[ta == NN_AS_IS ? n * K + k : k * N + n] *
+				                   b[tb == NN_AS_IS ? k * M + m : m * K + k];
+	nn_gemm_add(N, K, M, c, ta, a, tb, b);
+	for (size_t i = 0; i <= N * M; i++)
+		assert_true(c[i] == want[i]);
+}
+
+static void test_gemm(void **state)
+{
+	static const size_t side[] = {0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 49};
+	static const size_t deep[] = {0, 1, 9, 257, 600};
+	(void)state;
+	for (size_t i = 0; i < sizeof side / sizeof *side; i++)
+		for (size_t j = 0; j < sizeof side / sizeof *side; j++)
+			for (size_t k = 0; k < sizeof deep / sizeof *deep; k++)
+				for (int t = 0; t < 4; t++)
+					check_gemm(side[i], deep[k], side[j], t & 1 ? NN_TRANSPOSED : NN_AS_IS,
+					           t & 2 ? NN_TRANSPOSED : NN_AS_IS);
 }
 
 static void test_layernorm(void **state)
@@ -351,6 +386,7 @@ static void test_relu_score_gradient(void **state)
 int main(void)
 {
 	const struct CMUnitTest values[] = {
+		cmocka_unit_test(test_gemm),
 		cmocka_unit_test(test_linear),           cmocka_unit_test(test_layernorm),
 		cmocka_unit_test(test_log_softmax),      cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_adam_without_memory), cmocka_unit_test(test_adam_formula),
@@ -362,7 +398,6 @@ int main(void)
 		cmocka_unit_test(test_messages_gradient),    cmocka_unit_test(test_pair_gradient),
 		cmocka_unit_test(test_relu_score_gradient),
 	};
-	nn_init();
 	int failed = cmocka_run_group_tests(values, NULL, NULL);
 	if (sizeof(nn_real) == sizeof(double))
 		failed += cmocka_run_group_tests(gradients, NULL, NULL);

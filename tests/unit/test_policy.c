@@ -952,7 +952,6 @@ int main(void)
 		cmocka_unit_test(test_ce_gradient),
 		cmocka_unit_test(test_steps_gradient),
 	};
-	nn_init();
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	if (exact)
 		failed += cmocka_run_group_tests(gradients, NULL, NULL);

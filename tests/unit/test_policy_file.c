@@ -30,8 +30,7 @@ static void make(made *m)
 	                           .seed = 7,
 	                           .evaluations = 123,
 	                           .steps = 4,
-	                           .trained_on = "a on b",
-	                           .core = "test"};
+	                           .trained_on = "a on b"};
 	m->f.cfg.hidden = 1;
 	m->f.cfg.rounds = 0;
 	m->f.dims = berth_encode_dims(1, 0);
