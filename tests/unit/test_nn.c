@@ -85,7 +85,8 @@ static void test_gemm(void **state)
 		for (size_t j = 0; j < sizeof side / sizeof *side; j++)
 			for (size_t k = 0; k < sizeof deep / sizeof *deep; k++)
 				for (int t = 0; t < 4; t++)
-					check_gemm(side[i], deep[k], side[j], t & 1 ? NN_TRANSPOSED : NN_AS_IS,
+					check_gemm(side[i], deep[k], side[j],
+					           t & 1 ? NN_TRANSPOSED : NN_AS_IS,
 					           t & 2 ? NN_TRANSPOSED : NN_AS_IS);
 }
 
