@@ -13,7 +13,7 @@
 #define CLI_INPUT(c) \
 	{"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", \
 	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs (default " \
-	 "1); a word of a GGUF model"}, \
+	 "1); a word of other models, as in batch=8"}, \
 	{"strict", 0, CLI_FLAG, &(c)->strict, NULL, \
 	 "refuse a graph or a system that would be warned of"}
 

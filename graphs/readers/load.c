@@ -125,18 +125,22 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 	return st;
 }
 
+/* The words of opt behind the spec of a model of the zoo; NULL when memory runs out. */
+static const char *with_dims(const char *spec, const berth_read_options *opt, berth_arena *mem)
+{
+	for (int32_t i = 0; opt && i < opt->n_dims && spec; i++)
+		spec = berth_arena_printf(mem, "%s:%s", spec, opt->dim[i]);
+	return spec;
+}
+
 berth_status berth_graph_load(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	if (report)
 		*report = (berth_read_report){0};
 	if (berth_zoo_is_spec(spec)) {
-		if (opt && opt->n_dims)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "%s: dimension '%.80s' is given, but only ONNX and GGUF models and "
-			                  "task graphs have some",
-			                  spec, opt->dim[0]);
-		return berth_zoo_build(spec, mem, tmp, out, err);
+		const char *whole = with_dims(spec, opt, mem);
+		return whole ? berth_zoo_build(whole, mem, tmp, out, err) : berth_nomem(err);
 	}
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = load_file(spec, opt, mem, tmp, out, report, err);
