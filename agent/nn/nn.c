@@ -120,6 +120,26 @@ NN_CLONES void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], 
 	}
 }
 
+NN_CLONES void nn_relu_outer_backward(size_t N, size_t M, nn_real y[restrict], const nn_real dy[restrict],
+                                      const nn_real v[restrict])
+{
+	for (size_t n = 0; n < N; n++)
+		for (size_t m = 0; m < M; m++) {
+			nn_real through = dy[n] * v[m]; /* whatever the sign: no branch */
+			y[n * M + m] = y[n * M + m] > 0 ? through : 0;
+		}
+}
+
+NN_CLONES void nn_scatter_add(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict],
+                              const int32_t row[restrict])
+{
+	for (size_t n = 0; n < N; n++) {
+		nn_real *to = y + (size_t)row[n] * M;
+		for (size_t m = 0; m < M; m++)
+			to[m] += x[n * M + m];
+	}
+}
+
 NN_CLONES void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict],
                             nn_real rstd[restrict], const nn_real x[restrict], const nn_real g[restrict],
                             const nn_real b[restrict])

@@ -36,6 +36,15 @@ void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_real x[rest
 void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dv[restrict],
                             const nn_real dy[restrict], const nn_real x[restrict], const nn_real v[restrict]);
 
+/* y[N,M], what nn_relu left, becomes the gradient of what went into it where y @ v[M] has the gradient
+ * dy[N]. */
+void nn_relu_outer_backward(size_t N, size_t M, nn_real y[restrict], const nn_real dy[restrict],
+                            const nn_real v[restrict]);
+
+/* y[row[n]][M] += x[n][M], in order of n. */
+void nn_scatter_add(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict],
+                    const int32_t row[restrict]);
+
 /* y[n] = (x[n] - mean) * rstd * g + b over each row of M, with rstd = 1 / sqrt(variance + 1e-5) (Ba, Kiros &
  * Hinton 2016). mean[N] and rstd[N] are kept for the backward pass. */
 void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],

@@ -37,7 +37,7 @@ struct berth_decoder {
 
 static nn_real squash(const berth_decoder *d, int64_t ns)
 {
-	return (nn_real)log1p((double)ns / d->unit);
+	return ns ? (nn_real)log1p((double)ns / d->unit) : 0; /* every other time is 0 */
 }
 
 static void find_leaving(berth_decoder *d)
@@ -262,7 +262,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 			continue;
 		int64_t later = d->finish_ns[v] - l.finish, time = berth_op_time(p, op, v);
 		x[STEP_LATER] = squash(d, later);
-		x[STEP_LATER_OF_OWN] = (nn_real)log1p((double)later / own);
+		x[STEP_LATER_OF_OWN] = later ? (nn_real)log1p((double)later / own) : 0;
 		x[STEP_STARTS_LATER] = squash(d, d->start_ns[v] - l.start);
 		x[STEP_REST_LATER] = squash(d, d->whole_ns[v] - l.whole);
 		x[STEP_ENDS_FIRST] = later == 0;

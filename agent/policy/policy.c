@@ -339,10 +339,24 @@ policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const 
 		w + at.step_skip};
 }
 
+enum { CHUNK = 16 };
+
+/* y[n] = relu(z + x[F] @ w[F][H]) * v of n columns. Where n is a constant they stay in registers. */
+static inline void step_columns(size_t F, size_t H, size_t n, nn_real y[restrict], const nn_real z[restrict],
+                                const nn_real x[restrict], const nn_real w[restrict],
+                                const nn_real v[restrict])
+{
+	memcpy(y, z, n * sizeof *y);
+	for (size_t f = 0; f < F; f++)
+		for (size_t h = 0; h < n; h++)
+			y[h] += x[f] * w[f * H + h];
+	for (size_t h = 0; h < n; h++)
+		y[h] = (y[h] > 0 ? y[h] : 0) * v[h];
+}
+
 NN_CLONES void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict],
                                   nn_real logits[restrict])
 {
-	enum { CHUNK = 16 };
 	size_t D = s->n_devs, H = s->hidden, F = s->step_in;
 	for (size_t dev = 0; dev < D; dev++) {
 		const nn_real *z = s->z + ((size_t)node * D + dev) * H, *row = x + dev * F;
@@ -350,14 +364,14 @@ NN_CLONES void policy_step_logits(const policy_stepper *s, int32_t node, const n
 		for (size_t f = 0; f < F; f++)
 			sum += row[f] * s->skip[f];
 		for (size_t from = 0; from < H; from += CHUNK) {
-			nn_real y[CHUNK] = {0};
+			nn_real y[CHUNK];
 			size_t n = H - from < CHUNK ? H - from : CHUNK;
-			memcpy(y, z + from, n * sizeof *y);
-			for (size_t f = 0; f < F; f++)
-				for (size_t h = 0; h < n; h++)
-					y[h] += row[f] * s->x[f * H + from + h];
+			if (n == CHUNK)
+				step_columns(F, H, CHUNK, y, z + from, row, s->x + from, s->v + from);
+			else
+				step_columns(F, H, n, y, z + from, row, s->x + from, s->v + from);
 			for (size_t h = 0; h < n; h++)
-				sum += (y[h] > 0 ? y[h] : 0) * s->v[from + h];
+				sum += y[h];
 		}
 		logits[dev] = sum;
 	}
@@ -368,19 +382,11 @@ void policy_steps_backward(const policy_dims *d, const nn_real w[restrict], cons
                            const nn_real dlogits[restrict], nn_real dw[restrict])
 {
 	net t = net_of(d, in);
-	size_t rows = s->n * t.D, block = t.D * t.H;
+	size_t rows = s->n * t.D;
 	nn_linear_backward(rows, t.H, 1, NULL, dw + t.w.step_v, NULL, dlogits, hidden, w + t.w.step_v);
 	nn_linear_backward(rows, t.step_in, 1, NULL, dw + t.w.step_skip, NULL, dlogits, s->x,
 	                   w + t.w.step_skip);
-	for (size_t r = 0; r < rows; r++)
-		for (size_t h = 0; h < t.H; h++) {
-			nn_real through = dlogits[r] * w[t.w.step_v + h]; /* whatever the sign: no branch */
-			hidden[r * t.H + h] = hidden[r * t.H + h] > 0 ? through : 0;
-		}
+	nn_relu_outer_backward(rows, t.H, hidden, dlogits, w + t.w.step_v);
 	nn_linear_backward(rows, t.step_in, t.H, NULL, dw + t.w.step_x, NULL, hidden, s->x, w + t.w.step_x);
-	for (size_t i = 0; i < s->n; i++) {
-		nn_real *dz = a + t.a.d_score_z + (size_t)s->node[i] * block;
-		for (size_t k = 0; k < block; k++)
-			dz[k] += hidden[i * block + k];
-	}
+	nn_scatter_add(s->n, t.D * t.H, a + t.a.d_score_z, hidden, s->node);
 }
