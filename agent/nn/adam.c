@@ -37,6 +37,7 @@ NN_CLONES static double norm(size_t n, const nn_real g[])
 /* The numbers of a step that are the same for all weights. */
 typedef struct step {
 	nn_real scale, b1, c1, b2, c2, lr, root, eps;
+	nn_real tiny, tiny_square; /* beside eps a gradient so small is none, nor its square */
 } step;
 
 NN_CLONES static void descend(size_t n, const step *t, nn_real w[restrict], nn_real m[restrict],
@@ -44,9 +45,9 @@ NN_CLONES static void descend(size_t n, const step *t, nn_real w[restrict], nn_r
 {
 	const step k = *t;
 	for (size_t i = 0; i < n; i++) {
-		nn_real x = g[i] * k.scale;
-		m[i] = k.b1 * m[i] + k.c1 * x;
-		v[i] = k.b2 * v[i] + k.c2 * x * x;
+		nn_real x = nn_flush(g[i] * k.scale, k.tiny);
+		m[i] = nn_flush(k.b1 * m[i] + k.c1 * x, NN_TINY);
+		v[i] = nn_flush(k.b2 * v[i] + k.c2 * x * x, k.tiny_square);
 		w[i] -= k.lr * m[i] / (SQRT(v[i]) * k.root + k.eps);
 	}
 }
@@ -66,6 +67,8 @@ double adam_update(const adam_cfg *cfg, adam_state *s, nn_real w[restrict], cons
 		.lr = (nn_real)(cfg->lr / (1 - pow(cfg->beta1, (double)s->step))),
 		.root = (nn_real)(1 / sqrt(1 - pow(cfg->beta2, (double)s->step))),
 		.eps = (nn_real)cfg->eps,
+		.tiny = (nn_real)(cfg->eps * 1e-8),
+		.tiny_square = (nn_real)(cfg->eps * cfg->eps * 1e-14),
 	};
 	descend(s->n, &k, w, s->m, s->v, g);
 	return length;

@@ -210,7 +210,7 @@ void nn_log_softmax_backward(size_t N, size_t M, nn_real dx[restrict], const nn_
 		for (size_t m = 0; m < M; m++)
 			sum += dlogp[i + m];
 		for (size_t m = 0; m < M; m++)
-			dx[i + m] += dlogp[i + m] - EXP(logp[i + m]) * sum;
+			dx[i + m] += nn_flush(dlogp[i + m] - EXP(logp[i + m]) * sum, NN_TINY);
 	}
 }
 

@@ -8,6 +8,16 @@
 #endif
 typedef NN_REAL nn_real;
 
+/* x, or 0 where it is closer to 0 than least. Products of numbers near the least float are slow (an operation
+ * takes a hundred times as long), and gradients of a policy that is sure of itself come there. */
+static inline nn_real nn_flush(nn_real x, nn_real least)
+{
+	return x > -least && x < least ? 0 : x;
+}
+
+/* A gradient closer to 0 than this moves no weight: Adam adds 1e-8 to its size. */
+#define NN_TINY ((nn_real)1e-20)
+
 /* Before a function whose inner loops have independent iterations: the build compiles it for several
  * instruction sets where it can. The same bits on all of them: nothing is contracted, no sum is reordered. */
 #ifndef NN_CLONES
