@@ -161,12 +161,29 @@ void berth_search_offer_made(berth_search *s, int32_t n,
 		}
 }
 
+void berth_search_score_ordered(const berth_search *s, int32_t worker, const int32_t *op_dev,
+                                const int32_t *order, berth_score scores[2])
+{
+	scores[0] = berth_eval_run(&s->eval[worker], op_dev, NULL);
+	scores[1] = berth_eval_run(&s->eval[worker], op_dev, order);
+}
+
 static void score_both(void *ctx, int32_t item, int32_t worker)
 {
 	batch *b = ctx;
 	size_t at = (size_t)item * (size_t)b->s->p->n_ops;
-	b->scores[2 * item] = berth_eval_run(&b->s->eval[worker], b->op_devs + at, NULL);
-	b->scores[2 * item + 1] = berth_eval_run(&b->s->eval[worker], b->op_devs + at, b->orders + at);
+	berth_search_score_ordered(b->s, worker, b->op_devs + at, b->orders + at, b->scores + 2 * item);
+}
+
+void berth_search_offer_scored(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders,
+                               const berth_score *scores)
+{
+	s->evaluations += 2 * (int64_t)n;
+	for (int32_t i = 0; i < n; i++) {
+		size_t at = (size_t)i * (size_t)s->p->n_ops;
+		berth_search_keep(s, scores[2 * i], op_devs + at, NULL);
+		berth_search_keep(s, scores[2 * i + 1], op_devs + at, orders + at);
+	}
 }
 
 void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs,
@@ -174,12 +191,7 @@ void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t 
 {
 	batch b = {.s = s, .op_devs = op_devs, .scores = scores, .orders = orders};
 	berth_pool_run(s->cfg.pool, n, score_both, &b);
-	s->evaluations += 2 * (int64_t)n;
-	for (int32_t i = 0; i < n; i++) {
-		size_t at = (size_t)i * (size_t)s->p->n_ops;
-		berth_search_keep(s, scores[2 * i], op_devs + at, NULL);
-		berth_search_keep(s, scores[2 * i + 1], op_devs + at, orders + at);
-	}
+	berth_search_offer_scored(s, n, op_devs, orders, scores);
 }
 
 static void score_near(void *ctx, int32_t item, int32_t worker)

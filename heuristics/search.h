@@ -150,6 +150,14 @@ void berth_search_offer_made(berth_search *s, int32_t n,
 void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t *op_devs,
                                       const int32_t *orders, berth_score *scores);
 
+/* The two halves of berth_search_offer_batch_ordered, for those who have workers of their own: score a
+ * placement under the rule and under its order on evaluator `worker` (one caller at a time), and offer n that
+ * were scored so. */
+void berth_search_score_ordered(const berth_search *s, int32_t worker, const int32_t *op_dev,
+                                const int32_t *order, berth_score scores[2]);
+void berth_search_offer_scored(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders,
+                               const berth_score *scores);
+
 /* Keep a placement that was scored elsewhere (under the given order, if any) if it is better than the
  * incumbent. No evaluation. */
 void berth_search_keep(berth_search *s, berth_score score, const int32_t *op_dev, const int32_t *order);

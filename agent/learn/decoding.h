@@ -23,11 +23,10 @@ typedef struct learner_decoding {
 	                         berth_err *err);
 	berth_status (*new_scratch)(berth_learner *l, const learner_sizes *z, berth_arena *mem,
 	                            berth_err *err);
-	/* As the functions of learner.h. Pairs have groups, but for a step. */
-	berth_status (*step)(berth_learner *l, berth_pair *pair, int32_t left, berth_step_stats *stats,
-	                     berth_err *err);
+	/* As the functions of learner.h. Pairs have groups, but for a round. Its batches have their pair. */
+	berth_status (*round)(berth_learner *l, int32_t n, const berth_turn *turn, berth_err *err);
 	void (*drawn)(const berth_learner *l, const berth_pair *pair, int32_t k, int32_t *op_dev);
-	berth_status (*offer_greedy)(berth_learner *l, const berth_pair *pair, berth_arena *tmp,
+	berth_status (*offer_greedy)(berth_learner *l, berth_pair *pair, berth_arena *tmp,
 	                             berth_err *err);
 	/* At most `steps` gradient steps of cloning op_devs [n] -> [n_ops], until their mean probability is
 	 * mass. */

@@ -4,6 +4,7 @@
 #include "decoding.h"
 #include "nn.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -57,13 +58,15 @@ static learner_sizes sizes_of(const berth_learner *l)
 static berth_status new_scratch(berth_learner *l, berth_arena *mem, berth_err *err)
 {
 	learner_sizes z = sizes_of(l);
-	BERTH_TRY(BERTH_NEW(mem, l->acts, z.acts, err));
-	BERTH_TRY(BERTH_NEW(mem, l->logits, z.cells, err));
-	BERTH_TRY(BERTH_NEW(mem, l->dlogits, z.cells, err));
-	BERTH_TRY(BERTH_NEW(mem, l->work, z.cells * 2, err));
-	BERTH_TRY(BERTH_NEW(mem, l->advantage, z.rows, err));
-	BERTH_TRY(BERTH_NEW(mem, l->score, z.rows, err));
-	BERTH_TRY(BERTH_NEW(mem, l->reward, z.rows, err));
+	BERTH_TRY(BERTH_NEW(mem, l->batch, l->cfg.at_once, err));
+	for (int32_t k = 0; k < l->cfg.at_once; k++) {
+		berth_batch *b = &l->batch[k];
+		BERTH_TRY(BERTH_NEW(mem, b->acts, z.acts, err));
+		BERTH_TRY(BERTH_NEW(mem, b->grads, policy_param_count(&l->dims), err));
+		BERTH_TRY(BERTH_NEW(mem, b->advantage, z.rows, err));
+		BERTH_TRY(BERTH_NEW(mem, b->score, z.rows, err));
+		BERTH_TRY(BERTH_NEW(mem, b->reward, z.rows, err));
+	}
 	return decoding_of(l)->new_scratch(l, &z, mem, err);
 }
 
@@ -71,7 +74,6 @@ static berth_status new_params(berth_learner *l, const nn_real *params, berth_ar
 {
 	size_t n = policy_param_count(&l->dims);
 	BERTH_TRY(BERTH_NEW(mem, l->params, n, err));
-	BERTH_TRY(BERTH_NEW(mem, l->grads, n, err));
 	BERTH_TRY(adam_new(n, mem, &l->adam, err));
 	if (params) {
 		memcpy(l->params, params, n * sizeof *params);
@@ -136,15 +138,25 @@ int32_t berth_learner_want(const berth_learner *l, int32_t i)
 	return n < l->cfg.batch ? l->cfg.batch : n < most ? (int32_t)n : most;
 }
 
+berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *turn,
+                                 berth_step_stats *stats, berth_err *err)
+{
+	assert(n <= l->cfg.at_once);
+	for (int32_t k = 0; k < n; k++) {
+		l->batch[k].pair = &l->pair[turn[k].pair];
+		l->batch[k].stats = (berth_step_stats){.clone_loss = NAN};
+	}
+	BERTH_TRY(decoding_of(l)->round(l, n, turn, err));
+	l->steps += n;
+	for (int32_t k = 0; stats && k < n; k++)
+		stats[k] = l->batch[k].stats;
+	return BERTH_OK;
+}
+
 berth_status berth_learner_step(berth_learner *l, int32_t i, int32_t left, berth_step_stats *stats,
                                 berth_err *err)
 {
-	berth_step_stats now = {.clone_loss = NAN};
-	BERTH_TRY(decoding_of(l)->step(l, &l->pair[i], left, &now, err));
-	l->steps++;
-	if (stats)
-		*stats = now;
-	return BERTH_OK;
+	return berth_learner_round(l, 1, &(berth_turn){i, left}, stats, err);
 }
 
 void berth_learner_drawn(const berth_learner *l, int32_t i, int32_t k, int32_t *op_dev)

@@ -32,28 +32,6 @@ typedef struct berth_pair {
 	berth_rollout rollout;
 } berth_pair;
 
-/* Scratch of the one-shot decoding, for the largest pair. cells: groups * devices. */
-typedef struct berth_one_shot {
-	policy_batch batch; /* the samples of a step, gathered */
-	int32_t *action;    /* [batch][n_groups] of the last step */
-	int32_t *op_devs;   /* [workers][n_ops] */
-	double *threshold;  /* [cells] to draw from */
-	nn_real *logp;      /* [cells] */
-	int64_t *votes;     /* [cells] */
-	nn_real *share;     /* [cells] what is cloned */
-} berth_one_shot;
-
-/* Scratch of the sequential decoding, for the largest pair. */
-typedef struct berth_sequence {
-	int32_t most;           /* episodes of a batch that there is room for */
-	berth_episode *episode; /* [most] */
-	int32_t *op_devs;       /* [most][n_ops] of the last step */
-	int32_t *orders;        /* [most][n_ops] */
-	berth_score *scores;    /* [most][2] */
-	nn_real *hidden, *logits, *dlogits, *work; /* of the steps of one episode */
-	nn_real *keys, *dkeys;                     /* [n_groups] when the batch was drawn; gradient */
-} berth_sequence;
-
 /* What a step tells. */
 typedef struct berth_step_stats {
 	int32_t n;         /* placements drawn */
@@ -65,23 +43,60 @@ typedef struct berth_step_stats {
 	double grad_norm;
 } berth_step_stats;
 
+/* Scratch of the one-shot decoding, for the largest pair. cells: groups * devices. */
+typedef struct berth_one_shot {
+	policy_batch batch; /* the samples of a step, gathered */
+	int32_t *action;    /* [batch][n_groups] of the last step */
+	int32_t *op_devs;   /* [workers][n_ops] */
+	double *threshold;  /* [cells] to draw from */
+	nn_real *logits, *dlogits; /* [cells] */
+	nn_real *work;      /* [2 * cells] */
+	nn_real *logp;      /* [cells] */
+	int64_t *votes;     /* [cells] */
+	nn_real *share;     /* [cells] what is cloned */
+} berth_one_shot;
+
+/* Scratch of the sequential decoding for a batch of the largest pair. */
+typedef struct berth_sequence {
+	int32_t most;           /* episodes of a batch that there is room for */
+	berth_episode *episode; /* [most] */
+	int32_t *op_devs;       /* [most][n_ops] of the last step */
+	int32_t *orders;        /* [most][n_ops] */
+	berth_score *scores;    /* [most][2] */
+	nn_real *hidden, *logits, *dlogits, *work; /* of the steps of one episode */
+	nn_real *keys, *dkeys;                     /* [n_groups] when the batch was drawn; gradient */
+} berth_sequence;
+
+/* A batch of placements of one pair on its way: drawn, scored, learned from. rows: placements of a step at
+ * most. */
+typedef struct berth_batch {
+	berth_pair *pair;
+	int32_t n;
+	int64_t first;          /* episode */
+	berth_baseline baseline; /* the pair's, moved by this batch */
+	berth_step_stats stats;
+	nn_real *acts, *grads;
+	nn_real *advantage;     /* [rows] */
+	berth_score *score;     /* [rows] */
+	double *reward;         /* [rows] */
+	berth_sequence sequence; /* of that decoding alone */
+	bool ended;             /* no epoch of it is left */
+	berth_status status;
+	berth_err err;
+} berth_batch;
+
 typedef struct berth_learner {
 	berth_learner_cfg cfg;
 	policy_dims dims;
 	uint64_t seed;
-	nn_real *params, *grads; /* policy_param_count(dims) */
+	nn_real *params; /* [policy_param_count(dims)] */
 	adam_state adam;
 	double lr_scale; /* cfg.lr times this is the rate; 1 at first */
 	int64_t steps;
 	berth_pair *pair; /* [n_pairs] */
 	int32_t n_pairs;
-	/* scratch for the largest pair; rows: placements of a step at most */
-	nn_real *acts, *logits, *dlogits, *work;
-	nn_real *advantage;     /* [rows] */
-	berth_score *score;     /* [rows] */
-	double *reward;         /* [rows] */
-	berth_one_shot one_shot; /* of the decoding alone */
-	berth_sequence sequence;
+	berth_batch *batch; /* [cfg.at_once]; the first one serves what is done one by one, too */
+	berth_one_shot one_shot; /* of that decoding alone */
 } berth_learner;
 
 /* A learner over the searches s[n_pairs], which it uses and does not own.
@@ -110,12 +125,25 @@ int32_t berth_learner_draw_cost(const berth_learner *l);
  * and fewer passes of the network a placement (Smith et al. 2018). */
 int32_t berth_learner_want(const berth_learner *l, int32_t i);
 
-/* One step on pair i with at most `left` evaluations (see berth_search_budget_left). stats may be NULL.
+/* A batch of a round: on which pair, with how many evaluations at most (see berth_search_budget_left). */
+typedef struct berth_turn {
+	int32_t pair, left;
+} berth_turn;
+
+/* n steps at once, at most cfg.at_once; pairs may repeat. stats [n] may be NULL.
+ * All batches are drawn from the policy as it is, on all workers of the searches' pool (which is one for all
+ * pairs). Each makes its own gradient steps, epoch by epoch, in the order of the turns. A gradient is then up
+ * to n - 1 steps older than the policy that it moves. That allows as many threads as batches, for the whole
+ * step, and the same bits for any number of them. The one-shot decoding makes its steps one after the other.
  * Fails: BERTH_EINVAL where the network's numbers stop being finite. */
+berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *turn,
+                                 berth_step_stats *stats, berth_err *err);
+
+/* A round of one, whose placements all workers draw. */
 berth_status berth_learner_step(berth_learner *l, int32_t i, int32_t left, berth_step_stats *stats,
                                 berth_err *err);
 
-/* The k-th of the placements that the last step drew, which was on pair i: op_dev [n_ops]. */
+/* The k-th of the placements that the last berth_learner_step drew, which was on pair i: op_dev [n_ops]. */
 void berth_learner_drawn(const berth_learner *l, int32_t i, int32_t k, int32_t *op_dev);
 
 /* The most probable placement under the present policy, offered to the search: one evaluation; sequential

@@ -5,23 +5,38 @@
 
 #define KEEP 0.7 /* of the baseline, from batch to batch */
 
-void learner_note_rewards(berth_learner *l, berth_pair *pair, int32_t n, berth_step_stats *stats)
+static double keep_of(const berth_pair *pair)
 {
+	return pair->episodes > 0 ? KEEP : 0;
+}
+
+void learner_note_rewards(berth_batch *b)
+{
+	berth_step_stats *stats = &b->stats;
 	double values = 0;
+	stats->n = b->n;
 	stats->best = -INFINITY;
-	for (int32_t i = 0; i < n; i++) {
-		l->reward[i] = berth_reward(pair->reference, l->score[i]);
-		stats->best = fmax(stats->best, l->reward[i]);
-		if (berth_score_feasible(l->score[i])) {
+	for (int32_t i = 0; i < b->n; i++) {
+		b->reward[i] = berth_reward(b->pair->reference, b->score[i]);
+		stats->best = fmax(stats->best, b->reward[i]);
+		if (berth_score_feasible(b->score[i])) {
 			stats->feasible++;
-			values += l->score[i].value;
+			values += b->score[i].value;
 		}
 	}
-	stats->mean = berth_baseline_move(&pair->baseline, pair->episodes > n ? KEEP : 0, n, l->reward);
-	for (int32_t i = 0; i < n; i++)
-		l->advantage[i] = (nn_real)berth_baseline_advantage(&pair->baseline, l->reward[i]);
+	b->baseline = b->pair->baseline;
+	stats->mean = berth_baseline_move(&b->baseline, keep_of(b->pair), b->n, b->reward);
+	for (int32_t i = 0; i < b->n; i++)
+		b->advantage[i] = (nn_real)berth_baseline_advantage(&b->baseline, b->reward[i]);
 	stats->mean_value = stats->feasible ? values / stats->feasible : NAN;
-	pair->s->mean = stats->mean_value;
+}
+
+void learner_settle(const berth_batch *b)
+{
+	berth_pair *pair = b->pair;
+	berth_baseline_move(&pair->baseline, keep_of(pair), b->n, b->reward);
+	pair->episodes += b->n;
+	pair->s->mean = b->stats.mean_value;
 }
 
 void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats)
@@ -32,7 +47,7 @@ void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats)
 	stats->entropy = now->entropy;
 }
 
-berth_status learner_apply(berth_learner *l, double *norm, berth_err *err)
+berth_status learner_apply(berth_learner *l, const berth_batch *b, double *norm, berth_err *err)
 {
-	return adam_step(l->cfg.lr * l->lr_scale, &l->adam, l->params, l->grads, norm, err);
+	return adam_step(l->cfg.lr * l->lr_scale, &l->adam, l->params, b->grads, norm, err);
 }

@@ -4,13 +4,17 @@
 
 #include "learner.h"
 
-/* Rewards of the batch's scores l->score [n], the moving baseline, and the advantages. */
-void learner_note_rewards(berth_learner *l, berth_pair *pair, int32_t n, berth_step_stats *stats);
+/* Rewards of the batch's scores, its baseline, and the advantages. Reads the pair alone. */
+void learner_note_rewards(berth_batch *b);
+
+/* Take the batch into its pair: the baseline, the number of episodes. */
+void learner_settle(const berth_batch *b);
 
 /* What the last epoch of PPO told. */
 void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats);
 
-/* One Adam step from l->grads; *norm: their length. Fails: BERTH_EINVAL where they are not finite. */
-berth_status learner_apply(berth_learner *l, double *norm, berth_err *err);
+/* One Adam step from the batch's gradient; *norm: its length. Fails: BERTH_EINVAL where that is not
+ * finite. */
+berth_status learner_apply(berth_learner *l, const berth_batch *b, double *norm, berth_err *err);
 
 #endif

@@ -50,6 +50,9 @@ static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_
 	BERTH_TRY(BERTH_NEW(mem, o->action, z->rows * z->groups, err));
 	BERTH_TRY(BERTH_NEW(mem, o->op_devs, z->workers * z->ops, err));
 	BERTH_TRY(BERTH_NEW(mem, o->threshold, z->cells, err));
+	BERTH_TRY(BERTH_NEW(mem, o->logits, z->cells, err));
+	BERTH_TRY(BERTH_NEW(mem, o->dlogits, z->cells, err));
+	BERTH_TRY(BERTH_NEW(mem, o->work, z->cells * 2, err));
 	BERTH_TRY(BERTH_NEW(mem, o->logp, z->cells, err));
 	BERTH_TRY(BERTH_NEW(mem, o->votes, z->cells, err));
 	return BERTH_NEW(mem, o->share, z->cells, err);
@@ -59,31 +62,34 @@ static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_
 
 static void forward(berth_learner *l, const berth_pair *pair)
 {
-	policy_forward(&l->dims, l->params, &pair->e.in, l->acts, l->logits);
+	nn_real *logits = l->one_shot.logits;
+	policy_forward(&l->dims, l->params, &pair->e.in, l->batch->acts, logits);
 	for (size_t i = 0; pair->table && i < cells_of(pair); i++)
-		l->logits[i] += pair->table[i];
+		logits[i] += pair->table[i];
 }
 
 static berth_status log_probs(berth_learner *l, const berth_pair *pair, berth_err *err)
 {
 	forward(l, pair);
-	return policy_log_probs(pair->e.n_groups, pair->e.n_devs, l->logits, pair->e.in.mask,
+	return policy_log_probs(pair->e.n_groups, pair->e.n_devs, l->one_shot.logits, pair->e.in.mask,
 	                        l->one_shot.logp, err);
 }
 
 /* One Adam step from dlogits, after forward. */
 static berth_status descend(berth_learner *l, berth_pair *pair, double *norm, berth_err *err)
 {
-	memset(l->grads, 0, policy_param_count(&l->dims) * sizeof *l->grads);
-	policy_backward(&l->dims, l->params, &pair->e.in, l->acts, l->dlogits, l->grads);
+	const berth_one_shot *o = &l->one_shot;
+	berth_batch *b = l->batch;
+	memset(b->grads, 0, policy_param_count(&l->dims) * sizeof *b->grads);
+	policy_backward(&l->dims, l->params, &pair->e.in, b->acts, o->dlogits, b->grads);
 	if (pair->table)
-		BERTH_TRY(adam_step(l->cfg.table_lr, &pair->table_adam, pair->table, l->dlogits, norm, err));
-	return learner_apply(l, norm, err);
+		BERTH_TRY(adam_step(l->cfg.table_lr, &pair->table_adam, pair->table, o->dlogits, norm, err));
+	return learner_apply(l, b, norm, err);
 }
 
 static void clear_dlogits(berth_learner *l, const berth_pair *pair)
 {
-	memset(l->dlogits, 0, cells_of(pair) * sizeof *l->dlogits);
+	memset(l->one_shot.dlogits, 0, cells_of(pair) * sizeof *l->one_shot.dlogits);
 }
 
 /* ---- drawing ---- */
@@ -110,17 +116,17 @@ static void draw_one(void *ctx, int32_t i, int32_t worker, int32_t *op_dev)
 	drawn(d->l, pair, i, op_dev);
 }
 
-static void draw_batch(berth_learner *l, berth_pair *pair, int32_t n)
+static void draw_batch(berth_learner *l, berth_batch *b)
 {
+	const berth_pair *pair = b->pair;
 	drawing d = {l, pair};
 	berth_one_shot *o = &l->one_shot;
 	berth_encoding_thresholds(&pair->e, o->logp, o->threshold);
 	memcpy(o->batch.old_logp, o->logp, cells_of(pair) * sizeof *o->logp);
-	berth_search_offer_made(pair->s, n, draw_one, &d, o->op_devs, l->score);
-	pair->episodes += n;
+	berth_search_offer_made(pair->s, b->n, draw_one, &d, o->op_devs, b->score);
 }
 
-static berth_status offer_greedy(berth_learner *l, const berth_pair *pair, berth_arena *tmp, berth_err *err)
+static berth_status offer_greedy(berth_learner *l, berth_pair *pair, berth_arena *tmp, berth_err *err)
 {
 	berth_one_shot *o = &l->one_shot;
 	size_t devs = (size_t)pair->e.n_devs;
@@ -157,13 +163,14 @@ static void add_target(berth_learner *l, const berth_pair *pair, const int32_t *
 static berth_status clone_share(berth_learner *l, berth_pair *pair, int32_t steps, double mass, double *loss,
                           berth_err *err)
 {
+	const berth_one_shot *o = &l->one_shot;
 	double norm, now;
 	for (int32_t k = 0; k < steps; k++) {
 		forward(l, pair);
 		clear_dlogits(l, pair);
-		BERTH_TRY(policy_ce_share_loss(1, pair->e.n_groups, pair->e.n_devs, l->logits,
-		                               pair->e.in.mask, l->one_shot.share, l->work, l->dlogits,
-		                               loss, &now, err));
+		BERTH_TRY(policy_ce_share_loss(1, pair->e.n_groups, pair->e.n_devs, o->logits,
+		                               pair->e.in.mask, o->share, o->work, o->dlogits, loss, &now,
+		                               err));
 		if (now >= mass)
 			return BERTH_OK;
 		BERTH_TRY(descend(l, pair, &norm, err));
@@ -228,13 +235,14 @@ static berth_status clone_elite(berth_learner *l, berth_pair *pair, double *loss
 static berth_status ppo_epochs(berth_learner *l, berth_pair *pair, berth_step_stats *stats, berth_err *err)
 {
 	policy_ppo_cfg ppo = {l->cfg.clip, l->cfg.entropy};
+	const berth_one_shot *o = &l->one_shot;
 	for (int32_t k = 0; k < l->cfg.epochs; k++) {
 		policy_ppo_stats now;
 		if (k)
 			forward(l, pair); /* the first epoch goes on from the draw */
 		clear_dlogits(l, pair);
-		BERTH_TRY(policy_ppo_batch_loss(&ppo, &l->one_shot.batch, l->logits, pair->e.in.mask, l->work,
-		                                l->dlogits, &now, err));
+		BERTH_TRY(policy_ppo_batch_loss(&ppo, &o->batch, o->logits, pair->e.in.mask, o->work,
+		                                o->dlogits, &now, err));
 		learner_note_ppo(&now, stats);
 		if (k && now.kl > l->cfg.kl_stop)
 			break;
@@ -244,35 +252,43 @@ static berth_status ppo_epochs(berth_learner *l, berth_pair *pair, berth_step_st
 }
 
 /* Samples into the window; cloning each time it is full. */
-static berth_status feed_window(berth_learner *l, berth_pair *pair, int32_t n, berth_step_stats *stats,
-                                berth_err *err)
+static berth_status feed_window(berth_learner *l, berth_batch *b, berth_err *err)
 {
+	berth_pair *pair = b->pair;
 	size_t groups = (size_t)pair->e.n_groups;
-	int32_t window_n = window_of(&l->cfg, n);
-	for (int32_t i = 0; i < n && l->cfg.clone_steps; i++) {
+	int32_t window_n = window_of(&l->cfg, b->n);
+	for (int32_t i = 0; i < b->n && l->cfg.clone_steps; i++) {
 		memcpy(pair->window_action + (size_t)pair->n_window * groups,
 		       l->one_shot.action + (size_t)i * groups, groups * sizeof *pair->window_action);
-		pair->window_reward[pair->n_window++] = l->reward[i];
+		pair->window_reward[pair->n_window++] = b->reward[i];
 		if (pair->n_window >= window_n)
-			BERTH_TRY(clone_elite(l, pair, &stats->clone_loss, err));
+			BERTH_TRY(clone_elite(l, pair, &b->stats.clone_loss, err));
 	}
 	return BERTH_OK;
 }
 
-static berth_status step(berth_learner *l, berth_pair *pair, int32_t left, berth_step_stats *now,
-                         berth_err *err)
+static berth_status step(berth_learner *l, berth_batch *b, int32_t left, berth_err *err)
 {
+	berth_pair *pair = b->pair;
 	int32_t most = batch_most(&l->cfg);
-	now->n = left < most ? left : most;
+	b->n = left < most ? left : most;
 	BERTH_TRY(log_probs(l, pair, err));
-	draw_batch(l, pair, now->n);
-	learner_note_rewards(l, pair, now->n, now);
+	draw_batch(l, b);
+	learner_note_rewards(b);
+	learner_settle(b);
 	if (pair->e.n_groups == 0)
 		return BERTH_OK;
-	policy_batch_gather(&l->one_shot.batch, now->n, pair->e.n_groups, pair->e.n_devs, l->one_shot.action,
-	                    l->advantage);
-	BERTH_TRY(ppo_epochs(l, pair, now, err));
-	return feed_window(l, pair, now->n, now, err);
+	policy_batch_gather(&l->one_shot.batch, b->n, pair->e.n_groups, pair->e.n_devs, l->one_shot.action,
+	                    b->advantage);
+	BERTH_TRY(ppo_epochs(l, pair, &b->stats, err));
+	return feed_window(l, b, err);
+}
+
+static berth_status steps(berth_learner *l, int32_t n, const berth_turn *turn, berth_err *err)
+{
+	for (int32_t k = 0; k < n; k++)
+		BERTH_TRY(step(l, &l->batch[k], turn[k].left, err));
+	return BERTH_OK;
 }
 
 const learner_decoding learner_one_shot = {
@@ -281,7 +297,7 @@ const learner_decoding learner_one_shot = {
 	.window = window,
 	.new_pair = new_pair,
 	.new_scratch = new_scratch,
-	.step = step,
+	.round = steps,
 	.drawn = drawn,
 	.offer_greedy = offer_greedy,
 	.clone = clone,

@@ -1,6 +1,7 @@
 /* Learning the sequential decoding: PPO over the decisions of whole episodes (each decision's ratio clipped
  * on its own, one advantage for all), a Gaussian policy over the keys of the list, and imitation by
- * following a placement along the list. */
+ * following a placement along the list. The batches of a round are independent but for the policy that they
+ * start from, so each is one item for the workers. */
 #include "decoding.h"
 #include "learner_update.h"
 
@@ -29,18 +30,16 @@ static berth_status new_pair(const berth_learner_cfg *cfg, berth_pair *pair, ber
 	return berth_rollout_new(pair->s, &pair->e, mem, &pair->rollout, err);
 }
 
-static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_arena *mem, berth_err *err)
+static berth_status new_batch(berth_sequence *q, const learner_sizes *z, size_t hidden, berth_arena *mem,
+                              berth_err *err)
 {
-	berth_sequence *q = &l->sequence;
-	size_t room = MOST_FLOATS / (z->op_cells * N_STEP + 1), episodes = (z->rows + 1) / 2;
-	q->most = room < 2 ? 2 : room < episodes ? (int32_t)room : (int32_t)episodes;
 	BERTH_TRY(BERTH_NEW(mem, q->episode, q->most, err));
 	for (int32_t i = 0; i < q->most; i++)
 		BERTH_TRY(berth_episode_new(z->ops, z->op_cells, mem, &q->episode[i], err));
 	BERTH_TRY(BERTH_NEW(mem, q->op_devs, (size_t)q->most * z->ops, err));
 	BERTH_TRY(BERTH_NEW(mem, q->orders, (size_t)q->most * z->ops, err));
 	BERTH_TRY(BERTH_NEW(mem, q->scores, 2 * (size_t)q->most, err));
-	BERTH_TRY(BERTH_NEW(mem, q->hidden, z->op_cells * (size_t)l->cfg.hidden, err));
+	BERTH_TRY(BERTH_NEW(mem, q->hidden, z->op_cells * hidden, err));
 	BERTH_TRY(BERTH_NEW(mem, q->logits, z->op_cells, err));
 	BERTH_TRY(BERTH_NEW(mem, q->dlogits, z->op_cells, err));
 	BERTH_TRY(BERTH_NEW(mem, q->work, 2 * z->op_cells, err));
@@ -48,41 +47,68 @@ static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_
 	return BERTH_NEW(mem, q->dkeys, z->groups, err);
 }
 
-static policy_stepper embed(berth_learner *l, const berth_pair *pair)
+static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_arena *mem, berth_err *err)
 {
-	policy_embed(&l->dims, l->params, &pair->e.in, l->acts);
-	return policy_stepper_of(&l->dims, l->params, &pair->e.in, l->acts);
+	size_t room = MOST_FLOATS / (size_t)l->cfg.at_once / (z->op_cells * N_STEP + 1);
+	size_t episodes = (z->rows + 1) / 2;
+	for (int32_t k = 0; k < l->cfg.at_once; k++) {
+		berth_sequence *q = &l->batch[k].sequence;
+		q->most = room < 2 ? 2 : room < episodes ? (int32_t)room : (int32_t)episodes;
+		BERTH_TRY(new_batch(q, z, (size_t)l->cfg.hidden, mem, err));
+	}
+	return BERTH_OK;
 }
 
-static const nn_real *keys_of(const berth_learner *l, const berth_pair *pair)
+static policy_stepper embed(const berth_learner *l, berth_batch *b)
 {
-	return policy_keys(&l->dims, &pair->e.in, l->acts);
+	const policy_input *in = &b->pair->e.in;
+	policy_embed(&l->dims, l->params, in, b->acts);
+	return policy_stepper_of(&l->dims, l->params, in, b->acts);
 }
 
-static void draw_batch(berth_learner *l, berth_pair *pair, int32_t n)
+static const nn_real *keys_of(const berth_learner *l, const berth_batch *b)
 {
-	berth_sequence *q = &l->sequence;
-	policy_stepper net = embed(l, pair);
-	berth_rollout_batch b = {.n = n,
-	                         .seed = pair->seed,
-	                         .first = pair->episodes,
-	                         .temperature = 1,
-	                         .key_sigma = l->cfg.key_sigma,
-	                         .op_devs = q->op_devs,
-	                         .orders = q->orders,
-	                         .scores = q->scores,
-	                         .episode = q->episode};
-	memcpy(q->keys, keys_of(l, pair), (size_t)pair->e.n_groups * sizeof *q->keys);
-	berth_rollout_draw(&pair->rollout, &net, keys_of(l, pair), &b);
-	pair->episodes += n;
-	for (int32_t i = 0; i < n; i++)
-		l->score[i] = berth_rollout_score(&b, i);
+	return policy_keys(&l->dims, &b->pair->e.in, b->acts);
+}
+
+/* ---- drawing ---- */
+
+static berth_rollout_batch rollout_of(const berth_learner *l, const berth_batch *b)
+{
+	const berth_sequence *q = &b->sequence;
+	return (berth_rollout_batch){.n = b->n,
+	                             .seed = b->pair->seed,
+	                             .first = b->first,
+	                             .temperature = 1,
+	                             .key_sigma = l->cfg.key_sigma,
+	                             .op_devs = q->op_devs,
+	                             .orders = q->orders,
+	                             .scores = q->scores,
+	                             .episode = q->episode};
+}
+
+/* On one worker; on all of them where that is ALL, and the placements are offered then. */
+enum { ALL = -1 };
+
+static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
+{
+	const berth_rollout *w = &b->pair->rollout;
+	berth_rollout_batch draws = rollout_of(l, b);
+	policy_stepper net = embed(l, b);
+	memcpy(b->sequence.keys, keys_of(l, b), (size_t)b->pair->e.n_groups * sizeof *b->sequence.keys);
+	if (worker == ALL)
+		berth_rollout_draw(w, &net, keys_of(l, b), &draws);
+	else
+		berth_rollout_draw_alone(w, worker, &net, keys_of(l, b), &draws);
+	for (int32_t i = 0; i < b->n; i++)
+		b->score[i] = berth_rollout_score(&draws, i);
+	learner_note_rewards(b);
 }
 
 static void drawn(const berth_learner *l, const berth_pair *pair, int32_t k, int32_t *op_dev)
 {
 	size_t n_ops = (size_t)pair->s->p->n_ops;
-	memcpy(op_dev, l->sequence.op_devs + (size_t)k * n_ops, n_ops * sizeof *op_dev);
+	memcpy(op_dev, l->batch->sequence.op_devs + (size_t)k * n_ops, n_ops * sizeof *op_dev);
 }
 
 /* ---- gradients ---- */
@@ -93,40 +119,42 @@ static policy_steps steps_of(const berth_episode *ep)
 }
 
 /* Gradient of the keys of one episode: normal density, ratio clipped like the devices'. */
-static void add_key_gradient(berth_learner *l, const berth_pair *pair, const berth_episode *ep,
+static void add_key_gradient(const berth_learner *l, berth_batch *b, const berth_episode *ep,
                              nn_real advantage, double share)
 {
-	const nn_real *now = keys_of(l, pair);
+	const nn_real *now = keys_of(l, b);
+	berth_sequence *q = &b->sequence;
 	double sigma = l->cfg.key_sigma, low = 1 - l->cfg.clip, high = 1 + l->cfg.clip, A = (double)advantage;
-	for (int32_t op = 0; op < pair->s->p->n_ops; op++) {
-		int32_t v = pair->e.co.op_group[op];
-		double moved = (double)(now[v] - l->sequence.keys[v]) / sigma, z = (double)ep->noise[op];
+	for (int32_t op = 0; op < b->pair->s->p->n_ops; op++) {
+		int32_t v = b->pair->e.co.op_group[op];
+		double moved = (double)(now[v] - q->keys[v]) / sigma, z = (double)ep->noise[op];
 		double ratio = exp(fmin(z * moved - moved * moved / 2, 20));
 		if ((A > 0 && ratio > high) || (A < 0 && ratio < low))
 			continue;
-		l->sequence.dkeys[v] -= (nn_real)(share * ratio * A * (z - moved) / sigma);
+		q->dkeys[v] -= (nn_real)(share * ratio * A * (z - moved) / sigma);
 	}
 }
 
 /* One episode's share of the loss and its gradient; *now is added to stats. */
-static berth_status add_episode(berth_learner *l, berth_pair *pair, int32_t i, int32_t n,
-                                policy_ppo_stats *sums, berth_err *err)
+static berth_status add_episode(const berth_learner *l, berth_batch *b, int32_t i, policy_ppo_stats *sums,
+                                berth_err *err)
 {
-	berth_sequence *q = &l->sequence;
-	berth_episode *ep = &q->episode[i];
+	berth_sequence *q = &b->sequence;
+	const berth_episode *ep = &q->episode[i];
+	const policy_input *in = &b->pair->e.in;
 	policy_steps steps = steps_of(ep);
 	policy_ppo_cfg ppo = {l->cfg.clip, l->cfg.entropy};
 	policy_ppo_stats now;
-	size_t cells = steps.n * (size_t)pair->e.n_devs;
-	policy_steps_forward(&l->dims, l->params, &pair->e.in, l->acts, &steps, q->hidden, q->logits);
+	int32_t n = b->n, n_devs = b->pair->e.n_devs;
+	size_t cells = steps.n * (size_t)n_devs;
+	policy_steps_forward(&l->dims, l->params, in, b->acts, &steps, q->hidden, q->logits);
 	memset(q->dlogits, 0, cells * sizeof *q->dlogits);
-	BERTH_TRY(policy_ppo_loss(&ppo, 1, ep->n_steps, pair->e.n_devs, q->logits, ep->mask, ep->action,
-	                          ep->logp, &l->advantage[i], q->work, q->dlogits, &now, err));
+	BERTH_TRY(policy_ppo_loss(&ppo, 1, ep->n_steps, n_devs, q->logits, ep->mask, ep->action, ep->logp,
+	                          &b->advantage[i], q->work, q->dlogits, &now, err));
 	for (size_t k = 0; k < cells; k++)
 		q->dlogits[k] /= (nn_real)n;
-	policy_steps_backward(&l->dims, l->params, &pair->e.in, l->acts, &steps, q->hidden, q->dlogits,
-	                      l->grads);
-	add_key_gradient(l, pair, ep, l->advantage[i], 1.0 / ((double)n * pair->s->p->n_ops));
+	policy_steps_backward(&l->dims, l->params, in, b->acts, &steps, q->hidden, q->dlogits, b->grads);
+	add_key_gradient(l, b, ep, b->advantage[i], 1.0 / ((double)n * b->pair->s->p->n_ops));
 	sums->policy_loss += now.policy_loss / n;
 	sums->entropy += now.entropy / n;
 	sums->kl += now.kl / n;
@@ -134,40 +162,134 @@ static berth_status add_episode(berth_learner *l, berth_pair *pair, int32_t i, i
 	return BERTH_OK;
 }
 
-static void begin_gradient(berth_learner *l, const berth_pair *pair)
+static void begin_gradient(const berth_learner *l, berth_batch *b)
 {
-	memset(l->grads, 0, policy_param_count(&l->dims) * sizeof *l->grads);
-	memset(l->sequence.dkeys, 0, (size_t)pair->e.n_groups * sizeof *l->sequence.dkeys);
-	policy_backward_begin(&l->dims, &pair->e.in, l->acts);
+	memset(b->grads, 0, policy_param_count(&l->dims) * sizeof *b->grads);
+	memset(b->sequence.dkeys, 0, (size_t)b->pair->e.n_groups * sizeof *b->sequence.dkeys);
+	policy_backward_begin(&l->dims, &b->pair->e.in, b->acts);
 }
 
-static berth_status ppo_epochs(berth_learner *l, berth_pair *pair, int32_t n, berth_step_stats *stats,
-                               berth_err *err)
+static void end_gradient(const berth_learner *l, berth_batch *b)
 {
-	for (int32_t k = 0; k < l->cfg.epochs; k++) {
-		policy_ppo_stats now = {0};
-		if (k)
-			embed(l, pair); /* the first epoch goes on from the draw */
-		begin_gradient(l, pair);
-		for (int32_t i = 0; i < n; i++)
-			BERTH_TRY(add_episode(l, pair, i, n, &now, err));
-		learner_note_ppo(&now, stats);
-		if (k && now.kl > l->cfg.kl_stop)
-			break;
-		policy_backward_end(&l->dims, l->params, &pair->e.in, l->acts, l->sequence.dkeys, l->grads);
-		BERTH_TRY(learner_apply(l, &stats->grad_norm, err));
+	policy_backward_end(&l->dims, l->params, &b->pair->e.in, b->acts, b->sequence.dkeys, b->grads);
+}
+
+/* Epoch k's gradient of a batch, which is embedded; b->ended where it is not to be taken. */
+static berth_status find_gradient(const berth_learner *l, berth_batch *b, int32_t k, berth_err *err)
+{
+	policy_ppo_stats now = {0};
+	begin_gradient(l, b);
+	for (int32_t i = 0; i < b->n; i++)
+		BERTH_TRY(add_episode(l, b, i, &now, err));
+	learner_note_ppo(&now, &b->stats);
+	b->ended = k && now.kl > l->cfg.kl_stop;
+	if (!b->ended)
+		end_gradient(l, b);
+	return BERTH_OK;
+}
+
+/* ---- a round ---- */
+
+typedef struct pass {
+	berth_learner *l;
+	int32_t epoch;
+	const int32_t *order; /* of the batches: the longest first, so that no worker comes last with it */
+} pass;
+
+/* A batch's part of a pass over the round: the draw and the first epoch, or another epoch. */
+static void run_batch(const pass *x, berth_batch *b, int32_t worker)
+{
+	if (b->ended)
+		return;
+	if (x->epoch == 0)
+		draw_batch(x->l, b, worker);
+	else
+		embed(x->l, b);
+	b->ended = b->pair->e.n_groups == 0 || x->l->cfg.epochs == 0;
+	if (!b->ended)
+		b->status = find_gradient(x->l, b, x->epoch, &b->err);
+}
+
+static void run_item(void *ctx, int32_t item, int32_t worker)
+{
+	const pass *x = ctx;
+	run_batch(x, &x->l->batch[x->order[item]], worker);
+}
+
+static void run_pass(berth_learner *l, int32_t n, const int32_t *order, int32_t epoch)
+{
+	pass x = {l, epoch, order};
+	if (n == 1)
+		run_batch(&x, l->batch, ALL);
+	else
+		berth_pool_run(l->batch->pair->s->cfg.pool, n, run_item, &x);
+}
+
+static int64_t work_of(const berth_batch *b)
+{
+	return (int64_t)b->n * b->pair->s->p->n_ops * b->pair->e.n_devs;
+}
+
+/* Sizes, first episodes, and the order to work in. A pair that comes again goes on where its batch before
+ * ends. */
+static void start_round(berth_learner *l, int32_t n, const berth_turn *turn, int32_t *order)
+{
+	for (int32_t k = 0; k < n; k++) {
+		berth_batch *b = &l->batch[k];
+		int32_t most = b->sequence.most, at = k;
+		b->n = turn[k].left / 2 < most ? turn[k].left / 2 : most;
+		b->n = b->n > 0 ? b->n : 1; /* the last evaluation of an odd budget may become two */
+		b->first = b->pair->episodes;
+		b->ended = false;
+		b->status = BERTH_OK;
+		for (int32_t i = 0; i < k; i++)
+			b->first += l->batch[i].pair == b->pair ? l->batch[i].n : 0;
+		for (; at > 0 && work_of(b) > work_of(&l->batch[order[at - 1]]); at--)
+			order[at] = order[at - 1];
+		order[at] = k;
+	}
+}
+
+static void settle_round(berth_learner *l, int32_t n)
+{
+	for (int32_t k = 0; k < n; k++) {
+		berth_rollout_batch draws = rollout_of(l, &l->batch[k]);
+		learner_settle(&l->batch[k]);
+		if (n > 1)
+			berth_rollout_offer(&l->batch[k].pair->rollout, &draws);
+	}
+}
+
+/* Each batch's own gradient step, in their order. */
+static berth_status take_steps(berth_learner *l, int32_t n, bool *ended, berth_err *err)
+{
+	*ended = true;
+	for (int32_t k = 0; k < n; k++) {
+		berth_batch *b = &l->batch[k];
+		if (b->status != BERTH_OK)
+			return berth_fail(err, b->status, "%s", b->err.msg);
+		if (b->ended)
+			continue;
+		BERTH_TRY(learner_apply(l, b, &b->stats.grad_norm, err));
+		*ended = false;
 	}
 	return BERTH_OK;
 }
 
-static berth_status step(berth_learner *l, berth_pair *pair, int32_t left, berth_step_stats *stats,
-                         berth_err *err)
+static berth_status run_round(berth_learner *l, int32_t n, const berth_turn *turn, berth_err *err)
 {
-	int32_t n = left / 2 < l->sequence.most ? left / 2 : l->sequence.most;
-	stats->n = n = n > 0 ? n : 1; /* the last evaluation of an odd budget may become two */
-	draw_batch(l, pair, n);
-	learner_note_rewards(l, pair, n, stats);
-	return pair->e.n_groups ? ppo_epochs(l, pair, n, stats, err) : BERTH_OK;
+	int32_t order[BERTH_MOST_AT_ONCE] = {0};
+	bool ended = false;
+	start_round(l, n, turn, order);
+	run_pass(l, n, order, 0);
+	settle_round(l, n);
+	for (int32_t k = 1; !ended; k++) {
+		BERTH_TRY(take_steps(l, n, &ended, err));
+		if (k >= l->cfg.epochs)
+			break;
+		run_pass(l, n, order, k);
+	}
+	return BERTH_OK;
 }
 
 /* ---- imitation ---- */
@@ -182,49 +304,53 @@ static double mass_of(const berth_sequence *q, const berth_episode *ep, int32_t 
 }
 
 /* One gradient step; *mass: the mean probability of the choices before it. At `enough` there is none. */
-static berth_status imitate(berth_learner *l, berth_pair *pair, const int32_t *op_dev, double enough,
-                            double *mass, berth_err *err)
+static berth_status imitate(berth_learner *l, const int32_t *op_dev, double enough, double *mass,
+                            berth_err *err)
 {
-	berth_sequence *q = &l->sequence;
+	berth_batch *b = l->batch;
+	berth_sequence *q = &b->sequence;
+	berth_pair *pair = b->pair;
 	berth_episode *ep = &q->episode[0];
 	berth_decode_how how = {.temperature = 1, .force = op_dev};
-	policy_stepper net = embed(l, pair);
+	policy_stepper net = embed(l, b);
 	nn_real one = 1;
 	double loss, norm;
 	berth_partial *part = berth_decoder_partial(pair->rollout.decoder[0]);
 	berth_partial_limit_memory(part, 0);
-	berth_decode(pair->rollout.decoder[0], &net, keys_of(l, pair), &how, part, ep);
+	berth_decode(pair->rollout.decoder[0], &net, keys_of(l, b), &how, part, ep);
 	policy_steps rows = steps_of(ep);
-	begin_gradient(l, pair);
-	policy_steps_forward(&l->dims, l->params, &pair->e.in, l->acts, &rows, q->hidden, q->logits);
+	begin_gradient(l, b);
+	policy_steps_forward(&l->dims, l->params, &pair->e.in, b->acts, &rows, q->hidden, q->logits);
 	memset(q->dlogits, 0, rows.n * (size_t)pair->e.n_devs * sizeof *q->dlogits);
 	BERTH_TRY(policy_ce_loss(1, 1, ep->n_steps, pair->e.n_devs, q->logits, ep->mask, ep->action, &one,
 	                         q->work, q->dlogits, &loss, err));
 	*mass = mass_of(q, ep, pair->e.n_devs);
 	if (*mass >= enough)
 		return BERTH_OK;
-	policy_steps_backward(&l->dims, l->params, &pair->e.in, l->acts, &rows, q->hidden, q->dlogits,
-	                      l->grads);
-	policy_backward_end(&l->dims, l->params, &pair->e.in, l->acts, q->dkeys, l->grads);
-	return learner_apply(l, &norm, err);
+	policy_steps_backward(&l->dims, l->params, &pair->e.in, b->acts, &rows, q->hidden, q->dlogits,
+	                      b->grads);
+	end_gradient(l, b);
+	return learner_apply(l, b, &norm, err);
 }
 
 /* One placement after the other: each is followed along the list. */
 static berth_status clone(berth_learner *l, berth_pair *pair, int32_t n, const int32_t *const *op_devs,
                           int32_t steps, double mass, berth_err *err)
 {
+	l->batch->pair = pair;
 	for (int32_t i = 0; i < n; i++) {
 		double now = 0;
 		for (int32_t k = 0; k < (steps + n - 1) / n && now < mass; k++)
-			BERTH_TRY(imitate(l, pair, op_devs[i], mass, &now, err));
+			BERTH_TRY(imitate(l, op_devs[i], mass, &now, err));
 	}
 	return BERTH_OK;
 }
 
-static berth_status offer_greedy(berth_learner *l, const berth_pair *pair, berth_arena *tmp, berth_err *err)
+static berth_status offer_greedy(berth_learner *l, berth_pair *pair, berth_arena *tmp, berth_err *err)
 {
-	policy_stepper net = embed(l, pair);
-	return berth_rollout_offer_greedy(&pair->rollout, &net, keys_of(l, pair), tmp, err);
+	l->batch->pair = pair;
+	policy_stepper net = embed(l, l->batch);
+	return berth_rollout_offer_greedy(&pair->rollout, &net, keys_of(l, l->batch), tmp, err);
 }
 
 const learner_decoding learner_sequence = {
@@ -233,7 +359,7 @@ const learner_decoding learner_sequence = {
 	.window = window,
 	.new_pair = new_pair,
 	.new_scratch = new_scratch,
-	.step = step,
+	.round = run_round,
 	.drawn = drawn,
 	.offer_greedy = offer_greedy,
 	.clone = clone,

@@ -28,6 +28,8 @@ const char *berth_decoding_name(berth_decoding decoding);
 /* Fails: BERTH_EINVAL, naming all. */
 berth_status berth_decoding_parse(const char *name, berth_decoding *out, berth_err *err);
 
+enum { BERTH_MOST_AT_ONCE = 64 };
+
 /* X(type, field, note, default, least, most). Checkpoints keep the fields of X under their note. They do not
  * keep those of Y. */
 #define BERTH_LEARNER_CFG(X, Y)                                                                         \
@@ -40,6 +42,8 @@ berth_status berth_decoding_parse(const char *name, berth_decoding *out, berth_e
 	X(int32_t, batch, "cfg.batch", 64, 2, 4096)                                                     \
 	/* One-shot: what berth_learner_want grows to. Training does not grow. */                       \
 	Y(int32_t, batch_most, NULL, 1000, 0, 4096)                                                     \
+	/* Sequential: batches of a round at most; see berth_learner_round. Training makes several. */  \
+	Y(int32_t, at_once, NULL, 1, 1, BERTH_MOST_AT_ONCE)                                             \
 	/* PPO's gradient steps on a batch. 0: no PPO. */                                               \
 	X(int32_t, epochs, "cfg.epochs", 4, 0, 64)                                                      \
 	/* Learning rate of Adam. */                                                                    \

@@ -62,6 +62,7 @@ static void draw_one(void *ctx, int32_t item, int32_t worker)
 	berth_decode(decoder, d->net, d->keys, &how, part, b->episode ? &b->episode[item] : NULL);
 	berth_partial_devs(part, b->op_devs + at);
 	berth_partial_order(part, b->orders + at);
+	berth_search_score_ordered(d->w->s, worker, b->op_devs + at, b->orders + at, b->scores + 2 * item);
 }
 
 void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys,
@@ -69,5 +70,18 @@ void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const
 {
 	drawing d = {w, net, keys, b};
 	berth_pool_run(w->s->cfg.pool, b->n, draw_one, &d);
-	berth_search_offer_batch_ordered(w->s, b->n, b->op_devs, b->orders, b->scores);
+	berth_rollout_offer(w, b);
+}
+
+void berth_rollout_draw_alone(const berth_rollout *w, int32_t worker, const policy_stepper *net,
+                              const nn_real *keys, const berth_rollout_batch *b)
+{
+	drawing d = {w, net, keys, b};
+	for (int32_t i = 0; i < b->n; i++)
+		draw_one(&d, i, worker);
+}
+
+void berth_rollout_offer(const berth_rollout *w, const berth_rollout_batch *b)
+{
+	berth_search_offer_scored(w->s, b->n, b->op_devs, b->orders, b->scores);
 }

@@ -36,6 +36,12 @@ typedef struct berth_rollout_batch {
 void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys,
                         const berth_rollout_batch *b);
 
+/* The same in two halves, for those who draw several batches at once: draw and score all on one worker of the
+ * pool, whose decoder and evaluator no one else uses meanwhile; and offer what was drawn. */
+void berth_rollout_draw_alone(const berth_rollout *w, int32_t worker, const policy_stepper *net,
+                              const nn_real *keys, const berth_rollout_batch *b);
+void berth_rollout_offer(const berth_rollout *w, const berth_rollout_batch *b);
+
 /* The better of the two scores of draw i. */
 static inline berth_score berth_rollout_score(const berth_rollout_batch *b, int32_t i)
 {

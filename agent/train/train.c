@@ -44,6 +44,7 @@ berth_train_cfg berth_train_cfg_default(void)
 	learner.hidden = 32;
 	learner.batch = 32; /* 16 episodes */
 	learner.epochs = 2;
+	learner.at_once = 8;
 	learner.entropy = 0.001;
 	return (berth_train_cfg){.learner = learner, .seed = 1, .evaluations = 20000, .save_s = 1};
 }
@@ -388,24 +389,28 @@ static void tell(trainer *w, int32_t item, const berth_step_stats *stats)
 }
 
 /* Items in turn, neighbours in the list far apart: they are often one graph on several systems. */
-static int32_t next_item(const trainer *w)
+static int32_t item_of(const trainer *w, int64_t step)
 {
 	enum { STRIDE = 7919 }; /* a prime */
-	return (int32_t)(w->l.steps * (w->n_items % STRIDE ? STRIDE : 1) % w->n_items);
+	return (int32_t)(step * (w->n_items % STRIDE ? STRIDE : 1) % w->n_items);
 }
 
 /* The rate falls to 0 over the second half. */
 static berth_status learn(trainer *w, berth_err *err)
 {
 	int64_t budget = w->cfg->evaluations - w->cfg->evaluations / 5, left;
+	int32_t batch = w->cfg->learner.batch;
 	while (!w->refined && (left = budget - evaluations_made(w)) > 0 && !cancelled(w)) {
-		berth_step_stats stats;
-		int32_t item = next_item(w);
+		berth_step_stats stats[BERTH_MOST_AT_ONCE];
+		berth_turn turn[BERTH_MOST_AT_ONCE];
+		int32_t n = 0;
 		w->l.lr_scale = fmin(1, 2 * (double)left / (double)budget);
-		BERTH_TRY(berth_learner_step(
-			&w->l, item, left < w->cfg->learner.batch ? (int32_t)left : w->cfg->learner.batch,
-			&stats, err));
-		tell(w, item, &stats);
+		for (; n < w->cfg->learner.at_once && left > 0; n++, left -= batch)
+			turn[n] = (berth_turn){item_of(w, w->l.steps + n),
+			                       left < batch ? (int32_t)left : batch};
+		BERTH_TRY(berth_learner_round(&w->l, n, turn, stats, err));
+		for (int32_t k = 0; k < n; k++)
+			tell(w, turn[k].pair, &stats[k]);
 		BERTH_TRY(maybe_save(w, err));
 	}
 	return BERTH_OK;

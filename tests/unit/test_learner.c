@@ -246,6 +246,56 @@ static void test_one_shot_threads(void **state)
 	close_subject(&x);
 }
 
+/* A round of batches, some of one pair, that end in different epochs: the same weights and statistics to the
+ * bit on any number of threads; and every episode is drawn once. */
+static void test_round_threads(void **state)
+{
+	(void)state;
+	static const berth_turn turn[] = {{0, 16}, {1, 9}, {0, 16}, {0, 2}};
+	enum { TURNS = 4, ROUNDS = 6 };
+	subject x[2];
+	nn_real *first = NULL;
+	berth_step_stats seen[TURNS];
+	open_zoo(&x[0], "zoo:random:ops=30:seed=4", "hetero-cluster");
+	open_zoo(&x[1], "zoo:resnet18", "cpu+2gpu");
+	for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
+		berth_search s[2], *all[2] = {&s[0], &s[1]};
+		berth_search_cfg cfg = {.seed = 1, .evaluations = INT64_MAX};
+		berth_learner_cfg learner = berth_learner_cfg_default();
+		berth_step_stats stats[TURNS];
+		berth_learner l;
+		berth_err err;
+		learner.decoding = BERTH_SEQUENTIAL;
+		learner.at_once = TURNS;
+		learner.batch = 16;
+		learner.kl_stop = 1e-3;
+		assert_ok(berth_pool_new(threads, &cfg.pool, &err), &err);
+		for (int i = 0; i < 2; i++)
+			assert_ok(berth_search_new(&x[i].p, &cfg, &x[i].mem, &s[i], &err), &err);
+		assert_ok(berth_learner_new(&learner, 1, NULL, all, 2, &x[0].mem, &x[0].tmp, &l, &err), &err);
+		for (int i = 0; i < 2; i++)
+			assert_ok(berth_single_reference(&s[i], &l.pair[i].reference, &x[i].tmp, &err), &err);
+		int64_t before = s[0].evaluations;
+		for (int k = 0; k < ROUNDS; k++)
+			assert_ok(berth_learner_round(&l, TURNS, turn, stats, &err), &err);
+		berth_pool_free(cfg.pool);
+		assert_int_equal(l.steps, TURNS * ROUNDS);
+		assert_int_equal(l.pair[0].episodes, ROUNDS * (8 + 8 + 1));
+		assert_int_equal(l.pair[1].episodes, ROUNDS * 4);
+		assert_int_equal(s[0].evaluations - before, 2 * l.pair[0].episodes);
+		assert_int_equal(stats[1].n, 4);
+		if (first) {
+			assert_memory_equal(first, l.params, policy_param_count(&l.dims) * sizeof *first);
+			for (int k = 0; k < TURNS; k++)
+				assert_true(stats[k].mean == seen[k].mean && stats[k].kl == seen[k].kl);
+		}
+		first = l.params;
+		memcpy(seen, stats, sizeof seen);
+	}
+	close_subject(&x[0]);
+	close_subject(&x[1]);
+}
+
 /* Cloning a placement makes it the most probable one; that of starts stops at its mass. */
 static void test_cloning_is_soft(void **state)
 {
@@ -486,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_random_encodings),
 		cmocka_unit_test(test_rewards),
 		cmocka_unit_test(test_learns_a_toy), cmocka_unit_test(test_one_shot_threads),
+		cmocka_unit_test(test_round_threads),
 		cmocka_unit_test(test_cloning_is_soft),
 		cmocka_unit_test(test_config_is_checked),
 		cmocka_unit_test(test_methods),
