@@ -11,7 +11,15 @@
 
 #include <math.h>
 
-/* Longest of the operators' shortest loads: max_i min_d w_id / slots_d, in ns. */
+/* Load of op on dev, or on its memory pool where that is more, in ns. */
+static double load_of(const berth_problem *p, int32_t op, int32_t dev)
+{
+	int32_t slots = p->s->dev_slots[dev];
+	return fmax((double)berth_op_time(p, op, dev) / slots * (slots > 1 ? BERTH_DOWN : 1),
+	            (double)berth_op_pool_ns(p, op, dev));
+}
+
+/* Longest of the operators' shortest loads: max_i min_d load_id, in ns. */
 static double longest_operator(const berth_problem *p)
 {
 	double most = 0;
@@ -19,8 +27,7 @@ static double longest_operator(const berth_problem *p)
 		double least = INFINITY;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d))
-				least = fmin(least, (double)berth_op_time(p, op, d) / p->s->dev_slots[d] *
-				                            (p->s->dev_slots[d] > 1 ? BERTH_DOWN : 1));
+				least = fmin(least, load_of(p, op, d));
 		if (isfinite(least))
 			most = fmax(most, least);
 	}

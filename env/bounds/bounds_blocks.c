@@ -202,33 +202,60 @@ static void path_through(work *w, const block *b, int32_t n, int32_t d)
 	}
 }
 
-/* Work inside the block at prices that weigh devices by what all of it would take there. */
+/* One over what all operators of the block take of a resource: a device, or behind these a memory pool. 0:
+ * nothing. */
+static double base_price(const work *w, const block *b, int32_t resource)
+{
+	const berth_problem *p = w->p;
+	double sum = 0;
+	for (int32_t k = b->first; k < b->last; k++) {
+		int32_t op = p->g->topo_op[k];
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (berth_op_legal(p, op, d))
+				sum += d == resource ? (double)berth_op_time(p, op, d)
+				       : berth_dev_pool(p, d) + p->n_devs == resource
+				               ? (double)berth_op_pool_ns(p, op, d)
+				               : 0;
+	}
+	return sum > 0 ? 1 / sum : 0;
+}
+
+/* Sum over the operators of the block of their least price, over weight. */
+static double priced_load(const work *w, const block *b, const double *price, double weight)
+{
+	const berth_problem *p = w->p;
+	double sum = 0;
+	for (int32_t k = b->first; k < b->last; k++) {
+		int32_t op = p->g->topo_op[k];
+		double least = -1;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int32_t pool = berth_dev_pool(p, d);
+			double c = price[d] * (double)berth_op_time(p, op, d);
+			if (pool >= 0)
+				c += price[p->n_devs + pool] * (double)berth_op_pool_ns(p, op, d);
+			if (berth_op_legal(p, op, d) && (least < 0 || c / weight < least))
+				least = c / weight;
+		}
+		sum += least > 0 ? least : 0;
+	}
+	return sum;
+}
+
+/* Work inside the block at prices that weigh devices and memory pools by what all of it would take there. */
 static int64_t load_inside(const work *w, const block *b)
 {
 	const berth_problem *p = w->p;
-	double best = 0, base[BERTH_EXACT_SEARCH_DEVS];
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		double sum = 0;
-		for (int32_t k = b->first; k < b->last; k++)
-			sum += berth_op_legal(p, p->g->topo_op[k], d)
-			               ? (double)berth_op_time(p, p->g->topo_op[k], d)
-			               : 0;
-		base[d] = sum > 0 ? 1 / sum : 0;
-	}
-	for (int32_t code = 0; code < 1 << (p->n_devs < 6 ? p->n_devs : 6); code++) {
-		double weight = 0, sum = 0;
-		for (int32_t d = 0; d < p->n_devs; d++)
-			weight += code >> d & 1 ? 0 : base[d] * p->s->dev_slots[d];
-		for (int32_t k = b->first; k < b->last && weight > 0; k++) {
-			double least = -1;
-			for (int32_t d = 0; d < p->n_devs; d++) {
-				double c = (code >> d & 1 ? 0 : base[d]) *
-				           (double)berth_op_time(p, p->g->topo_op[k], d) / weight;
-				if (berth_op_legal(p, p->g->topo_op[k], d) && (least < 0 || c < least))
-					least = c;
-			}
-			sum += least > 0 ? least : 0;
+	int32_t n = p->n_devs + p->n_pools;
+	double best = 0, base[2 * BERTH_EXACT_SEARCH_DEVS], price[2 * BERTH_EXACT_SEARCH_DEVS];
+	for (int32_t k = 0; k < n; k++)
+		base[k] = base_price(w, b, k);
+	for (int32_t code = 0; code < 1 << (n < 6 ? n : 6); code++) {
+		double weight = 0;
+		for (int32_t k = 0; k < n; k++) {
+			price[k] = code >> k & 1 ? 0 : base[k];
+			weight += price[k] * (k < p->n_devs ? p->s->dev_slots[k] : 1);
 		}
+		double sum = weight > 0 ? priced_load(w, b, price, weight) : 0;
 		best = sum > best ? sum : best;
 	}
 	return (int64_t)(best * (1 - 1e-12));

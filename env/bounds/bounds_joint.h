@@ -1,6 +1,6 @@
 /* A joint lower bound of weighted latency, load and energy, under limits on them: one choice of devices must
- * serve all terms at once. Multipliers of the limits and prices of devices are made good by projected
- * supergradients; any of them give a bound. docs/proofs.md, "Joint bound". */
+ * serve all terms at once. Multipliers of the limits and prices of devices and memory pools are made good by
+ * projected supergradients; any of them give a bound. docs/proofs.md, "Joint bound". */
 #ifndef BERTH_BOUNDS_JOINT_H
 #define BERTH_BOUNDS_JOINT_H
 

@@ -6,11 +6,18 @@
 
 __extension__ typedef __int128 wide;
 
-/* The restricted master of the column generation:  min C  subject to  sum_k x_k load_k[d] <= C for each
- * device, sum_k x_k = 1, x >= 0, as a primal simplex with a dense inverse of the basis. load[d] is scaled by
- * slots and to size 1. */
+/* What operators load: devices, then memory pools. */
+typedef struct resources {
+	const berth_problem *p;
+	int32_t n;       /* devices + pools */
+	int32_t *units;  /* [n] slots of a device; 1 for a pool */
+} resources;
+
+/* The restricted master of the column generation:  min C  subject to  sum_k x_k load_k[r] <= C for each
+ * resource, sum_k x_k = 1, x >= 0, as a primal simplex with a dense inverse of the basis. load[r] is scaled
+ * by units and to size 1. */
 typedef struct master {
-	int32_t n;       /* devices; the basis has n + 1 rows */
+	int32_t n;       /* resources; the basis has n + 1 rows */
 	double *inverse; /* [n+1][n+1] */
 	double *x;       /* [n+1] values of the basic variables */
 	double *cost;    /* [n+1] 1 for C, 0 else */
@@ -85,18 +92,32 @@ static void first_basis(master *m, const double *load)
 	refresh_duals(m);
 }
 
-/* Put every operator where mu_d w_id is least; load[d] = sum of its times, scaled. Returns sum of the least
- * values. */
-static double price(const berth_problem *p, const double *mu, double scale, double *load)
+static berth_status new_resources(const berth_problem *p, berth_arena *tmp, resources *r, berth_err *err)
 {
+	r->p = p;
+	r->n = p->n_devs + p->n_pools;
+	BERTH_TRY(BERTH_NEW(tmp, r->units, r->n, err));
+	for (int32_t k = 0; k < r->n; k++)
+		r->units[k] = k < p->n_devs ? p->s->dev_slots[k] : 1;
+	return BERTH_OK;
+}
+
+/* Put every operator where its price is least; load[r] = sum of its times, scaled. Returns sum of the least
+ * values. */
+static double price(const resources *r, const double *mu, double scale, double *load)
+{
+	const berth_problem *p = r->p;
 	double sum = 0;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		load[d] = 0;
+	for (int32_t k = 0; k < r->n; k++)
+		load[k] = 0;
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t best = -1;
 		double least = INFINITY;
 		for (int32_t d = 0; d < p->n_devs; d++) {
+			int32_t pool = berth_dev_pool(p, d);
 			double c = mu[d] * (double)berth_op_time(p, op, d);
+			if (pool >= 0)
+				c += mu[p->n_devs + pool] * (double)berth_op_pool_ns(p, op, d);
 			if (berth_op_legal(p, op, d) && c < least) {
 				least = c;
 				best = d;
@@ -105,6 +126,9 @@ static double price(const berth_problem *p, const double *mu, double scale, doub
 		if (best < 0)
 			continue;
 		load[best] += (double)berth_op_time(p, op, best) * scale;
+		if (berth_dev_pool(p, best) >= 0)
+			load[p->n_devs + berth_dev_pool(p, best)] +=
+				(double)berth_op_pool_ns(p, op, best) * scale;
 		sum += least * scale;
 	}
 	return sum;
@@ -139,41 +163,40 @@ static void enter_slacks(master *m)
 	}
 }
 
-/* Prices of the master: its duals, scaled so that price * slots sums to 1. False: they are all 0. */
-static bool read_prices(const master *m, const int32_t *slots, double *price_of)
+/* Prices of the master: its duals, scaled so that price * units sums to 1. False: they are all 0. */
+static bool read_prices(const master *m, const int32_t *units, double *price_of)
 {
 	double sum = 0;
 	for (int32_t d = 0; d < m->n; d++)
 		sum += price_of[d] = fmax(-m->y[d], 0);
 	for (int32_t d = 0; d < m->n && sum > 0; d++)
-		price_of[d] /= sum * slots[d];
+		price_of[d] /= sum * units[d];
 	return sum > 0;
 }
 
-/* Solve the dual to near optimality: mu[d] = lambda_d / slots_d, the best prices found. */
-static berth_status solve_dual(const berth_problem *p, double *mu, berth_arena *tmp, berth_err *err)
+/* Solve the dual to near optimality: mu[k] = lambda_k / units_k, the best prices found. */
+static berth_status solve_dual(const resources *r, double *mu, berth_arena *tmp, berth_err *err)
 {
-	int32_t n = p->n_devs;
-	const int32_t *slots = p->s->dev_slots;
+	int32_t n = r->n;
 	double *load, *trial, total = 0, best = -1;
 	master m;
 	BERTH_TRY(new_master(&m, n, tmp, err));
 	BERTH_TRY(BERTH_NEW(tmp, load, n, err));
 	BERTH_TRY(BERTH_NEW(tmp, trial, n, err));
 	for (int32_t d = 0; d < n; d++)
-		trial[d] = mu[d] = 1.0 / (n * slots[d]);
-	price(p, trial, 1, load);
+		trial[d] = mu[d] = 1.0 / (n * r->units[d]);
+	price(r, trial, 1, load);
 	for (int32_t d = 0; d < n; d++)
 		total += load[d];
 	double scale = total > 0 ? 1 / total : 1;
 	for (int32_t iteration = 0; iteration < 200 + 60 * n; iteration++) {
-		double value = price(p, trial, scale, load);
+		double value = price(r, trial, scale, load);
 		if (value > best) {
 			best = value;
 			memcpy(mu, trial, (size_t)n * sizeof *mu);
 		}
 		for (int32_t d = 0; d < n; d++)
-			load[d] /= slots[d];
+			load[d] /= r->units[d];
 		if (iteration == 0) {
 			first_basis(&m, load);
 		} else {
@@ -185,23 +208,28 @@ static berth_status solve_dual(const berth_problem *p, double *mu, berth_arena *
 				break;
 		}
 		enter_slacks(&m);
-		if (!read_prices(&m, slots, trial))
+		if (!read_prices(&m, r->units, trial))
 			break;
 	}
 	return BERTH_OK;
 }
 
-/* The bound of whole-number prices, exactly: sum_i min_d price_d w_id over sum_d slots_d price_d. */
-static void exact_dual(const berth_problem *p, const int64_t *price_of, wide *num, wide *den)
+/* The bound of whole-number prices, exactly: sum_i min_d (price_d w_id + price_q its load on the pool q of d)
+ * over sum_k units_k price_k. */
+static void exact_dual(const resources *r, const int64_t *price_of, wide *num, wide *den)
 {
+	const berth_problem *p = r->p;
 	*num = *den = 0;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		*den += (wide)price_of[d] * p->s->dev_slots[d];
+	for (int32_t k = 0; k < r->n; k++)
+		*den += (wide)price_of[k] * r->units[k];
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		wide least = -1;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d)) {
 				wide c = (wide)price_of[d] * berth_op_time(p, op, d);
+				if (berth_dev_pool(p, d) >= 0)
+					c += (wide)price_of[p->n_devs + berth_dev_pool(p, d)] *
+					     berth_op_pool_ns(p, op, d);
 				least = least < 0 || c < least ? c : least;
 			}
 		*num += least < 0 ? 0 : least;
@@ -213,25 +241,27 @@ static void exact_dual(const berth_problem *p, const int64_t *price_of, wide *nu
 berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp,
                              berth_err *err)
 {
+	resources r;
 	double *mu, most = 0;
 	int64_t *price_of;
 	bool one_slot = true;
 	*whole_ns = 0;
 	*ns = 0;
-	BERTH_TRY(BERTH_NEW(tmp, mu, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, price_of, p->n_devs, err));
-	BERTH_TRY(solve_dual(p, mu, tmp, err));
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		most = fmax(most, mu[d]);
-		one_slot &= p->s->dev_slots[d] == 1;
+	BERTH_TRY(new_resources(p, tmp, &r, err));
+	BERTH_TRY(BERTH_NEW(tmp, mu, r.n, err));
+	BERTH_TRY(BERTH_NEW(tmp, price_of, r.n, err));
+	BERTH_TRY(solve_dual(&r, mu, tmp, err));
+	for (int32_t k = 0; k < r.n; k++) {
+		most = fmax(most, mu[k]);
+		one_slot &= r.units[k] == 1;
 	}
 	int32_t coarse = (int64_t)p->n_ops * p->n_devs <= 4096 ? 64 : 0;
 	for (int32_t step = 0; step <= coarse && most > 0; step++) {
 		double k = step ? (double)step : 0x1p40;
 		wide num, den;
-		for (int32_t d = 0; d < p->n_devs; d++)
-			price_of[d] = llround(mu[d] / most * k);
-		exact_dual(p, price_of, &num, &den);
+		for (int32_t i = 0; i < r.n; i++)
+			price_of[i] = llround(mu[i] / most * k);
+		exact_dual(&r, price_of, &num, &den);
 		int64_t whole = (int64_t)(num / den);
 		double x = (double)whole + (one_slot ? 0 : (double)(num % den) / (double)den);
 		if (!one_slot)

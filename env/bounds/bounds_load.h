@@ -1,4 +1,4 @@
-/* The load dual: a lower bound of the largest load of a device. */
+/* The load dual: a lower bound of the largest load of a device or a memory pool. */
 #ifndef BERTH_BOUNDS_LOAD_H
 #define BERTH_BOUNDS_LOAD_H
 
@@ -7,8 +7,11 @@
 /* A margin for figures that the simulator sums in doubles, in another order. */
 #define BERTH_DOWN (1 - 1e-12)
 
-/* max over lambda in the simplex of  sum over operators of min over legal devices of lambda_d w_id / slots_d.
- * It is the LP dual of fractional assignment to unrelated machines, so any lambda gives a bound.
+/* max over lambda in the simplex of
+ *     sum over operators of min over legal devices of lambda_d w_id / slots_d + lambda_q load_id,
+ * where q is the memory pool of d, if it has one, and load_id the operator's load there (berth_op_pool_ns).
+ * It is the LP dual of fractional assignment to unrelated machines, so any lambda gives a
+ * bound.
  *   whole_ns  rounded down
  *   ns        as a double, not above the exact figure
  * The LP is solved by column generation. The bound is then evaluated in exact integers, so that rounding

@@ -10,8 +10,11 @@ enum { STEPS = 400 };
 typedef struct work {
 	const berth_problem *p;
 	double *bytes;         /* [n_ops] */
-	double *price;         /* [n_devs] ns a byte */
-	double *used;          /* [n_devs] bytes in the minimum */
+	/* what has a limit: devices, then memory pools */
+	int32_t n_limits;
+	double *limit;         /* [n_limits] bytes; below 0: none */
+	double *price;         /* [n_limits] ns a byte */
+	double *used;          /* [n_limits] bytes in the minimum */
 	double *cost;          /* [path][n_devs] */
 	int32_t *back;         /* [path][n_devs] */
 	int32_t *path;         /* operators of the path, first to last */
@@ -52,6 +55,21 @@ static void take_path(work *w, const berth_ceft *c)
 		w->tensor[k] = tensor_between(p, w->path[k - 1], w->path[k]);
 }
 
+/* Ns that a byte on device d costs: there and in its pool. */
+static double price_on(const work *w, int32_t d)
+{
+	int32_t pool = berth_dev_pool(w->p, d);
+	return pool < 0 ? w->price[d] : w->price[d] + w->price[w->p->n_devs + pool];
+}
+
+static void use(work *w, int32_t op, int32_t d)
+{
+	int32_t pool = berth_dev_pool(w->p, d);
+	w->used[d] += w->bytes[op];
+	if (pool >= 0)
+		w->used[w->p->n_devs + pool] += w->bytes[op];
+}
+
 /* Shortest way of the path at the prices; uses are added to w->used. */
 static double price_path(work *w)
 {
@@ -70,7 +88,7 @@ static double price_path(work *w)
 				}
 			}
 			w->cost[at] = berth_op_legal(p, op, d) ? least + (double)berth_op_time(p, op, d) +
-			                                                 w->price[d] * w->bytes[op]
+			                                                 price_on(w, d) * w->bytes[op]
 			                                       : INFINITY;
 		}
 	int32_t best = 0;
@@ -80,7 +98,7 @@ static double price_path(work *w)
 			best = d;
 	double value = last[best];
 	for (int32_t k = w->n_path - 1, d = best; k >= 0 && isfinite(value); k--) {
-		w->used[d] += w->bytes[w->path[k]];
+		use(w, w->path[k], d);
 		d = w->back[k * devs + d];
 	}
 	return value;
@@ -91,19 +109,19 @@ static double lagrangian(work *w)
 {
 	const berth_problem *p = w->p;
 	double value = 0, paid = 0;
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		w->used[d] = 0;
-		paid += w->price[d] > 0 ? w->price[d] * (double)p->dev_limit_bytes[d] : 0;
+	for (int32_t k = 0; k < w->n_limits; k++) {
+		w->used[k] = 0;
+		paid += w->price[k] > 0 ? w->price[k] * w->limit[k] : 0;
 	}
 	value = price_path(w);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t best = -1;
 		for (int32_t d = 0; d < p->n_devs && !w->on_path[op]; d++)
-			if (berth_op_legal(p, op, d) && (best < 0 || w->price[d] < w->price[best]))
+			if (berth_op_legal(p, op, d) && (best < 0 || price_on(w, d) < price_on(w, best)))
 				best = d;
 		if (best >= 0) {
-			w->used[best] += w->bytes[op];
-			value += w->price[best] * w->bytes[op];
+			use(w, op, best);
+			value += price_on(w, best) * w->bytes[op];
 		}
 	}
 	return (value - paid) - 1e-11 * (value + paid);
@@ -113,7 +131,6 @@ static double lagrangian(work *w)
  * success. */
 static double climb(work *w)
 {
-	const berth_problem *p = w->p;
 	double best = 0, target = 0;
 	for (int32_t step = 0; step < STEPS; step++) {
 		double value = lagrangian(w), norm = 0;
@@ -124,28 +141,47 @@ static double climb(work *w)
 		if (value > best)
 			best = value;
 		double aim = best + target * (step < 100 ? 0.3 : step < 200 ? 0.1 : step < 300 ? 0.03 : 0.01);
-		for (int32_t d = 0; d < p->n_devs; d++) {
-			double g = p->dev_limit_bytes[d] < 0 ? 0 : w->used[d] - (double)p->dev_limit_bytes[d];
-			norm += w->price[d] <= 0 && g < 0 ? 0 : g * g;
+		for (int32_t k = 0; k < w->n_limits; k++) {
+			double g = w->limit[k] < 0 ? 0 : w->used[k] - w->limit[k];
+			norm += w->price[k] <= 0 && g < 0 ? 0 : g * g;
 		}
 		if (!(norm > 0))
 			return best;
-		for (int32_t d = 0; d < p->n_devs; d++) {
-			double g = p->dev_limit_bytes[d] < 0 ? 0 : w->used[d] - (double)p->dev_limit_bytes[d];
-			w->price[d] = fmax(w->price[d] + (aim - value) / norm * g, 0);
+		for (int32_t k = 0; k < w->n_limits; k++) {
+			double g = w->limit[k] < 0 ? 0 : w->used[k] - w->limit[k];
+			w->price[k] = fmax(w->price[k] + (aim - value) / norm * g, 0);
 		}
 	}
 	return best;
+}
+
+/* *limited: something has a limit. */
+static berth_status find_limits(work *w, bool *limited, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = w->p;
+	*limited = false;
+	w->n_limits = p->n_devs + p->n_pools;
+	BERTH_TRY(BERTH_NEW(tmp, w->limit, w->n_limits, err));
+	for (int32_t k = 0; k < w->n_limits; k++) {
+		int64_t bytes = k < p->n_devs ? p->dev_limit_bytes[k] : p->s->pool_bytes[k - p->n_devs];
+		w->limit[k] = (double)bytes;
+		*limited |= bytes >= 0;
+	}
+	return BERTH_OK;
 }
 
 static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
 {
 	const berth_problem *p = w->p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
+	bool limited;
 	berth_ceft ceft;
+	BERTH_TRY(find_limits(w, &limited, tmp, err));
+	if (!limited)
+		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(tmp, w->bytes, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->price, devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->used, devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->price, w->n_limits, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->used, w->n_limits, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->cost, ops * devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->back, ops * devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->path, ops, err));
@@ -164,11 +200,8 @@ static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_er
 berth_status berth_bounds_memory(const berth_problem *p, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
 {
 	work w = {.p = p};
-	bool limited = false;
 	*lower_ns = 0;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		limited |= p->dev_limit_bytes[d] >= 0;
-	if (!limited || p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK)
+	if (p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK)
 		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = bound(&w, tmp, lower_ns, err);

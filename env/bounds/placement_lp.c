@@ -13,10 +13,10 @@
  *                 C >= s_i + sum_d (w_id + tail_id) x_id
  *   o_ij      i before j, for pairs that no path orders
  *                 s_j >= s_i + w_id - M (3 - o_ij - x_id - x_jd), and mirrored
- *   loads     of devices and, with contention, of channels
- *                 C * slots_d >= sum_i w_id x_id,  C >= sum of its hops
- *   memory    what a device keeps for good
- *                 sum_u bytes_u x_ud <= limit_d
+ *   loads     of devices, of memory pools and, with contention, of channels
+ *                 C * slots_d >= sum_i w_id x_id,  C >= sum of its traffic,  C >= sum of its hops
+ *   memory    what a device, or a pool, keeps for good
+ *                 sum_u bytes_u x_ud <= limit_d,  sum over its devices of these <= bytes of the pool
  *
  * It is a relaxation of the execution model (docs/proofs.md, "Linear relaxation"), so its bound holds for
  * every placement and order, and the reference simulator scores its answer. */
@@ -24,6 +24,7 @@
 
 #include "ceft.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct work {
@@ -227,6 +228,62 @@ static berth_status add_devices(work *w)
 	return BERTH_OK;
 }
 
+/* Load of one hop over link on pool q. */
+static int64_t hop_load(const berth_problem *p, size_t class, size_t link, int32_t q)
+{
+	const int64_t *load = p->class_link_pool_ns + 2 * (class * (size_t)p->s->n_links + link);
+	const int32_t *pool = p->link_pool + 2 * link;
+	return (pool[0] == q ? load[0] : 0) + (pool[1] == q ? load[1] : 0);
+}
+
+/* The length is no less than the traffic of pool q at its rate: that of operators and, where hops have
+ * columns, of hops. */
+static berth_status add_pool_load(work *w, int32_t q)
+{
+	const berth_problem *p = w->p;
+	size_t devs = (size_t)p->n_devs;
+	BERTH_TRY(berth_lp_row(&w->m->lp, NULL, 0, BERTH_LP_INF, w->err));
+	BERTH_TRY(berth_lp_put(&w->m->lp, w->m->length_col, 1, w->err));
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t sum = 0;
+			if (w->m->coloc_dev_col[cell(w, u, d)] < 0 || berth_dev_pool(p, d) != q)
+				continue;
+			for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++)
+				sum += berth_op_pool_ns(p, p->coloc_op[k], d);
+			if (sum > 0)
+				BERTH_TRY(berth_lp_put(&w->m->lp, w->m->coloc_dev_col[cell(w, u, d)],
+				                       -scaled(w, sum), w->err));
+		}
+	for (size_t k = 0; k < (size_t)p->g->n_tensors * devs * devs; k++) {
+		int64_t sum = 0;
+		if (w->pair_col[k] < 0)
+			continue;
+		size_t class = (size_t)p->tensor_class[k / (devs * devs)];
+		int32_t r = p->class_pair_route[class * devs * devs + k % (devs * devs)];
+		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
+			sum += hop_load(p, class, (size_t)p->route_link[h], q);
+		if (sum > 0)
+			BERTH_TRY(berth_lp_put(&w->m->lp, w->pair_col[k], -scaled(w, sum), w->err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status add_pool_memory(work *w, int32_t q)
+{
+	const berth_problem *p = w->p;
+	double unit = fmax((double)p->s->pool_bytes[q], 1);
+	if (p->s->pool_bytes[q] < 0)
+		return BERTH_OK;
+	BERTH_TRY(berth_lp_row(&w->m->lp, NULL, -BERTH_LP_INF, (double)p->s->pool_bytes[q] / unit, w->err));
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0 && berth_dev_pool(p, d) == q)
+				BERTH_TRY(berth_lp_put(&w->m->lp, w->m->coloc_dev_col[cell(w, u, d)],
+				                       (double)coloc_bytes(p, u) / unit, w->err));
+	return BERTH_OK;
+}
+
 /* The length is no less than what one channel carries. */
 static berth_status add_channel(work *w, int32_t c)
 {
@@ -347,6 +404,10 @@ berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bo
 	BERTH_TRY(add_edges(&w));
 	BERTH_TRY(add_lengths(&w));
 	BERTH_TRY(add_devices(&w));
+	for (int32_t q = 0; q < p->n_pools; q++) {
+		BERTH_TRY(add_pool_load(&w, q));
+		BERTH_TRY(add_pool_memory(&w, q));
+	}
 	for (int32_t c = 0; p->s->contention && c < p->s->n_channels; c++)
 		BERTH_TRY(add_channel(&w, c));
 	return whole ? add_orders(&w) : BERTH_OK;
