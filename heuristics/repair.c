@@ -1,10 +1,10 @@
 /* Repair. First separation and contiguity (constraints.h).
  *
- * Then memory: what a device holds too much is taken off it, latest operators first, to the devices with the
- * most memory left. Each step moves about as many bytes as the simulated peak is too high. A step that does
- * not help is undone and tried with half the bytes, down to one colocation group, which is then left where it
- * is. Where all steps end above memory, one more placement is tried: first fit by an upper bound of what
- * devices hold.
+ * Then memory: what a device, or a memory pool, holds too much is taken off it, latest operators first, to
+ * the devices with the most memory left. Each step moves about as many bytes as the simulated peak is too
+ * high. A step that does not help is undone and tried with half the bytes, down to one colocation group,
+ * which is then left where it is. Where all steps end above memory, one more placement is tried: first fit by
+ * an upper bound of what devices hold.
  *
  * What still breaks a rule or a limit then goes through a short local search. */
 #include "repair.h"
@@ -24,7 +24,10 @@ typedef struct repair {
 	int64_t *coloc_bytes;  /* [n_colocs] what moves with a colocation group */
 	bool *coloc_stays;     /* [n_colocs] moving it alone did not help */
 	int32_t *trial;       /* [n_ops] */
-	int64_t *peak, *room; /* [n_devs] of the best placement; what is left during a step */
+	/* of the best placement [n_devs], [n_pools]: what is left; below 0: too much; INT64_MAX: no limit */
+	int64_t *left, *pool_left;
+	/* during a step: the same, that of the pool included; what is still to go */
+	int64_t *room, *pool_over;
 	berth_score best;
 	int32_t n_moved, last_moved;
 } repair;
@@ -34,10 +37,19 @@ static berth_score evaluate(repair *r, const int32_t *op_dev)
 	return berth_search_offer(r->s, op_dev, NULL);
 }
 
+static int64_t left_of(int64_t limit, int64_t peak)
+{
+	return limit < 0 ? INT64_MAX : limit - peak;
+}
+
 static void remember(repair *r, berth_score score)
 {
 	r->best = score;
-	memcpy(r->peak, berth_sim_peak_bytes(r->s->eval[0].sim), (size_t)r->p->n_devs * sizeof *r->peak);
+	const berth_sim *sim = r->s->eval[0].sim;
+	for (int32_t d = 0; d < r->p->n_devs; d++)
+		r->left[d] = left_of(r->p->dev_limit_bytes[d], berth_sim_peak_bytes(sim)[d]);
+	for (int32_t q = 0; q < r->p->n_pools; q++)
+		r->pool_left[q] = left_of(r->p->s->pool_bytes[q], berth_sim_pool_peak_bytes(sim)[q]);
 }
 
 /* The legal device other than dev with the most memory left, if the colocation group may fit there; else -1.
@@ -51,11 +63,12 @@ static int32_t roomiest(const repair *r, int32_t coloc, int32_t dev)
 	return best >= 0 && r->room[best] > 0 ? best : -1;
 }
 
-/* Move colocation groups off dev in the trial until `bytes` have gone. */
-static void unload(repair *r, int32_t dev, int64_t bytes)
+/* Move colocation groups off dev in the trial until `bytes` have gone. Returns what went. */
+static int64_t unload(repair *r, int32_t dev, int64_t bytes)
 {
 	const berth_graph *g = r->p->g;
-	for (int32_t k = g->n_ops - 1; k >= 0 && bytes > 0; k--) {
+	int64_t gone = 0;
+	for (int32_t k = g->n_ops - 1; k >= 0 && bytes > gone; k--) {
 		int32_t op = g->topo_op[k], coloc = r->p->op_coloc[op];
 		if (r->trial[op] != dev || r->coloc_stays[coloc] || r->coloc_bytes[coloc] == 0)
 			continue;
@@ -64,23 +77,43 @@ static void unload(repair *r, int32_t dev, int64_t bytes)
 			continue;
 		berth_coloc_put(r->p, coloc, to, r->trial);
 		r->room[to] -= r->room[to] == INT64_MAX ? 0 : r->coloc_bytes[coloc];
-		bytes -= r->coloc_bytes[coloc];
+		gone += r->coloc_bytes[coloc];
 		r->n_moved++;
 		r->last_moved = coloc;
+	}
+	return gone;
+}
+
+/* Room of each device at the beginning of a step, and what each pool has too much. */
+static void take_stock(repair *r, int64_t share)
+{
+	const berth_problem *p = r->p;
+	for (int32_t q = 0; q < p->n_pools; q++)
+		r->pool_over[q] = r->pool_left[q] < 0 ? (-r->pool_left[q] - 1) / share + 1 : 0;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int32_t pool = berth_dev_pool(p, d);
+		r->room[d] = r->left[d];
+		if (pool >= 0 && r->pool_left[pool] < r->room[d])
+			r->room[d] = r->pool_left[pool];
 	}
 }
 
 /* One step from op_dev, kept there if it helps. share: part of the excess to move. */
 static bool step(repair *r, int32_t *op_dev, int64_t share)
 {
-	const int64_t *memory = r->p->dev_limit_bytes;
 	memcpy(r->trial, op_dev, (size_t)r->p->n_ops * sizeof *op_dev);
 	r->n_moved = 0;
-	for (int32_t d = 0; d < r->p->n_devs; d++)
-		r->room[d] = memory[d] < 0 ? INT64_MAX : memory[d] - r->peak[d];
-	for (int32_t d = 0; d < r->p->n_devs; d++)
-		if (memory[d] >= 0 && r->peak[d] > memory[d])
-			unload(r, d, (r->peak[d] - memory[d] - 1) / share + 1);
+	take_stock(r, share);
+	for (int32_t d = 0; d < r->p->n_devs; d++) {
+		int32_t pool = berth_dev_pool(r->p, d);
+		int64_t over = r->left[d] < 0 ? (-r->left[d] - 1) / share + 1 : 0;
+		if (pool >= 0 && r->pool_over[pool] > over)
+			over = r->pool_over[pool];
+		if (over > 0)
+			over = unload(r, d, over);
+		if (pool >= 0)
+			r->pool_over[pool] -= over;
+	}
 	if (r->n_moved == 0)
 		return false;
 	berth_score score = evaluate(r, r->trial);
@@ -153,8 +186,10 @@ static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena 
 	BERTH_TRY(BERTH_NEW(tmp, r.coloc_bytes, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.coloc_stays, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.trial, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.peak, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.left, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.room, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.pool_left, p->n_pools, err));
+	BERTH_TRY(BERTH_NEW(tmp, r.pool_over, p->n_pools, err));
 	berth_coloc_bytes(p, r.coloc_bytes);
 	berth_status st = descend(&r, op_dev, tmp, err);
 	berth_arena_reset(tmp, mark);

@@ -246,6 +246,14 @@ static int64_t hoped_for(const berth_decoder *d, const berth_partial *part)
 	return length > 0 ? length : 1;
 }
 
+/* How full device v, or its memory pool, is at most with what is bound so far; below 0: no limit. */
+static double fullness(const berth_partial *part, const berth_problem *p, int32_t v)
+{
+	int64_t memory = p->s->dev_memory_bytes[v], pool = berth_dev_pool_bytes(p, v);
+	double own = memory < 0 ? -1 : (double)berth_partial_bytes(part, v) / ((double)memory + 1);
+	return pool < 0 ? own : fmax(own, (double)berth_partial_pool_bytes(part, v) / ((double)pool + 1));
+}
+
 static void find_features(berth_decoder *d, berth_partial *part, int32_t op, least l)
 {
 	const berth_problem *p = d->e->p;
@@ -256,7 +264,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	       critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		nn_real *x = d->x + (size_t)v * N_STEP;
-		int64_t memory = p->memory_free ? -1 : p->s->dev_memory_bytes[v];
+		double full = p->memory_free ? -1 : fullness(part, p, v);
 		memset(x, 0, N_STEP * sizeof *x);
 		if (!d->mask[v])
 			continue;
@@ -271,9 +279,8 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		x[STEP_END] = (nn_real)d->end_ns[v] / (nn_real)hope;
 		x[STEP_INPUTS_HERE] = bytes > 0 ? (nn_real)(d->input_bytes[v] / bytes) : 0;
 		x[STEP_SLOWER] = (nn_real)fmin(log((double)(time + 1) / (double)(d->op_least_ns[op] + 1)), 5);
-		if (memory >= 0) {
-			x[STEP_MEMORY] =
-				(nn_real)fmin((double)berth_partial_bytes(part, v) / ((double)memory + 1), 4);
+		if (full >= 0) {
+			x[STEP_MEMORY] = (nn_real)fmin(full, 4);
 			x[STEP_FULL] = !berth_partial_holds(part, p->op_coloc[op], v);
 		}
 		x[STEP_LEAVING] = d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)v];

@@ -364,11 +364,9 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 		f[1] = (nn_real)fmin(log(fmax(ratio(total[d], least), 1)), 5);
 		f[2] = (nn_real)legal;
 		f[3] = (nn_real)fastest;
-		f[4] = p->dev_limit_bytes[d] < 0
-		               ? -3
-		               : (nn_real)fmin(
-					 fmax(log2((bytes + 1) / ((double)p->dev_limit_bytes[d] + 1)), -3),
-					 3);
+		int64_t most = berth_dev_most_bytes(p, (int32_t)d);
+		f[4] = most < 0 ? -3
+		                : (nn_real)fmin(fmax(log2((bytes + 1) / ((double)most + 1)), -3), 3);
 		f[5] = (nn_real)log(y->dev_slots[d]);
 		f[6] = (nn_real)squash(mean / s->unit);
 		f[7] = (nn_real)squash(latency / s->unit);
@@ -449,11 +447,8 @@ static berth_status pair_features(berth_encoding *e, const sums *s, const double
 			f[2] = (nn_real)(s->legal[i] / s->n_ops[v]);
 			f[3] = (nn_real)squash(fmax(s->ceft[i] - earliest, 0) / s->unit);
 			f[4] = s->time[i] <= least;
-			f[5] = e->p->dev_limit_bytes[d] < 0
-			               ? 0
-			               : (nn_real)fmin(s->bytes[v] * 16 /
-			                                       ((double)e->p->dev_limit_bytes[d] + 1),
-			                               4);
+			int64_t most = berth_dev_most_bytes(e->p, (int32_t)d);
+			f[5] = most < 0 ? 0 : (nn_real)fmin(s->bytes[v] * 16 / ((double)most + 1), 4);
 			f[6] = e->p->has_energy
 			               ? (nn_real)fmin(log(fmax(ratio(s->time[i] * (y->dev_busy_w[d] -
 			                                                            y->dev_idle_w[d]),

@@ -93,6 +93,20 @@ static inline int32_t berth_dev_pool(const berth_problem *p, int32_t dev)
 	return p->n_pools ? p->s->dev_pool[dev] : -1;
 }
 
+/* What the pool of dev may hold; -1: no pool, or no limit. */
+static inline int64_t berth_dev_pool_bytes(const berth_problem *p, int32_t dev)
+{
+	int32_t pool = berth_dev_pool(p, dev);
+	return pool < 0 ? -1 : p->s->pool_bytes[pool];
+}
+
+/* What dev may hold where nothing else is in its pool; -1: no limit. */
+static inline int64_t berth_dev_most_bytes(const berth_problem *p, int32_t dev)
+{
+	int64_t own = p->dev_limit_bytes[dev], pool = berth_dev_pool_bytes(p, dev);
+	return own < 0 || (pool >= 0 && pool < own) ? pool : own;
+}
+
 /* Load of op on the pool of dev, in ns of the whole pool; 0 without a pool. */
 static inline int64_t berth_op_pool_ns(const berth_problem *p, int32_t op, int32_t dev)
 {

@@ -231,10 +231,26 @@ int64_t berth_partial_bytes(const berth_partial *part, int32_t dev)
 	       workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
 }
 
+int64_t berth_partial_pool_bytes(const berth_partial *part, int32_t dev)
+{
+	int32_t pool = berth_dev_pool(part->p, dev);
+	int64_t sum = 0;
+	for (int32_t d = 0; d < part->p->n_devs && pool >= 0; d++)
+		sum += berth_dev_pool(part->p, d) == pool ? berth_partial_bytes(part, d) : 0;
+	return sum;
+}
+
 int64_t berth_partial_room(const berth_partial *part, int32_t dev)
 {
-	int64_t memory = part->p->dev_limit_bytes[dev];
-	return memory < 0 || part->p->memory_free ? INT64_MAX : memory - berth_partial_bytes(part, dev);
+	int64_t memory = part->p->dev_limit_bytes[dev], pool = berth_dev_pool_bytes(part->p, dev);
+	int64_t room = INT64_MAX;
+	if (part->p->memory_free)
+		return room;
+	if (memory >= 0)
+		room = memory - berth_partial_bytes(part, dev);
+	if (pool >= 0 && pool - berth_partial_pool_bytes(part, dev) < room)
+		room = pool - berth_partial_pool_bytes(part, dev);
+	return room;
 }
 
 /* What op adds to dev. Tensors and parameters that the stamp has seen are counted already. */
@@ -267,14 +283,34 @@ void berth_partial_limit_memory(berth_partial *part, double share)
 	part->share = share;
 }
 
-/* Would the bound stay within dev's memory with this colocation group too, if only a share of the tensors
- * counts? */
+/* Bytes of other devices of dev's memory pool, if only a share of the tensors counts. *workspace: theirs; of
+ * share 0 the largest at any of these and as given, as no more than one needs to be at a time. */
+static int64_t pool_others(const berth_partial *part, int32_t dev, double share, int64_t *workspace)
+{
+	const berth_problem *p = part->p;
+	int64_t sum = 0, all = 0;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		if (d == dev || berth_dev_pool(p, d) != berth_dev_pool(p, dev))
+			continue;
+		sum += part->dev_kept[d] + (share < 1 ? (int64_t)(share * (double)part->dev_moving[d])
+		                                      : part->dev_moving[d]);
+		all += workspaces(part, d, part->dev_workspace[d], part->dev_ops[d]);
+		if (share <= 0 && part->dev_workspace[d] > *workspace)
+			*workspace = part->dev_workspace[d];
+	}
+	*workspace += share > 0 ? all : 0;
+	return sum;
+}
+
+/* Would the bound stay within dev's memory, and that of its pool, with this colocation group too, if only a
+ * share of the tensors counts? */
 static bool holds(berth_partial *part, int32_t coloc, int32_t dev, double share)
 {
 	const berth_problem *p = part->p;
-	int64_t memory = p->dev_limit_bytes[dev], kept = part->dev_kept[dev], moving = part->dev_moving[dev],
+	int64_t memory = p->dev_limit_bytes[dev], pool = berth_dev_pool_bytes(p, dev),
+		kept = part->dev_kept[dev], moving = part->dev_moving[dev],
 		workspace = part->dev_workspace[dev];
-	if (p->memory_free || memory < 0)
+	if (p->memory_free || (memory < 0 && pool < 0))
 		return true;
 	part->stamp++;
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
@@ -288,7 +324,10 @@ static bool holds(berth_partial *part, int32_t coloc, int32_t dev, double share)
 	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->coloc_off[coloc + 1] - p->coloc_off[coloc];
 	if (share < 1)
 		moving = (int64_t)(share * (double)moving);
-	return kept + moving + workspaces(part, dev, workspace, share > 0 ? n_ops : 1) <= memory;
+	workspace = workspaces(part, dev, workspace, share > 0 ? n_ops : 1);
+	if (memory >= 0 && kept + moving + workspace > memory)
+		return false;
+	return pool < 0 || kept + moving + pool_others(part, dev, share, &workspace) + workspace <= pool;
 }
 
 bool berth_partial_holds(berth_partial *part, int32_t coloc, int32_t dev)

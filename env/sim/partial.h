@@ -34,7 +34,11 @@ int32_t berth_partial_dev(const berth_partial *part, int32_t op);
  * free. */
 int64_t berth_partial_bytes(const berth_partial *part, int32_t dev);
 
-/* dev_limit_bytes - berth_partial_bytes; below 0 where too much is bound; INT64_MAX: unlimited. */
+/* The sum of these over all devices of dev's memory pool; 0 where it is in none. O(devs). */
+int64_t berth_partial_pool_bytes(const berth_partial *part, int32_t dev);
+
+/* dev_limit_bytes - berth_partial_bytes, or what is left in the device's memory pool where that is less;
+ * below 0 where too much is bound; INT64_MAX: unlimited. */
 int64_t berth_partial_room(const berth_partial *part, int32_t dev);
 
 /* What berth_partial_fits asks of memory. The bound above counts what is freed in time too, so a schedule
@@ -42,8 +46,9 @@ int64_t berth_partial_room(const berth_partial *part, int32_t dev);
  * itself. 0: parameters, state and outputs alone, which no schedule escapes. Below 0: nothing. */
 void berth_partial_limit_memory(berth_partial *part, double share);
 
-/* Would dev's upper bound stay within its memory with this colocation group too, whatever the share? Copies
- * that bound groups elsewhere need of it are theirs. O(edges of the colocation group). */
+/* Would dev's upper bound stay within its memory with this colocation group too, whatever the share, and that
+ * of its memory pool? Copies that bound groups elsewhere need of it are theirs. O(edges of the colocation
+ * group). */
 bool berth_partial_holds(berth_partial *part, int32_t coloc, int32_t dev);
 
 /* Does dev fit by memory as far as it is asked for, and by separation: no operator of the colocation group's

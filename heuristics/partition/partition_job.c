@@ -71,14 +71,27 @@ static void set_shares(const berth_problem *p, partition_job *j, const double *s
 		j->share[k] /= kept;
 }
 
+/* What a part may hold: its device's limit, and of its memory pool as large a share as that limit is among
+ * the parts there. Below 0: no limit. */
+static double part_limit(const berth_problem *p, const partition_job *j, int32_t k)
+{
+	int32_t dev = j->part_dev[k], pool = berth_dev_pool(p, dev);
+	double own = (double)berth_dev_most_bytes(p, dev), sum = 0;
+	if (berth_dev_pool_bytes(p, dev) < 0)
+		return own;
+	for (int32_t i = 0; i < j->n_parts; i++)
+		if (berth_dev_pool(p, j->part_dev[i]) == pool)
+			sum += (double)berth_dev_most_bytes(p, j->part_dev[i]);
+	return sum > 0 ? fmin(own, own / sum * (double)p->s->pool_bytes[pool]) : own;
+}
+
 /* Memory as shares of the bytes; unlimited memory has room for all of them. */
 static void set_bytes_shares(const berth_problem *p, partition_job *j, double all)
 {
 	double sum = 0;
 	for (int32_t k = 0; k < j->n_parts; k++) {
-		int64_t limit = p->dev_limit_bytes[j->part_dev[k]];
-		j->bytes_share[k] =
-			limit < 0 || (double)limit > all ? all + 1 : fmax((double)limit, 1e-3 * all + 1);
+		double limit = part_limit(p, j, k);
+		j->bytes_share[k] = limit < 0 || limit > all ? all + 1 : fmax(limit, 1e-3 * all + 1);
 		sum += j->bytes_share[k];
 	}
 	for (int32_t k = 0; k < j->n_parts; k++)

@@ -123,12 +123,20 @@ static double mean_byte_price(const rounds *r)
 
 /* ---- answers ---- */
 
+/* Was device d, or its memory pool, filled beyond its limit by the latest answer? */
+static bool is_overfull(const rounds *r, int32_t d)
+{
+	const berth_sim *sim = r->s->eval[0].sim;
+	int64_t own = r->p->dev_limit_bytes[d], pool = berth_dev_pool_bytes(r->p, d);
+	return (own >= 0 && berth_sim_peak_bytes(sim)[d] > own) ||
+	       (pool >= 0 && berth_sim_pool_peak_bytes(sim)[berth_dev_pool(r->p, d)] > pool);
+}
+
 static void raise_byte_prices(rounds *r)
 {
-	const int64_t *peak = berth_sim_peak_bytes(r->s->eval[0].sim), *memory = r->p->dev_limit_bytes;
 	double scale = r->x.ns_weight > 0 ? r->x.ns_weight : 1e-9;
 	for (int32_t d = 0; d < r->p->n_devs && !r->p->memory_free; d++)
-		if (memory[d] >= 0 && peak[d] > memory[d])
+		if (is_overfull(r, d))
 			r->x.dev_byte_weight[d] =
 				fmax(2 * r->x.dev_byte_weight[d], scale * r->byte_price / 4);
 }

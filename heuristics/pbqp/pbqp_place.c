@@ -50,7 +50,7 @@ static int64_t resident_bytes(const berth_problem *p, int32_t coloc)
 
 static bool fits(const berth_problem *p, int32_t dev, int64_t bytes)
 {
-	return p->dev_limit_bytes[dev] < 0 || bytes <= p->dev_limit_bytes[dev];
+	return berth_dev_most_bytes(p, dev) < 0 || bytes <= berth_dev_most_bytes(p, dev);
 }
 
 /* The alternatives of a colocation group, ascending, before any are left out; list [n_devs] out. */

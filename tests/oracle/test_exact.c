@@ -28,12 +28,12 @@ typedef struct world {
 	int64_t tried;
 } world;
 
-static void open_world(world *w, uint64_t seed, int max_ops, int max_devices)
+static void open_instance(world *w, uint64_t seed, int max_ops, int max_devices, bool pooled)
 {
 	berth_err err;
 	instance in;
 	memset(w, 0, sizeof *w);
-	instance_make(seed, max_ops, max_devices, &in);
+	(pooled ? instance_make_pooled : instance_make)(seed, max_ops, max_devices, &in);
 	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
 	          &err);
 	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
@@ -45,6 +45,11 @@ static void open_world(world *w, uint64_t seed, int max_ops, int max_devices)
 	instance_free(&in);
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		w->rule[m] = w->any[m] = INFINITY;
+}
+
+static void open_world(world *w, uint64_t seed, int max_ops, int max_devices)
+{
+	open_instance(w, seed, max_ops, max_devices, false);
 }
 
 static void close_world(world *w)
@@ -149,7 +154,7 @@ static void brute_force_is_optimal(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < 500; seed++) {
 		world w;
-		open_world(&w, seed, 4, 3);
+		open_instance(&w, seed, 4, 3, seed % 3 == 0);
 		try_all(&w);
 		for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++) {
 			berth_solution r;
@@ -202,7 +207,7 @@ static void milp_bounds_hold(void **state)
 	for (uint64_t seed = 0; seed < 150; seed++) {
 		world w;
 		berth_solution r;
-		open_world(&w, seed, 4, 3);
+		open_instance(&w, seed, 4, 3, seed % 3 == 0);
 		try_all(&w);
 		run_method(&w, "milp", &r);
 		double best = w.any[BERTH_LATENCY];
@@ -222,15 +227,14 @@ static void milp_bounds_hold(void **state)
 
 /* No placement and order is better than any bound, for every metric; and the stronger bounds are above the
  * fast ones often enough. */
-static void strong_bounds_hold(void **state)
+static void hold_bounds(uint64_t n_seeds, bool pooled)
 {
 	int stronger = 0, closed = 0, all = 0;
-	(void)state;
-	for (uint64_t seed = 0; seed < 3000; seed++) {
+	for (uint64_t seed = 0; seed < n_seeds; seed++) {
 		world w;
 		berth_bounds fast, b;
 		berth_err err;
-		open_world(&w, seed, seed % 50 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3);
+		open_instance(&w, seed, seed % 50 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3, pooled);
 		try_all(&w);
 		assert_ok(berth_bounds_new(&w.p, &w.tmp, &fast, &err), &err);
 		b = fast;
@@ -251,9 +255,21 @@ static void strong_bounds_hold(void **state)
 		close_world(&w);
 	}
 	print_message("%d instances, %d closed, %d stronger\n", all, closed, stronger);
-	assert_true(all > 1000);
+	assert_true(all > (int)n_seeds / 3);
 	assert_true(closed > all / 2);
-	assert_true(stronger > 20);
+	assert_true(stronger > (int)n_seeds / 150);
+}
+
+static void strong_bounds_hold(void **state)
+{
+	(void)state;
+	hold_bounds(3000, false);
+}
+
+static void strong_bounds_hold_with_pools(void **state)
+{
+	(void)state;
+	hold_bounds(1500, true);
 }
 
 static void strong_bounds_survive_failing_allocations(void **state)
@@ -296,6 +312,7 @@ int main(void)
 		cmocka_unit_test(groups_prove_nothing),
 		cmocka_unit_test(milp_bounds_hold),
 		cmocka_unit_test(strong_bounds_hold),
+		cmocka_unit_test(strong_bounds_hold_with_pools),
 		cmocka_unit_test(strong_bounds_survive_failing_allocations),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
