@@ -35,10 +35,10 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 			return berth_fail(err, BERTH_EINVAL,
 			                  "show: option --graph is for placements, but %s is a graph",
 			                  a->input);
-		if (!a->op || !a->placement)
+		if (!a->placement || (!a->op && (a->dot || a->out || a->coarsen || a->times.n)))
 			return show_graph(c, a, err);
 		a->graph = a->input;
-		return show_placed_op(c, a, err);
+		return a->op ? show_placed_op(c, a, err) : show_placed_graph(c, a, err);
 	case BERTH_INPUT_SYSTEM:
 		BERTH_TRY(check_plain(c, a, "a system", err));
 		return show_system(c, a, err);
@@ -61,19 +61,20 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE",
-		 "a placement of the graph: for --op, colours for --dot (needs --on)"},
+	         "a placement of the graph: what stands where; colours for --dot (needs --on), times for "
+	         "--op"},
 		{"op", 0, CLI_TEXT, &a.op, "NAME",
-		 "one operator: its neighbours; of a placement when and why it runs there"},
+	         "one operator: its neighbours; of a placement when and why it runs there"},
 		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH",
-		 "the graph of a placement, for --op (default: the zoo model it names)"},
+	         "the graph of a placement, for --op (default: the zoo model it names)"},
 		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M",
-		 "group the operators of a graph into at most M, if possible"},
+	         "group the operators of a graph into at most M, if possible"},
 		{"grouper", 0, CLI_TEXT, &a.grouper, "G",
-		 "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
+	         "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
 		{"times", 0, CLI_MANY, &a.times, "[DEVICE=]PROFILE",
-		 "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
+	         "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL,
-		 "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
+	         "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
 		CLI_INPUT(c),
 		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},

@@ -19,6 +19,8 @@ berth_status show_policy(cli *c, const show_args *a, berth_err *err);
 /* The operator a->op of the placement a->placement of the graph a->graph on the system a->on. The last two
  * go by the names in the file where they are NULL. */
 berth_status show_placed_op(cli *c, const show_args *a, berth_err *err);
+/* The same placement: what stands where. */
+berth_status show_placed_graph(cli *c, const show_args *a, berth_err *err);
 berth_status show_placement(cli *c, const show_args *a, berth_err *err);
 
 #endif

@@ -1,13 +1,10 @@
 /* One operator of a placement: when it ran, what it waited for, whether it is critical, and what every other
  * device would cost. */
 #include "explain_op.h"
-#include "file.h"
-#include "load.h"
-#include "graph_load.h"
-#include "placement.h"
 #include "print.h"
 #include "report.h"
 #include "show.h"
+#include "show_placed.h"
 #include "text.h"
 
 #include <math.h>
@@ -17,92 +14,24 @@
 enum { WIDTH = 80, MOST_NAMES = 3 };
 
 typedef struct view {
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-	berth_placement placement;
-	berth_timeline t;
-	berth_objective objective;
+	show_placed x;
 	berth_op_story story;
 } view;
-
-/* ---- loading ---- */
-
-/* "zoo:NAME" or "system:NAME" of what the placement file says under key; NULL: it says nothing. */
-static const char *said(cli *c, const cJSON *doc, const char *key, const char *prefix)
-{
-	const cJSON *at = cJSON_GetObjectItemCaseSensitive(doc, key),
-		    *name = cJSON_GetObjectItemCaseSensitive(at, "name");
-	return cJSON_IsString(name) ? berth_arena_printf(&c->mem, "%s:%s", prefix, name->valuestring) : NULL;
-}
-
-static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, view *v, berth_err *err)
-{
-	berth_read_options opt = {c->dim.text, c->dim.n};
-	const char *spec = a->graph ? a->graph : said(c, doc, "graph", "zoo");
-	berth_err why;
-	berth_status st =
-		spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, NULL, &why)
-		     : BERTH_EINVAL;
-	if (st == BERTH_OK || st == BERTH_ENOMEM || (a->graph && spec))
-		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
-	return berth_fail(err, BERTH_EINVAL,
-	                  "show: --op of a placement needs its graph, which is no model of the zoo: give "
-	                  "--graph GRAPH");
-}
-
-static berth_status load_system(cli *c, const show_args *a, const cJSON *doc, view *v, berth_err *err)
-{
-	const char *spec = a->on ? a->on : said(c, doc, "system", "system");
-	berth_err why;
-	berth_status st = spec ? cli_system_load(c, spec, &v->g, &v->s, &why) : BERTH_EINVAL;
-	if (st == BERTH_OK || st == BERTH_ENOMEM || a->on)
-		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
-	return berth_fail(
-		err, BERTH_EINVAL,
-		"show: --op of a placement needs its system, which is no built-in one: give --on SYSTEM");
-}
-
-static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
-{
-	char *data;
-	const char *warning = NULL;
-	size_t size;
-	cJSON *doc;
-	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_json_parse(a->placement, data, size, &doc, err));
-	berth_status st = load_graph(c, a, doc, v, err);
-	if (st == BERTH_OK)
-		st = load_system(c, a, doc, v, err);
-	cJSON_Delete(doc);
-	BERTH_TRY(st);
-	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp,
-	                                     &v->placement, &warning, err));
-	if (warning)
-		BERTH_TRY(cli_warn(c, err, "%s", warning));
-	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
-	v->objective = berth_objective_of(BERTH_LATENCY);
-	if (v->placement.objective &&
-	    berth_objective_parse(v->placement.objective, &v->objective, NULL) == BERTH_OK &&
-	    berth_objective_check(&v->objective, &v->p, NULL) != BERTH_OK)
-		v->objective = berth_objective_of(BERTH_LATENCY);
-	return berth_timeline_new(&v->p, v->placement.op_dev, v->placement.order, &c->mem, &v->t, err);
-}
 
 static berth_status tell(cli *c, const show_args *a, view *v, berth_err *err)
 {
 	char hint[96];
-	int32_t op = berth_graph_find(&v->g, a->op);
+	int32_t op = berth_graph_find(&v->x.g, a->op);
 	if (op < 0)
-		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->g.name,
+		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->x.g.name,
 		                  a->op,
-		                  berth_text_suggest(hint, sizeof hint, a->op, v->g.op_name, v->g.n_ops));
-	if (!v->t.r.runs)
+		                  berth_text_suggest(hint, sizeof hint, a->op, v->x.g.op_name, v->x.g.n_ops));
+	if (!v->x.t.r.runs)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,
 			"%s: an operator is on a device that cannot run it; 'berth simulate' tells which",
 			a->placement);
-	return berth_explain_op(&v->p, &v->t, &v->objective, op, &c->mem, &c->tmp, &v->story, err);
+	return berth_explain_op(&v->x.p, &v->x.t, &v->x.objective, op, &c->mem, &c->tmp, &v->story, err);
 }
 
 /* ---- JSON ---- */
@@ -113,18 +42,18 @@ static void put_waits(berth_json_out *w, const view *v)
 	berth_json_put_ns(w, "waited_for_device_s", s->start_ns - s->ready_ns);
 	berth_json_open(w, "device_was_busy_with", '[');
 	for (int32_t i = 0; i < s->n_before; i++)
-		berth_json_put_string(w, NULL, v->g.op_name[s->before_op[i]]);
+		berth_json_put_string(w, NULL, v->x.g.op_name[s->before_op[i]]);
 	berth_json_close(w, ']');
 	berth_json_open(w, "inputs", '[');
 	for (int32_t i = 0; i < s->n_inputs; i++) {
 		const berth_op_input *in = &s->input[i];
-		int32_t from = v->g.tensor_producer[in->tensor];
+		int32_t from = v->x.g.tensor_producer[in->tensor];
 		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "from", v->g.op_name[from]);
-		if (v->g.tensor_name[in->tensor])
-			berth_json_put_string(w, "tensor", v->g.tensor_name[in->tensor]);
-		berth_json_put_string(w, "device", v->s.dev_name[v->t.op_dev[from]]);
-		berth_json_put_int(w, "bytes", v->g.tensor_bytes[in->tensor]);
+		berth_json_put_string(w, "from", v->x.g.op_name[from]);
+		if (v->x.g.tensor_name[in->tensor])
+			berth_json_put_string(w, "tensor", v->x.g.tensor_name[in->tensor]);
+		berth_json_put_string(w, "device", v->x.s.dev_name[v->x.t.op_dev[from]]);
+		berth_json_put_int(w, "bytes", v->x.g.tensor_bytes[in->tensor]);
 		berth_json_put_ns(w, "produced_s", in->produced_ns);
 		berth_json_put_ns(w, "queued_s", in->queued_ns);
 		berth_json_put_ns(w, "moving_s", in->moving_ns);
@@ -139,10 +68,10 @@ static void put_choices(berth_json_out *w, const view *v)
 {
 	const berth_op_story *s = &v->story;
 	berth_json_open(w, "devices", '[');
-	for (int32_t d = 0; d < v->s.n_devs; d++) {
+	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
 		const berth_op_choice *x = &s->choice[d];
 		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", v->s.dev_name[d]);
+		berth_json_put_string(w, "name", v->x.s.dev_name[d]);
 		berth_json_put_number(w, "time_s", x->time_ns < 0 ? NAN : (double)x->time_ns / 1e9);
 		berth_json_put_number(w, "latency_s", x->latency_ns < 0 ? NAN : (double)x->latency_ns / 1e9);
 		berth_json_put_number(w, "value", x->value);
@@ -157,14 +86,14 @@ static void put_choices(berth_json_out *w, const view *v)
 static berth_status print_json(cli *c, const view *v, berth_err *err)
 {
 	const berth_op_story *s = &v->story;
-	int32_t type = v->g.op_type[s->op];
+	int32_t type = v->x.g.op_type[s->op];
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "op", v->g.op_name[s->op]);
-	berth_json_put_string(&w, "type", type >= 0 ? v->g.type_name[type] : NULL);
-	berth_json_put_string(&w, "device", v->s.dev_name[s->dev]);
-	berth_json_put_string(&w, "objective", berth_objective_name(&v->objective));
+	berth_json_put_string(&w, "op", v->x.g.op_name[s->op]);
+	berth_json_put_string(&w, "type", type >= 0 ? v->x.g.type_name[type] : NULL);
+	berth_json_put_string(&w, "device", v->x.s.dev_name[s->dev]);
+	berth_json_put_string(&w, "objective", berth_objective_name(&v->x.objective));
 	berth_json_put_ns(&w, "ready_s", s->ready_ns);
 	berth_json_put_ns(&w, "start_s", s->start_ns);
 	berth_json_put_ns(&w, "end_s", s->end_ns);
@@ -172,7 +101,7 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	berth_json_put_bool(&w, "critical", s->slack_ns == 0);
 	put_waits(&w, v);
 	put_choices(&w, v);
-	berth_json_put_string(&w, "best_other", s->best_dev >= 0 ? v->s.dev_name[s->best_dev] : NULL);
+	berth_json_put_string(&w, "best_other", s->best_dev >= 0 ? v->x.s.dev_name[s->best_dev] : NULL);
 	berth_json_put_string(&w, "binds", s->binds);
 	return cli_end_json(c, &w, err);
 }
@@ -215,10 +144,11 @@ static void print_input(cli *c, const view *v)
 		return;
 	}
 	const berth_op_input *in = &s->input[s->last_input];
-	int32_t from = v->g.tensor_producer[in->tensor], dev = v->t.op_dev[from];
-	const char *text = berth_arena_printf(
-		&c->mem, "ready at %s: its last input comes from %s on %s, made at %s",
-		seconds(c, s->ready_ns), v->g.op_name[from], v->s.dev_name[dev], seconds(c, in->produced_ns));
+	int32_t from = v->x.g.tensor_producer[in->tensor], dev = v->x.t.op_dev[from];
+	const char *text =
+		berth_arena_printf(&c->mem, "ready at %s: its last input comes from %s on %s, made at %s",
+	                           seconds(c, s->ready_ns), v->x.g.op_name[from], v->x.s.dev_name[dev],
+	                           seconds(c, in->produced_ns));
 	if (text && dev != s->dev)
 		text = berth_arena_printf(&c->mem, "%s, %s waiting for links and %s on its way", text,
 		                          seconds(c, in->queued_ns), seconds(c, in->moving_ns));
@@ -231,10 +161,10 @@ static void print_wait(cli *c, const view *v)
 	if (s->start_ns == s->ready_ns)
 		return;
 	const char *text = berth_arena_printf(&c->mem, "then waited %s for %s",
-	                                      seconds(c, s->start_ns - s->ready_ns), v->s.dev_name[s->dev]);
+	                                      seconds(c, s->start_ns - s->ready_ns), v->x.s.dev_name[s->dev]);
 	for (int32_t i = 0; text && i < s->n_before && i < MOST_NAMES; i++)
 		text = berth_arena_printf(&c->mem, "%s%s %s", text, i ? "," : ", busy with",
-		                          v->g.op_name[s->before_op[i]]);
+		                          v->x.g.op_name[s->before_op[i]]);
 	if (text && s->n_before > MOST_NAMES)
 		text = berth_arena_printf(&c->mem, "%s and %d more", text, s->n_before - MOST_NAMES);
 	if (text && !s->n_before)
@@ -245,7 +175,7 @@ static void print_wait(cli *c, const view *v)
 static berth_status print_choices(cli *c, const view *v, berth_err *err)
 {
 	const berth_op_story *s = &v->story;
-	bool plain = berth_objective_is(&v->objective, BERTH_LATENCY);
+	bool plain = berth_objective_is(&v->x.objective, BERTH_LATENCY);
 	double now = s->choice[s->dev].value;
 	char buf[32];
 	cli_table t;
@@ -254,11 +184,11 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	cli_table_head(&t, "device|operator");
 	cli_cell(&t, plain ? "latency" : "objective");
 	cli_cell(&t, "change");
-	for (int32_t d = 0; d < v->s.n_devs; d++) {
+	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
 		const berth_op_choice *x = &s->choice[d];
-		cli_cell(&t, "%.30s", v->s.dev_name[d]);
+		cli_cell(&t, "%s", v->x.s.dev_name[d]);
 		cli_cell(&t, "%s", x->time_ns < 0 ? "-" : berth_text_seconds(buf, (double)x->time_ns / 1e9));
-		cli_cell(&t, "%s", isnan(x->value) ? "-" : cli_value(buf, &v->objective, x->value));
+		cli_cell(&t, "%s", isnan(x->value) ? "-" : cli_value(buf, &v->x.objective, x->value));
 		if (d == s->dev)
 			cli_cell(&t, "here");
 		else if (isnan(x->value))
@@ -281,22 +211,22 @@ static void print_verdict(cli *c, const view *v)
 	if (s->best_dev < 0 || !(s->choice[s->best_dev].value < s->choice[s->dev].value))
 		text = "no other device would be better";
 	else if (s->binds)
-		text = berth_arena_printf(&c->mem, "%s would be better, but: %s", v->s.dev_name[s->best_dev],
-		                          s->binds);
+		text = berth_arena_printf(&c->mem, "%s would be better, but: %s",
+		                          v->x.s.dev_name[s->best_dev], s->binds);
 	else
 		text = berth_arena_printf(&c->mem, "%s would be better, and nothing keeps it from there",
-		                          v->s.dev_name[s->best_dev]);
+		                          v->x.s.dev_name[s->best_dev]);
 	print_wrapped(text ? text : "");
 }
 
 static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
 	const berth_op_story *s = &v->story;
-	int32_t type = v->g.op_type[s->op];
+	int32_t type = v->x.g.op_type[s->op];
 	const char *head = berth_arena_printf(
-		&c->mem, "%s%s%s%s on %s: starts at %s, ends at %s", v->g.op_name[s->op],
-		type >= 0 ? " (" : "", type >= 0 ? v->g.type_name[type] : "", type >= 0 ? ")" : "",
-		v->s.dev_name[s->dev], seconds(c, s->start_ns), seconds(c, s->end_ns));
+		&c->mem, "%s%s%s%s on %s: starts at %s, ends at %s", v->x.g.op_name[s->op],
+		type >= 0 ? " (" : "", type >= 0 ? v->x.g.type_name[type] : "", type >= 0 ? ")" : "",
+		v->x.s.dev_name[s->dev], seconds(c, s->start_ns), seconds(c, s->end_ns));
 	if (!head)
 		return berth_nomem(err);
 	print_wrapped(head);
@@ -319,7 +249,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 berth_status show_placed_op(cli *c, const show_args *a, berth_err *err)
 {
 	view v = {0};
-	BERTH_TRY(load(c, a, &v, err));
+	BERTH_TRY(show_placed_load(c, a, &v.x, err));
 	BERTH_TRY(tell(c, a, &v, err));
 	if (c->json)
 		return print_json(c, &v, err);
