@@ -12,18 +12,18 @@ enum { MAX_SNAPSHOTS = 64, MANY_OPS = 20000, SNAPSHOTS_OF_MANY = 16, MAX_COMPARE
 typedef struct snapshot {
 	int64_t now;
 	uint64_t instant;
-	int32_t n_ended, n_moves, n_heap, n_live, n_ready;
+	int32_t n_ended, n_moves, n_heap, n_pieces, n_live, n_ready;
 	int32_t *op_waits;     /* [n_ops] */
 	device *dev;           /* [n_devs] */
 	channel *chan;         /* [n_channels] */
-	int64_t *chan_ns;      /* [n_channels] */
-	int64_t *link_bytes;   /* [n_links] */
+	int64_t *sums;         /* [n_sums] of the simulator */
 
 	/* where memory is tracked */
 	int64_t *mem_bytes, *peak_bytes; /* [n_devs] */
+	int64_t *pool_peak_bytes; /* [n_pools] */
 	int32_t *tensor_holds; /* [n_tensors] */
 	int32_t *in_move;      /* [n_edges] */
-	size_t store;          /* into the store: its events, live transfers, ready keys */
+	size_t store;          /* into the store: its events, pieces in pools, live transfers, ready keys */
 } snapshot;
 
 typedef struct live_move {
@@ -44,8 +44,7 @@ struct berth_incremental {
 	int64_t *base_end_ns;     /* [n_ops] */
 	int64_t *tail_ns;         /* [n_ops] least time from an operator's start to the end of the run */
 	int64_t *base_time_ns;    /* [n_devs] */
-	int64_t *base_chan_ns;    /* [n_channels] */
-	int64_t *base_link_bytes; /* [n_links] */
+	int64_t *base_sums;       /* [n_sums] */
 	int32_t *base_ops;        /* [n_devs] */
 	int64_t base_latency_ns;
 	bool follows_memory;      /* its run did */
@@ -59,8 +58,7 @@ struct berth_incremental {
 
 	int32_t *moved, n_moved; /* [n_ops] operators that differ from the base */
 	int64_t *more_bytes;     /* [n_devs] parameters and state beyond the base's */
-	int64_t *kept_ns;        /* [n_channels] scratch */
-	int64_t *kept_bytes;     /* [n_links] scratch */
+	int64_t *kept_sums;      /* [n_sums] scratch */
 	int64_t rounds, skipped;
 };
 
@@ -71,7 +69,7 @@ static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_
 {
 	const berth_problem *p = n->p;
 	size_t count = (size_t)n->max_snaps, ops = (size_t)p->n_ops, devs = (size_t)p->n_devs,
-	       chans = (size_t)p->s->n_channels, links = (size_t)p->s->n_links;
+	       chans = (size_t)p->s->n_channels, sums = n->sim->n_sums, pools = (size_t)p->n_pools;
 	size_t tensors = p->memory_free ? 0 : (size_t)p->g->n_tensors,
 	       edges = p->memory_free ? 0 : (size_t)p->g->n_edges;
 	snapshot all;
@@ -79,20 +77,20 @@ static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_
 	BERTH_TRY(BERTH_NEW(mem, all.op_waits, count * ops, err));
 	BERTH_TRY(BERTH_NEW(mem, all.dev, count * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, all.chan, count * chans, err));
-	BERTH_TRY(BERTH_NEW(mem, all.chan_ns, count * chans, err));
-	BERTH_TRY(BERTH_NEW(mem, all.link_bytes, count * links, err));
+	BERTH_TRY(BERTH_NEW(mem, all.sums, count * sums, err));
 	BERTH_TRY(BERTH_NEW(mem, all.mem_bytes, count * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, all.peak_bytes, count * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, all.pool_peak_bytes, count * pools, err));
 	BERTH_TRY(BERTH_NEW(mem, all.tensor_holds, count * tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, all.in_move, count * edges, err));
 	for (size_t i = 0; i < count; i++)
 		n->snap[i] = (snapshot){.op_waits = all.op_waits + i * ops,
 		                        .dev = all.dev + i * devs,
 		                        .chan = all.chan + i * chans,
-		                        .chan_ns = all.chan_ns + i * chans,
-		                        .link_bytes = all.link_bytes + i * links,
+		                        .sums = all.sums + i * sums,
 		                        .mem_bytes = all.mem_bytes + i * devs,
 		                        .peak_bytes = all.peak_bytes + i * devs,
+		                        .pool_peak_bytes = all.pool_peak_bytes + i * pools,
 		                        .tensor_holds = all.tensor_holds + i * tensors,
 		                        .in_move = all.in_move + i * edges};
 	return BERTH_OK;
@@ -110,10 +108,8 @@ static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *
 	BERTH_TRY(BERTH_NEW(mem, n->base_ops, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, n->more_bytes, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, n->ever_bytes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, n->kept_ns, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, n->kept_bytes, p->s->n_links, err));
-	BERTH_TRY(BERTH_NEW(mem, n->base_link_bytes, p->s->n_links, err));
-	return BERTH_NEW(mem, n->base_chan_ns, p->s->n_channels, err);
+	BERTH_TRY(BERTH_NEW(mem, n->kept_sums, n->sim->n_sums, err));
+	return BERTH_NEW(mem, n->base_sums, n->sim->n_sums, err);
 }
 
 berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, berth_incremental **out,
@@ -169,8 +165,8 @@ static void get(void *to, const unsigned char **from, size_t bytes)
 
 static size_t stored_bytes(const snapshot *k)
 {
-	return (size_t)k->n_heap * sizeof(event) + (size_t)k->n_live * sizeof(live_move) +
-	       (size_t)k->n_ready * sizeof(uint64_t);
+	return (size_t)k->n_heap * sizeof(event) + (size_t)k->n_pieces * sizeof(pool_piece) +
+	       (size_t)k->n_live * sizeof(live_move) + (size_t)k->n_ready * sizeof(uint64_t);
 }
 
 /* The variable part; false where the store has no room. */
@@ -178,6 +174,7 @@ static bool store_lists(berth_incremental *n, snapshot *k)
 {
 	const berth_sim *s = n->sim;
 	k->n_live = k->n_ready = 0;
+	k->n_pieces = s->share ? s->share->n_pieces : 0;
 	for (int32_t i = 0; i < s->n_moves; i++)
 		k->n_live += is_live(s, &s->moves[i]);
 	for (int32_t d = 0; d < n->p->n_devs; d++)
@@ -187,6 +184,8 @@ static bool store_lists(berth_incremental *n, snapshot *k)
 	unsigned char *to = n->store + n->store_used;
 	k->store = n->store_used;
 	put(&to, s->heap, (size_t)k->n_heap * sizeof *s->heap);
+	if (s->share)
+		put(&to, s->share->piece, (size_t)k->n_pieces * sizeof *s->share->piece);
 	for (int32_t i = 0; i < s->n_moves; i++)
 		if (is_live(s, &s->moves[i])) {
 			live_move m = {i, s->moves[i]};
@@ -218,11 +217,11 @@ static bool take(berth_incremental *n, snapshot *k)
 	copy(k->op_waits, s->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
 	copy(k->dev, s->dev, (size_t)p->n_devs, sizeof *k->dev);
 	copy(k->chan, s->chan, (size_t)p->s->n_channels, sizeof *k->chan);
-	copy(k->chan_ns, s->chan_ns, (size_t)p->s->n_channels, sizeof *k->chan_ns);
-	copy(k->link_bytes, s->link_bytes, (size_t)p->s->n_links, sizeof *k->link_bytes);
+	copy(k->sums, s->sums, s->n_sums, sizeof *k->sums);
 	if (s->track) {
 		copy(k->mem_bytes, s->mem_bytes, (size_t)p->n_devs, sizeof *k->mem_bytes);
 		copy(k->peak_bytes, s->peak_bytes, (size_t)p->n_devs, sizeof *k->peak_bytes);
+		copy(k->pool_peak_bytes, s->pool_peak_bytes, (size_t)p->n_pools, sizeof *k->pool_peak_bytes);
 		copy(k->tensor_holds, s->tensor_holds, (size_t)p->g->n_tensors, sizeof *k->tensor_holds);
 		copy(k->in_move, s->in_move, (size_t)p->g->n_edges, sizeof *k->in_move);
 	}
@@ -260,6 +259,21 @@ static void restore_devices(berth_incremental *n, const snapshot *k, const unsig
 	}
 }
 
+static const event *events_of(const berth_incremental *n, const snapshot *k)
+{
+	return (const event *)(const void *)(n->store + k->store);
+}
+
+static const pool_piece *pieces_of(const berth_incremental *n, const snapshot *k)
+{
+	return (const pool_piece *)(const void *)(events_of(n, k) + k->n_heap);
+}
+
+static const live_move *live_of(const berth_incremental *n, const snapshot *k)
+{
+	return (const live_move *)(const void *)(pieces_of(n, k) + k->n_pieces);
+}
+
 /* Put the simulator into the state of k, but for memory, under op_dev. op_dev differs from the base by the
  * moved operators. */
 static void restore_state(berth_incremental *n, const snapshot *k, const int32_t *op_dev)
@@ -277,15 +291,26 @@ static void restore_state(berth_incremental *n, const snapshot *k, const int32_t
 	s->n_pending = s->n_dirty_dev = s->n_dirty_chan = 0;
 	copy(s->op_waits, k->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
 	copy(s->chan, k->chan, (size_t)p->s->n_channels, sizeof *k->chan);
-	copy(s->chan_ns, k->chan_ns, (size_t)p->s->n_channels, sizeof *k->chan_ns);
-	copy(s->link_bytes, k->link_bytes, (size_t)p->s->n_links, sizeof *k->link_bytes);
+	copy(s->sums, k->sums, s->n_sums, sizeof *k->sums);
 	get(s->heap, &from, (size_t)k->n_heap * sizeof *s->heap);
+	if (s->share)
+		pool_share_set(s->share, pieces_of(n, k), k->n_pieces);
+	from += (size_t)k->n_pieces * sizeof(pool_piece);
 	for (int32_t i = 0; i < k->n_live; i++) {
 		live_move m;
 		get(&m, &from, sizeof m);
 		s->moves[m.id] = m.move;
 	}
 	restore_devices(n, k, from, op_dev);
+}
+
+/* Bytes of parameters and state beyond the base's, of all members of a pool. */
+static int64_t more_in_pool(const berth_incremental *n, int32_t pool)
+{
+	int64_t bytes = 0;
+	for (int32_t d = 0; d < n->p->n_devs; d++)
+		bytes += n->p->s->dev_pool[d] == pool ? n->more_bytes[d] : 0;
+	return bytes;
 }
 
 /* The same with memory, for a run to begin there. */
@@ -307,6 +332,8 @@ static void restore(berth_incremental *n, const snapshot *k, const int32_t *op_d
 		s->mem_bytes[d] = k->mem_bytes[d] + n->more_bytes[d];
 		s->peak_bytes[d] = k->peak_bytes[d] + n->more_bytes[d];
 	}
+	for (int32_t i = 0; i < p->n_pools; i++)
+		s->pool_peak_bytes[i] = k->pool_peak_bytes[i] + more_in_pool(n, i);
 }
 
 /* ---- what differs ---- */
@@ -389,8 +416,8 @@ static void count_ever(berth_incremental *n)
 	}
 }
 
-/* Bytes that moving op can bring to any device, at most: its own, its inputs, and what it makes once for each
- * consumer. */
+/* Bytes that moving op can bring to all devices together, at most: its own, its inputs, and what it makes
+ * once for each consumer. */
 static int64_t bytes_of(const berth_incremental *n, int32_t op)
 {
 	const berth_graph *g = n->p->g;
@@ -401,6 +428,14 @@ static int64_t bytes_of(const berth_incremental *n, int32_t op)
 		bytes += g->param_bytes[g->op_param[k]];
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		bytes += g->tensor_bytes[t] * (g->tensor_use_off[t + 1] - g->tensor_use_off[t]);
+	return bytes;
+}
+
+static int64_t ever_in_pool(const berth_incremental *n, int32_t pool)
+{
+	int64_t bytes = 0;
+	for (int32_t d = 0; d < n->p->n_devs; d++)
+		bytes += n->p->s->dev_pool[d] == pool ? n->ever_bytes[d] : 0;
 	return bytes;
 }
 
@@ -415,6 +450,8 @@ static bool sure_to_fit(const berth_incremental *n)
 		more += bytes_of(n, n->moved[i]);
 	for (int32_t d = 0; d < n->p->n_devs; d++)
 		sure &= n->p->dev_limit_bytes[d] < 0 || n->ever_bytes[d] + more <= n->p->dev_limit_bytes[d];
+	for (int32_t i = 0; i < n->p->n_pools; i++)
+		sure &= n->p->s->pool_bytes[i] < 0 || ever_in_pool(n, i) + more <= n->p->s->pool_bytes[i];
 	return sure;
 }
 
@@ -453,21 +490,56 @@ static int32_t last_before(const berth_incremental *n, int64_t time)
 
 /* ---- going on as the base did ---- */
 
-/* Is what ends then the same in both? A run numbers its transfers as they come. */
-static bool same_event(const berth_incremental *n, const snapshot *k, const live_move *live, event now,
-                       event then)
+/* Is what is under way the same in both? A run numbers its transfers as they come. */
+static bool same_what(const berth_incremental *n, const snapshot *k, int32_t now, int32_t then)
 {
-	const berth_sim *s = n->sim;
-	if (now.time - s->now != then.time - k->now || (now.what < 0) != (then.what < 0))
-		return false;
-	if (now.what >= 0)
-		return now.what == then.what;
-	const transfer *a = &s->moves[~now.what];
+	const live_move *live = live_of(n, k);
+	if (now >= 0 || then >= 0)
+		return now == then;
+	const transfer *a = &n->sim->moves[~now];
 	for (int32_t i = 0; i < k->n_live; i++)
-		if (live[i].id == ~then.what)
+		if (live[i].id == ~then)
 			return a->tensor == live[i].move.tensor && a->dest == live[i].move.dest &&
 			       a->hop == live[i].move.hop;
 	return false;
+}
+
+static bool same_event(const berth_incremental *n, const snapshot *k, event now, event then)
+{
+	return now.time - n->sim->now == then.time - k->now && same_what(n, k, now.what, then.what);
+}
+
+/* Do two pieces in pools go on alike? */
+static bool same_piece(const berth_incremental *n, const snapshot *k, const pool_piece *now,
+                       const pool_piece *then)
+{
+	int64_t shift = n->sim->now - k->now;
+	return now->end_ns - then->end_ns == shift && now->since_ns - then->since_ns == shift &&
+	       now->alone_ns - then->alone_ns == shift && now->work == then->work &&
+	       now->speed == then->speed && same_what(n, k, now->what, then->what);
+}
+
+/* Is what is under way outside and inside of pools the same? */
+static bool same_events(const berth_incremental *n, const snapshot *k)
+{
+	const berth_sim *s = n->sim;
+	const event *heap = events_of(n, k);
+	const pool_piece *piece = pieces_of(n, k);
+	for (int32_t i = 0; i < s->n_heap; i++) {
+		int32_t j = 0;
+		while (j < k->n_heap && !same_event(n, k, s->heap[i], heap[j]))
+			j++;
+		if (j == k->n_heap)
+			return false;
+	}
+	for (int32_t i = 0; i < k->n_pieces; i++) {
+		int32_t j = 0;
+		while (j < k->n_pieces && !same_piece(n, k, &s->share->piece[i], &piece[j]))
+			j++;
+		if (j == k->n_pieces)
+			return false;
+	}
+	return true;
 }
 
 static bool same_queue(const berth_incremental *n, const live_move *live, int32_t n_live, int32_t now,
@@ -514,22 +586,18 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 {
 	const berth_problem *p = n->p;
 	const berth_sim *s = n->sim;
-	const event *heap = (const event *)(const void *)(n->store + k->store);
-	const live_move *live = (const live_move *)(const void *)(heap + k->n_heap);
+	const live_move *live = live_of(n, k);
 	const uint64_t *ready = (const uint64_t *)(const void *)(live + k->n_live);
-	if (s->n_heap != k->n_heap || k->n_heap > MAX_COMPARED || k->n_live > MAX_COMPARED)
+	int32_t n_pieces = s->share ? s->share->n_pieces : 0;
+	if (s->n_heap != k->n_heap || n_pieces != k->n_pieces || k->n_heap + n_pieces > MAX_COMPARED ||
+	    k->n_live > MAX_COMPARED)
 		return false;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (s->dev[d].running != k->dev[d].running || s->dev[d].n_ready != k->dev[d].n_ready ||
 		    s->dev[d].n_ready > MAX_COMPARED)
 			return false;
-	for (int32_t i = 0; i < s->n_heap; i++) {
-		int32_t j = 0;
-		while (j < k->n_heap && !same_event(n, k, live, s->heap[i], heap[j]))
-			j++;
-		if (j == k->n_heap)
-			return false;
-	}
+	if (!same_events(n, k))
+		return false;
 	for (int32_t c = 0; c < p->s->n_channels; c++)
 		if (s->chan[c].busy != k->chan[c].busy ||
 		    !same_queue(n, live, k->n_live, s->chan[c].head, k->chan[c].head))
@@ -567,8 +635,7 @@ static int64_t next_difference(const berth_incremental *n, int64_t time)
 static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 {
 	const berth_graph *g = n->p->g;
-	const live_move *live =
-		(const live_move *)(const void *)(n->store + k->store + (size_t)k->n_heap * sizeof(event));
+	const live_move *live = live_of(n, k);
 	for (int32_t l = 0; l < k->n_live; l++)
 		for (int32_t i = 0; i < n->n_moved; i++)
 			for (int32_t j = g->op_in_off[n->moved[i]]; j < g->op_in_off[n->moved[i] + 1]; j++)
@@ -581,7 +648,6 @@ static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
  * the run. Returns the next snapshot that the run may meet. */
 static int32_t skip(berth_incremental *n, int32_t i)
 {
-	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
 	const snapshot *k = &n->snap[i], *to = NULL;
 	int64_t shift = s->now - k->now, next = next_difference(n, k->now);
@@ -590,26 +656,23 @@ static int32_t skip(berth_incremental *n, int32_t i)
 		return i + 1;
 	to = &n->snap[j];
 	n->skipped++;
-	for (int32_t c = 0; c < p->s->n_channels; c++)
-		s->chan_ns[c] += (j < n->n_snaps ? to->chan_ns[c] : n->base_chan_ns[c]) - k->chan_ns[c];
-	for (int32_t l = 0; l < p->s->n_links; l++)
-		s->link_bytes[l] +=
-			(j < n->n_snaps ? to->link_bytes[l] : n->base_link_bytes[l]) - k->link_bytes[l];
+	for (size_t h = 0; h < s->n_sums; h++)
+		s->sums[h] += (j < n->n_snaps ? to->sums[h] : n->base_sums[h]) - k->sums[h];
 	if (j == n->n_snaps) {
 		s->now = n->base_latency_ns + shift;
 		s->n_heap = 0;
+		if (s->share)
+			pool_share_reset(s->share);
 		return j;
 	}
-	for (int32_t c = 0; c < p->s->n_channels; c++)
-		n->kept_ns[c] = s->chan_ns[c];
-	for (int32_t l = 0; l < p->s->n_links; l++)
-		n->kept_bytes[l] = s->link_bytes[l];
+	copy(n->kept_sums, s->sums, s->n_sums, sizeof *s->sums);
 	restore_state(n, to, s->op_dev);
-	copy(s->chan_ns, n->kept_ns, (size_t)p->s->n_channels, sizeof *s->chan_ns);
-	copy(s->link_bytes, n->kept_bytes, (size_t)p->s->n_links, sizeof *s->link_bytes);
+	copy(s->sums, n->kept_sums, s->n_sums, sizeof *s->sums);
 	s->now += shift;
 	for (int32_t h = 0; h < s->n_heap; h++)
 		s->heap[h].time += shift;
+	if (s->share)
+		pool_share_shift(s->share, shift);
 	return j + 1;
 }
 
@@ -637,8 +700,8 @@ static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_s
 	berth_sim *s = n->sim;
 	int32_t started = 0;
 	s->limit_ns = limit_ns;
-	while (s->n_heap) {
-		if (s->over || s->heap[0].time > limit_ns)
+	while (!sim_is_over(s)) {
+		if (s->over || sim_next_ns(s) > limit_ns)
 			return false;
 		sim_advance(s, true);
 		n->rounds++;
@@ -650,7 +713,7 @@ static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_s
 				return false;
 		if (started == n->n_moved)
 			s->tail_ns = n->tail_ns;
-		if (s->track || !s->n_heap || s->heap[0].time == s->now)
+		if (s->track || sim_is_over(s) || sim_next_ns(s) == s->now)
 			continue;
 		while (next < n->n_snaps && n->snap[next].n_ended < s->n_ended)
 			next++;
@@ -741,8 +804,8 @@ static void record(berth_incremental *n)
 	berth_sim *s = n->sim;
 	int32_t step = p->n_ops / n->max_snaps + 1;
 	int32_t due = n->n_snaps ? n->snap[n->n_snaps - 1].n_ended + step : 0;
-	for (; s->n_heap; n->rounds++) {
-		if (s->n_ended >= due && s->heap[0].time > s->now && n->n_snaps < n->max_snaps) {
+	for (; !sim_is_over(s); n->rounds++) {
+		if (s->n_ended >= due && sim_next_ns(s) > s->now && n->n_snaps < n->max_snaps) {
 			snapshot *k = &n->snap[n->n_snaps];
 			if (take(n, k)) {
 				n->store_used += stored_bytes(k);
@@ -766,6 +829,9 @@ static void resume(berth_incremental *n, int32_t i, const int32_t *op_dev)
 			n->snap[k].mem_bytes[d] += n->more_bytes[d];
 			n->snap[k].peak_bytes[d] += n->more_bytes[d];
 		}
+	for (int32_t k = 0; k <= i && n->follows_memory; k++)
+		for (int32_t q = 0; q < p->n_pools; q++)
+			n->snap[k].pool_peak_bytes[q] += more_in_pool(n, q);
 	for (int32_t k = 0; k < n->n_moved; k++) {
 		int32_t op = n->moved[k];
 		n->base_ops[n->base_dev[op]]--;
@@ -810,8 +876,7 @@ static void keep_base(berth_incremental *n)
 	const berth_sim *s = n->sim;
 	copy(n->base_end_ns, s->end_ns, (size_t)p->n_ops, sizeof *s->end_ns);
 	copy(n->base_time_ns, s->dev_time_ns, (size_t)p->n_devs, sizeof *s->dev_time_ns);
-	copy(n->base_chan_ns, s->chan_ns, (size_t)p->s->n_channels, sizeof *s->chan_ns);
-	copy(n->base_link_bytes, s->link_bytes, (size_t)p->s->n_links, sizeof *s->link_bytes);
+	copy(n->base_sums, s->sums, s->n_sums, sizeof *s->sums);
 	n->base_latency_ns = s->now;
 	for (int32_t k = p->n_ops - 1; k >= 0; k--)
 		n->tail_ns[p->g->topo_op[k]] = tail_of(n, p->g->topo_op[k], n->base_dev);

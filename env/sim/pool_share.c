@@ -54,7 +54,8 @@ static void count(pool_share *q, const pool_piece *x, int32_t by)
 void pool_share_start(pool_share *q, int32_t what, double demand, const int32_t pool[2], int64_t time_ns,
                       int64_t now)
 {
-	pool_piece x = {demand, (double)time_ns, 1, now, now + time_ns, what, {pool[0], pool[1]}};
+	int64_t end = now + time_ns;
+	pool_piece x = {demand, (double)time_ns, 1, now, end, end, what, {pool[0], pool[1]}};
 	int32_t i = q->n_pieces++;
 	assert(i < q->cap);
 	for (; i > 0 && q->piece[i - 1].demand > demand; i--)
@@ -63,7 +64,7 @@ void pool_share_start(pool_share *q, int32_t what, double demand, const int32_t 
 	count(q, &x, 1);
 }
 
-bool pool_share_end(pool_share *q, int64_t now, int32_t *what)
+bool pool_share_end(pool_share *q, int64_t now, int32_t *what, int64_t *slow_ns)
 {
 	int32_t i = 0;
 	if (q->next_ns != now)
@@ -73,6 +74,7 @@ bool pool_share_end(pool_share *q, int64_t now, int32_t *what)
 	if (i == q->n_pieces)
 		return false;
 	*what = q->piece[i].what;
+	*slow_ns = now - q->piece[i].alone_ns;
 	count(q, &q->piece[i], -1);
 	q->n_pieces--;
 	memmove(&q->piece[i], &q->piece[i + 1], (size_t)(q->n_pieces - i) * sizeof *q->piece);
@@ -151,4 +153,14 @@ void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n)
 	q->any_changed = false;
 	for (int32_t pool = 0; pool < q->p->n_pools; pool++)
 		q->level[pool] = level_of(q, pool);
+}
+
+void pool_share_shift(pool_share *q, int64_t by_ns)
+{
+	for (int32_t i = 0; i < q->n_pieces; i++) {
+		q->piece[i].since_ns += by_ns;
+		q->piece[i].end_ns += by_ns;
+		q->piece[i].alone_ns += by_ns;
+	}
+	q->next_ns += q->n_pieces ? by_ns : 0;
 }

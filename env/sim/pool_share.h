@@ -15,7 +15,8 @@ typedef struct pool_piece {
 	double work;   /* ns at full speed that were left at since_ns */
 	double speed;  /* since then, (0, 1] */
 	int64_t since_ns, end_ns;
-	int32_t what;    /* as in an event of the simulator */
+	int64_t alone_ns; /* its end, had it not been slowed */
+	int32_t what;     /* as in an event of the simulator */
 	int32_t pool[2]; /* -1: none */
 } pool_piece;
 
@@ -41,11 +42,14 @@ void pool_share_reset(pool_share *q);
 void pool_share_start(pool_share *q, int32_t what, double demand, const int32_t pool[2], int64_t time_ns,
                       int64_t now);
 
-/* Does a piece end now? Then it goes, and *what tells which. */
-bool pool_share_end(pool_share *q, int64_t now, int32_t *what);
+/* Does a piece end now? Then it goes; *what tells which, *slow_ns by how much it took longer than alone. */
+bool pool_share_end(pool_share *q, int64_t now, int32_t *what, int64_t *slow_ns);
 
 /* Speeds and ends after all ends and starts of a round. O(pieces * pools that changed). */
 void pool_share_settle(pool_share *q, int64_t now);
+
+/* The same state by that much later. */
+void pool_share_shift(pool_share *q, int64_t by_ns);
 
 /* The pieces are these n [<= cap], between two rounds. */
 void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n);

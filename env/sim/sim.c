@@ -52,11 +52,14 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 		BERTH_TRY(BERTH_NEW(mem, s->hop_place, berth_sim_max_hops(s->p), err));
 		BERTH_TRY(BERTH_NEW(mem, s->tensor_place, g->n_tensors, err));
 	}
-	BERTH_TRY(BERTH_NEW(mem, s->link_bytes, s->p->s->n_links, err));
-	BERTH_TRY(BERTH_NEW(mem, s->pool_ns, s->p->n_pools, err));
 	BERTH_TRY(BERTH_NEW(mem, s->pool_peak_bytes, s->p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dev_slow_ns, devs, err));
-	return BERTH_NEW(mem, s->chan_ns, chans, err);
+	s->n_sums = chans + (size_t)s->p->s->n_links + (size_t)s->p->n_pools + devs;
+	BERTH_TRY(BERTH_NEW(mem, s->sums, s->n_sums, err));
+	s->chan_ns = s->sums;
+	s->link_bytes = s->chan_ns + chans;
+	s->pool_ns = s->link_bytes + s->p->s->n_links;
+	s->dev_slow_ns = s->pool_ns + s->p->n_pools;
+	return BERTH_OK;
 }
 
 berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim **out, berth_err *err)
@@ -316,8 +319,6 @@ static void end_op(berth_sim *s, int32_t op)
 	const berth_graph *g = s->p->g;
 	int32_t d = s->op_dev[op];
 	s->end_ns[op] = s->now;
-	if (s->share)
-		s->dev_slow_ns[d] += s->now - s->start_ns[op] - berth_op_time(s->p, op, d);
 	s->n_ended++;
 	s->dev[d].running--;
 	touch_dev(s, d);
@@ -587,22 +588,17 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	s->over = false;
 	s->n_moves = s->n_pending = s->n_heap = s->n_dirty_dev = s->n_dirty_chan = 0;
 	s->n_hops = 0;
-	if (p->s->n_links)
-		memset(s->link_bytes, 0, (size_t)p->s->n_links * sizeof *s->link_bytes);
+	memset(s->sums, 0, s->n_sums * sizeof *s->sums);
 	if (ops)
 		memcpy(s->op_waits, s->op_n_in, ops * sizeof *s->op_waits);
 	memset(s->dev, 0, devs * sizeof *s->dev);
 	memset(s->dev_time_ns, 0, devs * sizeof *s->dev_time_ns);
 	memset(s->mem_bytes, 0, devs * sizeof *s->mem_bytes);
-	for (int32_t c = 0; c < p->s->n_channels; c++) {
+	for (int32_t c = 0; c < p->s->n_channels; c++)
 		s->chan[c] = (channel){.head = -1, .tail = -1};
-		s->chan_ns[c] = 0;
-	}
 	if (s->share) {
 		pool_share_reset(s->share);
-		memset(s->pool_ns, 0, (size_t)p->n_pools * sizeof *s->pool_ns);
 		memset(s->pool_peak_bytes, 0, (size_t)p->n_pools * sizeof *s->pool_peak_bytes);
-		memset(s->dev_slow_ns, 0, devs * sizeof *s->dev_slow_ns);
 	}
 	bool runs = true;
 	for (size_t op = 0; op < ops; op++) {
@@ -629,6 +625,17 @@ static void end(berth_sim *s, int32_t what)
 		end_hop(s, ~what);
 }
 
+static void end_in_pools(berth_sim *s)
+{
+	int32_t what;
+	int64_t slow_ns;
+	while (pool_share_end(s->share, s->now, &what, &slow_ns)) {
+		if (what >= 0)
+			s->dev_slow_ns[s->op_dev[what]] += slow_ns;
+		end(s, what);
+	}
+}
+
 void sim_advance(berth_sim *s, bool once)
 {
 	do {
@@ -637,8 +644,8 @@ void sim_advance(berth_sim *s, bool once)
 		s->now = next;
 		while (s->n_heap && s->heap[0].time == next)
 			end(s, event_pop(s));
-		for (int32_t what; s->share && pool_share_end(s->share, next, &what);)
-			end(s, what);
+		if (s->share)
+			end_in_pools(s);
 		start_phase(s);
 	} while (!sim_is_over(s) && !once);
 }

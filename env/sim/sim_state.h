@@ -82,13 +82,18 @@ struct berth_sim {
 	int32_t *start_seq, n_starts; /* [n_ops] */
 	int64_t *start_ns, *end_ns;   /* [n_ops] */
 	int64_t *dev_time_ns, *mem_bytes, *peak_bytes; /* [n_devs] */
-	int64_t *chan_ns;             /* [n_channels] */
-	int64_t *link_bytes;          /* [n_links] carried so far */
 
 	/* memory pools; share is NULL where there are none */
 	pool_share *share;
-	int64_t *pool_ns, *pool_peak_bytes; /* [n_pools] load so far, memory of all members */
-	int64_t *dev_slow_ns; /* [n_devs] by how much its operators took longer than alone, so far */
+	int64_t *pool_peak_bytes; /* [n_pools] of all members */
+
+	/* what has added up so far, one block */
+	int64_t *sums; /* [n_sums] */
+	size_t n_sums;
+	int64_t *chan_ns;     /* [n_channels] */
+	int64_t *link_bytes;  /* [n_links] carried */
+	int64_t *pool_ns;     /* [n_pools] load */
+	int64_t *dev_slow_ns; /* [n_devs] by how much its operators took longer than alone */
 
 	/* Give up when an operator starts from which the run must go on past the limit. tail_ns [n_ops] is
 	 * the least time from an operator's start to the end of the run; NULL: never give up. */

@@ -50,7 +50,7 @@ static void open_instance(world *w, uint64_t seed)
 	berth_err err;
 	instance in;
 	memset(w, 0, sizeof *w);
-	instance_make(seed, 40, 5, &in);
+	(seed % 3 == 1 ? instance_make_pooled : instance_make)(seed, 40, 5, &in);
 	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
 	          &err);
 	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
