@@ -1,6 +1,7 @@
 /* JSON in and out; see json.h. */
 #include "json.h"
 
+#include "json_check.h"
 #include "text.h"
 
 #include <math.h>
@@ -77,6 +78,8 @@ berth_status berth_json_parse(const char *file, const char *text, size_t size, c
 		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty; expected a JSON object",
 		                  file);
 	cJSON *doc = cJSON_ParseWithLengthOpts(text, size, &end, 0);
+	if (!doc && berth_json_is(text, size))
+		return berth_nomem(err);
 	if (!doc)
 		return syntax_error(file, text, end, text + size, "JSON syntax error", err);
 	if (!only_space(end, text + size)) {

@@ -2,6 +2,8 @@
  * the pieces by cJSON. */
 #include "json_slices.h"
 
+#include "json_check.h"
+
 #include <string.h>
 
 static const char *skip_space(const char *p, const char *end)
@@ -50,17 +52,19 @@ static const char *skip_value(const char *p, const char *end)
 	return NULL;
 }
 
-/* p[end - p] as one value with nothing behind it; NULL where it is none. */
-static cJSON *parse_piece(const char *p, const char *end)
+/* p[end - p] as one value with nothing behind it. */
+static berth_status parse_piece(const char *p, const char *end, cJSON **out)
 {
 	const char *stop = p;
 	if (!berth_json_tree_within(p, (size_t)(end - p), BERTH_JSON_MOST_PIECE))
-		return NULL;
+		return BERTH_EFORMAT;
 	cJSON *item = cJSON_ParseWithLengthOpts(p, (size_t)(end - p), &stop, 0);
-	if (item && skip_space(stop, end) == end)
-		return item;
+	if (item && skip_space(stop, end) == end) {
+		*out = item;
+		return BERTH_OK;
+	}
 	cJSON_Delete(item);
-	return NULL;
+	return !item && berth_json_is(p, (size_t)(end - p)) ? BERTH_ENOMEM : BERTH_EFORMAT;
 }
 
 static berth_json_slice *slice_named(berth_json_slice *slice, int32_t n, const char *key, size_t len)
@@ -72,67 +76,71 @@ static berth_json_slice *slice_named(berth_json_slice *slice, int32_t n, const c
 }
 
 /* A member of the document, key and value; *p moves behind it. */
-static bool split_member(const char **p, const char *end, berth_json_slice *slice, int32_t n, cJSON *rest)
+static berth_status split_member(const char **p, const char *end, berth_json_slice *slice, int32_t n,
+                                 cJSON *rest)
 {
 	char key[32];
 	const char *name = *p + 1, *value;
 	if (*p == end || **p != '"' || !(*p = skip_string(*p, end)))
-		return false;
+		return BERTH_EFORMAT;
 	size_t len = (size_t)(*p - 1 - name);
 	if (len >= sizeof key || memchr(name, '\\', len))
-		return false;
+		return BERTH_EFORMAT;
 	memcpy(key, name, len);
 	key[len] = '\0';
 	*p = skip_space(*p, end);
 	if (*p == end || **p != ':')
-		return false;
+		return BERTH_EFORMAT;
 	value = skip_space(*p + 1, end);
 	*p = skip_value(value, end);
 	if (!*p)
-		return false;
+		return BERTH_EFORMAT;
 	berth_json_slice *s = slice_named(slice, n, key, len);
-	cJSON *item = s ? cJSON_CreateArray() : parse_piece(value, *p);
-	if (s && (s->at || value == *p || *value != '[' || (*p)[-1] != ']')) {
-		cJSON_Delete(item);
-		return false;
-	}
+	cJSON *item;
 	if (s) {
+		if (s->at || value == *p || *value != '[' || (*p)[-1] != ']')
+			return BERTH_EFORMAT;
+		item = cJSON_CreateArray();
 		s->at = value + 1;
 		s->end = *p - 1;
+	} else {
+		BERTH_TRY(parse_piece(value, *p, &item));
 	}
 	if (item && cJSON_AddItemToObject(rest, key, item))
-		return true;
+		return BERTH_OK;
 	cJSON_Delete(item);
-	return false;
+	return BERTH_ENOMEM;
 }
 
-static bool split_members(const char *p, const char *end, berth_json_slice *slice, int32_t n, cJSON *rest)
+static berth_status split_members(const char *p, const char *end, berth_json_slice *slice, int32_t n,
+                                  cJSON *rest)
 {
 	enum { MOST_MEMBERS = 1000 };
 	int32_t members = 0;
 	p = skip_space(p, end);
 	if (p == end || *p != '{')
-		return false;
+		return BERTH_EFORMAT;
 	do {
 		p = skip_space(p + 1, end);
-		if (++members > MOST_MEMBERS || !split_member(&p, end, slice, n, rest))
-			return false;
+		if (++members > MOST_MEMBERS)
+			return BERTH_EFORMAT;
+		BERTH_TRY(split_member(&p, end, slice, n, rest));
 		p = skip_space(p, end);
 	} while (p < end && *p == ',');
-	return p < end && *p == '}' && skip_space(p + 1, end) == end;
+	return p < end && *p == '}' && skip_space(p + 1, end) == end ? BERTH_OK : BERTH_EFORMAT;
 }
 
-bool berth_json_split(const char *text, size_t size, berth_json_slice *slice, int32_t n, cJSON **rest)
+berth_status berth_json_split(const char *text, size_t size, berth_json_slice *slice, int32_t n, cJSON **rest)
 {
 	cJSON *doc = cJSON_CreateObject();
 	for (int32_t i = 0; i < n; i++)
 		slice[i].at = slice[i].end = NULL;
-	if (doc && split_members(text, text + size, slice, n, doc)) {
+	berth_status st = doc ? split_members(text, text + size, slice, n, doc) : BERTH_ENOMEM;
+	if (st == BERTH_OK)
 		*rest = doc;
-		return true;
-	}
-	cJSON_Delete(doc);
-	return false;
+	else
+		cJSON_Delete(doc);
+	return st;
 }
 
 berth_status berth_json_too_large(const char *file, const char *text, size_t size, const char *at,
@@ -151,21 +159,22 @@ berth_status berth_json_too_large(const char *file, const char *text, size_t siz
 	                  file, line, offset - start + 1, BERTH_JSON_MOST_PIECE / 1000000, size);
 }
 
-bool berth_json_next(berth_json_slice *slice, cJSON **item)
+berth_status berth_json_next(berth_json_slice *slice, cJSON **item)
 {
 	*item = NULL;
 	const char *p = slice->at ? skip_space(slice->at, slice->end) : slice->end, *end = slice->end;
 	if (p == end)
-		return true;
+		return BERTH_OK;
 	const char *stop = *p == '{' ? skip_value(p, end) : NULL;
-	if (!stop || !(*item = parse_piece(p, stop)))
-		return false;
+	if (!stop)
+		return BERTH_EFORMAT;
+	BERTH_TRY(parse_piece(p, stop, item));
 	p = skip_space(stop, end);
 	if (p == end || (*p == ',' && skip_space(p + 1, end) != end)) {
 		slice->at = p == end ? end : p + 1;
-		return true;
+		return BERTH_OK;
 	}
 	cJSON_Delete(*item);
 	*item = NULL;
-	return false;
+	return BERTH_EFORMAT;
 }

@@ -12,9 +12,10 @@ typedef struct berth_json_slice {
 } berth_json_slice;
 
 /* Split text[size], which is UTF-8 without NUL: *rest = the document with empty arrays in place of those of
- * slice [n], whose insides are set. rest is freed by cJSON_Delete. False if the form is another or memory
- * runs out. */
-bool berth_json_split(const char *text, size_t size, berth_json_slice *slice, int32_t n, cJSON **rest);
+ * slice [n], whose insides are set. rest is freed by cJSON_Delete. Fails without a message: BERTH_EFORMAT
+ * (the form is another), BERTH_ENOMEM. */
+berth_status berth_json_split(const char *text, size_t size, berth_json_slice *slice, int32_t n,
+                              cJSON **rest);
 
 /* What a reader of files may take that splits: 4 bytes of memory a byte, and 16 MB; an element 8 MB. */
 #define BERTH_JSON_MOST(size) (4 * (size) + 16000000)
@@ -25,8 +26,8 @@ enum { BERTH_JSON_MOST_PIECE = 8000000 };
 berth_status berth_json_too_large(const char *file, const char *text, size_t size, const char *at,
                                   berth_err *err);
 
-/* The next element, an object, freed by cJSON_Delete; *item = NULL at the end. False where the text is no
- * such array. */
-bool berth_json_next(berth_json_slice *slice, cJSON **item);
+/* The next element, an object, freed by cJSON_Delete; *item = NULL at the end. Fails without a message:
+ * BERTH_EFORMAT (the text is no such array), BERTH_ENOMEM. */
+berth_status berth_json_next(berth_json_slice *slice, cJSON **item);
 
 #endif

@@ -120,15 +120,15 @@ static berth_status read_slice(const berth_json *list, berth_json_slice *slice, 
 {
 	cJSON *element;
 	int32_t i = 0;
-	while (berth_json_next(slice, &element)) {
-		if (!element)
-			return BERTH_OK;
+	for (;;) {
+		berth_status next = berth_json_next(slice, &element);
+		if (next != BERTH_OK || !element)
+			return next; /* no array of objects: slice tells where */
 		berth_json item = berth_json_at(list, element, i++);
 		berth_status st = read(&item, b, err);
 		cJSON_Delete(element);
 		BERTH_TRY(st);
 	}
-	return BERTH_EFORMAT; /* no array of objects; slice tells where */
 }
 
 /* Each element of the array key by read: from its text if the document was split, else from the tree. */
@@ -167,11 +167,12 @@ static berth_status parse_slices(const char *file, const char *text, size_t size
 	berth_json_slice slice[] = {{.key = "ops"}, {.key = "params"}, {.key = "edges"}};
 	cJSON *rest;
 	*err = (berth_err){0};
-	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) ||
-	    !berth_json_split(text, size, slice, 3, &rest))
-		return berth_json_too_large(file, text, size, NULL, err);
+	bool plain = !memchr(text, '\0', size) && berth_text_is_utf8(text, size);
+	berth_status st = plain ? berth_json_split(text, size, slice, 3, &rest) : BERTH_EFORMAT;
+	if (st != BERTH_OK)
+		return st == BERTH_EFORMAT ? berth_json_too_large(file, text, size, NULL, err) : st;
 	berth_json at = {rest, file, NULL, NULL, 0};
-	berth_status st = read_graph(&at, slice, mem, tmp, out, err);
+	st = read_graph(&at, slice, mem, tmp, out, err);
 	cJSON_Delete(rest);
 	for (size_t i = 0; st == BERTH_EFORMAT && !*err->msg && i < 3; i++)
 		if (slice[i].at && slice[i].at != slice[i].end)

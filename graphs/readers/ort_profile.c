@@ -136,7 +136,10 @@ static berth_status read_events(reading *r, const char *text, size_t size, berth
 	berth_json_slice events = {.key = "", .at = text + start + 1, .end = text + end - 1};
 	for (;; r->n_events++) {
 		cJSON *item;
-		if (!berth_json_next(&events, &item))
+		berth_status next = berth_json_next(&events, &item);
+		if (next == BERTH_ENOMEM)
+			return berth_nomem(err);
+		if (next != BERTH_OK)
 			return not_an_array(r, text, size, events.at, err);
 		if (!item)
 			return BERTH_OK;
