@@ -71,6 +71,11 @@ typedef struct berth_graph {
 
 	int32_t *topo_op;              /* [n_ops] Kahn's order, lowest operator index first */
 	int32_t *op_topo;              /* [n_ops] its inverse */
+
+	/* Blocks in program order (granularity.h): at most max_cuts of the borders between neighbours lie
+	 * between different devices. No file states them. */
+	int32_t n_blocks, max_cuts;
+	int32_t *op_block;             /* [n_ops] 0 .. n_blocks-1; NULL: any number of borders */
 } berth_graph;
 
 /* ---- building ---- */

@@ -2,12 +2,17 @@
 #include "method.h"
 
 #include "repair.h"
+#include "stages.h"
+
+enum { START_EVALUATIONS = 1000 }; /* of stages, where cuts are limited */
 
 /* A search that was stopped makes no further evaluation, so that the same run with the number that it
  * reached as its budget gives the same answer. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	if (m->searches && s->p->max_cuts >= 0)
+		BERTH_TRY(berth_stages_offer(s, NULL, START_EVALUATIONS, tmp, err));
 	berth_status st = m->run(s, tmp, err);
 	berth_arena_reset(tmp, mark);
 	if (st != BERTH_OK || berth_score_feasible(s->best) ||

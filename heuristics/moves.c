@@ -141,11 +141,33 @@ static void exchange(berth_moves *m, int32_t a, int32_t b, int32_t *op_dev)
 	put(m, b, x, op_dev);
 }
 
+/* A border between stages, by some blocks to either side: those take the device behind it. */
+static int32_t move_border(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev)
+{
+	const berth_problem *p = m->p;
+	int32_t at = 1 + below(rng, p->n_chain), size = draw_size(largest, rng);
+	bool back = berth_rng_next(rng) & 1;
+	while (at < p->n_chain && berth_coloc_dev(p, p->chain_coloc[at], op_dev) ==
+	                                  berth_coloc_dev(p, p->chain_coloc[at - 1], op_dev))
+		at++;
+	if (at >= p->n_chain)
+		return 0;
+	int32_t dev = berth_coloc_dev(p, p->chain_coloc[back ? at : at - 1], op_dev);
+	for (int32_t i = 0; i < size; i++) {
+		int32_t k = back ? at - 1 - i : at + i;
+		if (k >= 0 && k < p->n_chain)
+			put(m, p->chain_coloc[k], dev, op_dev);
+	}
+	return m->n_moved;
+}
+
 static int32_t draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev)
 {
 	m->n_moved = 0;
 	if (m->p->n_colocs == 0)
 		return 0;
+	if (m->p->max_cuts >= 0 && (berth_rng_next(rng) & 1))
+		return move_border(m, largest, rng, op_dev);
 	int32_t coloc = below(rng, m->p->n_colocs), kind = below(rng, 16);
 	if (kind < 2) {
 		exchange(m, coloc, below(rng, m->p->n_colocs), op_dev);

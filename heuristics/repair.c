@@ -1,4 +1,4 @@
-/* Repair. First separation and contiguity (constraints.h).
+/* Repair. First cuts (stages.h), which may be all, then separation and contiguity (constraints.h).
  *
  * Then memory: what a device, or a memory pool, holds too much is taken off it, latest operators first, to
  * the devices with the most memory left. Each step moves about as many bytes as the simulated peak is too
@@ -13,6 +13,7 @@
 #include "constraints_mend.h"
 #include "improve.h"
 #include "partial.h"
+#include "stages.h"
 
 #include <string.h>
 
@@ -200,6 +201,10 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 {
 	const berth_problem *p = s->p;
 	bool kept = true;
+	if (p->max_cuts >= 0)
+		BERTH_TRY(berth_stages_offer(s, op_dev, MAX_SEARCH, tmp, err));
+	if (p->max_cuts >= 0 && berth_score_feasible(s->best))
+		return BERTH_OK;
 	if (p->coupled)
 		BERTH_TRY(berth_constraints_mend(p, op_dev, &kept, tmp, err));
 	if (!p->memory_free)

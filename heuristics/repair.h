@@ -4,7 +4,8 @@
 
 #include "search.h"
 
-/* Mend separation and contiguity (berth_constraints_mend). Then move colocation groups off the devices whose
+/* Where cuts are limited, offer stages (berth_stages_offer), which ends it if they are feasible. Mend
+ * separation and contiguity (berth_constraints_mend). Then move colocation groups off the devices whose
  * peak exceeds their memory, latest operators first, to those with the most memory left, until it fits or
  * nothing helps. At most 66 evaluations, which are counted but not limited by the budget. Where a rule or a
  * limit is broken still, local search makes up to 256 more, within the budget. op_dev in and out; the best

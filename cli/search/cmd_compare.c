@@ -1,5 +1,6 @@
 /* berth compare: methods side by side on graphs and systems. */
 #include "budget.h"
+#include "cli_granularity.h"
 #include "compare.h"
 #include "compare_fidelity.h"
 #include "compare_print.h"
@@ -15,6 +16,7 @@ typedef struct args {
 	const char *format, *table, *against;
 	int64_t seeds;
 	cli_budget budget;
+	cli_granularity granularity;
 	cli_compare_format output;
 	cli_fidelity fidelity;
 } args;
@@ -143,7 +145,7 @@ static int32_t n_systems(const args *a)
 	return a->on.n ? a->on.n : 1;
 }
 
-static berth_status fill_block(cli *c, const cli_budget *budget, const char *graph, const char *system,
+static berth_status fill_block(cli *c, const args *a, const char *graph, const char *system,
                                int32_t n_seeds, state *s, berth_err *err)
 {
 	berth_graph g;
@@ -153,8 +155,9 @@ static berth_status fill_block(cli *c, const cli_budget *budget, const char *gra
 	cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	berth_compare_cfg cfg = {s->method, s->r.n_methods, n_seeds, s->search, told, s};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
+	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(cli_budget_bounds(budget, &p, &c->tmp, &bounds, err));
+	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
 	b->graph = g.name;
 	b->system = y.name;
@@ -170,7 +173,7 @@ static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 	s->of = c->n_args * n_systems(a) * s->r.n_methods * n_seeds;
 	for (int32_t i = 0; i < c->n_args; i++)
 		for (int32_t k = 0; k < n_systems(a); k++)
-			BERTH_TRY(fill_block(c, &a->budget, c->args[i], a->on.n ? a->on.text[k] : NULL,
+			BERTH_TRY(fill_block(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL,
 			                     n_seeds, s, err));
 	return BERTH_OK;
 }
@@ -201,7 +204,7 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.seeds = 1, .budget = cli_budget_default()};
+	args a = {.seeds = 1, .budget = cli_budget_default(), .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
@@ -213,6 +216,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		 "rows (default of csv), instances, methods (default else: both)"},
 		{"against", 0, CLI_TEXT, &a.against, "M",
 		 "count wins and losses against M (default: berth, else single)"},
+		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		CLI_FIDELITY(&a.fidelity),
 		CLI_RULES(c),

@@ -1,8 +1,10 @@
 /* berth place: load, bound, run the method, check, write, report. */
 #include "budget.h"
+#include "cli_granularity.h"
 #include "file.h"
 #include "graph_load.h"
 #include "place_pareto.h"
+#include "place_price.h"
 #include "solve.h"
 #include "print.h"
 #include "progress.h"
@@ -20,11 +22,13 @@ typedef struct args {
 	const char *on, *method, *out;
 	place_pareto_args pareto;
 	cli_budget budget;
+	cli_granularity granularity;
 } args;
 
 typedef struct state {
 	const berth_method *method;
-	berth_graph g;
+	berth_graph whole; /* as it was read */
+	berth_graph g;     /* with the rules of --granularity and --max-cuts */
 	berth_graph_parts parts; /* where several models share the machine */
 	berth_system s;
 	berth_problem p;
@@ -33,6 +37,7 @@ typedef struct state {
 	berth_timeline t;
 	berth_verdict v;
 	report_infeasible infeasible; /* where something is broken */
+	place_price price;
 	double single; /* value of the best single device; NAN: not feasible */
 } state;
 
@@ -40,7 +45,9 @@ typedef struct state {
 
 static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
+	BERTH_TRY(cli_models_load(c, a->on, &s->whole, &s->s, &s->parts, err));
+	s->g = s->whole;
+	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	return cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err);
 }
@@ -78,6 +85,8 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 	cli_progress_end(&progress);
 	if (st == BERTH_OK && !c->json && !c->quiet)
 		st = reference(c, &cfg, s, err);
+	if (st == BERTH_OK && (c->json || !c->quiet))
+		st = place_price_find(c, &a->granularity, &s->whole, &s->r, &cfg, &s->price, err);
 	cli_budget_close(&cfg);
 	return st;
 }
@@ -98,7 +107,11 @@ static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *
 static berth_status write_out(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_placement placement;
-	BERTH_TRY(berth_solution_placement(&s->r, &c->mem, &c->tmp, &placement, err));
+	berth_problem whole = s->p; /* whose digest goes into the file */
+	berth_solution r = s->r;
+	whole.g = &s->whole;
+	r.p = &whole;
+	BERTH_TRY(berth_solution_placement(&r, &c->mem, &c->tmp, &placement, err));
 	return berth_placement_write(&placement, &s->g, &s->s, a->out, &c->tmp, err);
 }
 
@@ -121,7 +134,7 @@ static void put_placement(berth_json_out *w, const state *s)
 	berth_json_flat(w, false);
 }
 
-static berth_status print_json(cli *c, const state *s, berth_err *err)
+static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
 {
 	const berth_solution *r = &s->r;
 	berth_json_out w;
@@ -139,6 +152,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	report_put_violations(&w, &s->p, &s->v.broken);
 	if (s->v.broken.n)
 		report_put_infeasible(&w, &s->p, &s->infeasible);
+	place_price_put(&w, &a->granularity, &s->price);
 	berth_json_put_int(&w, "seed", (int64_t)r->seed);
 	berth_json_put_int(&w, "evaluations", r->evaluations);
 	if (r->nodes)
@@ -189,6 +203,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 {
 	if (s->r.answered) {
 		print_head(s);
+		place_price_print(&a->granularity, &s->price, &s->r);
 		putchar('\n');
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
@@ -246,7 +261,7 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 	if (a->out && s->r.feasible)
 		BERTH_TRY(write_out(c, a, s, err));
 	if (c->json)
-		BERTH_TRY(print_json(c, s, err));
+		BERTH_TRY(print_json(c, a, s, err));
 	else if (!c->quiet && !to_stdout(a))
 		BERTH_TRY(print_text(c, a, s, err));
 	if (s->r.interrupted)
@@ -261,7 +276,9 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.pareto = {.points = 64}, .budget = cli_budget_default()};
+	args a = {.pareto = {.points = 64},
+	          .budget = cli_budget_default(),
+	          .granularity = cli_granularity_default()};
 	state s = {.single = NAN};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
@@ -270,6 +287,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O",
 		 "a front of placements for two objectives, as in latency,energy"},
 		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most (default 64)"},
+		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
 		CLI_RULES(c),

@@ -1,6 +1,7 @@
 /* berth train: a policy learned offline on many graphs and systems. */
 #include "bounds.h"
 #include "budget.h"
+#include "cli_granularity.h"
 #include "file.h"
 #include "graph_load.h"
 #include "print.h"
@@ -21,6 +22,7 @@ typedef struct args {
 	bool resume;
 	int64_t tight; /* every how many pairs; 0: none */
 	cli_budget budget;
+	cli_granularity granularity;
 } args;
 
 typedef struct state {
@@ -51,6 +53,7 @@ static berth_status load_item(cli *c, const args *a, const char *graph, const ch
 	BERTH_TRY(BERTH_NEW(&c->mem, y, 1, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
 	BERTH_TRY(cli_instance_load(c, graph, system, g, y, NULL, err));
+	BERTH_TRY(cli_granularity_apply(c, &a->granularity, g, err));
 	if (a->tight && (i + 1) % a->tight == 0)
 		BERTH_TRY(berth_system_tighten(g, &rng, y, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(g, y, &c->mem, &c->tmp, p, err));
@@ -279,11 +282,12 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.budget = cli_budget_default()};
+	args a = {.budget = cli_budget_default(), .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
 		CLI_OBJECTIVE(&a.budget),
+		CLI_GRANULARITY(&a.granularity),
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
 	         "sequential (default): operator by operator along a schedule; or one-shot"},
 		{"tight", 0, CLI_COUNT, &a.tight, "K",

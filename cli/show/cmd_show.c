@@ -21,6 +21,7 @@ static berth_status check_plain(const cli *c, const show_args *a, const char *wh
 	if (a->grouper) return fail_option(a, "grouper", what, err);
 	if (a->training) return fail_option(a, "training", what, err);
 	if (a->times.n) return fail_option(a, "times", what, err);
+	if (a->blocks.name) return fail_option(a, "granularity", what, err);
 	return BERTH_OK;
 }
 
@@ -57,7 +58,7 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	show_args a = {0};
+	show_args a = {.blocks = cli_granularity_default()};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE",
@@ -71,6 +72,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "group the operators of a graph into at most M, if possible"},
 		{"grouper", 0, CLI_TEXT, &a.grouper, "G",
 	         "how: heavy-edge (default), chain, modularity, fusion, by-score, auto (measured on --on)"},
+		{"granularity", 0, CLI_TEXT, &a.blocks.name, "G",
+	         "the blocks of a graph instead of its types: block, layer, op, or a file of blocks"},
 		{"times", 0, CLI_MANY, &a.times, "[DEVICE=]PROFILE",
 	         "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL,

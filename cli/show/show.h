@@ -3,6 +3,7 @@
 #define BERTH_CLI_SHOW_H
 
 #include "cli.h"
+#include "cli_granularity.h"
 #include "options.h"
 
 typedef struct show_args {
@@ -11,6 +12,7 @@ typedef struct show_args {
 	int64_t coarsen;                              /* 0: not given */
 	bool training;
 	cli_texts times;
+	cli_granularity blocks; /* the blocks of a graph are shown where its name is not NULL */
 } show_args;
 
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);

@@ -10,6 +10,7 @@
 #include "print.h"
 #include "problem.h"
 #include "show.h"
+#include "show_blocks.h"
 #include "show_critical.h"
 #include "show_types.h"
 #include "stats.h"
@@ -537,6 +538,8 @@ berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 		BERTH_TRY(write_dot(c, a, &v, err));
 	if (a->op)
 		return print_op(c, &v, a->op, err);
+	if (a->blocks.name)
+		return show_blocks(c, &a->blocks, &v.g, err);
 	if (c->json)
 		return print_json(c, &v, err);
 	return c->quiet || to_stdout(a->out) || to_stdout(a->dot) ? BERTH_OK : print_text(c, &v, err);

@@ -1,6 +1,7 @@
 /* berth simulate: what a given placement costs. */
 #include "bounds.h"
 #include "budget.h"
+#include "cli_granularity.h"
 #include "exporters.h"
 #include "file.h"
 #include "graph_load.h"
@@ -20,6 +21,7 @@ typedef struct args {
 	const char *on, *placement, *trace, *method, *what_if;
 	cli_texts set, each;
 	cli_budget budget;
+	cli_granularity granularity;
 } args;
 
 typedef struct state {
@@ -140,6 +142,7 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
 	BERTH_TRY(read_placement(c, a, s, err));
+	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err));
@@ -245,7 +248,7 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.budget = cli_budget_default()};
+	args a = {.budget = cli_budget_default(), .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
@@ -260,6 +263,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"what-if", 0, CLI_TEXT, &a.what_if, "FILE", "the same, a line of the file a row"},
 		{"method", 0, CLI_TEXT, &a.method, "M",
 	         "method that solves changed machines anew (default anneal)"},
+		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		CLI_RULES(c),
 		CLI_INPUT(c),

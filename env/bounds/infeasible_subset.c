@@ -72,6 +72,8 @@ static berth_status list_rules(finder *f)
 		if (p->s->dev_contiguous[d])
 			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1}));
 	}
+	if (p->max_cuts >= 0)
+		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_CUTS, -1, -1, -1, -1}));
 	for (int32_t i = 0; i < p->g->n_seps; i++)
 		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1}));
 	for (int32_t i = 0; i < p->g->n_coloc_names; i++)
@@ -125,6 +127,7 @@ static void drop(const berth_rule *r, berth_graph *g, berth_system *s)
 	case BERTH_VIOLATION_COLOCATION: drop_group(g->op_coloc_name, g->n_ops, r->group); return;
 	case BERTH_VIOLATION_SEPARATION: drop_group(g->op_sep, g->n_ops, r->group); return;
 	case BERTH_VIOLATION_CONTIGUITY: s->dev_contiguous[r->dev] = false; return;
+	case BERTH_VIOLATION_CUTS: g->op_block = NULL; return;
 	case BERTH_VIOLATION_MEMORY: s->dev_memory_bytes[r->dev] = -1; return;
 	default: return;
 	}
@@ -289,11 +292,41 @@ static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int
 	return lacks;
 }
 
+/* Stages are one more than cuts. Do the devices with the most memory, as many as there may be stages, have
+ * too little together for what stays? */
+static bool lacks_stages(const berth_problem *q)
+{
+	const berth_graph *g = q->g;
+	int64_t need = 0, room = 0, last = INT64_MAX;
+	int32_t from = q->n_devs;
+	if (q->max_cuts < 0 || q->max_cuts + 1 >= q->n_devs)
+		return false;
+	for (int32_t op = 0; op < q->n_ops; op++)
+		need += kept_bytes(q, op);
+	for (int32_t i = 0; i < g->n_params; i++)
+		need += g->param_bytes[i];
+	for (int32_t k = 0; k <= q->max_cuts; k++) { /* devices by falling memory, equal ones by index */
+		int32_t best = -1;
+		for (int32_t d = 0; d < q->n_devs; d++) {
+			int64_t here = q->dev_limit_bytes[d];
+			bool left = here < last || (here == last && d > from);
+			if (here < 0)
+				return false;
+			if (left && (best < 0 || here > q->dev_limit_bytes[best]))
+				best = d;
+		}
+		last = q->dev_limit_bytes[best];
+		from = best;
+		room += last;
+	}
+	return need > room;
+}
+
 static berth_status memory_lacks(const berth_problem *q, int32_t dev, int64_t *least, bool *out,
                                  berth_arena *tmp, berth_err *err)
 {
 	int64_t *mask_bytes;
-	*out = lacks_room(q, dev, least);
+	*out = lacks_room(q, dev, least) || (dev < 0 && lacks_stages(q));
 	if (q->n_devs > MOST_SUBSETS_DEVS)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(tmp, mask_bytes, (size_t)1 << q->n_devs, err));
@@ -446,6 +479,10 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 		            : NULL;
 	case BERTH_VIOLATION_CONTIGUITY:
 		return berth_arena_printf(mem, "the operators on '%s' are contiguous", dev);
+	case BERTH_VIOLATION_CUTS:
+		return berth_arena_printf(mem, "at most %d border%s between blocks %s", p->max_cuts,
+		                          p->max_cuts == 1 ? "" : "s",
+		                          p->max_cuts == 1 ? "is a cut" : "are cuts");
 	case BERTH_VIOLATION_MEMORY:
 		return berth_arena_printf(mem, "'%s' has %lld bytes of memory", dev,
 		                          (long long)p->dev_limit_bytes[r->dev]);

@@ -15,7 +15,7 @@
 /* One rule of a problem. */
 typedef struct berth_rule {
 	/* CANNOT_RUN and PIN of op; FORBID of op and dev; COLOCATION and SEPARATION of a group; CONTIGUITY
-	 * and MEMORY of dev; LIMIT of a metric. */
+	 * and MEMORY of dev; CUTS; LIMIT of a metric. */
 	berth_violation_kind kind;
 	int32_t op, dev, group; /* -1: none */
 	int metric;             /* -1: none */

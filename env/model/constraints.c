@@ -3,6 +3,7 @@
 
 #include "contiguity.h"
 #include "csr.h"
+#include "cuts.h"
 #include "text.h"
 
 #include <math.h>
@@ -109,7 +110,8 @@ berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth
 	BERTH_TRY(legal_devices(p, mem, err));
 	BERTH_TRY(device_rules(p, mem, err));
 	BERTH_TRY(BERTH_NEW(tmp, sep_ops, g->n_seps, err));
-	p->coupled = p->n_pieces > 0;
+	BERTH_TRY(berth_cuts_compile(p, mem, tmp, err));
+	p->coupled = p->n_pieces > 0 || p->max_cuts >= 0;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		if (g->op_sep[op] >= 0)
 			p->coupled |= ++sep_ops[g->op_sep[op]] > 1;
@@ -147,12 +149,25 @@ static int64_t separation_broken(const berth_problem *p, const int32_t *op_dev, 
 	return broken;
 }
 
-int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch)
+int64_t berth_groups_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch)
 {
 	if (!p->coupled)
 		return 0;
 	return separation_broken(p, op_dev, scratch) +
 	       (p->n_pieces ? contiguity_broken(p, op_dev, NULL, scratch) : 0);
+}
+
+int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch)
+{
+	return berth_groups_broken(p, op_dev, scratch) + berth_cuts_above(p, op_dev);
+}
+
+const char *berth_constraints_joining(const berth_problem *p)
+{
+	bool joined = p->n_pieces > 0 || p->g->n_seps > 0;
+	return p->max_cuts < 0 ? "separation and contiguity"
+	       : joined        ? "separation, contiguity and cuts"
+	                       : "cuts";
 }
 
 void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,

@@ -4,13 +4,15 @@
  *   separate        Operators of one group stand on different devices.
  *   contiguous      A device's operators are one piece: no path of the graph leaves the device and comes
  *                   back to it.
+ *   max_cuts        Of the borders between blocks that follow each other, at most so many lie between
+ *                   different devices (cuts.h).
  *   memory_bytes    Of a device, less its margin: dev_limit_bytes of the problem. What is held is the
  *                   simulator's to tell.
  *
  * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups. A method keeps
- * them by moving colocation groups among legal devices. Separation and contiguity join colocation groups.
- * They are counted by a score (berth_eval), so that searches prefer placements that keep them. Where a
- * method's answer breaks them, it is mended (constraints_mend.h). */
+ * them by moving colocation groups among legal devices. Separation, contiguity and cuts join colocation
+ * groups. They are counted by a score (berth_eval), so that searches prefer placements that keep them. Where
+ * a method's answer breaks them, it is mended (constraints_mend.h). */
 #ifndef BERTH_CONSTRAINTS_H
 #define BERTH_CONSTRAINTS_H
 
@@ -33,10 +35,16 @@ size_t berth_constraints_scratch(const berth_problem *p);
 /* How often op_dev breaks separation and contiguity; 0: both are kept. Separation is broken by each operator
  * beyond the first of its group on a device, contiguity by each operator at which a path re-enters its
  * device. scratch [berth_constraints_scratch]. O(ops + edges) where p->coupled, else 0 at once. */
+int64_t berth_groups_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch);
+
+/* The same with each cut above the limit. */
 int64_t berth_constraints_broken(const berth_problem *p, const int32_t *op_dev, uint64_t *scratch);
 
 /* The operators that break contiguity: breaks [n_ops] is set to 1 or 0. As above. */
 void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,
                                  uint64_t *scratch);
+
+/* The names of the rules that join groups in p, for messages: "separation and contiguity". */
+const char *berth_constraints_joining(const berth_problem *p);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "constraints.h"
 #include "contiguity.h"
+#include "cuts.h"
 
 #include <string.h>
 
@@ -154,10 +155,10 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(solve(p, NULL, false, PROOF_STEPS, op_dev, &found, tmp, err));
-	*infeasible = found == 0;
+	*infeasible = found == 0 || berth_cuts_least(p) > p->max_cuts;
 	if (found != 0 && p->n_pieces) {
 		BERTH_TRY(solve(p, NULL, true, piece_steps(p), op_dev, &found, tmp, err));
-		*infeasible = found == 0;
+		*infeasible |= found == 0;
 	}
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
@@ -220,7 +221,7 @@ static bool pass(mender *m, bool backwards)
 			put(m, coloc, choose(m, &t, op));
 		contiguity_settle(&t, op, m->op_dev[op]);
 	}
-	return berth_constraints_broken(p, m->op_dev, m->scratch) == 0;
+	return berth_groups_broken(p, m->op_dev, m->scratch) == 0;
 }
 
 /* All colocation groups on dev where they can be. op_dev keeps legal devices for the rest. */
@@ -257,7 +258,7 @@ static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, be
 	BERTH_TRY(BERTH_NEW(tmp, m.op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, m.bound, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, m.scratch, berth_constraints_scratch(p), err));
-	*kept = berth_constraints_broken(p, op_dev, m.scratch) == 0;
+	*kept = berth_groups_broken(p, op_dev, m.scratch) == 0;
 	if (*kept || !bytes)
 		return BERTH_OK;
 	memcpy(wanted, op_dev, bytes);

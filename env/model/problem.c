@@ -156,9 +156,9 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 	}
 	if (p->rules_infeasible)
 		return berth_fail(err, BERTH_EINFEASIBLE,
-		                  "no placement of '%s' on '%s' keeps its rules of separation and contiguity "
+		                  "no placement of '%s' on '%s' keeps its rules of %s "
 		                  "together with the others",
-		                  p->g->name, p->s->name);
+		                  p->g->name, p->s->name, berth_constraints_joining(p));
 	return BERTH_OK;
 }
 

@@ -29,10 +29,15 @@ typedef struct berth_problem {
 	int32_t *coloc_op;  /* operators by group, ascending */
 
 	/* the rules of constraints.h that join colocation groups */
-	bool coupled;        /* there are separation groups or contiguous devices */
+	bool coupled;        /* there are separation groups, contiguous devices or a limit of cuts */
 	bool rules_infeasible; /* proven: no placement keeps them all, memory aside */
 	int32_t n_pieces;    /* contiguous devices */
 	int32_t *dev_piece;  /* [n_devs] 0 .. n_pieces-1; -1: need not be contiguous */
+	/* Colocation groups as the blocks of the graph follow each other. Neighbours differ, and a group
+	 * whose operators are in several blocks comes several times. At most max_cuts of the borders between
+	 * neighbours lie between different devices; -1: any number, and there is no chain. */
+	int32_t max_cuts, n_chain;
+	int32_t *chain_coloc; /* [n_chain] */
 
 	int64_t *dev_limit_bytes; /* [n_devs] memory less its margin; -1: unlimited */
 

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "constraints.h"
+#include "cuts.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 const char *berth_violation_name(berth_violation_kind kind)
 {
 	static const char *const name[] = {"cannot-run", "pin",   "forbid", "colocation", "separation",
-	                                   "contiguity", "rules", "memory", "pool",       "limit"};
+	                                   "contiguity", "cuts",  "rules",  "memory",     "pool", "limit"};
 	return name[kind];
 }
 
@@ -116,6 +117,25 @@ static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t
 	return add(mem, list, v, err);
 }
 
+static berth_status check_cuts(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
+                               berth_violations *list, berth_err *err)
+{
+	berth_violation v = {.kind = BERTH_VIOLATION_CUTS,
+	                     .op = -1,
+	                     .dev = -1,
+	                     .needed = -1,
+	                     .limit = -1,
+	                     .metric = -1,
+	                     .pool = -1};
+	if (berth_cuts_above(p, op_dev) == 0)
+		return BERTH_OK;
+	bool one = berth_cuts(p, op_dev) == 1;
+	v.message = berth_arena_printf(mem, "%lld border%s between blocks %s, above the limit of %d",
+	                               (long long)berth_cuts(p, op_dev), one ? "" : "s",
+	                               one ? "is a cut" : "are cuts", p->max_cuts);
+	return add(mem, list, v, err);
+}
+
 static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
                                   berth_violations *list, berth_err *err)
 {
@@ -131,7 +151,7 @@ static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev,
 		if (reenters[op])
 			BERTH_TRY(check_contiguity(p, op, op_dev[op], mem, list, err));
 	}
-	return BERTH_OK;
+	return check_cuts(p, op_dev, mem, list, err);
 }
 
 static berth_status check_memory(const berth_problem *p, const int64_t *peak_bytes, berth_arena *mem,
@@ -313,7 +333,8 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 		                     .metric = -1,
 		                     .pool = -1};
 		v.message = berth_arena_printf(
-			mem, "no placement keeps separation and contiguity together with the other rules");
+			mem, "no placement keeps %s together with the other rules",
+			berth_constraints_joining(p));
 		BERTH_TRY(add(mem, &list, v, err));
 	}
 	*out = list;

@@ -12,7 +12,8 @@ typedef enum berth_violation_kind {
 	BERTH_VIOLATION_COLOCATION, /* the operator is apart from its colocation group */
 	BERTH_VIOLATION_SEPARATION, /* the operator is together with another of its separation group */
 	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back here */
-	BERTH_VIOLATION_RULES,      /* no placement keeps separation and contiguity with the other rules */
+	BERTH_VIOLATION_CUTS,       /* more borders between blocks are cuts than may be (cuts.h) */
+	BERTH_VIOLATION_RULES,      /* no placement keeps separation, contiguity and cuts together */
 	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory less its margin */
 	BERTH_VIOLATION_POOL,       /* the peak of a memory pool is above its bytes */
 	BERTH_VIOLATION_LIMIT       /* a metric is above the limit of the objective */
@@ -34,8 +35,8 @@ typedef struct berth_violations {
 	size_t cap;
 } berth_violations;
 
-/* "cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "rules", "memory", "pool",
- * "limit". */
+/* "cannot-run", "pin", "forbid", "colocation", "separation", "contiguity", "cuts", "rules", "memory",
+ * "pool", "limit". */
 const char *berth_violation_name(berth_violation_kind kind);
 
 typedef struct berth_verdict {

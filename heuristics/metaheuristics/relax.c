@@ -196,6 +196,7 @@ static const char *rule_text(const relaxer *r, const berth_rule *rule)
 	case BERTH_VIOLATION_FORBID: return berth_arena_printf(r->mem, "allow %s to '%s'", dev, op);
 	case BERTH_VIOLATION_COLOCATION:
 		return berth_arena_printf(r->mem, "drop colocation group '%s'", g->coloc_name[rule->group]);
+	case BERTH_VIOLATION_CUTS: return berth_arena_printf(r->mem, "any number of cuts");
 	case BERTH_VIOLATION_SEPARATION:
 		return berth_arena_printf(r->mem, "drop separation group '%s'", g->sep_name[rule->group]);
 	default: return berth_arena_printf(r->mem, "let the operators on %s be apart", dev);
@@ -220,12 +221,33 @@ static berth_status relax_rule(relaxer *r, const berth_rule *rule)
 	return found ? add_rule(r, rule) : BERTH_OK;
 }
 
+/* As few cuts more as a search finds a placement for. */
+static berth_status relax_cuts(relaxer *r, const berth_rule *rule)
+{
+	enum { MOST_MORE = 16 };
+	bool found = false;
+	int32_t most = r->p->n_chain - 1, cuts = r->p->max_cuts;
+	for (int32_t more = 1; more <= MOST_MORE && cuts < most && !found; more++) {
+		berth_graph g = *r->p->g;
+		berth_problem q;
+		berth_search found_by;
+		g.max_cuts = ++cuts;
+		BERTH_TRY(berth_problem_new(&g, r->p->s, r->work, r->tmp, &q, r->err));
+		BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
+	}
+	return found ? add(r, (berth_relaxation){*rule, -1, NAN, false,
+	                                         berth_arena_printf(r->mem, "%d cut%s instead of %d", cuts,
+	                                                            cuts == 1 ? "" : "s", r->p->max_cuts)})
+	             : BERTH_OK;
+}
+
 static berth_status relax_one(relaxer *r, const berth_rule *rule)
 {
 	berth_arena_mark mark = berth_arena_get_mark(r->work);
 	berth_status st = rule->kind == BERTH_VIOLATION_CANNOT_RUN ? BERTH_OK
 	                  : rule->kind == BERTH_VIOLATION_MEMORY   ? relax_memory(r, rule)
 	                  : rule->kind == BERTH_VIOLATION_LIMIT    ? relax_limit(r, rule)
+	                  : rule->kind == BERTH_VIOLATION_CUTS     ? relax_cuts(r, rule)
 	                                                           : relax_rule(r, rule);
 	berth_arena_reset(r->work, mark);
 	return st;

@@ -1,0 +1,67 @@
+/* See cli_granularity.h. */
+#include "cli_granularity.h"
+
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+cli_granularity cli_granularity_default(void)
+{
+	return (cli_granularity){.max_cuts = -1};
+}
+
+static bool is_grain(const char *name, berth_grain *grain)
+{
+	for (*grain = BERTH_GRAIN_OP; *grain <= BERTH_GRAIN_LAYER; ++*grain)
+		if (strcmp(name, berth_grain_name(*grain)) == 0)
+			return true;
+	return false;
+}
+
+bool cli_granularity_binds(const cli_granularity *x)
+{
+	return x->max_cuts >= 0 || (x->name && strcmp(x->name, berth_grain_name(BERTH_GRAIN_OP)) != 0);
+}
+
+berth_status cli_granularity_blocks(cli *c, const cli_granularity *x, const berth_graph *g,
+                                    berth_granularity *out, berth_err *err)
+{
+	berth_grain grain = BERTH_GRAIN_OP;
+	if (!x->name || is_grain(x->name, &grain))
+		return berth_granularity_find(g, x->name ? grain : BERTH_GRAIN_OP, &c->mem, &c->tmp, out,
+		                              err);
+	if (strpbrk(x->name, "./"))
+		return berth_granularity_read(x->name, g, &c->mem, &c->tmp, out, err);
+	const char *const known[] = {"op", "block", "layer"};
+	char hint[96];
+	return berth_fail(err, BERTH_EINVAL,
+	                  "--granularity is op, block, layer or a file such as ./blocks.json, not '%.60s'%s",
+	                  x->name, berth_text_suggest(hint, sizeof hint, x->name, known, 3));
+}
+
+berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph *g, berth_err *err)
+{
+	berth_granularity blocks;
+	if (!cli_granularity_binds(x))
+		return BERTH_OK;
+	if (x->max_cuts > INT32_MAX)
+		return berth_fail(err, BERTH_EINVAL, "option --max-cuts: %lld is above %d",
+		                  (long long)x->max_cuts, INT32_MAX);
+	BERTH_TRY(cli_granularity_blocks(c, x, g, &blocks, err));
+	return berth_granularity_apply(g, &blocks, (int32_t)x->max_cuts, &c->mem, &c->tmp, g, err);
+}
+
+const char *cli_granularity_text(const cli_granularity *x, char *buf, size_t size)
+{
+	berth_grain grain = BERTH_GRAIN_OP;
+	const char *name =
+		x->name && (!is_grain(x->name, &grain) || grain != BERTH_GRAIN_OP) ? x->name : NULL;
+	bool file = name && grain > BERTH_GRAIN_LAYER;
+	int n = snprintf(buf, size, "%s%s%s", name && file ? "the granularity of " : "", name ? name : "",
+	                 name && !file ? " granularity" : "");
+	if (x->max_cuts >= 0 && n >= 0 && (size_t)n < size)
+		snprintf(buf + n, size - (size_t)n, "%sat most %lld cut%s", name ? " and " : "",
+		         (long long)x->max_cuts, x->max_cuts == 1 ? "" : "s");
+	return buf;
+}

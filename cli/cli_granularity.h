@@ -1,0 +1,36 @@
+/* --granularity and --max-cuts: rules that a verb lays on the graphs it reads. */
+#ifndef BERTH_CLI_GRANULARITY_H
+#define BERTH_CLI_GRANULARITY_H
+
+#include "granularity.h"
+#include "options.h"
+
+typedef struct cli_granularity {
+	const char *name; /* op, block, layer, or a file; NULL: not given */
+	int64_t max_cuts; /* -1: not given */
+} cli_granularity;
+
+cli_granularity cli_granularity_default(void);
+
+#define CLI_GRANULARITY(x) \
+	{"granularity", 0, CLI_TEXT, &(x)->name, "G", \
+	 "what stands on one device as a whole: op (default), block, layer, or a file of blocks"}, \
+	{"max-cuts", 0, CLI_BUDGET_N, &(x)->max_cuts, "N", \
+	 "borders between blocks that follow each other on different devices, at most"}
+
+/* Is there anything to keep to? */
+bool cli_granularity_binds(const cli_granularity *x);
+
+/* The blocks of g, in c->mem. Fails: BERTH_EINVAL (neither a word nor a file), and as
+ * berth_granularity_find and berth_granularity_read do. */
+berth_status cli_granularity_blocks(cli *c, const cli_granularity *x, const berth_graph *g,
+                                    berth_granularity *out, berth_err *err);
+
+/* g with the rules, in c->mem. Nothing where none bind. Fails: as above; BERTH_EINVAL (max_cuts too large).
+ * */
+berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph *g, berth_err *err);
+
+/* "layer granularity", "at most 2 cuts", or both, in buf. */
+const char *cli_granularity_text(const cli_granularity *x, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,296 @@
+/* Blocks of a graph in program order, and the graph with blocks as colocation groups; see granularity.h. */
+#include "granularity_find.h"
+
+#include <string.h>
+
+const char *berth_grain_name(berth_grain grain)
+{
+	static const char *const name[] = {"op", "block", "layer"};
+	return name[grain];
+}
+
+berth_status block_label(block_finder *f, const char *name, size_t name_len, int32_t *label)
+{
+	BERTH_TRY(BERTH_GROW(f->tmp, f->name, f->n_labels, &f->cap, f->err));
+	BERTH_TRY(BERTH_GROW(f->tmp, f->name_len, f->n_labels, &f->cap_len, f->err));
+	BERTH_TRY(BERTH_GROW(f->tmp, f->layer, f->n_labels, &f->cap_layer, f->err));
+	f->name[f->n_labels] = name;
+	f->name_len[f->n_labels] = name_len;
+	f->layer[f->n_labels] = true;
+	*label = f->n_labels++;
+	return BERTH_OK;
+}
+
+/* ---- operators of a training step ---- */
+
+/* The operator whose name is in front of a '/' in op's name: the longest such. */
+static berth_status root_of(block_finder *f, const berth_strmap *names, int32_t op)
+{
+	char *name = berth_arena_strdup(f->tmp, f->g->op_name[op]), *slash;
+	if (!name)
+		return berth_nomem(f->err);
+	f->op_root[op] = op;
+	while ((slash = strrchr(name, '/'))) {
+		*slash = '\0';
+		int32_t root = berth_strmap_get(names, name);
+		if (root >= 0) {
+			f->op_root[op] = root;
+			return BERTH_OK;
+		}
+	}
+	return BERTH_OK;
+}
+
+static berth_status find_roots(block_finder *f)
+{
+	berth_strmap names;
+	int32_t found, n = f->g->n_ops;
+	berth_strmap_init(&names, f->tmp);
+	BERTH_TRY(berth_strmap_reserve(&names, (size_t)n, f->err));
+	BERTH_TRY(BERTH_NEW(f->tmp, f->op_root, n, f->err));
+	BERTH_TRY(BERTH_NEW(f->tmp, f->op_label, n, f->err));
+	for (int32_t op = 0; op < n; op++) {
+		BERTH_TRY(berth_strmap_add(&names, f->g->op_name[op], op, &found, f->err));
+		f->op_label[op] = -1;
+	}
+	for (int32_t op = 0; op < n; op++)
+		BERTH_TRY(root_of(f, &names, op));
+	for (int32_t op = 0; op < n; op++) /* of what was made from what was made */
+		while (f->op_root[op] != f->op_root[f->op_root[op]])
+			f->op_root[op] = f->op_root[f->op_root[op]];
+	return BERTH_OK;
+}
+
+/* ---- operators between layers ---- */
+
+/* Labels in the order in which layers begin. */
+static berth_status rank_labels(const block_finder *f, int32_t **label_rank, int32_t **rank_label)
+{
+	int32_t n = 0;
+	BERTH_TRY(BERTH_NEW(f->tmp, *label_rank, f->n_labels, f->err));
+	BERTH_TRY(BERTH_NEW(f->tmp, *rank_label, f->n_labels, f->err));
+	for (int32_t i = 0; i < f->n_labels; i++)
+		(*label_rank)[i] = -1;
+	for (int32_t k = 0; k < f->g->n_ops; k++) {
+		int32_t label = f->op_label[f->g->topo_op[k]];
+		if (label < 0 || (*label_rank)[label] >= 0)
+			continue;
+		(*rank_label)[n] = label;
+		(*label_rank)[label] = n++;
+	}
+	return BERTH_OK;
+}
+
+/* The last layer that leads to op, which is in none; -1: no layer does. A backward operator has the layer
+ * whose tensors it reads, or else that of the gradient. */
+static int32_t rank_behind(const block_finder *f, const int32_t *op_rank, int32_t op)
+{
+	const berth_graph *g = f->g;
+	int32_t last = -1, first = INT32_MAX;
+	bool forward = false;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t from = g->tensor_producer[g->in_tensor[i]], rank = op_rank[from];
+		if (g->op_backward[op] && g->op_backward[from]) {
+			first = rank < first ? rank : first;
+			continue;
+		}
+		forward = true;
+		last = rank > last ? rank : last;
+	}
+	return forward || first == INT32_MAX ? last : first;
+}
+
+/* One label for each gap: gap 0 is in front of all layers, gap r + 1 behind the layer of rank r. */
+static berth_status label_gap(block_finder *f, int32_t gap, int32_t n_layers, const int32_t *rank_label,
+                              int32_t first_op, bool alone, int32_t *label)
+{
+	const char *name = alone      ? f->g->op_name[first_op]
+	                   : gap == 0 ? "input"
+	                   : gap == n_layers
+	                           ? "output"
+	                           : berth_arena_printf(f->mem, "after %s", f->name[rank_label[gap - 1]]);
+	if (!name)
+		return berth_nomem(f->err);
+	BERTH_TRY(block_label(f, name + strspn(name, "./:"), 0, label));
+	f->layer[*label] = false;
+	return BERTH_OK;
+}
+
+static berth_status fill_gaps(block_finder *f)
+{
+	const berth_graph *g = f->g;
+	int32_t *label_rank, *rank_label, *op_rank, *gap_ops, *gap_label, n_layers = f->n_labels;
+	BERTH_TRY(rank_labels(f, &label_rank, &rank_label));
+	BERTH_TRY(BERTH_NEW(f->tmp, op_rank, g->n_ops, f->err));
+	BERTH_TRY(BERTH_NEW(f->tmp, gap_ops, (size_t)n_layers + 1, f->err));
+	BERTH_TRY(BERTH_NEW(f->tmp, gap_label, (size_t)n_layers + 1, f->err));
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k], root = f->op_root[op];
+		if (f->op_label[op] >= 0) {
+			op_rank[op] = label_rank[f->op_label[op]];
+			continue;
+		}
+		op_rank[op] =
+			root == op || g->op_topo[root] > k ? rank_behind(f, op_rank, op) : op_rank[root];
+		gap_ops[op_rank[op] + 1] += root == op && !g->op_backward[op];
+	}
+	for (int32_t gap = 0; gap <= n_layers; gap++)
+		gap_label[gap] = -1;
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k], gap = op_rank[op] + 1;
+		if (f->op_label[op] >= 0)
+			continue;
+		if (g->op_backward[op] && f->op_root[op] == op && gap > 0) {
+			f->op_label[op] = rank_label[gap - 1];
+			continue;
+		}
+		if (gap_label[gap] < 0)
+			BERTH_TRY(label_gap(f, gap, n_layers, rank_label, op, gap_ops[gap] == 1,
+			                    &gap_label[gap]));
+		f->op_label[op] = gap_label[gap];
+	}
+	return BERTH_OK;
+}
+
+/* ---- finding ---- */
+
+/* Labels that have operators, in program order. */
+static berth_status number(const block_finder *f, berth_granularity *out)
+{
+	int32_t *block;
+	berth_granularity x = {0};
+	BERTH_TRY(BERTH_NEW(f->tmp, block, f->n_labels, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, x.op_block, f->g->n_ops, f->err));
+	BERTH_TRY(BERTH_NEW(f->mem, x.block_name, f->n_labels, f->err));
+	for (int32_t k = 0; k < f->g->n_ops; k++) {
+		int32_t op = f->g->topo_op[k], label = f->op_label[op];
+		if (!block[label]) {
+			x.block_name[x.n_blocks] = f->name[label];
+			block[label] = ++x.n_blocks;
+		}
+		x.op_block[op] = block[label] - 1;
+	}
+	*out = x;
+	return BERTH_OK;
+}
+
+static berth_status operators(const berth_graph *g, berth_arena *mem, berth_granularity *out, berth_err *err)
+{
+	berth_granularity x = {.n_blocks = g->n_ops, .op_block = g->op_topo};
+	BERTH_TRY(BERTH_NEW(mem, x.block_name, g->n_ops, err));
+	for (int32_t op = 0; op < g->n_ops; op++)
+		x.block_name[g->op_topo[op]] = g->op_name[op];
+	*out = x;
+	return BERTH_OK;
+}
+
+static berth_status find(block_finder *f, berth_grain grain, berth_granularity *out)
+{
+	BERTH_TRY(find_roots(f));
+	BERTH_TRY(blocks_by_name(f));
+	if (!f->n_labels)
+		BERTH_TRY(blocks_by_repeats(f));
+	if (!f->n_labels)
+		return berth_fail(
+			f->err, BERTH_EINVAL,
+			"%s: no layers are known: neither do names of operators tell them, as in "
+			"'layers.3.attn', nor does a part of the graph repeat; a file can name them "
+			"(--granularity FILE)",
+			f->g->name);
+	BERTH_TRY(fill_gaps(f));
+	if (grain == BERTH_GRAIN_BLOCK)
+		BERTH_TRY(blocks_into_parts(f));
+	return number(f, out);
+}
+
+berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, berth_arena *mem,
+                                    berth_arena *tmp, berth_granularity *out, berth_err *err)
+{
+	block_finder f = {.g = g, .mem = mem, .tmp = tmp, .err = err};
+	if (grain == BERTH_GRAIN_OP)
+		return operators(g, mem, out, err);
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = find(&f, grain, out);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* ---- blocks as colocation groups ---- */
+
+static int32_t top_of(int32_t *up, int32_t i)
+{
+	while (up[i] != i)
+		i = up[i] = up[up[i]];
+	return i;
+}
+
+/* The lower index stays on top. */
+static void join(int32_t *up, int32_t a, int32_t b)
+{
+	a = top_of(up, a);
+	b = top_of(up, b);
+	up[a < b ? b : a] = a < b ? a : b;
+}
+
+/* Blocks that share a colocation group of g: up [n_blocks]. */
+static berth_status join_blocks(const berth_graph *g, const berth_granularity *x, int32_t *up,
+                                berth_arena *tmp, berth_err *err)
+{
+	int32_t *group_block;
+	BERTH_TRY(BERTH_NEW(tmp, group_block, g->n_coloc_names, err));
+	for (int32_t b = 0; b < x->n_blocks; b++)
+		up[b] = b;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t group = g->op_coloc_name[op];
+		if (group < 0)
+			continue;
+		if (group_block[group])
+			join(up, group_block[group] - 1, x->op_block[op]);
+		group_block[group] = x->op_block[op] + 1;
+	}
+	return BERTH_OK;
+}
+
+static berth_status colocate(const berth_graph *g, const berth_granularity *x, berth_arena *mem,
+                             berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	int32_t *up, *ops, *group;
+	BERTH_TRY(BERTH_NEW(tmp, up, x->n_blocks, err));
+	BERTH_TRY(BERTH_NEW(tmp, ops, x->n_blocks, err));
+	BERTH_TRY(BERTH_NEW(tmp, group, x->n_blocks, err));
+	BERTH_TRY(BERTH_NEW(mem, out->op_coloc_name, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, out->coloc_name, x->n_blocks, err));
+	BERTH_TRY(join_blocks(g, x, up, tmp, err));
+	out->n_coloc_names = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		ops[top_of(up, x->op_block[op])]++;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t top = top_of(up, x->op_block[op]);
+		out->op_coloc_name[op] = -1;
+		if (ops[top] < 2)
+			continue;
+		if (!group[top]) {
+			out->coloc_name[out->n_coloc_names] = x->block_name[top];
+			group[top] = ++out->n_coloc_names;
+		}
+		out->op_coloc_name[op] = group[top] - 1;
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_granularity_apply(const berth_graph *g, const berth_granularity *x, int32_t max_cuts,
+                                     berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	berth_graph h = *g;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = colocate(g, x, mem, tmp, &h, err);
+	berth_arena_reset(tmp, mark);
+	BERTH_TRY(st);
+	if (max_cuts >= 0) {
+		h.op_block = x->op_block;
+		h.n_blocks = x->n_blocks;
+		h.max_cuts = max_cuts;
+	}
+	*out = h;
+	return BERTH_OK;
+}

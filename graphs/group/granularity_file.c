@@ -1,0 +1,159 @@
+/* Blocks named by a file: berth-blocks version 1. */
+#include "granularity.h"
+
+#include "file.h"
+#include "json.h"
+#include "text.h"
+
+#include <string.h>
+
+typedef struct reader {
+	const berth_graph *g;
+	berth_arena *mem, *tmp;
+	berth_strmap op_of; /* names of operators */
+	berth_strmap names; /* of blocks */
+	int32_t *op_label;  /* [n_ops] block of the file; -1: none */
+	const char **label_name;
+	int32_t n_labels;
+	size_t cap;
+	berth_err *err;
+} reader;
+
+static berth_status take(reader *r, const berth_json *at, int32_t op)
+{
+	if (r->op_label[op] == r->n_labels)
+		return BERTH_OK;
+	if (r->op_label[op] >= 0)
+		return berth_json_fail(at, r->err, "operator '%.80s' is in block '%.80s' already",
+		                       r->g->op_name[op], r->label_name[r->op_label[op]]);
+	r->op_label[op] = r->n_labels;
+	return BERTH_OK;
+}
+
+/* "NAME", or "BEGIN*" for all names that begin so. */
+static berth_status take_named(reader *r, const berth_json *at, const char *name)
+{
+	const berth_graph *g = r->g;
+	size_t n = strlen(name);
+	char hint[96];
+	int32_t op = berth_strmap_get(&r->op_of, name), found = 0;
+	if (op >= 0)
+		return take(r, at, op);
+	if (!n || name[n - 1] != '*')
+		return berth_json_fail(at, r->err, "unknown operator '%.80s'%s", name,
+		                       berth_text_suggest(hint, sizeof hint, name, g->op_name, g->n_ops));
+	for (op = 0; op < g->n_ops; op++)
+		if (strncmp(g->op_name[op], name, n - 1) == 0) {
+			found++;
+			BERTH_TRY(take(r, at, op));
+		}
+	return found ? BERTH_OK : berth_json_fail(at, r->err, "no operator's name begins with '%.80s'", name);
+}
+
+static berth_status read_block(reader *r, const berth_json *at)
+{
+	static const char *const known[] = {"name", "ops", NULL};
+	berth_err *err = r->err;
+	const char *name = NULL;
+	berth_json ops;
+	int32_t found, i = 0;
+	BERTH_TRY(berth_json_keys(at, known, err));
+	BERTH_TRY(berth_json_string(at, "name", true, &name, r->err));
+	BERTH_TRY(berth_json_array(at, "ops", true, &ops, r->err));
+	if (!(name = berth_arena_strdup(r->mem, name)))
+		return berth_nomem(r->err);
+	BERTH_TRY(berth_strmap_add(&r->names, name, r->n_labels, &found, r->err));
+	if (found != r->n_labels)
+		return berth_json_fail(at, r->err, "two blocks are called '%.80s'", name);
+	if (!ops.item->child)
+		return berth_json_fail(&ops, r->err, "block '%.80s' has no operators", name);
+	for (const cJSON *m = ops.item->child; m; m = m->next, i++) {
+		berth_json item = berth_json_at(&ops, m, i);
+		if (!cJSON_IsString(m))
+			return berth_json_fail(&item, r->err, "expected the name of an operator");
+		BERTH_TRY(take_named(r, &item, m->valuestring));
+	}
+	BERTH_TRY(BERTH_GROW(r->tmp, r->label_name, r->n_labels, &r->cap, r->err));
+	r->label_name[r->n_labels++] = name;
+	return BERTH_OK;
+}
+
+static berth_status read_blocks(reader *r, const berth_json *doc)
+{
+	static const char *const known[] = {"format", "version", "blocks", NULL};
+	berth_err *err = r->err;
+	berth_json blocks;
+	int32_t found, i = 0;
+	BERTH_TRY(berth_json_format(doc, "berth-blocks", 1, r->err));
+	BERTH_TRY(berth_json_keys(doc, known, err));
+	BERTH_TRY(berth_json_array(doc, "blocks", true, &blocks, r->err));
+	berth_strmap_init(&r->op_of, r->tmp);
+	berth_strmap_init(&r->names, r->tmp);
+	BERTH_TRY(BERTH_NEW(r->tmp, r->op_label, r->g->n_ops, r->err));
+	for (int32_t op = 0; op < r->g->n_ops; op++) {
+		BERTH_TRY(berth_strmap_add(&r->op_of, r->g->op_name[op], op, &found, r->err));
+		r->op_label[op] = -1;
+	}
+	for (const cJSON *m = blocks.item->child; m; m = m->next, i++) {
+		berth_json item = berth_json_at(&blocks, m, i);
+		BERTH_TRY(read_block(r, &item));
+	}
+	return BERTH_OK;
+}
+
+/* Program order; an operator of no block is one by itself. */
+static berth_status number(const reader *r, berth_granularity *out)
+{
+	const berth_graph *g = r->g;
+	berth_granularity x = {0};
+	int32_t *block;
+	BERTH_TRY(BERTH_NEW(r->tmp, block, r->n_labels, r->err));
+	BERTH_TRY(BERTH_NEW(r->mem, x.op_block, g->n_ops, r->err));
+	BERTH_TRY(BERTH_NEW(r->mem, x.block_name, g->n_ops, r->err));
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k], label = r->op_label[op];
+		if (label < 0 || !block[label])
+			x.block_name[x.n_blocks++] = label < 0 ? g->op_name[op] : r->label_name[label];
+		if (label >= 0 && !block[label])
+			block[label] = x.n_blocks;
+		x.op_block[op] = (label < 0 ? x.n_blocks : block[label]) - 1;
+	}
+	*out = x;
+	return BERTH_OK;
+}
+
+static berth_status parse(reader *r, const char *file, const char *text, size_t size, berth_granularity *out)
+{
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse(file, text, size, &doc, r->err));
+	berth_json root = {.item = doc, .file = file};
+	berth_status st = read_blocks(r, &root);
+	if (st == BERTH_OK)
+		st = number(r, out);
+	cJSON_Delete(doc);
+	return st;
+}
+
+berth_status berth_granularity_parse(const char *file, const char *text, size_t size, const berth_graph *g,
+                                     berth_arena *mem, berth_arena *tmp, berth_granularity *out,
+                                     berth_err *err)
+{
+	reader r = {.g = g, .mem = mem, .tmp = tmp, .err = err};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = parse(&r, file, text, size, out);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+berth_status berth_granularity_read(const char *path, const berth_graph *g, berth_arena *mem,
+                                    berth_arena *tmp, berth_granularity *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	char *text;
+	size_t size;
+	berth_status st = berth_file_read(path, tmp, &text, &size, err);
+	if (st == BERTH_OK)
+		st = berth_granularity_parse(path, text, size, g, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

@@ -1,0 +1,137 @@
+/* Layers told by the scopes of operators' names; see granularity.h. */
+#include "granularity_find.h"
+
+#include <ctype.h>
+#include <string.h>
+
+bool block_scope(const char *text, size_t *at, size_t *end, bool *last)
+{
+	*at += strspn(text + *at, "./:");
+	*end = *at + strcspn(text + *at, "./:");
+	*last = !text[*end];
+	return *end > *at;
+}
+
+/* What stands before the numbers of sister scopes. */
+typedef struct stem {
+	const char *number; /* the first that came */
+	size_t len;
+	bool repeats; /* another one came, too */
+} stem;
+
+typedef struct stems {
+	block_finder *f;
+	berth_strmap index;
+	stem *stem;
+	int32_t n;
+	size_t cap;
+	bool alone; /* a number needs no sister, but the scope is the number alone: a model of one layer */
+} stems;
+
+/* Where the number at the end of a scope begins: digits, perhaps with one letter behind them ("5", "5b"). end
+ * where it has none. */
+static size_t number_at(const char *text, size_t at, size_t end)
+{
+	size_t from = end;
+	if (end - at > 1 && isalpha((unsigned char)text[end - 1]) && isdigit((unsigned char)text[end - 2]))
+		from--;
+	size_t digits = from;
+	while (digits > at && isdigit((unsigned char)text[digits - 1]))
+		digits--;
+	return digits < from ? digits : end;
+}
+
+static int32_t find_stem(const stems *s, const char *text, size_t n)
+{
+	const char *key = berth_arena_strndup(s->f->tmp, text, n);
+	return key ? berth_strmap_get(&s->index, key) : -1;
+}
+
+static berth_status note_number(stems *s, const char *text, size_t from, size_t end)
+{
+	int32_t i;
+	const char *key = berth_arena_strndup(s->f->tmp, text, from);
+	if (!key)
+		return berth_nomem(s->f->err);
+	BERTH_TRY(berth_strmap_add(&s->index, key, s->n, &i, s->f->err));
+	if (i == s->n) {
+		BERTH_TRY(BERTH_GROW(s->f->tmp, s->stem, s->n, &s->cap, s->f->err));
+		s->stem[s->n++] = (stem){text + from, end - from, false};
+	}
+	stem *x = &s->stem[i];
+	x->repeats |= x->len != end - from || memcmp(x->number, text + from, x->len) != 0;
+	return BERTH_OK;
+}
+
+static berth_status note_numbers(stems *s, const char *name)
+{
+	size_t at = 0, end;
+	for (bool last; block_scope(name, &at, &end, &last) && !last; at = end) {
+		size_t from = number_at(name, at, end);
+		if (from < end)
+			BERTH_TRY(note_number(s, name, from, end));
+	}
+	return BERTH_OK;
+}
+
+/* Bytes of the name that tell its layer; 0: none. */
+static size_t layer_len(const stems *s, const char *name)
+{
+	size_t at = 0, end, ends_in_number = 0;
+	for (bool last; block_scope(name, &at, &end, &last) && !last; at = end) {
+		size_t from = number_at(name, at, end);
+		int32_t i = from < end ? find_stem(s, name, from) : -1;
+		if (i < 0 || (!s->stem[i].repeats && !s->alone))
+			continue;
+		if (from == at)
+			return end;
+		if (s->alone)
+			continue;
+		ends_in_number = ends_in_number ? ends_in_number : end;
+	}
+	return ends_in_number;
+}
+
+static berth_status label_by_name(block_finder *f, berth_strmap *labels, int32_t op, size_t len)
+{
+	const char *key = berth_arena_strndup(f->mem, f->g->op_name[f->op_root[op]], len);
+	int32_t label;
+	if (!key)
+		return berth_nomem(f->err);
+	BERTH_TRY(berth_strmap_add(labels, key, f->n_labels, &label, f->err));
+	if (label == f->n_labels)
+		BERTH_TRY(block_label(f, key + strspn(key, "./:"), len, &label));
+	f->op_label[op] = label;
+	return BERTH_OK;
+}
+
+static int32_t layer_lens(const stems *s, size_t *len)
+{
+	int32_t n_named = 0;
+	for (int32_t op = 0; op < s->f->g->n_ops; op++) {
+		len[op] = layer_len(s, s->f->g->op_name[s->f->op_root[op]]);
+		n_named += len[op] > 0;
+	}
+	return n_named;
+}
+
+berth_status blocks_by_name(block_finder *f)
+{
+	stems s = {.f = f};
+	berth_strmap labels;
+	size_t *len;
+	int32_t n_named;
+	berth_strmap_init(&s.index, f->tmp);
+	berth_strmap_init(&labels, f->tmp);
+	BERTH_TRY(BERTH_NEW(f->tmp, len, f->g->n_ops, f->err));
+	for (int32_t op = 0; op < f->g->n_ops; op++)
+		BERTH_TRY(note_numbers(&s, f->g->op_name[f->op_root[op]]));
+	n_named = layer_lens(&s, len);
+	s.alone = n_named <= f->g->n_ops / 2;
+	if (s.alone)
+		n_named = layer_lens(&s, len);
+	for (int32_t op = 0; op < f->g->n_ops && n_named > f->g->n_ops / 2; op++)
+		if (len[op])
+			BERTH_TRY(label_by_name(f, &labels, op, len[op]));
+	return BERTH_OK;
+}
