@@ -96,27 +96,48 @@ static const char gpus[] = HEAD("4gpu")
  * cores; 384 CUDA cores at 1.1 GHz; two NVDLA engines; 8 GB of 128-bit LPDDR4x at 1600 MHz, 51.2 GB/s; 15 W
  * mode). Rates from it: CPU 6 x 1.4 GHz x 16 a cycle; GPU 384 x 2 x 2 x 1.1 GHz; each NVDLA engine half of
  * its 4.5 INT8 TOPS, the two being the slots of one device. The engines run layers of convolutional networks
- * only, at their best near the peak. All copies read and write the one DRAM: half its rate, one at a time.
- * How the 8 GB are cut into shares, and how the 15 W, is an assumption. */
-#define DRAM(a, b)                                                                                           \
-	"{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":4e-6,\"bandwidth\":2.56e10,\"both_ways\":true,"  \
-	"\"shared\":\"dram\",\"joules_per_byte\":6.4e-11}"
+ * only, at their best near the peak. All read and write the one DRAM: a copy, which does both, has half its
+ * rate at best. What each of them reaches of that rate, how the 15 W are cut into shares, and that the system
+ * takes 1 of the 8 GB, is an assumption. */
+#define COPY(a, b, bandwidth)                                                                                \
+	"{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":4e-6,\"bandwidth\":" bandwidth                   \
+	",\"both_ways\":true,\"joules_per_byte\":6.4e-11}"
 static const char edge[] = HEAD("edge")
 	"\"devices\":["
 	"{\"name\":\"cpu0\",\"kind\":\"carmel\",\"peak_flops\":1.344e11," CPU_EFFICIENCY
-	"\"mem_bandwidth\":3e10,\"memory_bytes\":3000000000,\"op_overhead_s\":2e-6,"
+	"\"mem_bandwidth\":3e10,\"op_overhead_s\":2e-6,"
 	"\"idle_w\":0.8,\"busy_w\":5},"
 	"{\"name\":\"gpu0\",\"kind\":\"volta-384\",\"peak_flops\":1.6896e12," GPU_EFFICIENCY
-	"\"mem_bandwidth\":4.5e10,\"memory_bytes\":3000000000,\"op_overhead_s\":1.5e-5,"
+	"\"mem_bandwidth\":4.5e10,\"op_overhead_s\":1.5e-5,"
 	"\"idle_w\":0.5,\"busy_w\":7},"
 	"{\"name\":\"npu0\",\"kind\":\"nvdla\",\"peak_flops\":2.25e12,"
 	"\"efficiency\":{\"*\":0.3,\"Conv\":0.75,\"ConvTranspose\":0.5,\"Gemm\":0.5},"
-	"\"mem_bandwidth\":2e10,\"memory_bytes\":1000000000,\"op_overhead_s\":3e-5,\"slots\":2,"
+	"\"mem_bandwidth\":2e10,\"op_overhead_s\":3e-5,\"slots\":2,"
 	"\"runs\":[\"Conv\",\"ConvTranspose\",\"Gemm\",\"BatchNormalization\",\"Relu\",\"LeakyRelu\","
 	"\"PRelu\",\"Clip\",\"Sigmoid\",\"Tanh\",\"MaxPool\",\"AveragePool\",\"GlobalAveragePool\","
 	"\"Add\",\"Sub\",\"Mul\",\"Max\",\"Min\",\"Concat\",\"LRN\"],"
 	"\"idle_w\":0.2,\"busy_w\":3}],"
-	"\"links\":[" DRAM("cpu0", "gpu0") "," DRAM("cpu0", "npu0") "," DRAM("gpu0", "npu0") "]}";
+	"\"links\":[" COPY("cpu0", "gpu0", "2.56e10") "," COPY("cpu0", "npu0", "2.56e10") ","
+	COPY("gpu0", "npu0", "2.56e10") "],"
+	"\"memory_pools\":[{\"name\":\"dram\",\"bandwidth\":5.12e10,\"bytes\":7000000000,"
+	"\"devices\":[\"cpu0\",\"gpu0\",\"npu0\"]}]}";
+
+/* A laptop at 32-bit precision: AMD Ryzen 7 7840U (AMD product page: eight Zen 4 cores, 3.3 GHz base; Radeon
+ * 780M, 12 compute units at 2.7 GHz; 28 W) with 32 GB of DDR5-5600 on two 64-bit channels, 89.6 GB/s. Rates
+ * from it: CPU 8 x 3.3 GHz x 32 a cycle (two 256-bit FMA units a core); GPU 12 x 64 lanes x 2 x 2.7 GHz,
+ * without the dual issue that few kernels use. Assumptions: what CPU and GPU reach of the memory's rate
+ * alone, how the 28 W are cut into shares, that the system takes 4 GB, and that the driver lets the GPU have
+ * half of the memory. */
+static const char laptop[] = HEAD("laptop")
+	"\"devices\":["
+	"{\"name\":\"cpu0\",\"kind\":\"ryzen-7840u\",\"peak_flops\":8.448e11," CPU_EFFICIENCY
+	"\"mem_bandwidth\":6.5e10,\"op_overhead_s\":2e-6,\"idle_w\":2,\"busy_w\":20},"
+	"{\"name\":\"gpu0\",\"kind\":\"radeon-780m\",\"peak_flops\":4.1472e12," GPU_EFFICIENCY
+	"\"mem_bandwidth\":8e10,\"memory_bytes\":16000000000,\"op_overhead_s\":1e-5,"
+	"\"idle_w\":1,\"busy_w\":20}],"
+	"\"links\":[" COPY("cpu0", "gpu0", "4.48e10") "],"
+	"\"memory_pools\":[{\"name\":\"dram\",\"bandwidth\":8.96e10,\"bytes\":28000000000,"
+	"\"devices\":[\"cpu0\",\"gpu0\"]}]}";
 
 /* Two servers of different age, joined by 10 gigabit Ethernet (IEEE 802.3ae, 1.25 GB/s) that carries one
  * message at a time. */
@@ -132,11 +153,12 @@ static const char hetero_cluster[] = HEAD("hetero-cluster")
 static const berth_system_row rows[] = {
 	{"cpu+2gpu", "a server CPU, a 16 GB and an 8 GB GPU of unlike speed on PCIe 3"},
 	{"4gpu", "four equal 16 GB GPUs, all joined by NVLink"},
-	{"edge", "a 15 W SoC: CPU, small GPU, NPU for convolutional layers, one memory bus"},
+	{"edge", "a 15 W SoC: CPU, small GPU and NPU for convolutional layers on one memory"},
+	{"laptop", "a 28 W laptop: CPU and integrated GPU on one memory"},
 	{"hetero-cluster", "two unequal servers of a CPU and two GPUs each, joined by 10 GbE"},
 	{"random", "a seeded random machine: random[:key=value...], see berth systems --help"},
 };
-static const char *const texts[] = {cpu_2gpu, gpus, edge, hetero_cluster};
+static const char *const texts[] = {cpu_2gpu, gpus, edge, laptop, hetero_cluster};
 
 enum { N_ROWS = sizeof rows / sizeof *rows, N_TEXTS = sizeof texts / sizeof *texts };
 _Static_assert(N_ROWS == N_TEXTS + 1, "the last row is the random machine");

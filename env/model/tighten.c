@@ -41,6 +41,16 @@ berth_status berth_graph_need(const berth_graph *g, berth_arena *tmp, int64_t *b
 	return BERTH_OK;
 }
 
+/* A limited pool has what its members have. */
+static void tighten_pool(berth_system *s, int32_t pool)
+{
+	double sum = 0;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		sum += s->dev_pool[d] == pool ? (double)s->dev_memory_bytes[d] : 0;
+	if (s->pool_bytes[pool] >= 0)
+		s->pool_bytes[pool] = (int64_t)fmin(sum, 0x1p53);
+}
+
 berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_system *s, berth_arena *tmp,
                                   berth_err *err)
 {
@@ -55,6 +65,8 @@ berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_sy
 		sum += share[d] =
 			(limited ? (double)s->dev_memory_bytes[d] : 1) * exp(0.3 * berth_rng_normal(rng));
 	for (int32_t d = 0; d < s->n_devs; d++)
-		s->dev_memory_bytes[d] = (int64_t)fmin(ceil(total * share[d] / sum), 0x1p62);
+		s->dev_memory_bytes[d] = (int64_t)fmin(ceil(total * share[d] / sum), 0x1p53);
+	for (int32_t i = 0; i < s->n_pools; i++)
+		tighten_pool(s, i);
 	return BERTH_OK;
 }

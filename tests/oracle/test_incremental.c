@@ -234,11 +234,11 @@ static void test_models(void **state)
 {
 	static const char *const graph[] = {"zoo:resnet50", "zoo:inception-v3", "zoo:bert-base:training=1",
 	                                    "zoo:random:ops=300:seed=3"};
-	static const char *const system[] = {"4gpu", "cpu+2gpu", "hetero-cluster"};
-	int64_t skipped = 0;
+	static const char *const system[] = {"4gpu", "cpu+2gpu", "hetero-cluster", "edge"};
+	int64_t skipped = 0, in_pools = 0;
 	(void)state;
 	for (int i = 0; i < 4; i++)
-		for (int k = 0; k < 3; k++) {
+		for (int k = 0; k < 4; k++) {
 			world w;
 			open_zoo(&w, graph[i], system[k]);
 			for (int c = 0; c < 3; c++) { /* as it is; memory that never binds; memory that binds
@@ -246,16 +246,19 @@ static void test_models(void **state)
 				for (int32_t d = 0; d < w.p.n_devs && c > 0; d++)
 					w.p.dev_limit_bytes[d] =
 						c == 1 ? INT64_MAX / 2 : held_bytes(&w) / w.p.n_devs;
+				if (k == 3)
+					w.s.pool_bytes[0] = c < 2 ? INT64_MAX / 2 : held_bytes(&w);
 				w.p.memory_free = false;
 				assert_ok(berth_incremental_new(&w.p, &w.mem, &w.inc, NULL), NULL);
 				walk(&w, 8);
 				w.keyed = !w.keyed;
 				walk(&w, 8);
 				skipped += berth_incremental_skipped(w.inc);
+				in_pools += k == 3 ? berth_incremental_skipped(w.inc) : 0;
 			}
 			close_world(&w);
 		}
-	assert_true(skipped > 100);
+	assert_true(skipped > 100 && in_pools > 10);
 }
 
 static void test_saves_rounds(void **state)

@@ -389,7 +389,7 @@ static void test_builtins(void **state)
 	(void)state;
 	int32_t n;
 	const berth_system_row *row = berth_system_builtin_list(&n);
-	assert_int_equal(n, 5);
+	assert_int_equal(n, 6);
 	for (int32_t i = 0; i < n; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_system s, again;
@@ -402,7 +402,8 @@ static void test_builtins(void **state)
 		assert_ok(berth_system_check(&s, &tmp, &err), &err);
 		for (int32_t d = 0; d < s.n_devs; d++) {
 			assert_true(s.dev_peak_flops[d] > 0 && s.dev_mem_bandwidth[d] > 0 &&
-			            s.dev_memory_bytes[d] > 0);
+			            (s.dev_memory_bytes[d] > 0 ||
+			             (s.dev_pool[d] >= 0 && s.pool_bytes[s.dev_pool[d]] > 0)));
 			assert_true(s.dev_idle_w[d] > 0 && s.dev_busy_w[d] > s.dev_idle_w[d]);
 		}
 		for (int32_t l = 0; l < s.n_links; l++)
@@ -428,9 +429,13 @@ static void test_builtin_shapes(void **state)
 	assert_int_equal(s.n_devs, 4);
 	assert_int_equal(s.n_links, 12);
 	assert_ok(berth_system_builtin("edge", &mem, &tmp, &s, &err), &err);
-	assert_int_equal(s.n_channels, 1);
+	assert_int_equal(s.n_pools, 1); /* one memory for all */
+	assert_true(s.dev_pool[0] == 0 && s.dev_pool[1] == 0 && s.dev_pool[2] == 0);
 	assert_true(berth_system_runs(&s, 2, "Conv"));
 	assert_false(berth_system_runs(&s, 2, "LSTM"));
+	assert_ok(berth_system_builtin("laptop", &mem, &tmp, &s, &err), &err);
+	assert_int_equal(s.n_devs, 2);
+	assert_true(s.n_pools == 1 && s.dev_pool[0] == 0 && s.dev_pool[1] == 0);
 	assert_ok(berth_system_builtin("hetero-cluster", &mem, &tmp, &s, &err), &err);
 	assert_int_equal(s.n_devs, 6);
 	assert_int_equal(s.link_of[0 * 6 + 4], -1);

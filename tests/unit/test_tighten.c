@@ -40,13 +40,14 @@ static void test_need(void **state)
 	berth_arena_free(&tmp);
 }
 
-static double tighten(const berth_graph *g, uint64_t seed, berth_system *s, berth_arena *mem)
+static double tighten(const berth_graph *g, const char *system, uint64_t seed, berth_system *s,
+                      berth_arena *mem)
 {
 	berth_arena tmp = {0};
 	berth_err err;
 	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_TIGHTEN);
 	double sum = 0;
-	assert_ok(berth_system_builtin("hetero-cluster", mem, &tmp, s, &err), &err);
+	assert_ok(berth_system_builtin(system, mem, &tmp, s, &err), &err);
 	assert_ok(berth_system_tighten(g, &rng, s, &tmp, &err), &err);
 	for (int32_t d = 0; d < s->n_devs; d++) {
 		assert_true(s->dev_memory_bytes[d] > 0);
@@ -65,13 +66,28 @@ static void test_range(void **state)
 	read_graph(&mem, &g);
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		berth_system s, same;
-		double sum = tighten(&g, seed, &s, &mem);
+		double sum = tighten(&g, "hetero-cluster", seed, &s, &mem);
 		assert_true(sum >= 472 * 1.1 && sum <= 472 * 3 + s.n_devs);
-		assert_true(sum == tighten(&g, seed, &same, &mem));
+		assert_true(sum == tighten(&g, "hetero-cluster", seed, &same, &mem));
 		least = sum < least ? sum : least;
 		most = sum > most ? sum : most;
 	}
 	assert_true(least < 472 * 1.2 && most > 472 * 2.7);
+	berth_arena_free(&mem);
+}
+
+/* What comes out is a system, and its memory pool does not undo what was drawn. */
+static void test_pool(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	berth_system s;
+	berth_err err;
+	read_graph(&mem, &g);
+	double sum = tighten(&g, "edge", 1, &s, &mem);
+	assert_true((double)s.pool_bytes[0] == sum && sum <= 472 * 3 + s.n_devs);
+	assert_ok(berth_system_check(&s, &mem, &err), &err);
 	berth_arena_free(&mem);
 }
 
@@ -105,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_need),
 		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
