@@ -15,7 +15,7 @@ static const char *const modes[] = {"prefill", "decode", NULL};
 static const char *const grains[] = {"all", "each", NULL};
 static const char *const caches[] = {"f16",  "f32",  "bf16", "q8_0",   "q5_1",
                                      "q5_0", "q4_1", "q4_0", "iq4_nl", NULL};
-static const uint32_t cache_types[] = {1, 0, 30, 8, 7, 6, 3, 2, 20};
+static const char *const weights[] = GGML_WEIGHT_WORDS("file");
 
 static const berth_spec_param params[] = {
 	{"batch", "sequences at once", 1, 1, 65536, true, NULL},
@@ -23,13 +23,14 @@ static const berth_spec_param params[] = {
 	 16777216, true, NULL},
 	{"mode", "prefill: all tokens at once; decode: one more", 0, 0, 0, false, modes},
 	{"experts", "operators for all experts of a layer, or for each", 0, 0, 0, false, grains},
-	{"cache", "type of cached keys and values", 0, 0, 0, false, caches}};
+	{"cache", "type of cached keys and values", 0, 0, 0, false, caches},
+	{"weights", "type of matrices, as if the file had it; file: its own", 0, 0, 0, false, weights}};
 
 enum { N_PARAMS = sizeof params / sizeof *params };
 
 berth_gguf_options berth_gguf_options_default(void)
 {
-	return (berth_gguf_options){.batch = 1, .cache = "f16", .suffix = ""};
+	return (berth_gguf_options){.batch = 1, .cache = "f16", .weights = "file", .suffix = ""};
 }
 
 berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
@@ -49,16 +50,14 @@ berth_status berth_gguf_options_read(const char *file, const char *const *word, 
 	out->decode = value[2] > 0;
 	out->each_expert = value[3] > 0;
 	out->cache = caches[(int)value[4]];
+	out->weights = weights[(int)value[5]];
 	out->suffix = berth_spec_canonical(&nameless, value, mem);
 	return out->suffix ? BERTH_OK : berth_nomem(err);
 }
 
 static double cache_bytes(const berth_gguf_options *opt)
 {
-	int i = 0;
-	while (caches[i + 1] && strcmp(caches[i], opt->cache) != 0)
-		i++;
-	const ggml_type *type = ggml_type_of(cache_types[i]);
+	const ggml_type *type = ggml_type_named(opt->cache);
 	return (double)type->bytes / type->elements;
 }
 
@@ -131,6 +130,8 @@ static berth_status build(gguf_model *m, const char *path, const berth_gguf_opti
 	if (!name)
 		return berth_nomem(err);
 	BERTH_TRY(choose_context(m, opt, err));
+	if (ggml_type_named(opt->weights))
+		gguf_model_store(m, ggml_type_named(opt->weights));
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
 	m->d.names = &gguf_names;
 	m->d.rows = opt->decode ? 1 : m->d.seq;

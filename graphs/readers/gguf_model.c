@@ -522,3 +522,26 @@ berth_status gguf_model_check(gguf_model *m, berth_err *err)
 	m->d.vocabulary = m->d.embed.out;
 	return BERTH_OK;
 }
+
+/* ---- other types ---- */
+
+static void store(decoder_weight *w, const ggml_type *type, int64_t n)
+{
+	if (w->bytes > 0)
+		w->bytes = ggml_bytes(type, w->in, (double)w->out * (double)n);
+}
+
+void gguf_model_store(gguf_model *m, const ggml_type *type)
+{
+	for (int32_t i = 0; i < m->n_layers; i++)
+		for (int slot = 0; slot < DECODER_SLOTS; slot++) {
+			shape_kind shape = shape_of((decoder_slot)slot);
+			if (shape != SHAPE_NORM && slot != DECODER_ROUTER && slot != DECODER_SHARED_ROUTER)
+				store(&m->layer[i].w[slot], type,
+				      shape == SHAPE_EXPERTS ? m->experts
+				      : shape == SHAPE_HEADS ? m->layer[i].heads
+				                             : 1);
+		}
+	store(&m->d.embed, type, 1);
+	store(&m->d.output, type, 1);
+}

@@ -82,5 +82,8 @@ berth_status gguf_model_new(const gguf_meta *meta, berth_arena *tmp, gguf_model 
 berth_status gguf_model_add(gguf_model *m, const gguf_file *f, const gguf_tensor *t, berth_err *err);
 /* All tensors are there: is each one that a layer needs, and of the right shape? */
 berth_status gguf_model_check(gguf_model *m, berth_err *err);
+/* The bytes that matrices would take as that type. Norms, biases and routers stay as they are, as quantisers
+ * leave them. The model was checked. */
+void gguf_model_store(gguf_model *m, const ggml_type *type);
 
 #endif

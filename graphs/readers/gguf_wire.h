@@ -4,6 +4,7 @@
 #ifndef BERTH_GGUF_WIRE_H
 #define BERTH_GGUF_WIRE_H
 
+#include "ggml_types.h"
 #include "status.h"
 
 #include <stdbool.h>
@@ -54,18 +55,9 @@ typedef struct gguf_tensor {
 	size_t at;          /* of the record */
 	int n_dims;         /* 1 to GGUF_RANK */
 	int64_t dim[GGUF_RANK]; /* innermost first; 1 from n_dims on */
-	const struct ggml_type *type;
+	const ggml_type *type;
 	int64_t bytes;      /* at most 2^53 */
 } gguf_tensor;
-
-/* How ggml stores numbers: blocks of so many elements in so many bytes. */
-typedef struct ggml_type {
-	const char *name;
-	int32_t elements, bytes;
-} ggml_type;
-
-/* The type of that number in a file, or NULL. */
-const ggml_type *ggml_type_of(uint32_t id);
 
 /* Does data begin as a GGUF file does? */
 bool gguf_is(const char *data, size_t size);

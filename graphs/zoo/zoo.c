@@ -1,6 +1,7 @@
 /* Registry of the zoo and its specs. A model is one row of the table and one build function (zoo_NAME.c). */
 #include "zoo.h"
 
+#include "ggml_types.h"
 #include "text.h"
 #include "training.h"
 #include "zoo_layers.h"
@@ -62,6 +63,8 @@ static const char *const transformer_sizes[] = {"base", "big", NULL};
 static const char *const regimes[] = {"small", "regular", NULL};
 static const char *const wirings[] = {"ws", "er", "ba", NULL};
 static const char *const modes[] = {"prefill", "decode", NULL};
+static const char *const weight_types[] = GGML_WEIGHT_WORDS("dtype");
+static const char *const cache_types[] = GGML_CACHE_WORDS("dtype");
 
 static const berth_spec_param nasnet_params[] = {
 	{"size", "6 @ 4032 at 331x331, or 4 @ 1056 at 224x224", 0, 0, 0, false, nasnet_sizes}, BATCH, DTYPE,
@@ -98,7 +101,10 @@ static const berth_spec_param transformer_params[] = {
 	{"kv-heads", "heads of keys and values", n_kv, 1, 512, true, NULL}, \
 	{"ffn", "inner width of the feed-forward network", width, 1, 1048576, true, NULL}, \
 	{"vocab", "tokens of the vocabulary", 32000, 1, 1048576, true, NULL}, \
-	{"dtype", "type of the numbers", 1, 0, 0, false, dtypes}
+	{"dtype", "type of the numbers", 1, 0, 0, false, dtypes}, \
+	{"weights", "type of the matrices in a GGUF file; dtype: the same as the numbers", 0, 0, 0, false, \
+	 weight_types}, \
+	{"cache", "type of cached keys and values", 0, 0, 0, false, cache_types}
 
 static const berth_spec_param decoder_params[] = {DECODER(32, 11008), TRAINING};
 static const berth_spec_param moe_params[] = {

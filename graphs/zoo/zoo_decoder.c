@@ -7,6 +7,7 @@
  * included. Keys and values of all seq tokens stay as state_bytes of the two products of attention,
  * except in training. Inference gives the logits of the last token only. */
 #include "decoder.h"
+#include "ggml_types.h"
 
 static const char *const slot_names[DECODER_SLOTS] = {
 	[DECODER_ATTN_NORM] = "input_layernorm", [DECODER_Q] = "self_attn.q_proj",
@@ -42,6 +43,7 @@ static const decoder_names names = {"layers",       slot_names, step_names, "", 
 typedef struct sizes {
 	int64_t seq, hidden, heads, kv_heads, ffn, vocabulary, experts, top;
 	bool decode;
+	const ggml_type *weights, *cache; /* NULL: the type of the numbers */
 } sizes;
 
 static sizes read_values(zoo_net *net)
@@ -54,7 +56,9 @@ static sizes read_values(zoo_net *net)
 	           .vocabulary = (int64_t)zoo_value(net, "vocab"),
 	           .experts = (int64_t)zoo_value_or(net, "experts", 0),
 	           .top = (int64_t)zoo_value_or(net, "top", 0),
-	           .decode = zoo_value(net, "mode") > 0};
+	           .decode = zoo_value(net, "mode") > 0,
+	           .weights = ggml_type_named(zoo_word(net, "weights")),
+	           .cache = ggml_type_named(zoo_word(net, "cache"))};
 	if (s.hidden % s.heads)
 		zoo_refuse(net, "hidden is %lld and heads %lld; expected heads to divide hidden",
 		           (long long)s.hidden, (long long)s.heads);
@@ -64,32 +68,43 @@ static sizes read_values(zoo_net *net)
 	if (s.top > s.experts)
 		zoo_refuse(net, "top is %lld; expected at most %lld, the number of experts", (long long)s.top,
 		           (long long)s.experts);
+	if (net->training && (s.weights || s.cache))
+		zoo_refuse(net, "a type of weights or of a cache is given with training=1");
 	if (s.decode && net->training)
 		zoo_refuse(net, "mode is decode with training=1; expected mode=prefill, which reads all "
 		                "tokens at once");
 	return s;
 }
 
-static decoder_weight matrix(const zoo_net *net, int64_t in, int64_t out, int64_t n)
+/* Norms and the router stay of the type of the numbers, as quantisers leave them. */
+static decoder_weight plain(const zoo_net *net, int64_t in, int64_t out, int64_t n)
 {
 	return (decoder_weight){in, out, (double)n * (double)in * (double)out * (double)net->elem_bytes, 0};
+}
+
+static decoder_weight matrix(const zoo_net *net, const sizes *s, int64_t in, int64_t out, int64_t n)
+{
+	decoder_weight w = plain(net, in, out, n);
+	if (s->weights)
+		w.bytes = ggml_bytes(s->weights, in, (double)out * (double)n);
+	return w;
 }
 
 static decoder_layer make_layer(const zoo_net *net, const sizes *s)
 {
 	int64_t head = s->hidden / s->heads;
 	decoder_layer l = {.heads = s->heads, .kv_heads = s->kv_heads, .key = head, .value = head};
-	l.w[DECODER_ATTN_NORM] = l.w[DECODER_FFN_NORM] = matrix(net, s->hidden, 1, 1);
-	l.w[DECODER_Q] = matrix(net, s->hidden, s->heads * head, 1);
-	l.w[DECODER_K] = l.w[DECODER_V] = matrix(net, s->hidden, s->kv_heads * head, 1);
-	l.w[DECODER_O] = matrix(net, s->heads * head, s->hidden, 1);
+	l.w[DECODER_ATTN_NORM] = l.w[DECODER_FFN_NORM] = plain(net, s->hidden, 1, 1);
+	l.w[DECODER_Q] = matrix(net, s, s->hidden, s->heads * head, 1);
+	l.w[DECODER_K] = l.w[DECODER_V] = matrix(net, s, s->hidden, s->kv_heads * head, 1);
+	l.w[DECODER_O] = matrix(net, s, s->heads * head, s->hidden, 1);
 	if (s->experts) {
-		l.w[DECODER_ROUTER] = matrix(net, s->hidden, s->experts, 1);
-		l.w[DECODER_GATE_EXPS] = l.w[DECODER_UP_EXPS] = matrix(net, s->hidden, s->ffn, s->experts);
-		l.w[DECODER_DOWN_EXPS] = matrix(net, s->ffn, s->hidden, s->experts);
+		l.w[DECODER_ROUTER] = plain(net, s->hidden, s->experts, 1);
+		l.w[DECODER_GATE_EXPS] = l.w[DECODER_UP_EXPS] = matrix(net, s, s->hidden, s->ffn, s->experts);
+		l.w[DECODER_DOWN_EXPS] = matrix(net, s, s->ffn, s->hidden, s->experts);
 	} else {
-		l.w[DECODER_GATE] = l.w[DECODER_UP] = matrix(net, s->hidden, s->ffn, 1);
-		l.w[DECODER_DOWN] = matrix(net, s->ffn, s->hidden, 1);
+		l.w[DECODER_GATE] = l.w[DECODER_UP] = matrix(net, s, s->hidden, s->ffn, 1);
+		l.w[DECODER_DOWN] = matrix(net, s, s->ffn, s->hidden, 1);
 	}
 	return l;
 }
@@ -104,6 +119,7 @@ void zoo_build_decoder(zoo_net *net, int variant)
 		net->status = BERTH_NEW(net->tmp, layers, n, net->err);
 	if (net->status != BERTH_OK)
 		return;
+	double cached = s.cache ? (double)s.cache->bytes / s.cache->elements : (double)net->elem_bytes;
 	for (int32_t i = 0; i < n; i++)
 		layers[i] = make_layer(net, &s);
 	decoder d = {.names = &names,
@@ -113,12 +129,12 @@ void zoo_build_decoder(zoo_net *net, int variant)
 	             .experts = s.experts,
 	             .top = s.top,
 	             .each_expert = true,
-	             .key_bytes = (double)net->elem_bytes,
-	             .value_bytes = (double)net->elem_bytes,
+	             .key_bytes = cached,
+	             .value_bytes = cached,
 	             .n_layers = n,
 	             .layer = layers,
-	             .embed = matrix(net, s.hidden, s.vocabulary, 1),
-	             .output_norm = matrix(net, s.hidden, 1, 1),
-	             .output = matrix(net, s.hidden, s.vocabulary, 1)};
+	             .embed = matrix(net, &s, s.hidden, s.vocabulary, 1),
+	             .output_norm = plain(net, s.hidden, 1, 1),
+	             .output = matrix(net, &s, s.hidden, s.vocabulary, 1)};
 	decoder_build(net, &d);
 }

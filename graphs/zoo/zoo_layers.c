@@ -29,6 +29,14 @@ double zoo_value(const zoo_net *net, const char *name)
 	return value;
 }
 
+const char *zoo_word(const zoo_net *net, const char *name)
+{
+	int32_t i = 0;
+	while (strcmp(net->model->param[i].name, name) != 0)
+		i++;
+	return net->model->param[i].choice[(int)net->value[i]];
+}
+
 void zoo_scope(zoo_net *net, const char *fmt, ...)
 {
 	va_list ap;

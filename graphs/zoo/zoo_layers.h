@@ -39,6 +39,8 @@ typedef struct zoo_net {
 /* Value of a parameter that the model's table names; with _or also of one that it may not name. */
 double zoo_value(const zoo_net *net, const char *name);
 double zoo_value_or(const zoo_net *net, const char *name, double otherwise);
+/* The word of a parameter that takes words. */
+const char *zoo_word(const zoo_net *net, const char *name);
 
 /* Names of the operators from here on start with this scope; or with none. */
 void zoo_scope(zoo_net *net, const char *fmt, ...) BERTH_PRINTF(2, 3);

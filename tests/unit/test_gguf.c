@@ -143,6 +143,50 @@ static void test_equals_zoo(void **state)
 	}
 }
 
+/* Matrices and caches of other types: the file's and the zoo's have equal bytes, and norms stay as they are.
+ * A file of 16-bit matrices is the same read as one. */
+static void test_other_types(void **state)
+{
+	(void)state;
+	static const char *const weights[] = {"q4_k", "q8_0", "f16"};
+	static const char *const caches[] = {"q8_0", "q4_0", "f16"};
+	for (int i = 0; i < 3; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph zoo;
+		berth_err err = {0};
+		model m, plain;
+		char spec[160];
+		int64_t norm = 4 * 4096;
+		berth_gguf_options opt = options(1, 64, false), as_it_is = opt;
+		opt.weights = weights[i];
+		opt.cache = caches[i];
+		snprintf(spec, sizeof spec,
+		         "zoo:llama:kv-heads=8:ffn=14336:vocab=128256:seq=64:weights=%s:cache=%s", weights[i],
+		         caches[i]);
+		assert_ok(berth_zoo_build(spec, &mem, &tmp, &zoo, &err), &err);
+		read_recipe("llama-3-8b", 0, &opt, &m);
+		read_recipe("llama-3-8b", 0, &as_it_is, &plain);
+		for (int32_t op = 0; op < zoo.n_ops; op++) {
+			bool large = zoo.op_param_bytes[op] > 100000;
+			assert_int_equal(m.g.op_state_bytes[op], zoo.op_state_bytes[op]);
+			assert_int_equal(m.g.op_param_bytes[op], large ? zoo.op_param_bytes[op]
+			                                               : zoo.op_param_bytes[op] ? norm : 0);
+			assert_true(i < 2 || m.g.op_param_bytes[op] == plain.g.op_param_bytes[op]);
+		}
+		int32_t up = berth_graph_find(&zoo, "layers.3.mlp.up_proj");
+		double numbers = 4096.0 * 14336;
+		assert_near((double)zoo.op_param_bytes[up],
+		            numbers * (i == 0   ? 144.0 / 256
+		                       : i == 1 ? 34.0 / 32
+		                                : 2),
+		            0);
+		berth_arena_free(&m.mem);
+		berth_arena_free(&plain.mem);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 /* All experts in one operator or each in its own: the same products, the same weights held, the same share
  * of them read. */
 static void test_grain_of_experts(void **state)
@@ -795,6 +839,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_published_models),
 	                                   cmocka_unit_test(test_equals_zoo),
+	                                   cmocka_unit_test(test_other_types),
 	                                   cmocka_unit_test(test_grain_of_experts),
 	                                   cmocka_unit_test(test_names_and_bytes),
 	                                   cmocka_unit_test(test_cache),

@@ -1,6 +1,9 @@
 /* Types of ggml with their blocks. Ids are those in files; ids between that are missing were used by types
  * that are gone. */
-#include "gguf_wire.h"
+#include "ggml_types.h"
+
+#include <ctype.h>
+#include <stddef.h>
 
 static const ggml_type types[] = {
 	[0] = {"F32", 1, 4},         [1] = {"F16", 1, 2},         [2] = {"Q4_0", 32, 18},
@@ -18,4 +21,26 @@ static const ggml_type types[] = {
 const ggml_type *ggml_type_of(uint32_t id)
 {
 	return id < sizeof types / sizeof *types && types[id].name ? &types[id] : NULL;
+}
+
+static int same(const char *upper, const char *lower)
+{
+	while (*upper && *lower == tolower((unsigned char)*upper)) {
+		upper++;
+		lower++;
+	}
+	return *upper == *lower;
+}
+
+const ggml_type *ggml_type_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (types[i].name && same(types[i].name, name))
+			return &types[i];
+	return NULL;
+}
+
+double ggml_bytes(const ggml_type *type, int64_t elements, double rows)
+{
+	return (double)((elements + type->elements - 1) / type->elements) * type->bytes * rows;
 }
