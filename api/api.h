@@ -58,9 +58,10 @@ berth_options api_options(const berth_options *options);
 berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_arena *tmp,
                             berth_search_cfg *out, berth_err *err);
 
-/* Fill problem and bounds of an empty plan. Fails as berth_problem_new; BERTH_EINVAL (no such strength). */
+/* Fill problem and bounds of an empty plan: the bounds that the options ask for, the fast ones where o is
+ * NULL. Fails as berth_problem_new; BERTH_EINVAL (no such bound or objective). */
 berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
-                              const char *bound, berth_arena *tmp, berth_err *err);
+                              const berth_options *o, berth_arena *tmp, berth_err *err);
 
 /* Simulate and judge the placement that the plan holds. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status api_plan_judge(berth_plan *plan, berth_err *err);

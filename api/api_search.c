@@ -4,6 +4,7 @@
 #include "methods.h"
 #include "pareto.h"
 #include "policy_file.h"
+#include "search_bounds.h"
 #include "solve.h"
 
 #include <math.h>
@@ -91,16 +92,17 @@ berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena
 /* ---- one plan ---- */
 
 berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
-                              const char *bound, berth_arena *tmp, berth_err *err)
+                              const berth_options *o, berth_arena *tmp, berth_err *err)
 {
-	bool strong = bound && strcmp(bound, "strong") == 0;
-	if (bound && !strong && strcmp(bound, "fast") != 0)
-		return berth_fail(err, BERTH_EINVAL, "options: a bound is fast or strong, not '%.60s'",
-		                  bound);
+	berth_objective objective = berth_objective_of(BERTH_LATENCY);
+	berth_bound_options bounds = {.bound = o ? o->bound : "fast",
+	                              .objective = &objective,
+	                              .evaluations = o && o->evaluations ? o->evaluations : -1,
+	                              .time_s = o ? o->time_s : 0};
+	if (o && o->objective)
+		BERTH_TRY(berth_objective_parse(o->objective, &objective, err));
 	BERTH_TRY(berth_problem_new(&model->g, &machine->s, &plan->mem, tmp, &plan->p, err));
-	BERTH_TRY(berth_bounds_new(&plan->p, tmp, &plan->bounds, err));
-	return strong ? berth_bounds_strengthen(&plan->p, BERTH_BOUND_NODES, tmp, &plan->bounds, err)
-	              : BERTH_OK;
+	return berth_search_bounds(&plan->p, &bounds, tmp, &plan->bounds, err);
 }
 
 static berth_status check_start(const berth_plan *plan, const berth_plan *start, berth_err *err)
@@ -140,7 +142,7 @@ static berth_status place(berth_plan *plan, const berth_model *model, const bert
 {
 	api_listener l = {0};
 	berth_search_cfg cfg;
-	BERTH_TRY(api_plan_compile(plan, model, machine, o->bound, tmp, err));
+	BERTH_TRY(api_plan_compile(plan, model, machine, o, tmp, err));
 	BERTH_TRY(api_search_cfg(o, &l, &plan->mem, tmp, &cfg, err));
 	berth_status st = search(plan, o, &cfg, tmp, err);
 	berth_pool_free(cfg.pool);
@@ -168,7 +170,7 @@ static berth_status bound(berth_plan *scratch, const berth_model *model, const b
 	berth_objective objective = berth_objective_of(BERTH_LATENCY);
 	if (o->objective)
 		BERTH_TRY(berth_objective_parse(o->objective, &objective, err));
-	BERTH_TRY(api_plan_compile(scratch, model, machine, o->bound, tmp, err));
+	BERTH_TRY(api_plan_compile(scratch, model, machine, o, tmp, err));
 	BERTH_TRY(berth_problem_feasible(&scratch->p, err));
 	BERTH_TRY(berth_objective_check(&objective, &scratch->p, err));
 	return berth_bounds_objective(&scratch->p, &scratch->bounds, &objective, tmp, out, err);
@@ -257,7 +259,8 @@ static berth_status search_front(berth_front *f, const berth_model *model, const
 	berth_pareto_cfg cfg = {.most_points = most};
 	berth_pareto found;
 	BERTH_TRY(berth_objective_parse(against, &cfg.objective[1], err));
-	BERTH_TRY(api_plan_compile(scratch, model, machine, o->bound, tmp, err));
+	const berth_options quick = {.bound = o->bound ? o->bound : "fast"}; /* bounds are not told */
+	BERTH_TRY(api_plan_compile(scratch, model, machine, &quick, tmp, err));
 	BERTH_TRY(api_search_cfg(o, &l, &scratch->mem, tmp, &cfg.search, err));
 	cfg.objective[0] = cfg.search.objective;
 	berth_status st = check_objectives(&cfg, err);

@@ -84,7 +84,9 @@ typedef enum berth_lp_status {
 typedef struct berth_lp_options {
 	/* of the search tree; 0: no limit. Never seconds: the same model gives the same answer */
 	int64_t nodes;
-	int64_t iterations;  /* of an LP's simplex; 0: no limit */
+	/* of an LP's simplex; 0: no limit. With one it is the dual simplex: where it is cut, its row duals
+	 * prove most of what all of them would */
+	int64_t iterations;
 	double gap;          /* relative gap at which to stop */
 	/* [n_cols] a solution to start from; NULL: none. One that is not feasible is ignored */
 	const double *start;

@@ -81,10 +81,13 @@ static berth_status solve_linear(const berth_lp *lp, const berth_lp_options *opt
 	Clp_setLogLevel(m, 0);
 	Clp_loadProblem(m, lp->n_cols, lp->n_rows, t->begin, t->row, t->value, lp->col_lower, lp->col_upper,
 	                lp->col_cost, lp->row_lower, lp->row_upper);
-	if (options->iterations > 0)
+	if (options->iterations > 0) { /* dual: what it has where it is cut is a bound */
 		Clp_setMaximumIterations(m,
 		                         options->iterations < INT_MAX ? (int)options->iterations : INT_MAX);
-	Clp_initialSolve(m);
+		Clp_initialDualSolve(m);
+	} else {
+		Clp_initialSolve(m);
+	}
 	read_clp(m, lp, out);
 	Clp_deleteModel(m);
 	return BERTH_OK;

@@ -1,6 +1,7 @@
 /* Options of searches; see budget.h. */
 #include "budget.h"
 
+#include "search_bounds.h"
 #include "signals.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ cli_budget cli_budget_default(void)
 	return (cli_budget){.objective = "latency",
 	                    .evaluations = -1,
 	                    .nodes = -1,
-	                    .bound = "fast",
+	                    .bound = "auto",
 	                    .seed = berth_search_cfg_default().seed};
 }
 
@@ -39,15 +40,15 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	return BERTH_OK;
 }
 
-berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, berth_arena *tmp,
-                               berth_bounds *out, berth_err *err)
+berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, const berth_objective *o,
+                               berth_arena *tmp, berth_bounds *out, berth_err *err)
 {
-	bool strong = strcmp(b->bound, "strong") == 0;
-	if (!strong && strcmp(b->bound, "fast") != 0)
-		return berth_fail(err, BERTH_EINVAL, "--bound is fast or strong, not '%s'", b->bound);
-	BERTH_TRY(berth_bounds_new(p, tmp, out, err));
-	return strong ? berth_bounds_strengthen(p, b->nodes > 0 ? b->nodes : BERTH_BOUND_NODES, tmp, out, err)
-	              : BERTH_OK;
+	berth_bound_options options = {.bound = b->bound,
+	                               .objective = o,
+	                               .evaluations = b->evaluations,
+	                               .time_s = b->time_s > 0 ? b->time_s : b->cpu_s,
+	                               .nodes = b->nodes};
+	return berth_search_bounds(p, &options, tmp, out, err);
 }
 
 berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err)

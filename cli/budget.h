@@ -10,7 +10,7 @@ typedef struct cli_budget {
 	const char *objective;
 	int64_t evaluations; /* -1: not given */
 	int64_t nodes;       /* -1: not given */
-	const char *bound;   /* "fast" or "strong" */
+	const char *bound;   /* "fast", "auto" or "strong" */
 	const char *write_model; /* NULL: not given */
 	double time_s, cpu_s; /* 0: not given */
 	uint64_t seed;
@@ -31,7 +31,8 @@ cli_budget cli_budget_default(void);
 	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", \
 	 "nodes of the search trees of exact methods (default: theirs)"}, \
 	{"bound", 0, CLI_TEXT, &(b)->bound, "B", \
-	 "lower bound: fast (default), or strong: slower and closer"}, \
+	 "lower bound: fast, strong (slower, closer), auto (default: strong for 0.2 s or a "   \
+	 "tenth of the search)"}, \
 	{"write-model", 0, CLI_TEXT, &(b)->write_model, "FILE", \
 	 "write the model of method milp: LP if FILE ends in .lp, else MPS"}, \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}, \
@@ -42,9 +43,10 @@ cli_budget cli_budget_default(void);
 	{"threads", 0, CLI_THREADS, &(b)->threads, "N", \
 	 "worker threads (default: all CPUs); no effect on results"}
 
-/* The bounds of p as --bound asks. Fails: BERTH_EINVAL (neither word), BERTH_ENOMEM. */
-berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, berth_arena *tmp,
-                               berth_bounds *out, berth_err *err);
+/* The bounds of p as --bound asks, for objective o; NULL: for all metrics. Fails: BERTH_EINVAL (no such
+ * word), BERTH_ENOMEM. */
+berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, const berth_objective *o,
+                               berth_arena *tmp, berth_bounds *out, berth_err *err);
 
 /* Read the policy, if one was named, into c->mem. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err);

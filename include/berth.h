@@ -108,7 +108,8 @@ typedef struct berth_options {
 	                          given */
 	double time_s;         /* seconds that the search may take */
 	int32_t threads;       /* default 1; results do not depend on it */
-	const char *bound;     /* how strong a lower bound: "fast" (default) or "strong", which is slower */
+	const char *bound;     /* how strong a lower bound: "fast", "strong", which is slower, or "auto"
+	                          (default): strong as far as 0.2 s or a tenth of the search goes */
 	/* A plan to start from: the answer is no worse on this machine. It is of the same model, and of a
 	 * machine with the same devices, whose figures may differ. */
 	const struct berth_plan *start;
@@ -196,9 +197,9 @@ BERTH_API berth_status berth_machine_change(const berth_machine *machine, const 
 
 /* ---- advanced: bounds, and two objectives at once ---- */
 
-/* No plan has less, in the unit of the options' objective; NAN: not known. Of the options only objective and
- * bound are used. Fails: BERTH_EINFEASIBLE (an operator that no device can run), BERTH_EINVAL, BERTH_EFORMAT
- * (an objective of energy on a machine without watts), BERTH_ENOMEM. */
+/* No plan has less, in the unit of the options' objective; NAN: not known. Of the options only objective,
+ * bound, evaluations and time_s are used. Fails: BERTH_EINFEASIBLE (an operator that no device can run),
+ * BERTH_EINVAL, BERTH_EFORMAT (an objective of energy on a machine without watts), BERTH_ENOMEM. */
 BERTH_API berth_status berth_lower_bound(const berth_model *model, const berth_machine *machine,
                                          const berth_options *options, double *out, berth_err *err);
 

@@ -19,8 +19,10 @@ static void take_answer(berth_solution *r, const berth_search *s)
 	r->order = r->op_order ? BERTH_ORDER_GIVEN : r->p->s->order;
 	if (r->feasible)
 		r->value = s->best.value;
-	if (s->bound > r->lower_bound || isnan(r->lower_bound))
+	if (s->bound > r->lower_bound || (isnan(r->lower_bound) && !isnan(s->bound))) {
 		r->lower_bound = s->bound;
+		r->bound_kind = "proven";
+	}
 	r->proof = s->proof;
 }
 
@@ -73,6 +75,7 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
 	                    .seed = cfg->seed,
 	                    .value = NAN,
 	                    .gap = NAN,
+	                    .bound_kind = bounds->kind,
 	                    .order = p->s->order};
 	BERTH_TRY(berth_objective_check(&cfg->objective, p, err));
 	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->objective, tmp, &r.lower_bound, err));

@@ -18,6 +18,7 @@ typedef struct berth_solution {
 	double value;           /* NAN where it is not feasible */
 	/* The larger of the problem's bound and one that the method has proven. NAN: not known. */
 	double lower_bound, gap;
+	const char *bound_kind; /* as berth_bounds; "proven": by the method */
 	/* "optimal" (proven), "limit" (an exact method hit a limit), "feasible" or "infeasible". */
 	const char *status;
 	int64_t nodes;          /* of an exact method's search tree; 0: none */

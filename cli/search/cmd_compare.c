@@ -157,10 +157,11 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &c->tmp, &bounds, err));
+	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
 	b->graph = g.name;
 	b->system = y.name;
+	b->bound_kind = bounds.kind;
 	berth_status st = berth_compare(&p, &bounds, &cfg, b->row, &b->n, &c->mem, &c->tmp, err);
 	s->r.n_blocks++;
 	return st;

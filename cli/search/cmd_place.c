@@ -27,6 +27,7 @@ typedef struct args {
 
 typedef struct state {
 	const berth_method *method;
+	berth_objective objective;
 	berth_graph whole; /* as it was read */
 	berth_graph g;     /* with the rules of --granularity and --max-cuts */
 	berth_graph_parts parts; /* where several models share the machine */
@@ -49,7 +50,8 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 	s->g = s->whole;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	return cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err);
+	return cli_budget_bounds(&a->budget, &s->p, a->pareto.objectives.n ? NULL : &s->objective, &c->tmp,
+	                         &s->bounds, err);
 }
 
 /* The best single device, to compare with: no part of the answer's cost. */
@@ -146,6 +148,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_put_string(&w, "method", r->method->name);
 	berth_json_put_number(&w, "value", r->value);
 	berth_json_put_number(&w, "lower_bound", r->lower_bound);
+	berth_json_put_string(&w, "bound", r->bound_kind);
 	berth_json_put_number(&w, "gap", r->gap);
 	berth_json_put_string(&w, "status", r->status);
 	berth_json_put_bool(&w, "feasible", r->feasible);
@@ -190,8 +193,8 @@ static void print_head(const state *s)
 		       cli_value(value, &r->objective, r->value), m && m->per ? " a " : "",
 		       m && m->per ? m->per : "");
 		print_speedup(s);
-		printf("; lower bound %s, gap %s\n", cli_value(bound, &r->objective, r->lower_bound),
-		       cli_percent(gap, r->gap));
+		printf("; %s bound %s, gap %s\n", r->bound_kind,
+		       cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
 	} else {
 		printf("no placement was found that fits\n");
 	}
@@ -228,11 +231,10 @@ static bool to_stdout(const args *a)
 
 static berth_status check_args(const cli *c, const args *a, state *s, berth_err *err)
 {
-	berth_objective objective;
 	if (to_stdout(a) && c->json)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: only one of --json and -o - can go to standard output");
-	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
+	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
 	s->method = berth_method_default();
 	if (a->method)
 		BERTH_TRY(berth_method_find(a->method, &s->method, err));

@@ -58,6 +58,7 @@ static void put_row(berth_json_out *w, const cli_comparison *r, const cli_compar
 	berth_json_put_int(w, "seed", (int64_t)row->seed);
 	berth_json_put_number(w, "value", row->value);
 	berth_json_put_number(w, "lower_bound", row->lower_bound);
+	berth_json_put_string(w, "bound", b->bound_kind);
 	berth_json_put_number(w, "gap", row->gap);
 	berth_json_put_string(w, "status", row->status);
 	berth_json_put_bool(w, "feasible", row->feasible);
@@ -184,9 +185,9 @@ static void fill_rows(cli_table *t, const cli_comparison *r)
 {
 	static const char *const names[] = {"graph",       "system",      "objective", "method",   "seed",
 	                                    "value",       "lower_bound", "gap",       "feasible", "order",
-	                                    "evaluations", "solve_s",     "wall_s",    "status"};
-	cli_table_init(t, t->mem, "llllllllllllll");
-	head(t, names, 14);
+	                                    "evaluations", "solve_s",     "wall_s",    "status",   "bound"};
+	cli_table_init(t, t->mem, "lllllllllllllll");
+	head(t, names, 15);
 	for (int32_t k = 0; k < r->n_blocks; k++)
 		for (int32_t i = 0; i < r->block[k].n; i++) {
 			const berth_compare_row *row = &r->block[k].row[i];
@@ -199,6 +200,7 @@ static void fill_rows(cli_table *t, const cli_comparison *r)
 			cli_cell(t, "%lld", (long long)row->evaluations);
 			number_cells(t, (const double[]){row->solve_s, row->wall_s}, 2);
 			cli_cell(t, "%s", row->status);
+			cli_cell(t, "%s", r->block[k].bound_kind);
 		}
 }
 
@@ -304,7 +306,8 @@ static void heading(const cli_comparison *r, const cli_compare_block *b, cli_for
 	char bound[32];
 	printf("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system,
 	       berth_objective_name(&r->objective));
-	printf("; lower bound %s%s\n", b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-",
+	printf("; %s bound %s%s\n", b->bound_kind,
+	       b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-",
 	       format == CLI_AS_MARKDOWN ? "\n" : "");
 }
 

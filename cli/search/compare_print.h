@@ -8,6 +8,7 @@
 /* All rows of one graph on one system. */
 typedef struct cli_compare_block {
 	const char *graph, *system;
+	const char *bound_kind; /* as berth_bounds */
 	berth_compare_row *row; /* method by method, seed by seed */
 	int32_t n;
 } cli_compare_block;

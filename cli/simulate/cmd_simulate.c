@@ -140,12 +140,13 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
+	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
 	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &c->tmp, &s->bounds, err));
+	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &latency, &c->tmp, &s->bounds, err));
 	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, NULL, &c->mem, &s->t, &s->v, err);
 }
 
@@ -160,6 +161,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_put_bool(&w, "feasible", s->v.feasible);
 	report_put_violations(&w, &s->p, &s->v.broken);
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
+	berth_json_put_string(&w, "bound", s->bounds.kind);
 	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
 	report_put_models(&w, &s->parts, &s->t);
 	report_put_devices(&w, &s->p, &s->t);
@@ -177,7 +179,8 @@ static void print_head(const state *s)
 	const char *sep = "";
 	double latency = s->v.metric[BERTH_LATENCY], bound = (double)s->bounds.latency_ns / 1e9;
 	printf("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
-	printf("latency %s, lower bound %s", berth_text_seconds(a, latency), berth_text_seconds(b, bound));
+	printf("latency %s, %s bound %s", berth_text_seconds(a, latency), s->bounds.kind,
+	       berth_text_seconds(b, bound));
 	printf(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		const berth_metric_row *row = &berth_metrics[m];

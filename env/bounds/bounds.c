@@ -110,36 +110,61 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 	return fill_values(p, fmax(load, longest_operator(p)) * 1e-9, tmp, b, err);
 }
 
-berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b,
-                                     berth_err *err)
+static berth_status stronger_latency(const berth_problem *p, int64_t nodes, berth_bound_work *budget,
+                                     berth_arena *tmp, int64_t *latency_ns, berth_err *err)
 {
-	int64_t blocks, memory, linear, most = b->latency_ns;
+	int64_t bound, most = *latency_ns;
+	BERTH_TRY(berth_bounds_blocks(p, nodes, budget, tmp, &bound, err));
+	most = bound > most ? bound : most;
+	BERTH_TRY(berth_bounds_memory(p, budget, tmp, &bound, err));
+	most = bound > most ? bound : most;
+	BERTH_TRY(berth_bounds_lp(p, most, budget, tmp, &bound, err));
+	*latency_ns = bound > most ? bound : most;
+	return BERTH_OK;
+}
+
+static berth_status strengthen(const berth_problem *p, const berth_bound_effort *effort, berth_arena *tmp,
+                               berth_bounds *b, berth_err *err)
+{
+	berth_bound_work work = {.left_ns = effort->work_ns};
+	double load_ns = 0, load_s = b->parts.load_s;
+	int64_t latency_ns = b->latency_ns;
+	if (effort->load)
+		BERTH_TRY(berth_bounds_load_lp(p, load_s * 1e9, &work, tmp, &load_ns, err));
+	load_s = fmax(load_s, load_ns * 1e-9);
+	if (effort->latency)
+		BERTH_TRY(stronger_latency(p, effort->nodes, &work, tmp, &latency_ns, err));
+	b->kind = work.cut ? "auto" : "strong";
+	if (latency_ns == b->latency_ns && load_s <= b->parts.load_s)
+		return BERTH_OK;
+	berth_bounds stronger = *b;
+	stronger.latency_ns = latency_ns;
+	BERTH_TRY(fill_values(p, load_s, tmp, &stronger, err));
+	/* Some values are searched for, so they need not grow with the latency. */
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if (stronger.value[m] < b->value[m])
+			stronger.value[m] = b->value[m];
+	*b = stronger;
+	return BERTH_OK;
+}
+
+berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_effort *effort,
+                                     berth_arena *tmp, berth_bounds *b, berth_err *err)
+{
+	berth_bounds stronger = *b;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	if (!p->s->cost_model->strong_bounds)
 		return BERTH_OK;
-	BERTH_TRY(berth_bounds_blocks(p, nodes, tmp, &blocks, err));
-	BERTH_TRY(berth_bounds_memory(p, tmp, &memory, err));
-	most = blocks > most ? blocks : most;
-	most = memory > most ? memory : most;
-	BERTH_TRY(berth_bounds_lp(p, most, tmp, &linear, err));
-	most = linear > most ? linear : most;
-	if (most > b->latency_ns) {
-		berth_bounds stronger = *b;
-		stronger.latency_ns = most;
-		BERTH_TRY(fill_values(p, b->parts.load_s, tmp, &stronger, err));
-		/* Some values are searched for, so they need not grow with the latency. */
-		for (int m = 0; m < BERTH_N_METRICS; m++)
-			if (stronger.value[m] < b->value[m])
-				stronger.value[m] = b->value[m];
-		*b = stronger;
-	}
+	berth_status st = strengthen(p, effort, tmp, &stronger, err);
 	berth_arena_reset(tmp, mark);
-	return BERTH_OK;
+	if (st == BERTH_OK)
+		*b = stronger;
+	return st;
 }
 
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err)
 {
-	berth_bounds b = {0};
+	berth_bounds b = {.kind = "fast"};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = all_bounds(p, tmp, &b, err);
 	berth_arena_reset(tmp, mark);

@@ -2,12 +2,15 @@
 #ifndef BERTH_BOUNDS_H
 #define BERTH_BOUNDS_H
 
+#include "bounds_effort.h"
 #include "eval.h"
 
 typedef struct berth_bounds {
 	int64_t ceft_ns;         /* length of the CEFT critical path */
 	int64_t load_ns;         /* load dual, rounded down */
 	int64_t latency_ns;      /* the larger of the two, or the stronger bound */
+	/* "fast", "strong", or "auto": strong ones, cut for want of work. More of it may raise them. */
+	const char *kind;
 	berth_bound_parts parts; /* what the values are made of */
 	/* By metric, in the unit of the value; NAN: not known (no watts). */
 	double value[BERTH_N_METRICS];
@@ -24,14 +27,12 @@ typedef struct berth_bounds {
  * scratch, reset at exit. Fails: BERTH_ENOMEM. O(edges * devs^2 + iterations * ops * devs). */
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err);
 
-enum { BERTH_BOUND_NODES = 5000 };
-
-/* Raise bounds that berth_bounds_new made by three slower ones: gates (bounds_blocks.h), memory
- * (bounds_memory.h) and the linear relaxation (bounds_lp.h). Each search of a block between gates is cut
- * after `nodes` nodes; BERTH_BOUND_NODES take a second or less for zoo models. tmp is scratch, reset at
- * exit. Fails: BERTH_ENOMEM. */
-berth_status berth_bounds_strengthen(const berth_problem *p, int64_t nodes, berth_arena *tmp, berth_bounds *b,
-                                     berth_err *err);
+/* Raise bounds that berth_bounds_new made by slower ones, as far as the effort goes. The latency: gates
+ * (bounds_blocks.h), memory (bounds_memory.h) and the linear relaxation (bounds_lp.h). The largest load: the
+ * linear relaxation. The rest follows. With all effort they take some seconds for zoo models. tmp is scratch,
+ * reset at exit. Fails: BERTH_ENOMEM. */
+berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_effort *effort,
+                                     berth_arena *tmp, berth_bounds *b, berth_err *err);
 
 /* The bound of an objective: the sum of the bounds of its metrics. Where they are larger it is the joint
  * bounds of bounds_joint.h and bounds_path.h. These know that one choice of devices serves all metrics, and

@@ -5,32 +5,47 @@
 
 #include <string.h>
 
-enum { MOST_OPS = 20000, MEMO = 8, HALVES = 8 };
+enum { MOST_OPS = 20000, MEMO = 64, HALVES = 8, FIRST_NODES = 32, MORE = 4 };
+
+/* Of a node of the exact search, for each device; and nodes that setting up a run takes as long as. */
+enum { NODE_NS = 300, RUN_NODES = 6 };
+
+/* What is known of the blocks that look the same, for each pair of their gates' devices. */
+typedef struct table {
+	int64_t *lower; /* [n_devs][n_devs] from the end of the entry to that of the exit */
+	int64_t *nodes; /* [n_devs][n_devs] that its search was cut after; DONE: no more to be found */
+	int32_t *round; /* [n_devs][n_devs] of its latest search */
+} table;
+enum { DONE = -1 };
 
 /* One block: operators first .. last-1 of the topological order, the gate before it and the gate that ends
  * it (-1: none). */
 typedef struct block {
 	int32_t first, last, entry, exit;
+	table *t;
 } block;
 
-/* Results of a block's search, to be used again where the next block is the same. */
+/* A block as an instance, to know others by that look the same. */
 typedef struct memo {
 	berth_exact_search *x;
 	bool entry, exit;
-	int64_t *lower; /* [n_devs][n_devs] */
+	table *t;
 } memo;
 
 typedef struct work {
 	const berth_problem *p;
-	int64_t nodes;
+	int64_t most_nodes;
+	berth_bound_work *budget;
 	berth_arena *mem;
 	berth_err *err;
-	int64_t *finish, *next; /* [n_devs] */
-	int64_t *lower;         /* [n_devs][n_devs] of the block at hand */
+	block *block;           /* [n_blocks] */
+	int32_t n_blocks;
+	int64_t *finish;        /* [n_blocks+1][n_devs] of the gates: a lower bound */
+	int32_t *from;          /* [n_blocks+1][n_devs] the device of the gate before */
 	int32_t *ops;           /* of the block at hand: gate, inside, gate */
 	int64_t *path;          /* [n_ops][n_devs] critical earliest finish times between gates */
 	memo memo[MEMO];
-	int32_t n_memo;
+	int32_t n_memo, round;
 } work;
 
 /* Which operators are above (down = false) or below each: how many of them. */
@@ -103,72 +118,7 @@ static bool may_stand(const work *w, int32_t gate, int32_t d)
 	return gate < 0 ? d == 0 : berth_op_legal(w->p, gate, d);
 }
 
-/* Lower bound of the instance as it is now. Where the search is cut, lengths between what is proven and the
- * best found are tried, by halves: that nothing is shorter than a length near the bound takes far fewer
- * nodes than the optimum. */
-static int64_t search(const work *w, berth_exact_search *x)
-{
-	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .nodes = w->nodes};
-	berth_exact_search_result r;
-	berth_exact_search_run(x, &cfg, &r);
-	int64_t low = r.lower_ns, high = r.best_ns;
-	for (int32_t k = 0; k < HALVES && !r.complete && high < BERTH_EXACT_SEARCH_NEVER && low < high; k++) {
-		cfg.upper_ns = low + (high - low + 1) / 2;
-		berth_exact_search_run(x, &cfg, &r);
-		low = r.lower_ns > low ? r.lower_ns : low;
-		high = r.best_ns < high ? r.best_ns : r.complete ? high : cfg.upper_ns;
-		r.complete &= r.best_ns < BERTH_EXACT_SEARCH_NEVER; /* the optimum: done */
-	}
-	return low;
-}
-
-static void search_block(work *w, const block *b, berth_exact_search *x, int32_t n)
-{
-	int32_t devs = w->p->n_devs;
-	for (int32_t d = 0; d < devs; d++)
-		for (int32_t e = 0; e < devs; e++) {
-			if (!may_stand(w, b->entry, d) || !may_stand(w, b->exit, e))
-				continue;
-			if (b->entry >= 0)
-				fix_gate(x, devs, 0, d, 0);
-			if (b->exit >= 0)
-				fix_gate(x, devs, n - 1, e, berth_op_time(w->p, b->exit, e));
-			w->lower[d * devs + e] = search(w, x);
-		}
-}
-
-/* The same block, gates free again, searched before? */
-static const memo *known(const work *w, const block *b, const berth_exact_search *x)
-{
-	for (int32_t k = 0; k < w->n_memo && k < MEMO; k++)
-		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) &&
-		    berth_exact_search_same(w->memo[k].x, x))
-			return &w->memo[k];
-	return NULL;
-}
-
-static berth_status exact_block(work *w, const block *b, int32_t n)
-{
-	size_t cells = (size_t)w->p->n_devs * (size_t)w->p->n_devs;
-	berth_exact_search *x, *kept;
-	BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &x, w->err));
-	const memo *old = known(w, b, x);
-	if (old) {
-		memcpy(w->lower, old->lower, cells * sizeof *w->lower);
-		return BERTH_OK;
-	}
-	BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &kept, w->err));
-	search_block(w, b, x, n);
-	memo *m = &w->memo[w->n_memo++ % MEMO];
-	m->x = kept;
-	m->entry = b->entry >= 0;
-	m->exit = b->exit >= 0;
-	BERTH_TRY(BERTH_NEW(w->mem, m->lower, cells, w->err));
-	memcpy(m->lower, w->lower, cells * sizeof *w->lower);
-	return BERTH_OK;
-}
-
-/* ---- blocks beyond exact search ---- */
+/* ---- what every block is known by ---- */
 
 /* Critical earliest finish times of the block with its entry's end on d at 0; tensors from outside cost
  * nothing. */
@@ -261,7 +211,7 @@ static int64_t load_inside(const work *w, const block *b)
 	return (int64_t)(best * (1 - 1e-12));
 }
 
-static void relaxed_block(work *w, const block *b, int32_t n)
+static void relax_block(work *w, const block *b, int32_t n)
 {
 	int32_t devs = w->p->n_devs;
 	int64_t load = devs <= BERTH_EXACT_SEARCH_DEVS ? load_inside(w, b) : 0;
@@ -285,68 +235,220 @@ static void relaxed_block(work *w, const block *b, int32_t n)
 			int64_t gate = b->exit >= 0 ? berth_op_time(w->p, b->exit, e) : 0;
 			int64_t at_exit =
 				b->exit >= 0 ? w->path[(size_t)b->exit * (size_t)devs + (size_t)e] : longest;
-			w->lower[d * devs + e] = at_exit > load + gate ? at_exit : load + gate;
+			b->t->lower[d * devs + e] = at_exit > load + gate ? at_exit : load + gate;
 		}
 	}
 }
 
+/* The table of a block that looks the same, if one is known. */
+static table *known(const work *w, const block *b, const berth_exact_search *x)
+{
+	for (int32_t k = 0; k < w->n_memo && k < MEMO; k++)
+		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) &&
+		    berth_exact_search_same(w->memo[k].x, x))
+			return w->memo[k].t;
+	return NULL;
+}
+
+static berth_status new_table(work *w, block *b, bool searched)
+{
+	int32_t cells = w->p->n_devs * w->p->n_devs;
+	BERTH_TRY(BERTH_NEW(w->mem, b->t, 1, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, b->t->lower, cells, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, b->t->nodes, cells, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, b->t->round, cells, w->err));
+	for (int32_t k = 0; k < cells && !searched; k++)
+		b->t->nodes[k] = DONE;
+	return BERTH_OK;
+}
+
+static berth_status open_block(work *w, block *b)
+{
+	int32_t n = block_ops(w, b);
+	bool searched = n <= BERTH_EXACT_SEARCH_OPS && w->p->n_devs <= BERTH_EXACT_SEARCH_DEVS;
+	if (searched && w->n_memo < MEMO) {
+		memo *m = &w->memo[w->n_memo];
+		*m = (memo){.entry = b->entry >= 0, .exit = b->exit >= 0};
+		BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &m->x, w->err));
+		b->t = known(w, b, m->x);
+		if (b->t)
+			return BERTH_OK;
+		BERTH_TRY(new_table(w, b, true));
+		m->t = b->t;
+		w->n_memo++;
+	} else {
+		BERTH_TRY(new_table(w, b, searched));
+	}
+	relax_block(w, b, n);
+	return BERTH_OK;
+}
+
+/* ---- searches ---- */
+
+static int64_t run_ns(const work *w, int64_t nodes)
+{
+	return (nodes + RUN_NODES) * w->p->n_devs * NODE_NS;
+}
+
+static void run(work *w, berth_exact_search *x, const berth_exact_search_cfg *cfg,
+                berth_exact_search_result *out)
+{
+	berth_exact_search_run(x, cfg, out);
+	berth_bound_spend(w->budget, run_ns(w, out->nodes));
+}
+
+/* Lower bound of the instance as it is now; *done: it is exact. Where the search is cut, lengths between what
+ * is proven and the best found are tried, by halves: that nothing is shorter than a length near the bound
+ * takes far fewer nodes than the optimum. */
+static int64_t search(work *w, berth_exact_search *x, int64_t nodes, bool *done)
+{
+	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .nodes = nodes};
+	berth_exact_search_result r;
+	run(w, x, &cfg, &r);
+	int64_t low = r.lower_ns, high = r.best_ns;
+	for (int32_t k = 0; k < HALVES && !r.complete && high < BERTH_EXACT_SEARCH_NEVER && low < high; k++) {
+		cfg.upper_ns = low + (high - low + 1) / 2;
+		run(w, x, &cfg, &r);
+		low = r.lower_ns > low ? r.lower_ns : low;
+		high = r.best_ns < high ? r.best_ns : r.complete ? high : cfg.upper_ns;
+		r.complete &= r.best_ns < BERTH_EXACT_SEARCH_NEVER; /* the optimum: done */
+	}
+	*done = r.complete || low >= high;
+	return low;
+}
+
+/* Search a block between its gates on d and e, with more nodes than before. *more: that was possible. */
+static berth_status refine(work *w, const block *b, int32_t d, int32_t e, bool *more)
+{
+	int32_t devs = w->p->n_devs, at = d * devs + e, n;
+	int64_t *nodes = &b->t->nodes[at], *lower = &b->t->lower[at];
+	int64_t want = *nodes ? MORE * *nodes : FIRST_NODES;
+	berth_exact_search *x;
+	bool done;
+	if (*nodes == DONE || b->t->round[at] == w->round)
+		return BERTH_OK;
+	want = want < w->most_nodes ? want : w->most_nodes;
+	if (w->budget->left_ns < BERTH_BOUND_ALL && w->budget->left_ns < run_ns(w, want)) {
+		w->budget->cut = true;
+		return BERTH_OK;
+	}
+	berth_arena_mark mark = berth_arena_get_mark(w->mem);
+	n = block_ops(w, b);
+	BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &x, w->err));
+	if (b->entry >= 0)
+		fix_gate(x, devs, 0, d, 0);
+	if (b->exit >= 0)
+		fix_gate(x, devs, n - 1, e, berth_op_time(w->p, b->exit, e));
+	int64_t found = search(w, x, want, &done);
+	berth_arena_reset(w->mem, mark);
+	*lower = found > *lower ? found : *lower;
+	*nodes = done || want == w->most_nodes ? DONE : want;
+	b->t->round[at] = w->round;
+	*more = true;
+	return BERTH_OK;
+}
+
 /* ---- the chain of blocks ---- */
 
-static berth_status pass_block(work *w, const block *b)
+/* The ends of all gates, and the way to each. */
+static void chain(work *w)
 {
-	int32_t devs = w->p->n_devs, n = block_ops(w, b);
-	if (n <= BERTH_EXACT_SEARCH_OPS && devs <= BERTH_EXACT_SEARCH_DEVS)
-		BERTH_TRY(exact_block(w, b, n));
-	else
-		relaxed_block(w, b, n);
-	for (int32_t e = 0; e < devs; e++) {
-		w->next[e] = BERTH_EXACT_SEARCH_NEVER;
-		for (int32_t d = 0; d < devs && may_stand(w, b->exit, e); d++)
-			if (may_stand(w, b->entry, d) && w->finish[d] + w->lower[d * devs + e] < w->next[e])
-				w->next[e] = w->finish[d] + w->lower[d * devs + e];
+	int32_t devs = w->p->n_devs;
+	for (int32_t k = 0; k < w->n_blocks; k++) {
+		const block *b = &w->block[k];
+		const int64_t *before = w->finish + (size_t)k * (size_t)devs;
+		int64_t *finish = w->finish + (size_t)(k + 1) * (size_t)devs;
+		int32_t *from = w->from + (size_t)(k + 1) * (size_t)devs;
+		for (int32_t e = 0; e < devs; e++) {
+			finish[e] = BERTH_EXACT_SEARCH_NEVER;
+			for (int32_t d = 0; d < devs && may_stand(w, b->exit, e); d++)
+				if (may_stand(w, b->entry, d) &&
+				    before[d] + b->t->lower[d * devs + e] < finish[e]) {
+					finish[e] = before[d] + b->t->lower[d * devs + e];
+					from[e] = d;
+				}
+		}
 	}
-	memcpy(w->finish, w->next, (size_t)devs * sizeof *w->finish);
+}
+
+/* Search the blocks of the shortest chain with more nodes, until that is exact or the work is done. Only they
+ * can raise the bound. */
+static berth_status raise_chain(work *w, int64_t *lower_ns)
+{
+	int32_t devs = w->p->n_devs;
+	bool more = true;
+	while (more) {
+		const int64_t *last = w->finish + (size_t)w->n_blocks * (size_t)devs;
+		int32_t e = 0;
+		more = false;
+		w->round++;
+		chain(w);
+		for (int32_t d = 1; d < devs; d++)
+			e = last[d] < last[e] ? d : e;
+		if (last[e] >= BERTH_EXACT_SEARCH_NEVER)
+			return BERTH_OK;
+		*lower_ns = last[e];
+		if (!berth_bound_spend(w->budget, (int64_t)w->n_blocks * devs * devs))
+			return BERTH_OK;
+		for (int32_t k = w->n_blocks; k > 0; k--) {
+			int32_t d = w->from[(size_t)k * (size_t)devs + (size_t)e];
+			BERTH_TRY(refine(w, &w->block[k - 1], d, e, &more));
+			e = d;
+		}
+	}
+	return BERTH_OK;
+}
+
+static berth_status open_blocks(work *w)
+{
+	const berth_problem *p = w->p;
+	int32_t *gate, n;
+	block b = {.entry = -1};
+	BERTH_TRY(BERTH_NEW(w->mem, gate, p->n_ops, w->err));
+	BERTH_TRY(find_gates(w, gate, &n));
+	BERTH_TRY(BERTH_NEW(w->mem, w->block, n + 1, w->err));
+	for (int32_t k = 0; k <= n; k++) {
+		b.last = k < n ? gate[k] : p->n_ops;
+		b.exit = k < n ? p->g->topo_op[gate[k]] : -1;
+		if (b.exit >= 0 || b.first < b.last) {
+			BERTH_TRY(open_block(w, &b));
+			w->block[w->n_blocks++] = b;
+		}
+		b.entry = b.exit;
+		b.first = b.last + 1;
+	}
 	return BERTH_OK;
 }
 
 static berth_status bound(work *w, int64_t *lower_ns)
 {
-	const berth_problem *p = w->p;
-	size_t devs = (size_t)p->n_devs;
-	int32_t *gate, n;
-	BERTH_TRY(BERTH_NEW(w->mem, gate, p->n_ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->ops, p->n_ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->path, (size_t)p->n_ops * devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->finish, devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->next, devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->lower, devs * devs, w->err));
-	BERTH_TRY(find_gates(w, gate, &n));
-	block b = {.entry = -1};
-	for (int32_t k = 0; k <= n; k++) {
-		b.last = k < n ? gate[k] : p->n_ops;
-		b.exit = k < n ? p->g->topo_op[gate[k]] : -1;
-		if (b.exit >= 0 || b.first < b.last)
-			BERTH_TRY(pass_block(w, &b));
-		b.entry = b.exit;
-		b.first = b.last + 1;
-	}
-	for (int32_t d = 0; d < p->n_devs; d++)
-		*lower_ns = d == 0 || w->finish[d] < *lower_ns ? w->finish[d] : *lower_ns;
-	return BERTH_OK;
+	size_t devs = (size_t)w->p->n_devs;
+	BERTH_TRY(BERTH_NEW(w->mem, w->ops, w->p->n_ops, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->path, (size_t)w->p->n_ops * devs, w->err));
+	BERTH_TRY(open_blocks(w));
+	BERTH_TRY(BERTH_NEW(w->mem, w->finish, (size_t)(w->n_blocks + 1) * devs, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->from, (size_t)(w->n_blocks + 1) * devs, w->err));
+	return raise_chain(w, lower_ns);
 }
 
-berth_status berth_bounds_blocks(const berth_problem *p, int64_t nodes, berth_arena *tmp, int64_t *lower_ns,
-                                 berth_err *err)
+/* Of finding the gates, and of all blocks once without a search. */
+static int64_t least_work(const berth_problem *p)
+{
+	int64_t n = p->n_ops, devs = p->n_devs;
+	return 2 * p->g->n_edges * (n / 64 + 1) + p->g->n_edges * devs * devs * devs;
+}
+
+berth_status berth_bounds_blocks(const berth_problem *p, int64_t nodes, berth_bound_work *budget,
+                                 berth_arena *tmp, int64_t *lower_ns, berth_err *err)
 {
 	berth_arena mem;
-	work w = {.p = p, .nodes = nodes, .mem = &mem, .err = err};
+	work w = {.p = p, .most_nodes = nodes, .budget = budget, .mem = &mem, .err = err};
 	*lower_ns = 0;
-	if (p->n_ops == 0 || p->n_ops > MOST_OPS || berth_problem_feasible(p, NULL) != BERTH_OK)
+	if (p->n_ops == 0 || p->n_ops > MOST_OPS || berth_problem_feasible(p, NULL) != BERTH_OK ||
+	    !berth_bound_spend(budget, least_work(p)))
 		return BERTH_OK;
 	berth_arena_init(&mem, tmp->hook);
 	berth_status st = bound(&w, lower_ns);
 	berth_arena_free(&mem);
-	if (*lower_ns >= BERTH_EXACT_SEARCH_NEVER)
-		*lower_ns = 0;
 	return st;
 }

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { STEPS = 400 };
+enum { STEPS = 400, OP_NS = 4 }; /* OP_NS: of a step, for an operator on a device */
 
 typedef struct work {
 	const berth_problem *p;
@@ -197,11 +197,13 @@ static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_er
 	return BERTH_OK;
 }
 
-berth_status berth_bounds_memory(const berth_problem *p, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
+berth_status berth_bounds_memory(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
+                                 int64_t *lower_ns, berth_err *err)
 {
 	work w = {.p = p};
 	*lower_ns = 0;
-	if (p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK)
+	if (p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK ||
+	    !berth_bound_spend(budget, STEPS * OP_NS * p->n_ops * p->n_devs))
 		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = bound(&w, tmp, lower_ns, err);

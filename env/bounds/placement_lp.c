@@ -18,6 +18,8 @@
  *   memory    what a device, or a pool, keeps for good
  *                 sum_u bytes_u x_ud <= limit_d,  sum over its devices of these <= bytes of the pool
  *
+ * For the throughput C is the largest load: columns s and their rows are left out.
+ *
  * It is a relaxation of the execution model (docs/proofs.md, "Linear relaxation"), so its bound holds for
  * every placement and order, and the reference simulator scores its answer. */
 #include "placement_lp.h"
@@ -27,13 +29,15 @@
 #include <math.h>
 #include <string.h>
 
+#define MODEL_UPPER 1000.0 /* the latency or load up to which a model holds, in its own time */
+
 typedef struct work {
 	const berth_problem *p;
 	berth_placement_lp *m;
 	berth_arena *mem;
 	berth_err *err;
 	double upper;
-	bool whole;
+	bool whole, load;      /* whole columns; the largest load in the place of the latency */
 	int64_t *tail;         /* [n_ops][n_devs] */
 	berth_ceft ceft;
 	int32_t *pair_col;     /* [n_tensors][n_devs][n_devs] z */
@@ -81,7 +85,7 @@ static berth_status add_columns(work *w)
 			BERTH_TRY(berth_lp_col(lp, name, 0, 1, 0, w->whole,
 			                       &w->m->coloc_dev_col[cell(w, u, d)], w->err));
 		}
-	for (int32_t op = 0; op < p->n_ops; op++) {
+	for (int32_t op = 0; op < p->n_ops && !w->load; op++) {
 		BERTH_TRY(name_of(w, &name, berth_arena_printf(w->mem, "s_%d", (int)op)));
 		BERTH_TRY(berth_lp_col(lp, name, 0, w->upper, 0, false, &w->m->op_start_col[op], w->err));
 	}
@@ -148,6 +152,8 @@ static berth_status add_edge(work *w, int32_t t, int32_t j, int32_t *cols)
 	berth_lp *lp = &w->m->lp;
 	int32_t i = p->g->tensor_producer[t], devs = p->n_devs;
 	BERTH_TRY(add_marginals(w, t, i, j, cols));
+	if (w->load)
+		return BERTH_OK;
 	BERTH_TRY(berth_lp_row(lp, NULL, 0, BERTH_LP_INF, w->err));
 	BERTH_TRY(berth_lp_put(lp, w->m->op_start_col[j], 1, w->err));
 	BERTH_TRY(berth_lp_put(lp, w->m->op_start_col[i], -1, w->err));
@@ -165,6 +171,8 @@ static berth_status add_edges(work *w)
 {
 	const berth_graph *g = w->p->g;
 	int32_t *cols;
+	if (w->load && !w->p->s->contention)
+		return BERTH_OK; /* no load is made by transfers */
 	BERTH_TRY(BERTH_NEW(w->mem, cols, w->p->n_devs * w->p->n_devs, w->err));
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
@@ -389,26 +397,43 @@ static berth_status allocate(work *w)
 		BERTH_TRY(BERTH_NEW(w->mem, w->above, ops * ops, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->pair_col, pairs, w->err));
 	memset(w->pair_col, 0xff, pairs * sizeof *w->pair_col);
+	if (w->load)
+		return BERTH_OK;
+	berth_ceft_tails(p, w->tail);
 	return berth_ceft_new(p, w->mem, &w->ceft, w->err);
+}
+
+static berth_status build(work *w)
+{
+	const berth_problem *p = w->p;
+	berth_lp_init(&w->m->lp, p->g->name && p->g->name[0] ? p->g->name : "berth", w->mem);
+	BERTH_TRY(allocate(w));
+	BERTH_TRY(add_columns(w));
+	BERTH_TRY(add_edges(w));
+	if (!w->load)
+		BERTH_TRY(add_lengths(w));
+	BERTH_TRY(add_devices(w));
+	for (int32_t q = 0; q < p->n_pools; q++) {
+		BERTH_TRY(add_pool_load(w, q));
+		BERTH_TRY(add_pool_memory(w, q));
+	}
+	for (int32_t c = 0; p->s->contention && c < p->s->n_channels; c++)
+		BERTH_TRY(add_channel(w, c));
+	return w->whole ? add_orders(w) : BERTH_OK;
 }
 
 berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bool whole, berth_arena *mem,
                                     berth_placement_lp *out, berth_err *err)
 {
-	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = 1000, .whole = whole};
+	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = MODEL_UPPER, .whole = whole};
 	out->scale = w.upper / (double)upper_ns;
-	berth_lp_init(&out->lp, p->g->name && p->g->name[0] ? p->g->name : "berth", mem);
-	BERTH_TRY(allocate(&w));
-	berth_ceft_tails(p, w.tail);
-	BERTH_TRY(add_columns(&w));
-	BERTH_TRY(add_edges(&w));
-	BERTH_TRY(add_lengths(&w));
-	BERTH_TRY(add_devices(&w));
-	for (int32_t q = 0; q < p->n_pools; q++) {
-		BERTH_TRY(add_pool_load(&w, q));
-		BERTH_TRY(add_pool_memory(&w, q));
-	}
-	for (int32_t c = 0; p->s->contention && c < p->s->n_channels; c++)
-		BERTH_TRY(add_channel(&w, c));
-	return whole ? add_orders(&w) : BERTH_OK;
+	return build(&w);
+}
+
+berth_status berth_load_lp_new(const berth_problem *p, int64_t upper_ns, berth_arena *mem,
+                               berth_placement_lp *out, berth_err *err)
+{
+	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = MODEL_UPPER, .load = true};
+	out->scale = w.upper / (double)upper_ns;
+	return build(&w);
 }

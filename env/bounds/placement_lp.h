@@ -19,4 +19,9 @@ typedef struct berth_placement_lp {
 berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bool whole, berth_arena *mem,
                                     berth_placement_lp *out, berth_err *err);
 
+/* The linear relaxation for the throughput, for largest loads up to upper_ns (> 0): length_col is the largest
+ * load of a device or channel. Without starts, op_start_col is not set. As above. */
+berth_status berth_load_lp_new(const berth_problem *p, int64_t upper_ns, berth_arena *mem,
+                               berth_placement_lp *out, berth_err *err);
+
 #endif

@@ -37,9 +37,10 @@ static void bound(void *arg)
 {
 	bench_problem *b = arg;
 	berth_bounds bounds;
+	berth_bound_effort effort = berth_bound_effort_all(NULL);
 	berth_err err;
 	must(berth_bounds_new(&b->p, &b->tmp, &bounds, &err), &err);
-	must(berth_bounds_strengthen(&b->p, BERTH_BOUND_NODES, &b->tmp, &bounds, &err), &err);
+	must(berth_bounds_strengthen(&b->p, &effort, &b->tmp, &bounds, &err), &err);
 }
 
 void bench_exact(bench_out *out)

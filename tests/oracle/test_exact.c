@@ -229,16 +229,18 @@ static void milp_bounds_hold(void **state)
  * fast ones often enough. */
 static void hold_bounds(uint64_t n_seeds, bool pooled)
 {
-	int stronger = 0, closed = 0, all = 0;
+	int stronger = 0, loaded = 0, cut = 0, closed = 0, all = 0;
 	for (uint64_t seed = 0; seed < n_seeds; seed++) {
 		world w;
 		berth_bounds fast, b;
 		berth_err err;
 		open_instance(&w, seed, seed % 50 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3, pooled);
 		try_all(&w);
+		berth_bound_effort effort = {seed % 3 ? 5000 : 3, seed % 4 ? BERTH_BOUND_ALL : 1000000, true,
+		                             true};
 		assert_ok(berth_bounds_new(&w.p, &w.tmp, &fast, &err), &err);
 		b = fast;
-		assert_ok(berth_bounds_strengthen(&w.p, seed % 3 ? 5000 : 3, &w.tmp, &b, &err), &err);
+		assert_ok(berth_bounds_strengthen(&w.p, &effort, &w.tmp, &b, &err), &err);
 		for (int m = 0; m < BERTH_N_METRICS && isfinite(w.any[BERTH_LATENCY]); m++) {
 			if (isnan(b.value[m]))
 				continue;
@@ -251,13 +253,20 @@ static void hold_bounds(uint64_t n_seeds, bool pooled)
 			all++;
 			closed += b.value[BERTH_LATENCY] == w.any[BERTH_LATENCY];
 			stronger += b.latency_ns > fast.latency_ns;
+			loaded += b.parts.load_s > fast.parts.load_s * (1 + 1e-6);
+			cut += strcmp(b.kind, "auto") == 0;
+			if (effort.work_ns == BERTH_BOUND_ALL)
+				assert_string_equal(b.kind, "strong");
 		}
 		close_world(&w);
 	}
-	print_message("%d instances, %d closed, %d stronger\n", all, closed, stronger);
+	print_message("%d instances, %d closed, %d stronger, %d for the load, %d cut\n", all, closed,
+	              stronger, loaded, cut);
 	assert_true(all > (int)n_seeds / 3);
 	assert_true(closed > all / 2);
 	assert_true(stronger > (int)n_seeds / 150);
+	assert_true(cut > (int)n_seeds / 150);
+	assert_true(!berth_lp_solver() || loaded > (int)n_seeds / 150);
 }
 
 static void strong_bounds_hold(void **state)
@@ -286,12 +295,13 @@ static void strong_bounds_survive_failing_allocations(void **state)
 	}
 	assert_ok(berth_bounds_new(&w.p, &w.tmp, &fast, &err), &err);
 	for (long k = 0;; k++) {
+		berth_bound_effort effort = {100, BERTH_BOUND_ALL, true, true};
 		failing_allocator f;
 		berth_arena tmp;
 		berth_bounds b = fast;
 		failing_allocator_init(&f, k);
 		berth_arena_init(&tmp, &f.hook);
-		berth_status st = berth_bounds_strengthen(&w.p, 100, &tmp, &b, &err);
+		berth_status st = berth_bounds_strengthen(&w.p, &effort, &tmp, &b, &err);
 		berth_arena_free(&tmp);
 		assert_int_equal(f.live, 0);
 		if (st == BERTH_OK) {

@@ -126,7 +126,8 @@ static void test_placeto_bounds(void **state)
 		assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
 		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
 		strong = b;
-		assert_ok(berth_bounds_strengthen(&w.p, 100, &w.tmp, &strong, &err), &err);
+		const berth_bound_effort effort = {100, BERTH_BOUND_ALL, true, true};
+		assert_ok(berth_bounds_strengthen(&w.p, &effort, &w.tmp, &strong, &err), &err);
 		assert_true(strong.latency_ns == b.latency_ns && isnan(strong.value[BERTH_ENERGY]));
 		int32_t all = 1;
 		for (int32_t op = 0; op < w.p.n_ops; op++)

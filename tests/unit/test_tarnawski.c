@@ -570,7 +570,8 @@ static void test_strong_bounds(void **state)
 	assert_int_equal(r.latency_ns, INT64_C(2) * 1000000000);
 	assert_ok(berth_bounds_new(&p, &tmp, &fast, &err), &err);
 	strong = fast;
-	assert_ok(berth_bounds_strengthen(&p, 1000, &tmp, &strong, &err), &err);
+	const berth_bound_effort effort = {1000, BERTH_BOUND_ALL, true, true};
+	assert_ok(berth_bounds_strengthen(&p, &effort, &tmp, &strong, &err), &err);
 	assert_true(strong.value[BERTH_LATENCY] >= fast.value[BERTH_LATENCY] &&
 	            strong.value[BERTH_LATENCY] <= 2);
 	berth_arena_free(&mem);
