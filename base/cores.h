@@ -12,4 +12,7 @@ enum { BERTH_MAX_CORES = 1024 };
  * is one. */
 int32_t berth_cores(int32_t *core, int32_t max);
 
+/* Keep the calling thread on a core from now on. It stays where the system puts it where that cannot be. */
+void berth_cores_bind(int32_t core);
+
 #endif

@@ -1,5 +1,5 @@
-# berth-engine-ort: ONNX Runtime itself is loaded at run time; StarPU and hwloc are used where they are found,
-# else their small stand-ins.
+# berth-engine-ort: ONNX Runtime itself is loaded at run time; StarPU is used where it is found, else its
+# small stand-in.
 pkg_check_modules(STARPU IMPORTED_TARGET starpu-1.3)
 set(ort ${CMAKE_SOURCE_DIR}/engines/ort)
 add_executable(berth-engine-ort ${ort}/main.c ${ort}/cpu_model.c ${ort}/ort_api.c ${ort}/ort_compare.c ${ort}/ort_model.c ${ort}/ort_operators.c ${ort}/ort_plan.c ${ort}/ort_op_times.c ${ort}/ort_splice.c
@@ -11,10 +11,5 @@ if(STARPU_FOUND)
   target_link_libraries(berth-engine-ort PRIVATE PkgConfig::STARPU)
 else()
   target_sources(berth-engine-ort PRIVATE ${ort}/exec_starpu_none.c)
-endif()
-if(HWLOC_FOUND)
-  target_sources(berth-engine-ort PRIVATE ${ort}/bind_hwloc.c)
-else()
-  target_sources(berth-engine-ort PRIVATE ${ort}/bind_none.c)
 endif()
 install(TARGETS berth-engine-ort RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

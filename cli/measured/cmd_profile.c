@@ -2,10 +2,10 @@
 #include "engine.h"
 #include "file.h"
 #include "graph_json.h"
-#include "host.h"
 #include "graph_load.h"
 #include "print.h"
 #include "profile.h"
+#include "profile_system.h"
 #include "progress.h"
 #include "system_json.h"
 #include "text.h"
@@ -18,7 +18,8 @@
 
 typedef struct args {
 	const char *on, *out, *system_out, *cache;
-	bool system;
+	bool system, software;
+	cli_texts set;
 	cli_engine engine;
 	int64_t repeats, warmup;
 	double time_s;
@@ -190,151 +191,6 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	return BERTH_OK;
 }
 
-/* ---- this machine ---- */
-
-typedef struct device_names {
-	int32_t n;
-	const char **name, **kind;
-} device_names;
-
-/* The engine's devices; without an engine one a core. */
-static berth_status name_devices(cli *c, const args *a, const berth_host *h, device_names *out,
-                                 berth_err *err)
-{
-	berth_measured_cfg cfg;
-	berth_engine *e = NULL;
-	if (a->engine.name) {
-		BERTH_TRY(cli_engine_cfg(c, &a->engine, "", &cfg, err));
-		BERTH_TRY(berth_engine_start(&cfg.engine, &c->mem, &e, err));
-	}
-	int32_t n = e ? berth_engine_says(e)->n_devs : h->n_cores;
-	berth_status st = BERTH_NEW(&c->mem, out->name, n, err);
-	if (st == BERTH_OK)
-		st = BERTH_NEW(&c->mem, out->kind, n, err);
-	for (out->n = 0; st == BERTH_OK && out->n < n; out->n++) {
-		out->name[out->n] = e ? berth_engine_says(e)->dev[out->n].name
-		                      : berth_arena_printf(&c->mem, "cpu%d", (int)out->n);
-		out->kind[out->n] = e ? berth_engine_says(e)->dev[out->n].kind : "cpu";
-		if (!out->name[out->n])
-			st = berth_nomem(err);
-	}
-	berth_engine_stop(e);
-	return st;
-}
-
-/* Four digits: more would be noise. */
-static double rounded(double x)
-{
-	char digits[32];
-	snprintf(digits, sizeof digits, "%.4g", x);
-	return strtod(digits, NULL);
-}
-
-static void put_device(berth_json_out *w, const berth_host *h, const device_names *d, int32_t i)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "name", d->name[i]);
-	berth_json_put_string(w, "kind", d->kind[i]);
-	berth_json_put_number(w, "peak_flops", rounded(h->peak_flops));
-	berth_json_put_number(w, "mem_bandwidth", rounded(h->mem_bandwidth));
-	berth_json_put_int(w, "memory_bytes", h->memory_bytes / d->n);
-	berth_json_put_number(w, "op_overhead_s", 2e-6);
-	berth_json_close(w, '}');
-}
-
-static void put_link(berth_json_out *w, const berth_host *h, const char *from, const char *to)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "from", from);
-	berth_json_put_string(w, "to", to);
-	berth_json_put_number(w, "latency_s", 5e-6);
-	berth_json_put_number(w, "bandwidth", rounded(h->mem_bandwidth / 2));
-	berth_json_close(w, '}');
-}
-
-static berth_status describe(cli *c, const berth_host *h, const device_names *d, berth_system *out,
-                             berth_err *err)
-{
-	berth_json_out w;
-	const char *text;
-	size_t len;
-	berth_json_out_init(&w, &c->mem, false);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "format", "berth-system");
-	berth_json_put_int(&w, "version", 1);
-	berth_json_put_string(&w, "name", "host");
-	berth_json_put_bool(&w, "contention", false);
-	berth_json_open(&w, "devices", '[');
-	for (int32_t i = 0; i < d->n; i++)
-		put_device(&w, h, d, i);
-	berth_json_close(&w, ']');
-	berth_json_open(&w, "links", '[');
-	for (int32_t i = 0; i < d->n; i++)
-		for (int32_t k = 0; k < d->n; k++)
-			if (i != k)
-				put_link(&w, h, d->name[i], d->name[k]);
-	berth_json_close(&w, ']');
-	berth_json_close(&w, '}');
-	BERTH_TRY(berth_json_done(&w, &text, &len, err));
-	return berth_system_parse_json("host", text, len, &c->mem, &c->tmp, out, err);
-}
-
-/* Time the links by the engine. */
-static berth_status time_links(cli *c, const args *a, const berth_system *s, berth_system *out,
-                               berth_err *err)
-{
-	static const berth_graph nothing = {.name = "nothing"};
-	berth_measured m;
-	const char *unused;
-	berth_profile p;
-	berth_profile_cfg how = berth_profile_cfg_default();
-	how.repeats = (int32_t)a->repeats;
-	BERTH_TRY(cli_engine_open(c, &a->engine, "", NULL, s, NULL, &m, &unused, err));
-	m.g = &nothing;
-	m.loaded_start = berth_engine_starts(m.engine);
-	berth_status st = berth_profile_run(&m, &how, &c->mem, &c->tmp, &p, err);
-	berth_measured_close(&m);
-	BERTH_TRY(st);
-	return berth_profile_system(&p, s, &c->mem, out, err);
-}
-
-/* Where the description goes. If no file is named, it is what system:host stands for. */
-static berth_status system_out(cli *c, const args *a, const char **path, berth_err *err)
-{
-	*path = a->out;
-	if (!a->out) {
-		BERTH_TRY(berth_system_host_path(&c->mem, path, err));
-		BERTH_TRY(berth_make_folders(*path, &c->tmp, err));
-	}
-	return berth_file_writable(*path, err);
-}
-
-static berth_status profile_system(cli *c, const args *a, berth_err *err)
-{
-	berth_host h;
-	device_names names;
-	berth_system s;
-	char x[32], y[32], z[32];
-	const char *path;
-	BERTH_TRY(system_out(c, a, &path, err));
-	BERTH_TRY(berth_host_measure(&c->tmp, &h, err));
-	BERTH_TRY(name_devices(c, a, &h, &names, err));
-	BERTH_TRY(describe(c, &h, &names, &s, err));
-	if (a->engine.name && names.n > 1)
-		BERTH_TRY(time_links(c, a, &s, &s, err));
-	BERTH_TRY(write_system(c, path, &s, err));
-	if (c->json && !is_stdout(path))
-		return write_system(c, "-", &s, err);
-	if (c->quiet || is_stdout(path))
-		return BERTH_OK;
-	printf("%d cores (%s), each %sFLOP/s and %s/s; memory %s\n", (int)h.n_cores, h.core,
-	       berth_text_count(x, h.peak_flops), berth_text_bytes(y, h.mem_bandwidth),
-	       berth_text_bytes(z, (double)h.memory_bytes));
-	if (!a->out)
-		printf("kept as system:host (%s)\n", path);
-	return BERTH_OK;
-}
-
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.repeats = 9, .warmup = 2};
@@ -344,6 +200,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"system", 0, CLI_FLAG, &a.system, NULL, "describe this machine instead of a graph"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT",
 		 "the graph with its times; or the system (default: system:host)"},
+		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE",
+		 "with --system: a figure that is missing, or a better one (gpu0.peak_flops=10TFLOP/s)"},
+		{"software-devices", 0, CLI_FLAG, &a.software, NULL,
+		 "with --system: devices too that are the CPU once more (pocl, llvmpipe)"},
 		{"system-out", 0, CLI_TEXT, &a.system_out, "OUT", "SYSTEM with the links as they were timed"},
 		CLI_ENGINE(&a.engine),
 		{"cache", 0, CLI_TEXT, &a.cache, "FILE",
@@ -362,7 +222,11 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		                  cmd_profile.usage);
 	if (a.repeats > 100000 || a.warmup > 100000)
 		return berth_fail(err, BERTH_EINVAL, "profile: more than 100000 runs were asked for");
-	return a.system ? profile_system(c, &a, err) : profile_graph(c, &a, err);
+	if (!a.system && (a.set.n || a.software))
+		return berth_fail(err, BERTH_EINVAL, "profile: --%s goes with --system",
+		                  a.set.n ? "set" : "software-devices");
+	const profile_system_args of_system = {a.out, a.engine, (int32_t)a.repeats, a.software, a.set};
+	return a.system ? profile_system(c, &of_system, err) : profile_graph(c, &a, err);
 }
 
 const cli_verb cmd_profile = {

@@ -47,9 +47,4 @@ extern const exec_kind exec_threads, exec_starpu;
 double exec_now(void);
 double exec_cpu(void);
 
-/* ---- bind_*.c ---- */
-
-/* Keep the calling thread on a core from now on. */
-void bind_to(int32_t core);
-
 #endif

@@ -1,6 +1,8 @@
 /* Workers as threads. A worker spins a little while it waits, as runtimes do, and then sleeps. */
 #include "exec.h"
 
+#include "cores.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -83,7 +85,7 @@ static void *work(void *ctx)
 	worker *w = ctx;
 	pool *p = w->p;
 	int seen = 0;
-	bind_to(w->core);
+	berth_cores_bind(w->core);
 	for (;;) {
 		wait_change(p, &p->round, seen);
 		seen = atomic_load(&p->round);

@@ -1,0 +1,309 @@
+/* See cpu_measure.h. */
+#include "cpu_measure.h"
+
+#include "cores.h"
+#include "threads.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 512, PRODUCTS = 2, ROUNDS = 8, EMPTY_ROUNDS = 100, FLAGS = 100, SPINS = 2000 };
+enum { ENOUGH = 1, OUT_OF_MEMORY }; /* why a crew ends before its rounds do */
+#define ENOUGH_S 1.0
+
+typedef struct crew crew;
+
+/* One thread. Its blocks are its own memory, first touched where it runs. */
+typedef struct seat {
+	crew *crew;
+	int32_t index;
+	float *a, *b;
+	pthread_t thread;
+} seat;
+
+/* What all threads do in each round. */
+typedef struct job {
+	bool (*prepare)(seat *s); /* false: no memory */
+	void (*work)(seat *s);
+	int rounds;
+} job;
+
+struct crew {
+	const berth_cpu_team *team, *from; /* from: whose memory is copied; NULL: their own */
+	const job *job;
+	size_t bytes; /* of a block of a thread */
+	atomic_int arrived, phase, over;
+	double best_s; /* of a round */
+	seat seat[];
+};
+
+/* ---- threads ---- */
+
+/* Wait until all threads are here: spinning, as those of a runtime do between operators; whoever waits long
+ * lets others have the core. */
+static void meet(crew *c)
+{
+	int phase = atomic_load(&c->phase);
+	if (atomic_fetch_add(&c->arrived, 1) + 1 == c->team->n_cores) {
+		atomic_store(&c->arrived, 0);
+		atomic_fetch_add(&c->phase, 1);
+		return;
+	}
+	for (int spins = 0; atomic_load(&c->phase) == phase; spins++)
+		if (spins > SPINS)
+			sched_yield();
+}
+
+static void *sit(void *arg)
+{
+	seat *s = arg;
+	crew *c = s->crew;
+	double start = berth_wall_seconds();
+	berth_cores_bind(c->team->core[s->index]);
+	if (!c->job->prepare(s))
+		atomic_store(&c->over, OUT_OF_MEMORY);
+	for (int i = 0; i < c->job->rounds; i++) {
+		meet(c);
+		if (atomic_load(&c->over))
+			break;
+		double from = berth_wall_seconds();
+		c->job->work(s);
+		meet(c);
+		if (s->index > 0)
+			continue;
+		double now = berth_wall_seconds();
+		c->best_s = fmin(c->best_s, now - from);
+		if (now - start > ENOUGH_S) /* others have the cores: more rounds would take long */
+			atomic_store(&c->over, ENOUGH);
+	}
+	return NULL;
+}
+
+/* All seats' threads, the caller's own thread among them not: it keeps the cores that it had. */
+static berth_status run_crew(crew *c, berth_err *err)
+{
+	int32_t n = 0;
+	for (; n < c->team->n_cores; n++)
+		if (pthread_create(&c->seat[n].thread, NULL, sit, &c->seat[n]) != 0)
+			break;
+	if (n < c->team->n_cores) { /* those that are there wait for the rest: sit in for it */
+		atomic_store(&c->over, OUT_OF_MEMORY);
+		atomic_fetch_add(&c->arrived, c->team->n_cores - n - 1);
+		meet(c);
+	}
+	for (int32_t i = 0; i < n; i++)
+		pthread_join(c->seat[i].thread, NULL);
+	return atomic_load(&c->over) == OUT_OF_MEMORY ? berth_nomem(err) : BERTH_OK;
+}
+
+static berth_status run_job(const berth_cpu_team *team, const berth_cpu_team *from, const job *j,
+                            size_t bytes, double *best_s, berth_err *err)
+{
+	crew *c = calloc(1, sizeof *c + (size_t)team->n_cores * sizeof *c->seat);
+	if (!c)
+		return berth_nomem(err);
+	c->team = team;
+	c->from = from;
+	c->job = j;
+	c->bytes = bytes;
+	c->best_s = INFINITY;
+	for (int32_t i = 0; i < team->n_cores; i++)
+		c->seat[i] = (seat){.crew = c, .index = i};
+	berth_status st = run_crew(c, err);
+	for (int32_t i = 0; i < team->n_cores; i++) {
+		free(c->seat[i].a);
+		free(c->seat[i].b);
+	}
+	*best_s = c->best_s;
+	free(c);
+	return st;
+}
+
+/* ---- jobs ---- */
+
+static bool get_matrices(seat *s)
+{
+	s->a = malloc(2 * sizeof *s->a * SIZE * SIZE);
+	s->b = malloc(sizeof *s->b * SIZE * SIZE);
+	for (int i = 0; s->a && i < 2 * SIZE * SIZE; i++)
+		s->a[i] = (float)(i % 17) * 0.0625f;
+	if (s->b)
+		memset(s->b, 0, sizeof *s->b * SIZE * SIZE);
+	return s->a && s->b;
+}
+
+static void multiply(seat *s)
+{
+	for (int i = 0; i < PRODUCTS; i++)
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1, s->a, SIZE,
+		            s->a + SIZE * SIZE, SIZE, 0, s->b, SIZE);
+}
+
+static bool get_blocks(seat *s)
+{
+	const crew *c = s->crew;
+	if (c->from) /* the source is touched by a core that it stands next to */
+		berth_cores_bind(c->from->core[s->index % c->from->n_cores]);
+	s->a = malloc(c->bytes);
+	if (s->a)
+		memset(s->a, 1, c->bytes);
+	berth_cores_bind(c->team->core[s->index]);
+	s->b = malloc(c->bytes);
+	if (s->b)
+		memset(s->b, 2, c->bytes);
+	return s->a && s->b;
+}
+
+static void copy(seat *s)
+{
+	memcpy(s->b, s->a, s->crew->bytes);
+}
+
+static bool get_nothing(seat *s)
+{
+	(void)s;
+	return true;
+}
+
+static void do_nothing(seat *s)
+{
+	(void)s;
+}
+
+/* ---- figures ---- */
+
+/* Twice the last cache, 64 to 256 MiB, and not more than a sixteenth of the memory; a thread's share. */
+static size_t copy_bytes(const berth_cpu_team *t)
+{
+	const double mib = 1 << 20;
+	double bytes = fmin(fmax(2 * (double)t->cache_bytes, 64 * mib), 256 * mib);
+	if (t->memory_bytes > 0)
+		bytes = fmin(bytes, (double)t->memory_bytes / 16);
+	return ((size_t)(bytes / t->n_cores) & ~(size_t)4095) + 4096;
+}
+
+static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, berth_err *err)
+{
+	const job products = {get_matrices, multiply, ROUNDS};
+	double best;
+	openblas_set_num_threads(1);
+	BERTH_TRY(run_job(team, NULL, &products, 0, &best, err));
+	*out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * PRODUCTS * team->n_cores / best, BERTH_LEAST_FLOPS,
+	                       BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED,
+	                       "products of matrices on %d core%s (OpenBLAS, %s)", (int)team->n_cores,
+	                       team->n_cores == 1 ? "" : "s", berth_cpu_kernels());
+	return BERTH_OK;
+}
+
+static berth_status measure_copies(const berth_cpu_team *team, const berth_cpu_team *from, int rounds,
+                                   double times_moved, berth_figure *out, berth_err *err)
+{
+	const job copies = {get_blocks, copy, rounds};
+	size_t bytes = copy_bytes(team);
+	double best, whole = (double)bytes * team->n_cores, cache = (double)team->cache_bytes;
+	char held[48] = "";
+	BERTH_TRY(run_job(team, from, &copies, bytes, &best, err));
+	if (cache > whole)
+		snprintf(held, sizeof held, ", held by caches of %.0f MiB", cache / (1 << 20));
+	*out = berth_figure_of(times_moved * whole / best, BERTH_LEAST_BANDWIDTH, BERTH_MOST_BANDWIDTH,
+	                       BERTH_ORIGIN_MEASURED, "copies of %.0f MiB on %d core%s%s", whole / (1 << 20),
+	                       (int)team->n_cores, team->n_cores == 1 ? "" : "s", held);
+	return BERTH_OK;
+}
+
+berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *out, berth_err *err)
+{
+	const job empty = {get_nothing, do_nothing, EMPTY_ROUNDS};
+	double best;
+	BERTH_TRY(measure_peak(team, &out->peak_flops, err));
+	BERTH_TRY(measure_copies(team, NULL, ROUNDS, 2, &out->mem_bandwidth, err));
+	BERTH_TRY(run_job(team, NULL, &empty, 0, &best, err));
+	out->overhead =
+		berth_figure_of(best, 1e-9, 1, BERTH_ORIGIN_MEASURED, "calling %d core%s with nothing to do",
+	                        (int)team->n_cores, team->n_cores == 1 ? "" : "s");
+	return BERTH_OK;
+}
+
+/* ---- two teams ---- */
+
+typedef struct flag_game {
+	atomic_int ball; /* odd: the other one's turn */
+	int32_t core;
+} flag_game;
+
+static void wait_ball(flag_game *g, int at)
+{
+	for (int spins = 0; atomic_load(&g->ball) != at; spins++)
+		if (spins > SPINS)
+			sched_yield();
+}
+
+static void *answer(void *arg)
+{
+	flag_game *g = arg;
+	berth_cores_bind(g->core);
+	for (int i = 0; i < FLAGS * ROUNDS; i++) {
+		wait_ball(g, 2 * i + 1);
+		atomic_store(&g->ball, 2 * i + 2);
+	}
+	return NULL;
+}
+
+typedef struct server {
+	flag_game *game;
+	int32_t core;
+	double best_s;
+} server;
+
+static void *serve(void *arg)
+{
+	server *s = arg;
+	berth_cores_bind(s->core);
+	for (int r = 0; r < ROUNDS; r++) {
+		double from = berth_wall_seconds();
+		for (int i = r * FLAGS; i < (r + 1) * FLAGS; i++) {
+			atomic_store(&s->game->ball, 2 * i + 1);
+			wait_ball(s->game, 2 * i + 2);
+		}
+		s->best_s = fmin(s->best_s, berth_wall_seconds() - from);
+	}
+	return NULL;
+}
+
+static berth_status measure_latency(int32_t from, int32_t to, berth_figure *out, berth_err *err)
+{
+	flag_game game = {.core = to};
+	server s = {&game, from, INFINITY};
+	pthread_t other, mine;
+	atomic_init(&game.ball, 0);
+	if (pthread_create(&other, NULL, answer, &game) != 0)
+		return berth_nomem(err);
+	/* The other one waits for a ball: where there is no second thread, this one serves. */
+	if (pthread_create(&mine, NULL, serve, &s) == 0)
+		pthread_join(mine, NULL);
+	else
+		serve(&s);
+	pthread_join(other, NULL);
+	*out = berth_figure_of(s.best_s / FLAGS / 2, 1e-10, 1, BERTH_ORIGIN_MEASURED,
+	                       "a flag between a core of each");
+	return BERTH_OK;
+}
+
+berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_team *to,
+                                    berth_figure *bandwidth, berth_figure *latency, berth_err *err)
+{
+	BERTH_TRY(measure_copies(to, from, ROUNDS / 2, 1, bandwidth, err));
+	return measure_latency(from->core[0], to->core[0], latency, err);
+}
+
+const char *berth_cpu_kernels(void)
+{
+	return openblas_get_corename();
+}

@@ -1,0 +1,34 @@
+/* What cores do, measured: threads, one a core, do the same work at once. Times are those of the clock, the
+ * best of several. */
+#ifndef BERTH_CPU_MEASURE_H
+#define BERTH_CPU_MEASURE_H
+
+#include "figure.h"
+
+#include <stdint.h>
+
+/* Cores that work together, and the memory that they work in. */
+typedef struct berth_cpu_team {
+	const int32_t *core; /* [n_cores] numbers of the system's processors */
+	int32_t n_cores;
+	int64_t cache_bytes, memory_bytes; /* 0: not said */
+} berth_cpu_team;
+
+typedef struct berth_cpu_figures {
+	berth_figure peak_flops;    /* single precision: products of matrices by OpenBLAS */
+	berth_figure mem_bandwidth; /* bytes read and written a second: copies beyond the caches */
+	berth_figure overhead;      /* s from calling all cores to their being done, with nothing to do */
+} berth_cpu_figures;
+
+/* Takes some tenths of a second. Fails: BERTH_ENOMEM (memory or threads). */
+berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *out, berth_err *err);
+
+/* How fast bytes come from the memory of one team to that of another: `to` copies. *latency: half of the time
+ * in which a flag goes there and back between a core of each. Fails: BERTH_ENOMEM. */
+berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_team *to,
+                                    berth_figure *bandwidth, berth_figure *latency, berth_err *err);
+
+/* What OpenBLAS takes the CPU for. */
+const char *berth_cpu_kernels(void);
+
+#endif

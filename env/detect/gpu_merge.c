@@ -1,0 +1,113 @@
+/* One list of GPUs out of what several libraries tell; see gpu.h. */
+#include "gpu_ask.h"
+
+#include <string.h>
+
+static bool same_place(const berth_pci *a, const berth_pci *b)
+{
+	return a->domain == b->domain && a->bus == b->bus && a->device == b->device &&
+	       a->function == b->function;
+}
+
+/* Is the UUID one? Some drivers give zeros. */
+static bool has_uuid(const berth_gpu *g)
+{
+	static const unsigned char zeros[16];
+	return g->has_uuid && memcmp(g->uuid, zeros, sizeof zeros) != 0;
+}
+
+static bool same_name(const berth_gpu *a, const berth_gpu *b)
+{
+	char x[128], y[128];
+	gpu_plain_name(a->name, x);
+	gpu_plain_name(b->name, y);
+	return *x && strcmp(x, y) == 0;
+}
+
+/* Do they say that they are one device (1), that they are two (-1), or neither (0)? */
+static int compare(const berth_gpu *a, const berth_gpu *b)
+{
+	if (a->pci.known && b->pci.known)
+		return same_place(&a->pci, &b->pci) ? 1 : -1;
+	if (has_uuid(a) && has_uuid(b) && memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0)
+		return 1;
+	return 0;
+}
+
+static void join(berth_gpu *to, const berth_gpu *from)
+{
+	to->libraries |= from->libraries;
+	if (!to->pci.known)
+		to->pci = from->pci;
+	if (!to->has_uuid && from->has_uuid) {
+		to->has_uuid = true;
+		memcpy(to->uuid, from->uuid, sizeof to->uuid);
+	}
+	if (!*to->name)
+		memcpy(to->name, from->name, sizeof to->name);
+	if (!*to->driver)
+		memcpy(to->driver, from->driver, sizeof to->driver);
+	if (from->nature == BERTH_GPU_SOFTWARE || to->nature == BERTH_GPU_UNKNOWN)
+		to->nature = from->nature;
+	for (int i = 0; i < BERTH_N_GPU_FIGURES; i++)
+		to->figure[i] = *berth_figure_better(&to->figure[i], &from->figure[i]);
+}
+
+/* The device of out that g is, or -1. taken: devices that another one of the same answer was already found to
+ * be; only a place or a UUID brings two of them together. */
+static int32_t find(const berth_gpus *out, const bool *taken, const berth_gpu *g)
+{
+	for (int32_t i = 0; i < out->n; i++)
+		if (compare(&out->gpu[i], g) > 0)
+			return i;
+	for (int32_t i = 0; i < out->n; i++)
+		if (!taken[i] && compare(&out->gpu[i], g) == 0 && same_name(&out->gpu[i], g))
+			return i;
+	return -1;
+}
+
+/* Which device of out the i-th of an answer is; -1: there is no more room. */
+static int32_t place(berth_gpus *out, bool *taken, const berth_gpu *g)
+{
+	int32_t at = find(out, taken, g);
+	if (at < 0 && out->n == BERTH_MAX_GPUS)
+		return -1;
+	if (at >= 0)
+		join(&out->gpu[at], g);
+	else {
+		out->gpu[at = out->n++] = *g;
+		memset(out->gpu[at].peer_bandwidth, 0, sizeof g->peer_bandwidth);
+		memset(out->gpu[at].peer_latency_s, 0, sizeof g->peer_latency_s);
+	}
+	taken[at] = true;
+	return at;
+}
+
+static int32_t add_answer(const berth_gpus *from, berth_gpus *out)
+{
+	bool taken[BERTH_MAX_GPUS] = {false};
+	int32_t at[BERTH_MAX_GPUS], platform = 0, dropped = 0;
+	for (int32_t i = 0; i < from->n; i++) {
+		if (from->gpu[i].platform != platform) /* another driver, which may tell of the same devices
+		                                        */
+			memset(taken, 0, sizeof taken);
+		platform = from->gpu[i].platform;
+		at[i] = place(out, taken, &from->gpu[i]);
+		dropped += at[i] < 0;
+	}
+	for (int32_t i = 0; i < from->n; i++)
+		for (int32_t k = 0; k < from->n && at[i] >= 0; k++)
+			if (at[k] >= 0 && at[k] != at[i] && from->gpu[i].peer_bandwidth[k] > 0) {
+				out->gpu[at[i]].peer_bandwidth[at[k]] = from->gpu[i].peer_bandwidth[k];
+				out->gpu[at[i]].peer_latency_s[at[k]] = from->gpu[i].peer_latency_s[k];
+			}
+	return dropped;
+}
+
+void berth_gpus_merge(const berth_gpu_answer *answer, berth_gpus *out, int32_t *dropped)
+{
+	*dropped = 0;
+	out->n = 0;
+	for (int l = 0; l < BERTH_N_GPU_LIBRARIES; l++)
+		*dropped += add_answer(&answer[l].gpus, out);
+}
