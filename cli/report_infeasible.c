@@ -21,6 +21,8 @@ static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule
 		berth_json_put_string(w, "op", p->g->op_name[r->op]);
 	if (r->dev >= 0)
 		berth_json_put_string(w, "device", p->s->dev_name[r->dev]);
+	if (r->pool >= 0)
+		berth_json_put_string(w, "pool", p->s->pool_name[r->pool]);
 	if (r->group >= 0)
 		berth_json_put_string(w, "group",
 		                      r->kind == BERTH_VIOLATION_COLOCATION ? p->g->coloc_name[r->group]

@@ -46,15 +46,15 @@ static berth_status list_op(finder *f, size_t *cap, int32_t op)
 {
 	const berth_graph *g = f->p->g;
 	if (is_limited(f->p, op))
-		BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_CANNOT_RUN, op, -1, -1, -1}));
+		BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_CANNOT_RUN, op, -1, -1, -1, -1}));
 	if (g->op_pin[op])
 		BERTH_TRY(add(f, cap,
 		              (berth_rule){BERTH_VIOLATION_PIN, op,
-		                           berth_system_find_dev(f->p->s, g->op_pin[op]), -1, -1}));
+		                           berth_system_find_dev(f->p->s, g->op_pin[op]), -1, -1, -1}));
 	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
 		int32_t dev = berth_system_find_dev(f->p->s, g->forbid_dev[i]);
 		if (dev >= 0)
-			BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_FORBID, op, dev, -1, -1}));
+			BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_FORBID, op, dev, -1, -1, -1}));
 	}
 	return BERTH_OK;
 }
@@ -65,19 +65,22 @@ static berth_status list_rules(finder *f)
 	size_t cap = 0;
 	for (int m = 0; m < BERTH_N_METRICS && f->o; m++)
 		if (f->o->limits[m])
-			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_LIMIT, -1, -1, -1, m}));
+			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_LIMIT, -1, -1, -1, m, -1}));
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		if (p->s->dev_memory_bytes[d] >= 0)
-			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_MEMORY, -1, d, -1, -1}));
+			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_MEMORY, -1, d, -1, -1, -1}));
 		if (p->s->dev_contiguous[d])
-			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1}));
+			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1, -1}));
 	}
+	for (int32_t q = 0; q < p->n_pools; q++)
+		if (p->s->pool_bytes[q] >= 0)
+			BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_POOL, -1, -1, -1, -1, q}));
 	if (p->max_cuts >= 0)
-		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_CUTS, -1, -1, -1, -1}));
+		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_CUTS, -1, -1, -1, -1, -1}));
 	for (int32_t i = 0; i < p->g->n_seps; i++)
-		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1}));
+		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1, -1}));
 	for (int32_t i = 0; i < p->g->n_coloc_names; i++)
-		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1}));
+		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1, -1}));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(list_op(f, &cap, op));
 	BERTH_TRY(BERTH_NEW(f->tmp, f->proven_on, f->n, f->err));
@@ -105,6 +108,7 @@ static berth_status copies(const berth_problem *p, berth_arena *mem, berth_graph
 	COPY(g->forbid_dev, p->g->forbid_dev, p->g->n_forbids);
 	COPY(s->dev_memory_bytes, p->s->dev_memory_bytes, p->n_devs);
 	COPY(s->dev_contiguous, p->s->dev_contiguous, p->n_devs);
+	COPY(s->pool_bytes, p->s->pool_bytes, p->n_pools);
 	return BERTH_OK;
 }
 
@@ -129,6 +133,7 @@ static void drop(const berth_rule *r, berth_graph *g, berth_system *s)
 	case BERTH_VIOLATION_CONTIGUITY: s->dev_contiguous[r->dev] = false; return;
 	case BERTH_VIOLATION_CUTS: g->op_block = NULL; return;
 	case BERTH_VIOLATION_MEMORY: s->dev_memory_bytes[r->dev] = -1; return;
+	case BERTH_VIOLATION_POOL: s->pool_bytes[r->pool] = -1; return;
 	default: return;
 	}
 }
@@ -218,76 +223,131 @@ static int64_t around_bytes(const berth_problem *q, int32_t op)
 	return bytes;
 }
 
-static bool holds(const berth_problem *q, int32_t dev, int64_t bytes)
+/* What has a limit of memory: devices, then memory pools. */
+static int64_t limit_of(const berth_problem *q, int32_t k)
 {
-	return q->dev_limit_bytes[dev] < 0 || bytes <= q->dev_limit_bytes[dev];
+	return k < q->n_devs ? q->dev_limit_bytes[k] : q->s->pool_bytes[k - q->n_devs];
 }
 
-/* Does an operator find no device that can hold what it needs around it? Raises *least of dev to what it
- * would need, where the device is its only hope. */
-static bool lacks_room(const berth_problem *q, int32_t dev, int64_t *least)
+static bool holds(const berth_problem *q, int32_t k, int64_t bytes)
+{
+	return limit_of(q, k) < 0 || bytes <= limit_of(q, k);
+}
+
+/* Is k the device dev, or its pool? */
+static bool limits(const berth_problem *q, int32_t k, int32_t dev)
+{
+	return k == dev || (berth_dev_pool(q, dev) >= 0 && k == q->n_devs + berth_dev_pool(q, dev));
+}
+
+/* Do dev and its pool hold so many bytes? The limit of `free` is not asked for. */
+static bool dev_holds(const berth_problem *q, int32_t dev, int64_t bytes, int32_t free)
+{
+	int32_t pool = berth_dev_pool(q, dev);
+	return (dev == free || holds(q, dev, bytes)) &&
+	       (pool < 0 || q->n_devs + pool == free || holds(q, q->n_devs + pool, bytes));
+}
+
+/* Does an operator find no device that can hold what it needs around it? Raises *least of k to what it would
+ * need, where devices that k limits are its only hope. */
+static bool lacks_room(const berth_problem *q, int32_t k, int64_t *least)
 {
 	bool lacks = false;
 	for (int32_t op = 0; op < q->n_ops; op++) {
 		int64_t bytes = around_bytes(q, op);
-		bool elsewhere = false, here = dev >= 0 && berth_op_legal(q, op, dev);
-		for (int32_t d = 0; d < q->n_devs && !elsewhere; d++)
-			elsewhere = d != dev && berth_op_legal(q, op, d) && holds(q, d, bytes);
-		if (elsewhere)
-			continue;
-		lacks |= !here || !holds(q, dev, bytes);
-		if (here && least && bytes > *least)
+		bool elsewhere = false, here = false, somewhere = false;
+		for (int32_t d = 0; d < q->n_devs && !elsewhere; d++) {
+			if (!berth_op_legal(q, op, d))
+				continue;
+			bool there = dev_holds(q, d, bytes, -1);
+			somewhere |= there;
+			elsewhere = there && !limits(q, k, d);
+			here |= limits(q, k, d) && dev_holds(q, d, bytes, k);
+		}
+		lacks |= !somewhere;
+		if (here && !elsewhere && least && bytes > *least)
 			*least = bytes;
 	}
 	return lacks;
 }
 
-/* The devices where op is legal and there is room for what it needs around it; dev has room for everything.
- */
-static size_t could_stand(const berth_problem *q, int32_t op, int32_t dev)
+/* The devices where op is legal and there is room for what it needs around it, whatever the limit of k. */
+static size_t could_stand(const berth_problem *q, int32_t op, int32_t k)
 {
 	int64_t bytes = around_bytes(q, op);
 	size_t mask = 0;
 	for (int32_t d = 0; d < q->n_devs; d++)
-		mask |= (size_t)(berth_op_legal(q, op, d) && (d == dev || holds(q, d, bytes))) << d;
+		mask |= (size_t)(berth_op_legal(q, op, d) && dev_holds(q, d, bytes, k)) << d;
 	return mask;
 }
 
-/* Do colocation groups that can only stand on a set of devices keep more there than these have? mask_bytes
- * is scratch [2^devs]. Raises *least of dev as above. */
-static bool lacks_total(const berth_problem *q, int32_t dev, int64_t *least, int64_t *mask_bytes)
+/* The sum of two sizes, or the lesser; below 0: no limit. */
+static int64_t more_of(int64_t a, int64_t b)
+{
+	return a < 0 || b < 0 ? -1 : a + b;
+}
+
+static int64_t less_of(int64_t a, int64_t b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* What the devices of the mask hold together, if k has the limit `own`. Below 0: there is no limit. */
+static int64_t room_of(const berth_problem *q, size_t mask, int32_t k, int64_t own)
+{
+	int64_t room = 0;
+	for (int32_t pool = -1; pool < q->n_pools; pool++) {
+		int64_t members = 0;
+		bool any = false;
+		for (int32_t d = 0; d < q->n_devs; d++)
+			if ((mask >> d & 1) && berth_dev_pool(q, d) == pool) {
+				members = more_of(members, d == k ? own : limit_of(q, d));
+				any = true;
+			}
+		if (pool >= 0 && any)
+			members = less_of(members,
+			                  q->n_devs + pool == k ? own : limit_of(q, q->n_devs + pool));
+		room = more_of(room, members);
+	}
+	return room;
+}
+
+/* mask_bytes out [2^devs]: what stays for good on devices of each set, as it can stand on no others. */
+static void keep_by_mask(const berth_problem *q, int32_t k, int64_t *mask_bytes)
 {
 	const berth_graph *g = q->g;
 	size_t n_masks = (size_t)1 << q->n_devs;
-	bool lacks = false;
 	memset(mask_bytes, 0, n_masks * sizeof *mask_bytes);
 	for (int32_t op = 0; op < q->n_ops; op++)
-		mask_bytes[could_stand(q, op, dev)] += kept_bytes(q, op);
+		mask_bytes[could_stand(q, op, k)] += kept_bytes(q, op);
 	for (int32_t i = 0; i < g->n_params; i++) {
 		size_t mask = 0;
-		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
-			mask |= could_stand(q, g->param_op[k], dev);
+		for (int32_t u = g->param_op_off[i]; u < g->param_op_off[i + 1]; u++)
+			mask |= could_stand(q, g->param_op[u], k);
 		mask_bytes[mask] += g->param_bytes[i];
 	}
 	for (int32_t d = 0; d < q->n_devs; d++)
 		for (size_t mask = 0; mask < n_masks; mask++)
 			if (mask >> d & 1)
 				mask_bytes[mask] += mask_bytes[mask ^ ((size_t)1 << d)];
-	for (size_t mask = 1; mask < n_masks; mask++) {
-		int64_t room = 0;
-		bool unlimited = false, with_dev = dev >= 0 && (mask >> dev & 1);
-		for (int32_t d = 0; d < q->n_devs; d++)
-			if ((mask >> d & 1) && d != dev) {
-				unlimited |= q->dev_limit_bytes[d] < 0;
-				room += q->dev_limit_bytes[d];
-			}
-		if (unlimited)
+}
+
+/* Do operators that can only stand on a set of devices keep more there than these have? mask_bytes is scratch
+ * [2^devs]. Raises *least of k as above: with a limit x of k the devices have the lesser of what they have
+ * with none, and x more than with 0. */
+static bool lacks_total(const berth_problem *q, int32_t k, int64_t *least, int64_t *mask_bytes)
+{
+	bool lacks = false;
+	keep_by_mask(q, k, mask_bytes);
+	for (size_t mask = 1; mask < (size_t)1 << q->n_devs; mask++) {
+		int64_t room = room_of(q, mask, -1, 0), most = room_of(q, mask, k, -1),
+			least_room = room_of(q, mask, k, 0);
+		lacks |= room >= 0 && mask_bytes[mask] > room;
+		bool with_k = least_room >= 0 && (most < 0 || most > least_room);
+		if (!with_k || (most >= 0 && mask_bytes[mask] > most))
 			continue;
-		int64_t need = mask_bytes[mask] - room;
-		if (with_dev ? !holds(q, dev, need) : need > 0)
-			lacks = true;
-		if (with_dev && least && need > *least)
-			*least = need;
+		if (least && mask_bytes[mask] - least_room > *least)
+			*least = mask_bytes[mask] - least_room;
 	}
 	return lacks;
 }
@@ -308,29 +368,29 @@ static bool lacks_stages(const berth_problem *q)
 	for (int32_t k = 0; k <= q->max_cuts; k++) { /* devices by falling memory, equal ones by index */
 		int32_t best = -1;
 		for (int32_t d = 0; d < q->n_devs; d++) {
-			int64_t here = q->dev_limit_bytes[d];
+			int64_t here = berth_dev_most_bytes(q, d);
 			bool left = here < last || (here == last && d > from);
 			if (here < 0)
 				return false;
-			if (left && (best < 0 || here > q->dev_limit_bytes[best]))
+			if (left && (best < 0 || here > berth_dev_most_bytes(q, best)))
 				best = d;
 		}
-		last = q->dev_limit_bytes[best];
+		last = berth_dev_most_bytes(q, best);
 		from = best;
 		room += last;
 	}
 	return need > room;
 }
 
-static berth_status memory_lacks(const berth_problem *q, int32_t dev, int64_t *least, bool *out,
+static berth_status memory_lacks(const berth_problem *q, int32_t k, int64_t *least, bool *out,
                                  berth_arena *tmp, berth_err *err)
 {
 	int64_t *mask_bytes;
-	*out = lacks_room(q, dev, least) || (dev < 0 && lacks_stages(q));
+	*out = lacks_room(q, k, least) || (k < 0 && lacks_stages(q));
 	if (q->n_devs > MOST_SUBSETS_DEVS)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(tmp, mask_bytes, (size_t)1 << q->n_devs, err));
-	*out |= lacks_total(q, dev, least, mask_bytes);
+	*out |= lacks_total(q, k, least, mask_bytes);
 	return BERTH_OK;
 }
 
@@ -486,6 +546,9 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 	case BERTH_VIOLATION_MEMORY:
 		return berth_arena_printf(mem, "'%s' has %lld bytes of memory", dev,
 		                          (long long)p->dev_limit_bytes[r->dev]);
+	case BERTH_VIOLATION_POOL:
+		return berth_arena_printf(mem, "memory pool '%s' has %lld bytes", p->s->pool_name[r->pool],
+		                          (long long)p->s->pool_bytes[r->pool]);
 	default:
 		return berth_arena_printf(mem, "%s is at most %.6g %s", berth_metrics[r->metric].name,
 		                          o->most[r->metric], berth_metrics[r->metric].unit);
@@ -519,12 +582,13 @@ static int64_t with_margin(const berth_system *s, int32_t dev, int64_t usable)
 
 static berth_status least_memory(finder *f, berth_arena *mem, berth_infeasible_subset *c)
 {
-	BERTH_TRY(BERTH_NEW(mem, c->dev_least_bytes, f->p->n_devs, f->err));
-	for (int32_t d = 0; d < f->p->n_devs; d++) {
+	int32_t n = f->p->n_devs + f->p->n_pools;
+	BERTH_TRY(BERTH_NEW(mem, c->least_bytes, n, f->err));
+	for (int32_t k = 0; k < n; k++) {
 		int64_t least = -1;
 		bool lacks;
-		BERTH_TRY(memory_lacks(f->p, d, &least, &lacks, f->tmp, f->err));
-		c->dev_least_bytes[d] = least < 0 ? -1 : with_margin(f->p->s, d, least);
+		BERTH_TRY(memory_lacks(f->p, k, &least, &lacks, f->tmp, f->err));
+		c->least_bytes[k] = least >= 0 && k < f->p->n_devs ? with_margin(f->p->s, k, least) : least;
 	}
 	return BERTH_OK;
 }

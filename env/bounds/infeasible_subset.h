@@ -15,10 +15,11 @@
 /* One rule of a problem. */
 typedef struct berth_rule {
 	/* CANNOT_RUN and PIN of op; FORBID of op and dev; COLOCATION and SEPARATION of a group; CONTIGUITY
-	 * and MEMORY of dev; CUTS; LIMIT of a metric. */
+	 * and MEMORY of dev; POOL of a memory pool; CUTS; LIMIT of a metric. */
 	berth_violation_kind kind;
 	int32_t op, dev, group; /* -1: none */
 	int metric;             /* -1: none */
+	int32_t pool;           /* -1: none */
 } berth_rule;
 
 typedef struct berth_infeasible_subset {
@@ -30,9 +31,9 @@ typedef struct berth_infeasible_subset {
 	berth_rule *rule;     /* [n] */
 	const char **message; /* [n] what each rule asks */
 	int32_t n;
-	/* [n_devs] memory_bytes that the device needs at least for the proof to fail, the others as they are;
-	 * -1: not known. */
-	int64_t *dev_least_bytes;
+	/* [n_devs + n_pools] bytes that the device, or behind these the memory pool, needs at least for the
+	 * proof to fail, the others as they are; -1: not known. */
+	int64_t *least_bytes;
 } berth_infeasible_subset;
 
 /* Find an infeasible subset of the rules of p and of the limits of o (NULL: none). It goes as far as patience

@@ -69,27 +69,52 @@ static berth_status add(relaxer *r, berth_relaxation x)
 
 /* ---- memory ---- */
 
-/* The device would need `bytes` in all: nothing where it has as much. */
+static bool is_of_memory(berth_violation_kind kind)
+{
+	return kind == BERTH_VIOLATION_MEMORY || kind == BERTH_VIOLATION_POOL;
+}
+
+/* The figure of a system that a rule of memory is about: of a device, or of a memory pool. */
+static int64_t *bytes_of(const berth_system *s, const berth_rule *rule)
+{
+	return rule->kind == BERTH_VIOLATION_POOL ? &s->pool_bytes[rule->pool]
+	                                          : &s->dev_memory_bytes[rule->dev];
+}
+
+/* It would have to be `bytes` in all: nothing where it is as much, or where a device would have more than its
+ * memory pool. */
 static berth_status add_memory(relaxer *r, const berth_rule *rule, int64_t bytes, bool least)
 {
 	char buf[32];
-	int64_t more = bytes - r->p->s->dev_memory_bytes[rule->dev];
-	if (more <= 0)
+	bool pool = rule->kind == BERTH_VIOLATION_POOL;
+	int64_t more = bytes - *bytes_of(r->p->s, rule);
+	int64_t most = pool ? -1 : berth_dev_pool_bytes(r->p, rule->dev);
+	if (more <= 0 || (most >= 0 && bytes > most))
 		return BERTH_OK;
 	berth_text_bytes(buf, (double)more);
-	return add(r, (berth_relaxation){*rule, more, NAN, least,
-	                                 berth_arena_printf(r->mem, "+%s (%lld bytes) on %s", buf,
-	                                                    (long long)more, r->p->s->dev_name[rule->dev])});
+	return add(r, (berth_relaxation){
+			      *rule, more, NAN, least,
+			      berth_arena_printf(r->mem, "+%s (%lld bytes) on %s%s", buf, (long long)more,
+		                                 pool ? "memory pool " : "",
+		                                 pool ? r->p->s->pool_name[rule->pool]
+		                                      : r->p->s->dev_name[rule->dev])});
 }
 
-/* The memory that dev must have for this peak. */
-static int64_t memory_for(const relaxer *r, int32_t dev, int64_t peak_bytes)
+/* What the figure must be for this peak. */
+static int64_t memory_for(const relaxer *r, const berth_rule *rule, int64_t peak_bytes)
 {
-	double margin = r->p->s->dev_memory_margin[dev];
+	double margin = rule->kind == BERTH_VIOLATION_POOL ? 0 : r->p->s->dev_memory_margin[rule->dev];
 	return margin > 0 ? (int64_t)ceil((double)peak_bytes / (1 - margin)) : peak_bytes;
 }
 
-/* A placement where dev has this memory, -1: any. *bytes = the memory that it needs there; -1: none was
+static int64_t memory_of(const relaxer *r, const berth_rule *rule, const berth_timeline *t)
+{
+	return memory_for(r, rule,
+	                  rule->kind == BERTH_VIOLATION_POOL ? t->pool_peak_bytes[rule->pool]
+	                                                     : t->peak_bytes[rule->dev]);
+}
+
+/* A placement where the device or pool has this memory, -1: any. *bytes = what it needs there; -1: none was
  * found. */
 static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memory_bytes, int64_t *bytes)
 {
@@ -101,14 +126,14 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
 	bool found;
 	*bytes = -1;
 	BERTH_TRY(berth_rule_drop(r->p, rule, r->work, &g, &s, r->err));
-	s.dev_memory_bytes[rule->dev] = memory_bytes;
+	*bytes_of(&s, rule) = memory_bytes;
 	BERTH_TRY(berth_problem_new(&g, &s, r->work, r->tmp, &q, r->err));
 	BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
 	if (!found)
 		return BERTH_OK;
 	BERTH_TRY(berth_timeline_new(&q, found_by.best_dev, berth_search_order(&found_by), r->work, &t,
 	                             r->err));
-	int64_t needed = memory_for(r, rule->dev, t.peak_bytes[rule->dev]);
+	int64_t needed = memory_of(r, rule, &t);
 	*bytes = memory_bytes >= 0 && needed > memory_bytes ? memory_bytes : needed;
 	return BERTH_OK;
 }
@@ -117,7 +142,8 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
  * found to be enough. */
 static berth_status least_memory(relaxer *r, const berth_rule *rule, int64_t *bytes, bool *least)
 {
-	int64_t proven = r->subset->dev_least_bytes[rule->dev], low = r->p->s->dev_memory_bytes[rule->dev];
+	int32_t k = rule->kind == BERTH_VIOLATION_POOL ? r->p->n_devs + rule->pool : rule->dev;
+	int64_t proven = r->subset->least_bytes[k], low = *bytes_of(r->p->s, rule);
 	*least = proven > low;
 	*bytes = -1;
 	if (*least)
@@ -245,7 +271,7 @@ static berth_status relax_one(relaxer *r, const berth_rule *rule)
 {
 	berth_arena_mark mark = berth_arena_get_mark(r->work);
 	berth_status st = rule->kind == BERTH_VIOLATION_CANNOT_RUN ? BERTH_OK
-	                  : rule->kind == BERTH_VIOLATION_MEMORY   ? relax_memory(r, rule)
+	                  : is_of_memory(rule->kind)               ? relax_memory(r, rule)
 	                  : rule->kind == BERTH_VIOLATION_LIMIT    ? relax_limit(r, rule)
 	                  : rule->kind == BERTH_VIOLATION_CUTS     ? relax_cuts(r, rule)
 	                                                           : relax_rule(r, rule);
@@ -259,24 +285,24 @@ static berth_status relax_broken(relaxer *r, const berth_violations *broken)
 {
 	for (int32_t i = 0; i < broken->n; i++) {
 		const berth_violation *v = &broken->item[i];
-		berth_rule rule = {v->kind, v->op, v->dev, -1, v->metric};
-		if (v->kind == BERTH_VIOLATION_MEMORY || v->kind == BERTH_VIOLATION_LIMIT)
+		berth_rule rule = {v->kind, v->op, v->dev, -1, v->metric, v->pool};
+		if (is_of_memory(v->kind) || v->kind == BERTH_VIOLATION_LIMIT)
 			BERTH_TRY(relax_one(r, &rule));
 	}
 	return BERTH_OK;
 }
 
-/* Where no single change is enough and memory alone is short: what the placement needs on all devices
- * together. */
+/* Where no single change is enough and memory alone is short: what the placement needs on all devices and
+ * pools together. */
 static berth_status relax_together(relaxer *r, const berth_violations *broken)
 {
 	for (int32_t i = 0; i < broken->n; i++)
-		if (broken->item[i].kind != BERTH_VIOLATION_MEMORY)
+		if (!is_of_memory(broken->item[i].kind))
 			return BERTH_OK;
 	for (int32_t i = 0; i < broken->n; i++) {
 		const berth_violation *v = &broken->item[i];
-		berth_rule rule = {v->kind, -1, v->dev, -1, -1};
-		BERTH_TRY(add_memory(r, &rule, memory_for(r, v->dev, v->needed), false));
+		berth_rule rule = {v->kind, -1, v->dev, -1, -1, v->pool};
+		BERTH_TRY(add_memory(r, &rule, memory_for(r, &rule, v->needed), false));
 	}
 	r->out->together = broken->n > 1;
 	return BERTH_OK;
@@ -326,9 +352,8 @@ static berth_status add_gone(relaxer *r, const turn *t, const berth_search *foun
 	                             r->err));
 	for (int32_t i = 0; i < t->n; i++) {
 		const berth_rule *rule = &t->gone[i];
-		if (rule->kind == BERTH_VIOLATION_MEMORY)
-			BERTH_TRY(add_memory(r, rule, memory_for(r, rule->dev, line.peak_bytes[rule->dev]),
-			                     false));
+		if (is_of_memory(rule->kind))
+			BERTH_TRY(add_memory(r, rule, memory_of(r, rule, &line), false));
 		else if (rule->kind == BERTH_VIOLATION_LIMIT)
 			BERTH_TRY(add_limit(r, rule, berth_metrics[rule->metric].value(&line.r),
 			                    false));
@@ -349,9 +374,9 @@ static berth_status let_rest_go(const relaxer *r, turn *t, const berth_search *f
 	*found = t->n + verdict.broken.n <= MOST_TURNS;
 	for (int32_t i = 0; i < verdict.broken.n && *found; i++) {
 		const berth_violation *v = &verdict.broken.item[i];
-		*found = v->kind == BERTH_VIOLATION_MEMORY || v->kind == BERTH_VIOLATION_LIMIT;
+		*found = is_of_memory(v->kind) || v->kind == BERTH_VIOLATION_LIMIT;
 		if (*found)
-			t->gone[t->n++] = (berth_rule){v->kind, -1, v->dev, -1, v->metric};
+			t->gone[t->n++] = (berth_rule){v->kind, -1, v->dev, -1, v->metric, v->pool};
 	}
 	return BERTH_OK;
 }
@@ -386,7 +411,7 @@ static berth_status relax_in_turn(relaxer *r)
 
 static int class_of(const berth_relaxation *x)
 {
-	return x->rule.kind == BERTH_VIOLATION_MEMORY ? 0 : x->rule.kind == BERTH_VIOLATION_LIMIT ? 1 : 2;
+	return is_of_memory(x->rule.kind) ? 0 : x->rule.kind == BERTH_VIOLATION_LIMIT ? 1 : 2;
 }
 
 static bool goes_before(const relaxer *r, const berth_relaxation *a, const berth_relaxation *b)

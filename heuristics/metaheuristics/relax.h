@@ -7,9 +7,9 @@
 
 typedef struct berth_relaxation {
 	berth_rule rule;
-	int64_t add_bytes; /* MEMORY: added to memory_bytes; -1 otherwise */
+	int64_t add_bytes; /* MEMORY and POOL: added to memory_bytes, to bytes of the pool; -1 otherwise */
 	double most;       /* LIMIT: the new limit, in the unit of the metric; NAN otherwise: the rule goes */
-	bool least;        /* MEMORY and LIMIT: proven that less is not enough */
+	bool least;        /* MEMORY, POOL and LIMIT: proven that less is not enough */
 	const char *text;  /* "+312 MiB on gpu1" */
 } berth_relaxation;
 

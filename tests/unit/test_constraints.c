@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPS = 9, MOST_DEVS = 4 };
+enum { MOST_OPS = 9, MOST_DEVS = 4, MOST_POOLS = 2 };
 
 static int64_t n_instances = 10000, first_seed = 1;
 
@@ -31,6 +31,8 @@ typedef struct instance {
 	bool contiguous[MOST_DEVS];
 	int64_t memory[MOST_DEVS]; /* -1: unlimited */
 	double margin[MOST_DEVS];
+	int32_t n_pools, pool[MOST_DEVS]; /* -1: none */
+	int64_t pool_bytes[MOST_POOLS];   /* -1: unlimited */
 } instance;
 
 static int32_t below(berth_rng *rng, int32_t n)
@@ -41,6 +43,23 @@ static int32_t below(berth_rng *rng, int32_t n)
 static bool chance(berth_rng *rng, int32_t one_in)
 {
 	return below(rng, one_in) == 0;
+}
+
+/* Memory pools in one of three instances, by a stream of their own: all else is as without them. */
+static void draw_pools(uint64_t seed, instance *x)
+{
+	berth_rng rng = berth_rng_seed(seed, 78);
+	int64_t least[MOST_POOLS] = {0};
+	for (int32_t d = 0; d < x->n_devs; d++) {
+		int32_t pool = chance(&rng, 4) ? -1 : below(&rng, MOST_POOLS);
+		x->pool[d] = seed % 3 == 0 && pool <= x->n_pools ? pool : -1;
+		if (x->pool[d] < 0)
+			continue;
+		x->n_pools = pool == x->n_pools ? pool + 1 : x->n_pools;
+		least[pool] = x->memory[d] > least[pool] ? x->memory[d] : least[pool];
+	}
+	for (int32_t q = 0; q < x->n_pools; q++)
+		x->pool_bytes[q] = chance(&rng, 4) ? -1 : least[q] + below(&rng, 40);
 }
 
 static instance draw(uint64_t seed)
@@ -67,6 +86,7 @@ static instance draw(uint64_t seed)
 		x.memory[d] = chance(&rng, 3) ? 10 + below(&rng, 60) : -1;
 		x.margin[d] = chance(&rng, 3) ? 0.25 : 0;
 	}
+	draw_pools(seed, &x);
 	return x;
 }
 
@@ -87,6 +107,7 @@ static const char *graph_text(const instance *x, berth_arena *mem)
 		berth_json_open(&w, NULL, '{');
 		berth_json_put_string(&w, "name", name);
 		berth_json_put_int(&w, "param_bytes", 3 + op % 4);
+		berth_json_put_int(&w, "read_bytes", 4 + op % 5); /* what pools see beside measured times */
 		berth_json_open(&w, "time_s", '{');
 		for (int32_t d = 0; d < x->n_devs; d++) {
 			snprintf(name, sizeof name, "d%d", (int)d);
@@ -127,6 +148,29 @@ static const char *graph_text(const instance *x, berth_arena *mem)
 	return text;
 }
 
+static void put_pools(const instance *x, berth_json_out *w)
+{
+	char name[16];
+	berth_json_open(w, "memory_pools", '[');
+	for (int32_t q = 0; q < x->n_pools; q++) {
+		berth_json_open(w, NULL, '{');
+		snprintf(name, sizeof name, "p%d", (int)q);
+		berth_json_put_string(w, "name", name);
+		berth_json_put_number(w, "bandwidth", 5e3); /* about what one operator moves */
+		if (x->pool_bytes[q] >= 0)
+			berth_json_put_int(w, "bytes", x->pool_bytes[q]);
+		berth_json_open(w, "devices", '[');
+		for (int32_t d = 0; d < x->n_devs; d++) {
+			snprintf(name, sizeof name, "d%d", (int)d);
+			if (x->pool[d] == q)
+				berth_json_put_string(w, NULL, name);
+		}
+		berth_json_close(w, ']');
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
 static const char *system_text(const instance *x, berth_arena *mem)
 {
 	berth_json_out w;
@@ -161,6 +205,8 @@ static const char *system_text(const instance *x, berth_arena *mem)
 		berth_json_close(&w, '}');
 	}
 	berth_json_close(&w, ']');
+	if (x->n_pools)
+		put_pools(x, &w);
 	berth_json_close(&w, '}');
 	assert_ok(berth_json_done(&w, &text, &len, &err), &err);
 	return text;
@@ -210,8 +256,11 @@ static bool rules_kept(const instance *x, const int32_t *op_dev)
 	return true;
 }
 
-static bool memory_kept(const instance *x, const int64_t *peak_bytes)
+static bool memory_kept(const instance *x, const int64_t *peak_bytes, const int64_t *pool_peak_bytes)
 {
+	for (int32_t q = 0; q < x->n_pools; q++)
+		if (x->pool_bytes[q] >= 0 && pool_peak_bytes[q] > x->pool_bytes[q])
+			return false;
 	for (int32_t d = 0; d < x->n_devs; d++)
 		if (x->memory[d] >= 0 &&
 		    (double)peak_bytes[d] > (double)x->memory[d] * (1 - x->margin[d]) + 1e-9)
@@ -254,7 +303,7 @@ static void exists(const compiled *c, const instance *x, bool *rules, bool *memo
 		if (rules_kept(x, op_dev)) {
 			*rules = true;
 			berth_sim_run(sim, op_dev, NULL, &r);
-			*memory |= memory_kept(x, berth_sim_peak_bytes(sim));
+			*memory |= memory_kept(x, berth_sim_peak_bytes(sim), berth_sim_pool_peak_bytes(sim));
 		}
 		for (op = 0; op < x->n_ops && ++op_dev[op] == x->n_devs; op++)
 			op_dev[op] = 0;
@@ -288,7 +337,7 @@ static void run_method(compiled *c, const instance *x, uint64_t seed, const bert
 	n->missed += solvable && !r.feasible;
 	if (r.answered) {
 		assert_ok(berth_judge(&c->p, r.op_dev, r.op_order, NULL, &c->mem, &t, &v, &err), &err);
-		bool kept = rules_kept(x, r.op_dev) && memory_kept(x, t.peak_bytes);
+		bool kept = rules_kept(x, r.op_dev) && memory_kept(x, t.peak_bytes, t.pool_peak_bytes);
 		if (r.feasible != kept || kept != v.feasible)
 			fail_msg("seed %lld, %s: feasible %d, rules kept %d, %d violations", (long long)seed,
 			         m->name, r.feasible, kept, v.broken.n);
@@ -378,6 +427,7 @@ static void give_way(instance *x, const berth_rule *r)
 	case BERTH_VIOLATION_FORBID: x->forbid[r->op] = -1; return;
 	case BERTH_VIOLATION_CONTIGUITY: x->contiguous[r->dev] = false; return;
 	case BERTH_VIOLATION_MEMORY: x->memory[r->dev] = -1; return;
+	case BERTH_VIOLATION_POOL: x->pool_bytes[r->pool] = -1; return;
 	default: fail_msg("rule %d is not taken off so", r->kind);
 	}
 }
@@ -403,7 +453,8 @@ static void take_off(const compiled *c, instance *x, const berth_rule *r)
 
 static bool same_rule(const berth_rule *a, const berth_rule *b)
 {
-	return a->kind == b->kind && a->op == b->op && a->dev == b->dev && a->group == b->group;
+	return a->kind == b->kind && a->op == b->op && a->dev == b->dev && a->group == b->group &&
+	       a->pool == b->pool;
 }
 
 /* x with the rules of the infeasible subset alone, less one of them (-1: none). */
@@ -414,18 +465,20 @@ static instance only_subset(const compiled *c, const instance *x, const berth_in
 	berth_rule all[256];
 	int32_t n = 0;
 	for (int32_t op = 0; op < x->n_ops; op++) {
-		all[n++] = (berth_rule){BERTH_VIOLATION_CANNOT_RUN, op, -1, -1, -1};
-		all[n++] = (berth_rule){BERTH_VIOLATION_PIN, op, x->pin[op], -1, -1};
-		all[n++] = (berth_rule){BERTH_VIOLATION_FORBID, op, x->forbid[op], -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_CANNOT_RUN, op, -1, -1, -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_PIN, op, x->pin[op], -1, -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_FORBID, op, x->forbid[op], -1, -1, -1};
 	}
 	for (int32_t d = 0; d < x->n_devs; d++) {
-		all[n++] = (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1};
-		all[n++] = (berth_rule){BERTH_VIOLATION_MEMORY, -1, d, -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_CONTIGUITY, -1, d, -1, -1, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_MEMORY, -1, d, -1, -1, -1};
 	}
+	for (int32_t q = 0; q < x->n_pools; q++)
+		all[n++] = (berth_rule){BERTH_VIOLATION_POOL, -1, -1, -1, -1, q};
 	for (int32_t i = 0; i < c->g.n_coloc_names; i++)
-		all[n++] = (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1, -1};
 	for (int32_t i = 0; i < c->g.n_seps; i++)
-		all[n++] = (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1};
+		all[n++] = (berth_rule){BERTH_VIOLATION_SEPARATION, -1, -1, i, -1, -1};
 	for (int32_t i = 0; i < n; i++) {
 		bool in = false;
 		for (int32_t k = 0; k < f->n; k++)
@@ -455,7 +508,8 @@ static void check_subset(const compiled *c, const instance *x, uint64_t seed,
 	if (is_solvable(&y))
 		fail_msg("seed %lld: the rules of the infeasible subset can be kept", (long long)seed);
 	for (int32_t k = 0; k < f->n; k++)
-		memory |= f->rule[k].kind == BERTH_VIOLATION_MEMORY;
+		memory |= f->rule[k].kind == BERTH_VIOLATION_MEMORY ||
+		          f->rule[k].kind == BERTH_VIOLATION_POOL;
 	for (int32_t k = 0; k < f->n && !memory; k++) { /* proofs from rules are complete */
 		y = only_subset(c, x, f, k);
 		if (!is_solvable(&y))
@@ -483,6 +537,11 @@ static bool is_solved(const instance *x)
 	return solved;
 }
 
+static int64_t *bytes_of(instance *x, const berth_rule *r)
+{
+	return r->kind == BERTH_VIOLATION_POOL ? &x->pool_bytes[r->pool] : &x->memory[r->dev];
+}
+
 static void check_relaxations(const compiled *c, const instance *x, uint64_t seed,
                               const berth_relaxations *list)
 {
@@ -491,8 +550,8 @@ static void check_relaxations(const compiled *c, const instance *x, uint64_t see
 		const berth_relaxation *r = &list->item[i];
 		instance y = *x;
 		if (r->add_bytes >= 0) {
-			y.memory[r->rule.dev] += r->add_bytes;
-			together.memory[r->rule.dev] += r->add_bytes;
+			*bytes_of(&y, &r->rule) += r->add_bytes;
+			*bytes_of(&together, &r->rule) += r->add_bytes;
 		} else {
 			take_off(c, &y, &r->rule);
 			take_off(c, &together, &r->rule);
@@ -501,7 +560,7 @@ static void check_relaxations(const compiled *c, const instance *x, uint64_t see
 			fail_msg("seed %lld: it does not fit with %s", (long long)seed, r->text);
 		y = *x;
 		if (r->least && r->add_bytes > 0) {
-			y.memory[r->rule.dev] += r->add_bytes - 1;
+			*bytes_of(&y, &r->rule) += r->add_bytes - 1;
 			if (is_solvable(&y))
 				fail_msg("seed %lld: less than %s is enough", (long long)seed, r->text);
 		}

@@ -602,8 +602,8 @@ static void test_conflict(void **state)
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	assert_ok(berth_infeasible_subset_find(&p, NULL, NULL, &mem, &tmp, &c, &err), &err);
 	assert_false(c.proven);
-	assert_int_equal(c.dev_least_bytes[0], 8);
-	assert_int_equal(c.dev_least_bytes[1], 8);
+	assert_int_equal(c.least_bytes[0], 8);
+	assert_int_equal(c.least_bytes[1], 8);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
