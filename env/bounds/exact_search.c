@@ -82,6 +82,26 @@ static void fill_rest(berth_exact_search *x)
 	}
 }
 
+/* Least load on each memory pool of the operators from each on. */
+static void fill_pool_rest(berth_exact_search *x)
+{
+	int32_t pools = x->p->n_pools;
+	for (int32_t q = 0; q < pools; q++) {
+		int64_t sum = x->pool_rest[x->n * pools + q] = 0;
+		for (int32_t i = x->n - 1; i >= 0; i--) {
+			int64_t least = -1;
+			for (int32_t d = 0; d < x->n_devs; d++) {
+				bool here = berth_dev_pool(x->p, d) == q;
+				int64_t load = here ? x->pool_ns[i * x->n_devs + d] : 0;
+				if (exact_search_time(x, i, d) >= 0 && (least < 0 || load < least))
+					least = load;
+			}
+			sum += least > 0 ? least : 0;
+			x->pool_rest[i * pools + q] = sum;
+		}
+	}
+}
+
 /* ---- the first level ---- */
 
 /* The device of d's kind before it is empty too: the same placements with numbers exchanged are tried
@@ -105,7 +125,8 @@ static int64_t head_of(const berth_exact_search *x, int32_t i, int32_t d)
 	return head;
 }
 
-/* The load dual with operators before i where they are. Rounded down with a margin for the sums in double. */
+/* The load dual with operators before i where they are, or the load of a memory pool. Rounded down with a
+ * margin for the sums in double. */
 static int64_t load_bound(const berth_exact_search *x, int32_t i)
 {
 	double most = 0;
@@ -115,7 +136,12 @@ static int64_t load_bound(const berth_exact_search *x, int32_t i)
 			sum += x->price[k * x->n_devs + d] * (double)x->load[d];
 		most = sum > most ? sum : most;
 	}
-	return (int64_t)(most * (1 - 1e-12));
+	int64_t longest = (int64_t)(most * (1 - 1e-12));
+	for (int32_t q = 0; q < x->p->n_pools; q++) {
+		int64_t load = x->pool_load[q] + x->pool_rest[i * x->p->n_pools + q];
+		longest = load > longest ? load : longest;
+	}
+	return longest;
 }
 
 static bool may_take(const berth_exact_search *x, int32_t i, int32_t d)
@@ -130,6 +156,8 @@ static void put(berth_exact_search *x, int32_t i, int32_t d, int sign)
 {
 	x->dev[i] = sign > 0 ? d : -1;
 	x->load[d] += sign * exact_search_time(x, i, d);
+	if (berth_dev_pool(x->p, d) >= 0)
+		x->pool_load[berth_dev_pool(x->p, d)] += sign * x->pool_ns[i * x->n_devs + d];
 	x->held[d] += sign * x->bytes[i];
 	x->count[d] += sign;
 }
@@ -198,11 +226,14 @@ void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg 
 		x->load[d] = x->count[d] = 0;
 		x->held[d] = x->held_before[d];
 	}
+	for (int32_t q = 0; q < x->p->n_pools; q++)
+		x->pool_load[q] = 0;
 	for (int32_t i = 0; i < x->n; i++)
 		x->dev[i] = -1;
 	fill_tails(x);
 	fill_prices(x);
 	fill_rest(x);
+	fill_pool_rest(x);
 	exact_search_mirrors(x);
 	if (x->upper > 0)
 		place_from(x, 0, 0);

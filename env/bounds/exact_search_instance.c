@@ -75,6 +75,8 @@ static void fill_ops(berth_exact_search *x, const int32_t *ops, const int32_t *l
 		for (int32_t d = 0; d < x->n_devs; d++)
 			x->time[i * x->n_devs + d] =
 				berth_op_legal(x->p, ops[i], d) ? berth_op_time(x->p, ops[i], d) : -1;
+		for (int32_t d = 0; d < x->n_devs; d++)
+			x->pool_ns[i * x->n_devs + d] = berth_op_pool_ns(x->p, ops[i], d);
 	}
 }
 
@@ -86,6 +88,9 @@ static berth_status new_arrays(berth_exact_search *x, berth_arena *mem, int32_t 
 	BERTH_TRY(BERTH_NEW(mem, x->release, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x->after, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, x->tail, n * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, x->pool_ns, n * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, x->pool_rest, (n + 1) * (size_t)x->p->n_pools, err));
+	BERTH_TRY(BERTH_NEW(mem, x->pool_load, x->p->n_pools, err));
 	BERTH_TRY(BERTH_NEW(mem, x->leader, n, err));
 	BERTH_TRY(BERTH_NEW(mem, x->bytes, n, err));
 	BERTH_TRY(BERTH_NEW(mem, x->held_before, devs, err));
@@ -137,7 +142,9 @@ berth_status berth_exact_search_new(const berth_problem *p, int32_t n, const int
 
 void berth_exact_search_set_time(berth_exact_search *x, int32_t i, int32_t dev, int64_t time_ns)
 {
+	int64_t *pool_ns = &x->pool_ns[i * x->n_devs + dev];
 	x->time[i * x->n_devs + dev] = time_ns;
+	*pool_ns = time_ns < *pool_ns ? (time_ns > 0 ? time_ns : 0) : *pool_ns;
 }
 
 void berth_exact_search_set_outside(berth_exact_search *x, int32_t i, int32_t dev, int64_t release_ns,
@@ -170,6 +177,7 @@ bool berth_exact_search_same(const berth_exact_search *a, const berth_exact_sear
 		return false;
 	return n == 0 ||
 	       (same_tensors(a, b) && memcmp(a->time, b->time, cells * sizeof *a->time) == 0 &&
+	        memcmp(a->pool_ns, b->pool_ns, cells * sizeof *a->pool_ns) == 0 &&
 	        memcmp(a->release, b->release, cells * sizeof *a->release) == 0 &&
 	        memcmp(a->after, b->after, cells * sizeof *a->after) == 0 &&
 	        memcmp(a->held_before, b->held_before, (size_t)a->n_devs * sizeof *a->held_before) == 0 &&

@@ -19,6 +19,7 @@ static bool same_work(const berth_exact_search *x, int32_t a, int32_t b)
 		    x->after[i * x->n_devs + a] != x->after[i * x->n_devs + b])
 			return false;
 	return p->s->dev_slots[a] == p->s->dev_slots[b] && x->held_before[a] == x->held_before[b] &&
+	       berth_dev_pool(p, a) == berth_dev_pool(p, b) &&
 	       p->dev_limit_bytes[a] == p->dev_limit_bytes[b] && p->dev_piece[a] < 0 && p->dev_piece[b] < 0;
 }
 
@@ -33,8 +34,15 @@ typedef struct exchange {
 	int32_t image[MAX_CHANNELS], origin[MAX_CHANNELS];
 } exchange;
 
-/* Does route q take a tensor of the class as long as route r, hop by hop, over channels that stand for each
- * other? */
+/* Do two links lead through the same memory pools? */
+static bool same_pools(const berth_problem *p, int32_t l, int32_t m)
+{
+	return !p->n_pools || (p->link_pool[2 * l] == p->link_pool[2 * m] &&
+	                       p->link_pool[2 * l + 1] == p->link_pool[2 * m + 1]);
+}
+
+/* Does route q take a tensor of the class as long as route r, hop by hop, through the same memory pools, over
+ * channels that stand for each other? */
 static bool same_hops(const berth_problem *p, int32_t class, int32_t r, int32_t q, exchange *e)
 {
 	const int64_t *link_ns = p->class_link_ns + (size_t) class * (size_t)p->s->n_links;
@@ -44,7 +52,8 @@ static bool same_hops(const berth_problem *p, int32_t class, int32_t r, int32_t 
 	for (int32_t h = 0; h < n; h++) {
 		int32_t l = p->route_link[p->route_off[r] + h], m = p->route_link[p->route_off[q] + h];
 		int32_t u = p->s->link_channel[l], v = p->s->link_channel[m];
-		if (link_ns[l] != link_ns[m] || (e->image[u] >= 0 && e->image[u] != v) ||
+		if (link_ns[l] != link_ns[m] || !same_pools(p, l, m) ||
+		    (e->image[u] >= 0 && e->image[u] != v) ||
 		    (e->origin[v] >= 0 && e->origin[v] != u))
 			return false;
 		e->image[u] = v;

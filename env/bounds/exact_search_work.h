@@ -29,6 +29,7 @@ struct berth_exact_search {
 	int64_t *after;           /* [n][n_devs] least time after the end, by what is not in the instance */
 	int64_t *tail;            /* [n][n_devs] critical earliest finish, backwards */
 	int32_t *leader;          /* [n] first operator of its colocation group */
+	int64_t *pool_ns;         /* [n][n_devs] load on the device's memory pool */
 	int64_t *bytes;           /* [n] that stay on its device for good */
 	int64_t *held_before;     /* [n_devs] bytes that a device holds already */
 	exact_search_tensor *tensor; /* [n_tensors] */
@@ -37,6 +38,7 @@ struct berth_exact_search {
 	uint64_t *above;          /* [n] operators before it, by precedence */
 	double *price;            /* [n_prices][n_devs] sum of price * slots = 1 */
 	double *rest;             /* [n+1][n_prices] least priced work of operators from i on */
+	int64_t *pool_rest;       /* [n+1][n_pools] least load of operators from i on */
 	int32_t *mirror;          /* [n_devs] an earlier device that looks the same; -1: none */
 	bool ties_matter;         /* mirrored placements may differ in who goes first on a channel */
 
@@ -45,6 +47,7 @@ struct berth_exact_search {
 	int32_t *dev;             /* [n] -1: open */
 	int64_t *head;            /* [n] */
 	int64_t *load;            /* [n_devs] */
+	int64_t *pool_load;       /* [n_pools] */
 	int64_t *held;            /* [n_devs] bytes */
 	int32_t *count;           /* [n_devs] */
 	exact_search_job *job;    /* [max(n, hops)] scratch */

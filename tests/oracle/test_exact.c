@@ -131,7 +131,7 @@ static void branch_and_bound_is_optimal(void **state)
 	for (uint64_t seed = 0; seed < 4000; seed++) {
 		world w;
 		berth_solution r;
-		open_world(&w, seed, seed % 100 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3);
+		open_instance(&w, seed, seed % 100 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3, seed % 4 == 3);
 		try_all(&w);
 		run_method(&w, "branch-and-bound", &r);
 		double best = w.any[BERTH_LATENCY];
@@ -145,6 +145,47 @@ static void branch_and_bound_is_optimal(void **state)
 	}
 	assert_true(solved > 1500);
 	assert_true(improved > 5); /* orders of their own matter, or the test is weak */
+}
+
+static int64_t simulated_ns(void *ctx, const int32_t *dev, const int32_t *order)
+{
+	berth_sim_result r;
+	berth_sim_run(((world *)ctx)->eval.sim, dev, order, &r);
+	return r.latency_ns;
+}
+
+/* Two devices alike but for the memory pool of one of them are no mirror images: what the pool slows down
+ * goes to the other. */
+static void pools_tell_devices_apart(void **state)
+{
+	static const char *const graph =
+		"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"x\",\"read_bytes\":1000,"
+	        "\"time_s\":{"
+		"\"c\":1e-6}},{\"name\":\"y\",\"read_bytes\":1000,\"time_s\":{\"a\":1e-6,\"b\":1e-6}}]}";
+	static const char *const system = "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":"
+	                                  "\"c\"},{\"name\":\"a\"},{\"name\":"
+					  "\"b\"}],\"links\":[{\"from\":\"c\",\"to\":\"a\",\"bandwidth\":1e9,"
+	                                  "\"both_ways\":true},{\"from\":\"c\","
+					  "\"to\":\"b\",\"bandwidth\":1e9,\"both_ways\":true},{\"from\":"
+	                                  "\"a\",\"to\":\"b\",\"bandwidth\":1e9,"
+					  "\"both_ways\":true}],\"memory_pools\":[{\"name\":\"p\","
+	                                  "\"bandwidth\":1e9,\"devices\":[\"c\",\"a\"]}]}";
+	const int32_t ops[] = {0, 1};
+	berth_exact_search *x;
+	berth_exact_search_result r;
+	berth_err err;
+	world w = {.cfg = berth_search_cfg_default()};
+	(void)state;
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w.mem, &w.tmp, &w.g, &err), &err);
+	assert_ok(berth_system_parse_json("s", system, strlen(system), &w.mem, &w.tmp, &w.s, &err), &err);
+	assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
+	assert_ok(berth_eval_new(&w.p, &w.cfg.objective, &w.mem, &w.eval, &err), &err);
+	assert_ok(berth_exact_search_new(&w.p, 2, ops, &w.mem, &x, &err), &err);
+	berth_exact_search_cfg cfg = {BERTH_EXACT_SEARCH_NEVER, 0, simulated_ns, NULL, &w};
+	berth_exact_search_run(x, &cfg, &r);
+	assert_true(r.complete);
+	assert_int_equal(r.best_ns, 1000); /* 2000 where both go through the pool */
+	close_world(&w);
 }
 
 static void brute_force_is_optimal(void **state)
@@ -318,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branch_and_bound_is_optimal),
+		cmocka_unit_test(pools_tell_devices_apart),
 		cmocka_unit_test(brute_force_is_optimal),
 		cmocka_unit_test(groups_prove_nothing),
 		cmocka_unit_test(milp_bounds_hold),
