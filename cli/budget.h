@@ -20,9 +20,12 @@ typedef struct cli_budget {
 
 cli_budget cli_budget_default(void);
 
-#define CLI_OBJECTIVE(b) \
-	{"objective", 0, CLI_TEXT, &(b)->objective, "O", \
-	 "what to make small: latency (default), throughput, energy, edp, power, sums, limits"}
+#define CLI_OBJECTIVE(b)                                                                                     \
+	{                                                                                                    \
+		"objective", 0, CLI_TEXT, &(b)->objective, "O",                                              \
+			"what to make small: latency (default), throughput, energy, edp, power, memory, "    \
+			"sums, limits"                                                                       \
+	}
 
 #define CLI_BUDGET(b) \
 	CLI_OBJECTIVE(b), \

@@ -159,6 +159,19 @@ char *cli_count(char buf[32], int64_t count)
 	return buf;
 }
 
+char *cli_metric(char buf[32], berth_metric m, double value)
+{
+	char number[32];
+	berth_objective alone = berth_objective_of(m);
+	if (!berth_metrics[m].per || isnan(value))
+		return cli_value(buf, &alone, value);
+	if (value > 0)
+		snprintf(buf, 32, "%s %ss/s", berth_text_count(number, 1 / value), berth_metrics[m].per);
+	else
+		snprintf(buf, 32, "unlimited");
+	return buf;
+}
+
 char *cli_value(char buf[32], const berth_objective *o, double value)
 {
 	const char *unit = berth_objective_unit(o);
@@ -166,8 +179,11 @@ char *cli_value(char buf[32], const berth_objective *o, double value)
 		snprintf(buf, 32, "-");
 	else if (unit[0] == 's')
 		berth_text_seconds(buf, value);
+	else if (strcmp(unit, "B") == 0)
+		berth_text_bytes(buf, value);
 	else
-		snprintf(buf, 32, "%.4g%s%s", value, *unit ? " " : "", unit);
+		snprintf(buf, 32, "%.*g%s%s", fabs(value) < 999.5 || fabs(value) >= 999999.5 ? 3 : 6,
+		         fabs(value) < 999.5 ? value : round(value), *unit ? " " : "", unit);
 	return buf;
 }
 

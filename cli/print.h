@@ -37,8 +37,15 @@ char *cli_percent(char buf[32], double fraction);
 /* "9999", "10.0 K". buf of 32 bytes. */
 char *cli_count(char buf[32], int64_t count);
 
-/* "1.24 ms" for values in seconds, "3.21 J" for the rest, "3.21" for sums; "-" for NAN. buf of 32 bytes. */
+/* "1.24 ms" for values in seconds, "3.2 GiB" for bytes, "3.21 J" for the rest, "3.21" for sums; "-" for NAN.
+ * buf of 32 bytes. */
 char *cli_value(char buf[32], const berth_objective *o, double value);
+
+/* A value of the metric for people, in samples a second where it is told so. buf of 32 bytes. */
+char *cli_metric(char buf[32], berth_metric m, double value);
+
+/* A value of the metric for people, in samples a second where it is told so. buf of 32 bytes. */
+char *cli_metric(char buf[32], berth_metric m, double value);
 
 /* A warning on standard error, unless --quiet; each text once. cli_end_json tells it too. Fails:
  * BERTH_ENOMEM. */

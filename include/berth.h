@@ -100,7 +100,7 @@ typedef struct berth_plan berth_plan;
 /* How to search. Zero or NULL takes the default. */
 typedef struct berth_options {
 	const char *method;    /* default "berth"; `berth methods` lists them */
-	const char *objective; /* "latency" (default), "throughput", "energy", "edp", "power",
+	const char *objective; /* "latency" (default), "throughput", "energy", "edp", "power", "memory",
 	                          "0.7*latency+0.3*energy", "throughput:latency<=20ms" */
 	const char *policy;    /* file of a trained policy */
 	uint64_t seed;         /* default 1 */

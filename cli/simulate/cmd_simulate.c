@@ -187,11 +187,7 @@ static void print_head(const state *s)
 		double x = s->v.metric[m];
 		if (m == BERTH_LATENCY || !row->key || isnan(x))
 			continue;
-		printf("%s%s ", sep, row->label);
-		if (row->per)
-			printf("%s %ss/s", x > 0 ? berth_text_count(a, 1 / x) : "unlimited", row->per);
-		else
-			printf("%.3g %s", x, row->unit);
+		printf("%s%s %s", sep, row->label, cli_metric(a, (berth_metric)m, x));
 		sep = ", ";
 	}
 	printf("\n\n");

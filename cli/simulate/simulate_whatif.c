@@ -85,18 +85,6 @@ void simulate_whatif_put_each(berth_json_out *w, const simulate_whatif *x, const
 
 /* ---- text ---- */
 
-static const char *metric_text(char buf[32], berth_metric m, const berth_whatif_side *s)
-{
-	berth_objective o = berth_objective_of(m);
-	double x = s->v.metric[m];
-	if (berth_metrics[m].per && x > 0) {
-		char number[32];
-		snprintf(buf, 32, "%s/s", berth_text_count(number, 1 / x));
-		return buf;
-	}
-	return cli_value(buf, &o, x);
-}
-
 static const char *fits_text(const berth_whatif_side *s)
 {
 	return s->v.feasible ? "yes" : "no";
@@ -116,7 +104,7 @@ berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_e
 			continue;
 		cli_cell(&t, "%s", berth_metrics[m].label);
 		for (int i = 0; i < 4; i++)
-			cli_cell(&t, "%s", metric_text(buf, (berth_metric)m, side[i]));
+			cli_cell(&t, "%s", cli_metric(buf, (berth_metric)m, side[i]->v.metric[m]));
 	}
 	cli_cell(&t, "feasible");
 	for (int i = 0; i < 4; i++)

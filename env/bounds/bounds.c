@@ -6,6 +6,7 @@
 #include "bounds_lp.h"
 #include "bounds_memory.h"
 #include "bounds_path.h"
+#include "bounds_peak.h"
 #include "ceft.h"
 #include "cost_model.h"
 
@@ -56,6 +57,7 @@ static void least_energy(const berth_problem *p, double *idle_w, double *busy_j)
 /* Values of all metrics from the parts. */
 static void set_values(berth_bounds *b, berth_bound_parts parts)
 {
+	parts.peak_bytes = b->parts.peak_bytes;
 	b->parts = parts;
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		b->value[m] = berth_metrics[m].bound(&parts);
@@ -66,7 +68,7 @@ static berth_status fill_values(const berth_problem *p, double load_s, berth_are
                                 berth_err *err)
 {
 	double latency = (double)b->latency_ns / 1e9;
-	berth_bound_parts x = {latency, load_s, NAN, NAN, NAN};
+	berth_bound_parts x = {latency, load_s, NAN, NAN, NAN, 0};
 	if (p->has_energy) {
 		double idle_w, busy_j, joint, path;
 		berth_joint energy = {0, 0, 1, INFINITY, INFINITY, INFINITY};
@@ -93,7 +95,7 @@ static berth_status cost_model_bounds(const berth_problem *p, berth_arena *tmp, 
 	BERTH_TRY(p->s->cost_model->bounds(p, b->load_ns, load, tmp, &own, err));
 	b->ceft_ns = own.path_ns;
 	b->latency_ns = own.latency_ns;
-	set_values(b, (berth_bound_parts){own.latency_s, own.load_s, NAN, NAN, NAN});
+	set_values(b, (berth_bound_parts){own.latency_s, own.load_s, NAN, NAN, NAN, 0});
 	return BERTH_OK;
 }
 
@@ -101,6 +103,9 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 {
 	berth_ceft ceft;
 	double load;
+	int64_t peak;
+	BERTH_TRY(berth_bounds_peak(p, tmp, &peak, err));
+	b->parts.peak_bytes = (double)peak;
 	if (p->s->cost_model->bounds)
 		return cost_model_bounds(p, tmp, b, err);
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));

@@ -23,6 +23,7 @@ typedef struct berth_bounds {
  *               operator; bounds_joint.h; bounds_path.h
  *   edp         the larger of the product of the bounds of both factors, and that of bounds_path.h
  *   power       what all devices draw idle; 0 where the latency bound is 0
+ *   memory      bounds_peak.h
  * docs/proofs.md proves them. An operator without a legal device gives bounds of the others alone. tmp is
  * scratch, reset at exit. Fails: BERTH_ENOMEM. O(edges * devs^2 + iterations * ops * devs). */
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err);

@@ -550,8 +550,9 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 		return berth_arena_printf(mem, "memory pool '%s' has %lld bytes", p->s->pool_name[r->pool],
 		                          (long long)p->s->pool_bytes[r->pool]);
 	default:
-		return berth_arena_printf(mem, "%s is at most %.6g %s", berth_metrics[r->metric].name,
-		                          o->most[r->metric], berth_metrics[r->metric].unit);
+		return berth_arena_printf(mem, "%s is at most %.*g %s", berth_metrics[r->metric].name,
+		                          berth_metric_digits(&berth_metrics[r->metric]), o->most[r->metric],
+		                          berth_metrics[r->metric].unit);
 	}
 }
 

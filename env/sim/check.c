@@ -216,6 +216,7 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		if (!o->limits[m] || !(x > o->most[m]))
 			continue;
 		const char *unit = berth_metrics[m].unit;
+		int digits = berth_metric_digits(&berth_metrics[m]);
 		berth_violation v = {.kind = BERTH_VIOLATION_LIMIT,
 		                     .op = -1,
 		                     .dev = -1,
@@ -225,8 +226,9 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		                     .pool = -1,
 		                     .value = x,
 		                     .most = o->most[m]};
-		v.message = berth_arena_printf(mem, "%s is %.6g %s, above its limit of %.6g %s",
-		                               berth_metrics[m].name, x, unit, o->most[m], unit);
+		v.message =
+			berth_arena_printf(mem, "%s is %.*g %s, above its limit of %.*g %s",
+		                           berth_metrics[m].name, digits, x, unit, digits, o->most[m], unit);
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;

@@ -19,7 +19,9 @@ berth_status berth_eval_new(const berth_problem *p, const berth_objective *objec
 	BERTH_TRY(berth_objective_check(objective, p, err));
 	*out = (berth_eval){.p = p, .objective = *objective};
 	BERTH_TRY(BERTH_NEW(mem, out->scratch, p->coupled ? berth_constraints_scratch(p) : 0, err));
-	return berth_sim_new(p, mem, &out->sim, err);
+	BERTH_TRY(berth_sim_new(p, mem, &out->sim, err));
+	berth_sim_want_peaks(out->sim, berth_objective_needs_peaks(objective));
+	return BERTH_OK;
 }
 
 static double excess_of(const berth_eval *e, const int32_t *op_dev, const berth_sim_result *r)
@@ -45,6 +47,8 @@ berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *
 
 berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *err)
 {
+	if (berth_objective_needs_peaks(&e->objective)) /* which skipping loses */
+		return BERTH_OK;
 	return e->near ? BERTH_OK : berth_incremental_new(e->p, mem, &e->near, err);
 }
 

@@ -36,6 +36,11 @@ static double power_of(const berth_sim_result *r)
 	return r->latency_ns > 0 ? r->energy_j / latency_of(r) : 0;
 }
 
+static double peak_of(const berth_sim_result *r)
+{
+	return (double)r->peak_bytes;
+}
+
 static double latency_bound(const berth_bound_parts *b)
 {
 	return b->latency_s;
@@ -62,61 +67,80 @@ static double power_bound(const berth_bound_parts *b)
 	return b->idle_w * (b->latency_s > 0);
 }
 
+static double peak_bound(const berth_bound_parts *b)
+{
+	return b->peak_bytes;
+}
+
 const berth_metric_row berth_metrics[BERTH_N_METRICS] = {
 	[BERTH_LATENCY] = {.name = "latency",
-	                   .label = "latency",
-	                   .unit = "s",
-	                   .key = "latency_s",
-	                   .joint = BERTH_JOINT_LATENCY,
-	                   .of_time = 1,
-	                   .quantity = BERTH_SECONDS,
-	                   .value = latency_of,
-	                   .bound = latency_bound},
+                           .label = "latency",
+                           .unit = "s",
+                           .key = "latency_s",
+                           .joint = BERTH_JOINT_LATENCY,
+                           .of_time = 1,
+                           .quantity = BERTH_SECONDS,
+                           .value = latency_of,
+                           .bound = latency_bound},
 	[BERTH_THROUGHPUT] = {.name = "throughput",
-	                      .label = "throughput",
-	                      .unit = "s/sample",
-	                      .key = "throughput_per_s",
-	                      .per = "sample",
-	                      .by_load = true,
-	                      .joint = BERTH_JOINT_LOAD,
-	                      .of_time = 1,
-	                      .value = load_of,
-	                      .bound = load_bound},
+                              .label = "throughput",
+                              .unit = "s/sample",
+                              .key = "throughput_per_s",
+                              .per = "sample",
+                              .by_load = true,
+                              .joint = BERTH_JOINT_LOAD,
+                              .of_time = 1,
+                              .value = load_of,
+                              .bound = load_bound},
 	[BERTH_ENERGY] = {.name = "energy",
-	                  .label = "energy",
-	                  .unit = "J",
-	                  .key = "energy_j",
-	                  .needs_watts = true,
-	                  .joint = BERTH_JOINT_ENERGY,
-	                  .of_energy = 1,
-	                  .quantity = BERTH_JOULES,
-	                  .value = energy_of,
-	                  .bound = energy_bound},
+                          .label = "energy",
+                          .unit = "J",
+                          .key = "energy_j",
+                          .needs_watts = true,
+                          .joint = BERTH_JOINT_ENERGY,
+                          .of_energy = 1,
+                          .quantity = BERTH_JOULES,
+                          .value = energy_of,
+                          .bound = energy_bound},
 	[BERTH_EDP] = {.name = "edp",
-	               .label = "energy-delay product",
-	               .unit = "J s",
-	               .key = "edp",
-	               .needs_watts = true,
-	               .joint = BERTH_N_JOINT,
-	               .of_time = 1,
-	               .of_energy = 1,
-	               .value = edp_of,
-	               .bound = edp_bound},
+                       .label = "energy-delay product",
+                       .unit = "J s",
+                       .key = "edp",
+                       .needs_watts = true,
+                       .joint = BERTH_N_JOINT,
+                       .of_time = 1,
+                       .of_energy = 1,
+                       .value = edp_of,
+                       .bound = edp_bound},
 	[BERTH_POWER] = {.name = "power",
-	                 .label = "power",
-	                 .unit = "W",
-	                 .needs_watts = true,
-	                 .joint = BERTH_N_JOINT,
-	                 .of_time = -1,
-	                 .of_energy = 1,
-	                 .quantity = BERTH_WATTS,
-	                 .value = power_of,
-	                 .bound = power_bound},
+                         .label = "power",
+                         .unit = "W",
+                         .needs_watts = true,
+                         .joint = BERTH_N_JOINT,
+                         .of_time = -1,
+                         .of_energy = 1,
+                         .quantity = BERTH_WATTS,
+                         .value = power_of,
+                         .bound = power_bound},
+	[BERTH_MEMORY] = {.name = "memory",
+                          .label = "peak memory",
+                          .unit = "B",
+                          .key = "peak_memory_bytes",
+                          .needs_peaks = true,
+                          .joint = BERTH_N_JOINT,
+                          .quantity = BERTH_BYTES,
+                          .value = peak_of,
+                          .bound = peak_bound},
 };
 
 double berth_metric_figure(berth_metric m, double value)
 {
 	return berth_metrics[m].per ? 1 / value : value;
+}
+
+int berth_metric_digits(const berth_metric_row *m)
+{
+	return m->quantity == BERTH_BYTES ? 17 : 6;
 }
 
 static const char *limit_sign(berth_metric m)
@@ -371,6 +395,14 @@ berth_status berth_objective_check(const berth_objective *o, const berth_problem
 		if (o->sums[m] || o->limits[m])
 			BERTH_TRY(berth_metric_check((berth_metric)m, p, err));
 	return BERTH_OK;
+}
+
+bool berth_objective_needs_peaks(const berth_objective *o)
+{
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if (berth_metrics[m].needs_peaks && (o->sums[m] || o->limits[m]))
+			return true;
+	return false;
 }
 
 double berth_objective_sum(const berth_objective *o, const double metric[BERTH_N_METRICS])

@@ -17,6 +17,7 @@ typedef enum berth_metric {
 	BERTH_ENERGY,
 	BERTH_EDP,
 	BERTH_POWER,
+	BERTH_MEMORY,
 	BERTH_N_METRICS
 } berth_metric;
 enum { BERTH_OBJECTIVE_TEXT = 400 };
@@ -25,6 +26,7 @@ enum { BERTH_OBJECTIVE_TEXT = 400 };
 typedef struct berth_bound_parts {
 	double latency_s, load_s, energy_j, edp;
 	double idle_w; /* what all devices draw at rest */
+	double peak_bytes;
 } berth_bound_parts;
 
 /* What joint bounds weigh against each other (bounds_joint.h). */
@@ -43,6 +45,7 @@ typedef struct berth_metric_row {
 	/* NULL, or "sample": people are told 1 / value, in samples a second, and limits are >=. */
 	const char *per;
 	bool needs_watts;
+	bool needs_peaks; /* memory must be tracked (berth_sim_want_peaks) */
 	bool by_load; /* it follows from loads: the order of operators does not matter */
 	berth_joint_part joint;
 	/* It is in proportion to time^of_time * energy^of_energy; time is the latency or the load. */
@@ -55,9 +58,11 @@ typedef struct berth_metric_row {
 } berth_metric_row;
 
 /* latency (s), throughput (s/sample), energy (J), edp (energy-delay product, J s), power (W, 0 for an empty
- * run). */
+ * run), memory (bytes, the largest peak of a device or memory pool). */
 extern const berth_metric_row berth_metrics[BERTH_N_METRICS];
 
+/* Digits of a value in a message: bytes are whole. */
+int berth_metric_digits(const berth_metric_row *m);
 /* What is told to people: the value, or 1 / value where the row has `per`. */
 double berth_metric_figure(berth_metric m, double value);
 /* Fails: BERTH_EINVAL naming the known ones. */
@@ -87,6 +92,8 @@ const berth_metric_row *berth_objective_metric(const berth_objective *o);
 const char *berth_objective_unit(const berth_objective *o);
 /* Is it this metric alone (with whatever limits)? */
 bool berth_objective_is(const berth_objective *o, berth_metric m);
+/* Does one of its metrics need memory to be tracked? */
+bool berth_objective_needs_peaks(const berth_objective *o);
 bool berth_objective_has_limits(const berth_objective *o);
 bool berth_objective_equal(const berth_objective *a, const berth_objective *b);
 /* Of all its metrics, as berth_metric_check. */

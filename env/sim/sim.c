@@ -692,6 +692,16 @@ static double memory_excess(const berth_sim *s)
 	return sum;
 }
 
+static int64_t largest_peak(const berth_sim *s)
+{
+	int64_t most = 0;
+	for (int32_t d = 0; s->track && d < s->p->n_devs; d++)
+		most = s->peak_bytes[d] > most ? s->peak_bytes[d] : most;
+	for (int32_t i = 0; s->track && i < s->p->n_pools; i++)
+		most = s->pool_peak_bytes[i] > most ? s->pool_peak_bytes[i] : most;
+	return most;
+}
+
 /* Under another cost model: no hops, no energy; the order says nothing. */
 static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_result *out)
 {
@@ -704,6 +714,7 @@ static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_resul
 	out->latency_ns = r.latency_ns;
 	out->load_s = r.load_s;
 	out->energy_j = NAN;
+	out->peak_bytes = largest_peak(s);
 	out->excess = memory_excess(s);
 	out->fits = !(out->excess > 0);
 }
@@ -750,6 +761,7 @@ void sim_conclude(const berth_sim *s, berth_sim_result *out)
 	out->latency_ns = s->now;
 	out->load_s = largest_load(s);
 	out->energy_j = energy(s, s->now);
+	out->peak_bytes = largest_peak(s);
 	out->excess = memory_excess(s);
 	out->fits = !(out->excess > 0);
 }

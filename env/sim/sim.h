@@ -20,6 +20,8 @@ typedef struct berth_sim_result {
 	double load_s;   /* seconds per sample: largest load of a device, a memory pool or, with contention, a
 	                  * channel */
 	double energy_j; /* NAN where a device has no watts, or the cost model no energy */
+	/* largest peak of a device or memory pool; 0 where memory was not tracked */
+	int64_t peak_bytes;
 	/* 0 if it fits; else sum over devices and pools of (peak - memory) / max(memory, 1) */
 	double excess;
 } berth_sim_result;

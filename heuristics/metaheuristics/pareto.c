@@ -300,6 +300,10 @@ static berth_status new_state(state *s, berth_arena *mem, berth_arena *tmp, bert
 	clock.progress = NULL;
 	BERTH_TRY(berth_search_new(p, &clock, tmp, &s->clock, err));
 	s->eval = s->clock.eval;
+	for (int32_t w = 0; w < berth_pool_workers(clock.pool); w++)
+		berth_sim_want_peaks(s->eval[w].sim,
+		                     berth_objective_needs_peaks(&s->cfg->objective[0]) ||
+		                             berth_objective_needs_peaks(&s->cfg->objective[1]));
 	s->f.most = most;
 	BERTH_TRY(BERTH_NEW(mem, s->f.point, most + 1, err));
 	for (int32_t i = 0; i <= most; i++) {

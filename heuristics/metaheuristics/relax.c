@@ -187,7 +187,8 @@ static berth_status add_limit(relaxer *r, const berth_rule *rule, double most, b
 		text = berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g %ss/s", m->name, 1 / most,
 		                          1 / limit, m->per);
 	else
-		text = berth_arena_printf(r->mem, "%s<=%.6g instead of %.6g %s", m->name, most, limit,
+		text = berth_arena_printf(r->mem, "%s<=%.*g instead of %.*g %s", m->name,
+		                          berth_metric_digits(m), most, berth_metric_digits(m), limit,
 		                          m->unit);
 	return add(r, (berth_relaxation){*rule, -1, most, least, text});
 }

@@ -82,6 +82,8 @@ static void weigh_metric(const rounds *r, berth_metric m, double weight, double 
 	double mean_watts = seconds > 0 ? r->best.value / (seconds * seconds) : r->idle_watts;
 	bool alone = berth_objective_is(&r->s->cfg.objective, m);
 	double scale = weight;
+	if (!row->of_energy && !row->of_time)
+		return; /* memory has a price of its own */
 	if (!row->of_energy) {
 		*second_weight += weight;
 		return;

@@ -42,6 +42,7 @@ static void open_instance(world *w, uint64_t seed, int max_ops, int max_devices,
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	w->cfg = berth_search_cfg_default();
 	assert_ok(berth_eval_new(&w->p, &w->cfg.objective, &w->mem, &w->eval, &err), &err);
+	berth_sim_want_peaks(w->eval.sim, true);
 	instance_free(&in);
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		w->rule[m] = w->any[m] = INFINITY;
@@ -190,8 +191,8 @@ static void pools_tell_devices_apart(void **state)
 
 static void brute_force_is_optimal(void **state)
 {
-	static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY, BERTH_EDP,
-	                                       BERTH_POWER};
+	static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY,
+	                                       BERTH_EDP,     BERTH_POWER,      BERTH_MEMORY};
 	(void)state;
 	for (uint64_t seed = 0; seed < 500; seed++) {
 		world w;
@@ -270,7 +271,7 @@ static void milp_bounds_hold(void **state)
  * fast ones often enough. */
 static void hold_bounds(uint64_t n_seeds, bool pooled)
 {
-	int stronger = 0, loaded = 0, cut = 0, closed = 0, all = 0;
+	int stronger = 0, loaded = 0, cut = 0, closed = 0, peaks = 0, all = 0;
 	for (uint64_t seed = 0; seed < n_seeds; seed++) {
 		world w;
 		berth_bounds fast, b;
@@ -293,6 +294,7 @@ static void hold_bounds(uint64_t n_seeds, bool pooled)
 		if (isfinite(w.any[BERTH_LATENCY])) {
 			all++;
 			closed += b.value[BERTH_LATENCY] == w.any[BERTH_LATENCY];
+			peaks += b.value[BERTH_MEMORY] == w.any[BERTH_MEMORY];
 			stronger += b.latency_ns > fast.latency_ns;
 			loaded += b.parts.load_s > fast.parts.load_s * (1 + 1e-6);
 			cut += strcmp(b.kind, "auto") == 0;
@@ -301,10 +303,12 @@ static void hold_bounds(uint64_t n_seeds, bool pooled)
 		}
 		close_world(&w);
 	}
-	print_message("%d instances, %d closed, %d stronger, %d for the load, %d cut\n", all, closed,
-	              stronger, loaded, cut);
+	print_message(
+		"%d instances, %d closed, %d stronger, %d for the load, %d cut; of the memory %d closed\n",
+		all, closed, stronger, loaded, cut, peaks);
 	assert_true(all > (int)n_seeds / 3);
 	assert_true(closed > all / 2);
+	assert_true(peaks > all / 2);
 	assert_true(stronger > (int)n_seeds / 150);
 	assert_true(cut > (int)n_seeds / 150);
 	assert_true(!berth_lp_solver() || loaded > (int)n_seeds / 150);

@@ -93,7 +93,8 @@ static void knows_names_units_and_what_it_is(void **state)
 static void rows_of_the_metrics_are_whole(void **state)
 {
 	(void)state;
-	berth_sim_result once = {.runs = true, .latency_ns = 8000, .load_s = 3e-6, .energy_j = 0.25};
+	berth_sim_result once = {
+		.runs = true, .latency_ns = 8000, .load_s = 3e-6, .energy_j = 0.25, .peak_bytes = 1000};
 	berth_sim_result more = once;
 	more.latency_ns *= 2;
 	more.load_s *= 2;
@@ -107,7 +108,8 @@ static void rows_of_the_metrics_are_whole(void **state)
 		assert_true(row->label && row->unit && row->joint <= BERTH_N_JOINT);
 		assert_near(ratio, pow(2, row->of_time) * pow(3, row->of_energy), 1e-12);
 		assert_true(row->needs_watts == (row->of_energy != 0));
-		assert_true(isnan(row->bound(&(berth_bound_parts){1, 1, NAN, NAN, NAN})) == row->needs_watts);
+		assert_true(isnan(row->bound(&(berth_bound_parts){1, 1, NAN, NAN, NAN, 1})) ==
+		            row->needs_watts);
 	}
 }
 
@@ -206,6 +208,7 @@ static int32_t all_placements(const berth_problem *p, berth_arena *mem, double (
 	berth_eval eval;
 	berth_err err;
 	assert_ok(berth_eval_new(p, &(berth_objective){.text = ""}, mem, &eval, &err), &err);
+	berth_sim_want_peaks(eval.sim, true);
 	do {
 		bool legal = true;
 		for (int32_t o = 0; o < p->n_ops; o++)
