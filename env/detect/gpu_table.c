@@ -22,8 +22,8 @@ typedef struct table_row {
 } table_row;
 
 static const table_row rows[] = {
-	{"NVIDIA H100 80GB HBM3", 0, 66.9, 3352, "NVIDIA H100 data sheet"},
-	{"NVIDIA H100 PCIe", 0, 51.2, 2039, "NVIDIA H100 data sheet"},
+	{"NVIDIA H100 80GB HBM3", 0, 67, 3350, "NVIDIA H100 data sheet"},
+	{"NVIDIA H100 PCIe", 0, 51, 2000, "NVIDIA H100 data sheet"},
 	{"NVIDIA A100-SXM4-40GB", 0, 19.5, 1555, "NVIDIA A100 data sheet"},
 	{"NVIDIA A100-SXM4-80GB", 0, 19.5, 2039, "NVIDIA A100 data sheet"},
 	{"NVIDIA A100-PCIE-40GB", 0, 19.5, 1555, "NVIDIA A100 data sheet"},

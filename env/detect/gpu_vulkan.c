@@ -50,16 +50,18 @@ static berth_gpu_nature nature_of(int32_t kind)
 	}
 }
 
-/* Its heaps that are local to the device; an integrated one has its share of the CPU's memory in one. */
+/* The largest heap that is local to the device. Some drivers show a part of it as another heap once more; an
+ * integrated GPU has its share of the CPU's memory there. */
 static berth_figure memory_of(const vulkan_functions *vk, vulkan_device dev)
 {
 	vulkan_memory m = {0};
 	double bytes = 0;
 	vk->vkGetPhysicalDeviceMemoryProperties(dev, &m);
 	for (uint32_t i = 0; i < m.n_heaps && i < sizeof m.heaps / sizeof *m.heaps; i++)
-		if (m.heaps[i].flags & VULKAN_HEAP_DEVICE_LOCAL)
-			bytes += (double)m.heaps[i].bytes;
-	return berth_figure_of(bytes, BERTH_LEAST_MEMORY, BERTH_MOST_MEMORY, BERTH_ORIGIN_DRIVER, "%s", "");
+		if (m.heaps[i].flags & VULKAN_HEAP_DEVICE_LOCAL && (double)m.heaps[i].bytes > bytes)
+			bytes = (double)m.heaps[i].bytes;
+	return berth_figure_of(bytes, BERTH_LEAST_MEMORY, BERTH_MOST_MEMORY, BERTH_ORIGIN_DRIVER,
+	                       "its largest heap");
 }
 
 static void describe(const vulkan_functions *vk, vulkan_device dev, berth_gpu *g)

@@ -87,12 +87,14 @@ void vkGetPhysicalDeviceProperties2(const void *device, char *out)
 void vkGetPhysicalDeviceMemoryProperties(const void *device, char *out)
 {
 	const fake_device *d = device;
-	const uint64_t cpu = 1 << 30;
+	const uint64_t cpu = 1 << 30, window = 32 << 20; /* a part of it once more */
 	memset(out, 0, 520);
-	put32(out + 260, 2);
+	put32(out + 260, 3);
 	memcpy(out + 264, &d->bytes, sizeof d->bytes);
 	put32(out + 272, 1); /* local to the device */
 	memcpy(out + 280, &cpu, sizeof cpu);
+	memcpy(out + 296, &window, sizeof window);
+	put32(out + 304, 1);
 }
 
 int vkEnumerateDeviceExtensionProperties(const void *device, const char *layer, uint32_t *n, char *out)
