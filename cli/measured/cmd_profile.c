@@ -225,6 +225,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (!a.system && (a.set.n || a.software))
 		return berth_fail(err, BERTH_EINVAL, "profile: --%s goes with --system",
 		                  a.set.n ? "set" : "software-devices");
+	if (a.software && a.engine.name)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "profile: with --engine the devices are the engine's: leave "
+		                  "--software-devices out");
 	const profile_system_args of_system = {a.out, a.engine, (int32_t)a.repeats, a.software, a.set};
 	return a.system ? profile_system(c, &of_system, err) : profile_graph(c, &a, err);
 }
