@@ -4,12 +4,15 @@
 
 #include "cores.h"
 
+#include <stdbool.h>
+
 enum { BERTH_MAX_NODES = 64 };
 
 typedef struct berth_cpu_node {
 	int32_t number;              /* the system's; -1: not said */
 	int32_t first_core, n_cores; /* in berth_cpu_nodes.core */
 	int64_t memory_bytes;        /* 0: not said */
+	bool limited;                /* memory_bytes is what a container may use (berth_cpu_nodes_limit) */
 	int64_t cache_bytes;         /* of its last level; 0: not said */
 } berth_cpu_node;
 
@@ -20,6 +23,10 @@ typedef struct berth_cpu_nodes {
 	int64_t far_bytes; /* memory of nodes without cores of their own, which is in no node here */
 	char model[128];   /* "" where nobody says; printable ASCII */
 } berth_cpu_nodes;
+
+/* Let the one node have no more memory than the control group of a container allows. sysfs: "/sys". Several
+ * nodes stay as they are: a limit does not say which of them it is for. */
+void berth_cpu_nodes_limit(berth_cpu_nodes *nodes, const char *sysfs);
 
 /* With hwloc; without it one node with all of the memory. Never fails: what nobody tells is not said. */
 void berth_cpu_nodes_find(berth_cpu_nodes *out);

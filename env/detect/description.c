@@ -39,17 +39,19 @@ static void add_link(berth_description *d, int32_t from, int32_t to, const berth
 	d->link[d->n_links++] = (berth_described_link){from, to, *latency, *bandwidth};
 }
 
-static berth_figure memory_told(int64_t bytes)
+static berth_figure memory_told(int64_t bytes, bool limited)
 {
-	return bytes > 0 ? berth_figure_of((double)bytes, 1, 0x1p53, BERTH_ORIGIN_DRIVER, "%s", "")
+	return bytes > 0 ? berth_figure_of((double)bytes, 1, 0x1p53, BERTH_ORIGIN_DRIVER, "%s",
+	                                   limited ? "that the container may use" : "")
 	                 : berth_figure_missing("the system does not tell");
 }
 
-static void set_cpu(berth_described_device *dev, const berth_cpu_figures *f, int64_t memory_bytes)
+static void set_cpu(berth_described_device *dev, const berth_cpu_figures *f, int64_t memory_bytes,
+                    bool limited)
 {
 	dev->figure[BERTH_PEAK_FLOPS] = f->peak_flops;
 	dev->figure[BERTH_MEM_BANDWIDTH] = f->mem_bandwidth;
-	dev->figure[BERTH_MEMORY_BYTES] = memory_told(memory_bytes);
+	dev->figure[BERTH_MEMORY_BYTES] = memory_told(memory_bytes, limited);
 	dev->figure[BERTH_OP_OVERHEAD_S] = f->overhead;
 }
 
@@ -63,7 +65,7 @@ static berth_status add_cpus(const berth_machine *m, berth_arena *mem, berth_des
 			berth_arena_printf(mem, "%s%s%d core%s", m->cpus.model, *m->cpus.model ? ", " : "",
 		                           (int)n->n_cores, n->n_cores == 1 ? "" : "s");
 		BERTH_TRY(add_device(d, berth_arena_printf(mem, "cpu%d", (int)i), "cpu", model, err));
-		set_cpu(&d->dev[i], &m->node[i], n->memory_bytes);
+		set_cpu(&d->dev[i], &m->node[i], n->memory_bytes, n->limited);
 	}
 	for (int32_t i = 0; i < m->cpus.n; i++)
 		for (int32_t k = 0; k < m->cpus.n; k++)
@@ -245,7 +247,7 @@ berth_status berth_describe_engine(const berth_cpu_nodes *cpus, const berth_cpu_
 		for (int f = 0; f < BERTH_N_DEVICE_FIGURES; f++)
 			d.dev[i].figure[f] = nobody;
 		if (cpu)
-			set_cpu(&d.dev[i], core, memory / n_cpus);
+			set_cpu(&d.dev[i], core, memory / n_cpus, cpus->node[0].limited);
 		if (memory_bytes[i] >= 0)
 			d.dev[i].figure[BERTH_MEMORY_BYTES] = berth_figure_of(
 				(double)memory_bytes[i], 0, 0x1p53, BERTH_ORIGIN_DRIVER, "by the engine");

@@ -434,6 +434,45 @@ static void test_figures(void **state)
 	assert_ptr_equal(berth_figure_better(&a, &c), &a);
 }
 
+static void put_limit(const char *root, const char *name, const char *text)
+{
+	char path[128];
+	snprintf(path, sizeof path, "%s/fs/cgroup/%s", root, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int64_t limited(const char *root, int64_t bytes, int32_t n)
+{
+	berth_cpu_nodes nodes = {.n = n, .node = {{.memory_bytes = bytes}}};
+	berth_cpu_nodes_limit(&nodes, root);
+	assert_int_equal(nodes.node[0].limited, nodes.node[0].memory_bytes != bytes);
+	return nodes.node[0].memory_bytes;
+}
+
+static void test_limit(void **state)
+{
+	(void)state;
+	char root[] = "/tmp/berth-limit-XXXXXX", command[96];
+	assert_non_null(mkdtemp(root));
+	snprintf(command, sizeof command, "mkdir -p %s/fs/cgroup/memory", root);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(limited(root, 1000, 1), 1000);
+	put_limit(root, "memory/memory.limit_in_bytes", "9223372036854771712\n");
+	assert_int_equal(limited(root, 0, 1), 0);
+	put_limit(root, "memory/memory.limit_in_bytes", "700\n");
+	put_limit(root, "memory.max", "max\n");
+	assert_int_equal(limited(root, 1000, 1), 700);
+	put_limit(root, "memory.max", "600\n");
+	assert_int_equal(limited(root, 1000, 1), 600);
+	assert_int_equal(limited(root, 500, 1), 500);
+	assert_int_equal(limited(root, 1000, 2), 1000);
+	snprintf(command, sizeof command, "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
 /* The real thing: what this machine's cores do, also where nodes are many. */
 static void test_cores(void **state)
 {
@@ -464,7 +503,8 @@ int main(void)
 		cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_many),        cmocka_unit_test(test_pcie),
 		cmocka_unit_test(test_description), cmocka_unit_test(test_engine),
-		cmocka_unit_test(test_figures),     cmocka_unit_test(test_cores),
+		cmocka_unit_test(test_figures),     cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_cores),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
