@@ -4,6 +4,7 @@
 #include "file.h"
 #include "graph_load.h"
 #include "place_pareto.h"
+#include "place_single.h"
 #include "place_price.h"
 #include "solve.h"
 #include "print.h"
@@ -39,7 +40,7 @@ typedef struct state {
 	berth_verdict v;
 	report_infeasible infeasible; /* where something is broken */
 	place_price price;
-	double single; /* value of the best single device; NAN: not feasible */
+	place_single single; /* the best single device, to compare with: no part of the answer's cost */
 } state;
 
 /* ---- passes ---- */
@@ -52,20 +53,6 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	return cli_budget_bounds(&a->budget, &s->p, a->pareto.objectives.n ? NULL : &s->objective, &c->tmp,
 	                         &s->bounds, err);
-}
-
-/* The best single device, to compare with: no part of the answer's cost. */
-static berth_status reference(cli *c, const berth_search_cfg *cfg, state *s, berth_err *err)
-{
-	const berth_method *single;
-	berth_solution r;
-	berth_search_cfg quiet = *cfg;
-	quiet.progress = NULL;
-	quiet.cancel = NULL;
-	BERTH_TRY(berth_method_find("single", &single, err));
-	BERTH_TRY(berth_solve(&s->p, &s->bounds, single, &quiet, &c->mem, &c->tmp, &r, err));
-	s->single = r.value;
-	return BERTH_OK;
 }
 
 static berth_status check(cli *c, state *s, berth_err *err)
@@ -86,7 +73,7 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	cli_progress_end(&progress);
 	if (st == BERTH_OK && !c->json && !c->quiet)
-		st = reference(c, &cfg, s, err);
+		st = place_single_find(&s->p, &cfg.objective, &c->mem, &s->single, err);
 	if (st == BERTH_OK && (c->json || !c->quiet))
 		st = place_price_find(c, &a->granularity, &s->whole, &s->r, &cfg, &s->price, err);
 	cli_budget_close(&cfg);
@@ -172,12 +159,12 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 static void print_speedup(const state *s)
 {
 	const berth_metric_row *m = berth_objective_metric(&s->r.objective);
-	if (isnan(s->single))
-		printf("a single device has too little memory");
+	if (s->single.why)
+		fputs(s->single.why, stdout);
 	else if (m && m->of_time > 0 && !m->of_energy && s->r.value > 0)
-		printf("%.2f times as fast as the best single device", s->single / s->r.value);
-	else if (s->single > 0)
-		printf("%.1f %% less than the best single device", 100 * (1 - s->r.value / s->single));
+		printf("%.2f times as fast as the best single device", s->single.value / s->r.value);
+	else if (s->single.value > 0)
+		printf("%.1f %% less than the best single device", 100 * (1 - s->r.value / s->single.value));
 	else
 		printf("as good as the best single device");
 }
@@ -281,7 +268,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	args a = {.pareto = {.points = 64},
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
-	state s = {.single = NAN};
+	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
 		{"method", 0, CLI_TEXT, &a.method, "M",

@@ -1,6 +1,8 @@
 /* The best single device: every colocation group on one device, the best one over all devices by score. A
  * colocation group may not be legal there (a pin, a list of types, a forbidden device). Then it goes to its
  * fastest legal device, the lowest of equals. One evaluation a device. */
+#include "single.h"
+
 #include "coloc.h"
 #include "method.h"
 
@@ -20,14 +22,19 @@ static int32_t fastest(const berth_problem *p, int32_t coloc)
 	return best;
 }
 
+void berth_single_placement(const berth_problem *p, int32_t dev, int32_t *op_dev)
+{
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		berth_coloc_put(p, u, berth_coloc_legal(p, u, dev) ? dev : fastest(p, u), op_dev);
+}
+
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
 	int32_t *op_dev;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		for (int32_t u = 0; u < p->n_colocs; u++)
-			berth_coloc_put(p, u, berth_coloc_legal(p, u, d) ? d : fastest(p, u), op_dev);
+		berth_single_placement(p, d, op_dev);
 		berth_search_offer(s, op_dev, NULL);
 	}
 	return BERTH_OK;
