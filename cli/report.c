@@ -52,6 +52,12 @@ static double busy_s(const berth_problem *p, const berth_timeline *t, int32_t d)
 	return (double)t->dev_busy_ns[d] / 1e9 / p->s->dev_slots[d];
 }
 
+/* Sum of operators' own times / slots: what a sample takes of the period. */
+static double load_s(const berth_problem *p, const berth_timeline *t, int32_t d)
+{
+	return (double)t->dev_time_ns[d] / 1e9 / p->s->dev_slots[d];
+}
+
 void report_put_device(berth_json_out *w, const berth_system *s, int32_t d, double busy_s, double peak_bytes)
 {
 	int64_t memory = s->dev_memory_bytes[d];
@@ -72,16 +78,27 @@ void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_t
 	berth_json_close(w, ']');
 }
 
-berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err)
+report_span report_span_of(const berth_timeline *t, const berth_objective *o)
 {
+	bool period = o && berth_objective_is(o, BERTH_THROUGHPUT);
+	return period ? (report_span){true, t->r.load_s, "of the period"}
+	              : (report_span){false, (double)t->r.latency_ns / 1e9, "of the time"};
+}
+
+berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t,
+                                  const berth_objective *o, berth_err *err)
+{
+	report_span span = report_span_of(t, o);
 	cli_table table;
 	char a[32], b[32];
 	int32_t hidden = 0, shown = 0;
 	cli_table_init(&table, &c->mem, "lrrrrrr");
-	cli_table_head(&table, "device|operators|busy|of the time|peak memory|memory|sent");
+	cli_table_head(&table, "device|operators|busy");
+	cli_cell(&table, "%s", span.name);
+	cli_table_head(&table, "peak memory|memory|sent");
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t memory = p->s->dev_memory_bytes[d];
-		double latency = (double)t->r.latency_ns / 1e9;
+		double busy = span.period ? load_s(p, t, d) : busy_s(p, t, d);
 		if (p->n_devs > MOST_DEVICES && (!t->dev_ops[d] || shown == MOST_DEVICES)) {
 			hidden++;
 			continue;
@@ -89,8 +106,8 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 		shown++;
 		cli_cell(&table, "%s", p->s->dev_name[d]);
 		cli_cell(&table, "%d", t->dev_ops[d]);
-		cli_cell(&table, "%s", berth_text_seconds(a, busy_s(p, t, d)));
-		cli_cell(&table, "%s", cli_percent(b, latency > 0 ? busy_s(p, t, d) / latency : NAN));
+		cli_cell(&table, "%s", berth_text_seconds(a, busy));
+		cli_cell(&table, "%s", cli_percent(b, span.s > 0 ? busy / span.s : NAN));
 		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->peak_bytes[d]));
 		cli_cell(&table, "%s", memory >= 0 ? berth_text_bytes(b, (double)memory) : "-");
 		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->dev_sent_bytes[d]));

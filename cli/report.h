@@ -20,8 +20,18 @@ void report_put_metrics(berth_json_out *w, const double *metric);
 /* "devices":[...] of these. Without a timeline busy_s and peak_memory_bytes are null. */
 void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t);
 
+/* What busy times are shares of: the period from sample to sample where the objective is the throughput, else
+ * the latency. o NULL: the latency. */
+typedef struct report_span {
+	bool period;
+	double s;
+	const char *name; /* "of the time" or "of the period" */
+} report_span;
+report_span report_span_of(const berth_timeline *t, const berth_objective *o);
+
 /* A row for each device: operators, busy, peak memory and memory, bytes sent. Fails: BERTH_ENOMEM. */
-berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err);
+berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t,
+                                  const berth_objective *o, berth_err *err);
 
 /* "models":[{name, end_s}] where several models share the machine; nothing otherwise. end_s is when the last
  * operator of the model ends; null where the cost model does not tell. */

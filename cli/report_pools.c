@@ -2,6 +2,7 @@
 #include "report_pools.h"
 
 #include "print.h"
+#include "report.h"
 #include "text.h"
 
 #include <math.h>
@@ -25,22 +26,25 @@ void report_put_pools(berth_json_out *w, const berth_problem *p, const berth_tim
 	berth_json_close(w, ']');
 }
 
-berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err)
+berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t,
+                                const berth_objective *o, berth_err *err)
 {
+	report_span span = report_span_of(t, o);
 	cli_table table;
 	char a[32];
-	double latency = (double)t->r.latency_ns / 1e9;
 	if (!p->n_pools)
 		return BERTH_OK;
 	putchar('\n');
 	cli_table_init(&table, &c->mem, "lrrrr");
-	cli_table_head(&table, "memory pool|load|of the time|peak memory|memory");
+	cli_table_head(&table, "memory pool|load");
+	cli_cell(&table, "%s", span.name);
+	cli_table_head(&table, "peak memory|memory");
 	for (int32_t i = 0; i < p->n_pools; i++) {
 		double load = (double)t->pool_ns[i] / 1e9;
 		int64_t memory = p->s->pool_bytes[i];
 		cli_cell(&table, "%s", p->s->pool_name[i]);
 		cli_cell(&table, "%s", berth_text_seconds(a, load));
-		cli_cell(&table, "%s", cli_percent(a, latency > 0 ? load / latency : NAN));
+		cli_cell(&table, "%s", cli_percent(a, span.s > 0 ? load / span.s : NAN));
 		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->pool_peak_bytes[i]));
 		cli_cell(&table, "%s", memory >= 0 ? berth_text_bytes(a, (double)memory) : "-");
 	}

@@ -5,14 +5,17 @@
 
 #include "cli.h"
 #include "json.h"
+#include "objective.h"
 #include "timeline.h"
 
 /* "memory_pools":[{name, load_s, peak_memory_bytes, memory_bytes}]; the two in the middle are null where the
  * placement cannot run. */
 void report_put_pools(berth_json_out *w, const berth_problem *p, const berth_timeline *t);
 
-/* A blank line, and a row for each pool: load, peak memory and memory. Fails: BERTH_ENOMEM. */
-berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t, berth_err *err);
+/* A blank line, and a row for each pool: load, peak memory and memory. o as in report_span_of. Fails:
+ * BERTH_ENOMEM. */
+berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t,
+                                const berth_objective *o, berth_err *err);
 
 /* A blank line, and a row for each pool: bandwidth, memory, members. Fails: BERTH_ENOMEM. */
 berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err);

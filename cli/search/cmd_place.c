@@ -196,8 +196,8 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		place_price_print(&a->granularity, &s->price, &s->r);
 		putchar('\n');
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
-		BERTH_TRY(report_print_devices(c, &s->p, &s->t, err));
-		BERTH_TRY(report_print_pools(c, &s->p, &s->t, err));
+		BERTH_TRY(report_print_devices(c, &s->p, &s->t, &s->r.objective, err));
+		BERTH_TRY(report_print_pools(c, &s->p, &s->t, &s->r.objective, err));
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}
