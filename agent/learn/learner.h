@@ -36,7 +36,7 @@ typedef struct berth_pair {
 typedef struct berth_step_stats {
 	int32_t n;         /* placements drawn */
 	int32_t feasible;  /* of them */
-	double best, mean; /* rewards of the batch */
+	double best, worst, mean; /* rewards of the batch */
 	double mean_value; /* mean value of the feasible ones; NAN: none */
 	double policy_loss, kl, clip_fraction, entropy; /* last epoch; 0 where none was made */
 	double clone_loss;                              /* NAN: no cloning in this step */

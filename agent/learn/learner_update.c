@@ -16,9 +16,11 @@ void learner_note_rewards(berth_batch *b)
 	double values = 0;
 	stats->n = b->n;
 	stats->best = -INFINITY;
+	stats->worst = INFINITY;
 	for (int32_t i = 0; i < b->n; i++) {
 		b->reward[i] = berth_reward(b->pair->reference, b->score[i]);
 		stats->best = fmax(stats->best, b->reward[i]);
+		stats->worst = fmin(stats->worst, b->reward[i]);
 		if (berth_score_feasible(b->score[i])) {
 			stats->feasible++;
 			values += b->score[i].value;

@@ -19,14 +19,18 @@ typedef struct berth_train_update {
 	int32_t item;
 	berth_step_stats stats;
 	double best_value, bound;    /* of the item */
-	double evaluations_per_s;
+	int64_t flat;                /* updates in a row that taught nothing of the item; train_turns.h */
+	bool collapsed;              /* so many that others get its budget */
+	int32_t n_collapsed;         /* items that are so */
+	double mean_reward;          /* of what is drawn, moving, mean over the items */
+	double evaluations_per_s;    /* of this run */
 } berth_train_update;
 
 typedef struct berth_train_cfg {
 	berth_learner_cfg learner;
 	berth_objective objective;
 	uint64_t seed;
-	int64_t evaluations;         /* over all items, portfolio and final refinement counted */
+	int64_t evaluations;         /* over all items, portfolio and final search counted */
 	berth_pool *pool;
 	const atomic_int *cancel;    /* not 0: write the checkpoint and return BERTH_EINTERRUPTED */
 	const char *path;            /* checkpoint; NULL: none is written */
@@ -39,20 +43,31 @@ typedef struct berth_train_cfg {
 typedef struct berth_train_best {
 	double value, portfolio_value; /* NAN: nothing feasible */
 	const char *portfolio_method; /* whose answer that is */
-	const int32_t *op_dev;       /* [n_ops] of the incumbent */
+	int32_t *op_dev;             /* [n_ops] of the incumbent */
+	bool collapsed;              /* nothing is left to learn of the item */
 } berth_train_best;
 
 typedef struct berth_train_result {
 	int64_t evaluations, steps;
+	int64_t searched;            /* evaluations that final searches took */
+	int64_t before;              /* evaluations of the runs before this one */
 	bool resumed;
+	bool nothing;                /* the checkpoint is of a larger budget, and has made more than asked */
+	bool done;                   /* learning ended early: all items have collapsed */
+	int32_t n_collapsed;
 	berth_train_best *best;      /* [n_items] */
 } berth_train_result;
 
 berth_train_cfg berth_train_cfg_default(void);
 
-/* Train: the portfolio, then steps over the items in turn, then refinement of every incumbent (a
- * fifth of the evaluations). The checkpoint has the policy and the whole state. Results live in mem. Fails:
- * BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else), BERTH_EIO, BERTH_ENOMEM;
+/* Train: the portfolio, then steps over the items in turn, then a search from every incumbent with a fifth of
+ * the evaluations. Items of which nothing is left to learn give their turns to the others. Where all are so,
+ * learning ends before its budget does (train_turns.h). One seed gives one policy to the bit, for any number
+ * of threads, interrupted or not.
+ * Resumed with a larger budget than the checkpoint's, learning goes on under the new one. With a smaller one
+ * it goes on up to that. Where the checkpoint is beyond it, nothing is done, and the file stays as it is.
+ * The checkpoint has the policy and the whole state. Results live in mem. Fails: BERTH_EINVAL,
+ * BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else), BERTH_EIO, BERTH_ENOMEM;
  * BERTH_EINTERRUPTED with the result set. */
 berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items,
                          berth_arena *mem, berth_arena *tmp, berth_train_result *out, berth_err *err);

@@ -6,6 +6,7 @@
 #include "graph_load.h"
 #include "print.h"
 #include "progress.h"
+#include "text.h"
 #include "tighten.h"
 #include "train.h"
 #include "train_measured.h"
@@ -37,6 +38,7 @@ typedef struct state {
 	berth_arena line;
 	cli_progress progress;
 	double told;
+	bool interrupted;
 } state;
 
 /* ---- set-up ---- */
@@ -110,6 +112,7 @@ static void put_update(berth_json_out *w, const state *s, const berth_train_upda
 	berth_json_put_number(w, "lower_bound", u->bound);
 	berth_json_put_number(w, "mean_value", x->mean_value);
 	berth_json_put_number(w, "best_reward", x->best);
+	berth_json_put_number(w, "worst_reward", x->worst);
 	berth_json_put_number(w, "mean_reward", x->mean);
 	berth_json_put_int(w, "placements", x->n);
 	berth_json_put_int(w, "feasible", x->feasible);
@@ -119,6 +122,8 @@ static void put_update(berth_json_out *w, const state *s, const berth_train_upda
 	berth_json_put_number(w, "clip_fraction", x->clip_fraction);
 	berth_json_put_number(w, "entropy", x->entropy);
 	berth_json_put_number(w, "grad_norm", x->grad_norm);
+	berth_json_put_int(w, "flat_updates", u->flat);
+	berth_json_put_bool(w, "collapsed", u->collapsed);
 	berth_json_put_number(w, "evaluations_per_s", u->evaluations_per_s);
 	berth_json_close(w, '}');
 }
@@ -137,6 +142,21 @@ static void log_update(state *s, const berth_train_update *u)
 	berth_arena_free(&s->line);
 }
 
+/* How much is done, what the policy draws on average, and how long it takes still. */
+static void tell_progress(state *s, const berth_train_update *u)
+{
+	char made[32], asked[32], rate[32], left[32], learned[32] = "";
+	double per_s = u->evaluations_per_s, rest = (double)(s->cfg.evaluations - u->evaluations);
+	if (u->n_collapsed)
+		snprintf(learned, sizeof learned, " (%d learned)", (int)u->n_collapsed);
+	cli_progress_line(&s->progress,
+	                  ": %s of %s tried, %d pair%s%s, draws %.3g x the best single device, %s/s, %s left",
+	                  cli_count(made, u->evaluations), cli_count(asked, s->cfg.evaluations),
+	                  (int)s->n_items, s->n_items == 1 ? "" : "s", learned, exp(u->mean_reward),
+	                  berth_text_count(rate, per_s),
+	                  per_s > 0 ? berth_text_seconds(left, fmax(rest, 0) / per_s) : "?");
+}
+
 static void updated(void *ctx, const berth_train_update *u)
 {
 	state *s = ctx;
@@ -146,9 +166,7 @@ static void updated(void *ctx, const berth_train_update *u)
 	if (now - s->told < 0.1)
 		return;
 	s->told = now;
-	berth_score best = {isnan(u->best_value) ? INFINITY : 0, u->best_value};
-	berth_progress p = {u->evaluations, best, u->stats.mean_value, u->bound, u->evaluations_per_s};
-	cli_progress_tell(&s->progress, &p);
+	tell_progress(s, u);
 }
 
 static berth_status train(cli *c, const args *a, state *s, berth_err *err)
@@ -173,12 +191,21 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	double wall = berth_wall_seconds();
 	berth_status st = berth_train(&s->cfg, s->item, s->n_items, &c->mem, &c->tmp, &s->result, err);
 	s->wall_s = berth_wall_seconds() - wall;
+	s->interrupted = st == BERTH_EINTERRUPTED;
 	cli_progress_end(&s->progress);
 	cli_budget_close(&search);
 	return st;
 }
 
 /* ---- output ---- */
+
+/* As --json tells it. */
+static const char *stopped_by(const state *s)
+{
+	if (s->result.nothing)
+		return "enough";
+	return s->interrupted ? "interrupted" : s->result.done ? "learned" : "budget";
+}
 
 static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
 {
@@ -187,8 +214,12 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "policy", a->out);
 	berth_json_put_int(&w, "evaluations", s->result.evaluations);
+	berth_json_put_int(&w, "asked", s->cfg.evaluations);
+	berth_json_put_int(&w, "before", s->result.before);
+	berth_json_put_int(&w, "searched", s->result.searched);
 	berth_json_put_int(&w, "steps", s->result.steps);
 	berth_json_put_bool(&w, "resumed", s->result.resumed);
+	berth_json_put_string(&w, "stopped", stopped_by(s));
 	berth_json_put_number(&w, "wall_s", s->wall_s);
 	berth_json_open(&w, "best", '[');
 	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
@@ -198,6 +229,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 		berth_json_put_number(&w, "value", s->result.best[i].value);
 		berth_json_put_number(&w, "seed_value", s->result.best[i].portfolio_value);
 		berth_json_put_string(&w, "seed_method", s->result.best[i].portfolio_method);
+		berth_json_put_bool(&w, "collapsed", s->result.best[i].collapsed);
 		berth_json_close(&w, '}');
 	}
 	berth_json_close(&w, ']');
@@ -206,14 +238,41 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	return cli_end_json(c, &w, err);
 }
 
+/* What became of the budget. */
+static void print_spent(const args *a, const state *s)
+{
+	const berth_train_result *r = &s->result;
+	char made[32], asked[32], learned[32], searched[32], before[32];
+	cli_count(made, r->evaluations);
+	cli_count(asked, s->cfg.evaluations);
+	cli_count(learned, r->evaluations - r->searched);
+	cli_count(searched, r->searched);
+	if (r->nothing) {
+		printf("%s: nothing was trained: it has made %s evaluations already, --evaluations asks for "
+		       "%s\n\n",
+		       a->out, made, asked);
+		return;
+	}
+	printf("%s: %s evaluations: %lld steps of learning by %s, search from the best placements by %s\n",
+	       a->out, made, (long long)r->steps, learned, searched);
+	if (r->resumed)
+		printf("gone on from a checkpoint of %s\n", cli_count(before, r->before));
+	if (r->done)
+		printf("ended early, of %s evaluations: nothing is left to learn, the policy draws the same "
+		       "again and again\n",
+		       asked);
+	else if (!s->interrupted && r->evaluations < s->cfg.evaluations)
+		printf("of %s evaluations the rest was not needed: what was found is proven best\n", asked);
+	printf("\n");
+}
+
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
 {
 	cli_table t;
 	char buf[32];
-	printf("%s: %s evaluations, %lld steps%s\n\n", a->out, cli_count(buf, s->result.evaluations),
-	       (long long)s->result.steps, s->result.resumed ? ", gone on from a checkpoint" : "");
-	cli_table_init(&t, &c->mem, "llrrl");
-	cli_table_head(&t, "graph|system|best|best seed|of");
+	print_spent(a, s);
+	cli_table_init(&t, &c->mem, "llrrll");
+	cli_table_head(&t, "graph|system|best|best seed|of|left to learn");
 	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
 		const berth_train_best *b = &s->result.best[i];
 		cli_cell(&t, "%s", s->item[i].graph);
@@ -221,6 +280,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->value));
 		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->portfolio_value));
 		cli_cell(&t, "%s", b->portfolio_method ? b->portfolio_method : "-");
+		cli_cell(&t, "%s", b->collapsed ? "nothing" : "some");
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	if (a->measured.on)
@@ -294,7 +354,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
 	         "needs"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N",
-	         "placements over all graphs and systems (default 20K)"},
+	         "placements over all graphs and systems (default 20K); a fifth for the last search"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N",
 	         "worker threads (default: all CPUs); no effect on results"},
@@ -302,7 +362,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "simulated (default), or measured: by an engine, after the simulator"},
 		CLI_TRAIN_MEASURED(&a.measured),
 		{"resume", 0, CLI_FLAG, &a.resume, NULL,
-	         "go on from POLICY, if it is there, to the same bits"},
+	         "go on from POLICY, if it is there, to the same bits; with more evaluations, further"},
 		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
 		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
 		CLI_RULES(c),

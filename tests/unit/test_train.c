@@ -4,6 +4,7 @@
 #include "support.h"
 #include "systems_builtin.h"
 #include "train.h"
+#include "train_turns.h"
 #include "zoo.h"
 
 #include <math.h>
@@ -24,18 +25,19 @@ typedef struct lesson {
 	berth_train_result result;
 	atomic_int cancel;
 	int64_t cancel_at; /* steps; -1: never */
+	int64_t updates[N_ITEMS];
 } lesson;
 
 static void cancel_later(void *ctx, const berth_train_update *u)
 {
 	lesson *l = ctx;
+	l->updates[u->item]++;
 	if (u->step >= l->cancel_at && l->cancel_at >= 0)
 		atomic_store(&l->cancel, 1);
 }
 
-static void open_lesson(lesson *l, const char *path)
+static void open_lesson_on(lesson *l, const char *const *spec, const char *path)
 {
-	static const char *const spec[N_ITEMS] = {"zoo:random:ops=60:seed=3", "zoo:resnet18"};
 	berth_err err;
 	*l = (lesson){.cancel_at = -1};
 	assert_ok(berth_system_builtin("cpu+2gpu", &l->mem, &l->tmp, &l->s, &err), &err);
@@ -55,6 +57,12 @@ static void open_lesson(lesson *l, const char *path)
 	l->cfg.cancel = &l->cancel;
 	l->cfg.update = cancel_later;
 	l->cfg.update_ctx = l;
+}
+
+static void open_lesson(lesson *l, const char *path)
+{
+	static const char *const spec[N_ITEMS] = {"zoo:random:ops=60:seed=3", "zoo:resnet18"};
+	open_lesson_on(l, spec, path);
 }
 
 static berth_status teach(lesson *l, berth_err *err)
@@ -235,6 +243,169 @@ static void test_policy_reads_back(void **state)
 	unlink(path);
 }
 
+/* ---- whose turn it is ---- */
+
+static void test_turns(void **state)
+{
+	(void)state;
+	enum { N = 3, ROUNDS = 160 };
+	berth_arena mem = {0};
+	berth_err err;
+	train_turns t;
+	const berth_step_stats same = {.best = 0.1, .worst = 0.1, .entropy = 0.01},
+			       other = {.best = 0.1, .worst = 0.0, .entropy = 0.01},
+			       unsure = {.best = 0.1, .worst = 0.1, .entropy = 0.5};
+	int32_t had[N] = {0};
+	assert_ok(train_turns_new(N, &mem, &t, &err), &err);
+	for (int i = 0; i < 5 * N; i++)
+		had[train_turns_next(&t)]++;
+	for (int i = 0; i < N; i++)
+		assert_int_equal(had[i], 5);
+	/* Sixteen updates in a row, and nothing less. */
+	for (int i = 0; i < 15; i++)
+		train_turns_note(&t, 1, &same, false);
+	train_turns_note(&t, 1, &same, true);
+	assert_int_equal(t.flat[1], 0);
+	for (int i = 0; i < 20; i++) {
+		train_turns_note(&t, 0, &other, false);
+		train_turns_note(&t, 2, &unsure, false);
+		assert_int_equal(train_turns_collapsed(&t, 1), i >= 16);
+		train_turns_note(&t, 1, &same, false);
+	}
+	assert_int_equal(train_turns_n_collapsed(&t), 1);
+	/* Its turns go to the others, but for one in sixteen. */
+	memset(had, 0, sizeof had);
+	for (int i = 0; i < N * ROUNDS; i++)
+		had[train_turns_next(&t)]++;
+	assert_true(had[1] >= ROUNDS / 16 && had[1] <= ROUNDS / 16 * 2);
+	assert_in_range(had[0], (N * ROUNDS - had[1]) / 2 - 1, (N * ROUNDS - had[1]) / 2 + 1);
+	train_turns_note(&t, 1, &other, false); /* what the others learned has changed it */
+	assert_false(train_turns_collapsed(&t, 1));
+	for (int i = 0; i < 16 * N; i++)
+		train_turns_note(&t, i % N, &same, false);
+	assert_int_equal(train_turns_next(&t), -1);
+	berth_arena_free(&mem);
+}
+
+static const char *const one_sure[N_ITEMS] = {"zoo:random:ops=30:seed=3", "zoo:vgg16"};
+static const char *const all_sure[N_ITEMS] = {"zoo:vgg16", "zoo:alexnet"};
+
+/* What a pair has no use for goes to the other; the budget is what is spent. */
+static void test_budget_moves(void **state)
+{
+	(void)state;
+	berth_err err;
+	lesson l;
+	open_lesson_on(&l, one_sure, NULL);
+	l.cfg.evaluations = 4000;
+	l.cfg.learner.lr = 5e-3; /* sure of itself sooner */
+	assert_ok(teach(&l, &err), &err);
+	assert_true(l.result.best[1].collapsed && !l.result.best[0].collapsed);
+	assert_int_equal(l.result.n_collapsed, 1);
+	assert_false(l.result.done);
+	assert_true(2 * l.updates[0] > 3 * l.updates[1]);
+	assert_in_range(l.result.evaluations, 4000, 4001);
+	assert_int_equal(l.result.searched, 800);
+	close_lesson(&l);
+}
+
+/* Where all have collapsed, training ends early with a whole checkpoint; once more it does nothing more. */
+static void test_ends_when_done(void **state)
+{
+	(void)state;
+	char path[64], again[80];
+	berth_err err;
+	lesson l;
+	open_lesson_on(&l, all_sure, temporary(path));
+	l.cfg.evaluations = 60000;
+	assert_ok(teach(&l, &err), &err);
+	assert_true(l.result.done);
+	assert_int_equal(l.result.n_collapsed, 2);
+	assert_true(l.result.evaluations < 60000 / 2);
+	int64_t steps = l.result.steps;
+	close_lesson(&l);
+	snprintf(again, sizeof again, "%s.copy", path);
+	assert_int_equal(rename(path, again), 0);
+	for (int threads = 1; threads < 4; threads += 2) { /* interrupted on the way, to the same bytes */
+		open_lesson_on(&l, all_sure, path);
+		l.cfg.evaluations = 60000;
+		l.cancel_at = steps / 2;
+		assert_ok(berth_pool_new(threads, &l.cfg.pool, &err), &err);
+		assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
+		atomic_store(&l.cancel, 0);
+		l.cancel_at = -1;
+		l.cfg.resume = true;
+		for (int k = 0; k < 2; k++)
+			assert_ok(teach(&l, &err), &err);
+		assert_int_equal(l.result.steps, steps);
+		berth_pool_free(l.cfg.pool);
+		close_lesson(&l);
+		assert_same_file(path, again);
+		unlink(path);
+	}
+	unlink(again);
+}
+
+/* ---- another budget ---- */
+
+static void test_resume_with_more(void **state)
+{
+	(void)state;
+	char path[2][64];
+	berth_err err;
+	lesson l;
+	for (int k = 0; k < 2; k++) {
+		open_lesson(&l, temporary(path[k]));
+		assert_ok(berth_pool_new(1 + k, &l.cfg.pool, &err), &err);
+		assert_ok(teach(&l, &err), &err);
+		int64_t steps = l.result.steps, searched = l.result.searched;
+		l.cfg.resume = true;
+		l.cfg.evaluations = 3000;
+		assert_ok(teach(&l, &err), &err);
+		assert_true(l.result.resumed && !l.result.nothing);
+		assert_in_range(l.result.before, 1500, 1501);
+		assert_in_range(l.result.evaluations, 3000, 3001);
+		assert_true(l.result.steps > steps + 60);
+		assert_true(l.result.searched > searched);
+		berth_pool_free(l.cfg.pool);
+		close_lesson(&l);
+	}
+	assert_same_file(path[0], path[1]);
+	unlink(path[0]);
+	unlink(path[1]);
+}
+
+/* Up to the smaller budget where it is not there yet; else nothing is done, and the file stays. */
+static void test_resume_with_less(void **state)
+{
+	(void)state;
+	char path[64], copy[80];
+	berth_err err;
+	lesson l;
+	open_lesson(&l, temporary(path));
+	l.cancel_at = 8;
+	assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
+	atomic_store(&l.cancel, 0);
+	l.cancel_at = -1;
+	l.cfg.resume = true;
+	l.cfg.evaluations = 900;
+	assert_ok(teach(&l, &err), &err);
+	assert_false(l.result.nothing);
+	assert_in_range(l.result.evaluations, 900, 901);
+	snprintf(copy, sizeof copy, "%s.copy", path);
+	assert_int_equal(rename(path, copy), 0);
+	assert_int_equal(link(copy, path), 0);
+	l.cfg.evaluations = 500;
+	assert_ok(teach(&l, &err), &err);
+	assert_true(l.result.nothing);
+	assert_in_range(l.result.evaluations, 900, 901);
+	assert_true(l.result.best[0].value > 0);
+	assert_same_file(path, copy);
+	close_lesson(&l);
+	unlink(path);
+	unlink(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +414,11 @@ int main(void)
 		cmocka_unit_test(test_resume_refuses_other_trainings),
 		cmocka_unit_test(test_older_checkpoint),
 		cmocka_unit_test(test_policy_reads_back),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_budget_moves),
+		cmocka_unit_test(test_ends_when_done),
+		cmocka_unit_test(test_resume_with_more),
+		cmocka_unit_test(test_resume_with_less),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,113 @@
+/* The final search of training; see trainer.h. What it finds is told, and kept in the checkpoint; the policy
+ * does not learn from it. */
+#include "trainer.h"
+
+#include "cooling.h"
+
+#include <string.h>
+
+/* An item's search, on a copy. */
+typedef struct item_search {
+	trainer *w;
+	int32_t item;
+	int64_t evaluations;
+	berth_arena mem, tmp;
+	berth_search s;
+	berth_status status;
+	berth_err err;
+} item_search;
+
+/* Runs of annealing of doubling length, as in the method berth. */
+static berth_status anneal(berth_search *s, const berth_portfolio *known, berth_arena *tmp, berth_err *err)
+{
+	berth_cooling c;
+	bool ended = false;
+	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
+	for (int32_t i = 0; i < known->n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
+		berth_cooling_consider(&c, known->answer[i].op_dev,
+		                       berth_search_offer(s, known->answer[i].op_dev, NULL));
+	for (int64_t steps = BERTH_ANNEAL_FIRST_STEPS; !ended; steps *= steps < INT64_MAX / 4 ? 2 : 1)
+		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES && !ended; i++)
+			BERTH_TRY(berth_cooling_run(&c, berth_anneal_scale[i], steps, &ended, tmp, err));
+	return BERTH_OK;
+}
+
+static berth_status search_item(item_search *x, berth_err *err)
+{
+	const berth_search *h = &x->w->search[x->item];
+	berth_search_cfg cfg = {.objective = h->cfg.objective,
+	                        .seed = x->w->l.pair[x->item].seed,
+	                        .evaluations = x->evaluations,
+	                        .cancel = h->cfg.cancel};
+	BERTH_TRY(berth_search_new(h->p, &cfg, &x->mem, &x->s, err));
+	berth_search_prove(&x->s, x->w->pair[x->item].bound);
+	berth_search_keep(&x->s, h->best, h->best_dev, berth_search_order(h));
+	return x->evaluations > 0 ? anneal(&x->s, &x->w->pair[x->item].portfolio, &x->tmp, err) : BERTH_OK;
+}
+
+static void run_item(void *ctx, int32_t i, int32_t worker)
+{
+	item_search *x = (item_search *)ctx + i;
+	(void)worker;
+	x->status = search_item(x, &x->err);
+}
+
+static void take_over(const item_search *x)
+{
+	berth_search *h = &x->w->search[x->item];
+	h->evaluations += x->s.evaluations;
+	x->w->search_spent += x->s.evaluations;
+	berth_search_keep(h, x->s.best, x->s.best_dev, berth_search_order(&x->s));
+}
+
+/* Is there nothing to be found? */
+static bool is_proven(const trainer *w, int32_t i)
+{
+	berth_score best = w->search[i].best;
+	return w->items[i].p->n_ops == 0 ||
+	       (berth_score_feasible(best) && best.value <= w->pair[i].bound);
+}
+
+/* Items from `first` on, with an equal share of `left` each, but for those that are proven. */
+static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, berth_err *err)
+{
+	item_search part[BERTH_MOST_AT_ONCE];
+	berth_status st = BERTH_OK;
+	int64_t others = 0;
+	for (int32_t i = first; i < w->n_items; i++)
+		others += !is_proven(w, i);
+	for (int32_t k = 0; k < n; k++) {
+		int64_t share = is_proven(w, first + k) ? 0 : left / others--;
+		part[k] = (item_search){.w = w, .item = first + k, .evaluations = share};
+		left -= share;
+	}
+	berth_pool_run(w->cfg->pool, n, run_item, part);
+	for (int32_t k = 0; k < n && st == BERTH_OK; k++)
+		if (part[k].status != BERTH_OK)
+			st = berth_fail(err, part[k].status, "%s", part[k].err.msg);
+	for (int32_t k = 0; k < n; k++) {
+		if (st == BERTH_OK && !trainer_cancelled(w))
+			take_over(&part[k]);
+		berth_arena_free(&part[k].mem);
+		berth_arena_free(&part[k].tmp);
+	}
+	return st;
+}
+
+berth_status trainer_search(trainer *w, berth_err *err)
+{
+	int64_t budget = w->cfg->evaluations, end = w->search_start + trainer_reserve(w);
+	end = end < budget ? end : budget;
+	while (w->searched < w->n_items && !trainer_cancelled(w)) {
+		int32_t first = (int32_t)w->searched, n = w->n_items - first;
+		int64_t left = end - trainer_made(w);
+		n = n < w->cfg->learner.at_once ? n : w->cfg->learner.at_once;
+		if (left > 0)
+			BERTH_TRY(search_part(w, first, n, left, err));
+		if (trainer_cancelled(w))
+			return BERTH_OK;
+		w->searched += n;
+		BERTH_TRY(trainer_maybe_save(w, err));
+	}
+	return BERTH_OK;
+}

@@ -1,0 +1,292 @@
+/* Checkpoints of training: the policy, and the state between two rounds, which is plain arrays. */
+#include "trainer.h"
+
+#include "file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { MORE_PER_ITEM = 5, SHARED = 5 };
+
+/* Whole numbers of an item that are saved; doubles as their bits. */
+enum {
+	N_EPISODES,
+	N_MEAN,
+	N_VAR,
+	N_WINDOW,
+	N_EVALUATIONS,
+	N_EXCESS,
+	N_VALUE,
+	N_HAS_ORDER,
+	N_FLAT,
+	N_COUNTS
+};
+/* and of the whole. */
+enum { T_STEPS, T_ADAM, T_SEARCHED, T_SEARCH_START, T_SEARCH_SPENT, T_TURN, T_BUDGET, T_COUNTS };
+
+static int64_t bits(double x)
+{
+	int64_t b;
+	memcpy(&b, &x, sizeof b);
+	return b;
+}
+
+static double from_bits(int64_t b)
+{
+	double x;
+	memcpy(&x, &b, sizeof x);
+	return x;
+}
+
+/* The arrays of the state with their names and shapes, for writing (values are there) and for reading (to be
+ * filled). */
+typedef struct state {
+	safetensors_tensor *t;
+	int32_t n;
+	int64_t *counts, *total;        /* [n_items][N_COUNTS], [T_COUNTS] */
+	int64_t **reward, **order;      /* [n_items] */
+	uint8_t **action, **dev, *digest;
+	berth_arena *tmp;
+} state;
+
+static void name_tensor(state *s, const char *name, safetensors_dtype type, int64_t rows, int64_t columns,
+                        const void *data)
+{
+	s->t[s->n++] = (safetensors_tensor){name, type, 2, {rows, columns}, data};
+}
+
+static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
+{
+	const berth_pair *pair = &w->l.pair[i];
+	int64_t ops = w->items[i].p->n_ops, window = berth_learner_window(&w->cfg->learner),
+		groups = pair->e.n_groups;
+	char *name[4];
+	static const char *const part[] = {"action", "reward", "placement", "order"};
+	for (int k = 0; k < 4; k++)
+		if (!(name[k] = berth_arena_printf(s->tmp, "state.%d.%s", i, part[k])))
+			return berth_nomem(err);
+	BERTH_TRY(BERTH_NEW(s->tmp, s->action[i], window * groups, err));
+	BERTH_TRY(BERTH_NEW(s->tmp, s->reward[i], window, err));
+	BERTH_TRY(BERTH_NEW(s->tmp, s->dev[i], ops, err));
+	BERTH_TRY(BERTH_NEW(s->tmp, s->order[i], ops, err));
+	name_tensor(s, name[0], SAFETENSORS_U8, window, groups, s->action[i]);
+	name_tensor(s, name[1], SAFETENSORS_I64, 1, window, s->reward[i]);
+	name_tensor(s, name[2], SAFETENSORS_U8, 1, ops, s->dev[i]);
+	name_tensor(s, name[3], SAFETENSORS_I64, 1, ops, s->order[i]);
+	return BERTH_OK;
+}
+
+static berth_status lay_out(const trainer *w, berth_arena *tmp, state *s, berth_err *err)
+{
+	size_t n = (size_t)w->n_items;
+	int64_t params = (int64_t)w->l.adam.n;
+	*s = (state){.tmp = tmp};
+	BERTH_TRY(BERTH_NEW(tmp, s->t, SHARED + MORE_PER_ITEM * n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->counts, n * N_COUNTS, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->total, T_COUNTS, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->reward, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->order, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->action, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->dev, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->digest, n * TRAIN_DIGEST, err));
+	name_tensor(s, "state.counts", SAFETENSORS_I64, (int64_t)n, N_COUNTS, s->counts);
+	name_tensor(s, "state.total", SAFETENSORS_I64, 1, T_COUNTS, s->total);
+	name_tensor(s, "state.items", SAFETENSORS_U8, (int64_t)n, TRAIN_DIGEST, s->digest);
+	name_tensor(s, "state.adam_m", SAFETENSORS_F32, 1, params, w->l.adam.m);
+	name_tensor(s, "state.adam_v", SAFETENSORS_F32, 1, params, w->l.adam.v);
+	for (int32_t i = 0; i < w->n_items; i++)
+		BERTH_TRY(name_item(s, w, i, err));
+	return BERTH_OK;
+}
+
+static void take_item(const trainer *w, int32_t i, state *s)
+{
+	const berth_pair *pair = &w->l.pair[i];
+	const berth_search *h = &w->search[i];
+	int64_t *c = s->counts + (size_t)i * N_COUNTS;
+	c[N_EPISODES] = pair->episodes;
+	c[N_MEAN] = bits(pair->baseline.mean);
+	c[N_VAR] = bits(pair->baseline.var);
+	c[N_WINDOW] = pair->n_window;
+	c[N_EVALUATIONS] = h->evaluations;
+	c[N_EXCESS] = bits(h->best.excess);
+	c[N_VALUE] = bits(h->best.value);
+	c[N_HAS_ORDER] = h->best_has_order;
+	c[N_FLAT] = w->turns.flat[i];
+	for (int32_t k = 0; k < pair->n_window; k++)
+		s->reward[i][k] = bits(pair->window_reward[k]);
+	for (size_t k = 0; k < (size_t)pair->n_window * (size_t)pair->e.n_groups; k++)
+		s->action[i][k] = (uint8_t)pair->window_action[k];
+	for (int32_t op = 0; op < h->p->n_ops; op++) {
+		s->dev[i][op] = (uint8_t)h->best_dev[op];
+		s->order[i][op] = h->best_has_order ? h->best_order[op] : 0;
+	}
+	memcpy(s->digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST);
+}
+
+berth_status trainer_save(trainer *w, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	state s;
+	berth_policy_file f = {.dims = w->l.dims,
+	                       .cfg = w->cfg->learner,
+	                       .objective = w->cfg->objective,
+	                       .seed = w->cfg->seed,
+	                       .steps = w->l.steps,
+	                       .evaluations = trainer_made(w),
+	                       .trained_on = w->trained_on,
+	                       .params = w->l.params};
+	BERTH_TRY(lay_out(w, w->tmp, &s, err));
+	s.total[T_STEPS] = w->l.steps;
+	s.total[T_ADAM] = w->l.adam.step;
+	s.total[T_SEARCHED] = w->searched;
+	s.total[T_SEARCH_START] = w->search_start;
+	s.total[T_SEARCH_SPENT] = w->search_spent;
+	s.total[T_TURN] = w->turns.next;
+	s.total[T_BUDGET] = w->cfg->evaluations;
+	for (int32_t i = 0; i < w->n_items; i++)
+		take_item(w, i, &s);
+	berth_status st = berth_file_keep(w->cfg->path, w->older, err);
+	if (st == BERTH_OK)
+		st = berth_policy_file_write(w->cfg->path, &f, s.t, s.n, w->tmp, err);
+	berth_arena_reset(w->tmp, mark);
+	w->saved = berth_wall_seconds();
+	return st;
+}
+
+/* Copy the data of every tensor of the state out of the file, after its shape was checked. */
+static berth_status fill(const char *path, const safetensors_file *raw, state *s, berth_err *err)
+{
+	static const size_t size[] = {[SAFETENSORS_F32] = 4, [SAFETENSORS_I64] = 8, [SAFETENSORS_U8] = 1};
+	for (int32_t i = 0; i < s->n; i++) {
+		const safetensors_tensor *want = &s->t[i], *have = safetensors_find(raw, want->name);
+		if (!have)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: cannot resume: it holds a policy, but no training state ('%s' "
+			                  "is missing)",
+			                  path, want->name);
+		if (have->dtype != want->dtype || have->n_dims != 2 || have->shape[0] != want->shape[0] ||
+		    have->shape[1] != want->shape[1])
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: cannot resume: '%s' is of another training (other graphs, "
+			                  "systems or settings)",
+			                  path, want->name);
+		if (safetensors_count(want))
+			memcpy((void *)(uintptr_t)want->data, have->data,
+			       safetensors_count(want) * size[want->dtype]);
+	}
+	return BERTH_OK;
+}
+
+static berth_status put_item(trainer *w, const char *path, int32_t i, const state *s, berth_err *err)
+{
+	berth_pair *pair = &w->l.pair[i];
+	berth_search *h = &w->search[i];
+	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
+	int32_t devs = h->p->n_devs, ops = h->p->n_ops;
+	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= berth_learner_window(&w->cfg->learner) &&
+	          c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0 && c[N_FLAT] >= 0;
+	for (size_t k = 0; ok && k < (size_t)c[N_WINDOW] * (size_t)pair->e.n_groups; k++)
+		ok = s->action[i][k] < devs &&
+		     pair->e.in.mask[k % (size_t)pair->e.n_groups * (size_t)devs + s->action[i][k]];
+	for (int32_t op = 0; ok && op < ops; op++)
+		ok = s->dev[i][op] < devs && berth_op_legal(h->p, op, s->dev[i][op]) &&
+		     s->order[i][op] >= 0 && s->order[i][op] < ops;
+	if (!ok)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: the state of '%s' contradicts itself", path,
+		                  w->items[i].graph);
+	pair->episodes = c[N_EPISODES];
+	pair->baseline.mean = from_bits(c[N_MEAN]);
+	pair->baseline.var = from_bits(c[N_VAR]);
+	pair->n_window = (int32_t)c[N_WINDOW];
+	h->evaluations = c[N_EVALUATIONS];
+	h->best = (berth_score){from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};
+	h->best_has_order = c[N_HAS_ORDER] != 0;
+	w->turns.flat[i] = c[N_FLAT];
+	for (int32_t k = 0; k < pair->n_window; k++)
+		pair->window_reward[k] = from_bits(s->reward[i][k]);
+	for (size_t k = 0; k < (size_t)pair->n_window * (size_t)pair->e.n_groups; k++)
+		pair->window_action[k] = s->action[i][k];
+	for (int32_t op = 0; op < ops; op++) {
+		h->best_dev[op] = s->dev[i][op];
+		h->best_order[op] = (int32_t)s->order[i][op];
+	}
+	return BERTH_OK;
+}
+
+static berth_status same_training(const trainer *w, const berth_policy_file *f, berth_err *err)
+{
+	const char *path = w->cfg->path;
+	if (strcmp(f->trained_on, w->trained_on) != 0)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it was trained on %.120s, not on %.120s", path,
+		                  f->trained_on, w->trained_on);
+	if (f->seed != w->cfg->seed || !berth_objective_equal(&f->objective, &w->cfg->objective))
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it was trained with seed %llu for %s", path,
+		                  (unsigned long long)f->seed, berth_objective_name(&f->objective));
+	if (!berth_learner_cfg_equal(&f->cfg, &w->cfg->learner))
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: cannot resume: it was trained with other settings; 'berth show' lists them",
+			path);
+	return BERTH_OK;
+}
+
+/* The checkpoint; where it is damaged, the one before it is named. */
+static berth_status read_checkpoint(trainer *w, berth_policy_file *f, berth_err *err)
+{
+	berth_err why;
+	berth_status st = berth_policy_file_read(w->cfg->path, w->mem, w->tmp, f, &why);
+	if (st == BERTH_EFORMAT && access(w->older, R_OK) == 0)
+		return berth_fail(err, st,
+		                  "%.300s; the checkpoint before it is %s: move it there to go on from it",
+		                  why.msg, w->older);
+	return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
+}
+
+static berth_status check_totals(const trainer *w, const state *s, berth_err *err)
+{
+	bool ok = s->total[T_SEARCHED] <= w->n_items && s->total[T_SEARCH_START] >= -1;
+	for (int k = 0; k < T_COUNTS; k++)
+		ok &= k == T_SEARCH_START || s->total[k] >= 0;
+	return ok ? BERTH_OK
+	          : berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: its state contradicts itself",
+	                       w->cfg->path);
+}
+
+berth_status trainer_load(trainer *w, berth_err *err)
+{
+	berth_policy_file f;
+	state s;
+	const char *path = w->cfg->path;
+	BERTH_TRY(read_checkpoint(w, &f, err));
+	BERTH_TRY(same_training(w, &f, err));
+	BERTH_TRY(lay_out(w, w->mem, &s, err));
+	BERTH_TRY(fill(path, &f.raw, &s, err));
+	for (int32_t i = 0; i < w->n_items; i++) {
+		if (memcmp(s.digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST) != 0)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: cannot resume: '%s' on '%s' has changed since", path,
+			                  w->items[i].graph, w->items[i].system);
+		BERTH_TRY(put_item(w, path, i, &s, err));
+	}
+	BERTH_TRY(check_totals(w, &s, err));
+	memcpy(w->l.params, f.params, policy_param_count(&w->l.dims) * sizeof *f.params);
+	w->l.steps = s.total[T_STEPS];
+	w->l.adam.step = s.total[T_ADAM];
+	w->searched = s.total[T_SEARCHED];
+	w->search_start = s.total[T_SEARCH_START];
+	w->search_spent = s.total[T_SEARCH_SPENT];
+	w->turns.next = s.total[T_TURN];
+	w->saved_budget = s.total[T_BUDGET];
+	return BERTH_OK;
+}
+
+berth_status trainer_maybe_save(trainer *w, berth_err *err)
+{
+	if (!w->cfg->path || berth_wall_seconds() - w->saved < w->cfg->save_s)
+		return BERTH_OK;
+	return trainer_save(w, err);
+}

@@ -1,0 +1,65 @@
+/* What the parts of training share: the state between two rounds. */
+#ifndef BERTH_TRAINER_H
+#define BERTH_TRAINER_H
+
+#include "train.h"
+#include "train_turns.h"
+
+enum { TRAIN_DIGEST = 128 };
+
+/* A pair's own memory, and what it starts with. */
+typedef struct train_pair {
+	berth_arena mem, tmp;
+	berth_portfolio portfolio;
+	double bound;
+	char digest[TRAIN_DIGEST + 2]; /* SHA-256 of graph and system */
+} train_pair;
+
+typedef struct trainer {
+	const berth_train_cfg *cfg;
+	const berth_train_item *items;
+	int32_t n_items;
+	berth_arena *mem, *tmp;
+	berth_search *search;     /* [n_items] */
+	train_pair *pair;         /* [n_items] */
+	berth_learner l;
+	train_turns turns;
+	/* The final search: evaluations of all items when it began, -1: not yet; items that had theirs;
+	 * evaluations that it took, under smaller budgets too. */
+	int64_t search_start, searched, search_spent;
+	int64_t saved_budget;     /* of the run that wrote the checkpoint; 0: none was read */
+	char *trained_on;
+	double started, saved;    /* wall seconds */
+	int64_t made_before;      /* evaluations, by earlier runs */
+	/* Where the checkpoint before the present one is kept while training goes on. NULL: none is
+	 * written. */
+	const char *older;
+} trainer;
+
+static inline bool trainer_cancelled(const trainer *w)
+{
+	return w->cfg->cancel && atomic_load(w->cfg->cancel);
+}
+
+/* Evaluations of all items so far. */
+int64_t trainer_made(const trainer *w);
+
+/* Write the checkpoint, all of the state in it. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status trainer_save(trainer *w, berth_err *err);
+/* The same where there is a path and cfg->save_s seconds have gone since the last time. */
+berth_status trainer_maybe_save(trainer *w, berth_err *err);
+/* Take the state from the checkpoint. Fails: BERTH_EFORMAT (another training's), BERTH_EIO, BERTH_ENOMEM. */
+berth_status trainer_load(trainer *w, berth_err *err);
+
+/* Evaluations that the final search has at most. */
+static inline int64_t trainer_reserve(const trainer *w)
+{
+	return w->cfg->evaluations / 5;
+}
+
+/* The final search: anneal every incumbent, several items at once, with what is left of the budget and at
+ * most the reserve. An interrupted part leaves no trace, so that resuming makes the same steps. Fails:
+ * BERTH_EIO, BERTH_ENOMEM. */
+berth_status trainer_search(trainer *w, berth_err *err);
+
+#endif
