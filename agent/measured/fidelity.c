@@ -409,7 +409,9 @@ static berth_status run_all(job *j, berth_err *err)
 	BERTH_TRY(open_pool(j, &rng, err));
 	int32_t n_calibration = pick(j, cfg->calibration, &rng, calibration_pick);
 	BERTH_TRY(measure_whole(j, 1, &r->whole_1_s, err));
-	BERTH_TRY(measure_whole(j, 0, &r->whole_all_s, err));
+	r->whole_all_s = NAN;
+	if (berth_measured_all_threads(j->m))
+		BERTH_TRY(measure_whole(j, 0, &r->whole_all_s, err));
 	BERTH_TRY(calibrate(j, calibration_pick, n_calibration, again, err));
 	predict_again(j);
 	int32_t n_test = pick(j, cfg->test, &rng, test_pick);

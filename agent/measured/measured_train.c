@@ -350,7 +350,8 @@ static berth_status turn(job *j, contest *x, int32_t n, bool *counts, berth_err 
 	else
 		x->theirs[0][n] = NAN;
 	BERTH_TRY(time_once(j, NULL, 1, &x->theirs[1][n], err));
-	return time_once(j, NULL, 0, &x->theirs[2][n], err);
+	x->theirs[2][n] = NAN;
+	return berth_measured_all_threads(j->t->m) ? time_once(j, NULL, 0, &x->theirs[2][n], err) : BERTH_OK;
 }
 
 static berth_status judge(job *j, contest *x, int32_t n, berth_err *err)
@@ -360,7 +361,7 @@ static berth_status judge(job *j, contest *x, int32_t n, berth_err *err)
 	BERTH_TRY(berth_spread_of(x->mine, n, j->tmp, &s, err));
 	j->r->best_s = s.median;
 	j->r->accepted = n >= 6;
-	for (int i = 0; i < BERTH_N_RIVALS; i++) {
+	for (int i = 0; i < BERTH_N_RIVALS - !berth_measured_all_threads(j->t->m); i++) {
 		berth_rival *r = &j->r->rival[i];
 		int32_t k = 0;
 		for (int32_t p = 0; p < n; p++)

@@ -46,7 +46,9 @@ typedef struct berth_mtrain {
 } berth_mtrain;
 
 typedef struct berth_rival {
-	const char *name;        /* "single", "whole, 1 thread", "whole, all threads" */
+	/* "single", "whole, 1 thread", "whole, all threads"; NULL: no rival. The last one is none by the
+	 * clock of the CPU (berth_measured_all_threads). */
+	const char *name;
 	double seconds;          /* median; NAN: it could not be measured */
 	berth_spread ratio;      /* of the placement's time to its time, turn by turn */
 	bool beaten;             /* ratio.high < 1 */

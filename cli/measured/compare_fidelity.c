@@ -7,6 +7,8 @@
 #include "progress.h"
 #include "text.h"
 
+#include <math.h>
+
 enum { MOST_PLACEMENTS = 100000 };
 
 typedef struct row {
@@ -116,9 +118,10 @@ static void add_row(cli_table *t, const row *x)
 	cli_cell(t, "%s", cli_percent(a, r->calibrated.regret));
 	cli_cell(t, "%s", cli_percent(a, r->turns_regret));
 	cli_cell(t, "%.2f", r->median_strain);
-	cli_cell(t, "%s", berth_text_seconds(a, r->best_s));
-	cli_cell(t, "%s", berth_text_seconds(a, r->whole_1_s));
-	cli_cell(t, "%s", berth_text_seconds(a, r->whole_all_s));
+	for (int i = 0; i < 3; i++) {
+		double x_s = i == 0 ? r->best_s : i == 1 ? r->whole_1_s : r->whole_all_s;
+		cli_cell(t, "%s", isnan(x_s) ? "-" : berth_text_seconds(a, x_s));
+	}
 }
 
 static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *err)

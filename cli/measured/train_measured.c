@@ -208,7 +208,7 @@ void train_measured_put(berth_json_out *w, const train_measured *t)
 	berth_json_put_int(w, "turns", r->pairs);
 	berth_json_put_int(w, "replayed", t->replayed);
 	berth_json_open(w, "against", '[');
-	for (int i = 0; i < BERTH_N_RIVALS && r->rival[0].name; i++)
+	for (int i = 0; i < BERTH_N_RIVALS && r->rival[i].name; i++)
 		put_rival(w, &r->rival[i]);
 	berth_json_close(w, ']');
 	berth_json_close(w, '}');
@@ -226,7 +226,7 @@ void train_measured_print(const train_measured *t)
 		printf("the simulator was off by %s in the first round", cli_percent(a, r->first_error));
 	if (!isnan(r->first_error))
 		printf(", by %s in the last\n", cli_percent(b, r->simulated_error));
-	for (int i = 0; i < BERTH_N_RIVALS && r->rival[0].name; i++)
+	for (int i = 0; i < BERTH_N_RIVALS && r->rival[i].name; i++)
 		printf("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n",
 		       berth_text_seconds(a, r->best_s), r->rival[i].name,
 		       berth_text_seconds(b, r->rival[i].seconds), r->rival[i].ratio.median,

@@ -393,6 +393,11 @@ static berth_status read_whole(const engine_answer *a, const question *q, berth_
 	return read_samples(a, q->repeats, mem, tmp, q->run, err);
 }
 
+bool berth_measured_all_threads(const berth_measured *m)
+{
+	return strcmp(berth_engine_says(m->engine)->clock, "cpu") != 0;
+}
+
 berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats,
                                   berth_arena *mem, berth_arena *tmp, berth_measurement *out, berth_err *err)
 {

@@ -111,6 +111,10 @@ berth_status berth_measured_operators(berth_measured *m, const int32_t *op_dev, 
                                       berth_arena *mem, berth_arena *tmp, berth_operator_time **rows,
                                       int32_t *n, berth_err *err);
 
+/* Do runs of the unsplit model on all threads tell anything? Not by the clock of the CPU: a session of
+ * several threads tells no CPU time of its own. */
+bool berth_measured_all_threads(const berth_measured *m);
+
 /* Run the unsplit model as the engine does by itself, on so many threads (0: as many as it likes). Else as
  * berth_measured_run. */
 berth_status berth_measured_whole(berth_measured *m, int32_t threads, int32_t warmup, int32_t repeats,

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """An engine whose times are made up of the graph alone, so that two trainings can be compared to the bit: steady.py LOG [FAULT N]. LOG gets a line for each placement that
-it runs. With FAULT it does that in its N-th run (0: in all): "differs", "model", "device" or "odd" (refusals), or "fast-alone": all on cpu1 is faster than any profile tells."""
+it runs. With FAULT it does that in its N-th run (0: in all): "differs", "model", "device" or "odd" (refusals), or "fast-alone": all on cpu1 is faster than any profile tells;
+"cpu-clock": its times are those of the CPU's clock."""
 import json
 import sys
 import time
@@ -49,7 +50,7 @@ def answer(q):
     global graph, index, inputs
     n = q.get("repeats")
     if q["do"] == "hello":
-        return {"protocol": 1, "engine": "steady", "version": "1", "clock": "made up", "devices": [{"name": "cpu0"}, {"name": "cpu1"}]}
+        return {"protocol": 1, "engine": "steady", "version": "1", "clock": "cpu" if FAULT == "cpu-clock" else "made up", "devices": [{"name": "cpu0"}, {"name": "cpu1"}]}
     if q["do"] == "load":
         graph = q["graph"]
         index = {op["name"]: i for i, op in enumerate(graph["ops"])}
