@@ -700,8 +700,8 @@ static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_s
 	berth_sim *s = n->sim;
 	int32_t started = 0;
 	s->limit_ns = limit_ns;
-	while (!sim_is_over(s)) {
-		if (s->over || sim_next_ns(s) > limit_ns)
+	while (s->n_heap) {
+		if (s->over || s->heap[0].time > limit_ns)
 			return false;
 		sim_advance(s, true);
 		n->rounds++;
@@ -713,7 +713,7 @@ static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_s
 				return false;
 		if (started == n->n_moved)
 			s->tail_ns = n->tail_ns;
-		if (s->track || sim_is_over(s) || sim_next_ns(s) == s->now)
+		if (s->track || !s->n_heap || s->heap[0].time == s->now)
 			continue;
 		while (next < n->n_snaps && n->snap[next].n_ended < s->n_ended)
 			next++;
@@ -804,8 +804,8 @@ static void record(berth_incremental *n)
 	berth_sim *s = n->sim;
 	int32_t step = p->n_ops / n->max_snaps + 1;
 	int32_t due = n->n_snaps ? n->snap[n->n_snaps - 1].n_ended + step : 0;
-	for (; !sim_is_over(s); n->rounds++) {
-		if (s->n_ended >= due && sim_next_ns(s) > s->now && n->n_snaps < n->max_snaps) {
+	for (; s->n_heap; n->rounds++) {
+		if (s->n_ended >= due && s->heap[0].time > s->now && n->n_snaps < n->max_snaps) {
 			snapshot *k = &n->snap[n->n_snaps];
 			if (take(n, k)) {
 				n->store_used += stored_bytes(k);

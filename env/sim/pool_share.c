@@ -64,17 +64,15 @@ void pool_share_start(pool_share *q, int32_t what, double demand, const int32_t 
 	count(q, &x, 1);
 }
 
-bool pool_share_end(pool_share *q, int64_t now, int32_t *what, int64_t *slow_ns)
+bool pool_share_take(pool_share *q, int64_t end_ns, int32_t *what, int64_t *slow_ns)
 {
 	int32_t i = 0;
-	if (q->next_ns != now)
-		return false;
-	while (i < q->n_pieces && q->piece[i].end_ns != now)
+	while (i < q->n_pieces && q->piece[i].end_ns != end_ns)
 		i++;
 	if (i == q->n_pieces)
 		return false;
 	*what = q->piece[i].what;
-	*slow_ns = now - q->piece[i].alone_ns;
+	*slow_ns = end_ns - q->piece[i].alone_ns;
 	count(q, &q->piece[i], -1);
 	q->n_pieces--;
 	memmove(&q->piece[i], &q->piece[i + 1], (size_t)(q->n_pieces - i) * sizeof *q->piece);
@@ -140,19 +138,17 @@ void pool_share_settle(pool_share *q, int64_t now)
 void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n)
 {
 	memset(q->n_in, 0, (size_t)q->p->n_pools * sizeof *q->n_in);
+	memset(q->changed, true, (size_t)q->p->n_pools * sizeof *q->changed);
 	if (n)
 		memcpy(q->piece, piece, (size_t)n * sizeof *piece);
 	q->n_pieces = n;
+	q->any_changed = true;
 	q->next_ns = INT64_MAX;
 	for (int32_t i = 0; i < n; i++) {
 		count(q, &q->piece[i], 1);
 		if (q->piece[i].end_ns < q->next_ns)
 			q->next_ns = q->piece[i].end_ns;
 	}
-	memset(q->changed, 0, (size_t)q->p->n_pools * sizeof *q->changed);
-	q->any_changed = false;
-	for (int32_t pool = 0; pool < q->p->n_pools; pool++)
-		q->level[pool] = level_of(q, pool);
 }
 
 void pool_share_shift(pool_share *q, int64_t by_ns)

@@ -28,7 +28,7 @@ typedef struct pool_share {
 	double *level;    /* [n_pools] the most that a piece gets; INFINITY: each gets what it asks */
 	bool *changed;    /* [n_pools] a piece has come or gone since the level was computed */
 	bool any_changed;
-	int64_t next_ns; /* least end of a piece; INT64_MAX: none is under way */
+	int64_t next_ns; /* least end of a piece, as of pool_share_settle; INT64_MAX: none is under way */
 } pool_share;
 
 /* Scratch for simulations of p, in mem; *out is NULL where p has no pools. Fails: BERTH_ENOMEM. */
@@ -42,8 +42,9 @@ void pool_share_reset(pool_share *q);
 void pool_share_start(pool_share *q, int32_t what, double demand, const int32_t pool[2], int64_t time_ns,
                       int64_t now);
 
-/* Does a piece end now? Then it goes; *what tells which, *slow_ns by how much it took longer than alone. */
-bool pool_share_end(pool_share *q, int64_t now, int32_t *what, int64_t *slow_ns);
+/* Is there a piece that ends at that time, the next at which one does? Then it goes; *what tells which,
+ * *slow_ns by how much it takes longer than alone. */
+bool pool_share_take(pool_share *q, int64_t end_ns, int32_t *what, int64_t *slow_ns);
 
 /* Speeds and ends after all ends and starts of a round. O(pieces * pools that changed). */
 void pool_share_settle(pool_share *q, int64_t now);
@@ -51,7 +52,8 @@ void pool_share_settle(pool_share *q, int64_t now);
 /* The same state by that much later. */
 void pool_share_shift(pool_share *q, int64_t by_ns);
 
-/* The pieces are these n [<= cap], between two rounds. */
+/* The pieces are these n [<= cap]. Levels are computed by the next pool_share_settle: others may have gone
+ * since they were. */
 void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n);
 
 #endif

@@ -8,7 +8,7 @@
  *             no contention none waits. In program order the list is sorted by places in the channel's
  *             sequence, which is known beforehand, and all but the next one are held back.
  *   pools     What goes through a memory pool is under way in pool_share.h in the place of the heap, as its
- *             end moves when others come and go.
+ *             end moves when others come and go. It goes into the heap when it is what ends next.
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
 #include "sim_state.h"
@@ -117,7 +117,7 @@ size_t berth_sim_max_hops(const berth_problem *p)
 
 /* ---- the two kinds of heap ---- */
 
-static void event_push(berth_sim *s, int64_t time, int32_t what)
+void sim_event_push(berth_sim *s, int64_t time, int32_t what)
 {
 	event *h = s->heap;
 	int32_t i = s->n_heap++;
@@ -373,31 +373,6 @@ static void note_peak(berth_sim *s, int32_t d)
 		s->peak_bytes[d] = s->mem_bytes[d];
 }
 
-/* Memory of all members of the pool of d, all of whose starts in this round are made. */
-static void note_pool_peak(berth_sim *s, int32_t d)
-{
-	int32_t pool = s->p->s->dev_pool[d];
-	int64_t bytes = 0;
-	if (pool < 0)
-		return;
-	for (int32_t k = 0; k < s->p->n_devs; k++)
-		bytes += s->p->s->dev_pool[k] == pool ? s->mem_bytes[k] : 0;
-	if (bytes > s->pool_peak_bytes[pool])
-		s->pool_peak_bytes[pool] = bytes;
-}
-
-/* Does the operator go through a pool? Then it is under way there. */
-static bool start_in_pool(berth_sim *s, int32_t op, int32_t d, int64_t time)
-{
-	size_t i = (size_t)op * (size_t)s->p->n_devs + (size_t)d;
-	const int32_t pool[2] = {s->p->s->dev_pool[d], -1};
-	if (!(s->p->op_dev_demand[i] > 0))
-		return false;
-	s->pool_ns[pool[0]] += s->p->op_dev_pool_ns[i];
-	pool_share_start(s->share, op, s->p->op_dev_demand[i], pool, time, s->now);
-	return true;
-}
-
 static void start_op(berth_sim *s, int32_t op, int32_t d)
 {
 	int64_t time = berth_op_time(s->p, op, d);
@@ -409,8 +384,8 @@ static void start_op(berth_sim *s, int32_t op, int32_t d)
 		s->over = true;
 	if (s->track)
 		s->mem_bytes[d] += s->op_start_bytes[op];
-	if (!s->share || !start_in_pool(s, op, d, time))
-		event_push(s, s->now + time, op);
+	if (!s->share || !sim_start_op_in_pool(s, op, d, time))
+		sim_event_push(s, s->now + time, op);
 }
 
 static void start_ops(berth_sim *s, int32_t d)
@@ -427,26 +402,13 @@ static void start_ops(berth_sim *s, int32_t d)
 	v->dirty = false;
 }
 
-static bool start_hop_in_pools(berth_sim *s, int32_t id, size_t class_link, int64_t time)
-{
-	const berth_problem *p = s->p;
-	const int32_t *pool = &p->link_pool[2 * p->route_link[s->moves[id].hop]];
-	if (!(p->class_link_demand[class_link] > 0))
-		return false;
-	for (size_t k = 0; k < 2; k++)
-		if (pool[k] >= 0)
-			s->pool_ns[pool[k]] += p->class_link_pool_ns[2 * class_link + k];
-	pool_share_start(s->share, ~id, p->class_link_demand[class_link], pool, time, s->now);
-	return true;
-}
-
 static void start_hop(berth_sim *s, int32_t id)
 {
 	const berth_problem *p = s->p;
 	transfer *m = &s->moves[id];
 	int32_t link = p->route_link[m->hop];
-	size_t class_link = (size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link;
-	int64_t time = p->class_link_ns[class_link];
+	int64_t time =
+		p->class_link_ns[(size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link];
 	m->start_ns = s->now;
 	s->chan_ns[p->s->link_channel[link]] += time;
 	s->link_bytes[link] += p->g->tensor_bytes[m->tensor];
@@ -454,8 +416,8 @@ static void start_hop(berth_sim *s, int32_t id)
 		s->mem_bytes[m->dest] += p->g->tensor_bytes[m->tensor];
 		touch_dev(s, m->dest);
 	}
-	if (!s->share || !start_hop_in_pools(s, id, class_link, time))
-		event_push(s, s->now + time, ~id);
+	if (!s->share || !sim_start_hop_in_pools(s, id, time))
+		sim_event_push(s, s->now + time, ~id);
 }
 
 static void start_channel(berth_sim *s, int32_t c)
@@ -475,14 +437,6 @@ static void start_channel(berth_sim *s, int32_t c)
 	start_hop(s, id);
 }
 
-/* What the starts and ends of the round are to the pools. */
-static void settle_pools(berth_sim *s)
-{
-	for (int32_t i = 0; i < s->n_dirty_dev && s->track; i++)
-		note_pool_peak(s, s->dirty_dev[i]);
-	pool_share_settle(s->share, s->now);
-}
-
 /* The start phase of a round. Devices and channels do not see each other's starts, so their order is free. */
 static void start_phase(berth_sim *s)
 {
@@ -498,7 +452,7 @@ static void start_phase(berth_sim *s)
 			note_peak(s, s->dirty_dev[i]);
 	}
 	if (s->share)
-		settle_pools(s);
+		sim_settle_pools(s);
 	s->n_dirty_dev = 0;
 }
 
@@ -523,7 +477,7 @@ static void rest_memory(berth_sim *s)
 	}
 	memcpy(s->peak_bytes, s->mem_bytes, (size_t)s->p->n_devs * sizeof *s->peak_bytes);
 	for (int32_t d = 0; d < s->p->n_devs && s->share; d++)
-		note_pool_peak(s, d);
+		sim_note_pool_peak(s, d);
 }
 
 /* Places of the operators in their device's sequence, numbered device after device. seq [n_ops]: operators in
@@ -617,37 +571,20 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	return runs;
 }
 
-static void end(berth_sim *s, int32_t what)
-{
-	if (what >= 0)
-		end_op(s, what);
-	else
-		end_hop(s, ~what);
-}
-
-static void end_in_pools(berth_sim *s)
-{
-	int32_t what;
-	int64_t slow_ns;
-	while (pool_share_end(s->share, s->now, &what, &slow_ns)) {
-		if (what >= 0)
-			s->dev_slow_ns[s->op_dev[what]] += slow_ns;
-		end(s, what);
-	}
-}
-
 void sim_advance(berth_sim *s, bool once)
 {
 	do {
-		int64_t next = sim_next_ns(s);
-		s->instant += next > s->now;
-		s->now = next;
-		while (s->n_heap && s->heap[0].time == next)
-			end(s, event_pop(s));
-		if (s->share)
-			end_in_pools(s);
+		s->instant += s->heap[0].time > s->now;
+		s->now = s->heap[0].time;
+		do {
+			int32_t what = event_pop(s);
+			if (what >= 0)
+				end_op(s, what);
+			else
+				end_hop(s, ~what);
+		} while (s->n_heap && s->heap[0].time == s->now);
 		start_phase(s);
-	} while (!sim_is_over(s) && !once);
+	} while (s->n_heap && !once);
 }
 
 static double largest_load(const berth_sim *s)
@@ -776,7 +713,7 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 		return;
 	}
 	begin(s, order);
-	if (!sim_is_over(s))
+	if (s->n_heap)
 		sim_advance(s, false);
 	sim_conclude(s, out);
 }

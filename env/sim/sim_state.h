@@ -112,23 +112,26 @@ void sim_choose_rule(berth_sim *s, bool order_given);
  * models, which run themselves. */
 bool sim_begin(berth_sim *s, const int32_t *op_dev, const int32_t *order);
 
-/* Time of the next event; INT64_MAX: the run is at its end. */
-static inline int64_t sim_next_ns(const berth_sim *s)
-{
-	int64_t next = s->n_heap ? s->heap[0].time : INT64_MAX;
-	return s->share && s->share->next_ns < next ? s->share->next_ns : next;
-}
+/* Event: operator what, or hop of transfer ~what, ends at that time. */
+void sim_event_push(berth_sim *s, int64_t time, int32_t what);
 
-static inline bool sim_is_over(const berth_sim *s)
-{
-	return s->n_heap == 0 && !(s->share && s->share->n_pieces);
-}
+/* Where there are pools (sim_pools.c). Does the operator, or the present hop of transfer id, that starts now
+ * go through pools? Then it is under way there. */
+bool sim_start_op_in_pool(berth_sim *s, int32_t op, int32_t d, int64_t time_ns);
+bool sim_start_hop_in_pools(berth_sim *s, int32_t id, int64_t time_ns);
 
-/* All ends and starts at the time of the next event; the run is not at its end. Rounds without duration are
- * events of their own. Unless once, go on to the end. */
+/* Memory of all members of the pool of d, if any, all of whose starts in this round are made. O(n_devs). */
+void sim_note_pool_peak(berth_sim *s, int32_t d);
+
+/* What the ends and starts of the round are to the pools. What ends next in them goes into the heap, if
+ * nothing there ends before it: then the heap has what comes next, and is empty only at the end. */
+void sim_settle_pools(berth_sim *s);
+
+/* All ends and starts at the time of the next event; n_heap > 0. Rounds without duration are events of their
+ * own. Unless once, go on to the end. */
 void sim_advance(berth_sim *s, bool once);
 
-/* What came out: when the run is at its end. */
+/* What came out: when n_heap is 0. */
 void sim_conclude(const berth_sim *s, berth_sim_result *out);
 
 #endif
