@@ -391,6 +391,39 @@ static void test_description(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Every allocation fails once: told, and nothing is lost. */
+static void test_memory(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a", "b"}, *const kinds[] = {"cpu", "cpu"};
+	static const int64_t memory_bytes[] = {-1, -1};
+	berth_arena mem = {0};
+	berth_machine *m = berth_arena_alloc(&mem, 1, sizeof *m);
+	berth_status st = BERTH_ENOMEM;
+	build_machine(m, &mem);
+	for (long k = 0; st != BERTH_OK; k++) {
+		failing_allocator f;
+		berth_arena out, tmp;
+		berth_description d;
+		berth_system s;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&out, &f.hook);
+		berth_arena_init(&tmp, &f.hook);
+		st = berth_describe_machine(m, true, &out, &d, &err);
+		if (st == BERTH_OK)
+			st = berth_describe_engine(&m->cpus, &m->node[0], m->node_latency, 2, names, kinds,
+			                           memory_bytes, &out, &d, &err);
+		if (st == BERTH_OK)
+			st = berth_description_system(&d, 0, &out, &tmp, &s, &err);
+		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		berth_arena_free(&out);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+	}
+	berth_arena_free(&mem);
+}
+
 /* An engine's devices: cores as measured, and one of which nobody tells anything. */
 static void test_engine(void **state)
 {
@@ -504,7 +537,7 @@ int main(void)
 		cmocka_unit_test(test_many),        cmocka_unit_test(test_pcie),
 		cmocka_unit_test(test_description), cmocka_unit_test(test_engine),
 		cmocka_unit_test(test_figures),     cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_cores),
+		cmocka_unit_test(test_memory),      cmocka_unit_test(test_cores),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
