@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,8 @@
 
 static berth_status fail_errno(berth_err *err, const char *what, const char *path)
 {
+	if (errno == ENOMEM)
+		return berth_nomem(err);
 	return berth_fail(err, BERTH_EIO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
@@ -22,9 +26,13 @@ static berth_status open_to_read(const char *path, int *fd, size_t *size, bool *
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
 		return fail_errno(err, "open", path);
-	if (fstat(*fd, &st) != 0 || S_ISDIR(st.st_mode)) {
+	bool known = fstat(*fd, &st) == 0;
+	if (!known || S_ISDIR(st.st_mode)) {
+		berth_status failed =
+			known ? berth_fail(err, BERTH_EIO, "%s: it is a directory, not a file", path)
+			      : fail_errno(err, "look at", path);
 		close(*fd);
-		return berth_fail(err, BERTH_EIO, "%s: it is a directory, not a file", path);
+		return failed;
 	}
 	*regular = S_ISREG(st.st_mode);
 	*size = *regular ? (size_t)st.st_size : 0;
@@ -93,21 +101,48 @@ berth_status berth_file_read(const char *path, berth_arena *mem, char **data, si
 	return st;
 }
 
+/* A pipe to its end, in memory that berth_file_unmap gives back. */
+static berth_status map_stream(int fd, const char *path, const unsigned char **data, size_t *size,
+                               berth_err *err)
+{
+	berth_arena mem = {0};
+	char *text;
+	void *p = NULL;
+	berth_status st = read_stream(fd, path, &mem, &text, size, err);
+	if (st == BERTH_OK && *size) {
+		p = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			st = fail_errno(err, "hold", path);
+		else
+			memcpy(p, text, *size);
+	}
+	berth_arena_free(&mem);
+	if (st == BERTH_OK)
+		*data = p;
+	return st;
+}
+
+static berth_status map_regular(int fd, const char *path, size_t n, const unsigned char **data,
+                                berth_err *err)
+{
+	void *p = n ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+	if (p == MAP_FAILED)
+		return fail_errno(err, "map", path);
+	*data = p;
+	return BERTH_OK;
+}
+
 berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err)
 {
 	int fd;
 	size_t n;
 	bool regular;
 	BERTH_TRY(open_to_read(path, &fd, &n, &regular, err));
-	void *p = regular && n ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+	berth_status st = regular ? map_regular(fd, path, n, data, err) : map_stream(fd, path, data, &n, err);
 	close(fd);
-	if (!regular)
-		return berth_fail(err, BERTH_EIO, "%s: not a regular file", path);
-	if (p == MAP_FAILED)
-		return fail_errno(err, "map", path);
-	*data = p;
-	*size = n;
-	return BERTH_OK;
+	if (st == BERTH_OK)
+		*size = n;
+	return st;
 }
 
 void berth_file_unmap(const unsigned char *data, size_t size)
@@ -167,19 +202,29 @@ static mode_t mode_for(const char *path)
 	return 0666 & ~mask;
 }
 
-berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err)
+/* Signals wait from here on; was: those that waited before. */
+static void hold_signals(sigset_t *was)
 {
-	struct stat st;
-	if (strcmp(path, "-") == 0)
-		return write_in_place(STDOUT_FILENO, "standard output", data, size, err);
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		int fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (fd < 0)
-			return fail_errno(err, "open for writing", path);
-		berth_status s = write_in_place(fd, path, data, size, err);
-		close(fd);
-		return s;
-	}
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, was);
+}
+
+/* A file that grew beyond the process's limit is an error of the write; its signal has nothing to add. */
+static void let_signals(const sigset_t *was)
+{
+	sigset_t pending, limit;
+	int which;
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	if (sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1)
+		sigwait(&limit, &which);
+	pthread_sigmask(SIG_SETMASK, was, NULL);
+}
+
+/* path is no symbolic link, or nothing. */
+static berth_status replace(const char *path, const void *data, size_t size, berth_err *err)
+{
 	char tmp[4096];
 	if ((size_t)snprintf(tmp, sizeof tmp, "%s.XXXXXX", path) >= sizeof tmp)
 		return berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
@@ -187,19 +232,83 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
 	if (fd < 0)
 		return fail_errno(err, "create", path);
 	int bad = write_all(fd, data, size) || fchmod(fd, mode_for(path)) || fsync(fd);
+	int why = errno;
 	bad |= close(fd);
-	if (bad || rename(tmp, path) != 0) {
-		berth_status s = fail_errno(err, "write", path);
-		unlink(tmp);
-		return s;
+	if (!bad && rename(tmp, path) == 0) {
+		sync_directory(path);
+		return BERTH_OK;
 	}
-	sync_directory(path);
-	return BERTH_OK;
+	errno = bad ? why : errno;
+	berth_status st = fail_errno(err, "write", path);
+	unlink(tmp);
+	return st;
 }
 
-bool berth_file_exists(const char *path)
+/* Whole, or not at all: no signal ends it in between. */
+static berth_status replace_held(const char *path, const void *data, size_t size, berth_err *err)
 {
-	return access(path, F_OK) == 0;
+	sigset_t was;
+	hold_signals(&was);
+	berth_status st = replace(path, data, size, err);
+	let_signals(&was);
+	return st;
+}
+
+/* The file that path leads to, to be freed; NULL: it cannot be told. */
+static char *target_of(const char *path, berth_err *err)
+{
+	char *target = realpath(path, NULL);
+	if (!target && errno == ENOENT)
+		berth_fail(err, BERTH_EIO, "%s: cannot write: it is a symbolic link that leads nowhere",
+		           path);
+	else if (!target)
+		fail_errno(err, "follow the symbolic link", path);
+	return target;
+}
+
+static berth_status replace_target(const char *path, const void *data, size_t size, berth_err *err)
+{
+	berth_err why;
+	char *target = target_of(path, &why);
+	if (!target)
+		return berth_fail(err, why.code, "%s", why.msg);
+	berth_status st = replace_held(target, data, size, err);
+	free(target);
+	return st;
+}
+
+static berth_status write_special(const char *path, const void *data, size_t size, berth_err *err)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(err, "open for writing", path);
+	berth_status st = write_in_place(fd, path, data, size, err);
+	close(fd);
+	return st;
+}
+
+berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err)
+{
+	struct stat st;
+	if (strcmp(path, "-") == 0)
+		return write_in_place(STDOUT_FILENO, "standard output", data, size, err);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_special(path, data, size, err);
+	bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+	return is_link ? replace_target(path, data, size, err) : replace_held(path, data, size, err);
+}
+
+berth_status berth_file_there(const char *path, bool *there, berth_err *err)
+{
+	struct stat st;
+	*there = stat(path, &st) == 0;
+	return *there || errno == ENOENT || errno == ENOTDIR ? BERTH_OK : fail_errno(err, "look at", path);
+}
+
+bool berth_file_is_stream(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 berth_status berth_file_writable(const char *path, berth_err *err)

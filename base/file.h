@@ -10,18 +10,22 @@
  * special. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
 
-/* Read-only mapping of a regular file; *size 0 and *data NULL for an empty one. Undo with berth_file_unmap.
- * Fails: BERTH_EIO. */
+/* Read-only mapping of a regular file, or what a pipe gives to its end; *size 0 and *data NULL where that is
+ * nothing. Undo with berth_file_unmap. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err);
 void berth_file_unmap(const unsigned char *data, size_t size);
 
-/* Replace path by data[size]: readers see the old file or the new one, never a part. path "-" writes to
- * standard output; an existing path that is no regular file (a pipe, /dev/null) is written in place. Fails:
- * BERTH_EIO; the old file stays. */
+/* Replace path by data[size]: readers see the old file or the new one, never a part. Signals wait meanwhile,
+ * so that none leaves the temporary file behind. path "-" writes to standard output; an existing path that is
+ * no regular file (a pipe, /dev/null) is written in place. Of a symbolic link the target is replaced. Fails:
+ * BERTH_EIO (also where the link leads nowhere), BERTH_ENOMEM; the old file stays. */
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err);
 
-/* Is there something of that name? */
-bool berth_file_exists(const char *path);
+/* Is there something of that name? Fails where that cannot be told: BERTH_EIO, BERTH_ENOMEM. */
+berth_status berth_file_there(const char *path, bool *there, berth_err *err);
+
+/* Is it no regular file, so that what is read of it is gone? False where nothing is there. */
+bool berth_file_is_stream(const char *path);
 
 /* Would berth_file_write(path) have a chance? Checked before long work. Fails: BERTH_EIO. */
 berth_status berth_file_writable(const char *path, berth_err *err);

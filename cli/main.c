@@ -1,6 +1,7 @@
 /* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the code that stands
  * for it (berth_exit_code). */
 #include "cli.h"
+#include "signals.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -60,6 +61,7 @@ static berth_status run(int argc, char **argv, berth_err *err)
 int main(int argc, char **argv)
 {
 	berth_err err = {BERTH_OK, ""};
+	cli_ignore_file_limit();
 	berth_status st = run(argc, argv, &err);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");

@@ -21,3 +21,8 @@ atomic_int *cli_catch_signals(void)
 	sigaction(SIGTERM, &act, NULL);
 	return &cancelled;
 }
+
+void cli_ignore_file_limit(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+}

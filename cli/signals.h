@@ -7,4 +7,7 @@
 /* From here on SIGINT and SIGTERM set the flag that is returned. */
 atomic_int *cli_catch_signals(void);
 
+/* A file that would grow beyond the limit of the process is an error of the write, and no signal. */
+void cli_ignore_file_limit(void);
+
 #endif

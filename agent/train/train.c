@@ -1,6 +1,7 @@
 /* Training; see train.h. */
 #include "trainer.h"
 
+#include "file.h"
 #include "graph_json.h"
 #include "methods.h"
 #include "system_json.h"
@@ -241,6 +242,18 @@ static berth_status report(const trainer *w, berth_train_result *out, berth_err 
 	return BERTH_OK;
 }
 
+/* Nothing is left to go on with. The checkpoint before the last one goes when that was read back. */
+static berth_status drop_older(trainer *w, berth_err *err)
+{
+	berth_arena mem = {0};
+	berth_policy_file f;
+	berth_status st = berth_policy_file_read(w->cfg->path, &mem, w->tmp, &f, err);
+	berth_arena_free(&mem);
+	if (st == BERTH_OK)
+		unlink(w->older);
+	return st;
+}
+
 static berth_status run(trainer *w, berth_err *err)
 {
 	if (w->search_start < 0)
@@ -250,9 +263,7 @@ static berth_status run(trainer *w, berth_err *err)
 	bool stop = trainer_cancelled(w) && w->searched < w->n_items;
 	if (w->cfg->path)
 		BERTH_TRY(trainer_save(w, err));
-	if (w->cfg->path && !stop)
-		unlink(w->older); /* nothing is left to go on with */
-	return BERTH_OK;
+	return w->cfg->path && !stop ? drop_older(w, err) : BERTH_OK;
 }
 
 static berth_status train(trainer *w, berth_train_result *out, berth_err *err)
@@ -261,7 +272,8 @@ static berth_status train(trainer *w, berth_train_result *out, berth_err *err)
 	BERTH_TRY(name_items(w, err));
 	BERTH_TRY(open_items(w, err));
 	BERTH_TRY(open_learner(w, err));
-	out->resumed = cfg->resume && cfg->path && access(cfg->path, F_OK) == 0;
+	if (cfg->resume && cfg->path)
+		BERTH_TRY(berth_file_there(cfg->path, &out->resumed, err));
 	if (out->resumed)
 		BERTH_TRY(trainer_load(w, err));
 	else

@@ -4,7 +4,6 @@
 #include "file.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum { MORE_PER_ITEM = 5, SHARED = 5 };
 
@@ -239,7 +238,8 @@ static berth_status read_checkpoint(trainer *w, berth_policy_file *f, berth_err 
 {
 	berth_err why;
 	berth_status st = berth_policy_file_read(w->cfg->path, w->mem, w->tmp, f, &why);
-	if (st == BERTH_EFORMAT && access(w->older, R_OK) == 0)
+	bool there = false;
+	if (st == BERTH_EFORMAT && berth_file_there(w->older, &there, NULL) == BERTH_OK && there)
 		return berth_fail(err, st,
 		                  "%.300s; the checkpoint before it is %s: move it there to go on from it",
 		                  why.msg, w->older);

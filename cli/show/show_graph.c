@@ -101,7 +101,9 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 	const unsigned char *data;
 	size_t size;
 	berth_graph timed;
-	if (eq && eq > text && !berth_file_exists(text)) {
+	bool there;
+	BERTH_TRY(berth_file_there(text, &there, err));
+	if (eq && eq > text && !there) {
 		path = eq + 1;
 		device = berth_arena_strndup(&c->mem, text, (size_t)(eq - text));
 		if (!device)

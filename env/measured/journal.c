@@ -74,7 +74,10 @@ berth_status berth_journal_open(const char *path, bool resume, const char *of, b
 	BERTH_TRY(BERTH_NEW(mem, j, 1, err));
 	if (!(j->path = berth_arena_strdup(mem, path)))
 		return berth_nomem(err);
-	if (resume && berth_file_exists(path))
+	bool there = false;
+	if (resume)
+		BERTH_TRY(berth_file_there(path, &there, err));
+	if (there)
 		BERTH_TRY(read_back(j, of, mem, err));
 	j->file = fopen(path, j->text ? "r+" : "w");
 	if (!j->file)

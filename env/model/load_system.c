@@ -44,7 +44,9 @@ static berth_status load_host(berth_arena *mem, berth_arena *tmp, berth_system *
 {
 	const char *path;
 	BERTH_TRY(berth_system_host_path(mem, &path, err));
-	if (access(path, F_OK) != 0)
+	bool there;
+	BERTH_TRY(berth_file_there(path, &there, err));
+	if (!there)
 		return berth_fail(
 			err, BERTH_EINVAL,
 			"system:host: this machine was not described yet; 'berth profile --system' does so");
@@ -113,7 +115,7 @@ berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
 	const unsigned char *data;
 	size_t size;
 	*out = is_system_spec(spec) ? BERTH_INPUT_SYSTEM : BERTH_INPUT_GRAPH;
-	if (is_system_spec(spec) || berth_zoo_is_spec(spec))
+	if (is_system_spec(spec) || berth_zoo_is_spec(spec) || berth_file_is_stream(spec))
 		return BERTH_OK;
 	BERTH_TRY(map_file(spec, &data, &size, err));
 	berth_status st = input_of_data(spec, data ? (const char *)data : "", size, out, err);
@@ -125,7 +127,8 @@ bool berth_is_workload(const char *spec)
 {
 	const unsigned char *data;
 	size_t size;
-	if (berth_zoo_is_spec(spec) || map_file(spec, &data, &size, NULL) != BERTH_OK)
+	if (berth_zoo_is_spec(spec) || berth_file_is_stream(spec) ||
+	    map_file(spec, &data, &size, NULL) != BERTH_OK)
 		return false;
 	const char *text = data ? (const char *)data : "";
 	bool found = berth_format_of(text, size) == &berth_format_tarnawski;
@@ -152,7 +155,7 @@ berth_status berth_instance_load(const char *graph, const char *system, const be
                                  berth_read_report *report, berth_err *err)
 {
 	bool found = false;
-	if (!berth_zoo_is_spec(graph))
+	if (!berth_zoo_is_spec(graph) && !berth_file_is_stream(graph))
 		BERTH_TRY(load_workload(graph, mem, tmp, g, s, &found, err));
 	if (found && report)
 		*report = (berth_read_report){0};

@@ -26,7 +26,7 @@ berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_e
 berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out,
                                berth_err *err);
 
-/* Is it a file that holds graph and system? False also where it cannot be read. */
+/* Is it a file that holds graph and system? False also where it cannot be read, and of a pipe. */
 bool berth_is_workload(const char *spec);
 
 /* A graph, and the system that it is to be placed on: two specs, or a published workload (tarnawski.h) that

@@ -37,7 +37,9 @@ const berth_format *berth_format_of(const char *data, size_t size)
 static size_t words_at(const char *spec)
 {
 	size_t at = strlen(spec);
-	if (berth_file_exists(spec))
+	bool there;
+	if (berth_file_there(spec, &there, NULL) != BERTH_OK || there) /* whoever opens it tells what is wrong
+	                                                                */
 		return at;
 	for (size_t i = at; i-- > 1;)
 		if (spec[i] == ':') {
