@@ -57,6 +57,11 @@ typedef struct job {
 	int32_t n_error;
 } job;
 
+int64_t berth_mtrain_least_runs(const berth_mtrain_cfg *cfg)
+{
+	return 1 + cfg->repeats + 4 * MIN_PAIRS;
+}
+
 static bool cancelled(const job *j)
 {
 	return j->t->cfg->cancel && atomic_load(j->t->cfg->cancel);
@@ -130,7 +135,7 @@ static berth_status measure_one(job *j, const int32_t *op_dev, const int32_t *or
 	berth_err why = {0};
 	int32_t repeats = j->t->cfg->repeats;
 	if (j->n_trials == MAX_TRIALS || was_measured(j, op_dev) ||
-	    !may_go_on(j, 1 + repeats + 4 * MIN_PAIRS))
+	    !may_go_on(j, berth_mtrain_least_runs(j->t->cfg)))
 		return BERTH_OK;
 	berth_steady_cfg runs = {
 		.warmup = 1, .least = repeats, .most = may_repeat(j) ? 2 * repeats : repeats, .width = 0.1};

@@ -73,6 +73,9 @@ typedef struct berth_mtrain_result {
 
 berth_mtrain_cfg berth_mtrain_cfg_default(void);
 
+/* Runs that one placement and a final comparison take at least: with fewer nothing is measured. */
+int64_t berth_mtrain_least_runs(const berth_mtrain_cfg *cfg);
+
 /* Profile the graph of m (open, loaded) and make the simulator of it. Lives in mem. Fails: as
  * berth_profile_run. */
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem,

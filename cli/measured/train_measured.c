@@ -31,9 +31,10 @@ static berth_status find_end(cli *c, const char *policy, const berth_problem *p,
 {
 	char digest[DIGEST + 1];
 	berth_policy_file f;
+	bool there;
 	*ended = false;
-	if (!berth_file_exists(policy) ||
-	    berth_policy_file_read(policy, &c->mem, &c->tmp, &f, NULL) != BERTH_OK)
+	BERTH_TRY(berth_file_there(policy, &there, err));
+	if (!there || berth_policy_file_read(policy, &c->mem, &c->tmp, &f, NULL) != BERTH_OK)
 		return BERTH_OK;
 	BERTH_TRY(digest_of(c, p->g, p->s, digest, err));
 	const safetensors_tensor *t = safetensors_find(&f.raw, end_mark);
@@ -234,6 +235,14 @@ void train_measured_print(const train_measured *t)
 		       r->rival[i].beaten ? "better" : "not better");
 	if (!t->ended)
 		return;
+	if (!r->n_measured && !r->n_failed) {
+		long long least = (long long)berth_mtrain_least_runs(&t->cfg);
+		printf(t->cfg.runs < least
+		               ? "nothing was measured: it takes --runs %lld or more\n"
+		               : "nothing was measured: the time was over before; it takes %lld runs\n",
+		       least);
+		return;
+	}
 	printf(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n",
 	       r->accepted && t->placement ? ", written to " : "",
 	       r->accepted && t->placement ? t->placement : "");
