@@ -16,6 +16,8 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	out->n_dims = words.n_dims;
 	out->answer_s = e->timeout_s > 0 ? e->timeout_s : 300;
 	out->load_s = out->answer_s;
+	if (e->timeout_s > 0)
+		out->engine.hello_s = e->timeout_s;
 	return BERTH_OK;
 }
 

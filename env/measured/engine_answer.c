@@ -9,10 +9,11 @@
 
 /* ---- asking ---- */
 
-static berth_status ask_engine(engine_answer *a, berth_json_out *w, double limit_s, berth_err *err)
+static berth_status ask_engine(engine_answer *a, berth_json_out *w, double limit_s, size_t most,
+                               berth_err *err)
 {
 	double from = berth_wall_seconds();
-	berth_status st = berth_engine_ask(a->m->engine, w, limit_s, &a->item, err);
+	berth_status st = berth_engine_ask(a->m->engine, w, limit_s, most, &a->item, err);
 	a->took_s = berth_wall_seconds() - from;
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	return st;
@@ -38,7 +39,8 @@ static berth_status recall(const char *text, engine_answer *a, berth_err *err)
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	a->took_s = INFINITY; /* its times were believed once */
 	if (cJSON_GetObjectItemCaseSensitive(a->item, "ok") ||
-	    berth_json_int(&a->at, "failed", true, 1, 99, &failed, NULL) != BERTH_OK ||
+	    berth_json_int(&a->at, "failed", true, BERTH_EINVAL, BERTH_EUNSUPPORTED, &failed, NULL) !=
+	            BERTH_OK ||
 	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK)
 		return BERTH_OK;
 	return berth_fail(err, (berth_status)failed, "%s", message);
@@ -59,17 +61,17 @@ static berth_status as_noted(engine_answer *a, berth_arena *tmp, berth_err *err)
 }
 
 berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_out *w, double limit_s,
-                        berth_arena *tmp, engine_answer *a, berth_err *err)
+                        size_t most, berth_arena *tmp, engine_answer *a, berth_err *err)
 {
 	const char *question, *known;
 	*a = (engine_answer){.m = m};
 	if (!journal)
-		return ask_engine(a, w, limit_s, err);
+		return ask_engine(a, w, limit_s, most, err);
 	BERTH_TRY(question_text(w, &question, err));
 	if ((known = berth_journal_answer(journal, question)))
 		return recall(known, a, err);
 	a->question = question;
-	BERTH_TRY(ask_engine(a, w, limit_s, err));
+	BERTH_TRY(ask_engine(a, w, limit_s, most, err));
 	return as_noted(a, tmp, err);
 }
 

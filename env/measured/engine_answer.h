@@ -16,11 +16,11 @@ typedef struct engine_answer {
 	const char *question, *text; /* where both are to be noted in the journal; else NULL */
 } engine_answer;
 
-/* Ask the journal, where there is one (NULL: none), else the engine, for at most limit_s seconds. w is open.
- * Fails: as berth_engine_ask, or as the journal says that it failed. answer_settle has to follow, whatever
- * comes; without a journal cJSON_Delete of the item will do. */
+/* Ask the journal, where there is one (NULL: none), else the engine, for at most limit_s seconds and `most`
+ * bytes. w is open. Fails: as berth_engine_ask, or as the journal says that it failed. answer_settle has to
+ * follow, whatever comes; without a journal cJSON_Delete of the item will do. */
 berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_out *w, double limit_s,
-                        berth_arena *tmp, engine_answer *a, berth_err *err);
+                        size_t most, berth_arena *tmp, engine_answer *a, berth_err *err);
 
 /* The end of a question. st is what came of asking and reading, and `why` its message. The journal gets to
  * know the answer only now that it was judged. What came from outside (BERTH_ENOMEM, BERTH_EINTERRUPTED) is

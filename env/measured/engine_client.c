@@ -20,14 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ANSWER = 1 << 30, MAX_DEVS = 256, LAST_WORDS = 160 };
+enum { MAX_HELLO = 1 << 16, MAX_DEVS = 256, LAST_WORDS = 160 };
 static const double leave_s = 2; /* to end after its input was closed */
 
 struct berth_engine {
 	berth_engine_cfg cfg;
 	berth_arena *mem;
-	berth_arena line;     /* the answer being read */
-	char *text;
+	char *text;           /* the answer being read, from malloc */
 	size_t len, cap;
 	pid_t pid;            /* 0: not running */
 	int fd;
@@ -83,7 +82,11 @@ static berth_status spawn(berth_engine *e, int theirs, berth_err *err)
 	posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, fileno(e->words), STDERR_FILENO);
 	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+	sigset_t usual;
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGXFSZ); /* berth may ignore it */
+	posix_spawnattr_setsigdefault(&attr, &usual);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setpgroup(&attr, 0);
 	int failed = posix_spawnp(&e->pid, argv[0], &actions, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
@@ -220,26 +223,41 @@ static bool cancelled(const berth_engine *e)
 	return e->cfg.cancel && atomic_load(e->cfg.cancel);
 }
 
-/* Until the socket is ready, the time is over or somebody cancels. A signal may come just before poll: it
- * looks again ten times a second. */
-static bool wait_for(berth_engine *e, short events, double until)
+/* Has the process ended? It stays to be reaped. */
+static bool has_ended(const berth_engine *e)
+{
+	siginfo_t info = {0};
+	return waitid(P_PID, (id_t)e->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == e->pid;
+}
+
+typedef enum wait_end { WAIT_READY, WAIT_OVER, WAIT_DEAD } wait_end;
+
+/* Until the socket is ready, the time is over, somebody cancels, or the engine has ended and left nothing to
+ * read: a process that it started may hold the socket open. A signal may come just before poll: it looks
+ * again ten times a second. */
+static wait_end wait_for(berth_engine *e, short events, double until)
 {
 	for (;;) {
 		double left = until - berth_wall_seconds();
 		struct pollfd p = {e->fd, events, 0};
 		if (left <= 0 || cancelled(e))
-			return false;
-		int n = poll(&p, 1, (int)(fmin(left, 0.1) * 1000) + 1);
+			return WAIT_OVER;
+		bool ended = has_ended(e);
+		int n = poll(&p, 1, ended ? 0 : (int)(fmin(left, 0.1) * 1000) + 1);
 		if (n > 0)
-			return true;
+			return WAIT_READY;
 		if (n < 0 && errno != EINTR)
-			return true; /* the read or write tells */
+			return WAIT_READY; /* the read or write tells */
+		if (n == 0 && ended)
+			return WAIT_DEAD;
 	}
 }
 
 /* The wait was in vain. */
-static berth_status gave_up(berth_engine *e, double limit_s, berth_err *err)
+static berth_status gave_up(berth_engine *e, wait_end how, double limit_s, berth_err *err)
 {
+	if (how == WAIT_DEAD)
+		return died(e, err);
 	if (!cancelled(e))
 		return too_slow(e, limit_s, err);
 	end_process(e, 0);
@@ -251,8 +269,9 @@ static berth_status send_all(berth_engine *e, const char *text, size_t len, doub
                              berth_err *err)
 {
 	while (len > 0) {
-		if (!wait_for(e, POLLOUT, until))
-			return gave_up(e, limit_s, err);
+		wait_end how = wait_for(e, POLLOUT, until);
+		if (how != WAIT_READY)
+			return gave_up(e, how, limit_s, err);
 		ssize_t n = send(e->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -264,17 +283,37 @@ static berth_status send_all(berth_engine *e, const char *text, size_t len, doub
 	return BERTH_OK;
 }
 
-/* The next line into e->text, with a closing 0 in place of its newline. */
-static berth_status read_line(berth_engine *e, double limit_s, double until, berth_err *err)
+static void drop_line(berth_engine *e)
 {
-	berth_arena_free(&e->line);
+	free(e->text);
 	e->text = NULL;
 	e->len = e->cap = 0;
+}
+
+/* Room for more of the line, without a copy of what is there where the C library can. */
+static berth_status make_room(berth_engine *e, berth_err *err)
+{
+	enum { LEAST = 1 << 14 };
+	if (e->cap - e->len >= LEAST)
+		return BERTH_OK;
+	size_t cap = e->cap ? 2 * e->cap : (size_t)2 * LEAST;
+	char *text = realloc(e->text, cap);
+	if (!text)
+		return berth_nomem(err);
+	e->text = text;
+	e->cap = cap;
+	return BERTH_OK;
+}
+
+/* The next line into e->text, with a closing 0 in place of its newline. */
+static berth_status read_line(berth_engine *e, double limit_s, double until, size_t most, berth_err *err)
+{
+	drop_line(e);
 	for (;;) {
-		if (!wait_for(e, POLLIN, until))
-			return gave_up(e, limit_s, err);
-		for (size_t want = e->len + 65536; e->cap < want;)
-			BERTH_TRY(BERTH_GROW(&e->line, e->text, e->cap, &e->cap, err));
+		wait_end how = wait_for(e, POLLIN, until);
+		if (how != WAIT_READY)
+			return gave_up(e, how, limit_s, err);
+		BERTH_TRY(make_room(e, err));
 		ssize_t n = recv(e->fd, e->text + e->len, e->cap - e->len, MSG_DONTWAIT);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -289,8 +328,11 @@ static berth_status read_line(berth_engine *e, double limit_s, double until, ber
 			e->len = (size_t)(end - e->text);
 			return BERTH_OK;
 		}
-		if (e->len > MAX_ANSWER)
-			return berth_engine_lied(e, err, "wrote an answer of more than 1 GiB");
+		if (e->len > most)
+			return berth_engine_lied(e, err,
+			                         "wrote an answer of more than %zu bytes, which is more "
+			                         "than the question can have",
+			                         most);
 	}
 }
 
@@ -311,9 +353,8 @@ static berth_status refused(berth_engine *e, const berth_json *at, berth_err *er
 	    berth_json_string(at, "error", false, &text, NULL) != BERTH_OK)
 		return berth_engine_lied(e, err, "gave an answer whose \"error\" is no text");
 	berth_status st = strcmp(kind, "model") == 0     ? BERTH_EFORMAT
-	                  : strcmp(kind, "missing") == 0 ? BERTH_EIO
 	                  : strcmp(kind, "device") == 0  ? BERTH_EINFEASIBLE
-	                                                 : BERTH_EINVAL;
+	                                                 : BERTH_EIO;
 	return berth_engine_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
 }
 
@@ -331,7 +372,7 @@ static berth_status check_answer(berth_engine *e, const cJSON *item, berth_err *
 	return cJSON_IsTrue(ok) ? BERTH_OK : refused(e, &at, err);
 }
 
-berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer,
+berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, size_t most, cJSON **answer,
                               berth_err *err)
 {
 	const char *text;
@@ -344,7 +385,7 @@ berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s
 		return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' is not running", e->cfg.name);
 	BERTH_TRY(send_all(e, text, len, limit_s, until, err));
 	BERTH_TRY(send_all(e, "\n", 1, limit_s, until, err));
-	BERTH_TRY(read_line(e, limit_s, until, err));
+	BERTH_TRY(read_line(e, limit_s, until, most, err));
 	berth_status st = berth_json_parse("answer", e->text, e->len, &item, err);
 	if (st == BERTH_EFORMAT)
 		return berth_engine_lied(e, err, "wrote what is no answer: '%.80s'", e->text);
@@ -432,7 +473,7 @@ static berth_status hear_hello(berth_engine *e, berth_err *err)
 	berth_engine_hello h = {0};
 	berth_engine_question(e, "hello", &w, &tmp);
 	berth_json_put_int(&w, "protocol", BERTH_ENGINE_PROTOCOL);
-	berth_status st = berth_engine_ask(e, &w, e->cfg.hello_s, &answer, err);
+	berth_status st = berth_engine_ask(e, &w, e->cfg.hello_s, MAX_HELLO, &answer, err);
 	if (st == BERTH_OK)
 		st = read_hello(e, answer, &h, err);
 	cJSON_Delete(answer);
@@ -460,7 +501,6 @@ berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, b
 	e->cfg = *cfg;
 	e->mem = mem;
 	e->fd = -1;
-	berth_arena_init(&e->line, mem->hook);
 	if (!(e->cfg.hello_s > 0))
 		e->cfg.hello_s = 60;
 	berth_status st = start_and_hear(e, err);
@@ -484,7 +524,7 @@ void berth_engine_stop(berth_engine *e)
 	if (e->words)
 		fclose(e->words);
 	e->words = NULL;
-	berth_arena_free(&e->line);
+	drop_line(e);
 }
 
 const berth_engine_hello *berth_engine_says(const berth_engine *e)

@@ -58,11 +58,11 @@ berth_status berth_engine_revive(berth_engine *e, berth_err *err);
 
 /* Begin a question: opens {"id":N,"do":what. The caller adds members; berth_engine_ask closes it. */
 void berth_engine_question(berth_engine *e, const char *what, berth_json_out *w, berth_arena *tmp);
-/* Send it and wait at most limit_s seconds for the answer. *answer is the caller's, to be freed by
- * cJSON_Delete. A refusal fails by its "kind", and the engine lives on: BERTH_EFORMAT ("model"),
- * BERTH_EINFEASIBLE ("device"), BERTH_EINVAL (any other). Fails also: BERTH_EIO (it died, or wrote no
+/* Send it and wait at most limit_s seconds for an answer of at most `most` bytes. *answer is the caller's, to
+ * be freed by cJSON_Delete. A refusal fails by its "kind", and the engine lives on: BERTH_EFORMAT ("model"),
+ * BERTH_EINFEASIBLE ("device"), BERTH_EIO (any other). Fails also: BERTH_EIO (it died, or wrote no
  * answer), BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
-berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, cJSON **answer,
+berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, size_t most, cJSON **answer,
                               berth_err *err);
 /* Fail with a text that may hold words of an engine. Control characters and bytes that are no UTF-8 become
  * blanks. A character that was cut at the end goes. */

@@ -13,6 +13,8 @@ berth_measured_cfg berth_measured_cfg_default(void)
 		.engine = {"engine", .hello_s = 60}, .load_s = 300, .answer_s = 120, .max_starts = 20};
 }
 
+enum { PLAIN_ANSWER = 1 << 16 }; /* bytes of one that holds no list */
+
 /* ---- opening ---- */
 
 static int32_t engine_dev_called(const berth_measured *m, const char *name)
@@ -64,7 +66,7 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 		berth_json_close(&w, ']');
 	}
 	berth_json_put_document(&w, "graph", m->graph_json);
-	BERTH_TRY(answer_ask(m, NULL, &w, m->cfg.load_s, tmp, &a, err));
+	BERTH_TRY(answer_ask(m, NULL, &w, m->cfg.load_s, PLAIN_ANSWER, tmp, &a, err));
 	berth_status st = answer_int(&a, &a.at, "ops", true, INT32_MAX, &n_ops, err);
 	cJSON_Delete(a.item);
 	BERTH_TRY(st);
@@ -157,6 +159,15 @@ static berth_status check_devices(const berth_measured *m, const question *q, be
 	                         berth_engine_name(m->engine), m->s->dev_name[q->dev[i]], names);
 }
 
+/* Bytes that the answer can have: for each operator or size asked about its samples, three numbers each, and
+ * the words of a kernel. */
+static size_t most_bytes(const berth_measured *m, const question *q)
+{
+	enum { NUMBER = 32, WORDS = 4096 };
+	size_t rows = (size_t)(m->g ? m->g->n_ops : 0) + (size_t)q->n + 1;
+	return PLAIN_ANSWER + rows * ((size_t)q->repeats * 3 * NUMBER + WORDS);
+}
+
 static berth_status ask_once(berth_measured *m, const question *q, berth_arena *mem, berth_arena *tmp,
                              berth_err *err)
 {
@@ -168,7 +179,7 @@ static berth_status ask_once(berth_measured *m, const question *q, berth_arena *
 	berth_engine_question(m->engine, q->what, &w, tmp);
 	q->put(m, q, &w);
 	m->runs += q->of_model ? q->warmup + q->repeats : 0;
-	berth_status st = answer_ask(m, m->cfg.journal, &w, m->cfg.answer_s, tmp, &a, &why);
+	berth_status st = answer_ask(m, m->cfg.journal, &w, m->cfg.answer_s, most_bytes(m, q), tmp, &a, &why);
 	if (st == BERTH_OK && q->read)
 		st = q->read(&a, q, mem, tmp, &why);
 	return answer_settle(&a, st, &why, err);

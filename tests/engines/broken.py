@@ -28,6 +28,11 @@ def say(text):
     sys.stdout.flush()
 
 
+def endless():
+    while True:
+        say("x" * 65536)
+
+
 def run(q):
     n, placement = q["repeats"], q["placement"]
     if fault("crash-run"):
@@ -35,6 +40,14 @@ def run(q):
         os.kill(os.getpid(), signal.SIGSEGV)
     if fault("hang-run"):
         time.sleep(600)
+    if fault("endless-run"):
+        endless()
+    if fault("orphan-run"):  # its child holds the channel open
+        if os.fork() == 0:
+            time.sleep(600)
+        os._exit(4)
+    if fault("no-kind"):
+        return {"ok": False, "kind": "", "error": "not today"}
     if fault("half-run"):
         say('{"id":%d,"ok":true,"wall_s":[0.0' % q["id"])
         os._exit(3)
@@ -130,6 +143,8 @@ for line in sys.stdin:
     q = json.loads(line)
     if fault("crash-hello"):
         sys.exit("no library to run on")
+    if fault("endless-hello"):
+        endless()
     if fault("hang-hello"):
         time.sleep(600)
     if FAULT == "new-devices" and q["do"] == "run" and fault("new-devices"):

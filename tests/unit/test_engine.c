@@ -347,7 +347,7 @@ static void example_profiles(void **state)
 	assert_true(isnan(over.run_s));
 	assert_ok(berth_measured_transfers(&w.m, 0, 1, sizes, 2, 3, &w.mem, &w.tmp, &moves, &w.err), &w.err);
 	assert_int_equal(moves[1].bytes, 100000);
-	assert_int_equal(berth_measured_set_speed(&w.m, 1, 2, &w.tmp, &w.err), BERTH_EINVAL);
+	assert_int_equal(berth_measured_set_speed(&w.m, 1, 2, &w.tmp, &w.err), BERTH_EIO);
 	assert_contains(w.err.msg, "at most 1");
 	assert_ok(berth_measured_set_speed(&w.m, 1, 0.5, &w.tmp, &w.err), &w.err);
 	end_world(&w);
@@ -371,6 +371,7 @@ static const fault at_start[] = {
 	{"crash-hello", BERTH_EIO,
 	 "left with exit code 1 before it answered; its last words: no library to run on"},
 	{"hang-hello", BERTH_ELIMIT, "gave no answer within 1 s and was ended"},
+	{"endless-hello", BERTH_EIO, "wrote an answer of more than 65536 bytes"},
 	{"no-devices", BERTH_EIO, "has 0 devices"},
 	{"same-devices", BERTH_EIO, "has two devices called 'a'"},
 	{"odd-devices", BERTH_EIO, "describes a device badly"},
@@ -396,6 +397,9 @@ static const fault in_run[] = {
 	{"crash-run", BERTH_EIO,
 	 "was ended by signal 11 before it answered; its last words: about to fall over"},
 	{"hang-run", BERTH_ELIMIT, "gave no answer within 1 s and was ended"},
+	{"endless-run", BERTH_EIO, "bytes, which is more than the question can have"},
+	{"orphan-run", BERTH_EIO, "left with exit code 4 before it answered"},
+	{"no-kind", BERTH_EIO, "not today"},
 	{"half-run", BERTH_EIO, "left with exit code 3 before it answered"},
 	{"garbage-run", BERTH_EIO, "wrote what is no answer: 'Segmentation fault (core not dumped)'"},
 	{"binary-run", BERTH_EIO, "wrote what is no answer: '   [31m gar\xc3\xa9" "bage"},
