@@ -73,6 +73,8 @@ static void put_choices(berth_json_out *w, const view *v)
 		berth_json_open(w, NULL, '{');
 		berth_json_put_string(w, "name", v->x.s.dev_name[d]);
 		berth_json_put_number(w, "time_s", x->time_ns < 0 ? NAN : (double)x->time_ns / 1e9);
+		if (v->x.s.n_pools)
+			berth_json_put_number(w, "slowed", x->latency_ns < 0 ? NAN : x->slowed.times);
 		berth_json_put_number(w, "latency_s", x->latency_ns < 0 ? NAN : (double)x->latency_ns / 1e9);
 		berth_json_put_number(w, "value", x->value);
 		berth_json_put_number(w, "change", x->value - s->choice[s->dev].value);
@@ -97,6 +99,12 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	berth_json_put_ns(&w, "ready_s", s->ready_ns);
 	berth_json_put_ns(&w, "start_s", s->start_ns);
 	berth_json_put_ns(&w, "end_s", s->end_ns);
+	if (v->x.s.n_pools) {
+		berth_slowed slowed = s->choice[s->dev].slowed;
+		berth_json_put_number(&w, "slowed", slowed.times);
+		berth_json_put_string(&w, "slowed_by",
+		                      slowed.pool >= 0 ? v->x.s.pool_name[slowed.pool] : NULL);
+	}
 	berth_json_put_ns(&w, "slack_s", s->slack_ns);
 	berth_json_put_bool(&w, "critical", s->slack_ns == 0);
 	put_waits(&w, v);
@@ -180,14 +188,18 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	char buf[32];
 	cli_table t;
 	bool any = false;
-	cli_table_init(&t, &c->mem, "lrrr");
-	cli_table_head(&t, "device|operator");
+	cli_table_init(&t, &c->mem, v->x.s.n_pools ? "lrrrr" : "lrrr");
+	cli_table_head(&t, v->x.s.n_pools ? "device|operator|slowed" : "device|operator");
 	cli_cell(&t, plain ? "latency" : "objective");
 	cli_cell(&t, "change");
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
 		const berth_op_choice *x = &s->choice[d];
 		cli_cell(&t, "%s", v->x.s.dev_name[d]);
 		cli_cell(&t, "%s", x->time_ns < 0 ? "-" : berth_text_seconds(buf, (double)x->time_ns / 1e9));
+		if (v->x.s.n_pools && x->slowed.pool < 0)
+			cli_cell(&t, "-");
+		else if (v->x.s.n_pools)
+			cli_cell(&t, "%.2fx", x->slowed.times);
 		cli_cell(&t, "%s", isnan(x->value) ? "-" : cli_value(buf, &v->x.objective, x->value));
 		if (d == s->dev)
 			cli_cell(&t, "here");
@@ -227,6 +239,10 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 		&c->mem, "%s%s%s%s on %s: starts at %s, ends at %s", v->x.g.op_name[s->op],
 		type >= 0 ? " (" : "", type >= 0 ? v->x.g.type_name[type] : "", type >= 0 ? ")" : "",
 		v->x.s.dev_name[s->dev], seconds(c, s->start_ns), seconds(c, s->end_ns));
+	berth_slowed slowed = s->choice[s->dev].slowed;
+	if (head && slowed.pool >= 0)
+		head = berth_arena_printf(&c->mem, "%s, slowed %.2fx by memory pool %s", head, slowed.times,
+		                          v->x.s.pool_name[slowed.pool]);
 	if (!head)
 		return berth_nomem(err);
 	print_wrapped(head);

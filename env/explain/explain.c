@@ -1,6 +1,8 @@
 /* The critical chain; see explain.h. */
 #include "explain.h"
 
+#include "slowed.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +11,7 @@ typedef struct walker {
 	const berth_timeline *t;
 	int32_t *tensor_hop;   /* [n_tensors] the latest hop of the tensor; -1: none */
 	int32_t *hop_before;   /* [n_hops] the one before of the same tensor; -1: none */
-	berth_lost *link, *channel, *dev;
+	berth_lost *link, *channel, *dev, *pool;
 	int64_t compute_ns;
 } walker;
 
@@ -42,6 +44,14 @@ static void lose(berth_lost *lost, int64_t ns)
 	lost->times += ns > 0;
 }
 
+/* Returns what was lost to a pool. */
+static int64_t lose_to_pool(walker *w, berth_slowed x)
+{
+	if (x.pool >= 0)
+		lose(&w->pool[x.pool], x.ns);
+	return x.ns;
+}
+
 /* The latest hop of tensor t towards dest, from hop h backwards; -1: none. */
 static int32_t hop_to(const walker *w, int32_t h, int32_t dest)
 {
@@ -65,7 +75,8 @@ static void walk_hops(walker *w, int32_t tensor, int32_t dest)
 	for (int32_t h = hop_to(w, w->tensor_hop[tensor], dest); h >= 0;
 	     h = hop_to(w, w->hop_before[h], dest)) {
 		const berth_sim_hop *hop = &w->t->hops[h];
-		lose(&w->link[hop->link], hop->end_ns - hop->start_ns);
+		int64_t slowed = lose_to_pool(w, berth_hop_slowed(w->p, w->t, hop));
+		lose(&w->link[hop->link], hop->end_ns - hop->start_ns - slowed);
 		lose(&w->channel[w->p->s->link_channel[hop->link]], hop->start_ns - hop->request_ns);
 	}
 }
@@ -77,7 +88,7 @@ static int32_t step(walker *w, int32_t op)
 	const berth_timeline *t = w->t;
 	int32_t dev = t->op_dev[op], last = -1;
 	int64_t ready = 0;
-	w->compute_ns += t->end_ns[op] - t->start_ns[op];
+	w->compute_ns += t->end_ns[op] - t->start_ns[op] - lose_to_pool(w, berth_op_slowed(w->p, t, op));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int64_t at = arrival(w, g->in_tensor[i], dev);
 		if (last < 0 || at > ready) {
@@ -117,15 +128,17 @@ static berth_status explain(walker *w, berth_arena *mem, berth_arena *tmp, berth
 	BERTH_TRY(new_lost(&w->link, BERTH_LOST_TRANSFER, s->n_links, tmp, err));
 	BERTH_TRY(new_lost(&w->channel, BERTH_LOST_CHANNEL, s->n_channels, tmp, err));
 	BERTH_TRY(new_lost(&w->dev, BERTH_LOST_DEVICE, s->n_devs, tmp, err));
+	BERTH_TRY(new_lost(&w->pool, BERTH_LOST_POOL, s->n_pools, tmp, err));
 	for (int32_t i = 0; i < w->p->n_ops; i++)
 		if (op < 0 || w->t->end_ns[i] > w->t->end_ns[op])
 			op = i;
 	while (op >= 0)
 		op = step(w, op);
-	BERTH_TRY(BERTH_NEW(mem, e->lost, s->n_links + s->n_channels + s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, e->lost, s->n_links + s->n_channels + s->n_devs + s->n_pools, err));
 	keep(e, w->link, s->n_links);
 	keep(e, w->channel, s->n_channels);
 	keep(e, w->dev, s->n_devs);
+	keep(e, w->pool, s->n_pools);
 	if (e->n)
 		qsort(e->lost, (size_t)e->n, sizeof *e->lost, compare_lost);
 	e->latency_ns = w->t->r.latency_ns;
@@ -150,6 +163,10 @@ char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf,
 {
 	const berth_system *s = p->s;
 	int32_t l = lost->where;
+	if (lost->kind == BERTH_LOST_POOL) {
+		snprintf(buf, size, "sharing memory pool %.80s", s->pool_name[lost->where]);
+		return buf;
+	}
 	if (lost->kind == BERTH_LOST_DEVICE) {
 		snprintf(buf, size, "waiting for %.80s, busy with other operators", s->dev_name[lost->where]);
 		return buf;

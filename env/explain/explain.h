@@ -9,19 +9,21 @@ typedef enum berth_lost_kind {
 	BERTH_LOST_TRANSFER, /* a tensor of the chain was on its way over the link */
 	BERTH_LOST_CHANNEL,  /* it waited for the channel, which carried others */
 	/* An operator of the chain had its inputs and waited for the device, or for its turn there. */
-	BERTH_LOST_DEVICE
+	BERTH_LOST_DEVICE,
+	BERTH_LOST_POOL /* an operator or tensor of the chain took longer than alone, in a memory pool */
 } berth_lost_kind;
 
 /* All the chain's time of one cause. */
 typedef struct berth_lost {
 	berth_lost_kind kind;
-	int32_t where;  /* link, channel or device */
+	int32_t where;  /* link, channel, device or memory pool */
 	int64_t ns;
 	int32_t times;  /* how often, on the chain */
 } berth_lost;
 
 typedef struct berth_explanation {
-	int64_t latency_ns, compute_ns; /* latency = compute + sum of all lost times, exactly */
+	/* latency = compute + sum of all lost times, exactly; compute: of operators alone */
+	int64_t latency_ns, compute_ns;
 	berth_lost *lost;               /* [n] by falling time; ties by kind, then place */
 	int32_t n;
 } berth_explanation;
@@ -32,8 +34,8 @@ typedef struct berth_explanation {
 berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
                            berth_arena *tmp, berth_explanation *out, berth_err *err);
 
-/* "transfers gpu0 -> gpu1 over pcie0", "waiting for pcie0", "waiting for gpu0, busy with other operators".
- * Returns buf. */
+/* "transfers gpu0 -> gpu1 over pcie0", "waiting for pcie0", "waiting for gpu0, busy with other operators",
+ * "sharing memory pool dram". Returns buf. */
 char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf, size_t size);
 
 #endif

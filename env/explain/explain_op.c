@@ -94,7 +94,7 @@ static bool coloc_runs(const berth_problem *p, int32_t coloc, int32_t dev)
 
 static bool same_violation(const berth_violation *a, const berth_violation *b)
 {
-	return a->kind == b->kind && a->op == b->op &&
+	return a->kind == b->kind && a->op == b->op && a->pool == b->pool &&
 	       (a->dev == b->dev || a->kind == BERTH_VIOLATION_SEPARATION) && a->metric == b->metric;
 }
 
@@ -119,7 +119,7 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 	int32_t coloc = p->op_coloc[op];
 	berth_timeline t = {.op_dev = op_dev};
 	berth_verdict v;
-	*c = (berth_op_choice){.time_ns = -1, .latency_ns = -1, .value = NAN};
+	*c = (berth_op_choice){.time_ns = -1, .slowed = {-1, 0, 1}, .latency_ns = -1, .value = NAN};
 	bool here = dev == r->t->op_dev[op];
 	if (!here && !coloc_runs(p, coloc, dev)) {
 		c->blocked = berth_arena_printf(r->mem, "it cannot run there");
@@ -134,8 +134,13 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 		op_dev[p->coloc_op[i]] = dev;
 	berth_sim_run(sim, op_dev, r->t->op_order, &t.r);
 	t.peak_bytes = berth_sim_peak_bytes(sim);
+	t.pool_peak_bytes = berth_sim_pool_peak_bytes(sim);
+	t.start_ns = berth_sim_start_ns(sim);
+	t.end_ns = berth_sim_end_ns(sim);
 	BERTH_TRY(berth_judge_timeline(p, &t, r->o, r->mem, &v, err));
 	c->time_ns = berth_op_time(p, op, dev);
+	if (t.r.runs)
+		c->slowed = berth_op_slowed(p, &t, op);
 	c->latency_ns = t.r.runs ? t.r.latency_ns : -1;
 	c->value = v.value;
 	c->broken = v.broken;

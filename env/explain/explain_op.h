@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "objective.h"
+#include "slowed.h"
 #include "timeline.h"
 
 /* One input of the operator. */
@@ -18,6 +19,7 @@ typedef struct berth_op_input {
 typedef struct berth_op_choice {
 	/* The operator's own; -1: it cannot run there, or one of its colocation group cannot. */
 	int64_t time_ns;
+	berth_slowed slowed;     /* how memory pools slow it there */
 	berth_violations broken; /* what stands against the whole placement then */
 	const char *blocked;     /* the first of them that is not there now; NULL: nothing new */
 	int64_t latency_ns;      /* -1: it cannot run there */
@@ -28,7 +30,7 @@ typedef struct berth_op_story {
 	int32_t op, dev;
 	int64_t ready_ns, start_ns, end_ns; /* ready: the last input is there; 0 without inputs */
 	/* How much later it could end without a later end of the run, when devices and channels keep their
-	 * orders. */
+	 * orders, and all that runs takes as long as it did. */
 	int64_t slack_ns;
 	berth_op_input *input;        /* [n_inputs] in the order of the graph */
 	int32_t n_inputs, last_input; /* the one that arrived last, ties to the first; -1: no inputs */

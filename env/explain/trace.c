@@ -6,6 +6,7 @@
 #include "exporters.h"
 
 #include "json.h"
+#include "slowed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,8 +88,19 @@ static void close_event(berth_json_out *w)
 	berth_json_close(w, '}');
 }
 
-static void put_op(berth_json_out *w, const berth_graph *g, const bar *b, int32_t tid)
+/* Nothing where no pool slowed it. */
+static void put_slowed(berth_json_out *w, const berth_system *s, berth_slowed x)
 {
+	if (x.pool < 0)
+		return;
+	berth_json_put_number(w, "slowed", x.times);
+	berth_json_put_string(w, "slowed_by", s->pool_name[x.pool]);
+}
+
+static void put_op(berth_json_out *w, const berth_problem *p, const berth_timeline *t, const bar *b,
+                   int32_t tid)
+{
+	const berth_graph *g = p->g;
 	int32_t op = b->what;
 	const char *type = g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : "operator";
 	open_event(w, g->op_name[op], type, PID_DEVICES, tid, b);
@@ -97,12 +109,14 @@ static void put_op(berth_json_out *w, const berth_graph *g, const bar *b, int32_
 	berth_json_put_int(w, "read_bytes", g->op_read_bytes[op]);
 	berth_json_put_int(w, "write_bytes", g->op_write_bytes[op]);
 	berth_json_put_int(w, "param_bytes", g->op_param_bytes[op]);
+	put_slowed(w, p->s, berth_op_slowed(p, t, op));
 	close_event(w);
 }
 
-static void put_hop(berth_json_out *w, const berth_problem *p, const berth_sim_hop *h, const bar *b,
+static void put_hop(berth_json_out *w, const berth_problem *p, const berth_timeline *t, const bar *b,
                     int32_t tid)
 {
+	const berth_sim_hop *h = &t->hops[b->what];
 	const berth_graph *g = p->g;
 	const berth_system *s = p->s;
 	const char *producer = g->op_name[g->tensor_producer[h->tensor]];
@@ -114,6 +128,7 @@ static void put_hop(berth_json_out *w, const berth_problem *p, const berth_sim_h
 	berth_json_put_string(w, "to", s->dev_name[s->link_to[h->link]]);
 	berth_json_put_string(w, "destination", s->dev_name[h->dest]);
 	berth_json_put_number(w, "waited_us", (double)(h->start_ns - h->request_ns) / 1e3);
+	put_slowed(w, s, berth_hop_slowed(p, t, h));
 	close_event(w);
 }
 
@@ -147,7 +162,7 @@ static berth_status put_devices(berth_json_out *w, const berth_problem *p, const
 		name_threads(w, PID_DEVICES, d, p->s->dev_name[d],
 		             p->s->dev_slots[d] > lanes[d] ? p->s->dev_slots[d] : lanes[d], &next, tid);
 	for (int32_t i = 0; i < p->n_ops; i++)
-		put_op(w, p->g, &b[i], tid[b[i].row] + b[i].lane);
+		put_op(w, p, t, &b[i], tid[b[i].row] + b[i].lane);
 	return BERTH_OK;
 }
 
@@ -181,7 +196,7 @@ static berth_status put_channels(berth_json_out *w, const berth_problem *p, cons
 		name_threads(w, PID_CHANNELS, c, channel_label(p->s, c, label, sizeof label), lanes[c], &next,
 		             tid);
 	for (size_t i = 0; i < t->n_hops; i++)
-		put_hop(w, p, &t->hops[b[i].what], &b[i], tid[b[i].row] + b[i].lane);
+		put_hop(w, p, t, &b[i], tid[b[i].row] + b[i].lane);
 	return BERTH_OK;
 }
 

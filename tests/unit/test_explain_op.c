@@ -27,7 +27,7 @@ static bool compile(compiled *c, uint64_t seed, int max_ops)
 	instance in;
 	berth_err err;
 	memset(c, 0, sizeof *c);
-	instance_make(seed, max_ops, 4, &in);
+	(seed % 3 ? instance_make : instance_make_pooled)(seed, max_ops, 4, &in);
 	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
 	          &err);
 	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),

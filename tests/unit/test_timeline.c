@@ -8,6 +8,7 @@
 #include "instance.h"
 #include "oracle.h"
 #include "placement.h"
+#include "slowed.h"
 #include "support.h"
 #include "system_json.h"
 #include "system_set.h"
@@ -57,6 +58,13 @@ static void check_explanation(compiled *c, const berth_timeline *t)
 		assert_true(strlen(berth_lost_text(&c->p, &e.lost[i], text, sizeof text)) > 10);
 	}
 	assert_int_equal(sum, t->r.latency_ns);
+	for (int32_t op = 0; op < c->p.n_ops; op++) {
+		berth_slowed x = berth_op_slowed(&c->p, t, op);
+		int64_t took = t->end_ns[op] - t->start_ns[op],
+			alone = berth_op_time(&c->p, op, t->op_dev[op]);
+		assert_int_equal(took, alone + x.ns);
+		assert_true((x.pool >= 0) == (x.ns > 0) && (x.times > 1) == (x.ns > 0));
+	}
 	assert_int_equal(e.latency_ns, t->r.latency_ns);
 }
 
@@ -113,7 +121,8 @@ static void check_violations(compiled *c, const berth_timeline *t, const oracle_
 	bool memory = false;
 	assert_ok(berth_judge_timeline(&c->p, t, NULL, &c->mem, &v, &err), &err);
 	for (int32_t i = 0; i < v.broken.n; i++)
-		memory |= v.broken.item[i].kind == BERTH_VIOLATION_MEMORY;
+		memory |= v.broken.item[i].kind == BERTH_VIOLATION_MEMORY ||
+		          v.broken.item[i].kind == BERTH_VIOLATION_POOL;
 	assert_int_equal(v.feasible, o->feasible);
 	assert_true(!o->runs || memory == !o->memory_fits);
 	assert_ok(berth_check_problem(&c->p, &c->mem, &none, &err), &err);
@@ -130,7 +139,7 @@ static void test_random_instances(void **state)
 		compiled c;
 		berth_timeline t;
 		berth_err err;
-		instance_make(seed, 14, 5, &in);
+		(seed % 3 ? instance_make : instance_make_pooled)(seed, 14, 5, &in);
 		assert_int_equal(oracle_simulate(in.graph, in.system, in.placement, &o), 0);
 		compile(&c, &in);
 		assert_ok(berth_timeline_new(&c.p, c.placement.op_dev, c.placement.order, &c.mem, &t, &err),
