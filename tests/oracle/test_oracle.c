@@ -476,6 +476,99 @@ static void test_energy(void **state)
 	oracle_free(&r);
 }
 
+/* A byte a nanosecond over the link. */
+#define PIPE "'links':[{'from':'d0','to':'d1','bandwidth':1e9,'both_ways':true}]"
+#define POOLS(pools) "{" DEVICES_2 "," PIPE ",'memory_pools':[" pools "]}"
+#define ONE_POOL POOLS("{'name':'m','bandwidth':1e9,'devices':['d0','d1']}")
+
+static void test_operators_in_a_pool(void **state)
+{
+	(void)state;
+	/* a asks 20 / 10, which the pool's 1 limits to 1; b asks 2 / 10. b gets its 0.2, a the other 0.8: it
+	 * would end at 12.5. At 10 b ends, 8 of a's 10 are done, and the rest runs at full speed. */
+	const char *graph = "{'ops':[{'name':'a','read_bytes':20,'time_s':{'d0':10e-9}},{'name':'b','write_"
+	                    "bytes':2,'time_s':{'d1':10e-9}}]}";
+	oracle_result r = simulate(graph, ONE_POOL, "{'placement':{'a':'d0','b':'d1'}}");
+	assert_int_equal(r.end_ns[0], 12);
+	assert_int_equal(r.end_ns[1], 10);
+	assert_int_equal(r.n_slowed, 1);
+	NEAR(r.device[0].busy_s, 12e-9);
+	NEAR(r.pool[0].load_s, 12e-9); /* a's 20 bytes count for the 10 that it can take alone */
+	NEAR(r.load_s, 12e-9);
+	oracle_free(&r);
+	/* three that ask 1 each, on one device of three slots: a third of the speed */
+	const char *three =
+		"{'ops':[{'name':'a','read_bytes':9,'time_s':{'*':9e-9}},{'name':'b','read_bytes':9,'time_s'"
+		":{'*':9e-9}},{'name':'c','read_bytes':9,'time_s':{'*':9e-9}},"
+		"{'name':'d','time_s':{'*':9e-9}}]}";
+	r = simulate(three, "{'devices':[{'name':'d0','slots':4}],'memory_pools':[{'name':'m','bandwidth':"
+	                    "1e9,'devices':['d0']}]}",
+	             "{'placement':{'a':'d0','b':'d0','c':'d0','d':'d0'}}");
+	assert_int_equal(r.n_slowed, 3); /* d moves nothing */
+	assert_int_equal(r.end_ns[3], 9);
+	assert_int_equal(r.latency_ns, 27);
+	oracle_free(&r);
+}
+
+static void test_hops_in_pools(void **state)
+{
+	(void)state;
+	const char *graph = "{'ops':[{'name':'a','time_s':{'d0':0}},{'name':'b','time_s':{'d1':0}},"
+	                    "{'name':'c','read_bytes':%d,'time_s':{'d0':10e-9}}],"
+	                    "'edges':[{'from':'a','to':'b','bytes':10}]}";
+	const char *where = "{'placement':{'a':'d0','b':'d1','c':'d0'}}";
+	char text[512];
+	/* 10 alone; read and written in the one pool it asks 2, and gets 1 */
+	snprintf(text, sizeof text, graph, 0);
+	oracle_result r = simulate(text, ONE_POOL, where);
+	assert_int_equal(r.latency_ns, 20);
+	NEAR(r.pool[0].load_s, 20e-9);
+	NEAR(r.load_s, 20e-9);
+	oracle_free(&r);
+	/* Between a pool of 1 and one of 0.5 it asks 1 of each, and goes at 0.5. c asks 0.5, and has it. */
+	snprintf(text, sizeof text, graph, 5);
+	r = simulate(text, POOLS("{'name':'m','bandwidth':1e9,'devices':['d0']},{'name':'n','bandwidth':5e8,"
+	                         "'devices':['d1']}"),
+	             where);
+	assert_int_equal(r.start_ns[1], 20);
+	assert_int_equal(r.end_ns[2], 10);
+	NEAR(r.pool[0].load_s, 15e-9);
+	NEAR(r.pool[1].load_s, 20e-9);
+	oracle_free(&r);
+	/* c asks 1.5, of which it may have 1. Each gets half of the first pool, until c ends at 20, just when
+	 * the hop ends, which the second pool holds to 0.5 as well. */
+	snprintf(text, sizeof text, graph, 15);
+	r = simulate(text, POOLS("{'name':'m','bandwidth':1e9,'devices':['d0']},{'name':'n','bandwidth':5e8,"
+	                         "'devices':['d1']}"),
+	             where);
+	assert_int_equal(r.start_ns[1], 20);
+	assert_int_equal(r.end_ns[2], 20);
+	oracle_free(&r);
+	/* A device outside of all pools: the hop asks 1 of the one pool. */
+	r = simulate(text, POOLS("{'name':'m','bandwidth':5e8,'devices':['d1']}"), where);
+	assert_int_equal(r.start_ns[1], 20);
+	assert_int_equal(r.end_ns[2], 10);
+	oracle_free(&r);
+}
+
+static void test_pool_memory(void **state)
+{
+	(void)state;
+	/* The tensor of CHAIN is on both devices from 10 to 110, the end of the hop. */
+	const char *pools[] = {"{'name':'m','bandwidth':1e12,'bytes':200,'devices':['d0','d1']}",
+	                       "{'name':'m','bandwidth':1e12,'bytes':199,'devices':['d0','d1']}"};
+	for (int i = 0; i < 2; i++) {
+		char system[512];
+		snprintf(system, sizeof system, "{" DEVICES_2 "," PIPE ",'memory_pools':[%s]}", pools[i]);
+		oracle_result r = simulate(CHAIN, system, "{'placement':{'a':'d0','b':'d1'}}");
+		assert_int_equal(r.pool[0].peak_memory_bytes, 200);
+		assert_int_equal(r.memory_fits, i == 0);
+		assert_int_equal(r.latency_ns, 10 + 100 + 20);
+		assert_int_equal(r.n_slowed, 0);
+		oracle_free(&r);
+	}
+}
+
 static void test_rules(void **state)
 {
 	(void)state;
@@ -754,6 +847,9 @@ int main(void)
 		cmocka_unit_test(test_memory_in_flight),
 		cmocka_unit_test(test_zero_durations),
 		cmocka_unit_test(test_energy),
+		cmocka_unit_test(test_operators_in_a_pool),
+		cmocka_unit_test(test_hops_in_pools),
+		cmocka_unit_test(test_pool_memory),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_brute_force),
 		cmocka_unit_test(test_refused),
