@@ -7,11 +7,11 @@
 enum { MOST_RULES = 8, MOST_CHANGES = 5 };
 
 berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_objective *o,
-                                    const int32_t *op_dev, const berth_patience *until,
+                                    const int32_t *op_dev, const int32_t *order, const berth_patience *until,
                                     report_infeasible *out, berth_err *err)
 {
 	BERTH_TRY(berth_infeasible_subset_find(p, o, until, &c->mem, &c->tmp, &out->subset, err));
-	return berth_relax(p, o, &out->subset, op_dev, until, &c->mem, &c->tmp, &out->relax, err);
+	return berth_relax(p, o, &out->subset, op_dev, order, until, &c->mem, &c->tmp, &out->relax, err);
 }
 
 static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule *r)

@@ -11,10 +11,10 @@ typedef struct report_infeasible {
 	berth_relaxations relax;
 } report_infeasible;
 
-/* Find both. op_dev is the least infeasible placement that was found, or NULL. until is that of relax.h.
- * Fails: BERTH_ENOMEM. */
+/* Find both. op_dev is the least infeasible placement that was found, with its order, or NULL. until is that
+ * of relax.h. Fails: BERTH_ENOMEM. */
 berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_objective *o,
-                                    const int32_t *op_dev, const berth_patience *until,
+                                    const int32_t *op_dev, const int32_t *order, const berth_patience *until,
                                     report_infeasible *out, berth_err *err);
 
 /* "conflict":{proven, smallest, cut_short, rules:[{kind, op, device, group, metric, message}]},

@@ -1,6 +1,8 @@
 /* One run of one method; see solve.h. */
 #include "solve.h"
 
+#include "limits_first.h"
+
 #include <math.h>
 
 static void take_answer(berth_solution *r, const berth_search *s)
@@ -54,6 +56,7 @@ static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth
 	s->bound = r->lower_bound;
 	if (may_start(r->p, cfg->start_dev))
 		berth_search_offer(s, cfg->start_dev, cfg->start_order);
+	BERTH_TRY(berth_limits_first(r->method, s, tmp, err));
 	BERTH_TRY(berth_method_run(r->method, s, tmp, err));
 	take_answer(r, s);
 	r->interrupted = cfg->cancel && atomic_load(cfg->cancel);

@@ -87,7 +87,7 @@ static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *
 	double left = fmax(a->budget.time_s - s->r.wall_s, 0.1 * a->budget.time_s);
 	if (a->budget.time_s > 0)
 		until.end_s = berth_wall_seconds() + left;
-	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.answered ? s->r.op_dev : NULL,
+	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.op_dev, s->r.op_order,
 	                                 &until, &s->infeasible, err));
 	s->r.interrupted = atomic_load(until.cancel);
 	return BERTH_OK;

@@ -25,6 +25,8 @@ typedef struct relaxer {
 	const berth_problem *p;
 	const berth_objective *o;
 	const berth_infeasible_subset *subset;
+	const int32_t *op_dev, *order; /* the least infeasible placement found, or NULL */
+	berth_verdict v;               /* of it */
 	const berth_patience *until;
 	berth_arena *mem, *tmp, *work; /* work: of one search */
 	berth_relaxations *out;
@@ -34,7 +36,18 @@ typedef struct relaxer {
 
 /* ---- searches ---- */
 
-/* Search q for a placement; *found where it is feasible. The search lives in work. */
+/* Can q be offered the placement that was found? Rules were only taken away, so it keeps the rest. */
+static bool may_offer(const relaxer *r, const berth_problem *q)
+{
+	for (int32_t op = 0; r->op_dev && op < q->n_ops; op++)
+		if (!berth_op_legal(q, op, r->op_dev[op]) ||
+		    r->op_dev[op] != r->op_dev[q->coloc_op[q->coloc_off[q->op_coloc[op]]]])
+			return false;
+	return r->op_dev != NULL;
+}
+
+/* Search q for a placement, from the one that was found; *found where it is feasible. The search lives in
+ * work. */
 static berth_status search(const relaxer *r, const berth_problem *q, const berth_objective *o,
                            int64_t evaluations, berth_search *s, bool *found)
 {
@@ -48,6 +61,8 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 		cfg.time_s = r->until->end_s > 0 ? fmax(r->until->end_s - berth_wall_seconds(), 1e-3) : 0;
 	}
 	BERTH_TRY(berth_search_new(q, &cfg, r->work, s, r->err));
+	if (may_offer(r, q))
+		berth_search_offer(s, r->op_dev, r->order);
 	bool large = q->n_ops > LARGE; /* then the two fastest methods, with their repair, must do */
 	for (int32_t i = 0;
 	     i < berth_n_portfolio && (!large || i < LARGE_METHODS) && !berth_patience_over(r->until); i++)
@@ -165,11 +180,24 @@ static berth_status least_memory(relaxer *r, const berth_rule *rule, int64_t *by
 	return BERTH_OK;
 }
 
+/* What the placement that was found needs, if this rule is all that it breaks; -1: it breaks others. */
+static int64_t found_memory(const relaxer *r, const berth_rule *rule)
+{
+	const berth_violation *v = r->v.broken.item;
+	bool alone = r->v.broken.n == 1 && v->kind == rule->kind && v->dev == rule->dev &&
+	             v->pool == rule->pool;
+	return alone ? memory_for(r, rule, v->needed) : -1;
+}
+
 static berth_status relax_memory(relaxer *r, const berth_rule *rule)
 {
-	int64_t bytes;
+	int64_t bytes, known = found_memory(r, rule);
 	bool least;
 	BERTH_TRY(least_memory(r, rule, &bytes, &least));
+	if (known >= 0 && (bytes < 0 || known < bytes)) {
+		bytes = known;
+		least = false;
+	}
 	return add_memory(r, rule, bytes, least);
 }
 
@@ -436,32 +464,33 @@ static void sort(const relaxer *r)
 		}
 }
 
-static berth_status relax(relaxer *r, const int32_t *op_dev)
+static berth_status relax(relaxer *r)
 {
 	berth_timeline t;
-	berth_verdict v = {0};
-	if (op_dev)
-		BERTH_TRY(berth_judge(r->p, op_dev, NULL, r->o, r->work, &t, &v, r->err));
+	if (r->op_dev)
+		BERTH_TRY(berth_judge(r->p, r->op_dev, r->order, r->o, r->work, &t, &r->v, r->err));
 	for (int32_t i = 0; r->subset->proven && i < r->subset->n && i < MOST_RULES; i++)
 		BERTH_TRY(relax_one(r, &r->subset->rule[i]));
 	if (!r->subset->proven)
-		BERTH_TRY(relax_broken(r, &v.broken));
+		BERTH_TRY(relax_broken(r, &r->v.broken));
 	sort(r);
 	if (!r->out->n && r->subset->proven)
 		BERTH_TRY(relax_in_turn(r));
-	return r->out->n || !v.broken.n ? BERTH_OK : relax_together(r, &v.broken);
+	return r->out->n || !r->v.broken.n ? BERTH_OK : relax_together(r, &r->v.broken);
 }
 
 berth_status berth_relax(const berth_problem *p, const berth_objective *o,
                          const berth_infeasible_subset *subset, const int32_t *op_dev,
-                         const berth_patience *until, berth_arena *mem, berth_arena *tmp,
-                         berth_relaxations *out, berth_err *err)
+                         const int32_t *order, const berth_patience *until, berth_arena *mem,
+                         berth_arena *tmp, berth_relaxations *out, berth_err *err)
 {
 	berth_relaxations list = {0};
 	berth_arena work;
 	relaxer r = {.p = p,
 	             .o = o,
 	             .subset = subset,
+	             .op_dev = op_dev,
+	             .order = order,
 	             .until = until,
 	             .mem = mem,
 	             .tmp = tmp,
@@ -470,7 +499,7 @@ berth_status berth_relax(const berth_problem *p, const berth_objective *o,
 	             .err = err};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_arena_init(&work, mem->hook);
-	berth_status st = relax(&r, op_dev);
+	berth_status st = relax(&r);
 	berth_arena_free(&work);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)

@@ -22,14 +22,15 @@ typedef struct berth_relaxations {
 /* Relaxations of a problem that is infeasible, or for which no feasible placement was found.
  *   subset       of berth_infeasible_subset_find. Its rules are tried; where it is not proven, what `op_dev`
  *                breaks
- *   op_dev       [n_ops] the least infeasible placement that was found, simulated by the system's rule, or
- *                NULL
+ *   op_dev       [n_ops] the least infeasible placement that was found, or NULL. Searches start from it, and
+ *                no relaxation asks for more than it needs
+ *   order        [n_ops] its order, or NULL: the system's rule
  *   until        searches end there, and what was not found by then is left out. NULL: to the end
  * The list lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. A few short
  * searches a rule. */
 berth_status berth_relax(const berth_problem *p, const berth_objective *o,
                          const berth_infeasible_subset *subset, const int32_t *op_dev,
-                         const berth_patience *until, berth_arena *mem, berth_arena *tmp,
-                         berth_relaxations *out, berth_err *err);
+                         const int32_t *order, const berth_patience *until, berth_arena *mem,
+                         berth_arena *tmp, berth_relaxations *out, berth_err *err);
 
 #endif

@@ -602,7 +602,8 @@ static int cut_everywhere(const compiled *c, const instance *x, uint64_t seed, c
 				fail_msg("seed %lld: the rules of the subset cut short after %g s can be "
 				         "kept",
 				         (long long)seed, s);
-			assert_ok(berth_relax(&c->p, o, &f, NULL, &until, &mem, &tmp, &list, &err), &err);
+			assert_ok(berth_relax(&c->p, o, &f, NULL, NULL, &until, &mem, &tmp, &list, &err),
+			          &err);
 			assert_int_equal(list.n, 0);
 			cut++;
 		}
@@ -643,7 +644,8 @@ static void infeasible_subsets_are_real_and_minimal(void **state)
 			check_subset(&c, &x, seed, &f);
 			assert_false(f.cut_short);
 			cut += proven % 8 == 0 ? cut_everywhere(&c, &x, seed, &latency) : 0;
-			assert_ok(berth_relax(&c.p, &latency, &f, NULL, NULL, &c.mem, &c.tmp, &list, &err),
+			assert_ok(berth_relax(&c.p, &latency, &f, NULL, NULL, NULL, &c.mem, &c.tmp, &list,
+			                      &err),
 			          &err);
 			check_relaxations(&c, &x, seed, &list);
 			relaxed += list.n > 0;

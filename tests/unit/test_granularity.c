@@ -354,7 +354,7 @@ static void test_too_few(void **state)
 		told |= subset.rule[i].kind == BERTH_VIOLATION_CUTS;
 	assert_true(told);
 	berth_objective latency = berth_objective_of(BERTH_LATENCY);
-	assert_ok(berth_relax(&c.p, &latency, &subset, NULL, NULL, &mem, &tmp, &relax, &err), &err);
+	assert_ok(berth_relax(&c.p, &latency, &subset, NULL, NULL, NULL, &mem, &tmp, &relax, &err), &err);
 	for (int32_t i = 0; i < relax.n; i++)
 		enough |= strcmp(relax.item[i].text, "1 cut instead of 0") == 0;
 	assert_true(enough);

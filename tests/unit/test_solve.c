@@ -2,12 +2,14 @@
  * summaries of compare; failing memory. */
 #include "compare.h"
 #include "graph_json.h"
+#include "relax.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* a -> b, a -> c, b and c -> d; c cannot run on the cpu. Memory: the cpu holds everything, the gpu 4 MB. */
@@ -45,6 +47,17 @@ static void teardown(fixture *f)
 {
 	berth_arena_free(&f->mem);
 	berth_arena_free(&f->tmp);
+}
+
+static void setup_random(fixture *f, int ops, int seed)
+{
+	char spec[80];
+	berth_err err;
+	snprintf(spec, sizeof spec, "zoo:random:ops=%d:ccr=1:heterogeneity=1:seed=%d", ops, seed);
+	assert_ok(berth_zoo_build(spec, &f->mem, &f->tmp, &f->g, &err), &err);
+	assert_ok(berth_system_builtin("cpu+2gpu", &f->mem, &f->tmp, &f->s, &err), &err);
+	assert_ok(berth_problem_new(&f->g, &f->s, &f->mem, &f->tmp, &f->p, &err), &err);
+	assert_ok(berth_bounds_new(&f->p, &f->tmp, &f->bounds, &err), &err);
 }
 
 static const berth_method *method(const char *name)
@@ -311,6 +324,81 @@ static void test_over_instances(void **state)
 	berth_arena_free(&tmp);
 }
 
+static double solved(const fixture *f, const char *name, const berth_objective *o, uint64_t seed,
+                     int64_t *evaluations)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_search_cfg cfg = {.objective = *o, .seed = seed, .evaluations = 300};
+	berth_solution r;
+	berth_err err;
+	assert_ok(berth_solve(&f->p, &f->bounds, method(name), &cfg, &mem, &tmp, &r, &err), &err);
+	double value = r.value;
+	*evaluations = r.evaluations;
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return value;
+}
+
+/* What a search finds for a metric, the same search finds under a limit on that metric: it has the limit, and
+ * is feasible. */
+static void test_limits_are_found(void **state)
+{
+	static const char *const names[] = {"anneal", "local-search", "berth"};
+	static const berth_metric limited[] = {BERTH_LATENCY, BERTH_ENERGY, BERTH_THROUGHPUT};
+	static const berth_metric wanted[] = {BERTH_ENERGY, BERTH_LATENCY, BERTH_LATENCY};
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		fixture f = {0};
+		setup_random(&f, 30 + 10 * k, k);
+		for (int i = 0; i < 9; i++) {
+			berth_metric m = limited[i / 3];
+			berth_objective alone = berth_objective_of(m);
+			berth_objective under = berth_objective_of(wanted[i / 3]);
+			int64_t before, after;
+			double best = solved(&f, names[i % 3], &alone, (uint64_t)k + 1, &before);
+			under.limits[m] = true;
+			under.most[m] = best;
+			if (!isfinite(solved(&f, names[i % 3], &under, (uint64_t)k + 1, &after)))
+				fail_msg("graph %d, %s at most %.9g: found by %s for the metric, not under "
+				         "the limit",
+				         k, berth_metrics[m].name, best, names[i % 3]);
+			assert_true(after <= 2 * 300); /* what answers need beyond the budget counts, too */
+		}
+		teardown(&f);
+	}
+}
+
+/* No relaxation of a limit is worse than the placement that was found. */
+static void test_relaxations_are_no_worse(void **state)
+{
+	int told = 0;
+	(void)state;
+	for (int seed = 1; seed <= 4; seed++) {
+		fixture f = {0};
+		berth_err err;
+		berth_objective under = berth_objective_of(BERTH_LATENCY);
+		berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_ENERGY), .seed = 1};
+		berth_solution r;
+		berth_infeasible_subset subset;
+		berth_relaxations list;
+		setup_random(&f, 50, seed);
+		cfg.evaluations = 4000;
+		assert_ok(berth_solve(&f.p, &f.bounds, method("anneal"), &cfg, &f.mem, &f.tmp, &r, &err),
+		          &err);
+		under.limits[BERTH_ENERGY] = true;
+		under.most[BERTH_ENERGY] = r.value * 0.999;
+		assert_ok(berth_infeasible_subset_find(&f.p, &under, NULL, &f.mem, &f.tmp, &subset, &err),
+		          &err);
+		assert_ok(berth_relax(&f.p, &under, &subset, r.op_dev, r.op_order, NULL, &f.mem, &f.tmp,
+		                      &list, &err),
+		          &err);
+		for (int32_t i = 0; i < list.n; i++, told++)
+			assert_true(list.item[i].rule.metric == BERTH_ENERGY && list.item[i].most <= r.value);
+		teardown(&f);
+	}
+	assert_true(told > 0);
+}
+
 static void test_failing_memory(void **state)
 {
 	(void)state;
@@ -347,7 +435,9 @@ int main(void)
 		cmocka_unit_test(test_feasible),       cmocka_unit_test(test_infeasible),
 		cmocka_unit_test(test_given),          cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_rows),           cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_over_instances), cmocka_unit_test(test_failing_memory),
+		cmocka_unit_test(test_over_instances), cmocka_unit_test(test_limits_are_found),
+		cmocka_unit_test(test_relaxations_are_no_worse),
+		cmocka_unit_test(test_failing_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
