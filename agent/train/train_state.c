@@ -3,6 +3,7 @@
 
 #include "file.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MORE_PER_ITEM = 5, SHARED = 5 };
@@ -177,20 +178,75 @@ static berth_status fill(const char *path, const safetensors_file *raw, state *s
 	return BERTH_OK;
 }
 
+/* Can it be a number of something that was counted? */
+static bool is_count(int64_t x)
+{
+	return x >= 0 && x <= INT64_C(1) << 53;
+}
+
+static bool counts_hold(const trainer *w, const int64_t *c)
+{
+	double mean = from_bits(c[N_MEAN]), var = from_bits(c[N_VAR]);
+	return is_count(c[N_WINDOW]) && c[N_WINDOW] <= berth_learner_window(&w->cfg->learner) &&
+	       is_count(c[N_EPISODES]) && is_count(c[N_EVALUATIONS]) && is_count(c[N_FLAT]) &&
+	       (c[N_HAS_ORDER] == 0 || c[N_HAS_ORDER] == 1) && isfinite(mean) && var >= 0 && isfinite(var);
+}
+
+static bool window_holds(const berth_pair *pair, int32_t devs, const uint8_t *action, const int64_t *reward,
+                         int64_t n)
+{
+	size_t groups = (size_t)pair->e.n_groups;
+	for (size_t k = 0; k < (size_t)n * groups; k++)
+		if (action[k] >= devs || !pair->e.in.mask[k % groups * (size_t)devs + action[k]])
+			return false;
+	for (int64_t k = 0; k < n; k++)
+		if (!isfinite(from_bits(reward[k])))
+			return false;
+	return true;
+}
+
+/* Take the incumbent where it keeps the rules and costs what it is said to. */
+static berth_status put_incumbent(berth_search *h, const int64_t *c, const uint8_t *dev, const int64_t *order,
+                                  berth_arena *tmp, bool *holds, berth_err *err)
+{
+	const berth_problem *p = h->p;
+	berth_score said = {from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t *op_dev, *op_order;
+	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, op_order, p->n_ops, err));
+	*holds = true;
+	for (int32_t op = 0; *holds && op < p->n_ops; op++) {
+		op_dev[op] = dev[op];
+		*holds = dev[op] < p->n_devs && berth_op_legal(p, op, dev[op]) && order[op] >= 0 &&
+		         order[op] < p->n_ops && dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]] == dev[op];
+		op_order[op] = *holds ? (int32_t)order[op] : 0;
+	}
+	bool ordered = c[N_HAS_ORDER] == 1;
+	*holds = *holds && (!ordered || berth_order_is_topological(p->g, op_order, tmp));
+	if (*holds) {
+		berth_score now = berth_eval_run(&h->eval[0], op_dev, ordered ? op_order : NULL);
+		*holds = now.excess == said.excess && fabs(now.value - said.value) <= 1e-9 * fabs(now.value);
+		h->best = now;
+		h->best_has_order = ordered;
+		for (int32_t op = 0; op < p->n_ops; op++) {
+			h->best_dev[op] = op_dev[op];
+			h->best_order[op] = op_order[op];
+		}
+	}
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
 static berth_status put_item(trainer *w, const char *path, int32_t i, const state *s, berth_err *err)
 {
 	berth_pair *pair = &w->l.pair[i];
 	berth_search *h = &w->search[i];
 	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
-	int32_t devs = h->p->n_devs, ops = h->p->n_ops;
-	bool ok = c[N_WINDOW] >= 0 && c[N_WINDOW] <= berth_learner_window(&w->cfg->learner) &&
-	          c[N_EPISODES] >= 0 && c[N_EVALUATIONS] >= 0 && c[N_FLAT] >= 0;
-	for (size_t k = 0; ok && k < (size_t)c[N_WINDOW] * (size_t)pair->e.n_groups; k++)
-		ok = s->action[i][k] < devs &&
-		     pair->e.in.mask[k % (size_t)pair->e.n_groups * (size_t)devs + s->action[i][k]];
-	for (int32_t op = 0; ok && op < ops; op++)
-		ok = s->dev[i][op] < devs && berth_op_legal(h->p, op, s->dev[i][op]) &&
-		     s->order[i][op] >= 0 && s->order[i][op] < ops;
+	bool ok = counts_hold(w, c) &&
+	          window_holds(pair, h->p->n_devs, s->action[i], s->reward[i], c[N_WINDOW]);
+	if (ok)
+		BERTH_TRY(put_incumbent(h, c, s->dev[i], s->order[i], w->tmp, &ok, err));
 	if (!ok)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: the state of '%s' contradicts itself", path,
@@ -200,17 +256,11 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 	pair->baseline.var = from_bits(c[N_VAR]);
 	pair->n_window = (int32_t)c[N_WINDOW];
 	h->evaluations = c[N_EVALUATIONS];
-	h->best = (berth_score){from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};
-	h->best_has_order = c[N_HAS_ORDER] != 0;
 	w->turns.flat[i] = c[N_FLAT];
 	for (int32_t k = 0; k < pair->n_window; k++)
 		pair->window_reward[k] = from_bits(s->reward[i][k]);
 	for (size_t k = 0; k < (size_t)pair->n_window * (size_t)pair->e.n_groups; k++)
 		pair->window_action[k] = s->action[i][k];
-	for (int32_t op = 0; op < ops; op++) {
-		h->best_dev[op] = s->dev[i][op];
-		h->best_order[op] = (int32_t)s->order[i][op];
-	}
 	return BERTH_OK;
 }
 
@@ -246,11 +296,20 @@ static berth_status read_checkpoint(trainer *w, berth_policy_file *f, berth_err 
 	return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
 }
 
+/* The moments of Adam are the learner's own arrays: they are filled already. */
+static bool moments_hold(const trainer *w)
+{
+	for (size_t k = 0; k < w->l.adam.n; k++)
+		if (!isfinite(w->l.adam.m[k]) || !isfinite(w->l.adam.v[k]) || w->l.adam.v[k] < 0)
+			return false;
+	return true;
+}
+
 static berth_status check_totals(const trainer *w, const state *s, berth_err *err)
 {
-	bool ok = s->total[T_SEARCHED] <= w->n_items && s->total[T_SEARCH_START] >= -1;
+	bool ok = s->total[T_SEARCHED] <= w->n_items && moments_hold(w);
 	for (int k = 0; k < T_COUNTS; k++)
-		ok &= k == T_SEARCH_START || s->total[k] >= 0;
+		ok &= is_count(s->total[k]) || (k == T_SEARCH_START && s->total[k] == -1);
 	return ok ? BERTH_OK
 	          : berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: its state contradicts itself",
 	                       w->cfg->path);

@@ -226,6 +226,72 @@ static void test_older_checkpoint(void **state)
 	unlink(parts);
 }
 
+/* The checkpoint at path with number k of the tensor `name` replaced, sealed anew. False: there are not so
+ * many numbers. */
+static bool tamper(const char *from, const char *path, const char *name, size_t k, int64_t with)
+{
+	berth_arena mem = {0};
+	char *data;
+	size_t size;
+	berth_err err;
+	safetensors_file f;
+	assert_ok(berth_file_read(from, &mem, &data, &size, &err), &err);
+	assert_ok(safetensors_decode(from, data, size, &mem, &f, &err), &err);
+	const safetensors_tensor *t = safetensors_find(&f, name);
+	assert_non_null(t);
+	bool there = k < safetensors_count(t);
+	if (there) {
+		((int64_t *)(uintptr_t)t->data)[k] = with;
+		assert_ok(safetensors_write(path, &f, &mem, &err), &err);
+	}
+	berth_arena_free(&mem);
+	return there;
+}
+
+static int64_t bits_of(double x)
+{
+	int64_t b;
+	memcpy(&b, &x, sizeof b);
+	return b;
+}
+
+/* Whatever number stands in the place of one of the state, under a right digest: it is refused, or nothing
+ * comes of it. No value is believed. */
+static void test_tampered_checkpoints(void **state)
+{
+	static const char *const name[] = {"state.counts", "state.total", "state.0.reward", "state.1.order"};
+	const int64_t odd[] = {-5, INT64_MAX, INT64_MIN, bits_of(NAN), bits_of(-5)};
+	char good[64], bad[64];
+	lesson l;
+	berth_err err;
+	double value[N_ITEMS];
+	int refused = 0;
+	(void)state;
+	open_lesson(&l, temporary(good));
+	temporary(bad);
+	l.cfg.evaluations = 150;
+	l.cfg.save_s = 1e9;
+	assert_ok(teach(&l, &err), &err);
+	for (int i = 0; i < N_ITEMS; i++)
+		value[i] = l.result.best[i].value;
+	l.cfg.path = bad;
+	l.cfg.resume = true;
+	for (size_t n = 0; n < sizeof name / sizeof *name; n++)
+		for (size_t k = 0; k < (n < 2 ? 40 : 3) && tamper(good, bad, name[n], k, 0); k++)
+			for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+				tamper(good, bad, name[n], k, odd[i]);
+				berth_status st = teach(&l, &err);
+				refused += st == BERTH_EFORMAT;
+				assert_true(st == BERTH_OK || st == BERTH_EFORMAT);
+				for (int b = 0; st == BERTH_OK && b < N_ITEMS; b++)
+					assert_true(l.result.best[b].value == value[b]);
+			}
+	assert_true(refused > 60);
+	close_lesson(&l);
+	unlink(good);
+	unlink(bad);
+}
+
 static void test_policy_reads_back(void **state)
 {
 	(void)state;
@@ -413,6 +479,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted_anywhere),
 		cmocka_unit_test(test_resume_refuses_other_trainings),
 		cmocka_unit_test(test_older_checkpoint),
+		cmocka_unit_test(test_tampered_checkpoints),
 		cmocka_unit_test(test_policy_reads_back),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_budget_moves),
