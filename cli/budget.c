@@ -12,10 +12,16 @@ enum { MOST_THREADS = 64 };
 cli_budget cli_budget_default(void)
 {
 	return (cli_budget){.objective = "latency",
-	                    .evaluations = -1,
+	                    .evaluations = {berth_search_cfg_default().evaluations, false},
 	                    .nodes = -1,
 	                    .bound = "auto",
 	                    .seed = berth_search_cfg_default().seed};
+}
+
+/* -1: as many as the time allows. */
+static int64_t evaluations_of(const cli_budget *b)
+{
+	return !b->evaluations.given && (b->time_s > 0 || b->cpu_s > 0) ? -1 : b->evaluations.n;
 }
 
 static int32_t n_cpus(void)
@@ -26,7 +32,7 @@ static int32_t n_cpus(void)
 
 berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err)
 {
-	berth_search_options o = {b->objective, b->seed,  b->evaluations,
+	berth_search_options o = {b->objective, b->seed,  evaluations_of(b),
 	                          b->time_s,    b->cpu_s, b->threads ? b->threads : n_cpus()};
 	berth_search_cfg cfg;
 	if (b->write_model && strcmp(b->write_model, "-") == 0) /* it would stand between other output */
@@ -45,7 +51,7 @@ berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, cons
 {
 	berth_bound_options options = {.bound = b->bound,
 	                               .objective = o,
-	                               .evaluations = b->evaluations,
+	                               .evaluations = evaluations_of(b),
 	                               .time_s = b->time_s > 0 ? b->time_s : b->cpu_s,
 	                               .nodes = b->nodes};
 	return berth_search_bounds(p, &options, tmp, out, err);

@@ -8,7 +8,7 @@
 
 typedef struct cli_budget {
 	const char *objective;
-	int64_t evaluations; /* -1: not given */
+	cli_usual evaluations; /* not given: those, or as many as a time allows */
 	int64_t nodes;       /* -1: not given */
 	const char *bound;   /* "fast", "auto" or "strong" */
 	const char *write_model; /* NULL: not given */
@@ -20,31 +20,25 @@ typedef struct cli_budget {
 
 cli_budget cli_budget_default(void);
 
-#define CLI_OBJECTIVE(b)                                                                                     \
-	{                                                                                                    \
-		"objective", 0, CLI_TEXT, &(b)->objective, "O",                                              \
-			"what to make small: latency (default), throughput, energy, edp, power, memory, "    \
-			"sums, limits"                                                                       \
-	}
+#define CLI_OBJECTIVE(b) \
+	{"objective", 0, CLI_TEXT, &(b)->objective, "O", \
+	 "what to make small: latency, throughput, energy, edp, power, memory, sums, limits" \
+	 "\tthat of the placement"}
 
 #define CLI_BUDGET(b) \
 	CLI_OBJECTIVE(b), \
-	{"evaluations", 0, CLI_BUDGET_N, &(b)->evaluations, "N", \
-	 "placements that a search may try (default 10K)"}, \
-	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", \
-	 "nodes of the search trees of exact methods (default: theirs)"}, \
+	{"evaluations", 0, CLI_USUAL, &(b)->evaluations, "N", "placements that a search may try"}, \
+	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}, \
 	{"bound", 0, CLI_TEXT, &(b)->bound, "B", \
-	 "lower bound: fast, strong (slower, closer), auto (default: strong for 0.2 s or a "   \
-	 "tenth of the search)"}, \
+	 "lower bound: fast, strong (slower, closer), auto (strong for 0.2 s or a tenth of the search)"}, \
 	{"write-model", 0, CLI_TEXT, &(b)->write_model, "FILE", \
 	 "write the model of method milp: LP if FILE ends in .lp, else MPS"}, \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}, \
 	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "the same in seconds of CPU, all threads together"}, \
 	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", \
 	 "a trained policy to start from ('berth train' makes one)"}, \
-	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers (default 1)"}, \
-	{"threads", 0, CLI_THREADS, &(b)->threads, "N", \
-	 "worker threads (default: all CPUs); no effect on results"}
+	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}, \
+	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}
 
 /* The bounds of p as --bound asks, for objective o; NULL: for all metrics. Fails: BERTH_EINVAL (no such
  * word), BERTH_ENOMEM. */

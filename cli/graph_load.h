@@ -12,8 +12,8 @@
 /* For the table of every verb that reads a graph and a system. */
 #define CLI_INPUT(c) \
 	{"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", \
-	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs (default " \
-	 "1); a word of other models, as in batch=8"}, \
+	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs; a word of other " \
+	 "models, as in batch=8\t1"}, \
 	{"strict", 0, CLI_FLAG, &(c)->strict, NULL, \
 	 "refuse a graph or a system that would be warned of"}
 

@@ -1,6 +1,7 @@
 /* Command lines. getopt_long walks along them; the tables say what is known. */
 #include "options.h"
 
+#include "print.h"
 #include "text.h"
 
 #include <getopt.h>
@@ -13,18 +14,88 @@ enum { MAX_OPTIONS = 40, FIRST_ID = 256 };
 
 /* ---- help ---- */
 
+enum { HELP_AT = 31, HELP_WIDTH = 110 };
+
+/* 10000 as "10K", as it can be typed. */
+static const char *short_count(char buf[32], int64_t n)
+{
+	static const char unit[] = "KMG";
+	int u = -1;
+	while (u < 2 && n >= (u < 0 ? 10000 : 1000) && n % 1000 == 0) {
+		n /= 1000;
+		u++;
+	}
+	snprintf(buf, 32, "%lld%.*s", (long long)n, u >= 0, u >= 0 ? unit + u : "");
+	return buf;
+}
+
+/* What the option is where it is not given, in buf; "" where it is nothing. */
+static const char *default_of(const cli_option *o, char *buf, size_t size)
+{
+	const char *words = strchr(o->help, '\t'), *text = words ? words + 1 : "";
+	char number[32] = "";
+	const cli_texts *list = o->into;
+	switch (o->kind) {
+	case CLI_FLAG:
+		break;
+	case CLI_TEXT:
+		text = *(const char **)o->into ? *(const char **)o->into : text;
+		break;
+	case CLI_MANY:
+	case CLI_LIST:
+		text = list->n ? list->text[0] : text;
+		break;
+	case CLI_COUNT:
+	case CLI_BUDGET_N:
+		if (*(int64_t *)o->into >= (o->kind == CLI_COUNT))
+			text = short_count(number, *(int64_t *)o->into);
+		break;
+	case CLI_USUAL:
+		text = short_count(number, ((cli_usual *)o->into)->n);
+		break;
+	case CLI_SEED:
+		text = short_count(number, (int64_t) * (uint64_t *)o->into);
+		break;
+	case CLI_THREADS:
+		text = *(int32_t *)o->into ? short_count(number, *(int32_t *)o->into) : text;
+		break;
+	case CLI_SECONDS:
+		text = *(double *)o->into > 0 ? berth_text_double(number, *(double *)o->into) : text;
+		break;
+	}
+	snprintf(buf, size, "%s%s%s", *text ? " (default " : "", text, *text ? ")" : "");
+	return buf;
+}
+
+static void print_option(const cli_option *o, size_t width)
+{
+	char left[64], letter[8] = "", standard[160], text[512];
+	if (o->letter)
+		snprintf(letter, sizeof letter, "-%c, ", o->letter);
+	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
+	         o->value ? o->value : "");
+	snprintf(text, sizeof text, "%.*s%s", (int)strcspn(o->help, "\t"), o->help,
+	         default_of(o, standard, sizeof standard));
+	printf("  %-28s ", left);
+	cli_print_words(text, HELP_AT, HELP_AT, width);
+}
+
 static void print_help(const cli_verb *verb, const cli_option *options)
 {
-	printf("usage: berth %s\n\n%s\n\noptions:\n", verb->usage, verb->about);
-	for (const cli_option *o = options; o->name; o++) {
-		char left[64], letter[8] = "";
-		if (o->letter)
-			snprintf(letter, sizeof letter, "-%c, ", o->letter);
-		snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
-		         o->value ? o->value : "");
-		printf("  %-28s %s\n", left, o->help);
+	size_t width = cli_width() < HELP_WIDTH ? cli_width() : HELP_WIDTH;
+	printf("usage: berth ");
+	cli_print_words(verb->usage, 13, 13, width);
+	printf("\n%s\n\noptions:\n", verb->about);
+	for (const cli_option *o = options; o->name; o++)
+		print_option(o, width);
+	putchar('\n');
+	for (const char *line = verb->details; *line;) {
+		size_t n = strcspn(line, "\n");
+		char text[512];
+		snprintf(text, sizeof text, "%.*s", (int)n, line);
+		cli_print_words(text, 0, 2, width);
+		line += n + (line[n] == '\n');
 	}
-	printf("\n%s", verb->details);
 }
 
 /* ---- values ---- */
@@ -100,6 +171,11 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 			                         : "a whole number from 0 on (0, 10000, 10K, 2M)",
 			                 err);
 		*(int64_t *)o->into = (int64_t)x;
+		return BERTH_OK;
+	case CLI_USUAL:
+		if (!read_whole(text, 0, 0x1p53, &x))
+			return bad_value(o, text, "a whole number from 0 on (0, 10000, 10K, 2M)", err);
+		*(cli_usual *)o->into = (cli_usual){(int64_t)x, true};
 		return BERTH_OK;
 	case CLI_SEED:
 		if (!read_whole(text, 0, 0x1p53, &x))

@@ -6,24 +6,32 @@
 
 /* What an option takes and what `into` points to. */
 typedef enum cli_kind {
-	CLI_FLAG,    /* nothing; bool */
-	CLI_TEXT,    /* text; const char * */
-	CLI_MANY,    /* text, any number of times; cli_texts */
-	CLI_LIST,    /* words with commas between; cli_texts */
-	CLI_COUNT,   /* a whole number from 1 to 2^53, suffixes K, M, G; int64_t */
+	CLI_FLAG,     /* nothing; bool */
+	CLI_TEXT,     /* text; const char * */
+	CLI_MANY,     /* text, any number of times; cli_texts */
+	CLI_LIST,     /* words with commas between; cli_texts */
+	CLI_COUNT,    /* a whole number from 1 to 2^53, suffixes K, M, G; int64_t */
 	CLI_BUDGET_N, /* the same from 0 on */
-	CLI_SEED,    /* a whole number from 0 to 2^53; uint64_t */
-	CLI_THREADS, /* 1 to 1024; int32_t */
-	CLI_SECONDS  /* above 0; double */
+	CLI_USUAL,    /* the same from 0 on, where it matters whether it was given; cli_usual */
+	CLI_SEED,     /* a whole number from 0 to 2^53; uint64_t */
+	CLI_THREADS,  /* 1 to 1024; int32_t */
+	CLI_SECONDS   /* above 0; double */
 } cli_kind;
+
+typedef struct cli_usual {
+	int64_t n; /* holds the default before */
+	bool given;
+} cli_usual;
 
 typedef struct cli_option {
 	const char *name;  /* NULL ends a table */
 	char letter;       /* 0: none */
 	cli_kind kind;
-	void *into;        /* holds the default before */
+	/* Holds the default before, which the help tells: that of texts, lists and numbers, where there is
+	 * one (numbers: above 0, seeds and CLI_BUDGET_N: 0 and above). */
+	void *into;
 	const char *value; /* what the value is called in the help; NULL for flags */
-	const char *help;
+	const char *help;  /* behind a tab what holds, in words, where `into` holds no default */
 } cli_option;
 
 /* Options that every verb takes; the last rows of its table. */

@@ -6,7 +6,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 void cli_table_init(cli_table *t, berth_arena *mem, const char *align)
 {
@@ -51,30 +54,93 @@ static void spaces(size_t n)
 		putchar(' ');
 }
 
-static void print_text_row(const cli_table *t, const char **row, const size_t *width)
+size_t cli_width(void)
 {
-	for (size_t c = 0; c < t->n_cols; c++) {
-		size_t pad = width[c] - width_of(row[c]);
-		spaces(c ? 2 : 0);
-		if (t->align[c] == 'r')
-			spaces(pad);
-		fputs(row[c], stdout);
-		if (t->align[c] != 'r' && c + 1 < t->n_cols)
-			spaces(pad);
+	enum { LEAST = 20 };
+	const char *set = getenv("COLUMNS");
+	long columns = set ? strtol(set, NULL, 10) : 0;
+	struct winsize w;
+	if (columns < LEAST && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
+		columns = w.ws_col;
+	return columns >= LEAST ? (size_t)columns : SIZE_MAX;
+}
+
+void cli_print_words(const char *text, size_t at, size_t indent, size_t width)
+{
+	bool first = true;
+	while (*text) {
+		size_t bytes = strcspn(text, " "), n = 0;
+		for (size_t i = 0; i < bytes; i++)
+			n += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (!first && (width < n || at + 1 > width - n)) {
+			putchar('\n');
+			spaces(indent);
+			at = indent;
+		} else if (!first) {
+			putchar(' ');
+			at++;
+		}
+		fwrite(text, 1, bytes, stdout);
+		at += n;
+		text += bytes;
+		text += *text == ' ';
+		first = false;
 	}
 	putchar('\n');
 }
 
+enum { ROW_INDENT = 4, WORDS_LEAST = 24 };
+
+/* The first column after `from` that does not fit on a line of the row with it. */
+static size_t line_end(const cli_table *t, const size_t *width, size_t from, size_t columns)
+{
+	size_t at = (from ? ROW_INDENT : 0) + width[from], c = from + 1;
+	while (c < t->n_cols && columns - 2 >= at && width[c] <= columns - 2 - at)
+		at += 2 + width[c++];
+	/* a last column of words may be broken, where it has room */
+	bool words = c + 1 == t->n_cols && t->align[c] == 'l' && columns >= at + 2 + WORDS_LEAST;
+	return words ? c + 1 : c;
+}
+
+static void print_cells(const cli_table *t, const char **row, const size_t *width, size_t from, size_t to,
+                        size_t columns)
+{
+	size_t at = from ? ROW_INDENT : 0;
+	spaces(at);
+	for (size_t c = from; c < to; c++) {
+		size_t own = width_of(row[c]), pad = width[c] - own;
+		bool last = c + 1 == to;
+		if (last && t->align[c] != 'r') {
+			cli_print_words(row[c], at, at, columns);
+			return;
+		}
+		spaces(t->align[c] == 'r' ? pad : 0);
+		fputs(row[c], stdout);
+		spaces(t->align[c] == 'r' || last ? 0 : pad);
+		spaces(last ? 0 : 2);
+		at += width[c] + 2;
+	}
+	putchar('\n');
+}
+
+static void print_text_row(const cli_table *t, const char **row, const size_t *width, size_t columns)
+{
+	for (size_t from = 0, to; from < t->n_cols; from = to) {
+		to = line_end(t, width, from, columns);
+		print_cells(t, row, width, from, to, columns);
+	}
+}
+
 static berth_status print_text(const cli_table *t, berth_err *err)
 {
-	size_t *width, rows = t->n_cells / t->n_cols;
+	size_t *width, rows = t->n_cells / t->n_cols, columns = cli_width();
 	BERTH_TRY(BERTH_NEW(t->mem, width, t->n_cols, err));
 	for (size_t i = 0; i < rows * t->n_cols; i++) {
 		size_t w = width_of(t->cell[i]);
 		width[i % t->n_cols] = w > width[i % t->n_cols] ? w : width[i % t->n_cols];
 	}
 	for (size_t r = 0; r < rows; r++)
-		print_text_row(t, t->cell + r * t->n_cols, width);
+		print_text_row(t, t->cell + r * t->n_cols, width, columns);
 	return BERTH_OK;
 }
 

@@ -6,6 +6,13 @@
 #include "eval.h"
 #include "json.h"
 
+/* Columns that standard output has: $COLUMNS, else those of the terminal, else (pipes, files) SIZE_MAX. */
+size_t cli_width(void);
+
+/* Print words, broken at blanks so that no line passes width; a word that is longer stands alone. The first
+ * line begins at column `at`, later ones are indented to `indent`. Ends the line. */
+void cli_print_words(const char *text, size_t at, size_t indent, size_t width);
+
 typedef enum cli_format { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_MARKDOWN } cli_format;
 
 /* A table of cells, filled row by row. */
@@ -22,7 +29,8 @@ void cli_table_init(cli_table *t, berth_arena *mem, const char *align);
 void cli_table_head(cli_table *t, const char *words);
 /* The next cell. */
 void cli_cell(cli_table *t, const char *fmt, ...) BERTH_PRINTF(2, 3);
-/* Text: columns two blanks apart. Fails: BERTH_ENOMEM. */
+/* Text: columns two blanks apart; where they are wider than cli_width rows go on below, further in. Fails:
+ * BERTH_ENOMEM. */
 berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *err);
 
 /* Print the finished document. Fails: BERTH_ENOMEM. */

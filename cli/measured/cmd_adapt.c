@@ -176,21 +176,21 @@ static void print_text(const state *s)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.method = "ceft-pbqp", .steps = 200, .window = 5, .limit = 0.1};
+	args a = {
+		.engine = CLI_ENGINE_DEFAULT, .method = "ceft-pbqp", .steps = 200, .window = 5, .limit = 0.1};
 	state s = {0};
-	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
-		 "the machine; its devices have the names of the engine's"},
-		CLI_ENGINE(&a.engine),
-		{"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run (default 200)"},
-		{"window", 0, CLI_COUNT, &a.window, "N", "steps between two looks (default 5)"},
-		{"threshold", 0, CLI_SECONDS, &a.limit, "X",
-		 "relative difference that asks for a new placement (default 0.1)"},
-		{"method", 0, CLI_TEXT, &a.method, "M", "what solves it again (default ceft-pbqp)"},
-		{"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP",
-		 "slow a device down at a step; run without adapting too"},
-		CLI_INPUT(c),
-		CLI_COMMON(c)};
+	const cli_option options[] = {{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
+	                               "the machine; its devices have the names of the engine's"},
+	                              CLI_ENGINE(&a.engine),
+	                              {"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run"},
+	                              {"window", 0, CLI_COUNT, &a.window, "N", "steps between two looks"},
+	                              {"threshold", 0, CLI_SECONDS, &a.limit, "X",
+	                               "relative difference that asks for a new placement"},
+	                              {"method", 0, CLI_TEXT, &a.method, "M", "what solves it again"},
+	                              {"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP",
+	                               "slow a device down at a step; run without adapting too"},
+	                              CLI_INPUT(c),
+	                              CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_adapt, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;

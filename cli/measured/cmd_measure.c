@@ -176,20 +176,20 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.warmup = 3};
+	args a = {.engine = CLI_ENGINE_DEFAULT, .warmup = 3};
 	state s = {.strain = NAN};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
-		 "the machine; its devices have the names of the engine's"},
+	         "the machine; its devices have the names of the engine's"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N",
-		 "runs that count (default: 21, and up to 168 until the median is known to 3 %)"},
+	         "runs that count\t21, and up to 168 until the median is known to 3 %"},
 		{"operators", 0, CLI_FLAG, &a.operators, NULL,
-		 "tell when each operator started and ended in one run more: the longest, with --json all"},
+	         "tell when each operator started and ended in one run more: the longest, with --json all"},
 		{"trace", 0, CLI_TEXT, &a.trace, "FILE",
-		 "write that run as a timeline for chrome://tracing or Perfetto"},
-		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 3)"},
+	         "write that run as a timeline for chrome://tracing or Perfetto"},
+		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them"},
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_measure, options, argc, argv, 1, 1, err));

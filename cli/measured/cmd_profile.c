@@ -193,23 +193,23 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.repeats = 9, .warmup = 2};
+	args a = {.engine = CLI_ENGINE_DEFAULT, .repeats = 9, .warmup = 2};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
-		 "the machine; its devices have the names of the engine's"},
+	         "the machine; its devices have the names of the engine's"},
 		{"system", 0, CLI_FLAG, &a.system, NULL, "describe this machine instead of a graph"},
 		{"output", 'o', CLI_TEXT, &a.out, "OUT",
-		 "the graph with its times; or the system (default: system:host)"},
+	         "the graph with its times; or the system\tsystem:host, with --system"},
 		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE",
-		 "with --system: a figure that is missing, or a better one (gpu0.peak_flops=10TFLOP/s)"},
+	         "with --system: a figure that is missing, or a better one (gpu0.peak_flops=10TFLOP/s)"},
 		{"software-devices", 0, CLI_FLAG, &a.software, NULL,
-		 "with --system: devices too that are the CPU once more (pocl, llvmpipe)"},
+	         "with --system: devices too that are the CPU once more (pocl, llvmpipe)"},
 		{"system-out", 0, CLI_TEXT, &a.system_out, "OUT", "SYSTEM with the links as they were timed"},
 		CLI_ENGINE(&a.engine),
 		{"cache", 0, CLI_TEXT, &a.cache, "FILE",
-		 "keep times in this SQLite file, and take those that it has"},
-		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time (default 9)"},
-		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them (default 2)"},
+	         "keep times in this SQLite file, and take those that it has"},
+		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time"},
+		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
 		CLI_INPUT(c),
 		CLI_COMMON(c)};

@@ -11,6 +11,13 @@
 
 enum { MOST_PLACEMENTS = 100000 };
 
+cli_fidelity cli_fidelity_default(void)
+{
+	berth_fidelity_cfg usual = berth_fidelity_cfg_default();
+	return (cli_fidelity){
+		.engine = CLI_ENGINE_DEFAULT, .placements = usual.test, .max_strain = usual.max_strain};
+}
+
 typedef struct row {
 	const char *graph, *system, *engine;
 	berth_fidelity r;
@@ -30,8 +37,8 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	*out = (row){.graph = g->name, .system = s->name};
 	BERTH_TRY(cli_engine_open(c, &f->engine, spec, g, s, NULL, &m, &out->engine, err));
 	how.seed = seed;
-	how.test = f->placements > 0 ? (int32_t)f->placements : how.test;
-	how.max_strain = f->max_strain > 0 ? f->max_strain : how.max_strain;
+	how.test = (int32_t)f->placements;
+	how.max_strain = f->max_strain;
 	how.progress = how.profile.progress = cli_progress_count;
 	how.progress_ctx = how.profile.progress_ctx = &progress;
 	cli_progress_open(&progress, c, g->name);

@@ -7,16 +7,18 @@
 typedef struct cli_fidelity {
 	bool on;
 	cli_engine engine;
-	int64_t placements; /* of the test; 0: default */
-	double max_strain;  /* 0: default */
+	int64_t placements; /* of the test */
+	double max_strain;
 } cli_fidelity;
+
+cli_fidelity cli_fidelity_default(void);
 
 #define CLI_FIDELITY(f) \
 	{"fidelity", 0, CLI_FLAG, &(f)->on, NULL, \
 	 "compare the simulator with real runs by an engine instead"}, \
-	{"placements", 0, CLI_COUNT, &(f)->placements, "N", "fidelity: test placements (default 200)"}, \
+	{"placements", 0, CLI_COUNT, &(f)->placements, "N", "fidelity: test placements"}, \
 	{"strain", 0, CLI_SECONDS, &(f)->max_strain, "X", \
-	 "fidelity: wall over CPU time of samples that count (default 1.1)"}, \
+	 "fidelity: wall over CPU time of samples that count"}, \
 	CLI_ENGINE(&(f)->engine)
 
 /* Every graph in c->args on the system. */

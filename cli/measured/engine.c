@@ -14,7 +14,7 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	BERTH_TRY(berth_graph_split(e->model ? e->model : graph, &given, &c->mem, &out->model, &words, err));
 	out->dim = words.dim;
 	out->n_dims = words.n_dims;
-	out->answer_s = e->timeout_s > 0 ? e->timeout_s : 300;
+	out->answer_s = e->timeout_s;
 	out->load_s = out->answer_s;
 	if (e->timeout_s > 0)
 		out->engine.hello_s = e->timeout_s;

@@ -6,18 +6,19 @@
 #include "options.h"
 
 typedef struct cli_engine {
-	const char *name;  /* default "ort" */
+	const char *name;  /* NULL: not given, ort */
 	const char *model; /* NULL: the graph itself */
-	double timeout_s;  /* 0: default */
+	double timeout_s;
 } cli_engine;
+
+#define CLI_ENGINE_DEFAULT {.timeout_s = 300}
 
 #define CLI_ENGINE(e) \
 	{"engine", 0, CLI_TEXT, &(e)->name, "E", \
-	 "the engine: a name (ort, the default) or a command line with a '/'"}, \
+	 "the engine: a name, or a command line with a '/'\tort"}, \
 	{"model", 0, CLI_TEXT, &(e)->model, "FILE", \
 	 "the model that the engine loads, where GRAPH is a description of it"}, \
-	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", \
-	 "seconds that an answer of the engine may take (default 300)"}
+	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", "seconds that an answer of the engine may take"}
 
 /* How to start the engine. A name stands for the program berth-engine-NAME beside this one or in PATH.
  * Fails: BERTH_EIO (no such engine, with what brings it), BERTH_EINVAL, BERTH_ENOMEM. */

@@ -77,12 +77,17 @@ static berth_status open_journal(cli *c, bool resume, train_measured *t, berth_e
 	return BERTH_OK;
 }
 
+cli_train_measured cli_train_measured_default(void)
+{
+	return (cli_train_measured){.engine = CLI_ENGINE_DEFAULT, .runs = berth_mtrain_cfg_default().runs};
+}
+
 static void configure(const cli_train_measured *x, const cli_budget *b, train_measured *t)
 {
 	t->placement = x->placement;
 	t->budget = b;
 	t->cfg = berth_mtrain_cfg_default();
-	t->cfg.runs = x->runs > 0 ? x->runs : t->cfg.runs;
+	t->cfg.runs = x->runs;
 	t->cfg.time_s = x->time_s;
 	t->cfg.seed = b->seed;
 	t->cfg.cancel = cli_catch_signals();

@@ -118,7 +118,7 @@ static void choose_rival(const args *a, state *s)
 
 static berth_status check_args(const cli *c, args *a, berth_err *err)
 {
-	if ((a->budget.evaluations >= 0) + (a->budget.time_s > 0) + (a->budget.cpu_s > 0) > 1)
+	if (((int)a->budget.evaluations.given) + (a->budget.time_s > 0) + (a->budget.cpu_s > 0) > 1)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare: give one of --evaluations, --time and --cpu-time: the budget is "
 		                  "the same for all");
@@ -205,18 +205,21 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.seeds = 1, .budget = cli_budget_default(), .granularity = cli_granularity_default()};
+	args a = {.seeds = 1,
+	          .fidelity = cli_fidelity_default(),
+	          .budget = cli_budget_default(),
+	          .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
 		{"methods", 0, CLI_LIST, &a.methods, "M,...",
-		 "methods beside single (default: portfolio, searches, berth)"},
-		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on (default 1)"},
-		{"format", 0, CLI_TEXT, &a.format, "F", "text (default), csv, markdown or json"},
+	         "methods beside single\tportfolio, searches, berth"},
+		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
+		{"format", 0, CLI_TEXT, &a.format, "F", "text, csv, markdown or json\ttext"},
 		{"table", 0, CLI_TEXT, &a.table, "T",
-		 "rows (default of csv), instances, methods (default else: both)"},
+	         "rows, instances or methods\trows of csv, else the other two"},
 		{"against", 0, CLI_TEXT, &a.against, "M",
-		 "count wins and losses against M (default: berth, else single)"},
+	         "count wins and losses against M\tberth, else single"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		CLI_FIDELITY(&a.fidelity),

@@ -222,9 +222,7 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: only one of --json and -o - can go to standard output");
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
-	s->method = berth_method_default();
-	if (a->method)
-		BERTH_TRY(berth_method_find(a->method, &s->method, err));
+	BERTH_TRY(berth_method_find(a->method, &s->method, err));
 	return a->out ? berth_file_writable(a->out, err) : BERTH_OK;
 }
 
@@ -232,7 +230,7 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 {
 	a->pareto.out = a->out;
-	if (a->method)
+	if (a->method != berth_method_default()->name) /* it was given */
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --pareto is a search of its own; leave out --method");
 	BERTH_TRY(load(c, a, s, err));
@@ -265,17 +263,17 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.pareto = {.points = 64},
+	args a = {.method = berth_method_default()->name,
+	          .pareto = {.points = 64},
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
-		{"method", 0, CLI_TEXT, &a.method, "M",
-		 "placement method (default berth; 'berth methods' lists them)"},
+		{"method", 0, CLI_TEXT, &a.method, "M", "placement method; 'berth methods' lists them"},
 		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O",
-		 "a front of placements for two objectives, as in latency,energy"},
-		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most (default 64)"},
+	         "a front of placements for two objectives, as in latency,energy"},
+		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},

@@ -173,8 +173,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_search_cfg search;
 	s->cfg = berth_train_cfg_default();
-	if (a->decoding)
-		BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.decoding, err));
+	BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.decoding, err));
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	s->cfg.objective = search.objective;
 	s->cfg.seed = search.seed;
@@ -184,8 +183,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.resume = a->resume;
 	s->cfg.update = updated;
 	s->cfg.update_ctx = s;
-	if (a->budget.evaluations > 0)
-		s->cfg.evaluations = a->budget.evaluations;
+	s->cfg.evaluations = a->budget.evaluations.n;
 	search.evaluations = s->cfg.evaluations;
 	cli_progress_start(&s->progress, c, "train", &search);
 	double wall = berth_wall_seconds();
@@ -342,24 +340,28 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.budget = cli_budget_default(), .granularity = cli_granularity_default()};
+	args a = {.measured = cli_train_measured_default(),
+	          .decoding = berth_decoding_name(berth_train_cfg_default().learner.decoding),
+	          .budget = cli_budget_default(),
+	          .granularity = cli_granularity_default()};
 	state s = {0};
+	a.budget.evaluations.n = berth_train_cfg_default().evaluations;
 	const cli_option options[] = {
 		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
 		CLI_OBJECTIVE(&a.budget),
 		CLI_GRANULARITY(&a.granularity),
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
-	         "sequential (default): operator by operator along a schedule; or one-shot"},
+	         "sequential: operator by operator along a schedule; or one-shot"},
 		{"tight", 0, CLI_COUNT, &a.tight, "K",
 	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
 	         "needs"},
-		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations, "N",
-	         "placements over all graphs and systems (default 20K); a fifth for the last search"},
-		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers (default 1)"},
+		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations.n, "N",
+	         "placements over all graphs and systems; a fifth for the last search"},
+		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N",
-	         "worker threads (default: all CPUs); no effect on results"},
+	         "worker threads; no effect on results\tall CPUs"},
 		{"env", 0, CLI_TEXT, &a.env, "E",
-	         "simulated (default), or measured: by an engine, after the simulator"},
+	         "simulated, or measured: by an engine, after the simulator\tsimulated"},
 		CLI_TRAIN_MEASURED(&a.measured),
 		{"resume", 0, CLI_FLAG, &a.resume, NULL,
 	         "go on from POLICY, if it is there, to the same bits; with more evaluations, further"},

@@ -127,7 +127,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 		change = &set;
 		n = 1;
 	}
-	BERTH_TRY(berth_method_find(a->method ? a->method : "anneal", &cfg.method, err));
+	BERTH_TRY(berth_method_find(a->method, &cfg.method, err));
 	budget.objective = objective_text(a, s);
 	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
 	berth_status st = cli_budget_policy(&budget, c, &cfg.search, err);
@@ -247,7 +247,8 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.budget = cli_budget_default(), .granularity = cli_granularity_default()};
+	args a = {
+		.method = "anneal", .budget = cli_budget_default(), .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
@@ -260,15 +261,14 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "ask what changes such as those of --set would bring, or devices and links more or less: a "
 	         "row each"},
 		{"what-if", 0, CLI_TEXT, &a.what_if, "FILE", "the same, a line of the file a row"},
-		{"method", 0, CLI_TEXT, &a.method, "M",
-	         "method that solves changed machines anew (default anneal)"},
+		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;
-	a.budget.evaluations = 1000;
+	a.budget.evaluations.n = 1000;
 	BERTH_TRY(cli_parse(c, &cmd_simulate, options, argc, argv, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
