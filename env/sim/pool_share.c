@@ -138,7 +138,6 @@ void pool_share_settle(pool_share *q, int64_t now)
 void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n)
 {
 	memset(q->n_in, 0, (size_t)q->p->n_pools * sizeof *q->n_in);
-	memset(q->changed, true, (size_t)q->p->n_pools * sizeof *q->changed);
 	if (n)
 		memcpy(q->piece, piece, (size_t)n * sizeof *piece);
 	q->n_pieces = n;
