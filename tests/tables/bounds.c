@@ -87,8 +87,10 @@ static berth_status row(table *t, const char *model, const char *system, berth_e
 	berth_system s;
 	berth_problem p;
 	berth_bounds fast = {0}, strong;
+	berth_bound_effort effort = berth_bound_effort_all(NULL);
 	double value;
 	const char *by = "";
+	effort.nodes = t->nodes;
 	snprintf(spec, sizeof spec, "zoo:%s", model);
 	snprintf(machine, sizeof machine, "system:%s", system);
 	berth_status st = berth_graph_load(spec, NULL, &mem, &tmp, &g, NULL, err);
@@ -96,7 +98,7 @@ static berth_status row(table *t, const char *model, const char *system, berth_e
 	st = st ? st : berth_problem_new(&g, &s, &mem, &tmp, &p, err);
 	st = st ? st : berth_bounds_new(&p, &tmp, &fast, err);
 	strong = fast;
-	st = st ? st : berth_bounds_strengthen(&p, t->nodes, &tmp, &strong, err);
+	st = st ? st : berth_bounds_strengthen(&p, &effort, &tmp, &strong, err);
 	st = st ? st : best_known(&p, &strong, t, &tmp, &value, &by, err);
 	if (st == BERTH_OK)
 		tell(t, model, system, value, by, &fast, &strong);
