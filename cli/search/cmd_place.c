@@ -3,9 +3,11 @@
 #include "cli_granularity.h"
 #include "file.h"
 #include "graph_load.h"
+#include "place_decoder.h"
 #include "place_pareto.h"
 #include "place_single.h"
 #include "place_price.h"
+#include "place_smaller.h"
 #include "solve.h"
 #include "print.h"
 #include "progress.h"
@@ -24,6 +26,7 @@ typedef struct args {
 	place_pareto_args pareto;
 	cli_budget budget;
 	cli_granularity granularity;
+	decoder_args decoder;
 } args;
 
 typedef struct state {
@@ -39,20 +42,30 @@ typedef struct state {
 	berth_timeline t;
 	berth_verdict v;
 	report_infeasible infeasible; /* where something is broken */
+	place_smaller smaller;
 	place_price price;
+	place_decoder decoder; /* of a language model, whose decoding graph is `whole` */
 	place_single single; /* the best single device, to compare with: no part of the answer's cost */
 } state;
 
 /* ---- passes ---- */
 
-static berth_status load(cli *c, const args *a, state *s, berth_err *err)
+static berth_status compile(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(cli_models_load(c, a->on, &s->whole, &s->s, &s->parts, err));
 	s->g = s->whole;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	return cli_budget_bounds(&a->budget, &s->p, a->pareto.objectives.n ? NULL : &s->objective, &c->tmp,
 	                         &s->bounds, err);
+}
+
+static berth_status load(cli *c, const args *a, state *s, berth_err *err)
+{
+	if (s->decoder.on)
+		BERTH_TRY(place_decoder_load(c, a->on, &a->granularity, &s->decoder, &s->whole, &s->s, err));
+	else
+		BERTH_TRY(cli_models_load(c, a->on, &s->whole, &s->s, &s->parts, err));
+	return compile(c, a, s, err);
 }
 
 static berth_status check(cli *c, state *s, berth_err *err)
@@ -89,6 +102,11 @@ static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *
 		until.end_s = berth_wall_seconds() + left;
 	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.op_dev, s->r.op_order,
 	                                 &until, &s->infeasible, err));
+	if (s->decoder.on)
+		BERTH_TRY(place_smaller_find(c, &s->decoder, a->on, &a->granularity,
+		                             &(berth_search_cfg){.objective = s->r.objective,
+		                                                 .seed = a->budget.seed},
+		                             &until, &s->smaller, err));
 	s->r.interrupted = atomic_load(until.cancel);
 	return BERTH_OK;
 }
@@ -100,8 +118,10 @@ static berth_status write_out(cli *c, const args *a, const state *s, berth_err *
 	berth_solution r = s->r;
 	whole.g = &s->whole;
 	r.p = &whole;
+	if (s->decoder.on)
+		place_decoder_solution(&s->decoder, &whole, &r);
 	BERTH_TRY(berth_solution_placement(&r, &c->mem, &c->tmp, &placement, err));
-	return berth_placement_write(&placement, &s->g, &s->s, a->out, &c->tmp, err);
+	return berth_placement_write(&placement, whole.g, &s->s, a->out, &c->tmp, err);
 }
 
 /* ---- output ---- */
@@ -142,7 +162,11 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	report_put_violations(&w, &s->p, &s->v.broken);
 	if (s->v.broken.n)
 		report_put_infeasible(&w, &s->p, &s->infeasible);
+	if (s->v.broken.n && s->decoder.on)
+		place_smaller_put(&w, &s->smaller);
 	place_price_put(&w, &a->granularity, &s->price);
+	if (s->decoder.on && r->answered)
+		BERTH_TRY(place_decoder_put(c, &w, &s->decoder, &s->p, &s->t, err));
 	berth_json_put_int(&w, "seed", (int64_t)r->seed);
 	berth_json_put_int(&w, "evaluations", r->evaluations);
 	if (r->nodes)
@@ -194,7 +218,13 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	if (s->r.answered) {
 		print_head(s);
 		place_price_print(&a->granularity, &s->price, &s->r);
+		if (s->decoder.on)
+			place_decoder_print_head(&s->decoder, &s->t);
 		putchar('\n');
+		if (s->decoder.on) {
+			BERTH_TRY(place_decoder_print_layers(c, &s->decoder, &s->p, &s->t, err));
+			putchar('\n');
+		}
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, &s->r.objective, err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, &s->r.objective, err));
@@ -205,6 +235,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		printf("infeasible:\n");
 		report_print_violations(&s->v.broken);
 		report_print_infeasible(&s->infeasible);
+		place_smaller_print(&s->smaller);
 	} else if (a->out) {
 		printf("written to %s\n", a->out);
 	}
@@ -237,12 +268,54 @@ static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 	return place_pareto(c, &a->pareto, &a->budget, &s->p, &s->bounds, err);
 }
 
+/* The answer holds for prefill too, or is searched anew with more held back for it. */
+static berth_status fit_prefill(cli *c, const args *a, state *s, berth_err *err)
+{
+	if (s->r.answered)
+		BERTH_TRY(place_decoder_judge(c, &s->decoder, &s->r, err));
+	while (s->r.feasible && !s->decoder.v.feasible && !s->r.interrupted &&
+	       place_decoder_tighten(&s->decoder, &s->whole)) {
+		BERTH_TRY(compile(c, a, s, err));
+		BERTH_TRY(search(c, a, s, err));
+		BERTH_TRY(check(c, s, err));
+		if (s->r.answered)
+			BERTH_TRY(place_decoder_judge(c, &s->decoder, &s->r, err));
+	}
+	if (s->r.feasible && !s->decoder.v.feasible) {
+		s->v = s->decoder.v;
+		s->r.feasible = false;
+	}
+	return BERTH_OK;
+}
+
+/* A language model whose use is left open is placed by layers for both uses. */
+static berth_status open_decoder(cli *c, args *a, state *s, berth_err *err)
+{
+	const char *spec = c->args[0];
+	if (c->n_args > 1 && (a->decoder.context || a->decoder.batch || a->decoder.cache))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --ctx, --batch and --kv-type take one model; give several "
+		                  "theirs as words");
+	if (c->n_args > 1)
+		return BERTH_OK;
+	BERTH_TRY(place_decoder_open(c, &a->decoder, &spec, &s->decoder, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, c->args, 1, err));
+	if (!(c->args[0] = berth_arena_strdup(&c->mem, spec)))
+		return berth_nomem(err);
+	s->decoder.on &= !a->pareto.objectives.n;
+	if (s->decoder.on && !a->granularity.name)
+		a->granularity.name = berth_grain_name(BERTH_GRAIN_LAYER);
+	return BERTH_OK;
+}
+
 static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
+	if (s->decoder.on)
+		BERTH_TRY(fit_prefill(c, a, s, err));
 	if (s->v.broken.n && !s->r.interrupted)
 		BERTH_TRY(find_infeasible(c, a, s, err));
 	if (a->out && s->r.feasible)
@@ -275,6 +348,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "a front of placements for two objectives, as in latency,energy"},
 		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most"},
 		CLI_GRANULARITY(&a.granularity),
+		CLI_DECODER(&a.decoder),
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
 		CLI_RULES(c),
@@ -283,6 +357,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
+	BERTH_TRY(open_decoder(c, &a, &s, err));
 	return a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
 }
 

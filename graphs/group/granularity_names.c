@@ -41,6 +41,22 @@ static size_t number_at(const char *text, size_t at, size_t end)
 	return digits < from ? digits : end;
 }
 
+/* The next scope behind *at that ends in a number: text[*at .. *end), the number from *from on. Experts are
+ * no layers. Returns false behind the last. */
+static bool next_numbered(const char *text, size_t *at, size_t *end, size_t *from)
+{
+	static const char experts[] = "experts";
+	size_t n = sizeof experts - 1;
+	bool last;
+	for (*at = *end; block_scope(text, at, end, &last) && !last; *at = *end) {
+		bool of_experts = *at > n && memcmp(text + *at - 1 - n, experts, n) == 0;
+		*from = number_at(text, *at, *end);
+		if (*from < *end && !of_experts)
+			return true;
+	}
+	return false;
+}
+
 static int32_t find_stem(const stems *s, const char *text, size_t n)
 {
 	const char *key = berth_arena_strndup(s->f->tmp, text, n);
@@ -65,29 +81,24 @@ static berth_status note_number(stems *s, const char *text, size_t from, size_t 
 
 static berth_status note_numbers(stems *s, const char *name)
 {
-	size_t at = 0, end;
-	for (bool last; block_scope(name, &at, &end, &last) && !last; at = end) {
-		size_t from = number_at(name, at, end);
-		if (from < end)
-			BERTH_TRY(note_number(s, name, from, end));
-	}
+	size_t at = 0, end = 0, from;
+	while (next_numbered(name, &at, &end, &from))
+		BERTH_TRY(note_number(s, name, from, end));
 	return BERTH_OK;
 }
 
 /* Bytes of the name that tell its layer; 0: none. */
 static size_t layer_len(const stems *s, const char *name)
 {
-	size_t at = 0, end, ends_in_number = 0;
-	for (bool last; block_scope(name, &at, &end, &last) && !last; at = end) {
-		size_t from = number_at(name, at, end);
-		int32_t i = from < end ? find_stem(s, name, from) : -1;
+	size_t at = 0, end = 0, from, ends_in_number = 0;
+	while (next_numbered(name, &at, &end, &from)) {
+		int32_t i = find_stem(s, name, from);
 		if (i < 0 || (!s->stem[i].repeats && !s->alone))
 			continue;
 		if (from == at)
 			return end;
-		if (s->alone)
-			continue;
-		ends_in_number = ends_in_number ? ends_in_number : end;
+		if (!s->alone && !ends_in_number)
+			ends_in_number = end;
 	}
 	return ends_in_number;
 }

@@ -24,7 +24,9 @@ static const berth_spec_param params[] = {
 	{"mode", "prefill: all tokens at once; decode: one more", 0, 0, 0, false, modes},
 	{"experts", "operators for all experts of a layer, or for each", 0, 0, 0, false, grains},
 	{"cache", "type of cached keys and values", 0, 0, 0, false, caches},
-	{"weights", "type of matrices, as if the file had it; file: its own", 0, 0, 0, false, weights}};
+	{"weights", "type of matrices, as if the file had it; file: its own", 0, 0, 0, false, weights},
+	{"chunk", "tokens of a prompt read at once, the rest of the context in the cache; 0: all", 0, 0,
+	 16777216, true, NULL}};
 
 enum { N_PARAMS = sizeof params / sizeof *params };
 
@@ -51,6 +53,7 @@ berth_status berth_gguf_options_read(const char *file, const char *const *word, 
 	out->each_expert = value[3] > 0;
 	out->cache = caches[(int)value[4]];
 	out->weights = weights[(int)value[5]];
+	out->chunk = (int64_t)value[6];
 	out->suffix = berth_spec_canonical(&nameless, value, mem);
 	return out->suffix ? BERTH_OK : berth_nomem(err);
 }
@@ -134,7 +137,9 @@ static berth_status build(gguf_model *m, const char *path, const berth_gguf_opti
 		gguf_model_store(m, ggml_type_named(opt->weights));
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
 	m->d.names = &gguf_names;
-	m->d.rows = opt->decode ? 1 : m->d.seq;
+	m->d.rows = opt->decode                                ? 1
+	            : opt->chunk && opt->chunk < m->d.seq ? opt->chunk
+	                                                  : m->d.seq;
 	m->d.experts = m->experts;
 	m->d.top = m->top;
 	m->d.each_expert = opt->each_expert;

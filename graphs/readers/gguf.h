@@ -23,7 +23,8 @@ typedef struct berth_gguf_options {
 	/* tokens: read at once, or in the cache with the one that is made; 0: 4096, or the model's if
 	 * that is less */
 	int64_t context;
-	bool decode;        /* make one token; else read all */
+	bool decode;        /* make one token; else read */
+	int64_t chunk;      /* tokens read at once, behind the others in the cache; 0: all */
 	bool each_expert;   /* an operator for each expert of a layer */
 	const char *cache;  /* type of cached numbers: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl */
 	const char *weights; /* type of all matrices, as if the file had it (q4_k ...); "file": its own */

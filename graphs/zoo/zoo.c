@@ -104,7 +104,8 @@ static const berth_spec_param transformer_params[] = {
 	{"dtype", "type of the numbers", 1, 0, 0, false, dtypes}, \
 	{"weights", "type of the matrices in a GGUF file; dtype: the same as the numbers", 0, 0, 0, false, \
 	 weight_types}, \
-	{"cache", "type of cached keys and values", 0, 0, 0, false, cache_types}
+	{"cache", "type of cached keys and values", 0, 0, 0, false, cache_types}, \
+	{"chunk", "tokens of a prompt read at once, the rest in the cache; 0: all", 0, 0, 1048576, true, NULL}
 
 static const berth_spec_param decoder_params[] = {DECODER(32, 11008), TRAINING};
 static const berth_spec_param moe_params[] = {

@@ -3,9 +3,10 @@
  * 2307.09288). The feed-forward network of moe is a mixture of experts (Jiang et al., "Mixtral of
  * Experts", arXiv 2401.04088). Names follow the published checkpoints.
  *
- * mode=prefill reads seq tokens at once. mode=decode makes one token with seq tokens in the cache, itself
- * included. Keys and values of all seq tokens stay as state_bytes of the two products of attention,
- * except in training. Inference gives the logits of the last token only. */
+ * mode=prefill reads seq tokens at once; with chunk=N the last N of them, the others in the cache.
+ * mode=decode makes one token with seq tokens in the cache, itself included. Keys and values of all seq
+ * tokens stay as state_bytes of the two products of attention, except in training. Inference gives the logits
+ * of the last token only. */
 #include "decoder.h"
 #include "ggml_types.h"
 
@@ -41,7 +42,7 @@ static const decoder_names names = {"layers",       slot_names, step_names, "", 
 
 /* The sizes that the zoo's parameters give. */
 typedef struct sizes {
-	int64_t seq, hidden, heads, kv_heads, ffn, vocabulary, experts, top;
+	int64_t seq, chunk, hidden, heads, kv_heads, ffn, vocabulary, experts, top;
 	bool decode;
 	const ggml_type *weights, *cache; /* NULL: the type of the numbers */
 } sizes;
@@ -49,6 +50,7 @@ typedef struct sizes {
 static sizes read_values(zoo_net *net)
 {
 	sizes s = {.seq = (int64_t)zoo_value(net, "seq"),
+	           .chunk = (int64_t)zoo_value(net, "chunk"),
 	           .hidden = (int64_t)zoo_value(net, "hidden"),
 	           .heads = (int64_t)zoo_value(net, "heads"),
 	           .kv_heads = (int64_t)zoo_value(net, "kv-heads"),
@@ -68,8 +70,8 @@ static sizes read_values(zoo_net *net)
 	if (s.top > s.experts)
 		zoo_refuse(net, "top is %lld; expected at most %lld, the number of experts", (long long)s.top,
 		           (long long)s.experts);
-	if (net->training && (s.weights || s.cache))
-		zoo_refuse(net, "a type of weights or of a cache is given with training=1");
+	if (net->training && (s.weights || s.cache || s.chunk))
+		zoo_refuse(net, "a type of weights or of a cache, or a chunk, is given with training=1");
 	if (s.decode && net->training)
 		zoo_refuse(net, "mode is decode with training=1; expected mode=prefill, which reads all "
 		                "tokens at once");
@@ -123,7 +125,9 @@ void zoo_build_decoder(zoo_net *net, int variant)
 	for (int32_t i = 0; i < n; i++)
 		layers[i] = make_layer(net, &s);
 	decoder d = {.names = &names,
-	             .rows = s.decode ? 1 : s.seq,
+	             .rows = s.decode                       ? 1
+	                     : s.chunk && s.chunk < s.seq ? s.chunk
+	                                                  : s.seq,
 	             .seq = s.seq,
 	             .vocabulary = s.vocabulary,
 	             .experts = s.experts,

@@ -80,6 +80,7 @@ static void test_names(void **state)
 	         "embed_tokens,layers.0.self_attn,layers.0.mlp,layers.1.self_attn,layers.1.mlp,output"},
 		{"zoo:moe:layers=1:experts=2", BERTH_GRAIN_BLOCK,
 	         "embed_tokens,layers.0.self_attn,layers.0.mlp,layers.0.experts.0,layers.0.experts.1,output"},
+		{"zoo:moe:layers=1:experts=4", BERTH_GRAIN_LAYER, "embed_tokens,layers.0,output"},
 		{"zoo:vit", BERTH_GRAIN_OP, NULL},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -424,7 +424,7 @@ static void test_spec_errors(void **state)
 		{"zoo:moe:experts=4:top=5", "top is 5; expected at most 4"},
 		{"zoo:llama:mode=decode:training=1", "expected mode=prefill"},
 		{"zoo:llama:weights=q4_k:training=1",
-		 "a type of weights or of a cache is given with training=1"},
+		 "a type of weights or of a cache, or a chunk, is given with training=1"},
 		{"zoo:moe:weights=q4k", "weights is 'q4k'"},
 		{"zoo:resnet50:recompute=4", "recompute is given without training=1"},
 		{"zoo:llama:mode=chat", "mode is 'chat'; expected prefill or decode"},
