@@ -175,6 +175,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_put_number(&w, "wall_s", r->wall_s);
 	report_put_models(&w, &s->parts, &s->t);
 	report_put_devices(&w, &s->p, &s->t);
+	report_put_pools(&w, &s->p, &s->t);
 	put_placement(&w, s);
 	return cli_end_json(c, &w, err);
 }

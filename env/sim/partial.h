@@ -1,10 +1,10 @@
 /* A partial schedule: some operators have a device and a time, the rest have none yet. List schedulers and
  * sequential policies build on it.
  *
- * Times are those of the execution model without contention: a tensor is on another device its routed time
- * after its producer ends. A device has `slots` timelines; idle gaps are kept, so that an operator can be
- * put between others (insertion). Memory is an upper bound of what a device will have held at once, if
- * nothing were ever freed. One partial schedule belongs to one thread; nothing is allocated after
+ * Times are those of the execution model without contention and without memory pools: a tensor is on another
+ * device its routed time after its producer ends. A device has `slots` timelines; idle gaps are kept, so that
+ * an operator can be put between others (insertion). Memory is an upper bound of what a device will have held
+ * at once, if nothing were ever freed. One partial schedule belongs to one thread; nothing is allocated after
  * berth_partial_new. */
 #ifndef BERTH_PARTIAL_H
 #define BERTH_PARTIAL_H
