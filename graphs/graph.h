@@ -145,7 +145,7 @@ berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op
 int32_t berth_builder_find(const berth_builder *b, const char *name);
 
 /* The finished graph, in mem; needs nothing of the builder afterwards. Fails: BERTH_EFORMAT (a cycle, named
- * by operators on it; the same (from, to, tensor) twice; unequal bytes of one tensor; sums beyond 2^62),
+ * by operators on it; the same (from, to, tensor) twice; unequal bytes of one tensor; sums beyond limits),
  * BERTH_ENOMEM. O(ops + edges, sorted). */
 berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAX_SUM (INT64_C(1) << 62)
+#define MAX_WORK 1e300
 
 typedef struct finish {
 	berth_builder *b;
@@ -188,6 +189,17 @@ static berth_status check_sum(const finish *f)
 	return BERTH_OK;
 }
 
+/* Whatever is made of the sum is finite too. */
+static berth_status check_work(const finish *f, int column, const char *what)
+{
+	double sum = 0;
+	for (size_t i = 0; i < f->n_ops; i++)
+		sum += columns_double(&f->b->op, column, i);
+	return sum <= MAX_WORK ? BERTH_OK
+	                       : berth_fail(f->err, BERTH_EFORMAT,
+	                                    "all %s of the graph together are beyond 1e300", what);
+}
+
 static berth_status finish_ops(finish *f)
 {
 	berth_graph *g = f->g;
@@ -195,6 +207,8 @@ static berth_status finish_ops(finish *f)
 	if (!f->zeros)
 		return berth_nomem(f->err);
 	BERTH_TRY(check_sum(f));
+	BERTH_TRY(check_work(f, OP_FLOPS, "flops"));
+	BERTH_TRY(check_work(f, OP_MACS, "macs"));
 	BERTH_TRY(finish_names(f));
 	BERTH_TRY(finish_doubles(f, OP_FLOPS, &g->op_flops));
 	BERTH_TRY(finish_doubles(f, OP_MACS, &g->op_macs));

@@ -50,9 +50,10 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
                                      berth_arena *mem, berth_arena *tmp, berth_granularity *out,
                                      berth_err *err);
 
-/* g with the rules of a granularity: operators of a block are a colocation group, joined with the groups that
- * g has, and of the borders between blocks that follow each other at most max_cuts lie between different
- * devices (-1: any number). *out shares all other arrays with g; its own live in mem. Fails: BERTH_ENOMEM. */
+/* g with the rules of a granularity: operators of a block are a colocation group, joined with the groups
+ * that g has, and of the borders between blocks that follow each other at most max_cuts lie between
+ * different devices (-1: any number). *out shares all other arrays with g; its own live in mem. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_granularity_apply(const berth_graph *g, const berth_granularity *x, int32_t max_cuts,
                                      berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
 
