@@ -3,6 +3,7 @@
 #include "trainer.h"
 
 #include "cooling.h"
+#include "local_search.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ static berth_status anneal(berth_search *s, const berth_portfolio *known, berth_
 	return BERTH_OK;
 }
 
+/* Half of the evaluations for local search, half for annealing: neither is better everywhere. */
 static berth_status search_item(item_search *x, berth_err *err)
 {
 	const berth_search *h = &x->w->search[x->item];
@@ -42,7 +44,12 @@ static berth_status search_item(item_search *x, berth_err *err)
 	BERTH_TRY(berth_search_new(h->p, &cfg, &x->mem, &x->s, err));
 	berth_search_prove(&x->s, x->w->pair[x->item].bound);
 	berth_search_keep(&x->s, h->best, h->best_dev, berth_search_order(h));
-	return x->evaluations > 0 ? anneal(&x->s, &x->w->pair[x->item].portfolio, &x->tmp, err) : BERTH_OK;
+	if (x->evaluations == 0)
+		return BERTH_OK;
+	x->s.cfg.evaluations = x->evaluations / 2;
+	BERTH_TRY(berth_local_search(&x->s, &x->tmp, err));
+	x->s.cfg.evaluations = x->evaluations;
+	return anneal(&x->s, &x->w->pair[x->item].portfolio, &x->tmp, err);
 }
 
 static void run_item(void *ctx, int32_t i, int32_t worker)

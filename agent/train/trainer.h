@@ -57,9 +57,9 @@ static inline int64_t trainer_reserve(const trainer *w)
 	return w->cfg->evaluations / 5;
 }
 
-/* The final search: anneal every incumbent, several items at once, with what is left of the budget and at
- * most the reserve. An interrupted part leaves no trace, so that resuming makes the same steps. Fails:
- * BERTH_EIO, BERTH_ENOMEM. */
+/* The final search: local search and annealing from every incumbent, several items at once, with what is left
+ * of the budget and at most the reserve. An interrupted part leaves no trace, so that resuming makes the same
+ * steps. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status trainer_search(trainer *w, berth_err *err);
 
 #endif

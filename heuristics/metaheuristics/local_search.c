@@ -1,7 +1,10 @@
 /* Iterated local search: H. R. Lourenco, O. C. Martin, T. Stuetzle, "Iterated local search", Handbook of
- * Metaheuristics, 2003. It goes from the best of the portfolio to a local optimum of moves of single
- * colocation groups. Then, until the budget ends, it makes one random move of several colocation groups
- * (moves.h) and improves from the colocation groups that were moved. Where that ended worse, it goes back. */
+ * Metaheuristics, 2003. It goes from the incumbent, at first the best of the portfolio, to a local optimum of
+ * moves of single colocation groups. Then, until the budget ends, it makes one random move of several
+ * colocation groups (moves.h) and improves from the colocation groups that were moved. Where that ended
+ * worse, it goes back. */
+#include "local_search.h"
+
 #include "coloc.h"
 #include "improve.h"
 #include "moves.h"
@@ -29,13 +32,12 @@ static berth_status kick(berth_search *s, berth_moves *moves, int32_t *op_dev, b
 	return BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+berth_status berth_local_search(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
 	berth_moves moves;
 	int32_t *op_dev, *trial;
-	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (!berth_can_move(p) || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_moves_new(p, tmp, &moves, err));
@@ -48,6 +50,12 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	while (berth_search_budget_left(s, 1))
 		BERTH_TRY(kick(s, &moves, op_dev, &score, trial, &rng, tmp, err));
 	return BERTH_OK;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
+	return berth_local_search(s, tmp, err);
 }
 
 const berth_method berth_method_local_search = {
