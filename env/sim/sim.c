@@ -46,6 +46,7 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 	BERTH_TRY(BERTH_NEW(mem, s->dev_time_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, s->mem_bytes, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, s->peak_bytes, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, s->told_bytes, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, s->chan, chans, err));
 	BERTH_TRY(BERTH_NEW(mem, s->dirty_chan, chans, err));
 	if (s->places) {
@@ -104,6 +105,15 @@ bool berth_keys_work(const berth_problem *p)
 void berth_sim_want_hops(berth_sim *s, berth_sim_hop *hops)
 {
 	s->hops = hops;
+}
+
+void berth_sim_want_memory(berth_sim *s, berth_sim_holds *holds, void *ctx)
+{
+	s->want_peaks |= holds != NULL;
+	s->holds = holds;
+	s->holds_ctx = ctx;
+	for (int32_t d = 0; d < s->p->n_devs; d++)
+		s->told_bytes[d] = -1;
 }
 
 size_t berth_sim_max_hops(const berth_problem *p)
@@ -373,6 +383,15 @@ static void note_peak(berth_sim *s, int32_t d)
 		s->peak_bytes[d] = s->mem_bytes[d];
 }
 
+static void tell_memory(berth_sim *s)
+{
+	for (int32_t d = 0; d < s->p->n_devs; d++)
+		if (s->mem_bytes[d] != s->told_bytes[d]) {
+			s->told_bytes[d] = s->mem_bytes[d];
+			s->holds(s->holds_ctx, s->now, d, s->mem_bytes[d]);
+		}
+}
+
 static void start_op(berth_sim *s, int32_t op, int32_t d)
 {
 	int64_t time = berth_op_time(s->p, op, d);
@@ -454,6 +473,8 @@ static void start_phase(berth_sim *s)
 	if (s->share)
 		sim_settle_pools(s);
 	s->n_dirty_dev = 0;
+	if (s->holds)
+		tell_memory(s);
 }
 
 /* ---- a run ---- */
@@ -646,6 +667,8 @@ static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_resul
 	s->p->s->cost_model->run(s->cost_scratch, op_dev, &r);
 	s->track = true;
 	rest_memory(s);
+	if (s->holds)
+		tell_memory(s);
 	s->now = r.latency_ns;
 	out->runs = true;
 	out->latency_ns = r.latency_ns;

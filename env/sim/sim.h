@@ -29,11 +29,18 @@ typedef struct berth_sim_result {
 /* Scratch for simulations of p, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim **out, berth_err *err);
 
+/* What a device holds from now on. */
+typedef void berth_sim_holds(void *ctx, int64_t now_ns, int32_t dev, int64_t bytes);
+
 /* Ask for details: peaks of all devices even where nothing can exceed memory, and every hop. hops has room
  * for as many as berth_sim_max_hops tells; NULL: hops are not kept. */
 void berth_sim_want_peaks(berth_sim *sim, bool peaks);
 void berth_sim_want_hops(berth_sim *sim, berth_sim_hop *hops);
 size_t berth_sim_max_hops(const berth_problem *p);
+/* Be told, after each round, of every device that holds another sum than before; after the first round of
+ * all. Asks for peaks, too. Under other cost models a device holds one sum all the time. NULL: nobody
+ * listens. */
+void berth_sim_want_memory(berth_sim *sim, berth_sim_holds *holds, void *ctx);
 
 /* Keys in the place of the system's order rule. Of the operators that are ready a device starts that of the
  * smallest op_key [n_ops]; ties go to the lower topological index. It holds for all runs from now on that are
