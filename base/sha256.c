@@ -1,19 +1,35 @@
-/* SHA-256 by nettle, as hexadecimal text. */
+/* SHA-256 by nettle, as text. */
 #include "sha256.h"
 
+#include <nettle/base64.h>
 #include <nettle/sha2.h>
+
+_Static_assert(BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) == 44, "length of a digest in base64");
+
+static void digest(const void *data, size_t size, unsigned char d[SHA256_DIGEST_SIZE])
+{
+	struct sha256_ctx ctx;
+	sha256_init(&ctx);
+	sha256_update(&ctx, size, data);
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, d);
+}
 
 void berth_sha256_hex(const void *data, size_t size, char hex[65])
 {
 	static const char digit[] = "0123456789abcdef";
-	struct sha256_ctx ctx;
 	unsigned char d[SHA256_DIGEST_SIZE];
-	sha256_init(&ctx);
-	sha256_update(&ctx, size, data);
-	sha256_digest(&ctx, sizeof d, d);
+	digest(data, size, d);
 	for (size_t i = 0; i < sizeof d; i++) {
 		hex[2 * i] = digit[d[i] >> 4];
 		hex[2 * i + 1] = digit[d[i] & 15];
 	}
 	hex[64] = '\0';
+}
+
+void berth_sha256_base64(const void *data, size_t size, char text[45])
+{
+	unsigned char d[SHA256_DIGEST_SIZE];
+	digest(data, size, d);
+	base64_encode_raw(text, sizeof d, d);
+	text[44] = '\0';
 }

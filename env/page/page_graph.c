@@ -1,0 +1,180 @@
+/* Nodes and edges of a page's graph; see page_graph.h. */
+#include "page_graph.h"
+
+#include "sort.h"
+
+#include <stdio.h>
+
+/* Edges between nodes, one for each pair. */
+typedef struct edges {
+	int32_t *from, *to; /* [n] */
+	int64_t *bytes;
+	int32_t n;
+} edges;
+
+typedef struct view {
+	const berth_problem *p;
+	const berth_timeline *t;
+	const int32_t *op_node; /* [n_ops] */
+	int32_t n_nodes;
+	const char **label; /* [n_nodes]; NULL: nodes are the page's operators */
+	berth_arena *tmp;
+} view;
+
+static int by_ends(const void *ctx, int32_t a, int32_t b)
+{
+	const edges *e = ctx;
+	if (e->from[a] != e->from[b])
+		return e->from[a] < e->from[b] ? -1 : 1;
+	return (e->to[a] > e->to[b]) - (e->to[a] < e->to[b]);
+}
+
+static int by_bytes(const void *ctx, int32_t a, int32_t b)
+{
+	const edges *e = ctx;
+	if (e->bytes[a] != e->bytes[b])
+		return e->bytes[a] > e->bytes[b] ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* All uses of tensors between unlike nodes, as they stand. */
+static berth_status collect(const view *v, edges *out, berth_err *err)
+{
+	const berth_graph *g = v->p->g;
+	BERTH_TRY(BERTH_NEW(v->tmp, out->from, g->n_edges, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, out->to, g->n_edges, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, out->bytes, g->n_edges, err));
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int32_t from = v->op_node[g->tensor_producer[t]],
+				to = v->op_node[g->edge_consumer[e]];
+			if (from == to)
+				continue;
+			out->from[out->n] = from;
+			out->to[out->n] = to;
+			out->bytes[out->n++] = g->tensor_bytes[t];
+		}
+	return BERTH_OK;
+}
+
+/* One edge for each pair of nodes, with the sum of the bytes. */
+static berth_status join(const view *v, const edges *all, edges *out, berth_err *err)
+{
+	int32_t *order, *scratch;
+	BERTH_TRY(BERTH_NEW(v->tmp, order, all->n, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, scratch, all->n, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, out->from, all->n, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, out->to, all->n, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, out->bytes, all->n, err));
+	for (int32_t i = 0; i < all->n; i++)
+		order[i] = i;
+	berth_sort(order, (size_t)all->n, scratch, by_ends, all);
+	for (int32_t i = 0; i < all->n; i++) {
+		int32_t e = order[i];
+		if (i == 0 || by_ends(all, order[i - 1], e) != 0) {
+			out->from[out->n] = all->from[e];
+			out->to[out->n++] = all->to[e];
+		}
+		out->bytes[out->n - 1] += all->bytes[e];
+	}
+	return BERTH_OK;
+}
+
+static berth_status put_edges(berth_json_out *w, const view *v, page_left *left, berth_arena *mem,
+                              berth_err *err)
+{
+	edges all = {0}, e = {0};
+	int32_t *order, *scratch;
+	char a[32], b[32];
+	BERTH_TRY(collect(v, &all, err));
+	BERTH_TRY(join(v, &all, &e, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, order, e.n, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, scratch, e.n, err));
+	for (int32_t i = 0; i < e.n; i++)
+		order[i] = i;
+	int32_t n = e.n < BERTH_PAGE_EDGES ? e.n : BERTH_PAGE_EDGES;
+	if (n < e.n) {
+		berth_sort(order, (size_t)e.n, scratch, by_bytes, &e);
+		page_left_add(left, mem, "Of %s edges the graph shows the %s of most bytes.",
+		              page_count(a, e.n), page_count(b, n));
+	}
+	berth_json_open(w, "edges", '[');
+	for (int32_t i = 0; i < n; i++) {
+		berth_json_put_int(w, NULL, e.from[order[i]]);
+		berth_json_put_int(w, NULL, e.to[order[i]]);
+		berth_json_put_int(w, NULL, e.bytes[order[i]]);
+	}
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
+/* "groups": [{name, on: [device, operators, nanoseconds, ...]}]. */
+static berth_status put_groups(berth_json_out *w, const view *v, berth_err *err)
+{
+	int64_t *ops, *ns;
+	size_t n_devs = (size_t)v->p->n_devs;
+	BERTH_TRY(BERTH_NEW(v->tmp, ops, (size_t)v->n_nodes * n_devs, err));
+	BERTH_TRY(BERTH_NEW(v->tmp, ns, (size_t)v->n_nodes * n_devs, err));
+	for (int32_t op = 0; op < v->p->n_ops; op++) {
+		size_t at = (size_t)v->op_node[op] * n_devs + (size_t)v->t->op_dev[op];
+		ops[at]++;
+		ns[at] += v->t->end_ns[op] - v->t->start_ns[op];
+	}
+	berth_json_open(w, "groups", '[');
+	for (int32_t i = 0; i < v->n_nodes; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "name", v->label[i]);
+		berth_json_open(w, "on", '[');
+		for (size_t d = 0; d < n_devs; d++)
+			if (ops[(size_t)i * n_devs + d]) {
+				berth_json_put_int(w, NULL, (int64_t)d);
+				berth_json_put_int(w, NULL, ops[(size_t)i * n_devs + d]);
+				berth_json_put_int(w, NULL, ns[(size_t)i * n_devs + d]);
+			}
+		berth_json_close(w, ']');
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
+static berth_status make_groups(view *v, page_left *left, berth_arena *mem, int32_t *words, berth_err *err)
+{
+	int32_t *op_node;
+	char a[32], b[32], how[64] = "by runs in topological order, as their names share no words";
+	BERTH_TRY(BERTH_NEW(mem, op_node, v->p->n_ops, err));
+	BERTH_TRY(page_group(v->p->g, mem, v->tmp, op_node, &v->label, &v->n_nodes, words, err));
+	v->op_node = op_node;
+	if (*words)
+		snprintf(how, sizeof how, "by the first %s of their names", *words == 1 ? "word" : "words");
+	page_left_add(left, mem, "The graph shows the %s operators in %s groups, %s.",
+	              page_count(a, v->p->n_ops), page_count(b, v->n_nodes), how);
+	return BERTH_OK;
+}
+
+static berth_status put_all(berth_json_out *w, view *v, bool grouped, page_left *left, berth_arena *mem,
+                            berth_err *err)
+{
+	int32_t words = 0;
+	if (grouped)
+		BERTH_TRY(make_groups(v, left, mem, &words, err));
+	berth_json_open(w, "graph", '{');
+	if (grouped) {
+		berth_json_put_bool(w, "runs", words == 0);
+		BERTH_TRY(put_groups(w, v, err));
+	}
+	BERTH_TRY(put_edges(w, v, left, mem, err));
+	berth_json_close(w, '}');
+	return BERTH_OK;
+}
+
+berth_status page_put_graph(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
+                            const int32_t *op_row, bool grouped, page_left *left, berth_arena *mem,
+                            berth_arena *tmp, berth_err *err)
+{
+	view v = {p, t, op_row, p->n_ops, NULL, tmp};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = put_all(w, &v, grouped, left, mem, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
