@@ -3,9 +3,11 @@
 #include "engine.h"
 #include "graph_load.h"
 #include "measure_operators.h"
+#include "page_plan.h"
 #include "placement.h"
 #include "print.h"
 #include "report.h"
+#include "report_page.h"
 #include "steady.h"
 #include "text.h"
 #include "times.h"
@@ -14,7 +16,7 @@
 #include <stdio.h>
 
 typedef struct args {
-	const char *on, *placement, *trace;
+	const char *on, *placement, *trace, *report;
 	cli_engine engine;
 	int64_t repeats, warmup;
 	bool operators;
@@ -89,7 +91,7 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup, .least = least, .most = most, .width = 0.03};
 	berth_status st =
 		berth_steady_run(&m, &runs, s->placement.op_dev, order, &c->mem, &c->tmp, &s->run, err);
-	if (st == BERTH_OK && (a->operators || a->trace))
+	if (st == BERTH_OK && (a->operators || a->trace || a->report))
 		st = berth_measured_operators(&m, s->placement.op_dev, order, &c->mem, &c->tmp, &s->operators,
 		                              &s->n_operators, err);
 	berth_measured_close(&m);
@@ -115,9 +117,9 @@ static double largest_load(const state *s)
 	return load;
 }
 
-static berth_status print_json(cli *c, const state *s, berth_err *err)
+/* The members of the document. */
+static void put_all(berth_json_out *w, const state *s)
 {
-	berth_json_out w;
 	bool ran = s->run.n_samples > 0;
 	const double interval[] = {ran ? s->run.wall.low : NAN, ran ? s->run.wall.high : NAN};
 	double metric[BERTH_N_METRICS];
@@ -125,26 +127,44 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 		metric[m] = NAN;
 	metric[BERTH_LATENCY] = ran ? s->run.wall.median : NAN;
 	metric[BERTH_THROUGHPUT] = ran ? largest_load(s) : NAN;
+	report_put_metrics(w, metric);
+	berth_json_put_bool(w, "feasible", s->v.feasible);
+	report_put_violations(w, &s->p, &s->v.broken);
+	berth_json_put_ns(w, "lower_bound_s", s->bounds.latency_ns);
+	berth_json_put_string(w, "order", "given");
+	put_devices(w, s);
+	berth_json_put_string(w, "engine", s->engine);
+	berth_json_flat(w, true);
+	berth_json_put_numbers(w, "samples_s", s->run.wall_s, s->run.n_samples);
+	berth_json_put_numbers(w, "interval_s", interval, 2);
+	berth_json_flat(w, false);
+	berth_json_put_number(w, "simulated_s", s->t.r.runs ? (double)s->t.r.latency_ns * 1e-9 : NAN);
+	berth_json_put_int(w, "segments", s->run.n_segments);
+	berth_json_put_number(w, "strain", ran ? s->strain : NAN);
+	berth_json_put_number(w, "difference", ran ? s->run.max_difference : NAN);
+	if (s->n_operators)
+		measure_operators_put(w, &s->g, &s->s, s->operators, s->n_operators);
+}
+
+static berth_status print_json(cli *c, const state *s, berth_err *err)
+{
+	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	report_put_metrics(&w, metric);
-	berth_json_put_bool(&w, "feasible", s->v.feasible);
-	report_put_violations(&w, &s->p, &s->v.broken);
-	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
-	berth_json_put_string(&w, "order", "given");
-	put_devices(&w, s);
-	berth_json_put_string(&w, "engine", s->engine);
-	berth_json_flat(&w, true);
-	berth_json_put_numbers(&w, "samples_s", s->run.wall_s, s->run.n_samples);
-	berth_json_put_numbers(&w, "interval_s", interval, 2);
-	berth_json_flat(&w, false);
-	berth_json_put_number(&w, "simulated_s", s->t.r.runs ? (double)s->t.r.latency_ns * 1e-9 : NAN);
-	berth_json_put_int(&w, "segments", s->run.n_segments);
-	berth_json_put_number(&w, "strain", ran ? s->strain : NAN);
-	berth_json_put_number(&w, "difference", ran ? s->run.max_difference : NAN);
-	if (s->n_operators)
-		measure_operators_put(&w, &s->g, &s->s, s->operators, s->n_operators);
+	put_all(&w, s);
 	return cli_end_json(c, &w, err);
+}
+
+static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_page page;
+	BERTH_TRY(cli_report_open(c, &page, "measure", s->g.name, s->s.name, "s", err));
+	berth_json_open(&page.w, "document", '{');
+	put_all(&page.w, s);
+	berth_json_close(&page.w, '}');
+	if (s->t.r.runs)
+		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
+	return cli_report_write(c, &page, a->report, err);
 }
 
 static void print_text(const state *s)
@@ -189,6 +209,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "tell when each operator started and ended in one run more: the longest, with --json all"},
 		{"trace", 0, CLI_TEXT, &a.trace, "FILE",
 	         "write that run as a timeline for chrome://tracing or Perfetto"},
+		CLI_REPORT(&a.report),
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them"},
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
@@ -198,6 +219,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (!a.on || !a.placement)
 		return berth_fail(err, BERTH_EINVAL, "measure: %s is missing",
 		                  a.on ? "--placement FILE" : "--on SYSTEM");
+	BERTH_TRY(cli_report_check(c, a.report, &(cli_texts){&a.on, 1, 0},
+	                           (const char *[]){a.placement, a.trace, a.engine.model}, 3, err));
 	if (a.repeats > 100000 || a.warmup > 100000)
 		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
 	BERTH_TRY(simulate(c, &a, &s, err));
@@ -213,6 +236,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		report_print_violations(&s.v.broken);
 	else if (!c->quiet)
 		BERTH_TRY(print_all(c, &a, &s, err));
+	if (a.report)
+		BERTH_TRY(write_report(c, &a, &s, err));
 	if (s.v.broken.n)
 		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
 		                  s.v.broken.item[0].message, s.v.broken.n > 1 ? " (and more)" : "");
@@ -220,7 +245,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 }
 
 const cli_verb cmd_measure = {
-	"measure", "measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE]",
+	"measure",
+	"measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE] [--report FILE.html]",
 	"run a placement for real and tell what it costs",
 	"The median of the runs with its interval (95 % from 6 runs on). Exit code 5 where the engine is "
 	"missing or dies, 6 where it hangs, 4 for a model\n"

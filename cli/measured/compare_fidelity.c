@@ -5,6 +5,7 @@
 #include "graph_load.h"
 #include "print.h"
 #include "progress.h"
+#include "report_page.h"
 #include "text.h"
 
 #include <math.h>
@@ -97,16 +98,32 @@ static void put_row(berth_json_out *w, const row *x)
 	berth_json_close(w, '}');
 }
 
+static void put_rows(berth_json_out *w, const row *rows, int32_t n)
+{
+	berth_json_open(w, "fidelity", '[');
+	for (int32_t i = 0; i < n; i++)
+		put_row(w, &rows[i]);
+	berth_json_close(w, ']');
+}
+
 static berth_status print_json(cli *c, const row *rows, int32_t n, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_open(&w, "fidelity", '[');
-	for (int32_t i = 0; i < n; i++)
-		put_row(&w, &rows[i]);
-	berth_json_close(&w, ']');
+	put_rows(&w, rows, n);
 	return cli_end_json(c, &w, err);
+}
+
+static berth_status write_report(cli *c, const char *path, const row *rows, int32_t n, berth_err *err)
+{
+	berth_page page;
+	BERTH_TRY(cli_report_open(c, &page, "fidelity", n == 1 ? rows->graph : NULL,
+	                          n == 1 ? rows->system : NULL, "s", err));
+	berth_json_open(&page.w, "document", '{');
+	put_rows(&page.w, rows, n);
+	berth_json_close(&page.w, '}');
+	return cli_report_write(c, &page, path, err);
 }
 
 static void add_row(cli_table *t, const row *x)
@@ -158,5 +175,7 @@ berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system,
 		BERTH_TRY(print_json(c, rows, n, err));
 	else if (!c->quiet && n)
 		BERTH_TRY(print_table(c, rows, n, err));
+	if (f->report && n)
+		BERTH_TRY(write_report(c, f->report, rows, n, err));
 	return st;
 }

@@ -9,6 +9,7 @@ typedef struct cli_fidelity {
 	cli_engine engine;
 	int64_t placements; /* of the test */
 	double max_strain;
+	const char *report; /* file for a page; NULL: none */
 } cli_fidelity;
 
 cli_fidelity cli_fidelity_default(void);

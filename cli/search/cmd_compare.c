@@ -6,6 +6,7 @@
 #include "compare_print.h"
 #include "graph_load.h"
 #include "progress.h"
+#include "report_page.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 typedef struct args {
 	cli_texts on, methods;
-	const char *format, *table, *against;
+	const char *format, *table, *against, *report;
 	int64_t seeds;
 	cli_budget budget;
 	cli_granularity granularity;
@@ -179,6 +180,24 @@ static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
+static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_page page;
+	const cli_compare_block *only = s->r.n_blocks == 1 ? s->r.block : NULL;
+	BERTH_TRY(cli_report_open(c, &page, "compare", only ? only->graph : NULL, only ? only->system : NULL,
+	                          berth_objective_unit(&s->r.objective), err));
+	berth_json_open(&page.w, "document", '{');
+	BERTH_TRY(cli_compare_put(c, &page.w, &s->r, err));
+	berth_json_close(&page.w, '}');
+	return cli_report_write(c, &page, a->report, err);
+}
+
+static berth_status print_all(cli *c, const args *a, const state *s, berth_err *err)
+{
+	BERTH_TRY(cli_compare_print(c, &s->r, &a->output, err));
+	return a->report ? write_report(c, a, s, err) : BERTH_OK;
+}
+
 static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, err));
@@ -197,7 +216,7 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 	cli_progress_end(&s->progress);
 	cli_budget_close(&s->search);
 	if (st == BERTH_OK || st == BERTH_EINTERRUPTED) {
-		berth_status printed = cli_compare_print(c, &s->r, &a->output, err);
+		berth_status printed = print_all(c, a, s, err);
 		st = printed == BERTH_OK ? st : printed;
 	}
 	return st;
@@ -222,6 +241,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "count wins and losses against M\tberth, else single"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
+		CLI_REPORT(&a.report),
 		CLI_FIDELITY(&a.fidelity),
 		CLI_RULES(c),
 		CLI_INPUT(c),
@@ -231,15 +251,22 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare --fidelity: --on takes one system, whose devices have the names "
 		                  "of the engine's");
-	if (!c->help && a.fidelity.on)
+	if (c->help)
+		return BERTH_OK;
+	BERTH_TRY(cli_report_check(c, a.report, &a.on,
+	                           (const char *[]){a.budget.policy, a.budget.write_model,
+	                                            a.fidelity.engine.model},
+	                           3, err));
+	a.fidelity.report = a.report;
+	if (a.fidelity.on)
 		return cli_fidelity_run(c, &a.fidelity, a.on.text[0], a.budget.seed, err);
-	return c->help ? BERTH_OK : compare(c, &a, &s, err);
+	return compare(c, &a, &s, err);
 }
 
 const cli_verb cmd_compare = {
 	"compare",
 	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | "
-	"--time S | --cpu-time S] [--seeds N] [--fidelity]",
+	"--time S | --cpu-time S] [--seeds N] [--fidelity] [--report FILE.html]",
 	"compare methods with equal budgets",
 	"Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"
 	"With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds "

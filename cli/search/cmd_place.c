@@ -3,6 +3,7 @@
 #include "cli_granularity.h"
 #include "file.h"
 #include "graph_load.h"
+#include "page_plan.h"
 #include "place_decoder.h"
 #include "place_pareto.h"
 #include "place_single.h"
@@ -14,6 +15,7 @@
 #include "report.h"
 #include "report_pools.h"
 #include "report_infeasible.h"
+#include "report_page.h"
 #include "signals.h"
 #include "text.h"
 
@@ -22,7 +24,7 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *method, *out;
+	const char *on, *method, *out, *report;
 	place_pareto_args pareto;
 	cli_budget budget;
 	cli_granularity granularity;
@@ -143,41 +145,61 @@ static void put_placement(berth_json_out *w, const state *s)
 	berth_json_flat(w, false);
 }
 
-static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
+/* What does not differ from run to run, but for the placement itself. */
+static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const state *s, berth_err *err)
 {
 	const berth_solution *r = &s->r;
+	berth_json_put_string(w, "graph", s->g.name);
+	berth_json_put_string(w, "system", s->s.name);
+	berth_json_put_string(w, "objective", berth_objective_name(&r->objective));
+	berth_json_put_string(w, "method", r->method->name);
+	berth_json_put_number(w, "value", r->value);
+	berth_json_put_number(w, "lower_bound", r->lower_bound);
+	berth_json_put_string(w, "bound", r->bound_kind);
+	berth_json_put_number(w, "gap", r->gap);
+	berth_json_put_string(w, "status", r->status);
+	berth_json_put_bool(w, "feasible", r->feasible);
+	report_put_violations(w, &s->p, &s->v.broken);
+	if (s->v.broken.n)
+		report_put_infeasible(w, &s->p, &s->infeasible);
+	if (s->v.broken.n && s->decoder.on)
+		place_smaller_put(w, &s->smaller);
+	place_price_put(w, &a->granularity, &s->price);
+	if (s->decoder.on && r->answered)
+		BERTH_TRY(place_decoder_put(c, w, &s->decoder, &s->p, &s->t, err));
+	berth_json_put_int(w, "seed", (int64_t)r->seed);
+	berth_json_put_int(w, "evaluations", r->evaluations);
+	if (r->nodes)
+		berth_json_put_int(w, "nodes", r->nodes);
+	return BERTH_OK;
+}
+
+static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
+{
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", s->g.name);
-	berth_json_put_string(&w, "system", s->s.name);
-	berth_json_put_string(&w, "objective", berth_objective_name(&r->objective));
-	berth_json_put_string(&w, "method", r->method->name);
-	berth_json_put_number(&w, "value", r->value);
-	berth_json_put_number(&w, "lower_bound", r->lower_bound);
-	berth_json_put_string(&w, "bound", r->bound_kind);
-	berth_json_put_number(&w, "gap", r->gap);
-	berth_json_put_string(&w, "status", r->status);
-	berth_json_put_bool(&w, "feasible", r->feasible);
-	report_put_violations(&w, &s->p, &s->v.broken);
-	if (s->v.broken.n)
-		report_put_infeasible(&w, &s->p, &s->infeasible);
-	if (s->v.broken.n && s->decoder.on)
-		place_smaller_put(&w, &s->smaller);
-	place_price_put(&w, &a->granularity, &s->price);
-	if (s->decoder.on && r->answered)
-		BERTH_TRY(place_decoder_put(c, &w, &s->decoder, &s->p, &s->t, err));
-	berth_json_put_int(&w, "seed", (int64_t)r->seed);
-	berth_json_put_int(&w, "evaluations", r->evaluations);
-	if (r->nodes)
-		berth_json_put_int(&w, "nodes", r->nodes);
-	berth_json_put_number(&w, "solve_s", r->solve_s);
-	berth_json_put_number(&w, "wall_s", r->wall_s);
+	BERTH_TRY(put_answer(c, &w, a, s, err));
+	berth_json_put_number(&w, "solve_s", s->r.solve_s);
+	berth_json_put_number(&w, "wall_s", s->r.wall_s);
 	report_put_models(&w, &s->parts, &s->t);
 	report_put_devices(&w, &s->p, &s->t);
 	report_put_pools(&w, &s->p, &s->t);
 	put_placement(&w, s);
 	return cli_end_json(c, &w, err);
+}
+
+static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_page page;
+	BERTH_TRY(cli_report_open(c, &page, "place", s->g.name, s->s.name,
+	                          berth_objective_unit(&s->r.objective), err));
+	berth_json_open(&page.w, "document", '{');
+	BERTH_TRY(put_answer(c, &page.w, a, s, err));
+	berth_json_close(&page.w, '}');
+	if (s->r.answered && s->t.r.runs)
+		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
+	return cli_report_write(c, &page, a->report, err);
 }
 
 /* How the answer stands to the best single device. */
@@ -262,6 +284,7 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 {
 	a->pareto.out = a->out;
+	a->pareto.report = a->report;
 	if (a->method != berth_method_default()->name) /* it was given */
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --pareto is a search of its own; leave out --method");
@@ -325,6 +348,8 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 		BERTH_TRY(print_json(c, a, s, err));
 	else if (!c->quiet && !to_stdout(a))
 		BERTH_TRY(print_text(c, a, s, err));
+	if (a->report)
+		BERTH_TRY(write_report(c, a, s, err));
 	if (s->r.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best placement so far is the answer");
@@ -352,12 +377,17 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_DECODER(&a.decoder),
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
+		CLI_REPORT(&a.report),
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
+	BERTH_TRY(cli_report_check(c, a.report, &(cli_texts){&a.on, a.on != NULL, 0},
+	                           (const char *[]){a.out, a.budget.policy, a.budget.write_model,
+	                                            a.granularity.name},
+	                           4, err));
 	BERTH_TRY(open_decoder(c, &a, &s, err));
 	return a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
 }
@@ -365,8 +395,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_place = {
 	"place",
 	"place GRAPH... --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] "
-        "[--evaluations "
-	"N] [--time S] [--seed N] [-o OUT]",
+        "[--evaluations N] [--time S] [--seed N] [-o OUT] [--report FILE.html]",
 	"decide which device runs which operator",
 	"Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
 	"Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",

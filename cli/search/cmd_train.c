@@ -6,9 +6,11 @@
 #include "graph_load.h"
 #include "print.h"
 #include "progress.h"
+#include "report_page.h"
 #include "text.h"
 #include "tighten.h"
 #include "train.h"
+#include "train_curves.h"
 #include "train_measured.h"
 
 #include <errno.h>
@@ -18,7 +20,7 @@
 
 typedef struct args {
 	cli_texts on;
-	const char *log, *out, *decoding, *env;
+	const char *log, *out, *decoding, *env, *report;
 	cli_train_measured measured;
 	bool resume;
 	int64_t tight; /* every how many pairs; 0: none */
@@ -36,6 +38,7 @@ typedef struct state {
 	FILE *log;              /* NULL: none */
 	bool log_failed;
 	berth_arena line;
+	train_curves curves;    /* empty without --report */
 	cli_progress progress;
 	double told;
 	bool interrupted;
@@ -163,6 +166,7 @@ static void updated(void *ctx, const berth_train_update *u)
 	double now = berth_wall_seconds();
 	if (s->log)
 		log_update(s, u);
+	train_curves_add(&s->curves, u);
 	if (now - s->told < 0.1)
 		return;
 	s->told = now;
@@ -205,34 +209,58 @@ static const char *stopped_by(const state *s)
 	return s->interrupted ? "interrupted" : s->result.done ? "learned" : "budget";
 }
 
+static void put_counts(berth_json_out *w, const args *a, const state *s)
+{
+	berth_json_put_string(w, "policy", a->out);
+	berth_json_put_int(w, "evaluations", s->result.evaluations);
+	berth_json_put_int(w, "asked", s->cfg.evaluations);
+	berth_json_put_int(w, "before", s->result.before);
+	berth_json_put_int(w, "searched", s->result.searched);
+	berth_json_put_int(w, "steps", s->result.steps);
+	berth_json_put_bool(w, "resumed", s->result.resumed);
+	berth_json_put_string(w, "stopped", stopped_by(s));
+}
+
+static void put_best(berth_json_out *w, const args *a, const state *s)
+{
+	berth_json_open(w, "best", '[');
+	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "graph", s->item[i].graph);
+		berth_json_put_string(w, "system", s->item[i].system);
+		berth_json_put_number(w, "value", s->result.best[i].value);
+		berth_json_put_number(w, "seed_value", s->result.best[i].portfolio_value);
+		berth_json_put_string(w, "seed_method", s->result.best[i].portfolio_method);
+		berth_json_put_bool(w, "collapsed", s->result.best[i].collapsed);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	if (a->measured.on)
+		train_measured_put(w, &s->measured);
+}
+
+static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_page page;
+	const berth_train_item *only = s->n_items == 1 ? s->item : NULL;
+	BERTH_TRY(cli_report_open(c, &page, "train", only ? only->graph : NULL, only ? only->system : NULL,
+	                          berth_objective_unit(&s->cfg.objective), err));
+	berth_json_open(&page.w, "document", '{');
+	put_counts(&page.w, a, s);
+	put_best(&page.w, a, s);
+	berth_json_close(&page.w, '}');
+	BERTH_TRY(train_curves_put(&page.w, &s->curves, s->result.resumed, err));
+	return cli_report_write(c, &page, a->report, err);
+}
+
 static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "policy", a->out);
-	berth_json_put_int(&w, "evaluations", s->result.evaluations);
-	berth_json_put_int(&w, "asked", s->cfg.evaluations);
-	berth_json_put_int(&w, "before", s->result.before);
-	berth_json_put_int(&w, "searched", s->result.searched);
-	berth_json_put_int(&w, "steps", s->result.steps);
-	berth_json_put_bool(&w, "resumed", s->result.resumed);
-	berth_json_put_string(&w, "stopped", stopped_by(s));
+	put_counts(&w, a, s);
 	berth_json_put_number(&w, "wall_s", s->wall_s);
-	berth_json_open(&w, "best", '[');
-	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
-		berth_json_open(&w, NULL, '{');
-		berth_json_put_string(&w, "graph", s->item[i].graph);
-		berth_json_put_string(&w, "system", s->item[i].system);
-		berth_json_put_number(&w, "value", s->result.best[i].value);
-		berth_json_put_number(&w, "seed_value", s->result.best[i].portfolio_value);
-		berth_json_put_string(&w, "seed_method", s->result.best[i].portfolio_method);
-		berth_json_put_bool(&w, "collapsed", s->result.best[i].collapsed);
-		berth_json_close(&w, '}');
-	}
-	berth_json_close(&w, ']');
-	if (a->measured.on)
-		train_measured_put(&w, &s->measured);
+	put_best(&w, a, s);
 	return cli_end_json(c, &w, err);
 }
 
@@ -317,6 +345,10 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(a, c->n_args, err));
 	BERTH_TRY(load_items(c, a, s, err));
+	if (a->report)
+		BERTH_TRY(train_curves_new(s->item, s->n_items, &s->curves, err));
+	if (a->report && a->log && a->resume)
+		BERTH_TRY(train_curves_read(&s->curves, a->log, &c->tmp, err));
 	if (a->measured.on)
 		BERTH_TRY(train_measured_open(c, &a->measured, c->args[0], a->out, a->resume, &a->budget,
 		                              &s->item[0], &s->measured, err));
@@ -335,6 +367,8 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 		BERTH_TRY(print_json(c, a, s, err));
 	else if (!c->quiet)
 		BERTH_TRY(print_text(c, a, s, err));
+	if (a->report)
+		BERTH_TRY(write_report(c, a, s, err));
 	return st != BERTH_OK ? st : closed;
 }
 
@@ -367,17 +401,25 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "go on from POLICY, if it is there, to the same bits; with more evaluations, further"},
 		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
 		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
+		CLI_REPORT(&a.report),
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 1, -1, err));
-	return c->help ? BERTH_OK : run_all(c, &a, &s, err);
+	if (c->help)
+		return BERTH_OK;
+	BERTH_TRY(cli_report_check(c, a.report, &a.on, (const char *[]){a.out, a.log, a.measured.placement,
+	                                                                a.measured.engine.model}, 4, err));
+	berth_status st = run_all(c, &a, &s, err);
+	train_curves_free(&s.curves);
+	return st;
 }
 
 const cli_verb cmd_train = {
 	"train",
 	"train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--env "
-	"simulated|measured]\n                   [--engine E] [--resume] [--log FILE] -o POLICY",
+	"simulated|measured]\n                   [--engine E] [--resume] [--log FILE] [--report FILE.html] "
+	"-o POLICY",
 	"train a placement policy on graphs and systems",
 	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
 	"Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o "

@@ -130,27 +130,42 @@ static void put_budget(berth_json_out *w, const cli_comparison *r)
 	berth_json_close(w, '}');
 }
 
-static berth_status print_json(cli *c, const cli_comparison *r, const berth_compare_summary *s,
-                               const berth_compare_overall *o, berth_err *err)
+static void put_all(berth_json_out *w, const cli_comparison *r, const berth_compare_summary *s,
+                    const berth_compare_overall *o)
+{
+	berth_json_open(w, "rows", '[');
+	for (int32_t k = 0; k < r->n_blocks; k++)
+		for (int32_t i = 0; i < r->block[k].n; i++)
+			put_row(w, r, &r->block[k], &r->block[k].row[i]);
+	berth_json_close(w, ']');
+	put_budget(w, r);
+	berth_json_open(w, "instances", '[');
+	for (int32_t i = 0; i < r->n_blocks * r->n_methods; i++)
+		if (s[i].n_rows)
+			put_instance(w, r, s, i / r->n_methods, i % r->n_methods);
+	berth_json_close(w, ']');
+	berth_json_open(w, "methods", '[');
+	for (int32_t m = 0; m < r->n_methods; m++)
+		put_method(w, r, &o[m], m);
+	berth_json_close(w, ']');
+}
+
+berth_status cli_compare_put(cli *c, berth_json_out *w, const cli_comparison *r, berth_err *err)
+{
+	berth_compare_summary *s;
+	berth_compare_overall *o;
+	BERTH_TRY(summarise(c, r, &s, err));
+	BERTH_TRY(over_instances(c, r, s, &o, err));
+	put_all(w, r, s, o);
+	return BERTH_OK;
+}
+
+static berth_status print_json(cli *c, const cli_comparison *r, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_open(&w, "rows", '[');
-	for (int32_t k = 0; k < r->n_blocks; k++)
-		for (int32_t i = 0; i < r->block[k].n; i++)
-			put_row(&w, r, &r->block[k], &r->block[k].row[i]);
-	berth_json_close(&w, ']');
-	put_budget(&w, r);
-	berth_json_open(&w, "instances", '[');
-	for (int32_t i = 0; i < r->n_blocks * r->n_methods; i++)
-		if (s[i].n_rows)
-			put_instance(&w, r, s, i / r->n_methods, i % r->n_methods);
-	berth_json_close(&w, ']');
-	berth_json_open(&w, "methods", '[');
-	for (int32_t m = 0; m < r->n_methods; m++)
-		put_method(&w, r, &o[m], m);
-	berth_json_close(&w, ']');
+	BERTH_TRY(cli_compare_put(c, &w, r, err));
 	return cli_end_json(c, &w, err);
 }
 
@@ -404,12 +419,12 @@ berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compar
 {
 	berth_compare_summary *s;
 	berth_compare_overall *o;
-	BERTH_TRY(summarise(c, r, &s, err));
-	BERTH_TRY(over_instances(c, r, s, &o, err));
 	if (f->as == CLI_COMPARE_JSON)
-		return print_json(c, r, s, o, err);
+		return print_json(c, r, err);
 	if (c->quiet)
 		return BERTH_OK;
+	BERTH_TRY(summarise(c, r, &s, err));
+	BERTH_TRY(over_instances(c, r, s, &o, err));
 	if (f->as == CLI_COMPARE_CSV)
 		return print_csv(c, r, f, s, o, err);
 	return print_tables(c, r, f, s, o, err);

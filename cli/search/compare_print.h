@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "compare.h"
+#include "json.h"
 
 /* All rows of one graph on one system. */
 typedef struct cli_compare_block {
@@ -37,6 +38,9 @@ typedef struct cli_compare_format {
 	bool named; /* table was asked for; else rows as CSV, and instances and methods for people */
 	cli_compare_table table;
 } cli_compare_format;
+
+/* Members of the document of --json, into the object that is open. Fails: BERTH_ENOMEM. */
+berth_status cli_compare_put(cli *c, berth_json_out *w, const cli_comparison *r, berth_err *err);
 
 /* Print. A comparison that was interrupted is printed as far as it came. Fails: BERTH_ENOMEM. */
 berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err);

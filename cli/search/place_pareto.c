@@ -4,6 +4,7 @@
 #include "pareto.h"
 #include "placement.h"
 #include "print.h"
+#include "report_page.h"
 #include "text.h"
 #include "threads.h"
 
@@ -104,25 +105,31 @@ static void put_point(berth_json_out *w, const view *v, const berth_pareto_point
 	berth_json_close(w, '}');
 }
 
+/* What does not differ from run to run, but for the points. */
+static void put_front(berth_json_out *w, const view *v)
+{
+	berth_json_put_string(w, "graph", v->p->g->name);
+	berth_json_put_string(w, "system", v->p->s->name);
+	berth_json_open(w, "objectives", '[');
+	for (int k = 0; k < 2; k++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "name", berth_objective_name(&v->cfg.objective[k]));
+		berth_json_put_string(w, "unit", berth_objective_unit(&v->cfg.objective[k]));
+		berth_json_put_number(w, "lower_bound", v->bound[k]);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	berth_json_put_bool(w, "feasible", v->front.n > 0);
+	berth_json_put_int(w, "seed", (int64_t)v->cfg.search.seed);
+	berth_json_put_int(w, "evaluations", v->front.evaluations);
+}
+
 static berth_status print_json(cli *c, const view *v, berth_err *err)
 {
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", v->p->g->name);
-	berth_json_put_string(&w, "system", v->p->s->name);
-	berth_json_open(&w, "objectives", '[');
-	for (int k = 0; k < 2; k++) {
-		berth_json_open(&w, NULL, '{');
-		berth_json_put_string(&w, "name", berth_objective_name(&v->cfg.objective[k]));
-		berth_json_put_string(&w, "unit", berth_objective_unit(&v->cfg.objective[k]));
-		berth_json_put_number(&w, "lower_bound", v->bound[k]);
-		berth_json_close(&w, '}');
-	}
-	berth_json_close(&w, ']');
-	berth_json_put_bool(&w, "feasible", v->front.n > 0);
-	berth_json_put_int(&w, "seed", (int64_t)v->cfg.search.seed);
-	berth_json_put_int(&w, "evaluations", v->front.evaluations);
+	put_front(&w, v);
 	berth_json_put_number(&w, "solve_s", v->solve_s);
 	berth_json_put_number(&w, "wall_s", v->wall_s);
 	berth_json_open(&w, "points", '[');
@@ -132,14 +139,45 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	return cli_end_json(c, &w, err);
 }
 
+static void count_devices(const view *v, const berth_pareto_point *x, int32_t *dev_ops)
+{
+	memset(dev_ops, 0, (size_t)v->p->n_devs * sizeof *dev_ops);
+	for (int32_t op = 0; op < v->p->n_ops; op++)
+		dev_ops[x->op_dev[op]]++;
+}
+
+static berth_status write_report(cli *c, const view *v, const char *path, berth_err *err)
+{
+	berth_page page;
+	int32_t *dev_ops;
+	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
+	BERTH_TRY(cli_report_open(c, &page, "front", v->p->g->name, v->p->s->name, "", err));
+	berth_json_open(&page.w, "document", '{');
+	put_front(&page.w, v);
+	berth_json_open(&page.w, "points", '[');
+	for (int32_t i = 0; i < v->front.n; i++) {
+		const berth_pareto_point *x = &v->front.point[i];
+		count_devices(v, x, dev_ops);
+		berth_json_open(&page.w, NULL, '{');
+		berth_json_put_numbers(&page.w, "values", x->value, 2);
+		berth_json_put_string(&page.w, "method", x->method);
+		berth_json_open(&page.w, "devices", '{');
+		for (int32_t d = 0; d < v->p->n_devs; d++)
+			berth_json_put_int(&page.w, v->p->s->dev_name[d], dev_ops[d]);
+		berth_json_close(&page.w, '}');
+		berth_json_close(&page.w, '}');
+	}
+	berth_json_close(&page.w, ']');
+	berth_json_close(&page.w, '}');
+	return cli_report_write(c, &page, path, err);
+}
+
 /* "gpu0 120, cpu0 1": the devices with the most operators. */
 static void devices_cell(cli_table *t, const view *v, const berth_pareto_point *x, int32_t *dev_ops)
 {
 	char text[64] = "";
 	int32_t n = v->p->n_devs;
-	memset(dev_ops, 0, (size_t)n * sizeof *dev_ops);
-	for (int32_t op = 0; op < v->p->n_ops; op++)
-		dev_ops[x->op_dev[op]]++;
+	count_devices(v, x, dev_ops);
 	for (int i = 0; i < MOST_DEVICES; i++) {
 		int32_t most = 0;
 		for (int32_t d = 1; d < n; d++)
@@ -213,6 +251,8 @@ berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *
 		BERTH_TRY(print_json(c, &v, err));
 	else if (!c->quiet && v.front.n)
 		BERTH_TRY(print_text(c, &v, err));
+	if (a->report)
+		BERTH_TRY(write_report(c, &v, a->report, err));
 	if (interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the front so far is the answer");
 	return v.front.n ? BERTH_OK
