@@ -41,14 +41,25 @@ berth_status berth_graph_need(const berth_graph *g, berth_arena *tmp, int64_t *b
 	return BERTH_OK;
 }
 
-/* A limited pool has what its members have. */
-static void tighten_pool(berth_system *s, int32_t pool)
+/* A limited pool gets what was drawn for its members, bytes [n_devs], and each member the part of it that it
+ * had before; one without a limit of its own has none. */
+static void tighten_pool(berth_system *s, int32_t pool, const double *bytes)
 {
-	double sum = 0;
+	double sum = 0, old = (double)s->pool_bytes[pool];
 	for (int32_t d = 0; d < s->n_devs; d++)
-		sum += s->dev_pool[d] == pool ? (double)s->dev_memory_bytes[d] : 0;
-	if (s->pool_bytes[pool] >= 0)
-		s->pool_bytes[pool] = (int64_t)fmin(sum, 0x1p53);
+		sum += s->dev_pool[d] == pool ? bytes[d] : 0;
+	s->pool_bytes[pool] = (int64_t)fmin(sum, 0x1p53);
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (s->dev_pool[d] == pool && s->dev_memory_bytes[d] >= 0)
+			s->dev_memory_bytes[d] =
+				old > 0 ? (int64_t)((double)s->pool_bytes[pool] *
+		                                    ((double)s->dev_memory_bytes[d] / old))
+					: 0;
+}
+
+static bool is_in_limited_pool(const berth_system *s, int32_t d)
+{
+	return s->n_pools && s->dev_pool[d] >= 0 && s->pool_bytes[s->dev_pool[d]] >= 0;
 }
 
 berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_system *s, berth_arena *tmp,
@@ -65,8 +76,12 @@ berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_sy
 		sum += share[d] =
 			(limited ? (double)s->dev_memory_bytes[d] : 1) * exp(0.3 * berth_rng_normal(rng));
 	for (int32_t d = 0; d < s->n_devs; d++)
-		s->dev_memory_bytes[d] = (int64_t)fmin(ceil(total * share[d] / sum), 0x1p53);
+		share[d] = fmin(ceil(total * share[d] / sum), 0x1p53);
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (!is_in_limited_pool(s, d))
+			s->dev_memory_bytes[d] = (int64_t)share[d];
 	for (int32_t i = 0; i < s->n_pools; i++)
-		tighten_pool(s, i);
+		if (s->pool_bytes[i] >= 0)
+			tighten_pool(s, i, share);
 	return BERTH_OK;
 }

@@ -2,6 +2,7 @@
  * placements still exist. */
 #include "graph_json.h"
 #include "support.h"
+#include "system_json.h"
 #include "systems_builtin.h"
 #include "tighten.h"
 
@@ -40,14 +41,13 @@ static void test_need(void **state)
 	berth_arena_free(&tmp);
 }
 
-static double tighten(const berth_graph *g, const char *system, uint64_t seed, berth_system *s,
-                      berth_arena *mem)
+static double tighten(const berth_graph *g, uint64_t seed, berth_system *s, berth_arena *mem)
 {
 	berth_arena tmp = {0};
 	berth_err err;
 	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_TIGHTEN);
 	double sum = 0;
-	assert_ok(berth_system_builtin(system, mem, &tmp, s, &err), &err);
+	assert_ok(berth_system_builtin("hetero-cluster", mem, &tmp, s, &err), &err);
 	assert_ok(berth_system_tighten(g, &rng, s, &tmp, &err), &err);
 	for (int32_t d = 0; d < s->n_devs; d++) {
 		assert_true(s->dev_memory_bytes[d] > 0);
@@ -66,9 +66,9 @@ static void test_range(void **state)
 	read_graph(&mem, &g);
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		berth_system s, same;
-		double sum = tighten(&g, "hetero-cluster", seed, &s, &mem);
+		double sum = tighten(&g, seed, &s, &mem);
 		assert_true(sum >= 472 * 1.1 && sum <= 472 * 3 + s.n_devs);
-		assert_true(sum == tighten(&g, "hetero-cluster", seed, &same, &mem));
+		assert_true(sum == tighten(&g, seed, &same, &mem));
 		least = sum < least ? sum : least;
 		most = sum > most ? sum : most;
 	}
@@ -76,19 +76,38 @@ static void test_range(void **state)
 	berth_arena_free(&mem);
 }
 
-/* What comes out is a system, and its memory pool does not undo what was drawn. */
+static const char two_and_one[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"a\",\"memory_bytes\":400},"
+	"{\"name\":\"b\",\"memory_bytes\":1000},{\"name\":\"c\",\"memory_bytes\":500}],\"links\":["
+	"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},"
+	"{\"from\":\"b\",\"to\":\"c\",\"bandwidth\":1,\"both_ways\":true}]%s}";
+static const char pool_of_two[] =
+	",\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,\"bytes\":1000,\"devices\":[\"a\",\"b\"]}]";
+
+/* Devices of a limited pool have in common what is drawn for them; the rest is as without the pool. */
 static void test_pool(void **state)
 {
-	(void)state;
-	berth_arena mem = {0};
+	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
-	berth_system s;
+	berth_system s[2];
 	berth_err err;
+	(void)state;
 	read_graph(&mem, &g);
-	double sum = tighten(&g, "edge", 1, &s, &mem);
-	assert_true((double)s.pool_bytes[0] == sum && sum <= 472 * 3 + s.n_devs);
-	assert_ok(berth_system_check(&s, &mem, &err), &err);
+	for (int pools = 0; pools < 2; pools++) {
+		berth_rng rng = berth_rng_seed(5, BERTH_STREAM_TIGHTEN);
+		const char *text_of = berth_arena_printf(&mem, two_and_one, pools ? pool_of_two : "");
+		assert_ok(berth_system_parse_json("s", text_of, strlen(text_of), &mem, &tmp, &s[pools], &err),
+		          &err);
+		assert_ok(berth_system_tighten(&g, &rng, &s[pools], &tmp, &err), &err);
+		assert_ok(berth_system_check(&s[pools], &tmp, &err), &err);
+	}
+	int64_t sum = s[0].dev_memory_bytes[0] + s[0].dev_memory_bytes[1];
+	assert_int_equal(s[1].pool_bytes[0], sum);
+	assert_int_equal(s[1].dev_memory_bytes[1], sum);
+	assert_int_equal(s[1].dev_memory_bytes[0], (int64_t)((double)sum * 0.4));
+	assert_int_equal(s[1].dev_memory_bytes[2], s[0].dev_memory_bytes[2]);
 	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
 }
 
 static void test_each_allocation_may_fail(void **state)
