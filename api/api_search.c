@@ -256,7 +256,7 @@ static berth_status search_front(berth_front *f, const berth_model *model, const
                                  berth_plan *scratch, berth_arena *tmp, berth_err *err)
 {
 	api_listener l = {0};
-	berth_pareto_cfg cfg = {.most_points = most};
+	berth_pareto_cfg cfg = {.most_points = most, .method = berth_method_default()};
 	berth_pareto found;
 	BERTH_TRY(berth_objective_parse(against, &cfg.objective[1], err));
 	const berth_options quick = {.bound = o->bound ? o->bound : "fast"}; /* bounds are not told */

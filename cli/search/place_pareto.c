@@ -1,6 +1,7 @@
 /* Pareto fronts; see place_pareto.h. */
 #include "place_pareto.h"
 
+#include "methods.h"
 #include "pareto.h"
 #include "placement.h"
 #include "print.h"
@@ -236,7 +237,7 @@ static berth_status search(cli *c, view *v, berth_err *err)
 berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *budget,
                           const berth_problem *p, const berth_bounds *bounds, berth_err *err)
 {
-	view v = {.p = p};
+	view v = {.p = p, .cfg.method = berth_method_default()};
 	BERTH_TRY(read_args(a, &v, err));
 	for (int k = 0; k < 2; k++)
 		BERTH_TRY(berth_bounds_objective(p, bounds, &v.cfg.objective[k], &c->tmp, &v.bound[k], err));

@@ -1,7 +1,9 @@
 /* Pareto fronts; see pareto.h. */
 #include "pareto.h"
 
+#include "anneal.h"
 #include "coloc.h"
+#include "limits_first.h"
 #include "moves.h"
 #include "registry.h"
 
@@ -9,7 +11,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_DIRECTIONS = 24, N_SUMS = 3, FIRST_ROUND = 100, SPARE = 4, MAX_DRAWS = 32 };
+enum {
+	N_DIRECTIONS = 24,
+	FEWEST_DIRECTIONS = 6,
+	N_SUMS = 3,
+	PARTS = 10, /* of the budget: a search for one objective has one */
+	FIRST_ROUND = 100,
+	SPARE = 4,
+	MAX_DRAWS = 32
+};
 
 #define FIRST_TEMPERATURE 0.05 /* of the range of the front */
 #define COOLING 0.01
@@ -36,6 +46,7 @@ typedef struct state {
 	berth_eval *eval;    /* [workers] */
 	front f;
 	walker walk[N_DIRECTIONS];
+	int32_t n_walks;     /* of this round */
 	int32_t *trial;      /* [N_DIRECTIONS][n_ops] */
 	double trial_excess[N_DIRECTIONS], trial_value[N_DIRECTIONS][2];
 	double low[2], range[2]; /* of the front, for distances */
@@ -219,6 +230,65 @@ static berth_status start(state *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
+/* ---- searches for one objective ---- */
+
+/* The search that the method makes for an objective with its part of the budget. */
+static berth_status search_for(state *s, const berth_objective *objective, berth_arena *mem, berth_arena *tmp,
+                               berth_err *err)
+{
+	const berth_method *m = s->cfg->method ? s->cfg->method : &berth_method_anneal;
+	berth_search_cfg cfg = s->cfg->search;
+	berth_search sub;
+	cfg.objective = *objective;
+	cfg.evaluations = cfg.evaluations < BERTH_UNLIMITED ? cfg.evaluations / PARTS : cfg.evaluations;
+	cfg.time_s /= PARTS;
+	cfg.cpu_s /= PARTS;
+	cfg.progress = NULL;
+	BERTH_TRY(berth_search_new(s->p, &cfg, mem, &sub, err));
+	BERTH_TRY(berth_limits_first(m, &sub, tmp, err));
+	BERTH_TRY(berth_method_run(m, &sub, tmp, err));
+	s->clock.evaluations += sub.evaluations;
+	if (isfinite(sub.best.excess))
+		consider(s, sub.best_dev, berth_search_order(&sub), m->name);
+	return BERTH_OK;
+}
+
+static berth_status search_apart(state *s, const berth_objective *objective, berth_arena *tmp, berth_err *err)
+{
+	berth_arena mem;
+	berth_arena_init(&mem, tmp->hook);
+	berth_status st = search_for(s, objective, &mem, tmp, err);
+	berth_arena_free(&mem);
+	measure(s);
+	return st;
+}
+
+/* One of the objectives, under the limits of both. */
+static berth_objective limited(const state *s, int k)
+{
+	berth_objective o = s->cfg->objective[k];
+	const berth_objective *other = &s->cfg->objective[!k];
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if (other->limits[m] && !(o.limits[m] && o.most[m] <= other->most[m])) {
+			o.limits[m] = true;
+			o.most[m] = other->most[m];
+		}
+	return o;
+}
+
+static berth_status search_all(state *s, berth_arena *tmp, berth_err *err)
+{
+	berth_objective o;
+	for (int k = 0; k < 2; k++) {
+		o = limited(s, k);
+		BERTH_TRY(search_apart(s, &o, tmp, err));
+	}
+	for (int i = 1; i <= N_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
+		if (mix(s, (double)i / (N_SUMS + 1), &o))
+			BERTH_TRY(search_apart(s, &o, tmp, err));
+	return BERTH_OK;
+}
+
 /* ---- walks ---- */
 
 /* Every walker to the point of the front that is nearest in its direction. */
@@ -226,8 +296,11 @@ static void gather(state *s)
 {
 	size_t bytes = (size_t)s->p->n_ops * sizeof *s->trial;
 	measure(s);
-	for (int32_t i = 0; i < N_DIRECTIONS; i++) {
+	for (int32_t i = 0; i < s->n_walks; i++) {
 		walker *w = &s->walk[i];
+		double share = (double)i / (s->n_walks - 1);
+		w->weight[0] = fmax(share, 1e-3);
+		w->weight[1] = fmax(1 - share, 1e-3);
 		const berth_pareto_point *best = &s->f.point[0];
 		for (int32_t k = 1; k < s->f.n; k++)
 			if (distance(s, w, s->f.point[k].value) < distance(s, w, best->value))
@@ -258,7 +331,7 @@ static bool accepts(const state *s, int32_t i)
 /* One step of all walkers; false: no budget left. */
 static bool step(state *s, double temperature)
 {
-	int32_t n = (int32_t)berth_search_budget_left(&s->clock, N_DIRECTIONS);
+	int32_t n = (int32_t)berth_search_budget_left(&s->clock, s->n_walks);
 	for (int32_t i = 0; i < n; i++)
 		draw(s, i, temperature);
 	berth_pool_run(s->cfg->search.pool, n, score_trial, s);
@@ -274,16 +347,18 @@ static bool step(state *s, double temperature)
 		memcpy(w->value, s->trial_value[i], sizeof w->value);
 		w->excess = s->trial_excess[i];
 	}
-	return n == N_DIRECTIONS;
+	return n == s->n_walks;
 }
 
 static void walk(state *s)
 {
+	s->n_walks = FEWEST_DIRECTIONS;
 	for (int64_t steps = FIRST_ROUND; s->f.n > 0; steps += steps / 2) {
 		gather(s);
 		for (int64_t k = 0; k < steps; k++)
 			if (!step(s, FIRST_TEMPERATURE * pow(COOLING, (double)k / (double)steps)))
 				return;
+		s->n_walks = 2 * s->n_walks < N_DIRECTIONS ? 2 * s->n_walks : N_DIRECTIONS;
 	}
 }
 
@@ -312,10 +387,7 @@ static berth_status new_state(state *s, berth_arena *mem, berth_arena *tmp, bert
 	}
 	BERTH_TRY(BERTH_NEW(tmp, s->trial, (size_t)N_DIRECTIONS * (size_t)p->n_ops, err));
 	for (int32_t i = 0; i < N_DIRECTIONS; i++) {
-		double share = (double)i / (N_DIRECTIONS - 1);
 		BERTH_TRY(BERTH_NEW(tmp, s->walk[i].op_dev, p->n_ops, err));
-		s->walk[i].weight[0] = fmax(share, 1e-3);
-		s->walk[i].weight[1] = fmax(1 - share, 1e-3);
 	}
 	s->rng = berth_rng_seed(s->cfg->search.seed, BERTH_STREAM_METHOD);
 	return berth_moves_new(p, tmp, &s->moves, err);
@@ -330,8 +402,10 @@ static berth_status search(state *s, berth_arena *mem, berth_arena *tmp, berth_e
 		return BERTH_OK;
 	}
 	BERTH_TRY(start(s, tmp, err));
-	if (berth_can_move(s->p))
+	if (berth_can_move(s->p)) {
+		BERTH_TRY(search_all(s, tmp, err));
 		walk(s);
+	}
 	thin(&s->f, s->cfg->most_points);
 	for (int32_t i = 0; i < s->f.n; i++)
 		if (s->f.point[i].op_order[0] < 0)

@@ -2,7 +2,7 @@
 #ifndef BERTH_PARETO_H
 #define BERTH_PARETO_H
 
-#include "search.h"
+#include "method.h"
 
 enum { BERTH_PARETO_MOST = 1024 };
 
@@ -10,6 +10,7 @@ typedef struct berth_pareto_cfg {
 	berth_objective objective[2]; /* limits of either hold for all points */
 	int32_t most_points; /* 2 .. BERTH_PARETO_MOST: of more, those that stand out most are kept */
 	berth_search_cfg search;      /* seed, budget, pool, cancel, time; its objective is not looked at */
+	const berth_method *method;   /* of searches for one objective; NULL: simulated annealing */
 } berth_pareto_cfg;
 
 typedef struct berth_pareto_point {
@@ -24,13 +25,13 @@ typedef struct berth_pareto {
 	berth_pareto_point *point; /* [n] by rising value[0], so by falling value[1]; all feasible */
 	int32_t n;
 	int64_t evaluations;
-	/* By time or cancel. The same run with this number of evaluations as its budget gives the same
-	 * front. */
-	bool stopped;
+	bool stopped; /* by time or cancel */
 } berth_pareto;
 
-/* Search for the front. First comes the portfolio for either objective and for sums of both. Then simulated
- * annealing goes in 24 directions at once, with the moves of moves.h. A direction is a weighted Tchebycheff
+/* Search for the front. First comes the portfolio for either objective and for sums of both. Then the method
+ * searches for each of these, with a tenth of the budget each, as it would alone: so no point is dominated by
+ * what it finds for either objective in a tenth of the evaluations. Then simulated annealing goes in 6 to
+ * 24 directions at once, with the moves of moves.h. A direction is a weighted Tchebycheff
  * distance to the best values seen (as MOEA/D: Q. Zhang, H. Li, IEEE TEVC 11(6), 2007). Every feasible
  * placement that is met is offered to the front. The result depends on the problem, the objectives, the seed
  * and the evaluations alone. mem holds the front; tmp is scratch, another arena, reset at exit. Fails:

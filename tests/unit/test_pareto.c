@@ -5,9 +5,12 @@
 #include "graph_json.h"
 #include "instance.h"
 #include "pareto.h"
+#include "solve.h"
 #include "support.h"
 #include "system_json.h"
+#include "systems_builtin.h"
 #include "timeline.h"
+#include "zoo.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,8 +47,9 @@ static void discard(compiled *c)
 
 static berth_pareto_cfg config(berth_metric a, berth_metric b, int64_t evaluations)
 {
-	return (berth_pareto_cfg){
-		{berth_objective_of(a), berth_objective_of(b)}, 64, {.seed = 1, .evaluations = evaluations}};
+	return (berth_pareto_cfg){.objective = {berth_objective_of(a), berth_objective_of(b)},
+	                          .most_points = 64,
+	                          .search = {.seed = 1, .evaluations = evaluations}};
 }
 
 static bool dominated(const double value[2], double (*front)[2], int32_t n)
@@ -227,12 +231,58 @@ static void failing_memory(void **state)
 	discard(&c);
 }
 
+/* What the method finds for either objective in a tenth of the evaluations dominates no point. */
+static void no_point_is_dominated_by_a_short_search(void **state)
+{
+	static const char *const names[] = {"anneal", "local-search", "berth"};
+	(void)state;
+	for (int k = 0; k < 6; k++) {
+		compiled c = {0};
+		berth_err err;
+		berth_pareto front;
+		berth_bounds bounds;
+		char spec[80];
+		berth_pareto_cfg cfg = config(BERTH_LATENCY, BERTH_ENERGY, 2000);
+		snprintf(spec, sizeof spec, "zoo:random:ops=%d:ccr=1:heterogeneity=1:seed=%d", 25 + 5 * k, k);
+		assert_ok(berth_zoo_build(spec, &c.mem, &c.tmp, &c.g, &err), &err);
+		assert_ok(berth_system_builtin(k % 2 ? "4gpu" : "cpu+2gpu", &c.mem, &c.tmp, &c.s, &err),
+		          &err);
+		assert_ok(berth_problem_new(&c.g, &c.s, &c.mem, &c.tmp, &c.p, &err), &err);
+		assert_ok(berth_bounds_new(&c.p, &c.tmp, &bounds, &err), &err);
+		cfg.search.seed = (uint64_t)k + 1;
+		assert_ok(berth_method_find(names[k % 3], &cfg.method, &err), &err);
+		assert_ok(berth_pareto_search(&c.p, &cfg, &c.mem, &c.tmp, &front, &err), &err);
+		for (int m = 0; m < 2; m++) {
+			berth_search_cfg tenth = cfg.search;
+			berth_solution r;
+			berth_sim_result sim;
+			berth_eval eval;
+			tenth.objective = cfg.objective[m];
+			tenth.evaluations /= 10;
+			assert_ok(berth_solve(&c.p, &bounds, cfg.method, &tenth, &c.mem, &c.tmp, &r, &err),
+			          &err);
+			assert_ok(berth_eval_new(&c.p, &tenth.objective, &c.mem, &eval, &err), &err);
+			berth_eval_result(&eval, r.op_dev, r.op_order, &sim);
+			double latency = berth_objective_value(&cfg.objective[0], &sim),
+			       energy = berth_objective_value(&cfg.objective[1], &sim);
+			for (int32_t i = 0; i < front.n; i++) {
+				const double *v = front.point[i].value;
+				if (latency <= v[0] && energy <= v[1] && (latency < v[0] || energy < v[1]))
+					fail_msg("%s: point %d is dominated by %s for objective %d", spec,
+					         (int)i + 1, names[k % 3], m + 1);
+			}
+		}
+		discard(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fronts_are_those_of_all_placements),
 		cmocka_unit_test(same_front_for_any_threads),
 		cmocka_unit_test(limits_hold_for_all_points),
+		cmocka_unit_test(no_point_is_dominated_by_a_short_search),
 		cmocka_unit_test(failing_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
