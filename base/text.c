@@ -196,7 +196,8 @@ static char *scaled(char buf[32], double x, double step, const char *const *unit
 		x /= step;
 		u++;
 	}
-	int decimals = fabs(x) < 9.995 ? 2 : fabs(x) < 99.95 ? 1 : 0;
+	bool whole = u == 0 && fabs(x - round(x)) < 1e-6; /* bytes, nanoseconds */
+	int decimals = whole || fabs(x) >= 99.95 ? 0 : fabs(x) >= 9.995 ? 1 : 2;
 	snprintf(buf, 32, "%.*f%s%s", decimals, x, unit[u][0] ? " " : "", unit[u]);
 	return buf;
 }
@@ -211,6 +212,17 @@ char *berth_text_bytes(char buf[32], double bytes)
 {
 	static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 	return scaled(buf, bytes, 1024, unit, 5);
+}
+
+char *berth_text_bytes_exact(char buf[64], int64_t bytes)
+{
+	char about[32];
+	if (bytes < 1024 && bytes > -1024)
+		snprintf(buf, 64, "%lld bytes", (long long)bytes);
+	else
+		snprintf(buf, 64, "%s (%lld bytes)", berth_text_bytes(about, (double)bytes),
+		         (long long)bytes);
+	return buf;
 }
 
 char *berth_text_count(char buf[32], double count)

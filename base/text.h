@@ -49,9 +49,12 @@ berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, i
  * buf of 32 bytes. Returns buf. */
 char *berth_text_double(char buf[32], double x);
 
-/* For people: "1.25 ms", "3.2 GiB", "4.09 G". buf of 32 bytes. Return buf. */
+/* For people: "1.25 ms", "3.2 GiB", "4.09 G"; whole bytes, nanoseconds and counts as such. buf of 32 bytes.
+ * Return buf. */
 char *berth_text_seconds(char buf[32], double seconds);
 char *berth_text_bytes(char buf[32], double bytes);
+/* "9.54 MiB (10000000 bytes)"; "512 bytes" below a KiB. buf of 64 bytes. */
+char *berth_text_bytes_exact(char buf[64], int64_t bytes);
 char *berth_text_count(char buf[32], double count);
 
 #endif

@@ -106,6 +106,8 @@ static void print_cells(const cli_table *t, const char **row, const size_t *widt
                         size_t columns)
 {
 	size_t at = from ? ROW_INDENT : 0;
+	while (to > from + 1 && !*row[to - 1] && t->align[to - 1] != 'r')
+		to--; /* nothing stands there */
 	spaces(at);
 	for (size_t c = from; c < to; c++) {
 		size_t own = width_of(row[c]), pad = width[c] - own;
@@ -222,6 +224,14 @@ char *cli_count(char buf[32], int64_t count)
 	if (count >= 10000)
 		return berth_text_count(buf, (double)count);
 	snprintf(buf, 32, "%lld", (long long)count);
+	return buf;
+}
+
+char *cli_amount(char buf[32], double x, const char *unit)
+{
+	berth_text_count(buf, x);
+	size_t n = strlen(buf);
+	snprintf(buf + n, 32 - n, "%s%.8s", strchr(buf, ' ') ? "" : " ", unit);
 	return buf;
 }
 

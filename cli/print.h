@@ -45,6 +45,9 @@ char *cli_percent(char buf[32], double fraction);
 /* "9999", "10.0 K". buf of 32 bytes. */
 char *cli_count(char buf[32], int64_t count);
 
+/* "3.63 GFLOP", "0 MAC". buf of 32 bytes, the unit of at most 8. */
+char *cli_amount(char buf[32], double x, const char *unit);
+
 /* "1.24 ms" for values in seconds, "3.2 GiB" for bytes, "3.21 J" for the rest, "3.21" for sums; "-" for NAN.
  * buf of 32 bytes. */
 char *cli_value(char buf[32], const berth_objective *o, double value);

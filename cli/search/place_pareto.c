@@ -176,7 +176,7 @@ static berth_status write_report(cli *c, const view *v, const char *path, berth_
 /* "gpu0 120, cpu0 1": the devices with the most operators. */
 static void devices_cell(cli_table *t, const view *v, const berth_pareto_point *x, int32_t *dev_ops)
 {
-	char text[64] = "";
+	char text[512] = "";
 	int32_t n = v->p->n_devs;
 	count_devices(v, x, dev_ops);
 	for (int i = 0; i < MOST_DEVICES; i++) {
@@ -187,11 +187,11 @@ static void devices_cell(cli_table *t, const view *v, const berth_pareto_point *
 		if (!dev_ops[most])
 			break;
 		size_t len = strlen(text);
-		snprintf(text + len, sizeof text - len, "%s%.14s %d", i ? ", " : "", v->p->s->dev_name[most],
+		snprintf(text + len, sizeof text - len, "%s%.120s %d", i ? ", " : "", v->p->s->dev_name[most],
 		         dev_ops[most]);
 		dev_ops[most] = 0;
 	}
-	cli_cell(t, "%.50s", text);
+	cli_cell(t, "%s", text);
 }
 
 static berth_status print_text(cli *c, const view *v, berth_err *err)
@@ -207,7 +207,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	cli_table_init(&t, &c->mem, "rrrl");
 	cli_cell(&t, "point");
 	for (int k = 0; k < 2; k++)
-		cli_cell(&t, "%.24s", berth_objective_name(&v->cfg.objective[k]));
+		cli_cell(&t, "%s", berth_objective_name(&v->cfg.objective[k]));
 	cli_cell(&t, "operators");
 	for (int32_t i = 0; i < v->front.n; i++) {
 		const berth_pareto_point *x = &v->front.point[i];

@@ -296,8 +296,8 @@ static void print_head(const view *v)
 	char a[32], b[32];
 	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops,
 	       g->n_edges, v->stats.depth, v->stats.width);
-	printf("%sFLOP (%sMAC), ", berth_text_count(a, berth_graph_flops(g)),
-	       berth_text_count(b, berth_graph_macs(g)));
+	printf("%s (%s), ", cli_amount(a, berth_graph_flops(g), "FLOP"),
+	       cli_amount(b, berth_graph_macs(g), "MAC"));
 	printf("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)),
 	       berth_text_bytes(b, (double)v->stats.tensor_bytes));
 	if (v->stats.state_bytes)
@@ -454,8 +454,8 @@ static void print_op_text(const view *v, int32_t op)
 {
 	const berth_graph *g = &v->g;
 	char a[32], b[32];
-	printf("%s (%s): %sFLOP, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]),
-	       berth_text_count(a, g->op_flops[op]), berth_text_bytes(b, (double)g->op_read_bytes[op]));
+	printf("%s (%s): %s, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]),
+	       cli_amount(a, g->op_flops[op], "FLOP"), berth_text_bytes(b, (double)g->op_read_bytes[op]));
 	printf(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]),
 	       berth_text_bytes(b, (double)g->op_param_bytes[op]));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {

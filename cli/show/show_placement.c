@@ -91,6 +91,16 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 	return cli_print_json(&w, err);
 }
 
+/* With the unit of the objective, where it is one. */
+static const char *value_text(const view *v, double value, char buf[32])
+{
+	berth_objective o;
+	if (berth_objective_parse(v->objective, &o, NULL) == BERTH_OK)
+		return cli_value(buf, &o, value);
+	snprintf(buf, 32, "%.4g", value);
+	return buf;
+}
+
 static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
@@ -100,9 +110,9 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	if (v->method)
 		printf("by %s\n", v->method);
 	if (v->objective && !isnan(v->value))
-		printf("%s %s", v->objective, berth_text_double(buf, v->value));
+		printf("%s %s", v->objective, value_text(v, v->value, buf));
 	if (v->objective && !isnan(v->value) && !isnan(v->lower_bound))
-		printf(", lower bound %s", berth_text_double(buf, v->lower_bound));
+		printf(", lower bound %s", value_text(v, v->lower_bound, buf));
 	printf("%s\n", v->objective && !isnan(v->value) ? "\n" : "");
 	cli_table_init(&t, &c->mem, "lr");
 	cli_table_head(&t, "device|operators");

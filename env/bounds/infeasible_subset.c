@@ -6,6 +6,7 @@
 #include "constraints.h"
 #include "constraints_mend.h"
 #include "cost_model.h"
+#include "text.h"
 
 #include <math.h>
 #include <string.h>
@@ -519,6 +520,7 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 	const berth_graph *g = p->g;
 	const char *name = r->op >= 0 ? g->op_name[r->op] : "",
 		   *dev = r->dev >= 0 ? p->s->dev_name[r->dev] : "", *text;
+	char buf[64];
 	switch (r->kind) {
 	case BERTH_VIOLATION_CANNOT_RUN:
 		text = runs_text(p, r->op, mem);
@@ -544,15 +546,15 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 		                          p->max_cuts == 1 ? "" : "s",
 		                          p->max_cuts == 1 ? "is a cut" : "are cuts");
 	case BERTH_VIOLATION_MEMORY:
-		return berth_arena_printf(mem, "'%s' has %lld bytes of memory", dev,
-		                          (long long)p->dev_limit_bytes[r->dev]);
+		return berth_arena_printf(mem, "'%s' has %s of memory", dev,
+		                          berth_text_bytes_exact(buf, p->dev_limit_bytes[r->dev]));
 	case BERTH_VIOLATION_POOL:
-		return berth_arena_printf(mem, "memory pool '%s' has %lld bytes", p->s->pool_name[r->pool],
-		                          (long long)p->s->pool_bytes[r->pool]);
+		return berth_arena_printf(mem, "memory pool '%s' has %s", p->s->pool_name[r->pool],
+		                          berth_text_bytes_exact(buf, p->s->pool_bytes[r->pool]));
 	default:
-		return berth_arena_printf(mem, "%s is at most %.*g %s", berth_metrics[r->metric].name,
-		                          berth_metric_digits(&berth_metrics[r->metric]), o->most[r->metric],
-		                          berth_metrics[r->metric].unit);
+		return berth_arena_printf(
+			mem, "%s is at most %s", berth_metrics[r->metric].name,
+			berth_metric_text((berth_metric)r->metric, o->most[r->metric], buf));
 	}
 }
 

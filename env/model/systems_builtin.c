@@ -151,8 +151,8 @@ static const char hetero_cluster[] = HEAD("hetero-cluster")
 	"\"shared\":\"ethernet\",\"joules_per_byte\":8e-9}]}";
 
 static const berth_system_row rows[] = {
-	{"cpu+2gpu", "a server CPU, a 16 GB and an 8 GB GPU of unlike speed on PCIe 3"},
-	{"4gpu", "four equal 16 GB GPUs, all joined by NVLink"},
+	{"cpu+2gpu", "a server CPU and two GPUs of unlike speed and memory on PCIe 3"},
+	{"4gpu", "four equal GPUs, all joined by NVLink"},
 	{"edge", "a 15 W SoC: CPU, small GPU and NPU for convolutional layers on one memory"},
 	{"laptop", "a 28 W laptop: CPU and integrated GPU on one memory"},
 	{"hetero-cluster", "two unequal servers of a CPU and two GPUs each, joined by 10 GbE"},

@@ -3,6 +3,7 @@
 
 #include "constraints.h"
 #include "cuts.h"
+#include "text.h"
 
 #include <math.h>
 #include <string.h>
@@ -166,10 +167,12 @@ static berth_status check_memory(const berth_problem *p, const int64_t *peak_byt
 		                     .limit = limit,
 		                     .metric = -1,
 		                     .pool = -1};
+		char a[64], b[64];
 		if (limit < 0 || peak_bytes[d] <= limit)
 			continue;
-		v.message = berth_arena_printf(mem, "device '%s' needs %lld bytes at its peak and has %lld",
-		                               p->s->dev_name[d], (long long)peak_bytes[d], (long long)limit);
+		v.message = berth_arena_printf(mem, "device '%s' needs %s at its peak and has %s",
+		                               p->s->dev_name[d], berth_text_bytes_exact(a, peak_bytes[d]),
+		                               berth_text_bytes_exact(b, limit));
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
@@ -187,12 +190,13 @@ static berth_status check_pools(const berth_problem *p, const int64_t *peak_byte
 		                     .limit = limit,
 		                     .metric = -1,
 		                     .pool = i};
+		char a[64], b[64];
 		if (limit < 0 || peak_bytes[i] <= limit)
 			continue;
 		v.message = berth_arena_printf(
-			mem,
-			"memory pool '%s': its devices together need %lld bytes at their peak, it has %lld",
-			p->s->pool_name[i], (long long)peak_bytes[i], (long long)limit);
+			mem, "memory pool '%s': its devices together need %s at their peak, it has %s",
+			p->s->pool_name[i], berth_text_bytes_exact(a, peak_bytes[i]),
+			berth_text_bytes_exact(b, limit));
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;
@@ -215,8 +219,7 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		double x = metric[m];
 		if (!o->limits[m] || !(x > o->most[m]))
 			continue;
-		const char *unit = berth_metrics[m].unit;
-		int digits = berth_metric_digits(&berth_metrics[m]);
+		char a[64], b[64];
 		berth_violation v = {.kind = BERTH_VIOLATION_LIMIT,
 		                     .op = -1,
 		                     .dev = -1,
@@ -226,9 +229,9 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		                     .pool = -1,
 		                     .value = x,
 		                     .most = o->most[m]};
-		v.message =
-			berth_arena_printf(mem, "%s is %.*g %s, above its limit of %.*g %s",
-		                           berth_metrics[m].name, digits, x, unit, digits, o->most[m], unit);
+		v.message = berth_arena_printf(mem, "%s is %s, above its limit of %s", berth_metrics[m].name,
+		                               berth_metric_text((berth_metric)m, x, a),
+		                               berth_metric_text((berth_metric)m, o->most[m], b));
 		BERTH_TRY(add(mem, list, v, err));
 	}
 	return BERTH_OK;

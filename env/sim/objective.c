@@ -138,9 +138,12 @@ double berth_metric_figure(berth_metric m, double value)
 	return berth_metrics[m].per ? 1 / value : value;
 }
 
-int berth_metric_digits(const berth_metric_row *m)
+const char *berth_metric_text(berth_metric m, double value, char buf[64])
 {
-	return m->quantity == BERTH_BYTES ? 17 : 6;
+	if (berth_metrics[m].quantity == BERTH_BYTES && fabs(value) < 0x1p62)
+		return berth_text_bytes_exact(buf, (int64_t)value);
+	snprintf(buf, 64, "%.6g %s", value, berth_metrics[m].unit);
+	return buf;
 }
 
 static const char *limit_sign(berth_metric m)

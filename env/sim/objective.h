@@ -61,8 +61,8 @@ typedef struct berth_metric_row {
  * run), memory (bytes, the largest peak of a device or memory pool). */
 extern const berth_metric_row berth_metrics[BERTH_N_METRICS];
 
-/* Digits of a value in a message: bytes are whole. */
-int berth_metric_digits(const berth_metric_row *m);
+/* A value in a message: "0.0034 s", "9.54 MiB (10000000 bytes)". buf of 64 bytes. */
+const char *berth_metric_text(berth_metric m, double value, char buf[64]);
 /* What is told to people: the value, or 1 / value where the row has `per`. */
 double berth_metric_figure(berth_metric m, double value);
 /* Fails: BERTH_EINVAL naming the known ones. */

@@ -100,19 +100,18 @@ static int64_t *bytes_of(const berth_system *s, const berth_rule *rule)
  * memory pool. */
 static berth_status add_memory(relaxer *r, const berth_rule *rule, int64_t bytes, bool least)
 {
-	char buf[32];
+	char buf[64];
 	bool pool = rule->kind == BERTH_VIOLATION_POOL;
 	int64_t more = bytes - *bytes_of(r->p->s, rule);
 	int64_t most = pool ? -1 : berth_dev_pool_bytes(r->p, rule->dev);
 	if (more <= 0 || (most >= 0 && bytes > most))
 		return BERTH_OK;
-	berth_text_bytes(buf, (double)more);
-	return add(r, (berth_relaxation){
-			      *rule, more, NAN, least,
-			      berth_arena_printf(r->mem, "+%s (%lld bytes) on %s%s", buf, (long long)more,
-		                                 pool ? "memory pool " : "",
-		                                 pool ? r->p->s->pool_name[rule->pool]
-		                                      : r->p->s->dev_name[rule->dev])});
+	return add(r, (berth_relaxation){*rule, more, NAN, least,
+	                                 berth_arena_printf(r->mem, "+%s on %s%s",
+	                                                    berth_text_bytes_exact(buf, more),
+	                                                    pool ? "memory pool " : "",
+	                                                    pool ? r->p->s->pool_name[rule->pool]
+	                                                         : r->p->s->dev_name[rule->dev])});
 }
 
 /* What the figure must be for this peak. */
@@ -208,6 +207,7 @@ static berth_status add_limit(relaxer *r, const berth_rule *rule, double most, b
 {
 	const berth_metric_row *m = &berth_metrics[rule->metric];
 	const char *text;
+	char a[64], b[64];
 	double limit = r->o->most[rule->metric];
 	if (!(most > limit))
 		return BERTH_OK;
@@ -215,9 +215,9 @@ static berth_status add_limit(relaxer *r, const berth_rule *rule, double most, b
 		text = berth_arena_printf(r->mem, "%s>=%.6g instead of %.6g %ss/s", m->name, 1 / most,
 		                          1 / limit, m->per);
 	else
-		text = berth_arena_printf(r->mem, "%s<=%.*g instead of %.*g %s", m->name,
-		                          berth_metric_digits(m), most, berth_metric_digits(m), limit,
-		                          m->unit);
+		text = berth_arena_printf(r->mem, "%s<=%s instead of %s", m->name,
+		                          berth_metric_text((berth_metric)rule->metric, most, a),
+		                          berth_metric_text((berth_metric)rule->metric, limit, b));
 	return add(r, (berth_relaxation){*rule, -1, most, least, text});
 }
 

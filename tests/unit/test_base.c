@@ -112,6 +112,9 @@ static void test_text(void **state)
 	assert_int_equal(berth_text_find(list, 3, "zzzzzz", "key", "; see there", &at, &err), BERTH_EINVAL);
 	assert_string_equal(err.msg, "unknown key 'zzzzzz'; see there");
 	assert_int_equal(at, 1); /* untouched by failures */
+	char exact[64];
+	assert_string_equal(berth_text_bytes_exact(exact, 1023), "1023 bytes");
+	assert_string_equal(berth_text_bytes_exact(exact, 10000000), "9.54 MiB (10000000 bytes)");
 	static const struct { double x; const char *text; } numbers[] = {
 		{0, "0"}, {-0.0, "0"}, {1e15, "1000000000000000"}, {0.1, "0.1"},
 		{1.0 / 3, "0.3333333333333333"}, {1e300, "1e+300"}, {-2.5, "-2.5"},
