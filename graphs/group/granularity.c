@@ -100,54 +100,99 @@ static int32_t rank_behind(const block_finder *f, const int32_t *op_rank, int32_
 	return forward || first == INT32_MAX ? last : first;
 }
 
-/* One label for each gap: gap 0 is in front of all layers, gap r + 1 behind the layer of rank r. */
-static berth_status label_gap(block_finder *f, int32_t gap, int32_t n_layers, const int32_t *rank_label,
-                              int32_t first_op, bool alone, int32_t *label)
+/* The operators in front of a model's layers, or behind one of them, that belong to none. */
+typedef struct gap {
+	int32_t after; /* rank of the layer; -1: none is in front */
+	int32_t first_op, n_ops, label;
+} gap;
+
+typedef struct gaps {
+	block_finder *f;
+	berth_strmap index;
+	gap *gap;
+	int32_t n;
+	size_t cap;
+	int32_t *model_last; /* [n_models + 1] rank of the last layer */
+} gaps;
+
+static berth_status find_gap(gaps *x, int32_t after, int32_t op, gap **out)
 {
-	const char *name = alone      ? f->g->op_name[first_op]
-	                   : gap == 0 ? "input"
-	                   : gap == n_layers
-	                           ? "output"
-	                           : berth_arena_printf(f->mem, "after %s", f->name[rank_label[gap - 1]]);
+	block_finder *f = x->f;
+	int32_t i;
+	const char *key = berth_arena_printf(f->tmp, "%d %d", f->op_model[op], after);
+	if (!key)
+		return berth_nomem(f->err);
+	BERTH_TRY(berth_strmap_add(&x->index, key, x->n, &i, f->err));
+	if (i == x->n) {
+		BERTH_TRY(BERTH_GROW(f->tmp, x->gap, x->n, &x->cap, f->err));
+		x->gap[x->n++] = (gap){after, op, 0, -1};
+	}
+	*out = &x->gap[i];
+	return BERTH_OK;
+}
+
+/* A single operator lends its name. */
+static berth_status label_gap(gaps *x, gap *at, const int32_t *rank_label)
+{
+	block_finder *f = x->f;
+	const char *first = f->g->op_name[at->first_op], *name = first + strspn(first, "./:");
+	int32_t model = f->op_model[at->first_op];
+	if (at->n_ops != 1 && at->after >= 0 && at->after != x->model_last[model])
+		name = berth_arena_printf(f->mem, "after %s", f->name[rank_label[at->after]]);
+	else if (at->n_ops != 1)
+		name = berth_arena_printf(f->mem, "%.*s%s%s", (int)(model ? f->op_skip[at->first_op] : 0),
+		                          first, model ? "." : "", at->after < 0 ? "input" : "output");
 	if (!name)
 		return berth_nomem(f->err);
-	BERTH_TRY(block_label(f, name + strspn(name, "./:"), 0, label));
-	f->layer[*label] = false;
+	BERTH_TRY(block_label(f, name, 0, &at->label));
+	f->layer[at->label] = false;
+	return BERTH_OK;
+}
+
+/* The rank of each operator's layer, or of the one it stands behind; forward operators of each gap. */
+static berth_status rank_ops(gaps *x, const int32_t *label_rank, int32_t *op_rank)
+{
+	block_finder *f = x->f;
+	const berth_graph *g = f->g;
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k], root = f->op_root[op], *last = &x->model_last[f->op_model[op]];
+		gap *at;
+		if (f->op_label[op] >= 0) {
+			op_rank[op] = label_rank[f->op_label[op]];
+			*last = op_rank[op] > *last ? op_rank[op] : *last;
+			continue;
+		}
+		op_rank[op] =
+			root == op || g->op_topo[root] > k ? rank_behind(f, op_rank, op) : op_rank[root];
+		BERTH_TRY(find_gap(x, op_rank[op], op, &at));
+		at->n_ops += root == op && !g->op_backward[op];
+	}
 	return BERTH_OK;
 }
 
 static berth_status fill_gaps(block_finder *f)
 {
 	const berth_graph *g = f->g;
-	int32_t *label_rank, *rank_label, *op_rank, *gap_ops, *gap_label, n_layers = f->n_labels;
+	gaps x = {.f = f};
+	int32_t *label_rank, *rank_label, *op_rank;
+	berth_strmap_init(&x.index, f->tmp);
 	BERTH_TRY(rank_labels(f, &label_rank, &rank_label));
 	BERTH_TRY(BERTH_NEW(f->tmp, op_rank, g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, gap_ops, (size_t)n_layers + 1, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, gap_label, (size_t)n_layers + 1, f->err));
+	BERTH_TRY(BERTH_NEW(f->tmp, x.model_last, (size_t)f->n_models + 1, f->err));
+	BERTH_TRY(rank_ops(&x, label_rank, op_rank));
 	for (int32_t k = 0; k < g->n_ops; k++) {
-		int32_t op = g->topo_op[k], root = f->op_root[op];
-		if (f->op_label[op] >= 0) {
-			op_rank[op] = label_rank[f->op_label[op]];
-			continue;
-		}
-		op_rank[op] =
-			root == op || g->op_topo[root] > k ? rank_behind(f, op_rank, op) : op_rank[root];
-		gap_ops[op_rank[op] + 1] += root == op && !g->op_backward[op];
-	}
-	for (int32_t gap = 0; gap <= n_layers; gap++)
-		gap_label[gap] = -1;
-	for (int32_t k = 0; k < g->n_ops; k++) {
-		int32_t op = g->topo_op[k], gap = op_rank[op] + 1;
+		int32_t op = g->topo_op[k];
+		gap *at;
 		if (f->op_label[op] >= 0)
 			continue;
-		if (g->op_backward[op] && f->op_root[op] == op && gap > 0) {
-			f->op_label[op] = rank_label[gap - 1];
+		if (g->op_backward[op] && f->op_root[op] == op && op_rank[op] >= 0) {
+			f->op_label[op] = rank_label[op_rank[op]];
 			continue;
 		}
-		if (gap_label[gap] < 0)
-			BERTH_TRY(label_gap(f, gap, n_layers, rank_label, op, gap_ops[gap] == 1,
-			                    &gap_label[gap]));
-		f->op_label[op] = gap_label[gap];
+		BERTH_TRY(find_gap(&x, op_rank[op], op, &at));
+		if (at->label < 0)
+			BERTH_TRY(label_gap(&x, at, rank_label));
+		f->op_label[op] = at->label;
 	}
 	return BERTH_OK;
 }
@@ -187,6 +232,7 @@ static berth_status operators(const berth_graph *g, berth_arena *mem, berth_gran
 static berth_status find(block_finder *f, berth_grain grain, berth_granularity *out)
 {
 	BERTH_TRY(find_roots(f));
+	BERTH_TRY(blocks_find_models(f));
 	BERTH_TRY(blocks_by_name(f));
 	if (!f->n_labels)
 		BERTH_TRY(blocks_by_repeats(f));

@@ -11,6 +11,9 @@ typedef struct block_finder {
 	berth_err *err;
 	/* [n_ops] the operator that one of a training step was made from, by its name; itself otherwise */
 	int32_t *op_root;
+	int32_t n_models;       /* that share the graph */
+	int32_t *op_model;      /* [n_ops] 1 .. n_models where there are several; 0: of none */
+	size_t *op_skip;        /* [n_ops] bytes of a name that tell the model */
 	int32_t *op_label;      /* [n_ops] -1: none yet */
 	const char **name;      /* [n_labels] */
 	/* [n_labels] bytes of the names of its operators that tell the layer; 0: none do */
@@ -26,6 +29,9 @@ berth_status block_label(block_finder *f, const char *name, size_t name_len, int
 /* The next part of a name from *at on: text[*at .. *end). Returns false behind the last. *last: nothing
  * follows it. */
 bool block_scope(const char *text, size_t *at, size_t *end, bool *last);
+
+/* Fill n_models, op_model and op_skip. */
+berth_status blocks_find_models(block_finder *f);
 
 /* Label the operators whose names tell their layer. */
 berth_status blocks_by_name(block_finder *f);

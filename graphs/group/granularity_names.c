@@ -79,18 +79,18 @@ static berth_status note_number(stems *s, const char *text, size_t from, size_t 
 	return BERTH_OK;
 }
 
-static berth_status note_numbers(stems *s, const char *name)
+static berth_status note_numbers(stems *s, const char *name, size_t skip)
 {
-	size_t at = 0, end = 0, from;
+	size_t at = 0, end = skip, from;
 	while (next_numbered(name, &at, &end, &from))
 		BERTH_TRY(note_number(s, name, from, end));
 	return BERTH_OK;
 }
 
 /* Bytes of the name that tell its layer; 0: none. */
-static size_t layer_len(const stems *s, const char *name)
+static size_t layer_len(const stems *s, const char *name, size_t skip)
 {
-	size_t at = 0, end = 0, from, ends_in_number = 0;
+	size_t at = 0, end = skip, from, ends_in_number = 0;
 	while (next_numbered(name, &at, &end, &from)) {
 		int32_t i = find_stem(s, name, from);
 		if (i < 0 || (!s->stem[i].repeats && !s->alone))
@@ -120,7 +120,7 @@ static int32_t layer_lens(const stems *s, size_t *len)
 {
 	int32_t n_named = 0;
 	for (int32_t op = 0; op < s->f->g->n_ops; op++) {
-		len[op] = layer_len(s, s->f->g->op_name[s->f->op_root[op]]);
+		len[op] = layer_len(s, s->f->g->op_name[s->f->op_root[op]], s->f->op_skip[op]);
 		n_named += len[op] > 0;
 	}
 	return n_named;
@@ -136,7 +136,7 @@ berth_status blocks_by_name(block_finder *f)
 	berth_strmap_init(&labels, f->tmp);
 	BERTH_TRY(BERTH_NEW(f->tmp, len, f->g->n_ops, f->err));
 	for (int32_t op = 0; op < f->g->n_ops; op++)
-		BERTH_TRY(note_numbers(&s, f->g->op_name[f->op_root[op]]));
+		BERTH_TRY(note_numbers(&s, f->g->op_name[f->op_root[op]], f->op_skip[op]));
 	n_named = layer_lens(&s, len);
 	s.alone = n_named <= f->g->n_ops / 2;
 	if (s.alone)

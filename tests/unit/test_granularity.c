@@ -3,6 +3,7 @@
 #include "cuts.h"
 #include "granularity.h"
 #include "graph_json.h"
+#include "graph_union.h"
 #include "methods.h"
 #include "relax.h"
 #include "support.h"
@@ -145,13 +146,35 @@ static void test_training(void **state)
 		assert_string_equal(h.coloc_name[h.op_coloc_name[op]], x.block_name[x.op_block[op]]);
 }
 
+/* Models that share a graph: the blocks of each as it has them alone. */
+static void test_models(void **state)
+{
+	(void)state;
+	berth_graph part[2] = {zoo("zoo:resnet18"), zoo("zoo:resnet34")}, both;
+	berth_granularity x,
+		alone[2] = {find(&part[0], BERTH_GRAIN_LAYER), find(&part[1], BERTH_GRAIN_LAYER)};
+	berth_err err;
+	assert_ok(berth_graph_union(part, 2, &mem, &tmp, &both, NULL, &err), &err);
+	x = find(&both, BERTH_GRAIN_LAYER);
+	assert_int_equal(x.n_blocks, alone[0].n_blocks + alone[1].n_blocks);
+	for (int32_t op = 0; op < both.n_ops; op++)
+		for (int32_t o = 0; o < op; o++) {
+			int m = op >= part[0].n_ops, shift = m ? part[0].n_ops : 0;
+			bool same = x.op_block[op] == x.op_block[o];
+			assert_true(same == (o >= shift &&
+			                     alone[m].op_block[op - shift] == alone[m].op_block[o - shift]));
+		}
+	assert_string_equal(x.block_name[0], "resnet18.input");
+	assert_string_equal(x.block_name[1], "resnet18/layer1.0");
+}
+
 /* A colocation group of the graph joins the blocks it stands in. */
 static void test_joined(void **state)
 {
 	(void)state;
 	static const char text[] =
 		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"l.0.a\"},{"
-	        "\"name\":"
+		"\"name\":"
 		"\"l.0.b\",\"colocate\":\"w\"},{\"name\":\"l.1.a\"},{\"name\":\"l.1.b\"},{\"name\":\"l.2.a\","
 		"\"colocate\":\"w\"},{\"name\":\"l.2.b\"}],\"edges\":[]}";
 	berth_graph g, h;
@@ -386,6 +409,34 @@ static void test_least(void **state)
 	}
 }
 
+/* Wherever memory ends: BERTH_ENOMEM, and nothing is lost. */
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	static const char file[] = FILE_OF("{\"name\":\"front\",\"ops\":[\"l*\"]}");
+	berth_graph g = zoo("zoo:moe:layers=1:experts=2");
+	for (long k = 0, done = 0; !done; k++) {
+		failing_allocator f;
+		berth_arena own, scratch;
+		berth_granularity x;
+		berth_graph h;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&own, &f.hook);
+		berth_arena_init(&scratch, &f.hook);
+		berth_status st = berth_granularity_find(&g, BERTH_GRAIN_BLOCK, &own, &scratch, &x, &err);
+		if (st == BERTH_OK)
+			st = berth_granularity_apply(&g, &x, 2, &own, &scratch, &h, &err);
+		if (st == BERTH_OK)
+			st = berth_granularity_parse("f", file, strlen(file), &g, &own, &scratch, &x, &err);
+		done = st == BERTH_OK;
+		assert_true(done || st == BERTH_ENOMEM);
+		berth_arena_free(&own);
+		berth_arena_free(&scratch);
+		assert_int_equal(f.live, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,8 +444,10 @@ int main(void)
 		cmocka_unit_test_teardown(test_repeats, tear_down),
 		cmocka_unit_test_teardown(test_no_layers, tear_down),
 		cmocka_unit_test_teardown(test_training, tear_down),
+		cmocka_unit_test_teardown(test_models, tear_down),
 		cmocka_unit_test_teardown(test_joined, tear_down),
 		cmocka_unit_test_teardown(test_file, tear_down),
+		cmocka_unit_test_teardown(test_each_allocation_may_fail, tear_down),
 		cmocka_unit_test_teardown(test_all_methods, tear_down),
 		cmocka_unit_test_teardown(test_best, tear_down),
 		cmocka_unit_test_teardown(test_too_few, tear_down),
