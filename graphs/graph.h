@@ -73,9 +73,9 @@ typedef struct berth_graph {
 	int32_t *op_topo;              /* [n_ops] its inverse */
 
 	/* Blocks in program order (granularity.h): at most max_cuts of the borders between neighbours lie
-	 * between different devices. No file states them. */
+	 * between different devices (-1: any number). No file states them. */
 	int32_t n_blocks, max_cuts;
-	int32_t *op_block;             /* [n_ops] 0 .. n_blocks-1; NULL: any number of borders */
+	int32_t *op_block;             /* [n_ops] 0 .. n_blocks-1; NULL: it has no blocks */
 } berth_graph;
 
 /* ---- building ---- */

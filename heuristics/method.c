@@ -4,14 +4,14 @@
 #include "repair.h"
 #include "stages.h"
 
-enum { START_EVALUATIONS = 1000 }; /* of stages, where cuts are limited */
+enum { START_EVALUATIONS = 1000 }; /* of stages, where the graph has blocks */
 
 /* A search that was stopped makes no further evaluation, so that the same run with the number that it
  * reached as its budget gives the same answer. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	if (m->searches && s->p->max_cuts >= 0)
+	if (m->searches && s->p->n_chain > 0)
 		BERTH_TRY(berth_stages_offer(s, NULL, START_EVALUATIONS, tmp, err));
 	berth_status st = m->run(s, tmp, err);
 	berth_arena_reset(tmp, mark);

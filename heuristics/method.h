@@ -22,11 +22,11 @@ static inline const char *berth_method_missing(const berth_method *m)
 	return m->missing ? m->missing() : NULL;
 }
 
-/* Run a method on a search. Where cuts are limited, a method that searches starts behind stages (stages.h).
- * Afterwards the incumbent is repaired (repair.h), where it is not feasible. The incumbent of a method that
- * searches is repaired only while budget is left, for the sake of the rule of search.h; such a method does
- * well to start from a repaired placement. Pins, forbidden devices and colocation hold by construction. tmp
- * is scratch, reset at exit. Fails: as the method does. */
+/* Run a method on a search. Where the graph has blocks, a method that searches starts behind stages
+ * (stages.h). Afterwards the incumbent is repaired (repair.h), where it is not feasible. The incumbent of a
+ * method that searches is repaired only while budget is left, for the sake of the rule of search.h; such a
+ * method does well to start from a repaired placement. Pins, forbidden devices and colocation hold by
+ * construction. tmp is scratch, reset at exit. Fails: as the method does. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* Run a method that answers at once on a search of its own, by the objective and the seed alone: sub, which

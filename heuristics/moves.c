@@ -166,7 +166,8 @@ static int32_t draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op
 	m->n_moved = 0;
 	if (m->p->n_colocs == 0)
 		return 0;
-	if (m->p->max_cuts >= 0 && (berth_rng_next(rng) & 1))
+	uint32_t often = m->p->max_cuts >= 0 ? 1 : 3;
+	if (m->p->n_chain > 0 && (berth_rng_next(rng) & often) == often)
 		return move_border(m, largest, rng, op_dev);
 	int32_t coloc = below(rng, m->p->n_colocs), kind = below(rng, 16);
 	if (kind < 2) {

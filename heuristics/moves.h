@@ -1,7 +1,7 @@
 /* Random changes of a placement, for searches that walk. A move takes colocation groups to one other device:
  * a single one, several of one device that are joined in the graph, or a topological window. Or it exchanges
- * the devices of two colocation groups. Where cuts are limited, half of the moves shift a border between
- * stages. */
+ * the devices of two colocation groups. Where the graph has blocks, a quarter of the moves shift a border
+ * between stages. */
 #ifndef BERTH_MOVES_H
 #define BERTH_MOVES_H
 

@@ -440,7 +440,7 @@ static berth_status offer(stages *x, int32_t *op_dev, int64_t evaluations, berth
 	BERTH_TRY(BERTH_NEW(tmp, x->trial, p->n_ops, err));
 	BERTH_TRY(berth_cuts_operators(p, x->order, x->op_chain, tmp, err));
 	BERTH_TRY(cut_pieces(x, tmp, err));
-	x->most = p->max_cuts + 1 < x->n_devs ? p->max_cuts + 1 : x->n_devs;
+	x->most = p->max_cuts >= 0 && p->max_cuts + 1 < x->n_devs ? p->max_cuts + 1 : x->n_devs;
 	x->most = x->most < x->n ? x->most : x->n;
 	BERTH_TRY(fill(x, tmp, err));
 	start_trial(x, x->wanted);

@@ -7,7 +7,7 @@
 
 #include "search.h"
 
-/* Offer to a search whose problem has a limit of cuts the best stages that are found.
+/* Offer to a search whose problem has blocks the best stages that are found.
  *   op_dev       [n_ops] in: what is wanted, or NULL. Stages near to it are tried, too. Out: the best found
  *   evaluations  for moves of borders, at most, and within the budget
  * The dynamic program knows times, transfers at borders and an estimate of memory. Up to 12 of its answers

@@ -35,7 +35,7 @@ typedef struct berth_problem {
 	int32_t *dev_piece;  /* [n_devs] 0 .. n_pieces-1; -1: need not be contiguous */
 	/* Colocation groups as the blocks of the graph follow each other. Neighbours differ, and a group
 	 * whose operators are in several blocks comes several times. At most max_cuts of the borders between
-	 * neighbours lie between different devices; -1: any number, and there is no chain. */
+	 * neighbours lie between different devices; -1: any number. Without blocks there is no chain. */
 	int32_t max_cuts, n_chain;
 	int32_t *chain_coloc; /* [n_chain] */
 

@@ -332,11 +332,9 @@ berth_status berth_granularity_apply(const berth_graph *g, const berth_granulari
 	berth_status st = colocate(g, x, mem, tmp, &h, err);
 	berth_arena_reset(tmp, mark);
 	BERTH_TRY(st);
-	if (max_cuts >= 0) {
-		h.op_block = x->op_block;
-		h.n_blocks = x->n_blocks;
-		h.max_cuts = max_cuts;
-	}
+	h.op_block = x->op_block;
+	h.n_blocks = x->n_blocks;
+	h.max_cuts = max_cuts;
 	*out = h;
 	return BERTH_OK;
 }
