@@ -21,10 +21,14 @@ struct berth_model {
 struct berth_machine {
 	berth_arena mem;
 	berth_system s;
+	const char **warning; /* [n_warnings] */
+	int32_t n_warnings;
 };
 
 struct berth_plan {
 	berth_arena mem;
+	const berth_model *model;
+	berth_graph g; /* the model's, with the rules of the options */
 	berth_problem p;
 	berth_bounds bounds;
 	double lower_bound;

@@ -4,6 +4,7 @@
 #include "load_system.h"
 #include "system_change.h"
 #include "system_json.h"
+#include "system_warnings.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,8 @@ static berth_status new_machine(machine_maker *make, const void *from, berth_mac
 	if (!m)
 		return berth_nomem(err);
 	berth_status st = make(from, m, &tmp, err);
+	if (st == BERTH_OK)
+		st = berth_system_warnings(&m->s, NULL, &m->mem, &tmp, &m->warning, &m->n_warnings, err);
 	berth_arena_free(&tmp);
 	GIVE(st, m, berth_machine_free, out);
 }
@@ -88,4 +91,14 @@ int32_t berth_machine_count(const berth_machine *m)
 const char *berth_machine_device(const berth_machine *m, int32_t device)
 {
 	return m->s.dev_name[device];
+}
+
+int32_t berth_machine_warnings(const berth_machine *m)
+{
+	return m->n_warnings;
+}
+
+const char *berth_machine_warning(const berth_machine *m, int32_t i)
+{
+	return m->warning[i];
 }

@@ -1,6 +1,8 @@
 /* Searching: options, plans, bounds, fronts; and what can be chosen among. */
 #include "api.h"
 
+#include "granularity.h"
+#include "graph_rules.h"
 #include "methods.h"
 #include "pareto.h"
 #include "policy_file.h"
@@ -91,6 +93,51 @@ berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena
 
 /* ---- one plan ---- */
 
+static int32_t count(const char *const *list)
+{
+	int32_t n = 0;
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+/* A list of the plan's own: its rules may be looked at later. */
+static berth_status copy_list(const char *const *list, int32_t n, berth_arena *mem, const char ***out,
+                              berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	for (int32_t i = 0; i < n; i++)
+		if (!((*out)[i] = berth_arena_strdup(mem, list[i])))
+			return berth_nomem(err);
+	return BERTH_OK;
+}
+
+static berth_status add_blocks(berth_plan *plan, const berth_options *o, berth_arena *tmp, berth_err *err)
+{
+	const char *name = o->granularity ? o->granularity : berth_grain_name(BERTH_GRAIN_OP);
+	int32_t most = o->max_cuts > 0 ? o->max_cuts : o->max_cuts < 0 ? 0 : -1;
+	berth_graph plain = plan->g;
+	berth_granularity x;
+	if (!o->granularity && most < 0)
+		return BERTH_OK;
+	BERTH_TRY(berth_granularity_named(name, &plain, &plan->mem, tmp, &x, err));
+	return berth_granularity_apply(&plain, &x, most, &plan->mem, tmp, &plan->g, err);
+}
+
+static berth_status add_rules(berth_plan *plan, const berth_machine *machine, const berth_options *o,
+                              berth_arena *tmp, berth_err *err)
+{
+	berth_rule_texts r = {.n_pins = count(o->pin),
+	                      .n_forbids = count(o->forbid),
+	                      .n_colocates = count(o->colocate)};
+	BERTH_TRY(copy_list(o->pin, r.n_pins, &plan->mem, &r.pin, err));
+	BERTH_TRY(copy_list(o->forbid, r.n_forbids, &plan->mem, &r.forbid, err));
+	BERTH_TRY(copy_list(o->colocate, r.n_colocates, &plan->mem, &r.colocate, err));
+	if (r.n_pins + r.n_forbids + r.n_colocates > 0)
+		BERTH_TRY(berth_graph_add_rules(&r, &machine->s, &plan->mem, tmp, &plan->g, err));
+	return add_blocks(plan, o, tmp, err);
+}
+
 berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
                               const berth_options *o, berth_arena *tmp, berth_err *err)
 {
@@ -101,13 +148,17 @@ berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const 
 	                              .time_s = o ? o->time_s : 0};
 	if (o && o->objective)
 		BERTH_TRY(berth_objective_parse(o->objective, &objective, err));
-	BERTH_TRY(berth_problem_new(&model->g, &machine->s, &plan->mem, tmp, &plan->p, err));
+	plan->model = model;
+	plan->g = model->g;
+	if (o)
+		BERTH_TRY(add_rules(plan, machine, o, tmp, err));
+	BERTH_TRY(berth_problem_new(&plan->g, &machine->s, &plan->mem, tmp, &plan->p, err));
 	return berth_search_bounds(&plan->p, &bounds, tmp, &plan->bounds, err);
 }
 
 static berth_status check_start(const berth_plan *plan, const berth_plan *start, berth_err *err)
 {
-	if (start->p.g != plan->p.g || start->p.n_devs != plan->p.n_devs)
+	if (start->model != plan->model || start->p.n_devs != plan->p.n_devs)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "options: the plan to start from is of another model, or of a machine with "
 		                  "other devices");

@@ -27,17 +27,8 @@ bool cli_granularity_binds(const cli_granularity *x)
 berth_status cli_granularity_blocks(cli *c, const cli_granularity *x, const berth_graph *g,
                                     berth_granularity *out, berth_err *err)
 {
-	berth_grain grain = BERTH_GRAIN_OP;
-	if (!x->name || is_grain(x->name, &grain))
-		return berth_granularity_find(g, x->name ? grain : BERTH_GRAIN_OP, &c->mem, &c->tmp, out,
-		                              err);
-	if (strpbrk(x->name, "./"))
-		return berth_granularity_read(x->name, g, &c->mem, &c->tmp, out, err);
-	const char *const known[] = {"op", "block", "layer"};
-	char hint[96];
-	return berth_fail(err, BERTH_EINVAL,
-	                  "--granularity is op, block, layer or a file such as ./blocks.json, not '%.60s'%s",
-	                  x->name, berth_text_suggest(hint, sizeof hint, x->name, known, 3));
+	const char *name = x->name ? x->name : berth_grain_name(BERTH_GRAIN_OP);
+	return berth_granularity_named(name, g, &c->mem, &c->tmp, out, err);
 }
 
 berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph *g, berth_err *err)

@@ -91,6 +91,10 @@ BERTH_API void berth_machine_free(berth_machine *machine);
 BERTH_API const char *berth_machine_name(const berth_machine *machine);
 BERTH_API int32_t berth_machine_count(const berth_machine *machine);
 BERTH_API const char *berth_machine_device(const berth_machine *machine, int32_t device);
+/* What the machine's description leaves out or misspells, so that plans come out too good, one sentence each:
+ * a device without peak_flops, say. Models with measured times may not need it. */
+BERTH_API int32_t berth_machine_warnings(const berth_machine *machine);
+BERTH_API const char *berth_machine_warning(const berth_machine *machine, int32_t i);
 
 /* ---- plans ---- */
 
@@ -114,6 +118,14 @@ typedef struct berth_options {
 	 * machine with the same devices, whose figures may differ. */
 	const struct berth_plan *start;
 	bool resume;           /* training only: go on from the checkpoint at its path, where there is one */
+	/* Rules beside the model's own, each list NULL or ended by NULL. "OPS=DEVICE": operators that stand
+	 * on a device, and such that do not; "OPS": operators that share one. OPS is a name, or a pattern
+	 * with * and
+	 * ?, as in "layer1.*"; several stand with commas between. */
+	const char *const *pin, *const *forbid, *const *colocate;
+	const char *granularity; /* "op" (default), "block" or "layer": what stands on one device as a whole
+	                          */
+	int32_t max_cuts;      /* borders between blocks on different devices, at most; -1: none; 0: any */
 	/* Called some ten times a second from the calling thread with what was reached (value NAN: nothing
 	 * yet); not 0 stops the search. */
 	int (*progress)(void *ctx, int64_t evaluations, double value);

@@ -52,6 +52,12 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
                                      berth_arena *mem, berth_arena *tmp, berth_granularity *out,
                                      berth_err *err);
 
+/* The blocks that a word asks for: "op", "block", "layer", or a file of berth-blocks, whose name has a '.' or
+ * a
+ * '/'. Fails: as above; BERTH_EINVAL (no such word, naming the nearest). */
+berth_status berth_granularity_named(const char *name, const berth_graph *g, berth_arena *mem,
+                                     berth_arena *tmp, berth_granularity *out, berth_err *err);
+
 /* g with the rules of a granularity: operators of a block are a colocation group, joined with the groups
  * that g has, and of the borders between blocks that follow each other at most max_cuts lie between
  * different devices (-1: any number). *out shares all other arrays with g; its own live in mem. Fails:

@@ -103,6 +103,10 @@ class Machine(_Object):
     def devices(self):
         return [_text(_lib.machine_device(self, i)) for i in range(_lib.machine_count(self))]
 
+    @property
+    def warnings(self):
+        return [_text(_lib.machine_warning(self, i)) for i in range(_lib.machine_warnings(self))]
+
     def change(self, changes):
         """A copy with changed figures, such as "gpu0.memory_bytes=2x"."""
         return Machine(_make(_lib.machine_change, self, _bytes(changes)))
@@ -289,13 +293,20 @@ def _figures(function, kind, *args, last=()):
     return {name: getattr(out, name) for name, _ in kind._fields_}
 
 
-def _options(progress=None, start=None, **words):
+def _texts(given):
+    """A list of texts, or one text, as C has it: ended by NULL."""
+    texts = [given] if isinstance(given, str) else list(given)
+    return (ctypes.c_char_p * (len(texts) + 1))(*map(_bytes, texts), None)
+
+
+def _options(progress=None, start=None, pin=(), forbid=(), colocate=(), **words):
     """berth_options from keywords. progress(evaluations, value) may return True to stop."""
     known = {f[0] for f in Options._fields_}
     unknown = set(words) - known
     if unknown:
         raise TypeError(f"berth: no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
     o = Options(**{k: _bytes(v) if isinstance(v, (str, os.PathLike)) else v for k, v in words.items()})
+    o.pin, o.forbid, o.colocate = _texts(pin), _texts(forbid), _texts(colocate)
     if start is not None:
         o.start = start._pointer
     if progress is not None:
@@ -324,7 +335,7 @@ def machine(spec):
 
 def place(model, machine, **options):
     """Search for a plan. Options: method, objective, policy, seed, evaluations, time_s, threads, bound, start,
-    progress."""
+    pin, forbid, colocate (lists of "OPS=DEVICE", "OPS"), granularity, max_cuts, progress."""
     o = _options(**options)
     return Plan(_make(_lib.place, model, machine, ctypes.byref(o)), model, machine)
 

@@ -12,12 +12,15 @@ class Err(Structure):
 
 
 PROGRESS = CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
+TEXTS = POINTER(c_char_p)
 
 
 class Options(Structure):
     _fields_ = [("method", c_char_p), ("objective", c_char_p), ("policy", c_char_p), ("seed", c_uint64),
                 ("evaluations", c_int64), ("time_s", c_double), ("threads", c_int32), ("bound", c_char_p),
-                ("start", c_void_p), ("resume", c_bool), ("progress", PROGRESS), ("progress_ctx", c_void_p)]
+                ("start", c_void_p), ("resume", c_bool), ("pin", TEXTS), ("forbid", TEXTS), ("colocate", TEXTS),
+                ("granularity", c_char_p), ("max_cuts", c_int32), ("progress", PROGRESS),
+                ("progress_ctx", c_void_p)]
 
 
 class Op(Structure):
@@ -70,6 +73,8 @@ FUNCTIONS = {
     "machine_name": (c_char_p, [OBJECT]),
     "machine_count": (c_int32, [OBJECT]),
     "machine_device": (c_char_p, [OBJECT, c_int32]),
+    "machine_warnings": (c_int32, [OBJECT]),
+    "machine_warning": (c_char_p, [OBJECT, c_int32]),
     "method_count": (c_int32, []),
     "method_name": (c_char_p, [c_int32]),
     "method_about": (c_char_p, [c_int32]),

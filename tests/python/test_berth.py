@@ -106,6 +106,21 @@ class Use(unittest.TestCase):
         with self.assertRaises(ValueError):
             berth.Plan.new(self.model, self.machine, [0])
 
+    def test_rules(self):
+        plan = berth.place(self.model, self.machine, pin="b=y", forbid=["a=x"])
+        self.assertEqual(plan.devices, ["y", "y"])
+        self.assertEqual(len(set(berth.place(self.model, self.machine, colocate="*").devices)), 1)
+        chain, four = berth.load("zoo:resnet18"), berth.machine("system:4gpu")
+        layers = berth.place(chain, four, granularity="layer", max_cuts=-1, evaluations=50)
+        self.assertEqual(len(set(layers.devices)), 1)
+        for bad in ({"pin": "c=x"}, {"pin": "a=z"}, {"granularity": "atom"}):
+            with self.assertRaises(berth.Error):
+                berth.place(self.model, self.machine, **bad)
+
+    def test_warnings(self):
+        self.assertIn("peak_flops", " ".join(berth.Machine.parse("duo", DUO).warnings))
+        self.assertEqual(berth.machine("system:edge").warnings, [])
+
     def test_compare(self):
         rows = berth.compare(self.model, self.machine, ["single", "berth", "heft"], evaluations=50)
         self.assertEqual(rows[-1]["method"], "single")
