@@ -93,6 +93,7 @@ void bench_simulate(bench_out *out)
 	one_graph(out, "zoo:bert-base", "4gpu");
 	one_graph(out, "zoo:inception-v3", "4gpu");
 	one_graph(out, "zoo:resnet50", "cpu+2gpu");
+	one_graph(out, "zoo:resnet50", "edge"); /* a memory pool */
 	one_graph(out, "zoo:bert-large:training=1", "4gpu");
 	one_graph(out, "zoo:random:ops=100000:seed=1", "4gpu");
 	one_graph(out, "zoo:random:ops=1000000:seed=1", "4gpu");

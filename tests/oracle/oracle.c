@@ -76,7 +76,7 @@ typedef struct sim {
 	int64_t *ready, *start, *end;
 	flow *flow; /* [n_ops] */
 	transfer *transfers;
-	int n_transfers, n_waits, n_slowed;
+	int n_transfers, n_waits, n_slowed_ops, n_slowed_hops;
 	int64_t now;
 } sim;
 
@@ -405,11 +405,11 @@ static void end_all(sim *s)
 	for (int i = 0; i < s->m->n_ops; i++)
 		if (s->state[i] == RUNNING && s->end[i] == s->now) {
 			s->state[i] = DONE;
-			s->n_slowed += s->now - s->start[i] > s->m->ops[i].time_ns[s->dev[i]];
+			s->n_slowed_ops += s->now - s->start[i] > s->m->ops[i].time_ns[s->dev[i]];
 		}
 	for (transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++) {
 		bool ended = x->state == RUNNING && x->end == s->now;
-		s->n_slowed += ended && s->now - x->start > present_hop_ns(s, x);
+		s->n_slowed_hops += ended && s->now - x->start > present_hop_ns(s, x);
 		x->hop += ended;
 		if (ended && x->hop == x->route.n_hops) {
 			x->state = DONE;
@@ -741,7 +741,8 @@ static void add_up(const sim *s, oracle_result *out)
 	}
 	out->n_transfers = s->n_transfers;
 	out->n_waits = s->n_waits;
-	out->n_slowed = s->n_slowed;
+	out->n_slowed_ops = s->n_slowed_ops;
+	out->n_slowed_hops = s->n_slowed_hops;
 	for (const transfer *x = s->transfers; x < s->transfers + s->n_transfers; x++)
 		for (int h = 0; h < x->route.n_hops; h++) {
 			int from = x->route.device[h], to = x->route.device[h + 1];

@@ -39,7 +39,7 @@ typedef struct oracle_result {
 	int32_t *dev;               /* [n_ops] */
 	int n_transfers, n_hops;    /* tensors moved to another device, and hops they took */
 	int n_waits;                /* hops that started later than they were requested */
-	int n_slowed;               /* operators and hops that a memory pool made longer */
+	int n_slowed_ops, n_slowed_hops; /* that a memory pool made longer */
 } oracle_result;
 
 /* Simulates one placement. 0, or -1 when the texts cannot be understood: no JSON, a name that is not there,

@@ -93,13 +93,27 @@ static void same_run(uint64_t seed, compiled *c, const oracle_result *o, const i
 	}
 }
 
-typedef struct tally {
+typedef struct tally { /* instances */
 	int ran, slowed, too_large;
+	int hops, routed, no_contention, two_pools, rule[4]; /* of those where something is slowed */
 } tally;
+
+static void count_slowed(const compiled *c, const oracle_result *o, bool ordered, tally *count)
+{
+	count->too_large += !o->memory_fits;
+	if (o->n_slowed_ops + o->n_slowed_hops == 0)
+		return;
+	count->slowed++;
+	count->hops += o->n_slowed_hops > 0;
+	count->routed += o->n_slowed_hops > 0 && o->n_hops > o->n_transfers;
+	count->no_contention += !c->s.contention;
+	count->two_pools += c->s.n_pools > 1;
+	count->rule[ordered ? BERTH_ORDER_GIVEN : c->s.order]++;
+}
 
 static tally compare_instances(bool pooled, uint64_t n)
 {
-	tally count = {0, 0, 0};
+	tally count = {0};
 	for (uint64_t seed = 1; seed <= n; seed++) {
 		instance in;
 		oracle_result o;
@@ -111,8 +125,7 @@ static tally compare_instances(bool pooled, uint64_t n)
 		if (o.runs) {
 			same_run(seed, &c, &o, order);
 			count.ran++;
-			count.slowed += o.n_slowed > 0;
-			count.too_large += !o.memory_fits;
+			count_slowed(&c, &o, order != NULL, &count);
 		}
 		discard(&c);
 		oracle_free(&o);
@@ -132,9 +145,16 @@ static void test_equals_oracle_in_pools(void **state)
 {
 	(void)state;
 	tally count = compare_instances(true, N_POOLED);
-	print_message("%d instances with memory pools: in %d something is slowed, %d do not fit\n", count.ran,
-	              count.slowed, count.too_large);
+	print_message("%d instances with memory pools: in %d something is slowed, in %d hops, in %d of them "
+	              "on routes; %d without contention, %d with several pools; %d do not fit\n",
+	              count.ran, count.slowed, count.hops, count.routed, count.no_contention,
+	              count.two_pools, count.too_large);
 	assert_true(count.ran > N_POOLED * 4 / 5 && count.slowed > N_POOLED / 5);
+	assert_true(count.hops > N_POOLED / 20 && count.routed > N_POOLED / 100);
+	assert_true(count.no_contention > N_POOLED / 20 && count.two_pools > N_POOLED / 20);
+	assert_true(count.too_large > N_POOLED / 20);
+	for (int i = 0; i < 4; i++)
+		assert_true(count.rule[i] > N_POOLED / 50);
 }
 
 /* bound <= best, both of one objective; best of all feasible placements. */
