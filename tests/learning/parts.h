@@ -46,6 +46,9 @@ void table_ablation(int n_seeds, int64_t evaluations);
 /* Energy, energy-delay product, throughput. */
 void table_objectives(int n_seeds, int64_t evaluations);
 
+/* The two models of the demo. Writes a file to /tmp, and takes it away. */
+void table_train(int n_seeds, int64_t evaluations);
+
 /* berth and annealing at equal CPU time. seeds from 1. */
 void table_time(int n_seeds, double seconds);
 
