@@ -49,9 +49,9 @@ class Graph {
 	constructor(plan, selection) {
 		this.plan = plan;
 		this.selection = selection;
-		const {nodes, runs} = graphNodes(plan);
+		const {nodes, layers, flat} = graphNodes(plan);
 		this.nodes = nodes;
-		this.root = layerTree(nodes, runs);
+		this.root = layerTree(nodes, layers, flat);
 		openUntil(this.root, MOST_SEEN);
 		this.at = -1; /* box that is chosen */
 		this.view = {x: 0, y: 0, scale: 1};
@@ -308,7 +308,7 @@ class Graph {
 			el("span", {class: "soft"}, title + " "),
 			el("ul", {}, boxes.slice(0, 12).map(b => el("li", {}, this.link(b))),
 				boxes.length > 12 ? el("li", {}, `and ${boxes.length - 12} more`) : null));
-		this.said.replaceChildren(el("div", {class: "wide"}, nameNode(fullName(layer)),
+		this.said.replaceChildren(el("div", {class: "wide"}, nameNode(layer.full),
 						  el("span", {class: "soft"},
 							  " " + counted(layer.ops, "operator", "operators") +
 								  ", " + seconds(layer.ns / 1e9) + ": "),
@@ -385,7 +385,7 @@ class Graph {
 			}
 			const layer = this.boxes[this.pick(e.offsetX, e.offsetY)];
 			showTip(e,
-				layer ? visible(shortened(fullName(layer), 120)) + ": " +
+				layer ? visible(shortened(layer.full, 120)) + ": " +
 						sharesText(layer, this.plan.devices)
 				      : "");
 		});
@@ -451,24 +451,20 @@ function isBelow(layer, of) {
 /* Nodes of the document's graph: groups, or the operators themselves, by start. */
 function graphNodes(plan) {
 	const {graph, ops} = plan;
+	const alone = row => new Map([[ops.device[row], {ops: 1, ns: ops.time_ns[row]}]]);
 	if (!graph.groups)
 		return {
-			nodes: ops.name.map((name, row) => ({
-				name,
-				row,
-				on: new Map([[ops.device[row], {ops: 1, ns: ops.time_ns[row]}]])
-			})),
-			runs: false
+			nodes: ops.name.map((name, row) => ({name, row, on: alone(row)})),
+			layers: graph.layers ? {names: graph.layers, of: graph.layer} : null,
+			flat: false
 		};
-	return {
-		runs: graph.runs,
-		nodes: graph.groups.map(g => {
-			const on = new Map();
-			for (let i = 0; i < g.on.length; i += 3)
-				on.set(g.on[i], {ops: g.on[i + 1], ns: g.on[i + 2]});
-			return {name: g.name || "others", row: -1, on};
-		})
-	};
+	const nodes = graph.groups.map(g => {
+		const on = new Map();
+		for (let i = 0; i < g.on.length; i += 3)
+			on.set(g.on[i], {ops: g.on[i + 1], ns: g.on[i + 2]});
+		return {name: g.name || "others", row: -1, on};
+	});
+	return {nodes, layers: null, flat: graph.runs};
 }
 
 /* Place of each node in a topological order, lowest first; on a circle of groups the lowest goes on. */

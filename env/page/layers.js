@@ -1,16 +1,21 @@
-/* The operators of a graph as a tree of layers: by the words of their names, which end at "/" and ".".
-   Operators without words go in runs, in topological order. */
+/* The operators of a graph as a tree: by layers where the document tells them, and by the words of their
+   names, which end at "/" and ".". Operators without words go in runs, in topological order. */
 
 const MOST_CHILDREN = 60;
 
 class Layer {
-	constructor(name, path) {
-		this.name = name;
-		this.path = path;
+	/* full: its whole name, of which its box shows what stands behind `from`. */
+	constructor(full, from) {
+		this.full = full;
+		this.from = from;
 		this.children = [];
 		this.leaf = -1; /* node of the graph */
 		this.open = false;
 		this.up = null;
+	}
+
+	get name() {
+		return this.full.slice(this.from);
 	}
 
 	add(child) {
@@ -20,23 +25,45 @@ class Layer {
 	}
 }
 
-/* nodes: [{name, on: Map device -> {ops, ns}, row}], in topological order; runs: names tell no layers. */
-function layerTree(nodes, runs) {
-	const root = new Layer("", "");
+/* Hang nodes [{name}] of the graph below root, by the words of their names. */
+function growByWords(root, nodes, leaves) {
 	const byPath = new Map([["", root]]);
-	nodes.forEach((node, leaf) => {
-		const words = runs ? [node.name] : node.name.split(/[/.]/).filter(w => w !== "");
-		let at = root, path = "";
-		for (const word of words.slice(0, -1)) {
-			path += "\u0000" + word;
+	for (const leaf of leaves) {
+		const {name} = nodes[leaf];
+		let at = root, from = 0;
+		for (const word of name.matchAll(/[^/.]+/g)) {
+			const end = word.index + word[0].length, path = name.slice(0, end);
+			if (!/[^/.]/.test(name.slice(end))) {
+				from = word.index;
+				break; /* the last word is the node's own */
+			}
 			if (!byPath.has(path))
-				byPath.set(path, at.add(new Layer(word, path)));
+				byPath.set(path, at.add(new Layer(path, word.index)));
 			at = byPath.get(path);
 		}
-		const own = at.add(new Layer(
-			words.length ? words[words.length - 1] : node.name, path + "\u0000\u0000" + leaf));
-		own.leaf = leaf;
-	});
+		at.add(new Layer(name, from)).leaf = leaf;
+	}
+}
+
+/* nodes: [{name, on: Map device -> {ops, ns}, row}], in topological order. layers: {names, of}, a layer for
+   each node; null: none are known. flat: names tell nothing. */
+function layerTree(nodes, layers, flat) {
+	const root = new Layer("", 0), all = nodes.map((_, i) => i);
+	if (flat)
+		all.forEach(leaf => { root.add(new Layer(nodes[leaf].name, 0)).leaf = leaf; });
+	if (layers) {
+		const parts = layers.names.map(name => root.add(new Layer(name, 0))),
+		      leaves = parts.map(() => []);
+		layers.of.forEach((layer, leaf) => leaves[layer].push(leaf));
+		parts.forEach((part, i) => {
+			let top = new Layer("", 0);
+			growByWords(top, nodes, leaves[i]);
+			while (top.children.length === 1 && top.children[0].leaf < 0)
+				top = top.children[0];
+			top.children.forEach(child => part.add(child));
+		});
+	} else if (!flat)
+		growByWords(root, nodes, all);
 	tidy(root);
 	sumUp(root, nodes);
 	return root;
@@ -47,7 +74,7 @@ function tidy(layer) {
 	layer.children = layer.children.map(child => {
 		while (child.children.length === 1) {
 			const only = child.children[0];
-			only.name = child.name + "." + only.name;
+			only.from = only.full.startsWith(child.full) ? child.from : 0;
 			child = only;
 		}
 		child.up = layer;
@@ -64,8 +91,7 @@ function intoRuns(layer) {
 	layer.children = [];
 	for (let i = 0; i < all.length; i += each) {
 		const part = all.slice(i, i + each);
-		const run = layer.add(new Layer(part[0].name + " \u2026 " + part[part.length - 1].name,
-			layer.path + "\u0000run" + i));
+		const run = layer.add(new Layer(part[0].name + " \u2026 " + part[part.length - 1].name, 0));
 		part.forEach(child => run.add(child));
 	}
 }
@@ -130,8 +156,6 @@ function mainDevice(layer) {
 		}
 	return best;
 }
-
-const fullName = layer => (layer.up && layer.up.up ? fullName(layer.up) + "." : "") + layer.name;
 
 /* "gpu0 12 operators 3.1 ms, cpu0 ..." */
 function sharesText(layer, devices) {

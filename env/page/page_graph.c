@@ -1,6 +1,7 @@
 /* Nodes and edges of a page's graph; see page_graph.h. */
 #include "page_graph.h"
 
+#include "granularity.h"
 #include "sort.h"
 
 #include <stdio.h>
@@ -138,6 +139,28 @@ static berth_status put_groups(berth_json_out *w, const view *v, berth_err *err)
 	return BERTH_OK;
 }
 
+/* "layers": names, and "layer": that of each operator of the page; nothing where the graph has no layers. */
+static berth_status put_layers(berth_json_out *w, const view *v, berth_arena *mem, berth_err *err)
+{
+	berth_granularity x;
+	int32_t *row_op;
+	berth_status st = berth_granularity_find(v->p->g, BERTH_GRAIN_LAYER, mem, v->tmp, &x, NULL);
+	if (st != BERTH_OK)
+		return st == BERTH_ENOMEM ? berth_nomem(err) : BERTH_OK;
+	BERTH_TRY(BERTH_NEW(v->tmp, row_op, v->p->n_ops, err));
+	for (int32_t op = 0; op < v->p->n_ops; op++)
+		row_op[v->op_node[op]] = op;
+	berth_json_open(w, "layers", '[');
+	for (int32_t i = 0; i < x.n_blocks; i++)
+		berth_json_put_string(w, NULL, x.block_name[i]);
+	berth_json_close(w, ']');
+	berth_json_open(w, "layer", '[');
+	for (int32_t i = 0; i < v->p->n_ops; i++)
+		berth_json_put_int(w, NULL, x.op_block[row_op[i]]);
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
 static berth_status make_groups(view *v, page_left *left, berth_arena *mem, int32_t *words, berth_err *err)
 {
 	int32_t *op_node;
@@ -145,7 +168,9 @@ static berth_status make_groups(view *v, page_left *left, berth_arena *mem, int3
 	BERTH_TRY(BERTH_NEW(mem, op_node, v->p->n_ops, err));
 	BERTH_TRY(page_group(v->p->g, mem, v->tmp, op_node, &v->label, &v->n_nodes, words, err));
 	v->op_node = op_node;
-	if (*words)
+	if (*words < 0)
+		snprintf(how, sizeof how, "the layers that repeat");
+	else if (*words)
 		snprintf(how, sizeof how, "by the first %s of their names", *words == 1 ? "word" : "words");
 	page_left_add(left, mem, "The graph shows the %s operators in %s groups, %s.",
 	              page_count(a, v->p->n_ops), page_count(b, v->n_nodes), how);
@@ -162,6 +187,8 @@ static berth_status put_all(berth_json_out *w, view *v, bool grouped, page_left 
 	if (grouped) {
 		berth_json_put_bool(w, "runs", words == 0);
 		BERTH_TRY(put_groups(w, v, err));
+	} else {
+		BERTH_TRY(put_layers(w, v, mem, err));
 	}
 	BERTH_TRY(put_edges(w, v, left, mem, err));
 	berth_json_close(w, '}');

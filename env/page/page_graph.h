@@ -12,10 +12,10 @@ enum {
 
 /* A group for each operator, where a graph is too large to be shown one by one: those whose names have the
  * same first words (words end at '/' and '.'), as many words as leave at most BERTH_PAGE_GROUPS groups. Where
- * no words do, runs of operators in topological order.
+ * no words do: the layers that repeat, or runs of operators in topological order.
  *   op_group  out [n_ops]; groups are numbered by their first operator in topological order
  *   label     out, in mem: [*n_groups]
- *   *words    words of a label at most; 0: runs
+ *   *words    words of a label at most; 0: runs; -1: layers
  * tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. O(length of all names * words). */
 berth_status page_group(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,
                         const char ***label, int32_t *n_groups, int32_t *words, berth_err *err);

@@ -1,6 +1,7 @@
 /* Groups of operators by the first words of their names; see page_graph.h. */
 #include "page_graph.h"
 
+#include "granularity.h"
 #include "text.h"
 
 #include <string.h>
@@ -57,6 +58,25 @@ static berth_status by_runs(const berth_graph *g, berth_arena *mem, int32_t *op_
 	return BERTH_OK;
 }
 
+/* Layers that repeat, where there are some and not too many; else runs. */
+static berth_status by_layers(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,
+                              const char **label, int32_t *n_groups, int32_t *words, berth_err *err)
+{
+	berth_granularity x;
+	berth_status st = berth_granularity_find(g, BERTH_GRAIN_LAYER, mem, tmp, &x, NULL);
+	if (st == BERTH_ENOMEM)
+		return berth_nomem(err);
+	if (st != BERTH_OK || x.n_blocks < 2 || x.n_blocks > BERTH_PAGE_GROUPS)
+		return by_runs(g, mem, op_group, label, n_groups, err);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		op_group[op] = x.op_block[op];
+	for (int32_t i = 0; i < x.n_blocks; i++)
+		label[i] = x.block_name[i];
+	*n_groups = x.n_blocks;
+	*words = -1;
+	return BERTH_OK;
+}
+
 /* Words first that leave many groups. */
 static berth_status group(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,
                           const char **label, int32_t *n_groups, int32_t *words, berth_err *err)
@@ -72,7 +92,7 @@ static berth_status group(const berth_graph *g, berth_arena *mem, berth_arena *t
 		if (ok)
 			return BERTH_OK;
 	}
-	return by_runs(g, mem, op_group, label, n_groups, err);
+	return by_layers(g, mem, tmp, op_group, label, n_groups, words, err);
 }
 
 berth_status page_group(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,

@@ -97,6 +97,24 @@ static void put_devices(berth_json_out *w, const plan *x)
 	berth_json_close(w, ']');
 }
 
+/* "memory_pools": as in documents of --json; nothing without pools. */
+static void put_pools(berth_json_out *w, const plan *x)
+{
+	const berth_system *s = x->p->s;
+	if (!x->p->n_pools)
+		return;
+	berth_json_open(w, "memory_pools", '[');
+	for (int32_t i = 0; i < x->p->n_pools; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "name", s->pool_name[i]);
+		berth_json_put_number(w, "load_s", (double)x->t->pool_ns[i] / 1e9);
+		berth_json_put_number(w, "peak_memory_bytes", (double)x->t->pool_peak_bytes[i]);
+		put_bytes(w, "memory_bytes", s->pool_bytes[i]);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
 static void put_channels(berth_json_out *w, const plan *x)
 {
 	const berth_system *s = x->p->s;
@@ -371,6 +389,7 @@ static berth_status put_all(berth_json_out *w, plan *x, berth_err *err)
 	BERTH_TRY(put_chain(w, x, err));
 	berth_json_put_int(w, "n_ops", x->p->n_ops);
 	put_devices(w, x);
+	put_pools(w, x);
 	put_channels(w, x);
 	put_ops(w, x);
 	if (x->n_shown < x->p->n_ops)

@@ -1,7 +1,5 @@
 /* Pictures of comparisons, training, fronts and measured runs. */
 
-const numberCell = (key, text) => ({number: true, cell: row => figure(row.key + "." + key, row[key], text)});
-
 /* ---- methods against the bound ---- */
 
 /* One line a method: dots are seeds, the upright line is the median, the one across it its interval. Bars go

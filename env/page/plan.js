@@ -178,6 +178,23 @@ function deviceTable(plan) {
 		rows);
 }
 
+/* Memory that devices share. */
+function poolTable(plan) {
+	const all = plan.latency_s,
+	      rows = plan.memory_pools.map((p, i) => ({...p, key: "plan.memory_pools." + i}));
+	const share = p => el(
+		"span", {}, bar(all > 0 ? p.load_s / all : 0), " " + percent(all > 0 ? p.load_s / all : 0));
+	return table("memory pools",
+		[
+			{title: "memory pool", head: true, cell: p => nameNode(p.name)},
+			{title: "load", ...numberCell("load_s", seconds)},
+			{title: "of the time", cell: share},
+			{title: "peak memory", ...numberCell("peak_memory_bytes", bytes)},
+			{title: "memory", ...numberCell("memory_bytes", bytes)}
+		],
+		rows);
+}
+
 /* ---- all of it ---- */
 
 function leftOut(plan) {
@@ -232,7 +249,7 @@ function planSections(plan, about) {
 					[["Esc"], "chooses none"]
 				]),
 			onDemand("layers as a table", () => layerTable(graph, plan))),
-		section("Devices", null, deviceTable(plan)),
+		section("Devices", null, deviceTable(plan), plan.memory_pools ? poolTable(plan) : null),
 		plan.chain.length && plan.latency_s > 0
 			? section("Where the time goes",
 				  "Along the critical chain: back from the operator that ends last, " +

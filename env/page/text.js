@@ -136,6 +136,9 @@ function table(caption, columns, rows) {
 		more);
 }
 
+/* A column of figures: row.key is the path of the row in the document. */
+const numberCell = (key, text) => ({number: true, cell: row => figure(row.key + "." + key, row[key], text)});
+
 /* What is made only when somebody opens it. */
 function onDemand(title, make) {
 	const node = el("details", {}, el("summary", {}, title));

@@ -1,0 +1,147 @@
+/* Pages: what stands in them is escaped and closed, their policy names their parts by digest, groups of large
+ * graphs are complete, each allocation failing in turn. tests/report looks at whole pages. */
+#include "graph_json.h"
+#include "instance.h"
+#include "page.h"
+#include "page_graph.h"
+#include "page_plan.h"
+#include "placement.h"
+#include "sha256.h"
+#include "support.h"
+#include "system_json.h"
+#include "zoo.h"
+
+#include <string.h>
+
+typedef struct compiled {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_placement placement;
+	berth_timeline t;
+} compiled;
+
+static void compile(compiled *c, uint64_t seed)
+{
+	berth_err err;
+	instance in;
+	memset(c, 0, sizeof *c);
+	instance_make(seed, 14, 5, &in);
+	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),
+	          &err);
+	assert_ok(berth_placement_parse_json("p", in.placement, strlen(in.placement), &c->g, &c->s, &c->mem,
+	                                     &c->tmp, &c->placement, NULL, &err),
+	          &err);
+	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
+	assert_ok(berth_timeline_new(&c->p, c->placement.op_dev, c->placement.order, &c->mem, &c->t, &err),
+	          &err);
+	instance_free(&in);
+}
+
+static void discard(compiled *c)
+{
+	berth_arena_free(&c->mem);
+	berth_arena_free(&c->tmp);
+}
+
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+	for (const char *at = text; (at = strstr(at, part)); at++)
+		n++;
+	return n;
+}
+
+static void test_escaped(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_page page;
+	const char *text;
+	size_t len;
+	char digest[45];
+	berth_err err;
+	berth_page_open(&page, "place", "</title><b>&", &mem);
+	berth_json_put_string(&page.w, "name",
+	                      "</script><!--\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa & \xc3\xa9");
+	assert_ok(berth_page_done(&page, &mem, &text, &len, &err), &err);
+	assert_int_equal(strlen(text), len);
+	assert_contains(text, "<title>&lt;/title&gt;&lt;b&gt;&amp;</title>");
+	assert_contains(text, "\\u003c/script\\u003e\\u003c!--\\u2028\\u2029\xe2\x80\xaa \\u0026 "
+	                      "\xc3\xa9\"}</script>");
+	assert_int_equal(count(text, "</script>"), 2);
+	assert_int_equal(count(text, "<script"), 2);
+	assert_int_equal(count(text, "<b>"), 0);
+	berth_sha256_base64("", 0, digest); /* a published vector */
+	assert_string_equal(digest, "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+	berth_arena_free(&mem);
+}
+
+/* Every operator is in a group, and no group is empty. */
+static void check_groups(const char *spec, int32_t words, const char *first)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	const char **label;
+	int32_t *op_group, n, got, *n_ops;
+	berth_err err;
+	assert_ok(berth_zoo_build(spec, &mem, &tmp, &g, &err), &err);
+	assert_ok(BERTH_NEW(&mem, op_group, g.n_ops, &err), &err);
+	assert_ok(page_group(&g, &mem, &tmp, op_group, &label, &n, &got, &err), &err);
+	assert_true(n > 1 && n <= BERTH_PAGE_GROUPS);
+	assert_int_equal(got, words);
+	assert_ok(BERTH_NEW(&mem, n_ops, n, &err), &err);
+	for (int32_t op = 0; op < g.n_ops; op++)
+		n_ops[op_group[op]]++;
+	for (int32_t i = 0; i < n; i++)
+		assert_true(n_ops[i] > 0 && label[i]);
+	assert_string_equal(label[0], first);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void test_groups(void **state)
+{
+	(void)state;
+	check_groups("zoo:random:ops=7001", 0, "1-18");
+	check_groups("zoo:resnet50", 12, "");
+}
+
+static void test_failing_memory(void **state)
+{
+	(void)state;
+	compiled c;
+	berth_status st = BERTH_ENOMEM;
+	compile(&c, 5);
+	assert_true(c.t.r.runs);
+	for (long k = 0; st != BERTH_OK; k++) {
+		failing_allocator f;
+		berth_arena mem, tmp;
+		berth_page page;
+		const char *text;
+		size_t len;
+		berth_err err;
+		failing_allocator_init(&f, k);
+		berth_arena_init(&mem, &f.hook);
+		berth_arena_init(&tmp, &f.hook);
+		berth_page_open(&page, "place", "title", &mem);
+		st = berth_page_put_plan(&page.w, &c.p, &c.t, &mem, &tmp, &err);
+		if (st == BERTH_OK)
+			st = berth_page_done(&page, &mem, &text, &len, &err);
+		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		assert_int_equal(f.live, 0);
+	}
+	discard(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_escaped), cmocka_unit_test(test_groups),
+	                                   cmocka_unit_test(test_failing_memory)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
