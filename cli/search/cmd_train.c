@@ -153,7 +153,7 @@ static void tell_progress(state *s, const berth_train_update *u)
 	if (u->n_collapsed)
 		snprintf(learned, sizeof learned, " (%d learned)", (int)u->n_collapsed);
 	cli_progress_line(&s->progress,
-	                  ": %s of %s tried, %d pair%s%s, draws %.3g x the best single device, %s/s, %s left",
+	                  ": %s of %s tried, %d pair%s%s, draws %.2f x the best single device, %s/s, %s left",
 	                  cli_count(made, u->evaluations), cli_count(asked, s->cfg.evaluations),
 	                  (int)s->n_items, s->n_items == 1 ? "" : "s", learned, exp(u->mean_reward),
 	                  berth_text_count(rate, per_s),
