@@ -86,9 +86,10 @@ report_span report_span_of(const berth_timeline *t, const berth_objective *o)
 }
 
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t,
-                                  const berth_objective *o, berth_err *err)
+                                  const berth_objective *o, const int64_t *peak_bytes, berth_err *err)
 {
 	report_span span = report_span_of(t, o);
+	const int64_t *peak = peak_bytes ? peak_bytes : t->peak_bytes;
 	cli_table table;
 	char a[32], b[32];
 	int32_t hidden = 0, shown = 0;
@@ -108,7 +109,7 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 		cli_cell(&table, "%d", t->dev_ops[d]);
 		cli_cell(&table, "%s", berth_text_seconds(a, busy));
 		cli_cell(&table, "%s", cli_percent(b, span.s > 0 ? busy / span.s : NAN));
-		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->peak_bytes[d]));
+		cli_cell(&table, "%s", berth_text_bytes(a, (double)peak[d]));
 		cli_cell(&table, "%s", memory >= 0 ? berth_text_bytes(b, (double)memory) : "-");
 		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->dev_sent_bytes[d]));
 	}

@@ -29,9 +29,10 @@ typedef struct report_span {
 } report_span;
 report_span report_span_of(const berth_timeline *t, const berth_objective *o);
 
-/* A row for each device: operators, busy, peak memory and memory, bytes sent. Fails: BERTH_ENOMEM. */
+/* A row for each device: operators, busy, peak memory and memory, bytes sent. peak_bytes [n_devs]; NULL:
+ * those of t. Fails: BERTH_ENOMEM. */
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t,
-                                  const berth_objective *o, berth_err *err);
+                                  const berth_objective *o, const int64_t *peak_bytes, berth_err *err);
 
 /* "models":[{name, end_s}] where several models share the machine; nothing otherwise. end_s is when the last
  * operator of the model ends; null where the cost model does not tell. */

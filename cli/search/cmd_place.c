@@ -15,6 +15,7 @@
 #include "report.h"
 #include "report_pools.h"
 #include "report_infeasible.h"
+#include "report_pipeline.h"
 #include "report_page.h"
 #include "signals.h"
 #include "text.h"
@@ -42,6 +43,7 @@ typedef struct state {
 	berth_bounds bounds;
 	berth_solution r;
 	berth_timeline t;
+	report_pipeline pipeline;
 	berth_verdict v;
 	report_infeasible infeasible; /* where something is broken */
 	place_smaller smaller;
@@ -74,7 +76,9 @@ static berth_status check(cli *c, state *s, berth_err *err)
 {
 	if (!s->r.answered)
 		return berth_check_problem(&s->p, &c->mem, &s->v.broken, err);
-	return berth_judge(&s->p, s->r.op_dev, s->r.op_order, &s->r.objective, &c->mem, &s->t, &s->v, err);
+	BERTH_TRY(berth_judge(&s->p, s->r.op_dev, s->r.op_order, &s->r.objective, &c->mem, &s->t, &s->v,
+	                      err));
+	return report_pipeline_find(c, &s->p, &s->t, &s->r.objective, &s->pipeline, err);
 }
 
 static berth_status search(cli *c, const args *a, state *s, berth_err *err)
@@ -184,6 +188,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_put_number(&w, "wall_s", s->r.wall_s);
 	report_put_models(&w, &s->parts, &s->t);
 	report_put_devices(&w, &s->p, &s->t);
+	report_put_pipeline(&w, &s->p, &s->pipeline);
 	report_put_pools(&w, &s->p, &s->t);
 	put_placement(&w, s);
 	return cli_end_json(c, &w, err);
@@ -249,8 +254,10 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 			putchar('\n');
 		}
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
-		BERTH_TRY(report_print_devices(c, &s->p, &s->t, &s->r.objective, err));
+		BERTH_TRY(report_print_devices(c, &s->p, &s->t, &s->r.objective, s->pipeline.x.peak_bytes,
+		                               err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, &s->r.objective, err));
+		report_print_pipeline(&s->p, &s->pipeline);
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}

@@ -202,7 +202,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	if (s->t.r.runs) {
 		print_head(s);
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
-		BERTH_TRY(report_print_devices(c, &s->p, &s->t, NULL, err));
+		BERTH_TRY(report_print_devices(c, &s->p, &s->t, NULL, NULL, err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, NULL, err));
 		putchar('\n');
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
