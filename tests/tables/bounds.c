@@ -4,6 +4,7 @@
  *     berth-bounds-table [EVALUATIONS] [NODES] */
 #include "load.h"
 #include "load_system.h"
+#include "search_bounds.h"
 #include "solve.h"
 #include "systems_builtin.h"
 #include "zoo.h"
@@ -17,12 +18,14 @@ static const char *const methods[] = {"local-search", "anneal", "berth"};
 static const char *const trained[] = {"resnet50:training=1", "bert-base:training=1",
                                       "inception-v3:training=1", "mobilenet-v2:training=1"};
 
-enum { N_METHODS = 3, N_TRAINED = 4, MOST_ROWS = 512 };
+static const char *const kinds[] = {"fast", "auto", "strong"};
+
+enum { N_METHODS = 3, N_TRAINED = 4, N_KINDS = 3, MOST_ROWS = 512 };
 
 typedef struct table {
 	int64_t evaluations, nodes;
-	double fast[MOST_ROWS], strong[MOST_ROWS]; /* gaps */
-	int32_t n, without, closed_fast, closed_strong;
+	double gap[N_KINDS][MOST_ROWS];
+	int32_t n, without, closed[N_KINDS];
 } table;
 
 static int by_value(const void *a, const void *b)
@@ -61,22 +64,36 @@ static berth_status best_known(const berth_problem *p, const berth_bounds *b, co
 }
 
 static void tell(table *t, const char *model, const char *system, double value, const char *by,
-                 const berth_bounds *fast, const berth_bounds *strong)
+                 const berth_bounds *b)
 {
 	if (isnan(value)) {
 		t->without++;
-		printf("| %s | %s | none found | | | |\n", model, system);
+		printf("| %s | %s | none found | | | | |\n", model, system);
 		return;
 	}
-	double f = berth_gap(value, fast->value[BERTH_LATENCY]),
-	       s = berth_gap(value, strong->value[BERTH_LATENCY]);
-	t->closed_fast += f <= 0;
-	t->closed_strong += s <= 0;
-	t->fast[t->n] = f;
-	t->strong[t->n++] = s;
-	printf("| %s | %s | %.6g ms | %s | %.2f %% | %.2f %% |\n", model, system, value * 1e3, by, 100 * f,
-	       100 * s);
+	printf("| %s | %s | %.6g ms | %s |", model, system, value * 1e3, by);
+	for (int k = 0; k < N_KINDS; k++) {
+		t->gap[k][t->n] = berth_gap(value, b[k].value[BERTH_LATENCY]);
+		t->closed[k] += t->gap[k][t->n] <= 0;
+		printf(" %.2f %% |", 100 * t->gap[k][t->n]);
+	}
+	t->n++;
+	putchar('\n');
 	fflush(stdout);
+}
+
+static berth_status all_bounds(const berth_problem *p, const table *t, berth_arena *tmp, berth_bounds *b,
+                               berth_err *err)
+{
+	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	for (int k = 0; k < N_KINDS; k++) {
+		berth_bound_options o = {.bound = kinds[k],
+		                         .objective = &latency,
+		                         .evaluations = t->evaluations,
+		                         .nodes = t->nodes};
+		BERTH_TRY(berth_search_bounds(p, &o, tmp, &b[k], err));
+	}
+	return BERTH_OK;
 }
 
 static berth_status row(table *t, const char *model, const char *system, berth_err *err)
@@ -86,22 +103,18 @@ static berth_status row(table *t, const char *model, const char *system, berth_e
 	berth_graph g;
 	berth_system s;
 	berth_problem p;
-	berth_bounds fast = {0}, strong;
-	berth_bound_effort effort = berth_bound_effort_all(NULL);
+	berth_bounds b[N_KINDS] = {{0}};
 	double value;
 	const char *by = "";
-	effort.nodes = t->nodes;
 	snprintf(spec, sizeof spec, "zoo:%s", model);
 	snprintf(machine, sizeof machine, "system:%s", system);
 	berth_status st = berth_graph_load(spec, NULL, &mem, &tmp, &g, NULL, err);
 	st = st ? st : berth_system_load(machine, &mem, &tmp, &s, err);
 	st = st ? st : berth_problem_new(&g, &s, &mem, &tmp, &p, err);
-	st = st ? st : berth_bounds_new(&p, &tmp, &fast, err);
-	strong = fast;
-	st = st ? st : berth_bounds_strengthen(&p, &effort, &tmp, &strong, err);
-	st = st ? st : best_known(&p, &strong, t, &tmp, &value, &by, err);
+	st = st ? st : all_bounds(&p, t, &tmp, b, err);
+	st = st ? st : best_known(&p, &b[N_KINDS - 1], t, &tmp, &value, &by, err);
 	if (st == BERTH_OK)
-		tell(t, model, system, value, by, &fast, &strong);
+		tell(t, model, system, value, by, b);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return st;
@@ -124,16 +137,19 @@ int main(int argc, char **argv)
 	static table t;
 	berth_err err;
 	t.evaluations = argc > 1 ? atoll(argv[1]) : 5000;
-	t.nodes = argc > 2 ? atoll(argv[2]) : BERTH_BOUND_NODES;
-	printf("| model | system | best | by | gap, fast | gap, strong |\n|---|---|---|---|---|---|\n");
+	t.nodes = argc > 2 ? atoll(argv[2]) : 0;
+	printf("| model | system | best | by | gap, fast | gap, auto | gap, strong |\n"
+	       "|---|---|---|---|---|---|---|\n");
 	if (rows(&t, &err) != BERTH_OK) {
 		fprintf(stderr, "berth-bounds-table: %s\n", err.msg);
 		return berth_exit_code(err.code);
 	}
-	printf("\n%d instances (%d more have no placement that fits, or none was found). Fast bound: median "
-	       "gap %.2f %%, %d closed. Strong bound: median gap %.2f %%, %d "
-	       "closed.\n",
-	       (int)t.n, (int)t.without, 100 * median(t.fast, t.n), (int)t.closed_fast,
-	       100 * median(t.strong, t.n), (int)t.closed_strong);
+	printf("\n%d instances (%d more have no placement that fits, or none was found). Median gap, and how "
+	       "many are closed:",
+	       (int)t.n, (int)t.without);
+	for (int k = 0; k < N_KINDS; k++)
+		printf("%s %s %.2f %%, %d", k ? ";" : "", kinds[k], 100 * median(t.gap[k], t.n),
+		       (int)t.closed[k]);
+	printf(".\n");
 	return 0;
 }
