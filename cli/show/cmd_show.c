@@ -1,6 +1,7 @@
 /* berth show: a graph, a system, a placement or a policy at a glance. */
 #include "graph_load.h"
 #include "show.h"
+#include "show_placed.h"
 
 static berth_status fail_option(const show_args *a, const char *option, const char *what, berth_err *err)
 {
@@ -36,6 +37,8 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 			return berth_fail(err, BERTH_EINVAL,
 			                  "show: option --graph is for placements, but %s is a graph",
 			                  a->input);
+		if (a->placement && a->dot && !a->on)
+			BERTH_TRY(show_placed_system(c, a->placement, &a->on, err));
 		if (!a->placement || (!a->op && (a->dot || a->out || a->coarsen || a->times.n)))
 			return show_graph(c, a, err);
 		a->graph = a->input;
@@ -62,7 +65,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	const cli_option options[] = {
 		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
 		{"placement", 0, CLI_TEXT, &a.placement, "FILE",
-	         "a placement of the graph: what stands where; colours for --dot (needs --on), times for "
+	         "a placement of the graph: what stands where; colours for --dot, times for "
 	         "--op"},
 		{"op", 0, CLI_TEXT, &a.op, "NAME",
 	         "one operator: its neighbours; of a placement when and why it runs there"},

@@ -519,8 +519,8 @@ static berth_status check_args(const cli *c, const show_args *a, berth_err *err)
 	int streams = c->json + to_stdout(a->out) + to_stdout(a->dot);
 	if (a->placement && (!a->on || !a->dot))
 		return berth_fail(err, BERTH_EINVAL,
-		                  "show: --placement stands alone, or with --op NAME, or with --on SYSTEM "
-		                  "and --dot OUT");
+		                  "show: --placement stands alone, or with --op NAME or --dot OUT; the "
+		                  "latter needs --on SYSTEM where the file names none");
 	if (streams > 1)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "show: only one of --json, -o - and --dot - can go to standard output");

@@ -80,6 +80,18 @@ berth_status show_placed_load(cli *c, const show_args *a, show_placed *v, berth_
 	return berth_timeline_new(&v->p, v->placement.op_dev, v->placement.order, &c->mem, &v->t, err);
 }
 
+berth_status show_placed_system(cli *c, const char *path, const char **out, berth_err *err)
+{
+	char *data;
+	size_t size;
+	cJSON *doc;
+	BERTH_TRY(berth_file_read(path, &c->mem, &data, &size, err));
+	BERTH_TRY(berth_json_parse(path, data, size, &doc, err));
+	*out = said(c, doc, "system", "system");
+	cJSON_Delete(doc);
+	return BERTH_OK;
+}
+
 /* ---- figures ---- */
 
 typedef struct view {

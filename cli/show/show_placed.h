@@ -20,4 +20,7 @@ typedef struct show_placed {
  * file where they are NULL. Fails: as the readers; BERTH_EINVAL (the names say nothing). */
 berth_status show_placed_load(cli *c, const show_args *a, show_placed *out, berth_err *err);
 
+/* "system:NAME" of what the placement file at path says; NULL where it says nothing. Fails: as reading it. */
+berth_status show_placed_system(cli *c, const char *path, const char **out, berth_err *err);
+
 #endif
