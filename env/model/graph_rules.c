@@ -20,12 +20,12 @@ typedef struct adder {
 /* The operator whose name is nearest, up to where the pattern stops being plain. */
 static berth_status fail_pattern(adder *a, const char *option, const char *pattern)
 {
-	size_t n = strcspn(pattern, "*?[\\");
+	size_t n = strcspn(pattern, "*?[\\"), most = pattern[n] ? n : SIZE_MAX;
 	const char **start, *near, *name = NULL, *plain = berth_arena_strndup(a->tmp, pattern, n);
 	BERTH_TRY(BERTH_NEW(a->tmp, start, a->g.n_ops, a->err));
 	for (int32_t op = 0; op < a->g.n_ops; op++)
-		if (!(start[op] = pattern[n] ? berth_arena_strndup(a->tmp, a->g.op_name[op], n)
-		                             : a->g.op_name[op]))
+		if (!(start[op] =
+		              berth_arena_strndup(a->tmp, a->g.op_name[op], strnlen(a->g.op_name[op], most))))
 			return berth_nomem(a->err);
 	if (!plain)
 		return berth_nomem(a->err);
