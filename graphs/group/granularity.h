@@ -10,7 +10,8 @@
  * layer is the outermost scope that is a number and has a sister of another number ("layers.3", "layer1.0");
  * where there is none, the outermost one that ends in a number ("block5"). Where fewer than half of the
  * operators have such a name, a number needs no sister (a model of one layer). Else layers are what repeats:
- * a graph is cut where one tensor alone goes on, and equal pieces that follow each other are layers.
+ * a graph is cut where one tensor alone goes on, not counting those that are used all along (masks), and
+ * equal pieces that follow each other are layers, if half of the operators are in such.
  * Operators before the first layer are one block, and so are those behind each layer that belong to none.
  * Operators of a training step go with the operator they were made from.
  *

@@ -6,6 +6,7 @@
 
 #include "strbuf.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_PIECES = 64 }; /* of a layer */
@@ -45,6 +46,13 @@ static int32_t last_use(const pieces *x, int32_t t)
 	return last;
 }
 
+/* Is t used at several places all along the graph, as masks and tables of positions are? */
+static bool is_global(const pieces *x, int32_t t, int32_t first, int32_t last)
+{
+	const berth_graph *g = x->f->g;
+	return last - first > x->n_ops / 2 && g->tensor_use_off[t + 1] - g->tensor_use_off[t] > 2;
+}
+
 /* A piece ends behind each operator after which at most one tensor is still to be used. */
 static berth_status cut(pieces *x)
 {
@@ -56,6 +64,7 @@ static berth_status cut(pieces *x)
 		live -= ends[k];
 		for (int32_t t = g->op_tensor_off[x->op[k]]; t < g->op_tensor_off[x->op[k] + 1]; t++) {
 			int32_t last = last_use(x, t);
+			last = is_global(x, t, k, last) ? -1 : last;
 			live += last > k;
 			ends[last > k ? last : x->n_ops]++;
 		}
@@ -65,19 +74,31 @@ static berth_status cut(pieces *x)
 	return BERTH_OK;
 }
 
-/* Types of a piece's operators, and where in the piece their inputs come from. */
+static int descending(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+	return (*x < *y) - (*x > *y);
+}
+
+/* Types of a piece's operators, and how far back in the piece their inputs come from, whatever their order.
+ */
 static berth_status describe(const pieces *x, int32_t piece, const char **out)
 {
 	const berth_graph *g = x->f->g;
 	berth_strbuf text = {.mem = x->f->tmp};
 	size_t len;
 	for (int32_t k = x->off[piece]; k < x->off[piece + 1]; k++) {
-		int32_t op = x->op[k];
-		berth_strbuf_printf(&text, "%d", g->op_type[op]);
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-			int32_t from = x->op_at[g->tensor_producer[g->in_tensor[i]]];
-			berth_strbuf_printf(&text, ",%d", from >= x->off[piece] ? k - from : 0);
+		int32_t op = x->op[k], n = g->op_in_off[op + 1] - g->op_in_off[op], *back;
+		BERTH_TRY(BERTH_NEW(x->f->tmp, back, n, x->f->err));
+		for (int32_t i = 0; i < n; i++) {
+			int32_t from = x->op_at[g->tensor_producer[g->in_tensor[g->op_in_off[op] + i]]];
+			back[i] = from >= x->off[piece] ? k - from : 0;
 		}
+		if (n)
+			qsort(back, (size_t)n, sizeof *back, descending);
+		berth_strbuf_printf(&text, "%d", g->op_type[op]);
+		for (int32_t i = 0; i < n; i++)
+			berth_strbuf_printf(&text, ",%d", back[i]);
 		berth_strbuf_printf(&text, ";");
 	}
 	return berth_strbuf_done(&text, out, &len, x->f->err);
@@ -118,6 +139,7 @@ static berth_status label_pieces(const pieces *x, int32_t first, int32_t n)
 berth_status blocks_by_repeats(block_finder *f)
 {
 	pieces x = {.f = f};
+	int32_t n_found = 0;
 	BERTH_TRY(forward_ops(&x));
 	BERTH_TRY(cut(&x));
 	BERTH_TRY(compare(&x));
@@ -134,6 +156,10 @@ berth_status blocks_by_repeats(block_finder *f)
 		BERTH_TRY(label_pieces(&x, i, n));
 		i += n;
 	}
+	for (int32_t k = 0; k < x.n_ops; k++)
+		n_found += f->op_label[x.op[k]] >= 0;
+	if (n_found <= x.n_ops / 2) /* by chance */
+		f->n_labels = 0;
 	for (int32_t op = 0; op < f->g->n_ops; op++)
 		f->op_label[op] = f->op_label[f->op_root[op]];
 	return BERTH_OK;

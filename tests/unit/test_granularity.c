@@ -112,6 +112,28 @@ static void test_repeats(void **state)
 	assert_string_equal(found_parts.block_name[1], "layer.0/1");
 }
 
+/* A mask that every layer reads does not join them, and inputs may stand in any order. */
+static void test_mask(void **state)
+{
+	(void)state;
+#define A_OP(name, type) "{\"name\":\"" name "\",\"type\":\"" type "\"}"
+#define AN_EDGE(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"bytes\":1}"
+	static const char text[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[" A_OP("y", "M") ","
+		A_OP("x", "E") "," A_OP("c", "A") "," A_OP("b", "B") "," A_OP("a", "A") "," A_OP("d", "B") ","
+		A_OP("f", "A") "," A_OP("e", "B") "],\"edges\":[" AN_EDGE("y", "c") "," AN_EDGE("y", "a") ","
+		AN_EDGE("y", "f") "," AN_EDGE("x", "c") "," AN_EDGE("x", "b") "," AN_EDGE("c", "b") ","
+		AN_EDGE("b", "a") "," AN_EDGE("b", "d") "," AN_EDGE("a", "d") "," AN_EDGE("d", "f") ","
+		AN_EDGE("d", "e") "," AN_EDGE("f", "e") "]}";
+	berth_graph g;
+	berth_err err;
+	assert_ok(berth_graph_parse_json("g", text, strlen(text), &mem, &tmp, &g, &err), &err);
+	berth_granularity x = find(&g, BERTH_GRAIN_LAYER);
+	assert_string_equal(names_of(&x), "input,layer.0,layer.1,layer.2");
+	assert_int_equal(block_of(&g, &x, "c"), block_of(&g, &x, "b"));
+	assert_int_equal(block_of(&g, &x, "f"), block_of(&g, &x, "e"));
+}
+
 static void test_no_layers(void **state)
 {
 	(void)state;
@@ -442,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_names, tear_down),
 		cmocka_unit_test_teardown(test_repeats, tear_down),
+		cmocka_unit_test_teardown(test_mask, tear_down),
 		cmocka_unit_test_teardown(test_no_layers, tear_down),
 		cmocka_unit_test_teardown(test_training, tear_down),
 		cmocka_unit_test_teardown(test_models, tear_down),
