@@ -106,8 +106,9 @@ berth_status pbqp_pricer_new(const pbqp_place *m, berth_arena *mem, pbqp_pricer 
 	BERTH_TRY(BERTH_NEW(mem, x.use_ns, m->n_uses, err));
 	BERTH_TRY(load_prices(p, x.dev_load_price, mem, err));
 	berth_coloc_bytes(p, x.coloc_bytes);
+	BERTH_TRY(BERTH_NEW(mem, x.coloc_use, p->n_colocs, err));
 	for (int32_t u = 0; u < p->n_colocs; u++)
-		x.coloc_pin[u] = -1;
+		x.coloc_pin[u] = x.coloc_use[u] = -1;
 	*out = x;
 	return BERTH_OK;
 }
@@ -190,26 +191,36 @@ static double slack_of(const pbqp_pricer *x, int32_t op)
 	return (double)(x->length_ns - x->end_ns[op] - x->tail_ns[op]);
 }
 
-/* Slack of a use, as its tightest consumer in the colocation group has it. */
-static void set_use(pbqp_pricer *x, int32_t use)
+/* Slack of the uses [first, last) of tensor t, as the tightest consumer in each colocation group has it. */
+static void set_tensor_uses(pbqp_pricer *x, int32_t t, int32_t first, int32_t last)
 {
 	const berth_problem *p = x->m->p;
-	int32_t t = x->m->use_tensor[use], producer = p->g->tensor_producer[t], coloc = x->m->use_to[use];
-	x->use_slack_ns[use] = INFINITY;
+	int32_t producer = p->g->tensor_producer[t];
+	for (int32_t use = first; use < last; use++) {
+		x->use_slack_ns[use] = INFINITY;
+		x->coloc_use[x->m->use_to[use]] = use;
+	}
 	for (int32_t e = p->g->tensor_use_off[t]; e < p->g->tensor_use_off[t + 1]; e++) {
-		int32_t c = p->g->edge_consumer[e];
+		int32_t c = p->g->edge_consumer[e], use = x->coloc_use[p->op_coloc[c]];
 		double slack = (double)(x->length_ns - x->end_ns[producer] - tail_through(x, t, e));
-		if (p->op_coloc[c] != coloc || slack >= x->use_slack_ns[use])
+		if (use < 0 || slack >= x->use_slack_ns[use])
 			continue;
 		x->use_slack_ns[use] = slack;
 		x->use_ns[use] = (double)berth_transfer_ns(p, t, x->op_dev[producer], x->op_dev[c]);
 	}
+	for (int32_t use = first; use < last; use++)
+		x->coloc_use[x->m->use_to[use]] = -1;
 }
 
+/* The uses stand tensor by tensor. */
 static void set_uses(pbqp_pricer *x)
 {
-	for (int32_t use = 0; use < x->m->n_uses; use++)
-		set_use(x, use);
+	for (int32_t last = 0, first = 0; first < x->m->n_uses; first = last) {
+		int32_t t = x->m->use_tensor[first];
+		while (last < x->m->n_uses && x->m->use_tensor[last] == t)
+			last++;
+		set_tensor_uses(x, t, first, last);
+	}
 	x->scheduled = true;
 }
 

@@ -38,6 +38,7 @@ typedef struct pbqp_pricer {
 	double *dev_load_price;  /* [n_devs] */
 	int64_t *coloc_bytes;     /* [n_colocs] what moves with a colocation group */
 	int32_t *coloc_pin;       /* [n_colocs] its only device, or -1 */
+	int32_t *coloc_use;      /* [n_colocs] scratch: the use of the tensor at hand; -1 */
 
 	/* the schedule that slack and rivalry refer to */
 	bool scheduled;
