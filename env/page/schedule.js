@@ -230,9 +230,10 @@ class Schedule {
 	}
 
 	drawChannel(c, ch, width) {
-		const {transfers} = this.plan;
-		this.heading(c, ch.title, counted(ch.rows.length, "transfer", "transfers") + " shown",
-			ch.heading, width);
+		const {transfers} = this.plan,
+		      some = this.plan.n_transfers > transfers.op.length ? " shown" : "";
+		this.heading(c, ch.title, counted(ch.rows.length, "transfer", "transfers") + some, ch.heading,
+			width);
 		c.fillStyle = theme.raised;
 		c.fillRect(0, ch.top, width, ch.lanes * CHANNEL);
 		for (const i of ch.rows) {
