@@ -243,11 +243,12 @@ static void print_head(const state *s)
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
 {
+	bool period = s->r.feasible && berth_objective_is(&s->r.objective, BERTH_THROUGHPUT);
 	if (s->r.answered) {
 		print_head(s);
 		place_price_print(&a->granularity, &s->price, &s->r);
 		if (s->decoder.on)
-			place_decoder_print_head(&s->decoder, &s->t);
+			place_decoder_print_head(&s->decoder, &s->t, period ? s->r.value : 0);
 		putchar('\n');
 		if (s->decoder.on) {
 			BERTH_TRY(place_decoder_print_layers(c, &s->decoder, &s->p, &s->t, err));

@@ -264,13 +264,16 @@ static double tokens_per_s(const berth_timeline *t, int64_t tokens)
 	return t->r.runs && t->r.latency_ns > 0 ? (double)tokens / ((double)t->r.latency_ns * 1e-9) : NAN;
 }
 
-void place_decoder_print_head(const place_decoder *x, const berth_timeline *t)
+void place_decoder_print_head(const place_decoder *x, const berth_timeline *t, double period_s)
 {
 	char rate[32], time[32];
 	printf("decode:  %s tokens/s, %s a token at context %lld, batch %lld\n",
 	       berth_text_count(rate, tokens_per_s(t, x->batch)),
 	       berth_text_seconds(time, (double)t->r.latency_ns * 1e-9), (long long)x->context,
 	       (long long)x->batch);
+	if (period_s > 0)
+		printf("         %s tokens/s of all sequences in flight\n",
+		       berth_text_count(rate, (double)x->batch / period_s));
 	if (x->t.r.runs)
 		printf("prefill: %s tokens/s, %s for %s%lld tokens%s\n",
 		       berth_text_count(rate, tokens_per_s(&x->t, x->batch * x->chunk)),

@@ -47,9 +47,11 @@ bool place_decoder_tighten(place_decoder *x, berth_graph *decode);
  * its problem. */
 void place_decoder_solution(const place_decoder *x, berth_problem *p, berth_solution *r);
 
-/* Tokens per second of both uses, and a row for each layer, equal ones as one. t is the timeline of decoding.
- * */
-void place_decoder_print_head(const place_decoder *x, const berth_timeline *t);
+/* Tokens per second of both uses. t is the timeline of decoding. period_s: seconds from token to token of
+ * sequences that follow each other; 0: they do not. */
+void place_decoder_print_head(const place_decoder *x, const berth_timeline *t, double period_s);
+
+/* A row for each layer, equal ones as one. t is the timeline of decoding. */
 berth_status place_decoder_print_layers(cli *c, const place_decoder *x, const berth_problem *p,
                                         const berth_timeline *t, berth_err *err);
 
