@@ -200,8 +200,11 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	int32_t *dev_ops;
 	cli_table t;
 	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
-	printf("%s on %s: %d placements, none better than another in both\n", v->p->g->name, v->p->s->name,
-	       v->front.n);
+	if (v->front.n == 1)
+		printf("%s on %s: one placement, the best found in both\n", v->p->g->name, v->p->s->name);
+	else
+		printf("%s on %s: %d placements, none better than another in both\n", v->p->g->name,
+		       v->p->s->name, v->front.n);
 	printf("%s evaluations in %s, seed %llu\n\n", cli_count(count, v->front.evaluations),
 	       berth_text_seconds(buf, v->wall_s), (unsigned long long)v->cfg.search.seed);
 	cli_table_init(&t, &c->mem, "rrrl");
