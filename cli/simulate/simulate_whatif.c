@@ -128,7 +128,9 @@ static void change_cell(cli_table *t, const berth_whatif_side *s, const berth_wh
 static void value_cell(cli_table *t, const simulate_whatif *x, const berth_whatif_side *s)
 {
 	char buf[32];
-	cli_cell(t, "%s", s->v.feasible ? cli_value(buf, &x->objective, s->v.value) : "none fits");
+	cli_cell(t, "%s", s->v.feasible ? cli_value(buf, &x->objective, s->v.value) :
+	                  s->answered   ? "does not fit" :
+	                                  "cannot run");
 }
 
 berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_err *err)
