@@ -120,11 +120,10 @@ typedef struct berth_options {
 	bool resume;           /* training only: go on from the checkpoint at its path, where there is one */
 	/* Rules beside the model's own, each list NULL or ended by NULL. "OPS=DEVICE": operators that stand
 	 * on a device, and such that do not; "OPS": operators that share one. OPS is a name, or a pattern
-	 * with * and
-	 * ?, as in "layer1.*"; several stand with commas between. */
+	 * with * and ?, as in "layer1.*"; several stand with commas between. */
 	const char *const *pin, *const *forbid, *const *colocate;
-	const char *granularity; /* "op" (default), "block" or "layer": what stands on one device as a whole
-	                          */
+	/* What stands on one device as a whole: "op" (default), "block" or "layer". */
+	const char *granularity;
 	int32_t max_cuts;      /* borders between blocks on different devices, at most; -1: none; 0: any */
 	/* Called some ten times a second from the calling thread with what was reached (value NAN: nothing
 	 * yet); not 0 stops the search. */

@@ -236,6 +236,9 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "simulate: --set changes one machine, --each and --what-if ask about "
 		                  "several; give one of the two");
+	for (int32_t i = 0; i < a->each.n; i++)
+		if (!*a->each.text[i])
+			return berth_fail(err, BERTH_EINVAL, "simulate: --each '' is no change of a machine");
 	for (int32_t i = 0; i < a->set.n; i++)
 		if (a->set.text[i][0] == '-' || a->set.text[i][0] == '+')
 			return berth_fail(

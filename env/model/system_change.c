@@ -239,6 +239,8 @@ static berth_status take_away(changer *c, const char *name)
 	cJSON *dev = device_named(c, name);
 	ends e;
 	bool any = false;
+	if (!*name) /* so are links called that share no channel */
+		return berth_fail(c->err, BERTH_EINVAL, "'-' takes nothing away; expected -DEVICE or -A:B");
 	if (dev) {
 		remove_device(c, dev);
 		return BERTH_OK;
