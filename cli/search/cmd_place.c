@@ -221,6 +221,26 @@ static void print_speedup(const state *s)
 		printf("as good as the best single device");
 }
 
+/* What each metric of a sum or under a limit comes to. */
+static void print_parts(const state *s)
+{
+	char value[32], most[32];
+	const berth_objective *o = &s->r.objective;
+	const char *before = "";
+	if (berth_objective_metric(o) && !berth_objective_has_limits(o))
+		return;
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		if (!o->sums[m] && !o->limits[m])
+			continue;
+		printf("%s%s %s", before, berth_metrics[m].name,
+		       cli_metric(value, (berth_metric)m, s->v.metric[m]));
+		if (o->limits[m])
+			printf(" (limit %s)", cli_metric(most, (berth_metric)m, o->most[m]));
+		before = ", ";
+	}
+	putchar('\n');
+}
+
 static void print_head(const state *s)
 {
 	const berth_solution *r = &s->r;
@@ -234,6 +254,7 @@ static void print_head(const state *s)
 		print_speedup(s);
 		printf("; %s bound %s, gap %s\n", r->bound_kind,
 		       cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
+		print_parts(s);
 	} else {
 		printf("no placement was found that fits\n");
 	}
