@@ -100,9 +100,11 @@ void bench_questions(bench_out *out)
 	place(&q);
 	must(berth_method_find("anneal", &q.whatif.method, &err), &err);
 	bench_row(out, "whatif_20", "resnet50 on cpu+2gpu", bench_seconds(ask_all, &q), "s");
-	q.pareto = (berth_pareto_cfg){{berth_objective_of(BERTH_LATENCY), berth_objective_of(BERTH_ENERGY)},
-	                              64,
-	                              {.seed = 1, .evaluations = 10000}};
+	q.pareto = (berth_pareto_cfg){
+		.objective = {berth_objective_of(BERTH_LATENCY), berth_objective_of(BERTH_ENERGY)},
+		.most_points = 64,
+		.search = {.seed = 1, .evaluations = 10000},
+		.method = berth_method_default()};
 	bench_row(out, "pareto", "resnet50 on cpu+2gpu", bench_seconds(find_front, &q), "s");
 	bench_row(out, "pareto_points", "resnet50 on cpu+2gpu", q.points, "points");
 	bench_discard(&q.b);
