@@ -28,6 +28,11 @@ def _bytes(text):
     return None if text is None else os.fspath(text).encode()
 
 
+def _name(text):
+    """A text that must be given: the library reads it without a look at NULL."""
+    return os.fspath(text).encode()
+
+
 class _Object:
     """Something that the library made and has to free."""
 
@@ -56,7 +61,7 @@ class Model(_Object):
     @classmethod
     def parse(cls, name, data):
         """A model from the bytes of a file."""
-        return cls(_make(_lib.model_parse, _bytes(name), data, len(data)))
+        return cls(_make(_lib.model_parse, _name(name), data, len(data)))
 
     @property
     def name(self):
@@ -93,7 +98,7 @@ class Machine(_Object):
     @classmethod
     def parse(cls, name, data):
         """A machine from the bytes of a berth-system file."""
-        return cls(_make(_lib.machine_parse, _bytes(name), data, len(data)))
+        return cls(_make(_lib.machine_parse, _name(name), data, len(data)))
 
     @property
     def name(self):
@@ -109,7 +114,7 @@ class Machine(_Object):
 
     def change(self, changes):
         """A copy with changed figures, such as "gpu0.memory_bytes=2x"."""
-        return Machine(_make(_lib.machine_change, self, _bytes(changes)))
+        return Machine(_make(_lib.machine_change, self, _name(changes)))
 
     def __repr__(self):
         return f"<berth.Machine {self.name}: {', '.join(self.devices)}>"
@@ -121,7 +126,7 @@ class Draft(_Object):
     _free = "draft_free"
 
     def __init__(self, name=""):
-        super().__init__(_make(_lib.draft_new, _bytes(name)))
+        super().__init__(_make(_lib.draft_new, _name(name)))
         self._index = {}
 
     def op(self, name, type=None, **figures):
@@ -131,7 +136,7 @@ class Draft(_Object):
         unknown = set(values) - {f[0] for f in Op._fields_}
         if unknown:
             raise TypeError(f"berth.Draft.op: no figure {sorted(unknown)[0]!r}")
-        spec = Op(name=_bytes(name), type=_bytes(type), **values)
+        spec = Op(name=_name(name), type=_bytes(type), **values)
         _lib.draft_op(self, ctypes.byref(spec), ctypes.byref(index))
         self._index[name] = index.value
         return index.value
@@ -148,12 +153,12 @@ class Draft(_Object):
         _lib.draft_time(self, self._number(op), _bytes(device), seconds)
 
     def forbid(self, op, device):
-        _lib.draft_forbid(self, self._number(op), _bytes(device))
+        _lib.draft_forbid(self, self._number(op), _name(device))
 
     def shared(self, name, bytes, ops):
         """A parameter that several operators share."""
         numbers = [self._number(op) for op in ops]
-        _lib.draft_shared(self, _bytes(name), bytes, (ctypes.c_int32 * len(numbers))(*numbers), len(numbers))
+        _lib.draft_shared(self, _name(name), bytes, (ctypes.c_int32 * len(numbers))(*numbers), len(numbers))
 
     def finish(self):
         return Model(_make(_lib.draft_model, self))
@@ -185,10 +190,10 @@ class Plan(_Object):
 
     @classmethod
     def read(cls, path, model, machine):
-        return cls(_make(_lib.plan_read, _bytes(path), model, machine), model, machine)
+        return cls(_make(_lib.plan_read, _name(path), model, machine), model, machine)
 
     def write(self, path):
-        _lib.plan_write(self, _bytes(path))
+        _lib.plan_write(self, _name(path))
 
     feasible = property(lambda self: bool(_lib.plan_feasible(self)))
     status = property(lambda self: _text(_lib.plan_status(self)))
@@ -210,7 +215,7 @@ class Plan(_Object):
         return [names[_lib.plan_device(self, i)] for i in range(len(self.model))]
 
     def device_of(self, op):
-        name = _lib.plan_device_of(self, _bytes(op))
+        name = _lib.plan_device_of(self, _name(op))
         if name is None:
             raise KeyError(op)
         return _text(name)
@@ -276,11 +281,11 @@ class Plan(_Object):
 
     def trace(self, path):
         """Write the simulated timeline for chrome://tracing or Perfetto."""
-        _lib.plan_trace(self, _bytes(path))
+        _lib.plan_trace(self, _name(path))
 
     def measure(self, file, engine=None, runs=0):
         """Run it for real by an engine: latency_s, low_s, high_s, runs, max_difference."""
-        return _figures(_lib.plan_measure, MeasuredCost, self, _bytes(file), _bytes(engine), runs)
+        return _figures(_lib.plan_measure, MeasuredCost, self, _name(file), _bytes(engine), runs)
 
     def __repr__(self):
         pair = f"{self.model.name} on {self.machine.name}"
@@ -296,7 +301,7 @@ def _figures(function, kind, *args, last=()):
 def _texts(given):
     """A list of texts, or one text, as C has it: ended by NULL."""
     texts = [given] if isinstance(given, str) else list(given)
-    return (ctypes.c_char_p * (len(texts) + 1))(*map(_bytes, texts), None)
+    return (ctypes.c_char_p * (len(texts) + 1))(*map(_name, texts), None)
 
 
 def _options(progress=None, start=None, pin=(), forbid=(), colocate=(), **words):
@@ -325,12 +330,12 @@ def methods():
 
 def load(spec):
     """A model from a file or "zoo:NAME"."""
-    return Model(_make(_lib.model_load, _bytes(spec)))
+    return Model(_make(_lib.model_load, _name(spec)))
 
 
 def machine(spec):
     """A machine from a file or "system:NAME"."""
-    return Machine(_make(_lib.machine_load, _bytes(spec)))
+    return Machine(_make(_lib.machine_load, _name(spec)))
 
 
 def place(model, machine, **options):
@@ -354,7 +359,7 @@ class _Front(_Object):
 def pareto(model, machine, against, most=64, **options):
     """Plans of which none is better than another in both the objective and `against`."""
     o = _options(**options)
-    front = _Front(_make(_lib.pareto_front, model, machine, ctypes.byref(o), _bytes(against), most))
+    front = _Front(_make(_lib.pareto_front, model, machine, ctypes.byref(o), _name(against), most))
     return [Plan(ctypes.c_void_p(_lib.front_plan(front, i)), model, machine, front)
             for i in range(_lib.front_count(front))]
 
@@ -381,4 +386,4 @@ def train(models, machines, path, **options):
     evaluations, threads, resume, progress."""
     models, machines = [(ctypes.c_void_p * len(x))(*[one._pointer for one in x]) for x in (models, machines)]
     o = _options(**options)
-    _lib.policy_train(models, len(models), machines, len(machines), ctypes.byref(o), _bytes(path))
+    _lib.policy_train(models, len(models), machines, len(machines), ctypes.byref(o), _name(path))

@@ -151,6 +151,10 @@ class Use(unittest.TestCase):
             berth.place(self.model, self.machine, evals=3)
         with self.assertRaises(KeyError):
             berth.place(self.model, self.machine).device_of("c")
+        for call in (berth.load, berth.machine, self.machine.change, berth.place(self.model, self.machine).write,
+                     lambda nothing: berth.place(self.model, self.machine, pin=[nothing])):
+            with self.assertRaises(TypeError):
+                call(None)
 
     def test_draft_refusals(self):
         d = draft()
