@@ -1,6 +1,7 @@
 /* Changed systems; see whatif.h. */
 #include "whatif.h"
 
+#include "search_bounds.h"
 #include "system_change.h"
 #include "timeline.h"
 
@@ -82,15 +83,17 @@ static berth_status solve(const asker *a, const berth_bounds *bounds, const bert
 static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, const int32_t *order,
                         const char *changes, berth_whatif_row *row, berth_err *err)
 {
+	const berth_search_cfg *search = &a->cfg->search;
+	berth_bound_options how = {a->cfg->bound, &search->objective, search->evaluations,
+	                           search->time_s > 0 ? search->time_s : search->cpu_s, search->nodes};
 	berth_bounds bounds;
 	*row = (berth_whatif_row){.same = {.op_dev = op_dev, .order = order, .evaluations = 1}};
 	BERTH_TRY(berth_system_change(s, changes ? changes : "", a->mem, a->tmp, &row->s, err));
 	BERTH_TRY(move_over(a, s, row, err));
 	BERTH_TRY(berth_problem_new(a->g, &row->s, a->mem, a->tmp, &a->p, err));
-	BERTH_TRY(berth_objective_check(&a->cfg->search.objective, &a->p, err));
-	BERTH_TRY(berth_bounds_new(&a->p, a->tmp, &bounds, err));
-	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &a->cfg->search.objective, a->tmp, &row->lower_bound,
-	                                 err));
+	BERTH_TRY(berth_objective_check(&search->objective, &a->p, err));
+	BERTH_TRY(berth_search_bounds(&a->p, &how, a->tmp, &bounds, err));
+	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &search->objective, a->tmp, &row->lower_bound, err));
 	if (row->same.op_dev)
 		BERTH_TRY(judge(a, &row->same, err));
 	return solve(a, &bounds, row, &row->anew, err);

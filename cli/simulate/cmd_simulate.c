@@ -129,6 +129,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 	}
 	BERTH_TRY(berth_method_find(a->method, &cfg.method, err));
 	budget.objective = objective_text(a, s);
+	cfg.bound = budget.bound;
 	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
 	berth_status st = cli_budget_policy(&budget, c, &cfg.search, err);
 	if (st == BERTH_OK)
