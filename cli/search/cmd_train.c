@@ -283,10 +283,13 @@ static void print_spent(const args *a, const state *s)
 	       a->out, made, (long long)r->steps, learned, searched);
 	if (r->resumed)
 		printf("gone on from a checkpoint of %s\n", cli_count(before, r->before));
-	if (r->done)
+	if (r->done && r->evaluations < s->cfg.evaluations)
 		printf("ended early, of %s evaluations: nothing is left to learn, the policy draws the same "
 		       "again and again\n",
 		       asked);
+	else if (r->done)
+		printf("learning ended early, the search took the rest: the policy draws the same again and "
+		       "again\n");
 	else if (!s->interrupted && r->evaluations < s->cfg.evaluations)
 		printf("of %s evaluations the rest was not needed: what was found is proven best\n", asked);
 	printf("\n");
