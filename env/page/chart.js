@@ -156,6 +156,13 @@ function ticks(low, high, n) {
 	return out;
 }
 
+/* How round numbers at equal steps are written: neighbours read differently. */
+function stepText(values) {
+	const step = values.length > 1 ? values[1] - values[0] : 1;
+	const digits = Math.min(20, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+	return x => x.toFixed(digits);
+}
+
 /* From values to places; by their logarithms where log is asked for. */
 function scaleOf([low, high], from, to, log) {
 	const f = log ? Math.log10 : x => x, k = high > low ? (to - from) / (f(high) - f(low)) : 0;

@@ -198,7 +198,7 @@ function curveChart(label, curves, xTitle, yTitle, yText, line) {
 		      y = scaleOf(range(ys, false), bottom, top), marks = [];
 		const nodes = [
 			axisBelow(x, bottom, top, left, right, v => whole(v), xTitle),
-			axisLeft(y, left, right, yText, yTitle)
+			axisLeft(y, left, right, stepText(y.ticks(5)), yTitle)
 		];
 		if (line !== undefined)
 			nodes.push(svg("line",
