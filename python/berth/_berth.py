@@ -1,5 +1,6 @@
 """What users see of the module: models, machines, plans, and the functions that make them."""
 
+import contextlib
 import ctypes
 import math
 import os
@@ -314,9 +315,29 @@ def _options(progress=None, start=None, pin=(), forbid=(), colocate=(), **words)
     o.pin, o.forbid, o.colocate = _texts(pin), _texts(forbid), _texts(colocate)
     if start is not None:
         o.start = start._pointer
+    o.raised = None
+
+    def listen(ctx, evaluations, value):
+        try:
+            return bool(progress(evaluations, value))
+        except BaseException as e:  # Ctrl-C, too; _searching raises it again
+            o.raised = e
+            return True
+
     if progress is not None:
-        o.progress = PROGRESS(lambda ctx, evaluations, value: bool(progress(evaluations, value)))
+        o.progress = PROGRESS(listen)
     return o
+
+
+@contextlib.contextmanager
+def _searching(options):
+    """The options of a search. What progress raises ends the search, and is raised here."""
+    o = _options(**options)
+    try:
+        yield o
+    finally:
+        if o.raised is not None:
+            raise o.raised
 
 
 def version():
@@ -341,8 +362,8 @@ def machine(spec):
 def place(model, machine, **options):
     """Search for a plan. Options: method, objective, policy, seed, evaluations, time_s, threads, bound, start,
     pin, forbid, colocate (lists of "OPS=DEVICE", "OPS"), granularity, max_cuts, progress."""
-    o = _options(**options)
-    return Plan(_make(_lib.place, model, machine, ctypes.byref(o)), model, machine)
+    with _searching(options) as o:
+        return Plan(_make(_lib.place, model, machine, ctypes.byref(o)), model, machine)
 
 
 def lower_bound(model, machine, **options):
@@ -358,8 +379,8 @@ class _Front(_Object):
 
 def pareto(model, machine, against, most=64, **options):
     """Plans of which none is better than another in both the objective and `against`."""
-    o = _options(**options)
-    front = _Front(_make(_lib.pareto_front, model, machine, ctypes.byref(o), _name(against), most))
+    with _searching(options) as o:
+        front = _Front(_make(_lib.pareto_front, model, machine, ctypes.byref(o), _name(against), most))
     return [Plan(ctypes.c_void_p(_lib.front_plan(front, i)), model, machine, front)
             for i in range(_lib.front_count(front))]
 
@@ -385,5 +406,5 @@ def train(models, machines, path, **options):
     """Train a policy on every model on every machine and write it to path. Options: objective, seed,
     evaluations, threads, resume, progress."""
     models, machines = [(ctypes.c_void_p * len(x))(*[one._pointer for one in x]) for x in (models, machines)]
-    o = _options(**options)
-    _lib.policy_train(models, len(models), machines, len(machines), ctypes.byref(o), _name(path))
+    with _searching(options) as o:
+        _lib.policy_train(models, len(models), machines, len(machines), ctypes.byref(o), _name(path))

@@ -137,6 +137,14 @@ class Use(unittest.TestCase):
         berth.place(model, machine, evaluations=2**40, progress=lambda n, v: calls.append(n) or len(calls) == 2)
         self.assertEqual(len(calls), 2)
 
+    def test_progress_raises(self):
+        def fail(evaluations, value):
+            raise KeyboardInterrupt
+
+        model, machine = berth.load("zoo:inception-v3"), berth.machine("system:cpu+2gpu")
+        with self.assertRaises(KeyboardInterrupt):
+            berth.place(model, machine, evaluations=2**40, progress=fail)
+
     def test_errors(self):
         for code, call in (("invalid", lambda: berth.load("zoo:resnet5")),
                            ("io", lambda: berth.load("no/such/file")),
