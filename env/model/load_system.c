@@ -27,6 +27,22 @@ berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_e
 	return berth_cache_path("host.json", mem, path, err);
 }
 
+/* There is no file at path, but a built-in machine is called so: says that. Else what failed stands. */
+static berth_status name_builtin(const char *path, berth_status failed, berth_err *err)
+{
+	int32_t n;
+	const berth_system_row *row = berth_system_builtin_list(&n);
+	bool there = true;
+	if (failed != BERTH_EIO || berth_file_there(path, &there, NULL) != BERTH_OK || there)
+		return failed;
+	for (int32_t i = 0; i < n; i++)
+		if (strcmp(row[i].name, path) == 0)
+			return berth_fail(err, failed,
+			                  "%s: there is no such file; the built-in machine is " PREFIX "%s",
+			                  path, path);
+	return failed;
+}
+
 static berth_status load_file(const char *path, berth_arena *mem, berth_arena *tmp, berth_system *out,
                               berth_err *err)
 {
@@ -36,6 +52,8 @@ static berth_status load_file(const char *path, berth_arena *mem, berth_arena *t
 	berth_status st = berth_file_read(path, tmp, &data, &size, err);
 	if (st == BERTH_OK)
 		st = berth_system_parse_json(path, data, size, mem, tmp, out, err);
+	else
+		st = name_builtin(path, st, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }
@@ -106,6 +124,8 @@ static berth_status map_file(const char *spec, const unsigned char **data, size_
 	berth_arena mem = {0};
 	const char *path = berth_graph_path(spec, &mem);
 	berth_status st = path ? berth_file_map(path, data, size, err) : berth_nomem(err);
+	if (path && st != BERTH_OK)
+		st = name_builtin(path, berth_graph_missing(path, st, err), err);
 	berth_arena_free(&mem);
 	return st;
 }

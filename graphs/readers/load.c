@@ -112,6 +112,21 @@ berth_status berth_graph_parse(const char *name, const char *data, size_t size, 
 	return st;
 }
 
+berth_status berth_graph_missing(const char *path, berth_status failed, berth_err *err)
+{
+	int32_t n;
+	const berth_zoo_model *model = berth_zoo_list(&n);
+	bool there = true;
+	if (failed != BERTH_EIO || berth_file_there(path, &there, NULL) != BERTH_OK || there)
+		return failed;
+	for (int32_t i = 0; i < n; i++)
+		if (strcmp(model[i].name, path) == 0)
+			return berth_fail(err, failed,
+			                  "%s: there is no such file; the built-in model is zoo:%s", path,
+			                  path);
+	return failed;
+}
+
 static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
@@ -120,7 +135,9 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 	size_t size;
 	berth_read_options with_words;
 	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	berth_status mapped = berth_file_map(path, &data, &size, err);
+	if (mapped != BERTH_OK)
+		return berth_graph_missing(path, mapped, err);
 	const berth_content from = {path, data ? (const char *)data : "", size, true};
 	berth_status st = parse(&from, &with_words, mem, tmp, out, report, err);
 	berth_file_unmap(data, size);

@@ -28,6 +28,10 @@ berth_status berth_graph_parse(const char *name, const char *data, size_t size, 
                                berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                berth_read_report *report, berth_err *err);
 
+/* Reading path has failed. Where nothing is there but a model of the zoo is called so, err says that. Returns
+ * failed. */
+berth_status berth_graph_missing(const char *path, berth_status failed, berth_err *err);
+
 /* The graph that spec names. A file is mapped, so that only what the reader looks at is read. opt holds
  * words as if they stood in spec. The rest is as above. Also fails: BERTH_EINVAL (a bad zoo spec),
  * BERTH_EIO. */
