@@ -86,6 +86,29 @@ void berth_graph_must_hold(const berth_graph *g)
 		berth_must(berth_graph_check(g, &broken), &broken);
 }
 
+static const char *word(const char *const *list, int32_t i)
+{
+	return i >= 0 ? list[i] : NULL;
+}
+
+berth_op_spec berth_graph_op_spec(const berth_graph *g, int32_t op)
+{
+	return (berth_op_spec){.name = g->op_name[op],
+	                       .type = word(g->type_name, g->op_type[op]),
+	                       .flops = g->op_flops[op],
+	                       .macs = g->op_macs[op],
+	                       .read_bytes = g->op_read_bytes[op],
+	                       .write_bytes = g->op_write_bytes[op],
+	                       .param_bytes = g->op_param_bytes[op],
+	                       .state_bytes = g->op_state_bytes[op],
+	                       .workspace_bytes = g->op_workspace_bytes[op],
+	                       .output_bytes = g->op_output_bytes[op],
+	                       .colocate = word(g->coloc_name, g->op_coloc_name[op]),
+	                       .separate = word(g->sep_name, g->op_sep[op]),
+	                       .pin = g->op_pin[op],
+	                       .backward = g->op_backward[op]};
+}
+
 int32_t berth_graph_find(const berth_graph *g, const char *name)
 {
 	for (int32_t op = 0; op < g->n_ops; op++)

@@ -154,6 +154,9 @@ berth_status berth_graph_check(const berth_graph *g, berth_err *err);
 /* In debug builds, wherever a graph is made: a broken invariant ends the program (berth_must). */
 void berth_graph_must_hold(const berth_graph *g);
 
+/* What g states about op, but for its times and forbidden devices. Borrows g's texts. */
+berth_op_spec berth_graph_op_spec(const berth_graph *g, int32_t op);
+
 /* Index of the operator with that name, or -1. O(ops). */
 int32_t berth_graph_find(const berth_graph *g, const char *name);
 

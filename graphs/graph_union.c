@@ -19,29 +19,14 @@ static berth_status prefixed(joiner *j, const char *name, const char **out)
 	return name && !*out ? berth_nomem(j->err) : BERTH_OK;
 }
 
-static const char *word(const char **list, int32_t i)
-{
-	return i < 0 ? NULL : list[i];
-}
-
 static berth_status add_op(joiner *j, int32_t op)
 {
 	const berth_graph *g = j->g;
-	berth_op_spec s = {.type = word(g->type_name, g->op_type[op]),
-	                   .flops = g->op_flops[op],
-	                   .macs = g->op_macs[op],
-	                   .read_bytes = g->op_read_bytes[op],
-	                   .write_bytes = g->op_write_bytes[op],
-	                   .param_bytes = g->op_param_bytes[op],
-	                   .state_bytes = g->op_state_bytes[op],
-	                   .workspace_bytes = g->op_workspace_bytes[op],
-	                   .output_bytes = g->op_output_bytes[op],
-	                   .pin = g->op_pin[op],
-	                   .backward = g->op_backward[op]};
+	berth_op_spec s = berth_graph_op_spec(g, op);
 	int32_t at;
-	BERTH_TRY(prefixed(j, g->op_name[op], &s.name));
-	BERTH_TRY(prefixed(j, word(g->coloc_name, g->op_coloc_name[op]), &s.colocate));
-	BERTH_TRY(prefixed(j, word(g->sep_name, g->op_sep[op]), &s.separate));
+	BERTH_TRY(prefixed(j, s.name, &s.name));
+	BERTH_TRY(prefixed(j, s.colocate, &s.colocate));
+	BERTH_TRY(prefixed(j, s.separate, &s.separate));
 	BERTH_TRY(berth_builder_op(j->b, &s, &at, j->err));
 	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
 		BERTH_TRY(berth_builder_time(j->b, at, g->time_key[i], g->time_s[i], j->err));

@@ -162,19 +162,12 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 	const berth_graph *g = t->g;
 	int32_t copy;
 	bool active = t->op_active[op];
-	berth_op_spec spec = {.name = g->op_name[op],
-	                      .type = training_type_of(g, op),
-	                      .flops = g->op_flops[op],
-	                      .macs = g->op_macs[op],
-	                      .read_bytes = g->op_read_bytes[op],
-	                      .write_bytes = g->op_write_bytes[op],
-	                      .param_bytes = g->op_param_bytes[op],
-	                      .state_bytes = g->op_state_bytes[op],
-	                      .workspace_bytes = g->op_workspace_bytes[op],
-	                      .output_bytes = active ? 0 : g->op_output_bytes[op],
-	                      .pin = g->op_pin[op],
-	                      .colocate = t->op_group[training_root(t, op)],
-	                      .separate = g->op_sep[op] >= 0 ? g->sep_name[g->op_sep[op]] : NULL};
+	berth_op_spec spec = berth_graph_op_spec(g, op);
+	spec.type = training_type_of(g, op);
+	spec.colocate = t->op_group[training_root(t, op)];
+	spec.backward = false;
+	if (active)
+		spec.output_bytes = 0;
 	if (active)
 		spec.state_bytes += state_bytes(t, op);
 	BERTH_TRY(berth_builder_op(t->b, &spec, &copy, err));
