@@ -35,6 +35,9 @@ berth_gpu *gpu_new(berth_gpu_answer *out, berth_gpu_library l);
 /* Time of do_it(ctx): the least of `times`, seconds. NAN: it said false once. */
 double gpu_time(bool (*do_it)(void *ctx), void *ctx, int times);
 
+/* A measured figure takes the place of one that was told; one that failed leaves it. */
+void gpu_put_figure(berth_gpu *g, berth_gpu_figure which, berth_figure f);
+
 /* Sizes of measured copies: within a device, which has caches, and to and from it. A device with little
  * memory gets an eighth of it. */
 enum { GPU_INSIDE_BYTES = 256 << 20, GPU_ACROSS_BYTES = 64 << 20 };

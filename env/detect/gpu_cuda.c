@@ -158,13 +158,6 @@ static bool copy_to_peer(void *ctx)
 	return finished(a, a->cu.cuMemcpyPeer(a->a[k], a->context[k], a->a[i], a->context[i], a->across[i]));
 }
 
-/* A measured figure takes the place of one that was told; one that failed leaves it. */
-static void put(berth_gpu *g, berth_gpu_figure which, berth_figure f)
-{
-	if (f.origin == BERTH_ORIGIN_MEASURED || g->figure[which].origin == BERTH_ORIGIN_MISSING)
-		g->figure[which] = f;
-}
-
 static berth_figure rate(asking *a, bool (*copy)(void *ctx), size_t bytes, double times_moved,
                          const char *how)
 {
@@ -184,12 +177,12 @@ static void measure_one(asking *a, berth_gpu *g)
 	int32_t i = a->at;
 	if (a->cu.cuCtxSetCurrent(a->context[i]) != CUDA_OK)
 		return;
-	put(g, BERTH_GPU_BANDWIDTH, rate(a, copy_inside, a->inside[i], 2, "inside of it"));
-	put(g, BERTH_GPU_TO_BANDWIDTH, rate(a, copy_in, a->across[i], 1, "from pinned memory"));
-	put(g, BERTH_GPU_FROM_BANDWIDTH, rate(a, copy_out, a->across[i], 1, "to pinned memory"));
-	put(g, BERTH_GPU_TO_LATENCY, delay(a, copy_in_little, "a copy of four bytes"));
-	put(g, BERTH_GPU_FROM_LATENCY, delay(a, copy_out_little, "a copy of four bytes"));
-	put(g, BERTH_GPU_OVERHEAD, delay(a, do_little, "setting one byte"));
+	gpu_put_figure(g, BERTH_GPU_BANDWIDTH, rate(a, copy_inside, a->inside[i], 2, "inside of it"));
+	gpu_put_figure(g, BERTH_GPU_TO_BANDWIDTH, rate(a, copy_in, a->across[i], 1, "from pinned memory"));
+	gpu_put_figure(g, BERTH_GPU_FROM_BANDWIDTH, rate(a, copy_out, a->across[i], 1, "to pinned memory"));
+	gpu_put_figure(g, BERTH_GPU_TO_LATENCY, delay(a, copy_in_little, "a copy of four bytes"));
+	gpu_put_figure(g, BERTH_GPU_FROM_LATENCY, delay(a, copy_out_little, "a copy of four bytes"));
+	gpu_put_figure(g, BERTH_GPU_OVERHEAD, delay(a, do_little, "setting one byte"));
 }
 
 static bool copy_little_to_peer(void *ctx)

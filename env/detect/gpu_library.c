@@ -98,3 +98,9 @@ size_t gpu_copy_bytes(double memory_bytes, size_t most)
 	double eighth = memory_bytes / 8;
 	return eighth < (double)most ? (size_t)eighth & ~(size_t)4095 : most;
 }
+
+void gpu_put_figure(berth_gpu *g, berth_gpu_figure which, berth_figure f)
+{
+	if (f.origin == BERTH_ORIGIN_MEASURED || g->figure[which].origin == BERTH_ORIGIN_MISSING)
+		g->figure[which] = f;
+}

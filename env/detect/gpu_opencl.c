@@ -187,12 +187,6 @@ static berth_figure measure_peak(asking *a)
 	                       BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED, "an OpenCL kernel of multiply-adds");
 }
 
-static void put(berth_gpu *g, berth_gpu_figure which, berth_figure f)
-{
-	if (f.origin == BERTH_ORIGIN_MEASURED || g->figure[which].origin == BERTH_ORIGIN_MISSING)
-		g->figure[which] = f;
-}
-
 static berth_figure rate(asking *a, bool (*copy)(void *ctx), size_t bytes, double times_moved,
                          const char *how)
 {
@@ -237,17 +231,18 @@ static bool measure_one(asking *a, opencl_device dev, berth_gpu *g)
 	opencl_context context = a->cl.clCreateContext(NULL, 1, &dev, NULL, NULL, NULL);
 	if (!context || !prepare(a, context, dev, g))
 		return false;
-	put(g, BERTH_GPU_BANDWIDTH, rate(a, copy_inside, a->inside, 2, "inside of it"));
-	put(g, BERTH_GPU_TO_BANDWIDTH, rate(a, copy_in, a->across, 1, "from pinned memory"));
-	put(g, BERTH_GPU_FROM_BANDWIDTH, rate(a, copy_out, a->across, 1, "to pinned memory"));
-	put(g, BERTH_GPU_TO_LATENCY, delay(a, copy_in_little, "a copy of four bytes by OpenCL"));
-	put(g, BERTH_GPU_FROM_LATENCY, delay(a, copy_out_little, "a copy of four bytes by OpenCL"));
+	gpu_put_figure(g, BERTH_GPU_BANDWIDTH, rate(a, copy_inside, a->inside, 2, "inside of it"));
+	gpu_put_figure(g, BERTH_GPU_TO_BANDWIDTH, rate(a, copy_in, a->across, 1, "from pinned memory"));
+	gpu_put_figure(g, BERTH_GPU_FROM_BANDWIDTH, rate(a, copy_out, a->across, 1, "to pinned memory"));
+	gpu_put_figure(g, BERTH_GPU_TO_LATENCY, delay(a, copy_in_little, "a copy of four bytes by OpenCL"));
+	gpu_put_figure(g, BERTH_GPU_FROM_LATENCY,
+	               delay(a, copy_out_little, "a copy of four bytes by OpenCL"));
 	if (!make_kernel(a, context, dev))
 		return false;
-	put(g, BERTH_GPU_PEAK, measure_peak(a));
+	gpu_put_figure(g, BERTH_GPU_PEAK, measure_peak(a));
 	a->items = 1;
 	if (set_kernel(a, 0))
-		put(g, BERTH_GPU_OVERHEAD, delay(a, run_kernel, "an OpenCL kernel of one item"));
+		gpu_put_figure(g, BERTH_GPU_OVERHEAD, delay(a, run_kernel, "an OpenCL kernel of one item"));
 	return true;
 }
 
