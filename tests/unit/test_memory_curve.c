@@ -1,48 +1,11 @@
 /* Memory over time on random instances: its largest sum is the simulator's peak, and every step is what the
  * table of the execution model comes to, added up anew from the timeline; thinning keeps peaks and ends. */
-#include "graph_json.h"
-#include "instance.h"
+#include "compiled_instance.h"
 #include "memory_curve.h"
-#include "placement.h"
 #include "support.h"
-#include "system_json.h"
 #include "timeline.h"
 
 #include <string.h>
-
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-	berth_placement placement;
-	berth_timeline t;
-} compiled;
-
-static void compile(compiled *c, uint64_t seed)
-{
-	berth_err err;
-	instance in;
-	memset(c, 0, sizeof *c);
-	instance_make(seed, 14, 5, &in);
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
-	assert_ok(berth_placement_parse_json("p", in.placement, strlen(in.placement), &c->g, &c->s, &c->mem,
-	                                     &c->tmp, &c->placement, NULL, &err),
-	          &err);
-	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-	assert_ok(berth_timeline_new(&c->p, c->placement.op_dev, c->placement.order, &c->mem, &c->t, &err),
-	          &err);
-	instance_free(&in);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
-}
 
 /* ---- the table of the execution model ---- */
 
@@ -53,7 +16,7 @@ static bool within(int64_t from, int64_t at, int64_t until)
 
 /* A tensor on device d at an instant. On its producer's device until the last consumer and departing hop
  * end there, elsewhere from its first hop to the last consumer there. */
-static int64_t tensor_bytes(const compiled *c, int32_t tensor, int32_t d, int64_t at)
+static int64_t tensor_bytes(const compiled_instance *c, int32_t tensor, int32_t d, int64_t at)
 {
 	int32_t from = c->g.tensor_producer[tensor];
 	bool home = c->t.op_dev[from] == d;
@@ -75,7 +38,7 @@ static int64_t tensor_bytes(const compiled *c, int32_t tensor, int32_t d, int64_
 	return within(begin, at, end) ? c->g.tensor_bytes[tensor] : 0;
 }
 
-static int64_t held(const compiled *c, int32_t d, int64_t at)
+static int64_t held(const compiled_instance *c, int32_t d, int64_t at)
 {
 	const berth_graph *g = &c->g;
 	int64_t sum = 0;
@@ -99,7 +62,7 @@ static int64_t held(const compiled *c, int32_t d, int64_t at)
 
 /* ---- tests ---- */
 
-static void check_curve(const compiled *c, int32_t d, const berth_memory_curve *m)
+static void check_curve(const compiled_instance *c, int32_t d, const berth_memory_curve *m)
 {
 	int64_t peak = 0;
 	assert_true(m->n > 0 && m->at_ns[0] == 0);
@@ -112,7 +75,8 @@ static void check_curve(const compiled *c, int32_t d, const berth_memory_curve *
 	assert_true(peak == c->t.peak_bytes[d]);
 }
 
-static void check_thinned(const compiled *c, int32_t d, const berth_memory_curve *all, int32_t n_parts)
+static void check_thinned(const compiled_instance *c, int32_t d, const berth_memory_curve *all,
+                          int32_t n_parts)
 {
 	int64_t at[256], bytes[256], peak = 0;
 	berth_memory_curve m = {at, bytes, all->n, 256, 256};
@@ -132,10 +96,10 @@ static void test_random_instances(void **state)
 	(void)state;
 	int steps = 0;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
-		compiled c;
+		compiled_instance c;
 		berth_err err;
 		berth_memory_curve curve[8];
-		compile(&c, seed);
+		compiled_instance_make(&c, seed);
 		for (int32_t d = 0; c.t.r.runs && d < c.p.n_devs; d++) {
 			if (d == 0)
 				assert_ok(berth_memory_curves(&c.p, c.placement.op_dev, c.placement.order,
@@ -146,7 +110,7 @@ static void test_random_instances(void **state)
 			check_thinned(&c, d, &curve[d], 100);
 			steps += curve[d].n;
 		}
-		discard(&c);
+		compiled_instance_free(&c);
 	}
 	assert_true(steps > 2000);
 }
@@ -154,10 +118,10 @@ static void test_random_instances(void **state)
 static void test_failing_memory(void **state)
 {
 	(void)state;
-	compiled c;
+	compiled_instance c;
 	berth_memory_curve curve[8];
 	berth_status st = BERTH_ENOMEM;
-	compile(&c, 5);
+	compiled_instance_make(&c, 5);
 	for (long k = 0; st != BERTH_OK; k++) {
 		failing_allocator f;
 		berth_arena mem, tmp;
@@ -172,7 +136,7 @@ static void test_failing_memory(void **state)
 		berth_arena_free(&tmp);
 		assert_int_equal(f.live, 0);
 	}
-	discard(&c);
+	compiled_instance_free(&c);
 }
 
 int main(void)

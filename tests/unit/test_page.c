@@ -1,51 +1,14 @@
 /* Pages: what stands in them is escaped and closed, their policy names their parts by digest, groups of large
  * graphs are complete, each allocation failing in turn. tests/report looks at whole pages. */
-#include "graph_json.h"
-#include "instance.h"
+#include "compiled_instance.h"
 #include "page.h"
 #include "page_graph.h"
 #include "page_plan.h"
-#include "placement.h"
 #include "sha256.h"
 #include "support.h"
-#include "system_json.h"
 #include "zoo.h"
 
 #include <string.h>
-
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-	berth_placement placement;
-	berth_timeline t;
-} compiled;
-
-static void compile(compiled *c, uint64_t seed)
-{
-	berth_err err;
-	instance in;
-	memset(c, 0, sizeof *c);
-	instance_make(seed, 14, 5, &in);
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
-	assert_ok(berth_placement_parse_json("p", in.placement, strlen(in.placement), &c->g, &c->s, &c->mem,
-	                                     &c->tmp, &c->placement, NULL, &err),
-	          &err);
-	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-	assert_ok(berth_timeline_new(&c->p, c->placement.op_dev, c->placement.order, &c->mem, &c->t, &err),
-	          &err);
-	instance_free(&in);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
-}
 
 static size_t count(const char *text, const char *part)
 {
@@ -113,9 +76,9 @@ static void test_groups(void **state)
 static void test_failing_memory(void **state)
 {
 	(void)state;
-	compiled c;
+	compiled_instance c;
 	berth_status st = BERTH_ENOMEM;
-	compile(&c, 5);
+	compiled_instance_make(&c, 5);
 	assert_true(c.t.r.runs);
 	for (long k = 0; st != BERTH_OK; k++) {
 		failing_allocator f;
@@ -136,7 +99,7 @@ static void test_failing_memory(void **state)
 		berth_arena_free(&tmp);
 		assert_int_equal(f.live, 0);
 	}
-	discard(&c);
+	compiled_instance_free(&c);
 }
 
 int main(void)
