@@ -3,10 +3,12 @@
 
 #include "json_check.h"
 #include "text.h"
+#include "visible.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -352,26 +354,43 @@ static void newline(berth_json_out *w)
 		put(w, "  ", 2);
 }
 
+/* What is not shown as it is: a control character or a byte that is no UTF-8, n 1, or a character that is not
+ * seen. Exact all the same but for such bytes, which JSON cannot hold: U+FFFD stands for them. */
+static void put_escaped(berth_json_out *w, const char *s, const berth_visible_char *c)
+{
+	char escape[48] = "\\n";
+	unsigned char byte = (unsigned char)*s;
+	unsigned long code = c->used > 1 ? strtoul(c->shown + 2, NULL, 16) : byte < 128 ? byte : 0xfffd;
+	if (code > 0xffff)
+		snprintf(escape, sizeof escape, "\\u%04lx\\u%04lx", 0xd800 + ((code - 0x10000) >> 10),
+		         0xdc00 + (code & 0x3ff));
+	else if (byte != '\n')
+		snprintf(escape, sizeof escape, "\\u%04lx", code);
+	puts_(w, escape);
+}
+
 static void quoted(berth_json_out *w, const char *s)
 {
-	static const char hex[] = "0123456789abcdef";
+	const char *run = s, *end = s + strlen(s);
 	put(w, "\"", 1);
-	for (const char *run = s;; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c >= ' ' && c != '"' && c != '\\' && c != 127)
+	while (s < end) {
+		unsigned char byte = (unsigned char)*s;
+		if (byte >= ' ' && byte < 127 && byte != '"' && byte != '\\') {
+			s++;
 			continue;
-		put(w, run, (size_t)(s - run));
-		if (!c)
-			break;
-		char escape[7] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], 0};
-		if (c == '"' || c == '\\')
-			put(w, (char[]){'\\', (char)c}, 2);
-		else if (c == '\n')
-			put(w, "\\n", 2);
-		else
-			put(w, escape, 6);
-		run = s + 1;
+		}
+		berth_visible_char c = berth_visible_at(s, (size_t)(end - s));
+		if (byte == '"' || byte == '\\' || c.shown[0] == '\\') {
+			put(w, run, (size_t)(s - run));
+			if (byte == '"' || byte == '\\')
+				put(w, (char[]){'\\', (char)byte}, 2);
+			else
+				put_escaped(w, s, &c);
+			run = s + c.used;
+		}
+		s += c.used;
 	}
+	put(w, run, (size_t)(s - run));
 	put(w, "\"", 1);
 }
 

@@ -1,6 +1,8 @@
 /* Error messages: formatting only; nothing here allocates or prints, but for berth_must. */
 #include "status.h"
 
+#include "visible_format.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +11,13 @@
 berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...)
 {
 	if (err) {
+		char text[sizeof err->msg];
 		va_list ap;
 		va_start(ap, fmt);
 		err->code = code;
-		vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+		berth_visible_vprint(text, sizeof text, fmt, ap);
 		va_end(ap);
+		memcpy(err->msg, text, sizeof text);
 	}
 	return code;
 }
@@ -29,19 +33,10 @@ berth_status berth_fail_in(berth_err *err, berth_status code, const char *fmt, .
 		char tail[sizeof err->msg], head[sizeof err->msg];
 		va_list ap;
 		va_start(ap, fmt);
-		vsnprintf(head, sizeof head, fmt, ap);
+		berth_visible_vprint(head, sizeof head, fmt, ap);
 		va_end(ap);
 		memcpy(tail, err->msg, sizeof tail);
-		size_t n = strlen(head), room = sizeof err->msg - 1;
-		if (n > room)
-			n = room;
-		memcpy(err->msg, head, n);
-		size_t m = strlen(tail);
-		if (m > room - n)
-			m = room - n;
-		memcpy(err->msg + n, tail, m);
-		err->msg[n + m] = '\0';
-		err->code = code;
+		berth_fail(err, code, "%s%s", head, tail);
 	}
 	return code;
 }

@@ -28,7 +28,8 @@ typedef struct berth_err {
 #define BERTH_PRINTF(fmt, first)
 #endif
 
-/* Fill err (if any) and return code. Messages longer than the buffer are cut. */
+/* Fill err (if any) and return code. Words in a message are made visible (visible_format.h); where it is
+ * longer than the buffer it is cut. */
 berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...) BERTH_PRINTF(3, 4);
 
 /* The one message for a failed allocation. */

@@ -82,24 +82,31 @@ bool berth_text_is(const char *data, size_t size)
 	return true;
 }
 
-bool berth_text_is_utf8(const char *text, size_t n)
+int berth_text_utf8(const char *text, size_t n, uint32_t *code)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	const unsigned char *p = (const unsigned char *)text, *end = p + n;
-	while (p < end) {
-		int len = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
-		if (len == 0 || len > end - p)
-			return false;
-		uint32_t code = len == 1 ? *p : *p & (0x7fu >> len);
-		for (int i = 1; i < len; i++) {
-			if (p[i] >> 6 != 2)
-				return false;
-			code = code << 6 | (p[i] & 63u);
-		}
-		if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-			return false;
-		p += len;
+	const unsigned char *p = (const unsigned char *)text;
+	int len = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
+	if (len == 0 || (size_t)len > n)
+		return 0;
+	uint32_t c = len == 1 ? *p : *p & (0x7fu >> len);
+	for (int i = 1; i < len; i++) {
+		if (p[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (p[i] & 63u);
 	}
+	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	*code = c;
+	return len;
+}
+
+bool berth_text_is_utf8(const char *text, size_t n)
+{
+	uint32_t code;
+	for (int len; n; text += len, n -= (size_t)len)
+		if ((len = berth_text_utf8(text, n, &code)) == 0)
+			return false;
 	return true;
 }
 

@@ -25,6 +25,10 @@ berth_status berth_text_find(const char *const *names, int32_t n, const char *wo
 /* Is data[size] text, by its first 256 bytes? Text has no control characters but tabs and ends of lines. */
 bool berth_text_is(const char *data, size_t size);
 
+/* Bytes of the well-formed UTF-8 character (RFC 3629) at text[0], n > 0, and which it is. 0: no such
+ * character. */
+int berth_text_utf8(const char *text, size_t n, uint32_t *code);
+
 /* Is text[n] well-formed UTF-8? */
 bool berth_text_is_utf8(const char *text, size_t n);
 

@@ -1,6 +1,7 @@
 /* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the code that stands
  * for it (berth_exit_code). */
 #include "cli.h"
+#include "say.h"
 #include "signals.h"
 #include "text.h"
 
@@ -13,13 +14,13 @@ const cli_verb *const cli_verbs[] = {&cmd_place,   &cmd_train,   &cmd_compare, &
 
 static void print_help(void)
 {
-	printf("berth decides which device runs which operator of a neural network.\n\nusage: berth VERB "
-	       "...\n\n");
+	cli_say("berth decides which device runs which operator of a neural network.\n\nusage: berth VERB "
+	        "...\n\n");
 	for (const cli_verb *const *v = cli_verbs; *v; v++)
-		printf("  %-9s %s\n", (*v)->name, (*v)->about);
-	printf("\nA GRAPH is an ONNX model, a berth-graph file or zoo:NAME[:key=value...]; a SYSTEM is a\n"
-	       "berth-system file or system:NAME. 'berth VERB --help' says more; berth(1) says all.\n"
-	       "Example: berth place zoo:resnet50:batch=8 --on system:cpu+2gpu -o plan.json\n");
+		cli_say("  %-9s %s\n", (*v)->name, (*v)->about);
+	cli_say("\nA GRAPH is an ONNX model, a berth-graph file or zoo:NAME[:key=value...]; a SYSTEM is a\n"
+	        "berth-system file or system:NAME. 'berth VERB --help' says more; berth(1) says all.\n"
+	        "Example: berth place zoo:resnet50:batch=8 --on system:cpu+2gpu -o plan.json\n");
 }
 
 static const cli_verb *find_verb(const char *name, berth_err *err)
@@ -52,7 +53,7 @@ static berth_status run(int argc, char **argv, berth_err *err)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
 		print_help();
 	else if (strcmp(argv[1], "--version") == 0)
-		printf("berth %s\n", BERTH_VERSION);
+		cli_say("berth %s\n", BERTH_VERSION);
 	else
 		return run_verb(argc - 1, argv + 1, err);
 	return BERTH_OK;
@@ -66,6 +67,6 @@ int main(int argc, char **argv)
 	if (fflush(stdout) != 0 || ferror(stdout))
 		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");
 	if (st != BERTH_OK)
-		fprintf(stderr, "berth: %s\n", err.msg);
+		cli_say_error("berth: %s\n", err.msg);
 	return berth_exit_code(st);
 }

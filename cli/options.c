@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "print.h"
+#include "say.h"
 #include "text.h"
 
 #include <getopt.h>
@@ -76,19 +77,19 @@ static void print_option(const cli_option *o, size_t width)
 	         o->value ? o->value : "");
 	snprintf(text, sizeof text, "%.*s%s", (int)strcspn(o->help, "\t"), o->help,
 	         default_of(o, standard, sizeof standard));
-	printf("  %-28s ", left);
+	cli_say("  %-28s ", left);
 	cli_print_words(text, HELP_AT, HELP_AT, width);
 }
 
 static void print_help(const cli_verb *verb, const cli_option *options)
 {
 	size_t width = cli_width() < HELP_WIDTH ? cli_width() : HELP_WIDTH;
-	printf("usage: berth ");
+	cli_say("usage: berth ");
 	cli_print_words(verb->usage, 13, 13, width);
-	printf("\n%s\n\noptions:\n", verb->about);
+	cli_say("\n%s\n\noptions:\n", verb->about);
 	for (const cli_option *o = options; o->name; o++)
 		print_option(o, width);
-	putchar('\n');
+	cli_say("\n");
 	for (const char *line = verb->details; *line;) {
 		size_t n = strcspn(line, "\n");
 		char text[512];

@@ -1,7 +1,9 @@
 /* Tables and documents; see print.h. */
 #include "print.h"
 
+#include "say.h"
 #include "text.h"
+#include "visible.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -39,21 +41,6 @@ void cli_table_head(cli_table *t, const char *words)
 	}
 }
 
-/* Characters of a UTF-8 text. */
-static size_t width_of(const char *s)
-{
-	size_t n = 0;
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
-static void spaces(size_t n)
-{
-	for (; n; n--)
-		putchar(' ');
-}
-
 size_t cli_width(void)
 {
 	enum { LEAST = 20 };
@@ -69,24 +56,22 @@ void cli_print_words(const char *text, size_t at, size_t indent, size_t width)
 {
 	bool first = true;
 	while (*text) {
-		size_t bytes = strcspn(text, " "), n = 0;
-		for (size_t i = 0; i < bytes; i++)
-			n += ((unsigned char)text[i] & 0xc0) != 0x80;
+		size_t bytes = strcspn(text, " "), n = berth_visible_width(text, bytes);
 		if (!first && (width < n || at + 1 > width - n)) {
-			putchar('\n');
-			spaces(indent);
+			cli_say("\n");
+			cli_say_blanks(indent);
 			at = indent;
 		} else if (!first) {
-			putchar(' ');
+			cli_say(" ");
 			at++;
 		}
-		fwrite(text, 1, bytes, stdout);
+		cli_say("%.*s", (int)bytes, text);
 		at += n;
 		text += bytes;
 		text += *text == ' ';
 		first = false;
 	}
-	putchar('\n');
+	cli_say("\n");
 }
 
 enum { ROW_INDENT = 4, WORDS_LEAST = 24 };
@@ -108,21 +93,21 @@ static void print_cells(const cli_table *t, const char **row, const size_t *widt
 	size_t at = from ? ROW_INDENT : 0;
 	while (to > from + 1 && !*row[to - 1] && t->align[to - 1] != 'r')
 		to--; /* nothing stands there */
-	spaces(at);
+	cli_say_blanks(at);
 	for (size_t c = from; c < to; c++) {
-		size_t own = width_of(row[c]), pad = width[c] - own;
+		size_t own = berth_visible_width(row[c], SIZE_MAX), pad = width[c] - own;
 		bool last = c + 1 == to;
 		if (last && t->align[c] != 'r') {
 			cli_print_words(row[c], at, at, columns);
 			return;
 		}
-		spaces(t->align[c] == 'r' ? pad : 0);
-		fputs(row[c], stdout);
-		spaces(t->align[c] == 'r' || last ? 0 : pad);
-		spaces(last ? 0 : 2);
+		cli_say_blanks(t->align[c] == 'r' ? pad : 0);
+		cli_say("%s", row[c]);
+		cli_say_blanks(t->align[c] == 'r' || last ? 0 : pad);
+		cli_say_blanks(last ? 0 : 2);
 		at += width[c] + 2;
 	}
-	putchar('\n');
+	cli_say("\n");
 }
 
 static void print_text_row(const cli_table *t, const char **row, const size_t *width, size_t columns)
@@ -138,7 +123,7 @@ static berth_status print_text(const cli_table *t, berth_err *err)
 	size_t *width, rows = t->n_cells / t->n_cols, columns = cli_width();
 	BERTH_TRY(BERTH_NEW(t->mem, width, t->n_cols, err));
 	for (size_t i = 0; i < rows * t->n_cols; i++) {
-		size_t w = width_of(t->cell[i]);
+		size_t w = berth_visible_width(t->cell[i], SIZE_MAX);
 		width[i % t->n_cols] = w > width[i % t->n_cols] ? w : width[i % t->n_cols];
 	}
 	for (size_t r = 0; r < rows; r++)
@@ -146,41 +131,39 @@ static berth_status print_text(const cli_table *t, berth_err *err)
 	return BERTH_OK;
 }
 
-static void print_csv_cell(const char *s)
+static void put_csv_cell(const char *s)
 {
-	if (!strpbrk(s, ",\"\n")) {
-		fputs(s, stdout);
-		return;
+	bool quoted = strpbrk(s, ",\"\n\r");
+	cli_put_document("\"", quoted);
+	for (size_t n; *s; s += n) {
+		n = quoted ? strcspn(s, "\"") : strlen(s);
+		n += s[n] == '"';
+		cli_put_document(s, n);
+		cli_put_document("\"", s[n - 1] == '"');
 	}
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"')
-			putchar('"');
-		putchar(*s);
-	}
-	putchar('"');
+	cli_put_document("\"", quoted);
 }
 
-static void print_csv(const cli_table *t)
+static void put_csv(const cli_table *t)
 {
 	for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols)
 		for (size_t c = 0; c < t->n_cols; c++) {
-			print_csv_cell(t->cell[i + c]);
-			putchar(c + 1 < t->n_cols ? ',' : '\n');
+			put_csv_cell(t->cell[i + c]);
+			cli_say(c + 1 < t->n_cols ? "," : "\n");
 		}
 }
 
 static void print_markdown(const cli_table *t)
 {
 	for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols) {
-		putchar('|');
+		cli_say("|");
 		for (size_t c = 0; c < t->n_cols; c++)
-			printf(" %s |", t->cell[i + c]);
-		printf("%s", i ? "\n" : "\n|");
+			cli_say(" %s |", t->cell[i + c]);
+		cli_say(i ? "\n" : "\n|");
 		for (size_t c = 0; !i && c < t->n_cols; c++)
-			printf("%s", t->align[c] == 'r' ? "---:|" : "---|");
+			cli_say(t->align[c] == 'r' ? "---:|" : "---|");
 		if (!i)
-			putchar('\n');
+			cli_say("\n");
 	}
 }
 
@@ -191,7 +174,7 @@ berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *e
 	if (format == CLI_AS_TEXT)
 		return print_text(t, err);
 	if (format == CLI_AS_CSV)
-		print_csv(t);
+		put_csv(t);
 	else
 		print_markdown(t);
 	return BERTH_OK;
@@ -202,7 +185,7 @@ berth_status cli_print_json(berth_json_out *w, berth_err *err)
 	const char *text;
 	size_t len;
 	BERTH_TRY(berth_json_done(w, &text, &len, err));
-	fwrite(text, 1, len, stdout);
+	cli_put_document(text, len);
 	return BERTH_OK;
 }
 
@@ -288,7 +271,7 @@ berth_status cli_warn(cli *c, berth_err *err, const char *fmt, ...)
 	va_end(ap);
 	BERTH_TRY(note(c, berth_arena_strdup(&c->mem, text), &again, err));
 	if (!again && (c->strict || !c->quiet))
-		fprintf(stderr, c->strict ? "berth: %s\n" : "berth: warning: %s\n", text);
+		cli_say_error(c->strict ? "berth: %s\n" : "berth: warning: %s\n", text);
 	return BERTH_OK;
 }
 

@@ -2,7 +2,9 @@
 #include "progress.h"
 
 #include "print.h"
+#include "say.h"
 #include "text.h"
+#include "visible.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -14,13 +16,13 @@ enum { BAR_WIDTH = 10 };
 void cli_progress_open(cli_progress *p, const cli *c, const char *label)
 {
 	*p = (cli_progress){.on = !c->quiet && isatty(STDERR_FILENO), .started = berth_wall_seconds()};
-	snprintf(p->label, sizeof p->label, "%.12s", label);
+	berth_visible_copy(p->label, sizeof p->label, label, SIZE_MAX);
 }
 
 void cli_progress_end(cli_progress *p)
 {
 	if (p->shown)
-		fprintf(stderr, "\r\033[K");
+		cli_say_error("\r\033[K");
 	p->shown = false;
 }
 
@@ -29,11 +31,10 @@ void cli_progress_line(cli_progress *p, const char *fmt, ...)
 	va_list args;
 	if (!p->on)
 		return;
-	fprintf(stderr, "\r\033[K%s", p->label);
+	cli_say_error("\r\033[K%s", p->label);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	cli_vsay_error(fmt, args);
 	va_end(args);
-	fflush(stderr);
 	p->shown = true;
 }
 

@@ -9,7 +9,7 @@
 typedef struct cli_progress {
 	bool on;             /* there is somebody to tell */
 	bool shown;          /* a line stands there */
-	char label[64];
+	char label[13];
 	berth_objective objective;
 	int64_t evaluations; /* budget, or 0 */
 	double time_s;       /* limit, or 0 */

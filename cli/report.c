@@ -3,10 +3,10 @@
 
 #include "explain.h"
 #include "print.h"
+#include "say.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5, MOST_DEVICES = 12 };
 
@@ -115,7 +115,7 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
 	if (hidden)
-		printf("(and %d more devices)\n", hidden);
+		cli_say("(and %d more devices)\n", hidden);
 	return BERTH_OK;
 }
 
@@ -161,7 +161,7 @@ berth_status report_print_models(cli *c, const berth_graph_parts *parts, const b
 		cli_cell(&table, "%s", isnan(end) ? "-" : berth_text_seconds(buf, end));
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
-	putchar('\n');
+	cli_say("\n");
 	return BERTH_OK;
 }
 
@@ -172,19 +172,20 @@ berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timel
 	BERTH_TRY(berth_explain(p, t, &c->mem, &c->tmp, &e, err));
 	if (!e.latency_ns)
 		return BERTH_OK;
-	printf("critical chain: computing %s (%s)%s\n", berth_text_seconds(time, (double)e.compute_ns * 1e-9),
-	       cli_percent(share, (double)e.compute_ns / (double)e.latency_ns), e.n ? "" : ", nothing lost");
+	cli_say("critical chain: computing %s (%s)%s\n",
+	        berth_text_seconds(time, (double)e.compute_ns * 1e-9),
+	        cli_percent(share, (double)e.compute_ns / (double)e.latency_ns), e.n ? "" : ", nothing lost");
 	for (int32_t i = 0; i < e.n && i < MOST_CAUSES; i++)
-		printf("  lost to %s: %s (%s)\n", berth_lost_text(p, &e.lost[i], cause, sizeof cause),
-		       berth_text_seconds(time, (double)e.lost[i].ns * 1e-9),
-		       cli_percent(share, (double)e.lost[i].ns / (double)e.latency_ns));
+		cli_say("  lost to %s: %s (%s)\n", berth_lost_text(p, &e.lost[i], cause, sizeof cause),
+		        berth_text_seconds(time, (double)e.lost[i].ns * 1e-9),
+		        cli_percent(share, (double)e.lost[i].ns / (double)e.latency_ns));
 	return BERTH_OK;
 }
 
 void report_print_violations(const berth_violations *list)
 {
 	for (int32_t i = 0; i < list->n && i < MOST_VIOLATIONS; i++)
-		printf("  %s\n", list->item[i].message);
+		cli_say("  %s\n", list->item[i].message);
 	if (list->n > MOST_VIOLATIONS)
-		printf("  (and %d more)\n", list->n - MOST_VIOLATIONS);
+		cli_say("  (and %d more)\n", list->n - MOST_VIOLATIONS);
 }

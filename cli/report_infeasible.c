@@ -1,8 +1,9 @@
 /* Infeasible problems; see report_infeasible.h. */
 #include "report_infeasible.h"
 
+#include "say.h"
+
 #include <math.h>
-#include <stdio.h>
 
 enum { MOST_RULES = 8, MOST_CHANGES = 5 };
 
@@ -69,24 +70,24 @@ void report_print_infeasible(const report_infeasible *x)
 	const berth_infeasible_subset *c = &x->subset;
 	const berth_relaxations *r = &x->relax;
 	if (c->proven)
-		printf("%s%s:\n",
-		       c->n == 1 ? "no placement keeps this rule" : "no placement keeps all of these rules",
-		       c->cut_short              ? " (the time was over: fewer may be a conflict)"
-		       : c->n > 1 && c->smallest ? ", and fewer are no conflict"
-		                                 : "");
+		cli_say("%s%s:\n",
+		        c->n == 1 ? "no placement keeps this rule" : "no placement keeps all of these rules",
+		        c->cut_short              ? " (the time was over: fewer may be a conflict)"
+		        : c->n > 1 && c->smallest ? ", and fewer are no conflict"
+		                                  : "");
 	for (int32_t i = 0; i < c->n && i < MOST_RULES; i++)
-		printf("  %s\n", c->message[i]);
+		cli_say("  %s\n", c->message[i]);
 	if (c->n > MOST_RULES)
-		printf("  (and %d more)\n", c->n - MOST_RULES);
+		cli_say("  (and %d more)\n", c->n - MOST_RULES);
 	if (!c->proven)
-		printf("%s\n", c->cut_short ? "not looked into: the time was over"
-		                            : "not proven: a longer search may find a placement");
+		cli_say("%s\n", c->cut_short ? "not looked into: the time was over"
+		                             : "not proven: a longer search may find a placement");
 	if (r->n)
-		printf("%s\n", r->together ? "it would fit with all of"
-		               : r->n == 1 ? "it would fit with"
-		                           : "it would fit with any one of");
+		cli_say("%s\n", r->together ? "it would fit with all of"
+		                : r->n == 1 ? "it would fit with"
+		                            : "it would fit with any one of");
 	for (int32_t i = 0; i < r->n && i < MOST_CHANGES; i++)
-		printf("  %s%s\n", r->item[i].text, r->item[i].least ? " (less is not enough)" : "");
+		cli_say("  %s%s\n", r->item[i].text, r->item[i].least ? " (less is not enough)" : "");
 	if (r->n > MOST_CHANGES)
-		printf("  (and %d more)\n", r->n - MOST_CHANGES);
+		cli_say("  (and %d more)\n", r->n - MOST_CHANGES);
 }

@@ -1,9 +1,9 @@
 /* Samples in flight; see report_pipeline.h. */
 #include "report_pipeline.h"
 
+#include "say.h"
 #include "text.h"
 
-#include <stdio.h>
 
 berth_status report_pipeline_find(cli *c, const berth_problem *p, const berth_timeline *t,
                                   const berth_objective *o, report_pipeline *out, berth_err *err)
@@ -42,12 +42,12 @@ void report_print_pipeline(const berth_problem *p, const report_pipeline *x)
 	char a[32], b[32];
 	if (!x->told)
 		return;
-	printf("\n%lld sample%s in flight, each for %s; peak memory is that of all of them\n",
-	       (long long)x->x.in_flight, x->x.in_flight == 1 ? "" : "s",
-	       berth_text_seconds(a, (double)x->x.latency_ns / 1e9));
+	cli_say("\n%lld sample%s in flight, each for %s; peak memory is that of all of them\n",
+	        (long long)x->x.in_flight, x->x.in_flight == 1 ? "" : "s",
+	        berth_text_seconds(a, (double)x->x.latency_ns / 1e9));
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (p->dev_limit_bytes[d] >= 0 && x->x.peak_bytes[d] > p->dev_limit_bytes[d])
-			printf("  too much for %s, which may hold %s: this throughput needs %s there\n",
-			       p->s->dev_name[d], berth_text_bytes(a, (double)p->dev_limit_bytes[d]),
-			       berth_text_bytes(b, (double)x->x.peak_bytes[d]));
+			cli_say("  too much for %s, which may hold %s: this throughput needs %s there\n",
+			        p->s->dev_name[d], berth_text_bytes(a, (double)p->dev_limit_bytes[d]),
+			        berth_text_bytes(b, (double)x->x.peak_bytes[d]));
 }

@@ -3,10 +3,10 @@
 
 #include "print.h"
 #include "report.h"
+#include "say.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 
 void report_put_pools(berth_json_out *w, const berth_problem *p, const berth_timeline *t)
 {
@@ -34,7 +34,7 @@ berth_status report_print_pools(cli *c, const berth_problem *p, const berth_time
 	char a[32];
 	if (!p->n_pools)
 		return BERTH_OK;
-	putchar('\n');
+	cli_say("\n");
 	cli_table_init(&table, &c->mem, "lrrrr");
 	cli_table_head(&table, "memory pool|load");
 	cli_cell(&table, "%s", span.name);
@@ -67,7 +67,7 @@ berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err
 	char a[32];
 	if (!s->n_pools)
 		return BERTH_OK;
-	putchar('\n');
+	cli_say("\n");
 	cli_table_init(&table, &c->mem, "lrrl");
 	cli_table_head(&table, "memory pool|bytes/s|memory|devices");
 	for (int32_t i = 0; i < s->n_pools; i++) {

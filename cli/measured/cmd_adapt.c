@@ -3,10 +3,10 @@
 #include "engine.h"
 #include "graph_load.h"
 #include "print.h"
+#include "say.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,26 +151,26 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 static void print_text(const state *s)
 {
 	char a[32], b[32], d[32];
-	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
+	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
 	if (s->cfg.slow_dev >= 0)
-		printf("a step before %s was slowed down %s, afterwards %s without adapting, %s with it\n",
-		       s->s.dev_name[s->cfg.slow_dev], berth_text_seconds(a, s->moving.before_s),
-		       berth_text_seconds(b, s->still.after_s), berth_text_seconds(d, s->moving.after_s));
+		cli_say("a step before %s was slowed down %s, afterwards %s without adapting, %s with it\n",
+		        s->s.dev_name[s->cfg.slow_dev], berth_text_seconds(a, s->moving.before_s),
+		        berth_text_seconds(b, s->still.after_s), berth_text_seconds(d, s->moving.after_s));
 	else
-		printf("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s),
-		       berth_text_seconds(b, s->moving.after_s));
+		cli_say("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s),
+		        berth_text_seconds(b, s->moving.after_s));
 	if (s->failures)
-		printf("the engine failed %d times and was started again\n", (int)s->failures);
+		cli_say("the engine failed %d times and was started again\n", (int)s->failures);
 	for (int32_t i = 0; i < s->moving.n_switches; i++) {
 		const berth_switch *x = &s->moving.sw[i];
-		printf("step %d: %s, %d operators %s; %s %s instead of %s a step, the move %s\n",
-		       (int)x->step,
-		       x->back   ? "went back"
-		       : x->done ? "switched"
-		                 : "stayed",
-		       (int)x->n_moved, x->done ? "moved" : "would move", x->back ? "measured" : "predicted",
-		       berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s),
-		       berth_text_seconds(d, x->migration_s));
+		cli_say("step %d: %s, %d operators %s; %s %s instead of %s a step, the move %s\n",
+		        (int)x->step,
+		        x->back   ? "went back"
+		        : x->done ? "switched"
+		                  : "stayed",
+		        (int)x->n_moved, x->done ? "moved" : "would move", x->back ? "measured" : "predicted",
+		        berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s),
+		        berth_text_seconds(d, x->migration_s));
 	}
 }
 

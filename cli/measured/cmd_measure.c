@@ -8,6 +8,7 @@
 #include "print.h"
 #include "report.h"
 #include "report_page.h"
+#include "say.h"
 #include "steady.h"
 #include "text.h"
 #include "times.h"
@@ -170,20 +171,20 @@ static berth_status write_report(cli *c, const args *a, const state *s, berth_er
 static void print_text(const state *s)
 {
 	char a[32], b[32], d[32];
-	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
-	printf("latency %s, interval of the median %s to %s (%d runs, %d segments)\n",
-	       berth_text_seconds(a, s->run.wall.median), berth_text_seconds(b, s->run.wall.low),
-	       berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_segments);
+	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
+	cli_say("latency %s, interval of the median %s to %s (%d runs, %d segments)\n",
+	        berth_text_seconds(a, s->run.wall.median), berth_text_seconds(b, s->run.wall.low),
+	        berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_segments);
 	if (s->t.r.runs)
-		printf("simulated %s\n", berth_text_seconds(a, (double)s->t.r.latency_ns * 1e-9));
+		cli_say("simulated %s\n", berth_text_seconds(a, (double)s->t.r.latency_ns * 1e-9));
 	if (s->strain > 1.1)
-		printf("the machine was busy: %.2f seconds of the clock for each CPU second of the work\n",
-		       s->strain);
+		cli_say("the machine was busy: %.2f seconds of the clock for each CPU second of the work\n",
+		        s->strain);
 	if (!isnan(s->run.max_difference))
-		printf("outputs differ from the unsplit model's by at most %.2g of the largest\n",
-		       s->run.max_difference);
+		cli_say("outputs differ from the unsplit model's by at most %.2g of the largest\n",
+		        s->run.max_difference);
 	for (int32_t i = 0; i < s->s.n_devs; i++)
-		printf("%s busy %s\n", s->s.dev_name[i], berth_text_seconds(a, s->busy_s[i]));
+		cli_say("%s busy %s\n", s->s.dev_name[i], berth_text_seconds(a, s->busy_s[i]));
 }
 
 static berth_status print_all(cli *c, const args *a, const state *s, berth_err *err)

@@ -7,6 +7,7 @@
 #include "profile.h"
 #include "profile_system.h"
 #include "progress.h"
+#include "say.h"
 #include "system_json.h"
 #include "text.h"
 #include "times.h"
@@ -143,22 +144,22 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 static void print_text(const state *s)
 {
 	char a[32], b[32];
-	printf("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
-	printf("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached,
-	       s->p.n_predicted);
+	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
+	cli_say("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached,
+	        s->p.n_predicted);
 	for (int32_t d = 0; d < s->s.n_devs; d++) {
 		double sum = 0;
 		for (int32_t op = 0; op < s->g.n_ops; op++) {
 			double t = s->p.time_s[(size_t)op * (size_t)s->s.n_devs + (size_t)d];
 			sum += isnan(t) ? 0 : t;
 		}
-		printf("%s: all operators %s\n", s->s.dev_name[d], berth_text_seconds(a, sum));
+		cli_say("%s: all operators %s\n", s->s.dev_name[d], berth_text_seconds(a, sum));
 	}
 	for (int32_t l = 0; l < s->s.n_links; l++)
 		if (s->p.link[l].n)
-			printf("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]],
-			       s->s.dev_name[s->s.link_to[l]], berth_text_seconds(a, s->p.link[l].latency_s),
-			       berth_text_bytes(b, s->p.link[l].bandwidth));
+			cli_say("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]],
+			        s->s.dev_name[s->s.link_to[l]], berth_text_seconds(a, s->p.link[l].latency_s),
+			        berth_text_bytes(b, s->p.link[l].bandwidth));
 }
 
 static berth_status profile_graph(cli *c, const args *a, berth_err *err)

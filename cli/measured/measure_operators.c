@@ -3,9 +3,9 @@
 
 #include "file.h"
 #include "print.h"
+#include "say.h"
 #include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_s
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	if (n > MOST)
-		printf("the %d longest of %d; --json tells all\n", MOST, (int)n);
+		cli_say("the %d longest of %d; --json tells all\n", MOST, (int)n);
 	return BERTH_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "memory_pools.h"
 #include "print.h"
 #include "profile.h"
+#include "say.h"
 #include "system_json.h"
 #include "system_set.h"
 #include "system_warnings.h"
@@ -367,21 +368,21 @@ static berth_status print_json(cli *c, const state *x, berth_err *err)
 static void print_device(const berth_described_device *dev)
 {
 	const char *gap = ", told by ";
-	printf("%s: %s", dev->name, *dev->model ? dev->model : dev->kind);
+	cli_say("%s: %s", dev->name, *dev->model ? dev->model : dev->kind);
 	if (dev->libraries)
-		printf(", %s", nature_name(dev));
+		cli_say(", %s", nature_name(dev));
 	if (dev->driver)
-		printf(", driver %s", dev->driver);
+		cli_say(", driver %s", dev->driver);
 	if (dev->pci)
-		printf(", at %s", dev->pci);
+		cli_say(", at %s", dev->pci);
 	for (int l = 0; l < BERTH_N_GPU_LIBRARIES; l++)
 		if (dev->libraries >> l & 1) {
-			printf("%s%s", gap, berth_gpu_library_name((berth_gpu_library)l));
+			cli_say("%s%s", gap, berth_gpu_library_name((berth_gpu_library)l));
 			gap = " and ";
 		}
 	if (dev->left_out)
-		printf("; left out: %s", dev->left_out);
-	putchar('\n');
+		cli_say("; left out: %s", dev->left_out);
+	cli_say("\n");
 }
 
 /* "204 GFLOP/s": by what the key is. */
@@ -420,20 +421,20 @@ static berth_status print_figures(cli *c, const state *x, berth_err *err)
 static void print_libraries(const berth_machine *m)
 {
 	const berth_gpu_cfg cfg = berth_gpu_cfg_default();
-	printf("\nasked for GPUs:");
+	cli_say("\nasked for GPUs:");
 	for (int l = 0; l < BERTH_N_GPU_LIBRARIES; l++) {
 		const berth_gpu_answer *a = &m->answer[l];
-		printf("%s %s ", l ? "," : "", cfg.file[l]);
+		cli_say("%s %s ", l ? "," : "", cfg.file[l]);
 		if (a->state == BERTH_GPU_ANSWERED)
-			printf("(%d device%s)", (int)a->gpus.n, a->gpus.n == 1 ? "" : "s");
+			cli_say("(%d device%s)", (int)a->gpus.n, a->gpus.n == 1 ? "" : "s");
 		else
-			printf(a->state == BERTH_GPU_ABSENT ? "(not installed)" : "(does not work)");
+			cli_say(a->state == BERTH_GPU_ABSENT ? "(not installed)" : "(does not work)");
 	}
-	putchar('\n');
+	cli_say("\n");
 	if (m->cpus.far_bytes > 0) {
 		char buf[32];
-		printf("memory of %s at no core of its own is left out\n",
-		       berth_text_bytes(buf, (double)m->cpus.far_bytes));
+		cli_say("memory of %s at no core of its own is left out\n",
+		        berth_text_bytes(buf, (double)m->cpus.far_bytes));
 	}
 }
 
@@ -442,23 +443,23 @@ static void print_missing(const state *x)
 	int32_t n = 0;
 	for (int32_t i = 0; i < x->n_rows; i++)
 		if (x->row[i].figure->origin == BERTH_ORIGIN_MISSING)
-			printf("%s --set '%s.%s=...'", n++ ? "" : "missing figures are given by",
-			       x->row[i].of, x->row[i].key);
+			cli_say("%s --set '%s.%s=...'", n++ ? "" : "missing figures are given by",
+			        x->row[i].of, x->row[i].key);
 	if (n)
-		printf(", or in %s\n", x->a->out ? x->path : "the file");
+		cli_say(", or in %s\n", x->a->out ? x->path : "the file");
 }
 
 static berth_status print_text(cli *c, const state *x, berth_err *err)
 {
 	for (int32_t i = 0; i < x->d.n_devs; i++)
 		print_device(&x->d.dev[i]);
-	putchar('\n');
+	cli_say("\n");
 	BERTH_TRY(print_figures(c, x, err));
 	if (x->machine)
 		print_libraries(x->machine);
 	print_missing(x);
 	if (!x->a->out)
-		printf("kept as system:host (%s)\n", x->path);
+		cli_say("kept as system:host (%s)\n", x->path);
 	return BERTH_OK;
 }
 

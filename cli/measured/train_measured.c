@@ -5,12 +5,12 @@
 #include "graph_json.h"
 #include "placement.h"
 #include "print.h"
+#include "say.h"
 #include "signals.h"
 #include "system_json.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -224,42 +224,42 @@ void train_measured_print(const train_measured *t)
 {
 	const berth_mtrain_result *r = &t->r;
 	char a[32], b[32];
-	printf("\nmeasured by %s: %d placements in %lld runs, %d failed\n", t->engine, (int)r->n_measured,
-	       (long long)r->runs, (int)r->n_failed);
+	cli_say("\nmeasured by %s: %d placements in %lld runs, %d failed\n", t->engine, (int)r->n_measured,
+	        (long long)r->runs, (int)r->n_failed);
 	if (r->failure)
-		printf("last failure: %s\n", r->failure);
+		cli_say("last failure: %s\n", r->failure);
 	if (!isnan(r->first_error))
-		printf("the simulator was off by %s in the first round", cli_percent(a, r->first_error));
+		cli_say("the simulator was off by %s in the first round", cli_percent(a, r->first_error));
 	if (!isnan(r->first_error))
-		printf(", by %s in the last\n", cli_percent(b, r->simulated_error));
+		cli_say(", by %s in the last\n", cli_percent(b, r->simulated_error));
 	for (int i = 0; i < BERTH_N_RIVALS && r->rival[i].name; i++)
-		printf("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n",
-		       berth_text_seconds(a, r->best_s), r->rival[i].name,
-		       berth_text_seconds(b, r->rival[i].seconds), r->rival[i].ratio.median,
-		       r->rival[i].ratio.low, r->rival[i].ratio.high,
-		       r->rival[i].beaten ? "better" : "not better");
+		cli_say("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n",
+		        berth_text_seconds(a, r->best_s), r->rival[i].name,
+		        berth_text_seconds(b, r->rival[i].seconds), r->rival[i].ratio.median,
+		        r->rival[i].ratio.low, r->rival[i].ratio.high,
+		        r->rival[i].beaten ? "better" : "not better");
 	if (!t->ended)
 		return;
 	if (!r->n_measured && !r->n_failed) {
 		long long least = (long long)berth_mtrain_least_runs(&t->cfg);
-		printf(t->cfg.runs < least
-		               ? "nothing was measured: it takes --runs %lld or more\n"
-		               : "nothing was measured: the time was over before; it takes %lld runs\n",
-		       least);
+		cli_say(t->cfg.runs < least
+		                ? "nothing was measured: it takes --runs %lld or more\n"
+		                : "nothing was measured: the time was over before; it takes %lld runs\n",
+		        least);
 		return;
 	}
-	printf(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n",
-	       r->accepted && t->placement ? ", written to " : "",
-	       r->accepted && t->placement ? t->placement : "");
+	cli_say(r->accepted ? "accepted%s%s\n" : "not accepted: keep the engine's default%s%s\n",
+	        r->accepted && t->placement ? ", written to " : "",
+	        r->accepted && t->placement ? t->placement : "");
 }
 
 berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err)
 {
 	berth_json_out w;
 	if (!c->json && !c->quiet)
-		printf("%s: its training with measured runs has ended, there is nothing to go on with; "
-		       "without --resume it begins anew\n",
-		       policy);
+		cli_say("%s: its training with measured runs has ended, there is nothing to go on with; "
+		        "without --resume it begins anew\n",
+		        policy);
 	if (!c->json)
 		return BERTH_OK;
 	berth_json_out_init(&w, &c->mem, true);

@@ -6,18 +6,19 @@
 #include "page_plan.h"
 #include "place_decoder.h"
 #include "place_pareto.h"
-#include "place_single.h"
 #include "place_price.h"
+#include "place_single.h"
 #include "place_smaller.h"
-#include "solve.h"
 #include "print.h"
 #include "progress.h"
 #include "report.h"
-#include "report_pools.h"
 #include "report_infeasible.h"
-#include "report_pipeline.h"
 #include "report_page.h"
+#include "report_pipeline.h"
+#include "report_pools.h"
+#include "say.h"
 #include "signals.h"
+#include "solve.h"
 #include "text.h"
 
 #include <math.h>
@@ -212,13 +213,13 @@ static void print_speedup(const state *s)
 {
 	const berth_metric_row *m = berth_objective_metric(&s->r.objective);
 	if (s->single.why)
-		fputs(s->single.why, stdout);
+		cli_say("%s", s->single.why);
 	else if (m && m->of_time > 0 && !m->of_energy && s->r.value > 0)
-		printf("%.2f times as fast as the best single device", s->single.value / s->r.value);
+		cli_say("%.2f times as fast as the best single device", s->single.value / s->r.value);
 	else if (s->single.value > 0)
-		printf("%.1f %% less than the best single device", 100 * (1 - s->r.value / s->single.value));
+		cli_say("%.1f %% less than the best single device", 100 * (1 - s->r.value / s->single.value));
 	else
-		printf("as good as the best single device");
+		cli_say("as good as the best single device");
 }
 
 /* What each metric of a sum or under a limit comes to. */
@@ -232,13 +233,13 @@ static void print_parts(const state *s)
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		if (!o->sums[m] && !o->limits[m])
 			continue;
-		printf("%s%s %s", before, berth_metrics[m].name,
-		       cli_metric(value, (berth_metric)m, s->v.metric[m]));
+		cli_say("%s%s %s", before, berth_metrics[m].name,
+		        cli_metric(value, (berth_metric)m, s->v.metric[m]));
 		if (o->limits[m])
-			printf(" (limit %s)", cli_metric(most, (berth_metric)m, o->most[m]));
+			cli_say(" (limit %s)", cli_metric(most, (berth_metric)m, o->most[m]));
 		before = ", ";
 	}
-	putchar('\n');
+	cli_say("\n");
 }
 
 static void print_head(const state *s)
@@ -246,20 +247,20 @@ static void print_head(const state *s)
 	const berth_solution *r = &s->r;
 	char value[32], bound[32], gap[32], count[32], time[32];
 	const berth_metric_row *m = berth_objective_metric(&r->objective);
-	printf("%s on %s: ", s->g.name, s->s.name);
+	cli_say("%s on %s: ", s->g.name, s->s.name);
 	if (r->feasible) {
-		printf("%s %s%s%s\n", berth_objective_name(&r->objective),
-		       cli_value(value, &r->objective, r->value), m && m->per ? " a " : "",
-		       m && m->per ? m->per : "");
+		cli_say("%s %s%s%s\n", berth_objective_name(&r->objective),
+		        cli_value(value, &r->objective, r->value), m && m->per ? " a " : "",
+		        m && m->per ? m->per : "");
 		print_speedup(s);
-		printf("; %s bound %s, gap %s\n", r->bound_kind,
-		       cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
+		cli_say("; %s bound %s, gap %s\n", r->bound_kind,
+		        cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
 		print_parts(s);
 	} else {
-		printf("no placement was found that fits\n");
+		cli_say("no placement was found that fits\n");
 	}
-	printf("by %s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations),
-	       berth_text_seconds(time, r->wall_s), (unsigned long long)r->seed);
+	cli_say("by %s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations),
+	        berth_text_seconds(time, r->wall_s), (unsigned long long)r->seed);
 }
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
@@ -270,26 +271,26 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		place_price_print(&a->granularity, &s->price, &s->r);
 		if (s->decoder.on)
 			place_decoder_print_head(&s->decoder, &s->t, period ? s->r.value : 0);
-		putchar('\n');
+		cli_say("\n");
 		if (s->decoder.on) {
 			BERTH_TRY(place_decoder_print_layers(c, &s->decoder, &s->p, &s->t, err));
-			putchar('\n');
+			cli_say("\n");
 		}
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, &s->r.objective, s->pipeline.x.peak_bytes,
 		                               err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, &s->r.objective, err));
 		report_print_pipeline(&s->p, &s->pipeline);
-		putchar('\n');
+		cli_say("\n");
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}
 	if (s->v.broken.n) {
-		printf("infeasible:\n");
+		cli_say("infeasible:\n");
 		report_print_violations(&s->v.broken);
 		report_print_infeasible(&s->infeasible);
 		place_smaller_print(&s->smaller);
 	} else if (a->out) {
-		printf("written to %s\n", a->out);
+		cli_say("written to %s\n", a->out);
 	}
 	return BERTH_OK;
 }

@@ -7,6 +7,7 @@
 #include "print.h"
 #include "progress.h"
 #include "report_page.h"
+#include "say.h"
 #include "text.h"
 #include "tighten.h"
 #include "train.h"
@@ -274,25 +275,25 @@ static void print_spent(const args *a, const state *s)
 	cli_count(learned, r->evaluations - r->searched);
 	cli_count(searched, r->searched);
 	if (r->nothing) {
-		printf("%s: nothing was trained: it has made %s evaluations already, --evaluations asks for "
-		       "%s\n\n",
-		       a->out, made, asked);
+		cli_say("%s: nothing was trained: it has made %s evaluations already, --evaluations asks for "
+		        "%s\n\n",
+		        a->out, made, asked);
 		return;
 	}
-	printf("%s: %s evaluations: %lld steps of learning by %s, search from the best placements by %s\n",
-	       a->out, made, (long long)r->steps, learned, searched);
+	cli_say("%s: %s evaluations: %lld steps of learning by %s, search from the best placements by %s\n",
+	        a->out, made, (long long)r->steps, learned, searched);
 	if (r->resumed)
-		printf("gone on from a checkpoint of %s\n", cli_count(before, r->before));
+		cli_say("gone on from a checkpoint of %s\n", cli_count(before, r->before));
 	if (r->done && r->evaluations < s->cfg.evaluations)
-		printf("ended early, of %s evaluations: nothing is left to learn, the policy draws the same "
-		       "again and again\n",
-		       asked);
+		cli_say("ended early, of %s evaluations: nothing is left to learn, the policy draws the same "
+		        "again and again\n",
+		        asked);
 	else if (r->done)
-		printf("learning ended early, the search took the rest: the policy draws the same again and "
-		       "again\n");
+		cli_say("learning ended early, the search took the rest: the policy draws the same again and "
+		        "again\n");
 	else if (!s->interrupted && r->evaluations < s->cfg.evaluations)
-		printf("of %s evaluations the rest was not needed: what was found is proven best\n", asked);
-	printf("\n");
+		cli_say("of %s evaluations the rest was not needed: what was found is proven best\n", asked);
+	cli_say("\n");
 }
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)

@@ -3,10 +3,10 @@
 #include "compare_print.h"
 
 #include "print.h"
+#include "say.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* Summaries [n_blocks][n_methods]; methods that were not reached have no rows. */
 static berth_status summarise(cli *c, const cli_comparison *r, berth_compare_summary **out, berth_err *err)
@@ -319,11 +319,10 @@ static void summary_cells(cli_table *t, const cli_comparison *r, const berth_com
 static void heading(const cli_comparison *r, const cli_compare_block *b, cli_format format)
 {
 	char bound[32];
-	printf("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system,
-	       berth_objective_name(&r->objective));
-	printf("; %s bound %s%s\n", b->bound_kind,
-	       b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-",
-	       format == CLI_AS_MARKDOWN ? "\n" : "");
+	cli_say("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system,
+	        berth_objective_name(&r->objective));
+	cli_say(format == CLI_AS_MARKDOWN ? "; %s bound %s\n\n" : "; %s bound %s\n", b->bound_kind,
+	        b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-");
 }
 
 static berth_status print_block(cli *c, const cli_comparison *r, const berth_compare_summary *s,
@@ -353,7 +352,7 @@ static void print_notes(const cli_comparison *r, const cli_compare_block *b)
 	for (int32_t i = 0; i < b->n; i++)
 		if (b->row[i].note &&
 		    (i == 0 || b->row[i - 1].method != b->row[i].method || !b->row[i - 1].note))
-			printf("%s: %s\n", r->method[b->row[i].method]->name, b->row[i].note);
+			cli_say("%s: %s\n", r->method[b->row[i].method]->name, b->row[i].note);
 }
 
 static void overall_cells(cli_table *t, const berth_compare_overall *o)
@@ -389,9 +388,9 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const berth_c
 		cli_cell(&t, "%s", r->method[m]->name);
 		overall_cells(&t, &o[m]);
 	}
-	printf("%sall %d instances, %s; against %s\n%s", format == CLI_AS_MARKDOWN ? "### " : "",
-	       n_complete(r), berth_objective_name(&r->objective), r->method[r->against]->name,
-	       format == CLI_AS_MARKDOWN ? "\n" : "");
+	cli_say(format == CLI_AS_MARKDOWN ? "### all %d instances, %s; against %s\n\n"
+	                                  : "all %d instances, %s; against %s\n",
+	        n_complete(r), berth_objective_name(&r->objective), r->method[r->against]->name);
 	return cli_table_print(&t, format, err);
 }
 
@@ -406,12 +405,12 @@ static berth_status print_tables(cli *c, const cli_comparison *r, const cli_comp
 	     methods = f->named ? f->table == CLI_TABLE_METHODS : n_complete(r) > 1;
 	for (int32_t k = 0; instances && k < r->n_blocks; k++) {
 		if (k)
-			putchar('\n');
+			cli_say("\n");
 		BERTH_TRY(print_block(c, r, s, k, format, err));
 		print_notes(r, &r->block[k]);
 	}
 	if (instances && methods)
-		putchar('\n');
+		cli_say("\n");
 	return methods ? print_methods(c, r, o, format, err) : BERTH_OK;
 }
 

@@ -3,11 +3,11 @@
 
 #include "graph_load.h"
 #include "print.h"
+#include "say.h"
 #include "text.h"
 #include "zoo.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,19 +267,19 @@ static double tokens_per_s(const berth_timeline *t, int64_t tokens)
 void place_decoder_print_head(const place_decoder *x, const berth_timeline *t, double period_s)
 {
 	char rate[32], time[32];
-	printf("decode:  %s tokens/s, %s a token at context %lld, batch %lld\n",
-	       berth_text_count(rate, tokens_per_s(t, x->batch)),
-	       berth_text_seconds(time, (double)t->r.latency_ns * 1e-9), (long long)x->context,
-	       (long long)x->batch);
+	cli_say("decode:  %s tokens/s, %s a token at context %lld, batch %lld\n",
+	        berth_text_count(rate, tokens_per_s(t, x->batch)),
+	        berth_text_seconds(time, (double)t->r.latency_ns * 1e-9), (long long)x->context,
+	        (long long)x->batch);
 	if (period_s > 0)
-		printf("         %s tokens/s of all sequences in flight\n",
-		       berth_text_count(rate, (double)x->batch / period_s));
+		cli_say("         %s tokens/s of all sequences in flight\n",
+		        berth_text_count(rate, (double)x->batch / period_s));
 	if (x->t.r.runs)
-		printf("prefill: %s tokens/s, %s for %s%lld tokens%s\n",
-		       berth_text_count(rate, tokens_per_s(&x->t, x->batch * x->chunk)),
-		       berth_text_seconds(time, (double)x->t.r.latency_ns * 1e-9),
-		       x->chunk < x->context ? "the last " : "", (long long)x->chunk,
-		       x->v.feasible ? "" : ", which does not fit");
+		cli_say("prefill: %s tokens/s, %s for %s%lld tokens%s\n",
+		        berth_text_count(rate, tokens_per_s(&x->t, x->batch * x->chunk)),
+		        berth_text_seconds(time, (double)x->t.r.latency_ns * 1e-9),
+		        x->chunk < x->context ? "the last " : "", (long long)x->chunk,
+		        x->v.feasible ? "" : ", which does not fit");
 }
 
 /* "layers." and 3 of "layers.3": does the name end in a number? */

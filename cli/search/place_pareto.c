@@ -6,6 +6,7 @@
 #include "placement.h"
 #include "print.h"
 #include "report_page.h"
+#include "say.h"
 #include "text.h"
 #include "threads.h"
 
@@ -201,12 +202,12 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	cli_table t;
 	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
 	if (v->front.n == 1)
-		printf("%s on %s: one placement, the best found in both\n", v->p->g->name, v->p->s->name);
+		cli_say("%s on %s: one placement, the best found in both\n", v->p->g->name, v->p->s->name);
 	else
-		printf("%s on %s: %d placements, none better than another in both\n", v->p->g->name,
-		       v->p->s->name, v->front.n);
-	printf("%s evaluations in %s, seed %llu\n\n", cli_count(count, v->front.evaluations),
-	       berth_text_seconds(buf, v->wall_s), (unsigned long long)v->cfg.search.seed);
+		cli_say("%s on %s: %d placements, none better than another in both\n", v->p->g->name,
+		        v->p->s->name, v->front.n);
+	cli_say("%s evaluations in %s, seed %llu\n\n", cli_count(count, v->front.evaluations),
+	        berth_text_seconds(buf, v->wall_s), (unsigned long long)v->cfg.search.seed);
 	cli_table_init(&t, &c->mem, "rrrl");
 	cli_cell(&t, "point");
 	for (int k = 0; k < 2; k++)

@@ -3,9 +3,9 @@
 
 #include "cuts.h"
 #include "print.h"
+#include "say.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static berth_status solve_finer(cli *c, const berth_graph *whole, const berth_solution *r,
                                 const berth_search_cfg *cfg, berth_solution *out, berth_err *err)
@@ -46,15 +46,15 @@ void place_price_print(const cli_granularity *x, const place_price *price, const
 	cli_granularity_text(x, text, sizeof text);
 	cli_value(value, &r->objective, price->value);
 	if (price->cost > 0)
-		printf("%s cost%s %s against single operators (%s)\n", text, x->max_cuts >= 0 ? "" : "s",
-		       cli_percent(percent, price->cost), value);
+		cli_say("%s cost%s %s against single operators (%s)\n", text, x->max_cuts >= 0 ? "" : "s",
+		        cli_percent(percent, price->cost), value);
 	else if (r->feasible && !isnan(price->value))
-		printf("%s cost%s nothing: single operators come to %s with the same budget\n", text,
-		       x->max_cuts >= 0 ? "" : "s", value);
+		cli_say("%s cost%s nothing: single operators come to %s with the same budget\n", text,
+		        x->max_cuts >= 0 ? "" : "s", value);
 	else if (r->feasible)
-		printf("single operators come to nothing that fits with the same budget\n");
+		cli_say("single operators come to nothing that fits with the same budget\n");
 	else if (!isnan(price->value))
-		printf("without %s there is a placement: %s\n", text, value);
+		cli_say("without %s there is a placement: %s\n", text, value);
 }
 
 void place_price_put(berth_json_out *w, const cli_granularity *x, const place_price *price)

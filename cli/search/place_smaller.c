@@ -3,6 +3,7 @@
 
 #include "ggml_types.h"
 #include "methods.h"
+#include "say.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -324,11 +325,11 @@ berth_status place_smaller_find(cli *c, const place_decoder *x, const char *syst
 void place_smaller_print(const place_smaller *s)
 {
 	if (s->n)
-		printf("the model would fit with%s\n", s->n > 1 ? " any one of" : "");
+		cli_say("the model would fit with%s\n", s->n > 1 ? " any one of" : "");
 	for (int32_t i = 0; i < s->n; i++)
-		printf("  %s\n", s->item[i].text);
+		cli_say("  %s\n", s->item[i].text);
 	if (s->cut_short)
-		printf("smaller models were not all tried: the time was over\n");
+		cli_say("smaller models were not all tried: the time was over\n");
 }
 
 void place_smaller_put(berth_json_out *w, const place_smaller *s)

@@ -1,6 +1,7 @@
 /* berth zoo: the built-in models. */
 #include "options.h"
 #include "print.h"
+#include "say.h"
 #include "text.h"
 #include "zoo.h"
 
@@ -76,8 +77,8 @@ static bool print_defaults(const char *head, const berth_zoo_model *m, bool comm
 		char number[32];
 		if (is_common(p) != common)
 			continue;
-		printf("%s %s=%s", any ? "" : head, p->name,
-		       p->choice ? p->choice[(int)p->def] : berth_text_double(number, p->def));
+		cli_say("%s %s=%s", any ? "" : head, p->name,
+		        p->choice ? p->choice[(int)p->def] : berth_text_double(number, p->def));
 		any = true;
 	}
 	return any;
@@ -95,13 +96,14 @@ static berth_status print_table(cli *c, berth_err *err)
 		cli_cell(&t, "%s", m[i].about);
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
-	if (n && print_defaults("\nall take", &m[0], true))
-		putchar('\n');
+	cli_say("\n");
+	if (n && print_defaults("all take", &m[0], true))
+		cli_say("\n");
 	for (int32_t i = 0; i < n; i++) {
 		char head[64];
 		snprintf(head, sizeof head, "%s also", m[i].name);
 		if (print_defaults(head, &m[i], false))
-			putchar('\n');
+			cli_say("\n");
 	}
 	return BERTH_OK;
 }

@@ -3,9 +3,9 @@
 
 #include "json.h"
 #include "print.h"
+#include "say.h"
 #include "text.h"
 
-#include <stdio.h>
 
 /* Sums over the operators of a block. */
 typedef struct block {
@@ -66,7 +66,7 @@ static berth_status print_text(cli *c, const berth_graph *g, const berth_granula
 {
 	cli_table table;
 	char a[32];
-	printf("%s: %d blocks of %d operators\n\n", g->name, x->n_blocks, g->n_ops);
+	cli_say("%s: %d blocks of %d operators\n\n", g->name, x->n_blocks, g->n_ops);
 	cli_table_init(&table, &c->mem, "lrrrr");
 	cli_table_head(&table, "block|operators|FLOP|parameters|state");
 	for (int32_t i = 0; i < x->n_blocks; i++) {

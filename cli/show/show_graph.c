@@ -3,12 +3,13 @@
 #include "exporters.h"
 #include "file.h"
 #include "graph_json.h"
-#include "group_loss.h"
 #include "graph_load.h"
+#include "group_loss.h"
 #include "ort_profile.h"
 #include "placement.h"
 #include "print.h"
 #include "problem.h"
+#include "say.h"
 #include "show.h"
 #include "show_blocks.h"
 #include "show_critical.h"
@@ -18,7 +19,6 @@
 #include "training.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { FEW_NAMES = 5 };
@@ -294,23 +294,23 @@ static void print_head(const view *v)
 {
 	const berth_graph *g = &v->g;
 	char a[32], b[32];
-	printf("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops,
-	       g->n_edges, v->stats.depth, v->stats.width);
-	printf("%s (%s), ", cli_amount(a, berth_graph_flops(g), "FLOP"),
-	       cli_amount(b, berth_graph_macs(g), "MAC"));
-	printf("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)),
-	       berth_text_bytes(b, (double)v->stats.tensor_bytes));
+	cli_say("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops,
+	        g->n_edges, v->stats.depth, v->stats.width);
+	cli_say("%s (%s), ", cli_amount(a, berth_graph_flops(g), "FLOP"),
+	        cli_amount(b, berth_graph_macs(g), "MAC"));
+	cli_say("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)),
+	        berth_text_bytes(b, (double)v->stats.tensor_bytes));
 	if (v->stats.state_bytes)
-		printf(", state %s", berth_text_bytes(a, (double)v->stats.state_bytes));
-	putchar('\n');
+		cli_say(", state %s", berth_text_bytes(a, (double)v->stats.state_bytes));
+	cli_say("\n");
 }
 
 /* Types that training has no rule for. */
 static void print_training(const view *v)
 {
 	for (int32_t i = 0; i < v->training.n_unknown; i++)
-		printf("training: no rule for type %s; its backward counts as twice its forward\n",
-		       *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
+		cli_say("training: no rule for type %s; its backward counts as twice its forward\n",
+		        *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
 }
 
 /* What an importer had to assume. Only ONNX models have nodes. */
@@ -318,21 +318,21 @@ static void print_onnx(const view *v)
 {
 	const berth_read_report *r = &v->onnx;
 	if (r->n_nodes)
-		printf("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
+		cli_say("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
 	for (int32_t i = 0; i < r->n_dims; i++)
-		printf("%s: dimension %s is %lld (--dim %s=N)\n", r->n_nodes ? "ONNX" : "GGUF",
-		       r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
+		cli_say("%s: dimension %s is %lld (--dim %s=N)\n", r->n_nodes ? "ONNX" : "GGUF",
+		        r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
 	if (r->n_unknown)
-		printf("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown,
-		       r->n_outputs);
+		cli_say("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown,
+		        r->n_outputs);
 }
 
 /* A few of the names. */
 static void print_names(const char *const *name, int32_t n)
 {
 	for (int32_t i = 0; i < n && i < FEW_NAMES; i++)
-		printf("%s%s", i ? ", " : ": ", name[i]);
-	puts(n > FEW_NAMES ? ", ..." : "");
+		cli_say("%s%s", i ? ", " : ": ", name[i]);
+	cli_say(n > FEW_NAMES ? ", ...\n" : "\n");
 }
 
 static void print_joined(const view *v)
@@ -342,14 +342,14 @@ static void print_joined(const view *v)
 	char share[32];
 	if (!v->has_times)
 		return;
-	printf("times: %d runs; %d of %d operators timed, %s of the profile's time\n", r->n_runs, r->n_timed,
-	       r->n_timed + r->n_untimed, cli_percent(share, all > 0 ? r->joined_s / all : NAN));
+	cli_say("times: %d runs; %d of %d operators timed, %s of the profile's time\n", r->n_runs, r->n_timed,
+	        r->n_timed + r->n_untimed, cli_percent(share, all > 0 ? r->joined_s / all : NAN));
 	if (r->n_unjoined) {
-		printf("times: %d names of the profile are no operators", r->n_unjoined);
+		cli_say("times: %d names of the profile are no operators", r->n_unjoined);
 		print_names(r->unjoined, r->n_unjoined);
 	}
 	if (r->n_untimed) {
-		printf("times: %d operators have none", r->n_untimed);
+		cli_say("times: %d operators have none", r->n_untimed);
 		print_names(r->untimed, r->n_untimed);
 	}
 }
@@ -358,16 +358,16 @@ static void print_critical(const view *v)
 {
 	const show_critical *k = &v->critical;
 	char time[32], types[160];
-	printf("\non %s: critical path %s (no placement is faster)\n", v->s.name,
-	       k->length_ns < 0 ? "unknown, as an operator has no legal device"
-	                        : berth_text_seconds(time, (double)k->length_ns * 1e-9));
+	cli_say("\non %s: critical path %s (no placement is faster)\n", v->s.name,
+	        k->length_ns < 0 ? "unknown, as an operator has no legal device"
+	                         : berth_text_seconds(time, (double)k->length_ns * 1e-9));
 	if (k->length_ns <= 0)
 		return;
 	show_top_types(&v->g, k->type_ns, types, sizeof types);
-	printf("  through %d operators%s%s", k->n_ops, *types ? ": " : "", types);
+	cli_say("  through %d operators%s%s", k->n_ops, *types ? ": " : "", types);
 	if (k->transfer_ns > 0)
-		printf("; %s of it transfers", berth_text_seconds(time, (double)k->transfer_ns * 1e-9));
-	putchar('\n');
+		cli_say("; %s of it transfers", berth_text_seconds(time, (double)k->transfer_ns * 1e-9));
+	cli_say("\n");
 }
 
 static berth_status print_times(cli *c, const view *v, berth_err *err)
@@ -399,8 +399,8 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	print_training(v);
 	print_joined(v);
 	if (v->coarsened)
-		printf("coarsened by %s to %d groups, %s between them\n", v->groups.grouper,
-		       v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
+		cli_say("coarsened by %s to %d groups, %s between them\n", v->groups.grouper,
+		        v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
 	BERTH_TRY(show_types_print(c, &v->g, &v->stats, err));
 	return v->has_system ? print_times(c, v, err) : BERTH_OK;
 }
@@ -454,24 +454,24 @@ static void print_op_text(const view *v, int32_t op)
 {
 	const berth_graph *g = &v->g;
 	char a[32], b[32];
-	printf("%s (%s): %s, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]),
-	       cli_amount(a, g->op_flops[op], "FLOP"), berth_text_bytes(b, (double)g->op_read_bytes[op]));
-	printf(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]),
-	       berth_text_bytes(b, (double)g->op_param_bytes[op]));
+	cli_say("%s (%s): %s, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]),
+	        cli_amount(a, g->op_flops[op], "FLOP"), berth_text_bytes(b, (double)g->op_read_bytes[op]));
+	cli_say(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]),
+	        berth_text_bytes(b, (double)g->op_param_bytes[op]));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i];
-		printf("  from %s, %s\n", g->op_name[g->tensor_producer[t]],
-		       berth_text_bytes(a, (double)g->tensor_bytes[t]));
+		cli_say("  from %s, %s\n", g->op_name[g->tensor_producer[t]],
+		        berth_text_bytes(a, (double)g->tensor_bytes[t]));
 	}
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			printf("  to %s, %s\n", g->op_name[g->edge_consumer[e]],
-			       berth_text_bytes(a, (double)g->tensor_bytes[t]));
+			cli_say("  to %s, %s\n", g->op_name[g->edge_consumer[e]],
+			        berth_text_bytes(a, (double)g->tensor_bytes[t]));
 	for (int32_t d = 0; v->has_system && d < v->s.n_devs; d++) {
 		int64_t ns = berth_op_time(&v->p, op, d);
-		printf("  on %s %s%s\n", v->s.dev_name[d],
-		       ns < 0 ? "it cannot run" : berth_text_seconds(a, (double)ns * 1e-9),
-		       ns >= 0 && !berth_op_legal(&v->p, op, d) ? " (not allowed there)" : "");
+		cli_say("  on %s %s%s\n", v->s.dev_name[d],
+		        ns < 0 ? "it cannot run" : berth_text_seconds(a, (double)ns * 1e-9),
+		        ns >= 0 && !berth_op_legal(&v->p, op, d) ? " (not allowed there)" : "");
 	}
 }
 

@@ -3,12 +3,13 @@
 #include "explain_op.h"
 #include "print.h"
 #include "report.h"
+#include "say.h"
 #include "show.h"
 #include "show_placed.h"
 #include "text.h"
+#include "visible.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 80, MOST_NAMES = 3 };
@@ -121,20 +122,20 @@ static void print_wrapped(const char *text)
 {
 	size_t at = 0;
 	while (*text) {
-		size_t word = strcspn(text, " ");
-		if (at > 4 && at + 1 + word > WIDTH) {
-			fputs("\n    ", stdout);
+		size_t word = strcspn(text, " "), width = berth_visible_width(text, word);
+		if (at > 4 && at + 1 + width > WIDTH) {
+			cli_say("\n    ");
 			at = 4;
 		} else if (at > 0) {
-			putchar(' ');
+			cli_say(" ");
 			at++;
 		}
-		fwrite(text, 1, word, stdout);
-		at += word;
+		cli_say("%.*s", (int)word, text);
+		at += width;
 		text += word;
 		text += strspn(text, " ");
 	}
-	putchar('\n');
+	cli_say("\n");
 }
 
 static const char *seconds(cli *c, int64_t ns)
@@ -212,7 +213,7 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	if (any)
-		printf("* would break a rule, a limit or memory\n");
+		cli_say("* would break a rule, a limit or memory\n");
 	return BERTH_OK;
 }
 
@@ -255,9 +256,9 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 				      seconds(c, s->slack_ns))
 			    : "critical: any delay of it delays the run";
 	print_wrapped(slack ? slack : "");
-	putchar('\n');
+	cli_say("\n");
 	BERTH_TRY(print_choices(c, v, err));
-	putchar('\n');
+	cli_say("\n");
 	print_verdict(c, v);
 	return BERTH_OK;
 }

@@ -4,12 +4,12 @@
 #include "file.h"
 #include "print.h"
 #include "report.h"
+#include "say.h"
 #include "show_types.h"
 #include "text.h"
 #include "training.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* "zoo:NAME" or "system:NAME" of what the placement file says under key; NULL: it says nothing. */
 static const char *said(cli *c, const cJSON *doc, const char *key, const char *prefix)
@@ -203,13 +203,13 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
 	char buf[32], types[160];
-	printf("%s on %s: ", v->x.g.name, v->x.s.name);
+	cli_say("%s on %s: ", v->x.g.name, v->x.s.name);
 	if (v->x.t.r.runs)
-		printf("latency %s", berth_text_seconds(buf, (double)v->x.t.r.latency_ns / 1e9));
+		cli_say("latency %s", berth_text_seconds(buf, (double)v->x.t.r.latency_ns / 1e9));
 	else
-		printf("an operator is on a device that cannot run it; 'berth simulate' tells which");
-	printf("%s%s\n\n", v->x.placement.method ? ", by " : "",
-	       v->x.placement.method ? v->x.placement.method : "");
+		cli_say("an operator is on a device that cannot run it; 'berth simulate' tells which");
+	cli_say("%s%s\n\n", v->x.placement.method ? ", by " : "",
+	        v->x.placement.method ? v->x.placement.method : "");
 	cli_table_init(&t, &c->mem, "lrrrl");
 	cli_table_head(&t, "device|operators|parameters|time|where the time goes");
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
@@ -222,8 +222,8 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 		cli_cell(&t, "%s", types);
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
-	printf("\n%d tensors go to other devices, %s\n", v->n_crossing,
-	       berth_text_bytes(buf, (double)v->crossing_bytes));
+	cli_say("\n%d tensors go to other devices, %s\n", v->n_crossing,
+	        berth_text_bytes(buf, (double)v->crossing_bytes));
 	return BERTH_OK;
 }
 

@@ -2,6 +2,7 @@
  * operators each device has. */
 #include "file.h"
 #include "print.h"
+#include "say.h"
 #include "show.h"
 #include "text.h"
 
@@ -105,15 +106,15 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
 	char buf[32];
-	printf("placement of %s on %s: %d operators on %d devices%s\n", v->graph ? v->graph : "a graph",
-	       v->system ? v->system : "a system", v->n_ops, v->n_devs, v->ordered ? ", with an order" : "");
+	cli_say("placement of %s on %s: %d operators on %d devices%s\n", v->graph ? v->graph : "a graph",
+	        v->system ? v->system : "a system", v->n_ops, v->n_devs, v->ordered ? ", with an order" : "");
 	if (v->method)
-		printf("by %s\n", v->method);
+		cli_say("by %s\n", v->method);
 	if (v->objective && !isnan(v->value))
-		printf("%s %s", v->objective, value_text(v, v->value, buf));
+		cli_say("%s %s", v->objective, value_text(v, v->value, buf));
 	if (v->objective && !isnan(v->value) && !isnan(v->lower_bound))
-		printf(", lower bound %s", value_text(v, v->lower_bound, buf));
-	printf("%s\n", v->objective && !isnan(v->value) ? "\n" : "");
+		cli_say(", lower bound %s", value_text(v, v->lower_bound, buf));
+	cli_say(v->objective && !isnan(v->value) ? "\n\n" : "\n");
 	cli_table_init(&t, &c->mem, "lr");
 	cli_table_head(&t, "device|operators");
 	for (int32_t d = 0; d < v->n_devs; d++) {

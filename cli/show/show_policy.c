@@ -1,10 +1,10 @@
 /* A trained policy at a glance: where it comes from and how large it is. */
 #include "policy_file.h"
 #include "print.h"
+#include "say.h"
 #include "show.h"
 #include "text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static size_t n_params(const berth_policy_file *f)
@@ -42,21 +42,21 @@ static void print_trained_on(const char *list)
 		if (n++ == SHOWN)
 			end = at;
 	if (end)
-		printf("policy trained on %.*s and %d more\n", (int)(end - list), list, n - SHOWN);
+		cli_say("policy trained on %.*s and %d more\n", (int)(end - list), list, n - SHOWN);
 	else
-		printf("policy trained on %s\n", list);
+		cli_say("policy trained on %s\n", list);
 }
 
 static void print_text(const berth_policy_file *f)
 {
 	char a[32], b[32];
 	print_trained_on(f->trained_on);
-	printf("for %s, seed %llu, %s evaluations in %lld steps\n",
-	       berth_objective_name(&f->objective), (unsigned long long)f->seed, cli_count(a, f->evaluations),
-	       (long long)f->steps);
-	printf("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n",
-	       berth_text_count(b, (double)n_params(f)), f->dims.rounds, f->dims.hidden, f->cfg.groups,
-	       berth_decoding_name(f->cfg.decoding));
+	cli_say("for %s, seed %llu, %s evaluations in %lld steps\n",
+	        berth_objective_name(&f->objective), (unsigned long long)f->seed,
+	        cli_count(a, f->evaluations), (long long)f->steps);
+	cli_say("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n",
+	        berth_text_count(b, (double)n_params(f)), f->dims.rounds, f->dims.hidden, f->cfg.groups,
+	        berth_decoding_name(f->cfg.decoding));
 }
 
 berth_status show_policy(cli *c, const show_args *a, berth_err *err)

@@ -3,12 +3,12 @@
 #include "graph_load.h"
 #include "print.h"
 #include "report_pools.h"
+#include "say.h"
 #include "show.h"
 #include "system_json.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MATRIX_DEVICES = 8 }; /* more are listed link by link */
@@ -76,14 +76,14 @@ static berth_status print_links(cli *c, const berth_system *s, berth_err *err)
 
 static berth_status print_text(cli *c, const berth_system *s, berth_err *err)
 {
-	printf("%s: %d devices, %d links in %d channels; order %s, %s\n\n", s->name, s->n_devs, s->n_links,
-	       s->n_channels, berth_order_name(s->order),
-	       s->contention ? "a channel carries one transfer at a time" : "transfers never wait");
+	cli_say("%s: %d devices, %d links in %d channels; order %s, %s\n\n", s->name, s->n_devs, s->n_links,
+	        s->n_channels, berth_order_name(s->order),
+	        s->contention ? "a channel carries one transfer at a time" : "transfers never wait");
 	BERTH_TRY(print_devices(c, s, err));
 	BERTH_TRY(report_print_pools_of(c, s, err));
 	if (!s->n_links)
 		return BERTH_OK;
-	putchar('\n');
+	cli_say("\n");
 	return s->n_devs <= MATRIX_DEVICES ? print_matrix(c, s, err) : print_links(c, s, err);
 }
 
@@ -100,7 +100,7 @@ berth_status show_system(cli *c, const show_args *a, berth_err *err)
 	if (a->out)
 		BERTH_TRY(berth_file_write(a->out, text, len, err));
 	if (c->json)
-		fwrite(text, 1, len, stdout);
+		cli_put_document(text, len);
 	return c->json || c->quiet || (a->out && strcmp(a->out, "-") == 0) ? BERTH_OK
 	                                                                   : print_text(c, &s, err);
 }

@@ -2,6 +2,7 @@
 #include "show_types.h"
 
 #include "print.h"
+#include "say.h"
 #include "text.h"
 
 #include <math.h>
@@ -66,10 +67,10 @@ berth_status show_types_print(cli *c, const berth_graph *g, const berth_graph_st
 		         s->type_param_bytes[type] ? berth_text_bytes(text, (double)s->type_param_bytes[type])
 		                                   : "-");
 	}
-	putchar('\n');
+	cli_say("\n");
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	if (types > shown)
-		printf("(and %d more types)\n", types - shown);
+		cli_say("(and %d more types)\n", types - shown);
 	return BERTH_OK;
 }
 

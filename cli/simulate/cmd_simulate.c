@@ -9,6 +9,7 @@
 #include "print.h"
 #include "report.h"
 #include "report_pools.h"
+#include "say.h"
 #include "simulate_whatif.h"
 #include "system_set.h"
 #include "text.h"
@@ -179,19 +180,19 @@ static void print_head(const state *s)
 	char a[32], b[32];
 	const char *sep = "";
 	double latency = s->v.metric[BERTH_LATENCY], bound = (double)s->bounds.latency_ns / 1e9;
-	printf("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
-	printf("latency %s, %s bound %s", berth_text_seconds(a, latency), s->bounds.kind,
-	       berth_text_seconds(b, bound));
-	printf(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
+	cli_say("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
+	cli_say("latency %s, %s bound %s", berth_text_seconds(a, latency), s->bounds.kind,
+	        berth_text_seconds(b, bound));
+	cli_say(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		const berth_metric_row *row = &berth_metrics[m];
 		double x = s->v.metric[m];
 		if (m == BERTH_LATENCY || !row->key || isnan(x))
 			continue;
-		printf("%s%s %s", sep, row->label, cli_metric(a, (berth_metric)m, x));
+		cli_say("%s%s %s", sep, row->label, cli_metric(a, (berth_metric)m, x));
 		sep = ", ";
 	}
-	printf("\n\n");
+	cli_say("\n\n");
 }
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
@@ -205,11 +206,11 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, NULL, NULL, err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, NULL, err));
-		putchar('\n');
+		cli_say("\n");
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}
 	if (s->v.broken.n) {
-		printf("infeasible:\n");
+		cli_say("infeasible:\n");
 		report_print_violations(&s->v.broken);
 	}
 	return BERTH_OK;

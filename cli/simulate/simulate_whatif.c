@@ -4,10 +4,10 @@
 #include "bounds.h"
 #include "print.h"
 #include "report.h"
+#include "say.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 
 berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_system *s,
                                  const berth_placement *placement, const char *const *change, int32_t n,
@@ -113,7 +113,7 @@ berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_e
 	for (int i = 0; i < 4; i++)
 		cli_cell(&t, "%s", cli_value(buf, &x->objective, x->row[i % 2].lower_bound));
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
-	putchar('\n');
+	cli_say("\n");
 	return BERTH_OK;
 }
 
@@ -137,7 +137,7 @@ berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_
 {
 	cli_table t;
 	char buf[32];
-	printf("%s, the same placement and solved anew\n", berth_objective_name(&x->objective));
+	cli_say("%s, the same placement and solved anew\n", berth_objective_name(&x->objective));
 	cli_table_init(&t, &c->mem, "lrrrrr");
 	cli_table_head(&t, "change|same|change|anew|change|bound");
 	for (int32_t i = 0; i < x->n; i++) {
@@ -150,6 +150,6 @@ berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_
 		cli_cell(&t, "%s", cli_value(buf, &x->objective, r->lower_bound));
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
-	putchar('\n');
+	cli_say("\n");
 	return BERTH_OK;
 }

@@ -119,37 +119,6 @@ static berth_status start_process(berth_engine *e, berth_err *err)
 
 /* ---- when it fails ---- */
 
-/* Bytes of the UTF-8 character at text. 0: there is none. */
-static size_t char_len(const char *text)
-{
-	for (size_t n = 1; n <= 4 && text[n - 1]; n++)
-		if (berth_text_is_utf8(text, n))
-			return n;
-	return 0;
-}
-
-static void make_printable(char *text)
-{
-	for (size_t n; *text; text += n) {
-		n = char_len(text);
-		if (n > 1 || (n == 1 && *text >= ' ' && *text != 127))
-			continue;
-		*text = text[1] ? ' ' : '\0';
-		n = *text ? 1 : 0;
-	}
-}
-
-berth_status berth_engine_fail(berth_err *err, berth_status st, const char *fmt, ...)
-{
-	char text[sizeof err->msg];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	make_printable(text);
-	return berth_fail(err, st, "%s", text);
-}
-
 /* The end of what it wrote to standard error, on one line. */
 static const char *last_words(berth_engine *e, char buf[LAST_WORDS + 32])
 {
@@ -191,17 +160,17 @@ static berth_status died(berth_engine *e, berth_err *err)
 {
 	char how[64], words[LAST_WORDS + 32];
 	say_end(e, how, sizeof how);
-	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how,
-	                         last_words(e, words));
+	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how,
+	                  last_words(e, words));
 }
 
 static berth_status too_slow(berth_engine *e, double limit_s, berth_err *err)
 {
 	char words[LAST_WORDS + 32];
 	end_process(e, 0);
-	return berth_engine_fail(err, BERTH_ELIMIT,
-	                         "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name,
-	                         limit_s, last_words(e, words));
+	return berth_fail(err, BERTH_ELIMIT,
+	                  "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name,
+	                  limit_s, last_words(e, words));
 }
 
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...)
@@ -212,8 +181,8 @@ berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt,
 	vsnprintf(what, sizeof what, fmt, ap);
 	va_end(ap);
 	end_process(e, 0);
-	return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' %s; it was ended%s", e->cfg.name, what,
-	                         last_words(e, words));
+	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s; it was ended%s", e->cfg.name, what,
+	                  last_words(e, words));
 }
 
 /* ---- lines ---- */
@@ -261,8 +230,8 @@ static berth_status gave_up(berth_engine *e, wait_end how, double limit_s, berth
 	if (!cancelled(e))
 		return too_slow(e, limit_s, err);
 	end_process(e, 0);
-	return berth_engine_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran",
-	                         e->cfg.name);
+	return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran",
+	                  e->cfg.name);
 }
 
 static berth_status send_all(berth_engine *e, const char *text, size_t len, double limit_s, double until,
@@ -355,7 +324,7 @@ static berth_status refused(berth_engine *e, const berth_json *at, berth_err *er
 	berth_status st = strcmp(kind, "model") == 0     ? BERTH_EFORMAT
 	                  : strcmp(kind, "device") == 0  ? BERTH_EINFEASIBLE
 	                                                 : BERTH_EIO;
-	return berth_engine_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
+	return berth_fail(err, st, "engine '%.60s': %.400s", e->cfg.name, text);
 }
 
 /* Is it an answer to the latest question? */
@@ -382,7 +351,7 @@ berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s
 	berth_json_close(w, '}');
 	BERTH_TRY(berth_json_done(w, &text, &len, err));
 	if (!e->pid)
-		return berth_engine_fail(err, BERTH_EIO, "engine '%.60s' is not running", e->cfg.name);
+		return berth_fail(err, BERTH_EIO, "engine '%.60s' is not running", e->cfg.name);
 	BERTH_TRY(send_all(e, text, len, limit_s, until, err));
 	BERTH_TRY(send_all(e, "\n", 1, limit_s, until, err));
 	BERTH_TRY(read_line(e, limit_s, until, most, err));

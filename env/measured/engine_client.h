@@ -64,9 +64,6 @@ void berth_engine_question(berth_engine *e, const char *what, berth_json_out *w,
  * answer), BERTH_ELIMIT (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
 berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s, size_t most, cJSON **answer,
                               berth_err *err);
-/* Fail with a text that may hold words of an engine. Control characters and bytes that are no UTF-8 become
- * blanks. A character that was cut at the end goes. */
-berth_status berth_engine_fail(berth_err *err, berth_status st, const char *fmt, ...) BERTH_PRINTF(3, 4);
 /* Kill the engine, for the caller found an answer that makes no sense. Adds the engine's name to the message.
  * Returns BERTH_EIO. */
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);

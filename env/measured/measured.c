@@ -81,7 +81,7 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 static berth_status ready(berth_measured *m, berth_arena *tmp, berth_err *err)
 {
 	if (!berth_engine_runs(m->engine) && berth_engine_starts(m->engine) >= m->cfg.max_starts)
-		return berth_engine_fail(
+		return berth_fail(
 			err, BERTH_EIO,
 			"engine '%.60s' was started %d times and died each time; it is given up",
 			berth_engine_name(m->engine), m->cfg.max_starts);
@@ -155,8 +155,8 @@ static berth_status check_devices(const berth_measured *m, const question *q, be
 	for (int32_t d = 0; d < m->n_engine_devs && n < sizeof names - 40; d++)
 		n += (size_t)snprintf(names + n, sizeof names - n, "%s%.30s", d ? ", " : "",
 		                      m->engine_dev[d]);
-	return berth_engine_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)",
-	                         berth_engine_name(m->engine), m->s->dev_name[q->dev[i]], names);
+	return berth_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)",
+	                  berth_engine_name(m->engine), m->s->dev_name[q->dev[i]], names);
 }
 
 /* Bytes that the answer can have: for each operator or size asked about its samples, three numbers each, and
@@ -299,10 +299,10 @@ static berth_status read_difference(const engine_answer *a, berth_measurement *o
 	BERTH_TRY(answer_number(a, &a->at, "difference", false, &out->max_difference, err));
 	BERTH_TRY(answer_bool(a, &a->at, "differs", &differs, err));
 	if (differs)
-		return berth_engine_fail(err, BERTH_EFORMAT,
-		                         "engine '%.60s': the outputs of this placement differ from the "
-		                         "unsplit model's by %g of the largest",
-		                         berth_engine_name(a->m->engine), out->max_difference);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "engine '%.60s': the outputs of this placement differ from the "
+		                  "unsplit model's by %g of the largest",
+		                  berth_engine_name(a->m->engine), out->max_difference);
 	return BERTH_OK;
 }
 

@@ -1,0 +1,38 @@
+/* Foreign words made fit to be seen: names from files, words of engines, arguments. A terminal obeys what
+ * some characters say; a person does not see others. Both come out as the letters that stand for them. */
+#ifndef BERTH_VISIBLE_H
+#define BERTH_VISIBLE_H
+
+#include "arena.h"
+
+/* Longest text that stands for a character or a byte, with its closing 0. */
+enum { BERTH_VISIBLE_MOST = 11 };
+
+/* One character of a text, as it is shown. */
+typedef struct berth_visible_char {
+	char shown[BERTH_VISIBLE_MOST];
+	int used;  /* bytes of the text that it stands for, from 1 on */
+	int cells; /* columns of a terminal: 0, 1 or 2 where it is shown as it is */
+} berth_visible_char;
+
+/* The character at text[0], n > 0. Shown as it is, or in the letters of C: \n \t \r and \x1b for control
+ * characters and bytes that are no UTF-8, \u202e and \U000e0001 for characters that are not seen or that turn
+ * the direction (the controls of C1, separators of lines, format characters, Default_Ignorable_Code_Point of
+ * Unicode 15). A backslash stays one, so that what was made visible once stays as it is. */
+berth_visible_char berth_visible_at(const char *text, size_t n);
+
+/* Text up to n bytes (or its end) in out, of which size > 0 bytes are used at most: cut between characters,
+ * with a closing 0. Neither may overlap. Returns out. */
+char *berth_visible_copy(char *out, size_t size, const char *text, size_t n);
+
+/* The same in mem; text itself where it is visible already. NULL: out of memory. */
+const char *berth_visible(berth_arena *mem, const char *text);
+
+/* Columns that a terminal takes for berth_visible of text up to n bytes (or its end). East Asian wide
+ * characters take two, combining ones none (the usual blocks). */
+size_t berth_visible_width(const char *text, size_t n);
+
+/* n, less the first bytes of a character that ends behind text[n - 1]. */
+size_t berth_visible_whole(const char *text, size_t n);
+
+#endif

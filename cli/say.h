@@ -1,0 +1,25 @@
+/* The one way of the program to standard output and standard error. What a caller writes in a format is
+ * trusted: colours, ends of lines. Every %s and %c is not: it is made visible (visible_format.h), so that no
+ * name can move the cursor, hide text or look like a line of ours. */
+#ifndef BERTH_CLI_SAY_H
+#define BERTH_CLI_SAY_H
+
+#include "status.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* printf to standard output. What fails stays with the stream: main tells it at the end. */
+void cli_say(const char *fmt, ...) BERTH_PRINTF(1, 2);
+
+/* The same to standard error, at once. */
+void cli_say_error(const char *fmt, ...) BERTH_PRINTF(1, 2);
+void cli_vsay_error(const char *fmt, va_list args);
+
+/* n columns of blanks on standard output. */
+void cli_say_blanks(size_t n);
+
+/* A document to standard output, byte by byte: JSON (which writes such characters as \uXXXX), DOT, CSV. */
+void cli_put_document(const char *text, size_t n);
+
+#endif
