@@ -112,6 +112,13 @@ static void collect(pid_t pid, bool killed)
 	}
 }
 
+static berth_status no_process(int why, berth_err *err)
+{
+	if (why == ENOMEM)
+		return berth_nomem(err);
+	return berth_fail(err, BERTH_EIO, "no process of its own: %s", strerror(why));
+}
+
 berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
                                 int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
                                 berth_err *err)
@@ -120,7 +127,7 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
 	outcome o;
 	double end_s = berth_wall_seconds() + limit_s;
 	if (pipe(fd) != 0)
-		return berth_fail(err, BERTH_EIO, "no pipe to a process of its own: %s", strerror(errno));
+		return no_process(errno, err);
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
@@ -132,7 +139,7 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
 	bool late = pid > 0 && !answered && berth_wall_seconds() >= end_s;
 	close(fd[0]);
 	if (pid < 0)
-		return berth_fail(err, BERTH_EIO, "no process of its own: %s", strerror(why));
+		return no_process(why, err);
 	if (!answered)
 		kill(pid, SIGKILL); /* late, ended, or with the pipe closed and going on */
 	collect(pid, !answered);

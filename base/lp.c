@@ -133,5 +133,5 @@ double berth_lp_dual_value(const berth_lp *lp, const double *y, double *r)
 
 const char *berth_lp_missing(void)
 {
-	return berth_lp_solver() ? NULL : "coinor-libcbc-dev";
+	return berth_lp_solver() ? NULL : BERTH_LP_PACKAGE;
 }

@@ -106,13 +106,14 @@ typedef struct berth_lp_result {
 /* Name of the solver, for example "cbc"; NULL: built without one. */
 const char *berth_lp_solver(void);
 
-/* The package whose lack leaves berth without a solver; NULL where it has one. */
+/* The package whose lack leaves berth without a solver; NULL where it was built with one. */
+#define BERTH_LP_PACKAGE "coinor-libcbc-dev"
 const char *berth_lp_missing(void);
 
-/* Solve. Arrays of the result live in mem; tmp is scratch, reset at exit. Prints nothing. Fails:
- * BERTH_EUNSUPPORTED (no solver: names the package), BERTH_ENOMEM, BERTH_EINVAL (a model beyond the solver's
- * size), BERTH_EIO (no process). Infeasible and the like are results. A model with whole columns is solved
- * in a child process, as the solver may abort: then the status is unknown. */
+/* Solve. Arrays of the result live in mem; tmp is scratch. Prints nothing. Fails: BERTH_EUNSUPPORTED (no
+ * solver: names the package), BERTH_ENOMEM, BERTH_EINVAL (a model beyond the solver's size), BERTH_EIO (no
+ * process). Infeasible and the like are results. It runs in a child process that loads the solver (some
+ * milliseconds), which may abort: then the status is unknown. */
 berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options, berth_arena *mem,
                             berth_arena *tmp, berth_lp_result *out, berth_err *err);
 

@@ -1,9 +1,11 @@
 /* LP models solved by COIN-OR (EPL): linear programs by Clp, whole columns by Cbc, through their C
  * interfaces. One thread, nothing printed, limits in nodes and iterations, so that the same model gives the
- * same answer. */
+ * same answer. The solver is loaded and runs in a process of its own: it brings OpenBLAS along, which would
+ * start threads in this one, and it ends its process where memory runs out. */
 #include "lp.h"
 
 #include "apart.h"
+#include "library.h"
 
 #include <coin/Cbc_C_Interface.h>
 #include <coin/Clp_C_Interface.h>
@@ -17,6 +19,51 @@ const char *berth_lp_solver(void)
 {
 	return "cbc";
 }
+
+/* ---- the libraries ---- */
+
+#define CLP(X) \
+	X(Clp_status) X(Clp_numberIterations) X(Clp_primalColumnSolution) \
+	X(Clp_dualRowSolution) X(Clp_newModel) X(Clp_setLogLevel) X(Clp_loadProblem) \
+	X(Clp_setMaximumIterations) X(Clp_initialDualSolve) X(Clp_initialSolve) \
+	X(Clp_deleteModel)
+#define CBC(X) \
+	X(Cbc_setParameter) X(Cbc_setLogLevel) X(Cbc_setMIPStartI) X(Cbc_bestSolution) \
+	X(Cbc_getNodeCount) X(Cbc_isProvenOptimal) X(Cbc_isProvenInfeasible) \
+	X(Cbc_isContinuousUnbounded) X(Cbc_getBestPossibleObjValue) X(Cbc_newModel) \
+	X(Cbc_loadProblem) X(Cbc_setInteger) X(Cbc_solve) X(Cbc_deleteModel)
+
+#define FIELD(f) __typeof__(f) *f;
+typedef struct clp {
+	CLP(FIELD)
+} clp;
+typedef struct cbc {
+	CBC(FIELD)
+} cbc;
+#undef FIELD
+
+/* What they take when they are loaded, and the buffer that OpenBLAS may ask for. */
+enum { ROOM = 200 << 20 };
+
+#define LOAD(f) BERTH_TRY(berth_library_function(library, #f, &k->f, err));
+static berth_status load_clp(clp *k, berth_err *err)
+{
+	static const char *const names[] = {"libClp.so.1", "libClp.so", NULL};
+	void *library;
+	BERTH_TRY(berth_library_open_blas(names, BERTH_LP_PACKAGE, ROOM, &library, err));
+	CLP(LOAD)
+	return BERTH_OK;
+}
+
+static berth_status load_cbc(cbc *k, berth_err *err)
+{
+	static const char *const names[] = {"libCbcSolver.so.3", "libCbcSolver.so", NULL};
+	void *library;
+	BERTH_TRY(berth_library_open_blas(names, BERTH_LP_PACKAGE, ROOM, &library, err));
+	CBC(LOAD)
+	return BERTH_OK;
+}
+#undef LOAD
 
 /* The matrix by columns, in the solver's types. */
 typedef struct columns {
@@ -56,66 +103,68 @@ static bool has_whole(const berth_lp *lp)
 
 /* ---- linear programs: Clp ---- */
 
-static void read_clp(Clp_Simplex *m, const berth_lp *lp, berth_lp_result *out)
+static void read_clp(const clp *k, Clp_Simplex *m, const berth_lp *lp, berth_lp_result *out)
 {
-	int code = Clp_status(m);
-	out->iterations = Clp_numberIterations(m);
+	int code = k->Clp_status(m);
+	out->iterations = k->Clp_numberIterations(m);
 	out->status = code == 0   ? BERTH_LP_OPTIMAL
 	              : code == 1 ? BERTH_LP_INFEASIBLE
 	              : code == 2 ? BERTH_LP_UNBOUNDED
 	                          : BERTH_LP_UNKNOWN;
 	if (code == 0) {
-		memcpy(out->x, Clp_primalColumnSolution(m), (size_t)lp->n_cols * sizeof *out->x);
+		memcpy(out->x, k->Clp_primalColumnSolution(m), (size_t)lp->n_cols * sizeof *out->x);
 		out->value = out->bound = berth_lp_value(lp, out->x);
 	}
 	if (code == 0 || code == 3)
-		memcpy(out->row_dual, Clp_dualRowSolution(m), (size_t)lp->n_rows * sizeof *out->row_dual);
+		memcpy(out->row_dual, k->Clp_dualRowSolution(m), (size_t)lp->n_rows * sizeof *out->row_dual);
 }
 
 static berth_status solve_linear(const berth_lp *lp, const berth_lp_options *options, const columns *t,
                                  berth_lp_result *out, berth_err *err)
 {
-	Clp_Simplex *m = Clp_newModel();
+	clp k;
+	BERTH_TRY(load_clp(&k, err));
+	Clp_Simplex *m = k.Clp_newModel();
 	if (!m)
 		return berth_nomem(err);
-	Clp_setLogLevel(m, 0);
-	Clp_loadProblem(m, lp->n_cols, lp->n_rows, t->begin, t->row, t->value, lp->col_lower, lp->col_upper,
+	k.Clp_setLogLevel(m, 0);
+	k.Clp_loadProblem(m, lp->n_cols, lp->n_rows, t->begin, t->row, t->value, lp->col_lower, lp->col_upper,
 	                lp->col_cost, lp->row_lower, lp->row_upper);
 	if (options->iterations > 0) { /* dual: what it has where it is cut is a bound */
-		Clp_setMaximumIterations(m,
+		k.Clp_setMaximumIterations(m,
 		                         options->iterations < INT_MAX ? (int)options->iterations : INT_MAX);
-		Clp_initialDualSolve(m);
+		k.Clp_initialDualSolve(m);
 	} else {
-		Clp_initialSolve(m);
+		k.Clp_initialSolve(m);
 	}
-	read_clp(m, lp, out);
-	Clp_deleteModel(m);
+	read_clp(&k, m, lp, out);
+	k.Clp_deleteModel(m);
 	return BERTH_OK;
 }
 
 /* ---- whole columns: Cbc ---- */
 
-static void set_number(Cbc_Model *m, const char *name, double v)
+static void set_number(const cbc *k, Cbc_Model *m, const char *name, double v)
 {
 	char text[40];
 	snprintf(text, sizeof text, "%.17g", v);
-	Cbc_setParameter(m, name, text);
+	k->Cbc_setParameter(m, name, text);
 }
 
-static void set_limits(Cbc_Model *m, const berth_lp_options *options)
+static void set_limits(const cbc *k, Cbc_Model *m, const berth_lp_options *options)
 {
-	Cbc_setLogLevel(m, 0);
-	Cbc_setParameter(m, "log", "0");
-	Cbc_setParameter(m, "heuristicsOnOff", "off"); /* their small trees run into an assertion of OsiClp
-	                                                  (2.10.8); callers bring a start of their own */
-	set_number(m, "ratioGap", options->gap > 0 ? options->gap : 0);
+	k->Cbc_setLogLevel(m, 0);
+	k->Cbc_setParameter(m, "log", "0");
+	/* Heuristics' small trees run into an assertion of OsiClp (2.10.8); callers bring a start. */
+	k->Cbc_setParameter(m, "heuristicsOnOff", "off");
+	set_number(k, m, "ratioGap", options->gap > 0 ? options->gap : 0);
 	if (options->nodes > 0)
-		set_number(m, "maxNodes", (double)(options->nodes < INT_MAX ? options->nodes : INT_MAX));
+		set_number(k, m, "maxNodes", (double)(options->nodes < INT_MAX ? options->nodes : INT_MAX));
 }
 
 /* Hand over a start that holds. */
-static berth_status set_start(Cbc_Model *m, const berth_lp *lp, const double *x, berth_arena *tmp,
-                              berth_err *err)
+static berth_status set_start(const cbc *k, Cbc_Model *m, const berth_lp *lp, const double *x,
+                              berth_arena *tmp, berth_err *err)
 {
 	int *col;
 	if (!x || !(berth_lp_violation(lp, x) < 1e-6))
@@ -123,13 +172,14 @@ static berth_status set_start(Cbc_Model *m, const berth_lp *lp, const double *x,
 	BERTH_TRY(BERTH_NEW(tmp, col, lp->n_cols, err));
 	for (int32_t c = 0; c < lp->n_cols; c++)
 		col[c] = c;
-	Cbc_setMIPStartI(m, lp->n_cols, col, x);
+	k->Cbc_setMIPStartI(m, lp->n_cols, col, x);
 	return BERTH_OK;
 }
 
-static void read_cbc(Cbc_Model *m, const berth_lp *lp, const berth_lp_options *options, berth_lp_result *out)
+static void read_cbc(const cbc *k, Cbc_Model *m, const berth_lp *lp, const berth_lp_options *options,
+                     berth_lp_result *out)
 {
-	const double *x = Cbc_bestSolution(m);
+	const double *x = k->Cbc_bestSolution(m);
 	if (x && berth_lp_violation(lp, x) < 1e-4) {
 		memcpy(out->x, x, (size_t)lp->n_cols * sizeof *out->x);
 		for (int32_t c = 0; c < lp->n_cols; c++)
@@ -137,11 +187,11 @@ static void read_cbc(Cbc_Model *m, const berth_lp *lp, const berth_lp_options *o
 				out->x[c] = round(out->x[c]);
 		out->value = berth_lp_value(lp, out->x);
 	}
-	out->nodes = Cbc_getNodeCount(m);
-	bool proven = Cbc_isProvenOptimal(m) && isfinite(out->value);
-	if (Cbc_isProvenInfeasible(m))
+	out->nodes = k->Cbc_getNodeCount(m);
+	bool proven = k->Cbc_isProvenOptimal(m) && isfinite(out->value);
+	if (k->Cbc_isProvenInfeasible(m))
 		out->status = BERTH_LP_INFEASIBLE;
-	else if (Cbc_isContinuousUnbounded(m))
+	else if (k->Cbc_isContinuousUnbounded(m))
 		out->status = BERTH_LP_UNBOUNDED;
 	else
 		out->status = proven                 ? BERTH_LP_OPTIMAL
@@ -149,7 +199,7 @@ static void read_cbc(Cbc_Model *m, const berth_lp *lp, const berth_lp_options *o
 		                                     : BERTH_LP_UNKNOWN;
 	if (out->status == BERTH_LP_OPTIMAL || out->status == BERTH_LP_LIMIT ||
 	    out->status == BERTH_LP_UNKNOWN) {
-		double bound = Cbc_getBestPossibleObjValue(m) + lp->offset;
+		double bound = k->Cbc_getBestPossibleObjValue(m) + lp->offset;
 		out->bound = fabs(bound) < BERTH_LP_INF ? fmin(bound, out->value) : -INFINITY;
 	}
 	if (proven && !(options->gap > 0))
@@ -159,77 +209,64 @@ static void read_cbc(Cbc_Model *m, const berth_lp *lp, const berth_lp_options *o
 static berth_status solve_whole(const berth_lp *lp, const berth_lp_options *options, const columns *t,
                                 berth_lp_result *out, berth_arena *tmp, berth_err *err)
 {
-	Cbc_Model *m = Cbc_newModel();
+	cbc k;
+	BERTH_TRY(load_cbc(&k, err));
+	Cbc_Model *m = k.Cbc_newModel();
 	if (!m)
 		return berth_nomem(err);
-	Cbc_loadProblem(m, lp->n_cols, lp->n_rows, t->begin, t->row, t->value, lp->col_lower, lp->col_upper,
+	k.Cbc_loadProblem(m, lp->n_cols, lp->n_rows, t->begin, t->row, t->value, lp->col_lower, lp->col_upper,
 	                lp->col_cost, lp->row_lower, lp->row_upper);
 	for (int32_t c = 0; c < lp->n_cols; c++)
 		if (lp->col_whole[c])
-			Cbc_setInteger(m, c);
-	set_limits(m, options);
-	berth_status st = set_start(m, lp, options->start, tmp, err);
+			k.Cbc_setInteger(m, c);
+	set_limits(&k, m, options);
+	berth_status st = set_start(&k, m, lp, options->start, tmp, err);
 	if (st == BERTH_OK) {
-		Cbc_solve(m);
-		read_cbc(m, lp, options, out);
+		k.Cbc_solve(m);
+		read_cbc(&k, m, lp, options, out);
 	}
-	Cbc_deleteModel(m);
+	k.Cbc_deleteModel(m);
 	return st;
 }
 
 /* ---- a process of its own ---- Assertions inside Cbc 2.10.8 fail now and then on models that are in order,
  * and end the process that it runs in. Without an answer the status is unknown. */
 
-typedef struct whole_work {
+typedef struct lp_work {
 	const berth_lp *lp;
 	const berth_lp_options *options;
-	const columns *t;
 	berth_lp_result *out;
 	berth_arena *tmp;
-} whole_work;
+} lp_work;
 
-static berth_status work_whole(void *ctx, berth_err *err)
+static berth_status work(void *ctx, berth_err *err)
 {
-	whole_work *w = ctx;
-	return solve_whole(w->lp, w->options, w->t, w->out, w->tmp, err);
-}
-
-static berth_status solve_apart(const berth_lp *lp, const berth_lp_options *options, const columns *t,
-                                berth_lp_result *out, berth_arena *tmp, berth_err *err)
-{
-	berth_lp_result r = *out;
-	whole_work w = {lp, options, t, &r, tmp};
-	const berth_apart_block blocks[] = {{&r, sizeof r}, {r.x, (size_t)lp->n_cols * sizeof *r.x}};
-	bool answered;
-	BERTH_TRY(berth_apart(work_whole, &w, 2, blocks, &answered, err));
-	if (answered)
-		*out = r;
-	return BERTH_OK;
-}
-
-/* ---- */
-
-static berth_status solve(const berth_lp *lp, const berth_lp_options *options, berth_arena *tmp,
-                          berth_lp_result *out, berth_err *err)
-{
+	lp_work *w = ctx;
 	columns t = {0};
-	BERTH_TRY(by_columns(lp, &t, tmp, err));
-	return has_whole(lp) ? solve_apart(lp, options, &t, out, tmp, err)
-	                     : solve_linear(lp, options, &t, out, err);
+	BERTH_TRY(by_columns(w->lp, &t, w->tmp, err));
+	return has_whole(w->lp) ? solve_whole(w->lp, w->options, &t, w->out, w->tmp, err)
+	                        : solve_linear(w->lp, w->options, &t, w->out, err);
 }
 
 berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options, berth_arena *mem,
                             berth_arena *tmp, berth_lp_result *out, berth_err *err)
 {
 	static const berth_lp_options none = {0};
-	berth_lp_result r = {.status = BERTH_LP_UNKNOWN, .value = INFINITY, .bound = -INFINITY};
+	berth_lp_result r = {.status = BERTH_LP_UNKNOWN, .value = INFINITY, .bound = -INFINITY}, got = r;
+	bool answered;
 	BERTH_TRY(BERTH_NEW(mem, r.x, lp->n_cols, err));
 	BERTH_TRY(BERTH_NEW(mem, r.row_dual, lp->n_rows, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = solve(lp, options ? options : &none, tmp, &r, err);
-	if (mem != tmp)
-		berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = r;
-	return st;
+	got.x = r.x;
+	got.row_dual = r.row_dual;
+	lp_work w = {lp, options ? options : &none, &got, tmp};
+	const berth_apart_block blocks[] = {{&got, sizeof got},
+	                                    {r.x, (size_t)lp->n_cols * sizeof *r.x},
+	                                    {r.row_dual, (size_t)lp->n_rows * sizeof *r.row_dual}};
+	BERTH_TRY(berth_apart(work, &w, 3, blocks, &answered, err));
+	if (!answered) { /* a part may have come */
+		memset(r.x, 0, (size_t)lp->n_cols * sizeof *r.x);
+		memset(r.row_dual, 0, (size_t)lp->n_rows * sizeof *r.row_dual);
+	}
+	*out = answered ? got : r;
+	return BERTH_OK;
 }

@@ -1,10 +1,11 @@
 /* See cpu_measure.h. */
 #include "cpu_measure.h"
 
+#include "apart.h"
 #include "cores.h"
+#include "library.h"
 #include "threads.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -35,9 +36,16 @@ typedef struct job {
 	int rounds;
 } job;
 
+/* What is called of OpenBLAS: cblas_sgemm, with its numbers for row-major order and no transposition. */
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
+typedef void sgemm_fn(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a,
+                      int lda, const float *b, int ldb, float beta, float *c, int ldc);
+typedef char *corename_fn(void);
+
 struct crew {
 	const berth_cpu_team *team, *from; /* from: whose memory is copied; NULL: their own */
 	const job *job;
+	sgemm_fn *sgemm;
 	size_t bytes; /* of a block of a thread */
 	atomic_int arrived, phase, over;
 	double best_s; /* of a round */
@@ -104,7 +112,7 @@ static berth_status run_crew(crew *c, berth_err *err)
 }
 
 static berth_status run_job(const berth_cpu_team *team, const berth_cpu_team *from, const job *j,
-                            size_t bytes, double *best_s, berth_err *err)
+                            sgemm_fn *sgemm, size_t bytes, double *best_s, berth_err *err)
 {
 	crew *c = calloc(1, sizeof *c + (size_t)team->n_cores * sizeof *c->seat);
 	if (!c)
@@ -112,6 +120,7 @@ static berth_status run_job(const berth_cpu_team *team, const berth_cpu_team *fr
 	c->team = team;
 	c->from = from;
 	c->job = j;
+	c->sgemm = sgemm;
 	c->bytes = bytes;
 	c->best_s = INFINITY;
 	for (int32_t i = 0; i < team->n_cores; i++)
@@ -142,8 +151,8 @@ static bool get_matrices(seat *s)
 static void multiply(seat *s)
 {
 	for (int i = 0; i < PRODUCTS; i++)
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1, s->a, SIZE,
-		            s->a + SIZE * SIZE, SIZE, 0, s->b, SIZE);
+		s->crew->sgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, SIZE, SIZE, SIZE, 1, s->a, SIZE,
+		               s->a + SIZE * SIZE, SIZE, 0, s->b, SIZE);
 }
 
 static bool get_blocks(seat *s)
@@ -191,16 +200,52 @@ static size_t copy_bytes(const berth_cpu_team *t)
 	return ((size_t)(bytes / t->n_cores) & ~(size_t)4095) + 4096;
 }
 
+/* The peak, in a process of its own, which OpenBLAS is loaded into. */
+typedef struct peak_work {
+	const berth_cpu_team *team;
+	berth_figure *out;
+} peak_work;
+
+static berth_status multiply_apart(void *ctx, berth_err *err)
+{
+	static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
+	const size_t library = 64 << 20, buffer = 160 << 20; /* it takes one for each thread that calls it */
+	const job products = {get_matrices, multiply, ROUNDS};
+	const peak_work *w = ctx;
+	const berth_cpu_team *team = w->team;
+	sgemm_fn *sgemm;
+	corename_fn *corename;
+	void *blas;
+	double best;
+	BERTH_TRY(berth_library_open_blas(names, "libopenblas0", library + (size_t)team->n_cores * buffer,
+	                                  &blas, err));
+	BERTH_TRY(berth_library_function(blas, "cblas_sgemm", &sgemm, err));
+	BERTH_TRY(berth_library_function(blas, "openblas_get_corename", &corename, err));
+	BERTH_TRY(run_job(team, NULL, &products, sgemm, 0, &best, err));
+	*w->out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * PRODUCTS * team->n_cores / best,
+	                          BERTH_LEAST_FLOPS, BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED,
+	                          "products of matrices on %d core%s (OpenBLAS, %s)", (int)team->n_cores,
+	                          team->n_cores == 1 ? "" : "s", corename());
+	return BERTH_OK;
+}
+
+/* Without OpenBLAS that works the figure is missing, and says so. */
 static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, berth_err *err)
 {
-	const job products = {get_matrices, multiply, ROUNDS};
-	double best;
-	openblas_set_num_threads(1);
-	BERTH_TRY(run_job(team, NULL, &products, 0, &best, err));
-	*out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * PRODUCTS * team->n_cores / best, BERTH_LEAST_FLOPS,
-	                       BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED,
-	                       "products of matrices on %d core%s (OpenBLAS, %s)", (int)team->n_cores,
-	                       team->n_cores == 1 ? "" : "s", berth_cpu_kernels());
+	static const double limit_s = 60;
+	berth_err why = {0};
+	berth_figure f = berth_figure_missing("OpenBLAS ended its process");
+	const berth_apart_block block = {&f, sizeof f};
+	peak_work w = {team, &f};
+	berth_apart_end how = BERTH_APART_ENDED;
+	berth_status st = berth_apart_within(limit_s, multiply_apart, &w, 1, &block, &how, &why);
+	if (st == BERTH_ENOMEM)
+		return berth_nomem(err);
+	if (st != BERTH_OK)
+		f = berth_figure_missing(why.msg);
+	else if (how == BERTH_APART_LATE)
+		f = berth_figure_missing("products of matrices took more than a minute");
+	*out = f;
 	return BERTH_OK;
 }
 
@@ -211,7 +256,7 @@ static berth_status measure_copies(const berth_cpu_team *team, const berth_cpu_t
 	size_t bytes = copy_bytes(team);
 	double best, whole = (double)bytes * team->n_cores, cache = (double)team->cache_bytes;
 	char held[48] = "";
-	BERTH_TRY(run_job(team, from, &copies, bytes, &best, err));
+	BERTH_TRY(run_job(team, from, &copies, NULL, bytes, &best, err));
 	if (cache > whole)
 		snprintf(held, sizeof held, ", held by caches of %.0f MiB", cache / (1 << 20));
 	*out = berth_figure_of(times_moved * whole / best, BERTH_LEAST_BANDWIDTH, BERTH_MOST_BANDWIDTH,
@@ -226,7 +271,7 @@ berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *ou
 	double best;
 	BERTH_TRY(measure_peak(team, &out->peak_flops, err));
 	BERTH_TRY(measure_copies(team, NULL, ROUNDS, 2, &out->mem_bandwidth, err));
-	BERTH_TRY(run_job(team, NULL, &empty, 0, &best, err));
+	BERTH_TRY(run_job(team, NULL, &empty, NULL, 0, &best, err));
 	out->overhead = berth_figure_of(best / MEETINGS, 1e-9, 1, BERTH_ORIGIN_MEASURED,
 	                                "calling %d core%s with nothing to do", (int)team->n_cores,
 	                                team->n_cores == 1 ? "" : "s");
@@ -303,9 +348,4 @@ berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_
 {
 	BERTH_TRY(measure_copies(to, from, ROUNDS / 2, 1, bandwidth, err));
 	return measure_latency(from->core[0], to->core[0], latency, err);
-}
-
-const char *berth_cpu_kernels(void)
-{
-	return openblas_get_corename();
 }

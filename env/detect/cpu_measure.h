@@ -15,7 +15,7 @@ typedef struct berth_cpu_team {
 } berth_cpu_team;
 
 typedef struct berth_cpu_figures {
-	berth_figure peak_flops;    /* single precision: products of matrices by OpenBLAS */
+	berth_figure peak_flops;    /* single precision: products of matrices by OpenBLAS, if it is there */
 	berth_figure mem_bandwidth; /* bytes read and written a second: copies beyond the caches */
 	berth_figure overhead;      /* s from calling all cores to their being done, with nothing to do */
 } berth_cpu_figures;
@@ -27,8 +27,5 @@ berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *ou
  * in which a flag goes there and back between a core of each. Fails: BERTH_ENOMEM. */
 berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_team *to,
                                     berth_figure *bandwidth, berth_figure *latency, berth_err *err);
-
-/* What OpenBLAS takes the CPU for. */
-const char *berth_cpu_kernels(void);
 
 #endif

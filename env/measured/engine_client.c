@@ -71,43 +71,62 @@ static void end_process(berth_engine *e, double patience_s)
 	e->fd = -1;
 }
 
-static berth_status spawn(berth_engine *e, int theirs, berth_err *err)
+/* What the system refused; memory that ran out is told as such. */
+static berth_status not_started(const berth_engine *e, const char *what, int why, berth_err *err)
+{
+	if (why == ENOMEM)
+		return berth_nomem(err);
+	return berth_fail(err, BERTH_EIO, "engine '%.60s': %.160s: %s", e->cfg.name, what, strerror(why));
+}
+
+/* 0, or what the system says. */
+static int spawn_with(berth_engine *e, int theirs, posix_spawn_file_actions_t *actions,
+                      posix_spawnattr_t *attr)
 {
 	extern char **environ;
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
 	char *const *argv = (char *const *)(uintptr_t)e->cfg.argv;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, fileno(e->words), STDERR_FILENO);
-	posix_spawnattr_init(&attr);
+	const int from[] = {theirs, theirs, fileno(e->words)}; /* its standard streams */
 	sigset_t usual;
+	int failed = 0;
+	for (int to = 0; to < 3 && !failed; to++)
+		failed = posix_spawn_file_actions_adddup2(actions, from[to], to);
 	sigemptyset(&usual);
 	sigaddset(&usual, SIGXFSZ); /* berth may ignore it */
-	posix_spawnattr_setsigdefault(&attr, &usual);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setpgroup(&attr, 0);
-	int failed = posix_spawnp(&e->pid, argv[0], &actions, &attr, argv, environ);
+	posix_spawnattr_setsigdefault(attr, &usual);
+	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setpgroup(attr, 0);
+	return failed ? failed : posix_spawnp(&e->pid, argv[0], actions, attr, argv, environ);
+}
+
+static berth_status spawn(berth_engine *e, int theirs, berth_err *err)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	char what[160];
+	int failed = posix_spawn_file_actions_init(&actions);
+	if (failed)
+		return not_started(e, "cannot start it", failed, err);
+	failed = posix_spawnattr_init(&attr);
+	if (!failed) {
+		failed = spawn_with(e, theirs, &actions, &attr);
+		posix_spawnattr_destroy(&attr);
+	}
 	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attr);
 	if (!failed)
 		return BERTH_OK;
 	e->pid = 0;
-	return berth_fail(err, BERTH_EIO, "engine '%.60s': cannot start %.120s: %s", e->cfg.name, argv[0],
-	                  strerror(failed));
+	snprintf(what, sizeof what, "cannot start %.120s", e->cfg.argv[0]);
+	return not_started(e, what, failed, err);
 }
 
 static berth_status start_process(berth_engine *e, berth_err *err)
 {
 	int pair[2];
 	if (!e->words && !(e->words = tmpfile()))
-		return berth_fail(err, BERTH_EIO, "no temporary file for the messages of engine '%.60s': %s",
-		                  e->cfg.name, strerror(errno));
+		return not_started(e, "no temporary file for its messages", errno, err);
 	if (ftruncate(fileno(e->words), 0) != 0 || lseek(fileno(e->words), 0, SEEK_SET) != 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-		return berth_fail(err, BERTH_EIO, "no channel for engine '%.60s': %s", e->cfg.name,
-		                  strerror(errno));
+		return not_started(e, "no channel to it", errno, err);
 	berth_status st = spawn(e, pair[1], err);
 	close(pair[1]);
 	e->fd = pair[0];

@@ -44,6 +44,8 @@ static size_t cut_last_failures(const char *text, size_t first, size_t len)
 
 static berth_status cannot(const berth_journal *j, berth_err *err)
 {
+	if (errno == ENOMEM)
+		return berth_nomem(err);
 	return berth_fail(err, BERTH_EIO, "%s: cannot write: %s", j->path, strerror(errno));
 }
 

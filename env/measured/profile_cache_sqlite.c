@@ -14,6 +14,8 @@ enum { N_FIGURES = 8 };
 
 static berth_status refused(const berth_profile_cache *c, berth_err *err)
 {
+	if (sqlite3_errcode(c->db) == SQLITE_NOMEM)
+		return berth_nomem(err);
 	return berth_fail(err, BERTH_EIO, "%.200s: %.200s", c->path, sqlite3_errmsg(c->db));
 }
 

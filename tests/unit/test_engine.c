@@ -9,6 +9,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -522,6 +523,44 @@ static void program_that_is_not_there(void **state)
 
 /* ---- medians ---- */
 
+/* Memory that runs out while an answer is read is berth's trouble: told as such, and the engine lives on. */
+static int64_t left;
+
+static void *one_fails(size_t size)
+{
+	return left-- == 0 ? NULL : malloc(size);
+}
+
+static void memory_of_answers(void **state)
+{
+	(void)state;
+	cJSON_Hooks failing = {one_fails, free};
+	world w;
+	int64_t k = 0;
+	berth_status st = BERTH_ENOMEM;
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
+	assert_ok(open_world(&w), &w.err);
+	for (; st != BERTH_OK; k += 1 + k / 8) {
+		berth_measurement r = {0};
+		left = k;
+		cJSON_InitHooks(&failing);
+		st = berth_measured_run(&w.m, split, NULL, 0, 1, &w.mem, &w.tmp, &r, &w.err);
+		cJSON_InitHooks(NULL);
+		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		assert_true(berth_engine_runs(w.m.engine));
+	}
+	assert_true(k > 20);
+	assert_int_equal(berth_engine_starts(w.m.engine), 1);
+	assert_int_equal(w.m.failures, 0);
+	end_world(&w);
+	left = 3; /* of the hello */
+	make_world(&w, BERTH_SOURCE "/engines/example.py", NULL, NULL, "single", "double");
+	cJSON_InitHooks(&failing);
+	assert_int_equal(open_world(&w), BERTH_ENOMEM);
+	cJSON_InitHooks(NULL);
+	end_world(&w);
+}
+
 static void intervals_of_medians(void **state)
 {
 	(void)state;
@@ -584,6 +623,7 @@ int main(void)
 		cmocka_unit_test(always_dying_is_given_up),
 		cmocka_unit_test(other_devices_after_a_restart),
 		cmocka_unit_test(program_that_is_not_there),
+		cmocka_unit_test(memory_of_answers),
 		cmocka_unit_test(intervals_of_medians),
 		cmocka_unit_test(intervals_of_many_samples),
 	};

@@ -1,0 +1,63 @@
+/* See library.h. */
+#include "library.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The loader tells failures in words only. */
+static bool is_absent(const char *why)
+{
+	return strstr(why, "No such file");
+}
+
+static bool is_memory(const char *why)
+{
+	return strstr(why, "annot allocate memory") || strstr(why, "failed to map segment");
+}
+
+berth_status berth_library_open(const char *const *names, const char *package, void **library, berth_err *err)
+{
+	const char *first = names[0];
+	for (; *names; names++) {
+		void *found = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
+		const char *why = found ? NULL : dlerror();
+		if (found) {
+			*library = found;
+			return BERTH_OK;
+		}
+		if (why && is_memory(why))
+			return berth_nomem(err);
+		if (why && !is_absent(why))
+			return berth_fail(err, BERTH_EIO, "%s cannot be loaded: %.300s", *names, why);
+	}
+	return berth_fail(err, BERTH_EUNSUPPORTED, "%s is not installed: install %s", first, package);
+}
+
+berth_status berth_library_function(void *library, const char *name, void *fn, berth_err *err)
+{
+	void *found = dlsym(library, name);
+	if (!found)
+		return berth_fail(err, BERTH_EIO, "a library has no function %s: %.300s", name, dlerror());
+	memcpy(fn, &found, sizeof found); /* ISO C has no conversion to a function's address; POSIX does so */
+	return BERTH_OK;
+}
+
+static bool has_room(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	munmap(p, bytes);
+	return true;
+}
+
+berth_status berth_library_open_blas(const char *const *names, const char *package, size_t room_bytes,
+                                     void **library, berth_err *err)
+{
+	if (!has_room(room_bytes) || setenv("OPENBLAS_NUM_THREADS", "1", 1) != 0 ||
+	    setenv("OMP_NUM_THREADS", "1", 1) != 0)
+		return berth_nomem(err);
+	return berth_library_open(names, package, library, err);
+}
