@@ -1,6 +1,8 @@
 /* Files over POSIX calls. */
 #include "file.h"
 
+#include "file_lock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -151,8 +153,9 @@ void berth_file_unmap(const unsigned char *data, size_t size)
 		munmap((void *)(size_t)data, size);
 }
 
-static int write_all(int fd, const char *p, size_t size)
+int berth_file_write_all(int fd, const void *data, size_t size)
 {
+	const char *p = data;
 	while (size) {
 		ssize_t n = write(fd, p, size);
 		if (n < 0 && errno == EINTR)
@@ -175,20 +178,24 @@ static void directory_of(const char *path, char *buf, size_t size)
 		snprintf(buf, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-static void sync_directory(const char *path)
+/* Some file systems cannot sync a folder, and some folders cannot be read: names are then kept as well as can
+ * be. */
+int berth_file_sync_folder(const char *path)
 {
 	char dir[4096];
 	directory_of(path, dir, sizeof dir);
-	int fd = open(dir, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		fsync(fd);
-		close(fd);
-	}
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	int failed = fsync(fd), why = errno;
+	close(fd);
+	errno = why;
+	return failed && why != EINVAL && why != ENOTSUP && why != EROFS ? -1 : 0;
 }
 
 static berth_status write_in_place(int fd, const char *path, const void *data, size_t size, berth_err *err)
 {
-	return write_all(fd, data, size) == 0 ? BERTH_OK : fail_errno(err, "write", path);
+	return berth_file_write_all(fd, data, size) == 0 ? BERTH_OK : fail_errno(err, "write", path);
 }
 
 /* Permissions of the file that is replaced; of a fresh file otherwise. */
@@ -222,26 +229,80 @@ static void let_signals(const sigset_t *was)
 	pthread_sigmask(SIG_SETMASK, was, NULL);
 }
 
+/* ---- parts: what is written beside a file, to be renamed when it is whole ---- */
+
+/* As many writers of one file at once have names that are known; more have names by chance. */
+enum { PARTS = 8 };
+
+static bool name_part(const char *path, int k, char *name, size_t size)
+{
+	return (size_t)snprintf(name, size, "%s.part-%d", path, k) < size;
+}
+
+/* Why the file of that name is not to be had: it is somebody else's. */
+static bool is_taken(int why)
+{
+	return why == EWOULDBLOCK || why == EEXIST || why == EACCES || why == ELOOP || why == EISDIR;
+}
+
+/* The first part that nobody else writes: of a writer that is gone it is taken over. */
+static int open_part(const char *path, char *name, size_t size)
+{
+	for (int k = 0; k < PARTS; k++) {
+		name_part(path, k, name, size);
+		int fd = berth_file_hold(name, true);
+		if (fd >= 0 && ftruncate(fd, 0) == 0)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		else if (!is_taken(errno) && !berth_file_holds_nothing(errno))
+			return -1;
+	}
+	if ((size_t)snprintf(name, size, "%s.part-XXXXXX", path) >= size)
+		return -1;
+	return mkstemp(name);
+}
+
+/* Remove the parts of writers that were killed. */
+static void drop_parts(const char *path)
+{
+	char name[4096];
+	for (int k = 0; k < PARTS && name_part(path, k, name, sizeof name); k++) {
+		int fd = berth_file_hold(name, false);
+		if (fd < 0)
+			continue;
+		unlink(name);
+		close(fd);
+	}
+}
+
+/* The part is held until it has its name: nobody takes it over before. */
+static berth_status publish(int fd, const char *part, const char *path, const void *data, size_t size,
+                            berth_err *err)
+{
+	bool whole = berth_file_write_all(fd, data, size) == 0 && fchmod(fd, mode_for(path)) == 0 && fsync(fd) == 0 &&
+	             rename(part, path) == 0;
+	int why = errno;
+	if (!whole)
+		unlink(part);
+	close(fd); /* what it could tell, the sync has told */
+	errno = why;
+	if (!whole)
+		return fail_errno(err, "write", path);
+	if (berth_file_sync_folder(path) != 0)
+		return fail_errno(err, "make it outlast a loss of power", path);
+	drop_parts(path);
+	return BERTH_OK;
+}
+
 /* path is no symbolic link, or nothing. */
 static berth_status replace(const char *path, const void *data, size_t size, berth_err *err)
 {
-	char tmp[4096];
-	if ((size_t)snprintf(tmp, sizeof tmp, "%s.XXXXXX", path) >= sizeof tmp)
+	char part[4096];
+	if (strlen(path) + sizeof ".part-XXXXXX" > sizeof part)
 		return berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
-	int fd = mkstemp(tmp);
-	if (fd < 0)
-		return fail_errno(err, "create", path);
-	int bad = write_all(fd, data, size) || fchmod(fd, mode_for(path)) || fsync(fd);
-	int why = errno;
-	bad |= close(fd);
-	if (!bad && rename(tmp, path) == 0) {
-		sync_directory(path);
-		return BERTH_OK;
-	}
-	errno = bad ? why : errno;
-	berth_status st = fail_errno(err, "write", path);
-	unlink(tmp);
-	return st;
+	int fd = open_part(path, part, sizeof part);
+	return fd < 0 ? fail_errno(err, "create", path) : publish(fd, part, path, data, size, err);
 }
 
 /* Whole, or not at all: no signal ends it in between. */

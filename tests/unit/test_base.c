@@ -2,6 +2,8 @@
 #include "apart.h"
 #include "csr.h"
 #include "file.h"
+#include "file_append.h"
+#include "file_lock.h"
 #include "json.h"
 #include "rng.h"
 #include "sha256.h"
@@ -10,11 +12,14 @@
 #include "units.h"
 #include "threads.h"
 
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -245,6 +250,130 @@ static void test_files(void **state)
 	berth_arena_free(&mem);
 }
 
+static void put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void assert_holds(const char *path, const char *text)
+{
+	berth_arena mem = {0};
+	berth_err err;
+	char *data;
+	size_t n;
+	assert_ok(berth_file_read(path, &mem, &data, &n, &err), &err);
+	assert_string_equal(data, text);
+	berth_arena_free(&mem);
+}
+
+/* What a killed writer leaves goes with the next one. What somebody writes now stays, and what is no file of
+ * ours is not touched. */
+static void test_parts_of_files(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64], part[2][80], other[64];
+	berth_err err;
+	struct stat st;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	snprintf(other, sizeof other, "%s/other", dir);
+	for (int k = 0; k < 2; k++)
+		snprintf(part[k], sizeof part[k], "%s.part-%d", path, k);
+	put(part[0], "longer than what comes");
+	put(part[1], "torn");
+	assert_ok(berth_file_write(path, "one", 3, &err), &err);
+	assert_holds(path, "one");
+	assert_true(stat(part[0], &st) != 0 && stat(part[1], &st) != 0);
+
+	int fd = berth_file_hold(part[0], true);
+	assert_true(fd >= 0);
+	assert_int_equal(berth_file_hold(part[0], true), -1);
+	assert_int_equal(errno, EWOULDBLOCK);
+	assert_int_equal(write(fd, "mine", 4), 4);
+	assert_ok(berth_file_write(path, "two", 3, &err), &err);
+	assert_holds(path, "two");
+	assert_holds(part[0], "mine");
+	close(fd);
+	assert_ok(berth_file_write(path, "three", 5, &err), &err);
+	assert_true(stat(part[0], &st) != 0);
+
+	put(other, "other");
+	assert_int_equal(symlink(other, part[0]), 0);
+	assert_int_equal(link(other, part[1]), 0);
+	assert_ok(berth_file_write(path, "four", 4, &err), &err);
+	assert_holds(path, "four");
+	assert_holds(other, "other");
+	assert_true(lstat(part[0], &st) == 0 && stat(part[1], &st) == 0);
+	unlink(part[0]);
+	unlink(part[1]);
+	unlink(other);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void test_file_lock(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64];
+	berth_arena mem = {0};
+	berth_file_lock one, two;
+	berth_err err;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	assert_ok(berth_file_lock_take(path, "another test", &mem, &one, &err), &err);
+	assert_int_equal(berth_file_lock_take(path, "another test", &mem, &two, &err), BERTH_EIO);
+	assert_contains(err.msg, "another test writes it now");
+	berth_file_release(&two);
+	assert_int_equal(berth_file_lock_take(path, "another test", &mem, &two, &err), BERTH_EIO);
+	berth_file_release(&one);
+	assert_ok(berth_file_lock_take(path, "another test", &mem, &two, &err), &err);
+	berth_file_release(&two);
+	assert_int_equal(rmdir(dir), 0);
+	berth_arena_free(&mem);
+}
+
+/* A piece for which there is no room leaves the pieces before it. */
+static void test_file_append(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64];
+	berth_append a, b;
+	berth_err err;
+	struct rlimit was, small;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	put(path, "one, ");
+	assert_ok(berth_append_open(path, &a, &err), &err);
+	assert_int_equal(berth_append_open(path, &b, &err), BERTH_EIO);
+	assert_contains(err.msg, "another process writes it now");
+	assert_ok(berth_append_add(&a, "two, ", 5, &err), &err);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	small = (struct rlimit){13, was.rlim_max};
+	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	berth_status st = berth_append_add(&a, "three, ", 7, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	signal(SIGXFSZ, handler);
+	assert_int_equal(st, BERTH_EIO);
+	assert_holds(path, "one, two, ");
+	assert_ok(berth_append_add(&a, "four", 4, &err), &err);
+	assert_ok(berth_append_sync(&a, &err), &err);
+	assert_holds(path, "one, two, four");
+	assert_ok(berth_append_cut(&a, 5, &err), &err);
+	assert_ok(berth_append_add(&a, "five", 4, &err), &err);
+	berth_append_close(&a);
+	assert_holds(path, "one, five");
+	assert_ok(berth_append_open("/dev/null", &a, &err), &err);
+	assert_ok(berth_append_add(&a, "gone", 4, &err), &err);
+	assert_ok(berth_append_sync(&a, &err), &err);
+	berth_append_close(&a);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 typedef struct tally {
 	atomic_int done[1000];
 	int32_t workers;
@@ -369,6 +498,9 @@ int main(void)
 		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_strmap),         cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_arena),          cmocka_unit_test(test_files),
+		cmocka_unit_test(test_parts_of_files),
+		cmocka_unit_test(test_file_lock),
+		cmocka_unit_test(test_file_append),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_apart),          cmocka_unit_test(test_lists_by_key),
 	};
