@@ -12,6 +12,8 @@
 
 static berth_status cannot(const berth_append *a, int why, berth_err *err)
 {
+	if (why == ENOMEM)
+		return berth_nomem(err);
 	return berth_fail(err, BERTH_EIO, "%s: cannot write: %s", a->path, strerror(why));
 }
 

@@ -66,6 +66,8 @@ berth_status berth_file_lock_take(const char *path, const char *who, berth_arena
 	if (errno == EWOULDBLOCK)
 		return berth_fail(err, BERTH_EIO, "%s: %s writes it now, and has %s locked", path, who,
 		                  out->name);
+	if (errno == ENOMEM)
+		return berth_nomem(err);
 	return berth_fail(err, BERTH_EIO, "%s: cannot lock: %s", out->name, strerror(errno));
 }
 

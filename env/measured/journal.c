@@ -2,70 +2,147 @@
 #include "journal.h"
 
 #include "file.h"
+#include "file_append.h"
+#include "sha256.h"
+#include "strbuf.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+enum { CHECK = 16 }; /* characters */
 
 struct berth_journal {
 	const char *path;
-	FILE *file;
-	char *text;             /* what was there, line ends as 0; NULL: nothing */
-	size_t len, at;         /* its length; where the next question stands */
+	berth_append file;
+	char *text;             /* what was there, line ends as 0; NULL: nothing is left to go through */
+	size_t len, at;         /* its length; where the next entry stands */
+	char check[CHECK + 1];  /* of the entries before the next one */
 	int32_t replayed;
 };
 
-/* Where the last whole pair of lines after the first line ends. 0: not even the first line is whole. Line
- * ends become 0. */
-static size_t cut_torn_end(char *text, size_t size)
+/* ---- entries ---- */
+
+/* The check of an entry, from that of the one before. */
+static berth_status renew_check(char check[CHECK + 1], const char *entry, size_t len, berth_err *err)
 {
-	size_t whole = 0, lines = 0;
-	for (size_t i = 0; i < size; i++)
-		if (text[i] == '\n') {
-			text[i] = '\0';
-			whole = lines++ % 2 ? whole : i + 1;
-		}
-	return whole;
+	char hex[65];
+	size_t before = strlen(check);
+	berth_arena tmp = {0};
+	char *both = berth_arena_alloc(&tmp, before + len, 1);
+	if (both) {
+		memcpy(both, check, before);
+		memcpy(both + before, entry, len);
+		berth_sha256_hex(both, before + len, hex);
+		memcpy(check, hex, CHECK);
+		check[CHECK] = '\0';
+	}
+	berth_arena_free(&tmp);
+	return both ? BERTH_OK : berth_nomem(err);
 }
 
-/* The length without the failures at the end. Whatever ended that run may have passed. */
-static size_t cut_last_failures(const char *text, size_t first, size_t len)
+/* Where the entry at `at` of n_lines lines ends, its check too. 0: it is torn. */
+static berth_status end_of_entry(const char *text, size_t size, size_t at, int n_lines, char check[CHECK + 1],
+                                 size_t *end, berth_err *err)
+{
+	char next[CHECK + 1];
+	size_t to = at;
+	*end = 0;
+	for (int i = 0; i < n_lines; i++) {
+		const char *line_end = memchr(text + to, '\n', size - to);
+		if (!line_end)
+			return BERTH_OK;
+		to = (size_t)(line_end - text) + 1;
+	}
+	if (size - to <= CHECK || text[to + CHECK] != '\n' || memchr(text + at, '\0', to - at))
+		return BERTH_OK;
+	memcpy(next, check, sizeof next);
+	BERTH_TRY(renew_check(next, text + at, to - at, err));
+	if (memcmp(next, text + to, CHECK) == 0) {
+		memcpy(check, next, sizeof next);
+		*end = to + CHECK + 1;
+	}
+	return BERTH_OK;
+}
+
+static bool is_failure(const char *answer)
 {
 	static const char failed[] = "{\"failed\":";
-	size_t keep = first;
-	for (size_t at = first; at < len;) {
-		const char *answer = text + at + strlen(text + at) + 1;
-		at = (size_t)(answer - text) + strlen(answer) + 1;
-		keep = strncmp(answer, failed, sizeof failed - 1) == 0 ? keep : at;
-	}
-	return keep;
+	return strncmp(answer, failed, sizeof failed - 1) == 0;
 }
 
-static berth_status cannot(const berth_journal *j, berth_err *err)
+/* *len: how much of the text counts. Behind a torn entry nothing does. Neither do failures at the end:
+ * whatever ended that run may have passed. first: where the header ends. */
+static berth_status measure(const char *text, size_t size, size_t first, char check[CHECK + 1], size_t *len,
+                            berth_err *err)
 {
-	if (errno == ENOMEM)
-		return berth_nomem(err);
-	return berth_fail(err, BERTH_EIO, "%s: cannot write: %s", j->path, strerror(errno));
+	size_t end;
+	*len = first;
+	for (size_t at = first; at < size; at = end) {
+		BERTH_TRY(end_of_entry(text, size, at, 2, check, &end, err));
+		if (!end)
+			break;
+		const char *answer = (const char *)memchr(text + at, '\n', size - at) + 1;
+		*len = is_failure(answer) ? *len : end;
+	}
+	return BERTH_OK;
 }
 
-/* What is there already, if it is of the same. */
+/* The entry with its check, as it stands in the file. */
+static berth_status add_entry(berth_strbuf *b, char check[CHECK + 1], const char **text, size_t *len, berth_err *err)
+{
+	BERTH_TRY(berth_strbuf_done(b, text, len, err));
+	BERTH_TRY(renew_check(check, *text, *len, err));
+	berth_strbuf_printf(b, "%s\n", check);
+	return berth_strbuf_done(b, text, len, err);
+}
+
+/* ---- the file ---- */
+
+/* What is gone through again is first written anew: what the disk lost once, and still shows, is then
+ * there. */
+static berth_status begin_file(berth_journal *j, const char *text, size_t len, berth_err *err)
+{
+	BERTH_TRY(berth_file_write(j->path, text, len, err));
+	return berth_append_open(j->path, &j->file, err);
+}
+
+static berth_status begin_anew(berth_journal *j, const char *of, berth_err *err)
+{
+	const char *text;
+	size_t len;
+	berth_arena tmp = {0};
+	berth_strbuf b = {.mem = &tmp};
+	berth_strbuf_printf(&b, "%s\n", of);
+	berth_status st = add_entry(&b, j->check, &text, &len, err);
+	if (st == BERTH_OK)
+		st = begin_file(j, text, len, err);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+/* What is there already, if it is of the same. j->text stays NULL where not even the header is whole. */
 static berth_status read_back(berth_journal *j, const char *of, berth_arena *mem, berth_err *err)
 {
-	char *text;
-	size_t size;
+	char *text, check[CHECK + 1] = "";
+	size_t size, first;
 	BERTH_TRY(berth_file_read(j->path, mem, &text, &size, err));
-	size_t whole = cut_torn_end(text, size);
-	if (!whole)
+	BERTH_TRY(end_of_entry(text, size, 0, 1, check, &first, err));
+	if (!first)
 		return BERTH_OK;
+	char *line_end = memchr(text, '\n', first);
+	*line_end = '\0';
 	if (strcmp(text, of) != 0)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: cannot resume: it was begun with another engine, model or system, "
 		                  "%.100s...; without --resume it is begun anew",
 		                  j->path, text);
+	*line_end = '\n';
+	BERTH_TRY(measure(text, size, first, check, &j->len, err));
+	BERTH_TRY(begin_file(j, text, j->len, err));
+	for (size_t i = 0; i < j->len; i++)
+		text[i] = text[i] == '\n' ? '\0' : text[i];
+	text[j->len] = '\0';
 	j->text = text;
-	j->at = strlen(of) + 1;
-	j->len = cut_last_failures(text, j->at, whole);
+	j->at = first;
 	return BERTH_OK;
 }
 
@@ -74,6 +151,7 @@ berth_status berth_journal_open(const char *path, bool resume, const char *of, b
 {
 	berth_journal *j;
 	BERTH_TRY(BERTH_NEW(mem, j, 1, err));
+	j->file.fd = -1;
 	if (!(j->path = berth_arena_strdup(mem, path)))
 		return berth_nomem(err);
 	bool there = false;
@@ -81,46 +159,67 @@ berth_status berth_journal_open(const char *path, bool resume, const char *of, b
 		BERTH_TRY(berth_file_there(path, &there, err));
 	if (there)
 		BERTH_TRY(read_back(j, of, mem, err));
-	j->file = fopen(path, j->text ? "r+" : "w");
-	if (!j->file)
-		return cannot(j, err);
+	if (!j->text)
+		BERTH_TRY(begin_anew(j, of, err));
 	*out = j;
-	return j->text || (fprintf(j->file, "%s\n", of) >= 0 && fflush(j->file) == 0) ? BERTH_OK
-	                                                                              : cannot(j, err);
+	return BERTH_OK;
 }
 
 void berth_journal_close(berth_journal *j)
 {
-	if (j && j->file)
-		fclose(j->file);
 	if (j)
-		j->file = NULL;
+		berth_append_close(&j->file);
+}
+
+/* ---- answers ---- */
+
+static const char *next_line(const char *line)
+{
+	return line + strlen(line) + 1;
 }
 
 const char *berth_journal_answer(berth_journal *j, const char *question)
 {
-	const char *asked = j->at < j->len ? j->text + j->at : NULL;
+	const char *asked = j->text && j->at < j->len ? j->text + j->at : NULL;
 	if (!asked || strcmp(asked, question) != 0) {
 		j->len = j->at;
 		return NULL;
 	}
-	const char *answer = asked + strlen(asked) + 1;
-	j->at = (size_t)(answer - j->text) + strlen(answer) + 1;
+	const char *answer = next_line(asked);
+	j->at = (size_t)(next_line(next_line(answer)) - j->text);
 	j->replayed++;
 	return answer;
 }
 
+/* The first entry that is new: what stands behind the place is another run's. */
+static berth_status part_from_text(berth_journal *j, berth_err *err)
+{
+	BERTH_TRY(berth_append_cut(&j->file, (int64_t)j->at, err));
+	memcpy(j->check, j->text + j->at - CHECK - 1, CHECK + 1);
+	j->text = NULL;
+	return BERTH_OK;
+}
+
 berth_status berth_journal_add(berth_journal *j, const char *question, const char *answer, berth_err *err)
 {
-	if (j->text) { /* the first that is new: what stands behind the place is another run's */
-		if (ftruncate(fileno(j->file), (off_t)j->at) != 0 ||
-		    fseek(j->file, (long)j->at, SEEK_SET) != 0)
-			return cannot(j, err);
-		j->text = NULL;
-		j->len = j->at = 0;
-	}
-	return fprintf(j->file, "%s\n%s\n", question, answer) < 0 || fflush(j->file) != 0 ? cannot(j, err)
-	                                                                                  : BERTH_OK;
+	const char *text;
+	char check[CHECK + 1];
+	size_t len;
+	berth_arena tmp = {0};
+	berth_strbuf b = {.mem = &tmp};
+	if (j->text)
+		BERTH_TRY(part_from_text(j, err));
+	memcpy(check, j->check, sizeof check);
+	berth_strbuf_printf(&b, "%s\n%s\n", question, answer);
+	berth_status st = add_entry(&b, check, &text, &len, err);
+	if (st == BERTH_OK)
+		st = berth_append_add(&j->file, text, len, err);
+	if (st == BERTH_OK)
+		st = berth_append_sync(&j->file, err);
+	if (st == BERTH_OK)
+		memcpy(j->check, check, sizeof check);
+	berth_arena_free(&tmp);
+	return st;
 }
 
 int32_t berth_journal_replayed(const berth_journal *j)

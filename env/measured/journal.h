@@ -2,10 +2,13 @@
  * engine, to the same bits: the same questions get the same answers, until the journal ends or another
  * question comes. From there on it is written anew.
  *
- * The first line says whose answers these are (engine, model, system). Each question has two lines more: the
- * question, and its answer or {"failed":STATUS,"message":TEXT}. Two things at the end are cut off. One is a
- * torn line, of a run that was killed while it wrote. The other is failures: what ended a run may have
- * passed, so that it is asked again. */
+ * The first line says whose answers these are (engine, model, system). Each question has two lines: the
+ * question, and its answer or {"failed":STATUS,"message":TEXT}. Each of these entries is followed by a line
+ * with its check, which holds in its place only: the first 16 hexadecimal digits of the SHA-256 of the check
+ * before it and the entry. What an engine has said outlasts a loss of power before it is asked again.
+ *
+ * Two things at the end are cut off. One is what does not fit its check, of a run that ended while it wrote.
+ * The other is failures: what ended a run may have passed, so that it is asked again. */
 #ifndef BERTH_JOURNAL_H
 #define BERTH_JOURNAL_H
 
@@ -30,7 +33,7 @@ void berth_journal_close(berth_journal *j);
 const char *berth_journal_answer(berth_journal *j, const char *question);
 
 /* Add a question, after berth_journal_answer has said NULL to it, and its answer. Neither has a newline.
- * Fails: BERTH_EIO. */
+ * Fails: BERTH_EIO (what was said is then not on the disk), BERTH_ENOMEM. */
 berth_status berth_journal_add(berth_journal *j, const char *question, const char *answer, berth_err *err);
 
 /* Questions that were answered from the journal. */

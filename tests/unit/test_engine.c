@@ -1,5 +1,6 @@
 /* Engines: the example really runs a graph; broken ones are survived, each with a message that says what was
  * wrong. */
+#include "file.h"
 #include "graph_json.h"
 #include "measured.h"
 #include "support.h"
@@ -220,6 +221,81 @@ static void journal_of_something_else(void **state)
 	assert_ok(berth_journal_open(path, true, "one", &mem, &j, &err), &err);
 	assert_null(berth_journal_answer(j, "question"));
 	berth_journal_close(j);
+	unlink(path);
+	berth_arena_free(&mem);
+}
+
+/* How many of the entries question-K, answer-K a journal with these bytes goes through again; all must be right. */
+static int32_t entries_of(const char *path, const char *bytes, size_t size)
+{
+	char question[32], answer[32];
+	const char *said;
+	berth_arena mem = {0};
+	berth_journal *j;
+	berth_err err;
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+	assert_ok(berth_journal_open(path, true, "of this", &mem, &j, &err), &err);
+	int32_t n = 0;
+	for (;; n++) {
+		snprintf(question, sizeof question, "question-%d", (int)n);
+		snprintf(answer, sizeof answer, "answer-%d", (int)n);
+		if (!(said = berth_journal_answer(j, question)))
+			break;
+		assert_string_equal(said, answer);
+	}
+	berth_journal_close(j);
+	berth_arena_free(&mem);
+	return n;
+}
+
+static char *journal_bytes(const char *path, int32_t n, const char *kind, size_t *size, berth_arena *mem)
+{
+	char question[32], answer[32], *bytes;
+	berth_journal *j;
+	berth_err err;
+	assert_ok(berth_journal_open(path, false, "of this", mem, &j, &err), &err);
+	for (int32_t i = 0; i < n; i++) {
+		snprintf(question, sizeof question, "question-%d", (int)i);
+		snprintf(answer, sizeof answer, "%s-%d", kind, (int)i);
+		assert_ok(berth_journal_add(j, question, answer, &err), &err);
+	}
+	berth_journal_close(j);
+	assert_ok(berth_file_read(path, mem, &bytes, size, &err), &err);
+	return bytes;
+}
+
+/* Cut anywhere, any byte changed, any range zeroed, or its end that of another run with the same questions:
+ * what is left is a beginning. */
+static void torn_journal_is_a_beginning(void **state)
+{
+	(void)state;
+	enum { N = 3, STEP = 7 };
+	char path[64];
+	berth_arena mem = {0};
+	size_t size, n;
+	snprintf(path, sizeof path, "/tmp/berth-journal-%ld", (long)getpid());
+	char *whole = journal_bytes(path, N, "answer", &size, &mem), *torn = berth_arena_alloc(&mem, size, 1);
+	const char *other = journal_bytes(path, N, "ANSWER", &n, &mem);
+	assert_int_equal(entries_of(path, whole, size), N);
+	int32_t before = 0;
+	for (size_t at = 0; at < size; at += STEP) {
+		int32_t left = entries_of(path, whole, at);
+		assert_true(left >= before && left < N);
+		before = left;
+		memcpy(torn, whole, size);
+		torn[at] ^= 4;
+		assert_true(entries_of(path, torn, size) < N);
+		torn[at] ^= 4;
+		memset(torn + at, 0, at + 20 < size ? 20 : size - at);
+		assert_true(entries_of(path, torn, size) < N);
+		memcpy(torn, whole, at);
+		memcpy(torn + at, other + at, size - at);
+		if (memcmp(torn, other, size) != 0 && memcmp(torn, whole, size) != 0)
+			assert_true(entries_of(path, torn, size) < N);
+	}
 	unlink(path);
 	berth_arena_free(&mem);
 }
@@ -611,6 +687,7 @@ int main(void)
 		cmocka_unit_test(example_tells_of_operators),
 		cmocka_unit_test(journal_goes_through_a_run_again),
 		cmocka_unit_test(journal_of_something_else),
+		cmocka_unit_test(torn_journal_is_a_beginning),
 		cmocka_unit_test(journal_cannot_be_written),
 		cmocka_unit_test(last_failure_is_asked_again),
 		cmocka_unit_test(lies_are_recalled_as_failures),
