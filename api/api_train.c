@@ -1,6 +1,7 @@
 /* Training policies. */
 #include "api.h"
 
+#include "file_lock.h"
 #include "train.h"
 
 #include <math.h>
@@ -73,7 +74,11 @@ berth_status berth_policy_train(const berth_model *const *models, int32_t n_mode
 		                  "training needs a model, a machine and a path; found %d, %d and %s",
 		                  (int)n_models, (int)n_machines, path ? path : "none");
 	o.policy = NULL;
-	berth_status st = train(&x, &o, path, &mem, &tmp, err);
+	berth_file_lock lock;
+	berth_status st = berth_file_lock_take(path, "another training", &mem, &lock, err);
+	if (st == BERTH_OK)
+		st = train(&x, &o, path, &mem, &tmp, err);
+	berth_file_release(&lock);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return st;

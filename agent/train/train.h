@@ -37,6 +37,9 @@ typedef struct berth_train_cfg {
 	bool resume;                 /* go on from the checkpoint at path, where there is one */
 	double save_s;               /* seconds between checkpoints; default 1. Does not change the result */
 	void (*update)(void *ctx, const berth_train_update *u); /* NULL: none */
+	/* Before each checkpoint, with update_ctx: where it fails none is written, and training ends. NULL:
+	 * none. */
+	berth_status (*saving)(void *ctx, berth_err *err);
 	void *update_ctx;
 } berth_train_cfg;
 

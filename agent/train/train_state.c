@@ -146,7 +146,9 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	s.total[T_BUDGET] = w->cfg->evaluations;
 	for (int32_t i = 0; i < w->n_items; i++)
 		take_item(w, i, &s);
-	berth_status st = berth_file_keep(w->cfg->path, w->older, err);
+	berth_status st = w->cfg->saving ? w->cfg->saving(w->cfg->update_ctx, err) : BERTH_OK;
+	if (st == BERTH_OK)
+		st = berth_file_keep(w->cfg->path, w->older, err);
 	if (st == BERTH_OK)
 		st = berth_policy_file_write(w->cfg->path, &f, s.t, s.n, w->tmp, err);
 	berth_arena_reset(w->tmp, mark);

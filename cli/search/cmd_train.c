@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "cli_granularity.h"
 #include "file.h"
+#include "file_lock.h"
 #include "graph_load.h"
 #include "print.h"
 #include "progress.h"
@@ -12,9 +13,9 @@
 #include "tighten.h"
 #include "train.h"
 #include "train_curves.h"
+#include "train_log.h"
 #include "train_measured.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,9 +37,8 @@ typedef struct state {
 	berth_train_result result;
 	train_measured measured; /* of --env measured */
 	double wall_s;
-	FILE *log;              /* NULL: none */
-	bool log_failed;
-	berth_arena line;
+	train_log log;          /* empty without --log */
+	berth_file_lock lock;   /* of the policy */
 	train_curves curves;    /* empty without --report */
 	cli_progress progress;
 	double told;
@@ -83,68 +83,7 @@ static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status open_log(const args *a, state *s, berth_err *err)
-{
-	if (!a->log)
-		return BERTH_OK;
-	s->log = fopen(a->log, a->resume ? "a" : "w");
-	return s->log ? BERTH_OK
-	              : berth_fail(err, BERTH_EIO, "%s: cannot write: %s", a->log, strerror(errno));
-}
-
-static berth_status close_log(const args *a, state *s, berth_err *err)
-{
-	if (!s->log)
-		return BERTH_OK;
-	s->log_failed |= fclose(s->log) != 0;
-	berth_arena_free(&s->line);
-	return s->log_failed ? berth_fail(err, BERTH_EIO, "%s: cannot write all of the log", a->log)
-	                     : BERTH_OK;
-}
-
 /* ---- while it runs ---- */
-
-static void put_update(berth_json_out *w, const state *s, const berth_train_update *u)
-{
-	const berth_step_stats *x = &u->stats;
-	berth_json_open(w, NULL, '{');
-	berth_json_put_int(w, "step", u->step);
-	berth_json_put_int(w, "evaluations", u->evaluations);
-	berth_json_put_string(w, "graph", s->item[u->item].graph);
-	berth_json_put_string(w, "system", s->item[u->item].system);
-	berth_json_put_number(w, "best_value", u->best_value);
-	berth_json_put_number(w, "lower_bound", u->bound);
-	berth_json_put_number(w, "mean_value", x->mean_value);
-	berth_json_put_number(w, "best_reward", x->best);
-	berth_json_put_number(w, "worst_reward", x->worst);
-	berth_json_put_number(w, "mean_reward", x->mean);
-	berth_json_put_int(w, "placements", x->n);
-	berth_json_put_int(w, "feasible", x->feasible);
-	berth_json_put_number(w, "policy_loss", x->policy_loss);
-	berth_json_put_number(w, "clone_loss", x->clone_loss);
-	berth_json_put_number(w, "kl", x->kl);
-	berth_json_put_number(w, "clip_fraction", x->clip_fraction);
-	berth_json_put_number(w, "entropy", x->entropy);
-	berth_json_put_number(w, "grad_norm", x->grad_norm);
-	berth_json_put_int(w, "flat_updates", u->flat);
-	berth_json_put_bool(w, "collapsed", u->collapsed);
-	berth_json_put_number(w, "evaluations_per_s", u->evaluations_per_s);
-	berth_json_close(w, '}');
-}
-
-static void log_update(state *s, const berth_train_update *u)
-{
-	berth_json_out w;
-	const char *text;
-	size_t len;
-	berth_json_out_init(&w, &s->line, false);
-	put_update(&w, s, u);
-	if (berth_json_done(&w, &text, &len, NULL) == BERTH_OK)
-		s->log_failed |= fprintf(s->log, "%s\n", text) < 0 || fflush(s->log) != 0;
-	else
-		s->log_failed = true;
-	berth_arena_free(&s->line);
-}
 
 /* How much is done, what the policy draws on average, and how long it takes still. */
 static void tell_progress(state *s, const berth_train_update *u)
@@ -165,13 +104,18 @@ static void updated(void *ctx, const berth_train_update *u)
 {
 	state *s = ctx;
 	double now = berth_wall_seconds();
-	if (s->log)
-		log_update(s, u);
+	train_log_add(&s->log, &s->item[u->item], u);
 	train_curves_add(&s->curves, u);
 	if (now - s->told < 0.1)
 		return;
 	s->told = now;
 	tell_progress(s, u);
+}
+
+static berth_status saving(void *ctx, berth_err *err)
+{
+	state *s = ctx;
+	return train_log_sync(&s->log, err);
 }
 
 static berth_status train(cli *c, const args *a, state *s, berth_err *err)
@@ -187,6 +131,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.path = a->out;
 	s->cfg.resume = a->resume;
 	s->cfg.update = updated;
+	s->cfg.saving = saving;
 	s->cfg.update_ctx = s;
 	s->cfg.evaluations = a->budget.evaluations.n;
 	search.evaluations = s->cfg.evaluations;
@@ -345,12 +290,9 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 	return a->log ? berth_file_writable(a->log, err) : BERTH_OK;
 }
 
-static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
+/* All that writes: the log, the journal, the policy. */
+static berth_status run_locked(cli *c, args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(check_args(a, c->n_args, err));
-	BERTH_TRY(load_items(c, a, s, err));
-	if (a->report)
-		BERTH_TRY(train_curves_new(s->item, s->n_items, &s->curves, err));
 	if (a->report && a->log && a->resume)
 		BERTH_TRY(train_curves_read(&s->curves, a->log, &c->tmp, err));
 	if (a->measured.on)
@@ -358,13 +300,13 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 		                              &s->item[0], &s->measured, err));
 	if (s->measured.ended_before)
 		return train_measured_say_ended(c, a->out, err);
-	berth_status st = open_log(a, s, err);
+	berth_status st = train_log_open(a->log, a->resume, &s->log, err);
 	if (st == BERTH_OK)
 		st = train(c, a, s, err);
 	if (a->measured.on && st == BERTH_OK)
 		st = train_measured_run(c, a->out, &s->measured, err);
 	train_measured_close(&s->measured);
-	berth_status closed = close_log(a, s, st == BERTH_OK ? err : NULL);
+	train_log_close(&s->log);
 	if (st != BERTH_OK && st != BERTH_EINTERRUPTED)
 		return st;
 	if (c->json)
@@ -373,7 +315,19 @@ static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 		BERTH_TRY(print_text(c, a, s, err));
 	if (a->report)
 		BERTH_TRY(write_report(c, a, s, err));
-	return st != BERTH_OK ? st : closed;
+	return st;
+}
+
+static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
+{
+	BERTH_TRY(check_args(a, c->n_args, err));
+	BERTH_TRY(load_items(c, a, s, err));
+	if (a->report)
+		BERTH_TRY(train_curves_new(s->item, s->n_items, &s->curves, err));
+	BERTH_TRY(berth_file_lock_take(a->out, "another training", &c->mem, &s->lock, err));
+	berth_status st = run_locked(c, a, s, err);
+	berth_file_release(&s->lock);
+	return st;
 }
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
