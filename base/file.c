@@ -280,8 +280,8 @@ static void drop_parts(const char *path)
 static berth_status publish(int fd, const char *part, const char *path, const void *data, size_t size,
                             berth_err *err)
 {
-	bool whole = berth_file_write_all(fd, data, size) == 0 && fchmod(fd, mode_for(path)) == 0 && fsync(fd) == 0 &&
-	             rename(part, path) == 0;
+	bool whole = berth_file_write_all(fd, data, size) == 0 && fchmod(fd, mode_for(path)) == 0 &&
+	             fsync(fd) == 0 && rename(part, path) == 0;
 	int why = errno;
 	if (!whole)
 		unlink(part);

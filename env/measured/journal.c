@@ -87,7 +87,8 @@ static berth_status measure(const char *text, size_t size, size_t first, char ch
 }
 
 /* The entry with its check, as it stands in the file. */
-static berth_status add_entry(berth_strbuf *b, char check[CHECK + 1], const char **text, size_t *len, berth_err *err)
+static berth_status add_entry(berth_strbuf *b, char check[CHECK + 1], const char **text, size_t *len,
+                              berth_err *err)
 {
 	BERTH_TRY(berth_strbuf_done(b, text, len, err));
 	BERTH_TRY(renew_check(check, *text, *len, err));

@@ -225,7 +225,8 @@ static void journal_of_something_else(void **state)
 	berth_arena_free(&mem);
 }
 
-/* How many of the entries question-K, answer-K a journal with these bytes goes through again; all must be right. */
+/* How many of the entries question-K, answer-K a journal with these bytes goes through again; all must be
+ * right. */
 static int32_t entries_of(const char *path, const char *bytes, size_t size)
 {
 	char question[32], answer[32];
