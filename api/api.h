@@ -59,8 +59,8 @@ berth_options api_options(const berth_options *options);
 
 /* The search that the options describe; its pool is the caller's to free. What they name lives in mem.
  * Fails: BERTH_EINVAL, BERTH_EFORMAT and BERTH_EIO (the policy), BERTH_ENOMEM. */
-berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_arena *tmp,
-                            berth_search_cfg *out, berth_err *err);
+berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_search_cfg *out,
+                            berth_err *err);
 
 /* Fill problem and bounds of an empty plan: the bounds that the options ask for, the fast ones where o is
  * NULL. Fails as berth_problem_new; BERTH_EINVAL (no such bound or objective). */

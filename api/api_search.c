@@ -57,18 +57,17 @@ static berth_status check_options(const berth_options *o, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status read_policy(const char *path, berth_arena *mem, berth_arena *tmp, berth_search_cfg *cfg,
-                                berth_err *err)
+static berth_status read_policy(const char *path, berth_arena *mem, berth_search_cfg *cfg, berth_err *err)
 {
 	berth_policy_file *f;
 	BERTH_TRY(BERTH_NEW(mem, f, 1, err));
-	BERTH_TRY(berth_policy_file_read(path, mem, tmp, f, err));
+	BERTH_TRY(berth_policy_file_read(path, mem, f, err));
 	cfg->policy = f;
 	return BERTH_OK;
 }
 
-berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_arena *tmp,
-                            berth_search_cfg *out, berth_err *err)
+berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_search_cfg *out,
+                            berth_err *err)
 {
 	berth_search_cfg cfg;
 	BERTH_TRY(check_options(o, err));
@@ -78,7 +77,7 @@ berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena
 	                             .time_s = o->time_s,
 	                             .threads = o->threads ? o->threads : 1};
 	BERTH_TRY(berth_search_cfg_open(&said, &cfg, err));
-	berth_status st = o->policy ? read_policy(o->policy, mem, tmp, &cfg, err) : BERTH_OK;
+	berth_status st = o->policy ? read_policy(o->policy, mem, &cfg, err) : BERTH_OK;
 	if (st != BERTH_OK) {
 		berth_pool_free(cfg.pool);
 		return st;
@@ -194,7 +193,7 @@ static berth_status place(berth_plan *plan, const berth_model *model, const bert
 	api_listener l = {0};
 	berth_search_cfg cfg;
 	BERTH_TRY(api_plan_compile(plan, model, machine, o, tmp, err));
-	BERTH_TRY(api_search_cfg(o, &l, &plan->mem, tmp, &cfg, err));
+	BERTH_TRY(api_search_cfg(o, &l, &plan->mem, &cfg, err));
 	berth_status st = search(plan, o, &cfg, tmp, err);
 	berth_pool_free(cfg.pool);
 	return st;
@@ -312,7 +311,7 @@ static berth_status search_front(berth_front *f, const berth_model *model, const
 	BERTH_TRY(berth_objective_parse(against, &cfg.objective[1], err));
 	const berth_options quick = {.bound = o->bound ? o->bound : "fast"}; /* bounds are not told */
 	BERTH_TRY(api_plan_compile(scratch, model, machine, &quick, tmp, err));
-	BERTH_TRY(api_search_cfg(o, &l, &scratch->mem, tmp, &cfg.search, err));
+	BERTH_TRY(api_search_cfg(o, &l, &scratch->mem, &cfg.search, err));
 	cfg.objective[0] = cfg.search.objective;
 	berth_status st = check_objectives(&cfg, err);
 	if (st == BERTH_OK)

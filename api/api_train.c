@@ -46,7 +46,7 @@ static berth_status train(const pairs *x, const berth_options *o, const char *pa
 	berth_search_cfg search;
 	api_listener l = {0};
 	BERTH_TRY(items(x, mem, tmp, &item, err));
-	BERTH_TRY(api_search_cfg(o, &l, mem, tmp, &search, err));
+	BERTH_TRY(api_search_cfg(o, &l, mem, &search, err));
 	cfg.objective = search.objective;
 	cfg.seed = search.seed;
 	cfg.pool = search.pool;

@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include "json_check.h"
+#include "json_large.h"
 #include "text.h"
 #include "visible.h"
 
@@ -50,28 +51,9 @@ static berth_status syntax_error(const char *file, const char *text, const char 
 	return berth_fail(err, BERTH_EFORMAT, "%s:%d:%d: %s near %s", file, line, column, what, near);
 }
 
-bool berth_json_tree_within(const char *text, size_t size, size_t most)
+/* UTF-8 text with something in it. */
+static berth_status check_text(const char *file, const char *text, size_t size, berth_err *err)
 {
-	enum { BLOCK = 32 }; /* what an allocation takes beside its bytes, at most */
-	size_t values = 1, strings = 0;
-	bool quoted = false;
-	for (size_t i = 0; i < size; i++) {
-		char c = text[i];
-		if (c == '"') {
-			quoted = !quoted;
-			strings += quoted;
-		} else if (quoted) {
-			i += c == '\\';
-		} else {
-			values += c == ',' || c == '[' || c == '{';
-		}
-	}
-	return values * (sizeof(cJSON) + BLOCK) + strings * BLOCK + size <= most;
-}
-
-berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err)
-{
-	const char *end = text;
 	if (memchr(text, '\0', size))
 		return berth_fail(err, BERTH_EFORMAT, "%s: not JSON text: it holds a NUL byte", file);
 	if (!berth_text_is_utf8(text, size))
@@ -79,8 +61,22 @@ berth_status berth_json_parse(const char *file, const char *text, size_t size, c
 	if (only_space(text, text + size))
 		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty; expected a JSON object",
 		                  file);
+	return BERTH_OK;
+}
+
+berth_status berth_json_check(const char *file, const char *text, size_t size, berth_err *err)
+{
+	BERTH_TRY(check_text(file, text, size, err));
+	const char *fault = berth_json_fault(text, size);
+	return fault ? syntax_error(file, text, fault, text + size, "JSON syntax error", err) : BERTH_OK;
+}
+
+berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err)
+{
+	const char *end = text;
+	BERTH_TRY(check_text(file, text, size, err));
 	cJSON *doc = cJSON_ParseWithLengthOpts(text, size, &end, 0);
-	if (!doc && berth_json_is(text, size))
+	if (!doc && !berth_json_fault(text, size))
 		return berth_nomem(err);
 	if (!doc)
 		return syntax_error(file, text, end, text + size, "JSON syntax error", err);
@@ -165,24 +161,34 @@ static berth_status expected(const berth_json *at, const char *what, berth_err *
 	return berth_json_fail(at, err, "expected %s, found %s", what, kind_of(at->item));
 }
 
+typedef struct seen_keys {
+	const berth_json *object;
+	const char *const *known;
+	int32_t n;
+	uint64_t seen;
+} seen_keys;
+
+static berth_status see_key(void *ctx, const berth_json *item, berth_err *err)
+{
+	seen_keys *k = ctx;
+	int32_t i;
+	berth_err why;
+	if (berth_text_find(k->known, k->n, item->key, "key", "", &i, &why) != BERTH_OK)
+		return berth_json_fail(k->object, err, "%s", why.msg);
+	if (k->seen >> i & 1)
+		return berth_json_fail(k->object, err, "key '%s' stands twice", item->key);
+	k->seen |= UINT64_C(1) << i;
+	return BERTH_OK;
+}
+
 berth_status berth_json_keys(const berth_json *at, const char *const *known, berth_err *err)
 {
-	int32_t n = 0;
-	uint64_t seen = 0;
+	seen_keys k = {.object = at, .known = known};
 	if (!cJSON_IsObject(at->item))
 		return expected(at, "an object", err);
-	while (known[n])
-		n++;
-	for (const cJSON *m = at->item->child; m; m = m->next) {
-		int32_t i;
-		berth_err why;
-		if (berth_text_find(known, n, m->string, "key", "", &i, &why) != BERTH_OK)
-			return berth_json_fail(at, err, "%s", why.msg);
-		if (seen >> i & 1)
-			return berth_json_fail(at, err, "key '%s' stands twice", m->string);
-		seen |= UINT64_C(1) << i;
-	}
-	return BERTH_OK;
+	while (known[k.n])
+		k.n++;
+	return berth_json_each(at, see_key, &k, err);
 }
 
 /* The required or optional member key of at; *there tells whether to go on. */
@@ -191,6 +197,10 @@ static berth_status member(const berth_json *at, const char *key, bool required,
 {
 	*out = berth_json_get(at, key);
 	*there = out->item != NULL;
+	if (berth_json_is_text(at->item))
+		return berth_json_fail(at, err,
+		                       "too large an object: it has more than 1000 members, or stands in "
+		                       "another one and has more than 64 KB");
 	if (!*there && required)
 		return berth_json_fail(at, err, "key '%s' is missing", key);
 	return BERTH_OK;
@@ -228,6 +238,19 @@ berth_status berth_json_string(const berth_json *at, const char *key, bool requi
 	return BERTH_OK;
 }
 
+berth_status berth_json_value(const berth_json *at, double min, double *out, berth_err *err)
+{
+	if (!cJSON_IsNumber(at->item))
+		return expected(at, "a number", err);
+	double x = at->item->valuedouble;
+	if (!isfinite(x))
+		return berth_json_fail(at, err, "the number is too large");
+	if (!(x >= min))
+		return berth_json_fail(at, err, "%.17g is below the least value, %.17g", x, min);
+	*out = x;
+	return BERTH_OK;
+}
+
 berth_status berth_json_number(const berth_json *at, const char *key, bool required, double min, double *out,
                                berth_err *err)
 {
@@ -236,15 +259,7 @@ berth_status berth_json_number(const berth_json *at, const char *key, bool requi
 	BERTH_TRY(member(at, key, required, &v, &there, err));
 	if (!there)
 		return BERTH_OK;
-	if (!cJSON_IsNumber(v.item))
-		return expected(&v, "a number", err);
-	double x = v.item->valuedouble;
-	if (!isfinite(x))
-		return berth_json_fail(&v, err, "the number is too large");
-	if (!(x >= min))
-		return berth_json_fail(&v, err, "%.17g is below the least value, %.17g", x, min);
-	*out = x;
-	return BERTH_OK;
+	return berth_json_value(&v, min, out, err);
 }
 
 berth_status berth_json_bytes(const berth_json *at, const char *key, bool required, int64_t *out,

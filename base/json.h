@@ -20,12 +20,12 @@ typedef struct berth_json {
 	int32_t index;                 /* our index in an array */
 } berth_json;
 
-/* Is the tree of text[size] sure to take at most `most` bytes? An upper bound, from the text's commas,
- * brackets and quotes alone. O(size). */
-bool berth_json_tree_within(const char *text, size_t size, size_t most);
+/* Is text[size] a JSON document? Fails: BERTH_EFORMAT (with line:column). Allocates nothing. O(size). */
+berth_status berth_json_check(const char *file, const char *text, size_t size, berth_err *err);
 
-/* Parse text[size]. The result is freed by cJSON_Delete. Fails: BERTH_EFORMAT (with line:column),
- * BERTH_ENOMEM. */
+/* Parse text[size], which is small, or of a program of ours: the tree takes up to 40 times the text. What
+ * others wrote goes to berth_json_parse_large. The result is freed by cJSON_Delete. Fails: BERTH_EFORMAT
+ * (with line:column), BERTH_ENOMEM. */
 berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err);
 
 /* "FILE: /pointer: " and the message. Always returns BERTH_EFORMAT. */
@@ -53,6 +53,8 @@ berth_status berth_json_string(const berth_json *at, const char *key, bool requi
                                berth_err *err);
 berth_status berth_json_number(const berth_json *at, const char *key, bool required, double min, double *out,
                                berth_err *err);
+/* The value at itself. */
+berth_status berth_json_value(const berth_json *at, double min, double *out, berth_err *err);
 berth_status berth_json_bytes(const berth_json *at, const char *key, bool required, int64_t *out,
                               berth_err *err);
 berth_status berth_json_int(const berth_json *at, const char *key, bool required, int32_t min, int32_t max,

@@ -1,6 +1,7 @@
 /* See json_check.h. One pass; of the brackets that are open one bit each is kept. */
 #include "json_check.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -173,25 +174,25 @@ static bool end_value(scan *s, bool *more)
 	return true;
 }
 
-bool berth_json_is(const char *text, size_t size)
+const char *berth_json_fault(const char *text, size_t size)
 {
 	scan s = {.at = text, .end = text + size};
 	for (bool more = true; more;) {
 		bool open;
 		if (!begin_value(&s, &open))
-			return false;
+			return s.at;
 		if (open) {
 			blanks(&s);
 			if (s.at < s.end && *s.at == (in_object(&s) ? '}' : ']')) {
 				if (!end_value(&s, &more))
-					return false;
+					return s.at;
 			} else if (in_object(&s) && !key(&s)) {
-				return false;
+				return s.at;
 			}
 		} else if (!end_value(&s, &more)) {
-			return false;
+			return s.at;
 		}
 	}
 	blanks(&s);
-	return s.at == s.end;
+	return s.at == s.end ? NULL : s.at;
 }

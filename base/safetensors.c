@@ -2,7 +2,7 @@
 #include "safetensors.h"
 
 #include "file.h"
-#include "json.h"
+#include "json_large.h"
 #include "sha256.h"
 #include "text.h"
 
@@ -347,6 +347,17 @@ static berth_status get_dtype(const berth_json *at, safetensors_dtype *out, bert
 	return berth_json_fail(&where, err, "dtype '%.20s' is not read here; expected F32, I64 or U8", name);
 }
 
+static berth_status get_dim(void *tensor, const berth_json *dim, berth_err *err)
+{
+	safetensors_tensor *t = tensor;
+	size_t n = 0;
+	if (t->n_dims == SAFETENSORS_MAX_DIMS)
+		return berth_json_fail(dim->up, err, "more than %d dimensions", SAFETENSORS_MAX_DIMS);
+	BERTH_TRY(get_whole(dim, &n, err));
+	t->shape[t->n_dims++] = (int64_t)n;
+	return BERTH_OK;
+}
+
 /* Fails where the product of the shape exceeds limit. */
 static berth_status get_shape(const berth_json *at, size_t limit, safetensors_tensor *t, size_t *count,
                               berth_err *err)
@@ -354,15 +365,9 @@ static berth_status get_shape(const berth_json *at, size_t limit, safetensors_te
 	berth_json shape;
 	bool empty = false;
 	BERTH_TRY(berth_json_array(at, "shape", true, &shape, err));
-	for (const cJSON *item = shape.item->child; item; item = item->next) {
-		berth_json dim = berth_json_at(&shape, item, t->n_dims);
-		size_t n = 0;
-		if (t->n_dims == SAFETENSORS_MAX_DIMS)
-			return berth_json_fail(&shape, err, "more than %d dimensions", SAFETENSORS_MAX_DIMS);
-		BERTH_TRY(get_whole(&dim, &n, err));
-		t->shape[t->n_dims++] = (int64_t)n;
-		empty = empty || n == 0;
-	}
+	BERTH_TRY(berth_json_each(&shape, get_dim, t, err));
+	for (int32_t i = 0; i < t->n_dims; i++)
+		empty = empty || t->shape[i] == 0;
 	*count = empty ? 0 : 1;
 	for (int32_t i = 0; i < t->n_dims && !empty; i++) {
 		if ((size_t)t->shape[i] > limit / *count)
@@ -376,7 +381,7 @@ static berth_status get_offsets(const berth_json *at, size_t data_size, size_t o
 {
 	berth_json pair;
 	BERTH_TRY(berth_json_array(at, "data_offsets", true, &pair, err));
-	if (cJSON_GetArraySize(pair.item) != 2)
+	if (berth_json_count(&pair) != 2)
 		return berth_json_fail(&pair, err, "expected two offsets, begin and end");
 	for (int32_t i = 0; i < 2; i++) {
 		berth_json item = berth_json_at(&pair, cJSON_GetArrayItem(pair.item, i), i);
@@ -450,70 +455,78 @@ static berth_status check_cover(const berth_json *doc, int32_t n, span spans[],
 	return BERTH_OK;
 }
 
-static berth_status get_notes(const berth_json *meta, berth_arena *mem, safetensors_file *out, berth_err *err)
-{
+/* What is read of a document. */
+typedef struct reading {
+	const unsigned char *data;
+	size_t data_size;
+	berth_arena *mem;
+	safetensors_tensor *tensor;
+	span *spans;
 	safetensors_note *note;
-	berth_strmap seen;
-	int32_t n = 0, members = 0;
+	berth_strmap tensors, notes; /* names */
+	int32_t n_tensors, n_notes, n_meta;
+} reading;
+
+static berth_status get_note(void *ctx, const berth_json *at, berth_err *err)
+{
+	reading *r = ctx;
+	int32_t i = (int32_t)r->notes.len, found;
+	if (!cJSON_IsString(at->item))
+		return berth_json_fail(at, err, "expected a string");
+	char *key = berth_arena_strdup(r->mem, at->key),
+	     *value = berth_arena_strdup(r->mem, at->item->valuestring);
+	if (!key || !value)
+		return berth_nomem(err);
+	BERTH_TRY(berth_strmap_add(&r->notes, key, i, &found, err));
+	if (found != i)
+		return berth_json_fail(at, err, "key '%.60s' stands twice", key);
+	if (strcmp(key, "sha256") != 0)
+		r->note[r->n_notes++] = (safetensors_note){key, value};
+	return BERTH_OK;
+}
+
+static berth_status get_notes(reading *r, const berth_json *meta, berth_err *err)
+{
 	if (!cJSON_IsObject(meta->item))
 		return berth_json_fail(meta, err, "expected an object of texts");
-	berth_strmap_init(&seen, mem);
-	BERTH_TRY(BERTH_NEW(mem, note, cJSON_GetArraySize(meta->item), err));
-	for (const cJSON *item = meta->item->child; item; item = item->next, members++) {
-		berth_json at = berth_json_member(meta, item);
-		int32_t found = members;
-		if (!cJSON_IsString(item))
-			return berth_json_fail(&at, err, "expected a string");
-		char *key = berth_arena_strdup(mem, item->string),
-		     *value = berth_arena_strdup(mem, item->valuestring);
-		if (!key || !value)
-			return berth_nomem(err);
-		BERTH_TRY(berth_strmap_add(&seen, key, members, &found, err));
-		if (found != members)
-			return berth_json_fail(&at, err, "key '%.60s' stands twice", key);
-		if (strcmp(key, "sha256") != 0)
-			note[n++] = (safetensors_note){key, value};
-	}
-	if (n == members)
-		return berth_json_fail(meta, err, "key 'sha256' is missing");
-	out->note = note;
-	out->n_notes = n;
+	if (r->n_meta++)
+		return berth_json_fail(meta, err, "key '__metadata__' stands twice");
+	berth_strmap_init(&r->notes, r->mem);
+	BERTH_TRY(BERTH_NEW(r->mem, r->note, berth_json_count(meta), err));
+	BERTH_TRY(berth_json_each(meta, get_note, r, err));
+	return r->n_notes < (int32_t)r->notes.len ? BERTH_OK
+	                                          : berth_json_fail(meta, err, "key 'sha256' is missing");
+}
+
+static berth_status get_member(void *ctx, const berth_json *at, berth_err *err)
+{
+	reading *r = ctx;
+	int32_t n = r->n_tensors, found;
+	if (strcmp(at->key, "__metadata__") == 0)
+		return get_notes(r, at, err);
+	BERTH_TRY(get_tensor(at, r->data, r->data_size, r->mem, &r->tensor[n], &r->spans[n], err));
+	r->spans[n].tensor = n;
+	BERTH_TRY(berth_strmap_add(&r->tensors, r->tensor[n].name, n, &found, err));
+	if (found != n)
+		return berth_json_fail(at, err, "tensor '%.60s' stands twice", r->tensor[n].name);
+	r->n_tensors++;
 	return BERTH_OK;
 }
 
 static berth_status get_document(const berth_json *doc, const unsigned char *data, size_t data_size,
                                  berth_arena *mem, safetensors_file *out, berth_err *err)
 {
-	safetensors_tensor *tensor;
-	span *spans;
-	berth_strmap seen;
-	safetensors_file f = {0};
-	int32_t members = cJSON_GetArraySize(doc->item), n = 0, metas = 0;
-	berth_strmap_init(&seen, mem);
-	BERTH_TRY(BERTH_NEW(mem, tensor, members, err));
-	BERTH_TRY(BERTH_NEW(mem, spans, members, err));
-	for (const cJSON *item = doc->item->child; item; item = item->next) {
-		berth_json at = berth_json_member(doc, item);
-		int32_t found = n;
-		if (strcmp(item->string, "__metadata__") == 0) {
-			if (metas++)
-				return berth_json_fail(&at, err, "key '__metadata__' stands twice");
-			BERTH_TRY(get_notes(&at, mem, &f, err));
-			continue;
-		}
-		BERTH_TRY(get_tensor(&at, data, data_size, mem, &tensor[n], &spans[n], err));
-		spans[n].tensor = n;
-		BERTH_TRY(berth_strmap_add(&seen, tensor[n].name, n, &found, err));
-		if (found != n)
-			return berth_json_fail(&at, err, "tensor '%.60s' stands twice", tensor[n].name);
-		n++;
-	}
-	if (!metas)
+	reading r = {.data = data, .data_size = data_size, .mem = mem};
+	int32_t members = berth_json_count(doc);
+	berth_strmap_init(&r.tensors, mem);
+	BERTH_TRY(BERTH_NEW(mem, r.tensor, members, err));
+	BERTH_TRY(BERTH_NEW(mem, r.spans, members, err));
+	BERTH_TRY(berth_json_each(doc, get_member, &r, err));
+	if (!r.n_meta)
 		return berth_json_fail(doc, err, "key '__metadata__' is missing");
-	BERTH_TRY(check_cover(doc, n, spans, tensor, data_size, err));
-	f.tensor = tensor;
-	f.n_tensors = n;
-	*out = f;
+	BERTH_TRY(check_cover(doc, r.n_tensors, r.spans, r.tensor, data_size, err));
+	*out = (safetensors_file){
+		.tensor = r.tensor, .n_tensors = r.n_tensors, .note = r.note, .n_notes = r.n_notes};
 	return BERTH_OK;
 }
 
@@ -529,7 +542,7 @@ berth_status safetensors_decode(const char *file, const void *data, size_t size,
 		                  file);
 	BERTH_TRY(check_digest(file, bytes, size, mem, err));
 	cJSON *json;
-	BERTH_TRY(berth_json_parse(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &json, err));
+	BERTH_TRY(berth_json_parse_large(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &json, err));
 	const berth_json doc = {json, file, NULL, NULL, 0};
 	berth_status st = get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len,
 	                               mem, out, err);

@@ -63,7 +63,7 @@ berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cf
 	if (!b->policy)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(&c->mem, f, 1, err));
-	BERTH_TRY(berth_policy_file_read(b->policy, &c->mem, &c->tmp, f, err));
+	BERTH_TRY(berth_policy_file_read(b->policy, &c->mem, f, err));
 	cfg->policy = f;
 	return BERTH_OK;
 }

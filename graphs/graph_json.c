@@ -1,15 +1,38 @@
 /* berth-graph version 1: reading through the builder, writing in canonical form. */
 #include "graph_json.h"
 
-#include "json_slices.h"
+#include "json_large.h"
 #include "sha256.h"
 #include "text.h"
 
 #include <math.h>
 #include <string.h>
 
-static berth_status read_op(const berth_json *at, berth_builder *b, berth_err *err)
+typedef struct of_op {
+	berth_builder *b;
+	int32_t op;
+} of_op;
+
+static berth_status read_time(void *ctx, const berth_json *item, berth_err *err)
 {
+	const of_op *of = ctx;
+	double seconds = NAN;
+	if (!cJSON_IsNull(item->item))
+		BERTH_TRY(berth_json_value(item, 0, &seconds, err));
+	return berth_json_placed(item->up, berth_builder_time(of->b, of->op, item->key, seconds, err), err);
+}
+
+static berth_status read_forbid(void *ctx, const berth_json *item, berth_err *err)
+{
+	const of_op *of = ctx;
+	if (!cJSON_IsString(item->item))
+		return berth_json_fail(item, err, "expected the name of a device");
+	return berth_builder_forbid(of->b, of->op, item->item->valuestring, err);
+}
+
+static berth_status read_op(void *ctx, const berth_json *at, berth_err *err)
+{
+	berth_builder *b = ctx;
 	static const char *const known[] = {
 		"name",        "type",        "flops",           "macs",         "read_bytes", "write_bytes",
 		"param_bytes", "state_bytes", "workspace_bytes", "output_bytes", "time_s",     "colocate",
@@ -35,20 +58,9 @@ static berth_status read_op(const berth_json *at, berth_builder *b, berth_err *e
 	BERTH_TRY(berth_json_object(at, "time_s", false, &times, err));
 	BERTH_TRY(berth_json_array(at, "forbid", false, &forbid, err));
 	BERTH_TRY(berth_json_placed(at, berth_builder_op(b, &s, &op, err), err));
-	for (const cJSON *m = times.item ? times.item->child : NULL; m; m = m->next) {
-		double seconds = NAN;
-		if (!cJSON_IsNull(m))
-			BERTH_TRY(berth_json_number(&times, m->string, true, 0, &seconds, err));
-		BERTH_TRY(berth_json_placed(&times, berth_builder_time(b, op, m->string, seconds, err), err));
-	}
-	int32_t i = 0;
-	for (const cJSON *m = forbid.item ? forbid.item->child : NULL; m; m = m->next, i++) {
-		berth_json item = berth_json_at(&forbid, m, i);
-		if (!cJSON_IsString(m))
-			return berth_json_fail(&item, err, "expected the name of a device");
-		BERTH_TRY(berth_builder_forbid(b, op, m->valuestring, err));
-	}
-	return BERTH_OK;
+	of_op of = {b, op};
+	BERTH_TRY(berth_json_each(&times, read_time, &of, err));
+	return berth_json_each(&forbid, read_forbid, &of, err);
 }
 
 /* The operator that the string item names. */
@@ -59,8 +71,9 @@ static berth_status op_named(const berth_json *at, const berth_builder *b, const
 	return *op >= 0 ? BERTH_OK : berth_json_fail(at, err, "unknown operator '%.80s'", name);
 }
 
-static berth_status read_edge(const berth_json *at, berth_builder *b, berth_err *err)
+static berth_status read_edge(void *ctx, const berth_json *at, berth_err *err)
 {
+	berth_builder *b = ctx;
 	static const char *const known[] = {"from", "to", "bytes", "tensor", "cut_s", NULL};
 	const char *from = NULL, *to = NULL, *tensor = NULL;
 	int64_t bytes = 0;
@@ -81,70 +94,47 @@ static berth_status read_edge(const berth_json *at, berth_builder *b, berth_err 
 	return berth_json_placed(at, berth_builder_cut(b, cut_s, err), err);
 }
 
-static berth_status read_param(const berth_json *at, berth_builder *b, berth_err *err)
+typedef struct of_param {
+	berth_builder *b;
+	int32_t param;
+} of_param;
+
+static berth_status read_use(void *ctx, const berth_json *item, berth_err *err)
 {
+	const of_param *of = ctx;
+	int32_t op;
+	if (!cJSON_IsString(item->item))
+		return berth_json_fail(item, err, "expected the name of an operator");
+	BERTH_TRY(op_named(item, of->b, item->item->valuestring, &op, err));
+	return berth_builder_param_use(of->b, of->param, op, err);
+}
+
+static berth_status read_param(void *ctx, const berth_json *at, berth_err *err)
+{
+	of_param of = {.b = ctx};
 	static const char *const known[] = {"name", "bytes", "ops", NULL};
 	const char *name = NULL;
 	int64_t bytes = 0;
 	berth_json ops;
-	int32_t param, op, i = 0;
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
 	BERTH_TRY(berth_json_bytes(at, "bytes", true, &bytes, err));
 	BERTH_TRY(berth_json_array(at, "ops", true, &ops, err));
-	BERTH_TRY(berth_json_placed(at, berth_builder_param(b, name, bytes, &param, err), err));
-	for (const cJSON *m = ops.item->child; m; m = m->next) {
-		berth_json item = berth_json_at(&ops, m, i++);
-		if (!cJSON_IsString(m))
-			return berth_json_fail(&item, err, "expected the name of an operator");
-		BERTH_TRY(op_named(&item, b, m->valuestring, &op, err));
-		BERTH_TRY(berth_builder_param_use(b, param, op, err));
-	}
-	return BERTH_OK;
+	BERTH_TRY(berth_json_placed(at, berth_builder_param(of.b, name, bytes, &of.param, err), err));
+	return berth_json_each(&ops, read_use, &of, err);
 }
 
-typedef berth_status (*read_fn)(const berth_json *at, berth_builder *b, berth_err *err);
-
-static berth_status read_children(const berth_json *list, berth_builder *b, read_fn read, berth_err *err)
-{
-	int32_t i = 0;
-	for (const cJSON *m = list->item->child; m; m = m->next) {
-		berth_json item = berth_json_at(list, m, i++);
-		BERTH_TRY(read(&item, b, err));
-	}
-	return BERTH_OK;
-}
-
-static berth_status read_slice(const berth_json *list, berth_json_slice *slice, berth_builder *b,
-                               read_fn read, berth_err *err)
-{
-	cJSON *element;
-	int32_t i = 0;
-	for (;;) {
-		berth_status next = berth_json_next(slice, &element);
-		if (next != BERTH_OK || !element)
-			return next; /* no array of objects: slice tells where */
-		berth_json item = berth_json_at(list, element, i++);
-		berth_status st = read(&item, b, err);
-		cJSON_Delete(element);
-		BERTH_TRY(st);
-	}
-}
-
-/* Each element of the array key by read: from its text if the document was split, else from the tree. */
-static berth_status read_all(const berth_json *doc, const char *key, bool required, berth_json_slice *slice,
-                             berth_builder *b, read_fn read, berth_err *err)
+/* Each element of the array key by read. */
+static berth_status read_all(const berth_json *doc, const char *key, bool required, berth_json_visit *read,
+                             berth_builder *b, berth_err *err)
 {
 	berth_json list;
 	BERTH_TRY(berth_json_array(doc, key, required, &list, err));
-	if (!list.item)
-		return BERTH_OK;
-	return slice ? read_slice(&list, slice, b, read, err) : read_children(&list, b, read, err);
+	return berth_json_each(&list, read, b, err);
 }
 
-/* slice: texts of ops, params and edges, or NULL. */
-static berth_status read_graph(const berth_json *doc, berth_json_slice *slice, berth_arena *mem,
-                               berth_arena *tmp, berth_graph *out, berth_err *err)
+static berth_status read_graph(const berth_json *doc, berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                               berth_err *err)
 {
 	static const char *const known[] = {"format", "version", "name", "ops", "params", "edges", NULL};
 	const char *name = "";
@@ -153,62 +143,24 @@ static berth_status read_graph(const berth_json *doc, berth_json_slice *slice, b
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(berth_json_string(doc, "name", false, &name, err));
 	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
-	BERTH_TRY(read_all(doc, "ops", true, slice, b, read_op, err));
-	BERTH_TRY(read_all(doc, "params", false, slice ? slice + 1 : NULL, b, read_param, err));
-	BERTH_TRY(read_all(doc, "edges", false, slice ? slice + 2 : NULL, b, read_edge, err));
+	BERTH_TRY(read_all(doc, "ops", true, read_op, b, err));
+	BERTH_TRY(read_all(doc, "params", false, read_param, b, err));
+	BERTH_TRY(read_all(doc, "edges", false, read_edge, b, err));
 	return berth_json_placed(doc, berth_builder_finish(b, mem, out, err), err);
-}
-
-/* The usual way: without the tree of the whole document. BERTH_EFORMAT where the text is not of the plain
- * form, or wrong: err tells what is, if it is a large one. */
-static berth_status parse_slices(const char *file, const char *text, size_t size, berth_arena *mem,
-                                 berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	berth_json_slice slice[] = {{.key = "ops"}, {.key = "params"}, {.key = "edges"}};
-	cJSON *rest;
-	*err = (berth_err){0};
-	bool plain = !memchr(text, '\0', size) && berth_text_is_utf8(text, size);
-	berth_status st = plain ? berth_json_split(text, size, slice, 3, &rest) : BERTH_EFORMAT;
-	if (st != BERTH_OK)
-		return st == BERTH_EFORMAT ? berth_json_too_large(file, text, size, NULL, err) : st;
-	berth_json at = {rest, file, NULL, NULL, 0};
-	st = read_graph(&at, slice, mem, tmp, out, err);
-	cJSON_Delete(rest);
-	for (size_t i = 0; st == BERTH_EFORMAT && !*err->msg && i < 3; i++)
-		if (slice[i].at && slice[i].at != slice[i].end)
-			berth_json_too_large(file, text, size, slice[i].at, err);
-	return st;
-}
-
-static berth_status parse_tree(const char *file, const char *text, size_t size, berth_arena *mem,
-                               berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
-	berth_json at = {doc, file, NULL, NULL, 0};
-	berth_status st = read_graph(&at, NULL, mem, tmp, out, err);
-	cJSON_Delete(doc);
-	return st;
 }
 
 berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem,
                                     berth_arena *tmp, berth_graph *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp), mem_mark = berth_arena_get_mark(mem);
-	berth_err first;
-	berth_status st = parse_slices(file, text, size, mem, tmp, out, &first);
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
+	berth_json at = {doc, file, NULL, NULL, 0};
+	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
+	berth_status st = read_graph(&at, mem, tmp, out, err);
+	cJSON_Delete(doc);
 	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		return BERTH_OK;
-	if (st == BERTH_ENOMEM)
-		return berth_nomem(err);
-	berth_arena_reset(mem, mem_mark);
-	if (!memchr(text, '\0', size) && berth_text_is_utf8(text, size) &&
-	    !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
-		return berth_fail(err, BERTH_EFORMAT, "%s", first.msg);
-	/* once more as a whole, for the right message of the first fault */
-	st = parse_tree(file, text, size, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
+	if (st != BERTH_OK)
+		berth_arena_reset(mem, kept);
 	return st;
 }
 

@@ -224,14 +224,13 @@ berth_status berth_policy_file_decode(const char *file, const void *data, size_t
 	return BERTH_OK;
 }
 
-berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_arena *tmp,
-                                    berth_policy_file *out, berth_err *err)
+berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_policy_file *out,
+                                    berth_err *err)
 {
-	char *data;
+	const unsigned char *data;
 	size_t size;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	BERTH_TRY(berth_file_read(path, tmp, &data, &size, err));
-	berth_status st = berth_policy_file_decode(path, data, size, mem, out, err);
-	berth_arena_reset(tmp, mark);
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	berth_status st = berth_policy_file_decode(path, data ? (const void *)data : "", size, mem, out, err);
+	berth_file_unmap(data, size);
 	return st;
 }

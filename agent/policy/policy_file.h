@@ -23,8 +23,8 @@ typedef struct berth_policy_file {
 
 /* Read and check a policy. Fails: BERTH_EFORMAT (damaged, another format, a newer version, other dimensions
  * than this berth's features), BERTH_EIO, BERTH_ENOMEM. The policy lives in mem. */
-berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_arena *tmp,
-                                    berth_policy_file *out, berth_err *err);
+berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_policy_file *out,
+                                    berth_err *err);
 
 /* The same from bytes; file names them in messages. */
 berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem,

@@ -247,7 +247,7 @@ static berth_status drop_older(trainer *w, berth_err *err)
 {
 	berth_arena mem = {0};
 	berth_policy_file f;
-	berth_status st = berth_policy_file_read(w->cfg->path, &mem, w->tmp, &f, err);
+	berth_status st = berth_policy_file_read(w->cfg->path, &mem, &f, err);
 	berth_arena_free(&mem);
 	if (st == BERTH_OK)
 		unlink(w->older);

@@ -289,7 +289,7 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 static berth_status read_checkpoint(trainer *w, berth_policy_file *f, berth_err *err)
 {
 	berth_err why;
-	berth_status st = berth_policy_file_read(w->cfg->path, w->mem, w->tmp, f, &why);
+	berth_status st = berth_policy_file_read(w->cfg->path, w->mem, f, &why);
 	bool there = false;
 	if (st == BERTH_EFORMAT && berth_file_there(w->older, &there, NULL) == BERTH_OK && there)
 		return berth_fail(err, st,

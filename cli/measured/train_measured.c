@@ -34,7 +34,7 @@ static berth_status find_end(cli *c, const char *policy, const berth_problem *p,
 	bool there;
 	*ended = false;
 	BERTH_TRY(berth_file_there(policy, &there, err));
-	if (!there || berth_policy_file_read(policy, &c->mem, &c->tmp, &f, NULL) != BERTH_OK)
+	if (!there || berth_policy_file_read(policy, &c->mem, &f, NULL) != BERTH_OK)
 		return BERTH_OK;
 	BERTH_TRY(digest_of(c, p->g, p->s, digest, err));
 	const safetensors_tensor *t = safetensors_find(&f.raw, end_mark);
@@ -173,7 +173,7 @@ static berth_status write_policy(cli *c, const char *path, const train_measured 
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err)
 {
 	berth_policy_file f;
-	BERTH_TRY(berth_policy_file_read(path, &c->mem, &c->tmp, &f, err));
+	BERTH_TRY(berth_policy_file_read(path, &c->mem, &f, err));
 	BERTH_TRY(run_with_pool(c, t, &f, err));
 	if (t->r.accepted && t->placement)
 		BERTH_TRY(write_placement(c, t, err));

@@ -2,6 +2,7 @@
 #include "show_placed.h"
 
 #include "file.h"
+#include "json_large.h"
 #include "print.h"
 #include "report.h"
 #include "say.h"
@@ -10,6 +11,31 @@
 #include "training.h"
 
 #include <math.h>
+
+/* A placement file, to be undone by unmap_placement. */
+typedef struct placement_text {
+	const char *file, *text;
+	const unsigned char *data;
+	size_t size;
+	cJSON *doc;
+} placement_text;
+
+static void unmap_placement(placement_text *x)
+{
+	cJSON_Delete(x->doc);
+	berth_file_unmap(x->data, x->size);
+}
+
+static berth_status map_placement(const char *path, placement_text *x, berth_err *err)
+{
+	*x = (placement_text){.file = path};
+	BERTH_TRY(berth_file_map(path, &x->data, &x->size, err));
+	x->text = x->data ? (const char *)x->data : "";
+	berth_status st = berth_json_parse_large(path, x->text, x->size, &x->doc, err);
+	if (st != BERTH_OK)
+		unmap_placement(x);
+	return st;
+}
 
 /* "zoo:NAME" or "system:NAME" of what the placement file says under key; NULL: it says nothing. */
 static const char *said(cli *c, const cJSON *doc, const char *key, const char *prefix)
@@ -52,25 +78,26 @@ static berth_status load_system(cli *c, const show_args *a, const cJSON *doc, sh
 	                  "show: the system of the placement is no built-in one: give --on SYSTEM");
 }
 
+static berth_status load_parts(cli *c, const show_args *a, const placement_text *x, show_placed *v,
+                               berth_err *err)
+{
+	const char *warning = NULL;
+	BERTH_TRY(load_graph(c, a, x->doc, v, err));
+	if (a->training)
+		BERTH_TRY(make_training(c, v, err));
+	BERTH_TRY(load_system(c, a, x->doc, v, err));
+	BERTH_TRY(berth_placement_parse_json(x->file, x->text, x->size, &v->g, &v->s, &c->mem, &c->tmp,
+	                                     &v->placement, &warning, err));
+	return warning ? cli_warn(c, err, "%s", warning) : BERTH_OK;
+}
+
 berth_status show_placed_load(cli *c, const show_args *a, show_placed *v, berth_err *err)
 {
-	char *data;
-	const char *warning = NULL;
-	size_t size;
-	cJSON *doc;
-	BERTH_TRY(berth_file_read(a->placement, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_json_parse(a->placement, data, size, &doc, err));
-	berth_status st = load_graph(c, a, doc, v, err);
-	if (st == BERTH_OK && a->training)
-		st = make_training(c, v, err);
-	if (st == BERTH_OK)
-		st = load_system(c, a, doc, v, err);
-	cJSON_Delete(doc);
+	placement_text x;
+	BERTH_TRY(map_placement(a->placement, &x, err));
+	berth_status st = load_parts(c, a, &x, v, err);
+	unmap_placement(&x);
 	BERTH_TRY(st);
-	BERTH_TRY(berth_placement_parse_json(a->placement, data, size, &v->g, &v->s, &c->mem, &c->tmp,
-	                                     &v->placement, &warning, err));
-	if (warning)
-		BERTH_TRY(cli_warn(c, err, "%s", warning));
 	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
 	v->objective = berth_objective_of(BERTH_LATENCY);
 	if (v->placement.objective &&
@@ -82,13 +109,10 @@ berth_status show_placed_load(cli *c, const show_args *a, show_placed *v, berth_
 
 berth_status show_placed_system(cli *c, const char *path, const char **out, berth_err *err)
 {
-	char *data;
-	size_t size;
-	cJSON *doc;
-	BERTH_TRY(berth_file_read(path, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_json_parse(path, data, size, &doc, err));
-	*out = said(c, doc, "system", "system");
-	cJSON_Delete(doc);
+	placement_text x;
+	BERTH_TRY(map_placement(path, &x, err));
+	*out = said(c, x.doc, "system", "system");
+	unmap_placement(&x);
 	return BERTH_OK;
 }
 

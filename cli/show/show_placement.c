@@ -1,6 +1,7 @@
 /* A placement file at a glance, without its graph and system: what it says about itself, and how many
  * operators each device has. */
 #include "file.h"
+#include "json_large.h"
 #include "print.h"
 #include "say.h"
 #include "show.h"
@@ -30,24 +31,45 @@ static double number_of(const cJSON *doc, const char *key)
 	return cJSON_IsNumber(m) ? m->valuedouble : NAN;
 }
 
+typedef struct counting {
+	berth_arena *mem;
+	berth_strmap devs;
+	view *v;
+	size_t cap_name, cap_ops;
+} counting;
+
+static berth_status add_device(counting *x, const char *name, berth_err *err)
+{
+	view *v = x->v;
+	int32_t d;
+	BERTH_TRY(BERTH_GROW(x->mem, v->dev_name, v->n_devs, &x->cap_name, err));
+	BERTH_TRY(BERTH_GROW(x->mem, v->dev_ops, v->n_devs, &x->cap_ops, err));
+	if (!(v->dev_name[v->n_devs] = berth_arena_strdup(x->mem, name)))
+		return berth_nomem(err);
+	return berth_strmap_add(&x->devs, v->dev_name[v->n_devs], v->n_devs, &d, err);
+}
+
+static berth_status count_op(void *ctx, const berth_json *at, berth_err *err)
+{
+	counting *x = ctx;
+	view *v = x->v;
+	if (!cJSON_IsString(at->item))
+		return berth_json_fail(at, err, "expected the name of a device");
+	int32_t d = berth_strmap_get(&x->devs, at->item->valuestring);
+	if (d < 0) {
+		BERTH_TRY(add_device(x, at->item->valuestring, err));
+		d = v->n_devs++;
+	}
+	v->dev_ops[d]++;
+	v->n_ops++;
+	return BERTH_OK;
+}
+
 static berth_status count_ops(berth_arena *mem, const berth_json *map, view *v, berth_err *err)
 {
-	berth_strmap devs;
-	int32_t n = cJSON_GetArraySize(map->item), d;
-	berth_strmap_init(&devs, mem);
-	BERTH_TRY(BERTH_NEW(mem, v->dev_name, n, err));
-	BERTH_TRY(BERTH_NEW(mem, v->dev_ops, n, err));
-	for (const cJSON *m = map->item->child; m; m = m->next) {
-		berth_json at = berth_json_member(map, m);
-		if (!cJSON_IsString(m))
-			return berth_json_fail(&at, err, "expected the name of a device");
-		BERTH_TRY(berth_strmap_add(&devs, m->valuestring, v->n_devs, &d, err));
-		if (d == v->n_devs)
-			v->dev_name[v->n_devs++] = m->valuestring;
-		v->dev_ops[d]++;
-		v->n_ops++;
-	}
-	return BERTH_OK;
+	counting x = {.mem = mem, .v = v};
+	berth_strmap_init(&x.devs, mem);
+	return berth_json_each(map, count_op, &x, err);
 }
 
 static berth_status read_view(berth_arena *mem, const berth_json *doc, view *v, berth_err *err)
@@ -124,24 +146,31 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-berth_status show_placement(cli *c, const show_args *a, berth_err *err)
+static berth_status show(cli *c, const char *file, const char *text, size_t size, berth_err *err)
 {
 	view v = {0};
 	cJSON *doc;
-	char *data;
-	size_t size;
-	if (a->out)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "show: option -o is for graphs and systems, but %s is a placement",
-		                  a->input);
-	BERTH_TRY(berth_file_read(a->input, &c->mem, &data, &size, err));
-	BERTH_TRY(berth_json_parse(a->input, data, size, &doc, err));
-	berth_json at = {doc, a->input, NULL, NULL, 0};
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
+	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_status st = read_view(&c->mem, &at, &v, err);
 	if (st == BERTH_OK && c->json)
 		st = print_json(c, &v, err);
 	else if (st == BERTH_OK && !c->quiet)
 		st = print_text(c, &v, err);
 	cJSON_Delete(doc);
+	return st;
+}
+
+berth_status show_placement(cli *c, const show_args *a, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	if (a->out)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "show: option -o is for graphs and systems, but %s is a placement",
+		                  a->input);
+	BERTH_TRY(berth_file_map(a->input, &data, &size, err));
+	berth_status st = show(c, a->input, data ? (const char *)data : "", size, err);
+	berth_file_unmap(data, size);
 	return st;
 }

@@ -62,7 +62,7 @@ static void print_text(const berth_policy_file *f)
 berth_status show_policy(cli *c, const show_args *a, berth_err *err)
 {
 	berth_policy_file f;
-	BERTH_TRY(berth_policy_file_read(a->input, &c->mem, &c->tmp, &f, err));
+	BERTH_TRY(berth_policy_file_read(a->input, &c->mem, &f, err));
 	if (a->out)
 		BERTH_TRY(berth_policy_file_write(a->out, &f, NULL, 0, &c->tmp, err));
 	if (c->json)

@@ -3,7 +3,7 @@
 
 #include "file.h"
 #include "graph_json.h"
-#include "json.h"
+#include "json_large.h"
 #include "load.h"
 #include "onnx.h"
 #include "system_json.h"
@@ -46,15 +46,13 @@ static berth_status name_builtin(const char *path, berth_status failed, berth_er
 static berth_status load_file(const char *path, berth_arena *mem, berth_arena *tmp, berth_system *out,
                               berth_err *err)
 {
-	char *data;
+	const unsigned char *data;
 	size_t size;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_file_read(path, tmp, &data, &size, err);
-	if (st == BERTH_OK)
-		st = berth_system_parse_json(path, data, size, mem, tmp, out, err);
-	else
-		st = name_builtin(path, st, err);
-	berth_arena_reset(tmp, mark);
+	berth_status st = berth_file_map(path, &data, &size, err);
+	if (st != BERTH_OK)
+		return name_builtin(path, st, err);
+	st = berth_system_parse_json(path, data ? (const char *)data : "", size, mem, tmp, out, err);
+	berth_file_unmap(data, size);
 	return st;
 }
 
@@ -101,21 +99,18 @@ static bool is_safetensors(const unsigned char *data, size_t size)
 	return size > 8 && n >= 2 && n <= size - 8 && data[8] == '{';
 }
 
-static berth_status input_of_data(const char *path, const char *text, size_t size, berth_input *out,
-                                  berth_err *err)
+static void input_of_data(const char *text, size_t size, berth_input *out)
 {
-	cJSON *doc;
 	const berth_format *format = berth_format_of(text, size);
 	if (format != &berth_format_json) {
 		bool policy = format == &berth_format_onnx &&
 		              is_safetensors((const unsigned char *)text, size);
 		*out = policy ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
-		return BERTH_OK;
+		return;
 	}
-	BERTH_TRY(berth_json_parse(path, text, size, &doc, err));
-	*out = input_of_doc(doc);
+	cJSON *doc = berth_json_peek(text, size);
+	*out = doc ? input_of_doc(doc) : BERTH_INPUT_GRAPH; /* what is wrong is told by its reader */
 	cJSON_Delete(doc);
-	return BERTH_OK;
 }
 
 /* Map the file of spec, without the words behind its name. */
@@ -138,9 +133,9 @@ berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
 	if (is_system_spec(spec) || berth_zoo_is_spec(spec) || berth_file_is_stream(spec))
 		return BERTH_OK;
 	BERTH_TRY(map_file(spec, &data, &size, err));
-	berth_status st = input_of_data(spec, data ? (const char *)data : "", size, out, err);
+	input_of_data(data ? (const char *)data : "", size, out);
 	berth_file_unmap(data, size);
-	return st;
+	return BERTH_OK;
 }
 
 bool berth_is_workload(const char *spec)

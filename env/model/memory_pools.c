@@ -2,6 +2,7 @@
 #include "memory_pools.h"
 
 #include "cost_model.h"
+#include "json_large.h"
 
 #include <math.h>
 #include <string.h>
@@ -95,46 +96,47 @@ static berth_status read_bytes(const berth_json *at, int64_t *out, berth_err *er
 	return cJSON_IsNull(v.item) ? BERTH_OK : berth_json_bytes(at, "bytes", false, out, err);
 }
 
-static berth_status read_member(const berth_json *at, const berth_strmap *devs, int32_t i, berth_system *s,
-                                berth_err *err)
+typedef struct reader {
+	const berth_strmap *devs;
+	berth_strmap names;
+	berth_arena *mem;
+	berth_system *s;
+	int32_t pool; /* at hand */
+} reader;
+
+static berth_status read_member(void *ctx, const berth_json *at, berth_err *err)
 {
+	const reader *r = ctx;
+	const berth_system *s = r->s;
 	char hint[128];
 	if (!cJSON_IsString(at->item))
 		return berth_json_fail(at, err, "expected the name of a device");
 	const char *name = at->item->valuestring;
-	int32_t d = berth_strmap_get(devs, name);
+	int32_t d = berth_strmap_get(r->devs, name);
 	if (d < 0)
 		return berth_json_fail(at, err, "unknown device '%.80s'%s", name,
 		                       berth_text_suggest(hint, sizeof hint, name, s->dev_name, s->n_devs));
 	if (s->dev_pool[d] >= 0)
 		return berth_json_fail(at, err, "device '%.80s' stands twice; a device has one memory pool",
 		                       name);
-	s->dev_pool[d] = i;
+	s->dev_pool[d] = r->pool;
 	return BERTH_OK;
 }
 
-static berth_status read_members(const berth_json *at, const berth_strmap *devs, int32_t i, berth_system *s,
-                                 berth_err *err)
-{
-	berth_json list;
-	int32_t k = 0;
-	BERTH_TRY(berth_json_array(at, "devices", true, &list, err));
-	for (const cJSON *m = list.item->child; m; m = m->next) {
-		berth_json v = berth_json_at(&list, m, k++);
-		BERTH_TRY(read_member(&v, devs, i, s, err));
-	}
-	return BERTH_OK;
-}
-
-static berth_status read_pool(const berth_json *at, const berth_strmap *devs, berth_strmap *names, int32_t i,
-                              berth_arena *mem, berth_system *s, berth_err *err)
+static berth_status read_pool(void *ctx, const berth_json *at, berth_err *err)
 {
 	static const char *const known[] = {"name", "bandwidth", "bytes", "devices", NULL};
+	reader *r = ctx;
+	berth_system *s = r->s;
+	berth_json list;
+	int32_t i = r->pool;
 	BERTH_TRY(berth_json_keys(at, known, err));
-	BERTH_TRY(read_name(at, names, i, mem, s, err));
+	BERTH_TRY(read_name(at, &r->names, i, r->mem, s, err));
 	BERTH_TRY(berth_json_number(at, "bandwidth", true, -INFINITY, &s->pool_bandwidth[i], err));
 	BERTH_TRY(read_bytes(at, &s->pool_bytes[i], err));
-	BERTH_TRY(read_members(at, devs, i, s, err));
+	BERTH_TRY(berth_json_array(at, "devices", true, &list, err));
+	BERTH_TRY(berth_json_each(&list, read_member, r, err));
+	r->pool++;
 	return berth_json_placed(at, check_pool(s, i, err), err);
 }
 
@@ -142,25 +144,20 @@ berth_status berth_pools_read(const berth_json *doc, const berth_strmap *devs, b
                               berth_arena *tmp, berth_system *s, berth_err *err)
 {
 	berth_json list;
-	berth_strmap names;
-	int32_t i = 0;
+	reader r = {.devs = devs, .mem = mem, .s = s};
 	BERTH_TRY(BERTH_NEW(mem, s->dev_pool, s->n_devs, err));
 	for (int32_t d = 0; d < s->n_devs; d++)
 		s->dev_pool[d] = -1;
 	BERTH_TRY(berth_json_array(doc, "memory_pools", false, &list, err));
-	s->n_pools = list.item ? cJSON_GetArraySize(list.item) : 0;
+	s->n_pools = berth_json_count(&list);
 	if (s->n_pools > s->n_devs)
 		return berth_json_fail(&list, err, "%d memory pools for %d devices; a device has one at most",
 		                       s->n_pools, s->n_devs);
 	BERTH_TRY(BERTH_NEW(mem, s->pool_name, s->n_pools, err));
 	BERTH_TRY(BERTH_NEW(mem, s->pool_bandwidth, s->n_pools, err));
 	BERTH_TRY(BERTH_NEW(mem, s->pool_bytes, s->n_pools, err));
-	berth_strmap_init(&names, tmp);
-	for (const cJSON *m = list.item ? list.item->child : NULL; m; m = m->next, i++) {
-		berth_json item = berth_json_at(&list, m, i);
-		BERTH_TRY(read_pool(&item, devs, &names, i, mem, s, err));
-	}
-	return BERTH_OK;
+	berth_strmap_init(&r.names, tmp);
+	return berth_json_each(&list, read_pool, &r, err);
 }
 
 /* ---- writing ---- */

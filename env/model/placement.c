@@ -3,6 +3,7 @@
 
 #include "file.h"
 #include "graph_json.h"
+#include "json_large.h"
 #include "system_json.h"
 #include "text.h"
 
@@ -145,6 +146,20 @@ static berth_status check_complete(const berth_json *at, const reader *r, berth_
 	                       r->g->op_name[first], n_missing - 1);
 }
 
+static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
+{
+	reader *r = ctx;
+	int32_t op, dev;
+	BERTH_TRY(op_named(at->up, r, at->key, &op, err));
+	if (!cJSON_IsString(at->item))
+		return berth_json_fail(at, err, "expected the name of a device");
+	BERTH_TRY(dev_named(at, r, at->item->valuestring, &dev, err));
+	if (r->p.op_dev[op] >= 0)
+		return berth_json_fail(at->up, err, "operator '%.80s' stands twice", at->key);
+	r->p.op_dev[op] = dev;
+	return BERTH_OK;
+}
+
 static berth_status read_devices(const berth_json *doc, reader *r, berth_err *err)
 {
 	berth_json map;
@@ -152,37 +167,35 @@ static berth_status read_devices(const berth_json *doc, reader *r, berth_err *er
 	BERTH_TRY(BERTH_NEW(r->mem, r->p.op_dev, r->g->n_ops, err));
 	for (int32_t op = 0; op < r->g->n_ops; op++)
 		r->p.op_dev[op] = -1;
-	for (const cJSON *m = map.item->child; m; m = m->next) {
-		berth_json at = berth_json_member(&map, m);
-		int32_t op, dev;
-		BERTH_TRY(op_named(&map, r, m->string, &op, err));
-		if (!cJSON_IsString(m))
-			return berth_json_fail(&at, err, "expected the name of a device");
-		BERTH_TRY(dev_named(&at, r, m->valuestring, &dev, err));
-		if (r->p.op_dev[op] >= 0)
-			return berth_json_fail(&map, err, "operator '%.80s' stands twice", m->string);
-		r->p.op_dev[op] = dev;
-	}
+	BERTH_TRY(berth_json_each(&map, read_device, r, err));
 	return check_complete(&map, r, err);
+}
+
+static berth_status read_place(void *ctx, const berth_json *item, berth_err *err)
+{
+	reader *r = ctx;
+	int32_t op;
+	if (!cJSON_IsString(item->item))
+		return berth_json_fail(item, err, "expected the name of an operator");
+	BERTH_TRY(op_named(item, r, item->item->valuestring, &op, err));
+	if (item->index <= r->g->n_ops)
+		r->p.order[item->index] = op;
+	return BERTH_OK;
 }
 
 static berth_status read_order(const berth_json *doc, reader *r, berth_err *err)
 {
-	berth_json list = berth_json_get(doc, "order"), item = list;
+	berth_json list = berth_json_get(doc, "order"), item;
 	bool *done;
-	int32_t n = 0, at;
+	int32_t at;
 	if (!list.item || cJSON_IsNull(list.item))
 		return BERTH_OK;
 	BERTH_TRY(berth_json_array(doc, "order", true, &list, err));
-	int size = cJSON_GetArraySize(list.item);
-	BERTH_TRY(BERTH_NEW(r->mem, r->p.order, size > r->g->n_ops ? size : r->g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(r->mem, r->p.order, r->g->n_ops + 1, err)); /* one more stands twice */
 	BERTH_TRY(BERTH_NEW(r->tmp, done, r->g->n_ops, err));
-	for (const cJSON *m = list.item->child; m; m = m->next, n++) {
-		item = berth_json_at(&list, m, n);
-		if (!cJSON_IsString(m))
-			return berth_json_fail(&item, err, "expected the name of an operator");
-		BERTH_TRY(op_named(&item, r, m->valuestring, &r->p.order[n], err));
-	}
+	BERTH_TRY(berth_json_each(&list, read_place, r, err));
+	int32_t n = berth_json_count(&list), most = r->g->n_ops + 1;
+	n = n < most ? n : most;
 	berth_status st = check_order(r->g, r->p.order, n, done, &at, err);
 	item = berth_json_at(&list, NULL, at);
 	return berth_json_placed(at < n ? &item : &list, st, err);
@@ -307,7 +320,7 @@ berth_status berth_placement_parse_json(const char *file, const char *text, size
 {
 	cJSON *doc;
 	const char *said;
-	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	reader r = {.g = g, .s = s, .mem = mem, .tmp = tmp, .p = {.value = NAN, .lower_bound = NAN}};
@@ -326,10 +339,13 @@ berth_status berth_placement_read(const char *path, const berth_graph *g, const 
                                   berth_arena *mem, berth_arena *tmp, berth_placement *out,
                                   const char **warning, berth_err *err)
 {
-	char *data;
+	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_read(path, mem, &data, &size, err));
-	return berth_placement_parse_json(path, data, size, g, s, mem, tmp, out, warning, err);
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	berth_status st = berth_placement_parse_json(path, data ? (const char *)data : "", size, g, s, mem,
+	                                             tmp, out, warning, err);
+	berth_file_unmap(data, size);
+	return st;
 }
 
 /* ---- writing ---- */

@@ -2,6 +2,7 @@
 #include "system_json.h"
 
 #include "cost_model.h"
+#include "json_large.h"
 #include "memory_pools.h"
 #include "sha256.h"
 #include "text.h"
@@ -16,6 +17,7 @@ typedef struct reader {
 	berth_system s;
 	berth_strmap devs, channels;
 	size_t cap_eff_type, cap_eff_value, cap_runs;
+	int32_t n_read; /* devices */
 } reader;
 
 static berth_status copy_word(reader *r, const char *word, const char **out, berth_err *err)
@@ -81,45 +83,67 @@ static berth_status only_once(const berth_json *at, berth_strmap *seen, const ch
 	return first == now ? BERTH_OK : berth_json_fail(at, err, "type '%.60s' stands twice", word);
 }
 
+typedef struct of_device {
+	reader *r;
+	int32_t d, n;
+	berth_strmap seen;
+} of_device;
+
+static berth_status read_one_efficiency(void *ctx, const berth_json *v, berth_err *err)
+{
+	of_device *of = ctx;
+	if (!cJSON_IsNumber(v->item))
+		return berth_json_fail(v, err, "expected a number, the fraction of peak_flops");
+	double x = v->item->valuedouble;
+	const char *type = berth_arena_strdup(of->r->tmp, v->key);
+	if (!type)
+		return berth_nomem(err);
+	BERTH_TRY(only_once(v, &of->seen, type, err));
+	BERTH_TRY(berth_json_placed(v, berth_system_figure_check("efficiency", x, err), err));
+	return add_efficiency(of->r, of->d, v->key, x, err);
+}
+
+static berth_status find_any(void *found, const berth_json *v, berth_err *err)
+{
+	(void)err;
+	*(bool *)found |= strcmp(v->key, "*") == 0;
+	return BERTH_OK;
+}
+
 static berth_status read_efficiency(const berth_json *at, reader *r, int32_t d, berth_err *err)
 {
 	berth_json map;
-	berth_strmap seen;
-	berth_strmap_init(&seen, r->tmp);
+	of_device of = {.r = r, .d = d};
+	bool any = false;
+	berth_strmap_init(&of.seen, r->tmp);
 	BERTH_TRY(berth_json_object(at, "efficiency", false, &map, err));
 	r->s.dev_eff_off[d + 1] = r->s.dev_eff_off[d];
-	if (!map.item || !cJSON_GetObjectItemCaseSensitive(map.item, "*"))
+	BERTH_TRY(berth_json_each(&map, find_any, &any, err));
+	if (!any)
 		BERTH_TRY(add_efficiency(r, d, "*", 1, err));
-	for (const cJSON *m = map.item ? map.item->child : NULL; m; m = m->next) {
-		berth_json v = berth_json_member(&map, m);
-		if (!cJSON_IsNumber(m))
-			return berth_json_fail(&v, err, "expected a number, the fraction of peak_flops");
-		BERTH_TRY(only_once(&v, &seen, m->string, err));
-		BERTH_TRY(berth_json_placed(&v, berth_system_figure_check("efficiency", m->valuedouble, err),
-		                            err));
-		BERTH_TRY(add_efficiency(r, d, m->string, m->valuedouble, err));
-	}
-	return BERTH_OK;
+	return berth_json_each(&map, read_one_efficiency, &of, err);
+}
+
+static berth_status read_run(void *ctx, const berth_json *v, berth_err *err)
+{
+	of_device *of = ctx;
+	reader *r = of->r;
+	if (!cJSON_IsString(v->item))
+		return berth_json_fail(v, err, "expected the name of an operator type");
+	BERTH_TRY(BERTH_GROW(r->mem, r->s.runs_type, of->n, &r->cap_runs, err));
+	BERTH_TRY(copy_word(r, v->item->valuestring, &r->s.runs_type[of->n], err));
+	return only_once(v, &of->seen, r->s.runs_type[of->n++], err);
 }
 
 static berth_status read_runs(const berth_json *at, reader *r, int32_t d, berth_err *err)
 {
-	berth_system *s = &r->s;
 	berth_json list;
-	berth_strmap seen;
-	int32_t n = s->dev_runs_off[d], i = 0;
-	berth_strmap_init(&seen, r->tmp);
+	of_device of = {.r = r, .d = d, .n = r->s.dev_runs_off[d]};
+	berth_strmap_init(&of.seen, r->tmp);
 	BERTH_TRY(berth_json_array(at, "runs", false, &list, err));
-	s->dev_runs_all[d] = !list.item;
-	for (const cJSON *m = list.item ? list.item->child : NULL; m; m = m->next, n++) {
-		berth_json v = berth_json_at(&list, m, i++);
-		if (!cJSON_IsString(m))
-			return berth_json_fail(&v, err, "expected the name of an operator type");
-		BERTH_TRY(only_once(&v, &seen, m->valuestring, err));
-		BERTH_TRY(BERTH_GROW(r->mem, s->runs_type, n, &r->cap_runs, err));
-		BERTH_TRY(copy_word(r, m->valuestring, &s->runs_type[n], err));
-	}
-	s->dev_runs_off[d + 1] = n;
+	r->s.dev_runs_all[d] = !list.item;
+	BERTH_TRY(berth_json_each(&list, read_run, &of, err));
+	r->s.dev_runs_off[d + 1] = of.n;
 	return BERTH_OK;
 }
 
@@ -140,12 +164,14 @@ static berth_status read_dev_names(const berth_json *at, reader *r, int32_t d, b
 	                                    name);
 }
 
-static berth_status read_device(const berth_json *at, reader *r, int32_t d, berth_err *err)
+static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 {
 	static const char *const known[] = {
 		"name",  "kind", "peak_flops", "efficiency", "mem_bandwidth", "memory_bytes", "op_overhead_s",
 		"slots", "runs", "idle_w",     "busy_w",     "memory_margin", "contiguous",   NULL};
+	reader *r = ctx;
 	berth_system *s = &r->s;
+	int32_t d = r->n_read++;
 	s->dev_slots[d] = 1;
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(read_dev_names(at, r, d, err));
@@ -188,17 +214,12 @@ static berth_status alloc_devices(reader *r, int32_t n, berth_err *err)
 static berth_status read_devices(const berth_json *doc, reader *r, berth_err *err)
 {
 	berth_json list;
-	int32_t d = 0;
 	BERTH_TRY(berth_json_array(doc, "devices", true, &list, err));
-	int n = cJSON_GetArraySize(list.item);
+	int32_t n = berth_json_count(&list);
 	if (n < 1 || n > BERTH_MAX_DEVS)
 		return berth_json_fail(&list, err, "%d devices; expected 1 to %d", n, BERTH_MAX_DEVS);
 	BERTH_TRY(alloc_devices(r, n, err));
-	for (const cJSON *m = list.item->child; m; m = m->next, d++) {
-		berth_json item = berth_json_at(&list, m, d);
-		BERTH_TRY(read_device(&item, r, d, err));
-	}
-	return BERTH_OK;
+	return berth_json_each(&list, read_device, r, err);
 }
 
 /* The device that the member key of at names. */
@@ -259,8 +280,9 @@ static berth_status add_link(const berth_json *at, reader *r, const link_entry *
 	return BERTH_OK;
 }
 
-static berth_status read_link(const berth_json *at, reader *r, berth_err *err)
+static berth_status read_link(void *ctx, const berth_json *at, berth_err *err)
 {
+	reader *r = ctx;
 	static const char *const known[] = {"from",      "to",     "latency_s",       "bandwidth",
 	                                    "both_ways", "shared", "joules_per_byte", NULL};
 	link_entry e = {0};
@@ -284,9 +306,9 @@ static berth_status read_links(const berth_json *doc, reader *r, berth_err *err)
 {
 	berth_json list;
 	berth_system *s = &r->s;
-	int32_t n = s->n_devs * (s->n_devs - 1), i = 0; /* at most: one per ordered pair */
+	int32_t n = s->n_devs * (s->n_devs - 1); /* at most: one per ordered pair */
 	BERTH_TRY(berth_json_array(doc, "links", false, &list, err));
-	int n_entries = list.item ? cJSON_GetArraySize(list.item) : 0;
+	int32_t n_entries = berth_json_count(&list);
 	if (n_entries < n / 2)
 		n = 2 * n_entries;
 	BERTH_TRY(BERTH_NEW(r->mem, s->link_from, n, err));
@@ -296,11 +318,7 @@ static berth_status read_links(const berth_json *doc, reader *r, berth_err *err)
 	BERTH_TRY(BERTH_NEW(r->mem, s->link_bandwidth, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->link_joules_per_byte, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->channel_name, n, err));
-	for (const cJSON *m = list.item ? list.item->child : NULL; m; m = m->next) {
-		berth_json item = berth_json_at(&list, m, i++);
-		BERTH_TRY(read_link(&item, r, err));
-	}
-	return BERTH_OK;
+	return berth_json_each(&list, read_link, r, err);
 }
 
 /* berth_text_find for the value of a key: messages tell where it stands. */
@@ -416,7 +434,7 @@ berth_status berth_system_parse_json(const char *file, const char *text, size_t 
                                      berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	cJSON *doc;
-	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	reader r = {.mem = mem, .tmp = tmp, .s = {.contention = true, .cost_model = &berth_cost_reference}};

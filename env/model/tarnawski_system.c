@@ -1,7 +1,7 @@
 /* Reader of the machines of Tarnawski et al.; see tarnawski_system.h. */
 #include "tarnawski_system.h"
 
-#include "json.h"
+#include "json_large.h"
 #include "system_json.h"
 #include "tarnawski.h"
 
@@ -101,7 +101,7 @@ berth_status berth_tarnawski_parse(const char *file, const char *text, size_t si
 	berth_graph graph;
 	berth_system system;
 	BERTH_TRY(berth_graph_parse_tarnawski(file, text, size, mem, tmp, &graph, err));
-	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = read_system(&at, file, graph.name, mem, tmp, &system, err);

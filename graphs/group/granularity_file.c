@@ -2,7 +2,7 @@
 #include "granularity.h"
 
 #include "file.h"
-#include "json.h"
+#include "json_large.h"
 #include "text.h"
 
 #include <string.h>
@@ -50,30 +50,32 @@ static berth_status take_named(reader *r, const berth_json *at, const char *name
 	return found ? BERTH_OK : berth_json_fail(at, r->err, "no operator's name begins with '%.80s'", name);
 }
 
-static berth_status read_block(reader *r, const berth_json *at)
+static berth_status read_name(void *ctx, const berth_json *item, berth_err *err)
 {
+	if (!cJSON_IsString(item->item))
+		return berth_json_fail(item, err, "expected the name of an operator");
+	return take_named(ctx, item, item->item->valuestring);
+}
+
+static berth_status read_block(void *ctx, const berth_json *at, berth_err *err)
+{
+	reader *r = ctx;
 	static const char *const known[] = {"name", "ops", NULL};
-	berth_err *err = r->err;
 	const char *name = NULL;
 	berth_json ops;
-	int32_t found, i = 0;
+	int32_t found;
 	BERTH_TRY(berth_json_keys(at, known, err));
-	BERTH_TRY(berth_json_string(at, "name", true, &name, r->err));
-	BERTH_TRY(berth_json_array(at, "ops", true, &ops, r->err));
+	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
+	BERTH_TRY(berth_json_array(at, "ops", true, &ops, err));
 	if (!(name = berth_arena_strdup(r->mem, name)))
-		return berth_nomem(r->err);
-	BERTH_TRY(berth_strmap_add(&r->names, name, r->n_labels, &found, r->err));
+		return berth_nomem(err);
+	BERTH_TRY(berth_strmap_add(&r->names, name, r->n_labels, &found, err));
 	if (found != r->n_labels)
-		return berth_json_fail(at, r->err, "two blocks are called '%.80s'", name);
-	if (!ops.item->child)
-		return berth_json_fail(&ops, r->err, "block '%.80s' has no operators", name);
-	for (const cJSON *m = ops.item->child; m; m = m->next, i++) {
-		berth_json item = berth_json_at(&ops, m, i);
-		if (!cJSON_IsString(m))
-			return berth_json_fail(&item, r->err, "expected the name of an operator");
-		BERTH_TRY(take_named(r, &item, m->valuestring));
-	}
-	BERTH_TRY(BERTH_GROW(r->tmp, r->label_name, r->n_labels, &r->cap, r->err));
+		return berth_json_fail(at, err, "two blocks are called '%.80s'", name);
+	if (!berth_json_count(&ops))
+		return berth_json_fail(&ops, err, "block '%.80s' has no operators", name);
+	BERTH_TRY(berth_json_each(&ops, read_name, r, err));
+	BERTH_TRY(BERTH_GROW(r->tmp, r->label_name, r->n_labels, &r->cap, err));
 	r->label_name[r->n_labels++] = name;
 	return BERTH_OK;
 }
@@ -83,7 +85,7 @@ static berth_status read_blocks(reader *r, const berth_json *doc)
 	static const char *const known[] = {"format", "version", "blocks", NULL};
 	berth_err *err = r->err;
 	berth_json blocks;
-	int32_t found, i = 0;
+	int32_t found;
 	BERTH_TRY(berth_json_format(doc, "berth-blocks", 1, r->err));
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(berth_json_array(doc, "blocks", true, &blocks, r->err));
@@ -94,11 +96,7 @@ static berth_status read_blocks(reader *r, const berth_json *doc)
 		BERTH_TRY(berth_strmap_add(&r->op_of, r->g->op_name[op], op, &found, r->err));
 		r->op_label[op] = -1;
 	}
-	for (const cJSON *m = blocks.item->child; m; m = m->next, i++) {
-		berth_json item = berth_json_at(&blocks, m, i);
-		BERTH_TRY(read_block(r, &item));
-	}
-	return BERTH_OK;
+	return berth_json_each(&blocks, read_block, r, err);
 }
 
 /* Program order; an operator of no block is one by itself. */
@@ -125,7 +123,7 @@ static berth_status number(const reader *r, berth_granularity *out)
 static berth_status parse(reader *r, const char *file, const char *text, size_t size, berth_granularity *out)
 {
 	cJSON *doc;
-	BERTH_TRY(berth_json_parse(file, text, size, &doc, r->err));
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, r->err));
 	berth_json root = {.item = doc, .file = file};
 	berth_status st = read_blocks(r, &root);
 	if (st == BERTH_OK)
@@ -148,12 +146,11 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
 berth_status berth_granularity_read(const char *path, const berth_graph *g, berth_arena *mem,
                                     berth_arena *tmp, berth_granularity *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	char *text;
+	const unsigned char *data;
 	size_t size;
-	berth_status st = berth_file_read(path, tmp, &text, &size, err);
-	if (st == BERTH_OK)
-		st = berth_granularity_parse(path, text, size, g, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	berth_status st =
+		berth_granularity_parse(path, data ? (const char *)data : "", size, g, mem, tmp, out, err);
+	berth_file_unmap(data, size);
 	return st;
 }

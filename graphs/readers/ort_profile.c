@@ -1,7 +1,7 @@
 /* See ort_profile.h. Events are read one by one: a profile of many runs is large. */
 #include "ort_profile.h"
 
-#include "json_slices.h"
+#include "json_large.h"
 #include "text.h"
 
 #include <math.h>
@@ -72,23 +72,34 @@ static berth_status keep_unjoined(reading *r, const char *name, double us, berth
 	return berth_strmap_add(&r->unjoined, copy, r->report.n_unjoined++, &found, err);
 }
 
-static berth_status read_event(reading *r, const cJSON *item, berth_err *err)
+static berth_status not_an_array(const reading *r, berth_err *err)
 {
-	const berth_json doc = {.file = r->file}, at = berth_json_at(&doc, item, (int32_t)r->n_events);
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "%s: expected a profile of ONNX Runtime: an array of objects, event %zu is none",
+	                  r->file, r->n_events);
+}
+
+static berth_status read_event(void *ctx, const berth_json *at, berth_err *err)
+{
+	reading *r = ctx;
 	const char *category = "", *name = "", *provider = "CPU";
 	berth_json args = {0};
 	double dur = NAN;
-	BERTH_TRY(berth_json_string(&at, "cat", false, &category, err));
+	if (!cJSON_IsObject(at->item))
+		return not_an_array(r, err);
+	if (r->n_events++ == INT32_MAX / 4)
+		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d events", r->file, INT32_MAX / 4);
+	BERTH_TRY(berth_json_string(at, "cat", false, &category, err));
 	if (strcmp(category, "Node") != 0)
 		return BERTH_OK;
-	BERTH_TRY(berth_json_string(&at, "name", true, &name, err));
+	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
 	size_t len = strlen(name), end = sizeof SUFFIX - 1;
 	if (len < end || strcmp(name + len - end, SUFFIX) != 0)
 		return BERTH_OK;
-	BERTH_TRY(berth_json_number(&at, "dur", true, 0, &dur, err));
+	BERTH_TRY(berth_json_number(at, "dur", true, 0, &dur, err));
 	if (dur > 1e12)
-		return berth_json_fail(&at, err, "dur is %g; expected at most 1e12 microseconds", dur);
-	BERTH_TRY(berth_json_object(&at, "args", false, &args, err));
+		return berth_json_fail(at, err, "dur is %g; expected at most 1e12 microseconds", dur);
+	BERTH_TRY(berth_json_object(at, "args", false, &args, err));
 	if (args.item)
 		BERTH_TRY(berth_json_string(&args, "provider", false, &provider, err));
 	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
@@ -103,55 +114,15 @@ static berth_status read_event(reading *r, const cJSON *item, berth_err *err)
 	return keep_run(r, op, r->device ? r->device : kind_of(provider), dur, err);
 }
 
-/* at: the event that is none; NULL: not even an array. */
-static berth_status not_an_array(const reading *r, const char *text, size_t size, const char *at,
-                                 berth_err *err)
-{
-	cJSON *doc;
-	if (!memchr(text, 0, size) && berth_text_is_utf8(text, size) &&
-	    !berth_json_tree_within(text, size, BERTH_JSON_MOST(size)))
-		return berth_json_too_large(r->file, text, size, at, err);
-	BERTH_TRY(berth_json_parse(r->file, text, size, &doc, err));
-	cJSON_Delete(doc);
-	return berth_fail(err, BERTH_EFORMAT,
-	                  "%s: expected a profile of ONNX Runtime: an array of objects, event %zu is none",
-	                  r->file, r->n_events);
-}
-
-static size_t trim(const char *text, size_t size)
-{
-	while (size && strchr(" \t\r\n", text[size - 1]) && text[size - 1])
-		size--;
-	return size;
-}
-
 static berth_status read_events(reading *r, const char *text, size_t size, berth_err *err)
 {
-	size_t start = 0, end = trim(text, size);
-	while (start < end && strchr(" \t\r\n", text[start]) && text[start])
-		start++;
-	if (!berth_text_is_utf8(text, size) || memchr(text, 0, size) || end - start < 2 ||
-	    text[start] != '[' || text[end - 1] != ']')
-		return not_an_array(r, text, size, NULL, err);
-	berth_json_slice events = {.key = "", .at = text + start + 1, .end = text + end - 1};
-	for (;; r->n_events++) {
-		cJSON *item;
-		berth_status next = berth_json_next(&events, &item);
-		if (next == BERTH_ENOMEM)
-			return berth_nomem(err);
-		if (next != BERTH_OK)
-			return not_an_array(r, text, size, events.at, err);
-		if (!item)
-			return BERTH_OK;
-		if (r->n_events == INT32_MAX / 4) {
-			cJSON_Delete(item);
-			return berth_fail(err, BERTH_EFORMAT, "%s: more than %d events", r->file,
-			                  INT32_MAX / 4);
-		}
-		berth_status st = read_event(r, item, err);
-		cJSON_Delete(item);
-		BERTH_TRY(st);
-	}
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse_large(r->file, text, size, &doc, err));
+	const berth_json list = {.item = doc, .file = r->file};
+	berth_status st = cJSON_IsArray(doc) ? berth_json_each(&list, read_event, r, err)
+	                                     : not_an_array(r, err);
+	cJSON_Delete(doc);
+	return st;
 }
 
 /* ---- times ---- */

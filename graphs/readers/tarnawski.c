@@ -1,7 +1,7 @@
 /* Reader of the workloads of Tarnawski et al.; see tarnawski.h. */
 #include "tarnawski.h"
 
-#include "json.h"
+#include "json_large.h"
 #include "text.h"
 
 #include <math.h>
@@ -70,18 +70,26 @@ static berth_status read_size(const berth_json *at, const char *key, bool requir
 	return BERTH_OK;
 }
 
-static berth_status count_name(reader *r, const berth_json *node, berth_err *err)
+static berth_status check_object(const berth_json *at, berth_err *err)
 {
+	return cJSON_IsObject(at->item) ? BERTH_OK : berth_json_fail(at, err, "expected an object");
+}
+
+static berth_status count_name(void *ctx, const berth_json *node, berth_err *err)
+{
+	reader *r = ctx;
 	const char *name = "";
 	int32_t first;
+	BERTH_TRY(check_object(node, err));
 	BERTH_TRY(berth_json_string(node, "name", false, &name, err));
 	BERTH_TRY(berth_strmap_add(&r->names, name, r->n_seen++, &first, err));
 	r->same[first]++;
 	return BERTH_OK;
 }
 
-static berth_status read_node(reader *r, const berth_json *node, berth_err *err)
+static berth_status read_node(void *ctx, const berth_json *node, berth_err *err)
 {
+	reader *r = ctx;
 	const char *id, *name = "";
 	double cpu = 0, acc = 0, colour = NAN;
 	bool supported = true;
@@ -121,10 +129,12 @@ static berth_status read_end(reader *r, const berth_json *edge, const char *key,
 	return BERTH_OK;
 }
 
-static berth_status read_edge(reader *r, const berth_json *edge, berth_err *err)
+static berth_status read_edge(void *ctx, const berth_json *edge, berth_err *err)
 {
+	reader *r = ctx;
 	int32_t from, to;
 	double cost = 0;
+	BERTH_TRY(check_object(edge, err));
 	BERTH_TRY(read_end(r, edge, "sourceId", &from, err));
 	BERTH_TRY(read_end(r, edge, "destId", &to, err));
 	BERTH_TRY(berth_json_number(edge, "cost", true, 0, &cost, err));
@@ -134,22 +144,6 @@ static berth_status read_edge(reader *r, const berth_json *edge, berth_err *err)
 	return berth_json_placed(
 		edge, berth_builder_edge(r->b, from, to, llround(cost * BERTH_TARNAWSKI_BYTES), NULL, err),
 		err);
-}
-
-static berth_status for_each(reader *r, const berth_json *doc, const char *key,
-                             berth_status (*read)(reader *, const berth_json *, berth_err *), berth_err *err)
-{
-	berth_json list;
-	const cJSON *item;
-	int32_t i = 0;
-	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
-	cJSON_ArrayForEach(item, list.item) {
-		berth_json at = berth_json_at(&list, item, i++);
-		if (!cJSON_IsObject(item))
-			return berth_json_fail(&at, err, "expected an object");
-		BERTH_TRY(read(r, &at, err));
-	}
-	return BERTH_OK;
 }
 
 /* "layer_bert24_inference" of "a/b/layer_bert24_inference.json". */
@@ -164,17 +158,19 @@ static berth_status read_graph(const berth_json *doc, const char *file, berth_ar
                                berth_graph *g, berth_err *err)
 {
 	reader r = {.tmp = tmp};
+	berth_json nodes, edges;
 	const char *name = name_of(file, tmp);
 	if (!name)
 		return berth_nomem(err);
+	BERTH_TRY(berth_json_array(doc, "nodes", true, &nodes, err));
 	berth_strmap_init(&r.ids, tmp);
 	berth_strmap_init(&r.names, tmp);
-	BERTH_TRY(BERTH_NEW(tmp, r.same,
-	                    cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(doc->item, "nodes")), err));
+	BERTH_TRY(BERTH_NEW(tmp, r.same, berth_json_count(&nodes), err));
 	BERTH_TRY(berth_builder_new(tmp, name, &r.b, err));
-	BERTH_TRY(for_each(&r, doc, "nodes", count_name, err));
-	BERTH_TRY(for_each(&r, doc, "nodes", read_node, err));
-	BERTH_TRY(for_each(&r, doc, "edges", read_edge, err));
+	BERTH_TRY(berth_json_each(&nodes, count_name, &r, err));
+	BERTH_TRY(berth_json_each(&nodes, read_node, &r, err));
+	BERTH_TRY(berth_json_array(doc, "edges", true, &edges, err));
+	BERTH_TRY(berth_json_each(&edges, read_edge, &r, err));
 	return berth_json_placed(doc, berth_builder_finish(r.b, mem, g, err), err);
 }
 
@@ -183,7 +179,7 @@ berth_status berth_graph_parse_tarnawski(const char *file, const char *text, siz
 {
 	cJSON *doc;
 	berth_graph g;
-	BERTH_TRY(berth_json_parse(file, text, size, &doc, err));
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = cJSON_IsObject(doc) ? read_graph(&at, file, mem, tmp, &g, err)

@@ -1,7 +1,8 @@
-/* Fuzzing of the check of JSON against the parser: what the check takes for JSON, the parser reads. Else a
- * wrong text would be told as too little memory. */
-#include "json.h"
+/* Fuzzing of the check of JSON and of what stays text, against the parser. What the check takes for JSON, the
+ * parser reads: else a wrong text would be told as too little memory. Elements come one by one as they stand
+ * in the tree. */
 #include "json_check.h"
+#include "json_large.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -9,14 +10,48 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static berth_status compare(void *ctx, const berth_json *item, berth_err *err)
+{
+	const cJSON **expected = ctx, *e = *expected;
+	char *text = cJSON_PrintUnformatted(item->item), *tree = e ? cJSON_PrintUnformatted(e) : NULL;
+	(void)err;
+	if (!text || !tree || strcmp(text, tree) != 0 || !item->key != !e->string)
+		abort();
+	if (item->key && strcmp(item->key, e->string) != 0)
+		abort();
+	cJSON_free(text);
+	cJSON_free(tree);
+	*expected = e->next;
+	return BERTH_OK;
+}
+
+/* The whole of text, from one bracket to the other, is tree. */
+static void check_visits(const char *text, size_t size, const cJSON *tree)
+{
+	cJSON *leaf = berth_json_leave_as_text(text, size);
+	const berth_json list = {.item = leaf, .file = "fuzz"};
+	const cJSON *expected = tree->child;
+	if (!leaf || berth_json_each(&list, compare, &expected, NULL) != BERTH_OK || expected ||
+	    berth_json_count(&list) != cJSON_GetArraySize(tree))
+		abort();
+	cJSON_Delete(leaf);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 	cJSON *doc = NULL;
-	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) || !berth_json_is(text, size))
+	cJSON_Delete(berth_json_peek(text, size));
+	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) || berth_json_fault(text, size))
 		return 0;
 	if (berth_json_parse("fuzz", text, size, &doc, NULL) != BERTH_OK)
 		abort();
+	while (strchr(" \n\r\t", *text))
+		text++, size--;
+	while (strchr(" \n\r\t", text[size - 1]))
+		size--;
+	if (cJSON_IsArray(doc) || cJSON_IsObject(doc))
+		check_visits(text, size, doc);
 	cJSON_Delete(doc);
 	return 0;
 }

@@ -68,7 +68,7 @@ static void run_seed(subject *x, int seed, int64_t evaluations, const char *path
 	berth_policy_file f;
 	berth_err err;
 	train_on(x, seed, evaluations, path, t);
-	must(berth_policy_file_read(path, &mem, &tmp, &f, &err), &err);
+	must(berth_policy_file_read(path, &mem, &f, &err), &err);
 	berth_search_cfg built_in = {.seed = (uint64_t)seed + 1, .evaluations = SEARCH}, trained = built_in;
 	trained.policy = &f;
 	for (int i = 0; i < N_MODELS; i++) {

@@ -2,10 +2,13 @@
  * It is told as that, never as a fault of the text. */
 #include "graph_json.h"
 #include "json_check.h"
+#include "json_large.h"
 #include "placement.h"
 #include "support.h"
 #include "system_json.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +79,7 @@ static void test_readers(void **state)
 
 static void check(const char *text, bool is)
 {
-	assert_int_equal(berth_json_is(text, strlen(text)), is);
+	assert_int_equal(!berth_json_fault(text, strlen(text)), is);
 }
 
 static void test_check(void **state)
@@ -108,13 +111,113 @@ static void test_depth(void **state)
 	for (int depth = 999; depth <= 1001; depth++) {
 		memset(text, '[', (size_t)depth);
 		memset(text + depth, ']', (size_t)depth);
-		assert_int_equal(berth_json_is(text, 2 * (size_t)depth), depth <= 1000);
+		assert_int_equal(!berth_json_fault(text, 2 * (size_t)depth), depth <= 1000);
 	}
+}
+
+/* ---- long documents ---- */
+
+static size_t in_use, most; /* bytes of cJSON */
+
+static void *counting_malloc(size_t size)
+{
+	size_t *p = malloc(size + sizeof(max_align_t));
+	if (!p)
+		return NULL;
+	*p = size;
+	in_use += size;
+	most = most > in_use ? most : in_use;
+	return (char *)p + sizeof(max_align_t);
+}
+
+static void counting_free(void *p)
+{
+	if (!p)
+		return;
+	size_t *block = (size_t *)(void *)((char *)p - sizeof(max_align_t));
+	in_use -= *block;
+	free(block);
+}
+
+/* head, n times item with commas between, tail. */
+static char *repeat(const char *head, const char *item, int n, const char *tail)
+{
+	size_t one = strlen(item);
+	char *text = malloc(strlen(head) + (size_t)n * (one + 1) + strlen(tail) + 1), *p = text;
+	assert_non_null(text);
+	p += sprintf(p, "%s", head);
+	for (int i = 0; i < n; i++)
+		p += sprintf(p, "%s%s", i ? "," : "", item);
+	sprintf(p, "%s", tail);
+	return text;
+}
+
+static berth_status sum_index(void *sum, const berth_json *item, berth_err *err)
+{
+	(void)err;
+	*(int64_t *)sum += item->key ? (int64_t)strlen(item->key) : item->index;
+	return BERTH_OK;
+}
+
+/* What stands in key of the document, visited; little of it is in memory at once. */
+static void check_long(const char *head, const char *item, const char *tail, const char *key, int64_t sum)
+{
+	enum { N = 100000 };
+	char *text = repeat(head, item, N, tail);
+	cJSON *doc;
+	berth_err err;
+	int64_t found = 0;
+	most = 0;
+	assert_ok(berth_json_parse_large("f", text, strlen(text), &doc, &err), &err);
+	berth_json at = {doc, "f", NULL, NULL, 0}, list = *key ? berth_json_get(&at, key) : at;
+	assert_true(berth_json_is_text(list.item));
+	assert_int_equal(berth_json_count(&list), N);
+	assert_ok(berth_json_each(&list, sum_index, &found, &err), &err);
+	assert_true(found == sum * N || found == (int64_t)N * (N - 1) / 2);
+	cJSON_Delete(doc);
+	assert_true(most < 1 << 18); /* a thousand members were tried as a tree */
+	assert_int_equal(in_use, 0);
+	free(text);
+}
+
+static void test_long(void **state)
+{
+	cJSON_Hooks counting = {counting_malloc, counting_free};
+	(void)state;
+	cJSON_InitHooks(&counting);
+	check_long("{\"a\":1,\"b\":[", "{\"c\":[1,\"]\"]}", "],\"d\":[] }", "b", 0);
+	check_long(" [ ", "1", " ] ", "", 0);
+	check_long("{\"b\": {", "\"k\\u0041\\\"\" : [ 1 , {} ] ", "}}", "b", 3);
+	check_long("{", "\"key\":null", "}", "", 3);
+	cJSON_InitHooks(NULL);
+}
+
+/* Of a long document the fault is told where it is, and what is too large for a look inside. */
+static void test_long_faults(void **state)
+{
+	cJSON *doc;
+	berth_err err;
+	double x;
+	char *text = repeat("{\n\"b\":[", "1", 100000, "],}");
+	(void)state;
+	assert_int_equal(berth_json_parse_large("f", text, strlen(text), &doc, &err), BERTH_EFORMAT);
+	assert_string_equal(err.msg, "f:2:200007: JSON syntax error near '}'");
+	free(text);
+	text = repeat("{", "\"key\":0", 100000, "}");
+	assert_ok(berth_json_parse_large("f", text, strlen(text), &doc, &err), &err);
+	berth_json at = {doc, "f", NULL, NULL, 0};
+	assert_int_equal(berth_json_number(&at, "key", true, 0, &x, &err), BERTH_EFORMAT);
+	assert_non_null(strstr(err.msg, "more than 1000 members"));
+	assert_int_equal(berth_json_keys(&at, (const char *const[]){"key", NULL}, &err), BERTH_EFORMAT);
+	assert_non_null(strstr(err.msg, "stands twice"));
+	cJSON_Delete(doc);
+	free(text);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_readers), cmocka_unit_test(test_check),
-	                                   cmocka_unit_test(test_depth)};
+	                                   cmocka_unit_test(test_depth), cmocka_unit_test(test_long),
+	                                   cmocka_unit_test(test_long_faults)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void test_round_trip(void **state)
 	berth_policy_file back;
 	berth_err err;
 	make(&m);
-	assert_ok(berth_policy_file_read(m.path, &m.mem, &m.tmp, &back, &err), &err);
+	assert_ok(berth_policy_file_read(m.path, &m.mem, &back, &err), &err);
 	assert_true(berth_learner_cfg_equal(&m.f.cfg, &back.cfg));
 	assert_int_equal(back.seed, 7);
 	assert_int_equal(back.evaluations, 123);

@@ -301,7 +301,7 @@ static void test_policy_reads_back(void **state)
 	berth_policy_file f;
 	open_lesson(&l, temporary(path));
 	assert_ok(teach(&l, &err), &err);
-	assert_ok(berth_policy_file_read(path, &l.mem, &l.tmp, &f, &err), &err);
+	assert_ok(berth_policy_file_read(path, &l.mem, &f, &err), &err);
 	assert_true(berth_learner_cfg_equal(&f.cfg, &l.cfg.learner));
 	assert_int_equal(f.steps, l.result.steps);
 	assert_contains(f.trained_on, "on cpu+2gpu");
