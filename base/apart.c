@@ -1,6 +1,7 @@
 /* Child processes; see apart.h. Results come through a pipe. */
 #include "apart.h"
 
+#include "leftovers.h"
 #include "threads.h"
 
 #include <errno.h>
@@ -133,7 +134,7 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
 		close(fd[0]);
 		child(fd[1], work, ctx, n_blocks, blocks);
 	}
-	int why = errno;
+	int why = errno, note = pid > 0 ? berth_leftover_child(pid, 0) : -1;
 	close(fd[1]);
 	bool answered = pid > 0 && receive(fd[0], end_s, &o, n_blocks, blocks);
 	bool late = pid > 0 && !answered && berth_wall_seconds() >= end_s;
@@ -142,6 +143,7 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
 		return no_process(why, err);
 	if (!answered)
 		kill(pid, SIGKILL); /* late, ended, or with the pipe closed and going on */
+	berth_leftover_forget(note);
 	collect(pid, !answered);
 	*how = answered ? BERTH_APART_ANSWERED : late ? BERTH_APART_LATE : BERTH_APART_ENDED;
 	return !answered || o.st == BERTH_OK ? BERTH_OK : berth_fail(err, o.st, "%s", o.err.msg);

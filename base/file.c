@@ -2,6 +2,7 @@
 #include "file.h"
 
 #include "file_lock.h"
+#include "leftovers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -278,39 +279,41 @@ static void drop_parts(const char *path)
 
 /* The part is held until it has its name: nobody takes it over before. */
 static berth_status publish(int fd, const char *part, const char *path, const void *data, size_t size,
-                            berth_err *err)
+                            bool wait, berth_err *err)
 {
+	int note = berth_leftover_file(part);
 	bool whole = berth_file_write_all(fd, data, size) == 0 && fchmod(fd, mode_for(path)) == 0 &&
-	             fsync(fd) == 0 && rename(part, path) == 0;
+	             (!wait || fsync(fd) == 0) && rename(part, path) == 0;
 	int why = errno;
 	if (!whole)
 		unlink(part);
+	berth_leftover_forget(note);
 	close(fd); /* what it could tell, the sync has told */
 	errno = why;
 	if (!whole)
 		return fail_errno(err, "write", path);
-	if (berth_file_sync_folder(path) != 0)
+	if (wait && berth_file_sync_folder(path) != 0)
 		return fail_errno(err, "make it outlast a loss of power", path);
 	drop_parts(path);
 	return BERTH_OK;
 }
 
 /* path is no symbolic link, or nothing. */
-static berth_status replace(const char *path, const void *data, size_t size, berth_err *err)
+static berth_status replace(const char *path, const void *data, size_t size, bool wait, berth_err *err)
 {
 	char part[4096];
 	if (strlen(path) + sizeof ".part-XXXXXX" > sizeof part)
 		return berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
 	int fd = open_part(path, part, sizeof part);
-	return fd < 0 ? fail_errno(err, "create", path) : publish(fd, part, path, data, size, err);
+	return fd < 0 ? fail_errno(err, "create", path) : publish(fd, part, path, data, size, wait, err);
 }
 
 /* Whole, or not at all: no signal ends it in between. */
-static berth_status replace_held(const char *path, const void *data, size_t size, berth_err *err)
+static berth_status replace_held(const char *path, const void *data, size_t size, bool wait, berth_err *err)
 {
 	sigset_t was;
 	hold_signals(&was);
-	berth_status st = replace(path, data, size, err);
+	berth_status st = replace(path, data, size, wait, err);
 	let_signals(&was);
 	return st;
 }
@@ -327,13 +330,14 @@ static char *target_of(const char *path, berth_err *err)
 	return target;
 }
 
-static berth_status replace_target(const char *path, const void *data, size_t size, berth_err *err)
+static berth_status replace_target(const char *path, const void *data, size_t size, bool wait,
+                                   berth_err *err)
 {
 	berth_err why;
 	char *target = target_of(path, &why);
 	if (!target)
 		return berth_fail(err, why.code, "%s", why.msg);
-	berth_status st = replace_held(target, data, size, err);
+	berth_status st = replace_held(target, data, size, wait, err);
 	free(target);
 	return st;
 }
@@ -348,7 +352,7 @@ static berth_status write_special(const char *path, const void *data, size_t siz
 	return st;
 }
 
-berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err)
+static berth_status write_file(const char *path, const void *data, size_t size, bool wait, berth_err *err)
 {
 	struct stat st;
 	if (strcmp(path, "-") == 0)
@@ -356,7 +360,18 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return write_special(path, data, size, err);
 	bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-	return is_link ? replace_target(path, data, size, err) : replace_held(path, data, size, err);
+	return is_link ? replace_target(path, data, size, wait, err)
+	               : replace_held(path, data, size, wait, err);
+}
+
+berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err)
+{
+	return write_file(path, data, size, true, err);
+}
+
+berth_status berth_file_write_soon(const char *path, const void *data, size_t size, berth_err *err)
+{
+	return write_file(path, data, size, false, err);
 }
 
 berth_status berth_file_there(const char *path, bool *there, berth_err *err)

@@ -1,6 +1,8 @@
 /* See file_lock.h. */
 #include "file_lock.h"
 
+#include "leftovers.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -59,8 +61,10 @@ berth_status berth_file_lock_take(const char *path, const char *who, berth_arena
 	if (!out->name)
 		return berth_nomem(err);
 	int fd = berth_file_hold(out->name, true);
-	if (fd >= 0)
+	if (fd >= 0) {
 		out->fd = fd;
+		out->note = berth_leftover_file(out->name);
+	}
 	if (fd >= 0 || berth_file_holds_nothing(errno))
 		return BERTH_OK;
 	if (errno == EWOULDBLOCK)
@@ -77,6 +81,7 @@ void berth_file_release(berth_file_lock *lock)
 	if (!lock->fd)
 		return;
 	unlink(lock->name);
+	berth_leftover_forget(lock->note);
 	close(lock->fd);
 	lock->fd = 0;
 }

@@ -20,6 +20,7 @@ bool berth_file_holds_nothing(int why);
 typedef struct berth_file_lock {
 	int fd;                 /* 0: nothing is held */
 	const char *name;
+	int note;               /* of it, among what must not be left behind */
 } berth_file_lock;
 
 /* Nothing where the file system knows no locks. Fails: BERTH_EIO (another process has it: the message says

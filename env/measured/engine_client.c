@@ -3,6 +3,7 @@
  * that file. */
 #include "engine_client.h"
 
+#include "leftovers.h"
 #include "text.h"
 #include "threads.h"
 
@@ -29,6 +30,7 @@ struct berth_engine {
 	char *text;           /* the answer being read, from malloc */
 	size_t len, cap;
 	pid_t pid;            /* 0: not running */
+	int note;             /* of its process group, among what must not be left behind */
 	int fd;
 	FILE *words;          /* its standard error */
 	int64_t id;
@@ -64,6 +66,7 @@ static void end_process(berth_engine *e, double patience_s)
 		return;
 	close(e->fd);
 	bool left = reap(e, patience_s, &status);
+	berth_leftover_forget(e->note);
 	kill(-e->pid, SIGKILL);
 	if (!left)
 		waitpid(e->pid, &status, 0);
@@ -112,8 +115,10 @@ static berth_status spawn(berth_engine *e, int theirs, berth_err *err)
 		posix_spawnattr_destroy(&attr);
 	}
 	posix_spawn_file_actions_destroy(&actions);
-	if (!failed)
+	if (!failed) {
+		e->note = berth_leftover_child(e->pid, 1);
 		return BERTH_OK;
+	}
 	e->pid = 0;
 	snprintf(what, sizeof what, "cannot start %.120s", e->cfg.argv[0]);
 	return not_started(e, what, failed, err);

@@ -1,0 +1,22 @@
+/* What would be left behind if the process ended this moment: files half written, child processes. They are
+ * noted while they exist, so that a signal handler can clear them away. Noting is safe from any thread. This
+ * is the one thing that the library keeps for the whole process, as a handler gets no argument. */
+#ifndef BERTH_LEFTOVERS_H
+#define BERTH_LEFTOVERS_H
+
+#include <sys/types.h>
+
+/* A temporary file that is about to be made. The note to forget it by; -1: there was no room for it. */
+int berth_leftover_file(const char *path);
+
+/* A child process that was started; its process group where group is set. */
+int berth_leftover_child(pid_t pid, int group);
+
+/* The file has its name, the child has ended or is about to be waited for. */
+void berth_leftover_forget(int note);
+
+/* Remove the files and kill the children. From then on no file is noted any more: who tries stands still, as
+ * the caller ends the process. Nothing in a forked child. Safe in a signal handler. */
+void berth_leftovers_clear(void);
+
+#endif
