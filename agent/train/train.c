@@ -160,6 +160,7 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 {
 	berth_step_stats stats[BERTH_MOST_AT_ONCE];
 	berth_score before[BERTH_MOST_AT_ONCE];
+	double started = berth_wall_seconds();
 	for (int32_t k = 0; k < n; k++)
 		before[k] = w->search[turn[k].pair].best;
 	BERTH_TRY(berth_learner_round(&w->l, n, turn, stats, err));
@@ -168,7 +169,7 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 		                 berth_score_less(w->search[turn[k].pair].best, before[k]));
 		tell(w, turn[k].pair, &stats[k], w->l.steps - n + k + 1);
 	}
-	return trainer_maybe_save(w, err);
+	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
 }
 
 /* Evaluations but for those of final searches. */

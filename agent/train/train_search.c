@@ -75,8 +75,9 @@ static bool is_proven(const trainer *w, int32_t i)
 	       (berth_score_feasible(best) && best.value <= w->pair[i].bound);
 }
 
-/* Items from `first` on, with an equal share of `left` each, but for those that are proven. */
-static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, berth_err *err)
+/* Items from `first` on, with an equal share of `left` each, but for those that are proven. *cut: it was
+ * interrupted, and all is as before. */
+static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
 {
 	item_search part[BERTH_MOST_AT_ONCE];
 	berth_status st = BERTH_OK;
@@ -92,8 +93,9 @@ static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t le
 	for (int32_t k = 0; k < n && st == BERTH_OK; k++)
 		if (part[k].status != BERTH_OK)
 			st = berth_fail(err, part[k].status, "%s", part[k].err.msg);
+	*cut = trainer_cancelled(w); /* asked once: all are taken over, or none */
 	for (int32_t k = 0; k < n; k++) {
-		if (st == BERTH_OK && !trainer_cancelled(w))
+		if (st == BERTH_OK && !*cut)
 			take_over(&part[k]);
 		berth_arena_free(&part[k].mem);
 		berth_arena_free(&part[k].tmp);
@@ -108,13 +110,14 @@ berth_status trainer_search(trainer *w, berth_err *err)
 	while (w->searched < w->n_items && !trainer_cancelled(w)) {
 		int32_t first = (int32_t)w->searched, n = w->n_items - first;
 		int64_t left = end - trainer_made(w);
+		bool cut = false;
 		n = n < w->cfg->learner.at_once ? n : w->cfg->learner.at_once;
 		if (left > 0)
-			BERTH_TRY(search_part(w, first, n, left, err));
-		if (trainer_cancelled(w))
+			BERTH_TRY(search_part(w, first, n, left, &cut, err));
+		if (cut)
 			return BERTH_OK;
 		w->searched += n;
-		BERTH_TRY(trainer_maybe_save(w, err));
+		BERTH_TRY(trainer_maybe_save(w, 0, err));
 	}
 	return BERTH_OK;
 }

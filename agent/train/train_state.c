@@ -345,9 +345,10 @@ berth_status trainer_load(trainer *w, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status trainer_maybe_save(trainer *w, berth_err *err)
+berth_status trainer_maybe_save(trainer *w, double step_s, berth_err *err)
 {
-	if (!w->cfg->path || berth_wall_seconds() - w->saved < w->cfg->save_s)
+	bool due = berth_wall_seconds() - w->saved >= w->cfg->save_s || step_s > 0.1 * w->cfg->save_s;
+	if (!w->cfg->path || !due)
 		return BERTH_OK;
 	return trainer_save(w, err);
 }

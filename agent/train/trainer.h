@@ -46,8 +46,9 @@ int64_t trainer_made(const trainer *w);
 
 /* Write the checkpoint, all of the state in it. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status trainer_save(trainer *w, berth_err *err);
-/* The same where there is a path and cfg->save_s seconds have gone since the last time. */
-berth_status trainer_maybe_save(trainer *w, berth_err *err);
+/* The same where there is a path and cfg->save_s seconds have gone since the last time, or a step takes a
+ * tenth of them, step_s: an interruption would not wait for the next one. */
+berth_status trainer_maybe_save(trainer *w, double step_s, berth_err *err);
 /* Take the state from the checkpoint. Fails: BERTH_EFORMAT (another training's), BERTH_EIO, BERTH_ENOMEM. */
 berth_status trainer_load(trainer *w, berth_err *err);
 
