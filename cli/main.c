@@ -41,6 +41,7 @@ static berth_status run_verb(int argc, char **argv, berth_err *err)
 	if (!verb)
 		return err->code;
 	berth_status st = verb->run(&c, argc, argv, err);
+	cli_signals_over();
 	berth_arena_free(&c.mem);
 	berth_arena_free(&c.tmp);
 	return st;
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
 {
 	berth_err err = {BERTH_OK, ""};
 	cli_ignore_file_limit();
+	cli_signals_start();
 	berth_status st = run(argc, argv, &err);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");

@@ -1,25 +1,183 @@
-/* Signals. This is the one global state of the program, as a handler gets no argument. */
+/* Signals. This is the one global state of the program, as a handler gets no argument. The handler only sets
+ * flags and posts a semaphore, or ends the process. The rest is done by ordinary threads. */
 #include "signals.h"
 
+#include "leftovers.h"
+#include "status.h"
+#include "visible.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
-#include <stddef.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+/* What the verb has for itself after a signal, and then the rescue. */
+static const long patience_ns = 150000000, rescue_ns = 200000000;
+
 static atomic_int cancelled;
+static atomic_bool patient; /* the first signal only asks */
+static sem_t asked;
+
+/* Who holds the lock may end the program, and nobody else. */
+static pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;
+static cli_rescue_fn *rescue_fn;
+static void *rescue_ctx;
+static bool over;
+
+/* ---- the handler ---- */
+
+static void end_at_once(int code)
+{
+	berth_leftovers_clear();
+	_exit(code);
+}
 
 static void on_signal(int number)
 {
-	if (atomic_exchange(&cancelled, 1))
-		_exit(128 + number);
+	int was = errno;
+	if (!atomic_load(&patient)) { /* as if it had never been caught, but for what it would leave behind */
+		berth_leftovers_clear();
+		signal(number, SIG_DFL);
+		raise(number);
+	} else if (atomic_exchange(&cancelled, 1)) {
+		end_at_once(128 + number);
+	} else {
+		sem_post(&asked);
+	}
+	errno = was;
+}
+
+/* ---- the rescue ---- */
+
+static void nap(long ns)
+{
+	struct timespec left = {0, ns};
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
+/* Beside standard error's lock, which the verb may hold. */
+static void say(const char *text)
+{
+	char shown[500], line[520];
+	berth_visible_copy(shown, sizeof shown, text, strlen(text));
+	int n = snprintf(line, sizeof line, "%sberth: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", shown);
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+		return; /* nobody listens */
+}
+
+static void *rescue(void *unused)
+{
+	char text[400] = "interrupted";
+	(void)unused;
+	pthread_mutex_lock(&ending); /* never given back */
+	if (rescue_fn)
+		rescue_fn(rescue_ctx, text, sizeof text);
+	if (!over)
+		say(text);
+	end_at_once(berth_exit_code(BERTH_EINTERRUPTED));
+	return NULL;
+}
+
+/* A thread that needs little room. */
+static bool start_thread(void *(*run)(void *))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	size_t least = PTHREAD_STACK_MIN > (1 << 18) ? (size_t)PTHREAD_STACK_MIN : (size_t)1 << 18;
+	if (pthread_attr_init(&attr) != 0)
+		return false;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, least);
+	bool started = pthread_create(&thread, &attr, run, NULL) == 0;
+	pthread_attr_destroy(&attr);
+	return started;
+}
+
+/* Takes no lock and allocates nothing, so that nothing keeps it from ending the program. */
+static void *watch(void *unused)
+{
+	(void)unused;
+	while (sem_wait(&asked) != 0)
+		;
+	nap(patience_ns);
+	if (start_thread(rescue))
+		nap(rescue_ns);
+	end_at_once(berth_exit_code(BERTH_EINTERRUPTED));
+	return NULL;
+}
+
+/* ---- for the verbs ---- */
+
+static void handle(int number)
+{
+	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	sigemptyset(&act.sa_mask);
+	sigaddset(&act.sa_mask, SIGINT);
+	sigaddset(&act.sa_mask, SIGTERM);
+	sigaction(number, &act, NULL);
+}
+
+static void handle_unless_ignored(int number)
+{
+	struct sigaction now;
+	if (sigaction(number, NULL, &now) != 0 || now.sa_handler != SIG_IGN)
+		handle(number);
+}
+
+void cli_signals_start(void)
+{
+	sem_init(&asked, 0, 0);
+	handle_unless_ignored(SIGINT);
+	handle_unless_ignored(SIGTERM);
+}
+
+static void start_watch(void)
+{
+	start_thread(watch); /* where there is no room for it the verb ends as soon as it can */
+	handle(SIGINT);
+	handle(SIGTERM);
+	atomic_store(&patient, true);
 }
 
 atomic_int *cli_catch_signals(void)
 {
-	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, start_watch);
 	return &cancelled;
+}
+
+void cli_rescue_by(cli_rescue_fn *fn, void *ctx)
+{
+	pthread_mutex_lock(&ending);
+	rescue_fn = fn;
+	rescue_ctx = ctx;
+	pthread_mutex_unlock(&ending);
+}
+
+void cli_document_begin(void)
+{
+	cli_catch_signals();
+	pthread_mutex_lock(&ending);
+}
+
+void cli_document_end(void)
+{
+	pthread_mutex_unlock(&ending);
+}
+
+void cli_signals_over(void)
+{
+	pthread_mutex_lock(&ending);
+	rescue_fn = NULL;
+	over = true;
+	pthread_mutex_unlock(&ending);
 }
 
 void cli_ignore_file_limit(void)

@@ -32,6 +32,7 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 	berth_search s = {
 		.p = p, .cfg = *cfg, .mem = mem, .best = berth_score_worst(), .bound = NAN, .mean = NAN};
 	int32_t workers = berth_pool_workers(cfg->pool);
+	s.cfg.kept = NULL; /* set by whose search it is */
 	BERTH_TRY(berth_problem_feasible(p, err));
 	BERTH_TRY(BERTH_NEW(mem, s.eval, workers, err));
 	for (int32_t w = 0; w < workers; w++)
@@ -78,11 +79,12 @@ void berth_search_keep(berth_search *s, berth_score score, const int32_t *op_dev
 		return;
 	s->best = score;
 	s->best_has_order = order != NULL;
-	if (!bytes)
-		return;
-	memmove(s->best_dev, op_dev, bytes);
-	if (order)
+	if (bytes)
+		memmove(s->best_dev, op_dev, bytes);
+	if (bytes && order)
 		memmove(s->best_order, order, bytes);
+	if (s->cfg.kept)
+		s->cfg.kept(s->cfg.kept_ctx, s);
 }
 
 void berth_search_prove(berth_search *s, double bound)

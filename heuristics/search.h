@@ -24,6 +24,8 @@ typedef struct berth_progress {
 	double evaluations_per_s;
 } berth_progress;
 
+struct berth_search;
+
 typedef struct berth_search_cfg {
 	berth_objective objective;
 	uint64_t seed;
@@ -42,6 +44,10 @@ typedef struct berth_search_cfg {
 	/* [n_ops] A placement to start from, and the order that comes with it; NULL: none. The answer is no
 	 * worse. One that breaks colocation, or stands where it may not, is not looked at. */
 	const int32_t *start_dev, *start_order;
+	/* Called with the search after each new incumbent, by the thread that searches; NULL: none. Searches
+	 * that a method makes within it do not call. */
+	void (*kept)(void *ctx, const struct berth_search *s);
+	void *kept_ctx;
 } berth_search_cfg;
 
 /* The configuration that a user starts from: latency, seed 1, 10000 evaluations, one thread. */

@@ -53,6 +53,7 @@ static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth
 	berth_search *s;
 	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
 	BERTH_TRY(berth_search_new(r->p, cfg, mem, s, err));
+	s->cfg.kept = cfg->kept;
 	s->bound = r->lower_bound;
 	if (may_start(r->p, cfg->start_dev))
 		berth_search_offer(s, cfg->start_dev, cfg->start_order);
@@ -97,22 +98,31 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
 	return BERTH_OK;
 }
 
+berth_status berth_solution_tell(const berth_solution *r, berth_arena *mem, berth_placement *p,
+                                 berth_err *err)
+{
+	const char *objective = berth_arena_strdup(mem, berth_objective_name(&r->objective));
+	if (!objective)
+		return berth_nomem(err);
+	p->method = r->method->name;
+	p->objective = objective;
+	p->seed = r->seed;
+	p->evaluations = r->evaluations;
+	p->value = r->value;
+	p->lower_bound = r->lower_bound;
+	if (r->answered) {
+		p->op_dev = r->op_dev;
+		p->order = r->op_order;
+	}
+	return BERTH_OK;
+}
+
 berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp,
                                       berth_placement *out, berth_err *err)
 {
 	berth_placement p;
 	BERTH_TRY(berth_placement_new(r->p->g, r->p->s, mem, tmp, &p, err));
-	p.method = r->method->name;
-	if (!(p.objective = berth_arena_strdup(mem, berth_objective_name(&r->objective))))
-		return berth_nomem(err);
-	p.seed = r->seed;
-	p.evaluations = r->evaluations;
-	p.value = r->value;
-	p.lower_bound = r->lower_bound;
-	if (r->answered) {
-		p.op_dev = r->op_dev;
-		p.order = r->op_order;
-	}
+	BERTH_TRY(berth_solution_tell(r, mem, &p, err));
 	*out = p;
 	return BERTH_OK;
 }

@@ -39,6 +39,10 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
                          const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_solution *out,
                          berth_err *err);
 
+/* What a placement file says of the answer, beside the names and digests that are in it; borrows its arrays.
+ * Fails: BERTH_ENOMEM. */
+berth_status berth_solution_tell(const berth_solution *r, berth_arena *mem, berth_placement *p,
+                                 berth_err *err);
 /* The answer as a placement file has it; borrows its arrays. Fails: BERTH_ENOMEM. */
 berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp,
                                       berth_placement *out, berth_err *err);

@@ -7,6 +7,7 @@
 #include "place_decoder.h"
 #include "place_pareto.h"
 #include "place_price.h"
+#include "place_rescue.h"
 #include "place_single.h"
 #include "place_smaller.h"
 #include "print.h"
@@ -50,8 +51,14 @@ typedef struct state {
 	place_smaller smaller;
 	place_price price;
 	place_decoder decoder; /* of a language model, whose decoding graph is `whole` */
+	place_rescue rescue;
 	place_single single; /* the best single device, to compare with: no part of the answer's cost */
 } state;
+
+static bool to_stdout(const args *a)
+{
+	return a->out && strcmp(a->out, "-") == 0;
+}
 
 /* ---- passes ---- */
 
@@ -82,13 +89,27 @@ static berth_status check(cli *c, state *s, berth_err *err)
 	return report_pipeline_find(c, &s->p, &s->t, &s->r.objective, &s->pipeline, err);
 }
 
+/* For an interruption that finds the search, or what comes after it, unable to end by itself. */
+static berth_status keep_best(cli *c, const args *a, state *s, berth_search_cfg *cfg, berth_err *err)
+{
+	place_rescue *x = &s->rescue;
+	x->path = a->out;
+	x->s = &s->s;
+	x->g = s->decoder.on ? &s->decoder.whole : &s->whole;
+	x->decoder = s->decoder.on ? &s->decoder : NULL;
+	x->method = s->method;
+	return place_rescue_open(c, &s->p, cfg, x, err);
+}
+
 static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_search_cfg cfg;
 	cli_progress progress;
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
 	cli_progress_start(&progress, c, s->g.name, &cfg);
-	berth_status st = cli_budget_policy(&a->budget, c, &cfg, err);
+	berth_status st = keep_best(c, a, s, &cfg, err);
+	if (st == BERTH_OK)
+		st = cli_budget_policy(&a->budget, c, &cfg, err);
 	if (st == BERTH_OK)
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	cli_progress_end(&progress);
@@ -118,17 +139,23 @@ static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *
 	return BERTH_OK;
 }
 
-static berth_status write_out(cli *c, const args *a, const state *s, berth_err *err)
+static berth_status write_out(cli *c, const args *a, state *s, berth_err *err)
 {
-	berth_placement placement;
-	berth_problem whole = s->p; /* whose digest goes into the file */
+	place_rescue *x = &s->rescue;
+	berth_placement placement = x->as;
+	berth_problem whole;
 	berth_solution r = s->r;
-	whole.g = &s->whole;
-	r.p = &whole;
 	if (s->decoder.on)
 		place_decoder_solution(&s->decoder, &whole, &r);
-	BERTH_TRY(berth_solution_placement(&r, &c->mem, &c->tmp, &placement, err));
-	return berth_placement_write(&placement, whole.g, &s->s, a->out, &c->tmp, err);
+	BERTH_TRY(berth_solution_tell(&r, &c->mem, &placement, err));
+	if (to_stdout(a))
+		cli_document_begin();
+	berth_status st = berth_placement_write(&placement, x->g, x->s, a->out, &c->tmp, err);
+	if (st == BERTH_OK)
+		place_rescue_done(x);
+	if (to_stdout(a))
+		cli_document_end();
+	return st;
 }
 
 /* ---- output ---- */
@@ -293,11 +320,6 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		cli_say("written to %s\n", a->out);
 	}
 	return BERTH_OK;
-}
-
-static bool to_stdout(const args *a)
-{
-	return a->out && strcmp(a->out, "-") == 0;
 }
 
 static berth_status check_args(const cli *c, const args *a, state *s, berth_err *err)

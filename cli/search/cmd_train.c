@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "report_page.h"
 #include "say.h"
+#include "signals.h"
 #include "text.h"
 #include "tighten.h"
 #include "train.h"
@@ -19,6 +20,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct args {
 	cli_texts on;
@@ -42,6 +44,7 @@ typedef struct state {
 	train_curves curves;    /* empty without --report */
 	cli_progress progress;
 	double told;
+	struct stat before; /* the file of the policy as it was, all 0: it was not there */
 	bool interrupted;
 } state;
 
@@ -118,6 +121,19 @@ static berth_status saving(void *ctx, berth_err *err)
 	return train_log_sync(&s->log, err);
 }
 
+/* On the rescue's thread: the checkpoint is all that there is. */
+static void rescue(void *ctx, char *text, size_t size)
+{
+	const state *s = ctx;
+	struct stat now = {0};
+	bool there = stat(s->cfg.path, &now) == 0;
+	if (there && (s->cfg.resume || now.st_ino != s->before.st_ino))
+		snprintf(text, size, "interrupted; %.200s has the last checkpoint, --resume goes on from it",
+		         s->cfg.path);
+	else
+		snprintf(text, size, "interrupted before there was a checkpoint");
+}
+
 static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_search_cfg search;
@@ -134,6 +150,9 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.saving = saving;
 	s->cfg.update_ctx = s;
 	s->cfg.evaluations = a->budget.evaluations.n;
+	if (stat(a->out, &s->before) != 0)
+		s->before = (struct stat){0};
+	cli_rescue_by(rescue, s);
 	search.evaluations = s->cfg.evaluations;
 	cli_progress_start(&s->progress, c, "train", &search);
 	double wall = berth_wall_seconds();

@@ -1,0 +1,125 @@
+/* See place_rescue.h. */
+#include "place_rescue.h"
+
+#include "file.h"
+#include "print.h"
+#include "signals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void kept(void *ctx, const berth_search *s)
+{
+	place_rescue *x = ctx;
+	size_t bytes = (size_t)s->p->n_ops * sizeof *x->op_dev;
+	pthread_mutex_lock(&x->lock);
+	x->score = s->best;
+	x->bound = s->bound;
+	x->evaluations = s->evaluations;
+	x->has_order = s->best_has_order;
+	if (bytes)
+		memcpy(x->op_dev, s->best_dev, bytes);
+	if (bytes && s->best_has_order)
+		memcpy(x->order, s->best_order, bytes);
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- on the rescue's thread ---- */
+
+static berth_solution solution(const place_rescue *x, const berth_problem *p)
+{
+	return (berth_solution){.p = p,
+	                        .method = x->method,
+	                        .objective = x->objective,
+	                        .seed = x->as.seed,
+	                        .evaluations = x->evaluations,
+	                        .value = x->score.value,
+	                        .lower_bound = x->bound,
+	                        .answered = true,
+	                        .feasible = true,
+	                        .op_dev = x->op_dev,
+	                        .op_order = x->has_order ? x->order : NULL};
+}
+
+/* The answer as one of prefill, which it must fit. *fits: it does. */
+static berth_status judge_prefill(cli *own, const place_rescue *x, berth_problem *p, berth_solution *r,
+                                  bool *fits, berth_err *err)
+{
+	place_decoder decoder = *x->decoder;
+	BERTH_TRY(place_decoder_judge(own, &decoder, r, err));
+	*fits = decoder.v.feasible;
+	place_decoder_solution(&decoder, p, r);
+	return BERTH_OK;
+}
+
+static berth_status write_best(cli *own, const place_rescue *x, bool *fits, berth_err *err)
+{
+	berth_problem p = {.g = x->g, .s = x->s};
+	berth_solution r = solution(x, &p);
+	berth_placement placement = x->as;
+	const char *text;
+	size_t len;
+	if (x->decoder)
+		BERTH_TRY(judge_prefill(own, x, &p, &r, fits, err));
+	if (!*fits)
+		return BERTH_OK;
+	BERTH_TRY(berth_solution_tell(&r, &own->mem, &placement, err));
+	BERTH_TRY(berth_placement_write_json(&placement, x->g, x->s, true, &own->mem, &text, &len, err));
+	return berth_file_write_soon(x->path, text, len, err);
+}
+
+/* The lock is never given back: the program ends. */
+static void rescue(void *ctx, char *text, size_t size)
+{
+	place_rescue *x = ctx;
+	berth_err err = {.code = BERTH_OK};
+	cli own = {0};
+	char value[32];
+	pthread_mutex_lock(&x->lock);
+	bool fits = berth_score_feasible(x->score);
+	if (x->written)
+		snprintf(text, size, "interrupted; the best placement so far is the answer");
+	else if (fits && x->path && write_best(&own, x, &fits, &err) != BERTH_OK)
+		snprintf(text, size, "interrupted; %.300s", err.msg);
+	else if (!fits)
+		snprintf(text, size, "interrupted before there was a placement");
+	else if (x->path)
+		snprintf(text, size, "interrupted; the best placement so far is written to %.200s", x->path);
+	else
+		snprintf(text, size, "interrupted; the best placement so far is %s; it was not to be written",
+		         cli_value(value, &x->objective, x->score.value));
+}
+
+/* ---- on the verb's ---- */
+
+static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x, berth_err *err)
+{
+	pthread_mutex_init(&x->lock, NULL);
+	x->score = berth_score_worst();
+	x->written = false;
+	BERTH_TRY(BERTH_NEW(&c->mem, x->op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, x->order, p->n_ops, err));
+	return x->path && !x->as.graph_sha256
+	               ? berth_placement_new(x->g, x->s, &c->mem, &c->tmp, &x->as, err)
+	               : BERTH_OK;
+}
+
+berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg *cfg, place_rescue *x,
+                               berth_err *err)
+{
+	BERTH_TRY(open_rescue(c, p, x, err));
+	x->objective = cfg->objective;
+	x->as.seed = cfg->seed;
+	cfg->kept = kept;
+	cfg->kept_ctx = x;
+	cli_rescue_by(rescue, x);
+	return BERTH_OK;
+}
+
+void place_rescue_done(place_rescue *x)
+{
+	pthread_mutex_lock(&x->lock);
+	x->written = true;
+	pthread_mutex_unlock(&x->lock);
+}
