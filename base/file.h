@@ -19,9 +19,9 @@ void berth_file_unmap(const unsigned char *data, size_t size);
  * the new one outlasts a loss of power. It is written beside, as PATH.part-N. Several writers do not meet
  * there, and the last one to end wins; what a writer leaves that is killed goes with the next one. Signals
  * wait meanwhile; who ends the process all the same can remove it (leftovers.h). path "-" writes to standard
- * output; an existing path that is no regular file (a pipe, /dev/null) is written in place. Of a symbolic link
- * the target is replaced. Fails: BERTH_EIO (also where the link leads nowhere), BERTH_ENOMEM; the old file
- * stays, but where it is the folder that cannot be synced. */
+ * output; an existing path that is no regular file (a pipe, /dev/null) is written in place. Of a symbolic
+ * link the target is replaced. Fails: BERTH_EIO (also where the link leads nowhere), BERTH_ENOMEM; the old
+ * file stays, but where it is the folder that cannot be synced. */
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err);
 /* The same without waiting for the disk, by a process that is about to end: after a loss of power soon after
  * the old file may stand, or none. */

@@ -2,7 +2,6 @@
 #include "print.h"
 
 #include "say.h"
-#include "signals.h"
 #include "text.h"
 #include "visible.h"
 
@@ -186,10 +185,7 @@ berth_status cli_print_json(berth_json_out *w, berth_err *err)
 	const char *text;
 	size_t len;
 	BERTH_TRY(berth_json_done(w, &text, &len, err));
-	cli_document_begin();
-	cli_put_document(text, len);
-	fflush(stdout); /* main tells what fails */
-	cli_document_end();
+	cli_put_whole(text, len);
 	return BERTH_OK;
 }
 

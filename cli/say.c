@@ -1,10 +1,13 @@
 /* Printing; see say.h. */
 #include "say.h"
 
+#include "signals.h"
+#include "visible.h"
 #include "visible_format.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BUFFER = 1024 };
 
@@ -63,6 +66,15 @@ void cli_say_error(const char *fmt, ...)
 	va_end(args);
 }
 
+void cli_say_past(const char *text)
+{
+	char shown[500], line[520];
+	berth_visible_copy(shown, sizeof shown, text, strlen(text));
+	int n = snprintf(line, sizeof line, "%sberth: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", shown);
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+		return; /* nobody listens */
+}
+
 void cli_say_blanks(size_t n)
 {
 	for (; n; n--)
@@ -72,4 +84,12 @@ void cli_say_blanks(size_t n)
 void cli_put_document(const char *text, size_t n)
 {
 	fwrite(text, 1, n, stdout);
+}
+
+void cli_put_whole(const char *text, size_t n)
+{
+	cli_document_begin();
+	cli_put_document(text, n);
+	fflush(stdout); /* main tells what fails */
+	cli_document_end();
 }

@@ -16,10 +16,16 @@ void cli_say(const char *fmt, ...) BERTH_PRINTF(1, 2);
 void cli_say_error(const char *fmt, ...) BERTH_PRINTF(1, 2);
 void cli_vsay_error(const char *fmt, va_list args);
 
+/* A line to standard error past its stream, whose lock a thread may hold that stands still. */
+void cli_say_past(const char *text);
+
 /* n columns of blanks on standard output. */
 void cli_say_blanks(size_t n);
 
 /* A document to standard output, byte by byte: JSON (which writes such characters as \uXXXX), DOT, CSV. */
 void cli_put_document(const char *text, size_t n);
+
+/* The same at once, and not cut by an interruption. */
+void cli_put_whole(const char *text, size_t n);
 
 #endif

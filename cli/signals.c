@@ -3,8 +3,7 @@
 #include "signals.h"
 
 #include "leftovers.h"
-#include "status.h"
-#include "visible.h"
+#include "say.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,8 +11,6 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,16 +59,6 @@ static void nap(long ns)
 		;
 }
 
-/* Beside standard error's lock, which the verb may hold. */
-static void say(const char *text)
-{
-	char shown[500], line[520];
-	berth_visible_copy(shown, sizeof shown, text, strlen(text));
-	int n = snprintf(line, sizeof line, "%sberth: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", shown);
-	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
-		return; /* nobody listens */
-}
-
 static void *rescue(void *unused)
 {
 	char text[400] = "interrupted";
@@ -80,7 +67,7 @@ static void *rescue(void *unused)
 	if (rescue_fn)
 		rescue_fn(rescue_ctx, text, sizeof text);
 	if (!over)
-		say(text);
+		cli_say_past(text);
 	end_at_once(berth_exit_code(BERTH_EINTERRUPTED));
 	return NULL;
 }
@@ -140,10 +127,10 @@ void cli_signals_start(void)
 
 static void start_watch(void)
 {
-	start_thread(watch); /* where there is no room for it the verb ends as soon as it can */
+	atomic_store(&patient, true);
 	handle(SIGINT);
 	handle(SIGTERM);
-	atomic_store(&patient, true);
+	start_thread(watch); /* where there is no room for it the verb ends as soon as it can */
 }
 
 atomic_int *cli_catch_signals(void)
