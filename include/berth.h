@@ -308,7 +308,8 @@ BERTH_API berth_status berth_plan_trace(const berth_plan *plan, const char *path
 /* Train a policy on every model on every machine and write it to path. Of the options, method, policy, bound,
  * start and time_s are not used; evaluations is for all of them together (default 20000). progress is not
  * told a value. Fails: BERTH_EINTERRUPTED where progress stopped it (the policy so far is written),
- * BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+ * BERTH_EINVAL, BERTH_EINFEASIBLE, BERTH_EFORMAT, BERTH_EIO (also where another training of path goes on),
+ * BERTH_ENOMEM. */
 BERTH_API berth_status berth_policy_train(const berth_model *const *models, int32_t n_models,
                                           const berth_machine *const *machines, int32_t n_machines,
                                           const berth_options *options, const char *path, berth_err *err);
