@@ -238,6 +238,7 @@ static void test_file(void **state)
 	         "/blocks/1/ops/0: operator 'conv1' is in block 'a' already"},
 		{FILE_OF("{\"name\":\"a\",\"ops\":[\"conv1\"]},{\"name\":\"a\",\"ops\":[\"relu\"]}"), NULL,
 	         "two blocks are called 'a'"},
+		{FILE_OF("{\"name\":\"\",\"ops\":[\"conv1\"]}"), NULL, "/0: a block has an empty name"},
 		{FILE_OF("{\"name\":\"a\",\"ops\":[]}"), NULL, "block 'a' has no operators"},
 		{FILE_OF("{\"name\":\"a\",\"ops\":[3]}"), NULL, "expected the name of an operator"},
 		{FILE_OF("{\"name\":\"a\",\"op\":[]}"), NULL, "op"},
