@@ -30,7 +30,14 @@ static berth_status question_text(const berth_json_out *w, const char **text, be
 	return BERTH_OK;
 }
 
-/* What the journal says was answered. */
+/* Is it what a question can come to? What came from outside is not. */
+static bool is_outcome(berth_status st)
+{
+	return st == BERTH_OK || st == BERTH_EFORMAT || st == BERTH_EINFEASIBLE || st == BERTH_EIO ||
+	       st == BERTH_ELIMIT;
+}
+
+/* What the journal says was answered: an answer, or a failure that was noted. */
 static berth_status recall(const char *text, engine_answer *a, berth_err *err)
 {
 	int32_t failed = 0;
@@ -38,11 +45,14 @@ static berth_status recall(const char *text, engine_answer *a, berth_err *err)
 	BERTH_TRY(berth_json_parse("journal", text, strlen(text), &a->item, err));
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	a->took_s = INFINITY; /* its times were believed once */
-	if (cJSON_GetObjectItemCaseSensitive(a->item, "ok") ||
-	    berth_json_int(&a->at, "failed", true, BERTH_EINVAL, BERTH_EUNSUPPORTED, &failed, NULL) !=
-	            BERTH_OK ||
-	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK)
+	if (cJSON_GetObjectItemCaseSensitive(a->item, "ok"))
 		return BERTH_OK;
+	if (berth_json_int(&a->at, "failed", true, BERTH_EINVAL, BERTH_EUNSUPPORTED, &failed, NULL) !=
+	            BERTH_OK ||
+	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK ||
+	    !is_outcome((berth_status)failed))
+		return berth_fail(err, BERTH_EIO,
+		                  "the journal holds what is neither an answer nor a failure: '%.80s'", text);
 	return berth_fail(err, (berth_status)failed, "%s", message);
 }
 
@@ -92,9 +102,8 @@ static berth_status note_failure(const engine_answer *a, berth_status st, const 
 berth_status answer_settle(engine_answer *a, berth_status st, const berth_err *why, berth_err *err)
 {
 	berth_status noted = BERTH_OK;
-	bool outcome = st != BERTH_ENOMEM && st != BERTH_EINTERRUPTED;
 	a->m->failures += st == BERTH_EIO || st == BERTH_ELIMIT;
-	if (a->question && outcome)
+	if (a->question && is_outcome(st))
 		noted = st == BERTH_OK ? berth_journal_add(a->m->cfg.journal, a->question, a->text, err)
 		                       : note_failure(a, st, why, err);
 	cJSON_Delete(a->item);
