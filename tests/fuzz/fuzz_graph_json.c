@@ -1,46 +1,78 @@
-/* Any bytes as a berth-graph file. What is read passes its check, and is written and read back to the same
- * text. */
+/* Any bytes as a berth-graph file. What is read passes its check, is written and read back to the same text,
+ * and can be used. */
+#include "fuzz.h"
 #include "graph_json.h"
+#include "mutate.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void round_trip(const berth_graph *g, berth_arena *mem, berth_arena *tmp)
 {
 	const char *one, *two;
 	size_t n_one, n_two;
 	berth_graph back;
-	berth_err err;
-	if (berth_graph_check(g, &err) != BERTH_OK ||
-	    berth_graph_write_json(g, false, mem, &one, &n_one, &err) != BERTH_OK)
-		abort();
-	if (berth_graph_parse_json("f.json", one, n_one, mem, tmp, &back, &err) != BERTH_OK)
-		abort();
-	if (berth_graph_write_json(&back, false, mem, &two, &n_two, &err) != BERTH_OK || n_one != n_two ||
-	    memcmp(one, two, n_one) != 0)
-		abort();
+	must(berth_graph_write_json(g, false, mem, &one, &n_one, NULL) == BERTH_OK);
+	must(berth_graph_parse_json("f.json", one, n_one, mem, tmp, &back, NULL) == BERTH_OK);
+	must(berth_graph_write_json(&back, false, mem, &two, &n_two, NULL) == BERTH_OK);
+	must(n_one == n_two && memcmp(one, two, n_one) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	berth_arena mem = {0}, tmp = {0};
+	static fuzz_arenas a;
 	berth_graph g;
 	berth_err err = {0};
-	char *text = malloc(size + 1); /* the reader wants a closing 0 */
-	if (!text)
-		return 0;
-	if (size)
-		memcpy(text, data, size);
-	text[size] = '\0';
-	berth_status st = berth_graph_parse_json("f.json", text, size, &mem, &tmp, &g, &err);
+	fuzz_begin(&a);
+	berth_status st = berth_graph_parse_json("f.json", fuzz_text(data, size, &a.mem), size, &a.mem,
+	                                         &a.tmp, &g, &err);
+	fuzz_check_answer(st, &g, "", &err);
+	must(st == BERTH_OK || err.msg[0]);
 	if (st == BERTH_OK)
-		round_trip(&g, &mem, &tmp);
-	else if (err.msg[0] == '\0')
-		abort();
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
-	free(text);
+		round_trip(&g, &a.mem, &a.tmp);
+	if (st == BERTH_OK && fuzz_goes_deep(data, size))
+		fuzz_use_graph(&g, &a.mem, &a.tmp);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	static const char *const words[] = {"format",
+	                                    "berth-graph",
+	                                    "version",
+	                                    "name",
+	                                    "ops",
+	                                    "type",
+	                                    "flops",
+	                                    "macs",
+	                                    "read_bytes",
+	                                    "write_bytes",
+	                                    "param_bytes",
+	                                    "state_bytes",
+	                                    "workspace_bytes",
+	                                    "output_bytes",
+	                                    "colocate",
+	                                    "separate",
+	                                    "pin",
+	                                    "forbid",
+	                                    "time_s",
+	                                    "backward",
+	                                    "edges",
+	                                    "from",
+	                                    "to",
+	                                    "bytes",
+	                                    "tensor",
+	                                    "cut_s",
+	                                    "params",
+	                                    "a",
+	                                    "b",
+	                                    "layers.0",
+	                                    "layers.1.x",
+	                                    "x",
+	                                    "y",
+	                                    "cpu",
+	                                    "gpu",
+	                                    "*",
+	                                    "Conv",
+	                                    NULL};
+	return mutate_json(data, size, max_size, seed, words);
 }

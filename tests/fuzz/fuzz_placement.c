@@ -1,31 +1,17 @@
-/* Fuzzing of the reader of placements, against one small graph and system: what it accepts passes the check
- * and survives a round trip. */
-#include "graph_json.h"
+/* Any bytes as a placement (a plan) of a small graph on a small system: what is accepted passes the check,
+ * survives a round trip and is judged. */
+#include "check.h"
+#include "fuzz.h"
+#include "mutate.h"
 #include "placement.h"
-#include "system_json.h"
+#include "problem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static const char graph_text[] =
-	"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"c\"},{\"name\":\"a\"},{\"name\":"
-        "\"b\"}],"
-	"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":4},{\"from\":\"b\",\"to\":\"c\",\"bytes\":4}]}";
-static const char system_text[] =
-	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
-	"\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1,\"both_ways\":true}]}";
-
-static void must(bool holds)
+static void round_trip(const berth_placement *p, berth_arena *mem, berth_arena *tmp)
 {
-	if (!holds)
-		abort();
-}
-
-static void round_trip(const berth_placement *p, const berth_graph *g, const berth_system *s,
-                       berth_arena *mem, berth_arena *tmp)
-{
+	const berth_graph *g = fuzz_small_graph();
+	const berth_system *s = fuzz_small_system();
 	berth_placement again;
 	const char *text, *pretty, *last;
 	size_t len, n;
@@ -37,26 +23,73 @@ static void round_trip(const berth_placement *p, const berth_graph *g, const ber
 	must(len == n && memcmp(text, last, n) == 0);
 }
 
+static void judge(const berth_placement *p, berth_arena *mem, berth_arena *tmp)
+{
+	berth_problem problem;
+	berth_objective o;
+	berth_timeline t;
+	berth_verdict v;
+	must(berth_problem_new(fuzz_small_graph(), fuzz_small_system(), mem, tmp, &problem, NULL) ==
+	     BERTH_OK);
+	if (!p->objective || berth_objective_parse(p->objective, &o, NULL) != BERTH_OK)
+		o = berth_objective_of(BERTH_LATENCY);
+	must(berth_judge(&problem, p->op_dev, p->order, &o, mem, &t, &v, NULL) == BERTH_OK);
+	must(!v.feasible || v.broken.n == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	berth_arena mem = {0}, tmp = {0};
-	berth_graph g;
-	berth_system s;
+	static fuzz_arenas a;
+	const berth_graph *g = fuzz_small_graph();
+	const berth_system *s = fuzz_small_system();
 	berth_placement p;
 	berth_err err = {0};
 	const char *warning;
-	must(berth_graph_parse_json("g", graph_text, strlen(graph_text), &mem, &tmp, &g, NULL) == BERTH_OK);
-	must(berth_system_parse_json("s", system_text, strlen(system_text), &mem, &tmp, &s, NULL) ==
-	     BERTH_OK);
-	berth_status st = berth_placement_parse_json("fuzz", (const char *)data, size, &g, &s, &mem, &tmp, &p,
-	                                             &warning, &err);
-	if (st == BERTH_OK) {
-		must(berth_placement_check(&p, &g, &s, &tmp, &err) == BERTH_OK);
-		round_trip(&p, &g, &s, &mem, &tmp);
-	} else {
+	fuzz_begin(&a);
+	berth_status st = berth_placement_parse_json("fuzz", (const char *)data, size, g, s, &a.mem, &a.tmp,
+	                                             &p, &warning, &err);
+	if (st != BERTH_OK) {
 		must(err.code == st && err.msg[0]);
+		return 0;
 	}
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
+	must(berth_placement_check(&p, g, s, &a.tmp, &err) == BERTH_OK);
+	round_trip(&p, &a.mem, &a.tmp);
+	if (fuzz_goes_deep(data, size))
+		judge(&p, &a.mem, &a.tmp);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	static const char *const words[] = {"format",
+	                                    "berth-placement",
+	                                    "version",
+	                                    "graph",
+	                                    "system",
+	                                    "name",
+	                                    "sha256",
+	                                    "method",
+	                                    "objective",
+	                                    "latency",
+	                                    "throughput",
+	                                    "energy",
+	                                    "0.5*latency+energy",
+	                                    "latency:memory<=4KB",
+	                                    "edp",
+	                                    "seed",
+	                                    "evaluations",
+	                                    "value",
+	                                    "lower_bound",
+	                                    "placement",
+	                                    "order",
+	                                    "layers.0.a",
+	                                    "layers.0.b",
+	                                    "layers.1.a",
+	                                    "layers.1.b",
+	                                    "a",
+	                                    "b",
+	                                    "x",
+	                                    "y",
+	                                    NULL};
+	return mutate_json(data, size, max_size, seed, words);
 }

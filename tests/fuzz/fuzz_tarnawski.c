@@ -1,18 +1,11 @@
-/* Fuzzing of the reader of published workloads: what it accepts compiles, and everything on the first device
- * has a value under its cost model. */
+/* Any bytes as a published workload, which holds graph and system: what is accepted compiles, and operators
+ * spread over the devices have a value under its cost model. */
 #include "eval.h"
+#include "fuzz.h"
+#include "mutate.h"
 #include "tarnawski_system.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void evaluate(const berth_graph *g, const berth_system *s, berth_arena *mem, berth_arena *tmp)
 {
@@ -32,16 +25,31 @@ static void evaluate(const berth_graph *g, const berth_system *s, berth_arena *m
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	berth_arena mem = {0}, tmp = {0};
+	static fuzz_arenas a;
 	berth_graph g;
 	berth_system s;
 	berth_err err = {0};
-	berth_status st = berth_tarnawski_parse("fuzz", (const char *)data, size, &mem, &tmp, &g, &s, &err);
-	if (st == BERTH_OK)
-		evaluate(&g, &s, &mem, &tmp);
-	else
+	fuzz_begin(&a);
+	berth_status st =
+		berth_tarnawski_parse("fuzz", (const char *)data, size, &a.mem, &a.tmp, &g, &s, &err);
+	if (st != BERTH_OK) {
 		must(err.code == st && err.msg[0]);
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
+		return 0;
+	}
+	must(berth_graph_check(&g, NULL) == BERTH_OK && berth_system_check(&s, &a.tmp, NULL) == BERTH_OK);
+	evaluate(&g, &s, &a.mem, &a.tmp);
+	if (fuzz_goes_deep(data, size)) {
+		fuzz_use_graph(&g, &a.mem, &a.tmp);
+		fuzz_use_pair(&g, &s, &a.mem, &a.tmp);
+	}
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	static const char *const words[] = {
+		"maxSizePerFPGA", "maxFPGAs",    "maxCPUs",        "nodes",      "id",   "supportedOnFpga",
+		"cpuLatency",     "fpgaLatency", "isBackwardNode", "colorClass", "size", "edges",
+		"sourceId",       "destId",      "cost",           NULL};
+	return mutate_json(data, size, max_size, seed, words);
 }

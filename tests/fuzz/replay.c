@@ -1,53 +1,80 @@
-/* Runs a fuzz target over stored inputs: arguments are files and folders of files. Fails where nothing was
- * run. */
+/* Runs a fuzz target over stored inputs: arguments are files and folders of files. Each is run as it is, and
+ * changed a few times by the target's own mutator, from seeds that are always the same. Fails where nothing
+ * was run. */
+#include "mutate.h"
+
 #include <dirent.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TARGET(name) int name(const uint8_t *data, size_t size);
+enum { CHANGES = 6, MORE = 512 };
+
+typedef int target_run(const uint8_t *data, size_t size);
+typedef size_t target_mutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+#define TARGET(name, mutator)                                                                                \
+	target_run name;                                                                                     \
+	target_mutator name##_mutator;
 #include "fuzz_targets.h"
 #undef TARGET
 
-typedef int target(const uint8_t *data, size_t size);
-
-#define TARGET(name) {#name, name},
-static const struct {
+typedef struct target {
 	const char *name;
-	target *run;
-} targets[] = {
+	target_run *run;
+	target_mutator *mutator; /* NULL: it has none */
+} target;
+
+#define TARGET(name, mutator) {#name, name, mutator},
+static const target targets[] = {
 #include "fuzz_targets.h"
 };
 
-static int run_file(target *run, const char *path)
+/* In the place of libFuzzer's: one byte changed. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
+{
+	if (size == 0 && max_size > 0)
+		data[size++] = 'a';
+	else if (size > 0)
+		data[size / 2] ^= (uint8_t)(1u << size % 8);
+	return size;
+}
+
+/* In a block of exactly this size, so that a read beyond it shows under AddressSanitizer. */
+static void run_bytes(const target *t, const uint8_t *data, size_t size)
+{
+	uint8_t *exact = malloc(size ? size : 1);
+	if (!exact)
+		exit(1);
+	memcpy(exact, data, size);
+	t->run(exact, size);
+	free(exact);
+}
+
+static int run_file(const target *t, const char *path)
 {
 	FILE *f = fopen(path, "rb");
-	if (!f || fseek(f, 0, SEEK_END) != 0) {
-		fprintf(stderr, "cannot read %s\n", path);
-		exit(1);
-	}
-	long size = ftell(f);
-	uint8_t *data = size < 0 ? NULL : malloc((size_t)size + 1);
-	rewind(f);
-	if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) {
+	long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+	uint8_t *data = size < 0 ? NULL : malloc((size_t)size + MORE);
+	uint8_t *changed = data ? malloc((size_t)size + MORE) : NULL;
+	if (f)
+		rewind(f);
+	if (!changed || fread(data, 1, (size_t)size, f) != (size_t)size) {
 		fprintf(stderr, "cannot read %s\n", path);
 		exit(1);
 	}
 	fclose(f);
-	/* A block of exactly this size, so that a read beyond it shows under AddressSanitizer. */
-	uint8_t *exact = malloc((size_t)size ? (size_t)size : 1);
-	if (!exact)
-		exit(1);
-	memcpy(exact, data, (size_t)size);
-	run(exact, (size_t)size);
-	free(exact);
+	run_bytes(t, data, (size_t)size);
+	for (unsigned seed = 0; t->mutator && seed < CHANGES; seed++) {
+		memcpy(changed, data, (size_t)size);
+		run_bytes(t, changed, t->mutator(changed, (size_t)size, (size_t)size + MORE, seed));
+	}
+	free(changed);
 	free(data);
 	return 1;
 }
 
-static int run_folder(target *run, const char *path, DIR *dir)
+static int run_folder(const target *t, const char *path, DIR *dir)
 {
 	int n = 0;
 	for (struct dirent *e; (e = readdir(dir));) {
@@ -55,7 +82,7 @@ static int run_folder(target *run, const char *path, DIR *dir)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(file, sizeof file, "%s/%s", path, e->d_name);
-		n += run_file(run, file);
+		n += run_file(t, file);
 	}
 	closedir(dir);
 	return n;
@@ -64,13 +91,13 @@ static int run_folder(target *run, const char *path, DIR *dir)
 int main(int argc, char **argv)
 {
 	int n = 0;
-	target *run = NULL;
+	const target *t = NULL;
 	for (size_t i = 0; argc > 1 && i < sizeof targets / sizeof *targets; i++)
 		if (strcmp(argv[1], targets[i].name) == 0)
-			run = targets[i].run;
-	for (int i = 2; run && i < argc; i++) {
+			t = &targets[i];
+	for (int i = 2; t && i < argc; i++) {
 		DIR *dir = opendir(argv[i]);
-		n += dir ? run_folder(run, argv[i], dir) : run_file(run, argv[i]);
+		n += dir ? run_folder(t, argv[i], dir) : run_file(t, argv[i]);
 	}
 	printf("%d inputs replayed\n", n);
 	return n ? 0 : 1;
