@@ -23,6 +23,8 @@ typedef struct string {
 
 typedef struct world {
 	uint64_t random;
+	const uint8_t *bytes; /* draws that are given; their end */
+	const uint8_t *end;
 	bool ticks;  /* durations are small whole nanoseconds */
 	bool pooled; /* there are memory pools */
 	double mem_bandwidth[N_DEV];
@@ -42,6 +44,8 @@ typedef struct world {
 
 static uint64_t draw(world *w)
 {
+	if (w->bytes < w->end)
+		return *w->bytes++;
 	uint64_t z = w->random += 0x9e3779b97f4a7c15u;
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -486,13 +490,18 @@ static char *placement_text(world *w)
 	return s.text;
 }
 
-static void make(uint64_t seed, int max_ops, int max_devices, bool pooled, instance *out)
+static world *new_world(uint64_t seed, bool pooled)
 {
 	world *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
 	w->random = seed;
 	w->pooled = pooled;
+	return w;
+}
+
+static void make(world *w, int max_ops, int max_devices, instance *out)
+{
 	w->ticks = chance(w, 67);
 	w->n_ops = 1 + below(w, max_ops < N_OPS ? max_ops : N_OPS);
 	w->n_devices = 1 + below(w, max_devices < N_DEV ? max_devices : N_DEV);
@@ -506,12 +515,20 @@ static void make(uint64_t seed, int max_ops, int max_devices, bool pooled, insta
 
 void instance_make(uint64_t seed, int max_ops, int max_devices, instance *out)
 {
-	make(seed, max_ops, max_devices, false, out);
+	make(new_world(seed, false), max_ops, max_devices, out);
 }
 
 void instance_make_pooled(uint64_t seed, int max_ops, int max_devices, instance *out)
 {
-	make(seed, max_ops, max_devices, true, out);
+	make(new_world(seed, true), max_ops, max_devices, out);
+}
+
+void instance_make_from(const uint8_t *bytes, size_t n, int max_ops, int max_devices, instance *out)
+{
+	world *w = new_world(n, n > 0 && bytes[0] % 2);
+	w->bytes = bytes;
+	w->end = n ? bytes + n : bytes;
+	make(w, max_ops, max_devices, out);
 }
 
 void instance_free(instance *i)

@@ -9,6 +9,7 @@
 #ifndef INSTANCE_H
 #define INSTANCE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { INSTANCE_MAX_OPS = 64, INSTANCE_MAX_DEVICES = 16 };
@@ -25,6 +26,10 @@ void instance_make(uint64_t seed, int max_ops, int max_devices, instance *out);
 /* As above, with the devices in memory pools, most of them: the same graph, devices, links and placement, but
  * for the pools. Two of three pools have no limit of bytes. */
 void instance_make_pooled(uint64_t seed, int max_ops, int max_devices, instance *out);
+
+/* By draws that bytes[n] say, one byte a draw; behind their end as by a seed. For fuzzers. The last bit of
+ * the first byte says whether there are pools. */
+void instance_make_from(const uint8_t *bytes, size_t n, int max_ops, int max_devices, instance *out);
 
 void instance_free(instance *i);
 
