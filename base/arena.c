@@ -54,6 +54,11 @@ static void hook_free(const berth_arena *a, void *p)
 		free(p);
 }
 
+static bool one_each(const berth_arena *a)
+{
+	return a->hook && a->hook->each;
+}
+
 /* Bytes to skip so that the block starts aligned. */
 static size_t padding(const arena_chunk *c, size_t align)
 {
@@ -75,11 +80,10 @@ static size_t next_cap(const berth_arena *a)
 
 static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
 {
-	size_t cap = next_cap(a);
-	if (cap < bytes + ARENA_LINE + ARENA_REDZONE)
-		cap = bytes + ARENA_LINE + ARENA_REDZONE;
+	size_t cap = next_cap(a), least = bytes + ARENA_LINE + ARENA_REDZONE;
+	if (cap < least || one_each(a))
+		cap = least;
 	arena_chunk *c = hook_alloc(a, sizeof *c + cap);
-	size_t least = bytes + ARENA_LINE + ARENA_REDZONE;
 	if (!c && least < cap)
 		c = hook_alloc(a, sizeof *c + (cap = least)); /* short of memory: just what is needed */
 	if (!c)
@@ -95,7 +99,7 @@ static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
 static void *take(berth_arena *a, size_t bytes, size_t align)
 {
 	arena_chunk *c = a->top;
-	if (!c || c->cap - c->used < bytes + padding(c, align) + ARENA_REDZONE) {
+	if (!c || one_each(a) || c->cap - c->used < bytes + padding(c, align) + ARENA_REDZONE) {
 		c = push_chunk(a, bytes);
 		if (!c)
 			return NULL;

@@ -6,6 +6,7 @@
 
 #include "status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The allocator below an arena. Tests fail the k-th call through it. alloc returns NULL on failure; free
@@ -14,6 +15,7 @@ typedef struct berth_allocator {
 	void *(*alloc)(void *ctx, size_t size);
 	void (*free)(void *ctx, void *ptr);
 	void *ctx;
+	bool each; /* a call for each block of the arena, none shared: so that each can fail */
 } berth_allocator;
 
 /* One owner at a time; not locked. Zero-initialise or berth_arena_init before use. */

@@ -351,7 +351,7 @@ static void budget_free(void *ctx, void *p)
 static berth_status import_within(onnx_model *m, const berth_read_options *opt, berth_arena *mem,
                                   berth_graph *out, berth_read_report *report, berth_err *err)
 {
-	budget b = {{budget_alloc, budget_free, &b},
+	budget b = {{budget_alloc, budget_free, &b, mem->hook && mem->hook->each},
 	            {mem->hook, m->tmp->hook},
 	            FREE_BYTES + BYTES_A_BYTE * m->size + BYTES_A_NODE * count_nodes(m),
 	            false};

@@ -68,7 +68,7 @@ static void failing_free(void *ctx, void *p)
 
 void failing_allocator_init(failing_allocator *f, long fail_at)
 {
-	*f = (failing_allocator){{failing_alloc, failing_free, f}, fail_at, 0, 0};
+	*f = (failing_allocator){{failing_alloc, failing_free, f, true}, fail_at, 0, 0};
 }
 
 enum { BEFORE = 64 }; /* bytes that keep the size, and the alignment */
@@ -95,5 +95,5 @@ static void metering_free(void *ctx, void *p)
 
 void metering_allocator_init(metering_allocator *m)
 {
-	*m = (metering_allocator){{metering_alloc, metering_free, m}, 0, 0};
+	*m = (metering_allocator){{metering_alloc, metering_free, m, false}, 0, 0};
 }

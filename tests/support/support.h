@@ -37,7 +37,7 @@ void support_linear(sized_work *work, void *ctx, int size, const char *what, con
 long support_page_faults(void);
 
 /* An allocator whose call number fail_at (0, 1, ...) fails, and every one after it; counts calls and blocks
- * not freed. */
+ * not freed. Arenas call it for each of their blocks. */
 typedef struct failing_allocator {
 	berth_allocator hook;
 	long fail_at, calls, live;

@@ -200,6 +200,7 @@ static void test_arena(void **state)
 	failing_allocator f;
 	berth_arena a;
 	failing_allocator_init(&f, 1000);
+	f.hook.each = false;
 	berth_arena_init(&a, &f.hook);
 	assert_null(berth_arena_alloc(&a, SIZE_MAX / 2, 3)); /* the product overflows */
 	char *first = berth_arena_alloc(&a, 100, 1);
@@ -216,6 +217,29 @@ static void test_arena(void **state)
 	unsigned char *again = berth_arena_alloc(&a, 500, 1);
 	for (int k = 0; k < 500; k++)
 		assert_int_equal(again[k], 0);
+	berth_arena_free(&a);
+	assert_int_equal(f.live, 0);
+}
+
+/* A call for each block, and what fails is nothing but that block. */
+static void test_arena_of_single_blocks(void **state)
+{
+	(void)state;
+	failing_allocator f;
+	berth_arena a;
+	failing_allocator_init(&f, 3);
+	berth_arena_init(&a, &f.hook);
+	char *one = berth_arena_alloc(&a, 1, 1), *text = berth_arena_strdup(&a, "text");
+	assert_non_null(one);
+	assert_string_equal(text, "text");
+	assert_int_equal(f.calls, 2);
+	assert_string_equal(berth_arena_printf(&a, "%d", 7), "7");
+	assert_null(berth_arena_alloc(&a, 1, 1));
+	assert_null(berth_arena_strdup(&a, ""));
+	assert_null(berth_arena_printf(&a, "%d", 7));
+	assert_int_equal(f.calls, 6);
+	assert_int_equal(f.live, 3);
+	assert_string_equal(text, "text");
 	berth_arena_free(&a);
 	assert_int_equal(f.live, 0);
 }
@@ -497,7 +521,8 @@ int main(void)
 		cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_text),
 		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_strmap),         cmocka_unit_test(test_json_writer),
-		cmocka_unit_test(test_arena),          cmocka_unit_test(test_files),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_arena_of_single_blocks),          cmocka_unit_test(test_files),
 		cmocka_unit_test(test_parts_of_files),
 		cmocka_unit_test(test_file_lock),
 		cmocka_unit_test(test_file_append),

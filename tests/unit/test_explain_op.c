@@ -176,7 +176,7 @@ static void failing_memory(void **state)
 		seed++;
 	}
 	berth_whatif_cfg cfg = {.search = {.seed = 1, .evaluations = 5}};
-	assert_ok(berth_method_find("anneal", &cfg.method, NULL), &(berth_err){0});
+	assert_ok(berth_method_find("single", &cfg.method, NULL), &(berth_err){0});
 	for (int what = 0; what < 2; what++)
 		for (long k = 0;; k++) {
 			failing_allocator f;

@@ -564,7 +564,7 @@ static void test_each_allocation_may_fail(void **state)
 	(void)state;
 	berth_arena own = {0};
 	berth_rng rng = berth_rng_seed(3, 9);
-	instance p = random_instance(&rng, 40, 6, 140, 1000, 0, &own);
+	instance p = random_instance(&rng, 16, 6, 48, 1000, 0, &own);
 	for (int32_t v = 0; v < p.n; v++)
 		p.k[v] = MAX_ALTS;
 	random_costs(&p, &rng, 1000, 0);
@@ -573,7 +573,7 @@ static void test_each_allocation_may_fail(void **state)
 		berth_arena mem, tmp;
 		berth_err err;
 		berth_pbqp *q;
-		int32_t x[40];
+		int32_t x[16];
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
 		berth_arena_init(&tmp, &f.hook);

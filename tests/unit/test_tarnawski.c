@@ -455,7 +455,7 @@ static void free_it(void *ctx, void *p)
 static void test_many_devices(void **state)
 {
 	(void)state;
-	static const berth_allocator hook = {alloc_below_2_gib, free_it, NULL};
+	static const berth_allocator hook = {.alloc = alloc_below_2_gib, .free = free_it};
 	berth_arena mem = {0}, tmp = {0}, scratch = {.hook = &hook};
 	char text[4096] = "{\"maxSizePerFPGA\":15,\"maxFPGAs\":128,\"maxCPUs\":128,\"edges\":[],\"nodes\":[";
 	berth_graph g;

@@ -478,7 +478,7 @@ static void test_largest_sizes(void **state)
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	static const char *const specs[] = {"zoo:resnet18:batch=2:training=1", "zoo:llama-layer:training=1",
+	static const char *const specs[] = {"zoo:alexnet:batch=2:training=1", "zoo:llama-layer",
 	                                    "zoo:random:training=1"};
 	size_t i = 0;
 	for (long k = 0; i < sizeof specs / sizeof *specs; k++) {
