@@ -161,11 +161,14 @@ static berth_status solve_kernel(pbqp_work *kernel, berth_pbqp_mode mode, int64_
 		BERTH_TRY(pbqp_solve_rn(kernel, mode == BERTH_PBQP_RN_EARLY ? PBQP_RN_EARLY : PBQP_RN_LATE, x,
 		                        counts, err));
 		stats->cost = pbqp_work_cost(kernel, x);
+	} else if (mode == BERTH_PBQP_RN_BOTH) {
+		BERTH_TRY(pbqp_solve_both(kernel, x, &stats->cost, counts, err));
 	} else {
 		BERTH_TRY(pbqp_solve_best(kernel, x, &stats->cost, counts, err));
 	}
 	stats->lower_bound = pbqp_lower_bound(kernel);
-	bool complete = false, lost = mode == BERTH_PBQP_BEST && stats->cost >= BERTH_PBQP_INF;
+	bool complete = false,
+	     lost = (mode == BERTH_PBQP_RN_BOTH || mode == BERTH_PBQP_BEST) && stats->cost >= BERTH_PBQP_INF;
 	if ((mode == BERTH_PBQP_EXACT || lost) && stats->cost > stats->lower_bound)
 		BERTH_TRY(pbqp_branch_and_bound(kernel, lost && node_limit <= 0 ? LOST_LIMIT : node_limit, x,
 		                                &stats->cost, &stats->nodes, &complete, err));

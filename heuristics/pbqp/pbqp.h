@@ -21,14 +21,15 @@ typedef struct berth_pbqp berth_pbqp;
 typedef enum berth_pbqp_mode {
 	BERTH_PBQP_RN_EARLY, /* RN takes the alternative that is best by look-ahead, at once */
 	BERTH_PBQP_RN_LATE,  /* RN postpones: the choice is made against all neighbours already chosen */
-	BERTH_PBQP_BEST,     /* both, then improvement; never worse than either */
+	BERTH_PBQP_RN_BOTH,  /* both, and the best mixture of the two that the reductions find */
+	BERTH_PBQP_BEST,     /* that, then improvement; never worse */
 	BERTH_PBQP_EXACT     /* branch and bound from the answer of BEST */
 } berth_pbqp_mode;
 
 typedef struct berth_pbqp_stats {
 	int64_t cost;        /* of the answer; BERTH_PBQP_INF: none found, or none exists where proven */
 	int64_t lower_bound; /* no assignment costs less */
-	/* nodes taken by each reduction (BEST, EXACT: in the better of the two RN orders) */
+	/* nodes taken by each reduction (RN_BOTH and later ones: in the better of the two RN orders) */
 	int32_t n_r0, n_r1, n_r2, n_rn;
 	bool proven;         /* the answer is optimal */
 	int64_t nodes;       /* of the branch and bound, 0 elsewhere */
@@ -49,8 +50,8 @@ int64_t *berth_pbqp_node(berth_pbqp *q, int32_t node);
 berth_status berth_pbqp_edge(berth_pbqp *q, int32_t u, int32_t v, const int64_t *cost, berth_err *err);
 
 /* Solve.
- *   node_limit  of the branch and bound (EXACT; and BEST where both orders end in BERTH_PBQP_INF); <= 0: none
- *   alt         out [n_nodes]; always alternatives that exist, even where the cost is BERTH_PBQP_INF
+ *   node_limit  of the branch and bound (EXACT; RN_BOTH and BEST where both orders end in BERTH_PBQP_INF); <=
+ * 0: none alt         out [n_nodes]; always alternatives that exist, even where the cost is BERTH_PBQP_INF
  *   stats       out, may be NULL
  *   tmp         scratch, returned at exit; may be q's arena
  * Ties go to the lower index; equal input gives equal output. A node limit reached is a result with proven

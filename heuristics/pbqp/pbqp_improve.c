@@ -117,11 +117,12 @@ berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_coun
 	return BERTH_OK;
 }
 
-/* Both RN orders, fused. */
-static berth_status both_orders(const pbqp_work *w, int32_t *x, int64_t *cost, int32_t *other,
-                                pbqp_counts *counts, berth_err *err)
+berth_status pbqp_solve_both(const pbqp_work *w, int32_t *x, int64_t *cost, pbqp_counts *counts,
+                             berth_err *err)
 {
 	pbqp_counts late;
+	int32_t *other;
+	BERTH_TRY(BERTH_NEW(w->mem, other, w->n_nodes, err));
 	BERTH_TRY(pbqp_solve_rn(w, PBQP_RN_EARLY, x, counts, err));
 	BERTH_TRY(pbqp_solve_rn(w, PBQP_RN_LATE, other, &late, err));
 	*cost = pbqp_work_cost(w, x);
@@ -236,7 +237,7 @@ berth_status pbqp_solve_best(pbqp_work *w, int32_t *x, int64_t *cost, pbqp_count
 {
 	int32_t *other;
 	BERTH_TRY(BERTH_NEW(w->mem, other, w->n_nodes, err));
-	BERTH_TRY(both_orders(w, x, cost, other, counts, err));
+	BERTH_TRY(pbqp_solve_both(w, x, cost, counts, err));
 	BERTH_TRY(renew(w, x, cost, other, err));
 	return *cost < BERTH_PBQP_INF ? improve(w, x, cost, other, err) : BERTH_OK;
 }

@@ -2,7 +2,6 @@
 #include "pbqp_place.h"
 
 #include "coloc.h"
-#include "pbqp.h"
 
 #include <math.h>
 #include <string.h>
@@ -237,7 +236,7 @@ static berth_status solve(const pbqp_place *m, const pbqp_prices *prices, int32_
 	int32_t *alt;
 	BERTH_TRY(state_problem(&x, tmp, err));
 	BERTH_TRY(BERTH_NEW(tmp, alt, m->p->n_colocs, err));
-	BERTH_TRY(berth_pbqp_solve(x.q, BERTH_PBQP_BEST, 0, alt, &stats, tmp, err));
+	BERTH_TRY(berth_pbqp_solve(x.q, prices->mode, 0, alt, &stats, tmp, err));
 	if (stats.cost >= BERTH_PBQP_INF)
 		return BERTH_OK;
 	for (int32_t op = 0; op < m->p->n_ops; op++)

@@ -8,6 +8,7 @@
 #ifndef BERTH_PBQP_PLACE_H
 #define BERTH_PBQP_PLACE_H
 
+#include "pbqp.h"
 #include "problem.h"
 
 typedef struct pbqp_place {
@@ -20,6 +21,8 @@ typedef struct pbqp_place {
 
 /* Costs in any one unit, >= 0; INFINITY forbids. */
 typedef struct pbqp_prices {
+	berth_pbqp_mode mode; /* RN_BOTH where the sum stands for something else: improving it gains nothing
+	                         there */
 	double (*coloc)(const void *ctx, int32_t coloc, int32_t dev);
 	double (*move)(const void *ctx, int32_t use, int32_t from, int32_t to); /* from != to */
 	const void *ctx;
@@ -36,7 +39,7 @@ berth_status pbqp_place_new(const berth_problem *p, berth_arena *mem, pbqp_place
 /* Is dev among the alternatives of the colocation group? */
 bool pbqp_place_has(const pbqp_place *m, int32_t coloc, int32_t dev);
 
-/* Place every colocation group for the least sum of prices (BERTH_PBQP_BEST, that is nearly least). op_dev
+/* Place every colocation group for a small sum of prices, nearly the least one by BERTH_PBQP_BEST. op_dev
  * [n_ops] in and out: unchanged where all is forbidden. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev,
                               berth_arena *tmp, berth_err *err);

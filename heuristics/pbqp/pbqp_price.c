@@ -407,7 +407,8 @@ static berth_status place(pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, ber
 	if (x->scheduled)
 		set_shares(x);
 	BERTH_TRY(find_rivals(x, tmp, err));
-	pbqp_prices prices = {coloc_price, move_price, x, x->n_rivals, x->rival_a, x->rival_b, x->rival_cost};
+	pbqp_prices prices = {x->mode,     coloc_price, move_price,    x,
+	                      x->n_rivals, x->rival_a,  x->rival_b, x->rival_cost};
 	return pbqp_place_solve(x->m, &prices, op_dev, tmp, err);
 }
 

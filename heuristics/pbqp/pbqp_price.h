@@ -28,6 +28,7 @@ typedef struct pbqp_vector {
 typedef struct pbqp_pricer {
 	const pbqp_place *m;
 	pbqp_vector vector;
+	berth_pbqp_mode mode;
 	double ns_weight;    /* of latency, per nanosecond */
 	double joule_weight; /* of energy above idle, per joule */
 	/* for the time of an operator, to its longest: what makes energy per time small */

@@ -132,7 +132,11 @@ int64_t pbqp_lower_bound(const pbqp_work *w);
 /* Answer a work without taken nodes by one RN order; x [n_nodes] out, counts may be NULL. Scratch from
  * w->mem. */
 berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_counts *counts, berth_err *err);
-/* Answer by both orders, then improve. Costs of w are moved, not changed, by pbqp_raise_bound. Scratch from
+/* Answer by both orders of RN, fused. Scratch from w->mem. */
+berth_status pbqp_solve_both(const pbqp_work *w, int32_t *x, int64_t *cost, pbqp_counts *counts,
+                             berth_err *err);
+
+/* The same, then improve. Costs of w are moved, not changed, by pbqp_raise_bound. Scratch from
  * w->mem. */
 berth_status pbqp_solve_best(pbqp_work *w, int32_t *x, int64_t *cost, pbqp_counts *counts, berth_err *err);
 

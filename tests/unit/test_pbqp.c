@@ -133,15 +133,17 @@ static void check_modes(const instance *p, berth_arena *mem)
 	assert_ok(build(p, mem, &q, &err), &err);
 	berth_pbqp_stats early = solve(p, q, BERTH_PBQP_RN_EARLY, 0, x, &tmp),
 			 late = solve(p, q, BERTH_PBQP_RN_LATE, 0, x, &tmp);
-	berth_pbqp_stats best = solve(p, q, BERTH_PBQP_BEST, 0, x, &tmp),
+	berth_pbqp_stats both = solve(p, q, BERTH_PBQP_RN_BOTH, 0, x, &tmp),
+			 best = solve(p, q, BERTH_PBQP_BEST, 0, x, &tmp),
 			 exact = solve(p, q, BERTH_PBQP_EXACT, 0, x, &tmp);
-	const berth_pbqp_stats *all[] = {&early, &late, &best, &exact};
-	for (size_t i = 0; i < 4; i++) {
+	const berth_pbqp_stats *all[] = {&early, &late, &both, &best, &exact};
+	for (size_t i = 0; i < 5; i++) {
 		assert_true(all[i]->cost >= optimum);
 		assert_true(all[i]->lower_bound <= optimum);
 		assert_true(!all[i]->proven || all[i]->cost == optimum);
 	}
-	assert_true(best.cost <= early.cost && best.cost <= late.cost);
+	assert_true(both.cost <= early.cost && both.cost <= late.cost && best.cost <= both.cost);
+	assert_true((both.cost < BERTH_PBQP_INF) == (optimum < BERTH_PBQP_INF));
 	assert_true((best.cost < BERTH_PBQP_INF) == (optimum < BERTH_PBQP_INF));
 	assert_true(exact.cost == optimum && exact.proven);
 	berth_arena_free(&tmp);
