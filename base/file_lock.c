@@ -57,7 +57,7 @@ bool berth_file_holds_nothing(int why)
 berth_status berth_file_lock_take(const char *path, const char *who, berth_arena *mem, berth_file_lock *out,
                                   berth_err *err)
 {
-	*out = (berth_file_lock){.name = berth_arena_printf(mem, "%s.lock", path)};
+	*out = (berth_file_lock){.name = berth_arena_printf(mem, "%s" BERTH_FILE_LOCK, path)};
 	if (!out->name)
 		return berth_nomem(err);
 	int fd = berth_file_hold(out->name, true);

@@ -16,6 +16,9 @@ int berth_file_hold(const char *name, bool make);
 /* Can errno after berth_file_hold mean that the file system knows no such locks? */
 bool berth_file_holds_nothing(int why);
 
+/* Behind the name of a path that is locked. */
+#define BERTH_FILE_LOCK ".lock"
+
 /* That path is written by this process alone, until berth_file_release: it has PATH.lock to itself. */
 typedef struct berth_file_lock {
 	int fd;                 /* 0: nothing is held */

@@ -4,7 +4,6 @@
 #include "search_bounds.h"
 #include "signals.h"
 
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST_THREADS = 64 };
@@ -35,9 +34,6 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	berth_search_options o = {b->objective, b->seed,  evaluations_of(b),
 	                          b->time_s,    b->cpu_s, b->threads ? b->threads : n_cpus()};
 	berth_search_cfg cfg;
-	if (b->write_model && strcmp(b->write_model, "-") == 0) /* it would stand between other output */
-		return berth_fail(err, BERTH_EINVAL,
-		                  "option --write-model takes a file, not standard output");
 	BERTH_TRY(berth_search_cfg_open(&o, &cfg, err));
 	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
 	cfg.write_model = b->write_model;

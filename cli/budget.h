@@ -31,11 +31,11 @@ cli_budget cli_budget_default(void);
 	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}, \
 	{"bound", 0, CLI_TEXT, &(b)->bound, "B", \
 	 "lower bound: fast, strong (slower, closer), auto (strong for 0.2 s or a tenth of the search)"}, \
-	{"write-model", 0, CLI_TEXT, &(b)->write_model, "FILE", \
+	{"write-model", 0, CLI_FILE_ONLY, &(b)->write_model, "FILE", \
 	 "write the model of method milp: LP if FILE ends in .lp, else MPS"}, \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}, \
 	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "the same in seconds of CPU, all threads together"}, \
-	{"policy", 0, CLI_TEXT, &(b)->policy, "FILE", \
+	{"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \
 	 "a trained policy to start from ('berth train' makes one)"}, \
 	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}, \
 	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}

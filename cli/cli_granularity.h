@@ -13,7 +13,7 @@ typedef struct cli_granularity {
 cli_granularity cli_granularity_default(void);
 
 #define CLI_GRANULARITY(x) \
-	{"granularity", 0, CLI_TEXT, &(x)->name, "G", \
+	{"granularity", 0, CLI_FILE_IN, &(x)->name, "G", \
 	 "what stands on one device as a whole: op, block, layer, or a file of blocks\top"}, \
 	{"max-cuts", 0, CLI_BUDGET_N, &(x)->max_cuts, "N", \
 	 "borders between blocks that follow each other on different devices, at most"}

@@ -1,6 +1,7 @@
 /* Command lines. getopt_long walks along them; the tables say what is known. */
 #include "options.h"
 
+#include "option_files.h"
 #include "print.h"
 #include "say.h"
 #include "text.h"
@@ -40,10 +41,17 @@ static const char *default_of(const cli_option *o, char *buf, size_t size)
 	case CLI_FLAG:
 		break;
 	case CLI_TEXT:
+	case CLI_FILE_IN:
+	case CLI_FILE_OUT:
+	case CLI_FILE_ONLY:
+	case CLI_FILE_BOTH:
+	case CLI_CHECKPOINT:
 		text = *(const char **)o->into ? *(const char **)o->into : text;
 		break;
 	case CLI_MANY:
 	case CLI_LIST:
+	case CLI_FILES_MANY:
+	case CLI_FILES_IN:
 		text = list->n ? list->text[0] : text;
 		break;
 	case CLI_COUNT:
@@ -159,8 +167,15 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 	double x = 0;
 	switch (o->kind) {
 	case CLI_FLAG: *(bool *)o->into = true; return BERTH_OK;
-	case CLI_TEXT: *(const char **)o->into = text; return BERTH_OK;
+	case CLI_TEXT:
+	case CLI_FILE_IN:
+	case CLI_FILE_OUT:
+	case CLI_FILE_ONLY:
+	case CLI_FILE_BOTH:
+	case CLI_CHECKPOINT: *(const char **)o->into = text; return BERTH_OK;
+	case CLI_FILES_MANY:
 	case CLI_MANY: return add_text(&c->mem, o->into, text, err);
+	case CLI_FILES_IN:
 	case CLI_LIST: return cli_split(&c->mem, o->name, text, o->into, err);
 	case CLI_SECONDS: return read_seconds(o, text, err);
 	case CLI_COUNT:
@@ -277,5 +292,6 @@ berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, 
 		print_help(verb, options);
 		return BERTH_OK;
 	}
-	return check_args(c, verb, min_args, max_args, err);
+	BERTH_TRY(check_args(c, verb, min_args, max_args, err));
+	return cli_check_files(c, verb, options, err);
 }

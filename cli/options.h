@@ -6,16 +6,23 @@
 
 /* What an option takes and what `into` points to. */
 typedef enum cli_kind {
-	CLI_FLAG,     /* nothing; bool */
-	CLI_TEXT,     /* text; const char * */
-	CLI_MANY,     /* text, any number of times; cli_texts */
-	CLI_LIST,     /* words with commas between; cli_texts */
-	CLI_COUNT,    /* a whole number from 1 to 2^53, suffixes K, M, G; int64_t */
-	CLI_BUDGET_N, /* the same from 0 on */
-	CLI_USUAL,    /* the same from 0 on, where it matters whether it was given; cli_usual */
-	CLI_SEED,     /* a whole number from 0 to 2^53; uint64_t */
-	CLI_THREADS,  /* 1 to 1024; int32_t */
-	CLI_SECONDS   /* above 0; double */
+	CLI_FLAG,       /* nothing; bool */
+	CLI_TEXT,       /* text; const char * */
+	CLI_FILE_IN,    /* a file that is read, or a word; const char * */
+	CLI_FILE_OUT,   /* a file that is written, "-": standard output; const char * */
+	CLI_FILE_ONLY,  /* a file that is written, never standard output; const char * */
+	CLI_FILE_BOTH,  /* one that is read and written; const char * */
+	CLI_CHECKPOINT, /* one that is written and perhaps read, with those beside it; const char * */
+	CLI_MANY,       /* text, any number of times; cli_texts */
+	CLI_LIST,       /* words with commas between; cli_texts */
+	CLI_FILES_MANY, /* the same as CLI_MANY: files that are read, NAME= may stand before */
+	CLI_FILES_IN,   /* the same as CLI_LIST: files that are read, or words */
+	CLI_COUNT,      /* a whole number from 1 to 2^53, suffixes K, M, G; int64_t */
+	CLI_BUDGET_N,   /* the same from 0 on */
+	CLI_USUAL,      /* the same from 0 on, where it matters whether it was given; cli_usual */
+	CLI_SEED,       /* a whole number from 0 to 2^53; uint64_t */
+	CLI_THREADS,    /* 1 to 1024; int32_t */
+	CLI_SECONDS     /* above 0; double */
 } cli_kind;
 
 typedef struct cli_usual {
@@ -41,8 +48,9 @@ typedef struct cli_option {
 	{"help", 'h', CLI_FLAG, &(c)->help, NULL, "print this help"}, {NULL, 0, CLI_FLAG, NULL, NULL, NULL}
 
 /* Read the command line into the table's places. What is left goes to c->args: min_args to max_args of them;
- * max_args -1: any number. Prints the help where it is asked for (c->help). Fails: BERTH_EINVAL (an unknown
- * option, naming the nearest; a bad value; another number of arguments). */
+ * max_args -1: any number. Prints the help where it is asked for (c->help), else the files of
+ * the command are looked at (cli_check_files). Fails: BERTH_EINVAL (an unknown option, naming the nearest; a
+ * bad value; another number of arguments), and as cli_check_files. */
 berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
                        int min_args, int max_args, berth_err *err);
 

@@ -2,45 +2,8 @@
 #include "report_page.h"
 
 #include "file.h"
-#include "load.h"
 
 #include <string.h>
-#include <sys/stat.h>
-
-static berth_status check_apart(const char *path, const char *other, berth_err *err)
-{
-	struct stat a, b;
-	if (!other)
-		return BERTH_OK;
-	bool same = strcmp(path, other) == 0;
-	if (!same && stat(path, &a) == 0 && stat(other, &b) == 0)
-		same = S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-	return same ? berth_fail(
-			      err, BERTH_EINVAL,
-			      "option --report: '%.200s' is another file of this command; it would be lost",
-			      path)
-	            : BERTH_OK;
-}
-
-berth_status cli_report_check(cli *c, const char *path, const cli_texts *systems, const char *const *other,
-                              int32_t n, berth_err *err)
-{
-	if (!path)
-		return BERTH_OK;
-	if (strcmp(path, "-") == 0)
-		return berth_fail(err, BERTH_EINVAL, "option --report takes a file, not standard output");
-	for (int i = 0; i < c->n_args; i++) {
-		const char *graph = berth_graph_path(c->args[i], &c->tmp);
-		if (!graph)
-			return berth_nomem(err);
-		BERTH_TRY(check_apart(path, graph, err));
-	}
-	for (int32_t i = 0; i < systems->n; i++)
-		BERTH_TRY(check_apart(path, systems->text[i], err));
-	for (int32_t i = 0; i < n; i++)
-		BERTH_TRY(check_apart(path, other[i], err));
-	return berth_file_writable(path, err);
-}
 
 berth_status cli_report_open(cli *c, berth_page *page, const char *kind, const char *graph,
                              const char *system, const char *unit, berth_err *err)

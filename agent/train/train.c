@@ -303,7 +303,7 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");
-	if (cfg->path && !(w.older = berth_arena_printf(mem, "%s.older", cfg->path)))
+	if (cfg->path && !(w.older = berth_arena_printf(mem, "%s" BERTH_TRAIN_OLDER, cfg->path)))
 		return berth_nomem(err);
 	BERTH_TRY(BERTH_NEW(mem, w.pair, n_items, err));
 	berth_status st = train(&w, out, err);

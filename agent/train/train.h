@@ -26,6 +26,9 @@ typedef struct berth_train_update {
 	double evaluations_per_s;    /* of this run */
 } berth_train_update;
 
+/* Behind the name of a checkpoint: the one before it, kept while the next one is written. */
+#define BERTH_TRAIN_OLDER ".older"
+
 typedef struct berth_train_cfg {
 	berth_learner_cfg learner;
 	berth_objective objective;

@@ -179,7 +179,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	args a = {
 		.engine = CLI_ENGINE_DEFAULT, .method = "ceft-pbqp", .steps = 200, .window = 5, .limit = 0.1};
 	state s = {0};
-	const cli_option options[] = {{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
+	const cli_option options[] = {{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	                               "the machine; its devices have the names of the engine's"},
 	                              CLI_ENGINE(&a.engine),
 	                              {"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run"},

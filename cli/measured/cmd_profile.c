@@ -168,11 +168,6 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	berth_system fitted;
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
-	if (is_stdout(a->out) + is_stdout(a->system_out) + c->json > 1)
-		return berth_fail(
-			err, BERTH_EINVAL,
-			"profile: only one of --json, -o - and --system-out - can go to standard output");
-	BERTH_TRY(a->out ? berth_file_writable(a->out, err) : BERTH_OK);
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
 	if (a->cache)
 		BERTH_TRY(berth_profile_cache_open(a->cache, &c->mem, &s.cache, err));
@@ -196,18 +191,19 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT, .repeats = 9, .warmup = 2};
 	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM",
+		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine; its devices have the names of the engine's"},
 		{"system", 0, CLI_FLAG, &a.system, NULL, "describe this machine instead of a graph"},
-		{"output", 'o', CLI_TEXT, &a.out, "OUT",
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT",
 	         "the graph with its times; or the system\tsystem:host, with --system"},
 		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE",
 	         "with --system: a figure that is missing, or a better one (gpu0.peak_flops=10TFLOP/s)"},
 		{"software-devices", 0, CLI_FLAG, &a.software, NULL,
 	         "with --system: devices too that are the CPU once more (pocl, llvmpipe)"},
-		{"system-out", 0, CLI_TEXT, &a.system_out, "OUT", "SYSTEM with the links as they were timed"},
+		{"system-out", 0, CLI_FILE_OUT, &a.system_out, "OUT",
+	         "SYSTEM with the links as they were timed"},
 		CLI_ENGINE(&a.engine),
-		{"cache", 0, CLI_TEXT, &a.cache, "FILE",
+		{"cache", 0, CLI_FILE_BOTH, &a.cache, "FILE",
 	         "keep times in this SQLite file, and take those that it has"},
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time"},
 		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them"},

@@ -16,7 +16,7 @@ typedef struct cli_engine {
 #define CLI_ENGINE(e) \
 	{"engine", 0, CLI_TEXT, &(e)->name, "E", \
 	 "the engine: a name, or a command line with a '/'\tort"}, \
-	{"model", 0, CLI_TEXT, &(e)->model, "FILE", \
+	{"model", 0, CLI_FILE_IN, &(e)->model, "FILE", \
 	 "the model that the engine loads, where GRAPH is a description of it"}, \
 	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", "seconds that an answer of the engine may take"}
 

@@ -98,8 +98,7 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
                                  bool resume, const cli_budget *b, berth_train_item *item,
                                  train_measured *out, berth_err *err)
 {
-	BERTH_TRY(x->placement ? berth_file_writable(x->placement, err) : BERTH_OK);
-	if (!(out->journal_path = berth_arena_printf(&c->mem, "%s.measured", policy)))
+	if (!(out->journal_path = berth_arena_printf(&c->mem, "%s" TRAIN_MEASURED_JOURNAL, policy)))
 		return berth_nomem(err);
 	if (resume)
 		BERTH_TRY(find_end(c, policy, item->p, &out->ended_before, err));

@@ -7,6 +7,9 @@
 #include "measured_train.h"
 #include "train.h"
 
+/* Behind the name of the policy: the journal of its measured runs. */
+#define TRAIN_MEASURED_JOURNAL ".measured"
+
 typedef struct cli_train_measured {
 	bool on;
 	cli_engine engine;
@@ -21,7 +24,8 @@ cli_train_measured cli_train_measured_default(void);
 	CLI_ENGINE(&(x)->engine), \
 	{"runs", 0, CLI_COUNT, &(x)->runs, "N", "measured: runs of the model at most"}, \
 	{"time", 0, CLI_SECONDS, &(x)->time_s, "S", "measured: seconds for profiling and runs at most"}, \
-	{"placement", 0, CLI_TEXT, &(x)->placement, "OUT", "measured: write the placement, if it is accepted"}
+	{"placement", 0, CLI_FILE_ONLY, &(x)->placement, "OUT", \
+	 "measured: write the placement, if it is accepted"}
 
 typedef struct train_measured {
 	berth_measured m;

@@ -230,7 +230,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	          .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
-		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
+		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		{"methods", 0, CLI_LIST, &a.methods, "M,...",
 	         "methods beside single\tportfolio, searches, berth"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
@@ -253,10 +253,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		                  "of the engine's");
 	if (c->help)
 		return BERTH_OK;
-	BERTH_TRY(cli_report_check(c, a.report, &a.on,
-	                           (const char *[]){a.budget.policy, a.budget.write_model,
-	                                            a.fidelity.engine.model},
-	                           3, err));
 	a.fidelity.report = a.report;
 	if (a.fidelity.on)
 		return cli_fidelity_run(c, &a.fidelity, a.on.text[0], a.budget.seed, err);

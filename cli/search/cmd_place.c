@@ -1,7 +1,6 @@
 /* berth place: load, bound, run the method, check, write, report. */
 #include "budget.h"
 #include "cli_granularity.h"
-#include "file.h"
 #include "graph_load.h"
 #include "page_plan.h"
 #include "place_decoder.h"
@@ -322,14 +321,10 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	return BERTH_OK;
 }
 
-static berth_status check_args(const cli *c, const args *a, state *s, berth_err *err)
+static berth_status check_args(const args *a, state *s, berth_err *err)
 {
-	if (to_stdout(a) && c->json)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "place: only one of --json and -o - can go to standard output");
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
-	BERTH_TRY(berth_method_find(a->method, &s->method, err));
-	return a->out ? berth_file_writable(a->out, err) : BERTH_OK;
+	return berth_method_find(a->method, &s->method, err);
 }
 
 /* --pareto: a front instead of one answer. */
@@ -386,7 +381,7 @@ static berth_status open_decoder(cli *c, args *a, state *s, berth_err *err)
 
 static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(check_args(c, a, s, err));
+	BERTH_TRY(check_args(a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
@@ -420,7 +415,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	          .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
+		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "placement method; 'berth methods' lists them"},
 		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O",
 	         "a front of placements for two objectives, as in latency,energy"},
@@ -428,7 +423,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_GRANULARITY(&a.granularity),
 		CLI_DECODER(&a.decoder),
 		CLI_BUDGET(&a.budget),
-		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write the placement file"},
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the placement file"},
 		CLI_REPORT(&a.report),
 		CLI_RULES(c),
 		CLI_INPUT(c),
@@ -436,10 +431,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
-	BERTH_TRY(cli_report_check(c, a.report, &(cli_texts){&a.on, a.on != NULL, 0},
-	                           (const char *[]){a.out, a.budget.policy, a.budget.write_model,
-	                                            a.granularity.name},
-	                           4, err));
 	BERTH_TRY(open_decoder(c, &a, &s, err));
 	return a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
 }

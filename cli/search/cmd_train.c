@@ -2,7 +2,6 @@
 #include "bounds.h"
 #include "budget.h"
 #include "cli_granularity.h"
-#include "file.h"
 #include "file_lock.h"
 #include "graph_load.h"
 #include "print.h"
@@ -303,10 +302,7 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 		                  "train --env measured: one GRAPH and one SYSTEM are expected");
 	if (a->measured.on)
 		BERTH_TRY(check_objective(a, err));
-	if (!a->out || strcmp(a->out, "-") == 0)
-		return berth_fail(err, BERTH_EINVAL, "train: -o POLICY is missing; it is a file");
-	BERTH_TRY(berth_file_writable(a->out, err));
-	return a->log ? berth_file_writable(a->log, err) : BERTH_OK;
+	return a->out ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "train: -o POLICY is missing; it is a file");
 }
 
 /* All that writes: the log, the journal, the policy. */
@@ -358,7 +354,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	a.budget.evaluations.n = berth_train_cfg_default().evaluations;
 	const cli_option options[] = {
-		{"on", 0, CLI_LIST, &a.on, "SYSTEM,...", "the machines"},
+		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		CLI_OBJECTIVE(&a.budget),
 		CLI_GRANULARITY(&a.granularity),
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
@@ -376,8 +372,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_TRAIN_MEASURED(&a.measured),
 		{"resume", 0, CLI_FLAG, &a.resume, NULL,
 	         "go on from POLICY, if it is there, to the same bits; with more evaluations, further"},
-		{"log", 0, CLI_TEXT, &a.log, "FILE", "write one JSON line an update"},
-		{"output", 'o', CLI_TEXT, &a.out, "POLICY", "the checkpoint (safetensors)"},
+		{"log", 0, CLI_FILE_ONLY, &a.log, "FILE", "write one JSON line an update"},
+		{"output", 'o', CLI_CHECKPOINT, &a.out, "POLICY", "the checkpoint (safetensors)"},
 		CLI_REPORT(&a.report),
 		CLI_RULES(c),
 		CLI_INPUT(c),
@@ -385,8 +381,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
-	BERTH_TRY(cli_report_check(c, a.report, &a.on, (const char *[]){a.out, a.log, a.measured.placement,
-	                                                                a.measured.engine.model}, 4, err));
 	berth_status st = run_all(c, &a, &s, err);
 	train_curves_free(&s.curves);
 	return st;

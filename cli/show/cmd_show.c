@@ -63,27 +63,27 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	show_args a = {.blocks = cli_granularity_default()};
 	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "times of a graph's operators on this system"},
-		{"placement", 0, CLI_TEXT, &a.placement, "FILE",
+		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "times of a graph's operators on this system"},
+		{"placement", 0, CLI_FILE_IN, &a.placement, "FILE",
 	         "a placement of the graph: what stands where; colours for --dot, times for "
 	         "--op"},
 		{"op", 0, CLI_TEXT, &a.op, "NAME",
 	         "one operator: its neighbours; of a placement when and why it runs there"},
-		{"graph", 0, CLI_TEXT, &a.graph, "GRAPH",
+		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH",
 	         "the graph of a placement, for --op\tthe zoo model that it names"},
 		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M",
 	         "group the operators of a graph into at most M, if possible"},
 		{"grouper", 0, CLI_TEXT, &a.grouper, "G",
 	         "how: heavy-edge, chain, modularity, fusion, by-score, auto (measured on --on)\theavy-edge"},
-		{"granularity", 0, CLI_TEXT, &a.blocks.name, "G",
+		{"granularity", 0, CLI_FILE_IN, &a.blocks.name, "G",
 	         "the blocks of a graph instead of its types: block, layer, op, or a file of blocks"},
-		{"times", 0, CLI_MANY, &a.times, "[DEVICE=]PROFILE",
+		{"times", 0, CLI_FILES_MANY, &a.times, "[DEVICE=]PROFILE",
 	         "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
 		CLI_INPUT(c),
-		{"dot", 0, CLI_TEXT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
-		{"output", 'o', CLI_TEXT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
+		{"dot", 0, CLI_FILE_OUT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_show, options, argc, argv, 1, 1, err));
 	return c->help ? BERTH_OK : show(c, &a, err);

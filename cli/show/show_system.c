@@ -94,9 +94,6 @@ berth_status show_system(cli *c, const show_args *a, berth_err *err)
 	size_t len;
 	BERTH_TRY(cli_system_load(c, a->input, NULL, &s, err));
 	BERTH_TRY(berth_system_write_json(&s, true, &c->mem, &text, &len, err));
-	if (a->out && strcmp(a->out, "-") == 0 && c->json)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "show: only one of --json and -o - can go to standard output");
 	if (a->out)
 		BERTH_TRY(berth_file_write(a->out, text, len, err));
 	if (c->json)

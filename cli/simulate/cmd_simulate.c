@@ -229,9 +229,6 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 {
 	if (!a->placement)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
-	if (a->trace && strcmp(a->trace, "-") == 0 && c->json)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "simulate: only one of --json and --trace - can go to standard output");
 	if (a->what_if)
 		BERTH_TRY(read_changes(c, a, err));
 	if (a->set.n && a->each.n)
@@ -247,7 +244,7 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 				err, BERTH_EINVAL,
 				"simulate: --set changes figures; what '%.80s' would bring tells --each",
 				a->set.text[i]);
-	return a->trace ? berth_file_writable(a->trace, err) : BERTH_OK;
+	return BERTH_OK;
 }
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
@@ -256,16 +253,16 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		.method = "anneal", .budget = cli_budget_default(), .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
-		{"on", 0, CLI_TEXT, &a.on, "SYSTEM", "the machine"},
-		{"placement", 0, CLI_TEXT, &a.placement, "FILE", "which device runs which operator"},
-		{"trace", 0, CLI_TEXT, &a.trace, "OUT",
+		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
+		{"placement", 0, CLI_FILE_IN, &a.placement, "FILE", "which device runs which operator"},
+		{"trace", 0, CLI_FILE_OUT, &a.trace, "OUT",
 	         "write the timeline as a Chrome trace (Perfetto shows it)"},
 		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x",
 	         "change a figure of a device or link; the placement is solved anew too"},
 		{"each", 0, CLI_MANY, &a.each, "CHANGE,...",
 	         "ask what changes such as those of --set would bring, or devices and links more or less: a "
 	         "row each"},
-		{"what-if", 0, CLI_TEXT, &a.what_if, "FILE", "the same, a line of the file a row"},
+		{"what-if", 0, CLI_FILE_IN, &a.what_if, "FILE", "the same, a line of the file a row"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),

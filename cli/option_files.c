@@ -1,0 +1,258 @@
+/* Files that keep apart; see option_files.h. */
+#include "option_files.h"
+
+#include "file.h"
+#include "file_lock.h"
+#include "load.h"
+#include "load_system.h"
+#include "pareto.h"
+#include "train.h"
+#include "train_measured.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file of the command line. */
+typedef struct used_file {
+	const char *path, *by; /* by: what names it, for people */
+	bool written;
+	bool there; /* path leads to something, at */
+	struct stat at, folder;
+	const char *name; /* in the folder, where nothing is there; NULL: no folder either */
+	int32_t owner;    /* files of one option are no rivals */
+} used_file;
+
+typedef struct used_files {
+	used_file *item; /* [n] */
+	int32_t n;
+	size_t cap;
+} used_files;
+
+/* ---- what is named ---- */
+
+static bool is_written(cli_kind k)
+{
+	return k == CLI_FILE_OUT || k == CLI_FILE_ONLY || k == CLI_CHECKPOINT || k == CLI_FILE_BOTH;
+}
+
+static const char *text_of(const cli_option *o)
+{
+	return *(const char **)o->into;
+}
+
+/* Where it would be made, if nothing is there. */
+static berth_status find_folder(cli *c, used_file *f, berth_err *err)
+{
+	const char *slash = strrchr(f->path, '/');
+	const char *folder = !slash ? "." : slash == f->path ? "/"
+	                                  : berth_arena_strndup(&c->tmp, f->path, (size_t)(slash - f->path));
+	if (!folder)
+		return berth_nomem(err);
+	if (stat(folder, &f->folder) == 0)
+		f->name = slash ? slash + 1 : f->path;
+	return BERTH_OK;
+}
+
+static berth_status add(cli *c, used_files *list, const char *path, const char *by, bool written,
+                        int32_t owner, berth_err *err)
+{
+	used_file f = {.path = path, .by = by, .written = written, .owner = owner};
+	if (!path || !by)
+		return berth_nomem(err);
+	if (written && strcmp(path, "-") == 0)
+		return BERTH_OK;
+	f.there = stat(path, &f.at) == 0;
+	if (!f.there)
+		BERTH_TRY(find_folder(c, &f, err));
+	BERTH_TRY(BERTH_GROW(&c->tmp, list->item, list->n, &list->cap, err));
+	list->item[list->n++] = f;
+	return BERTH_OK;
+}
+
+/* What a text stands for: itself, a graph with words behind it, the description of this machine, a file
+ * behind the name of a device. */
+static berth_status add_input(cli *c, used_files *list, const char *text, const char *by, int32_t owner,
+                              berth_err *err)
+{
+	const char *graph = berth_graph_path(text, &c->tmp), *equals = strchr(text, '='), *host;
+	BERTH_TRY(add(c, list, text, by, false, owner, err));
+	if (!graph || strcmp(graph, text) != 0)
+		BERTH_TRY(add(c, list, graph, by, false, owner, err));
+	if (equals)
+		BERTH_TRY(add(c, list, equals + 1, by, false, owner, err));
+	if (strcmp(text, "system:host") == 0 && berth_system_host_path(&c->tmp, &host, NULL) == BERTH_OK)
+		BERTH_TRY(add(c, list, host, by, false, owner, err));
+	return BERTH_OK;
+}
+
+/* The files that stand beside a checkpoint. */
+static berth_status add_checkpoint(cli *c, used_files *list, const char *path, const char *by, int32_t owner,
+                                   berth_err *err)
+{
+	static const char *const beside[] = {BERTH_TRAIN_OLDER, BERTH_FILE_LOCK, TRAIN_MEASURED_JOURNAL};
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+		BERTH_TRY(add(c, list, berth_arena_printf(&c->tmp, "%s%s", path, beside[i]), by, true, owner,
+		              err));
+	return BERTH_OK;
+}
+
+/* The files of a front: one for each number of a point. */
+static berth_status add_points(cli *c, used_files *list, const char *path, const char *by, int32_t owner,
+                               berth_err *err)
+{
+	const char *mark = strstr(path, "%d");
+	for (int32_t i = 1; mark && i <= BERTH_PARETO_MOST; i++)
+		BERTH_TRY(add(c, list,
+		              berth_arena_printf(&c->tmp, "%.*s%d%s", (int)(mark - path), path, i, mark + 2),
+		              by, true, owner, err));
+	return BERTH_OK;
+}
+
+static berth_status add_option(cli *c, used_files *list, const cli_option *o, int32_t owner, berth_err *err)
+{
+	const char *by = berth_arena_printf(&c->tmp, "option --%s", o->name);
+	const cli_texts *texts = o->into;
+	if (!by)
+		return berth_nomem(err);
+	if (o->kind == CLI_FILES_IN || o->kind == CLI_FILES_MANY) {
+		for (int32_t i = 0; i < texts->n; i++)
+			BERTH_TRY(add_input(c, list, texts->text[i], by, owner, err));
+		return BERTH_OK;
+	}
+	if ((o->kind != CLI_FILE_IN && !is_written(o->kind)) || !text_of(o))
+		return BERTH_OK;
+	if (o->kind == CLI_FILE_IN)
+		return add_input(c, list, text_of(o), by, owner, err);
+	BERTH_TRY(add(c, list, text_of(o), by, true, owner, err));
+	if (o->kind == CLI_CHECKPOINT)
+		BERTH_TRY(add_checkpoint(c, list, text_of(o), by, owner, err));
+	return o->kind == CLI_FILE_OUT ? add_points(c, list, text_of(o), by, owner, err) : BERTH_OK;
+}
+
+/* Where our own words go, if that is a file. */
+static berth_status add_stream(cli *c, used_files *list, int fd, const char *by, int32_t owner,
+                               berth_err *err)
+{
+	used_file f = {.path = by, .by = by, .written = true, .owner = owner};
+	f.there = fstat(fd, &f.at) == 0;
+	if (!f.there || !S_ISREG(f.at.st_mode))
+		return BERTH_OK;
+	BERTH_TRY(BERTH_GROW(&c->tmp, list->item, list->n, &list->cap, err));
+	list->item[list->n++] = f;
+	return BERTH_OK;
+}
+
+/* ---- what is wrong with it ---- */
+
+static bool is_one_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool are_one(const used_file *a, const used_file *b)
+{
+	if (a->there != b->there)
+		return false;
+	if (a->there)
+		return S_ISREG(a->at.st_mode) && is_one_file(&a->at, &b->at);
+	return a->name && b->name && strcmp(a->name, b->name) == 0 && is_one_file(&a->folder, &b->folder);
+}
+
+static berth_status keep_apart(const used_files *list, int32_t streams, berth_err *err)
+{
+	for (int32_t i = 0; i < list->n; i++)
+		for (int32_t k = 0; k < list->n; k++) {
+			const used_file *a = &list->item[i], *b = &list->item[k];
+			bool first = a->owner < b->owner || !b->written; /* two outputs are told once */
+			bool shell = a->owner >= streams; /* what the shell opened is its business alone */
+			if (!a->written || a->owner == b->owner || !first || shell || !are_one(a, b))
+				continue;
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s: '%.200s' is the file of %s too; it would be lost", a->by,
+			                  a->path, b->by);
+		}
+	return BERTH_OK;
+}
+
+/* "-" for what leads to standard output by another name. */
+static const char *real_name(const char *path)
+{
+	static const char *const alias[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+	for (size_t i = 0; path && i < sizeof alias / sizeof *alias; i++)
+		if (strcmp(path, alias[i]) == 0)
+			return "-";
+	return path;
+}
+
+static bool is_stream(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+/* "--json, -o - and --dot -": what this verb can send to standard output. */
+static const char *stream_names(cli *c, const cli_option *options)
+{
+	const char *text = "--json", *last = NULL;
+	for (const cli_option *o = options; text && o->name; o++) {
+		if (o->kind != CLI_FILE_OUT)
+			continue;
+		text = last ? berth_arena_printf(&c->tmp, "%s, %s", text, last) : text;
+		last = o->letter ? berth_arena_printf(&c->tmp, "-%c -", o->letter)
+		                 : berth_arena_printf(&c->tmp, "--%s -", o->name);
+	}
+	return text && last ? berth_arena_printf(&c->tmp, "%s and %s", text, last) : text;
+}
+
+/* One document at most goes to standard output, and none that has to be a file. */
+static berth_status check_streams(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err)
+{
+	int n = c->json;
+	for (const cli_option *o = options; o->name; o++) {
+		if (!is_written(o->kind))
+			continue;
+		*(const char **)o->into = real_name(text_of(o));
+		if (is_stream(text_of(o)) && o->kind != CLI_FILE_OUT)
+			return berth_fail(err, BERTH_EINVAL, "option --%s takes a file, not standard output",
+			                  o->name);
+		n += is_stream(text_of(o));
+	}
+	if (n <= 1)
+		return BERTH_OK;
+	const char *names = stream_names(c, options);
+	return names ? berth_fail(err, BERTH_EINVAL, "%s: only one of %s can go to standard output",
+	                          verb->name, names)
+	             : berth_nomem(err);
+}
+
+static berth_status check_writable(const cli_option *options, berth_err *err)
+{
+	for (const cli_option *o = options; o->name; o++)
+		if (is_written(o->kind) && o->kind != CLI_FILE_BOTH && text_of(o))
+			BERTH_TRY(berth_file_writable(text_of(o), err));
+	return BERTH_OK;
+}
+
+static berth_status check_apart(cli *c, const cli_option *options, berth_err *err)
+{
+	used_files list = {0};
+	int32_t owner = 0;
+	for (const cli_option *o = options; o->name; o++)
+		BERTH_TRY(add_option(c, &list, o, owner++, err));
+	for (int i = 0; i < c->n_args; i++)
+		BERTH_TRY(add_input(c, &list, c->args[i], "an argument", owner++, err));
+	int32_t streams = owner;
+	BERTH_TRY(add_stream(c, &list, STDOUT_FILENO, "standard output", owner++, err));
+	BERTH_TRY(add_stream(c, &list, STDERR_FILENO, "standard error", owner++, err));
+	return keep_apart(&list, streams, err);
+}
+
+berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
+	berth_status st = check_streams(c, verb, options, err);
+	if (st == BERTH_OK)
+		st = check_apart(c, options, err);
+	berth_arena_reset(&c->tmp, mark);
+	return st == BERTH_OK ? check_writable(options, err) : st;
+}

@@ -1,0 +1,15 @@
+/* The files of a command line keep apart: nothing that is written is a file that is read, nor one that is
+ * written as well. Looked at once, for all verbs, before anything is done. */
+#ifndef BERTH_CLI_OPTION_FILES_H
+#define BERTH_CLI_OPTION_FILES_H
+
+#include "options.h"
+
+/* After a command line was read: each output (CLI_FILE_OUT, CLI_FILE_ONLY, CLI_CHECKPOINT, CLI_FILE_BOTH) can
+ * be written, and none is an input (CLI_FILE_IN, CLI_FILES_IN, CLI_FILES_MANY, CLI_FILE_BOTH, arguments),
+ * another output, or where standard output or standard error go: by device and inode, so that links help
+ * nobody. Streams may be the same. One document at most goes to standard output; "/dev/stdout" becomes "-".
+ * Fails: BERTH_EINVAL, BERTH_EIO (it cannot be written), BERTH_ENOMEM. */
+berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err);
+
+#endif
