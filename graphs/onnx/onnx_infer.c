@@ -72,8 +72,8 @@ berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dim
 		return BERTH_OK;
 	int64_t *copy, n = 1;
 	bool too_large = false;
-	const onnx_value *in = onnx_in(at, 0);
-	if (in && in->rank == d->rank &&
+	const onnx_value *in = onnx_in(at, 0); /* in a wrong model the same value */
+	if (in && in != v && in->rank == d->rank &&
 	    (d->rank == 0 || memcmp(in->dim, d->d, (size_t)d->rank * sizeof *d->d) == 0)) {
 		v->dim = in->dim; /* most operators keep a shape */
 		return BERTH_OK;
