@@ -45,7 +45,7 @@ uint64_t mutate_number(mutate_rng *r)
 
 bool mutate_splice(mutate_bytes *b, size_t from, size_t to, const void *text, size_t len)
 {
-	if (b->n - (to - from) + len > b->max)
+	if (from > to || to > b->n || b->n - (to - from) + len > b->max)
 		return false;
 	uint8_t *copy = malloc(len + 1);
 	if (!copy)

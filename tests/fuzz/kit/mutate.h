@@ -32,8 +32,8 @@ typedef struct mutate_bytes {
 	size_t n, max;
 } mutate_bytes;
 
-/* Put len bytes in the place of [from, to). False, and nothing changed, where there is no room. text may
- * point into data. */
+/* Put len bytes in the place of [from, to). False, and nothing changed, where there is no such place or no
+ * room. text may point into data. */
 bool mutate_splice(mutate_bytes *b, size_t from, size_t to, const void *text, size_t len);
 
 /* ---- formats ---- */

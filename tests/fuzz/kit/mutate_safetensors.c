@@ -66,7 +66,7 @@ static void lay_out(mutate_bytes *b)
 	text[n] = '\0';
 	mutate_bytes copy = *b;
 	size_t shift = 0;
-	for (char *p = text; (p = strstr(p, "\"dtype\":\"")); p += 9) {
+	for (char *p = text; (p = strstr(p, "\"dtype\":\""));) {
 		char *offsets = strstr(p, "\"data_offsets\":["), *end = offsets ? strchr(offsets, ']') : NULL,
 		     buf[48];
 		uint64_t bytes = end ? bytes_of(p + 9, end) : 0;
@@ -80,6 +80,7 @@ static void lay_out(mutate_bytes *b)
 			break;
 		shift += (size_t)len - (size_t)(end - offsets);
 		at += bytes;
+		p = end;
 	}
 	n += shift;
 	memcpy(copy.data, &n, HEAD);
