@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { LEFT_WITHOUT_MEMORY = 41, LEFT_UNHEARD }; /* exit codes of a child */
+
 typedef struct outcome {
 	berth_status st;
 	berth_err err;
@@ -35,34 +37,41 @@ static bool send_all(int fd, const void *data, size_t n)
 	return true;
 }
 
-/* Is there something to read on fd before the clock says end_s? */
-static bool wait_for(int fd, double end_s)
+/* What came through the pipe: all of it; less, as the child ended or the time was over; errno tells why
+ * nothing can come. */
+typedef enum arrival { WHOLE, CUT, UNHEARD } arrival;
+
+/* For something to read on fd, until the clock says end_s. */
+static arrival wait_for(int fd, double end_s)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	for (;;) {
 		double left_ms = ceil((end_s - berth_wall_seconds()) * 1e3);
 		if (left_ms <= 0)
-			return false;
+			return CUT;
 		int n = poll(&p, 1, left_ms < INT_MAX ? (int)left_ms : isinf(left_ms) ? -1 : INT_MAX);
 		if (n > 0)
-			return true;
+			return WHOLE;
 		if (n < 0 && errno != EINTR)
-			return false;
+			return UNHEARD;
 	}
 }
 
-static bool receive_all(int fd, double end_s, void *data, size_t n)
+static arrival receive_all(int fd, double end_s, void *data, size_t n)
 {
 	for (char *at = data; n > 0;) {
-		ssize_t k = wait_for(fd, end_s) ? read(fd, at, n) : 0;
+		arrival ready = wait_for(fd, end_s);
+		if (ready != WHOLE)
+			return ready;
+		ssize_t k = read(fd, at, n);
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
-			return false;
+			return k < 0 ? UNHEARD : CUT;
 		at += k;
 		n -= (size_t)k;
 	}
-	return true;
+	return WHOLE;
 }
 
 static void become_quiet(void)
@@ -88,36 +97,65 @@ static _Noreturn void child(int fd, berth_status (*work)(void *ctx, berth_err *e
 	bool sent = send_all(fd, &o, sizeof o);
 	for (int i = 0; i < n_blocks && o.st == BERTH_OK; i++)
 		sent = sent && send_all(fd, blocks[i].data, blocks[i].bytes);
-	_exit(sent ? 0 : 1);
+	_exit(sent ? 0 : LEFT_UNHEARD);
 }
 
-static bool receive(int fd, double end_s, outcome *o, int n_blocks, const berth_apart_block *blocks)
+static arrival receive(int fd, double end_s, outcome *o, int n_blocks, const berth_apart_block *blocks)
 {
-	bool got = receive_all(fd, end_s, o, sizeof *o);
-	for (int i = 0; i < n_blocks && got && o->st == BERTH_OK; i++)
+	arrival got = receive_all(fd, end_s, o, sizeof *o);
+	for (int i = 0; i < n_blocks && got == WHOLE && o->st == BERTH_OK; i++)
 		got = receive_all(fd, end_s, blocks[i].data, blocks[i].bytes);
 	return got;
 }
 
-/* Collect the child. One that was killed may be kept by the kernel (a driver that sleeps): it is left behind
- * after a second. */
-static void collect(pid_t pid, bool killed)
+/* Collect the child: its status, as of waitpid. One that was killed may be kept by the kernel (a driver that
+ * sleeps): it is left behind after a second. */
+static int collect(pid_t pid, bool killed)
 {
+	int status = 0;
 	const struct timespec nap = {0, 1000000};
 	for (int naps = 0; naps < 1000; naps += killed) {
-		pid_t done = waitpid(pid, NULL, killed ? WNOHANG : 0);
+		pid_t done = waitpid(pid, &status, killed ? WNOHANG : 0);
 		if (done > 0 || (done < 0 && errno != EINTR))
-			return;
+			return status;
 		if (killed)
 			nanosleep(&nap, NULL);
 	}
+	return status;
 }
 
-static berth_status no_process(int why, berth_err *err)
+static berth_status fail_errno(berth_err *err, const char *what, int why)
 {
-	if (why == ENOMEM)
+	return why == ENOMEM ? berth_nomem(err) : berth_fail(err, BERTH_EIO, "%s: %s", what, strerror(why));
+}
+
+/* A child, where its answer comes from, and the note of what it would leave behind. */
+typedef struct started {
+	pid_t pid;
+	int fd, note;
+} started;
+
+/* What the parent makes of the child that it forked. */
+static berth_status hear(const started *s, double end_s, int n_blocks, const berth_apart_block *blocks,
+                         berth_apart_end *how, berth_err *err)
+{
+	outcome o;
+	arrival got = receive(s->fd, end_s, &o, n_blocks, blocks);
+	int why = errno;
+	bool answered = got == WHOLE, late = got == CUT && berth_wall_seconds() >= end_s;
+	close(s->fd);
+	if (!answered)
+		kill(s->pid, SIGKILL); /* late, ended with its exit code, or with the pipe closed and going on */
+	berth_leftover_forget(s->note);
+	int status = collect(s->pid, !answered);
+	*how = answered ? BERTH_APART_ANSWERED : late ? BERTH_APART_LATE : BERTH_APART_ENDED;
+	if (got == UNHEARD)
+		return fail_errno(err, "no answer from a process of its own", why);
+	if (!answered && WIFEXITED(status) && WEXITSTATUS(status) == LEFT_WITHOUT_MEMORY)
 		return berth_nomem(err);
-	return berth_fail(err, BERTH_EIO, "no process of its own: %s", strerror(why));
+	if (!answered && WIFEXITED(status) && WEXITSTATUS(status) == LEFT_UNHEARD)
+		return berth_fail(err, BERTH_EIO, "a process of its own could not send its answer");
+	return !answered || o.st == BERTH_OK ? BERTH_OK : berth_fail(err, o.st, "%s", o.err.msg);
 }
 
 berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
@@ -125,28 +163,21 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
                                 berth_err *err)
 {
 	int fd[2];
-	outcome o;
 	double end_s = berth_wall_seconds() + limit_s;
 	if (pipe(fd) != 0)
-		return no_process(errno, err);
+		return fail_errno(err, "no pipe to a process of its own", errno);
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
 		child(fd[1], work, ctx, n_blocks, blocks);
 	}
-	int why = errno, note = pid > 0 ? berth_leftover_child(pid, 0) : -1;
+	int why = errno;
+	const started s = {pid, fd[0], pid > 0 ? berth_leftover_child(pid, 0) : -1};
 	close(fd[1]);
-	bool answered = pid > 0 && receive(fd[0], end_s, &o, n_blocks, blocks);
-	bool late = pid > 0 && !answered && berth_wall_seconds() >= end_s;
+	if (pid > 0)
+		return hear(&s, end_s, n_blocks, blocks, how, err);
 	close(fd[0]);
-	if (pid < 0)
-		return no_process(why, err);
-	if (!answered)
-		kill(pid, SIGKILL); /* late, ended, or with the pipe closed and going on */
-	berth_leftover_forget(note);
-	collect(pid, !answered);
-	*how = answered ? BERTH_APART_ANSWERED : late ? BERTH_APART_LATE : BERTH_APART_ENDED;
-	return !answered || o.st == BERTH_OK ? BERTH_OK : berth_fail(err, o.st, "%s", o.err.msg);
+	return fail_errno(err, "no process of its own", why);
 }
 
 berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
@@ -156,4 +187,9 @@ berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *
 	berth_status st = berth_apart_within(INFINITY, work, ctx, n_blocks, blocks, &how, err);
 	*answered = how == BERTH_APART_ANSWERED;
 	return st;
+}
+
+void berth_apart_no_memory(void)
+{
+	_exit(LEFT_WITHOUT_MEMORY);
 }

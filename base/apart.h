@@ -17,7 +17,7 @@ typedef struct berth_apart_block {
 /* Run work(ctx) in a child with a copy of the caller's memory, and bring back the blocks as it left them.
  * The child prints nothing, leaves no core file and ends at Ctrl-C. *answered: false where the child ended
  * before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as they
- * were), BERTH_EIO (no process). */
+ * were), BERTH_ENOMEM (berth_apart_no_memory, too), BERTH_EIO (no process, or no way to hear of it). */
 berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
                          const berth_apart_block *blocks, bool *answered, berth_err *err);
 
@@ -27,5 +27,9 @@ typedef enum berth_apart_end { BERTH_APART_ANSWERED, BERTH_APART_ENDED, BERTH_AP
 berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
                                 int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
                                 berth_err *err);
+
+/* For work in the child, where a library that runs out of memory would end the process: it leaves, and the
+ * caller's berth_apart fails with BERTH_ENOMEM. */
+_Noreturn void berth_apart_no_memory(void);
 
 #endif
