@@ -45,6 +45,17 @@ typedef struct cbc {
 /* What they take when they are loaded, and the buffer that OpenBLAS may ask for. */
 enum { ROOM = 200 << 20 };
 
+/* The solver's exceptions are none that C can catch: from here on C++'s operator new leaves the child, by
+ * std::set_new_handler. */
+static berth_status leave_without_memory(void *library, berth_err *err)
+{
+	typedef void (*handler)(void);
+	handler (*set_new_handler)(handler);
+	BERTH_TRY(berth_library_function(library, "_ZSt15set_new_handlerPFvvE", &set_new_handler, err));
+	set_new_handler(berth_apart_no_memory);
+	return BERTH_OK;
+}
+
 #define LOAD(f) BERTH_TRY(berth_library_function(library, #f, &k->f, err));
 static berth_status load_clp(clp *k, berth_err *err)
 {
@@ -52,7 +63,7 @@ static berth_status load_clp(clp *k, berth_err *err)
 	void *library;
 	BERTH_TRY(berth_library_open_blas(names, BERTH_LP_PACKAGE, ROOM, &library, err));
 	CLP(LOAD)
-	return BERTH_OK;
+	return leave_without_memory(library, err);
 }
 
 static berth_status load_cbc(cbc *k, berth_err *err)
@@ -61,7 +72,7 @@ static berth_status load_cbc(cbc *k, berth_err *err)
 	void *library;
 	BERTH_TRY(berth_library_open_blas(names, BERTH_LP_PACKAGE, ROOM, &library, err));
 	CBC(LOAD)
-	return BERTH_OK;
+	return leave_without_memory(library, err);
 }
 #undef LOAD
 
@@ -230,7 +241,7 @@ static berth_status solve_whole(const berth_lp *lp, const berth_lp_options *opti
 }
 
 /* ---- a process of its own ---- Assertions inside Cbc 2.10.8 fail now and then on models that are in order,
- * and end the process that it runs in. Without an answer the status is unknown. */
+ * and end the process that it runs in. Without an answer the status is unknown. Out of memory is told. */
 
 typedef struct lp_work {
 	const berth_lp *lp;
