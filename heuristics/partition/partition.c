@@ -215,9 +215,9 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs *
 	                                                 sizeof *c.part};
 	berth_status st = c.n_jobs ? berth_apart(cut_all, &c, 1, &block, &answered, err) : BERTH_OK;
-	if (st != BERTH_OK && st != BERTH_EIO)
+	if (st != BERTH_OK && st != BERTH_EUNSUPPORTED)
 		return st;
-	if (st == BERTH_EIO || !answered || !in_range(&c))
+	if (st != BERTH_OK || !answered || !in_range(&c))
 		return berth_method_single.run(s, tmp, err);
 	for (int32_t k = 0; k < c.n_jobs; k++)
 		for (int32_t i = 0; i < N_IMBALANCES; i++) {

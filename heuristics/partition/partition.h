@@ -33,7 +33,7 @@ enum { PARTITION_DISTANCE_UNIT = 8, PARTITION_DISTANCE_MOST = 4096 };
 typedef struct partition_library {
 	const char *name, *package;
 	/* part out [n_colocs]; a part may have imbalance times its share of the work. Called in a process of
-	 * its own. Fails: BERTH_ENOMEM, BERTH_EIO (the library refused). */
+	 * its own. Fails: BERTH_ENOMEM, BERTH_EUNSUPPORTED (the library refused). */
 	berth_status (*cut)(const partition_job *j, double imbalance, int32_t *part, berth_err *err);
 } partition_library;
 

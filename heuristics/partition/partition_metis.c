@@ -86,7 +86,8 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 		return berth_nomem(err);
 	return code == METIS_OK
 	               ? BERTH_OK
-	               : berth_fail(err, BERTH_EIO, "METIS refused a graph of %d colocation groups (code %d)",
+	               : berth_fail(err, BERTH_EUNSUPPORTED,
+	                            "METIS refused a graph of %d colocation groups (code %d)",
 	                            (int)j->n_colocs, code);
 }
 

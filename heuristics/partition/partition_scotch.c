@@ -3,6 +3,7 @@
  * prints its errors, so callers run it in a process of its own. */
 #include "partition.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,8 +166,9 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 	size_t n = (size_t)j->n_colocs, n_edges = (size_t)j->off[n];
 	input x = {copy(j->off, n + 1), copy(j->to, n_edges), copy(j->weight, n_edges), copy(j->work, n),
 	           copy(j->fixed, n)};
-	bool have = x.off && x.to && x.weight && x.work && x.part,
-	     done = have && map_onto_arch(j, imbalance, &x);
+	bool have = x.off && x.to && x.weight && x.work && x.part;
+	errno = 0;
+	bool done = have && map_onto_arch(j, imbalance, &x), short_of = !have || (!done && errno == ENOMEM);
 	for (size_t u = 0; u < n && done; u++)
 		part[u] = (int32_t)x.part[u];
 	free(x.off);
@@ -174,10 +176,10 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 	free(x.weight);
 	free(x.work);
 	free(x.part);
-	if (!have)
+	if (short_of)
 		return berth_nomem(err);
 	return done ? BERTH_OK
-	            : berth_fail(err, BERTH_EIO,
+	            : berth_fail(err, BERTH_EUNSUPPORTED,
 	                         "Scotch refused a graph of %d colocation groups for %d devices",
 	                         (int)j->n_colocs, (int)j->n_parts);
 }
