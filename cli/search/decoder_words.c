@@ -53,13 +53,17 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 {
 	const unsigned char *data;
 	size_t size;
+	bool there;
 	const char *path = berth_graph_path(spec, &c->mem);
 	*is = false;
 	if (!path)
 		return berth_nomem(err);
-	if (berth_zoo_is_spec(spec) || berth_file_is_stream(path) ||
-	    berth_file_map(path, &data, &size, NULL) != BERTH_OK)
-		return BERTH_OK; /* whoever reads it tells */
+	if (berth_zoo_is_spec(spec) || berth_file_is_stream(path))
+		return BERTH_OK;
+	BERTH_TRY(berth_file_there(path, &there, err));
+	if (!there)
+		return BERTH_OK; /* whoever reads it tells, with a hint */
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
 	*is = data && berth_format_of((const char *)data, size) == &berth_format_gguf;
 	berth_file_unmap(data, size);
 	return BERTH_OK;
