@@ -145,7 +145,7 @@ static berth_status hear(const started *s, double end_s, int n_blocks, const ber
 	bool answered = got == WHOLE, late = got == CUT && berth_wall_seconds() >= end_s;
 	close(s->fd);
 	if (!answered)
-		kill(s->pid, SIGKILL); /* late, ended with its exit code, or with the pipe closed and going on */
+		kill(s->pid, SIGKILL); /* late, ended with its exit code, or going on without the pipe */
 	berth_leftover_forget(s->note);
 	int status = collect(s->pid, !answered);
 	*how = answered ? BERTH_APART_ANSWERED : late ? BERTH_APART_LATE : BERTH_APART_ENDED;

@@ -22,11 +22,30 @@ static berth_status fail_errno(berth_err *err, const char *what, const char *pat
 	return berth_fail(err, BERTH_EIO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
+/* open and fsync, of which a signal may interrupt the first ones. */
+static int open_through(const char *path, int flags)
+{
+	int fd;
+	do
+		fd = open(path, flags | O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+static int sync_through(int fd)
+{
+	int failed;
+	do
+		failed = fsync(fd);
+	while (failed && errno == EINTR);
+	return failed;
+}
+
 /* Open for reading and find the size; *regular tells whether it has one (a pipe has not). */
 static berth_status open_to_read(const char *path, int *fd, size_t *size, bool *regular, berth_err *err)
 {
 	struct stat st;
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	*fd = open_through(path, O_RDONLY);
 	if (*fd < 0)
 		return fail_errno(err, "open", path);
 	bool known = fstat(*fd, &st) == 0;
@@ -185,10 +204,10 @@ int berth_file_sync_folder(const char *path)
 {
 	char dir[4096];
 	directory_of(path, dir, sizeof dir);
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open_through(dir, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return 0;
-	int failed = fsync(fd), why = errno;
+	int failed = sync_through(fd), why = errno;
 	close(fd);
 	errno = why;
 	return failed && why != EINVAL && why != ENOTSUP && why != EROFS ? -1 : 0;
@@ -199,15 +218,17 @@ static berth_status write_in_place(int fd, const char *path, const void *data, s
 	return berth_file_write_all(fd, data, size) == 0 ? BERTH_OK : fail_errno(err, "write", path);
 }
 
-/* Permissions of the file that is replaced; of a fresh file otherwise. */
-static mode_t mode_for(const char *path)
+/* Give fd the permissions of the file that it replaces; those of a fresh file otherwise. */
+static int take_mode(int fd, const char *path)
 {
 	struct stat st;
 	if (stat(path, &st) == 0)
-		return st.st_mode & 0777;
+		return fchmod(fd, st.st_mode & 0777);
+	if (errno != ENOENT)
+		return -1;
 	mode_t mask = umask(0);
 	umask(mask);
-	return 0666 & ~mask;
+	return fchmod(fd, 0666 & ~mask);
 }
 
 /* Signals wait from here on; was: those that waited before. */
@@ -246,17 +267,27 @@ static bool is_taken(int why)
 	return why == EWOULDBLOCK || why == EEXIST || why == EACCES || why == ELOOP || why == EISDIR;
 }
 
+/* Whatever a writer that is gone has left in it. */
+static int empty_part(int fd, const char *name)
+{
+	if (ftruncate(fd, 0) == 0)
+		return fd;
+	int why = errno;
+	unlink(name);
+	close(fd);
+	errno = why;
+	return -1;
+}
+
 /* The first part that nobody else writes: of a writer that is gone it is taken over. */
 static int open_part(const char *path, char *name, size_t size)
 {
 	for (int k = 0; k < PARTS; k++) {
 		name_part(path, k, name, size);
 		int fd = berth_file_hold(name, true);
-		if (fd >= 0 && ftruncate(fd, 0) == 0)
-			return fd;
 		if (fd >= 0)
-			close(fd);
-		else if (!is_taken(errno) && !berth_file_holds_nothing(errno))
+			return empty_part(fd, name);
+		if (!is_taken(errno) && !berth_file_holds_nothing(errno))
 			return -1;
 	}
 	if ((size_t)snprintf(name, size, "%s.part-XXXXXX", path) >= size)
@@ -282,8 +313,8 @@ static berth_status publish(int fd, const char *part, const char *path, const vo
                             bool wait, berth_err *err)
 {
 	int note = berth_leftover_file(part);
-	bool whole = berth_file_write_all(fd, data, size) == 0 && fchmod(fd, mode_for(path)) == 0 &&
-	             (!wait || fsync(fd) == 0) && rename(part, path) == 0;
+	bool whole = berth_file_write_all(fd, data, size) == 0 && take_mode(fd, path) == 0 &&
+	             (!wait || sync_through(fd) == 0) && rename(part, path) == 0;
 	int why = errno;
 	if (!whole)
 		unlink(part);
@@ -344,7 +375,7 @@ static berth_status replace_target(const char *path, const void *data, size_t si
 
 static berth_status write_special(const char *path, const void *data, size_t size, berth_err *err)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd = open_through(path, O_WRONLY);
 	if (fd < 0)
 		return fail_errno(err, "open for writing", path);
 	berth_status st = write_in_place(fd, path, data, size, err);
@@ -357,7 +388,10 @@ static berth_status write_file(const char *path, const void *data, size_t size, 
 	struct stat st;
 	if (strcmp(path, "-") == 0)
 		return write_in_place(STDOUT_FILENO, "standard output", data, size, err);
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+	bool known = stat(path, &st) == 0;
+	if (!known && errno != ENOENT)
+		return fail_errno(err, "look at", path);
+	if (known && !S_ISREG(st.st_mode))
 		return write_special(path, data, size, err);
 	bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 	return is_link ? replace_target(path, data, size, wait, err)
