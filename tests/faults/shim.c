@@ -5,8 +5,9 @@
  * What is asked stands in the environment:
  *   BERTH_FAULT_KIND      alloc: allocations and mappings; sys: system calls; eintr: those of them that a
  *                         signal may interrupt; short: reads and writes that do a part of the work
+ *   BERTH_FAULT_CALL      only calls of this name count
  *   BERTH_FAULT_N         which call of that kind fails, from 1 on; 0: none
- *   BERTH_FAULT_EVER      set: all calls from the n-th on (eintr: every second one)
+ *   BERTH_FAULT_EVER      set: all calls from the n-th on (eintr: half of them)
  *   BERTH_FAULT_CHILDREN  set: calls of forked children count, instead of the program's own
  *   BERTH_FAULT_REPORT    the file that the report is appended to
  *   BERTH_FAULT_STACKS    set: a line "at N HASH" for each call that counts, and full stacks of what leaks
@@ -16,7 +17,8 @@
  *
  * Calls count from the start of main to its end. Programs that the program starts do not load the shim. Calls
  * inside the C library are not seen; files of <stdio.h> are, as their streams here go through write and read.
- * Nothing is done to standard error. glibc 2.33 or newer, Linux. */
+ * Nothing is done to standard error. For ever does not hold for unlink: what cannot be undone is left. glibc
+ * 2.33 or newer, Linux. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -74,7 +76,7 @@ static struct {
 	kind which;
 	long n;
 	bool ever, children, stacks;
-	const char *report;
+	const char *report, *call;
 	counters *count;
 	block *live;         /* open addressing by p */
 	void *(*above)[SITE]; /* where stacks are wanted: the callers of a slot's site */
@@ -144,12 +146,14 @@ static bool fails(const char *call, int kinds)
 {
 	if (!atomic_load(&shim.armed) || busy || !(kinds & (int)shim.which) || shim.in_child != shim.children)
 		return false;
+	if (shim.call && strcmp(call, shim.call) != 0)
+		return false;
 	int keep = errno;
 	busy = true;
 	long at = atomic_fetch_add(&shim.count->calls, 1) + 1;
 	bool now = shim.n && (at == shim.n || (shim.ever && at > shim.n));
 	if (now && shim.ever && shim.which == INTERRUPTIBLE)
-		now = (at - shim.n) % 2 == 0;
+		now = (at * 2654435761L >> 13 & 1) != 0 || at == shim.n; /* in no step with a loop */
 	if (shim.stacks)
 		tell("at %ld %lx\n", at, stack_hash());
 	if (now && !atomic_exchange(&shim.count->told, 1))
@@ -457,7 +461,6 @@ int close(int fd)
 SYSCALL(fsync, (int fd), (fd), true, EIO, ENOSPC)
 SYSCALL(fdatasync, (int fd), (fd), true, EIO, ENOSPC)
 SYSCALL(rename, (const char *from, const char *to), (from, to), false, EIO, EACCES, ENOSPC)
-SYSCALL(unlink, (const char *path), (path), false, EIO, EACCES)
 SYSCALL(link, (const char *from, const char *to), (from, to), false, EIO, ENOSPC)
 SYSCALL(mkdir, (const char *path, mode_t mode), (path, mode), false, EACCES, ENOSPC)
 SYSCALL(ftruncate, (int fd, off_t size), (fd, size), true, EIO, ENOSPC)
@@ -509,6 +512,16 @@ DIR *opendir(const char *path)
 {
 	FAIL("opendir", NULL, false, EACCES, EMFILE);
 	return REAL(opendir)(path);
+}
+
+/* Where all fails from an earlier call on, undoing is possible still. */
+int unlink(const char *path)
+{
+	int error = error_of("unlink", false, ERRORS(EIO, EACCES));
+	if (!error || (shim.ever && atomic_load(&shim.count->calls) != shim.n))
+		return (int)syscall(SYS_unlink, path);
+	errno = error;
+	return -1;
 }
 
 /* Waiting for a child fails by a signal alone. */
@@ -617,7 +630,8 @@ FILE *fopen(const char *path, const char *mode)
 	int flags = strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
 	flags |= *mode == 'w' ? O_CREAT | O_TRUNC : *mode == 'a' ? O_CREAT | O_APPEND : 0;
 	flags |= strchr(mode, 'e') ? O_CLOEXEC : 0;
-	int fd = openat(AT_FDCWD, path, flags, 0666);
+	FAIL("open", NULL, false, EACCES, EMFILE, EIO);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0666);
 	if (fd < 0)
 		return NULL;
 	FILE *f = stream_over(fd, mode);
@@ -725,6 +739,7 @@ static void begin(void)
 	shim.ever = getenv("BERTH_FAULT_EVER") != NULL;
 	shim.children = getenv("BERTH_FAULT_CHILDREN") != NULL;
 	shim.stacks = getenv("BERTH_FAULT_STACKS") != NULL;
+	shim.call = getenv("BERTH_FAULT_CALL");
 	shim.report = getenv("BERTH_FAULT_REPORT");
 	shim.count = shared(sizeof *shim.count);
 	shim.live = shared(SLOTS * sizeof *shim.live);

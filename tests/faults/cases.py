@@ -1,0 +1,159 @@
+"""What is run with faults: every verb in its main forms, on inputs as small as they can be."""
+import dataclasses
+import pathlib
+import shlex
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    args: str  # words after the program
+    writes: tuple = ()  # files that it writes
+    before: tuple = ()  # of the made inputs: those that it finds under these names, and may replace
+    resume: str = ""  # words that bring a file that is neither old nor new to the same end
+    scratch: tuple = ()  # files that may be left over
+    program: str = "berth"
+    ends: tuple = (0,)  # its exit code
+    slow: bool = False  # no part of samples
+
+    @property
+    def verb(self):
+        return self.args.split()[0] if self.program == "berth" else "berth.h"
+
+    def words(self):
+        return shlex.split(self.args)
+
+
+GRAPH = """{"format":"berth-graph","version":1,"name":"tiny","ops":[{"name":"in","type":"Input","flops":0,"write_bytes":40000},
+{"name":"conv","type":"Conv","flops":2e9,"write_bytes":400000,"param_bytes":5000},{"name":"side","type":"Conv","flops":1e9},
+{"name":"relu","type":"Relu","flops":1e5},{"name":"sum","type":"Add","flops":1e6}],
+"edges":[{"from":"in","to":"conv","bytes":40000},{"from":"in","to":"side","bytes":40000},
+{"from":"conv","to":"relu","bytes":400000},{"from":"relu","to":"sum","bytes":400000},{"from":"side","to":"sum","bytes":4000}]}
+"""
+DUO = """{"format":"berth-system","version":1,"name":"duo","contention":false,
+"devices":[{"name":"cpu0","peak_flops":1e11},{"name":"cpu1","peak_flops":5e10}],
+"links":[{"from":"cpu0","to":"cpu1","latency_s":5e-6,"bandwidth":2e10,"both_ways":true}]}
+"""
+MAX_LOAD = """{"format":"berth-system","version":1,"name":"max-load","cost_model":"tarnawski","devices":[
+{"name":"acc0","kind":"acc","memory_bytes":1000000000},{"name":"acc1","kind":"acc","memory_bytes":1000000000},{"name":"cpu0","kind":"cpu"}],
+"links":[{"from":"acc0","to":"cpu0","bandwidth":1e9,"both_ways":true},{"from":"acc1","to":"cpu0","bandwidth":1e9,"both_ways":true}]}
+"""
+TIMED = """{"format":"berth-graph","version":1,"name":"timed","ops":[
+{"name":"a","time_s":{"acc":1e-3,"cpu":5e-3}},{"name":"b","time_s":{"acc":2e-3,"cpu":9e-3}},{"name":"c","time_s":{"acc":1e-3,"cpu":4e-3}}],
+"edges":[{"from":"a","to":"b","bytes":8},{"from":"b","to":"c","bytes":8}]}
+"""
+DOT = 'digraph tiny { a [weight=2]; b [weight=3]; c [weight=1]; a -> b [weight=4]; a -> c [weight=1]; b -> c; }\n'
+LAYERS = """{"format":"berth-graph","version":1,"name":"layered","ops":[{"name":"layers.0.a","flops":1e8},
+{"name":"layers.0.b","flops":1e8},{"name":"layers.1.a","flops":1e8},{"name":"layers.1.b","flops":1e8}],
+"edges":[{"from":"layers.0.a","to":"layers.0.b","bytes":8},{"from":"layers.0.b","to":"layers.1.a","bytes":8},
+{"from":"layers.1.a","to":"layers.1.b","bytes":8}]}
+"""
+TWO = """{"format":"berth-system","version":1,"name":"two","devices":[{"name":"a","peak_flops":1e11},{"name":"b","peak_flops":5e10}],
+"links":[{"from":"a","to":"b","latency_s":1e-6,"bandwidth":1e10,"both_ways":true}]}
+"""
+
+INPUTS = {"tiny.json": GRAPH, "duo.json": DUO, "tiny.dot": DOT, "layers.json": LAYERS, "two.json": TWO, "max-load.json": MAX_LOAD, "timed.json": TIMED, "what-if": "cpu0.peak_flops=2x\n"}
+COPIED = {"tiny.onnx": "tests/fuzz/corpus/onnx/conv.onnx", "loop.onnx": "tests/fuzz/corpus/onnx/loop.onnx",
+          "tiny.gguf": "tests/fuzz/corpus/gguf/phi-3-mini.gguf"}
+ENGINE = f"--engine '{SOURCE}/tests/engines/steady.py log none 0'"
+TRAIN = "train tiny.json --on duo.json --evaluations 200 --seed 3 --threads 1"
+MEASURED = f"train tiny.json --on duo.json --env measured --evaluations 60 --runs 40 --seed 5 --threads 1 {ENGINE}"
+
+# Made by fault-free runs, in this order: inputs of later ones.
+MADE = (
+    ("plan.json", "place tiny.json --on duo.json --method heft -o plan.json"),
+    ("old.json", "place tiny.json --on duo.json --method round-robin -o old.json"),
+    ("whole", f"{TRAIN} -o whole"),
+    ("half", f"{TRAIN.replace('200', '100')} -o half"),
+    ("old.html", "place tiny.json --on duo.json --method single -o p --report old.html"),
+)
+
+PLACE = "place tiny.json --on duo.json --threads 1 --evaluations 30"
+
+
+def simple(name, args, *writes, **more):
+    return Case(name, args, writes, **more)
+
+
+CASES = [
+    simple("help", "--help"),
+    simple("place-help", "place --help"),
+    simple("methods", "methods"),
+    simple("methods-json", "methods --json"),
+    simple("zoo", "zoo"),
+    simple("zoo-json", "zoo --json"),
+    simple("systems", "systems"),
+    simple("systems-json", "systems --json"),
+    simple("place", f"{PLACE} --method heft -o p.json", "p.json"),
+    simple("place-again", f"{PLACE} --method heft -o p.json", "p.json", before=(("old.json", "p.json"),)),
+    simple("place-report", f"{PLACE} --method heft -o p.json --report p.html", "p.json", "p.html", before=(("old.html", "p.html"),)),
+    simple("place-json", f"{PLACE} --method anneal --json"),
+    simple("place-berth", f"{PLACE} -o p.json", "p.json"),
+    simple("place-policy", f"{PLACE} --policy whole -o p.json", "p.json"),
+    simple("place-cem", f"{PLACE} --method cem -o p.json", "p.json"),
+    simple("place-doppler", f"{PLACE} --method doppler -o p.json", "p.json"),
+    simple("place-hsdag", f"{PLACE} --method hsdag -o p.json", "p.json"),
+    simple("place-pbqp", f"{PLACE} --method pbqp -o p.json", "p.json"),
+    simple("place-ip", "place timed.json --on max-load.json --threads 1 --method ip --objective throughput --nodes 20 -o p.json", "p.json"),
+    simple("place-milp", f"{PLACE} --method milp --nodes 20 --write-model m.lp -o p.json", "p.json", "m.lp"),
+    simple("place-scotch", f"{PLACE} --method scotch -o p.json", "p.json"),
+    simple("place-metis", f"{PLACE} --method metis -o p.json", "p.json"),
+    simple("place-strong", f"{PLACE} --method heft --bound strong -o p.json", "p.json"),
+    simple("place-split", "place tiny.json --on duo.json --threads 1 --method split -o p.json", "p.json"),
+    simple("place-pareto", f"{PLACE} --pareto latency,memory -o p-%d.json", "p-1.json"),
+    simple("place-rules", "place tiny.json --on duo.json --threads 1 --method heft --pin conv=cpu0 --colocate side,sum -o p.json", "p.json"),
+    simple("place-layers", "place layers.json --on duo.json --threads 1 --method heft --granularity block -o p.json", "p.json"),
+    simple("place-training", f"{PLACE} --method heft --training -o p.json", "p.json"),
+    simple("place-onnx", "place tiny.onnx --on duo.json --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-onnx-loop", "place loop.onnx --on duo.json --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-gguf", "place tiny.gguf --on system:edge --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-dot", "place tiny.dot --on duo.json --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-zoo", "place zoo:alexnet --on system:edge --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-two", "place tiny.json tiny.dot --on duo.json --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-threads", "place tiny.json --on duo.json --threads 2 --method anneal --evaluations 30 -o p.json", "p.json"),
+    simple("train", f"{TRAIN} -o new --log log.json", "new", "log.json", resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
+    simple("train-again", f"{TRAIN} -o new --report r.html", "new", "r.html", before=(("half", "new"),), resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
+    simple("train-resume", f"{TRAIN} --resume -o new --json", "new", before=(("half", "new"),), resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
+    simple("train-measured", f"{MEASURED} -o new --placement p.json", "new", "p.json", resume=f"{MEASURED} --resume -o new", scratch=("new.measured", "new.older")),
+    simple("compare", "compare tiny.json --on duo.json --methods heft,anneal --evaluations 20 --seeds 2 --threads 1 --report c.html", "c.html"),
+    simple("compare-csv", "compare tiny.json layers.json --on duo.json --methods heft,anneal --evaluations 20 --threads 1 --format csv"),
+    simple("compare-json", "compare tiny.json --on duo.json --methods heft,cpop --threads 1 --format json"),
+    simple("compare-fidelity", f"compare tiny.json --on duo.json --fidelity --placements 3 --threads 1 {ENGINE}"),
+    simple("simulate", "simulate tiny.json --on duo.json --placement plan.json --trace t.json --json", "t.json"),
+    simple("simulate-set", "simulate tiny.json --on duo.json --placement plan.json --set cpu0.peak_flops=2x --threads 1 --evaluations 20"),
+    simple("simulate-what-if", "simulate tiny.json --on duo.json --placement plan.json --what-if what-if --threads 1 --evaluations 20"),
+    simple("show-graph", "show tiny.json --on duo.json"),
+    simple("show-json", "show tiny.json --json"),
+    simple("show-dot", "show tiny.json --placement plan.json --on duo.json --dot g.dot", "g.dot"),
+    simple("show-out", "show tiny.onnx -o g.json", "g.json", before=(("old.json", "g.json"),)),
+    simple("show-op", "show tiny.json --op conv"),
+    simple("show-when", "show plan.json --graph tiny.json --on duo.json --op conv"),
+    simple("show-coarsen", "show tiny.json --on duo.json --coarsen 3 --grouper auto"),
+    simple("show-blocks", "show layers.json --granularity layer"),
+    simple("show-system", "show duo.json"),
+    simple("show-system-out", "show system:edge -o e.json", "e.json"),
+    simple("show-placement", "show plan.json"),
+    simple("show-policy", "show whole"),
+    simple("show-policy-json", "show whole --json"),
+    simple("measure", f"measure tiny.json --on duo.json --placement plan.json --repeats 3 --operators --report m.html {ENGINE}", "m.html"),
+    simple("measure-json", f"measure tiny.json --on duo.json --placement plan.json --repeats 3 --json --trace t.json {ENGINE}", "t.json"),
+    simple("profile", f"profile tiny.json --on duo.json --repeats 2 -o g.json --system-out s.json --cache c.db {ENGINE}", "g.json", "s.json",
+           scratch=("c.db", "c.db-journal")),
+    simple("profile-system", "profile --system -o host.json", "host.json", slow=True),
+    simple("adapt", f"adapt tiny.json --on two.json --steps 12 --slow b=0.5@4 --engine '{SOURCE}/tests/engines/moody.py'"),
+    Case("api", "p.json", ("p.json",), program="place"),
+]
+
+# Faults that were findings once: case, kind, name of the call, which one of that name, and for ever?
+KEPT = (
+    ("place-scotch", "sys", "pipe", 1, False),
+    ("place-scotch", "sys", "fork", 1, False),
+    ("place-scotch", "sys", "poll", 1, False),
+    ("place-ip", "sys", "read", 3, False),
+    ("place-gguf", "sys", "open", 1, False),
+    ("place-gguf", "sys", "fstat", 1, False),
+    ("place", "eintr", "open", 1, False),
+    ("place", "eintr", "fsync", 1, False),
+)
