@@ -22,7 +22,7 @@ static berth_status fail_errno(berth_err *err, const char *what, const char *pat
 	return berth_fail(err, BERTH_EIO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/* open and fsync, of which a signal may interrupt the first ones. */
+/* Open, where a signal may interrupt that. */
 static int open_through(const char *path, int flags)
 {
 	int fd;
@@ -30,15 +30,6 @@ static int open_through(const char *path, int flags)
 		fd = open(path, flags | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
 	return fd;
-}
-
-static int sync_through(int fd)
-{
-	int failed;
-	do
-		failed = fsync(fd);
-	while (failed && errno == EINTR);
-	return failed;
 }
 
 /* Open for reading and find the size; *regular tells whether it has one (a pipe has not). */
@@ -188,6 +179,15 @@ int berth_file_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+int berth_file_sync(int fd)
+{
+	int failed;
+	do
+		failed = fsync(fd);
+	while (failed && errno == EINTR);
+	return failed;
+}
+
 /* Directory of path into buf: "." where path has none. */
 static void directory_of(const char *path, char *buf, size_t size)
 {
@@ -207,7 +207,7 @@ int berth_file_sync_folder(const char *path)
 	int fd = open_through(dir, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return 0;
-	int failed = sync_through(fd), why = errno;
+	int failed = berth_file_sync(fd), why = errno;
 	close(fd);
 	errno = why;
 	return failed && why != EINVAL && why != ENOTSUP && why != EROFS ? -1 : 0;
@@ -314,7 +314,7 @@ static berth_status publish(int fd, const char *part, const char *path, const vo
 {
 	int note = berth_leftover_file(part);
 	bool whole = berth_file_write_all(fd, data, size) == 0 && take_mode(fd, path) == 0 &&
-	             (!wait || sync_through(fd) == 0) && rename(part, path) == 0;
+	             (!wait || berth_file_sync(fd) == 0) && rename(part, path) == 0;
 	int why = errno;
 	if (!whole)
 		unlink(part);

@@ -21,10 +21,17 @@ berth_status berth_append_open(const char *path, berth_append *out, berth_err *e
 {
 	struct stat st;
 	*out = (berth_append){.path = path};
-	out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	do
+		out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	while (out->fd < 0 && errno == EINTR);
 	if (out->fd < 0)
 		return cannot(out, errno, err);
-	out->regular = fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (fstat(out->fd, &st) != 0) {
+		int unseen = errno;
+		berth_append_close(out);
+		return cannot(out, unseen, err);
+	}
+	out->regular = S_ISREG(st.st_mode);
 	if (!out->regular)
 		return BERTH_OK;
 	bool taken = flock(out->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -70,7 +77,7 @@ berth_status berth_append_sync(berth_append *a, berth_err *err)
 {
 	if (!a->regular)
 		return BERTH_OK;
-	if (!a->lost && fsync(a->fd) == 0 && (a->named || berth_file_sync_folder(a->path) == 0)) {
+	if (!a->lost && berth_file_sync(a->fd) == 0 && (a->named || berth_file_sync_folder(a->path) == 0)) {
 		a->named = true;
 		return BERTH_OK;
 	}

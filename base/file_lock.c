@@ -10,41 +10,62 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef enum standing { OURS, GONE, FOREIGN } standing;
+typedef enum standing { OURS, GONE, FOREIGN, UNSEEN } standing;
 
-/* Is it what the name leads to? Who had it before may have renamed or removed it since it was opened. */
+/* Is it what the name leads to? Who had it before may have renamed or removed it since it was opened. UNSEEN:
+ * errno tells why that cannot be told. */
 static standing look(int fd, const char *name)
 {
 	struct stat at, named;
 	if (fstat(fd, &at) != 0)
-		return FOREIGN;
+		return UNSEEN;
 	if (!S_ISREG(at.st_mode) || at.st_nlink > 1 || at.st_uid != geteuid())
 		return FOREIGN;
-	bool same = lstat(name, &named) == 0 && at.st_dev == named.st_dev && at.st_ino == named.st_ino;
-	return same ? OURS : GONE;
+	if (lstat(name, &named) != 0)
+		return errno == ENOENT ? GONE : UNSEEN;
+	return at.st_dev == named.st_dev && at.st_ino == named.st_ino ? OURS : GONE;
 }
 
-static int let_go(int fd, int why)
+/* A file that was made for nothing goes. */
+static int let_go(int fd, const char *made, int why)
 {
+	if (made)
+		unlink(made);
 	close(fd);
 	errno = why;
 	return -1;
 }
 
+/* *made: it was not there before. */
+static int open_or_make(const char *name, bool make, bool *made)
+{
+	enum { FLAGS = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+	int fd;
+	*made = false;
+	do {
+		fd = open(name, FLAGS);
+		if (fd < 0 && errno == ENOENT && make) {
+			fd = open(name, FLAGS | O_CREAT | O_EXCL, 0600);
+			*made = fd >= 0;
+		}
+	} while (fd < 0 && (errno == EINTR || (errno == EEXIST && make)));
+	return fd;
+}
+
 int berth_file_hold(const char *name, bool make)
 {
 	for (;;) {
-		int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (make ? O_CREAT : 0);
-		int fd = open(name, flags, 0600);
+		bool made;
+		int fd = open_or_make(name, make, &made);
 		if (fd < 0)
 			return -1;
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-			return let_go(fd, errno);
+			return let_go(fd, made ? name : NULL, errno);
 		standing s = look(fd, name);
 		if (s == OURS)
 			return fd;
-		if (s == FOREIGN)
-			return let_go(fd, EEXIST);
+		if (s != GONE)
+			return let_go(fd, made ? name : NULL, s == FOREIGN ? EEXIST : errno);
 		close(fd);
 	}
 }
