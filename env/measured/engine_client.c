@@ -46,11 +46,21 @@ static void pause_s(double s)
 	nanosleep(&t, NULL);
 }
 
+/* waitpid, which a signal may interrupt. */
+static pid_t wait_through(const berth_engine *e, int *status, int options)
+{
+	pid_t got;
+	do
+		got = waitpid(e->pid, status, options);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
 /* Wait for its end, at most limit_s. *status is that of waitpid. */
 static bool reap(berth_engine *e, double limit_s, int *status)
 {
 	double until = berth_wall_seconds() + limit_s;
-	while (waitpid(e->pid, status, WNOHANG) == 0) {
+	while (wait_through(e, status, WNOHANG) == 0) {
 		if (berth_wall_seconds() >= until)
 			return false;
 		pause_s(0.002);
@@ -69,7 +79,7 @@ static void end_process(berth_engine *e, double patience_s)
 	berth_leftover_forget(e->note);
 	kill(-e->pid, SIGKILL);
 	if (!left)
-		waitpid(e->pid, &status, 0);
+		wait_through(e, &status, 0);
 	e->pid = 0;
 	e->fd = -1;
 }
@@ -176,7 +186,7 @@ static void say_end(berth_engine *e, char *buf, size_t size)
 	e->fd = -1;
 	kill(-e->pid, SIGKILL);
 	if (!left)
-		waitpid(e->pid, &status, 0);
+		wait_through(e, &status, 0);
 	e->pid = 0;
 }
 
