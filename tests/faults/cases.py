@@ -156,4 +156,8 @@ KEPT = (
     ("place-gguf", "sys", "fstat", 1, False),
     ("place", "eintr", "open", 1, False),
     ("place", "eintr", "fsync", 1, False),
+    ("place", "sys", "flock", 1, True),
+    ("place", "sys", "lstat", 2, True),
+    ("train-again", "sys", "flock", 1, False),
+    ("measure", "eintr", "waitpid", 1, False),
 )

@@ -36,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -463,8 +464,9 @@ SYSCALL(fdatasync, (int fd), (fd), true, EIO, ENOSPC)
 SYSCALL(rename, (const char *from, const char *to), (from, to), false, EIO, EACCES, ENOSPC)
 SYSCALL(link, (const char *from, const char *to), (from, to), false, EIO, ENOSPC)
 SYSCALL(mkdir, (const char *path, mode_t mode), (path, mode), false, EACCES, ENOSPC)
-SYSCALL(ftruncate, (int fd, off_t size), (fd, size), true, EIO, ENOSPC)
-SYSCALL(ftruncate64, (int fd, off64_t size), (fd, size), true, EIO, ENOSPC)
+SYSCALL(ftruncate, (int fd, off_t size), (fd, size), false, EIO, ENOSPC)
+SYSCALL(ftruncate64, (int fd, off64_t size), (fd, size), false, EIO, ENOSPC)
+SYSCALL(flock, (int fd, int how), (fd, how), false, ENOLCK)
 SYSCALL(fchmod, (int fd, mode_t mode), (fd, mode), false, EPERM, EIO)
 SYSCALL(mkstemp, (char *name), (name), false, EACCES, EMFILE, ENOSPC)
 SYSCALL(mkstemp64, (char *name), (name), false, EACCES, EMFILE, ENOSPC)
