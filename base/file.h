@@ -27,8 +27,8 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
  * the old file may stand, or none. */
 berth_status berth_file_write_soon(const char *path, const void *data, size_t size, berth_err *err);
 
-/* What these are made of. Write all of data[size], at the place where fd is; sync it; and sync the folder that
- * path stands in, so that its names outlast a loss of power. 0, or -1 and errno. */
+/* What these are made of. Write all of data[size], at the place where fd is; sync it; and sync the folder
+ * that path stands in, so that its names outlast a loss of power. 0, or -1 and errno. */
 int berth_file_write_all(int fd, const void *data, size_t size);
 int berth_file_sync(int fd);
 int berth_file_sync_folder(const char *path);
