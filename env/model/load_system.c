@@ -3,6 +3,7 @@
 
 #include "file.h"
 #include "graph_json.h"
+#include "json_check.h"
 #include "json_large.h"
 #include "load.h"
 #include "onnx.h"
@@ -99,18 +100,21 @@ static bool is_safetensors(const unsigned char *data, size_t size)
 	return size > 8 && n >= 2 && n <= size - 8 && data[8] == '{';
 }
 
-static void input_of_data(const char *text, size_t size, berth_input *out)
+static berth_status input_of_data(const char *text, size_t size, berth_input *out, berth_err *err)
 {
 	const berth_format *format = berth_format_of(text, size);
 	if (format != &berth_format_json) {
 		bool policy = format == &berth_format_onnx &&
 		              is_safetensors((const unsigned char *)text, size);
 		*out = policy ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
-		return;
+		return BERTH_OK;
 	}
 	cJSON *doc = berth_json_peek(text, size);
+	if (!doc && berth_json_check("", text, size, NULL) == BERTH_OK)
+		return berth_nomem(err);
 	*out = doc ? input_of_doc(doc) : BERTH_INPUT_GRAPH; /* what is wrong is told by its reader */
 	cJSON_Delete(doc);
+	return BERTH_OK;
 }
 
 /* Map the file of spec, without the words behind its name. */
@@ -133,9 +137,9 @@ berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
 	if (is_system_spec(spec) || berth_zoo_is_spec(spec) || berth_file_is_stream(spec))
 		return BERTH_OK;
 	BERTH_TRY(map_file(spec, &data, &size, err));
-	input_of_data(data ? (const char *)data : "", size, out);
+	berth_status st = input_of_data(data ? (const char *)data : "", size, out, err);
 	berth_file_unmap(data, size);
-	return BERTH_OK;
+	return st;
 }
 
 bool berth_is_workload(const char *spec)
