@@ -41,9 +41,9 @@ static berth_status check(const berth_search *s, berth_err *err)
 /* dp where it knows the machine, else the best single device, made to fit. */
 static berth_status start(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_status st = berth_method_run(&berth_method_dp, s, tmp, NULL);
+	berth_status st = berth_method_run(&berth_method_dp, s, tmp, err);
 	if (st != BERTH_OK && st != BERTH_EUNSUPPORTED)
-		return berth_fail(err, st, "the start by dp failed");
+		return berth_fail_in(err, st, "the start by dp failed: ");
 	return st == BERTH_OK ? BERTH_OK : berth_method_run(berth_portfolio_methods[0], s, tmp, err);
 }
 
