@@ -160,4 +160,6 @@ KEPT = (
     ("place", "sys", "lstat", 2, True),
     ("train-again", "sys", "flock", 1, False),
     ("measure", "eintr", "waitpid", 1, False),
+    ("show-system", "alloc", "malloc", 40, False),
+    ("place-ip", "alloc", "malloc", 155, True),
 )
