@@ -142,54 +142,65 @@ static void exchange(berth_moves *m, int32_t a, int32_t b, int32_t *op_dev)
 }
 
 /* A border between stages, by some blocks to either side: those take the device behind it. */
-static int32_t move_border(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev)
+static void move_border(berth_moves *m, int32_t size, berth_rng *rng, int32_t *op_dev)
 {
 	const berth_problem *p = m->p;
-	int32_t at = 1 + below(rng, p->n_chain), size = draw_size(largest, rng);
+	int32_t at = 1 + below(rng, p->n_chain);
 	bool back = berth_rng_next(rng) & 1;
 	while (at < p->n_chain && berth_coloc_dev(p, p->chain_coloc[at], op_dev) ==
 	                                  berth_coloc_dev(p, p->chain_coloc[at - 1], op_dev))
 		at++;
 	if (at >= p->n_chain)
-		return 0;
+		return;
 	int32_t dev = berth_coloc_dev(p, p->chain_coloc[back ? at : at - 1], op_dev);
 	for (int32_t i = 0; i < size; i++) {
 		int32_t k = back ? at - 1 - i : at + i;
 		if (k >= 0 && k < p->n_chain)
 			put(m, p->chain_coloc[k], dev, op_dev);
 	}
-	return m->n_moved;
 }
 
-static int32_t draw(berth_moves *m, int32_t largest, berth_rng *rng, int32_t *op_dev)
+berth_move_shape berth_moves_draw_shape(const berth_moves *m, double share, berth_rng *rng)
 {
-	m->n_moved = 0;
-	if (m->p->n_colocs == 0)
-		return 0;
+	static const berth_move_kind kinds[16] = {
+		BERTH_MOVE_EXCHANGE, BERTH_MOVE_EXCHANGE, BERTH_MOVE_ONE, BERTH_MOVE_ONE, BERTH_MOVE_ONE,
+		BERTH_MOVE_ONE, BERTH_MOVE_ONE, BERTH_MOVE_ONE, BERTH_MOVE_JOINED, BERTH_MOVE_JOINED,
+		BERTH_MOVE_JOINED, BERTH_MOVE_JOINED, BERTH_MOVE_WINDOW, BERTH_MOVE_WINDOW,
+		BERTH_MOVE_WINDOW_OF_DEVICE, BERTH_MOVE_WINDOW_OF_DEVICE};
+	int32_t largest = (int32_t)(share * m->p->n_colocs);
 	uint32_t often = m->p->max_cuts >= 0 ? 1 : 3;
-	if (m->p->n_chain > 0 && (berth_rng_next(rng) & often) == often)
-		return move_border(m, largest, rng, op_dev);
-	int32_t coloc = below(rng, m->p->n_colocs), kind = below(rng, 16);
-	if (kind < 2) {
+	bool border = m->p->n_chain > 0 && (berth_rng_next(rng) & often) == often;
+	berth_move_kind kind = border ? BERTH_MOVE_BORDER : kinds[berth_rng_below(rng, 16)];
+	bool sized = kind != BERTH_MOVE_EXCHANGE && kind != BERTH_MOVE_ONE;
+	return (berth_move_shape){kind, sized ? draw_size(largest > 1 ? largest : 1, rng) : 1};
+}
+
+int32_t berth_moves_draw_from(berth_moves *m, berth_move_shape shape, int32_t coloc, berth_rng *rng,
+                              int32_t *op_dev)
+{
+	int32_t dev;
+	m->n_moved = 0;
+	if (shape.kind == BERTH_MOVE_EXCHANGE)
 		exchange(m, coloc, below(rng, m->p->n_colocs), op_dev);
-		return m->n_moved;
-	}
-	int32_t dev = draw_dev(m, coloc, rng, op_dev), size = draw_size(largest, rng);
-	if (dev < 0)
+	else if (shape.kind == BERTH_MOVE_BORDER)
+		move_border(m, shape.size, rng, op_dev);
+	else if ((dev = draw_dev(m, coloc, rng, op_dev)) < 0)
 		return 0;
-	if (kind < 8)
+	else if (shape.kind == BERTH_MOVE_ONE)
 		put(m, coloc, dev, op_dev);
-	else if (kind < 12)
-		move_joined(m, coloc, dev, size, op_dev);
+	else if (shape.kind == BERTH_MOVE_JOINED)
+		move_joined(m, coloc, dev, shape.size, op_dev);
 	else
-		move_window(m, coloc, dev, size, kind < 14, op_dev);
+		move_window(m, coloc, dev, shape.size, shape.kind == BERTH_MOVE_WINDOW, op_dev);
 	return m->n_moved;
 }
 
 int32_t berth_moves_draw(berth_moves *m, double share, int tries, berth_rng *rng, int32_t *op_dev)
 {
-	int32_t largest = (int32_t)(share * m->p->n_colocs), n = 0;
-	for (int k = 0; k < tries && n == 0; k++)
-		n = draw(m, largest > 1 ? largest : 1, rng, op_dev);
+	int32_t n = 0;
+	for (int k = 0; k < tries && n == 0 && m->p->n_colocs > 0; k++) {
+		berth_move_shape shape = berth_moves_draw_shape(m, share, rng);
+		n = berth_moves_draw_from(m, shape, below(rng, m->p->n_colocs), rng, op_dev);
+	}
 	return n;
 }

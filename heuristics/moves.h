@@ -22,6 +22,29 @@ typedef struct berth_moves {
 /* In mem. Fails: BERTH_ENOMEM. O(edges log edges). */
 berth_status berth_moves_new(const berth_problem *p, berth_arena *mem, berth_moves *out, berth_err *err);
 
+/* What a move is like, before it is said whom it moves. */
+typedef enum berth_move_kind {
+	BERTH_MOVE_EXCHANGE, /* two colocation groups change devices */
+	BERTH_MOVE_ONE,
+	BERTH_MOVE_JOINED,   /* several of one device that are joined in the graph */
+	BERTH_MOVE_WINDOW,   /* a window of the topological order, all of it */
+	BERTH_MOVE_WINDOW_OF_DEVICE, /* the same, of one device */
+	BERTH_MOVE_BORDER    /* of two stages of blocks */
+} berth_move_kind;
+
+typedef struct berth_move_shape {
+	berth_move_kind kind;
+	int32_t size; /* colocation groups at most */
+} berth_move_shape;
+
+/* share: how many of all colocation groups a move takes at most, but one in any case. */
+berth_move_shape berth_moves_draw_shape(const berth_moves *m, double share, berth_rng *rng);
+
+/* Change op_dev [n_ops] by a move of that shape from that colocation group on; a border is drawn whatever the
+ * group is. moved tells which. Returns their number; a draw may come to nothing. */
+int32_t berth_moves_draw_from(berth_moves *m, berth_move_shape shape, int32_t coloc, berth_rng *rng,
+                              int32_t *op_dev);
+
 /* Change op_dev [n_ops] by one random move to legal devices; moved tells which colocation groups. Returns
  * their number. A draw may come to nothing; then it is tried again, up to `tries` times, and 0 is returned if
  * all did. share: how many of all colocation groups a move takes at most, but one in any case. Expected

@@ -68,6 +68,24 @@ static bool have_base(berth_eval *e, berth_keyed base)
 	return berth_incremental_base(e->near, base.op_dev, &r);
 }
 
+berth_status berth_eval_want_log(berth_eval *e, berth_arena *mem, berth_err *err)
+{
+	BERTH_TRY(berth_eval_want_near(e, mem, err));
+	return e->near ? berth_incremental_want_log(e->near, mem, err) : BERTH_OK;
+}
+
+const berth_base_log *berth_eval_base(berth_eval *e, berth_keyed x)
+{
+	berth_sim_result r;
+	if (!e->near || e->p->n_ops == 0)
+		return NULL;
+	berth_incremental_use_keys(e->near, x.op_key);
+	if (!berth_incremental_is_base(e->near, x.op_dev) && !berth_incremental_base(e->near, x.op_dev, &r))
+		return NULL;
+	e->n_far = 0;
+	return berth_incremental_log(e->near);
+}
+
 berth_score berth_eval_keyed(berth_eval *e, berth_keyed x)
 {
 	berth_sim_use_keys(e->sim, x.op_key);

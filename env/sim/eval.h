@@ -57,6 +57,13 @@ berth_score berth_eval_keyed(berth_eval *e, berth_keyed x);
  * limit_ns. One evaluation. Quick while the base stays the same from call to call. */
 berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns);
 
+/* Make x the base of berth_eval_near, where it is not, and tell how it runs; prepared by berth_eval_want_log.
+ * NULL where runs do not go on from bases. */
+const berth_base_log *berth_eval_base(berth_eval *e, berth_keyed x);
+
+/* Prepare for berth_eval_base, in mem. Later calls do nothing. Fails: BERTH_ENOMEM. */
+berth_status berth_eval_want_log(berth_eval *e, berth_arena *mem, berth_err *err);
+
 /* The largest latency that an objective of the latency alone values at most at value. A placement above it is
  * worse, whatever else it is worth. INT64_MAX for other objectives. */
 int64_t berth_eval_latency_limit(const berth_eval *e, double value);

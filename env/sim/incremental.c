@@ -13,6 +13,7 @@ typedef struct snapshot {
 	int64_t now;
 	uint64_t instant;
 	int32_t n_ended, n_moves, n_heap, n_pieces, n_live, n_ready;
+	int32_t n_hops, n_ends; /* logged before it */
 	int32_t *op_waits;     /* [n_ops] */
 	device *dev;           /* [n_devs] */
 	channel *chan;         /* [n_channels] */
@@ -49,6 +50,9 @@ struct berth_incremental {
 	int64_t base_latency_ns;
 	bool follows_memory;      /* its run did */
 	int64_t *ever_bytes;      /* [n_devs] all that the device ever holds */
+	berth_base_log log;       /* of its run; ends NULL: not wanted */
+	int32_t *ends;            /* the same */
+	berth_sim_hop *hops;
 
 	/* its snapshots */
 	int32_t max_snaps, n_snaps;
@@ -136,6 +140,17 @@ berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, ber
 	return BERTH_OK;
 }
 
+berth_status berth_incremental_want_log(berth_incremental *n, berth_arena *mem, berth_err *err)
+{
+	size_t hops = berth_sim_max_hops(n->p);
+	if (n->ends)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(mem, n->hops, hops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->ends, hops + (size_t)n->p->n_ops, err));
+	n->has_base = false;
+	return BERTH_OK;
+}
+
 /* Can a run go on from a base? */
 static bool works(const berth_incremental *n)
 {
@@ -214,6 +229,8 @@ static bool take(berth_incremental *n, snapshot *k)
 	k->instant = s->instant;
 	k->n_ended = s->n_ended;
 	k->n_moves = s->n_moves;
+	k->n_hops = (int32_t)s->n_hops;
+	k->n_ends = s->n_ends;
 	copy(k->op_waits, s->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
 	copy(k->dev, s->dev, (size_t)p->n_devs, sizeof *k->dev);
 	copy(k->chan, s->chan, (size_t)p->s->n_channels, sizeof *k->chan);
@@ -797,6 +814,24 @@ bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t 
 
 /* ---- the base ---- */
 
+/* The log goes on behind what was logged before the last snapshot. Only runs of the base are logged. */
+static void start_log(berth_incremental *n)
+{
+	const snapshot *last = n->n_snaps ? &n->snap[n->n_snaps - 1] : NULL;
+	n->sim->hops = n->hops;
+	n->sim->ends = n->ends;
+	n->sim->n_hops = last ? (size_t)last->n_hops : 0;
+	n->sim->n_ends = last ? last->n_ends : 0;
+}
+
+static void end_log(berth_incremental *n)
+{
+	n->log = (berth_base_log){n->log.serial + 1, n->base_dev, n->base_keyed ? n->base_key : NULL,
+	                          n->base_end_ns,    n->ends,     n->sim->n_ends, n->hops, n->sim->now};
+	n->sim->hops = NULL;
+	n->sim->ends = NULL;
+}
+
 /* From the present state to the end, leaving snapshots. */
 static void record(berth_incremental *n)
 {
@@ -804,6 +839,7 @@ static void record(berth_incremental *n)
 	berth_sim *s = n->sim;
 	int32_t step = p->n_ops / n->max_snaps + 1;
 	int32_t due = n->n_snaps ? n->snap[n->n_snaps - 1].n_ended + step : 0;
+	start_log(n);
 	for (; s->n_heap; n->rounds++) {
 		if (s->n_ended >= due && s->heap[0].time > s->now && n->n_snaps < n->max_snaps) {
 			snapshot *k = &n->snap[n->n_snaps];
@@ -815,6 +851,7 @@ static void record(berth_incremental *n)
 		}
 		sim_advance(s, true);
 	}
+	end_log(n);
 }
 
 /* Keep the snapshots up to i, which hold for the new base too, and go on from there. */
@@ -920,6 +957,11 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 bool berth_incremental_has_base(const berth_incremental *n)
 {
 	return n->has_base && n->base_keyed == (n->op_key != NULL);
+}
+
+const berth_base_log *berth_incremental_log(const berth_incremental *n)
+{
+	return n->ends && works(n) && berth_incremental_has_base(n) ? &n->log : NULL;
 }
 
 bool berth_incremental_is_base(const berth_incremental *n, const int32_t *op_dev)

@@ -24,6 +24,26 @@ typedef struct berth_incremental berth_incremental;
 berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, berth_incremental **out,
                                    berth_err *err);
 
+/* How a base ran. */
+typedef struct berth_base_log {
+	int64_t serial;         /* another one for each base */
+	const int32_t *op_dev;  /* [n_ops] */
+	const uint32_t *op_key; /* [n_ops]; NULL: the system's rule */
+	const int64_t *end_ns;  /* [n_ops] */
+	/* [n_ends] operators, and hops as ~index, as they ended: what waits for another comes behind it */
+	const int32_t *ends;
+	int32_t n_ends;
+	const berth_sim_hop *hops;
+	int64_t latency_ns;
+} berth_base_log;
+
+/* From the next base on, log how it runs, in mem. Later calls do nothing. Fails: BERTH_ENOMEM. 4 bytes an
+ * operator, and 44 for each hop that a tensor can make. */
+berth_status berth_incremental_want_log(berth_incremental *n, berth_arena *mem, berth_err *err);
+
+/* The log of the present base, which is n's; NULL where there is none. */
+const berth_base_log *berth_incremental_log(const berth_incremental *n);
+
 /* From now on the placements given come with these keys [n_ops] (berth_sim_use_keys). They need not be those
  * of the base. They are borrowed until the next call. NULL: the system's rule, as at the beginning. With keys
  * every rule of operators is as quick as priority. */

@@ -330,6 +330,8 @@ static void end_op(berth_sim *s, int32_t op)
 	int32_t d = s->op_dev[op];
 	s->end_ns[op] = s->now;
 	s->n_ended++;
+	if (s->ends)
+		s->ends[s->n_ends++] = op;
 	s->dev[d].running--;
 	touch_dev(s, d);
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
@@ -364,6 +366,8 @@ static void end_hop(berth_sim *s, int32_t id)
 		s->chan[c].busy = false;
 		touch_chan(s, c);
 	}
+	if (s->ends)
+		s->ends[s->n_ends++] = ~(int32_t)s->n_hops;
 	if (s->hops)
 		s->hops[s->n_hops++] =
 			(berth_sim_hop){m->tensor, m->dest, link, m->request_ns, m->start_ns, s->now};
@@ -563,6 +567,7 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	s->over = false;
 	s->n_moves = s->n_pending = s->n_heap = s->n_dirty_dev = s->n_dirty_chan = 0;
 	s->n_hops = 0;
+	s->n_ends = 0;
 	memset(s->sums, 0, s->n_sums * sizeof *s->sums);
 	if (ops)
 		memcpy(s->op_waits, s->op_n_in, ops * sizeof *s->op_waits);

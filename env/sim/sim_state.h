@@ -44,6 +44,8 @@ struct berth_sim {
 	bool sure_to_fit; /* the caller has a proof that the placement cannot exceed memory */
 	berth_sim_hop *hops;
 	size_t n_hops;
+	int32_t *ends; /* operators, and hops as ~index, as they end; NULL: not logged */
+	int32_t n_ends;
 	berth_sim_holds *holds; /* who is told of memory, and with what; NULL: nobody */
 	void *holds_ctx;
 	int64_t *told_bytes; /* [n_devs] what was told last; -1: nothing yet */

@@ -7,6 +7,10 @@
  * basin. Which of them pays differs from machine to machine, not with the size of the graph alone (settings
  * chosen on 40 pairs of zoo graphs and built-in systems at 1,000 to 30,000 evaluations).
  *
+ * Where the latency is all that counts, moves are screened (screen.h): of some candidates of one shape only
+ * the one of the best estimate is simulated. The estimates come from a base of the walk's own, its present
+ * placement, so they are the same for any number of workers.
+ *
  * Candidates are drawn ahead for all workers. Those after the first that is accepted are dropped with their
  * random numbers. */
 #include "anneal.h"
@@ -15,11 +19,13 @@
 #include "method.h"
 #include "moves.h"
 #include "registry.h"
+#include "screen.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MAX_BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
+enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened */
 
 #define FIRST_KEY (UINT32_C(1) << 31) /* far enough from both ends for moves */
 
@@ -31,6 +37,9 @@ const double berth_anneal_scale[BERTH_ANNEAL_SCALES] = {0.001, 0.01, 0.1};
 struct berth_annealer {
 	berth_search *s;
 	berth_moves moves;
+	bool screens;
+	berth_screen screen;
+	berth_screen_base base; /* log NULL: moves are not screened */
 	berth_rng rng;
 	int32_t block_size;      /* candidates drawn ahead */
 	double key_share;        /* of the moves that change a key; 0: there are no keys */
@@ -62,8 +71,9 @@ static bool accepts(void *ctx, int32_t i, berth_score score)
 
 /* An operator goes before or behind another one of its device, one that is not far from it in the
  * topological order. */
-static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
+static bool draw_key(void *ctx, int32_t *moved, uint32_t *key)
 {
+	berth_annealer *a = ctx;
 	const berth_graph *g = a->s->p->g;
 	uint32_t n = (uint32_t)g->n_ops;
 	for (int tries = 0; tries < MAX_DRAWS; tries++) {
@@ -71,11 +81,23 @@ static void draw_key(berth_annealer *a, const int32_t *op_dev, uint32_t *op_key)
 			far = (int32_t)exp2(berth_rng_unit(&a->rng) * log2(n)),
 			jump = 1 + (int32_t)berth_rng_below(&a->rng, a->key_gap / 2 + 1);
 		int32_t at = g->op_topo[op] + (berth_rng_next(&a->rng) & 1 ? far : -far);
-		if (at < 0 || at >= g->n_ops || op_dev[g->topo_op[at]] != op_dev[op])
+		if (at < 0 || at >= g->n_ops || a->op_dev[g->topo_op[at]] != a->op_dev[op])
 			continue;
-		op_key[op] = op_key[g->topo_op[at]] + (uint32_t)(berth_rng_next(&a->rng) & 1 ? jump : -jump);
-		return;
+		*moved = op;
+		*key = a->op_key[g->topo_op[at]] + (uint32_t)(berth_rng_next(&a->rng) & 1 ? jump : -jump);
+		return true;
 	}
+	return false;
+}
+
+static void change_key(berth_annealer *a, uint32_t *trial_key)
+{
+	int32_t op;
+	uint32_t key;
+	if (a->base.log)
+		berth_screen_draw_key(&a->screen, &a->base, draw_key, a, trial_key);
+	else if (draw_key(a, &op, &key))
+		trial_key[op] = key;
 }
 
 static void draw(berth_annealer *a, int32_t i, double temperature)
@@ -88,7 +110,9 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 		a->trial[i].op_key =
 			memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
-		draw_key(a, trial, a->trial_key + (size_t)i * n_ops);
+		change_key(a, a->trial_key + (size_t)i * n_ops);
+	else if (a->base.log)
+		berth_screen_draw(&a->screen, &a->base, &a->moves, LARGEST_MOVE, &a->rng, trial);
 	else
 		berth_moves_draw(&a->moves, LARGEST_MOVE, MAX_DRAWS, &a->rng, trial);
 	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
@@ -117,6 +141,14 @@ static int32_t budget_left(const berth_annealer *a, int32_t want)
 	return left > 0 ? left : 0;
 }
 
+/* Moves are screened from a base that is the present placement, whatever other workers' bases are. */
+static void choose_base(berth_annealer *a)
+{
+	a->base = (berth_screen_base){NULL, a->op_dev, a->op_key};
+	if (a->screens && berth_score_feasible(a->score))
+		a->base.log = berth_eval_base(&a->s->eval[0], (berth_keyed){a->op_dev, a->op_key});
+}
+
 /* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place,
  * however many are drawn ahead. Returns the steps made; 0: no budget left. */
 static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, int64_t n_steps)
@@ -126,6 +158,7 @@ static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, 
 	int32_t left = budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
 	if (left == 0)
 		return 0;
+	choose_base(a);
 	for (int32_t i = 0; i < left; i++)
 		draw(a, i, first_temperature * pow(COOLING, (double)(done + i) / (double)n_steps));
 	int32_t taken = berth_search_offer_first(a->s, left, (berth_keyed){a->op_dev, a->op_key}, a->trial,
@@ -165,6 +198,12 @@ berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng
 	a->block_size = ahead < MAX_BLOCK ? ahead : MAX_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
+	a->screens = berth_objective_is(&s->cfg.objective, BERTH_LATENCY) &&
+	             s->p->n_ops <= SCREENED_OPS;
+	if (a->screens) {
+		BERTH_TRY(berth_eval_want_log(&s->eval[0], s->mem, err));
+		BERTH_TRY(berth_screen_new(s->p, mem, &a->screen, err));
+	}
 	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, a->trial_dev, (size_t)a->block_size * (size_t)s->p->n_ops, err));
 	BERTH_TRY(new_keys(a, mem, err));

@@ -1,0 +1,152 @@
+/* Estimates of moves; see estimate.h. */
+#include "estimate.h"
+
+#include <stdlib.h>
+
+enum { MOST_AHEAD = 64 }; /* operators of a device that are looked at for a place */
+
+berth_status berth_estimate_new(const berth_problem *p, berth_arena *mem, berth_estimate *out, berth_err *err)
+{
+	berth_estimate e = {.p = p};
+	BERTH_TRY(BERTH_NEW(mem, e.end_ns, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, e.free_ns, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, e.seen, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, e.op, p->n_ops, err));
+	*out = e;
+	return BERTH_OK;
+}
+
+static int compare_i32(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
+void berth_estimate_begin(berth_estimate *e)
+{
+	e->stamp++;
+	e->n_ops = 0;
+}
+
+void berth_estimate_moved(berth_estimate *e, int32_t op)
+{
+	e->seen[op] = e->stamp;
+	e->op[e->n_ops++] = e->p->g->op_topo[op];
+}
+
+/* What moved, by the topological order. */
+static void sort_moved(berth_estimate *e)
+{
+	if (e->n_ops > 1)
+		qsort(e->op, (size_t)e->n_ops, sizeof *e->op, compare_i32);
+	for (int32_t i = 0; i < e->n_ops; i++)
+		e->op[i] = e->p->g->topo_op[e->op[i]];
+}
+
+/* When all inputs of op are on device d. */
+static int64_t ready_at(const berth_estimate *e, const berth_tails *t, int32_t op, int32_t d,
+                        const int32_t *op_dev)
+{
+	const berth_graph *g = e->p->g;
+	int64_t ready = 0;
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+		int32_t x = g->in_tensor[k], from = g->tensor_producer[x], home = op_dev[from], hop;
+		bool moved = e->seen[from] == e->stamp;
+		int64_t at = moved ? e->end_ns[from] : t->base->end_ns[from];
+		if (home != d) {
+			hop = moved ? -1 : berth_tails_hop(t, x, d);
+			at = hop >= 0 && t->base->hops[hop].end_ns > at
+			             ? t->base->hops[hop].end_ns
+			             : at + berth_transfer_ns(e->p, x, home, d);
+		}
+		ready = at > ready ? at : ready;
+	}
+	return ready;
+}
+
+/* Does a go before op where both are ready? */
+static bool goes_first(const berth_estimate *e, const berth_tails *t, const uint32_t *key, int32_t a,
+                       int32_t op, int64_t ready)
+{
+	if (key)
+		return key[a] < key[op];
+	return e->p->s->order == BERTH_ORDER_FIFO ? t->ready_ns[a] < ready
+	                                          : e->p->op_prio[a] < e->p->op_prio[op];
+}
+
+/* Where op, ready at that time, starts among the base's operators of device d. *next: the place of the first
+ * one behind it. */
+static int64_t start_at(const berth_estimate *e, const berth_tails *t, int32_t op, int32_t d, int64_t ready,
+                        const uint32_t *key, int32_t *next)
+{
+	int32_t lo = t->dev_off[d], end = t->dev_off[d + 1], hi = end;
+	int64_t now = ready;
+	while (lo < hi) {
+		int32_t mid = lo + (hi - lo) / 2;
+		if (t->base->end_ns[t->dev_op[mid]] > ready)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	for (int32_t k = 0; lo < end && k < MOST_AHEAD; lo++, k++) {
+		int32_t v = t->dev_op[lo];
+		if (e->seen[v] == e->stamp)
+			continue;
+		int64_t time = berth_op_time(e->p, v, d), start = t->base->end_ns[v] - time;
+		if (start < now) /* it runs, or has just been put off */
+			now = t->base->end_ns[v] > now ? t->base->end_ns[v] : now;
+		else if (t->ready_ns[v] <= now && goes_first(e, t, key, v, op, ready))
+			now += time;
+		else
+			break;
+	}
+	while (lo < end && e->seen[t->dev_op[lo]] == e->stamp)
+		lo++;
+	*next = lo;
+	return now > e->free_ns[d] ? now : e->free_ns[d];
+}
+
+/* Longest tail of what takes op's tensors and did not move. */
+static int64_t tail_behind(const berth_estimate *e, const berth_tails *t, int32_t op, int32_t d,
+                           const int32_t *op_dev)
+{
+	const berth_graph *g = e->p->g;
+	int64_t tail = 0;
+	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
+		for (int32_t k = g->tensor_use_off[x]; k < g->tensor_use_off[x + 1]; k++) {
+			int32_t to = g->edge_consumer[k];
+			if (e->seen[to] == e->stamp)
+				continue;
+			int64_t rest = berth_transfer_ns(e->p, x, d, op_dev[to]) + t->tail_ns[to];
+			tail = rest > tail ? rest : tail;
+		}
+	return tail;
+}
+
+int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const int32_t *op_dev,
+                               const uint32_t *op_key, int64_t enough)
+{
+	int64_t longest = t->base->latency_ns;
+	sort_moved(e);
+	for (int32_t i = 0; i < e->n_ops; i++)
+		if (berth_tails_slack(t, e->op[i]) <= 0)
+			longest = 0; /* it was critical: what is left may be shorter */
+	for (int32_t d = 0; d < e->p->n_devs; d++)
+		e->free_ns[d] = 0;
+	for (int32_t i = 0; i < e->n_ops && longest < enough; i++) {
+		int32_t op = e->op[i], d = op_dev[op], next;
+		int64_t ready = ready_at(e, t, op, d, op_dev);
+		int64_t start = start_at(e, t, op, d, ready, op_key, &next);
+		int64_t end = start + berth_op_time(e->p, op, d);
+		int64_t path = end + tail_behind(e, t, op, d, op_dev);
+		e->end_ns[op] = e->free_ns[d] = end;
+		if (next < t->dev_off[d + 1]) {
+			int32_t v = t->dev_op[next];
+			if (t->base->end_ns[v] - berth_op_time(e->p, v, d) <= end &&
+			    end + t->tail_ns[v] > path)
+				path = end + t->tail_ns[v];
+		}
+		longest = path > longest ? path : longest;
+	}
+	return longest;
+}

@@ -1,0 +1,33 @@
+/* What a move does to the latency, without simulating it: the longest path through what moved, by the heads
+ * and tails of a simulated base (as for insertion moves in job shops: M. Dell'Amico, M. Trubian, "Applying
+ * tabu search to the job-shop scheduling problem", Annals of Operations Research 41, 1993). It is a guess,
+ * too low where other paths stay critical and too high where what moved makes room. It ranks candidates and
+ * is never a value. */
+#ifndef BERTH_ESTIMATE_H
+#define BERTH_ESTIMATE_H
+
+#include "tails.h"
+
+typedef struct berth_estimate {
+	const berth_problem *p;
+	int64_t *end_ns;   /* [n_ops] of the operators that moved */
+	int64_t *free_ns;  /* [n_devs] when the last of them there ends */
+	int64_t *seen, stamp; /* [n_ops] which moved */
+	int32_t *op, n_ops; /* [n_ops] those */
+} berth_estimate;
+
+/* In mem. Fails: BERTH_ENOMEM. */
+berth_status berth_estimate_new(const berth_problem *p, berth_arena *mem, berth_estimate *out,
+                                berth_err *err);
+
+/* A move begins: nothing has moved yet. Then: op has another device, or another key. */
+void berth_estimate_begin(berth_estimate *e);
+void berth_estimate_moved(berth_estimate *e, int32_t op);
+
+/* The latency that op_dev [n_ops] (and op_key [n_ops], or NULL) is expected to have, in ns, where it differs
+ * from the base of t in what moved. At `enough` it stops: it is no less. O(moved operators * (degree +
+ * log)). */
+int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const int32_t *op_dev,
+                               const uint32_t *op_key, int64_t enough);
+
+#endif

@@ -1,0 +1,139 @@
+/* Screened moves; see screen.h. */
+#include "screen.h"
+
+#include "coloc.h"
+
+/* One candidate for so many ends of operators and hops in the base, within limits, and fewer of large moves
+ * (chosen on 14 pairs of zoo graphs and built-in systems at one CPU second; 8 to 64 candidates do about
+ * alike). */
+enum { ENDS_PER_CANDIDATE = 64, FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 32 };
+
+#define CRITICAL_SHARE 0.4 /* of the candidates, those from a group without slack on */
+
+berth_status berth_screen_new(const berth_problem *p, berth_arena *mem, berth_screen *out, berth_err *err)
+{
+	berth_screen x = {.serial = 0};
+	BERTH_TRY(berth_estimate_new(p, mem, &x.estimate, err));
+	BERTH_TRY(berth_tails_new(p, mem, &x.tails, err));
+	BERTH_TRY(BERTH_NEW(mem, x.critical, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, x.best, p->n_colocs, err));
+	BERTH_TRY(BERTH_NEW(mem, x.best_dev, p->n_colocs, err));
+	*out = x;
+	return BERTH_OK;
+}
+
+static void list_critical(berth_screen *x, const berth_base_log *base)
+{
+	const berth_problem *p = x->tails.p;
+	if (x->tails.base == base && x->serial == base->serial)
+		return;
+	berth_tails_update(&x->tails, base);
+	x->serial = base->serial;
+	x->n_critical = 0;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		if (berth_tails_slack(&x->tails, op) <= 0)
+			x->critical[x->n_critical++] = p->op_coloc[op];
+}
+
+static int32_t draw_coloc(const berth_screen *x, berth_rng *rng)
+{
+	if (x->n_critical > 0 && berth_rng_unit(rng) < CRITICAL_SHARE)
+		return x->critical[berth_rng_below(rng, (uint32_t)x->n_critical)];
+	return (int32_t)berth_rng_below(rng, (uint32_t)x->tails.p->n_colocs);
+}
+
+static void take_back(const berth_problem *p, const berth_moves *m, const int32_t *op_dev, int32_t *trial)
+{
+	for (int32_t i = 0; i < m->n_moved; i++)
+		berth_coloc_put(p, m->moved[i], berth_coloc_dev(p, m->moved[i], op_dev), trial);
+}
+
+/* Candidates that an evaluation is worth: simulating takes longer the more ends there are. */
+static int32_t candidates(const berth_base_log *log)
+{
+	int32_t n = log->n_ends / ENDS_PER_CANDIDATE;
+	return n < FEWEST ? FEWEST : n > MOST ? MOST : n;
+}
+
+static int64_t estimate_groups(berth_screen *x, const berth_moves *m, const int32_t *op_dev,
+                               const uint32_t *op_key, int64_t enough)
+{
+	const berth_problem *p = m->p;
+	berth_estimate_begin(&x->estimate);
+	for (int32_t i = 0; i < m->n_moved; i++)
+		for (int32_t k = p->coloc_off[m->moved[i]]; k < p->coloc_off[m->moved[i] + 1]; k++)
+			berth_estimate_moved(&x->estimate, p->coloc_op[k]);
+	return berth_estimate_latency(&x->estimate, &x->tails, op_dev, op_key, enough);
+}
+
+/* Keep the candidate that stands in trial. Returns how many groups it moves. */
+static int32_t keep(berth_screen *x, const berth_moves *m, const int32_t *trial)
+{
+	for (int32_t k = 0; k < m->n_moved; k++) {
+		x->best[k] = m->moved[k];
+		x->best_dev[k] = berth_coloc_dev(m->p, m->moved[k], trial);
+	}
+	return m->n_moved;
+}
+
+/* The best of n candidates of a shape. */
+static int32_t draw_shaped(berth_screen *x, const berth_screen_base *base, berth_moves *m,
+                           berth_move_shape shape, int32_t n, berth_rng *rng, int32_t *trial)
+{
+	int64_t least = INT64_MAX;
+	int32_t n_best = 0;
+	for (int32_t i = 0; i < n; i++) {
+		if (berth_moves_draw_from(m, shape, draw_coloc(x, rng), rng, trial) == 0)
+			continue;
+		int64_t ns = n == 1 ? 0 : estimate_groups(x, m, trial, base->op_key, least);
+		if (ns < least) {
+			least = ns;
+			n_best = keep(x, m, trial);
+		}
+		take_back(m->p, m, base->op_dev, trial);
+	}
+	for (int32_t k = 0; k < n_best; k++)
+		berth_coloc_put(m->p, x->best[k], x->best_dev[k], trial);
+	return n_best;
+}
+
+int32_t berth_screen_draw(berth_screen *x, const berth_screen_base *base, berth_moves *m, double share,
+                          berth_rng *rng, int32_t *trial)
+{
+	int32_t n_moved = 0;
+	list_critical(x, base->log);
+	for (int tries = 0; tries < MAX_DRAWS && n_moved == 0; tries++) {
+		berth_move_shape shape = berth_moves_draw_shape(m, share, rng);
+		int32_t n = candidates(base->log);
+		if (shape.size > LARGE)
+			n = n * LARGE / shape.size;
+		n_moved = draw_shaped(x, base, m, shape, n > 1 ? n : 1, rng, trial);
+	}
+	return n_moved;
+}
+
+void berth_screen_draw_key(berth_screen *x, const berth_screen_base *base,
+                           bool (*draw)(void *ctx, int32_t *op, uint32_t *key), void *ctx,
+                           uint32_t *trial_key)
+{
+	int64_t least = INT64_MAX;
+	int32_t best = -1, op;
+	uint32_t best_key = 0, key;
+	list_critical(x, base->log);
+	for (int32_t i = candidates(base->log); i > 0; i--) {
+		if (!draw(ctx, &op, &key))
+			continue;
+		trial_key[op] = key;
+		berth_estimate_begin(&x->estimate);
+		berth_estimate_moved(&x->estimate, op);
+		int64_t ns = berth_estimate_latency(&x->estimate, &x->tails, base->op_dev, trial_key, least);
+		trial_key[op] = base->op_key[op];
+		if (ns < least) {
+			least = ns;
+			best = op;
+			best_key = key;
+		}
+	}
+	if (best >= 0)
+		trial_key[best] = best_key;
+}

@@ -1,0 +1,38 @@
+/* Screened moves: of some candidates of one shape the one of the best estimate. The shape is drawn first, as
+ * large moves would starve among small ones. */
+#ifndef BERTH_SCREEN_H
+#define BERTH_SCREEN_H
+
+#include "estimate.h"
+#include "moves.h"
+
+typedef struct berth_screen {
+	berth_estimate estimate;
+	berth_tails tails;
+	int32_t *critical, n_critical; /* colocation groups without slack in the base */
+	int64_t serial;                /* of the base that they are of */
+	int32_t *best, *best_dev;      /* [n_colocs] the best candidate: its groups, and where they go */
+} berth_screen;
+
+/* In mem. Fails: BERTH_ENOMEM. */
+berth_status berth_screen_new(const berth_problem *p, berth_arena *mem, berth_screen *out, berth_err *err);
+
+/* The present placement op_dev [n_ops] with keys op_key [n_ops], or NULL, and how it ran. */
+typedef struct berth_screen_base {
+	const berth_base_log *log;
+	const int32_t *op_dev;
+	const uint32_t *op_key;
+} berth_screen_base;
+
+/* Change trial [n_ops], which holds the present placement, by one move. share as in berth_moves_draw. Returns
+ * the number of colocation groups moved. */
+int32_t berth_screen_draw(berth_screen *x, const berth_screen_base *base, berth_moves *m, double share,
+                          berth_rng *rng, int32_t *trial);
+
+/* Candidates of changed keys: draw(ctx, &op, &key) draws one, and tells whether it came to anything. The best
+ * is written to trial_key [n_ops], which holds the present keys. */
+void berth_screen_draw_key(berth_screen *x, const berth_screen_base *base,
+                           bool (*draw)(void *ctx, int32_t *op, uint32_t *key), void *ctx,
+                           uint32_t *trial_key);
+
+#endif
