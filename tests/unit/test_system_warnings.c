@@ -124,6 +124,12 @@ static void test_graph(void **state)
 	             "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"flops\":1}]}",
 	             &mem),
 		START);
+	/* it only writes */
+	assert_contains(told(ONE("\"peak_flops\":1e9"),
+	                     "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
+	                     "\"write_bytes\":1}]}",
+	                     &mem),
+	                BYTES);
 	/* all measured: by name, kind or for all */
 	static const char *const key[] = {"d", "k", "*"};
 	for (int i = 0; i < 3; i++) {

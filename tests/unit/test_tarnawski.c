@@ -108,6 +108,7 @@ static bool open_subject(subject *x, const char *name)
 	assert_int_equal(x->g.n_ops, x->n);
 	assert_int_equal(x->g.n_edges, x->n_edges);
 	assert_int_equal(x->s.n_devs, x->n_acc + x->n_cpu);
+	assert_false(x->s.contention);
 	return true;
 }
 
