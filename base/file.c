@@ -435,7 +435,8 @@ berth_status berth_file_writable(const char *path, berth_err *err)
 		if (!S_ISREG(st.st_mode))
 			return BERTH_OK;
 	}
-	directory_of(path, dir, sizeof dir);
+	directory_of(path, dir, sizeof dir - 2);
+	strcat(dir, "/."); /* of a file: not a directory */
 	if (access(dir, W_OK | X_OK) != 0)
 		return fail_errno(err, "create a file here", path);
 	return BERTH_OK;

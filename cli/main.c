@@ -65,7 +65,9 @@ int main(int argc, char **argv)
 	berth_err err = {BERTH_OK, ""};
 	cli_ignore_file_limit();
 	cli_signals_start();
-	berth_status st = run(argc, argv, &err);
+	berth_status st = cli_hold_streams(&err);
+	if (st == BERTH_OK)
+		st = run(argc, argv, &err);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");
 	if (st != BERTH_OK)

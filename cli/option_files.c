@@ -204,7 +204,7 @@ static const char *stream_names(cli *c, const cli_option *options)
 	return text && last ? berth_arena_printf(&c->tmp, "%s and %s", text, last) : text;
 }
 
-/* One document at most goes to standard output, and none that has to be a file. */
+/* Outputs have names. One document at most goes to standard output, and none that has to be a file. */
 static berth_status check_streams(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err)
 {
 	int n = c->json;
@@ -212,6 +212,9 @@ static berth_status check_streams(cli *c, const cli_verb *verb, const cli_option
 		if (!is_written(o->kind))
 			continue;
 		*(const char **)o->into = real_name(text_of(o));
+		if (text_of(o) && !*text_of(o))
+			return berth_fail(err, BERTH_EINVAL, "option --%s: the name of the file is empty",
+			                  o->name);
 		if (is_stream(text_of(o)) && o->kind != CLI_FILE_OUT)
 			return berth_fail(err, BERTH_EINVAL, "option --%s takes a file, not standard output",
 			                  o->name);

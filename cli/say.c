@@ -5,11 +5,22 @@
 #include "visible.h"
 #include "visible_format.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { BUFFER = 1024 };
+
+berth_status cli_hold_streams(berth_err *err)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return berth_fail(err, BERTH_EIO, "/dev/null: cannot open: %s", strerror(errno));
+	return BERTH_OK;
+}
 
 /* A stream, and what is on its way there: standard error has no buffer of its own. */
 typedef struct way {

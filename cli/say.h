@@ -9,6 +9,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+/* To be called first: where a caller closed standard input, output or error, no file that is opened later
+ * takes its place, so that no words of ours get into it. Reading or writing there fails, as it did. Fails:
+ * BERTH_EIO. */
+berth_status cli_hold_streams(berth_err *err);
+
 /* printf to standard output. What fails stays with the stream: main tells it at the end. */
 void cli_say(const char *fmt, ...) BERTH_PRINTF(1, 2);
 
