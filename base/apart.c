@@ -41,26 +41,27 @@ static bool send_all(int fd, const void *data, size_t n)
  * nothing can come. */
 typedef enum arrival { WHOLE, CUT, UNHEARD } arrival;
 
-/* For something to read on fd, until the clock says end_s. */
-static arrival wait_for(int fd, double end_s)
+/* For something to read on fd. Who may cancel is asked fifty times a second. */
+static arrival wait_for(int fd, const berth_patience *until)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	for (;;) {
-		double left_ms = ceil((end_s - berth_wall_seconds()) * 1e3);
-		if (left_ms <= 0)
-			return CUT;
+	while (!berth_patience_over(until)) {
+		double left_ms = ceil((until->end_s - berth_wall_seconds()) * 1e3);
+		if (until->cancel)
+			left_ms = fmin(left_ms, 20);
 		int n = poll(&p, 1, left_ms < INT_MAX ? (int)left_ms : isinf(left_ms) ? -1 : INT_MAX);
 		if (n > 0)
 			return WHOLE;
 		if (n < 0 && errno != EINTR)
 			return UNHEARD;
 	}
+	return CUT;
 }
 
-static arrival receive_all(int fd, double end_s, void *data, size_t n)
+static arrival receive_all(int fd, const berth_patience *until, void *data, size_t n)
 {
 	for (char *at = data; n > 0;) {
-		arrival ready = wait_for(fd, end_s);
+		arrival ready = wait_for(fd, until);
 		if (ready != WHOLE)
 			return ready;
 		ssize_t k = read(fd, at, n);
@@ -100,11 +101,12 @@ static _Noreturn void child(int fd, berth_status (*work)(void *ctx, berth_err *e
 	_exit(sent ? 0 : LEFT_UNHEARD);
 }
 
-static arrival receive(int fd, double end_s, outcome *o, int n_blocks, const berth_apart_block *blocks)
+static arrival receive(int fd, const berth_patience *until, outcome *o, int n_blocks,
+                       const berth_apart_block *blocks)
 {
-	arrival got = receive_all(fd, end_s, o, sizeof *o);
+	arrival got = receive_all(fd, until, o, sizeof *o);
 	for (int i = 0; i < n_blocks && got == WHOLE && o->st == BERTH_OK; i++)
-		got = receive_all(fd, end_s, blocks[i].data, blocks[i].bytes);
+		got = receive_all(fd, until, blocks[i].data, blocks[i].bytes);
 	return got;
 }
 
@@ -136,13 +138,13 @@ typedef struct started {
 } started;
 
 /* What the parent makes of the child that it forked. */
-static berth_status hear(const started *s, double end_s, int n_blocks, const berth_apart_block *blocks,
-                         berth_apart_end *how, berth_err *err)
+static berth_status hear(const started *s, const berth_patience *until, int n_blocks,
+                         const berth_apart_block *blocks, berth_apart_end *how, berth_err *err)
 {
 	outcome o;
-	arrival got = receive(s->fd, end_s, &o, n_blocks, blocks);
+	arrival got = receive(s->fd, until, &o, n_blocks, blocks);
 	int why = errno;
-	bool answered = got == WHOLE, late = got == CUT && berth_wall_seconds() >= end_s;
+	bool answered = got == WHOLE, late = got == CUT && berth_patience_over(until);
 	close(s->fd);
 	if (!answered)
 		kill(s->pid, SIGKILL); /* late, ended with its exit code, or going on without the pipe */
@@ -158,12 +160,11 @@ static berth_status hear(const started *s, double end_s, int n_blocks, const ber
 	return !answered || o.st == BERTH_OK ? BERTH_OK : berth_fail(err, o.st, "%s", o.err.msg);
 }
 
-berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
-                                int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
-                                berth_err *err)
+static berth_status apart(const berth_patience *until, berth_status (*work)(void *ctx, berth_err *err),
+                          void *ctx, int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
+                          berth_err *err)
 {
 	int fd[2];
-	double end_s = berth_wall_seconds() + limit_s;
 	if (pipe(fd) != 0)
 		return fail_errno(err, "no pipe to a process of its own", errno);
 	pid_t pid = fork();
@@ -175,16 +176,25 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
 	const started s = {pid, fd[0], pid > 0 ? berth_leftover_child(pid, 0) : -1};
 	close(fd[1]);
 	if (pid > 0)
-		return hear(&s, end_s, n_blocks, blocks, how, err);
+		return hear(&s, until, n_blocks, blocks, how, err);
 	close(fd[0]);
 	return fail_errno(err, "no process of its own", why);
 }
 
-berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
-                         const berth_apart_block *blocks, bool *answered, berth_err *err)
+berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
+                                int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
+                                berth_err *err)
 {
+	const berth_patience until = {.end_s = berth_wall_seconds() + limit_s};
+	return apart(&until, work, ctx, n_blocks, blocks, how, err);
+}
+
+berth_status berth_apart(const atomic_int *cancel, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
+                         int n_blocks, const berth_apart_block *blocks, bool *answered, berth_err *err)
+{
+	const berth_patience until = {.cancel = cancel, .end_s = INFINITY};
 	berth_apart_end how = BERTH_APART_ENDED;
-	berth_status st = berth_apart_within(INFINITY, work, ctx, n_blocks, blocks, &how, err);
+	berth_status st = apart(&until, work, ctx, n_blocks, blocks, &how, err);
 	*answered = how == BERTH_APART_ANSWERED;
 	return st;
 }

@@ -3,9 +3,8 @@
 #ifndef BERTH_APART_H
 #define BERTH_APART_H
 
-#include "status.h"
+#include "threads.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Memory that the work writes its result to. */
@@ -15,11 +14,12 @@ typedef struct berth_apart_block {
 } berth_apart_block;
 
 /* Run work(ctx) in a child with a copy of the caller's memory, and bring back the blocks as it left them.
- * The child prints nothing, leaves no core file and ends at Ctrl-C. *answered: false where the child ended
- * before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as they
- * were), BERTH_ENOMEM (berth_apart_no_memory, too), BERTH_EIO (no process, or no way to hear of it). */
-berth_status berth_apart(berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
-                         const berth_apart_block *blocks, bool *answered, berth_err *err);
+ * The child prints nothing, leaves no core file and ends at Ctrl-C; it is killed when *cancel is no longer 0
+ * (NULL: never said). *answered: false where the child ended before its work did; the blocks are undefined
+ * then. Fails: as work does (the blocks are then as they were), BERTH_ENOMEM (berth_apart_no_memory, too),
+ * BERTH_EIO (no process, or no way to hear of it). */
+berth_status berth_apart(const atomic_int *cancel, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
+                         int n_blocks, const berth_apart_block *blocks, bool *answered, berth_err *err);
 
 /* The same, for limit_s seconds at most: then the child is killed. A child that the kernel keeps in spite of
  * that is left behind. *how tells what came of it. */

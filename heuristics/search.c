@@ -55,7 +55,7 @@ static void tell(berth_search *s, double now)
 
 int64_t berth_search_budget_left(berth_search *s, int64_t want)
 {
-	if (s->cfg.cancel && atomic_load(s->cfg.cancel))
+	if (berth_search_cancelled(s))
 		s->stopped = true;
 	if (s->cfg.time_s > 0 || s->cfg.progress) {
 		double now = berth_wall_seconds();

@@ -107,6 +107,12 @@ static inline const int32_t *berth_search_order(const berth_search *s)
 	return s->best_has_order ? s->best_order : NULL;
 }
 
+/* Has the user had enough? For methods that answer at once and take long: the budget is not looked at. */
+static inline bool berth_search_cancelled(const berth_search *s)
+{
+	return s->cfg.cancel && atomic_load(s->cfg.cancel);
+}
+
 /* Evaluations that may still be made now, at most want. 0 when the budget, the time or the user's patience is
  * at its end, or when the incumbent is as good as the bound. Tells progress. */
 int64_t berth_search_budget_left(berth_search *s, int64_t want);

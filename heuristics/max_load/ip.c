@@ -93,7 +93,8 @@ static berth_status solve_model(berth_search *s, const berth_max_load *m, berth_
 		BERTH_TRY(berth_exact_write_model(s->cfg.write_model, &l.lp, mem, err));
 	if (!berth_lp_solver() || (l.lp.n_entries > MOST_ENTRIES && s->cfg.nodes <= 0))
 		return BERTH_OK;
-	berth_lp_options options = {.nodes = most_nodes(s, l.lp.n_entries), .start = l.start};
+	berth_lp_options options = {.nodes = most_nodes(s, l.lp.n_entries), .start = l.start,
+	                            .cancel = s->cfg.cancel};
 	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
 	BERTH_TRY(berth_lp_solve(&l.lp, &options, mem, tmp, &r, err));
 	s->nodes = r.nodes;

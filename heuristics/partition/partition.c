@@ -214,7 +214,9 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 	BERTH_TRY(new_jobs(s->p, &c, mem, tmp, err));
 	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs *
 	                                                 sizeof *c.part};
-	berth_status st = c.n_jobs ? berth_apart(cut_all, &c, 1, &block, &answered, err) : BERTH_OK;
+	berth_status st = BERTH_OK;
+	if (c.n_jobs)
+		st = berth_apart(s->cfg.cancel, cut_all, &c, 1, &block, &answered, err);
 	if (st != BERTH_OK && st != BERTH_EUNSUPPORTED)
 		return st;
 	if (st != BERTH_OK || !answered || !in_range(&c))

@@ -304,10 +304,10 @@ static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(plain_round(r, tmp, err));
 	int32_t n = count_rounds(r);
-	for (int32_t k = 0; k < n; k++)
+	for (int32_t k = 0; k < n && !berth_search_cancelled(r->s); k++)
 		BERTH_TRY(k < 2 * N_VECTORS ? vector_round(r, k, tmp, err)
 		                            : free_round(r, k - 2 * N_VECTORS, tmp, err));
-	return offer_order(r, tmp, err);
+	return berth_search_cancelled(r->s) ? BERTH_OK : offer_order(r, tmp, err);
 }
 
 /* ---- set-up ---- */

@@ -368,6 +368,35 @@ static double hindrance(const pbqp_pricer *x, int32_t a, int32_t b)
 	return (double)(end - x->start_ns[b]) - fmax(slack_of(x, a), slack_of(x, b));
 }
 
+/* Has op so little slack that it can hinder one that starts at start_ns? Once false it stays so for later
+ * starts. */
+static bool can_hinder(const pbqp_pricer *x, int32_t op, int64_t start_ns)
+{
+	return (double)(x->end_ns[op] - start_ns) - slack_of(x, op) > 0;
+}
+
+/* Rivals of b among the operators from *last back along before[], latest start first. What can hinder nothing
+ * any more is taken out on the way, so that each operator is passed over once. */
+static berth_status add_rivals_of(pbqp_pricer *x, rival_list *list, int32_t b, int32_t *last, int32_t *before,
+                                  berth_arena *tmp, berth_err *err)
+{
+	const int32_t *op_coloc = x->m->p->op_coloc;
+	for (int32_t *at = last, found = 0; *at >= 0 && found < MAX_RIVALS;) {
+		int32_t a = *at;
+		if (!can_hinder(x, a, x->start_ns[b])) {
+			*at = before[a];
+			continue;
+		}
+		at = &before[a];
+		double ns = hindrance(x, a, b);
+		if (!(ns > 0) || op_coloc[a] == op_coloc[b])
+			continue;
+		BERTH_TRY(add_rival(x, list, a, b, x->vector.rival * x->ns_weight * ns, tmp, err));
+		found++;
+	}
+	return BERTH_OK;
+}
+
 /* Pairs that the schedule runs at the same time. Such operators are independent, as one that needs the
  * other's output starts after it. */
 static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err)
@@ -375,29 +404,22 @@ static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err
 	const berth_problem *p = x->m->p;
 	rival_list list = {0};
 	timed_op *seq;
-	int32_t *running, n_running = 0;
+	/* the latest of those that have started, and before each the one that was it then */
+	int32_t *before, last = -1;
 	x->n_rivals = 0;
 	x->rival_a = x->rival_b = NULL;
 	x->rival_cost = NULL;
 	if (!x->scheduled || !(x->vector.rival > 0) || !(x->ns_weight > 0))
 		return BERTH_OK;
 	BERTH_TRY(by_start(x, &seq, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, running, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, before, p->n_ops, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
-		int32_t b = seq[k].op, n = 0, found = 0;
-		for (int32_t i = 0; i < n_running; i++)
-			if (x->end_ns[running[i]] > x->start_ns[b])
-				running[n++] = running[i];
-		n_running = n;
-		for (int32_t i = n_running - 1; i >= 0 && found < MAX_RIVALS; i--) {
-			double ns = hindrance(x, running[i], b);
-			if (!(ns > 0) || p->op_coloc[running[i]] == p->op_coloc[b])
-				continue;
-			BERTH_TRY(add_rival(x, &list, running[i], b, x->vector.rival * x->ns_weight * ns, tmp,
-			                    err));
-			found++;
-		}
-		running[n_running++] = b;
+		int32_t b = seq[k].op;
+		if (!can_hinder(x, b, x->start_ns[b]))
+			continue;
+		BERTH_TRY(add_rivals_of(x, &list, b, &last, before, tmp, err));
+		before[b] = last;
+		last = b;
 	}
 	return BERTH_OK;
 }

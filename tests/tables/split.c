@@ -185,7 +185,7 @@ static berth_status speed_row(const char *model, const char *system, int32_t gro
 	const berth_apart_block block = {&x, sizeof x};
 	bool answered;
 	double from = berth_cpu_seconds();
-	BERTH_TRY(berth_apart(first_incumbent, &x, 1, &block, &answered, err));
+	BERTH_TRY(berth_apart(NULL, first_incumbent, &x, 1, &block, &answered, err));
 	double took = berth_cpu_seconds() - from;
 	bool found = answered && isfinite(x.value);
 	printf("| %s | %s | %d | %.6g ms | %.1f ms | %d x %d | %s | %s%.3g s | %s%.0f |\n", model, system,

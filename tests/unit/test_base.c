@@ -471,20 +471,24 @@ static void test_apart(void **state)
 	bool answered = false;
 	far_work w = {N, calloc(N, sizeof(int32_t))};
 	const berth_apart_block blocks[] = {{&w.n, sizeof w.n}, {w.square, N * sizeof *w.square}};
-	assert_ok(berth_apart(squares, &w, 2, blocks, &answered, &err), &err);
+	assert_ok(berth_apart(NULL, squares, &w, 2, blocks, &answered, &err), &err);
 	assert_true(answered);
 	for (int32_t i = 0; i < 40000; i++)
 		assert_int_equal(w.square[i], i * i);
 	w.n = 0;
-	assert_int_equal(berth_apart(squares, &w, 2, blocks, &answered, &err), BERTH_ELIMIT);
+	assert_int_equal(berth_apart(NULL, squares, &w, 2, blocks, &answered, &err), BERTH_ELIMIT);
 	assert_string_equal(err.msg, "no numbers");
 	w.n = -1;
-	assert_ok(berth_apart(squares, &w, 2, blocks, &answered, &err), &err);
+	assert_ok(berth_apart(NULL, squares, &w, 2, blocks, &answered, &err), &err);
 	assert_false(answered);
 	berth_apart_end how = BERTH_APART_ANSWERED;
 	w.n = INT32_MIN;
 	assert_ok(berth_apart_within(0.05, squares, &w, 2, blocks, &how, &err), &err);
 	assert_int_equal(how, BERTH_APART_LATE);
+	const atomic_int cancel = 1;
+	answered = true;
+	assert_ok(berth_apart(&cancel, squares, &w, 2, blocks, &answered, &err), &err);
+	assert_false(answered);
 	w.n = -1;
 	assert_ok(berth_apart_within(600, squares, &w, 2, blocks, &how, &err), &err);
 	assert_int_equal(how, BERTH_APART_ENDED);
