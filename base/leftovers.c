@@ -1,4 +1,5 @@
-/* See leftovers.h. A note is claimed, filled and published by its state. */
+/* See leftovers.h. A note is claimed, filled and published by its state. Who clears it away takes it first,
+ * and it is not used again. */
 #include "leftovers.h"
 
 #include <signal.h>
@@ -9,7 +10,7 @@
 
 enum { N_NOTES = 16, N_PATH = 4096 };
 
-typedef enum note_state { NOTE_FREE, NOTE_CLAIMED, NOTE_FILE, NOTE_CHILD } note_state;
+typedef enum note_state { NOTE_FREE, NOTE_CLAIMED, NOTE_FILE, NOTE_CHILD, NOTE_TAKEN } note_state;
 
 static struct {
 	atomic_int state;
@@ -57,8 +58,9 @@ int berth_leftover_child(pid_t pid, int group)
 
 void berth_leftover_forget(int note)
 {
-	if (note >= 0)
-		atomic_store(&notes[note].state, NOTE_FREE);
+	int state = note >= 0 ? atomic_load(&notes[note].state) : NOTE_TAKEN;
+	if (state != NOTE_TAKEN)
+		atomic_compare_exchange_strong(&notes[note].state, &state, NOTE_FREE);
 }
 
 void berth_leftovers_clear(void)
@@ -67,7 +69,9 @@ void berth_leftovers_clear(void)
 	atomic_store(&cleared, true);
 	for (int i = 0; i < N_NOTES; i++) {
 		int state = atomic_load(&notes[i].state);
-		if (state < NOTE_FILE || notes[i].owner != self)
+		bool noted = state == NOTE_FILE || state == NOTE_CHILD;
+		if (!noted || !atomic_compare_exchange_strong(&notes[i].state, &state, NOTE_TAKEN) ||
+		    notes[i].owner != self)
 			continue;
 		if (state == NOTE_FILE)
 			unlink(notes[i].path);
