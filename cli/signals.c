@@ -14,8 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the verb has for itself after a signal, and then the rescue. */
-static const long patience_ns = 150000000, rescue_ns = 200000000;
+/* After a signal the verb has this time, less what the rescue is going to need, but the least at least. The
+ * rescue is given up when it hangs. */
+static const long patience_ns = 150000000, least_ns = 20000000, rescue_s = 1;
 
 static atomic_int cancelled;
 static atomic_bool patient; /* the first signal only asks */
@@ -24,6 +25,7 @@ static sem_t asked;
 /* Who holds the lock may end the program, and nobody else. */
 static pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;
 static cli_rescue_fn *rescue_fn;
+static atomic_long rescue_ns; /* that it is going to need */
 static void *rescue_ctx;
 static bool over;
 
@@ -52,9 +54,9 @@ static void on_signal(int number)
 
 /* ---- the rescue ---- */
 
-static void nap(long ns)
+static void nap(long s, long ns)
 {
-	struct timespec left = {0, ns};
+	struct timespec left = {s, ns};
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
 }
@@ -93,9 +95,10 @@ static void *watch(void *unused)
 	(void)unused;
 	while (sem_wait(&asked) != 0)
 		;
-	nap(patience_ns);
+	long patience = patience_ns - atomic_load(&rescue_ns);
+	nap(0, patience > least_ns ? patience : least_ns);
 	if (start_thread(rescue))
-		nap(rescue_ns);
+		nap(rescue_s, 0);
 	end_at_once(berth_exit_code(BERTH_EINTERRUPTED));
 	return NULL;
 }
@@ -140,11 +143,12 @@ atomic_int *cli_catch_signals(void)
 	return &cancelled;
 }
 
-void cli_rescue_by(cli_rescue_fn *fn, void *ctx)
+void cli_rescue_by(cli_rescue_fn *fn, void *ctx, long needs_ns)
 {
 	pthread_mutex_lock(&ending);
 	rescue_fn = fn;
 	rescue_ctx = ctx;
+	atomic_store(&rescue_ns, needs_ns);
 	pthread_mutex_unlock(&ending);
 }
 

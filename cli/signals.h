@@ -1,7 +1,8 @@
 /* SIGINT and SIGTERM. A verb that has nothing to save ends at once. A search is asked to end, and has 0.15 s
- * to tell its answer itself. After that the rescue takes over: another thread writes the best so far and ends
- * the program, whatever the search is doing. A second signal ends it at once. Files are whole in any case,
- * temporary files and child processes go. docs/execution-model.md, "Interruption". */
+ * to tell its answer itself, less where the graph is large. After that the rescue takes over: another thread
+ * writes the best so far and ends the program, whatever the search is doing. A second signal ends it at once.
+ * Files are whole in any case, temporary files and child processes go. docs/execution-model.md,
+ * "Interruption". */
 #ifndef BERTH_CLI_SIGNALS_H
 #define BERTH_CLI_SIGNALS_H
 
@@ -15,12 +16,12 @@ void cli_signals_start(void);
 atomic_int *cli_catch_signals(void);
 
 /* What the rescue does: write what there is, and say so in text, without a full stop. It runs on a thread of
- * its own beside all others, and has 0.2 s. */
+ * its own beside all others, and is given up after a second. */
 typedef void cli_rescue_fn(void *ctx, char *text, size_t size);
 
-/* From here on this is what the rescue does; NULL: it has nothing to write. Waits for one that has begun,
- * thus for the end of the program: afterwards nothing reads what ctx leads to. */
-void cli_rescue_by(cli_rescue_fn *rescue, void *ctx);
+/* From here on this is what the rescue does, in about needs_ns; NULL: it has nothing to write. Waits for one
+ * that has begun, thus for the end of the program: afterwards nothing reads what ctx leads to. */
+void cli_rescue_by(cli_rescue_fn *rescue, void *ctx, long needs_ns);
 
 /* Standard output gets a document in between. The rescue does not cut it while somebody reads it. From here
  * on signals are caught. */

@@ -13,7 +13,7 @@ const int32_t berth_n_portfolio = (int32_t)(sizeof berth_portfolio_methods / siz
 
 berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	for (int32_t i = 0; i < berth_n_portfolio; i++)
+	for (int32_t i = 0; i < berth_n_portfolio && (i == 0 || !berth_search_cancelled(s)); i++)
 		BERTH_TRY(berth_method_run(berth_portfolio_methods[i], s, tmp, err));
 	return BERTH_OK;
 }

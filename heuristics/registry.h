@@ -46,8 +46,8 @@ extern const int32_t berth_n_heuristics;
 extern const berth_method *const berth_portfolio_methods[];
 extern const int32_t berth_n_portfolio;
 
-/* Run the portfolio on the search itself, with its budget and incumbent: where walks start. (For each answer
- * apart, portfolio.h.) Fails: BERTH_ENOMEM. */
+/* Run the portfolio on the search itself, with its budget and incumbent: where walks start. Where it is
+ * cancelled the first answers are all. (For each answer apart, portfolio.h.) Fails: BERTH_ENOMEM. */
 berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err);
 
 #endif

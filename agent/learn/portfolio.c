@@ -40,6 +40,8 @@ berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena 
 {
 	berth_portfolio all = {0};
 	for (int32_t i = 0; i < berth_n_portfolio && i < BERTH_MAX_PORTFOLIO; i++) {
+		if (i > 0 && berth_search_cancelled(s))
+			break;
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
 		berth_status st = run_one(s, berth_portfolio_methods[i], &all.answer[all.n], mem, tmp, err);
 		berth_arena_reset(tmp, mark);

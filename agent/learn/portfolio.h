@@ -20,7 +20,8 @@ typedef struct berth_portfolio {
 } berth_portfolio;
 
 /* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory. s keeps the best
- * and counts the evaluations. Placements live in mem. Fails: BERTH_ENOMEM. */
+ * and counts the evaluations; where it is cancelled the first answers are all. Placements live in mem. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
                                  berth_err *err);
 

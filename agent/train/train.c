@@ -56,13 +56,14 @@ static berth_status open_item(const trainer *w, int32_t i, berth_err *err)
 	berth_search_cfg cfg = {.objective = w->cfg->objective,
 	                        .seed = w->cfg->seed,
 	                        .evaluations = INT64_MAX,
-	                        .pool = w->cfg->pool,
-	                        .cancel = w->cfg->cancel};
+	                        .pool = w->cfg->pool};
 	BERTH_TRY(digest_item(p, pair, err));
 	BERTH_TRY(berth_search_new(p, &cfg, &pair->mem, &w->search[i], err));
 	BERTH_TRY(berth_bounds_new(p, &pair->tmp, &b, err));
 	BERTH_TRY(berth_bounds_objective(p, &b, &w->cfg->objective, &pair->tmp, &pair->bound, err));
-	return berth_portfolio_run(&w->search[i], &pair->mem, &pair->tmp, &pair->portfolio, err);
+	BERTH_TRY(berth_portfolio_run(&w->search[i], &pair->mem, &pair->tmp, &pair->portfolio, err));
+	w->search[i].cfg.cancel = w->cfg->cancel; /* not before: a checkpoint needs all of the portfolio */
+	return BERTH_OK;
 }
 
 typedef struct opening {

@@ -151,7 +151,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.evaluations = a->budget.evaluations.n;
 	if (stat(a->out, &s->before) != 0)
 		s->before = (struct stat){0};
-	cli_rescue_by(rescue, s);
+	cli_rescue_by(rescue, s, 0);
 	search.evaluations = s->cfg.evaluations;
 	cli_progress_start(&s->progress, c, "train", &search);
 	double wall = berth_wall_seconds();

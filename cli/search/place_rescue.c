@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NS_PER_OP = 200 }; /* of writing the file, about */
+
 static void kept(void *ctx, const berth_search *s)
 {
 	place_rescue *x = ctx;
@@ -113,7 +115,7 @@ berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg 
 	x->as.seed = cfg->seed;
 	cfg->kept = kept;
 	cfg->kept_ctx = x;
-	cli_rescue_by(rescue, x);
+	cli_rescue_by(rescue, x, x->path ? NS_PER_OP * p->n_ops : 0);
 	return BERTH_OK;
 }
 
