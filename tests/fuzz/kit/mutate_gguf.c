@@ -316,7 +316,7 @@ size_t mutate_gguf(uint8_t *data, size_t size, size_t max, unsigned seed)
 	h.r = mutate_seed(seed);
 	for (size_t left = 1 + mutate_below(&h.r, 4); left > 0; left--) {
 		find_items(&h);
-		if (h.n_keys + h.n_tensors == 0 || mutate_below(&h.r, 12) == 0)
+		if (h.n_keys + h.n_tensors == 0 || mutate_below(&h.r, 3) == 0)
 			return LLVMFuzzerMutate(data, h.b.n, max);
 		for (int tries = 0; tries < 6; tries++)
 			if (change[mutate_below(&h.r, sizeof change / sizeof *change)](&h))

@@ -102,7 +102,7 @@ size_t mutate_words(uint8_t *data, size_t size, size_t max, unsigned seed, const
 		x.n_words++;
 	for (size_t left = 1 + mutate_below(&x.r, 4); left > 0; left--) {
 		find_tokens(&x);
-		if (!x.n)
+		if (!x.n || mutate_below(&x.r, 3) == 0)
 			return LLVMFuzzerMutate(data, x.b.n, max);
 		for (int tries = 0; tries < 6; tries++)
 			if (change[mutate_below(&x.r, sizeof change / sizeof *change)](&x))
