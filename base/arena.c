@@ -192,3 +192,14 @@ void *berth_arena_grow(berth_arena *a, const void *array, size_t size, size_t le
 	*cap = room;
 	return p;
 }
+
+berth_status berth_arena_room(berth_arena *a, char **buf, size_t n, size_t *cap, berth_err *err)
+{
+	size_t room = n > 2 * *cap ? n : 2 * *cap;
+	char *p = n > *cap ? berth_arena_alloc(a, room, 1) : *buf;
+	if (!p)
+		return berth_nomem(err);
+	*cap = n > *cap ? room : *cap;
+	*buf = p;
+	return BERTH_OK;
+}

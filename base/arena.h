@@ -64,4 +64,8 @@ void *berth_arena_grow(berth_arena *a, const void *array, size_t size, size_t le
 	 : ((ptr) = berth_arena_grow((arena), (ptr), sizeof *(ptr), (size_t)(len), (cap))) ? BERTH_OK \
 	 : berth_nomem(err))
 
+/* A buffer of n bytes or more, for text that is looked at and forgotten: what stood in *buf is not copied. At
+ * least twice *cap where it grows. Fails: BERTH_ENOMEM. */
+berth_status berth_arena_room(berth_arena *a, char **buf, size_t n, size_t *cap, berth_err *err);
+
 #endif

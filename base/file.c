@@ -52,28 +52,88 @@ static berth_status open_to_read(const char *path, int *fd, size_t *size, bool *
 	return BERTH_OK;
 }
 
-/* A pipe to its end. */
+/* ---- pipes ---- */
+
+enum { STREAM_FIRST = 1 << 16, STREAM_STEP = 1 << 20 }; /* bytes, whole pages */
+
+/* What came out of a pipe so far. */
+typedef struct stream {
+	char *data;
+	size_t len, cap;
+} stream;
+
+/* Twice the room. Pages go back as they are copied, so that no byte stands in memory twice. */
+static berth_status grow_stream(stream *s, const char *path, berth_err *err)
+{
+	size_t cap = s->cap ? 2 * s->cap : STREAM_FIRST;
+	void *room = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return fail_errno(err, "hold", path);
+	for (size_t at = 0, n; at < s->len; at += n) {
+		n = s->len - at < STREAM_STEP ? s->len - at : STREAM_STEP;
+		memcpy((char *)room + at, s->data + at, n);
+		munmap(s->data + at, n);
+	}
+	s->data = room;
+	s->cap = cap;
+	return BERTH_OK;
+}
+
+/* Some bytes more; *end: there are none. */
+static berth_status read_more(int fd, const char *path, stream *s, bool *end, berth_err *err)
+{
+	if (s->len == BERTH_FILE_MOST_STREAM)
+		return berth_fail(err, BERTH_EIO,
+		                  "%s: more than %zu MiB came out of it, the most that is read of what is no "
+		                  "file; does it end? if so, put it into a file first",
+		                  path, BERTH_FILE_MOST_STREAM >> 20);
+	if (s->len == s->cap)
+		BERTH_TRY(grow_stream(s, path, err));
+	ssize_t n = read(fd, s->data + s->len, s->cap - s->len);
+	if (n < 0 && errno != EINTR)
+		return fail_errno(err, "read", path);
+	*end = n == 0;
+	s->len += n > 0 ? (size_t)n : 0;
+	return BERTH_OK;
+}
+
+/* A pipe to its end, in memory that berth_file_unmap gives back; *data NULL: nothing came. */
+static berth_status map_stream(int fd, const char *path, const unsigned char **data, size_t *size,
+                               berth_err *err)
+{
+	stream s = {0};
+	bool end = false;
+	berth_status st = BERTH_OK;
+	while (st == BERTH_OK && !end)
+		st = read_more(fd, path, &s, &end, err);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), keep = 0;
+	if (st == BERTH_OK)
+		keep = (s.len + page - 1) / page * page;
+	if (keep < s.cap)
+		munmap(s.data + keep, s.cap - keep);
+	if (st != BERTH_OK)
+		return st;
+	*data = s.len ? (const unsigned char *)s.data : NULL;
+	*size = s.len;
+	return BERTH_OK;
+}
+
 static berth_status read_stream(int fd, const char *path, berth_arena *mem, char **data, size_t *size,
                                 berth_err *err)
 {
-	char *buf = NULL;
-	size_t cap = 0, len = 0;
-	for (;;) {
-		BERTH_TRY(BERTH_GROW(mem, buf, len, &cap, err));
-		ssize_t n = read(fd, buf + len, cap - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_errno(err, "read", path);
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	buf[len] = '\0';
-	*data = buf;
-	*size = len;
+	const unsigned char *from;
+	size_t n;
+	BERTH_TRY(map_stream(fd, path, &from, &n, err));
+	char *copy = berth_arena_strndup(mem, from ? (const char *)from : "", n);
+	berth_file_unmap(from, n);
+	if (!copy)
+		return berth_nomem(err);
+	*data = copy;
+	*size = n;
 	return BERTH_OK;
 }
+
+/* ---- reading ---- */
 
 static berth_status read_all(int fd, const char *path, char *buf, size_t size, berth_err *err)
 {
@@ -111,27 +171,6 @@ berth_status berth_file_read(const char *path, berth_arena *mem, char **data, si
 	berth_status st = regular ? read_whole(fd, path, n, mem, data, size, err)
 	                          : read_stream(fd, path, mem, data, size, err);
 	close(fd);
-	return st;
-}
-
-/* A pipe to its end, in memory that berth_file_unmap gives back. */
-static berth_status map_stream(int fd, const char *path, const unsigned char **data, size_t *size,
-                               berth_err *err)
-{
-	berth_arena mem = {0};
-	char *text;
-	void *p = NULL;
-	berth_status st = read_stream(fd, path, &mem, &text, size, err);
-	if (st == BERTH_OK && *size) {
-		p = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			st = fail_errno(err, "hold", path);
-		else
-			memcpy(p, text, *size);
-	}
-	berth_arena_free(&mem);
-	if (st == BERTH_OK)
-		*data = p;
 	return st;
 }
 

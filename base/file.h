@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* A pipe, a device: at most that many bytes are read of it, so that one without an end is an error. */
+#define BERTH_FILE_MOST_STREAM ((size_t)1 << 30)
+
 /* The whole file (a pipe to its end) into the arena, with a closing 0 not counted in *size. "-" is not
  * special. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);

@@ -187,8 +187,7 @@ static size_t take_entity(scan_word w, char to[4], size_t *n)
 static berth_status text_of(reader *r, const tag *t, scan_word w, const char **out)
 {
 	size_t len = 0;
-	while (r->cap_text <= w.n)
-		BERTH_TRY(BERTH_GROW(r->t.tmp, r->text, r->cap_text, &r->cap_text, r->t.err));
+	BERTH_TRY(berth_arena_room(r->t.tmp, &r->text, w.n + 1, &r->cap_text, r->t.err));
 	for (size_t i = 0; i < w.n; i++) {
 		size_t n = 1, entity = 0;
 		r->text[len] = w.text[i];

@@ -365,8 +365,7 @@ static berth_status new_node(reader *r, scan_word id, int32_t *op)
 /* The node of that id, new with the defaults of this place. */
 static berth_status find_node(reader *r, scan_word id, size_t at, int32_t *out)
 {
-	while (r->cap_word <= id.n)
-		BERTH_TRY(BERTH_GROW(r->t.tmp, r->word, r->cap_word, &r->cap_word, r->t.err));
+	BERTH_TRY(berth_arena_room(r->t.tmp, &r->word, id.n + 1, &r->cap_word, r->t.err));
 	memcpy(r->word, id.text, id.n);
 	r->word[id.n] = '\0';
 	*out = memchr(id.text, '\0', id.n) ? -1 : berth_builder_find(r->t.b, r->word);
