@@ -48,12 +48,14 @@ typedef struct work {
 	int32_t n_memo, round;
 } work;
 
-/* Which operators are above (down = false) or below each: how many of them. */
+/* Which operators are above (down = false) or below each: how many of them. O(n_ops^2 / 64) words of tmp,
+ * given back at exit. */
 static berth_status count_related(const berth_problem *p, bool down, int32_t *count, berth_arena *tmp,
                                   berth_err *err)
 {
 	const berth_graph *g = p->g;
 	size_t words = ((size_t)p->n_ops + 63) / 64;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	uint64_t *set;
 	BERTH_TRY(BERTH_NEW(tmp, set, (size_t)p->n_ops * words, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -74,6 +76,7 @@ static berth_status count_related(const berth_problem *p, bool down, int32_t *co
 		for (size_t w = 0; w < words; w++)
 			count[op] += __builtin_popcountll(row[w]);
 	}
+	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -268,11 +271,14 @@ static berth_status open_block(work *w, block *b)
 	bool searched = n <= BERTH_EXACT_SEARCH_OPS && w->p->n_devs <= BERTH_EXACT_SEARCH_DEVS;
 	if (searched && w->n_memo < MEMO) {
 		memo *m = &w->memo[w->n_memo];
+		berth_arena_mark mark = berth_arena_get_mark(w->mem);
 		*m = (memo){.entry = b->entry >= 0, .exit = b->exit >= 0};
 		BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &m->x, w->err));
 		b->t = known(w, b, m->x);
-		if (b->t)
+		if (b->t) {
+			berth_arena_reset(w->mem, mark); /* it holds a number of each operator of the graph */
 			return BERTH_OK;
+		}
 		BERTH_TRY(new_table(w, b, true));
 		m->t = b->t;
 		w->n_memo++;
