@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MAX_CUT_S 1e9
-enum { MAX_ROWS = INT32_MAX / 4 };
+enum { MAX_ROWS = INT32_MAX / 4, MAX_DEVICES = 1 << 16 };
 
 static const unsigned char op_width[OP_COLUMNS] = {sizeof(char *), 4, 4, 4, 4, 1, 8, 8, 8, 8, 8, 8, 8, 8};
 static const unsigned char edge_width[EDGE_COLUMNS] = {4, 4, 8, sizeof(char *), 8};
@@ -85,6 +85,8 @@ static berth_status intern(berth_builder *b, graph_words *w, const char *word, i
 		return BERTH_OK;
 	if (row == MAX_ROWS)
 		return berth_fail(err, BERTH_EFORMAT, "more than %d types, groups or devices", MAX_ROWS);
+	if (w == &b->devices && row == MAX_DEVICES)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d names of devices", MAX_DEVICES);
 	BERTH_TRY(keep_text(b, &word, err));
 	BERTH_TRY(columns_add(&w->word, err));
 	BERTH_TRY(columns_set_text(&w->word, 0, row, word, err));
@@ -206,6 +208,17 @@ int32_t berth_builder_find(const berth_builder *b, const char *name)
 
 /* ---- what is attached to them ---- */
 
+/* One more time or forbidden device of op: they come operator by operator. */
+static berth_status check_many(const berth_builder *b, const columns *list, int32_t op, const char *what,
+                               berth_err *err)
+{
+	size_t row = list->n_rows;
+	if (row < MAX_DEVICES || columns_int(list, PAIR_AT, row - MAX_DEVICES) != op)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT, "operator '%s' has more than %d %s", op_name(b, op),
+	                  MAX_DEVICES, what);
+}
+
 static berth_status attach(columns *list, int32_t at, int32_t what, double seconds, berth_err *err)
 {
 	size_t row = list->n_rows;
@@ -224,6 +237,7 @@ berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, d
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "operator '%s': time_s of '%s' is %g; expected 0 to %g seconds",
 		                  op_name(b, op), key, seconds, BERTH_MOST_OP_S);
+	BERTH_TRY(check_many(b, &b->time, op, "times", err));
 	BERTH_TRY(intern(b, &b->devices, key, &index, err));
 	return attach(&b->time, op, index, seconds, err);
 }
@@ -231,6 +245,7 @@ berth_status berth_builder_time(berth_builder *b, int32_t op, const char *key, d
 berth_status berth_builder_forbid(berth_builder *b, int32_t op, const char *device, berth_err *err)
 {
 	int32_t index;
+	BERTH_TRY(check_many(b, &b->forbid, op, "forbidden devices", err));
 	BERTH_TRY(intern(b, &b->devices, device, &index, err));
 	return attach(&b->forbid, op, index, 0, err);
 }

@@ -27,7 +27,8 @@ static berth_status read_forbid(void *ctx, const berth_json *item, berth_err *er
 	const of_op *of = ctx;
 	if (!cJSON_IsString(item->item))
 		return berth_json_fail(item, err, "expected the name of a device");
-	return berth_builder_forbid(of->b, of->op, item->item->valuestring, err);
+	return berth_json_placed(item->up, berth_builder_forbid(of->b, of->op, item->item->valuestring, err),
+	                         err);
 }
 
 static berth_status read_op(void *ctx, const berth_json *at, berth_err *err)

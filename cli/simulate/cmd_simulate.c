@@ -64,6 +64,8 @@ static berth_status change_system(cli *c, const args *a, state *s, berth_err *er
 
 /* ---- what if ---- */
 
+enum { MOST_CHANGES = 10000 };
+
 /* A change a line, blanks and lines that start with # skipped. */
 static berth_status read_changes(cli *c, args *a, berth_err *err)
 {
@@ -74,12 +76,14 @@ static berth_status read_changes(cli *c, args *a, berth_err *err)
 		size_t n = (size_t)(end - line), len = 0;
 		while (len < n && line[len] != '\n')
 			len++;
-		char *text = berth_arena_strndup(&c->mem, line, len);
-		if (!text)
-			return berth_nomem(err);
+		char *text = line;
+		text[len] = '\0';
 		text += strspn(text, " \t\r");
 		for (size_t k = strlen(text); k > 0 && strchr(" \t\r", text[k - 1]); k--)
 			text[k - 1] = '\0';
+		if (a->each.n == MOST_CHANGES)
+			return berth_fail(err, BERTH_EFORMAT, "%s: more than %d changes", a->what_if,
+			                  MOST_CHANGES);
 		if (*text && *text != '#') {
 			BERTH_TRY(BERTH_GROW(&c->mem, a->each.text, a->each.n, &a->each.cap, err));
 			a->each.text[a->each.n++] = text;

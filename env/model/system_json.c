@@ -12,6 +12,8 @@
 
 /* ---- reading ---- */
 
+enum { MOST_TYPES = 1 << 16 }; /* in the efficiencies of all devices, and in what they run */
+
 typedef struct reader {
 	berth_arena *mem, *tmp;
 	berth_system s;
@@ -67,6 +69,8 @@ static berth_status add_efficiency(reader *r, int32_t d, const char *type, doubl
 {
 	berth_system *s = &r->s;
 	int32_t i = s->dev_eff_off[d + 1];
+	if (i == MOST_TYPES)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d efficiencies in all", MOST_TYPES);
 	BERTH_TRY(BERTH_GROW(r->mem, s->eff_type, i, &r->cap_eff_type, err));
 	BERTH_TRY(BERTH_GROW(r->mem, s->eff_value, i, &r->cap_eff_value, err));
 	BERTH_TRY(copy_word(r, type, &s->eff_type[i], err));
@@ -100,7 +104,7 @@ static berth_status read_one_efficiency(void *ctx, const berth_json *v, berth_er
 		return berth_nomem(err);
 	BERTH_TRY(only_once(v, &of->seen, type, err));
 	BERTH_TRY(berth_json_placed(v, berth_system_figure_check("efficiency", x, err), err));
-	return add_efficiency(of->r, of->d, v->key, x, err);
+	return berth_json_placed(v->up, add_efficiency(of->r, of->d, v->key, x, err), err);
 }
 
 static berth_status find_any(void *found, const berth_json *v, berth_err *err)
@@ -130,6 +134,8 @@ static berth_status read_run(void *ctx, const berth_json *v, berth_err *err)
 	reader *r = of->r;
 	if (!cJSON_IsString(v->item))
 		return berth_json_fail(v, err, "expected the name of an operator type");
+	if (of->n == MOST_TYPES)
+		return berth_json_fail(v->up, err, "more than %d types in all", MOST_TYPES);
 	BERTH_TRY(BERTH_GROW(r->mem, r->s.runs_type, of->n, &r->cap_runs, err));
 	BERTH_TRY(copy_word(r, v->item->valuestring, &r->s.runs_type[of->n], err));
 	return only_once(v, &of->seen, r->s.runs_type[of->n++], err);
