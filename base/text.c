@@ -104,9 +104,17 @@ int berth_text_utf8(const char *text, size_t n, uint32_t *code)
 bool berth_text_is_utf8(const char *text, size_t n)
 {
 	uint32_t code;
-	for (int len; n; text += len, n -= (size_t)len)
+	uint64_t eight;
+	for (int len; n; text += len, n -= (size_t)len) {
+		if (n >= sizeof eight) {
+			memcpy(&eight, text, sizeof eight);
+			len = sizeof eight;
+			if (!(eight & UINT64_C(0x8080808080808080))) /* ASCII */
+				continue;
+		}
 		if ((len = berth_text_utf8(text, n, &code)) == 0)
 			return false;
+	}
 	return true;
 }
 
