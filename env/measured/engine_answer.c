@@ -49,7 +49,7 @@ static berth_status recall(const char *text, engine_answer *a, berth_err *err)
 		return BERTH_OK;
 	if (berth_json_int(&a->at, "failed", true, BERTH_EINVAL, BERTH_EUNSUPPORTED, &failed, NULL) !=
 	            BERTH_OK ||
-	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK ||
+	    berth_json_string(&a->at, "message", true, &message, NULL) != BERTH_OK || !*message ||
 	    !is_outcome((berth_status)failed))
 		return berth_fail(err, BERTH_EIO,
 		                  "the journal holds what is neither an answer nor a failure: '%.80s'", text);
