@@ -110,6 +110,7 @@ static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x,
 berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg *cfg, place_rescue *x,
                                berth_err *err)
 {
+	cli_rescue_by(NULL, NULL, 0); /* that of a search before */
 	BERTH_TRY(open_rescue(c, p, x, err));
 	x->objective = cfg->objective;
 	x->as.seed = cfg->seed;
