@@ -12,9 +12,15 @@ static bool is_absent(const char *why)
 	return strstr(why, "No such file");
 }
 
+/* glibc's loader cannot create, extend or allocate something; or dlerror cannot tell what. */
 static bool is_memory(const char *why)
 {
-	return strstr(why, "annot allocate memory") || strstr(why, "failed to map segment");
+	static const char *const words[] = {"annot allocate", "cannot create", "cannot extend",
+	                                    "failed to map segment", "out of memory"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strstr(why, words[i]))
+			return true;
+	return false;
 }
 
 berth_status berth_library_open(const char *const *names, const char *package, void **library, berth_err *err)
@@ -38,8 +44,11 @@ berth_status berth_library_open(const char *const *names, const char *package, v
 berth_status berth_library_function(void *library, const char *name, void *fn, berth_err *err)
 {
 	void *found = dlsym(library, name);
+	const char *why = found ? NULL : dlerror();
+	if (!found && (!why || is_memory(why)))
+		return berth_nomem(err);
 	if (!found)
-		return berth_fail(err, BERTH_EIO, "a library has no function %s: %.300s", name, dlerror());
+		return berth_fail(err, BERTH_EIO, "a library has no function %s: %.300s", name, why);
 	memcpy(fn, &found, sizeof found); /* ISO C has no conversion to a function's address; POSIX does so */
 	return BERTH_OK;
 }
