@@ -83,17 +83,22 @@ static bool load_arch(const partition_job *j, SCOTCH_Arch *arch)
 	FILE *out = open_memstream(&text, &len), *in = NULL;
 	if (out) {
 		describe(&t, out);
-		if (fclose(out) == 0)
+		bool cut = ferror(out);
+		if (fclose(out) == 0 && !cut && text)
 			in = fmemopen(text, len, "r");
+		else
+			errno = ENOMEM; /* what else a stream in memory can lack */
 	}
 	bool loaded = in && SCOTCH_archLoad(arch, in) == 0;
+	int why = errno;
 	if (in)
 		fclose(in);
 	free(text);
+	errno = why;
 	return loaded;
 }
 
-/* ---- the mapping ---- */
+/* ---- the mapping ---- Where that fails, errno tells whether memory ran out. */
 
 typedef struct input {
 	SCOTCH_Num *off, *to, *weight, *work, *part;
