@@ -3,6 +3,7 @@
 #define BERTH_CPU_NODES_H
 
 #include "cores.h"
+#include "status.h"
 
 #include <stdbool.h>
 
@@ -28,7 +29,8 @@ typedef struct berth_cpu_nodes {
  * nodes stay as they are: a limit does not say which of them it is for. */
 void berth_cpu_nodes_limit(berth_cpu_nodes *nodes, const char *sysfs);
 
-/* With hwloc; without it one node with all of the memory. Never fails: what nobody tells is not said. */
-void berth_cpu_nodes_find(berth_cpu_nodes *out);
+/* With hwloc; without it one node with all of the memory. What nobody tells is not said. Fails: BERTH_ENOMEM,
+ * BERTH_EIO (hwloc runs in a process of its own, and there is none, or it ends). */
+berth_status berth_cpu_nodes_find(berth_cpu_nodes *out, berth_err *err);
 
 #endif

@@ -1,8 +1,10 @@
-/* Nodes by hwloc. */
+/* Nodes by hwloc, in a process of its own: an assertion ends it where memory runs out. */
 #include "cpu_nodes.h"
 
+#include "apart.h"
 #include "gpu_ask.h"
 
+#include <errno.h>
 #include <hwloc.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,18 +65,40 @@ static void list_nodes(hwloc_topology_t t, hwloc_bitmap_t left, hwloc_bitmap_t t
 		gpu_text(out->model, sizeof out->model, model, strlen(model));
 }
 
-void berth_cpu_nodes_find(berth_cpu_nodes *out)
+static bool find(hwloc_topology_t t, berth_cpu_nodes *out)
+{
+	hwloc_bitmap_t left = hwloc_bitmap_alloc(), tmp = hwloc_bitmap_alloc();
+	bool loaded = left && tmp && hwloc_topology_load(t) == 0;
+	int why = errno;
+	if (loaded)
+		list_nodes(t, left, tmp, out);
+	hwloc_bitmap_free(left);
+	hwloc_bitmap_free(tmp);
+	errno = why;
+	return loaded;
+}
+
+static berth_status find_apart(void *ctx, berth_err *err)
 {
 	hwloc_topology_t t;
-	*out = (berth_cpu_nodes){.n = 0};
-	if (hwloc_topology_init(&t) == 0) {
-		hwloc_bitmap_t left = hwloc_bitmap_alloc(), tmp = hwloc_bitmap_alloc();
-		if (left && tmp && hwloc_topology_load(t) == 0)
-			list_nodes(t, left, tmp, out);
-		hwloc_bitmap_free(left);
-		hwloc_bitmap_free(tmp);
+	errno = 0;
+	bool begun = hwloc_topology_init(&t) == 0, found = begun && find(t, ctx);
+	if (!found && errno == ENOMEM)
+		return berth_nomem(err);
+	if (begun)
 		hwloc_topology_destroy(t);
-	}
+	return BERTH_OK;
+}
+
+berth_status berth_cpu_nodes_find(berth_cpu_nodes *out, berth_err *err)
+{
+	const berth_apart_block block = {out, sizeof *out};
+	bool answered;
+	*out = (berth_cpu_nodes){.n = 0};
+	BERTH_TRY(berth_apart(NULL, find_apart, out, 1, &block, &answered, err));
+	if (!answered)
+		return berth_fail(err, BERTH_EIO, "hwloc ended its process before it told the cores");
 	if (out->n == 0)
 		*out = (berth_cpu_nodes){.n = 1, .node = {{.number = -1, .n_cores = 1}}};
+	return BERTH_OK;
 }

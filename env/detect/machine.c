@@ -18,7 +18,7 @@ berth_status berth_machine_find_core(berth_cpu_nodes *cpus, berth_cpu_figures *c
                                      berth_err *err)
 {
 	berth_figure unused;
-	berth_cpu_nodes_find(cpus);
+	BERTH_TRY(berth_cpu_nodes_find(cpus, err));
 	berth_cpu_nodes_limit(cpus, "/sys");
 	berth_cpu_team one = team_of(cpus, 0), other = one;
 	one.n_cores = other.n_cores = 1;
@@ -68,7 +68,7 @@ berth_status berth_machine_find(const berth_machine_cfg *cfg, berth_arena *mem, 
 	berth_machine *m;
 	BERTH_TRY(BERTH_NEW(mem, m, 1, err));
 	BERTH_TRY(find_gpus(cfg, m, err));
-	berth_cpu_nodes_find(&m->cpus);
+	BERTH_TRY(berth_cpu_nodes_find(&m->cpus, err));
 	berth_cpu_nodes_limit(&m->cpus, cfg->sysfs);
 	BERTH_TRY(find_cpus(mem, m, err));
 	*out = m;

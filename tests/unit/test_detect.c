@@ -514,7 +514,7 @@ static void test_cores(void **state)
 	berth_cpu_figures f;
 	berth_figure bandwidth, latency;
 	berth_err err;
-	berth_cpu_nodes_find(cpus);
+	assert_ok(berth_cpu_nodes_find(cpus, &err), &err);
 	assert_true(cpus->n >= 1 && cpus->node[0].n_cores >= 1);
 	const berth_cpu_team team = {cpus->core, cpus->node[0].n_cores, 0, 64 << 20};
 	assert_ok(berth_cpu_measure(&team, &f, &err), &err);
