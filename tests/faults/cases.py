@@ -161,5 +161,6 @@ KEPT = (
     ("train-again", "sys", "flock", 1, False),
     ("measure", "eintr", "waitpid", 1, False),
     ("show-system", "alloc", "malloc", 40, False),
+    ("place-scotch", "alloc-children", "realloc", 1, True),
     ("place-ip", "alloc", "malloc", 155, True),
 )
