@@ -33,7 +33,7 @@ static void test_escaped(void **state)
 	assert_ok(berth_page_done(&page, &mem, &text, &len, &err), &err);
 	assert_int_equal(strlen(text), len);
 	assert_contains(text, "<title>&lt;/title&gt;&lt;b&gt;&amp;</title>");
-	assert_contains(text, "\\u003c/script\\u003e\\u003c!--\\u2028\\u2029\xe2\x80\xaa \\u0026 "
+	assert_contains(text, "\\u003c/script\\u003e\\u003c!--\\u2028\\u2029\\u202a \\u0026 "
 	                      "\xc3\xa9\"}</script>");
 	assert_int_equal(count(text, "</script>"), 2);
 	assert_int_equal(count(text, "<script"), 2);

@@ -456,8 +456,10 @@ static berth_status use_all(const char *text_in, const berth_allocator *hook, be
 	berth_arena_init(&mem, hook);
 	berth_arena_init(&tmp, hook);
 	berth_status st = berth_system_parse_json("s.json", text_in, strlen(text_in), &mem, &tmp, &s, err);
+	size_t scratch = berth_arena_size(&tmp);
 	if (st == BERTH_OK)
 		st = berth_system_check(&s, &tmp, err);
+	assert_int_equal(berth_arena_size(&tmp), scratch);
 	if (st == BERTH_OK)
 		st = berth_system_sha256(&s, &tmp, hex, err);
 	if (st == BERTH_OK)
