@@ -25,17 +25,21 @@ static berth_status digest_of(cli *c, const berth_graph *g, const berth_system *
 	return berth_system_sha256(s, &c->tmp, digest + DIGEST / 2, err);
 }
 
-/* Does the policy come from a run for the same graph and system that has ended? A policy that cannot be
- * read is for the training to complain about. */
+/* Does the policy come from a run for the same graph and system that has ended? A file that holds no
+ * policy is for the training to complain about. */
 static berth_status find_end(cli *c, const char *policy, const berth_problem *p, bool *ended, berth_err *err)
 {
 	char digest[DIGEST + 1];
 	berth_policy_file f;
+	berth_err why;
 	bool there;
 	*ended = false;
 	BERTH_TRY(berth_file_there(policy, &there, err));
-	if (!there || berth_policy_file_read(policy, &c->mem, &f, NULL) != BERTH_OK)
+	if (!there)
 		return BERTH_OK;
+	berth_status st = berth_policy_file_read(policy, &c->mem, &f, &why);
+	if (st != BERTH_OK)
+		return st == BERTH_EFORMAT ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
 	BERTH_TRY(digest_of(c, p->g, p->s, digest, err));
 	const safetensors_tensor *t = safetensors_find(&f.raw, end_mark);
 	*ended = t && t->dtype == SAFETENSORS_U8 && safetensors_count(t) == DIGEST &&

@@ -67,6 +67,7 @@ MADE = (
     ("old.json", "place tiny.json --on duo.json --method round-robin -o old.json"),
     ("whole", f"{TRAIN} -o whole"),
     ("half", f"{TRAIN.replace('200', '100')} -o half"),
+    ("ended", f"{MEASURED.replace('--runs 40', '--runs 60')} -o ended"),
     ("old.html", "place tiny.json --on duo.json --method single -o p --report old.html"),
 )
 
@@ -116,6 +117,7 @@ CASES = [
     simple("train", f"{TRAIN} -o new --log log.json", "new", "log.json", resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
     simple("train-again", f"{TRAIN} -o new --report r.html", "new", "r.html", before=(("half", "new"),), resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
     simple("train-resume", f"{TRAIN} --resume -o new --json", "new", before=(("half", "new"),), resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
+    simple("train-measured-ended", f"{MEASURED.replace('--runs 40', '--runs 60')} --resume -o new --json", "new", before=(("ended", "new"),), scratch=("new.measured", "new.older")),
     simple("train-measured", f"{MEASURED} -o new --placement p.json", "new", "p.json", resume=f"{MEASURED} --resume -o new", scratch=("new.measured", "new.older")),
     simple("compare", "compare tiny.json --on duo.json --methods heft,anneal --evaluations 20 --seeds 2 --threads 1 --report c.html", "c.html"),
     simple("compare-csv", "compare tiny.json layers.json --on duo.json --methods heft,anneal --evaluations 20 --threads 1 --format csv"),
@@ -159,6 +161,7 @@ KEPT = (
     ("place", "sys", "flock", 1, True),
     ("place", "sys", "lstat", 2, True),
     ("train-again", "sys", "flock", 1, False),
+    ("train-measured-ended", "sys", "open", 6, False),
     ("measure", "eintr", "waitpid", 1, False),
     ("show-system", "alloc", "malloc", 40, False),
     ("place-scotch", "alloc-children", "realloc", 1, True),
