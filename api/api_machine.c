@@ -26,7 +26,7 @@ static berth_status new_machine(machine_maker *make, const void *from, berth_mac
 
 static berth_status load(const void *from, berth_machine *m, berth_arena *tmp, berth_err *err)
 {
-	return berth_system_load(from, &m->mem, tmp, &m->s, err);
+	return berth_system_load(from, NULL, &m->mem, tmp, &m->s, err);
 }
 
 berth_status berth_machine_load(const char *spec, berth_machine **out, berth_err *err)

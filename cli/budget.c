@@ -1,6 +1,8 @@
 /* Options of searches; see budget.h. */
 #include "budget.h"
 
+#include "sandboxed.h"
+
 #include "search_bounds.h"
 #include "signals.h"
 
@@ -59,7 +61,7 @@ berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cf
 	if (!b->policy)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(&c->mem, f, 1, err));
-	BERTH_TRY(berth_policy_file_read(b->policy, &c->mem, f, err));
+	BERTH_TRY(cli_policy_read(c, b->policy, f, err));
 	cfg->policy = f;
 	return BERTH_OK;
 }

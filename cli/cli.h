@@ -3,6 +3,7 @@
 #define BERTH_CLI_H
 
 #include "arena.h"
+#include "sandbox.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ typedef struct cli {
 	bool json;             /* --json: one document on standard output and nothing else there */
 	bool quiet;            /* --quiet: errors only, and no text on standard output */
 	bool strict;           /* --strict: input that is warned of is refused */
+	bool sandbox;          /* --sandbox: files are read in one */
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
 	bool training;         /* --training of them */
 	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */

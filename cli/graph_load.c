@@ -3,6 +3,7 @@
 
 #include "graph_rules.h"
 #include "print.h"
+#include "sandboxed.h"
 #include "system_warnings.h"
 #include "training.h"
 
@@ -30,7 +31,7 @@ static berth_status warn_system(cli *c, const char *spec, const berth_system *s,
 berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read_report *report,
                             berth_err *err)
 {
-	berth_read_options opt = {c->dim.text, c->dim.n};
+	berth_read_options opt = cli_read_options(c);
 	berth_read_report r;
 	BERTH_TRY(berth_graph_load(spec, &opt, &c->mem, &c->tmp, g, &r, err));
 	BERTH_TRY(warn_graph(c, spec, &r, err));
@@ -68,7 +69,7 @@ static berth_status add_rules(cli *c, const berth_system *s, berth_graph *g, ber
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
                                berth_read_report *report, berth_err *err)
 {
-	berth_read_options opt = {c->dim.text, c->dim.n};
+	berth_read_options opt = cli_read_options(c);
 	berth_read_report r;
 	BERTH_TRY(berth_instance_load(graph, system, &opt, &c->mem, &c->tmp, g, s, &r, err));
 	BERTH_TRY(warn_graph(c, graph, &r, err));
@@ -82,7 +83,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth_system *s,
                                berth_graph_parts *parts, berth_err *err)
 {
-	berth_read_options opt = {c->dim.text, c->dim.n};
+	berth_read_options opt = cli_read_options(c);
 	berth_read_report r;
 	berth_graph *part;
 	if (!system)
@@ -94,7 +95,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 		BERTH_TRY(make_training(c, c->args[i], &part[i], err));
 	}
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
-	BERTH_TRY(berth_system_load(system, &c->mem, &c->tmp, s, err));
+	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));
 	BERTH_TRY(add_rules(c, s, g, err));
 	return warn_system(c, system, s, g, err);
 }
@@ -109,7 +110,7 @@ berth_status cli_models_load(cli *c, const char *system, berth_graph *g, berth_s
 
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err)
 {
-	BERTH_TRY(berth_system_load(spec, &c->mem, &c->tmp, s, err));
+	BERTH_TRY(berth_system_load(spec, cli_sandbox(c), &c->mem, &c->tmp, s, err));
 	return warn_system(c, spec, s, g, err);
 }
 
@@ -117,6 +118,11 @@ berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, 
                                 berth_placement *out, berth_err *err)
 {
 	const char *warning;
-	BERTH_TRY(berth_placement_read(path, g, s, &c->mem, &c->tmp, out, &warning, err));
+	cli_text x;
+	BERTH_TRY(cli_json_map(c, path, &x, err));
+	berth_status st = berth_placement_parse_json(path, x.text, x.size, g, s, &c->mem, &c->tmp, out,
+	                                             &warning, err);
+	cli_json_unmap(&x);
+	BERTH_TRY(st);
 	return warning ? cli_warn(c, err, "%s", warning) : BERTH_OK;
 }

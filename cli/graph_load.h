@@ -15,7 +15,9 @@
 	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs; a word of other " \
 	 "models, as in batch=8\t1"}, \
 	{"strict", 0, CLI_FLAG, &(c)->strict, NULL, \
-	 "refuse a graph or a system that would be warned of"}
+	 "refuse a graph or a system that would be warned of"}, \
+	{"sandbox", 0, CLI_FLAG, &(c)->sandbox, NULL, \
+	 "read models, graphs, systems, plans and policies in a process that can do nothing else"}
 
 /* For the table of every verb that places, simulates or learns. */
 #define CLI_RULES(c) \

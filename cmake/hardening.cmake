@@ -1,7 +1,7 @@
-# What makes a fault in the programs and the shared library harder to use by those who wrote a file that berth
-# reads: places in memory that nobody knows (PIE), tables of the loader that cannot be written (full RELRO), no
-# executable stack, checked stacks and buffers, checked targets of jumps. docs/security.md has what it costs.
-# Debug builds, sanitizers and coverage go without: they check more, or want the code as it stands.
+# What makes a fault in the programs and the shared library harder to use by those who wrote a file that
+# berth reads: places in memory that nobody knows (PIE), tables of the loader that cannot be written (full
+# RELRO), no executable stack, checked stacks and buffers, checked targets of jumps. docs/security.md has what
+# it costs. Debug builds, sanitizers and coverage go without: they check more, or want the code as it stands.
 include(CheckCCompilerFlag)
 include(CheckPIESupported)
 if(CMAKE_BUILD_TYPE STREQUAL Debug OR BERTH_SANITIZE OR BERTH_COVERAGE OR BERTH_FUZZ)

@@ -4,6 +4,7 @@
 #define BERTH_GRAPH_FORMAT_H
 
 #include "graph.h"
+#include "sandbox.h"
 
 /* How to read. Zero-initialised: the defaults of the format. */
 typedef struct berth_read_options {
@@ -11,6 +12,7 @@ typedef struct berth_read_options {
 	 * (values 1 to 2^31-1). GGUF: options of gguf.h. Task graphs: options of tasks.h. */
 	const char *const *dim;
 	int32_t n_dims;
+	const berth_sandbox *sandbox; /* read files in one; NULL: here */
 } berth_read_options;
 
 /* What reading found; strings live in the graph's arena. Of an ONNX model all fields are filled. Of a
@@ -34,7 +36,8 @@ typedef struct berth_content {
 	const char *name; /* shown in messages; its stem is the graph's name where the file tells none */
 	const char *data; /* [size], not NULL */
 	size_t size;
-	bool is_path; /* the name is a path: further parts of the model are looked for beside it */
+	const struct berth_content *part; /* [n_parts] the files that go on where this one ends */
+	int32_t n_parts;
 } berth_content;
 
 typedef struct berth_format {
@@ -47,6 +50,10 @@ typedef struct berth_format {
 	 * BERTH_EFORMAT, BERTH_EINVAL (a bad word), BERTH_EIO (a further part), BERTH_ENOMEM. */
 	berth_status (*parse)(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
 	                      berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err);
+	/* The files that go on where `from`, whose name is a path, ends: mapped, *n_parts of them into *part,
+	 * in mem. The caller unmaps them, on error those that are there. NULL: the format has none. */
+	berth_status (*parts)(const berth_content *from, berth_arena *mem, berth_content **part,
+	                      int32_t *n_parts, berth_err *err);
 } berth_format;
 
 #endif

@@ -174,7 +174,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	return berth_graph_parse_json(from->name, from->data, from->size, mem, tmp, out, err);
 }
 
-const berth_format berth_format_json = {"berth-graph", false, berth_text_is, parse_format};
+const berth_format berth_format_json = {"berth-graph", false, berth_text_is, parse_format, NULL};
 
 /* ---- writing ---- */
 

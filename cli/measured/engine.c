@@ -9,7 +9,7 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 {
 	*out = berth_measured_cfg_default();
 	BERTH_TRY(berth_engine_find(e->name ? e->name : "ort", &c->mem, &out->engine, err));
-	const berth_read_options given = {c->dim.text, c->dim.n};
+	const berth_read_options given = {.dim = c->dim.text, .n_dims = c->dim.n};
 	berth_read_options words;
 	BERTH_TRY(berth_graph_split(e->model ? e->model : graph, &given, &c->mem, &out->model, &words, err));
 	out->dim = words.dim;

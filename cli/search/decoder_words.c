@@ -64,7 +64,7 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 	if (!there)
 		return BERTH_OK; /* whoever reads it tells, with a hint */
 	BERTH_TRY(berth_file_map(path, &data, &size, err));
-	*is = data && berth_format_of((const char *)data, size) == &berth_format_gguf;
+	*is = data && berth_format_gguf.is((const char *)data, size);
 	berth_file_unmap(data, size);
 	return BERTH_OK;
 }

@@ -1,5 +1,6 @@
 /* berth show: a graph, a system, a placement or a policy at a glance. */
 #include "graph_load.h"
+#include "sandboxed.h"
 #include "show.h"
 #include "show_placed.h"
 
@@ -30,7 +31,7 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 {
 	berth_input input;
 	a->input = c->args[0];
-	BERTH_TRY(berth_input_of(a->input, &input, err));
+	BERTH_TRY(berth_input_of(a->input, cli_sandbox(c), &input, err));
 	switch (input) {
 	case BERTH_INPUT_GRAPH:
 		if (a->graph)

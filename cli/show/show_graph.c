@@ -9,6 +9,7 @@
 #include "placement.h"
 #include "print.h"
 #include "problem.h"
+#include "sandboxed.h"
 #include "say.h"
 #include "show.h"
 #include "show_blocks.h"
@@ -88,7 +89,7 @@ static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
 /* The graph, and the system named or that of a workload. */
 static berth_status load_parts(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	v->has_system = a->on || berth_is_workload(a->input);
+	v->has_system = a->on || berth_is_workload(a->input, cli_sandbox(c));
 	if (v->has_system)
 		return cli_instance_load(c, a->input, a->on, &v->g, &v->s, &v->onnx, err);
 	return cli_graph_load(c, a->input, &v->g, &v->onnx, err);

@@ -1,10 +1,10 @@
 /* What stands where: of each device its operators, parameters and types, and what goes between devices. */
 #include "show_placed.h"
 
-#include "file.h"
 #include "json_large.h"
 #include "print.h"
 #include "report.h"
+#include "sandboxed.h"
 #include "say.h"
 #include "show_types.h"
 #include "text.h"
@@ -14,26 +14,24 @@
 
 /* A placement file, to be undone by unmap_placement. */
 typedef struct placement_text {
-	const char *file, *text;
-	const unsigned char *data;
-	size_t size;
+	const char *file;
+	cli_text x;
 	cJSON *doc;
 } placement_text;
 
-static void unmap_placement(placement_text *x)
+static void unmap_placement(placement_text *p)
 {
-	cJSON_Delete(x->doc);
-	berth_file_unmap(x->data, x->size);
+	cJSON_Delete(p->doc);
+	cli_json_unmap(&p->x);
 }
 
-static berth_status map_placement(const char *path, placement_text *x, berth_err *err)
+static berth_status map_placement(cli *c, const char *path, placement_text *p, berth_err *err)
 {
-	*x = (placement_text){.file = path};
-	BERTH_TRY(berth_file_map(path, &x->data, &x->size, err));
-	x->text = x->data ? (const char *)x->data : "";
-	berth_status st = berth_json_parse_large(path, x->text, x->size, &x->doc, err);
+	*p = (placement_text){.file = path};
+	BERTH_TRY(cli_json_map(c, path, &p->x, err));
+	berth_status st = berth_json_parse_large(path, p->x.text, p->x.size, &p->doc, err);
 	if (st != BERTH_OK)
-		unmap_placement(x);
+		unmap_placement(p);
 	return st;
 }
 
@@ -47,7 +45,7 @@ static const char *said(cli *c, const cJSON *doc, const char *key, const char *p
 
 static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, show_placed *v, berth_err *err)
 {
-	berth_read_options opt = {c->dim.text, c->dim.n};
+	berth_read_options opt = cli_read_options(c);
 	const char *spec = a->graph ? a->graph : said(c, doc, "graph", "zoo");
 	berth_err why;
 	berth_status st =
@@ -86,7 +84,7 @@ static berth_status load_parts(cli *c, const show_args *a, const placement_text 
 	if (a->training)
 		BERTH_TRY(make_training(c, v, err));
 	BERTH_TRY(load_system(c, a, x->doc, v, err));
-	BERTH_TRY(berth_placement_parse_json(x->file, x->text, x->size, &v->g, &v->s, &c->mem, &c->tmp,
+	BERTH_TRY(berth_placement_parse_json(x->file, x->x.text, x->x.size, &v->g, &v->s, &c->mem, &c->tmp,
 	                                     &v->placement, &warning, err));
 	return warning ? cli_warn(c, err, "%s", warning) : BERTH_OK;
 }
@@ -94,7 +92,7 @@ static berth_status load_parts(cli *c, const show_args *a, const placement_text 
 berth_status show_placed_load(cli *c, const show_args *a, show_placed *v, berth_err *err)
 {
 	placement_text x;
-	BERTH_TRY(map_placement(a->placement, &x, err));
+	BERTH_TRY(map_placement(c, a->placement, &x, err));
 	berth_status st = load_parts(c, a, &x, v, err);
 	unmap_placement(&x);
 	BERTH_TRY(st);
@@ -110,7 +108,7 @@ berth_status show_placed_load(cli *c, const show_args *a, show_placed *v, berth_
 berth_status show_placed_system(cli *c, const char *path, const char **out, berth_err *err)
 {
 	placement_text x;
-	BERTH_TRY(map_placement(path, &x, err));
+	BERTH_TRY(map_placement(c, path, &x, err));
 	*out = said(c, x.doc, "system", "system");
 	unmap_placement(&x);
 	return BERTH_OK;

@@ -1,8 +1,8 @@
 /* A placement file at a glance, without its graph and system: what it says about itself, and how many
  * operators each device has. */
-#include "file.h"
 #include "json_large.h"
 #include "print.h"
+#include "sandboxed.h"
 #include "say.h"
 #include "show.h"
 #include "text.h"
@@ -163,14 +163,13 @@ static berth_status show(cli *c, const char *file, const char *text, size_t size
 
 berth_status show_placement(cli *c, const show_args *a, berth_err *err)
 {
-	const unsigned char *data;
-	size_t size;
+	cli_text x;
 	if (a->out)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "show: option -o is for graphs and systems, but %s is a placement",
 		                  a->input);
-	BERTH_TRY(berth_file_map(a->input, &data, &size, err));
-	berth_status st = show(c, a->input, data ? (const char *)data : "", size, err);
-	berth_file_unmap(data, size);
+	BERTH_TRY(cli_json_map(c, a->input, &x, err));
+	berth_status st = show(c, a->input, x.text, x.size, err);
+	cli_json_unmap(&x);
 	return st;
 }

@@ -1,6 +1,7 @@
 /* A trained policy at a glance: where it comes from and how large it is. */
 #include "policy_file.h"
 #include "print.h"
+#include "sandboxed.h"
 #include "say.h"
 #include "show.h"
 #include "text.h"
@@ -62,7 +63,7 @@ static void print_text(const berth_policy_file *f)
 berth_status show_policy(cli *c, const show_args *a, berth_err *err)
 {
 	berth_policy_file f;
-	BERTH_TRY(berth_policy_file_read(a->input, &c->mem, &f, err));
+	BERTH_TRY(cli_policy_read(c, a->input, &f, err));
 	if (a->out)
 		BERTH_TRY(berth_policy_file_write(a->out, &f, NULL, 0, &c->tmp, err));
 	if (c->json)

@@ -6,7 +6,9 @@
 #include "json_check.h"
 #include "json_large.h"
 #include "load.h"
+#include "load_apart.h"
 #include "onnx.h"
+#include "sandbox.h"
 #include "system_json.h"
 #include "systems_builtin.h"
 #include "tarnawski.h"
@@ -44,15 +46,93 @@ static berth_status name_builtin(const char *path, berth_status failed, berth_er
 	return failed;
 }
 
-static berth_status load_file(const char *path, berth_arena *mem, berth_arena *tmp, berth_system *out,
-                              berth_err *err)
+/* ---- in a sandbox ---- */
+
+typedef struct bytes {
+	const char *name, *data;
+	size_t size;
+} bytes;
+
+/* A system as canonical JSON. */
+static berth_status work_system(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+{
+	const bytes *x = ctx;
+	berth_arena tmp = {0};
+	berth_system s;
+	BERTH_TRY(berth_system_parse_json(x->name, x->data, x->size, mem, &tmp, &s, err));
+	return berth_system_write_json(&s, false, mem, data, size, err);
+}
+
+/* A graph (berth_graph_to_text), a line break, its system as canonical JSON; nothing where it is no
+ * published workload. */
+static berth_status work_workload(void *ctx, berth_arena *mem, const char **data, size_t *size,
+                                  berth_err *err)
+{
+	const bytes *x = ctx;
+	const berth_read_report none = {0};
+	const char *graph, *system;
+	size_t n_graph, n_system;
+	berth_arena tmp = {0};
+	berth_graph g;
+	berth_system s;
+	if (berth_format_of(x->data, x->size) != &berth_format_tarnawski)
+		return BERTH_OK;
+	BERTH_TRY(berth_tarnawski_parse(x->name, x->data, x->size, mem, &tmp, &g, &s, err));
+	BERTH_TRY(berth_graph_to_text(&g, &none, mem, &graph, &n_graph, err));
+	BERTH_TRY(berth_system_write_json(&s, false, mem, &system, &n_system, err));
+	char *both = berth_arena_alloc(mem, n_graph + 1 + n_system, 1);
+	if (!both)
+		return berth_nomem(err);
+	memcpy(both, graph, n_graph);
+	both[n_graph] = '\n';
+	memcpy(both + n_graph + 1, system, n_system);
+	*data = both;
+	*size = n_graph + 1 + n_system;
+	return BERTH_OK;
+}
+
+static berth_status workload_apart(const bytes *x, const berth_sandbox *sandbox, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *g, berth_system *s, bool *found,
+                                   berth_err *err)
+{
+	const char *text, *end;
+	size_t size;
+	berth_read_report none;
+	bytes copy = *x;
+	BERTH_TRY(berth_sandbox_run(sandbox, x->name, work_workload, &copy, tmp, &text, &size, err));
+	*found = size > 0;
+	if (!*found)
+		return BERTH_OK;
+	for (end = text + size - 1; end > text && *end != '\n';)
+		end--;
+	BERTH_TRY(berth_graph_from_text(x->name, text, (size_t)(end - text), mem, tmp, g, &none, err));
+	return berth_system_parse_json(x->name, end + 1, size - (size_t)(end + 1 - text), mem, tmp, s, err);
+}
+
+/* ---- */
+
+static berth_status parse_system(const bytes *x, const berth_sandbox *sandbox, berth_arena *mem,
+                                 berth_arena *tmp, berth_system *out, berth_err *err)
+{
+	bytes from = *x;
+	if (sandbox)
+		BERTH_TRY(berth_sandbox_run(sandbox, x->name, work_system, &from, tmp, &from.data, &from.size,
+		                            err));
+	return berth_system_parse_json(x->name, from.data, from.size, mem, tmp, out, err);
+}
+
+static berth_status load_file(const char *path, const berth_sandbox *sandbox, berth_arena *mem,
+                              berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	const unsigned char *data;
 	size_t size;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = berth_file_map(path, &data, &size, err);
 	if (st != BERTH_OK)
 		return name_builtin(path, st, err);
-	st = berth_system_parse_json(path, data ? (const char *)data : "", size, mem, tmp, out, err);
+	const bytes x = {path, data ? (const char *)data : "", size};
+	st = parse_system(&x, sandbox, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
 	berth_file_unmap(data, size);
 	return st;
 }
@@ -67,16 +147,16 @@ static berth_status load_host(berth_arena *mem, berth_arena *tmp, berth_system *
 		return berth_fail(
 			err, BERTH_EINVAL,
 			"system:host: this machine was not described yet; 'berth profile --system' does so");
-	return load_file(path, mem, tmp, out, err);
+	return load_file(path, NULL, mem, tmp, out, err);
 }
 
-berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out,
-                               berth_err *err)
+berth_status berth_system_load(const char *spec, const berth_sandbox *sandbox, berth_arena *mem,
+                               berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	if (strcmp(spec, PREFIX "host") == 0)
 		return load_host(mem, tmp, out, err);
 	return is_system_spec(spec) ? berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err)
-	                            : load_file(spec, mem, tmp, out, err);
+	                            : load_file(spec, sandbox, mem, tmp, out, err);
 }
 
 static berth_input input_of_doc(const cJSON *doc)
@@ -129,7 +209,37 @@ static berth_status map_file(const char *spec, const unsigned char **data, size_
 	return st;
 }
 
-berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
+/* Which it is, as a byte. */
+static berth_status work_input(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+{
+	const bytes *x = ctx;
+	berth_input input;
+	char *answer = berth_arena_alloc(mem, 1, 1);
+	if (!answer)
+		return berth_nomem(err);
+	BERTH_TRY(input_of_data(x->data, x->size, &input, err));
+	*answer = (char)input;
+	*data = answer;
+	*size = 1;
+	return BERTH_OK;
+}
+
+static berth_status input_apart(const bytes *x, const berth_sandbox *sandbox, berth_input *out,
+                                berth_err *err)
+{
+	berth_arena mem = {0};
+	bytes copy = *x;
+	const char *answer;
+	size_t size;
+	berth_status st = berth_sandbox_run(sandbox, x->name, work_input, &copy, &mem, &answer, &size, err);
+	if (st == BERTH_OK) /* an answer that makes no sense is as good as none: a graph's reader tells */
+		*out = size == 1 && *answer > 0 && *answer <= BERTH_INPUT_POLICY ? (berth_input)*answer
+		                                                                 : BERTH_INPUT_GRAPH;
+	berth_arena_free(&mem);
+	return st;
+}
+
+berth_status berth_input_of(const char *spec, const berth_sandbox *sandbox, berth_input *out, berth_err *err)
 {
 	const unsigned char *data;
 	size_t size;
@@ -137,45 +247,74 @@ berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err)
 	if (is_system_spec(spec) || berth_zoo_is_spec(spec) || berth_file_is_stream(spec))
 		return BERTH_OK;
 	BERTH_TRY(map_file(spec, &data, &size, err));
-	berth_status st = input_of_data(data ? (const char *)data : "", size, out, err);
+	const bytes x = {spec, data ? (const char *)data : "", size};
+	berth_status st = BERTH_OK;
+	if (sandbox)
+		st = input_apart(&x, sandbox, out, err);
+	else
+		st = input_of_data(x.data, size, out, err);
 	berth_file_unmap(data, size);
 	return st;
 }
 
-bool berth_is_workload(const char *spec)
-{
-	const unsigned char *data;
-	size_t size;
-	if (berth_zoo_is_spec(spec) || berth_file_is_stream(spec) ||
-	    map_file(spec, &data, &size, NULL) != BERTH_OK)
-		return false;
-	const char *text = data ? (const char *)data : "";
-	bool found = berth_format_of(text, size) == &berth_format_tarnawski;
-	berth_file_unmap(data, size);
-	return found;
-}
-
 /* *found: path is a published workload, read into g and s. */
-static berth_status load_workload(const char *path, berth_arena *mem, berth_arena *tmp, berth_graph *g,
-                                  berth_system *s, bool *found, berth_err *err)
+static berth_status load_workload(const char *path, const berth_sandbox *sandbox, berth_arena *mem,
+                                  berth_arena *tmp, berth_graph *g, berth_system *s, bool *found,
+                                  berth_err *err)
 {
 	const unsigned char *data;
 	size_t size;
 	BERTH_TRY(map_file(path, &data, &size, err));
-	const char *text = data ? (const char *)data : "";
-	*found = berth_format_of(text, size) == &berth_format_tarnawski;
-	berth_status st = *found ? berth_tarnawski_parse(path, text, size, mem, tmp, g, s, err) : BERTH_OK;
+	const bytes x = {path, data ? (const char *)data : "", size};
+	berth_status st = BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	if (sandbox)
+		st = workload_apart(&x, sandbox, mem, tmp, g, s, found, err);
+	else if ((*found = berth_format_of(x.data, size) == &berth_format_tarnawski))
+		st = berth_tarnawski_parse(path, x.data, size, mem, tmp, g, s, err);
+	berth_arena_reset(tmp, mark);
 	berth_file_unmap(data, size);
 	return st;
+}
+
+/* A byte where it is a published workload. */
+static berth_status work_is_workload(void *ctx, berth_arena *mem, const char **data, size_t *size,
+                                     berth_err *err)
+{
+	const bytes *x = ctx;
+	(void)mem, (void)err;
+	*data = "!";
+	*size = berth_format_of(x->data, x->size) == &berth_format_tarnawski;
+	return BERTH_OK;
+}
+
+bool berth_is_workload(const char *spec, const berth_sandbox *sandbox)
+{
+	const unsigned char *data;
+	size_t size, yes = 0;
+	berth_arena mem = {0};
+	if (berth_zoo_is_spec(spec) || berth_file_is_stream(spec) ||
+	    map_file(spec, &data, &size, NULL) != BERTH_OK)
+		return false;
+	bytes x = {spec, data ? (const char *)data : "", size};
+	berth_status st = BERTH_OK;
+	if (sandbox)
+		st = berth_sandbox_run(sandbox, spec, work_is_workload, &x, &mem, NULL, &yes, NULL);
+	else
+		yes = berth_format_of(x.data, size) == &berth_format_tarnawski;
+	berth_arena_free(&mem);
+	berth_file_unmap(data, size);
+	return st == BERTH_OK && yes > 0;
 }
 
 berth_status berth_instance_load(const char *graph, const char *system, const berth_read_options *opt,
                                  berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
                                  berth_read_report *report, berth_err *err)
 {
+	const berth_sandbox *sandbox = opt ? opt->sandbox : NULL;
 	bool found = false;
 	if (!berth_zoo_is_spec(graph) && !berth_file_is_stream(graph))
-		BERTH_TRY(load_workload(graph, mem, tmp, g, s, &found, err));
+		BERTH_TRY(load_workload(graph, sandbox, mem, tmp, g, s, &found, err));
 	if (found && report)
 		*report = (berth_read_report){0};
 	if (!found && !system)
@@ -183,5 +322,5 @@ berth_status berth_instance_load(const char *graph, const char *system, const be
 		                  "--on SYSTEM is missing: %s brings no machine of its own", graph);
 	if (!found)
 		BERTH_TRY(berth_graph_load(graph, opt, mem, tmp, g, report, err));
-	return system ? berth_system_load(system, mem, tmp, s, err) : BERTH_OK;
+	return system ? berth_system_load(system, sandbox, mem, tmp, s, err) : BERTH_OK;
 }

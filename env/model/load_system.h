@@ -13,8 +13,9 @@ typedef enum berth_input {
 } berth_input;
 
 /* What spec names: by its prefix ("zoo:", "system:") or by what the file says about itself. A file that says
- * nothing is taken for a graph. Fails: BERTH_EIO, BERTH_EFORMAT (text that is not JSON), BERTH_ENOMEM. */
-berth_status berth_input_of(const char *spec, berth_input *out, berth_err *err);
+ * nothing is taken for a graph. sandbox, here and below: files are read in one; NULL: here. Fails: BERTH_EIO,
+ * BERTH_EFORMAT (text that is not JSON), BERTH_ENOMEM. */
+berth_status berth_input_of(const char *spec, const berth_sandbox *sandbox, berth_input *out, berth_err *err);
 
 /* The file that "system:host" stands for: the machine that berth runs on, as it was described last.
  * Fails: BERTH_EIO, BERTH_ENOMEM. */
@@ -23,15 +24,15 @@ berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_e
 /* "system:NAME", "system:host" or a berth-system file. mem holds the system; tmp is scratch, another arena
  * than mem, reset at exit. Fails: BERTH_EINVAL (unknown name; no description of the host), BERTH_EFORMAT,
  * BERTH_EIO, BERTH_ENOMEM. */
-berth_status berth_system_load(const char *spec, berth_arena *mem, berth_arena *tmp, berth_system *out,
-                               berth_err *err);
+berth_status berth_system_load(const char *spec, const berth_sandbox *sandbox, berth_arena *mem,
+                               berth_arena *tmp, berth_system *out, berth_err *err);
 
 /* Is it a file that holds graph and system? False also where it cannot be read, and of a pipe. */
-bool berth_is_workload(const char *spec);
+bool berth_is_workload(const char *spec, const berth_sandbox *sandbox);
 
 /* A graph, and the system that it is to be placed on: two specs, or a published workload (tarnawski.h) that
  * holds both, whose system may be NULL.
- *   opt, report  as in berth_graph_load
+ *   opt, report  as in berth_graph_load; opt->sandbox holds for the system, too
  * Fails: as berth_graph_load and berth_system_load; BERTH_EINVAL where system is NULL and graph brings
  * none. */
 berth_status berth_instance_load(const char *graph, const char *system, const berth_read_options *opt,

@@ -401,4 +401,4 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	return berth_graph_parse_onnx(from->name, data, from->size, opt, mem, tmp, out, report, err);
 }
 
-const berth_format berth_format_onnx = {"ONNX", true, is_binary, parse_format};
+const berth_format berth_format_onnx = {"ONNX", true, is_binary, parse_format, NULL};

@@ -643,4 +643,4 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	return berth_graph_parse_dax(from->name, from->data, from->size, &o, mem, tmp, out, err);
 }
 
-const berth_format berth_format_dax = {"DAX", true, is_dax, parse_format};
+const berth_format berth_format_dax = {"DAX", true, is_dax, parse_format, NULL};

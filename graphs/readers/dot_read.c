@@ -674,4 +674,4 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	return berth_graph_parse_dot(from->name, from->data, from->size, &o, mem, tmp, out, err);
 }
 
-const berth_format berth_format_dot = {"DOT", true, is_dot, parse_format};
+const berth_format berth_format_dot = {"DOT", true, is_dot, parse_format, NULL};

@@ -238,36 +238,32 @@ static int32_t parts_of(const char *path, size_t *at)
 }
 
 /* The part of that number, which is not the first. */
-static berth_status map_part(const char *path, size_t at, int32_t part, berth_arena *tmp, gguf_file *f,
-                             berth_err *err)
+static berth_status map_part(const char *path, size_t at, int32_t number, berth_arena *mem,
+                             berth_content *part, berth_err *err)
 {
-	char *name = berth_arena_strdup(tmp, path);
+	char *name = berth_arena_strdup(mem, path);
 	char digits[16];
+	const unsigned char *data;
 	if (!name)
 		return berth_nomem(err);
-	snprintf(digits, sizeof digits, "%05d", part + 1);
+	snprintf(digits, sizeof digits, "%05d", number + 1);
 	memcpy(name + at, digits, 5);
-	*f = (gguf_file){.name = name};
-	return berth_file_map(name, &f->data, &f->size, err);
+	BERTH_TRY(berth_file_map(name, &data, &part->size, err));
+	part->name = name;
+	part->data = (const char *)data;
+	return BERTH_OK;
 }
 
 /* The first part is given; the others stand beside it. Only the pages of their headers are touched. */
-static berth_status parse_parts(const gguf_file *first, const berth_gguf_options *opt, berth_arena *mem,
-                                berth_arena *tmp, berth_graph *out, berth_gguf_report *report, berth_err *err)
+static berth_status map_parts(const berth_content *first, berth_arena *mem, berth_content **part,
+                              int32_t *n_parts, berth_err *err)
 {
 	size_t at = 0;
-	int32_t n = parts_of(first->name, &at), mapped = 1;
-	gguf_file *file;
-	BERTH_TRY(BERTH_NEW(tmp, file, n, err));
-	file[0] = *first;
-	berth_status st = BERTH_OK;
-	for (; st == BERTH_OK && mapped < n; mapped++)
-		st = map_part(first->name, at, mapped, tmp, &file[mapped], err);
-	if (st == BERTH_OK)
-		st = parse_reset(file, n, first->name, opt, mem, tmp, out, report, err);
-	for (int32_t i = 1; i < mapped; i++)
-		berth_file_unmap(file[i].data, file[i].size);
-	return st;
+	int32_t n = parts_of(first->name, &at);
+	BERTH_TRY(BERTH_NEW(mem, *part, n, err));
+	for (*n_parts = 0; *n_parts < n - 1; ++*n_parts)
+		BERTH_TRY(map_part(first->name, at, *n_parts + 1, mem, &(*part)[*n_parts], err));
+	return BERTH_OK;
 }
 
 /* ---- the format ---- */
@@ -291,11 +287,16 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 {
 	berth_gguf_options o;
 	berth_gguf_report r;
-	gguf_file first = {.name = from->name, .data = (const unsigned char *)from->data, .size = from->size};
+	gguf_file *file;
 	BERTH_TRY(berth_gguf_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	BERTH_TRY(from->is_path ? parse_parts(&first, &o, mem, tmp, out, &r, err)
-	                       : parse_reset(&first, 1, from->name, &o, mem, tmp, out, &r, err));
+	BERTH_TRY(BERTH_NEW(tmp, file, from->n_parts + 1, err));
+	for (int32_t i = 0; i <= from->n_parts; i++) {
+		const berth_content *c = i ? &from->part[i - 1] : from;
+		const unsigned char *data = (const unsigned char *)c->data;
+		file[i] = (gguf_file){.name = c->name, .data = data, .size = c->size};
+	}
+	BERTH_TRY(parse_reset(file, from->n_parts + 1, from->name, &o, mem, tmp, out, &r, err));
 	return fill_read_report(&r, &o, mem, report, err);
 }
 
-const berth_format berth_format_gguf = {"GGUF", true, gguf_is, parse_format};
+const berth_format berth_format_gguf = {"GGUF", true, gguf_is, parse_format, map_parts};

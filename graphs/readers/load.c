@@ -4,6 +4,7 @@
 #include "file.h"
 #include "gguf.h"
 #include "graph_json.h"
+#include "load_apart.h"
 #include "onnx.h"
 #include "tarnawski.h"
 #include "tasks.h"
@@ -85,30 +86,33 @@ berth_status berth_graph_split(const char *spec, const berth_read_options *opt, 
 
 /* ---- reading ---- */
 
-static berth_status parse(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
-                          berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
+berth_status berth_graph_parse_content(const berth_content *from, const berth_read_options *opt,
+                                       berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                       berth_read_report *report, berth_err *err)
 {
+	if (opt->sandbox)
+		return berth_graph_parse_apart(from, opt, mem, tmp, out, report, err);
 	const berth_format *format = berth_format_of(from->data, from->size);
-	berth_read_report r = {0};
 	if (opt->n_dims && !format->words)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: dimension '%.80s' is given, but a file of the format %s has none",
 		                  from->name, opt->dim[0], format->name);
-	BERTH_TRY(format->parse(from, opt, mem, tmp, out, &r, err));
-	if (report)
-		*report = r;
-	return BERTH_OK;
+	*report = (berth_read_report){0};
+	return format->parse(from, opt, mem, tmp, out, report, err);
 }
 
 berth_status berth_graph_parse(const char *name, const char *data, size_t size, const berth_read_options *opt,
                                berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                berth_read_report *report, berth_err *err)
 {
-	const berth_content from = {name, size ? data : "", size, false};
+	const berth_content from = {.name = name, .data = size ? data : "", .size = size};
+	const berth_read_options none = {0};
+	berth_read_report r;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st =
-		parse(&from, opt ? opt : &(berth_read_options){0}, mem, tmp, out, report, err);
+	berth_status st = berth_graph_parse_content(&from, opt ? opt : &none, mem, tmp, out, &r, err);
 	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK && report)
+		*report = r;
 	return st;
 }
 
@@ -127,6 +131,20 @@ berth_status berth_graph_missing(const char *path, berth_status failed, berth_er
 	return failed;
 }
 
+/* The files that the model goes on in, by the first one's name. */
+static berth_status map_parts(berth_content *from, berth_arena *mem, berth_err *err)
+{
+	berth_content *part = NULL;
+	berth_status st = BERTH_OK;
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (formats[i]->parts && formats[i]->is(from->data, from->size)) {
+			st = formats[i]->parts(from, mem, &part, &from->n_parts, err);
+			break;
+		}
+	from->part = part;
+	return st;
+}
+
 static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
@@ -134,13 +152,20 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 	const char *path;
 	size_t size;
 	berth_read_options with_words;
+	berth_read_report r = {0};
 	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
 	berth_status mapped = berth_file_map(path, &data, &size, err);
 	if (mapped != BERTH_OK)
 		return berth_graph_missing(path, mapped, err);
-	const berth_content from = {path, data ? (const char *)data : "", size, true};
-	berth_status st = parse(&from, &with_words, mem, tmp, out, report, err);
+	berth_content from = {.name = path, .data = data ? (const char *)data : "", .size = size};
+	berth_status st = map_parts(&from, tmp, err);
+	if (st == BERTH_OK)
+		st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
+	for (int32_t i = 0; i < from.n_parts; i++)
+		berth_file_unmap((const unsigned char *)from.part[i].data, from.part[i].size);
 	berth_file_unmap(data, size);
+	if (st == BERTH_OK && report)
+		*report = r;
 	return st;
 }
 

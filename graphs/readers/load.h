@@ -28,6 +28,12 @@ berth_status berth_graph_parse(const char *name, const char *data, size_t size, 
                                berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                berth_read_report *report, berth_err *err);
 
+/* The same of mapped files; opt->sandbox: in a sandbox (load_apart.h). No word may be NULL, and tmp is not
+ * reset. */
+berth_status berth_graph_parse_content(const berth_content *from, const berth_read_options *opt,
+                                       berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                       berth_read_report *report, berth_err *err);
+
 /* Reading path has failed. Where nothing is there but a model of the zoo is called so, err says that. Returns
  * failed. */
 berth_status berth_graph_missing(const char *path, berth_status failed, berth_err *err);

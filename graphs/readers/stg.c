@@ -207,4 +207,4 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	return berth_graph_parse_stg(from->name, from->data, from->size, &o, mem, tmp, out, err);
 }
 
-const berth_format berth_format_stg = {"STG", true, is_stg, parse_format};
+const berth_format berth_format_stg = {"STG", true, is_stg, parse_format, NULL};

@@ -200,4 +200,4 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	return berth_graph_parse_tarnawski(from->name, from->data, from->size, mem, tmp, out, err);
 }
 
-const berth_format berth_format_tarnawski = {"Tarnawski", false, is_tarnawski, parse_format};
+const berth_format berth_format_tarnawski = {"Tarnawski", false, is_tarnawski, parse_format, NULL};

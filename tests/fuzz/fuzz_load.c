@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *end = memchr(data, '\n', size);
 	size_t n = end ? (size_t)(end - data) : size;
 	fuzz_begin(&a);
-	berth_read_options opt = {word, split(fuzz_text(data, n, &a.mem), word)};
+	berth_read_options opt = {.dim = word, .n_dims = split(fuzz_text(data, n, &a.mem), word)};
 	n += end != NULL;
 	berth_status st = berth_graph_parse("f", fuzz_text(data + n, size - n, &a.mem), size - n, &opt,
 	                                    &a.mem, &a.tmp, &g, &r, &err);

@@ -111,7 +111,7 @@ static berth_status row(table *t, const char *model, const char *system, berth_e
 	snprintf(spec, sizeof spec, "zoo:%s", model);
 	snprintf(machine, sizeof machine, "system:%s", system);
 	berth_status st = berth_graph_load(spec, NULL, &mem, &tmp, &g, NULL, err);
-	st = st ? st : berth_system_load(machine, &mem, &tmp, &s, err);
+	st = st ? st : berth_system_load(machine, NULL, &mem, &tmp, &s, err);
 	st = st ? st : berth_problem_new(&g, &s, &mem, &tmp, &p, err);
 	st = st ? st : all_bounds(&p, t, &tmp, b, err);
 	st = st ? st : best_known(&p, &b[N_KINDS - 1], t, &tmp, &value, &by, err);

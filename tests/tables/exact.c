@@ -41,7 +41,7 @@ static berth_status make(const char *model, const char *system, int32_t target, 
 	snprintf(spec, sizeof spec, "zoo:%s", model);
 	snprintf(machine, sizeof machine, "system:%s", system);
 	BERTH_TRY(berth_graph_load(spec, NULL, mem, tmp, g, NULL, err));
-	BERTH_TRY(berth_system_load(machine, mem, tmp, s, err));
+	BERTH_TRY(berth_system_load(machine, NULL, mem, tmp, s, err));
 	BERTH_TRY(berth_problem_new(g, s, mem, tmp, &p, err));
 	BERTH_TRY(BERTH_NEW(mem, cost, p.n_ops, err));
 	for (int32_t op = 0; op < p.n_ops; op++)

@@ -51,10 +51,10 @@ static berth_status bound_both(row *r, berth_arena *mem, berth_arena *tmp, berth
 	berth_system plain;
 	berth_problem q;
 	BERTH_TRY(berth_graph_load(r->model, NULL, mem, tmp, &r->g, NULL, err));
-	BERTH_TRY(berth_system_load(r->system, mem, tmp, &r->s, err));
+	BERTH_TRY(berth_system_load(r->system, NULL, mem, tmp, &r->s, err));
 	BERTH_TRY(berth_problem_new(&r->g, &r->s, mem, tmp, &r->p, err));
 	BERTH_TRY(strong_bounds(&r->p, tmp, &r->with, err));
-	BERTH_TRY(berth_system_load(r->system, mem, tmp, &plain, err));
+	BERTH_TRY(berth_system_load(r->system, NULL, mem, tmp, &plain, err));
 	drop_pools(&plain);
 	BERTH_TRY(berth_problem_new(&r->g, &plain, mem, tmp, &q, err));
 	return strong_bounds(&q, tmp, &r->without, err);

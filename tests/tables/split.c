@@ -43,7 +43,7 @@ static berth_status make(const char *model, const char *system, int32_t groups, 
 	snprintf(spec, sizeof spec, "zoo:%s", model);
 	snprintf(machine, sizeof machine, "system:%s", system);
 	BERTH_TRY(berth_graph_load(spec, NULL, mem, tmp, g, NULL, err));
-	BERTH_TRY(berth_system_load(machine, mem, tmp, s, err));
+	BERTH_TRY(berth_system_load(machine, NULL, mem, tmp, s, err));
 	if (groups == 0)
 		return berth_problem_new(g, s, mem, tmp, out, err);
 	BERTH_TRY(berth_problem_new(g, s, mem, tmp, p, err));

@@ -103,7 +103,7 @@ static void test_words(void **state)
 {
 	(void)state;
 	static const char *const word[] = {"unit=2"};
-	berth_read_options opt = {word, 1};
+	berth_read_options opt = {.dim = word, .n_dims = 1};
 	berth_err err = {0};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		const sample *s = &texts[i];

@@ -391,7 +391,7 @@ static void test_words(void **state)
 	(void)state;
 	char path[] = "/tmp/berth-gguf-XXXXXX", spec[128];
 	static const char *const batch[] = {"batch=4"};
-	berth_read_options opt = {batch, 1};
+	berth_read_options opt = {.dim = batch, .n_dims = 1};
 	berth_read_report r;
 	berth_err err = {0};
 	gguf_bytes b;

@@ -39,7 +39,7 @@ static berth_input kind_of(const char *text, size_t size)
 	char path[64];
 	berth_input kind = BERTH_INPUT_GRAPH;
 	berth_err err;
-	assert_ok(berth_input_of(write_file(path, text, size), &kind, &err), &err);
+	assert_ok(berth_input_of(write_file(path, text, size), NULL, &kind, &err), &err);
 	remove_file(path);
 	return kind;
 }
@@ -76,9 +76,9 @@ static berth_status all_of_it(const char *path, berth_arena *mem, berth_arena *t
 	int32_t op_dev[3] = {1, 0, 2};
 	size_t len;
 	berth_input kind;
-	BERTH_TRY(berth_input_of(path, &kind, err));
+	BERTH_TRY(berth_input_of(path, NULL, &kind, err));
 	BERTH_TRY(berth_graph_load(path, NULL, mem, tmp, &g, NULL, err));
-	BERTH_TRY(berth_system_load("system:edge", mem, tmp, &s, err));
+	BERTH_TRY(berth_system_load("system:edge", NULL, mem, tmp, &s, err));
 	BERTH_TRY(berth_graph_stats_new(&g, mem, tmp, stats, err));
 	berth_export_source x = {.g = &g, .s = &s, .op_dev = op_dev};
 	return berth_export_dot.write(&x, mem, tmp, dot, &len, err);

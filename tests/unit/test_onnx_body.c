@@ -20,7 +20,7 @@ typedef struct model {
 static berth_status parse(const bytes *file, const char *dim, model *m, berth_err *err)
 {
 	berth_arena tmp = {0};
-	berth_read_options opt = {&dim, dim != NULL};
+	berth_read_options opt = {.dim = &dim, .n_dims = dim != NULL};
 	*m = (model){0};
 	berth_status st =
 		berth_graph_parse_onnx("t.onnx", file->data, file->n, &opt, &m->mem, &tmp, &m->g, &m->r, err);

@@ -146,7 +146,7 @@ static void test_symbolic_dimensions(void **state)
 	static const char *const four[] = {"batch=4"}, *const sizes[] = {"batch=3", "tokens=7"};
 	model one, batch, m;
 	load(BERTH_FIXTURES "/resnet18_batch.onnx", NULL, &one);
-	load(BERTH_FIXTURES "/resnet18_batch.onnx", &(berth_read_options){four, 1}, &batch);
+	load(BERTH_FIXTURES "/resnet18_batch.onnx", &(berth_read_options){.dim = four, .n_dims = 1}, &batch);
 	assert_int_equal(one.r.n_dims, 1);
 	assert_string_equal(one.r.dim_name[0], "batch");
 	assert_int_equal(one.r.dim_value[0], 1);
@@ -158,7 +158,7 @@ static void test_symbolic_dimensions(void **state)
 
 	/* Shapes that the graph computes itself follow too: 2 layers of hidden 16, the pooler sees one token
 	 * a sample. */
-	load(BERTH_FIXTURES "/encoder_dynamic.onnx", &(berth_read_options){sizes, 2}, &m);
+	load(BERTH_FIXTURES "/encoder_dynamic.onnx", &(berth_read_options){.dim = sizes, .n_dims = 2}, &m);
 	double b = 3, t = 7, h = 16;
 	assert_near(berth_graph_macs(&m.g), b * (2 * (12 * t * h * h + 2 * t * t * h) + h * h), 0);
 	assert_int_equal(m.r.n_unknown, 0);
@@ -186,7 +186,7 @@ static void test_decoder_with_cache(void **state)
 	(void)state;
 	static const char *const sizes[] = {"batch=3", "new=5", "past=100"};
 	model m;
-	load(BERTH_FIXTURES "/decoder_cache.onnx", &(berth_read_options){sizes, 3}, &m);
+	load(BERTH_FIXTURES "/decoder_cache.onnx", &(berth_read_options){.dim = sizes, .n_dims = 3}, &m);
 	double tokens = 3 * 5, h = 256, kv = 64, inner = 688, all = 105;
 	assert_near(berth_graph_macs(&m.g),
 	            tokens * (2 * (2 * h * h + 2 * h * kv + 3 * h * inner + 2 * h * all) + h * 4000), 0);
@@ -210,7 +210,7 @@ static void test_loop_of_a_model(void **state)
 	static const char *const ten[] = {"/Loop=10"};
 	model one, m;
 	load(BERTH_FIXTURES "/greedy_loop.onnx", NULL, &one);
-	load(BERTH_FIXTURES "/greedy_loop.onnx", &(berth_read_options){ten, 1}, &m);
+	load(BERTH_FIXTURES "/greedy_loop.onnx", &(berth_read_options){.dim = ten, .n_dims = 1}, &m);
 	double first = 2 * 64 * 500, step = 2 * (128 * 64 + 64 * 500);
 	assert_near(berth_graph_macs(&one.g), first + step, 0);
 	assert_near(berth_graph_macs(&m.g), first + 10 * step, 0);
@@ -227,7 +227,7 @@ static void test_translator(void **state)
 	(void)state;
 	static const char *const sizes[] = {"batch=3", "source_words=11", "target_words=6"};
 	model m;
-	load(BERTH_FIXTURES "/seq2seq.onnx", &(berth_read_options){sizes, 3}, &m);
+	load(BERTH_FIXTURES "/seq2seq.onnx", &(berth_read_options){.dim = sizes, .n_dims = 3}, &m);
 	double b = 3, s = 11, t = 6, h = 128, encoder = 2 * 2 * 4 * 64 * (h + 64),
 	       decoder = 2 * 4 * h * (h + h);
 	assert_near(berth_graph_macs(&m.g),
@@ -248,7 +248,7 @@ static void test_bad_options(void **state)
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
 		berth_err err = {0};
-		berth_read_options opt = {&cases[i].dim, 1};
+		berth_read_options opt = {.dim = &cases[i].dim, .n_dims = 1};
 		assert_int_equal(berth_graph_load(BERTH_FIXTURES "/resnet18_batch.onnx", &opt, &mem,
 		                                       &tmp, &g, NULL, &err),
 		                 BERTH_EINVAL);

@@ -1,0 +1,173 @@
+/* See load_apart.h. */
+#include "load_apart.h"
+
+#include "graph_json.h"
+#include "json.h"
+#include "load.h"
+#include "sandbox.h"
+
+#include <string.h>
+
+/* ---- what a reader found, as text ---- */
+
+static void put_texts(berth_json_out *w, const char *key, const char *const *text, int32_t n)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_string(w, NULL, text[i]);
+	berth_json_close(w, ']');
+}
+
+static berth_status write_report(const berth_read_report *r, berth_arena *mem, const char **text, size_t *len,
+                                 berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, mem, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_int(&w, "nodes", r->n_nodes);
+	berth_json_put_int(&w, "folded", r->n_folded);
+	berth_json_put_int(&w, "outputs", r->n_outputs);
+	berth_json_put_int(&w, "unknown", r->n_unknown);
+	berth_json_put_int(&w, "weight_inputs", r->n_weight_inputs);
+	berth_json_put_number(&w, "param_elements", r->param_elements);
+	put_texts(&w, "dims", r->dim_name, r->n_dims);
+	berth_json_open(&w, "dim_values", '[');
+	for (int32_t i = 0; i < r->n_dims; i++)
+		berth_json_put_int(&w, NULL, r->dim_value[i]);
+	berth_json_close(&w, ']');
+	put_texts(&w, "loops", r->loop_name, r->n_loops);
+	put_texts(&w, "warnings", r->warning, r->n_warnings);
+	berth_json_close(&w, '}');
+	return berth_json_done(&w, text, len, err);
+}
+
+static berth_status get_texts(const berth_json *at, const char *key, berth_arena *mem, const char ***text,
+                              int32_t *n, berth_err *err)
+{
+	berth_json list;
+	const cJSON *item;
+	BERTH_TRY(berth_json_array(at, key, true, &list, err));
+	BERTH_TRY(BERTH_NEW(mem, *text, cJSON_GetArraySize(list.item), err));
+	cJSON_ArrayForEach(item, list.item)
+	{
+		berth_json one = berth_json_at(&list, item, *n);
+		if (!cJSON_IsString(item))
+			return berth_json_fail(&one, err, "expected a text");
+		if (!((*text)[*n] = berth_arena_strdup(mem, item->valuestring)))
+			return berth_nomem(err);
+		++*n;
+	}
+	return BERTH_OK;
+}
+
+static berth_status get_values(const berth_json *at, berth_arena *mem, berth_read_report *r, berth_err *err)
+{
+	berth_json list;
+	const cJSON *item;
+	int32_t i = 0;
+	BERTH_TRY(berth_json_array(at, "dim_values", true, &list, err));
+	BERTH_TRY(BERTH_NEW(mem, r->dim_value, r->n_dims, err));
+	if (cJSON_GetArraySize(list.item) != r->n_dims)
+		return berth_json_fail(&list, err, "expected %d values", (int)r->n_dims);
+	cJSON_ArrayForEach(item, list.item)
+	{
+		berth_json one = berth_json_at(&list, item, i);
+		if (!cJSON_IsNumber(item) || !(item->valuedouble >= -0x1p53 && item->valuedouble <= 0x1p53))
+			return berth_json_fail(&one, err, "expected a whole number");
+		r->dim_value[i++] = (int64_t)item->valuedouble;
+	}
+	return BERTH_OK;
+}
+
+static berth_status get_report(const berth_json *at, berth_arena *mem, berth_read_report *r, berth_err *err)
+{
+	static const char *const key[] = {"nodes", "folded", "outputs", "unknown", "weight_inputs"};
+	int32_t *const count[] = {&r->n_nodes, &r->n_folded, &r->n_outputs, &r->n_unknown,
+	                          &r->n_weight_inputs};
+	for (int i = 0; i < 5; i++)
+		BERTH_TRY(berth_json_int(at, key[i], true, 0, INT32_MAX, count[i], err));
+	BERTH_TRY(berth_json_number(at, "param_elements", true, 0, &r->param_elements, err));
+	BERTH_TRY(get_texts(at, "dims", mem, &r->dim_name, &r->n_dims, err));
+	BERTH_TRY(get_values(at, mem, r, err));
+	BERTH_TRY(get_texts(at, "loops", mem, &r->loop_name, &r->n_loops, err));
+	return get_texts(at, "warnings", mem, &r->warning, &r->n_warnings, err);
+}
+
+static berth_status read_report(const char *name, const char *text, size_t size, berth_arena *mem,
+                                berth_read_report *out, berth_err *err)
+{
+	cJSON *doc;
+	berth_read_report r = {0};
+	BERTH_TRY(berth_json_parse(name, text, size, &doc, err));
+	const berth_json at = {.item = doc, .file = name};
+	berth_status st = get_report(&at, mem, &r, err);
+	cJSON_Delete(doc);
+	if (st == BERTH_OK)
+		*out = r;
+	return st;
+}
+
+/* ---- both ---- */
+
+berth_status berth_graph_to_text(const berth_graph *g, const berth_read_report *r, berth_arena *mem,
+                                 const char **text, size_t *size, berth_err *err)
+{
+	const char *graph, *report;
+	size_t n_graph, n_report;
+	BERTH_TRY(berth_graph_write_json(g, false, mem, &graph, &n_graph, err));
+	BERTH_TRY(write_report(r, mem, &report, &n_report, err));
+	char *both = berth_arena_alloc(mem, n_graph + 1 + n_report, 1);
+	if (!both)
+		return berth_nomem(err);
+	memcpy(both, graph, n_graph);
+	both[n_graph] = '\n';
+	memcpy(both + n_graph + 1, report, n_report);
+	*text = both;
+	*size = n_graph + 1 + n_report;
+	return BERTH_OK;
+}
+
+berth_status berth_graph_from_text(const char *name, const char *text, size_t size, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                   berth_err *err)
+{
+	const char *end = memchr(text, '\n', size);
+	size_t n = end ? (size_t)(end - text) : 0;
+	berth_read_report r;
+	if (!end)
+		return berth_fail(err, BERTH_EFORMAT, "%s: its reader gave half an answer", name);
+	BERTH_TRY(read_report(name, end + 1, size - n - 1, mem, &r, err));
+	BERTH_TRY(berth_graph_parse_json(name, text, n, mem, tmp, out, err));
+	*report = r;
+	return BERTH_OK;
+}
+
+/* ---- apart ---- */
+
+typedef struct reading {
+	const berth_content *from;
+	const berth_read_options *opt;
+} reading;
+
+static berth_status work(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+{
+	const reading *x = ctx;
+	berth_arena tmp = {0};
+	berth_graph g;
+	berth_read_report r;
+	BERTH_TRY(berth_graph_parse_content(x->from, x->opt, mem, &tmp, &g, &r, err));
+	return berth_graph_to_text(&g, &r, mem, data, size, err);
+}
+
+berth_status berth_graph_parse_apart(const berth_content *from, const berth_read_options *opt,
+                                     berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                     berth_read_report *report, berth_err *err)
+{
+	berth_read_options plain = *opt;
+	reading x = {from, &plain};
+	const char *text;
+	size_t size;
+	plain.sandbox = NULL;
+	BERTH_TRY(berth_sandbox_run(opt->sandbox, from->name, work, &x, tmp, &text, &size, err));
+	return berth_graph_from_text(from->name, text, size, mem, tmp, out, report, err);
+}
