@@ -389,8 +389,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_train = {
 	"train",
 	"train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--env "
-	"simulated|measured]\n                   [--engine E] [--resume] [--log FILE] [--report FILE.html] "
-	"-o POLICY",
+	"simulated|measured] [--engine E] [--resume] [--log FILE] [--report FILE.html] -o POLICY",
 	"train a placement policy on graphs and systems",
 	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
 	"Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o "
