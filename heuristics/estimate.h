@@ -25,8 +25,8 @@ void berth_estimate_begin(berth_estimate *e);
 void berth_estimate_moved(berth_estimate *e, int32_t op);
 
 /* The latency that op_dev [n_ops] (and op_key [n_ops], or NULL) is expected to have, in ns, where it differs
- * from the base of t in what moved. At `enough` it stops: it is no less. O(moved operators * (degree +
- * log)). */
+ * from the base of t in what moved. At `enough` it stops: it is no less. Once for each move that began.
+ * O(moved operators * (degree + log)). */
 int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const int32_t *op_dev,
                                const uint32_t *op_key, int64_t enough);
 

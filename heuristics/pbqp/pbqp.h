@@ -50,8 +50,9 @@ int64_t *berth_pbqp_node(berth_pbqp *q, int32_t node);
 berth_status berth_pbqp_edge(berth_pbqp *q, int32_t u, int32_t v, const int64_t *cost, berth_err *err);
 
 /* Solve.
- *   node_limit  of the branch and bound (EXACT; RN_BOTH and BEST where both orders end in BERTH_PBQP_INF); <=
- * 0: none alt         out [n_nodes]; always alternatives that exist, even where the cost is BERTH_PBQP_INF
+ *   node_limit  of the branch and bound (EXACT; RN_BOTH and BEST where both orders end in BERTH_PBQP_INF);
+ *               <= 0: none
+ *   alt         out [n_nodes]; always alternatives that exist, even where the cost is BERTH_PBQP_INF
  *   stats       out, may be NULL
  *   tmp         scratch, returned at exit; may be q's arena
  * Ties go to the lower index; equal input gives equal output. A node limit reached is a result with proven

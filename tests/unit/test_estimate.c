@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The log of op_dev as a base; NULL: runs do not go on from bases here. */
 static const berth_base_log *log_of(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
@@ -90,6 +91,69 @@ static void test_random_instances(void **state)
 		compiled_instance_free(&c);
 	}
 	assert_true(logged > 50 && plain > 10);
+}
+
+/* ---- bases that go on from the one before ---- */
+
+static void check_same_log(const compiled_instance *c, const berth_base_log *a, const berth_base_log *b)
+{
+	int32_t n_hops = a->n_ends - c->p.n_ops;
+	assert_int_equal(a->latency_ns, b->latency_ns);
+	assert_int_equal(a->n_ends, b->n_ends);
+	assert_memory_equal(a->ends, b->ends, (size_t)a->n_ends * sizeof *a->ends);
+	assert_memory_equal(a->op_dev, b->op_dev, (size_t)c->p.n_ops * sizeof *a->op_dev);
+	assert_memory_equal(a->end_ns, b->end_ns, (size_t)c->p.n_ops * sizeof *a->end_ns);
+	for (int32_t h = 0; h < n_hops; h++) {
+		const berth_sim_hop *x = &a->hops[h], *y = &b->hops[h];
+		assert_int_equal(x->tensor, y->tensor);
+		assert_int_equal(x->dest, y->dest);
+		assert_int_equal(x->link, y->link);
+		assert_int_equal(x->start_ns, y->start_ns);
+		assert_int_equal(x->end_ns, y->end_ns);
+	}
+}
+
+/* Operators move, one by one: the log of each base is that of a run from the beginning. Returns how many
+ * bases there were. */
+static int walk_bases(compiled_instance *c, uint64_t seed)
+{
+	enum { STEPS = 12 };
+	berth_rng rng = berth_rng_seed(seed, 2);
+	berth_incremental *n, *fresh;
+	berth_sim_result r;
+	berth_err err;
+	int32_t *op_dev;
+	int made = 0;
+	if (!log_of(&c->p, c->t.op_dev, &c->mem, &n))
+		return 0;
+	assert_ok(BERTH_NEW(&c->mem, op_dev, c->p.n_ops, &err), &err);
+	memcpy(op_dev, c->t.op_dev, (size_t)c->p.n_ops * sizeof *op_dev);
+	for (int i = 0; i < STEPS; i++) {
+		int32_t op = (int32_t)berth_rng_below(&rng, (uint32_t)c->p.n_ops), home = op_dev[op];
+		op_dev[op] = (int32_t)berth_rng_below(&rng, (uint32_t)c->p.n_devs);
+		if (!berth_incremental_base(n, op_dev, &r)) {
+			assert_null(berth_incremental_log(n));
+			op_dev[op] = home;
+			continue;
+		}
+		check_same_log(c, berth_incremental_log(n), log_of(&c->p, op_dev, &c->mem, &fresh));
+		made++;
+	}
+	return made;
+}
+
+static void test_logs_go_on(void **state)
+{
+	(void)state;
+	int made = 0;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		compiled_instance c;
+		compiled_instance_make(&c, seed);
+		if (c.t.r.runs && !c.placement.order && c.p.n_ops > 0)
+			made += walk_bases(&c, seed);
+		compiled_instance_free(&c);
+	}
+	assert_true(made > 200);
 }
 
 /* ---- ranks ---- */
@@ -194,6 +258,7 @@ static void test_ranks_of_moves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_instances),
+	                                   cmocka_unit_test(test_logs_go_on),
 	                                   cmocka_unit_test(test_ranks_of_moves)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
