@@ -66,6 +66,7 @@ static void report(const options *o, const differential_check *check, uint64_t s
 	char prefix[300];
 	shrunk s;
 	printf("FAILED %s, seed %llu: %s\n", check->name, (unsigned long long)seed, why);
+	fflush(stdout); /* what is made smaller may end the process */
 	if (shrink(check, seed, in->graph, in->system, in->placement, &s)) {
 		snprintf(prefix, sizeof prefix, "%s-%s-%llu", o->write, check->name,
 		         (unsigned long long)seed);

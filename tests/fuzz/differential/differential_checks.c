@@ -355,7 +355,7 @@ static const char *hold_value(bounded *b, const int32_t *op_dev, const int32_t *
 	return NULL;
 }
 
-/* All placements of a small case, else some, each by the rule and by some orders. */
+/* Some placements, each by the rule and by some orders. */
 static const char *hold_values(bounded *b, berth_rng *r)
 {
 	differential_case *c = b->c;
