@@ -1,6 +1,7 @@
 /* Child processes; see apart.h. Results come through a pipe. */
 #include "apart.h"
 
+#include "file.h"
 #include "leftovers.h"
 #include "threads.h"
 
@@ -22,20 +23,6 @@ typedef struct outcome {
 	berth_status st;
 	berth_err err;
 } outcome;
-
-static bool send_all(int fd, const void *data, size_t n)
-{
-	for (const char *at = data; n > 0;) {
-		ssize_t k = write(fd, at, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		at += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
 
 /* What came through the pipe: all of it; less, as the child ended or the time was over; errno tells why
  * nothing can come. */
@@ -95,9 +82,9 @@ static _Noreturn void child(int fd, berth_status (*work)(void *ctx, berth_err *e
 	outcome o = {.st = BERTH_OK};
 	become_quiet();
 	o.st = work(ctx, &o.err);
-	bool sent = send_all(fd, &o, sizeof o);
+	bool sent = berth_file_write_all(fd, &o, sizeof o) == 0;
 	for (int i = 0; i < n_blocks && o.st == BERTH_OK; i++)
-		sent = sent && send_all(fd, blocks[i].data, blocks[i].bytes);
+		sent = sent && berth_file_write_all(fd, blocks[i].data, blocks[i].bytes) == 0;
 	_exit(sent ? 0 : LEFT_UNHEARD);
 }
 

@@ -1,6 +1,7 @@
 /* See sandbox.h. The answer comes through a pipe, a header first. */
 #include "sandbox.h"
 
+#include "file.h"
 #include "sandbox_filter.h"
 
 #include <errno.h>
@@ -70,20 +71,6 @@ static bool let_go(int fd)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
-static bool send_all(int fd, const void *data, size_t n)
-{
-	for (const char *at = data; n > 0;) {
-		ssize_t k = write(fd, at, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		at += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
-
 static _Noreturn void child(int fd, const berth_sandbox *s, const char *name, berth_sandbox_work *work,
                             void *ctx)
 {
@@ -100,7 +87,8 @@ static _Noreturn void child(int fd, const berth_sandbox *s, const char *name, be
 		                      "container that berth runs in, has no seccomp filters",
 		                      name);
 	h.size = h.status == BERTH_OK ? (int64_t)size : 0;
-	bool sent = there && send_all(ANSWER_FD, &h, sizeof h) && send_all(ANSWER_FD, data, (size_t)h.size);
+	bool sent = there && berth_file_write_all(ANSWER_FD, &h, sizeof h) == 0 &&
+	            berth_file_write_all(ANSWER_FD, data, (size_t)h.size) == 0;
 	_exit(sent ? 0 : 1);
 }
 
