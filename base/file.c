@@ -257,17 +257,14 @@ static berth_status write_in_place(int fd, const char *path, const void *data, s
 	return berth_file_write_all(fd, data, size) == 0 ? BERTH_OK : fail_errno(err, "write", path);
 }
 
-/* Give fd the permissions of the file that it replaces; those of a fresh file otherwise. */
-static int take_mode(int fd, const char *path)
+/* The permissions of the file that is replaced; false: there is none, or errno tells what is wrong. */
+static bool mode_of(const char *path, mode_t *mode)
 {
 	struct stat st;
-	if (stat(path, &st) == 0)
-		return fchmod(fd, st.st_mode & 0777);
-	if (errno != ENOENT)
-		return -1;
-	mode_t mask = umask(0);
-	umask(mask);
-	return fchmod(fd, 0666 & ~mask);
+	bool there = stat(path, &st) == 0;
+	if (there)
+		*mode = st.st_mode & 0777;
+	return there;
 }
 
 /* Signals wait from here on; was: those that waited before. */
@@ -292,7 +289,7 @@ static void let_signals(const sigset_t *was)
 
 /* ---- parts: what is written beside a file, to be renamed when it is whole ---- */
 
-/* As many writers of one file at once have names that are known; more have names by chance. */
+/* As many writers of one file at once have names that are known; more have names of their process. */
 enum { PARTS = 8 };
 
 static bool name_part(const char *path, int k, char *name, size_t size)
@@ -318,41 +315,57 @@ static int empty_part(int fd, const char *name)
 	return -1;
 }
 
-/* The first part that nobody else writes: of a writer that is gone it is taken over. */
-static int open_part(const char *path, char *name, size_t size)
+/* Remove the part of a writer that was killed. */
+static void drop_part(const char *name)
+{
+	int fd = berth_file_hold(name, 0);
+	if (fd < 0)
+		return;
+	unlink(name);
+	close(fd);
+}
+
+static void drop_parts(const char *path)
+{
+	char name[4096];
+	for (int k = 0; k < PARTS && name_part(path, k, name, sizeof name); k++)
+		drop_part(name);
+}
+
+/* A part of a name that is this process's own. */
+static int open_own_part(const char *path, mode_t mode, char *name, size_t size)
+{
+	int fd = -1;
+	for (int k = 0; fd < 0; k++) {
+		snprintf(name, size, "%s.part-%ld-%d", path, (long)getpid(), k);
+		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		if (fd < 0 && errno != EEXIST && errno != EINTR)
+			return -1;
+	}
+	return fd;
+}
+
+/* The first part that nobody else writes. */
+static int open_part(const char *path, mode_t mode, char *name, size_t size)
 {
 	for (int k = 0; k < PARTS; k++) {
 		name_part(path, k, name, size);
-		int fd = berth_file_hold(name, true);
+		drop_part(name); /* its permissions may be other ones */
+		int fd = berth_file_hold(name, mode);
 		if (fd >= 0)
 			return empty_part(fd, name);
 		if (!is_taken(errno) && !berth_file_holds_nothing(errno))
 			return -1;
 	}
-	if ((size_t)snprintf(name, size, "%s.part-XXXXXX", path) >= size)
-		return -1;
-	return mkstemp(name);
+	return open_own_part(path, mode, name, size);
 }
 
-/* Remove the parts of writers that were killed. */
-static void drop_parts(const char *path)
-{
-	char name[4096];
-	for (int k = 0; k < PARTS && name_part(path, k, name, sizeof name); k++) {
-		int fd = berth_file_hold(name, false);
-		if (fd < 0)
-			continue;
-		unlink(name);
-		close(fd);
-	}
-}
-
-/* The part is held until it has its name: nobody takes it over before. */
-static berth_status publish(int fd, const char *part, const char *path, const void *data, size_t size,
-                            bool wait, berth_err *err)
+/* The part is held until it has its name: nobody takes it over before. mode: of the file that it replaces. */
+static berth_status publish(int fd, const char *part, const char *path, const mode_t *mode, const void *data,
+                            size_t size, bool wait, berth_err *err)
 {
 	int note = berth_leftover_file(part);
-	bool whole = berth_file_write_all(fd, data, size) == 0 && take_mode(fd, path) == 0 &&
+	bool whole = berth_file_write_all(fd, data, size) == 0 && (!mode || fchmod(fd, *mode) == 0) &&
 	             (!wait || berth_file_sync(fd) == 0) && rename(part, path) == 0;
 	int why = errno;
 	if (!whole)
@@ -372,10 +385,15 @@ static berth_status publish(int fd, const char *part, const char *path, const vo
 static berth_status replace(const char *path, const void *data, size_t size, bool wait, berth_err *err)
 {
 	char part[4096];
-	if (strlen(path) + sizeof ".part-XXXXXX" > sizeof part)
+	mode_t mode;
+	if (strlen(path) + sizeof ".part-" + 40 > sizeof part)
 		return berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
-	int fd = open_part(path, part, sizeof part);
-	return fd < 0 ? fail_errno(err, "create", path) : publish(fd, part, path, data, size, wait, err);
+	bool there = mode_of(path, &mode);
+	if (!there && errno != ENOENT)
+		return fail_errno(err, "look at", path);
+	int fd = open_part(path, there ? 0600 : 0666, part, sizeof part);
+	return fd < 0 ? fail_errno(err, "create", path)
+	              : publish(fd, part, path, there ? &mode : NULL, data, size, wait, err);
 }
 
 /* Whole, or not at all: no signal ends it in between. */

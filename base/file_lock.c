@@ -26,10 +26,10 @@ static standing look(int fd, const char *name)
 	return at.st_dev == named.st_dev && at.st_ino == named.st_ino ? OURS : GONE;
 }
 
-/* A file that was made for nothing goes. */
+/* A file that was made for nothing goes, but where another process has it by now. */
 static int let_go(int fd, const char *made, int why)
 {
-	if (made)
+	if (made && why != EWOULDBLOCK)
 		unlink(made);
 	close(fd);
 	errno = why;
@@ -37,26 +37,26 @@ static int let_go(int fd, const char *made, int why)
 }
 
 /* *made: it was not there before. */
-static int open_or_make(const char *name, bool make, bool *made)
+static int open_or_make(const char *name, mode_t mode, bool *made)
 {
 	enum { FLAGS = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
 	int fd;
 	*made = false;
 	do {
 		fd = open(name, FLAGS);
-		if (fd < 0 && errno == ENOENT && make) {
-			fd = open(name, FLAGS | O_CREAT | O_EXCL, 0600);
+		if (fd < 0 && errno == ENOENT && mode) {
+			fd = open(name, FLAGS | O_CREAT | O_EXCL, mode);
 			*made = fd >= 0;
 		}
-	} while (fd < 0 && (errno == EINTR || (errno == EEXIST && make)));
+	} while (fd < 0 && (errno == EINTR || (errno == EEXIST && mode)));
 	return fd;
 }
 
-int berth_file_hold(const char *name, bool make)
+int berth_file_hold(const char *name, mode_t mode)
 {
 	for (;;) {
 		bool made;
-		int fd = open_or_make(name, make, &made);
+		int fd = open_or_make(name, mode, &made);
 		if (fd < 0)
 			return -1;
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0)
@@ -81,7 +81,7 @@ berth_status berth_file_lock_take(const char *path, const char *who, berth_arena
 	*out = (berth_file_lock){.name = berth_arena_printf(mem, "%s" BERTH_FILE_LOCK, path)};
 	if (!out->name)
 		return berth_nomem(err);
-	int fd = berth_file_hold(out->name, true);
+	int fd = berth_file_hold(out->name, 0600);
 	if (fd >= 0) {
 		out->fd = fd;
 		out->note = berth_leftover_file(out->name);
@@ -96,13 +96,13 @@ berth_status berth_file_lock_take(const char *path, const char *who, berth_arena
 	return berth_fail(err, BERTH_EIO, "%s: cannot lock: %s", out->name, strerror(errno));
 }
 
-/* The name goes while it is still held, so that it is never another's. */
+/* The name goes while it is still held, so that it is never another's; and its note goes before it. */
 void berth_file_release(berth_file_lock *lock)
 {
 	if (!lock->fd)
 		return;
-	unlink(lock->name);
 	berth_leftover_forget(lock->note);
+	unlink(lock->name);
 	close(lock->fd);
 	lock->fd = 0;
 }

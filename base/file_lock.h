@@ -6,12 +6,13 @@
 #include "arena.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-/* The file of that name for writing, and for this process alone. make: where there is none it is made, for
- * its owner only. A descriptor to be closed, which lets go of it; or -1 and errno, which is EWOULDBLOCK where
- * another process has it, and EEXIST where the name is that of something else: a link, a file of another
- * user. */
-int berth_file_hold(const char *name, bool make);
+/* The file of that name for writing, and for this process alone. Where there is none it is made, with the
+ * permissions `mode` as the umask leaves them; 0: none is made. A descriptor to be closed, which lets go of
+ * it; or -1 and errno, which is EWOULDBLOCK where another process has it, and EEXIST where the name is that
+ * of something else: a link, a file of another user. */
+int berth_file_hold(const char *name, mode_t mode);
 
 /* Can errno after berth_file_hold mean that the file system knows no such locks? */
 bool berth_file_holds_nothing(int why);

@@ -33,27 +33,33 @@ static int claim(void)
 	return -1;
 }
 
-int berth_leftover_file(const char *path)
+/* What comes after all was cleared goes as well. */
+static int note(int i, note_state state)
 {
-	size_t len = strlen(path);
-	int i = len < N_PATH ? claim() : -1;
-	if (i >= 0) {
-		memcpy(notes[i].path, path, len + 1);
-		atomic_store(&notes[i].state, NOTE_FILE);
-	}
+	if (i >= 0)
+		atomic_store(&notes[i].state, state);
+	if (atomic_load(&cleared))
+		berth_leftovers_clear();
 	while (atomic_load(&cleared))
 		pause();
 	return i;
 }
 
+int berth_leftover_file(const char *path)
+{
+	size_t len = strlen(path);
+	int i = len < N_PATH ? claim() : -1;
+	if (i >= 0)
+		memcpy(notes[i].path, path, len + 1);
+	return note(i, NOTE_FILE);
+}
+
 int berth_leftover_child(pid_t pid, int group)
 {
 	int i = claim();
-	if (i >= 0) {
+	if (i >= 0)
 		notes[i].child = group ? -pid : pid;
-		atomic_store(&notes[i].state, NOTE_CHILD);
-	}
-	return i;
+	return note(i, NOTE_CHILD);
 }
 
 void berth_leftover_forget(int note)

@@ -6,7 +6,8 @@
 
 #include <sys/types.h>
 
-/* A temporary file that is about to be made. The note to forget it by; -1: there was no room for it. */
+/* A temporary file that is about to be made, or was just now. The note to forget it by; -1: there was no room
+ * for it. */
 int berth_leftover_file(const char *path);
 
 /* A child process that was started; its process group where group is set. */
@@ -15,8 +16,8 @@ int berth_leftover_child(pid_t pid, int group);
 /* The file has its name, the child has ended or is about to be waited for. */
 void berth_leftover_forget(int note);
 
-/* Remove the files and kill the children. From then on no file is noted any more: who tries stands still, as
- * the caller ends the process. Nothing in a forked child. Safe in a signal handler. */
+/* Remove the files and kill the children. Who notes one after that sees it go, too, and stands still, as the
+ * caller ends the process. Nothing in a forked child. Safe in a signal handler. */
 void berth_leftovers_clear(void);
 
 #endif

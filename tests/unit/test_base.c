@@ -1,10 +1,13 @@
 /* The base: published vectors of PCG32 and SHA-256, text, JSON writing, arenas, files, threads, processes. */
+#define _DEFAULT_SOURCE /* syscall */
+
 #include "apart.h"
 #include "csr.h"
 #include "file.h"
 #include "file_append.h"
 #include "file_lock.h"
 #include "json.h"
+#include "leftovers.h"
 #include "rng.h"
 #include "sha256.h"
 #include "support.h"
@@ -13,14 +16,19 @@
 #include "threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Output of the reference implementation's demonstration: seed 42, stream 54. */
@@ -312,9 +320,9 @@ static void test_parts_of_files(void **state)
 	assert_holds(path, "one");
 	assert_true(stat(part[0], &st) != 0 && stat(part[1], &st) != 0);
 
-	int fd = berth_file_hold(part[0], true);
+	int fd = berth_file_hold(part[0], 0600);
 	assert_true(fd >= 0);
-	assert_int_equal(berth_file_hold(part[0], true), -1);
+	assert_int_equal(berth_file_hold(part[0], 0600), -1);
 	assert_int_equal(errno, EWOULDBLOCK);
 	assert_int_equal(write(fd, "mine", 4), 4);
 	assert_ok(berth_file_write(path, "two", 3, &err), &err);
@@ -334,6 +342,105 @@ static void test_parts_of_files(void **state)
 	unlink(part[0]);
 	unlink(part[1]);
 	unlink(other);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* ---- the library's flock, umask and pause come through these ---- */
+
+static const char *rival_path; /* somebody else has it just before the next flock */
+static int rival_fd, n_umask;
+static const char *late; /* a file that is to be gone when a thread stands still */
+
+int flock(int fd, int how)
+{
+	if (rival_path) {
+		rival_fd = open(rival_path, O_WRONLY | O_CLOEXEC);
+		assert_int_equal(syscall(SYS_flock, rival_fd, LOCK_EX | LOCK_NB), 0);
+		rival_path = NULL;
+	}
+	return (int)syscall(SYS_flock, fd, how);
+}
+
+mode_t umask(mode_t mask)
+{
+	n_umask++;
+	return (mode_t)syscall(SYS_umask, mask);
+}
+
+int pause(void)
+{
+	if (late)
+		_exit(access(late, F_OK) == 0 ? 1 : 0);
+	return poll(NULL, 0, -1);
+}
+
+/* A file that was made, but not noted yet, when all was cleared. */
+static void test_late_leftover(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/berth-base-XXXXXX";
+	int fd = mkstemp(path), status;
+	assert_true(fd >= 0);
+	close(fd);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		late = path;
+		berth_leftovers_clear();
+		berth_leftover_file(path);
+		_exit(2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A file that another process locks between our making it and our locking it is that process's. */
+static void test_lock_of_a_rival(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64], part[80];
+	berth_err err;
+	struct stat st;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	snprintf(part, sizeof part, "%s.part-0", path);
+	rival_path = path;
+	assert_int_equal(berth_file_hold(path, 0600), -1);
+	assert_int_equal(errno, EWOULDBLOCK);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(berth_file_hold(path, 0600), -1);
+	close(rival_fd);
+	unlink(path);
+	rival_path = part;
+	assert_ok(berth_file_write(path, "one", 3, &err), &err);
+	assert_holds(path, "one");
+	close(rival_fd);
+	unlink(part);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* The umask is the whole process's: another thread may make a file just then. */
+static void test_umask_of_files(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64], part[80];
+	berth_err err;
+	struct stat st;
+	mode_t was = umask(027);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	snprintf(part, sizeof part, "%s.part-0", path);
+	put(part, "of a killed writer");
+	assert_int_equal(chmod(part, 0600), 0);
+	n_umask = 0;
+	assert_ok(berth_file_write(path, "one", 3, &err), &err);
+	assert_int_equal(n_umask, 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	umask(was);
 	unlink(path);
 	assert_int_equal(rmdir(dir), 0);
 }
@@ -528,7 +635,8 @@ int main(void)
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_arena_of_single_blocks),          cmocka_unit_test(test_files),
 		cmocka_unit_test(test_parts_of_files),
-		cmocka_unit_test(test_file_lock),
+		cmocka_unit_test(test_lock_of_a_rival),                 cmocka_unit_test(test_umask_of_files),
+		cmocka_unit_test(test_late_leftover),                   cmocka_unit_test(test_file_lock),
 		cmocka_unit_test(test_file_append),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_apart),          cmocka_unit_test(test_lists_by_key),
