@@ -152,7 +152,7 @@ static berth_status apart(const berth_patience *until, berth_status (*work)(void
                           berth_err *err)
 {
 	int fd[2];
-	if (pipe(fd) != 0)
+	if (pipe2(fd, O_CLOEXEC) != 0)
 		return fail_errno(err, "no pipe to a process of its own", errno);
 	pid_t pid = fork();
 	if (pid == 0) {

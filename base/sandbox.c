@@ -5,6 +5,7 @@
 #include "sandbox_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -166,7 +167,7 @@ berth_status berth_sandbox_run(const berth_sandbox *s, const char *name, berth_s
 {
 	int fd[2];
 	bool whole = false;
-	if (pipe(fd) != 0)
+	if (pipe2(fd, O_CLOEXEC) != 0)
 		return no_child(errno, name, err);
 	pid_t pid = fork();
 	if (pid == 0)

@@ -116,7 +116,7 @@ berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg 
 	x->as.seed = cfg->seed;
 	cfg->kept = kept;
 	cfg->kept_ctx = x;
-	cli_rescue_by(rescue, x, x->path ? NS_PER_OP * p->n_ops : 0);
+	cli_rescue_by(rescue, x, x->path ? (long)NS_PER_OP * p->n_ops : 0);
 	return BERTH_OK;
 }
 

@@ -479,7 +479,7 @@ SYSCALL(fstat64, (int fd, struct stat64 *st), (fd, st), false, EIO)
 SYSCALL(fstatat, (int dir, const char *path, struct stat *st, int flags), (dir, path, st, flags), false, EIO,
         EACCES)
 SYSCALL(access, (const char *path, int mode), (path, mode), false, EIO, EACCES)
-SYSCALL(pipe, (int fd[2]), (fd), false, EMFILE, ENFILE)
+SYSCALL(pipe2, (int fd[2], int flags), (fd, flags), false, EMFILE, ENFILE)
 SYSCALL(socketpair, (int a, int b, int c, int fd[2]), (a, b, c, fd), false, EMFILE, ENFILE)
 SYSCALL(dup2, (int from, int to), (from, to), true, EMFILE)
 SYSCALL(poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms), true, ENOMEM)
