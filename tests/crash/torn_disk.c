@@ -29,6 +29,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -471,7 +472,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	if (!torn.clock_ns || clock != CLOCK_MONOTONIC)
 		return REAL(clock_gettime)(clock, t);
-	long long now = torn.clock += torn.clock_ns;
+	long long now = atomic_fetch_add(&torn.clock, torn.clock_ns) + torn.clock_ns;
 	*t = (struct timespec){now / 1000000000, now % 1000000000};
 	return 0;
 }
