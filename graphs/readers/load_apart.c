@@ -2,7 +2,7 @@
 #include "load_apart.h"
 
 #include "graph_json.h"
-#include "json.h"
+#include "json_large.h"
 #include "load.h"
 #include "sandbox.h"
 
@@ -41,42 +41,53 @@ static berth_status write_report(const berth_read_report *r, berth_arena *mem, c
 	return berth_json_done(&w, text, len, err);
 }
 
+typedef struct texts {
+	berth_arena *mem;
+	const char **text;
+	int32_t n;
+} texts;
+
+static berth_status get_text(void *ctx, const berth_json *item, berth_err *err)
+{
+	texts *x = ctx;
+	if (!cJSON_IsString(item->item))
+		return berth_json_fail(item, err, "expected a text");
+	if (!(x->text[x->n++] = berth_arena_strdup(x->mem, item->item->valuestring)))
+		return berth_nomem(err);
+	return BERTH_OK;
+}
+
 static berth_status get_texts(const berth_json *at, const char *key, berth_arena *mem, const char ***text,
                               int32_t *n, berth_err *err)
 {
 	berth_json list;
-	const cJSON *item;
+	texts x = {.mem = mem};
 	BERTH_TRY(berth_json_array(at, key, true, &list, err));
-	BERTH_TRY(BERTH_NEW(mem, *text, cJSON_GetArraySize(list.item), err));
-	cJSON_ArrayForEach(item, list.item)
-	{
-		berth_json one = berth_json_at(&list, item, *n);
-		if (!cJSON_IsString(item))
-			return berth_json_fail(&one, err, "expected a text");
-		if (!((*text)[*n] = berth_arena_strdup(mem, item->valuestring)))
-			return berth_nomem(err);
-		++*n;
-	}
+	BERTH_TRY(BERTH_NEW(mem, x.text, berth_json_count(&list), err));
+	BERTH_TRY(berth_json_each(&list, get_text, &x, err));
+	*text = x.text;
+	*n = x.n;
+	return BERTH_OK;
+}
+
+static berth_status get_value(void *ctx, const berth_json *item, berth_err *err)
+{
+	const berth_read_report *r = ctx;
+	double x = item->item->valuedouble;
+	if (!cJSON_IsNumber(item->item) || !(x >= -0x1p53 && x <= 0x1p53))
+		return berth_json_fail(item, err, "expected a whole number");
+	r->dim_value[item->index] = (int64_t)x;
 	return BERTH_OK;
 }
 
 static berth_status get_values(const berth_json *at, berth_arena *mem, berth_read_report *r, berth_err *err)
 {
 	berth_json list;
-	const cJSON *item;
-	int32_t i = 0;
 	BERTH_TRY(berth_json_array(at, "dim_values", true, &list, err));
 	BERTH_TRY(BERTH_NEW(mem, r->dim_value, r->n_dims, err));
-	if (cJSON_GetArraySize(list.item) != r->n_dims)
+	if (berth_json_count(&list) != r->n_dims)
 		return berth_json_fail(&list, err, "expected %d values", (int)r->n_dims);
-	cJSON_ArrayForEach(item, list.item)
-	{
-		berth_json one = berth_json_at(&list, item, i);
-		if (!cJSON_IsNumber(item) || !(item->valuedouble >= -0x1p53 && item->valuedouble <= 0x1p53))
-			return berth_json_fail(&one, err, "expected a whole number");
-		r->dim_value[i++] = (int64_t)item->valuedouble;
-	}
-	return BERTH_OK;
+	return berth_json_each(&list, get_value, r, err);
 }
 
 static berth_status get_report(const berth_json *at, berth_arena *mem, berth_read_report *r, berth_err *err)
@@ -98,7 +109,7 @@ static berth_status read_report(const char *name, const char *text, size_t size,
 {
 	cJSON *doc;
 	berth_read_report r = {0};
-	BERTH_TRY(berth_json_parse(name, text, size, &doc, err));
+	BERTH_TRY(berth_json_parse_large(name, text, size, &doc, err));
 	const berth_json at = {.item = doc, .file = name};
 	berth_status st = get_report(&at, mem, &r, err);
 	cJSON_Delete(doc);

@@ -3,6 +3,7 @@
 #include "graph_json.h"
 #include "json_check.h"
 #include "json_large.h"
+#include "load_apart.h"
 #include "placement.h"
 #include "support.h"
 #include "system_json.h"
@@ -192,6 +193,35 @@ static void test_long(void **state)
 	cJSON_InitHooks(NULL);
 }
 
+/* What a reader in a sandbox tells beside the graph takes little memory here, however long it is. */
+static void test_long_report(void **state)
+{
+	enum { N = 100000 };
+	cJSON_Hooks counting = {counting_malloc, counting_free};
+	static const char head[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[],\"edges\":[]}\n"
+		"{\"nodes\":1,\"folded\":0,\"outputs\":0,\"unknown\":0,\"weight_inputs\":0,"
+		"\"param_elements\":0,\"dims\":[\"n\"],\"dim_values\":[7],\"loops\":[],\"warnings\":[";
+	char *text = repeat(head, "\"w\"", N, "]}");
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_read_report r;
+	berth_err err;
+	(void)state;
+	most = 0;
+	cJSON_InitHooks(&counting);
+	assert_ok(berth_graph_from_text("g", text, strlen(text), &mem, &tmp, &g, &r, &err), &err);
+	cJSON_InitHooks(NULL);
+	assert_int_equal(r.n_warnings, N);
+	assert_string_equal(r.warning[N - 1], "w");
+	assert_string_equal(r.dim_name[0], "n");
+	assert_int_equal(r.dim_value[0], 7);
+	assert_true(most < 1 << 18);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	free(text);
+}
+
 /* Of a long document the fault is told where it is, and what is too large for a look inside. */
 static void test_long_faults(void **state)
 {
@@ -218,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_readers), cmocka_unit_test(test_check),
 	                                   cmocka_unit_test(test_depth), cmocka_unit_test(test_long),
+	                                   cmocka_unit_test(test_long_report),
 	                                   cmocka_unit_test(test_long_faults)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
