@@ -52,6 +52,18 @@ static void on_signal(int number)
 	errno = was;
 }
 
+/* Inputs are mapped: where another process cuts one off, what was behind cannot be read any more. */
+static void on_lost_input(int number, siginfo_t *what, void *unused)
+{
+	(void)unused;
+	if (what->si_code == BUS_ADRERR) {
+		cli_say_past("an input became shorter while it was read, or its disk failed");
+		end_at_once(berth_exit_code(BERTH_EIO));
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
 /* ---- the rescue ---- */
 
 static void nap(long s, long ns)
@@ -123,7 +135,10 @@ static void handle_unless_ignored(int number)
 
 void cli_signals_start(void)
 {
+	struct sigaction lost = {.sa_sigaction = on_lost_input, .sa_flags = SA_SIGINFO};
 	sem_init(&asked, 0, 0);
+	sigemptyset(&lost.sa_mask);
+	sigaction(SIGBUS, &lost, NULL);
 	handle_unless_ignored(SIGINT);
 	handle_unless_ignored(SIGTERM);
 }

@@ -9,10 +9,11 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* From here on a signal ends the program, and cleanly. One that is ignored stays so. */
+/* From here on a signal ends the program, and cleanly. One that is ignored stays so. An input that is cut off
+ * while it is read ends it, too: told, with the code of BERTH_EIO. */
 void cli_signals_start(void);
 
-/* From here on the first signal sets the flag that is returned. */
+/* From here on the first signal sets the flag that is returned, one that was ignored as well. */
 atomic_int *cli_catch_signals(void);
 
 /* What the rescue does: write what there is, and say so in text, without a full stop. It runs on a thread of

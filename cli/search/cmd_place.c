@@ -432,7 +432,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(open_decoder(c, &a, &s, err));
-	return a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
+	berth_status st = a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
+	cli_rescue_by(NULL, NULL, 0); /* it would read s */
+	return st;
 }
 
 const cli_verb cmd_place = {

@@ -382,6 +382,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	berth_status st = run_all(c, &a, &s, err);
+	cli_rescue_by(NULL, NULL, 0); /* it would read s */
 	train_curves_free(&s.curves);
 	return st;
 }
