@@ -299,7 +299,7 @@ static int stop(void *ctx, int64_t evaluations, double value)
 static void test_files(void **state)
 {
 	fixture *f = *state;
-	char dir[] = "/tmp/berth-api-XXXXXX", plan_path[64], trace_path[64], policy_path[64];
+	char dir[] = "/tmp/berth-api-XXXXXX", plan_path[64], trace_path[64], policy_path[64], older_path[64];
 	berth_plan *plan, *again;
 	berth_err err;
 	int calls = 0;
@@ -307,6 +307,7 @@ static void test_files(void **state)
 	snprintf(plan_path, sizeof plan_path, "%s/plan", dir);
 	snprintf(trace_path, sizeof trace_path, "%s/trace", dir);
 	snprintf(policy_path, sizeof policy_path, "%s/policy", dir);
+	snprintf(older_path, sizeof older_path, "%s/policy.older", dir);
 	const berth_model *models[] = {f->model};
 	const berth_machine *machines[] = {f->machine};
 	berth_options options = {.evaluations = 200, .threads = 2};
@@ -344,7 +345,8 @@ static void test_files(void **state)
 	unlink(plan_path);
 	unlink(trace_path);
 	unlink(policy_path);
-	rmdir(dir);
+	unlink(older_path); /* of the training that was interrupted */
+	assert_int_equal(rmdir(dir), 0);
 }
 
 int main(void)
