@@ -406,28 +406,32 @@ static berth_status replace_held(const char *path, const void *data, size_t size
 	return st;
 }
 
-/* The file that path leads to, to be freed; NULL: it cannot be told. */
-static char *target_of(const char *path, berth_err *err)
+/* The file that path leads to; *target is to be freed. */
+static berth_status find_target(const char *path, char **target, berth_err *err)
 {
-	char *target = realpath(path, NULL);
-	if (!target && errno == ENOENT)
-		berth_fail(err, BERTH_EIO, "%s: cannot write: it is a symbolic link that leads nowhere",
-		           path);
-	else if (!target)
-		fail_errno(err, "follow the symbolic link", path);
-	return target;
+	*target = realpath(path, NULL);
+	if (*target)
+		return BERTH_OK;
+	if (errno == ENOENT)
+		return berth_fail(err, BERTH_EIO,
+		                  "%s: cannot write: it is a symbolic link that leads nowhere", path);
+	return fail_errno(err, "follow the symbolic link", path);
 }
 
 static berth_status replace_target(const char *path, const void *data, size_t size, bool wait,
                                    berth_err *err)
 {
-	berth_err why;
-	char *target = target_of(path, &why);
-	if (!target)
-		return berth_fail(err, why.code, "%s", why.msg);
+	char *target;
+	BERTH_TRY(find_target(path, &target, err));
 	berth_status st = replace_held(target, data, size, wait, err);
 	free(target);
 	return st;
+}
+
+static bool is_link(const char *path)
+{
+	struct stat st;
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
 static berth_status write_special(const char *path, const void *data, size_t size, berth_err *err)
@@ -450,9 +454,8 @@ static berth_status write_file(const char *path, const void *data, size_t size, 
 		return fail_errno(err, "look at", path);
 	if (known && !S_ISREG(st.st_mode))
 		return write_special(path, data, size, err);
-	bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-	return is_link ? replace_target(path, data, size, wait, err)
-	               : replace_held(path, data, size, wait, err);
+	return is_link(path) ? replace_target(path, data, size, wait, err)
+	                     : replace_held(path, data, size, wait, err);
 }
 
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err)
@@ -478,10 +481,18 @@ bool berth_file_is_stream(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* Can a file be made beside path? */
+static berth_status writable_beside(const char *path, berth_err *err)
+{
+	char dir[4096];
+	directory_of(path, dir, sizeof dir - 2);
+	strcat(dir, "/."); /* of a file: not a directory */
+	return access(dir, W_OK | X_OK) == 0 ? BERTH_OK : fail_errno(err, "create a file here", path);
+}
+
 berth_status berth_file_writable(const char *path, berth_err *err)
 {
 	struct stat st;
-	char dir[4096];
 	if (strcmp(path, "-") == 0)
 		return BERTH_OK;
 	if (stat(path, &st) == 0) {
@@ -492,11 +503,13 @@ berth_status berth_file_writable(const char *path, berth_err *err)
 		if (!S_ISREG(st.st_mode))
 			return BERTH_OK;
 	}
-	directory_of(path, dir, sizeof dir - 2);
-	strcat(dir, "/."); /* of a file: not a directory */
-	if (access(dir, W_OK | X_OK) != 0)
-		return fail_errno(err, "create a file here", path);
-	return BERTH_OK;
+	if (!is_link(path))
+		return writable_beside(path, err);
+	char *target;
+	BERTH_TRY(find_target(path, &target, err));
+	berth_status found = writable_beside(target, err);
+	free(target);
+	return found;
 }
 
 berth_status berth_file_keep(const char *path, const char *older, berth_err *err)

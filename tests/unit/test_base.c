@@ -278,6 +278,10 @@ static void test_files(void **state)
 	assert_int_equal(berth_file_writable("/no/such/dir/f", &err), BERTH_EIO);
 	assert_int_equal(berth_file_write("/no/such/dir/f", "x", 1, &err), BERTH_EIO);
 	unlink(path);
+	assert_int_equal(symlink("/no/such/dir/f", path), 0);
+	assert_int_equal(berth_file_writable(path, &err), BERTH_EIO);
+	assert_contains(err.msg, "leads nowhere");
+	unlink(path);
 	rmdir(dir);
 	berth_arena_free(&mem);
 }
