@@ -147,12 +147,17 @@ static berth_status hear(const started *s, const berth_patience *until, int n_bl
 	return !answered || o.st == BERTH_OK ? BERTH_OK : berth_fail(err, o.st, "%s", o.err.msg);
 }
 
+int berth_apart_pipe(int fd[2])
+{
+	return pipe2(fd, O_CLOEXEC);
+}
+
 static berth_status apart(const berth_patience *until, berth_status (*work)(void *ctx, berth_err *err),
                           void *ctx, int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
                           berth_err *err)
 {
 	int fd[2];
-	if (pipe2(fd, O_CLOEXEC) != 0)
+	if (berth_apart_pipe(fd) != 0)
 		return fail_errno(err, "no pipe to a process of its own", errno);
 	pid_t pid = fork();
 	if (pid == 0) {

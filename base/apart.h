@@ -32,4 +32,7 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
  * caller's berth_apart fails with BERTH_ENOMEM. */
 _Noreturn void berth_apart_no_memory(void);
 
+/* A pipe for a child's answer. Programs that other threads start do not inherit it. 0, or -1 and errno. */
+int berth_apart_pipe(int fd[2]);
+
 #endif

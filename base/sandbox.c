@@ -1,11 +1,11 @@
 /* See sandbox.h. The answer comes through a pipe, a header first. */
 #include "sandbox.h"
 
+#include "apart.h"
 #include "file.h"
 #include "sandbox_filter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -167,7 +167,7 @@ berth_status berth_sandbox_run(const berth_sandbox *s, const char *name, berth_s
 {
 	int fd[2];
 	bool whole = false;
-	if (pipe2(fd, O_CLOEXEC) != 0)
+	if (berth_apart_pipe(fd) != 0)
 		return no_child(errno, name, err);
 	pid_t pid = fork();
 	if (pid == 0)
