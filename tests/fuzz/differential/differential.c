@@ -177,7 +177,7 @@ static void usage(void)
 static options read_options(int argc, char **argv)
 {
 	options o = {.runs = UINT64_MAX, .seed = 1, .write = "differential"};
-	for (int i = 1; i < argc; i++) {
+	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 		if (strcmp(argv[i], "--list") == 0) {
 			for (int k = 0; k < differential_n_checks; k++)
@@ -199,7 +199,6 @@ static options read_options(int argc, char **argv)
 			o.from = value;
 		else if (strcmp(argv[i], "--check") != 0 || !(o.check = differential_find(value)))
 			usage();
-		i++;
 	}
 	if (!o.from && o.seconds <= 0 && o.runs == UINT64_MAX)
 		usage();
