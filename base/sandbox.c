@@ -176,11 +176,11 @@ berth_status berth_sandbox_run(const berth_sandbox *s, const char *name, berth_s
 	close(fd[1]);
 	berth_status st = pid > 0 ? receive(fd[0], s, mem, data, size, &whole, err)
 	                          : no_child(why, name, err);
-	close(fd[0]);
+	if (pid > 0 && !whole)
+		kill(pid, SIGKILL); /* where it has ended already, that does not change how */
+	close(fd[0]); /* not before: it would end by SIGPIPE */
 	if (pid < 0)
 		return st;
-	if (!whole)
-		kill(pid, SIGKILL); /* where it has ended already, that does not change how */
 	int how = collect(pid);
 	return whole || st != BERTH_OK ? st : ended(s, name, how, err);
 }
