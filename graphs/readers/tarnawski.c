@@ -82,6 +82,8 @@ static berth_status count_name(void *ctx, const berth_json *node, berth_err *err
 	int32_t first;
 	BERTH_TRY(check_object(node, err));
 	BERTH_TRY(berth_json_string(node, "name", false, &name, err));
+	if (!(name = berth_arena_strdup(r->tmp, name))) /* the node goes after its visit, the name stays */
+		return berth_nomem(err);
 	BERTH_TRY(berth_strmap_add(&r->names, name, r->n_seen++, &first, err));
 	r->same[first]++;
 	return BERTH_OK;

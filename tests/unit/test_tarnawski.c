@@ -8,6 +8,7 @@
 #include "load_system.h"
 #include "methods.h"
 #include "rng.h"
+#include "strbuf.h"
 #include "support.h"
 #include "tarnawski.h"
 #include "tarnawski_system.h"
@@ -654,11 +655,47 @@ static void test_refuses(void **state)
 	assert_false(berth_format_tarnawski.is("{\"format\":\"berth-graph\",\"name\":\"maxFPGAs\"}", 40));
 }
 
+/* A file that is read node by node: a node's words are gone after its visit. Operators of one name get their
+ * ids behind it. */
+static void test_names_of_long_files(void **state)
+{
+	(void)state;
+	enum { NODES = 3000 };
+	berth_arena mem = {0}, tmp = {0};
+	berth_strbuf b = {.mem = &mem};
+	berth_graph g;
+	berth_system s;
+	berth_err err;
+	const char *text;
+	size_t len;
+	berth_strbuf_printf(&b, "{\"maxFPGAs\":1,\"maxCPUs\":1,\"maxSizePerFPGA\":1,\"nodes\":[");
+	for (int i = 0; i < NODES; i++) /* 0 0 2 3 4 4 6 7 ... */
+		berth_strbuf_printf(&b,
+		                    "%s{\"id\":%d,\"name\":\"a name of some length %d\",\"cpuLatency\":1,"
+		                    "\"fpgaLatency\":1,\"size\":0,\"supportedOnFpga\":1,"
+		                    "\"isBackwardNode\":0}",
+		                    i ? "," : "", i, i % 4 == 1 ? i - 1 : i);
+	berth_strbuf_printf(&b, "],\"edges\":[]}");
+	assert_ok(berth_strbuf_done(&b, &text, &len, &err), &err);
+	assert_ok(parse(text, &mem, &g, &s, &err), &err);
+	assert_int_equal(g.n_ops, NODES);
+	for (int i = 0; i < NODES; i++) {
+		const char *name = berth_arena_printf(&mem, "a name of some length %d%s",
+		                                      i % 4 == 1 ? i - 1 : i, i % 4 < 2 ? "node " : "");
+		if (i % 4 < 2)
+			name = berth_arena_printf(&mem, "%s%d", name, i);
+		assert_true(berth_graph_find(&g, name) >= 0);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loads),        cmocka_unit_test(test_latencies),
 		cmocka_unit_test(test_search),       cmocka_unit_test(test_dp),
+		cmocka_unit_test(test_names_of_long_files),
 		cmocka_unit_test(test_dp_refuses),   cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_many_devices), cmocka_unit_test(test_second_visit),
 		cmocka_unit_test(test_circle),       cmocka_unit_test(test_strong_bounds),
