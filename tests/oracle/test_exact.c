@@ -317,13 +317,13 @@ static void hold_bounds(uint64_t n_seeds, bool pooled)
 static void strong_bounds_hold(void **state)
 {
 	(void)state;
-	hold_bounds(2000, false);
+	hold_bounds(BERTH_DEBUG ? 800 : 3000, false); /* sanitized, each solver takes long to load */
 }
 
 static void strong_bounds_hold_with_pools(void **state)
 {
 	(void)state;
-	hold_bounds(1000, true);
+	hold_bounds(BERTH_DEBUG ? 400 : 1500, true);
 }
 
 static void strong_bounds_survive_failing_allocations(void **state)
