@@ -260,7 +260,7 @@ static void test_random_instances(void **state)
 {
 	(void)state;
 	int checked = 0, fit = 0;
-	for (uint64_t seed = 1; seed <= 60; seed++) {
+	for (uint64_t seed = 1; seed <= (BERTH_DEBUG ? 20 : 60); seed++) {
 		instance in;
 		compiled c;
 		char name[32];
