@@ -1,5 +1,6 @@
 /* Blocks of a graph in program order, and the graph with blocks as colocation groups; see granularity.h. */
 #include "granularity_find.h"
+#include "union_find.h"
 
 #include <string.h>
 
@@ -279,21 +280,6 @@ berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, ber
 
 /* ---- blocks as colocation groups ---- */
 
-static int32_t top_of(int32_t *up, int32_t i)
-{
-	while (up[i] != i)
-		i = up[i] = up[up[i]];
-	return i;
-}
-
-/* The lower index stays on top. */
-static void join(int32_t *up, int32_t a, int32_t b)
-{
-	a = top_of(up, a);
-	b = top_of(up, b);
-	up[a < b ? b : a] = a < b ? a : b;
-}
-
 /* Blocks that share a colocation group of g: up [n_blocks]. */
 static berth_status join_blocks(const berth_graph *g, const berth_granularity *x, int32_t *up,
                                 berth_arena *tmp, berth_err *err)
@@ -307,7 +293,7 @@ static berth_status join_blocks(const berth_graph *g, const berth_granularity *x
 		if (group < 0)
 			continue;
 		if (group_block[group])
-			join(up, group_block[group] - 1, x->op_block[op]);
+			berth_union_join(up, group_block[group] - 1, x->op_block[op]);
 		group_block[group] = x->op_block[op] + 1;
 	}
 	return BERTH_OK;
@@ -325,9 +311,9 @@ static berth_status colocate(const berth_graph *g, const berth_granularity *x, b
 	BERTH_TRY(join_blocks(g, x, up, tmp, err));
 	out->n_coloc_names = 0;
 	for (int32_t op = 0; op < g->n_ops; op++)
-		ops[top_of(up, x->op_block[op])]++;
+		ops[berth_union_top(up, x->op_block[op])]++;
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t top = top_of(up, x->op_block[op]);
+		int32_t top = berth_union_top(up, x->op_block[op]);
 		out->op_coloc_name[op] = -1;
 		if (ops[top] < 2)
 			continue;

@@ -2,6 +2,7 @@
  * front of all its names. That scope tells no layer, and what stands between layers of one model is no block
  * of another. */
 #include "granularity_find.h"
+#include "union_find.h"
 
 #include <string.h>
 
@@ -13,30 +14,16 @@ typedef struct part {
 	bool common; /* all operators have the scope */
 } part;
 
-static int32_t top_of(int32_t *up, int32_t i)
-{
-	while (up[i] != i)
-		i = up[i] = up[up[i]];
-	return i;
-}
-
-static void join(int32_t *up, int32_t a, int32_t b)
-{
-	a = top_of(up, a);
-	b = top_of(up, b);
-	up[a < b ? b : a] = a < b ? a : b;
-}
-
 static void join_all(const berth_graph *g, int32_t *up)
 {
 	for (int32_t op = 0; op < g->n_ops; op++)
 		up[op] = op;
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			join(up, g->tensor_producer[t], g->edge_consumer[e]);
+			berth_union_join(up, g->tensor_producer[t], g->edge_consumer[e]);
 	for (int32_t i = 0; i < g->n_params; i++)
 		for (int32_t k = g->param_op_off[i] + 1; k < g->param_op_off[i + 1]; k++)
-			join(up, g->param_op[k - 1], g->param_op[k]);
+			berth_union_join(up, g->param_op[k - 1], g->param_op[k]);
 }
 
 static void add(part *x, const char *name)
@@ -64,8 +51,8 @@ berth_status blocks_find_models(block_finder *f)
 	BERTH_TRY(BERTH_NEW(f->tmp, f->op_skip, g->n_ops, f->err));
 	join_all(g, up);
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		n_ops[top_of(up, op)]++;
-		add(&list[top_of(up, op)], g->op_name[op]);
+		n_ops[berth_union_top(up, op)]++;
+		add(&list[berth_union_top(up, op)], g->op_name[op]);
 	}
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		part *x = &list[op];
@@ -73,7 +60,7 @@ berth_status blocks_find_models(block_finder *f)
 			x->model = ++f->n_models;
 	}
 	for (int32_t op = 0; op < g->n_ops && f->n_models > 1; op++) {
-		const part *x = &list[top_of(up, op)];
+		const part *x = &list[berth_union_top(up, op)];
 		f->op_model[op] = x->model;
 		f->op_skip[op] = x->model ? strspn(g->op_name[op], "./:") + x->len : 0;
 	}
