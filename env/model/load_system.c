@@ -9,6 +9,7 @@
 #include "load_apart.h"
 #include "onnx.h"
 #include "sandbox.h"
+#include "strbuf.h"
 #include "system_json.h"
 #include "systems_builtin.h"
 #include "tarnawski.h"
@@ -80,15 +81,11 @@ static berth_status work_workload(void *ctx, berth_arena *mem, const char **data
 	BERTH_TRY(berth_tarnawski_parse(x->name, x->data, x->size, mem, &tmp, &g, &s, err));
 	BERTH_TRY(berth_graph_to_text(&g, &none, mem, &graph, &n_graph, err));
 	BERTH_TRY(berth_system_write_json(&s, false, mem, &system, &n_system, err));
-	char *both = berth_arena_alloc(mem, n_graph + 1 + n_system, 1);
-	if (!both)
-		return berth_nomem(err);
-	memcpy(both, graph, n_graph);
-	both[n_graph] = '\n';
-	memcpy(both + n_graph + 1, system, n_system);
-	*data = both;
-	*size = n_graph + 1 + n_system;
-	return BERTH_OK;
+	berth_strbuf both = {.mem = mem};
+	berth_strbuf_add(&both, graph, n_graph);
+	berth_strbuf_add(&both, "\n", 1);
+	berth_strbuf_add(&both, system, n_system);
+	return berth_strbuf_done(&both, data, size, err);
 }
 
 static berth_status workload_apart(const bytes *x, const berth_sandbox *sandbox, berth_arena *mem,

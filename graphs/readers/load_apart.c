@@ -5,6 +5,7 @@
 #include "json_large.h"
 #include "load.h"
 #include "sandbox.h"
+#include "strbuf.h"
 
 #include <string.h>
 
@@ -127,15 +128,11 @@ berth_status berth_graph_to_text(const berth_graph *g, const berth_read_report *
 	size_t n_graph, n_report;
 	BERTH_TRY(berth_graph_write_json(g, false, mem, &graph, &n_graph, err));
 	BERTH_TRY(write_report(r, mem, &report, &n_report, err));
-	char *both = berth_arena_alloc(mem, n_graph + 1 + n_report, 1);
-	if (!both)
-		return berth_nomem(err);
-	memcpy(both, graph, n_graph);
-	both[n_graph] = '\n';
-	memcpy(both + n_graph + 1, report, n_report);
-	*text = both;
-	*size = n_graph + 1 + n_report;
-	return BERTH_OK;
+	berth_strbuf both = {.mem = mem};
+	berth_strbuf_add(&both, graph, n_graph);
+	berth_strbuf_add(&both, "\n", 1);
+	berth_strbuf_add(&both, report, n_report);
+	return berth_strbuf_done(&both, text, size, err);
 }
 
 berth_status berth_graph_from_text(const char *name, const char *text, size_t size, berth_arena *mem,
