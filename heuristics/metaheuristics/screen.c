@@ -12,7 +12,7 @@ enum { ENDS_PER_CANDIDATE = 64, FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 3
 
 berth_status berth_screen_new(const berth_problem *p, berth_arena *mem, berth_screen *out, berth_err *err)
 {
-	berth_screen x = {.serial = 0};
+	berth_screen x = {.n_critical = 0};
 	BERTH_TRY(berth_estimate_new(p, mem, &x.estimate, err));
 	BERTH_TRY(berth_tails_new(p, mem, &x.tails, err));
 	BERTH_TRY(BERTH_NEW(mem, x.critical, p->n_ops, err));
@@ -25,10 +25,8 @@ berth_status berth_screen_new(const berth_problem *p, berth_arena *mem, berth_sc
 static void list_critical(berth_screen *x, const berth_base_log *base)
 {
 	const berth_problem *p = x->tails.p;
-	if (x->tails.base == base && x->serial == base->serial)
+	if (!berth_tails_update(&x->tails, base))
 		return;
-	berth_tails_update(&x->tails, base);
-	x->serial = base->serial;
 	x->n_critical = 0;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		if (berth_tails_slack(&x->tails, op) <= 0)

@@ -10,7 +10,6 @@ typedef struct berth_screen {
 	berth_estimate estimate;
 	berth_tails tails;
 	int32_t *critical, n_critical; /* colocation groups without slack in the base */
-	int64_t serial;                /* of the base that they are of */
 	int32_t *best, *best_dev;      /* [n_colocs] the best candidate: its groups, and where they go */
 } berth_screen;
 
