@@ -1,6 +1,7 @@
 /* The incremental evaluator against full runs of the reference simulator, to the last bit: random instances
  * under every order rule and under keys, chains of moves and limits; and that it saves work where it
  * should. */
+#include "eval.h"
 #include "graph_json.h"
 #include "incremental.h"
 #include "instance.h"
@@ -12,6 +13,7 @@
 #include "zoo.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { N_SEEDS = 800, N_MOVES = 12 };
@@ -279,6 +281,132 @@ static void test_saves_rounds(void **state)
 	close_world(&w);
 }
 
+enum { N_CHAIN = 200, MOST_TEXT = 1 << 16 };
+
+static void add(char *text, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+	va_start(args, format);
+	assert_true(vsnprintf(text + used, MOST_TEXT - used, format, args) < (int)(MOST_TEXT - used));
+	va_end(args);
+}
+
+/* Operators NAME0, NAME1, ... in a chain. */
+static void add_chain(char *ops, char *edges, const char *name, const char *keys)
+{
+	for (int i = 0; i < N_CHAIN; i++)
+		add(ops, "%s{\"name\":\"%s%d\",%s}", *ops ? "," : "", name, i, keys);
+	for (int i = 1; i < N_CHAIN; i++)
+		add(edges, "%s{\"from\":\"%s%d\",\"to\":\"%s%d\",\"bytes\":1000}", *edges ? "," : "", name,
+		    i - 1, name, i);
+}
+
+static void open_text(world *w, const char *ops, const char *edges, const char *system)
+{
+	static char text[MOST_TEXT];
+	berth_err err;
+	memset(w, 0, sizeof *w);
+	*text = 0;
+	add(text, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],\"edges\":[%s]}", ops, edges);
+	assert_ok(berth_graph_parse_json("g", text, strlen(text), &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_system_parse_json("s", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
+	start(w, 1);
+}
+
+/* A chain on device 0; on device 1 each operator takes twice as long. */
+static void open_chain(world *w)
+{
+	char ops[MOST_TEXT / 2] = "", edges[MOST_TEXT / 2] = "";
+	add_chain(ops, edges, "o", "\"time_s\":{\"d\":1e-3,\"e\":2e-3}");
+	open_text(w, ops, edges,
+	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],"
+	          "\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e9,\"both_ways\":true}]}");
+}
+
+/* Rounds of the simulator since *before, which becomes what they are now. */
+static int64_t rounds_since(const world *w, int64_t *before)
+{
+	int64_t rounds = berth_incremental_rounds(w->inc), was = *before;
+	*before = rounds;
+	return rounds - was;
+}
+
+/* A run above its limit ends when the operator that moved starts: what is behind it is known to be too long.
+ * A base near the one before is run from where it differs. */
+static void test_ends_early(void **state)
+{
+	(void)state;
+	world w;
+	berth_sim_result r;
+	int64_t before = 0;
+	open_chain(&w);
+	assert_true(berth_incremental_base(w.inc, w.base, &r));
+	int64_t all = rounds_since(&w, &before), limit = r.latency_ns;
+	assert_true(all >= w.p.n_ops);
+	w.trial[w.p.n_ops / 2] = 1;
+	assert_false(berth_incremental_run(w.inc, w.trial, limit, &r));
+	assert_true(rounds_since(&w, &before) < all / 10);
+	memset(w.trial, 0, (size_t)w.p.n_ops * sizeof *w.trial);
+	w.trial[w.p.n_ops - 2] = 1;
+	assert_true(berth_incremental_base(w.inc, w.trial, &r));
+	assert_true(rounds_since(&w, &before) < all / 10);
+	berth_incremental_use_keys(w.inc, w.trial_key);
+	assert_true(berth_incremental_base(w.inc, w.trial, &r)); /* by another rule: all of it */
+	assert_true(rounds_since(&w, &before) >= w.p.n_ops);
+	close_world(&w);
+}
+
+/* Two chains share the bandwidth of a memory; an operator that has nothing to do with them moves. Once it has
+ * ended, all goes on as in the base, with an operator of each chain under way. */
+static void test_skips_in_pools(void **state)
+{
+	(void)state;
+	world w;
+	berth_sim_result r, again;
+	int64_t before = 0;
+	char ops[MOST_TEXT / 2] = "", edges[MOST_TEXT / 2] = "";
+	add_chain(ops, edges, "a", "\"read_bytes\":1000000,\"pin\":\"d\"");
+	add_chain(ops, edges, "b", "\"read_bytes\":700001,\"pin\":\"e\"");
+	add(ops, ",{\"name\":\"x\",\"time_s\":{\"*\":5.5e-3}}");
+	open_text(&w, ops, edges,
+	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\",\"mem_bandwidth\":1e9},"
+	          "{\"name\":\"e\",\"mem_bandwidth\":1e9},{\"name\":\"f\"},{\"name\":\"g\"}],\"links\":["
+	          "{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e9,\"both_ways\":true},"
+	          "{\"from\":\"d\",\"to\":\"f\",\"bandwidth\":1e9,\"both_ways\":true},"
+	          "{\"from\":\"d\",\"to\":\"g\",\"bandwidth\":1e9,\"both_ways\":true}],"
+	          "\"memory_pools\":[{\"name\":\"p\",\"devices\":[\"d\",\"e\"],\"bandwidth\":1.5e9}]}");
+	for (int32_t op = 0; op < w.p.n_ops; op++)
+		w.base[op] = w.trial[op] = op / N_CHAIN; /* 2, f: x */
+	w.trial[2 * N_CHAIN] = 3;
+	assert_true(berth_incremental_base(w.inc, w.base, &r));
+	int64_t all = rounds_since(&w, &before);
+	assert_true(berth_incremental_run(w.inc, w.trial, INT64_MAX, &again));
+	assert_same(&again, &r);
+	assert_true(rounds_since(&w, &before) < all / 10);
+	assert_true(berth_incremental_skipped(w.inc) == 1);
+	close_world(&w);
+}
+
+/* What an evaluator knows of its base stays when it is asked to prepare again. */
+static void test_prepared_once(void **state)
+{
+	(void)state;
+	world w;
+	berth_err err;
+	berth_eval e;
+	berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	open_chain(&w);
+	assert_ok(berth_eval_new(&w.p, &latency, &w.mem, &e, &err), &err);
+	assert_null(e.near);
+	assert_ok(berth_eval_want_near(&e, &w.mem, &err), &err);
+	const berth_incremental *near = e.near;
+	assert_non_null(near);
+	assert_ok(berth_eval_want_near(&e, &w.mem, &err), &err);
+	assert_ptr_equal(e.near, near);
+	close_world(&w);
+}
+
 static void test_allocations(void **state)
 {
 	(void)state;
@@ -303,6 +431,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_full_runs),
 	                                   cmocka_unit_test(test_models), cmocka_unit_test(test_saves_rounds),
+	                                   cmocka_unit_test(test_ends_early),
+	                                   cmocka_unit_test(test_skips_in_pools),
+	                                   cmocka_unit_test(test_prepared_once),
 	                                   cmocka_unit_test(test_allocations)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

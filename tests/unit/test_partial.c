@@ -166,6 +166,24 @@ static void test_slots(void **state)
 	discard(&c);
 }
 
+/* A memory pool that holds nothing is a limit like any other. */
+static void test_empty_pool(void **state)
+{
+	(void)state;
+	compiled c;
+	compile(&c,
+	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"time_s\":{\"*\":1},"
+	        "\"param_bytes\":1},{\"name\":\"b\",\"time_s\":{\"*\":1}}],\"edges\":[]}",
+	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],"
+	        "\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}],"
+	        "\"memory_pools\":[{\"name\":\"p\",\"devices\":[\"d\"],\"bandwidth\":1,\"bytes\":0}]}");
+	berth_partial *part = new_partial(&c);
+	assert_false(berth_partial_holds(part, 0, 0));
+	assert_true(berth_partial_holds(part, 0, 1));
+	assert_true(berth_partial_holds(part, 1, 0));
+	discard(&c);
+}
+
 /* ---- random instances ---- */
 
 /* No two operators of a slot overlap: at no start are more than `slots` operators of its device under way. */
@@ -319,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_cpop_example),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_empty_pool),
 		cmocka_unit_test(test_random_instances),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,8 +29,35 @@ static void test_one_way_is_there(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* A device like another one gets a channel of its own where the other has one, and shares what it shares. */
+static void test_channels_of_a_like_one(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"},"
+		"{\"name\":\"c\"}],\"links\":["
+		"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true,\"shared\":\"own\"},"
+		"{\"from\":\"b\",\"to\":\"c\",\"bandwidth\":1,\"both_ways\":true,\"shared\":\"bus\"},"
+		"{\"from\":\"a\",\"to\":\"c\",\"bandwidth\":1,\"both_ways\":true,\"shared\":\"bus\"}]}";
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s, out;
+	berth_err err;
+	assert_ok(berth_system_parse_json("s", text, strlen(text), &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_system_change(&s, "+d=like:b", &mem, &tmp, &out, &err), &err);
+	assert_int_equal(out.n_channels, 3);
+	int32_t a = 0, b = 1, c = 2, d = berth_system_find_dev(&out, "d"), n = out.n_devs;
+	const int32_t *channel = out.link_channel, *link = out.link_of;
+	assert_int_equal(channel[link[d * n + c]], channel[link[b * n + c]]);
+	assert_int_equal(channel[link[c * n + d]], channel[link[a * n + c]]);
+	assert_int_not_equal(channel[link[a * n + d]], channel[link[a * n + b]]);
+	assert_int_equal(channel[link[a * n + d]], channel[link[d * n + a]]);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_way_is_there)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_way_is_there),
+	                                   cmocka_unit_test(test_channels_of_a_like_one)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
