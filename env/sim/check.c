@@ -15,6 +15,13 @@ const char *berth_violation_name(berth_violation_kind kind)
 	return name[kind];
 }
 
+/* One of that kind about op on dev, which may be -1, and as yet about nothing else. */
+static berth_violation about(berth_violation_kind kind, int32_t op, int32_t dev)
+{
+	return (berth_violation){.kind = kind, .op = op, .dev = dev, .pool = -1, .needed = -1, .limit = -1,
+	                         .metric = -1};
+}
+
 static berth_status add(berth_arena *mem, berth_violations *list, berth_violation v, berth_err *err)
 {
 	if (!v.message)
@@ -34,9 +41,8 @@ static berth_status check_op(const berth_problem *p, int32_t op, int32_t dev, be
 {
 	const berth_graph *g = p->g;
 	const char *name = g->op_name[op], *on = p->s->dev_name[dev], *pin = g->op_pin[op];
-	berth_violation v = {.op = op, .dev = dev, .needed = -1, .limit = -1, .metric = -1, .pool = -1};
+	berth_violation v = about(BERTH_VIOLATION_CANNOT_RUN, op, dev);
 	if (berth_op_time(p, op, dev) < 0) {
-		v.kind = BERTH_VIOLATION_CANNOT_RUN;
 		v.message = berth_arena_printf(mem, "operator '%s' (%s) cannot run on '%s'", name,
 		                               type_of(g, op), on);
 		BERTH_TRY(add(mem, list, v, err));
@@ -60,13 +66,7 @@ static berth_status check_colocation(const berth_problem *p, const int32_t *op_d
                                      berth_arena *mem, berth_violations *list, berth_err *err)
 {
 	int32_t first = p->coloc_op[p->coloc_off[p->op_coloc[op]]], dev = op_dev[op];
-	berth_violation v = {.kind = BERTH_VIOLATION_COLOCATION,
-	                     .op = op,
-	                     .dev = dev,
-	                     .needed = -1,
-	                     .limit = -1,
-	                     .metric = -1,
-	                     .pool = -1};
+	berth_violation v = about(BERTH_VIOLATION_COLOCATION, op, dev);
 	if (dev == op_dev[first])
 		return BERTH_OK;
 	v.message = berth_arena_printf(
@@ -89,13 +89,7 @@ static berth_status check_separation(const berth_problem *p, const int32_t *op_d
 		*first = op + 1;
 		return BERTH_OK;
 	}
-	berth_violation v = {.kind = BERTH_VIOLATION_SEPARATION,
-	                     .op = op,
-	                     .dev = dev,
-	                     .needed = -1,
-	                     .limit = -1,
-	                     .metric = -1,
-	                     .pool = -1};
+	berth_violation v = about(BERTH_VIOLATION_SEPARATION, op, dev);
 	v.message = berth_arena_printf(
 		mem, "operator '%s' is on '%s' with '%s' of the same separation group '%s'",
 		p->g->op_name[op], p->s->dev_name[dev], p->g->op_name[*first - 1], p->g->sep_name[sep]);
@@ -105,13 +99,7 @@ static berth_status check_separation(const berth_problem *p, const int32_t *op_d
 static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem,
                                      berth_violations *list, berth_err *err)
 {
-	berth_violation v = {.kind = BERTH_VIOLATION_CONTIGUITY,
-	                     .op = op,
-	                     .dev = dev,
-	                     .needed = -1,
-	                     .limit = -1,
-	                     .metric = -1,
-	                     .pool = -1};
+	berth_violation v = about(BERTH_VIOLATION_CONTIGUITY, op, dev);
 	v.message = berth_arena_printf(
 		mem, "a path leaves '%s', whose operators must be contiguous, and comes back to it at '%s'",
 		p->s->dev_name[dev], p->g->op_name[op]);
@@ -121,13 +109,7 @@ static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t
 static berth_status check_cuts(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
                                berth_violations *list, berth_err *err)
 {
-	berth_violation v = {.kind = BERTH_VIOLATION_CUTS,
-	                     .op = -1,
-	                     .dev = -1,
-	                     .needed = -1,
-	                     .limit = -1,
-	                     .metric = -1,
-	                     .pool = -1};
+	berth_violation v = about(BERTH_VIOLATION_CUTS, -1, -1);
 	if (berth_cuts_above(p, op_dev) == 0)
 		return BERTH_OK;
 	bool one = berth_cuts(p, op_dev) == 1;
@@ -160,13 +142,9 @@ static berth_status check_memory(const berth_problem *p, const int64_t *peak_byt
 {
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t limit = p->dev_limit_bytes[d];
-		berth_violation v = {.kind = BERTH_VIOLATION_MEMORY,
-		                     .op = -1,
-		                     .dev = d,
-		                     .needed = peak_bytes[d],
-		                     .limit = limit,
-		                     .metric = -1,
-		                     .pool = -1};
+		berth_violation v = about(BERTH_VIOLATION_MEMORY, -1, d);
+		v.needed = peak_bytes[d];
+		v.limit = limit;
 		char a[64], b[64];
 		if (limit < 0 || peak_bytes[d] <= limit)
 			continue;
@@ -183,13 +161,10 @@ static berth_status check_pools(const berth_problem *p, const int64_t *peak_byte
 {
 	for (int32_t i = 0; i < p->n_pools; i++) {
 		int64_t limit = p->s->pool_bytes[i];
-		berth_violation v = {.kind = BERTH_VIOLATION_POOL,
-		                     .op = -1,
-		                     .dev = -1,
-		                     .needed = peak_bytes[i],
-		                     .limit = limit,
-		                     .metric = -1,
-		                     .pool = i};
+		berth_violation v = about(BERTH_VIOLATION_POOL, -1, -1);
+		v.needed = peak_bytes[i];
+		v.limit = limit;
+		v.pool = i;
 		char a[64], b[64];
 		if (limit < 0 || peak_bytes[i] <= limit)
 			continue;
@@ -220,15 +195,10 @@ static berth_status check_limits(const berth_objective *o, const double *metric,
 		if (!o->limits[m] || !(x > o->most[m]))
 			continue;
 		char a[64], b[64];
-		berth_violation v = {.kind = BERTH_VIOLATION_LIMIT,
-		                     .op = -1,
-		                     .dev = -1,
-		                     .needed = -1,
-		                     .limit = -1,
-		                     .metric = m,
-		                     .pool = -1,
-		                     .value = x,
-		                     .most = o->most[m]};
+		berth_violation v = about(BERTH_VIOLATION_LIMIT, -1, -1);
+		v.metric = m;
+		v.value = x;
+		v.most = o->most[m];
 		v.message = berth_arena_printf(mem, "%s is %s, above its limit of %s", berth_metrics[m].name,
 		                               berth_metric_text((berth_metric)m, x, a),
 		                               berth_metric_text((berth_metric)m, o->most[m], b));
@@ -319,24 +289,12 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 		if (legal)
 			continue;
 		berth_violation_kind kind = reason(p, op);
-		berth_violation v = {.kind = kind,
-		                     .op = op,
-		                     .dev = -1,
-		                     .needed = -1,
-		                     .limit = -1,
-		                     .metric = -1,
-		                     .pool = -1,
-		                     .message = reason_text(p, op, kind, mem)};
+		berth_violation v = about(kind, op, -1);
+		v.message = reason_text(p, op, kind, mem);
 		BERTH_TRY(add(mem, &list, v, err));
 	}
 	if (!list.n && p->rules_infeasible) {
-		berth_violation v = {.kind = BERTH_VIOLATION_RULES,
-		                     .op = -1,
-		                     .dev = -1,
-		                     .needed = -1,
-		                     .limit = -1,
-		                     .metric = -1,
-		                     .pool = -1};
+		berth_violation v = about(BERTH_VIOLATION_RULES, -1, -1);
 		v.message = berth_arena_printf(
 			mem, "no placement keeps %s together with the other rules",
 			berth_constraints_joining(p));

@@ -56,7 +56,7 @@ static int32_t part_of(int64_t at_ns, int64_t end_ns, int32_t n_parts)
 
 void berth_memory_curve_thin(berth_memory_curve *c, int64_t end_ns, int32_t n_parts)
 {
-	int32_t kept = c->n > 0, i = 1;
+	int32_t kept = 1, i = 1;
 	if (c->n <= 2 * n_parts + 1)
 		return;
 	while (i < c->n) {

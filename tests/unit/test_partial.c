@@ -184,6 +184,26 @@ static void test_empty_pool(void **state)
 	discard(&c);
 }
 
+/* Another operator's separation is no concern of one that has none. */
+static void test_separated(void **state)
+{
+	(void)state;
+	compiled c;
+	compile(&c,
+	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"time_s\":{\"*\":1}},"
+	        "{\"name\":\"b\",\"time_s\":{\"*\":1},\"separate\":\"s\"},"
+	        "{\"name\":\"c\",\"time_s\":{\"*\":1},\"separate\":\"s\"}],\"edges\":[]}",
+	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],"
+	        "\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}]}");
+	berth_partial *part = new_partial(&c);
+	berth_partial_bind(part, c.p.op_coloc[2], 0);
+	assert_true(berth_partial_fits(part, c.p.op_coloc[0], 0));
+	assert_false(berth_partial_fits(part, c.p.op_coloc[1], 0));
+	berth_partial_bind(part, c.p.op_coloc[0], 1);
+	assert_true(berth_partial_fits(part, c.p.op_coloc[1], 1));
+	discard(&c);
+}
+
 /* ---- random instances ---- */
 
 /* No two operators of a slot overlap: at no start are more than `slots` operators of its device under way. */
@@ -338,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_empty_pool),
+		cmocka_unit_test(test_separated),
 		cmocka_unit_test(test_random_instances),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
