@@ -320,7 +320,8 @@ static void open_chain(world *w)
 	char ops[MOST_TEXT / 2] = "", edges[MOST_TEXT / 2] = "";
 	add_chain(ops, edges, "o", "\"time_s\":{\"d\":1e-3,\"e\":2e-3}");
 	open_text(w, ops, edges,
-	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],"
+	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},"
+	          "{\"name\":\"e\"}],"
 	          "\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e9,\"both_ways\":true}]}");
 }
 
@@ -370,8 +371,10 @@ static void test_skips_in_pools(void **state)
 	add_chain(ops, edges, "b", "\"read_bytes\":700001,\"pin\":\"e\"");
 	add(ops, ",{\"name\":\"x\",\"time_s\":{\"*\":5.5e-3}}");
 	open_text(&w, ops, edges,
-	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\",\"mem_bandwidth\":1e9},"
-	          "{\"name\":\"e\",\"mem_bandwidth\":1e9},{\"name\":\"f\"},{\"name\":\"g\"}],\"links\":["
+	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
+	          "{\"name\":\"d\",\"mem_bandwidth\":1e9},{\"name\":\"e\",\"mem_bandwidth\":1e9},"
+	          "{\"name\":\"f\"},{\"name\":\"g\"}],"
+	          "\"links\":["
 	          "{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e9,\"both_ways\":true},"
 	          "{\"from\":\"d\",\"to\":\"f\",\"bandwidth\":1e9,\"both_ways\":true},"
 	          "{\"from\":\"d\",\"to\":\"g\",\"bandwidth\":1e9,\"both_ways\":true}],"

@@ -28,7 +28,8 @@ static void open_pair(world *w, const char *keys_of_y)
 		keys_of_y);
 	const char *system =
 		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\",\"memory_bytes\":3},"
-		"{\"name\":\"e\"}],\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}]}";
+		"{\"name\":\"e\"}],\"links\":["
+		"{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}]}";
 	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
 	assert_ok(berth_system_parse_json("s", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);

@@ -14,8 +14,8 @@ static void forbidden_once(void **state)
 	berth_graph g;
 	berth_system s;
 	berth_err err;
-	const char *graph = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"x\",\"forbid\":[\"b\"]},"
-			    "{\"name\":\"y\"}],\"edges\":[]}",
+	const char *graph = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+			    "{\"name\":\"x\",\"forbid\":[\"b\"]},{\"name\":\"y\"}],\"edges\":[]}",
 		   *system = "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"a\"},"
 			     "{\"name\":\"b\"},{\"name\":\"c\"}],\"links\":["
 			     "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},"
