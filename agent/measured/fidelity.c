@@ -341,6 +341,8 @@ static berth_fidelity_error errors_of(const berth_fidelity *r, const double *pre
 {
 	berth_fidelity_error e = {.all_pairs = (int64_t)r->n * (r->n - 1) / 2};
 	int32_t first = 0, best = 0;
+	if (!r->n)
+		return (berth_fidelity_error){.mape = NAN, .bias = NAN, .tau = NAN, .regret = NAN};
 	for (int32_t i = 0; i < r->n; i++) {
 		e.mape += fabs(predicted[i] / r->measured_s[i] - 1) / r->n;
 		e.bias += (predicted[i] / r->measured_s[i] - 1) / r->n;
@@ -348,7 +350,7 @@ static berth_fidelity_error errors_of(const berth_fidelity *r, const double *pre
 		best = r->measured_s[i] < r->measured_s[best] ? i : best;
 	}
 	e.tau = berth_tau_disjoint(r->n, predicted, r->low_s, r->high_s, &e.pairs);
-	e.regret = r->n ? r->measured_s[first] / r->measured_s[best] - 1 : NAN;
+	e.regret = r->measured_s[first] / r->measured_s[best] - 1;
 	return e;
 }
 
@@ -358,7 +360,7 @@ static berth_status sum_up(job *j, berth_err *err)
 	berth_spread s;
 	r->profiled = errors_of(r, r->profiled_s);
 	r->calibrated = errors_of(r, r->calibrated_s);
-	r->least_s = r->best_s = INFINITY;
+	r->least_s = r->most_s = r->best_s = r->median_strain = r->median_width = NAN; /* of no tests */
 	for (int32_t i = 0; i < r->n; i++) {
 		r->least_s = fmin(r->least_s, r->calibrated_s[i]);
 		r->most_s = fmax(r->most_s, r->calibrated_s[i]);
@@ -407,7 +409,9 @@ static berth_status run_all(job *j, berth_err *err)
 	BERTH_TRY(BERTH_NEW(j->mem, again, cfg->calibration, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->trial, cfg->test, err));
 	BERTH_TRY(open_pool(j, &rng, err));
-	int32_t n_calibration = pick(j, cfg->calibration, &rng, calibration_pick);
+	int32_t half = (j->n_pool + 1) / 2; /* the other half is for tests */
+	int32_t n_calibration =
+		pick(j, cfg->calibration < half ? cfg->calibration : half, &rng, calibration_pick);
 	BERTH_TRY(measure_whole(j, 1, &r->whole_1_s, err));
 	r->whole_all_s = NAN;
 	if (berth_measured_all_threads(j->m))

@@ -2,8 +2,8 @@
  *
  * Placements are drawn: each device alone, whole runs of operators in topological order on one device (cut at
  * random places), and operators on random devices. Some of them calibrate the simulator (calibrate.h). They
- * are picked so that their predicted times fill the range evenly. Test placements are picked in the same way
- * by the calibrated predictions, and are others than those. Each placement runs in the order in which the
+ * are picked so that their predicted times fill the range evenly, at most half of those that there are. Test
+ * placements are picked in the same way by the calibrated predictions, and are others than those. Each placement runs in the order in which the
  * simulator starts its operators.
  *
  * One calibration placement runs once more after every few tests, so that a machine that changes slowly does
@@ -29,7 +29,7 @@ typedef struct berth_fidelity_cfg {
 	void *progress_ctx;
 } berth_fidelity_cfg;
 
-/* Errors of one simulator over the test placements. */
+/* Errors of one simulator over the test placements; NAN where there are none. */
 typedef struct berth_fidelity_error {
 	double mape;                /* mean of |predicted - measured| / measured */
 	double bias;                /* mean of (predicted - measured) / measured */

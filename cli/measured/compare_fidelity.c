@@ -46,6 +46,9 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	berth_status st = berth_fidelity_run(&m, &how, &c->mem, &c->tmp, &out->r, err);
 	cli_progress_end(&progress);
 	berth_measured_close(&m);
+	if (st == BERTH_OK && out->r.n_failed)
+		st = cli_warn(c, err, "%s: placements left out: %d; the last: %s", g->name,
+		              out->r.n_failed, out->r.failure);
 	return st;
 }
 
@@ -126,6 +129,14 @@ static berth_status write_report(cli *c, const char *path, const row *rows, int3
 	return cli_report_write(c, &page, path, err);
 }
 
+static void add_ratio(cli_table *t, int decimals, double x)
+{
+	if (isnan(x))
+		cli_cell(t, "-");
+	else
+		cli_cell(t, "%.*f", decimals, x);
+}
+
 static void add_row(cli_table *t, const row *x)
 {
 	char a[32];
@@ -133,15 +144,15 @@ static void add_row(cli_table *t, const row *x)
 	cli_cell(t, "%s", x->graph);
 	cli_cell(t, "%d", r->n_test);
 	cli_cell(t, "%d", r->n_flagged + r->n_failed);
-	cli_cell(t, "%.2f", r->most_s / r->least_s);
+	add_ratio(t, 2, r->most_s / r->least_s);
 	cli_cell(t, "%s", cli_percent(a, r->profiled.mape));
-	cli_cell(t, "%.3f", r->profiled.tau);
+	add_ratio(t, 3, r->profiled.tau);
 	cli_cell(t, "%s", cli_percent(a, r->calibrated.mape));
-	cli_cell(t, "%.3f", r->calibrated.tau);
+	add_ratio(t, 3, r->calibrated.tau);
 	cli_cell(t, "%lld of %lld", (long long)r->calibrated.pairs, (long long)r->calibrated.all_pairs);
 	cli_cell(t, "%s", cli_percent(a, r->calibrated.regret));
 	cli_cell(t, "%s", cli_percent(a, r->turns_regret));
-	cli_cell(t, "%.2f", r->median_strain);
+	add_ratio(t, 2, r->median_strain);
 	for (int i = 0; i < 3; i++) {
 		double x_s = i == 0 ? r->best_s : i == 1 ? r->whole_1_s : r->whole_all_s;
 		cli_cell(t, "%s", isnan(x_s) ? "-" : berth_text_seconds(a, x_s));
