@@ -3,8 +3,8 @@
  * Placements are drawn: each device alone, whole runs of operators in topological order on one device (cut at
  * random places), and operators on random devices. Some of them calibrate the simulator (calibrate.h). They
  * are picked so that their predicted times fill the range evenly, at most half of those that there are. Test
- * placements are picked in the same way by the calibrated predictions, and are others than those. Each placement runs in the order in which the
- * simulator starts its operators.
+ * placements are picked in the same way by the calibrated predictions, and are others than those. Each
+ * placement runs in the order in which the simulator starts its operators.
  *
  * One calibration placement runs once more after every few tests, so that a machine that changes slowly does
  * so for both. The predictions judged are those of the simulator fitted to both runs of the calibration

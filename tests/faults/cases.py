@@ -20,7 +20,7 @@ class Case:
 
     @property
     def verb(self):
-        return self.args.split()[0] if self.program == "berth" else "berth.h"
+        return {"berth": self.args.split()[0], "place": "berth.h", "python3": "import berth"}[self.program]
 
     def words(self):
         return shlex.split(self.args)
@@ -59,7 +59,7 @@ COPIED = {"tiny.onnx": "tests/fuzz/corpus/onnx/conv.onnx", "loop.onnx": "tests/f
           "tiny.gguf": "tests/fuzz/corpus/gguf/phi-3-mini.gguf"}
 ENGINE = f"--engine '{SOURCE}/tests/engines/steady.py log none 0'"
 TRAIN = "train tiny.json --on duo.json --evaluations 200 --seed 3 --threads 1"
-MEASURED = f"train tiny.json --on duo.json --env measured --evaluations 60 --runs 40 --seed 5 --threads 1 {ENGINE}"
+MEASURED = f"train tiny.json --on duo.json --env measured --evaluations 60 --runs 60 --seed 5 --threads 1 {ENGINE}"
 
 # Made by fault-free runs, in this order: inputs of later ones.
 MADE = (
@@ -67,7 +67,7 @@ MADE = (
     ("old.json", "place tiny.json --on duo.json --method round-robin -o old.json"),
     ("whole", f"{TRAIN} -o whole"),
     ("half", f"{TRAIN.replace('200', '100')} -o half"),
-    ("ended", f"{MEASURED.replace('--runs 40', '--runs 60')} -o ended"),
+    ("ended", f"{MEASURED} -o ended"),
     ("old.html", "place tiny.json --on duo.json --method single -o p --report old.html"),
 )
 
@@ -117,7 +117,7 @@ CASES = [
     simple("train", f"{TRAIN} -o new --log log.json", "new", "log.json", resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
     simple("train-again", f"{TRAIN} -o new --report r.html", "new", "r.html", before=(("half", "new"),), resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
     simple("train-resume", f"{TRAIN} --resume -o new --json", "new", before=(("half", "new"),), resume=f"{TRAIN} --resume -o new", scratch=("new.older",)),
-    simple("train-measured-ended", f"{MEASURED.replace('--runs 40', '--runs 60')} --resume -o new --json", "new", before=(("ended", "new"),), scratch=("new.measured", "new.older")),
+    simple("train-measured-ended", f"{MEASURED} --resume -o new --json", "new", before=(("ended", "new"),), scratch=("new.measured", "new.older")),
     simple("train-measured", f"{MEASURED} -o new --placement p.json", "new", "p.json", resume=f"{MEASURED} --resume -o new", scratch=("new.measured", "new.older")),
     simple("compare", "compare tiny.json --on duo.json --methods heft,anneal --evaluations 20 --seeds 2 --threads 1 --report c.html", "c.html"),
     simple("compare-csv", "compare tiny.json layers.json --on duo.json --methods heft,anneal --evaluations 20 --threads 1 --format csv"),
@@ -146,6 +146,7 @@ CASES = [
     simple("profile-system", "profile --system -o host.json", "host.json", slow=True),
     simple("adapt", f"adapt tiny.json --on two.json --steps 12 --slow b=0.5@4 --engine '{SOURCE}/tests/engines/moody.py'"),
     Case("api", "p.json", ("p.json",), program="place"),
+    Case("module", f"{SOURCE}/tests/faults/module.py tiny.json duo.json p.json", ("p.json",), program="python3"),
 ]
 
 # Faults that were findings once: case, kind, name of the call, which one of that name, and for ever?

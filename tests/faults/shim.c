@@ -9,6 +9,7 @@
  *   BERTH_FAULT_N         which call of that kind fails, from 1 on; 0: none
  *   BERTH_FAULT_EVER      set: all calls from the n-th on (eintr: half of them)
  *   BERTH_FAULT_CHILDREN  set: calls of forked children count, instead of the program's own
+ *   BERTH_FAULT_WITHIN    the name of a library: only calls from within it count, and only its blocks
  *   BERTH_FAULT_REPORT    the file that the report is appended to
  *   BERTH_FAULT_STACKS    set: a line "at N HASH" for each call that counts, and full stacks of what leaks
  * The report: "fault CALL ERRNO" and its "frame MODULE OFFSET SYMBOL", innermost first, at the first fault;
@@ -24,6 +25,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -77,7 +79,8 @@ static struct {
 	kind which;
 	long n;
 	bool ever, children, stacks;
-	const char *report, *call;
+	const char *report, *call, *within;
+	uintptr_t from, to;  /* where that library lies; 0: not found yet */
 	counters *count;
 	block *live;         /* open addressing by p */
 	void *(*above)[SITE]; /* where stacks are wanted: the callers of a slot's site */
@@ -142,6 +145,35 @@ static unsigned long stack_hash(void)
 
 /* ---- which call fails ---- */
 
+static int find_library(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+	(void)bytes;
+	(void)unused;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	if (strcmp(slash ? slash + 1 : info->dlpi_name, shim.within) != 0)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD)
+			shim.to = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+	shim.from = info->dlpi_addr;
+	return 1;
+}
+
+/* Is this call made from within the library that counts? */
+static bool is_within(void)
+{
+	void *frame[STACK];
+	if (!shim.within)
+		return true;
+	if (!shim.from && !dl_iterate_phdr(find_library, NULL))
+		return false;
+	int n = backtrace(frame, STACK);
+	for (int i = 0; i < n; i++)
+		if ((uintptr_t)frame[i] >= shim.from && (uintptr_t)frame[i] < shim.to)
+			return true;
+	return false;
+}
+
 /* Does this call, of these kinds, fail? */
 static bool fails(const char *call, int kinds)
 {
@@ -151,6 +183,11 @@ static bool fails(const char *call, int kinds)
 		return false;
 	int keep = errno;
 	busy = true;
+	if (!is_within()) {
+		busy = false;
+		errno = keep;
+		return false;
+	}
 	long at = atomic_fetch_add(&shim.count->calls, 1) + 1;
 	bool now = shim.n && (at == shim.n || (shim.ever && at > shim.n));
 	if (now && shim.ever && shim.which == INTERRUPTIBLE)
@@ -198,9 +235,12 @@ static void remember(void *p, size_t bytes, void *site)
 		return;
 	void *frame[SITE] = {0};
 	busy = true;
-	if (shim.stacks)
+	bool counts = is_within();
+	if (counts && shim.stacks)
 		backtrace(frame, SITE);
 	busy = false;
+	if (!counts)
+		return;
 	lock();
 	if (++shim.n_live > SLOTS / 2)
 		abort(); /* the table is too small for this program */
@@ -742,6 +782,7 @@ static void begin(void)
 	shim.children = getenv("BERTH_FAULT_CHILDREN") != NULL;
 	shim.stacks = getenv("BERTH_FAULT_STACKS") != NULL;
 	shim.call = getenv("BERTH_FAULT_CALL");
+	shim.within = getenv("BERTH_FAULT_WITHIN");
 	shim.report = getenv("BERTH_FAULT_REPORT");
 	shim.count = shared(sizeof *shim.count);
 	shim.live = shared(SLOTS * sizeof *shim.live);
