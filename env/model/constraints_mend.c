@@ -156,7 +156,7 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(solve(p, NULL, false, PROOF_STEPS, op_dev, &found, tmp, err));
 	*infeasible = found == 0 || berth_cuts_least(p) > p->max_cuts;
-	if (found != 0 && p->n_pieces) {
+	if (p->n_pieces) {
 		BERTH_TRY(solve(p, NULL, true, piece_steps(p), op_dev, &found, tmp, err));
 		*infeasible |= found == 0;
 	}

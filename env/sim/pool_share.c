@@ -141,7 +141,6 @@ void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n)
 	if (n)
 		memcpy(q->piece, piece, (size_t)n * sizeof *piece);
 	q->n_pieces = n;
-	q->any_changed = true;
 	q->next_ns = INT64_MAX;
 	for (int32_t i = 0; i < n; i++) {
 		count(q, &q->piece[i], 1);

@@ -198,6 +198,8 @@ static void pipelines_are_those_of_unrolled_samples(void **state)
 			n++;
 			several += w.x.in_flight > 1;
 			inputs_are_there(&w);
+			assert_true(w.x.in_flight * w.x.period_ns >= w.x.latency_ns);
+			assert_true((w.x.in_flight - 1) * w.x.period_ns < w.x.latency_ns);
 			assert_true(fabs((double)w.x.period_ns - w.t.r.load_s * 1e9) < 1 + 1e-6);
 			for (int32_t d = 0; d < w.p.n_devs; d++) {
 				if (peak[d] != w.x.peak_bytes[d])

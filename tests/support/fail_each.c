@@ -5,24 +5,34 @@
 
 #include <string.h>
 
+/* Is the k-th failure told? *more: was there one? Children of the process may have it to themselves. */
+static bool is_told(fallible *work, void *ctx, long k, bool once, bool *more)
+{
+	failing_allocator f;
+	berth_arena mem, tmp;
+	berth_err err = {0};
+	failing_allocator_init(&f, k);
+	f.once = once;
+	berth_arena_init(&mem, &f.hook);
+	berth_arena_init(&tmp, &f.hook);
+	berth_status st = work(ctx, &mem, &tmp, &err);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	*more = st != BERTH_OK;
+	bool told = *more ? st == BERTH_ENOMEM && err.code == st && strstr(err.msg, "memory")
+	                  : f.calls <= k && k > 0;
+	if (!told || f.live)
+		print_error("allocation %ld fails%s: status %d, '%s', %ld blocks left\n", k, once ? " once" : "",
+		            (int)st, err.msg, f.live);
+	return told && !f.live;
+}
+
 void support_fails_each(fallible *work, void *ctx, long step, const char *file, int line)
 {
-	berth_status st = BERTH_ENOMEM;
-	for (long k = 0; st != BERTH_OK; k += step) {
-		failing_allocator f;
-		berth_arena mem, tmp;
-		berth_err err = {0};
-		failing_allocator_init(&f, k);
-		berth_arena_init(&mem, &f.hook);
-		berth_arena_init(&tmp, &f.hook);
-		st = work(ctx, &mem, &tmp, &err);
-		berth_arena_free(&mem);
-		berth_arena_free(&tmp);
-		bool told = st == BERTH_ENOMEM && err.code == st && strstr(err.msg, "memory");
-		if ((st == BERTH_OK && k > 0 && f.live == 0) || (told && f.live == 0))
-			continue;
-		print_error("allocation %ld fails: status %d, '%s', %ld blocks left\n", k, (int)st, err.msg,
-		            f.live);
-		_fail(file, line);
+	for (int once = 0; once < 2; once++) {
+		bool more = true;
+		for (long k = 0; more; k += step)
+			if (!is_told(work, ctx, k, once, &more))
+				_fail(file, line);
 	}
 }

@@ -53,7 +53,8 @@ long support_page_faults(void)
 static void *failing_alloc(void *ctx, size_t size)
 {
 	failing_allocator *f = ctx;
-	if (f->calls++ >= f->fail_at)
+	long call = f->calls++;
+	if (call == f->fail_at || (call > f->fail_at && !f->once))
 		return NULL;
 	f->live++;
 	return malloc(size);
@@ -68,7 +69,7 @@ static void failing_free(void *ctx, void *p)
 
 void failing_allocator_init(failing_allocator *f, long fail_at)
 {
-	*f = (failing_allocator){{failing_alloc, failing_free, f, true}, fail_at, 0, 0};
+	*f = (failing_allocator){{failing_alloc, failing_free, f, true}, fail_at, 0, 0, false};
 }
 
 enum { BEFORE = 64 }; /* bytes that keep the size, and the alignment */

@@ -36,11 +36,12 @@ void support_linear(sized_work *work, void *ctx, int size, const char *what, con
 /* Pages that this process has touched for the first time so far. */
 long support_page_faults(void);
 
-/* An allocator whose call number fail_at (0, 1, ...) fails, and every one after it; counts calls and blocks
- * not freed. Arenas call it for each of their blocks. */
+/* An allocator whose call number fail_at (0, 1, ...) fails, and every one after it unless once is set; counts
+ * calls and blocks not freed. Arenas call it for each of their blocks. */
 typedef struct failing_allocator {
 	berth_allocator hook;
 	long fail_at, calls, live;
+	bool once;
 } failing_allocator;
 void failing_allocator_init(failing_allocator *f, long fail_at);
 

@@ -11,7 +11,8 @@ static const char graph_text[] =
 	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":["
 	"{\"name\":\"a\",\"time_s\":{\"*\":5,\"gpu\":3,\"cpu0\":null}},"
 	"{\"name\":\"b\",\"time_s\":{\"*\":null,\"cpu0\":2}},"
-	"{\"name\":\"c\",\"type\":\"Conv\",\"flops\":1e12,\"time_s\":{\"*\":7}}]}";
+	"{\"name\":\"c\",\"type\":\"Conv\",\"flops\":1e12,\"time_s\":{\"*\":7}},"
+	"{\"name\":\"d\",\"time_s\":{\"gpu\":4,\"*\":6}}]}";
 static const char system_text[] =
 	"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_"
         "flops\":1e12},{\"name\":\"gpu0\",\"kind\":\"gpu\"},"
@@ -22,7 +23,7 @@ static const char system_text[] =
 static void test_star(void **state)
 {
 	(void)state;
-	static const int64_t seconds[3][3] = {{-1, 3, 5}, {2, -1, -1}, {7, 7, 7}};
+	static const int64_t seconds[4][3] = {{-1, 3, 5}, {2, -1, -1}, {7, 7, 7}, {6, 4, 6}};
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
 	berth_system s;
@@ -31,7 +32,7 @@ static void test_star(void **state)
 	assert_ok(berth_graph_parse_json("g", graph_text, strlen(graph_text), &mem, &tmp, &g, &err), &err);
 	assert_ok(berth_system_parse_json("s", system_text, strlen(system_text), &mem, &tmp, &s, &err), &err);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
-	for (int32_t op = 0; op < 3; op++)
+	for (int32_t op = 0; op < 4; op++)
 		for (int32_t d = 0; d < 3; d++)
 			assert_int_equal(berth_op_time(&p, op, d),
 			                 seconds[op][d] < 0 ? -1 : seconds[op][d] * 1000000000);

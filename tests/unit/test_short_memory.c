@@ -102,10 +102,12 @@ static berth_status rules(void *ctx, berth_arena *mem, berth_arena *tmp, berth_e
 	net_on_duo *c = ctx;
 	berth_graph g = c->g;
 	berth_problem p;
+	berth_placement placement;
 	const char *pin = "x.1=b", *forbid = "x.*=a", *colocate = "x.?,y";
 	berth_rule_texts texts = {&pin, &forbid, &colocate, 1, 1, 1};
 	BERTH_TRY(berth_graph_add_rules(&texts, &c->s, mem, tmp, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &c->s, mem, tmp, &p, err));
+	BERTH_TRY(berth_placement_new(&g, &c->s, mem, tmp, &placement, err));
 	assert_int_equal(p.n_colocs, 1);
 	assert_false(p.op_dev_legal[0]); /* x.1 on a */
 	return BERTH_OK;
