@@ -161,12 +161,12 @@ static berth_status append(changer *c, const char *key, cJSON *item)
 	return berth_nomem(c->err);
 }
 
+/* cJSON's own replacement loses the key where memory runs out. */
 static berth_status put_text(changer *c, cJSON *item, const char *key, const char *text)
 {
 	cJSON *value = cJSON_CreateString(text);
-	bool old = cJSON_GetObjectItemCaseSensitive(item, key) != NULL;
-	if (old ? cJSON_ReplaceItemInObjectCaseSensitive(item, key, value)
-	        : cJSON_AddItemToObject(item, key, value))
+	cJSON_DeleteItemFromObjectCaseSensitive(item, key);
+	if (cJSON_AddItemToObject(item, key, value))
 		return BERTH_OK;
 	cJSON_Delete(value);
 	return berth_nomem(c->err);

@@ -391,6 +391,40 @@ static void test_skips_in_pools(void **state)
 	close_world(&w);
 }
 
+/* The same with a queue before a channel: one operator makes 50 tensors for another device. */
+static void test_skips_with_queues(void **state)
+{
+	(void)state;
+	enum { N = 50 };
+	world w;
+	berth_sim_result r, again;
+	int64_t before = 0;
+	char ops[MOST_TEXT / 2] = "", edges[MOST_TEXT / 2] = "";
+	add(ops, "{\"name\":\"x\",\"time_s\":{\"*\":5e-3}},{\"name\":\"a\",\"time_s\":{\"*\":1e-3}}");
+	for (int i = 0; i < N; i++) {
+		add(ops, ",{\"name\":\"b%d\",\"time_s\":{\"*\":1e-4}}", i);
+		add(edges, "%s{\"from\":\"a\",\"to\":\"b%d\",\"bytes\":1000000,"
+			"\"tensor\":\"t%d\"}", i ? "," : "", i, i);
+	}
+	open_text(&w, ops, edges,
+	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"},"
+	          "{\"name\":\"f\"},{\"name\":\"g\"}],\"links\":["
+	          "{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e9,\"both_ways\":true},"
+	          "{\"from\":\"d\",\"to\":\"f\",\"bandwidth\":1e9,\"both_ways\":true},"
+	          "{\"from\":\"d\",\"to\":\"g\",\"bandwidth\":1e9,\"both_ways\":true}]}");
+	w.base[0] = 2;
+	for (int32_t op = 2; op < w.p.n_ops; op++)
+		w.base[op] = 1;
+	memcpy(w.trial, w.base, (size_t)w.p.n_ops * sizeof *w.base);
+	w.trial[0] = 3;
+	assert_true(berth_incremental_base(w.inc, w.base, &r));
+	int64_t all = rounds_since(&w, &before);
+	assert_true(berth_incremental_run(w.inc, w.trial, INT64_MAX, &again));
+	assert_same(&again, &r);
+	assert_true(rounds_since(&w, &before) < all / 3);
+	close_world(&w);
+}
+
 /* What an evaluator knows of its base stays when it is asked to prepare again. */
 static void test_prepared_once(void **state)
 {
@@ -436,6 +470,7 @@ int main(void)
 	                                   cmocka_unit_test(test_models), cmocka_unit_test(test_saves_rounds),
 	                                   cmocka_unit_test(test_ends_early),
 	                                   cmocka_unit_test(test_skips_in_pools),
+	                                   cmocka_unit_test(test_skips_with_queues),
 	                                   cmocka_unit_test(test_prepared_once),
 	                                   cmocka_unit_test(test_allocations)};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,8 +22,8 @@ static bool is_told(fallible *work, void *ctx, long k, bool once, bool *more)
 	bool told = *more ? st == BERTH_ENOMEM && err.code == st && strstr(err.msg, "memory")
 	                  : f.calls <= k && k > 0;
 	if (!told || f.live)
-		print_error("allocation %ld fails%s: status %d, '%s', %ld blocks left\n", k, once ? " once" : "",
-		            (int)st, err.msg, f.live);
+		print_error("allocation %ld fails%s: status %d, '%s', %ld blocks left\n", k,
+		            once ? " once" : "", (int)st, err.msg, f.live);
 	return told && !f.live;
 }
 

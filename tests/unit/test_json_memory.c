@@ -6,6 +6,7 @@
 #include "load_apart.h"
 #include "placement.h"
 #include "support.h"
+#include "system_change.h"
 #include "system_json.h"
 
 #include <stddef.h>
@@ -46,6 +47,20 @@ static berth_status read_system(berth_arena *mem, berth_arena *tmp, berth_err *e
 	return berth_system_parse_json("s", duo, strlen(duo), mem, tmp, &s, err);
 }
 
+/* Devices, links and channels that come and go. */
+static berth_status change_system(berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	static const char pooled[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
+		"\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":10,\"both_ways\":true,"
+		"\"shared\":\"c\"}],"
+		"\"memory_pools\":[{\"name\":\"p\",\"devices\":[\"x\"],\"bandwidth\":1}]}";
+	berth_system s, out;
+	BERTH_TRY(berth_system_parse_json("s", pooled, strlen(pooled), mem, tmp, &s, err));
+	return berth_system_change(&s, "+z=like:x,-x->y,+x->y=1GB/s@5us,-y->x,+y->x=like:x->y,-z", mem, tmp,
+	                           &out, err);
+}
+
 /* The number of allocations that were there to fail. */
 static int fail_each(reader *read)
 {
@@ -55,7 +70,8 @@ static int fail_each(reader *read)
 		berth_err err;
 		left = n;
 		st = read(&mem, &tmp, &err);
-		assert_true(st == BERTH_OK || st == BERTH_ENOMEM);
+		if (st != BERTH_OK && st != BERTH_ENOMEM)
+			fail_msg("allocation %d: status %d, %s", n, (int)st, err.msg);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		if (left > 0)
@@ -67,7 +83,7 @@ static int fail_each(reader *read)
 
 static void test_readers(void **state)
 {
-	static reader *const readers[] = {read_graph, read_system};
+	static reader *const readers[] = {read_graph, read_system, change_system};
 	cJSON_Hooks failing = {failing_malloc, free};
 	(void)state;
 	left = -1;

@@ -99,6 +99,26 @@ static void goes_where_it_may(void **state)
 	check_chain("\"d0\":3,\"d1\":1,\"d2\":1,\"d3\":2},\"forbid\":[\"d2\"]", leaves, fastest);
 }
 
+/* Of two separated operators that want one device, the one that has fewer to choose from gets it. */
+static void fewest_devices_first(void **state)
+{
+	(void)state;
+	world w;
+	berth_err err;
+	bool kept;
+	int32_t op_dev[2] = {0, 0};
+	char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+		       "{\"name\":\"a\",\"time_s\":{\"*\":1},\"separate\":\"s\"},{\"name\":\"b\","
+		       "\"time_s\":{\"*\":1},"
+		       "\"separate\":\"s\",\"forbid\":[\"d2\",\"d3\"]}],\"edges\":[]}";
+	char system[MOST_TEXT];
+	write_system(system, 4, 0);
+	compile(&w, graph, system);
+	assert_ok(berth_constraints_mend(&w.p, op_dev, &kept, &w.tmp, &err), &err);
+	assert_true(kept && op_dev[0] == 1 && op_dev[1] == 0);
+	discard(&w);
+}
+
 static void stays_where_it_cannot(void **state)
 {
 	(void)state;
@@ -242,6 +262,7 @@ static void kept_on_random_instances(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(goes_where_it_may),
+	                                   cmocka_unit_test(fewest_devices_first),
 	                                   cmocka_unit_test(stays_where_it_cannot),
 	                                   cmocka_unit_test(many_pieces),
 	                                   cmocka_unit_test(kept_on_random_instances)};

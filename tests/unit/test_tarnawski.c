@@ -551,6 +551,159 @@ static void test_circle(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* ---- visits, by their definition ---- */
+
+enum { MOST_NODES = 11, N_ACC = 2, CPU = N_ACC };
+
+/* Nodes in topological order; what node i makes costs out[i] to move, in seconds like the times. */
+typedef struct visits_net {
+	int n, dev[MOST_NODES], acc_s[MOST_NODES], cpu_s[MOST_NODES], out[MOST_NODES];
+	bool edge[MOST_NODES][MOST_NODES];
+	int visit[MOST_NODES]; /* a CPU operator is one of its own */
+} visits_net;
+
+static void draw_net(uint64_t seed, visits_net *x, char *text, size_t size)
+{
+	berth_rng rng = berth_rng_seed(seed, 41);
+	memset(x, 0, sizeof *x);
+	x->n = 5 + (int)berth_rng_below(&rng, MOST_NODES - 4);
+	snprintf(text, size, "{\"maxSizePerFPGA\":0,\"maxFPGAs\":%d,\"maxCPUs\":1,\"nodes\":[", N_ACC);
+	for (int i = 0; i < x->n; i++) {
+		size_t used = strlen(text);
+		x->dev[i] = (int)berth_rng_below(&rng, 8) * (N_ACC + 1) / 8; /* CPU least of all */
+		x->acc_s[i] = 1 + (int)berth_rng_below(&rng, 9);
+		x->cpu_s[i] = 1 + (int)berth_rng_below(&rng, 9);
+		x->out[i] = 1 + (int)berth_rng_below(&rng, 3);
+		snprintf(text + used, size - used,
+		         "%s{\"id\":%d,\"supportedOnFpga\":1,\"cpuLatency\":%d,\"fpgaLatency\":%d,"
+		         "\"isBackwardNode\":0,\"size\":0}",
+		         i ? "," : "", i, x->cpu_s[i], x->acc_s[i]);
+	}
+	snprintf(text + strlen(text), size - strlen(text), "],\"edges\":[");
+	for (int i = 0; i < x->n; i++)
+		for (int k = i + 1; k < x->n; k++) {
+			size_t used = strlen(text);
+			x->edge[i][k] = berth_rng_below(&rng, 3) == 0;
+			if (x->edge[i][k])
+				snprintf(text + used, size - used,
+				         "%s{\"sourceId\":%d,\"destId\":%d,\"cost\":%d}",
+				         text[used - 1] == '[' ? "" : ",", i, k, x->out[i]);
+		}
+	snprintf(text + strlen(text), size - strlen(text), "]}");
+}
+
+/* Paths from a to b: 0 none, 1 all on a's device, 2 one that leaves it. */
+static int way(const visits_net *x, int a, int b)
+{
+	int best = 0;
+	for (int k = a; k < b; k++)
+		if (x->edge[k][b] && (k == a || way(x, a, k))) {
+			int leaves = x->dev[k] != x->dev[a] ? 2 : k == a ? 1 : way(x, a, k);
+			best = leaves > best ? leaves : best;
+		}
+	return best;
+}
+
+static bool same_visit(const visits_net *x, int a, int b)
+{
+	return a == b || (x->dev[a] == x->dev[b] && x->dev[a] != CPU && x->visit[a] == x->visit[b]);
+}
+
+/* Does the visit of b wait for that of a, for a tensor or because it is the earlier one? */
+static bool waits_for(const visits_net *x, int b, int a)
+{
+	if (same_visit(x, a, b))
+		return false;
+	for (int i = 0; i < x->n; i++)
+		for (int k = i + 1; k < x->n; k++)
+			if (x->edge[i][k] && same_visit(x, i, a) && same_visit(x, k, b))
+				return true;
+	return x->dev[a] != CPU && x->dev[a] == x->dev[b] && x->visit[a] < x->visit[b];
+}
+
+/* What the visit of b has to do: operators, tensors in, tensors out. */
+static int work_of(const visits_net *x, int b)
+{
+	int work = 0;
+	if (x->dev[b] == CPU)
+		return x->cpu_s[b];
+	for (int i = 0; i < x->n; i++) {
+		bool to = false, away = false;
+		for (int k = i + 1; k < x->n; k++) {
+			to |= x->edge[i][k] && same_visit(x, k, b);
+			away |= x->edge[i][k] && !same_visit(x, k, b);
+		}
+		if (same_visit(x, i, b))
+			work += x->acc_s[i] + (away ? x->out[i] : 0);
+		else
+			work += to ? x->out[i] : 0;
+	}
+	return work;
+}
+
+/* -1: visits wait for each other. */
+static int latency_by_definition(visits_net *x)
+{
+	int end[MOST_NODES], n_done = 0, latency = 0;
+	for (int i = 0; i < x->n; i++) {
+		x->visit[i] = 0;
+		for (int a = 0; a < i && x->dev[i] != CPU; a++)
+			if (x->dev[a] == x->dev[i] && way(x, a, i)) {
+				int least = x->visit[a] + (way(x, a, i) == 2);
+				x->visit[i] = least > x->visit[i] ? least : x->visit[i];
+			}
+		end[i] = -1;
+	}
+	for (int round = 0; round < x->n; round++)
+		for (int b = 0; b < x->n; b++) {
+			int start = 0;
+			for (int a = 0; a < x->n; a++)
+				if (start >= 0 && waits_for(x, b, a))
+					start = end[a] < 0 || end[a] > start ? end[a] : start;
+			if (end[b] >= 0 || start < 0)
+				continue;
+			for (int i = 0; i < x->n; i++)
+				if (same_visit(x, i, b)) {
+					end[i] = start + work_of(x, b);
+					n_done++;
+				}
+			latency = end[b] > latency ? end[b] : latency;
+		}
+	return n_done == x->n ? latency : -1;
+}
+
+static void test_visits(void **state)
+{
+	(void)state;
+	int n_circles = 0, n_again = 0;
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		visits_net x;
+		char text[8192];
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_system s;
+		berth_problem p;
+		berth_sim *sim;
+		berth_sim_result r;
+		berth_err err;
+		draw_net(seed, &x, text, sizeof text);
+		assert_ok(parse(text, &mem, &g, &s, &err), &err);
+		assert_int_equal(s.dev_memory_bytes[0], 0); /* no memory is a limit, too */
+		assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+		assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
+		berth_sim_run(sim, x.dev, NULL, &r);
+		int want = latency_by_definition(&x);
+		n_circles += want < 0;
+		for (int i = 0; i < x.n; i++)
+			n_again += want >= 0 && x.visit[i] > 1;
+		if (want >= 0)
+			assert_int_equal(r.latency_ns, want * INT64_C(1000000000));
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	assert_true(n_circles > 10 && n_circles < 200 && n_again > 10);
+}
+
 /* Six operators of which two fit on accelerators: CPU operators run side by side, so that the latency is 2.
  * The strong bounds are of the execution model, where a device takes one at a time. */
 static void test_strong_bounds(void **state)
@@ -698,7 +851,8 @@ int main(void)
 		cmocka_unit_test(test_names_of_long_files),
 		cmocka_unit_test(test_dp_refuses),   cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_many_devices), cmocka_unit_test(test_second_visit),
-		cmocka_unit_test(test_circle),       cmocka_unit_test(test_strong_bounds),
+		cmocka_unit_test(test_circle),
+		cmocka_unit_test(test_visits),       cmocka_unit_test(test_strong_bounds),
 		cmocka_unit_test(test_conflict),     cmocka_unit_test(test_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
