@@ -62,18 +62,31 @@ typedef struct stream {
 	size_t len, cap;
 } stream;
 
-/* Twice the room. Pages go back as they are copied, so that no byte stands in memory twice. */
+/* Pages go back as they are copied, so that no byte stands in memory twice. */
+static void move_pages(char *to, char *from, size_t size)
+{
+	for (size_t at = 0, n; at < size; at += n) {
+		n = size - at < STREAM_STEP ? size - at : STREAM_STEP;
+		memcpy(to + at, from + at, n);
+		munmap(from + at, n);
+	}
+}
+
+/* NULL: errno tells why. */
+static char *take_pages(size_t size)
+{
+	void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return room == MAP_FAILED ? NULL : room;
+}
+
+/* Twice the room. */
 static berth_status grow_stream(stream *s, const char *path, berth_err *err)
 {
 	size_t cap = s->cap ? 2 * s->cap : STREAM_FIRST;
-	void *room = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (room == MAP_FAILED)
+	char *room = take_pages(cap);
+	if (!room)
 		return fail_errno(err, "hold", path);
-	for (size_t at = 0, n; at < s->len; at += n) {
-		n = s->len - at < STREAM_STEP ? s->len - at : STREAM_STEP;
-		memcpy((char *)room + at, s->data + at, n);
-		munmap(s->data + at, n);
-	}
+	move_pages(room, s->data, s->len);
 	s->data = room;
 	s->cap = cap;
 	return BERTH_OK;
@@ -195,6 +208,32 @@ berth_status berth_file_map(const char *path, const unsigned char **data, size_t
 	if (st == BERTH_OK)
 		*size = n;
 	return st;
+}
+
+berth_status berth_file_own(const char *path, const unsigned char **data, size_t size, berth_err *err)
+{
+	char *room = *data ? take_pages(size) : NULL;
+	if (*data && !room)
+		return fail_errno(err, "hold", path);
+	if (room)
+		move_pages(room, (char *)(size_t)*data, size);
+	*data = (const unsigned char *)room;
+	return BERTH_OK;
+}
+
+berth_status berth_file_take(const char *path, const unsigned char **data, size_t *size, berth_err *err)
+{
+	const unsigned char *bytes;
+	size_t n;
+	BERTH_TRY(berth_file_map(path, &bytes, &n, err));
+	berth_status st = berth_file_own(path, &bytes, n, err);
+	if (st != BERTH_OK) {
+		berth_file_unmap(bytes, n);
+		return st;
+	}
+	*data = bytes;
+	*size = n;
+	return BERTH_OK;
 }
 
 void berth_file_unmap(const unsigned char *data, size_t size)

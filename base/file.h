@@ -1,4 +1,4 @@
-/* Files: read whole, map read-only, and replace atomically (temporary file, sync, rename, directory sync). */
+/* Files: read whole, map, take, and replace atomically (temporary file, sync, rename, directory sync). */
 #ifndef BERTH_FILE_H
 #define BERTH_FILE_H
 
@@ -14,8 +14,15 @@
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
 
 /* Read-only mapping of a regular file, or what a pipe gives to its end; *size 0 and *data NULL where that is
- * nothing. Undo with berth_file_unmap. Fails: BERTH_EIO, BERTH_ENOMEM. */
+ * nothing. Whoever writes into the file changes what is read: that is for readers that look at each byte once
+ * and believe none. Undo with berth_file_unmap. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err);
+/* Move what was mapped into memory of this process, where nobody changes it: for readers that count first and
+ * read then, and for libraries. The file's pages are let go on the way. On error the mapping stays. Fails:
+ * BERTH_ENOMEM, BERTH_EIO. O(size). */
+berth_status berth_file_own(const char *path, const unsigned char **data, size_t size, berth_err *err);
+/* berth_file_map and berth_file_own. */
+berth_status berth_file_take(const char *path, const unsigned char **data, size_t *size, berth_err *err);
 void berth_file_unmap(const unsigned char *data, size_t size);
 
 /* Replace path by data[size]: readers see the old file or the new one, never a part. When it returns BERTH_OK

@@ -41,7 +41,7 @@ berth_status cli_json_map(cli *c, const char *path, cli_text *out, berth_err *er
 {
 	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	BERTH_TRY(berth_file_take(path, &data, &size, err));
 	*out = (cli_text){data ? (const char *)data : "", size, data};
 	if (!c->sandbox)
 		return BERTH_OK;
@@ -70,7 +70,7 @@ berth_status cli_policy_read(cli *c, const char *path, berth_policy_file *out, b
 {
 	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	BERTH_TRY(berth_file_take(path, &data, &size, err));
 	bytes x = {path, data ? (const char *)data : "", size};
 	berth_status st = BERTH_OK;
 	if (c->sandbox)

@@ -36,6 +36,7 @@ typedef struct berth_content {
 	const char *name; /* shown in messages; its stem is the graph's name where the file tells none */
 	const char *data; /* [size], not NULL */
 	size_t size;
+	const struct berth_format *format; /* NULL: what the bytes say */
 	const struct berth_content *part; /* [n_parts] the files that go on where this one ends */
 	int32_t n_parts;
 } berth_content;
@@ -46,7 +47,8 @@ typedef struct berth_format {
 	/* Does the file begin like one of this format? */
 	bool (*is)(const char *data, size_t size);
 	/* Its graph, in mem. report comes zeroed. tmp is scratch, another arena than mem; the caller
-	 * resets it. A reader touches only the bytes that it needs: those of weights are none. Fails:
+	 * resets it. A reader of ONNX or GGUF touches only the bytes that it needs: those of weights are
+	 * none. They stay in the file, which may change under it: it reads once what it relies on. Fails:
 	 * BERTH_EFORMAT, BERTH_EINVAL (a bad word), BERTH_EIO (a further part), BERTH_ENOMEM. */
 	berth_status (*parse)(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
 	                      berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err);

@@ -110,7 +110,7 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 		if (!device)
 			return berth_nomem(err);
 	}
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	BERTH_TRY(berth_file_take(path, &data, &size, err));
 	berth_status st = berth_graph_ort_times(path, data ? (const char *)data : "", size, device, &v->g,
 	                                        &c->mem, &c->tmp, &timed, &v->times, err);
 	berth_file_unmap(data, size);

@@ -49,15 +49,10 @@ static berth_status name_builtin(const char *path, berth_status failed, berth_er
 
 /* ---- in a sandbox ---- */
 
-typedef struct bytes {
-	const char *name, *data;
-	size_t size;
-} bytes;
-
 /* A system as canonical JSON. */
 static berth_status work_system(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
 {
-	const bytes *x = ctx;
+	const berth_content *x = ctx;
 	berth_arena tmp = {0};
 	berth_system s;
 	BERTH_TRY(berth_system_parse_json(x->name, x->data, x->size, mem, &tmp, &s, err));
@@ -69,14 +64,14 @@ static berth_status work_system(void *ctx, berth_arena *mem, const char **data, 
 static berth_status work_workload(void *ctx, berth_arena *mem, const char **data, size_t *size,
                                   berth_err *err)
 {
-	const bytes *x = ctx;
+	const berth_content *x = ctx;
 	const berth_read_report none = {0};
 	const char *graph, *system;
 	size_t n_graph, n_system;
 	berth_arena tmp = {0};
 	berth_graph g;
 	berth_system s;
-	if (berth_format_of(x->data, x->size) != &berth_format_tarnawski)
+	if (berth_content_format(x) != &berth_format_tarnawski)
 		return BERTH_OK;
 	BERTH_TRY(berth_tarnawski_parse(x->name, x->data, x->size, mem, &tmp, &g, &s, err));
 	BERTH_TRY(berth_graph_to_text(&g, &none, mem, &graph, &n_graph, err));
@@ -88,14 +83,14 @@ static berth_status work_workload(void *ctx, berth_arena *mem, const char **data
 	return berth_strbuf_done(&both, data, size, err);
 }
 
-static berth_status workload_apart(const bytes *x, const berth_sandbox *sandbox, berth_arena *mem,
+static berth_status workload_apart(const berth_content *x, const berth_sandbox *sandbox, berth_arena *mem,
                                    berth_arena *tmp, berth_graph *g, berth_system *s, bool *found,
                                    berth_err *err)
 {
 	const char *text, *end;
 	size_t size;
 	berth_read_report none;
-	bytes copy = *x;
+	berth_content copy = *x;
 	BERTH_TRY(berth_sandbox_run(sandbox, x->name, work_workload, &copy, tmp, &text, &size, err));
 	*found = size > 0;
 	if (!*found)
@@ -108,10 +103,10 @@ static berth_status workload_apart(const bytes *x, const berth_sandbox *sandbox,
 
 /* ---- */
 
-static berth_status parse_system(const bytes *x, const berth_sandbox *sandbox, berth_arena *mem,
+static berth_status parse_system(const berth_content *x, const berth_sandbox *sandbox, berth_arena *mem,
                                  berth_arena *tmp, berth_system *out, berth_err *err)
 {
-	bytes from = *x;
+	berth_content from = *x;
 	if (sandbox)
 		BERTH_TRY(berth_sandbox_run(sandbox, x->name, work_system, &from, tmp, &from.data, &from.size,
 		                            err));
@@ -124,10 +119,10 @@ static berth_status load_file(const char *path, const berth_sandbox *sandbox, be
 	const unsigned char *data;
 	size_t size;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_file_map(path, &data, &size, err);
+	berth_status st = berth_file_take(path, &data, &size, err);
 	if (st != BERTH_OK)
 		return name_builtin(path, st, err);
-	const bytes x = {path, data ? (const char *)data : "", size};
+	const berth_content x = {.name = path, .data = data ? (const char *)data : "", .size = size};
 	st = parse_system(&x, sandbox, mem, tmp, out, err);
 	berth_arena_reset(tmp, mark);
 	berth_file_unmap(data, size);
@@ -177,17 +172,17 @@ static bool is_safetensors(const unsigned char *data, size_t size)
 	return size > 8 && n >= 2 && n <= size - 8 && data[8] == '{';
 }
 
-static berth_status input_of_data(const char *text, size_t size, berth_input *out, berth_err *err)
+static berth_status input_of_data(const berth_content *x, berth_input *out, berth_err *err)
 {
-	const berth_format *format = berth_format_of(text, size);
+	const berth_format *format = berth_content_format(x);
 	if (format != &berth_format_json) {
 		bool policy = format == &berth_format_onnx &&
-		              is_safetensors((const unsigned char *)text, size);
+		              is_safetensors((const unsigned char *)x->data, x->size);
 		*out = policy ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
 		return BERTH_OK;
 	}
-	cJSON *doc = berth_json_peek(text, size);
-	if (!doc && berth_json_check("", text, size, NULL) == BERTH_OK)
+	cJSON *doc = berth_json_peek(x->data, x->size);
+	if (!doc && berth_json_check("", x->data, x->size, NULL) == BERTH_OK)
 		return berth_nomem(err);
 	*out = doc ? input_of_doc(doc) : BERTH_INPUT_GRAPH; /* what is wrong is told by its reader */
 	cJSON_Delete(doc);
@@ -195,13 +190,14 @@ static berth_status input_of_data(const char *text, size_t size, berth_input *ou
 }
 
 /* Map the file of spec, without the words behind its name. */
-static berth_status map_file(const char *spec, const unsigned char **data, size_t *size, berth_err *err)
+static berth_status map_file(const char *spec, berth_content *out, berth_err *err)
 {
 	berth_arena mem = {0};
 	const char *path = berth_graph_path(spec, &mem);
-	berth_status st = path ? berth_file_map(path, data, size, err) : berth_nomem(err);
+	berth_status st = path ? berth_graph_map(path, out, err) : berth_nomem(err);
 	if (path && st != BERTH_OK)
 		st = name_builtin(path, berth_graph_missing(path, st, err), err);
+	out->name = spec;
 	berth_arena_free(&mem);
 	return st;
 }
@@ -209,23 +205,23 @@ static berth_status map_file(const char *spec, const unsigned char **data, size_
 /* Which it is, as a byte. */
 static berth_status work_input(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
 {
-	const bytes *x = ctx;
+	const berth_content *x = ctx;
 	berth_input input;
 	char *answer = berth_arena_alloc(mem, 1, 1);
 	if (!answer)
 		return berth_nomem(err);
-	BERTH_TRY(input_of_data(x->data, x->size, &input, err));
+	BERTH_TRY(input_of_data(x, &input, err));
 	*answer = (char)input;
 	*data = answer;
 	*size = 1;
 	return BERTH_OK;
 }
 
-static berth_status input_apart(const bytes *x, const berth_sandbox *sandbox, berth_input *out,
+static berth_status input_apart(const berth_content *x, const berth_sandbox *sandbox, berth_input *out,
                                 berth_err *err)
 {
 	berth_arena mem = {0};
-	bytes copy = *x;
+	berth_content copy = *x;
 	const char *answer;
 	size_t size;
 	berth_status st = berth_sandbox_run(sandbox, x->name, work_input, &copy, &mem, &answer, &size, err);
@@ -238,19 +234,13 @@ static berth_status input_apart(const bytes *x, const berth_sandbox *sandbox, be
 
 berth_status berth_input_of(const char *spec, const berth_sandbox *sandbox, berth_input *out, berth_err *err)
 {
-	const unsigned char *data;
-	size_t size;
+	berth_content x;
 	*out = is_system_spec(spec) ? BERTH_INPUT_SYSTEM : BERTH_INPUT_GRAPH;
 	if (is_system_spec(spec) || berth_zoo_is_spec(spec) || berth_file_is_stream(spec))
 		return BERTH_OK;
-	BERTH_TRY(map_file(spec, &data, &size, err));
-	const bytes x = {spec, data ? (const char *)data : "", size};
-	berth_status st = BERTH_OK;
-	if (sandbox)
-		st = input_apart(&x, sandbox, out, err);
-	else
-		st = input_of_data(x.data, size, out, err);
-	berth_file_unmap(data, size);
+	BERTH_TRY(map_file(spec, &x, err));
+	berth_status st = sandbox ? input_apart(&x, sandbox, out, err) : input_of_data(&x, out, err);
+	berth_graph_unmap(&x);
 	return st;
 }
 
@@ -259,18 +249,16 @@ static berth_status load_workload(const char *path, const berth_sandbox *sandbox
                                   berth_arena *tmp, berth_graph *g, berth_system *s, bool *found,
                                   berth_err *err)
 {
-	const unsigned char *data;
-	size_t size;
-	BERTH_TRY(map_file(path, &data, &size, err));
-	const bytes x = {path, data ? (const char *)data : "", size};
+	berth_content x;
+	BERTH_TRY(map_file(path, &x, err));
 	berth_status st = BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	if (sandbox)
 		st = workload_apart(&x, sandbox, mem, tmp, g, s, found, err);
-	else if ((*found = berth_format_of(x.data, size) == &berth_format_tarnawski))
-		st = berth_tarnawski_parse(path, x.data, size, mem, tmp, g, s, err);
+	else if ((*found = berth_content_format(&x) == &berth_format_tarnawski))
+		st = berth_tarnawski_parse(path, x.data, x.size, mem, tmp, g, s, err);
 	berth_arena_reset(tmp, mark);
-	berth_file_unmap(data, size);
+	berth_graph_unmap(&x);
 	return st;
 }
 
@@ -278,29 +266,28 @@ static berth_status load_workload(const char *path, const berth_sandbox *sandbox
 static berth_status work_is_workload(void *ctx, berth_arena *mem, const char **data, size_t *size,
                                      berth_err *err)
 {
-	const bytes *x = ctx;
+	const berth_content *x = ctx;
 	(void)mem, (void)err;
 	*data = "!";
-	*size = berth_format_of(x->data, x->size) == &berth_format_tarnawski;
+	*size = berth_content_format(x) == &berth_format_tarnawski;
 	return BERTH_OK;
 }
 
 bool berth_is_workload(const char *spec, const berth_sandbox *sandbox)
 {
-	const unsigned char *data;
-	size_t size, yes = 0;
+	berth_content x;
+	size_t yes = 0;
 	berth_arena mem = {0};
 	if (berth_zoo_is_spec(spec) || berth_file_is_stream(spec) ||
-	    map_file(spec, &data, &size, NULL) != BERTH_OK)
+	    map_file(spec, &x, NULL) != BERTH_OK)
 		return false;
-	bytes x = {spec, data ? (const char *)data : "", size};
 	berth_status st = BERTH_OK;
 	if (sandbox)
 		st = berth_sandbox_run(sandbox, spec, work_is_workload, &x, &mem, NULL, &yes, NULL);
 	else
-		yes = berth_format_of(x.data, size) == &berth_format_tarnawski;
+		yes = berth_content_format(&x) == &berth_format_tarnawski;
 	berth_arena_free(&mem);
-	berth_file_unmap(data, size);
+	berth_graph_unmap(&x);
 	return st == BERTH_OK && yes > 0;
 }
 

@@ -150,7 +150,7 @@ berth_status berth_granularity_read(const char *path, const berth_graph *g, bert
 {
 	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	BERTH_TRY(berth_file_take(path, &data, &size, err));
 	berth_status st =
 		berth_granularity_parse(path, data ? (const char *)data : "", size, g, mem, tmp, out, err);
 	berth_file_unmap(data, size);

@@ -513,6 +513,8 @@ ONNX_FOLD(transpose)
 		return in.n == 0 ? fold_empty(at) : BERTH_OK;
 	plain_strides(&d, plain);
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, "perm", perm, ONNX_MAX_RANK, &n, at->err));
+	if (n >= 0 && n != d.rank)
+		return BERTH_OK;
 	for (int32_t i = 0; i < d.rank; i++) {
 		BERTH_TRY(onnx_axis(at, n >= 0 ? perm[i] : d.rank - 1 - i, d.rank, &from));
 		stride[i] = plain[from];

@@ -14,6 +14,7 @@ typedef struct reading {
 	onnx_node n;
 	const char *overload, *attr; /* of a function; the attribute looked into for a body */
 	size_t cap_in;
+	int32_t most_in, most_out, most_attrs; /* lengths of its lists, by the first pass */
 } reading;
 
 /* First pass over a node: the lengths of its lists. */
@@ -28,10 +29,21 @@ static berth_status on_node_count(onnx_model *m, void *ctx, const onnx_wire *w, 
 	return BERTH_OK;
 }
 
+/* Does the field go beyond the list that it belongs to? */
+static bool is_one_more(const reading *r, const onnx_field *f)
+{
+	const onnx_node *n = &r->n;
+	return (f->number == 1 && n->n_in == r->most_in) || (f->number == 2 && n->n_out == r->most_out) ||
+	       (f->number == 5 && n->n_attrs == r->most_attrs);
+}
+
 static berth_status on_node(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
 {
 	reading *r = ctx;
 	onnx_node *n = &r->n;
+	if (is_one_more(r, f))
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: the file changed while it was read",
+		                  m->file, f->tag_at);
 	switch (f->number) {
 	case 1: return onnx_read_value_name(m, r->scope, w, f, "input of a node", &n->in[n->n_in++], err);
 	case 2: return onnx_read_value_name(m, r->scope, w, f, "output of a node", &n->out[n->n_out++], err);
@@ -58,6 +70,9 @@ static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, co
 	if (n->n_attrs)
 		BERTH_TRY(BERTH_NEW(m->tmp, n->attr, n->n_attrs, err));
 	r->cap_in = (size_t)n->n_in;
+	r->most_in = n->n_in;
+	r->most_out = n->n_out;
+	r->most_attrs = n->n_attrs;
 	n->n_in = n->n_out = n->n_attrs = 0;
 	BERTH_TRY(onnx_each_field_inside(m, r, w, f, "a node", on_node, err));
 	n->n_all = n->n_in;

@@ -64,12 +64,14 @@ static berth_status take_string(gguf_file *f, const char *what, gguf_span *out, 
 
 static berth_status skip_value(gguf_file *f, uint64_t kind, int depth, berth_err *err);
 
-static berth_status skip_array(gguf_file *f, int depth, berth_err *err)
+static berth_status take_array(gguf_file *f, int depth, uint64_t *of, uint64_t *count, berth_err *err)
 {
 	uint64_t kind, n;
 	size_t at = f->at;
 	BERTH_TRY(take(f, 4, "the type of an array", &kind, err));
 	BERTH_TRY(take(f, 8, "the length of an array", &n, err));
+	*of = kind;
+	*count = n;
 	if (kind >= GGUF_KINDS)
 		return gguf_fail(f, at, err, "an array of values of type %llu; expected 0 to %d",
 		                 (unsigned long long)kind, GGUF_KINDS - 1);
@@ -93,11 +95,11 @@ static berth_status skip_array(gguf_file *f, int depth, berth_err *err)
 static berth_status skip_value(gguf_file *f, uint64_t kind, int depth, berth_err *err)
 {
 	gguf_span s;
-	uint64_t x;
+	uint64_t x, of;
 	if (kind == GGUF_STRING)
 		return take_string(f, "a string", &s, err);
 	if (kind == GGUF_ARRAY)
-		return skip_array(f, depth, err);
+		return take_array(f, depth, &of, &x, err);
 	return take(f, kind_bytes[kind], "a value", &x, err);
 }
 
@@ -129,6 +131,7 @@ berth_status gguf_open(gguf_file *f, berth_err *err)
 berth_status gguf_next_key(gguf_file *f, gguf_key *key, berth_err *err)
 {
 	uint64_t kind;
+	*key = (gguf_key){0};
 	BERTH_TRY(take_string(f, "a key", &key->name, err));
 	size_t at = f->at;
 	BERTH_TRY(take(f, 4, "the type of a value", &kind, err));
@@ -137,6 +140,10 @@ berth_status gguf_next_key(gguf_file *f, gguf_key *key, berth_err *err)
 		                 (unsigned long long)kind, GGUF_KINDS - 1);
 	key->kind = (gguf_kind)kind;
 	key->at = f->at;
+	if (key->kind == GGUF_STRING)
+		return take_string(f, "a string", &key->string, err);
+	if (key->kind == GGUF_ARRAY)
+		return take_array(f, 0, &key->of, &key->n, err);
 	return skip_value(f, kind, 0, err);
 }
 
@@ -238,13 +245,12 @@ berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, boo
 		*each = is_array;
 	if (!is_array)
 		return whole_at(f, key, key->kind, key->at, out, err);
-	uint64_t kind = number(f, key->at, 4), n = number(f, key->at + 4, 8);
-	if (i >= n)
+	if (i >= key->n)
 		return gguf_fail(f, key->at, err,
 		                 "key '%.*s' has %llu values; expected one more at least, for layer %llu",
-		                 shown(key->name), key->name.text, (unsigned long long)n,
+		                 shown(key->name), key->name.text, (unsigned long long)key->n,
 		                 (unsigned long long)i);
-	return whole_at(f, key, kind, key->at + 12 + (size_t)i * kind_bytes[kind], out, err);
+	return whole_at(f, key, key->of, key->at + 12 + (size_t)i * kind_bytes[key->of], out, err);
 }
 
 berth_status gguf_string(const gguf_file *f, const gguf_key *key, gguf_span *out, berth_err *err)
@@ -252,6 +258,6 @@ berth_status gguf_string(const gguf_file *f, const gguf_key *key, gguf_span *out
 	if (key->kind != GGUF_STRING)
 		return gguf_fail(f, key->at, err, "key '%.*s' has a value of type %d; expected a string",
 		                 shown(key->name), key->name.text, (int)key->kind);
-	*out = (gguf_span){(const char *)f->data + key->at + 8, (size_t)number(f, key->at, 8)};
+	*out = key->string;
 	return BERTH_OK;
 }

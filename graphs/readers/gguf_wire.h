@@ -1,6 +1,7 @@
 /* The bytes of a GGUF file (the format of ggml, versions 2 and 3, little-endian): a header, keys with typed
  * values, then a record for each tensor. Walked in place; nothing behind the last record is touched. Every
- * length is checked against what is left of the file before it is believed. */
+ * length is checked against what is left of the file before it is believed, and read once: the file may
+ * change meanwhile. */
 #ifndef BERTH_GGUF_WIRE_H
 #define BERTH_GGUF_WIRE_H
 
@@ -48,6 +49,8 @@ typedef struct gguf_key {
 	gguf_span name;
 	gguf_kind kind;
 	size_t at;          /* of the value */
+	gguf_span string;   /* a string's value */
+	uint64_t of, n;     /* an array's kind and count */
 } gguf_key;
 
 typedef struct gguf_tensor {

@@ -8,6 +8,7 @@
 #include "onnx.h"
 #include "tarnawski.h"
 #include "tasks.h"
+#include "text.h"
 #include "zoo.h"
 
 #include <string.h>
@@ -29,6 +30,35 @@ const berth_format *berth_format_of(const char *data, size_t size)
 	while (!formats[i]->is(data, size))
 		i++;
 	return formats[i];
+}
+
+const berth_format *berth_content_format(const berth_content *c)
+{
+	return c->format ? c->format : berth_format_of(c->data, c->size);
+}
+
+berth_status berth_graph_map(const char *path, berth_content *out, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	const berth_format *format = NULL;
+	if (data && !berth_text_is((const char *)data, size))
+		format = berth_format_of((const char *)data, size);
+	*out = (berth_content){.name = path, .data = "", .size = size};
+	if (format == &berth_format_gguf || format == &berth_format_onnx)
+		out->format = format; /* from now on, whatever becomes of the file */
+	berth_status st = out->format ? BERTH_OK : berth_file_own(path, &data, size, err);
+	if (st != BERTH_OK)
+		berth_file_unmap(data, size);
+	else if (data)
+		out->data = (const char *)data;
+	return st;
+}
+
+void berth_graph_unmap(const berth_content *c)
+{
+	berth_file_unmap(c->size ? (const unsigned char *)c->data : NULL, c->size);
 }
 
 /* ---- specs ---- */
@@ -92,7 +122,7 @@ berth_status berth_graph_parse_content(const berth_content *from, const berth_re
 {
 	if (opt->sandbox)
 		return berth_graph_parse_apart(from, opt, mem, tmp, out, report, err);
-	const berth_format *format = berth_format_of(from->data, from->size);
+	const berth_format *format = berth_content_format(from);
 	if (opt->n_dims && !format->words)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: dimension '%.80s' is given, but a file of the format %s has none",
@@ -136,11 +166,8 @@ static berth_status map_parts(berth_content *from, berth_arena *mem, berth_err *
 {
 	berth_content *part = NULL;
 	berth_status st = BERTH_OK;
-	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-		if (formats[i]->parts && formats[i]->is(from->data, from->size)) {
-			st = formats[i]->parts(from, mem, &part, &from->n_parts, err);
-			break;
-		}
+	if (from->format && from->format->parts)
+		st = from->format->parts(from, mem, &part, &from->n_parts, err);
 	from->part = part;
 	return st;
 }
@@ -148,22 +175,20 @@ static berth_status map_parts(berth_content *from, berth_arena *mem, berth_err *
 static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
-	const unsigned char *data;
 	const char *path;
-	size_t size;
+	berth_content from;
 	berth_read_options with_words;
 	berth_read_report r = {0};
 	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
-	berth_status mapped = berth_file_map(path, &data, &size, err);
+	berth_status mapped = berth_graph_map(path, &from, err);
 	if (mapped != BERTH_OK)
 		return berth_graph_missing(path, mapped, err);
-	berth_content from = {.name = path, .data = data ? (const char *)data : "", .size = size};
 	berth_status st = map_parts(&from, tmp, err);
 	if (st == BERTH_OK)
 		st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
 	for (int32_t i = 0; i < from.n_parts; i++)
 		berth_file_unmap((const unsigned char *)from.part[i].data, from.part[i].size);
-	berth_file_unmap(data, size);
+	berth_graph_unmap(&from);
 	if (st == BERTH_OK && report)
 		*report = r;
 	return st;

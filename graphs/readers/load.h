@@ -10,6 +10,15 @@
  * text is berth-graph's JSON at best. */
 const berth_format *berth_format_of(const char *data, size_t size);
 
+/* Its format if that was settled before, else by its bytes. */
+const berth_format *berth_content_format(const berth_content *c);
+
+/* A file into out (name, data, size): text into memory of this process; what is no text stays in the file, as
+ * it takes gigabytes, and its format is settled. Undo with berth_graph_unmap. Fails: BERTH_EIO, BERTH_ENOMEM.
+ */
+berth_status berth_graph_map(const char *path, berth_content *out, berth_err *err);
+void berth_graph_unmap(const berth_content *c);
+
 /* The file that spec names, without the words behind it; in mem. NULL when memory runs out. */
 const char *berth_graph_path(const char *spec, berth_arena *mem);
 
