@@ -12,12 +12,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LEFT_WITHOUT_MEMORY = 41, LEFT_UNHEARD }; /* exit codes of a child */
+enum { LEFT_WITHOUT_MEMORY = 41, LEFT_UNHEARD, LEFT_ALONE }; /* exit codes of a child */
+enum { ANSWER_FD = 3 };                                      /* behind the standard streams */
 
 typedef struct outcome {
 	berth_status st;
@@ -62,6 +64,20 @@ static arrival receive_all(int fd, const berth_patience *until, void *data, size
 	return WHOLE;
 }
 
+bool berth_apart_end_with(pid_t parent)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
+}
+
+/* It keeps nothing open but its answer: neither the pipe of a child that another thread started at this
+ * moment, whose end would not be seen, nor a file that is locked. */
+static void keep_only(int fd)
+{
+	if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0)
+		_exit(LEFT_UNHEARD);
+	closefrom(ANSWER_FD + 1);
+}
+
 static void become_quiet(void)
 {
 	const struct rlimit none = {0, 0};
@@ -76,15 +92,18 @@ static void become_quiet(void)
 	signal(SIGABRT, SIG_DFL);
 }
 
-static _Noreturn void child(int fd, berth_status (*work)(void *ctx, berth_err *err), void *ctx, int n_blocks,
-                            const berth_apart_block *blocks)
+static _Noreturn void child(pid_t parent, int fd, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
+                            int n_blocks, const berth_apart_block *blocks)
 {
 	outcome o = {.st = BERTH_OK};
+	if (!berth_apart_end_with(parent))
+		_exit(LEFT_ALONE);
+	keep_only(fd);
 	become_quiet();
 	o.st = work(ctx, &o.err);
-	bool sent = berth_file_write_all(fd, &o, sizeof o) == 0;
+	bool sent = berth_file_write_all(ANSWER_FD, &o, sizeof o) == 0;
 	for (int i = 0; i < n_blocks && o.st == BERTH_OK; i++)
-		sent = sent && berth_file_write_all(fd, blocks[i].data, blocks[i].bytes) == 0;
+		sent = sent && berth_file_write_all(ANSWER_FD, blocks[i].data, blocks[i].bytes) == 0;
 	_exit(sent ? 0 : LEFT_UNHEARD);
 }
 
@@ -159,11 +178,9 @@ static berth_status apart(const berth_patience *until, berth_status (*work)(void
 	int fd[2];
 	if (berth_apart_pipe(fd) != 0)
 		return fail_errno(err, "no pipe to a process of its own", errno);
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(fd[0]);
-		child(fd[1], work, ctx, n_blocks, blocks);
-	}
+	pid_t self = getpid(), pid = fork();
+	if (pid == 0)
+		child(self, fd[1], work, ctx, n_blocks, blocks);
 	int why = errno;
 	const started s = {pid, fd[0], pid > 0 ? berth_leftover_child(pid, 0) : -1};
 	close(fd[1]);

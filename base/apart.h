@@ -6,6 +6,7 @@
 #include "threads.h"
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Memory that the work writes its result to. */
 typedef struct berth_apart_block {
@@ -14,8 +15,8 @@ typedef struct berth_apart_block {
 } berth_apart_block;
 
 /* Run work(ctx) in a child with a copy of the caller's memory, and bring back the blocks as it left them.
- * The child prints nothing, leaves no core file and ends at Ctrl-C; it is killed when *cancel is no longer 0
- * (NULL: never said). *answered: false where the child ended before its work did; the blocks are undefined
+ * The child prints nothing, leaves no core file, has no file open and ends at Ctrl-C, or when this process does;
+ * it is killed when *cancel is no longer 0 (NULL: never said). *answered: false where the child ended before its work did; the blocks are undefined
  * then. Fails: as work does (the blocks are then as they were), BERTH_ENOMEM (berth_apart_no_memory, too),
  * BERTH_EIO (no process, or no way to hear of it). */
 berth_status berth_apart(const atomic_int *cancel, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
@@ -31,6 +32,10 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
 /* For work in the child, where a library that runs out of memory would end the process: it leaves, and the
  * caller's berth_apart fails with BERTH_ENOMEM. */
 _Noreturn void berth_apart_no_memory(void);
+
+/* In a child, first of all: it ends when the thread that made it ends, that is at the latest with the process
+ * `parent`. false: that is gone already, or the system has no such thing. */
+bool berth_apart_end_with(pid_t parent);
 
 /* A pipe for a child's answer. Programs that other threads start do not inherit it. 0, or -1 and errno. */
 int berth_apart_pipe(int fd[2]);

@@ -59,9 +59,11 @@ static bool limit_all(const berth_sandbox *s)
 }
 
 /* Signals as if nobody had touched them; no file but the answer's; no debugger; gone with the parent. */
-static bool let_go(int fd)
+static bool let_go(pid_t parent, int fd)
 {
 	sigset_t none;
+	if (!berth_apart_end_with(parent))
+		return false;
 	sigemptyset(&none);
 	for (int i = 1; i < N_SIGNALS; i++)
 		signal(i, SIG_DFL);
@@ -69,17 +71,17 @@ static bool let_go(int fd)
 	if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0)
 		return false;
 	closefrom(ANSWER_FD + 1);
-	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
 }
 
-static _Noreturn void child(int fd, const berth_sandbox *s, const char *name, berth_sandbox_work *work,
-                            void *ctx)
+static _Noreturn void child(pid_t parent, int fd, const berth_sandbox *s, const char *name,
+                            berth_sandbox_work *work, void *ctx)
 {
 	header h = {.err = {BERTH_OK, ""}};
 	berth_arena mem = {0};
 	const char *data = NULL;
 	size_t size = 0;
-	bool there = let_go(fd);
+	bool there = let_go(parent, fd);
 	if (there && limit_all(s) && sandbox_close_walls(ANSWER_FD))
 		h.status = work(ctx, &mem, &data, &size, &h.err);
 	else
@@ -169,9 +171,9 @@ berth_status berth_sandbox_run(const berth_sandbox *s, const char *name, berth_s
 	bool whole = false;
 	if (berth_apart_pipe(fd) != 0)
 		return no_child(errno, name, err);
-	pid_t pid = fork();
+	pid_t self = getpid(), pid = fork();
 	if (pid == 0)
-		child(fd[1], s, name, work, ctx);
+		child(self, fd[1], s, name, work, ctx);
 	int why = errno;
 	close(fd[1]);
 	berth_status st = pid > 0 ? receive(fd[0], s, mem, data, size, &whole, err)
