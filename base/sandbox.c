@@ -126,13 +126,24 @@ static berth_status ended(const berth_sandbox *s, const char *name, int how, ber
 	return berth_fail(err, BERTH_EIO, "%s: cannot read it: its reader %s and was ended", name, what);
 }
 
+/* What a reader may say. That the search was interrupted, or that no placement is legal, is none of it. */
+static bool is_answer(int64_t status)
+{
+	static const berth_status known[] = {BERTH_OK,      BERTH_EINVAL, BERTH_ENOMEM,      BERTH_EIO,
+	                                     BERTH_EFORMAT, BERTH_ELIMIT, BERTH_EUNSUPPORTED};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (status == (int64_t)known[i])
+			return true;
+	return false;
+}
+
 /* *whole: all of an answer came, and st is its status. */
 static berth_status receive(int fd, const berth_sandbox *s, berth_arena *mem, const char **data, size_t *size,
                             bool *whole, berth_err *err)
 {
 	header h;
-	*whole = receive_all(fd, &h, sizeof h) && h.status >= BERTH_OK && h.status <= BERTH_EUNSUPPORTED &&
-	         h.size >= 0 && h.size <= s->answer_bytes;
+	*whole = receive_all(fd, &h, sizeof h) && is_answer(h.status) && h.size >= 0 &&
+	         h.size <= s->answer_bytes;
 	if (!*whole)
 		return BERTH_OK;
 	h.err.msg[sizeof h.err.msg - 1] = '\0';

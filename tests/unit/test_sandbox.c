@@ -245,6 +245,29 @@ static void test_memory(void **state)
 	berth_arena_free(&mem);
 }
 
+static berth_status say(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+{
+	(void)mem, (void)data, (void)size;
+	return berth_fail(err, *(berth_status *)ctx, "so it says");
+}
+
+/* What no reader has to say is not believed: that somebody interrupted, that nothing fits. */
+static void test_status(void **state)
+{
+	(void)state;
+	const berth_sandbox s = small();
+	berth_arena mem = {0};
+	berth_err err;
+	for (int i = BERTH_EINVAL; i <= BERTH_EUNSUPPORTED; i++) {
+		berth_status it = (berth_status)i, st;
+		bool known = it != BERTH_EINFEASIBLE && it != BERTH_EINTERRUPTED;
+		st = berth_sandbox_run(&s, "file", say, &it, &mem, NULL, NULL, &err);
+		assert_int_equal(st, known ? it : BERTH_EIO);
+		assert_contains(err.msg, known ? "so it says" : "gave no answer that makes sense");
+	}
+	berth_arena_free(&mem);
+}
+
 /* Is there a sandbox here at all? Sanitizers need other calls; a container may forbid filters. */
 static bool is_there(void)
 {
@@ -264,6 +287,7 @@ static bool is_there(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_error),
-	                                   cmocka_unit_test(test_bad), cmocka_unit_test(test_memory)};
+	                                   cmocka_unit_test(test_bad), cmocka_unit_test(test_memory),
+	                                   cmocka_unit_test(test_status)};
 	return is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
