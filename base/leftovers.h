@@ -6,8 +6,8 @@
 
 #include <sys/types.h>
 
-/* A temporary file that is about to be made, or was just now. The note to forget it by; -1: there was no room
- * for it. */
+/* A temporary file that is about to be made, or was just now. The note to forget it by; -1: there was no
+ * memory for it. */
 int berth_leftover_file(const char *path);
 
 /* A child process that was started; its process group where group is set. */

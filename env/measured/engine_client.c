@@ -8,6 +8,7 @@
 #include "threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -47,20 +48,24 @@ static void pause_s(double s)
 }
 
 /* waitpid, which a signal may interrupt. */
-static pid_t wait_through(const berth_engine *e, int *status, int options)
+static void wait_through(const berth_engine *e, int *status)
 {
-	pid_t got;
-	do
-		got = waitpid(e->pid, status, options);
-	while (got < 0 && errno == EINTR);
-	return got;
+	while (waitpid(e->pid, status, 0) < 0 && errno == EINTR)
+		;
 }
 
-/* Wait for its end, at most limit_s. *status is that of waitpid. */
-static bool reap(berth_engine *e, double limit_s, int *status)
+/* Has the process ended? It stays to be reaped, so that nobody else gets its number. */
+static bool has_ended(const berth_engine *e)
+{
+	siginfo_t info = {0};
+	return waitid(P_PID, (id_t)e->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == e->pid;
+}
+
+/* Wait for that, at most limit_s. */
+static bool wait_end(const berth_engine *e, double limit_s)
 {
 	double until = berth_wall_seconds() + limit_s;
-	while (wait_through(e, status, WNOHANG) == 0) {
+	while (!has_ended(e)) {
 		if (berth_wall_seconds() >= until)
 			return false;
 		pause_s(0.002);
@@ -68,20 +73,28 @@ static bool reap(berth_engine *e, double limit_s, int *status)
 	return true;
 }
 
-/* End the process group, however it stands. */
-static void end_process(berth_engine *e, double patience_s)
+/* End the process group, however it stands; the status is that of waitpid. The number of the group is free
+ * once its leader is reaped: that comes last. */
+static int bury(berth_engine *e)
 {
 	int status = 0;
-	if (!e->pid)
-		return;
-	close(e->fd);
-	bool left = reap(e, patience_s, &status);
-	berth_leftover_forget(e->note);
 	kill(-e->pid, SIGKILL);
-	if (!left)
-		wait_through(e, &status, 0);
+	berth_leftover_forget(e->note);
+	wait_through(e, &status);
+	close(e->fd);
 	e->pid = 0;
 	e->fd = -1;
+	return status;
+}
+
+/* Its input is closed; it may leave by itself. */
+static void end_process(berth_engine *e, double patience_s)
+{
+	if (!e->pid)
+		return;
+	shutdown(e->fd, SHUT_RDWR);
+	wait_end(e, patience_s);
+	bury(e);
 }
 
 /* What the system refused; memory that ran out is told as such. */
@@ -139,6 +152,7 @@ static berth_status start_process(berth_engine *e, berth_err *err)
 	int pair[2];
 	if (!e->words && !(e->words = tmpfile()))
 		return not_started(e, "no temporary file for its messages", errno, err);
+	fcntl(fileno(e->words), F_SETFD, FD_CLOEXEC); /* it has it as its standard error */
 	if (ftruncate(fileno(e->words), 0) != 0 || lseek(fileno(e->words), 0, SEEK_SET) != 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		return not_started(e, "no channel to it", errno, err);
@@ -174,20 +188,14 @@ static const char *last_words(berth_engine *e, char buf[LAST_WORDS + 32])
 /* How it ended, where it did. */
 static void say_end(berth_engine *e, char *buf, size_t size)
 {
-	int status = 0;
-	bool left = reap(e, 0.2, &status);
+	bool left = wait_end(e, 0.2);
+	int status = bury(e);
 	if (!left)
 		snprintf(buf, size, "closed its output");
 	else if (WIFSIGNALED(status))
 		snprintf(buf, size, "was ended by signal %d", WTERMSIG(status));
 	else
 		snprintf(buf, size, "left with exit code %d", WEXITSTATUS(status));
-	close(e->fd);
-	e->fd = -1;
-	kill(-e->pid, SIGKILL);
-	if (!left)
-		wait_through(e, &status, 0);
-	e->pid = 0;
 }
 
 static berth_status died(berth_engine *e, berth_err *err)
@@ -226,19 +234,12 @@ static bool cancelled(const berth_engine *e)
 	return e->cfg.cancel && atomic_load(e->cfg.cancel);
 }
 
-/* Has the process ended? It stays to be reaped. */
-static bool has_ended(const berth_engine *e)
-{
-	siginfo_t info = {0};
-	return waitid(P_PID, (id_t)e->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == e->pid;
-}
-
-typedef enum wait_end { WAIT_READY, WAIT_OVER, WAIT_DEAD } wait_end;
+typedef enum wait_result { WAIT_READY, WAIT_OVER, WAIT_DEAD } wait_result;
 
 /* Until the socket is ready, the time is over, somebody cancels, or the engine has ended and left nothing to
  * read: a process that it started may hold the socket open. A signal may come just before poll: it looks
  * again ten times a second. */
-static wait_end wait_for(berth_engine *e, short events, double until)
+static wait_result wait_for(berth_engine *e, short events, double until)
 {
 	for (;;) {
 		double left = until - berth_wall_seconds();
@@ -257,7 +258,7 @@ static wait_end wait_for(berth_engine *e, short events, double until)
 }
 
 /* The wait was in vain. */
-static berth_status gave_up(berth_engine *e, wait_end how, double limit_s, berth_err *err)
+static berth_status gave_up(berth_engine *e, wait_result how, double limit_s, berth_err *err)
 {
 	if (how == WAIT_DEAD)
 		return died(e, err);
@@ -272,7 +273,7 @@ static berth_status send_all(berth_engine *e, const char *text, size_t len, doub
                              berth_err *err)
 {
 	while (len > 0) {
-		wait_end how = wait_for(e, POLLOUT, until);
+		wait_result how = wait_for(e, POLLOUT, until);
 		if (how != WAIT_READY)
 			return gave_up(e, how, limit_s, err);
 		ssize_t n = send(e->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -313,7 +314,7 @@ static berth_status read_line(berth_engine *e, double limit_s, double until, siz
 {
 	drop_line(e);
 	for (;;) {
-		wait_end how = wait_for(e, POLLIN, until);
+		wait_result how = wait_for(e, POLLIN, until);
 		if (how != WAIT_READY)
 			return gave_up(e, how, limit_s, err);
 		BERTH_TRY(make_room(e, err));

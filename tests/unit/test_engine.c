@@ -2,6 +2,7 @@
  * wrong. */
 #include "file.h"
 #include "graph_json.h"
+#include "leftovers.h"
 #include "measured.h"
 #include "support.h"
 #include "system_json.h"
@@ -379,6 +380,33 @@ static void lies_are_recalled_as_failures(void **state)
 	unlink(path);
 }
 
+/* One that ended is no longer among what is ended with berth: its number may be another's by then. */
+static void death_is_noted(void **state)
+{
+	(void)state;
+	world w;
+	berth_measurement r = {0};
+	int before = berth_leftover_file("/nothing");
+	berth_leftover_forget(before);
+	make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "crash-run", NULL, "a", "b");
+	assert_ok(open_world(&w), &w.err);
+	assert_int_equal(run_world(&w, &r), BERTH_EIO);
+	int after = berth_leftover_file("/nothing");
+	berth_leftover_forget(after);
+	assert_int_equal(after, before);
+	end_world(&w);
+}
+
+static void gets_no_file_of_ours(void **state)
+{
+	(void)state;
+	world w;
+	make_world(&w, BERTH_SOURCE "/tests/engines/broken.py", "open-files", NULL, "a", "b");
+	assert_ok(open_world(&w), &w.err);
+	assert_string_equal(berth_engine_says(w.m.engine)->version, "0");
+	end_world(&w);
+}
+
 static void profile_survives_one_death(void **state)
 {
 	(void)state;
@@ -692,6 +720,8 @@ int main(void)
 		cmocka_unit_test(journal_cannot_be_written),
 		cmocka_unit_test(last_failure_is_asked_again),
 		cmocka_unit_test(lies_are_recalled_as_failures),
+		cmocka_unit_test(death_is_noted),
+		cmocka_unit_test(gets_no_file_of_ours),
 		cmocka_unit_test(profile_survives_one_death),
 		cmocka_unit_test(example_profiles),
 		cmocka_unit_test(device_that_is_gone),
