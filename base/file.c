@@ -514,6 +514,13 @@ berth_status berth_file_there(const char *path, bool *there, berth_err *err)
 	return *there || errno == ENOENT || errno == ENOTDIR ? BERTH_OK : fail_errno(err, "look at", path);
 }
 
+bool berth_file_is_same(const struct stat *now, const struct stat *before)
+{
+	return now->st_dev == before->st_dev && now->st_ino == before->st_ino &&
+	       now->st_size == before->st_size && now->st_mtim.tv_sec == before->st_mtim.tv_sec &&
+	       now->st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+}
+
 bool berth_file_is_stream(const char *path)
 {
 	struct stat st;

@@ -5,6 +5,7 @@
 #include "arena.h"
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* A pipe, a device: at most that many bytes are read of it, so that one without an end is an error. */
 #define BERTH_FILE_MOST_STREAM ((size_t)1 << 30)
@@ -14,8 +15,8 @@
 berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
 
 /* Read-only mapping of a regular file, or what a pipe gives to its end; *size 0 and *data NULL where that is
- * nothing. Whoever writes into the file changes what is read: that is for readers that look at each byte once
- * and believe none. Undo with berth_file_unmap. Fails: BERTH_EIO, BERTH_ENOMEM. */
+ * nothing. Whoever writes into the file changes what is read: that is for readers that look at each byte
+ * once and believe none. Undo with berth_file_unmap. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err);
 /* Move what was mapped into memory of this process, where nobody changes it: for readers that count first and
  * read then, and for libraries. The file's pages are let go on the way. On error the mapping stays. Fails:
@@ -45,6 +46,10 @@ int berth_file_sync_folder(const char *path);
 
 /* Is there something of that name? Fails where that cannot be told: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_there(const char *path, bool *there, berth_err *err);
+
+/* Does `now` tell of the file that `before` told of, and was that not written since? Numbers of files are used
+ * again: device, number, size and the time of the last change have to be equal. */
+bool berth_file_is_same(const struct stat *now, const struct stat *before);
 
 /* Is it no regular file, so that what is read of it is gone? False where nothing is there. */
 bool berth_file_is_stream(const char *path);

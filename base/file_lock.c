@@ -78,7 +78,7 @@ bool berth_file_holds_nothing(int why)
 berth_status berth_file_lock_take(const char *path, const char *who, berth_arena *mem, berth_file_lock *out,
                                   berth_err *err)
 {
-	*out = (berth_file_lock){.name = berth_arena_printf(mem, "%s" BERTH_FILE_LOCK, path)};
+	*out = (berth_file_lock){.fd = -1, .name = berth_arena_printf(mem, "%s" BERTH_FILE_LOCK, path)};
 	if (!out->name)
 		return berth_nomem(err);
 	int fd = berth_file_hold(out->name, 0600);
@@ -99,10 +99,10 @@ berth_status berth_file_lock_take(const char *path, const char *who, berth_arena
 /* The name goes while it is still held, so that it is never another's; and its note goes before it. */
 void berth_file_release(berth_file_lock *lock)
 {
-	if (!lock->fd)
+	if (lock->fd < 0)
 		return;
 	berth_leftover_forget(lock->note);
 	unlink(lock->name);
 	close(lock->fd);
-	lock->fd = 0;
+	lock->fd = -1;
 }

@@ -22,7 +22,7 @@ bool berth_file_holds_nothing(int why);
 
 /* That path is written by this process alone, until berth_file_release: it has PATH.lock to itself. */
 typedef struct berth_file_lock {
-	int fd;                 /* 0: nothing is held */
+	int fd;                 /* -1: nothing is held */
 	const char *name;
 	int note;               /* of it, among what must not be left behind */
 } berth_file_lock;

@@ -2,6 +2,7 @@
 #include "bounds.h"
 #include "budget.h"
 #include "cli_granularity.h"
+#include "file.h"
 #include "file_lock.h"
 #include "graph_load.h"
 #include "print.h"
@@ -126,7 +127,7 @@ static void rescue(void *ctx, char *text, size_t size)
 	const state *s = ctx;
 	struct stat now = {0};
 	bool there = stat(s->cfg.path, &now) == 0;
-	if (there && (s->cfg.resume || now.st_ino != s->before.st_ino))
+	if (there && (s->cfg.resume || !berth_file_is_same(&now, &s->before)))
 		snprintf(text, size, "interrupted; %.200s has the last checkpoint, --resume goes on from it",
 		         s->cfg.path);
 	else

@@ -123,12 +123,28 @@ static void collect_orphan(void)
 	assert_true(got > 0);
 }
 
+static berth_status read_nothing(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+{
+	(void)ctx, (void)mem, (void)data, (void)size, (void)err;
+	return BERTH_OK;
+}
+
+/* Sanitizers need other calls; a container may forbid filters. */
+static bool has_sandbox(void)
+{
+	const berth_sandbox s = {.memory_bytes = 1 << 28, .cpu_s = 1, .answer_bytes = 1};
+	berth_arena mem = {0};
+	return !BERTH_DEBUG &&
+	       berth_sandbox_run(&s, "x", read_nothing, NULL, &mem, NULL, NULL, NULL) == BERTH_OK;
+}
+
 static void test_end_with_parent(void **state)
 {
 	(void)state;
 	parent_work *const work[] = {run_apart, run_sandbox};
+	int n = has_sandbox() ? 4 : 2;
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < n; i++) {
 		leave_orphan(work[i / 2], i % 2);
 		collect_orphan();
 	}

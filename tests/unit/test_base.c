@@ -400,6 +400,35 @@ static void test_late_leftover(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* As many as there are, each is cleared away; a place that is forgotten is taken again. */
+static void test_many_leftovers(void **state)
+{
+	(void)state;
+	enum { MANY = 100 };
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64];
+	int status;
+	assert_non_null(mkdtemp(dir));
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path, sizeof path, "%s/%d", dir, i);
+		put(path, "x");
+	}
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	for (int i = 0; i < MANY && pid == 0; i++) {
+		snprintf(path, sizeof path, "%s/%d", dir, i);
+		if (berth_leftover_file(path) < 0)
+			_exit(2);
+	}
+	if (pid == 0) {
+		berth_leftovers_clear();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* A file that another process locks between our making it and our locking it is that process's. */
 static void test_lock_of_a_rival(void **state)
 {
@@ -466,6 +495,56 @@ static void test_file_lock(void **state)
 	berth_file_release(&one);
 	assert_ok(berth_file_lock_take(path, "another test", &mem, &two, &err), &err);
 	berth_file_release(&two);
+	assert_int_equal(rmdir(dir), 0);
+	berth_arena_free(&mem);
+}
+
+/* A file that took the number of the one before it, written in place here, is another one. */
+static void test_same_file(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64];
+	struct stat before, now;
+	struct timespec times[2] = {{1000, 0}, {1000, 0}};
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	put(path, "one");
+	for (long ns = 0; ns < 2; ns++) {
+		times[1].tv_nsec = ns;
+		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+		assert_int_equal(stat(path, ns ? &now : &before), 0);
+	}
+	assert_true(berth_file_is_same(&before, &before));
+	assert_int_equal(now.st_ino, before.st_ino);
+	assert_false(berth_file_is_same(&now, &before));
+	now = before;
+	now.st_dev++;
+	assert_false(berth_file_is_same(&now, &before));
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* Where standard input is closed, a lock may be descriptor 0. */
+static void test_lock_without_input(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64];
+	berth_arena mem = {0};
+	berth_file_lock lock;
+	berth_err err;
+	int input = dup(0);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	close(0);
+	berth_status st = berth_file_lock_take(path, "another test", &mem, &lock, &err);
+	int fd = lock.fd;
+	berth_file_release(&lock);
+	bool held = fcntl(0, F_GETFD) >= 0;
+	dup2(input, 0);
+	close(input);
+	assert_int_equal(st, BERTH_OK);
+	assert_int_equal(fd, 0);
+	assert_false(held);
 	assert_int_equal(rmdir(dir), 0);
 	berth_arena_free(&mem);
 }
@@ -640,7 +719,9 @@ int main(void)
 		cmocka_unit_test(test_arena_of_single_blocks),          cmocka_unit_test(test_files),
 		cmocka_unit_test(test_parts_of_files),
 		cmocka_unit_test(test_lock_of_a_rival),                 cmocka_unit_test(test_umask_of_files),
-		cmocka_unit_test(test_late_leftover),                   cmocka_unit_test(test_file_lock),
+		cmocka_unit_test(test_late_leftover),  cmocka_unit_test(test_many_leftovers),
+		cmocka_unit_test(test_same_file),      cmocka_unit_test(test_lock_without_input),
+		cmocka_unit_test(test_file_lock),
 		cmocka_unit_test(test_file_append),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_apart),          cmocka_unit_test(test_lists_by_key),

@@ -1,6 +1,6 @@
 /* Files that somebody writes into while they are read: at every allocation of the reader in turn. Text is
- * read as it was or as it is then, never as a mixture. A model that stays in its file may be refused; no array
- * takes more than it was made for. */
+ * read as it was or as it is then, never as a mixture. A model that stays in its file may be refused; no
+ * array takes more than it was made for. */
 #include "file.h"
 #include "gguf_bytes.h"
 #include "graph_json.h"
