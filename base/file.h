@@ -47,8 +47,8 @@ int berth_file_sync_folder(const char *path);
 /* Is there something of that name? Fails where that cannot be told: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_there(const char *path, bool *there, berth_err *err);
 
-/* Does `now` tell of the file that `before` told of, and was that not written since? Numbers of files are used
- * again: device, number, size and the time of the last change have to be equal. */
+/* Does `now` tell of the file that `before` told of, and was that not written since? Numbers of files are
+ * used again: device, number, size and the time of the last change have to be equal. */
 bool berth_file_is_same(const struct stat *now, const struct stat *before);
 
 /* Is it no regular file, so that what is read of it is gone? False where nothing is there. */
