@@ -225,7 +225,11 @@ const char *berth_plan_violation(const berth_plan *plan, int32_t i)
 berth_status berth_plan_trace(const berth_plan *plan, const char *path, berth_err *err)
 {
 	berth_arena mem = {0}, tmp = {0};
-	berth_export_source x = {plan->p.g, plan->p.s, plan->placement.op_dev, &plan->p, &plan->t};
+	berth_export_source x = {.g = plan->p.g,
+	                         .s = plan->p.s,
+	                         .op_dev = plan->placement.op_dev,
+	                         .p = &plan->p,
+	                         .t = &plan->t};
 	BERTH_TRY(api_plan_runs(plan, err));
 	berth_status st = berth_export("trace", &x, path, &mem, &tmp, err);
 	berth_arena_free(&mem);

@@ -291,9 +291,24 @@ int berth_file_sync_folder(const char *path)
 	return failed && why != EINVAL && why != ENOTSUP && why != EROFS ? -1 : 0;
 }
 
-static berth_status write_in_place(int fd, const char *path, const void *data, size_t size, berth_err *err)
+/* What a file is to hold, and whether to wait for the disk. */
+typedef struct content {
+	const berth_file_piece *piece;
+	size_t n;
+	bool wait;
+} content;
+
+static int write_pieces(int fd, const content *what)
 {
-	return berth_file_write_all(fd, data, size) == 0 ? BERTH_OK : fail_errno(err, "write", path);
+	for (size_t i = 0; i < what->n; i++)
+		if (berth_file_write_all(fd, what->piece[i].data, what->piece[i].size) != 0)
+			return -1;
+	return 0;
+}
+
+static berth_status write_in_place(int fd, const char *path, const content *what, berth_err *err)
+{
+	return write_pieces(fd, what) == 0 ? BERTH_OK : fail_errno(err, "write", path);
 }
 
 /* The permissions of the file that is replaced; false: there is none, or errno tells what is wrong. */
@@ -400,12 +415,12 @@ static int open_part(const char *path, mode_t mode, char *name, size_t size)
 }
 
 /* The part is held until it has its name: nobody takes it over before. mode: of the file that it replaces. */
-static berth_status publish(int fd, const char *part, const char *path, const mode_t *mode, const void *data,
-                            size_t size, bool wait, berth_err *err)
+static berth_status publish(int fd, const char *part, const char *path, const mode_t *mode,
+                            const content *what, berth_err *err)
 {
 	int note = berth_leftover_file(part);
-	bool whole = berth_file_write_all(fd, data, size) == 0 && (!mode || fchmod(fd, *mode) == 0) &&
-	             (!wait || berth_file_sync(fd) == 0) && rename(part, path) == 0;
+	bool whole = write_pieces(fd, what) == 0 && (!mode || fchmod(fd, *mode) == 0) &&
+	             (!what->wait || berth_file_sync(fd) == 0) && rename(part, path) == 0;
 	int why = errno;
 	if (!whole)
 		unlink(part);
@@ -414,14 +429,14 @@ static berth_status publish(int fd, const char *part, const char *path, const mo
 	errno = why;
 	if (!whole)
 		return fail_errno(err, "write", path);
-	if (wait && berth_file_sync_folder(path) != 0)
+	if (what->wait && berth_file_sync_folder(path) != 0)
 		return fail_errno(err, "make it outlast a loss of power", path);
 	drop_parts(path);
 	return BERTH_OK;
 }
 
 /* path is no symbolic link, or nothing. */
-static berth_status replace(const char *path, const void *data, size_t size, bool wait, berth_err *err)
+static berth_status replace(const char *path, const content *what, berth_err *err)
 {
 	char part[4096];
 	mode_t mode;
@@ -432,15 +447,15 @@ static berth_status replace(const char *path, const void *data, size_t size, boo
 		return fail_errno(err, "look at", path);
 	int fd = open_part(path, there ? 0600 : 0666, part, sizeof part);
 	return fd < 0 ? fail_errno(err, "create", path)
-	              : publish(fd, part, path, there ? &mode : NULL, data, size, wait, err);
+	              : publish(fd, part, path, there ? &mode : NULL, what, err);
 }
 
 /* Whole, or not at all: no signal ends it in between. */
-static berth_status replace_held(const char *path, const void *data, size_t size, bool wait, berth_err *err)
+static berth_status replace_held(const char *path, const content *what, berth_err *err)
 {
 	sigset_t was;
 	hold_signals(&was);
-	berth_status st = replace(path, data, size, wait, err);
+	berth_status st = replace(path, what, err);
 	let_signals(&was);
 	return st;
 }
@@ -457,12 +472,11 @@ static berth_status find_target(const char *path, char **target, berth_err *err)
 	return fail_errno(err, "follow the symbolic link", path);
 }
 
-static berth_status replace_target(const char *path, const void *data, size_t size, bool wait,
-                                   berth_err *err)
+static berth_status replace_target(const char *path, const content *what, berth_err *err)
 {
 	char *target;
 	BERTH_TRY(find_target(path, &target, err));
-	berth_status st = replace_held(target, data, size, wait, err);
+	berth_status st = replace_held(target, what, err);
 	free(target);
 	return st;
 }
@@ -473,38 +487,43 @@ static bool is_link(const char *path)
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-static berth_status write_special(const char *path, const void *data, size_t size, berth_err *err)
+static berth_status write_special(const char *path, const content *what, berth_err *err)
 {
 	int fd = open_through(path, O_WRONLY);
 	if (fd < 0)
 		return fail_errno(err, "open for writing", path);
-	berth_status st = write_in_place(fd, path, data, size, err);
+	berth_status st = write_in_place(fd, path, what, err);
 	close(fd);
 	return st;
 }
 
-static berth_status write_file(const char *path, const void *data, size_t size, bool wait, berth_err *err)
+static berth_status write_file(const char *path, const content *what, berth_err *err)
 {
 	struct stat st;
 	if (strcmp(path, "-") == 0)
-		return write_in_place(STDOUT_FILENO, "standard output", data, size, err);
+		return write_in_place(STDOUT_FILENO, "standard output", what, err);
 	bool known = stat(path, &st) == 0;
 	if (!known && errno != ENOENT)
 		return fail_errno(err, "look at", path);
 	if (known && !S_ISREG(st.st_mode))
-		return write_special(path, data, size, err);
-	return is_link(path) ? replace_target(path, data, size, wait, err)
-	                     : replace_held(path, data, size, wait, err);
+		return write_special(path, what, err);
+	return is_link(path) ? replace_target(path, what, err) : replace_held(path, what, err);
 }
 
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err)
 {
-	return write_file(path, data, size, true, err);
+	return berth_file_write_pieces(path, &(berth_file_piece){data, size}, 1, err);
+}
+
+berth_status berth_file_write_pieces(const char *path, const berth_file_piece *piece, size_t n,
+                                     berth_err *err)
+{
+	return write_file(path, &(content){piece, n, true}, err);
 }
 
 berth_status berth_file_write_soon(const char *path, const void *data, size_t size, berth_err *err)
 {
-	return write_file(path, data, size, false, err);
+	return write_file(path, &(content){&(berth_file_piece){data, size}, 1, false}, err);
 }
 
 berth_status berth_file_there(const char *path, bool *there, berth_err *err)

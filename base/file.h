@@ -38,6 +38,16 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
  * the old file may stand, or none. */
 berth_status berth_file_write_soon(const char *path, const void *data, size_t size, berth_err *err);
 
+/* A part of what a file is to hold; borrowed. Parts of a mapped file need no memory of their own. */
+typedef struct berth_file_piece {
+	const void *data; /* [size] */
+	size_t size;
+} berth_file_piece;
+
+/* berth_file_write of pieces[n], one behind the other. */
+berth_status berth_file_write_pieces(const char *path, const berth_file_piece *piece, size_t n,
+                                     berth_err *err);
+
 /* What these are made of. Write all of data[size], at the place where fd is; sync it; and sync the folder
  * that path stands in, so that its names outlast a loss of power. 0, or -1 and errno. */
 int berth_file_write_all(int fd, const void *data, size_t size);

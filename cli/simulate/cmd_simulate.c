@@ -222,7 +222,8 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 
 static berth_status write_trace(cli *c, const args *a, const state *s, berth_err *err)
 {
-	berth_export_source x = {&s->g, &s->s, s->placement.op_dev, &s->p, &s->t};
+	berth_export_source x = {
+		.g = &s->g, .s = &s->s, .op_dev = s->placement.op_dev, .p = &s->p, .t = &s->t};
 	if (!s->t.r.runs)
 		return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s",
 		                  s->v.broken.item[0].message);

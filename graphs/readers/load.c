@@ -172,23 +172,39 @@ static berth_status map_parts(berth_content *from, berth_arena *mem, berth_err *
 	return st;
 }
 
-static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
-                              berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
+berth_status berth_model_map(const char *spec, const berth_read_options *opt, berth_arena *mem,
+                             berth_content *out, berth_read_options *words, berth_err *err)
 {
 	const char *path;
 	berth_content from;
-	berth_read_options with_words;
-	berth_read_report r = {0};
-	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
+	BERTH_TRY(berth_graph_split(spec, opt, mem, &path, words, err));
 	berth_status mapped = berth_graph_map(path, &from, err);
 	if (mapped != BERTH_OK)
 		return berth_graph_missing(path, mapped, err);
-	berth_status st = map_parts(&from, tmp, err);
+	berth_status st = map_parts(&from, mem, err);
 	if (st == BERTH_OK)
-		st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
-	for (int32_t i = 0; i < from.n_parts; i++)
-		berth_file_unmap((const unsigned char *)from.part[i].data, from.part[i].size);
-	berth_graph_unmap(&from);
+		*out = from;
+	else
+		berth_model_unmap(&from);
+	return st;
+}
+
+void berth_model_unmap(const berth_content *c)
+{
+	for (int32_t i = 0; i < c->n_parts; i++)
+		berth_file_unmap((const unsigned char *)c->part[i].data, c->part[i].size);
+	berth_graph_unmap(c);
+}
+
+static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
+                              berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
+{
+	berth_content from;
+	berth_read_options with_words;
+	berth_read_report r = {0};
+	BERTH_TRY(berth_model_map(spec, opt, tmp, &from, &with_words, err));
+	berth_status st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
+	berth_model_unmap(&from);
 	if (st == BERTH_OK && report)
 		*report = r;
 	return st;

@@ -47,6 +47,13 @@ berth_status berth_graph_parse_content(const berth_content *from, const berth_re
  * failed. */
 berth_status berth_graph_missing(const char *path, berth_status failed, berth_err *err);
 
+/* The file that spec names as berth_graph_map has it, and the files that it goes on in. words: opt (may be
+ * NULL) with the words of spec. Names live in mem. Undo with berth_model_unmap. Fails: BERTH_EIO,
+ * BERTH_EFORMAT (a further file), BERTH_ENOMEM. */
+berth_status berth_model_map(const char *spec, const berth_read_options *opt, berth_arena *mem,
+                             berth_content *out, berth_read_options *words, berth_err *err);
+void berth_model_unmap(const berth_content *c);
+
 /* The graph that spec names. A file is mapped, so that only what the reader looks at is read. opt holds
  * words as if they stood in spec. The rest is as above. Also fails: BERTH_EINVAL (a bad zoo spec),
  * BERTH_EIO. */

@@ -74,14 +74,16 @@ static berth_status all_of_it(const char *path, berth_arena *mem, berth_arena *t
 	berth_graph g;
 	berth_system s;
 	int32_t op_dev[3] = {1, 0, 2};
-	size_t len;
+	berth_export_out out = {.mem = mem};
 	berth_input kind;
 	BERTH_TRY(berth_input_of(path, NULL, &kind, err));
 	BERTH_TRY(berth_graph_load(path, NULL, mem, tmp, &g, NULL, err));
 	BERTH_TRY(berth_system_load("system:edge", NULL, mem, tmp, &s, err));
 	BERTH_TRY(berth_graph_stats_new(&g, mem, tmp, stats, err));
 	berth_export_source x = {.g = &g, .s = &s, .op_dev = op_dev};
-	return berth_export_dot.write(&x, mem, tmp, dot, &len, err);
+	BERTH_TRY(berth_export_make(&berth_export_dot, &x, tmp, &out, err));
+	*dot = out.piece[0].data;
+	return BERTH_OK;
 }
 
 static void test_failing_memory(void **state)

@@ -85,13 +85,14 @@ static bool overlap(const cJSON *a, const cJSON *b)
 
 static void check_trace(compiled *c, const berth_timeline *t)
 {
-	const char *text;
-	size_t len, ops = 0, hops = 0;
+	size_t ops = 0, hops = 0;
 	berth_err err;
 	double sum_us = 0, ops_us = 0;
-	berth_export_source x = {&c->g, &c->s, c->placement.op_dev, &c->p, t};
-	assert_ok(berth_export_trace.write(&x, &c->mem, &c->tmp, &text, &len, &err), &err);
-	cJSON *doc = cJSON_ParseWithLength(text, len);
+	berth_export_source x = {.g = &c->g, .s = &c->s, .op_dev = c->placement.op_dev, .p = &c->p, .t = t};
+	berth_export_out out = {.mem = &c->mem};
+	assert_ok(berth_export_make(&berth_export_trace, &x, &c->tmp, &out, &err), &err);
+	assert_int_equal(out.n_pieces, 1);
+	cJSON *doc = cJSON_ParseWithLength(out.piece[0].data, out.piece[0].size);
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(doc, "traceEvents");
 	assert_true(cJSON_IsArray(list));
 	for (const cJSON *e = list->child; e; e = e->next) {
@@ -163,7 +164,7 @@ static void test_random_instances(void **state)
 
 static const char duo[] =
 	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"duo\",\"devices\":[{\"name\":\"n.a\",\"peak_"
-        "flops\":2e12,\"slots\":2},{\"name\":\"b\"}],"
+	"flops\":2e12,\"slots\":2},{\"name\":\"b\"}],"
 	"\"links\":[{\"from\":\"n.a\",\"to\":\"b\",\"bandwidth\":10,\"both_ways\":true,\"shared\":\"bus\"}]}";
 
 static void test_set(void **state)
@@ -224,11 +225,11 @@ static berth_status all_of_it(const berth_problem *p, const berth_placement *pla
 	berth_timeline t;
 	berth_explanation e;
 	berth_verdict v;
-	const char *text;
-	size_t len;
+	berth_export_out out = {.mem = mem};
 	BERTH_TRY(berth_judge(p, placement->op_dev, placement->order, NULL, mem, &t, &v, err));
 	BERTH_TRY(berth_explain(p, &t, mem, tmp, &e, err));
-	return berth_export_trace.write(&(berth_export_source){.p = p, .t = &t}, mem, tmp, &text, &len, err);
+	return berth_export_make(&berth_export_trace, &(berth_export_source){.p = p, .t = &t}, tmp, &out,
+	                         err);
 }
 
 static void test_failing_memory(void **state)

@@ -50,12 +50,14 @@ static void legend(berth_strbuf *b, const berth_system *s)
 	berth_strbuf_printf(b, "  }\n");
 }
 
-static berth_status write(const berth_export_source *x, berth_arena *mem, berth_arena *tmp, const char **text,
-                          size_t *len, berth_err *err)
+static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+                          berth_err *err)
 {
 	const berth_graph *g = x->g;
 	const int32_t *op_dev = x->op_dev;
-	berth_strbuf b = {.mem = mem};
+	berth_strbuf b = {.mem = out->mem};
+	const char *text;
+	size_t len;
 	char size[32];
 	(void)tmp;
 	berth_strbuf_printf(&b, "digraph \"");
@@ -76,8 +78,12 @@ static berth_status write(const berth_export_source *x, berth_arena *mem, berth_
 			                    crosses ? ", color=\"#d62728\"" : "");
 		}
 	berth_strbuf_printf(&b, "}\n");
-	return berth_strbuf_done(&b, text, len, err);
+	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	return berth_export_put(out, text, len, err);
 }
 
-const berth_exporter berth_export_dot = {"dot", "The graph for Graphviz, devices as colours", ".dot",
-                                         BERTH_EXPORT_GRAPH, write};
+const berth_exporter berth_export_dot = {.name = "dot",
+                                         .about = "The graph for Graphviz, devices as colours",
+                                         .suffix = ".dot",
+                                         .needs = BERTH_EXPORT_GRAPH,
+                                         .write = write};

@@ -24,9 +24,12 @@ typedef struct bar {
 static int compare_bars(const void *pa, const void *pb)
 {
 	const bar *a = pa, *b = pb;
-	if (a->row != b->row) return a->row < b->row ? -1 : 1;
-	if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
 	return (a->what > b->what) - (a->what < b->what);
 }
 
@@ -207,12 +210,14 @@ static berth_status put_events(berth_json_out *w, const berth_problem *p, const 
 	return put_channels(w, p, t, tmp, err);
 }
 
-static berth_status write(const berth_export_source *x, berth_arena *mem, berth_arena *tmp, const char **text,
-                          size_t *len, berth_err *err)
+static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+                          berth_err *err)
 {
 	const berth_problem *p = x->p;
 	berth_json_out w;
-	berth_json_out_init(&w, mem, false);
+	const char *text;
+	size_t len;
+	berth_json_out_init(&w, out->mem, false);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "displayTimeUnit", "ms");
 	berth_json_open(&w, "otherData", '{');
@@ -220,14 +225,15 @@ static berth_status write(const berth_export_source *x, berth_arena *mem, berth_
 	berth_json_put_string(&w, "system", p->s->name);
 	berth_json_close(&w, '}');
 	berth_json_open(&w, "traceEvents", '[');
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = put_events(&w, p, x->t, tmp, err);
-	berth_arena_reset(tmp, mark);
-	BERTH_TRY(st);
+	BERTH_TRY(put_events(&w, p, x->t, tmp, err));
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
-	return berth_json_done(&w, text, len, err);
+	BERTH_TRY(berth_json_done(&w, &text, &len, err));
+	return berth_export_put(out, text, len, err);
 }
 
-const berth_exporter berth_export_trace = {"trace", "The timeline for Perfetto and chrome://tracing", ".json",
-                                           BERTH_EXPORT_TIMELINE, write};
+const berth_exporter berth_export_trace = {.name = "trace",
+                                           .about = "The timeline for Perfetto and chrome://tracing",
+                                           .suffix = ".json",
+                                           .needs = BERTH_EXPORT_TIMELINE,
+                                           .write = write};

@@ -1,0 +1,232 @@
+/* berth export: a plan in the words of the program that is to run it. */
+#include "export_plan.h"
+#include "load.h"
+#include "print.h"
+#include "say.h"
+#include "text.h"
+
+#include <string.h>
+
+typedef struct args {
+	const char *model, *on, *to, *out;
+	cli_texts device;
+	bool force;
+} args;
+
+typedef struct state {
+	const berth_exporter *e;
+	export_plan plan;
+	const char **theirs; /* [n_devs]; NULL: --device was not given */
+	berth_export_out made;
+} state;
+
+/* ---- what the target calls the devices ---- */
+
+/* Give a device its name, unless it has one. */
+static berth_status name_device(state *s, int32_t d, const char *theirs, berth_err *err)
+{
+	if (s->theirs[d])
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --device names '%.80s' twice: '%.80s' and '%.80s'",
+		                  s->plan.s.dev_name[d], s->theirs[d], theirs);
+	s->theirs[d] = theirs;
+	return BERTH_OK;
+}
+
+/* NAME=THEIRS: of the device of that name, else of all devices of that kind. */
+static berth_status read_device(state *s, const char *text, berth_err *err)
+{
+	const berth_system *sys = &s->plan.s;
+	char hint[128], word[256];
+	int32_t n = 0;
+	for (int32_t d = 0; d < sys->n_devs; d++) {
+		size_t len = strlen(sys->dev_name[d]);
+		if (strncmp(text, sys->dev_name[d], len) == 0 && text[len] == '=' && text[len + 1])
+			return name_device(s, d, text + len + 1, err);
+	}
+	for (int32_t d = 0; d < sys->n_devs; d++) {
+		size_t len = strlen(sys->dev_kind[d]);
+		if (strncmp(text, sys->dev_kind[d], len) != 0 || text[len] != '=' || !text[len + 1])
+			continue;
+		BERTH_TRY(name_device(s, d, text + len + 1, err));
+		n++;
+	}
+	if (n)
+		return BERTH_OK;
+	size_t len = strcspn(text, "=");
+	if (text[len] != '=' || !text[len + 1] || len == 0 || len >= sizeof word)
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"option --device: '%.80s' is not NAME=THEIRS, such as gpu0=CUDAExecutionProvider",
+			text);
+	memcpy(word, text, len);
+	word[len] = '\0';
+	return berth_fail(err, BERTH_EINVAL, "option --device: the system '%.80s' has no device '%.80s'%s",
+	                  sys->name, word,
+	                  berth_text_suggest(hint, sizeof hint, word, sys->dev_name, sys->n_devs));
+}
+
+static berth_status read_devices(cli *c, const args *a, state *s, berth_err *err)
+{
+	if (!a->device.n)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&c->mem, s->theirs, s->plan.s.n_devs, err));
+	for (int32_t i = 0; i < a->device.n; i++)
+		BERTH_TRY(read_device(s, a->device.text[i], err));
+	return BERTH_OK;
+}
+
+/* ---- making ---- */
+
+/* A plan that the simulator would not let run is no plan to hand on. */
+static berth_status check_plan(const cli *c, const args *a, const state *s, berth_err *err)
+{
+	if (!s->plan.priced || s->plan.v.feasible || a->force)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINFEASIBLE, "%s: the plan is infeasible: %s%s (--force writes it)",
+	                  c->args[0], s->plan.v.broken.item[0].message,
+	                  s->plan.v.broken.n > 1 ? " (and more)" : "");
+}
+
+static berth_status check_model(const args *a, const state *s, berth_err *err)
+{
+	const export_plan *x = &s->plan;
+	if (!s->e->model)
+		return BERTH_OK;
+	const char *format = x->mapped ? berth_content_format(&x->model)->name : "no file";
+	if (x->mapped && strcmp(format, s->e->model) == 0)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL, "export to %s takes a model of the format %s, but %s is %s%s",
+	                  s->e->name, s->e->model, a->model, x->mapped ? "of the format " : "", format);
+}
+
+static berth_status make(cli *c, const args *a, state *s, berth_err *err)
+{
+	export_plan *x = &s->plan;
+	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->on, x, err));
+	BERTH_TRY(check_model(a, s, err));
+	BERTH_TRY(read_devices(c, a, s, err));
+	BERTH_TRY(check_plan(c, a, s, err));
+	berth_export_source source = {.g = &x->g,
+	                              .s = &x->s,
+	                              .op_dev = x->placement.op_dev,
+	                              .p = x->priced ? &x->p : NULL,
+	                              .t = x->priced && x->t.r.runs ? &x->t : NULL,
+	                              .model = x->mapped ? &x->model : NULL,
+	                              .theirs = s->theirs,
+	                              .read = x->mapped ? &x->words : NULL};
+	s->made = (berth_export_out){.mem = &c->mem};
+	BERTH_TRY(berth_export_make(s->e, &source, &c->tmp, &s->made, err));
+	for (int32_t i = 0; i < s->made.n_warnings; i++)
+		BERTH_TRY(cli_warn(c, err, "%s", s->made.warning[i]));
+	return cli_strict(c, err);
+}
+
+/* ---- output ---- */
+
+static int64_t bytes_made(const state *s)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < s->made.n_pieces; i++)
+		sum += (int64_t)s->made.piece[i].size;
+	return sum;
+}
+
+static berth_status print_json(const cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, s->made.mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "target", s->e->name);
+	berth_json_put_string(&w, "graph", s->plan.g.name);
+	berth_json_put_string(&w, "system", s->plan.s.name);
+	berth_json_put_string(&w, "output", a->out);
+	berth_json_put_int(&w, "bytes", bytes_made(s));
+	berth_json_open(&w, "settings", '{');
+	for (int32_t i = 0; i < s->made.n_settings; i++)
+		berth_json_put_string(&w, s->made.setting[i].key, s->made.setting[i].value);
+	berth_json_close(&w, '}');
+	berth_json_open(&w, "notes", '[');
+	for (int32_t i = 0; i < s->made.n_notes; i++)
+		berth_json_put_string(&w, NULL, s->made.note[i]);
+	berth_json_close(&w, ']');
+	return cli_end_json(c, &w, err);
+}
+
+static void print_text(const args *a, const state *s)
+{
+	char size[32];
+	if (a->out)
+		cli_say("%s on %s, for %s: %s, %s\n", s->plan.g.name, s->plan.s.name, s->e->name, a->out,
+		        berth_text_bytes(size, (double)bytes_made(s)));
+	for (int32_t i = 0; i < s->made.n_settings; i++)
+		cli_say("%s: %s\n", s->made.setting[i].key, s->made.setting[i].value);
+	for (int32_t i = 0; i < s->made.n_notes; i++)
+		cli_say("note: %s\n", s->made.note[i]);
+}
+
+static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_err *err)
+{
+	if (!a->out && !c->json && !e->binary)
+		a->out = "-";
+	if (!a->out && !c->json)
+		return berth_fail(err, BERTH_EINVAL, "export: -o OUT is missing: a file for %s is no text",
+		                  e->name);
+	return BERTH_OK;
+}
+
+static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
+{
+	if (a->out)
+		BERTH_TRY(berth_file_write_pieces(a->out, s->made.piece, s->made.n_pieces, err));
+	if (c->json)
+		return print_json(c, a, s, err);
+	if (!c->quiet && !(a->out && strcmp(a->out, "-") == 0))
+		print_text(a, s);
+	return BERTH_OK;
+}
+
+static berth_status check_needed(const args *a, berth_err *err)
+{
+	if (!a->model)
+		return berth_fail(err, BERTH_EINVAL, "export: --model GRAPH is missing");
+	if (!a->to)
+		return berth_fail(err, BERTH_EINVAL, "export: --to TARGET is missing");
+	return BERTH_OK;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {0};
+	state s = {0};
+	const cli_option options[] = {
+		{"model", 0, CLI_FILE_IN, &a.model, "GRAPH", "the model that the plan was made for"},
+		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
+	         "the machine, for times\tthe built-in system that the plan names"},
+		{"to", 0, CLI_TEXT, &a.to, "TARGET", "what is to run or show it: csv, dot, trace"},
+		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
+	         "what the target calls a device of the plan, or all devices of a kind"},
+		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
+		CLI_INPUT(c),
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tof text standard output"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_export, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	BERTH_TRY(check_needed(&a, err));
+	BERTH_TRY(berth_exporter_find(a.to, &s.e, err));
+	BERTH_TRY(check_args(c, &a, s.e, err));
+	berth_status st = make(c, &a, &s, err);
+	if (st == BERTH_OK)
+		st = tell(c, &a, &s, err);
+	export_plan_close(&s.plan);
+	return st;
+}
+
+const cli_verb cmd_export = {
+	"export", "export PLAN --model GRAPH --to TARGET [--on SYSTEM] [--device NAME=THEIRS] [-o OUT]",
+	"write a plan in the words of the program that is to run it",
+	"The file is written whole or not at all, and only where the target can express the plan.\n"
+	"With --json and without -o nothing is written: it tells what would be.\n"
+	"Example: berth export plan.json --model zoo:resnet50 --to csv -o plan.csv\n",
+	run};

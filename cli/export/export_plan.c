@@ -1,0 +1,204 @@
+/* See export_plan.h. */
+#include "export_plan.h"
+
+#include "graph_json.h"
+#include "json_large.h"
+#include "print.h"
+#include "sandboxed.h"
+#include "system_json.h"
+#include "text.h"
+#include "zoo.h"
+
+#include <string.h>
+
+/* A plan as a document. */
+typedef struct document {
+	const char *file;
+	cli_text x;
+	cJSON *doc;
+} document;
+
+static const char *said(const document *d, const char *what, const char *key)
+{
+	const cJSON *at = cJSON_GetObjectItemCaseSensitive(d->doc, what),
+		    *text = cJSON_GetObjectItemCaseSensitive(at, key);
+	return cJSON_IsString(text) ? text->valuestring : NULL;
+}
+
+/* Told first: of a plan for another graph some operators are missing, too, but that is not what is wrong. */
+static berth_status check_graph(cli *c, const document *d, const berth_graph *g, berth_err *err)
+{
+	char hex[65];
+	const char *digest = said(d, "graph", "sha256"), *name = said(d, "graph", "name");
+	if (!digest)
+		return BERTH_OK;
+	BERTH_TRY(berth_graph_sha256(g, &c->tmp, hex, err));
+	if (strcmp(hex, digest) == 0)
+		return BERTH_OK;
+	return berth_fail(
+		err, BERTH_EFORMAT,
+		"%s: made for graph '%.80s' with sha256 %.12s..., but '%.80s' has %.12s...: give the "
+		"model and the dimensions (--dim) that it was made for",
+		d->file, name ? name : "(unnamed)", digest, g->name, hex);
+}
+
+/* ---- the machine ---- */
+
+/* The built-in system that the plan names, if it is the same one still. */
+static berth_status find_builtin(cli *c, const document *d, export_plan *x, berth_err *err)
+{
+	char hex[65];
+	const char *name = said(d, "system", "name"), *digest = said(d, "system", "sha256");
+	const char *spec = name ? berth_arena_printf(&c->tmp, "system:%s", name) : NULL;
+	berth_err why;
+	if (name && !spec)
+		return berth_nomem(err);
+	berth_status st = spec ? berth_system_load(spec, NULL, &c->mem, &c->tmp, &x->s, &why) : BERTH_EINVAL;
+	if (st == BERTH_ENOMEM)
+		return berth_nomem(err);
+	if (st != BERTH_OK)
+		return BERTH_OK;
+	BERTH_TRY(berth_system_sha256(&x->s, &c->tmp, hex, err));
+	x->priced = !digest || strcmp(digest, hex) == 0;
+	return BERTH_OK;
+}
+
+typedef struct listing {
+	berth_strmap seen;
+	berth_json_out devices, links;
+	const char *first;
+	int32_t n;
+} listing;
+
+/* There is a way from each device to each other one: whether it is quick nobody asks. */
+static void add_device(listing *l, const char *name)
+{
+	berth_json_open(&l->devices, NULL, '{');
+	berth_json_put_string(&l->devices, "name", name);
+	berth_json_close(&l->devices, '}');
+	if (!l->first) {
+		l->first = name;
+		return;
+	}
+	berth_json_open(&l->links, NULL, '{');
+	berth_json_put_string(&l->links, "from", l->first);
+	berth_json_put_string(&l->links, "to", name);
+	berth_json_put_number(&l->links, "bandwidth", 1);
+	berth_json_put_bool(&l->links, "both_ways", true);
+	berth_json_close(&l->links, '}');
+}
+
+static berth_status list_device(void *ctx, const berth_json *at, berth_err *err)
+{
+	listing *l = ctx;
+	int32_t found;
+	if (!cJSON_IsString(at->item))
+		return berth_json_fail(at, err, "expected the name of a device");
+	if (berth_strmap_get(&l->seen, at->item->valuestring) >= 0)
+		return BERTH_OK;
+	const char *name = berth_arena_strdup(l->seen.mem, at->item->valuestring);
+	if (!name)
+		return berth_nomem(err);
+	BERTH_TRY(berth_strmap_add(&l->seen, name, l->n++, &found, err));
+	add_device(l, name);
+	return BERTH_OK;
+}
+
+static berth_status done(berth_json_out *w, const char **text, berth_err *err)
+{
+	size_t size;
+	berth_json_close(w, ']');
+	return berth_json_done(w, text, &size, err);
+}
+
+/* A system of the devices that the plan uses, of which nothing is known. */
+static berth_status name_devices(cli *c, const document *d, export_plan *x, berth_err *err)
+{
+	const char *devices, *links, *text, *name = said(d, "system", "name");
+	size_t size;
+	berth_json at = {d->doc, d->file, NULL, NULL, 0}, map;
+	berth_json_out w;
+	listing l = {0};
+	BERTH_TRY(berth_json_object(&at, "placement", true, &map, err));
+	berth_strmap_init(&l.seen, &c->tmp);
+	berth_json_out_init(&l.devices, &c->tmp, false);
+	berth_json_out_init(&l.links, &c->tmp, false);
+	berth_json_open(&l.devices, NULL, '[');
+	berth_json_open(&l.links, NULL, '[');
+	BERTH_TRY(berth_json_each(&map, list_device, &l, err));
+	BERTH_TRY(done(&l.devices, &devices, err));
+	BERTH_TRY(done(&l.links, &links, err));
+	berth_json_out_init(&w, &c->tmp, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "format", "berth-system");
+	berth_json_put_int(&w, "version", 1);
+	berth_json_put_string(&w, "name", name && *name ? name : "devices");
+	berth_json_put_document(&w, "devices", devices);
+	berth_json_put_document(&w, "links", links);
+	berth_json_close(&w, '}');
+	BERTH_TRY(berth_json_done(&w, &text, &size, err));
+	return berth_system_parse_json(d->file, text, size, &c->mem, &c->tmp, &x->s, err);
+}
+
+static berth_status find_system(cli *c, const document *d, const char *on, export_plan *x, berth_err *err)
+{
+	if (on) {
+		x->priced = true;
+		return cli_system_load(c, on, &x->g, &x->s, err);
+	}
+	BERTH_TRY(find_builtin(c, d, x, err));
+	return x->priced ? BERTH_OK : name_devices(c, d, x, err);
+}
+
+/* ---- the whole ---- */
+
+static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_err *err)
+{
+	berth_read_options opt = cli_read_options(c);
+	if (!berth_zoo_is_spec(spec)) {
+		BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &x->model, &x->words, err));
+		x->mapped = true;
+	}
+	return cli_graph_load(c, spec, &x->g, NULL, err);
+}
+
+static berth_status simulate(cli *c, export_plan *x, berth_err *err)
+{
+	if (!x->priced)
+		return BERTH_OK;
+	BERTH_TRY(berth_problem_new(&x->g, &x->s, &c->mem, &c->tmp, &x->p, err));
+	return berth_judge(&x->p, x->placement.op_dev, x->placement.order, NULL, &c->mem, &x->t, &x->v, err);
+}
+
+static berth_status read_document(cli *c, const document *d, const char *on, export_plan *x, berth_err *err)
+{
+	const char *warning;
+	BERTH_TRY(check_graph(c, d, &x->g, err));
+	BERTH_TRY(find_system(c, d, on, x, err));
+	BERTH_TRY(berth_placement_parse_json(d->file, d->x.text, d->x.size, &x->g, &x->s, &c->mem, &c->tmp,
+	                                     &x->placement, &warning, err));
+	if (warning && x->priced)
+		BERTH_TRY(cli_warn(c, err, "%s", warning));
+	return simulate(c, x, err);
+}
+
+berth_status export_plan_open(cli *c, const char *path, const char *spec, const char *on, export_plan *out,
+                              berth_err *err)
+{
+	document d = {.file = path};
+	BERTH_TRY(load_model(c, spec, out, err));
+	BERTH_TRY(cli_json_map(c, path, &d.x, err));
+	berth_status st = berth_json_parse_large(path, d.x.text, d.x.size, &d.doc, err);
+	if (st == BERTH_OK) {
+		st = read_document(c, &d, on, out, err);
+		cJSON_Delete(d.doc);
+	}
+	cli_json_unmap(&d.x);
+	return st;
+}
+
+void export_plan_close(const export_plan *x)
+{
+	if (x->mapped)
+		berth_model_unmap(&x->model);
+}

@@ -1,0 +1,93 @@
+/* Exporter "csv": one operator a row, for spreadsheets and scripts (RFC 4180: CRLF behind each row, quotes
+ * around fields that hold a comma, a quote or an end of line, quotes inside doubled). Where the graph has no
+ * layers (granularity.h), or nothing was simulated, these fields are empty. O(ops + edges). */
+#include "exporters.h"
+
+#include "granularity.h"
+#include "strbuf.h"
+#include "text.h"
+
+#include <string.h>
+
+static void field(berth_strbuf *b, const char *text)
+{
+	bool quote = text[strcspn(text, ",\"\r\n")] != '\0';
+	if (!quote) {
+		berth_strbuf_add(b, text, strlen(text));
+		return;
+	}
+	berth_strbuf_add(b, "\"", 1);
+	for (const char *c = text; *c; c++) {
+		berth_strbuf_add(b, c, 1);
+		if (*c == '"')
+			berth_strbuf_add(b, c, 1);
+	}
+	berth_strbuf_add(b, "\"", 1);
+}
+
+static void seconds(berth_strbuf *b, int64_t ns)
+{
+	char number[32];
+	berth_strbuf_printf(b, "%s", berth_text_double(number, (double)ns / 1e9));
+}
+
+/* The names of the layers; out untouched where there are none. */
+static berth_status find_layers(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
+                                berth_granularity *out, berth_err *err)
+{
+	berth_status st = berth_granularity_find(g, BERTH_GRAIN_LAYER, mem, tmp, out, err);
+	return st == BERTH_EINVAL ? BERTH_OK : st;
+}
+
+static int64_t output_bytes(const berth_graph *g, int32_t op)
+{
+	int64_t sum = g->op_output_bytes[op];
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		sum += g->tensor_bytes[t];
+	return sum;
+}
+
+static void row(berth_strbuf *b, const berth_export_source *x, const berth_granularity *layers, int32_t op)
+{
+	const berth_graph *g = x->g;
+	bool runs = x->t && x->t->r.runs;
+	field(b, g->op_name[op]);
+	berth_strbuf_add(b, ",", 1);
+	field(b, g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]]);
+	berth_strbuf_add(b, ",", 1);
+	field(b, layers->n_blocks ? layers->block_name[layers->op_block[op]] : "");
+	berth_strbuf_add(b, ",", 1);
+	field(b, x->theirs && x->theirs[x->op_dev[op]] ? x->theirs[x->op_dev[op]]
+	                                               : x->s->dev_name[x->op_dev[op]]);
+	berth_strbuf_add(b, ",", 1);
+	if (runs)
+		seconds(b, x->t->start_ns[op]);
+	berth_strbuf_add(b, ",", 1);
+	if (runs)
+		seconds(b, x->t->end_ns[op]);
+	berth_strbuf_printf(b, ",%lld\r\n", (long long)output_bytes(g, op));
+}
+
+static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+                          berth_err *err)
+{
+	berth_strbuf b = {.mem = out->mem};
+	berth_granularity layers = {0};
+	const char *text;
+	size_t len;
+	BERTH_TRY(find_layers(x->g, out->mem, tmp, &layers, err));
+	berth_strbuf_printf(&b, "operator,type,layer,device,start_s,end_s,output_bytes\r\n");
+	for (int32_t op = 0; op < x->g->n_ops; op++)
+		row(&b, x, &layers, op);
+	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	if (!x->t)
+		BERTH_TRY(
+			berth_export_note(out, err, "times are left out: they need a system (--on SYSTEM)"));
+	return berth_export_put(out, text, len, err);
+}
+
+const berth_exporter berth_export_csv = {.name = "csv",
+                                         .about = "A table of the operators, a row each",
+                                         .suffix = ".csv",
+                                         .needs = BERTH_EXPORT_PLACEMENT,
+                                         .write = write};

@@ -1,0 +1,103 @@
+/* What graphs, placements and simulations are written as for other programs. One table for all of them:
+ * pictures, tables, and models or settings that an engine runs. */
+#ifndef BERTH_EXPORTERS_H
+#define BERTH_EXPORTERS_H
+
+#include "file.h"
+#include "graph_format.h"
+#include "timeline.h"
+
+/* What an exporter must be given. */
+typedef enum berth_export_needs {
+	BERTH_EXPORT_GRAPH,     /* the graph; a system and a placement add to what is written */
+	BERTH_EXPORT_PLACEMENT, /* also a system and a placement */
+	BERTH_EXPORT_TIMELINE   /* also a simulation that runs */
+} berth_export_needs;
+
+/* What there is to write; all borrowed. */
+typedef struct berth_export_source {
+	const berth_graph *g;
+	const berth_system *s;    /* NULL: none */
+	const int32_t *op_dev;    /* [n_ops] devices of s; NULL: none */
+	const berth_problem *p;   /* of g and s; NULL: none, or s is nothing but names of devices */
+	const berth_timeline *t;  /* of p and op_dev; NULL: none */
+	const berth_content *model; /* the file that g was read from; NULL: none (the zoo) */
+	/* [n_devs] what the target calls the devices, where it was told; NULL: nothing was told at all */
+	const char *const *theirs;
+	const berth_read_options *read; /* how g was read from model; NULL: by the defaults */
+} berth_export_source;
+
+/* What there is for the user to know beside the file. */
+typedef struct berth_export_setting {
+	const char *key, *value; /* an option of the target, a command line */
+} berth_export_setting;
+
+/* What an exporter makes: the file in pieces, one behind the other, and words for the user. Lists and texts
+ * live in mem; a piece may also be a part of the model. */
+typedef struct berth_export_out {
+	berth_arena *mem; /* set by the caller, the rest zero */
+	berth_file_piece *piece;
+	size_t n_pieces, cap_pieces;
+	berth_export_setting *setting;
+	int32_t n_settings;
+	size_t cap_settings;
+	const char **note, **warning;
+	int32_t n_notes, n_warnings;
+	size_t cap_notes, cap_warnings;
+} berth_export_out;
+
+/* Add a piece, which must outlive out; a setting, whose texts must; a note or a warning, a sentence each.
+ * Fail: BERTH_ENOMEM. */
+berth_status berth_export_put(berth_export_out *out, const void *data, size_t size, berth_err *err);
+berth_status berth_export_set(berth_export_out *out, const char *key, const char *value, berth_err *err);
+berth_status berth_export_note(berth_export_out *out, berth_err *err, const char *fmt, ...)
+	BERTH_PRINTF(3, 4);
+berth_status berth_export_warn(berth_export_out *out, berth_err *err, const char *fmt, ...)
+	BERTH_PRINTF(3, 4);
+
+typedef struct berth_exporter {
+	const char *name;   /* "dot" */
+	const char *about;  /* one sentence */
+	const char *suffix; /* of its files, with the dot */
+	berth_export_needs needs;
+	/* The file's format, as berth_format calls it, that the graph must come from; NULL: any, or none. */
+	const char *model;
+	bool binary; /* the file is no text */
+	/* Everything is checked before anything is made: names exist and match what they should, nothing
+	 * twice or not at all. What the target cannot express is refused by name. tmp is scratch, another
+	 * arena than out->mem; the caller resets it. Fails: BERTH_EUNSUPPORTED (the target cannot express
+	 * it), BERTH_EINVAL (a word for a device is missing), BERTH_EFORMAT (the model), BERTH_ENOMEM. */
+	berth_status (*write)(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+	                      berth_err *err);
+	/* What the engine does when it is told nothing: op_dev [n_ops]. *known false: that cannot be told of
+	 * this source. NULL: no engine stands behind it. Fails: BERTH_ENOMEM. */
+	berth_status (*usual)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
+	                      berth_err *err);
+} berth_exporter;
+
+/* A new exporter is a file that defines berth_export_NAME, and a line here. */
+#define BERTH_EXPORTERS(X) \
+	X(csv) \
+	X(dot) \
+	X(trace)
+
+#define BERTH_DECLARE_EXPORTER(name) extern const berth_exporter berth_export_##name;
+BERTH_EXPORTERS(BERTH_DECLARE_EXPORTER)
+
+/* All of them. */
+extern const berth_exporter *const berth_exporters[];
+extern const int32_t berth_n_exporters;
+
+/* Fails: BERTH_EINVAL naming the known ones. */
+berth_status berth_exporter_find(const char *name, const berth_exporter **out, berth_err *err);
+
+/* What the exporter makes of x. Fails: BERTH_EINVAL (it needs more than there is), and as it does. */
+berth_status berth_export_make(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
+                               berth_export_out *out, berth_err *err);
+
+/* Write x to the file at path ("-": standard output) by the exporter of that name. mem and tmp are scratch,
+ * two arenas, reset at exit. Fails: BERTH_EINVAL (no such exporter), as berth_export_make, BERTH_EIO. */
+berth_status berth_export(const char *name, const berth_export_source *x, const char *path, berth_arena *mem,
+                          berth_arena *tmp, berth_err *err);
+
+#endif
