@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ARENA_ASAN 1
@@ -32,6 +34,7 @@ enum { ARENA_FIRST = 1 << 14, ARENA_DOUBLES = 1 << 20, ARENA_MAX_CHUNK = 1 << 24
 typedef struct berth_arena_chunk {
 	struct berth_arena_chunk *below;
 	size_t cap, used; /* bytes of data[] */
+	size_t dirty;     /* those from here on are zero, and none of their pages was touched */
 	alignas(max_align_t) unsigned char data[];
 } arena_chunk;
 
@@ -41,9 +44,10 @@ void berth_arena_init(berth_arena *a, const berth_allocator *hook)
 	a->top = NULL;
 }
 
+/* Zeros where there is no hook: pages that nobody writes to take no memory. */
 static void *hook_alloc(const berth_arena *a, size_t size)
 {
-	return a->hook ? a->hook->alloc(a->hook->ctx, size) : malloc(size);
+	return a->hook ? a->hook->alloc(a->hook->ctx, size) : calloc(size, 1);
 }
 
 static void hook_free(const berth_arena *a, void *p)
@@ -91,6 +95,7 @@ static arena_chunk *push_chunk(berth_arena *a, size_t bytes)
 	c->below = a->top;
 	c->cap = cap;
 	c->used = 0;
+	c->dirty = a->hook ? cap : 0;
 	ARENA_POISON(c->data, cap);
 	return a->top = c;
 }
@@ -106,9 +111,11 @@ static void *take(berth_arena *a, size_t bytes, size_t align)
 	}
 	c->used += padding(c, align);
 	unsigned char *p = c->data + c->used;
+	size_t stale = c->dirty > c->used ? c->dirty - c->used : 0;
 	c->used += bytes + ARENA_REDZONE;
+	c->dirty = c->dirty > c->used ? c->dirty : c->used;
 	ARENA_UNPOISON(p, bytes);
-	memset(p, 0, bytes);
+	memset(p, 0, stale < bytes ? stale : bytes);
 	return p;
 }
 
@@ -146,6 +153,15 @@ void berth_arena_free(berth_arena *a)
 	berth_arena_reset(a, (berth_arena_mark){NULL, 0});
 }
 
+void berth_arena_forget(berth_arena *a, void *p, size_t n)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)p + page - 1) / page * page,
+		  to = ((uintptr_t)p + n) / page * page;
+	if (!a->hook && from < to)
+		madvise((unsigned char *)p + (from - (uintptr_t)p), to - from, MADV_DONTNEED);
+	ARENA_POISON(p, n);
+}
+
 size_t berth_arena_size(const berth_arena *a)
 {
 	size_t n = 0;
@@ -181,7 +197,7 @@ char *berth_arena_printf(berth_arena *a, const char *fmt, ...)
 	return s;
 }
 
-void *berth_arena_grow(berth_arena *a, const void *array, size_t size, size_t len, size_t *cap)
+void *berth_arena_grow(berth_arena *a, void *array, size_t size, size_t len, size_t *cap)
 {
 	size_t room = *cap ? *cap * 2 : 16;
 	void *p = berth_arena_alloc(a, room, size);
@@ -189,6 +205,8 @@ void *berth_arena_grow(berth_arena *a, const void *array, size_t size, size_t le
 		return NULL;
 	if (len)
 		memcpy(p, array, len * size);
+	if (*cap)
+		berth_arena_forget(a, array, *cap * size);
 	*cap = room;
 	return p;
 }

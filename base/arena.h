@@ -42,6 +42,10 @@ berth_arena_mark berth_arena_get_mark(const berth_arena *a);
 /* Forget everything allocated since the mark (poisoned under AddressSanitizer). */
 void berth_arena_reset(berth_arena *a, berth_arena_mark mark);
 
+/* n bytes from p on, of this arena, are needed no more: whole pages of them go back to the system at once,
+ * the addresses with the arena. What stood there is lost (poisoned under AddressSanitizer). */
+void berth_arena_forget(berth_arena *a, void *p, size_t n);
+
 /* Bytes taken from the allocator now. */
 size_t berth_arena_size(const berth_arena *a);
 
@@ -56,9 +60,9 @@ char *berth_arena_printf(berth_arena *a, const char *fmt, ...) BERTH_PRINTF(2, 3
 #define BERTH_NEW(arena, ptr, n, err) \
 	(((ptr) = berth_arena_alloc((arena), (size_t)(n), sizeof *(ptr))) ? BERTH_OK : berth_nomem(err))
 
-/* A growing array of the arena: room for at least one element more than len; doubles *cap (the old storage
- * stays until reset). Returns the new array, NULL when memory runs out. */
-void *berth_arena_grow(berth_arena *a, const void *array, size_t size, size_t len, size_t *cap);
+/* A growing array of the arena: room for at least one element more than len; doubles *cap. The old storage
+ * is forgotten. Returns the new array, NULL when memory runs out. */
+void *berth_arena_grow(berth_arena *a, void *array, size_t size, size_t len, size_t *cap);
 #define BERTH_GROW(arena, ptr, len, cap, err) \
 	((size_t)(len) < *(cap) ? BERTH_OK \
 	 : ((ptr) = berth_arena_grow((arena), (ptr), sizeof *(ptr), (size_t)(len), (cap))) ? BERTH_OK \

@@ -65,6 +65,14 @@ berth_status berth_name_index_reserve(berth_name_index *x, size_t n, berth_err *
 	return x->cap ? BERTH_OK : clear(x, cap, err);
 }
 
+void berth_name_index_drop(berth_name_index *x)
+{
+	size_t size = x->cap < PART ? x->cap : PART;
+	for (size_t i = 0; i < x->n_parts; i++)
+		berth_arena_forget(x->mem, x->part[i], size * sizeof **x->part);
+	berth_name_index_init(x, x->mem, x->name, x->list);
+}
+
 int32_t berth_name_index_get(const berth_name_index *x, const char *name)
 {
 	return x->cap ? *find(x, name) - 1 : -1;

@@ -26,6 +26,9 @@ void berth_name_index_init(berth_name_index *x, berth_arena *mem, berth_name_of 
 /* Room for n names, where none is in yet. Fails: BERTH_ENOMEM. */
 berth_status berth_name_index_reserve(berth_name_index *x, size_t n, berth_err *err);
 
+/* Empty, and without a name from here on; its memory goes back to the system. */
+void berth_name_index_drop(berth_name_index *x);
+
 /* The index of that name, or -1. */
 int32_t berth_name_index_get(const berth_name_index *x, const char *name);
 
