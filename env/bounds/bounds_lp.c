@@ -52,6 +52,7 @@ static berth_status solve(const berth_placement_lp *m, berth_bound_work *budget,
 static bool too_large(const berth_problem *p, int64_t cells)
 {
 	return !berth_lp_solver() || (int64_t)p->g->n_edges * p->n_devs * p->n_devs > cells ||
+	       (int64_t)p->n_ops * p->n_devs > cells ||
 	       berth_problem_feasible(p, NULL) != BERTH_OK;
 }
 

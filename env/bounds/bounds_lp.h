@@ -12,8 +12,8 @@ enum { BERTH_BOUNDS_LP_CELLS = 16000 };
  * solver: berth_lp_dual_value gives a bound whatever the solver's duals are. docs/proofs.md, "Linear
  * relaxation".
  *   lower_ns  a bound known already; upper is eight times it
- *   *out_ns   0 where the model is beyond BERTH_BOUNDS_LP_CELLS edges * devs^2, where solving it would take
- *             more than the work that is left, or where there is no solver
+ *   *out_ns   0 where the model is beyond BERTH_BOUNDS_LP_CELLS edges * devs^2 or operators * devs, where
+ *             solving it would take more than the work that is left, or where there is no solver
  * tmp's hook gives the memory. Fails: BERTH_ENOMEM. Some seconds at the largest; the simplex is cut after a
  * number of iterations. */
 berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_bound_work *budget,
