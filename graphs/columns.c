@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { FIRST = 16, DOUBLED = 8, LARGE = FIRST << DOUBLED };
+enum { FIRST = 16, DOUBLED = 10, LARGE = FIRST << DOUBLED };
 
 /* The part that holds the row, and which of its rows it is. */
 static size_t part_of(size_t row, size_t *at)
@@ -148,18 +148,49 @@ bool columns_used(const columns *c, int column)
 	return false;
 }
 
+/* The values of part i of the column to to[], which comes zeroed; returns how many. */
+static size_t copy_part(const columns *c, int column, size_t i, size_t left, unsigned char *to)
+{
+	const unsigned char *p = c->part[i * (size_t)c->n_columns + (size_t)column];
+	size_t n = rows_of(i) < left ? rows_of(i) : left;
+	if (p)
+		memcpy(to, p, n * c->width[column]);
+	return n;
+}
+
+static void drop_part(columns *c, int column, size_t i)
+{
+	unsigned char **p = &c->part[i * (size_t)c->n_columns + (size_t)column];
+	if (*p)
+		berth_arena_forget(c->mem, *p, rows_of(i) * c->width[column]);
+	*p = NULL;
+}
+
 void columns_copy(const columns *c, int column, void *to)
 {
-	unsigned char *out = to;
-	size_t width = c->width[column], left = c->n_rows;
+	size_t at = 0;
+	memset(to, 0, c->n_rows * c->width[column]);
+	for (size_t i = 0; i < c->n_parts && at < c->n_rows; i++)
+		at += copy_part(c, column, i, c->n_rows - at, (unsigned char *)to + at * c->width[column]);
+}
+
+void columns_drop(columns *c, int column)
+{
+	for (size_t i = 0; i < c->n_parts; i++)
+		drop_part(c, column, i);
+}
+
+void columns_drop_all(columns *c)
+{
+	for (int column = 0; column < c->n_columns; column++)
+		columns_drop(c, column);
+}
+
+void columns_move(columns *c, int column, void *to)
+{
+	size_t at = 0;
 	for (size_t i = 0; i < c->n_parts; i++) {
-		const unsigned char *p = c->part[i * (size_t)c->n_columns + (size_t)column];
-		size_t n = rows_of(i) < left ? rows_of(i) : left;
-		if (p)
-			memcpy(out, p, n * width);
-		else
-			memset(out, 0, n * width);
-		out += n * width;
-		left -= n;
+		at += copy_part(c, column, i, c->n_rows - at, (unsigned char *)to + at * c->width[column]);
+		drop_part(c, column, i);
 	}
 }

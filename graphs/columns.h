@@ -43,4 +43,10 @@ bool columns_used(const columns *c, int column);
 /* The whole column to to[n_rows]. */
 void columns_copy(const columns *c, int column, void *to);
 
+/* All values of a column are zeros from here on, and its memory goes back to the system. */
+void columns_drop(columns *c, int column);
+void columns_drop_all(columns *c);
+/* The two in one, part by part, so that no value stands twice; to[] comes zeroed. */
+void columns_move(columns *c, int column, void *to);
+
 #endif

@@ -117,6 +117,26 @@ int32_t berth_graph_find(const berth_graph *g, const char *name)
 	return -1;
 }
 
+const char *berth_graph_time_name(const berth_graph *g, int32_t i)
+{
+	return g->time_name[g->time_key[i]];
+}
+
+berth_status berth_graph_join_time_names(const berth_graph *g, const char *const *more, size_t n,
+                                         berth_arena *mem, berth_graph *out, berth_err *err)
+{
+	size_t n_old = (size_t)g->n_time_names;
+	if (n_old + n > GRAPH_MAX_DEVICES)
+		return berth_fail(err, BERTH_EFORMAT, "more than %d names of devices", GRAPH_MAX_DEVICES);
+	BERTH_TRY(BERTH_NEW(mem, out->time_name, n_old + n, err));
+	if (n_old)
+		memcpy(out->time_name, g->time_name, n_old * sizeof *out->time_name);
+	if (n)
+		memcpy(out->time_name + n_old, more, n * sizeof *out->time_name);
+	out->n_time_names = (int32_t)(n_old + n);
+	return BERTH_OK;
+}
+
 double berth_graph_flops(const berth_graph *g)
 {
 	double sum = 0;

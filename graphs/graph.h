@@ -6,7 +6,8 @@
  * bytewise), so that a lower tensor index comes first wherever the execution model breaks ties by producer
  * and tensor name. Edges are numbered tensor by tensor, consumers ascending.
  *
- * Columns of zeros share their memory, and so do those of -1, and equal texts: a graph is read-only. */
+ * Columns of zeros share their memory, and so do those of -1, those of 0, 1, 2, ... and equal texts: a graph
+ * is read-only. */
 #ifndef BERTH_GRAPH_H
 #define BERTH_GRAPH_H
 
@@ -17,7 +18,8 @@
 
 typedef struct berth_graph {
 	const char *name;
-	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_coloc_names, n_seps, n_times, n_forbids;
+	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_coloc_names, n_seps, n_times, n_time_names,
+		n_forbids;
 
 	/* operators [n_ops] */
 	const char **op_name;
@@ -34,11 +36,12 @@ typedef struct berth_graph {
 	const char **coloc_name;       /* [n_coloc_names], in order of first use */
 	const char **sep_name;         /* [n_seps], in order of first use */
 
-	/* measured times, CSR: op_time_off [n_ops+1] into time_key (name of a device or kind; "*": any
-	 * other) and time_s (seconds; NAN: cannot run) */
+	/* measured times, CSR: op_time_off [n_ops+1] into time_key (index of a name in time_name: of a device
+	 * or kind; "*": any other) and time_s (seconds; NAN: cannot run) */
 	int32_t *op_time_off;
-	const char **time_key;
+	uint16_t *time_key;
 	double *time_s;
+	const char **time_name; /* [n_time_names] */
 
 	/* forbidden devices, CSR: op_forbid_off [n_ops+1] into forbid_dev (device names) */
 	int32_t *op_forbid_off;
@@ -101,6 +104,10 @@ berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder
  * it need not copy them. Fails: BERTH_ENOMEM. */
 berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, berth_err *err);
 
+/* For large graphs, too: texts that the builder copies are put into mem at once, in which the graph will be
+ * finished, so that it need not copy them again. What fails leaves some there. */
+berth_status berth_builder_texts(berth_builder *b, berth_arena *mem, berth_err *err);
+
 /* Append an operator; *op (if not NULL) = its index. Fails: BERTH_EFORMAT (empty or duplicate name, negative
  * or not finite figure), BERTH_ENOMEM. */
 berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err);
@@ -144,9 +151,9 @@ berth_status berth_builder_param_use(berth_builder *b, int32_t param, int32_t op
 /* Index of the operator with that name, or -1. */
 int32_t berth_builder_find(const berth_builder *b, const char *name);
 
-/* The finished graph, in mem; needs nothing of the builder afterwards. Fails: BERTH_EFORMAT (a cycle, named
- * by operators on it; the same (from, to, tensor) twice; unequal bytes of one tensor; sums beyond limits),
- * BERTH_ENOMEM. O(ops + edges, sorted). */
+/* The finished graph, in mem; needs nothing of the builder afterwards, which is empty then. Fails:
+ * BERTH_EFORMAT (a cycle, named by operators on it; the same (from, to, tensor) twice; unequal bytes of one
+ * tensor; sums beyond limits), BERTH_ENOMEM. O(ops + edges, sorted). */
 berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_graph *out, berth_err *err);
 
 /* All invariants above. Fails: BERTH_EFORMAT with the first broken one. O(ops + edges). */
@@ -159,6 +166,13 @@ berth_op_spec berth_graph_op_spec(const berth_graph *g, int32_t op);
 
 /* Index of the operator with that name, or -1. O(ops). */
 int32_t berth_graph_find(const berth_graph *g, const char *name);
+
+/* What measured time i is for. */
+const char *berth_graph_time_name(const berth_graph *g, int32_t i);
+/* The names of out's times: those of g, then more[n]. Texts are borrowed, the list is in mem. Fails:
+ * BERTH_EFORMAT (too many), BERTH_ENOMEM. */
+berth_status berth_graph_join_time_names(const berth_graph *g, const char *const *more, size_t n,
+                                         berth_arena *mem, berth_graph *out, berth_err *err);
 
 /* ---- sums, for show ---- */
 double berth_graph_flops(const berth_graph *g);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MAX_CUT_S 1e9
-enum { MAX_ROWS = INT32_MAX / 4, MAX_DEVICES = 1 << 16 };
+enum { MAX_ROWS = INT32_MAX / 4, MAX_DEVICES = GRAPH_MAX_DEVICES };
 
 static const unsigned char op_width[OP_COLUMNS] = {sizeof(char *), 4, 4, 4, 4, 1, 8, 8, 8, 8, 8, 8, 8, 8};
 static const unsigned char edge_width[EDGE_COLUMNS] = {4, 4, 8, sizeof(char *), 8};
@@ -15,7 +15,8 @@ static const unsigned char param_width[PARAM_COLUMNS] = {sizeof(char *), 8};
 
 static const char *op_name(const void *builder, int32_t op)
 {
-	return columns_text(&((const berth_builder *)builder)->op, OP_NAME, (size_t)op);
+	const berth_builder *b = builder;
+	return b->names ? b->names[op] : columns_text(&b->op, OP_NAME, (size_t)op);
 }
 
 static const char *param_name(const void *builder, int32_t param)
@@ -43,7 +44,7 @@ berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder
 {
 	berth_builder *b;
 	BERTH_TRY(BERTH_NEW(tmp, b, 1, err));
-	b->tmp = tmp;
+	b->tmp = b->texts = tmp;
 	b->name = berth_arena_strdup(tmp, name ? name : "");
 	if (!b->name)
 		return berth_nomem(err);
@@ -69,9 +70,16 @@ berth_status berth_builder_reserve(berth_builder *b, size_t n_ops, berth_err *er
 	return berth_name_index_reserve(&b->ops, n_ops, err);
 }
 
+berth_status berth_builder_texts(berth_builder *b, berth_arena *mem, berth_err *err)
+{
+	b->texts = mem;
+	b->name = berth_arena_strdup(mem, b->name);
+	return b->name ? BERTH_OK : berth_nomem(err);
+}
+
 static berth_status keep_text(berth_builder *b, const char **s, berth_err *err)
 {
-	if (!b->borrows && *s && !(*s = berth_arena_strdup(b->tmp, *s)))
+	if (!b->borrows && *s && !(*s = berth_arena_strdup(b->texts, *s)))
 		return berth_nomem(err);
 	return BERTH_OK;
 }

@@ -36,6 +36,8 @@ enum { PARAM_NAME, PARAM_BYTES, PARAM_COLUMNS };
 #define GRAPH_OWN (INT64_C(1) << 62)
 #define GRAPH_MAX_BYTES (INT64_C(1) << 53) /* of one figure: exact as a JSON number */
 
+enum { GRAPH_MAX_DEVICES = 1 << 16 }; /* names of devices: their indices fit 16 bits */
+
 /* A list of words without repeats. */
 typedef struct graph_words {
 	columns word; /* one column */
@@ -46,6 +48,8 @@ struct berth_builder {
 	berth_arena *tmp;
 	const char *name;
 	bool borrows;            /* texts stay where they are until the graph is finished */
+	berth_arena *texts;      /* that copies of texts are put into: tmp, or where the graph will be */
+	const char *const *names; /* of operators, once they are finished; NULL: as the columns say */
 	columns op, edge, time, forbid, use, param;
 	graph_words types, colocs, seps, devices; /* devices: keys of times, pins, forbidden ones */
 	berth_name_index ops, params;

@@ -1,5 +1,6 @@
 /* The finished graph out of a builder; see graph.h for the numbering. What is sorted is sorted by place
- * first, by counting, then within each place. */
+ * first, by counting, then within each place. What of the builder is in the graph goes back to the system at
+ * once, so that a large graph does not stand there twice. */
 #include "graph_build.h"
 
 #include "sort.h"
@@ -17,13 +18,16 @@ typedef struct finish {
 	size_t n_ops;
 	void *zeros;            /* [n_ops + 1] of 8 bytes */
 	int32_t *nones;         /* [n_ops] of -1; NULL: not needed so far */
+	int32_t *counted;       /* [n_ops + 1] 0, 1, 2, ...; NULL: not needed so far */
 	const char **device;    /* the builder's words, in mem */
 	berth_err *err;
 } finish;
 
-static berth_status copy_text(finish *f, const char *from, const char **out)
+/* A text of the builder, in mem. */
+static berth_status put_text(finish *f, const char *from, const char **out)
 {
-	*out = berth_arena_strdup(f->mem, from);
+	bool there = f->b->texts == f->mem && !f->b->borrows;
+	*out = there ? from : berth_arena_strdup(f->mem, from);
 	return *out ? BERTH_OK : berth_nomem(f->err);
 }
 
@@ -44,6 +48,8 @@ static berth_status group_rows(finish *f, const columns *c, int column, size_t n
 	size_t n = c->n_rows, largest = 0;
 	int32_t *scratch;
 	BERTH_TRY(BERTH_NEW(f->b->tmp, *row, n, f->err));
+	if (n == 0)
+		return BERTH_OK; /* off may be zeros that others have, too */
 	for (size_t i = 0; i < n; i++)
 		off[columns_int(c, column, i) + 1]++;
 	for (size_t i = 0; i < n_at; i++) {
@@ -73,14 +79,14 @@ static berth_status new_offsets(finish *f, const columns *c, size_t n_at, int32_
 
 /* ---- operators ---- */
 
-static berth_status finish_column(finish *f, const columns *c, int column, size_t size, void **out)
+static berth_status finish_column(finish *f, columns *c, int column, size_t size, void **out)
 {
 	*out = f->zeros;
 	if (!columns_used(c, column))
 		return BERTH_OK;
 	if (!(*out = berth_arena_alloc(f->mem, c->n_rows, size)))
 		return berth_nomem(f->err);
-	columns_copy(c, column, *out);
+	columns_move(c, column, *out);
 	return BERTH_OK;
 }
 
@@ -111,6 +117,17 @@ static berth_status no_indices(finish *f, int32_t **out)
 	return BERTH_OK;
 }
 
+static berth_status count_up(finish *f, int32_t **out)
+{
+	if (!f->counted) {
+		BERTH_TRY(BERTH_NEW(f->mem, f->counted, f->n_ops + 1, f->err));
+		for (size_t i = 0; i <= f->n_ops; i++)
+			f->counted[i] = (int32_t)i;
+	}
+	*out = f->counted;
+	return BERTH_OK;
+}
+
 /* Words that operators have, in order of first use. */
 static berth_status finish_words(finish *f, const graph_words *w, int column, const char ***list, int32_t *n,
                                  int32_t **index)
@@ -126,11 +143,12 @@ static berth_status finish_words(finish *f, const graph_words *w, int column, co
 	for (size_t op = 0; op < f->n_ops; op++) {
 		int32_t i = columns_int(&f->b->op, column, op);
 		if (i && !as[i]) {
-			BERTH_TRY(copy_text(f, graph_word(w, i - 1), &(*list)[*n]));
+			BERTH_TRY(put_text(f, graph_word(w, i - 1), &(*list)[*n]));
 			as[i] = ++*n;
 		}
 		(*index)[op] = as[i] - 1;
 	}
+	columns_drop(&f->b->op, column);
 	drop(f, mark);
 	return BERTH_OK;
 }
@@ -139,12 +157,15 @@ static berth_status finish_names(finish *f)
 {
 	berth_graph *g = f->g;
 	size_t n = f->b->devices.word.n_rows;
+	berth_name_index_drop(&f->b->ops);
 	BERTH_TRY(BERTH_NEW(f->mem, g->op_name, f->n_ops, f->err));
+	columns_move(&f->b->op, OP_NAME, g->op_name);
 	for (size_t op = 0; op < f->n_ops; op++)
-		BERTH_TRY(copy_text(f, columns_text(&f->b->op, OP_NAME, op), &g->op_name[op]));
+		BERTH_TRY(put_text(f, g->op_name[op], &g->op_name[op]));
+	f->b->names = g->op_name;
 	BERTH_TRY(BERTH_NEW(f->mem, f->device, n, f->err));
 	for (size_t i = 0; i < n; i++)
-		BERTH_TRY(copy_text(f, graph_word(&f->b->devices, (int32_t)i), &f->device[i]));
+		BERTH_TRY(put_text(f, graph_word(&f->b->devices, (int32_t)i), &f->device[i]));
 	return BERTH_OK;
 }
 
@@ -158,6 +179,7 @@ static berth_status finish_pins(finish *f)
 		int32_t i = columns_int(&f->b->op, OP_PIN, op);
 		f->g->op_pin[op] = i ? f->device[i - 1] : NULL;
 	}
+	columns_drop(&f->b->op, OP_PIN);
 	return BERTH_OK;
 }
 
@@ -250,31 +272,57 @@ static int compare_uses(const void *ctx, int32_t x, int32_t y)
 	return (i > k) - (i < k);
 }
 
-static berth_status finish_times(finish *f)
+/* Does each operator have one time, in their order? */
+static bool has_time_each(const finish *f)
+{
+	size_t i = 0, n = f->b->time.n_rows;
+	while (i < n && columns_int(&f->b->time, PAIR_AT, i) == (int32_t)i)
+		i++;
+	return i == f->n_ops && i == n;
+}
+
+/* op_time_off, and the times in its order. */
+static berth_status order_times(finish *f, int32_t **row)
 {
 	const columns *c = &f->b->time;
+	if (has_time_each(f)) {
+		BERTH_TRY(count_up(f, &f->g->op_time_off));
+		*row = f->g->op_time_off;
+		return BERTH_OK;
+	}
+	BERTH_TRY(new_offsets(f, c, f->n_ops, &f->g->op_time_off));
+	return group_rows(f, c, PAIR_AT, f->n_ops, compare_times, f->g->op_time_off, row);
+}
+
+static berth_status finish_times(finish *f)
+{
+	columns *c = &f->b->time;
 	berth_graph *g = f->g;
 	int32_t *row;
-	BERTH_TRY(new_offsets(f, c, f->n_ops, &g->op_time_off));
-	BERTH_TRY(group_rows(f, c, PAIR_AT, f->n_ops, compare_times, g->op_time_off, &row));
+	BERTH_TRY(order_times(f, &row));
 	BERTH_TRY(BERTH_NEW(f->mem, g->time_key, c->n_rows, f->err));
 	BERTH_TRY(BERTH_NEW(f->mem, g->time_s, c->n_rows, f->err));
 	for (size_t i = 0; i < c->n_rows; i++) {
 		size_t at = (size_t)row[i];
 		int32_t op = columns_int(c, PAIR_AT, at);
-		g->time_key[i] = f->device[columns_int(c, PAIR_WHAT, at)];
-		g->time_s[i] = columns_double(c, PAIR_SECONDS, at);
+		g->time_key[i] = (uint16_t)columns_int(c, PAIR_WHAT, at);
+		double seconds = columns_double(c, PAIR_SECONDS, at);
+		if (!(seconds <= 0)) /* pages of zeros stay untouched */
+			g->time_s[i] = seconds;
 		if ((int32_t)i > g->op_time_off[op] && g->time_key[i] == g->time_key[i - 1])
 			return berth_fail(f->err, BERTH_EFORMAT, "operator '%s' has two times for '%s'",
-			                  g->op_name[op], g->time_key[i]);
+			                  g->op_name[op], f->device[g->time_key[i]]);
 	}
 	g->n_times = (int32_t)c->n_rows;
+	g->time_name = f->device;
+	g->n_time_names = (int32_t)f->b->devices.word.n_rows;
+	columns_drop_all(c);
 	return BERTH_OK;
 }
 
 static berth_status finish_forbids(finish *f)
 {
-	const columns *c = &f->b->forbid;
+	columns *c = &f->b->forbid;
 	berth_graph *g = f->g;
 	int32_t *row;
 	BERTH_TRY(new_offsets(f, c, f->n_ops, &g->op_forbid_off));
@@ -283,6 +331,7 @@ static berth_status finish_forbids(finish *f)
 	for (size_t i = 0; i < c->n_rows; i++)
 		g->forbid_dev[i] = f->device[columns_int(c, PAIR_WHAT, (size_t)row[i])];
 	g->n_forbids = (int32_t)c->n_rows;
+	columns_drop_all(c);
 	return BERTH_OK;
 }
 
@@ -302,6 +351,7 @@ static berth_status finish_uses(finish *f)
 			                  columns_text(&f->b->param, PARAM_NAME, (size_t)p),
 			                  g->op_name[g->param_op[i]]);
 	}
+	columns_drop_all(&f->b->use);
 	return BERTH_OK;
 }
 
@@ -332,12 +382,14 @@ static berth_status finish_params(finish *f)
 	BERTH_TRY(BERTH_NEW(f->mem, g->param_bytes, n, f->err));
 	BERTH_TRY(BERTH_NEW(f->b->tmp, param, n_uses, f->err));
 	for (size_t i = 0; i < n; i++) {
-		BERTH_TRY(copy_text(f, columns_text(c, PARAM_NAME, i), &g->param_name[i]));
+		BERTH_TRY(put_text(f, columns_text(c, PARAM_NAME, i), &g->param_name[i]));
 		g->param_bytes[i] = columns_long(c, PARAM_BYTES, i);
 		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
 			param[k] = (int32_t)i;
 	}
 	g->n_params = (int32_t)n;
+	columns_drop_all(&f->b->param);
+	berth_name_index_drop(&f->b->params);
 	BERTH_TRY(new_offsets(f, &f->b->use, f->n_ops, &g->op_param_off));
 	BERTH_TRY(BERTH_NEW(f->mem, g->op_param, n_uses, f->err));
 	if (n_uses)
@@ -442,7 +494,7 @@ static berth_status put_tensor(finish *f, int32_t t, size_t e)
 	if (columns_long(c, EDGE_BYTES, e) & GRAPH_OWN)
 		g->tensor_name[t] = g->op_name[columns_int(c, EDGE_TO, e)];
 	else if (name)
-		BERTH_TRY(copy_text(f, name, &g->tensor_name[t]));
+		BERTH_TRY(put_text(f, name, &g->tensor_name[t]));
 	return BERTH_OK;
 }
 
@@ -452,12 +504,13 @@ static berth_status finish_tensors(finish *f)
 	berth_graph *g = f->g;
 	size_t n = f->b->edge.n_rows;
 	int32_t *row, t = -1;
-	BERTH_TRY(BERTH_NEW(f->mem, g->op_tensor_off, f->n_ops + 1, f->err));
+	BERTH_TRY(new_offsets(f, &f->b->edge, f->n_ops, &g->op_tensor_off));
 	BERTH_TRY(group_rows(f, &f->b->edge, EDGE_FROM, f->n_ops, compare_edges, g->op_tensor_off, &row));
 	BERTH_TRY(count_tensors(f, row));
 	BERTH_TRY(new_tensors(f));
 	BERTH_TRY(BERTH_NEW(f->mem, g->edge_consumer, n, f->err));
-	memset(g->op_tensor_off, 0, (f->n_ops + 1) * sizeof *g->op_tensor_off);
+	if (n)
+		memset(g->op_tensor_off, 0, (f->n_ops + 1) * sizeof *g->op_tensor_off);
 	for (size_t i = 0; i < n; i++) {
 		size_t e = (size_t)(row[i] < 0 ? ~row[i] : row[i]);
 		if (row[i] < 0) {
@@ -469,9 +522,10 @@ static berth_status finish_tensors(finish *f)
 	}
 	for (int32_t i = 0; i < g->n_tensors; i++)
 		g->tensor_use_off[i + 1] += g->tensor_use_off[i];
-	for (size_t i = 0; i < f->n_ops; i++)
+	for (size_t i = 0; i < f->n_ops && n; i++)
 		g->op_tensor_off[i + 1] += g->op_tensor_off[i];
 	g->n_edges = (int32_t)n;
+	columns_drop_all(&f->b->edge);
 	return BERTH_OK;
 }
 
@@ -479,8 +533,10 @@ static berth_status finish_inputs(finish *f)
 {
 	berth_graph *g = f->g;
 	int32_t *tensor;
-	BERTH_TRY(BERTH_NEW(f->mem, g->op_in_off, f->n_ops + 1, f->err));
+	BERTH_TRY(new_offsets(f, &f->b->edge, f->n_ops, &g->op_in_off));
 	BERTH_TRY(BERTH_NEW(f->mem, g->in_tensor, g->n_edges, f->err));
+	if (g->n_edges == 0)
+		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(f->b->tmp, tensor, g->n_edges, f->err));
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
@@ -549,6 +605,16 @@ static int32_t pop_least(int32_t *top, int32_t *n)
 	return least;
 }
 
+/* Do all tensors go to operators further on? Then the order of the file is Kahn's. */
+static bool is_ordered(const berth_graph *g)
+{
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			if (g->edge_consumer[e] <= g->tensor_producer[t])
+				return false;
+	return true;
+}
+
 /* Kahn's order, lowest operator index first. O(ops log ops + edges). Until an operator has its place,
  * op_topo is minus the number of inputs that it waits for; the heap of those that wait for none is the part
  * of topo_op that is still free. */
@@ -556,6 +622,11 @@ static berth_status finish_topo(finish *f)
 {
 	berth_graph *g = f->g;
 	int32_t n = (int32_t)f->n_ops, n_heap = 0, n_done = 0;
+	if (is_ordered(g)) {
+		BERTH_TRY(count_up(f, &g->topo_op));
+		g->op_topo = g->topo_op;
+		return BERTH_OK;
+	}
 	BERTH_TRY(BERTH_NEW(f->mem, g->topo_op, n, f->err));
 	BERTH_TRY(BERTH_NEW(f->mem, g->op_topo, n, f->err));
 	int32_t *top = g->topo_op + (n ? n - 1 : 0);
@@ -587,7 +658,7 @@ berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_grap
 	                                                  finish_topo};
 	berth_graph g = {.n_ops = (int32_t)b->op.n_rows};
 	finish f = {.b = b, .mem = mem, .g = &g, .n_ops = b->op.n_rows, .err = err};
-	BERTH_TRY(copy_text(&f, b->name, &g.name));
+	BERTH_TRY(put_text(&f, b->name, &g.name));
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		berth_arena_mark mark = berth_arena_get_mark(b->tmp);
 		BERTH_TRY(steps[i](&f));

@@ -144,6 +144,7 @@ static berth_status read_graph(const berth_json *doc, berth_arena *mem, berth_ar
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(berth_json_string(doc, "name", false, &name, err));
 	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
+	BERTH_TRY(berth_builder_texts(b, mem, err));
 	BERTH_TRY(read_all(doc, "ops", true, read_op, b, err));
 	BERTH_TRY(read_all(doc, "params", false, read_param, b, err));
 	BERTH_TRY(read_all(doc, "edges", false, read_edge, b, err));
@@ -204,7 +205,7 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 	if (g->op_time_off[op] < g->op_time_off[op + 1]) {
 		berth_json_open(w, "time_s", '{');
 		for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
-			berth_json_put_number(w, g->time_key[i], g->time_s[i]);
+			berth_json_put_number(w, berth_graph_time_name(g, i), g->time_s[i]);
 		berth_json_close(w, '}');
 	}
 	if (g->op_coloc_name[op] >= 0)

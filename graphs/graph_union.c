@@ -29,7 +29,7 @@ static berth_status add_op(joiner *j, int32_t op)
 	BERTH_TRY(prefixed(j, s.separate, &s.separate));
 	BERTH_TRY(berth_builder_op(j->b, &s, &at, j->err));
 	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
-		BERTH_TRY(berth_builder_time(j->b, at, g->time_key[i], g->time_s[i], j->err));
+		BERTH_TRY(berth_builder_time(j->b, at, berth_graph_time_name(g, i), g->time_s[i], j->err));
 	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
 		BERTH_TRY(berth_builder_forbid(j->b, at, g->forbid_dev[i], j->err));
 	return BERTH_OK;

@@ -63,9 +63,9 @@ static double seconds_on(const berth_problem *p, int32_t op, int32_t dev)
 	const berth_graph *g = p->g;
 	double by_kind = NAN;
 	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
-		if (strcmp(g->time_key[i], p->s->dev_name[dev]) == 0)
+		if (strcmp(berth_graph_time_name(g, i), p->s->dev_name[dev]) == 0)
 			return g->time_s[i];
-		if (strcmp(g->time_key[i], p->s->dev_kind[dev]) == 0)
+		if (strcmp(berth_graph_time_name(g, i), p->s->dev_kind[dev]) == 0)
 			by_kind = g->time_s[i];
 	}
 	return isnan(by_kind) ? (double)berth_op_time(p, op, dev) * 1e-9 : by_kind;

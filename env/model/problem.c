@@ -25,15 +25,15 @@ bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, 
 {
 	int found = 0; /* 1: by "*", 2: by kind */
 	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
-		if (same(g->time_key[i], s->dev_name[dev])) {
+		if (same(berth_graph_time_name(g, i), s->dev_name[dev])) {
 			*seconds = g->time_s[i];
 			return true;
 		}
-		if (same(g->time_key[i], s->dev_kind[dev])) {
+		if (same(berth_graph_time_name(g, i), s->dev_kind[dev])) {
 			*seconds = g->time_s[i];
 			found = 2;
 		}
-		if (found < 2 && same(g->time_key[i], "*")) {
+		if (found < 2 && same(berth_graph_time_name(g, i), "*")) {
 			*seconds = g->time_s[i];
 			found = 1;
 		}

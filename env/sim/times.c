@@ -18,18 +18,19 @@ berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s,
 	berth_graph r = *g;
 	int32_t n = 0;
 	size_t most = (size_t)g->n_times + (size_t)g->n_ops * (size_t)s->n_devs;
+	BERTH_TRY(berth_graph_join_time_names(g, s->dev_name, (size_t)s->n_devs, mem, &r, err));
 	BERTH_TRY(BERTH_NEW(mem, r.op_time_off, g->n_ops + 1, err));
 	BERTH_TRY(BERTH_NEW(mem, r.time_key, most, err));
 	BERTH_TRY(BERTH_NEW(mem, r.time_s, most, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
-			if (names_device(s, g->time_key[i]))
+			if (names_device(s, berth_graph_time_name(g, i)))
 				continue;
 			r.time_key[n] = g->time_key[i];
 			r.time_s[n++] = g->time_s[i];
 		}
 		for (int32_t d = 0; d < s->n_devs; d++) {
-			r.time_key[n] = s->dev_name[d];
+			r.time_key[n] = (uint16_t)(g->n_time_names + d);
 			r.time_s[n++] = time_s[(size_t)op * (size_t)s->n_devs + (size_t)d];
 		}
 		r.op_time_off[op + 1] = n;

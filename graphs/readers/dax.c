@@ -584,7 +584,14 @@ static berth_status put_all(reader *r)
 		BERTH_TRY(put_job(r, (int32_t)i));
 	BERTH_TRY(BERTH_NEW(r->t.tmp, use_off, r->job.n_rows + 1, r->t.err));
 	BERTH_TRY(put_files(r, use_off));
-	return r->pair.n_rows ? put_pairs(r, use_off) : BERTH_OK;
+	if (r->pair.n_rows)
+		BERTH_TRY(put_pairs(r, use_off));
+	berth_name_index_drop(&r->files);
+	columns_drop_all(&r->job);
+	columns_drop_all(&r->file);
+	columns_drop_all(&r->use);
+	columns_drop_all(&r->pair);
+	return BERTH_OK;
 }
 
 static const char *file_name(const void *files, int32_t i)

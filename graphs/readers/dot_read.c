@@ -351,12 +351,12 @@ static int32_t member(const reader *r, size_t i)
 	return columns_int(&r->member, 0, i);
 }
 
+/* r->word is a copy of the id. */
 static berth_status new_node(reader *r, scan_word id, int32_t *op)
 {
 	const node_attrs *a = &r->d[r->depth].node;
-	const char *name;
-	BERTH_TRY(task_graph_name(&r->t, id, &name));
-	berth_op_spec spec = spec_of(name, a);
+	BERTH_TRY(task_graph_check_name(&r->t, id));
+	berth_op_spec spec = spec_of(r->word, a);
 	BERTH_TRY(berth_builder_op(r->t.b, &spec, op, r->t.err));
 	BERTH_TRY(columns_add(&r->node, r->t.err));
 	return put_time(r, *op, a);
@@ -608,6 +608,8 @@ static berth_status put_times(reader *r)
 		double time = flags & HAS_TIME ? columns_double(&r->node, NODE_TIME, i) : NAN;
 		BERTH_TRY(task_graph_time(&r->t, (int32_t)i, time, !(flags & HAS_KIND)));
 	}
+	columns_drop_all(&r->node);
+	columns_drop_all(&r->member);
 	return BERTH_OK;
 }
 
@@ -626,7 +628,7 @@ static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_g
 	columns_init(&r->node, r->t.tmp, width, NODE_COLUMNS);
 	columns_init(&r->member, r->t.tmp, member_width, 1);
 	BERTH_TRY(task_graph_new(&r->t, file));
-	BERTH_TRY(berth_builder_reserve(r->t.b, 0, r->t.err)); /* texts are copied here */
+	BERTH_TRY(berth_builder_texts(r->t.b, mem, r->t.err));
 	BERTH_TRY(document(r));
 	return build(r, file, mem, out);
 }
@@ -638,7 +640,7 @@ berth_status berth_graph_parse_dot(const char *file, const char *text, size_t si
 	const berth_task_options usual = berth_task_options_default();
 	reader *r;
 	berth_graph g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
 	berth_status st = BERTH_NEW(tmp, r, 1, err);
 	if (st == BERTH_OK) {
 		r->s = (scan){file, text, size, 0};
@@ -648,6 +650,8 @@ berth_status berth_graph_parse_dot(const char *file, const char *text, size_t si
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = g;
+	else
+		berth_arena_reset(mem, kept);
 	return st;
 }
 

@@ -172,12 +172,12 @@ static void put_times(const reading *r, int32_t op, run *x, size_t n, berth_grap
 		x[n_keys++] = one;
 	}
 	for (int32_t i = r->g->op_time_off[op]; i < r->g->op_time_off[op + 1]; i++)
-		if (is_new(r, x, n_keys, r->g->time_key[i])) {
+		if (is_new(r, x, n_keys, berth_graph_time_name(r->g, i))) {
 			out->time_key[out->n_times] = r->g->time_key[i];
 			out->time_s[out->n_times++] = r->g->time_s[i];
 		}
 	for (size_t i = 0; i < n_keys; i++) {
-		out->time_key[out->n_times] = r->key[x[i].key];
+		out->time_key[out->n_times] = (uint16_t)(r->g->n_time_names + x[i].key);
 		out->time_s[out->n_times++] = x[i].us / 1e6;
 	}
 	out->op_time_off[op + 1] = out->n_times;
@@ -192,6 +192,7 @@ static berth_status join(reading *r, berth_graph *out, berth_err *err)
 	if (most > INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d times", r->file, INT32_MAX);
 	qsort(r->run, r->n_runs, sizeof *r->run, by_op);
+	BERTH_TRY(berth_graph_join_time_names(g, r->key, r->n_keys, r->mem, out, err));
 	BERTH_TRY(BERTH_NEW(r->mem, out->op_time_off, g->n_ops + 1, err));
 	BERTH_TRY(BERTH_NEW(r->mem, out->time_key, most, err));
 	BERTH_TRY(BERTH_NEW(r->mem, out->time_s, most, err));

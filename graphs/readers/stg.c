@@ -171,6 +171,7 @@ static berth_status read_all(reader *r)
 static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
 {
 	BERTH_TRY(task_graph_new(&r->t, file));
+	BERTH_TRY(berth_builder_texts(r->t.b, mem, r->t.err));
 	BERTH_TRY(read_all(r));
 	berth_status st = berth_builder_finish(r->t.b, mem, out, r->t.err);
 	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
@@ -183,11 +184,13 @@ berth_status berth_graph_parse_stg(const char *file, const char *text, size_t si
 	const berth_task_options defaults = berth_task_options_default();
 	reader r = {{file, text, size, 0}, {opt ? opt : &defaults, NULL, tmp, err}, 0, 0};
 	berth_graph g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
 	berth_status st = parse(&r, file, mem, &g);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = g;
+	else
+		berth_arena_reset(mem, kept);
 	return st;
 }
 

@@ -34,7 +34,8 @@ berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double f
 	for (int32_t i = g->op_forbid_off[from]; i < g->op_forbid_off[from + 1]; i++)
 		BERTH_TRY(berth_builder_forbid(t->b, to, g->forbid_dev[i], err));
 	for (int32_t i = g->op_time_off[from]; i < g->op_time_off[from + 1]; i++)
-		BERTH_TRY(berth_builder_time(t->b, to, g->time_key[i], factor * g->time_s[i], err));
+		BERTH_TRY(berth_builder_time(t->b, to, berth_graph_time_name(g, i), factor * g->time_s[i],
+		                             err));
 	return BERTH_OK;
 }
 

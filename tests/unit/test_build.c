@@ -95,6 +95,15 @@ static void test_columns(void **state)
 	for (size_t i = 0; i < ROWS; i++)
 		assert_int_equal(whole[i], columns_long(&c, 2, i));
 	assert_true(columns_used(&c, 2) && !columns_used(&c, 3)); /* zeros take nothing */
+	memset(whole, 0, sizeof whole);
+	columns_move(&c, 2, whole);
+	for (size_t i = 0; i < ROWS; i++)
+		assert_int_equal(whole[i], i % 10000 == 9999 ? (int64_t)i << 40 : 0);
+	assert_true(!columns_used(&c, 2) && columns_used(&c, 1));
+	columns_drop_all(&c);
+	assert_true(columns_int(&c, 1, ROWS - 1) == 0 && !columns_text(&c, 4, 1));
+	assert_ok(columns_set_int(&c, 1, 7, 9, &err), &err);
+	assert_true(columns_int(&c, 1, 7) == 9 && columns_int(&c, 1, 8) == 0);
 	berth_arena_free(&mem);
 }
 

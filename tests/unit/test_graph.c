@@ -47,7 +47,7 @@ static void test_numbering(void **state)
 	assert_int_equal(g.topo_op[1], 2);
 	assert_int_equal(g.topo_op[2], 0);
 	assert_int_equal(g.op_in_off[1] - g.op_in_off[0], 3);
-	assert_string_equal(g.time_key[0], "cpu");
+	assert_string_equal(berth_graph_time_name(&g, 0), "cpu");
 	assert_true(isnan(g.time_s[0]));
 	assert_true(g.time_s[1] == 1e-3);
 	berth_arena_free(&mem);

@@ -33,7 +33,7 @@ static void read_graph(berth_arena *mem, berth_graph *g)
 static double time_of(const berth_graph *g, int32_t op, const char *key)
 {
 	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
-		if (strcmp(g->time_key[i], key) == 0)
+		if (strcmp(berth_graph_time_name(g, i), key) == 0)
 			return g->time_s[i];
 	return NAN;
 }

@@ -55,7 +55,7 @@ static double time_of(const model *m, const char *name, const char *key)
 {
 	int32_t op = op_of(m, name);
 	for (int32_t i = m->g.op_time_off[op]; i < m->g.op_time_off[op + 1]; i++)
-		if (strcmp(m->g.time_key[i], key) == 0)
+		if (strcmp(berth_graph_time_name(&m->g, i), key) == 0)
 			return m->g.time_s[i];
 	return NAN;
 }
