@@ -1,6 +1,9 @@
 /* Estimates of moves; see estimate.h. */
 #include "estimate.h"
 
+#include "coloc.h"
+
+#include <math.h>
 #include <stdlib.h>
 
 enum { MOST_AHEAD = 64 }; /* operators of a device that are looked at for a place */
@@ -12,6 +15,7 @@ berth_status berth_estimate_new(const berth_problem *p, berth_arena *mem, berth_
 	BERTH_TRY(BERTH_NEW(mem, e.free_ns, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, e.seen, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, e.op, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, e.placed, p->n_colocs, err));
 	*out = e;
 	return BERTH_OK;
 }
@@ -106,21 +110,47 @@ static int64_t start_at(const berth_estimate *e, const berth_tails *t, int32_t o
 	return now > e->free_ns[d] ? now : e->free_ns[d];
 }
 
-/* Longest tail of what takes op's tensors and did not move. */
+/* Longest tail of what takes op's tensors. What moves, too, is not looked at; or, where it has no device yet,
+ * it is taken to be near. */
 static int64_t tail_behind(const berth_estimate *e, const berth_tails *t, int32_t op, int32_t d,
-                           const int32_t *op_dev)
+                           const int32_t *op_dev, bool open)
 {
 	const berth_graph *g = e->p->g;
 	int64_t tail = 0;
 	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
 		for (int32_t k = g->tensor_use_off[x]; k < g->tensor_use_off[x + 1]; k++) {
 			int32_t to = g->edge_consumer[k];
-			if (e->seen[to] == e->stamp)
+			bool moves = e->seen[to] == e->stamp;
+			if (moves && !open)
 				continue;
-			int64_t rest = berth_transfer_ns(e->p, x, d, op_dev[to]) + t->tail_ns[to];
+			int64_t rest = t->tail_ns[to];
+			if (!moves)
+				rest += berth_transfer_ns(e->p, x, d, op_dev[to]);
 			tail = rest > tail ? rest : tail;
 		}
 	return tail;
+}
+
+/* The longest path through op on device d, and when it ends there. */
+static int64_t path_through(const berth_estimate *e, const berth_tails *t, int32_t op, int32_t d,
+                            const int32_t *op_dev, const uint32_t *op_key, bool open, int64_t *end)
+{
+	int32_t next;
+	int64_t ready = ready_at(e, t, op, d, op_dev);
+	*end = start_at(e, t, op, d, ready, op_key, &next) + berth_op_time(e->p, op, d);
+	int64_t path = *end + tail_behind(e, t, op, d, op_dev, open);
+	if (next < t->dev_off[d + 1]) {
+		int32_t v = t->dev_op[next];
+		if (t->base->end_ns[v] - berth_op_time(e->p, v, d) <= *end && *end + t->tail_ns[v] > path)
+			path = *end + t->tail_ns[v];
+	}
+	return path;
+}
+
+static void free_devices(berth_estimate *e)
+{
+	for (int32_t d = 0; d < e->p->n_devs; d++)
+		e->free_ns[d] = 0;
 }
 
 int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const int32_t *op_dev,
@@ -131,22 +161,73 @@ int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const in
 	for (int32_t i = 0; i < e->n_ops; i++)
 		if (berth_tails_slack(t, e->op[i]) <= 0)
 			longest = 0; /* it was critical: what is left may be shorter */
-	for (int32_t d = 0; d < e->p->n_devs; d++)
-		e->free_ns[d] = 0;
+	free_devices(e);
 	for (int32_t i = 0; i < e->n_ops && longest < enough; i++) {
-		int32_t op = e->op[i], d = op_dev[op], next;
-		int64_t ready = ready_at(e, t, op, d, op_dev);
-		int64_t start = start_at(e, t, op, d, ready, op_key, &next);
-		int64_t end = start + berth_op_time(e->p, op, d);
-		int64_t path = end + tail_behind(e, t, op, d, op_dev);
-		e->end_ns[op] = e->free_ns[d] = end;
-		if (next < t->dev_off[d + 1]) {
-			int32_t v = t->dev_op[next];
-			if (t->base->end_ns[v] - berth_op_time(e->p, v, d) <= end &&
-			    end + t->tail_ns[v] > path)
-				path = end + t->tail_ns[v];
-		}
+		int32_t op = e->op[i], d = op_dev[op];
+		int64_t path = path_through(e, t, op, d, op_dev, op_key, false, &e->end_ns[op]);
+		e->free_ns[d] = e->end_ns[op];
 		longest = path > longest ? path : longest;
 	}
 	return longest;
+}
+
+/* ---- placing anew ---- */
+
+/* Where op may go: all devices, or where there are many the present one, those of its neighbours, and some.
+ */
+static int32_t list_devices(berth_estimate *e, int32_t op, const int32_t *op_dev, berth_rng *rng)
+{
+	const berth_graph *g = e->p->g;
+	int32_t n = 0, n_devs = e->p->n_devs;
+	if (n_devs <= BERTH_ESTIMATE_DEVICES) {
+		for (; n < n_devs; n++)
+			e->dev[n] = n;
+		return n;
+	}
+	e->dev[n++] = op_dev[op];
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1] && n < BERTH_ESTIMATE_DEVICES / 2; k++)
+		e->dev[n++] = op_dev[g->tensor_producer[g->in_tensor[k]]];
+	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
+		for (int32_t k = g->tensor_use_off[x];
+		     k < g->tensor_use_off[x + 1] && n < BERTH_ESTIMATE_DEVICES - 2; k++)
+			e->dev[n++] = op_dev[g->edge_consumer[k]];
+	for (int some = 0; some < 2; some++)
+		e->dev[n++] = (int32_t)berth_rng_below(rng, (uint32_t)n_devs);
+	return n;
+}
+
+/* Its colocation group goes with the first of its operators. */
+static void place_first(berth_estimate *e, const berth_tails *t, int32_t op, const uint32_t *op_key,
+                        double noise_ns, berth_rng *rng, int32_t *op_dev)
+{
+	int32_t coloc = e->p->op_coloc[op], n = list_devices(e, op, op_dev, rng), chosen = op_dev[op];
+	double least = INFINITY;
+	for (int32_t i = 0; i < n; i++) {
+		int32_t d = e->dev[i];
+		int64_t end;
+		if (!berth_coloc_legal(e->p, coloc, d))
+			continue;
+		double path = (double)path_through(e, t, op, d, op_dev, op_key, true, &end);
+		path -= noise_ns * log(1 - berth_rng_unit(rng));
+		if (path < least) {
+			least = path;
+			chosen = d;
+		}
+	}
+	berth_coloc_put(e->p, coloc, chosen, op_dev);
+}
+
+void berth_estimate_place(berth_estimate *e, const berth_tails *t, const uint32_t *op_key, double noise_ns,
+                          berth_rng *rng, int32_t *op_dev)
+{
+	sort_moved(e);
+	free_devices(e);
+	for (int32_t i = 0; i < e->n_ops; i++) {
+		int32_t op = e->op[i], coloc = e->p->op_coloc[op];
+		if (e->placed[coloc] != e->stamp)
+			place_first(e, t, op, op_key, noise_ns, rng, op_dev);
+		e->placed[coloc] = e->stamp;
+		path_through(e, t, op, op_dev[op], op_dev, op_key, true, &e->end_ns[op]);
+		e->free_ns[op_dev[op]] = e->end_ns[op];
+	}
 }

@@ -6,7 +6,10 @@
 #ifndef BERTH_ESTIMATE_H
 #define BERTH_ESTIMATE_H
 
+#include "rng.h"
 #include "tails.h"
+
+enum { BERTH_ESTIMATE_DEVICES = 16 };
 
 typedef struct berth_estimate {
 	const berth_problem *p;
@@ -14,6 +17,8 @@ typedef struct berth_estimate {
 	int64_t *free_ns;  /* [n_devs] when the last of them there ends */
 	int64_t *seen, stamp; /* [n_ops] which moved */
 	int32_t *op, n_ops; /* [n_ops] those */
+	int64_t *placed;    /* [n_colocs] scratch: whose device is known */
+	int32_t dev[BERTH_ESTIMATE_DEVICES]; /* scratch: where an operator may go */
 } berth_estimate;
 
 /* In mem. Fails: BERTH_ENOMEM. */
@@ -29,5 +34,15 @@ void berth_estimate_moved(berth_estimate *e, int32_t op);
  * O(moved operators * (degree + log)). */
 int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const int32_t *op_dev,
                                const uint32_t *op_key, int64_t enough);
+
+/* Place what moves anew, whole colocation groups: operators one by one in topological order, each where its
+ * longest path is expected to be the shortest, with what moves later taken to be near (a rollout in the
+ * schedule as it is, as a list scheduler of insertion would; the repair of large neighbourhoods: P. Shaw,
+ * "Using constraint programming and local search methods to solve vehicle routing problems", CP 1998). Each
+ * path is longer by a random amount of mean noise_ns, exponentially. op_dev [n_ops] is written. With more
+ * than 16 devices only those of neighbours and two more are tried. Once for each move that began. O(moved
+ * operators * devices * (degree + log)). */
+void berth_estimate_place(berth_estimate *e, const berth_tails *t, const uint32_t *op_key, double noise_ns,
+                          berth_rng *rng, int32_t *op_dev);
 
 #endif

@@ -21,7 +21,7 @@ static berth_status new_orders(berth_cooling *c, berth_arena *mem, berth_err *er
 	c->order_score = berth_score_worst();
 	BERTH_TRY(BERTH_NEW(mem, c->order_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, c->order_key, s->p->n_ops, err));
-	return berth_annealer_new(s, KEY_SHARE, berth_rng_seed(s->cfg.seed, BERTH_STREAM_ORDER), mem,
+	return berth_annealer_new(s, KEY_SHARE, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_ORDER), mem,
 	                          &c->with_order, err);
 }
 
@@ -29,8 +29,9 @@ berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, b
                                berth_err *err)
 {
 	*out = (berth_cooling){.s = s, .rule_score = berth_score_worst()};
+	berth_heats_begin(&out->heats);
 	BERTH_TRY(BERTH_NEW(mem, out->rule_dev, s->p->n_ops, err));
-	BERTH_TRY(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), mem,
+	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), mem,
 	                             &out->by_rule, err));
 	return orders && berth_keys_work(s->p) ? new_orders(out, mem, err) : BERTH_OK;
 }
@@ -81,14 +82,19 @@ static double level(const berth_search *s)
 	return berth_score_feasible(s->best) && s->best.value > 0 ? log(s->best.value) : NAN;
 }
 
-berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended,
-                               berth_arena *tmp, berth_err *err)
+int64_t berth_cooling_steps(const berth_cooling *c)
 {
-	double before = level(c->s), middle;
+	return berth_heats_steps(&c->heats);
+}
+
+static berth_status run_both(berth_cooling *c, bool *ended, berth_arena *tmp, berth_err *err)
+{
+	double before = level(c->s), middle, first_temperature = berth_heats_temperature(&c->heats);
+	int64_t n_steps = berth_heats_steps(&c->heats);
 	consider_incumbent(c);
 	*ended = !berth_anneal_cool(c->by_rule, (berth_keyed){.op_dev = c->rule_dev}, first_temperature,
 	                            n_steps);
-	if (*ended || !c->with_order || n_steps < ORDERS_FROM)
+	if (*ended || !c->with_order || c->heats.n_steps < ORDERS_FROM)
 		return BERTH_OK;
 	int64_t n_ordered = (int64_t)(c->order_share * (double)n_steps);
 	middle = level(c->s);
@@ -100,5 +106,13 @@ berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64
 		c->order_share = fmin(c->order_share * SHIFT, MOST_SHARE);
 	else if (ordered < by_rule)
 		c->order_share = fmax(c->order_share / SHIFT, LEAST_SHARE);
+	return BERTH_OK;
+}
+
+berth_status berth_cooling_run(berth_cooling *c, bool *ended, berth_arena *tmp, berth_err *err)
+{
+	berth_score before = c->s->best;
+	BERTH_TRY(run_both(c, ended, tmp, err));
+	berth_heats_tell(&c->heats, before, c->s->best);
 	return BERTH_OK;
 }

@@ -4,9 +4,11 @@
 #define BERTH_COOLING_H
 
 #include "anneal.h"
+#include "heats.h"
 
 typedef struct berth_cooling {
 	berth_search *s;
+	berth_heats heats;
 	berth_annealer *by_rule, *with_order; /* with_order NULL: orders are not searched */
 	double order_share;         /* steps with orders for each step by the rule */
 	int32_t *rule_dev;          /* [n_ops] the best by the rule */
@@ -23,10 +25,12 @@ berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, b
 /* Go on from op_dev [n_ops] if it is better than what is known, with its score by the rule. */
 void berth_cooling_consider(berth_cooling *c, const int32_t *op_dev, berth_score score);
 
-/* One run of each kind from a temperature (relative to the value). The run by the rule has n_steps. The one
- * with orders has about as many as order_share says, which follows what the two gained last. It is left out
- * below 2,000 steps. *ended: the budget is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status berth_cooling_run(berth_cooling *c, double first_temperature, int64_t n_steps, bool *ended,
-                               berth_arena *tmp, berth_err *err);
+/* Steps of the next run by the rule. */
+int64_t berth_cooling_steps(const berth_cooling *c);
+
+/* The next run of heats.h, of each kind. The one with orders has about as many steps for each by the rule as
+ * order_share says, which follows what the two gained last. It is left out in rounds below 2,000 steps.
+ * *ended: the budget is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_cooling_run(berth_cooling *c, bool *ended, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -41,33 +41,29 @@ static berth_status learn(agent *w, int64_t n, bool *ended, berth_err *err)
  * with the root of the length of the runs. */
 static int64_t learned_at_once(const agent *w, int64_t n_steps)
 {
-	return (int64_t)(w->learn_share * sqrt((double)n_steps * BERTH_ANNEAL_FIRST_STEPS));
+	return (int64_t)(w->learn_share * sqrt((double)n_steps * BERTH_HEATS_FIRST_STEPS));
 }
 
 static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
-	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
-	bool ended;
-	for (;; n_steps = n_steps < INT64_MAX / 4 ? 2 * n_steps : n_steps)
-		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES; i++) {
-			berth_score before = s->best;
-			BERTH_TRY(learn(w, learned_at_once(w, n_steps), &ended, err));
-			if (ended)
-				return BERTH_OK;
-			bool learned = berth_score_less(s->best, before);
-			before = s->best;
-			BERTH_TRY(berth_cooling_run(&w->cooling, berth_anneal_scale[i], n_steps, &ended, tmp,
-			                            err));
-			if (ended)
-				return BERTH_OK;
-			bool cooled = berth_score_less(s->best, before);
-			if (learned)
-				w->learn_share = w->learn_share * 1.5 < 2 ? w->learn_share * 1.5 : 2;
-			else if (cooled)
-				w->learn_share = w->learn_share * 0.6 > 0.05 ? w->learn_share * 0.6 : 0.05;
-			BERTH_TRY(berth_learner_clone(&w->l, 0, s->best_dev, CLONE_STEPS, err));
-		}
+	for (bool ended;;) {
+		berth_score before = s->best;
+		BERTH_TRY(learn(w, learned_at_once(w, berth_cooling_steps(&w->cooling)), &ended, err));
+		if (ended)
+			return BERTH_OK;
+		bool learned = berth_score_less(s->best, before);
+		before = s->best;
+		BERTH_TRY(berth_cooling_run(&w->cooling, &ended, tmp, err));
+		if (ended)
+			return BERTH_OK;
+		bool cooled = berth_score_less(s->best, before);
+		if (learned)
+			w->learn_share = w->learn_share * 1.5 < 2 ? w->learn_share * 1.5 : 2;
+		else if (cooled)
+			w->learn_share = w->learn_share * 0.6 > 0.05 ? w->learn_share * 0.6 : 0.05;
+		BERTH_TRY(berth_learner_clone(&w->l, 0, s->best_dev, CLONE_STEPS, err));
+	}
 }
 
 /* The policy's own placements: the most probable one, then draws. */

@@ -27,9 +27,8 @@ static berth_status anneal(berth_search *s, const berth_portfolio *known, berth_
 	for (int32_t i = 0; i < known->n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
 		berth_cooling_consider(&c, known->answer[i].op_dev,
 		                       berth_search_offer(s, known->answer[i].op_dev, NULL));
-	for (int64_t steps = BERTH_ANNEAL_FIRST_STEPS; !ended; steps *= steps < INT64_MAX / 4 ? 2 : 1)
-		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES && !ended; i++)
-			BERTH_TRY(berth_cooling_run(&c, berth_anneal_scale[i], steps, &ended, tmp, err));
+	while (!ended)
+		BERTH_TRY(berth_cooling_run(&c, &ended, tmp, err));
 	return BERTH_OK;
 }
 

@@ -1,14 +1,11 @@
 /* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing",
  * Science 220, 1983. It starts from the best of the portfolio and walks by the moves of moves.h.
  *
- * The schedule does not know the budget. Runs of 500 steps come at three scales of temperature, then three of
- * twice as many steps, and so on, each from the incumbent. Temperatures are relative to the present value: a
- * run cools from 0.1 %, 1 % or 10 % of it by a factor of 100. The cold runs refine, the hot ones leave a
- * basin. Which of them pays differs from machine to machine, not with the size of the graph alone (settings
- * chosen on 40 pairs of zoo graphs and built-in systems at 1,000 to 30,000 evaluations).
+ * The schedule does not know the budget: runs of growing length, each from the incumbent, at temperatures
+ * that follow what they gain (heats.h). A run cools by a factor of 100.
  *
- * Where the latency is all that counts, moves are screened (screen.h): of some candidates of one shape only
- * the one of the best estimate is simulated. The estimates come from a base of the walk's own, its present
+ * Where the latency is all that counts, moves are chosen by estimates (screen.h), and only the best one is
+ * simulated. The estimates come from a base of the walk's own, its present
  * placement, so they are the same for any number of workers.
  *
  * Candidates are drawn ahead for all workers. Those after the first that is accepted are dropped with their
@@ -16,6 +13,7 @@
 #include "anneal.h"
 
 #include "coloc.h"
+#include "heats.h"
 #include "method.h"
 #include "moves.h"
 #include "registry.h"
@@ -31,8 +29,6 @@ enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened *
 
 #define COOLING 0.01       /* last temperature of a run / first one */
 #define LARGEST_MOVE 0.25  /* of all colocation groups */
-
-const double berth_anneal_scale[BERTH_ANNEAL_SCALES] = {0.001, 0.01, 0.1};
 
 struct berth_annealer {
 	berth_search *s;
@@ -185,8 +181,8 @@ static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err
 	return BERTH_NEW(mem, a->trial_key, (size_t)a->block_size * n_ops, err);
 }
 
-berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem,
-                                berth_annealer **out, berth_err *err)
+berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, berth_rng rng,
+                                berth_arena *mem, berth_annealer **out, berth_err *err)
 {
 	int32_t ahead = berth_pool_workers(s->cfg.pool);
 	berth_annealer *a;
@@ -198,7 +194,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng
 	a->block_size = ahead < MAX_BLOCK ? ahead : MAX_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
-	a->screens = berth_objective_is(&s->cfg.objective, BERTH_LATENCY) &&
+	a->screens = !plain && berth_objective_is(&s->cfg.objective, BERTH_LATENCY) &&
 	             s->p->n_ops <= SCREENED_OPS;
 	if (a->screens) {
 		BERTH_TRY(berth_eval_want_log(&s->eval[0], s->mem, err));
@@ -256,16 +252,19 @@ bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_tempera
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_annealer *a;
-	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
+	berth_heats heats;
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (!berth_can_move(s->p))
 		return BERTH_OK;
-	BERTH_TRY(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, err));
-	for (;; n_steps = n_steps < INT64_MAX / 4 ? 2 * n_steps : n_steps)
-		for (int32_t i = 0; i < BERTH_ANNEAL_SCALES; i++)
-			if (!berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i],
-			                       n_steps))
-				return BERTH_OK;
+	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a,
+	                             err));
+	berth_heats_begin(&heats);
+	for (berth_score before = s->best;
+	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_heats_temperature(&heats),
+	                       berth_heats_steps(&heats));
+	     before = s->best)
+		berth_heats_tell(&heats, before, s->best);
+	return BERTH_OK;
 }
 
 const berth_method berth_method_anneal = {

@@ -4,17 +4,13 @@
 
 #include "method.h"
 
-enum { BERTH_ANNEAL_SCALES = 3, BERTH_ANNEAL_FIRST_STEPS = 500 };
-/* First temperatures relative to the value: cold runs refine, hot ones leave a basin. */
-extern const double berth_anneal_scale[BERTH_ANNEAL_SCALES];
-
 typedef struct berth_annealer berth_annealer;
 
 /* An annealer on s, in mem; rng is copied. key_share: the share of the moves that change the order of
- * operators by keys; berth_keys_work must hold then. 0: placements run by the system's rule. Fails:
- * BERTH_ENOMEM. */
-berth_status berth_annealer_new(berth_search *s, double key_share, berth_rng rng, berth_arena *mem,
-                                berth_annealer **out, berth_err *err);
+ * operators by keys; berth_keys_work must hold then. 0: placements run by the system's rule. plain: moves are
+ * drawn blindly, as Kirkpatrick et al. have them, and not chosen by estimates. Fails: BERTH_ENOMEM. */
+berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, berth_rng rng,
+                                berth_arena *mem, berth_annealer **out, berth_err *err);
 
 /* One run of n_steps from a placement, cooling by a factor of 100 from first_temperature, which is relative
  * to the value. One evaluation more, for the start. False when no budget was left. Without keys the search

@@ -3,12 +3,17 @@
 
 #include "coloc.h"
 
+#include <math.h>
+
 /* One candidate for so many ends of operators and hops in the base, within limits, and fewer of large moves
- * (chosen on 14 pairs of zoo graphs and built-in systems at one CPU second; 8 to 64 candidates do about
- * alike). */
+ * (8 to 64 candidates do about alike). */
 enum { ENDS_PER_CANDIDATE = 64, FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 32 };
 
 #define CRITICAL_SHARE 0.4 /* of the candidates, those from a group without slack on */
+
+/* Moves of another kind: their share, and groups of one at most (up to 48 groups do about alike). */
+#define ANEW_SHARE 0.6
+enum { MOST_ANEW = 10 };
 
 berth_status berth_screen_new(const berth_problem *p, berth_arena *mem, berth_screen *out, berth_err *err)
 {
@@ -53,14 +58,19 @@ static int32_t candidates(const berth_base_log *log)
 	return n < FEWEST ? FEWEST : n > MOST ? MOST : n;
 }
 
-static int64_t estimate_groups(berth_screen *x, const berth_moves *m, const int32_t *op_dev,
-                               const uint32_t *op_key, int64_t enough)
+static void begin_groups(berth_screen *x, const berth_moves *m)
 {
 	const berth_problem *p = m->p;
 	berth_estimate_begin(&x->estimate);
 	for (int32_t i = 0; i < m->n_moved; i++)
 		for (int32_t k = p->coloc_off[m->moved[i]]; k < p->coloc_off[m->moved[i] + 1]; k++)
 			berth_estimate_moved(&x->estimate, p->coloc_op[k]);
+}
+
+static int64_t estimate_groups(berth_screen *x, const berth_moves *m, const int32_t *op_dev,
+                               const uint32_t *op_key, int64_t enough)
+{
+	begin_groups(x, m);
 	return berth_estimate_latency(&x->estimate, &x->tails, op_dev, op_key, enough);
 }
 
@@ -95,12 +105,32 @@ static int32_t draw_shaped(berth_screen *x, const berth_screen_base *base, berth
 	return n_best;
 }
 
+/* Some groups that lie together leave their devices, and are placed again one after the other. */
+static int32_t draw_anew(berth_screen *x, const berth_screen_base *base, berth_moves *m, berth_rng *rng,
+                         int32_t *trial)
+{
+	int32_t most = m->p->n_colocs < MOST_ANEW ? m->p->n_colocs : MOST_ANEW, n_moved = 0;
+	int32_t size = 1 + (int32_t)berth_rng_below(rng, (uint32_t)most);
+	double noise = pow(10, -1.5 - 2.5 * berth_rng_unit(rng)) * (double)base->log->latency_ns;
+	berth_moves_gather(m, draw_coloc(x, rng), size, rng);
+	begin_groups(x, m);
+	berth_estimate_place(&x->estimate, &x->tails, base->op_key, noise, rng, trial);
+	for (int32_t i = 0; i < m->n_moved; i++)
+		n_moved += berth_coloc_dev(m->p, m->moved[i], trial) !=
+		           berth_coloc_dev(m->p, m->moved[i], base->op_dev);
+	return n_moved;
+}
+
 int32_t berth_screen_draw(berth_screen *x, const berth_screen_base *base, berth_moves *m, double share,
                           berth_rng *rng, int32_t *trial)
 {
 	int32_t n_moved = 0;
 	list_critical(x, base->log);
 	for (int tries = 0; tries < MAX_DRAWS && n_moved == 0; tries++) {
+		if (berth_rng_unit(rng) < ANEW_SHARE) {
+			n_moved = draw_anew(x, base, m, rng, trial);
+			continue;
+		}
 		berth_move_shape shape = berth_moves_draw_shape(m, share, rng);
 		int32_t n = candidates(base->log);
 		if (shape.size > LARGE)

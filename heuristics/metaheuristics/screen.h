@@ -1,5 +1,6 @@
-/* Screened moves: of some candidates of one shape the one of the best estimate. The shape is drawn first, as
- * large moves would starve among small ones. */
+/* Moves by estimates, of two kinds. Of some candidates of one shape the one of the best estimate: the shape
+ * is drawn first, as large moves would starve among small ones. And some groups that lie together are placed
+ * anew, one after the other, each where the estimate is best: so chains change devices at once. */
 #ifndef BERTH_SCREEN_H
 #define BERTH_SCREEN_H
 

@@ -2,6 +2,7 @@
  * from a uniform one: evaluations until the best so far is within 2 % of the best known. A search is given
  * that value as its bound, so it ends when it is there. */
 #include "anneal.h"
+#include "heats.h"
 #include "learner.h"
 #include "parts.h"
 #include "policy_builtin.h"
@@ -53,12 +54,15 @@ static void anneal_from(berth_search *s, berth_arena *tmp)
 {
 	berth_annealer *a;
 	berth_err err;
-	int64_t n_steps = BERTH_ANNEAL_FIRST_STEPS;
-	must(berth_annealer_new(s, 0, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, &err), &err);
-	for (int32_t i = 0;
-	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_anneal_scale[i], n_steps);
-	     i = (i + 1) % BERTH_ANNEAL_SCALES)
-		n_steps += i == BERTH_ANNEAL_SCALES - 1 ? n_steps : 0;
+	berth_heats heats;
+	berth_heats_begin(&heats);
+	must(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, &err),
+	     &err);
+	for (berth_score before = s->best;
+	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_heats_temperature(&heats),
+	                       berth_heats_steps(&heats));
+	     before = s->best)
+		berth_heats_tell(&heats, before, s->best);
 }
 
 /* Evaluations until the value `enough` is reached; INFINITY where `most` were not. */

@@ -1,9 +1,12 @@
-/* berth against annealing at equal CPU time, the fairest rival: both from the portfolio, both on the
- * reference simulator, one thread. Annealing moves operators and leaves their order to the system's rule;
- * what berth is without orders stands beside it. */
+/* Annealing and berth at equal CPU time: all from the portfolio, all on the reference simulator, one thread.
+ * Annealing moves operators and leaves their order to the system's rule. */
 #include "parts.h"
 
-#include "agent.h"
+#include "anneal.h"
+#include "cooling.h"
+#include "methods.h"
+#include "portfolio.h"
+#include "registry.h"
 #include "statistics.h"
 
 #include <math.h>
@@ -37,14 +40,37 @@ enum {
 	MAX_SEEDS = 100
 }; /* of long runs one instance in FEW */
 
-static berth_status run_by_rule(berth_search *s, berth_arena *tmp, berth_err *err)
+/* Annealing as it was without estimates: moves drawn blindly, runs of doubling length at three temperatures.
+ */
+static berth_status run_plain(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_agent_cfg cfg = berth_agent_cfg_default();
-	cfg.orders = false;
-	return berth_agent_run(s, &cfg, tmp, err);
+	static const double first_temperature[] = {0.001, 0.01, 0.1};
+	berth_annealer *a;
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
+	BERTH_TRY(berth_annealer_new(s, 0, true, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a,
+	                             err));
+	for (int64_t i = 0, n_steps = 500;
+	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, first_temperature[i % 3], n_steps);
+	     i++)
+		n_steps += i % 3 == 2 ? n_steps : 0;
+	return BERTH_OK;
 }
 
-static const berth_method by_rule = {"berth", "without orders", true, run_by_rule, NULL};
+/* What berth is without a policy: the portfolio and annealing, by the rule and with orders. */
+static berth_status run_unlearned(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_portfolio known;
+	berth_cooling c;
+	bool ended = false;
+	BERTH_TRY(berth_portfolio_run(s, s->mem, tmp, &known, err));
+	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
+	for (int32_t i = 0; i < known.n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
+		berth_cooling_consider(&c, known.answer[i].op_dev,
+		                       berth_search_offer(s, known.answer[i].op_dev, NULL));
+	while (!ended)
+		BERTH_TRY(berth_cooling_run(&c, &ended, tmp, err));
+	return BERTH_OK;
+}
 
 typedef struct ratios {
 	double sum;
@@ -67,40 +93,63 @@ static void print_ratios(const char *name, const ratios *r)
 	       name, exp(r->sum / r->n), r->better, r->worse, r->n, 100.0 * r->close / r->n);
 }
 
-void table_time(int n_seeds, double seconds)
+/* The rivals of the table; the first one is what the others are measured by. */
+static const berth_method plain = {"anneal, blind", "", true, run_plain, NULL};
+static const berth_method unlearned = {"berth, unlearned", "", true, run_unlearned, NULL};
+enum { N_RIVALS = 4 };
+
+static double median_of(const subject *x, const berth_method *method, int n_seeds, double seconds)
 {
-	ratios all = {0}, rule = {0};
-	printf("\n## berth and annealing at equal CPU time: %g s, one thread\n\nMedian of %d seeds. Below 1: "
-	       "`berth` is better. By the rule: without orders of its own.\n\n"
-	       "| instance | operators | anneal | berth | berth / anneal | by the rule / anneal "
-	       "|\n|---|---|---|---|---|---|\n",
-	       seconds, n_seeds);
-	for (int i = 0; i < N_INSTANCES; i += seconds < 60 ? 1 : FEW) {
-		subject x;
-		double a[MAX_SEEDS], b[MAX_SEEDS], c[MAX_SEEDS];
-		open_subject_of(&x, instances[i].graph, instances[i].system);
-		for (int k = 0; k < n_seeds; k++) {
-			berth_search_cfg cfg = {
-				.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .cpu_s = seconds};
-			a[k] = run_with(&x, "anneal", &cfg);
-			b[k] = run_with(&x, "berth", &cfg);
-			c[k] = run_this(&x, &by_rule, &cfg);
-		}
-		double anneal = berth_median(a, n_seeds, &x.tmp), berth = berth_median(b, n_seeds, &x.tmp),
-		       plain = berth_median(c, n_seeds, &x.tmp);
-		printf("| %s on %s | %d | ", instances[i].graph + 4, instances[i].system, x.p.n_ops);
-		if (isfinite(berth / anneal) && isfinite(plain / anneal)) {
-			printf("%.4g | %.4g | %.4f | %.4f |\n", anneal, berth, berth / anneal,
-			       plain / anneal);
-			add(&all, berth / anneal);
-			add(&rule, plain / anneal);
+	double v[MAX_SEEDS];
+	berth_arena tmp = {0};
+	for (int k = 0; k < n_seeds; k++) {
+		berth_search_cfg cfg = {
+			.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .cpu_s = seconds};
+		v[k] = run_this(x, method, &cfg);
+	}
+	double median = berth_median(v, n_seeds, &tmp);
+	berth_arena_free(&tmp);
+	return median;
+}
+
+static void print_row(int i, const berth_method *const *rival, int n_seeds, double seconds, ratios *r)
+{
+	subject x;
+	open_subject_of(&x, instances[i].graph, instances[i].system);
+	double base = median_of(&x, rival[0], n_seeds, seconds);
+	printf("| %s on %s | %d | %.4g |", instances[i].graph + 4, instances[i].system, x.p.n_ops, base);
+	for (int k = 1; k < N_RIVALS; k++) {
+		double ratio = median_of(&x, rival[k], n_seeds, seconds) / base;
+		if (isfinite(ratio)) {
+			printf(" %.4f |", ratio);
+			add(&r[k], ratio);
 		} else {
-			printf("none | none | - | - |\n");
+			printf(" - |");
 		}
-		fflush(stdout);
-		close_subject(&x);
 	}
 	printf("\n");
-	print_ratios("berth / anneal", &all);
-	print_ratios("By the rule / anneal", &rule);
+	fflush(stdout);
+	close_subject(&x);
+}
+
+void table_time(int n_seeds, double seconds)
+{
+	const berth_method *rival[N_RIVALS] = {&plain, NULL, &unlearned, NULL};
+	ratios r[N_RIVALS] = {0};
+	berth_err err;
+	must(berth_method_find("anneal", &rival[1], &err), &err);
+	must(berth_method_find("berth", &rival[3], &err), &err);
+	printf("\n## Annealing and berth at equal CPU time: %g s, one thread\n\nMedian of %d seeds: the "
+	       "value of annealing with moves that are drawn blindly at three temperatures in turn, and "
+	       "the others' by it. Below 1 is better. Unlearned: `berth` without policy and learning.\n\n"
+	       "| instance | operators |",
+	       seconds, n_seeds);
+	for (int k = 0; k < N_RIVALS; k++)
+		printf(" %s |", rival[k]->name);
+	printf("\n|---|---|---|---|---|---|\n");
+	for (int i = 0; i < N_INSTANCES; i += seconds < 60 ? 1 : FEW)
+		print_row(i, rival, n_seeds, seconds, r);
+	printf("\n");
+	for (int k = 1; k < N_RIVALS; k++)
+		print_ratios(rival[k]->name, &r[k]);
 }

@@ -1,8 +1,13 @@
 /* Tails of simulated bases, and estimates of moves: what must hold of them, and how well they rank moves. */
+#include "coloc.h"
 #include "compiled_instance.h"
 #include "estimate.h"
+#include "graph_json.h"
+#include "heats.h"
+#include "moves.h"
 #include "rng.h"
 #include "support.h"
+#include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -255,9 +260,171 @@ static void test_ranks_of_moves(void **state)
 	}
 }
 
+/* ---- placing anew ---- */
+
+/* A chain of four with heavy tensors between a source and a sink that stay; the other device is twice as
+ * fast. Each operator alone would lose by its transfers what it gains. */
+static const char chain_graph[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+	"{\"name\":\"a\",\"time_s\":{\"*\":1e-3}},"
+	"{\"name\":\"b\",\"time_s\":{\"slow\":4e-3,\"fast\":2e-3}},"
+	"{\"name\":\"c\",\"time_s\":{\"slow\":4e-3,\"fast\":2e-3}},"
+	"{\"name\":\"d\",\"time_s\":{\"slow\":4e-3,\"fast\":2e-3}},"
+	"{\"name\":\"e\",\"time_s\":{\"*\":1e-3}}],\"edges\":["
+	"{\"from\":\"a\",\"to\":\"b\",\"bytes\":1000},{\"from\":\"b\",\"to\":\"c\",\"bytes\":3000000},"
+	"{\"from\":\"c\",\"to\":\"d\",\"bytes\":3000000},{\"from\":\"d\",\"to\":\"e\",\"bytes\":1000}]}";
+static const char chain_system[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":\"slow\"},"
+	"{\"name\":\"fast\"}],\"links\":[{\"from\":\"slow\",\"to\":\"fast\",\"bandwidth\":1e9,"
+	"\"both_ways\":true}]}";
+
+static void test_chain_changes_devices_at_once(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_err err;
+	berth_incremental *n;
+	berth_tails t;
+	berth_estimate e;
+	berth_rng rng = berth_rng_seed(1, 1);
+	int32_t op_dev[5] = {0};
+	assert_ok(berth_graph_parse_json("g", chain_graph, strlen(chain_graph), &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_system_parse_json("s", chain_system, strlen(chain_system), &mem, &tmp, &s, &err),
+	          &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	const berth_base_log *log = log_of(&p, op_dev, &mem, &n);
+	assert_non_null(log);
+	assert_ok(berth_tails_new(&p, &mem, &t, &err), &err);
+	assert_ok(berth_estimate_new(&p, &mem, &e, &err), &err);
+	berth_tails_update(&t, log);
+	for (int32_t op = 1; op < 4; op++) {
+		op_dev[op] = 1;
+		berth_estimate_begin(&e);
+		berth_estimate_moved(&e, op);
+		assert_true(berth_estimate_latency(&e, &t, op_dev, NULL, INT64_MAX) > log->latency_ns);
+		op_dev[op] = 0;
+	}
+	berth_estimate_begin(&e);
+	for (int32_t op = 3; op > 0; op--)
+		berth_estimate_moved(&e, op);
+	berth_estimate_place(&e, &t, NULL, 0, &rng, op_dev);
+	assert_memory_equal(op_dev, ((int32_t[]){0, 1, 1, 1, 0}), sizeof op_dev);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static bool has_device(const berth_problem *p, int32_t coloc)
+{
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (berth_coloc_legal(p, coloc, d))
+			return true;
+	return false;
+}
+
+/* Groups stay together and where they may stand, what is not gathered does not move, and one seed places one
+ * way. Returns how many operators moved. */
+static int place_some(const compiled_instance *c, const berth_tails *t, uint64_t seed)
+{
+	const berth_problem *p = &c->p;
+	berth_arena mem = {0};
+	berth_estimate e;
+	berth_moves m;
+	berth_err err;
+	int32_t op_dev[2][64];
+	int moved = 0;
+	assert_true(p->n_ops <= 64);
+	assert_ok(berth_estimate_new(p, &mem, &e, &err), &err);
+	assert_ok(berth_moves_new(p, &mem, &m, &err), &err);
+	for (int again = 0; again < 2; again++) {
+		berth_rng rng = berth_rng_seed(seed, 3);
+		memcpy(op_dev[again], c->t.op_dev, (size_t)p->n_ops * sizeof **op_dev);
+		berth_moves_gather(&m, (int32_t)berth_rng_below(&rng, (uint32_t)p->n_colocs),
+		                   1 + (int32_t)berth_rng_below(&rng, 6), &rng);
+		berth_estimate_begin(&e);
+		for (int32_t i = 0; i < m.n_moved; i++)
+			for (int32_t k = p->coloc_off[m.moved[i]]; k < p->coloc_off[m.moved[i] + 1]; k++)
+				berth_estimate_moved(&e, p->coloc_op[k]);
+		berth_estimate_place(&e, t, NULL, (double)(seed % 3) * 1e5, &rng, op_dev[again]);
+	}
+	assert_memory_equal(op_dev[0], op_dev[1], (size_t)p->n_ops * sizeof **op_dev);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t u = p->op_coloc[op], d = op_dev[0][op];
+		bool gathered = e.seen[op] == e.stamp;
+		assert_true(gathered || d == c->t.op_dev[op]);
+		assert_true(!gathered || d == op_dev[0][p->coloc_op[p->coloc_off[u]]]);
+		assert_true(!gathered || berth_coloc_legal(p, u, d) || !has_device(p, u));
+		moved += d != c->t.op_dev[op];
+	}
+	berth_arena_free(&mem);
+	return moved;
+}
+
+static void test_places_anew_legally(void **state)
+{
+	(void)state;
+	int moved = 0;
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		compiled_instance c;
+		berth_incremental *n;
+		berth_tails t;
+		berth_err err;
+		compiled_instance_make(&c, seed);
+		const berth_base_log *log = c.t.r.runs && !c.placement.order && c.p.n_ops > 0
+			? log_of(&c.p, c.t.op_dev, &c.mem, &n) : NULL;
+		if (log) {
+			assert_ok(berth_tails_new(&c.p, &c.mem, &t, &err), &err);
+			berth_tails_update(&t, log);
+			moved += place_some(&c, &t, seed);
+		}
+		compiled_instance_free(&c);
+	}
+	assert_true(moved > 50);
+}
+
+/* ---- temperatures ---- */
+
+/* Rounds in which only one temperature gains, told by gains alone. */
+static void test_steps_go_where_they_pay(void **state)
+{
+	(void)state;
+	enum { PAYS = 1, ROUNDS = 6 };
+	berth_heats h;
+	int64_t last[BERTH_HEATS] = {0};
+	double value = 100;
+	berth_heats_begin(&h);
+	assert_int_equal(berth_heats_steps(&h), BERTH_HEATS_FIRST_STEPS);
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < BERTH_HEATS; i++) {
+			berth_score before = {.value = value};
+			if (i == PAYS)
+				value *= 0.99;
+			last[i] = berth_heats_steps(&h);
+			assert_true(last[i] > 0);
+			berth_heats_tell(&h, before, (berth_score){.value = value});
+		}
+	assert_int_equal(last[PAYS], BERTH_HEATS_FIRST_STEPS << (ROUNDS - 1));
+	for (int i = 0; i < BERTH_HEATS; i++)
+		assert_true(i == PAYS || last[i] <= last[PAYS] / 16 + 1);
+	/* what has become feasible gained more than any value; where nothing gains, nothing shifts */
+	double share = h.share[0];
+	for (int i = 0; i < BERTH_HEATS; i++)
+		berth_heats_tell(&h, (berth_score){.value = 1}, (berth_score){.value = 1});
+	assert_true(h.share[0] == share && h.share[PAYS] == 1);
+	for (int i = 0; i < BERTH_HEATS; i++)
+		berth_heats_tell(&h, (berth_score){.excess = i == 0, .value = 1},
+		                 (berth_score){.value = i ? 0.5 : 9});
+	assert_true(h.share[0] > share && h.share[PAYS] < 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_instances),
+	                                   cmocka_unit_test(test_chain_changes_devices_at_once),
+	                                   cmocka_unit_test(test_places_anew_legally),
+	                                   cmocka_unit_test(test_steps_go_where_they_pay),
 	                                   cmocka_unit_test(test_logs_go_on),
 	                                   cmocka_unit_test(test_ranks_of_moves)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
