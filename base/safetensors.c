@@ -377,16 +377,18 @@ static berth_status get_shape(const berth_json *at, size_t limit, safetensors_te
 	return BERTH_OK;
 }
 
+static berth_status get_offset(void *offset, const berth_json *item, berth_err *err)
+{
+	return get_whole(item, (size_t *)offset + item->index, err);
+}
+
 static berth_status get_offsets(const berth_json *at, size_t data_size, size_t offset[2], berth_err *err)
 {
 	berth_json pair;
 	BERTH_TRY(berth_json_array(at, "data_offsets", true, &pair, err));
 	if (berth_json_count(&pair) != 2)
 		return berth_json_fail(&pair, err, "expected two offsets, begin and end");
-	for (int32_t i = 0; i < 2; i++) {
-		berth_json item = berth_json_at(&pair, cJSON_GetArrayItem(pair.item, i), i);
-		BERTH_TRY(get_whole(&item, &offset[i], err));
-	}
+	BERTH_TRY(berth_json_each(&pair, get_offset, offset, err));
 	if (offset[0] > offset[1] || offset[1] > data_size)
 		return berth_json_fail(&pair, err, "%zu to %zu is no range of the %zu bytes of data",
 		                       offset[0], offset[1], data_size);

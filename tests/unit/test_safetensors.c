@@ -324,6 +324,39 @@ static void test_headers(void **state)
 	}
 }
 
+/* A header of many tensors is read member by member, and long lists in it element by element: blanks make no
+ * difference. */
+static void test_long_lists(void **state)
+{
+	(void)state;
+	enum { ROOM = 300000, BLANKS = 70000, MANY = 1001 };
+	unsigned char *file = calloc(ROOM, 1);
+	assert_non_null(file);
+	char *text = (char *)file + 8;
+	int n = snprintf(text, ROOM - 8,
+	                 "{\"__metadata__\":{\"sha256\":\"%064d\"},\"a\":{\"dtype\":\"U8\",\"shape\":[%*d],"
+	                 "\"data_offsets\":[0,%*d]}",
+	                 0, BLANKS, 1, BLANKS, 1);
+	for (int i = 0; i < MANY; i++)
+		n += snprintf(text + n, (size_t)(ROOM - 8 - n),
+		              ",\"t%d\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[1,1]}", i);
+	text[n++] = '}';
+	for (int i = 0; i < 4; i++)
+		file[i] = (unsigned char)(n >> (8 * i));
+	text[n++] = 'x';
+	assert_true(safetensors_seal(file, 8 + (size_t)n));
+	berth_arena mem = {0};
+	berth_err err;
+	safetensors_file f;
+	assert_ok(safetensors_decode("p", file, 8 + (size_t)n, &mem, &f, &err), &err);
+	assert_int_equal(f.n_tensors, MANY + 1);
+	const safetensors_tensor *a = safetensors_find(&f, "a");
+	assert_int_equal(safetensors_count(a), 1);
+	assert_int_equal(*(const unsigned char *)a->data, 'x');
+	berth_arena_free(&mem);
+	free(file);
+}
+
 static void test_writer_refuses(void **state)
 {
 	(void)state;
@@ -396,7 +429,8 @@ int main(void)
 		cmocka_unit_test(test_digest),             cmocka_unit_test(test_files),
 		cmocka_unit_test(test_foreign_reader),     cmocka_unit_test(test_each_flipped_bit_is_found),
 		cmocka_unit_test(test_each_cut_is_found),  cmocka_unit_test(test_sealed_damage),
-		cmocka_unit_test(test_headers),            cmocka_unit_test(test_writer_refuses),
+		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_long_lists),            cmocka_unit_test(test_writer_refuses),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
