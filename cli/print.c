@@ -153,12 +153,31 @@ static void put_csv(const cli_table *t)
 		}
 }
 
+void cli_say_word(const char *text, cli_format format)
+{
+	const char *special = format == CLI_AS_MARKDOWN ? "\\|<&`*[" : "";
+	while (*text) {
+		size_t n = strcspn(text, special);
+		cli_say("%.*s", (int)n, text);
+		text += n;
+		if (*text)
+			cli_say("\\%c", *text++);
+	}
+}
+
+static void say_cell(const char *text)
+{
+	cli_say(" ");
+	cli_say_word(text, CLI_AS_MARKDOWN);
+	cli_say(" |");
+}
+
 static void print_markdown(const cli_table *t)
 {
 	for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols) {
 		cli_say("|");
 		for (size_t c = 0; c < t->n_cols; c++)
-			cli_say(" %s |", t->cell[i + c]);
+			say_cell(t->cell[i + c]);
 		cli_say(i ? "\n" : "\n|");
 		for (size_t c = 0; !i && c < t->n_cols; c++)
 			cli_say(t->align[c] == 'r' ? "---:|" : "---|");

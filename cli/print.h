@@ -33,6 +33,9 @@ void cli_cell(cli_table *t, const char *fmt, ...) BERTH_PRINTF(2, 3);
  * BERTH_ENOMEM. */
 berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *err);
 
+/* A foreign word, in Markdown as no more than that: no end of a cell, no HTML, no link, no emphasis. */
+void cli_say_word(const char *text, cli_format format);
+
 /* Print the finished document. Fails: BERTH_ENOMEM. */
 berth_status cli_print_json(berth_json_out *w, berth_err *err);
 

@@ -319,8 +319,12 @@ static void summary_cells(cli_table *t, const cli_comparison *r, const berth_com
 static void heading(const cli_comparison *r, const cli_compare_block *b, cli_format format)
 {
 	char bound[32];
-	cli_say("%s%s on %s, %s", format == CLI_AS_MARKDOWN ? "### " : "", b->graph, b->system,
-	        berth_objective_name(&r->objective));
+	cli_say(format == CLI_AS_MARKDOWN ? "### " : "");
+	cli_say_word(b->graph, format);
+	cli_say(" on ");
+	cli_say_word(b->system, format);
+	cli_say(", ");
+	cli_say_word(berth_objective_name(&r->objective), format);
 	cli_say(format == CLI_AS_MARKDOWN ? "; %s bound %s\n\n" : "; %s bound %s\n", b->bound_kind,
 	        b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-");
 }
@@ -347,12 +351,15 @@ static berth_status print_block(cli *c, const cli_comparison *r, const berth_com
 	return cli_table_print(&t, format, err);
 }
 
-static void print_notes(const cli_comparison *r, const cli_compare_block *b)
+static void print_notes(const cli_comparison *r, const cli_compare_block *b, cli_format format)
 {
 	for (int32_t i = 0; i < b->n; i++)
 		if (b->row[i].note &&
-		    (i == 0 || b->row[i - 1].method != b->row[i].method || !b->row[i - 1].note))
-			cli_say("%s: %s\n", r->method[b->row[i].method]->name, b->row[i].note);
+		    (i == 0 || b->row[i - 1].method != b->row[i].method || !b->row[i - 1].note)) {
+			cli_say("%s: ", r->method[b->row[i].method]->name);
+			cli_say_word(b->row[i].note, format);
+			cli_say("\n");
+		}
 }
 
 static void overall_cells(cli_table *t, const berth_compare_overall *o)
@@ -388,9 +395,9 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const berth_c
 		cli_cell(&t, "%s", r->method[m]->name);
 		overall_cells(&t, &o[m]);
 	}
-	cli_say(format == CLI_AS_MARKDOWN ? "### all %d instances, %s; against %s\n\n"
-	                                  : "all %d instances, %s; against %s\n",
-	        n_complete(r), berth_objective_name(&r->objective), r->method[r->against]->name);
+	cli_say(format == CLI_AS_MARKDOWN ? "### all %d instances, " : "all %d instances, ", n_complete(r));
+	cli_say_word(berth_objective_name(&r->objective), format);
+	cli_say(format == CLI_AS_MARKDOWN ? "; against %s\n\n" : "; against %s\n", r->method[r->against]->name);
 	return cli_table_print(&t, format, err);
 }
 
@@ -407,7 +414,7 @@ static berth_status print_tables(cli *c, const cli_comparison *r, const cli_comp
 		if (k)
 			cli_say("\n");
 		BERTH_TRY(print_block(c, r, s, k, format, err));
-		print_notes(r, &r->block[k]);
+		print_notes(r, &r->block[k], format);
 	}
 	if (instances && methods)
 		cli_say("\n");
