@@ -57,10 +57,10 @@ static berth_status parse_choice(const char *spec, const berth_spec_param *p, co
 static berth_status parse_number(const char *spec, const berth_spec_param *p, const char *word, double *out,
                                  berth_err *err)
 {
-	char low[32], high[32], *end;
-	double x = strtod(word, &end);
-	bool plain = *word && !word[strspn(word, "0123456789.eE+-")]; /* no inf, nan, hexadecimal, spaces */
-	if (plain && !*end && x >= p->min && x <= p->max && (!p->whole || x == floor(x))) {
+	char low[32], high[32];
+	const char *end;
+	double x = berth_text_number(word, &end);
+	if (!*end && x >= p->min && x <= p->max && (!p->whole || x == floor(x))) {
 		*out = x;
 		return BERTH_OK;
 	}

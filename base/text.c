@@ -190,6 +190,41 @@ berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, i
 	return BERTH_OK;
 }
 
+static size_t n_digits(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
+/* Bytes of the number that text begins with. */
+static size_t number_length(const char *text)
+{
+	size_t n = *text == '-' || *text == '+', whole = n_digits(text + n), part = 0;
+	n += whole;
+	if (text[n] == '.')
+		n += 1 + (part = n_digits(text + n + 1));
+	if (!whole && !part)
+		return 0;
+	if (text[n] == 'e' || text[n] == 'E') {
+		size_t sign = text[n + 1] == '-' || text[n + 1] == '+', power = n_digits(text + n + 1 + sign);
+		n += power ? 1 + sign + power : 0;
+	}
+	return n;
+}
+
+double berth_text_number(const char *text, const char **end)
+{
+	enum { LONGEST = 400 };
+	char copy[LONGEST];
+	size_t n = number_length(text);
+	*end = text;
+	if (!n || n >= sizeof copy)
+		return NAN;
+	memcpy(copy, text, n); /* strtod would take the x of 0x10 for more of it */
+	copy[n] = '\0';
+	*end = text + n;
+	return strtod(copy, NULL);
+}
+
 char *berth_text_double(char buf[32], double x)
 {
 	if (fabs(x) <= 0x1p53 && x == floor(x)) {

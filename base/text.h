@@ -49,6 +49,11 @@ int32_t berth_strmap_get(const berth_strmap *m, const char *key);
 berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found,
                               berth_err *err);
 
+/* The number that text begins with: decimal digits, perhaps with a sign, a point and an exponent. *end is
+ * behind it. NAN and *end = text where there is none: "inf", "nan", hexadecimal digits and blanks, which
+ * strtod reads, are no numbers here. Infinite where it is too large. */
+double berth_text_number(const char *text, const char **end);
+
 /* Shortest decimal of x that reads back to the same double; integers up to 2^53 without exponent. x finite.
  * buf of 32 bytes. Returns buf. */
 char *berth_text_double(char buf[32], double x);

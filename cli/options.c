@@ -9,7 +9,6 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_OPTIONS = 40, FIRST_ID = 256 };
@@ -117,9 +116,9 @@ static berth_status bad_value(const cli_option *o, const char *text, const char 
 /* A whole number in [least, most] with a suffix K, M or G. */
 static bool read_whole(const char *text, double least, double most, double *out)
 {
-	char *end;
-	double x = strtod(text, &end);
-	if (end == text || !isfinite(x) || text[0] == ' ')
+	const char *end;
+	double x = berth_text_number(text, &end);
+	if (!isfinite(x))
 		return false;
 	double unit = *end == 'K' || *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
 	end += unit > 1;
@@ -130,9 +129,9 @@ static bool read_whole(const char *text, double least, double most, double *out)
 
 static berth_status read_seconds(const cli_option *o, const char *text, berth_err *err)
 {
-	char *end;
-	double x = strtod(text, &end);
-	if (end == text || *end || !isfinite(x) || x <= 0)
+	const char *end;
+	double x = berth_text_number(text, &end);
+	if (*end || !isfinite(x) || x <= 0)
 		return bad_value(o, text, "a number of seconds above 0", err);
 	*(double *)o->into = x;
 	return BERTH_OK;

@@ -98,10 +98,9 @@ static berth_status note_text(const char *file, const safetensors_file *raw, con
 static berth_status note_number(const char *file, const safetensors_file *raw, const char *key, double *out,
                                 berth_err *err)
 {
-	const char *text;
-	char *end;
+	const char *text, *end;
 	BERTH_TRY(note_text(file, raw, key, &text, err));
-	*out = strtod(text, &end);
+	*out = berth_text_number(text, &end);
 	if (end == text || *end || !isfinite(*out))
 		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a number", file,
 		                  key, text);

@@ -7,7 +7,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct args {
@@ -29,7 +28,8 @@ typedef struct state {
 /* DEVICE=SPEED@STEP */
 static berth_status read_slow(const args *a, state *s, berth_err *err)
 {
-	char name[64], *end;
+	char name[64];
+	const char *end;
 	size_t n = a->slow ? strcspn(a->slow, "=") : 0;
 	if (!a->slow)
 		return BERTH_OK;
@@ -39,11 +39,11 @@ static berth_status read_slow(const args *a, state *s, berth_err *err)
 	memcpy(name, a->slow, n);
 	name[n] = '\0';
 	s->cfg.slow_dev = berth_system_find_dev(&s->s, name);
-	s->cfg.slow_speed = strtod(a->slow + n + 1, &end);
-	long step = *end == '@' ? strtol(end + 1, &end, 10) : -1;
+	s->cfg.slow_speed = berth_text_number(a->slow + n + 1, &end);
+	double step = *end == '@' ? berth_text_number(end + 1, &end) : -1;
 	if (s->cfg.slow_dev < 0)
 		return berth_fail(err, BERTH_EINVAL, "option --slow: the system has no device '%s'", name);
-	if (*end || step < 0 || step >= s->cfg.steps || !(s->cfg.slow_speed > 0 && s->cfg.slow_speed <= 1))
+	if (*end || !(step >= 0 && step < s->cfg.steps) || step != floor(step) || !(s->cfg.slow_speed > 0 && s->cfg.slow_speed <= 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "option --slow: '%.60s' is not DEVICE=SPEED@STEP with a speed in (0, 1] "
 		                  "and a step below %d",

@@ -5,6 +5,7 @@
 #include "json.h"
 #include "ort_operators.h"
 #include "ort_op_times.h"
+#include "text.h"
 
 #include <math.h>
 #include <signal.h>
@@ -59,11 +60,11 @@ static berth_status read_devices(engine *e, berth_err *err)
 	while (text && *text) {
 		size_t n = strcspn(text, ","), name = strcspn(text, ",=");
 		ort_device *d = &e->dev[e->n_devs];
-		char *end = NULL;
+		const char *end = NULL;
 		if (e->n_devs >= n_cores)
 			return berth_fail(err, BERTH_EINVAL,
 			                  "--devices names more devices than there are cores (%d)", n_cores);
-		d->speed = text[name] == '=' ? strtod(text + name + 1, &end) : 1;
+		d->speed = text[name] == '=' ? berth_text_number(text + name + 1, &end) : 1;
 		if (!name || name >= sizeof d->name || !(d->speed > 0 && d->speed <= 1) ||
 		    (end && end != text + n))
 			return berth_fail(err, BERTH_EINVAL,

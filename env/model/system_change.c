@@ -9,7 +9,6 @@
 #include "units.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct changer {
@@ -325,15 +324,14 @@ static berth_status add_device(changer *c, const char *name, const cJSON *like)
 /* "12GB/s" or "12GB/s@5us". */
 static berth_status read_figures(changer *c, const char *text, double *bandwidth, double *latency)
 {
-	char *end;
-	const char *rest;
+	const char *end, *rest;
 	*latency = 0;
-	*bandwidth = strtod(text, &end);
+	*bandwidth = berth_text_number(text, &end);
 	double unit = berth_unit(BERTH_BYTES_PER_S, end, &rest);
 	*bandwidth *= unit;
 	bool good = end != text && unit > 0 && isfinite(*bandwidth);
 	if (good && *rest == '@') {
-		*latency = strtod(rest + 1, &end);
+		*latency = berth_text_number(rest + 1, &end);
 		good = end != rest + 1;
 		unit = berth_unit(BERTH_SECONDS, end, &rest);
 		*latency *= unit;

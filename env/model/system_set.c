@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct change {
@@ -48,7 +47,8 @@ enum {
 /* The name may hold dots and equals signs, the key cannot: split at the last ones. */
 static berth_status split(const char *what, berth_arena *tmp, change *c, berth_err *err)
 {
-	char *text = berth_arena_strdup(tmp, what), *end;
+	const char *end;
+	char *text = berth_arena_strdup(tmp, what);
 	if (!text)
 		return berth_nomem(err);
 	char *equals = strrchr(text, '='), *dot = NULL;
@@ -61,7 +61,7 @@ static berth_status split(const char *what, berth_arena *tmp, change *c, berth_e
 		                  "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x",
 		                  what);
 	*dot = '\0';
-	*c = (change){what, text, dot + 1, strtod(equals + 1, &end), ""};
+	*c = (change){what, text, dot + 1, berth_text_number(equals + 1, &end), ""};
 	c->unit = end;
 	if (end == equals + 1 || !isfinite(c->value))
 		return berth_fail(err, BERTH_EINVAL,

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- metrics ---- */
@@ -216,8 +215,8 @@ static berth_status read_metric(parser *r, berth_metric *out)
 
 static bool read_positive(parser *r, double *out)
 {
-	char *end;
-	double x = strtod(r->at, &end);
+	const char *end;
+	double x = berth_text_number(r->at, &end);
 	if (end == r->at || !isfinite(x) || !(x > 0))
 		return false;
 	r->at = end;

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* "FILE:LINE:COLUMN: " of the byte at. */
@@ -107,14 +106,13 @@ bool scan_is_any_case(scan_word w, const char *text)
 
 bool scan_number(scan_word w, double *out)
 {
-	char text[64], *end;
+	char text[64];
+	const char *end;
 	if (w.n == 0 || w.n >= sizeof text)
 		return false;
 	memcpy(text, w.text, w.n);
 	text[w.n] = '\0';
-	if (strspn(text, "0123456789.eE+-") != w.n) /* no inf, nan, hexadecimal, spaces */
-		return false;
-	double x = strtod(text, &end);
+	double x = berth_text_number(text, &end);
 	if (*end || !isfinite(x) || x < 0)
 		return false;
 	*out = x + 0; /* no -0 */

@@ -72,6 +72,36 @@ static void test_sha256_vectors(void **state)
 	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+static void test_numbers(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		double x;
+		const char *rest;
+	} cases[] = {
+		{"12", 12, ""},        {"-1.5e3x", -1500, "x"}, {"+.5", 0.5, ""},    {"5.", 5, ""},
+		{"0x10", 0, "x10"},    {"1e", 1, "e"},          {"1e+", 1, "e+"},    {"2E-1 ", 0.2, " "},
+		{"1e999", INFINITY, ""}, {"7GB/s", 7, "GB/s"},  {"007", 7, ""},      {"0x1p3", 0, "x1p3"},
+	};
+	static const char *const none[] = {"",  "inf", "nan", "INFINITY", " 5", ".",
+	                                   "-", "e5",  "x10", "\t1",      "-.e1"};
+	const char *rest;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double x = berth_text_number(cases[i].text, &rest);
+		assert_true(x == cases[i].x);
+		assert_string_equal(rest, cases[i].rest);
+	}
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		assert_true(isnan(berth_text_number(none[i], &rest)));
+		assert_ptr_equal(rest, none[i]);
+	}
+	char zeros[1000];
+	memset(zeros, '0', sizeof zeros - 1);
+	zeros[sizeof zeros - 1] = '\0';
+	assert_true(isnan(berth_text_number(zeros, &rest)));
+}
+
 static void test_units(void **state)
 {
 	(void)state;
@@ -713,7 +743,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pcg32_vectors),  cmocka_unit_test(test_random_distributions),
 		cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_text),
-		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_units),          cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_strmap),         cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_arena_of_single_blocks),          cmocka_unit_test(test_files),
