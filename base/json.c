@@ -328,6 +328,12 @@ void berth_json_out_init(berth_json_out *w, berth_arena *mem, bool pretty)
 	*w = (berth_json_out){.mem = mem, .pretty = pretty, .first = true};
 }
 
+void berth_json_out_reserve(berth_json_out *w, size_t bytes)
+{
+	w->text = berth_arena_alloc(w->mem, bytes, 1);
+	w->cap = w->text ? bytes : 0;
+}
+
 static void put(berth_json_out *w, const char *s, size_t n)
 {
 	if (w->failed)

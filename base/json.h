@@ -77,6 +77,9 @@ typedef struct berth_json_out {
 } berth_json_out;
 
 void berth_json_out_init(berth_json_out *w, berth_arena *mem, bool pretty);
+/* Room for so much text at once, where nothing is written yet: text that grows leaves its old places behind.
+ */
+void berth_json_out_reserve(berth_json_out *w, size_t bytes);
 /* key NULL inside arrays and for the document itself. */
 void berth_json_open(berth_json_out *w, const char *key, char bracket); /* '{' or '[' */
 void berth_json_close(berth_json_out *w, char bracket);                 /* '}' or ']' */

@@ -43,7 +43,8 @@ static berth_status read_slow(const args *a, state *s, berth_err *err)
 	double step = *end == '@' ? berth_text_number(end + 1, &end) : -1;
 	if (s->cfg.slow_dev < 0)
 		return berth_fail(err, BERTH_EINVAL, "option --slow: the system has no device '%s'", name);
-	if (*end || !(step >= 0 && step < s->cfg.steps) || step != floor(step) || !(s->cfg.slow_speed > 0 && s->cfg.slow_speed <= 1))
+	bool good = !*end && step >= 0 && step < s->cfg.steps && step == floor(step);
+	if (!good || !(s->cfg.slow_speed > 0 && s->cfg.slow_speed <= 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "option --slow: '%.60s' is not DEVICE=SPEED@STEP with a speed in (0, 1] "
 		                  "and a step below %d",

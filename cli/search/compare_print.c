@@ -397,7 +397,8 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const berth_c
 	}
 	cli_say(format == CLI_AS_MARKDOWN ? "### all %d instances, " : "all %d instances, ", n_complete(r));
 	cli_say_word(berth_objective_name(&r->objective), format);
-	cli_say(format == CLI_AS_MARKDOWN ? "; against %s\n\n" : "; against %s\n", r->method[r->against]->name);
+	cli_say(format == CLI_AS_MARKDOWN ? "; against %s\n\n" : "; against %s\n",
+	        r->method[r->against]->name);
 	return cli_table_print(&t, format, err);
 }
 
