@@ -391,7 +391,8 @@ static void test_skips_in_pools(void **state)
 	close_world(&w);
 }
 
-/* The same with a queue before a channel: one operator makes 50 tensors for another device. */
+/* The same with queues before a channel and a device: one operator makes 50 tensors for another device, whose
+ * operators take longer than the transfers. */
 static void test_skips_with_queues(void **state)
 {
 	(void)state;
@@ -402,7 +403,7 @@ static void test_skips_with_queues(void **state)
 	char ops[MOST_TEXT / 2] = "", edges[MOST_TEXT / 2] = "";
 	add(ops, "{\"name\":\"x\",\"time_s\":{\"*\":5e-3}},{\"name\":\"a\",\"time_s\":{\"*\":1e-3}}");
 	for (int i = 0; i < N; i++) {
-		add(ops, ",{\"name\":\"b%d\",\"time_s\":{\"*\":1e-4}}", i);
+		add(ops, ",{\"name\":\"b%d\",\"time_s\":{\"*\":3e-3}}", i);
 		add(edges, "%s{\"from\":\"a\",\"to\":\"b%d\",\"bytes\":1000000,"
 			"\"tensor\":\"t%d\"}", i ? "," : "", i, i);
 	}

@@ -96,9 +96,31 @@ static void orders_of_what_does_not_run(void **state)
 	close_world(&w);
 }
 
+/* Each operator once. */
+static void orders(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_err err;
+	const char *text = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\"},"
+		"{\"name\":\"b\"},"
+			   "{\"name\":\"c\"}],\"edges\":[]}";
+	static const int32_t good[] = {2, 0, 1}, twice[] = {2, 2, 1}, below[] = {0, -1, 1},
+			     above[] = {3, 0, 1};
+	assert_ok(berth_graph_parse_json("g", text, strlen(text), &mem, &tmp, &g, &err), &err);
+	assert_true(berth_order_is_topological(&g, good, &tmp));
+	assert_false(berth_order_is_topological(&g, twice, &tmp));
+	assert_false(berth_order_is_topological(&g, below, &tmp));
+	assert_false(berth_order_is_topological(&g, above, &tmp));
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(of_problems), cmocka_unit_test(of_placements),
+	                                   cmocka_unit_test(orders),
 	                                   cmocka_unit_test(orders_of_what_does_not_run)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

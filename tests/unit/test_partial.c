@@ -4,6 +4,7 @@
 #include "graph_json.h"
 #include "instance.h"
 #include "partial.h"
+#include "rng.h"
 #include "sim.h"
 #include "support.h"
 #include "system_json.h"
@@ -150,6 +151,38 @@ static void test_gaps(void **state)
 	discard(&c);
 }
 
+/* Free time of one slot against a list of what is taken: random starts, gaps that close and open again. */
+static void test_random_gaps(void **state)
+{
+	(void)state;
+	enum { N = 60 };
+	berth_arena text = {0};
+	const char *ops = "";
+	compiled c;
+	berth_rng rng = berth_rng_seed(3, 1);
+	for (int i = 0; i < N; i++)
+		ops = berth_arena_printf(&text, "%s%s{\"name\":\"o%d\",\"time_s\":{\"d\":%de-9}}", ops,
+		                         i ? "," : "", i, 1 + i % 4);
+	compile(&c,
+	        berth_arena_printf(&text, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s]}", ops),
+	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"}]}");
+	berth_partial *part = new_partial(&c);
+	for (int round = 0; round < 20; round++) {
+		bool taken[8 * N] = {false};
+		berth_partial_reset(part);
+		for (int32_t op = 0; op < N; op++) {
+			int32_t length = 1 + op % 4, free_for = 0,
+				ready = (int32_t)berth_rng_below(&rng, 3 * N), at = ready;
+			for (; free_for < length; at++)
+				free_for = taken[at] ? 0 : free_for + 1;
+			assert_int_equal(put(part, op, ready, true), at - length);
+			memset(taken + at - length, 1, (size_t)length);
+		}
+	}
+	berth_arena_free(&text);
+	discard(&c);
+}
+
 static void test_slots(void **state)
 {
 	(void)state;
@@ -248,6 +281,8 @@ static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
 	berth_sim_result r;
 	int tight = 0;
 	berth_partial_reset(part);
+	for (int32_t d = 0; d < c->s.n_devs; d++)
+		assert_int_equal(berth_partial_bytes(part, d), 0);
 	for (int32_t k = 0; k < c->g.n_ops; k++) {
 		int32_t op = c->g.topo_op[k], coloc = c->p.op_coloc[op], dev;
 		if (berth_partial_dev(part, op) >= 0)
@@ -356,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_heft_example),
 		cmocka_unit_test(test_cpop_example),
 		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_random_gaps),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_empty_pool),
 		cmocka_unit_test(test_separated),

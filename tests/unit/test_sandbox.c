@@ -1,5 +1,6 @@
 /* A reader in a sandbox that was taken over: whatever it tries is stopped and told, and a good one is not
  * disturbed. */
+#include "load_system.h"
 #include "sandbox.h"
 #include "support.h"
 
@@ -268,6 +269,32 @@ static void test_status(void **state)
 	berth_arena_free(&mem);
 }
 
+/* The machine's file is read in the sandbox that the options ask for. */
+static void test_system_file(void **state)
+{
+	(void)state;
+	berth_read_options opt = {0};
+	berth_sandbox s = small();
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system machine;
+	berth_err err;
+	char path[] = "/tmp/berth-machine-XXXXXX";
+	static const char text[] = "{\"format\":\"berth-system\",\"version\":1,"
+		"\"devices\":[{\"name\":\"d\"}]}";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	opt.sandbox = &s;
+	assert_ok(berth_instance_load("zoo:gnmt", path, &opt, &mem, &tmp, &g, &machine, NULL, &err), &err);
+	s.answer_bytes = 8;
+	assert_int_equal(berth_instance_load("zoo:gnmt", path, &opt, &mem, &tmp, &g, &machine, NULL, &err),
+	                 BERTH_EIO);
+	unlink(path);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* Is there a sandbox here at all? Sanitizers need other calls; a container may forbid filters. */
 static bool is_there(void)
 {
@@ -288,6 +315,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_error),
 	                                   cmocka_unit_test(test_bad), cmocka_unit_test(test_memory),
-	                                   cmocka_unit_test(test_status)};
+	                                   cmocka_unit_test(test_status),
+	                                   cmocka_unit_test(test_system_file)};
 	return is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

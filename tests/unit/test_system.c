@@ -380,6 +380,8 @@ static void test_check(void **state)
 		case 27: assert_ok(berth_cost_model_find("placeto", &s.cost_model, &err), &err); break;
 		}
 		assert_int_equal(berth_system_check(&s, &mem, &err), BERTH_EFORMAT);
+		if (broken == 4)
+			assert_contains(err.msg, "is not the one link from 'cpu0' to 'gpu0'");
 		berth_arena_free(&mem);
 	}
 }

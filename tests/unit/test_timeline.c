@@ -189,6 +189,8 @@ static void test_set(void **state)
 	assert_int_equal(berth_system_set(&s, "b.peak_flops=2x", &tmp, &err), BERTH_EINVAL);
 	assert_contains(err.msg, "has no peak_flops to multiply");
 	assert_int_equal(berth_system_set(&s, "b.busy_w=2x", &tmp, &err), BERTH_EINVAL);
+	assert_int_equal(berth_system_set(&s, "n.A.slots=2", &tmp, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "did you mean 'n.a'?");
 	assert_int_equal(berth_system_set(&s, "b.slots=0", &tmp, &err), BERTH_EINVAL);
 	assert_int_equal(berth_system_set(&s, "bus.bandwidth=infx", &tmp, &err), BERTH_EINVAL);
 	berth_arena_free(&mem);
