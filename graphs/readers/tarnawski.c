@@ -117,8 +117,9 @@ static berth_status read_node(void *ctx, const berth_json *node, berth_err *err)
 	if (berth_strmap_get(&r->ids, id) >= 0)
 		return berth_json_fail(node, err, "two nodes have the id %s", id);
 	BERTH_TRY(berth_json_placed(node, berth_builder_op(r->b, &spec, &op, err), err));
-	BERTH_TRY(berth_builder_time(r->b, op, "cpu", cpu, err));
-	BERTH_TRY(berth_builder_time(r->b, op, "acc", supported ? acc : NAN, err));
+	BERTH_TRY(berth_json_placed(node, berth_builder_time(r->b, op, "cpu", cpu, err), err));
+	acc = supported ? acc : NAN;
+	BERTH_TRY(berth_json_placed(node, berth_builder_time(r->b, op, "acc", acc, err), err));
 	return berth_strmap_add(&r->ids, id, op, &known, err);
 }
 

@@ -256,6 +256,53 @@ static void test_broken_graph(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Each invariant of a finished graph, broken by hand. */
+static void test_each_invariant(void **state)
+{
+	(void)state;
+	for (int broken = 0; broken < 19; broken++) {
+		berth_arena mem = {0};
+		berth_graph g;
+		berth_err err;
+		assert_ok(parse(HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"A\",\"time_s\":{\"d\":1},"
+			"\"forbid\":[\"e\"]},"
+		                     "{\"name\":\"b\"},{\"name\":\"c\"}],\"params\":[{\"name\":\"p\","
+		                     "\"bytes\":1,"
+		                     "\"ops\":[\"a\",\"b\"]},{\"name\":\"q\",\"bytes\":1,\"ops\":[\"a\"]}],"
+		                     "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},{\"from\":\"a\","
+		                     "\"to\":\"c\",\"bytes\":1},{\"from\":\"a\",\"to\":\"c\","
+		                     "\"tensor\":\"t\","
+		                     "\"bytes\":1}]}",
+		                &mem, &g, &err),
+		          &err);
+		assert_ok(berth_graph_check(&g, &err), &err);
+		switch (broken) {
+		case 0: g.op_time_off[0] = 1; break;
+		case 1: g.op_forbid_off[g.n_ops] = 0; break;
+		case 2: g.op_tensor_off[1] = 9; break;
+		case 3: g.tensor_use_off[1] = -1; break;
+		case 4: g.op_in_off[g.n_ops] = 2; break;
+		case 5: g.param_op_off[0] = 1; break;
+		case 6: g.op_param_off[1] = 3; break;
+		case 7: g.op_topo[0] = -1; break;
+		case 8: g.op_topo[0] = 3; break;
+		case 9: g.topo_op[0] = 1; break;
+		case 10: g.op_type[0] = 1; break;
+		case 11: g.op_coloc_name[0] = 0; break;
+		case 12: g.op_sep[0] = 0; break;
+		case 13: g.tensor_producer[0] = 1; break;
+		case 14: g.tensor_name[1] = NULL; break;
+		case 15: g.in_tensor[0] = -1; break;
+		case 16: g.in_tensor[0] = 2; break;
+		case 17: g.edge_consumer[0] = 2; break;
+		case 18: g.op_param[1] = 0; break;
+		}
+		if (berth_graph_check(&g, &err) != BERTH_EFORMAT)
+			fail_msg("broken in way %d, and not told", broken);
+		berth_arena_free(&mem);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_only_json),
 		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_broken_graph),
+		cmocka_unit_test(test_each_invariant),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "page_plan.h"
 #include "sha256.h"
 #include "support.h"
+#include "systems_builtin.h"
 #include "zoo.h"
 
 #include <string.h>
@@ -73,6 +74,43 @@ static void test_groups(void **state)
 	check_groups("zoo:resnet50", 12, "");
 }
 
+/* A plan of more operators and transfers than are shown one by one, on devices that share memories: what is
+ * left out is told. */
+static void test_large_plan(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_timeline t;
+	berth_page page;
+	berth_err err;
+	const char *text;
+	size_t len;
+	int32_t *op_dev;
+	assert_ok(berth_zoo_build("zoo:random:ops=7001", &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_system_builtin("edge", &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(BERTH_NEW(&mem, op_dev, g.n_ops, &err), &err);
+	for (int32_t op = 0; op < g.n_ops; op++)
+		for (op_dev[op] = op % s.n_devs; !berth_op_legal(&p, op, op_dev[op]);)
+			op_dev[op] = (op_dev[op] + 1) % s.n_devs;
+	assert_ok(berth_timeline_new(&p, op_dev, NULL, &mem, &t, &err), &err);
+	assert_true(t.r.runs && t.n_hops > BERTH_PAGE_HOPS);
+	berth_page_open(&page, "place", "title", &mem);
+	assert_ok(berth_page_put_plan(&page.w, &p, &t, &mem, &tmp, &err), &err);
+	assert_ok(berth_page_done(&page, &mem, &text, &len, &err), &err);
+	assert_contains(text, "7,001 operators: the schedule and the list show the 5,000 longest one by one. "
+	                      "The other 2,001 stand");
+	assert_contains(text, " transfers the 5,000 longest are shown.");
+	assert_contains(text, "\"memory_pools\":[{");
+	assert_contains(text, "\"rest\":[[");
+	assert_contains(text, "by runs in topological order");
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 static void test_failing_memory(void **state)
 {
 	(void)state;
@@ -105,6 +143,7 @@ static void test_failing_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_escaped), cmocka_unit_test(test_groups),
+	                                   cmocka_unit_test(test_large_plan),
 	                                   cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,33 @@
  * not try it. The run that succeeds gives the right result. */
 #include "bounds.h"
 #include "bounds_effort.h"
+#include "check.h"
+#include "coarsen.h"
 #include "compiled_instance.h"
+#include "constraints_mend.h"
+#include "cost_model.h"
+#include "explain.h"
 #include "fail_each.h"
 #include "file.h"
 #include "graph_json.h"
 #include "graph_rules.h"
 #include "graph_union.h"
+#include "incremental.h"
 #include "infeasible_subset.h"
 #include "load.h"
 #include "load_system.h"
+#include "memory_curve.h"
+#include "partial.h"
+#include "problem.h"
+#include "quotient.h"
 #include "support.h"
 #include "system_change.h"
 #include "system_json.h"
 #include "system_set.h"
+#include "system_warnings.h"
+#include "tails.h"
+#include "timeline.h"
+#include "training.h"
 #include "zoo.h"
 
 #include <stdio.h>
@@ -188,6 +202,146 @@ static void test_bounds(void **state)
 	}
 }
 
+/* ---- what is made of a placed instance ---- */
+
+static berth_status bases(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	berth_incremental *n;
+	berth_tails tails;
+	berth_sim_result r;
+	(void)tmp;
+	BERTH_TRY(berth_incremental_new(&c->p, mem, &n, err));
+	BERTH_TRY(berth_incremental_want_log(n, mem, err));
+	BERTH_TRY(berth_tails_new(&c->p, mem, &tails, err));
+	assert_true(berth_incremental_base(n, c->placement.op_dev, &r));
+	return BERTH_OK;
+}
+
+static berth_status judged(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	berth_timeline t;
+	berth_verdict v;
+	berth_explanation x;
+	BERTH_TRY(berth_judge(&c->p, c->placement.op_dev, c->placement.order, NULL, mem, &t, &v, err));
+	BERTH_TRY(berth_explain(&c->p, &t, mem, tmp, &x, err));
+	assert_int_equal(x.latency_ns, c->t.r.latency_ns);
+	return BERTH_OK;
+}
+
+static berth_status curves(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	berth_memory_curve *curve;
+	BERTH_TRY(BERTH_NEW(mem, curve, c->p.n_devs, err));
+	return berth_memory_curves(&c->p, c->placement.op_dev, c->placement.order, mem, tmp, curve, err);
+}
+
+static berth_status scheduled(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	berth_partial *part;
+	BERTH_TRY(berth_partial_new(&c->p, mem, &part, err));
+	return berth_partial_schedule(part, c->p.op_rank_ns, tmp, err);
+}
+
+static berth_status coarse(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(3);
+	berth_coarsening x;
+	berth_graph g;
+	BERTH_TRY(berth_coarsen(&c->g, &cfg, mem, tmp, &x, err));
+	BERTH_TRY(berth_coarsening_check(&c->g, &x, &cfg, tmp, err));
+	BERTH_TRY(berth_quotient_new(&c->p, &x, mem, tmp, &g, err));
+	assert_int_equal(g.n_ops, x.n_groups);
+	return BERTH_OK;
+}
+
+static berth_status warned(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	const char **text;
+	int32_t n;
+	return berth_system_warnings(&c->s, &c->g, mem, tmp, &text, &n, err);
+}
+
+static berth_status mended(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	int32_t *op_dev;
+	bool kept, none;
+	BERTH_TRY(BERTH_NEW(mem, op_dev, c->p.n_ops, err));
+	memcpy(op_dev, c->placement.op_dev, (size_t)c->p.n_ops * sizeof *op_dev);
+	BERTH_TRY(berth_constraints_mend(&c->p, op_dev, &kept, tmp, err));
+	return berth_constraints_prove(&c->p, tmp, &none, err);
+}
+
+static berth_status trained(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	compiled_instance *c = ctx;
+	berth_training_options opt = berth_training_options_default();
+	berth_training_report report;
+	berth_graph out;
+	int32_t *segment;
+	for (int32_t op = 0; op < c->g.n_ops; op++)
+		if (c->g.op_backward[op]) { /* it is refused: nothing to see */
+			BERTH_TRY(BERTH_NEW(tmp, segment, 1, err));
+			return BERTH_OK;
+		}
+	BERTH_TRY(BERTH_NEW(tmp, segment, c->g.n_ops, err));
+	berth_training_segments(&c->g, 2, segment);
+	opt.op_segment = segment;
+	opt.report = &report;
+	BERTH_TRY(berth_graph_training(&c->g, &opt, mem, tmp, &out, err));
+	assert_true(out.n_ops >= c->g.n_ops);
+	return BERTH_OK;
+}
+
+static void test_placed(void **state)
+{
+	(void)state;
+	static fallible *const what[] = {bases, judged, curves, scheduled, coarse, warned, mended, trained};
+	int n = 0;
+	for (uint64_t seed = 1; n < 12; seed++) {
+		compiled_instance c;
+		compiled_instance_make(&c, seed);
+		for (size_t i = 0; c.t.r.runs && i < sizeof what / sizeof *what; i++)
+			assert_fails_each(what[i], &c, 1);
+		n += c.t.r.runs;
+		compiled_instance_free(&c);
+	}
+}
+
+/* A problem under each cost model, simulated. */
+static berth_status simulated(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	net_on_duo *c = ctx;
+	berth_problem p;
+	berth_timeline t;
+	int32_t op_dev[64] = {0};
+	BERTH_TRY(berth_problem_new(&c->g, &c->s, mem, tmp, &p, err));
+	BERTH_TRY(berth_timeline_new(&p, op_dev, NULL, mem, &t, err));
+	return BERTH_OK;
+}
+
+static void test_cost_models(void **state)
+{
+	(void)state;
+	static const char *const model[] = {"reference", "tarnawski", "placeto", "giph", "doppler"};
+	for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
+		net_on_duo c = {0};
+		berth_err err;
+		read_graph(&c.mem, &c.g);
+		read_system(&c.mem, &c.s);
+		assert_true(c.g.n_ops < 64);
+		assert_ok(berth_cost_model_find(model[i], &c.s.cost_model, &err), &err);
+		assert_fails_each(simulated, &c, 1);
+		berth_arena_free(&c.mem);
+	}
+}
+
 /* The exported models, which use far more of the ONNX reader than the files made for its tests. */
 static berth_status load(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
@@ -220,6 +374,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change), cmocka_unit_test(test_set),    cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_union),  cmocka_unit_test(test_bounds), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_placed), cmocka_unit_test(test_cost_models),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
