@@ -196,9 +196,15 @@ static int32_t list_devices(berth_estimate *e, int32_t op, const int32_t *op_dev
 	return n;
 }
 
+static bool stays(const void *ctx, int32_t op)
+{
+	const berth_estimate *e = ctx;
+	return e->seen[op] != e->stamp;
+}
+
 /* Its colocation group goes with the first of its operators. */
-static void place_first(berth_estimate *e, const berth_tails *t, int32_t op, const uint32_t *op_key,
-                        double noise_ns, berth_rng *rng, int32_t *op_dev)
+static void place_first(berth_estimate *e, const berth_tails *t, const berth_prices *prices, int32_t op,
+                        const uint32_t *op_key, double noise_ns, berth_rng *rng, int32_t *op_dev)
 {
 	int32_t coloc = e->p->op_coloc[op], n = list_devices(e, op, op_dev, rng), chosen = op_dev[op];
 	double least = INFINITY;
@@ -209,23 +215,27 @@ static void place_first(berth_estimate *e, const berth_tails *t, int32_t op, con
 			continue;
 		double path = (double)path_through(e, t, op, d, op_dev, op_key, true, &end);
 		path -= noise_ns * log(1 - berth_rng_unit(rng));
-		if (path < least) {
-			least = path;
+		double price = prices->per_ns * path;
+		if (prices->per_joule > 0)
+			price += prices->per_joule *
+			         berth_prices_joules_at(prices, op, d, op_dev, stays, e);
+		if (price < least) {
+			least = price;
 			chosen = d;
 		}
 	}
 	berth_coloc_put(e->p, coloc, chosen, op_dev);
 }
 
-void berth_estimate_place(berth_estimate *e, const berth_tails *t, const uint32_t *op_key, double noise_ns,
-                          berth_rng *rng, int32_t *op_dev)
+void berth_estimate_place(berth_estimate *e, const berth_tails *t, const berth_prices *prices,
+                          const uint32_t *op_key, double noise_ns, berth_rng *rng, int32_t *op_dev)
 {
 	sort_moved(e);
 	free_devices(e);
 	for (int32_t i = 0; i < e->n_ops; i++) {
 		int32_t op = e->op[i], coloc = e->p->op_coloc[op];
 		if (e->placed[coloc] != e->stamp)
-			place_first(e, t, op, op_key, noise_ns, rng, op_dev);
+			place_first(e, t, prices, op, op_key, noise_ns, rng, op_dev);
 		e->placed[coloc] = e->stamp;
 		path_through(e, t, op, op_dev[op], op_dev, op_key, true, &e->end_ns[op]);
 		e->free_ns[op_dev[op]] = e->end_ns[op];

@@ -6,6 +6,7 @@
 #ifndef BERTH_ESTIMATE_H
 #define BERTH_ESTIMATE_H
 
+#include "prices.h"
 #include "rng.h"
 #include "tails.h"
 
@@ -39,10 +40,10 @@ int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const in
  * longest path is expected to be the shortest, with what moves later taken to be near (a rollout in the
  * schedule as it is, as a list scheduler of insertion would; the repair of large neighbourhoods: P. Shaw,
  * "Using constraint programming and local search methods to solve vehicle routing problems", CP 1998). Each
- * path is longer by a random amount of mean noise_ns, exponentially. op_dev [n_ops] is written. With more
- * than 16 devices only those of neighbours and two more are tried. Once for each move that began. O(moved
- * operators * devices * (degree + log)). */
-void berth_estimate_place(berth_estimate *e, const berth_tails *t, const uint32_t *op_key, double noise_ns,
-                          berth_rng *rng, int32_t *op_dev);
+ * path is longer by a random amount of mean noise_ns, exponentially; prices add what its joules are worth.
+ * op_dev [n_ops] is written. With more than 16 devices only those of neighbours and two more are tried. Once
+ * for each move that began. O(moved operators * devices * (degree + log)). */
+void berth_estimate_place(berth_estimate *e, const berth_tails *t, const berth_prices *prices,
+                          const uint32_t *op_key, double noise_ns, berth_rng *rng, int32_t *op_dev);
 
 #endif

@@ -9,20 +9,12 @@ enum { N_SLOPES = 13, N_LINES = N_SLOPES + 1, N_GRID = 13, N_REFINE = 8 };
 
 /* ---- one bound ---- */
 
-static double joules(const berth_problem *p, int32_t op, int32_t d)
-{
-	if (!p->has_energy)
-		return 0;
-	return (p->s->dev_busy_w[d] - p->s->dev_idle_w[d]) *
-	       ((double)berth_op_time(p, op, d) * 1e-9 / p->s->dev_slots[d]);
-}
-
 static double least_joules(const berth_problem *p, int32_t op)
 {
 	double least = INFINITY;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (berth_op_legal(p, op, d))
-			least = fmin(least, joules(p, op, d));
+			least = fmin(least, berth_op_joules(p, op, d));
 	return isfinite(least) ? least : 0;
 }
 
@@ -54,7 +46,7 @@ static double row(const berth_problem *p, double *cost, int32_t op, double a, do
 			ready = isfinite(at) ? fmax(ready, at) : ready;
 		}
 		*cell = ready + a * ((double)berth_op_time(p, op, d) * 1e-9) +
-		        c * (joules(p, op, d) - least_j);
+		        c * (berth_op_joules(p, op, d) - least_j);
 		least = fmin(least, *cell);
 	}
 	return isfinite(least) ? least : 0;

@@ -125,4 +125,24 @@ static inline int64_t berth_transfer_ns(const berth_problem *p, int32_t t, int32
 	return p->class_pair_ns[((size_t)p->tensor_class[t] * n + (size_t)from) * n + (size_t)to];
 }
 
+/* Joules above idling of op on dev, and of tensor t on its way from one device to another; 0 where energy is
+ * not known. */
+static inline double berth_op_joules(const berth_problem *p, int32_t op, int32_t dev)
+{
+	if (!p->has_energy)
+		return 0;
+	return (p->s->dev_busy_w[dev] - p->s->dev_idle_w[dev]) *
+	       ((double)berth_op_time(p, op, dev) * 1e-9 / p->s->dev_slots[dev]);
+}
+
+static inline double berth_transfer_joules(const berth_problem *p, int32_t t, int32_t from, int32_t to)
+{
+	size_t n = (size_t)p->n_devs;
+	int32_t route = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)from) * n + (size_t)to];
+	double sum = 0;
+	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++)
+		sum += p->s->link_joules_per_byte[p->route_link[i]] * (double)p->g->tensor_bytes[t];
+	return sum;
+}
+
 #endif

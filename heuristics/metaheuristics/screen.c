@@ -15,11 +15,13 @@ enum { ENDS_PER_CANDIDATE = 64, FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 3
 #define ANEW_SHARE 0.6
 enum { MOST_ANEW = 10 };
 
-berth_status berth_screen_new(const berth_problem *p, berth_arena *mem, berth_screen *out, berth_err *err)
+berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
+                              berth_screen *out, berth_err *err)
 {
 	berth_screen x = {.n_critical = 0};
 	BERTH_TRY(berth_estimate_new(p, mem, &x.estimate, err));
 	BERTH_TRY(berth_tails_new(p, mem, &x.tails, err));
+	BERTH_TRY(berth_prices_new(p, objective, mem, &x.prices, err));
 	BERTH_TRY(BERTH_NEW(mem, x.critical, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, x.best, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(mem, x.best_dev, p->n_colocs, err));
@@ -32,6 +34,7 @@ static void list_critical(berth_screen *x, const berth_base_log *base)
 	const berth_problem *p = x->tails.p;
 	if (!berth_tails_update(&x->tails, base))
 		return;
+	berth_prices_update(&x->prices, base);
 	x->n_critical = 0;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		if (berth_tails_slack(&x->tails, op) <= 0)
@@ -67,11 +70,20 @@ static void begin_groups(berth_screen *x, const berth_moves *m)
 			berth_estimate_moved(&x->estimate, p->coloc_op[k]);
 }
 
-static int64_t estimate_groups(berth_screen *x, const berth_moves *m, const int32_t *op_dev,
-                               const uint32_t *op_key, int64_t enough)
+/* What the objective is expected to pay for a candidate; no less than `enough` where that is reached. */
+static double price_groups(berth_screen *x, const berth_screen_base *base, const berth_moves *m,
+                           const int32_t *op_dev, double enough)
 {
+	const berth_prices *prices = &x->prices;
+	bool burns = prices->per_joule > 0;
+	int64_t enough_ns = burns || !(enough < 1e18) ? INT64_MAX : (int64_t)(enough / prices->per_ns);
 	begin_groups(x, m);
-	return berth_estimate_latency(&x->estimate, &x->tails, op_dev, op_key, enough);
+	double price = prices->per_ns * (double)berth_estimate_latency(&x->estimate, &x->tails, op_dev,
+	                                                               base->op_key, enough_ns);
+	if (burns)
+		price += prices->per_joule * berth_prices_joules(&x->prices, base->op_dev, op_dev,
+		                                                 x->estimate.n_ops, x->estimate.op);
+	return price;
 }
 
 /* Keep the candidate that stands in trial. Returns how many groups it moves. */
@@ -88,14 +100,14 @@ static int32_t keep(berth_screen *x, const berth_moves *m, const int32_t *trial)
 static int32_t draw_shaped(berth_screen *x, const berth_screen_base *base, berth_moves *m,
                            berth_move_shape shape, int32_t n, berth_rng *rng, int32_t *trial)
 {
-	int64_t least = INT64_MAX;
+	double least = INFINITY;
 	int32_t n_best = 0;
 	for (int32_t i = 0; i < n; i++) {
 		if (berth_moves_draw_from(m, shape, draw_coloc(x, rng), rng, trial) == 0)
 			continue;
-		int64_t ns = n == 1 ? 0 : estimate_groups(x, m, trial, base->op_key, least);
-		if (ns < least) {
-			least = ns;
+		double price = n == 1 ? 0 : price_groups(x, base, m, trial, least);
+		if (price < least) {
+			least = price;
 			n_best = keep(x, m, trial);
 		}
 		take_back(m->p, m, base->op_dev, trial);
@@ -114,7 +126,7 @@ static int32_t draw_anew(berth_screen *x, const berth_screen_base *base, berth_m
 	double noise = pow(10, -1.5 - 2.5 * berth_rng_unit(rng)) * (double)base->log->latency_ns;
 	berth_moves_gather(m, draw_coloc(x, rng), size, rng);
 	begin_groups(x, m);
-	berth_estimate_place(&x->estimate, &x->tails, base->op_key, noise, rng, trial);
+	berth_estimate_place(&x->estimate, &x->tails, &x->prices, base->op_key, noise, rng, trial);
 	for (int32_t i = 0; i < m->n_moved; i++)
 		n_moved += berth_coloc_dev(m->p, m->moved[i], trial) !=
 		           berth_coloc_dev(m->p, m->moved[i], base->op_dev);

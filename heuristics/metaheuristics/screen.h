@@ -10,12 +10,14 @@
 typedef struct berth_screen {
 	berth_estimate estimate;
 	berth_tails tails;
+	berth_prices prices;
 	int32_t *critical, n_critical; /* colocation groups without slack in the base */
 	int32_t *best, *best_dev;      /* [n_colocs] the best candidate: its groups, and where they go */
 } berth_screen;
 
-/* In mem. Fails: BERTH_ENOMEM. */
-berth_status berth_screen_new(const berth_problem *p, berth_arena *mem, berth_screen *out, berth_err *err);
+/* In mem; berth_prices_known must hold of the objective, which is borrowed. Fails: BERTH_ENOMEM. */
+berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
+                              berth_screen *out, berth_err *err);
 
 /* The present placement op_dev [n_ops] with keys op_key [n_ops], or NULL, and how it ran. */
 typedef struct berth_screen_base {

@@ -5,6 +5,7 @@
 #include "graph_json.h"
 #include "heats.h"
 #include "moves.h"
+#include "prices.h"
 #include "rng.h"
 #include "support.h"
 #include "system_json.h"
@@ -290,6 +291,8 @@ static void test_chain_changes_devices_at_once(void **state)
 	berth_tails t;
 	berth_estimate e;
 	berth_rng rng = berth_rng_seed(1, 1);
+	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	berth_prices prices;
 	int32_t op_dev[5] = {0};
 	assert_ok(berth_graph_parse_json("g", chain_graph, strlen(chain_graph), &mem, &tmp, &g, &err), &err);
 	assert_ok(berth_system_parse_json("s", chain_system, strlen(chain_system), &mem, &tmp, &s, &err),
@@ -299,7 +302,9 @@ static void test_chain_changes_devices_at_once(void **state)
 	assert_non_null(log);
 	assert_ok(berth_tails_new(&p, &mem, &t, &err), &err);
 	assert_ok(berth_estimate_new(&p, &mem, &e, &err), &err);
+	assert_ok(berth_prices_new(&p, &latency, &mem, &prices, &err), &err);
 	berth_tails_update(&t, log);
+	berth_prices_update(&prices, log);
 	for (int32_t op = 1; op < 4; op++) {
 		op_dev[op] = 1;
 		berth_estimate_begin(&e);
@@ -310,7 +315,7 @@ static void test_chain_changes_devices_at_once(void **state)
 	berth_estimate_begin(&e);
 	for (int32_t op = 3; op > 0; op--)
 		berth_estimate_moved(&e, op);
-	berth_estimate_place(&e, &t, NULL, 0, &rng, op_dev);
+	berth_estimate_place(&e, &t, &prices, NULL, 0, &rng, op_dev);
 	assert_memory_equal(op_dev, ((int32_t[]){0, 1, 1, 1, 0}), sizeof op_dev);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
@@ -333,9 +338,13 @@ static int place_some(const compiled_instance *c, const berth_tails *t, uint64_t
 	berth_estimate e;
 	berth_moves m;
 	berth_err err;
+	const berth_objective o = berth_objective_of(p->has_energy && seed % 2 ? BERTH_EDP : BERTH_LATENCY);
+	berth_prices prices;
 	int32_t op_dev[2][64];
 	int moved = 0;
 	assert_true(p->n_ops <= 64);
+	assert_ok(berth_prices_new(p, &o, &mem, &prices, &err), &err);
+	berth_prices_update(&prices, t->base);
 	assert_ok(berth_estimate_new(p, &mem, &e, &err), &err);
 	assert_ok(berth_moves_new(p, &mem, &m, &err), &err);
 	for (int again = 0; again < 2; again++) {
@@ -347,7 +356,7 @@ static int place_some(const compiled_instance *c, const berth_tails *t, uint64_t
 		for (int32_t i = 0; i < m.n_moved; i++)
 			for (int32_t k = p->coloc_off[m.moved[i]]; k < p->coloc_off[m.moved[i] + 1]; k++)
 				berth_estimate_moved(&e, p->coloc_op[k]);
-		berth_estimate_place(&e, t, NULL, (double)(seed % 3) * 1e5, &rng, op_dev[again]);
+		berth_estimate_place(&e, t, &prices, NULL, (double)(seed % 3) * 1e5, &rng, op_dev[again]);
 	}
 	assert_memory_equal(op_dev[0], op_dev[1], (size_t)p->n_ops * sizeof **op_dev);
 	for (int32_t op = 0; op < p->n_ops; op++) {
@@ -382,6 +391,85 @@ static void test_places_anew_legally(void **state)
 		compiled_instance_free(&c);
 	}
 	assert_true(moved > 50);
+}
+
+/* ---- prices ---- */
+
+/* Joules above idling, by the simulator. */
+static double burnt(const berth_problem *p, const berth_sim_result *r)
+{
+	double idle = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		idle += p->s->dev_idle_w[d];
+	return r->energy_j - idle * (double)r->latency_ns * 1e-9;
+}
+
+/* Two operators move: the joules are those of the simulator. Returns whether there was something to compare.
+ */
+static bool check_joules(const compiled_instance *c, uint64_t seed)
+{
+	const berth_problem *p = &c->p;
+	const berth_objective o = berth_objective_of(BERTH_ENERGY);
+	berth_rng rng = berth_rng_seed(seed, 4);
+	berth_arena mem = {0};
+	berth_prices prices;
+	berth_sim *sim;
+	berth_sim_result from, to;
+	berth_err err;
+	int32_t op_dev[64], op[2];
+	assert_ok(berth_prices_new(p, &o, &mem, &prices, &err), &err);
+	assert_ok(berth_sim_new(p, &mem, &sim, &err), &err);
+	memcpy(op_dev, c->t.op_dev, (size_t)p->n_ops * sizeof *op_dev);
+	for (int i = 0; i < 2; i++) {
+		op[i] = (int32_t)berth_rng_below(&rng, (uint32_t)p->n_ops);
+		op_dev[op[i]] = (int32_t)berth_rng_below(&rng, (uint32_t)p->n_devs);
+	}
+	berth_sim_run(sim, c->t.op_dev, NULL, &from);
+	berth_sim_run(sim, op_dev, NULL, &to);
+	bool runs = from.runs && to.runs && op[0] != op[1];
+	if (runs) {
+		double told = berth_prices_joules(&prices, c->t.op_dev, op_dev, 2, op);
+		assert_near(told, burnt(p, &to) - burnt(p, &from), 1e-9 * (1 + from.energy_j + to.energy_j));
+	}
+	berth_arena_free(&mem);
+	return runs;
+}
+
+static void test_joules_of_moves(void **state)
+{
+	(void)state;
+	int compared = 0;
+	for (uint64_t seed = 0; seed < 1500; seed++) {
+		compiled_instance c;
+		compiled_instance_make(&c, seed);
+		if (c.t.r.runs && !c.placement.order && c.p.n_ops > 0 && c.p.has_energy && c.p.n_pools == 0)
+			compared += check_joules(&c, seed);
+		compiled_instance_free(&c);
+	}
+	assert_true(compared > 50);
+}
+
+static void test_objectives_with_prices(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool known;
+	} x[] = {{"latency", true},
+	         {"energy", true},
+	         {"edp", true},
+	         {"throughput", false},
+	         {"memory", false},
+	         {"power", false},
+	         {"latency:energy<=3", true},
+	         {"0.5*latency+0.5*edp", true},
+	         {"0.5*latency+0.5*power", false}};
+	berth_objective o;
+	berth_err err;
+	for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
+		assert_ok(berth_objective_parse(x[i].text, &o, &err), &err);
+		assert_int_equal(berth_prices_known(&o), x[i].known);
+	}
 }
 
 /* ---- temperatures ---- */
@@ -425,6 +513,8 @@ int main(void)
 	                                   cmocka_unit_test(test_chain_changes_devices_at_once),
 	                                   cmocka_unit_test(test_places_anew_legally),
 	                                   cmocka_unit_test(test_steps_go_where_they_pay),
+	                                   cmocka_unit_test(test_joules_of_moves),
+	                                   cmocka_unit_test(test_objectives_with_prices),
 	                                   cmocka_unit_test(test_logs_go_on),
 	                                   cmocka_unit_test(test_ranks_of_moves)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
