@@ -26,6 +26,8 @@ typedef struct cli {
 	int n_args;            /* what is left beside the options */
 	char **args;
 	cli_texts warned;      /* what cli_warn has told */
+	const struct cli_used_file *written; /* [n_written] what the options write (option_files.h) */
+	int32_t n_written;
 	berth_arena mem, tmp;  /* results; scratch */
 } cli;
 

@@ -1,6 +1,7 @@
 /* Files that keep apart; see option_files.h. */
 #include "option_files.h"
 
+#include "engine_find.h"
 #include "file.h"
 #include "file_lock.h"
 #include "load.h"
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 /* A file of the command line. */
-typedef struct used_file {
+typedef struct cli_used_file {
 	const char *path, *by; /* by: what names it, for people */
 	bool written;
 	bool there; /* path leads to something, at */
@@ -86,6 +87,18 @@ static berth_status add_input(cli *c, used_files *list, const char *text, const 
 	return BERTH_OK;
 }
 
+/* The program of an engine and the words behind it. What is no engine is told by whoever starts it. */
+static berth_status add_command(cli *c, used_files *list, const char *text, const char *by, int32_t owner,
+                                berth_err *err)
+{
+	berth_engine_cfg engine;
+	if (berth_engine_find(text, &c->tmp, &engine, NULL) != BERTH_OK)
+		return BERTH_OK;
+	for (const char *const *word = engine.argv; *word; word++)
+		BERTH_TRY(add_input(c, list, *word, by, owner, err));
+	return BERTH_OK;
+}
+
 /* The files that stand beside a checkpoint. */
 static berth_status add_checkpoint(cli *c, used_files *list, const char *path, const char *by, int32_t owner,
                                    berth_err *err)
@@ -120,8 +133,11 @@ static berth_status add_option(cli *c, used_files *list, const cli_option *o, in
 			BERTH_TRY(add_input(c, list, texts->text[i], by, owner, err));
 		return BERTH_OK;
 	}
-	if ((o->kind != CLI_FILE_IN && !is_written(o->kind)) || !text_of(o))
+	bool read = o->kind == CLI_FILE_IN || o->kind == CLI_COMMAND;
+	if ((!read && !is_written(o->kind)) || !text_of(o))
 		return BERTH_OK;
+	if (o->kind == CLI_COMMAND)
+		return add_command(c, list, text_of(o), by, owner, err);
 	if (o->kind == CLI_FILE_IN)
 		return add_input(c, list, text_of(o), by, owner, err);
 	BERTH_TRY(add(c, list, text_of(o), by, true, owner, err));
@@ -159,6 +175,12 @@ static bool are_one(const used_file *a, const used_file *b)
 	return a->name && b->name && strcmp(a->name, b->name) == 0 && is_one_file(&a->folder, &b->folder);
 }
 
+static berth_status lost(const used_file *written, const char *by, berth_err *err)
+{
+	return berth_fail(err, BERTH_EINVAL, "%s: '%.200s' is the file of %s too; it would be lost",
+	                  written->by, written->path, by);
+}
+
 static berth_status keep_apart(const used_files *list, int32_t streams, berth_err *err)
 {
 	for (int32_t i = 0; i < list->n; i++)
@@ -166,13 +188,64 @@ static berth_status keep_apart(const used_files *list, int32_t streams, berth_er
 			const used_file *a = &list->item[i], *b = &list->item[k];
 			bool first = a->owner < b->owner || !b->written; /* two outputs are told once */
 			bool shell = a->owner >= streams; /* what the shell opened is its business alone */
-			if (!a->written || a->owner == b->owner || !first || shell || !are_one(a, b))
-				continue;
-			return berth_fail(err, BERTH_EINVAL,
-			                  "%s: '%.200s' is the file of %s too; it would be lost", a->by,
-			                  a->path, b->by);
+			if (a->written && a->owner != b->owner && first && !shell && are_one(a, b))
+				return lost(a, b->by, err);
 		}
 	return BERTH_OK;
+}
+
+/* Keep what the options write, for models that name files of their own. */
+static berth_status keep_written(cli *c, const used_files *list, int32_t streams, berth_err *err)
+{
+	used_file *kept;
+	BERTH_TRY(BERTH_NEW(&c->mem, kept, list->n, err));
+	for (int32_t i = 0; i < list->n; i++) {
+		const used_file *f = &list->item[i];
+		if (!f->written || f->owner >= streams)
+			continue;
+		used_file *to = &kept[c->n_written++];
+		*to = *f;
+		to->path = berth_arena_strdup(&c->mem, f->path);
+		to->by = berth_arena_strdup(&c->mem, f->by);
+		to->name = f->name ? berth_arena_strdup(&c->mem, f->name) : NULL;
+		if (!to->path || !to->by || (f->name && !to->name))
+			return berth_nomem(err);
+	}
+	c->written = kept;
+	return BERTH_OK;
+}
+
+/* The file of that name beside the model; in c->tmp. NULL when memory runs out. */
+static const char *beside(cli *c, const char *model, const char *name)
+{
+	const char *slash = strrchr(model, '/');
+	return *name == '/' || !slash
+	               ? name
+	               : berth_arena_printf(&c->tmp, "%.*s%s", (int)(slash + 1 - model), model, name);
+}
+
+static berth_status check_external(cli *c, const char *model, const berth_read_report *r, berth_err *err)
+{
+	used_files list = {0};
+	const char *path = berth_graph_path(model, &c->tmp),
+		   *by = berth_arena_printf(&c->tmp, "%s, which keeps data there,", model);
+	if (!path || !by)
+		return berth_nomem(err);
+	for (int32_t i = 0; i < r->n_external; i++)
+		BERTH_TRY(add(c, &list, beside(c, path, r->external[i]), by, false, 0, err));
+	for (int32_t i = 0; i < list.n; i++)
+		for (int32_t k = 0; k < c->n_written; k++)
+			if (are_one(&c->written[k], &list.item[i]))
+				return lost(&c->written[k], by, err);
+	return BERTH_OK;
+}
+
+berth_status cli_check_external(cli *c, const char *model, const berth_read_report *r, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
+	berth_status st = c->n_written && r->n_external ? check_external(c, model, r, err) : BERTH_OK;
+	berth_arena_reset(&c->tmp, mark);
+	return st;
 }
 
 /* "-" for what leads to standard output by another name. */
@@ -247,7 +320,8 @@ static berth_status check_apart(cli *c, const cli_option *options, berth_err *er
 	int32_t streams = owner;
 	BERTH_TRY(add_stream(c, &list, STDOUT_FILENO, "standard output", owner++, err));
 	BERTH_TRY(add_stream(c, &list, STDERR_FILENO, "standard error", owner++, err));
-	return keep_apart(&list, streams, err);
+	BERTH_TRY(keep_apart(&list, streams, err));
+	return keep_written(c, &list, streams, err);
 }
 
 berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err)

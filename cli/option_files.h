@@ -3,13 +3,18 @@
 #ifndef BERTH_CLI_OPTION_FILES_H
 #define BERTH_CLI_OPTION_FILES_H
 
+#include "graph_format.h"
 #include "options.h"
 
 /* After a command line was read: each output (CLI_FILE_OUT, CLI_FILE_ONLY, CLI_CHECKPOINT, CLI_FILE_BOTH) can
- * be written, and none is an input (CLI_FILE_IN, CLI_FILES_IN, CLI_FILES_MANY, CLI_FILE_BOTH, arguments),
- * another output, or where standard output or standard error go: by device and inode, so that links help
- * nobody. Streams may be the same. One document at most goes to standard output; "/dev/stdout" becomes "-".
- * Fails: BERTH_EINVAL, BERTH_EIO (it cannot be written), BERTH_ENOMEM. */
+ * be written, and none is an input (CLI_FILE_IN, CLI_FILES_IN, CLI_FILES_MANY, CLI_FILE_BOTH, arguments,
+ * words of CLI_COMMAND), another output, or where standard output or standard error go: by device and inode,
+ * so that links help nobody. Streams may be the same. One document at most goes to standard output;
+ * "/dev/stdout" becomes "-". Fails: BERTH_EINVAL, BERTH_EIO (it cannot be written), BERTH_ENOMEM. */
 berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err);
+
+/* None of the outputs is a file beside the model that it names as its own (data of ONNX). Such files are
+ * looked for, but not opened. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status cli_check_external(cli *c, const char *model, const berth_read_report *r, berth_err *err);
 
 #endif

@@ -40,6 +40,7 @@ static const char *default_of(const cli_option *o, char *buf, size_t size)
 	case CLI_FLAG:
 		break;
 	case CLI_TEXT:
+	case CLI_COMMAND:
 	case CLI_FILE_IN:
 	case CLI_FILE_OUT:
 	case CLI_FILE_ONLY:
@@ -167,6 +168,7 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 	switch (o->kind) {
 	case CLI_FLAG: *(bool *)o->into = true; return BERTH_OK;
 	case CLI_TEXT:
+	case CLI_COMMAND:
 	case CLI_FILE_IN:
 	case CLI_FILE_OUT:
 	case CLI_FILE_ONLY:

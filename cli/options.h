@@ -8,6 +8,7 @@
 typedef enum cli_kind {
 	CLI_FLAG,       /* nothing; bool */
 	CLI_TEXT,       /* text; const char * */
+	CLI_COMMAND,    /* a command line, whose words may be files that are read; const char * */
 	CLI_FILE_IN,    /* a file that is read, or a word; const char * */
 	CLI_FILE_OUT,   /* a file that is written, "-": standard output; const char * */
 	CLI_FILE_ONLY,  /* a file that is written, never standard output; const char * */

@@ -27,6 +27,8 @@ typedef struct berth_read_report {
 	int64_t *dim_value;
 	int32_t n_loops; /* loops whose trips neither the file nor an option states: taken for one */
 	const char **loop_name;
+	int32_t n_external; /* files beside the model that hold its data, as it names them; never opened */
+	const char **external;
 	int32_t n_warnings; /* an operator type that is not known, once a type */
 	const char **warning;
 } berth_read_report;

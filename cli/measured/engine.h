@@ -14,7 +14,7 @@ typedef struct cli_engine {
 #define CLI_ENGINE_DEFAULT {.timeout_s = 300}
 
 #define CLI_ENGINE(e) \
-	{"engine", 0, CLI_TEXT, &(e)->name, "E", \
+	{"engine", 0, CLI_COMMAND, &(e)->name, "E", \
 	 "the engine: a name, or a command line with a '/'\tort"}, \
 	{"model", 0, CLI_FILE_IN, &(e)->model, "FILE", \
 	 "the model that the engine loads, where GRAPH is a description of it"}, \

@@ -248,6 +248,10 @@ static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_r
 	BERTH_TRY(BERTH_NEW(mem, r->loop_name, m->n_loops, err));
 	for (size_t i = 0; i < m->n_loops; i++)
 		BERTH_TRY(copy_text(mem, onnx_node_label(m, m->loop[i]), &r->loop_name[i], err));
+	r->n_external = (int32_t)m->external->n;
+	BERTH_TRY(BERTH_NEW(mem, r->external, r->n_external, err));
+	for (int32_t i = 0; i < r->n_external; i++)
+		BERTH_TRY(copy_text(mem, m->external->name[i], &r->external[i], err));
 	for (size_t i = 0; i < m->n_symbols; i++) {
 		if (!m->symbol_of_input[i])
 			continue;

@@ -113,6 +113,13 @@ typedef struct onnx_param {
 	int32_t seen;             /* stamp of the last folded node that took it in */
 } onnx_param;
 
+/* The files beside the model that tensors are in. */
+typedef struct onnx_external {
+	berth_strmap seen;
+	const char **name; /* [n] as the model writes them */
+	size_t n, cap;
+} onnx_external;
+
 typedef struct onnx_model {
 	const char *file;
 	const unsigned char *data;
@@ -135,6 +142,7 @@ typedef struct onnx_model {
 	const onnx_node **loop;    /* whose trips nobody states */
 	onnx_param *param;
 	onnx_function *function;
+	onnx_external *external;
 	int32_t stamp;             /* of the last node whose values were marked as seen */
 	/* nodes that calls of functions became, and bytes of functions gone through for that */
 	size_t n_inlined, inlined_bytes;

@@ -134,6 +134,8 @@ berth_status onnx_read_model(onnx_model *m, berth_err *err)
 	berth_strmap_init(&m->symbols, m->tmp);
 	berth_strmap_init(&m->warned, m->tmp);
 	berth_strmap_init(&m->functions, m->tmp);
+	BERTH_TRY(BERTH_NEW(m->tmp, m->external, 1, err));
+	berth_strmap_init(&m->external->seen, m->tmp);
 	m->name = "";
 	if (m->size == 0)
 		return berth_fail(err, BERTH_EFORMAT, "%s: the file is empty; expected an ONNX model",

@@ -137,6 +137,8 @@ static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t,
 		} else if (f.number == 9) {
 			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "raw_data of a tensor", err));
 			raw = f.end - f.at;
+		} else if (f.number == 13) {
+			BERTH_TRY(onnx_read_external(m, &w, &f, err));
 		}
 	}
 	BERTH_TRY(keep_dims(m, &w, dim, rank, t, err));

@@ -37,6 +37,7 @@ static berth_status write_report(const berth_read_report *r, berth_arena *mem, c
 		berth_json_put_int(&w, NULL, r->dim_value[i]);
 	berth_json_close(&w, ']');
 	put_texts(&w, "loops", r->loop_name, r->n_loops);
+	put_texts(&w, "external", r->external, r->n_external);
 	put_texts(&w, "warnings", r->warning, r->n_warnings);
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);
@@ -102,6 +103,7 @@ static berth_status get_report(const berth_json *at, berth_arena *mem, berth_rea
 	BERTH_TRY(get_texts(at, "dims", mem, &r->dim_name, &r->n_dims, err));
 	BERTH_TRY(get_values(at, mem, r, err));
 	BERTH_TRY(get_texts(at, "loops", mem, &r->loop_name, &r->n_loops, err));
+	BERTH_TRY(get_texts(at, "external", mem, &r->external, &r->n_external, err));
 	return get_texts(at, "warnings", mem, &r->warning, &r->n_warnings, err);
 }
 
