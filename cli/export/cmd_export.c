@@ -88,11 +88,15 @@ static berth_status check_plan(const cli *c, const args *a, const state *s, bert
 	                  s->plan.v.broken.n > 1 ? " (and more)" : "");
 }
 
-static berth_status check_model(const args *a, const state *s, berth_err *err)
+static berth_status check_model(const cli *c, const args *a, const state *s, berth_err *err)
 {
 	const export_plan *x = &s->plan;
 	if (!s->e->model)
 		return BERTH_OK;
+	if (c->sandbox)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "export to %s reads the model here, not in a sandbox: leave out --sandbox",
+		                  s->e->name);
 	const char *format = x->mapped ? berth_content_format(&x->model)->name : "no file";
 	if (x->mapped && strcmp(format, s->e->model) == 0)
 		return BERTH_OK;
@@ -104,7 +108,7 @@ static berth_status make(cli *c, const args *a, state *s, berth_err *err)
 {
 	export_plan *x = &s->plan;
 	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->on, x, err));
-	BERTH_TRY(check_model(a, s, err));
+	BERTH_TRY(check_model(c, a, s, err));
 	BERTH_TRY(read_devices(c, a, s, err));
 	BERTH_TRY(check_plan(c, a, s, err));
 	berth_export_source source = {.g = &x->g,
@@ -203,7 +207,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"model", 0, CLI_FILE_IN, &a.model, "GRAPH", "the model that the plan was made for"},
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine, for times\tthe built-in system that the plan names"},
-		{"to", 0, CLI_TEXT, &a.to, "TARGET", "what is to run or show it: csv, dot, trace"},
+		{"to", 0, CLI_TEXT, &a.to, "TARGET",
+	         "what is to run or show it: ort, ort-rules, onnx, openvino, csv, dot, trace"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the target calls a device of the plan, or all devices of a kind"},
 		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
@@ -228,5 +233,6 @@ const cli_verb cmd_export = {
 	"write a plan in the words of the program that is to run it",
 	"The file is written whole or not at all, and only where the target can express the plan.\n"
 	"With --json and without -o nothing is written: it tells what would be.\n"
-	"Example: berth export plan.json --model zoo:resnet50 --to csv -o plan.csv\n",
+	"Example: berth export plan.json --model model.onnx --to ort --device gpu0=CUDAExecutionProvider -o "
+	"labelled.onnx\n",
 	run};

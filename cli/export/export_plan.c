@@ -25,21 +25,40 @@ static const char *said(const document *d, const char *what, const char *key)
 	return cJSON_IsString(text) ? text->valuestring : NULL;
 }
 
+/* Is it this graph? By whatever name: that of a model is its file's. */
+static berth_status is_same(cli *c, const document *d, const berth_graph *g, char hex[65], bool *same,
+                            berth_err *err)
+{
+	const char *digest = said(d, "graph", "sha256"), *name = said(d, "graph", "name");
+	char named_hex[65];
+	berth_graph named = *g;
+	BERTH_TRY(berth_graph_sha256(g, &c->tmp, hex, err));
+	*same = strcmp(hex, digest) == 0;
+	if (*same || !name)
+		return BERTH_OK;
+	named.name = name;
+	BERTH_TRY(berth_graph_sha256(&named, &c->tmp, named_hex, err));
+	*same = strcmp(named_hex, digest) == 0;
+	return BERTH_OK;
+}
+
 /* Told first: of a plan for another graph some operators are missing, too, but that is not what is wrong. */
-static berth_status check_graph(cli *c, const document *d, const berth_graph *g, berth_err *err)
+static berth_status check_graph(cli *c, const document *d, export_plan *x, berth_err *err)
 {
 	char hex[65];
 	const char *digest = said(d, "graph", "sha256"), *name = said(d, "graph", "name");
-	if (!digest)
-		return BERTH_OK;
-	BERTH_TRY(berth_graph_sha256(g, &c->tmp, hex, err));
-	if (strcmp(hex, digest) == 0)
-		return BERTH_OK;
-	return berth_fail(
-		err, BERTH_EFORMAT,
-		"%s: made for graph '%.80s' with sha256 %.12s..., but '%.80s' has %.12s...: give the "
-		"model and the dimensions (--dim) that it was made for",
-		d->file, name ? name : "(unnamed)", digest, g->name, hex);
+	bool same = true;
+	if (digest)
+		BERTH_TRY(is_same(c, d, &x->g, hex, &same, err));
+	if (!same)
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: made for graph '%.80s' with sha256 %.12s..., but '%.80s' has %.12s...: give "
+			"the model and the dimensions (--dim) that it was made for",
+			d->file, name ? name : "(unnamed)", digest, x->g.name, hex);
+	if (digest && name && !(x->g.name = berth_arena_strdup(&c->mem, name)))
+		return berth_nomem(err);
+	return BERTH_OK;
 }
 
 /* ---- the machine ---- */
@@ -173,7 +192,7 @@ static berth_status simulate(cli *c, export_plan *x, berth_err *err)
 static berth_status read_document(cli *c, const document *d, const char *on, export_plan *x, berth_err *err)
 {
 	const char *warning;
-	BERTH_TRY(check_graph(c, d, &x->g, err));
+	BERTH_TRY(check_graph(c, d, x, err));
 	BERTH_TRY(find_system(c, d, on, x, err));
 	BERTH_TRY(berth_placement_parse_json(d->file, d->x.text, d->x.size, &x->g, &x->s, &c->mem, &c->tmp,
 	                                     &x->placement, &warning, err));

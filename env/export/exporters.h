@@ -79,6 +79,10 @@ typedef struct berth_exporter {
 #define BERTH_EXPORTERS(X) \
 	X(csv) \
 	X(dot) \
+	X(onnx) \
+	X(openvino) \
+	X(ort) \
+	X(ort_rules) \
 	X(trace)
 
 #define BERTH_DECLARE_EXPORTER(name) extern const berth_exporter berth_export_##name;

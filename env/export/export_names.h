@@ -1,0 +1,20 @@
+/* Names that an export writes: what the target calls devices, and names that must stand once. Inside of
+ * env/export. */
+#ifndef BERTH_EXPORT_NAMES_H
+#define BERTH_EXPORT_NAMES_H
+
+#include "exporters.h"
+
+/* What a target usually calls devices whose kind or name begins so. A list ends with NULL. */
+typedef struct berth_export_word {
+	const char *begins, *theirs;
+} berth_export_word;
+
+/* theirs [n_devs], NULL for devices that the plan does not use: what --device told, else the first usual word
+ * that fits, which is noted. what: a word for one of them, for messages. Fails: BERTH_EINVAL (a device
+ * without a name), BERTH_EUNSUPPORTED (two devices of one name, unless --device says so), BERTH_ENOMEM. */
+berth_status berth_export_theirs(const berth_export_source *x, const berth_export_word *usual,
+                                 const char *what, const char **theirs, berth_export_out *out,
+                                 berth_err *err);
+
+#endif

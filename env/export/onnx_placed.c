@@ -1,0 +1,65 @@
+/* See onnx_placed.h. */
+#include "onnx_placed.h"
+
+const char *onnx_placed_name(const onnx_placed *p, int32_t node)
+{
+	const onnx_node *n = &p->m.node[node];
+	for (int32_t o = 0; !*n->name && o < n->n_out; o++)
+		if (n->out[o] >= 0)
+			return p->m.value[n->out[o]].name;
+	return n->name;
+}
+
+/* Nodes that are no operators, last ones first: their takers have a device by then. */
+static berth_status follow(onnx_placed *p, berth_arena *tmp, int32_t otherwise, berth_err *err)
+{
+	const onnx_model *m = &p->m;
+	int32_t *value_dev;
+	BERTH_TRY(BERTH_NEW(tmp, value_dev, m->n_values, err));
+	for (size_t v = 0; v < m->n_values; v++)
+		value_dev[v] = -1;
+	for (size_t i = m->n_nodes; i-- > 0;) {
+		int32_t node = m->order[i];
+		const onnx_node *n = &m->node[node];
+		for (int32_t o = 0; n->folded && p->node_dev[node] < 0 && o < n->n_out; o++)
+			if (n->out[o] >= 0)
+				p->node_dev[node] = value_dev[n->out[o]];
+		if (p->node_dev[node] < 0)
+			p->node_dev[node] = otherwise;
+		for (int32_t k = 0; k < n->n_all; k++)
+			if (n->in[k] >= 0)
+				value_dev[n->in[k]] = p->node_dev[node];
+	}
+	return BERTH_OK;
+}
+
+berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onnx_placed *out, berth_err *err)
+{
+	const berth_content *from = x->model;
+	onnx_placed p = {.m = {.file = from->name,
+	                       .data = (const unsigned char *)from->data,
+	                       .size = from->size,
+	                       .tmp = tmp}};
+	int32_t n_weights, op = 0;
+	BERTH_TRY(onnx_decode(&p.m, x->read, &n_weights, err));
+	if (p.m.n_inlined)
+		return berth_fail(
+			err, BERTH_EUNSUPPORTED,
+			"%s: the model calls functions of its own, whose nodes stand in the file once for "
+			"all calls; put them in place of the calls first (onnx.inliner)",
+			from->name);
+	BERTH_TRY(BERTH_NEW(tmp, p.node_dev, p.m.n_nodes, err));
+	BERTH_TRY(BERTH_NEW(tmp, p.node_op, p.m.n_nodes, err));
+	for (size_t i = 0; i < p.m.n_nodes; i++) {
+		bool folded = p.m.node[i].folded;
+		p.node_op[i] = folded ? -1 : op;
+		p.node_dev[i] = folded || op >= x->g->n_ops ? -1 : x->op_dev[op];
+		op += !folded;
+		p.n_folded += folded;
+	}
+	if (op != x->g->n_ops)
+		return berth_fail(err, BERTH_EFORMAT, "%s: the file changed while it was read", from->name);
+	BERTH_TRY(follow(&p, tmp, op ? x->op_dev[0] : 0, err));
+	*out = p;
+	return BERTH_OK;
+}

@@ -1,0 +1,25 @@
+/* The nodes of an ONNX file under a plan. Inside of env/export. */
+#ifndef BERTH_ONNX_PLACED_H
+#define BERTH_ONNX_PLACED_H
+
+#include "exporters.h"
+#include "onnx_decode.h"
+
+typedef struct onnx_placed {
+	onnx_model m;      /* its main graph's nodes are those of the file, in the order of the file */
+	int32_t *node_dev; /* [m.n_nodes] */
+	int32_t *node_op;  /* [m.n_nodes] -1: folded, it is no operator of the graph */
+	int32_t n_folded;
+} onnx_placed;
+
+/* Decode x->model, and give each node the device of its operator. A node that is no operator (constants,
+ * shapes) goes with the first operator that takes what it makes; where none does, with the first operator of
+ * the graph. Everything lives in tmp. Fails: BERTH_EUNSUPPORTED (the model calls functions of its own: their
+ * nodes stand in the file once for all calls), BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onnx_placed *out,
+                             berth_err *err);
+
+/* What messages call a node: its name, else its first output's. */
+const char *onnx_placed_name(const onnx_placed *p, int32_t node);
+
+#endif

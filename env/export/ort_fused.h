@@ -1,0 +1,11 @@
+/* Pairs of operators that ONNX Runtime makes one kernel of. Inside of env/export. */
+#ifndef BERTH_ORT_FUSED_H
+#define BERTH_ORT_FUSED_H
+
+#include "exporters.h"
+
+/* Note how many such pairs the plan cuts: from optimisation level 1 on the first operator's device would have
+ * both, or the fusion is lost. Fails: BERTH_ENOMEM. O(edges). */
+berth_status ort_fused_note(const berth_export_source *x, berth_export_out *out, berth_err *err);
+
+#endif

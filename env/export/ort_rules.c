@@ -1,0 +1,153 @@
+/* Exporter "ort-rules": the session option of ONNX Runtime that gives nodes to execution providers by parts
+ * of their names, for a model that is not to be touched. A rule holds for every node whose name has its text
+ * somewhere. So each rule is the shortest beginning of a name, cut behind a separator, that no node of
+ * another device has in its name. Every node is under a rule. */
+#include "onnx_placed.h"
+#include "ort_fused.h"
+#include "ort_providers.h"
+#include "strbuf.h"
+
+#include <string.h>
+
+typedef struct named_nodes {
+	const onnx_placed *placed;
+	const char **name; /* [n] */
+	int32_t *dev;
+	bool *covered;
+	int32_t n;
+	size_t cap_name, cap_dev;
+} named_nodes;
+
+static berth_status add_nodes(const onnx_node *node, size_t n, int32_t dev, named_nodes *x, berth_arena *tmp,
+                              berth_err *err);
+
+static berth_status add_node(const onnx_node *node, int32_t dev, named_nodes *x, berth_arena *tmp,
+                             berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(tmp, x->name, x->n, &x->cap_name, err));
+	BERTH_TRY(BERTH_GROW(tmp, x->dev, x->n, &x->cap_dev, err));
+	x->name[x->n] = node->name;
+	x->dev[x->n++] = dev;
+	if (!*node->name)
+		return berth_fail(
+			err, BERTH_EUNSUPPORTED,
+			"a node of type %.60s has no name: rules by names cannot reach it; use --to ort",
+			node->type);
+	for (int32_t b = 0; b < node->n_bodies; b++)
+		BERTH_TRY(add_nodes(node->body[b].nodes.node, node->body[b].nodes.n, dev, x, tmp, err));
+	return BERTH_OK;
+}
+
+static berth_status add_nodes(const onnx_node *node, size_t n, int32_t dev, named_nodes *x, berth_arena *tmp,
+                              berth_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		BERTH_TRY(add_node(&node[i], dev, x, tmp, err));
+	return BERTH_OK;
+}
+
+static berth_status list_nodes(const onnx_placed *p, berth_arena *tmp, named_nodes *x, berth_err *err)
+{
+	*x = (named_nodes){.placed = p};
+	for (size_t i = 0; i < p->m.n_nodes; i++)
+		if (p->node_op[i] >= 0)
+			BERTH_TRY(add_node(&p->m.node[i], p->node_dev[i], x, tmp, err));
+	return BERTH_NEW(tmp, x->covered, x->n, err);
+}
+
+/* A node of another device with the text in its name; -1: none. */
+static int32_t elsewhere(const named_nodes *x, const char *text, int32_t dev)
+{
+	for (int32_t i = 0; i < x->n; i++)
+		if (x->dev[i] != dev && strstr(x->name[i], text))
+			return i;
+	return -1;
+}
+
+/* The shortest beginning of the node's name that is of its device alone. */
+static berth_status find_rule(const named_nodes *x, int32_t node, berth_arena *tmp, const char **rule,
+                              berth_err *err)
+{
+	const char *name = x->name[node];
+	size_t len = strlen(name);
+	int32_t other = -1;
+	char *text = berth_arena_strdup(tmp, name);
+	if (!text)
+		return berth_nomem(err);
+	for (size_t n = 1; n <= len; n++) {
+		if (n < len && !strchr("/.:_", name[n - 1]))
+			continue;
+		text[n] = '\0';
+		other = elsewhere(x, text, x->dev[node]);
+		if (other < 0)
+			break;
+		text[n] = name[n];
+	}
+	if (other >= 0)
+		return berth_fail(
+			err, BERTH_EUNSUPPORTED,
+			"no rule holds for node '%.100s' alone: '%.100s', on another device, has that in its "
+			"name; use --to ort",
+			name, x->name[other]);
+	if (!ort_rule_holds(text))
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "node '%.100s': a rule cannot hold %s or blanks around it; use --to ort",
+		                  name, ORT_RULE_SIGNS);
+	*rule = text;
+	return BERTH_OK;
+}
+
+static berth_status make_rules(named_nodes *x, berth_arena *tmp, berth_strbuf *rules, berth_err *err)
+{
+	for (int32_t i = 0; i < x->n; i++) {
+		berth_strbuf *to = &rules[x->dev[i]];
+		const char *rule = "";
+		if (x->covered[i])
+			continue;
+		BERTH_TRY(find_rule(x, i, tmp, &rule, err));
+		berth_strbuf_add(to, ",", to->len > 0);
+		berth_strbuf_add(to, rule, strlen(rule));
+		for (int32_t k = i; k < x->n; k++)
+			x->covered[k] |= strstr(x->name[k], rule) != NULL;
+	}
+	return BERTH_OK;
+}
+
+static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+                          berth_err *err)
+{
+	const char *provider[BERTH_MAX_DEVS], *rules[BERTH_MAX_DEVS] = {NULL}, *text;
+	berth_strbuf *list;
+	onnx_placed placed;
+	named_nodes nodes;
+	size_t len;
+	BERTH_TRY(ort_providers(x, provider, out, err));
+	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
+	BERTH_TRY(list_nodes(&placed, tmp, &nodes, err));
+	BERTH_TRY(BERTH_NEW(tmp, list, x->s->n_devs, err));
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		list[d].mem = tmp;
+	BERTH_TRY(make_rules(&nodes, tmp, list, err));
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		if (list[d].len)
+			BERTH_TRY(berth_strbuf_done(&list[d], &rules[d], &len, err));
+	BERTH_TRY(ort_provider_rules(provider, rules, x->s->n_devs, out->mem, &text, err));
+	BERTH_TRY(berth_export_set(out, "session.name_based_layer_assignment", text, err));
+	if (placed.n_folded)
+		BERTH_TRY(berth_export_note(
+			out, err,
+			"%d of %d nodes are no operators (constants, shapes): no rule is made for "
+			"them",
+			placed.n_folded, (int32_t)placed.m.n_nodes));
+	BERTH_TRY(ort_fused_note(x, out, err));
+	BERTH_TRY(berth_export_put(out, text, strlen(text), err));
+	return berth_export_put(out, "\n", 1, err);
+}
+
+const berth_exporter berth_export_ort_rules = {.name = "ort-rules",
+                                               .about = "Rules for ONNX Runtime by names of nodes",
+                                               .suffix = ".txt",
+                                               .needs = BERTH_EXPORT_PLACEMENT,
+                                               .model = "ONNX",
+                                               .write = write,
+                                               .usual = ort_usual};

@@ -1,0 +1,223 @@
+/* See onnx_edit.h. A message that holds a change gets a new head, which is known when all inside is. */
+#include "onnx_edit.h"
+
+enum { MAX_DEPTH = 64, HEAD = 20 }; /* a tag and a length take at most 20 bytes */
+
+typedef struct editing {
+	const onnx_edit *e;
+	berth_arena *mem;
+	onnx_edited out;
+	size_t total; /* bytes of all pieces */
+	int depth;
+} editing;
+
+/* An editor of the message w; node: the node of the main graph that it is inside of, -1: none. */
+typedef berth_status edit_fn(editing *x, onnx_wire w, int32_t node, berth_err *err);
+
+/* ---- pieces ---- */
+
+static size_t put_varint(char *to, uint64_t x)
+{
+	size_t n = 0;
+	do {
+		to[n++] = (char)((x & 127) | (x > 127 ? 128 : 0));
+		x >>= 7;
+	} while (x);
+	return n;
+}
+
+void onnx_put_number(berth_strbuf *b, uint32_t field, uint64_t value)
+{
+	char buf[HEAD];
+	size_t n = put_varint(buf, (uint64_t)field << 3);
+	n += put_varint(buf + n, value);
+	berth_strbuf_add(b, buf, n);
+}
+
+void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size)
+{
+	char buf[HEAD];
+	size_t n = put_varint(buf, (uint64_t)field << 3 | ONNX_BYTES);
+	n += put_varint(buf + n, size);
+	berth_strbuf_add(b, buf, n);
+	berth_strbuf_add(b, data, size);
+}
+
+static berth_status add_piece(editing *x, const void *data, size_t size, berth_err *err)
+{
+	onnx_edited *o = &x->out;
+	BERTH_TRY(BERTH_GROW(x->mem, o->piece, o->n_pieces, &o->cap_pieces, err));
+	o->piece[o->n_pieces++] = (berth_file_piece){data, size};
+	x->total += size;
+	return BERTH_OK;
+}
+
+/* The file from one place to another, as it stands. */
+static berth_status keep(editing *x, const onnx_wire *w, size_t from, size_t to, berth_err *err)
+{
+	return from < to ? add_piece(x, w->data + from, to - from, err) : BERTH_OK;
+}
+
+/* The message that field f of w holds, edited, with its new head. */
+static berth_status edit_inside(editing *x, const onnx_wire *w, const onnx_field *f, edit_fn *edit,
+                                int32_t node, berth_err *err)
+{
+	size_t slot = x->out.n_pieces;
+	char *head;
+	if (x->depth == MAX_DEPTH)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: messages nest deeper than %d", w->file,
+		                  f->tag_at, MAX_DEPTH);
+	BERTH_TRY(BERTH_NEW(x->mem, head, HEAD, err));
+	BERTH_TRY(add_piece(x, head, 0, err));
+	size_t before = x->total;
+	x->depth++;
+	BERTH_TRY(edit(x, onnx_wire_inside(w, f), node, err));
+	x->depth--;
+	size_t n = put_varint(head, (uint64_t)f->number << 3 | ONNX_BYTES);
+	n += put_varint(head + n, x->total - before);
+	x->out.piece[slot].size = n;
+	x->total += n;
+	return BERTH_OK;
+}
+
+/* ---- messages ---- */
+
+static edit_fn edit_graph;
+
+/* AttributeProto: a graph (6) or graphs (11). */
+static berth_status edit_attribute(editing *x, onnx_wire w, int32_t node, berth_err *err)
+{
+	size_t kept = w.at;
+	onnx_field f;
+	for (bool more;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return keep(x, &w, kept, w.end, err);
+		if ((f.number != 6 && f.number != 11) || f.type != ONNX_BYTES)
+			continue;
+		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
+		BERTH_TRY(edit_inside(x, &w, &f, edit_graph, node, err));
+		kept = f.end;
+	}
+}
+
+/* Does the attribute hold a graph? */
+static berth_status holds_graph(onnx_wire w, bool *out, berth_err *err)
+{
+	onnx_field f;
+	*out = false;
+	for (bool more = true; more && !*out;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		*out = more && (f.number == 6 || f.number == 11) && f.type == ONNX_BYTES;
+	}
+	return BERTH_OK;
+}
+
+/* NodeProto: attributes (5) with bodies, and what is to go. */
+static berth_status edit_node(editing *x, onnx_wire w, int32_t node, berth_err *err)
+{
+	size_t kept = w.at;
+	onnx_field f;
+	for (bool more;;) {
+		bool body = false;
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return keep(x, &w, kept, w.end, err);
+		if (f.number == 5 && f.type == ONNX_BYTES)
+			BERTH_TRY(holds_graph(onnx_wire_inside(&w, &f), &body, err));
+		bool drop = x->e->drops(x->e->ctx, &w, &f, false);
+		if (!body && !drop)
+			continue;
+		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
+		if (!drop)
+			BERTH_TRY(edit_inside(x, &w, &f, edit_attribute, node, err));
+		kept = w.at;
+	}
+}
+
+/* The node with its new fields. */
+static berth_status edit_whole_node(editing *x, onnx_wire w, int32_t node, berth_err *err)
+{
+	const onnx_field whole = {.number = 1, .type = ONNX_BYTES, .tag_at = w.at, .at = w.at, .end = w.end};
+	const char *data;
+	size_t size;
+	BERTH_TRY(edit_node(x, w, node, err));
+	BERTH_TRY(x->e->adds(x->e->ctx, node, &w, &whole, &data, &size, err));
+	return size ? add_piece(x, data, size, err) : BERTH_OK;
+}
+
+/* TensorProto: data_location (14) is 1 where its content stands in another file. */
+static berth_status look_outside(editing *x, onnx_wire w, berth_err *err)
+{
+	onnx_field f;
+	for (bool more;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return BERTH_OK;
+		x->out.has_outside |= f.number == 14 && f.type == ONNX_VARINT && f.value == 1;
+	}
+}
+
+/* GraphProto: nodes (1); of initializers (5) it is told whether they stand outside. */
+static berth_status edit_graph(editing *x, onnx_wire w, int32_t node, berth_err *err)
+{
+	size_t kept = w.at;
+	onnx_field f;
+	for (bool more;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return keep(x, &w, kept, w.end, err);
+		if (f.number == 5 && f.type == ONNX_BYTES)
+			BERTH_TRY(look_outside(x, onnx_wire_inside(&w, &f), err));
+		if (f.number != 1 || f.type != ONNX_BYTES)
+			continue;
+		if (x->out.n_nodes == INT32_MAX)
+			return berth_fail(err, BERTH_EFORMAT, "%s: too many nodes", w.file);
+		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
+		BERTH_TRY(edit_inside(x, &w, &f, edit_whole_node, node < 0 ? x->out.n_nodes++ : node, err));
+		kept = f.end;
+	}
+}
+
+static berth_status put_version(editing *x, uint64_t version, berth_err *err)
+{
+	berth_strbuf b = {.mem = x->mem};
+	const char *text;
+	size_t len;
+	onnx_put_number(&b, 1, version);
+	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	return add_piece(x, text, len, err);
+}
+
+/* ModelProto: its version (1), its graph (7), and what is to go. */
+static berth_status edit_model(editing *x, onnx_wire w, berth_err *err)
+{
+	size_t kept = w.at;
+	onnx_field f;
+	for (bool more;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		bool graph = f.number == 7 && f.type == ONNX_BYTES;
+		bool raise = f.number == 1 && f.type == ONNX_VARINT && f.value < x->e->ir_version;
+		if (!graph && !raise && !x->e->drops(x->e->ctx, &w, &f, true))
+			continue;
+		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
+		if (graph)
+			BERTH_TRY(edit_inside(x, &w, &f, edit_graph, -1, err));
+		if (raise)
+			BERTH_TRY(put_version(x, x->e->ir_version, err));
+		kept = w.at;
+	}
+	BERTH_TRY(keep(x, &w, kept, w.end, err));
+	return x->e->n_tail ? add_piece(x, x->e->tail, x->e->n_tail, err) : BERTH_OK;
+}
+
+berth_status onnx_edit_model(const onnx_edit *e, const char *file, const unsigned char *data, size_t size,
+                             berth_arena *mem, onnx_edited *out, berth_err *err)
+{
+	editing x = {.e = e, .mem = mem};
+	BERTH_TRY(edit_model(&x, (onnx_wire){file, data, 0, size}, err));
+	*out = x.out;
+	return BERTH_OK;
+}

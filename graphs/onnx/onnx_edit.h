@@ -1,0 +1,40 @@
+/* A copy of an ONNX model with fields added to its nodes, made of pieces: parts of the file as they stand,
+ * and what is new between them. Everything else stays byte for byte (unknown fields, weights, what external
+ * data are called), but for the lengths of the messages around a change. No weight is looked at. */
+#ifndef BERTH_ONNX_EDIT_H
+#define BERTH_ONNX_EDIT_H
+
+#include "file.h"
+#include "onnx_wire.h"
+#include "strbuf.h"
+
+typedef struct onnx_edit {
+	void *ctx;
+	/* Is this field of a node (or, at_model, of the model) left out? */
+	bool (*drops)(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model);
+	/* Fields for the end of the node that f is, which must outlive the pieces. node counts the main
+	 * graph; nodes in bodies (of If, Loop, Scan) have the number of the node around them. */
+	berth_status (*adds)(void *ctx, int32_t node, const onnx_wire *w, const onnx_field *f,
+	                     const char **data, size_t *size, berth_err *err);
+	uint64_t ir_version;   /* of the copy, at least; 0: as it is */
+	const char *tail;      /* [n_tail] fields for the end of the model */
+	size_t n_tail;
+} onnx_edit;
+
+typedef struct onnx_edited {
+	berth_file_piece *piece; /* [n_pieces] in mem; they point into data and mem */
+	size_t n_pieces, cap_pieces;
+	int32_t n_nodes;  /* of the main graph */
+	bool has_outside; /* a tensor's content stands in another file */
+} onnx_edited;
+
+/* file stands in messages. Fails: BERTH_EFORMAT, BERTH_ENOMEM, and as adds does. O(bytes outside of weights).
+ */
+berth_status onnx_edit_model(const onnx_edit *e, const char *file, const unsigned char *data, size_t size,
+                             berth_arena *mem, onnx_edited *out, berth_err *err);
+
+/* Fields of a message: a number, and text or a message. */
+void onnx_put_number(berth_strbuf *b, uint32_t field, uint64_t value);
+void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size);
+
+#endif
