@@ -7,6 +7,7 @@
 #include "sort.h"
 #include "support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,9 +148,54 @@ static void test_changes(void **state)
 	berth_arena_free(&mem);
 }
 
+/* What no reader hands on is refused here, too. */
+static void test_refuses(void **state)
+{
+	(void)state;
+	static const berth_op_spec bad[] = {
+		{.name = NULL},
+		{.name = ""},
+		{.name = "x", .flops = -1},
+		{.name = "x", .flops = INFINITY},
+		{.name = "x", .macs = NAN},
+		{.name = "x", .read_bytes = -1},
+		{.name = "x", .write_bytes = -1},
+		{.name = "x", .param_bytes = -1},
+		{.name = "x", .state_bytes = INT64_MAX},
+		{.name = "x", .workspace_bytes = -1},
+		{.name = "x", .output_bytes = -1},
+		{.name = "a"},
+	};
+	berth_arena tmp = {0};
+	berth_builder *b;
+	berth_err err;
+	int32_t a, c, p;
+	assert_ok(berth_builder_new(&tmp, "g", &b, &err), &err);
+	assert_ok(berth_builder_op(b, &(berth_op_spec){.name = "a"}, &a, &err), &err);
+	assert_ok(berth_builder_op(b, &(berth_op_spec){.name = "c"}, &c, &err), &err);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(berth_builder_op(b, &bad[i], NULL, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_set(b, a, &bad[5], &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_time(b, a, "d", -1, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_time(b, a, "d", 2e6, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_edge(b, a, c, -1, NULL, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_own_edge(b, a, c, INT64_MAX, &err), BERTH_EFORMAT);
+	assert_ok(berth_builder_edge(b, a, c, 1, NULL, &err), &err);
+	assert_int_equal(berth_builder_cut(b, -1, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_cut(b, 1e9, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_param(b, "p", -1, &p, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_param(b, "p", INT64_MAX, &p, &err), BERTH_EFORMAT);
+	assert_ok(berth_builder_param(b, "p", 1, &p, &err), &err);
+	assert_int_equal(berth_builder_param(b, "p", 1, &p, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_builder_ops(b), 2); /* what was refused is not there */
+	assert_int_equal(berth_builder_edges(b), 1);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort), cmocka_unit_test(test_name_index),
-	                                   cmocka_unit_test(test_columns), cmocka_unit_test(test_changes)};
+	                                   cmocka_unit_test(test_columns), cmocka_unit_test(test_changes),
+	                                   cmocka_unit_test(test_refuses)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Stored inputs of the fuzzers (tests/fuzz/corpus), good ones and bad ones: read once more with memory that
  * runs out at each place of each. Small texts with every byte changed, documents with every value changed. */
 #include "fail_each.h"
+#include "file.h"
 #include "graph_json.h"
 #include "load.h"
 #include "load_system.h"
@@ -149,6 +150,40 @@ static void change_bytes(const char *text)
 	}
 }
 
+/* Stored inputs with a byte changed, at up to n places of each: numbers and lengths somewhat off. */
+static void change_corpus(const char *corpus, size_t n)
+{
+	static char name[MOST_FILES][MOST_PATH];
+	char folder[sizeof BERTH_SOURCE + 64];
+	snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", BERTH_SOURCE, corpus);
+	int n_files = list_files(folder, name);
+	for (int i = 0; i < n_files; i++) {
+		berth_arena file = {0};
+		char *text;
+		size_t size;
+		berth_err err;
+		assert_ok(berth_file_read(name[i], &file, &text, &size, &err), &err);
+		for (size_t k = 0; k < n && size > 0; k++) {
+			size_t at = size > n ? (k * size / n + (size_t)i) % size : k % size;
+			unsigned char was = (unsigned char)text[at];
+			const unsigned char other[] = {was ^ 1, (unsigned char)(was + 1), 0,   0xff,
+			                               was ^ 0x80, (unsigned char)(was - 1), 1, 2};
+			text[at] = (char)other[(k + k / 8 + k / size) % 8];
+			check_text(text, size);
+			text[at] = (char)was;
+		}
+		berth_arena_free(&file);
+	}
+}
+
+static void test_changed_files(void **state)
+{
+	(void)state;
+	change_corpus("onnx", 400);
+	change_corpus("gguf", 200);
+	change_corpus("safetensors", 100);
+}
+
 static void test_changed_bytes(void **state)
 {
 	(void)state;
@@ -268,6 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs), cmocka_unit_test(test_systems),
 	                                   cmocka_unit_test(test_changed_bytes),
+	                                   cmocka_unit_test(test_changed_files),
 	                                   cmocka_unit_test(test_changed_values)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
