@@ -1,6 +1,6 @@
-/* Runs a fuzz target over stored inputs: arguments are files and folders of files. Each is run as it is, and
- * changed a few times by the target's own mutator, from seeds that are always the same. Fails where nothing
- * was run. */
+/* Runs a fuzz target over stored inputs: TARGET [--changes N] INPUT..., files and folders of files. Each is
+ * run as it is, and changed N times (6) by the target's own mutator, from seeds that are always the same.
+ * Fails where nothing was run. */
 #include "mutate.h"
 
 #include <dirent.h>
@@ -51,7 +51,7 @@ static void run_bytes(const target *t, const uint8_t *data, size_t size)
 	free(exact);
 }
 
-static int run_file(const target *t, const char *path)
+static int run_file(const target *t, unsigned changes, const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
@@ -65,7 +65,7 @@ static int run_file(const target *t, const char *path)
 	}
 	fclose(f);
 	run_bytes(t, data, (size_t)size);
-	for (unsigned seed = 0; t->mutator && seed < CHANGES; seed++) {
+	for (unsigned seed = 0; t->mutator && seed < changes; seed++) {
 		memcpy(changed, data, (size_t)size);
 		run_bytes(t, changed, t->mutator(changed, (size_t)size, (size_t)size + MORE, seed));
 	}
@@ -74,7 +74,7 @@ static int run_file(const target *t, const char *path)
 	return 1;
 }
 
-static int run_folder(const target *t, const char *path, DIR *dir)
+static int run_folder(const target *t, unsigned changes, const char *path, DIR *dir)
 {
 	int n = 0;
 	for (struct dirent *e; (e = readdir(dir));) {
@@ -82,7 +82,7 @@ static int run_folder(const target *t, const char *path, DIR *dir)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(file, sizeof file, "%s/%s", path, e->d_name);
-		n += run_file(t, file);
+		n += run_file(t, changes, file);
 	}
 	closedir(dir);
 	return n;
@@ -90,14 +90,19 @@ static int run_folder(const target *t, const char *path, DIR *dir)
 
 int main(int argc, char **argv)
 {
-	int n = 0;
+	int n = 0, first = 2;
+	unsigned changes = CHANGES;
 	const target *t = NULL;
 	for (size_t i = 0; argc > 1 && i < sizeof targets / sizeof *targets; i++)
 		if (strcmp(argv[1], targets[i].name) == 0)
 			t = &targets[i];
-	for (int i = 2; t && i < argc; i++) {
+	if (argc > 3 && strcmp(argv[2], "--changes") == 0) {
+		changes = (unsigned)strtoul(argv[3], NULL, 10);
+		first = 4;
+	}
+	for (int i = first; t && i < argc; i++) {
 		DIR *dir = opendir(argv[i]);
-		n += dir ? run_folder(t, argv[i], dir) : run_file(t, argv[i]);
+		n += dir ? run_folder(t, changes, argv[i], dir) : run_file(t, changes, argv[i]);
 	}
 	printf("%d inputs replayed\n", n);
 	return n ? 0 : 1;
