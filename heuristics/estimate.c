@@ -47,6 +47,13 @@ static void sort_moved(berth_estimate *e)
 		e->op[i] = e->p->g->topo_op[e->op[i]];
 }
 
+const int32_t *berth_estimate_ops(berth_estimate *e, int32_t *n)
+{
+	sort_moved(e);
+	*n = e->n_ops;
+	return e->op;
+}
+
 /* When all inputs of op are on device d. */
 static int64_t ready_at(const berth_estimate *e, const berth_tails *t, int32_t op, int32_t d,
                         const int32_t *op_dev)

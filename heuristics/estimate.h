@@ -30,6 +30,10 @@ berth_status berth_estimate_new(const berth_problem *p, berth_arena *mem, berth_
 void berth_estimate_begin(berth_estimate *e);
 void berth_estimate_moved(berth_estimate *e, int32_t op);
 
+/* What moves, by the topological order; n of them. Once for each move that began, in the place of the
+ * functions below. */
+const int32_t *berth_estimate_ops(berth_estimate *e, int32_t *n);
+
 /* The latency that op_dev [n_ops] (and op_key [n_ops], or NULL) is expected to have, in ns, where it differs
  * from the base of t in what moved. At `enough` it stops: it is no less. Once for each move that began.
  * O(moved operators * (degree + log)). */

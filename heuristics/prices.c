@@ -24,7 +24,7 @@ berth_status berth_prices_new(const berth_problem *p, const berth_objective *obj
 {
 	berth_prices x = {.p = p, .objective = objective, .per_ns = 1};
 	BERTH_TRY(BERTH_NEW(mem, x.seen, p->g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, x.at, p->n_devs, err));
+	BERTH_TRY(berth_dests_new(p, mem, &x.dests, err));
 	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
 		x.idle_w += p->s->dev_idle_w[d];
 	*out = x;
@@ -60,13 +60,9 @@ static double tensor_joules(berth_prices *x, int32_t t, const int32_t *op_dev)
 	const berth_graph *g = x->p->g;
 	int32_t home = op_dev[g->tensor_producer[t]];
 	double sum = 0;
-	x->at_stamp++;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-		int32_t d = op_dev[g->edge_consumer[e]];
-		if (d != home && x->at[d] != x->at_stamp)
-			sum += berth_transfer_joules(x->p, t, home, d);
-		x->at[d] = x->at_stamp;
-	}
+	berth_dests_find(&x->dests, g, t, op_dev);
+	for (int32_t i = 0; i < x->dests.n; i++)
+		sum += berth_transfer_joules(x->p, t, home, x->dests.dev[i]);
 	return sum;
 }
 

@@ -5,6 +5,7 @@
 #ifndef BERTH_PRICES_H
 #define BERTH_PRICES_H
 
+#include "dests.h"
 #include "incremental.h"
 #include "objective.h"
 
@@ -15,7 +16,7 @@ typedef struct berth_prices {
 	double per_ns, per_joule; /* 1 and 0 where latency is all that counts */
 	int64_t serial;         /* of the base that they are of */
 	int64_t *seen, stamp;   /* [n_tensors] scratch */
-	int64_t *at, at_stamp;  /* [n_devs] scratch */
+	berth_dests dests;      /* scratch */
 } berth_prices;
 
 /* Is the objective one of latency and energy alone, with whatever limits? Others have no slopes here. */

@@ -4,9 +4,9 @@
  * The schedule does not know the budget: runs of growing length, each from the incumbent, at temperatures
  * that follow what they gain (heats.h). A run cools by a factor of 100.
  *
- * Where latency and energy are all that counts, moves are chosen by estimates (screen.h), and only the best
- * one is simulated. The estimates come from a base of the walk's own, its present placement, so they are the
- * same for any number of workers.
+ * Where latency and energy, or throughput, are all that counts, moves are chosen by estimates (screen.h), and
+ * only the best one is simulated. The estimates come from a base of the walk's own, its present placement, so
+ * they are the same for any number of workers.
  *
  * Candidates are drawn ahead for all workers. Those after the first that is accepted are dropped with their
  * random numbers. */
@@ -90,7 +90,7 @@ static void change_key(berth_annealer *a, uint32_t *trial_key)
 {
 	int32_t op;
 	uint32_t key;
-	if (a->base.log)
+	if (a->base.log && !a->screen.by_loads)
 		berth_screen_draw_key(&a->screen, &a->base, draw_key, a, trial_key);
 	else if (draw_key(a, &op, &key))
 		trial_key[op] = key;
@@ -194,7 +194,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	a->block_size = ahead < MAX_BLOCK ? ahead : MAX_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
-	a->screens = !plain && berth_prices_known(&s->cfg.objective) && s->p->n_ops <= SCREENED_OPS;
+	a->screens = !plain && berth_screen_knows(&s->cfg.objective) && s->p->n_ops <= SCREENED_OPS;
 	if (a->screens) {
 		BERTH_TRY(berth_eval_want_log(&s->eval[0], s->mem, err));
 		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, mem, &a->screen, err));

@@ -15,13 +15,22 @@ enum { ENDS_PER_CANDIDATE = 64, FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 3
 #define ANEW_SHARE 0.6
 enum { MOST_ANEW = 10 };
 
+bool berth_screen_knows(const berth_objective *o)
+{
+	return berth_prices_known(o) || berth_objective_is(o, BERTH_THROUGHPUT);
+}
+
 berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
                               berth_screen *out, berth_err *err)
 {
-	berth_screen x = {.n_critical = 0};
+	berth_screen x = {.p = p, .by_loads = berth_objective_is(objective, BERTH_THROUGHPUT)};
 	BERTH_TRY(berth_estimate_new(p, mem, &x.estimate, err));
-	BERTH_TRY(berth_tails_new(p, mem, &x.tails, err));
-	BERTH_TRY(berth_prices_new(p, objective, mem, &x.prices, err));
+	if (x.by_loads) {
+		BERTH_TRY(berth_loads_new(p, mem, &x.loads, err));
+	} else {
+		BERTH_TRY(berth_tails_new(p, mem, &x.tails, err));
+		BERTH_TRY(berth_prices_new(p, objective, mem, &x.prices, err));
+	}
 	BERTH_TRY(BERTH_NEW(mem, x.critical, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, x.best, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(mem, x.best_dev, p->n_colocs, err));
@@ -29,23 +38,38 @@ berth_status berth_screen_new(const berth_problem *p, const berth_objective *obj
 	return BERTH_OK;
 }
 
-static void list_critical(berth_screen *x, const berth_base_log *base)
+/* False where it is up to date. */
+static bool update(berth_screen *x, const berth_screen_base *base)
 {
-	const berth_problem *p = x->tails.p;
-	if (!berth_tails_update(&x->tails, base))
+	if (!x->by_loads) {
+		if (!berth_tails_update(&x->tails, base->log))
+			return false;
+		berth_prices_update(&x->prices, base->log);
+	} else {
+		if (x->serial == base->log->serial)
+			return false;
+		x->serial = base->log->serial;
+		berth_loads_begin(&x->loads, base->op_dev);
+	}
+	return true;
+}
+
+static void list_critical(berth_screen *x, const berth_screen_base *base)
+{
+	if (!update(x, base))
 		return;
-	berth_prices_update(&x->prices, base);
 	x->n_critical = 0;
-	for (int32_t op = 0; op < p->n_ops; op++)
-		if (berth_tails_slack(&x->tails, op) <= 0)
-			x->critical[x->n_critical++] = p->op_coloc[op];
+	for (int32_t op = 0; op < x->p->n_ops; op++)
+		if (x->by_loads ? berth_loads_critical(&x->loads, op, base->op_dev)
+		                : berth_tails_slack(&x->tails, op) <= 0)
+			x->critical[x->n_critical++] = x->p->op_coloc[op];
 }
 
 static int32_t draw_coloc(const berth_screen *x, berth_rng *rng)
 {
 	if (x->n_critical > 0 && berth_rng_unit(rng) < CRITICAL_SHARE)
 		return x->critical[berth_rng_below(rng, (uint32_t)x->n_critical)];
-	return (int32_t)berth_rng_below(rng, (uint32_t)x->tails.p->n_colocs);
+	return (int32_t)berth_rng_below(rng, (uint32_t)x->p->n_colocs);
 }
 
 static void take_back(const berth_problem *p, const berth_moves *m, const int32_t *op_dev, int32_t *trial)
@@ -68,6 +92,15 @@ static void begin_groups(berth_screen *x, const berth_moves *m)
 	for (int32_t i = 0; i < m->n_moved; i++)
 		for (int32_t k = p->coloc_off[m->moved[i]]; k < p->coloc_off[m->moved[i] + 1]; k++)
 			berth_estimate_moved(&x->estimate, p->coloc_op[k]);
+}
+
+static double load_groups(berth_screen *x, const berth_screen_base *base, const berth_moves *m,
+                          const int32_t *op_dev)
+{
+	int32_t n;
+	begin_groups(x, m);
+	const int32_t *op = berth_estimate_ops(&x->estimate, &n);
+	return berth_loads_change(&x->loads, base->op_dev, op_dev, n, op);
 }
 
 /* What the objective is expected to pay for a candidate; no less than `enough` where that is reached. */
@@ -105,7 +138,9 @@ static int32_t draw_shaped(berth_screen *x, const berth_screen_base *base, berth
 	for (int32_t i = 0; i < n; i++) {
 		if (berth_moves_draw_from(m, shape, draw_coloc(x, rng), rng, trial) == 0)
 			continue;
-		double price = n == 1 ? 0 : price_groups(x, base, m, trial, least);
+		double price = n == 1        ? 0
+		               : x->by_loads ? load_groups(x, base, m, trial)
+		                             : price_groups(x, base, m, trial, least);
 		if (price < least) {
 			least = price;
 			n_best = keep(x, m, trial);
@@ -123,10 +158,17 @@ static int32_t draw_anew(berth_screen *x, const berth_screen_base *base, berth_m
 {
 	int32_t most = m->p->n_colocs < MOST_ANEW ? m->p->n_colocs : MOST_ANEW, n_moved = 0;
 	int32_t size = 1 + (int32_t)berth_rng_below(rng, (uint32_t)most);
-	double noise = pow(10, -1.5 - 2.5 * berth_rng_unit(rng)) * (double)base->log->latency_ns;
+	double noise = pow(10, -1.5 - 2.5 * berth_rng_unit(rng));
 	berth_moves_gather(m, draw_coloc(x, rng), size, rng);
 	begin_groups(x, m);
-	berth_estimate_place(&x->estimate, &x->tails, &x->prices, base->op_key, noise, rng, trial);
+	if (x->by_loads) {
+		int32_t n;
+		const int32_t *op = berth_estimate_ops(&x->estimate, &n);
+		berth_loads_place(&x->loads, n, op, noise, rng, trial);
+	} else {
+		noise *= (double)base->log->latency_ns;
+		berth_estimate_place(&x->estimate, &x->tails, &x->prices, base->op_key, noise, rng, trial);
+	}
 	for (int32_t i = 0; i < m->n_moved; i++)
 		n_moved += berth_coloc_dev(m->p, m->moved[i], trial) !=
 		           berth_coloc_dev(m->p, m->moved[i], base->op_dev);
@@ -137,7 +179,7 @@ int32_t berth_screen_draw(berth_screen *x, const berth_screen_base *base, berth_
                           berth_rng *rng, int32_t *trial)
 {
 	int32_t n_moved = 0;
-	list_critical(x, base->log);
+	list_critical(x, base);
 	for (int tries = 0; tries < MAX_DRAWS && n_moved == 0; tries++) {
 		if (berth_rng_unit(rng) < ANEW_SHARE) {
 			n_moved = draw_anew(x, base, m, rng, trial);
@@ -159,7 +201,7 @@ void berth_screen_draw_key(berth_screen *x, const berth_screen_base *base,
 	int64_t least = INT64_MAX;
 	int32_t best = -1, op;
 	uint32_t best_key = 0, key;
-	list_critical(x, base->log);
+	list_critical(x, base);
 	for (int32_t i = candidates(base->log); i > 0; i--) {
 		if (!draw(ctx, &op, &key))
 			continue;

@@ -5,17 +5,25 @@
 #define BERTH_SCREEN_H
 
 #include "estimate.h"
+#include "loads.h"
 #include "moves.h"
 
 typedef struct berth_screen {
+	const berth_problem *p;
 	berth_estimate estimate;
 	berth_tails tails;
 	berth_prices prices;
-	int32_t *critical, n_critical; /* colocation groups without slack in the base */
+	bool by_loads;                 /* throughput: loads in the place of tails and prices */
+	berth_loads loads;
+	int64_t serial;                /* of the base that they are of */
+	int32_t *critical, n_critical; /* colocation groups without slack, or of the largest load */
 	int32_t *best, *best_dev;      /* [n_colocs] the best candidate: its groups, and where they go */
 } berth_screen;
 
-/* In mem; berth_prices_known must hold of the objective, which is borrowed. Fails: BERTH_ENOMEM. */
+/* Are there estimates for the objective: of latency and energy, or of throughput? */
+bool berth_screen_knows(const berth_objective *o);
+
+/* In mem; berth_screen_knows must hold of the objective, which is borrowed. Fails: BERTH_ENOMEM. */
 berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
                               berth_screen *out, berth_err *err);
 

@@ -4,6 +4,7 @@
 #include "estimate.h"
 #include "graph_json.h"
 #include "heats.h"
+#include "loads.h"
 #include "moves.h"
 #include "prices.h"
 #include "rng.h"
@@ -449,6 +450,93 @@ static void test_joules_of_moves(void **state)
 	assert_true(compared > 50);
 }
 
+/* ---- loads ---- */
+
+/* Two operators move: loads, and with them the potential, are those of the simulator. Returns whether there
+ * was something to compare. */
+static bool check_loads(const compiled_instance *c, uint64_t seed)
+{
+	const berth_problem *p = &c->p;
+	berth_rng rng = berth_rng_seed(seed, 5);
+	berth_arena mem = {0};
+	berth_loads loads, after;
+	berth_sim *sim;
+	berth_sim_result r;
+	berth_err err;
+	int32_t op_dev[64], op[2];
+	assert_ok(berth_loads_new(p, &mem, &loads, &err), &err);
+	assert_ok(berth_loads_new(p, &mem, &after, &err), &err);
+	assert_ok(berth_sim_new(p, &mem, &sim, &err), &err);
+	memcpy(op_dev, c->t.op_dev, (size_t)p->n_ops * sizeof *op_dev);
+	for (int i = 0; i < 2; i++) {
+		op[i] = (int32_t)berth_rng_below(&rng, (uint32_t)p->n_ops);
+		op_dev[op[i]] = (int32_t)berth_rng_below(&rng, (uint32_t)p->n_devs);
+	}
+	berth_sim_run(sim, op_dev, NULL, &r);
+	bool runs = r.runs && op[0] != op[1];
+	if (runs) {
+		double sum = 0;
+		berth_loads_begin(&loads, c->t.op_dev);
+		berth_loads_begin(&after, op_dev);
+		assert_near(after.most, r.load_s * 1e9, 1e-6 * (1 + after.most));
+		for (int32_t i = 0; i < loads.n && loads.most > 0; i++)
+			sum += pow(after.load[i] / loads.most, 16) - pow(loads.load[i] / loads.most, 16);
+		double told = berth_loads_change(&loads, c->t.op_dev, op_dev, 2, op);
+		assert_near(told, loads.most > 0 ? sum : told, 1e-9 * (1 + fabs(sum)));
+	}
+	berth_arena_free(&mem);
+	return runs;
+}
+
+static void test_loads_of_moves(void **state)
+{
+	(void)state;
+	int compared = 0;
+	for (uint64_t seed = 0; seed < 600; seed++) {
+		compiled_instance c;
+		compiled_instance_make(&c, seed);
+		if (c.t.r.runs && !c.placement.order && c.p.n_ops > 0)
+			compared += check_loads(&c, seed);
+		compiled_instance_free(&c);
+	}
+	assert_true(compared > 50);
+}
+
+/* Eight equal operators without edges, all on one of four equal devices: placed anew they balance. */
+static void test_loads_balance(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_err err;
+	berth_loads loads;
+	berth_rng rng = berth_rng_seed(1, 1);
+	int32_t op_dev[8] = {0}, op[8], n_on[4] = {0};
+	const char *graph = "{\"ops\":[{\"name\":\"a\",\"flops\":1e9},{\"name\":\"b\",\"flops\":1e9},"
+			    "{\"name\":\"c\",\"flops\":1e9},{\"name\":\"d\",\"flops\":1e9},"
+			    "{\"name\":\"e\",\"flops\":1e9},{\"name\":\"f\",\"flops\":1e9},"
+			    "{\"name\":\"g\",\"flops\":1e9},{\"name\":\"h\",\"flops\":1e9}],"
+			    "\"format\":\"berth-graph\",\"version\":1,\"edges\":[]}";
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_system_builtin("4gpu", &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_loads_new(&p, &mem, &loads, &err), &err);
+	berth_loads_begin(&loads, op_dev);
+	for (int32_t i = 0; i < 8; i++) {
+		op[i] = i;
+		assert_true(berth_loads_critical(&loads, i, op_dev));
+	}
+	berth_loads_place(&loads, 8, op, 0, &rng, op_dev);
+	for (int32_t i = 0; i < 8; i++)
+		n_on[op_dev[i]]++;
+	for (int32_t d = 0; d < 4; d++)
+		assert_int_equal(n_on[d], 2);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 static void test_objectives_with_prices(void **state)
 {
 	(void)state;
@@ -514,6 +602,8 @@ int main(void)
 	                                   cmocka_unit_test(test_places_anew_legally),
 	                                   cmocka_unit_test(test_steps_go_where_they_pay),
 	                                   cmocka_unit_test(test_joules_of_moves),
+	                                   cmocka_unit_test(test_loads_of_moves),
+	                                   cmocka_unit_test(test_loads_balance),
 	                                   cmocka_unit_test(test_objectives_with_prices),
 	                                   cmocka_unit_test(test_logs_go_on),
 	                                   cmocka_unit_test(test_ranks_of_moves)};

@@ -1,0 +1,229 @@
+/* See loads.h. */
+#include "loads.h"
+
+#include "coloc.h"
+
+#include <math.h>
+#include <string.h>
+
+berth_status berth_loads_new(const berth_problem *p, berth_arena *mem, berth_loads *out, berth_err *err)
+{
+	berth_loads x = {.p = p, .n = p->n_devs + p->s->n_channels + p->n_pools};
+	BERTH_TRY(BERTH_NEW(mem, x.load, x.n, err));
+	BERTH_TRY(BERTH_NEW(mem, x.trial, x.n, err));
+	BERTH_TRY(BERTH_NEW(mem, x.touched, x.n, err));
+	BERTH_TRY(BERTH_NEW(mem, x.list, x.n, err));
+	BERTH_TRY(BERTH_NEW(mem, x.seen, p->g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(mem, x.moves, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, x.placed, p->n_colocs, err));
+	BERTH_TRY(berth_dests_new(p, mem, &x.dests, err));
+	*out = x;
+	return BERTH_OK;
+}
+
+/* ---- the resources that operators and tensors load ---- */
+
+typedef void visit(berth_loads *x, int32_t resource, double ns);
+
+static void visit_op(berth_loads *x, int32_t op, int32_t d, double sign, visit *f)
+{
+	const berth_problem *p = x->p;
+	int32_t pool = berth_dev_pool(p, d);
+	f(x, d, sign * (double)berth_op_time(p, op, d) / p->s->dev_slots[d]);
+	if (pool >= 0)
+		f(x, p->n_devs + p->s->n_channels + pool, sign * (double)berth_op_pool_ns(p, op, d));
+}
+
+static void visit_hop(berth_loads *x, int32_t t, int32_t link, double sign, visit *f)
+{
+	const berth_problem *p = x->p;
+	size_t at = (size_t)p->tensor_class[t] * (size_t)p->s->n_links + (size_t)link;
+	if (p->s->contention)
+		f(x, p->n_devs + p->s->link_channel[link], sign * (double)p->class_link_ns[at]);
+	for (size_t k = 0; k < 2 && p->n_pools; k++)
+		if (p->link_pool[2 * (size_t)link + k] >= 0)
+			f(x, p->n_devs + p->s->n_channels + p->link_pool[2 * (size_t)link + k],
+			  sign * (double)p->class_link_pool_ns[2 * at + k]);
+}
+
+static void visit_way(berth_loads *x, int32_t t, int32_t from, int32_t to, double sign, visit *f)
+{
+	const berth_problem *p = x->p;
+	size_t n = (size_t)p->n_devs;
+	int32_t route = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)from) * n + (size_t)to];
+	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++)
+		visit_hop(x, t, p->route_link[i], sign, f);
+}
+
+static void visit_tensor(berth_loads *x, int32_t t, const int32_t *op_dev, double sign, visit *f)
+{
+	berth_dests_find(&x->dests, x->p->g, t, op_dev);
+	for (int32_t i = 0; i < x->dests.n; i++)
+		visit_way(x, t, op_dev[x->p->g->tensor_producer[t]], x->dests.dev[i], sign, f);
+}
+
+/* ---- the placement at hand ---- */
+
+static void add(berth_loads *x, int32_t r, double ns)
+{
+	if (x->touched[r] != x->stamp) {
+		x->touched[r] = x->stamp;
+		x->trial[r] = x->load[r];
+		x->list[x->n_list++] = r;
+	}
+	x->trial[r] += ns;
+}
+
+static void begin_trial(berth_loads *x)
+{
+	x->stamp++;
+	x->n_list = 0;
+}
+
+void berth_loads_begin(berth_loads *x, const int32_t *op_dev)
+{
+	const berth_graph *g = x->p->g;
+	memset(x->load, 0, (size_t)x->n * sizeof *x->load);
+	begin_trial(x);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		visit_op(x, op, op_dev[op], 1, add);
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		visit_tensor(x, t, op_dev, 1, add);
+	x->most = 0;
+	for (int32_t i = 0; i < x->n_list; i++) {
+		int32_t r = x->list[i];
+		x->load[r] = x->trial[r];
+		if (x->load[r] > x->most) {
+			x->most = x->load[r];
+			x->top = r;
+		}
+	}
+}
+
+static void look_for_top(berth_loads *x, int32_t r, double ns)
+{
+	x->found |= r == x->top && ns > 0;
+}
+
+bool berth_loads_critical(berth_loads *x, int32_t op, const int32_t *op_dev)
+{
+	const berth_graph *g = x->p->g;
+	x->found = false;
+	visit_op(x, op, op_dev[op], 1, look_for_top);
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1] && !x->found; t++)
+		visit_tensor(x, t, op_dev, 1, look_for_top);
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1] && !x->found; k++) {
+		int32_t home = op_dev[g->tensor_producer[g->in_tensor[k]]];
+		if (home != op_dev[op])
+			visit_way(x, g->in_tensor[k], home, op_dev[op], 1, look_for_top);
+	}
+	return x->found;
+}
+
+/* ---- changes ---- */
+
+static double potential(const berth_loads *x, double load)
+{
+	double a = x->most > 0 ? load / x->most : load;
+	a *= a;
+	a *= a;
+	a *= a;
+	return a * a;
+}
+
+static void change_tensor(berth_loads *x, int32_t t, const int32_t *base_dev, const int32_t *op_dev)
+{
+	if (x->seen[t] == x->stamp)
+		return;
+	x->seen[t] = x->stamp;
+	visit_tensor(x, t, base_dev, -1, add);
+	if (op_dev)
+		visit_tensor(x, t, op_dev, 1, add);
+}
+
+/* What op loads goes from where it is in base_dev to where it is in op_dev, or (NULL) away. */
+static void change_op(berth_loads *x, int32_t op, const int32_t *base_dev, const int32_t *op_dev)
+{
+	const berth_graph *g = x->p->g;
+	visit_op(x, op, base_dev[op], -1, add);
+	if (op_dev)
+		visit_op(x, op, op_dev[op], 1, add);
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		change_tensor(x, t, base_dev, op_dev);
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+		change_tensor(x, g->in_tensor[k], base_dev, op_dev);
+}
+
+double berth_loads_change(berth_loads *x, const int32_t *base_dev, const int32_t *op_dev, int32_t n,
+                          const int32_t *op)
+{
+	double sum = 0;
+	begin_trial(x);
+	for (int32_t i = 0; i < n; i++)
+		change_op(x, op[i], base_dev, op_dev);
+	for (int32_t i = 0; i < x->n_list; i++)
+		sum += potential(x, x->trial[x->list[i]]) - potential(x, x->load[x->list[i]]);
+	return sum;
+}
+
+/* ---- placing anew ---- */
+
+static void grow(berth_loads *x, int32_t r, double ns)
+{
+	double now = x->touched[r] == x->stamp ? x->trial[r] : x->load[r];
+	x->growth += potential(x, now + ns) - potential(x, now);
+}
+
+/* What op loads on d, with its tensors to and from all that have their devices. */
+static void visit_at(berth_loads *x, int32_t op, int32_t d, const int32_t *op_dev, visit *f)
+{
+	const berth_graph *g = x->p->g;
+	visit_op(x, op, d, 1, f);
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+		int32_t t = g->in_tensor[k], from = g->tensor_producer[t];
+		if (x->moves[from] != x->stamp && op_dev[from] != d)
+			visit_way(x, t, op_dev[from], d, 1, f);
+	}
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int32_t to = g->edge_consumer[e];
+			if (x->moves[to] != x->stamp && op_dev[to] != d)
+				visit_way(x, t, d, op_dev[to], 1, f);
+		}
+}
+
+static int32_t choose(berth_loads *x, int32_t op, double noise, berth_rng *rng, const int32_t *op_dev)
+{
+	int32_t coloc = x->p->op_coloc[op], chosen = op_dev[op];
+	double least = INFINITY;
+	for (int32_t d = 0; d < x->p->n_devs; d++) {
+		if (!berth_coloc_legal(x->p, coloc, d))
+			continue;
+		x->growth = 0;
+		visit_at(x, op, d, op_dev, grow);
+		double price = x->growth - noise * log(1 - berth_rng_unit(rng));
+		if (price < least) {
+			least = price;
+			chosen = d;
+		}
+	}
+	return chosen;
+}
+
+void berth_loads_place(berth_loads *x, int32_t n, const int32_t *op, double noise, berth_rng *rng,
+                       int32_t *op_dev)
+{
+	begin_trial(x);
+	for (int32_t i = 0; i < n; i++) {
+		x->moves[op[i]] = x->stamp;
+		change_op(x, op[i], op_dev, NULL);
+	}
+	for (int32_t i = 0; i < n; i++) {
+		int32_t coloc = x->p->op_coloc[op[i]];
+		if (x->placed[coloc] != x->stamp)
+			berth_coloc_put(x->p, coloc, choose(x, op[i], noise, rng, op_dev), op_dev);
+		x->placed[coloc] = x->stamp;
+		visit_at(x, op[i], op_dev[op[i]], op_dev, add);
+		x->moves[op[i]] = 0;
+	}
+}
