@@ -1,10 +1,12 @@
 /* berth export: a plan in the words of the program that is to run it. */
+#include "export_gain.h"
 #include "export_plan.h"
 #include "load.h"
 #include "print.h"
 #include "say.h"
 #include "text.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct args {
@@ -17,6 +19,7 @@ typedef struct state {
 	const berth_exporter *e;
 	export_plan plan;
 	const char **theirs; /* [n_devs]; NULL: --device was not given */
+	berth_export_gain gain;
 	berth_export_out made;
 } state;
 
@@ -119,11 +122,60 @@ static berth_status make(cli *c, const args *a, state *s, berth_err *err)
 	                              .model = x->mapped ? &x->model : NULL,
 	                              .theirs = s->theirs,
 	                              .read = x->mapped ? &x->words : NULL};
+	BERTH_TRY(berth_export_gain_of(s->e, &source, &x->objective, x->priced ? x->v.value : NAN, &c->mem,
+	                               &c->tmp, &s->gain, err));
 	s->made = (berth_export_out){.mem = &c->mem};
 	BERTH_TRY(berth_export_make(s->e, &source, &c->tmp, &s->made, err));
 	for (int32_t i = 0; i < s->made.n_warnings; i++)
 		BERTH_TRY(cli_warn(c, err, "%s", s->made.warning[i]));
 	return cli_strict(c, err);
+}
+
+/* ---- the gain over what the engine does by itself ---- */
+
+static void put_gain(berth_json_out *w, const state *s)
+{
+	const berth_export_gain *x = &s->gain;
+	if (!x->known)
+		return;
+	berth_json_open(w, "gain", '{');
+	berth_json_put_string(w, "objective", berth_objective_name(&s->plan.objective));
+	berth_json_put_number(w, "plan", x->plan);
+	berth_json_put_number(w, "usual", x->usual);
+	berth_json_put_string(w, "usual_device", x->device < 0 ? NULL : s->plan.s.dev_name[x->device]);
+	berth_json_put_bool(w, "usual_fits", x->usual_fits);
+	berth_json_put_number(w, "gain", x->gain);
+	berth_json_put_number(w, "error", BERTH_EXPORT_ERROR);
+	berth_json_put_bool(w, "keep_default", x->keep);
+	berth_json_close(w, '}');
+}
+
+static void print_gain(const state *s)
+{
+	const berth_export_gain *x = &s->gain;
+	char a[32], b[32], c[32], d[32];
+	if (!x->known)
+		return;
+	cli_say("predicted %s %s; by default %s", berth_objective_name(&s->plan.objective),
+	        cli_value(a, &s->plan.objective, x->plan), cli_value(b, &s->plan.objective, x->usual));
+	if (x->device >= 0)
+		cli_say(" (all on %s%s)", s->plan.s.dev_name[x->device],
+		        x->usual_fits ? "" : ", where it does not fit");
+	cli_say("; gain %s, predictions are off by %s\n", cli_percent(c, x->gain),
+	        cli_percent(d, BERTH_EXPORT_ERROR));
+}
+
+/* Told instead of written: the difference may be none. */
+static berth_status check_gain(const cli *c, const args *a, const state *s, berth_err *err)
+{
+	char gain[32], error[32];
+	if (!s->gain.keep || a->force || !a->out)
+		return BERTH_OK;
+	return berth_fail(
+		err, BERTH_ELIMIT,
+		"%s: keep the default of the engine: the predicted gain is %s, and predictions are off by "
+		"%s (docs/measured.md); --force writes the plan all the same",
+		c->args[0], cli_percent(gain, s->gain.gain), cli_percent(error, BERTH_EXPORT_ERROR));
 }
 
 /* ---- output ---- */
@@ -146,6 +198,7 @@ static berth_status print_json(const cli *c, const args *a, const state *s, bert
 	berth_json_put_string(&w, "system", s->plan.s.name);
 	berth_json_put_string(&w, "output", a->out);
 	berth_json_put_int(&w, "bytes", bytes_made(s));
+	put_gain(&w, s);
 	berth_json_open(&w, "settings", '{');
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		berth_json_put_string(&w, s->made.setting[i].key, s->made.setting[i].value);
@@ -163,6 +216,7 @@ static void print_text(const args *a, const state *s)
 	if (a->out)
 		cli_say("%s on %s, for %s: %s, %s\n", s->plan.g.name, s->plan.s.name, s->e->name, a->out,
 		        berth_text_bytes(size, (double)bytes_made(s)));
+	print_gain(s);
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		cli_say("%s: %s\n", s->made.setting[i].key, s->made.setting[i].value);
 	for (int32_t i = 0; i < s->made.n_notes; i++)
@@ -181,6 +235,7 @@ static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_e
 
 static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 {
+	BERTH_TRY(check_gain(c, a, s, err));
 	if (a->out)
 		BERTH_TRY(berth_file_write_pieces(a->out, s->made.piece, s->made.n_pieces, err));
 	if (c->json)

@@ -12,6 +12,7 @@ typedef struct export_plan {
 	berth_system s;
 	bool priced; /* s is a system: p, t and v are set */
 	berth_placement placement;
+	berth_objective objective; /* the plan's, where the system has it; else latency */
 	berth_problem p;
 	berth_timeline t;
 	berth_verdict v;

@@ -1,0 +1,50 @@
+/* See export_gain.h. */
+#include "export_gain.h"
+
+#include "check.h"
+
+#include <math.h>
+
+static int32_t single_device(const int32_t *op_dev, int32_t n_ops)
+{
+	for (int32_t op = 1; op < n_ops; op++)
+		if (op_dev[op] != op_dev[0])
+			return -1;
+	return n_ops ? op_dev[0] : -1;
+}
+
+static berth_status find(const berth_exporter *e, const berth_export_source *x, const berth_objective *o,
+                         double plan, berth_arena *mem, berth_arena *tmp, berth_export_gain *out,
+                         berth_err *err)
+{
+	berth_timeline t;
+	berth_verdict v;
+	int32_t *op_dev;
+	bool known;
+	BERTH_TRY(BERTH_NEW(mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY(e->usual(x, tmp, op_dev, &known, err));
+	if (!known)
+		return BERTH_OK;
+	BERTH_TRY(berth_judge(x->p, op_dev, NULL, o, mem, &t, &v, err));
+	out->known = !isnan(v.value) && !isnan(plan);
+	out->usual_fits = v.feasible;
+	out->plan = plan;
+	out->usual = v.value;
+	out->gain = v.value > 0 ? 1 - plan / v.value : 0;
+	out->keep = out->known && v.feasible && out->gain < BERTH_EXPORT_ERROR;
+	out->device = single_device(op_dev, x->g->n_ops);
+	return BERTH_OK;
+}
+
+berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
+                                  const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
+                                  berth_export_gain *out, berth_err *err)
+{
+	*out = (berth_export_gain){.plan = NAN, .usual = NAN, .gain = NAN, .device = -1};
+	if (!x->p || !e->usual || x->s->order == BERTH_ORDER_GIVEN)
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(mem);
+	berth_status st = find(e, x, o, plan, mem, tmp, out, err);
+	berth_arena_reset(mem, mark);
+	return st;
+}
