@@ -103,7 +103,7 @@ static int64_t start_at(const berth_estimate *e, const berth_tails *t, int32_t o
 		int32_t v = t->dev_op[lo];
 		if (e->seen[v] == e->stamp)
 			continue;
-		int64_t time = berth_op_time(e->p, v, d), start = t->base->end_ns[v] - time;
+		int64_t start = t->base->start_ns[v], time = t->base->end_ns[v] - start;
 		if (start < now) /* it runs, or has just been put off */
 			now = t->base->end_ns[v] > now ? t->base->end_ns[v] : now;
 		else if (t->ready_ns[v] <= now && goes_first(e, t, key, v, op, ready))
@@ -138,17 +138,29 @@ static int64_t tail_behind(const berth_estimate *e, const berth_tails *t, int32_
 	return tail;
 }
 
+/* How long op takes on device d. Within its memory pool it is slowed down as it was. */
+static int64_t time_on(const berth_tails *t, int32_t op, int32_t d)
+{
+	const berth_problem *p = t->p;
+	int32_t was = t->base->op_dev[op];
+	int64_t alone = berth_op_time(p, op, d), before = berth_op_time(p, op, was);
+	if (berth_dev_pool(p, d) < 0 || berth_dev_pool(p, d) != berth_dev_pool(p, was) || before <= 0)
+		return alone;
+	return (int64_t)((double)alone *
+	                 ((double)(t->base->end_ns[op] - t->base->start_ns[op]) / (double)before));
+}
+
 /* The longest path through op on device d, and when it ends there. */
 static int64_t path_through(const berth_estimate *e, const berth_tails *t, int32_t op, int32_t d,
                             const int32_t *op_dev, const uint32_t *op_key, bool open, int64_t *end)
 {
 	int32_t next;
 	int64_t ready = ready_at(e, t, op, d, op_dev);
-	*end = start_at(e, t, op, d, ready, op_key, &next) + berth_op_time(e->p, op, d);
+	*end = start_at(e, t, op, d, ready, op_key, &next) + time_on(t, op, d);
 	int64_t path = *end + tail_behind(e, t, op, d, op_dev, open);
 	if (next < t->dev_off[d + 1]) {
 		int32_t v = t->dev_op[next];
-		if (t->base->end_ns[v] - berth_op_time(e->p, v, d) <= *end && *end + t->tail_ns[v] > path)
+		if (t->base->start_ns[v] <= *end && *end + t->tail_ns[v] > path)
 			path = *end + t->tail_ns[v];
 	}
 	return path;

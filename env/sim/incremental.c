@@ -42,7 +42,7 @@ struct berth_incremental {
 	bool has_base, base_keyed;
 	uint32_t *base_key;       /* [n_ops] */
 	int32_t *base_dev;        /* [n_ops] */
-	int64_t *base_end_ns;     /* [n_ops] */
+	int64_t *base_start_ns, *base_end_ns; /* [n_ops] */
 	int64_t *tail_ns;         /* [n_ops] least time from an operator's start to the end of the run */
 	int64_t *base_time_ns;    /* [n_devs] */
 	int64_t *base_sums;       /* [n_sums] */
@@ -105,6 +105,7 @@ static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *
 	const berth_problem *p = n->p;
 	BERTH_TRY(BERTH_NEW(mem, n->base_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->base_key, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, n->base_start_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->base_end_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->tail_ns, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, n->moved, p->n_ops, err));
@@ -826,8 +827,15 @@ static void start_log(berth_incremental *n)
 
 static void end_log(berth_incremental *n)
 {
-	n->log = (berth_base_log){n->log.serial + 1, n->base_dev, n->base_keyed ? n->base_key : NULL,
-	                          n->base_end_ns,    n->ends,     n->sim->n_ends, n->hops, n->sim->now};
+	n->log = (berth_base_log){.serial = n->log.serial + 1,
+	                          .op_dev = n->base_dev,
+	                          .op_key = n->base_keyed ? n->base_key : NULL,
+	                          .start_ns = n->base_start_ns,
+	                          .end_ns = n->base_end_ns,
+	                          .ends = n->ends,
+	                          .n_ends = n->sim->n_ends,
+	                          .hops = n->hops,
+	                          .latency_ns = n->sim->now};
 	n->sim->hops = NULL;
 	n->sim->ends = NULL;
 }
@@ -911,6 +919,7 @@ static void keep_base(berth_incremental *n)
 {
 	const berth_problem *p = n->p;
 	const berth_sim *s = n->sim;
+	copy(n->base_start_ns, s->start_ns, (size_t)p->n_ops, sizeof *s->start_ns);
 	copy(n->base_end_ns, s->end_ns, (size_t)p->n_ops, sizeof *s->end_ns);
 	copy(n->base_time_ns, s->dev_time_ns, (size_t)p->n_devs, sizeof *s->dev_time_ns);
 	copy(n->base_sums, s->sums, s->n_sums, sizeof *s->sums);
@@ -941,7 +950,8 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 	if (i >= 0) {
 		if (n->follows_memory)
 			count_bytes(n, op_dev);
-		/* ends of operators before the snapshot are those of the base before */
+		/* times of operators before the snapshot are those of the base before */
+		copy(n->sim->start_ns, n->base_start_ns, (size_t)n->p->n_ops, sizeof *n->base_start_ns);
 		copy(n->sim->end_ns, n->base_end_ns, (size_t)n->p->n_ops, sizeof *n->base_end_ns);
 		resume(n, i, op_dev);
 	} else if (!start_base(n, op_dev)) {

@@ -18,7 +18,7 @@
 
 typedef struct berth_incremental berth_incremental;
 
-/* Scratch of one thread, in mem. Fails: BERTH_ENOMEM. Beside that of a berth_sim it takes 300 bytes an
+/* Scratch of one thread, in mem. Fails: BERTH_ENOMEM. Beside that of a berth_sim it takes 310 bytes an
  * operator and 32 an edge; with more than 20,000 operators, 120 an operator. Where memory can be exceeded,
  * each tensor and edge takes as much again. */
 berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, berth_incremental **out,
@@ -29,7 +29,7 @@ typedef struct berth_base_log {
 	int64_t serial;         /* another one for each base */
 	const int32_t *op_dev;  /* [n_ops] */
 	const uint32_t *op_key; /* [n_ops]; NULL: the system's rule */
-	const int64_t *end_ns;  /* [n_ops] */
+	const int64_t *start_ns, *end_ns; /* [n_ops] */
 	/* [n_ends] operators, and hops as ~index, as they ended: what waits for another comes behind it */
 	const int32_t *ends;
 	int32_t n_ends;

@@ -83,7 +83,7 @@ static void pass_op(berth_tails *t, int32_t op)
 	const berth_graph *g = p->g;
 	const berth_base_log *b = t->base;
 	int32_t d = b->op_dev[op], before = t->dev_at[op] - p->s->dev_slots[d];
-	int64_t tail = t->tail_ns[op] += berth_op_time(p, op, d);
+	int64_t tail = t->tail_ns[op] += b->end_ns[op] - b->start_ns[op];
 	if (before >= t->dev_off[d])
 		raise_to(&t->tail_ns[t->dev_op[before]], tail);
 	t->ready_ns[op] = 0;

@@ -35,8 +35,7 @@ int32_t berth_tails_hop(const berth_tails *t, int32_t tensor, int32_t dev);
 /* How much later an operator may end without the run ending later, as far as the base's waits tell. */
 static inline int64_t berth_tails_slack(const berth_tails *t, int32_t op)
 {
-	int64_t start = t->base->end_ns[op] - berth_op_time(t->p, op, t->base->op_dev[op]);
-	return t->base->latency_ns - start - t->tail_ns[op];
+	return t->base->latency_ns - t->base->start_ns[op] - t->tail_ns[op];
 }
 
 #endif

@@ -32,7 +32,7 @@ static const berth_base_log *log_of(const berth_problem *p, const int32_t *op_de
 /* One operator at a time on each device, which takes as long as it takes alone. */
 static bool is_plain(const berth_problem *p)
 {
-	bool plain = p->n_pools == 0;
+	bool plain = true;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		plain &= p->s->dev_slots[d] == 1;
 	return plain;
@@ -46,6 +46,7 @@ static void check_tails(const compiled_instance *c, const berth_base_log *log, c
 	assert_int_equal(log->n_ends, c->p.n_ops + (int32_t)c->t.n_hops);
 	for (int32_t op = 0; op < c->p.n_ops; op++) {
 		int64_t slack = berth_tails_slack(t, op);
+		assert_int_equal(log->start_ns[op], c->t.start_ns[op]);
 		assert_int_equal(log->end_ns[op], c->t.end_ns[op]);
 		assert_true(t->ready_ns[op] <= c->t.start_ns[op]);
 		assert_true(t->tail_ns[op] >= berth_op_time(&c->p, op, log->op_dev[op]));
@@ -109,6 +110,7 @@ static void check_same_log(const compiled_instance *c, const berth_base_log *a, 
 	assert_int_equal(a->n_ends, b->n_ends);
 	assert_memory_equal(a->ends, b->ends, (size_t)a->n_ends * sizeof *a->ends);
 	assert_memory_equal(a->op_dev, b->op_dev, (size_t)c->p.n_ops * sizeof *a->op_dev);
+	assert_memory_equal(a->start_ns, b->start_ns, (size_t)c->p.n_ops * sizeof *a->start_ns);
 	assert_memory_equal(a->end_ns, b->end_ns, (size_t)c->p.n_ops * sizeof *a->end_ns);
 	for (int32_t h = 0; h < n_hops; h++) {
 		const berth_sim_hop *x = &a->hops[h], *y = &b->hops[h];
