@@ -79,6 +79,7 @@ typedef struct berth_exporter {
 #define BERTH_EXPORTERS(X) \
 	X(csv) \
 	X(dot) \
+	X(llama) \
 	X(onnx) \
 	X(openvino) \
 	X(ort) \

@@ -114,12 +114,13 @@ static const char *stem_of(const char *path, size_t *n)
 	return name;
 }
 
-static berth_status choose_context(gguf_model *m, const berth_gguf_options *opt, berth_err *err)
+berth_status gguf_choose_context(const gguf_model *m, const berth_gguf_options *opt, int64_t *out,
+                                 berth_err *err)
 {
 	enum { USUAL = 4096 };
 	int64_t most;
 	BERTH_TRY(gguf_meta_whole(m->meta, GGUF_CONTEXT, 0, USUAL, &most, err));
-	m->d.seq = opt->context ? opt->context : most >= 1 && most < USUAL ? most : USUAL;
+	*out = opt->context ? opt->context : most >= 1 && most < USUAL ? most : USUAL;
 	return BERTH_OK;
 }
 
@@ -132,7 +133,7 @@ static berth_status build(gguf_model *m, const char *path, const berth_gguf_opti
 	zoo_net net = {.tmp = tmp, .err = err, .batch = opt->batch, .elem_bytes = 4};
 	if (!name)
 		return berth_nomem(err);
-	BERTH_TRY(choose_context(m, opt, err));
+	BERTH_TRY(gguf_choose_context(m, opt, &m->d.seq, err));
 	if (ggml_type_named(opt->weights))
 		gguf_model_store(m, ggml_type_named(opt->weights));
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));

@@ -3,6 +3,7 @@
 #define BERTH_GGUF_MODEL_H
 
 #include "decoder.h"
+#include "gguf.h"
 #include "gguf_wire.h"
 
 enum { GGUF_MAX_LAYERS = 384, GGUF_MAX_EXPERTS = 1024, GGUF_MAX_WARNINGS = 16 };
@@ -85,5 +86,8 @@ berth_status gguf_model_check(gguf_model *m, berth_err *err);
 /* The bytes that matrices would take as that type. Norms, biases and routers stay as they are, as quantisers
  * leave them. The model was checked. */
 void gguf_model_store(gguf_model *m, const ggml_type *type);
+/* Tokens of the context, by the options and the file. Fails: BERTH_EFORMAT. */
+berth_status gguf_choose_context(const gguf_model *m, const berth_gguf_options *opt, int64_t *out,
+                                 berth_err *err);
 
 #endif

@@ -1,0 +1,83 @@
+/* Exporter "llama.cpp": a plan of a GGUF model as one command line, quoted for a shell. See llama_plan.h for
+ * what llama.cpp can be told. */
+#include "exporters.h"
+
+#include "llama_words.h"
+#include "strbuf.h"
+
+#include <string.h>
+
+typedef struct making {
+	berth_gguf_list file;
+	llama_names names;
+	llama_plan plan;
+	llama_overrides overrides;
+} making;
+
+/* Options of the graph that no line can say. */
+static berth_status check_words(const berth_export_source *x, const making *m, berth_err *err)
+{
+	if (strcmp(m->file.opt.weights, "file") != 0)
+		return berth_fail(
+			err, BERTH_EUNSUPPORTED,
+			"the graph has its weights as %s, %s as they are stored; write a file of that "
+			"type first (llama-quantize) and plan for it",
+			m->file.opt.weights, x->model->name);
+	if (m->file.opt.each_expert)
+		return berth_fail(
+			err, BERTH_EUNSUPPORTED,
+			"the graph has an operator for each expert; llama.cpp keeps the experts of a layer "
+			"together: plan with experts=all");
+	return BERTH_OK;
+}
+
+static berth_status tell(const berth_export_source *x, const making *m, berth_export_out *out, berth_err *err)
+{
+	bool on_cpu = false;
+	for (int32_t i = 0; i < m->plan.n_layers; i++)
+		on_cpu = on_cpu || m->plan.unit_dev[i] == LLAMA_CPU;
+	for (int32_t t = 0; t < m->file.n_tensors; t++)
+		on_cpu = on_cpu || (m->plan.told[t] && m->plan.tensor_dev[t] == LLAMA_CPU);
+	if (on_cpu && m->plan.n_devs)
+		BERTH_TRY(berth_export_note(
+			out, err,
+			"prompts of 32 tokens and more: llama.cpp computes products with weights "
+			"on the CPU on a device all the same; --no-op-offload keeps them on the "
+			"CPU"));
+	if (m->file.n_all_layers > m->file.n_layers)
+		BERTH_TRY(berth_export_warn(
+			out, err,
+			"%s has layers that predict further tokens, which versions of llama.cpp "
+			"count differently: see with -v where layers went",
+			x->model->name));
+	return berth_export_note(
+		out, err,
+		"to see what llama.cpp makes of it: the same line with -v tells each layer's device");
+}
+
+static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+                          berth_err *err)
+{
+	making m;
+	const char *line;
+	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, out->mem, tmp, &m.file, err));
+	BERTH_TRY(check_words(x, &m, err));
+	BERTH_TRY(llama_names_read(x->s->dev_name, x->s->dev_kind, x->s->n_devs, x->theirs, x->op_dev,
+	                           x->g->n_ops, out->mem, &m.names, err));
+	BERTH_TRY(llama_plan_make(x->g, &m.file, x->op_dev, x->s->dev_name, m.names.is_cpu, out->mem, tmp,
+	                          &m.plan, err));
+	BERTH_TRY(llama_overrides_make(&m.plan, &m.file, &m.names, out->mem, tmp, &m.overrides, err));
+	BERTH_TRY(llama_line("llama-server", x->model->name, &m.plan, &m.file, &m.names, &m.overrides,
+	                     out->mem, &line, err));
+	BERTH_TRY(berth_export_put(out, line, strlen(line), err));
+	BERTH_TRY(berth_export_put(out, "\n", 1, err));
+	BERTH_TRY(berth_export_set(out, "command", line, err));
+	return tell(x, &m, out, err);
+}
+
+const berth_exporter berth_export_llama = {.name = "llama.cpp",
+                                           .about = "A command line for llama.cpp, from a GGUF file",
+                                           .suffix = ".sh",
+                                           .needs = BERTH_EXPORT_PLACEMENT,
+                                           .model = "GGUF",
+                                           .write = write};

@@ -1,0 +1,343 @@
+/* From a placement to whole layers and single tensors; see llama_plan.h. */
+#include "llama_plan.h"
+
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct planning {
+	const berth_graph *g;
+	const berth_gguf_list *file;
+	const int32_t *dev; /* [n_ops] devices, those that are the CPU as LLAMA_CPU */
+	const char *const *dev_name;
+	int32_t n_sys_devs;
+	const char *cpu; /* a name of the CPU, for messages */
+	berth_strmap ops;
+	berth_arena *mem, *tmp;
+	llama_plan *out;
+	berth_err *err;
+} planning;
+
+static const char *name_of(const planning *p, int32_t dev)
+{
+	return dev < 0 ? p->cpu : p->dev_name[dev];
+}
+
+/* The layer of "blk.N.REST", and REST; -1: the name is no layer's. */
+static int32_t layer_of(const char *name, const char **rest)
+{
+	char *end;
+	if (strncmp(name, "blk.", 4) != 0 || name[4] < '0' || name[4] > '9')
+		return -1;
+	long n = strtol(name + 4, &end, 10);
+	if (*end != '.' || n > INT32_MAX / 2)
+		return -1;
+	*rest = end + 1;
+	return (int32_t)n;
+}
+
+static int32_t find(const planning *p, const char *name)
+{
+	return berth_strmap_get(&p->ops, name);
+}
+
+/* ---- whole layers ---- */
+
+/* The device of a layer is that of its cache. */
+static berth_status find_caches(const planning *p)
+{
+	const char *rest;
+	int32_t *unit = p->out->unit_dev, n = p->out->n_layers;
+	for (int32_t i = 0; i <= n; i++)
+		unit[i] = LLAMA_FREE;
+	for (int32_t op = 0; op < p->g->n_ops; op++) {
+		int32_t layer = layer_of(p->g->op_name[op], &rest);
+		if (layer < 0 || layer >= n || p->g->op_state_bytes[op] == 0)
+			continue;
+		if (unit[layer] == LLAMA_FREE)
+			unit[layer] = p->dev[op];
+		if (unit[layer] != p->dev[op])
+			return berth_fail(p->err, BERTH_EUNSUPPORTED,
+			                  "layer %d: its cache lies on '%s' and on '%s' (operator '%s'); "
+			                  "llama.cpp keeps the cache of a layer on one device",
+			                  layer, name_of(p, unit[layer]), name_of(p, p->dev[op]),
+			                  p->g->op_name[op]);
+	}
+	for (int32_t i = 0; i < n; i++)
+		if (unit[i] == LLAMA_FREE)
+			return berth_fail(p->err, BERTH_EUNSUPPORTED, "layer %d: no operator holds its cache",
+			                  i);
+	return BERTH_OK;
+}
+
+/* Layers in runs: the CPU first, then each device once. */
+static berth_status find_runs(const planning *p)
+{
+	llama_plan *o = p->out;
+	int32_t n = o->n_layers, first = 0;
+	while (first < n && o->unit_dev[first] == LLAMA_CPU)
+		first++;
+	for (int32_t i = first; i < n; i++) {
+		int32_t d = o->unit_dev[i];
+		if (o->n_devs && o->dev[o->n_devs - 1] == d) {
+			o->dev_units[o->n_devs - 1]++;
+			continue;
+		}
+		if (d == LLAMA_CPU)
+			return berth_fail(
+				p->err, BERTH_EUNSUPPORTED,
+				"layer %d and its cache stand on '%s' behind layer %d on '%s'; llama.cpp "
+				"puts the first layers on the CPU, no later ones",
+				i, name_of(p, d), i - 1, name_of(p, o->unit_dev[i - 1]));
+		for (int32_t k = 0; k < o->n_devs; k++)
+			if (o->dev[k] == d)
+				return berth_fail(
+					p->err, BERTH_EUNSUPPORTED,
+					"layer %d and its cache stand on '%s' again, behind layers on "
+					"'%s'; llama.cpp puts neighbouring layers on a device, once",
+					i, name_of(p, d), name_of(p, o->unit_dev[i - 1]));
+		o->dev[o->n_devs] = d;
+		o->dev_units[o->n_devs++] = 1;
+	}
+	o->n_offloaded = n - first;
+	return BERTH_OK;
+}
+
+static int32_t place_of(const llama_plan *o, int32_t dev)
+{
+	for (int32_t k = 0; k < o->n_devs; k++)
+		if (o->dev[k] == dev)
+			return k;
+	return -1;
+}
+
+/* The output is the unit behind the last layer. Where it cannot be a run of its own it goes with the last
+ * layer, and its tensors are told. */
+static void place_output(llama_plan *o, int32_t dev)
+{
+	int32_t n = o->n_layers, last = o->n_devs - 1;
+	if (dev == LLAMA_CPU && o->n_offloaded == 0) {
+		o->unit_dev[n] = LLAMA_CPU;
+		return;
+	}
+	if (dev != LLAMA_CPU && place_of(o, dev) < 0) {
+		o->dev[o->n_devs] = dev;
+		o->dev_units[o->n_devs++] = 1;
+		o->unit_dev[n] = dev;
+	} else {
+		o->dev_units[last]++;
+		o->unit_dev[n] = o->dev[last];
+	}
+	o->n_offloaded++;
+}
+
+/* ---- tensors ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The operator that uses a tensor: of its name; for a norm's bias, of its weight; for one of many experts, of
+ * all. */
+static berth_status op_of_tensor(const planning *p, const char *name, int32_t *op)
+{
+	char word[16];
+	int expert, end = 0;
+	const char *rest;
+	int32_t layer = layer_of(name, &rest);
+	*op = find(p, name);
+	if (*op >= 0)
+		return BERTH_OK;
+	const char *other = NULL;
+	if (ends_with(name, ".bias"))
+		other = berth_arena_printf(p->tmp, "%.*s.weight", (int)(strlen(name) - 5), name);
+	else if (layer >= 0 && sscanf(rest, "ffn_%4[a-z].%5d.weight%n", word, &expert, &end) == 2 && end &&
+	         !rest[end])
+		other = berth_arena_printf(p->tmp, "blk.%d.ffn_%s_exps.weight", layer, word);
+	else
+		return BERTH_OK;
+	if (!other)
+		return berth_nomem(p->err);
+	*op = find(p, other);
+	return BERTH_OK;
+}
+
+/* Where the tensor lies when nothing is told of it; LLAMA_FREE: that is llama.cpp's to know. */
+static int32_t usual_dev(const planning *p, const char *name)
+{
+	const char *rest;
+	int32_t layer = layer_of(name, &rest), n = p->out->n_layers;
+	if (layer >= 0)
+		return layer < n ? p->out->unit_dev[layer] : LLAMA_FREE;
+	if (strncmp(name, "output", 6) == 0)
+		return p->out->unit_dev[n];
+	return strncmp(name, "token_embd", 10) == 0 ? LLAMA_CPU : LLAMA_FREE;
+}
+
+static berth_status place_tensors(const planning *p)
+{
+	llama_plan *o = p->out;
+	for (int32_t t = 0; t < p->file->n_tensors; t++) {
+		const char *name = p->file->name[t];
+		int32_t op, usual = usual_dev(p, name);
+		BERTH_TRY(op_of_tensor(p, name, &op));
+		o->tensor_dev[t] = op >= 0 ? p->dev[op] : usual;
+		o->told[t] = o->tensor_dev[t] != usual;
+	}
+	return BERTH_OK;
+}
+
+/* A matrix that embedding and output share is one tensor with one word for both. */
+static berth_status place_tied(const planning *p, int32_t embed, int32_t output)
+{
+	llama_plan *o = p->out;
+	int32_t in = p->dev[embed], out = p->dev[output];
+	if (find(p, "output.weight") != output || in == out)
+		return BERTH_OK;
+	for (int32_t t = 0; t < p->file->n_tensors; t++)
+		if (strcmp(p->file->name[t], "output.weight") == 0)
+			return BERTH_OK;
+	if (in == LLAMA_CPU && out == o->unit_dev[o->n_layers])
+		return BERTH_OK;
+	return berth_fail(
+		p->err, BERTH_EUNSUPPORTED,
+		"operators 'token_embd.weight' on '%s' and 'output.weight' on '%s' share a matrix, of which "
+		"llama.cpp can be told one place only; put both on one device, or the first on the CPU and "
+		"the second where the last layer is",
+		name_of(p, in), name_of(p, out));
+}
+
+/* With both at one place, away from the usual ones, that place is told. */
+static void tell_tied(const planning *p, int32_t embed, int32_t output)
+{
+	llama_plan *o = p->out;
+	bool both = p->dev[embed] == p->dev[output];
+	for (int32_t t = 0; t < p->file->n_tensors; t++)
+		if (strcmp(p->file->name[t], "output.weight") == 0)
+			return;
+	for (int32_t t = 0; t < p->file->n_tensors; t++)
+		if (strcmp(p->file->name[t], "token_embd.weight") == 0)
+			o->told[t] =
+				both && (p->dev[embed] != LLAMA_CPU || o->unit_dev[o->n_layers] != LLAMA_CPU);
+}
+
+/* ---- operators without weights ---- */
+
+static bool has_weight(const planning *p, int32_t op)
+{
+	const berth_graph *g = p->g;
+	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
+}
+
+static bool beside_neighbour(const planning *p, int32_t op)
+{
+	const berth_graph *g = p->g;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		if (p->dev[g->tensor_producer[g->in_tensor[i]]] == p->dev[op])
+			return true;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			if (p->dev[g->edge_consumer[e]] == p->dev[op])
+				return true;
+	return false;
+}
+
+static berth_status check_weightless(const planning *p)
+{
+	const berth_graph *g = p->g;
+	const char *rest;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t layer = layer_of(g->op_name[op], &rest);
+		if (has_weight(p, op))
+			continue;
+		if (layer >= 0 && strncmp(rest, "attn.", 5) == 0 && strcmp(rest, "attn.residual") != 0 &&
+		    strcmp(rest, "attn.transpose") != 0 && p->dev[op] != p->out->unit_dev[layer])
+			return berth_fail(p->err, BERTH_EUNSUPPORTED,
+			                  "operator '%s' is on '%s' and the cache of layer %d on '%s'; "
+			                  "llama.cpp computes "
+			                  "attention where the layer's cache is",
+			                  g->op_name[op], name_of(p, p->dev[op]), layer,
+			                  name_of(p, p->out->unit_dev[layer]));
+		if (!beside_neighbour(p, op))
+			return berth_fail(p->err, BERTH_EUNSUPPORTED,
+			                  "operator '%s' holds no weight and is alone on '%s'; llama.cpp "
+			                  "runs it beside its "
+			                  "neighbours",
+			                  g->op_name[op], name_of(p, p->dev[op]));
+	}
+	return BERTH_OK;
+}
+
+/* Devices that hold single tensors only come last, with no layer. */
+static void add_devices(const planning *p)
+{
+	llama_plan *o = p->out;
+	for (int32_t t = 0; t < p->file->n_tensors; t++)
+		if (o->told[t] && o->tensor_dev[t] >= 0 && place_of(o, o->tensor_dev[t]) < 0) {
+			o->dev_units[o->n_devs] = 0;
+			o->dev[o->n_devs++] = o->tensor_dev[t];
+		}
+}
+
+static berth_status make(planning *p, int32_t n_devs)
+{
+	llama_plan *o = p->out;
+	int32_t found;
+	berth_strmap_init(&p->ops, p->tmp);
+	BERTH_TRY(berth_strmap_reserve(&p->ops, (size_t)p->g->n_ops, p->err));
+	for (int32_t op = 0; op < p->g->n_ops; op++)
+		BERTH_TRY(berth_strmap_add(&p->ops, p->g->op_name[op], op, &found, p->err));
+	*o = (llama_plan){.n_layers = p->file->n_layers};
+	BERTH_TRY(BERTH_NEW(p->mem, o->unit_dev, o->n_layers + 1, p->err));
+	BERTH_TRY(BERTH_NEW(p->mem, o->dev, n_devs + 1, p->err));
+	BERTH_TRY(BERTH_NEW(p->mem, o->dev_units, n_devs + 1, p->err));
+	BERTH_TRY(BERTH_NEW(p->mem, o->tensor_dev, p->file->n_tensors, p->err));
+	BERTH_TRY(BERTH_NEW(p->mem, o->told, p->file->n_tensors, p->err));
+	int32_t embed = find(p, "token_embd.weight"), output = find(p, "output.weight");
+	if (embed < 0 || output < 0)
+		return berth_fail(p->err, BERTH_EUNSUPPORTED,
+		                  "graph '%s' is not that of a GGUF model: it has no "
+		                  "operators 'token_embd.weight' and 'output.weight'",
+		                  p->g->name);
+	BERTH_TRY(find_caches(p));
+	BERTH_TRY(find_runs(p));
+	place_output(o, p->dev[output]);
+	BERTH_TRY(place_tied(p, embed, output));
+	BERTH_TRY(place_tensors(p));
+	tell_tied(p, embed, output);
+	add_devices(p);
+	return check_weightless(p);
+}
+
+berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, const int32_t *op_dev,
+                             const char *const *dev_name, const bool *is_cpu, berth_arena *mem,
+                             berth_arena *tmp, llama_plan *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t *dev, n_devs = 0;
+	planning p = {.g = g,
+	              .file = file,
+	              .dev_name = dev_name,
+	              .cpu = "the CPU",
+	              .mem = mem,
+	              .tmp = tmp,
+	              .out = out,
+	              .err = err};
+	berth_status st = BERTH_NEW(tmp, dev, g->n_ops, err);
+	for (int32_t op = 0; st == BERTH_OK && op < g->n_ops; op++) {
+		dev[op] = is_cpu[op_dev[op]] ? LLAMA_CPU : op_dev[op];
+		if (is_cpu[op_dev[op]])
+			p.cpu = dev_name[op_dev[op]];
+		if (op_dev[op] >= n_devs)
+			n_devs = op_dev[op] + 1;
+	}
+	p.dev = dev;
+	if (st == BERTH_OK)
+		st = make(&p, n_devs);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

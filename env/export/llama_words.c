@@ -1,0 +1,441 @@
+/* See llama_words.h. */
+#include "llama_words.h"
+
+#include "strbuf.h"
+#include "text.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names of devices ---- */
+
+static bool all_of(const char *text, size_t n, const char *more)
+{
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!plain && (!strchr(more, c) || !c))
+			return false;
+	}
+	return n > 0;
+}
+
+/* "RPC[host:port]": host:port in mem; NULL: it is no such word. */
+static const char *server_of(const char *word, berth_arena *mem, bool *bad)
+{
+	size_t n = strlen(word);
+	if (strncmp(word, "RPC[", 4) != 0)
+		return NULL;
+	const char *colon = strrchr(word, ':');
+	*bad = word[n - 1] != ']' || !colon || !all_of(word + 4, (size_t)(colon - word) - 4, ".-_") ||
+	       strspn(colon + 1, "0123456789") != (size_t)(word + n - 1 - (colon + 1)) || colon[1] == ']';
+	return *bad ? NULL : berth_arena_strndup(mem, word + 4, n - 5);
+}
+
+static berth_status read_name(const char *name, const char *word, int32_t d, int32_t *n_servers,
+                              berth_strbuf *rpc, berth_arena *mem, llama_names *out, berth_err *err)
+{
+	bool bad = false;
+	const char *server = server_of(word, mem, &bad);
+	if (server) {
+		berth_strbuf_printf(rpc, "%s%s", *n_servers ? "," : "", server);
+		out->device[d] = berth_arena_printf(mem, "RPC%d", *n_servers);
+		out->buffer[d] = berth_arena_printf(mem, "RPC%d[%s]", (*n_servers)++, server);
+		return out->device[d] && out->buffer[d] ? BERTH_OK : berth_nomem(err);
+	}
+	if (bad || !all_of(word, strlen(word), "_.-"))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "device '%s' is called '%s'; expected a name that llama.cpp lists "
+		                  "(llama-server --list-devices), 'CPU' or 'RPC[host:port]'",
+		                  name, word);
+	out->device[d] = out->buffer[d] = word;
+	out->is_cpu[d] = strcmp(word, "CPU") == 0;
+	return BERTH_OK;
+}
+
+berth_status llama_names_read(const char *const *dev_name, const char *const *dev_kind, int32_t n_devs,
+                              const char *const *theirs, const int32_t *op_dev, int32_t n_ops,
+                              berth_arena *mem, llama_names *out, berth_err *err)
+{
+	berth_strbuf rpc = {.mem = mem};
+	int32_t n_servers = 0;
+	bool *used;
+	size_t len;
+	*out = (llama_names){0};
+	BERTH_TRY(BERTH_NEW(mem, used, n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, out->device, n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, out->buffer, n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, out->is_cpu, n_devs, err));
+	for (int32_t op = 0; op < n_ops; op++)
+		used[op_dev[op]] = true;
+	for (int32_t d = 0; d < n_devs; d++) {
+		const char *word = theirs ? theirs[d] : NULL;
+		if (!word && strcmp(dev_kind[d], "cpu") == 0)
+			word = "CPU";
+		if (!word && used[d])
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"device '%s' of the plan has no name of llama.cpp's; expected --device "
+				"%s=NAME with one of 'llama-server --list-devices' (CUDA0, Vulkan0, "
+				"...), CPU or RPC[host:port]",
+				dev_name[d], dev_name[d]);
+		if (!word || !used[d])
+			continue;
+		BERTH_TRY(read_name(dev_name[d], word, d, &n_servers, &rpc, mem, out, err));
+		for (int32_t o = 0; o < d; o++)
+			if (out->buffer[o] && strcmp(out->buffer[o], word) == 0)
+				return berth_fail(err, BERTH_EINVAL,
+				                  "devices '%s' and '%s' are both called '%s'; expected a "
+				                  "name for each",
+				                  dev_name[o], dev_name[d], word);
+	}
+	return n_servers ? berth_strbuf_done(&rpc, &out->rpc, &len, err) : BERTH_OK;
+}
+
+/* ---- patterns ---- */
+
+/* "blk.3." of a tensor's name: the layer and the rest; -1: it is of none. */
+static int32_t split_name(const char *name, const char **rest)
+{
+	char *end;
+	*rest = name;
+	if (strncmp(name, "blk.", 4) != 0 || name[4] < '0' || name[4] > '9')
+		return -1;
+	long n = strtol(name + 4, &end, 10);
+	if (*end != '.' || n > INT32_MAX / 2)
+		return -1;
+	*rest = end + 1;
+	return (int32_t)n;
+}
+
+static void put_escaped(berth_strbuf *b, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr(".[]{}()*+?|^$\\", *text))
+			berth_strbuf_add(b, "\\", 1);
+		berth_strbuf_add(b, text, 1);
+	}
+}
+
+/* Tensors told to be elsewhere, by layer. A group are those on one device, of some layers (or of none) that
+ * have the same ones. */
+typedef struct grouping {
+	const llama_plan *plan;
+	const berth_gguf_list *file;
+	int32_t *layer;    /* [n_tensors] -1: outside of layers */
+	const char **rest; /* [n_tensors] the name within the layer */
+	/* those of layer l: layer_tensor[layer_off[l + 1]] up to [layer_off[l + 2]], in the order of the file
+	 */
+	int32_t *layer_off, *layer_tensor;
+	bool *done;   /* [n_tensors] */
+	bool *member; /* [n_layers] */
+} grouping;
+
+static berth_status index_layers(grouping *g, berth_arena *tmp, berth_err *err)
+{
+	int32_t n = g->file->n_tensors, n_layers = g->file->n_all_layers;
+	BERTH_TRY(BERTH_NEW(tmp, g->layer, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, g->rest, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, g->done, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, g->member, n_layers, err));
+	BERTH_TRY(BERTH_NEW(tmp, g->layer_off, n_layers + 3, err));
+	BERTH_TRY(BERTH_NEW(tmp, g->layer_tensor, n, err));
+	for (int32_t t = 0; t < n; t++) {
+		g->layer[t] = split_name(g->file->name[t], &g->rest[t]);
+		g->layer_off[g->layer[t] + 3]++;
+	}
+	for (int32_t l = 0; l <= n_layers; l++)
+		g->layer_off[l + 2] += g->layer_off[l + 1];
+	for (int32_t t = 0; t < n; t++)
+		g->layer_tensor[g->layer_off[g->layer[t] + 2]++] = t;
+	return BERTH_OK;
+}
+
+/* Is tensor t one that is still to be told, on dev? */
+static bool is_open(const grouping *g, int32_t t, int32_t dev)
+{
+	return g->plan->told[t] && !g->done[t] && g->plan->tensor_dev[t] == dev;
+}
+
+static int32_t first_of(const grouping *g, int32_t layer)
+{
+	return g->layer_off[layer + 1];
+}
+
+static int32_t end_of(const grouping *g, int32_t layer)
+{
+	return g->layer_off[layer + 2];
+}
+
+/* Has layer b all that layer a has? */
+static bool has_all(const grouping *g, int32_t dev, int32_t a, int32_t b)
+{
+	for (int32_t i = first_of(g, a); i < end_of(g, a); i++) {
+		int32_t t = g->layer_tensor[i], k = first_of(g, b);
+		if (!is_open(g, t, dev))
+			continue;
+		while (k < end_of(g, b) && (!is_open(g, g->layer_tensor[k], dev) ||
+		                            strcmp(g->rest[t], g->rest[g->layer_tensor[k]]) != 0))
+			k++;
+		if (k == end_of(g, b))
+			return false;
+	}
+	return true;
+}
+
+static void put_layers(const grouping *g, int32_t n_members, berth_strbuf *b)
+{
+	const char *before = n_members > 1 ? "(" : "";
+	berth_strbuf_printf(b, "blk\\.");
+	for (int32_t l = 0; l < g->file->n_all_layers; l++)
+		if (g->member[l]) {
+			berth_strbuf_printf(b, "%s%d", before, l);
+			before = "|";
+		}
+	berth_strbuf_printf(b, "%s\\.", n_members > 1 ? ")" : "");
+}
+
+static void put_names(const grouping *g, int32_t dev, int32_t layer, berth_strbuf *b)
+{
+	int32_t n = 0;
+	const char *before;
+	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
+		n += is_open(g, g->layer_tensor[i], dev);
+	before = n > 1 ? "(" : "";
+	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
+		if (is_open(g, g->layer_tensor[i], dev)) {
+			berth_strbuf_printf(b, "%s", before);
+			put_escaped(b, g->rest[g->layer_tensor[i]]);
+			before = "|";
+		}
+	berth_strbuf_printf(b, "%s", n > 1 ? ")" : "");
+}
+
+static void finish_layer(const grouping *g, int32_t dev, int32_t layer)
+{
+	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
+		if (is_open(g, g->layer_tensor[i], dev))
+			g->done[g->layer_tensor[i]] = true;
+}
+
+/* ^blk\.(0|1)\.(ffn_up_exps\.weight|ffn_down_exps\.weight)$, without groups of one. */
+static berth_status group_regex(grouping *g, int32_t dev, int32_t layer, berth_arena *mem, const char **out,
+                                berth_err *err)
+{
+	berth_strbuf b = {.mem = mem};
+	int32_t n_members = 0;
+	size_t len;
+	for (int32_t l = 0; l < g->file->n_all_layers; l++) {
+		g->member[l] =
+			layer >= 0 && l >= layer && has_all(g, dev, layer, l) && has_all(g, dev, l, layer);
+		n_members += g->member[l];
+	}
+	berth_strbuf_printf(&b, "^");
+	if (n_members)
+		put_layers(g, n_members, &b);
+	put_names(g, dev, layer, &b);
+	berth_strbuf_printf(&b, "$");
+	finish_layer(g, dev, layer);
+	for (int32_t l = 0; l < g->file->n_all_layers; l++)
+		if (g->member[l])
+			finish_layer(g, dev, l);
+	return berth_strbuf_done(&b, out, &len, err);
+}
+
+static bool is_expert(const char *rest)
+{
+	return strncmp(rest, "ffn_", 4) == 0 && (strstr(rest, "_exps.") || strstr(rest, "_chexps."));
+}
+
+/* -ncmoe N is for the first N layers' experts: is what is told first to be on the CPU just that? */
+static int32_t cpu_experts(const grouping *g, bool *by_experts)
+{
+	int32_t n = 0;
+	for (int32_t t = 0; t < g->file->n_tensors; t++)
+		if (g->layer[t] >= n && g->plan->told[t] && g->plan->tensor_dev[t] == LLAMA_CPU &&
+		    is_expert(g->rest[t]))
+			n = g->layer[t] + 1;
+	for (int32_t t = 0; t < g->file->n_tensors; t++)
+		if (g->layer[t] >= 0 && g->layer[t] < n && is_expert(g->rest[t]) &&
+		    g->plan->tensor_dev[t] != LLAMA_CPU)
+			return 0;
+	for (int32_t t = 0; t < g->file->n_tensors; t++)
+		by_experts[t] = g->layer[t] >= 0 && g->layer[t] < n && is_expert(g->rest[t]);
+	return n;
+}
+
+/* found[t] = the buffer of the pattern that is found in the name of tensor t. */
+static berth_status match(const llama_override *o, const berth_gguf_list *file, const char **found,
+                          berth_err *err)
+{
+	regex_t compiled;
+	berth_status st = BERTH_OK;
+	if (regcomp(&compiled, o->regex, REG_EXTENDED | REG_NOSUB) != 0)
+		return berth_fail(err, BERTH_EUNSUPPORTED, "'%s' is no regular expression here", o->regex);
+	for (int32_t t = 0; t < file->n_tensors && st == BERTH_OK; t++) {
+		if (regexec(&compiled, file->name[t], 0, NULL, 0) != 0)
+			continue;
+		if (found[t])
+			st = berth_fail(err, BERTH_EUNSUPPORTED, "tensor '%s' matches two patterns",
+			                file->name[t]);
+		found[t] = o->buffer;
+	}
+	regfree(&compiled);
+	return st;
+}
+
+/* Each tensor that is told, and no other, by one pattern, with the right device. */
+static berth_status check_patterns(const grouping *g, const llama_names *names, const bool *by_experts,
+                                   const llama_overrides *o, berth_arena *tmp, berth_err *err)
+{
+	const char **found;
+	BERTH_TRY(BERTH_NEW(tmp, found, g->file->n_tensors, err));
+	for (int32_t i = 0; i < o->n; i++)
+		BERTH_TRY(match(&o->item[i], g->file, found, err));
+	for (int32_t t = 0; t < g->file->n_tensors; t++) {
+		int32_t dev = g->plan->tensor_dev[t];
+		const char *expected = NULL;
+		if (g->plan->told[t] && !by_experts[t])
+			expected = dev == LLAMA_CPU ? "CPU" : names->buffer[dev];
+		if (!found[t] != !expected || (expected && strcmp(found[t], expected) != 0))
+			return berth_fail(err, BERTH_EUNSUPPORTED,
+			                  "no pattern of llama.cpp's holds tensor '%s' alone",
+			                  g->file->name[t]);
+	}
+	return BERTH_OK;
+}
+
+static berth_status make_overrides(grouping *g, const llama_names *names, berth_arena *mem, berth_arena *tmp,
+                                   llama_overrides *out, berth_err *err)
+{
+	bool *by_experts;
+	size_t cap = 0;
+	BERTH_TRY(index_layers(g, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, by_experts, g->file->n_tensors, err));
+	out->cpu_experts = cpu_experts(g, by_experts);
+	memcpy(g->done, by_experts, (size_t)g->file->n_tensors * sizeof *g->done);
+	for (int32_t t = 0; t < g->file->n_tensors; t++) {
+		int32_t dev = g->plan->tensor_dev[t];
+		if (!g->plan->told[t] || g->done[t])
+			continue;
+		if (strpbrk(g->file->name[t], ",="))
+			return berth_fail(err, BERTH_EUNSUPPORTED,
+			                  "tensor '%s' has a comma or an equals sign in its name, at which "
+			                  "llama.cpp splits its option -ot",
+			                  g->file->name[t]);
+		BERTH_TRY(BERTH_GROW(mem, out->item, out->n, &cap, err));
+		llama_override *o = &out->item[out->n++];
+		o->buffer = dev == LLAMA_CPU ? "CPU" : names->buffer[dev];
+		BERTH_TRY(group_regex(g, dev, g->layer[t], mem, &o->regex, err));
+	}
+	return check_patterns(g, names, by_experts, out, tmp, err);
+}
+
+berth_status llama_overrides_make(const llama_plan *plan, const berth_gguf_list *file,
+                                  const llama_names *names, berth_arena *mem, berth_arena *tmp,
+                                  llama_overrides *out, berth_err *err)
+{
+	grouping g = {.plan = plan, .file = file};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	*out = (llama_overrides){0};
+	berth_status st = make_overrides(&g, names, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* ---- the line ---- */
+
+/* A word of a shell: as it is where nothing in it means anything to one. */
+static void put_word(berth_strbuf *b, const char *word)
+{
+	berth_strbuf_add(b, b->len ? " " : "", b->len ? 1 : 0);
+	if (all_of(word, strlen(word), "_./:,=+-@%")) {
+		berth_strbuf_printf(b, "%s", word);
+		return;
+	}
+	berth_strbuf_add(b, "'", 1);
+	for (; *word; word++)
+		if (*word == '\'')
+			berth_strbuf_printf(b, "'\\''");
+		else
+			berth_strbuf_add(b, word, 1);
+	berth_strbuf_add(b, "'", 1);
+}
+
+static void put_option(berth_strbuf *b, const char *option, const char *value)
+{
+	put_word(b, option);
+	put_word(b, value);
+}
+
+static void put_number(berth_strbuf *b, const char *option, int64_t x)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%lld", (long long)x);
+	put_option(b, option, text);
+}
+
+static berth_status put_devices(berth_strbuf *b, const llama_plan *plan, const llama_names *names,
+                                berth_arena *mem, berth_err *err)
+{
+	berth_strbuf devices = {.mem = mem}, units = {.mem = mem};
+	const char *text;
+	size_t len;
+	for (int32_t i = 0; i < plan->n_devs; i++) {
+		berth_strbuf_printf(&devices, "%s%s", i ? "," : "", names->device[plan->dev[i]]);
+		berth_strbuf_printf(&units, "%s%d", i ? "," : "", plan->dev_units[i]);
+	}
+	if (!plan->n_devs) {
+		put_option(b, "-dev", "none");
+		put_number(b, "-ngl", 0);
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_strbuf_done(&devices, &text, &len, err));
+	put_option(b, "-dev", text);
+	put_number(b, "-ngl", plan->n_offloaded);
+	put_option(b, "-sm", "layer");
+	BERTH_TRY(berth_strbuf_done(&units, &text, &len, err));
+	if (plan->n_devs > 1)
+		put_option(b, "-ts", text);
+	return BERTH_OK;
+}
+
+static berth_status put_overrides(berth_strbuf *b, const llama_overrides *o, berth_arena *mem, berth_err *err)
+{
+	berth_strbuf list = {.mem = mem};
+	const char *text;
+	size_t len;
+	if (o->cpu_experts)
+		put_number(b, "-ncmoe", o->cpu_experts);
+	for (int32_t i = 0; i < o->n; i++)
+		berth_strbuf_printf(&list, "%s%s=%s", i ? "," : "", o->item[i].regex, o->item[i].buffer);
+	if (!o->n)
+		return BERTH_OK;
+	BERTH_TRY(berth_strbuf_done(&list, &text, &len, err));
+	put_option(b, "-ot", text);
+	return BERTH_OK;
+}
+
+berth_status llama_line(const char *program, const char *path, const llama_plan *plan,
+                        const berth_gguf_list *file, const llama_names *names,
+                        const llama_overrides *overrides, berth_arena *mem, const char **line, berth_err *err)
+{
+	berth_strbuf b = {.mem = mem};
+	size_t len;
+	put_word(&b, program);
+	put_option(&b, "-m", path);
+	put_option(&b, "-fit", "off");
+	if (names->rpc)
+		put_option(&b, "--rpc", names->rpc);
+	BERTH_TRY(put_devices(&b, plan, names, mem, err));
+	BERTH_TRY(put_overrides(&b, overrides, mem, err));
+	put_number(&b, "-c", file->context * file->opt.batch);
+	put_number(&b, "-np", file->opt.batch);
+	if (strcmp(file->opt.cache, "f16") != 0) {
+		put_option(&b, "-ctk", file->opt.cache);
+		put_option(&b, "-ctv", file->opt.cache);
+	}
+	return berth_strbuf_done(&b, line, &len, err);
+}

@@ -1,0 +1,83 @@
+/* The tensors of a GGUF model; see gguf_list.h. */
+#include "gguf_list.h"
+
+#include "gguf_model.h"
+#include "text.h"
+
+#include <string.h>
+
+/* Names that a person and a command line can hold. */
+static bool is_name(gguf_span s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.text[i] < ' ' || s.text[i] == 0x7f)
+			return false;
+	return berth_text_is_utf8(s.text, s.n);
+}
+
+static berth_status list_part(gguf_file *f, gguf_model *m, berth_arena *mem, berth_gguf_list *out,
+                              size_t *cap_name, size_t *cap_bytes, berth_err *err)
+{
+	gguf_tensor t;
+	for (uint64_t i = 0; i < f->n_tensors; i++) {
+		BERTH_TRY(gguf_next_tensor(f, &t, err));
+		BERTH_TRY(gguf_model_add(m, f, &t, err));
+		if (!is_name(t.name))
+			return gguf_fail(f, t.at, err, "the name of a tensor is no text");
+		BERTH_TRY(BERTH_GROW(mem, out->name, out->n_tensors, cap_name, err));
+		BERTH_TRY(BERTH_GROW(mem, out->bytes, out->n_tensors, cap_bytes, err));
+		if (!(out->name[out->n_tensors] = berth_arena_strndup(mem, t.name.text, t.name.n)))
+			return berth_nomem(err);
+		out->bytes[out->n_tensors++] = t.bytes;
+	}
+	return BERTH_OK;
+}
+
+static berth_status list_parts(const berth_content *model, gguf_model *m, berth_arena *mem,
+                               berth_gguf_list *out, berth_err *err)
+{
+	size_t cap_name = 0, cap_bytes = 0;
+	for (int32_t i = 0; i <= model->n_parts; i++) {
+		const berth_content *c = i ? &model->part[i - 1] : model;
+		gguf_file f = {.name = c->name, .data = (const unsigned char *)c->data, .size = c->size};
+		gguf_key key;
+		BERTH_TRY(gguf_open(&f, err));
+		for (uint64_t k = 0; k < f.n_keys; k++)
+			BERTH_TRY(gguf_next_key(&f, &key, err));
+		BERTH_TRY(list_part(&f, m, mem, out, &cap_name, &cap_bytes, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status list(const berth_content *model, const berth_read_options *opt, berth_arena *mem,
+                         berth_arena *tmp, berth_gguf_list *out, berth_err *err)
+{
+	gguf_file first = {
+		.name = model->name, .data = (const unsigned char *)model->data, .size = model->size};
+	gguf_meta meta;
+	gguf_model m;
+	BERTH_TRY(berth_gguf_options_read(model->name, opt ? opt->dim : NULL, opt ? opt->n_dims : 0, mem,
+	                                  &out->opt, err));
+	BERTH_TRY(gguf_open(&first, err));
+	BERTH_TRY(gguf_read_meta(&first, &meta, err));
+	BERTH_TRY(gguf_model_new(&meta, tmp, &m, err));
+	BERTH_TRY(list_parts(model, &m, mem, out, err));
+	BERTH_TRY(gguf_model_check(&m, err));
+	BERTH_TRY(gguf_choose_context(&m, &out->opt, &out->context, err));
+	out->n_layers = m.n_layers;
+	out->n_all_layers = m.n_all;
+	out->hidden = m.hidden;
+	out->vocabulary = m.d.vocabulary;
+	out->experts = m.experts;
+	return BERTH_OK;
+}
+
+berth_status berth_gguf_list_tensors(const berth_content *model, const berth_read_options *opt,
+                                     berth_arena *mem, berth_arena *tmp, berth_gguf_list *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	*out = (berth_gguf_list){0};
+	berth_status st = list(model, opt, mem, tmp, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

@@ -1,0 +1,243 @@
+/* Plans as llama.cpp's command lines: layers, overrides, names of devices, and what cannot be said. */
+#define _DEFAULT_SOURCE
+#include "gguf_bytes.h"
+#include "llama_words.h"
+#include "load.h"
+#include "support.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CPU, A, B, C, N_DEVS };
+
+static const char *const dev_name[N_DEVS] = {"cpu", "a", "b", "c"}, *const dev_kind[N_DEVS] = {"cpu", "gpu",
+                                                                                               "gpu", "gpu"};
+
+typedef struct model {
+	gguf_bytes bytes;
+	berth_content content;
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_gguf_list file;
+	int32_t *op_dev;
+} model;
+
+static void open_model(model *m, const char *recipe, int layers, int32_t n_words, const char *const *word)
+{
+	berth_err err = {0};
+	berth_read_options opt = {.dim = word, .n_dims = n_words};
+	*m = (model){0};
+	gguf_write(&m->bytes, gguf_recipe_find(recipe), layers);
+	m->content = (berth_content){.name = "m.gguf", .data = (const char *)m->bytes.p, .size = m->bytes.n};
+	assert_ok(berth_graph_parse("m.gguf", m->content.data, m->content.size, &opt, &m->mem, &m->tmp, &m->g,
+	                            NULL, &err),
+	          &err);
+	assert_ok(berth_gguf_list_tensors(&m->content, &opt, &m->mem, &m->tmp, &m->file, &err), &err);
+	assert_ok(BERTH_NEW(&m->mem, m->op_dev, m->g.n_ops, &err), &err);
+}
+
+static void close_model(model *m)
+{
+	berth_arena_free(&m->mem);
+	berth_arena_free(&m->tmp);
+	free(m->bytes.p);
+}
+
+/* All operators whose names match. */
+static void put(model *m, const char *regex, int32_t dev)
+{
+	regex_t r;
+	int n = 0;
+	assert_int_equal(regcomp(&r, regex, REG_EXTENDED | REG_NOSUB), 0);
+	for (int32_t op = 0; op < m->g.n_ops; op++)
+		if (regexec(&r, m->g.op_name[op], 0, NULL, 0) == 0) {
+			m->op_dev[op] = dev;
+			n++;
+		}
+	regfree(&r);
+	assert_true(n > 0);
+}
+
+static berth_status line_of(model *m, const char *const *theirs, const char **line, berth_err *err)
+{
+	llama_names names;
+	llama_plan plan;
+	llama_overrides over;
+	BERTH_TRY(llama_names_read(dev_name, dev_kind, N_DEVS, theirs, m->op_dev, m->g.n_ops, &m->mem, &names,
+	                           err));
+	BERTH_TRY(llama_plan_make(&m->g, &m->file, m->op_dev, dev_name, names.is_cpu, &m->mem, &m->tmp, &plan,
+	                          err));
+	BERTH_TRY(llama_overrides_make(&plan, &m->file, &names, &m->mem, &m->tmp, &over, err));
+	return llama_line("llama-server", m->content.name, &plan, &m->file, &names, &over, &m->mem, line,
+	                  err);
+}
+
+static const char *const usual[N_DEVS] = {NULL, "CUDA0", "CUDA1", "CUDA2"};
+
+static void expect(model *m, const char *text)
+{
+	berth_err err = {0};
+	const char *line = "";
+	assert_ok(line_of(m, usual, &line, &err), &err);
+	assert_string_equal(line, text);
+}
+
+static void refuse_with(model *m, const char *const *theirs, berth_status status, const char *part)
+{
+	berth_err err = {0};
+	const char *line = "";
+	assert_int_equal(line_of(m, theirs, &line, &err), status);
+	assert_contains(err.msg, part);
+}
+
+static void refuse(model *m, const char *part)
+{
+	refuse_with(m, usual, BERTH_EUNSUPPORTED, part);
+}
+
+#define HEAD "llama-server -m m.gguf -fit off "
+#define TAIL " -c 4096 -np 1"
+
+static void test_layers(void **state)
+{
+	model m;
+	(void)state;
+	open_model(&m, "llama-3-8b", 6, 0, NULL);
+	expect(&m, HEAD "-dev none -ngl 0" TAIL);
+	put(&m, "^(output|last)", A);
+	expect(&m, HEAD "-dev CUDA0 -ngl 1 -sm layer" TAIL);
+	put(&m, "^blk[.][2-5][.]", A);
+	expect(&m, HEAD "-dev CUDA0 -ngl 5 -sm layer" TAIL);
+	put(&m, "^(blk[.]5[.]|output|last)", B);
+	expect(&m, HEAD "-dev CUDA0,CUDA1 -ngl 5 -sm layer -ts 3,2" TAIL);
+	put(&m, "^blk[.]2[.]", C);
+	expect(&m, HEAD "-dev CUDA2,CUDA0,CUDA1 -ngl 5 -sm layer -ts 1,2,2" TAIL);
+	put(&m, "^blk[.][0-5][.]", B);
+	expect(&m, HEAD "-dev CUDA1 -ngl 7 -sm layer" TAIL);
+	put(&m, "^(output|last)", A);
+	expect(&m, HEAD "-dev CUDA1,CUDA0 -ngl 7 -sm layer -ts 6,1" TAIL);
+	close_model(&m);
+}
+
+/* What whole layers do not say is told tensor by tensor. */
+static void test_overrides(void **state)
+{
+	model m;
+	(void)state;
+	open_model(&m, "llama-3-8b", 6, 0, NULL);
+	put(&m, "^(blk|output|last)", A);
+	put(&m, "^token_embd", A);
+	expect(&m, HEAD "-dev CUDA0 -ngl 7 -sm layer -ot '^token_embd\\.weight$=CUDA0'" TAIL);
+	put(&m, "^token_embd", CPU);
+	put(&m, "^output[.]", CPU);
+	expect(&m, HEAD "-dev CUDA0 -ngl 7 -sm layer -ot '^output\\.weight$=CPU'" TAIL);
+	put(&m, "^output[.]", A);
+	put(&m, "^blk[.][135][.]ffn_(up|down)", B);
+	put(&m, "^blk[.]3[.]ffn_gate[.]weight", CPU);
+	expect(&m, HEAD "-dev CUDA0,CUDA1 -ngl 7 -sm layer -ts 7,0 -ot "
+	                "'^blk\\.(1|3|5)\\.(ffn_up\\.weight|ffn_down\\.weight)$=CUDA1,"
+	                "^blk\\.3\\.ffn_gate\\.weight$=CPU'" TAIL);
+	/* the output on a device of earlier layers */
+	put(&m, "^blk", A);
+	put(&m, "^blk[.][45]", B);
+	expect(&m, HEAD "-dev CUDA0,CUDA1 -ngl 7 -sm layer -ts 4,3 -ot "
+	                "'^(output_norm\\.weight|output\\.weight)$=CUDA0'" TAIL);
+	close_model(&m);
+}
+
+static void test_experts(void **state)
+{
+	model m;
+	(void)state;
+	open_model(&m, "mixtral-8x7b", 4, 0, NULL);
+	put(&m, "^(blk|output|last)", A);
+	put(&m, "^blk[.][0-2][.]ffn_(gate|up|down)_exps", CPU);
+	put(&m, "^blk[.][0-2][.]ffn_exps", CPU);
+	expect(&m, HEAD "-dev CUDA0 -ngl 5 -sm layer -ncmoe 3" TAIL);
+	put(&m, "^blk[.]1[.]ffn_(gate|up|down)_exps", A);
+	put(&m, "^blk[.]1[.]ffn_exps", A);
+	expect(&m, HEAD "-dev CUDA0 -ngl 5 -sm layer -ot '^blk\\.(0|2)\\.(ffn_gate_exps\\.weight|"
+	                "ffn_up_exps\\.weight|ffn_down_exps\\.weight)$=CPU'" TAIL);
+	put(&m, "^blk[.]0[.]", CPU);
+	put(&m, "^blk[.]1[.]ffn_(gate|up|down)_exps", CPU);
+	put(&m, "^blk[.]1[.]ffn_exps", CPU);
+	expect(&m, HEAD "-dev CUDA0 -ngl 4 -sm layer -ncmoe 3" TAIL);
+	close_model(&m);
+}
+
+static void test_tied(void **state)
+{
+	model m;
+	(void)state;
+	open_model(&m, "gemma-2-2b", 4, 0, NULL);
+	put(&m, "^(blk|output|last)", A);
+	expect(&m, HEAD "-dev CUDA0 -ngl 5 -sm layer" TAIL);
+	put(&m, "^token_embd", A);
+	expect(&m, HEAD "-dev CUDA0 -ngl 5 -sm layer -ot '^token_embd\\.weight$=CUDA0'" TAIL);
+	put(&m, "^token_embd", B);
+	refuse(&m, "share a matrix");
+	put(&m, "^token_embd", CPU);
+	put(&m, "^output[.]", CPU);
+	expect(&m, HEAD "-dev CUDA0 -ngl 5 -sm layer -ot '^token_embd\\.weight$=CPU'" TAIL);
+	close_model(&m);
+}
+
+static void test_refused(void **state)
+{
+	model m;
+	(void)state;
+	open_model(&m, "llama-3-8b", 6, 0, NULL);
+	put(&m, "^(blk|output|last)", A);
+	put(&m, "^blk[.]2[.]", B);
+	refuse(&m, "layer 3 and its cache stand on 'a' again, behind layers on 'b'");
+	put(&m, "^blk[.]2[.]", CPU);
+	refuse(&m, "layer 2 and its cache stand on 'cpu' behind layer 1 on 'a'");
+	put(&m, "^blk[.]2[.]", A);
+	put(&m, "^blk[.]4[.]attn[.]scores", B);
+	refuse(&m, "layer 4: its cache lies on 'b' and on 'a'");
+	put(&m, "^blk[.]4[.]attn[.]scores", A);
+	put(&m, "^blk[.]4[.]attn[.]softmax", B);
+	refuse(&m, "operator 'blk.4.attn.softmax' is on 'b' and the cache of layer 4 on 'a'");
+	put(&m, "^blk[.]4[.]attn[.]softmax", A);
+	put(&m, "^blk[.]4[.]ffn[.]mul", B);
+	refuse(&m, "operator 'blk.4.ffn.mul' holds no weight and is alone on 'b'");
+	close_model(&m);
+}
+
+static void test_names(void **state)
+{
+	static const char *const rpc[N_DEVS] = {"CPU", "RPC[node1:50052]", "RPC[10.0.0.2:50053]", NULL},
+				 *const bad[N_DEVS] = {NULL, "CUDA0,CUDA1", NULL, NULL},
+				 *const no_port[N_DEVS] = {NULL, "RPC[node1]", NULL, NULL},
+				 *const twice[N_DEVS] = {NULL, "CUDA0", "CUDA0", NULL},
+				 *const none[N_DEVS] = {NULL};
+	const char *line;
+	berth_err err = {0};
+	model m;
+	(void)state;
+	open_model(&m, "llama-3-8b", 6, 3, (const char *const[]){"mode=decode", "batch=2", "cache=q8_0"});
+	put(&m, "^(blk|output|last)", A);
+	put(&m, "^(blk[.][45]|output|last)", B);
+	put(&m, "^blk[.]0[.]ffn_down", B);
+	m.content.name = "it's my model.gguf";
+	assert_ok(line_of(&m, rpc, &line, &err), &err);
+	assert_string_equal(line, "llama-server -m 'it'\\''s my model.gguf' -fit off --rpc "
+	                          "node1:50052,10.0.0.2:50053 -dev RPC0,RPC1 -ngl 7 -sm layer -ts 4,3 -ot "
+	                          "'^blk\\.0\\.ffn_down\\.weight$=RPC1[10.0.0.2:50053]' -c 8192 -np 2 -ctk "
+	                          "q8_0 -ctv q8_0");
+	refuse_with(&m, bad, BERTH_EINVAL, "device 'a' is called 'CUDA0,CUDA1'");
+	refuse_with(&m, no_port, BERTH_EINVAL, "device 'a' is called 'RPC[node1]'");
+	refuse_with(&m, twice, BERTH_EINVAL, "devices 'a' and 'b' are both called 'CUDA0'");
+	refuse_with(&m, none, BERTH_EINVAL, "device 'a' of the plan has no name");
+	close_model(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_layers),  cmocka_unit_test(test_overrides),
+	                                   cmocka_unit_test(test_experts), cmocka_unit_test(test_tied),
+	                                   cmocka_unit_test(test_refused), cmocka_unit_test(test_names)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
