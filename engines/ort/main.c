@@ -238,7 +238,7 @@ static berth_status load(engine *e, const berth_json *q, berth_json_out *w, bert
 		                  path);
 	berth_status st = read_dims(e, q, &opt, err);
 	if (st == BERTH_OK)
-		st = ort_model_open(e->lib, path, &opt, level_of(e), &e->model_mem, &e->model, err);
+		st = ort_model_open(e->lib, path, &opt, level_of(e), NULL, &e->model_mem, &e->model, err);
 	if (st == BERTH_OK)
 		st = same_graph(e, q, err);
 	if (st != BERTH_OK) {

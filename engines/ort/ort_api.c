@@ -51,7 +51,7 @@ struct ort_lib {
 typedef void *status; /* OrtStatus *, NULL: success */
 
 /* call(lib, PLACE, (types), arguments...) */
-#define CALL(lib, at, types, ...) (((status (*) types)(lib)->api[at])(__VA_ARGS__))
+#define CALL(lib, at, types, ...) (((status(*) types)(lib)->api[at])(__VA_ARGS__))
 #define RELEASE(lib, at, x) (((void (*)(void *))(lib)->api[at])(x))
 
 static berth_status check(const ort_lib *lib, status s, const char *what, berth_err *err)
@@ -138,8 +138,17 @@ const char *ort_version(const ort_lib *lib)
 
 /* ---- sessions ---- */
 
+static berth_status add_config(ort_lib *lib, void *options, const char *key, const char *value,
+                               berth_err *err)
+{
+	return check(lib,
+	             CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options, key, value),
+	             key, err);
+}
+
 berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
-                             const char *profile, ort_session **out, berth_err *err)
+                             const char *profile, const char *const *config, ort_session **out,
+                             berth_err *err)
 {
 	void *options = NULL;
 	BERTH_TRY(check(lib, CALL(lib, CREATE_SESSION_OPTIONS, (void **), &options), "session options", err));
@@ -151,10 +160,9 @@ berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int th
 		st = check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, level),
 		           "optimisation", err);
 	if (st == BERTH_OK && threads != 1) /* else they spin on after a run, on the cores of the next one */
-		st = check(lib,
-		           CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options,
-		                "session.force_spinning_stop", "1"),
-		           "spinning", err);
+		st = add_config(lib, options, "session.force_spinning_stop", "1", err);
+	for (; st == BERTH_OK && config && *config; config += 2)
+		st = add_config(lib, options, config[0], config[1], err);
 	if (st == BERTH_OK && profile)
 		st = check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, profile),
 		           "profiling", err);

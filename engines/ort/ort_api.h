@@ -36,9 +36,11 @@ const char *ort_version(const ort_lib *lib);
  *   threads  0: the library's own choice
  *   profile  beginning of the path of a file, or NULL: each run leaves the times of its kernels there, and
  *            they are written when the session is freed
+ *   config   keys and values of the session's configuration in turn, ended by NULL; NULL: none
  * Fails: BERTH_EFORMAT with the library's message. */
 berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
-                             const char *profile, ort_session **out, berth_err *err);
+                             const char *profile, const char *const *config, ort_session **out,
+                             berth_err *err);
 void ort_session_free(ort_lib *lib, ort_session *s);
 
 /* Outputs that are NULL before are made by the library. Thread-safe. Fails: BERTH_EFORMAT. */

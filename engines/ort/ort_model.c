@@ -388,7 +388,7 @@ static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_ou
 		st = ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in,
 		                    &bytes, err);
 	if (st == BERTH_OK)
-		st = ort_session_new(m->lib, bytes.data, bytes.len, threads, level, NULL, s, err);
+		st = ort_session_new(m->lib, bytes.data, bytes.len, threads, level, NULL, m->config, s, err);
 	berth_arena_free(&tmp);
 	return st;
 }
@@ -489,9 +489,9 @@ static berth_status expect(ort_model *m, berth_err *err)
 }
 
 berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_options *opt, int level,
-                            berth_arena *mem, ort_model *out, berth_err *err)
+                            const char *const *config, berth_arena *mem, ort_model *out, berth_err *err)
 {
-	*out = (ort_model){.lib = lib, .mem = mem, .level = level};
+	*out = (ort_model){.lib = lib, .mem = mem, .level = level, .config = config};
 	BERTH_TRY(decode(out, path, opt, err));
 	BERTH_TRY(list_ops(out, err));
 	BERTH_TRY(fill_weights(out, err));

@@ -32,6 +32,7 @@ typedef struct ort_model {
 	int32_t n_inputs;          /* graph inputs that are no weights: */
 	int32_t *input;
 	int level;
+	const char *const *config; /* of sessions of the unsplit model (ort_session_new) */
 	int whole_threads[ORT_MAX_WHOLE];
 	ort_session *whole[ORT_MAX_WHOLE];
 	int32_t n_whole;
@@ -42,7 +43,7 @@ typedef struct ort_model {
  * ort_model_close gives back what is not memory. Fails: BERTH_EFORMAT (no ONNX, or it cannot be run),
  * BERTH_EIO, BERTH_ENOMEM. */
 berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_options *opt, int level,
-                            berth_arena *mem, ort_model *out, berth_err *err);
+                            const char *const *config, berth_arena *mem, ort_model *out, berth_err *err);
 void ort_model_close(ort_model *m);
 
 /* A model of the given nodes [n], in topological order, with outputs out[n_out] (values). A value that no

@@ -49,7 +49,7 @@ static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_a
 	BERTH_TRY(ort_model_part(m, &node, 1, out, n_out, mem, in, &n_in, &bytes, err));
 	BERTH_TRY(alone_inputs(m, s, in, n_in, mem, err));
 	BERTH_TRY(alone_outputs(m, s, out, n_out, mem, err));
-	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, NULL, &s->session, err);
+	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, NULL, NULL, &s->session, err);
 }
 
 static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, int32_t warmup,
