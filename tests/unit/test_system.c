@@ -188,11 +188,29 @@ static void test_folding(void **state)
 	}
 }
 
-static void test_errors(void **state)
+typedef struct bad_text {
+	const char *text, *part; /* of the message */
+} bad_text;
+
+static void assert_refused(const bad_text cases[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		berth_arena mem = {0};
+		berth_system s, before;
+		berth_err err = {0};
+		memset(&s, 0x5a, sizeof s);
+		memcpy(&before, &s, sizeof s);
+		assert_int_equal(parse(cases[i].text, &mem, &s, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, cases[i].part);
+		assert_memory_equal(&s, &before, sizeof s);
+		berth_arena_free(&mem);
+	}
+}
+
+static void test_bad_devices(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *part;
-	} cases[] = {
+	static const bad_text cases[] = {
 		{"", "s.json:1:1: the file is empty"},
 		{HEAD "\"devices\":[{]}", "s.json:1:"},
 		{"{\"format\":\"berth-graph\",\"version\":1}", "expected 'berth-system'"},
@@ -235,6 +253,14 @@ static void test_errors(void **state)
 	         "/channel_order: unknown channel order 'progam' (did you mean 'program'?)"},
 		{HEAD "\"contention\":1,\"devices\":[{\"name\":\"a\"}]}",
 	         "/contention: expected true or false"},
+	};
+	assert_refused(cases, sizeof cases / sizeof *cases);
+}
+
+static void test_bad_links(void **state)
+{
+	(void)state;
+	static const bad_text cases[] = {
 		{AB "]}", "/links: no path from 'a' to 'b'; add a link"},
 		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}]}", "no path from 'a' to 'b'"},
 		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1}]}", "no path from 'b' to 'a'"},
@@ -262,6 +288,14 @@ static void test_errors(void **state)
 		{AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1},{\"from\":\"b\",\"to\":\"a\","
 	            "\"bandwidth\":2,\"both_ways\":true}]}",
 	         "/links/1: a second link from 'a' to 'b'"},
+	};
+	assert_refused(cases, sizeof cases / sizeof *cases);
+}
+
+static void test_bad_pools(void **state)
+{
+	(void)state;
+	static const bad_text cases[] = {
 		{HEAD "\"devices\":[{\"name\":\"a\"}],\"memory_pools\":{}}",
 	         "/memory_pools: expected an array"},
 		{POOLS("3"), "/memory_pools/0: expected an object"},
@@ -297,17 +331,7 @@ static void test_errors(void **state)
 	         "{\"name\":\"m\",\"bandwidth\":9,\"devices\":[\"a\"]}]}",
 	         "/memory_pools/0: cost model 'placeto' knows no memory pools"},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		berth_arena mem = {0};
-		berth_system s, before;
-		berth_err err = {0};
-		memset(&s, 0x5a, sizeof s);
-		memcpy(&before, &s, sizeof s);
-		assert_int_equal(parse(cases[i].text, &mem, &s, &err), BERTH_EFORMAT);
-		assert_contains(err.msg, cases[i].part);
-		assert_memory_equal(&s, &before, sizeof s);
-		berth_arena_free(&mem);
-	}
+	assert_refused(cases, sizeof cases / sizeof *cases);
 }
 
 /* A ring of n devices, in text. */
@@ -554,7 +578,9 @@ int main(void)
 		cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_folding),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_bad_devices),
+		cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_bad_pools),
 		cmocka_unit_test(test_most_devices),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_builtins),

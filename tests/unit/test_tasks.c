@@ -348,116 +348,133 @@ static void test_formats_agree(void **state)
 
 /* ---- malformed files ---- */
 
-static void test_bad(void **state)
+typedef struct bad_text {
+	const char *text, *part; /* of the message */
+} bad_text;
+
+static void assert_refused(reader *read, const bad_text cases[], size_t n)
 {
-	(void)state;
-	static const struct {
-		reader *read;
-		const char *text, *part;
-	} cases[] = {
-		{berth_graph_parse_dot, "graph { a -- b }",
-		 "f:1:1: found 'g'; expected digraph: a graph without directions"},
-		{berth_graph_parse_dot, "digraph { a -- b }",
-		 "f:1:13: an edge without direction, --; expected ->"},
-		{berth_graph_parse_dot, "digraph {\n  a -> ;\n}", "f:2:8: found ';'; expected a node"},
-		{berth_graph_parse_dot, "digraph { a",
-		 "f:1:12: the file ends; expected a node, an edge or }"},
-		{berth_graph_parse_dot,
-		 "digraph { a [x=", "the file ends; expected the value of an attribute"},
-		{berth_graph_parse_dot, "digraph { \"a", "f:1:11: a string without an end"},
-		{berth_graph_parse_dot, "digraph { /* a", "f:1:11: a comment without an end"},
-		{berth_graph_parse_dot, "digraph { a [label=<<b>] }", "HTML text without an end"},
-		{berth_graph_parse_dot, "digraph {\n a [cost=-5] }",
-		 "f:2:10: cost is '-5'; expected a number of 0 or more"},
-		{berth_graph_parse_dot, "digraph { a [cost=nan] }", "cost is 'nan'"},
-		{berth_graph_parse_dot, "digraph { a [cost=1e400] }", "cost is '1e400'"},
-		{berth_graph_parse_dot, "digraph { a [cost=1e300] }", "f:1:11: operator 'a': time_s of '*'"},
-		{berth_graph_parse_dot, "digraph { a [param_bytes=1e17] }",
-		 "param_bytes is '1e17'; expected a number from 0 to 9.0072e+15"},
-		{berth_graph_parse_dot, "digraph { a -> b [comm=1e20] }", "stands for more than 2^53 bytes"},
-		{berth_graph_parse_dot, "digraph { a -> b -> a }", "cycle"},
-		{berth_graph_parse_dot, "digraph { a -> a }", "'a'"},
-		{berth_graph_parse_dot, "digraph { a -> b; a -> b }", "stands twice"},
-		{berth_graph_parse_dot, "digraph { a -> b [tensor=t, bytes=1]; a -> c [tensor=t, bytes=2] }",
-		 "name the tensors if they differ"},
-		{berth_graph_parse_dot, "digraph { \"\" }", "f:1:11: a name that is empty or no UTF-8 text"},
-		{berth_graph_parse_dot, "digraph { \"\xff\" }", "no UTF-8"},
-		{berth_graph_parse_dot, "digraph { a } digraph { b }",
-		 "f:1:15: found 'd'; expected the end: one graph a file"},
-		{berth_graph_parse_dot, "digraph { a [time_cpu=1, time_cpu=2] }", "two times for 'cpu'"},
-		{berth_graph_parse_stg, "", "f:1:1: an empty file"},
-		{berth_graph_parse_stg, "# only this", "an empty file"},
-		{berth_graph_parse_stg, "2 5\n", "f:1:3: '5' stands behind the line's last number"},
-		{berth_graph_parse_stg, "2\n0 1 0\n",
-		 "1 lines of tasks; expected 2, or 4 with the two dummies"},
-		{berth_graph_parse_stg, "1\n0 1 0\n1 1 0\n2 1 0\n3 1 0\n", "at least 4 lines of tasks"},
-		{berth_graph_parse_stg, "1\n1 1 0\n", "f:2:1"},
-		{berth_graph_parse_stg, "1\n0 -1 0\n",
-		 "f:2:3: '-1' is no number of 0 or more; expected the time of a task"},
-		{berth_graph_parse_stg, "2\n0 1 0\n1 1 1 2\n",
-		 "f:3:7: the number of a predecessor is 2; expected a whole number below 2"},
-		{berth_graph_parse_stg, "3\n0 1 0\n1 1 0\n2 1 2 0\n",
-		 "f:4:1: task 2 has 2 predecessors and 1 numbers behind them; expected 2, or 4 with costs"},
-		{berth_graph_parse_stg, "2\n0 1 1 1\n1 1 1 0\n", "cycle"},
-		{berth_graph_parse_stg, "2\n0 1 0\n1 1 1 0.5\n", "is 0.5; expected a whole number"},
-		{berth_graph_parse_stg, "1e9\n", "the number of tasks is 1e+09"},
-		{berth_graph_parse_stg, "99999999\n0 1 0\n", "1 lines of tasks; expected 99999999"},
-		{berth_graph_parse_dax, "<a/>", "f:1:1: <a>; expected <adag>, a Pegasus workflow"},
-		{berth_graph_parse_dax, "<!DOCTYPE adag [<!ENTITY a \"b\">]><adag/>",
-		 "f:1:1: a declaration, such as that of a document type, which is not read"},
-		{berth_graph_parse_dax, "<adag>\n<job/></adag>", "f:2:1: job without the attribute id"},
-		{berth_graph_parse_dax, "<adag><job id='a'/><job id='a'/></adag>",
-		 "f:1:20: two jobs have the id 'a'"},
-		{berth_graph_parse_dax, "<adag><job id='a' runtime='x'/></adag>", "runtime is 'x'"},
-		{berth_graph_parse_dax, "<adag><job id='a' runtime='-1'/></adag>", "runtime is '-1'"},
-		{berth_graph_parse_dax, "<adag><job id='a'><profile key='runtime'>x</profile></job></adag>",
-		 "runtime is 'x'"},
-		{berth_graph_parse_dax, "<adag><child ref='b'/></adag>",
-		 "'b' is the id of no job before this place"},
-		{berth_graph_parse_dax, "<adag><job id='a'/><parent ref='a'/></adag>",
-		 "a parent outside of a child"},
-		{berth_graph_parse_dax, "<adag><job id='a'></adag>",
-		 "</adag> closes no element that is open; expected </job"},
-		{berth_graph_parse_dax, "<adag></adag></adag>", "a second element at the top"},
-		{berth_graph_parse_dax, "</adag>", "closes no element that is open"},
-		{berth_graph_parse_dax, "<adag><job id='a'", "f:1:7: a tag without an end"},
-		{berth_graph_parse_dax, "<adag><job id='a", "the value of an attribute without an end"},
-		{berth_graph_parse_dax, "<adag><job id=a/></adag>",
-		 "expected the value of an attribute in quotes"},
-		{berth_graph_parse_dax, "<adag><job id='&bad;'/></adag>", "an entity that is not known"},
-		{berth_graph_parse_dax, "<adag><job id='&#0;'/></adag>", "an entity that is not known"},
-		{berth_graph_parse_dax, "<adag><job id='&#xD800;'/></adag>", "an entity that is not known"},
-		{berth_graph_parse_dax, "<adag><!-- ", "expected -->, to end what begins here"},
-		{berth_graph_parse_dax, "<adag>", "the file ends within <adag>"},
-		{berth_graph_parse_dax, "no", "no element; expected <adag>"},
-		{berth_graph_parse_dax, "<adag><job id='a'><uses link='input'/></job></adag>",
-		 "uses without the attribute name"},
-		{berth_graph_parse_dax,
-		 "<adag><job id='a'><uses file='f' link='input' size='1e17'/></job></adag>",
-		 "size is '1e17'"},
-		{berth_graph_parse_dax,
-		 "<adag><job id='a'><uses file='f' link='output'/></job><job id='b'><uses file='f' "
-		 "link='output'/></job></adag>",
-		 "file 'f' is made by job 'a' and by job 'b'"},
-		{berth_graph_parse_dax,
-		 "<adag><job id='a'><uses file='f' link='output'/><uses file='g' link='input'/></job><job "
-		 "id='b'><uses file='f' link='input'/><uses file='g' link='output'/></job></adag>",
-		 "cycle"},
-		{berth_graph_parse_dax,
-		 "<adag><job id='a'><uses file='f' link='output' size='9e15'/><uses file='g' link='output' "
-		 "size='9e15'/></job></adag>",
-		 "more than 2^53 bytes together"},
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < n; i++) {
 		model m;
 		berth_err err = {0};
 		assert_int_equal(
-			parse(cases[i].read, "f", cases[i].text, strlen(cases[i].text), NULL, &m, &err),
+			parse(read, "f", cases[i].text, strlen(cases[i].text), NULL, &m, &err),
 			BERTH_EFORMAT);
 		assert_contains(err.msg, cases[i].part);
 		assert_contains(err.msg, "f:");
 		berth_arena_free(&m.mem);
 	}
+}
+
+static void test_bad_dot(void **state)
+{
+	(void)state;
+	static const bad_text cases[] = {
+		{"graph { a -- b }",
+		 "f:1:1: found 'g'; expected digraph: a graph without directions"},
+		{"digraph { a -- b }",
+		 "f:1:13: an edge without direction, --; expected ->"},
+		{"digraph {\n  a -> ;\n}", "f:2:8: found ';'; expected a node"},
+		{"digraph { a",
+		 "f:1:12: the file ends; expected a node, an edge or }"},
+		{"digraph { a [x=", "the file ends; expected the value of an attribute"},
+		{"digraph { \"a", "f:1:11: a string without an end"},
+		{"digraph { /* a", "f:1:11: a comment without an end"},
+		{"digraph { a [label=<<b>] }", "HTML text without an end"},
+		{"digraph {\n a [cost=-5] }",
+		 "f:2:10: cost is '-5'; expected a number of 0 or more"},
+		{"digraph { a [cost=nan] }", "cost is 'nan'"},
+		{"digraph { a [cost=1e400] }", "cost is '1e400'"},
+		{"digraph { a [cost=1e300] }", "f:1:11: operator 'a': time_s of '*'"},
+		{"digraph { a [param_bytes=1e17] }",
+		 "param_bytes is '1e17'; expected a number from 0 to 9.0072e+15"},
+		{"digraph { a -> b [comm=1e20] }", "stands for more than 2^53 bytes"},
+		{"digraph { a -> b -> a }", "cycle"},
+		{"digraph { a -> a }", "'a'"},
+		{"digraph { a -> b; a -> b }", "stands twice"},
+		{"digraph { a -> b [tensor=t, bytes=1]; a -> c [tensor=t, bytes=2] }",
+		 "name the tensors if they differ"},
+		{"digraph { \"\" }", "f:1:11: a name that is empty or no UTF-8 text"},
+		{"digraph { \"\xff\" }", "no UTF-8"},
+		{"digraph { a } digraph { b }",
+		 "f:1:15: found 'd'; expected the end: one graph a file"},
+		{"digraph { a [time_cpu=1, time_cpu=2] }", "two times for 'cpu'"},
+	};
+	assert_refused(berth_graph_parse_dot, cases, sizeof cases / sizeof *cases);
+}
+
+static void test_bad_stg(void **state)
+{
+	(void)state;
+	static const bad_text cases[] = {
+		{"", "f:1:1: an empty file"},
+		{"# only this", "an empty file"},
+		{"2 5\n", "f:1:3: '5' stands behind the line's last number"},
+		{"2\n0 1 0\n",
+		 "1 lines of tasks; expected 2, or 4 with the two dummies"},
+		{"1\n0 1 0\n1 1 0\n2 1 0\n3 1 0\n", "at least 4 lines of tasks"},
+		{"1\n1 1 0\n", "f:2:1"},
+		{"1\n0 -1 0\n",
+		 "f:2:3: '-1' is no number of 0 or more; expected the time of a task"},
+		{"2\n0 1 0\n1 1 1 2\n",
+		 "f:3:7: the number of a predecessor is 2; expected a whole number below 2"},
+		{"3\n0 1 0\n1 1 0\n2 1 2 0\n",
+		 "f:4:1: task 2 has 2 predecessors and 1 numbers behind them; expected 2, or 4 with costs"},
+		{"2\n0 1 1 1\n1 1 1 0\n", "cycle"},
+		{"2\n0 1 0\n1 1 1 0.5\n", "is 0.5; expected a whole number"},
+		{"1e9\n", "the number of tasks is 1e+09"},
+		{"99999999\n0 1 0\n", "1 lines of tasks; expected 99999999"},
+	};
+	assert_refused(berth_graph_parse_stg, cases, sizeof cases / sizeof *cases);
+}
+
+static void test_bad_dax(void **state)
+{
+	(void)state;
+	static const bad_text cases[] = {
+		{"<a/>", "f:1:1: <a>; expected <adag>, a Pegasus workflow"},
+		{"<!DOCTYPE adag [<!ENTITY a \"b\">]><adag/>",
+		 "f:1:1: a declaration, such as that of a document type, which is not read"},
+		{"<adag>\n<job/></adag>", "f:2:1: job without the attribute id"},
+		{"<adag><job id='a'/><job id='a'/></adag>",
+		 "f:1:20: two jobs have the id 'a'"},
+		{"<adag><job id='a' runtime='x'/></adag>", "runtime is 'x'"},
+		{"<adag><job id='a' runtime='-1'/></adag>", "runtime is '-1'"},
+		{"<adag><job id='a'><profile key='runtime'>x</profile></job></adag>",
+		 "runtime is 'x'"},
+		{"<adag><child ref='b'/></adag>",
+		 "'b' is the id of no job before this place"},
+		{"<adag><job id='a'/><parent ref='a'/></adag>",
+		 "a parent outside of a child"},
+		{"<adag><job id='a'></adag>",
+		 "</adag> closes no element that is open; expected </job"},
+		{"<adag></adag></adag>", "a second element at the top"},
+		{"</adag>", "closes no element that is open"},
+		{"<adag><job id='a'", "f:1:7: a tag without an end"},
+		{"<adag><job id='a", "the value of an attribute without an end"},
+		{"<adag><job id=a/></adag>",
+		 "expected the value of an attribute in quotes"},
+		{"<adag><job id='&bad;'/></adag>", "an entity that is not known"},
+		{"<adag><job id='&#0;'/></adag>", "an entity that is not known"},
+		{"<adag><job id='&#xD800;'/></adag>", "an entity that is not known"},
+		{"<adag><!-- ", "expected -->, to end what begins here"},
+		{"<adag>", "the file ends within <adag>"},
+		{"no", "no element; expected <adag>"},
+		{"<adag><job id='a'><uses link='input'/></job></adag>",
+		 "uses without the attribute name"},
+		{"<adag><job id='a'><uses file='f' link='input' size='1e17'/></job></adag>",
+		 "size is '1e17'"},
+		{"<adag><job id='a'><uses file='f' link='output'/></job><job id='b'><uses file='f' "
+		 "link='output'/></job></adag>",
+		 "file 'f' is made by job 'a' and by job 'b'"},
+		{"<adag><job id='a'><uses file='f' link='output'/><uses file='g' link='input'/></job><job "
+		 "id='b'><uses file='f' link='input'/><uses file='g' link='output'/></job></adag>",
+		 "cycle"},
+		{"<adag><job id='a'><uses file='f' link='output' size='9e15'/><uses file='g' link='output' "
+		 "size='9e15'/></job></adag>",
+		 "more than 2^53 bytes together"},
+	};
+	assert_refused(berth_graph_parse_dax, cases, sizeof cases / sizeof *cases);
 }
 
 /* ---- limits ---- */
@@ -638,7 +655,9 @@ int main(void)
 	                                   cmocka_unit_test(test_stg),
 	                                   cmocka_unit_test(test_dax),
 	                                   cmocka_unit_test(test_formats_agree),
-	                                   cmocka_unit_test(test_bad),
+	                                   cmocka_unit_test(test_bad_dot),
+	                                   cmocka_unit_test(test_bad_stg),
+	                                   cmocka_unit_test(test_bad_dax),
 	                                   cmocka_unit_test(test_limits),
 	                                   cmocka_unit_test(test_terse_tasks),
 	                                   cmocka_unit_test(test_each_allocation_may_fail)};
