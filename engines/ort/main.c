@@ -593,7 +593,9 @@ int main(int argc, char **argv)
 	char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;
-	/* Nobody waits for what is under way when berth is killed, and it would disturb the next run. */
+	/* Nobody waits for what is under way when berth is killed, and it would disturb the next run. The
+	 * signal comes when the thread that started this process ends, which is the one that waits for the
+	 * answers. Where berth is gone before this line, the input is at its end. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	e.executor = "threads";
 	e.optimize = "all";

@@ -39,7 +39,8 @@ typedef struct berth_engine_hello {
 typedef struct berth_engine berth_engine;
 
 /* Start the engine and hear its hello. Everything lives in mem. cfg's texts must outlive the engine.
- * berth_engine_stop ends the process. Fails: BERTH_EIO (no such program, no answer, a bad one), BERTH_ELIMIT
+ * berth_engine_stop ends the process. The thread that starts it should live as long: some engines, ours too,
+ * end with it. Fails: BERTH_EIO (no such program, no answer, a bad one), BERTH_ELIMIT
  * (no answer in time), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
 berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out,
                                 berth_err *err);

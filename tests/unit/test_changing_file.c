@@ -7,6 +7,7 @@
 #include "load.h"
 #include "load_system.h"
 #include "onnx_bytes.h"
+#include "policy_file.h"
 #include "support.h"
 #include "system_json.h"
 
@@ -176,6 +177,44 @@ static void test_system(void **state)
 	         "]}");
 }
 
+/* ---- policies ---- */
+
+/* The seed, which stands in the header, and the last parameter. */
+static berth_status read_policy(const char *path, berth_arena *mem, berth_arena *tmp, char hex[65],
+                                berth_err *err)
+{
+	berth_policy_file f;
+	(void)tmp;
+	BERTH_TRY(berth_policy_file_read(path, mem, &f, err));
+	snprintf(hex, 65, "%d %a", (int)f.seed, (double)f.params[policy_param_count(&f.dims) - 1]);
+	return BERTH_OK;
+}
+
+/* Another policy with a digest of its own: another seed, and all bytes of data others. */
+static void test_policy(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_err err;
+	char *a, *b, *seed;
+	size_t size, header = 0;
+	assert_ok(berth_file_read(BERTH_SOURCE "/checkpoints/zero-shot.safetensors", &mem, &a, &size, &err),
+	          &err);
+	b = berth_arena_alloc(&mem, size, 1);
+	assert_non_null(b);
+	memcpy(b, a, size);
+	for (int i = 0; i < 4; i++)
+		header |= (size_t)(unsigned char)b[i] << (8 * i);
+	seed = strstr(b + 8, "\"seed\":\"1\"");
+	assert_non_null(seed);
+	seed[8] = '2';
+	for (size_t i = 8 + header; i < size; i++)
+		b[i] ^= 1;
+	assert_true(safetensors_seal(b, size));
+	try_all(read_policy, a, b, size, true);
+	berth_arena_free(&mem);
+}
+
 /* ---- models, which stay in their files ---- */
 
 /* A node whose inputs beyond the first are fields of another number. */
@@ -237,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_workload),
 		cmocka_unit_test(test_system),
+		cmocka_unit_test(test_policy),
 		cmocka_unit_test(test_onnx),
 		cmocka_unit_test(test_gguf),
 	};
