@@ -32,3 +32,16 @@ void compiled_instance_free(compiled_instance *c)
 	berth_arena_free(&c->mem);
 	berth_arena_free(&c->tmp);
 }
+
+int compiled_instance_each(uint64_t n, int (*check)(compiled_instance *c, uint64_t seed))
+{
+	int sum = 0;
+	for (uint64_t seed = 0; seed < n; seed++) {
+		compiled_instance c;
+		compiled_instance_make(&c, seed);
+		if (c.t.r.runs && !c.placement.order && c.p.n_ops > 0)
+			sum += check(&c, seed);
+		compiled_instance_free(&c);
+	}
+	return sum;
+}

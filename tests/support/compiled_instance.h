@@ -18,4 +18,7 @@ typedef struct compiled_instance {
 void compiled_instance_make(compiled_instance *c, uint64_t seed);
 void compiled_instance_free(compiled_instance *c);
 
+/* The sum of check() over those of seeds 0 to n - 1 that have operators and run by the system's rule. */
+int compiled_instance_each(uint64_t n, int (*check)(compiled_instance *c, uint64_t seed));
+
 #endif
