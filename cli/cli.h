@@ -15,6 +15,8 @@ typedef struct cli_texts {
 } cli_texts;
 
 typedef struct cli {
+	/* where the program began, by berth_wall_seconds and berth_cpu_seconds */
+	double wall_from, cpu_from;
 	bool json;             /* --json: one document on standard output and nothing else there */
 	bool quiet;            /* --quiet: errors only, and no text on standard output */
 	bool strict;           /* --strict: input that is warned of is refused */

@@ -4,6 +4,7 @@
 #include "say.h"
 #include "signals.h"
 #include "text.h"
+#include "threads.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,9 +35,9 @@ static const cli_verb *find_verb(const char *name, berth_err *err)
 	               : NULL;
 }
 
-static berth_status run_verb(int argc, char **argv, berth_err *err)
+static berth_status run_verb(int argc, char **argv, double wall_from, berth_err *err)
 {
-	cli c = {0};
+	cli c = {.wall_from = wall_from, .cpu_from = berth_cpu_seconds()};
 	const cli_verb *verb = find_verb(argv[0], err);
 	if (!verb)
 		return err->code;
@@ -47,7 +48,7 @@ static berth_status run_verb(int argc, char **argv, berth_err *err)
 	return st;
 }
 
-static berth_status run(int argc, char **argv, berth_err *err)
+static berth_status run(int argc, char **argv, double wall_from, berth_err *err)
 {
 	if (argc < 2)
 		return berth_fail(err, BERTH_EINVAL, "a verb is missing; 'berth --help' lists them");
@@ -56,18 +57,19 @@ static berth_status run(int argc, char **argv, berth_err *err)
 	else if (strcmp(argv[1], "--version") == 0)
 		cli_say("berth %s\n", BERTH_VERSION);
 	else
-		return run_verb(argc - 1, argv + 1, err);
+		return run_verb(argc - 1, argv + 1, wall_from, err);
 	return BERTH_OK;
 }
 
 int main(int argc, char **argv)
 {
 	berth_err err = {BERTH_OK, ""};
+	double wall_from = berth_wall_seconds();
 	cli_ignore_file_limit();
 	cli_signals_start();
 	berth_status st = cli_hold_streams(&err);
 	if (st == BERTH_OK)
-		st = run(argc, argv, &err);
+		st = run(argc, argv, wall_from, &err);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");
 	if (st != BERTH_OK)

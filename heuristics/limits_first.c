@@ -1,6 +1,8 @@
 /* What a search under limits starts from; see limits_first.h. */
 #include "limits_first.h"
 
+#include "seeds.h"
+
 #include <math.h>
 
 /* The search for metric m alone. Its bound is the limit, so it ends where that is kept. */
@@ -15,9 +17,9 @@ static berth_status open_search(const berth_search *s, berth_metric m, const ber
 	}
 	cfg.evaluations -= s->evaluations;
 	cfg.progress = NULL; /* its values are no values of s */
+	cfg.time_from = s->started;
+	cfg.cpu_from = s->cpu_started;
 	BERTH_TRY(berth_search_new(s->p, &cfg, mem, sub, err));
-	sub->started = s->started;
-	sub->cpu_started = s->cpu_started;
 	sub->bound = s->cfg.objective.most[m];
 	if (berth_objective_has_limits(kept) && isfinite(s->best.excess))
 		berth_search_offer(sub, s->best_dev, berth_search_order(s));
@@ -37,6 +39,7 @@ static berth_status search_for(const berth_method *method, berth_search *s, bert
 	if (st != BERTH_OK)
 		return berth_fail(err, st, "%s", why.msg);
 	s->evaluations += sub.evaluations;
+	berth_seeds_take_over(s, &sub);
 	if (isfinite(sub.best.excess))
 		berth_search_offer(s, sub.best_dev, berth_search_order(&sub));
 	return BERTH_OK;

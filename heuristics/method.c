@@ -21,11 +21,22 @@ berth_status berth_method_run(const berth_method *m, berth_search *s, berth_aren
 	return berth_repair_incumbent(s, tmp, err);
 }
 
-berth_status berth_method_run_apart(const berth_method *m, const berth_problem *p,
-                                    const berth_objective *objective, uint64_t seed, berth_search *sub,
-                                    berth_arena *tmp, berth_err *err)
+berth_status berth_method_run_apart(const berth_method *m, berth_search *s, const berth_objective *objective,
+                                    berth_search *sub, berth_arena *tmp, berth_err *err)
 {
-	berth_search_cfg cfg = {.objective = *objective, .seed = seed};
-	BERTH_TRY(berth_search_new(p, &cfg, tmp, sub, err));
-	return berth_method_run(m, sub, tmp, err);
+	berth_search_cfg cfg = {.objective = *objective,
+	                        .seed = s->cfg.seed,
+	                        .time_s = s->cfg.time_s,
+	                        .cpu_s = s->cfg.cpu_s,
+	                        .time_from = s->started,
+	                        .cpu_from = s->cpu_started,
+	                        .cancel = s->cfg.cancel};
+	BERTH_TRY(berth_search_new(s->p, &cfg, tmp, sub, err));
+	sub->worked_ns = s->worked_ns;
+	sub->may_work_ns = s->may_work_ns;
+	BERTH_TRY(berth_method_run(m, sub, tmp, err));
+	s->worked_ns = sub->worked_ns;
+	s->eval_s = sub->eval_s;
+	s->cut |= sub->cut;
+	return BERTH_OK;
 }

@@ -29,10 +29,10 @@ static inline const char *berth_method_missing(const berth_method *m)
  * construction. tmp is scratch, reset at exit. Fails: as the method does. */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
 
-/* Run a method that answers at once on a search of its own, by the objective and the seed alone: sub, which
- * lives in tmp. Fails: BERTH_ENOMEM, and as the method does. */
-berth_status berth_method_run_apart(const berth_method *m, const berth_problem *p,
-                                    const berth_objective *objective, uint64_t seed, berth_search *sub,
-                                    berth_arena *tmp, berth_err *err);
+/* Run a method that answers at once for the search s, but on a search of its own: sub, which lives in tmp. It
+ * knows the objective and the seed of s, and its limit of time, but no incumbent. What it counted as work, s
+ * has counted. Fails: BERTH_ENOMEM, and as the method does. */
+berth_status berth_method_run_apart(const berth_method *m, berth_search *s, const berth_objective *objective,
+                                    berth_search *sub, berth_arena *tmp, berth_err *err);
 
 #endif

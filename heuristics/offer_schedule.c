@@ -1,6 +1,8 @@
 /* Offering list schedules; see offer_schedule.h. */
 #include "offer_schedule.h"
 
+#include "seeds.h"
+
 const double berth_memory_share[BERTH_MEMORY_TRIES] = {0, 0.3, 0.6, 1};
 
 berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, void *ctx, berth_arena *tmp,
@@ -14,6 +16,8 @@ berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, v
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
 	for (int k = 0; k < BERTH_MEMORY_TRIES && !fits; k++) {
+		if (!berth_search_afford(s, berth_seed_list_ns(s->p)) && k > 0)
+			break;
 		berth_partial_reset(part);
 		berth_partial_limit_memory(part, berth_memory_share[k]);
 		BERTH_TRY(schedule(ctx, part, tmp, err));

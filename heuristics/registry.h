@@ -1,8 +1,8 @@
-/* The methods of this folder and its rooms, and the portfolio among them. */
+/* The methods of this folder and its rooms. The portfolio among them: seeds.h. */
 #ifndef BERTH_REGISTRY_H
 #define BERTH_REGISTRY_H
 
-#include "method.h"
+#include "seeds.h"
 
 /* A new method is a file that defines berth_method_NAME, and a line here. */
 #define BERTH_HEURISTICS(X) \
@@ -40,14 +40,5 @@ BERTH_HEURISTICS(BERTH_DECLARE_METHOD)
 /* All of them. */
 extern const berth_method *const berth_heuristics[];
 extern const int32_t berth_n_heuristics;
-
-/* The portfolio from which the searches and the agent start: single (first), heft, ceft-cpop, pbqp,
- * ceft-pbqp. */
-extern const berth_method *const berth_portfolio_methods[];
-extern const int32_t berth_n_portfolio;
-
-/* Run the portfolio on the search itself, with its budget and incumbent: where walks start. Where it is
- * cancelled the first answers are all. (For each answer apart, portfolio.h.) Fails: BERTH_ENOMEM. */
-berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -38,6 +38,12 @@ static berth_score evaluate(repair *r, const int32_t *op_dev)
 	return berth_search_offer(r->s, op_dev, NULL);
 }
 
+/* One evaluation more? */
+static bool afford(const repair *r)
+{
+	return berth_search_afford(r->s, berth_search_evaluation_ns(r->p));
+}
+
 static int64_t left_of(int64_t limit, int64_t peak)
 {
 	return limit < 0 ? INT64_MAX : limit - peak;
@@ -164,7 +170,7 @@ static berth_status descend(repair *r, int32_t *op_dev, berth_arena *tmp, berth_
 {
 	int64_t share = 1, last = r->s->evaluations + MAX_EVALUATIONS - 1;
 	remember(r, evaluate(r, op_dev));
-	while (!berth_score_feasible(r->best) && r->s->evaluations < last) {
+	while (!berth_score_feasible(r->best) && r->s->evaluations < last && afford(r)) {
 		if (step(r, op_dev, share)) {
 			share = 1;
 			continue;
@@ -176,7 +182,7 @@ static berth_status descend(repair *r, int32_t *op_dev, berth_arena *tmp, berth_
 		else
 			share *= 2;
 	}
-	return berth_score_feasible(r->best) ? BERTH_OK : first_fit(r, op_dev, tmp, err);
+	return berth_score_feasible(r->best) || !afford(r) ? BERTH_OK : first_fit(r, op_dev, tmp, err);
 }
 
 static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
@@ -216,7 +222,10 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 		return BERTH_OK;
 	berth_score score = berth_search_offer(s, op_dev, NULL);
 	berth_rng rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD);
-	return berth_improve(s, op_dev, &score, MAX_SEARCH, &rng, tmp, err);
+	int64_t most = 0;
+	while (most < MAX_SEARCH && berth_search_afford(s, berth_search_evaluation_ns(p)))
+		most++;
+	return berth_improve(s, op_dev, &score, most, &rng, tmp, err);
 }
 
 berth_status berth_repair_incumbent(berth_search *s, berth_arena *tmp, berth_err *err)

@@ -4,6 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#define EVALUATION_NS 50.0 /* for each operator and edge */
+/* A step may end so much after the time: seconds, or a share of it where that is more. */
+#define LATE_S 0.1
+#define LATE_SHARE 0.03
+#define WHY_SHARE 0.05 /* of the time is left to tell why nothing fits */
+
 berth_search_cfg berth_search_cfg_default(void)
 {
 	return (berth_search_cfg){.seed = 1, .evaluations = 10000};
@@ -39,8 +45,10 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 		BERTH_TRY(berth_eval_new(p, &cfg->objective, mem, &s.eval[w], err));
 	BERTH_TRY(BERTH_NEW(mem, s.best_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, s.best_order, p->n_ops, err));
-	s.started = s.told = berth_wall_seconds();
-	s.cpu_started = cfg->cpu_s > 0 ? berth_cpu_seconds() : 0;
+	s.told = berth_wall_seconds();
+	s.started = cfg->time_from != 0 ? cfg->time_from : s.told;
+	s.cpu_started = cfg->cpu_from != 0 ? cfg->cpu_from : cfg->cpu_s > 0 ? berth_cpu_seconds() : 0;
+	s.may_work_ns = INFINITY;
 	*out = s;
 	return BERTH_OK;
 }
@@ -53,19 +61,71 @@ static void tell(berth_search *s, double now)
 	s->cfg.progress(s->cfg.progress_ctx, &p);
 }
 
+/* Seconds that are left; INFINITY where no time is given. */
+static double seconds_left(const berth_search *s)
+{
+	double wall = INFINITY, cpu = INFINITY;
+	if (s->cfg.time_s > 0)
+		wall = s->cfg.time_s - (berth_wall_seconds() - s->started);
+	if (s->cfg.cpu_s > 0)
+		cpu = (s->cfg.cpu_s - (berth_cpu_seconds() - s->cpu_started)) /
+		      berth_pool_workers(s->cfg.pool);
+	return fmin(wall, cpu);
+}
+
+bool berth_search_over(const berth_search *s)
+{
+	return (s->cfg.cancel && atomic_load(s->cfg.cancel)) || seconds_left(s) <= 0;
+}
+
+double berth_search_evaluation_ns(const berth_problem *p)
+{
+	return EVALUATION_NS * ((double)p->n_ops + p->g->n_edges);
+}
+
+bool berth_search_afford(berth_search *s, double ns)
+{
+	bool over = berth_search_timed(s) && s->worked_ns + ns <= BERTH_SURE_NS
+	                    ? s->cfg.cancel && atomic_load(s->cfg.cancel)
+	                    : berth_search_over(s);
+	if (over || s->worked_ns + ns > s->may_work_ns) {
+		s->cut = true;
+		return false;
+	}
+	s->worked_ns += ns;
+	return true;
+}
+
+/* A batch of large evaluations may not end long after the time. */
+static void end_in_time(berth_search *s, double left_s, int64_t want)
+{
+	double late_s = fmax(LATE_SHARE * fmax(s->cfg.time_s, s->cfg.cpu_s), LATE_S),
+	       eval_s = s->eval_s / berth_pool_workers(s->cfg.pool);
+	if (eval_s > 0 && (double)want * eval_s > left_s + late_s) {
+		int64_t fit = (int64_t)fmax(left_s / eval_s, 1);
+		s->cfg.evaluations = s->cfg.evaluations < s->evaluations + fit ? s->cfg.evaluations
+		                                                               : s->evaluations + fit;
+	}
+}
+
 int64_t berth_search_budget_left(berth_search *s, int64_t want)
 {
-	if (berth_search_cancelled(s))
+	if (s->cfg.cancel && atomic_load(s->cfg.cancel))
 		s->stopped = true;
-	if (s->cfg.time_s > 0 || s->cfg.progress) {
-		double now = berth_wall_seconds();
-		if (s->cfg.time_s > 0 && now - s->started >= s->cfg.time_s)
+	if (berth_search_timed(s)) {
+		double left_s = seconds_left(s);
+		if (!berth_score_feasible(s->best))
+			left_s -= WHY_SHARE * fmax(s->cfg.time_s, s->cfg.cpu_s);
+		if (left_s <= 0)
 			s->stopped = true;
-		if (s->cfg.progress && !s->stopped && now - s->told >= 0.1)
+		else
+			end_in_time(s, left_s, want);
+	}
+	if (s->cfg.progress && !s->stopped) {
+		double now = berth_wall_seconds();
+		if (now - s->told >= 0.1)
 			tell(s, now);
 	}
-	if (s->cfg.cpu_s > 0 && berth_cpu_seconds() - s->cpu_started >= s->cfg.cpu_s)
-		s->stopped = true;
 	if (berth_score_feasible(s->best) && s->best.value <= s->bound)
 		s->stopped = true; /* proven best */
 	int64_t left = s->stopped ? 0 : s->cfg.evaluations - s->evaluations;
@@ -93,10 +153,19 @@ void berth_search_prove(berth_search *s, double bound)
 		s->bound = bound;
 }
 
+/* The clock that evaluations are timed by. */
+static double clock_of(const berth_search *s)
+{
+	return s->cfg.cpu_s > 0 ? berth_cpu_seconds() : berth_wall_seconds();
+}
+
 berth_score berth_search_offer(berth_search *s, const int32_t *op_dev, const int32_t *order)
 {
+	double began = berth_search_timed(s) ? clock_of(s) : 0;
 	berth_score score = berth_eval_run(&s->eval[0], op_dev, order);
 	s->evaluations++;
+	if (began > 0)
+		s->eval_s = clock_of(s) - began;
 	berth_search_keep(s, score, op_dev, order);
 	return score;
 }

@@ -4,7 +4,12 @@
  * Results depend on the problem, the objective, the seed and the number of evaluations alone, never on time
  * or threads. A time limit stops the search after some number of evaluations. The same run with that number
  * as its budget makes the same steps. So a method must not look at the budget in any other way than asking
- * berth_search_budget_left before each step. */
+ * berth_search_budget_left before each step.
+ *
+ * What answers at once, seeds of a search among it, is no step: a budget of evaluations does all of it. A
+ * time limit may cut it short, by berth_search_afford. Seeds then cost at most a tenth of the time, in work
+ * that is counted, and a run whose seeds were cut has no counterpart without a time limit: left_out names
+ * them. Work of BERTH_SURE_NS is never cut, so this is so for large problems only. */
 #ifndef BERTH_SEARCH_H
 #define BERTH_SEARCH_H
 
@@ -32,6 +37,8 @@ typedef struct berth_search_cfg {
 	/* Budget of search methods. What a method must evaluate to answer at all is counted, not limited. */
 	int64_t evaluations;
 	double time_s, cpu_s;       /* limits: wall, and CPU of the whole process; 0: none */
+	/* where these begin, by berth_wall_seconds and berth_cpu_seconds; 0: where the search does */
+	double time_from, cpu_from;
 	berth_pool *pool;           /* NULL: the caller's thread alone */
 	const atomic_int *cancel;   /* not 0: stop at the next step; NULL: never */
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
@@ -69,6 +76,11 @@ typedef struct berth_search_options {
  * Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
 berth_status berth_search_cfg_open(const berth_search_options *o, berth_search_cfg *out, berth_err *err);
 
+/* Work that is done at once whatever the time, in counted nanoseconds. */
+#define BERTH_SURE_NS 1e8
+
+enum { BERTH_MOST_SEEDS = 16 };
+
 /* What an exact method says of the incumbent: berth_search.bound is proven beside it. */
 typedef enum berth_proof {
 	BERTH_PROOF_NONE,    /* the method proves nothing */
@@ -89,6 +101,13 @@ typedef struct berth_search {
 	berth_proof proof;
 	int64_t nodes;             /* of an exact method's search tree */
 	bool stopped;              /* by time or cancel */
+	double eval_s;             /* of the latest evaluation, by the clock that is limited */
+
+	/* counted work done at once; what seeds may do of it in all: INFINITY outside of seeds */
+	double worked_ns, may_work_ns;
+	bool cut;                  /* some of it was not done for want of time */
+	const char *left_out[BERTH_MOST_SEEDS]; /* seeds that were cut short or left out */
+	int32_t n_left_out;
 
 	berth_score best;          /* the incumbent; worst before the first offer */
 	int32_t *best_dev;         /* [n_ops] */
@@ -107,14 +126,27 @@ static inline const int32_t *berth_search_order(const berth_search *s)
 	return s->best_has_order ? s->best_order : NULL;
 }
 
-/* Has the user had enough? For methods that answer at once and take long: the budget is not looked at. */
-static inline bool berth_search_cancelled(const berth_search *s)
+/* Is there a limit of time? */
+static inline bool berth_search_timed(const berth_search *s)
 {
-	return s->cfg.cancel && atomic_load(s->cfg.cancel);
+	return s->cfg.time_s > 0 || s->cfg.cpu_s > 0;
 }
 
+/* Is the time over, or has the user had enough? For what answers at once and takes long: the count of
+ * evaluations is not looked at. */
+bool berth_search_over(const berth_search *s);
+
+/* May `ns` more of work be done that belongs to an answer at once? It is counted if so. Always, but where the
+ * user has had enough, or a time is given: then where the time is over, or where it is more than seeds may
+ * cost. */
+bool berth_search_afford(berth_search *s, double ns);
+
+/* What an evaluation counts as work. */
+double berth_search_evaluation_ns(const berth_problem *p);
+
 /* Evaluations that may still be made now, at most want. 0 when the budget, the time or the user's patience is
- * at its end, or when the incumbent is as good as the bound. Tells progress. */
+ * at its end, or when the incumbent is as good as the bound. Where so many would take longer than the time
+ * that is left, the budget of evaluations ends with those that fit. Tells progress. */
 int64_t berth_search_budget_left(berth_search *s, int64_t want);
 
 /* Raise the bound to one that was proven, in the unit of the value. */

@@ -8,6 +8,8 @@
 static void take_answer(berth_solution *r, const berth_search *s)
 {
 	r->evaluations = s->evaluations;
+	r->left_out = s->left_out;
+	r->n_left_out = s->n_left_out;
 	r->answered = isfinite(s->best.excess);
 	r->feasible = r->answered && berth_score_feasible(s->best);
 	if (!r->answered)

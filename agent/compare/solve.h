@@ -21,6 +21,9 @@ typedef struct berth_solution {
 	const char *bound_kind; /* as berth_bounds; "proven": by the method */
 	/* "optimal" (proven), "limit" (an exact method hit a limit), "feasible" or "infeasible". */
 	const char *status;
+	/* names of seeds that were cut short or left out for want of time (seeds.h) */
+	const char *const *left_out;
+	int32_t n_left_out;
 	int64_t nodes;          /* of an exact method's search tree; 0: none */
 	berth_order order;      /* rule that the value stands for */
 	int64_t evaluations;

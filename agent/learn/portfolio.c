@@ -1,8 +1,7 @@
 /* The portfolio; see portfolio.h. */
 #include "portfolio.h"
 
-#include "method.h"
-#include "registry.h"
+#include "seeds.h"
 
 #include <string.h>
 
@@ -11,7 +10,7 @@ static berth_status run_one(berth_search *s, const berth_method *method, berth_p
 {
 	berth_search sub;
 	size_t bytes = (size_t)s->p->n_ops * sizeof *answer->op_dev;
-	BERTH_TRY(berth_method_run_apart(method, s->p, &s->cfg.objective, s->cfg.seed, &sub, tmp, err));
+	BERTH_TRY(berth_method_run_apart(method, s, &s->cfg.objective, &sub, tmp, err));
 	s->evaluations += sub.evaluations;
 	berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
 	*answer = (berth_portfolio_answer){method->name, sub.best, NULL};
@@ -25,8 +24,8 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 {
 	berth_search sub;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_method_run_apart(berth_portfolio_methods[0], s->p, &s->cfg.objective,
-	                                         s->cfg.seed, &sub, tmp, err);
+	berth_status st =
+		berth_method_run_apart(berth_seeds[0].method, s, &s->cfg.objective, &sub, tmp, err);
 	if (st == BERTH_OK) {
 		*value = sub.best.value;
 		s->evaluations += sub.evaluations;
@@ -39,17 +38,20 @@ berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena 
                                  berth_err *err)
 {
 	berth_portfolio all = {0};
-	for (int32_t i = 0; i < berth_n_portfolio && i < BERTH_MAX_PORTFOLIO; i++) {
-		if (i > 0 && berth_search_cancelled(s))
-			break;
+	berth_seeds_begin(s);
+	for (int32_t i = 0; i < berth_n_seeds; i++) {
+		if (!berth_seeds_may_run(s, i))
+			continue;
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = run_one(s, berth_portfolio_methods[i], &all.answer[all.n], mem, tmp, err);
+		berth_status st = run_one(s, berth_seeds[i].method, &all.answer[all.n], mem, tmp, err);
 		berth_arena_reset(tmp, mark);
 		BERTH_TRY(st);
+		berth_seeds_have_run(s, i);
 		if (berth_score_less(all.answer[all.n].score, all.answer[all.best].score))
 			all.best = all.n;
 		all.n++;
 	}
+	berth_seeds_end(s);
 	all.reference = all.answer[0].score.value;
 	*out = all;
 	return BERTH_OK;

@@ -5,8 +5,6 @@
 
 #include "search.h"
 
-enum { BERTH_MAX_PORTFOLIO = 8 };
-
 typedef struct berth_portfolio_answer {
 	const char *method;
 	berth_score score;
@@ -15,13 +13,12 @@ typedef struct berth_portfolio_answer {
 
 typedef struct berth_portfolio {
 	int32_t n, best;  /* best: index of the best score, ties to the first */
-	berth_portfolio_answer answer[BERTH_MAX_PORTFOLIO];
+	berth_portfolio_answer answer[BERTH_MOST_SEEDS];
 	double reference; /* value of the best single device, even where it exceeds memory */
 } berth_portfolio;
 
-/* Run the portfolio (single, heft, ceft-cpop, pbqp, ceft-pbqp), each repaired for memory. s keeps the best
- * and counts the evaluations; where it is cancelled the first answers are all. Placements live in mem. Fails:
- * BERTH_ENOMEM. */
+/* Run the seeds (seeds.h), each repaired for memory. s keeps the best and counts the evaluations; where it is
+ * cancelled the first answers are all. Placements live in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
                                  berth_err *err);
 

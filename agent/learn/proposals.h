@@ -24,11 +24,14 @@ berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, con
 berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, berth_arena *mem,
                                  berth_arena *tmp, berth_proposals *out, berth_err *err);
 
+/* What counts as the work of one placement of two evaluations: they are seeds of a search, too (seeds.h). */
+double berth_proposals_ns(const berth_problem *p);
+
 /* Offer the most probable placement: two evaluations, more where memory is short. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
-/* Offer draws for up to `evaluations` evaluations, two a draw, as long as the budget lasts. Draws go on
- * where the last call ended. */
+/* Offer draws for up to `evaluations` evaluations, two a draw, as long as the budget lasts and the work may
+ * be done. Draws go on where the last call ended. */
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations);
 
 #endif

@@ -6,7 +6,7 @@
 #include "learner.h"
 #include "methods.h"
 #include "portfolio.h"
-#include "registry.h"
+#include "seeds.h"
 #include "steady.h"
 #include "threads.h"
 #include "times.h"
@@ -271,8 +271,8 @@ static berth_status measure_singles(job *j, berth_err *err)
 static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
 {
 	BERTH_TRY(measure_singles(j, err));
-	for (int32_t i = 0; i < berth_n_portfolio; i++)
-		BERTH_TRY(measure_method(j, berth_portfolio_methods[i]->name, scratch, err));
+	for (int32_t i = 0; i < berth_n_seeds; i++)
+		BERTH_TRY(measure_method(j, berth_seeds[i].method->name, scratch, err));
 	BERTH_TRY(measure_method(j, "berth", scratch, err));
 	return measure_policy(j, scratch, err);
 }

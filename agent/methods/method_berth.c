@@ -7,7 +7,7 @@
 #include "learner.h"
 #include "portfolio.h"
 #include "proposals.h"
-#include "registry.h"
+#include "seeds.h"
 
 #include <math.h>
 
@@ -18,8 +18,19 @@ typedef struct agent {
 	berth_portfolio portfolio;
 	berth_learner l;
 	berth_cooling cooling;
+	double learned_eval_s; /* seconds of the latest evaluation for learning, where time is limited */
 	double learn_share;  /* evaluations of learning per evaluation of annealing, in its first runs */
 } agent;
+
+/* An evaluation for learning takes longer than one of a walk. */
+static int64_t left_to_learn(agent *w)
+{
+	double walk_eval_s = w->s->eval_s;
+	w->s->eval_s = fmax(walk_eval_s, w->learned_eval_s * berth_pool_workers(w->s->cfg.pool));
+	int64_t left = berth_search_budget_left(w->s, berth_learner_want(&w->l, 0));
+	w->s->eval_s = walk_eval_s;
+	return left;
+}
 
 /* Learn for about n evaluations; *ended where the budget is. */
 static berth_status learn(agent *w, int64_t n, bool *ended, berth_err *err)
@@ -27,12 +38,16 @@ static berth_status learn(agent *w, int64_t n, bool *ended, berth_err *err)
 	int64_t end = w->s->evaluations + n;
 	*ended = false;
 	while (w->s->evaluations < end) {
-		int64_t left = berth_search_budget_left(w->s, berth_learner_want(&w->l, 0));
+		int64_t left = left_to_learn(w), before = w->s->evaluations;
+		double began = berth_search_timed(w->s) ? berth_wall_seconds() : 0;
 		if (left < berth_learner_draw_cost(&w->l)) {
 			*ended = left == 0;
 			return BERTH_OK;
 		}
 		BERTH_TRY(berth_learner_step(&w->l, 0, (int32_t)left, NULL, err));
+		if (began > 0 && w->s->evaluations > before)
+			w->learned_eval_s =
+				(berth_wall_seconds() - began) / (double)(w->s->evaluations - before);
 	}
 	return BERTH_OK;
 }
@@ -76,11 +91,23 @@ static berth_status propose(const berth_policy_file *f, berth_search *s, berth_a
 	return BERTH_OK;
 }
 
+/* Under a time limit they may cost what seeds may cost. */
+static berth_status propose_as_seed(const berth_policy_file *f, berth_search *s, berth_arena *tmp,
+                                    berth_err *err)
+{
+	berth_seeds_begin(s);
+	if (berth_search_afford(s, berth_proposals_ns(s->p)))
+		BERTH_TRY(propose(f, s, tmp, err));
+	berth_seeds_cut(s, "policy");
+	berth_seeds_end(s);
+	return BERTH_OK;
+}
+
 static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	if (cfg->portfolio)
 		return berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err);
-	BERTH_TRY(berth_method_run(berth_portfolio_methods[0], w->s, tmp, err));
+	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));
 	return berth_single_reference(w->s, &w->portfolio.reference, tmp, err);
 }
 
@@ -146,7 +173,7 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 		return BERTH_OK;
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
 	if (f->cfg.decoding == BERTH_SEQUENTIAL && cfg->proposals)
-		BERTH_TRY(propose(f, s, tmp, err));
+		BERTH_TRY(propose_as_seed(f, s, tmp, err));
 	if (berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(start_learner(&w, cfg, f, tmp, err));

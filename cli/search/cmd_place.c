@@ -25,6 +25,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a time: of a search that is made again; to tell what is infeasible, at least. */
+#define AGAIN_SHARE 0.1
+#define WHY_SHARE 0.05
+
 typedef struct args {
 	const char *on, *method, *out, *report;
 	place_pareto_args pareto;
@@ -51,6 +55,7 @@ typedef struct state {
 	place_price price;
 	place_decoder decoder; /* of a language model, whose decoding graph is `whole` */
 	place_rescue rescue;
+	bool again;          /* a search for an answer that holds for prefill, too */
 	place_single single; /* the best single device, to compare with: no part of the answer's cost */
 } state;
 
@@ -100,11 +105,24 @@ static berth_status keep_best(cli *c, const args *a, state *s, berth_search_cfg 
 	return place_rescue_open(c, &s->p, cfg, x, err);
 }
 
+/* The time holds from the start of the program. A search that is made again gets a tenth more. */
+static void limit_time(const cli *c, const state *s, berth_search_cfg *cfg)
+{
+	if (s->again) {
+		cfg->time_s *= AGAIN_SHARE;
+		cfg->cpu_s *= AGAIN_SHARE;
+	} else {
+		cfg->time_from = c->wall_from;
+		cfg->cpu_from = c->cpu_from;
+	}
+}
+
 static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_search_cfg cfg;
 	cli_progress progress;
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
+	limit_time(c, s, &cfg);
 	cli_progress_start(&progress, c, s->g.name, &cfg);
 	berth_status st = keep_best(c, a, s, &cfg, err);
 	if (st == BERTH_OK)
@@ -120,12 +138,22 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 	return st;
 }
 
-/* In what the search left of --time, a tenth of it at least. */
+/* Seconds that are left of --time and --cpu-time, a share of them at least; 0: no limit. The CPU time is that
+ * of the one thread that looks for what is infeasible. */
+static double seconds_left(const cli *c, const cli_budget *b)
+{
+	double wall = b->time_s - (berth_wall_seconds() - c->wall_from),
+	       cpu = b->cpu_s - (berth_cpu_seconds() - c->cpu_from);
+	wall = b->time_s > 0 ? fmax(wall, WHY_SHARE * b->time_s) : INFINITY;
+	cpu = b->cpu_s > 0 ? fmax(cpu, WHY_SHARE * b->cpu_s) : INFINITY;
+	return isinf(wall) && isinf(cpu) ? 0 : fmin(wall, cpu);
+}
+
 static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_patience until = {.cancel = cli_catch_signals()};
-	double left = fmax(a->budget.time_s - s->r.wall_s, 0.1 * a->budget.time_s);
-	if (a->budget.time_s > 0)
+	double left = seconds_left(c, &a->budget);
+	if (left > 0)
 		until.end_s = berth_wall_seconds() + left;
 	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.op_dev, s->r.op_order,
 	                                 &until, &s->infeasible, err));
@@ -176,6 +204,14 @@ static void put_placement(berth_json_out *w, const state *s)
 	berth_json_flat(w, false);
 }
 
+static void put_left_out(berth_json_out *w, const berth_solution *r)
+{
+	berth_json_open(w, "seeds_left_out", '[');
+	for (int32_t i = 0; i < r->n_left_out; i++)
+		berth_json_put_string(w, NULL, r->left_out[i]);
+	berth_json_close(w, ']');
+}
+
 /* What does not differ from run to run, but for the placement itself. */
 static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const state *s, berth_err *err)
 {
@@ -202,6 +238,8 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 	berth_json_put_int(w, "evaluations", r->evaluations);
 	if (r->nodes)
 		berth_json_put_int(w, "nodes", r->nodes);
+	if (r->n_left_out)
+		put_left_out(w, r);
 	return BERTH_OK;
 }
 
@@ -346,6 +384,7 @@ static berth_status fit_prefill(cli *c, const args *a, state *s, berth_err *err)
 		BERTH_TRY(place_decoder_judge(c, &s->decoder, &s->r, err));
 	while (s->r.feasible && !s->decoder.v.feasible && !s->r.interrupted &&
 	       place_decoder_tighten(&s->decoder, &s->whole)) {
+		s->again = true;
 		BERTH_TRY(compile(c, a, s, err));
 		BERTH_TRY(search(c, a, s, err));
 		BERTH_TRY(check(c, s, err));

@@ -14,6 +14,7 @@ static berth_status solve_finer(cli *c, const berth_graph *whole, const berth_so
 	berth_bounds bounds;
 	berth_search_cfg quiet = *cfg;
 	quiet.progress = NULL;
+	quiet.time_from = quiet.cpu_from = 0; /* the same budget once more */
 	quiet.write_model = NULL;
 	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
 	BERTH_TRY(berth_problem_new(whole, r->p->s, &c->mem, &c->tmp, p, err));

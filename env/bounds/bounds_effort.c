@@ -26,5 +26,6 @@ int64_t berth_bound_work_for(const berth_problem *p, int64_t evaluations, double
 	double search_ns = (double)evaluations * EVALUATION_NS * ((double)p->n_ops + p->g->n_edges);
 	if (time_s > 0)
 		search_ns = fmin(search_ns, time_s * 1e9);
-	return (int64_t)fmin(fmax(LEAST_NS, SHARE * search_ns), (double)(BERTH_BOUND_ALL / 2));
+	double least_ns = time_s > 0 ? fmin(LEAST_NS, SHARE * time_s * 1e9) : LEAST_NS;
+	return (int64_t)fmin(fmax(least_ns, SHARE * search_ns), (double)(BERTH_BOUND_ALL / 2));
 }

@@ -19,8 +19,8 @@ typedef struct berth_bound_effort {
 /* All that the strong bounds can do for an objective; NULL: for all metrics. */
 berth_bound_effort berth_bound_effort_all(const berth_objective *o);
 
-/* The larger of 0.2 seconds of work and a tenth of a search of so many evaluations, or seconds if these end
- * it before (0: no limit). */
+/* The larger of 0.2 seconds of work and a tenth of a search of so many evaluations. Where seconds end it
+ * before (0: no limit), a tenth of them at most. */
 int64_t berth_bound_work_for(const berth_problem *p, int64_t evaluations, double time_s);
 
 /* What is left of an effort while bounds are made. */

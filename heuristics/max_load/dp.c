@@ -334,7 +334,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	int32_t *op_dev;
 	bool all;
 	BERTH_TRY(find_kinds(&d, err));
-	BERTH_TRY(berth_method_run(berth_portfolio_methods[0], s, tmp, err));
+	BERTH_TRY(berth_method_run(&berth_method_single, s, tmp, err));
 	if (s->p->n_ops == 0)
 		return BERTH_OK;
 	BERTH_TRY(dp_nodes_new(s->p, tmp, &d.node, err));

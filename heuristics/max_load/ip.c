@@ -44,7 +44,7 @@ static berth_status start(berth_search *s, berth_arena *tmp, berth_err *err)
 	berth_status st = berth_method_run(&berth_method_dp, s, tmp, err);
 	if (st != BERTH_OK && st != BERTH_EUNSUPPORTED)
 		return berth_fail_in(err, st, "the start by dp failed: ");
-	return st == BERTH_OK ? BERTH_OK : berth_method_run(berth_portfolio_methods[0], s, tmp, err);
+	return st == BERTH_OK ? BERTH_OK : berth_method_run(&berth_method_single, s, tmp, err);
 }
 
 static berth_status new_loads(const berth_search *s, berth_arena *mem, berth_arena *tmp, berth_max_load *m,

@@ -198,7 +198,7 @@ static berth_status start_with(state *s, const berth_objective *objective, const
 {
 	berth_search sub;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_method_run_apart(m, s->p, objective, s->cfg->search.seed, &sub, tmp, err);
+	berth_status st = berth_method_run_apart(m, &s->clock, objective, &sub, tmp, err);
 	if (st == BERTH_OK && isfinite(sub.best.excess)) {
 		s->clock.evaluations += sub.evaluations;
 		consider(s, sub.best_dev, NULL, m->name);
@@ -211,8 +211,14 @@ static berth_status start_with(state *s, const berth_objective *objective, const
 
 static berth_status start_at(state *s, const berth_objective *objective, berth_arena *tmp, berth_err *err)
 {
-	for (int32_t i = 0; i < berth_n_portfolio; i++)
-		BERTH_TRY(start_with(s, objective, berth_portfolio_methods[i], tmp, err));
+	berth_seeds_begin(&s->clock);
+	for (int32_t i = 0; i < berth_n_seeds; i++) {
+		if (!berth_seeds_may_run(&s->clock, i))
+			continue;
+		BERTH_TRY(start_with(s, objective, berth_seeds[i].method, tmp, err));
+		berth_seeds_have_run(&s->clock, i);
+	}
+	berth_seeds_end(&s->clock);
 	measure(s);
 	return BERTH_OK;
 }
@@ -244,6 +250,7 @@ static berth_status search_for(state *s, const berth_objective *objective, berth
 	cfg.time_s /= PARTS;
 	cfg.cpu_s /= PARTS;
 	cfg.progress = NULL;
+	cfg.time_from = cfg.cpu_from = 0;
 	BERTH_TRY(berth_search_new(s->p, &cfg, mem, &sub, err));
 	BERTH_TRY(berth_limits_first(m, &sub, tmp, err));
 	BERTH_TRY(berth_method_run(m, &sub, tmp, err));

@@ -65,8 +65,8 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 		berth_search_offer(s, r->op_dev, r->order);
 	bool large = q->n_ops > LARGE; /* then the two fastest methods, with their repair, must do */
 	for (int32_t i = 0;
-	     i < berth_n_portfolio && (!large || i < LARGE_METHODS) && !berth_patience_over(r->until); i++)
-		BERTH_TRY(berth_method_run(berth_portfolio_methods[i], s, r->tmp, r->err));
+	     i < berth_n_seeds && (!large || i < LARGE_METHODS) && !berth_patience_over(r->until); i++)
+		BERTH_TRY(berth_method_run(berth_seeds[i].method, s, r->tmp, r->err));
 	if (!large && (!berth_score_feasible(s->best) || evaluations > EVALUATIONS))
 		BERTH_TRY(berth_method_run(&berth_method_anneal, s, r->tmp, r->err));
 	*found = berth_score_feasible(s->best);

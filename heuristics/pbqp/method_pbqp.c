@@ -25,6 +25,7 @@
 #include "method.h"
 #include "partial.h"
 #include "pbqp_price.h"
+#include "seeds.h"
 
 #include <math.h>
 #include <string.h>
@@ -302,12 +303,13 @@ static int32_t count_rounds(const rounds *r)
 
 static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 {
+	r->s->worked_ns += berth_seed_list_ns(r->p) + berth_seed_pbqp_round_ns(r->p);
 	BERTH_TRY(plain_round(r, tmp, err));
 	int32_t n = count_rounds(r);
-	for (int32_t k = 0; k < n && !berth_search_cancelled(r->s); k++)
+	for (int32_t k = 0; k < n && berth_search_afford(r->s, berth_seed_pbqp_round_ns(r->p)); k++)
 		BERTH_TRY(k < 2 * N_VECTORS ? vector_round(r, k, tmp, err)
 		                            : free_round(r, k - 2 * N_VECTORS, tmp, err));
-	return berth_search_cancelled(r->s) ? BERTH_OK : offer_order(r, tmp, err);
+	return berth_search_afford(r->s, berth_seed_list_ns(r->p)) ? offer_order(r, tmp, err) : BERTH_OK;
 }
 
 /* ---- set-up ---- */

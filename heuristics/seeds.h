@@ -1,0 +1,42 @@
+/* Seeds: quick answers that a search starts from. Under a time limit they cost at most a tenth of it, in work
+ * that is counted by rules of thumb, not measured: the same time leaves out the same seeds on every machine,
+ * unless the time is over. Which ones were left out, or cut short, stands in the search. */
+#ifndef BERTH_SEEDS_H
+#define BERTH_SEEDS_H
+
+#include "method.h"
+
+typedef struct berth_seed {
+	const berth_method *method;
+	double (*work_ns)(const berth_problem *p); /* of its first answer, about */
+} berth_seed;
+
+/* The portfolio, the cheapest first: single, heft, ceft-cpop, pbqp, ceft-pbqp. */
+extern const berth_seed berth_seeds[];
+extern const int32_t berth_n_seeds;
+
+/* Between these two the search is at its seeds. */
+void berth_seeds_begin(berth_search *s);
+void berth_seeds_end(berth_search *s);
+
+/* May the i-th seed run? The first always may. One that may not is left out. */
+bool berth_seeds_may_run(berth_search *s, int32_t i);
+
+/* The i-th seed has run: is it named as cut short? */
+void berth_seeds_have_run(berth_search *s, int32_t i);
+/* The same for a seed of another kind. */
+void berth_seeds_cut(berth_search *s, const char *name);
+
+/* What a search that s made within it left out, s has left out. */
+void berth_seeds_take_over(berth_search *s, const berth_search *within);
+
+/* Run all seeds on the search itself, with its budget and incumbent: where walks start. (For each answer
+ * apart, portfolio.h.) Fails: BERTH_ENOMEM. */
+berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err);
+
+/* What counts as the work of a list schedule with its two evaluations. */
+double berth_seed_list_ns(const berth_problem *p);
+/* What counts as the work of one round of PBQP with its evaluation. */
+double berth_seed_pbqp_round_ns(const berth_problem *p);
+
+#endif

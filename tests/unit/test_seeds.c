@@ -1,0 +1,100 @@
+/* Seeds under limits of time: counted work decides which ones run, not the clock. The time begins a million
+ * seconds from now, so no clock ends anything here, or a million seconds ago. */
+#include "seeds.h"
+#include "support.h"
+#include "systems_builtin.h"
+#include "zoo.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FAR 1e6
+
+typedef struct fixture {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+} fixture;
+
+static void setup(fixture *f, const char *spec)
+{
+	berth_err err;
+	memset(f, 0, sizeof *f);
+	assert_ok(berth_zoo_build(spec, &f->mem, &f->tmp, &f->g, &err), &err);
+	assert_ok(berth_system_builtin("hetero-cluster", &f->mem, &f->tmp, &f->s, &err), &err);
+	assert_ok(berth_problem_new(&f->g, &f->s, &f->mem, &f->tmp, &f->p, &err), &err);
+}
+
+static void teardown(fixture *f)
+{
+	berth_arena_free(&f->mem);
+	berth_arena_free(&f->tmp);
+}
+
+/* time_s 0: a budget of evaluations, of none. */
+static berth_search start(fixture *f, double time_s, double from)
+{
+	berth_search_cfg cfg = {.seed = 1, .time_s = time_s};
+	berth_search s;
+	berth_err err;
+	cfg.time_from = berth_wall_seconds() + from;
+	assert_ok(berth_search_new(&f->p, &cfg, &f->mem, &s, &err), &err);
+	assert_ok(berth_start_from_portfolio(&s, &f->tmp, &err), &err);
+	return s;
+}
+
+static void test_evaluations_run_all(void **state)
+{
+	(void)state;
+	fixture f;
+	setup(&f, "zoo:random:ops=600");
+	berth_search s = start(&f, 0, 0), timed = start(&f, 100, FAR);
+	assert_int_equal(s.n_left_out, 0);
+	assert_int_equal(timed.n_left_out, 0);
+	assert_true(s.worked_ns > BERTH_SURE_NS);
+	assert_int_equal(s.evaluations, timed.evaluations);
+	assert_true(s.best.value == timed.best.value);
+	teardown(&f);
+}
+
+static void test_a_tenth(void **state)
+{
+	(void)state;
+	fixture f;
+	setup(&f, "zoo:random:ops=600");
+	berth_search all = start(&f, 0, 0), s = start(&f, 2, FAR), again = start(&f, 2, FAR);
+	assert_true(s.n_left_out > 0);
+	for (int32_t i = 0; i < s.n_left_out; i++)
+		assert_non_null(strstr(s.left_out[i], "pbqp"));
+	assert_true(s.worked_ns <= 0.1 * 2e9);
+	assert_true(s.evaluations < all.evaluations);
+	assert_int_equal(s.evaluations, again.evaluations);
+	assert_true(s.best.value == again.best.value);
+	teardown(&f);
+}
+
+static void test_time_is_over(void **state)
+{
+	(void)state;
+	fixture f;
+	setup(&f, "zoo:random:ops=600");
+	berth_search s = start(&f, 2, -FAR);
+	assert_true(isfinite(s.best.excess));
+	assert_true(s.worked_ns <= BERTH_SURE_NS);
+	assert_int_equal(berth_search_budget_left(&s, 1), 0);
+	teardown(&f);
+	setup(&f, "zoo:alexnet");
+	assert_int_equal(start(&f, 2, -FAR).n_left_out, 0);
+	teardown(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_evaluations_run_all),
+		cmocka_unit_test(test_a_tenth),
+		cmocka_unit_test(test_time_is_over),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
