@@ -77,6 +77,7 @@ typedef struct berth_exporter {
 
 /* A new exporter is a file that defines berth_export_NAME, and a line here. */
 #define BERTH_EXPORTERS(X) \
+	X(accelerate) \
 	X(csv) \
 	X(dot) \
 	X(llama) \

@@ -37,7 +37,7 @@ static const char *const slot_names[DECODER_SLOTS] = {[DECODER_ATTN_NORM] = "att
                                                       [DECODER_SHARED_UP] = "ffn_up_shexp",
                                                       [DECODER_SHARED_DOWN] = "ffn_down_shexp"};
 
-static const char *const step_names[DECODER_STEPS] = {[DECODER_QKV_SPLIT] = "attn_qkv.split",
+const char *const gguf_step_names[DECODER_STEPS] = {[DECODER_QKV_SPLIT] = "attn_qkv.split",
                                                       [DECODER_Q_TURN] = "attn_q.transpose",
                                                       [DECODER_K_TURN] = "attn_k.transpose",
                                                       [DECODER_V_TURN] = "attn_v.transpose",
@@ -69,7 +69,7 @@ static const char *const step_names[DECODER_STEPS] = {[DECODER_QKV_SPLIT] = "att
                                                       [DECODER_SHARED_SUM] = "ffn_shexp.sum",
                                                       [DECODER_LAST] = "last"};
 
-const decoder_names gguf_names = {"blk",        slot_names,        step_names,    ".weight", ".bias",
+const decoder_names gguf_names = {"blk",        slot_names,        gguf_step_names,    ".weight", ".bias",
                                   "token_embd", "token_embd_norm", "output_norm", "output"};
 
 typedef enum shape_kind { SHAPE_NORM, SHAPE_MATRIX, SHAPE_EXPERTS, SHAPE_HEADS } shape_kind;

@@ -76,6 +76,7 @@ typedef struct gguf_model {
 } gguf_model;
 
 extern const decoder_names gguf_names;
+extern const char *const gguf_step_names[DECODER_STEPS]; /* of operators without weights */
 
 /* Sizes from the metadata into the layers. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status gguf_model_new(const gguf_meta *meta, berth_arena *tmp, gguf_model *m, berth_err *err);

@@ -4,6 +4,7 @@
 #include "file.h"
 #include "gguf.h"
 #include "graph_json.h"
+#include "hf.h"
 #include "load_apart.h"
 #include "onnx.h"
 #include "tarnawski.h"
@@ -20,6 +21,7 @@ static const berth_format *const formats[] = {
 	&berth_format_stg,
 	&berth_format_dot,
 	&berth_format_tarnawski,
+	&berth_format_hf,
 	&berth_format_json,
 	&berth_format_onnx,
 };
@@ -46,7 +48,7 @@ berth_status berth_graph_map(const char *path, berth_content *out, berth_err *er
 	if (data && !berth_text_is((const char *)data, size))
 		format = berth_format_of((const char *)data, size);
 	*out = (berth_content){.name = path, .data = "", .size = size};
-	if (format == &berth_format_gguf || format == &berth_format_onnx)
+	if (format == &berth_format_gguf || format == &berth_format_onnx || format == &berth_format_hf)
 		out->format = format; /* from now on, whatever becomes of the file */
 	berth_status st = out->format ? BERTH_OK : berth_file_own(path, &data, size, err);
 	if (st != BERTH_OK)
@@ -85,7 +87,8 @@ static size_t words_at(const char *spec)
 
 const char *berth_graph_path(const char *spec, berth_arena *mem)
 {
-	return berth_arena_strndup(mem, spec, words_at(spec));
+	const char *path = berth_arena_strndup(mem, spec, words_at(spec));
+	return path ? hf_folder_file(path, mem) : NULL;
 }
 
 berth_status berth_graph_split(const char *spec, const berth_read_options *opt, berth_arena *mem,
@@ -94,8 +97,7 @@ berth_status berth_graph_split(const char *spec, const berth_read_options *opt, 
 	size_t at = words_at(spec), cap = 0;
 	const char **word = NULL;
 	int32_t n = 0;
-	*path = berth_arena_strndup(mem, spec, at);
-	if (!*path)
+	if (!(*path = berth_graph_path(spec, mem)))
 		return berth_nomem(err);
 	*out = opt ? *opt : (berth_read_options){0};
 	for (; n < out->n_dims; n++) {
@@ -166,6 +168,8 @@ static berth_status map_parts(berth_content *from, berth_arena *mem, berth_err *
 {
 	berth_content *part = NULL;
 	berth_status st = BERTH_OK;
+	if (!from->format && berth_format_hf.is(from->data, from->size)) /* the text of a model folder */
+		from->format = &berth_format_hf;
 	if (from->format && from->format->parts)
 		st = from->format->parts(from, mem, &part, &from->n_parts, err);
 	from->part = part;

@@ -19,7 +19,8 @@ const berth_format *berth_content_format(const berth_content *c);
 berth_status berth_graph_map(const char *path, berth_content *out, berth_err *err);
 void berth_graph_unmap(const berth_content *c);
 
-/* The file that spec names, without the words behind it; in mem. NULL when memory runs out. */
+/* The file that spec names, without the words behind it; of a model folder its config.json. In mem; NULL when
+ * memory runs out. */
 const char *berth_graph_path(const char *spec, berth_arena *mem);
 
 /* The file of spec, and opt (may be NULL) with the words of spec behind its own; in mem. Fails:

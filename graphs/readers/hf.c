@@ -1,0 +1,318 @@
+/* From a model folder to the graph; see hf.h. */
+#include "hf.h"
+
+#include "file.h"
+#include "gguf_model.h"
+#include "json_large.h"
+#include "text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CONFIG "config.json"
+#define INDEX "model.safetensors.index.json"
+
+/* ---- which files ---- */
+
+static bool contains(const char *text, size_t size, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = text, *end = text + size;
+	     size >= n && (at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= n; at++)
+		if (memcmp(at, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* JSON that has the key near its beginning. */
+static bool has_key(const char *data, size_t size, const char *key)
+{
+	enum { NEAR = 65536 };
+	size = size < NEAR ? size : NEAR;
+	return berth_text_is(data, size) && !contains(data, size, "\"berth-") && contains(data, size, key);
+}
+
+static bool is_config(const char *data, size_t size)
+{
+	return has_key(data, size, "\"architectures\"");
+}
+
+static bool is_index(const char *data, size_t size)
+{
+	return has_key(data, size, "\"weight_map\"");
+}
+
+/* Weights of others: berth's own files tell their digest (base/safetensors.h). */
+static bool is_weights(const char *data, size_t size)
+{
+	enum { NEAR = 4096 };
+	return hf_header_is(data, size) && !contains(data, size < NEAR ? size : NEAR, "\"sha256\"");
+}
+
+static bool is_hf(const char *data, size_t size)
+{
+	return is_weights(data, size) || is_config(data, size) || is_index(data, size);
+}
+
+const char *hf_folder_file(const char *path, berth_arena *mem)
+{
+	struct stat st;
+	size_t n = strlen(path);
+	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+		return path;
+	return berth_arena_printf(mem, "%s%s" CONFIG, path, n && path[n - 1] == '/' ? "" : "/");
+}
+
+/* "-00001-of-00003.safetensors" at the end: where it begins; else NULL. */
+static const char *shard_of(const char *name)
+{
+	int part, parts, end = 0;
+	size_t n = strlen(name), m = strlen("-00001-of-00003.safetensors");
+	if (n < m || sscanf(name + n - m, "-%5d-of-%5d.safetensors%n", &part, &parts, &end) != 2 ||
+	    end != (int)m)
+		return NULL;
+	return name + n - m;
+}
+
+/* Does the file belong to the model of the one that was named? */
+static bool belongs(const char *name, const char *named, bool named_weights)
+{
+	const char *shard = shard_of(name), *own = shard_of(named);
+	if (strcmp(name, named) == 0)
+		return false;
+	if (strcmp(name, CONFIG) == 0 || (strcmp(name, INDEX) == 0 && !named_weights))
+		return true;
+	if (named_weights)
+		return shard && own && shard - name == own - named &&
+		       strncmp(name, named, (size_t)(own - named)) == 0;
+	return strcmp(name, "model.safetensors") == 0 || (shard && strncmp(name, "model-", 6) == 0);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static berth_status list_folder(const char *folder, const char *named, bool named_weights, berth_arena *mem,
+                                const char ***out, size_t *n, berth_err *err)
+{
+	enum { MOST = 4096 };
+	berth_status st = BERTH_OK;
+	size_t cap = 0;
+	DIR *dir = opendir(*folder ? folder : ".");
+	if (!dir)
+		return berth_fail(err, BERTH_EIO, "%s: %s", *folder ? folder : ".", strerror(errno));
+	*out = NULL;
+	*n = 0;
+	for (const struct dirent *e; st == BERTH_OK && (e = readdir(dir));) {
+		if (!belongs(e->d_name, named, named_weights))
+			continue;
+		st = *n == MOST ? berth_fail(err, BERTH_EFORMAT, "%s: more than %d files of a model", folder,
+		                             MOST)
+		                : BERTH_GROW(mem, *out, *n, &cap, err);
+		if (st == BERTH_OK && !((*out)[(*n)++] = berth_arena_strdup(mem, e->d_name)))
+			st = berth_nomem(err);
+	}
+	closedir(dir);
+	if (st == BERTH_OK && *n)
+		qsort(*out, *n, sizeof **out, by_name);
+	return st;
+}
+
+static berth_status map_parts(const berth_content *from, berth_arena *mem, berth_content **part,
+                              int32_t *n_parts, berth_err *err)
+{
+	const char *slash = strrchr(from->name, '/'), *named = slash ? slash + 1 : from->name, **name = NULL;
+	const char *folder = berth_arena_strndup(mem, from->name, (size_t)(named - from->name));
+	size_t n = 0;
+	*n_parts = 0;
+	if (!folder)
+		return berth_nomem(err);
+	BERTH_TRY(list_folder(folder, named, hf_header_is(from->data, from->size), mem, &name, &n, err));
+	BERTH_TRY(BERTH_NEW(mem, *part, n, err));
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char *data;
+		berth_content *p = &(*part)[i];
+		if (!(p->name = berth_arena_printf(mem, "%s%s", folder, name[i])))
+			return berth_nomem(err);
+		BERTH_TRY(berth_file_map(p->name, &data, &p->size, err));
+		p->data = data ? (const char *)data : "";
+		++*n_parts;
+	}
+	return BERTH_OK;
+}
+
+/* ---- reading ---- */
+
+static const berth_content *file_of(const berth_content *from, int32_t i)
+{
+	return i ? &from->part[i - 1] : from;
+}
+
+static const berth_content *find(const berth_content *from, bool (*is)(const char *data, size_t size))
+{
+	for (int32_t i = 0; i <= from->n_parts; i++)
+		if (is(file_of(from, i)->data, file_of(from, i)->size))
+			return file_of(from, i);
+	return NULL;
+}
+
+typedef struct adding {
+	hf_model *m;
+	const char *file;
+	berth_strmap *names;
+} adding;
+
+static berth_status add(void *ctx, const hf_tensor *t, berth_err *err)
+{
+	adding *a = ctx;
+	int32_t found = 0;
+	const char *name = berth_arena_strdup(a->m->tmp, t->name);
+	if (!name)
+		return berth_nomem(err);
+	BERTH_TRY(berth_strmap_add(a->names, name, (int32_t)a->m->n_tensors + 1, &found, err));
+	if (found != (int32_t)a->m->n_tensors + 1)
+		return berth_fail(err, BERTH_EFORMAT, "%s: tensor '%.80s' stands twice", a->file, name);
+	return hf_model_add(a->m, a->file, t, err);
+}
+
+/* Each tensor of the index was in a file. */
+typedef struct indexing {
+	const berth_strmap *names;
+} indexing;
+
+static berth_status check_indexed(void *ctx, const berth_json *item, berth_err *err)
+{
+	const indexing *x = ctx;
+	if (berth_strmap_get(x->names, item->item->string ? item->item->string : "") >= 0)
+		return BERTH_OK;
+	return berth_json_fail(item, err, "no file here holds that tensor; expected '%.80s' beside the index",
+	                       cJSON_IsString(item->item) ? item->item->valuestring : "a file");
+}
+
+static berth_status check_index(const berth_content *index, const berth_strmap *names, berth_err *err)
+{
+	cJSON *doc;
+	berth_json map;
+	indexing x = {names};
+	BERTH_TRY(berth_json_parse_large(index->name, index->data, index->size, &doc, err));
+	const berth_json at = {.item = doc, .file = index->name};
+	berth_status st = berth_json_object(&at, "weight_map", true, &map, err);
+	if (st == BERTH_OK)
+		st = berth_json_each(&map, check_indexed, &x, err);
+	cJSON_Delete(doc);
+	return st;
+}
+
+berth_status hf_model_read(const berth_content *from, berth_arena *tmp, hf_model *out, berth_err *err)
+{
+	const berth_content *config = find(from, is_config), *index = find(from, is_index);
+	berth_strmap names;
+	adding a = {.m = out, .names = &names};
+	berth_strmap_init(&names, tmp);
+	if (!config)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: expected a " CONFIG " with \"architectures\" beside it", from->name);
+	BERTH_TRY(hf_model_new(config->name, config->data, config->size, tmp, out, err));
+	for (int32_t i = 0; i <= from->n_parts; i++) {
+		const berth_content *c = file_of(from, i);
+		if (!hf_header_is(c->data, c->size))
+			continue;
+		a.file = c->name;
+		BERTH_TRY(hf_header_each(c->name, c->data, c->size, add, &a, err));
+	}
+	if (out->n_tensors == 0)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: expected model.safetensors, or its parts, beside it", from->name);
+	if (index)
+		BERTH_TRY(check_index(index, &names, err));
+	return hf_model_check(out, err);
+}
+
+/* ---- the graph ---- */
+
+/* The folder's name, or the file's where it stands in none. */
+static const char *name_of(const char *path, berth_arena *mem)
+{
+	const char *slash = strrchr(path, '/');
+	size_t end = slash ? (size_t)(slash - path) : 0, at;
+	if (end == 0) {
+		const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+		return berth_arena_strndup(mem, name,
+		                           dot && dot > name ? (size_t)(dot - name) : strlen(name));
+	}
+	for (at = end; at && path[at - 1] != '/'; at--)
+		;
+	return berth_arena_strndup(mem, path + at, end - at);
+}
+
+static berth_status fill_report(const hf_model *m, const berth_gguf_options *opt, berth_arena *mem,
+                                berth_read_report *out, berth_err *err)
+{
+	*out = (berth_read_report){.n_dims = 2};
+	BERTH_TRY(BERTH_NEW(mem, out->dim_name, out->n_dims, err));
+	BERTH_TRY(BERTH_NEW(mem, out->dim_value, out->n_dims, err));
+	BERTH_TRY(BERTH_NEW(mem, out->warning, m->n_warnings, err));
+	out->dim_name[0] = "batch";
+	out->dim_value[0] = opt->batch;
+	out->dim_name[1] = "context";
+	out->dim_value[1] = m->d.seq;
+	for (int32_t i = 0; i < m->n_warnings; i++)
+		if (!(out->warning[out->n_warnings++] = berth_arena_strdup(mem, m->warning[i])))
+			return berth_nomem(err);
+	return BERTH_OK;
+}
+
+static void describe(hf_model *m, const berth_gguf_options *opt)
+{
+	enum { USUAL = 4096 };
+	const ggml_type *cache = ggml_type_named(opt->cache);
+	decoder *d = &m->d;
+	d->names = &m->arch->style->names;
+	d->seq = opt->context ? opt->context : m->context >= 1 && m->context < USUAL ? m->context : USUAL;
+	d->rows = opt->decode ? 1 : opt->chunk && opt->chunk < d->seq ? opt->chunk : d->seq;
+	d->experts = m->experts;
+	d->top = m->top;
+	d->each_expert = opt->each_expert;
+	d->gelu = m->arch->gelu;
+	d->key_bytes = d->value_bytes = (double)cache->bytes / cache->elements;
+	d->n_layers = m->n_layers;
+	d->layer = m->layer;
+}
+
+static berth_status parse(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
+                          berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
+{
+	berth_gguf_options o;
+	hf_model m;
+	zoo_net net = {.tmp = tmp, .err = err};
+	BERTH_TRY(berth_gguf_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
+	if (strcmp(o.weights, "file") != 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: the weights of a model folder are as its files have them", from->name);
+	BERTH_TRY(hf_model_read(from, tmp, &m, err));
+	describe(&m, &o);
+	const char *stem = name_of(from->name, tmp),
+		   *name = stem ? berth_arena_printf(tmp, "%s%s", stem, o.suffix) : NULL;
+	if (!name)
+		return berth_nomem(err);
+	net.batch = o.batch;
+	net.elem_bytes = m.elem_bytes;
+	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
+	decoder_build(&net, &m.d);
+	berth_status st = net.status;
+	if (st == BERTH_OK)
+		st = berth_builder_finish(net.builder, mem, out, err);
+	if (st == BERTH_EINVAL && !*o.suffix) /* sizes that a graph cannot hold come from the files */
+		st = BERTH_EFORMAT;
+	if (st == BERTH_EINVAL || st == BERTH_EFORMAT)
+		return berth_fail_in(err, st, "%s: ", from->name);
+	BERTH_TRY(st);
+	return fill_report(&m, &o, mem, report, err);
+}
+
+const berth_format berth_format_hf = {"safetensors", true, is_hf, parse, map_parts};

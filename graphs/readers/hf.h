@@ -1,0 +1,23 @@
+/* Model folders as transformers and accelerate read them: config.json beside safetensors files, to operator
+ * graphs. The graph is named by the folder, by its config.json, by its index or by its first safetensors
+ * file. Only config.json, the index and the headers are read, no weights.
+ *
+ * The graph has the operators of decoder.h. An operator that uses a parameter has the parameter's name.
+ * Weights count the bytes that they take in the files; activations are as wide as the embedding's numbers.
+ * Words behind the name are those of GGUF files (gguf.h), but weights. */
+#ifndef BERTH_HF_H
+#define BERTH_HF_H
+
+#include "graph_format.h"
+#include "hf_model.h"
+
+/* What the model is beside its graph, for programs that are told of modules. Fails: as the reader. */
+berth_status hf_model_read(const berth_content *from, berth_arena *tmp, hf_model *out, berth_err *err);
+
+/* config.json of the folder at path; path itself where it is none. In mem; NULL when memory runs out. */
+const char *hf_folder_file(const char *path, berth_arena *mem);
+
+/* A safetensors file, or JSON with "architectures" (config.json) or "weight_map" (an index) */
+extern const berth_format berth_format_hf;
+
+#endif
