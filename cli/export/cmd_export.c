@@ -263,7 +263,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine, for times\tthe built-in system that the plan names"},
 		{"to", 0, CLI_TEXT, &a.to, "TARGET",
-	         "what is to run or show it: ort, ort-rules, onnx, openvino, llama.cpp, accelerate, csv, dot, trace"},
+	         "what is to run or show it: ort, ort-rules, onnx, openvino, llama.cpp, accelerate, csv, "
+	         "dot, trace"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the target calls a device of the plan, or all devices of a kind"},
 		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
