@@ -1,4 +1,5 @@
 /* berth export: a plan in the words of the program that is to run it. */
+#include "export_blocks.h"
 #include "export_gain.h"
 #include "export_plan.h"
 #include "load.h"
@@ -12,6 +13,7 @@
 typedef struct args {
 	const char *model, *on, *to, *out;
 	cli_texts device;
+	export_blocks blocks;
 	bool force;
 } args;
 
@@ -107,12 +109,13 @@ static berth_status check_model(const cli *c, const args *a, const state *s, ber
 	                  s->e->name, s->e->model, a->model, x->mapped ? "of the format " : "", format);
 }
 
-static berth_status make(cli *c, const args *a, state *s, berth_err *err)
+static berth_status make(cli *c, args *a, state *s, berth_err *err)
 {
 	export_plan *x = &s->plan;
 	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->on, x, err));
 	BERTH_TRY(check_model(c, a, s, err));
 	BERTH_TRY(read_devices(c, a, s, err));
+	BERTH_TRY(export_blocks_apply(c, &a->blocks, x, err));
 	BERTH_TRY(check_plan(c, a, s, err));
 	berth_export_source source = {.g = &x->g,
 	                              .s = &x->s,
@@ -198,6 +201,7 @@ static berth_status print_json(const cli *c, const args *a, const state *s, bert
 	berth_json_put_string(&w, "system", s->plan.s.name);
 	berth_json_put_string(&w, "output", a->out);
 	berth_json_put_int(&w, "bytes", bytes_made(s));
+	export_blocks_put(&w, &a->blocks, &s->plan);
 	put_gain(&w, s);
 	berth_json_open(&w, "settings", '{');
 	for (int32_t i = 0; i < s->made.n_settings; i++)
@@ -216,6 +220,7 @@ static void print_text(const args *a, const state *s)
 	if (a->out)
 		cli_say("%s on %s, for %s: %s, %s\n", s->plan.g.name, s->plan.s.name, s->e->name, a->out,
 		        berth_text_bytes(size, (double)bytes_made(s)));
+	export_blocks_print(&a->blocks, &s->plan);
 	print_gain(s);
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		cli_say("%s: %s\n", s->made.setting[i].key, s->made.setting[i].value);
@@ -267,6 +272,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "dot, trace"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the target calls a device of the plan, or all devices of a kind"},
+		{"granularity", 0, CLI_FILE_IN, &a.blocks.granularity, "G",
+	         "refuse a plan that does not have these whole: block, layer, or a file of blocks"},
+		{"nearest", 0, CLI_FLAG, &a.blocks.nearest, NULL,
+	         "with --granularity: write the nearest plan that has them whole, and tell its price"},
 		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
 		CLI_INPUT(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tof text standard output"},

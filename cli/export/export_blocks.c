@@ -1,0 +1,86 @@
+/* See export_blocks.h. */
+#include "export_blocks.h"
+
+#include "nearest.h"
+#include "say.h"
+
+#include <math.h>
+#include <string.h>
+
+static berth_status refuse(const export_blocks *b, const export_plan *x, const char *name,
+                           const int32_t *op_block, int32_t block, berth_err *err)
+{
+	int32_t first = -1, other = -1;
+	for (int32_t op = 0; op < x->g.n_ops && other < 0; op++) {
+		if (op_block[op] != block)
+			continue;
+		if (first < 0)
+			first = op;
+		else if (x->placement.op_dev[op] != x->placement.op_dev[first])
+			other = op;
+	}
+	return berth_fail(
+		err, BERTH_EUNSUPPORTED,
+		"%s '%.80s' is on several devices: '%.80s' on %.40s, '%.80s' on %.40s (--nearest makes "
+		"it whole)",
+		strcmp(b->granularity, "layer") == 0 ? "layer" : "block", name, x->g.op_name[first],
+		x->s.dev_name[x->placement.op_dev[first]], x->g.op_name[other],
+		x->s.dev_name[x->placement.op_dev[other]]);
+}
+
+static berth_status make_whole(cli *c, export_blocks *b, const berth_granularity *blocks, export_plan *x,
+                               berth_err *err)
+{
+	berth_export_source source = {
+		.g = &x->g, .s = &x->s, .op_dev = x->placement.op_dev, .p = x->priced ? &x->p : NULL};
+	int32_t *op_dev;
+	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, x->g.n_ops, err));
+	BERTH_TRY(berth_nearest_blocks(&source, blocks, &c->tmp, op_dev, &b->moved, err));
+	x->placement.op_dev = op_dev;
+	x->placement.order = NULL;
+	if (!x->priced)
+		return BERTH_OK;
+	b->before = x->v.value;
+	return berth_judge(&x->p, op_dev, NULL, &x->objective, &c->mem, &x->t, &x->v, err);
+}
+
+berth_status export_blocks_apply(cli *c, export_blocks *b, export_plan *x, berth_err *err)
+{
+	berth_granularity blocks;
+	int32_t split;
+	b->moved = -1;
+	b->before = NAN;
+	if (!b->granularity)
+		return b->nearest ? berth_fail(err, BERTH_EINVAL, "export: --nearest is for --granularity G")
+		                  : BERTH_OK;
+	BERTH_TRY(berth_granularity_named(b->granularity, &x->g, &c->mem, &c->tmp, &blocks, err));
+	BERTH_TRY(berth_nearest_split(x->placement.op_dev, &blocks, x->g.n_ops, &c->tmp, &split, err));
+	if (split < 0)
+		return BERTH_OK;
+	return b->nearest ? make_whole(c, b, &blocks, x, err)
+	                  : refuse(b, x, blocks.block_name[split], blocks.op_block, split, err);
+}
+
+void export_blocks_put(berth_json_out *w, const export_blocks *b, const export_plan *x)
+{
+	if (b->moved < 0)
+		return;
+	berth_json_open(w, "nearest", '{');
+	berth_json_put_int(w, "moved", b->moved);
+	berth_json_put_number(w, "before", b->before);
+	berth_json_put_number(w, "after", x->priced ? x->v.value : NAN);
+	berth_json_close(w, '}');
+}
+
+void export_blocks_print(const export_blocks *b, const export_plan *x)
+{
+	char before[32], after[32];
+	if (b->moved < 0)
+		return;
+	cli_say("nearest plan by %s: %d of %d operators moved", b->granularity, b->moved, x->g.n_ops);
+	if (x->priced)
+		cli_say("; %s %s, was %s", berth_objective_name(&x->objective),
+		        cli_value(after, &x->objective, x->v.value),
+		        cli_value(before, &x->objective, b->before));
+	cli_say("\n");
+}
