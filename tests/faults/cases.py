@@ -166,5 +166,5 @@ KEPT = (
     ("measure", "eintr", "waitpid", 1, False),
     ("show-system", "alloc", "malloc", 40, False),
     ("place-scotch", "alloc-children", "realloc", 1, True),
-    ("place-ip", "alloc", "malloc", 155, True),
+    ("place-ip", "alloc", "malloc", 139, True),
 )
