@@ -80,26 +80,40 @@ static berth_status check_edge(const pbqp_work *w, int32_t u, int32_t v, const i
 	return BERTH_OK;
 }
 
+berth_status berth_pbqp_reserve(berth_pbqp *q, size_t n_edges, berth_err *err)
+{
+	pbqp_work *w = &q->w;
+	assert(!w->cap_edge);
+	BERTH_TRY(BERTH_NEW(w->mem, w->half, 2 * n_edges, err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->edge_live, n_edges, err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->edge_own, n_edges, err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->edge_cost, n_edges, err));
+	w->cap_edge = n_edges;
+	return BERTH_OK;
+}
+
+static berth_status more_edges(pbqp_work *w, berth_err *err)
+{
+	size_t n = (size_t)w->n_edges, cap = w->cap_edge, cap_half = 2 * cap, cap_cost = cap, cap_live = cap,
+	       cap_own = cap;
+	if (n < cap)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_GROW(w->mem, w->half, 2 * n, &cap_half, err));
+	BERTH_TRY(BERTH_GROW(w->mem, w->edge_live, n, &cap_live, err));
+	BERTH_TRY(BERTH_GROW(w->mem, w->edge_own, n, &cap_own, err));
+	BERTH_TRY(BERTH_GROW(w->mem, w->edge_cost, n, &cap_cost, err));
+	w->cap_edge = cap_half / 2;
+	return BERTH_OK;
+}
+
 static berth_status append_edge(pbqp_work *w, int32_t u, int32_t v, int32_t *h, berth_err *err)
 {
 	int64_t *matrix;
-	size_t n = (size_t)w->n_alts[u] * (size_t)w->n_alts[v], n_edges = (size_t)w->n_edges;
+	size_t n = (size_t)w->n_alts[u] * (size_t)w->n_alts[v];
 	if (w->n_edges >= INT32_MAX / 2 - w->n_nodes)
 		return berth_fail(err, BERTH_EINVAL, "PBQP: more than %d edges", (int)w->n_edges);
 	BERTH_TRY(BERTH_NEW(w->mem, matrix, n, err));
-	if (n_edges == w->cap_edge) {
-		size_t cap_cost = w->cap_edge, cap_live = w->cap_edge, cap_half = 2 * w->cap_edge;
-		pbqp_half *half = w->half;
-		bool *live = w->edge_live;
-		int64_t **cost = w->edge_cost;
-		BERTH_TRY(BERTH_GROW(w->mem, half, 2 * n_edges, &cap_half, err));
-		BERTH_TRY(BERTH_GROW(w->mem, live, n_edges, &cap_live, err));
-		BERTH_TRY(BERTH_GROW(w->mem, cost, n_edges, &cap_cost, err));
-		w->half = half;
-		w->edge_live = live;
-		w->edge_cost = cost;
-		w->cap_edge = cap_half / 2;
-	}
+	BERTH_TRY(more_edges(w, err));
 	*h = pbqp_work_link(w, u, v, matrix);
 	return BERTH_OK;
 }

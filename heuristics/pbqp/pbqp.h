@@ -44,6 +44,9 @@ berth_status berth_pbqp_new(int32_t n_nodes, const int32_t *node_n_alts, berth_a
  * them changes no answer, which is the way to state negative costs. */
 int64_t *berth_pbqp_node(berth_pbqp *q, int32_t node);
 
+/* Room for as many edges, before the first one: more may come. Fails: BERTH_ENOMEM. */
+berth_status berth_pbqp_reserve(berth_pbqp *q, size_t n_edges, berth_err *err);
+
 /* Costs of an edge, row-major [k_u][k_v], in [0, BERTH_PBQP_INF]; added to those that the pair has, in
  * whichever direction they came. Fails: BERTH_EINVAL (u == v, no such node, a cost out of range),
  * BERTH_ENOMEM. O(k_u * k_v + smaller degree). */

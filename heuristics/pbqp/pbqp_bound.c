@@ -31,11 +31,12 @@ static void bank(pbqp_work *w, int32_t v)
 		cost[i] = cost[i] < BERTH_PBQP_INF ? cost[i] - least : cost[i];
 }
 
-static void visit(pbqp_work *w, int32_t v, bool forward)
+static berth_status visit(pbqp_work *w, int32_t v, bool forward, berth_err *err)
 {
 	int32_t ahead = 0, behind = 0;
+	bool forbidden;
 	for (int32_t h = w->first[v]; h >= 0; h = w->half[h].next) {
-		pbqp_work_pull(w, h);
+		BERTH_TRY(pbqp_work_pull(w, h, &forbidden, err));
 		if ((w->half[h].to > v) == forward)
 			ahead++;
 		else
@@ -44,23 +45,27 @@ static void visit(pbqp_work *w, int32_t v, bool forward)
 	bank(w, v);
 	int32_t shares = ahead > behind ? ahead : behind;
 	for (int32_t h = w->first[v]; h >= 0; h = w->half[h].next)
-		if ((w->half[h].to > v) == forward)
+		if ((w->half[h].to > v) == forward) {
+			BERTH_TRY(pbqp_work_own(w, h >> 1, err));
 			push(w, v, h, shares--);
+		}
+	return BERTH_OK;
 }
 
-void pbqp_raise_bound(pbqp_work *w, int32_t n_sweeps)
+berth_status pbqp_raise_bound(pbqp_work *w, int32_t n_sweeps, berth_err *err)
 {
 	for (int32_t sweep = 0; sweep < n_sweeps; sweep++) {
 		int64_t before = w->base;
 		for (int32_t v = 0; v < w->n_nodes; v++)
 			if (w->alive[v])
-				visit(w, v, true);
+				BERTH_TRY(visit(w, v, true, err));
 		for (int32_t v = w->n_nodes - 1; v >= 0; v--)
 			if (w->alive[v])
-				visit(w, v, false);
+				BERTH_TRY(visit(w, v, false, err));
 		if (w->base == before || w->base >= BERTH_PBQP_INF)
-			return;
+			break;
 	}
+	return BERTH_OK;
 }
 
 int64_t pbqp_lower_bound(const pbqp_work *w)

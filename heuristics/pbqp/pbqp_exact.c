@@ -180,7 +180,7 @@ static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, 
 	s->nodes++;
 	BERTH_TRY(pbqp_reducer_new(w, true, &r, err));
 	BERTH_TRY(pbqp_reduce_exact(&r, err));
-	pbqp_raise_bound(w, SWEEPS);
+	BERTH_TRY(pbqp_raise_bound(w, SWEEPS, err));
 	int64_t least = pbqp_lower_bound(w);
 	if (least >= below)
 		return BERTH_OK;

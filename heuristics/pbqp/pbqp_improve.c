@@ -203,7 +203,7 @@ static berth_status one_round(rounds *r, berth_err *err)
 /* Raise the bound of w further, let RN decide anew on the moved costs, and fuse. */
 static berth_status renew(pbqp_work *w, int32_t *x, int64_t *cost, int32_t *other, berth_err *err)
 {
-	pbqp_raise_bound(w, SWEEPS);
+	BERTH_TRY(pbqp_raise_bound(w, SWEEPS, err));
 	if (*cost <= pbqp_lower_bound(w))
 		return BERTH_OK;
 	BERTH_TRY(pbqp_solve_rn(w, PBQP_RN_EARLY, other, NULL, err));

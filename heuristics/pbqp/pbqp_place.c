@@ -218,6 +218,7 @@ static berth_status state_problem(pricing *x, berth_arena *tmp, berth_err *err)
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		n_alts[u] = x->m->alt_off[u + 1] - x->m->alt_off[u];
 	BERTH_TRY(berth_pbqp_new(p->n_colocs, n_alts, tmp, &x->q, err));
+	BERTH_TRY(berth_pbqp_reserve(x->q, (size_t)x->m->n_uses + (size_t)x->prices->n_rivals, err));
 	double sum = sum_of_largest(x);
 	x->scale = sum > 0 ? 0x1p40 / sum : 1;
 	add_colocs(x);

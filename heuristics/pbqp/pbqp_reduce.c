@@ -174,6 +174,8 @@ static berth_status reduce_2(pbqp_reducer *r, int32_t v, berth_err *err)
 		min_plus(4, 4, 4, w->cost + w->cost_off[v], a, b, delta);
 	else
 		min_plus(n, m, l, w->cost + w->cost_off[v], a, b, delta);
+	if (yz >= 0)
+		BERTH_TRY(pbqp_work_own(w, yz >> 1, err));
 	if (yz < 0)
 		yz = pbqp_work_link(w, y, z, delta);
 	else
@@ -212,15 +214,18 @@ static void queue_others(pbqp_reducer *r, int32_t v, int32_t e)
 			queue_edge(r, h >> 1);
 }
 
-static void normalise_edge(pbqp_reducer *r, int32_t e)
+static berth_status normalise_edge(pbqp_reducer *r, int32_t e, berth_err *err)
 {
 	pbqp_work *w = r->w;
+	bool forbidden;
 	r->edge_queued[e] = false;
 	if (!w->edge_live[e])
-		return;
-	if (pbqp_work_pull(w, 2 * e))
+		return BERTH_OK;
+	BERTH_TRY(pbqp_work_pull(w, 2 * e, &forbidden, err));
+	if (forbidden)
 		queue_others(r, w->half[2 * e + 1].to, e);
-	if (pbqp_work_pull(w, 2 * e + 1))
+	BERTH_TRY(pbqp_work_pull(w, 2 * e + 1, &forbidden, err));
+	if (forbidden)
 		queue_others(r, w->half[2 * e].to, e);
 	if (is_zero(w, e)) {
 		pbqp_work_unlink(w, 2 * e);
@@ -228,6 +233,7 @@ static void normalise_edge(pbqp_reducer *r, int32_t e)
 		note_degree(r, w->half[2 * e].to);
 		note_degree(r, w->half[2 * e + 1].to);
 	}
+	return BERTH_OK;
 }
 
 /* Next node of degree d, or -1. Entries that went stale are dropped. */
@@ -246,7 +252,7 @@ berth_status pbqp_reduce_exact(pbqp_reducer *r, berth_err *err)
 	for (;;) {
 		int32_t v;
 		if (r->n_stack > 0)
-			normalise_edge(r, r->edge_stack[--r->n_stack]);
+			BERTH_TRY(normalise_edge(r, r->edge_stack[--r->n_stack], err));
 		else if ((v = pop_low(r, 0)) >= 0)
 			reduce_0(r, v);
 		else if ((v = pop_low(r, 1)) >= 0)

@@ -39,7 +39,7 @@ int32_t pbqp_work_link(pbqp_work *w, int32_t u, int32_t v, int64_t *cost)
 	int32_t e = w->n_edges++;
 	assert((size_t)w->n_edges <= w->cap_edge);
 	w->edge_cost[e] = cost;
-	w->edge_live[e] = true;
+	w->edge_live[e] = w->edge_own[e] = true;
 	list_half(w, u, 2 * e, v);
 	list_half(w, v, 2 * e + 1, u);
 	return 2 * e;
@@ -134,19 +134,61 @@ static bool all_allowed(const int64_t *cost, int32_t n)
 	return most < BERTH_PBQP_INF;
 }
 
-bool pbqp_work_pull(pbqp_work *w, int32_t h)
+/* Would pull_row change nothing? */
+static bool row_stays(const int64_t *at, int32_t m, int32_t col, int64_t own, const int64_t *other)
+{
+	int64_t least = BERTH_PBQP_INF, most = 0;
+	for (int32_t j = 0; j < m; j++) {
+		int64_t entry = at[(ptrdiff_t)j * col];
+		if (other[j] < BERTH_PBQP_INF && entry < least)
+			least = entry;
+		most = entry > most ? entry : most;
+	}
+	return own < BERTH_PBQP_INF ? least == 0 : most == 0;
+}
+
+static bool all_rows_stay(const pbqp_work *w, int32_t h, const int64_t *own, const int64_t *other)
+{
+	pbqp_view view = pbqp_view_of(w, h);
+	int32_t n = w->n_alts[w->half[h ^ 1].to], m = w->n_alts[w->half[h].to], i = 0;
+	while (i < n && row_stays(view.c + (ptrdiff_t)i * view.row, m, view.col, own[i], other))
+		i++;
+	return i == n;
+}
+
+berth_status pbqp_work_own(pbqp_work *w, int32_t e, berth_err *err)
+{
+	size_t n = (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to];
+	int64_t *matrix;
+	if (w->edge_own[e])
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(w->mem, matrix, n, err));
+	w->edge_cost[e] = memcpy(matrix, w->edge_cost[e], n * sizeof *matrix);
+	w->edge_own[e] = true;
+	return BERTH_OK;
+}
+
+berth_status pbqp_work_pull(pbqp_work *w, int32_t h, bool *forbidden, berth_err *err)
 {
 	int32_t v = w->half[h ^ 1].to, u = w->half[h].to;
 	int64_t *own = w->cost + w->cost_off[v];
 	const int64_t *other = w->cost + w->cost_off[u];
+	*forbidden = false;
+	if (!w->edge_own[h >> 1]) {
+		if (all_rows_stay(w, h, own, other))
+			return BERTH_OK;
+		BERTH_TRY(pbqp_work_own(w, h >> 1, err));
+	}
 	pbqp_view view = pbqp_view_of(w, h);
-	if (w->n_alts[v] == 4 && w->n_alts[u] == 4 && all_allowed(other, 4))
-		return h & 1 ? pull_4_by_4(view.c, 1, 4, own, other) : pull_4_by_4(view.c, 4, 1, own, other);
-	bool forbidden = false;
+	if (w->n_alts[v] == 4 && w->n_alts[u] == 4 && all_allowed(other, 4)) {
+		*forbidden = h & 1 ? pull_4_by_4(view.c, 1, 4, own, other)
+		                   : pull_4_by_4(view.c, 4, 1, own, other);
+		return BERTH_OK;
+	}
 	for (int32_t i = 0; i < w->n_alts[v]; i++)
-		forbidden |=
+		*forbidden |=
 			pull_row(view.c + (ptrdiff_t)i * view.row, w->n_alts[u], view.col, own + i, other);
-	return forbidden;
+	return BERTH_OK;
 }
 
 /* ---- extraction ---- */
@@ -209,6 +251,7 @@ static berth_status alloc_edges(pbqp_work *w, size_t n_edges, berth_err *err)
 	w->cap_edge = n_edges + (size_t)w->n_nodes; /* RII makes at most one of each node */
 	BERTH_TRY(BERTH_NEW(w->mem, w->half, 2 * w->cap_edge, err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->edge_cost, w->cap_edge, err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->edge_own, w->cap_edge, err));
 	return BERTH_NEW(w->mem, w->edge_live, w->cap_edge, err);
 }
 
@@ -250,23 +293,40 @@ static void fold_edge(const extraction *x, pbqp_work *out, int32_t h, int32_t on
 			view.c[(ptrdiff_t)only * view.row + (ptrdiff_t)out->outer_alt[at] * view.col]);
 }
 
-static void copy_matrix(const extraction *x, const pbqp_work *out, int32_t h, int32_t s, int32_t t,
+/* Do both ends of edge e of the outer problem, s and t here, keep all their alternatives? */
+static bool keeps_all(const extraction *x, const pbqp_work *out, int32_t e, int32_t s, int32_t t)
+{
+	const pbqp_work *w = x->outer;
+	return out->n_alts[s] == w->n_alts[w->half[2 * e + 1].to] &&
+	       out->n_alts[t] == w->n_alts[w->half[2 * e].to];
+}
+
+static void copy_matrix(const extraction *x, const pbqp_work *out, int32_t e, int32_t s, int32_t t,
                         int64_t *to)
 {
 	const int32_t *alt_s = out->outer_alt + out->cost_off[s], *alt_t = out->outer_alt + out->cost_off[t];
-	const int64_t *from = x->outer->edge_cost[h >> 1];
+	const int64_t *from = x->outer->edge_cost[e];
 	size_t n = (size_t)out->n_alts[s], m = (size_t)out->n_alts[t],
-	       width = (size_t)x->outer->n_alts[x->outer->half[h].to];
-	if (m == width && n == (size_t)x->outer->n_alts[x->outer->half[h ^ 1].to]) {
-		memcpy(to, from, n * m * sizeof *to);
-		return;
-	}
+	       width = (size_t)x->outer->n_alts[x->outer->half[2 * e].to];
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < m; j++)
 			to[i * m + j] = from[(size_t)alt_s[i] * width + (size_t)alt_t[j]];
 }
 
-/* Copy, fold or add up the live edges. */
+/* Edge e of the outer problem between s and t: its matrix, or what is left of that in *pool. */
+static void keep_edge(const extraction *x, pbqp_work *out, int32_t e, int32_t s, int32_t t, int64_t **pool)
+{
+	if (keeps_all(x, out, e, s, t)) {
+		int32_t h = pbqp_work_link(out, s, t, x->outer->edge_cost[e]);
+		out->edge_own[h >> 1] = false;
+		return;
+	}
+	copy_matrix(x, out, e, s, t, *pool);
+	pbqp_work_link(out, s, t, *pool);
+	*pool += (size_t)out->n_alts[s] * (size_t)out->n_alts[t];
+}
+
+/* Keep, fold or add up the live edges. */
 static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *err)
 {
 	const pbqp_work *w = x->outer;
@@ -275,7 +335,8 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 		int32_t s = x->inner[w->half[2 * e + 1].to], t = x->inner[w->half[2 * e].to];
 		if (s >= 0 && t >= 0 && w->edge_live[e]) {
 			n_edges++;
-			n_entries += (size_t)out->n_alts[s] * (size_t)out->n_alts[t];
+			if (!keeps_all(x, out, e, s, t))
+				n_entries += (size_t)out->n_alts[s] * (size_t)out->n_alts[t];
 		}
 	}
 	int64_t *pool;
@@ -288,9 +349,7 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 		if (!w->edge_live[e] || !w->alive[u] || !w->alive[v])
 			continue;
 		if (s >= 0 && t >= 0) {
-			copy_matrix(x, out, 2 * e, s, t, pool);
-			pbqp_work_link(out, s, t, pool);
-			pool += (size_t)out->n_alts[s] * (size_t)out->n_alts[t];
+			keep_edge(x, out, e, s, t, &pool);
 		} else if (s >= 0) {
 			fold_edge(x, out, 2 * e + 1, at_v, s);
 		} else if (t >= 0) {
@@ -318,14 +377,10 @@ static bool is_whole(const pbqp_work *w, const bool *keep)
 
 static berth_status copy_whole(const pbqp_work *w, pbqp_work *out, berth_err *err)
 {
-	size_t n = (size_t)w->n_nodes, n_costs = (size_t)w->cost_off[n], n_entries = 0;
-	int64_t *pool;
-	for (int32_t e = 0; e < w->n_edges; e++)
-		n_entries += (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to];
+	size_t n = (size_t)w->n_nodes, n_costs = (size_t)w->cost_off[n], n_edges = (size_t)w->n_edges;
 	out->n_nodes = w->n_nodes;
 	BERTH_TRY(alloc_nodes(out, (int32_t)n_costs, err));
-	BERTH_TRY(alloc_edges(out, (size_t)w->n_edges, err));
-	BERTH_TRY(BERTH_NEW(out->mem, pool, n_entries, err));
+	BERTH_TRY(alloc_edges(out, n_edges, err));
 	extraction x = {w, NULL, out->outer_node};
 	for (int32_t v = 0; v < w->n_nodes; v++) {
 		out->outer_node[v] = v;
@@ -334,13 +389,10 @@ static berth_status copy_whole(const pbqp_work *w, pbqp_work *out, berth_err *er
 	copy_nodes(&x, out);
 	memcpy(out->first, w->first, n * sizeof *w->first);
 	memcpy(out->degree, w->degree, n * sizeof *w->degree);
-	if (w->n_edges > 0)
-		memcpy(out->half, w->half, 2 * (size_t)w->n_edges * sizeof *w->half);
-	for (int32_t e = 0; e < w->n_edges; e++) {
-		size_t size = (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to];
-		out->edge_cost[e] = memcpy(pool, w->edge_cost[e], size * sizeof *pool);
-		out->edge_live[e] = true;
-		pool += size;
+	if (n_edges > 0) {
+		memcpy(out->half, w->half, 2 * n_edges * sizeof *w->half);
+		memcpy(out->edge_cost, w->edge_cost, n_edges * sizeof *w->edge_cost);
+		memcpy(out->edge_live, w->edge_live, n_edges * sizeof *w->edge_live);
 	}
 	out->n_edges = w->n_edges;
 	return BERTH_OK;

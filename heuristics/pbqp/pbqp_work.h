@@ -25,6 +25,9 @@ typedef struct pbqp_work {
 	pbqp_half *half;       /* [2 * n_edges] */
 	int64_t **edge_cost;   /* [n_edges] [k_first][k_second] */
 	bool *edge_live;       /* [n_edges] listed at both ends */
+	/* [n_edges] the matrix may be written to: an extract has those of the outer problem until it changes
+	 * them */
+	bool *edge_own;
 
 	/* where the nodes came from (pbqp_work_extract) */
 	int32_t n_outer;       /* nodes of the outer problem */
@@ -60,21 +63,26 @@ int32_t pbqp_argmin(const int64_t *cost, int32_t n);
 
 /* Half-edge from u to v, or -1. O(smaller degree). */
 int32_t pbqp_work_find(const pbqp_work *w, int32_t u, int32_t v);
-/* Append an edge with a matrix that the caller owns; room for it must be there. Returns the half-edge from
- * u. */
+/* Append an edge with a matrix of its own that the caller gives; room for it must be there. Returns the
+ * half-edge from u. */
 int32_t pbqp_work_link(pbqp_work *w, int32_t u, int32_t v, int64_t *cost);
 /* Take half-edge h out of the list of the node that it leaves. */
 void pbqp_work_unlink(pbqp_work *w, int32_t h);
 /* Cost of x[n_nodes] on a work without taken nodes. */
 int64_t pbqp_work_cost(const pbqp_work *w, const int32_t *x);
 
+/* Before a matrix is written to: where it is not the edge's own it is copied. Fails: BERTH_ENOMEM. */
+berth_status pbqp_work_own(pbqp_work *w, int32_t e, berth_err *err);
+
 /* Edge normalisation towards the node v that h leaves: the least cost of each row over the other end's
- * allowed alternatives moves into v's costs. Returns whether an alternative of v became forbidden. */
-bool pbqp_work_pull(pbqp_work *w, int32_t h);
+ * allowed alternatives moves into v's costs. *forbidden: an alternative of v became that. Fails:
+ * BERTH_ENOMEM. */
+berth_status pbqp_work_pull(pbqp_work *w, int32_t h, bool *forbidden, berth_err *err);
 
 /* Those alive in w, with the alternatives that are not forbidden and, if keep is not NULL, marked in
  * keep[cost_off]. A node with one alternative left is folded into its neighbours. One with none makes the
- * base INF; then out has no nodes. Memory from mem. */
+ * base INF; then out has no nodes. Memory from mem. Matrices that lose no alternative are those of w until
+ * out changes them: w must stay as it is as long as out is there. */
 berth_status pbqp_work_extract(const pbqp_work *w, const bool *keep, berth_arena *mem, pbqp_work *out,
                                berth_err *err);
 /* Write the choice x of an extract into x_outer, at its nodes only. */
@@ -122,8 +130,8 @@ void pbqp_look_ahead(const pbqp_work *w, int32_t v, int64_t *look);
 /* ---- pbqp_bound.c ---- */
 
 /* Raise w->base by moving costs between nodes and edges without changing the problem, for at most n_sweeps
- * there and back. Nodes taken are left alone. */
-void pbqp_raise_bound(pbqp_work *w, int32_t n_sweeps);
+ * there and back. Nodes taken are left alone. Fails: BERTH_ENOMEM. */
+berth_status pbqp_raise_bound(pbqp_work *w, int32_t n_sweeps, berth_err *err);
 /* The base and the least cost of each node that is not taken: no assignment costs less. */
 int64_t pbqp_lower_bound(const pbqp_work *w);
 

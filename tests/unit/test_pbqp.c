@@ -342,7 +342,7 @@ static void test_moves_keep_the_problem(void **state)
 		assert_ok(pbqp_work_extract((const pbqp_work *)q, NULL, &mem, &w, &err), &err);
 		int64_t bound = w.base;
 		for (int32_t sweep = 0; sweep < 4; sweep++) {
-			pbqp_raise_bound(&w, 1);
+			assert_ok(pbqp_raise_bound(&w, 1, &err), &err);
 			assert_true(w.base >= bound && pbqp_lower_bound(&w) <= optimum);
 			bound = w.base;
 			for (int32_t trial = 0; trial < 20 && w.base < BERTH_PBQP_INF; trial++) {
