@@ -79,21 +79,33 @@ static berth_status must_hold(const berth_graph *g, const berth_coarsening *c, c
 	return BERTH_OK;
 }
 
-static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
-                            berth_arena *tmp, berth_coarsening *c, berth_err *err)
+static berth_status run(group_work *w, berth_err *err)
 {
-	group_work *w;
-	BERTH_TRY(BERTH_NEW(tmp, w, 1, err));
-	*w = (group_work){.g = g, .cfg = cfg, .mem = mem, .tmp = tmp, .c = c};
-	BERTH_TRY(group_number_colocs(g, c, mem, tmp, err));
-	BERTH_TRY(group_first_level(g, cfg, c, &w->now, tmp, err));
+	const berth_coarsen_cfg *cfg = w->cfg;
+	berth_coarsening *c = w->c;
+	BERTH_TRY(group_number_colocs(w->g, c, w->mem, w->tmp, err));
+	BERTH_TRY(group_first_level(w->g, cfg, c, &w->now, &w->level[0], w->tmp, err));
 	c->n_levels = 1;
 	w->counts[0] = c->n_colocs;
 	const berth_grouper *grouper =
 		cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
 	c->grouper = grouper->name;
 	BERTH_TRY(grouper->run(w, err));
-	BERTH_TRY(compose(g, w, err));
+	return compose(w->g, w, err);
+}
+
+static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
+                            berth_arena *tmp, berth_coarsening *c, berth_err *err)
+{
+	group_work *w;
+	BERTH_TRY(BERTH_NEW(tmp, w, 1, err));
+	*w = (group_work){.g = g, .cfg = cfg, .mem = mem, .tmp = tmp, .c = c};
+	for (int i = 0; i < 2; i++)
+		berth_arena_init(&w->level[i], tmp->hook);
+	berth_status st = run(w, err);
+	for (int i = 0; i < 2; i++)
+		berth_arena_free(&w->level[i]);
+	BERTH_TRY(st);
 	return must_hold(g, c, cfg, tmp, err);
 }
 
@@ -188,17 +200,17 @@ static berth_status check_colocation(const berth_graph *g, const berth_coarsenin
 }
 
 /* Kahn's algorithm on the groups, over edges that run along the order of colocation groups. */
-static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp,
-                                  berth_err *err)
+static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *c, berth_arena *levels,
+                                  berth_arena *tmp, berth_err *err)
 {
 	group_level colocs, groups;
 	int32_t *map, *leader, n;
 	berth_coarsen_cfg plain = berth_coarsen_cfg_default(1);
-	BERTH_TRY(group_first_level(g, &plain, c, &colocs, tmp, err));
+	BERTH_TRY(group_first_level(g, &plain, c, &colocs, levels, tmp, err));
 	BERTH_TRY(BERTH_NEW(tmp, map, c->n_colocs, err));
 	for (int32_t op = 0; op < g->n_ops; op++)
 		map[c->op_coloc[op]] = c->op_group[op];
-	BERTH_TRY(group_contract(&colocs, map, c->n_groups, &groups, tmp, err));
+	BERTH_TRY(group_contract(&colocs, map, c->n_groups, &groups, levels, tmp, err));
 	BERTH_TRY(BERTH_NEW(tmp, leader, c->n_groups, err));
 	for (int32_t v = 0; v < c->n_groups; v++)
 		leader[v] = v;
@@ -236,11 +248,14 @@ berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_arena levels;
+	berth_arena_init(&levels, tmp->hook);
 	berth_status st = check_maps(g, c, err);
 	if (st == BERTH_OK)
 		st = check_colocation(g, c, tmp, err);
 	if (st == BERTH_OK)
-		st = check_acyclic(g, c, tmp, err);
+		st = check_acyclic(g, c, &levels, tmp, err);
+	berth_arena_free(&levels);
 	if (st == BERTH_OK)
 		st = check_bytes(g, c, cfg, tmp, err);
 	berth_arena_reset(tmp, mark);

@@ -37,7 +37,8 @@ static berth_status sort_arcs(arc *arcs, size_t n_arcs, int32_t n, berth_arena *
 }
 
 /* CSR both ways from arcs; parallel ones add up. arcs is sorted in place. */
-static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_arena *tmp, berth_err *err)
+static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_arena *mem, berth_arena *tmp,
+                               berth_err *err)
 {
 	size_t m = 0;
 	BERTH_TRY(sort_arcs(arcs, n_arcs, l->n, tmp, err));
@@ -48,12 +49,12 @@ static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_a
 			arcs[m++] = arcs[i];
 	}
 	l->n_edges = (int32_t)m;
-	BERTH_TRY(BERTH_NEW(tmp, l->off, (size_t)l->n + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->in_off, (size_t)l->n + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->to, m, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->from, m, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->score, m, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->in_score, m, err));
+	BERTH_TRY(BERTH_NEW(mem, l->off, (size_t)l->n + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, l->in_off, (size_t)l->n + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, l->to, m, err));
+	BERTH_TRY(BERTH_NEW(mem, l->from, m, err));
+	BERTH_TRY(BERTH_NEW(mem, l->score, m, err));
+	BERTH_TRY(BERTH_NEW(mem, l->in_score, m, err));
 	for (size_t i = 0; i < m; i++) {
 		l->off[arcs[i].from + 1]++;
 		l->in_off[arcs[i].to + 1]++;
@@ -104,13 +105,14 @@ int64_t group_default_bytes(const berth_graph *g, int32_t op)
 }
 
 berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c,
-                               group_level *l, berth_arena *tmp, berth_err *err)
+                               group_level *l, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	arc *arcs;
 	size_t n_arcs = 0;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	*l = (group_level){.n = c->n_colocs};
-	BERTH_TRY(BERTH_NEW(tmp, l->cost, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->bytes, l->n, err));
+	BERTH_TRY(BERTH_NEW(mem, l->cost, l->n, err));
+	BERTH_TRY(BERTH_NEW(mem, l->bytes, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, arcs, g->n_edges, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		l->cost[c->op_coloc[op]] += cfg->op_cost ? cfg->op_cost[op] : 1;
@@ -130,13 +132,16 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 				                       cfg->edge_score ? cfg->edge_score[e]
 				                                       : (double)g->tensor_bytes[t]};
 		}
-	return link_level(l, arcs, n_arcs, tmp, err);
+	BERTH_TRY(link_level(l, arcs, n_arcs, mem, tmp, err));
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
 }
 
 berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n_out,
                             berth_arena *tmp, berth_err *err)
 {
 	int32_t *waits, *rank, *queue, *next_member, *last_member, n = 0;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, waits, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, rank, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, queue, l->n, err));
@@ -169,18 +174,20 @@ berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t
 	for (int32_t v = 0; v < l->n; v++)
 		map[v] = rank[leader[v]];
 	*n_out = n;
+	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
 /* The next level under map. */
 berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out,
-                            berth_arena *tmp, berth_err *err)
+                            berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	arc *arcs;
 	size_t n_arcs = 0;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	*out = (group_level){.n = n};
-	BERTH_TRY(BERTH_NEW(tmp, out->cost, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, out->bytes, n, err));
+	BERTH_TRY(BERTH_NEW(mem, out->cost, n, err));
+	BERTH_TRY(BERTH_NEW(mem, out->bytes, n, err));
 	BERTH_TRY(BERTH_NEW(tmp, arcs, l->n_edges, err));
 	for (int32_t v = 0; v < l->n; v++) {
 		out->cost[map[v]] += l->cost[v];
@@ -189,7 +196,9 @@ berth_status group_contract(const group_level *l, const int32_t *map, int32_t n,
 			if (map[v] != map[l->to[i]])
 				arcs[n_arcs++] = (arc){map[v], map[l->to[i]], l->score[i]};
 	}
-	return link_level(out, arcs, n_arcs, tmp, err);
+	BERTH_TRY(link_level(out, arcs, n_arcs, mem, tmp, err));
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
 }
 
 /* ---- for groupers ---- */
@@ -239,8 +248,12 @@ berth_status group_take(group_work *w, const int32_t *leader, berth_err *err)
 	group_level next;
 	BERTH_TRY(BERTH_NEW(w->mem, map, w->now.n, err));
 	BERTH_TRY(group_renumber(&w->now, leader, map, &n, w->tmp, err));
-	BERTH_TRY(group_contract(&w->now, map, n, &next, w->tmp, err));
+	BERTH_TRY(group_contract(&w->now, map, n, &next, &w->level[1], w->tmp, err));
 	level_must_hold(&next, &w->now);
+	berth_arena before = w->level[0];
+	w->level[0] = w->level[1];
+	berth_arena_free(&before);
+	w->level[1] = before;
 	w->maps[w->c->n_levels - 1] = map;
 	w->counts[w->c->n_levels++] = n;
 	w->now = next;
@@ -296,6 +309,7 @@ berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shr
 	const group_level *l = &w->now;
 	int32_t *stage, *leader;
 	place *list;
+	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
 	BERTH_TRY(BERTH_NEW(w->tmp, stage, l->n, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, leader, l->n, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, list, l->n, err));
@@ -310,5 +324,8 @@ berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shr
 		leader[list[i].node] = same ? leader[list[i - 1].node] : list[i].node;
 		*shrunk += same;
 	}
-	return *shrunk ? group_take(w, leader, err) : BERTH_OK;
+	if (*shrunk)
+		BERTH_TRY(group_take(w, leader, err));
+	berth_arena_reset(w->tmp, mark);
+	return BERTH_OK;
 }

@@ -34,20 +34,22 @@ typedef struct group_work {
 	berth_coarsening *c; /* n_colocs, op_coloc, n_levels so far */
 	int32_t *maps[GROUP_MAX_LEVELS];
 	int32_t counts[GROUP_MAX_LEVELS + 1];
-	group_level now;
+	berth_arena level[2];    /* the graph of this level; empty */
+	group_level now;         /* in level[0] */
 } group_work;
 
 /* ---- levels ---- */
 
-/* Number the colocation groups of g into c, and make the level of them. Fails: BERTH_ENOMEM. */
+/* Number the colocation groups of g into c, and make the level of them, in mem; tmp is another arena. Fails:
+ * BERTH_ENOMEM. */
 berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, berth_arena *mem,
                                  berth_arena *tmp, berth_err *err);
 berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cfg, const berth_coarsening *c,
-                               group_level *l, berth_arena *tmp, berth_err *err);
+                               group_level *l, berth_arena *mem, berth_arena *tmp, berth_err *err);
 
-/* The next level under map. */
+/* The next level under map, in mem; tmp is another arena. */
 berth_status group_contract(const group_level *l, const int32_t *map, int32_t n, group_level *out,
-                            berth_arena *tmp, berth_err *err);
+                            berth_arena *mem, berth_arena *tmp, berth_err *err);
 
 /* Kahn's order of the clusters of a level, lowest first member first. map[node] becomes the cluster's
  * number in that order. *n is the count of those that could be ordered: all, if the clusters' graph is
