@@ -84,23 +84,33 @@ static berth_status read_tensor(void *ctx, const berth_json *at, berth_err *err)
 	return r->visit(r->ctx, &t, err);
 }
 
+static berth_status read_header(reading *r, const char *file, const char *text, size_t size, berth_err *err)
+{
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
+	const berth_json at = {.item = doc, .file = file};
+	berth_status st = cJSON_IsObject(doc) ? berth_json_each(&at, read_tensor, r, err)
+	                                      : berth_json_fail(&at, err, "expected an object");
+	cJSON_Delete(doc);
+	return st;
+}
+
 berth_status hf_header_each(const char *file, const char *data, size_t size,
                             berth_status (*visit)(void *ctx, const hf_tensor *t, berth_err *err), void *ctx,
                             berth_err *err)
 {
-	reading r = {visit, ctx};
-	cJSON *doc;
 	if (!hf_header_is(data, size))
 		return berth_fail(err, BERTH_EFORMAT, "%s: no safetensors file", file);
-	if (length_of(data) > size - LENGTH_BYTES)
+	uint64_t length = length_of(data);
+	if (length > size - LENGTH_BYTES)
 		return berth_fail(
 			err, BERTH_EFORMAT,
 			"%s: a header of %llu bytes; expected at most the %zu that are left of the file",
-			file, (unsigned long long)length_of(data), size - LENGTH_BYTES);
-	BERTH_TRY(berth_json_parse_large(file, data + LENGTH_BYTES, (size_t)length_of(data), &doc, err));
-	const berth_json at = {.item = doc, .file = file};
-	berth_status st = cJSON_IsObject(doc) ? berth_json_each(&at, read_tensor, &r, err)
-	                                      : berth_json_fail(&at, err, "expected an object");
-	cJSON_Delete(doc);
+			file, (unsigned long long)length, size - LENGTH_BYTES);
+	berth_arena own = {0}; /* the file may change meanwhile */
+	const char *header = berth_arena_strndup(&own, data + LENGTH_BYTES, (size_t)length);
+	reading r = {visit, ctx};
+	berth_status st = header ? read_header(&r, file, header, (size_t)length, err) : berth_nomem(err);
+	berth_arena_free(&own);
 	return st;
 }

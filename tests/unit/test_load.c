@@ -47,7 +47,7 @@ static berth_input kind_of(const char *text, size_t size)
 static void test_kinds(void **state)
 {
 	(void)state;
-	static const char policy[] = "\x10\0\0\0\0\0\0\0{\"__metadata__\"}";
+	static const char policy[] = "\x19\0\0\0\0\0\0\0{\"__metadata__\":\"sha256\"}";
 	assert_int_equal(kind_of(GRAPH, strlen(GRAPH)), BERTH_INPUT_GRAPH);
 	assert_int_equal(kind_of("{\"format\":\"berth-system\"}", 25), BERTH_INPUT_SYSTEM);
 	assert_int_equal(kind_of("{\"format\":\"berth-placement\"}", 28), BERTH_INPUT_PLACEMENT);
