@@ -10,7 +10,7 @@ void berth_asan_unlock_memory(void) __asm__("_ZN6__lsan15UnlockAllocatorEv");
 void berth_asan_lock_stacks(void) __asm__("_ZN11__sanitizer17StackDepotLockAllEv");
 void berth_asan_unlock_stacks(void) __asm__("_ZN11__sanitizer19StackDepotUnlockAllEv");
 
-void berth_asan_fork(void);
+const char *__asan_default_options(void);
 
 static void before(void)
 {
@@ -26,7 +26,10 @@ static void after(void)
 	berth_asan_unlock_threads();
 }
 
-__attribute__((constructor)) void berth_asan_fork(void)
+/* Handlers before a fork run in the opposite order of how they came: a library that ends its threads there
+ * (OpenBLAS) must come later than this. The sanitizer asks for its options before any library starts. */
+__attribute__((no_sanitize("address", "undefined"))) const char *__asan_default_options(void)
 {
 	pthread_atfork(before, after, after);
+	return "";
 }

@@ -238,10 +238,25 @@ static berth_status curves(void *ctx, berth_arena *mem, berth_arena *tmp, berth_
 	return berth_memory_curves(&c->p, c->placement.op_dev, c->placement.order, mem, tmp, curve, err);
 }
 
+/* What schedulers ask for: each operator may run somewhere. */
+static bool has_devices(const berth_problem *p)
+{
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		bool legal = false;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			legal |= berth_op_legal(p, op, d);
+		if (!legal)
+			return false;
+	}
+	return true;
+}
+
 static berth_status scheduled(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	compiled_instance *c = ctx;
 	berth_partial *part;
+	if (!has_devices(&c->p))
+		return BERTH_OK;
 	BERTH_TRY(berth_partial_new(&c->p, mem, &part, err));
 	return berth_partial_schedule(part, c->p.op_rank_ns, tmp, err);
 }
