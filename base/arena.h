@@ -61,7 +61,7 @@ char *berth_arena_printf(berth_arena *a, const char *fmt, ...) BERTH_PRINTF(2, 3
 	(((ptr) = berth_arena_alloc((arena), (size_t)(n), sizeof *(ptr))) ? BERTH_OK : berth_nomem(err))
 
 /* A growing array of the arena: room for at least one element more than len; doubles *cap. The old storage
- * is forgotten. Returns the new array, NULL when memory runs out. */
+ * is forgotten. Returns the new array, NULL when memory runs out (BERTH_GROW's ptr is NULL then). */
 void *berth_arena_grow(berth_arena *a, void *array, size_t size, size_t len, size_t *cap);
 #define BERTH_GROW(arena, ptr, len, cap, err) \
 	((size_t)(len) < *(cap) ? BERTH_OK \

@@ -173,10 +173,9 @@ static cJSON *parse_object(const char *p, const char *end)
 		cJSON *item = i < MOST_MEMBERS
 		                      ? with_key(&w, parse_part(w.value, w.value_end, &room))
 		                      : NULL;
-		if (item) {
-			cJSON_AddItemToArray(object, item);
+		if (item && cJSON_AddItemToArray(object, item))
 			continue;
-		}
+		cJSON_Delete(item);
 		cJSON_Delete(object);
 		return i < MOST_MEMBERS ? NULL : berth_json_leave_as_text(p, (size_t)(end - p));
 	}
