@@ -108,8 +108,10 @@ static int place_some(compiled_instance *c, uint64_t seed)
 	berth_prices prices;
 	int32_t op_dev[2][64];
 	int moved = 0;
-	if (!tails_of(p, c->t.op_dev, &mem, &t))
+	if (!tails_of(p, c->t.op_dev, &mem, &t)) {
+		berth_arena_free(&mem);
 		return 0;
+	}
 	assert_true(p->n_ops <= 64);
 	assert_ok(berth_prices_new(p, &o, &mem, &prices, &err), &err);
 	berth_prices_update(&prices, t.base);
