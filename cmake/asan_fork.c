@@ -11,6 +11,12 @@ void berth_asan_lock_stacks(void) __asm__("_ZN11__sanitizer17StackDepotLockAllEv
 void berth_asan_unlock_stacks(void) __asm__("_ZN11__sanitizer19StackDepotUnlockAllEv");
 
 const char *__asan_default_options(void);
+void berth_asan_fork(void);
+
+/* What the linker is told to look for: the sanitizer has options of its own that would do. */
+void berth_asan_fork(void)
+{
+}
 
 static void before(void)
 {
