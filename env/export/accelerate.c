@@ -2,7 +2,7 @@
  * modules: embedding, layers, last norm and output, which together hold every parameter once. A layer is
  * never split: its residual sums need both ends on one device. Values are numbers of GPUs, "cpu", "disk", or
  * what the user calls a device ("cuda:1"). */
-#include "exporters.h"
+#include "export_names.h"
 
 #include "hf.h"
 #include "json.h"
@@ -16,8 +16,7 @@ typedef struct making {
 	hf_model m;
 	int32_t *layer_dev;          /* [n_layers] */
 	int32_t embed, norm, output; /* devices */
-	const char **word;           /* [n_devs] values of the map; NULL: a number */
-	int32_t *number;             /* [n_devs] */
+	const char **word;           /* [n_devs] values of the map; NULL: the plan does not use it */
 	berth_err *err;
 } making;
 
@@ -38,33 +37,59 @@ static bool is_device(const char *text)
 	       is_number(text) || (colon && kind > 0 && text + kind == colon && is_number(colon + 1));
 }
 
-static berth_status name_device(making *m, int32_t d, int32_t *n_gpus, berth_err *err)
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_gpu(const berth_system *s, int32_t d)
+{
+	return begins(s->dev_kind[d], "gpu") || begins(s->dev_name[d], "gpu") ||
+	       begins(s->dev_kind[d], "cuda") || begins(s->dev_name[d], "cuda");
+}
+
+static bool is_taken(const char *const *told, int32_t n_devs, int32_t number)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		if (told[d] && is_number(told[d]) && atoi(told[d]) == number)
+			return true;
+	return false;
+}
+
+/* GPUs that have no word get the numbers that are free, in the order of the system. */
+static berth_status number_gpus(making *m, const char **told, berth_arena *mem, berth_err *err)
 {
 	const berth_system *s = m->x->s;
-	const char *word = m->x->theirs ? m->x->theirs[d] : NULL;
-	if (!word && (strcmp(s->dev_name[d], "disk") == 0 || strcmp(s->dev_kind[d], "disk") == 0))
-		word = "disk";
-	if (!word && strcmp(s->dev_kind[d], "cpu") == 0)
-		word = "cpu";
-	if (word && !is_device(word))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "device '%s' is called '%s'; expected cpu, disk, the number of a GPU, or a "
-		                  "device of torch such as cuda:1",
-		                  s->dev_name[d], word);
-	m->number[d] = word && is_number(word) ? atoi(word) : *n_gpus;
-	m->word[d] = word && !is_number(word) ? word : NULL;
-	*n_gpus += !word;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		told[d] = m->x->theirs ? m->x->theirs[d] : NULL;
+	for (int32_t d = 0, next = 0; d < s->n_devs; d++) {
+		if (told[d] || !is_gpu(s, d))
+			continue;
+		while (is_taken(told, s->n_devs, next))
+			next++;
+		if (!(told[d] = berth_arena_printf(mem, "%d", next)))
+			return berth_nomem(err);
+	}
 	return BERTH_OK;
 }
 
-/* GPUs that have no word get numbers, in the order of the system. */
-static berth_status name_devices(making *m, berth_arena *tmp, berth_err *err)
+static berth_status name_devices(making *m, berth_export_out *out, berth_arena *tmp, berth_err *err)
 {
-	int32_t n_gpus = 0;
-	BERTH_TRY(BERTH_NEW(tmp, m->word, m->x->s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->number, m->x->s->n_devs, err));
-	for (int32_t d = 0; d < m->x->s->n_devs; d++)
-		BERTH_TRY(name_device(m, d, &n_gpus, err));
+	static const berth_export_word usual[] = {{"cpu", "cpu"}, {"disk", "disk"}, {NULL, NULL}};
+	const berth_system *s = m->x->s;
+	berth_export_source x = *m->x;
+	const char **told;
+	BERTH_TRY(BERTH_NEW(tmp, told, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, m->word, s->n_devs, err));
+	BERTH_TRY(number_gpus(m, told, out->mem, err));
+	x.theirs = told;
+	BERTH_TRY(berth_export_theirs(&x, usual, "device of accelerate", m->word, out, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (m->word[d] && !is_device(m->word[d]))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "device '%s' is called '%s'; expected cpu, disk, the number of a "
+			                  "GPU, or a device of torch such as cuda:1",
+			                  s->dev_name[d], m->word[d]);
 	return BERTH_OK;
 }
 
@@ -136,10 +161,10 @@ static void put(const making *m, berth_json_out *w, const char *module, int32_t 
 {
 	if (!module)
 		return;
-	if (m->word[d])
+	if (!is_number(m->word[d]))
 		berth_json_put_string(w, module, m->word[d]);
 	else
-		berth_json_put_int(w, module, m->number[d]);
+		berth_json_put_int(w, module, atoi(m->word[d]));
 }
 
 static berth_status put_map(const making *m, berth_export_out *out, berth_arena *tmp, berth_err *err)
@@ -166,6 +191,21 @@ static berth_status put_map(const making *m, berth_export_out *out, berth_arena 
 	return berth_export_put(out, text, len, err);
 }
 
+/* What all devices of d's word hold; below 0: one has no limit, or an earlier one has told of it. */
+static double held_by(const making *m, int32_t d)
+{
+	const berth_system *s = m->x->s;
+	double sum = 0;
+	for (int32_t k = 0; k < s->n_devs; k++) {
+		if (!m->word[k] || strcmp(m->word[k], m->word[d]) != 0)
+			continue;
+		if (k < d || s->dev_memory_bytes[k] < 0)
+			return -1;
+		sum += (double)s->dev_memory_bytes[k] * (1 - s->dev_memory_margin[k]);
+	}
+	return sum;
+}
+
 /* max_memory: what the devices of the system hold, less what is kept free, in bytes. */
 static berth_status set_memory(const making *m, berth_export_out *out, berth_err *err)
 {
@@ -177,13 +217,10 @@ static berth_status set_memory(const making *m, berth_export_out *out, berth_err
 	berth_json_out_init(&w, out->mem, false);
 	berth_json_open(&w, NULL, '{');
 	for (int32_t d = 0; d < s->n_devs; d++) {
-		if (s->dev_memory_bytes[d] < 0 || (m->word[d] && strcmp(m->word[d], "disk") == 0))
+		double bytes = m->word[d] && strcmp(m->word[d], "disk") != 0 ? held_by(m, d) : -1;
+		if (bytes < 0)
 			continue;
-		const char *key = m->word[d] ? m->word[d] : berth_arena_printf(out->mem, "%d", m->number[d]);
-		if (!key)
-			return berth_nomem(err);
-		berth_json_put_int(&w, key,
-		                   (int64_t)((double)s->dev_memory_bytes[d] * (1 - s->dev_memory_margin[d])));
+		berth_json_put_int(&w, m->word[d], (int64_t)bytes);
 		any = true;
 	}
 	berth_json_close(&w, '}');
@@ -195,7 +232,7 @@ static berth_status tell(const making *m, berth_export_out *out, berth_err *err)
 {
 	bool disk = false;
 	for (int32_t i = 0; i < m->m.n_layers; i++)
-		disk = disk || (m->word[m->layer_dev[i]] && strcmp(m->word[m->layer_dev[i]], "disk") == 0);
+		disk = disk || strcmp(m->word[m->layer_dev[i]], "disk") == 0;
 	if (disk)
 		BERTH_TRY(berth_export_note(out, err, "modules on disk need an offload_folder"));
 	if (m->m.tied && m->embed != m->output)
@@ -210,7 +247,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 {
 	making m = {.x = x, .err = err};
 	BERTH_TRY(hf_model_read(x->model, tmp, &m.m, err));
-	BERTH_TRY(name_devices(&m, tmp, err));
+	BERTH_TRY(name_devices(&m, out, tmp, err));
 	BERTH_TRY(find_modules(&m, tmp));
 	BERTH_TRY(put_map(&m, out, tmp, err));
 	BERTH_TRY(set_memory(&m, out, err));

@@ -25,19 +25,6 @@ static const char *name_of(const planning *p, int32_t dev)
 	return dev < 0 ? p->cpu : p->dev_name[dev];
 }
 
-/* The layer of "blk.N.REST", and REST; -1: the name is no layer's. */
-static int32_t layer_of(const char *name, const char **rest)
-{
-	char *end;
-	if (strncmp(name, "blk.", 4) != 0 || name[4] < '0' || name[4] > '9')
-		return -1;
-	long n = strtol(name + 4, &end, 10);
-	if (*end != '.' || n > INT32_MAX / 2)
-		return -1;
-	*rest = end + 1;
-	return (int32_t)n;
-}
-
 static int32_t find(const planning *p, const char *name)
 {
 	return berth_strmap_get(&p->ops, name);
@@ -53,7 +40,7 @@ static berth_status find_caches(const planning *p)
 	for (int32_t i = 0; i <= n; i++)
 		unit[i] = LLAMA_FREE;
 	for (int32_t op = 0; op < p->g->n_ops; op++) {
-		int32_t layer = layer_of(p->g->op_name[op], &rest);
+		int32_t layer = berth_gguf_layer_of(p->g->op_name[op], &rest);
 		if (layer < 0 || layer >= n || p->g->op_state_bytes[op] == 0)
 			continue;
 		if (unit[layer] == LLAMA_FREE)
@@ -148,7 +135,7 @@ static berth_status op_of_tensor(const planning *p, const char *name, int32_t *o
 	char word[16];
 	int expert, end = 0;
 	const char *rest;
-	int32_t layer = layer_of(name, &rest);
+	int32_t layer = berth_gguf_layer_of(name, &rest);
 	*op = find(p, name);
 	if (*op >= 0)
 		return BERTH_OK;
@@ -170,7 +157,7 @@ static berth_status op_of_tensor(const planning *p, const char *name, int32_t *o
 static int32_t usual_dev(const planning *p, const char *name)
 {
 	const char *rest;
-	int32_t layer = layer_of(name, &rest), n = p->out->n_layers;
+	int32_t layer = berth_gguf_layer_of(name, &rest), n = p->out->n_layers;
 	if (layer >= 0)
 		return layer < n ? p->out->unit_dev[layer] : LLAMA_FREE;
 	if (strncmp(name, "output", 6) == 0)
@@ -251,7 +238,7 @@ static berth_status check_weightless(const planning *p)
 	const berth_graph *g = p->g;
 	const char *rest;
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t layer = layer_of(g->op_name[op], &rest);
+		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
 		if (has_weight(p, op))
 			continue;
 		if (layer >= 0 && strncmp(rest, "attn.", 5) == 0 && strcmp(rest, "attn.residual") != 0 &&

@@ -96,20 +96,6 @@ berth_status llama_names_read(const char *const *dev_name, const char *const *de
 
 /* ---- patterns ---- */
 
-/* "blk.3." of a tensor's name: the layer and the rest; -1: it is of none. */
-static int32_t split_name(const char *name, const char **rest)
-{
-	char *end;
-	*rest = name;
-	if (strncmp(name, "blk.", 4) != 0 || name[4] < '0' || name[4] > '9')
-		return -1;
-	long n = strtol(name + 4, &end, 10);
-	if (*end != '.' || n > INT32_MAX / 2)
-		return -1;
-	*rest = end + 1;
-	return (int32_t)n;
-}
-
 static void put_escaped(berth_strbuf *b, const char *text)
 {
 	for (; *text; text++) {
@@ -143,7 +129,11 @@ static berth_status index_layers(grouping *g, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, g->layer_off, n_layers + 3, err));
 	BERTH_TRY(BERTH_NEW(tmp, g->layer_tensor, n, err));
 	for (int32_t t = 0; t < n; t++) {
-		g->layer[t] = split_name(g->file->name[t], &g->rest[t]);
+		g->layer[t] = berth_gguf_layer_of(g->file->name[t], &g->rest[t]);
+		if (g->layer[t] >= n_layers)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "tensor '%.80s' is of no layer: the model has %d", g->file->name[t],
+			                  n_layers);
 		g->layer_off[g->layer[t] + 3]++;
 	}
 	for (int32_t l = 0; l <= n_layers; l++)

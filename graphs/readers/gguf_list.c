@@ -4,6 +4,7 @@
 #include "gguf_model.h"
 #include "text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Names that a person and a command line can hold. */
@@ -80,4 +81,16 @@ berth_status berth_gguf_list_tensors(const berth_content *model, const berth_rea
 	berth_status st = list(model, opt, mem, tmp, out, err);
 	berth_arena_reset(tmp, mark);
 	return st;
+}
+
+int32_t berth_gguf_layer_of(const char *name, const char **rest)
+{
+	static const char before[] = "blk.";
+	size_t n = sizeof before - 1,
+	       digits = strncmp(name, before, n) == 0 ? strspn(name + n, "0123456789") : 0;
+	*rest = name;
+	if (digits == 0 || digits > 9 || name[n + digits] != '.')
+		return -1;
+	*rest = name + n + digits + 1;
+	return (int32_t)strtol(name + n, NULL, 10);
 }

@@ -23,4 +23,8 @@ berth_status berth_gguf_list_tensors(const berth_content *model, const berth_rea
                                      berth_arena *mem, berth_arena *tmp, berth_gguf_list *out,
                                      berth_err *err);
 
+/* The layer of a tensor or operator "blk.N.REST", and REST. -1: the name is no layer's, as the reader has it
+ * (N has nine digits at most); *rest is name then. */
+int32_t berth_gguf_layer_of(const char *name, const char **rest);
+
 #endif

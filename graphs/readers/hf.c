@@ -64,7 +64,8 @@ const char *hf_folder_file(const char *path, berth_arena *mem)
 	size_t n = strlen(path);
 	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
 		return path;
-	return berth_arena_printf(mem, "%s%s" CONFIG, path, n && path[n - 1] == '/' ? "" : "/");
+	const char *file = berth_arena_printf(mem, "%s%s" CONFIG, path, n && path[n - 1] == '/' ? "" : "/");
+	return file && stat(file, &st) == 0 && !S_ISREG(st.st_mode) ? path : file; /* a pipe would wait */
 }
 
 /* "-00001-of-00003.safetensors" at the end: where it begins; else NULL. */
@@ -123,6 +124,26 @@ static berth_status list_folder(const char *folder, const char *named, bool name
 	return st;
 }
 
+/* Nobody named this file: a pipe there is not waited for. Text is taken, as it is read more than once. */
+static berth_status map_part(berth_content *p, berth_err *err)
+{
+	struct stat st;
+	const unsigned char *data;
+	if (stat(p->name, &st) == 0 && !S_ISREG(st.st_mode))
+		return berth_fail(err, BERTH_EFORMAT, "%s: expected a file", p->name);
+	BERTH_TRY(berth_file_map(p->name, &data, &p->size, err));
+	berth_status taken = data && hf_header_is((const char *)data, p->size)
+	                             ? BERTH_OK
+	                             : berth_file_own(p->name, &data, p->size, err);
+	if (taken != BERTH_OK) {
+		berth_file_unmap(data, p->size);
+		return taken;
+	}
+	p->data = data ? (const char *)data : "";
+	p->format = hf_header_is(p->data, p->size) ? &berth_format_hf : NULL; /* mapped: never text */
+	return BERTH_OK;
+}
+
 static berth_status map_parts(const berth_content *from, berth_arena *mem, berth_content **part,
                               int32_t *n_parts, berth_err *err)
 {
@@ -135,12 +156,10 @@ static berth_status map_parts(const berth_content *from, berth_arena *mem, berth
 	BERTH_TRY(list_folder(folder, named, hf_header_is(from->data, from->size), mem, &name, &n, err));
 	BERTH_TRY(BERTH_NEW(mem, *part, n, err));
 	for (size_t i = 0; i < n; i++) {
-		const unsigned char *data;
 		berth_content *p = &(*part)[i];
 		if (!(p->name = berth_arena_printf(mem, "%s%s", folder, name[i])))
 			return berth_nomem(err);
-		BERTH_TRY(berth_file_map(p->name, &data, &p->size, err));
-		p->data = data ? (const char *)data : "";
+		BERTH_TRY(map_part(p, err));
 		++*n_parts;
 	}
 	return BERTH_OK;
@@ -156,7 +175,8 @@ static const berth_content *file_of(const berth_content *from, int32_t i)
 static const berth_content *find(const berth_content *from, bool (*is)(const char *data, size_t size))
 {
 	for (int32_t i = 0; i <= from->n_parts; i++)
-		if (is(file_of(from, i)->data, file_of(from, i)->size))
+		if ((i == 0 || !file_of(from, i)->format) &&
+		    is(file_of(from, i)->data, file_of(from, i)->size))
 			return file_of(from, i);
 	return NULL;
 }

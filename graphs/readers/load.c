@@ -200,6 +200,27 @@ void berth_model_unmap(const berth_content *c)
 	berth_graph_unmap(c);
 }
 
+/* The other files of a model are told with the data beside it. */
+static berth_status tell_parts(const berth_content *from, berth_arena *mem, berth_read_report *r,
+                               berth_err *err)
+{
+	const char **all;
+	if (from->n_parts == 0)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(mem, all, r->n_external + from->n_parts, err));
+	for (int32_t i = 0; i < r->n_external; i++)
+		all[i] = r->external[i];
+	for (int32_t i = 0; i < from->n_parts; i++) {
+		const char *slash = strrchr(from->part[i].name, '/');
+		const char *name = berth_arena_strdup(mem, slash ? slash + 1 : from->part[i].name);
+		if (!name)
+			return berth_nomem(err);
+		all[r->n_external++] = name;
+	}
+	r->external = all;
+	return BERTH_OK;
+}
+
 static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
@@ -208,6 +229,8 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 	berth_read_report r = {0};
 	BERTH_TRY(berth_model_map(spec, opt, tmp, &from, &with_words, err));
 	berth_status st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
+	if (st == BERTH_OK)
+		st = tell_parts(&from, mem, &r, err);
 	berth_model_unmap(&from);
 	if (st == BERTH_OK && report)
 		*report = r;

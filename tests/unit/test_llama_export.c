@@ -234,10 +234,27 @@ static void test_names(void **state)
 	close_model(&m);
 }
 
+/* Numbers that the reader does not take for a layer's are none here either. */
+static void test_layers_of_names(void **state)
+{
+	(void)state;
+	const char *rest;
+	assert_int_equal(berth_gguf_layer_of("blk.31.attn_q.weight", &rest), 31);
+	assert_string_equal(rest, "attn_q.weight");
+	assert_int_equal(berth_gguf_layer_of("blk.000000007.x", &rest), 7);
+	assert_int_equal(berth_gguf_layer_of("blk.0000000007.x", &rest), -1);
+	assert_int_equal(berth_gguf_layer_of("blk.1000000000.x.weight", &rest), -1);
+	assert_int_equal(berth_gguf_layer_of("blk..x", &rest), -1);
+	assert_int_equal(berth_gguf_layer_of("blk.5", &rest), -1);
+	assert_int_equal(berth_gguf_layer_of("output.weight", &rest), -1);
+	assert_string_equal(rest, "output.weight");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_layers),  cmocka_unit_test(test_overrides),
 	                                   cmocka_unit_test(test_experts), cmocka_unit_test(test_tied),
-	                                   cmocka_unit_test(test_refused), cmocka_unit_test(test_names)};
+	                                   cmocka_unit_test(test_refused), cmocka_unit_test(test_names),
+	                                   cmocka_unit_test(test_layers_of_names)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
