@@ -21,9 +21,11 @@ void train_curves_free(train_curves *x)
 static void add(train_curves *x, int32_t item, const train_point *p)
 {
 	train_curve *c = &x->curve[item];
+	if (x->failed)
+		return;
 	while (c->n && c->point[c->n - 1].evaluations >= p->evaluations)
 		c->n--;
-	if (x->failed || BERTH_GROW(&x->mem, c->point, c->n, &c->cap, NULL) != BERTH_OK)
+	if (BERTH_GROW(&x->mem, c->point, c->n, &c->cap, NULL) != BERTH_OK)
 		x->failed = true;
 	else
 		c->point[c->n++] = *p;

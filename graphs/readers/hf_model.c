@@ -379,16 +379,17 @@ static berth_status expect(const check *c, decoder_slot slot, int64_t in, int64_
 {
 	const decoder_weight *w = weight(c, slot);
 	const decoder_names *n = &c->m->arch->style->names;
+	const char *part = n->slot[slot] ? n->slot[slot] : "(one for attention or experts)";
 	if (w->bytes <= 0)
 		return berth_fail(c->err, BERTH_EFORMAT,
 		                  "%s: there is no tensor '%s.%d.%s.weight', which architecture %s needs",
-		                  c->m->file, n->layer, c->layer, n->slot[slot], c->m->arch->name);
+		                  c->m->file, n->layer, c->layer, part, c->m->arch->name);
 	if (w->in == in && w->out == out)
 		return BERTH_OK;
 	return berth_fail(c->err, BERTH_EFORMAT,
 	                  "%s: tensor '%s.%d.%s.weight' makes %lld columns of %lld; expected "
 	                  "%lld of %lld",
-	                  c->m->file, n->layer, c->layer, n->slot[slot], (long long)w->out, (long long)w->in,
+	                  c->m->file, n->layer, c->layer, part, (long long)w->out, (long long)w->in,
 	                  (long long)out, (long long)in);
 }
 
