@@ -8,11 +8,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum { ENGINE_FD = 1 << 24, ENGINE_PID = 1 << 22 };
 
@@ -20,6 +22,7 @@ enum { ENGINE_FD = 1 << 24, ENGINE_PID = 1 << 22 };
 static struct {
 	const uint8_t *data;
 	size_t size, at, piece;
+	bool running;         /* between its start and its end */
 	char id[24], *number; /* what stands for '?'; what is left of it */
 	FILE *words;
 } said;
@@ -47,6 +50,10 @@ int __real_waitid(idtype_t type, id_t id, siginfo_t *info, int options);
 int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options);
 pid_t __real_waitpid(pid_t pid, int *status, int options);
 pid_t __wrap_waitpid(pid_t pid, int *status, int options);
+int __real_shutdown(int fd, int how);
+int __wrap_shutdown(int fd, int how);
+int __real_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
 int __real_kill(pid_t pid, int sig);
 int __wrap_kill(pid_t pid, int sig);
 ssize_t __real_send(int fd, const void *data, size_t n, int flags);
@@ -63,6 +70,7 @@ int __wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 {
 	(void)file, (void)actions, (void)attr, (void)argv, (void)env;
 	*pid = ENGINE_PID;
+	said.running = true;
 	return 0;
 }
 
@@ -96,7 +104,7 @@ int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
 	if (id != ENGINE_PID)
 		return __real_waitid(type, id, info, options);
-	info->si_pid = said.at == said.size ? ENGINE_PID : 0;
+	info->si_pid = said.at == said.size || !said.running ? ENGINE_PID : 0;
 	return 0;
 }
 
@@ -104,8 +112,27 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int options)
 {
 	if (pid != ENGINE_PID)
 		return __real_waitpid(pid, status, options);
+	said.running = false;
 	*status = said.size % 3 == 0 ? SIGSEGV : (int)(said.size % 256) << 8;
 	return pid;
+}
+
+/* It leaves when its input is closed, */
+int __wrap_shutdown(int fd, int how)
+{
+	if (fd != ENGINE_FD)
+		return __real_shutdown(fd, how);
+	said.running = false;
+	return 0;
+}
+
+/* or while the client waits for that, which takes no time. */
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
+{
+	if (!said.running)
+		return __real_nanosleep(t, left);
+	said.running = false;
+	return 0;
 }
 
 int __wrap_kill(pid_t pid, int sig)
