@@ -66,38 +66,44 @@ void berth_graph_unmap(const berth_content *c)
 /* ---- specs ---- */
 
 /* Where the ":key=value" words at the end of spec begin: its end where there are none, or where a file has
- * that whole name. */
-static size_t words_at(const char *spec)
+ * that whole name. Fails: BERTH_EIO, where nobody can tell. */
+static berth_status words_at(const char *spec, size_t *at, berth_err *err)
 {
-	size_t at = strlen(spec);
 	bool there;
-	if (berth_file_there(spec, &there, NULL) != BERTH_OK || there) /* whoever opens it tells what is wrong
-	                                                                */
-		return at;
-	for (size_t i = at; i-- > 1;)
+	*at = strlen(spec);
+	BERTH_TRY(berth_file_there(spec, &there, err));
+	for (size_t i = there ? 0 : *at; i-- > 1;)
 		if (spec[i] == ':') {
-			const char *equals = memchr(spec + i, '=', at - i);
-			const char *colon = memchr(spec + i + 1, ':', at - i - 1);
+			const char *equals = memchr(spec + i, '=', *at - i);
+			const char *colon = memchr(spec + i + 1, ':', *at - i - 1);
 			if (!equals || (colon && colon < equals) || equals == spec + i + 1)
 				break;
-			at = i;
+			*at = i;
 		}
-	return at;
+	return BERTH_OK;
+}
+
+static const char *path_before(const char *spec, size_t at, berth_arena *mem)
+{
+	const char *path = berth_arena_strndup(mem, spec, at);
+	return path ? hf_folder_file(path, mem) : NULL;
 }
 
 const char *berth_graph_path(const char *spec, berth_arena *mem)
 {
-	const char *path = berth_arena_strndup(mem, spec, words_at(spec));
-	return path ? hf_folder_file(path, mem) : NULL;
+	size_t at;
+	words_at(spec, &at, NULL); /* where it cannot be looked at, whoever opens it tells why */
+	return path_before(spec, at, mem);
 }
 
 berth_status berth_graph_split(const char *spec, const berth_read_options *opt, berth_arena *mem,
                                const char **path, berth_read_options *out, berth_err *err)
 {
-	size_t at = words_at(spec), cap = 0;
+	size_t at, cap = 0;
 	const char **word = NULL;
 	int32_t n = 0;
-	if (!(*path = berth_graph_path(spec, mem)))
+	BERTH_TRY(words_at(spec, &at, err));
+	if (!(*path = path_before(spec, at, mem)))
 		return berth_nomem(err);
 	*out = opt ? *opt : (berth_read_options){0};
 	for (; n < out->n_dims; n++) {

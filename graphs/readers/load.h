@@ -24,7 +24,7 @@ void berth_graph_unmap(const berth_content *c);
 const char *berth_graph_path(const char *spec, berth_arena *mem);
 
 /* The file of spec, and opt (may be NULL) with the words of spec behind its own; in mem. Fails:
- * BERTH_ENOMEM. */
+ * BERTH_ENOMEM, BERTH_EIO: nobody can tell whether a file of the whole name is there. */
 berth_status berth_graph_split(const char *spec, const berth_read_options *opt, berth_arena *mem,
                                const char **path, berth_read_options *out, berth_err *err);
 

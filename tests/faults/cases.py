@@ -157,6 +157,7 @@ KEPT = (
     ("place-ip", "sys", "read", 3, False),
     ("place-gguf", "sys", "open", 1, False),
     ("place-gguf", "sys", "fstat", 1, False),
+    ("place-gguf", "sys", "stat", 18, False),
     ("place", "eintr", "open", 1, False),
     ("place", "eintr", "fsync", 1, False),
     ("place", "sys", "flock", 1, True),
