@@ -38,6 +38,7 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	berth_search_cfg cfg;
 	BERTH_TRY(berth_search_cfg_open(&o, &cfg, err));
 	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
+	cfg.gap = b->gap;
 	cfg.write_model = b->write_model;
 	cfg.cancel = cli_catch_signals();
 	*out = cfg;

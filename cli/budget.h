@@ -13,6 +13,7 @@ typedef struct cli_budget {
 	const char *bound;   /* "fast", "auto" or "strong" */
 	const char *write_model; /* NULL: not given */
 	double time_s, cpu_s; /* 0: not given */
+	double gap;           /* a search may end there; 0: not given */
 	uint64_t seed;
 	int32_t threads;     /* 0: as many as there are CPUs */
 	const char *policy;  /* NULL: none */
@@ -35,6 +36,7 @@ cli_budget cli_budget_default(void);
 	 "write the model of method milp: LP if FILE ends in .lp, else MPS"}, \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}, \
 	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "the same in seconds of CPU, all threads together"}, \
+	{"gap", 0, CLI_SHARE, &(b)->gap, "G", "end a search when the best is proven this close: 1%, 0.01"}, \
 	{"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \
 	 "a trained policy to start from ('berth train' makes one)"}, \
 	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}, \

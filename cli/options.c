@@ -69,6 +69,7 @@ static const char *default_of(const cli_option *o, char *buf, size_t size)
 		text = *(int32_t *)o->into ? short_count(number, *(int32_t *)o->into) : text;
 		break;
 	case CLI_SECONDS:
+	case CLI_SHARE:
 		text = *(double *)o->into > 0 ? berth_text_double(number, *(double *)o->into) : text;
 		break;
 	}
@@ -138,6 +139,20 @@ static berth_status read_seconds(const cli_option *o, const char *text, berth_er
 	return BERTH_OK;
 }
 
+static berth_status read_share(const cli_option *o, const char *text, berth_err *err)
+{
+	const char *end;
+	double x = berth_text_number(text, &end);
+	if (*end == '%') {
+		x /= 100;
+		end++;
+	}
+	if (*end || !isfinite(x) || x <= 0)
+		return bad_value(o, text, "a share above 0 (1%, 0.01)", err);
+	*(double *)o->into = x;
+	return BERTH_OK;
+}
+
 static berth_status add_text(berth_arena *mem, cli_texts *list, const char *text, berth_err *err)
 {
 	BERTH_TRY(BERTH_GROW(mem, list->text, list->n, &list->cap, err));
@@ -179,6 +194,7 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 	case CLI_FILES_IN:
 	case CLI_LIST: return cli_split(&c->mem, o->name, text, o->into, err);
 	case CLI_SECONDS: return read_seconds(o, text, err);
+	case CLI_SHARE: return read_share(o, text, err);
 	case CLI_COUNT:
 	case CLI_BUDGET_N:
 		if (!read_whole(text, o->kind == CLI_COUNT, 0x1p53, &x))

@@ -23,7 +23,8 @@ typedef enum cli_kind {
 	CLI_USUAL,      /* the same from 0 on, where it matters whether it was given; cli_usual */
 	CLI_SEED,       /* a whole number from 0 to 2^53; uint64_t */
 	CLI_THREADS,    /* 1 to 1024; int32_t */
-	CLI_SECONDS     /* above 0; double */
+	CLI_SECONDS,    /* above 0; double */
+	CLI_SHARE       /* above 0, a part of one or with "%"; double, the part */
 } cli_kind;
 
 typedef struct cli_usual {

@@ -126,8 +126,8 @@ int64_t berth_search_budget_left(berth_search *s, int64_t want)
 		if (now - s->told >= 0.1)
 			tell(s, now);
 	}
-	if (berth_score_feasible(s->best) && s->best.value <= s->bound)
-		s->stopped = true; /* proven best */
+	if (berth_score_feasible(s->best) && s->best.value <= s->bound * (1 + s->cfg.gap))
+		s->stopped = true; /* proven best, or close enough */
 	int64_t left = s->stopped ? 0 : s->cfg.evaluations - s->evaluations;
 	return left < 0 ? 0 : left < want ? left : want;
 }

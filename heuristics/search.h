@@ -39,6 +39,8 @@ typedef struct berth_search_cfg {
 	double time_s, cpu_s;       /* limits: wall, and CPU of the whole process; 0: none */
 	/* where these begin, by berth_wall_seconds and berth_cpu_seconds; 0: where the search does */
 	double time_from, cpu_from;
+	/* Stop where the incumbent is within this share above the bound; 0: only where it is proven best. */
+	double gap;
 	berth_pool *pool;           /* NULL: the caller's thread alone */
 	const atomic_int *cancel;   /* not 0: stop at the next step; NULL: never */
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
