@@ -47,18 +47,24 @@ static berth_status digest_item(const berth_problem *p, train_pair *pair, berth_
 	return BERTH_OK;
 }
 
-/* What an item starts with; in its own memory, so that several can be opened at once. */
 static berth_status open_item(const trainer *w, int32_t i, berth_err *err)
 {
 	const berth_problem *p = w->items[i].p;
 	train_pair *pair = &w->pair[i];
-	berth_bounds b;
 	berth_search_cfg cfg = {.objective = w->cfg->objective,
 	                        .seed = w->cfg->seed,
 	                        .evaluations = INT64_MAX,
 	                        .pool = w->cfg->pool};
 	BERTH_TRY(digest_item(p, pair, err));
-	BERTH_TRY(berth_search_new(p, &cfg, &pair->mem, &w->search[i], err));
+	return berth_search_new(p, &cfg, &pair->mem, &w->search[i], err);
+}
+
+/* What an item starts with. */
+static berth_status start_item(const trainer *w, int32_t i, berth_err *err)
+{
+	const berth_problem *p = w->items[i].p;
+	train_pair *pair = &w->pair[i];
+	berth_bounds b;
 	BERTH_TRY(berth_bounds_new(p, &pair->tmp, &b, err));
 	BERTH_TRY(berth_bounds_objective(p, &b, &w->cfg->objective, &pair->tmp, &pair->bound, err));
 	BERTH_TRY(berth_portfolio_run(&w->search[i], &pair->mem, &pair->tmp, &pair->portfolio, err));
@@ -66,27 +72,30 @@ static berth_status open_item(const trainer *w, int32_t i, berth_err *err)
 	return BERTH_OK;
 }
 
-typedef struct opening {
-	trainer *w;
+/* What is done for every item, several at once, each in its own memory. */
+typedef berth_status item_fn(const trainer *w, int32_t i, berth_err *err);
+
+typedef struct each_item {
+	const trainer *w;
+	item_fn *work;
 	berth_status *status; /* [n_items] */
 	berth_err *err;       /* [n_items] */
-} opening;
+} each_item;
 
-static void open_one(void *ctx, int32_t i, int32_t worker)
+static void do_one(void *ctx, int32_t i, int32_t worker)
 {
-	const opening *x = ctx;
+	const each_item *x = ctx;
 	(void)worker;
-	x->status[i] = open_item(x->w, i, &x->err[i]);
+	x->status[i] = x->work(x->w, i, &x->err[i]);
 	berth_arena_free(&x->w->pair[i].tmp);
 }
 
-static berth_status open_items(trainer *w, berth_err *err)
+static berth_status do_each(trainer *w, item_fn *work, berth_err *err)
 {
-	opening x = {.w = w};
-	BERTH_TRY(BERTH_NEW(w->mem, w->search, w->n_items, err));
+	each_item x = {.w = w, .work = work};
 	BERTH_TRY(BERTH_NEW(w->mem, x.status, w->n_items, err));
 	BERTH_TRY(BERTH_NEW(w->mem, x.err, w->n_items, err));
-	berth_pool_run(w->cfg->pool, w->n_items, open_one, &x);
+	berth_pool_run(w->cfg->pool, w->n_items, do_one, &x);
 	for (int32_t i = 0; i < w->n_items; i++)
 		if (x.status[i] != BERTH_OK)
 			return berth_fail(err, x.status[i], "%s", x.err[i].msg);
@@ -101,8 +110,6 @@ static berth_status open_learner(trainer *w, berth_err *err)
 		all[i] = &w->search[i];
 	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp,
 	                            &w->l, err));
-	for (int32_t i = 0; i < w->n_items; i++)
-		w->l.pair[i].reference = w->pair[i].portfolio.reference;
 	return train_turns_new(w->n_items, w->mem, &w->turns, err);
 }
 
@@ -268,19 +275,51 @@ static berth_status run(trainer *w, berth_err *err)
 	return w->cfg->path && !stop ? drop_older(w, err) : BERTH_OK;
 }
 
+static berth_status open_all(trainer *w, berth_err *err)
+{
+	BERTH_TRY(name_items(w, err));
+	BERTH_TRY(BERTH_NEW(w->mem, w->search, w->n_items, err));
+	BERTH_TRY(do_each(w, open_item, err));
+	return open_learner(w, err);
+}
+
+/* On large graphs the portfolio takes long: a first checkpoint tells that nothing was learned yet. It takes
+ * the place of no other file, which would be lost for nothing. */
+static berth_status save_empty(trainer *w, berth_err *err)
+{
+	bool there = true;
+	if (w->cfg->path)
+		BERTH_TRY(berth_file_there(w->cfg->path, &there, err));
+	return there ? BERTH_OK : trainer_save(w, err);
+}
+
+/* The portfolio; and the checkpoint's state, or a policy that begins. *begun: there was something to go on
+ * with. */
+static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
+{
+	*begun = false;
+	BERTH_TRY(do_each(w, start_item, err));
+	for (int32_t i = 0; i < w->n_items; i++)
+		w->l.pair[i].reference = w->pair[i].portfolio.reference;
+	if (resume)
+		BERTH_TRY(trainer_load(w, begun, err));
+	if (*begun)
+		return BERTH_OK;
+	double started = berth_wall_seconds();
+	BERTH_TRY(imitate(w, err));
+	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
+}
+
 static berth_status train(trainer *w, berth_train_result *out, berth_err *err)
 {
 	const berth_train_cfg *cfg = w->cfg;
-	BERTH_TRY(name_items(w, err));
-	BERTH_TRY(open_items(w, err));
-	BERTH_TRY(open_learner(w, err));
+	bool begun;
+	BERTH_TRY(open_all(w, err));
 	if (cfg->resume && cfg->path)
 		BERTH_TRY(berth_file_there(cfg->path, &out->resumed, err));
-	if (out->resumed)
-		BERTH_TRY(trainer_load(w, err));
-	else
-		BERTH_TRY(imitate(w, err));
-	out->nothing = out->resumed && !renew_budget(w);
+	BERTH_TRY(save_empty(w, err));
+	BERTH_TRY(start(w, out->resumed, &begun, err));
+	out->nothing = begun && !renew_budget(w);
 	w->started = w->saved = berth_wall_seconds();
 	if (!out->nothing)
 		BERTH_TRY(run(w, err));
@@ -299,8 +338,8 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	             .n_items = n_items,
 	             .mem = mem,
 	             .tmp = tmp,
-	             .search_start = -1,
-	             .started = berth_wall_seconds()};
+	             .search_start = -1};
+	w.started = w.saved = berth_wall_seconds();
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");

@@ -317,7 +317,23 @@ static berth_status check_totals(const trainer *w, const state *s, berth_err *er
 	                       w->cfg->path);
 }
 
-berth_status trainer_load(trainer *w, berth_err *err)
+/* Imitation of the portfolio comes first, and steps of Adam with it. */
+static bool has_begun(const state *s)
+{
+	return s->total[T_ADAM] != 0 || s->total[T_STEPS] != 0 || s->total[T_SEARCHED] != 0;
+}
+
+static berth_status check_items(const trainer *w, const state *s, berth_err *err)
+{
+	for (int32_t i = 0; i < w->n_items; i++)
+		if (memcmp(s->digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST) != 0)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: cannot resume: '%s' on '%s' has changed since", w->cfg->path,
+			                  w->items[i].graph, w->items[i].system);
+	return BERTH_OK;
+}
+
+berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 {
 	berth_policy_file f;
 	state s;
@@ -326,14 +342,13 @@ berth_status trainer_load(trainer *w, berth_err *err)
 	BERTH_TRY(same_training(w, &f, err));
 	BERTH_TRY(lay_out(w, w->mem, &s, err));
 	BERTH_TRY(fill(path, &f.raw, &s, err));
-	for (int32_t i = 0; i < w->n_items; i++) {
-		if (memcmp(s.digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST) != 0)
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "%s: cannot resume: '%s' on '%s' has changed since", path,
-			                  w->items[i].graph, w->items[i].system);
-		BERTH_TRY(put_item(w, path, i, &s, err));
-	}
+	BERTH_TRY(check_items(w, &s, err));
 	BERTH_TRY(check_totals(w, &s, err));
+	*begun = has_begun(&s);
+	if (!*begun)
+		return BERTH_OK;
+	for (int32_t i = 0; i < w->n_items; i++)
+		BERTH_TRY(put_item(w, path, i, &s, err));
 	memcpy(w->l.params, f.params, policy_param_count(&w->l.dims) * sizeof *f.params);
 	w->l.steps = s.total[T_STEPS];
 	w->l.adam.step = s.total[T_ADAM];

@@ -49,8 +49,9 @@ berth_status trainer_save(trainer *w, berth_err *err);
 /* The same where there is a path and cfg->save_s seconds have gone since the last time, or a step takes a
  * tenth of them, step_s: an interruption would not wait for the next one. */
 berth_status trainer_maybe_save(trainer *w, double step_s, berth_err *err);
-/* Take the state from the checkpoint. Fails: BERTH_EFORMAT (another training's), BERTH_EIO, BERTH_ENOMEM. */
-berth_status trainer_load(trainer *w, berth_err *err);
+/* Take the state from the checkpoint. *begun: it has one; in one that was written at the very start nothing
+ * was learned yet. Fails: BERTH_EFORMAT (another training's), BERTH_EIO, BERTH_ENOMEM. */
+berth_status trainer_load(trainer *w, bool *begun, berth_err *err);
 
 /* Evaluations that the final search has at most. */
 static inline int64_t trainer_reserve(const trainer *w)

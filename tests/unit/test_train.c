@@ -26,6 +26,7 @@ typedef struct lesson {
 	atomic_int cancel;
 	int64_t cancel_at; /* steps; -1: never */
 	int64_t updates[N_ITEMS];
+	int saves; /* that are left until one fails */
 } lesson;
 
 static void cancel_later(void *ctx, const berth_train_update *u)
@@ -86,17 +87,27 @@ static char *temporary(char *path)
 	return path;
 }
 
+static void assert_same_bytes(const char *path, const char *data, size_t size)
+{
+	berth_arena mem = {0};
+	char *x;
+	size_t n;
+	berth_err err;
+	assert_ok(berth_file_read(path, &mem, &x, &n, &err), &err);
+	assert_int_equal(n, size);
+	assert_memory_equal(x, data, n);
+	berth_arena_free(&mem);
+}
+
 /* The whole file as text of its digest notes and bytes: compared byte by byte. */
 static void assert_same_file(const char *a, const char *b)
 {
 	berth_arena mem = {0};
-	char *x, *y;
-	size_t n, m;
+	char *x;
+	size_t n;
 	berth_err err;
 	assert_ok(berth_file_read(a, &mem, &x, &n, &err), &err);
-	assert_ok(berth_file_read(b, &mem, &y, &m, &err), &err);
-	assert_int_equal(n, m);
-	assert_memory_equal(x, y, n);
+	assert_same_bytes(b, x, n);
 	berth_arena_free(&mem);
 }
 
@@ -146,6 +157,55 @@ static void test_interrupted_anywhere(void **state)
 		l.cfg.resume = true;
 		assert_ok(teach(&l, &err), &err);
 		assert_true(l.result.resumed);
+		close_lesson(&l);
+		assert_same_file(whole, parts);
+		unlink(parts);
+	}
+	unlink(whole);
+}
+
+static berth_status fail_later(void *ctx, berth_err *err)
+{
+	lesson *l = ctx;
+	return l->saves-- > 0 ? BERTH_OK : berth_fail(err, BERTH_EIO, "no more");
+}
+
+/* The first checkpoint stands before the portfolio, the second one before the first round. Another file is
+ * not replaced by the first. */
+static void test_first_checkpoints(void **state)
+{
+	(void)state;
+	char whole[64], parts[64];
+	berth_err err;
+	lesson l;
+	open_lesson(&l, temporary(whole));
+	l.cfg.evaluations = 400;
+	assert_ok(teach(&l, &err), &err);
+	close_lesson(&l);
+	for (int saves = 1; saves <= 2; saves++) {
+		open_lesson(&l, temporary(parts));
+		l.cfg.evaluations = 400;
+		l.saves = saves;
+		l.cfg.saving = fail_later;
+		assert_int_equal(teach(&l, &err), BERTH_EIO);
+		close_lesson(&l);
+		assert_int_equal(access(parts, R_OK), 0);
+		open_lesson(&l, parts);
+		l.cfg.evaluations = 400;
+		l.saves = 0;
+		l.cfg.saving = fail_later;
+		char *data;
+		size_t n;
+		assert_ok(berth_file_read(parts, &l.mem, &data, &n, &err), &err);
+		assert_int_equal(teach(&l, &err), BERTH_EIO);
+		assert_same_bytes(parts, data, n);
+		close_lesson(&l);
+		open_lesson(&l, parts);
+		l.cfg.evaluations = 400;
+		l.cfg.resume = true;
+		assert_ok(teach(&l, &err), &err);
+		assert_true(l.result.resumed);
+		assert_true(saves == 2 || l.result.before == 0);
 		close_lesson(&l);
 		assert_same_file(whole, parts);
 		unlink(parts);
@@ -477,6 +537,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_do_not_matter),
 		cmocka_unit_test(test_interrupted_anywhere),
+		cmocka_unit_test(test_first_checkpoints),
 		cmocka_unit_test(test_resume_refuses_other_trainings),
 		cmocka_unit_test(test_older_checkpoint),
 		cmocka_unit_test(test_tampered_checkpoints),
