@@ -94,7 +94,8 @@ int64_t berth_plan_evaluations(const berth_plan *plan)
 berth_status berth_plan_write(const berth_plan *plan, const char *path, berth_err *err)
 {
 	berth_arena tmp = {0};
-	berth_status st = berth_placement_write(&plan->placement, plan->p.g, plan->p.s, path, &tmp, err);
+	berth_status st =
+		berth_placement_write(&plan->placement, plan->p.g, plan->p.s, path, true, &tmp, err);
 	berth_arena_free(&tmp);
 	return st;
 }

@@ -291,15 +291,19 @@ int berth_file_sync_folder(const char *path)
 	return failed && why != EINVAL && why != ENOTSUP && why != EROFS ? -1 : 0;
 }
 
-/* What a file is to hold, and whether to wait for the disk. */
+/* What a file is to hold: pieces, or what a function tells; and whether to wait for the disk. */
 typedef struct content {
 	const berth_file_piece *piece;
 	size_t n;
+	berth_file_teller *tell;
+	void *ctx;
 	bool wait;
 } content;
 
-static int write_pieces(int fd, const content *what)
+static int write_content(int fd, const content *what)
 {
+	if (what->tell)
+		return what->tell(what->ctx, fd);
 	for (size_t i = 0; i < what->n; i++)
 		if (berth_file_write_all(fd, what->piece[i].data, what->piece[i].size) != 0)
 			return -1;
@@ -308,7 +312,7 @@ static int write_pieces(int fd, const content *what)
 
 static berth_status write_in_place(int fd, const char *path, const content *what, berth_err *err)
 {
-	return write_pieces(fd, what) == 0 ? BERTH_OK : fail_errno(err, "write", path);
+	return write_content(fd, what) == 0 ? BERTH_OK : fail_errno(err, "write", path);
 }
 
 /* The permissions of the file that is replaced; false: there is none, or errno tells what is wrong. */
@@ -419,7 +423,7 @@ static berth_status publish(int fd, const char *part, const char *path, const mo
                             const content *what, berth_err *err)
 {
 	int note = berth_leftover_file(part);
-	bool whole = write_pieces(fd, what) == 0 && (!mode || fchmod(fd, *mode) == 0) &&
+	bool whole = write_content(fd, what) == 0 && (!mode || fchmod(fd, *mode) == 0) &&
 	             (!what->wait || berth_file_sync(fd) == 0) && rename(part, path) == 0;
 	int why = errno;
 	if (!whole)
@@ -518,12 +522,13 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
 berth_status berth_file_write_pieces(const char *path, const berth_file_piece *piece, size_t n,
                                      berth_err *err)
 {
-	return write_file(path, &(content){piece, n, true}, err);
+	return write_file(path, &(content){.piece = piece, .n = n, .wait = true}, err);
 }
 
-berth_status berth_file_write_soon(const char *path, const void *data, size_t size, berth_err *err)
+berth_status berth_file_write_told(const char *path, berth_file_teller *tell, void *ctx, bool wait,
+                                   berth_err *err)
 {
-	return write_file(path, &(content){&(berth_file_piece){data, size}, 1, false}, err);
+	return write_file(path, &(content){.tell = tell, .ctx = ctx, .wait = wait}, err);
 }
 
 berth_status berth_file_there(const char *path, bool *there, berth_err *err)

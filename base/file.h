@@ -34,9 +34,6 @@ void berth_file_unmap(const unsigned char *data, size_t size);
  * link the target is replaced. Fails: BERTH_EIO (also where the link leads nowhere), BERTH_ENOMEM; the old
  * file stays, but where it is the folder that cannot be synced. */
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err);
-/* The same without waiting for the disk, by a process that is about to end: after a loss of power soon after
- * the old file may stand, or none. */
-berth_status berth_file_write_soon(const char *path, const void *data, size_t size, berth_err *err);
 
 /* A part of what a file is to hold; borrowed. Parts of a mapped file need no memory of their own. */
 typedef struct berth_file_piece {
@@ -47,6 +44,14 @@ typedef struct berth_file_piece {
 /* berth_file_write of pieces[n], one behind the other. */
 berth_status berth_file_write_pieces(const char *path, const berth_file_piece *piece, size_t n,
                                      berth_err *err);
+
+/* Writes what a file is to hold to fd, bit by bit: 0, or -1 and errno. */
+typedef int berth_file_teller(void *ctx, int fd);
+/* berth_file_write of what tell writes: long texts are never in memory as a whole. wait false: without
+ * waiting for the disk, by a process that is about to end. After a loss of power soon after the old file may
+ * stand, or none. */
+berth_status berth_file_write_told(const char *path, berth_file_teller *tell, void *ctx, bool wait,
+                                   berth_err *err);
 
 /* What these are made of. Write all of data[size], at the place where fd is; sync it; and sync the folder
  * that path stands in, so that its names outlast a loss of power. 0, or -1 and errno. */

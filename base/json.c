@@ -6,6 +6,7 @@
 #include "text.h"
 #include "visible.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -334,25 +335,56 @@ void berth_json_out_reserve(berth_json_out *w, size_t bytes)
 	w->cap = w->text ? bytes : 0;
 }
 
-static void put(berth_json_out *w, const char *s, size_t n)
+void berth_json_out_to(berth_json_out *w, berth_json_sink *sink, void *ctx)
+{
+	w->sink = sink;
+	w->sink_ctx = ctx;
+}
+
+/* Hand on what there is. */
+static bool pass_on(berth_json_out *w)
+{
+	if (w->sink(w->sink_ctx, w->text, w->len) != 0)
+		w->failed = w->sink_failed = true;
+	w->len = 0;
+	return !w->failed;
+}
+
+static bool grow(berth_json_out *w, size_t n)
+{
+	size_t cap = w->cap ? w->cap : 1024;
+	while (cap < w->len + n)
+		cap *= 2;
+	char *t = berth_arena_alloc(w->mem, cap, 1);
+	if (!t) {
+		w->failed = true;
+		return false;
+	}
+	if (w->len)
+		memcpy(t, w->text, w->len);
+	w->text = t;
+	w->cap = cap;
+	return true;
+}
+
+/* Where the next n bytes go; NULL: nowhere. */
+static char *room(berth_json_out *w, size_t n)
 {
 	if (w->failed)
+		return NULL;
+	if (n > w->cap - w->len && w->sink && w->len && !pass_on(w))
+		return NULL;
+	if (n > w->cap - w->len && !grow(w, n))
+		return NULL;
+	return w->text + w->len;
+}
+
+static void put(berth_json_out *w, const char *s, size_t n)
+{
+	char *to = n ? room(w, n) : NULL;
+	if (!to)
 		return;
-	if (w->len + n + 1 > w->cap) {
-		size_t cap = w->cap ? w->cap : 1024;
-		while (cap < w->len + n + 1)
-			cap *= 2;
-		char *t = berth_arena_alloc(w->mem, cap, 1);
-		if (!t) {
-			w->failed = true;
-			return;
-		}
-		if (w->len)
-			memcpy(t, w->text, w->len);
-		w->text = t;
-		w->cap = cap;
-	}
-	memcpy(w->text + w->len, s, n);
+	memcpy(to, s, n);
 	w->len += n;
 }
 
@@ -361,18 +393,22 @@ static void puts_(berth_json_out *w, const char *s)
 	put(w, s, strlen(s));
 }
 
-static void newline(berth_json_out *w)
+/* Where a new line begins, behind a comma or not; on one line a blank keeps values apart. */
+static void newline(berth_json_out *w, bool comma)
 {
 	if (!w->pretty)
 		return;
 	if (w->flat) {
-		if (w->text && w->len && w->text[w->len - 1] == ',')
-			put(w, " ", 1);
+		put(w, " ", comma);
 		return;
 	}
-	put(w, "\n", 1);
-	for (int i = 0; i < w->depth; i++)
-		put(w, "  ", 2);
+	size_t n = 1 + 2 * (size_t)w->depth;
+	char *to = room(w, n);
+	if (!to)
+		return;
+	memset(to, ' ', n);
+	*to = '\n';
+	w->len += n;
 }
 
 /* What is not shown as it is: a control character or a byte that is no UTF-8, n 1, or a character that is not
@@ -390,16 +426,12 @@ static void put_escaped(berth_json_out *w, const char *s, const berth_visible_ch
 	puts_(w, escape);
 }
 
-static void quoted(berth_json_out *w, const char *s)
+/* The rest of a text, from what is to be escaped on. */
+static void quote_rest(berth_json_out *w, const char *s, const char *end)
 {
-	const char *run = s, *end = s + strlen(s);
-	put(w, "\"", 1);
+	const char *run = s;
 	while (s < end) {
 		unsigned char byte = (unsigned char)*s;
-		if (byte >= ' ' && byte < 127 && byte != '"' && byte != '\\') {
-			s++;
-			continue;
-		}
 		berth_visible_char c = berth_visible_at(s, (size_t)(end - s));
 		if (byte == '"' || byte == '\\' || c.shown[0] == '\\') {
 			put(w, run, (size_t)(s - run));
@@ -415,17 +447,42 @@ static void quoted(berth_json_out *w, const char *s)
 	put(w, "\"", 1);
 }
 
+/* Does it stand in a text as it is? */
+static bool is_plain(char c)
+{
+	return c >= ' ' && c < 127 && c != '"' && c != '\\';
+}
+
+/* Most texts are plain: they are copied as they are looked at. */
+static void quoted(berth_json_out *w, const char *s)
+{
+	size_t n = strlen(s), i = 0;
+	char *to = room(w, n + 2);
+	if (!to)
+		return;
+	*to++ = '"';
+	for (; i < n && is_plain(s[i]); i++)
+		to[i] = s[i];
+	w->len += i + 1;
+	if (i < n) {
+		quote_rest(w, s + i, s + n);
+		return;
+	}
+	to[n] = '"';
+	w->len++;
+}
+
 /* Comma, line and key before a value. */
 static void before(berth_json_out *w, const char *key)
 {
-	if (!w->first)
-		put(w, ",", 1);
+	bool comma = !w->first;
+	put(w, ",", comma);
 	if (w->depth)
-		newline(w);
+		newline(w, comma);
 	w->first = false;
 	if (key) {
 		quoted(w, key);
-		put(w, w->pretty ? ": " : ":", w->pretty ? 2 : 1);
+		put(w, ": ", w->pretty ? 2 : 1);
 	}
 }
 
@@ -441,7 +498,7 @@ void berth_json_close(berth_json_out *w, char bracket)
 {
 	w->depth--;
 	if (!w->first)
-		newline(w);
+		newline(w, false);
 	put(w, &bracket, 1);
 	w->first = false;
 }
@@ -516,4 +573,15 @@ berth_status berth_json_done(berth_json_out *w, const char **text, size_t *len, 
 	*text = w->text;
 	*len = w->len - 1;
 	return BERTH_OK;
+}
+
+int berth_json_end(berth_json_out *w)
+{
+	if (w->pretty)
+		put(w, "\n", 1);
+	if (!w->failed)
+		pass_on(w);
+	if (w->failed && !w->sink_failed)
+		errno = ENOMEM;
+	return w->failed ? -1 : 0;
 }

@@ -66,6 +66,9 @@ berth_status berth_json_array(const berth_json *at, const char *key, bool requir
 berth_status berth_json_object(const berth_json *at, const char *key, bool required, berth_json *out,
                                berth_err *err);
 
+/* Where a long text goes, piece by piece: 0, or -1 and errno. */
+typedef int berth_json_sink(void *ctx, const char *data, size_t n);
+
 /* Writer. Calls nest: open, members, close; commas, quotes and escapes are its job. Failure of memory sticks
  * and is told at the end. */
 typedef struct berth_json_out {
@@ -74,12 +77,17 @@ typedef struct berth_json_out {
 	size_t len, cap;
 	int depth;
 	bool pretty, first, failed, flat; /* flat: this line is not broken (berth_json_flat) */
+	berth_json_sink *sink; /* NULL: the text stays here */
+	void *sink_ctx;
+	bool sink_failed;
 } berth_json_out;
 
 void berth_json_out_init(berth_json_out *w, berth_arena *mem, bool pretty);
 /* Room for so much text at once, where nothing is written yet: text that grows leaves its old places behind.
  */
 void berth_json_out_reserve(berth_json_out *w, size_t bytes);
+/* Hand the text on whenever the room that was reserved is full; close with berth_json_end. */
+void berth_json_out_to(berth_json_out *w, berth_json_sink *sink, void *ctx);
 /* key NULL inside arrays and for the document itself. */
 void berth_json_open(berth_json_out *w, const char *key, char bracket); /* '{' or '[' */
 void berth_json_close(berth_json_out *w, char bracket);                 /* '}' or ']' */
@@ -98,5 +106,7 @@ void berth_json_put_ns(berth_json_out *w, const char *key, int64_t ns);
 void berth_json_flat(berth_json_out *w, bool flat);
 /* Text with a final newline (pretty) or none; owned by the arena. Fails: BERTH_ENOMEM. */
 berth_status berth_json_done(berth_json_out *w, const char **text, size_t *len, berth_err *err);
+/* The same where the text is handed on, all of it by now. 0, or -1 and errno: that of the sink, or ENOMEM. */
+int berth_json_end(berth_json_out *w);
 
 #endif

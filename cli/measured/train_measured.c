@@ -146,7 +146,7 @@ static berth_status write_placement(cli *c, const train_measured *t, berth_err *
 	p.objective = "latency";
 	p.seed = t->cfg.seed;
 	p.value = t->r.best_s;
-	return berth_placement_write(&p, t->m.g, t->m.s, t->placement, &c->tmp, err);
+	return berth_placement_write(&p, t->m.g, t->m.s, t->placement, true, &c->tmp, err);
 }
 
 /* With worker threads for the searches. */

@@ -177,7 +177,7 @@ static berth_status write_out(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_solution_tell(&r, &c->mem, &placement, err));
 	if (to_stdout(a))
 		cli_document_begin();
-	berth_status st = berth_placement_write(&placement, x->g, x->s, a->out, &c->tmp, err);
+	berth_status st = berth_placement_write(&placement, x->g, x->s, a->out, true, &c->tmp, err);
 	if (st == BERTH_OK)
 		place_rescue_done(x);
 	if (to_stdout(a))

@@ -82,7 +82,7 @@ static berth_status write_point(cli *c, const view *v, const place_pareto_args *
 	p.lower_bound = v->bound[0];
 	p.op_dev = x->op_dev;
 	p.order = order_of(v, x);
-	return berth_placement_write(&p, v->p->g, v->p->s, path, &c->tmp, err);
+	return berth_placement_write(&p, v->p->g, v->p->s, path, true, &c->tmp, err);
 }
 
 static void put_point(berth_json_out *w, const view *v, const berth_pareto_point *x)

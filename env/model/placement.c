@@ -380,11 +380,8 @@ static void write_order(berth_json_out *w, const berth_placement *p, const berth
 	berth_json_flat(w, false);
 }
 
-berth_status berth_placement_write_json(const berth_placement *p, const berth_graph *g, const berth_system *s,
-                                        bool pretty, berth_arena *mem, const char **text, size_t *len,
-                                        berth_err *err)
+static berth_status check_counts(const berth_placement *p, berth_err *err)
 {
-	berth_json_out w;
 	if (p->seed > (uint64_t)MAX_EXACT)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "seed %llu is above 2^53, the largest that a placement file keeps",
@@ -392,36 +389,74 @@ berth_status berth_placement_write_json(const berth_placement *p, const berth_gr
 	if (p->evaluations < 0 || p->evaluations > MAX_EXACT)
 		return berth_fail(err, BERTH_EINVAL, "%lld evaluations; expected 0 to 2^53",
 		                  (long long)p->evaluations);
-	berth_json_out_init(&w, mem, pretty);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "format", "berth-placement");
-	berth_json_put_int(&w, "version", 1);
-	write_source(&w, "graph", p->graph_name, p->graph_sha256);
-	write_source(&w, "system", p->system_name, p->system_sha256);
-	write_word(&w, "method", p->method);
-	berth_json_put_int(&w, "seed", (int64_t)p->seed);
-	berth_json_put_int(&w, "evaluations", p->evaluations);
-	write_word(&w, "objective", p->objective);
-	berth_json_put_number(&w, "value", p->value);
-	berth_json_put_number(&w, "lower_bound", p->lower_bound);
-	write_order(&w, p, g);
-	berth_json_open(&w, "placement", '{');
+	return BERTH_OK;
+}
+
+static void write_document(berth_json_out *w, const berth_placement *p, const berth_graph *g,
+                           const berth_system *s)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "format", "berth-placement");
+	berth_json_put_int(w, "version", 1);
+	write_source(w, "graph", p->graph_name, p->graph_sha256);
+	write_source(w, "system", p->system_name, p->system_sha256);
+	write_word(w, "method", p->method);
+	berth_json_put_int(w, "seed", (int64_t)p->seed);
+	berth_json_put_int(w, "evaluations", p->evaluations);
+	write_word(w, "objective", p->objective);
+	berth_json_put_number(w, "value", p->value);
+	berth_json_put_number(w, "lower_bound", p->lower_bound);
+	write_order(w, p, g);
+	berth_json_open(w, "placement", '{');
 	for (int32_t op = 0; op < g->n_ops; op++)
-		berth_json_put_string(&w, g->op_name[op], s->dev_name[p->op_dev[op]]);
-	berth_json_close(&w, '}');
-	berth_json_close(&w, '}');
+		berth_json_put_string(w, g->op_name[op], s->dev_name[p->op_dev[op]]);
+	berth_json_close(w, '}');
+	berth_json_close(w, '}');
+}
+
+berth_status berth_placement_write_json(const berth_placement *p, const berth_graph *g, const berth_system *s,
+                                        bool pretty, berth_arena *mem, const char **text, size_t *len,
+                                        berth_err *err)
+{
+	berth_json_out w;
+	BERTH_TRY(check_counts(p, err));
+	berth_json_out_init(&w, mem, pretty);
+	write_document(&w, p, g, s);
 	return berth_json_done(&w, text, len, err);
 }
 
-berth_status berth_placement_write(const berth_placement *p, const berth_graph *g, const berth_system *s,
-                                   const char *path, berth_arena *tmp, berth_err *err)
+enum { PIECE = 1 << 16 }; /* bytes that are written at once */
+
+typedef struct plan {
+	const berth_placement *p;
+	const berth_graph *g;
+	const berth_system *s;
+	berth_arena *tmp;
+} plan;
+
+static int write_piece(void *ctx, const char *data, size_t n)
 {
-	const char *text;
-	size_t len;
+	return berth_file_write_all(*(const int *)ctx, data, n);
+}
+
+static int tell_plan(void *ctx, int fd)
+{
+	const plan *x = ctx;
+	berth_json_out w;
+	berth_json_out_init(&w, x->tmp, true);
+	berth_json_out_reserve(&w, PIECE);
+	berth_json_out_to(&w, write_piece, &fd);
+	write_document(&w, x->p, x->g, x->s);
+	return berth_json_end(&w);
+}
+
+berth_status berth_placement_write(const berth_placement *p, const berth_graph *g, const berth_system *s,
+                                   const char *path, bool wait, berth_arena *tmp, berth_err *err)
+{
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_placement_write_json(p, g, s, true, tmp, &text, &len, err);
+	berth_status st = check_counts(p, err);
 	if (st == BERTH_OK)
-		st = berth_file_write(path, text, len, err);
+		st = berth_file_write_told(path, tell_plan, &(plan){p, g, s, tmp}, wait, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -57,9 +57,9 @@ berth_status berth_placement_write_json(const berth_placement *p, const berth_gr
                                         bool pretty, berth_arena *mem, const char **text, size_t *len,
                                         berth_err *err);
 
-/* The same, with line breaks, to the file at path (berth_file_write). tmp is scratch, reset at exit. Fails:
- * BERTH_EIO too. */
+/* The same, with line breaks, to the file at path (berth_file_write_told). It is never in memory as a whole.
+ * tmp is scratch, reset at exit. Fails: BERTH_EIO too. */
 berth_status berth_placement_write(const berth_placement *p, const berth_graph *g, const berth_system *s,
-                                   const char *path, berth_arena *tmp, berth_err *err);
+                                   const char *path, bool wait, berth_arena *tmp, berth_err *err);
 
 #endif

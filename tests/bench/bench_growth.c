@@ -1,10 +1,12 @@
 /* How time and memory grow with the graph: random graphs of 10,000 to 1,000,000 operators on 4gpu,
  * nanoseconds and bytes an operator of compiling, of an evaluation by the reference, of a single move by the
- * incremental one and of HEFT with its scorings. The least of a few runs each. */
+ * incremental one, of HEFT with its scorings, and of writing a placement with its order to a file. The least
+ * of a few runs each. */
 #include "bench.h"
 
 #include "incremental.h"
 #include "methods.h"
+#include "placement.h"
 #include "rng.h"
 #include "systems_builtin.h"
 #include "zoo.h"
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { N_SIZES = 3, RUNS = 5, MOVES = 20 };
 static const int sizes[N_SIZES] = {10000, 100000, 1000000};
@@ -77,6 +80,20 @@ static void run_heft(void *arg)
 	berth_arena_free(&tmp);
 }
 
+static void write_placement(void *arg)
+{
+	subject *c = arg;
+	berth_err err;
+	char path[64];
+	snprintf(path, sizeof path, "/tmp/berth-bench-%ld.json", (long)getpid());
+	const berth_placement p = {.value = 1,
+	                           .lower_bound = 1,
+	                           .op_dev = c->base,
+	                           .order = c->b.g.topo_op};
+	must(berth_placement_write(&p, &c->b.g, &c->b.s, path, false, &c->b.tmp, &err), &err);
+	unlink(path);
+}
+
 /* Least CPU seconds of a call. */
 static double least(void (*work)(void *), subject *c)
 {
@@ -137,6 +154,7 @@ void bench_growth(bench_out *out)
 		berth_incremental_base(c.inc, c.base, &r);
 		row(out, "incremental, a move", n, least(run_moves, &c), MOVES, bytes);
 		row(out, "heft", n, least(run_heft, &c), 1, 0);
+		row(out, "write a placement", n, least(write_placement, &c), 1, 0);
 		berth_arena_free(&c.own);
 		bench_discard(&c.b);
 	}

@@ -232,6 +232,94 @@ static void test_json_writer(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Where a document goes that is told piece by piece; after n_left pieces that fails. */
+typedef struct pieces {
+	char text[400];
+	size_t len;
+	int n, n_left;
+} pieces;
+
+static int take_piece(void *ctx, const char *data, size_t n)
+{
+	pieces *p = ctx;
+	assert_true(n > 0 && p->len + n <= sizeof p->text);
+	if (p->n_left-- == 0) {
+		errno = ENOSPC;
+		return -1;
+	}
+	memcpy(p->text + p->len, data, n);
+	p->len += n;
+	p->n++;
+	return 0;
+}
+
+static void tell_document(berth_json_out *w)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "plain", "of more letters than the room that there is at first");
+	berth_json_put_string(w, "k\n", "tab\there \"quoted\" \\ \xe2\x80\xae and caf\xc3\xa9");
+	berth_json_open(w, "flat", '[');
+	berth_json_flat(w, true);
+	for (int i = 0; i < 12; i++)
+		berth_json_put_int(w, NULL, i);
+	berth_json_close(w, ']');
+	berth_json_flat(w, false);
+	berth_json_open(w, "deep", '[');
+	berth_json_open(w, NULL, '{');
+	berth_json_close(w, '}');
+	berth_json_put_null(w, NULL);
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+}
+
+static int tell_pieces(pieces *p, size_t room, bool pretty, berth_arena *mem)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, mem, pretty);
+	berth_json_out_reserve(&w, room);
+	berth_json_out_to(&w, take_piece, p);
+	tell_document(&w);
+	return berth_json_end(&w);
+}
+
+/* Whatever the room is, the pieces are the text; what the sink fails of is told, and memory. */
+static void test_json_pieces(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	for (int pretty = 0; pretty < 2; pretty++) {
+		berth_json_out w;
+		const char *text;
+		size_t len;
+		berth_json_out_init(&w, &mem, pretty);
+		tell_document(&w);
+		assert_int_equal(berth_json_done(&w, &text, &len, NULL), BERTH_OK);
+		for (size_t room = 1; room <= len + 2; room++) {
+			pieces p = {.n_left = -1};
+			assert_int_equal(tell_pieces(&p, room, pretty, &mem), 0);
+			assert_int_equal(p.len, len);
+			assert_memory_equal(p.text, text, len);
+			assert_true(room < len ? p.n > 1 : p.n == 1);
+		}
+		for (int k = 0; k < 3; k++) {
+			pieces p = {.n_left = k};
+			errno = 0;
+			assert_int_equal(tell_pieces(&p, 40, pretty, &mem), -1);
+			assert_int_equal(errno, ENOSPC);
+			assert_int_equal(p.n_left, -1); /* it is not asked again */
+		}
+	}
+	failing_allocator f;
+	failing_allocator_init(&f, 0);
+	berth_arena none;
+	berth_arena_init(&none, &f.hook);
+	pieces p = {.n_left = -1};
+	assert_int_equal(tell_pieces(&p, 40, false, &none), -1);
+	assert_int_equal(errno, ENOMEM);
+	assert_int_equal(p.n, 0);
+	berth_arena_free(&mem);
+}
+
 static void test_arena(void **state)
 {
 	(void)state;
@@ -744,7 +832,9 @@ int main(void)
 		cmocka_unit_test(test_pcg32_vectors),  cmocka_unit_test(test_random_distributions),
 		cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_text),
 		cmocka_unit_test(test_units),          cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_strmap),         cmocka_unit_test(test_json_writer),
+		cmocka_unit_test(test_strmap),
+		cmocka_unit_test(test_json_writer),
+		cmocka_unit_test(test_json_pieces),
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_arena_of_single_blocks),          cmocka_unit_test(test_files),
 		cmocka_unit_test(test_parts_of_files),
