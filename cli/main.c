@@ -9,16 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-const cli_verb *const cli_verbs[] = {&cmd_place,   &cmd_train, &cmd_compare, &cmd_simulate, &cmd_measure,
-                                     &cmd_profile, &cmd_adapt, &cmd_export,  &cmd_show,     &cmd_methods,
-                                     &cmd_zoo,     &cmd_systems, NULL};
+const cli_verb *const cli_verbs[] = {
+	&cmd_place, &cmd_train,  &cmd_compare,     &cmd_simulate, &cmd_measure, &cmd_profile,
+	&cmd_adapt, &cmd_export, &cmd_import_plan, &cmd_show,     &cmd_methods, &cmd_zoo,
+	&cmd_systems, NULL};
 
 static void print_help(void)
 {
 	cli_say("berth decides which device runs which operator of a neural network.\n\nusage: berth VERB "
 	        "...\n\n");
 	for (const cli_verb *const *v = cli_verbs; *v; v++)
-		cli_say("  %-9s %s\n", (*v)->name, (*v)->about);
+		cli_say("  %-12s %s\n", (*v)->name, (*v)->about);
 	cli_say("\nA GRAPH is an ONNX model, a berth-graph file or zoo:NAME[:key=value...]; a SYSTEM is a\n"
 	        "berth-system file or system:NAME. 'berth VERB --help' says more; berth(1) says all.\n"
 	        "Example: berth place zoo:resnet50:batch=8 --on system:cpu+2gpu -o plan.json\n");

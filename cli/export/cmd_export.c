@@ -1,5 +1,6 @@
 /* berth export: a plan in the words of the program that is to run it. */
 #include "export_blocks.h"
+#include "export_devices.h"
 #include "export_gain.h"
 #include "export_plan.h"
 #include "load.h"
@@ -24,62 +25,6 @@ typedef struct state {
 	berth_export_gain gain;
 	berth_export_out made;
 } state;
-
-/* ---- what the target calls the devices ---- */
-
-/* Give a device its name, unless it has one. */
-static berth_status name_device(state *s, int32_t d, const char *theirs, berth_err *err)
-{
-	if (s->theirs[d])
-		return berth_fail(err, BERTH_EINVAL,
-		                  "option --device names '%.80s' twice: '%.80s' and '%.80s'",
-		                  s->plan.s.dev_name[d], s->theirs[d], theirs);
-	s->theirs[d] = theirs;
-	return BERTH_OK;
-}
-
-/* NAME=THEIRS: of the device of that name, else of all devices of that kind. */
-static berth_status read_device(state *s, const char *text, berth_err *err)
-{
-	const berth_system *sys = &s->plan.s;
-	char hint[128], word[256];
-	int32_t n = 0;
-	for (int32_t d = 0; d < sys->n_devs; d++) {
-		size_t len = strlen(sys->dev_name[d]);
-		if (strncmp(text, sys->dev_name[d], len) == 0 && text[len] == '=' && text[len + 1])
-			return name_device(s, d, text + len + 1, err);
-	}
-	for (int32_t d = 0; d < sys->n_devs; d++) {
-		size_t len = strlen(sys->dev_kind[d]);
-		if (strncmp(text, sys->dev_kind[d], len) != 0 || text[len] != '=' || !text[len + 1])
-			continue;
-		BERTH_TRY(name_device(s, d, text + len + 1, err));
-		n++;
-	}
-	if (n)
-		return BERTH_OK;
-	size_t len = strcspn(text, "=");
-	if (text[len] != '=' || !text[len + 1] || len == 0 || len >= sizeof word)
-		return berth_fail(
-			err, BERTH_EINVAL,
-			"option --device: '%.80s' is not NAME=THEIRS, such as gpu0=CUDAExecutionProvider",
-			text);
-	memcpy(word, text, len);
-	word[len] = '\0';
-	return berth_fail(err, BERTH_EINVAL, "option --device: the system '%.80s' has no device '%.80s'%s",
-	                  sys->name, word,
-	                  berth_text_suggest(hint, sizeof hint, word, sys->dev_name, sys->n_devs));
-}
-
-static berth_status read_devices(cli *c, const args *a, state *s, berth_err *err)
-{
-	if (!a->device.n)
-		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&c->mem, s->theirs, s->plan.s.n_devs, err));
-	for (int32_t i = 0; i < a->device.n; i++)
-		BERTH_TRY(read_device(s, a->device.text[i], err));
-	return BERTH_OK;
-}
 
 /* ---- making ---- */
 
@@ -114,7 +59,7 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	export_plan *x = &s->plan;
 	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->on, x, err));
 	BERTH_TRY(check_model(c, a, s, err));
-	BERTH_TRY(read_devices(c, a, s, err));
+	BERTH_TRY(export_devices_read(c, &a->device, &x->s, &s->theirs, err));
 	BERTH_TRY(export_blocks_apply(c, &a->blocks, x, err));
 	BERTH_TRY(check_plan(c, a, s, err));
 	berth_export_source source = {.g = &x->g,

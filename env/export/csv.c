@@ -1,29 +1,13 @@
 /* Exporter "csv": one operator a row, for spreadsheets and scripts (RFC 4180: CRLF behind each row, quotes
- * around fields that hold a comma, a quote or an end of line, quotes inside doubled). Where the graph has no
- * layers (granularity.h), or nothing was simulated, these fields are empty. O(ops + edges). */
+ * around fields that hold a comma, a quote or an end of line, quotes inside doubled), none of them a formula
+ * (csv_cell.h). Where the graph has no layers (granularity.h), or nothing was simulated, these fields are
+ * empty. O(ops + edges). */
 #include "exporters.h"
 
+#include "csv_cell.h"
 #include "granularity.h"
 #include "strbuf.h"
 #include "text.h"
-
-#include <string.h>
-
-static void field(berth_strbuf *b, const char *text)
-{
-	bool quote = text[strcspn(text, ",\"\r\n")] != '\0';
-	if (!quote) {
-		berth_strbuf_add(b, text, strlen(text));
-		return;
-	}
-	berth_strbuf_add(b, "\"", 1);
-	for (const char *c = text; *c; c++) {
-		berth_strbuf_add(b, c, 1);
-		if (*c == '"')
-			berth_strbuf_add(b, c, 1);
-	}
-	berth_strbuf_add(b, "\"", 1);
-}
 
 static void seconds(berth_strbuf *b, int64_t ns)
 {
@@ -39,25 +23,28 @@ static berth_status find_layers(const berth_graph *g, berth_arena *mem, berth_ar
 	return st == BERTH_EINVAL ? BERTH_OK : st;
 }
 
+/* Tensors that others take, and outputs of the graph. What is both counts once, where the bytes that the
+ * operator writes tell so. */
 static int64_t output_bytes(const berth_graph *g, int32_t op)
 {
-	int64_t sum = g->op_output_bytes[op];
+	int64_t taken = 0, written = g->op_write_bytes[op];
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		sum += g->tensor_bytes[t];
-	return sum;
+		taken += g->tensor_bytes[t];
+	int64_t all = taken + g->op_output_bytes[op];
+	return written >= taken && written > 0 && written < all ? written : all;
 }
 
 static void row(berth_strbuf *b, const berth_export_source *x, const berth_granularity *layers, int32_t op)
 {
 	const berth_graph *g = x->g;
 	bool runs = x->t && x->t->r.runs;
-	field(b, g->op_name[op]);
+	csv_cell_put(b, g->op_name[op]);
 	berth_strbuf_add(b, ",", 1);
-	field(b, g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]]);
+	csv_cell_put(b, g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]]);
 	berth_strbuf_add(b, ",", 1);
-	field(b, layers->n_blocks ? layers->block_name[layers->op_block[op]] : "");
+	csv_cell_put(b, layers->n_blocks ? layers->block_name[layers->op_block[op]] : "");
 	berth_strbuf_add(b, ",", 1);
-	field(b, x->theirs && x->theirs[x->op_dev[op]] ? x->theirs[x->op_dev[op]]
+	csv_cell_put(b, x->theirs && x->theirs[x->op_dev[op]] ? x->theirs[x->op_dev[op]]
 	                                               : x->s->dev_name[x->op_dev[op]]);
 	berth_strbuf_add(b, ",", 1);
 	if (runs)

@@ -24,7 +24,7 @@ static const struct {
              {"Add", "LayerNormalization"},
              {"Add", "Gelu"}};
 
-static bool is_pair(const berth_graph *g, int32_t a, int32_t b)
+bool ort_fused_pair(const berth_graph *g, int32_t a, int32_t b)
 {
 	if (g->op_type[a] < 0 || g->op_type[b] < 0)
 		return false;
@@ -43,7 +43,7 @@ berth_status ort_fused_note(const berth_export_source *x, berth_export_out *out,
 		int32_t e = g->tensor_use_off[t], from = g->tensor_producer[t];
 		bool only = g->tensor_use_off[t + 1] == e + 1;
 		if (!only || x->op_dev[from] == x->op_dev[g->edge_consumer[e]] ||
-		    !is_pair(g, from, g->edge_consumer[e]))
+		    !ort_fused_pair(g, from, g->edge_consumer[e]))
 			continue;
 		n++;
 		a = from;

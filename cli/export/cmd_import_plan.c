@@ -1,0 +1,214 @@
+/* berth import-plan: what an engine chose, as a placement. */
+#include "check.h"
+#include "export_devices.h"
+#include "file.h"
+#include "graph_load.h"
+#include "importers.h"
+#include "load.h"
+#include "print.h"
+#include "sandboxed.h"
+#include "say.h"
+#include "zoo.h"
+
+#include <math.h>
+
+typedef struct args {
+	const char *model, *on, *from, *out;
+	cli_texts device;
+} args;
+
+typedef struct state {
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_import_plan plan;
+	berth_timeline t;
+	berth_verdict v;
+} state;
+
+/* ---- reading ---- */
+
+static berth_status read_file(cli *c, const args *a, const berth_import_source *with, state *s,
+                              berth_err *err)
+{
+	const unsigned char *data;
+	berth_import_source x = *with;
+	BERTH_TRY(berth_file_take(c->args[0], &data, &x.size, err));
+	x.file = c->args[0];
+	x.text = data ? (const char *)data : "";
+	berth_status st = c->sandbox ? berth_import_read_apart(&x, a->from, cli_sandbox(c), &c->mem, &c->tmp,
+	                                                       &s->plan, err)
+	                             : berth_import_read(&x, a->from, &c->mem, &c->tmp, &s->plan, err);
+	berth_file_unmap(data, x.size);
+	return st;
+}
+
+/* With the model's file, where it is one: it knows names that its graph does not have. */
+static berth_status read_plan(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_read_options opt = cli_read_options(c), words;
+	berth_import_source x = {.g = &s->g, .s = &s->s};
+	berth_content model;
+	const char **theirs;
+	BERTH_TRY(export_devices_read(c, &a->device, &s->s, &theirs, err));
+	x.theirs = theirs;
+	if (berth_zoo_is_spec(a->model))
+		return read_file(c, a, &x, s, err);
+	BERTH_TRY(berth_model_map(a->model, &opt, &c->mem, &model, &words, err));
+	x.model = &model;
+	x.read = &words;
+	berth_status st = read_file(c, a, &x, s, err);
+	berth_model_unmap(&model);
+	return st;
+}
+
+static berth_status judge(cli *c, state *s, berth_err *err)
+{
+	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
+	return berth_judge(&s->p, s->plan.op_dev, NULL, &latency, &c->mem, &s->t, &s->v, err);
+}
+
+static berth_status write_plan(cli *c, const args *a, const state *s, berth_err *err)
+{
+	berth_placement p;
+	if (!a->out)
+		return BERTH_OK;
+	BERTH_TRY(berth_placement_new(&s->g, &s->s, &c->mem, &c->tmp, &p, err));
+	p.op_dev = s->plan.op_dev;
+	p.method = berth_arena_printf(&c->mem, "import-plan:%s", s->plan.from);
+	p.objective = "latency";
+	p.value = s->v.feasible ? s->v.value : NAN;
+	if (!p.method)
+		return berth_nomem(err);
+	return berth_placement_write(&p, &s->g, &s->s, a->out, true, &c->tmp, err);
+}
+
+/* ---- output ---- */
+
+static void put_devices(berth_json_out *w, const state *s)
+{
+	berth_json_open(w, "devices", '[');
+	for (int32_t i = 0; i < s->plan.n_devices; i++) {
+		const berth_import_device *d = &s->plan.device[i];
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "theirs", d->word);
+		berth_json_put_string(w, "device", s->s.dev_name[d->dev]);
+		berth_json_put_int(w, "operators", d->n_ops);
+		berth_json_put_bool(w, "guessed", d->guessed);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
+{
+	const berth_import_plan *p = &s->plan;
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "from", p->from);
+	berth_json_put_string(&w, "graph", s->g.name);
+	berth_json_put_string(&w, "system", s->s.name);
+	berth_json_put_string(&w, "output", a->out);
+	berth_json_put_int(&w, "operators", s->g.n_ops);
+	berth_json_put_int(&w, "named", p->n_named);
+	berth_json_put_int(&w, "fused", p->n_fused);
+	berth_json_put_int(&w, "with_producer", p->n_producer);
+	berth_json_put_int(&w, "with_taker", p->n_taker);
+	berth_json_put_int(&w, "alone", p->n_alone);
+	berth_json_put_int(&w, "unknown", p->n_unknown);
+	put_devices(&w, s);
+	berth_json_put_number(&w, "latency_s", s->v.metric[BERTH_LATENCY]);
+	berth_json_put_bool(&w, "feasible", s->v.feasible);
+	if (p->note)
+		berth_json_put_string(&w, "note", p->note);
+	return cli_end_json(c, &w, err);
+}
+
+static void print_devices(const state *s)
+{
+	for (int32_t i = 0; i < s->plan.n_devices; i++) {
+		const berth_import_device *d = &s->plan.device[i];
+		cli_say("%s is %s: %d operators", d->word, s->s.dev_name[d->dev], d->n_ops);
+		if (d->guessed)
+			cli_say(" (--device NAME=%s says otherwise)", d->word);
+		cli_say("\n");
+	}
+}
+
+static void print_rest(const state *s)
+{
+	const berth_import_plan *p = &s->plan;
+	int32_t rest = s->g.n_ops - p->n_named;
+	if (rest)
+		cli_say("%d of %d operators are not named there: %d fused with a neighbour, %d beside what "
+		        "makes "
+		        "their input, %d beside what takes their output, %d where most are\n",
+		        rest, s->g.n_ops, p->n_fused, p->n_producer, p->n_taker, p->n_alone);
+	if (p->n_unknown)
+		cli_say("nodes of the engine that are no operators of the graph: %d (first: %s)\n",
+		        p->n_unknown, p->unknown);
+	if (p->note)
+		cli_say("note: %s\n", p->note);
+}
+
+static void print_text(const args *a, const state *s)
+{
+	char buf[32];
+	cli_say("%s on %s, from %s%s%s: ", s->g.name, s->s.name, s->plan.from, a->out ? ": " : "",
+	        a->out ? a->out : "");
+	cli_say("latency %s\n", cli_metric(buf, BERTH_LATENCY, s->v.metric[BERTH_LATENCY]));
+	print_devices(s);
+	print_rest(s);
+}
+
+static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
+{
+	if (!s->v.feasible)
+		BERTH_TRY(cli_warn(c, err, "%s: the plan is infeasible on %s: %s%s", c->args[0], s->s.name,
+		                   s->v.broken.item[0].message, s->v.broken.n > 1 ? " (and more)" : ""));
+	BERTH_TRY(cli_strict(c, err));
+	BERTH_TRY(write_plan(c, a, s, err));
+	if (c->json)
+		return print_json(c, a, s, err);
+	if (!c->quiet && !(a->out && a->out[0] == '-' && !a->out[1]))
+		print_text(a, s);
+	return BERTH_OK;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {0};
+	state s = {0};
+	const cli_option options[] = {
+		{"model", 0, CLI_FILE_IN, &a.model, "GRAPH", "the model that the engine ran"},
+		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
+		{"from", 0, CLI_TEXT, &a.from, "KIND",
+	         "what the file is: ort, llama.cpp, accelerate, openvino, csv\twhat its content says"},
+		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
+	         "what the file calls a device of the system, or all devices of a kind"},
+		CLI_INPUT(c),
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the placement"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_import_plan, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	if (!a.model)
+		return berth_fail(err, BERTH_EINVAL, "import-plan: --model GRAPH is missing");
+	BERTH_TRY(cli_instance_load(c, a.model, a.on, &s.g, &s.s, NULL, err));
+	BERTH_TRY(read_plan(c, &a, &s, err));
+	BERTH_TRY(judge(c, &s, err));
+	return tell(c, &a, &s, err);
+}
+
+const cli_verb cmd_import_plan = {
+	"import-plan",
+	"import-plan FILE --model GRAPH --on SYSTEM [--from KIND] [--device NAME=THEIRS] [-o PLAN.json]",
+	"read where an engine ran operators, as a placement",
+	"FILE is a profile of ONNX Runtime, a log of llama.cpp (-v), a device_map of accelerate, affinities "
+        "of\n"
+	"OpenVINO, or a table with the columns operator and device. Without -o it is only told.\n"
+	"Example: berth import-plan profile.json --model model.onnx --on system:laptop -o theirs.json && "
+	"berth compare model.onnx --on system:laptop --placement theirs.json\n",
+	run};

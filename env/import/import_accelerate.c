@@ -1,0 +1,100 @@
+/* Importer "accelerate": a device_map of accelerate and transformers, {module: device}. An operator is held
+ * by the module with the longest name that its own begins with, up to a dot; "" holds everything. */
+#include "import_maps.h"
+
+#include "hf_model.h"
+
+#include <string.h>
+
+static bool is(const char *text, size_t size)
+{
+	return import_map_look(text, size) == IMPORT_TORCH_MAP;
+}
+
+typedef struct modules {
+	berth_import *m;
+	berth_arena *tmp;
+	berth_strmap index;
+	const char **name; /* [n] */
+	int32_t *word;     /* [n] */
+	bool *used;        /* [n] an operator is in it */
+	int32_t n;
+	size_t cap_name, cap_word;
+} modules;
+
+static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *err)
+{
+	modules *x = ctx;
+	int32_t found;
+	const char *copy = berth_arena_strdup(x->tmp, name);
+	if (!copy)
+		return berth_nomem(err);
+	BERTH_TRY(BERTH_GROW(x->tmp, x->name, x->n, &x->cap_name, err));
+	BERTH_TRY(BERTH_GROW(x->tmp, x->word, x->n, &x->cap_word, err));
+	x->name[x->n] = copy;
+	x->word[x->n] = word;
+	BERTH_TRY(berth_strmap_add(&x->index, copy, x->n, &found, err));
+	if (found != x->n)
+		return berth_fail(err, BERTH_EFORMAT, "%s: module '%.100s' is there twice", x->m->x->file,
+		                  name);
+	x->n++;
+	return BERTH_OK;
+}
+
+enum { DEPTH = 64 }; /* modules around an operator that are looked at */
+
+/* The longest module that holds the operator, and a mark at each that does. */
+static berth_status place_op(modules *x, int32_t op, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(x->tmp);
+	char *name = berth_arena_strdup(x->tmp, x->m->x->g->op_name[op]);
+	int32_t word = -1;
+	size_t n = 0;
+	if (!name)
+		return berth_nomem(err);
+	for (int depth = 0, last = 0; depth <= DEPTH && !last; depth++) {
+		char c = name[n];
+		last = depth > 0 && c == '\0';
+		name[n] = '\0';
+		int32_t at = berth_strmap_get(&x->index, name);
+		name[n] = c;
+		if (at >= 0) {
+			word = x->word[at];
+			x->used[at] = true;
+		}
+		n += c == '.';
+		n += strcspn(name + n, ".");
+	}
+	berth_arena_reset(x->tmp, mark);
+	return word < 0 ? BERTH_OK : berth_import_tell(x->m, op, word, err);
+}
+
+/* Modules without an operator of their own: without parameters, or with those of another module. */
+static bool may_be_empty(const char *module)
+{
+	for (const hf_arch *a = hf_archs; a->name; a++) {
+		const hf_style *s = a->style;
+		const char *known[] = {s->rotary, s->position, s->names.output, s->names.output_norm};
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+			if (known[i] && strcmp(known[i], module) == 0)
+				return true;
+	}
+	return false;
+}
+
+static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
+{
+	modules x = {.m = m, .tmp = tmp};
+	berth_strmap_init(&x.index, tmp);
+	BERTH_TRY(import_map_each(m, keep, &x, err));
+	BERTH_TRY(BERTH_NEW(tmp, x.used, x.n, err));
+	for (int32_t op = 0; op < m->x->g->n_ops; op++)
+		BERTH_TRY(place_op(&x, op, err));
+	for (int32_t i = 0; i < x.n; i++)
+		if (!x.used[i] && !may_be_empty(x.name[i]))
+			return berth_import_refuse(m, "module", x.name[i], err);
+	return BERTH_OK;
+}
+
+const berth_importer berth_import_accelerate = {
+	.name = "accelerate", .about = "a device_map of accelerate", .is = is, .read = read};

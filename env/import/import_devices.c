@@ -1,0 +1,159 @@
+/* What engines call devices; see import_reading.h. A word is, in this order: what --device told, a name of
+ * the system, the kind of one device alone, or what engines mean by it: a family (cpu, gpu, npu, disk) and a
+ * number that counts the devices of that family in the order of the system. */
+#include "import_reading.h"
+
+#include "strbuf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct family {
+	const char *word, *begins, *or_begins; /* as devices of the system are called */
+} family;
+
+/* Words in lower case, without a number. The first one that a word is, counts. */
+static const family families[] = {
+	{"cpu", "cpu", NULL},      {"", "gpu", "cuda"},         {"gpu", "gpu", "cuda"},
+	{"cuda", "gpu", "cuda"},   {"tensorrt", "gpu", "cuda"}, {"nvtensorrtrtx", "gpu", "cuda"},
+	{"rocm", "gpu", "cuda"},   {"hip", "gpu", "cuda"},      {"migraphx", "gpu", "cuda"},
+	{"vulkan", "gpu", "cuda"}, {"metal", "gpu", "cuda"},    {"mtl", "gpu", "cuda"},
+	{"mps", "gpu", "cuda"},    {"sycl", "gpu", "cuda"},     {"opencl", "gpu", "cuda"},
+	{"webgpu", "gpu", "cuda"}, {"js", "gpu", "cuda"},       {"dml", "gpu", "cuda"},
+	{"musa", "gpu", "cuda"},   {"xpu", "gpu", "cuda"},      {"npu", "npu", NULL},
+	{"qnn", "npu", NULL},      {"vitisai", "npu", NULL},    {"coreml", "npu", NULL},
+	{"cann", "npu", NULL},     {"hpu", "npu", NULL},        {"disk", "disk", "storage"},
+};
+
+static char lower(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* "CUDA1", "cuda:1", "GPU.1", "1", "CUDAExecutionProvider": the family's word and the number. */
+static void take_apart(const char *word, char base[64], int32_t *number)
+{
+	static const char provider[] = "executionprovider";
+	size_t n = 0, end = sizeof provider - 1;
+	for (; word[n] && n < 63; n++)
+		base[n] = lower(word[n]);
+	base[n] = '\0';
+	*number = 0;
+	if (n > end && strcmp(base + n - end, provider) == 0) {
+		base[n - end] = '\0';
+		return;
+	}
+	size_t digits = n;
+	while (digits > 0 && n - digits < 4 && base[digits - 1] >= '0' && base[digits - 1] <= '9')
+		digits--;
+	if (digits == n)
+		return;
+	*number = atoi(base + digits);
+	if (digits > 0 && (base[digits - 1] == ':' || base[digits - 1] == '.'))
+		digits--;
+	base[digits] = '\0';
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return with && strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_of(const berth_system *s, int32_t d, const family *f)
+{
+	return begins(s->dev_kind[d], f->begins) || begins(s->dev_name[d], f->begins) ||
+	       begins(s->dev_kind[d], f->or_begins) || begins(s->dev_name[d], f->or_begins);
+}
+
+/* The number-th device of the word's family; -1: the system has none. */
+static int32_t usual_device(const berth_system *s, const char *word)
+{
+	char base[64];
+	int32_t number;
+	take_apart(word, base, &number);
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+		if (strcmp(base, families[i].word) != 0)
+			continue;
+		for (int32_t d = 0; d < s->n_devs; d++)
+			if (is_of(s, d, &families[i]) && number-- == 0)
+				return d;
+		return -1;
+	}
+	return -1;
+}
+
+static berth_status told_device(const berth_import *m, const char *word, int32_t *dev, berth_err *err)
+{
+	const berth_system *s = m->x->s;
+	*dev = -1;
+	for (int32_t d = 0; m->x->theirs && d < s->n_devs; d++) {
+		if (!m->x->theirs[d] || strcmp(m->x->theirs[d], word) != 0)
+			continue;
+		if (*dev >= 0)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "option --device: '%.80s' of %s is told to be '%.80s' and '%.80s'; "
+			                  "one of the two",
+			                  word, m->x->file, s->dev_name[*dev], s->dev_name[d]);
+		*dev = d;
+	}
+	return BERTH_OK;
+}
+
+/* By name, else by a kind that one device alone has. */
+static int32_t named_device(const berth_system *s, const char *word)
+{
+	int32_t found = -1, n = 0;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (strcmp(s->dev_name[d], word) == 0)
+			return d;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (strcmp(s->dev_kind[d], word) == 0) {
+			found = d;
+			n++;
+		}
+	return n == 1 ? found : -1;
+}
+
+enum { SHOWN = 8 }; /* names of a list in a message */
+
+static berth_status join(const char *const *name, int32_t n, berth_arena *mem, const char **out,
+                         berth_err *err)
+{
+	berth_strbuf b = {.mem = mem};
+	size_t len;
+	for (int32_t i = 0; i < n && i < SHOWN; i++)
+		berth_strbuf_printf(&b, "%s%.24s", i ? ", " : "", name[i]);
+	if (n > SHOWN)
+		berth_strbuf_printf(&b, " and %d more", n - SHOWN);
+	return berth_strbuf_done(&b, out, &len, err);
+}
+
+static berth_status refuse(const berth_import *m, const char *word, berth_err *err)
+{
+	const char *has, *names;
+	BERTH_TRY(join(m->x->s->dev_name, m->x->s->n_devs, m->tmp, &has, err));
+	BERTH_TRY(join(m->word, m->n_words, m->tmp, &names, err));
+	return berth_fail(
+		err, BERTH_EFORMAT,
+		"%.100s: system '%.40s' has no device '%.40s': it has %.180s; the file names %.180s "
+		"(--device NAME=%.40s says which one is meant)",
+		m->x->file, m->x->s->name, word, has, names, word);
+}
+
+berth_status berth_import_devices(const berth_import *m, berth_import_device *device, berth_err *err)
+{
+	for (int32_t w = 0; w < m->n_words; w++) {
+		berth_import_device *d = &device[w];
+		*d = (berth_import_device){.word = m->word[w], .n_ops = m->word_ops[w]};
+		BERTH_TRY(told_device(m, d->word, &d->dev, err));
+		if (d->dev < 0)
+			d->dev = named_device(m->x->s, d->word);
+		if (d->dev >= 0)
+			continue;
+		d->dev = usual_device(m->x->s, d->word);
+		d->guessed = true;
+		if (d->dev < 0)
+			return refuse(m, d->word, err);
+	}
+	return BERTH_OK;
+}
