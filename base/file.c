@@ -355,6 +355,15 @@ static bool name_part(const char *path, int k, char *name, size_t size)
 	return (size_t)snprintf(name, size, "%s.part-%d", path, k) < size;
 }
 
+bool berth_file_part(const char *path, int k, char *name, size_t size)
+{
+	struct stat st;
+	char *target = lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+	bool named = k < PARTS && name_part(target ? target : path, k, name, size);
+	free(target);
+	return named;
+}
+
 /* Why the file of that name is not to be had: it is somebody else's. */
 static bool is_taken(int why)
 {

@@ -42,6 +42,24 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read
 	return cli_strict(c, err);
 }
 
+berth_status cli_model_check(cli *c, const char *spec, berth_err *err)
+{
+	berth_read_options opt = cli_read_options(c);
+	berth_arena mem = {0}, tmp = {0};
+	berth_read_report r;
+	berth_graph g;
+	if (!c->n_written)
+		return BERTH_OK;
+	berth_status st = berth_graph_load(spec, &opt, &mem, &tmp, &g, &r, NULL);
+	if (st == BERTH_OK)
+		st = cli_check_external(c, spec, &r, err);
+	else
+		st = st == BERTH_ENOMEM ? berth_nomem(err) : BERTH_OK;
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return st;
+}
+
 /* --training: a whole step instead of the model. */
 static berth_status make_training(cli *c, const char *spec, berth_graph *g, berth_err *err)
 {

@@ -35,6 +35,9 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read
                             berth_err *err);
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,
                                berth_read_report *report, berth_err *err);
+/* Are the files beside a model that others are going to read (an engine) safe from what this command writes?
+ * What no importer reads is let pass. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status cli_model_check(cli *c, const char *spec, berth_err *err);
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err);
 
 /* All graphs of the command line as one, where there are several (graph_union.h); parts is empty where there

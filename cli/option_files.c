@@ -99,14 +99,25 @@ static berth_status add_command(cli *c, used_files *list, const char *text, cons
 	return BERTH_OK;
 }
 
-/* The files that stand beside a checkpoint. */
-static berth_status add_checkpoint(cli *c, used_files *list, const char *path, const char *by, int32_t owner,
-                                   berth_err *err)
+/* Files that stand beside path, by what is behind its name. */
+static berth_status add_beside(cli *c, used_files *list, const char *path, const char *const *behind,
+                               const char *by, int32_t owner, berth_err *err)
 {
-	static const char *const beside[] = {BERTH_TRAIN_OLDER, BERTH_FILE_LOCK, TRAIN_MEASURED_JOURNAL};
-	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-		BERTH_TRY(add(c, list, berth_arena_printf(&c->tmp, "%s%s", path, beside[i]), by, true, owner,
+	for (; *behind; behind++)
+		BERTH_TRY(add(c, list, berth_arena_printf(&c->tmp, "%s%s", path, *behind), by, true, owner,
 		              err));
+	return BERTH_OK;
+}
+
+/* What writing a file takes for its own while it lasts. */
+static berth_status add_parts(cli *c, used_files *list, const char *path, const char *by, int32_t owner,
+                              berth_err *err)
+{
+	char name[4096];
+	if (strcmp(path, "-") == 0 || berth_file_is_stream(path))
+		return BERTH_OK;
+	for (int k = 0; berth_file_part(path, k, name, sizeof name); k++)
+		BERTH_TRY(add(c, list, berth_arena_strdup(&c->tmp, name), by, true, owner, err));
 	return BERTH_OK;
 }
 
@@ -121,6 +132,10 @@ static berth_status add_points(cli *c, used_files *list, const char *path, const
 		              by, true, owner, err));
 	return BERTH_OK;
 }
+
+static const char *const beside_checkpoint[] = {BERTH_TRAIN_OLDER, BERTH_FILE_LOCK, TRAIN_MEASURED_JOURNAL,
+                                                NULL};
+static const char *const beside_database[] = {"-journal", "-wal", "-shm", NULL}; /* of SQLite */
 
 static berth_status add_option(cli *c, used_files *list, const cli_option *o, int32_t owner, berth_err *err)
 {
@@ -142,7 +157,10 @@ static berth_status add_option(cli *c, used_files *list, const cli_option *o, in
 		return add_input(c, list, text_of(o), by, owner, err);
 	BERTH_TRY(add(c, list, text_of(o), by, true, owner, err));
 	if (o->kind == CLI_CHECKPOINT)
-		BERTH_TRY(add_checkpoint(c, list, text_of(o), by, owner, err));
+		BERTH_TRY(add_beside(c, list, text_of(o), beside_checkpoint, by, owner, err));
+	if (o->kind == CLI_FILE_BOTH)
+		return add_beside(c, list, text_of(o), beside_database, by, owner, err);
+	BERTH_TRY(add_parts(c, list, text_of(o), by, owner, err));
 	return o->kind == CLI_FILE_OUT ? add_points(c, list, text_of(o), by, owner, err) : BERTH_OK;
 }
 

@@ -2,12 +2,15 @@
 #include "engine.h"
 
 #include "engine_find.h"
+#include "graph_load.h"
 #include "load.h"
 
 berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
                             berth_err *err)
 {
 	*out = berth_measured_cfg_default();
+	if (e->model)
+		BERTH_TRY(cli_model_check(c, e->model, err));
 	BERTH_TRY(berth_engine_find(e->name ? e->name : "ort", &c->mem, &out->engine, err));
 	const berth_read_options given = {.dim = c->dim.text, .n_dims = c->dim.n};
 	berth_read_options words;

@@ -2,6 +2,7 @@
 #include "show_placed.h"
 
 #include "json_large.h"
+#include "option_files.h"
 #include "print.h"
 #include "report.h"
 #include "sandboxed.h"
@@ -47,10 +48,13 @@ static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, sho
 {
 	berth_read_options opt = cli_read_options(c);
 	const char *spec = a->graph ? a->graph : said(c, doc, "graph", "zoo");
+	berth_read_report r;
 	berth_err why;
 	berth_status st =
-		spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, NULL, &why)
+		spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, &r, &why)
 		     : BERTH_EINVAL;
+	if (st == BERTH_OK)
+		BERTH_TRY(cli_check_external(c, spec, &r, err));
 	if (st == BERTH_OK || st == BERTH_ENOMEM || (a->graph && spec))
 		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
 	return berth_fail(err, BERTH_EINVAL,
