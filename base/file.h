@@ -53,8 +53,8 @@ typedef int berth_file_teller(void *ctx, int fd);
 berth_status berth_file_write_told(const char *path, berth_file_teller *tell, void *ctx, bool wait,
                                    berth_err *err);
 
-/* The k-th of the names beside path, k from 0, that berth_file_write(path) may take: it removes what is there.
- * false: there are no more (nor of a path that is too long). */
+/* The k-th of the names beside path, k from 0, that berth_file_write(path) may take: it removes what is
+ * there. false: there are no more (nor of a path that is too long). */
 bool berth_file_part(const char *path, int k, char *name, size_t size);
 
 /* What these are made of. Write all of data[size], at the place where fd is; sync it; and sync the folder
