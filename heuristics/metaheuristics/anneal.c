@@ -5,8 +5,9 @@
  * that follow what they gain (heats.h). A run cools by a factor of 100.
  *
  * Where latency and energy, or throughput, are all that counts, moves are chosen by estimates (screen.h), and
- * only the best one is simulated. The estimates come from a base of the walk's own, its present placement, so
- * they are the same for any number of workers.
+ * only the best one is simulated. Which kind of move comes next follows what each kind gained (mix.h). The
+ * estimates come from a base of the walk's own, its present placement, so they are the same for any number of
+ * workers.
  *
  * Candidates are drawn ahead for all workers. Those after the first that is accepted are dropped with their
  * random numbers. */
@@ -15,6 +16,7 @@
 #include "coloc.h"
 #include "heats.h"
 #include "method.h"
+#include "mix.h"
 #include "moves.h"
 #include "registry.h"
 #include "screen.h"
@@ -43,9 +45,9 @@ struct berth_annealer {
 	int32_t *op_dev;         /* [n_ops] the present placement */
 	uint32_t *op_key;        /* [n_ops] and its keys, where there are keys */
 	berth_score score;
-	int32_t *best_dev;       /* [n_ops] the best of the run, where there are keys */
+	berth_score best;        /* of the run */
+	int32_t *best_dev;       /* [n_ops] its placement, where there are keys */
 	uint32_t *best_key;
-	berth_score best;
 	int32_t *trial_dev;      /* [block_size][n_ops] */
 	uint32_t *trial_key;
 	berth_keyed trial[MAX_BLOCK]; /* the same */
@@ -53,6 +55,9 @@ struct berth_annealer {
 	int64_t limit_ns[MAX_BLOCK]; /* latency above which it is not taken */
 	double slack[MAX_BLOCK]; /* how much worse a candidate may be, relative to the present value */
 	berth_rng rng_after[MAX_BLOCK];
+	berth_mix mix, mix_after[MAX_BLOCK]; /* of kinds of moves, where they are screened */
+	bool screened[MAX_BLOCK];
+	berth_screen_kind kind[MAX_BLOCK]; /* of those */
 };
 
 /* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the
@@ -90,10 +95,17 @@ static void change_key(berth_annealer *a, uint32_t *trial_key)
 {
 	int32_t op;
 	uint32_t key;
-	if (a->base.log && !a->screen.by_loads)
+	if (a->base.log && a->screen.has_paths)
 		berth_screen_draw_key(&a->screen, &a->base, draw_key, a, trial_key);
 	else if (draw_key(a, &op, &key))
 		trial_key[op] = key;
+}
+
+static void draw_screened(berth_annealer *a, int32_t i, int32_t *trial)
+{
+	a->screened[i] = true;
+	a->kind[i] = berth_mix_draw(&a->mix, &a->rng);
+	berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, LARGEST_MOVE, &a->rng, trial);
 }
 
 static void draw(berth_annealer *a, int32_t i, double temperature)
@@ -102,13 +114,14 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 	int32_t *trial = a->trial_dev + (size_t)i * n_ops;
 	memcpy(trial, a->op_dev, n_ops * sizeof *trial);
 	a->trial[i] = (berth_keyed){.op_dev = trial};
+	a->screened[i] = false;
 	if (a->key_share > 0)
 		a->trial[i].op_key =
 			memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
 		change_key(a, a->trial_key + (size_t)i * n_ops);
 	else if (a->base.log)
-		berth_screen_draw(&a->screen, &a->base, &a->moves, LARGEST_MOVE, &a->rng, trial);
+		draw_screened(a, i, trial);
 	else
 		berth_moves_draw(&a->moves, LARGEST_MOVE, MAX_DRAWS, &a->rng, trial);
 	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
@@ -117,16 +130,23 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 			? berth_eval_latency_limit(&a->s->eval[0], a->score.value * (1 + a->slack[i]))
 			: INT64_MAX;
 	a->rng_after[i] = a->rng;
+	a->mix_after[i] = a->mix;
 }
 
-static void keep_best(berth_annealer *a)
+/* The best of the run, without its placement where there are no keys: then the search keeps that. Returns by
+ * how much the logarithm of its value fell. */
+static double keep_best(berth_annealer *a)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	if (!a->op_key || !berth_score_less(a->score, a->best))
-		return;
+	berth_score before = a->best;
+	if (!berth_score_less(a->score, before))
+		return 0;
 	a->best = a->score;
-	memcpy(a->best_dev, a->op_dev, n_ops * sizeof *a->best_dev);
-	memcpy(a->best_key, a->op_key, n_ops * sizeof *a->best_key);
+	if (a->op_key) {
+		memcpy(a->best_dev, a->op_dev, n_ops * sizeof *a->best_dev);
+		memcpy(a->best_key, a->op_key, n_ops * sizeof *a->best_key);
+	}
+	return berth_score_feasible(before) && a->score.value > 0 ? log(before.value / a->score.value) : 0;
 }
 
 /* Evaluations that may be made, at most want; where there are keys one is left for the offer of the best. */
@@ -166,7 +186,10 @@ static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, 
 	memcpy(a->op_dev, a->trial[taken].op_dev, n_ops * sizeof *a->op_dev);
 	if (a->op_key)
 		memcpy(a->op_key, a->trial[taken].op_key, n_ops * sizeof *a->op_key);
-	keep_best(a);
+	double fall = keep_best(a);
+	a->mix = a->mix_after[taken];
+	if (a->screened[taken])
+		berth_mix_gain(&a->mix, a->kind[taken], fall);
 	return taken + 1;
 }
 
@@ -198,6 +221,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	if (a->screens) {
 		BERTH_TRY(berth_eval_want_log(&s->eval[0], s->mem, err));
 		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, mem, &a->screen, err));
+		berth_mix_begin(&a->mix, a->screen.has_paths);
 	}
 	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, a->trial_dev, (size_t)a->block_size * (size_t)s->p->n_ops, err));

@@ -11,9 +11,11 @@ enum { ENDS_PER_CANDIDATE = 64, FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 3
 
 #define CRITICAL_SHARE 0.4 /* of the candidates, those from a group without slack on */
 
-/* Moves of another kind: their share, and groups of one at most (up to 48 groups do about alike). */
-#define ANEW_SHARE 0.6
+/* Groups that are placed anew, at most (up to 48 do about alike), and the share of all in large pieces. */
 enum { MOST_ANEW = 10 };
+#define LARGE_SHARE 0.3
+
+enum { PATHS, LOADS };
 
 bool berth_screen_knows(const berth_objective *o)
 {
@@ -23,52 +25,45 @@ bool berth_screen_knows(const berth_objective *o)
 berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
                               berth_screen *out, berth_err *err)
 {
-	berth_screen x = {.p = p, .by_loads = berth_objective_is(objective, BERTH_THROUGHPUT)};
+	berth_screen x = {.p = p, .has_paths = berth_prices_known(objective)};
 	BERTH_TRY(berth_estimate_new(p, mem, &x.estimate, err));
-	if (x.by_loads) {
-		BERTH_TRY(berth_loads_new(p, mem, &x.loads, err));
-	} else {
+	BERTH_TRY(berth_loads_new(p, mem, &x.loads, err));
+	if (x.has_paths) {
 		BERTH_TRY(berth_tails_new(p, mem, &x.tails, err));
 		BERTH_TRY(berth_prices_new(p, objective, mem, &x.prices, err));
 	}
-	BERTH_TRY(BERTH_NEW(mem, x.critical, p->n_ops, err));
+	for (int i = x.has_paths ? PATHS : LOADS; i <= LOADS; i++)
+		BERTH_TRY(BERTH_NEW(mem, x.view[i].critical, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, x.best, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(mem, x.best_dev, p->n_colocs, err));
 	*out = x;
 	return BERTH_OK;
 }
 
-/* False where it is up to date. */
-static bool update(berth_screen *x, const berth_screen_base *base)
+/* Bring the view by paths or by loads up to the base. */
+static void look(berth_screen *x, int by, const berth_screen_base *base)
 {
-	if (!x->by_loads) {
-		if (!berth_tails_update(&x->tails, base->log))
-			return false;
-		berth_prices_update(&x->prices, base->log);
-	} else {
-		if (x->serial == base->log->serial)
-			return false;
-		x->serial = base->log->serial;
-		berth_loads_begin(&x->loads, base->op_dev);
-	}
-	return true;
-}
-
-static void list_critical(berth_screen *x, const berth_screen_base *base)
-{
-	if (!update(x, base))
+	berth_screen_view *v = &x->view[by];
+	if (v->serial == base->log->serial)
 		return;
-	x->n_critical = 0;
+	v->serial = base->log->serial;
+	if (by == LOADS) {
+		berth_loads_begin(&x->loads, base->op_dev);
+	} else {
+		berth_tails_update(&x->tails, base->log);
+		berth_prices_update(&x->prices, base->log);
+	}
+	v->n_critical = 0;
 	for (int32_t op = 0; op < x->p->n_ops; op++)
-		if (x->by_loads ? berth_loads_critical(&x->loads, op, base->op_dev)
+		if (by == LOADS ? berth_loads_critical(&x->loads, op, base->op_dev)
 		                : berth_tails_slack(&x->tails, op) <= 0)
-			x->critical[x->n_critical++] = x->p->op_coloc[op];
+			v->critical[v->n_critical++] = x->p->op_coloc[op];
 }
 
-static int32_t draw_coloc(const berth_screen *x, berth_rng *rng)
+static int32_t draw_coloc(const berth_screen *x, const berth_screen_view *v, berth_rng *rng)
 {
-	if (x->n_critical > 0 && berth_rng_unit(rng) < CRITICAL_SHARE)
-		return x->critical[berth_rng_below(rng, (uint32_t)x->n_critical)];
+	if (v->n_critical > 0 && berth_rng_unit(rng) < CRITICAL_SHARE)
+		return v->critical[berth_rng_below(rng, (uint32_t)v->n_critical)];
 	return (int32_t)berth_rng_below(rng, (uint32_t)x->p->n_colocs);
 }
 
@@ -130,16 +125,16 @@ static int32_t keep(berth_screen *x, const berth_moves *m, const int32_t *trial)
 }
 
 /* The best of n candidates of a shape. */
-static int32_t draw_shaped(berth_screen *x, const berth_screen_base *base, berth_moves *m,
-                           berth_move_shape shape, int32_t n, berth_rng *rng, int32_t *trial)
+static int32_t draw_best(berth_screen *x, int by, const berth_screen_base *base, berth_moves *m,
+                         berth_move_shape shape, int32_t n, berth_rng *rng, int32_t *trial)
 {
 	double least = INFINITY;
 	int32_t n_best = 0;
 	for (int32_t i = 0; i < n; i++) {
-		if (berth_moves_draw_from(m, shape, draw_coloc(x, rng), rng, trial) == 0)
+		if (berth_moves_draw_from(m, shape, draw_coloc(x, &x->view[by], rng), rng, trial) == 0)
 			continue;
 		double price = n == 1        ? 0
-		               : x->by_loads ? load_groups(x, base, m, trial)
+		               : by == LOADS ? load_groups(x, base, m, trial)
 		                             : price_groups(x, base, m, trial, least);
 		if (price < least) {
 			least = price;
@@ -152,16 +147,33 @@ static int32_t draw_shaped(berth_screen *x, const berth_screen_base *base, berth
 	return n_best;
 }
 
-/* Some groups that lie together leave their devices, and are placed again one after the other. */
-static int32_t draw_anew(berth_screen *x, const berth_screen_base *base, berth_moves *m, berth_rng *rng,
-                         int32_t *trial)
+static int32_t draw_shaped(berth_screen *x, int by, const berth_screen_base *base, berth_moves *m,
+                           double share, berth_rng *rng, int32_t *trial)
 {
-	int32_t most = m->p->n_colocs < MOST_ANEW ? m->p->n_colocs : MOST_ANEW, n_moved = 0;
-	int32_t size = 1 + (int32_t)berth_rng_below(rng, (uint32_t)most);
+	berth_move_shape shape = berth_moves_draw_shape(m, share, rng);
+	int32_t n = candidates(base->log);
+	if (shape.size > LARGE)
+		n = n * LARGE / shape.size;
+	return draw_best(x, by, base, m, shape, n > 1 ? n : 1, rng, trial);
+}
+
+static int32_t count_moved(const berth_moves *m, const int32_t *op_dev, const int32_t *trial)
+{
+	int32_t n = 0;
+	for (int32_t i = 0; i < m->n_moved; i++)
+		n += berth_coloc_dev(m->p, m->moved[i], trial) !=
+		     berth_coloc_dev(m->p, m->moved[i], op_dev);
+	return n;
+}
+
+/* Some groups that lie together leave their devices, and are placed again one after the other. */
+static int32_t draw_anew(berth_screen *x, int by, const berth_screen_base *base, berth_moves *m, int32_t size,
+                         berth_rng *rng, int32_t *trial)
+{
 	double noise = pow(10, -1.5 - 2.5 * berth_rng_unit(rng));
-	berth_moves_gather(m, draw_coloc(x, rng), size, rng);
+	berth_moves_gather(m, draw_coloc(x, &x->view[by], rng), size, rng);
 	begin_groups(x, m);
-	if (x->by_loads) {
+	if (by == LOADS) {
 		int32_t n;
 		const int32_t *op = berth_estimate_ops(&x->estimate, &n);
 		berth_loads_place(&x->loads, n, op, noise, rng, trial);
@@ -169,28 +181,45 @@ static int32_t draw_anew(berth_screen *x, const berth_screen_base *base, berth_m
 		noise *= (double)base->log->latency_ns;
 		berth_estimate_place(&x->estimate, &x->tails, &x->prices, base->op_key, noise, rng, trial);
 	}
-	for (int32_t i = 0; i < m->n_moved; i++)
-		n_moved += berth_coloc_dev(m->p, m->moved[i], trial) !=
-		           berth_coloc_dev(m->p, m->moved[i], base->op_dev);
-	return n_moved;
+	return count_moved(m, base->op_dev, trial);
 }
 
-int32_t berth_screen_draw(berth_screen *x, const berth_screen_base *base, berth_moves *m, double share,
-                          berth_rng *rng, int32_t *trial)
+static int32_t small_piece(const berth_problem *p, berth_rng *rng)
+{
+	int32_t most = p->n_colocs < MOST_ANEW ? p->n_colocs : MOST_ANEW;
+	return 1 + (int32_t)berth_rng_below(rng, (uint32_t)most);
+}
+
+/* Each power of two about equally often. */
+static int32_t large_piece(const berth_problem *p, berth_rng *rng)
+{
+	return (int32_t)exp2(berth_rng_unit(rng) * log2(1 + LARGE_SHARE * p->n_colocs));
+}
+
+static int32_t draw_kind(berth_screen *x, berth_screen_kind kind, const berth_screen_base *base,
+                         berth_moves *m, double share, berth_rng *rng, int32_t *trial)
+{
+	switch (kind) {
+	case BERTH_SCREEN_PATHS: return draw_shaped(x, PATHS, base, m, share, rng, trial);
+	case BERTH_SCREEN_LOADS: return draw_shaped(x, LOADS, base, m, share, rng, trial);
+	case BERTH_SCREEN_PATHS_ANEW:
+		return draw_anew(x, PATHS, base, m, small_piece(x->p, rng), rng, trial);
+	case BERTH_SCREEN_LOADS_ANEW:
+		return draw_anew(x, LOADS, base, m, small_piece(x->p, rng), rng, trial);
+	case BERTH_SCREEN_LOADS_LARGE:
+		return draw_anew(x, LOADS, base, m, large_piece(x->p, rng), rng, trial);
+	default: return berth_moves_draw(m, share, 1, rng, trial);
+	}
+}
+
+int32_t berth_screen_draw(berth_screen *x, berth_screen_kind kind, const berth_screen_base *base,
+                          berth_moves *m, double share, berth_rng *rng, int32_t *trial)
 {
 	int32_t n_moved = 0;
-	list_critical(x, base);
-	for (int tries = 0; tries < MAX_DRAWS && n_moved == 0; tries++) {
-		if (berth_rng_unit(rng) < ANEW_SHARE) {
-			n_moved = draw_anew(x, base, m, rng, trial);
-			continue;
-		}
-		berth_move_shape shape = berth_moves_draw_shape(m, share, rng);
-		int32_t n = candidates(base->log);
-		if (shape.size > LARGE)
-			n = n * LARGE / shape.size;
-		n_moved = draw_shaped(x, base, m, shape, n > 1 ? n : 1, rng, trial);
-	}
+	if (kind != BERTH_SCREEN_BLIND)
+		look(x, kind < BERTH_SCREEN_LOADS ? PATHS : LOADS, base);
+	for (int tries = 0; tries < MAX_DRAWS && n_moved == 0; tries++)
+		n_moved = draw_kind(x, kind, base, m, share, rng, trial);
 	return n_moved;
 }
 
@@ -201,7 +230,7 @@ void berth_screen_draw_key(berth_screen *x, const berth_screen_base *base,
 	int64_t least = INT64_MAX;
 	int32_t best = -1, op;
 	uint32_t best_key = 0, key;
-	list_critical(x, base);
+	look(x, PATHS, base);
 	for (int32_t i = candidates(base->log); i > 0; i--) {
 		if (!draw(ctx, &op, &key))
 			continue;

@@ -1,6 +1,10 @@
-/* Moves by estimates, of two kinds. Of some candidates of one shape the one of the best estimate: the shape
- * is drawn first, as large moves would starve among small ones. And some groups that lie together are placed
- * anew, one after the other, each where the estimate is best: so chains change devices at once. */
+/* Moves by estimates. Of some candidates of one shape the one of the best estimate: the shape is drawn first,
+ * as large moves would starve among small ones. And some groups that lie together are placed anew, one after
+ * the other, each where the estimate is best: so chains change devices at once.
+ *
+ * Paths tell what is critical in a schedule that is good. Where one is bad everywhere no short piece of a
+ * path is to blame: most often a device or a channel has too much to do. There large pieces are placed anew
+ * by loads, for latency too. */
 #ifndef BERTH_SCREEN_H
 #define BERTH_SCREEN_H
 
@@ -8,15 +12,31 @@
 #include "loads.h"
 #include "moves.h"
 
+/* What a move is drawn by. */
+typedef enum berth_screen_kind {
+	BERTH_SCREEN_BLIND,        /* nothing */
+	BERTH_SCREEN_PATHS,        /* candidates of a shape, by paths and prices */
+	BERTH_SCREEN_PATHS_ANEW,   /* a few groups placed anew by them */
+	BERTH_SCREEN_LOADS,        /* the same two by loads */
+	BERTH_SCREEN_LOADS_ANEW,
+	BERTH_SCREEN_LOADS_LARGE,  /* up to a third of all groups placed anew by loads */
+	BERTH_SCREEN_KINDS
+} berth_screen_kind;
+
+/* Estimates by paths or by loads, and the groups that are critical by them. */
+typedef struct berth_screen_view {
+	int64_t serial;                /* of the base that it is of */
+	int32_t *critical, n_critical; /* colocation groups without slack, or of the largest load */
+} berth_screen_view;
+
 typedef struct berth_screen {
 	const berth_problem *p;
 	berth_estimate estimate;
+	bool has_paths;                /* not for throughput: there are tails and prices */
 	berth_tails tails;
 	berth_prices prices;
-	bool by_loads;                 /* throughput: loads in the place of tails and prices */
 	berth_loads loads;
-	int64_t serial;                /* of the base that they are of */
-	int32_t *critical, n_critical; /* colocation groups without slack, or of the largest load */
+	berth_screen_view view[2];     /* by paths, by loads */
 	int32_t *best, *best_dev;      /* [n_colocs] the best candidate: its groups, and where they go */
 } berth_screen;
 
@@ -34,10 +54,10 @@ typedef struct berth_screen_base {
 	const uint32_t *op_key;
 } berth_screen_base;
 
-/* Change trial [n_ops], which holds the present placement, by one move. share as in berth_moves_draw. Returns
- * the number of colocation groups moved. */
-int32_t berth_screen_draw(berth_screen *x, const berth_screen_base *base, berth_moves *m, double share,
-                          berth_rng *rng, int32_t *trial);
+/* Change trial [n_ops], which holds the present placement, by one move of that kind; kinds by paths need
+ * has_paths. share as in berth_moves_draw. Returns the number of colocation groups moved. */
+int32_t berth_screen_draw(berth_screen *x, berth_screen_kind kind, const berth_screen_base *base,
+                          berth_moves *m, double share, berth_rng *rng, int32_t *trial);
 
 /* Candidates of changed keys: draw(ctx, &op, &key) draws one, and tells whether it came to anything. The best
  * is written to trial_key [n_ops], which holds the present keys. */

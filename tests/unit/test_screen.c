@@ -1,16 +1,19 @@
 /* What moves are chosen by: places anew, joules, loads, temperatures. */
+#include "anneal.h"
 #include "coloc.h"
 #include "compiled_instance.h"
 #include "estimate.h"
 #include "graph_json.h"
 #include "heats.h"
 #include "loads.h"
+#include "mix.h"
 #include "moves.h"
 #include "prices.h"
 #include "rng.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
+#include "zoo.h"
 
 #include <math.h>
 #include <string.h>
@@ -334,6 +337,79 @@ static void test_steps_go_where_they_pay(void **state)
 	assert_true(h.share[0] > share && h.share[PAYS] < 1);
 }
 
+/* ---- kinds of moves ---- */
+
+static void draw_kinds(berth_mix *m, int n, int32_t *drawn)
+{
+	berth_rng rng = berth_rng_seed(1, 6);
+	memset(drawn, 0, BERTH_SCREEN_KINDS * sizeof *drawn);
+	for (int i = 0; i < n; i++)
+		drawn[berth_mix_draw(m, &rng)]++;
+}
+
+/* Large pieces are tried first, and forgotten where they bring nothing; what gains is drawn more often. */
+static void test_kinds_that_gain_are_drawn(void **state)
+{
+	(void)state;
+	enum { N = 1000 };
+	berth_mix m;
+	int32_t drawn[BERTH_SCREEN_KINDS];
+	for (int paths = 0; paths < 2; paths++) {
+		berth_screen_kind usual = paths ? BERTH_SCREEN_PATHS_ANEW : BERTH_SCREEN_LOADS_ANEW;
+		berth_mix_begin(&m, paths);
+		draw_kinds(&m, 20, drawn);
+		assert_true(drawn[BERTH_SCREEN_LOADS_LARGE] >= 4);
+		draw_kinds(&m, 10 * N, drawn);
+		draw_kinds(&m, N, drawn);
+		assert_true(drawn[usual] > N / 2 && drawn[BERTH_SCREEN_LOADS_LARGE] < N / 10);
+		for (int k = BERTH_SCREEN_PATHS; k <= BERTH_SCREEN_LOADS_ANEW; k++)
+			assert_true((drawn[k] > 0) == (paths == (k <= BERTH_SCREEN_PATHS_ANEW)));
+		berth_mix_gain(&m, BERTH_SCREEN_BLIND, 0.1);
+		draw_kinds(&m, 100, drawn);
+		assert_true(drawn[BERTH_SCREEN_BLIND] > 10);
+	}
+}
+
+/* The value after some steps from a placement that is bad everywhere. */
+static double walk_from_bad(const char *model, bool plain, uint64_t seed)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_search search;
+	berth_annealer *a;
+	berth_err err;
+	berth_rng rng = berth_rng_seed(seed, 7);
+	berth_search_cfg cfg = berth_search_cfg_default();
+	int32_t *op_dev;
+	assert_ok(berth_zoo_build(model, &mem, &tmp, &g, &err), &err);
+	assert_ok(berth_system_builtin("hetero-cluster", &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_search_new(&p, &cfg, &mem, &search, &err), &err);
+	assert_ok(BERTH_NEW(&mem, op_dev, p.n_ops, &err), &err);
+	for (int32_t op = 0; op < p.n_ops; op++)
+		op_dev[op] = (int32_t)berth_rng_below(&rng, (uint32_t)p.n_devs);
+	assert_ok(berth_annealer_new(&search, 0, plain, rng, &mem, &a, &err), &err);
+	assert_true(berth_anneal_cool(a, (berth_keyed){.op_dev = op_dev}, 1e-3, 200));
+	double value = search.best.value;
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return value;
+}
+
+/* Where paths alone lost against blind moves: channels have too much to do. */
+static void test_walks_from_bad_placements(void **state)
+{
+	(void)state;
+	static const char *const model[] = {"zoo:random:ops=600:width=20:seed=1",
+	                                    "zoo:random:ops=600:ccr=1:seed=2"};
+	for (size_t i = 0; i < sizeof model / sizeof *model; i++)
+		for (uint64_t seed = 1; seed < 3; seed++)
+			assert_true(walk_from_bad(model[i], false, seed) <
+			            walk_from_bad(model[i], true, seed));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain_changes_devices_at_once),
@@ -342,6 +418,8 @@ int main(void)
 	                                   cmocka_unit_test(test_loads_of_moves),
 	                                   cmocka_unit_test(test_loads_balance),
 	                                   cmocka_unit_test(test_objectives_with_prices),
-	                                   cmocka_unit_test(test_steps_go_where_they_pay)};
+	                                   cmocka_unit_test(test_steps_go_where_they_pay),
+	                                   cmocka_unit_test(test_kinds_that_gain_are_drawn),
+	                                   cmocka_unit_test(test_walks_from_bad_placements)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
