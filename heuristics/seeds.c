@@ -9,7 +9,8 @@
 
 #define SHARE 0.1           /* of the time */
 #define LIST_NS 60.0        /* of a list schedule, for each operator, edge and device */
-#define PBQP_ENTRY_NS 100.0 /* of a round, for each entry of the matrices of edges */
+#define PBQP_ENTRY_NS 100.0 /* of a round, for each entry of the matrices of edges and rivals */
+#define PBQP_LEAST_EDGES 2  /* of an operator: what has few edges runs side by side and has rivals */
 
 static double single_ns(const berth_problem *p)
 {
@@ -23,7 +24,8 @@ double berth_seed_list_ns(const berth_problem *p)
 
 double berth_seed_pbqp_round_ns(const berth_problem *p)
 {
-	return PBQP_ENTRY_NS * p->g->n_edges * p->n_devs * p->n_devs + berth_search_evaluation_ns(p);
+	double edges = fmax(p->g->n_edges, (double)PBQP_LEAST_EDGES * p->n_ops);
+	return PBQP_ENTRY_NS * edges * p->n_devs * p->n_devs + berth_search_evaluation_ns(p);
 }
 
 /* The plain problem, behind a list schedule. */

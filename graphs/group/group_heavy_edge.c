@@ -88,14 +88,16 @@ static size_t edge_candidates(const group_level *l, const int32_t *top, candidat
 
 /* Where edges are used up: neighbours in each top level, lightest first, those that share a predecessor
  * before others by their order. */
-static size_t sibling_candidates(const group_level *l, const int32_t *top, int32_t *last_of_top,
-                                 candidate *list)
+static size_t sibling_candidates(const group_level *l, const int32_t *top, const int32_t *mate,
+                                 int32_t *last_of_top, candidate *list)
 {
 	size_t n = 0;
 	for (int32_t v = 0; v < l->n; v++)
 		last_of_top[v] = -1;
 	for (int32_t v = 0; v < l->n; v++) {
 		int32_t u = last_of_top[top[v]];
+		if (mate[v] >= 0)
+			continue;
 		if (u >= 0)
 			list[n++] = (candidate){1 / (l->cost[u] + l->cost[v] + LEAST), u, v};
 		last_of_top[top[v]] = v;
@@ -103,8 +105,15 @@ static size_t sibling_candidates(const group_level *l, const int32_t *top, int32
 	return n;
 }
 
-static berth_status round_of(const group_level *l, group_caps cap, int32_t target, bool siblings,
-                             int32_t *leader, int32_t *joined, berth_arena *tmp, berth_err *err)
+/* Do so few join that other ways are needed? */
+static bool stalls(const group_level *l, int32_t target, int32_t joined)
+{
+	return joined * (int64_t)20 < l->n && joined < l->n - target;
+}
+
+/* Pairs along edges. Where these stall, siblings too: the centre of a star takes one operator a round. */
+static berth_status round_of(const group_level *l, group_caps cap, int32_t target, int32_t *leader,
+                             int32_t *joined, bool *stalled, berth_arena *tmp, berth_err *err)
 {
 	int32_t *top, *mate, *last;
 	candidate *list;
@@ -117,8 +126,12 @@ static berth_status round_of(const group_level *l, group_caps cap, int32_t targe
 	for (int32_t v = 0; v < l->n; v++)
 		mate[v] = -1;
 	top_levels(l, top);
-	size_t n = siblings ? sibling_candidates(l, top, last, list) : edge_candidates(l, top, list);
-	*joined = match(l, cap, top, list, n, l->n - target, mate);
+	int32_t want = l->n - target;
+	*joined = match(l, cap, top, list, edge_candidates(l, top, list), want, mate);
+	*stalled = stalls(l, target, *joined);
+	if (*stalled)
+		*joined += match(l, cap, top, list, sibling_candidates(l, top, mate, last, list),
+		                 want - *joined, mate);
 	for (int32_t v = 0; v < l->n; v++)
 		leader[v] = mate[v] >= 0 && mate[v] < v ? mate[v] : v;
 	berth_arena_reset(tmp, mark);
@@ -128,21 +141,16 @@ static berth_status round_of(const group_level *l, group_caps cap, int32_t targe
 berth_status group_heavy_rounds(group_work *w, berth_err *err)
 {
 	int32_t *leader, joined, target = w->cfg->target;
+	bool stalled;
 	double total = group_total_cost(&w->now);
 	group_caps cap = group_caps_of(w);
 	BERTH_TRY(BERTH_NEW(w->tmp, leader, w->now.n, err));
 	while (group_may_go_on(w)) {
-		BERTH_TRY(round_of(&w->now, cap, target, false, leader, &joined, w->tmp, err));
-		if (joined * 20 < w->now.n && joined < w->now.n - target) {
-			/* Edges alone stall: allow siblings too, then heavier groups. */
-			int32_t more = 0;
-			if (!joined)
-				BERTH_TRY(round_of(&w->now, cap, target, true, leader, &more, w->tmp, err));
-			joined += more;
-			if (cap.cost > total && !joined)
-				return BERTH_OK;
+		BERTH_TRY(round_of(&w->now, cap, target, leader, &joined, &stalled, w->tmp, err));
+		if (cap.cost > total && !joined)
+			return BERTH_OK;
+		if (stalled)
 			cap.cost *= 1.5;
-		}
 		if (joined)
 			BERTH_TRY(group_take(w, leader, err));
 	}

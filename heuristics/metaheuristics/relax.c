@@ -20,6 +20,7 @@ enum {
 	MOST_RULES = 16,
 	MOST_TURNS = 12
 };
+#define COMPILE_NS 500.0 /* a rule of thumb for a problem, for each operator and edge */
 
 typedef struct relaxer {
 	const berth_problem *p;
@@ -44,6 +45,14 @@ static bool may_offer(const relaxer *r, const berth_problem *q)
 		    r->op_dev[op] != r->op_dev[q->coloc_op[q->coloc_off[q->op_coloc[op]]]])
 			return false;
 	return r->op_dev != NULL;
+}
+
+/* Is there time to compile a problem without one of the rules? */
+static bool may_compile(const relaxer *r)
+{
+	double s = COMPILE_NS * 1e-9 * ((double)r->p->n_ops + r->p->g->n_edges);
+	return !berth_patience_over(r->until) &&
+	       (!r->until || r->until->end_s <= 0 || berth_wall_seconds() + s < r->until->end_s);
 }
 
 /* Search q for a placement, from the one that was found; *found where it is feasible. The search lives in
@@ -139,6 +148,8 @@ static berth_status fit_memory(relaxer *r, const berth_rule *rule, int64_t memor
 	berth_timeline t;
 	bool found;
 	*bytes = -1;
+	if (!may_compile(r))
+		return BERTH_OK;
 	BERTH_TRY(berth_rule_drop(r->p, rule, r->work, &g, &s, r->err));
 	*bytes_of(&s, rule) = memory_bytes;
 	BERTH_TRY(berth_problem_new(&g, &s, r->work, r->tmp, &q, r->err));
@@ -270,6 +281,8 @@ static berth_status relax_rule(relaxer *r, const berth_rule *rule)
 	berth_problem q;
 	berth_search found_by;
 	bool found;
+	if (!may_compile(r))
+		return BERTH_OK;
 	BERTH_TRY(berth_rule_drop(r->p, rule, r->work, &g, &s, r->err));
 	BERTH_TRY(berth_problem_new(&g, &s, r->work, r->tmp, &q, r->err));
 	BERTH_TRY(search(r, &q, r->o, EVALUATIONS, &found_by, &found));
@@ -282,7 +295,7 @@ static berth_status relax_cuts(relaxer *r, const berth_rule *rule)
 	enum { MOST_MORE = 16 };
 	bool found = false;
 	int32_t most = r->p->n_chain - 1, cuts = r->p->max_cuts;
-	for (int32_t more = 1; more <= MOST_MORE && cuts < most && !found; more++) {
+	for (int32_t more = 1; more <= MOST_MORE && cuts < most && !found && may_compile(r); more++) {
 		berth_graph g = *r->p->g;
 		berth_problem q;
 		berth_search found_by;
@@ -422,7 +435,7 @@ static berth_status relax_in_turn(relaxer *r)
 	t->o = *r->o;
 	while (c.proven) {
 		const berth_rule *rule = first_to_go(&c);
-		if (!rule || t->n == MOST_TURNS)
+		if (!rule || t->n == MOST_TURNS || !may_compile(r))
 			return BERTH_OK;
 		BERTH_TRY(let_go(r, t, rule));
 		BERTH_TRY(berth_infeasible_subset_find(&t->p, &t->o, r->until, r->work, r->tmp, &c, r->err));

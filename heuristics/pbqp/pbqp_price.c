@@ -11,6 +11,7 @@ enum {
 	LOAD_STEPS = 200, /* of the subgradient method on the load dual */
 	MAX_RIVALS = 8   /* of one operator among those that started before it, latest first */
 };
+#define MAX_RIVAL_ENTRIES 33554432.0 /* of the matrices of all rivals: 256 MiB; fewer rivals where needed */
 #define SHARPNESS 8.0 /* of the fall of a share with slack */
 
 /* ---- load prices ---- */
@@ -375,13 +376,20 @@ static bool can_hinder(const pbqp_pricer *x, int32_t op, int64_t start_ns)
 	return (double)(x->end_ns[op] - start_ns) - slack_of(x, op) > 0;
 }
 
-/* Rivals of b among the operators from *last back along before[], latest start first. What can hinder nothing
- * any more is taken out on the way, so that each operator is passed over once. */
-static berth_status add_rivals_of(pbqp_pricer *x, rival_list *list, int32_t b, int32_t *last, int32_t *before,
-                                  berth_arena *tmp, berth_err *err)
+/* As many rivals of one operator as the matrices of all have room for, one at least. */
+static int32_t most_rivals(const berth_problem *p)
+{
+	double room = MAX_RIVAL_ENTRIES / ((double)p->n_ops * p->n_devs * p->n_devs);
+	return room >= MAX_RIVALS ? MAX_RIVALS : room > 1 ? (int32_t)room : 1;
+}
+
+/* At most `most` rivals of b among the operators from *last back along before[], latest start first. What can
+ * hinder nothing any more is taken out on the way, so that each operator is passed over once. */
+static berth_status add_rivals_of(pbqp_pricer *x, rival_list *list, int32_t b, int32_t most, int32_t *last,
+                                  int32_t *before, berth_arena *tmp, berth_err *err)
 {
 	const int32_t *op_coloc = x->m->p->op_coloc;
-	for (int32_t *at = last, found = 0; *at >= 0 && found < MAX_RIVALS;) {
+	for (int32_t *at = last, found = 0; *at >= 0 && found < most;) {
 		int32_t a = *at;
 		if (!can_hinder(x, a, x->start_ns[b])) {
 			*at = before[a];
@@ -405,7 +413,7 @@ static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err
 	rival_list list = {0};
 	timed_op *seq;
 	/* the latest of those that have started, and before each the one that was it then */
-	int32_t *before, last = -1;
+	int32_t *before, last = -1, most = most_rivals(p);
 	x->n_rivals = 0;
 	x->rival_a = x->rival_b = NULL;
 	x->rival_cost = NULL;
@@ -417,7 +425,7 @@ static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err
 		int32_t b = seq[k].op;
 		if (!can_hinder(x, b, x->start_ns[b]))
 			continue;
-		BERTH_TRY(add_rivals_of(x, &list, b, &last, before, tmp, err));
+		BERTH_TRY(add_rivals_of(x, &list, b, most, &last, before, tmp, err));
 		before[b] = last;
 		last = b;
 	}

@@ -64,6 +64,43 @@ static void test_random_graphs(void **state)
 	}
 }
 
+/* A star of n operators, the centre first or last. */
+static void star(int32_t n, bool inwards, berth_arena *mem, berth_arena *tmp, berth_graph *g)
+{
+	berth_builder *b;
+	berth_err err;
+	assert_ok(berth_builder_new(tmp, "star", &b, &err), &err);
+	for (int32_t i = 0; i < n; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "o%d", i);
+		assert_ok(berth_builder_op(b, &(berth_op_spec){.name = name}, NULL, &err), &err);
+	}
+	for (int32_t i = 1; i < n; i++)
+		assert_ok(berth_builder_edge(b, inwards ? i - 1 : 0, inwards ? n - 1 : i, 1000, NULL, &err),
+		          &err);
+	assert_ok(berth_builder_finish(b, mem, g, &err), &err);
+}
+
+/* The centre takes one operator a round, so the others must join one another: levels by the logarithm. */
+static void test_stars_shrink_fast(void **state)
+{
+	(void)state;
+	enum { LEAST = 1000, TARGET = 16, LEVELS_AT_LEAST = 9 };
+	for (int k = 0; k < 4; k++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_coarsening c;
+		int32_t n = k < 2 ? LEAST : 16 * LEAST;
+		star(n, k % 2, &mem, &tmp, &g);
+		berth_coarsen_cfg cfg = berth_coarsen_cfg_default(TARGET);
+		check(&g, &cfg, &c, &mem);
+		assert_int_equal(c.n_groups, TARGET);
+		assert_true(c.n_levels <= LEVELS_AT_LEAST + (k < 2 ? 0 : 4));
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 /* Two colocated pairs that point against each other: the quotient of colocation groups is cyclic, the groups
  * are still well-formed. */
 static void test_colocation_against_the_order(void **state)
@@ -500,6 +537,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_zoo_reaches_targets),
 		cmocka_unit_test(test_random_graphs),
+		cmocka_unit_test(test_stars_shrink_fast),
 		cmocka_unit_test(test_colocation_against_the_order),
 		cmocka_unit_test(test_checker_finds_faults),
 		cmocka_unit_test(test_contract_on_the_zoo),
