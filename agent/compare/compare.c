@@ -1,6 +1,8 @@
 /* Rows and their summary. */
 #include "compare.h"
 
+#include "check.h"
+
 #include <math.h>
 
 /* ---- rows ---- */
@@ -53,6 +55,31 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	                              mem, err);
 }
 
+static berth_status fill_plan(const berth_problem *p, const berth_compare_cfg *cfg, berth_compare_row *row,
+                              berth_arena *mem, berth_arena *work, berth_err *err)
+{
+	const berth_compare_plan *plan = &cfg->plan[row->method - cfg->n_methods];
+	const int32_t *order = plan->order;
+	berth_timeline t;
+	berth_verdict v;
+	if (!plan->op_dev) {
+		row->status = "unsupported";
+		return no_answer(row, plan->why, mem, err);
+	}
+	if (!order && p->s->order == BERTH_ORDER_GIVEN)
+		order = p->g->topo_op; /* as of a method that makes none */
+	BERTH_TRY(berth_judge(p, plan->op_dev, order, &cfg->search.objective, work, &t, &v, err));
+	row->order = t.order;
+	row->evaluations = 1;
+	row->feasible = v.feasible;
+	row->status = v.feasible ? "ok" : "infeasible";
+	if (!v.feasible)
+		return no_answer(row, v.broken.item[0].message, mem, err);
+	row->value = v.value;
+	row->gap = berth_gap(v.value, row->lower_bound);
+	return BERTH_OK;
+}
+
 static bool cancelled(const berth_compare_cfg *cfg)
 {
 	return cfg->search.cancel && atomic_load(cfg->search.cancel);
@@ -65,7 +92,7 @@ static berth_status rows(const berth_problem *p, const berth_bounds *bounds, con
 	double lower_bound;
 	BERTH_TRY(berth_objective_check(&cfg->search.objective, p, err));
 	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->search.objective, tmp, &lower_bound, err));
-	for (int32_t i = 0; i < cfg->n_methods * cfg->n_seeds; i++) {
+	for (int32_t i = 0; i < (cfg->n_methods + cfg->n_plans) * cfg->n_seeds; i++) {
 		uint64_t seed = cfg->search.seed + (uint64_t)(i % cfg->n_seeds);
 		row[i] = (berth_compare_row){.method = i / cfg->n_seeds,
 		                             .seed = seed,
@@ -75,7 +102,9 @@ static berth_status rows(const berth_problem *p, const berth_bounds *bounds, con
 		row[i].lower_bound = lower_bound;
 		if (cfg->told)
 			cfg->told(cfg->told_ctx, row[i].method, seed);
-		BERTH_TRY(fill_row(p, bounds, cfg, &row[i], mem, work, tmp, err));
+		BERTH_TRY(row[i].method < cfg->n_methods
+		                  ? fill_row(p, bounds, cfg, &row[i], mem, work, tmp, err)
+		                  : fill_plan(p, cfg, &row[i], mem, work, err));
 		berth_arena_free(work);
 		if (cancelled(cfg)) /* the row was cut short: it is none */
 			return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the rows so far stand");

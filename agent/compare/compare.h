@@ -9,7 +9,7 @@
 enum { BERTH_LEAST_FOR_INTERVAL = 5 };
 
 typedef struct berth_compare_row {
-	int32_t method;          /* index into the methods */
+	int32_t method;          /* index into the methods; from n_methods on into the plans */
 	uint64_t seed;
 	/* "ok", "infeasible", "unsupported" (the method cannot do such a problem), "limit" (no answer
 	 * within a limit) or "error". */
@@ -31,18 +31,28 @@ typedef struct berth_compare_summary {
 	double evaluations, solve_s; /* means over all rows */
 } berth_compare_summary;
 
+/* A placement that stands beside the methods. */
+typedef struct berth_compare_plan {
+	const char *name;
+	const int32_t *op_dev, *order; /* [n_ops]; op_dev NULL: there is none; order NULL: by the system */
+	const char *why;               /* why there is none */
+} berth_compare_plan;
+
 typedef struct berth_compare_cfg {
 	const berth_method *const *method; /* [n_methods] */
 	int32_t n_methods, n_seeds;        /* seeds search.seed, search.seed + 1, ... */
+	const berth_compare_plan *plan;    /* [n_plans] */
+	int32_t n_plans;
 	berth_search_cfg search;           /* the budget of each row */
 	void (*told)(void *ctx, int32_t method, uint64_t seed); /* before each row; NULL: nobody listens */
 	void *told_ctx;
 } berth_compare_cfg;
 
-/* One row a method and seed, in this order, into row [n_methods * n_seeds]. *n: rows made. A method that
- * cannot answer (too large a problem, a limit) is a row without a value and a note. Stops early when the
- * search is cancelled (BERTH_EINTERRUPTED). Then the rows made stand. mem keeps notes only. tmp is scratch,
- * another arena, reset at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
+/* One row a method and seed, in this order, into row [(n_methods + n_plans) * n_seeds]; behind the methods
+ * come the plans, a row for each seed all the same. *n: rows made. A method that cannot answer (too large a
+ * problem, a limit) is a row without a value and a note. Stops early when the search is cancelled
+ * (BERTH_EINTERRUPTED). Then the rows made stand. mem keeps notes only. tmp is scratch, another arena, reset
+ * at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
 berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
                            berth_compare_row *row, int32_t *n, berth_arena *mem, berth_arena *tmp,
                            berth_err *err);

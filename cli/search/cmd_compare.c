@@ -3,6 +3,7 @@
 #include "cli_granularity.h"
 #include "compare.h"
 #include "compare_fidelity.h"
+#include "compare_plans.h"
 #include "compare_print.h"
 #include "graph_load.h"
 #include "progress.h"
@@ -14,6 +15,7 @@
 
 typedef struct args {
 	cli_texts on, methods;
+	compare_plans plans;
 	const char *format, *table, *against, *report;
 	int64_t seeds;
 	cli_budget budget;
@@ -24,7 +26,8 @@ typedef struct args {
 
 typedef struct state {
 	cli_comparison r;
-	const berth_method **method; /* r.method, growing; single first unless it was named elsewhere */
+	const berth_method **method; /* growing; single first unless it was named elsewhere */
+	int32_t n_methods;
 	berth_search_cfg search;
 	int32_t at, of; /* rows, for progress */
 	cli_progress progress;
@@ -64,12 +67,11 @@ static berth_status parse_output(const cli *c, args *a, berth_err *err)
 
 static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *cap, berth_err *err)
 {
-	for (int32_t i = 0; i < s->r.n_methods; i++)
+	for (int32_t i = 0; i < s->n_methods; i++)
 		if (s->method[i] == m)
 			return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(&c->mem, s->method, s->r.n_methods, cap, err));
-	s->method[s->r.n_methods++] = m;
-	s->r.method = s->method;
+	BERTH_TRY(BERTH_GROW(&c->mem, s->method, s->n_methods, cap, err));
+	s->method[s->n_methods++] = m;
 	return BERTH_OK;
 }
 
@@ -106,7 +108,7 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 static void choose_rival(const args *a, state *s)
 {
 	s->r.single = s->r.against = -1;
-	for (int32_t i = 0; i < s->r.n_methods; i++) {
+	for (int32_t i = 0; i < s->n_methods; i++) {
 		const char *name = s->method[i]->name;
 		if (strcmp(name, "single") == 0)
 			s->r.single = i;
@@ -115,6 +117,22 @@ static void choose_rival(const args *a, state *s)
 	}
 	if (s->r.against < 0)
 		s->r.against = s->r.single;
+}
+
+/* Of methods, then of plans. */
+static berth_status name_rows(cli *c, const args *a, state *s, berth_err *err)
+{
+	s->r.n_methods = s->n_methods + compare_plans_count(&a->plans);
+	BERTH_TRY(BERTH_NEW(&c->mem, s->r.name, s->r.n_methods, err));
+	for (int32_t i = 0; i < s->n_methods; i++)
+		s->r.name[i] = s->method[i]->name;
+	return compare_plans_name(c, &a->plans, s->r.name + s->n_methods, err);
+}
+
+/* One where none is named: that of the workload. */
+static int32_t n_systems(const args *a)
+{
+	return a->on.n ? a->on.n : 1;
 }
 
 static berth_status check_args(const cli *c, args *a, berth_err *err)
@@ -126,6 +144,10 @@ static berth_status check_args(const cli *c, args *a, berth_err *err)
 	if (a->seeds > 1000)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
 		                  (long long)a->seeds);
+	if (a->plans.files.n && c->n_args * n_systems(a) > 1)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare: --placement takes one graph on one system: a placement is for "
+		                  "both");
 	return parse_output(c, a, err);
 }
 
@@ -137,13 +159,7 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 	const cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	s->at++;
 	cli_progress_line(&s->progress, "[%d/%d] %s on %s: %s, seed %llu", s->at, s->of, b->graph, b->system,
-	                  s->method[method]->name, (unsigned long long)seed);
-}
-
-/* One where none is named: that of the workload. */
-static int32_t n_systems(const args *a)
-{
-	return a->on.n ? a->on.n : 1;
+	                  s->r.name[method], (unsigned long long)seed);
 }
 
 static berth_status fill_block(cli *c, const args *a, const char *graph, const char *system,
@@ -154,10 +170,17 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	berth_problem p;
 	berth_bounds bounds;
 	cli_compare_block *b = &s->r.block[s->r.n_blocks];
-	berth_compare_cfg cfg = {s->method, s->r.n_methods, n_seeds, s->search, told, s};
+	berth_compare_cfg cfg = {.method = s->method,
+	                         .n_methods = s->n_methods,
+	                         .n_seeds = n_seeds,
+	                         .n_plans = compare_plans_count(&a->plans),
+	                         .search = s->search,
+	                         .told = told,
+	                         .told_ctx = s};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
+	BERTH_TRY(compare_plans_make(c, &a->plans, &p, s->r.name + s->n_methods, &cfg.plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
 	b->graph = g.name;
@@ -203,6 +226,7 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 	BERTH_TRY(check_args(c, a, err));
 	BERTH_TRY(choose_methods(c, a, s, err));
 	choose_rival(a, s);
+	BERTH_TRY(name_rows(c, a, s, err));
 	BERTH_TRY(cli_budget_open(&a->budget, &s->search, err));
 	s->r.objective = s->search.objective;
 	s->r.n_seeds = (int32_t)a->seeds;
@@ -233,6 +257,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		{"methods", 0, CLI_LIST, &a.methods, "M,...",
 	         "methods beside single\tportfolio, searches, berth"},
+		{"placement", 0, CLI_FILES_IN, &a.plans.files, "FILE,...",
+	         "placements as rows of their own, of one graph on one system"},
+		{"engine-default", 0, CLI_LIST, &a.plans.engines, "E,...",
+	         "what engines do by themselves as rows of their own: ort, llama.cpp"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
 		{"format", 0, CLI_TEXT, &a.format, "F", "text, csv, markdown or json\ttext"},
 		{"table", 0, CLI_TEXT, &a.table, "T",
@@ -253,6 +281,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		                  "of the engine's");
 	if (c->help)
 		return BERTH_OK;
+	if (a.fidelity.on && compare_plans_count(&a.plans))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare: --fidelity measures placements of its own; leave out --placement "
+		                  "and --engine-default");
 	a.fidelity.report = a.report;
 	if (a.fidelity.on)
 		return cli_fidelity_run(c, &a.fidelity, a.on.text[0], a.budget.seed, err);
@@ -261,7 +293,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 
 const cli_verb cmd_compare = {
 	"compare",
-	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--objective O] [--evaluations N | "
+	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--placement FILE,...] "
+	"[--engine-default E,...] [--objective O] [--evaluations N | "
 	"--time S | --cpu-time S] [--seeds N] [--fidelity] [--report FILE.html]",
 	"compare methods with equal budgets",
 	"Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"

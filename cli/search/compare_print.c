@@ -54,7 +54,7 @@ static void put_row(berth_json_out *w, const cli_comparison *r, const cli_compar
 	berth_json_put_string(w, "graph", b->graph);
 	berth_json_put_string(w, "system", b->system);
 	berth_json_put_string(w, "objective", berth_objective_name(&r->objective));
-	berth_json_put_string(w, "method", r->method[row->method]->name);
+	berth_json_put_string(w, "method", r->name[row->method]);
 	berth_json_put_int(w, "seed", (int64_t)row->seed);
 	berth_json_put_number(w, "value", row->value);
 	berth_json_put_number(w, "lower_bound", row->lower_bound);
@@ -78,7 +78,7 @@ static void put_instance(berth_json_out *w, const cli_comparison *r, const berth
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "graph", r->block[block].graph);
 	berth_json_put_string(w, "system", r->block[block].system);
-	berth_json_put_string(w, "method", r->method[method]->name);
+	berth_json_put_string(w, "method", r->name[method]);
 	berth_json_put_int(w, "seeds", m->n_rows);
 	berth_json_put_int(w, "feasible", m->n_feasible);
 	berth_json_put_number(w, "median", m->median);
@@ -97,7 +97,7 @@ static void put_method(berth_json_out *w, const cli_comparison *r, const berth_c
                        int32_t method)
 {
 	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "method", r->method[method]->name);
+	berth_json_put_string(w, "method", r->name[method]);
 	berth_json_put_int(w, "instances", o->n_instances);
 	berth_json_put_int(w, "feasible", o->n_feasible);
 	berth_json_put_number(w, "ratio", o->ratio.middle);
@@ -106,7 +106,7 @@ static void put_method(berth_json_out *w, const cli_comparison *r, const berth_c
 	berth_json_put_int(w, "ratio_instances", o->n_ratios);
 	berth_json_put_number(w, "gap", o->gap);
 	berth_json_put_int(w, "gap_instances", o->n_gaps);
-	berth_json_put_string(w, "against", r->method[r->against]->name);
+	berth_json_put_string(w, "against", r->name[r->against]);
 	berth_json_put_int(w, "wins", o->wins);
 	berth_json_put_int(w, "ties", o->ties);
 	berth_json_put_int(w, "losses", o->losses);
@@ -207,7 +207,7 @@ static void fill_rows(cli_table *t, const cli_comparison *r)
 		for (int32_t i = 0; i < r->block[k].n; i++) {
 			const berth_compare_row *row = &r->block[k].row[i];
 			place_cells(t, r, &r->block[k]);
-			cli_cell(t, "%s", r->method[row->method]->name);
+			cli_cell(t, "%s", r->name[row->method]);
 			cli_cell(t, "%llu", (unsigned long long)row->seed);
 			number_cells(t, (const double[]){row->value, row->lower_bound, row->gap}, 3);
 			cli_cell(t, "%s", row->feasible ? "true" : "false");
@@ -231,7 +231,7 @@ static void fill_instances(cli_table *t, const cli_comparison *r, const berth_co
 		if (!m->n_rows)
 			continue;
 		place_cells(t, r, &r->block[i / r->n_methods]);
-		cli_cell(t, "%s", r->method[i % r->n_methods]->name);
+		cli_cell(t, "%s", r->name[i % r->n_methods]);
 		cli_cell(t, "%d", m->n_rows);
 		cli_cell(t, "%d", m->n_feasible);
 		double ratio = m->median / single_of(r, s, i / r->n_methods);
@@ -252,14 +252,14 @@ static void fill_methods(cli_table *t, const cli_comparison *r, const berth_comp
 	head(t, names, 17);
 	for (int32_t m = 0; m < r->n_methods; m++) {
 		const berth_compare_overall *o = &overall[m];
-		cli_cell(t, "%s", r->method[m]->name);
+		cli_cell(t, "%s", r->name[m]);
 		cli_cell(t, "%d", o->n_instances);
 		cli_cell(t, "%d", o->n_feasible);
 		number_cells(t, (const double[]){o->ratio.middle, o->ratio.low, o->ratio.high}, 3);
 		cli_cell(t, "%d", o->n_ratios);
 		number_cell(t, o->gap);
 		cli_cell(t, "%d", o->n_gaps);
-		cli_cell(t, "%s", r->method[r->against]->name);
+		cli_cell(t, "%s", r->name[r->against]);
 		cli_cell(t, "%d", o->wins);
 		cli_cell(t, "%d", o->ties);
 		cli_cell(t, "%d", o->losses);
@@ -343,7 +343,7 @@ static berth_status print_block(cli *c, const cli_comparison *r, const berth_com
 	}
 	cli_table_head(&t, "gap|single / it|evaluations|CPU time");
 	for (int32_t m = 0; m * r->n_seeds < b->n; m++) {
-		cli_cell(&t, "%s", r->method[m]->name);
+		cli_cell(&t, "%s", r->name[m]);
 		summary_cells(&t, r, &b->row[m * r->n_seeds], &s[block * r->n_methods + m],
 		              single_of(r, s, block));
 	}
@@ -356,7 +356,7 @@ static void print_notes(const cli_comparison *r, const cli_compare_block *b, cli
 	for (int32_t i = 0; i < b->n; i++)
 		if (b->row[i].note &&
 		    (i == 0 || b->row[i - 1].method != b->row[i].method || !b->row[i - 1].note)) {
-			cli_say("%s: ", r->method[b->row[i].method]->name);
+			cli_say("%s: ", r->name[b->row[i].method]);
 			cli_say_word(b->row[i].note, format);
 			cli_say("\n");
 		}
@@ -392,13 +392,13 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const berth_c
 	cli_table_head(&t, "method|feasible|it / single|95 % of means|gap|won / tied / lost|p");
 	cli_table_head(&t, "evaluations|CPU time");
 	for (int32_t m = 0; m < r->n_methods; m++) {
-		cli_cell(&t, "%s", r->method[m]->name);
+		cli_cell(&t, "%s", r->name[m]);
 		overall_cells(&t, &o[m]);
 	}
 	cli_say(format == CLI_AS_MARKDOWN ? "### all %d instances, " : "all %d instances, ", n_complete(r));
 	cli_say_word(berth_objective_name(&r->objective), format);
 	cli_say(format == CLI_AS_MARKDOWN ? "; against %s\n\n" : "; against %s\n",
-	        r->method[r->against]->name);
+	        r->name[r->against]);
 	return cli_table_print(&t, format, err);
 }
 

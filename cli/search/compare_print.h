@@ -15,7 +15,7 @@ typedef struct cli_compare_block {
 } cli_compare_block;
 
 typedef struct cli_comparison {
-	const berth_method *const *method; /* [n_methods] */
+	const char **name; /* [n_methods] of methods, and of plans behind them */
 	int32_t n_methods, n_seeds;
 	int32_t single, against; /* methods: the best single device; whom wins are counted against */
 	berth_objective objective;

@@ -9,6 +9,7 @@
 #include "import_reading.h"
 
 #include "gguf_list.h"
+#include "llama_units.h"
 #include "load.h"
 
 #include <string.h>
@@ -169,26 +170,10 @@ static berth_status read_lines(reading *r, berth_err *err)
 
 /* ---- operators ---- */
 
-/* What stands in front of the layers is on the CPU. */
-static bool is_input(const char *name)
-{
-	static const char *const inputs[] = {"token_embd", "per_layer_token_embd", "position_embd",
-	                                     "token_types"};
-	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-		if (strncmp(name, inputs[i], strlen(inputs[i])) == 0)
-			return true;
-	return false;
-}
-
 static berth_status check_layers(const reading *r, berth_err *err)
 {
 	const berth_graph *g = r->m->x->g;
-	const char *rest;
-	int32_t n = 0;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
-		n = layer >= n ? layer + 1 : n;
-	}
+	int32_t n = llama_layers(g);
 	if (!n)
 		return berth_fail(
 			err, BERTH_EFORMAT,
@@ -207,16 +192,13 @@ static berth_status check_layers(const reading *r, berth_err *err)
 static berth_status place_ops(reading *r, berth_err *err)
 {
 	const berth_graph *g = r->m->x->g;
-	const char *rest;
 	int32_t cpu;
 	BERTH_TRY(check_layers(r, err));
 	BERTH_TRY(berth_import_word(r->m, "CPU", &cpu, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
-		int32_t word = r->op_override[op] >= 0    ? r->op_override[op]
-		               : layer >= 0               ? r->layer_word[layer]
-		               : is_input(g->op_name[op]) ? cpu
-		                                          : r->layer_word[r->n_layers - 1];
+		int32_t unit = llama_unit(g->op_name[op], r->n_layers - 1), word = r->op_override[op];
+		if (word < 0)
+			word = unit < 0 ? cpu : r->layer_word[unit];
 		BERTH_TRY(berth_import_tell(r->m, op, word, err));
 	}
 	if (r->n_without &&

@@ -207,7 +207,9 @@ static void test_rows(void **state)
 	berth_err err;
 	uint64_t seeds = 0;
 	const berth_method *methods[] = {method("single"), method("random"), method("berth")};
-	berth_compare_cfg cfg = {methods, 3, 2, berth_search_cfg_default(), count, &seeds};
+	berth_compare_cfg cfg = {
+		.method = methods, .n_methods = 3, .n_seeds = 2, .told = count, .told_ctx = &seeds};
+	cfg.search = berth_search_cfg_default();
 	berth_compare_row row[6];
 	int32_t n;
 	cfg.search.evaluations = 50;
@@ -413,7 +415,8 @@ static void test_failing_memory(void **state)
 		berth_compare_summary s;
 		int32_t n;
 		const berth_method *methods[] = {method("single"), method("heft")};
-		berth_compare_cfg cfg = {methods, 2, 1, berth_search_cfg_default(), NULL, NULL};
+		berth_compare_cfg cfg = {.method = methods, .n_methods = 2, .n_seeds = 1};
+		cfg.search = berth_search_cfg_default();
 		failing_allocator_init(&fail, k);
 		berth_arena_init(&mem, &fail.hook);
 		berth_arena_init(&tmp, &fail.hook);

@@ -1,0 +1,22 @@
+/* --placement and --engine-default of compare: placements as rows beside the methods. */
+#ifndef BERTH_CLI_COMPARE_PLANS_H
+#define BERTH_CLI_COMPARE_PLANS_H
+
+#include "cli.h"
+#include "compare.h"
+
+typedef struct compare_plans {
+	cli_texts files, engines;
+} compare_plans;
+
+int32_t compare_plans_count(const compare_plans *a);
+
+/* name [count]: the files as they are called, then "E default" of the engines. Fails: BERTH_EINVAL (no such
+ * engine), BERTH_ENOMEM. */
+berth_status compare_plans_name(cli *c, const compare_plans *a, const char **name, berth_err *err);
+
+/* *plan [count] for p. Fails: as the reader of placements. */
+berth_status compare_plans_make(cli *c, const compare_plans *a, const berth_problem *p,
+                                const char *const *name, const berth_compare_plan **plan, berth_err *err);
+
+#endif
