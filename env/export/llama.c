@@ -2,8 +2,9 @@
  * what llama.cpp can be told. */
 #include "exporters.h"
 
+#include "llama_memory.h"
 #include "llama_words.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 
@@ -55,6 +56,33 @@ static berth_status tell(const berth_export_source *x, const making *m, berth_ex
 		"to see what llama.cpp makes of it: the same line with -v tells each layer's device");
 }
 
+/* What each device has to hold. */
+static berth_status tell_memory(const berth_export_source *x, const making *m, berth_arena *tmp,
+                                berth_export_out *out, berth_err *err)
+{
+	llama_memory *memory;
+	bool told;
+	char weights[32], cache[32], compute[32], all[32];
+	int32_t n = m->plan.n_devs;
+	BERTH_TRY(BERTH_NEW(tmp, memory, n + 1, err));
+	BERTH_TRY(llama_memory_of(&m->plan, &m->file, tmp, memory, &told, err));
+	for (int32_t i = 0; i <= n; i++) {
+		const llama_memory *d = &memory[i];
+		const char *name = i < n ? x->s->dev_name[m->plan.dev[i]] : "the CPU";
+		const char *key = berth_arena_printf(out->mem, "memory of %s", name),
+			   *value = berth_arena_printf(
+				   out->mem, "%s: weights %s, cache %s, buffers %s%s",
+				   berth_text_bytes(all, (double)(d->weights + d->cache + d->compute)),
+				   berth_text_bytes(weights, (double)d->weights),
+				   berth_text_bytes(cache, (double)d->cache),
+				   told ? "about " : "not known", told ? berth_text_bytes(compute, (double)d->compute) : "");
+		if (!key || !value)
+			return berth_nomem(err);
+		BERTH_TRY(berth_export_set(out, key, value, err));
+	}
+	return BERTH_OK;
+}
+
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
@@ -72,6 +100,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	BERTH_TRY(berth_export_put(out, line, strlen(line), err));
 	BERTH_TRY(berth_export_put(out, "\n", 1, err));
 	BERTH_TRY(berth_export_set(out, "command", line, err));
+	BERTH_TRY(tell_memory(x, &m, tmp, out, err));
 	return tell(x, &m, out, err);
 }
 

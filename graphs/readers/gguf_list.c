@@ -1,6 +1,7 @@
 /* The tensors of a GGUF model; see gguf_list.h. */
 #include "gguf_list.h"
 
+#include "ggml_types.h"
 #include "gguf_model.h"
 #include "text.h"
 
@@ -50,6 +51,30 @@ static berth_status list_parts(const berth_content *model, gguf_model *m, berth_
 	return BERTH_OK;
 }
 
+static berth_gguf_layer sizes_of(const decoder_layer *l)
+{
+	bool one_row = l->latent && l->w[DECODER_K_B].bytes > 0;
+	return (berth_gguf_layer){
+		.q = l->heads * l->key,
+		.k = one_row ? l->w[DECODER_KV_A].out : l->kv_heads * l->key,
+		.v = one_row ? 0 : l->kv_heads * l->value,
+		.o = l->heads * l->value,
+		.ffn = l->w[DECODER_ROUTER].bytes > 0 ? l->w[DECODER_DOWN_EXPS].in : l->w[DECODER_DOWN].in,
+		.shared = l->w[DECODER_SHARED_DOWN].in,
+		.window = l->window,
+		.experts = l->w[DECODER_ROUTER].bytes > 0,
+		.latent = l->latent > 0,
+	};
+}
+
+static berth_status list_layers(const gguf_model *m, berth_arena *mem, berth_gguf_list *out, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, out->layer, m->n_layers, err));
+	for (int32_t i = 0; i < m->n_layers; i++)
+		out->layer[i] = sizes_of(&m->layer[i]);
+	return BERTH_OK;
+}
+
 static berth_status list(const berth_content *model, const berth_read_options *opt, berth_arena *mem,
                          berth_arena *tmp, berth_gguf_list *out, berth_err *err)
 {
@@ -70,7 +95,10 @@ static berth_status list(const berth_content *model, const berth_read_options *o
 	out->hidden = m.hidden;
 	out->vocabulary = m.d.vocabulary;
 	out->experts = m.experts;
-	return BERTH_OK;
+	out->top = m.top;
+	const ggml_type *cache = ggml_type_named(out->opt.cache);
+	out->cache_bytes = (double)cache->bytes / cache->elements;
+	return list_layers(&m, mem, out, err);
 }
 
 berth_status berth_gguf_list_tensors(const berth_content *model, const berth_read_options *opt,

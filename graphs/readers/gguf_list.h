@@ -4,6 +4,14 @@
 
 #include "gguf.h"
 
+/* What a layer computes for a token: numbers in a row. */
+typedef struct berth_gguf_layer {
+	int64_t q, k, v, o;   /* queries, keys, values, and what attention makes of them */
+	int64_t ffn, shared;  /* in the feed-forward network (of one expert); in the shared expert, or 0 */
+	int64_t window;       /* newest tokens that attention reaches; 0: all */
+	bool experts, latent; /* it is a mixture; it compresses keys and values */
+} berth_gguf_layer;
+
 /* Strings and arrays live in the arena that it was read into. */
 typedef struct berth_gguf_list {
 	int32_t n_tensors;
@@ -11,7 +19,9 @@ typedef struct berth_gguf_list {
 	int64_t *bytes;    /* [n_tensors] */
 	/* layers that run, and with those that predict further tokens */
 	int32_t n_layers, n_all_layers;
-	int64_t hidden, vocabulary, experts;
+	berth_gguf_layer *layer; /* [n_layers] */
+	int64_t hidden, vocabulary, experts, top;
+	double cache_bytes; /* of one number in the cache */
 	int64_t context; /* tokens, by the options */
 	berth_gguf_options opt;
 } berth_gguf_list;

@@ -1,0 +1,485 @@
+/* See llama_memory.h. */
+#include "llama_memory.h"
+
+#include "llama_tape.h"
+
+#include <string.h>
+
+enum { UBATCH = 512, PAD = 256, COPIES = 4, F32 = 4, F16 = 2, NONE = -1 };
+
+/* A tensor on the device that makes it, and its copies elsewhere. */
+typedef struct value {
+	int64_t bytes;
+	int32_t *at; /* [n_places] its step on each tape; NONE: not there */
+	int32_t from;
+} value;
+
+/* Inputs of the graph, from outside. */
+typedef enum input { POSITIONS, K_ROWS, V_ROWS, MASK, WINDOW_MASK, OUTPUTS, N_INPUTS } input;
+
+typedef struct build {
+	const llama_plan *plan;
+	const berth_gguf_list *file;
+	int32_t n_places, host;  /* devices, and the CPU behind them */
+	llama_tape **tape;       /* [n_places] */
+	int32_t *unit, *tensor;  /* [n_layers + 1] and [n_tensors] places */
+	int32_t **of_layer;      /* [n_layers + 1] tensors of the layer, NONE at the end; the last: all others */
+	int64_t rows;            /* tokens at once */
+	int32_t copies;          /* of each input */
+	value *in[N_INPUTS];
+	berth_arena *tmp;
+	berth_err *err;
+	berth_status status;
+} build;
+
+/* ---- values ---- */
+
+static bool failed(build *b, berth_status st)
+{
+	if (b->status == BERTH_OK)
+		b->status = st;
+	return b->status != BERTH_OK;
+}
+
+static value *new_value(build *b, int64_t bytes, int32_t from)
+{
+	value *v;
+	if (failed(b, BERTH_NEW(b->tmp, v, 1, b->err)) ||
+	    failed(b, BERTH_NEW(b->tmp, v->at, b->n_places, b->err)))
+		return NULL;
+	v->bytes = bytes;
+	v->from = from;
+	for (int32_t p = 0; p < b->n_places; p++)
+		v->at[p] = NONE;
+	return v;
+}
+
+static int32_t add(build *b, int32_t place, llama_step step)
+{
+	int32_t index = NONE;
+	return failed(b, llama_tape_add(b->tape[place], step, &index, b->err)) ? NONE : index;
+}
+
+static const llama_step nothing = {.arg = {NONE, NONE, NONE, NONE}};
+
+/* v is needed at place: a copy of it, made now. */
+static int32_t have(build *b, value *v, int32_t place)
+{
+	llama_step copy = nothing, use = nothing;
+	if (!v || b->status != BERTH_OK)
+		return NONE;
+	if (v->at[place] != NONE)
+		return v->at[place];
+	copy.bytes = v->bytes;
+	copy.first = copy.kept = b->copies > 1;
+	for (int32_t i = 1; i < b->copies; i++)
+		add(b, place, copy);
+	use.arg[0] = v->at[v->from];
+	add(b, v->from, use);
+	return v->at[place] = add(b, place, copy);
+}
+
+/* An operator at place. */
+static value *op(build *b, int32_t place, int64_t bytes, bool in_place, value *x, value *y)
+{
+	value *v = new_value(b, bytes, place);
+	llama_step step = nothing;
+	if (!v)
+		return NULL;
+	step.bytes = bytes;
+	step.in_place = in_place;
+	step.arg[0] = have(b, x, place);
+	step.arg[1] = have(b, y, place);
+	v->at[place] = add(b, place, step);
+	return v;
+}
+
+static value *input_of(build *b, int64_t bytes)
+{
+	value *v = new_value(b, bytes, b->host);
+	llama_step step = nothing;
+	if (!v)
+		return NULL;
+	step.bytes = bytes;
+	step.first = true;
+	step.kept = b->copies > 1;
+	for (int32_t i = 1; i < b->copies; i++)
+		add(b, b->host, step);
+	v->at[b->host] = add(b, b->host, step);
+	return v;
+}
+
+/* ---- weights ---- */
+
+static bool is_of(const char *name, const char *what)
+{
+	size_t n = strlen(what);
+	return strncmp(name, what, n) == 0 && (name[n] == '.' || name[n] == '\0');
+}
+
+/* The tensor "what.weight" of a layer (n_layers: of none), or NONE. */
+static int32_t find(const build *b, int32_t layer, const char *what)
+{
+	const char *rest;
+	for (const int32_t *t = b->of_layer[layer]; *t != NONE; t++) {
+		berth_gguf_layer_of(b->file->name[*t], &rest);
+		if (is_of(rest, what) && strstr(rest, ".weight"))
+			return *t;
+	}
+	return NONE;
+}
+
+/* Where the product with a weight is computed; on the CPU's weights the first device works. */
+static int32_t place_of(const build *b, int32_t tensor, int32_t unit)
+{
+	int32_t place = tensor == NONE ? unit : b->tensor[tensor];
+	return place == b->host && b->n_places > 1 ? 0 : place;
+}
+
+/* A product of x with the weight "what": rows of `bytes`. */
+static value *product(build *b, int32_t layer, const char *what, int64_t bytes, bool in_place, value *x,
+                      value *y)
+{
+	int32_t t = find(b, layer, what), place = place_of(b, t, b->unit[layer]);
+	llama_step copy = nothing, use = nothing;
+	if (t == NONE || b->tensor[t] == place)
+		return op(b, place, bytes, in_place, x, y);
+	copy.bytes = b->file->bytes[t];
+	int32_t weight = add(b, place, copy);
+	value *v = new_value(b, bytes, place);
+	if (!v)
+		return NULL;
+	use.bytes = bytes;
+	use.in_place = in_place;
+	use.arg[0] = have(b, x, place);
+	use.arg[1] = have(b, y, place);
+	use.arg[2] = weight;
+	v->at[place] = add(b, place, use);
+	return v;
+}
+
+/* ---- layers ---- */
+
+static int64_t cells(const build *b, int64_t window)
+{
+	const berth_gguf_list *f = b->file;
+	int64_t all = (f->context + PAD - 1) / PAD * PAD, few = (window + b->rows + PAD - 1) / PAD * PAD;
+	return window && few < all ? few : all;
+}
+
+static int64_t wide(const build *b, int64_t columns)
+{
+	return F32 * b->rows * columns;
+}
+
+static bool has_norm(const build *b, int32_t layer, const char *what)
+{
+	return layer == b->file->n_layers || find(b, layer, what) != NONE;
+}
+
+/* x made equal in length, on the device that has x: it holds no weight. */
+static value *scaled(build *b, int32_t layer, const char *what, value *x)
+{
+	if (!x)
+		return NULL;
+	int32_t place = place_of(b, find(b, layer, what), b->unit[layer]);
+	return op(b, x->from == b->host ? place : x->from, x->bytes, true, x, NULL);
+}
+
+static value *norm(build *b, int32_t layer, const char *what, value *x)
+{
+	if (!x || !has_norm(b, layer, what))
+		return x;
+	return product(b, layer, what, x->bytes, true, scaled(b, layer, what, x), NULL);
+}
+
+/* Layers on the CPU have their cache there; the first device attends, with a copy. */
+static value *attend(build *b, int32_t layer, value *q, value *k, value *v)
+{
+	const berth_gguf_layer *l = &b->file->layer[layer];
+	int32_t home = b->unit[layer], place = home == b->host && b->n_places > 1 ? 0 : home;
+	llama_step copy = nothing, step = nothing;
+	op(b, home, 0, false, k, b->in[K_ROWS]);
+	op(b, home, 0, false, v, b->in[V_ROWS]);
+	value *out = new_value(b, wide(b, l->o), place);
+	if (!out)
+		return NULL;
+	step.bytes = out->bytes;
+	step.arg[0] = have(b, q, place);
+	step.arg[1] = have(b, b->in[l->window ? WINDOW_MASK : MASK], place);
+	if (place != home) {
+		double one = (double)cells(b, l->window) * (double)b->file->opt.batch * b->file->cache_bytes;
+		copy.bytes = (int64_t)(one * (double)l->k);
+		step.arg[2] = add(b, place, copy);
+		copy.bytes = (int64_t)(one * (double)l->v);
+		step.arg[3] = add(b, place, copy);
+	}
+	out->at[place] = add(b, place, step);
+	return out;
+}
+
+static void have_inputs(build *b, int32_t place)
+{
+	static const input order[] = {POSITIONS, K_ROWS, V_ROWS, MASK, WINDOW_MASK, OUTPUTS};
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		have(b, b->in[order[i]], place);
+}
+
+/* The layer's input before its norm's weights. Where a device begins, all that it needs of others comes
+ * first. */
+static value *enter(build *b, int32_t layer, value *x)
+{
+	int32_t place = b->unit[layer];
+	bool begins = place != b->host && (layer > 0 ? b->unit[layer - 1] != place : place > 0);
+	value *y = has_norm(b, layer, "attn_norm") ? scaled(b, layer, "attn_norm", x) : x;
+	if (begins) {
+		have(b, y, place);
+		have_inputs(b, place);
+		have(b, x, place);
+	}
+	return y;
+}
+
+static value *attention(build *b, int32_t layer, value *x)
+{
+	const berth_gguf_layer *l = &b->file->layer[layer];
+	value *y = enter(b, layer, x), *q, *k, *v;
+	if (y && has_norm(b, layer, "attn_norm"))
+		y = product(b, layer, "attn_norm", y->bytes, true, y, NULL);
+	bool fused = find(b, layer, "attn_qkv") != NONE;
+	q = product(b, layer, fused ? "attn_qkv" : "attn_q", wide(b, fused ? l->q + l->k + l->v : l->q),
+	            false, y, NULL);
+	if (fused) {
+		v = q;
+		k = op(b, q ? q->from : 0, wide(b, l->k), false, q, b->in[POSITIONS]);
+		q = op(b, q ? q->from : 0, wide(b, l->q), false, q, b->in[POSITIONS]);
+	} else {
+		q = op(b, q ? q->from : 0, wide(b, l->q), true, q, b->in[POSITIONS]);
+		v = product(b, layer, "attn_v", wide(b, l->v), false, y, NULL);
+		k = product(b, layer, "attn_k", wide(b, l->k), false, y, NULL);
+		k = op(b, k ? k->from : 0, wide(b, l->k), true, k, b->in[POSITIONS]);
+	}
+	y = attend(b, layer, q, k, v);
+	y = product(b, layer, "attn_output", wide(b, b->file->hidden), false, y, NULL);
+	return norm(b, layer, "post_attention_norm", y);
+}
+
+static value *dense(build *b, int32_t layer, const char *gate, const char *up, const char *down, int64_t inner,
+                    value *y)
+{
+	value *g = find(b, layer, gate) == NONE
+			   ? NULL
+			   : product(b, layer, gate, wide(b, inner), false, y, NULL);
+	value *u = product(b, layer, up, wide(b, g || find(b, layer, gate) != NONE ? inner : 2 * inner), false,
+	                   y, NULL);
+	g = op(b, u ? u->from : 0, wide(b, inner), false, g ? g : u, g ? u : NULL);
+	return product(b, layer, down, wide(b, b->file->hidden), false, g, NULL);
+}
+
+/* The experts' products for the chosen ones, and their sum in pairs. */
+static value *mixture(build *b, int32_t layer, value *y)
+{
+	const berth_gguf_list *f = b->file;
+	const berth_gguf_layer *l = &f->layer[layer];
+	value *logits = product(b, layer, "ffn_gate_inp", wide(b, f->experts), false, y, NULL);
+	int32_t p = logits ? logits->from : 0;
+	value *share = op(b, p, wide(b, f->experts), true, logits, NULL);
+	value *chosen = op(b, p, wide(b, f->experts), false, share, NULL);
+	value *w = op(b, p, wide(b, f->top), false, share, chosen), *sum = op(b, p, wide(b, 1), false, w, NULL);
+	w = op(b, p, wide(b, f->top), true, w, op(b, p, wide(b, 1), true, sum, NULL));
+	value *u = product(b, layer, "ffn_up_exps", wide(b, l->ffn * f->top), false, y, chosen);
+	value *g = product(b, layer, "ffn_gate_exps", wide(b, l->ffn * f->top), false, y, chosen);
+	g = op(b, u ? u->from : 0, wide(b, l->ffn * f->top), false, g, u);
+	value *d = product(b, layer, "ffn_down_exps", wide(b, f->hidden * f->top), false, g, chosen);
+	d = op(b, d ? d->from : 0, wide(b, f->hidden * f->top), true, d, w);
+	value *out = NULL;
+	for (int64_t i = 1; i < f->top; i++)
+		out = op(b, d ? d->from : 0, wide(b, f->hidden), false, d, out);
+	if (l->shared) {
+		u = dense(b, layer, "ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp", l->shared, y);
+		out = op(b, u ? u->from : 0, wide(b, f->hidden), true, out ? out : d, u);
+	}
+	return out ? out : d;
+}
+
+/* Of the last layer only the rows that are asked for go on. */
+static value *layer_of(build *b, int32_t layer, value *x)
+{
+	const berth_gguf_list *f = b->file;
+	value *y = attention(b, layer, x);
+	if (layer == f->n_layers - 1) {
+		y = op(b, y ? y->from : 0, wide(b, f->hidden), false, y, b->in[OUTPUTS]);
+		x = op(b, y ? y->from : 0, wide(b, f->hidden), false, x, b->in[OUTPUTS]);
+	}
+	x = op(b, y ? y->from : 0, wide(b, f->hidden), true, y, x);
+	y = norm(b, layer, "ffn_norm", x);
+	y = f->layer[layer].experts
+		    ? mixture(b, layer, y)
+		    : dense(b, layer, "ffn_gate", "ffn_up", "ffn_down", f->layer[layer].ffn, y);
+	y = norm(b, layer, "post_ffw_norm", y);
+	return op(b, y ? y->from : 0, wide(b, f->hidden), true, y, x);
+}
+
+/* ---- the graph ---- */
+
+/* Inputs and the embedding; in its place ready vectors may come, for which there is room as well. */
+static value *begin(build *b)
+{
+	const berth_gguf_list *f = b->file;
+	int64_t hidden = wide(b, f->hidden);
+	input_of(b, hidden); /* ready vectors */
+	value *mixed = input_of(b, hidden), *tokens = input_of(b, F32 * b->rows),
+	      *few = input_of(b, F32 * b->rows), *slots = input_of(b, 2 * F32 * b->rows);
+	b->in[POSITIONS] = input_of(b, F32 * b->rows);
+	b->in[K_ROWS] = input_of(b, 2 * F32 * b->rows);
+	b->in[V_ROWS] = input_of(b, 2 * F32 * b->rows);
+	b->in[OUTPUTS] = input_of(b, F32 * b->rows);
+	bool all = false, some = false;
+	int64_t window = 0;
+	for (int32_t i = 0; i < f->n_layers; i++) {
+		all = all || !f->layer[i].window;
+		some = some || f->layer[i].window;
+		window = f->layer[i].window ? f->layer[i].window : window;
+	}
+	b->in[MASK] = all ? input_of(b, F16 * b->rows * cells(b, 0)) : NULL;
+	b->in[WINDOW_MASK] = some ? input_of(b, F16 * b->rows * cells(b, window)) : NULL;
+	int32_t t = find(b, f->n_layers, "token_embd"), from = t == NONE ? b->host : b->tensor[t];
+	int32_t first = b->n_places > 1 ? 0 : b->host;
+	value *x = op(b, from, hidden, false, tokens, NULL), *y = op(b, from, hidden, false, few, NULL);
+	have(b, mixed, first);
+	have(b, y, first);
+	have(b, slots, first);
+	have(b, x, first);
+	if (b->unit[0] == first)
+		have_inputs(b, first);
+	op(b, first, hidden, false, mixed, NULL);
+	op(b, first, 0, false, y, slots);
+	return x;
+}
+
+/* The logits. A matrix that the output shares with the embedding is copied to the output's device. */
+static void end(build *b, value *x)
+{
+	int32_t n = b->file->n_layers, t = find(b, n, "token_embd");
+	int64_t logits = wide(b, b->file->vocabulary);
+	x = norm(b, n, "output_norm", x);
+	if (find(b, n, "output") == NONE && t != NONE && !b->plan->told[t] && b->unit[n] != b->host)
+		op(b, b->unit[n], logits, false, x, NULL);
+	else
+		product(b, n, find(b, n, "output") == NONE ? "token_embd" : "output", logits, false, x, NULL);
+}
+
+static void graph(build *b)
+{
+	value *x = begin(b);
+	for (int32_t i = 0; i < b->file->n_layers && b->status == BERTH_OK; i++) {
+		x = layer_of(b, i, x);
+	}
+	end(b, x);
+}
+
+/* ---- places ---- */
+
+static int32_t place_in(const llama_plan *plan, int32_t dev, int32_t otherwise)
+{
+	for (int32_t k = 0; k < plan->n_devs; k++)
+		if (plan->dev[k] == dev)
+			return k;
+	return dev == LLAMA_CPU ? plan->n_devs : otherwise;
+}
+
+static berth_status index_tensors(build *b)
+{
+	int32_t n = b->file->n_layers, *count;
+	const char *rest;
+	BERTH_TRY(BERTH_NEW(b->tmp, count, n + 1, b->err));
+	BERTH_TRY(BERTH_NEW(b->tmp, b->of_layer, n + 1, b->err));
+	for (int pass = 0; pass < 2; pass++) {
+		for (int32_t t = 0; t < b->file->n_tensors; t++) {
+			int32_t l = berth_gguf_layer_of(b->file->name[t], &rest);
+			if (l >= n)
+				continue;
+			l = l < 0 ? n : l;
+			if (pass)
+				b->of_layer[l][count[l]] = t;
+			count[l]++;
+		}
+		for (int32_t l = 0; l <= n; l++) {
+			if (pass)
+				b->of_layer[l][count[l]] = NONE;
+			else
+				BERTH_TRY(BERTH_NEW(b->tmp, b->of_layer[l], count[l] + 1, b->err));
+			count[l] = 0;
+		}
+	}
+	return BERTH_OK;
+}
+
+static berth_status set_places(build *b)
+{
+	const llama_plan *p = b->plan;
+	bool alone = true;
+	b->n_places = p->n_devs + 1;
+	b->host = p->n_devs;
+	BERTH_TRY(BERTH_NEW(b->tmp, b->unit, p->n_layers + 1, b->err));
+	BERTH_TRY(BERTH_NEW(b->tmp, b->tensor, b->file->n_tensors, b->err));
+	BERTH_TRY(BERTH_NEW(b->tmp, b->tape, b->n_places, b->err));
+	for (int32_t i = 0; i <= p->n_layers; i++)
+		b->unit[i] = place_in(p, p->unit_dev[i], b->host);
+	for (int32_t t = 0; t < b->file->n_tensors; t++) {
+		b->tensor[t] = place_in(p, p->tensor_dev[t], b->host);
+		alone = alone && !p->told[t];
+	}
+	b->copies = p->n_devs > 1 && p->n_offloaded > p->n_layers && alone ? COPIES : 1;
+	for (int32_t i = 0; i < b->n_places; i++)
+		if (!(b->tape[i] = llama_tape_new(b->tmp)))
+			return berth_nomem(b->err);
+	return index_tensors(b);
+}
+
+static void count_stored(const build *b, llama_memory *memory)
+{
+	const berth_gguf_list *f = b->file;
+	for (int32_t t = 0; t < f->n_tensors; t++)
+		memory[b->tensor[t]].weights += f->bytes[t];
+	int32_t embed = find(b, f->n_layers, "token_embd");
+	if (find(b, f->n_layers, "output") == NONE && embed != NONE && !b->plan->told[embed] &&
+	    b->unit[f->n_layers] != b->tensor[embed])
+		memory[b->unit[f->n_layers]].weights += f->bytes[embed];
+	for (int32_t i = 0; i < f->n_layers; i++) {
+		const berth_gguf_layer *l = &f->layer[i];
+		double row = (double)(l->k + l->v) * f->cache_bytes;
+		memory[b->unit[i]].cache +=
+			(int64_t)((double)cells(b, l->window) * (double)f->opt.batch * row);
+	}
+}
+
+static berth_status measure(build *b, llama_memory *memory, bool *told)
+{
+	int64_t context = b->file->context * b->file->opt.batch;
+	b->rows = context < UBATCH ? context : UBATCH;
+	BERTH_TRY(set_places(b));
+	count_stored(b, memory);
+	*told = true;
+	for (int32_t i = 0; i < b->file->n_layers; i++)
+		*told = *told && !b->file->layer[i].latent;
+	if (!*told)
+		return BERTH_OK;
+	graph(b);
+	BERTH_TRY(b->status);
+	for (int32_t i = 0; i < b->n_places; i++)
+		BERTH_TRY(llama_tape_bytes(b->tape[i], b->tmp, &memory[i].compute, b->err));
+	return BERTH_OK;
+}
+
+berth_status llama_memory_of(const llama_plan *plan, const berth_gguf_list *file, berth_arena *tmp,
+                             llama_memory *memory, bool *told, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	build b = {.plan = plan, .file = file, .tmp = tmp, .err = err};
+	for (int32_t i = 0; i <= plan->n_devs; i++)
+		memory[i] = (llama_memory){0};
+	berth_status st = measure(&b, memory, told);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
