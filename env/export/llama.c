@@ -2,6 +2,7 @@
  * what llama.cpp can be told. */
 #include "exporters.h"
 
+#include "llama_fit.h"
 #include "llama_memory.h"
 #include "llama_words.h"
 #include "text.h"
@@ -74,13 +75,102 @@ static berth_status tell_memory(const berth_export_source *x, const making *m, b
 				   out->mem, "%s: weights %s, cache %s, buffers %s%s",
 				   berth_text_bytes(all, (double)(d->weights + d->cache + d->compute)),
 				   berth_text_bytes(weights, (double)d->weights),
-				   berth_text_bytes(cache, (double)d->cache),
-				   told ? "about " : "not known", told ? berth_text_bytes(compute, (double)d->compute) : "");
+				   berth_text_bytes(cache, (double)d->cache), told ? "about " : "not known",
+				   told ? berth_text_bytes(compute, (double)d->compute) : "");
 		if (!key || !value)
 			return berth_nomem(err);
 		BERTH_TRY(berth_export_set(out, key, value, err));
 	}
 	return BERTH_OK;
+}
+
+/* ---- what llama.cpp does by itself ---- */
+
+static bool is_cpu(const berth_export_source *x, int32_t d)
+{
+	const char *word = x->theirs ? x->theirs[d] : NULL;
+	return strcmp(word ? word : x->s->dev_kind[d], word ? "CPU" : "cpu") == 0;
+}
+
+/* The other devices, in the order of the system, are those that llama.cpp finds. */
+static berth_status find_machine(const berth_export_source *x, berth_arena *mem, llama_machine *m,
+                                 int32_t *cpu, berth_err *err)
+{
+	int32_t *dev;
+	int64_t *free_bytes;
+	BERTH_TRY(BERTH_NEW(mem, dev, x->s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, free_bytes, x->s->n_devs, err));
+	*m = (llama_machine){.dev = dev, .free_bytes = free_bytes};
+	*cpu = -1;
+	for (int32_t d = 0; d < x->s->n_devs; d++) {
+		int64_t bytes = x->s->dev_memory_bytes[d];
+		if (is_cpu(x, d)) {
+			*cpu = *cpu < 0 ? d : *cpu;
+			continue;
+		}
+		dev[m->n_devs] = d;
+		free_bytes[m->n_devs++] = bytes < 0 ? INT64_MAX / 4 : bytes;
+	}
+	return BERTH_OK;
+}
+
+static berth_status find_usual(const berth_export_source *x, const berth_gguf_list *file, berth_arena *mem,
+                               berth_arena *tmp, llama_plan *plan, int32_t *op_dev, bool *known,
+                               berth_err *err)
+{
+	llama_machine machine;
+	int32_t cpu;
+	*known = false;
+	BERTH_TRY(find_machine(x, mem, &machine, &cpu, err));
+	if (cpu < 0 || strcmp(file->opt.weights, "file") != 0 || file->opt.each_expert)
+		return BERTH_OK;
+	BERTH_TRY(llama_fit(file, &machine, mem, tmp, plan, known, err));
+	return *known ? llama_plan_ops(x->g, file, plan, cpu, tmp, op_dev, err) : BERTH_OK;
+}
+
+/* Its plan as a line, where all devices that it uses have names. */
+static berth_status tell_usual(const berth_export_source *x, const making *m, berth_arena *tmp,
+                               berth_export_out *out, berth_err *err)
+{
+	making u = {.file = m->file};
+	int32_t *op_dev;
+	bool known;
+	const char *line;
+	BERTH_TRY(BERTH_NEW(out->mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY(find_usual(x, &m->file, out->mem, tmp, &u.plan, op_dev, &known, err));
+	for (int32_t i = 0; known && i < u.plan.n_devs; i++)
+		known = x->theirs && x->theirs[u.plan.dev[i]];
+	if (!known)
+		return BERTH_OK;
+	for (int32_t i = 0; i < u.plan.n_devs; i++)
+		op_dev[i] = u.plan.dev[i]; /* all of them get their names */
+	BERTH_TRY(llama_names_read(x->s->dev_name, x->s->dev_kind, x->s->n_devs, x->theirs, op_dev,
+	                           x->g->n_ops, out->mem, &u.names, err));
+	BERTH_TRY(llama_overrides_make(&u.plan, &u.file, &u.names, out->mem, tmp, &u.overrides, err));
+	BERTH_TRY(llama_line("llama-server", x->model->name, &u.plan, &u.file, &u.names, &u.overrides,
+	                     out->mem, &line, err));
+	return berth_export_set(out, "by default", line, err);
+}
+
+static berth_status read_usual(const berth_export_source *x, berth_arena *mem, berth_arena *tmp,
+                               int32_t *op_dev, bool *known, berth_err *err)
+{
+	berth_gguf_list file;
+	llama_plan plan;
+	*known = false;
+	if (!x->model)
+		return BERTH_OK;
+	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, mem, tmp, &file, err));
+	return find_usual(x, &file, mem, tmp, &plan, op_dev, known, err);
+}
+
+static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
+                          berth_err *err)
+{
+	berth_arena mem = {0};
+	berth_status st = read_usual(x, &mem, tmp, op_dev, known, err);
+	berth_arena_free(&mem);
+	return st;
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
@@ -101,6 +191,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	BERTH_TRY(berth_export_put(out, "\n", 1, err));
 	BERTH_TRY(berth_export_set(out, "command", line, err));
 	BERTH_TRY(tell_memory(x, &m, tmp, out, err));
+	BERTH_TRY(tell_usual(x, &m, tmp, out, err));
 	return tell(x, &m, out, err);
 }
 
@@ -109,4 +200,5 @@ const berth_exporter berth_export_llama = {.name = "llama.cpp",
                                            .suffix = ".sh",
                                            .needs = BERTH_EXPORT_PLACEMENT,
                                            .model = "GGUF",
-                                           .write = write};
+                                           .write = write,
+                                           .usual = usual};

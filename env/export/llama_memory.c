@@ -20,12 +20,12 @@ typedef enum input { POSITIONS, K_ROWS, V_ROWS, MASK, WINDOW_MASK, OUTPUTS, N_IN
 typedef struct build {
 	const llama_plan *plan;
 	const berth_gguf_list *file;
-	int32_t n_places, host;  /* devices, and the CPU behind them */
-	llama_tape **tape;       /* [n_places] */
-	int32_t *unit, *tensor;  /* [n_layers + 1] and [n_tensors] places */
-	int32_t **of_layer;      /* [n_layers + 1] tensors of the layer, NONE at the end; the last: all others */
-	int64_t rows;            /* tokens at once */
-	int32_t copies;          /* of each input */
+	int32_t n_places, host; /* devices, and the CPU behind them */
+	llama_tape **tape;      /* [n_places] */
+	int32_t *unit, *tensor; /* [n_layers + 1] and [n_tensors] places */
+	int32_t **of_layer; /* [n_layers + 1] tensors of the layer, NONE at the end; the last: all others */
+	int64_t rows;       /* tokens at once */
+	int32_t copies;     /* of each input */
 	value *in[N_INPUTS];
 	berth_arena *tmp;
 	berth_err *err;
@@ -264,14 +264,13 @@ static value *attention(build *b, int32_t layer, value *x)
 	return norm(b, layer, "post_attention_norm", y);
 }
 
-static value *dense(build *b, int32_t layer, const char *gate, const char *up, const char *down, int64_t inner,
-                    value *y)
+static value *dense(build *b, int32_t layer, const char *gate, const char *up, const char *down,
+                    int64_t inner, value *y)
 {
-	value *g = find(b, layer, gate) == NONE
-			   ? NULL
-			   : product(b, layer, gate, wide(b, inner), false, y, NULL);
-	value *u = product(b, layer, up, wide(b, g || find(b, layer, gate) != NONE ? inner : 2 * inner), false,
-	                   y, NULL);
+	value *g =
+		find(b, layer, gate) == NONE ? NULL : product(b, layer, gate, wide(b, inner), false, y, NULL);
+	value *u = product(b, layer, up, wide(b, g || find(b, layer, gate) != NONE ? inner : 2 * inner),
+	                   false, y, NULL);
 	g = op(b, u ? u->from : 0, wide(b, inner), false, g ? g : u, g ? u : NULL);
 	return product(b, layer, down, wide(b, b->file->hidden), false, g, NULL);
 }
@@ -285,7 +284,8 @@ static value *mixture(build *b, int32_t layer, value *y)
 	int32_t p = logits ? logits->from : 0;
 	value *share = op(b, p, wide(b, f->experts), true, logits, NULL);
 	value *chosen = op(b, p, wide(b, f->experts), false, share, NULL);
-	value *w = op(b, p, wide(b, f->top), false, share, chosen), *sum = op(b, p, wide(b, 1), false, w, NULL);
+	value *w = op(b, p, wide(b, f->top), false, share, chosen),
+	      *sum = op(b, p, wide(b, 1), false, w, NULL);
 	w = op(b, p, wide(b, f->top), true, w, op(b, p, wide(b, 1), true, sum, NULL));
 	value *u = product(b, layer, "ffn_up_exps", wide(b, l->ffn * f->top), false, y, chosen);
 	value *g = product(b, layer, "ffn_gate_exps", wide(b, l->ffn * f->top), false, y, chosen);
@@ -314,8 +314,8 @@ static value *layer_of(build *b, int32_t layer, value *x)
 	x = op(b, y ? y->from : 0, wide(b, f->hidden), true, y, x);
 	y = norm(b, layer, "ffn_norm", x);
 	y = f->layer[layer].experts
-		    ? mixture(b, layer, y)
-		    : dense(b, layer, "ffn_gate", "ffn_up", "ffn_down", f->layer[layer].ffn, y);
+	            ? mixture(b, layer, y)
+	            : dense(b, layer, "ffn_gate", "ffn_up", "ffn_down", f->layer[layer].ffn, y);
 	y = norm(b, layer, "post_ffw_norm", y);
 	return op(b, y ? y->from : 0, wide(b, f->hidden), true, y, x);
 }

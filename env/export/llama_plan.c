@@ -233,6 +233,13 @@ static bool beside_neighbour(const planning *p, int32_t op)
 	return false;
 }
 
+/* Attention but for its residual sum, and for turning its result back. */
+static bool attends(const char *rest)
+{
+	return strncmp(rest, "attn.", 5) == 0 && strcmp(rest, "attn.residual") != 0 &&
+	       strcmp(rest, "attn.transpose") != 0;
+}
+
 static berth_status check_weightless(const planning *p)
 {
 	const berth_graph *g = p->g;
@@ -241,8 +248,7 @@ static berth_status check_weightless(const planning *p)
 		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
 		if (has_weight(p, op))
 			continue;
-		if (layer >= 0 && strncmp(rest, "attn.", 5) == 0 && strcmp(rest, "attn.residual") != 0 &&
-		    strcmp(rest, "attn.transpose") != 0 && p->dev[op] != p->out->unit_dev[layer])
+		if (layer >= 0 && attends(rest) && p->dev[op] != p->out->unit_dev[layer])
 			return berth_fail(p->err, BERTH_EUNSUPPORTED,
 			                  "operator '%s' is on '%s' and the cache of layer %d on '%s'; "
 			                  "llama.cpp computes "
@@ -270,14 +276,20 @@ static void add_devices(const planning *p)
 		}
 }
 
-static berth_status make(planning *p, int32_t n_devs)
+static berth_status index_ops(planning *p)
 {
-	llama_plan *o = p->out;
 	int32_t found;
 	berth_strmap_init(&p->ops, p->tmp);
 	BERTH_TRY(berth_strmap_reserve(&p->ops, (size_t)p->g->n_ops, p->err));
 	for (int32_t op = 0; op < p->g->n_ops; op++)
 		BERTH_TRY(berth_strmap_add(&p->ops, p->g->op_name[op], op, &found, p->err));
+	return BERTH_OK;
+}
+
+static berth_status make(planning *p, int32_t n_devs)
+{
+	llama_plan *o = p->out;
+	BERTH_TRY(index_ops(p));
 	*o = (llama_plan){.n_layers = p->file->n_layers};
 	BERTH_TRY(BERTH_NEW(p->mem, o->unit_dev, o->n_layers + 1, p->err));
 	BERTH_TRY(BERTH_NEW(p->mem, o->dev, n_devs + 1, p->err));
@@ -325,6 +337,56 @@ berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, 
 	p.dev = dev;
 	if (st == BERTH_OK)
 		st = make(&p, n_devs);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* ---- back ---- */
+
+static int32_t dev_without_weight(const berth_graph *g, const llama_plan *plan, const int32_t *dev,
+                                  int32_t op)
+{
+	const char *rest;
+	int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest), first = g->op_in_off[op];
+	if (layer < 0 || layer >= plan->n_layers)
+		return plan->unit_dev[plan->n_layers];
+	return attends(rest) || first == g->op_in_off[op + 1] ? plan->unit_dev[layer]
+	                                                      : dev[g->tensor_producer[g->in_tensor[first]]];
+}
+
+static berth_status find_ops(planning *p, const llama_plan *plan, int32_t *dev)
+{
+	int32_t op, n = p->g->n_ops;
+	BERTH_TRY(index_ops(p));
+	for (op = 0; op < n; op++)
+		dev[op] = LLAMA_FREE;
+	for (int32_t t = 0; t < p->file->n_tensors; t++) {
+		BERTH_TRY(op_of_tensor(p, p->file->name[t], &op));
+		if (op >= 0)
+			dev[op] = plan->tensor_dev[t];
+	}
+	int32_t embed = find(p, "token_embd.weight"), output = find(p, "output.weight");
+	for (int32_t t = 0; t < p->file->n_tensors; t++)
+		if (output >= 0 && embed >= 0 && dev[output] == LLAMA_FREE && plan->told[t] &&
+		    strcmp(p->file->name[t], "token_embd.weight") == 0)
+			dev[output] = dev[embed];
+	for (int32_t i = 0; i < n; i++) {
+		op = p->g->topo_op[i];
+		if (dev[op] == LLAMA_FREE)
+			dev[op] = dev_without_weight(p->g, plan, dev, op);
+	}
+	return BERTH_OK;
+}
+
+berth_status llama_plan_ops(const berth_graph *g, const berth_gguf_list *file, const llama_plan *plan,
+                            int32_t cpu_dev, berth_arena *tmp, int32_t *op_dev, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	planning p = {.g = g, .file = file, .tmp = tmp, .err = err};
+	berth_status st = find_ops(&p, plan, op_dev);
+	for (int32_t op = 0; st == BERTH_OK && op < g->n_ops; op++)
+		if (op_dev[op] < 0)
+			op_dev[op] = cpu_dev;
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -37,8 +37,8 @@ typedef struct running {
 	const llama_tape *t;
 	block *free; /* [n_free], room for steps + 1 */
 	int32_t n_free;
-	int64_t *at;    /* [steps] -1: it holds nothing */
-	int32_t *uses;  /* [steps] that are still to come */
+	int64_t *at;   /* [steps] -1: it holds nothing */
+	int32_t *uses; /* [steps] that are still to come */
 	int64_t top;
 } running;
 
@@ -59,8 +59,7 @@ static int64_t take(running *r, int64_t bytes)
 	r->free[best].at += size;
 	r->free[best].size -= size;
 	if (best < r->n_free - 1 && r->free[best].size == 0)
-		memmove(&r->free[best], &r->free[best + 1],
-		        (size_t)(--r->n_free - best) * sizeof *r->free);
+		memmove(&r->free[best], &r->free[best + 1], (size_t)(--r->n_free - best) * sizeof *r->free);
 	if (at + size > r->top)
 		r->top = at + size;
 	return at;

@@ -22,7 +22,7 @@ typedef struct berth_gguf_list {
 	berth_gguf_layer *layer; /* [n_layers] */
 	int64_t hidden, vocabulary, experts, top;
 	double cache_bytes; /* of one number in the cache */
-	int64_t context; /* tokens, by the options */
+	int64_t context;    /* tokens, by the options */
 	berth_gguf_options opt;
 } berth_gguf_list;
 

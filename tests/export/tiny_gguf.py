@@ -31,6 +31,29 @@ SHAPES = {
     "split": dict(parts=3, kv=2),
 }
 
+# Shapes of larger models, written without weights: plans need the header alone, llama.cpp measures without
+# allocating.
+LARGE = {
+    "dense-12": dict(hidden=2048, heads=16, kv=16, ffn=5632, vocab=16000, type=F16, layers=12, context=8192),
+    "gqa-12": dict(hidden=2048, heads=16, kv=4, ffn=5632, vocab=12000, type=Q8_0, layers=12, context=8192),
+    "moe-12": dict(hidden=1024, heads=16, kv=4, ffn=1792, vocab=16000, type=Q4_0, layers=12, context=8192,
+                   experts=8, top=2),
+    "tied-12": dict(hidden=1024, heads=16, kv=4, ffn=2816, vocab=24000, type=F16, layers=12, context=8192, tied=True),
+    "biases-10": dict(arch="qwen2", bias=True, hidden=1536, heads=12, kv=2, ffn=4096, vocab=16000, type=Q4_0,
+                      layers=10, context=32768),
+    "windows-12": dict(arch="gemma2", wide_norms=True, tied=True, window=1024, heads=8, kv=4, head=128, hidden=1024,
+                       ffn=4096, vocab=24000, type=Q8_0, layers=12, context=8192),
+    "7b-q4_0": dict(layers=32, hidden=4096, heads=32, kv=32, ffn=11008, vocab=32000, type=Q4_0, context=4096),
+    "8b-q8_0": dict(layers=32, hidden=4096, heads=32, kv=8, ffn=14336, vocab=128256, type=Q8_0, context=131072),
+    "9b-q8_0": dict(arch="gemma2", wide_norms=True, tied=True, window=4096, heads=16, kv=8, head=256, layers=42,
+                    hidden=3584, ffn=14336, vocab=256000, type=Q8_0, context=8192),
+    "8x7b-q4_0": dict(layers=32, hidden=4096, heads=32, kv=8, ffn=14336, vocab=32000, type=Q4_0, context=32768,
+                      experts=8, top=2),
+    "128x0.7b-q4_0": dict(arch="qwen3moe", layers=48, hidden=2048, heads=32, kv=4, head=128, ffn=768,
+                          vocab=151936, type=Q4_0, context=40960, experts=128, top=8),
+    "70b-q4_0": dict(layers=80, hidden=8192, heads=64, kv=8, ffn=28672, vocab=128256, type=Q4_0, context=131072),
+}
+
 
 def text(value):
     data = value.encode()
@@ -142,6 +165,22 @@ def write_file(path, pairs, list_of_tensors, rng):
     header = b"GGUF" + struct.pack("<IQQ", 3, len(list_of_tensors), len(pairs)) + b"".join(pairs) + b"".join(records)
     with open(path, "wb") as out:
         out.write(header + b"\0" * (-len(header) % ALIGN) + b"".join(data))
+
+
+def write_header(folder, name):
+    """A file of full size without weights: a hole behind the header. The path."""
+    m = {**USUAL, **LARGE[name]}
+    path, at, records, pairs = f"{folder}/{name}.gguf", 0, [], keys(m, name)
+    for tensor, kind, dims in tensors(m):
+        sizes = b"".join(struct.pack("<Q", d) for d in dims)
+        records.append(text(tensor) + struct.pack("<I", len(dims)) + sizes + struct.pack("<IQ", kind, at))
+        at += -(-size_of(kind, dims) // ALIGN) * ALIGN
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(records), len(pairs)) + b"".join(pairs + records)
+    header += b"\0" * (-len(header) % ALIGN)
+    with open(path, "wb") as out:
+        out.write(header)
+        out.truncate(len(header) + at)
+    return path
 
 
 def write(folder, name):
