@@ -11,7 +11,8 @@
  *   BERTH_FAULT_CHILDREN  set: calls of forked children count, instead of the program's own
  *   BERTH_FAULT_WITHIN    the name of a library: only calls from within it count, and only its blocks
  *   BERTH_FAULT_REPORT    the file that the report is appended to
- *   BERTH_FAULT_STACKS    set: a line "at N HASH" for each call that counts, and full stacks of what leaks
+ *   BERTH_FAULT_STACKS    set: a line "at N HASH" for each call that counts, and full stacks of what leaks;
+ *                         with BERTH_FAULT_CALL "in MODULE OFFSET SYMBOL" for each of its frames
  * The report: "fault CALL ERRNO" and its "frame MODULE OFFSET SYMBOL", innermost first, at the first fault;
  * at the end "calls N", a line "live BYTES MODULE OFFSET SYMBOL" (who allocated) for each block that is not
  * freed, "fd NUMBER TARGET", and "child PID".
@@ -124,13 +125,18 @@ static void tell_place(const char *what, const char *first, void *at)
 	     (unsigned long)((char *)at - (char *)info.dli_fbase), info.dli_sname ? info.dli_sname : "-");
 }
 
-static void tell_fault(const char *call, int why)
+static void tell_frames(const char *what)
 {
 	void *frame[STACK];
 	int n = backtrace(frame, STACK);
-	tell("fault %s %d\n", call, why);
 	for (int i = 0; i < n; i++)
-		tell_place("frame", "", frame[i]);
+		tell_place(what, "", frame[i]);
+}
+
+static void tell_fault(const char *call, int why)
+{
+	tell("fault %s %d\n", call, why);
+	tell_frames("frame");
 }
 
 static unsigned long stack_hash(void)
@@ -194,6 +200,8 @@ static bool fails(const char *call, int kinds)
 		now = (at * 2654435761L >> 13 & 1) != 0 || at == shim.n; /* in no step with a loop */
 	if (shim.stacks)
 		tell("at %ld %lx\n", at, stack_hash());
+	if (shim.stacks && shim.call)
+		tell_frames("in");
 	if (now && !atomic_exchange(&shim.count->told, 1))
 		tell_fault(call, (int)shim.which);
 	busy = false;
