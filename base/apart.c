@@ -163,6 +163,9 @@ static berth_status hear(const started *s, const berth_patience *until, int n_bl
 		return berth_nomem(err);
 	if (!answered && WIFEXITED(status) && WEXITSTATUS(status) == LEFT_UNHEARD)
 		return berth_fail(err, BERTH_EIO, "a process of its own could not send its answer");
+	if (!answered && WIFEXITED(status) && WEXITSTATUS(status) == LEFT_ALONE)
+		return berth_fail(err, BERTH_EIO,
+		                  "a process of its own cannot be bound to the end of this one");
 	return !answered || o.st == BERTH_OK ? BERTH_OK : berth_fail(err, o.st, "%s", o.err.msg);
 }
 

@@ -18,7 +18,8 @@ typedef struct berth_apart_block {
  * The child prints nothing, leaves no core file, has no file open and ends at Ctrl-C, or when this process
  * does. It is killed when *cancel is no longer 0 (NULL: never said). *answered: false where the child ended
  * before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as they were),
- * BERTH_ENOMEM (berth_apart_no_memory, too), BERTH_EIO (no process, or no way to hear of it). */
+ * BERTH_ENOMEM (berth_apart_no_memory, too), BERTH_EIO (no process, or no way to hear of it, or to have it
+ * end with this one). */
 berth_status berth_apart(const atomic_int *cancel, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
                          int n_blocks, const berth_apart_block *blocks, bool *answered, berth_err *err);
 

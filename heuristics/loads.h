@@ -1,5 +1,6 @@
-/* Loads of devices, channels and memory pools in a placement, and what a move does to them: exact, without
- * simulation. What ranks moves is a potential, the sum over all of (load / largest load)^16: the largest load
+/* Loads of devices, channels and memory pools in a placement, and what a move does to them: without
+ * simulation, and exact where all operators have a device. Placing anew estimates: what comes later is taken
+ * to be near. What ranks moves is a potential, the sum over all of (load / largest load)^16: the largest load
  * alone says nothing of moves that leave it as it is (as in the greedy for unlike machines of J. Aspnes, Y.
  * Azar, A. Fiat, S. Plotkin, O. Waarts, "On-line routing of virtual circuits with applications to load
  * balancing and machine scheduling", Journal of the ACM 44, 1997, section 3, with a power for their

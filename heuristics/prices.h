@@ -1,7 +1,8 @@
 /* What an objective pays, around a placement at hand, for a nanosecond of latency and for a joule above
  * idling: its slopes there. With them an estimate of the latency and the joules that a move changes rank
- * moves under objectives of latency, energy and the energy-delay product. The joules are exact but for
- * slow-downs in memory pools. */
+ * moves under objectives of latency, energy and the energy-delay product. The joules of a whole placement are
+ * exact but for slow-downs in memory pools; those of placing anew are an estimate, as later operators have no
+ * device yet. */
 #ifndef BERTH_PRICES_H
 #define BERTH_PRICES_H
 
@@ -34,7 +35,8 @@ void berth_prices_update(berth_prices *x, const berth_base_log *base);
 double berth_prices_joules(berth_prices *x, const int32_t *base_dev, const int32_t *op_dev, int32_t n,
                            const int32_t *op);
 
-/* Joules of op on d with its inputs brought there and its outputs to whom `stays` says so. O(its edges). */
+/* Joules of op on d with its inputs brought there and its outputs to whom `stays` says so; an estimate where
+ * others are to move, too. O(its edges). */
 double berth_prices_joules_at(const berth_prices *x, int32_t op, int32_t d, const int32_t *op_dev,
                               bool (*stays)(const void *ctx, int32_t op), const void *ctx);
 

@@ -7,7 +7,7 @@
 /* A copy of g whose operators have times for all devices of s.
  *   time_s   [n_ops][n_devs] seconds; NAN: cannot run there
  * Times for other names stay; those for a kind of s give way. The new arrays live in mem, the rest is g's.
- * Fails: BERTH_ENOMEM. */
+ * Fails: BERTH_EFORMAT (more names of devices than a graph holds), BERTH_ENOMEM. */
 berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s, const double *time_s,
                                     berth_arena *mem, berth_graph *out, berth_err *err);
 

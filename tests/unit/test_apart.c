@@ -4,12 +4,18 @@
 #include "sandbox.h"
 #include "support.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,11 +209,50 @@ static void test_sibling(void **state)
 	assert_true(second_saw);
 }
 
+/* From here on nothing can be bound to the end of its parent. */
+static bool forbid_binding(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_PDEATHSIG, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+static berth_status work_at_once(void *ctx, berth_err *err)
+{
+	(void)ctx, (void)err;
+	return BERTH_OK;
+}
+
+/* Where a child cannot be bound to the end of its parent, it does not begin, and that is told. */
+static void test_not_bound(void **state)
+{
+	(void)state;
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		berth_err err = {0};
+		bool answered = true, bound = !forbid_binding();
+		berth_status st = berth_apart(NULL, work_at_once, NULL, 0, NULL, &answered, &err);
+		_exit(!bound && st == BERTH_EIO && !answered && strstr(err.msg, "bound to the end") ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_end_with_parent),
 		cmocka_unit_test(test_sibling),
+		cmocka_unit_test(test_not_bound),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
