@@ -11,6 +11,7 @@
 	X(round_robin) \
 	X(heft) \
 	X(heft_lookahead) \
+	X(heft_priced) \
 	X(peft) \
 	X(cp_list) \
 	X(m_topo) \

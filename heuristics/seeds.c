@@ -36,6 +36,7 @@ static double pbqp_ns(const berth_problem *p)
 
 const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
                                   {&berth_method_heft, berth_seed_list_ns},
+                                  {&berth_method_heft_priced, berth_seed_list_ns},
                                   {&berth_method_ceft_cpop, berth_seed_list_ns},
                                   {&berth_method_pbqp, pbqp_ns},
                                   {&berth_method_ceft_pbqp, pbqp_ns}};

@@ -114,10 +114,7 @@ static double price(const resources *r, const double *mu, double scale, double *
 		int32_t best = -1;
 		double least = INFINITY;
 		for (int32_t d = 0; d < p->n_devs; d++) {
-			int32_t pool = berth_dev_pool(p, d);
-			double c = mu[d] * (double)berth_op_time(p, op, d);
-			if (pool >= 0)
-				c += mu[p->n_devs + pool] * (double)berth_op_pool_ns(p, op, d);
+			double c = berth_load_charge(p, mu, op, d);
 			if (berth_op_legal(p, op, d) && c < least) {
 				least = c;
 				best = d;
@@ -270,4 +267,11 @@ berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *
 		*ns = fmax(*ns, x);
 	}
 	return BERTH_OK;
+}
+
+berth_status berth_load_prices(const berth_problem *p, double *mu, berth_arena *tmp, berth_err *err)
+{
+	resources r;
+	BERTH_TRY(new_resources(p, tmp, &r, err));
+	return solve_dual(&r, mu, tmp, err);
 }

@@ -20,4 +20,16 @@
 berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp,
                              berth_err *err);
 
+/* Prices of the dual, near the best: mu[n_devs + n_pools] for a nanosecond of load on a device and on a pool;
+ * an operator is charged berth_load_charge. Same method, errors and cost. */
+berth_status berth_load_prices(const berth_problem *p, double *mu, berth_arena *tmp, berth_err *err);
+
+/* What op on the legal device d adds to the dual's bound under these prices, ns. */
+static inline double berth_load_charge(const berth_problem *p, const double *mu, int32_t op, int32_t d)
+{
+	int32_t pool = berth_dev_pool(p, d);
+	double c = mu[d] * (double)berth_op_time(p, op, d);
+	return pool < 0 ? c : c + mu[p->n_devs + pool] * (double)berth_op_pool_ns(p, op, d);
+}
+
 #endif
