@@ -64,11 +64,12 @@ static berth_status put_outputs(berth_strbuf *b, const onnx_wire *w, const onnx_
 	}
 }
 
-static berth_status adds(void *ctx, int32_t node, const onnx_wire *w, const onnx_field *f, const char **data,
-                         size_t *size, berth_err *err)
+static berth_status adds(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+                         const char **data, size_t *size, berth_err *err)
 {
 	telling *x = ctx;
 	berth_strbuf all = {.mem = x->mem}, configuration = {.mem = x->tmp};
+	(void)in_body;
 	if ((size_t)node >= x->placed->m.n_nodes)
 		return berth_fail(err, BERTH_EFORMAT, "%s: the file changed while it was read", w->file);
 	int32_t dev = x->placed->node_dev[node];

@@ -19,11 +19,11 @@ static bool drops(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_mo
 	return !at_model && onnx_label_is(w, f);
 }
 
-static berth_status adds(void *ctx, int32_t node, const onnx_wire *w, const onnx_field *f, const char **data,
-                         size_t *size, berth_err *err)
+static berth_status adds(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+                         const char **data, size_t *size, berth_err *err)
 {
 	const labels *x = ctx;
-	(void)f;
+	(void)in_body, (void)f;
 	if ((size_t)node >= x->placed->m.n_nodes)
 		return berth_fail(err, BERTH_EFORMAT, "%s: the file changed while it was read", w->file);
 	const berth_file_piece *field = &x->field[x->placed->node_dev[node]];

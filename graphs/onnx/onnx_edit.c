@@ -1,7 +1,8 @@
 /* See onnx_edit.h. A message that holds a change gets a new head, which is known when all inside is. */
 #include "onnx_edit.h"
 
-enum { MAX_DEPTH = 64, HEAD = 20 }; /* a tag and a length take at most 20 bytes */
+/* A tag and a length take at most 20 bytes. Nodes of the main graph are 2 messages deep in the model. */
+enum { MAX_DEPTH = 64, HEAD = 20, NODE_DEPTH = 2 };
 
 typedef struct editing {
 	const onnx_edit *e;
@@ -142,7 +143,7 @@ static berth_status edit_whole_node(editing *x, onnx_wire w, int32_t node, berth
 	const char *data;
 	size_t size;
 	BERTH_TRY(edit_node(x, w, node, err));
-	BERTH_TRY(x->e->adds(x->e->ctx, node, &w, &whole, &data, &size, err));
+	BERTH_TRY(x->e->adds(x->e->ctx, node, x->depth > NODE_DEPTH, &w, &whole, &data, &size, err));
 	return size ? add_piece(x, data, size, err) : BERTH_OK;
 }
 

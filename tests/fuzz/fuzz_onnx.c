@@ -13,10 +13,10 @@ static bool drops(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_mo
 	return !at_model && f->number == 9;
 }
 
-static berth_status adds(void *ctx, int32_t node, const onnx_wire *w, const onnx_field *f, const char **data,
-                         size_t *size, berth_err *err)
+static berth_status adds(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+                         const char **data, size_t *size, berth_err *err)
 {
-	(void)ctx, (void)node, (void)w, (void)f, (void)err;
+	(void)ctx, (void)node, (void)in_body, (void)w, (void)f, (void)err;
 	*data = "\x4a\x02\x0a\x00"; /* metadata: an empty key */
 	*size = 4;
 	return BERTH_OK;

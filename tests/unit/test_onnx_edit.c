@@ -45,22 +45,22 @@ static bool drops_metadata(void *ctx, const onnx_wire *w, const onnx_field *f, b
 	return !at_model && f->number == 9;
 }
 
-static berth_status adds_nothing(void *ctx, int32_t node, const onnx_wire *w, const onnx_field *f,
-                                 const char **data, size_t *size, berth_err *err)
+static berth_status adds_nothing(void *ctx, int32_t node, bool in_body, const onnx_wire *w,
+                                 const onnx_field *f, const char **data, size_t *size, berth_err *err)
 {
-	(void)ctx, (void)node, (void)w, (void)f, (void)data, (void)err;
+	(void)ctx, (void)node, (void)in_body, (void)w, (void)f, (void)data, (void)err;
 	*size = 0;
 	return BERTH_OK;
 }
 
-/* Field 9 with the digit of the node. */
-static berth_status adds_digit(void *ctx, int32_t node, const onnx_wire *w, const onnx_field *f,
+/* Field 9 with the digit of the node, 2 more in a body. */
+static berth_status adds_digit(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
                                const char **data, size_t *size, berth_err *err)
 {
-	static const char digits[] = "\x4a\x01\x30\x4a\x01\x31";
+	static const char digits[] = "\x4a\x01\x30\x4a\x01\x31\x4a\x01\x32\x4a\x01\x33";
 	(void)ctx, (void)w, (void)f, (void)err;
 	assert_in_range(node, 0, 1);
-	*data = digits + 3 * node;
+	*data = digits + 3 * (node + (in_body ? 2 : 0));
 	*size = 3;
 	return BERTH_OK;
 }
@@ -110,7 +110,7 @@ static void test_small(void **state)
 	                                              "\x0a\x06\x1a\x01\x61\x4a\x01\x30"
 	                                              "\x12\x01g"
 	                                              "\x0a\x15\x2a\x0d\x0a\x01k\x32\x08\x0a\x06\x1a\x01\x62"
-	                                              "\x4a\x01\x31\x92\x03\x00\x4a\x01\x31"
+	                                              "\x4a\x01\x33\x92\x03\x00\x4a\x01\x31"
 	                                              "\x2a\x02\x70\x01"
 	                                              "\xfa\x01\x01t"));
 	for (size_t cut = 1; cut < model.size; cut++) {
