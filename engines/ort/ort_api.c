@@ -1,5 +1,6 @@
 /* The library and its table of functions. */
-#include "ort_api.h"
+#include "ort_provider.h"
+#include "ort_table.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -7,58 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Places in the table, and the version that has them all. */
-enum {
-	API_VERSION = 5,
-	GET_ERROR_MESSAGE = 2,
-	CREATE_ENV = 3,
-	CREATE_SESSION_FROM_ARRAY = 8,
-	RUN = 9,
-	CREATE_SESSION_OPTIONS = 10,
-	ENABLE_PROFILING = 14,
-	SET_OPTIMIZATION_LEVEL = 23,
-	SET_INTRA_OP_THREADS = 24,
-	SET_INTER_OP_THREADS = 25,
-	CREATE_TENSOR_OVER = 49,
-	IS_TENSOR = 50,
-	GET_TENSOR_DATA = 51,
-	GET_ELEMENT_TYPE = 60,
-	GET_RANK = 61,
-	GET_DIMENSIONS = 62,
-	GET_TYPE_AND_SHAPE = 65,
-	CREATE_CPU_MEMORY = 69,
-	RELEASE_STATUS = 93,
-	RELEASE_SESSION = 95,
-	RELEASE_VALUE = 96,
-	RELEASE_TYPE_AND_SHAPE = 99,
-	RELEASE_SESSION_OPTIONS = 100,
-	ADD_CONFIG_ENTRY = 130
-};
-
-typedef void (*place)(void);
-
-typedef struct api_base {
-	const void *(*get_api)(uint32_t version);
-	const char *(*version)(void);
-} api_base;
-
-struct ort_lib {
-	const place *api;
-	const char *version;
-	void *env, *memory;
-};
-
-typedef void *status; /* OrtStatus *, NULL: success */
-
-/* call(lib, PLACE, (types), arguments...) */
-#define CALL(lib, at, types, ...) (((status(*) types)(lib)->api[at])(__VA_ARGS__))
-#define RELEASE(lib, at, x) (((void (*)(void *))(lib)->api[at])(x))
-
-static berth_status check(const ort_lib *lib, status s, const char *what, berth_err *err)
+berth_status ort_check(const ort_lib *lib, ort_status s, const char *what, berth_err *err)
 {
 	if (!s)
 		return BERTH_OK;
-	const char *text = ((const char *(*)(status))lib->api[GET_ERROR_MESSAGE])(s);
+	const char *text = ((const char *(*)(ort_status))lib->api[GET_ERROR_MESSAGE])(s);
 	berth_fail(err, BERTH_EFORMAT, "%s: %.380s", what, text);
 	RELEASE(lib, RELEASE_STATUS, s);
 	return BERTH_EFORMAT;
@@ -102,18 +56,19 @@ static void *find_library(const char *path)
 
 static berth_status set_up(ort_lib *lib, void *handle, berth_err *err)
 {
-	const api_base *(*get_base)(void) = NULL;
+	const ort_base *(*get_base)(void) = NULL;
 	void *symbol = dlsym(handle, "OrtGetApiBase");
 	memcpy(&get_base, &symbol, sizeof symbol);
-	const api_base *base = get_base ? get_base() : NULL;
+	const ort_base *base = get_base ? get_base() : NULL;
+	lib->base = base;
 	if (!base || !(lib->api = base->get_api(API_VERSION)))
 		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version %d",
 		                  API_VERSION);
 	lib->version = base->version();
-	BERTH_TRY(check(lib, CALL(lib, CREATE_ENV, (int, const char *, void **), 3, "berth", &lib->env),
-	                "ONNX Runtime", err));
-	return check(lib, CALL(lib, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory),
-	             "ONNX Runtime", err);
+	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_ENV, (int, const char *, void **), 3, "berth", &lib->env),
+	                    "ONNX Runtime", err));
+	return ort_check(lib, CALL(lib, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory),
+	                 "ONNX Runtime", err);
 }
 
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err)
@@ -141,39 +96,60 @@ const char *ort_version(const ort_lib *lib)
 static berth_status add_config(ort_lib *lib, void *options, const char *key, const char *value,
                                berth_err *err)
 {
-	return check(lib,
-	             CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options, key, value),
-	             key, err);
+	return ort_check(
+		lib, CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options, key, value),
+		key, err);
 }
 
-berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
-                             const char *profile, const char *const *config, ort_session **out,
-                             berth_err *err)
+static berth_status set_options(ort_lib *lib, void *options, const ort_session_cfg *cfg, berth_err *err)
+{
+	BERTH_TRY(ort_check(lib, CALL(lib, SET_INTRA_OP_THREADS, (void *, int), options, cfg->threads),
+	                    "threads", err));
+	BERTH_TRY(ort_check(lib, CALL(lib, SET_INTER_OP_THREADS, (void *, int), options, 1), "threads", err));
+	BERTH_TRY(ort_check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, cfg->level),
+	                    "optimisation", err));
+	if (cfg->threads != 1) /* else they spin on after a run, on the cores of the next one */
+		BERTH_TRY(add_config(lib, options, "session.force_spinning_stop", "1", err));
+	for (const char *const *c = cfg->config; c && *c; c += 2)
+		BERTH_TRY(add_config(lib, options, c[0], c[1], err));
+	for (int32_t i = 0; i < cfg->n_providers; i++)
+		BERTH_TRY(ort_provider_append(lib, options, cfg->provider[i], err));
+	if (!cfg->profile)
+		return BERTH_OK;
+	return ort_check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, cfg->profile),
+	                 "profiling", err);
+}
+
+berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, const ort_session_cfg *cfg,
+                             ort_session **out, berth_err *err)
 {
 	void *options = NULL;
-	BERTH_TRY(check(lib, CALL(lib, CREATE_SESSION_OPTIONS, (void **), &options), "session options", err));
-	berth_status st =
-		check(lib, CALL(lib, SET_INTRA_OP_THREADS, (void *, int), options, threads), "threads", err);
+	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_SESSION_OPTIONS, (void **), &options), "session options",
+	                    err));
+	berth_status st = set_options(lib, options, cfg, err);
 	if (st == BERTH_OK)
-		st = check(lib, CALL(lib, SET_INTER_OP_THREADS, (void *, int), options, 1), "threads", err);
-	if (st == BERTH_OK)
-		st = check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, level),
-		           "optimisation", err);
-	if (st == BERTH_OK && threads != 1) /* else they spin on after a run, on the cores of the next one */
-		st = add_config(lib, options, "session.force_spinning_stop", "1", err);
-	for (; st == BERTH_OK && config && *config; config += 2)
-		st = add_config(lib, options, config[0], config[1], err);
-	if (st == BERTH_OK && profile)
-		st = check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, profile),
-		           "profiling", err);
-	if (st == BERTH_OK)
-		st = check(lib,
-		           CALL(lib, CREATE_SESSION_FROM_ARRAY,
-		                (void *, const void *, size_t, const void *, ort_session **), lib->env, data,
-		                size, options, out),
-		           "session", err);
+		st = ort_check(lib,
+		               CALL(lib, CREATE_SESSION_FROM_ARRAY,
+		                    (void *, const void *, size_t, const void *, ort_session **), lib->env,
+		                    data, size, options, out),
+		               "session", err);
 	RELEASE(lib, RELEASE_SESSION_OPTIONS, options);
 	return st;
+}
+
+berth_status ort_session_end_profile(ort_lib *lib, ort_session *s, berth_arena *mem, const char **path,
+                                     berth_err *err)
+{
+	void *allocator = NULL;
+	char *text = NULL;
+	BERTH_TRY(ort_check(lib, CALL(lib, GET_ALLOCATOR, (void **), &allocator), "profiling", err));
+	BERTH_TRY(ort_check(lib,
+	                    CALL(lib, END_PROFILING, (ort_session *, void *, char **), s, allocator, &text),
+	                    "profiling", err));
+	*path = berth_arena_strdup(mem, text);
+	BERTH_TRY(ort_check(lib, CALL(lib, ALLOCATOR_FREE, (void *, void *), allocator, text), "profiling",
+	                    err));
+	return *path ? BERTH_OK : berth_nomem(err);
 }
 
 void ort_session_free(ort_lib *lib, ort_session *s)
@@ -185,24 +161,24 @@ void ort_session_free(ort_lib *lib, ort_session *s)
 berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
                      size_t n_in, const char *const *out_name, ort_value **out, size_t n_out, berth_err *err)
 {
-	return check(lib,
-	             CALL(lib, RUN,
-	                  (ort_session *, const void *, const char *const *, ort_value *const *, size_t,
-	                   const char *const *, size_t, ort_value **),
-	                  s, NULL, in_name, in, n_in, out_name, n_out, out),
-	             "run", err);
+	return ort_check(lib,
+	                 CALL(lib, RUN,
+	                      (ort_session *, const void *, const char *const *, ort_value *const *, size_t,
+	                       const char *const *, size_t, ort_value **),
+	                      s, NULL, in_name, in, n_in, out_name, n_out, out),
+	                 "run", err);
 }
 
 /* ---- values ---- */
 
 berth_status ort_value_over(ort_lib *lib, void *data, const ort_shape *shape, ort_value **out, berth_err *err)
 {
-	return check(lib,
-	             CALL(lib, CREATE_TENSOR_OVER,
-	                  (const void *, void *, size_t, const int64_t *, size_t, int, ort_value **),
-	                  lib->memory, data, shape->bytes, shape->dim, (size_t)shape->rank, (int)shape->elem,
-	                  out),
-	             "tensor", err);
+	return ort_check(lib,
+	                 CALL(lib, CREATE_TENSOR_OVER,
+	                      (const void *, void *, size_t, const int64_t *, size_t, int, ort_value **),
+	                      lib->memory, data, shape->bytes, shape->dim, (size_t)shape->rank,
+	                      (int)shape->elem, out),
+	                 "tensor", err);
 }
 
 void ort_value_free(ort_lib *lib, ort_value *v)
@@ -215,16 +191,17 @@ static berth_status look_shape(ort_lib *lib, void *info, ort_shape *shape, berth
 {
 	int elem = 0;
 	size_t rank = 0, count = 1;
-	BERTH_TRY(check(lib, CALL(lib, GET_ELEMENT_TYPE, (const void *, int *), info, &elem), "type", err));
-	BERTH_TRY(check(lib, CALL(lib, GET_RANK, (const void *, size_t *), info, &rank), "rank", err));
+	BERTH_TRY(
+		ort_check(lib, CALL(lib, GET_ELEMENT_TYPE, (const void *, int *), info, &elem), "type", err));
+	BERTH_TRY(ort_check(lib, CALL(lib, GET_RANK, (const void *, size_t *), info, &rank), "rank", err));
 	if (rank > ORT_MAX_RANK || !ort_elem_bytes(elem))
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "a tensor of element type %d and rank %zu; expected numbers and at most %d "
 		                  "dimensions",
 		                  elem, rank, ORT_MAX_RANK);
-	BERTH_TRY(check(lib,
-	                CALL(lib, GET_DIMENSIONS, (const void *, int64_t *, size_t), info, shape->dim, rank),
-	                "shape", err));
+	BERTH_TRY(ort_check(
+		lib, CALL(lib, GET_DIMENSIONS, (const void *, int64_t *, size_t), info, shape->dim, rank),
+		"shape", err));
 	for (size_t i = 0; i < rank; i++)
 		count *= (size_t)shape->dim[i];
 	shape->elem = elem;
@@ -237,17 +214,18 @@ berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void *
 {
 	int is_tensor = 0;
 	void *info = NULL;
-	BERTH_TRY(check(lib, CALL(lib, IS_TENSOR, (const ort_value *, int *), v, &is_tensor), "value", err));
+	BERTH_TRY(ort_check(lib, CALL(lib, IS_TENSOR, (const ort_value *, int *), v, &is_tensor), "value",
+	                    err));
 	if (!is_tensor)
 		return berth_fail(
 			err, BERTH_EFORMAT,
 			"a value that is no tensor (a sequence, a map); the engine moves tensors only");
-	BERTH_TRY(check(lib, CALL(lib, GET_TYPE_AND_SHAPE, (const ort_value *, void **), v, &info), "value",
-	                err));
+	BERTH_TRY(ort_check(lib, CALL(lib, GET_TYPE_AND_SHAPE, (const ort_value *, void **), v, &info),
+	                    "value", err));
 	berth_status st = look_shape(lib, info, shape, err);
 	RELEASE(lib, RELEASE_TYPE_AND_SHAPE, info);
 	BERTH_TRY(st);
-	return check(lib, CALL(lib, GET_TENSOR_DATA, (ort_value *, void **), v, data), "data", err);
+	return ort_check(lib, CALL(lib, GET_TENSOR_DATA, (ort_value *, void **), v, data), "data", err);
 }
 
 size_t ort_elem_bytes(int32_t elem)

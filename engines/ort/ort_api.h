@@ -32,15 +32,24 @@ typedef struct ort_shape {
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err);
 const char *ort_version(const ort_lib *lib);
 
-/* A session of the model in data[size].
- *   threads  0: the library's own choice
- *   profile  beginning of the path of a file, or NULL: each run leaves the times of its kernels there, and
- *            they are written when the session is freed
- *   config   keys and values of the session's configuration in turn, ended by NULL; NULL: none
- * Fails: BERTH_EFORMAT with the library's message. */
-berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, int threads, int level,
-                             const char *profile, const char *const *config, ort_session **out,
-                             berth_err *err);
+typedef struct ort_session_cfg {
+	int threads;               /* 0: the library's own choice */
+	int level;
+	/* Beginning of the path of a file: each run leaves the times of its kernels there. They are written
+	 * when the session is freed, or by ort_session_end_profile. NULL: none. */
+	const char *profile;
+	const char *const *config; /* keys and values of the configuration in turn, then NULL; NULL: none */
+	/* [n_providers] before the CPU's, which every session has (ort_provider.h) */
+	const struct ort_provider *const *provider;
+	int32_t n_providers;
+} ort_session_cfg;
+
+/* A session of the model in data[size]. Fails: BERTH_EFORMAT with the library's message. */
+berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, const ort_session_cfg *cfg,
+                             ort_session **out, berth_err *err);
+/* Profile no longer. path: the file that was written, in mem. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status ort_session_end_profile(ort_lib *lib, ort_session *s, berth_arena *mem, const char **path,
+                                     berth_err *err);
 void ort_session_free(ort_lib *lib, ort_session *s);
 
 /* Outputs that are NULL before are made by the library. Thread-safe. Fails: BERTH_EFORMAT. */

@@ -238,8 +238,7 @@ static int32_t constant_of(const ort_model *m, int32_t node)
 	return n->n_out == 1 && strcmp(n->type, "Constant") == 0 && !*n->domain ? n->out[0] : -1;
 }
 
-/* Is the node a Constant whose content the file leaves out, so that it was made? Then no run gives it. */
-static bool is_made(const ort_model *m, int32_t node)
+bool ort_model_makes(const ort_model *m, int32_t node)
 {
 	int32_t v = constant_of(m, node);
 	return v >= 0 && m->data[v] && !m->value[v];
@@ -308,7 +307,7 @@ static berth_status put_node(ort_model *m, int32_t node, ort_bytes *graph, berth
 	onnx_wire w = {m->onnx.file, m->file_data, m->onnx.node[node].at, m->file_size};
 	onnx_field f;
 	bool more;
-	if (is_made(m, node)) {
+	if (ort_model_makes(m, node)) {
 		int32_t v = constant_of(m, node);
 		ort_put_initializer(graph, m->onnx.value[v].name, &m->shape[v], m->data[v]);
 		return BERTH_OK;
@@ -377,7 +376,7 @@ berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const
 
 /* ---- the unsplit model ---- */
 
-static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_out, int threads, int level,
+static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_out, const ort_session_cfg *cfg,
                                   ort_session **s, berth_err *err)
 {
 	berth_arena tmp = {0};
@@ -388,9 +387,14 @@ static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_ou
 		st = ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in,
 		                    &bytes, err);
 	if (st == BERTH_OK)
-		st = ort_session_new(m->lib, bytes.data, bytes.len, threads, level, NULL, m->config, s, err);
+		st = ort_session_new(m->lib, bytes.data, bytes.len, cfg, s, err);
 	berth_arena_free(&tmp);
 	return st;
+}
+
+berth_status ort_model_session(ort_model *m, const ort_session_cfg *cfg, ort_session **s, berth_err *err)
+{
+	return whole_session(m, m->onnx.output, (int32_t)m->onnx.n_outputs, cfg, s, err);
 }
 
 static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out, int32_t n_out,
@@ -421,6 +425,7 @@ static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out,
 
 berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth_err *err)
 {
+	const ort_session_cfg cfg = {.threads = threads, .level = m->level, .config = m->config};
 	for (int32_t i = 0; i < m->n_whole; i++)
 		if (m->whole_threads[i] == threads) {
 			*out = m->whole[i];
@@ -429,7 +434,7 @@ berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth
 	if (m->n_whole == ORT_MAX_WHOLE)
 		return berth_fail(err, BERTH_EINVAL, "more than %d numbers of threads were asked for",
 		                  ORT_MAX_WHOLE);
-	BERTH_TRY(whole_session(m, m->onnx.output, (int32_t)m->onnx.n_outputs, threads, m->level, out, err));
+	BERTH_TRY(ort_model_session(m, &cfg, out, err));
 	m->whole_threads[m->n_whole] = threads;
 	m->whole[m->n_whole++] = *out;
 	return BERTH_OK;
@@ -443,6 +448,7 @@ berth_status ort_model_run_whole(ort_model *m, ort_session *s, ort_value **outpu
 /* Run once, unoptimised, with every value as an output: shapes, types and contents of all. */
 static berth_status probe(ort_model *m, berth_err *err)
 {
+	const ort_session_cfg cfg = {.threads = 1, .level = ORT_PLAIN, .config = m->config};
 	onnx_model *o = &m->onnx;
 	int32_t *out, n_out = 0;
 	ort_value **result;
@@ -450,10 +456,10 @@ static berth_status probe(ort_model *m, berth_err *err)
 	BERTH_TRY(BERTH_NEW(m->mem, out, o->n_values, err));
 	BERTH_TRY(BERTH_NEW(m->mem, result, o->n_values, err));
 	for (size_t i = 0; i < o->n_nodes; i++)
-		for (int32_t k = 0; k < o->node[i].n_out && !is_made(m, (int32_t)i); k++)
+		for (int32_t k = 0; k < o->node[i].n_out && !ort_model_makes(m, (int32_t)i); k++)
 			if (o->node[i].out[k] >= 0)
 				out[n_out++] = o->node[i].out[k];
-	BERTH_TRY(whole_session(m, out, n_out, 1, ORT_PLAIN, &s, err));
+	BERTH_TRY(whole_session(m, out, n_out, &cfg, &s, err));
 	berth_status st = run_inputs(m, s, out, n_out, result, err);
 	for (int32_t i = 0; i < n_out; i++)
 		m->value[out[i]] = result[i];

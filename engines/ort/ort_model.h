@@ -46,12 +46,19 @@ berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_opt
                             const char *const *config, berth_arena *mem, ort_model *out, berth_err *err);
 void ort_model_close(ort_model *m);
 
+/* Is the node a Constant whose content the file leaves out, so that it was made? No run gives it, and parts
+ * of the model have an initializer in its place. */
+bool ort_model_makes(const ort_model *m, int32_t node);
+
 /* A model of the given nodes [n], in topological order, with outputs out[n_out] (values). A value that no
  * node makes is an initializer where it is constant, else an input. in (room for n_values) gets the input
  * values, *n_in their number. The bytes live in mem. Fails: BERTH_EFORMAT (an input of unknown content),
  * BERTH_ENOMEM. */
 berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out,
                             berth_arena *mem, int32_t *in, int32_t *n_in, ort_bytes *bytes, berth_err *err);
+
+/* A session of the unsplit model. Fails: as ort_session_new; BERTH_ENOMEM. */
+berth_status ort_model_session(ort_model *m, const ort_session_cfg *cfg, ort_session **out, berth_err *err);
 
 /* The unsplit model on `threads` threads, optimised by the engine's level. Kept. */
 berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth_err *err);

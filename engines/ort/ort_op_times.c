@@ -40,6 +40,7 @@ static berth_status alone_outputs(ort_model *m, ort_segment *s, const int32_t *o
 static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_arena *mem, berth_err *err)
 {
 	int32_t node = m->op_node[op], *in, *out, n_in = 0, n_out = 0;
+	const ort_session_cfg cfg = {.threads = 1, .level = m->level};
 	ort_bytes bytes;
 	BERTH_TRY(BERTH_NEW(mem, in, m->onnx.n_values, err));
 	BERTH_TRY(BERTH_NEW(mem, out, m->onnx.n_values, err));
@@ -49,7 +50,7 @@ static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_a
 	BERTH_TRY(ort_model_part(m, &node, 1, out, n_out, mem, in, &n_in, &bytes, err));
 	BERTH_TRY(alone_inputs(m, s, in, n_in, mem, err));
 	BERTH_TRY(alone_outputs(m, s, out, n_out, mem, err));
-	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, NULL, NULL, &s->session, err);
+	return ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
 }
 
 static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, int32_t warmup,

@@ -214,7 +214,8 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 		p->profile ? berth_arena_printf(tmp, "%s/s%d", p->profile, (int)(s - p->segment)) : NULL;
 	if (p->profile && !profile)
 		return berth_nomem(err);
-	return ort_session_new(m->lib, bytes.data, bytes.len, 1, m->level, profile, NULL, &s->session, err);
+	const ort_session_cfg cfg = {.threads = 1, .level = m->level, .profile = profile};
+	return ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
 }
 
 /* ---- plans ---- */

@@ -1,0 +1,36 @@
+/* Files of ONNX Runtime's profiler: which kernels ran, where and when. */
+#ifndef BERTH_KERNEL_TIMES_H
+#define BERTH_KERNEL_TIMES_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { KERNEL_FOLDER = 1024 };
+
+typedef struct kernel_time {
+	const char *name;      /* what the library calls it: mostly its node */
+	const char *type;      /* operator type of the kernel; "": not said */
+	const char *provider;  /* "": not said */
+	double at_us, took_us; /* from the start of the run */
+} kernel_time;
+
+/* Kernels of the latest run in the file, in its order, which is by their ends. */
+typedef struct kernel_times {
+	int32_t n;
+	kernel_time *kernel;
+	double took_us; /* the run */
+} kernel_times;
+
+/* A folder for such files. folder is empty where it fails: BERTH_EIO. */
+berth_status kernel_folder_new(char folder[KERNEL_FOLDER], berth_err *err);
+/* The file that the profiler has made of the path FOLDER/HEAD: it adds the date. Fails: BERTH_EIO. */
+berth_status kernel_folder_find(const char *folder, const char *head, char *path, size_t size,
+                                berth_err *err);
+void kernel_folder_remove(const char *folder);
+
+/* Everything lives in mem. n = 0: no run is in it. Fails: BERTH_EIO, BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status kernel_times_read(const char *path, berth_arena *mem, kernel_times *out, berth_err *err);
+
+#endif

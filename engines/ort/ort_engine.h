@@ -1,0 +1,69 @@
+/* The engine's own inside: what all ways to run a model share. A way is workers on cores (workers.c). */
+#ifndef BERTH_ORT_ENGINE_H
+#define BERTH_ORT_ENGINE_H
+
+#include "json.h"
+#include "ort_model.h"
+
+enum { ENGINE_PLANS = 3 };
+
+typedef struct engine engine;
+typedef berth_status engine_answer_fn(engine *e, const berth_json *q, berth_json_out *w, berth_err *err);
+
+/* How models are run. Functions that fail say why. */
+typedef struct engine_way {
+	/* Devices, once. e->lib is there; sets e->n_devs and e->state. Fails: BERTH_EINVAL (options),
+	 * BERTH_EIO (something is missing), BERTH_ENOMEM. */
+	berth_status (*start)(engine *e, berth_err *err);
+	void (*stop)(engine *e);
+	const char *(*executor)(const engine *e);
+	/* All that decides how fast it is: caches of times go by it. */
+	void (*put_device)(const engine *e, int32_t device, berth_json_out *w);
+	void (*forget_plans)(engine *e);
+	/* Questions of the protocol. Fails: BERTH_EINVAL (a bad question), BERTH_EFORMAT (of the model),
+	 * BERTH_EINFEASIBLE (a device), BERTH_EIO, BERTH_ENOMEM. */
+	engine_answer_fn *run, *whole, *profile, *transfers, *set;
+} engine_way;
+
+extern const engine_way engine_workers;
+
+struct engine {
+	const char *library, *devices, *executor, *optimize, *clock_name;
+	int level;
+	bool by_cpu;     /* the clock of the CPU counts */
+	berth_arena mem; /* lasting */
+	ort_lib *lib;
+	const engine_way *way;
+	void *state; /* of the way; NULL: not started */
+	int32_t n_devs;
+	berth_arena model_mem;
+	ort_model model;
+	bool loaded;
+	berth_arena tmp; /* of one question */
+};
+
+berth_status engine_read_repeats(const berth_json *q, int32_t *warmup, int32_t *repeats, berth_err *err);
+
+/* A list of whole numbers below `below` in e->tmp. n: as many as there must be, -1: any. Fails: BERTH_EINVAL,
+ * BERTH_ENOMEM. */
+berth_status engine_read_numbers(engine *e, const berth_json *q, const char *key, int32_t n, double below,
+                                 int32_t **out, int32_t *count, berth_err *err);
+
+/* Times of runs. */
+typedef struct engine_samples {
+	int32_t n;
+	double *wall_s, *cpu_s, *strain;
+	double **start_s, **end_s, **seg_cpu_s; /* [n_segments][n] */
+	double worst;                           /* difference of the outputs */
+} engine_samples;
+
+berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine_samples *s, berth_err *err);
+
+/* "difference" and "differs". */
+void engine_put_difference(const engine *e, double worst, berth_json_out *w);
+
+/* Run the unsplit model in session s: warmup times unseen, then samples->n times. Fails: BERTH_EFORMAT. */
+berth_status engine_time_whole(engine *e, ort_session *s, int threads, int32_t warmup,
+                               engine_samples *samples, berth_err *err);
+
+#endif

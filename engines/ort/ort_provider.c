@@ -1,0 +1,169 @@
+/* See ort_provider.h. */
+#include "ort_provider.h"
+
+#include "ort_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A call that gives a value and no status. */
+#define GET(lib, at, result, types, ...) (((result(*) types)(lib)->api[at])(__VA_ARGS__))
+
+berth_status ort_providers_open(ort_lib *lib, berth_err *err)
+{
+	const ort_place *api = lib->base->get_api(ORT_PROVIDERS_VERSION);
+	if (!api)
+		return berth_fail(
+			err, BERTH_EIO,
+			"--providers wants ONNX Runtime 1.25 or newer, which gives nodes to providers "
+			"by labels; this is %.40s",
+			lib->version);
+	lib->api = api;
+	return BERTH_OK;
+}
+
+static berth_status missing(berth_status st, berth_err *err)
+{
+	if (st != BERTH_OK)
+		err->code = BERTH_EIO; /* not of a model */
+	return st == BERTH_OK ? BERTH_OK : BERTH_EIO;
+}
+
+berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path, berth_err *err)
+{
+	return missing(ort_check(lib,
+	                         CALL(lib, REGISTER_LIBRARY, (void *, const char *, const char *), lib->env,
+	                              name, path),
+	                         "--provider-library", err),
+	               err);
+}
+
+/* ---- finding ---- */
+
+static berth_status list_devices(ort_lib *lib, const void *const **list, size_t *n, berth_err *err)
+{
+	return missing(ort_check(lib,
+	                         CALL(lib, GET_DEVICES, (const void *, const void *const **, size_t *),
+	                              lib->env, list, n),
+	                         "devices", err),
+	               err);
+}
+
+static const char *provider_of(const ort_lib *lib, const void *device)
+{
+	return GET(lib, DEVICE_PROVIDER, const char *, (const void *), device);
+}
+
+static void describe(const ort_lib *lib, const void *device, ort_provider *out)
+{
+	static const char *const kinds[] = {"cpu", "gpu", "npu"};
+	const void *hardware = GET(lib, DEVICE_HARDWARE, const void *, (const void *), device);
+	const void *memory = GET(lib, DEVICE_MEMORY, const void *, (const void *, int), device, 0);
+	int kind = GET(lib, HARDWARE_TYPE, int, (const void *), hardware);
+	out->device = device;
+	out->memory = memory ? memory : lib->memory;
+	out->kind = kind >= 0 && kind < 3 ? kinds[kind] : "";
+	snprintf(out->what, sizeof out->what, "%.100s %x:%x",
+	         GET(lib, DEVICE_VENDOR, const char *, (const void *), device),
+	         (unsigned)GET(lib, HARDWARE_VENDOR_ID, uint32_t, (const void *), hardware),
+	         (unsigned)GET(lib, HARDWARE_DEVICE_ID, uint32_t, (const void *), hardware));
+}
+
+static void add_name(char *text, size_t size, const char *name)
+{
+	size_t len = strlen(text);
+	if (!strstr(text, name))
+		snprintf(text + len, size - len, "%s%s", len ? ", " : "", name);
+}
+
+/* Providers that the library was built with, told or looked for. A device tells more of one. */
+static berth_status look_built_in(ort_lib *lib, const char *name, bool *found, char *names, size_t size,
+                                  berth_err *err)
+{
+	char **list = NULL;
+	int n = 0;
+	BERTH_TRY(ort_check(lib, CALL(lib, GET_AVAILABLE_PROVIDERS, (char ***, int *), &list, &n),
+	                    "providers", err));
+	for (int i = 0; i < n; i++) {
+		*found |= strcmp(list[i], name) == 0;
+		add_name(names, size, list[i]);
+	}
+	return ort_check(lib, CALL(lib, RELEASE_AVAILABLE_PROVIDERS, (char **, int), list, n), "providers",
+	                 err);
+}
+
+berth_status ort_provider_find(ort_lib *lib, const char *name, ort_provider *out, berth_err *err)
+{
+	const void *const *device;
+	char names[256] = "";
+	bool found = false;
+	size_t n = 0;
+	*out = (ort_provider){.memory = lib->memory, .kind = ""};
+	BERTH_TRY(look_built_in(lib, name, &found, names, sizeof names, err));
+	BERTH_TRY(list_devices(lib, &device, &n, err));
+	for (size_t i = 0; i < n; i++)
+		add_name(names, sizeof names, provider_of(lib, device[i]));
+	if (strlen(name) < sizeof out->name)
+		memcpy(out->name, name, strlen(name) + 1);
+	if (ort_provider_is_cpu(out)) {
+		out->kind = "cpu";
+		return BERTH_OK;
+	}
+	for (size_t i = 0; i < n && !out->device; i++)
+		if (strcmp(provider_of(lib, device[i]), name) == 0)
+			describe(lib, device[i], out);
+	if (!*out->name || (!found && !out->device))
+		return berth_fail(err, BERTH_EIO,
+		                  "ONNX Runtime %.20s has no provider '%.60s' here; it has %.256s "
+		                  "(--provider-library NAME=FILE brings others)",
+		                  lib->version, name, names);
+	return BERTH_OK;
+}
+
+bool ort_provider_is_cpu(const ort_provider *p)
+{
+	return strcmp(p->name, ORT_CPU_PROVIDER) == 0;
+}
+
+/* ---- appending ---- */
+
+/* CUDA as it has been appended since before providers had devices. */
+static berth_status append_cuda(ort_lib *lib, void *options, berth_err *err)
+{
+	void *cuda = NULL;
+	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_CUDA_OPTIONS, (void **), &cuda), "CUDA", err));
+	berth_status st = ort_check(lib, CALL(lib, APPEND_CUDA, (void *, const void *), options, cuda),
+	                            "CUDAExecutionProvider", err);
+	RELEASE(lib, RELEASE_CUDA_OPTIONS, cuda);
+	return st;
+}
+
+/* Others go by their names without "ExecutionProvider"; WebGPU writes itself otherwise there. */
+static berth_status append_by_name(ort_lib *lib, void *options, const ort_provider *p, berth_err *err)
+{
+	char name[ORT_PROVIDER_NAME];
+	memcpy(name, p->name, sizeof name);
+	char *tail = strstr(name, "ExecutionProvider");
+	if (tail)
+		*tail = '\0';
+	return ort_check(lib,
+	                 CALL(lib, APPEND_BY_NAME,
+	                      (void *, const char *, const char *const *, const char *const *, size_t),
+	                      options, strcmp(name, "WebGpu") == 0 ? "WebGPU" : name, NULL, NULL, (size_t)0),
+	                 p->name, err);
+}
+
+berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider *p, berth_err *err)
+{
+	if (ort_provider_is_cpu(p))
+		return BERTH_OK;
+	if (p->device)
+		return ort_check(lib,
+		                 CALL(lib, APPEND_DEVICE,
+		                      (void *, void *, const void *const *, size_t, const char *const *,
+		                       const char *const *, size_t),
+		                      options, lib->env, &p->device, (size_t)1, NULL, NULL, (size_t)0),
+		                 p->name, err);
+	return strcmp(p->name, "CUDAExecutionProvider") == 0 ? append_cuda(lib, options, err)
+	                                                     : append_by_name(lib, options, p, err);
+}

@@ -1,0 +1,39 @@
+/* Execution providers of ONNX Runtime: what a library has by itself, and what libraries of others bring. */
+#ifndef BERTH_ORT_PROVIDER_H
+#define BERTH_ORT_PROVIDER_H
+
+#include "ort_api.h"
+
+#define ORT_CPU_PROVIDER "CPUExecutionProvider"
+
+enum {
+	/* The API version of ONNX Runtime 1.25, the first that gives nodes to providers by labels. */
+	ORT_PROVIDERS_VERSION = 25,
+	ORT_PROVIDER_NAME = 64
+};
+
+typedef struct ort_provider {
+	char name[ORT_PROVIDER_NAME];
+	const void *device; /* OrtEpDevice; NULL: the CPU's provider, or one that is appended by its name */
+	const void *memory; /* of its tensors (OrtMemoryInfo), the CPU's where nothing else is said */
+	const char *kind;   /* of its hardware: "cpu", "gpu", "npu"; "": not said */
+	char what[160];     /* the device in words; "": not said */
+} ort_provider;
+
+/* Does the library give nodes to providers? Call it before the others. Fails: BERTH_EIO (it is too old). */
+berth_status ort_providers_open(ort_lib *lib, berth_err *err);
+
+/* Load the library of a provider from a file. It is code that runs in this process. name: what it is
+ * registered as, and mostly called. Fails: BERTH_EIO with the library's message. */
+berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path, berth_err *err);
+
+/* The provider of that name, on the first device that it has. Fails: BERTH_EIO, with the names of those that
+ * are there. */
+berth_status ort_provider_find(ort_lib *lib, const char *name, ort_provider *out, berth_err *err);
+
+bool ort_provider_is_cpu(const ort_provider *p);
+
+/* Into the options (OrtSessionOptions) of a session. Fails: BERTH_EFORMAT with the library's message. */
+berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider *p, berth_err *err);
+
+#endif
