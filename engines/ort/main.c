@@ -187,10 +187,13 @@ static bool answer_line(engine *e, const char *line, size_t len)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] "
-	                "[--optimize none|basic|extended|all]\n"
-	                "                        [--clock wall|cpu] [--library FILE]\n"
-	                "An engine of berth: questions come on standard input, a JSON object a line.\n");
+	fprintf(stderr,
+	        "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] "
+	        "[--clock wall|cpu]\n"
+	        "       berth-engine-ort --providers NAME=PROVIDER,... [--provider-library NAME=FILE]... "
+	        "[--threads N]\n"
+	        "both:  [--optimize none|basic|extended|all] [--library FILE]\n"
+	        "An engine of berth: questions come on standard input, a JSON object a line.\n");
 	return 2;
 }
 
@@ -208,21 +211,28 @@ static bool read_level(engine *e)
 
 static const char **option_at(engine *e, const char *word)
 {
-	return strcmp(word, "--devices") == 0    ? &e->devices
-	       : strcmp(word, "--executor") == 0 ? &e->executor
-	       : strcmp(word, "--optimize") == 0 ? &e->optimize
-	       : strcmp(word, "--clock") == 0    ? &e->clock_name
-	       : strcmp(word, "--library") == 0  ? &e->library
-	                                         : NULL;
+	if (strcmp(word, "--provider-library") == 0)
+		return e->n_libraries < ENGINE_LIBRARIES ? &e->provider_library[e->n_libraries++] : NULL;
+	return strcmp(word, "--devices") == 0     ? &e->devices
+	       : strcmp(word, "--executor") == 0  ? &e->executor
+	       : strcmp(word, "--optimize") == 0  ? &e->optimize
+	       : strcmp(word, "--clock") == 0     ? &e->clock_name
+	       : strcmp(word, "--library") == 0   ? &e->library
+	       : strcmp(word, "--providers") == 0 ? &e->providers
+	       : strcmp(word, "--threads") == 0   ? &e->threads_text
+	                                          : NULL;
 }
 
+/* Defaults of what was not said; workers and providers have options of their own. */
 static bool check_options(engine *e)
 {
+	if (e->providers ? e->devices || e->executor || e->clock_name : e->n_libraries || e->threads_text)
+		return false;
 	e->executor = e->executor ? e->executor : "threads";
 	e->optimize = e->optimize ? e->optimize : "all";
 	e->clock_name = e->clock_name ? e->clock_name : "wall";
 	e->by_cpu = strcmp(e->clock_name, "cpu") == 0;
-	e->way = &engine_workers;
+	e->way = e->providers ? &engine_providers : &engine_workers;
 	return (e->by_cpu || strcmp(e->clock_name, "wall") == 0) &&
 	       (strcmp(e->executor, "threads") == 0 || strcmp(e->executor, "starpu") == 0) && read_level(e);
 }

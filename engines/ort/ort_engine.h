@@ -1,11 +1,12 @@
-/* The engine's own inside: what all ways to run a model share. A way is workers on cores (workers.c). */
+/* The engine's own inside: what all ways to run a model share. A way is workers on cores (workers.c), or one
+ * session across execution providers (providers.c). */
 #ifndef BERTH_ORT_ENGINE_H
 #define BERTH_ORT_ENGINE_H
 
 #include "json.h"
 #include "ort_model.h"
 
-enum { ENGINE_PLANS = 3 };
+enum { ENGINE_PLANS = 3, ENGINE_DEVICES = 64, ENGINE_LIBRARIES = 8 };
 
 typedef struct engine engine;
 typedef berth_status engine_answer_fn(engine *e, const berth_json *q, berth_json_out *w, berth_err *err);
@@ -25,10 +26,12 @@ typedef struct engine_way {
 	engine_answer_fn *run, *whole, *profile, *transfers, *set;
 } engine_way;
 
-extern const engine_way engine_workers;
+extern const engine_way engine_workers, engine_providers;
 
 struct engine {
-	const char *library, *devices, *executor, *optimize, *clock_name;
+	const char *library, *devices, *executor, *optimize, *clock_name, *providers, *threads_text;
+	const char *provider_library[ENGINE_LIBRARIES];
+	int32_t n_libraries;
 	int level;
 	bool by_cpu;     /* the clock of the CPU counts */
 	berth_arena mem; /* lasting */

@@ -1,0 +1,334 @@
+/* Devices that are execution providers of ONNX Runtime, in one session. */
+#include "cpu_model.h"
+#include "ort_engine.h"
+#include "ort_spread.h"
+#include "spread_alone.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct providers {
+	spread_device dev[ENGINE_DEVICES];
+	int threads;
+	double empty_s[ENGINE_DEVICES]; /* of a run in which nothing is computed; 0: not known yet */
+	ort_spread plan[ENGINE_PLANS];
+	int64_t used;
+} providers;
+
+/* ---- starting ---- */
+
+static berth_status read_threads(engine *e, providers *x, berth_err *err)
+{
+	char *end;
+	long n = e->threads_text ? strtol(e->threads_text, &end, 10) : 0;
+	if (e->threads_text && (end == e->threads_text || *end || n < 0 || n > 1024))
+		return berth_fail(err, BERTH_EINVAL, "--threads '%.40s': 0 to 1024 was expected",
+		                  e->threads_text);
+	x->threads = (int)n;
+	return BERTH_OK;
+}
+
+static berth_status load_libraries(engine *e, berth_err *err)
+{
+	for (int32_t i = 0; i < e->n_libraries; i++) {
+		const char *text = e->provider_library[i], *path = strchr(text, '=');
+		char name[ORT_PROVIDER_NAME];
+		if (!path || path == text || !path[1] || path - text >= (ptrdiff_t)sizeof name)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "--provider-library '%.60s': NAME=FILE was expected", text);
+		snprintf(name, sizeof name, "%.*s", (int)(path - text), text);
+		BERTH_TRY(ort_provider_load(e->lib, name, path + 1, err));
+	}
+	return BERTH_OK;
+}
+
+/* One "NAME=PROVIDER" of n bytes. */
+static berth_status read_device(engine *e, providers *x, const char *text, size_t n, berth_err *err)
+{
+	const char *equals = memchr(text, '=', n);
+	size_t name = equals ? (size_t)(equals - text) : n, provider = equals ? n - name - 1 : 0;
+	spread_device *d = &x->dev[e->n_devs];
+	char word[ORT_PROVIDER_NAME];
+	if (e->n_devs == ENGINE_DEVICES || !name || name >= sizeof d->name || provider >= sizeof word)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "--providers '%.60s': at most %d of NAME=PROVIDER were expected", text,
+		                  ENGINE_DEVICES);
+	snprintf(d->name, sizeof d->name, "%.*s", (int)name, text);
+	if (!provider)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "--providers: device '%s' has no provider; %s=%s, say, was expected",
+		                  d->name, d->name, ORT_CPU_PROVIDER);
+	snprintf(word, sizeof word, "%.*s", (int)provider, equals + 1);
+	BERTH_TRY(ort_provider_find(e->lib, word, &d->provider, err));
+	for (int32_t i = 0; i < e->n_devs; i++)
+		if (strcmp(x->dev[i].name, d->name) == 0 ||
+		    strcmp(x->dev[i].provider.name, d->provider.name) == 0)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "--providers: '%s=%s' beside '%s=%s': devices have names and "
+			                  "providers of their own",
+			                  d->name, d->provider.name, x->dev[i].name, x->dev[i].provider.name);
+	e->n_devs++;
+	return BERTH_OK;
+}
+
+static berth_status start(engine *e, berth_err *err)
+{
+	providers *x;
+	e->n_devs = 0;
+	BERTH_TRY(BERTH_NEW(&e->mem, x, 1, err));
+	BERTH_TRY(read_threads(e, x, err));
+	BERTH_TRY(ort_providers_open(e->lib, err));
+	BERTH_TRY(load_libraries(e, err));
+	for (const char *text = e->providers; *text;) {
+		size_t n = strcspn(text, ",");
+		BERTH_TRY(read_device(e, x, text, n, err));
+		text += n + (text[n] == ',');
+	}
+	if (!e->n_devs)
+		return berth_fail(err, BERTH_EINVAL, "--providers names no device");
+	e->state = x;
+	return BERTH_OK;
+}
+
+static void stop(engine *e)
+{
+	(void)e;
+}
+
+static const char *executor(const engine *e)
+{
+	(void)e;
+	return "session";
+}
+
+static void put_device(const engine *e, int32_t device, berth_json_out *w)
+{
+	const providers *x = e->state;
+	const spread_device *d = &x->dev[device];
+	char model[256] = "";
+	if (ort_provider_is_cpu(&d->provider))
+		cpu_model("/proc/cpuinfo", 0, model, sizeof model);
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", d->name);
+	if (*d->provider.kind)
+		berth_json_put_string(w, "kind", d->provider.kind);
+	berth_json_put_string(w, "provider", d->provider.name);
+	if (*model || *d->provider.what)
+		berth_json_put_string(w, "model", *model ? model : d->provider.what);
+	berth_json_put_int(w, "threads", x->threads);
+	berth_json_close(w, '}');
+}
+
+/* ---- plans ---- */
+
+static void forget_plans(engine *e)
+{
+	providers *x = e->state;
+	for (int32_t i = 0; i < ENGINE_PLANS; i++)
+		ort_spread_free(&x->plan[i]);
+}
+
+/* The plan of a placement, from those kept or new in place of the oldest. */
+static berth_status get_plan(engine *e, const int32_t *placement, ort_spread **out, berth_err *err)
+{
+	providers *x = e->state;
+	size_t size = (size_t)e->model.n_ops * sizeof *placement;
+	ort_spread *oldest = &x->plan[0];
+	for (int32_t i = 0; i < ENGINE_PLANS; i++) {
+		ort_spread *p = &x->plan[i];
+		if (p->m && memcmp(p->placement, placement, size) == 0) {
+			p->used = ++x->used;
+			*out = p;
+			return BERTH_OK;
+		}
+		if (p->used < oldest->used)
+			oldest = p;
+	}
+	ort_spread_free(oldest);
+	BERTH_TRY(ort_spread_new(&e->model, x->dev, e->n_devs, placement, x->threads, oldest, err));
+	oldest->used = ++x->used;
+	*out = oldest;
+	return BERTH_OK;
+}
+
+/* ---- run ---- */
+
+static void put_times(berth_json_out *w, const char *key, double part, const engine_samples *s)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < s->n; i++)
+		berth_json_put_number(w, NULL, part * s->wall_s[i]);
+	berth_json_close(w, ']');
+}
+
+static void put_ops(berth_json_out *w, const char *key, const int32_t *op, int32_t n)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_int(w, NULL, op[i]);
+	berth_json_close(w, ']');
+}
+
+static void put_pieces(berth_json_out *w, const ort_spread *p, const engine_samples *s)
+{
+	berth_json_open(w, "segments", '[');
+	for (int32_t i = 0; i < p->n_pieces; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "device", p->piece[i].dev);
+		put_ops(w, "ops", p->piece[i].op, p->piece[i].n_ops);
+		put_times(w, "start_s", p->piece[i].from, s);
+		put_times(w, "end_s", p->piece[i].to, s);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+static void put_kernels(berth_json_out *w, const ort_spread *p, double wall_s)
+{
+	berth_json_open(w, "operators", '[');
+	for (int32_t i = 0; i < p->n_kernels; i++) {
+		const spread_kernel *k = &p->kernel[i];
+		berth_json_open(w, NULL, '{');
+		if (k->op >= 0)
+			berth_json_put_int(w, "op", k->op);
+		berth_json_put_int(w, "device", k->dev);
+		berth_json_put_string(w, "kernel", k->type);
+		if (k->in >= 0)
+			berth_json_put_int(w, "in", k->in);
+		berth_json_put_number(w, "start_s", k->from * wall_s);
+		berth_json_put_number(w, "end_s", k->to * wall_s);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+static berth_status take_samples(ort_spread *p, int32_t warmup, engine_samples *s, berth_err *err)
+{
+	for (int32_t i = -warmup; i < s->n; i++) {
+		double wall = 0, difference = 0;
+		BERTH_TRY(ort_spread_run(p, &wall, &difference, err));
+		s->worst = fmax(s->worst, difference);
+		if (i >= 0)
+			s->wall_s[i] = wall;
+	}
+	return BERTH_OK;
+}
+
+static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	int32_t warmup = 0, repeats = 0, n, *placement;
+	bool operators = false;
+	engine_samples s = {0};
+	ort_spread *p;
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(engine_read_numbers(e, q, "placement", e->model.n_ops, e->n_devs, &placement, &n, err));
+	BERTH_TRY(berth_json_bool(q, "operators", &operators, err));
+	BERTH_TRY(get_plan(e, placement, &p, err));
+	BERTH_TRY(engine_samples_new(e, repeats, 0, &s, err));
+	BERTH_TRY(take_samples(p, warmup, &s, err));
+	berth_json_put_numbers(w, "wall_s", s.wall_s, s.n);
+	put_pieces(w, p, &s);
+	engine_put_difference(e, s.worst, w);
+	if (p->n_elsewhere)
+		put_ops(w, "elsewhere", p->elsewhere, p->n_elsewhere);
+	if (operators)
+		put_kernels(w, p, s.wall_s[0]);
+	return BERTH_OK;
+}
+
+/* ---- the other questions ---- */
+
+/* What ONNX Runtime does without labels: a node goes to the first provider that takes it. */
+static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	const providers *x = e->state;
+	int32_t threads = 0, warmup = 0, repeats = 0;
+	ort_session_cfg cfg = {.level = e->level, .n_providers = e->n_devs};
+	ort_session *session = NULL;
+	engine_samples s = {0};
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(berth_json_int(q, "threads", true, 0, 1024, &threads, err));
+	cfg.threads = threads;
+	BERTH_TRY(spread_providers(x->dev, e->n_devs, &e->tmp, &cfg.provider, err));
+	BERTH_TRY(engine_samples_new(e, repeats, 0, &s, err));
+	BERTH_TRY(ort_model_session(&e->model, &cfg, &session, err));
+	berth_status st = engine_time_whole(e, session, threads, warmup, &s, err);
+	ort_session_free(e->lib, session);
+	BERTH_TRY(st);
+	berth_json_put_numbers(w, "wall_s", s.wall_s, s.n);
+	return BERTH_OK;
+}
+
+static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	providers *x = e->state;
+	int32_t device = 0, warmup = 0, repeats = 0, n = 0, *op;
+	double *wall_s;
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
+	BERTH_TRY(engine_read_numbers(e, q, "ops", -1, e->model.n_ops, &op, &n, err));
+	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
+	if (!(x->empty_s[device] > 0))
+		BERTH_TRY(spread_empty_run(e->lib, &x->dev[device], x->threads, &x->empty_s[device], err));
+	berth_json_put_number(w, "run_overhead_s", x->empty_s[device]);
+	berth_json_put_number(w, "segment_overhead_s", 0);
+	berth_json_open(w, "rows", '[');
+	for (int32_t i = 0; i < n; i++) {
+		berth_err why = {0};
+		berth_status st = spread_time_op(&e->model, &x->dev[device], x->threads, op[i],
+		                                 x->empty_s[device], warmup, repeats, wall_s, &why);
+		if (st != BERTH_OK && st != BERTH_EFORMAT)
+			return berth_fail(err, st, "%s", why.msg);
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "op", op[i]);
+		if (st == BERTH_OK)
+			berth_json_put_numbers(w, "wall_s", wall_s, repeats);
+		else
+			berth_json_put_string(w, "cannot", why.msg);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
+static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	const providers *x = e->state;
+	int32_t from = 0, to = 0, warmup = 0, repeats = 0, n = 0, *bytes;
+	double *wall_s;
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(berth_json_int(q, "from", true, 0, e->n_devs - 1, &from, err));
+	BERTH_TRY(berth_json_int(q, "to", true, 0, e->n_devs - 1, &to, err));
+	BERTH_TRY(engine_read_numbers(e, q, "bytes", -1, 1 << 28, &bytes, &n, err));
+	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
+	berth_json_open(w, "rows", '[');
+	for (int32_t i = 0; i < n; i++) {
+		BERTH_TRY(spread_time_hop(e->lib, &x->dev[from], &x->dev[to], x->threads, (size_t)bytes[i],
+		                          warmup, repeats, wall_s, err));
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "bytes", bytes[i]);
+		berth_json_put_numbers(w, "wall_s", wall_s, repeats);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
+static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	(void)e, (void)q, (void)w;
+	return berth_fail(err, BERTH_EINFEASIBLE, "the speed of an execution provider cannot be set");
+}
+
+const engine_way engine_providers = {.start = start,
+                                     .stop = stop,
+                                     .executor = executor,
+                                     .put_device = put_device,
+                                     .forget_plans = forget_plans,
+                                     .run = run,
+                                     .whole = whole,
+                                     .profile = profile,
+                                     .transfers = transfers,
+                                     .set = set};

@@ -1,0 +1,225 @@
+/* See spread_alone.h. */
+#include "spread_alone.h"
+
+#include "exec.h"
+#include "onnx_decode.h"
+#include "ort_bind.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HOPS = 8, EMPTY_RUNS = 30, OPSET = 13, IR_VERSION = 8 };
+
+/* A session of one part, bound. */
+typedef struct alone {
+	ort_lib *lib;
+	berth_arena mem;
+	ort_session *session;
+	ort_binding *binding;
+	const char **in_name;
+	ort_value **in;
+	int32_t n_in;
+} alone;
+
+static void free_alone(alone *a)
+{
+	ort_bind_free(a->lib, a->binding);
+	ort_session_free(a->lib, a->session);
+	for (int32_t i = 0; i < a->n_in; i++)
+		ort_value_free(a->lib, a->in[i]);
+	berth_arena_free(&a->mem);
+}
+
+static berth_status new_inputs(alone *a, int32_t n, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(&a->mem, a->in_name, n, err));
+	return BERTH_NEW(&a->mem, a->in, n, err);
+}
+
+static berth_status add_input(alone *a, const char *name, void *data, const ort_shape *shape, berth_err *err)
+{
+	a->in_name[a->n_in] = name;
+	BERTH_TRY(ort_value_over(a->lib, data, shape, &a->in[a->n_in], err));
+	a->n_in++;
+	return BERTH_OK;
+}
+
+/* One run that counts for nothing, before the others. */
+static berth_status bind(alone *a, const char *const *out_name, int32_t n_out, const ort_provider *at,
+                         berth_err *err)
+{
+	BERTH_TRY(ort_bind(a->lib, a->session, a->in_name, a->in, a->n_in, out_name, n_out, at, &a->binding,
+	                   err));
+	return ort_bind_run(a->lib, a->session, a->binding, err);
+}
+
+static berth_status time_runs(alone *a, int32_t warmup, int32_t repeats, double *wall_s, berth_err *err)
+{
+	for (int32_t i = -warmup; i < repeats; i++) {
+		double from = exec_now();
+		BERTH_TRY(ort_bind_run(a->lib, a->session, a->binding, err));
+		if (i >= 0)
+			wall_s[i] = exec_now() - from;
+	}
+	return BERTH_OK;
+}
+
+/* ---- operators ---- */
+
+/* Sessions that may use no other provider. */
+static const char *const no_others[] = {"session.disable_cpu_ep_fallback", "1", NULL};
+
+static berth_status op_session(alone *a, ort_model *m, const spread_device *dev, int threads, int32_t op,
+                               berth_err *err)
+{
+	int32_t node = m->op_node[op], *in, *out, n_in = 0, n_out = 0;
+	const onnx_node *n = &m->onnx.node[node];
+	const ort_provider *provider = &dev->provider;
+	const ort_session_cfg cfg = {.threads = threads,
+	                             .level = m->level,
+	                             .config = ort_provider_is_cpu(provider) ? NULL : no_others,
+	                             .provider = &provider,
+	                             .n_providers = 1};
+	const char **out_name;
+	ort_bytes bytes;
+	BERTH_TRY(BERTH_NEW(&a->mem, in, m->onnx.n_values, err));
+	BERTH_TRY(BERTH_NEW(&a->mem, out, n->n_out, err));
+	BERTH_TRY(BERTH_NEW(&a->mem, out_name, n->n_out, err));
+	for (int32_t k = 0; k < n->n_out; k++)
+		if (n->out[k] >= 0) {
+			out_name[n_out] = m->onnx.value[n->out[k]].name;
+			out[n_out++] = n->out[k];
+		}
+	BERTH_TRY(ort_model_part(m, &node, 1, out, n_out, &a->mem, in, &n_in, &bytes, err));
+	BERTH_TRY(ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &a->session, err));
+	BERTH_TRY(new_inputs(a, n_in, err));
+	for (int32_t i = 0; i < n_in; i++)
+		BERTH_TRY(add_input(a, m->onnx.value[in[i]].name, m->data[in[i]], &m->shape[in[i]], err));
+	return bind(a, out_name, n_out, provider, err);
+}
+
+berth_status spread_time_op(ort_model *m, const spread_device *dev, int threads, int32_t op, double empty_s,
+                            int32_t warmup, int32_t repeats, double *wall_s, berth_err *err)
+{
+	alone a = {.lib = m->lib};
+	berth_status st = op_session(&a, m, dev, threads, op, err);
+	if (st == BERTH_OK)
+		st = time_runs(&a, warmup, repeats, wall_s, err);
+	for (int32_t i = 0; i < repeats && st == BERTH_OK; i++)
+		wall_s[i] = fmax(0, wall_s[i] - empty_s);
+	free_alone(&a);
+	return st;
+}
+
+/* ---- rows of operators that do nothing ---- */
+
+static berth_status put_node(ort_bytes *graph, int32_t i, int32_t dev, berth_err *err)
+{
+	ort_bytes node = {.mem = graph->mem};
+	char in[16], out[16];
+	const char *label;
+	size_t size;
+	BERTH_TRY(spread_label(dev, graph->mem, &label, &size, err));
+	snprintf(in, sizeof in, "t%d", (int)i);
+	snprintf(out, sizeof out, "t%d", (int)i + 1);
+	ort_put_text(&node, 1, in);
+	ort_put_text(&node, 2, out);
+	ort_put_text(&node, 4, "Identity");
+	ort_put(&node, label, size);
+	graph->failed |= node.failed;
+	ort_put_field(graph, 1, node.data, node.len);
+	return BERTH_OK;
+}
+
+/* Nodes i = 0 .. n-1 on device dev[i % 2]. */
+static berth_status row_model(int32_t n, const int32_t dev[2], const ort_shape *shape, berth_arena *mem,
+                              ort_bytes *out, berth_err *err)
+{
+	ort_bytes graph = {.mem = mem}, opset = {.mem = mem};
+	char last[16];
+	snprintf(last, sizeof last, "t%d", (int)n);
+	*out = (ort_bytes){.mem = mem};
+	for (int32_t i = 0; i < n; i++)
+		BERTH_TRY(put_node(&graph, i, dev[i % 2], err));
+	ort_put_text(&graph, 2, "row");
+	ort_put_value_info(&graph, 11, "t0", shape);
+	ort_put_value_info(&graph, 12, last, shape);
+	ort_put_text(&opset, 1, "");
+	ort_put_varint(&opset, 2, OPSET);
+	ort_put_varint(out, 1, IR_VERSION);
+	ort_put_field(out, 7, graph.data, graph.len);
+	ort_put_field(out, 8, opset.data, opset.len);
+	return out->failed || graph.failed || opset.failed ? berth_nomem(err) : BERTH_OK;
+}
+
+/* A row on two devices in turn, which may be the same. */
+static berth_status row_session(alone *a, const spread_device *const pair[2], int threads, int32_t n,
+                                size_t bytes, berth_err *err)
+{
+	bool one = strcmp(pair[0]->provider.name, pair[1]->provider.name) == 0;
+	spread_device dev[2] = {*pair[0], *pair[1]};
+	const int32_t turns[2] = {0, one ? 0 : 1};
+	ort_shape shape = {.elem = ONNX_FLOAT, .rank = 1, .dim = {(int64_t)(bytes < 4 ? 1 : bytes / 4)}};
+	ort_session_cfg cfg = {.threads = threads, .level = ORT_PLAIN, .n_providers = one ? 1 : 2};
+	const char *config[3], *last = berth_arena_printf(&a->mem, "t%d", (int)n);
+	ort_bytes model;
+	float *data;
+	shape.bytes = 4 * (size_t)shape.dim[0];
+	if (!last)
+		return berth_nomem(err);
+	BERTH_TRY(BERTH_NEW(&a->mem, data, shape.dim[0] + 16, err));
+	BERTH_TRY(row_model(n, turns, &shape, &a->mem, &model, err));
+	BERTH_TRY(spread_rules(dev, cfg.n_providers, &a->mem, config, err));
+	BERTH_TRY(spread_providers(dev, cfg.n_providers, &a->mem, &cfg.provider, err));
+	cfg.config = one && !ort_provider_is_cpu(&dev[0].provider) ? no_others : config;
+	BERTH_TRY(ort_session_new(a->lib, model.data, model.len, &cfg, &a->session, err));
+	BERTH_TRY(new_inputs(a, 1, err));
+	BERTH_TRY(add_input(a, "t0", data, &shape, err));
+	return bind(a, &last, 1, &dev[n % 2 ? 0 : turns[1]].provider, err);
+}
+
+static berth_status time_row(ort_lib *lib, const spread_device *const pair[2], int threads, int32_t n,
+                             size_t bytes, int32_t warmup, int32_t repeats, double *wall_s, berth_err *err)
+{
+	alone a = {.lib = lib};
+	berth_status st = row_session(&a, pair, threads, n, bytes, err);
+	if (st == BERTH_OK)
+		st = time_runs(&a, warmup, repeats, wall_s, err);
+	free_alone(&a);
+	return st;
+}
+
+static double least(const double *x, int32_t n)
+{
+	double best = INFINITY;
+	for (int32_t i = 0; i < n; i++)
+		best = fmin(best, x[i]);
+	return best;
+}
+
+berth_status spread_empty_run(ort_lib *lib, const spread_device *dev, int threads, double *seconds,
+                              berth_err *err)
+{
+	const spread_device *const pair[2] = {dev, dev};
+	double wall_s[EMPTY_RUNS];
+	BERTH_TRY(time_row(lib, pair, threads, 1, 4, 3, EMPTY_RUNS, wall_s, err));
+	*seconds = least(wall_s, EMPTY_RUNS);
+	return BERTH_OK;
+}
+
+berth_status spread_time_hop(ort_lib *lib, const spread_device *from, const spread_device *to, int threads,
+                             size_t bytes, int32_t warmup, int32_t repeats, double *wall_s, berth_err *err)
+{
+	const spread_device *const both[2] = {from, to}, *const first[2] = {from, from},
+				   *const other[2] = {to, to};
+	const double n = HOPS + 1, n_to = HOPS / 2.0;
+	double stay[EMPTY_RUNS], there[EMPTY_RUNS];
+	BERTH_TRY(time_row(lib, first, threads, HOPS + 1, bytes, 1, EMPTY_RUNS, stay, err));
+	BERTH_TRY(time_row(lib, other, threads, HOPS + 1, bytes, 1, EMPTY_RUNS, there, err));
+	BERTH_TRY(time_row(lib, both, threads, HOPS + 1, bytes, warmup, repeats, wall_s, err));
+	double rest = least(stay, EMPTY_RUNS) * (n - n_to) / n + least(there, EMPTY_RUNS) * n_to / n;
+	for (int32_t i = 0; i < repeats; i++)
+		wall_s[i] = fmax(0, wall_s[i] - rest) / HOPS;
+	return BERTH_OK;
+}
