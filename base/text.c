@@ -31,6 +31,8 @@ int berth_text_distance(const char *a, const char *b)
 	return row[m];
 }
 
+enum { LEAST_BEGINNING = 3 }; /* letters of a word that a name may begin with */
+
 const char *berth_text_nearest(const char *word, const char *const *list, int32_t n)
 {
 	const char *best = NULL;
@@ -42,6 +44,9 @@ const char *berth_text_nearest(const char *word, const char *const *list, int32_
 			best = list[i];
 		}
 	}
+	for (int32_t i = 0; !best && i < n && strlen(word) >= LEAST_BEGINNING; i++)
+		if (strncmp(list[i], word, strlen(word)) == 0)
+			best = list[i];
 	return best;
 }
 
@@ -66,8 +71,8 @@ berth_status berth_text_find(const char *const *names, int32_t n, const char *wo
 			return BERTH_OK;
 		}
 	for (int32_t i = 0; !tail && i < n && len < sizeof known; i++)
-		len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i ? ", " : "; known: ",
-		                        names[i]);
+		len += (size_t)snprintf(known + len, sizeof known - len, "%s%s",
+		                        i ? ", " : "; known: ", names[i]);
 	return berth_fail(err, BERTH_EINVAL, "unknown %s '%.60s'%s%s", what, word,
 	                  berth_text_suggest(hint, sizeof hint, word, names, n), tail ? tail : known);
 }
@@ -80,6 +85,21 @@ bool berth_text_is(const char *data, size_t size)
 			return false;
 	}
 	return true;
+}
+
+const char *berth_text_search(const char *text, size_t size, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = text, *end = text + size;
+	     size >= n && (at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= n; at++)
+		if (memcmp(at, word, n) == 0)
+			return at;
+	return NULL;
+}
+
+bool berth_text_contains(const char *text, size_t size, const char *word)
+{
+	return berth_text_search(text, size, word) != NULL;
 }
 
 int berth_text_utf8(const char *text, size_t n, uint32_t *code)

@@ -11,7 +11,8 @@
 /* Levenshtein distance of two words, each cut at 63 bytes. */
 int berth_text_distance(const char *a, const char *b);
 
-/* The word of list[n] nearest to word (ties: first); NULL where none is near enough to be a likely slip. */
+/* The word of list[n] nearest to word (ties: first); where none is near enough to be a likely slip, the
+ * first that begins with it, from three letters on; else NULL. */
 const char *berth_text_nearest(const char *word, const char *const *list, int32_t n);
 
 /* Append " (did you mean 'X'?)" or "" to buf, from berth_text_nearest. Returns buf. */
@@ -24,6 +25,10 @@ berth_status berth_text_find(const char *const *names, int32_t n, const char *wo
 
 /* Is data[size] text, by its first 256 bytes? Text has no control characters but tabs and ends of lines. */
 bool berth_text_is(const char *data, size_t size);
+
+/* Where word, which is not empty, stands in text[size] for the first time; NULL: nowhere. */
+const char *berth_text_search(const char *text, size_t size, const char *word);
+bool berth_text_contains(const char *text, size_t size, const char *word);
 
 /* Bytes of the well-formed UTF-8 character (RFC 3629) at text[0], n > 0, and which it is. 0: no such
  * character. */

@@ -18,6 +18,7 @@ typedef struct berth_read_options {
 /* What reading found; strings live in the graph's arena. Of an ONNX model all fields are filled. Of a
  * GGUF model only dimensions (batch and context) and warnings are. Of any other format all are zero. */
 typedef struct berth_read_report {
+	const char *format;           /* of the file (berth_format); NULL: none (the zoo) */
 	int32_t n_nodes, n_folded;    /* nodes of the file's graph, and those that are no operators */
 	int32_t n_outputs, n_unknown; /* outputs of operators, and those without a full shape and type */
 	int32_t n_weight_inputs;      /* graph inputs taken for parameters */

@@ -3,6 +3,7 @@
 #include "export_devices.h"
 #include "export_gain.h"
 #include "export_plan.h"
+#include "export_show.h"
 #include "load.h"
 #include "print.h"
 #include "say.h"
@@ -45,8 +46,9 @@ static berth_status check_model(const cli *c, const args *a, const state *s, ber
 		return BERTH_OK;
 	if (c->sandbox)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "export to %s reads the model here, not in a sandbox: leave out --sandbox",
-		                  s->e->name);
+		                  "export to %s reads the model once more, for what its graph does not say "
+		                  "(%s), and not in a sandbox: leave out --sandbox, or export to csv",
+		                  s->e->name, s->e->binary ? "its bytes are copied" : "names of its parts");
 	const char *format = x->mapped ? berth_content_format(&x->model)->name : "no file";
 	if (x->mapped && strcmp(format, s->e->model) == 0)
 		return BERTH_OK;
@@ -175,6 +177,9 @@ static void print_text(const args *a, const state *s)
 
 static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_err *err)
 {
+	if (e->own_names && a->device.n)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "export to %s calls devices as the plan does: leave out --device", e->name);
 	if (!a->out && !c->json && !e->binary)
 		a->out = "-";
 	if (!a->out && !c->json)
@@ -186,11 +191,14 @@ static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_e
 static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 {
 	BERTH_TRY(check_gain(c, a, s, err));
-	if (a->out)
+	bool printed = a->out && strcmp(a->out, "-") == 0;
+	if (printed && !s->e->binary && export_on_terminal())
+		export_show(&s->made);
+	else if (a->out)
 		BERTH_TRY(berth_file_write_pieces(a->out, s->made.piece, s->made.n_pieces, err));
 	if (c->json)
 		return print_json(c, a, s, err);
-	if (!c->quiet && !(a->out && strcmp(a->out, "-") == 0))
+	if (!c->quiet && !printed)
 		print_text(a, s);
 	return BERTH_OK;
 }

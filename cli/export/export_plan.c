@@ -3,6 +3,7 @@
 
 #include "graph_json.h"
 #include "json_large.h"
+#include "load.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "system_json.h"
@@ -13,7 +14,7 @@
 
 /* A plan as a document. */
 typedef struct document {
-	const char *file;
+	const char *file, *spec;
 	cli_text x;
 	cJSON *doc;
 } document;
@@ -42,6 +43,29 @@ static berth_status is_same(cli *c, const document *d, const berth_graph *g, cha
 	return BERTH_OK;
 }
 
+/* What to type: the file with the words that the plan's graph is named by. In tmp; NULL: that is not known,
+ * or memory ran out. */
+static const char *spec_of(cli *c, const document *d, const char *name, const export_plan *x)
+{
+	const char *words = name ? strchr(name, ':') : NULL;
+	if (!words || !words[1] || !x->mapped || strcmp(name, x->g.name) == 0)
+		return NULL;
+	const char *path = berth_graph_path(d->spec, &c->tmp);
+	return path ? berth_arena_printf(&c->tmp, "%s%s", path, words) : NULL;
+}
+
+static berth_status refuse(cli *c, const document *d, const export_plan *x, const char *hex, berth_err *err)
+{
+	const char *digest = said(d, "graph", "sha256"), *name = said(d, "graph", "name");
+	const char *spec = spec_of(c, d, name, x);
+	return berth_fail(
+		err, BERTH_EFORMAT,
+		"%s: made for graph '%.80s' with sha256 %.12s..., but '%.80s' has %.12s...: give %s%s",
+		d->file, name ? name : "(unnamed)", digest, x->g.name, hex,
+		spec ? "--model " : "the model and the dimensions (--dim) that it was made for",
+		spec ? spec : "");
+}
+
 /* Told first: of a plan for another graph some operators are missing, too, but that is not what is wrong. */
 static berth_status check_graph(cli *c, const document *d, export_plan *x, berth_err *err)
 {
@@ -51,11 +75,7 @@ static berth_status check_graph(cli *c, const document *d, export_plan *x, berth
 	if (digest)
 		BERTH_TRY(is_same(c, d, &x->g, hex, &same, err));
 	if (!same)
-		return berth_fail(
-			err, BERTH_EFORMAT,
-			"%s: made for graph '%.80s' with sha256 %.12s..., but '%.80s' has %.12s...: give "
-			"the model and the dimensions (--dim) that it was made for",
-			d->file, name ? name : "(unnamed)", digest, x->g.name, hex);
+		return refuse(c, d, x, hex, err);
 	if (digest && name && !(x->g.name = berth_arena_strdup(&c->mem, name)))
 		return berth_nomem(err);
 	return BERTH_OK;
@@ -210,7 +230,7 @@ static berth_status read_document(cli *c, const document *d, const char *on, exp
 berth_status export_plan_open(cli *c, const char *path, const char *spec, const char *on, export_plan *out,
                               berth_err *err)
 {
-	document d = {.file = path};
+	document d = {.file = path, .spec = spec};
 	BERTH_TRY(load_model(c, spec, out, err));
 	BERTH_TRY(cli_json_map(c, path, &d.x, err));
 	berth_status st = berth_json_parse_large(path, d.x.text, d.x.size, &d.doc, err);

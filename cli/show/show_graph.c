@@ -31,12 +31,12 @@ typedef struct view {
 	berth_system s;
 	berth_problem p;
 	show_critical critical;
-	int64_t *dev_total_ns;    /* [n_devs] sum of operator times; -1: some operator cannot run there */
-	int32_t *dev_cannot;      /* [n_devs] operators that cannot run there */
-	int64_t *dev_type_ns;     /* [n_devs][n_types + 1] of those that can */
-	berth_read_report onnx;   /* of an ONNX model; zero otherwise */
+	int64_t *dev_total_ns;  /* [n_devs] sum of operator times; -1: some operator cannot run there */
+	int32_t *dev_cannot;    /* [n_devs] operators that cannot run there */
+	int64_t *dev_type_ns;   /* [n_devs][n_types + 1] of those that can */
+	berth_read_report onnx; /* of an ONNX model; zero otherwise */
 	bool has_times;
-	berth_ort_report times;   /* of the last --times */
+	berth_ort_report times;         /* of the last --times */
 	berth_training_report training; /* of --training; zero otherwise */
 	bool coarsened;
 	berth_coarsening groups;
@@ -321,8 +321,8 @@ static void print_onnx(const view *v)
 	if (r->n_nodes)
 		cli_say("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
 	for (int32_t i = 0; i < r->n_dims; i++)
-		cli_say("%s: dimension %s is %lld (--dim %s=N)\n", r->n_nodes ? "ONNX" : "GGUF",
-		        r->dim_name[i], (long long)r->dim_value[i], r->dim_name[i]);
+		cli_say("%s: dimension %s is %lld (--dim %s=N)\n", r->format, r->dim_name[i],
+		        (long long)r->dim_value[i], r->dim_name[i]);
 	if (r->n_unknown)
 		cli_say("ONNX: %d of %d outputs have no full shape; their bytes count 0\n", r->n_unknown,
 		        r->n_outputs);

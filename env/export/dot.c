@@ -86,4 +86,5 @@ const berth_exporter berth_export_dot = {.name = "dot",
                                          .about = "The graph for Graphviz, devices as colours",
                                          .suffix = ".dot",
                                          .needs = BERTH_EXPORT_GRAPH,
+                                         .own_names = true,
                                          .write = write};

@@ -63,6 +63,7 @@ typedef struct berth_exporter {
 	/* The file's format, as berth_format calls it, that the graph must come from; NULL: any, or none. */
 	const char *model;
 	bool binary; /* the file is no text */
+	bool own_names; /* the file calls devices as the plan does: words for them are of no use */
 	/* Everything is checked before anything is made: names exist and match what they should, nothing
 	 * twice or not at all. What the target cannot express is refused by name. tmp is scratch, another
 	 * arena than out->mem; the caller resets it. Fails: BERTH_EUNSUPPORTED (the target cannot express

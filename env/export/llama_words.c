@@ -45,7 +45,7 @@ static berth_status read_name(const char *name, const char *word, int32_t d, int
 		out->buffer[d] = berth_arena_printf(mem, "RPC%d[%s]", (*n_servers)++, server);
 		return out->device[d] && out->buffer[d] ? BERTH_OK : berth_nomem(err);
 	}
-	if (bad || !all_of(word, strlen(word), "_.-"))
+	if (bad || *word == '-' || !all_of(word, strlen(word), "_.-"))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "device '%s' is called '%s'; expected a name that llama.cpp lists "
 		                  "(llama-server --list-devices), 'CPU' or 'RPC[host:port]'",
@@ -85,7 +85,8 @@ berth_status llama_names_read(const char *const *dev_name, const char *const *de
 			continue;
 		BERTH_TRY(read_name(dev_name[d], word, d, &n_servers, &rpc, mem, out, err));
 		for (int32_t o = 0; o < d; o++)
-			if (out->buffer[o] && strcmp(out->buffer[o], word) == 0)
+			if (out->buffer[o] && (strcmp(out->buffer[o], word) == 0 ||
+			                       (theirs && theirs[o] && strcmp(theirs[o], word) == 0)))
 				return berth_fail(err, BERTH_EINVAL,
 				                  "devices '%s' and '%s' are both called '%s'; expected a "
 				                  "name for each",
@@ -337,11 +338,11 @@ berth_status llama_overrides_make(const llama_plan *plan, const berth_gguf_list 
 
 /* ---- the line ---- */
 
-/* A word of a shell: as it is where nothing in it means anything to one. */
+/* A word of a shell: as it is where nothing in it means anything to one. To zsh "=word" is a path. */
 static void put_word(berth_strbuf *b, const char *word)
 {
 	berth_strbuf_add(b, b->len ? " " : "", b->len ? 1 : 0);
-	if (all_of(word, strlen(word), "_./:,=+-@%")) {
+	if (*word != '=' && all_of(word, strlen(word), "_./:,=+-@%")) {
 		berth_strbuf_printf(b, "%s", word);
 		return;
 	}

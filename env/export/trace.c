@@ -236,4 +236,5 @@ const berth_exporter berth_export_trace = {.name = "trace",
                                            .about = "The timeline for Perfetto and chrome://tracing",
                                            .suffix = ".json",
                                            .needs = BERTH_EXPORT_TIMELINE,
+                                           .own_names = true,
                                            .write = write};

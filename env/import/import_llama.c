@@ -31,22 +31,10 @@ typedef struct reading {
 	int32_t n_without;    /* overridden tensors that no operator is called after */
 } reading;
 
-static const char *find(const char *text, size_t n, const char *what)
-{
-	size_t end = strlen(what);
-	for (const char *at = text; (size_t)(text + n - at) >= end; at++) {
-		if (!(at = memchr(at, *what, (size_t)(text + n - at) - end + 1)))
-			return NULL;
-		if (memcmp(at, what, end) == 0)
-			return at;
-	}
-	return NULL;
-}
-
 static bool is(const char *text, size_t size)
 {
 	char first = berth_import_first(text, size);
-	return first != '{' && first != '[' && find(text, size, assigned);
+	return first != '{' && first != '[' && berth_text_contains(text, size, assigned);
 }
 
 /* ---- words ---- */
@@ -136,12 +124,12 @@ static berth_status take_override(reading *r, const char *line, const char *at, 
                                   berth_err *err)
 {
 	static const char before[] = "tensor ";
-	const char *name = find(line, (size_t)(at - line), before);
+	const char *name = berth_text_search(line, (size_t)(at - line), before);
 	int32_t word;
 	if (!name)
 		return BERTH_OK;
 	name += sizeof before - 1;
-	const char *close = find(name, (size_t)(at - name), " (");
+	const char *close = berth_text_search(name, (size_t)(at - name), " (");
 	BERTH_TRY(read_word(r, at + sizeof overridden - 1, end, &word, err));
 	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
 	char *tensor = berth_arena_strndup(r->tmp, name, (size_t)((close ? close : at) - name));
@@ -159,9 +147,9 @@ static berth_status read_lines(reading *r, berth_err *err)
 		const char *end = memchr(line, '\n', (size_t)(last - line)), *at;
 		end = end ? end : last;
 		size_t n = (size_t)(end - line);
-		if ((at = find(line, n, assigned)))
+		if ((at = berth_text_search(line, n, assigned)))
 			BERTH_TRY(take_layer(r, line, at, end, number, err));
-		else if ((at = find(line, n, overridden)))
+		else if ((at = berth_text_search(line, n, overridden)))
 			BERTH_TRY(take_override(r, line, at, end, err));
 		line = end + (end < last);
 	}

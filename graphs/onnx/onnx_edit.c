@@ -83,23 +83,59 @@ static berth_status edit_inside(editing *x, const onnx_wire *w, const onnx_field
 
 /* ---- messages ---- */
 
-static edit_fn edit_graph;
+/* What becomes of a field: it is edited, replaced by a text, or both NULL and it goes. */
+typedef struct change {
+	bool any; /* else it stays */
+	edit_fn *edit;
+	int32_t node;
+	const char *text; /* [size] */
+	size_t size;
+} change;
 
-/* AttributeProto: a graph (6) or graphs (11). */
-static berth_status edit_attribute(editing *x, onnx_wire w, int32_t node, berth_err *err)
+typedef berth_status change_fn(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node, change *out,
+                               berth_err *err);
+
+/* A message field by field: what is not changed stays as it stands. */
+static berth_status edit_fields(editing *x, onnx_wire w, int32_t node, change_fn *choose, berth_err *err)
 {
 	size_t kept = w.at;
 	onnx_field f;
 	for (bool more;;) {
+		change c = {0};
 		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
 		if (!more)
 			return keep(x, &w, kept, w.end, err);
-		if ((f.number != 6 && f.number != 11) || f.type != ONNX_BYTES)
+		BERTH_TRY(choose(x, &w, &f, node, &c, err));
+		if (!c.any)
 			continue;
 		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
-		BERTH_TRY(edit_inside(x, &w, &f, edit_graph, node, err));
-		kept = f.end;
+		if (c.edit)
+			BERTH_TRY(edit_inside(x, &w, &f, c.edit, c.node, err));
+		if (c.size)
+			BERTH_TRY(add_piece(x, c.text, c.size, err));
+		kept = w.at;
 	}
+}
+
+static edit_fn edit_graph;
+
+/* AttributeProto: a graph (6) or graphs (11). */
+static bool is_body(const onnx_field *f)
+{
+	return (f->number == 6 || f->number == 11) && f->type == ONNX_BYTES;
+}
+
+static berth_status change_attribute(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+                                     change *out, berth_err *err)
+{
+	(void)x, (void)w, (void)err;
+	*out = (change){.any = is_body(f), .edit = edit_graph, .node = node};
+	return BERTH_OK;
+}
+
+static berth_status edit_attribute(editing *x, onnx_wire w, int32_t node, berth_err *err)
+{
+	return edit_fields(x, w, node, change_attribute, err);
 }
 
 /* Does the attribute hold a graph? */
@@ -109,40 +145,30 @@ static berth_status holds_graph(onnx_wire w, bool *out, berth_err *err)
 	*out = false;
 	for (bool more = true; more && !*out;) {
 		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
-		*out = more && (f.number == 6 || f.number == 11) && f.type == ONNX_BYTES;
+		*out = more && is_body(&f);
 	}
 	return BERTH_OK;
 }
 
 /* NodeProto: attributes (5) with bodies, and what is to go. */
-static berth_status edit_node(editing *x, onnx_wire w, int32_t node, berth_err *err)
+static berth_status change_node(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+                                change *out, berth_err *err)
 {
-	size_t kept = w.at;
-	onnx_field f;
-	for (bool more;;) {
-		bool body = false;
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
-		if (!more)
-			return keep(x, &w, kept, w.end, err);
-		if (f.number == 5 && f.type == ONNX_BYTES)
-			BERTH_TRY(holds_graph(onnx_wire_inside(&w, &f), &body, err));
-		bool drop = x->e->drops(x->e->ctx, &w, &f, false);
-		if (!body && !drop)
-			continue;
-		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
-		if (!drop)
-			BERTH_TRY(edit_inside(x, &w, &f, edit_attribute, node, err));
-		kept = w.at;
-	}
+	bool body = false;
+	if (f->number == 5 && f->type == ONNX_BYTES)
+		BERTH_TRY(holds_graph(onnx_wire_inside(w, f), &body, err));
+	bool drop = x->e->drops(x->e->ctx, w, f, false);
+	*out = (change){.any = body || drop, .edit = drop ? NULL : edit_attribute, .node = node};
+	return BERTH_OK;
 }
 
 /* The node with its new fields. */
-static berth_status edit_whole_node(editing *x, onnx_wire w, int32_t node, berth_err *err)
+static berth_status edit_node(editing *x, onnx_wire w, int32_t node, berth_err *err)
 {
 	const onnx_field whole = {.number = 1, .type = ONNX_BYTES, .tag_at = w.at, .at = w.at, .end = w.end};
 	const char *data;
 	size_t size;
-	BERTH_TRY(edit_node(x, w, node, err));
+	BERTH_TRY(edit_fields(x, w, node, change_node, err));
 	BERTH_TRY(x->e->adds(x->e->ctx, node, x->depth > NODE_DEPTH, &w, &whole, &data, &size, err));
 	return size ? add_piece(x, data, size, err) : BERTH_OK;
 }
@@ -160,57 +186,48 @@ static berth_status look_outside(editing *x, onnx_wire w, berth_err *err)
 }
 
 /* GraphProto: nodes (1); of initializers (5) it is told whether they stand outside. */
-static berth_status edit_graph(editing *x, onnx_wire w, int32_t node, berth_err *err)
+static berth_status change_graph(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+                                 change *out, berth_err *err)
 {
-	size_t kept = w.at;
-	onnx_field f;
-	for (bool more;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
-		if (!more)
-			return keep(x, &w, kept, w.end, err);
-		if (f.number == 5 && f.type == ONNX_BYTES)
-			BERTH_TRY(look_outside(x, onnx_wire_inside(&w, &f), err));
-		if (f.number != 1 || f.type != ONNX_BYTES)
-			continue;
-		if (x->out.n_nodes == INT32_MAX)
-			return berth_fail(err, BERTH_EFORMAT, "%s: too many nodes", w.file);
-		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
-		BERTH_TRY(edit_inside(x, &w, &f, edit_whole_node, node < 0 ? x->out.n_nodes++ : node, err));
-		kept = f.end;
-	}
+	if (f->number == 5 && f->type == ONNX_BYTES)
+		return look_outside(x, onnx_wire_inside(w, f), err);
+	if (f->number != 1 || f->type != ONNX_BYTES)
+		return BERTH_OK;
+	if (x->out.n_nodes == INT32_MAX)
+		return berth_fail(err, BERTH_EFORMAT, "%s: too many nodes", w->file);
+	*out = (change){.any = true, .edit = edit_node, .node = node < 0 ? x->out.n_nodes++ : node};
+	return BERTH_OK;
 }
 
-static berth_status put_version(editing *x, uint64_t version, berth_err *err)
+static berth_status edit_graph(editing *x, onnx_wire w, int32_t node, berth_err *err)
+{
+	return edit_fields(x, w, node, change_graph, err);
+}
+
+static berth_status put_version(editing *x, uint64_t version, change *out, berth_err *err)
 {
 	berth_strbuf b = {.mem = x->mem};
-	const char *text;
-	size_t len;
 	onnx_put_number(&b, 1, version);
-	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
-	return add_piece(x, text, len, err);
+	out->any = true;
+	return berth_strbuf_done(&b, &out->text, &out->size, err);
 }
 
 /* ModelProto: its version (1), its graph (7), and what is to go. */
+static berth_status change_model(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+                                 change *out, berth_err *err)
+{
+	if (f->number == 7 && f->type == ONNX_BYTES)
+		*out = (change){.any = true, .edit = edit_graph, .node = node};
+	else if (f->number == 1 && f->type == ONNX_VARINT && f->value < x->e->ir_version)
+		return put_version(x, x->e->ir_version, out, err);
+	else
+		out->any = x->e->drops(x->e->ctx, w, f, true);
+	return BERTH_OK;
+}
+
 static berth_status edit_model(editing *x, onnx_wire w, berth_err *err)
 {
-	size_t kept = w.at;
-	onnx_field f;
-	for (bool more;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
-		if (!more)
-			break;
-		bool graph = f.number == 7 && f.type == ONNX_BYTES;
-		bool raise = f.number == 1 && f.type == ONNX_VARINT && f.value < x->e->ir_version;
-		if (!graph && !raise && !x->e->drops(x->e->ctx, &w, &f, true))
-			continue;
-		BERTH_TRY(keep(x, &w, kept, f.tag_at, err));
-		if (graph)
-			BERTH_TRY(edit_inside(x, &w, &f, edit_graph, -1, err));
-		if (raise)
-			BERTH_TRY(put_version(x, x->e->ir_version, err));
-		kept = w.at;
-	}
-	BERTH_TRY(keep(x, &w, kept, w.end, err));
+	BERTH_TRY(edit_fields(x, w, -1, change_model, err));
 	return x->e->n_tail ? add_piece(x, x->e->tail, x->e->n_tail, err) : BERTH_OK;
 }
 

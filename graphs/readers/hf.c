@@ -18,27 +18,26 @@
 
 /* ---- which files ---- */
 
-static bool contains(const char *text, size_t size, const char *word)
-{
-	size_t n = strlen(word);
-	for (const char *at = text, *end = text + size;
-	     size >= n && (at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= n; at++)
-		if (memcmp(at, word, n) == 0)
-			return true;
-	return false;
-}
-
 /* JSON that has the key near its beginning. */
 static bool has_key(const char *data, size_t size, const char *key)
 {
 	enum { NEAR = 65536 };
 	size = size < NEAR ? size : NEAR;
-	return berth_text_is(data, size) && !contains(data, size, "\"berth-") && contains(data, size, key);
+	return berth_text_is(data, size) && !berth_text_contains(data, size, "\"berth-") &&
+	       berth_text_contains(data, size, key);
 }
 
 static bool is_config(const char *data, size_t size)
 {
 	return has_key(data, size, "\"architectures\"");
+}
+
+bool hf_is_config(const char *path, const char *data, size_t size)
+{
+	enum { NEAR = 65536 };
+	const char *slash = strrchr(path, '/');
+	return strcmp(slash ? slash + 1 : path, CONFIG) == 0 && berth_text_is(data, size) &&
+	       !berth_text_contains(data, size < NEAR ? size : NEAR, "\"berth-");
 }
 
 static bool is_index(const char *data, size_t size)
@@ -50,7 +49,8 @@ static bool is_index(const char *data, size_t size)
 static bool is_weights(const char *data, size_t size)
 {
 	enum { NEAR = 4096 };
-	return hf_header_is(data, size) && !contains(data, size < NEAR ? size : NEAR, "\"sha256\"");
+	return hf_header_is(data, size) &&
+	       !berth_text_contains(data, size < NEAR ? size : NEAR, "\"sha256\"");
 }
 
 static bool is_hf(const char *data, size_t size)

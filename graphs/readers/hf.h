@@ -17,6 +17,9 @@ berth_status hf_model_read(const berth_content *from, berth_arena *tmp, hf_model
 /* config.json of the folder at path; path itself where it is none. In mem; NULL when memory runs out. */
 const char *hf_folder_file(const char *path, berth_arena *mem);
 
+/* Is it the config.json of a model folder by its name, whatever stands in it? Not where it is berth's own. */
+bool hf_is_config(const char *path, const char *data, size_t size);
+
 /* A safetensors file, or JSON with "architectures" (config.json) or "weight_map" (an index) */
 extern const berth_format berth_format_hf;
 

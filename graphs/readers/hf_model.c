@@ -238,7 +238,7 @@ static const char *take_index(const char *name, int64_t *out)
 {
 	size_t n = strspn(name, "0123456789");
 	*out = 0;
-	if (n == 0 || n > 9 || name[n] != '.')
+	if (n == 0 || n > 9 || name[n] != '.' || (n > 1 && *name == '0')) /* 00 would be 0 once more */
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		*out = *out * 10 + (name[i] - '0');

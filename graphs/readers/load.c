@@ -16,14 +16,8 @@
 
 /* The first whose bytes these are. Text that is nothing else is JSON; what is no text is ONNX. */
 static const berth_format *const formats[] = {
-	&berth_format_gguf,
-	&berth_format_dax,
-	&berth_format_stg,
-	&berth_format_dot,
-	&berth_format_tarnawski,
-	&berth_format_hf,
-	&berth_format_json,
-	&berth_format_onnx,
+	&berth_format_gguf,      &berth_format_dax, &berth_format_stg,  &berth_format_dot,
+	&berth_format_tarnawski, &berth_format_hf,  &berth_format_json, &berth_format_onnx,
 };
 
 const berth_format *berth_format_of(const char *data, size_t size)
@@ -128,15 +122,16 @@ berth_status berth_graph_parse_content(const berth_content *from, const berth_re
                                        berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                        berth_read_report *report, berth_err *err)
 {
-	if (opt->sandbox)
-		return berth_graph_parse_apart(from, opt, mem, tmp, out, report, err);
 	const berth_format *format = berth_content_format(from);
-	if (opt->n_dims && !format->words)
+	if (!opt->sandbox && opt->n_dims && !format->words)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: dimension '%.80s' is given, but a file of the format %s has none",
 		                  from->name, opt->dim[0], format->name);
 	*report = (berth_read_report){0};
-	return format->parse(from, opt, mem, tmp, out, report, err);
+	BERTH_TRY(opt->sandbox ? berth_graph_parse_apart(from, opt, mem, tmp, out, report, err)
+	                       : format->parse(from, opt, mem, tmp, out, report, err));
+	report->format = format->name;
+	return BERTH_OK;
 }
 
 berth_status berth_graph_parse(const char *name, const char *data, size_t size, const berth_read_options *opt,
@@ -174,7 +169,8 @@ static berth_status map_parts(berth_content *from, berth_arena *mem, berth_err *
 {
 	berth_content *part = NULL;
 	berth_status st = BERTH_OK;
-	if (!from->format && berth_format_hf.is(from->data, from->size)) /* the text of a model folder */
+	bool config = !from->format && hf_is_config(from->name, from->data, from->size);
+	if (config || (!from->format && berth_format_hf.is(from->data, from->size)))
 		from->format = &berth_format_hf;
 	if (from->format && from->format->parts)
 		st = from->format->parts(from, mem, &part, &from->n_parts, err);

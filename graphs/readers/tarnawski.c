@@ -7,20 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-static bool contains(const char *text, size_t size, const char *word)
-{
-	size_t n = strlen(word);
-	for (const char *at = text, *end = text + size;
-	     size >= n && (at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= n; at++)
-		if (memcmp(at, word, n) == 0)
-			return true;
-	return false;
-}
-
 static bool is_tarnawski(const char *text, size_t size)
 {
-	return berth_text_is(text, size) && !contains(text, size < 4096 ? size : 4096, "\"berth-") &&
-	       contains(text, size, "\"maxFPGAs\"");
+	return berth_text_is(text, size) &&
+	       !berth_text_contains(text, size < 4096 ? size : 4096, "\"berth-") &&
+	       berth_text_contains(text, size, "\"maxFPGAs\"");
 }
 
 /* ---- the graph ---- */
