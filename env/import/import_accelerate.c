@@ -11,6 +11,11 @@ static bool is(const char *text, size_t size)
 	return import_map_look(text, size) == IMPORT_TORCH_MAP;
 }
 
+enum {
+	DEPTH = 64,       /* modules around an operator that are looked at */
+	MAY_BE_EMPTY = 64 /* modules without an operator, at most */
+};
+
 typedef struct modules {
 	berth_import *m;
 	berth_arena *tmp;
@@ -27,6 +32,8 @@ static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *e
 	modules *x = ctx;
 	int32_t found;
 	const char *copy = berth_arena_strdup(x->tmp, name);
+	if (x->n > (int64_t)(DEPTH + 1) * x->m->x->g->n_ops + MAY_BE_EMPTY) /* one of them holds nothing */
+		return berth_import_refuse(x->m, "module", name, err);
 	if (!copy)
 		return berth_nomem(err);
 	BERTH_TRY(BERTH_GROW(x->tmp, x->name, x->n, &x->cap_name, err));
@@ -40,8 +47,6 @@ static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *e
 	x->n++;
 	return BERTH_OK;
 }
-
-enum { DEPTH = 64 }; /* modules around an operator that are looked at */
 
 /* The longest module that holds the operator, and a mark at each that does. */
 static berth_status place_op(modules *x, int32_t op, berth_err *err)

@@ -30,7 +30,8 @@ berth_status berth_import_word(berth_import *m, const char *word, int32_t *at, b
 /* The operator stands on the word's device. Fails: BERTH_EFORMAT (it was told to be elsewhere). */
 berth_status berth_import_tell(berth_import *m, int32_t op, int32_t word, berth_err *err);
 
-/* A name that is none of the graph, and need not be. Fails: BERTH_ENOMEM. */
+/* A name that is none of the graph, and need not be. Fails: BERTH_EFORMAT (they are too many), BERTH_ENOMEM.
+ */
 berth_status berth_import_pass(berth_import *m, const char *name, berth_err *err);
 
 /* One that has to be. Always fails: BERTH_EFORMAT, with the nearest. what: "operator". */

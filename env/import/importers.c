@@ -91,6 +91,27 @@ berth_status berth_import_tell(berth_import *m, int32_t op, int32_t word, berth_
 	return BERTH_OK;
 }
 
+/* An engine's own nodes are at most so many times those that it has from the graph: with all of its fusions
+ * ONNX Runtime was seen to have 1.1 times as many, of a Transformer. */
+enum { FITTING = 2 };
+
+static int32_t n_told(const berth_import *m)
+{
+	int32_t n = 0;
+	for (int32_t op = 0; op < m->x->g->n_ops; op++)
+		n += m->op_word[op] >= 0;
+	return n;
+}
+
+static berth_status other_model(const berth_import *m, int32_t n_named, berth_err *err)
+{
+	return berth_fail(
+		err, BERTH_EFORMAT,
+		"%s: of its nodes %d are operators of graph '%.60s', and %d or more are not (first: "
+		"'%.80s'): expected the file of the model that was run",
+		m->x->file, n_named, m->x->g->name, m->n_unknown, m->unknown);
+}
+
 berth_status berth_import_pass(berth_import *m, const char *name, berth_err *err)
 {
 	int32_t found;
@@ -101,7 +122,9 @@ berth_status berth_import_pass(berth_import *m, const char *name, berth_err *err
 		m->unknown = berth_arena_strdup(m->mem, name);
 	if (!copy || !m->unknown)
 		return berth_nomem(err);
-	return berth_strmap_add(&m->unknowns, copy, m->n_unknown++, &found, err);
+	BERTH_TRY(berth_strmap_add(&m->unknowns, copy, m->n_unknown++, &found, err));
+	/* too many, whatever comes */
+	return m->n_unknown > (int64_t)FITTING * m->x->g->n_ops ? other_model(m, n_told(m), err) : BERTH_OK;
 }
 
 berth_status berth_import_refuse(const berth_import *m, const char *what, const char *name, berth_err *err)
@@ -130,10 +153,6 @@ static berth_status start(berth_import *m, berth_err *err)
 	return BERTH_OK;
 }
 
-/* An engine's own nodes are at most so many times those that it has from the graph: with all of its fusions
- * ONNX Runtime was seen to have 1.1 times as many, of a Transformer. */
-enum { FITTING = 2 };
-
 static berth_status finish(const berth_import *m, const berth_importer *from, berth_import_plan *out,
                            berth_err *err)
 {
@@ -153,11 +172,7 @@ static berth_status finish(const berth_import *m, const berth_importer *from, be
 	if (!out->n_named && n)
 		return berth_import_refuse(m, "operator", m->unknown ? m->unknown : "(nothing)", err);
 	if (out->n_unknown > (int64_t)FITTING * out->n_named)
-		return berth_fail(
-			err, BERTH_EFORMAT,
-			"%s: of its nodes %d are operators of graph '%.60s', and %d are not (first: "
-			"'%.80s'): expected the file of the model that was run",
-			m->x->file, out->n_named, m->x->g->name, out->n_unknown, out->unknown);
+		return other_model(m, out->n_named, err);
 	berth_import_fill(from, m->x->g, out);
 	return BERTH_OK;
 }
