@@ -62,8 +62,7 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->on, x, err));
 	BERTH_TRY(check_model(c, a, s, err));
 	BERTH_TRY(export_devices_read(c, &a->device, &x->s, &s->theirs, err));
-	BERTH_TRY(export_blocks_apply(c, &a->blocks, x, err));
-	BERTH_TRY(check_plan(c, a, s, err));
+	BERTH_TRY(export_blocks_apply(c, &a->blocks, s->e, x, err));
 	berth_export_source source = {.g = &x->g,
 	                              .s = &x->s,
 	                              .op_dev = x->placement.op_dev,
@@ -72,10 +71,13 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	                              .model = x->mapped ? &x->model : NULL,
 	                              .theirs = s->theirs,
 	                              .read = x->mapped ? &x->words : NULL};
+	BERTH_TRY(export_blocks_express(c, &a->blocks, s->e, &source, x, err));
+	BERTH_TRY(check_plan(c, a, s, err));
 	BERTH_TRY(berth_export_gain_of(s->e, &source, &x->objective, x->priced ? x->v.value : NAN, &c->mem,
 	                               &c->tmp, &s->gain, err));
 	s->made = (berth_export_out){.mem = &c->mem};
-	BERTH_TRY(berth_export_make(s->e, &source, &c->tmp, &s->made, err));
+	berth_status st = berth_export_make(s->e, &source, &c->tmp, &s->made, err);
+	BERTH_TRY(export_blocks_hint(c, &a->blocks, s->e, &source, x, st, err));
 	for (int32_t i = 0; i < s->made.n_warnings; i++)
 		BERTH_TRY(cli_warn(c, err, "%s", s->made.warning[i]));
 	return cli_strict(c, err);
@@ -228,7 +230,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.granularity, "G",
 	         "refuse a plan that does not have these whole: block, layer, or a file of blocks"},
 		{"nearest", 0, CLI_FLAG, &a.blocks.nearest, NULL,
-	         "with --granularity: write the nearest plan that has them whole, and tell its price"},
+	         "write the nearest plan that has them whole (llama.cpp: that it can be told), with its "
+	         "price"},
 		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
 		CLI_INPUT(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tof text standard output"},

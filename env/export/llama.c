@@ -4,6 +4,7 @@
 
 #include "llama_fit.h"
 #include "llama_memory.h"
+#include "llama_nearest.h"
 #include "llama_words.h"
 #include "text.h"
 
@@ -57,6 +58,21 @@ static berth_status tell(const berth_export_source *x, const making *m, berth_ex
 		"to see what llama.cpp makes of it: the same line with -v tells each layer's device");
 }
 
+/* The plan counts no buffers; they may be what does not fit. */
+static berth_status warn_full(const berth_export_source *x, int32_t dev, const llama_memory *d,
+                              berth_export_out *out, berth_err *err)
+{
+	int64_t has = x->s->dev_memory_bytes[dev], needs = d->weights + d->cache + d->compute;
+	char a[32], b[32];
+	if (!x->p || has < 0 || needs <= has)
+		return BERTH_OK;
+	return berth_export_warn(
+		out, err,
+		"llama.cpp takes about %s on %s, which has %s: its buffers do not fit; plan with a "
+		"memory_margin",
+		berth_text_bytes(a, (double)needs), x->s->dev_name[dev], berth_text_bytes(b, (double)has));
+}
+
 /* What each device has to hold. */
 static berth_status tell_memory(const berth_export_source *x, const making *m, berth_arena *tmp,
                                 berth_export_out *out, berth_err *err)
@@ -79,6 +95,8 @@ static berth_status tell_memory(const berth_export_source *x, const making *m, b
 				   told ? berth_text_bytes(compute, (double)d->compute) : "");
 		if (!key || !value)
 			return berth_nomem(err);
+		if (i < n)
+			BERTH_TRY(warn_full(x, m->plan.dev[i], d, out, err));
 		BERTH_TRY(berth_export_set(out, key, value, err));
 	}
 	return BERTH_OK;
@@ -88,8 +106,7 @@ static berth_status tell_memory(const berth_export_source *x, const making *m, b
 
 static bool is_cpu(const berth_export_source *x, int32_t d)
 {
-	const char *word = x->theirs ? x->theirs[d] : NULL;
-	return strcmp(word ? word : x->s->dev_kind[d], word ? "CPU" : "cpu") == 0;
+	return llama_is_cpu(x->s->dev_name[d], x->s->dev_kind[d], x->theirs ? x->theirs[d] : NULL);
 }
 
 /* The other devices, in the order of the system, are those that llama.cpp finds. */
@@ -195,10 +212,22 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	return tell(x, &m, out, err);
 }
 
+static berth_status nearest(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, berth_err *err)
+{
+	berth_arena mem = {0};
+	berth_gguf_list file;
+	berth_status st = berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err);
+	if (st == BERTH_OK)
+		st = llama_nearest(x, &file, tmp, op_dev, err);
+	berth_arena_free(&mem);
+	return st;
+}
+
 const berth_exporter berth_export_llama = {.name = "llama.cpp",
                                            .about = "A command line for llama.cpp, from a GGUF file",
                                            .suffix = ".sh",
                                            .needs = BERTH_EXPORT_PLACEMENT,
                                            .model = "GGUF",
                                            .write = write,
-                                           .usual = usual};
+                                           .usual = usual,
+                                           .nearest = nearest};

@@ -233,8 +233,8 @@ static bool beside_neighbour(const planning *p, int32_t op)
 	return false;
 }
 
-/* Attention but for its residual sum, and for turning its result back. */
-static bool attends(const char *rest)
+/* All but attention's residual sum, and turning its result back. */
+bool llama_attends(const char *rest)
 {
 	return strncmp(rest, "attn.", 5) == 0 && strcmp(rest, "attn.residual") != 0 &&
 	       strcmp(rest, "attn.transpose") != 0;
@@ -248,7 +248,7 @@ static berth_status check_weightless(const planning *p)
 		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
 		if (has_weight(p, op))
 			continue;
-		if (layer >= 0 && attends(rest) && p->dev[op] != p->out->unit_dev[layer])
+		if (layer >= 0 && llama_attends(rest) && p->dev[op] != p->out->unit_dev[layer])
 			return berth_fail(p->err, BERTH_EUNSUPPORTED,
 			                  "operator '%s' is on '%s' and the cache of layer %d on '%s'; "
 			                  "llama.cpp computes "
@@ -343,15 +343,26 @@ berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, 
 
 /* ---- back ---- */
 
+/* The one of its producers that is computed last; -1: it takes nothing. */
+static int32_t last_producer(const berth_graph *g, int32_t op)
+{
+	int32_t last = -1;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t from = g->tensor_producer[g->in_tensor[i]];
+		if (last < 0 || g->op_topo[from] > g->op_topo[last])
+			last = from;
+	}
+	return last;
+}
+
 static int32_t dev_without_weight(const berth_graph *g, const llama_plan *plan, const int32_t *dev,
                                   int32_t op)
 {
 	const char *rest;
-	int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest), first = g->op_in_off[op];
+	int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest), from = last_producer(g, op);
 	if (layer < 0 || layer >= plan->n_layers)
 		return plan->unit_dev[plan->n_layers];
-	return attends(rest) || first == g->op_in_off[op + 1] ? plan->unit_dev[layer]
-	                                                      : dev[g->tensor_producer[g->in_tensor[first]]];
+	return llama_attends(rest) || from < 0 ? plan->unit_dev[layer] : dev[from];
 }
 
 static berth_status find_ops(planning *p, const llama_plan *plan, int32_t *dev)

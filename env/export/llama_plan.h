@@ -31,8 +31,12 @@ berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, 
                              const char *const *dev_name, const bool *is_cpu, berth_arena *mem,
                              berth_arena *tmp, llama_plan *out, berth_err *err);
 
-/* The way back: op_dev [n_ops] of plan, the CPU as cpu_dev. Operators without weights run beside what they
- * take; attention where the layer's cache is. O(ops + tensors). Fails: BERTH_ENOMEM. */
+/* Is an operator without weights, of that name within its layer, a part of attention that stays beside the
+ * cache? */
+bool llama_attends(const char *rest);
+
+/* The way back: op_dev [n_ops] of plan, the CPU as cpu_dev. Operators without weights run beside the
+ * last of what they take; attention where the layer's cache is. O(ops + tensors). Fails: BERTH_ENOMEM. */
 berth_status llama_plan_ops(const berth_graph *g, const berth_gguf_list *file, const llama_plan *plan,
                             int32_t cpu_dev, berth_arena *tmp, int32_t *op_dev, berth_err *err);
 

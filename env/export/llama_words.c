@@ -22,6 +22,11 @@ static bool all_of(const char *text, size_t n, const char *more)
 	return n > 0;
 }
 
+bool llama_is_cpu(const char *name, const char *kind, const char *word)
+{
+	return word ? strcmp(word, "CPU") == 0 : strncmp(kind, "cpu", 3) == 0 || strncmp(name, "cpu", 3) == 0;
+}
+
 /* "RPC[host:port]": host:port in mem; NULL: it is no such word. */
 static const char *server_of(const char *word, berth_arena *mem, bool *bad)
 {
@@ -51,7 +56,7 @@ static berth_status read_name(const char *name, const char *word, int32_t d, int
 		                  "(llama-server --list-devices), 'CPU' or 'RPC[host:port]'",
 		                  name, word);
 	out->device[d] = out->buffer[d] = word;
-	out->is_cpu[d] = strcmp(word, "CPU") == 0;
+	out->is_cpu[d] = llama_is_cpu("", "", word);
 	return BERTH_OK;
 }
 
@@ -72,7 +77,7 @@ berth_status llama_names_read(const char *const *dev_name, const char *const *de
 		used[op_dev[op]] = true;
 	for (int32_t d = 0; d < n_devs; d++) {
 		const char *word = theirs ? theirs[d] : NULL;
-		if (!word && strcmp(dev_kind[d], "cpu") == 0)
+		if (!word && llama_is_cpu(dev_name[d], dev_kind[d], NULL))
 			word = "CPU";
 		if (!word && used[d])
 			return berth_fail(

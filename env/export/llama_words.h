@@ -8,6 +8,10 @@
 
 #include "llama_plan.h"
 
+/* Is a device that the user calls word (NULL: nothing) the CPU of llama.cpp's? Without a word by a name or
+ * kind that begins with "cpu". */
+bool llama_is_cpu(const char *name, const char *kind, const char *word);
+
 /* What llama.cpp calls the devices. */
 typedef struct llama_names {
 	const char **device; /* [n_devs of the system] as in -dev: "CUDA0", "RPC1"; NULL: not used */
@@ -17,7 +21,7 @@ typedef struct llama_names {
 } llama_names;
 
 /* From the words that the user gave, theirs [n_devs] ("CUDA0", "CPU", "RPC[host:port]"; NULL: none). Devices
- * that op_dev uses need one; those of the kind "cpu" are "CPU" without. Fails: BERTH_EINVAL naming the device
+ * that op_dev uses need one; CPUs (llama_is_cpu) are "CPU" without. Fails: BERTH_EINVAL naming the device
  * and what is expected, BERTH_ENOMEM. */
 berth_status llama_names_read(const char *const *dev_name, const char *const *dev_kind, int32_t n_devs,
                               const char *const *theirs, const int32_t *op_dev, int32_t n_ops,

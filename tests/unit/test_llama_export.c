@@ -1,8 +1,10 @@
 /* Plans as llama.cpp's command lines: layers, overrides, names of devices, and what cannot be said. */
 #define _DEFAULT_SOURCE
 #include "gguf_bytes.h"
+#include "llama_nearest.h"
 #include "llama_words.h"
 #include "load.h"
+#include "rng.h"
 #include "support.h"
 
 #include <regex.h>
@@ -250,11 +252,154 @@ static void test_layers_of_names(void **state)
 	assert_string_equal(rest, "output.weight");
 }
 
+/* ---- the nearest plan ---- */
+
+enum { LAYERS = 4 };
+
+/* May layers stand so: the CPU first, then each device once? */
+static bool in_order(const int32_t *layer_dev)
+{
+	uint32_t seen = 0;
+	for (int i = 0; i < LAYERS; i++) {
+		int32_t d = layer_dev[i];
+		if (i > 0 && d == layer_dev[i - 1])
+			continue;
+		if (i > 0 && (d == CPU || seen >> d & 1))
+			return false;
+		seen |= 1U << d;
+	}
+	return true;
+}
+
+static int32_t changed(const int32_t *a, const int32_t *b)
+{
+	int32_t n = 0;
+	for (int i = 0; i < LAYERS; i++)
+		n += a[i] != b[i];
+	return n;
+}
+
+/* By brute force over all orders of layers on the devices that the plan uses. */
+static int32_t fewest(const int32_t *layer_dev)
+{
+	int32_t best = LAYERS, other[LAYERS];
+	uint32_t used = 1;
+	for (int i = 0; i < LAYERS; i++)
+		used |= 1U << layer_dev[i];
+	for (int32_t k = 0; k < 1 << (2 * LAYERS); k++) {
+		bool can = true;
+		for (int i = 0; i < LAYERS; i++) {
+			other[i] = k >> (2 * i) & 3;
+			can = can && used >> other[i] & 1;
+		}
+		if (can && in_order(other) && changed(layer_dev, other) < best)
+			best = changed(layer_dev, other);
+	}
+	return best;
+}
+
+static void find_nearest(model *m, int32_t *op_dev)
+{
+	const char *name[N_DEVS] = {"cpu", "a", "b", "c"}, *kind[N_DEVS] = {"cpu", "gpu", "gpu", "gpu"};
+	berth_system s = {.n_devs = N_DEVS, .dev_name = name, .dev_kind = kind};
+	berth_export_source x = {.g = &m->g, .s = &s, .op_dev = m->op_dev};
+	berth_err err = {0};
+	assert_ok(llama_nearest(&x, &m->file, &m->tmp, op_dev, &err), &err);
+}
+
+static void read_layers(const model *m, const int32_t *op_dev, int32_t *layer_dev)
+{
+	const char *rest;
+	for (int32_t op = 0; op < m->g.n_ops; op++) {
+		int32_t l = berth_gguf_layer_of(m->g.op_name[op], &rest);
+		if (l >= 0 && m->g.op_state_bytes[op] > 0)
+			layer_dev[l] = op_dev[op];
+	}
+}
+
+/* From the plan in llama.cpp's words back to operators: all of a layer where they were. */
+static void expect_back(model *m, const int32_t *op_dev)
+{
+	static const bool is_cpu[N_DEVS] = {true};
+	berth_err err = {0};
+	llama_plan plan;
+	int32_t *back;
+	const char *rest;
+	assert_ok(llama_plan_make(&m->g, &m->file, op_dev, dev_name, is_cpu, &m->mem, &m->tmp, &plan, &err),
+	          &err);
+	assert_ok(BERTH_NEW(&m->mem, back, m->g.n_ops, &err), &err);
+	assert_ok(llama_plan_ops(&m->g, &m->file, &plan, CPU, &m->tmp, back, &err), &err);
+	for (int32_t op = 0; op < m->g.n_ops; op++)
+		if (berth_gguf_layer_of(m->g.op_name[op], &rest) >= 0)
+			assert_int_equal(back[op], op_dev[op]);
+}
+
+/* Whole layers, anywhere: as few move as can be, what comes out can be told, and is the nearest to itself. */
+static void test_nearest_layers(void **state)
+{
+	model m;
+	(void)state;
+	open_model(&m, "llama-3-8b", LAYERS, 0, NULL);
+	berth_rng rng = berth_rng_seed(1, 0);
+	int32_t *op_dev = calloc((size_t)m.g.n_ops, sizeof *op_dev), *again, *kept = m.op_dev;
+	again = calloc((size_t)m.g.n_ops, sizeof *again);
+	assert_true(op_dev && again);
+	for (int trial = 0; trial < 60; trial++) {
+		int32_t before[LAYERS], after[LAYERS];
+		for (int i = 0; i < LAYERS; i++) {
+			char regex[32];
+			snprintf(regex, sizeof regex, "^blk[.]%d[.]", i);
+			put(&m, regex, before[i] = (int32_t)berth_rng_below(&rng, N_DEVS));
+		}
+		put(&m, "^(output|last)", (int32_t)berth_rng_below(&rng, N_DEVS));
+		put(&m, "^token_embd", (int32_t)berth_rng_below(&rng, N_DEVS));
+		find_nearest(&m, op_dev);
+		read_layers(&m, op_dev, after);
+		assert_true(in_order(after));
+		assert_int_equal(changed(before, after), fewest(before));
+		m.op_dev = op_dev;
+		berth_err err = {0};
+		const char *line;
+		assert_ok(line_of(&m, usual, &line, &err), &err);
+		expect_back(&m, op_dev);
+		find_nearest(&m, again);
+		assert_memory_equal(again, op_dev, (size_t)m.g.n_ops * sizeof *again);
+		m.op_dev = kept;
+	}
+	free(op_dev);
+	free(again);
+	close_model(&m);
+}
+
+/* Operators anywhere: what comes out can be told. */
+static void test_nearest_operators(void **state)
+{
+	static const char *const recipe[] = {"llama-3-8b", "mixtral-8x7b"};
+	model m;
+	(void)state;
+	for (int trial = 0; trial < 30; trial++) {
+		open_model(&m, recipe[trial % 2], LAYERS, 0, NULL);
+		berth_rng rng = berth_rng_seed(2, (uint64_t)trial);
+		for (int32_t op = 0; op < m.g.n_ops; op++)
+			m.op_dev[op] = (int32_t)berth_rng_below(&rng, N_DEVS);
+		berth_err err = {0};
+		const char *line;
+		int32_t *op_dev;
+		assert_ok(BERTH_NEW(&m.mem, op_dev, m.g.n_ops, &err), &err);
+		find_nearest(&m, op_dev);
+		m.op_dev = op_dev;
+		assert_ok(line_of(&m, usual, &line, &err), &err);
+		close_model(&m);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_layers),  cmocka_unit_test(test_overrides),
-	                                   cmocka_unit_test(test_experts), cmocka_unit_test(test_tied),
-	                                   cmocka_unit_test(test_refused), cmocka_unit_test(test_names),
-	                                   cmocka_unit_test(test_layers_of_names)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layers),           cmocka_unit_test(test_overrides),
+		cmocka_unit_test(test_experts),          cmocka_unit_test(test_tied),
+		cmocka_unit_test(test_refused),          cmocka_unit_test(test_names),
+		cmocka_unit_test(test_layers_of_names),  cmocka_unit_test(test_nearest_layers),
+		cmocka_unit_test(test_nearest_operators)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
