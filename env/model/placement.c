@@ -132,18 +132,17 @@ static berth_status dev_named(const berth_json *at, const reader *r, const char 
 
 static berth_status check_complete(const berth_json *at, const reader *r, berth_err *err)
 {
-	int32_t first = -1, n_missing = 0;
-	for (int32_t op = r->g->n_ops - 1; op >= 0; op--)
-		if (r->p.op_dev[op] < 0) {
-			first = op;
-			n_missing++;
-		}
-	if (!n_missing)
+	int32_t first = 0, n_more = 0;
+	while (first < r->g->n_ops && r->p.op_dev[first] >= 0)
+		first++;
+	if (first == r->g->n_ops)
 		return BERTH_OK;
-	if (n_missing == 1)
+	for (int32_t op = first + 1; op < r->g->n_ops; op++)
+		n_more += r->p.op_dev[op] < 0;
+	if (!n_more)
 		return berth_json_fail(at, err, "operator '%.80s' has no device", r->g->op_name[first]);
 	return berth_json_fail(at, err, "operator '%.80s' has no device, nor have %d more of the graph",
-	                       r->g->op_name[first], n_missing - 1);
+	                       r->g->op_name[first], n_more);
 }
 
 static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)

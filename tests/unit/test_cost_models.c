@@ -150,6 +150,51 @@ static void test_placeto_bounds(void **state)
 	assert_true(n > 5000);
 }
 
+/* The longest path, by the least times, of operators that something can run: a 2 us on z, nothing runs b, c 5
+ * us. A time for a device stands before that for its kind. */
+static void test_longest_path(void **state)
+{
+	(void)state;
+	static const char graph[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+		"{\"name\":\"a\",\"time_s\":{\"z\":2e-6,\"k\":3e-6}},"
+		"{\"name\":\"b\",\"time_s\":{\"elsewhere\":1}},"
+		"{\"name\":\"c\",\"time_s\":{\"k\":5e-6}},{\"name\":\"d\",\"time_s\":{\"k\":6e-6}}],"
+		"\"edges\":[" EDGE("a", "b", "s", 10) "," EDGE("b", "c", "t", 10) "]}";
+	static const char *const system[] = {SYSTEM("\"cost_model\":\"placeto\","),
+	                                     SYSTEM("\"cost_model\":\"tarnawski\",")};
+	for (int i = 0; i < 2; i++) {
+		world w;
+		berth_bounds b;
+		berth_err err;
+		open_world(&w, graph, system[i]);
+		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
+		assert_int_equal(b.latency_ns, 7000);
+		close_world(&w);
+	}
+}
+
+/* What has no time takes as long as its work does. */
+static void test_tarnawski_work(void **state)
+{
+	(void)state;
+	static const int32_t place[] = {1, 0};
+	world w;
+	berth_sim_result r;
+	open_world(&w,
+	           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"flops\":8e6},"
+	           "{\"name\":\"b\",\"time_s\":{\"cpu\":3e-6,\"x\":2e-6}}],\"edges\":[]}",
+	           "{\"format\":\"berth-system\",\"version\":1,\"cost_model\":\"tarnawski\",\"devices\":["
+	           "{\"name\":\"x\",\"kind\":\"cpu\",\"peak_flops\":1e12},{\"name\":\"y\",\"kind\":\"cpu\","
+	           "\"peak_flops\":2e12}],\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,"
+	           "\"both_ways\":true}]}");
+	berth_sim_run(w.sim, place, NULL, &r);
+	assert_near(r.load_s, 4e-6, 1e-15);
+	assert_int_equal(r.latency_ns, 4000);
+	assert_int_equal(berth_sim_end_ns(w.sim)[1], 2000);
+	close_world(&w);
+}
+
 /* Contention-free, first ready first: the transfers of s and t do not wait for each other, and each
  * consumer's stands alone. d 10-17; b and c 13-; e ready at 15, y busy to 17: 17-18. */
 static void test_contention_free_names(void **state)
@@ -320,6 +365,8 @@ int main(void)
 		cmocka_unit_test(test_placeto_by_hand),
 		cmocka_unit_test(test_placeto_order_and_gap),
 		cmocka_unit_test(test_placeto_bounds),
+		cmocka_unit_test(test_longest_path),
+		cmocka_unit_test(test_tarnawski_work),
 		cmocka_unit_test(test_contention_free_names),
 		cmocka_unit_test(test_shared_parameters),
 		cmocka_unit_test(test_table),

@@ -278,9 +278,11 @@ static int check_tails(compiled *c, const berth_partial *part)
 static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
 {
 	int32_t op_dev[INSTANCE_MAX_OPS];
+	berth_partial *fresh = new_partial(c);
 	berth_sim_result r;
 	int tight = 0;
 	berth_partial_reset(part);
+	berth_partial_reset(fresh);
 	for (int32_t d = 0; d < c->s.n_devs; d++)
 		assert_int_equal(berth_partial_bytes(part, d), 0);
 	for (int32_t k = 0; k < c->g.n_ops; k++) {
@@ -291,7 +293,9 @@ static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
 			;
 		bool fits = berth_partial_fits(part, coloc, dev);
 		berth_partial_bind(part, coloc, dev);
+		berth_partial_bind(fresh, coloc, dev);
 		assert_int_equal(fits, berth_partial_room(part, dev) >= 0);
+		assert_int_equal(berth_partial_bytes(part, dev), berth_partial_bytes(fresh, dev));
 	}
 	berth_partial_devs(part, op_dev);
 	berth_sim_run(sim, op_dev, NULL, &r);

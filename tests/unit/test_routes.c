@@ -113,6 +113,32 @@ static void check_pair(const berth_problem *p, int32_t c, int32_t from, int32_t 
 	assert_int_equal(k, p->route_off[r + 1]);
 }
 
+/* -1: c is the smallest. */
+static int32_t class_before(const berth_problem *p, int32_t c)
+{
+	int32_t before = -1;
+	for (int32_t b = 0; b < p->n_classes; b++)
+		if (p->class_bytes[b] < p->class_bytes[c] &&
+		    (before < 0 || p->class_bytes[b] > p->class_bytes[before]))
+			before = b;
+	return before;
+}
+
+/* A path that is that of the class before, the next smaller one, is no route of its own. */
+static void check_kept(const berth_problem *p, int32_t before, int32_t c)
+{
+	size_t pairs = (size_t)p->n_devs * (size_t)p->n_devs;
+	const int32_t *off = p->route_off, *link = p->route_link;
+	for (size_t at = 0; at < pairs; at++) {
+		int32_t a = p->class_pair_route[(size_t)before * pairs + at],
+			b = p->class_pair_route[(size_t)c * pairs + at];
+		if (a < 0 || off[a + 1] - off[a] != off[b + 1] - off[b])
+			continue;
+		size_t n = (size_t)(off[a + 1] - off[a]) * sizeof *link;
+		assert_int_equal(a == b, memcmp(link + off[a], link + off[b], n) == 0);
+	}
+}
+
 static void one_machine(uint64_t seed, int32_t n, double chords)
 {
 	static text graph, system;
@@ -130,6 +156,9 @@ static void one_machine(uint64_t seed, int32_t n, double chords)
 	assert_ok(berth_graph_parse_json("graph", graph.at, graph.len, &mem, &tmp, &g, &err), &err);
 	assert_ok(berth_system_parse_json("system", system.at, system.len, &mem, &tmp, &s, &err), &err);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	for (int32_t c = 0; c < p.n_classes; c++)
+		if (class_before(&p, c) >= 0)
+			check_kept(&p, class_before(&p, c), c);
 	for (int32_t c = 0; c < p.n_classes; c++)
 		for (int32_t dest = 0; dest < n; dest++) {
 			lengths(&p, p.class_link_ns + (size_t)c * (size_t)s.n_links, dest, sum, hops);

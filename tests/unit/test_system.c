@@ -368,7 +368,7 @@ static void test_most_devices(void **state)
 static void test_check(void **state)
 {
 	(void)state;
-	for (int broken = 0; broken < 28; broken++) {
+	for (int broken = 0; broken < 33; broken++) {
 		berth_arena mem = {0};
 		berth_system s;
 		berth_err err = {0};
@@ -402,10 +402,19 @@ static void test_check(void **state)
 		case 25: s.pool_bytes[0] = -2; break;
 		case 26: s.dev_pool[0] = s.dev_pool[1] = -1; break;
 		case 27: assert_ok(berth_cost_model_find("placeto", &s.cost_model, &err), &err); break;
+		case 28: s.link_from[4] = -1; break;
+		case 29: s.link_from[4] = s.n_devs; break;
+		case 30: s.link_to[4] = -1; break;
+		case 31: s.link_to[4] = s.n_devs; break;
+		case 32: s.link_of[1 * 3 + 2] = 5; break;
 		}
 		assert_int_equal(berth_system_check(&s, &mem, &err), BERTH_EFORMAT);
 		if (broken == 4)
 			assert_contains(err.msg, "is not the one link from 'cpu0' to 'gpu0'");
+		if (broken == 17 || (broken >= 28 && broken <= 31))
+			assert_contains(err.msg, "goes from device");
+		if (broken == 32)
+			assert_contains(err.msg, "link 4 is not the one link from 'gpu0' to 'gpu1'");
 		berth_arena_free(&mem);
 	}
 }
@@ -547,6 +556,30 @@ static void test_random(void **state)
 	}
 }
 
+/* A spec means the same machine for ever: four digits of every figure. */
+static void test_random_stays(void **state)
+{
+	(void)state;
+	static const struct { const char *spec, *sha256; } known[] = {
+		{"random:devices=3:topology=full:seed=1", "62f07e68e7e38830"},
+		{"random:devices=4:topology=bus:seed=2:heterogeneity=2:latency=3", "cce29db5ee5ccd83"},
+		{"random:devices=5:topology=star:seed=3:tflops=0.1:bandwidth=300", "74bff44e5015205c"},
+		{"random:devices=7:topology=hosts:seed=4:memory=0.5:heterogeneity=0.1", "4caec520614ff6dd"},
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s;
+		berth_err err;
+		char hex[65];
+		assert_ok(berth_system_builtin(known[i].spec, &mem, &tmp, &s, &err), &err);
+		assert_ok(berth_system_sha256(&s, &tmp, hex, &err), &err);
+		hex[16] = '\0';
+		assert_string_equal(hex, known[i].sha256);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 static void test_random_refuses(void **state)
 {
 	(void)state;
@@ -587,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_builtin_shapes),
 		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_stays),
 		cmocka_unit_test(test_random_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
 #include "system_change.h"
 #include "system_json.h"
 
+#include <cjson/cJSON.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A link of both ways is refused where one of the ways is there, whichever. */
@@ -55,9 +57,83 @@ static void test_channels_of_a_like_one(void **state)
 	berth_arena_free(&tmp);
 }
 
+static const char trio[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":\"a\","
+	"\"peak_flops\":1},{\"name\":\"a:b\"},{\"name\":\"b\"}],\"links\":["
+	"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true,\"shared\":\"bus\"},"
+	"{\"from\":\"a:b\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},"
+	"{\"from\":\"a\",\"to\":\"a:b\",\"bandwidth\":1,\"both_ways\":true}]}";
+
+/* What looks like the ends of a link, and is none; and names that have a colon. */
+static void test_ends(void **state)
+{
+	(void)state;
+	static const struct { const char *change, *says; } refused[] = {
+		{"-a:x", "has no device or link 'a:x'"},      {"-a->x", "has no device or link 'a->x'"},
+		{"-b:b", "has no device or link 'b:b'"},      {"-b->b", "has no device or link 'b->b'"},
+		{"-b:a:b:b", "has no device or link"},        {"-a-b", "has no device or link 'a-b'"},
+		{"+a:a=1GB/s", "a:a"},                        {"-", "takes nothing away"},
+	};
+	static const struct { const char *change; int n_links; } done[] = {
+		{"-a->b", 5},   {"-bus", 4}, {"-a:b:b", 4}, {"-b:a:b", 4},
+		{"-a:b->b", 5}, {"-b", 2},   {"-a:b", 2},   {"-b->a,-a->b", 4},
+	};
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s, out;
+	berth_err err;
+	assert_ok(berth_system_parse_json("s", trio, strlen(trio), &mem, &tmp, &s, &err), &err);
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		assert_int_equal(berth_system_change(&s, refused[i].change, &mem, &tmp, &out, &err),
+		                 BERTH_EINVAL);
+		assert_contains(err.msg, refused[i].says);
+	}
+	for (size_t i = 0; i < sizeof done / sizeof *done; i++) {
+		assert_ok(berth_system_change(&s, done[i].change, &mem, &tmp, &out, &err), &err);
+		assert_int_equal(out.n_links, done[i].n_links);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static int64_t left;
+
+static void *one_fails(size_t n)
+{
+	return left-- == 0 ? NULL : malloc(n);
+}
+
+/* The parser's own allocations, one after the other: told, and nothing is lost. */
+static void test_no_memory(void **state)
+{
+	(void)state;
+	static const char changes[] = "+c=like:a,-c->b,-c,-a->b,a.peak_flops=2x";
+	cJSON_Hooks failing = {one_fails, free};
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s, out;
+	berth_err err;
+	berth_status st = BERTH_ENOMEM;
+	int64_t k = 0;
+	assert_ok(berth_system_parse_json("s", trio, strlen(trio), &mem, &tmp, &s, &err), &err);
+	for (; st != BERTH_OK; k++) {
+		left = k;
+		cJSON_InitHooks(&failing);
+		st = berth_system_change(&s, changes, &mem, &tmp, &out, &err);
+		cJSON_InitHooks(NULL);
+		assert_true(st == BERTH_ENOMEM || (st == BERTH_OK && left >= 0));
+	}
+	assert_true(k > 200);
+	assert_int_equal(out.n_links, 5);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_way_is_there),
-	                                   cmocka_unit_test(test_channels_of_a_like_one)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_way_is_there),
+		cmocka_unit_test(test_channels_of_a_like_one),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_no_memory),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
