@@ -8,6 +8,7 @@
 #include "sim.h"
 #include "support.h"
 #include "system_json.h"
+#include "times.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,6 +97,10 @@ static void test_placeto_order_and_gap(void **state)
 	berth_sim_run(w.sim, place, NULL, &r);
 	assert_int_equal(berth_sim_start_ns(w.sim)[3], 4000);          /* v to 2, then 2 of transfer */
 	assert_int_equal(berth_sim_start_ns(w.sim)[1], 5000 + 5700);   /* q to 5, then the gap */
+	int32_t order[4] = {-1, -1, -1, -1};
+	static const int32_t by_start[4] = {0, 2, 3, 1};
+	berth_start_order(&w.p, w.sim, place, order);
+	assert_memory_equal(order, by_start, sizeof order);
 	assert_int_equal(r.latency_ns, 11700);
 	close_world(&w);
 }

@@ -10,9 +10,8 @@
 #define OP(name, ns) "{\"name\":\"" name "\",\"time_s\":{\"*\":" ns "e-9}}"
 #define EDGE(from, to) "{\"from\":\"" from "\",\"to\":\"" to "\",\"bytes\":0}"
 
-#define LINK(from, to)                                                                                       \
-	"{\"from\":\"" from "\",\"to\":\"" to                                                                 \
-	"\",\"latency_s\":5e-9,\"bandwidth\":1e9,\"both_ways\":true}"
+#define LINK(from, to) \
+	"{\"from\":\"" from "\",\"to\":\"" to "\",\"latency_s\":5e-9,\"bandwidth\":1e9,\"both_ways\":true}"
 
 typedef struct tie {
 	const char *ops, *edges, *order;
