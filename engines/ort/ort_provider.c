@@ -4,6 +4,7 @@
 #include "ort_table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A call that gives a value and no status. */
@@ -29,13 +30,16 @@ static berth_status missing(berth_status st, berth_err *err)
 	return st == BERTH_OK ? BERTH_OK : BERTH_EIO;
 }
 
+/* The library would look for a relative path in its own folder only. */
 berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path, berth_err *err)
 {
-	return missing(ort_check(lib,
-	                         CALL(lib, REGISTER_LIBRARY, (void *, const char *, const char *), lib->env,
-	                              name, path),
-	                         "--provider-library", err),
-	               err);
+	char *real = realpath(path, NULL);
+	berth_status st = ort_check(lib,
+	                            CALL(lib, REGISTER_LIBRARY, (void *, const char *, const char *),
+	                                 lib->env, name, real ? real : path),
+	                            "--provider-library", err);
+	free(real);
+	return missing(st, err);
 }
 
 /* ---- finding ---- */
