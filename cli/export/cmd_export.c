@@ -94,6 +94,7 @@ static void put_gain(berth_json_out *w, const state *s)
 	berth_json_put_string(w, "objective", berth_objective_name(&s->plan.objective));
 	berth_json_put_number(w, "plan", x->plan);
 	berth_json_put_number(w, "usual", x->usual);
+	berth_json_put_bool(w, "serial", x->serial);
 	berth_json_put_string(w, "usual_device", x->device < 0 ? NULL : s->plan.s.dev_name[x->device]);
 	berth_json_put_bool(w, "usual_fits", x->usual_fits);
 	berth_json_put_number(w, "gain", x->gain);
@@ -108,8 +109,9 @@ static void print_gain(const state *s)
 	char a[32], b[32], c[32], d[32];
 	if (!x->known)
 		return;
-	cli_say("predicted %s %s; by default %s", berth_objective_name(&s->plan.objective),
-	        cli_value(a, &s->plan.objective, x->plan), cli_value(b, &s->plan.objective, x->usual));
+	cli_say("predicted %s %s%s; by default %s", berth_objective_name(&s->plan.objective),
+	        cli_value(a, &s->plan.objective, x->plan), x->serial ? ", one operator after the other" : "",
+	        cli_value(b, &s->plan.objective, x->usual));
 	if (x->device >= 0)
 		cli_say(" (all on %s%s)", s->plan.s.dev_name[x->device],
 		        x->usual_fits ? "" : ", where it does not fit");

@@ -13,6 +13,26 @@ static int32_t single_device(const int32_t *op_dev, int32_t n_ops)
 	return n_ops ? op_dev[0] : -1;
 }
 
+double berth_export_serial(const berth_problem *p, const int32_t *op_dev)
+{
+	const berth_graph *g = p->g;
+	int32_t last[BERTH_MAX_DEVS] = {0}; /* 1 + the tensor that came to the device last */
+	double sum = 0;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t dev = op_dev[op];
+		sum += (double)berth_op_time(p, op, dev);
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			for (int32_t u = g->tensor_use_off[t]; u < g->tensor_use_off[t + 1]; u++) {
+				int32_t to = op_dev[g->edge_consumer[u]];
+				if (to == dev || last[to] == t + 1)
+					continue;
+				last[to] = t + 1;
+				sum += (double)berth_transfer_ns(p, t, dev, to);
+			}
+	}
+	return sum / 1e9;
+}
+
 static berth_status find(const berth_exporter *e, const berth_export_source *x, const berth_objective *o,
                          double plan, berth_arena *mem, berth_arena *tmp, berth_export_gain *out,
                          berth_err *err)
@@ -28,9 +48,10 @@ static berth_status find(const berth_exporter *e, const berth_export_source *x, 
 	BERTH_TRY(berth_judge(x->p, op_dev, NULL, o, mem, &t, &v, err));
 	out->known = !isnan(v.value) && !isnan(plan);
 	out->usual_fits = v.feasible;
-	out->plan = plan;
-	out->usual = v.value;
-	out->gain = v.value > 0 ? 1 - plan / v.value : 0;
+	out->serial = out->known && e->serial && berth_objective_is(o, BERTH_LATENCY);
+	out->plan = out->serial ? berth_export_serial(x->p, x->op_dev) : plan;
+	out->usual = out->serial ? berth_export_serial(x->p, op_dev) : v.value;
+	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
 	out->keep = out->known && v.feasible && out->gain < BERTH_EXPORT_ERROR;
 	out->device = single_device(op_dev, x->g->n_ops);
 	return BERTH_OK;

@@ -64,6 +64,7 @@ typedef struct berth_exporter {
 	const char *model;
 	bool binary; /* the file is no text */
 	bool own_names; /* the file calls devices as the plan does: words for them are of no use */
+	bool serial; /* the engine runs one operator after the other, whatever their devices */
 	/* Everything is checked before anything is made: names exist and match what they should, nothing
 	 * twice or not at all. What the target cannot express is refused by name. tmp is scratch, another
 	 * arena than out->mem; the caller resets it. Fails: BERTH_EUNSUPPORTED (the target cannot express

@@ -110,5 +110,6 @@ const berth_exporter berth_export_ort = {.name = "ort",
                                          .needs = BERTH_EXPORT_PLACEMENT,
                                          .model = "ONNX",
                                          .binary = true,
+                                         .serial = true,
                                          .write = write,
                                          .usual = ort_usual};

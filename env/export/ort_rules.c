@@ -149,5 +149,6 @@ const berth_exporter berth_export_ort_rules = {.name = "ort-rules",
                                                .suffix = ".txt",
                                                .needs = BERTH_EXPORT_PLACEMENT,
                                                .model = "ONNX",
+                                               .serial = true,
                                                .write = write,
                                                .usual = ort_usual};
