@@ -4,8 +4,8 @@
 #include "ort_table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A call that gives a value and no status. */
 #define GET(lib, at, result, types, ...) (((result(*) types)(lib)->api[at])(__VA_ARGS__))
@@ -31,15 +31,21 @@ static berth_status missing(berth_status st, berth_err *err)
 }
 
 /* The library would look for a relative path in its own folder only. */
+static const char *absolute(const char *path, char *buf, size_t size)
+{
+	char folder[1024];
+	bool there = *path != '/' && access(path, R_OK) == 0 && getcwd(folder, sizeof folder);
+	return there && snprintf(buf, size, "%s/%s", folder, path) < (int)size ? buf : path;
+}
+
 berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path, berth_err *err)
 {
-	char *real = realpath(path, NULL);
-	berth_status st = ort_check(lib,
-	                            CALL(lib, REGISTER_LIBRARY, (void *, const char *, const char *),
-	                                 lib->env, name, real ? real : path),
-	                            "--provider-library", err);
-	free(real);
-	return missing(st, err);
+	char buf[2048];
+	return missing(ort_check(lib,
+	                         CALL(lib, REGISTER_LIBRARY, (void *, const char *, const char *), lib->env,
+	                              name, absolute(path, buf, sizeof buf)),
+	                         "--provider-library", err),
+	               err);
 }
 
 /* ---- finding ---- */
