@@ -24,7 +24,8 @@ typedef struct ort_provider {
 berth_status ort_providers_open(ort_lib *lib, berth_err *err);
 
 /* Load the library of a provider from a file, or from one beside ONNX Runtime's own. It is code that runs in
- * this process. name: what it is registered as, and mostly called. Fails: BERTH_EIO with the library's message. */
+ * this process. name: what it is registered as, and mostly called. Fails: BERTH_EIO with the library's
+ * message. */
 berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path, berth_err *err);
 
 /* The provider of that name, on the first device that it has. Fails: BERTH_EIO, with the names of those that
