@@ -20,7 +20,8 @@ typedef struct berth_export_gain {
 } berth_export_gain;
 
 /* Seconds of all operators and of each tensor to each device that needs it, one after the other: how an
- * engine without overlap runs a placement [n_ops]. A sum of the simulator's own times. O(operators + edges). */
+ * engine without overlap runs a placement [n_ops]. A sum of the simulator's own times. O(operators +
+ * edges). */
 double berth_export_serial(const berth_problem *p, const int32_t *op_dev);
 
 /* Of x with a problem and a placement; plan: its value of the objective o. order NULL: the system's rule.
