@@ -169,6 +169,7 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	berth_system y;
 	berth_problem p;
 	berth_bounds bounds;
+	berth_compare_plan *plan;
 	cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	berth_compare_cfg cfg = {.method = s->method,
 	                         .n_methods = s->n_methods,
@@ -178,9 +179,11 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	                         .told = told,
 	                         .told_ctx = s};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
+	BERTH_TRY(compare_plans_read(c, &a->plans, &g, &y, s->r.name + s->n_methods, &plan, err));
+	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(compare_plans_make(c, &a->plans, &p, s->r.name + s->n_methods, &cfg.plan, err));
+	BERTH_TRY(compare_plans_ask(c, &a->plans, &p, plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
 	b->graph = g.name;

@@ -22,16 +22,6 @@ berth_status compare_plans_name(cli *c, const compare_plans *a, const char **nam
 	return BERTH_OK;
 }
 
-static berth_status read_file(cli *c, const char *path, const berth_problem *p, berth_compare_plan *out,
-                              berth_err *err)
-{
-	berth_placement placement;
-	BERTH_TRY(cli_placement_read(c, path, p->g, p->s, &placement, err));
-	out->op_dev = placement.op_dev;
-	out->order = placement.order;
-	return BERTH_OK;
-}
-
 static berth_status ask_engine(cli *c, const char *name, const berth_problem *p, berth_compare_plan *out,
                                berth_err *err)
 {
@@ -44,16 +34,27 @@ static berth_status ask_engine(cli *c, const char *name, const berth_problem *p,
 	return BERTH_OK;
 }
 
-berth_status compare_plans_make(cli *c, const compare_plans *a, const berth_problem *p,
-                                const char *const *name, const berth_compare_plan **plan, berth_err *err)
+berth_status compare_plans_read(cli *c, const compare_plans *a, const berth_graph *g, const berth_system *s,
+                                const char *const *name, berth_compare_plan **plan, berth_err *err)
 {
 	berth_compare_plan *out;
 	BERTH_TRY(BERTH_NEW(&c->mem, out, compare_plans_count(a), err));
-	for (int32_t i = 0; i < compare_plans_count(a); i++) {
+	for (int32_t i = 0; i < compare_plans_count(a); i++)
 		out[i].name = name[i];
-		BERTH_TRY(i < a->files.n ? read_file(c, a->files.text[i], p, &out[i], err)
-		                         : ask_engine(c, a->engines.text[i - a->files.n], p, &out[i], err));
+	for (int32_t i = 0; i < a->files.n; i++) {
+		berth_placement placement;
+		BERTH_TRY(cli_placement_read(c, a->files.text[i], g, s, &placement, err));
+		out[i].op_dev = placement.op_dev;
+		out[i].order = placement.order;
 	}
 	*plan = out;
+	return BERTH_OK;
+}
+
+berth_status compare_plans_ask(cli *c, const compare_plans *a, const berth_problem *p,
+                               berth_compare_plan *plan, berth_err *err)
+{
+	for (int32_t i = 0; i < a->engines.n; i++)
+		BERTH_TRY(ask_engine(c, a->engines.text[i], p, &plan[a->files.n + i], err));
 	return BERTH_OK;
 }

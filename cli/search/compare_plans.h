@@ -15,8 +15,12 @@ int32_t compare_plans_count(const compare_plans *a);
  * engine), BERTH_ENOMEM. */
 berth_status compare_plans_name(cli *c, const compare_plans *a, const char **name, berth_err *err);
 
-/* *plan [count] for p. Fails: as the reader of placements. */
-berth_status compare_plans_make(cli *c, const compare_plans *a, const berth_problem *p,
-                                const char *const *name, const berth_compare_plan **plan, berth_err *err);
+/* *plan [count] of g, as it was read, on s: files are read. Fails: as the reader of placements. */
+berth_status compare_plans_read(cli *c, const compare_plans *a, const berth_graph *g, const berth_system *s,
+                                const char *const *name, berth_compare_plan **plan, berth_err *err);
+
+/* What engines do with p goes behind the files. Fails: BERTH_ENOMEM. */
+berth_status compare_plans_ask(cli *c, const compare_plans *a, const berth_problem *p,
+                               berth_compare_plan *plan, berth_err *err);
 
 #endif
