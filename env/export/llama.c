@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { MOST_DEVICES = 16 }; /* that llama.cpp finds */
+
 typedef struct making {
 	berth_gguf_list file;
 	llama_names names;
@@ -139,7 +141,8 @@ static berth_status find_usual(const berth_export_source *x, const berth_gguf_li
 	int32_t cpu;
 	*known = false;
 	BERTH_TRY(find_machine(x, mem, &machine, &cpu, err));
-	if (cpu < 0 || strcmp(file->opt.weights, "file") != 0 || file->opt.each_expert)
+	if (cpu < 0 || machine.n_devs > MOST_DEVICES || strcmp(file->opt.weights, "file") != 0 ||
+	    file->opt.each_expert)
 		return BERTH_OK;
 	BERTH_TRY(llama_fit(file, &machine, mem, tmp, plan, known, err));
 	return *known ? llama_plan_ops(x->g, file, plan, cpu, tmp, op_dev, err) : BERTH_OK;

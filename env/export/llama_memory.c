@@ -34,6 +34,13 @@ typedef struct build {
 
 /* ---- values ---- */
 
+/* Numbers of files may be anything; sums of these stay whole numbers. */
+static int64_t whole(double bytes)
+{
+	const double most = 0x1p44;
+	return (int64_t)(bytes < most ? bytes : most);
+}
+
 static bool failed(build *b, berth_status st)
 {
 	if (b->status == BERTH_OK)
@@ -57,6 +64,8 @@ static value *new_value(build *b, int64_t bytes, int32_t from)
 static int32_t add(build *b, int32_t place, llama_step step)
 {
 	int32_t index = NONE;
+	if (b->status != BERTH_OK)
+		return NONE;
 	return failed(b, llama_tape_add(b->tape[place], step, &index, b->err)) ? NONE : index;
 }
 
@@ -144,7 +153,7 @@ static value *product(build *b, int32_t layer, const char *what, int64_t bytes, 
 	llama_step copy = nothing, use = nothing;
 	if (t == NONE || b->tensor[t] == place)
 		return op(b, place, bytes, in_place, x, y);
-	copy.bytes = b->file->bytes[t];
+	copy.bytes = whole((double)b->file->bytes[t]);
 	int32_t weight = add(b, place, copy);
 	value *v = new_value(b, bytes, place);
 	if (!v)
@@ -169,7 +178,12 @@ static int64_t cells(const build *b, int64_t window)
 
 static int64_t wide(const build *b, int64_t columns)
 {
-	return F32 * b->rows * columns;
+	return whole((double)F32 * (double)b->rows * (double)columns);
+}
+
+static int64_t wide_each(const build *b, int64_t columns, int64_t times)
+{
+	return whole((double)F32 * (double)b->rows * (double)columns * (double)times);
 }
 
 static bool has_norm(const build *b, int32_t layer, const char *what)
@@ -209,9 +223,9 @@ static value *attend(build *b, int32_t layer, value *q, value *k, value *v)
 	step.arg[1] = have(b, b->in[l->window ? WINDOW_MASK : MASK], place);
 	if (place != home) {
 		double one = (double)cells(b, l->window) * (double)b->file->opt.batch * b->file->cache_bytes;
-		copy.bytes = (int64_t)(one * (double)l->k);
+		copy.bytes = whole(one * (double)l->k);
 		step.arg[2] = add(b, place, copy);
-		copy.bytes = (int64_t)(one * (double)l->v);
+		copy.bytes = whole(one * (double)l->v);
 		step.arg[3] = add(b, place, copy);
 	}
 	out->at[place] = add(b, place, step);
@@ -247,8 +261,8 @@ static value *attention(build *b, int32_t layer, value *x)
 	if (y && has_norm(b, layer, "attn_norm"))
 		y = product(b, layer, "attn_norm", y->bytes, true, y, NULL);
 	bool fused = find(b, layer, "attn_qkv") != NONE;
-	q = product(b, layer, fused ? "attn_qkv" : "attn_q", wide(b, fused ? l->q + l->k + l->v : l->q),
-	            false, y, NULL);
+	q = product(b, layer, fused ? "attn_qkv" : "attn_q",
+	            wide(b, l->q) + (fused ? wide(b, l->k) + wide(b, l->v) : 0), false, y, NULL);
 	if (fused) {
 		v = q;
 		k = op(b, q ? q->from : 0, wide(b, l->k), false, q, b->in[POSITIONS]);
@@ -269,8 +283,8 @@ static value *dense(build *b, int32_t layer, const char *gate, const char *up, c
 {
 	value *g =
 		find(b, layer, gate) == NONE ? NULL : product(b, layer, gate, wide(b, inner), false, y, NULL);
-	value *u = product(b, layer, up, wide(b, g || find(b, layer, gate) != NONE ? inner : 2 * inner),
-	                   false, y, NULL);
+	value *u = product(b, layer, up, wide_each(b, inner, find(b, layer, gate) != NONE ? 1 : 2), false, y,
+	                   NULL);
 	g = op(b, u ? u->from : 0, wide(b, inner), false, g ? g : u, g ? u : NULL);
 	return product(b, layer, down, wide(b, b->file->hidden), false, g, NULL);
 }
@@ -287,11 +301,11 @@ static value *mixture(build *b, int32_t layer, value *y)
 	value *w = op(b, p, wide(b, f->top), false, share, chosen),
 	      *sum = op(b, p, wide(b, 1), false, w, NULL);
 	w = op(b, p, wide(b, f->top), true, w, op(b, p, wide(b, 1), true, sum, NULL));
-	value *u = product(b, layer, "ffn_up_exps", wide(b, l->ffn * f->top), false, y, chosen);
-	value *g = product(b, layer, "ffn_gate_exps", wide(b, l->ffn * f->top), false, y, chosen);
-	g = op(b, u ? u->from : 0, wide(b, l->ffn * f->top), false, g, u);
-	value *d = product(b, layer, "ffn_down_exps", wide(b, f->hidden * f->top), false, g, chosen);
-	d = op(b, d ? d->from : 0, wide(b, f->hidden * f->top), true, d, w);
+	value *u = product(b, layer, "ffn_up_exps", wide_each(b, l->ffn, f->top), false, y, chosen);
+	value *g = product(b, layer, "ffn_gate_exps", wide_each(b, l->ffn, f->top), false, y, chosen);
+	g = op(b, u ? u->from : 0, wide_each(b, l->ffn, f->top), false, g, u);
+	value *d = product(b, layer, "ffn_down_exps", wide_each(b, f->hidden, f->top), false, g, chosen);
+	d = op(b, d ? d->from : 0, wide_each(b, f->hidden, f->top), true, d, w);
 	value *out = NULL;
 	for (int64_t i = 1; i < f->top; i++)
 		out = op(b, d ? d->from : 0, wide(b, f->hidden), false, d, out);
@@ -341,8 +355,9 @@ static value *begin(build *b)
 		some = some || f->layer[i].window;
 		window = f->layer[i].window ? f->layer[i].window : window;
 	}
-	b->in[MASK] = all ? input_of(b, F16 * b->rows * cells(b, 0)) : NULL;
-	b->in[WINDOW_MASK] = some ? input_of(b, F16 * b->rows * cells(b, window)) : NULL;
+	b->in[MASK] = all ? input_of(b, whole((double)F16 * (double)b->rows * (double)cells(b, 0))) : NULL;
+	b->in[WINDOW_MASK] =
+		some ? input_of(b, whole((double)F16 * (double)b->rows * (double)cells(b, window))) : NULL;
 	int32_t t = find(b, f->n_layers, "token_embd"), from = t == NONE ? b->host : b->tensor[t];
 	int32_t first = b->n_places > 1 ? 0 : b->host;
 	value *x = op(b, from, hidden, false, tokens, NULL), *y = op(b, from, hidden, false, few, NULL);
@@ -441,16 +456,15 @@ static void count_stored(const build *b, llama_memory *memory)
 {
 	const berth_gguf_list *f = b->file;
 	for (int32_t t = 0; t < f->n_tensors; t++)
-		memory[b->tensor[t]].weights += f->bytes[t];
+		memory[b->tensor[t]].weights += whole((double)f->bytes[t]);
 	int32_t embed = find(b, f->n_layers, "token_embd");
 	if (find(b, f->n_layers, "output") == NONE && embed != NONE && !b->plan->told[embed] &&
 	    b->unit[f->n_layers] != b->tensor[embed])
-		memory[b->unit[f->n_layers]].weights += f->bytes[embed];
+		memory[b->unit[f->n_layers]].weights += whole((double)f->bytes[embed]);
 	for (int32_t i = 0; i < f->n_layers; i++) {
 		const berth_gguf_layer *l = &f->layer[i];
-		double row = (double)(l->k + l->v) * f->cache_bytes;
-		memory[b->unit[i]].cache +=
-			(int64_t)((double)cells(b, l->window) * (double)f->opt.batch * row);
+		double row = ((double)l->k + (double)l->v) * f->cache_bytes;
+		memory[b->unit[i]].cache += whole((double)cells(b, l->window) * (double)f->opt.batch * row);
 	}
 }
 

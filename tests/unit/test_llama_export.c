@@ -1,6 +1,8 @@
 /* Plans as llama.cpp's command lines: layers, overrides, names of devices, and what cannot be said. */
 #define _DEFAULT_SOURCE
+#include "fail_each.h"
 #include "gguf_bytes.h"
+#include "llama_fit.h"
 #include "llama_nearest.h"
 #include "llama_words.h"
 #include "load.h"
@@ -393,13 +395,55 @@ static void test_nearest_operators(void **state)
 	}
 }
 
+/* ---- the default ---- */
+
+static berth_status fit_and_back(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	model *m = ctx;
+	static const int32_t dev[] = {A, B};
+	static const int64_t free_bytes[] = {(int64_t)2 << 30, (int64_t)3 << 30};
+	llama_machine machine = {.n_devs = 2, .dev = dev, .free_bytes = free_bytes};
+	llama_plan plan;
+	bool known;
+	int32_t *op_dev, *near;
+	const char *name[N_DEVS] = {"cpu", "a", "b", "c"}, *kind[N_DEVS] = {"cpu", "gpu", "gpu", "gpu"};
+	berth_system s = {.n_devs = N_DEVS, .dev_name = name, .dev_kind = kind};
+	BERTH_TRY(llama_fit(&m->file, &machine, mem, tmp, &plan, &known, err));
+	BERTH_TRY(BERTH_NEW(mem, op_dev, m->g.n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, near, m->g.n_ops, err));
+	BERTH_TRY(llama_plan_ops(&m->g, &m->file, &plan, CPU, tmp, op_dev, err));
+	berth_export_source x = {.g = &m->g, .s = &s, .op_dev = op_dev};
+	BERTH_TRY(llama_nearest(&x, &m->file, tmp, near, err));
+	assert_true(known);
+	assert_memory_equal(near, op_dev, (size_t)m->g.n_ops * sizeof *near);
+	return BERTH_OK;
+}
+
+/* What does not fit: layers of the CPU first, then of each device; of a mixture the experts. That it can be
+ * told, it is its own nearest plan. */
+static void test_default(void **state)
+{
+	static const char *const recipe[] = {"llama-3-8b", "mixtral-8x7b"};
+	model m;
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		open_model(&m, recipe[i], LAYERS, 0, NULL);
+		assert_fails_each(fit_and_back, &m, 7);
+		close_model(&m);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layers),           cmocka_unit_test(test_overrides),
-		cmocka_unit_test(test_experts),          cmocka_unit_test(test_tied),
-		cmocka_unit_test(test_refused),          cmocka_unit_test(test_names),
-		cmocka_unit_test(test_layers_of_names),  cmocka_unit_test(test_nearest_layers),
-		cmocka_unit_test(test_nearest_operators)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_layers),
+	                                   cmocka_unit_test(test_overrides),
+	                                   cmocka_unit_test(test_experts),
+	                                   cmocka_unit_test(test_tied),
+	                                   cmocka_unit_test(test_refused),
+	                                   cmocka_unit_test(test_names),
+	                                   cmocka_unit_test(test_layers_of_names),
+	                                   cmocka_unit_test(test_nearest_layers),
+	                                   cmocka_unit_test(test_nearest_operators),
+	                                   cmocka_unit_test(test_default)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
