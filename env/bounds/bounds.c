@@ -95,7 +95,7 @@ static berth_status cost_model_bounds(const berth_problem *p, berth_arena *tmp, 
 	BERTH_TRY(p->s->cost_model->bounds(p, b->load_ns, load, tmp, &own, err));
 	b->ceft_ns = own.path_ns;
 	b->latency_ns = own.latency_ns;
-	set_values(b, (berth_bound_parts){own.latency_s, own.load_s, NAN, NAN, NAN, 0});
+	set_values(b, (berth_bound_parts){(double)own.latency_ns / 1e9, own.load_s, NAN, NAN, NAN, 0});
 	return BERTH_OK;
 }
 

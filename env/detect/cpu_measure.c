@@ -232,7 +232,7 @@ static berth_status multiply_apart(void *ctx, berth_err *err)
 /* Without OpenBLAS that works the figure is missing, and says so. */
 static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, berth_err *err)
 {
-	static const double limit_s = 60;
+	static const double limit_s = 20;
 	berth_err why = {0};
 	berth_figure f = berth_figure_missing("OpenBLAS ended its process");
 	const berth_apart_block block = {&f, sizeof f};
@@ -244,7 +244,7 @@ static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, 
 	if (st != BERTH_OK)
 		f = berth_figure_missing(why.msg);
 	else if (how == BERTH_APART_LATE)
-		f = berth_figure_missing("products of matrices took more than a minute");
+		f = berth_figure_missing("products of matrices took more than 20 s");
 	*out = f;
 	return BERTH_OK;
 }

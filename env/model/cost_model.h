@@ -18,7 +18,6 @@ typedef struct berth_cost_run {
 typedef struct berth_cost_bounds {
 	int64_t path_ns;    /* of the latency, by paths alone */
 	int64_t latency_ns; /* of the latency, by whatever is known */
-	double latency_s;   /* the same, not rounded */
 	double load_s;
 } berth_cost_bounds;
 

@@ -247,7 +247,6 @@ static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_
 {
 	BERTH_TRY(longest_path(p, tmp, &out->path_ns, err));
 	out->latency_ns = out->path_ns > work_ns ? out->path_ns : work_ns;
-	out->latency_s = (double)out->latency_ns / 1e9;
 	out->load_s = load_ns * 1e-9;
 	return BERTH_OK;
 }

@@ -383,9 +383,10 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, doubl
 static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_ns, berth_arena *tmp,
                            berth_cost_bounds *out, berth_err *err)
 {
+	double path_s;
 	(void)work_ns;
-	BERTH_TRY(longest_path(p, tmp, &out->latency_s, err));
-	out->path_ns = out->latency_ns = (int64_t)(out->latency_s * 1e9);
+	BERTH_TRY(longest_path(p, tmp, &path_s, err));
+	out->path_ns = out->latency_ns = llround(path_s * 1e9 * (1 - 1e-12)); /* as a run rounds */
 	out->load_s = fmax((load_ns - p->n_ops) * 1e-9, 0);
 	return BERTH_OK;
 }
