@@ -29,6 +29,8 @@ berth_status berth_nomem(berth_err *err)
 
 berth_status berth_fail_in(berth_err *err, berth_status code, const char *fmt, ...)
 {
+	if (err && err->code == BERTH_ENOMEM)
+		return BERTH_ENOMEM;
 	if (err) {
 		char tail[sizeof err->msg], head[sizeof err->msg];
 		va_list ap;

@@ -36,7 +36,7 @@ berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...)
 berth_status berth_nomem(berth_err *err);
 
 /* Put text in front of the message of err: the file or the place that the failing callee did not know.
- * Returns err's code. */
+ * Returns code. Where memory ran out that stays, and so does its message. */
 berth_status berth_fail_in(berth_err *err, berth_status code, const char *fmt, ...) BERTH_PRINTF(3, 4);
 
 /* For the checks between passes of debug builds (BERTH_DEBUG): unless st is BERTH_OK, a pass of our own
