@@ -11,7 +11,8 @@
  * artificial forward nodes of the paper are.
  *
  * A linearised run comes first: its ideals are the prefixes of one topological order. Its value cuts the full
- * run. A set whose computing alone lasts longer can not be part of a better answer, nor can a larger set.
+ * run. A set whose computing alone lasts longer can not be part of a better answer, nor can a larger set. Nor
+ * can an ideal on so many devices that those left can not compute the rest within that value.
  *
  * The linearised answer stands where the full run is too large: beyond MOST_NODES nodes, MOST_IDEALS ideals
  * (dp_ideals.c), MOST_VALUES values of the table, or MOST_SETS sets looked at (fewer where a set is tried for
@@ -55,6 +56,11 @@ typedef struct dp {
 	int32_t *seen;                 /* [ideal.n] */
 	int64_t sets, most_sets;
 	double cut;                    /* answers at or above it are of no use */
+	/* computing in the measure of the faster kind: seconds of a node, of all after an ideal, and how much
+	 * of it a device of each kind does a second at most */
+	double *node_work, *rest_work, acc_speed, cpu_speed;
+	bool *useful;                  /* [cpu.n + 1][acc.n + 1] of the ideal at hand */
+	double most_done;              /* work of an ideal from which one device more makes a useful one */
 } dp;
 
 /* ---- kinds of devices ---- */
@@ -125,6 +131,15 @@ static berth_status weigh_nodes(dp *d, berth_err *err)
 		d->node_cpu[v] += seconds_on(p, op, &d->cpu);
 		d->node_bytes[v] += p->g->op_param_bytes[op] + p->g->op_state_bytes[op];
 	}
+	BERTH_TRY(BERTH_NEW(d->tmp, d->node_work, d->node.n, err));
+	for (int32_t v = 0; v < d->node.n; v++) {
+		double work = fmin(d->node_acc[v], d->node_cpu[v]);
+		d->node_work[v] = isfinite(work) ? work : 0;
+		if (!(d->node_work[v] > 0))
+			continue;
+		d->acc_speed = fmax(d->acc_speed, work / d->node_acc[v]);
+		d->cpu_speed = fmax(d->cpu_speed, work / d->node_cpu[v]);
+	}
 	return BERTH_OK;
 }
 
@@ -190,6 +205,33 @@ static bool count_set(dp *d)
 	return d->sets < d->most_sets;
 }
 
+/* What c CPUs and a accelerators can compute within the cut; a little more, for sums are rounded. */
+static double capacity(const dp *d, int32_t c, int32_t a)
+{
+	double acc = a ? a * d->acc_speed : 0, cpu = c ? c * d->cpu_speed : 0; /* no 0 times infinity */
+	return acc + cpu > 0 ? (acc + cpu) * d->cut * (1 + 1e-9) : 0;
+}
+
+/* On how many devices can ideal i be of use: those can compute it, and the others the rest? None: false. */
+static bool find_useful(dp *d, int32_t i)
+{
+	double rest = d->rest_work[i], done = d->rest_work[0] - rest;
+	bool any = false;
+	d->most_done = -1;
+	for (int32_t c = 0; c <= d->cpu.n; c++)
+		for (int32_t a = 0; a <= d->acc.n; a++) {
+			bool useful = done <= capacity(d, c, a) &&
+			              rest <= capacity(d, d->cpu.n - c, d->acc.n - a);
+			d->useful[state_of(d, 0, c, a)] = useful;
+			any |= useful;
+			if (useful && a)
+				d->most_done = fmax(d->most_done, capacity(d, c, a - 1));
+			if (useful && c)
+				d->most_done = fmax(d->most_done, capacity(d, c - 1, a));
+		}
+	return any;
+}
+
 /* The set between ideal j and ideal i on one more device. */
 static void try_set(dp *d, int32_t i, int32_t j, double acc, double cpu)
 {
@@ -198,9 +240,13 @@ static void try_set(dp *d, int32_t i, int32_t j, double acc, double cpu)
 		acc_load = INFINITY;
 	if (d->cpu.memory >= 0 && d->set_bytes > d->cpu.memory)
 		cpu = INFINITY;
+	if (d->rest_work[0] - d->rest_work[j] > d->most_done || !(acc_load < d->cut || cpu < d->cut))
+		return;
 	for (int32_t c = 0; c <= d->cpu.n; c++)
 		for (int32_t a = 0; a <= d->acc.n; a++) {
 			size_t to = state_of(d, i, c, a);
+			if (!d->useful[state_of(d, 0, c, a)])
+				continue;
 			if (a && acc_load < d->cut)
 				improve(d, to, fmax(acc_load, d->value[state_of(d, j, c, a - 1)]), j, false);
 			if (c && cpu < d->cut)
@@ -257,6 +303,12 @@ static berth_status new_values(dp *d, berth_err *err)
 	}
 	for (int32_t i = 0; i < d->ideal.n; i++)
 		d->seen[i] = -1;
+	BERTH_TRY(BERTH_NEW(d->tmp, d->useful, state_of(d, 1, 0, 0), err));
+	BERTH_TRY(BERTH_NEW(d->tmp, d->rest_work, d->ideal.n, err));
+	for (int32_t i = d->ideal.n - 1; i >= 0; i--)
+		for (int32_t k = d->ideal.down_off[i]; k < d->ideal.down_off[i + 1]; k++)
+			d->rest_work[d->ideal.down_to[k]] =
+				d->rest_work[i] + d->node_work[d->ideal.down_node[k]];
 	return BERTH_OK;
 }
 
@@ -284,6 +336,8 @@ static void fill(dp *d)
 	for (int32_t i = 1; i < d->ideal.n; i++) {
 		d->set_in = d->set_out = 0;
 		d->set_bytes = 0;
+		if (!find_useful(d, i))
+			continue;
 		if (d->ideal.bits)
 			descend(d, i, i, 0, 0);
 		else

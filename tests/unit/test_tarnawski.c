@@ -489,6 +489,72 @@ static void test_many_devices(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Blocks of five branches of four operators, one after the other, for two accelerators: 37,502 ideals, and
+ * far more sets between them than dp looks at. Those that leave too much work for the other one are left
+ * out, so the halves come out almost even; those of one topological order do not. */
+static const char *branching_blocks(berth_arena *mem, double *sum_s)
+{
+	enum { BLOCKS = 12, BRANCHES = 5, LENGTH = 4 };
+	berth_strbuf nodes = {.mem = mem}, edges = {.mem = mem}, all = {.mem = mem};
+	berth_rng r = berth_rng_seed(1, 0);
+	const char *text, *list, *ways;
+	size_t len;
+	berth_err err;
+	int n = 0, before = 0;
+	*sum_s = 0;
+	for (int b = 0; b <= BLOCKS; b++) {
+		int last[BRANCHES];
+		for (int k = 0; k < (b ? BRANCHES * LENGTH + 1 : 1); k++) {
+			double s = 1 + 9 * berth_rng_unit(&r);
+			int branch = k / LENGTH;
+			*sum_s += s;
+			berth_strbuf_printf(&nodes,
+			                    "%s{\"id\":%d,\"supportedOnFpga\":1,\"cpuLatency\":10000,"
+			                    "\"fpgaLatency\":%.17g,\"size\":1}",
+			                    n ? "," : "", n, s);
+			for (int e = 0; b && branch == BRANCHES && e < BRANCHES; e++)
+				berth_strbuf_printf(&edges,
+				                    ",{\"sourceId\":%d,\"destId\":%d,\"cost\":0.001}",
+				                    last[e], n);
+			if (b && branch < BRANCHES) {
+				berth_strbuf_printf(&edges,
+				                    "%s{\"sourceId\":%d,\"destId\":%d,\"cost\":0.001}",
+				                    n > 1 ? "," : "", k % LENGTH ? n - 1 : before, n);
+				last[branch] = n;
+			}
+			n++;
+		}
+		before = n - 1;
+	}
+	assert_ok(berth_strbuf_done(&nodes, &list, &len, &err), &err);
+	assert_ok(berth_strbuf_done(&edges, &ways, &len, &err), &err);
+	berth_strbuf_printf(&all,
+	                    "{\"maxSizePerFPGA\":1000,\"maxFPGAs\":2,\"maxCPUs\":1,\"nodes\":[%s],"
+	                    "\"edges\":[%s]}",
+	                    list, ways);
+	assert_ok(berth_strbuf_done(&all, &text, &len, &err), &err);
+	return text;
+}
+
+static void test_dp_of_many_branches(void **state)
+{
+	(void)state;
+	subject x = {0};
+	berth_search s;
+	berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_THROUGHPUT), .seed = 1};
+	const berth_method *m;
+	double sum_s;
+	berth_err err;
+	assert_ok(parse(branching_blocks(&x.mem, &sum_s), &x.mem, &x.g, &x.s, &err), &err);
+	assert_ok(berth_problem_new(&x.g, &x.s, &x.mem, &x.tmp, &x.p, &err), &err);
+	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+	assert_ok(berth_method_find("dp", &m, &err), &err);
+	assert_ok(berth_method_run(m, &s, &x.tmp, &err), &err);
+	assert_true(s.best.value >= sum_s / 2 * 0.999 && s.best.value <= sum_s / 2 * 1.0003);
+	berth_arena_free(&x.mem);
+	berth_arena_free(&x.tmp);
+}
+
 /* a -> b -> c with b elsewhere: the accelerator of a and c is visited twice. By hand: visit 1 computes a and
  * moves it out (1 + 3), b on the other one takes it in, computes, moves out (3 + 1 + 5), visit 2 takes b in
  * and computes c (5 + 1). */
@@ -848,6 +914,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loads),        cmocka_unit_test(test_latencies),
 		cmocka_unit_test(test_search),       cmocka_unit_test(test_dp),
+		cmocka_unit_test(test_dp_of_many_branches),
 		cmocka_unit_test(test_names_of_long_files),
 		cmocka_unit_test(test_dp_refuses),   cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_many_devices), cmocka_unit_test(test_second_visit),
