@@ -370,6 +370,66 @@ static void test_arena_of_single_blocks(void **state)
 	assert_int_equal(f.live, 0);
 }
 
+/* The names that writing a file may take are beside what a link leads to. */
+static void test_parts(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64], link[64], name[128], expected[128], longest[4200];
+	berth_err err;
+	int k = 0;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	snprintf(link, sizeof link, "%s/l", dir);
+	assert_int_equal(symlink("f", link), 0);
+	assert_true(berth_file_part(link, 0, name, sizeof name)); /* it leads nowhere yet */
+	snprintf(expected, sizeof expected, "%s.part-0", link);
+	assert_string_equal(name, expected);
+	assert_ok(berth_file_write(path, "x", 1, &err), &err);
+	for (; berth_file_part(link, k, name, sizeof name); k++) {
+		snprintf(expected, sizeof expected, "%s.part-%d", path, k);
+		assert_string_equal(name, expected);
+	}
+	assert_int_equal(k, 8);
+	memset(longest, 'x', sizeof longest);
+	longest[sizeof longest - 1] = '\0';
+	assert_false(berth_file_part(longest, 0, name, sizeof name));
+	unlink(link);
+	unlink(path);
+	rmdir(dir);
+}
+
+static int tell_half(void *ctx, int fd)
+{
+	const int *why = ctx;
+	assert_int_equal(berth_file_write_all(fd, "half", 4), 0);
+	errno = *why;
+	return *why ? -1 : 0;
+}
+
+/* What a teller fails of is told, and the old file stays. */
+static void test_told(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-base-XXXXXX", path[64], *data;
+	berth_arena mem = {0};
+	berth_err err;
+	size_t n;
+	static const struct { int why; berth_status st; } ends[] = {
+		{ENOSPC, BERTH_EIO}, {ENOMEM, BERTH_ENOMEM}, {0, BERTH_OK}};
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/f", dir);
+	assert_ok(berth_file_write(path, "old", 3, &err), &err);
+	for (size_t i = 0; i < 6; i++) {
+		int why = ends[i % 3].why;
+		assert_int_equal(berth_file_write_told(path, tell_half, &why, i < 3, &err), ends[i % 3].st);
+		assert_ok(berth_file_read(path, &mem, &data, &n, &err), &err);
+		assert_string_equal(data, i < 2 ? "old" : "half");
+	}
+	berth_arena_free(&mem);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void test_files(void **state)
 {
 	(void)state;
@@ -835,6 +895,8 @@ int main(void)
 		cmocka_unit_test(test_strmap),
 		cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_json_pieces),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_arena_of_single_blocks),          cmocka_unit_test(test_files),
 		cmocka_unit_test(test_parts_of_files),

@@ -111,6 +111,60 @@ static void test_large_plan(void **state)
 	berth_arena_free(&tmp);
 }
 
+static double last(const cJSON *list)
+{
+	int n = cJSON_GetArraySize(list);
+	return n ? cJSON_GetArrayItem(list, n - 1)->valuedouble : 0;
+}
+
+/* The figures of a page are those of the run: operators by start, transfers, peaks of memory, pools. */
+static int check_plan(compiled_instance *c, uint64_t seed)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_json_out w;
+	const char *text;
+	size_t len;
+	berth_err err;
+	double before = 0, ops = 0;
+	(void)seed;
+	berth_json_out_init(&w, &mem, false);
+	berth_json_open(&w, NULL, '{');
+	assert_ok(berth_page_put_plan(&w, &c->p, &c->t, &mem, &tmp, &err), &err);
+	berth_json_close(&w, '}');
+	assert_ok(berth_json_done(&w, &text, &len, &err), &err);
+	cJSON *doc = cJSON_Parse(text), *at = cJSON_GetObjectItem(doc, "plan"), *item;
+	assert_non_null(at);
+	cJSON_ArrayForEach(item, cJSON_GetObjectItem(cJSON_GetObjectItem(at, "ops"), "start_ns")) {
+		assert_true(item->valuedouble >= before);
+		before = item->valuedouble;
+	}
+	cJSON_ArrayForEach(item, cJSON_GetObjectItem(at, "devices"))
+		ops += cJSON_GetObjectItem(item, "ops")->valuedouble;
+	assert_true(ops == c->p.n_ops && cJSON_GetObjectItem(at, "n_ops")->valuedouble == ops);
+	assert_true(cJSON_GetObjectItem(at, "n_transfers")->valuedouble == (double)c->t.n_hops);
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(at, "memory_pools")), c->p.n_pools);
+	int32_t d = 0;
+	cJSON_ArrayForEach(item, cJSON_GetObjectItem(at, "memory")) {
+		const cJSON *step, *bytes = cJSON_GetObjectItem(item, "bytes");
+		double peak = 0;
+		cJSON_ArrayForEach(step, bytes)
+			peak = step->valuedouble > peak ? step->valuedouble : peak;
+		assert_true(peak == (double)c->t.peak_bytes[d++]);
+		assert_true(last(cJSON_GetObjectItem(item, "at_ns")) <= (double)c->t.r.latency_ns);
+	}
+	assert_int_equal(d, c->s.n_devs);
+	cJSON_Delete(doc);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return 1;
+}
+
+static void test_figures(void **state)
+{
+	(void)state;
+	assert_true(compiled_instance_each(150, check_plan) > 50);
+}
+
 static void test_failing_memory(void **state)
 {
 	(void)state;
@@ -144,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_escaped), cmocka_unit_test(test_groups),
 	                                   cmocka_unit_test(test_large_plan),
+	                                   cmocka_unit_test(test_figures),
 	                                   cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
