@@ -74,6 +74,8 @@ static berth_status set_up(ort_lib *lib, void *handle, berth_err *err)
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err)
 {
 	ort_lib *lib;
+	/* From 1.30 on it collects what it is used for, into files of the user's, to be sent. */
+	setenv("ORT_DISABLE_TELEMETRY", "1", 1);
 	void *handle = find_library(path);
 	if (!handle)
 		return berth_fail(err, BERTH_EIO,
