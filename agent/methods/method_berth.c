@@ -3,8 +3,11 @@
  * count of rounds, never the budget. */
 #include "cooling.h"
 #include "agent.h"
+#include "coloc.h"
+#include "dp.h"
 #include "policy_file.h"
 #include "learner.h"
+#include "max_load_search.h"
 #include "portfolio.h"
 #include "proposals.h"
 #include "seeds.h"
@@ -18,6 +21,7 @@ typedef struct agent {
 	berth_portfolio portfolio;
 	berth_learner l;
 	berth_cooling cooling;
+	berth_max_load_turns loads; /* where the largest load is the value */
 	double learned_eval_s; /* seconds of the latest evaluation for learning, where time is limited */
 	double learn_share;  /* evaluations of learning per evaluation of annealing, in its first runs */
 } agent;
@@ -59,6 +63,15 @@ static int64_t learned_at_once(const agent *w, int64_t n_steps)
 	return (int64_t)(w->learn_share * sqrt((double)n_steps * BERTH_HEATS_FIRST_STEPS));
 }
 
+/* Loads alone are annealed, without simulation. */
+static berth_status balance(agent *w, bool *ended, berth_arena *tmp, berth_err *err)
+{
+	berth_search *s = w->s;
+	if (!berth_max_load_knows(s) || !berth_score_feasible(s->best) || !berth_can_move(s->p))
+		return BERTH_OK;
+	return berth_max_load_turn(&w->loads, s, ended, tmp, err);
+}
+
 static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
@@ -70,6 +83,9 @@ static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 		bool learned = berth_score_less(s->best, before);
 		before = s->best;
 		BERTH_TRY(berth_cooling_run(&w->cooling, &ended, tmp, err));
+		if (ended)
+			return BERTH_OK;
+		BERTH_TRY(balance(w, &ended, tmp, err));
 		if (ended)
 			return BERTH_OK;
 		bool cooled = berth_score_less(s->best, before);
@@ -105,9 +121,13 @@ static berth_status propose_as_seed(const berth_policy_file *f, berth_search *s,
 
 static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	if (cfg->portfolio)
-		return berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err);
+	if (cfg->portfolio) {
+		BERTH_TRY(berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err));
+		BERTH_TRY(berth_max_load_turns_new(w->s, w->s->mem, &w->loads, err));
+		return berth_dp_seed(w->s, tmp, err);
+	}
 	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));
+	BERTH_TRY(berth_max_load_turns_new(w->s, w->s->mem, &w->loads, err));
 	return berth_single_reference(w->s, &w->portfolio.reference, tmp, err);
 }
 

@@ -19,15 +19,20 @@
  * more than USUAL_STATES numbers of devices). Where the linearised run is too large as well, the best single
  * device stands. All limits are counts, so the answer is the same on every machine, unless time or Ctrl-C
  * ends the search. */
+#include "dp.h"
+
 #include "cost_model.h"
 #include "dp_ideals.h"
 #include "method.h"
 #include "registry.h"
+#include "seeds.h"
 
 #include <math.h>
 
 enum { MOST_VALUES = 1 << 26, USUAL_STATES = 64 };
-static const int64_t MOST_SETS = INT64_C(400000000);
+static const int64_t MOST_SETS = INT64_C(400000000), SEED_SETS = INT64_C(4000000);
+enum { SEED_NODES = 1000 }; /* beyond them a seed is the linearised run alone */
+#define SET_NS 15.0
 
 typedef struct kind {
 	int32_t first, n;      /* devices first .. first + n - 1, all alike */
@@ -54,7 +59,7 @@ typedef struct dp {
 	double set_in, set_out;        /* bytes */
 	int64_t set_bytes;
 	int32_t *seen;                 /* [ideal.n] */
-	int64_t sets, most_sets;
+	int64_t sets, most_sets, may_sets; /* of a run; its limit; that of few states */
 	double cut;                    /* answers at or above it are of no use */
 	/* computing in the measure of the faster kind: seconds of a node, of all after an ideal, and how much
 	 * of it a device of each kind does a second at most */
@@ -371,7 +376,7 @@ static berth_status solve(dp *d, int32_t *op_dev, berth_err *err)
 		return BERTH_OK;
 	BERTH_TRY(new_values(d, err));
 	d->sets = 0;
-	d->most_sets = states > USUAL_STATES ? MOST_SETS / states * USUAL_STATES : MOST_SETS;
+	d->most_sets = states > USUAL_STATES ? d->may_sets / states * USUAL_STATES : d->may_sets;
 	fill(d);
 	double value = d->value[state_of(d, d->ideal.n - 1, d->cpu.n, d->acc.n)];
 	if (d->sets >= d->most_sets || !isfinite(value))
@@ -382,24 +387,47 @@ static berth_status solve(dp *d, int32_t *op_dev, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+/* The linearised run, then the full one for up to most_nodes nodes. */
+static berth_status solve_both(dp *d, int32_t most_nodes, berth_err *err)
 {
-	dp d = {.p = s->p, .s = s, .tmp = tmp, .cut = INFINITY};
+	const berth_problem *p = d->p;
 	int32_t *op_dev;
 	bool all;
+	BERTH_TRY(dp_nodes_new(p, d->tmp, &d->node, err));
+	BERTH_TRY(weigh_nodes(d, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, d->in_set, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, d->uses_in_set, p->g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(d->tmp, op_dev, p->n_ops, err));
+	BERTH_TRY(dp_ideals_prefixes(&d->node, d->tmp, &d->ideal, err));
+	BERTH_TRY(solve(d, op_dev, err));
+	if (d->node.n > most_nodes)
+		return BERTH_OK;
+	BERTH_TRY(dp_ideals_all(&d->node, d->tmp, &d->ideal, &all, err));
+	return all ? solve(d, op_dev, err) : BERTH_OK;
+}
+
+static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	dp d = {.p = s->p, .s = s, .tmp = tmp, .cut = INFINITY, .may_sets = MOST_SETS};
 	BERTH_TRY(find_kinds(&d, err));
 	BERTH_TRY(berth_method_run(&berth_method_single, s, tmp, err));
-	if (s->p->n_ops == 0)
+	return s->p->n_ops ? solve_both(&d, INT32_MAX, err) : BERTH_OK;
+}
+
+berth_status berth_dp_seed(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	dp d = {.p = s->p, .s = s, .tmp = tmp, .cut = INFINITY, .may_sets = SEED_SETS};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = BERTH_OK;
+	if (s->p->n_ops == 0 || find_kinds(&d, NULL) != BERTH_OK)
 		return BERTH_OK;
-	BERTH_TRY(dp_nodes_new(s->p, tmp, &d.node, err));
-	BERTH_TRY(weigh_nodes(&d, err));
-	BERTH_TRY(BERTH_NEW(tmp, d.in_set, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, d.uses_in_set, s->p->g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
-	BERTH_TRY(dp_ideals_prefixes(&d.node, tmp, &d.ideal, err));
-	BERTH_TRY(solve(&d, op_dev, err));
-	BERTH_TRY(dp_ideals_all(&d.node, tmp, &d.ideal, &all, err));
-	return all ? solve(&d, op_dev, err) : BERTH_OK;
+	berth_seeds_begin(s);
+	if (berth_search_afford(s, SET_NS * (double)SEED_SETS))
+		st = solve_both(&d, SEED_NODES, err);
+	berth_seeds_cut(s, "dp");
+	berth_seeds_end(s);
+	berth_arena_reset(tmp, mark);
+	return st;
 }
 
 const berth_method berth_method_dp = {

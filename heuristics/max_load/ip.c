@@ -27,10 +27,8 @@ enum { MOST_NODES = 5000 };
 
 static berth_status check(const berth_search *s, berth_err *err)
 {
-	const berth_objective *o = &s->cfg.objective;
 	char names[256];
-	if (berth_cost_model_sums(s->p->s->cost_model) && !s->p->coupled &&
-	    berth_objective_is(o, BERTH_THROUGHPUT) && !berth_objective_has_limits(o))
+	if (berth_max_load_knows(s))
 		return BERTH_OK;
 	return berth_fail(err, BERTH_EUNSUPPORTED,
 	                  "method ip solves the throughput of the cost model %s, without limits, separation "

@@ -3,12 +3,15 @@
  * alone says nothing of most moves. */
 #include "max_load_search.h"
 
+#include "cost_model.h"
+
 #include <math.h>
 #include <string.h>
 
 enum { CHECK_EVERY = 4096, MOST_MOVED = 64, FIRST_RUN = 1 << 17, N_HOT = 3 };
 #define POWER 24.0
 #define COOLING 0.01 /* last temperature of a run / first one */
+enum { MOVES_AN_EVALUATION = 16, FIRST_TURN = 1 << 14 };
 static const double hot[N_HOT] = {0.001, 0.003, 0.01}; /* first temperatures, relative to the value */
 
 typedef struct walk {
@@ -22,6 +25,7 @@ typedef struct walk {
 	double best;           /* largest load of the best placement so far */
 	int32_t *op_dev;       /* [n_ops] scratch */
 	int32_t *best_item_dev;
+	bool in_turn;          /* within the budget of the search, a move a part of an evaluation */
 } walk;
 
 static double largest(const walk *w)
@@ -156,16 +160,33 @@ static void restart(walk *w)
 	w->energy = energy_of(w);
 }
 
+/* Moves that a turn may make now, with their evaluations counted. The last evaluation is left for the offer
+ * of the best. */
+static int64_t allowed(walk *w)
+{
+	int64_t left = berth_search_budget_left(w->s, CHECK_EVERY / MOVES_AN_EVALUATION + 1) - 1;
+	left = left > 0 ? left : 0;
+	w->s->evaluations += left;
+	return left * MOVES_AN_EVALUATION;
+}
+
+/* Moves that count as an evaluation each, whatever the budget; false: stopped. */
+static bool count(walk *w, int64_t moves)
+{
+	w->s->evaluations += moves;
+	berth_search_budget_left(w->s, 1);
+	return !w->s->stopped;
+}
+
 /* Cool over n steps; false: stopped. */
 static bool cool(walk *w, double temperature, int64_t n)
 {
 	double factor = pow(COOLING, (double)CHECK_EVERY / (double)n);
 	for (int64_t done = 0; done < n; done += CHECK_EVERY) {
-		for (int k = 0; k < CHECK_EVERY; k++)
+		int64_t some = w->in_turn ? allowed(w) : CHECK_EVERY;
+		for (int64_t k = 0; k < some; k++)
 			make_step(w, temperature);
-		w->s->evaluations += CHECK_EVERY;
-		berth_search_budget_left(w->s, 1);
-		if (w->s->stopped)
+		if (some < CHECK_EVERY || (!w->in_turn && !count(w, some)))
 			return false;
 		temperature *= factor;
 	}
@@ -179,11 +200,16 @@ static void offer_best(walk *w)
 	berth_search_offer(w->s, w->op_dev, NULL);
 }
 
-static berth_status new_walk(walk *w, berth_arena *tmp, berth_err *err)
+static berth_status new_walk(walk *w, const int32_t *from_dev, berth_arena *tmp, berth_err *err)
 {
+	size_t n_items = (size_t)w->m->n_items;
 	BERTH_TRY(BERTH_NEW(tmp, w->saved_s, w->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->op_dev, w->s->p->n_ops, err));
-	return BERTH_NEW(tmp, w->best_item_dev, w->m->n_items, err);
+	BERTH_TRY(BERTH_NEW(tmp, w->best_item_dev, n_items, err));
+	berth_max_load_place(w->m, from_dev);
+	memcpy(w->best_item_dev, w->m->item_dev, n_items * sizeof *w->best_item_dev);
+	w->best = largest(w);
+	return BERTH_OK;
 }
 
 /* Runs in turn at the temperatures, each turn twice as long. */
@@ -191,10 +217,7 @@ static berth_status search(walk *w, int64_t moves, berth_arena *tmp, berth_err *
 {
 	bool going = true;
 	int64_t n = FIRST_RUN;
-	BERTH_TRY(new_walk(w, tmp, err));
-	berth_max_load_place(w->m, w->s->best_dev);
-	memcpy(w->best_item_dev, w->m->item_dev, (size_t)w->m->n_items * sizeof *w->best_item_dev);
-	w->best = largest(w);
+	BERTH_TRY(new_walk(w, w->s->best_dev, tmp, err));
 	for (int k = 0; going && moves > 0; k++) {
 		n = n < moves ? n : moves;
 		restart(w);
@@ -215,6 +238,58 @@ berth_status berth_max_load_search(berth_search *s, berth_max_load *m, int64_t m
 	          .n_devs = s->p->n_devs};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = m->n_items ? search(&w, moves, tmp, err) : BERTH_OK;
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* ---- turns ---- */
+
+bool berth_max_load_knows(const berth_search *s)
+{
+	const berth_objective *o = &s->cfg.objective;
+	return berth_cost_model_sums(s->p->s->cost_model) && !s->p->coupled &&
+	       berth_objective_is(o, BERTH_THROUGHPUT) && !berth_objective_has_limits(o);
+}
+
+berth_status berth_max_load_turns_new(const berth_search *s, berth_arena *mem, berth_max_load_turns *out,
+                                      berth_err *err)
+{
+	berth_max_load_turns t = {.rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_SEARCH),
+	                          .moves = FIRST_TURN};
+	BERTH_TRY(BERTH_NEW(mem, t.other_dev, s->p->n_ops, err));
+	if (s->p->n_ops)
+		memcpy(t.other_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *t.other_dev);
+	*out = t;
+	return BERTH_OK;
+}
+
+static berth_status take_turn(berth_max_load_turns *t, berth_search *s, bool *ended, berth_arena *tmp,
+                              berth_err *err)
+{
+	berth_max_load m;
+	walk w = {.s = s, .m = &m, .rng = t->rng, .n_devs = s->p->n_devs, .in_turn = true};
+	bool other = t->at % 2;
+	BERTH_TRY(berth_max_load_new(s->p, s->best.value * (1 + 1e-9), tmp, tmp, &m, err));
+	if (m.n_items == 0)
+		return BERTH_OK;
+	BERTH_TRY(new_walk(&w, other ? t->other_dev : s->best_dev, tmp, err));
+	restart(&w);
+	*ended = !cool(&w, hot[t->at / 2 % N_HOT], t->moves);
+	offer_best(&w);
+	if (other)
+		memcpy(t->other_dev, w.op_dev, (size_t)s->p->n_ops * sizeof *t->other_dev);
+	t->rng = w.rng;
+	if (++t->at % (2 * N_HOT) == 0 && t->moves < INT64_MAX / 4)
+		t->moves *= 2;
+	return BERTH_OK;
+}
+
+berth_status berth_max_load_turn(berth_max_load_turns *t, berth_search *s, bool *ended, berth_arena *tmp,
+                                 berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	*ended = berth_search_budget_left(s, 1) == 0;
+	berth_status st = *ended ? BERTH_OK : take_turn(t, s, ended, tmp, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -1,9 +1,13 @@
-/* Annealing for the smallest largest load. */
+/* Annealing for the smallest largest load: for itself, and in turn with other searches. */
 #ifndef BERTH_MAX_LOAD_SEARCH_H
 #define BERTH_MAX_LOAD_SEARCH_H
 
 #include "max_load.h"
 #include "search.h"
+
+/* Is the value of s the largest load, with nothing else to mind? So it is for the throughput of the cost
+ * models whose loads are sums, without limits, separation and contiguity. */
+bool berth_max_load_knows(const berth_search *s);
 
 /* From the incumbent of s, about `moves` moves of items, swaps and moves of connected sets. Each counts as an
  * evaluation; what is better is offered. Runs of annealing alternate over temperatures, each from the
@@ -11,5 +15,25 @@
  * scratch, reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_max_load_search(berth_search *s, berth_max_load *m, int64_t moves, berth_arena *tmp,
                                    berth_err *err);
+
+/* Runs in a search that has other parts. Every other one goes on from where the one before it ended, not
+ * from the incumbent: some basins are not left. */
+typedef struct berth_max_load_turns {
+	berth_rng rng;
+	int64_t moves;      /* of the next run */
+	int32_t at;         /* how many there were */
+	int32_t *other_dev; /* [n_ops] where the other runs are */
+} berth_max_load_turns;
+
+/* In mem. The other runs start from the incumbent as it is now. Fails: BERTH_ENOMEM. */
+berth_status berth_max_load_turns_new(const berth_search *s, berth_arena *mem, berth_max_load_turns *out,
+                                      berth_err *err);
+
+/* The next run, where the incumbent of s is feasible: 16 moves take about as long as an evaluation of a walk
+ * that simulates, and count as one. One more for the best, which is offered in any case. *ended: the budget
+ * is at its end. berth_max_load_knows must hold. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM,
+ * BERTH_ELIMIT (berth_max_load_new). */
+berth_status berth_max_load_turn(berth_max_load_turns *t, berth_search *s, bool *ended, berth_arena *tmp,
+                                 berth_err *err);
 
 #endif

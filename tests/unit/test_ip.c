@@ -200,16 +200,24 @@ static double brute_force(subject *x)
 	}
 }
 
-static berth_search run_ip(subject *x, int64_t nodes)
+static berth_search run_on(subject *x, const char *method, int64_t nodes, int64_t evaluations)
 {
 	berth_search s;
-	berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_THROUGHPUT), .seed = 1, .nodes = nodes};
+	berth_search_cfg cfg = {.objective = berth_objective_of(BERTH_THROUGHPUT),
+	                        .seed = 1,
+	                        .nodes = nodes,
+	                        .evaluations = evaluations};
 	const berth_method *m;
 	berth_err err;
 	assert_ok(berth_search_new(&x->p, &cfg, &x->mem, &s, &err), &err);
-	assert_ok(berth_method_find("ip", &m, &err), &err);
+	assert_ok(berth_method_find(method, &m, &err), &err);
 	assert_ok(berth_method_run(m, &s, &x->tmp, &err), &err);
 	return s;
+}
+
+static berth_search run_ip(subject *x, int64_t nodes)
+{
+	return run_on(x, "ip", nodes, 0);
 }
 
 static void test_brute_force(void **state)
@@ -239,6 +247,36 @@ static void test_brute_force(void **state)
 	}
 	assert_true(berth_lp_missing() || proven >= 20);
 	assert_true(counted >= 1);
+}
+
+/* `berth` knows that the largest load is all there is to it. */
+static void test_berth_balances(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		subject x;
+		draw_subject(&x, seed, 7, 2, seed % 2 ? 1 : 2);
+		double best = brute_force(&x);
+		berth_search s = run_on(&x, "berth", 0, 1200);
+		assert_true(isfinite(best) == berth_score_feasible(s.best));
+		if (isfinite(best))
+			assert_near(s.best.value, best, 1e-9 * best);
+		close_subject(&x);
+	}
+	static const struct {
+		const char *file;
+		double ms; /* that walks which simulate do not reach in 10,000 evaluations */
+	} w[] = {{"op_bert_l-6_inference", 29400}, {"layer_resnet50_inference", 33780}};
+	for (size_t i = 0; i < sizeof w / sizeof *w; i++) {
+		subject x;
+		if (!open_file(&x, w[i].file))
+			continue;
+		berth_search s = run_on(&x, "berth", 0, 3000);
+		assert_true(s.best.value * 1e3 <= w[i].ms && s.evaluations <= 3000);
+		int64_t made = s.evaluations;
+		assert_true(run_on(&x, "berth", 0, made).best.value == s.best.value);
+		close_subject(&x);
+	}
 }
 
 /* Published optima and best known values without contiguity; at most half a percent above. */
@@ -289,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_loads_follow_moves),
 		cmocka_unit_test(test_placements_are_solutions),
 		cmocka_unit_test(test_brute_force),
+		cmocka_unit_test(test_berth_balances),
 		cmocka_unit_test(test_workloads),
 		cmocka_unit_test(test_refuses),
 	};
