@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const methods[] = {"heft", "pbqp", "local-search", "anneal", "berth"};
+static const char *const methods[] = {"heft", "heft-priced", "local-search", "anneal", "berth"};
 static const int32_t sizes[] = {60, 300, 1000, 2000};
 
 enum { N_METHODS = 5, N_SIZES = 4, LEAST_DEVS = 5, KINDS_OF_DEVS = 4, MOST_INSTANCES = 1000 };
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	head();
-	st = rows(instances, argc > 2 ? atoll(argv[2]) : 20000, r, &err);
+	st = rows(instances, argc > 2 ? atoll(argv[2]) : 5000, r, &err);
 	if (st != BERTH_OK)
 		fprintf(stderr, "berth-planted-table: %s\n", err.msg);
 	free(r);
