@@ -92,12 +92,17 @@ static berth_status find_apart(void *ctx, berth_err *err)
 
 berth_status berth_cpu_nodes_find(berth_cpu_nodes *out, berth_err *err)
 {
+	static const double limit_s = 10; /* where the kernel refuses to tell affinities, hwloc asks for ever
+	                                   */
 	const berth_apart_block block = {out, sizeof *out};
-	bool answered;
+	berth_apart_end how;
 	*out = (berth_cpu_nodes){.n = 0};
-	BERTH_TRY(berth_apart(NULL, find_apart, out, 1, &block, &answered, err));
-	if (!answered)
-		return berth_fail(err, BERTH_EIO, "hwloc ended its process before it told the cores");
+	BERTH_TRY(berth_apart_within(limit_s, find_apart, out, 1, &block, &how, err));
+	if (how != BERTH_APART_ANSWERED)
+		return berth_fail(err, BERTH_EIO,
+		                  how == BERTH_APART_LATE
+		                          ? "hwloc did not tell the cores in time"
+		                          : "hwloc ended its process before it told the cores");
 	if (out->n == 0)
 		*out = (berth_cpu_nodes){.n = 1, .node = {{.number = -1, .n_cores = 1}}};
 	return BERTH_OK;
