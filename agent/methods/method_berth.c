@@ -121,13 +121,12 @@ static berth_status propose_as_seed(const berth_policy_file *f, berth_search *s,
 
 static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
+	w->loads = berth_max_load_turns_new(w->s);
 	if (cfg->portfolio) {
 		BERTH_TRY(berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err));
-		BERTH_TRY(berth_max_load_turns_new(w->s, w->s->mem, &w->loads, err));
 		return berth_dp_seed(w->s, tmp, err);
 	}
 	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));
-	BERTH_TRY(berth_max_load_turns_new(w->s, w->s->mem, &w->loads, err));
 	return berth_single_reference(w->s, &w->portfolio.reference, tmp, err);
 }
 

@@ -11,7 +11,7 @@
 enum { CHECK_EVERY = 4096, MOST_MOVED = 64, FIRST_RUN = 1 << 17, N_HOT = 3 };
 #define POWER 24.0
 #define COOLING 0.01 /* last temperature of a run / first one */
-enum { MOVES_AN_EVALUATION = 16, FIRST_TURN = 1 << 14 };
+enum { MOVES_AN_EVALUATION = 16, FIRST_TURN = 1 << 15 };
 static const double hot[N_HOT] = {0.001, 0.003, 0.01}; /* first temperatures, relative to the value */
 
 typedef struct walk {
@@ -251,16 +251,10 @@ bool berth_max_load_knows(const berth_search *s)
 	       berth_objective_is(o, BERTH_THROUGHPUT) && !berth_objective_has_limits(o);
 }
 
-berth_status berth_max_load_turns_new(const berth_search *s, berth_arena *mem, berth_max_load_turns *out,
-                                      berth_err *err)
+berth_max_load_turns berth_max_load_turns_new(const berth_search *s)
 {
-	berth_max_load_turns t = {.rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_SEARCH),
-	                          .moves = FIRST_TURN};
-	BERTH_TRY(BERTH_NEW(mem, t.other_dev, s->p->n_ops, err));
-	if (s->p->n_ops)
-		memcpy(t.other_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *t.other_dev);
-	*out = t;
-	return BERTH_OK;
+	return (berth_max_load_turns){.rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_SEARCH),
+	                              .moves = FIRST_TURN};
 }
 
 static berth_status take_turn(berth_max_load_turns *t, berth_search *s, bool *ended, berth_arena *tmp,
@@ -268,18 +262,15 @@ static berth_status take_turn(berth_max_load_turns *t, berth_search *s, bool *en
 {
 	berth_max_load m;
 	walk w = {.s = s, .m = &m, .rng = t->rng, .n_devs = s->p->n_devs, .in_turn = true};
-	bool other = t->at % 2;
 	BERTH_TRY(berth_max_load_new(s->p, s->best.value * (1 + 1e-9), tmp, tmp, &m, err));
 	if (m.n_items == 0)
 		return BERTH_OK;
-	BERTH_TRY(new_walk(&w, other ? t->other_dev : s->best_dev, tmp, err));
+	BERTH_TRY(new_walk(&w, s->best_dev, tmp, err));
 	restart(&w);
-	*ended = !cool(&w, hot[t->at / 2 % N_HOT], t->moves);
+	*ended = !cool(&w, hot[t->at % N_HOT], t->moves);
 	offer_best(&w);
-	if (other)
-		memcpy(t->other_dev, w.op_dev, (size_t)s->p->n_ops * sizeof *t->other_dev);
 	t->rng = w.rng;
-	if (++t->at % (2 * N_HOT) == 0 && t->moves < INT64_MAX / 4)
+	if (++t->at % N_HOT == 0 && t->moves < INT64_MAX / 4)
 		t->moves *= 2;
 	return BERTH_OK;
 }

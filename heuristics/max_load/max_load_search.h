@@ -16,18 +16,14 @@ bool berth_max_load_knows(const berth_search *s);
 berth_status berth_max_load_search(berth_search *s, berth_max_load *m, int64_t moves, berth_arena *tmp,
                                    berth_err *err);
 
-/* Runs in a search that has other parts. Every other one goes on from where the one before it ended, not
- * from the incumbent: some basins are not left. */
+/* Runs in a search that has other parts, each from the incumbent. */
 typedef struct berth_max_load_turns {
 	berth_rng rng;
-	int64_t moves;      /* of the next run */
-	int32_t at;         /* how many there were */
-	int32_t *other_dev; /* [n_ops] where the other runs are */
+	int64_t moves; /* of the next run */
+	int32_t at;    /* how many there were */
 } berth_max_load_turns;
 
-/* In mem. The other runs start from the incumbent as it is now. Fails: BERTH_ENOMEM. */
-berth_status berth_max_load_turns_new(const berth_search *s, berth_arena *mem, berth_max_load_turns *out,
-                                      berth_err *err);
+berth_max_load_turns berth_max_load_turns_new(const berth_search *s);
 
 /* The next run, where the incumbent of s is feasible: 16 moves take about as long as an evaluation of a walk
  * that simulates, and count as one. One more for the best, which is offered in any case. *ended: the budget
