@@ -187,7 +187,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"from", 0, CLI_TEXT, &a.from, "KIND",
 	         "what the file is: ort, llama.cpp, accelerate, openvino, csv\twhat its content says"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
-	         "what the file calls a device of the system, or all devices of a kind"},
+	         "what the file calls a device of the system"},
 		CLI_INPUT(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the placement"},
 		CLI_COMMON(c)};

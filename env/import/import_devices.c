@@ -4,6 +4,7 @@
 #include "import_reading.h"
 
 #include "strbuf.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,9 @@ static char lower(char c)
 	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-/* "CUDA1", "cuda:1", "GPU.1", "1", "CUDAExecutionProvider": the family's word and the number. */
-static void take_apart(const char *word, char base[64], int32_t *number)
+/* "CUDA1", "cuda:1", "GPU.1", "1", "CUDAExecutionProvider": the family's word and the number, 0 where it has
+ * none of its own. Has it one? */
+static bool take_apart(const char *word, char base[64], int32_t *number)
 {
 	static const char provider[] = "executionprovider";
 	size_t n = 0, end = sizeof provider - 1;
@@ -41,17 +43,18 @@ static void take_apart(const char *word, char base[64], int32_t *number)
 	*number = 0;
 	if (n > end && strcmp(base + n - end, provider) == 0) {
 		base[n - end] = '\0';
-		return;
+		return false;
 	}
 	size_t digits = n;
 	while (digits > 0 && n - digits < 4 && base[digits - 1] >= '0' && base[digits - 1] <= '9')
 		digits--;
 	if (digits == n)
-		return;
+		return false;
 	*number = atoi(base + digits);
 	if (digits > 0 && (base[digits - 1] == ':' || base[digits - 1] == '.'))
 		digits--;
 	base[digits] = '\0';
+	return true;
 }
 
 static bool begins(const char *text, const char *with)
@@ -65,21 +68,39 @@ static bool is_of(const berth_system *s, int32_t d, const family *f)
 	       begins(s->dev_kind[d], f->or_begins) || begins(s->dev_name[d], f->or_begins);
 }
 
+/* NULL: engines have no such word. */
+static const family *find_family(const char *base)
+{
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+		if (strcmp(base, families[i].word) == 0)
+			return &families[i];
+	return NULL;
+}
+
 /* The number-th device of the word's family; -1: the system has none. */
 static int32_t usual_device(const berth_system *s, const char *word)
 {
 	char base[64];
 	int32_t number;
 	take_apart(word, base, &number);
-	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-		if (strcmp(base, families[i].word) != 0)
-			continue;
-		for (int32_t d = 0; d < s->n_devs; d++)
-			if (is_of(s, d, &families[i]) && number-- == 0)
-				return d;
-		return -1;
-	}
+	const family *f = find_family(base);
+	for (int32_t d = 0; f && d < s->n_devs; d++)
+		if (is_of(s, d, f) && number-- == 0)
+			return d;
 	return -1;
+}
+
+/* Are the words those of two devices of an engine? CUDA0 and CUDA1 are, RPC0 and CUDA0 too. Providers that
+ * share a device (TensorRT's and CUDA's) are not, nor are "0" and "cuda:0". */
+static bool are_two(const char *a, const char *b)
+{
+	char base_a[64], base_b[64];
+	int32_t number_a, number_b;
+	bool numbered_a = take_apart(a, base_a, &number_a), numbered_b = take_apart(b, base_b, &number_b);
+	if (strcmp(base_a, base_b) == 0)
+		return number_a != number_b;
+	return numbered_a && numbered_b &&
+	       (number_a != number_b || !find_family(base_a) || !find_family(base_b));
 }
 
 static berth_status told_device(const berth_import *m, const char *word, int32_t *dev, berth_err *err)
@@ -140,8 +161,45 @@ static berth_status refuse(const berth_import *m, const char *word, berth_err *e
 		m->x->file, m->x->s->name, word, has, names, word);
 }
 
+/* What is told has to be a word of the file: else it is a slip, and would be lost. */
+static berth_status check_told(const berth_import *m, berth_err *err)
+{
+	const char *names;
+	char hint[160];
+	for (int32_t d = 0; m->x->theirs && d < m->x->s->n_devs; d++) {
+		const char *word = m->x->theirs[d];
+		if (!word || berth_strmap_get(&m->words, word) >= 0)
+			continue;
+		BERTH_TRY(join(m->word, m->n_words, m->tmp, &names, err));
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --device: '%.80s' is no device of %.100s%s: the file names %.180s",
+		                  word, m->x->file,
+		                  berth_text_suggest(hint, sizeof hint, word, m->word, m->n_words), names);
+	}
+	return BERTH_OK;
+}
+
+/* A guess takes no device that another of the engine's devices has, as far as operators stand there. */
+static berth_status check_guess(const berth_import *m, const berth_import_device *device, int32_t guess,
+                                berth_err *err)
+{
+	const berth_import_device *x = &device[guess];
+	const char *told = m->x->theirs ? m->x->theirs[x->dev] : NULL;
+	for (int32_t i = 0; i < m->n_words; i++) {
+		const berth_import_device *o = &device[i];
+		if (o->dev == x->dev && o->n_ops && x->n_ops && are_two(o->word, x->word))
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%.100s: '%.40s' would be '%.40s', which '%.40s' is%s; --device "
+			                  "NAME=%.40s says which one is meant",
+			                  m->x->file, x->word, m->x->s->dev_name[x->dev], o->word,
+			                  told && strcmp(told, o->word) == 0 ? " told to be" : "", x->word);
+	}
+	return BERTH_OK;
+}
+
 berth_status berth_import_devices(const berth_import *m, berth_import_device *device, berth_err *err)
 {
+	BERTH_TRY(check_told(m, err));
 	for (int32_t w = 0; w < m->n_words; w++) {
 		berth_import_device *d = &device[w];
 		*d = (berth_import_device){.word = m->word[w], .n_ops = m->word_ops[w]};
@@ -155,5 +213,8 @@ berth_status berth_import_devices(const berth_import *m, berth_import_device *de
 		if (d->dev < 0)
 			return refuse(m, d->word, err);
 	}
+	for (int32_t w = 0; w < m->n_words; w++)
+		if (device[w].guessed)
+			BERTH_TRY(check_guess(m, device, w, err));
 	return BERTH_OK;
 }

@@ -70,8 +70,9 @@ BERTH_IMPORTERS(BERTH_DECLARE_IMPORTER)
 
 /* Read x. from: a name of the table; NULL: what the content says. mem holds out, tmp is scratch, another
  * arena, reset at exit. Together they take at most 4 * size + 16 MB beside what the model takes to read.
- * Fails: BERTH_EINVAL (no such reader; a word for two devices), BERTH_EFORMAT (line or pointer; a device or
- * an operator that is not there, with the nearest), BERTH_ENOMEM. O(size + ops + edges). */
+ * Fails: BERTH_EINVAL (no such reader; a word for two devices, or one that the file does not name),
+ * BERTH_EFORMAT (line or pointer; a device or an operator that is not there, with the nearest; two of the
+ * engine's devices on one), BERTH_ENOMEM. O(size + ops + edges). */
 berth_status berth_import_read(const berth_import_source *x, const char *from, berth_arena *mem,
                                berth_arena *tmp, berth_import_plan *out, berth_err *err);
 
