@@ -130,11 +130,33 @@ static void print_devices(const state *s)
 {
 	for (int32_t i = 0; i < s->plan.n_devices; i++) {
 		const berth_import_device *d = &s->plan.device[i];
-		cli_say("%s is %s: %d operators", d->word, s->s.dev_name[d->dev], d->n_ops);
+		cli_say("%s is %s: %d operator%s", d->word, s->s.dev_name[d->dev], d->n_ops,
+		        d->n_ops == 1 ? "" : "s");
 		if (d->guessed)
 			cli_say(" (--device NAME=%s says otherwise)", d->word);
 		cli_say("\n");
 	}
+}
+
+/* Where those stand that the file does not name; what there is none of is left out. */
+static void print_unnamed(const berth_import_plan *p, int32_t rest, int32_t n_ops)
+{
+	const struct {
+		int32_t n;
+		const char *where;
+	} parts[] = {{p->n_fused, "fused with a neighbour"},
+	             {p->n_producer, "beside what makes their input"},
+	             {p->n_taker, "beside what takes their output"},
+	             {p->n_alone, "where most are"}};
+	const char *before = ":";
+	cli_say("%d of %d operators %s not named there", rest, n_ops, rest == 1 ? "is" : "are");
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!parts[i].n)
+			continue;
+		cli_say("%s %d %s", before, parts[i].n, parts[i].where);
+		before = ",";
+	}
+	cli_say("\n");
 }
 
 static void print_rest(const state *s)
@@ -142,10 +164,7 @@ static void print_rest(const state *s)
 	const berth_import_plan *p = &s->plan;
 	int32_t rest = s->g.n_ops - p->n_named;
 	if (rest)
-		cli_say("%d of %d operators are not named there: %d fused with a neighbour, %d beside what "
-		        "makes "
-		        "their input, %d beside what takes their output, %d where most are\n",
-		        rest, s->g.n_ops, p->n_fused, p->n_producer, p->n_taker, p->n_alone);
+		print_unnamed(p, rest, s->g.n_ops);
 	if (p->n_unknown)
 		cli_say("nodes of the engine that are no operators of the graph: %d (first: %s)\n",
 		        p->n_unknown, p->unknown);
@@ -168,6 +187,10 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 	if (!s->v.feasible)
 		BERTH_TRY(cli_warn(c, err, "%s: the plan is infeasible on %s: %s%s", c->args[0], s->s.name,
 		                   s->v.broken.item[0].message, s->v.broken.n > 1 ? " (and more)" : ""));
+	if (berth_import_is_partial(&s->plan, &s->g))
+		BERTH_TRY(cli_warn(c, err,
+		                   "%s: it names %d of %d operators: berth chose where the others stand",
+		                   c->args[0], s->plan.n_named, s->g.n_ops));
 	BERTH_TRY(cli_strict(c, err));
 	BERTH_TRY(write_plan(c, a, s, err));
 	if (c->json)

@@ -41,9 +41,9 @@ berth_status berth_import_refuse(const berth_import *m, const char *what, const 
  * called, and what they make. Nothing where the model is none. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status berth_import_onnx_names(berth_import *m, berth_err *err);
 
-/* dev [n_words] of the words. Fails: BERTH_EINVAL (a word that was told for two devices, or that the file does
- * not name), BERTH_EFORMAT (a device that the system does not have: what it has, and what the file names; a
- * guess that takes the device of another word). O(n_words^2). */
+/* dev [n_words] of the words. Fails: BERTH_EINVAL (a word that was told for two devices, or that the file
+ * does not name), BERTH_EFORMAT (a device that the system does not have: what it has, and what the file
+ * names; a guess that takes the device of another word). O(n_words^2). */
 berth_status berth_import_devices(const berth_import *m, berth_import_device *device, berth_err *err);
 
 /* Give operators without a word (op_dev -1) the device of a neighbour, and count them. tmp is scratch. */

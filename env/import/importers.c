@@ -58,6 +58,14 @@ static berth_status find_by_content(const berth_import_source *x, const berth_im
 		x->file);
 }
 
+bool berth_import_is_partial(const berth_import_plan *plan, const berth_graph *g)
+{
+	for (int i = 0; i < N_IMPORTERS; i++)
+		if (strcmp(importers[i]->name, plan->from) == 0)
+			return !importers[i]->fuses && plan->n_named < g->n_ops - plan->n_named;
+	return false;
+}
+
 /* ---- what readers tell ---- */
 
 berth_status berth_import_word(berth_import *m, const char *word, int32_t *at, berth_err *err)
@@ -162,6 +170,8 @@ static berth_status finish(const berth_import *m, const berth_importer *from, be
 	                           .unknown = m->unknown,
 	                           .n_devices = m->n_words,
 	                           .note = m->note};
+	if (n && !m->unknown && !n_told(m))
+		return berth_fail(err, BERTH_EFORMAT, "%s: it names no operator", m->x->file);
 	BERTH_TRY(BERTH_NEW(m->mem, out->op_dev, n, err));
 	BERTH_TRY(BERTH_NEW(m->mem, out->device, m->n_words, err));
 	BERTH_TRY(berth_import_devices(m, out->device, err));
@@ -170,7 +180,7 @@ static berth_status finish(const berth_import *m, const berth_importer *from, be
 		out->n_named += m->op_word[op] >= 0;
 	}
 	if (!out->n_named && n)
-		return berth_import_refuse(m, "operator", m->unknown ? m->unknown : "(nothing)", err);
+		return berth_import_refuse(m, "operator", m->unknown, err);
 	if (out->n_unknown > (int64_t)FITTING * out->n_named)
 		return other_model(m, out->n_named, err);
 	berth_import_fill(from, m->x->g, out);

@@ -81,4 +81,8 @@ berth_status berth_import_read_apart(const berth_import_source *x, const char *f
                                      const berth_sandbox *sandbox, berth_arena *mem, berth_arena *tmp,
                                      berth_import_plan *out, berth_err *err);
 
+/* Is more than half of g not named, by a file of a kind that names what it places? An engine that fuses
+ * operators names few of them. */
+bool berth_import_is_partial(const berth_import_plan *plan, const berth_graph *g);
+
 #endif
