@@ -143,12 +143,10 @@ static berth_status read_share(const cli_option *o, const char *text, berth_err 
 {
 	const char *end;
 	double x = berth_text_number(text, &end);
-	if (*end == '%') {
-		x /= 100;
-		end++;
-	}
-	if (*end || !isfinite(x) || x <= 0)
+	bool percent = *end == '%';
+	if (end[percent] || !isfinite(x) || x <= 0 || (!percent && x >= 1))
 		return bad_value(o, text, "a share above 0 (1%, 0.01)", err);
+	x /= percent ? 100 : 1;
 	*(double *)o->into = x;
 	return BERTH_OK;
 }

@@ -224,6 +224,8 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 	berth_json_put_number(w, "lower_bound", r->lower_bound);
 	berth_json_put_string(w, "bound", r->bound_kind);
 	berth_json_put_number(w, "gap", r->gap);
+	if (a->budget.gap > 0)
+		berth_json_put_number(w, "gap_asked", a->budget.gap);
 	berth_json_put_string(w, "status", r->status);
 	berth_json_put_bool(w, "feasible", r->feasible);
 	report_put_violations(w, &s->p, &s->v.broken);
@@ -281,7 +283,9 @@ static void print_speedup(const state *s)
 	else if (m && m->of_time > 0 && !m->of_energy && s->r.value > 0)
 		cli_say("%.2f times as fast as the best single device", s->single.value / s->r.value);
 	else if (s->single.value > 0)
-		cli_say("%.1f %% less than the best single device", 100 * (1 - s->r.value / s->single.value));
+		cli_say("%.1f %% %s than the best single device",
+		        100 * fabs(1 - s->r.value / s->single.value),
+		        s->r.value > s->single.value ? "more" : "less");
 	else
 		cli_say("as good as the best single device");
 }
@@ -306,10 +310,10 @@ static void print_parts(const state *s)
 	cli_say("\n");
 }
 
-static void print_head(const state *s)
+static void print_head(const args *a, const state *s)
 {
 	const berth_solution *r = &s->r;
-	char value[32], bound[32], gap[32], count[32], time[32];
+	char value[32], bound[32], gap[32], asked[32], count[32], time[32];
 	const berth_metric_row *m = berth_objective_metric(&r->objective);
 	cli_say("%s on %s: ", s->g.name, s->s.name);
 	if (r->feasible) {
@@ -317,8 +321,12 @@ static void print_head(const state *s)
 		        cli_value(value, &r->objective, r->value), m && m->per ? " a " : "",
 		        m && m->per ? m->per : "");
 		print_speedup(s);
-		cli_say("; %s bound %s, gap %s\n", r->bound_kind,
+		cli_say("; %s bound %s, gap %s", r->bound_kind,
 		        cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
+		if (a->budget.gap > 0)
+			cli_say(" (%s asked for: %s)", cli_percent(asked, a->budget.gap),
+			        r->gap <= a->budget.gap ? "reached" : "not reached");
+		cli_say("\n");
 		print_parts(s);
 	} else {
 		cli_say("no placement was found that fits\n");
@@ -331,7 +339,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 {
 	bool period = s->r.feasible && berth_objective_is(&s->r.objective, BERTH_THROUGHPUT);
 	if (s->r.answered) {
-		print_head(s);
+		print_head(a, s);
 		place_price_print(&a->granularity, &s->price, &s->r);
 		if (s->decoder.on)
 			place_decoder_print_head(&s->decoder, &s->t, period ? s->r.value : 0);
@@ -373,6 +381,8 @@ static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 	if (a->method != berth_method_default()->name) /* it was given */
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --pareto is a search of its own; leave out --method");
+	if (a->budget.gap > 0)
+		return berth_fail(err, BERTH_EINVAL, "place: --pareto has no gap to end at; leave out --gap");
 	BERTH_TRY(load(c, a, s, err));
 	return place_pareto(c, &a->pareto, &a->budget, &s->p, &s->bounds, err);
 }
