@@ -185,16 +185,33 @@ static bool answer_line(engine *e, const char *line, size_t len)
 	return fflush(stdout) == 0;
 }
 
-static int usage(void)
+static void print_help(void)
 {
-	fprintf(stderr,
+	fprintf(stdout,
 	        "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] "
 	        "[--clock wall|cpu]\n"
 	        "       berth-engine-ort --providers NAME=PROVIDER,... [--provider-library NAME=FILE]... "
 	        "[--threads N]\n"
-	        "both:  [--optimize none|basic|extended|all] [--library FILE]\n"
-	        "An engine of berth: questions come on standard input, a JSON object a line.\n");
-	return 2;
+	        "both:  [--optimize none|basic|extended|all] [--library FILE]\n\n"
+	        "An engine of berth: questions come on standard input, a JSON object a line "
+	        "(docs/engines.md).\n\n"
+	        "  --devices           workers on CPU cores, and how fast each is to be (cpu0,cpu1=0.5)\n"
+	        "  --executor          who starts the workers' tasks\n"
+	        "  --clock             what workers' times are: of the clock, or of the CPU\n"
+	        "  --providers         devices that are execution providers, in one session\n"
+	        "  --provider-library  a plug-in library with a provider\n"
+	        "  --threads           of the session\n"
+	        "  --optimize          ONNX Runtime's level of optimisation\n"
+	        "  --library           ONNX Runtime's library (else BERTH_ORT_LIBRARY, or where "
+	        "`scripts/setup engine`\n"
+	        "                      puts it)\n");
+}
+
+/* What is wrong stands last: berth tells the end of it. */
+static bool refuse(const char *what, const char *word)
+{
+	fprintf(stderr, "berth-engine-ort: %s '%s'; berth-engine-ort --help tells the options\n", what, word);
+	return false;
 }
 
 static bool read_level(engine *e)
@@ -226,23 +243,30 @@ static const char **option_at(engine *e, const char *word)
 /* Defaults of what was not said; workers and providers have options of their own. */
 static bool check_options(engine *e)
 {
-	if (e->providers ? e->devices || e->executor || e->clock_name : e->n_libraries || e->threads_text)
-		return false;
+	if (e->providers && (e->devices || e->executor || e->clock_name))
+		return refuse("--devices, --executor and --clock are of workers, not of", "--providers");
+	if (!e->providers && (e->n_libraries || e->threads_text))
+		return refuse("--provider-library and --threads need", "--providers");
 	e->executor = e->executor ? e->executor : "threads";
 	e->optimize = e->optimize ? e->optimize : "all";
 	e->clock_name = e->clock_name ? e->clock_name : "wall";
 	e->by_cpu = strcmp(e->clock_name, "cpu") == 0;
 	e->way = e->providers ? &engine_providers : &engine_workers;
-	return (e->by_cpu || strcmp(e->clock_name, "wall") == 0) &&
-	       (strcmp(e->executor, "threads") == 0 || strcmp(e->executor, "starpu") == 0) && read_level(e);
+	if (!e->by_cpu && strcmp(e->clock_name, "wall") != 0)
+		return refuse("--clock is wall or cpu, not", e->clock_name);
+	if (strcmp(e->executor, "threads") != 0 && strcmp(e->executor, "starpu") != 0)
+		return refuse("--executor is threads or starpu, not", e->executor);
+	return read_level(e) || refuse("--optimize is none, basic, extended or all, not", e->optimize);
 }
 
 static bool read_options(engine *e, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i += 2) {
 		const char **into = option_at(e, argv[i]);
-		if (!into || i + 1 == argc)
-			return false;
+		if (!into)
+			return refuse("no such option, or too often:", argv[i]);
+		if (i + 1 == argc)
+			return refuse("a value is missing behind", argv[i]);
 		*into = argv[i + 1];
 	}
 	return check_options(e);
@@ -258,8 +282,12 @@ int main(int argc, char **argv)
 	 * signal comes when the thread that started this process ends, which is the one that waits for the
 	 * answers. Where berth is gone before this line, the input is at its end. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		print_help();
+		return 0;
+	}
 	if (!read_options(&e, argc, argv))
-		return usage();
+		return 2;
 	while ((n = getline(&line, &cap, stdin)) > 0)
 		if (!answer_line(&e, line, (size_t)n))
 			break;
