@@ -17,6 +17,7 @@ static berth_status open_search(const berth_search *s, berth_metric m, const ber
 	}
 	cfg.evaluations -= s->evaluations;
 	cfg.progress = NULL; /* its values are no values of s */
+	cfg.gap = 0;         /* nor is its bound: a limit is kept or not */
 	cfg.time_from = s->started;
 	cfg.cpu_from = s->cpu_started;
 	BERTH_TRY(berth_search_new(s->p, &cfg, mem, sub, err));

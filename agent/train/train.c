@@ -319,6 +319,7 @@ static berth_status train(trainer *w, berth_train_result *out, berth_err *err)
 		BERTH_TRY(berth_file_there(cfg->path, &out->resumed, err));
 	BERTH_TRY(save_empty(w, err));
 	BERTH_TRY(start(w, out->resumed, &begun, err));
+	out->resumed = begun; /* an empty checkpoint is begun anew */
 	out->nothing = begun && !renew_budget(w);
 	w->started = w->saved = berth_wall_seconds();
 	if (!out->nothing)

@@ -274,13 +274,13 @@ static berth_status fill_whole(fitting *f)
 static berth_status fill(fitting *f)
 {
 	int32_t n = f->file->n_layers, left = n + 1;
-	int64_t spare = 0;
+	double spare = 0;
 	if (f->file->experts) {
 		set_ratio(f);
 		move(f->plan, f->file, -1, EXPERTS, LLAMA_CPU);
 		BERTH_TRY(weigh(f));
 		for (int32_t d = 0; d < f->m->n_devs; d++)
-			spare += target(f, d) - f->used[d];
+			spare += (double)target(f, d) - (double)f->used[d];
 	}
 	for (int32_t d = f->m->n_devs - 1; d >= 0; d--) {
 		BERTH_TRY(most(f, d, left, add_last));

@@ -111,6 +111,7 @@ static berth_status prove(berth_search *s, berth_arena *mem, berth_arena *tmp, b
 	berth_max_load_place(&m, s->best_dev);
 	BERTH_TRY(berth_max_load_bound(&m, s->best.value, tmp, &bound, err));
 	berth_search_prove(s, bound);
+	berth_search_budget_left(s, 1); /* stops where that is close enough */
 	return s->stopped ? BERTH_OK : solve_model(s, &m, mem, tmp, err);
 }
 
