@@ -43,27 +43,44 @@ static berth_status is_same(cli *c, const document *d, const berth_graph *g, cha
 	return BERTH_OK;
 }
 
+/* Are they of one model, as far as names tell: the same up to words behind ':'? */
+static bool same_stem(const char *a, const char *b)
+{
+	size_t n = strcspn(a, ":");
+	return n == strcspn(b, ":") && strncmp(a, b, n) == 0;
+}
+
+/* Names of these graphs end in the words that they were read with. */
+static bool has_words(const export_plan *x)
+{
+	const char *format = x->mapped ? berth_content_format(&x->model)->name : "";
+	return strcmp(format, "GGUF") == 0 || strcmp(format, "safetensors") == 0;
+}
+
 /* What to type: the file with the words that the plan's graph is named by. In tmp; NULL: that is not known,
- * or memory ran out. */
+ * it is what was typed, or memory ran out. */
 static const char *spec_of(cli *c, const document *d, const char *name, const export_plan *x)
 {
-	const char *words = name ? strchr(name, ':') : NULL;
-	if (!words || !words[1] || !x->mapped || strcmp(name, x->g.name) == 0)
+	const char *words = strchr(name, ':');
+	if (!words || !words[1] || !has_words(x))
 		return NULL;
 	const char *path = berth_graph_path(d->spec, &c->tmp);
-	return path ? berth_arena_printf(&c->tmp, "%s%s", path, words) : NULL;
+	const char *spec = path ? berth_arena_printf(&c->tmp, "%s%s", path, words) : NULL;
+	return spec && strcmp(spec, d->spec) != 0 && strcmp(name, x->g.name) != 0 ? spec : NULL;
 }
 
 static berth_status refuse(cli *c, const document *d, const export_plan *x, const char *hex, berth_err *err)
 {
-	const char *digest = said(d, "graph", "sha256"), *name = said(d, "graph", "name");
-	const char *spec = spec_of(c, d, name, x);
+	const char *digest = said(d, "graph", "sha256"), *name = said(d, "graph", "name"), *spec = NULL,
+		   *what = "give the model and the dimensions (--dim) that it was made for";
+	if (name && !same_stem(name, x->g.name))
+		what = "it seems to be a plan of another model";
+	else if (name && (spec = spec_of(c, d, name, x)))
+		what = "give --model ";
 	return berth_fail(
 		err, BERTH_EFORMAT,
-		"%s: made for graph '%.80s' with sha256 %.12s..., but '%.80s' has %.12s...: give %s%s",
-		d->file, name ? name : "(unnamed)", digest, x->g.name, hex,
-		spec ? "--model " : "the model and the dimensions (--dim) that it was made for",
-		spec ? spec : "");
+		"%s: made for graph '%.80s' with sha256 %.12s..., but '%.80s' has %.12s...: %s%s", d->file,
+		name ? name : "(unnamed)", digest, x->g.name, hex, what, spec ? spec : "");
 }
 
 /* Told first: of a plan for another graph some operators are missing, too, but that is not what is wrong. */
