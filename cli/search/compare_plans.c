@@ -3,6 +3,9 @@
 
 #include "engine_default.h"
 #include "graph_load.h"
+#include "load.h"
+#include "sandboxed.h"
+#include "zoo.h"
 
 int32_t compare_plans_count(const compare_plans *a)
 {
@@ -22,16 +25,32 @@ berth_status compare_plans_name(cli *c, const compare_plans *a, const char **nam
 	return BERTH_OK;
 }
 
-static berth_status ask_engine(cli *c, const char *name, const berth_problem *p, berth_compare_plan *out,
-                               berth_err *err)
+static berth_status ask_engine(cli *c, const berth_engine_default *e, const berth_export_source *x,
+                               berth_compare_plan *out, berth_err *err)
 {
-	const berth_engine_default *e;
 	int32_t *op_dev;
-	BERTH_TRY(berth_engine_default_find(name, &e, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, p->n_ops, err));
-	BERTH_TRY(e->place(p, &c->tmp, op_dev, &out->why, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY(berth_engine_default_of(e, x, &c->mem, &c->tmp, op_dev, &out->why, err));
 	out->op_dev = out->why ? NULL : op_dev;
 	return BERTH_OK;
+}
+
+/* The engine runs files of one format: the model is read once more, for what its graph does not say. */
+static berth_status ask_of_file(cli *c, const berth_engine_default *e, const char *spec,
+                                berth_export_source x, berth_compare_plan *out, berth_err *err)
+{
+	berth_read_options opt = cli_read_options(c), words;
+	berth_content model;
+	if (c->sandbox || berth_file_is_stream(spec)) {
+		out->why = "it takes reading the model once more: not from a pipe, and not in a sandbox";
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
+	x.model = &model;
+	x.read = &words;
+	berth_status st = ask_engine(c, e, &x, out, err);
+	berth_model_unmap(&model);
+	return st;
 }
 
 berth_status compare_plans_read(cli *c, const compare_plans *a, const berth_graph *g, const berth_system *s,
@@ -51,10 +70,16 @@ berth_status compare_plans_read(cli *c, const compare_plans *a, const berth_grap
 	return BERTH_OK;
 }
 
-berth_status compare_plans_ask(cli *c, const compare_plans *a, const berth_problem *p,
+berth_status compare_plans_ask(cli *c, const compare_plans *a, const char *spec, const berth_problem *p,
                                berth_compare_plan *plan, berth_err *err)
 {
-	for (int32_t i = 0; i < a->engines.n; i++)
-		BERTH_TRY(ask_engine(c, a->engines.text[i], p, &plan[a->files.n + i], err));
+	const berth_export_source x = {.g = p->g, .s = p->s, .p = p};
+	const berth_engine_default *e;
+	for (int32_t i = 0; i < a->engines.n; i++) {
+		berth_compare_plan *out = &plan[a->files.n + i];
+		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
+		BERTH_TRY(e->model && !berth_zoo_is_spec(spec) ? ask_of_file(c, e, spec, x, out, err)
+		                                                        : ask_engine(c, e, &x, out, err));
+	}
 	return BERTH_OK;
 }

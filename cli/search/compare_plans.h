@@ -19,8 +19,9 @@ berth_status compare_plans_name(cli *c, const compare_plans *a, const char **nam
 berth_status compare_plans_read(cli *c, const compare_plans *a, const berth_graph *g, const berth_system *s,
                                 const char *const *name, berth_compare_plan **plan, berth_err *err);
 
-/* What engines do with p goes behind the files. Fails: BERTH_ENOMEM. */
-berth_status compare_plans_ask(cli *c, const compare_plans *a, const berth_problem *p,
+/* What engines do with p goes behind the files. spec: what its graph was read from, which is read once more
+ * for engines that run files of one format. Fails: as the readers of graphs, BERTH_ENOMEM. */
+berth_status compare_plans_ask(cli *c, const compare_plans *a, const char *spec, const berth_problem *p,
                                berth_compare_plan *plan, berth_err *err);
 
 #endif

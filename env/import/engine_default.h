@@ -1,24 +1,24 @@
-/* What engines do when they are told nothing about devices, where that is known. */
+/* What engines do when they are told nothing about devices, where that is known: the defaults that plans are
+ * priced beside when they are exported. */
 #ifndef BERTH_ENGINE_DEFAULT_H
 #define BERTH_ENGINE_DEFAULT_H
 
-#include "problem.h"
+#include "exporters.h"
 
 typedef struct berth_engine_default {
 	const char *name; /* "ort" */
-	/* op_dev [n_ops]. *why NULL, or why it is not known; static. tmp is scratch, reset at exit. Fails:
-	 * BERTH_ENOMEM. */
-	berth_status (*place)(const berth_problem *p, berth_arena *tmp, int32_t *op_dev, const char **why,
-	                      berth_err *err);
+	const berth_exporter *exporter;
+	const char *model;   /* format of the file that its default is known of; NULL: of any graph */
+	const char *unknown; /* why it may not be known; a sentence without an end */
 } berth_engine_default;
 
 /* Fails: BERTH_EINVAL naming the known ones. */
 berth_status berth_engine_default_find(const char *name, const berth_engine_default **out, berth_err *err);
 
-/* Whole layers of a GGUF model over the GPUs by the memory that they have, the last layers and the output
- * first where it is not enough for all: what llama.cpp does without options, and its --fit with a model that
- * has no experts. Weights and cache count, compute buffers do not. */
-berth_status llama_default(const berth_problem *p, berth_arena *tmp, int32_t *op_dev, const char **why,
-                           berth_err *err);
+/* op_dev [n_ops] of x, which has a problem. *why NULL, or why it is not known; in mem. mem and tmp are two
+ * arenas, tmp reset at exit. Fails: BERTH_ENOMEM, as readers of the model. */
+berth_status berth_engine_default_of(const berth_engine_default *e, const berth_export_source *x,
+                                     berth_arena *mem, berth_arena *tmp, int32_t *op_dev, const char **why,
+                                     berth_err *err);
 
 #endif

@@ -1,6 +1,5 @@
 /* What engines chose: every reader with each allocation failing and at every truncation, words for devices,
  * operators that nobody names, and hostile files in little memory. */
-#include "engine_default.h"
 #include "fail_each.h"
 #include "graph_json.h"
 #include "importers.h"
@@ -185,36 +184,10 @@ static void test_hostile_in_little_memory(void **state)
 	}
 }
 
-/* Two GPUs of 1000 bytes hold one layer of 600 each: the last two units. */
-static void test_llama_default(void **state)
-{
-	(void)state;
-	fixture f;
-	berth_problem p;
-	berth_err err;
-	int32_t op_dev[6];
-	const char *why;
-	const berth_engine_default *e;
-	open_fixture(&f);
-	assert_ok(berth_problem_new(&f.g, &f.s, &f.mem, &f.tmp, &p, &err), &err);
-	assert_ok(berth_engine_default_find("llama.cpp", &e, &err), &err);
-	assert_ok(e->place(&p, &f.tmp, op_dev, &why, &err), &err);
-	assert_null(why);
-	assert_int_equal(op_dev[0], 0);
-	assert_int_equal(op_dev[1], 1);
-	assert_int_equal(op_dev[3], 1);
-	assert_int_equal(op_dev[4], 2);
-	f.s.dev_memory_bytes[1] = f.s.dev_memory_bytes[2] = 599;
-	assert_ok(e->place(&p, &f.tmp, op_dev, &why, &err), &err);
-	for (int op = 0; op < 6; op++)
-		assert_int_equal(op_dev[op], 0);
-	close_fixture(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_kind), cmocka_unit_test(test_allocations_and_truncations),
-		cmocka_unit_test(test_hostile_in_little_memory), cmocka_unit_test(test_llama_default)};
+		cmocka_unit_test(test_hostile_in_little_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
