@@ -75,6 +75,19 @@ static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *
 	return BERTH_OK;
 }
 
+/* Is it the name of a plan's row? */
+static berth_status is_plan(cli *c, const args *a, const char *name, bool *plan, berth_err *err)
+{
+	const char **names;
+	int32_t n = compare_plans_count(&a->plans);
+	*plan = false;
+	BERTH_TRY(BERTH_NEW(&c->mem, names, n, err));
+	BERTH_TRY(compare_plans_name(c, &a->plans, names, err));
+	for (int32_t i = 0; name && i < n; i++)
+		*plan = *plan || strcmp(names[i], name) == 0;
+	return BERTH_OK;
+}
+
 /* Those that are named, and single in any case; without names the portfolio and berth. */
 static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *err)
 {
@@ -82,7 +95,7 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 	                                    "local-search", "anneal",    "berth"};
 	const berth_method *m;
 	size_t cap = 0;
-	bool named_single = false;
+	bool named_single = false, plan;
 	for (int32_t i = 0; i < a->methods.n; i++)
 		named_single |= strcmp(a->methods.text[i], "single") == 0;
 	if (!named_single) {
@@ -98,7 +111,8 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 			BERTH_TRY(add_method(c, s, m, &cap, err));
 	if (!a->methods.n && a->budget.policy && berth_method_find("policy", &m, NULL) == BERTH_OK)
 		BERTH_TRY(add_method(c, s, m, &cap, err));
-	if (!a->against)
+	BERTH_TRY(is_plan(c, a, a->against, &plan, err));
+	if (!a->against || plan)
 		return BERTH_OK;
 	BERTH_TRY(berth_method_find(a->against, &m, err));
 	return add_method(c, s, m, &cap, err);
@@ -108,8 +122,8 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 static void choose_rival(const args *a, state *s)
 {
 	s->r.single = s->r.against = -1;
-	for (int32_t i = 0; i < s->n_methods; i++) {
-		const char *name = s->method[i]->name;
+	for (int32_t i = 0; i < s->r.n_methods; i++) {
+		const char *name = s->r.name[i];
 		if (strcmp(name, "single") == 0)
 			s->r.single = i;
 		if (strcmp(name, a->against ? a->against : "berth") == 0)
@@ -119,14 +133,28 @@ static void choose_rival(const args *a, state *s)
 		s->r.against = s->r.single;
 }
 
-/* Of methods, then of plans. */
+static berth_status same_name(const char *name, bool is_method, berth_err *err)
+{
+	if (is_method)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare: the placement '%.80s' is called as a method; give ./%.80s", name,
+		                  name);
+	return berth_fail(err, BERTH_EINVAL, "compare: '%.80s' is named twice; expected it once", name);
+}
+
+/* Of methods, then of plans. No two are the same. */
 static berth_status name_rows(cli *c, const args *a, state *s, berth_err *err)
 {
 	s->r.n_methods = s->n_methods + compare_plans_count(&a->plans);
 	BERTH_TRY(BERTH_NEW(&c->mem, s->r.name, s->r.n_methods, err));
 	for (int32_t i = 0; i < s->n_methods; i++)
 		s->r.name[i] = s->method[i]->name;
-	return compare_plans_name(c, &a->plans, s->r.name + s->n_methods, err);
+	BERTH_TRY(compare_plans_name(c, &a->plans, s->r.name + s->n_methods, err));
+	for (int32_t i = s->n_methods; i < s->r.n_methods; i++)
+		for (int32_t k = 0; k < i; k++)
+			if (strcmp(s->r.name[i], s->r.name[k]) == 0)
+				return same_name(s->r.name[i], k < s->n_methods, err);
+	return BERTH_OK;
 }
 
 /* One where none is named: that of the workload. */
@@ -228,8 +256,8 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, err));
 	BERTH_TRY(choose_methods(c, a, s, err));
-	choose_rival(a, s);
 	BERTH_TRY(name_rows(c, a, s, err));
+	choose_rival(a, s);
 	BERTH_TRY(cli_budget_open(&a->budget, &s->search, err));
 	s->r.objective = s->search.objective;
 	s->r.n_seeds = (int32_t)a->seeds;
@@ -269,7 +297,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"table", 0, CLI_TEXT, &a.table, "T",
 	         "rows, instances or methods\trows of csv, else the other two"},
 		{"against", 0, CLI_TEXT, &a.against, "M",
-	         "count wins and losses against M\tberth, else single"},
+	         "count wins and losses against M, a method or a plan's row\tberth, else single"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		CLI_REPORT(&a.report),
