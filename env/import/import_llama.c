@@ -40,7 +40,8 @@ static bool is(const char *text, size_t size)
 /* ---- words ---- */
 
 /* "RPC0[host:port]" is RPC0; buffers of the CPU's memory are the CPU. */
-static berth_status read_word(reading *r, const char *at, const char *end, int32_t *word, berth_err *err)
+static berth_status read_word(reading *r, const char *at, const char *end, int32_t number, int32_t *word,
+                              berth_err *err)
 {
 	static const char *const cpu[] = {"CPU", "AMX", "BLAS", "ACCEL"};
 	char name[64];
@@ -49,6 +50,8 @@ static berth_status read_word(reading *r, const char *at, const char *end, int32
 		n++;
 	memcpy(name, at, n);
 	name[n] = '\0';
+	if (!n)
+		return berth_fail(err, BERTH_EFORMAT, "%s:%d: a device without a name", r->m->x->file, number);
 	bool host = n > 5 && strcmp(name + n - 5, "_Host") == 0;
 	for (size_t i = 0; i < sizeof cpu / sizeof *cpu; i++)
 		host = host || strncmp(name, cpu[i], strlen(cpu[i])) == 0;
@@ -92,7 +95,7 @@ static berth_status take_layer(reading *r, const char *line, const char *at, con
 	if (layer != r->n_layers || layer >= MOST_LAYERS)
 		return berth_fail(err, BERTH_EFORMAT, "%s:%d: layer %d; expected layer %d", r->m->x->file,
 		                  number, layer, r->n_layers);
-	BERTH_TRY(read_word(r, at + sizeof assigned - 1, end, &word, err));
+	BERTH_TRY(read_word(r, at + sizeof assigned - 1, end, number, &word, err));
 	BERTH_TRY(BERTH_GROW(r->tmp, r->layer_word, r->n_layers, &r->cap_layers, err));
 	r->layer_word[r->n_layers++] = word;
 	return BERTH_OK;
@@ -121,7 +124,7 @@ static berth_status override(reading *r, const char *tensor, int32_t word, berth
 }
 
 static berth_status take_override(reading *r, const char *line, const char *at, const char *end,
-                                  berth_err *err)
+                                  int32_t number, berth_err *err)
 {
 	static const char before[] = "tensor ";
 	const char *name = berth_text_search(line, (size_t)(at - line), before);
@@ -130,7 +133,7 @@ static berth_status take_override(reading *r, const char *line, const char *at, 
 		return BERTH_OK;
 	name += sizeof before - 1;
 	const char *close = berth_text_search(name, (size_t)(at - name), " (");
-	BERTH_TRY(read_word(r, at + sizeof overridden - 1, end, &word, err));
+	BERTH_TRY(read_word(r, at + sizeof overridden - 1, end, number, &word, err));
 	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
 	char *tensor = berth_arena_strndup(r->tmp, name, (size_t)((close ? close : at) - name));
 	if (!tensor)
@@ -150,7 +153,7 @@ static berth_status read_lines(reading *r, berth_err *err)
 		if ((at = berth_text_search(line, n, assigned)))
 			BERTH_TRY(take_layer(r, line, at, end, number, err));
 		else if ((at = berth_text_search(line, n, overridden)))
-			BERTH_TRY(take_override(r, line, at, end, err));
+			BERTH_TRY(take_override(r, line, at, end, number, err));
 		line = end + (end < last);
 	}
 	return BERTH_OK;
