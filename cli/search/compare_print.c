@@ -313,7 +313,7 @@ static void summary_cells(cli_table *t, const cli_comparison *r, const berth_com
 	else
 		cli_cell(t, "-");
 	cli_cell(t, "%s", cli_count(buf, llround(m->evaluations)));
-	cli_cell(t, "%s", berth_text_seconds(buf, m->solve_s));
+	cli_cell(t, "%s", m->solve_s > 0 ? berth_text_seconds(buf, m->solve_s) : "-");
 }
 
 static void heading(const cli_comparison *r, const cli_compare_block *b, cli_format format)
@@ -381,7 +381,7 @@ static void overall_cells(cli_table *t, const berth_compare_overall *o)
 	else
 		cli_cell(t, "%.2g", o->p_corrected);
 	cli_cell(t, "%s", cli_count(buf, llround(o->evaluations)));
-	cli_cell(t, "%s", berth_text_seconds(buf, o->solve_s));
+	cli_cell(t, "%s", o->solve_s > 0 ? berth_text_seconds(buf, o->solve_s) : "-");
 }
 
 static berth_status print_methods(cli *c, const cli_comparison *r, const berth_compare_overall *o,

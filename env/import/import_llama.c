@@ -51,7 +51,8 @@ static berth_status read_word(reading *r, const char *at, const char *end, int32
 	memcpy(name, at, n);
 	name[n] = '\0';
 	if (!n)
-		return berth_fail(err, BERTH_EFORMAT, "%s:%d: a device without a name", r->m->x->file, number);
+		return berth_fail(err, BERTH_EFORMAT, "%s:%d: a device without a name", r->m->x->file,
+		                  number);
 	bool host = n > 5 && strcmp(name + n - 5, "_Host") == 0;
 	for (size_t i = 0; i < sizeof cpu / sizeof *cpu; i++)
 		host = host || strncmp(name, cpu[i], strlen(cpu[i])) == 0;
