@@ -39,6 +39,16 @@ static berth_status check_plan(const cli *c, const args *a, const state *s, bert
 	                  s->plan.v.broken.n > 1 ? " (and more)" : "");
 }
 
+/* Nor is one that the target cannot run. */
+static berth_status check_unfit(cli *c, const args *a, const state *s, berth_err *err)
+{
+	if (!s->made.unfit)
+		return BERTH_OK;
+	if (a->force)
+		return cli_warn(c, err, "%s", s->made.unfit);
+	return berth_fail(err, BERTH_EINFEASIBLE, "%s: %s (--force writes it)", c->args[0], s->made.unfit);
+}
+
 static berth_status check_model(const cli *c, const args *a, const state *s, berth_err *err)
 {
 	const export_plan *x = &s->plan;
@@ -80,6 +90,7 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	BERTH_TRY(export_blocks_hint(c, &a->blocks, s->e, &source, x, st, err));
 	for (int32_t i = 0; i < s->made.n_warnings; i++)
 		BERTH_TRY(cli_warn(c, err, "%s", s->made.warning[i]));
+	BERTH_TRY(check_unfit(c, a, s, err));
 	return cli_strict(c, err);
 }
 

@@ -42,6 +42,7 @@ typedef struct berth_export_out {
 	int32_t n_settings;
 	size_t cap_settings;
 	const char **note, **warning;
+	const char *unfit; /* why the target can hardly run it, a sentence in mem; NULL: not known */
 	int32_t n_notes, n_warnings;
 	size_t cap_notes, cap_warnings;
 } berth_export_out;

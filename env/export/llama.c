@@ -8,6 +8,8 @@
 #include "llama_words.h"
 #include "text.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_DEVICES = 16 }; /* that llama.cpp finds */
@@ -60,19 +62,25 @@ static berth_status tell(const berth_export_source *x, const making *m, berth_ex
 		"to see what llama.cpp makes of it: the same line with -v tells each layer's device");
 }
 
-/* The plan counts no buffers; they may be what does not fit. */
-static berth_status warn_full(const berth_export_source *x, int32_t dev, const llama_memory *d,
+/* The plan counts no buffers; they may be what does not fit. Told of the first such device. The margin is
+ * what they take, rounded up. */
+static berth_status find_full(const berth_export_source *x, int32_t dev, const llama_memory *d,
                               berth_export_out *out, berth_err *err)
 {
 	int64_t has = x->s->dev_memory_bytes[dev], needs = d->weights + d->cache + d->compute;
-	char a[32], b[32];
-	if (!x->p || has < 0 || needs <= has)
+	char a[32], b[32], then[160] = "no margin makes room for them";
+	if (!x->p || has < 0 || needs <= has || out->unfit)
 		return BERTH_OK;
-	return berth_export_warn(
-		out, err,
-		"llama.cpp takes about %s on %s, which has %s: its buffers do not fit; plan with a "
-		"memory_margin",
-		berth_text_bytes(a, (double)needs), x->s->dev_name[dev], berth_text_bytes(b, (double)has));
+	if (d->compute < has)
+		snprintf(then, sizeof then,
+		         "plan again with \"memory_margin\": %.2f of this device in the system file "
+		         "(berth show system:NAME -o FILE writes a built-in one)",
+		         fmin(ceil(100 * (double)d->compute / (double)has), 99) / 100);
+	out->unfit = berth_arena_printf(
+		out->mem, "llama.cpp takes about %s on %s, which has %s: its buffers do not fit; %s",
+		berth_text_bytes(a, (double)needs), x->s->dev_name[dev], berth_text_bytes(b, (double)has),
+		then);
+	return out->unfit ? BERTH_OK : berth_nomem(err);
 }
 
 /* What each device has to hold. */
@@ -98,7 +106,7 @@ static berth_status tell_memory(const berth_export_source *x, const making *m, b
 		if (!key || !value)
 			return berth_nomem(err);
 		if (i < n)
-			BERTH_TRY(warn_full(x, m->plan.dev[i], d, out, err));
+			BERTH_TRY(find_full(x, m->plan.dev[i], d, out, err));
 		BERTH_TRY(berth_export_set(out, key, value, err));
 	}
 	return BERTH_OK;
