@@ -117,6 +117,68 @@ static berth_status load(engine *e, const berth_json *q, berth_json_out *w, bert
 	return BERTH_OK;
 }
 
+/* ---- times of operators and of transfers ---- */
+
+static berth_status profile_op(engine *e, int32_t op, int32_t device, int32_t warmup, int32_t repeats,
+                               berth_json_out *w, berth_err *err)
+{
+	berth_err why = {0};
+	double *wall_s, *cpu_s;
+	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
+	BERTH_TRY(BERTH_NEW(&e->tmp, cpu_s, repeats, err));
+	berth_status st = e->way->time_op(e, op, device, warmup, repeats, wall_s, cpu_s, &why);
+	if (st != BERTH_OK && st != BERTH_EFORMAT)
+		return berth_fail(err, st, "%s", why.msg);
+	berth_json_open(w, NULL, '{');
+	berth_json_put_int(w, "op", op);
+	if (st == BERTH_OK)
+		berth_json_put_numbers(w, "wall_s", wall_s, repeats);
+	if (st == BERTH_OK && e->way->puts_cpu)
+		berth_json_put_numbers(w, "cpu_s", cpu_s, repeats);
+	if (st != BERTH_OK)
+		berth_json_put_string(w, "cannot", why.msg);
+	berth_json_close(w, '}');
+	return BERTH_OK;
+}
+
+static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	int32_t device = 0, warmup = 0, repeats = 0, n = 0, *op;
+	double run_s = 0, segment_s = 0;
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
+	BERTH_TRY(engine_read_numbers(e, q, "ops", -1, e->model.n_ops, &op, &n, err));
+	BERTH_TRY(e->way->overheads(e, device, &run_s, &segment_s, err));
+	berth_json_put_number(w, "run_overhead_s", run_s);
+	berth_json_put_number(w, "segment_overhead_s", segment_s);
+	berth_json_open(w, "rows", '[');
+	for (int32_t i = 0; i < n; i++)
+		BERTH_TRY(profile_op(e, op[i], device, warmup, repeats, w, err));
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
+static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	int32_t from = 0, to = 0, warmup = 0, repeats = 0, n = 0, *bytes;
+	double *wall_s;
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(berth_json_int(q, "from", true, 0, e->n_devs - 1, &from, err));
+	BERTH_TRY(berth_json_int(q, "to", true, 0, e->n_devs - 1, &to, err));
+	BERTH_TRY(engine_read_numbers(e, q, "bytes", -1, 1 << 28, &bytes, &n, err));
+	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
+	berth_json_open(w, "rows", '[');
+	for (int32_t i = 0; i < n; i++) {
+		BERTH_TRY(e->way->time_hop(e, from, to, (size_t)bytes[i], warmup, repeats, wall_s, err));
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "bytes", bytes[i]);
+		berth_json_put_numbers(w, "wall_s", wall_s, repeats);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
 /* ---- the loop ---- */
 
 typedef struct question {
@@ -131,8 +193,8 @@ static berth_status answer(engine *e, const berth_json *q, berth_json_out *w, be
 	                              {"load", load, false},
 	                              {"run", e->way->run, true},
 	                              {"whole", e->way->whole, true},
-	                              {"profile", e->way->profile, true},
-	                              {"transfers", e->way->transfers, false},
+	                              {"profile", profile, true},
+	                              {"transfers", transfers, false},
 	                              {"set", e->way->set, true}};
 	const char *what = NULL;
 	BERTH_TRY(berth_json_string(q, "do", true, &what, err));

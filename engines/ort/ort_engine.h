@@ -23,7 +23,19 @@ typedef struct engine_way {
 	void (*forget_plans)(engine *e);
 	/* Questions of the protocol. Fails: BERTH_EINVAL (a bad question), BERTH_EFORMAT (of the model),
 	 * BERTH_EINFEASIBLE (a device), BERTH_EIO, BERTH_ENOMEM. */
-	engine_answer_fn *run, *whole, *profile, *transfers, *set;
+	engine_answer_fn *run, *whole, *set;
+	/* Parts of the questions "profile" and "transfers". Seconds that a run and a segment of it cost by
+	 * themselves; */
+	berth_status (*overheads)(engine *e, int32_t device, double *run_s, double *segment_s,
+	                          berth_err *err);
+	/* of an operator there, [repeats] each (cpu_s only where puts_cpu; fails: BERTH_EFORMAT, where the
+	 * device cannot run it); */
+	berth_status (*time_op)(engine *e, int32_t op, int32_t device, int32_t warmup, int32_t repeats,
+	                        double *wall_s, double *cpu_s, berth_err *err);
+	/* of moving bytes. */
+	berth_status (*time_hop)(engine *e, int32_t from, int32_t to, size_t bytes, int32_t warmup,
+	                         int32_t repeats, double *wall_s, berth_err *err);
+	bool puts_cpu;
 } engine_way;
 
 extern const engine_way engine_workers, engine_providers;

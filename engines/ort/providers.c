@@ -261,59 +261,31 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 	return BERTH_OK;
 }
 
-static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+static berth_status overheads(engine *e, int32_t device, double *run_s, double *segment_s, berth_err *err)
 {
 	providers *x = e->state;
-	int32_t device = 0, warmup = 0, repeats = 0, n = 0, *op;
-	double *wall_s;
-	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
-	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
-	BERTH_TRY(engine_read_numbers(e, q, "ops", -1, e->model.n_ops, &op, &n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
 	if (!(x->empty_s[device] > 0))
 		BERTH_TRY(spread_empty_run(e->lib, &x->dev[device], x->threads, &x->empty_s[device], err));
-	berth_json_put_number(w, "run_overhead_s", x->empty_s[device]);
-	berth_json_put_number(w, "segment_overhead_s", 0);
-	berth_json_open(w, "rows", '[');
-	for (int32_t i = 0; i < n; i++) {
-		berth_err why = {0};
-		berth_status st = spread_time_op(&e->model, &x->dev[device], x->threads, op[i],
-		                                 x->empty_s[device], warmup, repeats, wall_s, &why);
-		if (st != BERTH_OK && st != BERTH_EFORMAT)
-			return berth_fail(err, st, "%s", why.msg);
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "op", op[i]);
-		if (st == BERTH_OK)
-			berth_json_put_numbers(w, "wall_s", wall_s, repeats);
-		else
-			berth_json_put_string(w, "cannot", why.msg);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
+	*run_s = x->empty_s[device];
+	*segment_s = 0;
 	return BERTH_OK;
 }
 
-static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmup, int32_t repeats,
+                            double *wall_s, double *cpu_s, berth_err *err)
 {
 	const providers *x = e->state;
-	int32_t from = 0, to = 0, warmup = 0, repeats = 0, n = 0, *bytes;
-	double *wall_s;
-	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
-	BERTH_TRY(berth_json_int(q, "from", true, 0, e->n_devs - 1, &from, err));
-	BERTH_TRY(berth_json_int(q, "to", true, 0, e->n_devs - 1, &to, err));
-	BERTH_TRY(engine_read_numbers(e, q, "bytes", -1, 1 << 28, &bytes, &n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
-	berth_json_open(w, "rows", '[');
-	for (int32_t i = 0; i < n; i++) {
-		BERTH_TRY(spread_time_hop(e->lib, &x->dev[from], &x->dev[to], x->threads, (size_t)bytes[i],
-		                          warmup, repeats, wall_s, err));
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "bytes", bytes[i]);
-		berth_json_put_numbers(w, "wall_s", wall_s, repeats);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-	return BERTH_OK;
+	(void)cpu_s;
+	return spread_time_op(&e->model, &x->dev[device], x->threads, op, x->empty_s[device], warmup, repeats,
+	                      wall_s, err);
+}
+
+static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, int32_t warmup,
+                             int32_t repeats, double *wall_s, berth_err *err)
+{
+	const providers *x = e->state;
+	return spread_time_hop(e->lib, &x->dev[from], &x->dev[to], x->threads, bytes, warmup, repeats, wall_s,
+	                       err);
 }
 
 static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
@@ -329,6 +301,7 @@ const engine_way engine_providers = {.start = start,
                                      .forget_plans = forget_plans,
                                      .run = run,
                                      .whole = whole,
-                                     .profile = profile,
-                                     .transfers = transfers,
-                                     .set = set};
+                                     .set = set,
+                                     .overheads = overheads,
+                                     .time_op = time_op,
+                                     .time_hop = time_hop};

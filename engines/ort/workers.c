@@ -252,62 +252,29 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 	return BERTH_OK;
 }
 
-static berth_status profile(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+static berth_status overheads(engine *e, int32_t device, double *run_s, double *segment_s, berth_err *err)
 {
 	const workers *x = e->state;
-	int32_t device = 0, warmup = 0, repeats = 0, n = 0, *op;
-	double *wall_s, *cpu_s, run_s = 0, task_s = 0;
-	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
-	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
-	BERTH_TRY(engine_read_numbers(e, q, "ops", -1, e->model.n_ops, &op, &n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, cpu_s, repeats, err));
-	BERTH_TRY(ort_profile_overheads(device, x->kind, x->ex, &run_s, &task_s, err));
-	berth_json_put_number(w, "run_overhead_s", run_s);
-	berth_json_put_number(w, "segment_overhead_s", task_s);
-	berth_json_open(w, "rows", '[');
-	for (int32_t i = 0; i < n; i++) {
-		berth_err why = {0};
-		berth_status st = ort_profile_op(&e->model, x->dev, op[i], device, x->clock, x->kind, x->ex,
-		                                 warmup, repeats, wall_s, cpu_s, &why);
-		if (st != BERTH_OK && st != BERTH_EFORMAT)
-			return berth_fail(err, st, "%s", why.msg);
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "op", op[i]);
-		if (st == BERTH_OK) {
-			berth_json_put_numbers(w, "wall_s", wall_s, repeats);
-			berth_json_put_numbers(w, "cpu_s", cpu_s, repeats);
-		} else {
-			berth_json_put_string(w, "cannot", why.msg);
-		}
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-	return BERTH_OK;
+	return ort_profile_overheads(device, x->kind, x->ex, run_s, segment_s, err);
 }
 
-static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmup, int32_t repeats,
+                            double *wall_s, double *cpu_s, berth_err *err)
 {
 	const workers *x = e->state;
-	int32_t from = 0, to = 0, warmup = 0, repeats = 0, n = 0, *bytes;
-	double *wall_s, unseen;
-	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
-	BERTH_TRY(berth_json_int(q, "from", true, 0, e->n_devs - 1, &from, err));
-	BERTH_TRY(berth_json_int(q, "to", true, 0, e->n_devs - 1, &to, err));
-	BERTH_TRY(engine_read_numbers(e, q, "bytes", -1, 1 << 28, &bytes, &n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
-	berth_json_open(w, "rows", '[');
-	for (int32_t i = 0; i < n; i++) {
-		for (int32_t k = -warmup; k < repeats; k++)
-			if (x->clock == ORT_CLOCK_WALL)
-				BERTH_TRY(ort_profile_transfer(from, to, (size_t)bytes[i], x->kind, x->ex,
-				                               k < 0 ? &unseen : &wall_s[k], err));
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "bytes", bytes[i]);
-		berth_json_put_numbers(w, "wall_s", wall_s, repeats);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
+	return ort_profile_op(&e->model, x->dev, op, device, x->clock, x->kind, x->ex, warmup, repeats,
+	                      wall_s, cpu_s, err);
+}
+
+static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, int32_t warmup,
+                             int32_t repeats, double *wall_s, berth_err *err)
+{
+	const workers *x = e->state;
+	double unseen;
+	for (int32_t k = -warmup; k < repeats; k++)
+		if (x->clock == ORT_CLOCK_WALL)
+			BERTH_TRY(ort_profile_transfer(from, to, bytes, x->kind, x->ex,
+			                               k < 0 ? &unseen : &wall_s[k], err));
 	return BERTH_OK;
 }
 
@@ -333,6 +300,8 @@ const engine_way engine_workers = {.start = start,
                                    .forget_plans = forget_plans,
                                    .run = run,
                                    .whole = whole,
-                                   .profile = profile,
-                                   .transfers = transfers,
-                                   .set = set};
+                                   .set = set,
+                                   .overheads = overheads,
+                                   .time_op = time_op,
+                                   .time_hop = time_hop,
+                                   .puts_cpu = true};
