@@ -62,11 +62,17 @@ static berth_status read_plan(cli *c, const args *a, state *s, berth_err *err)
 	return st;
 }
 
+/* Where the system runs by a given order: that of the graph, as an engine's is not told. */
+static int32_t *order_of(const state *s)
+{
+	return s->s.order == BERTH_ORDER_GIVEN ? s->g.topo_op : NULL;
+}
+
 static berth_status judge(cli *c, state *s, berth_err *err)
 {
 	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	return berth_judge(&s->p, s->plan.op_dev, NULL, &latency, &c->mem, &s->t, &s->v, err);
+	return berth_judge(&s->p, s->plan.op_dev, order_of(s), &latency, &c->mem, &s->t, &s->v, err);
 }
 
 static berth_status write_plan(cli *c, const args *a, const state *s, berth_err *err)
@@ -76,6 +82,7 @@ static berth_status write_plan(cli *c, const args *a, const state *s, berth_err 
 		return BERTH_OK;
 	BERTH_TRY(berth_placement_new(&s->g, &s->s, &c->mem, &c->tmp, &p, err));
 	p.op_dev = s->plan.op_dev;
+	p.order = order_of(s);
 	p.method = berth_arena_printf(&c->mem, "import-plan:%s", s->plan.from);
 	p.objective = "latency";
 	p.value = s->v.feasible ? s->v.value : NAN;

@@ -393,7 +393,7 @@ static berth_status put_devices(berth_strbuf *b, const llama_plan *plan, const l
 	put_number(b, "-ngl", plan->n_offloaded);
 	put_option(b, "-sm", "layer");
 	BERTH_TRY(berth_strbuf_done(&units, &text, &len, err));
-	if (plan->n_devs > 1)
+	if (plan->n_devs > 1 && plan->n_offloaded) /* all 0 would mean: by memory */
 		put_option(b, "-ts", text);
 	return BERTH_OK;
 }
