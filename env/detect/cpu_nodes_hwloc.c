@@ -92,8 +92,7 @@ static berth_status find_apart(void *ctx, berth_err *err)
 
 berth_status berth_cpu_nodes_find(berth_cpu_nodes *out, berth_err *err)
 {
-	static const double limit_s = 10; /* where the kernel refuses to tell affinities, hwloc asks for ever
-	                                   */
+	static const double limit_s = 10; /* where affinities are refused hwloc asks the kernel for ever */
 	const berth_apart_block block = {out, sizeof *out};
 	berth_apart_end how;
 	*out = (berth_cpu_nodes){.n = 0};

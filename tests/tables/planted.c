@@ -1,8 +1,7 @@
 /* berth-planted-table: prints the table of planted optima in docs/bounds.md: how far above the best latency
  * searches end, and how far below it bounds do. Same build, same text.
  *
- *     berth-planted-table [INSTANCES [EVALUATIONS]]   instances of each row (25), evaluations a search
- * (20000) */
+ *     berth-planted-table [INSTANCES [EVALUATIONS]]   of each row (25), of each search (5000) */
 #include "planted.h"
 #include "solve.h"
 #include "statistics.h"

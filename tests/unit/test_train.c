@@ -204,7 +204,7 @@ static void test_first_checkpoints(void **state)
 		l.cfg.evaluations = 400;
 		l.cfg.resume = true;
 		assert_ok(teach(&l, &err), &err);
-		assert_true(l.result.resumed || l.result.before == 0); /* an empty one is begun anew */
+		assert_true(l.result.resumed || l.result.before == 0); /* from an empty one it begins anew */
 		assert_true(saves == 2 || !l.result.resumed);
 		close_lesson(&l);
 		assert_same_file(whole, parts);
