@@ -88,8 +88,9 @@ static int32_t have(build *b, value *v, int32_t place)
 	return v->at[place] = add(b, place, copy);
 }
 
-/* An operator at place. */
-static value *op(build *b, int32_t place, int64_t bytes, bool in_place, value *x, value *y)
+/* An operator at place; weight: the step that copies its weight there, or NONE. */
+static value *op_with(build *b, int32_t place, int64_t bytes, bool in_place, value *x, value *y,
+                      int32_t weight)
 {
 	value *v = new_value(b, bytes, place);
 	llama_step step = nothing;
@@ -99,8 +100,14 @@ static value *op(build *b, int32_t place, int64_t bytes, bool in_place, value *x
 	step.in_place = in_place;
 	step.arg[0] = have(b, x, place);
 	step.arg[1] = have(b, y, place);
+	step.arg[2] = weight;
 	v->at[place] = add(b, place, step);
 	return v;
+}
+
+static value *op(build *b, int32_t place, int64_t bytes, bool in_place, value *x, value *y)
+{
+	return op_with(b, place, bytes, in_place, x, y, NONE);
 }
 
 static value *input_of(build *b, int64_t bytes)
@@ -150,21 +157,12 @@ static value *product(build *b, int32_t layer, const char *what, int64_t bytes, 
                       value *y)
 {
 	int32_t t = find(b, layer, what), place = place_of(b, t, b->unit[layer]);
-	llama_step copy = nothing, use = nothing;
+	llama_step copy = nothing;
 	if (t == NONE || b->tensor[t] == place)
 		return op(b, place, bytes, in_place, x, y);
 	copy.bytes = whole((double)b->file->bytes[t]);
 	int32_t weight = add(b, place, copy);
-	value *v = new_value(b, bytes, place);
-	if (!v)
-		return NULL;
-	use.bytes = bytes;
-	use.in_place = in_place;
-	use.arg[0] = have(b, x, place);
-	use.arg[1] = have(b, y, place);
-	use.arg[2] = weight;
-	v->at[place] = add(b, place, use);
-	return v;
+	return op_with(b, place, bytes, in_place, x, y, weight);
 }
 
 /* ---- layers ---- */
