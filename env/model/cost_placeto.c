@@ -190,7 +190,6 @@ static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 	int64_t load_ns = 0;
 	s->op_dev = op_dev;
 	s->now = out->latency_ns = 0;
-	s->n_heap = 0;
 	for (int32_t d = 0; d < s->p->n_devs; d++) {
 		s->dev[d] = s->bus[d] = (line){-1, -1, false};
 		s->dev_load[d] = s->bus_load[d] = 0;

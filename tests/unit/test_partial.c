@@ -237,6 +237,57 @@ static void test_separated(void **state)
 	discard(&c);
 }
 
+/* What devices hold does not depend on the order of binding, also where a set of devices takes two words. */
+static void test_order_of_binding(void **state)
+{
+	(void)state;
+	enum { N_OPS = 40, N_DEVS = 70 };
+	berth_arena text = {0};
+	compiled c;
+	const char *ops = "", *edges = "", *devs = "", *links = "";
+	int32_t dev[N_OPS];
+	berth_rng rng = berth_rng_seed(5, 1);
+	for (int i = 0; i < N_OPS; i++) {
+		dev[i] = (int32_t)(1 + 64 * (berth_rng_below(&rng, 2)) + berth_rng_below(&rng, 3));
+		ops = berth_arena_printf(&text, "%s%s{\"name\":\"o%d\",\"time_s\":{\"*\":1}}", ops,
+		                         i ? "," : "", i);
+		for (int k = 0; k < i; k++)
+			if (berth_rng_below(&rng, 4) == 0)
+				edges = berth_arena_printf(&text,
+				                           "%s%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":"
+				                           "%d,\"tensor\":\"t%d\"}",
+				                           edges, *edges ? "," : "", k, i,
+				                           1 << (k % 16 + i % 2), i % 2);
+	}
+	for (int d = 0; d < N_DEVS; d++)
+		devs = berth_arena_printf(&text, "%s%s{\"name\":\"d%d\",\"memory_bytes\":9000}", devs,
+		                          d ? "," : "", d);
+	for (int d = 1; d < N_DEVS; d++)
+		links = berth_arena_printf(&text,
+		                           "%s%s{\"from\":\"d0\",\"to\":\"d%d\",\"bandwidth\":1e9,"
+		                           "\"both_ways\":true}",
+		                           links, d > 1 ? "," : "", d);
+	compile(&c,
+	        berth_arena_printf(&text,
+	                           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],\"edges\":[%s]}",
+	                           ops, edges),
+	        berth_arena_printf(
+			&text, "{\"format\":\"berth-system\",\"version\":1,\"devices\":[%s],\"links\":[%s]}",
+			devs, links));
+	berth_partial *forwards = new_partial(&c), *backwards = new_partial(&c);
+	for (int32_t i = 0; i < N_OPS; i++) {
+		berth_partial_bind(forwards, c.p.op_coloc[i], dev[i]);
+		berth_partial_bind(backwards, c.p.op_coloc[N_OPS - 1 - i], dev[N_OPS - 1 - i]);
+	}
+	for (int32_t d = 0; d < N_DEVS; d++) {
+		bool used = (d >= 1 && d <= 3) || (d >= 65 && d <= 67);
+		assert_int_equal(berth_partial_bytes(forwards, d), berth_partial_bytes(backwards, d));
+		assert_true((berth_partial_bytes(forwards, d) > 0) == used);
+	}
+	berth_arena_free(&text);
+	discard(&c);
+}
+
 /* ---- random instances ---- */
 
 /* No two operators of a slot overlap: at no start are more than `slots` operators of its device under way. */
@@ -399,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_empty_pool),
 		cmocka_unit_test(test_separated),
+		cmocka_unit_test(test_order_of_binding),
 		cmocka_unit_test(test_random_instances),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
