@@ -21,6 +21,9 @@ void cli_say(const char *fmt, ...) BERTH_PRINTF(1, 2);
 void cli_say_error(const char *fmt, ...) BERTH_PRINTF(1, 2);
 void cli_vsay_error(const char *fmt, va_list args);
 
+/* One of the two: for a report that stands on standard error where a document takes standard output. */
+typedef void (*cli_sayer)(const char *fmt, ...) BERTH_PRINTF(1, 2);
+
 /* A line to standard error past its stream, whose lock a thread may hold that stands still. */
 void cli_say_past(const char *text);
 

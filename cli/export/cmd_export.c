@@ -114,19 +114,19 @@ static void put_gain(berth_json_out *w, const state *s)
 	berth_json_close(w, '}');
 }
 
-static void print_gain(const state *s)
+static void print_gain(const state *s, cli_sayer say)
 {
 	const berth_export_gain *x = &s->gain;
 	char a[32], b[32], c[32], d[32];
 	if (!x->known)
 		return;
-	cli_say("predicted %s %s%s; by default %s", berth_objective_name(&s->plan.objective),
+	say("predicted %s %s%s; by default %s", berth_objective_name(&s->plan.objective),
 	        cli_value(a, &s->plan.objective, x->plan), x->serial ? ", one operator after the other" : "",
 	        cli_value(b, &s->plan.objective, x->usual));
 	if (x->device >= 0)
-		cli_say(" (all on %s%s)", s->plan.s.dev_name[x->device],
+		say(" (all on %s%s)", s->plan.s.dev_name[x->device],
 		        x->usual_fits ? "" : ", where it does not fit");
-	cli_say("; gain %s, predictions are off by %s\n", cli_percent(c, x->gain),
+	say("; gain %s, predictions are off by %s\n", cli_percent(c, x->gain),
 	        cli_percent(d, BERTH_EXPORT_ERROR));
 }
 
@@ -153,6 +153,40 @@ static int64_t bytes_made(const state *s)
 	return sum;
 }
 
+static void put_memory(berth_json_out *w, const state *s)
+{
+	if (!s->made.n_memory)
+		return;
+	berth_json_open(w, "memory", '[');
+	for (int32_t i = 0; i < s->made.n_memory; i++) {
+		const berth_export_memory *m = &s->made.memory[i];
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "device", m->device);
+		berth_json_put_int(w, "weights_bytes", m->weights);
+		berth_json_put_int(w, "cache_bytes", m->cache);
+		if (m->buffers < 0)
+			berth_json_put_null(w, "buffers_bytes");
+		else
+			berth_json_put_int(w, "buffers_bytes", m->buffers);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+static void print_memory(const state *s, cli_sayer say)
+{
+	char weights[32], cache[32], buffers[32], all[32];
+	for (int32_t i = 0; i < s->made.n_memory; i++) {
+		const berth_export_memory *m = &s->made.memory[i];
+		bool told = m->buffers >= 0;
+		say("memory of %s: %s: weights %s, cache %s, buffers %s%s\n", m->device,
+		    berth_text_bytes(all, (double)(m->weights + m->cache + (told ? m->buffers : 0))),
+		    berth_text_bytes(weights, (double)m->weights), berth_text_bytes(cache, (double)m->cache),
+		    told ? "about " : "not known",
+		    told ? berth_text_bytes(buffers, (double)m->buffers) : "");
+	}
+}
+
 static berth_status print_json(const cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_json_out w;
@@ -169,6 +203,9 @@ static berth_status print_json(const cli *c, const args *a, const state *s, bert
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		berth_json_put_string(&w, s->made.setting[i].key, s->made.setting[i].value);
 	berth_json_close(&w, '}');
+	put_memory(&w, s);
+	if (s->made.usual)
+		berth_json_put_string(&w, "default_command", s->made.usual);
 	berth_json_open(&w, "notes", '[');
 	for (int32_t i = 0; i < s->made.n_notes; i++)
 		berth_json_put_string(&w, NULL, s->made.note[i]);
@@ -176,18 +213,32 @@ static berth_status print_json(const cli *c, const args *a, const state *s, bert
 	return cli_end_json(c, &w, err);
 }
 
-static void print_text(const args *a, const state *s)
+/* Is it what the file says, too? */
+static bool is_file(const state *s, const char *value)
 {
+	const berth_file_piece *first = s->made.piece;
+	return s->made.n_pieces && strlen(value) == first->size &&
+	       memcmp(first->data, value, first->size) == 0;
+}
+
+/* Beside the file: on standard error where that is on standard output. */
+static void print_text(const args *a, const state *s, bool printed)
+{
+	cli_sayer say = printed ? cli_say_error : cli_say;
 	char size[32];
-	if (a->out)
-		cli_say("%s on %s, for %s: %s, %s\n", s->plan.g.name, s->plan.s.name, s->e->name, a->out,
-		        berth_text_bytes(size, (double)bytes_made(s)));
-	export_blocks_print(&a->blocks, &s->plan);
-	print_gain(s);
+	say("%s on %s, for %s: %s, %s\n", s->plan.g.name, s->plan.s.name, s->e->name,
+	    printed ? "standard output" : a->out, berth_text_bytes(size, (double)bytes_made(s)));
+	export_blocks_print(&a->blocks, &s->plan, say);
+	print_gain(s, say);
 	for (int32_t i = 0; i < s->made.n_settings; i++)
-		cli_say("%s: %s\n", s->made.setting[i].key, s->made.setting[i].value);
+		say("%s: %s\n", s->made.setting[i].key,
+		    printed && is_file(s, s->made.setting[i].value) ? "on standard output"
+		                                                    : s->made.setting[i].value);
+	print_memory(s, say);
+	if (s->made.usual)
+		say("by default: %s\n", s->made.usual);
 	for (int32_t i = 0; i < s->made.n_notes; i++)
-		cli_say("note: %s\n", s->made.note[i]);
+		say("note: %s\n", s->made.note[i]);
 }
 
 static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_err *err)
@@ -213,8 +264,8 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 		BERTH_TRY(berth_file_write_pieces(a->out, s->made.piece, s->made.n_pieces, err));
 	if (c->json)
 		return print_json(c, a, s, err);
-	if (!c->quiet && !printed)
-		print_text(a, s);
+	if (!c->quiet)
+		print_text(a, s, printed);
 	return BERTH_OK;
 }
 

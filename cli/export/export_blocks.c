@@ -2,7 +2,6 @@
 #include "export_blocks.h"
 
 #include "nearest.h"
-#include "say.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,16 +140,16 @@ void export_blocks_put(berth_json_out *w, const export_blocks *b, const export_p
 	berth_json_close(w, '}');
 }
 
-void export_blocks_print(const export_blocks *b, const export_plan *x)
+void export_blocks_print(const export_blocks *b, const export_plan *x, cli_sayer say)
 {
 	char before[32], after[32];
 	if (b->moved < 0)
 		return;
-	cli_say("nearest plan%s%s: %d of %d operators moved", b->granularity ? " by " : "",
+	say("nearest plan%s%s: %d of %d operators moved", b->granularity ? " by " : "",
 	        b->granularity ? b->granularity : "", b->moved, x->g.n_ops);
 	if (x->priced)
-		cli_say("; %s %s, was %s", berth_objective_name(&x->objective),
+		say("; %s %s, was %s", berth_objective_name(&x->objective),
 		        cli_value(after, &x->objective, x->v.value),
 		        cli_value(before, &x->objective, b->before));
-	cli_say("\n");
+	say("\n");
 }

@@ -4,6 +4,7 @@
 
 #include "export_plan.h"
 #include "print.h"
+#include "say.h"
 
 typedef struct export_blocks {
 	const char *granularity; /* NULL: none was asked for */
@@ -31,6 +32,6 @@ berth_status export_blocks_hint(cli *c, const export_blocks *b, const berth_expo
 
 /* What was moved, and what that costs; nothing where nothing was. */
 void export_blocks_put(berth_json_out *w, const export_blocks *b, const export_plan *x);
-void export_blocks_print(const export_blocks *b, const export_plan *x);
+void export_blocks_print(const export_blocks *b, const export_plan *x, cli_sayer say);
 
 #endif

@@ -32,6 +32,12 @@ typedef struct berth_export_setting {
 	const char *key, *value; /* an option of the target, a command line */
 } berth_export_setting;
 
+/* What the target will hold on a device, bytes. */
+typedef struct berth_export_memory {
+	const char *device; /* of the plan; what the target calls it where the plan has none such */
+	int64_t weights, cache, buffers; /* buffers: an estimate; -1: it cannot be told */
+} berth_export_memory;
+
 /* What an exporter makes: the file in pieces, one behind the other, and words for the user. Lists and texts
  * live in mem; a piece may also be a part of the model. */
 typedef struct berth_export_out {
@@ -41,6 +47,9 @@ typedef struct berth_export_out {
 	berth_export_setting *setting;
 	int32_t n_settings;
 	size_t cap_settings;
+	berth_export_memory *memory; /* [n_memory] in the order of the target; 0: not known */
+	int32_t n_memory;
+	const char *usual; /* the file that says what the engine does when told nothing; NULL: not known */
 	const char **note, **warning;
 	const char *unfit; /* why the target can hardly run it, a sentence in mem; NULL: not known */
 	int32_t n_notes, n_warnings;

@@ -83,41 +83,44 @@ static berth_status find_full(const berth_export_source *x, int32_t dev, const l
 	return out->unfit ? BERTH_OK : berth_nomem(err);
 }
 
+static bool is_cpu(const berth_export_source *x, int32_t d)
+{
+	return llama_is_cpu(x->s->dev_name[d], x->s->dev_kind[d], x->theirs ? x->theirs[d] : NULL);
+}
+
+/* The first of the system's: to llama.cpp all of them are one. */
+static const char *name_of_cpu(const berth_export_source *x)
+{
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		if (is_cpu(x, d))
+			return x->s->dev_name[d];
+	return "CPU";
+}
+
 /* What each device has to hold. */
 static berth_status tell_memory(const berth_export_source *x, const making *m, berth_arena *tmp,
                                 berth_export_out *out, berth_err *err)
 {
 	llama_memory *memory;
 	bool told;
-	char weights[32], cache[32], compute[32], all[32];
 	int32_t n = m->plan.n_devs;
 	BERTH_TRY(BERTH_NEW(tmp, memory, n + 1, err));
+	BERTH_TRY(BERTH_NEW(out->mem, out->memory, n + 1, err));
 	BERTH_TRY(llama_memory_of(&m->plan, &m->file, tmp, memory, &told, err));
 	for (int32_t i = 0; i <= n; i++) {
 		const llama_memory *d = &memory[i];
-		const char *name = i < n ? x->s->dev_name[m->plan.dev[i]] : "the CPU";
-		const char *key = berth_arena_printf(out->mem, "memory of %s", name),
-			   *value = berth_arena_printf(
-				   out->mem, "%s: weights %s, cache %s, buffers %s%s",
-				   berth_text_bytes(all, (double)(d->weights + d->cache + d->compute)),
-				   berth_text_bytes(weights, (double)d->weights),
-				   berth_text_bytes(cache, (double)d->cache), told ? "about " : "not known",
-				   told ? berth_text_bytes(compute, (double)d->compute) : "");
-		if (!key || !value)
-			return berth_nomem(err);
+		out->memory[out->n_memory++] = (berth_export_memory){
+			.device = i < n ? x->s->dev_name[m->plan.dev[i]] : name_of_cpu(x),
+			.weights = d->weights,
+			.cache = d->cache,
+			.buffers = told ? d->compute : -1};
 		if (i < n)
 			BERTH_TRY(find_full(x, m->plan.dev[i], d, out, err));
-		BERTH_TRY(berth_export_set(out, key, value, err));
 	}
 	return BERTH_OK;
 }
 
 /* ---- what llama.cpp does by itself ---- */
-
-static bool is_cpu(const berth_export_source *x, int32_t d)
-{
-	return llama_is_cpu(x->s->dev_name[d], x->s->dev_kind[d], x->theirs ? x->theirs[d] : NULL);
-}
 
 /* The other devices, in the order of the system, are those that llama.cpp finds. */
 static berth_status find_machine(const berth_export_source *x, berth_arena *mem, llama_machine *m,
@@ -163,7 +166,6 @@ static berth_status tell_usual(const berth_export_source *x, const making *m, be
 	making u = {.file = m->file};
 	int32_t *op_dev;
 	bool known;
-	const char *line;
 	BERTH_TRY(BERTH_NEW(out->mem, op_dev, x->g->n_ops, err));
 	BERTH_TRY(find_usual(x, &m->file, out->mem, tmp, &u.plan, op_dev, &known, err));
 	for (int32_t i = 0; known && i < u.plan.n_devs; i++)
@@ -175,9 +177,8 @@ static berth_status tell_usual(const berth_export_source *x, const making *m, be
 	BERTH_TRY(llama_names_read(x->s->dev_name, x->s->dev_kind, x->s->n_devs, x->theirs, op_dev,
 	                           x->g->n_ops, out->mem, &u.names, err));
 	BERTH_TRY(llama_overrides_make(&u.plan, &u.file, &u.names, out->mem, tmp, &u.overrides, err));
-	BERTH_TRY(llama_line("llama-server", x->model->name, &u.plan, &u.file, &u.names, &u.overrides,
-	                     out->mem, &line, err));
-	return berth_export_set(out, "by default", line, err);
+	return llama_line("llama-server", x->model->name, &u.plan, &u.file, &u.names, &u.overrides, out->mem,
+	                  &out->usual, err);
 }
 
 static berth_status read_usual(const berth_export_source *x, berth_arena *mem, berth_arena *tmp,
