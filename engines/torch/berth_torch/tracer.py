@@ -1,0 +1,302 @@
+"""The tracer: the module's code runs once with proxies that know their values; operations become nodes."""
+import functools
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import torch
+from torch import fx
+
+from .proxy import VALUES, ValueProxy
+from .spec import is_users
+from .structure import Rebuild, flatten
+
+OPENED = (torch.nn.Sequential, torch.nn.Transformer, torch.nn.TransformerEncoder, torch.nn.TransformerDecoder,
+          torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer)
+FACTORIES = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm",
+             "zeros")
+RANDOM = ("rand", "randint", "randn", "randperm")
+
+
+@dataclass
+class TensorInfo:
+    """A tensor as the example inputs make it."""
+
+    shape: Tuple[int, ...]
+    dtype: torch.dtype
+    bytes: int
+
+
+@dataclass
+class NodeInfo:
+    """What tracing saw of a node; in node.meta["berth"].
+
+    tensors   what it gives, nested outputs flattened
+    value     of a node that gives no tensor: the Python value
+    scope     qualified name of the module whose code made it ("" for the outermost)
+    place     FILE:LINE of the user's code
+    base      node whose memory the first tensor shares, itself aside: it is a view, or that very tensor
+    writes    nodes whose tensors it writes into
+    """
+
+    tensors: List[TensorInfo]
+    value: Any
+    scope: str
+    place: str
+    base: Optional[fx.Node]
+    writes: List[fx.Node]
+
+
+def info(node: fx.Node) -> NodeInfo:
+    """What tracing saw of a node."""
+    return node.meta["berth"]
+
+
+def storage_of(tensor: torch.Tensor) -> int:
+    """Address of a tensor's memory; 0: it has none of its own that can be told."""
+    try:
+        if hasattr(tensor, "untyped_storage"):
+            return tensor.untyped_storage().data_ptr()
+        return tensor.storage().data_ptr()
+    except (NotImplementedError, RuntimeError):
+        return 0
+
+
+def is_tensor(value: Any) -> bool:
+    """Is this a tensor, and no proxy?"""
+    return isinstance(value, torch.Tensor) and type(value) is not ValueProxy
+
+
+def tensors_in(value: Any) -> List[torch.Tensor]:
+    """All tensors of a nested value."""
+    return flatten(value, is_tensor)[0]
+
+
+def tensor_bytes(tensor: torch.Tensor) -> int:
+    """Bytes of a tensor's elements."""
+    return tensor.numel() * tensor.element_size()
+
+
+def user_place() -> str:
+    """FILE:LINE of the innermost running line of the user's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            return f"{os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def proxies_in(value: Any) -> List[ValueProxy]:
+    """All proxies of nested arguments."""
+    found: List[ValueProxy] = []
+
+    def visit(x: Any) -> None:
+        if type(x) is ValueProxy:
+            found.append(x)
+        elif isinstance(x, (tuple, list)):
+            for member in x:
+                visit(member)
+        elif isinstance(x, dict):
+            for member in x.values():
+                visit(member)
+        elif isinstance(x, slice):
+            visit((x.start, x.stop, x.step))
+
+    visit(value)
+    return found
+
+
+def unwrap(value: Any) -> Any:
+    """Nested arguments with each proxy replaced by its value."""
+    if type(value) is ValueProxy:
+        return value.held
+    if isinstance(value, tuple):
+        members = [unwrap(v) for v in value]
+        return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
+    if isinstance(value, list):
+        return [unwrap(v) for v in value]
+    if isinstance(value, dict):
+        return {k: unwrap(v) for k, v in value.items()}
+    if isinstance(value, slice):
+        return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
+    return value
+
+
+def spread(value: Any) -> Any:
+    """An output in which proxies of tuples, lists and dicts are such with proxies of their members."""
+    if type(value) is ValueProxy and isinstance(value.held, dict):
+        return {k: spread(value[k]) for k in value.held}
+    if type(value) is ValueProxy and isinstance(value.held, (tuple, list)):
+        return tuple(spread(member) for member in value)
+    if type(value) in (tuple, list):
+        return type(value)(spread(member) for member in value)
+    return value
+
+
+class Tracer(fx.Tracer):
+    """Traces a module on its example inputs. Leaves are torch.nn's own modules and the classes of `leaves`.
+
+    After trace(): `rebuild` makes what forward returns of the output leaves; `failed_in` names the module
+    (name, class) whose code raised.
+    """
+
+    def __init__(self, inputs: Sequence[torch.Tensor], rebuild_inputs: Rebuild,
+                 leaves: Sequence[type]) -> None:
+        super().__init__()
+        self.inputs = list(inputs)
+        self.rebuild_inputs = rebuild_inputs
+        self.leaves = tuple(leaves)
+        self.rebuild: Rebuild = lambda new: new
+        self.failed_in: Optional[Tuple[str, type]] = None
+        self.scope: List[str] = [""]
+        self.evaluating = False
+        self.root_storages: Dict[int, fx.Node] = {}
+
+    # what fx asks
+
+    def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
+        """torch.nn's own modules but those that only hold others, scripted ones, and what the user named."""
+        if isinstance(m, self.leaves) or isinstance(m, torch.jit.ScriptModule):
+            return True
+        own = type(m).__module__.startswith(("torch.nn", "torch.ao.nn"))
+        return own and not isinstance(m, OPENED)
+
+    def create_args_for_root(
+            self, root_fn: Callable[..., Any], is_module: bool,
+            concrete_args: Optional[Dict[str, Any]] = None) -> Tuple[Callable[..., Any], List[Any]]:
+        """A placeholder for each tensor of the inputs, wherever it is nested; the rest is constant."""
+        proxies = [self.placeholder(i, tensor) for i, tensor in enumerate(self.inputs)]
+
+        def flat(root: torch.nn.Module, *leaves: Any) -> Tuple[Any, ...]:
+            args, kwargs = self.rebuild_inputs(list(leaves))
+            try:
+                output = root_fn(root, *args, **kwargs)
+            except Exception:
+                self.failed_in = self.failed_in or ("", type(root))
+                raise
+            found, self.rebuild = flatten(spread(output), lambda x: type(x) is ValueProxy or is_tensor(x))
+            return tuple(found)
+
+        return flat, [self.root, *proxies]
+
+    def placeholder(self, number: int, tensor: torch.Tensor) -> ValueProxy:
+        """The node of an input."""
+        node = self.create_node("placeholder", f"input_{number}", (), {})
+        self.note(node, tensor, [])
+        return ValueProxy(node, self, tensor, False)
+
+    def call_module(self, m: torch.nn.Module, forward: Callable[..., Any], args: Tuple[Any, ...],
+                    kwargs: Dict[str, Any]) -> Any:
+        """A node for a leaf; the code of any other module runs, under its name."""
+        if self.evaluating:
+            return forward(*args, **kwargs)
+        name = self.path_of_module(m)
+        if self.is_leaf_module(m, name):
+            return self.create_proxy("call_module", name, args, kwargs)
+        self.scope.append(name)
+        try:
+            return forward(*args, **kwargs)
+        except Exception:
+            self.failed_in = self.failed_in or (name, type(m))
+            raise
+        finally:
+            self.scope.pop()
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Dict[str, Any]) -> Any:
+        """Parameters and buffers become get_attr nodes where the module's own code takes them."""
+        if self.evaluating or not isinstance(attr_val, torch.Tensor):
+            return attr_val
+        for name, tensor in [*self.root.named_parameters(), *self.root.named_buffers()]:
+            if tensor is attr_val:
+                if name not in parameter_proxy_cache:
+                    parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {})
+                return parameter_proxy_cache[name]
+        return attr_val
+
+    _module_getattr = getattr  # its name in older versions
+
+    def create_arg(self, a: Any) -> Any:
+        """The node of a proxy, which looks like a tensor to whoever asks by isinstance."""
+        return a.node if type(a) is ValueProxy else super().create_arg(a)
+
+    def create_proxy(self, kind: str, target: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], *more: Any,
+                     **words: Any) -> Any:
+        """Run the operation on the values and make its node."""
+        node_args, node_kwargs = self.create_arg(args), self.create_arg(kwargs)
+        taken = proxies_in((args, kwargs))
+        before = [(p, t, t._version) for p in taken for t in tensors_in(p.held)]
+        value = self.value_of(kind, target, unwrap(args), unwrap(kwargs))
+        name = words.get("name", more[0] if more else None)
+        node = self.create_node(kind, target, node_args, node_kwargs, name)
+        self.note(node, value, taken)
+        info(node).writes = list(dict.fromkeys(p.node for p, t, version in before if t._version != version))
+        data = kind == "call_method" and target in VALUES or any(p.tainted for p in taken)
+        return ValueProxy(node, self, value, data and not isinstance(value, torch.Tensor))
+
+    # values
+
+    def value_of(self, kind: str, target: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        """What an operation gives, without tracing what happens inside."""
+        with self.evaluate():
+            if kind == "call_function":
+                return target(*args, **kwargs)
+            if kind == "call_method":
+                return getattr(args[0], target)(*args[1:], **kwargs)
+            found = functools.reduce(getattr, target.split("."), self.root)
+            return found if kind == "get_attr" else found(*args, **kwargs)
+
+    @contextmanager
+    def evaluate(self) -> Iterator[None]:
+        """Nothing is recorded inside."""
+        before, self.evaluating = self.evaluating, True
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            self.evaluating = before
+
+    def note(self, node: fx.Node, value: Any, taken: List[ValueProxy]) -> None:
+        """Write down what a node gives. The value itself is not kept."""
+        tensors = tensors_in(value)
+        described = [TensorInfo(tuple(t.shape), t.dtype, tensor_bytes(t)) for t in tensors]
+        base = self.base_of(tensors, taken) if node.op != "get_attr" else None
+        number = None if tensors else value
+        node.meta["berth"] = NodeInfo(described, number, self.scope[-1], user_place(), base, [])
+
+    def base_of(self, tensors: List[torch.Tensor], taken: List[ValueProxy]) -> Optional[fx.Node]:
+        """The node among those that were taken whose memory the first tensor shares."""
+        memory = storage_of(tensors[0]) if tensors else 0
+        if not memory:
+            return None
+        for proxy in taken:
+            if any(storage_of(t) == memory for t in tensors_in(proxy.held)):
+                return proxy.node
+        return None
+
+
+@contextmanager
+def recorded_factories(tracer: Tracer) -> Iterator[None]:
+    """torch.zeros and its kin, called with sizes out of the graph, and random numbers, become nodes."""
+    kept = {name: getattr(torch, name) for name in FACTORIES}
+
+    def wrapper(name: str) -> Callable[..., Any]:
+        original = kept[name]
+
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not tracer.evaluating and (name in RANDOM or proxies_in((args, kwargs))):
+                return tracer.create_proxy("call_function", original, args, kwargs)
+            return original(*args, **kwargs)
+
+        return call
+
+    try:
+        for name in FACTORIES:
+            setattr(torch, name, wrapper(name))
+        yield
+    finally:
+        for name, original in kept.items():
+            setattr(torch, name, original)

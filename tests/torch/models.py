@@ -1,0 +1,112 @@
+"""Small modules for the tests of PyTorch."""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def resnet18():
+    """torchvision's ResNet-18."""
+    import torchvision
+    return torchvision.models.resnet18(weights=None), (torch.randn(1, 3, 64, 64),)
+
+
+class Block(nn.Module):
+    """A block of a transformer, attention written out."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.drop = nn.Dropout(0.1)
+
+    def attend(self, x):
+        b, t, d = x.shape
+        q, k, v = (p.reshape(b, t, self.heads, -1).transpose(1, 2) for p in self.qkv(x).chunk(3, -1))
+        weights = torch.softmax(q @ k.transpose(-1, -2) / (d // self.heads) ** 0.5, -1)
+        return self.out((self.drop(weights) @ v).transpose(1, 2).reshape(b, t, d))
+
+    def forward(self, x):
+        x = x + self.attend(self.norm1(x))
+        return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))
+
+
+class Transformer(nn.Module):
+    """A language model whose last product has the weights of its embedding."""
+
+    def __init__(self, words=500, width=64, heads=4, blocks=3):
+        super().__init__()
+        self.embed = nn.Embedding(words, width)
+        self.place = nn.Parameter(torch.randn(64, width) * 0.02)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(blocks))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, words, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids):
+        x = self.embed(ids) + self.place[:ids.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+def transformer():
+    return Transformer(), (torch.randint(0, 500, (2, 32)),)
+
+
+def tied():
+    model, args = transformer()
+    targets = torch.randint(0, 500, (2, 32))
+    return model, args, {}, lambda out: F.cross_entropy(out.flatten(0, 1), targets.flatten())
+
+
+class Tagger(nn.Module):
+    """Two LSTM layers over an embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(200, 32)
+        self.lstm1 = nn.LSTM(32, 48, batch_first=True)
+        self.lstm2 = nn.LSTM(48, 48, batch_first=True, bidirectional=True)
+        self.out = nn.Linear(96, 11)
+
+    def forward(self, ids):
+        x, _ = self.lstm1(self.embed(ids))
+        x, (h, _) = self.lstm2(x)
+        return {"tags": self.out(x), "state": h}
+
+
+def lstm():
+    return Tagger(), (torch.randint(0, 200, (3, 12)),)
+
+
+class Mixed(nn.Module):
+    """Dropout, batch norm, operations in place, keyword inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.conv2, self.bn2 = nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.relu, self.drop = nn.ReLU(inplace=True), nn.Dropout(0.3)
+        self.out = nn.Linear(8, 5)
+
+    def forward(self, image, *, scale=None, bias=None):
+        x = self.relu(self.bn1(self.conv1(image)))
+        y = self.bn2(self.conv2(x))
+        y += x
+        y = self.drop(self.relu(y)).mean((2, 3))
+        y = self.out(y)
+        if scale is not None:
+            y = y * scale
+        return y.add_(bias), y
+
+
+def mixed():
+    return Mixed(), (torch.randn(4, 3, 16, 16),), {"bias": torch.randn(5), "scale": 2.0}
+
+
+def encoder():
+    """torch.nn's own encoder."""
+    layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+    return nn.TransformerEncoder(layer, 2), (torch.randn(2, 10, 32),)
