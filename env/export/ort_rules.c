@@ -2,6 +2,7 @@
  * of their names, for a model that is not to be touched. A rule holds for every node whose name has its text
  * somewhere. So each rule is the shortest beginning of a name, cut behind a separator, that no node of
  * another device has in its name. Every node is under a rule. */
+#include "name_parts.h"
 #include "onnx_placed.h"
 #include "ort_fused.h"
 #include "ort_providers.h"
@@ -13,7 +14,6 @@ typedef struct named_nodes {
 	const onnx_placed *placed;
 	const char **name; /* [n] */
 	int32_t *dev;
-	bool *covered;
 	int32_t n;
 	size_t cap_name, cap_dev;
 } named_nodes;
@@ -52,63 +52,52 @@ static berth_status list_nodes(const onnx_placed *p, berth_arena *tmp, named_nod
 	for (size_t i = 0; i < p->m.n_nodes; i++)
 		if (p->node_op[i] >= 0)
 			BERTH_TRY(add_node(&p->m.node[i], p->node_dev[i], x, tmp, err));
-	return BERTH_NEW(tmp, x->covered, x->n, err);
+	return BERTH_OK;
 }
 
-/* A node of another device with the text in its name; -1: none. */
+/* A node of another device with the text in its name. */
 static int32_t elsewhere(const named_nodes *x, const char *text, int32_t dev)
 {
-	for (int32_t i = 0; i < x->n; i++)
-		if (x->dev[i] != dev && strstr(x->name[i], text))
-			return i;
-	return -1;
+	int32_t i = 0;
+	while (x->dev[i] == dev || !strstr(x->name[i], text))
+		i++;
+	return i;
 }
 
 /* The shortest beginning of the node's name that is of its device alone. */
-static berth_status find_rule(const named_nodes *x, int32_t node, berth_arena *tmp, const char **rule,
-                              berth_err *err)
+static berth_status find_rule(const named_nodes *x, name_parts *parts, int32_t node, berth_arena *tmp,
+                              const char **rule, berth_err *err)
 {
 	const char *name = x->name[node];
-	size_t len = strlen(name);
-	int32_t other = -1;
-	char *text = berth_arena_strdup(tmp, name);
-	if (!text)
-		return berth_nomem(err);
-	for (size_t n = 1; n <= len; n++) {
-		if (n < len && !strchr("/.:_", name[n - 1]))
-			continue;
-		text[n] = '\0';
-		other = elsewhere(x, text, x->dev[node]);
-		if (other < 0)
-			break;
-		text[n] = name[n];
-	}
-	if (other >= 0)
+	size_t size = name_parts_own(parts, name, "/.:_");
+	if (!size)
 		return berth_fail(
 			err, BERTH_EUNSUPPORTED,
 			"no rule holds for node '%.100s' alone: '%.100s', on another device, has that in its "
 			"name; use --to ort",
-			name, x->name[other]);
-	if (!ort_rule_holds(text))
+			name, x->name[elsewhere(x, name, x->dev[node])]);
+	if (!(*rule = berth_arena_printf(tmp, "%.*s", (int)size, name)))
+		return berth_nomem(err);
+	if (!ort_rule_holds(*rule))
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "node '%.100s': a rule cannot hold %s or blanks around it; use --to ort",
 		                  name, ORT_RULE_SIGNS);
-	*rule = text;
+	name_parts_take(parts, name, size);
 	return BERTH_OK;
 }
 
-static berth_status make_rules(named_nodes *x, berth_arena *tmp, berth_strbuf *rules, berth_err *err)
+static berth_status make_rules(const named_nodes *x, berth_arena *tmp, berth_strbuf *rules, berth_err *err)
 {
+	name_parts parts;
+	BERTH_TRY(name_parts_new(x->name, x->dev, x->n, tmp, &parts, err));
 	for (int32_t i = 0; i < x->n; i++) {
 		berth_strbuf *to = &rules[x->dev[i]];
 		const char *rule = "";
-		if (x->covered[i])
+		if (name_parts_taken(&parts, x->name[i]))
 			continue;
-		BERTH_TRY(find_rule(x, i, tmp, &rule, err));
+		BERTH_TRY(find_rule(x, &parts, i, tmp, &rule, err));
 		berth_strbuf_add(to, ",", to->len > 0);
 		berth_strbuf_add(to, rule, strlen(rule));
-		for (int32_t k = i; k < x->n; k++)
-			x->covered[k] |= strstr(x->name[k], rule) != NULL;
 	}
 	return BERTH_OK;
 }
