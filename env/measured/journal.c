@@ -3,6 +3,7 @@
 
 #include "file.h"
 #include "file_append.h"
+#include "json.h"
 #include "sha256.h"
 #include "strbuf.h"
 
@@ -63,10 +64,20 @@ static berth_status end_of_entry(const char *text, size_t size, size_t at, int n
 	return BERTH_OK;
 }
 
-static bool is_failure(const char *answer)
+/* An engine's answer may have such a first key too; "ok" is only in answers. What cannot be read is none. */
+static berth_status is_failure(const char *answer, size_t len, bool *failure, berth_err *err)
 {
 	static const char failed[] = "{\"failed\":";
-	return strncmp(answer, failed, sizeof failed - 1) == 0;
+	cJSON *item;
+	*failure = len >= sizeof failed && memcmp(answer, failed, sizeof failed - 1) == 0;
+	if (!*failure)
+		return BERTH_OK;
+	berth_status st = berth_json_parse("journal", answer, len, &item, err);
+	if (st == BERTH_OK)
+		*failure = !cJSON_GetObjectItemCaseSensitive(item, "ok");
+	if (st == BERTH_OK)
+		cJSON_Delete(item);
+	return st == BERTH_ENOMEM ? st : BERTH_OK;
 }
 
 /* *len: how much of the text counts. Behind a torn entry nothing does. Neither do failures at the end:
@@ -81,7 +92,9 @@ static berth_status measure(const char *text, size_t size, size_t first, char ch
 		if (!end)
 			break;
 		const char *answer = (const char *)memchr(text + at, '\n', size - at) + 1;
-		*len = is_failure(answer) ? *len : end;
+		bool failure;
+		BERTH_TRY(is_failure(answer, end - CHECK - 2 - (size_t)(answer - text), &failure, err));
+		*len = failure ? *len : end;
 	}
 	return BERTH_OK;
 }
