@@ -214,7 +214,6 @@ const cli_verb cmd_adapt = {
 	"adapt", "adapt GRAPH --on SYSTEM --engine E [--steps N] [--slow DEVICE=SPEED@STEP]",
 	"run step after step, and place anew when times change",
 	"Times of the steps pull the profile along; where they part from what was predicted, the placement "
-	"is solved again, and\n"
-	"taken if it pays for the move over the steps that are left.\n"
+	"is solved again, and taken if it pays for the move over the steps that are left.\n"
 	"Example: berth adapt model.onnx --on host.json --engine ort --steps 300 --slow cpu1=0.25@100\n",
 	run};

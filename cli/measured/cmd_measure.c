@@ -249,7 +249,7 @@ const cli_verb cmd_measure = {
 	"measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE] [--report FILE.html]",
 	"run a placement for real and tell what it costs",
 	"The median of the runs with its interval (95 % from 6 runs on). Exit code 5 where the engine is "
-	"missing or dies, 6 where it hangs, 4 for a model\n"
-	"that it cannot run, 3 for a device that it lacks. docs/engines.md says what an engine is.\n"
+	"missing or dies, 6 where it hangs, 4 for a model that "
+	"it cannot run, 3 for a device that it lacks. docs/engines.md says what an engine is.\n"
 	"Example: berth measure model.onnx --on host.json --placement plan.json --json\n",
 	run};

@@ -332,8 +332,8 @@ const cli_verb cmd_compare = {
 	"With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds "
 	"on).\n"
 	"With several graphs or systems: over all, the geometric mean of the value over the best single "
-	"device's, wins, ties and\n"
-	"losses against one method, and how likely they are by chance (signed-rank test, corrected by "
+	"device's, wins, ties and losses against one method, "
+	"and how likely they are by chance (signed-rank test, corrected by "
 	"Holm).\n"
 	"Example: berth compare zoo:resnet50 zoo:bert-base --on system:edge --seeds 5 --format markdown\n",
 	run};

@@ -58,11 +58,11 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 
 const cli_verb cmd_systems = {
 	"systems", "systems [--json]", "list the built-in systems",
-	"A system stands wherever a system file can: system:NAME. Of random machines the keys and their "
-	"defaults are\n"
+	"A system stands wherever a system file can: system:NAME.\n"
+	"Random machines, as in system:random:devices=6:topology=hosts:seed=7, have keys with these "
+	"defaults, in TFLOP/s, GB, GB/s and microseconds:\n"
 	"  devices=4 heterogeneity=0.5 tflops=10 memory=16 bandwidth=10 latency=10 "
 	"topology=full|bus|star|hosts seed=1\n"
-	"in TFLOP/s, GB, GB/s and microseconds: system:random:devices=6:topology=hosts:seed=7.\n"
 	"system:host is the machine that berth runs on, as 'berth profile --system' has described it.\n"
 	"Example: berth show system:edge -o edge.json\n",
 	run};

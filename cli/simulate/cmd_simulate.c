@@ -300,13 +300,11 @@ const cli_verb cmd_simulate = {
 	"DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
 	"tell what a placement costs, and what it breaks",
 	"--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, "
-	"gpu0.memory_bytes=16GB,\n"
-	"cpu0:gpu0.bandwidth=32GB/s, a shared link by its name. The changed machine stands beside the one\n"
+	"gpu0.memory_bytes=16GB, "
+	"cpu0:gpu0.bandwidth=32GB/s, a shared link by its name. The changed machine stands beside the one "
 	"in the file, with the same placement and solved anew.\n"
 	"--each and --what-if also take -gpu1 (without that device), +gpu2=like:gpu0, -cpu0:gpu1 (without "
-	"that "
-	"link),\n"
-	"+gpu0:gpu1=12GB/s@5us; changes of one row have commas between them.\n"
+	"that link), +gpu0:gpu1=12GB/s@5us; changes of one row have commas between them.\n"
 	"An infeasible placement is reported with exit code 3.\n"
 	"Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace "
 	"plan-trace.json\n",
