@@ -281,6 +281,18 @@ static bool is_stream(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
+/* "-" of what is read is standard input. */
+static void name_inputs(cli *c, const cli_option *options)
+{
+	static const char standard_input[] = "/dev/stdin";
+	for (const cli_option *o = options; o->name; o++)
+		if (o->kind == CLI_FILE_IN && is_stream(text_of(o)))
+			*(const char **)o->into = standard_input;
+	for (int i = 0; i < c->n_args; i++)
+		if (is_stream(c->args[i]))
+			c->args[i] = (char *)(size_t)standard_input; /* nobody writes there */
+}
+
 /* "--json, -o - and --dot -": what this verb can send to standard output. */
 static const char *stream_names(cli *c, const cli_option *options)
 {
@@ -345,6 +357,7 @@ static berth_status check_apart(cli *c, const cli_option *options, berth_err *er
 berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
+	name_inputs(c, options);
 	berth_status st = check_streams(c, verb, options, err);
 	if (st == BERTH_OK)
 		st = check_apart(c, options, err);

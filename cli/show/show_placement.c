@@ -128,8 +128,9 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
 	char buf[32];
-	cli_say("placement of %s on %s: %d operators on %d devices%s\n", v->graph ? v->graph : "a graph",
-	        v->system ? v->system : "a system", v->n_ops, v->n_devs, v->ordered ? ", with an order" : "");
+	cli_say("placement of %s on %s: %d operator%s on %d device%s%s\n", v->graph ? v->graph : "a graph",
+	        v->system ? v->system : "a system", v->n_ops, v->n_ops == 1 ? "" : "s", v->n_devs,
+	        v->n_devs == 1 ? "" : "s", v->ordered ? ", with an order" : "");
 	if (v->method)
 		cli_say("by %s\n", v->method);
 	if (v->objective && !isnan(v->value))
