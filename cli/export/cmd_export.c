@@ -298,7 +298,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "price"},
 		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
 		CLI_INPUT(c),
-		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tof text standard output"},
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tstandard output, of text"},
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_export, options, argc, argv, 1, 1, err));
 	if (c->help)

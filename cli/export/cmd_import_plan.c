@@ -237,8 +237,7 @@ const cli_verb cmd_import_plan = {
 	"import-plan FILE --model GRAPH --on SYSTEM [--from KIND] [--device NAME=THEIRS] [-o PLAN.json]",
 	"read where an engine ran operators, as a placement",
 	"FILE is a profile of ONNX Runtime, a log of llama.cpp (-v), a device_map of accelerate, affinities "
-        "of\n"
-	"OpenVINO, or a table with the columns operator and device. Without -o it is only told.\n"
+	"of OpenVINO, or a table with the columns operator and device. Without -o it is only told.\n"
 	"Example: berth import-plan profile.json --model model.onnx --on system:laptop -o theirs.json && "
 	"berth compare model.onnx --on system:laptop --placement theirs.json\n",
 	run};

@@ -257,17 +257,18 @@ static berth_status mend_memory(nearing *n)
 {
 	bool fits, can;
 	size_t n_ops = (size_t)n->x->g->n_ops;
-	int32_t *kept;
+	int32_t *kept = n->unit;
 	BERTH_TRY(check_memory(n, &fits));
 	if (fits)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(n->tmp, kept, n_ops, n->err));
+	BERTH_TRY(BERTH_NEW(n->tmp, n->unit, n->n_layers, n->err));
 	BERTH_TRY(count_layers(n, &can));
-	memcpy(kept, n->op_dev, n_ops * sizeof *kept);
-	memcpy(n->op_dev, n->x->op_dev, n_ops * sizeof *kept);
+	if (!can) {
+		n->unit = kept;
+		return BERTH_OK;
+	}
+	memcpy(n->op_dev, n->x->op_dev, n_ops * sizeof *n->op_dev);
 	move_ops(n);
-	if (!can)
-		memcpy(n->op_dev, kept, n_ops * sizeof *kept);
 	return BERTH_OK;
 }
 

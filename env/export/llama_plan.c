@@ -246,6 +246,11 @@ static berth_status check_weightless(const planning *p)
 	const char *rest;
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
+		if (layer >= p->out->n_layers)
+			return berth_fail(p->err, BERTH_EFORMAT,
+			                  "operator '%s' is in none of the %d layers of the file: it changed "
+			                  "while it was read",
+			                  g->op_name[op], p->out->n_layers);
 		if (has_weight(p, op))
 			continue;
 		if (layer >= 0 && llama_attends(rest) && p->dev[op] != p->out->unit_dev[layer])

@@ -25,7 +25,8 @@ typedef struct llama_plan {
 
 /* The plan op_dev [n_ops] of a GGUF model's graph. is_cpu [n_devs] tells which device is llama.cpp's CPU; all
  * such are one. mem holds out, tmp is scratch, another arena, reset at exit. Fails: BERTH_EUNSUPPORTED naming
- * the layer or the operator that llama.cpp cannot be told to place so, BERTH_ENOMEM. O(ops + edges +
+ * the layer or the operator that llama.cpp cannot be told to place so, BERTH_EFORMAT (the graph has more
+ * layers than file, which changed between its readings), BERTH_ENOMEM. O(ops + edges +
  * tensors). */
 berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, const int32_t *op_dev,
                              const char *const *dev_name, const bool *is_cpu, berth_arena *mem,

@@ -32,8 +32,11 @@ static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *e
 	modules *x = ctx;
 	int32_t found;
 	const char *copy = berth_arena_strdup(x->tmp, name);
-	if (x->n > (int64_t)(DEPTH + 1) * x->m->x->g->n_ops + MAY_BE_EMPTY) /* one of them holds nothing */
-		return berth_import_refuse(x->m, "module", name, err);
+	int64_t most = (int64_t)(DEPTH + 1) * x->m->x->g->n_ops + MAY_BE_EMPTY;
+	if (x->n == most) /* then one of them holds nothing */
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: more than %lld modules; graph '%.60s' has %d operators to hold",
+		                  x->m->x->file, (long long)most, x->m->x->g->name, x->m->x->g->n_ops);
 	if (!copy)
 		return berth_nomem(err);
 	BERTH_TRY(BERTH_GROW(x->tmp, x->name, x->n, &x->cap_name, err));

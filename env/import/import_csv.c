@@ -115,11 +115,13 @@ static berth_status read_row(berth_import *m, scan *s, int32_t op, int32_t devic
 {
 	const char *name = NULL, *word = NULL;
 	int32_t line = s->line, column = 0;
+	bool empty = true;
 	s->last = false;
 	for (; !s->last; column++) {
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
 		char *cell;
 		BERTH_TRY(read_cell(s, m->x->file, tmp, &cell, err));
+		empty = empty && !*cell;
 		if (column == op)
 			name = csv_cell_bare(cell);
 		else if (column == device)
@@ -127,11 +129,12 @@ static berth_status read_row(berth_import *m, scan *s, int32_t op, int32_t devic
 		else
 			berth_arena_reset(tmp, mark);
 	}
-	if (column == 1 && !*(name ? name : word ? word : ""))
-		return BERTH_OK; /* an empty line */
+	if (empty)
+		return BERTH_OK;
 	if (!name || !word)
-		return berth_fail(err, BERTH_EFORMAT, "%s:%d: the row has %d cells, no operator or no device",
-		                  m->x->file, line, column);
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s:%d: the row has %d cell%s, no operator or no device", m->x->file, line,
+		                  column, column == 1 ? "" : "s");
 	return take_row(m, name, word, line, err);
 }
 

@@ -93,7 +93,10 @@ static berth_status take_layer(reading *r, const char *line, const char *at, con
 		return BERTH_OK; /* words of something else */
 	if (layer == 0)
 		begin_anew(r);
-	if (layer != r->n_layers || layer >= MOST_LAYERS)
+	if (layer >= MOST_LAYERS)
+		return berth_fail(err, BERTH_EFORMAT, "%s:%d: layer %d; expected at most %d layers",
+		                  r->m->x->file, number, layer, MOST_LAYERS);
+	if (layer != r->n_layers)
 		return berth_fail(err, BERTH_EFORMAT, "%s:%d: layer %d; expected layer %d", r->m->x->file,
 		                  number, layer, r->n_layers);
 	BERTH_TRY(read_word(r, at + sizeof assigned - 1, end, number, &word, err));
@@ -172,6 +175,9 @@ static berth_status check_layers(const reading *r, berth_err *err)
 			"%s: graph '%.80s' has no layers as llama.cpp has them (blk.0. ...); expected a "
 			"GGUF model",
 			r->m->x->file, g->name);
+	if (r->listed && n > r->file.n_all_layers)
+		return berth_fail(err, BERTH_EFORMAT, "%s: the file changed while it was read",
+		                  r->m->x->model->name);
 	if (r->listed)
 		n = r->file.n_all_layers;
 	if (r->n_layers != n + 1)

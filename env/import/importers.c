@@ -66,6 +66,18 @@ bool berth_import_is_partial(const berth_import_plan *plan, const berth_graph *g
 	return false;
 }
 
+/* Names would end there, and be those of others. */
+static berth_status check_text(const berth_import_source *x, berth_err *err)
+{
+	const char *at = x->size ? memchr(x->text, '\0', x->size) : NULL;
+	int32_t line = 1;
+	for (const char *c = x->text; at && c < at; c++)
+		line += *c == '\n';
+	return at ? berth_fail(err, BERTH_EFORMAT, "%s:%d: a byte of value 0; expected text in UTF-8",
+	                       x->file, line)
+	          : BERTH_OK;
+}
+
 /* ---- what readers tell ---- */
 
 berth_status berth_import_word(berth_import *m, const char *word, int32_t *at, berth_err *err)
@@ -205,7 +217,9 @@ berth_status berth_import_read(const berth_import_source *x, const char *from, b
 	const berth_importer *reader = NULL;
 	berth_import_plan plan;
 	berth_import m = {.x = x, .mem = mem, .tmp = tmp};
-	BERTH_TRY(from ? find_named(from, &reader, err) : find_by_content(x, &reader, err));
+	BERTH_TRY(from ? find_named(from, &reader, err) : BERTH_OK);
+	BERTH_TRY(check_text(x, err));
+	BERTH_TRY(from ? BERTH_OK : find_by_content(x, &reader, err));
 	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
 	berth_status st = read_all(&m, reader, &plan, err);
 	berth_arena_reset(tmp, scratch);

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE
 #include "fail_each.h"
 #include "gguf_bytes.h"
+#include "importers.h"
 #include "llama_fit.h"
 #include "llama_nearest.h"
 #include "llama_words.h"
@@ -254,6 +255,34 @@ static void test_layers_of_names(void **state)
 	assert_string_equal(rest, "output.weight");
 }
 
+/* The graph was read when the file had more layers: no array is passed. */
+static void test_fewer_layers_when_read_again(void **state)
+{
+	model m, shorter;
+	berth_import_plan plan;
+	berth_err err = {0};
+	static const char log[] = "layer 0 assigned to device CPU\nlayer 1 assigned to device CPU\n"
+				  "layer 2 assigned to device CPU\n";
+	(void)state;
+	open_model(&m, "llama-3-8b", 6, 0, NULL);
+	open_model(&shorter, "llama-3-8b", 2, 0, NULL);
+	m.file = shorter.file;
+	refuse_with(&m, usual, BERTH_EFORMAT, "it changed while it was read");
+	berth_system s = {.n_devs = N_DEVS,
+	                  .dev_name = (const char **)(size_t)dev_name,
+	                  .dev_kind = (const char **)(size_t)dev_kind};
+	berth_import_source x = {.file = "log",
+	                         .text = log,
+	                         .size = sizeof log - 1,
+	                         .g = &m.g,
+	                         .s = &s,
+	                         .model = &shorter.content};
+	assert_int_equal(berth_import_read(&x, NULL, &m.mem, &m.tmp, &plan, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "m.gguf: the file changed while it was read");
+	close_model(&shorter);
+	close_model(&m);
+}
+
 /* ---- the nearest plan ---- */
 
 enum { LAYERS = 4 };
@@ -442,6 +471,7 @@ int main(void)
 	                                   cmocka_unit_test(test_refused),
 	                                   cmocka_unit_test(test_names),
 	                                   cmocka_unit_test(test_layers_of_names),
+	                                   cmocka_unit_test(test_fewer_layers_when_read_again),
 	                                   cmocka_unit_test(test_nearest_layers),
 	                                   cmocka_unit_test(test_nearest_operators),
 	                                   cmocka_unit_test(test_default)};
