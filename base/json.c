@@ -52,9 +52,26 @@ static berth_status syntax_error(const char *file, const char *text, const char 
 	return berth_fail(err, BERTH_EFORMAT, "%s:%d:%d: %s near %s", file, line, column, what, near);
 }
 
-/* UTF-8 text with something in it. */
+/* The first \u0000 that is no \\u0000; NULL: none. */
+static const char *find_nul(const char *text, size_t size)
+{
+	static const char nul[] = "\\u0000";
+	const char *end = text + size, *at = text;
+	while ((at = berth_text_search(at, (size_t)(end - at), nul))) {
+		const char *first = at;
+		while (first > text && first[-1] == '\\')
+			first--;
+		if ((at - first) % 2 == 0)
+			return at;
+		at++;
+	}
+	return NULL;
+}
+
+/* UTF-8 text with something in it, in which no string would end before its end. */
 static berth_status check_text(const char *file, const char *text, size_t size, berth_err *err)
 {
+	const char *nul;
 	if (memchr(text, '\0', size))
 		return berth_fail(err, BERTH_EFORMAT, "%s: not JSON text: it holds a NUL byte", file);
 	if (!berth_text_is_utf8(text, size))
@@ -62,6 +79,8 @@ static berth_status check_text(const char *file, const char *text, size_t size, 
 	if (only_space(text, text + size))
 		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty; expected a JSON object",
 		                  file);
+	if ((nul = find_nul(text, size)))
+		return syntax_error(file, text, nul, text + size, "no text may hold a NUL:", err);
 	return BERTH_OK;
 }
 

@@ -2,10 +2,8 @@
  * parser reads: else a wrong text would be told as too little memory. Elements come one by one as they stand
  * in the tree. */
 #include "fuzz.h"
-#include "json_check.h"
 #include "json_large.h"
 #include "mutate.h"
-#include "text.h"
 
 #include <string.h>
 
@@ -38,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data;
 	cJSON *doc = NULL;
 	cJSON_Delete(berth_json_peek(text, size));
-	if (memchr(text, '\0', size) || !berth_text_is_utf8(text, size) || berth_json_fault(text, size))
+	if (berth_json_check("fuzz", text, size, NULL) != BERTH_OK)
 		return 0;
 	must(berth_json_parse("fuzz", text, size, &doc, NULL) == BERTH_OK);
 	while (strchr(" \n\r\t", *text))
