@@ -1,0 +1,175 @@
+"""How values get from device to device, each at most once to a destination.
+
+A receiver waits for a value by its key. Between CPU devices of one process a value is handed over as it is.
+From an accelerator it is copied into pinned memory by a stream of its own, behind an event of the work; to
+an accelerator by a thread of the link, from pinned memory. So copies overlap with work. Every wait has a
+limit.
+"""
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Any
+
+import torch
+
+from .devices import Device, Refusal
+from .spaces import has_streams
+from .values import map_tensors, tensors_of
+
+WAIT_S = 60.0
+
+
+class Stopped(Exception):
+    """Another device failed; its own exception tells why."""
+
+
+class Streams:
+    """Streams of an accelerator: of its work, and of copies in each direction."""
+
+    def __init__(self, space: torch.device):
+        self.api = getattr(torch, space.type)
+        self.work, self.into, self.out = (self.api.Stream(space) for _ in range(3))
+
+    def record(self, stream: Any, timed: bool = False) -> Any:
+        event = self.api.Event(enable_timing=timed)
+        event.record(stream)
+        return event
+
+
+class Box:
+    """Values on their way to one device. A value comes with the event after which it is there, or None."""
+
+    def __init__(self, device: Device, failed: threading.Event):
+        self.device, self.failed = device, failed
+        self.ready = threading.Condition()
+        self.held: dict[Any, tuple[Any, Any]] = {}
+
+    def put(self, key: Any, value: Any, event: Any = None) -> None:
+        with self.ready:
+            self.held[key] = (value, event)
+            self.ready.notify_all()
+
+    def take(self, key: Any, what: str) -> tuple[Any, Any]:
+        """Wait for a value and take it out. what: for the message, where it does not come in time."""
+        with self.ready:
+            if not self.ready.wait_for(lambda: key in self.held or self.failed.is_set(), WAIT_S):
+                raise Refusal("", f"{self.device.name} waited {WAIT_S:g} s for {what}")
+            if key not in self.held:
+                raise Stopped()
+            return self.held.pop(key)
+
+    def wake(self) -> None:
+        with self.ready:
+            self.ready.notify_all()
+
+
+def _pinned(t: torch.Tensor) -> torch.Tensor:
+    return torch.empty(t.shape, dtype=t.dtype, pin_memory=True)
+
+
+class Link(threading.Thread):
+    """The thread that copies to an accelerator."""
+
+    def __init__(self, post: "Post", to: int):
+        super().__init__(daemon=True)
+        self.post, self.to = post, to
+        self.jobs: queue.SimpleQueue = queue.SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while (job := self.jobs.get()) is not None:
+            try:
+                self._copy(*job)
+            except Exception as why:  # told by the device that waits for it
+                self.post.fail(why)
+
+    def _copy(self, key: Any, value: Any, event: Any) -> None:
+        streams, space = self.post.streams[self.to], self.post.devices[self.to].space
+        if event is not None:
+            event.synchronize()
+        with streams.api.stream(streams.into):
+            moved = map_tensors(value, lambda t: self._one(t, space))
+            there = streams.record(streams.into)
+        self.post.boxes[self.to].put(key, moved, there)
+
+    @staticmethod
+    def _one(t: torch.Tensor, space: torch.device) -> torch.Tensor:
+        if t.device.type == "cpu" and not t.is_pinned():
+            t = _pinned(t).copy_(t)
+        return torch.empty(t.shape, dtype=t.dtype, device=space).copy_(t, non_blocking=True)
+
+
+class Post:
+    """Moves values between the devices of one process."""
+
+    def __init__(self, devices: list[Device]):
+        self.devices = devices
+        self.failed = threading.Event()
+        self.why: Exception | None = None
+        self.boxes = [Box(d, self.failed) for d in devices]
+        self.streams = [Streams(d.space) if has_streams(d.space) else None for d in devices]
+        self.links: dict[tuple[int, int], Link] = {}
+
+    def fail(self, why: Exception) -> None:
+        """Let everybody who waits stop. The first cause is kept."""
+        if not self.failed.is_set() and not isinstance(why, Stopped):
+            self.why = why
+        self.failed.set()
+        for box in self.boxes:
+            box.wake()
+
+    def clear(self) -> None:
+        """Forget what was sent and not taken."""
+        self.failed.clear()
+        self.why = None
+        for box in self.boxes:
+            box.held.clear()
+
+    def send(self, src: int, dst: int, key: Any, value: Any) -> None:
+        """From the thread of src, behind the work that it has begun."""
+        a, b = self.devices[src].space, self.devices[dst].space
+        if a == b and a.type == "cpu":
+            self.boxes[dst].put(key, value)
+        elif b.type == "cpu":
+            self._to_cpu(src, dst, key, value)
+        elif self.streams[dst] is None:
+            self.boxes[dst].put(key, map_tensors(value, lambda t: t.to(b)))
+        elif a == b:
+            self.boxes[dst].put(key, value, self._behind_work(src))
+        else:
+            link = self.links.get((src, dst)) or self.links.setdefault((src, dst), Link(self, dst))
+            link.jobs.put((key, value, self._behind_work(src)))
+
+    def _behind_work(self, src: int) -> Any:
+        streams = self.streams[src]
+        return streams.record(streams.work) if streams else None
+
+    def _to_cpu(self, src: int, dst: int, key: Any, value: Any) -> None:
+        streams = self.streams[src]
+        if streams is None:
+            self.boxes[dst].put(key, map_tensors(value, lambda t: t.cpu()))
+            return
+        streams.out.wait_event(self._behind_work(src))
+        with streams.api.stream(streams.out):
+            moved = map_tensors(value, lambda t: _pinned(t).copy_(t, non_blocking=True))
+            for t in tensors_of(value):
+                t.record_stream(streams.out)
+            there = streams.record(streams.out)
+        self.boxes[dst].put(key, moved, there)
+
+    def receive(self, dst: int, key: Any, what: str) -> Any:
+        """Wait for a value, in the thread of dst; the work of an accelerator waits by itself."""
+        value, event = self.boxes[dst].take(key, what)
+        streams = self.streams[dst]
+        if event is not None and streams is None:
+            event.synchronize()
+        elif event is not None:
+            streams.work.wait_event(event)
+            for t in tensors_of(value):
+                t.record_stream(streams.work)
+        return value
+
+    def stop(self) -> None:
+        for link in self.links.values():
+            link.jobs.put(None)

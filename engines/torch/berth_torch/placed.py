@@ -1,0 +1,186 @@
+"""Operators made ready to run: each compiled once, with its modules in the space of the device that runs it.
+
+The user's module stays where it is, on the CPU; CPU devices run it itself. Another space gets copies of
+what it runs, tied parameters staying tied, and nothing else: what fits there can be run.
+"""
+from __future__ import annotations
+
+import copy
+import functools
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import torch
+from torch import fx
+
+from .trace import Traced
+from .tracer import FACTORIES
+from .values import map_tensors
+
+LOSS = "loss"
+
+
+@dataclass
+class Step:
+    """One operator, compiled: outputs = call(*inputs).
+
+    inputs, outputs: nodes of the traced graph. params: names of the parameters that it uses. mutates: it
+    writes into an input. random: it draws random numbers (found out by running it).
+    """
+
+    name: str
+    module: fx.GraphModule | None
+    inputs: list[fx.Node]
+    outputs: list[fx.Node]
+    params: list[str] = field(default_factory=list)
+    buffers: list[str] = field(default_factory=list)
+    mutates: bool = False
+    random: bool = False
+
+
+def _subgraph(traced: Traced, nodes: list[fx.Node], inputs: list[fx.Node],
+              outputs: list[fx.Node]) -> fx.GraphModule:
+    """The nodes as a module of their own, from a tuple of inputs to a tuple of outputs."""
+    graph, new = fx.Graph(), {}
+    for i, n in enumerate(inputs):
+        new[n] = graph.placeholder(f"input_{i}")
+    for n in nodes:
+        for a in n.all_input_nodes:
+            if a.op == "get_attr" and a not in new:
+                new[a] = graph.node_copy(a, lambda x: new[x])
+        new[n] = graph.node_copy(n, lambda x: new[x])
+    graph.output(tuple(new[n] for n in outputs))
+    return fx.GraphModule(traced.graph_module, graph)
+
+
+def _borders(nodes: list[fx.Node]) -> tuple[list[fx.Node], list[fx.Node]]:
+    own, inputs, outputs = set(nodes), [], []
+    for n in nodes:
+        inputs += [a for a in n.all_input_nodes if a not in own and a.op != "get_attr" and a not in inputs]
+        if any(u not in own for u in n.users):
+            outputs.append(n)
+    return inputs, outputs
+
+
+def _names(module: fx.GraphModule, known: dict[int, str], which: str) -> list[str]:
+    found = [known[id(t)] for _, t in getattr(module, which)() if id(t) in known]
+    return list(dict.fromkeys(found))
+
+
+def output_node(traced: Traced) -> fx.Node:
+    """The node of what the module returns; its argument is a tuple of nodes."""
+    return next(n for n in traced.graph_module.graph.nodes if n.op == "output")
+
+
+def compile_steps(traced: Traced) -> list[Step]:
+    """A step for each operator, in the order of traced.ops, and one for the loss behind them where there is
+    one.
+    """
+    params = {id(p): n for n, p in traced.module.named_parameters()}
+    buffers = {id(b): n for n, b in traced.module.named_buffers()}
+    steps = []
+    for op in traced.ops:
+        inputs, outputs = _borders(op.nodes)
+        module = _subgraph(traced, op.nodes, inputs, outputs)
+        steps.append(Step(op.name, module, inputs, outputs, _names(module, params, "named_parameters"),
+                          _names(module, buffers, "named_buffers"), bool(op.mutates)))
+    if traced.mode == "training":
+        inputs = [n for n in output_node(traced).all_input_nodes if n.op != "get_attr"]
+        steps.append(Step(LOSS, None, inputs, []))
+    return steps
+
+
+def attribute(traced: Traced, node: fx.Node) -> Any:
+    """The value of a get_attr node."""
+    return functools.reduce(getattr, str(node.target).split("."), traced.graph_module)
+
+
+def model_output(traced: Traced, value_of: Callable[[fx.Node], Any]) -> Any:
+    """What the module returns, put together from the values of nodes."""
+    def leaf(n: fx.Node) -> Any:
+        return attribute(traced, n) if n.op == "get_attr" else value_of(n)
+
+    return traced.rebuild([leaf(a) if isinstance(a, fx.Node) else a for a in output_node(traced).args[0]])
+
+
+def _placed_args(value: Any, device: torch.device) -> Any:
+    """Arguments of a node with each device in them replaced."""
+    return fx.node.map_aggregate(value, lambda a: device if isinstance(a, torch.device) else a)
+
+
+def _retarget(module: fx.GraphModule, device: torch.device) -> None:
+    """Let tensors that the module's code makes be made on the device."""
+    makers = {getattr(torch, name) for name in FACTORIES}
+    changed = False
+    for n in module.graph.nodes:
+        args, kwargs = _placed_args(n.args, device), dict(_placed_args(n.kwargs, device))
+        if n.op == "call_function" and n.target in makers:
+            kwargs["device"] = device
+        if args != n.args or kwargs != dict(n.kwargs):
+            n.args, n.kwargs, changed = args, kwargs, True
+    if changed:
+        module.recompile()
+
+
+def _plain_tensors(module: torch.nn.Module) -> list[torch.Tensor]:
+    """Tensors that are attributes of the module, but neither parameters nor buffers."""
+    return [v for m in module.modules() for v in vars(m).values() if isinstance(v, torch.Tensor)]
+
+
+class Space:
+    """Steps that can run in one space.
+
+    calls: what runs a step, by its number: a tuple of outputs of its inputs. inputs: the model's inputs here.
+    """
+
+    def __init__(self, traced: Traced, steps: list[Step], device: torch.device):
+        self.traced, self.steps, self.device = traced, steps, device
+        self.memo: dict[int, Any] = {}  # copies, by the id of what was copied
+        self.calls: dict[int, Callable[..., tuple]] = {}
+        self.inputs: dict[fx.Node, Any] = {}
+
+    def bind(self, wanted: set[int]) -> None:
+        """Have these steps here; in a space other than the CPU's, no others."""
+        if self.device.type != "cpu" and not wanted >= self.calls.keys():
+            self.calls, self.memo = {}, {}
+        for k in sorted(wanted - self.calls.keys()):
+            module = self.steps[k].module
+            if module is not None and self.device.type != "cpu":
+                module = self._copy(module)
+            self.calls[k] = module.forward if module is not None else self._loss
+
+    def bind_only(self, step: int) -> None:
+        """Have one step here; on the CPU, where all are, nothing changes."""
+        self.bind(set(self.calls) if self.device.type == "cpu" else {step})
+
+    def _copy(self, module: fx.GraphModule) -> fx.GraphModule:
+        for t in [*module.parameters(), *module.buffers(), *_plain_tensors(module)]:
+            if id(t) not in self.memo:
+                moved = t.detach().to(self.device, copy=True)
+                self.memo[id(t)] = torch.nn.Parameter(moved, t.requires_grad) if is_parameter(t) else moved
+        made = copy.deepcopy(module, self.memo)
+        _retarget(made, self.device)
+        for m in made.modules():
+            if isinstance(m, torch.nn.RNNBase):
+                m.flatten_parameters()
+        return made
+
+    def _loss(self, *values: Any) -> tuple:
+        have = dict(zip(self.steps[-1].inputs, values))
+        return (self.traced.loss(model_output(self.traced, have.__getitem__)),)
+
+    def here(self, t: torch.Tensor) -> torch.Tensor:
+        """The copy of a parameter or buffer of the user's module."""
+        return t if self.device.type == "cpu" else self.memo[id(t)]
+
+    def has(self, t: torch.Tensor) -> bool:
+        """Is a parameter or buffer of the user's module used here?"""
+        return self.device.type == "cpu" or id(t) in self.memo
+
+    def place_inputs(self, inputs: dict[fx.Node, Any]) -> None:
+        """Have the model's inputs here."""
+        self.inputs = {n: map_tensors(v, lambda t: t.to(self.device)) for n, v in inputs.items()}
+
+
+def is_parameter(t: torch.Tensor) -> bool:
+    return isinstance(t, torch.nn.Parameter)

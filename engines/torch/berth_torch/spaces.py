@@ -1,0 +1,16 @@
+"""What differs between kinds of torch devices."""
+from __future__ import annotations
+
+import torch
+
+
+def has_streams(space: torch.device) -> bool:
+    """Has it streams and events, and copies that go on by themselves?"""
+    return space.type in ("cuda", "xpu")
+
+
+def wait_for(space: torch.device) -> None:
+    """Until all work that was begun in the space is done."""
+    api = getattr(torch, space.type, None)
+    if space.type != "cpu" and hasattr(api, "synchronize"):
+        api.synchronize()

@@ -1,0 +1,196 @@
+"""The unsplit module: what runs of plans are compared with, and how long it takes by itself."""
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import torch
+from torch import fx
+
+from .optimizers import make_optimizer
+from .placed import LOSS, Space, Step, model_output
+from .seeds import seeded
+from .spaces import wait_for
+from .trace import Traced
+from .values import bytes_of, difference, map_tensors, tensors_of
+
+
+@dataclass
+class Outcome:
+    """What a run leaves: the tensors that the module returns; of a training step also the loss, gradients,
+    and parameters and buffers afterwards, by name. A parameter without a gradient has none."""
+
+    outputs: list[torch.Tensor]
+    loss: torch.Tensor | None = None
+    grads: dict[str, torch.Tensor] = field(default_factory=dict)
+    params: dict[str, torch.Tensor] = field(default_factory=dict)
+    buffers: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    def copied(self) -> "Outcome":
+        """The same in memory of its own."""
+        def copy_of(named: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            return {n: t.detach().clone() for n, t in named.items()}
+
+        return Outcome([t.clone() for t in self.outputs], self.loss, copy_of(self.grads),
+                       copy_of(self.params), copy_of(self.buffers))
+
+    def differences(self, other: "Outcome") -> dict[str, float]:
+        """How far this is from another, by kind. A gradient is judged by its largest entry, or by a
+        thousandth of the largest of all gradients where that is more: sums that cancel out leave rounding
+        errors alone."""
+        found = {"outputs": difference(self.outputs, other.outputs)}
+        if other.loss is not None:
+            found["loss"] = difference([self.loss], [other.loss])
+        floor = 1e-3 * max((float(g.abs().max()) for g in other.grads.values() if g.numel()), default=0.0)
+        found["gradients"] = _by_name(self.grads, other.grads, floor)
+        found["parameters"] = _by_name(self.params, other.params, 0.0)
+        found["buffers"] = _by_name(self.buffers, other.buffers, 0.0)
+        return found
+
+
+def _by_name(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor], floor: float) -> float:
+    if ours.keys() != theirs.keys():
+        return float("inf")
+    return difference([ours[n] for n in theirs], list(theirs.values()), floor)
+
+
+@dataclass
+class Record:
+    """What running the module operator by operator showed.
+
+    inputs: values that each step takes, [step]. with_grad: nodes whose values need a gradient. sizes: bytes
+    of each node's tensors.
+    """
+
+    inputs: list[list[Any]]
+    with_grad: set[fx.Node]
+    sizes: dict[fx.Node, int]
+
+
+def bind_inputs(traced: Traced) -> dict[fx.Node, Any]:
+    """The value of each input node."""
+    nodes = [n for n in traced.graph_module.graph.nodes if n.op == "placeholder"]
+    return dict(zip(nodes, traced.inputs))
+
+
+def record(traced: Traced, steps: list[Step], cpu: Space) -> Record:
+    """Run step by step on the CPU. Marks the steps that draw random numbers."""
+    values, taken, with_grad = bind_inputs(traced), [], set()
+    with torch.set_grad_enabled(traced.mode == "training"):
+        for k, step in enumerate(steps):
+            args = [values[n] for n in step.inputs]
+            taken.append([map_tensors(a, torch.Tensor.detach) for a in args])
+            if step.mutates:
+                args = [map_tensors(a, torch.clone) for a in args]
+            before = torch.get_rng_state()
+            outs = cpu.calls[k](*args)
+            step.random = not torch.equal(before, torch.get_rng_state())
+            values.update(zip(step.outputs, outs))
+            with_grad.update(n for n, v in zip(step.outputs, outs)
+                             if any(t.requires_grad for t in tensors_of(v)))
+    return Record(taken, with_grad, {n: bytes_of(v) for n, v in values.items()})
+
+
+class Unsplit:
+    """Runs the unsplit module as users do, and keeps what came of it."""
+
+    def __init__(self, traced: Traced, steps: list[Step], optimizer: str):
+        self.traced, self.steps, self.optimizer = traced, steps, optimizer
+        self.state = {n: t.detach().clone() for n, t in self._state_of(traced.module)}
+        self.any_random = False
+        self.kept: Outcome | None = None
+
+    @staticmethod
+    def _state_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+        return [*module.named_parameters(), *module.named_buffers()]
+
+    def reset(self) -> None:
+        """The user's module as it was at first."""
+        with torch.no_grad():
+            for n, t in self._state_of(self.traced.module):
+                t.copy_(self.state[n])
+        for p in self.traced.module.parameters():
+            p.grad = None
+
+    def outcome(self, space_of: Callable[[int], Space]) -> Outcome:
+        """What the unsplit module comes to. space_of: where a step that draws random numbers is run."""
+        if self.kept is not None:
+            return self.kept
+        random = any(s.random for s in self.steps)
+        self.reset()
+        forward = (lambda: self._stepwise(space_of)) if random else self._forward
+        made = self._step(forward) if self.traced.mode == "training" else self._plain(forward)
+        if not random:
+            self.kept = made
+        self.reset()
+        return made
+
+    def _forward(self) -> Any:
+        return self.traced.module(*self.traced.args, **self.traced.kwargs)
+
+    def _plain(self, forward: Callable[[], Any]) -> Outcome:
+        with torch.no_grad():
+            return Outcome([t.detach().clone() for t in tensors_of(forward())])
+
+    def _step(self, forward: Callable[[], Any]) -> Outcome:
+        module = self.traced.module
+        out = forward()
+        loss = self.traced.loss(out)
+        outputs = [t.detach().clone() for t in tensors_of(out)]
+        loss.backward()
+        grads = {n: p.grad.clone() for n, p in module.named_parameters() if p.grad is not None}
+        make_optimizer(self.optimizer, [p for p in module.parameters() if p.requires_grad]).step()
+        return Outcome(outputs, loss.detach().clone(), grads,
+                       {n: p.detach().clone() for n, p in module.named_parameters()},
+                       {n: b.detach().clone() for n, b in module.named_buffers()})
+
+    def _stepwise(self, space_of: Callable[[int], Space]) -> Any:
+        """One autograd graph all the same; only steps that draw random numbers are run elsewhere, with
+        their seeds.
+        """
+        values = bind_inputs(self.traced)
+        for k, step in enumerate(self.steps):
+            if step.name == LOSS:
+                continue
+            args = [values[n] for n in step.inputs]
+            if step.mutates:
+                args = [map_tensors(a, torch.clone) for a in args]
+            values.update(zip(step.outputs, self._random(step, k, args, space_of(k)) if step.random
+                              else step.module(*args)))
+        return model_output(self.traced, values.__getitem__)
+
+    def _random(self, step: Step, k: int, args: list, space: Space) -> tuple:
+        if space.device.type == "cpu":
+            with seeded(step.name, space.device):
+                return step.module(*args)
+        if step.params:
+            raise RuntimeError(f"'{step.name}' has parameters and draws random numbers: not on "
+                               + str(space.device))
+        with seeded(step.name, space.device):
+            outs = space.calls[k](*(map_tensors(a, lambda t: t.to(space.device)) for a in args))
+        return tuple(map_tensors(o, lambda t: t.to("cpu")) for o in outs)
+
+    def time(self, device: torch.device, warmup: int, repeats: int) -> list[float]:
+        """Seconds of runs of the module by itself on one device: forward, or a whole training step."""
+        traced = self.traced
+        module = traced.module if device.type == "cpu" else copy.deepcopy(traced.module).to(device)
+        args, kwargs = (map_tensors(v, lambda t: t.to(device)) for v in (traced.args, traced.kwargs))
+        training = traced.mode == "training"
+        optimizer = make_optimizer(self.optimizer, [p for p in module.parameters() if p.requires_grad]) \
+            if training else None
+        samples = []
+        for _ in range(warmup + repeats):
+            start = time.perf_counter()
+            with torch.set_grad_enabled(training):
+                out = module(*args, **kwargs)
+                if training:
+                    optimizer.zero_grad(set_to_none=True)
+                    traced.loss(out).backward()
+                    optimizer.step()
+            wait_for(device)
+            samples.append(time.perf_counter() - start)
+        self.reset()
+        return samples[warmup:]
+

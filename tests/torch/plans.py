@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+"""Random plans of modules, run and compared with the unsplit module.
+
+usage: plans.py [--devices LIST] [--plans N] [--seed N] [--mode MODE]... [--tolerance X] [--double] [MODEL...]
+
+Each plan is drawn in one of three ways: each operator anywhere (zigzags), a few cuts, or two devices in
+turn. It has to give what the unsplit module gives: outputs, and in training the loss, gradients, updated
+parameters and buffers, within the tolerance; and it has to send as many bytes as the plan's cut tensors
+have, each once to a device. Half of the plans are run with an order of their own, drawn at random among
+those that the operators allow. Exit code 1 where a plan does not, 77 without PyTorch.
+"""
+import argparse
+import os
+import random
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "engines", "torch"))
+
+try:
+    import torch
+except ImportError:
+    print("no PyTorch for this Python: plans were not run")
+    sys.exit(77)
+
+from berth_torch.devices import parse_devices  # noqa: E402
+from berth_torch.moves import Post  # noqa: E402
+from berth_torch.placed import LOSS  # noqa: E402
+from berth_torch.program import needs_of  # noqa: E402
+from berth_torch.session import Session  # noqa: E402
+from berth_torch.spec import load, parse_spec  # noqa: E402
+from berth_torch.trace import trace_loaded  # noqa: E402
+from berth_torch.worker import Worker  # noqa: E402
+
+MODELS = ["resnet18", "transformer", "lstm", "tied", "mixed"]
+
+
+def graph_names(traced, steps, with_grad):
+    """Names of a graph's operators as `berth-engine-torch graph` gives them, without asking it."""
+    names = [s.name for s in steps]
+    if traced.mode == "training":
+        names += [s.name + "/grad" for s in steps if s.name == LOSS or any(n in with_grad for n in s.outputs)]
+        users = {}
+        for s in steps:
+            for p in s.params:
+                users.setdefault(p, []).append(s.name)
+        names += [n + "/update" for n in dict.fromkeys(u[0] for u in users.values() if len(u) == 1)]
+        names += [p + "/update" for p, u in users.items() if len(u) > 1]
+    return names
+
+
+def double(loaded):
+    """The module and its inputs with twice the precision."""
+    def widen(x):
+        return x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+
+    loaded.module.double()
+    loaded.args = tuple(widen(a) for a in loaded.args)
+    loaded.kwargs = {k: widen(v) for k, v in loaded.kwargs.items()}
+
+
+class Harness:
+    """Devices with their threads, on which one model after the other is tried."""
+
+    def __init__(self, devices, use_double):
+        self.devices = parse_devices(devices)
+        torch.set_num_threads(max(d.threads for d in self.devices))
+        self.post = Post(self.devices)
+        self.workers = [Worker(i, d, None, self.post) for i, d in enumerate(self.devices)]
+        self.use_double = use_double
+
+    def session(self, model, mode):
+        spec = parse_spec(f"{os.path.join(HERE, 'models.py')}:{model}:mode={mode}:optimizer=sgd")
+        loaded = load(spec)
+        if self.use_double:
+            double(loaded)
+        traced = trace_loaded(loaded, spec)
+        return Session(traced, None, self.devices, self.post, self.workers, graph_names)
+
+
+def groups_of(session):
+    """For each step the first of those that share what a training step changes with it."""
+    first = list(range(len(session.steps)))
+
+    def root(k):
+        while first[k] != k:
+            k = first[k]
+        return k
+
+    owner = {}
+    for k, s in enumerate(session.steps if session.training else []):
+        for name in s.params + s.buffers:
+            first[root(k)] = root(owner.setdefault(name, k))
+    return [root(k) for k in range(len(first))]
+
+
+def draw_plan(session, rng, n_devices):
+    """A placement of all operators of the graph, parts of one step on one device."""
+    n, groups = len(session.steps), groups_of(session)
+    way = rng.randrange(3)
+    if way == 0:
+        place = [rng.randrange(n_devices) for _ in range(n)]
+    elif way == 1:
+        cuts = sorted(rng.randrange(n + 1) for _ in range(rng.randrange(1, 5)))
+        place = [sum(k >= c for c in cuts) % n_devices for k in range(n)]
+    else:
+        place = [k % n_devices for k in range(n)]
+    place = [place[groups[k]] for k in range(n)]
+    return [place[r.step] for r in session.roles]
+
+
+def draw_order(session, rng):
+    """One of the orders in which the operators could run one by one."""
+    needs = [set(x) for x in needs_of(session.roles, session.links)]
+    order, free = [], [i for i, x in enumerate(needs) if not x]
+    users = {}
+    for i, x in enumerate(needs):
+        for p in x:
+            users.setdefault(p, []).append(i)
+    while free:
+        op = free.pop(rng.randrange(len(free)))
+        order.append(op)
+        for u in users.get(op, ()):
+            needs[u].discard(op)
+            if not needs[u]:
+                free.append(u)
+    return order
+
+
+def cut_bytes(session, sizes):
+    """Bytes of the tensors that go to other devices, each once to a device; gradients once for each operator.
+    """
+    place, links = session.plan.program.step_device, session.links
+    total = 0
+    for k, step in enumerate(links.steps):
+        for n in step.outputs:
+            users = [u for u, s in enumerate(links.steps) if n in s.inputs and place[u] != place[k]]
+            total += sizes[n] * len({place[u] for u in users})
+            if session.training and n in session.record.with_grad:
+                total += sizes[n] * len([u for u in users if u in links.grads and u in links.grad_from[k]])
+    return total
+
+
+def try_plan(session, rng, sizes):
+    """Run one plan. The differences, bytes sent and to be sent, and the number of pieces."""
+    placement = draw_plan(session, rng, len(session.devices))
+    order = draw_order(session, rng) if rng.random() < 0.5 else None
+    session.prepare(placement, order)
+    sample = session.run()
+    pieces = len(session.plan.program.pieces)
+    return session.check(sample), sample.sent_bytes, cut_bytes(session, sizes), pieces
+
+
+def try_model(harness, model, mode, args):
+    session = harness.session(model, mode)
+    rng = random.Random(f"{args.seed} {model} {mode}")
+    sizes, worst, wrong, pieces, sent_all = session.record.sizes, {}, 0, 0, 0
+    start = time.time()
+    for i in range(args.plans):
+        found, sent, wanted, n = try_plan(session, rng, sizes)
+        bad = [f"{k} by {d:.3g}" for k, d in found.items() if not d <= args.tolerance]
+        if sent != wanted:
+            bad.append(f"{sent} bytes sent instead of {wanted}")
+        if bad:
+            wrong += 1
+            print(f"{model} {mode}, plan {i}: {', '.join(bad)}", flush=True)
+        worst = {k: max(d, worst.get(k, 0.0)) for k, d in found.items()}
+        pieces, sent_all = pieces + n, sent_all + sent
+    told = ", ".join(f"{k} {d:.2g}" for k, d in worst.items())
+    print(f"{model} {mode}: {args.plans} plans of {len(session.roles)} operators, "
+          f"{pieces / args.plans:.0f} pieces and {sent_all / args.plans / 1e6:.2f} MB sent each; {wrong} wrong; "
+          f"largest differences: {told}; {time.time() - start:.1f} s", flush=True)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--devices", default="cpu0,cpu1,cpu2")
+    parser.add_argument("--plans", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mode", action="append")
+    parser.add_argument("--tolerance", type=float, default=1e-6)
+    parser.add_argument("--double", action="store_true")
+    parser.add_argument("models", nargs="*", default=MODELS)
+    args = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    harness = Harness(args.devices, args.double)
+    wrong = sum(try_model(harness, m, mode, args) for m in args.models
+                for mode in args.mode or ["inference", "training"])
+    sys.stdout.flush()
+    os._exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
