@@ -30,13 +30,17 @@ typedef struct state {
 /* ---- making ---- */
 
 /* A plan that the simulator would not let run is no plan to hand on. */
-static berth_status check_plan(const cli *c, const args *a, const state *s, berth_err *err)
+static berth_status check_plan(cli *c, const args *a, const state *s, berth_err *err)
 {
-	if (!s->plan.priced || s->plan.v.feasible || a->force)
+	const berth_violations *broken = &s->plan.v.broken;
+	const char *which = a->blocks.moved >= 0 ? "the nearest plan" : "the plan";
+	if (!s->plan.priced || s->plan.v.feasible)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EINFEASIBLE, "%s: the plan is infeasible: %s%s (--force writes it)",
-	                  c->args[0], s->plan.v.broken.item[0].message,
-	                  s->plan.v.broken.n > 1 ? " (and more)" : "");
+	const char *why = broken->item[0].message, *more = broken->n > 1 ? " (and more)" : "";
+	if (a->force)
+		return cli_warn(c, err, "%s: %s is infeasible: %s%s", c->args[0], which, why, more);
+	return berth_fail(err, BERTH_EINFEASIBLE, "%s: %s is infeasible: %s%s (--force writes it)",
+	                  c->args[0], which, why, more);
 }
 
 /* Nor is one that the target cannot run. */

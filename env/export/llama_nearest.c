@@ -3,6 +3,7 @@
 
 #include "llama_plan.h"
 #include "llama_words.h"
+#include "nearest_fit.h"
 
 #include <string.h>
 
@@ -203,17 +204,13 @@ static void move_ops(const nearing *n)
 /* Weights and cache on each device are no more than it has, or than the plan had there. */
 static berth_status check_memory(const nearing *n, bool *fits)
 {
-	const berth_graph *g = n->x->g;
 	int32_t n_all = n->x->s->n_devs;
 	int64_t *now, *was;
 	BERTH_TRY(BERTH_NEW(n->tmp, now, n_all, n->err));
 	BERTH_TRY(BERTH_NEW(n->tmp, was, n_all, n->err));
 	*fits = true;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op];
-		now[n->op_dev[op]] += bytes;
-		was[n->x->op_dev[op]] += bytes;
-	}
+	BERTH_TRY(berth_held_bytes(n->x->g, n->op_dev, n_all, n->tmp, now, n->err));
+	BERTH_TRY(berth_held_bytes(n->x->g, n->x->op_dev, n_all, n->tmp, was, n->err));
 	for (int32_t d = 0; n->x->p && d < n_all; d++) {
 		int64_t has = n->x->s->dev_memory_bytes[d];
 		*fits = *fits && (has < 0 || now[d] <= has || now[d] <= was[d]);

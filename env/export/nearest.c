@@ -1,6 +1,8 @@
 /* See nearest.h. */
 #include "nearest.h"
 
+#include "nearest_fit.h"
+
 berth_status berth_nearest_split(const int32_t *op_dev, const berth_granularity *blocks, int32_t n_ops,
                                  berth_arena *tmp, int32_t *first, berth_err *err)
 {
@@ -57,11 +59,14 @@ static berth_status move(const berth_export_source *x, const berth_granularity *
 			return berth_fail(err, BERTH_EUNSUPPORTED,
 			                  "no device can run all of '%.100s' as a whole",
 			                  blocks->block_name[b]);
-	*moved = 0;
-	for (int32_t op = 0; op < x->g->n_ops; op++) {
+	for (int32_t op = 0; op < x->g->n_ops; op++)
 		op_dev[op] = dev[blocks->op_block[op]];
+	bool fits;
+	if (x->p)
+		BERTH_TRY(berth_nearest_fit(x->p, x->op_dev, blocks, tmp, op_dev, &fits, err));
+	*moved = 0;
+	for (int32_t op = 0; op < x->g->n_ops; op++)
 		*moved += op_dev[op] != x->op_dev[op];
-	}
 	return BERTH_OK;
 }
 
