@@ -2,6 +2,7 @@
 #include "graph_load.h"
 
 #include "graph_rules.h"
+#include "module_spec.h"
 #include "option_files.h"
 #include "print.h"
 #include "sandboxed.h"
@@ -48,7 +49,7 @@ berth_status cli_model_check(cli *c, const char *spec, berth_err *err)
 	berth_arena mem = {0}, tmp = {0};
 	berth_read_report r;
 	berth_graph g;
-	if (!c->n_written)
+	if (!c->n_written || berth_module_file_length(spec)) /* a module is run once, by its engine */
 		return BERTH_OK;
 	berth_status st = berth_graph_load(spec, &opt, &mem, &tmp, &g, &r, NULL);
 	if (st == BERTH_OK)
@@ -69,6 +70,10 @@ static berth_status make_training(cli *c, const char *spec, berth_graph *g, bert
 	opt.report = &report;
 	if (!c->training)
 		return BERTH_OK;
+	if (berth_module_file_length(spec))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: --training is for graphs; a module's own step is %s:mode=training",
+		                  spec, spec);
 	if (berth_graph_training(g, &opt, &c->mem, &c->tmp, &step, err) != BERTH_OK)
 		return berth_fail_in(err, err->code, "%s: ", spec);
 	for (int32_t i = 0; i < report.n_unknown; i++)

@@ -20,8 +20,9 @@ static void print_help(void)
 	        "...\n\n");
 	for (const cli_verb *const *v = cli_verbs; *v; v++)
 		cli_say("  %-12s %s\n", (*v)->name, (*v)->about);
-	cli_say("\nA GRAPH is an ONNX or GGUF model, a model folder, a berth-graph file, a task graph or\n"
-	        "zoo:NAME[:key=value...]; a SYSTEM is a berth-system file or system:NAME.\n"
+	cli_say("\nA GRAPH is an ONNX or GGUF model, a model folder, a PyTorch module (FILE.py:FACTORY),\n"
+	        "a berth-graph file, a task graph or zoo:NAME[:key=value...]; a SYSTEM is a berth-system\n"
+	        "file or system:NAME.\n"
 	        "'berth VERB --help' says more; berth(1) says all.\n"
 	        "Example: berth place zoo:resnet50:batch=8 --on system:cpu+2gpu -o plan.json\n");
 }

@@ -3,6 +3,7 @@
 
 #include "file.h"
 #include "json_large.h"
+#include "module_graph.h"
 
 #include <math.h>
 
@@ -16,7 +17,7 @@ const berth_sandbox *cli_sandbox(const cli *c)
 
 berth_read_options cli_read_options(const cli *c)
 {
-	return (berth_read_options){c->dim.text, c->dim.n, cli_sandbox(c)};
+	return (berth_read_options){c->dim.text, c->dim.n, cli_sandbox(c), berth_module_graph_of};
 }
 
 typedef struct bytes {

@@ -9,7 +9,7 @@
 /* The sandbox that files are read in; NULL: none was asked for. */
 const berth_sandbox *cli_sandbox(const cli *c);
 
-/* --dim and --sandbox. */
+/* --dim and --sandbox; modules are run. */
 berth_read_options cli_read_options(const cli *c);
 
 /* The JSON text of a file. */

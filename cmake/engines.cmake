@@ -13,4 +13,8 @@ if(STARPU_FOUND)
 else()
   target_sources(berth-engine-ort PRIVATE ${ort}/exec_starpu_none.c)
 endif()
+# berth-engine-torch: a script, with its package beside it; PyTorch is looked for when it runs.
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/engines/torch/berth-engine-torch ${CMAKE_BINARY_DIR}/berth-engine-torch SYMBOLIC)
+install(PROGRAMS engines/torch/berth-engine-torch DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY engines/torch/berth_torch DESTINATION ${CMAKE_INSTALL_DATADIR}/berth PATTERN __pycache__ EXCLUDE)
 install(TARGETS berth-engine-ort RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -6,6 +6,12 @@
 #include "graph.h"
 #include "sandbox.h"
 
+/* The berth-graph JSON of the module that a program has to make: "FILE.py:FACTORY", with words "KEY=VALUE"
+ * behind it after colons. text [*size] lives in mem. Fails: BERTH_EFORMAT (the module cannot be used),
+ * BERTH_EINVAL (a bad word), BERTH_EIO, BERTH_ELIMIT, BERTH_ENOMEM. */
+typedef berth_status berth_module_graph(const char *spec, berth_arena *mem, const char **text, size_t *size,
+                                        berth_err *err);
+
 /* How to read. Zero-initialised: the defaults of the format. */
 typedef struct berth_read_options {
 	/* [n_dims] words "KEY=VALUE". ONNX: symbolic dimensions, and how often the loop of that name runs
@@ -13,6 +19,7 @@ typedef struct berth_read_options {
 	const char *const *dim;
 	int32_t n_dims;
 	const berth_sandbox *sandbox; /* read files in one; NULL: here */
+	berth_module_graph *module_graph; /* NULL: modules (module_spec.h) are refused */
 } berth_read_options;
 
 /* What reading found; strings live in the graph's arena. Of an ONNX model all fields are filled. Of a

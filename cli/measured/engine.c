@@ -4,6 +4,7 @@
 #include "engine_find.h"
 #include "graph_load.h"
 #include "load.h"
+#include "module_spec.h"
 
 berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
                             berth_err *err)
@@ -11,10 +12,12 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	*out = berth_measured_cfg_default();
 	if (e->model)
 		BERTH_TRY(cli_model_check(c, e->model, err));
-	BERTH_TRY(berth_engine_find(e->name ? e->name : "ort", &c->mem, &out->engine, err));
+	const char *model = e->model ? e->model : graph;
+	const char *usual = model && berth_module_file_length(model) ? "torch" : "ort";
+	BERTH_TRY(berth_engine_find(e->name ? e->name : usual, &c->mem, &out->engine, err));
 	const berth_read_options given = {.dim = c->dim.text, .n_dims = c->dim.n};
 	berth_read_options words;
-	BERTH_TRY(berth_graph_split(e->model ? e->model : graph, &given, &c->mem, &out->model, &words, err));
+	BERTH_TRY(berth_graph_split(model, &given, &c->mem, &out->model, &words, err));
 	out->dim = words.dim;
 	out->n_dims = words.n_dims;
 	out->answer_s = e->timeout_s;

@@ -6,7 +6,7 @@
 #include "options.h"
 
 typedef struct cli_engine {
-	const char *name;  /* NULL: not given, ort */
+	const char *name;  /* NULL: not given, torch for a module, else ort */
 	const char *model; /* NULL: the graph itself */
 	double timeout_s;
 } cli_engine;
@@ -15,7 +15,7 @@ typedef struct cli_engine {
 
 #define CLI_ENGINE(e) \
 	{"engine", 0, CLI_COMMAND, &(e)->name, "E", \
-	 "the engine: a name, or a command line with a '/'\tort"}, \
+	 "the engine: a name, or a command line with a '/'\ttorch for Python modules, else ort"}, \
 	{"model", 0, CLI_FILE_IN, &(e)->model, "FILE", \
 	 "the model that the engine loads, where GRAPH is a description of it"}, \
 	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", "seconds that an answer of the engine may take"}

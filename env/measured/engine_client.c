@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_HELLO = 1 << 16, MAX_DEVS = 256, LAST_WORDS = 160 };
+enum { MAX_HELLO = 1 << 16, MAX_DEVS = 256, LAST_WORDS = 160, LAST_LINE = 480 };
 static const double leave_s = 2; /* to end after its input was closed */
 
 struct berth_engine {
@@ -34,6 +34,7 @@ struct berth_engine {
 	int note;             /* of its process group, among what must not be left behind */
 	int fd;
 	FILE *words;          /* its standard error */
+	bool one_line;        /* it is run for a line, and asked nothing */
 	int64_t id;
 	int32_t starts;
 	berth_engine_hello hello;
@@ -167,26 +168,44 @@ static berth_status start_process(berth_engine *e, berth_err *err)
 
 /* ---- when it fails ---- */
 
-/* The end of what it wrote to standard error, on one line. */
-static const char *last_words(berth_engine *e, char buf[LAST_WORDS + 32])
+/* The end of what it wrote to standard error, at most `most` bytes into raw [most + 1], without what is blank
+ * at its end. */
+static size_t read_words(const berth_engine *e, off_t most, char *raw)
 {
-	char raw[LAST_WORDS + 1];
 	off_t size = e->words ? lseek(fileno(e->words), 0, SEEK_END) : 0;
-	off_t from = size > LAST_WORDS ? size - LAST_WORDS : 0;
+	off_t from = size > most ? size - most : 0;
 	ssize_t n = size > 0 ? pread(fileno(e->words), raw, (size_t)(size - from), from) : 0;
-	buf[0] = '\0';
 	while (n > 0 && (raw[n - 1] == '\n' || raw[n - 1] == ' '))
 		n--;
-	if (n <= 0)
-		return buf;
 	for (ssize_t i = 0; i < n; i++)
 		raw[i] = raw[i] ? raw[i] : ' ';
-	snprintf(buf, LAST_WORDS + 32, "; its last words: %.*s", (int)n, raw);
+	raw[n > 0 ? n : 0] = '\0';
+	return strlen(raw);
+}
+
+/* That end as a part of a message. */
+static const char *last_words(const berth_engine *e, char buf[LAST_WORDS + 32])
+{
+	char raw[LAST_WORDS + 1];
+	buf[0] = '\0';
+	if (read_words(e, LAST_WORDS, raw))
+		snprintf(buf, LAST_WORDS + 32, "; its last words: %s", raw);
 	return buf;
 }
 
-/* How it ended, where it did. */
-static void say_end(berth_engine *e, char *buf, size_t size)
+/* The last line of it, without the name of the program that our own engines put in front. */
+static const char *last_line(const berth_engine *e, char raw[LAST_LINE + 1])
+{
+	static const char ours[] = "berth-engine-";
+	read_words(e, LAST_LINE, raw);
+	const char *line = strrchr(raw, '\n');
+	line = line ? line + 1 : raw;
+	const char *colon = strncmp(line, ours, sizeof ours - 1) == 0 ? strstr(line, ": ") : NULL;
+	return colon ? colon + 2 : line;
+}
+
+/* How it ended, where it did, in words; its exit code, -1 where it has none. */
+static int say_end(berth_engine *e, char *buf, size_t size)
 {
 	bool left = wait_end(e, 0.2);
 	int status = bury(e);
@@ -196,12 +215,16 @@ static void say_end(berth_engine *e, char *buf, size_t size)
 		snprintf(buf, size, "was ended by signal %d", WTERMSIG(status));
 	else
 		snprintf(buf, size, "left with exit code %d", WEXITSTATUS(status));
+	return left && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static berth_status died(berth_engine *e, berth_err *err)
 {
-	char how[64], words[LAST_WORDS + 32];
-	say_end(e, how, sizeof how);
+	char how[64], words[LAST_WORDS + 32], line[LAST_LINE + 1];
+	int code = say_end(e, how, sizeof how);
+	if (e->one_line && (code == 2 || code == 4 || code == 5))
+		return berth_fail(err, code == 2 ? BERTH_EINVAL : code == 4 ? BERTH_EFORMAT : BERTH_EIO,
+		                  "%s", last_line(e, line));
 	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how,
 	                  last_words(e, words));
 }
@@ -512,6 +535,25 @@ berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, b
 		berth_engine_stop(e);
 	else
 		*out = e;
+	return st;
+}
+
+static berth_status one_line(berth_engine *e, double limit_s, size_t most, const char **text, size_t *size,
+                             berth_err *err)
+{
+	BERTH_TRY(start_process(e, err));
+	BERTH_TRY(read_line(e, limit_s, berth_wall_seconds() + limit_s, most, err));
+	*size = e->len;
+	*text = berth_arena_strndup(e->mem, e->text, e->len);
+	return *text ? BERTH_OK : berth_nomem(err);
+}
+
+berth_status berth_engine_line(const berth_engine_cfg *cfg, double limit_s, size_t most, berth_arena *mem,
+                               const char **text, size_t *size, berth_err *err)
+{
+	berth_engine e = {.cfg = *cfg, .mem = mem, .fd = -1, .one_line = true};
+	berth_status st = one_line(&e, limit_s, most, text, size, err);
+	berth_engine_stop(&e);
 	return st;
 }
 

@@ -49,7 +49,9 @@ static berth_status find_program(berth_arena *mem, const char *name, const char 
 			strcmp(name, "ort") == 0
 				? "building berth makes it, 'scripts/setup engine' brings the ONNX Runtime "
 		                  "that it needs"
-				: "docs/engines.md says how to write one; 'ort' comes with berth");
+			: strcmp(name, "torch") == 0
+				? "building berth brings it, 'scripts/setup torch' the PyTorch that it needs"
+				: "docs/engines.md says how to write one; 'ort' and 'torch' come with berth");
 	*out = berth_arena_strdup(mem, path);
 	return *out ? BERTH_OK : berth_nomem(err);
 }

@@ -7,6 +7,7 @@
 #include "json_large.h"
 #include "load.h"
 #include "load_apart.h"
+#include "module_spec.h"
 #include "onnx.h"
 #include "sandbox.h"
 #include "strbuf.h"
@@ -189,6 +190,12 @@ static berth_status input_of_data(const berth_content *x, berth_input *out, bert
 	return BERTH_OK;
 }
 
+/* What has no bytes of a graph to be looked at before it is read. */
+static bool is_no_file(const char *spec)
+{
+	return berth_zoo_is_spec(spec) || berth_module_file_length(spec) || berth_file_is_stream(spec);
+}
+
 /* Map the file of spec, without the words behind its name. */
 static berth_status map_file(const char *spec, berth_content *out, berth_err *err)
 {
@@ -236,7 +243,7 @@ berth_status berth_input_of(const char *spec, const berth_sandbox *sandbox, bert
 {
 	berth_content x;
 	*out = is_system_spec(spec) ? BERTH_INPUT_SYSTEM : BERTH_INPUT_GRAPH;
-	if (is_system_spec(spec) || berth_zoo_is_spec(spec) || berth_file_is_stream(spec))
+	if (is_system_spec(spec) || is_no_file(spec))
 		return BERTH_OK;
 	BERTH_TRY(map_file(spec, &x, err));
 	berth_status st = sandbox ? input_apart(&x, sandbox, out, err) : input_of_data(&x, out, err);
@@ -278,8 +285,7 @@ bool berth_is_workload(const char *spec, const berth_sandbox *sandbox)
 	berth_content x;
 	size_t yes = 0;
 	berth_arena mem = {0};
-	if (berth_zoo_is_spec(spec) || berth_file_is_stream(spec) ||
-	    map_file(spec, &x, NULL) != BERTH_OK)
+	if (is_no_file(spec) || map_file(spec, &x, NULL) != BERTH_OK)
 		return false;
 	berth_status st = BERTH_OK;
 	if (sandbox)
@@ -297,7 +303,7 @@ berth_status berth_instance_load(const char *graph, const char *system, const be
 {
 	const berth_sandbox *sandbox = opt ? opt->sandbox : NULL;
 	bool found = false;
-	if (!berth_zoo_is_spec(graph) && !berth_file_is_stream(graph))
+	if (!is_no_file(graph))
 		BERTH_TRY(load_workload(graph, sandbox, mem, tmp, g, s, &found, err));
 	if (found && report)
 		*report = (berth_read_report){0};

@@ -6,6 +6,7 @@
 #include "graph_json.h"
 #include "hf.h"
 #include "load_apart.h"
+#include "module_spec.h"
 #include "onnx.h"
 #include "tarnawski.h"
 #include "tasks.h"
@@ -85,8 +86,9 @@ static const char *path_before(const char *spec, size_t at, berth_arena *mem)
 
 const char *berth_graph_path(const char *spec, berth_arena *mem)
 {
-	size_t at;
-	words_at(spec, &at, NULL); /* where it cannot be looked at, whoever opens it tells why */
+	size_t at = berth_module_file_length(spec);
+	if (!at)
+		words_at(spec, &at, NULL); /* where it cannot be looked at, whoever opens it tells why */
 	return path_before(spec, at, mem);
 }
 
@@ -184,6 +186,9 @@ berth_status berth_model_map(const char *spec, const berth_read_options *opt, be
 	const char *path;
 	berth_content from;
 	BERTH_TRY(berth_graph_split(spec, opt, mem, &path, words, err));
+	if (berth_module_file_length(path))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: the file of a model is needed, which a Python module is not", path);
 	berth_status mapped = berth_graph_map(path, &from, err);
 	if (mapped != BERTH_OK)
 		return berth_graph_missing(path, mapped, err);
@@ -223,12 +228,27 @@ static berth_status tell_parts(const berth_content *from, berth_arena *mem, bert
 	return BERTH_OK;
 }
 
+/* A Python file without the function is none of a graph's formats. */
+static berth_status check_module(const char *path, berth_err *err)
+{
+	size_t n = strlen(path);
+	return n > 3 && strcmp(path + n - 3, ".py") == 0
+	               ? berth_fail(err, BERTH_EINVAL,
+	                            "%s: which function makes the module? %s:FACTORY names it", path, path)
+	               : BERTH_OK;
+}
+
 static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
+	const char *path;
 	berth_content from;
 	berth_read_options with_words;
 	berth_read_report r = {0};
+	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
+	if (berth_module_file_length(path))
+		return berth_module_load(path, &with_words, mem, tmp, out, report ? report : &r, err);
+	BERTH_TRY(check_module(path, err));
 	BERTH_TRY(berth_model_map(spec, opt, tmp, &from, &with_words, err));
 	berth_status st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
 	if (st == BERTH_OK)

@@ -1,6 +1,7 @@
-/* A graph from whatever names one: "zoo:NAME[:key=value...]", or a file with words of the same kind
- * behind its name. Files are of the formats of the table in load.c. Words of an ONNX model are symbolic
- * dimensions, those of a GGUF model are options of gguf.h, those of a task graph are options of tasks.h. */
+/* A graph from whatever names one: "zoo:NAME[:key=value...]", a file with words of the same kind behind its
+ * name, or a module of a Python file (module_spec.h). Files are of the formats of the table in load.c.
+ * Words of an ONNX model are symbolic dimensions, those of a GGUF model are options of gguf.h, those of a
+ * task graph are options of tasks.h. */
 #ifndef BERTH_LOAD_GRAPH_H
 #define BERTH_LOAD_GRAPH_H
 
@@ -19,12 +20,12 @@ const berth_format *berth_content_format(const berth_content *c);
 berth_status berth_graph_map(const char *path, berth_content *out, berth_err *err);
 void berth_graph_unmap(const berth_content *c);
 
-/* The file that spec names, without the words behind it; of a model folder its config.json. In mem; NULL when
- * memory runs out. */
+/* The file that spec names, without the words behind it; of a model folder its config.json, of a module the
+ * Python file. In mem; NULL when memory runs out. */
 const char *berth_graph_path(const char *spec, berth_arena *mem);
 
-/* The file of spec, and opt (may be NULL) with the words of spec behind its own; in mem. Fails:
- * BERTH_ENOMEM, BERTH_EIO: nobody can tell whether a file of the whole name is there. */
+/* The file of spec (FILE.py:FACTORY of a module), and opt (may be NULL) with the words of spec behind its
+ * own, in mem. Fails: BERTH_ENOMEM, BERTH_EIO: nobody can tell whether a file of the whole name is there. */
 berth_status berth_graph_split(const char *spec, const berth_read_options *opt, berth_arena *mem,
                                const char **path, berth_read_options *out, berth_err *err);
 
@@ -49,8 +50,8 @@ berth_status berth_graph_parse_content(const berth_content *from, const berth_re
 berth_status berth_graph_missing(const char *path, berth_status failed, berth_err *err);
 
 /* The file that spec names as berth_graph_map has it, and the files that it goes on in. words: opt (may be
- * NULL) with the words of spec. Names live in mem. Undo with berth_model_unmap. Fails: BERTH_EIO,
- * BERTH_EFORMAT (a further file), BERTH_ENOMEM. */
+ * NULL) with the words of spec. Names live in mem. Undo with berth_model_unmap. Fails: BERTH_EINVAL (a
+ * module), BERTH_EIO, BERTH_EFORMAT (a further file), BERTH_ENOMEM. */
 berth_status berth_model_map(const char *spec, const berth_read_options *opt, berth_arena *mem,
                              berth_content *out, berth_read_options *words, berth_err *err);
 void berth_model_unmap(const berth_content *c);

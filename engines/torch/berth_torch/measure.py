@@ -56,7 +56,7 @@ def attribute(traced: Traced, node: fx.Node) -> Any:
 
 
 def borders(nodes: List[fx.Node]) -> Tuple[List[fx.Node], List[fx.Node]]:
-    """Nodes from outside that these take, parameters and buffers aside, and those of these that others use."""
+    """Nodes from outside that these take, parameters and buffers aside, and their own that others take."""
     own = set(nodes)
     taken = dict.fromkeys(a for n in nodes for a in n.all_input_nodes if a not in own and a.op != "get_attr")
     return list(taken), [n for n in nodes if any(u not in own for u in n.users)]

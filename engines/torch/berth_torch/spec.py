@@ -101,10 +101,16 @@ def is_users(path: str) -> bool:
     return not (path.startswith((OWN_FOLDER, TORCH_FOLDER, "<")) or os.sep + "importlib" + os.sep in path)
 
 
+def shown(path: str) -> str:
+    """A file's name as short as it is clear."""
+    short = os.path.relpath(path)
+    return path if short.startswith("..") else short
+
+
 def where(tb: Optional[TracebackType]) -> Optional[str]:
     """FILE:LINE of the innermost frame in a file of the user's, or None."""
     frames = [f for f in traceback.extract_tb(tb) if is_users(f.filename)]
-    return f"{os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}" if frames else None
+    return f"{shown(frames[-1].filename)}:{frames[-1].lineno}" if frames else None
 
 
 def one_line(error: BaseException) -> str:
@@ -119,7 +125,7 @@ def tell(spec: Spec, what: str, error: BaseException) -> SpecError:
     """A SpecError that says where in the user's files something was raised."""
     place = where(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
-        place = f"{os.path.relpath(error.filename)}:{error.lineno}"
+        place = f"{shown(error.filename)}:{error.lineno}"
         return SpecError(f"{place}: {error.msg}")
     return SpecError(f"{place or spec.path}: {what}: {one_line(error)}")
 

@@ -100,7 +100,7 @@ def failure(tracer: Tracer, spec: Spec, error: BaseException) -> SpecError:
     part = f"'{name}' ({cls.__name__})" if name else f"the module ({cls.__name__})"
     if not isinstance(error, DataDependent):
         return tell(spec, f"{part} failed on the example inputs", error)
-    way = f"--leaf {cls.__name__} keeps it whole" if name else "only modules inside it can be kept whole"
+    way = f"the word leaf={cls.__name__} keeps it whole" if name else "only modules inside it can be kept whole"
     return SpecError(f"{where(error.__traceback__) or spec.path}: {part} cannot be traced: the way through "
                      f"its code depends on the values of a tensor; {way}")
 

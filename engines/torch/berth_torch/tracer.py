@@ -1,6 +1,5 @@
 """The tracer: the module's code runs once with proxies that know their values; operations become nodes."""
 import functools
-import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import torch
 from torch import fx
 
 from .proxy import VALUES, ValueProxy
-from .spec import is_users
+from .spec import is_users, shown
 from .structure import Rebuild, flatten
 
 OPENED = (torch.nn.Sequential, torch.nn.Transformer, torch.nn.TransformerEncoder, torch.nn.TransformerDecoder,
@@ -84,7 +83,7 @@ def user_place() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         if is_users(frame.f_code.co_filename):
-            return f"{os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}"
+            return f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 
