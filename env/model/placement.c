@@ -303,14 +303,27 @@ static berth_status compare_sources(const char *file, const reader *r, const cha
 	return *warning ? BERTH_OK : berth_nomem(err);
 }
 
+/* What it was made for is why something is not there: in front of the message. */
+static berth_status tell_source(const char *file, const char *made_for, berth_err *err)
+{
+	char text[sizeof err->msg] = "";
+	size_t n = strlen(file);
+	if (err)
+		snprintf(text, sizeof text, "%s", err->msg);
+	bool named = strncmp(text, file, n) == 0 && strncmp(text + n, ": ", 2) == 0;
+	return berth_fail(err, BERTH_EFORMAT, "%s; %s", made_for, text + (named ? n + 2 : 0));
+}
+
 static berth_status read_placement(const berth_json *doc, reader *r, const char **warning, berth_err *err)
 {
 	BERTH_TRY(map_names(&r->ops, r->tmp, r->g->op_name, r->g->n_ops, err));
 	BERTH_TRY(map_names(&r->devs, r->tmp, r->s->dev_name, r->s->n_devs, err));
 	BERTH_TRY(read_head(doc, r, err));
-	BERTH_TRY(read_devices(doc, r, err));
-	BERTH_TRY(read_order(doc, r, err));
-	return compare_sources(doc->file, r, warning, err);
+	BERTH_TRY(compare_sources(doc->file, r, warning, err));
+	berth_status st = read_devices(doc, r, err);
+	if (st == BERTH_OK)
+		st = read_order(doc, r, err);
+	return *warning && st == BERTH_EFORMAT ? tell_source(doc->file, *warning, err) : st;
 }
 
 berth_status berth_placement_parse_json(const char *file, const char *text, size_t size, const berth_graph *g,
