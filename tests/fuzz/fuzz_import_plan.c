@@ -1,8 +1,10 @@
 /* Any bytes as what an engine chose, by each reader and by the one that the content asks for: a device for
  * every operator, and counts that are right, or an error with a message. */
 #include "fuzz.h"
+#include "gguf_bytes.h"
 #include "graph_json.h"
 #include "importers.h"
+#include "load.h"
 #include "mutate.h"
 #include "text.h"
 
@@ -32,6 +34,27 @@ static const berth_graph *engine_graph(void)
 	return &g;
 }
 
+/* A model whose output shares the embedding's matrix, of two layers, with its file. */
+typedef struct gguf_model {
+	gguf_bytes bytes;
+	berth_content content;
+	berth_graph g;
+} gguf_model;
+
+static const gguf_model *tied_model(void)
+{
+	static berth_arena kept, scratch;
+	static gguf_model m;
+	if (m.bytes.p)
+		return &m;
+	gguf_write(&m.bytes, gguf_recipe_find("gemma-2-2b"), 2);
+	m.content =
+		(berth_content){.name = "m.gguf", .data = (const char *)m.bytes.p, .size = m.bytes.n};
+	must(berth_graph_parse("m.gguf", m.content.data, m.content.size, NULL, &kept, &scratch, &m.g, NULL,
+	                       NULL) == BERTH_OK);
+	return &m;
+}
+
 static void check_plan(const berth_import_plan *p, const berth_graph *g, const berth_system *s)
 {
 	int32_t told = 0;
@@ -46,29 +69,36 @@ static void check_plan(const berth_import_plan *p, const berth_graph *g, const b
 	must(!p->n_unknown == !p->unknown);
 }
 
+static void read_as(const uint8_t *data, size_t size, const char *kind, berth_import_source x)
+{
+	static fuzz_arenas a;
+	berth_import_plan plan;
+	berth_err err = {0};
+	fuzz_begin(&a);
+	x.text = fuzz_text(data, size, &a.mem);
+	berth_status st = berth_import_read(&x, kind, &a.mem, &a.tmp, &plan, &err);
+	must(st == BERTH_OK || (st == BERTH_EFORMAT && strncmp(err.msg, "p:", 2) == 0) ||
+	     (st == BERTH_EINVAL && strncmp(err.msg, "option --device: ", 17) == 0));
+	must(st != BERTH_OK || !memchr(x.text, '\0', size));
+	if (st == BERTH_OK)
+		check_plan(&plan, x.g, x.s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const kinds[] = {NULL, "ort", "llama.cpp", "accelerate", "openvino", "csv"};
 	static const char *const words[] = {"CUDA0", "RPC0"};
-	static fuzz_arenas a;
-	const char *theirs[2];
+	const char *theirs[2], *text = (const char *)data;
 	for (size_t i = 0; i < 2; i++) /* one that is not named is refused */
-		theirs[i] = berth_text_contains((const char *)data, size, words[i]) ? words[i] : NULL;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		berth_import_plan plan;
-		berth_err err = {0};
-		fuzz_begin(&a);
-		berth_import_source x = {.file = "p",
-		                         .text = fuzz_text(data, size, &a.mem),
-		                         .size = size,
-		                         .g = engine_graph(),
-		                         .s = fuzz_small_system(),
-		                         .theirs = theirs};
-		berth_status st = berth_import_read(&x, kinds[i], &a.mem, &a.tmp, &plan, &err);
-		must(st == BERTH_OK || (st == BERTH_EFORMAT && strncmp(err.msg, "p:", 2) == 0) ||
-		     (st == BERTH_EINVAL && strncmp(err.msg, "option --device: ", 17) == 0));
-		if (st == BERTH_OK)
-			check_plan(&plan, x.g, x.s);
+		theirs[i] = berth_text_contains(text, size, words[i]) ? words[i] : NULL;
+	berth_import_source x = {
+		.file = "p", .size = size, .g = engine_graph(), .s = fuzz_small_system(), .theirs = theirs};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		read_as(data, size, kinds[i], x);
+	if (berth_text_contains(text, size, " assigned to device ")) {
+		x.g = &tied_model()->g;
+		x.model = &tied_model()->content;
+		read_as(data, size, NULL, x);
 	}
 	return 0;
 }
@@ -97,6 +127,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 		" layer 1 assigned to device CUDA0, is_swa\n",
 		" layer 2 assigned to device RPC0\n",
 		"tensor blk.0.attn_q.weight (1 MiB) buffer type overridden to CPU\n",
+		"tensor token_embd.weight (1 MiB) buffer type overridden to CUDA0\n",
+		"tensor rope_freqs.weight (1 MiB) buffer type overridden to CUDA0_Host\n",
+		"\\u0000",
 		"operator,device\n",
 		"'=1+1,x\n",
 		"\"a,\"\"b\",y\r\n",
