@@ -222,9 +222,12 @@ static berth_status died(berth_engine *e, berth_err *err)
 {
 	char how[64], words[LAST_WORDS + 32], line[LAST_LINE + 1];
 	int code = say_end(e, how, sizeof how);
-	if (e->one_line && (code == 2 || code == 4 || code == 5))
-		return berth_fail(err, code == 2 ? BERTH_EINVAL : code == 4 ? BERTH_EFORMAT : BERTH_EIO,
-		                  "%s", last_line(e, line));
+	const char *why = last_line(e, line);
+	if (e->one_line && (code == 2 || code == 4 || code == 5)) {
+		berth_status st = code == 2 ? BERTH_EINVAL : code == 4 ? BERTH_EFORMAT : BERTH_EIO;
+		return *why ? berth_fail(err, st, "%s", why)
+		            : berth_fail(err, st, "%.60s: exit code %d", e->cfg.name, code);
+	}
 	return berth_fail(err, BERTH_EIO, "engine '%.60s' %s before it answered%s", e->cfg.name, how,
 	                  last_words(e, words));
 }

@@ -110,3 +110,96 @@ def encoder():
     """torch.nn's own encoder."""
     layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
     return nn.TransformerEncoder(layer, 2), (torch.randn(2, 10, 32),)
+
+
+def resnet18_224():
+    """At the size for which its operations are published."""
+    model, _ = resnet18()
+    return model, (torch.randn(1, 3, 224, 224),)
+
+
+class Dynamic(nn.Module):
+    """Code that depends on shapes: loops, branches, factories, random numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.step = nn.Linear(8, 8)
+        self.scale = 0.5
+
+    def forward(self, x):
+        assert isinstance(x, torch.Tensor) and x.dim() == 3, "three dimensions are expected"
+        b, t, d = x.shape
+        state = torch.zeros(b, d, dtype=x.dtype, device=x.device)
+        noise = torch.randn(b, 1)
+        states = []
+        for i in range(x.size(1)):
+            state = torch.tanh(self.step(state + x[:, i]))
+            states.append(state)
+        y = torch.stack(states, 1)
+        if len(x) > 1:
+            y = y + noise[:, None] * self.scale
+        places = torch.arange(t).unsqueeze(0).expand(b, t)
+        return y, {"last": state, "places": places, "count": b}
+
+
+def dynamic():
+    return Dynamic(), (torch.randn(3, 4, 8),)
+
+
+class Aliased(nn.Module):
+    """Operations in place that others see: views, slices, buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 6), nn.Linear(6, 6)
+        self.register_buffer("seen", torch.zeros(6))
+
+    def forward(self, x):
+        y = self.a(x)
+        view = y[:, :3]
+        z = self.b(x)
+        y.mul_(2)
+        out = torch.zeros_like(z)
+        out[:, 1:3] = z[:, 1:3]
+        self.seen.add_(z.detach().mean(0))
+        return view + z[:, :3], out, z + self.seen
+
+
+def aliased():
+    return Aliased(), (torch.randn(2, 6),)
+
+
+class Tables(nn.Module):
+    """A table that all layers look at, plain tensors, a parameter taken apart, an integer output."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.randn(10, 4))
+        self.plain = torch.ones(4)
+        self.weights = nn.Parameter(torch.randn(2, 4, 4))
+        self.extra = nn.ParameterList([nn.Parameter(torch.randn(4)) for _ in range(2)])
+
+    def forward(self, x):
+        for i in range(2):
+            x = x @ self.weights[i].t() + self.table[: x.shape[0]] * self.plain + self.extra[i]
+        return x, x.argmax(-1)
+
+
+def tables():
+    return Tables(), (torch.randn(5, 4),)
+
+
+class Twice(nn.Module):
+    """One layer called twice, and frozen weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.norm = nn.Linear(8, 8), nn.BatchNorm1d(8)
+        self.fixed = nn.Linear(8, 8).requires_grad_(False)
+
+    def forward(self, x):
+        return self.fixed(self.norm(self.layer(self.norm(self.layer(x)).relu_())))
+
+
+def twice():
+    return Twice(), (torch.randn(4, 8),)

@@ -499,6 +499,70 @@ static void bad_starts(void **state)
 	}
 }
 
+/* ---- programs that are run for a line ---- */
+
+static berth_status line_of(const char *script, double limit_s, size_t most, berth_arena *mem,
+                            const char **text, size_t *size, berth_err *err)
+{
+	const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+	const berth_engine_cfg cfg = {.name = "sh", .argv = argv};
+	*err = (berth_err){0};
+	return berth_engine_line(&cfg, limit_s, most, mem, text, size, err);
+}
+
+static void a_line_of_a_program(void **state)
+{
+	berth_arena mem = {0};
+	berth_err err;
+	const char *text;
+	size_t size;
+	(void)state;
+	assert_ok(line_of("echo to nobody >&2; echo the line; exit 4", 30, 100, &mem, &text, &size, &err),
+	          &err);
+	assert_int_equal(size, 8);
+	assert_string_equal(text, "the line");
+	berth_arena_free(&mem);
+}
+
+static void programs_without_a_line(void **state)
+{
+	static const struct {
+		const char *script;
+		double limit_s;
+		fault is;
+	} program[] = {
+		{"echo noise >&2; echo 'berth-engine-x: m.py:3: no' >&2; exit 4", 30,
+	         {"", BERTH_EFORMAT, "m.py:3: no"}},
+		{"echo berth-engine-x: word >&2; exit 2", 30, {"", BERTH_EINVAL, "word"}},
+		{"echo no library >&2; exit 5", 30, {"", BERTH_EIO, "no library"}},
+		{"echo traceback >&2; exit 1", 30,
+	         {"", BERTH_EIO, "engine 'sh' left with exit code 1 before it answered; its last words: "
+	                         "traceback"}},
+		{"exit 4", 30, {"", BERTH_EFORMAT, "sh: exit code 4"}},
+		{"printf half; exit 0", 30,
+	         {"", BERTH_EIO, "engine 'sh' left with exit code 0 before it answered"}},
+		{"sleep 60 & echo waits >&2; sleep 60", 0.3,
+	         {"", BERTH_ELIMIT, "engine 'sh' gave no answer within 0.3 s and was ended; its last words: "
+	                            "waits"}},
+		{"yes | tr -d '\\n'", 30, {"", BERTH_EIO, "wrote an answer of more than 100 bytes"}},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof program / sizeof *program; i++) {
+		berth_arena mem = {0};
+		berth_err err;
+		const char *text;
+		size_t size;
+		berth_status st =
+			line_of(program[i].script, program[i].limit_s, 100, &mem, &text, &size, &err);
+		assert_int_equal(st, program[i].is.st);
+		if (program[i].is.st == BERTH_EIO || program[i].is.st == BERTH_ELIMIT)
+			assert_contains(err.msg, program[i].is.part);
+		else
+			assert_string_equal(err.msg, program[i].is.part);
+		berth_arena_free(&mem);
+	}
+}
+
 static const fault in_run[] = {
 	{"crash-run", BERTH_EIO,
 	 "was ended by signal 11 before it answered; its last words: about to fall over"},
@@ -726,6 +790,8 @@ int main(void)
 		cmocka_unit_test(example_profiles),
 		cmocka_unit_test(device_that_is_gone),
 		cmocka_unit_test(bad_starts),
+		cmocka_unit_test(a_line_of_a_program),
+		cmocka_unit_test(programs_without_a_line),
 		cmocka_unit_test(bad_runs_are_survived),
 		cmocka_unit_test(devices_that_the_system_lacks),
 		cmocka_unit_test(always_dying_is_given_up),

@@ -98,6 +98,7 @@ def one_of(spec: Spec, key: str, value: str, known: Tuple[str, ...]) -> str:
 
 def is_users(path: str) -> bool:
     """Is this file neither torch's nor ours nor Python's own?"""
+    path = os.path.abspath(path) if not path.startswith("<") else path
     return not (path.startswith((OWN_FOLDER, TORCH_FOLDER, "<")) or os.sep + "importlib" + os.sep in path)
 
 

@@ -150,9 +150,8 @@ class Tracer(fx.Tracer):
         self.leaves = tuple(leaves)
         self.rebuild: Rebuild = lambda new: new
         self.failed_in: Optional[Tuple[str, type]] = None
-        self.scope: List[str] = [""]
+        self.inside: List[str] = [""]  # qualified names of the modules whose code runs
         self.evaluating = False
-        self.root_storages: Dict[int, fx.Node] = {}
 
     # what fx asks
 
@@ -195,14 +194,14 @@ class Tracer(fx.Tracer):
         name = self.path_of_module(m)
         if self.is_leaf_module(m, name):
             return self.create_proxy("call_module", name, args, kwargs)
-        self.scope.append(name)
+        self.inside.append(name)
         try:
             return forward(*args, **kwargs)
         except Exception:
             self.failed_in = self.failed_in or (name, type(m))
             raise
         finally:
-            self.scope.pop()
+            self.inside.pop()
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Dict[str, Any]) -> Any:
         """Parameters and buffers become get_attr nodes where the module's own code takes them."""
@@ -218,8 +217,13 @@ class Tracer(fx.Tracer):
     _module_getattr = getattr  # its name in older versions
 
     def create_arg(self, a: Any) -> Any:
-        """The node of a proxy, which looks like a tensor to whoever asks by isinstance."""
-        return a.node if type(a) is ValueProxy else super().create_arg(a)
+        """The node of a proxy, which looks like a tensor to whoever asks; of a tensor, a new one."""
+        if type(a) is ValueProxy:
+            return a.node
+        arg = super().create_arg(a)
+        if isinstance(arg, fx.Node) and "berth" not in arg.meta:
+            self.note(arg, a, [])  # a constant, or a parameter that was not taken from its module
+        return arg
 
     def create_proxy(self, kind: str, target: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], *more: Any,
                      **words: Any) -> Any:
@@ -263,7 +267,7 @@ class Tracer(fx.Tracer):
         described = [TensorInfo(tuple(t.shape), t.dtype, tensor_bytes(t)) for t in tensors]
         base = self.base_of(tensors, taken) if node.op != "get_attr" else None
         number = None if tensors else value
-        node.meta["berth"] = NodeInfo(described, number, self.scope[-1], user_place(), base, [])
+        node.meta["berth"] = NodeInfo(described, number, self.inside[-1], user_place(), base, [])
 
     def base_of(self, tensors: List[torch.Tensor], taken: List[ValueProxy]) -> Optional[fx.Node]:
         """The node among those that were taken whose memory the first tensor shares."""

@@ -1,0 +1,109 @@
+"""Modules that cannot be used, or that do what modules should not. tests/torch/modules.py tells what is said of them.
+"""
+import os
+import sys
+
+import torch
+from torch import nn
+
+
+class Gate(nn.Module):
+    """Which way it goes depends on values."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.a(x)
+        if y.sum() > 0:
+            return self.b(y)
+        return y
+
+
+class Net(nn.Module):
+    """Two of those."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.out = Gate(), Gate(), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.out(self.second(self.first(x)))
+
+
+def gate():
+    return Net(), (torch.randn(3, 4),)
+
+
+def item():
+    class Item(nn.Module):
+        def forward(self, x):
+            return torch.stack([x[i] for i in range(x.max().item())])
+    return nn.Sequential(Item()), (torch.tensor([1, 2]),)
+
+
+def shapes():
+    return Net(), (torch.randn(3, 5),)
+
+
+def no_inputs():
+    return Net()
+
+
+def raises():
+    return 1 / 0
+
+
+def reads():
+    return torch.load("no/such/weights.pt")
+
+
+def leaves():
+    sys.exit(3)
+
+
+def wrong():
+    return 3
+
+
+def many():
+    return 1, 2, 3, 4, 5
+
+
+def dict_args():
+    return Net(), {"x": torch.randn(3, 4)}
+
+
+def empty():
+    return nn.Sequential(), (torch.randn(2),)
+
+
+def no_loss():
+    return nn.Linear(4, 4), (torch.randn(3, 4),), {}, lambda y: y
+
+
+def loss_fails():
+    return nn.Linear(4, 4), (torch.randn(3, 4),), {}, lambda y: y.view(7, 7)
+
+
+def whole_numbers():
+    return nn.Linear(4, 4), (torch.randn(3, 4),), {}, lambda y: y.argmax()
+
+
+def frozen():
+    module = nn.Linear(4, 4).requires_grad_(False)
+    return module, (torch.randn(3, 4),)
+
+
+def talks():
+    """Prints, in other ways too, and forks."""
+    print("from Python")
+    os.system("echo from a child")
+    os.write(1, b"from the system\n")
+    if os.fork() == 0:
+        return wrong()
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (torch.randn(3, 4),)
+
+
+value = 3

@@ -1,0 +1,255 @@
+#!/usr/bin/python3
+"""Traced modules and their graphs against independent counts, and what is said of modules that cannot be used.
+
+usage: modules.py [BERTH]      with BERTH: one module through the program, too
+
+Exit code 1 where something is wrong, 77 without PyTorch.
+"""
+import collections
+import copy
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "engines", "torch"))
+
+try:
+    import torch
+except ImportError:
+    print("skipped: no PyTorch for this Python (scripts/setup torch)")
+    sys.exit(77)
+
+from berth_torch.graph import make_graph  # noqa: E402
+from berth_torch.measure import storage_size  # noqa: E402
+from berth_torch.spec import SpecError, UsageError  # noqa: E402
+from berth_torch.trace import trace  # noqa: E402
+from berth_torch.tracer import storage_of, tensors_in  # noqa: E402
+
+try:
+    import torchvision  # noqa: F401
+    MODELS = ["resnet18"]
+except ImportError:
+    print("skipped: resnet18 (no torchvision)")
+    MODELS = []
+MODELS += ["transformer", "tied", "lstm", "mixed", "encoder", "dynamic", "aliased", "tables", "twice"]
+os.chdir(os.path.join(HERE, "..", ".."))
+failures = []
+
+
+def check(ok, what):
+    """Note what is wrong."""
+    if not ok:
+        failures.append(what)
+        print("WRONG:", what)
+
+
+def tensors_of(module):
+    """Bytes of all parameters, buffers and plain tensors, each once."""
+    plain = [t for m in module.modules() for t in vars(m).values() if isinstance(t, torch.Tensor)]
+    found = {id(t): t for t in [*module.parameters(), *module.buffers(), *plain]}
+    return sum(t.numel() * t.element_size() for t in found.values())
+
+
+def check_order(name, graph):
+    """Names are unique, edges known, and there is no cycle; each operator comes to an end that counts."""
+    names = [op["name"] for op in graph["ops"]]
+    check(len(set(names)) == len(names), f"{name}: names twice")
+    after, before = collections.defaultdict(set), collections.defaultdict(set)
+    for e in graph["edges"]:
+        check(e["from"] in names and e["to"] in names, f"{name}: edge {e}")
+        after[e["from"]].add(e["to"])
+        before[e["to"]].add(e["from"])
+    ready, done = [n for n in names if not before[n]], []
+    while ready:
+        done.append(ready.pop())
+        for n in after[done[-1]]:
+            before[n].discard(done[-1])
+            if not before[n]:
+                ready.append(n)
+    check(len(done) == len(names), f"{name}: a cycle")
+    for op in graph["ops"]:
+        ends = op.get("output_bytes") or op.get("backward")
+        check(ends or after[op["name"]], f"{name}: nobody needs '{op['name']}'")
+
+
+def check_bytes(name, graph, traced):
+    """Parameters and buffers, each once."""
+    total = sum(op.get("param_bytes", 0) for op in graph["ops"]) + sum(p["bytes"] for p in graph.get("params", []))
+    check(total == tensors_of(traced.module), f"{name}: {total} bytes of parameters, not {tensors_of(traced.module)}")
+
+
+def check_same(name, traced):
+    """The traced module gives what the module gives, and tracing left no trace in it."""
+    module = traced.module
+    before = copy.deepcopy(module.state_dict())
+    torch.manual_seed(1)
+    with torch.no_grad():
+        ours = traced.rebuild(traced.graph_module(*[t.clone() for t in traced.inputs]))
+    module.load_state_dict(before)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        theirs = module(*traced.args, **traced.kwargs)
+    module.load_state_dict(before)
+    check(type(ours) is type(theirs), f"{name}: gives {type(ours).__name__}, not {type(theirs).__name__}")
+    pairs = list(zip(tensors_in(ours), tensors_in(theirs)))
+    check(len(pairs) == len(tensors_in(theirs)) > 0, f"{name}: {len(pairs)} outputs")
+    for a, b in pairs:
+        check(torch.allclose(a.double(), b.double(), rtol=1e-5, atol=1e-6), f"{name}: another output")
+
+
+def check_kept(name, graph, traced):
+    """What autograd keeps of the whole module, without parameters, within 2 %."""
+    ours = {(e["from"], e["tensor"]): e["bytes"] for e in graph["edges"]
+            if e["to"].endswith("/grad") and not e["from"].endswith("/grad")}
+    resident = {storage_of(t) for t in [*traced.module.parameters(), *traced.module.buffers()]}
+    held, memory = [], {}
+
+    def pack(t):
+        held.append(t)
+        memory[storage_of(t)] = storage_size(t)
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        loss = traced.loss(traced.module(*traced.args, **traced.kwargs))
+    theirs = sum(size for at, size in memory.items() if at not in resident)
+    check(loss.requires_grad, f"{name}: no loss")
+    check(abs(sum(ours.values()) - theirs) <= 0.02 * theirs, f"{name}: keeps {sum(ours.values())}, not {theirs} bytes")
+
+
+def check_state(name, graph, traced):
+    """Gradients and Adam's state are three copies of what is trained; each parameter is updated once."""
+    trained = sum(p.numel() * p.element_size() for p in traced.module.parameters() if p.requires_grad)
+    state = sum(op.get("state_bytes", 0) for op in graph["ops"])
+    check(state == 3 * trained, f"{name}: {state} bytes of state, not {3 * trained}")
+    written = sum(op["write_bytes"] for op in graph["ops"] if op["type"] == "OptimizerUpdate")
+    check(written == 3 * trained, f"{name}: updates write {written} bytes, not {3 * trained}")
+    check(all(p.grad is None for p in traced.module.parameters()), f"{name}: gradients were left")
+
+
+def one_model(model, mode):
+    """All that holds for every model."""
+    name = f"{model}, {mode}"
+    traced = trace(f"tests/torch/models.py:{model}:mode={mode}")
+    graph = make_graph(traced)
+    check_order(name, graph)
+    check_bytes(name, graph, traced)
+    check_same(name, traced)
+    if mode == "training":
+        check_kept(name, graph, traced)
+        check_state(name, graph, traced)
+    return graph
+
+
+def macs(graph, backward):
+    """Multiply-accumulates of one pass."""
+    return sum(op.get("macs", 0) for op in graph["ops"] if op.get("backward", False) == backward)
+
+
+def transformer_macs(batch=2, tokens=32, words=500, width=64, blocks=3):
+    """By hand: four products of the attention's width, two of the feed-forward part, scores, sums, and the head."""
+    block = 12 * width * width + 2 * tokens * width
+    return batch * tokens * (blocks * block + width * words)
+
+
+def counted(graphs):
+    """Figures of single models against counts by hand."""
+    t = graphs["transformer", "inference"]
+    check(macs(t, False) == transformer_macs(), f"transformer: {macs(t, False)} MACs, not {transformer_macs()}")
+    tied = graphs["tied", "training"]
+    shared = {p["name"]: p["ops"] for p in tied["params"]}
+    check(shared == {"embed.weight": ["embed", "head"]}, f"tied: shares {shared}")
+    groups = {op["name"]: op.get("colocate") for op in tied["ops"]}
+    check({groups[n] for n in ("embed", "head", "head/grad", "embed.weight/update")} == {"embed"}, "tied: groups")
+    check(macs(tied, True) == 2 * macs(tied, False), "tied: two products backward for each one forward")
+    lstm = graphs["lstm", "inference"]
+    steps = 3 * 12 * 4 * 48
+    by_hand = steps * (32 + 48) + 2 * steps * (48 + 48) + 3 * 12 * 96 * 11
+    check(macs(lstm, False) == by_hand, f"lstm: {macs(lstm, False)} MACs, not {by_hand}")
+    names = [op["name"] for op in graphs["mixed", "training"]["ops"]]
+    check("drop" in names and "bn1/grad" in names and "bn2/update" in names, f"mixed: {names}")
+
+
+def counted_resnet():
+    """ResNet-18 at 224 pixels has 1.814 GMAC (He et al. 2016, and torchvision's own page)."""
+    graph = make_graph(trace("tests/torch/models.py:resnet18_224"))
+    check(abs(macs(graph, False) / 1.814e9 - 1) < 1e-3, f"resnet18: {macs(graph, False)} MACs")
+
+
+BAD = [
+    ("gate", "tests/torch/bad_modules.py:19: 'first' (Gate) cannot be traced: the way through its code depends on the "
+     "values of a tensor; the word leaf=Gate keeps it whole"),
+    ("item", "tests/torch/bad_modules.py:42: '0' (Item) cannot be traced: the way through its code depends on the "
+     "values of a tensor; the word leaf=Item keeps it whole"),
+    ("shapes", "tests/torch/bad_modules.py:18: 'first' (Gate) failed on the example inputs: RuntimeError: mat1 and mat2 "
+     "shapes cannot be multiplied (3x5 and 4x4)"),
+    ("no_inputs", "tests/torch/bad_modules.py: the module (Net) failed on the example inputs: TypeError: "),
+    ("raises", "tests/torch/bad_modules.py:55: raises() failed: ZeroDivisionError: division by zero"),
+    ("reads", "tests/torch/bad_modules.py:59: reads() failed: FileNotFoundError: [Errno 2] No such file or directory: "
+     "'no/such/weights.pt'"),
+    ("leaves", "tests/torch/bad_modules.py:63: leaves() failed: SystemExit: 3"),
+    ("wrong", "tests/torch/bad_modules.py: wrong() returned int; a module, (module, args), (module, args, kwargs) or "
+     "(module, args, kwargs, loss) was expected"),
+    ("many", "tests/torch/bad_modules.py: many() returned 5 values; a module, (module, args), (module, args, kwargs) "
+     "or (module, args, kwargs, loss) was expected"),
+    ("dict_args", "tests/torch/bad_modules.py: dict_args(): args is dict, not a tuple; a module, (module, args), "),
+    ("empty", "tests/torch/bad_modules.py: the module computes nothing"),
+    ("no_loss:mode=training", "tests/torch/bad_modules.py: the loss of no_loss() is a tensor of shape (3, 4); one "
+     "number was expected"),
+    ("loss_fails:mode=training", "tests/torch/bad_modules.py:87: the loss failed: RuntimeError: "),
+    ("whole_numbers:mode=training", "tests/torch/bad_modules.py: the loss of whole_numbers() depends on no parameter; "
+     "there is nothing to train"),
+    ("frozen:mode=training", "tests/torch/bad_modules.py: the loss of frozen() depends on no parameter; there is "
+     "nothing to train"),
+    ("value", "tests/torch/bad_modules.py: 'value' is no function, but int"),
+    ("gat", "tests/torch/bad_modules.py: has no 'gat' (nearest: 'gate')"),
+    ("gate:leaf=Gat", "tests/torch/bad_modules.py: the module has no part of class 'Gat' (nearest: 'Gate')"),
+    ("gate:leaf=Net", "tests/torch/bad_modules.py: 'Net' is the whole module; kept whole, nothing could be placed"),
+    ("gate:leef=Gate", "'tests/torch/bad_modules.py:gate:leef=Gate': unknown word 'leef' (nearest: 'leaf'); there are "
+     "mode, optimizer, leaf"),
+    ("gate:mode=train", "'tests/torch/bad_modules.py:gate:mode=train': mode is one of inference, training, not 'train' "
+     "(nearest: 'training')"),
+]
+
+
+def bad_input():
+    """Each is told by one message."""
+    for spec, message in BAD:
+        try:
+            make_graph(trace("tests/torch/bad_modules.py:" + spec))
+            check(False, f"{spec}: was taken")
+        except (SpecError, UsageError) as error:
+            check(str(error).startswith(message), f"{spec}: {error}")
+    whole = make_graph(trace("tests/torch/bad_modules.py:gate:leaf=Gate"))
+    check([op["name"] for op in whole["ops"]] == ["first", "second", "out"], "gate: kept whole")
+
+
+def through_berth(berth):
+    """A module that prints and forks: standard output has the one document."""
+    command = [berth, "place", "tests/torch/bad_modules.py:talks:mode=training", "--on", "system:cpu+2gpu",
+               "--evaluations", "50", "--bound", "fast", "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    check(ran.returncode == 0, f"berth place: {ran.returncode}, {ran.stderr}")
+    check(json.loads(ran.stdout)["graph"] == "bad_modules:talks", f"berth place: {ran.stdout[:200]}")
+    refused = [berth, "show", "tests/torch/bad_modules.py:gate", "--sandbox"]
+    ran = subprocess.run(refused, capture_output=True, text=True, timeout=60, check=False)
+    check(ran.returncode == 2 and "not in a sandbox" in ran.stderr, f"--sandbox: {ran.stderr}")
+
+
+def main():
+    """All of it."""
+    graphs = {(m, mode): one_model(m, mode) for m in MODELS for mode in ("inference", "training")}
+    counted(graphs)
+    if "resnet18" in MODELS:
+        counted_resnet()
+    bad_input()
+    if sys.argv[1:]:
+        through_berth(sys.argv[1])
+    print(f"{len(graphs)} graphs, {len(BAD)} modules that cannot be used: {len(failures)} wrong")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
