@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Random plans of modules, run and compared with the unsplit module.
 
-usage: plans.py [--devices LIST] [--plans N] [--seed N] [--mode MODE]... [--tolerance X] [--double] [MODEL...]
+usage: plans.py [--devices LIST] [--threads N] [--plans N] [--seed N] [--mode MODE]... [--tolerance X] [--double]
+                [MODEL...]
 
 Each plan is drawn in one of three ways: each operator anywhere (zigzags), a few cuts, or two devices in
 turn. It has to give what the unsplit module gives: outputs, and in training the loss, gradients, updated
@@ -64,8 +65,8 @@ def double(loaded):
 class Harness:
     """Devices with their threads, on which one model after the other is tried."""
 
-    def __init__(self, devices, use_double):
-        self.devices = parse_devices(devices)
+    def __init__(self, devices, use_double, threads=0):
+        self.devices = parse_devices(devices, threads)
         torch.set_num_threads(max(d.threads for d in self.devices))
         self.post = Post(self.devices)
         self.workers = [Worker(i, d, None, self.post) for i, d in enumerate(self.devices)]
@@ -170,14 +171,15 @@ def try_model(harness, model, mode, args):
         pieces, sent_all = pieces + n, sent_all + sent
     told = ", ".join(f"{k} {d:.2g}" for k, d in worst.items())
     print(f"{model} {mode}: {args.plans} plans of {len(session.roles)} operators, "
-          f"{pieces / args.plans:.0f} pieces and {sent_all / args.plans / 1e6:.2f} MB sent each; {wrong} wrong; "
-          f"largest differences: {told}; {time.time() - start:.1f} s", flush=True)
+          f"{pieces / args.plans:.0f} pieces and {sent_all / args.plans / 1e6:.2f} MB sent each; "
+          f"{wrong} wrong; largest differences: {told}; {time.time() - start:.1f} s", flush=True)
     return wrong
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--devices", default="cpu0,cpu1,cpu2")
+    parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--plans", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mode", action="append")
@@ -186,7 +188,7 @@ def main():
     parser.add_argument("models", nargs="*", default=MODELS)
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    harness = Harness(args.devices, args.double)
+    harness = Harness(args.devices, args.double, args.threads)
     wrong = sum(try_model(harness, m, mode, args) for m in args.models
                 for mode in args.mode or ["inference", "training"])
     sys.stdout.flush()

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import torch
 
+from .spaces import is_host
+
 
 class Refusal(Exception):
     """A question that cannot be answered; kind is "model", "device", "missing" or ""."""
@@ -38,7 +40,7 @@ class Device:
 
     @property
     def is_cpu(self) -> bool:
-        return self.space.type == "cpu"
+        return is_host(self.space)
 
 
 def torch_spaces() -> list[str]:

@@ -150,6 +150,7 @@ class Engine:
             worker.space.bind_only(role.step)
             update = None
             if role.part == UPDATE:
+                s.updates.clear()
                 update = s.update_of(worker.space)
                 update.prepare(role.params)
             name, inputs = s.steps[role.step].name, s.record.inputs[role.step]

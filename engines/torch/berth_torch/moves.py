@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from .devices import Device, Refusal
-from .spaces import has_streams
+from .spaces import has_streams, is_host
 from .values import map_tensors, tensors_of
 
 WAIT_S = 60.0
@@ -65,7 +65,7 @@ class Box:
 
 
 def _pinned(t: torch.Tensor) -> torch.Tensor:
-    return torch.empty(t.shape, dtype=t.dtype, pin_memory=True)
+    return torch.empty_like(t, device="cpu", pin_memory=True)
 
 
 class Link(threading.Thread):
@@ -95,9 +95,9 @@ class Link(threading.Thread):
 
     @staticmethod
     def _one(t: torch.Tensor, space: torch.device) -> torch.Tensor:
-        if t.device.type == "cpu" and not t.is_pinned():
+        if is_host(t.device) and not t.is_pinned():
             t = _pinned(t).copy_(t)
-        return torch.empty(t.shape, dtype=t.dtype, device=space).copy_(t, non_blocking=True)
+        return torch.empty_like(t, device=space).copy_(t, non_blocking=True)
 
 
 class Post:
@@ -129,9 +129,9 @@ class Post:
     def send(self, src: int, dst: int, key: Any, value: Any) -> None:
         """From the thread of src, behind the work that it has begun."""
         a, b = self.devices[src].space, self.devices[dst].space
-        if a == b and a.type == "cpu":
+        if a == b and is_host(a):
             self.boxes[dst].put(key, value)
-        elif b.type == "cpu":
+        elif is_host(b):
             self._to_cpu(src, dst, key, value)
         elif self.streams[dst] is None:
             self.boxes[dst].put(key, map_tensors(value, lambda t: t.to(b)))

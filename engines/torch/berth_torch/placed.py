@@ -13,6 +13,8 @@ from typing import Any, Callable
 import torch
 from torch import fx
 
+from .losses import loss_in
+from .spaces import is_host, wait_for
 from .trace import Traced
 from .tracer import FACTORIES
 from .values import map_tensors
@@ -90,15 +92,15 @@ def compile_steps(traced: Traced) -> list[Step]:
     return steps
 
 
-def attribute(traced: Traced, node: fx.Node) -> Any:
+def _attribute(module: fx.GraphModule, node: fx.Node) -> Any:
     """The value of a get_attr node."""
-    return functools.reduce(getattr, str(node.target).split("."), traced.graph_module)
+    return functools.reduce(getattr, str(node.target).split("."), module)
 
 
 def model_output(traced: Traced, value_of: Callable[[fx.Node], Any]) -> Any:
     """What the module returns, put together from the values of nodes."""
     def leaf(n: fx.Node) -> Any:
-        return attribute(traced, n) if n.op == "get_attr" else value_of(n)
+        return _attribute(traced.graph_module, n) if n.op == "get_attr" else value_of(n)
 
     return traced.rebuild([leaf(a) if isinstance(a, fx.Node) else a for a in output_node(traced).args[0]])
 
@@ -135,52 +137,85 @@ class Space:
 
     def __init__(self, traced: Traced, steps: list[Step], device: torch.device):
         self.traced, self.steps, self.device = traced, steps, device
-        self.memo: dict[int, Any] = {}  # copies, by the id of what was copied
+        self.loss = loss_in(traced.loss, device)
         self.calls: dict[int, Callable[..., tuple]] = {}
         self.inputs: dict[fx.Node, Any] = {}
+        self.copies: dict[int, Any] = {}  # by the id of what was copied
+        self.originals: dict[int, torch.Tensor] = {}  # of tensors in copies
+        self.used: dict[int, set[int]] = {}  # ids of the tensors that a step uses
+        self.present: set[int] = set()  # ids of the tensors whose copies hold anything
 
     def bind(self, wanted: set[int]) -> None:
-        """Have these steps here; in a space other than the CPU's, no others."""
-        if self.device.type != "cpu" and not wanted >= self.calls.keys():
-            self.calls, self.memo = {}, {}
+        """Have these steps here. In a space other than the CPU's, the tensors of no others take room."""
         for k in sorted(wanted - self.calls.keys()):
             module = self.steps[k].module
-            if module is not None and self.device.type != "cpu":
-                module = self._copy(module)
+            if module is not None and not is_host(self.device):
+                module = self._copy(k, module)
             self.calls[k] = module.forward if module is not None else self._loss
+        if not is_host(self.device):
+            self._fill(set().union(*(self.used.get(k, set()) for k in wanted)))
+            wait_for(self.device)
 
     def bind_only(self, step: int) -> None:
         """Have one step here; on the CPU, where all are, nothing changes."""
-        self.bind(set(self.calls) if self.device.type == "cpu" else {step})
+        self.bind(set(self.calls) if is_host(self.device) else {step})
 
-    def _copy(self, module: fx.GraphModule) -> fx.GraphModule:
-        for t in [*module.parameters(), *module.buffers(), *_plain_tensors(module)]:
-            if id(t) not in self.memo:
-                moved = t.detach().to(self.device, copy=True)
-                self.memo[id(t)] = torch.nn.Parameter(moved, t.requires_grad) if is_parameter(t) else moved
-        made = copy.deepcopy(module, self.memo)
+    def _copy(self, k: int, module: fx.GraphModule) -> fx.GraphModule:
+        """The step's module with tensors of its own, which are empty."""
+        tensors = [*module.parameters(), *module.buffers(), *_plain_tensors(module)]
+        self.used[k] = {id(t) for t in tensors}
+        for t in tensors:
+            if id(t) not in self.copies:
+                self.originals[id(t)] = t
+                empty = torch.empty(0, dtype=t.dtype, device=self.device)
+                self.copies[id(t)] = torch.nn.Parameter(empty, t.requires_grad) if is_parameter(t) else empty
+        root: dict[str, Any] = {}
+        for n in module.graph.nodes:
+            if n.op == "call_module":
+                root[n.target] = copy.deepcopy(module.get_submodule(n.target), self.copies)
+            elif n.op == "get_attr":
+                root[n.target] = copy.deepcopy(_attribute(module, n), self.copies)
+        graph = fx.Graph()
+        graph.output(graph.graph_copy(module.graph, {}))
+        made = fx.GraphModule(root, graph)
+        made.training = module.training
         _retarget(made, self.device)
-        for m in made.modules():
-            if isinstance(m, torch.nn.RNNBase):
-                m.flatten_parameters()
         return made
+
+    def _fill(self, wanted: set[int]) -> None:
+        """Give the wanted tensors their values, and empty the others."""
+        with torch.no_grad():
+            for i in self.present - wanted:
+                self.copies[i].grad = None
+                self.copies[i].data = torch.empty(0, dtype=self.copies[i].dtype, device=self.device)
+            self.present &= wanted
+            for i in wanted - self.present:
+                self.copies[i].data = self.originals[i].detach().to(self.device, copy=True)
+                self.present.add(i)
+        for call in self.calls.values():
+            owner = getattr(call, "__self__", None)
+            for m in owner.modules() if isinstance(owner, fx.GraphModule) else ():
+                if isinstance(m, torch.nn.RNNBase) and all(p.numel() for p in m.parameters()):
+                    m.flatten_parameters()
 
     def _loss(self, *values: Any) -> tuple:
         have = dict(zip(self.steps[-1].inputs, values))
-        return (self.traced.loss(model_output(self.traced, have.__getitem__)),)
+        return (self.loss(model_output(self.traced, have.__getitem__)),)
 
     def here(self, t: torch.Tensor) -> torch.Tensor:
         """The copy of a parameter or buffer of the user's module."""
-        return t if self.device.type == "cpu" else self.memo[id(t)]
+        return t if is_host(self.device) else self.copies[id(t)]
 
     def has(self, t: torch.Tensor) -> bool:
-        """Is a parameter or buffer of the user's module used here?"""
-        return self.device.type == "cpu" or id(t) in self.memo
+        """Is a parameter or buffer of the user's module here?"""
+        return is_host(self.device) or id(t) in self.present
 
     def place_inputs(self, inputs: dict[fx.Node, Any]) -> None:
         """Have the model's inputs here."""
         self.inputs = {n: map_tensors(v, lambda t: t.to(self.device)) for n, v in inputs.items()}
+        wait_for(self.device)
 
 
 def is_parameter(t: torch.Tensor) -> bool:
+    """Is it a parameter?"""
     return isinstance(t, torch.nn.Parameter)

@@ -14,7 +14,7 @@ from .moves import Post, Stopped
 from .optimizers import Update
 from .placed import Space, compile_steps, model_output, output_node
 from .program import link_steps, make_program, read_roles
-from .spaces import wait_for
+from .spaces import is_host, wait_for
 from .trace import Traced
 from .unsplit import Outcome, Unsplit, bind_inputs, record
 from .values import difference, tensors_of
@@ -97,11 +97,10 @@ class Session:
     def reset(self) -> None:
         """Parameters, buffers and the optimizer's state as at first, everywhere."""
         self.unsplit.reset()
-        module = self.traced.module
         with torch.no_grad():
             for space in self.spaces.values():
-                for t in [*module.parameters(), *module.buffers()]:
-                    if space.device.type != "cpu" and space.has(t):
+                for t, _ in self.unsplit.state:
+                    if not is_host(space.device) and space.has(t):
                         space.here(t).copy_(t)
                         space.here(t).grad = None
                 wait_for(space.device)
@@ -113,8 +112,7 @@ class Session:
     def run(self, seeded: bool = True) -> Sample:
         """Run the plan that was made ready, once, from the first state."""
         plan = self.plan
-        if self.training or self.unsplit.state:
-            self.reset()
+        self.reset()
         active = [w for w in self.workers if any(p.device == w.number for p in plan.program.pieces)]
         zero: list[float] = []
         barrier = threading.Barrier(len(active), lambda: zero.append(time.perf_counter()))

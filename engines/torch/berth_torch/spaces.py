@@ -4,6 +4,11 @@ from __future__ import annotations
 import torch
 
 
+def is_host(space: torch.device) -> bool:
+    """Is it the CPU's memory, where the user's module lies?"""
+    return space.type == "cpu"
+
+
 def has_streams(space: torch.device) -> bool:
     """Has it streams and events, and copies that go on by themselves?"""
     return space.type in ("cuda", "xpu")

@@ -9,10 +9,11 @@ from typing import Any, Callable
 import torch
 from torch import fx
 
+from .losses import loss_in
 from .optimizers import make_optimizer
 from .placed import LOSS, Space, Step, model_output
 from .seeds import seeded
-from .spaces import wait_for
+from .spaces import is_host, wait_for
 from .trace import Traced
 from .values import bytes_of, difference, map_tensors, tensors_of
 
@@ -98,19 +99,19 @@ class Unsplit:
 
     def __init__(self, traced: Traced, steps: list[Step], optimizer: str):
         self.traced, self.steps, self.optimizer = traced, steps, optimizer
-        self.state = {n: t.detach().clone() for n, t in self._state_of(traced.module)}
-        self.any_random = False
+        self.state = [(t, t.detach().clone()) for t in self._state()]
         self.kept: Outcome | None = None
 
-    @staticmethod
-    def _state_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
-        return [*module.named_parameters(), *module.named_buffers()]
+    def _state(self) -> list[torch.Tensor]:
+        """What a run may change: buffers, and parameters in a training step."""
+        module = self.traced.module
+        return [*module.buffers()] + ([*module.parameters()] if self.traced.mode == "training" else [])
 
     def reset(self) -> None:
         """The user's module as it was at first."""
         with torch.no_grad():
-            for n, t in self._state_of(self.traced.module):
-                t.copy_(self.state[n])
+            for t, before in self.state:
+                t.copy_(before)
         for p in self.traced.module.parameters():
             p.grad = None
 
@@ -162,7 +163,7 @@ class Unsplit:
         return model_output(self.traced, values.__getitem__)
 
     def _random(self, step: Step, k: int, args: list, space: Space) -> tuple:
-        if space.device.type == "cpu":
+        if is_host(space.device):
             with seeded(step.name, space.device):
                 return step.module(*args)
         if step.params:
@@ -175,9 +176,9 @@ class Unsplit:
     def time(self, device: torch.device, warmup: int, repeats: int) -> list[float]:
         """Seconds of runs of the module by itself on one device: forward, or a whole training step."""
         traced = self.traced
-        module = traced.module if device.type == "cpu" else copy.deepcopy(traced.module).to(device)
+        module = traced.module if is_host(device) else copy.deepcopy(traced.module).to(device)
         args, kwargs = (map_tensors(v, lambda t: t.to(device)) for v in (traced.args, traced.kwargs))
-        training = traced.mode == "training"
+        training, loss = traced.mode == "training", loss_in(traced.loss, device)
         optimizer = make_optimizer(self.optimizer, [p for p in module.parameters() if p.requires_grad]) \
             if training else None
         samples = []
@@ -187,7 +188,7 @@ class Unsplit:
                 out = module(*args, **kwargs)
                 if training:
                     optimizer.zero_grad(set_to_none=True)
-                    traced.loss(out).backward()
+                    loss(out).backward()
                     optimizer.step()
             wait_for(device)
             samples.append(time.perf_counter() - start)

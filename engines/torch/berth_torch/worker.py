@@ -122,7 +122,7 @@ class Worker:
                 os.sched_setaffinity(0, self.device.cores)
             except OSError:
                 pass  # cores that were taken away since: it runs where it may
-            torch.set_num_threads(self.device.threads)
+            torch.set_num_threads(self.device.threads)  # of this thread; of all where MKL computes
         while (what := self.jobs.get()) is not None:
             try:
                 if self.streams:
@@ -176,6 +176,12 @@ class Worker:
         self.update, self.sent_bytes = update, 0
         mine = [(i, p) for i, p in enumerate(plan.program.pieces) if p.device == self.number]
         zero = begin()
+        try:
+            return self._run(plan, mine, zero)
+        finally:
+            self.values, self.grads, self.kept, self.stand_ins = {}, {}, {}, {}
+
+    def _run(self, plan: Plan, mine: list[tuple[int, Piece]], zero: float) -> "Ran":
         base = self.streams.record(self.streams.work, True) if self.streams else None
         with torch.set_grad_enabled(plan.training):
             marks = [self._piece(i, p) for i, p in mine]
@@ -183,9 +189,7 @@ class Worker:
         end = time.perf_counter() - zero
         times = [self._timed(m, base, zero) for m in marks]
         kept = {n: self.values[n] for n in plan.keep if n in self.values and n not in self.space.inputs}
-        ran = Ran(dict(zip((i for i, _ in mine), times)), kept, self.sent_bytes, end, self.loss)
-        self.values, self.grads, self.kept = {}, {}, {}
-        return ran
+        return Ran(dict(zip((i for i, _ in mine), times)), kept, self.sent_bytes, end, self.loss)
 
     def _timed(self, mark: tuple, base: Any, zero: float) -> Timed:
         start, end, cpu = mark
