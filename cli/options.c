@@ -6,12 +6,13 @@
 #include "say.h"
 #include "text.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 40, FIRST_ID = 256 };
+enum { MAX_OPTIONS = 64, FIRST_ID = 256 };
 
 /* ---- help ---- */
 
@@ -263,6 +264,7 @@ static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 
 {
 	*shorts++ = ':';
 	for (const cli_option *o = options; o->name; o++) {
+		assert(o - options < MAX_OPTIONS);
 		*longs++ = (struct option){o->name, o->kind == CLI_FLAG ? no_argument : required_argument,
 		                           NULL, FIRST_ID + (int)(o - options)};
 		if (o->letter)
