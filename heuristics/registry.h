@@ -30,6 +30,8 @@
 	X(milp) \
 	X(dp) \
 	X(ip) \
+	X(split_point) \
+	X(min_cut) \
 	X(metis) \
 	X(scotch) \
 	X(m_sct) \
