@@ -222,7 +222,8 @@ class Tracer(fx.Tracer):
             return a.node
         arg = super().create_arg(a)
         if isinstance(arg, fx.Node) and "berth" not in arg.meta:
-            self.note(arg, a, [])  # a constant, or a parameter that was not taken from its module
+            # a constant, a parameter that was not taken from its module, a named tuple
+            self.note(arg, unwrap(a), proxies_in(a))
         return arg
 
     def create_proxy(self, kind: str, target: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], *more: Any,
