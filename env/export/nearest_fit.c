@@ -97,7 +97,8 @@ static berth_status look(fitting *f, const int32_t *op_dev, berth_arena *tmp, be
 	for (int32_t d = 0; f->excess && d < p->n_devs; d++) {
 		int32_t pool = berth_dev_pool(p, d);
 		int64_t has = pool < 0 ? -1 : p->s->pool_bytes[pool], limit = p->dev_limit_bytes[d];
-		int64_t in_pool = has < 0 ? INT64_MAX : has - t.pool_peak_bytes[pool];
+		bool stays = f->dev >= 0 && pool == berth_dev_pool(p, f->dev); /* it is there already */
+		int64_t in_pool = has < 0 || stays ? INT64_MAX : has - t.pool_peak_bytes[pool];
 		int64_t alone = limit < 0 ? INT64_MAX : limit - t.peak_bytes[d];
 		f->room[d] = alone < in_pool ? alone : in_pool;
 	}
