@@ -545,6 +545,7 @@ static berth_status one_line(berth_engine *e, double limit_s, size_t most, const
                              berth_err *err)
 {
 	BERTH_TRY(start_process(e, err));
+	shutdown(e->fd, SHUT_WR); /* it is told nothing: what waits for a word sees the end */
 	BERTH_TRY(read_line(e, limit_s, berth_wall_seconds() + limit_s, most, err));
 	*size = e->len;
 	*text = berth_arena_strndup(e->mem, e->text, e->len);

@@ -43,6 +43,17 @@ def item():
     return nn.Sequential(Item()), (torch.tensor([1, 2]),)
 
 
+class Opaque(nn.Module):
+    """Runs, but looks into what stands for a tensor."""
+
+    def forward(self, x):
+        return torch.from_numpy(x.numpy() + 1)
+
+
+def opaque():
+    return nn.Sequential(nn.Flatten(), Opaque()), (torch.randn(2, 3),)
+
+
 def shapes():
     return Net(), (torch.randn(3, 5),)
 

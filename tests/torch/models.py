@@ -1,4 +1,6 @@
 """Small modules for the tests of PyTorch."""
+import dataclasses
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -169,8 +171,17 @@ def aliased():
     return Aliased(), (torch.randn(2, 6),)
 
 
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a module may give."""
+
+    values: torch.Tensor
+    places: tuple
+    note: str = "no tensor"
+
+
 class Tables(nn.Module):
-    """A table that all layers look at, plain tensors, a parameter taken apart, an integer output."""
+    """A table that all layers look at, plain tensors, a parameter taken apart, a dataclass."""
 
     def __init__(self):
         super().__init__()
@@ -182,7 +193,7 @@ class Tables(nn.Module):
     def forward(self, x):
         for i in range(2):
             x = x @ self.weights[i].t() + self.table[: x.shape[0]] * self.plain + self.extra[i]
-        return x, x.argmax(-1)
+        return Answer(x, (x.argmax(-1),))
 
 
 def tables():

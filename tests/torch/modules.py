@@ -183,13 +183,14 @@ BAD = [
      "values of a tensor; the word leaf=Gate keeps it whole"),
     ("item", "tests/torch/bad_modules.py:42: '0' (Item) cannot be traced: the way through its code depends on the "
      "values of a tensor; the word leaf=Item keeps it whole"),
+    ("opaque", "tests/torch/bad_modules.py:50: '1' (Opaque) cannot be traced: "),
     ("shapes", "tests/torch/bad_modules.py:18: 'first' (Gate) failed on the example inputs: RuntimeError: mat1 and mat2 "
      "shapes cannot be multiplied (3x5 and 4x4)"),
     ("no_inputs", "tests/torch/bad_modules.py: the module (Net) failed on the example inputs: TypeError: "),
-    ("raises", "tests/torch/bad_modules.py:55: raises() failed: ZeroDivisionError: division by zero"),
-    ("reads", "tests/torch/bad_modules.py:59: reads() failed: FileNotFoundError: [Errno 2] No such file or directory: "
+    ("raises", "tests/torch/bad_modules.py:66: raises() failed: ZeroDivisionError: division by zero"),
+    ("reads", "tests/torch/bad_modules.py:70: reads() failed: FileNotFoundError: [Errno 2] No such file or directory: "
      "'no/such/weights.pt'"),
-    ("leaves", "tests/torch/bad_modules.py:63: leaves() failed: SystemExit: 3"),
+    ("leaves", "tests/torch/bad_modules.py:74: leaves() failed: SystemExit: 3"),
     ("wrong", "tests/torch/bad_modules.py: wrong() returned int; a module, (module, args), (module, args, kwargs) or "
      "(module, args, kwargs, loss) was expected"),
     ("many", "tests/torch/bad_modules.py: many() returned 5 values; a module, (module, args), (module, args, kwargs) "
@@ -198,7 +199,7 @@ BAD = [
     ("empty", "tests/torch/bad_modules.py: the module computes nothing"),
     ("no_loss:mode=training", "tests/torch/bad_modules.py: the loss of no_loss() is a tensor of shape (3, 4); one "
      "number was expected"),
-    ("loss_fails:mode=training", "tests/torch/bad_modules.py:87: the loss failed: RuntimeError: "),
+    ("loss_fails:mode=training", "tests/torch/bad_modules.py:98: the loss failed: RuntimeError: "),
     ("whole_numbers:mode=training", "tests/torch/bad_modules.py: the loss of whole_numbers() depends on no parameter; "
      "there is nothing to train"),
     ("frozen:mode=training", "tests/torch/bad_modules.py: the loss of frozen() depends on no parameter; there is "

@@ -517,7 +517,8 @@ static void a_line_of_a_program(void **state)
 	const char *text;
 	size_t size;
 	(void)state;
-	assert_ok(line_of("echo to nobody >&2; echo the line; exit 4", 30, 100, &mem, &text, &size, &err),
+	assert_ok(line_of("read word; echo to nobody >&2; echo the line; exit 4", 30, 100, &mem, &text,
+	                  &size, &err),
 	          &err);
 	assert_int_equal(size, 8);
 	assert_string_equal(text, "the line");

@@ -13,7 +13,7 @@ from torch import fx
 from .inplace import make_safe
 from .operators import Op, make_operators
 from .proxy import DataDependent
-from .spec import Loaded, Spec, SpecError, load, nearest, parse_spec, tell, where
+from .spec import Loaded, Spec, SpecError, load, nearest, one_line, parse_spec, tell, where
 from .structure import Rebuild, flatten
 from .tracer import Tracer, info, is_tensor, recorded_factories
 
@@ -91,18 +91,30 @@ def run_tracer(tracer: Tracer, loaded: Loaded, spec: Spec) -> fx.Graph:
         with kept_state(loaded.module), torch.no_grad(), recorded_factories(tracer):
             return tracer.trace(loaded.module)
     except (Exception, SystemExit) as error:
-        raise failure(tracer, spec, error) from error
+        raise failure(tracer, loaded, spec, error) from error
 
 
-def failure(tracer: Tracer, spec: Spec, error: BaseException) -> SpecError:
-    """What to tell of an exception in the module's code."""
+def runs(loaded: Loaded) -> bool:
+    """Does the module run on its inputs, untraced?"""
+    try:
+        with kept_state(loaded.module), torch.no_grad():
+            loaded.module(*loaded.args, **loaded.kwargs)
+        return True
+    except (Exception, SystemExit):
+        return False
+
+
+def failure(tracer: Tracer, loaded: Loaded, spec: Spec, error: BaseException) -> SpecError:
+    """What to tell of an exception in the module's code: is it the code's, or that of tracing it?"""
     name, cls = tracer.failed_in or ("", type(tracer.root))
     part = f"'{name}' ({cls.__name__})" if name else f"the module ({cls.__name__})"
-    if not isinstance(error, DataDependent):
+    if not isinstance(error, DataDependent) and not runs(loaded):
         return tell(spec, f"{part} failed on the example inputs", error)
+    why = one_line(error)
+    if isinstance(error, DataDependent):
+        why = "the way through its code depends on the values of a tensor"
     way = f"the word leaf={cls.__name__} keeps it whole" if name else "only modules inside it can be kept whole"
-    return SpecError(f"{where(error.__traceback__) or spec.path}: {part} cannot be traced: the way through "
-                     f"its code depends on the values of a tensor; {way}")
+    return SpecError(f"{where(error.__traceback__) or spec.path}: {part} cannot be traced: {why}; {way}")
 
 
 def trace(text: str, leaves: Sequence[str] = ()) -> Traced:
