@@ -285,9 +285,15 @@ static bool is_stream(const char *path)
 static void name_inputs(cli *c, const cli_option *options)
 {
 	static const char standard_input[] = "/dev/stdin";
-	for (const cli_option *o = options; o->name; o++)
+	for (const cli_option *o = options; o->name; o++) {
+		bool list = o->kind == CLI_FILES_IN || o->kind == CLI_FILES_MANY;
+		const cli_texts *texts = o->into;
 		if (o->kind == CLI_FILE_IN && is_stream(text_of(o)))
 			*(const char **)o->into = standard_input;
+		for (int32_t i = 0; list && i < texts->n; i++)
+			if (is_stream(texts->text[i]))
+				texts->text[i] = standard_input;
+	}
 	for (int i = 0; i < c->n_args; i++)
 		if (is_stream(c->args[i]))
 			c->args[i] = (char *)(size_t)standard_input; /* nobody writes there */
