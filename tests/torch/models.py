@@ -108,6 +108,21 @@ def mixed():
     return Mixed(), (torch.randn(4, 3, 16, 16),), {"bias": torch.randn(5), "scale": 2.0}
 
 
+class Branches(nn.Module):
+    """Two ways that meet: with some orders the parts of one are run before, between and behind the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.long, self.longer, self.short = (nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x):
+        return self.short(x) + self.longer(self.long(x))
+
+
+def branches():
+    return Branches(), (torch.randn(2, 4),)
+
+
 def encoder():
     """torch.nn's own encoder."""
     layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)

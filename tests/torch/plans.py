@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Random plans of modules, run and compared with the unsplit module.
 
-usage: plans.py [--devices LIST] [--threads N] [--plans N] [--seed N] [--mode MODE]... [--tolerance X] [--double]
-                [MODEL...]
+usage: plans.py [--devices LIST] [--threads N] [--plans N] [--seconds S] [--seed N] [--mode MODE]...
+                [--tolerance X] [--double] [MODEL...]
 
 Each plan is drawn in one of three ways: each operator anywhere (zigzags), a few cuts, or two devices in
 turn. It has to give what the unsplit module gives: outputs, and in training the loss, gradients, updated
@@ -157,9 +157,12 @@ def try_plan(session, rng, sizes):
 def try_model(harness, model, mode, args):
     session = harness.session(model, mode)
     rng = random.Random(f"{args.seed} {model} {mode}")
-    sizes, worst, wrong, pieces, sent_all = session.record.sizes, {}, 0, 0, 0
+    sizes, worst, wrong, pieces, sent_all, tried = session.record.sizes, {}, 0, 0, 0, 0
     start = time.time()
     for i in range(args.plans):
+        if args.seconds and time.time() - start > args.seconds:
+            break
+        tried += 1
         found, sent, wanted, n = try_plan(session, rng, sizes)
         bad = [f"{k} by {d:.3g}" for k, d in found.items() if not d <= args.tolerance]
         if sent != wanted:
@@ -170,8 +173,8 @@ def try_model(harness, model, mode, args):
         worst = {k: max(d, worst.get(k, 0.0)) for k, d in found.items()}
         pieces, sent_all = pieces + n, sent_all + sent
     told = ", ".join(f"{k} {d:.2g}" for k, d in worst.items())
-    print(f"{model} {mode}: {args.plans} plans of {len(session.roles)} operators, "
-          f"{pieces / args.plans:.0f} pieces and {sent_all / args.plans / 1e6:.2f} MB sent each; "
+    print(f"{model} {mode}: {tried} plans of {len(session.roles)} operators, "
+          f"{pieces / tried:.0f} pieces and {sent_all / tried / 1e6:.2f} MB sent each; "
           f"{wrong} wrong; largest differences: {told}; {time.time() - start:.1f} s", flush=True)
     return wrong
 
@@ -181,6 +184,7 @@ def main():
     parser.add_argument("--devices", default="cpu0,cpu1,cpu2")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--plans", type=int, default=5)
+    parser.add_argument("--seconds", type=float, help="begin no plan of a model in a mode after these")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mode", action="append")
     parser.add_argument("--tolerance", type=float, default=1e-6)

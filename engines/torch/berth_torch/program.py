@@ -271,11 +271,12 @@ def _make_units(pieces: list[Piece], roles: list[Role], links: Links, outside: s
         p.units = _sorted_units(list(groups.values()), links)
         for unit in p.units:
             _unit_borders(unit, links, users, outside)
+    forward = [u for p in pieces for u in p.units]
     for p in pieces:
         if p.part == GRAD:
-            seen = dict.fromkeys(id(unit_of[roles[op].step]) for op in p.ops)
-            by_id = {id(u): u for u in unit_of.values()}
-            p.units = [by_id[i] for i in seen]
+            taken = {id(unit_of[roles[op].step]) for op in p.ops}
+            # each behind those that give it gradients
+            p.units = [u for u in reversed(forward) if id(u) in taken]
 
 
 def _sorted_units(units: list[Unit], links: Links) -> list[Unit]:
