@@ -149,8 +149,24 @@ def describe(d: Device) -> dict:
     return text
 
 
+def taken_by_torch(space: torch.device) -> int:
+    """Bytes of a CUDA device that torch keeps for its own work (of cuBLAS above all), forward and backward,
+    and may lose between tensors: it takes memory in pieces of 20 MiB, or of 2 for what is small. Asked for in
+    the thread and on the stream that will compute."""
+    with torch.enable_grad():
+        layer = torch.nn.Linear(64, 64, device=space)
+        (layer(torch.ones(64, 64, device=space)) @ layer.weight).sum().backward()
+    del layer
+    torch.cuda.synchronize(space)
+    torch.cuda.empty_cache()
+    return torch.cuda.memory_reserved(space) + (24 << 20)
+
+
 def cap_memory(devices: list[Device]) -> None:
-    """Let torch take no more of a CUDA device than it may hold."""
+    """Let torch take no more of a CUDA device than it may hold, and less for its own work there."""
+    if any(d.memory_bytes is not None and d.space.type == "cuda" for d in devices):
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:2:16:8")  # 8 MiB, and not 32
+        os.environ.setdefault("CUBLASLT_WORKSPACE_SIZE", "4096")  # KiB
     for d in devices:
         if d.memory_bytes is not None and d.space.type == "cuda":
             total = torch.cuda.get_device_properties(d.space).total_memory

@@ -8,13 +8,14 @@ import json
 import os
 import signal
 import sys
+from statistics import median
 from typing import TextIO
 
 import torch
 
 from .alone import Alone
 from .clock import replay
-from .devices import Device, Refusal, cap_memory, describe, parse_devices
+from .devices import Device, Refusal, cap_memory, describe, parse_devices, taken_by_torch
 from .moves import Post
 from .program import UPDATE
 from .session import Sample, Session
@@ -38,7 +39,15 @@ class Engine:
 
     def hello(self, _: dict) -> dict:
         return {"protocol": 1, "engine": "torch", "version": torch.__version__, "clock": self.clock,
-                "devices": [describe(d) for d in self.devices]}
+                "devices": [self._describe(w) for w in self.workers]}
+
+    def _describe(self, worker: Worker) -> dict:
+        """The device, and of a capped one the memory that is left to tensors."""
+        d, told = worker.device, describe(worker.device)
+        if d.memory_bytes is not None and d.space.type == "cuda":
+            taken = worker.call(lambda: taken_by_torch(d.space))
+            told["memory_bytes"] = max(0, d.memory_bytes - taken)
+        return told
 
     def load(self, q: dict) -> dict:
         self.session = None
@@ -142,7 +151,30 @@ class Engine:
         s, worker = self.loaded(), self.workers[q["device"]]
         rows = [self._profile_op(s, worker, op, q["warmup"], q["repeats"]) for op in q["ops"]]
         s.reset()
-        return {"rows": rows}
+        return dict(self._overheads(s, q["device"], rows), rows=rows)
+
+    def _overheads(self, s: Session, device: int, rows: list[dict]) -> dict:
+        """What a run takes beside the operators, and what each piece adds: from runs on this device alone in
+        as few pieces as can be, and with each operator a piece. Nothing where times are of the CPU, where
+        not all operators were asked for, or the whole does not fit.
+        """
+        alone = [median(r["wall_s"]) for r in rows if "wall_s" in r]
+        if self.clock == "cpu" or len(alone) < len(s.roles):
+            return {}
+        try:
+            few, pieces = self._run_alone(s, device, False)
+            fine, parts = self._run_alone(s, device, True)
+        except (Refusal, RuntimeError):
+            return {}
+        finally:
+            self.post.clear()
+        segment = max(0.0, (fine - few) / (parts - pieces)) if parts > pieces else 0.0
+        return {"run_overhead_s": max(0.0, few - sum(alone) - pieces * segment), "segment_overhead_s": segment}
+
+    def _run_alone(self, s: Session, device: int, fine: bool) -> tuple[float, int]:
+        """Seconds of a run of all operators on one device, and its pieces."""
+        s.prepare([device] * len(s.roles), None, fine)
+        return median([s.run(seeded=False).wall_s for _ in range(9)][2:]), len(s.plan.program.pieces)
 
     def _profile_op(self, s: Session, worker: Worker, op: int, warmup: int, repeats: int) -> dict:
         role = s.roles[op]
@@ -166,8 +198,11 @@ class Engine:
     def transfers(self, q: dict) -> dict:
         a, b = self.workers[q["from"]], self.workers[q["to"]]
         rows = []
+        for size in q["bytes"]:  # threads, streams and pinned memory are made with the first
+            self._hop(a, b, size)
         for size in q["bytes"]:
-            times = [self._hop(a, b, size) for _ in range(q["warmup"] + q["repeats"])]
+            times = [median([self._hop(a, b, size) for _ in range(3)])
+                     for _ in range(q["warmup"] + q["repeats"])]
             rows.append({"bytes": size, "wall_s": times[q["warmup"]:]})
         return {"rows": rows}
 

@@ -14,7 +14,7 @@ import torch
 from torch import fx
 
 from .losses import loss_in
-from .spaces import is_host, wait_for
+from .spaces import give_back, is_host, wait_for
 from .trace import Traced
 from .tracer import FACTORIES
 from .values import map_tensors
@@ -189,6 +189,7 @@ class Space:
                 self.copies[i].grad = None
                 self.copies[i].data = torch.empty(0, dtype=self.copies[i].dtype, device=self.device)
             self.present &= wanted
+            give_back(self.device)
             for i in wanted - self.present:
                 self.copies[i].data = self.originals[i].detach().to(self.device, copy=True)
                 self.present.add(i)

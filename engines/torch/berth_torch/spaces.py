@@ -14,6 +14,12 @@ def has_streams(space: torch.device) -> bool:
     return space.type in ("cuda", "xpu")
 
 
+def give_back(space: torch.device) -> None:
+    """Let memory that torch keeps for later be used for anything."""
+    if space.type == "cuda":
+        torch.cuda.empty_cache()
+
+
 def wait_for(space: torch.device) -> None:
     """Until all work that was begun in the space is done."""
     api = getattr(torch, space.type, None)

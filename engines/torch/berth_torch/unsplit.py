@@ -147,6 +147,17 @@ class Unsplit:
                        {n: p.detach().clone() for n, p in module.named_parameters()},
                        {n: b.detach().clone() for n, b in module.named_buffers()})
 
+    def stepped(self, grads: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The parameters after the optimizer's step with these gradients."""
+        module = self.traced.module
+        self.reset()
+        for n, p in module.named_parameters():
+            p.grad = grads[n].detach().to(p.device) if n in grads else None
+        make_optimizer(self.optimizer, [p for p in module.parameters() if p.requires_grad]).step()
+        made = {n: p.detach().clone() for n, p in module.named_parameters()}
+        self.reset()
+        return made
+
     def _stepwise(self, space_of: Callable[[int], Space]) -> Any:
         """One autograd graph all the same; only steps that draw random numbers are run elsewhere, with
         their seeds.

@@ -1,6 +1,7 @@
 """Values between operators: tensors, numbers, and nested structures of them."""
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 import torch
@@ -35,8 +36,23 @@ def differentiable(t: torch.Tensor) -> bool:
     return t.is_floating_point() or t.is_complex()
 
 
-def _widen(t: torch.Tensor) -> torch.Tensor:
-    return t.detach().to("cpu").to(torch.complex128 if t.is_complex() else torch.float64)
+def _comparable(t: torch.Tensor) -> torch.Tensor:
+    """On the CPU, as a type whose differences are exact enough."""
+    t = t.detach().to("cpu")
+    return t if t.dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128) else t.double()
+
+
+def _gap(a: torch.Tensor, b: torch.Tensor) -> tuple[float, float]:
+    """The largest difference, and the largest entry of b, where both are finite."""
+    gap, top = float((a - b).abs().max()), float(b.abs().max())
+    if math.isfinite(gap) and math.isfinite(top):
+        return gap, top
+    known = torch.isfinite(b)
+    if not bool((torch.isfinite(a) == known).all()):
+        return float("inf"), 1.0
+    if not bool(known.any()):
+        return 0.0, 0.0
+    return float((a - b)[known].abs().max()), float(b[known].abs().max())
 
 
 def _one_difference(ours: torch.Tensor, theirs: torch.Tensor, floor: float) -> float:
@@ -44,12 +60,8 @@ def _one_difference(ours: torch.Tensor, theirs: torch.Tensor, floor: float) -> f
         return float("inf")
     if not ours.numel():
         return 0.0
-    a, b = _widen(ours), _widen(theirs)
-    known = torch.isfinite(b)
-    if not bool((torch.isfinite(a) == known).all()):
-        return float("inf")
-    gap = float((a - b)[known].abs().max()) if bool(known.any()) else 0.0
-    top = max(float(b[known].abs().max()) if bool(known.any()) else 0.0, floor)
+    gap, top = _gap(_comparable(ours), _comparable(theirs))
+    top = max(top, floor)
     return gap / top if top else gap and float("inf")
 
 
