@@ -8,7 +8,6 @@
 #include "print.h"
 #include "sandboxed.h"
 #include "say.h"
-#include "zoo.h"
 
 #include <math.h>
 
@@ -52,7 +51,7 @@ static berth_status read_plan(cli *c, const args *a, state *s, berth_err *err)
 	const char **theirs;
 	BERTH_TRY(export_devices_read(c, &a->device, &s->s, &theirs, err));
 	x.theirs = theirs;
-	if (berth_zoo_is_spec(a->model))
+	if (!berth_graph_is_file(a->model))
 		return read_file(c, a, &x, s, err);
 	BERTH_TRY(berth_model_map(a->model, &opt, &c->mem, &model, &words, err));
 	x.model = &model;

@@ -8,7 +8,6 @@
 #include "sandboxed.h"
 #include "system_json.h"
 #include "text.h"
-#include "zoo.h"
 
 #include <string.h>
 
@@ -211,7 +210,7 @@ static berth_status find_system(cli *c, const document *d, const char *on, expor
 static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
-	if (!berth_zoo_is_spec(spec)) {
+	if (berth_graph_is_file(spec)) {
 		BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &x->model, &x->words, err));
 		x->mapped = true;
 	}

@@ -5,7 +5,6 @@
 #include "graph_load.h"
 #include "load.h"
 #include "sandboxed.h"
-#include "zoo.h"
 
 int32_t compare_plans_count(const compare_plans *a)
 {
@@ -78,8 +77,8 @@ berth_status compare_plans_ask(cli *c, const compare_plans *a, const char *spec,
 	for (int32_t i = 0; i < a->engines.n; i++) {
 		berth_compare_plan *out = &plan[a->files.n + i];
 		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
-		BERTH_TRY(e->model && !berth_zoo_is_spec(spec) ? ask_of_file(c, e, spec, x, out, err)
-		                                                        : ask_engine(c, e, &x, out, err));
+		BERTH_TRY(e->model && berth_graph_is_file(spec) ? ask_of_file(c, e, spec, x, out, err)
+		                                                    : ask_engine(c, e, &x, out, err));
 	}
 	return BERTH_OK;
 }

@@ -58,7 +58,7 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 	*is = false;
 	if (!path)
 		return berth_nomem(err);
-	if (berth_zoo_is_spec(spec) || berth_file_is_stream(path))
+	if (!berth_graph_is_file(spec) || berth_file_is_stream(path))
 		return BERTH_OK;
 	BERTH_TRY(berth_file_there(path, &there, err));
 	if (!there)

@@ -193,14 +193,14 @@ static const char *last_words(const berth_engine *e, char buf[LAST_WORDS + 32])
 	return buf;
 }
 
-/* The last line of it, without the name of the program that our own engines put in front. */
+/* The last line of it; of our own engines what follows their name, which may follow a prompt. */
 static const char *last_line(const berth_engine *e, char raw[LAST_LINE + 1])
 {
 	static const char ours[] = "berth-engine-";
 	read_words(e, LAST_LINE, raw);
 	const char *line = strrchr(raw, '\n');
 	line = line ? line + 1 : raw;
-	const char *colon = strncmp(line, ours, sizeof ours - 1) == 0 ? strstr(line, ": ") : NULL;
+	const char *name = strstr(line, ours), *colon = name ? strstr(name, ": ") : NULL;
 	return colon ? colon + 2 : line;
 }
 

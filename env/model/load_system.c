@@ -7,7 +7,6 @@
 #include "json_large.h"
 #include "load.h"
 #include "load_apart.h"
-#include "module_spec.h"
 #include "onnx.h"
 #include "sandbox.h"
 #include "strbuf.h"
@@ -15,7 +14,6 @@
 #include "systems_builtin.h"
 #include "tarnawski.h"
 #include "tarnawski_system.h"
-#include "zoo.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -193,7 +191,7 @@ static berth_status input_of_data(const berth_content *x, berth_input *out, bert
 /* What has no bytes of a graph to be looked at before it is read. */
 static bool is_no_file(const char *spec)
 {
-	return berth_zoo_is_spec(spec) || berth_module_file_length(spec) || berth_file_is_stream(spec);
+	return !berth_graph_is_file(spec) || berth_file_is_stream(spec);
 }
 
 /* Map the file of spec, without the words behind its name. */

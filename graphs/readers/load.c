@@ -78,6 +78,11 @@ static berth_status words_at(const char *spec, size_t *at, berth_err *err)
 	return BERTH_OK;
 }
 
+bool berth_graph_is_file(const char *spec)
+{
+	return !berth_zoo_is_spec(spec) && !berth_module_file_length(spec);
+}
+
 static const char *path_before(const char *spec, size_t at, berth_arena *mem)
 {
 	const char *path = berth_arena_strndup(mem, spec, at);

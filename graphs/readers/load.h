@@ -20,6 +20,9 @@ const berth_format *berth_content_format(const berth_content *c);
 berth_status berth_graph_map(const char *path, berth_content *out, berth_err *err);
 void berth_graph_unmap(const berth_content *c);
 
+/* Does spec name the file of a model, which can be looked into: no model of the zoo, and no module? */
+bool berth_graph_is_file(const char *spec);
+
 /* The file that spec names, without the words behind it; of a model folder its config.json, of a module the
  * Python file. In mem; NULL when memory runs out. */
 const char *berth_graph_path(const char *spec, berth_arena *mem);

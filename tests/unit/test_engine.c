@@ -534,7 +534,8 @@ static void programs_without_a_line(void **state)
 	} program[] = {
 		{"echo noise >&2; echo 'berth-engine-x: m.py:3: no' >&2; exit 4", 30,
 	         {"", BERTH_EFORMAT, "m.py:3: no"}},
-		{"echo berth-engine-x: word >&2; exit 2", 30, {"", BERTH_EINVAL, "word"}},
+		{"printf 'word? ' >&2; echo berth-engine-x: word >&2; exit 2", 30,
+	         {"", BERTH_EINVAL, "word"}},
 		{"echo no library >&2; exit 5", 30, {"", BERTH_EIO, "no library"}},
 		{"echo traceback >&2; exit 1", 30,
 	         {"", BERTH_EIO, "engine 'sh' left with exit code 1 before it answered; its last words: "
