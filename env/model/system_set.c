@@ -63,7 +63,7 @@ static berth_status split(const char *what, berth_arena *tmp, change *c, berth_e
 	*dot = '\0';
 	*c = (change){what, text, dot + 1, berth_text_number(equals + 1, &end), ""};
 	c->unit = end;
-	if (end == equals + 1 || !isfinite(c->value))
+	if (!isfinite(c->value)) /* there is none, or it is too large */
 		return berth_fail(err, BERTH_EINVAL,
 		                  "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what,
 		                  equals + 1);

@@ -320,7 +320,6 @@ static berth_status read_objective(parser *r)
 			BERTH_TRY(read_limit(r));
 		while (take(r, ","));
 	}
-	skip(r);
 	if (*r->at)
 		return berth_fail(r->err, BERTH_EINVAL,
 		                  "objective: '%.40s' was not expected; the form is METRIC or "

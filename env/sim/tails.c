@@ -111,10 +111,10 @@ static void pass_hop(berth_tails *t, int32_t h)
 	         tail);
 }
 
-bool berth_tails_update(berth_tails *t, const berth_base_log *base)
+void berth_tails_update(berth_tails *t, const berth_base_log *base)
 {
 	if (t->base == base && t->serial == base->serial)
-		return false;
+		return;
 	t->base = base;
 	t->serial = base->serial;
 	list_devices(t);
@@ -126,5 +126,4 @@ bool berth_tails_update(berth_tails *t, const berth_base_log *base)
 			pass_op(t, base->ends[i]);
 		else
 			pass_hop(t, ~base->ends[i]);
-	return true;
 }

@@ -26,8 +26,8 @@ typedef struct berth_tails {
 /* In mem. Fails: BERTH_ENOMEM. 4 bytes for each pair of tensor and device, 24 an operator, 16 a hop. */
 berth_status berth_tails_new(const berth_problem *p, berth_arena *mem, berth_tails *out, berth_err *err);
 
-/* Bring them up to the base that was logged. False where they are of it already. O(ops + edges + hops). */
-bool berth_tails_update(berth_tails *t, const berth_base_log *base);
+/* Bring them up to the base that was logged, if they are not of it already. O(ops + edges + hops). */
+void berth_tails_update(berth_tails *t, const berth_base_log *base);
 
 /* The hop that brought tensor to dev in the base; -1: it was not brought there. */
 int32_t berth_tails_hop(const berth_tails *t, int32_t tensor, int32_t dev);

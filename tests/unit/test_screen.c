@@ -30,7 +30,8 @@ static bool tails_of(const berth_problem *p, const int32_t *op_dev, berth_arena 
 	if (!berth_incremental_log(n))
 		return false;
 	assert_ok(berth_tails_new(p, mem, t, &err), &err);
-	return berth_tails_update(t, berth_incremental_log(n));
+	berth_tails_update(t, berth_incremental_log(n));
+	return true;
 }
 
 /* ---- placing anew ---- */
