@@ -358,6 +358,63 @@ static void test_ends_early(void **state)
 	close_world(&w);
 }
 
+/* The same where memory may not suffice, so that no run goes on as the base did: the tails say it. */
+static void test_ends_early_by_tails(void **state)
+{
+	(void)state;
+	world w;
+	berth_sim_result r;
+	berth_err err;
+	int64_t before = 0;
+	open_chain(&w);
+	w.p.memory_free = false;
+	w.p.dev_limit_bytes[0] = 1000 * N_CHAIN / 2;
+	assert_ok(berth_incremental_new(&w.p, &w.mem, &w.inc, &err), &err);
+	assert_true(berth_incremental_base(w.inc, w.base, &r));
+	int64_t all = rounds_since(&w, &before);
+	w.trial[w.p.n_ops / 2] = 1;
+	assert_false(berth_incremental_run(w.inc, w.trial, r.latency_ns, &r));
+	assert_true(rounds_since(&w, &before) < all / 10);
+	close_world(&w);
+}
+
+/* From any snapshot that a new base takes over, parameters are where it has them: on the device or in the
+ * pool that has room for one of two. */
+static void test_memory_of_a_new_base(void **state)
+{
+	(void)state;
+	static const char *const limit[] = {
+		"\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e9,\"both_ways\":true}],"
+		"\"devices\":[{\"name\":\"d\",\"memory_bytes\":150},{\"name\":\"e\"}]}",
+		"\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e9,\"both_ways\":true}],"
+		"\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],\"memory_pools\":[{\"name\":\"p\","
+		"\"devices\":[\"d\"],\"bandwidth\":1e9,\"bytes\":150}]}"};
+	for (size_t i = 0; i < sizeof limit / sizeof *limit; i++) {
+		world w;
+		berth_sim_result part, full;
+		char system[512] = "{\"format\":\"berth-system\",\"version\":1,";
+		strcat(system, limit[i]);
+		open_text(&w,
+		          "{\"name\":\"a\",\"time_s\":{\"*\":1},\"param_bytes\":100},"
+		          "{\"name\":\"b\",\"time_s\":{\"*\":1}},{\"name\":\"c\",\"time_s\":{\"*\":1}},"
+		          "{\"name\":\"d\",\"time_s\":{\"*\":1},\"param_bytes\":100}",
+		          "{\"from\":\"a\",\"to\":\"b\",\"bytes\":1},"
+		          "{\"from\":\"b\",\"to\":\"c\",\"bytes\":1},"
+		          "{\"from\":\"c\",\"to\":\"d\",\"bytes\":1}",
+		          system);
+		assert_true(berth_incremental_base(w.inc, w.base, &part));
+		assert_false(part.fits);
+		w.base[3] = 1;
+		assert_true(berth_incremental_base(w.inc, w.base, &part));
+		const int32_t trial[4] = {0, 1, 0, 1};
+		berth_sim_run(w.sim, trial, NULL, &full);
+		assert_true(full.fits);
+		assert_true(berth_incremental_run(w.inc, trial, INT64_MAX, &part));
+		assert_same(&part, &full);
+		close_world(&w);
+	}
+}
+
 /* Two chains share the bandwidth of a memory; an operator that has nothing to do with them moves. Once it has
  * ended, all goes on as in the base, with an operator of each chain under way. */
 static void test_skips_in_pools(void **state)
@@ -470,6 +527,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_full_runs),
 	                                   cmocka_unit_test(test_models), cmocka_unit_test(test_saves_rounds),
 	                                   cmocka_unit_test(test_ends_early),
+	                                   cmocka_unit_test(test_ends_early_by_tails),
+	                                   cmocka_unit_test(test_memory_of_a_new_base),
 	                                   cmocka_unit_test(test_skips_in_pools),
 	                                   cmocka_unit_test(test_skips_with_queues),
 	                                   cmocka_unit_test(test_prepared_once),

@@ -81,6 +81,24 @@ static void of_placements(void **state)
 	close_world(&w);
 }
 
+/* Memory of no bytes is a limit like any other. */
+static void of_no_memory(void **state)
+{
+	(void)state;
+	world w;
+	berth_verdict v;
+	berth_timeline t;
+	berth_err err;
+	const int32_t op_dev[2] = {0, 0};
+	open_pair(&w, "\"time_s\":{\"*\":1}");
+	w.p.dev_limit_bytes[0] = 0;
+	assert_ok(berth_judge(&w.p, op_dev, NULL, NULL, &w.mem, &t, &v, &err), &err);
+	assert_int_equal(v.broken.n, 1);
+	assert_int_equal(v.broken.item[0].kind, BERTH_VIOLATION_MEMORY);
+	assert_int_equal(v.broken.item[0].limit, 0);
+	close_world(&w);
+}
+
 /* An operator on a device that cannot run it: the order is still one of the graph. */
 static void orders_of_what_does_not_run(void **state)
 {
@@ -106,11 +124,12 @@ static void orders(void **state)
 	const char *text = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\"},"
 		"{\"name\":\"b\"},"
 			   "{\"name\":\"c\"}],\"edges\":[]}";
-	static const int32_t good[] = {2, 0, 1}, twice[] = {2, 2, 1}, below[] = {0, -1, 1},
-			     above[] = {3, 0, 1};
+	static const int32_t good[] = {2, 0, 1}, twice[] = {2, 2, 1}, later[] = {0, 1, 1},
+			     below[] = {0, -1, 1}, above[] = {3, 0, 1};
 	assert_ok(berth_graph_parse_json("g", text, strlen(text), &mem, &tmp, &g, &err), &err);
 	assert_true(berth_order_is_topological(&g, good, &tmp));
 	assert_false(berth_order_is_topological(&g, twice, &tmp));
+	assert_false(berth_order_is_topological(&g, later, &tmp));
 	assert_false(berth_order_is_topological(&g, below, &tmp));
 	assert_false(berth_order_is_topological(&g, above, &tmp));
 	berth_arena_free(&mem);
@@ -120,6 +139,7 @@ static void orders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(of_problems), cmocka_unit_test(of_placements),
+	                                   cmocka_unit_test(of_no_memory),
 	                                   cmocka_unit_test(orders),
 	                                   cmocka_unit_test(orders_of_what_does_not_run)};
 	return cmocka_run_group_tests(tests, NULL, NULL);

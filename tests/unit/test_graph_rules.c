@@ -34,8 +34,32 @@ static void forbidden_once(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Groups keep their names where others before them go. */
+static void names_of_groups(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s = {0};
+	berth_err err;
+	const char *graph = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+			    "{\"name\":\"a\",\"colocate\":\"x\"},{\"name\":\"b\",\"colocate\":\"y\"},"
+			    "{\"name\":\"c\",\"colocate\":\"x\"},{\"name\":\"d\"}],\"edges\":[]}",
+		   *colocate[] = {"a,d"};
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
+	berth_rule_texts texts = {.colocate = colocate, .n_colocates = 1};
+	assert_ok(berth_graph_add_rules(&texts, &s, &mem, &tmp, &g, &err), &err);
+	static const char *const expected[] = {"a,d", "y", "a,d", "a,d"};
+	assert_int_equal(g.n_coloc_names, 2);
+	for (int32_t op = 0; op < 4; op++)
+		assert_string_equal(g.coloc_name[g.op_coloc_name[op]], expected[op]);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once),
+	                                   cmocka_unit_test(names_of_groups)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

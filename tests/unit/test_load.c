@@ -54,6 +54,8 @@ static void test_kinds(void **state)
 	assert_int_equal(kind_of("{\"placement\":{}}", 16), BERTH_INPUT_PLACEMENT);
 	assert_int_equal(kind_of(policy, sizeof policy - 1), BERTH_INPUT_POLICY);
 	assert_int_equal(kind_of("\x08\x07\x12\x00", 4), BERTH_INPUT_GRAPH);
+	static const char longer[200] = "\x08\x01\0\0\0\0\0\0{\"sha256\""; /* 264 bytes in a file of 200 */
+	assert_int_equal(kind_of(longer, sizeof longer), BERTH_INPUT_GRAPH);
 	assert_int_equal(kind_of("\xff\x01\xff\xff\xff\xff\xff\xff{", 9), BERTH_INPUT_GRAPH); /* a length
 	                                                                                         beyond the
 	                                                                                         file */

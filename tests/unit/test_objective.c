@@ -37,6 +37,8 @@ static void reads_and_writes_objectives(void **state)
 	reads_as("throughput:latency<=20ms", "throughput:latency<=0.02");
 	reads_as("latency : energy <= 3 J , throughput >= 50", "latency:throughput>=50,energy<=3");
 	reads_as("energy:power<=2kW", "energy:power<=2000");
+	reads_as(" latency ", "latency");
+	reads_as("latency:energy<=3 ", "latency:energy<=3");
 }
 
 static void refuses(const char *text, const char *part)

@@ -217,6 +217,34 @@ static void test_empty_pool(void **state)
 	discard(&c);
 }
 
+/* What a device and those of other pools hold is no part of what others of its pool hold. */
+static void test_two_pools(void **state)
+{
+	(void)state;
+	compiled c;
+	compile(&c,
+	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+	        "{\"name\":\"a\",\"time_s\":{\"*\":1},\"param_bytes\":2},"
+	        "{\"name\":\"b\",\"time_s\":{\"*\":1},\"param_bytes\":9},"
+	        "{\"name\":\"c\",\"time_s\":{\"*\":1},\"param_bytes\":2},"
+	        "{\"name\":\"d\",\"time_s\":{\"*\":1},\"param_bytes\":2}],\"edges\":[]}",
+	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"},"
+	        "{\"name\":\"f\"}],\"links\":["
+	        "{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true},"
+	        "{\"from\":\"d\",\"to\":\"f\",\"bandwidth\":1,\"both_ways\":true}],\"memory_pools\":["
+	        "{\"name\":\"p\",\"devices\":[\"d\",\"f\"],\"bandwidth\":1,\"bytes\":5},"
+	        "{\"name\":\"q\",\"devices\":[\"e\"],\"bandwidth\":1,\"bytes\":9}]}");
+	berth_partial *part = new_partial(&c);
+	berth_partial_bind(part, c.p.op_coloc[0], 0);
+	berth_partial_bind(part, c.p.op_coloc[1], 1);
+	assert_true(berth_partial_holds(part, c.p.op_coloc[2], 0));
+	assert_false(berth_partial_holds(part, c.p.op_coloc[2], 1));
+	berth_partial_bind(part, c.p.op_coloc[2], 2);
+	assert_false(berth_partial_holds(part, c.p.op_coloc[3], 0));
+	assert_false(berth_partial_holds(part, c.p.op_coloc[3], 2));
+	discard(&c);
+}
+
 /* Another operator's separation is no concern of one that has none. */
 static void test_separated(void **state)
 {
@@ -449,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_random_gaps),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_empty_pool),
+		cmocka_unit_test(test_two_pools),
 		cmocka_unit_test(test_separated),
 		cmocka_unit_test(test_order_of_binding),
 		cmocka_unit_test(test_random_instances),

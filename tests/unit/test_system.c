@@ -147,6 +147,19 @@ static void test_round_trip(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Each device and each link on a line of its own. */
+static void test_lines(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	const char *text = canonical(AB "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true}]}",
+	                             true, &mem);
+	assert_contains(text, "\n    {\"name\": \"a\", \"memory_bytes\": null},\n    {\"name\": \"b\",");
+	assert_contains(text, "\n    {\"from\": \"a\", \"to\": \"b\", \"bandwidth\": 1, "
+	                      "\"both_ways\": true}\n");
+	berth_arena_free(&mem);
+}
+
 /* Two entries that say what one "both_ways" says have its canonical form; those that do not, keep theirs. */
 static void test_folding(void **state)
 {
@@ -609,7 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_reading),
-		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_bad_devices),
 		cmocka_unit_test(test_bad_links),

@@ -73,6 +73,8 @@ static void test_ends(void **state)
 		{"-b:b", "has no device or link 'b:b'"},      {"-b->b", "has no device or link 'b->b'"},
 		{"-b:a:b:b", "has no device or link"},        {"-a-b", "has no device or link 'a-b'"},
 		{"+a:a=1GB/s", "a:a"},                        {"-", "takes nothing away"},
+		{"-bos", "did you mean 'bus'?"},              {"a.op_overhead_s=", "neither a number nor"},
+		{"a.idle_w=3,a.busy_w=2", "after 'a.idle_w=3,a.busy_w=2': device 'a'"},
 	};
 	static const struct { const char *change; int n_links; } done[] = {
 		{"-a->b", 5},   {"-bus", 4}, {"-a:b:b", 4}, {"-b:a:b", 4},

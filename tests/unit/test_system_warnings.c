@@ -124,6 +124,12 @@ static void test_graph(void **state)
 	             "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"flops\":1}]}",
 	             &mem),
 		START);
+	/* it only moves bytes */
+	assert_string_equal(told(ONE("\"mem_bandwidth\":1,\"op_overhead_s\":1,\"memory_bytes\":1"),
+	                         "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
+	                         "\"read_bytes\":1}]}",
+	                         &mem),
+	                    "");
 	/* it only writes */
 	assert_contains(told(ONE("\"peak_flops\":1e9"),
 	                     "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
@@ -165,8 +171,13 @@ static void test_types(void **state)
 		"device 'd': efficiency names type 'Own', which no set of operators has\n"
 		"device 'd': runs names type 'Mat Mul', which no set of operators has (did you mean "
 		"'MatMul'?)\n");
-	/* the graph has the type */
+	/* the graph has the type, be it its only one */
 	assert_string_equal(told(ONE(WHOLE ",\"efficiency\":{\"Own\":0.5}"), convs, &mem), "");
+	assert_string_equal(told(ONE(WHOLE ",\"efficiency\":{\"Own\":0.5}"),
+	                         "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
+	                         "\"type\":\"Own\",\"flops\":1}]}",
+	                         &mem),
+	                    "");
 	assert_string_equal(
 		told(ONE(WHOLE ",\"efficiency\":{\"t0\":1,\"t1\":1,\"t2\":1,\"t3\":1,\"t4\":1,\"t5\":1,"
 	                       "\"t6\":1,\"t7\":1,\"t8\":1,\"t9\":1}"),

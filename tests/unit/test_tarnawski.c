@@ -853,6 +853,7 @@ static void test_refuses(void **state)
 		{FILE_OF(NODE("1", "") "," NODE("2", "") "," NODE("3", ""),
 	                 "{\"sourceId\":1,\"destId\":2,\"cost\":1},{\"sourceId\":1,\"destId\":3,\"cost\":2}"),
 	         "w.json"},
+		{"{\"maxFPGAs\":1,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}", "maxSizePerFPGA"},
 		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":0,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}",
 	         "there is no device"},
 		{"{\"maxSizePerFPGA\":15,\"maxFPGAs\":1e9,\"maxCPUs\":0,\"nodes\":[],\"edges\":[]}",
