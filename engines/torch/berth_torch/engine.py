@@ -169,7 +169,8 @@ class Engine:
         finally:
             self.post.clear()
         segment = max(0.0, (fine - few) / (parts - pieces)) if parts > pieces else 0.0
-        return {"run_overhead_s": max(0.0, few - sum(alone) - pieces * segment), "segment_overhead_s": segment}
+        rest = few - sum(alone) - pieces * segment
+        return {"run_overhead_s": max(0.0, rest), "segment_overhead_s": segment}
 
     def _run_alone(self, s: Session, device: int, fine: bool) -> tuple[float, int]:
         """Seconds of a run of all operators on one device, and its pieces."""
