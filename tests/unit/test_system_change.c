@@ -97,11 +97,19 @@ static void test_ends(void **state)
 	berth_arena_free(&tmp);
 }
 
-static int64_t left;
+static int64_t left, live;
 
 static void *one_fails(size_t n)
 {
-	return left-- == 0 ? NULL : malloc(n);
+	void *p = left-- == 0 ? NULL : malloc(n);
+	live += p != NULL;
+	return p;
+}
+
+static void give_back(void *p)
+{
+	live -= p != NULL;
+	free(p);
 }
 
 /* The parser's own allocations, one after the other: told, and nothing is lost. */
@@ -109,7 +117,7 @@ static void test_no_memory(void **state)
 {
 	(void)state;
 	static const char changes[] = "+c=like:a,-c->b,-c,-a->b,a.peak_flops=2x";
-	cJSON_Hooks failing = {one_fails, free};
+	cJSON_Hooks failing = {one_fails, give_back};
 	berth_arena mem = {0}, tmp = {0};
 	berth_system s, out;
 	berth_err err;
@@ -118,9 +126,11 @@ static void test_no_memory(void **state)
 	assert_ok(berth_system_parse_json("s", trio, strlen(trio), &mem, &tmp, &s, &err), &err);
 	for (; st != BERTH_OK; k++) {
 		left = k;
+		live = 0;
 		cJSON_InitHooks(&failing);
 		st = berth_system_change(&s, changes, &mem, &tmp, &out, &err);
 		cJSON_InitHooks(NULL);
+		assert_int_equal(live, 0);
 		assert_true(st == BERTH_ENOMEM || (st == BERTH_OK && left >= 0));
 	}
 	assert_true(k > 200);
