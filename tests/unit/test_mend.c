@@ -143,6 +143,33 @@ static void stays_where_it_cannot(void **state)
 	discard(&w);
 }
 
+/* From the wanted devices neither pass keeps the rules, and with all on d0 both do. The one in topological
+ * order comes first: only the last operator leaves, and not the backward one before it too. */
+static void all_on_one_in_order(void **state)
+{
+	(void)state;
+	world w;
+	berth_err err;
+	bool kept;
+	const int32_t expected[5] = {0, 0, 0, 0, 1};
+	int32_t op_dev[5] = {1, 0, 1, 0, 0};
+	char graph[MOST_TEXT] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[";
+	for (int op = 0; op < 5; op++)
+		add(graph, "%s{\"name\":\"o%d\",\"time_s\":{\"*\":1}%s}", op ? "," : "", op,
+		    op == 1 ? ",\"separate\":\"s\"" : op == 3 ? ",\"backward\":true" : "");
+	add(graph, "],\"edges\":[");
+	for (int op = 1; op < 5; op++)
+		add(graph, "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", op > 1 ? "," : "", op - 1, op);
+	add(graph, "]}");
+	char system[MOST_TEXT];
+	write_system(system, 2, 3);
+	compile(&w, graph, system);
+	assert_ok(berth_constraints_mend(&w.p, op_dev, &kept, &w.tmp, &err), &err);
+	assert_true(kept);
+	assert_memory_equal(op_dev, expected, sizeof op_dev);
+	discard(&w);
+}
+
 /* With more contiguous devices than one word has bits, each counts. */
 static void many_pieces(void **state)
 {
@@ -264,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(goes_where_it_may),
 	                                   cmocka_unit_test(fewest_devices_first),
 	                                   cmocka_unit_test(stays_where_it_cannot),
+	                                   cmocka_unit_test(all_on_one_in_order),
 	                                   cmocka_unit_test(many_pieces),
 	                                   cmocka_unit_test(kept_on_random_instances)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
