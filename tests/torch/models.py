@@ -4,6 +4,7 @@ import dataclasses
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 
 def resnet18():
@@ -213,6 +214,36 @@ class Tables(nn.Module):
 
 def tables():
     return Tables(), (torch.randn(5, 4),)
+
+
+class Cube(torch.autograd.Function):
+    """A function with a backward pass of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, = ctx.saved_tensors
+        return 3 * x * x * grad
+
+
+class Custom(nn.Module):
+    """That function, a product that is computed again in the backward pass, a number made a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 6), nn.Linear(6, 6)
+
+    def forward(self, x):
+        y = Cube.apply(self.a(x)) / torch.sqrt(torch.tensor(float(x.shape[1])))
+        return checkpoint(self.b, y)
+
+
+def custom():
+    return Custom(), (torch.randn(3, 6),)
 
 
 class Twice(nn.Module):

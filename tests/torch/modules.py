@@ -34,7 +34,7 @@ try:
 except ImportError:
     print("skipped: resnet18 (no torchvision)")
     MODELS = []
-MODELS += ["transformer", "tied", "lstm", "mixed", "encoder", "dynamic", "aliased", "tables", "twice"]
+MODELS += ["transformer", "tied", "lstm", "mixed", "encoder", "dynamic", "aliased", "tables", "custom", "twice"]
 os.chdir(os.path.join(HERE, "..", ".."))
 failures = []
 

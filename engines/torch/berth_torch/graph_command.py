@@ -55,11 +55,11 @@ def write(args: argparse.Namespace, stdout: TextIO) -> None:
 
 def main(words: List[str]) -> int:
     """Exit code of the verb."""
-    stdout = own_stdout()
     process = os.getpid()
     code = 0
     try:
-        write(arguments(words), stdout)
+        args = arguments(words)
+        write(args, own_stdout())
     except UsageError as error:
         code = told(error, 2)
     except SpecError as error:

@@ -34,6 +34,8 @@ def tensors_of(traced: Traced, op: Op) -> List[torch.Tensor]:
             found.update((id(t), t) for t in module_tensors(module))
         for taken in node.all_input_nodes:
             value = attribute(traced, taken) if taken.op == "get_attr" else None
+            if isinstance(value, torch.nn.Module):
+                found.update((id(t), t) for t in module_tensors(value))
             if isinstance(value, torch.Tensor):
                 found[id(value)] = value
     return list(found.values())

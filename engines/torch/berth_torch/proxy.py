@@ -29,11 +29,6 @@ class ValueProxy(fx.Proxy):
         self.held = value
         self.tainted = tainted
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        """isinstance(x, torch.Tensor) is asked by careful code."""
-        return torch.Tensor if isinstance(self.held, torch.Tensor) else ValueProxy
-
     def __getattr__(self, name: str) -> Any:
         if name in ("held", "tainted", "node", "tracer"):
             raise AttributeError(name)

@@ -4,7 +4,7 @@ Placeholders and get_attr nodes (parameters, buffers, constants) are no operator
 sizes and Python numbers belong to the operator that makes what they are taken from.
 """
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Sequence
 
 import torch
@@ -13,9 +13,10 @@ from torch import fx
 from .inplace import make_safe
 from .operators import Op, make_operators
 from .proxy import DataDependent
+from .recorded import recorded
 from .spec import Loaded, Spec, SpecError, load, nearest, one_line, parse_spec, tell, where
 from .structure import Rebuild, flatten
-from .tracer import Tracer, info, is_tensor, recorded_factories
+from .tracer import Tracer, info, is_tensor
 
 
 @dataclass
@@ -40,7 +41,6 @@ class Traced:
     op_of: Dict[fx.Node, int]
     loss: Callable[[Any], torch.Tensor]
     rebuild: Rebuild
-    warnings: List[str] = field(default_factory=list)
 
     @property
     def mode(self) -> str:
@@ -88,7 +88,7 @@ def leaf_classes(module: torch.nn.Module, spec: Spec) -> List[type]:
 def run_tracer(tracer: Tracer, loaded: Loaded, spec: Spec) -> fx.Graph:
     """The graph of a module. Raises SpecError with the line where it failed."""
     try:
-        with kept_state(loaded.module), torch.no_grad(), recorded_factories(tracer):
+        with kept_state(loaded.module), torch.no_grad(), recorded(tracer):
             return tracer.trace(loaded.module)
     except (Exception, SystemExit) as error:
         raise failure(tracer, loaded, spec, error) from error

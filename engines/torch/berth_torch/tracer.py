@@ -14,9 +14,8 @@ from .structure import Rebuild, flatten
 
 OPENED = (torch.nn.Sequential, torch.nn.Transformer, torch.nn.TransformerEncoder, torch.nn.TransformerDecoder,
           torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer)
-FACTORIES = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm",
-             "zeros")
-RANDOM = ("rand", "randint", "randn", "randperm")
+FACTORIES = ("arange", "as_tensor", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn",
+             "randperm", "scalar_tensor", "tensor", "zeros")
 
 
 @dataclass
@@ -238,7 +237,8 @@ class Tracer(fx.Tracer):
         self.note(node, value, taken)
         info(node).writes = list(dict.fromkeys(p.node for p, t, version in before if t._version != version))
         data = kind == "call_method" and target in VALUES or any(p.tainted for p in taken)
-        return ValueProxy(node, self, value, data and not isinstance(value, torch.Tensor))
+        proxy = ValueProxy(node, self, value, data and not isinstance(value, torch.Tensor))
+        return type(value)(proxy) if type(value) in (tuple, list) else proxy  # C code wants such as they are
 
     # values
 
@@ -279,28 +279,3 @@ class Tracer(fx.Tracer):
             if any(storage_of(t) == memory for t in tensors_in(proxy.held)):
                 return proxy.node
         return None
-
-
-@contextmanager
-def recorded_factories(tracer: Tracer) -> Iterator[None]:
-    """torch.zeros and its kin, called with sizes out of the graph, and random numbers, become nodes."""
-    kept = {name: getattr(torch, name) for name in FACTORIES}
-
-    def wrapper(name: str) -> Callable[..., Any]:
-        original = kept[name]
-
-        @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if not tracer.evaluating and (name in RANDOM or proxies_in((args, kwargs))):
-                return tracer.create_proxy("call_function", original, args, kwargs)
-            return original(*args, **kwargs)
-
-        return call
-
-    try:
-        for name in FACTORIES:
-            setattr(torch, name, wrapper(name))
-        yield
-    finally:
-        for name, original in kept.items():
-            setattr(torch, name, original)
