@@ -18,14 +18,19 @@ from .worker import Worker
 
 
 class Alone:
-    """Runs one operator of the graph on a worker's device. inputs: of its step, on the CPU."""
+    """Runs one operator of the graph on a worker's device.
 
-    def __init__(self, worker: Worker, role: Role, inputs: list[Any], training: bool, name: str,
-                 update: Update | None):
+    inputs, grads: of its step, and of the tensors that it gives, on the CPU. Both are those of a real run:
+    products of numbers near 0 may take ten times as long as others.
+    """
+
+    def __init__(self, worker: Worker, role: Role, inputs: list[Any], grads: list[torch.Tensor | None],
+                 training: bool, name: str, update: Update | None):
         self.worker, self.role, self.training, self.update = worker, role, training, update
         self.is_loss = name == LOSS
         self.call = worker.space.calls[role.step]
         self.args = [map_tensors(v, self._input) for v in inputs]
+        self.grads = [g if g is None or role.part != GRAD else g.to(worker.device.space) for g in grads]
 
     def _input(self, t: torch.Tensor) -> torch.Tensor:
         moved = t.to(self.worker.device.space)
@@ -37,8 +42,9 @@ class Alone:
 
     def _backward(self) -> Callable[[], None]:
         """The backward pass of a new run, ready to go."""
-        roots = [t for t in tensors_of(self._forward()) if t.requires_grad]
-        grads = [None if self.is_loss else torch.ones_like(t) for t in roots]
+        made = [(t, None if self.is_loss else g) for t, g in zip(tensors_of(self._forward()), self.grads)
+                if t.requires_grad and g is not None]
+        roots, grads = [t for t, _ in made], [g for _, g in made]
         for t in (t for a in self.args for t in tensors_of(a)):
             t.grad = None
         self._forget_grads()

@@ -149,17 +149,17 @@ def describe(d: Device) -> dict:
     return text
 
 
-def taken_by_torch(space: torch.device) -> int:
+def taken_by_torch(space: torch.device, cap: int) -> int:
     """Bytes of a CUDA device that torch keeps for its own work (of cuBLAS above all), forward and backward,
-    and may lose between tensors: it takes memory in pieces of 20 MiB, or of 2 for what is small. Asked for in
-    the thread and on the stream that will compute."""
+    and may lose between tensors: it takes memory in pieces of 20 MiB, or of 2 for what is small, and pieces
+    do not fill up (a fiftieth). Asked for in the thread and on the stream that will compute."""
     with torch.enable_grad():
         layer = torch.nn.Linear(64, 64, device=space)
         (layer(torch.ones(64, 64, device=space)) @ layer.weight).sum().backward()
     del layer
     torch.cuda.synchronize(space)
     torch.cuda.empty_cache()
-    return torch.cuda.memory_reserved(space) + (24 << 20)
+    return torch.cuda.memory_reserved(space) + (24 << 20) + cap // 50
 
 
 def cap_memory(devices: list[Device]) -> None:

@@ -45,7 +45,7 @@ class Engine:
         """The device, and of a capped one the memory that is left to tensors."""
         d, told = worker.device, describe(worker.device)
         if d.memory_bytes is not None and d.space.type == "cuda":
-            taken = worker.call(lambda: taken_by_torch(d.space))
+            taken = worker.call(lambda: taken_by_torch(d.space, d.memory_bytes))
             told["memory_bytes"] = max(0, d.memory_bytes - taken)
         return told
 
@@ -72,6 +72,7 @@ class Engine:
                 worst = max(s.check(samples[-1]).values())
             elif not s.any_random:
                 worst = max(worst, s.check_outputs(samples[-1]))
+            samples[-1].forget()
         samples = samples[q["warmup"]:]
         answer = self._answer(s, samples)
         answer["difference"] = min(worst, 1e300)  # infinity is no JSON
@@ -187,7 +188,8 @@ class Engine:
                 update = s.update_of(worker.space)
                 update.prepare(role.params)
             name, inputs = s.steps[role.step].name, s.record.inputs[role.step]
-            alone = Alone(worker, role, inputs, s.training, name, update)
+            grads = s.record.grads[role.step]
+            alone = Alone(worker, role, inputs, grads, s.training, name, update)
             wall, cpu = worker.call(lambda: alone.times(warmup, repeats))
         except (RuntimeError, TypeError, ValueError, NotImplementedError) as why:
             return {"op": op, "cannot": " ".join(str(why).split())[:200] or type(why).__name__}
@@ -273,6 +275,8 @@ def loop(engine: Engine, out: TextIO) -> None:
         except Exception as why:
             text = f"{type(why).__name__}: {' '.join(str(why).split())[:400]}"
             answer = {"id": question["id"], "ok": False, "kind": "model", "error": text}
+        if not answer["ok"]:
+            gc.collect()  # the exception and its frames hold each other, and tensors
         print(json.dumps(answer), file=out, flush=True)
 
 

@@ -33,6 +33,12 @@ class Sample:
     def sent_bytes(self) -> int:
         return sum(r.sent_bytes for r in self.ran if r)
 
+    def forget(self) -> None:
+        """Let go of what the model returned: it would take room beside the next run's."""
+        for ran in self.ran:
+            if ran:
+                ran.outputs, ran.loss = {}, None
+
 
 class Session:
     """names: of the operators of berth's graph."""

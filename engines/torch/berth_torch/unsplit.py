@@ -30,11 +30,14 @@ class Outcome:
     buffers: dict[str, torch.Tensor] = field(default_factory=dict)
 
     def copied(self) -> "Outcome":
-        """The same in memory of its own."""
-        def copy_of(named: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-            return {n: t.detach().clone() for n, t in named.items()}
+        """The same in memory of its own, on the CPU: an accelerator may have no room for it twice."""
+        def one(t: torch.Tensor) -> torch.Tensor:
+            return t.detach().to("cpu", copy=True)
 
-        return Outcome([t.clone() for t in self.outputs], self.loss, copy_of(self.grads),
+        def copy_of(named: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            return {n: one(t) for n, t in named.items()}
+
+        return Outcome([one(t) for t in self.outputs], self.loss, copy_of(self.grads),
                        copy_of(self.params), copy_of(self.buffers))
 
     def differences(self, other: "Outcome") -> dict[str, float]:
@@ -61,11 +64,13 @@ def _by_name(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor], flo
 class Record:
     """What running the module operator by operator showed.
 
-    inputs: values that each step takes, [step]. with_grad: nodes whose values need a gradient. sizes: bytes
-    of each node's tensors.
+    inputs: values that each step takes, [step]. grads: gradients of the tensors that each step gives, [step],
+    None where there is none. with_grad: nodes whose values need a gradient. sizes: bytes of each node's
+    tensors.
     """
 
     inputs: list[list[Any]]
+    grads: list[list[torch.Tensor | None]]
     with_grad: set[fx.Node]
     sizes: dict[fx.Node, int]
 
@@ -77,8 +82,8 @@ def bind_inputs(traced: Traced) -> dict[fx.Node, Any]:
 
 
 def record(traced: Traced, steps: list[Step], cpu: Space) -> Record:
-    """Run step by step on the CPU. Marks the steps that draw random numbers."""
-    values, taken, with_grad = bind_inputs(traced), [], set()
+    """Run step by step on the CPU, in training backward too. Marks the steps that draw random numbers."""
+    values, taken, made, with_grad = bind_inputs(traced), [], [], set()
     with torch.set_grad_enabled(traced.mode == "training"):
         for k, step in enumerate(steps):
             args = [values[n] for n in step.inputs]
@@ -89,9 +94,16 @@ def record(traced: Traced, steps: list[Step], cpu: Space) -> Record:
             outs = cpu.calls[k](*args)
             step.random = not torch.equal(before, torch.get_rng_state())
             values.update(zip(step.outputs, outs))
+            made.append(tensors_of(outs))
+            for t in made[-1]:
+                if t.requires_grad:
+                    t.retain_grad()
             with_grad.update(n for n, v in zip(step.outputs, outs)
                              if any(t.requires_grad for t in tensors_of(v)))
-    return Record(taken, with_grad, {n: bytes_of(v) for n, v in values.items()})
+        if traced.mode == "training":
+            made[-1][0].backward()
+    grads = [[t.grad if t.requires_grad else None for t in tensors] for tensors in made]
+    return Record(taken, grads, with_grad, {n: bytes_of(v) for n, v in values.items()})
 
 
 class Unsplit:

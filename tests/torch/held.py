@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+"""What a run of a plan holds beside the next one: nothing. What operators are timed with: the run's gradients.
+
+usage: held.py. A device with a cap has room for one run. Exit code 1 where something is held, 77 without
+PyTorch.
+"""
+import os
+import sys
+import weakref
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "engines", "torch"))
+
+try:
+    import torch
+except ImportError:
+    print("no PyTorch for this Python: what is held was not looked at")
+    sys.exit(77)
+
+from berth_torch.devices import parse_devices  # noqa: E402
+from berth_torch.engine import Engine  # noqa: E402
+from berth_torch.graph import make_graph  # noqa: E402
+from berth_torch.spec import load, parse_spec  # noqa: E402
+from berth_torch.trace import trace_loaded  # noqa: E402
+from berth_torch.values import tensors_of  # noqa: E402
+
+
+class Watch:
+    """Notes what a session's runs return, and how much of it is alive when the next one begins."""
+
+    def __init__(self, session):
+        self.session, self.run, self.seen, self.held = session, session.run, [], []
+        session.run = self.watched
+
+    def alive(self):
+        return sum(ref() is not None for ref in self.seen)
+
+    def watched(self, *args, **kwargs):
+        self.held.append(self.alive())
+        sample = self.run(*args, **kwargs)
+        made = [t for ran in sample.ran if ran for v in ran.outputs.values() for t in [v]]
+        self.seen += [weakref.ref(t) for t in made if isinstance(t, torch.Tensor)]
+        return sample
+
+
+def wrong_gradients():
+    """Gradients that backward passes are timed with against those of the module's own backward pass."""
+    text = f"{os.path.join(HERE, 'models.py')}:lstm:mode=training:optimizer=sgd"
+    spec = parse_spec(text)
+    traced = trace_loaded(load(spec), spec)
+    graph = make_graph(traced)
+    engine = Engine(parse_devices("cpu0", 1), "wall", [])
+    engine.load({"model": text, "graph": graph})
+    s = engine.loaded()
+    out = s.traced.module(*s.traced.args, **s.traced.kwargs)
+    tensor = tensors_of(out)[0]
+    tensor.retain_grad()
+    s.traced.loss(out).backward()
+    near = [g for grads in s.record.grads for g in grads if g is not None and g.shape == tensor.shape]
+    return not any(torch.allclose(g, tensor.grad) for g in near)
+
+
+def main():
+    text = f"{os.path.join(HERE, 'models.py')}:transformer:mode=inference"
+    spec = parse_spec(text)
+    graph = make_graph(trace_loaded(load(spec), spec))
+    engine = Engine(parse_devices("cpu0,cpu1", 1), "wall", [])
+    engine.load({"model": text, "graph": graph})
+    watch = Watch(engine.loaded())
+    place = [i % 2 for i in range(len(graph["ops"]))]
+    answer = engine.run({"placement": place, "warmup": 1, "repeats": 2})
+    wrong = [f"run {i} began beside {n} outputs of others" for i, n in enumerate(watch.held) if n]
+    if not watch.seen or answer["differs"]:
+        wrong.append("nothing was run, or wrongly")
+    if wrong_gradients():
+        wrong.append("backward passes are timed with other gradients than those of a run")
+    print("; ".join(wrong) or f"{len(watch.held)} runs, nothing held")
+    sys.stdout.flush()
+    os._exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
