@@ -123,6 +123,7 @@ static void handle(int number)
 	sigemptyset(&act.sa_mask);
 	sigaddset(&act.sa_mask, SIGINT);
 	sigaddset(&act.sa_mask, SIGTERM);
+	sigaddset(&act.sa_mask, SIGHUP);
 	sigaction(number, &act, NULL);
 }
 
@@ -141,6 +142,7 @@ void cli_signals_start(void)
 	sigaction(SIGBUS, &lost, NULL);
 	handle_unless_ignored(SIGINT);
 	handle_unless_ignored(SIGTERM);
+	handle_unless_ignored(SIGHUP);
 }
 
 static void start_watch(void)
@@ -148,6 +150,7 @@ static void start_watch(void)
 	atomic_store(&patient, true);
 	handle(SIGINT);
 	handle(SIGTERM);
+	handle_unless_ignored(SIGHUP); /* under nohup it stays ignored */
 	start_thread(watch); /* where there is no room for it the verb ends as soon as it can */
 }
 

@@ -248,15 +248,6 @@ def cpu_times(cpu: list[float], speed: float) -> list[float]:
 # ---- the loop ----
 
 
-def end_with_parent() -> None:
-    """Nobody waits for what is under way when berth is killed, and it would disturb the next run."""
-    pr_set_pdeathsig = 1
-    try:
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-    except (OSError, AttributeError):
-        pass
-
-
 def own_output() -> TextIO:
     """Standard output for answers alone: what modules print goes to standard error."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -322,7 +313,6 @@ def make_engine(options: argparse.Namespace) -> Engine:
 
 
 def main(words: list[str]) -> int:
-    end_with_parent()
     options = read_options(words)
     out = own_output()
     try:
