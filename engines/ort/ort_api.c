@@ -93,6 +93,11 @@ const char *ort_version(const ort_lib *lib)
 	return lib->version;
 }
 
+const void *ort_cpu_memory(const ort_lib *lib)
+{
+	return lib->memory;
+}
+
 /* ---- sessions ---- */
 
 static berth_status add_config(ort_lib *lib, void *options, const char *key, const char *value,

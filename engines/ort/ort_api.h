@@ -31,6 +31,8 @@ typedef struct ort_shape {
  * BERTH_ENOMEM. */
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err);
 const char *ort_version(const ort_lib *lib);
+/* OrtMemoryInfo of the CPU. */
+const void *ort_cpu_memory(const ort_lib *lib);
 
 typedef struct ort_session_cfg {
 	int threads;               /* 0: the library's own choice */

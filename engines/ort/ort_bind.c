@@ -5,7 +5,7 @@
 
 static berth_status bind_all(ort_lib *lib, ort_binding *b, const char *const *in_name, ort_value *const *in,
                              int32_t n_in, const char *const *out_name, int32_t n_out,
-                             const ort_provider *out_at, berth_err *err)
+                             const ort_provider *out_at, const void *flag_at, berth_err *err)
 {
 	for (int32_t i = 0; i < n_in; i++)
 		BERTH_TRY(ort_check(lib,
@@ -17,17 +17,22 @@ static berth_status bind_all(ort_lib *lib, ort_binding *b, const char *const *in
 		                    CALL(lib, BIND_OUTPUT_TO, (ort_binding *, const char *, const void *), b,
 		                         out_name[i], out_at->memory),
 		                    "output", err));
+	if (out_at->late)
+		BERTH_TRY(ort_check(lib,
+		                    CALL(lib, BIND_OUTPUT_TO, (ort_binding *, const char *, const void *), b,
+		                         ORT_FLAG_OUT, flag_at),
+		                    "output", err));
 	return ort_check(lib, CALL(lib, SYNCHRONIZE_INPUTS, (ort_binding *), b), "input", err);
 }
 
 berth_status ort_bind(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
                       int32_t n_in, const char *const *out_name, int32_t n_out, const ort_provider *out_at,
-                      ort_binding **out, berth_err *err)
+                      const void *flag_at, ort_binding **out, berth_err *err)
 {
 	ort_binding *b = NULL;
 	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_BINDING, (ort_session *, ort_binding **), s, &b), "binding",
 	                    err));
-	berth_status st = bind_all(lib, b, in_name, in, n_in, out_name, n_out, out_at, err);
+	berth_status st = bind_all(lib, b, in_name, in, n_in, out_name, n_out, out_at, flag_at, err);
 	if (st != BERTH_OK)
 		ort_bind_free(lib, b);
 	else

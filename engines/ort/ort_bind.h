@@ -7,11 +7,16 @@
 
 typedef struct ort_binding ort_binding; /* OrtIoBinding */
 
-/* Inputs in[n_in] of the CPU are copied to where they are used; outputs [n_out] are made anew in each run, in
+/* A number that goes through the device behind the outputs: whoever waits for it on the CPU waits for all. A
+ * model that is bound to a device that is `late` has this input and this output. */
+#define ORT_FLAG_IN "berth flag in"
+#define ORT_FLAG_OUT "berth flag out"
+
+/* flag_at: where the flag goes, for a device that is late. Inputs in[n_in] of the CPU are copied to where they are used; outputs [n_out] are made anew in each run, in
  * memory of their own device. Fails: BERTH_EFORMAT. */
 berth_status ort_bind(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
                       int32_t n_in, const char *const *out_name, int32_t n_out, const ort_provider *out_at,
-                      ort_binding **out, berth_err *err);
+                      const void *flag_at, ort_binding **out, berth_err *err);
 void ort_bind_free(ort_lib *lib, ort_binding *b);
 
 /* Run, and wait until the device is done. Fails: BERTH_EFORMAT. */

@@ -102,6 +102,25 @@ static berth_status look_built_in(ort_lib *lib, const char *name, bool *found, c
 	                 err);
 }
 
+/* WebGPU may tell no device, and no memory; but the library knows its memory by name. */
+static berth_status know_webgpu(ort_lib *lib, ort_provider *out, berth_err *err)
+{
+	enum { DEVICE_ALLOCATOR = 0, DEFAULT_MEMORY = 0 };
+	void *memory = NULL;
+	if (strcmp(out->name, "WebGpuExecutionProvider") != 0)
+		return BERTH_OK;
+	out->late = true;
+	out->kind = "gpu";
+	if (out->memory != lib->memory)
+		return BERTH_OK;
+	BERTH_TRY(ort_check(lib,
+	                    CALL(lib, CREATE_MEMORY, (const char *, int, int, int, void **), "WebGPU_Buf",
+	                         DEVICE_ALLOCATOR, 0, DEFAULT_MEMORY, &memory),
+	                    "WebGPU's memory", err));
+	out->memory = memory;
+	return BERTH_OK;
+}
+
 berth_status ort_provider_find(ort_lib *lib, const char *name, ort_provider *out, berth_err *err)
 {
 	const void *const *device;
@@ -127,7 +146,7 @@ berth_status ort_provider_find(ort_lib *lib, const char *name, ort_provider *out
 		                  "ONNX Runtime %.20s has no provider '%.60s' here; it has %.256s "
 		                  "(--provider-library NAME=FILE brings others)",
 		                  lib->version, name, names);
-	return BERTH_OK;
+	return know_webgpu(lib, out, err);
 }
 
 bool ort_provider_is_cpu(const ort_provider *p)

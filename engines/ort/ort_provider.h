@@ -17,6 +17,7 @@ typedef struct ort_provider {
 	const void *device; /* OrtEpDevice; NULL: the CPU's provider, or one that is appended by its name */
 	const void *memory; /* of its tensors (OrtMemoryInfo), the CPU's where nothing else is said */
 	const char *kind;   /* of its hardware: "cpu", "gpu", "npu"; "": not said */
+	bool late;          /* a run whose outputs stay there ends before the device is done */
 	char what[160];     /* the device in words; "": not said */
 } ort_provider;
 

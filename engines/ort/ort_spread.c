@@ -52,7 +52,7 @@ static berth_status make_session(ort_spread *p, int threads, const char *profile
 	ort_bytes bytes;
 	BERTH_TRY(spread_rules(p->dev, p->n_devs, tmp, config, err));
 	BERTH_TRY(spread_providers(p->dev, p->n_devs, tmp, &cfg.provider, err));
-	BERTH_TRY(spread_model(p->m, p->placement, tmp, &bytes, err));
+	BERTH_TRY(spread_model(p->m, p->dev, p->n_devs, p->placement, tmp, &bytes, err));
 	return ort_session_new(p->m->lib, bytes.data, bytes.len, &cfg, &p->session, err);
 }
 

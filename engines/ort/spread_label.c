@@ -51,9 +51,18 @@ typedef struct labels {
 	int32_t n_written;
 } labels;
 
-/* Nodes that are no operators go with the first node that takes what they make: the last ones first, as their
- * takers have a device by then. */
-static berth_status place_nodes(labels *l, const int32_t *placement, berth_err *err)
+static int32_t cpu_of(const spread_device *dev, int32_t n_devs)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		if (ort_provider_is_cpu(&dev[d].provider))
+			return d;
+	return -1;
+}
+
+/* Nodes that are no operators (mostly shapes) go to the CPU: ONNX Runtime 1.30 crashes where Shape goes to
+ * WebGPU and what takes it does not. Without the CPU's provider they go with the first node that takes what they
+ * make: the last ones first, as their takers have a device by then. */
+static berth_status place_nodes(labels *l, const int32_t *placement, int32_t cpu, berth_err *err)
 {
 	const onnx_model *o = &l->m->onnx;
 	int32_t *value_dev;
@@ -66,6 +75,8 @@ static berth_status place_nodes(labels *l, const int32_t *placement, berth_err *
 	for (size_t i = o->n_nodes; i-- > 0;) {
 		int32_t node = o->order[i];
 		const onnx_node *n = &o->node[node];
+		if (l->node_dev[node] < 0)
+			l->node_dev[node] = cpu;
 		for (int32_t k = 0; l->node_dev[node] < 0 && k < n->n_out; k++)
 			if (n->out[k] >= 0)
 				l->node_dev[node] = value_dev[n->out[k]];
@@ -124,8 +135,8 @@ static berth_status part_of_all(ort_model *m, berth_arena *mem, ort_bytes *bytes
 	                      (int32_t)m->onnx.n_outputs, mem, in, &n_in, bytes, err);
 }
 
-berth_status spread_model(ort_model *m, const int32_t *placement, berth_arena *mem, ort_bytes *out,
-                          berth_err *err)
+berth_status spread_model(ort_model *m, const spread_device *dev, int32_t n_devs, const int32_t *placement,
+                          berth_arena *mem, ort_bytes *out, berth_err *err)
 {
 	labels l = {.m = m, .mem = mem};
 	onnx_edit edit = {.ctx = &l, .drops = drops, .adds = adds};
@@ -136,7 +147,7 @@ berth_status spread_model(ort_model *m, const int32_t *placement, berth_arena *m
 		                  "%.200s: the model calls functions of its own, whose nodes stand in the "
 		                  "file once for all calls: a label cannot tell them apart",
 		                  m->onnx.file);
-	BERTH_TRY(place_nodes(&l, placement, err));
+	BERTH_TRY(place_nodes(&l, placement, cpu_of(dev, n_devs), err));
 	BERTH_TRY(list_written(&l, err));
 	BERTH_TRY(part_of_all(m, mem, &bytes, err));
 	BERTH_TRY(onnx_edit_model(&edit, m->onnx.file, bytes.data, bytes.len, mem, &made, err));

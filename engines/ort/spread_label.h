@@ -25,10 +25,10 @@ berth_status spread_providers(const spread_device *dev, int32_t n_devs, berth_ar
 /* The metadata field of a node with the label of device d. Fails: BERTH_ENOMEM. */
 berth_status spread_label(int32_t d, berth_arena *mem, const char **field, size_t *size, berth_err *err);
 
-/* The whole model, its nodes labelled by the placement of its operators [n_ops] (constants and shapes like
- * what takes them) and named SPREAD_NODE and their number in it: names of a model need not be unlike. The
+/* The whole model, its nodes labelled by the placement of its operators [n_ops] (constants and shapes on
+ * the CPU) and named SPREAD_NODE and their number in it: names of a model need not be unlike. The
  * bytes live in mem. Fails: BERTH_EFORMAT (it calls functions of its own), BERTH_ENOMEM. */
-berth_status spread_model(ort_model *m, const int32_t *placement, berth_arena *mem, ort_bytes *out,
-                          berth_err *err);
+berth_status spread_model(ort_model *m, const spread_device *dev, int32_t n_devs, const int32_t *placement,
+                          berth_arena *mem, ort_bytes *out, berth_err *err);
 
 #endif
