@@ -60,8 +60,8 @@ static int32_t cpu_of(const spread_device *dev, int32_t n_devs)
 }
 
 /* Nodes that are no operators (mostly shapes) go to the CPU: ONNX Runtime 1.30 crashes where Shape goes to
- * WebGPU and what takes it does not. Without the CPU's provider they go with the first node that takes what they
- * make: the last ones first, as their takers have a device by then. */
+ * WebGPU and what takes it does not. Without the CPU's provider they go with the first node that takes what
+ * they make: the last ones first, as their takers have a device by then. */
 static berth_status place_nodes(labels *l, const int32_t *placement, int32_t cpu, berth_err *err)
 {
 	const onnx_model *o = &l->m->onnx;
