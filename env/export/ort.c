@@ -7,6 +7,8 @@
 #include "ort_fused.h"
 #include "ort_providers.h"
 
+#include <string.h>
+
 typedef struct labels {
 	const onnx_placed *placed;
 	const char *label[BERTH_MAX_DEVS];
@@ -64,14 +66,32 @@ static berth_status put_settings(const berth_export_source *x, const labels *l, 
 	return berth_export_set(out, "session.layer_assignment_settings", text, err);
 }
 
-static berth_status put_notes(const berth_export_source *x, const onnx_placed *p, const onnx_edited *made,
-                              berth_export_out *out, berth_err *err)
+/* The first device of the CPU's provider; -1: none. */
+static int32_t cpu_of(const char *const *provider, int32_t n_devs)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		if (provider[d] && strcmp(provider[d], "CPUExecutionProvider") == 0)
+			return d;
+	return -1;
+}
+
+/* ONNX Runtime 1.30 crashes where Shape goes to WebGPU and what takes it does not. */
+static void put_folded(onnx_placed *p, int32_t cpu)
+{
+	for (size_t i = 0; i < p->m.n_nodes && cpu >= 0; i++)
+		if (p->m.node[i].folded)
+			p->node_dev[i] = cpu;
+}
+
+static berth_status put_notes(const berth_export_source *x, const onnx_placed *p, const char *folded_label,
+                              const onnx_edited *made, berth_export_out *out, berth_err *err)
 {
 	if (p->n_folded)
 		BERTH_TRY(berth_export_note(out, err,
 		                            "%d of %d nodes are no operators (constants, shapes): they are "
-		                            "labelled like what takes them",
-		                            p->n_folded, (int32_t)p->m.n_nodes));
+		                            "labelled %s",
+		                            p->n_folded, (int32_t)p->m.n_nodes,
+		                            folded_label ? folded_label : "like what takes them"));
 	if (made->has_outside)
 		BERTH_TRY(berth_export_note(out, err,
 		                            "weights stand in files of their own: keep the new model in the "
@@ -90,6 +110,8 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	onnx_edit edit = {.ctx = &l, .drops = drops, .adds = adds};
 	BERTH_TRY(ort_providers(x, provider, out, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
+	const int32_t cpu = cpu_of(provider, x->s->n_devs);
+	put_folded(&placed, cpu);
 	for (int32_t d = 0; d < x->s->n_devs; d++)
 		if (provider[d])
 			BERTH_TRY(make_label(x, d, out, &l, err));
@@ -98,7 +120,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 		return berth_fail(err, BERTH_EFORMAT, "%s: the file changed while it was read",
 		                  x->model->name);
 	BERTH_TRY(put_settings(x, &l, provider, out, err));
-	BERTH_TRY(put_notes(x, &placed, &made, out, err));
+	BERTH_TRY(put_notes(x, &placed, cpu < 0 ? NULL : l.label[cpu], &made, out, err));
 	for (size_t i = 0; i < made.n_pieces; i++)
 		BERTH_TRY(berth_export_put(out, made.piece[i].data, made.piece[i].size, err));
 	return BERTH_OK;
