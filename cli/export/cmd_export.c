@@ -113,7 +113,7 @@ static void put_gain(berth_json_out *w, const state *s)
 	berth_json_put_string(w, "usual_device", x->device < 0 ? NULL : s->plan.s.dev_name[x->device]);
 	berth_json_put_bool(w, "usual_fits", x->usual_fits);
 	berth_json_put_number(w, "gain", x->gain);
-	berth_json_put_number(w, "error", BERTH_EXPORT_ERROR);
+	berth_json_put_number(w, "error", x->error);
 	berth_json_put_bool(w, "keep_default", x->keep);
 	berth_json_close(w, '}');
 }
@@ -131,7 +131,7 @@ static void print_gain(const state *s, cli_sayer say)
 		say(" (all on %s%s)", s->plan.s.dev_name[x->device],
 		        x->usual_fits ? "" : ", where it does not fit");
 	say("; gain %s, predictions are off by %s\n", cli_percent(c, x->gain),
-	        cli_percent(d, BERTH_EXPORT_ERROR));
+	        cli_percent(d, x->error));
 }
 
 /* Told instead of written: the difference may be none. */
@@ -143,8 +143,8 @@ static berth_status check_gain(const cli *c, const args *a, const state *s, bert
 	return berth_fail(
 		err, BERTH_ELIMIT,
 		"%s: keep the default of the engine: the predicted gain is %s, and predictions are off by "
-		"%s (docs/measured.md); --force writes the plan all the same",
-		c->args[0], cli_percent(gain, s->gain.gain), cli_percent(error, BERTH_EXPORT_ERROR));
+		"%s (docs/export.md); --force writes the plan all the same",
+		c->args[0], cli_percent(gain, s->gain.gain), cli_percent(error, s->gain.error));
 }
 
 /* ---- output ---- */

@@ -52,7 +52,8 @@ static berth_status find(const berth_exporter *e, const berth_export_source *x, 
 	out->plan = out->serial ? berth_export_serial(x->p, x->op_dev) : plan;
 	out->usual = out->serial ? berth_export_serial(x->p, op_dev) : v.value;
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
-	out->keep = out->known && v.feasible && out->gain < BERTH_EXPORT_ERROR;
+	out->error = e->error ? fmax(e->error(x, x->op_dev), e->error(x, op_dev)) : BERTH_EXPORT_ERROR;
+	out->keep = out->known && v.feasible && out->gain < out->error;
 	out->device = single_device(op_dev, x->g->n_ops);
 	return BERTH_OK;
 }

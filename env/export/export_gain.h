@@ -15,7 +15,8 @@ typedef struct berth_export_gain {
 	bool serial;        /* priced as run one operator after the other, copies between them */
 	double plan, usual; /* values of the objective */
 	double gain;        /* 1 - plan / usual */
-	bool keep;          /* keep the default: the gain is below BERTH_EXPORT_ERROR */
+	double error;       /* how far predictions are off: the plan's or the default's, the larger */
+	bool keep;          /* keep the default: the gain is below the error */
 	int32_t device;     /* that the default has everything on; -1: on several */
 } berth_export_gain;
 
