@@ -203,8 +203,8 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	return st;
 }
 
-/* Where the CPU has a part of the layers: by up to 3.4 times, as measured on one machine (docs/export.md), so
- * that a gain has to be above 1 - 1 / 3.4. */
+/* Where the CPU has a part of the layers: by up to 3.5 times, as measured on one machine (docs/export.md), so
+ * that a gain has to be above 1 - 1 / 3.5. */
 static double error_of(const berth_export_source *x, const int32_t *op_dev)
 {
 	const double mixed_error = 0.7;
