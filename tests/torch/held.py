@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a run of a plan holds beside the next one: nothing. What operators are timed with: the run's gradients.
+"""What a run of a plan holds beside the next one (nothing), and which gradients operators are timed with.
 
 usage: held.py. A device with a cap has room for one run. Exit code 1 where something is held, 77 without
 PyTorch.
