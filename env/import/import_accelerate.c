@@ -6,9 +6,12 @@
 
 #include <string.h>
 
-static bool is(const char *text, size_t size)
+static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
-	return import_map_look(text, size) == IMPORT_TORCH_MAP;
+	import_map_kind kind;
+	BERTH_TRY(import_map_look(text, size, &kind, err));
+	*found = kind == IMPORT_TORCH_MAP;
+	return BERTH_OK;
 }
 
 enum {

@@ -87,14 +87,15 @@ static berth_status read_head(scan *s, const char *file, berth_arena *mem, int32
 	return BERTH_OK;
 }
 
-static bool is(const char *text, size_t size)
+static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
 	berth_arena mem = {0};
 	scan s = {.at = skip_mark(text, size), .end = text + size, .line = 1};
 	int32_t op, device;
-	bool found = read_head(&s, "", &mem, &op, &device, NULL) == BERTH_OK && op >= 0 && device >= 0;
+	berth_status st = read_head(&s, "", &mem, &op, &device, err);
+	*found = st == BERTH_OK && op >= 0 && device >= 0;
 	berth_arena_free(&mem);
-	return found;
+	return st == BERTH_ENOMEM ? st : BERTH_OK;
 }
 
 static berth_status take_row(berth_import *m, const char *name, const char *device, int32_t line,

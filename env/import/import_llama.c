@@ -31,10 +31,12 @@ typedef struct reading {
 	int32_t n_without;    /* overridden tensors that no operator is called after */
 } reading;
 
-static bool is(const char *text, size_t size)
+static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
 	char first = berth_import_first(text, size);
-	return first != '{' && first != '[' && berth_text_contains(text, size, assigned);
+	(void)err;
+	*found = first != '{' && first != '[' && berth_text_contains(text, size, assigned);
+	return BERTH_OK;
 }
 
 /* ---- words ---- */

@@ -21,17 +21,22 @@ static berth_status look_at(void *ctx, const berth_json *at, berth_err *err)
 	return BERTH_OK;
 }
 
-import_map_kind import_map_look(const char *text, size_t size)
+berth_status import_map_look(const char *text, size_t size, import_map_kind *kind, berth_err *err)
 {
-	import_map_kind kind = IMPORT_NO_MAP;
-	if (berth_import_first(text, size) != '{' || berth_json_check("", text, size, NULL) != BERTH_OK)
-		return kind;
-	cJSON *doc = berth_json_peek(text, size);
+	*kind = IMPORT_NO_MAP;
+	if (berth_import_first(text, size) != '{')
+		return BERTH_OK;
+	cJSON *doc = NULL;
+	berth_status st = berth_json_check("", text, size, err);
+	if (st == BERTH_OK)
+		st = (doc = berth_json_peek(text, size)) ? BERTH_OK : berth_nomem(err);
 	const berth_json all = {.item = doc, .file = ""};
-	if (doc && berth_json_each(&all, look_at, &kind, NULL) != BERTH_OK)
-		kind = IMPORT_NO_MAP;
+	if (st == BERTH_OK)
+		st = berth_json_each(&all, look_at, kind, err);
+	if (st != BERTH_OK)
+		*kind = IMPORT_NO_MAP;
 	cJSON_Delete(doc);
-	return kind;
+	return st == BERTH_ENOMEM ? st : BERTH_OK;
 }
 
 typedef struct reading {

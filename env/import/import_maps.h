@@ -11,7 +11,8 @@ typedef enum import_map_kind {
 	IMPORT_OTHER_MAP  /* words */
 } import_map_kind;
 
-import_map_kind import_map_look(const char *text, size_t size);
+/* Fails: BERTH_ENOMEM. */
+berth_status import_map_look(const char *text, size_t size, import_map_kind *kind, berth_err *err);
 
 /* A member: the name and the number of its word. */
 typedef berth_status import_map_visit(void *ctx, const char *name, int32_t word, berth_err *err);

@@ -2,9 +2,12 @@
  * program can tell it of a compiled model. */
 #include "import_maps.h"
 
-static bool is(const char *text, size_t size)
+static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
-	return import_map_look(text, size) == IMPORT_OTHER_MAP;
+	import_map_kind kind;
+	BERTH_TRY(import_map_look(text, size, &kind, err));
+	*found = kind == IMPORT_OTHER_MAP;
+	return BERTH_OK;
 }
 
 static berth_status take(void *ctx, const char *name, int32_t word, berth_err *err)

@@ -12,9 +12,11 @@
 
 #include <string.h>
 
-static bool is(const char *text, size_t size)
+static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
-	return berth_import_first(text, size) == '[';
+	(void)err;
+	*found = berth_import_first(text, size) == '[';
+	return BERTH_OK;
 }
 
 /* ---- names ---- */

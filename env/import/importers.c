@@ -33,22 +33,30 @@ static berth_status find_named(const char *name, const berth_importer **out, ber
 	return BERTH_OK;
 }
 
-static bool is_placement(const berth_import_source *x)
+static berth_status is_placement(const berth_import_source *x, bool *found, berth_err *err)
 {
-	cJSON *doc = berth_import_first(x->text, x->size) == '{' ? berth_json_peek(x->text, x->size) : NULL;
-	bool found = cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(doc, "placement"));
-	cJSON_Delete(doc);
-	return found;
+	cJSON *doc = NULL;
+	berth_status st = BERTH_OK;
+	if (berth_import_first(x->text, x->size) == '{')
+		st = berth_json_parse(x->file, x->text, x->size, &doc, err);
+	*found = st == BERTH_OK && cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(doc, "placement"));
+	if (st == BERTH_OK)
+		cJSON_Delete(doc);
+	return st == BERTH_ENOMEM ? st : BERTH_OK;
 }
 
 static berth_status find_by_content(const berth_import_source *x, const berth_importer **out, berth_err *err)
 {
-	for (int i = 0; i < N_IMPORTERS; i++)
-		if (importers[i]->is(x->text, x->size)) {
+	bool found;
+	for (int i = 0; i < N_IMPORTERS; i++) {
+		BERTH_TRY(importers[i]->is(x->text, x->size, &found, err));
+		if (found) {
 			*out = importers[i];
 			return BERTH_OK;
 		}
-	if (is_placement(x))
+	}
+	BERTH_TRY(is_placement(x, &found, err));
+	if (found)
 		return berth_fail(err, BERTH_EFORMAT, "%s: this is a placement of berth already", x->file);
 	return berth_fail(
 		err, BERTH_EFORMAT,

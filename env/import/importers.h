@@ -47,8 +47,8 @@ typedef struct berth_import berth_import; /* import_reading.h */
 typedef struct berth_importer {
 	const char *name;  /* "ort" */
 	const char *about; /* what it reads, for messages */
-	/* Is text[size] of this kind, by its content? */
-	bool (*is)(const char *text, size_t size);
+	/* Is text[size] of this kind, by its content? Fails: BERTH_ENOMEM. */
+	berth_status (*is)(const char *text, size_t size, bool *found, berth_err *err);
 	/* Tell what the file says (berth_import_tell). tmp is scratch, reset by the caller. Fails:
 	 * BERTH_EFORMAT, BERTH_ENOMEM. */
 	berth_status (*read)(berth_import *m, berth_arena *tmp, berth_err *err);
