@@ -1,6 +1,7 @@
 """Modules that cannot be used, or that do what modules should not. tests/torch/modules.py tells what is said of them.
 """
 import os
+import random
 import sys
 
 import torch
@@ -115,6 +116,61 @@ def talks():
     if os.fork() == 0:
         return wrong()
     return nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (torch.randn(3, 4),)
+
+
+class Around(nn.Module):
+    """Does something around its operations that they do not show."""
+
+    def __init__(self, what):
+        super().__init__()
+        self.a, self.what = nn.Linear(4, 4), what
+        self.register_buffer("mean", torch.zeros(4))
+        self.made = torch.zeros(4)
+
+    def forward(self, x):
+        return self.what(self, self.a(x))
+
+
+def autocast():
+    def what(self, y):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.a(y)
+    return nn.Sequential(Around(what)), (torch.randn(3, 4),)
+
+
+def hook():
+    def what(self, y):
+        y.register_hook(lambda grad: 2 * grad)
+        return self.a(y)
+    return nn.Sequential(Around(what)), (torch.randn(3, 4),)
+
+
+def normal():
+    return nn.Sequential(Around(lambda self, y: y + torch.normal(0.0, 1.0, (4,)))), (torch.randn(3, 4),)
+
+
+def other_random():
+    return nn.Sequential(Around(lambda self, y: y * random.random())), (torch.randn(3, 4),)
+
+
+def assigns():
+    def what(self, y):
+        self.mean = 0.9 * self.mean + y.detach().mean(0)
+        return y - self.mean
+    return nn.Sequential(Around(what)), (torch.randn(3, 4),)
+
+
+def writes():
+    def what(self, y):
+        self.made += y.detach().mean(0)
+        return y - self.made
+    return nn.Sequential(Around(what)), (torch.randn(3, 4),)
+
+
+def forbids():
+    class Own(BaseException):
+        pass
+    raise Own("one line\nanother")
 
 
 value = 3

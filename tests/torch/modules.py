@@ -34,7 +34,7 @@ try:
 except ImportError:
     print("skipped: resnet18 (no torchvision)")
     MODELS = []
-MODELS += ["transformer", "tied", "lstm", "mixed", "encoder", "dynamic", "aliased", "tables", "custom", "twice"]
+MODELS += ["transformer", "tied", "lstm", "mixed", "encoder", "dynamic", "aliased", "tables", "custom", "twice", "quiet"]
 os.chdir(os.path.join(HERE, "..", ".."))
 failures = []
 
@@ -91,13 +91,34 @@ def check_same(name, traced):
     module.load_state_dict(before)
     torch.manual_seed(1)
     with torch.no_grad():
-        theirs = module(*traced.args, **traced.kwargs)
+        theirs = module(*copy.deepcopy(traced.args), **copy.deepcopy(traced.kwargs))
     module.load_state_dict(before)
     check(type(ours) is type(theirs), f"{name}: gives {type(ours).__name__}, not {type(theirs).__name__}")
     pairs = list(zip(tensors_in(ours), tensors_in(theirs)))
     check(len(pairs) == len(tensors_in(theirs)) > 0, f"{name}: {len(pairs)} outputs")
     for a, b in pairs:
         check(torch.allclose(a.double(), b.double(), rtol=1e-5, atol=1e-6), f"{name}: another output")
+
+
+def gradients(traced, run):
+    """Of the loss, by name."""
+    before = copy.deepcopy(traced.module.state_dict())
+    torch.manual_seed(1)
+    traced.loss(run()).backward()
+    found = {n: p.grad for n, p in traced.module.named_parameters() if p.grad is not None}
+    traced.module.zero_grad(set_to_none=True)
+    traced.module.load_state_dict(before)
+    return found
+
+
+def check_gradients(name, traced):
+    """The traced module's gradients are the module's."""
+    args, kwargs = copy.deepcopy((traced.args, traced.kwargs))
+    ours = gradients(traced, lambda: traced.rebuild(traced.graph_module(*[t.clone() for t in traced.inputs])))
+    theirs = gradients(traced, lambda: traced.module(*args, **kwargs))
+    check(ours.keys() == theirs.keys(), f"{name}: gradients of {sorted(ours)}, not {sorted(theirs)}")
+    for n in ours.keys() & theirs.keys():
+        check(torch.allclose(ours[n], theirs[n], rtol=1e-4, atol=1e-5), f"{name}: another gradient of {n}")
 
 
 def check_kept(name, graph, traced):
@@ -138,8 +159,10 @@ def one_model(model, mode):
     check_bytes(name, graph, traced)
     check_same(name, traced)
     if mode == "training":
+        check_gradients(name, traced)
         check_kept(name, graph, traced)
-        check_state(name, graph, traced)
+        if model != "quiet":  # its teacher is never updated
+            check_state(name, graph, traced)
     return graph
 
 
@@ -179,18 +202,18 @@ def counted_resnet():
 
 
 BAD = [
-    ("gate", "tests/torch/bad_modules.py:19: 'first' (Gate) cannot be traced: the way through its code depends on the "
+    ("gate", "tests/torch/bad_modules.py:20: 'first' (Gate) cannot be traced: the way through its code depends on the "
      "values of a tensor; the word leaf=Gate keeps it whole"),
-    ("item", "tests/torch/bad_modules.py:42: '0' (Item) cannot be traced: the way through its code depends on the "
+    ("item", "tests/torch/bad_modules.py:43: '0' (Item) cannot be traced: the way through its code depends on the "
      "values of a tensor; the word leaf=Item keeps it whole"),
-    ("opaque", "tests/torch/bad_modules.py:50: '1' (Opaque) cannot be traced: "),
-    ("shapes", "tests/torch/bad_modules.py:18: 'first' (Gate) failed on the example inputs: RuntimeError: mat1 and mat2 "
+    ("opaque", "tests/torch/bad_modules.py:51: '1' (Opaque) cannot be traced: "),
+    ("shapes", "tests/torch/bad_modules.py:19: 'first' (Gate) failed on the example inputs: RuntimeError: mat1 and mat2 "
      "shapes cannot be multiplied (3x5 and 4x4)"),
     ("no_inputs", "tests/torch/bad_modules.py: the module (Net) failed on the example inputs: TypeError: "),
-    ("raises", "tests/torch/bad_modules.py:66: raises() failed: ZeroDivisionError: division by zero"),
-    ("reads", "tests/torch/bad_modules.py:70: reads() failed: FileNotFoundError: [Errno 2] No such file or directory: "
+    ("raises", "tests/torch/bad_modules.py:67: raises() failed: ZeroDivisionError: division by zero"),
+    ("reads", "tests/torch/bad_modules.py:71: reads() failed: FileNotFoundError: [Errno 2] No such file or directory: "
      "'no/such/weights.pt'"),
-    ("leaves", "tests/torch/bad_modules.py:74: leaves() failed: SystemExit: 3"),
+    ("leaves", "tests/torch/bad_modules.py:75: leaves() failed: SystemExit: 3"),
     ("wrong", "tests/torch/bad_modules.py: wrong() returned int; a module, (module, args), (module, args, kwargs) or "
      "(module, args, kwargs, loss) was expected"),
     ("many", "tests/torch/bad_modules.py: many() returned 5 values; a module, (module, args), (module, args, kwargs) "
@@ -199,11 +222,23 @@ BAD = [
     ("empty", "tests/torch/bad_modules.py: the module computes nothing"),
     ("no_loss:mode=training", "tests/torch/bad_modules.py: the loss of no_loss() is a tensor of shape (3, 4); one "
      "number was expected"),
-    ("loss_fails:mode=training", "tests/torch/bad_modules.py:98: the loss failed: RuntimeError: "),
+    ("loss_fails:mode=training", "tests/torch/bad_modules.py:99: the loss failed: RuntimeError: "),
     ("whole_numbers:mode=training", "tests/torch/bad_modules.py: the loss of whole_numbers() depends on no parameter; "
      "there is nothing to train"),
     ("frozen:mode=training", "tests/torch/bad_modules.py: the loss of frozen() depends on no parameter; there is "
      "nothing to train"),
+    ("autocast", "tests/torch/bad_modules.py:137: '0' (Around) cannot be traced: autocast and inference_mode do not reach into "
+     "operators; the word leaf=Around keeps it whole"),
+    ("hook:mode=training", "tests/torch/bad_modules.py:143: '0' (Around) cannot be traced: a gradient's hook (register_hook) has no "
+     "place between operators; the word leaf=Around keeps it whole"),
+    ("normal", "tests/torch/bad_modules.py:149: '0' (Around) cannot be traced: random numbers are drawn here or before by what is no "
+     "operator; "),
+    ("other_random", "tests/torch/bad_modules.py:153: '0' (Around) cannot be traced: random numbers are drawn here or before that are "
+     "not torch's; "),
+    ("assigns", "tests/torch/bad_modules.py: forward assigns the buffer '0.mean'; "),
+    ("writes", "tests/torch/bad_modules.py:165: '0' (Around) cannot be traced: it writes into a tensor that is neither computed nor a "
+     "buffer; "),
+    ("forbids", "tests/torch/bad_modules.py:173: forbids() failed: Own: one line another"),
     ("value", "tests/torch/bad_modules.py: 'value' is no function, but int"),
     ("gat", "tests/torch/bad_modules.py: has no 'gat' (nearest: 'gate')"),
     ("gate:leaf=Gat", "tests/torch/bad_modules.py: the module has no part of class 'Gat' (nearest: 'Gate')"),

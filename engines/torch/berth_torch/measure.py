@@ -13,7 +13,7 @@ from torch import fx
 from .flops import Counter, least_macs
 from .spec import SpecError, tell
 from .structure import flatten
-from .trace import Traced, kept_state
+from .trace import Traced, copied, kept_state
 from .tracer import info, is_tensor, storage_of, tensor_bytes, tensors_in
 
 
@@ -114,7 +114,7 @@ class Measurer:
     def step(self) -> Step:
         """Measure all. Raises SpecError."""
         nodes = [n for n in self.traced.graph_module.graph.nodes if n.op == "placeholder"]
-        self.values.update(zip(nodes, self.traced.inputs))
+        self.values.update(zip(nodes, copied(self.traced.inputs)))
         parts = [borders(op.nodes) for op in self.traced.ops]
         output = next(n for n in self.traced.graph_module.graph.nodes if n.op == "output")
         for inputs in [*(p[0] for p in parts), output.all_input_nodes]:

@@ -14,10 +14,15 @@ FIXED = ("device", "dtype", "is_cuda", "layout", "ndim", "requires_grad", "grad_
          "is_quantized", "is_mkldnn", "is_meta", "is_nested", "dim", "ndimension", "is_floating_point",
          "is_complex", "is_contiguous", "get_device", "element_size")
 VALUES = ("item", "tolist", "numpy", "__bool__", "__int__", "__float__", "nonzero_static")
+HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
 IN_PLACE = ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "imatmul")
 
 
-class DataDependent(Exception):
+class Untraceable(Exception):
+    """The code does what operators do not show; the text tells what."""
+
+
+class DataDependent(Untraceable):
     """The code asks for the value of a tensor to decide which way to go."""
 
 
@@ -39,6 +44,8 @@ class ValueProxy(fx.Proxy):
                 return found
             if name == "data":
                 return self.detach()
+            if name in HOOKS:
+                raise Untraceable(f"a gradient's hook ({name}) has no place between operators")
         if callable(found):
             return lambda *args, **words: self.tracer.create_proxy("call_method", name, (self, *args), words)
         return self.tracer.create_proxy("call_function", getattr, (self, name), {})
@@ -46,7 +53,7 @@ class ValueProxy(fx.Proxy):
     def decided(self) -> Any:
         """The value, where the code may depend on it."""
         if isinstance(self.held, torch.Tensor) or self.tainted:
-            raise DataDependent("the code depends on the values of a tensor here")
+            raise DataDependent("the way through its code depends on the values of a tensor")
         return self.held
 
     def __bool__(self) -> bool:

@@ -33,7 +33,8 @@ def factory(tracer: Tracer, name: str) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not tracer.evaluating and (name in RANDOM or proxies_in((args, kwargs))):
+        if not tracer.evaluating and (name in RANDOM or tracer.all_constants
+                                      or proxies_in((args, kwargs))):
             return tracer.create_proxy("call_function", original, args, kwargs)
         return original(*args, **kwargs)
 

@@ -55,6 +55,8 @@ class Session:
         self.unsplit = Unsplit(traced, self.steps, self.optimizer)
         self.record = record(traced, self.steps, self.cpu)
         self.unsplit.reset()
+        if self.any_random:
+            self.unsplit.check_trace()
         self.links = link_steps(self.steps, self.record.with_grad)
         self.names = make_names(traced, self.steps, self.record.with_grad) if make_names else names
         self.roles = read_roles(self.names, self.steps)

@@ -146,7 +146,7 @@ def import_file(spec: Spec) -> Any:
     sys.modules.setdefault(name, made)
     try:
         found.loader.exec_module(made)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise tell(spec, "running the file failed", error) from error
     return made
 
@@ -164,7 +164,7 @@ def call_factory(spec: Spec) -> Any:
     torch.manual_seed(0)
     try:
         made = factory()
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise tell(spec, f"{spec.factory}() failed", error) from error
     finally:
         if os.getpid() != process:

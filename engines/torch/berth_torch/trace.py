@@ -5,18 +5,19 @@ sizes and Python numbers belong to the operator that makes what they are taken f
 """
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 import torch
 from torch import fx
 
+from .attributes import Attributes
 from .inplace import make_safe
 from .operators import Op, make_operators
-from .proxy import DataDependent
+from .proxy import Untraceable
 from .recorded import recorded
 from .spec import Loaded, Spec, SpecError, load, nearest, one_line, parse_spec, tell, where
 from .structure import Rebuild, flatten
-from .tracer import Tracer, info, is_tensor
+from .tracer import Tracer, buffers_of, info, is_tensor
 
 
 @dataclass
@@ -58,16 +59,23 @@ def default_loss(output: Any) -> torch.Tensor:
 
 @contextmanager
 def kept_state(module: torch.nn.Module) -> Iterator[None]:
-    """Buffers (running means) and random numbers are afterwards as they were before."""
+    """Buffers (running means), attributes and random numbers are afterwards as they were before."""
     buffers = [(b, b.detach().clone()) for b in module.buffers()]
+    attributes = Attributes(module)
     random = torch.get_rng_state()
     try:
         yield
     finally:
         torch.set_rng_state(random)
+        attributes.restore()
         with torch.no_grad():
             for buffer, before in buffers:
-                buffer.copy_(before)
+                buffer.detach_().copy_(before)
+
+
+def copied(inputs: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    """The inputs in memory of their own, for a module that writes into them."""
+    return [t.detach().clone().requires_grad_(t.requires_grad) for t in inputs]
 
 
 def leaf_classes(module: torch.nn.Module, spec: Spec) -> List[type]:
@@ -85,22 +93,55 @@ def leaf_classes(module: torch.nn.Module, spec: Spec) -> List[type]:
     return found
 
 
-def run_tracer(tracer: Tracer, loaded: Loaded, spec: Spec) -> fx.Graph:
-    """The graph of a module. Raises SpecError with the line where it failed."""
+def run_tracer(tracer: Tracer, loaded: Loaded, spec: Spec) -> fx.GraphModule:
+    """The module as a graph. Gradients are on in training, as they will be. Raises SpecError with the line
+    where it failed."""
     try:
-        with kept_state(loaded.module), torch.no_grad(), recorded(tracer):
-            return tracer.trace(loaded.module)
-    except (Exception, SystemExit) as error:
+        with kept_state(loaded.module), torch.set_grad_enabled(spec.training), recorded(tracer):
+            graph = tracer.trace(loaded.module)
+            tracer.check_random()
+            check_buffers(loaded.module, tracer, spec)
+            return fx.GraphModule(tracer.root, graph)
+    except SpecError:
+        raise
+    except BaseException as error:
         raise failure(tracer, loaded, spec, error) from error
 
 
-def runs(loaded: Loaded) -> bool:
-    """Does the module run on its inputs, untraced?"""
+def traced_graph(loaded: Loaded, spec: Spec) -> Tuple[Tracer, fx.GraphModule, List[torch.Tensor]]:
+    """Trace a module; once more with every constant that forward makes recorded, where it writes into one."""
+    inputs, rebuild = flatten((loaded.args, loaded.kwargs), is_tensor)
+    leaves = leaf_classes(loaded.module, spec)
+    attributes = Attributes(loaded.module)
+    tracer = Tracer(copied(inputs), rebuild, leaves, False)
     try:
-        with kept_state(loaded.module), torch.no_grad():
-            loaded.module(*loaded.args, **loaded.kwargs)
+        return tracer, run_tracer(tracer, loaded, spec), inputs
+    except SpecError:
+        if not tracer.wrote_constant:
+            raise
+    attributes.restore(constants=False)
+    tracer = Tracer(copied(inputs), rebuild, leaves, True)
+    return tracer, run_tracer(tracer, loaded, spec), inputs
+
+
+def check_buffers(module: torch.nn.Module, tracer: Tracer, spec: Spec) -> None:
+    """Raises SpecError where forward puts another tensor in a buffer's place."""
+    now = buffers_of(module)
+    for name, buffer in tracer.buffers.items():
+        if now.get(name) is not buffer:
+            raise SpecError(f"{spec.path}: forward assigns the buffer '{name}'; a run would not change it: "
+                            f"write into it, as in {name}.copy_(...)")
+
+
+def runs(loaded: Loaded, training: bool) -> bool:
+    """Does the module run on its inputs, untraced?"""
+    tensors, rebuild = flatten((loaded.args, loaded.kwargs), is_tensor)
+    try:
+        with kept_state(loaded.module), torch.set_grad_enabled(training):
+            args, kwargs = rebuild(copied(tensors)) if tensors else (loaded.args, loaded.kwargs)
+            loaded.module(*args, **kwargs)
         return True
-    except (Exception, SystemExit):
+    except BaseException:
         return False
 
 
@@ -108,11 +149,9 @@ def failure(tracer: Tracer, loaded: Loaded, spec: Spec, error: BaseException) ->
     """What to tell of an exception in the module's code: is it the code's, or that of tracing it?"""
     name, cls = tracer.failed_in or ("", type(tracer.root))
     part = f"'{name}' ({cls.__name__})" if name else f"the module ({cls.__name__})"
-    if not isinstance(error, DataDependent) and not runs(loaded):
+    if not isinstance(error, Untraceable) and not runs(loaded, spec.training):
         return tell(spec, f"{part} failed on the example inputs", error)
-    why = one_line(error)
-    if isinstance(error, DataDependent):
-        why = "the way through its code depends on the values of a tensor"
+    why = str(error) if isinstance(error, Untraceable) else one_line(error)
     way = f"the word leaf={cls.__name__} keeps it whole" if name else "only modules inside it can be kept whole"
     return SpecError(f"{where(error.__traceback__) or spec.path}: {part} cannot be traced: {why}; {way}")
 
@@ -125,10 +164,7 @@ def trace(text: str, leaves: Sequence[str] = ()) -> Traced:
 
 def trace_loaded(loaded: Loaded, spec: Spec) -> Traced:
     """Trace a module that was loaded. Raises SpecError."""
-    inputs, rebuild = flatten((loaded.args, loaded.kwargs), is_tensor)
-    tracer = Tracer(inputs, rebuild, leaf_classes(loaded.module, spec))
-    graph = run_tracer(tracer, loaded, spec)
-    graph_module = fx.GraphModule(tracer.root, graph)
+    tracer, graph_module, inputs = traced_graph(loaded, spec)
     make_safe(graph_module)
     graph_module.recompile()
     ops, op_of = make_operators(graph_module)

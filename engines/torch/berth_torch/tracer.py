@@ -1,5 +1,6 @@
 """The tracer: the module's code runs once with proxies that know their values; operations become nodes."""
 import functools
+import random
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 import torch
 from torch import fx
 
-from .proxy import VALUES, ValueProxy
+from .proxy import VALUES, Untraceable, ValueProxy
 from .spec import is_users, shown
 from .structure import Rebuild, flatten
 
@@ -16,6 +17,30 @@ OPENED = (torch.nn.Sequential, torch.nn.Transformer, torch.nn.TransformerEncoder
           torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer)
 FACTORIES = ("arange", "as_tensor", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn",
              "randperm", "scalar_tensor", "tensor", "zeros")
+
+
+def modes() -> Tuple[bool, ...]:
+    """Gradients on, inference mode, autocast: what the code may change around operations."""
+    cast = (torch.is_autocast_cpu_enabled(), torch.is_autocast_enabled())
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), *cast
+
+
+def buffers_of(module: torch.nn.Module) -> Dict[str, torch.Tensor]:
+    """Every buffer by each of its names."""
+    named = ((f"{path}.{name}".lstrip("."), buffer) for path, part in module.named_modules()
+             for name, buffer in part._buffers.items())
+    return {name: buffer for name, buffer in named if buffer is not None}
+
+
+def random_state() -> Tuple[Any, ...]:
+    """Where the generators stand: torch's, Python's, and NumPy's if it is there."""
+    numpy = sys.modules.get("numpy")
+    return torch.get_rng_state(), random.getstate(), numpy and str(numpy.random.get_state()[1:3])
+
+
+def is_differentiable(tensor: torch.Tensor) -> bool:
+    """Can it have a gradient?"""
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
 @dataclass
@@ -142,8 +167,13 @@ class Tracer(fx.Tracer):
     """
 
     def __init__(self, inputs: Sequence[torch.Tensor], rebuild_inputs: Rebuild,
-                 leaves: Sequence[type]) -> None:
+                 leaves: Sequence[type], all_constants: bool) -> None:
         super().__init__()
+        self.all_constants = all_constants  # record those too that forward makes of numbers alone
+        self.wrote_constant = False
+        self.modes = modes()
+        self.random = random_state()
+        self.buffers: Dict[str, torch.Tensor] = {}
         self.inputs = list(inputs)
         self.rebuild_inputs = rebuild_inputs
         self.leaves = tuple(leaves)
@@ -165,13 +195,15 @@ class Tracer(fx.Tracer):
             self, root_fn: Callable[..., Any], is_module: bool,
             concrete_args: Optional[Dict[str, Any]] = None) -> Tuple[Callable[..., Any], List[Any]]:
         """A placeholder for each tensor of the inputs, wherever it is nested; the rest is constant."""
+        self.buffers = buffers_of(self.root)
+        self.modes, self.random = modes(), random_state()
         proxies = [self.placeholder(i, tensor) for i, tensor in enumerate(self.inputs)]
 
         def flat(root: torch.nn.Module, *leaves: Any) -> Tuple[Any, ...]:
             args, kwargs = self.rebuild_inputs(list(leaves))
             try:
                 output = root_fn(root, *args, **kwargs)
-            except Exception:
+            except BaseException:
                 self.failed_in = self.failed_in or ("", type(root))
                 raise
             found, self.rebuild = flatten(spread(output), lambda x: type(x) is ValueProxy or is_tensor(x))
@@ -196,7 +228,7 @@ class Tracer(fx.Tracer):
         self.inside.append(name)
         try:
             return forward(*args, **kwargs)
-        except Exception:
+        except BaseException:
             self.failed_in = self.failed_in or (name, type(m))
             raise
         finally:
@@ -228,16 +260,25 @@ class Tracer(fx.Tracer):
     def create_proxy(self, kind: str, target: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], *more: Any,
                      **words: Any) -> Any:
         """Run the operation on the values and make its node."""
+        self.check_random()
+        if modes()[1:] != self.modes[1:]:
+            raise Untraceable("autocast and inference_mode do not reach into operators")
         node_args, node_kwargs = self.create_arg(args), self.create_arg(kwargs)
         taken = proxies_in((args, kwargs))
         before = [(p, t, t._version) for p in taken for t in tensors_in(p.held)]
+        constants = [(t, t._version) for t in self.constants_in((args, kwargs))]
         value = self.value_of(kind, target, unwrap(args), unwrap(kwargs))
+        if any(t._version != version for t, version in constants):
+            self.wrote_constant = True
+            raise Untraceable("it writes into a tensor that is neither computed nor a buffer")
         name = words.get("name", more[0] if more else None)
         node = self.create_node(kind, target, node_args, node_kwargs, name)
         self.note(node, value, taken)
         info(node).writes = list(dict.fromkeys(p.node for p, t, version in before if t._version != version))
         data = kind == "call_method" and target in VALUES or any(p.tainted for p in taken)
         proxy = ValueProxy(node, self, value, data and not isinstance(value, torch.Tensor))
+        if self.cuts_gradients(kind, target, args, kwargs, value):
+            return self.without_gradients(proxy)
         return type(value)(proxy) if type(value) in (tuple, list) else proxy  # C code wants such as they are
 
     # values
@@ -254,13 +295,52 @@ class Tracer(fx.Tracer):
 
     @contextmanager
     def evaluate(self) -> Iterator[None]:
-        """Nothing is recorded inside."""
+        """Nothing is recorded inside. Random numbers of torch may be drawn: a run draws them, too."""
         before, self.evaluating = self.evaluating, True
         try:
-            with torch.no_grad():
-                yield
+            yield
         finally:
             self.evaluating = before
+            if not before:
+                self.random = (torch.get_rng_state(), *self.random[1:])
+
+    def check_random(self) -> None:
+        """Raises Untraceable where random numbers were drawn that no node draws."""
+        if self.evaluating:
+            return
+        now = random_state()
+        if not torch.equal(now[0], self.random[0]):
+            self.wrote_constant = True  # torch.empty(2).normal_(): recorded where all constants are
+            raise Untraceable("random numbers are drawn here or before by what is no operator")
+        if now[1:] != self.random[1:]:
+            raise Untraceable("random numbers are drawn here or before that are not torch's")
+
+    def constants_in(self, value: Any) -> List[torch.Tensor]:
+        """The tensors among arguments that are no parameters and buffers."""
+        state = {id(t) for t in [*self.root.parameters(), *self.root.buffers()]}
+        return [t for t in tensors_in(value) if id(t) not in state and not t.is_inference()]
+
+    # gradients that the code turns off
+
+    def cuts_gradients(self, kind: str, target: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any],
+                       value: Any) -> bool:
+        """Would the operation need a gradient if the code had not turned them off?"""
+        if not self.modes[0] or torch.is_grad_enabled() or target == "detach" or kind == "get_attr":
+            return False
+        taken = tensors_in(unwrap((args, kwargs)))
+        if kind == "call_module":
+            taken += functools.reduce(getattr, str(target).split("."), self.root).parameters()
+        return any(t.requires_grad for t in taken) and any(map(is_differentiable, tensors_in(value)))
+
+    def without_gradients(self, made: ValueProxy) -> Any:
+        """What an operation gives, cut off from autograd behind it. Raises Untraceable where it cannot be."""
+        if info(made.node).writes:
+            raise Untraceable("it writes into a tensor with a gradient while gradients are turned off")
+        if is_tensor(made.held):
+            return made.detach()
+        if type(made.held) in (tuple, list) and all(map(is_tensor, made.held)):
+            return type(made.held)(m.detach() if is_differentiable(m.held) else m for m in made)
+        raise Untraceable("gradients are turned off for an operation with nested results")
 
     def note(self, node: fx.Node, value: Any, taken: List[ValueProxy]) -> None:
         """Write down what a node gives. The value itself is not kept."""

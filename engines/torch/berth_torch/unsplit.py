@@ -9,13 +9,17 @@ from typing import Any, Callable
 import torch
 from torch import fx
 
+from .attributes import Attributes
+from .devices import Refusal
 from .losses import loss_in
 from .optimizers import make_optimizer
-from .placed import LOSS, Space, Step, model_output
+from .placed import LOSS, Space, Step, is_parameter, model_output
 from .seeds import seeded
 from .spaces import is_host, wait_for
-from .trace import Traced
+from .trace import Traced, copied
 from .values import bytes_of, difference, map_tensors, tensors_of
+
+TRACE_TOLERANCE = 1e-3  # of the largest entry: sums in another order
 
 
 @dataclass
@@ -112,6 +116,7 @@ class Unsplit:
     def __init__(self, traced: Traced, steps: list[Step], optimizer: str):
         self.traced, self.steps, self.optimizer = traced, steps, optimizer
         self.state = [(t, t.detach().clone()) for t in self._state()]
+        self.attributes = Attributes(traced.module)
         self.kept: Outcome | None = None
 
     def _state(self) -> list[torch.Tensor]:
@@ -121,9 +126,10 @@ class Unsplit:
 
     def reset(self) -> None:
         """The user's module as it was at first."""
+        self.attributes.restore()
         with torch.no_grad():
             for t, before in self.state:
-                t.copy_(before)
+                (t if is_parameter(t) else t.detach_()).copy_(before)
         for p in self.traced.module.parameters():
             p.grad = None
 
@@ -141,7 +147,28 @@ class Unsplit:
         return made
 
     def _forward(self) -> Any:
-        return self.traced.module(*self.traced.args, **self.traced.kwargs)
+        args, kwargs = map_tensors((self.traced.args, self.traced.kwargs), torch.clone)
+        return self.traced.module(*args, **kwargs)
+
+    def check_trace(self) -> None:
+        """Refuses a trace that does not do what the module does, random numbers being the same.
+
+        For modules that draw some: others are compared with the module itself after each run.
+        """
+        traced, made = self.traced, []
+        whole = lambda: traced.rebuild(traced.graph_module(*copied(traced.inputs)))  # noqa: E731
+        with torch.random.fork_rng(devices=[]):
+            for forward in (whole, self._forward):
+                self.reset()
+                torch.manual_seed(0)
+                made.append(self._step(forward) if traced.mode == "training" else self._plain(forward))
+        self.reset()
+        found = made[0].differences(made[1])
+        found.pop("parameters", None)  # Adam's first step has the sign of a rounding error
+        kind = max(found, key=lambda k: found[k])
+        if not found[kind] <= TRACE_TOLERANCE:
+            raise Refusal("model", f"the operators do not compute what the module computes: {kind} differ by "
+                                   f"{found[kind]:.2g} of the largest")
 
     def _plain(self, forward: Callable[[], Any]) -> Outcome:
         with torch.no_grad():
@@ -200,12 +227,14 @@ class Unsplit:
         """Seconds of runs of the module by itself on one device: forward, or a whole training step."""
         traced = self.traced
         module = traced.module if is_host(device) else copy.deepcopy(traced.module).to(device)
-        args, kwargs = (map_tensors(v, lambda t: t.to(device)) for v in (traced.args, traced.kwargs))
         training, loss = traced.mode == "training", loss_in(traced.loss, device)
         optimizer = make_optimizer(self.optimizer, [p for p in module.parameters() if p.requires_grad]) \
             if training else None
         samples = []
         for _ in range(warmup + repeats):
+            args, kwargs = map_tensors((traced.args, traced.kwargs),
+                                       lambda t: t.detach().to(device, copy=True))
+            wait_for(device)
             start = time.perf_counter()
             with torch.set_grad_enabled(training):
                 out = module(*args, **kwargs)
