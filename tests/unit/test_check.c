@@ -1,27 +1,18 @@
 /* Violations: what each is about, and that it is about nothing else; orders of placements that do not run. */
 #include "check.h"
 #include "graph_json.h"
-#include "problem.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "times.h"
 
 #include <string.h>
 
-typedef struct world {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} world;
-
 /* The consumer y comes before its producer x. */
-static void open_pair(world *w, const char *keys_of_y)
+static void open_pair(small_problem *w, const char *keys_of_y)
 {
-	berth_err err;
-	memset(w, 0, sizeof *w);
+	berth_arena text = {0};
 	const char *graph = berth_arena_printf(
-		&w->mem,
+		&text,
 		"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"y\",%s},"
 		"{\"name\":\"x\",\"time_s\":{\"*\":1},\"param_bytes\":5}],"
 		"\"edges\":[{\"from\":\"x\",\"to\":\"y\",\"bytes\":1}]}",
@@ -30,15 +21,8 @@ static void open_pair(world *w, const char *keys_of_y)
 		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\",\"memory_bytes\":3},"
 		"{\"name\":\"e\"}],\"links\":["
 		"{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}]}";
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
-	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
-}
-
-static void close_world(world *w)
-{
-	berth_arena_free(&w->mem);
-	berth_arena_free(&w->tmp);
+	small_problem_make(w, graph, system);
+	berth_arena_free(&text);
 }
 
 static void assert_about(const berth_violation *v, berth_violation_kind kind, int32_t op, int32_t dev)
@@ -55,20 +39,20 @@ static void assert_about(const berth_violation *v, berth_violation_kind kind, in
 static void of_problems(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	berth_violations list;
 	berth_err err;
 	open_pair(&w, "\"time_s\":{\"d\":null,\"e\":1},\"forbid\":[\"e\"]");
 	assert_ok(berth_check_problem(&w.p, &w.mem, &list, &err), &err);
 	assert_int_equal(list.n, 1);
 	assert_about(&list.item[0], BERTH_VIOLATION_FORBID, 0, -1);
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 static void of_placements(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	berth_verdict v;
 	berth_timeline t;
 	berth_err err;
@@ -78,14 +62,14 @@ static void of_placements(void **state)
 	assert_int_equal(v.broken.n, 2);
 	assert_about(&v.broken.item[0], BERTH_VIOLATION_PIN, 0, 1);
 	assert_about(&v.broken.item[1], BERTH_VIOLATION_MEMORY, -1, 0);
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* Memory of no bytes is a limit like any other. */
 static void of_no_memory(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	berth_verdict v;
 	berth_timeline t;
 	berth_err err;
@@ -96,14 +80,14 @@ static void of_no_memory(void **state)
 	assert_int_equal(v.broken.n, 1);
 	assert_int_equal(v.broken.item[0].kind, BERTH_VIOLATION_MEMORY);
 	assert_int_equal(v.broken.item[0].limit, 0);
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* An operator on a device that cannot run it: the order is still one of the graph. */
 static void orders_of_what_does_not_run(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	berth_sim *sim;
 	berth_err err;
 	int32_t op_dev[2] = {0, 0}, order[2] = {-1, -1};
@@ -111,7 +95,7 @@ static void orders_of_what_does_not_run(void **state)
 	assert_ok(berth_sim_new(&w.p, &w.mem, &sim, &err), &err);
 	berth_start_order(&w.p, sim, op_dev, order);
 	assert_true(order[0] == 1 && order[1] == 0);
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* Each operator once. */

@@ -1,41 +1,18 @@
 /* Minimum cuts against all placements on two devices, also beside operators that stay elsewhere; the best
  * split point of a chain against all of them. */
 #include "coloc.h"
-#include "graph_json.h"
 #include "instance.h"
 #include "method.h"
 #include "min_cut.h"
 #include "registry.h"
 #include "rng.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MAX_OPS = 11, MAX_DEVS = 4, N_CHAIN = 12 };
-
-typedef struct world {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} world;
-
-static void compile(world *w, const char *graph, const char *system)
-{
-	berth_err err;
-	memset(w, 0, sizeof *w);
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
-	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
-}
-
-static void discard(world *w)
-{
-	berth_arena_free(&w->mem);
-	berth_arena_free(&w->tmp);
-}
 
 static bool always(void *ctx, int64_t arcs)
 {
@@ -94,7 +71,7 @@ static void test_against_all(void **state)
 	int n_better = 0, n_apart = 0;
 	for (uint64_t seed = 1; seed <= 600; seed++) {
 		instance in;
-		world w;
+		small_problem w;
 		berth_err err;
 		berth_min_cut cut;
 		int32_t op_dev[MAX_OPS], all[MAX_OPS];
@@ -102,7 +79,7 @@ static void test_against_all(void **state)
 		berth_rng rng = berth_rng_seed(seed, 7);
 		double byte_ns[MAX_DEVS] = {0};
 		instance_make(seed, MAX_OPS, MAX_DEVS, &in);
-		compile(&w, in.graph, in.system);
+		small_problem_make(&w, in.graph, in.system);
 		instance_free(&in);
 		if (w.p.n_devs > 1 && berth_problem_feasible(&w.p, NULL) == BERTH_OK) {
 			int32_t dev[2] = {(int32_t)berth_rng_below(&rng, (uint32_t)w.p.n_devs)};
@@ -123,7 +100,7 @@ static void test_against_all(void **state)
 			}
 			n_better += best < before;
 		}
-		discard(&w);
+		small_problem_free(&w);
 	}
 	assert_true(n_better > 100 && n_apart > 200);
 }
@@ -132,12 +109,12 @@ static void test_against_all(void **state)
 static void test_ended(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	berth_err err;
 	berth_min_cut cut;
 	const int32_t was[2] = {0, 1};
 	int32_t op_dev[2] = {0, 1};
-	compile(&w,
+	small_problem_make(&w,
 	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
 	        "{\"name\":\"a\",\"time_s\":{\"d\":1,\"e\":9}},"
 	        "{\"name\":\"b\",\"time_s\":{\"d\":9,\"e\":1}}],"
@@ -151,11 +128,11 @@ static void test_ended(void **state)
 	assert_true(berth_min_cut_place(&cut, was, NULL, NULL, always, &arcs, op_dev));
 	assert_int_equal(op_dev[0], op_dev[1]); /* 100 s for the tensor */
 	assert_true(arcs > 0);
-	discard(&w);
+	small_problem_free(&w);
 }
 
 /* A chain of random times and sizes on a slow and a fast device. */
-static void draw_chain(world *w, uint64_t seed)
+static void draw_chain(small_problem *w, uint64_t seed)
 {
 	berth_arena text = {0};
 	berth_rng rng = berth_rng_seed(seed, 9);
@@ -169,7 +146,7 @@ static void draw_chain(world *w, uint64_t seed)
 				&text, "%s%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%d}", edges,
 				i > 1 ? "," : "", i - 1, i, (int)berth_rng_below(&rng, 40));
 	}
-	compile(w,
+	small_problem_make(w,
 	        berth_arena_printf(
 			&text, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],\"edges\":[%s]}",
 			ops, edges),
@@ -178,7 +155,7 @@ static void draw_chain(world *w, uint64_t seed)
 	berth_arena_free(&text);
 }
 
-static double run_method(const berth_method *m, world *w)
+static double run_method(const berth_method *m, small_problem *w)
 {
 	berth_err err;
 	berth_search s;
@@ -193,7 +170,7 @@ static void test_chain(void **state)
 	(void)state;
 	int n_cut = 0;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
-		world w;
+		small_problem w;
 		uint8_t seen[2] = {0};
 		int32_t op_dev[N_CHAIN];
 		int64_t split = INT64_MAX, best = INT64_MAX;
@@ -211,7 +188,7 @@ static void test_chain(void **state)
 		assert_int_equal(llround(1e9 * run_method(&berth_method_split_point, &w)), split);
 		assert_int_equal(llround(1e9 * run_method(&berth_method_min_cut, &w)), best);
 		n_cut += best < split;
-		discard(&w);
+		small_problem_free(&w);
 	}
 	assert_true(n_cut > 20);
 }

@@ -1,41 +1,17 @@
 /* Partial schedules: the worked example of Topcuoglu et al., gaps and slots, the memory bound against the
  * simulator. */
 #include "ceft.h"
-#include "graph_json.h"
 #include "instance.h"
 #include "partial.h"
 #include "rng.h"
 #include "sim.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "topcuoglu.h"
 
 #include <string.h>
 
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} compiled;
-
-static void compile(compiled *c, const char *graph, const char *system)
-{
-	berth_err err;
-	memset(c, 0, sizeof *c);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
-	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
-}
-
-static berth_partial *new_partial(compiled *c)
+static berth_partial *new_partial(small_problem *c)
 {
 	berth_err err;
 	berth_partial *part;
@@ -43,7 +19,7 @@ static berth_partial *new_partial(compiled *c)
 	return part;
 }
 
-static bool runs_everywhere(const compiled *c)
+static bool runs_everywhere(const small_problem *c)
 {
 	return berth_problem_feasible(&c->p, NULL) == BERTH_OK;
 }
@@ -56,8 +32,8 @@ static void test_heft_example(void **state)
 	/* Figure 3 and table 1 of the paper: starts of tasks 1 .. 10 by HEFT */
 	static const int64_t start[10] = {0, 27, 9, 18, 28, 26, 38, 57, 56, 73};
 	static const int32_t dev[10] = {2, 0, 2, 1, 2, 1, 2, 0, 1, 1};
-	compiled c;
-	compile(&c, topcuoglu_graph, topcuoglu_system);
+	small_problem c;
+	small_problem_make(&c, topcuoglu_graph, topcuoglu_system);
 	berth_partial *part = new_partial(&c);
 	for (int round = 0; round < 2; round++) { /* again after a reset */
 		berth_partial_reset(part);
@@ -77,7 +53,7 @@ static void test_heft_example(void **state)
 	assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err); /* ranks as keys: the
 	                                                                                same list */
 	assert_int_equal(berth_partial_length_ns(part), 80 * TOPCUOGLU_UNIT);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* CPOP: tasks 1, 2, 9 and 10 are the critical path, on the second processor. */
@@ -86,9 +62,9 @@ static void test_cpop_example(void **state)
 	(void)state;
 	static const int32_t path[4] = {0, 1, 8, 9};
 	int64_t rank_d[10] = {0}, key[10];
-	compiled c;
+	small_problem c;
 	berth_err err;
-	compile(&c, topcuoglu_graph, topcuoglu_system);
+	small_problem_make(&c, topcuoglu_graph, topcuoglu_system);
 	for (int32_t op = 0; op < 10; op++) {
 		for (int32_t i = c.g.op_in_off[op]; i < c.g.op_in_off[op + 1]; i++) {
 			int32_t t = c.g.in_tensor[i], from = c.g.tensor_producer[t];
@@ -106,7 +82,7 @@ static void test_cpop_example(void **state)
 	}
 	assert_ok(berth_partial_schedule(part, key, &c.tmp, &err), &err);
 	assert_int_equal(berth_partial_length_ns(part), 86 * TOPCUOGLU_UNIT);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* ---- gaps and slots ---- */
@@ -128,8 +104,8 @@ static void test_gaps(void **state)
 {
 	(void)state;
 	enum { A, B, C, Z, E };
-	compiled c;
-	compile(&c, free_ops,
+	small_problem c;
+	small_problem_make(&c, free_ops,
 	        "{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"d\"}],"
 	        "\"links\":[]}");
 	berth_partial *part = new_partial(&c);
@@ -148,7 +124,7 @@ static void test_gaps(void **state)
 	berth_partial_order(part, order);
 	static const int32_t expected[5] = {E, B, Z, C, A};
 	assert_memory_equal(order, expected, sizeof order);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* Free time of one slot against a list of what is taken: random starts, gaps that close and open again. */
@@ -158,12 +134,12 @@ static void test_random_gaps(void **state)
 	enum { N = 60 };
 	berth_arena text = {0};
 	const char *ops = "";
-	compiled c;
+	small_problem c;
 	berth_rng rng = berth_rng_seed(3, 1);
 	for (int i = 0; i < N; i++)
 		ops = berth_arena_printf(&text, "%s%s{\"name\":\"o%d\",\"time_s\":{\"d\":%de-9}}", ops,
 		                         i ? "," : "", i, 1 + i % 4);
-	compile(&c,
+	small_problem_make(&c,
 	        berth_arena_printf(&text, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s]}", ops),
 	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"}]}");
 	berth_partial *part = new_partial(&c);
@@ -180,14 +156,14 @@ static void test_random_gaps(void **state)
 		}
 	}
 	berth_arena_free(&text);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 static void test_slots(void **state)
 {
 	(void)state;
-	compiled c;
-	compile(&c, free_ops,
+	small_problem c;
+	small_problem_make(&c, free_ops,
 	        "{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":[{\"name\":\"d\","
 	        "\"slots\":2}],\"links\":[]}");
 	berth_partial *part = new_partial(&c);
@@ -196,15 +172,15 @@ static void test_slots(void **state)
 	assert_int_equal(put(part, 2, 0, true), 7);
 	assert_int_equal(put(part, 4, 0, true), 0);
 	assert_int_equal(berth_partial_length_ns(part), 13);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* A memory pool that holds nothing is a limit like any other. */
 static void test_empty_pool(void **state)
 {
 	(void)state;
-	compiled c;
-	compile(&c,
+	small_problem c;
+	small_problem_make(&c,
 	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"time_s\":{\"*\":1},"
 	        "\"param_bytes\":1},{\"name\":\"b\",\"time_s\":{\"*\":1}}],\"edges\":[]}",
 	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],"
@@ -214,15 +190,15 @@ static void test_empty_pool(void **state)
 	assert_false(berth_partial_holds(part, 0, 0));
 	assert_true(berth_partial_holds(part, 0, 1));
 	assert_true(berth_partial_holds(part, 1, 0));
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* What a device and those of other pools hold is no part of what others of its pool hold. */
 static void test_two_pools(void **state)
 {
 	(void)state;
-	compiled c;
-	compile(&c,
+	small_problem c;
+	small_problem_make(&c,
 	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
 	        "{\"name\":\"a\",\"time_s\":{\"*\":1},\"param_bytes\":2},"
 	        "{\"name\":\"b\",\"time_s\":{\"*\":1},\"param_bytes\":9},"
@@ -242,15 +218,15 @@ static void test_two_pools(void **state)
 	berth_partial_bind(part, c.p.op_coloc[2], 2);
 	assert_false(berth_partial_holds(part, c.p.op_coloc[3], 0));
 	assert_false(berth_partial_holds(part, c.p.op_coloc[3], 2));
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* Another operator's separation is no concern of one that has none. */
 static void test_separated(void **state)
 {
 	(void)state;
-	compiled c;
-	compile(&c,
+	small_problem c;
+	small_problem_make(&c,
 	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"time_s\":{\"*\":1}},"
 	        "{\"name\":\"b\",\"time_s\":{\"*\":1},\"separate\":\"s\"},"
 	        "{\"name\":\"c\",\"time_s\":{\"*\":1},\"separate\":\"s\"}],\"edges\":[]}",
@@ -262,7 +238,7 @@ static void test_separated(void **state)
 	assert_false(berth_partial_fits(part, c.p.op_coloc[1], 0));
 	berth_partial_bind(part, c.p.op_coloc[0], 1);
 	assert_true(berth_partial_fits(part, c.p.op_coloc[1], 1));
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* What devices hold does not depend on the order of binding, also where a set of devices takes two words. */
@@ -271,7 +247,7 @@ static void test_order_of_binding(void **state)
 	(void)state;
 	enum { N_OPS = 40, N_DEVS = 70 };
 	berth_arena text = {0};
-	compiled c;
+	small_problem c;
 	const char *ops = "", *edges = "", *devs = "", *links = "";
 	int32_t dev[N_OPS];
 	berth_rng rng = berth_rng_seed(5, 1);
@@ -295,7 +271,7 @@ static void test_order_of_binding(void **state)
 		                           "%s%s{\"from\":\"d0\",\"to\":\"d%d\",\"bandwidth\":1e9,"
 		                           "\"both_ways\":true}",
 		                           links, d > 1 ? "," : "", d);
-	compile(&c,
+	small_problem_make(&c,
 	        berth_arena_printf(&text,
 	                           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],\"edges\":[%s]}",
 	                           ops, edges),
@@ -313,13 +289,13 @@ static void test_order_of_binding(void **state)
 		assert_true((berth_partial_bytes(forwards, d) > 0) == used);
 	}
 	berth_arena_free(&text);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* ---- random instances ---- */
 
 /* No two operators of a slot overlap: at no start are more than `slots` operators of its device under way. */
-static void check_schedule(uint64_t seed, const compiled *c, const berth_partial *part)
+static void check_schedule(uint64_t seed, const small_problem *c, const berth_partial *part)
 {
 	const int64_t *start = berth_partial_start_ns(part), *end = berth_partial_end_ns(part);
 	for (int32_t op = 0; op < c->g.n_ops; op++) {
@@ -339,7 +315,7 @@ static void check_schedule(uint64_t seed, const compiled *c, const berth_partial
 }
 
 /* Nothing is over sooner than the tails say. Returns the operators for which they say it exactly. */
-static int check_tails(compiled *c, const berth_partial *part)
+static int check_tails(small_problem *c, const berth_partial *part)
 {
 	int64_t tail[INSTANCE_MAX_OPS * INSTANCE_MAX_DEVICES];
 	int exact = 0;
@@ -354,7 +330,7 @@ static int check_tails(compiled *c, const berth_partial *part)
 }
 
 /* The bound is at least the simulated peak, and fits() is what bytes() says after binding. */
-static int check_memory(compiled *c, berth_partial *part, berth_sim *sim)
+static int check_memory(small_problem *c, berth_partial *part, berth_sim *sim)
 {
 	int32_t op_dev[INSTANCE_MAX_OPS];
 	berth_partial *fresh = new_partial(c);
@@ -392,11 +368,11 @@ static void test_random_instances(void **state)
 	int checked = 0, tight = 0, exact = 0;
 	for (uint64_t seed = 1; seed <= 1500; seed++) {
 		instance in;
-		compiled c;
+		small_problem c;
 		berth_err err;
 		berth_sim *sim;
 		instance_make(seed, 14, 4, &in);
-		compile(&c, in.graph, in.system);
+		small_problem_make(&c, in.graph, in.system);
 		if (runs_everywhere(&c)) {
 			berth_partial *part = new_partial(&c);
 			assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err);
@@ -412,7 +388,7 @@ static void test_random_instances(void **state)
 			assert_true(berth_order_is_topological(&c.g, order, &c.tmp));
 			checked++;
 		}
-		discard(&c);
+		small_problem_free(&c);
 		instance_free(&in);
 	}
 	assert_true(checked > 500);
@@ -428,9 +404,9 @@ static void test_earliest(void **state)
 	int n_plain = 0;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		instance in;
-		compiled c;
+		small_problem c;
 		instance_make(seed, 14, 4, &in);
-		compile(&c, in.graph, in.system);
+		small_problem_make(&c, in.graph, in.system);
 		instance_free(&in);
 		bool plain = c.p.memory_free && c.g.n_seps == 0;
 		for (int insertion = 0; insertion < 2 && runs_everywhere(&c); insertion++) {
@@ -462,7 +438,7 @@ static void test_earliest(void **state)
 			}
 			n_plain += plain;
 		}
-		discard(&c);
+		small_problem_free(&c);
 	}
 	assert_true(n_plain > 50);
 }

@@ -1,65 +1,46 @@
 /* Compiled problems: what no result shows of their tables, and why there is no legal device. */
-#include "graph_json.h"
-#include "problem.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <string.h>
 
-typedef struct world {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} world;
-
-/* Devices d, in a memory pool, and e, in none. Scratch is given back. */
-static void open_world(world *w, const char *ops)
+/* Devices d, in a memory pool, and e, in none. */
+static void open_world(small_problem *w, const char *ops)
 {
-	berth_err err;
-	memset(w, 0, sizeof *w);
+	berth_arena text = {0};
 	const char *graph = berth_arena_printf(
-		&w->mem, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],\"edges\":[]}", ops);
+		&text, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],\"edges\":[]}", ops);
 	const char *system =
 		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],"
 		"\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}],"
 		"\"memory_pools\":[{\"name\":\"p\",\"devices\":[\"d\"],\"bandwidth\":1e9}]}";
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
-	size_t used = berth_arena_get_mark(&w->tmp).used;
-	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
-	assert_int_equal(berth_arena_get_mark(&w->tmp).used, used);
-}
-
-static void close_world(world *w)
-{
-	berth_arena_free(&w->mem);
-	berth_arena_free(&w->tmp);
+	small_problem_make(w, graph, system);
+	berth_arena_free(&text);
 }
 
 /* An operator that takes no time asks nothing of its memory pool. */
 static void no_time_no_share(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	open_world(&w, "{\"name\":\"a\",\"time_s\":{\"*\":0},\"read_bytes\":8},"
 	               "{\"name\":\"b\",\"time_s\":{\"*\":1},\"read_bytes\":8}");
 	const double *demand = w.p.op_dev_demand;
 	assert_true(demand[0] == 0 && demand[1] == 0 && demand[2] > 0 && demand[3] == 0);
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* The first reason that leaves no device is told. */
 static void all_are_forbidden(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	berth_err err;
 	open_world(&w, "{\"name\":\"a\",\"time_s\":{\"d\":null,\"e\":1},\"forbid\":[\"e\"],"
 	               "\"colocate\":\"c\"}");
 	assert_int_equal(berth_problem_feasible(&w.p, &err), BERTH_EINFEASIBLE);
 	assert_contains(err.msg, "its pin and forbidden devices leave no device");
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 int main(void)

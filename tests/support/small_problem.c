@@ -1,0 +1,26 @@
+/* See small_problem.h. */
+#include "small_problem.h"
+
+#include "graph_json.h"
+#include "support.h"
+#include "system_json.h"
+
+#include <string.h>
+
+void small_problem_make(small_problem *w, const char *graph, const char *system)
+{
+	berth_err err;
+	memset(w, 0, sizeof *w);
+	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_system_parse_json("system", system, strlen(system), &w->mem, &w->tmp, &w->s, &err),
+	          &err);
+	size_t used = berth_arena_get_mark(&w->tmp).used;
+	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
+	assert_int_equal(berth_arena_get_mark(&w->tmp).used, used);
+}
+
+void small_problem_free(small_problem *w)
+{
+	berth_arena_free(&w->mem);
+	berth_arena_free(&w->tmp);
+}

@@ -1,0 +1,18 @@
+/* A problem out of texts of a graph and a system, as tests write them. */
+#ifndef SMALL_PROBLEM_H
+#define SMALL_PROBLEM_H
+
+#include "problem.h"
+
+typedef struct small_problem {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+} small_problem;
+
+/* Read and compile both; scratch is left as it was. What cannot be read fails the test. */
+void small_problem_make(small_problem *w, const char *graph, const char *system);
+void small_problem_free(small_problem *w);
+
+#endif
