@@ -173,4 +173,10 @@ def forbids():
     raise Own("one line\nanother")
 
 
+def unreadable():
+    module = nn.Sequential()
+    module.add_module("a\n\udcff", nn.Linear(4, 4))
+    return module, (torch.randn(3, 4),)
+
+
 value = 3

@@ -283,3 +283,22 @@ class Quiet(nn.Module):
 
 def quiet():
     return Quiet(), (torch.randn(4, 6),)
+
+
+class Named(nn.Module):
+    """Parts with the names of the graph's own operators, a parameter with that of an operator."""
+
+    def __init__(self):
+        super().__init__()
+        self.mul = nn.Parameter(torch.ones(4))
+        for name in ("loss", "loss/grad", "w/update", "w"):
+            self.add_module(name, nn.Linear(4, 4))
+
+    def forward(self, x):
+        for part in self.children():
+            x = part(x) * self.mul
+        return x
+
+
+def named():
+    return Named(), (torch.randn(3, 4),)

@@ -9,8 +9,10 @@ import collections
 import copy
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,7 +36,7 @@ try:
 except ImportError:
     print("skipped: resnet18 (no torchvision)")
     MODELS = []
-MODELS += ["transformer", "tied", "lstm", "mixed", "encoder", "dynamic", "aliased", "tables", "custom", "twice", "quiet"]
+MODELS += ["transformer", "tied", "lstm", "mixed", "encoder", "dynamic", "aliased", "tables", "custom", "twice", "quiet", "named"]
 os.chdir(os.path.join(HERE, "..", ".."))
 failures = []
 
@@ -239,6 +241,7 @@ BAD = [
     ("writes", "tests/torch/bad_modules.py:165: '0' (Around) cannot be traced: it writes into a tensor that is neither computed nor a "
      "buffer; "),
     ("forbids", "tests/torch/bad_modules.py:173: forbids() failed: Own: one line another"),
+    ("unreadable", "tests/torch/bad_modules.py: the module has a part of the name 'a\\n\\udcff'; "),
     ("value", "tests/torch/bad_modules.py: 'value' is no function, but int"),
     ("gat", "tests/torch/bad_modules.py: has no 'gat' (nearest: 'gate')"),
     ("gate:leaf=Gat", "tests/torch/bad_modules.py: the module has no part of class 'Gat' (nearest: 'Gate')"),
@@ -262,6 +265,17 @@ def bad_input():
     check([op["name"] for op in whole["ops"]] == ["first", "second", "out"], "gate: kept whole")
 
 
+def own_file():
+    """The module's own file is not written over."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.py")
+        shutil.copy("tests/torch/models.py", path)
+        command = [sys.executable, "engines/torch/berth-engine-torch", "graph", path + ":tied", "-o", path]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        check(ran.returncode == 2 and "own file" in ran.stderr, f"-o: {ran.returncode}, {ran.stderr}")
+        check(os.path.getsize(path) == os.path.getsize("tests/torch/models.py"), "-o: the module is gone")
+
+
 def through_berth(berth):
     """A module that prints and forks: standard output has the one document."""
     command = [berth, "place", "tests/torch/bad_modules.py:talks:mode=training", "--on", "system:cpu+2gpu",
@@ -281,6 +295,7 @@ def main():
     if "resnet18" in MODELS:
         counted_resnet()
     bad_input()
+    own_file()
     if sys.argv[1:]:
         through_berth(sys.argv[1])
     print(f"{len(graphs)} graphs, {len(BAD)} modules that cannot be used: {len(failures)} wrong")

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import List, NoReturn, TextIO
 
-from .spec import SpecError, UsageError
+from .spec import SpecError, UsageError, one_line
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,17 +40,37 @@ def arguments(words: List[str]) -> argparse.Namespace:
 
 
 def write(args: argparse.Namespace, stdout: TextIO) -> None:
-    """Trace, measure, write."""
+    """Trace, measure, write. The module's code may go to another folder meanwhile."""
     from .graph import make_graph
+    from .spec import parse_spec
     from .trace import trace
+    path = args.output and os.path.abspath(args.output)
+    source = parse_spec(args.spec).path
+    if path and os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+        raise UsageError(f"-o {args.output} is the module's own file")
     document = make_graph(trace(args.spec, args.leaf))
     text = json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
-    if args.output:
-        with open(args.output, "w", encoding="utf-8") as file:
-            file.write(text)
+    if path:
+        write_file(path, text)
     else:
         stdout.write(text)
         stdout.flush()
+
+
+def write_file(path: str, text: str) -> None:
+    """The whole file or none of it; into what is no plain file (a pipe), directly."""
+    target = os.path.realpath(path)
+    plain = os.path.isfile(target) or not os.path.exists(target)
+    place = f"{target}.{os.getpid()}.new" if plain else target
+    try:
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(text)
+        if plain:
+            os.replace(place, target)
+    except BaseException:
+        if plain and os.path.exists(place):
+            os.unlink(place)
+        raise
 
 
 def main(words: List[str]) -> int:
@@ -68,6 +88,10 @@ def main(words: List[str]) -> int:
         code = told("out of memory", 1)
     except OSError as error:
         code = told(error, 5)
+    except BaseException as error:
+        if isinstance(error, SystemExit) and not error.code:  # --help
+            raise
+        code = told(f"{' '.join(words[:1])}: {one_line(error)}", 4)
     finally:
         if os.getpid() != process:
             os._exit(0)
@@ -75,6 +99,7 @@ def main(words: List[str]) -> int:
 
 
 def told(what: object, code: int) -> int:
-    """Say it on standard error."""
-    print(f"berth-engine-torch: {what}", file=sys.stderr)
+    """Say it on standard error, in one line without control characters."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(what))
+    print(f"berth-engine-torch: {text}", file=sys.stderr)
     return code

@@ -127,11 +127,18 @@ def name_of(node: fx.Node, used: Dict[str, int]) -> str:
         scope = info(node).scope
         name = (scope + "." if scope else "") + re.sub(r"\W", "_", function)
     name = name or "module"
+    if name.endswith(("/grad", "/update")):  # of the graph's own operators
+        name += "_"
     while name in used:
         used[name] += 1
         name = f"{name}_{used[name]}"
     used[name] = 0
     return name
+
+
+def reserved(graph_module: fx.GraphModule) -> Dict[str, int]:
+    """Names that no operator has: the loss's, and parameters', which name their updates."""
+    return dict.fromkeys(["loss", *(name for name, _ in graph_module.named_parameters())], 0)
 
 
 def make_operators(graph_module: fx.GraphModule) -> Tuple[List[Op], Dict[fx.Node, int]]:
@@ -143,7 +150,7 @@ def make_operators(graph_module: fx.GraphModule) -> Tuple[List[Op], Dict[fx.Node
     members: Dict[int, List[fx.Node]] = {}
     for node in nodes:
         members.setdefault(home[node], []).append(node)
-    ops, op_of, used = [], {}, {}
+    ops, op_of, used = [], {}, reserved(graph_module)
     for number, unit in enumerate(in_order(home)):
         alone = [n for n in members[unit] if stands_alone(n)] or members[unit]
         mutates = any(info(n).writes for n in members[unit])

@@ -124,6 +124,13 @@ def traced_graph(loaded: Loaded, spec: Spec) -> Tuple[Tracer, fx.GraphModule, Li
     return tracer, run_tracer(tracer, loaded, spec), inputs
 
 
+def check_names(module: torch.nn.Module, spec: Spec) -> None:
+    """Raises SpecError where a part or a parameter has a name that cannot be written."""
+    for name, _ in [*module.named_modules(), *module.named_parameters(), *module.named_buffers()]:
+        if not name.isprintable():
+            raise SpecError(f"{spec.path}: the module has a part of the name {ascii(name)}; letters were expected")
+
+
 def check_buffers(module: torch.nn.Module, tracer: Tracer, spec: Spec) -> None:
     """Raises SpecError where forward puts another tensor in a buffer's place."""
     now = buffers_of(module)
@@ -164,6 +171,7 @@ def trace(text: str, leaves: Sequence[str] = ()) -> Traced:
 
 def trace_loaded(loaded: Loaded, spec: Spec) -> Traced:
     """Trace a module that was loaded. Raises SpecError."""
+    check_names(loaded.module, spec)
     tracer, graph_module, inputs = traced_graph(loaded, spec)
     make_safe(graph_module)
     graph_module.recompile()
