@@ -141,20 +141,34 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	return cli_end_json(c, &w, err);
 }
 
+static void print_device(const state *s, int32_t d)
+{
+	char a[32];
+	double sum = 0;
+	int32_t n = 0;
+	for (int32_t op = 0; op < s->g.n_ops; op++) {
+		double t = s->p.time_s[(size_t)op * (size_t)s->s.n_devs + (size_t)d];
+		n += !isnan(t);
+		sum += isnan(t) ? 0 : t;
+	}
+	if (n == s->g.n_ops)
+		cli_say("%s: all operators %s\n", s->s.dev_name[d], berth_text_seconds(a, sum));
+	else if (n)
+		cli_say("%s: %d of %d operators %s, the others cannot run there\n", s->s.dev_name[d], n,
+		        s->g.n_ops, berth_text_seconds(a, sum));
+	else
+		cli_say("%s: it can run no operator, or the engine has no device of this name\n",
+		        s->s.dev_name[d]);
+}
+
 static void print_text(const state *s)
 {
 	char a[32], b[32];
 	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
 	cli_say("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached,
 	        s->p.n_predicted);
-	for (int32_t d = 0; d < s->s.n_devs; d++) {
-		double sum = 0;
-		for (int32_t op = 0; op < s->g.n_ops; op++) {
-			double t = s->p.time_s[(size_t)op * (size_t)s->s.n_devs + (size_t)d];
-			sum += isnan(t) ? 0 : t;
-		}
-		cli_say("%s: all operators %s\n", s->s.dev_name[d], berth_text_seconds(a, sum));
-	}
+	for (int32_t d = 0; d < s->s.n_devs; d++)
+		print_device(s, d);
 	for (int32_t l = 0; l < s->s.n_links; l++)
 		if (s->p.link[l].n)
 			cli_say("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]],
