@@ -268,7 +268,7 @@ def _make_units(pieces: list[Piece], roles: list[Role], links: Links, outside: s
                 groups[key] = Unit([])
             groups[key].steps.append(k)
             unit_of[k] = groups[key]
-        p.units = _sorted_units(list(groups.values()), links)
+        p.units = _runnable(groups, [roles[op].step for op in p.ops], links)
         for unit in p.units:
             _unit_borders(unit, links, users, outside)
     forward = [u for p in pieces for u in p.units]
@@ -279,15 +279,40 @@ def _make_units(pieces: list[Piece], roles: list[Role], links: Links, outside: s
             p.units = [u for u in reversed(forward) if id(u) in taken]
 
 
+def _runnable(groups: dict[int, Unit], steps: list[int], links: Links) -> list[Unit]:
+    """Units of a piece in order. Steps without a backward pass (group -1) that lie between others of a unit
+    run in it, and each by itself where together they would wait for what waits for them. steps: of the
+    piece, in order."""
+    plain = groups.get(-1, Unit([]))
+    for unit in (u for key, u in groups.items() if key != -1):
+        after, before = set(unit.steps), set(unit.steps)
+        for k in steps:
+            if links.before[k] & after:
+                after.add(k)
+        for k in reversed(steps):
+            if k in before:
+                before |= links.before[k]
+        between = after & before & set(plain.steps)
+        unit.steps = [k for k in steps if k in between or k in set(unit.steps)]
+        plain.steps = [k for k in plain.steps if k not in between]
+    units = [u for u in groups.values() if u.steps]
+    alone = [Unit([k]) for k in plain.steps] + [u for u in units if u is not plain]
+    made = _sorted_units(units, links) or _sorted_units(alone, links)
+    if not made:
+        raise Refusal("", "the order parts operators so that autograd cannot run them")
+    return made
+
+
 def _sorted_units(units: list[Unit], links: Links) -> list[Unit]:
-    """Units of a piece in an order in which each comes behind those that it needs."""
+    """Units of a piece in an order in which each comes behind those that it needs; none: there is no such.
+    """
     of = {k: i for i, u in enumerate(units) for k in u.steps}
     before = [{of[p] for k in u.steps for p in links.before[k] if p in of} - {i} for i, u in enumerate(units)]
     done: list[int] = []
     while len(done) < len(units):
         free = [i for i in range(len(units)) if i not in done and before[i] <= set(done)]
         if not free:
-            raise Refusal("", "the order parts operators so that autograd cannot run them")
+            return []
         done += free[:1]
     return [units[i] for i in done]
 
