@@ -173,6 +173,15 @@ def forbids():
     raise Own("one line\nanother")
 
 
+def replaces():
+    """Puts other numbers into a tensor by a way that no trace sees."""
+    def what(self, y):
+        y = nn.functional.dropout(y, 0.5)
+        y.data = torch.ones(3, 4)
+        return self.a(y)
+    return nn.Sequential(Around(what)), (torch.randn(3, 4),)
+
+
 def unreadable():
     module = nn.Sequential()
     module.add_module("a\n\udcff", nn.Linear(4, 4))

@@ -24,11 +24,14 @@ except ImportError:
     print("skipped: no PyTorch for this Python (scripts/setup torch)")
     sys.exit(77)
 
+from berth_torch.devices import Refusal  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
 from berth_torch.measure import storage_size  # noqa: E402
+from berth_torch.placed import compile_steps  # noqa: E402
 from berth_torch.spec import SpecError, UsageError  # noqa: E402
 from berth_torch.trace import trace  # noqa: E402
 from berth_torch.tracer import storage_of, tensors_in  # noqa: E402
+from berth_torch.unsplit import Unsplit  # noqa: E402
 
 try:
     import torchvision  # noqa: F401
@@ -262,7 +265,20 @@ def bad_input():
         except (SpecError, UsageError) as error:
             check(str(error).startswith(message), f"{spec}: {error}")
     whole = make_graph(trace("tests/torch/bad_modules.py:gate:leaf=Gate"))
+    kept = make_graph(trace("tests/torch/bad_modules.py:autocast:leaf=Around"))
+    check([op["name"] for op in kept["ops"]] == ["0"], "autocast: kept whole")
     check([op["name"] for op in whole["ops"]] == ["first", "second", "out"], "gate: kept whole")
+
+
+def compared_at_load():
+    """A trace with random numbers that is not what the module is."""
+    for spec, refused in (("bad_modules.py:replaces", True), ("models.py:mixed:mode=training", False)):
+        traced = trace("tests/torch/" + spec)
+        try:
+            Unsplit(traced, compile_steps(traced), "sgd").check_trace()
+            check(not refused, f"{spec}: was taken")
+        except Refusal as error:
+            check(refused and "do not compute what the module" in str(error), f"{spec}: {error}")
 
 
 def own_file():
@@ -295,6 +311,7 @@ def main():
     if "resnet18" in MODELS:
         counted_resnet()
     bad_input()
+    compared_at_load()
     own_file()
     if sys.argv[1:]:
         through_berth(sys.argv[1])
