@@ -15,7 +15,8 @@ class Attributes:
         self.inner: List[Tuple[Any, Any]] = []
         for part in module.modules():
             self.kept.append((part, dict(vars(part))))
-            self.inner += [(v, v.copy()) for v in vars(part).values() if isinstance(v, (dict, list, set))]
+            held = [v for v in vars(part).values() if isinstance(v, (dict, list, set))]
+            self.inner += [(v, list(v.items()) if isinstance(v, dict) else list(v)) for v in held]
 
     def restore(self, constants: bool = True) -> None:
         """All of it as it was; with or without the constants."""

@@ -21,7 +21,10 @@ FACTORIES = ("arange", "as_tensor", "empty", "eye", "full", "linspace", "ones", 
 
 def modes() -> Tuple[bool, ...]:
     """Gradients on, inference mode, autocast: what the code may change around operations."""
-    cast = (torch.is_autocast_cpu_enabled(), torch.is_autocast_enabled())
+    if hasattr(torch, "get_autocast_dtype"):  # from 2.4 on
+        cast = (torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda"))
+    else:
+        cast = (torch.is_autocast_cpu_enabled(), torch.is_autocast_enabled())
     return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), *cast
 
 
