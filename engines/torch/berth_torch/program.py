@@ -148,7 +148,7 @@ def step_devices(roles: list[Role], placement: list[int], steps: list[Step], dev
 
 
 def check_shared(steps: list[Step], place: list[int], devices: list[str], training: bool) -> None:
-    """What is written in a run has to be on one device: buffers always, parameters in a training step."""
+    """What a training step writes has to be on one device: buffers and parameters."""
     owner: dict[str, int] = {}
     for k, s in enumerate(steps):
         for name in (s.buffers if training else []) + (s.params if training else []):

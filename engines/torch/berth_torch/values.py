@@ -43,12 +43,13 @@ def _comparable(t: torch.Tensor) -> torch.Tensor:
 
 
 def _gap(a: torch.Tensor, b: torch.Tensor) -> tuple[float, float]:
-    """The largest difference, and the largest entry of b, where both are finite."""
+    """The largest difference, and the largest entry of b, where both are finite; elsewhere they are to be equal."""
     gap, top = float((a - b).abs().max()), float(b.abs().max())
     if math.isfinite(gap) and math.isfinite(top):
         return gap, top
     known = torch.isfinite(b)
-    if not bool((torch.isfinite(a) == known).all()):
+    alike = torch.where(known, torch.isfinite(a), (a == b) | (torch.isnan(a) & torch.isnan(b)))
+    if not bool(alike.all()):
         return float("inf"), 1.0
     if not bool(known.any()):
         return 0.0, 0.0
@@ -68,7 +69,7 @@ def _one_difference(ours: torch.Tensor, theirs: torch.Tensor, floor: float) -> f
 def difference(ours: list[torch.Tensor], theirs: list[torch.Tensor], floor: float = 0.0) -> float:
     """The largest deviation of a tensor, relative to its largest entry (at least floor).
 
-    Other shapes, other types, and entries that are finite on one side alone: infinity.
+    Other shapes, other types, and entries that are not finite and not the same: infinity.
     """
     if len(ours) != len(theirs):
         return float("inf")
