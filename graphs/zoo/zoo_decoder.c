@@ -113,7 +113,7 @@ static decoder_layer make_layer(const zoo_net *net, const sizes *s)
 
 void zoo_build_decoder(zoo_net *net, int variant)
 {
-	decoder_layer *layers;
+	decoder_layer *layers = NULL;
 	sizes s = read_values(net);
 	int32_t n = (int32_t)zoo_value(net, "layers");
 	(void)variant;
