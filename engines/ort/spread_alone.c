@@ -14,6 +14,7 @@ enum { HOPS = 8, COPIES = 8, EMPTY_RUNS = 30, LATE_RUNS = 32, OPSET = 13, IR_VER
 
 static const double LATE_S = 0.01;      /* as long may runs go without waiting */
 static const double COPY_S = 0.002;     /* an operator that takes longer is timed without copies */
+static const ort_shape flag_shape = {.elem = ONNX_FLOAT, .rank = 1, .dim = {1}, .bytes = 4};
 static const double COPY_BYTES = 256e6; /* as much may the copies' tensors hold */
 
 /* A session of one part, bound. A device that is late runs it several times and is waited for once: waiting
@@ -72,19 +73,17 @@ static berth_status put_node(ort_bytes *graph, const char *in, const char *out, 
 /* The flag (ort_bind.h) on device `dev` into a graph. */
 static berth_status put_flag(ort_bytes *graph, int32_t dev, berth_err *err)
 {
-	const ort_shape one = {.elem = ONNX_FLOAT, .rank = 1, .dim = {1}, .bytes = 4};
 	BERTH_TRY(put_node(graph, ORT_FLAG_IN, ORT_FLAG_OUT, dev, err));
-	ort_put_value_info(graph, 11, ORT_FLAG_IN, &one);
-	ort_put_value_info(graph, 12, ORT_FLAG_OUT, &one);
+	ort_put_value_info(graph, 11, ORT_FLAG_IN, &flag_shape);
+	ort_put_value_info(graph, 12, ORT_FLAG_OUT, &flag_shape);
 	return BERTH_OK;
 }
 
 static berth_status add_flag_input(alone *a, berth_err *err)
 {
-	const ort_shape one = {.elem = ONNX_FLOAT, .rank = 1, .dim = {1}, .bytes = 4};
 	float *data;
 	BERTH_TRY(BERTH_NEW(&a->mem, data, 16, err));
-	return add_input(a, ORT_FLAG_IN, data, &one, err);
+	return add_input(a, ORT_FLAG_IN, data, &flag_shape, err);
 }
 
 /* Runs that count for nothing, before the others. */

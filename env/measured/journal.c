@@ -73,10 +73,10 @@ static berth_status is_failure(const char *answer, size_t len, bool *failure, be
 	if (!*failure)
 		return BERTH_OK;
 	berth_status st = berth_json_parse("journal", answer, len, &item, err);
-	if (st == BERTH_OK)
+	if (st == BERTH_OK) {
 		*failure = !cJSON_GetObjectItemCaseSensitive(item, "ok");
-	if (st == BERTH_OK)
 		cJSON_Delete(item);
+	}
 	return st == BERTH_ENOMEM ? st : BERTH_OK;
 }
 

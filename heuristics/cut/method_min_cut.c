@@ -2,13 +2,14 @@
  * are spread over these two as is best, pair by pair, until no pair gains: swaps as of Y. Boykov, O. Veksler,
  * R. Zabih, "Fast approximate energy minimization via graph cuts", IEEE Trans. Pattern Analysis and Machine
  * Intelligence 23(11), 2001. On two devices the first cut is the least of all. Of more than MOST_DEVS devices
- * those are looked at on which all operators take least.
+ * the fastest are looked at.
  *
  * Where the placement does not fit into memory, bytes on devices that are too full get a price that doubles
  * until it does. At most TRIES placements, one evaluation each. */
 #include "coloc.h"
 #include "method.h"
 #include "min_cut.h"
+#include "partition.h"
 #include "single.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ enum { MOST_DEVS = 8, MOST_ROUNDS = 8, TRIES = 16 };
 typedef struct cutter {
 	berth_search *s;
 	berth_min_cut cut;
-	int32_t dev[MOST_DEVS], n_devs;
+	int32_t *dev, n_devs; /* the fastest first */
 	int64_t *coloc_bytes; /* [n_colocs] */
 	double *byte_ns;      /* [n_devs of the problem] */
 	double first_price;
@@ -31,38 +32,6 @@ typedef struct cutter {
 static bool afford(void *ctx, int64_t arcs)
 {
 	return berth_search_afford(ctx, ARC_NS * (double)arcs);
-}
-
-/* Sum of the times of all operators where all are on dev that can be. */
-static double time_on(const berth_problem *p, int32_t dev, int32_t *op_dev)
-{
-	double sum = 0;
-	berth_single_placement(p, dev, op_dev);
-	for (int32_t op = 0; op < p->n_ops; op++)
-		sum += (double)berth_op_time(p, op, op_dev[op]);
-	return sum;
-}
-
-/* The fastest devices, the fastest first. */
-static void choose_devices(cutter *c)
-{
-	const berth_problem *p = c->s->p;
-	double time[MOST_DEVS + 1];
-	int32_t dev[MOST_DEVS + 1], n = 0;
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		double t = time_on(p, d, c->op_dev);
-		int32_t i = n;
-		for (; i > 0 && t < time[i - 1]; i--) {
-			time[i] = time[i - 1];
-			dev[i] = dev[i - 1];
-		}
-		time[i] = t;
-		dev[i] = d;
-		n += n < MOST_DEVS;
-	}
-	c->n_devs = n;
-	for (int32_t i = 0; i < n; i++)
-		c->dev[i] = dev[i];
 }
 
 /* One cut for every pair of devices. Returns false where time is over. */
@@ -90,7 +59,7 @@ static double cost(const cutter *c)
 static bool place(cutter *c)
 {
 	double before = INFINITY;
-	time_on(c->s->p, c->dev[0], c->op_dev);
+	berth_single_placement(c->s->p, c->dev[0], c->op_dev);
 	for (int i = 0; i < MOST_ROUNDS && c->n_devs > 1; i++) {
 		if (!swap_pairs(c))
 			return false;
@@ -129,8 +98,10 @@ static void raise_prices(cutter *c)
 static berth_status new_cutter(berth_search *s, cutter *c, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
-	double time = 0, bytes = 1;
+	double time = 0, bytes = 1, *speed;
 	*c = (cutter){.s = s};
+	BERTH_TRY(BERTH_NEW(tmp, c->dev, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, speed, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, c->op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, c->coloc_bytes, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, c->byte_ns, p->n_devs, err));
@@ -141,7 +112,8 @@ static berth_status new_cutter(berth_search *s, cutter *c, berth_arena *tmp, ber
 	for (int32_t op = 0; op < p->n_ops; op++)
 		time += (double)p->op_mean_ns[op];
 	c->first_price = FIRST_PRICE * time / bytes;
-	choose_devices(c);
+	c->n_devs = partition_devs_by_speed(p, c->dev, speed);
+	c->n_devs = c->n_devs < MOST_DEVS ? c->n_devs : MOST_DEVS;
 	return BERTH_OK;
 }
 
@@ -149,7 +121,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	cutter c;
 	BERTH_TRY(new_cutter(s, &c, tmp, err));
-	time_on(s->p, c.dev[0], c.op_dev);
+	berth_single_placement(s->p, c.dev[0], c.op_dev);
 	berth_search_offer(s, c.op_dev, NULL);
 	for (int i = 0; i < TRIES && place(&c); i++) {
 		if (berth_score_feasible(berth_search_offer(s, c.op_dev, NULL)))

@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import gc
 import json
 import os
-import signal
 import sys
 from statistics import median
 from typing import TextIO
@@ -17,6 +15,7 @@ from .alone import Alone
 from .clock import replay
 from .devices import Device, Refusal, cap_memory, describe, parse_devices, taken_by_torch
 from .moves import Post
+from .output import own_output
 from .program import UPDATE
 from .session import Sample, Session
 from .spec import SpecError, UsageError
@@ -248,14 +247,6 @@ def cpu_times(cpu: list[float], speed: float) -> list[float]:
 # ---- the loop ----
 
 
-def own_output() -> TextIO:
-    """Standard output for answers alone: what modules print goes to standard error."""
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return out
-
-
 def loop(engine: Engine, out: TextIO) -> None:
     for line in sys.stdin:
         question = json.loads(line)
@@ -275,7 +266,7 @@ def read_memory(text: str | None) -> dict[str, int]:
     """Bytes by device of NAME=BYTES,..., with K, M or G behind."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     found: dict[str, int] = {}
-    for word in (text or "").split(",") if text else []:
+    for word in text.split(",") if text else []:
         name, _, size = word.partition("=")
         number, unit = (size[:-1], units[size[-1:]]) if size[-1:] in units else (size, 1)
         try:

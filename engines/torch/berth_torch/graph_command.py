@@ -9,6 +9,7 @@ import os
 import sys
 from typing import List, NoReturn, TextIO
 
+from .output import own_output
 from .spec import SpecError, UsageError, one_line
 
 
@@ -18,15 +19,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exit code 2."""
         raise UsageError(message)
-
-
-def own_stdout() -> TextIO:
-    """The standard output for the document alone: whatever else writes there writes to standard error."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return os.fdopen(kept, "w", encoding="utf-8")
 
 
 def arguments(words: List[str]) -> argparse.Namespace:
@@ -79,7 +71,7 @@ def main(words: List[str]) -> int:
     code = 0
     try:
         args = arguments(words)
-        write(args, own_stdout())
+        write(args, own_output())
     except UsageError as error:
         code = told(error, 2)
     except SpecError as error:
