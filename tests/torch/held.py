@@ -23,7 +23,7 @@ from berth_torch.engine import Engine  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
 from berth_torch.spec import load, parse_spec  # noqa: E402
 from berth_torch.trace import trace_loaded  # noqa: E402
-from berth_torch.values import tensors_of  # noqa: E402
+from berth_torch.tracer import tensors_in  # noqa: E402
 
 
 class Watch:
@@ -54,7 +54,7 @@ def wrong_gradients():
     engine.load({"model": text, "graph": graph})
     s = engine.loaded()
     out = s.traced.module(*s.traced.args, **s.traced.kwargs)
-    tensor = tensors_of(out)[0]
+    tensor = tensors_in(out)[0]
     tensor.retain_grad()
     s.traced.loss(out).backward()
     near = [g for grads in s.record.grads for g in grads if g is not None and g.shape == tensor.shape]

@@ -13,7 +13,8 @@ import torch
 from .optimizers import Update
 from .placed import LOSS
 from .program import FORWARD, GRAD, Role
-from .values import differentiable, map_tensors, tensors_of
+from .tracer import tensors_in
+from .values import differentiable, map_tensors
 from .worker import Worker
 
 
@@ -42,10 +43,10 @@ class Alone:
 
     def _backward(self) -> Callable[[], None]:
         """The backward pass of a new run, ready to go."""
-        made = [(t, None if self.is_loss else g) for t, g in zip(tensors_of(self._forward()), self.grads)
+        made = [(t, None if self.is_loss else g) for t, g in zip(tensors_in(self._forward()), self.grads)
                 if t.requires_grad and g is not None]
         roots, grads = [t for t, _ in made], [g for _, g in made]
-        for t in (t for a in self.args for t in tensors_of(a)):
+        for t in (t for a in self.args for t in tensors_in(a)):
             t.grad = None
         self._forget_grads()
         return lambda: torch.autograd.backward(roots, grads) if roots else None

@@ -264,4 +264,4 @@ def measure(traced: Traced) -> Step:
             p.grad = grad
 
 
-__all__ = ["Measured", "Step", "measure"]
+__all__ = ["Measured", "Step", "borders", "measure"]

@@ -15,7 +15,8 @@ import torch
 
 from .devices import Device, Refusal
 from .spaces import has_streams, is_host
-from .values import map_tensors, tensors_of
+from .tracer import tensors_in
+from .values import map_tensors
 
 WAIT_S = 60.0
 
@@ -153,7 +154,7 @@ class Post:
         streams.out.wait_event(self._behind_work(src))
         with streams.api.stream(streams.out):
             moved = map_tensors(value, lambda t: _pinned(t).copy_(t, non_blocking=True))
-            for t in tensors_of(value):
+            for t in tensors_in(value):
                 t.record_stream(streams.out)
             there = streams.record(streams.out)
         self.boxes[dst].put(key, moved, there)
@@ -166,7 +167,7 @@ class Post:
             event.synchronize()
         elif event is not None:
             streams.work.wait_event(event)
-            for t in tensors_of(value):
+            for t in tensors_in(value):
                 t.record_stream(streams.work)
         return value
 

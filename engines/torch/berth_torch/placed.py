@@ -14,6 +14,7 @@ import torch
 from torch import fx
 
 from .losses import loss_in
+from .measure import borders
 from .spaces import give_back, is_host, wait_for
 from .trace import Traced
 from .tracer import FACTORIES
@@ -55,15 +56,6 @@ def _subgraph(traced: Traced, nodes: list[fx.Node], inputs: list[fx.Node],
     return fx.GraphModule(traced.graph_module, graph)
 
 
-def _borders(nodes: list[fx.Node]) -> tuple[list[fx.Node], list[fx.Node]]:
-    own, inputs, outputs = set(nodes), [], []
-    for n in nodes:
-        inputs += [a for a in n.all_input_nodes if a not in own and a.op != "get_attr" and a not in inputs]
-        if any(u not in own for u in n.users):
-            outputs.append(n)
-    return inputs, outputs
-
-
 def _names(module: fx.GraphModule, known: dict[int, str], which: str) -> list[str]:
     found = [known[id(t)] for _, t in getattr(module, which)() if id(t) in known]
     return list(dict.fromkeys(found))
@@ -82,7 +74,7 @@ def compile_steps(traced: Traced) -> list[Step]:
     buffers = {id(b): n for n, b in traced.module.named_buffers()}
     steps = []
     for op in traced.ops:
-        inputs, outputs = _borders(op.nodes)
+        inputs, outputs = borders(op.nodes)
         module = _subgraph(traced, op.nodes, inputs, outputs)
         steps.append(Step(op.name, module, inputs, outputs, _names(module, params, "named_parameters"),
                           _names(module, buffers, "named_buffers"), bool(op.mutates)))

@@ -17,7 +17,8 @@ from .program import link_steps, make_program, read_roles
 from .spaces import is_host, wait_for
 from .trace import Traced
 from .unsplit import Outcome, Unsplit, bind_inputs, record
-from .values import difference, tensors_of
+from .tracer import tensors_in
+from .values import difference
 from .worker import Plan, Ran, Worker, make_plan
 
 
@@ -158,7 +159,7 @@ class Session:
         values: dict[fx.Node, Any] = dict(bind_inputs(self.traced))
         for ran in sample.ran:
             values.update(ran.outputs if ran else {})
-        outputs = tensors_of(model_output(self.traced, values.__getitem__))
+        outputs = tensors_in(model_output(self.traced, values.__getitem__))
         made = Outcome([t.detach() for t in outputs])
         if self.training:
             place = self.plan.program.step_device

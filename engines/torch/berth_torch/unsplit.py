@@ -17,7 +17,8 @@ from .placed import LOSS, Space, Step, is_parameter, model_output
 from .seeds import seeded
 from .spaces import is_host, wait_for
 from .trace import Traced, copied
-from .values import bytes_of, difference, map_tensors, tensors_of
+from .tracer import tensors_in
+from .values import bytes_of, difference, map_tensors
 
 TRACE_TOLERANCE = 1e-3  # of the largest entry: sums in another order
 
@@ -98,12 +99,12 @@ def record(traced: Traced, steps: list[Step], cpu: Space) -> Record:
             outs = cpu.calls[k](*args)
             step.random = not torch.equal(before, torch.get_rng_state())
             values.update(zip(step.outputs, outs))
-            made.append(tensors_of(outs))
+            made.append(tensors_in(outs))
             for t in made[-1]:
                 if t.requires_grad:
                     t.retain_grad()
             with_grad.update(n for n, v in zip(step.outputs, outs)
-                             if any(t.requires_grad for t in tensors_of(v)))
+                             if any(t.requires_grad for t in tensors_in(v)))
         if traced.mode == "training":
             made[-1][0].backward()
     grads = [[t.grad if t.requires_grad else None for t in tensors] for tensors in made]
@@ -172,13 +173,13 @@ class Unsplit:
 
     def _plain(self, forward: Callable[[], Any]) -> Outcome:
         with torch.no_grad():
-            return Outcome([t.detach().clone() for t in tensors_of(forward())])
+            return Outcome([t.detach().clone() for t in tensors_in(forward())])
 
     def _step(self, forward: Callable[[], Any]) -> Outcome:
         module = self.traced.module
         out = forward()
         loss = self.traced.loss(out)
-        outputs = [t.detach().clone() for t in tensors_of(out)]
+        outputs = [t.detach().clone() for t in tensors_in(out)]
         loss.backward()
         grads = {n: p.grad.clone() for n, p in module.named_parameters() if p.grad is not None}
         make_optimizer(self.optimizer, [p for p in module.parameters() if p.requires_grad]).step()

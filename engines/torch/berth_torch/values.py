@@ -7,10 +7,7 @@ from typing import Any, Callable
 import torch
 
 from .structure import flatten
-
-
-def is_tensor(value: Any) -> bool:
-    return isinstance(value, torch.Tensor)
+from .tracer import is_tensor, tensor_bytes, tensors_in
 
 
 def map_tensors(value: Any, fn: Callable[[torch.Tensor], Any]) -> Any:
@@ -21,14 +18,9 @@ def map_tensors(value: Any, fn: Callable[[torch.Tensor], Any]) -> Any:
     return rebuild([fn(t) for t in leaves])
 
 
-def tensors_of(value: Any) -> list[torch.Tensor]:
-    """The tensors in a value, in order."""
-    return [value] if isinstance(value, torch.Tensor) else flatten(value, is_tensor)[0]
-
-
 def bytes_of(value: Any) -> int:
     """Bytes of all tensors in a value."""
-    return sum(t.numel() * t.element_size() for t in tensors_of(value))
+    return sum(tensor_bytes(t) for t in tensors_in(value))
 
 
 def differentiable(t: torch.Tensor) -> bool:

@@ -24,7 +24,8 @@ from .placed import LOSS, Space
 from .program import FORWARD, GRAD, Links, Piece, Program, Unit
 from .seeds import seeded
 from .spaces import wait_for
-from .values import bytes_of, differentiable, map_tensors, tensors_of
+from .tracer import tensors_in
+from .values import bytes_of, differentiable, map_tensors
 
 
 @dataclass
@@ -282,7 +283,7 @@ class Worker:
         key = (n, None if own else step)
         if key not in kept.leaves:
             made = map_tensors(value, lambda t: t.detach().requires_grad_() if differentiable(t) else t)
-            kept.leaves[key] = tensors_of(made)
+            kept.leaves[key] = tensors_in(made)
             self.stand_ins[key] = made
         return self.stand_ins[key]
 
@@ -314,7 +315,7 @@ class Worker:
     def _keep(self, unit: Unit, kept: Kept, local: dict[fx.Node, Any]) -> None:
         for n in unit.outputs:
             if self.plan.training and n in self.plan.with_grad:
-                kept.roots[n] = tensors_of(local[n])
+                kept.roots[n] = tensors_in(local[n])
             self.values[n] = map_tensors(local[n], torch.Tensor.detach) if self.plan.training else local[n]
         if self.plan.training:
             self.kept[id(unit)] = kept
