@@ -208,12 +208,13 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	                         .search = s->search,
 	                         .told = told,
 	                         .told_ctx = s};
-	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
+	berth_read_report read = {0};
+	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, &read, err));
 	BERTH_TRY(compare_plans_read(c, &a->plans, &g, &y, s->r.name + s->n_methods, &plan, err));
 	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(compare_plans_ask(c, &a->plans, graph, &p, plan, err));
+	BERTH_TRY(compare_plans_ask(c, &a->plans, graph, read.format, &p, plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
 	b->graph = g.name;

@@ -4,6 +4,7 @@
 #include "engine_default.h"
 #include "graph_load.h"
 #include "load.h"
+#include "module_spec.h"
 #include "sandboxed.h"
 
 int32_t compare_plans_count(const compare_plans *a)
@@ -29,12 +30,12 @@ static berth_status ask_engine(cli *c, const berth_engine_default *e, const bert
 {
 	int32_t *op_dev;
 	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, x->g->n_ops, err));
-	BERTH_TRY(berth_engine_default_of(e, x, &c->mem, &c->tmp, op_dev, &out->why, err));
+	BERTH_TRY(berth_engine_default_of(e, x, &c->tmp, op_dev, &out->why, err));
 	out->op_dev = out->why ? NULL : op_dev;
 	return BERTH_OK;
 }
 
-/* The engine runs files of one format: the model is read once more, for what its graph does not say. */
+/* The model is read once more, for what its graph does not say. */
 static berth_status ask_of_file(cli *c, const berth_engine_default *e, const char *spec,
                                 berth_export_source x, berth_compare_plan *out, berth_err *err)
 {
@@ -69,16 +70,25 @@ berth_status compare_plans_read(cli *c, const compare_plans *a, const berth_grap
 	return BERTH_OK;
 }
 
-berth_status compare_plans_ask(cli *c, const compare_plans *a, const char *spec, const berth_problem *p,
-                               berth_compare_plan *plan, berth_err *err)
+static berth_status ask(cli *c, const berth_engine_default *e, const char *spec, const char *format,
+                        const berth_export_source *x, berth_compare_plan *out, berth_err *err)
+{
+	if (berth_engine_default_runs(e, format))
+		return e->reads ? ask_of_file(c, e, spec, *x, out, err) : ask_engine(c, e, x, out, err);
+	out->why = berth_arena_printf(&c->mem, "%s runs files of the format %s", e->name, e->format[0]);
+	return out->why ? BERTH_OK : berth_nomem(err);
+}
+
+berth_status compare_plans_ask(cli *c, const compare_plans *a, const char *spec, const char *format,
+                               const berth_problem *p, berth_compare_plan *plan, berth_err *err)
 {
 	const berth_export_source x = {.g = p->g, .s = p->s, .p = p};
 	const berth_engine_default *e;
+	if (berth_module_file_length(spec))
+		format = "PyTorch";
 	for (int32_t i = 0; i < a->engines.n; i++) {
-		berth_compare_plan *out = &plan[a->files.n + i];
 		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
-		BERTH_TRY(e->model && berth_graph_is_file(spec) ? ask_of_file(c, e, spec, x, out, err)
-		                                                    : ask_engine(c, e, &x, out, err));
+		BERTH_TRY(ask(c, e, spec, format, &x, &plan[a->files.n + i], err));
 	}
 	return BERTH_OK;
 }

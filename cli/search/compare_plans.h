@@ -19,9 +19,10 @@ berth_status compare_plans_name(cli *c, const compare_plans *a, const char **nam
 berth_status compare_plans_read(cli *c, const compare_plans *a, const berth_graph *g, const berth_system *s,
                                 const char *const *name, berth_compare_plan **plan, berth_err *err);
 
-/* What engines do with p goes behind the files. spec: what its graph was read from, which is read once more
- * for engines that run files of one format. Fails: as the readers of graphs, BERTH_ENOMEM. */
-berth_status compare_plans_ask(cli *c, const compare_plans *a, const char *spec, const berth_problem *p,
-                               berth_compare_plan *plan, berth_err *err);
+/* What engines do with p goes behind the files. spec: what its graph was read from, and that file's format
+ * (of a read report); engines whose default is told of the file read it once more. Fails: as the readers of
+ * graphs, BERTH_ENOMEM. */
+berth_status compare_plans_ask(cli *c, const compare_plans *a, const char *spec, const char *format,
+                               const berth_problem *p, berth_compare_plan *plan, berth_err *err);
 
 #endif
