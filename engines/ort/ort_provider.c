@@ -102,7 +102,8 @@ static berth_status look_built_in(ort_lib *lib, const char *name, bool *found, c
 	                 err);
 }
 
-/* WebGPU may tell no device, and no memory; but the library knows its memory by name. */
+/* WebGPU may tell no device, and no memory; but the library knows its memory by name. What is made here is
+ * made once, and lives as long as the process, like the library and its CPU memory (ort_open). */
 static berth_status know_webgpu(ort_lib *lib, ort_provider *out, berth_err *err)
 {
 	enum { DEVICE_ALLOCATOR = 0, DEFAULT_MEMORY = 0 };

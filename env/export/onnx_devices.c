@@ -95,6 +95,19 @@ static berth_status put_configuration(const berth_export_source *x, berth_arena 
 	return berth_strbuf_done(&field, &edit->tail, &edit->n_tail, err);
 }
 
+/* The first CPU that the plan uses; -1: none. */
+static int32_t cpu_of(const berth_export_source *x)
+{
+	int32_t cpu = -1;
+	for (int32_t op = 0; op < x->g->n_ops; op++) {
+		int32_t d = x->op_dev[op];
+		bool is = strncmp(x->s->dev_kind[d], "cpu", 3) == 0 ||
+		          strncmp(x->s->dev_name[d], "cpu", 3) == 0;
+		cpu = is && (cpu < 0 || d < cpu) ? d : cpu;
+	}
+	return cpu;
+}
+
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
@@ -103,6 +116,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	telling t = {x, &placed, out->mem, tmp};
 	onnx_edit edit = {.ctx = &t, .drops = drops, .adds = adds, .ir_version = IR_VERSION};
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
+	onnx_placed_fold(&placed, cpu_of(x));
 	BERTH_TRY(put_configuration(x, out->mem, &edit, err));
 	BERTH_TRY(onnx_edit_model(&edit, x->model->name, placed.m.data, placed.m.size, out->mem, &made, err));
 	if ((size_t)made.n_nodes != placed.m.n_nodes)

@@ -63,3 +63,10 @@ berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onn
 	*out = p;
 	return BERTH_OK;
 }
+
+void onnx_placed_fold(onnx_placed *p, int32_t cpu)
+{
+	for (size_t i = 0; i < p->m.n_nodes && cpu >= 0; i++)
+		if (p->m.node[i].folded)
+			p->node_dev[i] = cpu;
+}

@@ -66,23 +66,6 @@ static berth_status put_settings(const berth_export_source *x, const labels *l, 
 	return berth_export_set(out, "session.layer_assignment_settings", text, err);
 }
 
-/* The first device of the CPU's provider; -1: none. */
-static int32_t cpu_of(const char *const *provider, int32_t n_devs)
-{
-	for (int32_t d = 0; d < n_devs; d++)
-		if (provider[d] && strcmp(provider[d], "CPUExecutionProvider") == 0)
-			return d;
-	return -1;
-}
-
-/* ONNX Runtime 1.30 crashes where Shape goes to WebGPU and what takes it does not. */
-static void put_folded(onnx_placed *p, int32_t cpu)
-{
-	for (size_t i = 0; i < p->m.n_nodes && cpu >= 0; i++)
-		if (p->m.node[i].folded)
-			p->node_dev[i] = cpu;
-}
-
 static berth_status put_notes(const berth_export_source *x, const onnx_placed *p, const char *folded_label,
                               const onnx_edited *made, berth_export_out *out, berth_err *err)
 {
@@ -110,8 +93,8 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	onnx_edit edit = {.ctx = &l, .drops = drops, .adds = adds};
 	BERTH_TRY(ort_providers(x, provider, out, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
-	const int32_t cpu = cpu_of(provider, x->s->n_devs);
-	put_folded(&placed, cpu);
+	const int32_t cpu = ort_cpu_of(provider, x->s->n_devs);
+	onnx_placed_fold(&placed, cpu);
 	for (int32_t d = 0; d < x->s->n_devs; d++)
 		if (provider[d])
 			BERTH_TRY(make_label(x, d, out, &l, err));

@@ -56,6 +56,14 @@ berth_status ort_providers(const berth_export_source *x, const char **provider, 
 	return BERTH_OK;
 }
 
+int32_t ort_cpu_of(const char *const *provider, int32_t n_devs)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		if (provider[d] && strcmp(provider[d], "CPUExecutionProvider") == 0)
+			return d;
+	return -1;
+}
+
 /* The rules of the provider that device `first` is the first one of. */
 static void put_provider(berth_strbuf *b, const char *const *provider, const char *const *rules,
                          int32_t first, int32_t n_devs)

@@ -10,6 +10,9 @@
 berth_status ort_providers(const berth_export_source *x, const char **provider, berth_export_out *out,
                            berth_err *err);
 
+/* The first device of the CPU's provider; -1: none. */
+int32_t ort_cpu_of(const char *const *provider, int32_t n_devs);
+
 /* "PROVIDER(rule,rule);PROVIDER(rule)", providers in the order of their first device: rules [n_devs] are
  * joined texts, NULL: none. The text lives in mem. Fails: BERTH_ENOMEM. */
 berth_status ort_provider_rules(const char *const *provider, const char *const *rules, int32_t n_devs,

@@ -1,7 +1,8 @@
 /* Exporter "ort-rules": the session option of ONNX Runtime that gives nodes to execution providers by parts
  * of their names, for a model that is not to be touched. A rule holds for every node whose name has its text
  * somewhere. So each rule is the shortest beginning of a name, cut behind a separator, that no node of
- * another device has in its name. Every node is under a rule. */
+ * another device has in its name. Every operator is under a rule; where WebGPU is a provider beside the
+ * CPU's, so is what is no operator (onnx_placed_fold). */
 #include "name_parts.h"
 #include "onnx_placed.h"
 #include "ort_fused.h"
@@ -46,13 +47,23 @@ static berth_status add_nodes(const onnx_node *node, size_t n, int32_t dev, name
 	return BERTH_OK;
 }
 
-static berth_status list_nodes(const onnx_placed *p, berth_arena *tmp, named_nodes *x, berth_err *err)
+static berth_status list_nodes(const onnx_placed *p, bool folded, berth_arena *tmp, named_nodes *x,
+                               berth_err *err)
 {
 	*x = (named_nodes){.placed = p};
 	for (size_t i = 0; i < p->m.n_nodes; i++)
-		if (p->node_op[i] >= 0)
+		if (p->node_op[i] >= 0 || (folded && *p->m.node[i].name))
 			BERTH_TRY(add_node(&p->m.node[i], p->node_dev[i], x, tmp, err));
 	return BERTH_OK;
+}
+
+/* Must shapes be kept from a provider? */
+static bool is_picky(const char *const *provider, int32_t n_devs)
+{
+	bool picky = false;
+	for (int32_t d = 0; d < n_devs; d++)
+		picky = picky || (provider[d] && strcmp(provider[d], "WebGpuExecutionProvider") == 0);
+	return picky;
 }
 
 /* A node of another device with the text in its name. */
@@ -112,7 +123,9 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	size_t len;
 	BERTH_TRY(ort_providers(x, provider, out, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
-	BERTH_TRY(list_nodes(&placed, tmp, &nodes, err));
+	const int32_t cpu = is_picky(provider, x->s->n_devs) ? ort_cpu_of(provider, x->s->n_devs) : -1;
+	onnx_placed_fold(&placed, cpu);
+	BERTH_TRY(list_nodes(&placed, cpu >= 0, tmp, &nodes, err));
 	BERTH_TRY(BERTH_NEW(tmp, list, x->s->n_devs, err));
 	for (int32_t d = 0; d < x->s->n_devs; d++)
 		list[d].mem = tmp;
@@ -125,9 +138,9 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	if (placed.n_folded)
 		BERTH_TRY(berth_export_note(
 			out, err,
-			"%d of %d nodes are no operators (constants, shapes): no rule is made for "
-			"them",
-			placed.n_folded, (int32_t)placed.m.n_nodes));
+			"%d of %d nodes are no operators (constants, shapes): %s",
+			placed.n_folded, (int32_t)placed.m.n_nodes,
+			cpu < 0 ? "no rule is made for them" : "they are the CPU's"));
 	BERTH_TRY(ort_fused_note(x, out, err));
 	BERTH_TRY(berth_export_put(out, text, strlen(text), err));
 	return berth_export_put(out, "\n", 1, err);
