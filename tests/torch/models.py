@@ -305,3 +305,22 @@ class Named(nn.Module):
 
 def named():
     return Named(), (torch.randn(3, 4),)
+
+
+def widened(value):
+    """Floating-point tensors with twice the precision."""
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def __getattr__(name):
+    """NAME_double: what NAME gives, in double precision."""
+    factory = globals().get(name.removesuffix("_double"))
+    if factory is None or not name.endswith("_double"):
+        raise AttributeError(name)
+
+    def made():
+        module, args, *rest = factory()
+        kwargs = {k: widened(v) for k, v in rest[0].items()} if rest else {}
+        return (module.double(), tuple(widened(a) for a in args), kwargs, *rest[1:])
+
+    return made

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Random plans of modules, run and compared with the unsplit module.
 
-usage: plans.py [--devices LIST] [--threads N] [--plans N] [--seconds S] [--seed N] [--mode MODE]...
-                [--tolerance X] [--double] [MODEL...]
+usage: plans.py [--devices LIST] [--processes] [--threads N] [--plans N] [--seconds S] [--seed N]
+                [--mode MODE]... [--tolerance X] [--timeout S] [--double] [MODEL...]
 
 Each plan is drawn in one of three ways: each operator anywhere (zigzags), a few cuts, or two devices in
 turn. It has to give what the unsplit module gives: outputs, and in training the loss, gradients, updated
-parameters and buffers, within the tolerance; and it has to send as many bytes as the plan's cut tensors
+parameters and buffers, within the tolerance; and it has to send as many bytes as the graph's cut tensors
 have, each once to a device. Half of the plans are run with an order of their own, drawn at random among
 those that the operators allow. Exit code 1 where a plan does not, 77 without PyTorch.
 """
@@ -26,59 +26,45 @@ except ImportError:
     print("no PyTorch for this Python: plans were not run")
     sys.exit(77)
 
+from berth_torch.crew import Crew  # noqa: E402
 from berth_torch.devices import parse_devices  # noqa: E402
+from berth_torch.graph import make_graph  # noqa: E402
 from berth_torch.moves import Post  # noqa: E402
-from berth_torch.placed import LOSS  # noqa: E402
+from berth_torch.nursery import Nursery  # noqa: E402
 from berth_torch.program import needs_of  # noqa: E402
 from berth_torch.session import Session  # noqa: E402
-from berth_torch.spec import load, parse_spec  # noqa: E402
-from berth_torch.trace import trace_loaded  # noqa: E402
+from berth_torch.trace import trace  # noqa: E402
 from berth_torch.worker import Worker  # noqa: E402
 
 MODELS = ["resnet18", "transformer", "lstm", "tied", "mixed"]
 
 
-def graph_names(traced, steps, with_grad):
-    """Names of a graph's operators as `berth-engine-torch graph` gives them, without asking it."""
-    names = [s.name for s in steps]
-    if traced.mode == "training":
-        names += [s.name + "/grad" for s in steps if s.name == LOSS or any(n in with_grad for n in s.outputs)]
-        users = {}
-        for s in steps:
-            for p in s.params:
-                users.setdefault(p, []).append(s.name)
-        names += [n + "/update" for n in dict.fromkeys(u[0] for u in users.values() if len(u) == 1)]
-        names += [p + "/update" for p, u in users.items() if len(u) > 1]
-    return names
-
-
-def double(loaded):
-    """The module and its inputs with twice the precision."""
-    def widen(x):
-        return x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
-
-    loaded.module.double()
-    loaded.args = tuple(widen(a) for a in loaded.args)
-    loaded.kwargs = {k: widen(v) for k, v in loaded.kwargs.items()}
-
-
 class Harness:
-    """Devices with their threads, on which one model after the other is tried."""
+    """Devices with their threads or processes, on which one model after the other is tried."""
 
-    def __init__(self, devices, use_double, threads=0):
-        self.devices = parse_devices(devices, threads)
+    def __init__(self, args):
+        nursery = Nursery() if args.processes else None
+        self.devices, self.use_double = parse_devices(args.devices, args.threads), args.double
+        self.post = Post(self.devices, args.timeout)
+        told = {"threads": args.threads, "clock": "wall", "tf32": False}
+        self.crew = Crew(self.devices, nursery.child, False, args.timeout, told) if nursery else None
         torch.set_num_threads(max(d.threads for d in self.devices))
-        self.post = Post(self.devices)
-        self.workers = [Worker(i, d, None, self.post) for i, d in enumerate(self.devices)]
-        self.use_double = use_double
+        self.workers = [Worker(i, d, None, self.post) if d.here else None for i, d in enumerate(self.devices)]
 
     def session(self, model, mode):
-        spec = parse_spec(f"{os.path.join(HERE, 'models.py')}:{model}:mode={mode}:optimizer=sgd")
-        loaded = load(spec)
-        if self.use_double:
-            double(loaded)
-        traced = trace_loaded(loaded, spec)
-        return Session(traced, None, self.devices, self.post, self.workers, graph_names)
+        """The module on the devices, and its graph."""
+        factory = model + "_double" * self.use_double
+        text = f"{os.path.join(HERE, 'models.py')}:{factory}:mode={mode}:optimizer=sgd"
+        traced = trace(text)
+        graph = make_graph(traced)
+        names = [op["name"] for op in graph["ops"]]
+
+        def session():
+            return Session(traced, names, self.devices, self.post, self.workers, self.crew)
+
+        if not self.crew:
+            return session(), graph
+        return self.crew.load({"model": text, "leaves": [], "names": names}, session), graph
 
 
 def groups_of(session):
@@ -130,40 +116,34 @@ def draw_order(session, rng):
     return order
 
 
-def cut_bytes(session, sizes):
-    """Bytes of the tensors that go to other devices, each once to a device; gradients once for each operator.
-    """
-    place, links = session.plan.program.step_device, session.links
-    total = 0
-    for k, step in enumerate(links.steps):
-        for n in step.outputs:
-            users = [u for u, s in enumerate(links.steps) if n in s.inputs and place[u] != place[k]]
-            total += sizes[n] * len({place[u] for u in users})
-            if session.training and n in session.record.with_grad:
-                total += sizes[n] * len([u for u in users if u in links.grads and u in links.grad_from[k]])
-    return total
+def cut_bytes(graph, placement):
+    """Bytes that berth's simulator has sent: of each tensor, once to each other device that takes it."""
+    place = {op["name"]: d for op, d in zip(graph["ops"], placement)}
+    cut = {(e["from"], e["tensor"], place[e["to"]]): e["bytes"] for e in graph["edges"]
+           if place[e["from"]] != place[e["to"]]}
+    return sum(cut.values())
 
 
-def try_plan(session, rng, sizes):
+def try_plan(session, rng, graph):
     """Run one plan. The differences, bytes sent and to be sent, and the number of pieces."""
     placement = draw_plan(session, rng, len(session.devices))
     order = draw_order(session, rng) if rng.random() < 0.5 else None
     session.prepare(placement, order)
     sample = session.run()
     pieces = len(session.plan.program.pieces)
-    return session.check(sample), sample.sent_bytes, cut_bytes(session, sizes), pieces
+    return session.check(sample), sample.sent_bytes, cut_bytes(graph, placement), pieces
 
 
 def try_model(harness, model, mode, args):
-    session = harness.session(model, mode)
+    session, graph = harness.session(model, mode)
     rng = random.Random(f"{args.seed} {model} {mode}")
-    sizes, worst, wrong, pieces, sent_all, tried = session.record.sizes, {}, 0, 0, 0, 0
+    worst, wrong, pieces, sent_all, tried = {}, 0, 0, 0, 0
     start = time.time()
     for i in range(args.plans):
         if args.seconds and time.time() - start > args.seconds:
             break
         tried += 1
-        found, sent, wanted, n = try_plan(session, rng, sizes)
+        found, sent, wanted, n = try_plan(session, rng, graph)
         bad = [f"{k} by {d:.3g}" for k, d in found.items() if not d <= args.tolerance]
         if sent != wanted:
             bad.append(f"{sent} bytes sent instead of {wanted}")
@@ -182,6 +162,8 @@ def try_model(harness, model, mode, args):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--devices", default="cpu0,cpu1,cpu2")
+    parser.add_argument("--processes", action="store_true")
+    parser.add_argument("--timeout", type=float, default=60)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--plans", type=int, default=5)
     parser.add_argument("--seconds", type=float, help="begin no plan of a model in a mode after these")
@@ -192,7 +174,7 @@ def main():
     parser.add_argument("models", nargs="*", default=MODELS)
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    harness = Harness(args.devices, args.double, args.threads)
+    harness = Harness(args)
     wrong = sum(try_model(harness, m, mode, args) for m in args.models
                 for mode in args.mode or ["inference", "training"])
     sys.stdout.flush()

@@ -28,7 +28,8 @@ class Device:
 
     name: as berth calls it. space: the torch device whose memory it computes in. speed: in (0, 1], at the
     start. cores: CPU cores that its thread is bound to; empty for accelerators. memory_bytes: most that it
-    may hold, or None.
+    may hold, or None. at: HOST:PORT of the worker that has it; empty: this host. here: it is one of this
+    process; of others, only name, speed and whether it is a CPU are known.
     """
 
     name: str
@@ -37,6 +38,8 @@ class Device:
     cores: list[int] = field(default_factory=list)
     threads: int = 1
     memory_bytes: int | None = None
+    at: str = ""
+    here: bool = True
 
     @property
     def is_cpu(self) -> bool:
@@ -55,30 +58,42 @@ def torch_spaces() -> list[str]:
     return found + (["mps"] if mps is not None and mps.is_available() else [])
 
 
-def _one(text: str) -> tuple[str, str, float]:
-    """Name, space and speed of NAME[=SPACE][*SPEED] or NAME=SPEED."""
-    name, _, rest = text.partition("=")
+def _one(text: str) -> tuple[str, str, float, str]:
+    """Name, space, speed and host of NAME[=SPACE][*SPEED][@HOST:PORT] or NAME=SPEED."""
+    word, _, at = text.partition("@")
+    name, _, rest = word.partition("=")
     space, _, speed = rest.partition("*")
     if space.replace(".", "", 1).isdigit():
         space, speed = "", space
     if not name:
         raise Refusal("", f"--devices: '{text}' has no name")
+    if at and not (at.rpartition(":")[0] and at.rpartition(":")[2].isdigit()):
+        raise Refusal("", f"--devices: HOST:PORT is expected behind the @ of '{text}'")
     try:
         fast = float(speed) if speed else 1.0
     except ValueError:
         fast = 0.0
     if not 0 < fast <= 1:
         raise Refusal("", f"--devices: the speed in '{text}' is above 0 and at most 1")
-    return name, space or "cpu", fast
+    return name, space or "cpu", fast, at
 
 
-def _space(text: str, of: str) -> torch.device:
+def space_of(text: str, of: str) -> torch.device:
+    """The space of that name. of: the device, for the message."""
     have = torch_spaces()
     text = "cuda:0" if text == "cuda" else "xpu:0" if text == "xpu" else text
     if text not in have:
         raise Refusal("device", f"--devices: '{of}' is to be {text}, but this torch "
                                 f"({torch.__version__}) has {', '.join(have)}")
     return torch.device(text)
+
+
+def far_space(text: str, of: str) -> torch.device:
+    """The space of that name on another host, whose worker tells whether it is there."""
+    try:
+        return torch.device(text)
+    except RuntimeError:
+        raise Refusal("", f"--devices: '{of}' is to be '{text}', which is no device of torch") from None
 
 
 def _default_text() -> str:
@@ -91,14 +106,15 @@ def _default_text() -> str:
 
 
 def parse_devices(text: str | None, threads: int = 0, memory: dict[str, int] | None = None) -> list[Device]:
-    """The devices of NAME[=SPACE[*SPEED]],... Cores are shared out evenly among the CPU devices, in their
-    order.
+    """The devices of NAME[=SPACE[*SPEED]][@HOST:PORT],... This host's cores are shared out evenly among its
+    CPU devices, in their order. Spaces of other hosts are not looked at.
 
     threads: of each CPU device; 0: as many as it has cores. Threads are a setting of the whole process in
     torch, so that all CPU devices have the same number.
     """
     words = [_one(w) for w in (text or _default_text()).split(",")]
-    devices = [Device(name, _space(space, name), speed) for name, space, speed in words]
+    devices = [Device(name, (far_space if at else space_of)(space, name), speed, at=at)
+               for name, space, speed, at in words]
     names = [d.name for d in devices]
     for d in devices:
         if names.count(d.name) > 1:
@@ -106,15 +122,19 @@ def parse_devices(text: str | None, threads: int = 0, memory: dict[str, int] | N
     for name in memory or {}:
         if name not in names:
             raise Refusal("", f"--memory: there is no device '{name}'; the devices are {', '.join(names)}")
-    cpus = [d for d in devices if d.is_cpu]
+    for d in devices:
+        d.memory_bytes = (memory or {}).get(d.name)
+    share_cores([d for d in devices if d.is_cpu and not d.at], threads)
+    return devices
+
+
+def share_cores(cpus: list[Device], threads: int) -> None:
+    """Give each CPU device of this host as many of its cores."""
     cores = sorted(os.sched_getaffinity(0))
     each = max(1, len(cores) // max(1, len(cpus)))
     for i, d in enumerate(cpus):
         d.cores = [cores[(i * each + k) % len(cores)] for k in range(each)]
         d.threads = threads or each
-    for d in devices:
-        d.memory_bytes = (memory or {}).get(d.name)
-    return devices
 
 
 def cpu_model(core: int) -> str:

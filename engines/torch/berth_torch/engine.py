@@ -1,21 +1,17 @@
-"""berth's engine for PyTorch modules: the protocol of docs/formats.md over standard input and output."""
+"""berth's engine for PyTorch modules: the questions of docs/formats.md, answered."""
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import os
-import sys
 from statistics import median
-from typing import TextIO
 
 import torch
 
 from .alone import Alone
 from .clock import replay
-from .devices import Device, Refusal, cap_memory, describe, parse_devices, taken_by_torch
+from .crew import Crew
+from .devices import Device, Refusal, describe, taken_by_torch
 from .moves import Post
-from .output import own_output
 from .program import UPDATE
 from .session import Sample, Session
 from .spec import SpecError, UsageError
@@ -26,21 +22,23 @@ TOLERANCE = 1e-3  # a difference above is no rounding
 
 
 class Engine:
-    """Answers questions. Everything that torch computes for them happens in its workers' threads."""
+    """Answers questions. Everything that torch computes for them happens in its workers' threads, or in the
+    processes of a crew. workers: None for devices of other processes."""
 
-    def __init__(self, devices: list[Device], clock: str, leaves: list[str]):
-        self.devices, self.clock, self.leaves = devices, clock, leaves
-        self.post = Post(devices)
-        self.workers = [Worker(i, d, None, self.post) for i, d in enumerate(devices)]
+    def __init__(self, devices: list[Device], clock: str, leaves: list[str], post: Post | None = None,
+                 crew: Crew | None = None):
+        self.devices, self.clock, self.leaves, self.crew = devices, clock, leaves, crew
+        self.post = post or Post(devices)
+        self.workers = [Worker(i, d, None, self.post) if d.here else None for i, d in enumerate(devices)]
         self.session: Session | None = None
 
     # ---- questions ----
 
     def hello(self, _: dict) -> dict:
         return {"protocol": 1, "engine": "torch", "version": torch.__version__, "clock": self.clock,
-                "devices": [self._describe(w) for w in self.workers]}
+                "devices": self.crew.hello() if self.crew else [self.describe(w) for w in self.workers]}
 
-    def _describe(self, worker: Worker) -> dict:
+    def describe(self, worker: Worker) -> dict:
         """The device, and of a capped one the memory that is left to tensors."""
         d, told = worker.device, describe(worker.device)
         if d.memory_bytes is not None and d.space.type == "cuda":
@@ -52,18 +50,28 @@ class Engine:
         self.session = None
         gc.collect()
         spec = ":".join([q["model"], *q.get("dims", [])])
+        names = [op["name"] for op in q["graph"]["ops"]]
+        self.types = [op.get("type", "") for op in q["graph"]["ops"]]
+        if self.crew:
+            question = {"model": spec, "leaves": self.leaves, "names": names}
+            self.session = self.crew.load(question, lambda: self._session(spec, names))
+        else:
+            self.session = self._session(spec, names)
+        return {"ops": len(names)}
+
+    def _session(self, spec: str, names: list[str]) -> Session:
         try:
             traced = trace(spec, self.leaves)
         except (SpecError, UsageError) as why:
             raise Refusal("model", str(why)) from why
-        names = [op["name"] for op in q["graph"]["ops"]]
-        self.types = [op.get("type", "") for op in q["graph"]["ops"]]
-        self.session = Session(traced, names, self.devices, self.post, self.workers)
-        return {"ops": len(names)}
+        return Session(traced, names, self.devices, self.post, self.workers, self.crew)
+
+    def _speed(self, device: int) -> float:
+        return self.crew.speeds[device] if self.crew else self.workers[device].speed
 
     def run(self, q: dict) -> dict:
         s = self.loaded()
-        plan = s.prepare(q["placement"], q.get("order"))
+        s.prepare(q["placement"], q.get("order"))
         samples, worst = [], 0.0
         for i in range(q["warmup"] + q["repeats"]):
             samples.append(s.run(seeded=i == 0))
@@ -105,13 +113,14 @@ class Engine:
         if self.clock != "cpu":
             return ran
         program = s.plan.program
-        return replay([p.device for p in program.pieces], program.needs, ran, [w.speed for w in self.workers])
+        return replay([p.device for p in program.pieces], program.needs, ran,
+                      [self._speed(i) for i in range(len(self.devices))])
 
     def _strain(self, pieces: list, times: dict[int, Timed], sample: Sample) -> float:
         """Wall seconds of the pieces, their rests taken off, for each second of the CPU."""
         if self.clock == "cpu":
             return 1.0
-        wall = sum((t.end_s - t.start_s) * self.workers[pieces[i].device].speed for i, t in times.items())
+        wall = sum((t.end_s - t.start_s) * self._speed(pieces[i].device) for i, t in times.items())
         cpu = sum(t.cpu_s for t in times.values())
         return wall / cpu if cpu > 0 else 1.0
 
@@ -126,29 +135,33 @@ class Engine:
 
     def whole(self, q: dict) -> dict:
         """The module by itself on the device where it is fastest."""
-        s = self.loaded()
-        best: list[float] | None = None
-        before = torch.get_num_threads()
+        here = {d.space for d in self.devices if not d.at and (d.here or d.is_cpu)}
+        found = [times for space in here if (times := self._alone_in(space, q))]
+        for at, numbers in self.crew.groups if self.crew else ():
+            if at or not all(self.devices[i].is_cpu for i in numbers):
+                found.append(self.crew.ask(numbers[0], q)["wall_s"])
+        if not found:
+            raise Refusal("device", "the whole model fits on no device")
+        return {"wall_s": min(found, key=lambda times: sorted(times)[len(times) // 2])}
+
+    def _alone_in(self, space: torch.device, q: dict) -> list[float]:
+        """Seconds of the module's runs in a space; none where it does not fit."""
+        s, before = self.loaded(), torch.get_num_threads()
         s.bind([-1] * len(s.steps))
         try:
             torch.set_num_threads(q.get("threads") or len(os.sched_getaffinity(0)))
-            for space in s.spaces:
-                try:
-                    times = s.unsplit.time(space, q["warmup"], q["repeats"])
-                except RuntimeError as why:
-                    if "out of memory" not in str(why):
-                        raise Refusal("model", f"{space}: {' '.join(str(why).split())[:300]}") from why
-                    continue
-                if best is None or sorted(times)[len(times) // 2] < sorted(best)[len(best) // 2]:
-                    best = times
+            return s.unsplit.time(space, q["warmup"], q["repeats"])
+        except RuntimeError as why:
+            if "out of memory" not in str(why):
+                raise Refusal("model", f"{space}: {' '.join(str(why).split())[:300]}") from why
+            return []
         finally:
             torch.set_num_threads(before)
-        if best is None:
-            raise Refusal("device", "the whole model fits on no device")
-        return {"wall_s": best}
 
     def profile(self, q: dict) -> dict:
         s, worker = self.loaded(), self.workers[q["device"]]
+        if self.crew:
+            return self.crew.ask(q["device"], q)
         rows = [self._profile_op(s, worker, op, q["warmup"], q["repeats"]) for op in q["ops"]]
         s.reset()
         return dict(self._overheads(s, q["device"], rows), rows=rows)
@@ -198,7 +211,9 @@ class Engine:
         return dict(row, cpu_s=cpu) if cpu else row
 
     def transfers(self, q: dict) -> dict:
-        a, b = self.workers[q["from"]], self.workers[q["to"]]
+        a, b = q["from"], q["to"]
+        if self.crew and self.crew.member_of(a) is self.crew.member_of(b):
+            return self.crew.ask(a, q)
         rows = []
         for size in q["bytes"]:  # threads, streams and pinned memory are made with the first
             self._hop(a, b, size)
@@ -208,22 +223,28 @@ class Engine:
             rows.append({"bytes": size, "wall_s": times[q["warmup"]:]})
         return {"rows": rows}
 
-    def _hop(self, a: Worker, b: Worker, size: int) -> float:
+    def _hop(self, src: int, dst: int, size: int) -> float:
         """Seconds from the sending of so many bytes until the receiver can use them."""
         if self.clock == "cpu":
             return 0.0
+        if self.crew:
+            return self.crew.hop(src, dst, size)
+        a, b = self.workers[src], self.workers[dst]
         value = a.call(lambda: a.bytes_here(size))
         b.ask(lambda: b.arrival("hop"))
         start = a.call(lambda: a.departure(b.number, "hop", value))
         return max(0.0, b.answer() - start)
 
     def set(self, q: dict) -> dict:
-        worker = self.workers[q["device"]]
+        device = self.devices[q["device"]]
         if not 0 < q["speed"] <= 1:
             raise Refusal("", "a speed is above 0 and at most 1")
-        if not worker.device.is_cpu:
-            raise Refusal("device", f"{worker.device.name}: only the speed of CPU devices can be changed")
-        worker.speed = worker.device.speed * q["speed"]
+        if not device.is_cpu:
+            raise Refusal("device", f"{device.name}: only the speed of CPU devices can be changed")
+        if self.crew:
+            self.crew.set_speed(q["device"], q["speed"])
+        else:
+            self.workers[q["device"]].speed = device.speed * q["speed"]
         return {}
 
     def loaded(self) -> Session:
@@ -242,75 +263,3 @@ class Engine:
 def cpu_times(cpu: list[float], speed: float) -> list[float]:
     """What a device of that speed takes, by the CPU's clock."""
     return [c / speed for c in cpu]
-
-
-# ---- the loop ----
-
-
-def loop(engine: Engine, out: TextIO) -> None:
-    for line in sys.stdin:
-        question = json.loads(line)
-        try:
-            answer = dict(engine.answer(question), id=question["id"], ok=True)
-        except Refusal as why:
-            answer = {"id": question["id"], "ok": False, "kind": why.kind, "error": str(why)}
-        except Exception as why:
-            text = f"{type(why).__name__}: {' '.join(str(why).split())[:400]}"
-            answer = {"id": question["id"], "ok": False, "kind": "model", "error": text}
-        if not answer["ok"]:
-            gc.collect()  # the exception and its frames hold each other, and tensors
-        print(json.dumps(answer), file=out, flush=True)
-
-
-def read_memory(text: str | None) -> dict[str, int]:
-    """Bytes by device of NAME=BYTES,..., with K, M or G behind."""
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    found: dict[str, int] = {}
-    for word in text.split(",") if text else []:
-        name, _, size = word.partition("=")
-        number, unit = (size[:-1], units[size[-1:]]) if size[-1:] in units else (size, 1)
-        try:
-            found[name] = int(float(number) * unit)
-        except ValueError:
-            raise Refusal("", f"--memory: NAME=BYTES was expected instead of '{word}'") from None
-    return found
-
-
-def read_options(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="berth-engine-torch", allow_abbrev=False, description=(
-        "An engine of berth: questions come on standard input, a JSON object a line (docs/engines.md). "
-        "'berth-engine-torch graph SPEC' writes the graph of a module."))
-    parser.add_argument("--devices", metavar="NAME[=SPACE[*SPEED]],...",
-                        help="cpu0,cpu1=0.5,gpu0=cuda:0: devices, what torch calls them, and their speed")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="of each CPU device")
-    parser.add_argument("--memory", metavar="NAME=BYTES,...", help="most that a device may hold (gpu0=2G)")
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
-                        help="what times are: of the clock, or of the CPU")
-    parser.add_argument("--leaf", action="append", default=[], metavar="CLASS",
-                        help="keep modules of this class whole; may be given several times")
-    parser.add_argument("--tf32", action="store_true", help="let CUDA compute products with TF32's precision")
-    return parser.parse_args(words)
-
-
-def make_engine(options: argparse.Namespace) -> Engine:
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = options.tf32
-    devices = parse_devices(options.devices, options.threads, read_memory(options.memory))
-    if options.clock == "cpu" and any(not d.is_cpu or d.threads > 1 for d in devices):
-        raise Refusal("", "--clock cpu is of CPU devices with one thread each")
-    cap_memory(devices)
-    torch.set_num_threads(max([d.threads for d in devices if d.is_cpu], default=1))
-    sys.setswitchinterval(1e-4)  # threads wait for each other for microseconds
-    return Engine(devices, options.clock, options.leaf)
-
-
-def main(words: list[str]) -> int:
-    options = read_options(words)
-    out = own_output()
-    try:
-        engine = make_engine(options)
-    except Refusal as why:
-        print(f"berth-engine-torch: {why}; berth-engine-torch --help tells the options", file=sys.stderr)
-        return 2
-    loop(engine, out)
-    out.flush()
-    os._exit(0)  # threads that wait for work are not waited for

@@ -107,7 +107,7 @@ class GraphMaker:
         """An operator's backward pass."""
         seen = self.step.ops[op]
         outputs = sum(bytes_of(n) for n in seen.outputs if n in self.step.with_grad)
-        inputs = sum(bytes_of(n) for n in seen.inputs if n in self.step.with_grad)
+        inputs = sum(map(bytes_of, seen.gives))
         kept = sum(map(bytes_of, seen.kept)) + seen.kept_bytes
         self.add(self.names[op] + "/grad", self.traced.ops[op].type, self.group(op), flops=seen.grad_flops,
                  macs=seen.grad_macs, read_bytes=outputs + kept + self.used(op, False),
@@ -148,8 +148,8 @@ class GraphMaker:
             maker = self.names[self.producer[node]]
             self.edge(maker, back, node.name, bytes_of(node))
         self.edge(name, back, "kept", seen.kept_bytes)
-        for node in seen.inputs:
-            if node in self.producer and node in self.step.with_grad:
+        for node in seen.gives:
+            if node in self.producer:
                 self.edge(back, self.names[self.producer[node]] + "/grad", node.name, bytes_of(node))
 
     def updates(self) -> None:

@@ -26,6 +26,7 @@ class Measured:
     kept              nodes among both whose tensors autograd keeps for the backward pass
     kept_bytes        of what it keeps beside them
     has_grad          it has a backward pass
+    gives             inputs that get a gradient from it; what only a loss that passes it by would give is out
     written           buffers that it writes into, by name
     """
 
@@ -38,6 +39,7 @@ class Measured:
     kept: List[fx.Node] = field(default_factory=list)
     kept_bytes: int = 0
     has_grad: bool = False
+    gives: List[fx.Node] = field(default_factory=list)
     written: List[str] = field(default_factory=list)
 
 
@@ -122,7 +124,18 @@ class Measurer:
                 self.uses[node] = self.uses.get(node, 0) + 1
         ops = [self.operator(op.nodes, *part) for op, part in zip(self.traced.ops, parts)]
         loss = self.loss(output) if self.training else None
+        if loss is not None:
+            self.drop_dead(ops, loss)
         return Step(ops, loss, self.with_grad)
+
+    @staticmethod
+    def drop_dead(ops: List[Measured], loss: Measured) -> None:
+        """No operator gives gradients that gets none."""
+        live = set(loss.gives)
+        for seen in reversed(ops):
+            if live.isdisjoint(seen.outputs):
+                seen.gives = []
+            live.update(seen.gives)
 
     def operator(self, nodes: List[fx.Node], inputs: List[fx.Node], outputs: List[fx.Node]) -> Measured:
         """Run one operator, and its backward pass."""
@@ -188,6 +201,8 @@ class Measurer:
         if roots:
             self.keep(seen, saved, env, given)
             self.backward(seen, roots)
+            leaves = {n: tensors_in(env[n]) for n in seen.inputs if n in self.with_grad}
+            seen.gives = [n for n, tensors in leaves.items() if any(t.grad is not None for t in tensors)]
         return given
 
     def backward(self, seen: Measured, roots: List[torch.Tensor]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,11 +19,22 @@ from .spaces import has_streams, is_host
 from .tracer import tensors_in
 from .values import map_tensors
 
-WAIT_S = 60.0
+WAIT_S = 60.0  # the longest that anybody waits for anybody, where --timeout does not say
 
 
 class Stopped(Exception):
     """Another device failed; its own exception tells why."""
+
+
+@dataclass
+class Move:
+    """A value that goes from device to device: the output of a step (key: its node), or gradients from a step
+    (key: node and step). value: as it is, with tensors that tell types, shapes and strides alone."""
+
+    src: int
+    dst: int
+    key: Any
+    value: Any
 
 
 class Streams:
@@ -41,8 +53,8 @@ class Streams:
 class Box:
     """Values on their way to one device. A value comes with the event after which it is there, or None."""
 
-    def __init__(self, device: Device, failed: threading.Event):
-        self.device, self.failed = device, failed
+    def __init__(self, device: Device, failed: threading.Event, limit_s: float):
+        self.device, self.failed, self.limit_s = device, failed, limit_s
         self.ready = threading.Condition()
         self.held: dict[Any, tuple[Any, Any]] = {}
 
@@ -54,8 +66,8 @@ class Box:
     def take(self, key: Any, what: str) -> tuple[Any, Any]:
         """Wait for a value and take it out. what: for the message, where it does not come in time."""
         with self.ready:
-            if not self.ready.wait_for(lambda: key in self.held or self.failed.is_set(), WAIT_S):
-                raise Refusal("", f"{self.device.name} waited {WAIT_S:g} s for {what}")
+            if not self.ready.wait_for(lambda: key in self.held or self.failed.is_set(), self.limit_s):
+                raise Refusal("", f"{self.device.name} waited {self.limit_s:g} s for {what}")
             if key not in self.held:
                 raise Stopped()
             return self.held.pop(key)
@@ -102,14 +114,14 @@ class Link(threading.Thread):
 
 
 class Post:
-    """Moves values between the devices of one process."""
+    """Moves values between the devices of one process. limit_s: of each wait."""
 
-    def __init__(self, devices: list[Device]):
-        self.devices = devices
+    def __init__(self, devices: list[Device], limit_s: float = WAIT_S):
+        self.devices, self.limit_s = devices, limit_s
         self.failed = threading.Event()
         self.why: Exception | None = None
-        self.boxes = [Box(d, self.failed) for d in devices]
-        self.streams = [Streams(d.space) if has_streams(d.space) else None for d in devices]
+        self.boxes = [Box(d, self.failed, limit_s) for d in devices]
+        self.streams = [Streams(d.space) if d.here and has_streams(d.space) else None for d in devices]
         self.links: dict[tuple[int, int], Link] = {}
 
     def fail(self, why: Exception) -> None:
@@ -127,13 +139,24 @@ class Post:
         for box in self.boxes:
             box.held.clear()
 
+    # of devices in several processes alone (gloo.py)
+
+    def open(self, moves: list[Move]) -> None:
+        """A run begins, in which these values go from device to device."""
+
+    def settle(self, src: int) -> None:
+        """A device has failed, and sends nothing more by itself."""
+
+    def close(self) -> None:
+        """The run has ended."""
+
     def send(self, src: int, dst: int, key: Any, value: Any) -> None:
         """From the thread of src, behind the work that it has begun."""
         a, b = self.devices[src].space, self.devices[dst].space
         if a == b and is_host(a):
             self.boxes[dst].put(key, value)
         elif is_host(b):
-            self._to_cpu(src, dst, key, value)
+            self.boxes[dst].put(key, *self._copied_out(src, value))
         elif self.streams[dst] is None:
             self.boxes[dst].put(key, map_tensors(value, lambda t: t.to(b)))
         elif a == b:
@@ -146,18 +169,17 @@ class Post:
         streams = self.streams[src]
         return streams.record(streams.work) if streams else None
 
-    def _to_cpu(self, src: int, dst: int, key: Any, value: Any) -> None:
+    def _copied_out(self, src: int, value: Any) -> tuple[Any, Any]:
+        """An accelerator's value on the CPU, and the event after which it is there, or None."""
         streams = self.streams[src]
         if streams is None:
-            self.boxes[dst].put(key, map_tensors(value, lambda t: t.cpu()))
-            return
+            return map_tensors(value, lambda t: t.cpu()), None
         streams.out.wait_event(self._behind_work(src))
         with streams.api.stream(streams.out):
             moved = map_tensors(value, lambda t: _pinned(t).copy_(t, non_blocking=True))
             for t in tensors_in(value):
                 t.record_stream(streams.out)
-            there = streams.record(streams.out)
-        self.boxes[dst].put(key, moved, there)
+            return moved, streams.record(streams.out)
 
     def receive(self, dst: int, key: Any, what: str) -> Any:
         """Wait for a value, in the thread of dst; the work of an accelerator waits by itself."""

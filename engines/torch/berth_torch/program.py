@@ -67,7 +67,7 @@ class Links:
 
     producer: step that makes a node (absent: an input of the model). before: steps that each step needs,
     [n_steps]. grad_from: steps whose backward pass gives a step's outputs gradients. grads: steps that have
-    a backward pass.
+    a backward pass. gives: which tensors of a node get a gradient from a step that takes it.
     """
 
     steps: list[Step]
@@ -75,19 +75,24 @@ class Links:
     before: list[set[int]]
     grad_from: list[set[int]]
     grads: set[int]
+    gives: dict[tuple[fx.Node, int], list[bool]]
+
+    def gives_grad(self, n: fx.Node, k: int) -> bool:
+        """Does a step that takes a node give it a gradient?"""
+        return any(self.gives.get((n, k), ()))
 
 
-def link_steps(steps: list[Step], with_grad: set[fx.Node]) -> Links:
+def link_steps(steps: list[Step], with_grad: set[fx.Node],
+               gives: dict[tuple[fx.Node, int], list[bool]]) -> Links:
     """with_grad: nodes whose values require a gradient in a training step."""
     producer = {n: k for k, s in enumerate(steps) for n in s.outputs}
     before = [{producer[n] for n in s.inputs if n in producer} for s in steps]
-    grad_from: list[set[int]] = [set() for _ in steps]
-    for k, s in enumerate(steps):
-        for n in s.inputs:
-            if n in producer and n in with_grad:
-                grad_from[producer[n]].add(k)
     grads = {k for k, s in enumerate(steps) if s.name == LOSS or any(n in with_grad for n in s.outputs)}
-    return Links(steps, producer, before, [{u for u in users if u in grads} for users in grad_from], grads)
+    links = Links(steps, producer, before, [set() for _ in steps], grads, gives)
+    for n, k in gives:
+        if k in grads and n in producer and links.gives_grad(n, k):
+            links.grad_from[producer[n]].add(k)
+    return links
 
 
 # ---- roles ----

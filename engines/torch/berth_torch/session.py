@@ -4,7 +4,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import torch
 from torch import fx
@@ -20,6 +20,19 @@ from .unsplit import Outcome, Unsplit, bind_inputs, record
 from .tracer import tensors_in
 from .values import difference
 from .worker import Plan, Ran, Worker, make_plan
+
+if TYPE_CHECKING:
+    from .crew import Crew
+
+
+@dataclass
+class State:
+    """What a training step leaves, by name: gradients (a parameter without one is missing), parameters, and
+    buffers."""
+
+    grads: dict[str, torch.Tensor] = field(default_factory=dict)
+    params: dict[str, torch.Tensor] = field(default_factory=dict)
+    buffers: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
 @dataclass
@@ -42,15 +55,17 @@ class Sample:
 
 
 class Session:
-    """names: of the operators of berth's graph."""
+    """names: of the operators of berth's graph. workers: None for devices of other processes. crew: these
+    processes, where this one is the engine's and has no devices."""
 
-    def __init__(self, traced: Traced, names: list[str] | None, devices: list[Device], post: Post,
-                 workers: list[Worker], make_names: Callable | None = None):
-        self.traced, self.devices, self.post, self.workers = traced, devices, post, workers
+    def __init__(self, traced: Traced, names: list[str], devices: list[Device], post: Post,
+                 workers: list[Worker | None], crew: "Crew | None" = None):
+        self.traced, self.devices, self.post, self.crew = traced, devices, post, crew
+        self.workers = [w for w in workers if w is not None]
         self.training = traced.mode == "training"
         self.optimizer = traced.spec.optimizer
         self.steps = compile_steps(traced)
-        self.spaces = {d.space: Space(traced, self.steps, d.space) for d in devices}
+        self.spaces = {w.device.space: Space(traced, self.steps, w.device.space) for w in self.workers}
         self.cpu = self.spaces.get(torch.device("cpu")) or Space(traced, self.steps, torch.device("cpu"))
         self.cpu.bind(set(range(len(self.steps))))
         self.unsplit = Unsplit(traced, self.steps, self.optimizer)
@@ -58,11 +73,11 @@ class Session:
         self.unsplit.reset()
         if self.any_random:
             self.unsplit.check_trace()
-        self.links = link_steps(self.steps, self.record.with_grad)
-        self.names = make_names(traced, self.steps, self.record.with_grad) if make_names else names
+        self.links = link_steps(self.steps, self.record.with_grad, self.record.gives)
+        self.names = names
         self.roles = read_roles(self.names, self.steps)
         self.keep = set(output_node(traced).all_input_nodes)
-        for w in workers:
+        for w in self.workers:
             w.space = self.spaces[w.device.space]
             w.space.place_inputs(bind_inputs(traced))
         self.plan: Plan | None = None
@@ -80,11 +95,13 @@ class Session:
         names = [d.name for d in self.devices]
         program = make_program(self.roles, self.names, self.links, placement, order, names, self.keep, fine)
         self.bind(program.step_device)
-        self.plan = make_plan(program, self.links, self.training, self.record.with_grad, self.keep)
+        self.plan = make_plan(program, self.links, self.training, self.record, self.keep)
         self.updates = {}
         for piece in program.pieces:
-            if piece.params:
+            if piece.params and self.devices[piece.device].here:
                 self.update_of(self.spaces[self.devices[piece.device].space]).prepare(piece.params)
+        if self.crew:
+            self.crew.prepare(placement, order, fine)
         return self.plan
 
     def bind(self, step_device: list[int]) -> None:
@@ -92,9 +109,13 @@ class Session:
         self.updates = {}
         for space in self.spaces.values():
             try:
-                space.bind({k for k, d in enumerate(step_device) if self.devices[d].space == space.device})
+                space.bind({k for k, d in enumerate(step_device) if self._is_in(d, space)})
             except RuntimeError as why:
                 raise no_room(space.device, why) from why
+
+    def _is_in(self, device: int, space: Space) -> bool:
+        """Is it a device of this process in that space? -1: none."""
+        return device >= 0 and self.devices[device].here and self.devices[device].space == space.device
 
     def update_of(self, there: Space) -> Update:
         """The optimizer of the parameters in a space."""
@@ -118,32 +139,51 @@ class Session:
 
     # ---- running ----
 
-    def run(self, seeded: bool = True) -> Sample:
-        """Run the plan that was made ready, once, from the first state."""
+    def run(self, seeded: bool = True, start: Callable[[], float] = time.perf_counter) -> Sample:
+        """Run the plan that was made ready, once, from the first state. start: called when the devices of
+        this process are ready, gives the time that counts as 0."""
+        if self.crew:
+            return self.crew.run(self, seeded)
         plan = self.plan
         self.reset()
         active = [w for w in self.workers if any(p.device == w.number for p in plan.program.pieces)]
+        self.post.open(plan.moves)
+        self._forget_peaks()
+        try:
+            ran = self._all(active, start, lambda w, begin: w.run(plan, self.updates.get(w.device.space),
+                                                                  begin, seeded))
+        finally:
+            self.post.close()
+        answers: list[Ran | None] = [None] * len(self.devices)
+        for w, r in zip(active, ran):
+            answers[w.number] = r
+        return Sample(max((r.end_s for r in ran), default=0.0), answers, self._peaks())
+
+    def _all(self, active: list[Worker], start: Callable[[], float], what: Callable) -> list:
+        """What all of these came to, begun together; the first failure where there is one."""
+        if not active:
+            start()
+            return []
         zero: list[float] = []
-        barrier = threading.Barrier(len(active), lambda: zero.append(time.perf_counter()))
+        barrier = threading.Barrier(len(active), lambda: zero.append(start()))
 
         def begin() -> float:
-            barrier.wait(30)
+            barrier.wait(self.post.limit_s)
             return zero[0]
 
-        self._forget_peaks()
         for w in active:
-            w.ask(lambda w=w: w.run(plan, self.updates.get(w.device.space), begin, seeded))
-        answers, failed = [None] * len(self.workers), None
+            w.ask(lambda w=w: what(w, begin))
+        answers, failed = [], None
         for w in active:
             try:
-                answers[w.number] = w.answer()
+                answers.append(w.answer())
             except Exception as why:
                 failed = why if failed is None or isinstance(failed, Stopped) else failed
         if failed is not None:
             failed = self.post.why or failed
             self.post.clear()
             raise failed
-        return Sample(max(r.end_s for r in answers if r), answers, self._peaks())
+        return answers
 
     def _forget_peaks(self) -> None:
         for space in self.spaces:
@@ -151,8 +191,8 @@ class Session:
                 torch.cuda.reset_peak_memory_stats(space)
 
     def _peaks(self) -> list[int | None]:
-        spaces = [d.space for d in self.devices]
-        return [torch.cuda.max_memory_allocated(s) if s.type == "cuda" else None for s in spaces]
+        return [torch.cuda.max_memory_allocated(d.space) if d.here and d.space.type == "cuda" else None
+                for d in self.devices]
 
     def outcome(self, sample: Sample) -> Outcome:
         """What the latest run left."""
@@ -162,29 +202,46 @@ class Session:
         outputs = tensors_in(model_output(self.traced, values.__getitem__))
         made = Outcome([t.detach() for t in outputs])
         if self.training:
-            place = self.plan.program.step_device
             loss = next((r.loss for r in sample.ran if r and r.loss is not None), None)
-            made = Outcome(made.outputs, loss)
-            for n, p in self.traced.module.named_parameters():
-                here = self._owned(n, p, place, "params")
+            state = self.crew.state() if self.crew else self.state()
+            made = Outcome(made.outputs, loss, state.grads, state.params, state.buffers)
+            for n, p in self.traced.module.named_parameters():  # those that no step uses
+                made.params.setdefault(n, p.detach())
+            for n, b in self.traced.module.named_buffers():
+                made.buffers.setdefault(n, b)
+        return made
+
+    def state(self) -> State:
+        """What the latest run left on the devices of this process."""
+        place, params, made = self.plan.program.step_device, self._named("parameters"), State()
+        buffers = self._named("buffers")
+        for k, step in enumerate(self.steps):
+            if not self.devices[place[k]].here:
+                continue
+            space = self.spaces[self.devices[place[k]].space]
+            for n in step.params:
+                here = space.here(params[n])
                 made.params[n] = here.detach()
                 if here.grad is not None:
                     made.grads[n] = here.grad
-            for n, b in self.traced.module.named_buffers():
-                made.buffers[n] = self._owned(n, b, place, "buffers")
+            made.buffers.update((n, space.here(buffers[n])) for n in step.buffers)
         return made
 
-    def _owned(self, name: str, t: torch.Tensor, place: list[int], which: str) -> torch.Tensor:
-        """A parameter or buffer where its steps are run; one that no step uses is the user's."""
-        for k, step in enumerate(self.steps):
-            if name in getattr(step, which):
-                return self.spaces[self.devices[place[k]].space].here(t)
-        return t
+    def _named(self, which: str) -> dict[str, torch.Tensor]:
+        return dict(getattr(self.traced.module, f"named_{which}")())
 
     def expected(self) -> Outcome:
         """What the unsplit module comes to, random numbers drawn where the plan draws them."""
         place = self.plan.program.step_device
-        return self.unsplit.outcome(lambda k: self.spaces[self.devices[place[k]].space])
+        return self.unsplit.outcome(lambda k: self._space_like(self.devices[place[k]]))
+
+    def _space_like(self, d: Device) -> Space:
+        """A space of this process where random numbers are drawn as on that device."""
+        found = self.cpu if d.is_cpu else self.spaces.get(d.space)
+        if found is None:
+            raise Refusal("device", f"{d.name} draws random numbers in another process, on an accelerator: "
+                                    "its outputs cannot be compared")
+        return found
 
     def check(self, sample: Sample) -> dict[str, float]:
         """Differences of the latest run from the unsplit module, by kind. With random numbers: of one with

@@ -18,7 +18,7 @@ from .seeds import seeded
 from .spaces import is_host, wait_for
 from .trace import Traced, copied
 from .tracer import tensors_in
-from .values import bytes_of, difference, map_tensors
+from .values import difference, layout_of, leaf_of, map_tensors
 
 TRACE_TOLERANCE = 1e-3  # of the largest entry: sums in another order
 
@@ -70,14 +70,16 @@ class Record:
     """What running the module operator by operator showed.
 
     inputs: values that each step takes, [step]. grads: gradients of the tensors that each step gives, [step],
-    None where there is none. with_grad: nodes whose values need a gradient. sizes: bytes of each node's
-    tensors.
+    None where there is none. with_grad: nodes whose values need a gradient. layouts: values of nodes with
+    tensors that tell types, shapes and strides alone. gives: for a node and a step that takes it, which of
+    the node's tensors get a gradient from the step.
     """
 
     inputs: list[list[Any]]
     grads: list[list[torch.Tensor | None]]
     with_grad: set[fx.Node]
-    sizes: dict[fx.Node, int]
+    layouts: dict[fx.Node, Any]
+    gives: dict[tuple[fx.Node, int], list[bool]] = field(default_factory=dict)
 
 
 def bind_inputs(traced: Traced) -> dict[fx.Node, Any]:
@@ -86,29 +88,71 @@ def bind_inputs(traced: Traced) -> dict[fx.Node, Any]:
     return dict(zip(nodes, traced.inputs))
 
 
+class Recorder:
+    """Runs a module step by step on the CPU, each step cut off from the others, and in training backward too.
+    """
+
+    def __init__(self, traced: Traced, steps: list[Step], cpu: Space):
+        self.steps, self.cpu, self.training = steps, cpu, traced.mode == "training"
+        self.values = bind_inputs(traced)
+        self.made = Record([], [], set(), {})
+        self.leaves: list[dict[fx.Node, list[torch.Tensor]]] = []
+        self.roots: list[list[list[torch.Tensor]]] = []  # [step][output][tensor]
+
+    def run(self) -> Record:
+        """Marks the steps that draw random numbers, too."""
+        with torch.set_grad_enabled(self.training):
+            for k, step in enumerate(self.steps):
+                self._forward(k, step)
+        self.made.layouts = {n: map_tensors(v, layout_of) for n, v in self.values.items()}
+        if self.training:
+            self._backward()
+        else:
+            self.made.grads = [[None for t in tensors_in(r)] for r in self.roots]
+        return self.made
+
+    def _leaf(self, n: fx.Node) -> Any:
+        if n not in self.made.with_grad:
+            return self.values[n]
+        return map_tensors(self.values[n], leaf_of)
+
+    def _forward(self, k: int, step: Step) -> None:
+        args = [self._leaf(n) for n in step.inputs]
+        self.made.inputs.append([map_tensors(a, torch.Tensor.detach) for a in args])
+        self.leaves.append({n: tensors_in(a) for n, a in zip(step.inputs, args) if n in self.made.with_grad})
+        if step.mutates:
+            args = [map_tensors(a, torch.clone) for a in args]
+        before = torch.get_rng_state()
+        outs = self.cpu.calls[k](*args)
+        step.random = not torch.equal(before, torch.get_rng_state())
+        self.roots.append([tensors_in(v) for v in outs])
+        for n, v in zip(step.outputs, outs):
+            self.values[n] = map_tensors(v, torch.Tensor.detach)
+            if any(t.requires_grad for t in tensors_in(v)):
+                self.made.with_grad.add(n)
+
+    def _backward(self) -> None:
+        given: dict[fx.Node, list[torch.Tensor | None]] = {}
+        for k in reversed(range(len(self.steps))):
+            step, tensors = self.steps[k], [t for v in self.roots[k] for t in v]
+            if step.name == LOSS:
+                grads = [torch.ones_like(t) for t in tensors]
+            else:
+                parts = zip(step.outputs, self.roots[k])
+                grads = [g for n, v in parts for g in given.get(n, [None] * len(v))]
+            self.made.grads.insert(0, [g if t.requires_grad else None for t, g in zip(tensors, grads)])
+            ready = [(t, g) for t, g in zip(tensors, self.made.grads[0]) if g is not None]
+            if ready:
+                torch.autograd.backward([t for t, _ in ready], [g for _, g in ready])
+            for n, leaves in self.leaves[k].items():
+                new, old = [t.grad for t in leaves], given.get(n, [None] * len(leaves))
+                self.made.gives[n, k] = [g is not None for g in new]
+                given[n] = [a if b is None else b if a is None else a + b for a, b in zip(old, new)]
+
+
 def record(traced: Traced, steps: list[Step], cpu: Space) -> Record:
-    """Run step by step on the CPU, in training backward too. Marks the steps that draw random numbers."""
-    values, taken, made, with_grad = bind_inputs(traced), [], [], set()
-    with torch.set_grad_enabled(traced.mode == "training"):
-        for k, step in enumerate(steps):
-            args = [values[n] for n in step.inputs]
-            taken.append([map_tensors(a, torch.Tensor.detach) for a in args])
-            if step.mutates:
-                args = [map_tensors(a, torch.clone) for a in args]
-            before = torch.get_rng_state()
-            outs = cpu.calls[k](*args)
-            step.random = not torch.equal(before, torch.get_rng_state())
-            values.update(zip(step.outputs, outs))
-            made.append(tensors_in(outs))
-            for t in made[-1]:
-                if t.requires_grad:
-                    t.retain_grad()
-            with_grad.update(n for n, v in zip(step.outputs, outs)
-                             if any(t.requires_grad for t in tensors_in(v)))
-        if traced.mode == "training":
-            made[-1][0].backward()
-    grads = [[t.grad if t.requires_grad else None for t in tensors] for tensors in made]
-    return Record(taken, grads, with_grad, {n: bytes_of(v) for n, v in values.items()})
+    """What running the steps one by one shows."""
+    return Recorder(traced, steps, cpu).run()
 
 
 class Unsplit:

@@ -23,9 +23,20 @@ def bytes_of(value: Any) -> int:
     return sum(tensor_bytes(t) for t in tensors_in(value))
 
 
+def layout_of(t: torch.Tensor) -> torch.Tensor:
+    """What tells a tensor's type and shape, and its strides where it is dense: a tensor without values."""
+    like = torch.empty_like(t, device="cpu")
+    return torch.empty_strided(like.size(), like.stride(), dtype=t.dtype, device="meta")
+
+
 def differentiable(t: torch.Tensor) -> bool:
     """Can it have a gradient?"""
     return t.is_floating_point() or t.is_complex()
+
+
+def leaf_of(t: torch.Tensor) -> torch.Tensor:
+    """The tensor as the start of a new autograd graph, where it can have a gradient."""
+    return t.detach().requires_grad_() if differentiable(t) else t
 
 
 def _comparable(t: torch.Tensor) -> torch.Tensor:

@@ -18,14 +18,15 @@ import torch
 from torch import fx
 
 from .devices import Device, Refusal
-from .moves import Post, Stopped
+from .moves import Move, Post, Stopped
 from .optimizers import Update
 from .placed import LOSS, Space
 from .program import FORWARD, GRAD, Links, Piece, Program, Unit
 from .seeds import seeded
 from .spaces import wait_for
 from .tracer import tensors_in
-from .values import bytes_of, differentiable, map_tensors
+from .unsplit import Record
+from .values import bytes_of, leaf_of, map_tensors
 
 
 @dataclass
@@ -54,7 +55,8 @@ class Plan:
     """A program made ready: what all devices know of it.
 
     users: devices other than its own that a node goes to, [node]. keep: nodes that the model returns.
-    drop: nodes that a device needs no more after a piece, [(device, piece)].
+    drop: nodes that a device needs no more after a piece, [(device, piece)]. moves: all that goes from device
+    to device.
     """
 
     program: Program
@@ -64,11 +66,12 @@ class Plan:
     keep: set[fx.Node]
     users: dict[fx.Node, list[int]] = field(default_factory=dict)
     drop: dict[tuple[int, int], list[fx.Node]] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
 
 
-def make_plan(program: Program, links: Links, training: bool, with_grad: set[fx.Node],
-              keep: set[fx.Node]) -> Plan:
-    plan = Plan(program, links, training, with_grad, keep)
+def make_plan(program: Program, links: Links, training: bool, record: Record, keep: set[fx.Node]) -> Plan:
+    """What a program needs beside itself."""
+    plan = Plan(program, links, training, record.with_grad, keep)
     last: dict[tuple[int, fx.Node], int] = {}
     for i, p in enumerate(program.pieces):
         for u in p.units if p.part == FORWARD else []:
@@ -83,7 +86,26 @@ def make_plan(program: Program, links: Links, training: bool, with_grad: set[fx.
     for (d, n), i in last.items():
         if n not in keep:
             plan.drop.setdefault((d, i), []).append(n)
+    plan.moves = [m for k in range(len(links.steps)) for m in moves_of(plan, k, record.layouts)]
     return plan
+
+
+def moves_of(plan: Plan, k: int, layouts: dict[fx.Node, Any]) -> list[Move]:
+    """Where outputs of a step go, and where gradients of them come from."""
+    place, links = plan.program.step_device, plan.links
+    moves = [Move(place[k], d, n, layouts[n]) for n in links.steps[k].outputs for d in plan.users.get(n, ())]
+    for n in links.steps[k].outputs if plan.training else ():
+        for u in grad_senders(plan, n):
+            given = zip(tensors_in(layouts[n]), links.gives[n, u])
+            moves.append(Move(place[u], place[k], (n, u), [t if wanted else None for t, wanted in given]))
+    return moves
+
+
+def grad_senders(plan: Plan, n: fx.Node) -> list[int]:
+    """Steps on other devices that send gradients of a node."""
+    place, made = plan.program.step_device, plan.links.producer[n]
+    return [u for u in sorted(plan.links.grad_from[made])
+            if place[u] != place[made] and plan.links.gives_grad(n, u)]
 
 
 class Worker:
@@ -179,6 +201,9 @@ class Worker:
         zero = begin()
         try:
             return self._run(plan, mine, zero)
+        except BaseException:
+            self.post.settle(self.number)
+            raise
         finally:
             self.values, self.grads, self.kept, self.stand_ins = {}, {}, {}, {}
 
@@ -262,17 +287,9 @@ class Worker:
                     self.values[n] = self.post.receive(self.number, n, what)
             return
         for n in unit.outputs:
-            for k in self._remote_users(n):
+            for k in grad_senders(self.plan, n) if n in self.plan.with_grad else ():
                 grads = self.post.receive(self.number, (n, k), f"the gradient from '{links.steps[k].name}'")
                 self._add_grads(n, grads)
-
-    def _remote_users(self, n: fx.Node) -> list[int]:
-        """Operators on other devices that send a gradient of this node."""
-        if n not in self.plan.with_grad:
-            return []
-        links, place = self.plan.links, self.plan.program.step_device
-        return [k for k in sorted(links.grad_from[links.producer[n]])
-                if place[k] != self.number and n in links.steps[k].inputs]
 
     def _leaf(self, unit: Unit, kept: Kept, n: fx.Node, step: int) -> Any:
         """What an operator of the unit takes for a node from outside."""
@@ -282,7 +299,7 @@ class Worker:
         own = self.plan.program.step_device[self.plan.links.producer[n]] == self.number
         key = (n, None if own else step)
         if key not in kept.leaves:
-            made = map_tensors(value, lambda t: t.detach().requires_grad_() if differentiable(t) else t)
+            made = map_tensors(value, leaf_of)
             kept.leaves[key] = tensors_in(made)
             self.stand_ins[key] = made
         return self.stand_ins[key]
@@ -357,7 +374,7 @@ class Worker:
     def _pass_on(self, unit: Unit) -> None:
         kept, place = self.kept.pop(id(unit)), self.plan.program.step_device
         for (n, k), leaves in kept.leaves.items():
-            if k is None:
+            if k is None or not self.plan.links.gives_grad(n, k):
                 continue
             grads = [t.grad for t in leaves]
             self.sent_bytes += bytes_of(grads)

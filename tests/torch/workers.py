@@ -1,0 +1,187 @@
+#!/usr/bin/python3
+"""Devices as processes: plans over two of them, and what is told of a process that dies, stops, or is another
+than it should be.
+
+usage: workers.py. Exit code 1 where something is wrong, 77 without PyTorch.
+"""
+import contextlib
+import io
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import plans  # noqa: E402
+from berth_torch import crew as crew_module  # noqa: E402
+from berth_torch.crew import Crew  # noqa: E402
+from berth_torch.devices import Refusal, parse_devices  # noqa: E402
+from berth_torch.nursery import Listener, Nursery  # noqa: E402
+
+LIMIT_S = 10.0
+ARGS = dict(devices="cpu0,cpu1", processes=True, threads=1, timeout=LIMIT_S, double=False, seed=1,
+            seconds=None, tolerance=1e-6)
+OPTIONS = {"threads": 1, "clock": "wall", "tf32": False}
+
+
+class Args:
+    """Options of plans.py."""
+
+    def __init__(self, **words):
+        vars(self).update(ARGS, **words)
+
+
+class Tests:
+    """Counts what is wrong."""
+
+    def __init__(self):
+        self.wrong = self.done = 0
+        self.nursery = Nursery()
+        self.files = tempfile.TemporaryDirectory()
+
+    def expect(self, what, condition, told=""):
+        self.done += 1
+        if not condition:
+            self.wrong += 1
+            print(f"WRONG: {what}: {told}", flush=True)
+
+    def refused(self, what, words, action):
+        """The action is refused, with all these words in what is told."""
+        start = time.monotonic()
+        try:
+            action()
+            told = "no refusal"
+        except Refusal as why:
+            told = str(why)
+        self.expect(what, all(w in told for w in words), told)
+        self.expect(f"{what}: within the limit", time.monotonic() - start < 3 * LIMIT_S)
+        return told
+
+
+def lose(tests, harness, session, do, words):
+    """A process of cpu1 that is stopped when a run begins, and what is then done to it; and the next run."""
+    member = harness.crew.member_of(1)
+    begin = member.start_at
+
+    def start_at(at):
+        os.kill(member.pid, signal.SIGSTOP)
+        begin(at)
+        do(member.pid)
+
+    member.start_at = start_at
+    tests.refused(f"a worker that {words[-1]}", words, session.run)
+    session.prepare(session.plan.program.placement, None)
+    sample = session.run()
+    tests.expect("the run behind it", max(session.check(sample).values()) <= 1e-6)
+    tests.expect("a new process", harness.crew.member_of(1).pid != member.pid)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(member.pid, 0)
+        with open(f"/proc/{member.pid}/stat", encoding="ascii") as stat:
+            tests.expect("the old one is gone", stat.read().split()[2] == "Z")
+
+
+def listener(tests, model):
+    """A worker that listens, in a process of its own, and where."""
+    sock = socket.create_server(("127.0.0.1", 0))
+    pid = os.fork()
+    if not pid:
+        with contextlib.suppress(BaseException):
+            sys.stdout = io.StringIO()
+            Listener(sock, model, lambda text: None).live()
+        os._exit(0)
+    port = sock.getsockname()[1]
+    sock.close()
+    return pid, f"127.0.0.1:{port}"
+
+
+def crew_of(tests, at):
+    return Crew(parse_devices(f"cpu0,cpu1=cpu@{at}", 1), tests.nursery.child, True, LIMIT_S, OPTIONS)
+
+
+def far(tests):
+    """Workers that are reached by an address."""
+    models = os.path.join(HERE, "models.py")
+    other = os.path.join(tests.files.name, "models.py")
+    with open(models, encoding="utf-8") as file, open(other, "w", encoding="utf-8") as copy:
+        copy.write(file.read() + "\n# another text\n")
+    for path, words in ((models, None), (other, ["cpu1", "worker at 127.0.0.1", "is not the text of"])):
+        pid, at = listener(tests, f"{path}:branches")
+        harness = plans.Harness(Args(processes=False))
+        harness.crew = crew_of(tests, at)
+        harness.devices, harness.workers = harness.crew.devices, [None, None]
+        if words:
+            tests.refused("another file", words, lambda: harness.session("branches", "training"))
+        else:
+            session, graph = harness.session("branches", "training")
+            found, sent, cut, _ = plans.try_plan(session, random.Random(1), graph)
+            tests.expect("a plan with a worker that listens", max(found.values()) <= 1e-6 and sent == cut,
+                         f"{found} {sent} {cut}")
+            tests.refused("a worker that serves another", ["cpu1", "serves another engine"],
+                          crew_of(tests, at).hello)
+        harness.crew.end()
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    tests.refused("nobody there", ["cpu1", at, "nobody answers"], crew_of(tests, at).hello)
+
+
+def engine(tests):
+    """The command: its words, and that nothing of it is left when it is killed."""
+    program = os.path.join(HERE, "..", "..", "engines", "torch", "berth-engine-torch")
+    command = [program, "--devices", "cpu0,cpu1", "--processes"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        process.stdin.write('{"id": 1, "do": "hello"}\n')
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        tests.expect("hello of the engine", '"ok": true' in answer and '"cpu1"' in answer, answer)
+        group = [int(p) for p in descendants(process.pid)]
+        tests.expect("three processes beside it", len(group) == 3, str(group))
+        process.kill()
+    end = time.monotonic() + 6 * LIMIT_S
+    while (left := [p for p in group if alive(p)]) and time.monotonic() < end:
+        time.sleep(0.02)
+    tests.expect("all of them end with it", not left, str(left))
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def descendants(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        children = file.read().split()
+    return children + [c for child in children for c in descendants(child)]
+
+
+def main():
+    tests = Tests()
+    harness = plans.Harness(Args())
+    for model in ("quiet", "mixed"):
+        for mode in ("inference", "training"):
+            tests.expect(f"plans of {model}", plans.try_model(harness, model, mode, Args(plans=3)) == 0)
+    session, _ = harness.session("branches", "training")
+    session.prepare([0 if r.step % 2 else 1 for r in session.roles], None)
+    lose(tests, harness, session, lambda pid: os.kill(pid, signal.SIGKILL), ["cpu1", "has ended"])
+    lose(tests, harness, session, lambda pid: None, ["cpu1", "has said nothing"])
+    harness.crew.end()
+    crew_module.VERSION = "0.9"
+    tests.refused("another version of PyTorch", ["cpu0", "the engine 0.9"], harness.crew.hello)
+    crew_module.VERSION = plans.torch.__version__
+    far(tests)
+    engine(tests)
+    print(f"{tests.done} checks, {tests.wrong} wrong", flush=True)
+    os._exit(1 if tests.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
