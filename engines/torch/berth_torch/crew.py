@@ -95,8 +95,8 @@ class Member:
     def _send(self, message: dict) -> None:
         try:
             self.channel.send(message)
-        except Closed:
-            self.lose("has gone")
+        except Closed as why:
+            self.lose(str(why))
 
     def start_at(self, at: float) -> None:
         """A run begins then, by the engine's clock."""
@@ -138,7 +138,7 @@ class Member:
                 self._hear(*self.channel.receive())
                 heard = time.perf_counter()
         except Closed as why:
-            self.lose("has ended" if str(why) == "it has gone" else f"cannot be heard any more: {why}")
+            self.lose(str(why))
         except (KeyError, TypeError, ValueError, OSError):
             self.lose("says what nobody understands")
 

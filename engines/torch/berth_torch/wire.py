@@ -13,6 +13,7 @@ from typing import Any, Sequence
 import torch
 
 LINE_LIMIT = 1 << 26  # bytes
+GONE = "has ended"
 KEEPALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
              (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10), (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)]
 DTYPES = {str(d)[6:]: d for d in vars(torch).values() if isinstance(d, torch.dtype)}
@@ -20,6 +21,11 @@ DTYPES = {str(d)[6:]: d for d in vars(torch).values() if isinstance(d, torch.dty
 
 class Closed(Exception):
     """The other side has gone, is silent, or does not speak this language; the text tells which."""
+
+
+def closed(why: OSError) -> Closed:
+    """What the system says of a connection."""
+    return Closed(GONE if isinstance(why, ConnectionError) else f"cannot be reached any more: {why}")
 
 
 def raw(t: torch.Tensor) -> Any:
@@ -73,7 +79,7 @@ class Channel:
                     if t.numel():
                         self.sock.sendall(raw(t))
         except OSError as why:
-            raise Closed(str(why)) from why
+            raise closed(why) from why
 
     def waits(self, seconds: float | None) -> bool:
         """Is there something to receive, now or within that time (None: whenever)?"""
@@ -88,9 +94,9 @@ class Channel:
             layouts = [(DTYPES[name], [int(n) for n in shape]) for name, shape in message.pop("tensors", [])]
             return message, self._tensors(layouts, most)
         except OSError as why:
-            raise Closed(str(why)) from why
+            raise closed(why) from why
         except (ValueError, KeyError, TypeError, RuntimeError) as why:
-            raise Closed(f"a message that is none: {' '.join(str(why).split())[:100]}") from why
+            raise Closed(f"says what nobody understands: {' '.join(str(why).split())[:100]}") from why
 
     def _tensors(self, layouts: list, most: int) -> list[torch.Tensor]:
         made = []
@@ -110,7 +116,7 @@ class Channel:
     def _more(self) -> None:
         got = self.sock.recv(1 << 16)
         if not got:
-            raise Closed("it has gone")
+            raise Closed(GONE)
         self.held += got
 
     def _line(self) -> bytes:
@@ -131,5 +137,5 @@ class Channel:
         while at < len(into):
             got = self.sock.recv_into(into[at:])
             if not got:
-                raise Closed("it has gone")
+                raise Closed(GONE)
             at += got
