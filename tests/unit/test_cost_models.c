@@ -81,6 +81,169 @@ static void test_placeto_by_hand(void **state)
 	close_world(&w);
 }
 
+/* The model once more, by looking at everything at each instant. */
+typedef struct plain_run {
+	const berth_problem *p;
+	const int32_t *place;
+	int64_t gap, now;
+	int64_t start[INSTANCE_MAX_OPS], end[INSTANCE_MAX_OPS];     /* -1: not yet */
+	int64_t ready[INSTANCE_MAX_OPS];                            /* since when; -1: waits for inputs */
+	int64_t asked[4 * INSTANCE_MAX_OPS], sent[4 * INSTANCE_MAX_OPS], there[4 * INSTANCE_MAX_OPS];
+	int64_t dev_free[8], bus_free[8];
+	double load[8], bus_load[8];
+} plain_run;
+
+static bool input_is_there(const plain_run *r, int32_t op, int32_t t)
+{
+	int32_t from = r->p->g->tensor_producer[t];
+	if (r->place[from] == r->place[op])
+		return r->end[from] >= 0 && r->end[from] <= r->now;
+	return r->there[t] >= 0 && r->there[t] <= r->now;
+}
+
+/* Who is ready and which tensors are to be sent, now. */
+static void look(plain_run *r)
+{
+	const berth_graph *g = r->p->g;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		bool all = true;
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+			all &= input_is_there(r, op, g->in_tensor[i]);
+		if (all && r->ready[op] < 0)
+			r->ready[op] = r->now;
+	}
+	for (int32_t t = 0; t < g->n_tensors; t++) {
+		int32_t from = g->tensor_producer[t];
+		bool leaves = false;
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			leaves |= r->place[g->edge_consumer[e]] != r->place[from];
+		if (leaves && r->asked[t] < 0 && r->end[from] >= 0 && r->end[from] <= r->now)
+			r->asked[t] = r->now;
+	}
+}
+
+static void start_op(plain_run *r, int32_t d)
+{
+	int32_t best = -1;
+	for (int32_t k = 0; k < r->p->n_ops; k++) {
+		int32_t op = r->p->g->topo_op[k];
+		if (r->place[op] == d && r->ready[op] >= 0 && r->start[op] < 0 &&
+		    (best < 0 || r->ready[op] < r->ready[best]))
+			best = op;
+	}
+	if (best < 0 || r->dev_free[d] > r->now)
+		return;
+	r->start[best] = r->now;
+	r->end[best] = r->now + berth_op_time(r->p, best, d);
+	r->dev_free[d] = r->end[best] + r->gap;
+	r->load[d] += (double)(r->dev_free[d] - r->now) * 1e-9;
+}
+
+static void start_tensor(plain_run *r, int32_t d)
+{
+	const berth_graph *g = r->p->g;
+	int32_t best = -1;
+	int64_t time = 0;
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		if (r->place[g->tensor_producer[t]] == d && r->asked[t] >= 0 && r->sent[t] < 0 &&
+		    (best < 0 || r->asked[t] < r->asked[best]))
+			best = t;
+	if (best < 0 || r->bus_free[d] > r->now)
+		return;
+	for (int32_t e = g->tensor_use_off[best]; e < g->tensor_use_off[best + 1]; e++) {
+		int64_t way = berth_transfer_ns(r->p, best, d, r->place[g->edge_consumer[e]]);
+		time = way > time ? way : time;
+	}
+	r->sent[best] = r->now;
+	r->there[best] = r->bus_free[d] = r->now + time;
+	r->bus_load[d] += (double)time * 1e-9;
+}
+
+/* The next instant at which something ends, or -1. */
+static int64_t next_instant(const plain_run *r)
+{
+	int64_t next = -1;
+	const int64_t *lists[] = {r->end, r->there, r->dev_free};
+	const int32_t n[] = {r->p->n_ops, r->p->g->n_tensors, r->p->n_devs};
+	for (int k = 0; k < 3; k++)
+		for (int32_t i = 0; i < n[k]; i++)
+			if (lists[k][i] > r->now && (next < 0 || lists[k][i] < next))
+				next = lists[k][i];
+	return next;
+}
+
+static void run_plainly(plain_run *r, const berth_problem *p, const int32_t *place)
+{
+	*r = (plain_run){.p = p, .place = place, .gap = llround(p->s->op_gap_s * 1e9)};
+	memset(r->start, -1, sizeof r->start);
+	memset(r->end, -1, sizeof r->end);
+	memset(r->ready, -1, sizeof r->ready);
+	memset(r->asked, -1, sizeof r->asked);
+	memset(r->sent, -1, sizeof r->sent);
+	memset(r->there, -1, sizeof r->there);
+	for (; r->now >= 0; r->now = next_instant(r))
+		for (int32_t round = 0; round <= 2 * (p->n_ops + p->g->n_tensors); round++) { /* what takes no
+			                                                                          time */
+			look(r);
+			for (int32_t d = 0; d < p->n_devs; d++) {
+				start_op(r, d);
+				start_tensor(r, d);
+			}
+		}
+}
+
+/* Random placements of random instances against the plain run: one scratch for all placements of one. */
+static void test_placeto_against_plain(void **state)
+{
+	int n = 0, n_waits = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		world w = {0};
+		berth_err err;
+		berth_sim_result r;
+		instance in;
+		plain_run plain;
+		int32_t place[INSTANCE_MAX_OPS];
+		berth_rng rng = berth_rng_seed(seed, 3);
+		instance_make(seed, 12, 4, &in);
+		assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w.mem, &w.tmp, &w.g,
+		                                 &err),
+		          &err);
+		assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w.mem, &w.tmp,
+		                                  &w.s, &err),
+		          &err);
+		instance_free(&in);
+		assert_ok(berth_cost_model_find("placeto", &w.s.cost_model, &err), &err);
+		w.s.op_gap_s = (double)(seed % 4) * 1e-9;
+		assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
+		assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
+		assert_true(w.g.n_tensors <= 4 * INSTANCE_MAX_OPS);
+		for (int round = 0; round < 4 && berth_problem_feasible(&w.p, NULL) == BERTH_OK; round++) {
+			int64_t latency = 0;
+			double load = 0;
+			for (int32_t op = 0; op < w.p.n_ops; op++)
+				do
+					place[op] = (int32_t)berth_rng_below(&rng, (uint32_t)w.p.n_devs);
+				while (!berth_op_legal(&w.p, op, place[op]));
+			berth_sim_run(w.sim, place, NULL, &r);
+			run_plainly(&plain, &w.p, place);
+			for (int32_t op = 0; op < w.p.n_ops; op++) {
+				assert_int_equal(berth_sim_start_ns(w.sim)[op], plain.start[op]);
+				assert_int_equal(berth_sim_end_ns(w.sim)[op], plain.end[op]);
+				latency = plain.end[op] > latency ? plain.end[op] : latency;
+				n_waits += plain.start[op] > plain.ready[op];
+			}
+			for (int32_t d = 0; d < w.p.n_devs; d++)
+				load = fmax(load, fmax(plain.load[d], plain.bus_load[d]));
+			assert_int_equal(r.latency_ns, latency);
+			assert_near(r.load_s, load, 1e-12 + 1e-9 * load);
+			n++;
+		}
+		close_world(&w);
+	}
+	assert_true(n > 800 && n_waits > 1000);
+}
+
 /* The default gap, and first ready first: q (ready at 2) goes before p (ready at 4) though p stands before
  * it. */
 static void test_placeto_order_and_gap(void **state)
@@ -129,7 +292,9 @@ static void test_placeto_bounds(void **state)
 		w.s.op_gap_s = 2e-9;
 		assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
 		assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
+		size_t used = berth_arena_get_mark(&w.tmp).used;
 		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
+		assert_int_equal(berth_arena_get_mark(&w.tmp).used, used);
 		strong = b;
 		const berth_bound_effort effort = {100, BERTH_BOUND_ALL, true, true};
 		assert_ok(berth_bounds_strengthen(&w.p, &effort, &w.tmp, &strong, &err), &err);
@@ -173,7 +338,9 @@ static void test_longest_path(void **state)
 		berth_bounds b;
 		berth_err err;
 		open_world(&w, graph, system[i]);
+		size_t used = berth_arena_get_mark(&w.tmp).used;
 		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
+		assert_int_equal(berth_arena_get_mark(&w.tmp).used, used);
 		assert_int_equal(b.latency_ns, 7000);
 		close_world(&w);
 	}
@@ -368,6 +535,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_placeto_by_hand),
+		cmocka_unit_test(test_placeto_against_plain),
 		cmocka_unit_test(test_placeto_order_and_gap),
 		cmocka_unit_test(test_placeto_bounds),
 		cmocka_unit_test(test_longest_path),

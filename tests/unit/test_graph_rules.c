@@ -44,7 +44,8 @@ static void names_of_groups(void **state)
 	berth_err err;
 	const char *graph = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
 			    "{\"name\":\"a\",\"colocate\":\"x\"},{\"name\":\"b\",\"colocate\":\"y\"},"
-			    "{\"name\":\"c\",\"colocate\":\"x\"},{\"name\":\"d\"}],\"edges\":[]}",
+			    "{\"name\":\"c\",\"colocate\":\"x\"},{\"name\":\"d\"},{\"name\":\"e\"}],"
+			    "\"edges\":[]}",
 		   *colocate[] = {"a,d"};
 	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
 	berth_rule_texts texts = {.colocate = colocate, .n_colocates = 1};
@@ -53,13 +54,93 @@ static void names_of_groups(void **state)
 	assert_int_equal(g.n_coloc_names, 2);
 	for (int32_t op = 0; op < 4; op++)
 		assert_string_equal(g.coloc_name[g.op_coloc_name[op]], expected[op]);
+	assert_int_equal(g.op_coloc_name[4], -1);
+	assert_ok(berth_graph_check(&g, &err), &err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
 
+/* A new group's name is no group's yet. What a text takes of scratch it gives back. */
+static void names_of_new_groups(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s = {0};
+	berth_err err;
+	const char *graph = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+			    "{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\",\"colocate\":\"a,b'\"},"
+			    "{\"name\":\"d\",\"colocate\":\"a,b\"}],\"edges\":[]}",
+		   *colocate[] = {"a,b"};
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
+	size_t used = berth_arena_get_mark(&tmp).used;
+	berth_rule_texts texts = {.colocate = colocate, .n_colocates = 1};
+	assert_ok(berth_graph_add_rules(&texts, &s, &mem, &tmp, &g, &err), &err);
+	assert_int_equal(berth_arena_get_mark(&tmp).used, used);
+	static const char *const expected[] = {"a,b''", "a,b''", "a,b'", "a,b"};
+	for (int32_t op = 0; op < 4; op++)
+		assert_string_equal(g.coloc_name[g.op_coloc_name[op]], expected[op]);
+	assert_true(g.plain->op_coloc_name[0] == -1 && g.plain->op_coloc_name[2] >= 0);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Pins and what is refused, by the message. */
+static void refused(void **state)
+{
+	(void)state;
+	static const struct { const char *pin, *forbid, *colocate, *says; } cases[] = {
+		{"x=a", NULL, NULL, "--pin x=a: operator 'x' is pinned to 'b' already"},
+		{"x=b", NULL, NULL, NULL},
+		{"?=a", NULL, NULL, "--pin ?=a: operator 'x' is pinned to 'b' already"},
+		{"y=a", NULL, NULL, NULL},
+		{"y=c", NULL, NULL, "--pin: system 's' has no device 'c'"},
+		{"=a", NULL, NULL, "--pin: '=a' is not of the form OP=DEVICE"},
+		{"y=", NULL, NULL, "--pin: 'y=' is not of the form OP=DEVICE"},
+		{"y", NULL, NULL, "--pin: 'y' is not of the form OP=DEVICE"},
+		{"v=w=a", NULL, NULL, NULL}, /* the last equals sign */
+		{NULL, "lnger,x=a", NULL,
+		 "--forbid: graph 'g' has no operator 'lnger' (the nearest is 'longer')"},
+		{NULL, "long*x=a", NULL, "graph 'g' has no operator 'long*x' (the nearest is 'longer')"},
+		{NULL, NULL, "x", "--colocate: 'x' is one operator; name others behind commas"},
+		{NULL, NULL, "x,x", "'x,x' is one operator"},
+		{NULL, NULL, "one,two", "'one,two' is one operator"}, /* its name */
+		{NULL, NULL, "one,two,x", "--colocate: graph 'g' has no operator 'one'"},
+	};
+	static const char graph[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"x\",\"pin\":\"b\"},"
+		"{\"name\":\"y\"},{\"name\":\"v=w\"},{\"name\":\"longer\"},{\"name\":\"one,two\"}],\"edges\":[]}",
+			  system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":["
+				     "{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":[{\"from\":\"a\",\"to\":\"b\","
+				     "\"bandwidth\":1,\"both_ways\":true}]}";
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_system s;
+		berth_err err;
+		const char *pin[] = {cases[i].pin}, *forbid[] = {cases[i].forbid},
+			   *colocate[] = {cases[i].colocate};
+		assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
+		assert_ok(berth_system_parse_json("s", system, strlen(system), &mem, &tmp, &s, &err), &err);
+		berth_rule_texts texts = {.pin = pin, .n_pins = *pin != NULL,
+		                          .forbid = forbid, .n_forbids = *forbid != NULL,
+		                          .colocate = colocate, .n_colocates = *colocate != NULL};
+		berth_status st = berth_graph_add_rules(&texts, &s, &mem, &tmp, &g, &err);
+		assert_int_equal(st, cases[i].says ? BERTH_EINVAL : BERTH_OK);
+		if (cases[i].says)
+			assert_contains(err.msg, cases[i].says);
+		else
+			assert_string_equal(g.op_pin[berth_graph_find(&g, i == 8 ? "v=w" : i == 1 ? "x" : "y")],
+			                    i == 1 ? "b" : "a");
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once), cmocka_unit_test(names_of_new_groups),
+	                                   cmocka_unit_test(refused),
 	                                   cmocka_unit_test(names_of_groups)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,69 @@ static void test_kinds(void **state)
 	                                                                                         file */
 }
 
+/* The head of a policy begins with a bracket, takes two bytes or more, and ends in the file. */
+static void test_head_of_policy(void **state)
+{
+	(void)state;
+#define HEAD_OF(n) n "\0\0\0\0\0\0\0"
+	static const struct { char data[24]; size_t size; berth_input kind; } cases[] = {
+		{HEAD_OF("\x0a") "{\"sha256\"}", 18, BERTH_INPUT_POLICY},
+		{HEAD_OF("\x0a") "{\"sha256\"}\x01", 19, BERTH_INPUT_POLICY},
+		{HEAD_OF("\x0b") "{\"sha256\"}", 18, BERTH_INPUT_GRAPH},
+		{HEAD_OF("\x02") "{\"sha256\"}", 18, BERTH_INPUT_POLICY},
+		{HEAD_OF("\x01") "{\"sha256\"}", 18, BERTH_INPUT_GRAPH},
+		{HEAD_OF("\x01") "{", 9, BERTH_INPUT_GRAPH},
+		{HEAD_OF("\x0a") "[\"sha256\"]", 18, BERTH_INPUT_GRAPH},
+		{HEAD_OF("\x0a"), 8, BERTH_INPUT_GRAPH},
+		{"\x0a\0\0\0\0\0\0\x01{\"sha256\"}", 18, BERTH_INPUT_GRAPH},
+		{"\x0a\x01\0\0\0\0\0\0{\"sha256\"}", 18, BERTH_INPUT_GRAPH},
+	};
+#undef HEAD_OF
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (kind_of(cases[i].data, cases[i].size) != cases[i].kind)
+			fail_msg("case %d", (int)i);
+}
+
+/* The machine that was described stands in the cache, if it was. */
+static void test_host(void **state)
+{
+	(void)state;
+	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"here\",\"devices\":["
+				     "{\"name\":\"d\"}]}";
+	const char *cache = getenv("XDG_CACHE_HOME");
+	char *before = cache ? strdup(cache) : NULL, folder[] = "/tmp/berth-load-XXXXXX";
+	for (int there = 0; there < 2; there++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s;
+		berth_err err;
+		const char *path;
+		assert_non_null(there ? folder : mkdtemp(folder));
+		assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
+		assert_ok(berth_system_host_path(&mem, &path, &err), &err);
+		assert_string_equal(path, berth_arena_printf(&mem, "%s/berth/host.json", folder));
+		if (there) {
+			assert_ok(berth_make_folders(path, &tmp, &err), &err);
+			assert_ok(berth_file_write(path, system, sizeof system - 1, &err), &err);
+		}
+		berth_status st = berth_system_load("system:host", NULL, &mem, &tmp, &s, &err);
+		assert_int_equal(st, there ? BERTH_OK : BERTH_EINVAL);
+		if (there)
+			assert_string_equal(s.name, "here");
+		else
+			assert_string_equal(err.msg, "system:host: this machine was not described yet; 'berth "
+			                             "profile --system' does so");
+		if (there) {
+			assert_int_equal(unlink(path), 0);
+			assert_int_equal(rmdir(berth_arena_printf(&mem, "%s/berth", folder)), 0);
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(before ? setenv("XDG_CACHE_HOME", before, 1) : unsetenv("XDG_CACHE_HOME"), 0);
+	free(before);
+}
+
 static void test_text(void **state)
 {
 	(void)state;
@@ -162,6 +225,7 @@ static void test_sums_by_type(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_by_type), cmocka_unit_test(test_kinds),
+	                                   cmocka_unit_test(test_head_of_policy), cmocka_unit_test(test_host),
 	                                   cmocka_unit_test(test_text),
 	                                   cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);

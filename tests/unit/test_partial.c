@@ -294,6 +294,59 @@ static void test_order_of_binding(void **state)
 
 /* ---- random instances ---- */
 
+/* Earliest finishes, who decides them, and where the critical path ends, all by the definition. */
+static void check_ceft(small_problem *c)
+{
+	const berth_problem *p = &c->p;
+	berth_ceft t;
+	berth_err err;
+	berth_ceft_step end = {-1, -1};
+	int64_t length = 0;
+	assert_ok(berth_ceft_new(p, &c->mem, &t, &err), &err);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int64_t soonest = BERTH_CEFT_NEVER;
+		int32_t where = -1;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t ready = -1, finish = BERTH_CEFT_NEVER;
+			berth_ceft_step by = {-1, -1};
+			for (int32_t i = c->g.op_in_off[op]; i < c->g.op_in_off[op + 1]; i++) {
+				int32_t from = c->g.tensor_producer[c->g.in_tensor[i]], at = -1;
+				int64_t least = INT64_MAX;
+				for (int32_t l = 0; l < p->n_devs; l++) {
+					int64_t there = t.finish_ns[from * p->n_devs + l] +
+							berth_transfer_ns(p, c->g.in_tensor[i], l, d);
+					if (berth_op_legal(p, from, l) && there < least) {
+						least = there;
+						at = l;
+					}
+				}
+				if (least > ready) {
+					ready = least;
+					by = (berth_ceft_step){from, at};
+				}
+			}
+			if (berth_op_legal(p, op, d))
+				finish = (ready > 0 ? ready : 0) + berth_op_time(p, op, d);
+			else
+				by = (berth_ceft_step){-1, -1};
+			berth_ceft_step before = berth_ceft_before(&t, (berth_ceft_step){op, d});
+			assert_int_equal(t.finish_ns[op * p->n_devs + d], finish);
+			assert_true(before.op == by.op && before.dev == by.dev);
+			if (finish < soonest) {
+				soonest = finish;
+				where = d;
+			}
+		}
+		bool is_sink = c->g.op_tensor_off[op] == c->g.op_tensor_off[op + 1];
+		if (is_sink && (end.op < 0 || soonest > length)) {
+			length = soonest;
+			end = (berth_ceft_step){op, where};
+		}
+	}
+	assert_int_equal(t.length_ns, length);
+	assert_true(t.end.op == end.op && t.end.dev == end.dev);
+}
+
 /* No two operators of a slot overlap: at no start are more than `slots` operators of its device under way. */
 static void check_schedule(uint64_t seed, const small_problem *c, const berth_partial *part)
 {
@@ -314,12 +367,37 @@ static void check_schedule(uint64_t seed, const small_problem *c, const berth_pa
 	}
 }
 
+/* A tail is at least the best way on by each use, and that of some use, or 0. */
+static void check_tails_by_definition(const small_problem *c, const int64_t *tail)
+{
+	const berth_problem *p = &c->p;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t longest = 0;
+			for (int32_t e = 0; e < c->g.n_edges; e++) {
+				int32_t t = 0, to = c->g.edge_consumer[e];
+				int64_t best = BERTH_CEFT_NEVER;
+				while (c->g.tensor_use_off[t + 1] <= e)
+					t++;
+				for (int32_t l = 0; l < p->n_devs && c->g.tensor_producer[t] == op; l++) {
+					int64_t way = berth_op_time(p, to, l) + tail[to * p->n_devs + l] +
+						      berth_transfer_ns(p, t, d, l);
+					best = berth_op_legal(p, to, l) && way < best ? way : best;
+				}
+				if (c->g.tensor_producer[t] == op)
+					longest = best > longest ? best : longest;
+			}
+			assert_int_equal(tail[op * p->n_devs + d], longest);
+		}
+}
+
 /* Nothing is over sooner than the tails say. Returns the operators for which they say it exactly. */
 static int check_tails(small_problem *c, const berth_partial *part)
 {
 	int64_t tail[INSTANCE_MAX_OPS * INSTANCE_MAX_DEVICES];
 	int exact = 0;
 	berth_ceft_tails(&c->p, tail);
+	check_tails_by_definition(c, tail);
 	for (int32_t op = 0; op < c->g.n_ops; op++) {
 		int64_t least =
 			berth_partial_end_ns(part)[op] + tail[op * c->s.n_devs + berth_partial_dev(part, op)];
@@ -378,6 +456,7 @@ static void test_random_instances(void **state)
 			assert_ok(berth_partial_schedule(part, c.p.op_rank_ns, &c.tmp, &err), &err);
 			check_schedule(seed, &c, part);
 			exact += check_tails(&c, part);
+			check_ceft(&c);
 			assert_ok(berth_sim_new(&c.p, &c.mem, &sim, &err), &err);
 			tight += check_memory(&c, part, sim);
 			int32_t order[INSTANCE_MAX_OPS];

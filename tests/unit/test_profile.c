@@ -7,6 +7,7 @@
 #include "profile.h"
 #include "profile_cache.h"
 #include "ridge.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_json.h"
 #include "times.h"
@@ -471,8 +472,50 @@ static void start_orders_are_topological(void **state)
 	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
 	berth_start_order(&p, sim, op_dev, order);
 	assert_true(berth_order_is_topological(&timed, order, &tmp));
+	for (int32_t i = 0; i < N; i++)
+		op_dev[i] = order[i] = 1; /* where nothing runs */
+	berth_start_order(&p, sim, op_dev, order);
+	assert_true(berth_order_is_topological(&timed, order, &tmp));
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
+}
+
+/* Measured times take the place of those for the system's devices and their kinds, be it the last; those for
+ * other names stay. */
+static void times_of_other_names_stay(void **state)
+{
+	(void)state;
+	static const char graph[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+		"{\"name\":\"a\",\"time_s\":{\"x\":1,\"z\":2,\"k\":3,\"elsewhere\":4,\"*\":5}},{\"name\":\"b\"},"
+		"{\"name\":\"c\",\"time_s\":{\"kind\":6,\"other\":7,\"y\":8}}],\"edges\":[]}",
+			  system[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
+				     "{\"name\":\"x\"},{\"name\":\"y\",\"kind\":\"kind\"},{\"name\":\"z\",\"kind\":"
+				     "\"k\"}],\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1,\"both_ways\":true},"
+				     "{\"from\":\"x\",\"to\":\"z\",\"bandwidth\":1,\"both_ways\":true}]}";
+	static const struct { const char *name; double s; } expected[] = {
+		{"elsewhere", 4}, {"*", 5}, {"x", 10}, {"y", 11}, {"z", 12}, {"x", 20}, {"y", 21},
+		{"z", 22},        {"other", 7}, {"x", 30}, {"y", 31}, {"z", 32}};
+	static const int32_t off[] = {0, 5, 8, 12};
+	const double time_s[] = {10, 11, 12, 20, 21, 22, 30, 31, 32};
+	small_problem w;
+	berth_graph timed;
+	berth_err err;
+	small_problem_make(&w, graph, system);
+	assert_ok(berth_graph_with_times(&w.g, &w.s, time_s, &w.mem, &timed, &err), &err);
+	assert_ok(berth_graph_check(&timed, &err), &err);
+	assert_int_equal(timed.n_times, 12);
+	for (int32_t op = 0; op < 3; op++) {
+		assert_int_equal(timed.op_time_off[op + 1], off[op + 1]);
+		for (int32_t i = off[op]; i < off[op + 1]; i++) {
+			int n = 0;
+			for (int32_t k = off[op]; k < off[op + 1]; k++)
+				n += strcmp(berth_graph_time_name(&timed, k), expected[i].name) == 0 &&
+				     timed.time_s[k] == expected[i].s;
+			assert_int_equal(n, 1);
+		}
+	}
+	small_problem_free(&w);
 }
 
 /* ---- statistics ---- */
@@ -504,6 +547,7 @@ int main(void)
 		cmocka_unit_test(each_allocation_of_a_calibration_may_fail),
 		cmocka_unit_test(following_a_slow_device),
 		cmocka_unit_test(start_orders_are_topological),
+		cmocka_unit_test(times_of_other_names_stay),
 		cmocka_unit_test(tau_over_disjoint_pairs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 /* The graph of a coarsening's groups: what leaves a group, and what its operators come to. */
 #include "graph_json.h"
+#include "instance.h"
 #include "quotient.h"
+#include "rng.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_json.h"
 
@@ -55,8 +58,104 @@ static void of_a_diamond(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Groups in the order given, inside of them the order of the graph; some groups are empty. */
+static void order_of_groups(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		enum { MOST = 7 };
+		instance in;
+		small_problem w;
+		berth_err err;
+		berth_rng rng = berth_rng_seed(seed, 0);
+		int32_t group[INSTANCE_MAX_OPS], order[INSTANCE_MAX_OPS], turn[MOST], place[MOST];
+		instance_make(seed, 20, 2, &in);
+		small_problem_make(&w, in.graph, in.system);
+		berth_coarsening c = {.n_groups = 1 + (int32_t)berth_rng_below(&rng, MOST), .op_group = group};
+		for (int32_t k = 0; k < c.n_groups; k++)
+			turn[k] = k;
+		for (int32_t k = c.n_groups - 1; k > 0; k--) {
+			int32_t other = (int32_t)berth_rng_below(&rng, (uint32_t)k + 1), kept = turn[k];
+			turn[k] = turn[other];
+			turn[other] = kept;
+		}
+		for (int32_t k = 0; k < c.n_groups; k++)
+			place[turn[k]] = k;
+		for (int32_t op = 0; op < w.p.n_ops; op++) {
+			group[op] = (int32_t)berth_rng_below(&rng, (uint32_t)c.n_groups);
+			order[op] = -1;
+		}
+		size_t used = berth_arena_get_mark(&w.tmp).used;
+		assert_ok(berth_quotient_order(&w.p, &c, turn, order, &w.tmp, &err), &err);
+		assert_int_equal(berth_arena_get_mark(&w.tmp).used, used);
+		for (int32_t k = 1; k < w.p.n_ops; k++) {
+			int32_t a = order[k - 1], b = order[k];
+			assert_true(a >= 0 && a < w.p.n_ops && b >= 0 && b < w.p.n_ops);
+			assert_true(place[group[a]] < place[group[b]] ||
+			            (group[a] == group[b] && w.g.op_topo[a] < w.g.op_topo[b]));
+		}
+		small_problem_free(&w);
+		instance_free(&in);
+	}
+}
+
+/* Sums of a group, by the definition; times that are not legal make the group's none. */
+static void sums_of_groups(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 150; seed++) {
+		instance in;
+		small_problem w;
+		berth_graph q;
+		berth_problem of;
+		berth_err err;
+		int32_t group[INSTANCE_MAX_OPS];
+		instance_make(seed, 12, 3, &in);
+		small_problem_make(&w, in.graph, in.system);
+		berth_coarsening c = {.n_groups = w.p.n_ops < 4 ? w.p.n_ops : 4, .op_group = group};
+		for (int32_t k = 0; k < w.p.n_ops; k++) /* along the order: no cycles but by colocation */
+			group[w.g.topo_op[k]] = k * c.n_groups / w.p.n_ops;
+		size_t used = berth_arena_get_mark(&w.tmp).used;
+		berth_status st = berth_quotient_new(&w.p, &c, &w.mem, &w.tmp, &q, &err);
+		assert_int_equal(st, w.g.n_seps ? BERTH_EUNSUPPORTED : BERTH_OK);
+		assert_int_equal(berth_arena_get_mark(&w.tmp).used, used);
+		if (st == BERTH_OK)
+			assert_ok(berth_problem_new(&q, &w.s, &w.mem, &w.tmp, &of, &err), &err);
+		for (int32_t k = 0; st == BERTH_OK && k < c.n_groups; k++) {
+			int64_t kept[3] = {0}, moved[2] = {0}, workspace = 0, time[8] = {0};
+			double flops = 0;
+			for (int32_t op = 0; op < w.p.n_ops; op++) {
+				if (group[op] != k)
+					continue;
+				flops += w.g.op_flops[op];
+				moved[0] += w.g.op_read_bytes[op];
+				moved[1] += w.g.op_write_bytes[op];
+				kept[0] += w.g.op_param_bytes[op];
+				kept[1] += w.g.op_state_bytes[op];
+				kept[2] += w.g.op_output_bytes[op];
+				workspace = w.g.op_workspace_bytes[op] > workspace
+				                    ? w.g.op_workspace_bytes[op]
+				                    : workspace;
+				for (int32_t d = 0; d < w.p.n_devs; d++)
+					time[d] = time[d] < 0 || !berth_op_legal(&w.p, op, d)
+					                  ? -1
+					                  : time[d] + berth_op_time(&w.p, op, d);
+			}
+			assert_true(q.op_flops[k] == flops && q.op_read_bytes[k] == moved[0] &&
+			            q.op_write_bytes[k] == moved[1] && q.op_param_bytes[k] == kept[0] &&
+			            q.op_state_bytes[k] == kept[1] && q.op_output_bytes[k] == kept[2] &&
+			            q.op_workspace_bytes[k] == workspace);
+			for (int32_t d = 0; d < w.p.n_devs; d++)
+				assert_int_equal(berth_op_time(&of, k, d), time[d]);
+		}
+		small_problem_free(&w);
+		instance_free(&in);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(of_a_diamond)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(of_a_diamond), cmocka_unit_test(order_of_groups),
+	                                   cmocka_unit_test(sums_of_groups)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "cost_model.h"
 #include "support.h"
 #include "system_json.h"
+#include "system_set.h"
 #include "systems_builtin.h"
 
 #include <math.h>
@@ -157,6 +158,19 @@ static void test_lines(void **state)
 	assert_contains(text, "\n    {\"name\": \"a\", \"memory_bytes\": null},\n    {\"name\": \"b\",");
 	assert_contains(text, "\n    {\"from\": \"a\", \"to\": \"b\", \"bandwidth\": 1, "
 	                      "\"both_ways\": true}\n");
+	berth_arena_free(&mem);
+}
+
+static void test_lines_of_pools(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	const char *text = canonical(POOLS("{\"name\":\"m\",\"bandwidth\":9,\"bytes\":100,\"devices\":[\"b\"]},"
+	                                   "{\"name\":\"k\",\"bandwidth\":9,\"devices\":[\"a\"]}"),
+	                             true, &mem);
+	assert_contains(text, "\n  \"memory_pools\": [\n"
+	                      "    {\"name\": \"m\", \"bandwidth\": 9, \"bytes\": 100, \"devices\": [\"b\"]},\n"
+	                      "    {\"name\": \"k\", \"bandwidth\": 9, \"devices\": [\"a\"]}\n  ]\n");
 	berth_arena_free(&mem);
 }
 
@@ -347,6 +361,123 @@ static void test_bad_pools(void **state)
 	assert_refused(cases, sizeof cases / sizeof *cases);
 }
 
+/* Every figure has its key: the text that the changed system writes differs there and nowhere else. A clone's
+ * change is not its original's. */
+static void test_set_each_key(void **state)
+{
+	static const char text[] = HEAD
+		"\"name\":\"t\",\"devices\":["
+		"{\"name\":\"a\",\"peak_flops\":11,\"mem_bandwidth\":12,\"memory_bytes\":13,"
+		"\"memory_margin\":0.125,\"op_overhead_s\":15,\"slots\":16,\"idle_w\":17,\"busy_w\":180},"
+		"{\"name\":\"b.c\",\"peak_flops\":21,\"mem_bandwidth\":22,\"memory_bytes\":23,"
+		"\"memory_margin\":0.25,\"op_overhead_s\":25,\"slots\":26,\"idle_w\":27,\"busy_w\":280}],"
+		"\"links\":[{\"from\":\"a\",\"to\":\"b.c\",\"latency_s\":31,\"bandwidth\":32,"
+		"\"shared\":\"bus\",\"joules_per_byte\":33},{\"from\":\"b.c\",\"to\":\"a\",\"latency_s\":41,"
+		"\"bandwidth\":42,\"joules_per_byte\":43}],\"memory_pools\":["
+		"{\"name\":\"p\",\"bandwidth\":51,\"bytes\":53,\"devices\":[\"a\"]},"
+		"{\"name\":\"q\",\"bandwidth\":61,\"bytes\":63,\"devices\":[\"b.c\"]}]}";
+	static const struct { const char *set, *old, *now; } cases[] = {
+		{"a.peak_flops=3", "flops\":11", "flops\":3"},
+		{"b.c.peak_flops=2x", "flops\":21", "flops\":42"},
+		{"a.mem_bandwidth=3", "bandwidth\":12", "bandwidth\":3"},
+		{"b.c.mem_bandwidth=2x", "bandwidth\":22", "bandwidth\":44"},
+		{"a.memory_bytes=7", "bytes\":13", "bytes\":7"},
+		{"b.c.memory_bytes=0.5x", "bytes\":23", "bytes\":11"},
+		{"a.memory_margin=0.5", "margin\":0.125", "margin\":0.5"},
+		{"b.c.memory_margin=2x", "margin\":0.25", "margin\":0.5"},
+		{"a.op_overhead_s=3", "overhead_s\":15", "overhead_s\":3"},
+		{"b.c.op_overhead_s=2x", "overhead_s\":25", "overhead_s\":50"},
+		{"a.slots=3", "slots\":16", "slots\":3"},
+		{"b.c.slots=0.1x", "slots\":26", "slots\":2"},
+		{"a.idle_w=3", "idle_w\":17", "idle_w\":3"},
+		{"b.c.idle_w=2x", "idle_w\":27", "idle_w\":54"},
+		{"a.busy_w=30", "busy_w\":180", "busy_w\":30"},
+		{"b.c.busy_w=2x", "busy_w\":280", "busy_w\":560"},
+		{"a->b.c.latency_s=3", "latency_s\":31", "latency_s\":3"},
+		{"b.c:a.latency_s=2x", "latency_s\":41", "latency_s\":82"},
+		{"a:b.c.bandwidth=3", "bandwidth\":32", "bandwidth\":3"},
+		{"b.c->a.bandwidth=2x", "bandwidth\":42", "bandwidth\":84"},
+		{"bus.joules_per_byte=3", "byte\":33", "byte\":3"},
+		{"b.c->a.joules_per_byte=2x", "byte\":43", "byte\":86"},
+		{"pool.p.bandwidth=30", "bandwidth\":51", "bandwidth\":30"},
+		{"pool.q.bandwidth=2x", "bandwidth\":61", "bandwidth\":122"},
+		{"pool.p.bytes=30", "bytes\":53", "bytes\":30"},
+		{"pool.q.bytes=0.5x", "bytes\":63", "bytes\":31"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s, clone;
+		berth_err err;
+		const char *before, *after, *at = strstr(text, cases[i].old);
+		size_t len, n_old = strlen(cases[i].old);
+		assert_non_null(at);
+		assert_null(strstr(at + 1, cases[i].old));
+		assert_ok(parse(text, &mem, &s, &err), &err);
+		assert_ok(berth_system_clone(&s, &mem, &clone, &err), &err);
+		size_t used = berth_arena_get_mark(&tmp).used;
+		assert_ok(berth_system_set(&clone, cases[i].set, &tmp, &err), &err);
+		assert_int_equal(berth_arena_get_mark(&tmp).used, used);
+		assert_ok(berth_system_check(&clone, &tmp, &err), &err);
+		assert_ok(berth_system_write_json(&clone, false, &mem, &after, &len, &err), &err);
+		assert_ok(berth_system_write_json(&s, false, &mem, &before, &len, &err), &err);
+		assert_string_equal(before, text);
+		assert_string_equal(after, berth_arena_printf(&mem, "%.*s%s%s", (int)(at - text), text,
+		                                              cases[i].now, at + n_old));
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+/* Without a figure there is nothing to multiply, but a limit of memory, which stays none. */
+static void test_set_refuses(void **state)
+{
+	static const struct { const char *set, *says; } cases[] = {
+		{"a.peak_flops=2x", "'a' has no peak_flops to multiply; give a number"},
+		{"a.mem_bandwidth=2x", "'a' has no mem_bandwidth to multiply"},
+		{"a.idle_w=2x", "'a' has no idle_w to multiply"},
+		{"a.op_overhead_s=2x", NULL}, /* 0 is a figure */
+		{"a.memory_bytes=2x", NULL},
+		{"pool.p.bytes=2x", NULL},
+		{"a.memory_bytes=-1", "'a.memory_bytes=-1': memory_bytes is -1; expected 0 to"},
+		{"a.slots=1.5", "slots is a whole number"},
+		{"a.slots=0.5x", "slots is 0; expected 1 to"},
+		{"a.slots=2GB", "'GB' is no unit of slots; it has none"},
+		{"a.memory_bytes=2s", "'s' is no unit of memory_bytes; known: "},
+		{"a.memory_bytes=2GBs", "'GBs' is no unit of memory_bytes"},
+		{"a.memory_bytes=", "is neither a number nor a factor such as 2x"},
+		{"a.memory_bytes", "is no change of a system; expected NAME.KEY=VALUE"},
+		{".memory_bytes=1", "is no change of a system"},
+		{"a=1", "is no change of a system"},
+		{"a.slot=1", "unknown key 'slot' (did you mean 'slots'?)"},
+		{"a->b.latency=1", "unknown key 'latency' (did you mean 'latency_s'?); known: latency_s, "
+		                   "bandwidth, joules_per_byte"},
+		{"pool.p.byte=1", "unknown key 'byte' (did you mean 'bytes'?); known: bandwidth, bytes"},
+		{"a->c.latency_s=1", "no device, link or memory pool 'a->c' (did you mean 'a->b'?)"},
+		{"pool.pp.bytes=1", "no device, link or memory pool 'pool.pp' (did you mean 'pool.p'?)"},
+		{"p.bytes=1", "no device, link or memory pool 'p'"},
+		{"bus2.latency_s=1", "no device, link or memory pool 'bus2' (did you mean 'bus1'?)"},
+	};
+	static const char text[] = HEAD
+		"\"name\":\"t\",\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":["
+		"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true,\"shared\":\"bus1\"}],"
+		"\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,\"devices\":[\"a\"]}]}";
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_system s;
+		berth_err err;
+		assert_ok(parse(text, &mem, &s, &err), &err);
+		berth_status st = berth_system_set(&s, cases[i].set, &tmp, &err);
+		assert_int_equal(st, cases[i].says ? BERTH_EINVAL : BERTH_OK);
+		if (cases[i].says)
+			assert_contains(err.msg, cases[i].says);
+		assert_true(s.dev_memory_bytes[0] == -1 && s.pool_bytes[0] == -1 && s.dev_slots[0] == 1);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 /* A ring of n devices, in text. */
 static void write_ring(char *text, size_t size, int n)
 {
@@ -381,7 +512,56 @@ static void test_most_devices(void **state)
 static void test_check(void **state)
 {
 	(void)state;
-	for (int broken = 0; broken < 33; broken++) {
+	static const char *const says[] = {
+		"device 'gpu0': slots is 0; expected 1 to 1024",
+		"link from 'gpu1' to 'cpu0': bandwidth is 0; expected 1e-09 to 1e+30",
+		"device 'cpu0': busy_w is 1, below idle_w, 40",
+		"device 'cpu0': idle_w is nan; expected 0 to 1e+12",
+		"link 0 is not the one link from 'cpu0' to 'gpu0'",
+		"7 ordered pairs have a link, there are 6 links",
+		"link 3: channel 1 of 4 is out of order or shared without a name",
+		"two devices are named 'cpu0'",
+		"device 'cpu0': efficiency is nan; expected 1e-09 to 1000000000",
+		"device 'cpu0': 0 efficiencies for '*'; expected one",
+		"device 'cpu0': memory_bytes is -2; expected 0 to 9.007199255e+15",
+		"link from 'cpu0' to 'gpu0': latency_s is inf; expected 0 to 1000000",
+		"device 'cpu0': it runs all types and has a list of types",
+		"device 'cpu0': peak_flops is 1e+31; expected 1e-09 to 1e+30",
+		"device 'gpu0': offsets of its types fall",
+		"0 devices; expected 1 to 256",
+		"device 2 has no name or no kind",
+		"link 1 goes from device 1 to 1 of 3",
+		"channel 4 has no link",
+		"device 'gpu1' is in memory pool 1 of 1",
+		"device 'cpu0' is in memory pool -2 of 1",
+		"memory pool 0 has no name",
+		"memory pool 'dram': bandwidth is nan; expected 1e-09 to 1e+30",
+		"memory pool 'dram': bandwidth is 9e+10, below the mem_bandwidth of device 'cpu0', 1e+11",
+		"memory pool 'dram': bytes is 63999999999, below the memory_bytes of device 'cpu0', 64000000000",
+		"memory pool 'dram': bytes is -2; expected 0 to 9.007199255e+15",
+		"memory pool 'dram': it has no device; expected at least one",
+		"memory pool 'dram': cost model 'placeto' knows no memory pools; remove them, or the cost model",
+		"link 4 goes from device -1 to 2 of 3",
+		"link 4 goes from device 3 to 2 of 3",
+		"link 4 goes from device 1 to -1 of 3",
+		"link 4 goes from device 1 to 3 of 3",
+		"link 4 is not the one link from 'gpu0' to 'gpu1'",
+		"device 'gpu1': offsets of its types fall",
+		"device 'gpu1': offsets of its types fall",
+		"device 'cpu0': 2 efficiencies for '*'; expected one",
+		"257 devices; expected 1 to 256",
+		"device 'gpu0': memory_margin is 1; expected 0 to 0.999999",
+		"link from 'gpu1' to 'gpu0': joules_per_byte is -1; expected 0 to 1e+12",
+		"link 0: channel 1 of 4 is out of order or shared without a name",
+		"link 5: channel 4 of 4 is out of order or shared without a name",
+		"link 2: channel -1 of 4 is out of order or shared without a name",
+		"device 2 has no name or no kind",
+		"device 1 has no name or no kind",
+		"device 'gpu1': mem_bandwidth is -1; expected 1e-09 to 1e+30",
+		"memory pool 'dram': bytes is 1.801439851e+16; expected 0 to 9.007199255e+15",
+	};
+	enum { N_BROKEN = sizeof says / sizeof *says };
+	for (int broken = 0; broken < N_BROKEN; broken++) {
 		berth_arena mem = {0};
 		berth_system s;
 		berth_err err = {0};
@@ -420,14 +600,23 @@ static void test_check(void **state)
 		case 30: s.link_to[4] = -1; break;
 		case 31: s.link_to[4] = s.n_devs; break;
 		case 32: s.link_of[1 * 3 + 2] = 5; break;
+		case 33: s.dev_eff_off[3] = s.dev_eff_off[2] - 1; break;
+		case 34: s.dev_runs_off[3] = s.dev_runs_off[2] - 1; break;
+		case 35: s.eff_type[0] = "*"; break;
+		case 36: s.n_devs = BERTH_MAX_DEVS + 1; break;
+		case 37: s.dev_memory_margin[1] = 1; break;
+		case 38: s.link_joules_per_byte[5] = -1; break;
+		case 39: s.link_channel[0] = 1; break;
+		case 40: s.link_channel[5] = 4; break;
+		case 41: s.link_channel[2] = -1; break;
+		case 42: s.dev_name[2] = ""; break;
+		case 43: s.dev_name[1] = NULL; break;
+		case 44: s.dev_mem_bandwidth[2] = -1; break;
+		case 45: s.pool_bytes[0] = INT64_C(1) << 54; break;
 		}
 		assert_int_equal(berth_system_check(&s, &mem, &err), BERTH_EFORMAT);
-		if (broken == 4)
-			assert_contains(err.msg, "is not the one link from 'cpu0' to 'gpu0'");
-		if (broken == 17 || (broken >= 28 && broken <= 31))
-			assert_contains(err.msg, "goes from device");
-		if (broken == 32)
-			assert_contains(err.msg, "link 4 is not the one link from 'gpu0' to 'gpu1'");
+		if (!strstr(err.msg, says[broken]))
+			fail_msg("case %d: %s", broken, err.msg);
 		berth_arena_free(&mem);
 	}
 }
@@ -623,6 +812,8 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_lines_of_pools),
+		cmocka_unit_test(test_set_each_key), cmocka_unit_test(test_set_refuses),
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_bad_devices),
 		cmocka_unit_test(test_bad_links),

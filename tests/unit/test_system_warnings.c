@@ -31,7 +31,9 @@ static const char *told(const char *system, const char *graph, berth_arena *mem)
 	assert_ok(berth_system_parse_json("s.json", system, strlen(system), mem, &tmp, &s, &err), &err);
 	if (graph)
 		assert_ok(berth_graph_parse_json("g.json", graph, strlen(graph), mem, &tmp, &g, &err), &err);
+	size_t used = berth_arena_get_mark(&tmp).used;
 	assert_ok(berth_system_warnings(&s, graph ? &g : NULL, mem, &tmp, &text, &n, &err), &err);
+	assert_int_equal(berth_arena_get_mark(&tmp).used, used);
 	for (int32_t i = 0; i < n; i++)
 		all = berth_arena_printf(mem, "%s%s\n", all, text[i]);
 	berth_arena_free(&tmp);
@@ -79,7 +81,68 @@ static void test_devices(void **state)
 	                         "\"devices\":[\"d\"]}]}",
 	                         NULL, &mem),
 	                    MEMORY);
+	assert_string_equal(told(SYSTEM
+	                         "\"devices\":[{\"name\":\"d\",\"peak_flops\":1,\"mem_bandwidth\":1,"
+	                         "\"op_overhead_s\":1}],\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,"
+	                         "\"bytes\":0,\"devices\":[\"d\"]}]}",
+	                         NULL, &mem),
+	                    "");
+	/* a device without memory has a limit; one outside of the pool has none */
+	assert_string_equal(told(ONE("\"peak_flops\":1,\"mem_bandwidth\":1,\"op_overhead_s\":1,\"memory_bytes\":0"),
+	                         NULL, &mem),
+	                    "");
+	assert_string_equal(told(SYSTEM
+	                         "\"devices\":[{\"name\":\"c\",\"peak_flops\":1,\"mem_bandwidth\":1,"
+	                         "\"op_overhead_s\":1},{\"name\":\"d\",\"peak_flops\":1,"
+	                         "\"mem_bandwidth\":1,\"op_overhead_s\":1}],\"links\":[{\"from\":\"c\",\"to\":"
+	                         "\"d\",\"bandwidth\":1,\"latency_s\":1,\"both_ways\":true}],"
+	                         "\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,\"bytes\":5,"
+	                         "\"devices\":[\"c\"]}]}",
+	                         NULL, &mem),
+	                    MEMORY);
 	berth_arena_free(&mem);
+}
+
+/* What takes memory, by itself: each figure in the first operator and in the last. A cost model without memory
+ * over time counts what stays. */
+static void test_what_takes_memory(void **state)
+{
+	(void)state;
+	static const struct { const char *keys, *rest; bool takes, stays; } cases[] = {
+		{"\"param_bytes\":0", "\"edges\":[]", false, false},
+		{"\"param_bytes\":1", "\"edges\":[]", true, true},
+		{"\"state_bytes\":1", "\"edges\":[]", true, true},
+		{"\"workspace_bytes\":1", "\"edges\":[]", true, false},
+		{"\"output_bytes\":1", "\"edges\":[]", true, false},
+		{"\"flops\":1", "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":0}]", false, false},
+		{"\"flops\":1", "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]", true, false},
+		{"\"flops\":1",
+		 "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":0},{\"from\":\"a\",\"to\":\"c\",\"bytes\":1,"
+		 "\"tensor\":\"t\"}]",
+		 true, false},
+		{"\"flops\":1", "\"params\":[{\"name\":\"v\",\"bytes\":0,\"ops\":[\"a\"]}]", false, false},
+		{"\"flops\":1",
+		 "\"params\":[{\"name\":\"v\",\"bytes\":0,\"ops\":[\"a\"]},{\"name\":\"w\",\"bytes\":1,\"ops\":["
+		 "\"b\"]}]",
+		 true, true},
+	};
+	static const char *const system[] = {
+		ONE("\"peak_flops\":1,\"mem_bandwidth\":1,\"op_overhead_s\":1"),
+		SYSTEM "\"cost_model\":\"placeto\",\"devices\":[{\"name\":\"d\",\"peak_flops\":1,"
+		       "\"mem_bandwidth\":1,\"op_overhead_s\":1}]}"};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (int last = 0; last < 2; last++) {
+			berth_arena mem = {0};
+			const char *graph = berth_arena_printf(
+				&mem,
+				"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\"%s%s},"
+				"{\"name\":\"b\"},{\"name\":\"c\"%s%s}],%s}",
+				last ? "" : ",", last ? "" : cases[i].keys, last ? "," : "",
+				last ? cases[i].keys : "", cases[i].rest);
+			assert_string_equal(told(system[0], graph, &mem), cases[i].takes ? MEMORY : "");
+			assert_string_equal(told(system[1], graph, &mem), cases[i].stays ? MEMORY : "");
+			berth_arena_free(&mem);
+		}
 }
 
 /* Many are counted. */
@@ -251,7 +314,8 @@ static void test_nomem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_devices), cmocka_unit_test(test_many),   cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_devices), cmocka_unit_test(test_what_takes_memory),
+		cmocka_unit_test(test_many),    cmocka_unit_test(test_graph),
 		cmocka_unit_test(test_types),   cmocka_unit_test(test_models), cmocka_unit_test(test_nomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
